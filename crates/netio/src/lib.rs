@@ -11,6 +11,7 @@
 )]
 
 mod af_packet;
+mod af_xdp;
 pub mod link;
 mod memory;
 mod netlink;
@@ -20,5 +21,6 @@ mod vlan;
 mod vnet;
 
 pub use af_packet::PacketPort;
+pub use af_xdp::{Umem, XDP_RING, XdpMode, XdpPort, XdpRefusal};
 pub use memory::{Handing, MemoryPort};
 pub use tap::{Layer, TapPort};

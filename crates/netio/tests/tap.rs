@@ -156,20 +156,20 @@ fn merged_segment_from_the_kernel(tap: &mut TapPort, pool: &mut frame::Pool) -> 
     ip("neigh add 192.0.2.2 lladdr 02:00:00:00:00:02 dev tap0");
     let listener = TcpListener::bind("192.0.2.1:7000").expect("an address of ours");
     let client = std::thread::spawn(|| TcpStream::connect("192.0.2.2:7000"));
-    let mut own = None;
-    while !client.is_finished() {
-        own = own.or(reflect(tap, pool));
+    let server = std::thread::spawn(move || listener.accept());
+    while !client.is_finished() || !server.is_finished() {
+        assert!(reflect(tap, pool).is_none(), "nothing was written yet");
     }
     let mut stream = client.join().expect("no panic").expect("a connection");
-    let (mut far, _) = listener.accept().expect("its other end");
+    let (mut far, _) = server.join().expect("no panic").expect("its other end");
     std::thread::spawn(move || while matches!(far.read(&mut [0; 65536]), Ok(1..)) {});
-    let writer = std::thread::spawn(move || stream.write_all(&vec![7; 4 << 20]));
-    loop {
-        if let Some(frame) = reflect(tap, pool) {
-            drop(writer);
-            return frame;
-        }
-    }
+    std::thread::spawn(move || stream.write_all(&vec![7; 4 << 20]));
+    let mut large = None;
+    eventually("a merged segment", || {
+        large = reflect(tap, pool);
+        large.is_some()
+    });
+    large.expect("it was just there")
 }
 
 /// Sends what comes out of the TAP back in with addresses exchanged; returns a frame of more than

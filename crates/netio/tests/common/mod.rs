@@ -208,3 +208,16 @@ pub(crate) fn eventually(what: &str, mut condition: impl FnMut() -> bool) {
         std::thread::yield_now();
     }
 }
+
+/// The one's complement sum of 16-bit words (RFC 1071): 0xffff over what carries a good checksum.
+pub(crate) fn sum(bytes: &[u8], start: u32) -> u16 {
+    let words = bytes.chunks(2).map(|pair| match pair {
+        [high, low] => u32::from(u16::from_be_bytes([*high, *low])),
+        rest => u32::from(rest[0]) << 8,
+    });
+    let mut sum = start + words.sum::<u32>();
+    while sum > 0xffff {
+        sum = (sum & 0xffff) + (sum >> 16);
+    }
+    sum as u16
+}
