@@ -16,6 +16,7 @@ pub mod link;
 mod memory;
 mod netlink;
 mod sys;
+pub mod takeover;
 mod tap;
 mod vlan;
 mod vnet;
