@@ -136,7 +136,7 @@ fn a_driver_that_does_not_do_it_gives_its_reason() {
 
 #[test]
 fn a_tap_is_made_switched_on_and_gone_with_its_port() {
-    in_namespace(|| {
+    in_namespace_with_tun(|| {
         let (pool, state) = (pool(), State::new());
 
         let tap = try_open("tap:lan", &pool, &state, false).expect("permitted");

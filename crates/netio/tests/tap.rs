@@ -27,7 +27,7 @@ fn packet(device: &str) -> PacketPort {
 
 #[test]
 fn frames_of_every_length_cross_between_the_tap_and_its_device() {
-    in_namespace(|| {
+    in_namespace_with_tun(|| {
         let (mut tap, mut pool) = (open("tap0", Layer::Tap), pool());
         let mut device = packet("tap0");
         let lengths = (60..1515).chain([1791, 1792, 1793, 4000, 9014, 60]);
@@ -49,7 +49,7 @@ fn frames_of_every_length_cross_between_the_tap_and_its_device() {
 
 #[test]
 fn a_kernel_sender_hands_over_an_unfinished_checksum() {
-    in_namespace(|| {
+    in_namespace_with_tun(|| {
         let (mut tap, mut pool) = (open("tap0", Layer::Tap), pool());
         ip("addr add 192.0.2.1/24 dev tap0");
         ip("neigh add 192.0.2.2 lladdr 02:00:00:00:00:02 dev tap0");
@@ -73,7 +73,7 @@ fn a_kernel_sender_hands_over_an_unfinished_checksum() {
 
 #[test]
 fn a_tun_carries_bare_packets() {
-    in_namespace(|| {
+    in_namespace_with_tun(|| {
         let (mut tun, mut pool) = (open("tun0", Layer::Tun), pool());
         ip("addr add 192.0.2.1 peer 192.0.2.2 dev tun0");
         let socket = UdpSocket::bind("192.0.2.1:7000").expect("an address of ours");
@@ -100,7 +100,7 @@ fn a_tun_carries_bare_packets() {
 /// the far end of a cable, merged.
 #[test]
 fn a_tcp_segment_of_64_kb_passes_whole_from_tap_to_af_packet() {
-    in_namespace(|| {
+    in_namespace_with_tun(|| {
         let (mut tap, mut pool) = (open("tap0", Layer::Tap), pool());
         cable("left", "right", 1500);
         let (mut left, mut right) = (packet("left"), packet("right"));
@@ -124,7 +124,7 @@ fn a_tcp_segment_of_64_kb_passes_whole_from_tap_to_af_packet() {
 
 #[test]
 fn two_queues_are_one_device() {
-    in_namespace(|| {
+    in_namespace_with_tun(|| {
         let mut queues = TapPort::open("tap0", Layer::Tap, 2).expect("a device");
         let mut links = Links::open().expect("netlink");
         let index = links.find("tap0").expect("the device").index;

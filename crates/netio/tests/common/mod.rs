@@ -21,7 +21,7 @@ const PATIENCE: Duration = Duration::from_secs(20);
 /// Runs `test` in a network namespace of its own, which is gone when the test is over: that of this
 /// thread, or of a copy of this process in a user namespace. Says why when neither is permitted.
 pub(crate) fn in_namespace(test: impl FnOnce()) {
-    match rustix_unshare() {
+    match unshare() {
         Ok(()) => {
             ip("link set lo up");
             test();
@@ -33,7 +33,7 @@ pub(crate) fn in_namespace(test: impl FnOnce()) {
 
 /// As `in_namespace`, for what a user namespace does not permit: BPF and XDP.
 pub(crate) fn in_namespace_as_root(test: impl FnOnce()) {
-    match rustix_unshare() {
+    match unshare() {
         Ok(()) if !may_use_bpf() => skip("BPF is not permitted"),
         Ok(()) => {
             ip("link set lo up");
@@ -43,7 +43,19 @@ pub(crate) fn in_namespace_as_root(test: impl FnOnce()) {
     }
 }
 
-fn rustix_unshare() -> std::io::Result<()> {
+/// As `in_namespace`, for tests that make TAP devices: the device file may be root's alone.
+pub(crate) fn in_namespace_with_tun(test: impl FnOnce()) {
+    let file = std::fs::File::options()
+        .read(true)
+        .write(true)
+        .open("/dev/net/tun");
+    match file {
+        Ok(_) => in_namespace(test),
+        Err(reason) => skip(&format!("/dev/net/tun: {reason}")),
+    }
+}
+
+fn unshare() -> std::io::Result<()> {
     // SAFETY: only this thread's view of the network changes, and nothing was opened in it before.
     if unsafe { libc::unshare(libc::CLONE_NEWNET) } == 0 {
         Ok(())
