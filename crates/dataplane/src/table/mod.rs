@@ -4,5 +4,12 @@
 //! writer when no worker can still be reading what it took out.
 
 pub mod adjacency;
+pub mod fib;
+pub mod grace;
+pub mod lpm;
+pub mod network;
 
 pub use adjacency::{Adjacency, AdjacencyTable, Kind, NextHopId};
+pub use fib::{Fib, FibWriter, Table};
+pub use lpm::{Fib4, Fib6, Full, Routes};
+pub use network::{Address, Network};
