@@ -17,7 +17,6 @@ mod zeroed;
 
 pub use allocations::CountingAllocator;
 pub use cycles::{measure_hz, tsc};
-pub use cycles::tsc;
 pub use lanes::{at_most_u8, at_most_u16, at_most_u32};
 pub use prefetch::{prefetch, prefetch_write};
 pub use region::Region;
