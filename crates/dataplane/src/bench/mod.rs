@@ -152,8 +152,9 @@ fn measure(options: &Options, rig: &mut Rig, flows: u32, frame: u16) -> Result<M
     for _ in 0..options.runs.max(1) {
         measured.reference.push(reference.clocks());
         let before = options.allocations.map(|count| count());
-        measured.clocks.push(rig.run(PACKETS)?);
+        let clocks = rig.run(PACKETS);
         let after = options.allocations.map(|count| count());
+        measured.clocks.push(clocks?);
         if before != after {
             let count = after.unwrap_or_default() - before.unwrap_or_default();
             return Err(Invalid::Allocated(count));
