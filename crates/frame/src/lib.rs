@@ -1,1 +1,20 @@
-//! placeholder
+//! Frames: the memory that a packet lives in, who owns it, and the trait of what carries it.
+//!
+//! A [`Frame`] is the unique owner of one slot of a [`Pool`]; it is moved from hand to hand and
+//! ends in `Pool::free`. A [`Vector`] is up to 256 of them. A [`Port`] fills vectors and takes
+//! them back. Nothing here knows what the bytes mean, but for the checksum and segmentation state
+//! that a frame carries ([`Offload`]).
+
+#![allow(unsafe_code, reason = "the pool hands out slots of one mapping")]
+
+mod frame;
+mod offload;
+mod pool;
+mod port;
+mod vector;
+
+pub use frame::{Frame, InterfaceId};
+pub use offload::{Offload, Offloads, Segmentation};
+pub use pool::{Class, HEADROOM, Pool, Sizes};
+pub use port::{Port, PortCounters, Transmitted};
+pub use vector::{VECTOR_BYTES, VECTOR_FRAMES, Vector};

@@ -24,12 +24,16 @@ impl Instant {
 
     /// The point that lies `millis` milliseconds after the origin.
     pub const fn from_millis(millis: u64) -> Self {
-        Self { nanos: millis.saturating_mul(1_000_000) }
+        Self {
+            nanos: millis.saturating_mul(1_000_000),
+        }
     }
 
     /// The point that lies `secs` seconds after the origin.
     pub const fn from_secs(secs: u64) -> Self {
-        Self { nanos: secs.saturating_mul(1_000_000_000) }
+        Self {
+            nanos: secs.saturating_mul(1_000_000_000),
+        }
     }
 
     /// Nanoseconds since the origin.
@@ -48,7 +52,9 @@ impl Add<Duration> for Instant {
 
     fn add(self, span: Duration) -> Self {
         let nanos = u64::try_from(span.as_nanos()).unwrap_or(u64::MAX);
-        Self { nanos: self.nanos.saturating_add(nanos) }
+        Self {
+            nanos: self.nanos.saturating_add(nanos),
+        }
     }
 }
 
@@ -72,7 +78,10 @@ mod tests {
 
     #[test]
     fn time_saturates_at_both_ends() {
-        assert_eq!(Instant::FAR_FUTURE + Duration::from_secs(1), Instant::FAR_FUTURE);
+        assert_eq!(
+            Instant::FAR_FUTURE + Duration::from_secs(1),
+            Instant::FAR_FUTURE
+        );
         assert_eq!(Instant::ZERO - Instant::from_secs(1), Duration::ZERO);
     }
 }

@@ -20,7 +20,9 @@ impl Rng {
             z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
             z ^ (z >> 31)
         };
-        Self { state: [next(), next(), next(), next()] }
+        Self {
+            state: [next(), next(), next(), next()],
+        }
     }
 
     /// The next 64 random bits.

@@ -1,0 +1,200 @@
+//! One frame: a slot of a pool, the bytes in it, and what the walk has learnt about them.
+
+use core::ptr::NonNull;
+
+use crate::{Class, Offload};
+
+/// An interface as the data plane numbers it; 0 is no interface. Never used twice in a process.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct InterfaceId(pub u32);
+
+impl InterfaceId {
+    /// No interface.
+    pub const NONE: Self = Self(0);
+}
+
+/// The unique owner of a pool's slot, and of the bytes in it.
+///
+/// The layout of a slot: `| headroom … | the frame's bytes | tailroom … |`; headers are pushed into
+/// the headroom. A frame that is dropped instead of freed costs its pool one slot.
+#[derive(Debug)]
+#[must_use = "a frame ends in `Pool::free` or in a port"]
+pub struct Frame {
+    slot: NonNull<u8>,
+    /// Where the bytes begin, from the slot's first byte.
+    start: u32,
+    len: u32,
+    /// The slot's number in its pool.
+    pub(crate) index: u32,
+    pub(crate) class: Class,
+    /// The pool that the slot belongs to, by its number in the group.
+    pub(crate) home: u8,
+    /// Where the network header begins, from the frame's first byte; set at ingress.
+    pub l3: u16,
+    /// The interface that it came in by: the port's, then the VLAN's or tunnel's on top of it.
+    pub ingress: InterfaceId,
+    /// The interface that it goes out by; none before the routing decision.
+    pub egress: InterfaceId,
+    /// What is unfinished about it.
+    pub offload: Offload,
+}
+
+// SAFETY: a frame is the only owner of its slot (the pool gives a slot to one frame at a time and
+// keeps the memory mapped while any frame is out), so moving it moves all access.
+unsafe impl Send for Frame {}
+
+impl Frame {
+    /// # Safety
+    /// `slot` is the first byte of a slot of `class` that no other frame owns, in a mapping that
+    /// outlives the frame.
+    pub(crate) unsafe fn from_slot(
+        slot: NonNull<u8>,
+        index: u32,
+        class: Class,
+        home: u8,
+        start: usize,
+        len: usize,
+    ) -> Self {
+        debug_assert!(start + len <= class.slot_bytes());
+        Self {
+            slot,
+            start: start as u32,
+            len: len as u32,
+            index,
+            class,
+            home,
+            l3: 0,
+            ingress: InterfaceId::NONE,
+            egress: InterfaceId::NONE,
+            offload: Offload::FINISHED,
+        }
+    }
+
+    /// The frame's bytes, from the Ethernet header on.
+    #[inline(always)]
+    pub fn bytes(&self) -> &[u8] {
+        // SAFETY: `start + len` never passes the slot's end (checked wherever either changes), and
+        // this frame is the slot's only owner.
+        unsafe {
+            core::slice::from_raw_parts(
+                self.slot.as_ptr().add(self.start as usize),
+                self.len as usize,
+            )
+        }
+    }
+
+    /// The frame's bytes, to be changed.
+    #[inline(always)]
+    pub fn bytes_mut(&mut self) -> &mut [u8] {
+        // SAFETY: as in `bytes`; the borrow of the only owner is exclusive.
+        unsafe {
+            core::slice::from_raw_parts_mut(
+                self.slot.as_ptr().add(self.start as usize),
+                self.len as usize,
+            )
+        }
+    }
+
+    /// Length in bytes, without the frame check sequence.
+    #[inline(always)]
+    #[expect(
+        clippy::len_without_is_empty,
+        reason = "a frame has no meaning when empty"
+    )]
+    pub fn len(&self) -> usize {
+        self.len as usize
+    }
+
+    /// Bytes free in front.
+    #[inline]
+    pub fn headroom(&self) -> usize {
+        self.start as usize
+    }
+
+    /// Bytes free behind.
+    #[inline]
+    pub fn tailroom(&self) -> usize {
+        self.class.slot_bytes() - (self.start + self.len) as usize
+    }
+
+    /// The class of its slot.
+    pub fn class(&self) -> Class {
+        self.class
+    }
+
+    /// Grows the frame by `count` bytes in front, of undefined content.
+    ///
+    /// # Errors
+    /// False, and nothing changed, when the headroom is too small.
+    #[inline]
+    #[must_use]
+    pub fn push_front(&mut self, count: usize) -> bool {
+        if count > self.start as usize {
+            return false;
+        }
+        self.start -= count as u32;
+        self.len += count as u32;
+        true
+    }
+
+    /// Takes `count` bytes off the front; all there are if there are fewer.
+    #[inline]
+    pub fn pull_front(&mut self, count: usize) {
+        let count = count.min(self.len as usize) as u32;
+        self.start += count;
+        self.len -= count;
+    }
+
+    /// Grows or shrinks the frame at its end.
+    ///
+    /// # Errors
+    /// False, and nothing changed, when the slot is too small.
+    #[inline]
+    #[must_use]
+    pub fn set_len(&mut self, len: usize) -> bool {
+        if self.start as usize + len > self.class.slot_bytes() {
+            return false;
+        }
+        self.len = len as u32;
+        true
+    }
+
+    /// Sets where the bytes begin and how many there are, as a driver does after it filled the slot.
+    ///
+    /// # Errors
+    /// False, and nothing changed, when they do not lie in the slot.
+    #[inline]
+    #[must_use]
+    pub fn set_extent(&mut self, start: usize, len: usize) -> bool {
+        match start.checked_add(len) {
+            Some(end) if end <= self.class.slot_bytes() => {
+                self.start = start as u32;
+                self.len = len as u32;
+                true
+            }
+            _ => false,
+        }
+    }
+
+    /// The whole slot, headroom and tailroom included, for drivers that place data themselves.
+    pub fn slot_mut(&mut self) -> &mut [u8] {
+        // SAFETY: the frame owns the whole slot.
+        unsafe { core::slice::from_raw_parts_mut(self.slot.as_ptr(), self.class.slot_bytes()) }
+    }
+
+    /// Copies what the walk knows (interfaces, offsets, offload state) from `other`.
+    pub fn copy_meta(&mut self, other: &Self) {
+        self.l3 = other.l3;
+        self.ingress = other.ingress;
+        self.egress = other.egress;
+        self.offload = other.offload;
+    }
+
+    /// Asks the processor for the first cache line of the bytes.
+    #[inline(always)]
+    pub fn prefetch(&self) {
+        if let Some(first) = self.bytes().first() {
+            kernels::prefetch(first);
+        }
+    }
+}

@@ -1,0 +1,86 @@
+//! What is still unfinished about a frame: its checksum, its segmentation (as virtio-net's header
+//! says it; OASIS virtio 1.2, 5.1.6).
+
+/// How a merged frame is to be split when a port cannot take it whole.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Segmentation {
+    /// The frame is one packet.
+    #[default]
+    None,
+    /// TCP over IPv4.
+    Tcp4,
+    /// TCP over IPv6.
+    Tcp6,
+    /// UDP, each segment a datagram of its own (USO).
+    Udp,
+}
+
+/// The unfinished business of a frame. The default is a finished frame.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Offload {
+    /// The sum from `checksum_start` to the end belongs at `checksum_start + checksum_offset`,
+    /// where the pseudo header's sum stands already.
+    pub needs_checksum: bool,
+    /// How to split it.
+    pub segmentation: Segmentation,
+    /// The payload bytes of each segment; 0 without segmentation.
+    pub segment_bytes: u16,
+    /// Bytes from the frame's first byte to where the checksum begins.
+    pub checksum_start: u16,
+    /// Bytes from there to the checksum field.
+    pub checksum_offset: u16,
+    /// Congestion was experienced: only the first segment carries CWR.
+    pub ecn: bool,
+}
+
+impl Offload {
+    /// A frame that needs nothing more.
+    pub const FINISHED: Self = Self {
+        needs_checksum: false,
+        segmentation: Segmentation::None,
+        segment_bytes: 0,
+        checksum_start: 0,
+        checksum_offset: 0,
+        ecn: false,
+    };
+
+    /// Whether any port can take the frame as it is.
+    #[inline]
+    pub fn is_finished(&self) -> bool {
+        !self.needs_checksum && matches!(self.segmentation, Segmentation::None)
+    }
+
+    /// Moves the checksum's place by `delta` bytes after a header was pushed (positive) or taken
+    /// off (negative) in front of it.
+    #[inline]
+    pub fn shift(&mut self, delta: i16) {
+        self.checksum_start = self.checksum_start.wrapping_add_signed(delta);
+    }
+}
+
+/// What a port finishes by itself on transmission.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Offloads {
+    /// It completes checksums.
+    pub checksum: bool,
+    /// It takes whole TCP segments over IPv4.
+    pub tcp4: bool,
+    /// It takes whole TCP segments over IPv6.
+    pub tcp6: bool,
+    /// It takes whole runs of UDP datagrams.
+    pub udp: bool,
+}
+
+impl Offloads {
+    /// Whether a port with these abilities takes a frame in this state.
+    #[inline]
+    pub fn take(&self, offload: &Offload) -> bool {
+        let segmentation = match offload.segmentation {
+            Segmentation::None => true,
+            Segmentation::Tcp4 => self.tcp4,
+            Segmentation::Tcp6 => self.tcp6,
+            Segmentation::Udp => self.udp,
+        };
+        segmentation && (self.checksum || !offload.needs_checksum)
+    }
+}

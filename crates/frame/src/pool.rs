@@ -1,0 +1,334 @@
+//! Pools: one mapping cut into slots of three sizes, with a free list each.
+//!
+//! Every worker and the control plane have a pool of their own, made together as a group. A frame
+//! may be freed into any pool of the group; a foreign one goes home through a mailbox.
+
+use std::sync::Arc;
+
+use crossbeam_queue::ArrayQueue;
+use kernels::Region;
+
+use crate::Frame;
+
+/// Bytes kept free in front of a new frame, for encapsulation.
+pub const HEADROOM: usize = 256;
+
+/// The size of a slot.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[repr(u8)]
+pub enum Class {
+    /// 2 KB: ordinary frames; also the chunk of AF_XDP.
+    Small,
+    /// 16 KB: jumbo frames.
+    Medium,
+    /// 68 KB: merged segments of up to 64 KB.
+    Large,
+}
+
+impl Class {
+    /// All, smallest first.
+    pub const ALL: [Self; 3] = [Self::Small, Self::Medium, Self::Large];
+
+    /// Bytes of a slot, headroom included.
+    #[inline]
+    pub const fn slot_bytes(self) -> usize {
+        match self {
+            Self::Small => 2048,
+            Self::Medium => 16 << 10,
+            Self::Large => 68 << 10,
+        }
+    }
+
+    /// The smallest class that holds `len` bytes behind the usual headroom.
+    #[inline]
+    pub const fn for_len(len: usize) -> Option<Self> {
+        if len + HEADROOM <= Self::Small.slot_bytes() {
+            Some(Self::Small)
+        } else if len + HEADROOM <= Self::Medium.slot_bytes() {
+            Some(Self::Medium)
+        } else if len + HEADROOM <= Self::Large.slot_bytes() {
+            Some(Self::Large)
+        } else {
+            None
+        }
+    }
+}
+
+/// How many slots of each class a pool has.
+#[derive(Clone, Copy, Debug)]
+pub struct Sizes {
+    /// Slots of 2 KB.
+    pub small: u32,
+    /// Slots of 16 KB.
+    pub medium: u32,
+    /// Slots of 68 KB.
+    pub large: u32,
+}
+
+impl Sizes {
+    /// For a worker with real ports: 16,384 small (32 MB), 1,024 medium (16 MB), 256 large (17 MB).
+    pub const WORKER: Self = Self {
+        small: 16_384,
+        medium: 1_024,
+        large: 256,
+    };
+    /// For simulations and tests: under 2 MB.
+    pub const TEST: Self = Self {
+        small: 512,
+        medium: 16,
+        large: 4,
+    };
+
+    fn count(&self, class: Class) -> usize {
+        match class {
+            Class::Small => self.small as usize,
+            Class::Medium => self.medium as usize,
+            Class::Large => self.large as usize,
+        }
+    }
+}
+
+/// A mapping cut into slots, and the slots that are free.
+#[derive(Debug)]
+pub struct Pool {
+    region: Option<Region>,
+    sizes: Sizes,
+    free: [Vec<u32>; 3],
+    home: u8,
+    mailboxes: Arc<[ArrayQueue<Frame>]>,
+}
+
+impl Pool {
+    /// Makes `count` pools (at most 255) that take back each other's frames.
+    ///
+    /// # Errors
+    /// What the kernel says when it has no address space left.
+    pub fn group(count: usize, sizes: Sizes) -> std::io::Result<Vec<Self>> {
+        assert!(count <= 255, "a group has at most 255 pools");
+        let slots: usize = Class::ALL.iter().map(|class| sizes.count(*class)).sum();
+        let mailboxes: Arc<[_]> = (0..count).map(|_| ArrayQueue::new(slots.max(1))).collect();
+        (0..count)
+            .map(|home| {
+                let bytes = Class::ALL
+                    .iter()
+                    .map(|c| sizes.count(*c) * c.slot_bytes())
+                    .sum();
+                Ok(Self {
+                    region: Some(Region::new(bytes)?),
+                    sizes,
+                    // The lowest slots are taken first: what is in use stays close together.
+                    free: Class::ALL.map(|c| (0..sizes.count(c) as u32).rev().collect()),
+                    home: home as u8,
+                    mailboxes: Arc::clone(&mailboxes),
+                })
+            })
+            .collect()
+    }
+
+    /// One pool by itself.
+    ///
+    /// # Errors
+    /// As `group`.
+    pub fn new(sizes: Sizes) -> std::io::Result<Self> {
+        let mut group = Self::group(1, sizes)?;
+        group
+            .pop()
+            .ok_or_else(|| std::io::Error::other("a group of one is empty"))
+    }
+
+    /// A frame of `len` bytes of undefined content behind the usual headroom; none when the class
+    /// has no slot left or `len` fits no class.
+    #[inline]
+    pub fn alloc(&mut self, len: usize) -> Option<Frame> {
+        self.alloc_class(Class::for_len(len)?, len)
+    }
+
+    /// A frame of `len` bytes in a slot of at least this class; a larger class is not tried.
+    #[inline]
+    pub fn alloc_class(&mut self, class: Class, len: usize) -> Option<Frame> {
+        if HEADROOM + len > class.slot_bytes() {
+            return None;
+        }
+        let index = match self.free[class as usize].pop() {
+            Some(index) => index,
+            None => {
+                self.collect();
+                self.free[class as usize].pop()?
+            }
+        };
+        Some(self.frame(class, index, HEADROOM, len))
+    }
+
+    /// A frame that holds a copy of `bytes`.
+    #[inline]
+    pub fn alloc_from(&mut self, bytes: &[u8]) -> Option<Frame> {
+        let mut frame = self.alloc(bytes.len())?;
+        frame.bytes_mut().copy_from_slice(bytes);
+        Some(frame)
+    }
+
+    /// A copy of `frame`, bytes and what the walk knows.
+    pub fn copy(&mut self, frame: &Frame) -> Option<Frame> {
+        let mut copy = self.alloc_from(frame.bytes())?;
+        copy.copy_meta(frame);
+        Some(copy)
+    }
+
+    /// Takes a frame back, wherever it came from.
+    #[inline]
+    pub fn free(&mut self, frame: Frame) {
+        if frame.home == self.home {
+            self.free[frame.class as usize].push(frame.index);
+        } else if let Some(mailbox) = self.mailboxes.get(usize::from(frame.home)) {
+            // A mailbox has room for every slot of its pool.
+            let _ = mailbox.push(frame);
+        }
+    }
+
+    /// Takes home what other pools of the group freed.
+    pub fn collect(&mut self) {
+        while let Some(frame) = self.mailboxes[usize::from(self.home)].pop() {
+            self.free[frame.class as usize].push(frame.index);
+        }
+    }
+
+    /// Free slots of a class.
+    pub fn available(&self, class: Class) -> usize {
+        self.free[class as usize].len()
+    }
+
+    /// The part of the mapping that holds the small slots: its first byte and length. This is what
+    /// AF_XDP registers as its UMEM, in chunks of 2 KB.
+    pub fn umem(&self) -> (core::ptr::NonNull<u8>, usize) {
+        let region = self
+            .region
+            .as_ref()
+            .expect("the region is taken only on drop");
+        (
+            region.base(),
+            self.sizes.small as usize * Class::Small.slot_bytes(),
+        )
+    }
+
+    /// Gives a small frame's slot away to a ring of the kernel: its offset in the UMEM.
+    ///
+    /// # Errors
+    /// The frame itself, when it is not a small frame of this pool.
+    pub fn lend(&self, frame: Frame) -> Result<u64, Frame> {
+        if frame.home == self.home && frame.class == Class::Small {
+            Ok(u64::from(frame.index) * Class::Small.slot_bytes() as u64)
+        } else {
+            Err(frame)
+        }
+    }
+
+    /// Takes back a slot that `lend` gave away, with `len` bytes at `address`, an offset into the
+    /// UMEM. None when these do not lie in one slot.
+    ///
+    /// # Safety
+    /// The slot was lent, is not owned by the kernel any more, and is taken back once.
+    pub unsafe fn reclaim(&mut self, address: u64, len: usize) -> Option<Frame> {
+        let slot_bytes = Class::Small.slot_bytes() as u64;
+        let index = u32::try_from(address / slot_bytes).ok()?;
+        let start = (address % slot_bytes) as usize;
+        if index >= self.sizes.small || start + len > slot_bytes as usize {
+            return None;
+        }
+        Some(self.frame(Class::Small, index, start, len))
+    }
+
+    #[inline]
+    fn frame(&self, class: Class, index: u32, start: usize, len: usize) -> Frame {
+        let mut offset = 0;
+        for smaller in &Class::ALL[..class as usize] {
+            offset += self.sizes.count(*smaller) * smaller.slot_bytes();
+        }
+        offset += index as usize * class.slot_bytes();
+        let region = self
+            .region
+            .as_ref()
+            .expect("the region is taken only on drop");
+        debug_assert!(offset + class.slot_bytes() <= region.len());
+        // SAFETY: the slot lies in the region; its index came off the free list (or back from the
+        // kernel), so no frame owns it; the region outlives the frame (see `drop`).
+        unsafe {
+            Frame::from_slot(
+                region.base().add(offset),
+                index,
+                class,
+                self.home,
+                start,
+                len,
+            )
+        }
+    }
+}
+
+impl Drop for Pool {
+    fn drop(&mut self) {
+        self.collect();
+        let all_home = Class::ALL
+            .iter()
+            .all(|c| self.free[*c as usize].len() == self.sizes.count(*c));
+        // Somebody still owns a frame: its memory must stay.
+        if !all_home && let Some(region) = self.region.take() {
+            region.leak();
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_foreign_frame_comes_home() {
+        let mut pools = Pool::group(
+            2,
+            Sizes {
+                small: 1,
+                medium: 0,
+                large: 0,
+            },
+        )
+        .expect("memory");
+        let mut other = pools.pop().expect("two pools");
+        let mut home = pools.pop().expect("two pools");
+
+        let frame = home.alloc(64).expect("one slot");
+        assert!(home.alloc(64).is_none());
+        other.free(frame);
+
+        assert!(home.alloc(64).map(|f| home.free(f)).is_some());
+    }
+
+    #[test]
+    fn a_frame_grows_into_its_headroom_and_not_beyond() {
+        let mut pool = Pool::new(Sizes::TEST).expect("memory");
+        let mut frame = pool.alloc_from(&[1, 2, 3]).expect("a slot");
+
+        assert!(frame.push_front(HEADROOM));
+        assert!(!frame.push_front(1));
+        assert_eq!(frame.len(), 3 + HEADROOM);
+        frame.pull_front(HEADROOM);
+        assert_eq!(frame.bytes(), [1, 2, 3]);
+        assert!(!frame.set_len(2048));
+        pool.free(frame);
+    }
+
+    #[test]
+    fn the_class_follows_the_length() {
+        let mut pool = Pool::new(Sizes::TEST).expect("memory");
+        for (len, class) in [
+            (60, Class::Small),
+            (1792, Class::Small),
+            (9014, Class::Medium),
+            (65_550, Class::Large),
+        ] {
+            let frame = pool.alloc(len).expect("a slot");
+            assert_eq!((frame.class(), frame.len()), (class, len));
+            pool.free(frame);
+        }
+        assert!(pool.alloc(70_000).is_none());
+    }
+}

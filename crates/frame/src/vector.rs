@@ -1,0 +1,92 @@
+//! Up to 256 frames that are carried through the walk together.
+
+use crate::Frame;
+
+/// The most frames in a vector.
+pub const VECTOR_FRAMES: usize = 256;
+/// The most bytes in a vector; the frame that passes this limit is the last one.
+pub const VECTOR_BYTES: usize = 512 << 10;
+
+/// Frames on their way, in order of arrival.
+#[derive(Debug)]
+pub struct Vector {
+    frames: Vec<Frame>,
+    bytes: usize,
+}
+
+impl Default for Vector {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl Vector {
+    /// An empty vector. This is the only place where it allocates.
+    pub fn new() -> Self {
+        Self {
+            frames: Vec::with_capacity(VECTOR_FRAMES),
+            bytes: 0,
+        }
+    }
+
+    /// Appends a frame.
+    ///
+    /// # Errors
+    /// The frame, when the vector is full.
+    #[inline]
+    pub fn push(&mut self, frame: Frame) -> Result<(), Frame> {
+        if self.is_full() {
+            return Err(frame);
+        }
+        self.bytes += frame.len();
+        self.frames.push(frame);
+        Ok(())
+    }
+
+    /// How many more frames it takes, if they are small.
+    #[inline]
+    pub fn room(&self) -> usize {
+        if self.bytes >= VECTOR_BYTES {
+            0
+        } else {
+            VECTOR_FRAMES - self.frames.len()
+        }
+    }
+
+    /// Whether it takes no more.
+    #[inline]
+    pub fn is_full(&self) -> bool {
+        self.room() == 0
+    }
+
+    /// Whether it holds nothing.
+    #[inline]
+    pub fn is_empty(&self) -> bool {
+        self.frames.is_empty()
+    }
+
+    /// How many frames it holds.
+    #[inline]
+    pub fn len(&self) -> usize {
+        self.frames.len()
+    }
+
+    /// The frames.
+    #[inline]
+    pub fn frames(&self) -> &[Frame] {
+        &self.frames
+    }
+
+    /// The frames, to be changed.
+    #[inline]
+    pub fn frames_mut(&mut self) -> &mut [Frame] {
+        &mut self.frames
+    }
+
+    /// Takes all frames out, in order.
+    #[inline]
+    pub fn drain(&mut self) -> std::vec::Drain<'_, Frame> {
+        self.bytes = 0;
+        self.frames.drain(..)
+    }
+}
