@@ -118,7 +118,8 @@ impl Adjacency {
 }
 
 /// word 0: version (32) | kind (8) | header_len (8) | port (16);
-/// word 1: mtu (32) | egress (32); word 2: members; words 3 to 6: the header.
+/// word 1: mtu (32) | egress (32); word 2: members (8), generation (32 to 63); words 3 to 6: the
+/// header.
 #[derive(Debug, Default)]
 #[repr(align(64))]
 struct Line([AtomicU64; 8]);
@@ -187,7 +188,8 @@ impl AdjacencyTable {
             u64::from(adjacency.mtu) | (u64::from(adjacency.egress.0) << 32),
             Ordering::Relaxed,
         );
-        line[2].store(u64::from(adjacency.members), Ordering::Relaxed);
+        let generation = line[2].load(Ordering::Relaxed) & GENERATION;
+        line[2].store(u64::from(adjacency.members) | generation, Ordering::Relaxed);
         for (word, bytes) in line[3..7].iter().zip(adjacency.header.chunks_exact(8)) {
             let mut eight = [0; 8];
             eight.copy_from_slice(bytes);
@@ -199,7 +201,25 @@ impl AdjacencyTable {
             | (u64::from(adjacency.port) << 48);
         line[0].store(first, Ordering::Release);
     }
+
+    /// Makes `id` no route and gives it its next generation. Only control calls this.
+    pub fn retire(&self, id: NextHopId) {
+        let word = &self.lines[usize::from(id.0)].0[2];
+        let generation = (word.load(Ordering::Relaxed) & GENERATION).wrapping_add(1 << 32);
+        self.write(id, &Adjacency::default());
+        word.store(generation, Ordering::Release);
+    }
+
+    /// How often `id` was given back: who keeps an id longer than a vector keeps this with it, and
+    /// looks the route up again when it differs.
+    #[inline]
+    pub fn generation(&self, id: NextHopId) -> u32 {
+        (self.lines[usize::from(id.0)].0[2].load(Ordering::Acquire) >> 32) as u32
+    }
 }
+
+/// The bits of word 2 that outlive a write.
+const GENERATION: u64 = 0xffff_ffff_0000_0000;
 
 #[cfg(test)]
 mod tests {
