@@ -173,6 +173,21 @@ fn the_middle_of_a_packet_stays_the_middle() {
 }
 
 #[test]
+fn a_packet_that_just_fits_stays_whole_and_one_byte_more_does_not() {
+    let mut pool = pool();
+    for (mtu, count) in [(576, 1), (575, 2)] {
+        let whole = packet(&mut pool, Fragment::WHOLE, &[], &[3; 556]);
+        let mut out = Vec::new();
+
+        assert_eq!(fragment(&mut pool, &whole, mtu, &mut out), Ok(count));
+
+        for piece in out.drain(..).chain([whole]) {
+            pool.free(piece);
+        }
+    }
+}
+
+#[test]
 fn each_reason_not_to_fragment_has_its_name() {
     let mut pool = pool();
     let mut refusal = |fragment_word: Fragment, mtu, change: &dyn Fn(&mut Frame)| {

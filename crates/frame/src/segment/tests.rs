@@ -338,6 +338,19 @@ fn a_checksum_outside_the_frame_is_refused() {
 }
 
 #[test]
+fn a_checksum_of_zero_is_written_as_all_ones() {
+    let offload = Offload {
+        needs_checksum: true,
+        ..Offload::FINISHED
+    };
+    let mut bytes = [0xff, 0xff, 0, 0];
+
+    assert_eq!(crate::finish_checksum(&mut bytes, &offload), Ok(()));
+
+    assert_eq!(bytes, [0xff, 0xff, 0, 0]);
+}
+
+#[test]
 fn each_flaw_of_a_merged_frame_has_its_name() {
     let mut pool = pool();
     let mut refusal = |change: &dyn Fn(&mut Frame)| {
