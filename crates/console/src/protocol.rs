@@ -28,6 +28,8 @@ pub enum Message {
         /// The answer is to be JSON, in the shape of REST.
         json: bool,
     },
+    /// Client: where the namespace of the router's own services is; the answer is its path.
+    Namespace,
     /// Client: bytes typed.
     Input(Vec<u8>),
     /// Client: the terminal has another size.
@@ -56,6 +58,7 @@ impl Message {
                 body.extend_from_slice(command.as_bytes());
                 (b'x', body)
             }
+            Self::Namespace => (b'n', Vec::new()),
             Self::Input(bytes) => (b'i', bytes.clone()),
             Self::Resize(columns, rows) => {
                 (b'r', [columns.to_be_bytes(), rows.to_be_bytes()].concat())
@@ -81,6 +84,7 @@ impl Message {
                     json: *json != 0,
                 }
             }
+            b'n' => Self::Namespace,
             b'i' => Self::Input(body),
             b'r' => Self::Resize(pair(0)?, pair(2)?),
             b'o' => Self::Output(body),
@@ -151,6 +155,7 @@ mod tests {
                 command: String::from("/ip/route/print"),
                 json: true,
             },
+            Message::Namespace,
             Message::Input(vec![0, 255]),
             Message::Resize(300, 1),
             Message::Output(Vec::new()),
