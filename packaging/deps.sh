@@ -19,7 +19,8 @@ say() { printf 'deps: %s\n' "$*" >&2; }
 
 has() {
     case $1 in
-        crt1.o) [ "$(cc -print-file-name=crt1.o 2>/dev/null)" != crt1.o ] ;;
+        crt1.o) path=$(cc -print-file-name=crt1.o 2>/dev/null) && [ "$path" != crt1.o ] ;;
+        certificates) [ -e /etc/ssl/certs/ca-certificates.crt ] ;;
         *) command -v "$1" >/dev/null 2>&1 || [ -x "/usr/sbin/$1" ] || [ -x "/sbin/$1" ] ;;
     esac
 }
@@ -50,7 +51,7 @@ keep_services_off() {
 }
 
 apt() {
-    as_root env DEBIAN_FRONTEND=noninteractive apt-get -o DPkg::Lock::Timeout=300 -qq "$@" >&2
+    as_root env DEBIAN_FRONTEND=noninteractive apt-get -o DPkg::Lock::Timeout=300 -qq "$@" >/dev/null
 }
 
 install() {
@@ -78,19 +79,10 @@ cargo_is_new_enough() {
     [ -n "$found" ] && [ "$(printf '%s\n%s\n' "$wanted" "$found" | sort -V | head -1)" = "$wanted" ]
 }
 
-# Rust comes by rustup: distributions' own compilers are too old. Its package if there is one.
+# Rust comes by rustup: distributions' own compilers are too old.
 need_cargo() {
     cargo_is_new_enough && return
-    if ! command -v rustup >/dev/null 2>&1; then
-        if may_install && apt-cache show rustup >/dev/null 2>&1; then
-            install rustup
-        else
-            need $(missing curl:curl) ca-certificates
-            say 'installing rustup by its own installer (https://rustup.rs) into ~/.cargo'
-            curl --proto '=https' --tlsv1.2 -sSf https://sh.rustup.rs |
-                sh -s -- -y -q --no-modify-path --profile minimal --default-toolchain none
-        fi
-    fi
+    command -v rustup >/dev/null 2>&1 || need_rustup
     say "installing Rust, at least $wanted, by rustup"
     rustup toolchain install stable --profile minimal --component rustfmt --component clippy
     cargo_is_new_enough || rustup default stable
@@ -98,6 +90,22 @@ need_cargo() {
     say "cargo is still older than $wanted: another one is before ~/.cargo/bin in PATH, or"
     say 'RUSTUP_TOOLCHAIN or an override of rustup chooses an old one'
     return 1
+}
+
+# Its package if the distribution has one, else its own installer.
+need_rustup() {
+    if may_install && apt-cache policy rustup | grep -q 'Candidate: [0-9]'; then
+        install rustup
+        return
+    fi
+    need $(missing curl:curl certificates:ca-certificates)
+    say 'installing rustup by its own installer (https://rustup.rs) into ~/.cargo'
+    site=https://static.rust-lang.org/rustup/dist/$(uname -m)-unknown-linux-gnu
+    mkdir -p target
+    curl --proto '=https' --tlsv1.2 -sSf -o target/rustup-init "$site/rustup-init"
+    chmod 755 target/rustup-init
+    target/rustup-init -y -q --no-modify-path --profile minimal --default-toolchain none
+    rm target/rustup-init
 }
 
 need_crates() {

@@ -3,6 +3,7 @@
 use std::collections::HashSet;
 use std::fs;
 use std::os::unix::fs::MetadataExt;
+use std::path::PathBuf;
 use std::process::{Command, ExitStatus};
 use std::time::Duration;
 
@@ -160,6 +161,14 @@ impl Lab {
         let (name, mark) = self.record.mark();
         command.env(name, mark);
         Ok(command)
+    }
+
+    /// The path of a host's namespace, as `ip link … netns PATH` takes it.
+    ///
+    /// # Errors
+    /// [`Error::UnknownHost`].
+    pub fn namespace(&self, host: &str) -> Result<PathBuf, Error> {
+        Ok(self.space(host)?.path())
     }
 
     /// Runs a command in a host, with our terminal, and waits for its end.
