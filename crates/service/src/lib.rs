@@ -1,1 +1,15 @@
-//! placeholder
+//! Services of a router as machines: neighbours and what ICMP owes.
+//!
+//! Everything here is a value: no socket, no thread, no clock. The owner passes time, packets and
+//! configuration in as events and carries out the actions that come back; the same events at the
+//! same times give the same actions, in the router, in a simulation and under a fuzzer.
+//!
+//! - [`neighbour`]: ARP and neighbour discovery: who has an address on this link, and whether he is
+//!   still there.
+//!
+//! Bytes from the wire never make a machine fail, and nothing that they can cause grows without a
+//! bound.
+
+#![forbid(unsafe_code)]
+
+pub mod neighbour;

@@ -1,0 +1,1 @@
+//! Tests of both families: sentences of the RFCs, and two machines on a line.
