@@ -4,6 +4,7 @@
 //! configuration in as events and carries out the actions that come back; the same events at the
 //! same times give the same actions, in the router, in a simulation and under a fuzzer.
 //!
+//! - [`icmp`]: echo replies, errors and redirects, and how many of them.
 //! - [`neighbour`]: ARP and neighbour discovery: who has an address on this link, and whether he is
 //!   still there.
 //!
@@ -12,4 +13,5 @@
 
 #![forbid(unsafe_code)]
 
+pub mod icmp;
 pub mod neighbour;
