@@ -9,7 +9,7 @@ use frame::{InterfaceId, Offloads};
 use wire::Mac;
 
 /// Everything that the walk reads and that changes only by configuration or link state.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub struct Snapshot {
     /// Rises by one with each compile.
     pub epoch: u64,

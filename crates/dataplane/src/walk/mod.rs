@@ -31,6 +31,8 @@ mod passes;
 mod postrouting;
 mod prerouting;
 mod routing;
+#[cfg(test)]
+mod tests;
 
 use frame::{InterfaceId, Offload};
 
