@@ -10,6 +10,7 @@
 
 #![forbid(unsafe_code)]
 
+pub mod bench;
 pub mod counters;
 pub mod drop;
 pub mod flow;

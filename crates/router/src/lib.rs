@@ -18,3 +18,4 @@ pub mod intent;
 pub mod plan;
 pub mod read;
 pub mod rib;
+pub mod store;

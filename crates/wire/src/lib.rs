@@ -17,6 +17,7 @@ extern crate alloc;
 pub mod arp;
 pub mod checksum;
 pub mod ethernet;
+pub mod fuzz;
 pub mod icmpv4;
 pub mod icmpv6;
 pub mod ipv4;

@@ -8,7 +8,8 @@ use std::sync::{Arc, OnceLock};
 
 use super::adjacency::{Adjacency, AdjacencyTable, NEXT_HOPS, NextHopId};
 use super::grace::{Grace, Limbo};
-use super::lpm::{Fib4, Fib6, Full, Routes};
+use super::lpm::{Fib4, Fib6, Full};
+use super::routes::Routes;
 
 /// The most routing tables.
 pub const TABLES: usize = 256;
@@ -73,6 +74,9 @@ impl Default for FibWriter {
 
 impl FibWriter {
     /// A FIB with table 0, without a route.
+    ///
+    /// # Panics
+    /// When the kernel has not even a few megabytes of address space.
     pub fn new() -> Self {
         let grace = Arc::new(Grace::default());
         let fib = Arc::new(Fib {
@@ -85,7 +89,9 @@ impl FibWriter {
             tables: (0..TABLES).map(|_| None).collect(),
             next_hops: NextHops::new(grace),
         };
-        writer.table(0).expect("table 0 is below the limit");
+        writer
+            .table(0)
+            .expect("a process begins with address space for its first table");
         writer
     }
 
@@ -97,14 +103,17 @@ impl FibWriter {
     /// The routes of table `number`, which is made if it is new.
     ///
     /// # Errors
-    /// [`Full`]: the number is not below [`TABLES`].
+    /// [`Full`]: the number is not below [`TABLES`], or there is no address space for a new one.
     pub fn table(&mut self, number: u16) -> Result<&mut TableRoutes, Full> {
         let number = usize::from(number);
         let slot = self.tables.get_mut(number).ok_or(Full)?;
-        let routes = slot.get_or_insert_with(|| TableRoutes {
-            ipv4: Routes::new(Arc::clone(&self.fib.grace)),
-            ipv6: Routes::new(Arc::clone(&self.fib.grace)),
-        });
+        let routes = match slot {
+            Some(routes) => routes,
+            None => slot.insert(TableRoutes {
+                ipv4: Routes::new(Arc::clone(&self.fib.grace))?,
+                ipv6: Routes::new(Arc::clone(&self.fib.grace))?,
+            }),
+        };
         self.fib.tables[number].get_or_init(|| Table {
             ipv4: Arc::clone(routes.ipv4.fib()),
             ipv6: Arc::clone(routes.ipv6.fib()),

@@ -1,9 +1,13 @@
 //! A prefix: the key of a route, and the address that is looked up.
 
 use core::fmt::Debug;
+use core::sync::atomic::AtomicU64;
 
-/// An address as the tables see it: a number, IPv4 in 32 bits and IPv6 in 128.
-pub trait Address: Copy + Ord + Debug + Default + Send + Sync + 'static {
+use super::line::{Found, SHAPES4, SHAPES6, Shape, find8, find16, find32};
+
+/// An address as the tables see it: a number, IPv4 in 32 bits (`u32`) and IPv6 in 128 (`u128`).
+#[expect(private_bounds, reason = "how a family is laid out is not for others")]
+pub trait Address: Layout + Copy + Ord + Debug + Default + Send + Sync + 'static {
     /// How many bits it has.
     const BITS: u8;
 
@@ -12,9 +16,66 @@ pub trait Address: Copy + Ord + Debug + Default + Send + Sync + 'static {
 
     /// The 32 bits that follow the first `depth`; zeros follow the last bit of the address.
     fn window(self, depth: u8) -> u32;
+}
 
-    /// How many of the first bits both have in common.
-    fn common(self, other: Self) -> u8;
+/// How the routes of a family are laid out.
+pub(super) trait Layout {
+    /// The shapes that its lines can have, by number.
+    const SHAPES: &'static [Shape];
+    /// Where the root's 16 bits begin.
+    const SHORT_DEPTH: u8;
+    /// An address that the root covers.
+    const WITHIN: Self;
+    /// Where they end.
+    const ROOT_DEPTH: u8 = Self::SHORT_DEPTH + 16;
+
+    /// The root's slot of this address, unless it lies outside of what the root covers.
+    fn root(self) -> Option<u32>;
+
+    /// Searches a line of a shape.
+    fn find(line: &[AtomicU64], shape: u32, key: u32) -> Found;
+}
+
+impl Layout for u32 {
+    const SHAPES: &'static [Shape] = &SHAPES4;
+    const SHORT_DEPTH: u8 = 0;
+    const WITHIN: Self = 0;
+
+    #[inline(always)]
+    fn root(self) -> Option<u32> {
+        Some(self >> 16)
+    }
+
+    #[inline(always)]
+    fn find(line: &[AtomicU64], shape: u32, key: u32) -> Found {
+        if shape < 3 {
+            find8(line, shape, key)
+        } else {
+            find16(line, shape, key)
+        }
+    }
+}
+
+impl Layout for u128 {
+    const SHAPES: &'static [Shape] = &SHAPES6;
+    const SHORT_DEPTH: u8 = 3;
+    const WITHIN: Self = 0x2000 << 112;
+
+    #[inline(always)]
+    fn root(self) -> Option<u32> {
+        // 2000::/3, from which all global addresses are given (RFC 4291, 2.4).
+        let high = (self >> 64) as u64;
+        (high >> 61 == 1).then_some((high >> 45) as u32 & 0xffff)
+    }
+
+    #[inline(always)]
+    fn find(line: &[AtomicU64], shape: u32, key: u32) -> Found {
+        if shape < 3 {
+            find8(line, shape, key)
+        } else {
+            find32(line, shape, key)
+        }
+    }
 }
 
 impl Address for u32 {
@@ -29,11 +90,6 @@ impl Address for u32 {
     fn window(self, depth: u8) -> u32 {
         self.checked_shl(Self::from(depth)).unwrap_or(0)
     }
-
-    #[inline]
-    fn common(self, other: Self) -> u8 {
-        (self ^ other).leading_zeros() as u8
-    }
 }
 
 impl Address for u128 {
@@ -47,11 +103,6 @@ impl Address for u128 {
     #[inline]
     fn window(self, depth: u8) -> u32 {
         (self.checked_shl(u32::from(depth)).unwrap_or(0) >> 96) as u32
-    }
-
-    #[inline]
-    fn common(self, other: Self) -> u8 {
-        (self ^ other).leading_zeros() as u8
     }
 }
 

@@ -297,3 +297,6 @@ fn recorded_route(request: &Packet<'_>, own: Ipv4Addr) -> Vec<u8> {
     }
     bytes
 }
+
+#[cfg(test)]
+mod tests;

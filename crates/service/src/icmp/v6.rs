@@ -266,3 +266,6 @@ fn build(message: &Message<'_>, header: Repr) -> Vec<u8> {
     message.emit(header.src, header.dst, &mut bytes);
     bytes
 }
+
+#[cfg(test)]
+mod tests;
