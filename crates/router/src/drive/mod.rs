@@ -5,6 +5,8 @@
 //! `punt` takes packets from the workers, `icmp` answers for them, `half` owns an address family's
 //! routes and neighbours, `workers` is the way back.
 
+mod apply;
+mod build;
 pub mod half;
 mod icmp;
 mod items;
@@ -15,6 +17,8 @@ mod reconcile;
 pub mod sink;
 pub mod timers;
 pub mod workers;
+
+pub use build::Setup;
 
 use core::net::Ipv6Addr;
 use std::collections::{BTreeMap, BTreeSet};
