@@ -6,6 +6,7 @@
 //!
 //! - [`gateway_check`]: whether a gateway answers.
 //! - [`icmp`]: echo replies, errors and redirects, and how many of them.
+//! - [`mld`]: tells switches which groups are received here.
 //! - [`neighbour`]: ARP and neighbour discovery: who has an address on this link, and whether he is
 //!   still there.
 //! - [`ra`]: tells hosts who routes, and from which prefixes they may take addresses.
@@ -18,6 +19,7 @@
 
 pub mod gateway_check;
 pub mod icmp;
+pub mod mld;
 pub mod neighbour;
 mod outbound;
 pub mod ra;
