@@ -12,11 +12,14 @@
 //! - [`ra`]: tells hosts who routes, and from which prefixes they may take addresses.
 //! - [`reassembly`]: puts fragments together that were sent to this router.
 //!
+//! [`fuzz`] holds all of them against what must always be true.
+//!
 //! Bytes from the wire never make a machine fail, and nothing that they can cause grows without a
 //! bound.
 
 #![forbid(unsafe_code)]
 
+pub mod fuzz;
 pub mod gateway_check;
 pub mod icmp;
 pub mod mld;

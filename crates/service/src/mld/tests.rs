@@ -345,3 +345,17 @@ fn noise_never_panics() {
         }
     }
 }
+
+#[test]
+fn more_queries_do_not_put_the_answer_off() {
+    for seed in 0..100 {
+        let mut desk = Desk::settled(seed);
+        let mut said = Vec::new();
+        for _ in 0..1_000 {
+            desk.hear(&query(Ipv6Addr::UNSPECIFIED, 2, 1_000, 1));
+            said.extend(desk.pass(Duration::from_millis(1)));
+        }
+
+        assert!(!said.is_empty(), "seed {seed}");
+    }
+}
