@@ -9,14 +9,12 @@
 
 #![forbid(unsafe_code)]
 
-mod config;
 mod host;
 mod line;
 pub mod odd;
 mod port;
 mod world;
 
-pub use config::Config;
 pub use host::{Heard, Host, HostConfig, Stream};
 pub use line::{Fault, Line};
 pub use world::{NodeId, World};

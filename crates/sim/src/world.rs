@@ -6,10 +6,11 @@ use std::collections::{BTreeMap, BinaryHeap};
 use dataplane::Worker;
 use frame::{Offloads, Sizes};
 use machine::{Duration, Instant, Rng};
+use router::Instance;
 use router::drive::{Control, PortNews, Setup};
+use script::Session;
 use wire::Mac;
 
-use crate::config::Config;
 use crate::host::{Host, HostConfig};
 use crate::line::{Fault, Line};
 use crate::port::SimPort;
@@ -22,7 +23,7 @@ pub struct NodeId(usize);
 type End = (NodeId, usize);
 
 struct RouterNode {
-    control: Control,
+    instance: Instance,
     workers: Vec<Worker>,
     ports: Vec<RouterPort>,
 }
@@ -82,33 +83,39 @@ impl World {
         self.now
     }
 
-    /// A router with this configuration; its ports are those of the configuration, in order.
-    pub fn router(&mut self, config: &Config, workers: usize) -> NodeId {
+    /// A router with `ports` ports (`ether1` and so on) and this configuration.
+    ///
+    /// # Panics
+    /// If the configuration is refused.
+    pub fn router(&mut self, configuration: &str, ports: usize, workers: usize) -> NodeId {
         let setup = Setup {
             workers,
             sizes: Sizes::TEST,
             seed: self.rng.next_u64(),
             now: self.now,
         };
-        let (control, workers) = Control::build(&setup).expect("memory for a router");
+        let made = Instance::new(&setup, schema::store());
+        let (instance, workers) = made.expect("memory for a router");
         let mut node = RouterNode {
-            control,
+            instance,
             workers,
             ports: Vec::new(),
         };
-        node.control.apply(config.intent.clone());
         let id = NodeId(self.nodes.len());
-        for name in config.port_names() {
-            let number = node.ports.len();
-            let port = SimPort::default();
+        for number in 0..ports {
             let news = PortNews {
                 up: true,
                 mac: Mac([2, 0xf0, 0, id.0 as u8, 0, number as u8 + 1]),
                 mtu: 65_535,
             };
-            node.ports.push(RouterPort { name, port, news });
+            node.ports.push(RouterPort {
+                name: format!("ether{}", number + 1),
+                port: SimPort::default(),
+                news,
+            });
             node.attach(number);
         }
+        node.import(configuration);
         self.nodes.push(Node::Router(Box::new(node)));
         id
     }
@@ -152,7 +159,7 @@ impl World {
         port.port.clear();
         if gone {
             let name = port.name.clone();
-            router.control.detach_port(&name);
+            router.instance.control().detach_port(&name);
         } else {
             router.attach(end.1);
         }
@@ -168,8 +175,24 @@ impl World {
 
     /// A router's control.
     pub fn control(&mut self, id: NodeId) -> &mut Control {
+        self.node(id).instance.control()
+    }
+
+    /// Runs commands on a router, and returns what they print.
+    ///
+    /// # Panics
+    /// If a command is refused.
+    pub fn run_on(&mut self, id: NodeId, commands: &str) -> String {
+        let mut out = String::new();
+        let mut session = Session::new("admin");
+        let done = self.node(id).instance.run(&mut session, commands, &mut out);
+        done.unwrap_or_else(|refusal| panic!("{commands}: {refusal}"));
+        out
+    }
+
+    fn node(&mut self, id: NodeId) -> &mut RouterNode {
         match &mut self.nodes[id.0] {
-            Node::Router(router) => &mut router.control,
+            Node::Router(router) => router,
             Node::Host(_) => panic!("{id:?} is a host"),
         }
     }
@@ -208,7 +231,7 @@ impl World {
     fn next(&self) -> Option<Instant> {
         let flying = self.flying.peek().map(|Reverse((at, ..))| *at);
         let nodes = self.nodes.iter().filter_map(|node| match node {
-            Node::Router(router) => router.control.deadline(),
+            Node::Router(router) => router.instance.deadline(),
             Node::Host(host) => host.deadline(),
         });
         // A deadline that has come and is not acted on would stop time.
@@ -270,25 +293,33 @@ impl World {
 }
 
 impl RouterNode {
+    fn import(&mut self, configuration: &str) {
+        let (mut session, mut out) = (Session::new("admin"), String::new());
+        let done = self.instance.import(&mut session, configuration, &mut out);
+        done.unwrap_or_else(|refusal| panic!("{refusal} in {configuration}"));
+    }
+
     fn attach(&mut self, number: usize) {
         let RouterPort { name, port, news } = &self.ports[number];
-        // One queue, on a worker of its own choice: the others get their flows handed over.
+        // One queue, on one worker: the others get their flows handed over.
         let worker = (number % self.workers.len()) as u16;
         let queue = (worker, Box::new(port.clone()) as Box<dyn frame::Port>);
-        self.control
+        let attached = self
+            .instance
             .attach_port(name, *news, Offloads::default(), vec![queue]);
+        attached.expect("a port's name");
     }
 
     fn turn(&mut self, number: usize, up: bool) {
         let port = &mut self.ports[number];
         port.news.up = up;
-        self.control.port_news(&port.name, port.news);
+        self.instance.control().port_news(&port.name, port.news);
     }
 
     fn settle(&mut self, now: Instant, mut leave: impl FnMut(usize, Vec<u8>)) {
         // Bounded: two parties that feed each other without end are a fault of ours.
         for _ in 0..10_000 {
-            let mut idle = !self.control.poll(now);
+            let mut idle = !self.instance.control().poll(now);
             for worker in &mut self.workers {
                 idle &= worker.step().is_idle();
             }
@@ -302,19 +333,5 @@ impl RouterNode {
             }
         }
         panic!("a router does not come to rest at {now:?}");
-    }
-}
-
-impl Config {
-    /// The ports that are configured, in order.
-    fn port_names(&self) -> Vec<String> {
-        use router::intent::InterfaceKind::Port;
-        let kinds = self.intent.interfaces.values().map(|i| &i.kind);
-        kinds
-            .filter_map(|kind| match kind {
-                Port { default_name, .. } => Some(default_name.to_string()),
-                _ => None,
-            })
-            .collect()
     }
 }
