@@ -72,22 +72,22 @@ impl WaitSet {
         self.waker.clone()
     }
 
-    /// Adds a port's `wait_fd`. It is forgotten when it is closed, or by `remove`.
+    /// Adds a port's `wait_fd`. It is forgotten when it is closed.
     ///
     /// # Errors
     /// What the kernel says: it is there already, or cannot be waited for.
-    pub fn add(&mut self, fd: RawFd) -> io::Result<()> {
-        let data = epoll::EventData::new_u64(fd as u64);
+    pub fn add(&mut self, fd: BorrowedFd<'_>) -> io::Result<()> {
+        let data = epoll::EventData::new_u64(fd.as_raw_fd() as u64);
         Ok(epoll::add(
             &self.epoll,
-            borrow(&fd),
+            fd,
             data,
             epoll::EventFlags::IN,
         )?)
     }
 
     /// Removes a descriptor; one that is not there is no error.
-    pub fn remove(&mut self, fd: RawFd) {
+    fn remove(&mut self, fd: RawFd) {
         let _ = epoll::delete(&self.epoll, borrow(&fd));
     }
 
@@ -137,6 +137,7 @@ fn borrow(fd: &impl AsRawFd) -> BorrowedFd<'_> {
 
 #[cfg(test)]
 mod tests {
+    use std::os::fd::AsFd as _;
     use std::thread;
 
     use super::*;
@@ -162,7 +163,7 @@ mod tests {
     fn a_readable_descriptor_ends_the_sleep_until_it_is_removed() {
         let (reader, writer) = rustix::pipe::pipe().expect("a pipe");
         let mut set = WaitSet::new().expect("descriptors");
-        set.add(reader.as_raw_fd()).expect("it is new");
+        set.add(reader.as_fd()).expect("it is new");
 
         rustix::io::write(&writer, b"x").expect("room");
         assert_eq!(set.wait(None).expect("no error").ready, 1);
@@ -178,7 +179,7 @@ mod tests {
     fn a_dead_descriptor_ends_one_sleep_only() {
         let (reader, writer) = rustix::pipe::pipe().expect("a pipe");
         let mut set = WaitSet::new().expect("descriptors");
-        set.add(reader.as_raw_fd()).expect("it is new");
+        set.add(reader.as_fd()).expect("it is new");
         drop(writer);
 
         assert_eq!(set.wait(None).expect("no error").ready, 1);
@@ -187,6 +188,6 @@ mod tests {
             Woken::default()
         );
         // It was removed: it can be added again.
-        assert!(set.add(reader.as_raw_fd()).is_ok());
+        assert!(set.add(reader.as_fd()).is_ok());
     }
 }
