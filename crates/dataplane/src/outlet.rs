@@ -120,6 +120,19 @@ impl Outlet {
         self.ports.get_mut(usize::from(place))
     }
 
+    /// Queues a whole vector for a port, if that has a queue here with room; else says no, and
+    /// changes nothing.
+    #[inline]
+    pub(crate) fn send_vector(&mut self, vector: &mut Vector, port: u16) -> bool {
+        match self.attached(port) {
+            Some(attached) if attached.frames.len() + vector.len() <= QUEUE => {
+                vector.move_to(&mut attached.frames);
+                true
+            }
+            _ => false,
+        }
+    }
+
     /// Queues the next `count` frames for a port.
     #[inline]
     pub(crate) fn send_run(

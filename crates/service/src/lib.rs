@@ -1,4 +1,4 @@
-//! Services of a router as machines: neighbours and what ICMP owes.
+//! Services of a router as machines: what it owes the links that it is on.
 //!
 //! Everything here is a value: no socket, no thread, no clock. The owner passes time, packets and
 //! configuration in as events and carries out the actions that come back; the same events at the
@@ -9,6 +9,7 @@
 //! - [`neighbour`]: ARP and neighbour discovery: who has an address on this link, and whether he is
 //!   still there.
 //! - [`ra`]: tells hosts who routes, and from which prefixes they may take addresses.
+//! - [`reassembly`]: puts fragments together that were sent to this router.
 //!
 //! Bytes from the wire never make a machine fail, and nothing that they can cause grows without a
 //! bound.
@@ -20,5 +21,6 @@ pub mod icmp;
 pub mod neighbour;
 mod outbound;
 pub mod ra;
+pub mod reassembly;
 
 pub use outbound::Frame;
