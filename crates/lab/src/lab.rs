@@ -60,6 +60,9 @@ pub struct Listed {
     pub stale: bool,
 }
 
+/// What runs in a lab has this long to end by itself; a router takes up to a second.
+const GRACE: Duration = Duration::from_millis(1500);
+
 /// The kernel tells of a carrier within a second; a busy machine is given more.
 const SETTLED_WITHIN: Duration = Duration::from_secs(20);
 
@@ -368,7 +371,7 @@ fn remove(records: &Records, record: &Record) -> Result<(), Error> {
         if inhabitants.is_empty() {
             break;
         }
-        process::end(&inhabitants, Duration::from_millis(300));
+        process::end(&inhabitants, GRACE);
     }
     for space in &record.spaces {
         if let Kind::Named(name) = &space.kind
