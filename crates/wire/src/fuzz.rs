@@ -97,6 +97,15 @@ pub fn ipv4(bytes: &[u8]) {
     assert!(arrived.0 == written.0 && arrived.1.starts_with(written.1));
     assert!(ipv4::Packet::new_quoted(&again).is_ok_and(|again| again.verify_checksum()));
 
+    if again
+        .get(..packet.header_len())
+        .is_some_and(|header| header.len() > ipv4::HEADER_LEN)
+    {
+        let recorded = ipv4::record(&mut again, Ipv4Addr::LOCALHOST, |_| true, 0);
+        let intact = ipv4::Packet::new_quoted(&again).is_ok_and(|again| again.verify_checksum());
+        assert!(recorded.is_err() || intact);
+    }
+
     if packet.fragment().is_later_piece() {
         return;
     }
