@@ -10,10 +10,12 @@
 #![forbid(unsafe_code)]
 
 mod config;
+pub mod fuzz;
 mod host;
 mod line;
 pub mod odd;
 mod port;
+mod rig;
 mod world;
 
 pub use config::Config;
