@@ -14,6 +14,7 @@ pub mod drop;
 pub mod punt;
 pub mod snapshot;
 pub mod table;
+pub mod workload;
 
 pub use drop::Drop;
 pub use punt::Punt;

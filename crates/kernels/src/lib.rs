@@ -1,5 +1,6 @@
 //! The few operations that safe Rust cannot say, behind safe functions: prefetch hints, the time
-//! stamp counter, compares of many small numbers, and memory on huge pages.
+//! stamp counter, compares of many small numbers, the choice of the
+//! instruction set, and memory on huge pages.
 //!
 //! Nothing here knows packets. Each `unsafe` block states why it is sound.
 
@@ -12,10 +13,12 @@ mod cycles;
 mod lanes;
 mod prefetch;
 mod region;
+mod widest;
 mod zeroed;
 
 pub use cycles::tsc;
 pub use lanes::{at_most_u8, at_most_u16, at_most_u32};
 pub use prefetch::{prefetch, prefetch_write};
 pub use region::Region;
+pub use widest::{Level, Work, widest};
 pub use zeroed::{Atomic, Zeroed};
