@@ -32,6 +32,8 @@ drops! {
     EthernetLength = "ethernet-length",
     /// The frame is for another station's address, and the port is not a bridge port.
     EthernetOther = "ethernet-other-host",
+    /// An IP packet for one station in a link-layer broadcast or multicast frame (RFC 1812, 5.3.4).
+    LinkBroadcast = "link-broadcast",
     /// The EtherType is none that this router handles.
     EthernetType = "ethernet-type",
     /// No VLAN interface has this VLAN id on the port.
@@ -101,6 +103,8 @@ drops! {
     NoBuffer = "no-buffer",
     /// The ring to control was full.
     PuntFull = "punt-full",
+    /// The ring to the worker that owns the flow, or the egress port's queue, was full.
+    HandoverFull = "handover-full",
     /// A merged segment or unfinished checksum does not fit its own headers.
     OffloadMalformed = "offload-malformed",
     /// No service of this router takes the packet; the sender may be told.

@@ -10,11 +10,28 @@
 
 #![forbid(unsafe_code)]
 
+pub mod bench;
+pub mod counters;
 pub mod drop;
+pub mod flow;
+mod handover;
+mod outlet;
 pub mod punt;
+pub mod rings;
 pub mod snapshot;
 pub mod table;
+#[cfg(test)]
+mod testing;
+pub mod trace;
+pub mod walk;
+pub mod worker;
 pub mod workload;
 
+pub use counters::Counters;
 pub use drop::Drop;
-pub use punt::Punt;
+pub use punt::{Punt, Why};
+pub use rings::{Command, Remote, rings};
+pub use snapshot::Snapshot;
+pub use trace::trace_packet;
+pub use walk::Stage;
+pub use worker::{Parts, Step, Worker};

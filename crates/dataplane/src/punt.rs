@@ -2,6 +2,7 @@
 
 use frame::Frame;
 
+use crate::drop::Drop;
 use crate::table::NextHopId;
 
 /// What control is asked to do about a packet. The packet is as it arrived, unless noted.
@@ -12,8 +13,9 @@ pub enum Why {
     /// For one of this router's own addresses (or a group that it joined): ICMP, ND and what no
     /// mirror device takes.
     Local,
-    /// The next hop's link address is not known: resolve it, and send the packet on through
-    /// `Command::Transmit` or `Command::Resume`.
+    /// The next hop's link address is not known: resolve it, write the adjacency, and give the
+    /// packet back through `Command::Resume`, which walks it again. With [`NextHopId::NO_ROUTE`]:
+    /// the neighbour is the destination itself on `frame.egress` (a link-local address).
     Unresolved(NextHopId),
     /// The lifetime is spent: time exceeded is owed (rate limited) and the packet is dropped.
     TtlExceeded,
@@ -51,6 +53,67 @@ impl Why {
             Self::BeyondScope => "beyond-scope",
             Self::ParameterProblem(_) => "parameter-problem",
         }
+    }
+}
+
+/// How many reasons there are.
+pub const REASONS: usize = 11;
+
+impl Why {
+    /// The index of its counter, below [`REASONS`].
+    pub const fn index(self) -> usize {
+        match self {
+            Self::Arp => 0,
+            Self::Local => 1,
+            Self::Unresolved(_) => 2,
+            Self::TtlExceeded => 3,
+            Self::TooBig(_) => 4,
+            Self::NoRoute => 5,
+            Self::Unreachable => 6,
+            Self::Prohibit => 7,
+            Self::Redirect(_) => 8,
+            Self::BeyondScope => 9,
+            Self::ParameterProblem(_) => 10,
+        }
+    }
+
+    /// The name of the reason with this index.
+    pub const fn name_at(index: usize) -> &'static str {
+        const NAMES: [&str; REASONS] = [
+            Why::Arp.name(),
+            Why::Local.name(),
+            Why::Unresolved(NextHopId::NO_ROUTE).name(),
+            Why::TtlExceeded.name(),
+            Why::TooBig(0).name(),
+            Why::NoRoute.name(),
+            Why::Unreachable.name(),
+            Why::Prohibit.name(),
+            Why::Redirect(NextHopId::NO_ROUTE).name(),
+            Why::BeyondScope.name(),
+            Why::ParameterProblem(0).name(),
+        ];
+        NAMES[index % REASONS]
+    }
+
+    /// The reason under which the packet itself is lost, when all that control can do is to tell
+    /// its sender. The worker has counted it.
+    pub const fn discards(self) -> Option<Drop> {
+        match self {
+            Self::TtlExceeded => Some(Drop::TtlExceeded),
+            Self::TooBig(_) => Some(Drop::TooBig),
+            Self::NoRoute => Some(Drop::NoRoute),
+            Self::Unreachable => Some(Drop::Unreachable),
+            Self::Prohibit => Some(Drop::Prohibit),
+            Self::BeyondScope => Some(Drop::Ipv6BeyondScope),
+            Self::ParameterProblem(_) => Some(Drop::Ipv4Options),
+            Self::Arp | Self::Local | Self::Unresolved(_) | Self::Redirect(_) => None,
+        }
+    }
+
+    /// Whether strangers decide how often it happens: such punts leave a share of the ring to ARP
+    /// and to local delivery.
+    pub const fn is_bulk(self) -> bool {
+        !matches!(self, Self::Arp | Self::Local)
     }
 }
 

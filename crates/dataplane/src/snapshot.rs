@@ -9,7 +9,7 @@ use frame::{InterfaceId, Offloads};
 use wire::Mac;
 
 /// Everything that the walk reads and that changes only by configuration or link state.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub struct Snapshot {
     /// Rises by one with each compile.
     pub epoch: u64,
@@ -17,6 +17,8 @@ pub struct Snapshot {
     pub interfaces: Vec<Interface>,
     /// By port number: what stands behind each port.
     pub ports: Vec<PortBinding>,
+    /// The addresses of this router, which nobody else may send from.
+    pub own: OwnAddresses,
     /// Settings of `/ip/settings` that the walk obeys.
     pub ipv4: FamilySettings,
     /// Settings of `/ipv6/settings` that the walk obeys.
@@ -29,17 +31,52 @@ pub struct Snapshot {
     pub accept_source_route: bool,
 }
 
+impl Snapshot {
+    /// The interface with this id, unless it is gone.
+    #[inline]
+    pub fn interface(&self, id: InterfaceId) -> Option<&Interface> {
+        match id {
+            InterfaceId::NONE => None,
+            InterfaceId(index) => self.interfaces.get(index as usize),
+        }
+    }
+
+    /// What stands behind the port with this number.
+    #[inline]
+    pub fn port(&self, number: u16) -> Option<&PortBinding> {
+        self.ports.get(usize::from(number))
+    }
+}
+
 /// A port, as the walk sees it.
 #[derive(Clone, Debug, Default)]
 pub struct PortBinding {
-    /// The interface whose frames it carries.
+    /// The interface whose frames it carries. For a mirror: the interface that it mirrors.
     pub interface: InterfaceId,
     /// What it finishes by itself.
     pub offloads: Offloads,
+    /// Where its frames come from.
+    pub role: Role,
+    /// Its frames are spread over the workers by flow, because it has fewer queues than there are
+    /// workers.
+    pub steer: bool,
+    /// The workers that have a queue of it, by index, ascending. A worker without one hands its
+    /// frames over to one of these. Empty: every worker looks only at the queues that it has.
+    pub workers: Vec<u16>,
+}
+
+/// Where the frames of a port come from.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Role {
+    /// Other stations: they take the walk from ingress on.
+    #[default]
+    Wire,
+    /// This router's own host stack: raw IP packets that take the walk from output on.
+    Mirror,
 }
 
 /// An interface, as the walk sees it.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub struct Interface {
     /// Its name in the configuration, for traces.
     pub name: Arc<str>,
@@ -53,6 +90,8 @@ pub struct Interface {
     pub port: u16,
     /// The VLAN interfaces on it, sorted by (EtherType, VLAN id): empty for most.
     pub vlans: Vec<Vlan>,
+    /// The VLAN tags of its frames, outermost first: empty but for VLAN interfaces. At most four.
+    pub tags: Vec<Vlan>,
     /// How frames begin: false for host mirrors and other links without an Ethernet header.
     pub ethernet: bool,
     /// The walk of its IPv4 packets.
@@ -63,6 +102,78 @@ pub struct Interface {
     pub rp_filter: RpFilter,
     /// The mirror port that takes TCP, UDP and the like for this router's own addresses, if any.
     pub mirror: Option<u16>,
+    /// The multicast groups joined here beyond the link's own scope, sorted. Groups of the link
+    /// (224.0.0.0/24, ff02::/16) are always taken.
+    pub groups4: Vec<u32>,
+    /// The same of IPv6.
+    pub groups6: Vec<u128>,
+}
+
+/// This router's own addresses: a bitmap that says "surely not" at the cost of one load, and the
+/// sorted lists behind it.
+#[derive(Clone, Debug, Default)]
+pub struct OwnAddresses {
+    bitmap: Bitmap,
+    ipv4: Vec<u32>,
+    ipv6: Vec<u128>,
+}
+
+/// 4,096 bits: with a hundred addresses one foreign address in forty asks the sorted list.
+#[derive(Clone, Debug)]
+struct Bitmap([u64; 64]);
+
+impl Default for Bitmap {
+    fn default() -> Self {
+        Self([0; 64])
+    }
+}
+
+impl Bitmap {
+    #[inline(always)]
+    fn place(key: u64) -> (usize, u64) {
+        let hash = key.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 52;
+        ((hash >> 6) as usize & 63, 1 << (hash & 63))
+    }
+
+    #[inline(always)]
+    fn may_hold(&self, key: u64) -> bool {
+        let (word, bit) = Self::place(key);
+        self.0[word] & bit != 0
+    }
+}
+
+impl OwnAddresses {
+    /// The set of these addresses, in any order.
+    pub fn new(mut ipv4: Vec<u32>, mut ipv6: Vec<u128>) -> Self {
+        ipv4.sort_unstable();
+        ipv4.dedup();
+        ipv6.sort_unstable();
+        ipv6.dedup();
+        let mut bitmap = Bitmap::default();
+        let keys = ipv4.iter().map(|address| u64::from(*address));
+        for key in keys.chain(ipv6.iter().map(|address| fold(*address))) {
+            let (word, bit) = Bitmap::place(key);
+            bitmap.0[word] |= bit;
+        }
+        Self { bitmap, ipv4, ipv6 }
+    }
+
+    /// Whether this IPv4 address is one of ours.
+    #[inline(always)]
+    pub fn has_ipv4(&self, address: u32) -> bool {
+        self.bitmap.may_hold(u64::from(address)) && self.ipv4.binary_search(&address).is_ok()
+    }
+
+    /// Whether this IPv6 address is one of ours.
+    #[inline(always)]
+    pub fn has_ipv6(&self, address: u128) -> bool {
+        self.bitmap.may_hold(fold(address)) && self.ipv6.binary_search(&address).is_ok()
+    }
+}
+
+#[inline(always)]
+fn fold(address: u128) -> u64 {
+    (address >> 64) as u64 ^ address as u64
 }
 
 /// A VLAN interface on another interface.

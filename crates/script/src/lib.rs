@@ -1,1 +1,3 @@
-//! placeholder
+//! The configuration and scripting language.
+
+#![forbid(unsafe_code)]
