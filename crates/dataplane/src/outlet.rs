@@ -32,6 +32,8 @@ pub(crate) struct Outlet {
     places: Vec<Option<u16>>,
     pub(crate) rings: Rings,
     pub(crate) counters: Arc<Counters>,
+    /// Fragments and segments of the frame at hand; empty between two frames.
+    pub(crate) pieces: Vec<Frame>,
     transmitted: u32,
 }
 
@@ -44,6 +46,7 @@ impl Outlet {
             places: Vec::new(),
             rings,
             counters,
+            pieces: Vec::with_capacity(frame::SEGMENTS_MAX),
             transmitted: 0,
         }
     }

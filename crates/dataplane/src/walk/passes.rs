@@ -519,7 +519,7 @@ pub(crate) fn resume(cx: &Context<'_>, frame: Frame, outlet: &mut Outlet) {
 fn one(cx: &Context<'_>, mut frame: Frame, way: &Way<'_>, outlet: &mut Outlet) {
     let exit = match depart(cx, &mut frame, way, &mut false, outlet) {
         Ok(departed) => {
-            count_sent(cx, &outlet.counters, frame.egress, 1, frame.len() as u64);
+            egress::count_sent(cx, &outlet.counters, frame.egress, 1, frame.len() as u64);
             match departed {
                 Departed::Whole(port) => return outlet.send(cx, frame, port),
                 Departed::Unfinished { port, mtu } => Exit::Finish { port, mtu },
@@ -538,30 +538,8 @@ pub(crate) fn transmit(cx: &Context<'_>, frame: Frame, outlet: &mut Outlet) {
     if !interface.running {
         return outlet.discard(frame, Drop::EgressDown);
     }
-    count_sent(cx, &outlet.counters, frame.egress, 1, frame.len() as u64);
+    egress::count_sent(cx, &outlet.counters, frame.egress, 1, frame.len() as u64);
     egress::finish(cx, outlet, frame, interface.port, u32::MAX);
-}
-
-/// Counts frames on their egress interface, and on the port's own where that is another (a VLAN's
-/// parent).
-fn count_sent(
-    cx: &Context<'_>,
-    counters: &Counters,
-    egress: InterfaceId,
-    packets: u64,
-    bytes: u64,
-) {
-    counters.interface(egress).tx.add(packets, bytes);
-    let parent = parent(cx, egress);
-    if parent != egress {
-        counters.interface(parent).tx.add(packets, bytes);
-    }
-}
-
-fn parent(cx: &Context<'_>, egress: InterfaceId) -> InterfaceId {
-    let port = cx.snapshot.interface(egress).map(|egress| egress.port);
-    port.and_then(|port| cx.snapshot.port(port))
-        .map_or(egress, |binding| binding.interface)
 }
 
 /// Frames of pass 3 that are counted together.
@@ -592,7 +570,7 @@ impl Run {
         if packets == 0 {
             return;
         }
-        count_sent(cx, counters, key.egress, packets, bytes);
+        egress::count_sent(cx, counters, key.egress, packets, bytes);
         if !key.fast {
             return;
         }
