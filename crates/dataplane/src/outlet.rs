@@ -35,6 +35,9 @@ pub(crate) struct Outlet {
     /// Fragments and segments of the frame at hand; empty between two frames.
     pub(crate) pieces: Vec<Frame>,
     transmitted: u32,
+    /// Packets handed to control, and the workers that were handed frames, since the last step.
+    punted: u32,
+    handed_to: u64,
 }
 
 impl Outlet {
@@ -48,7 +51,18 @@ impl Outlet {
             counters,
             pieces: Vec::with_capacity(frame::SEGMENTS_MAX),
             transmitted: 0,
+            punted: 0,
+            handed_to: 0,
         }
+    }
+
+    /// Who is to be woken: how many packets control was handed, and a bit for each worker that was
+    /// handed frames, since the last call.
+    pub(crate) fn take_wakes(&mut self) -> (u32, u64) {
+        (
+            core::mem::take(&mut self.punted),
+            core::mem::take(&mut self.handed_to),
+        )
     }
 
     /// Takes a port's queue in.
@@ -182,7 +196,10 @@ impl Outlet {
         let ring = self.rings.to.get_mut(usize::from(worker));
         let (handed, reason) = match ring.and_then(Option::as_mut) {
             Some(ring) => match ring.push(handed) {
-                Ok(()) => return None,
+                Ok(()) => {
+                    self.handed_to |= 1 << (worker & 63);
+                    return None;
+                }
                 Err(rtrb::PushError::Full(handed)) => (handed, Drop::HandoverFull),
             },
             None => (handed, Drop::EgressDown),
@@ -234,8 +251,9 @@ impl Outlet {
             self.pool.free(frame);
             return;
         }
-        if let Err(rtrb::PushError::Full(punt)) = self.rings.punts.push(Punt { frame, why }) {
-            self.pool.free(punt.frame);
+        match self.rings.punts.push(Punt { frame, why }) {
+            Ok(()) => self.punted += 1,
+            Err(rtrb::PushError::Full(punt)) => self.pool.free(punt.frame),
         }
     }
 

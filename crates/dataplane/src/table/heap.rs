@@ -51,35 +51,51 @@ impl Memory {
         }
     }
 
-    /// The slot with this number.
+    /// What a lookup walks through.
     #[inline(always)]
-    pub(super) fn slot(&self, slot: u32) -> Entry {
-        let word = self.words[(slot / 2) as usize].load(Ordering::Acquire);
-        Entry((word >> (slot % 2 * 32)) as u32)
+    pub(super) fn words(&self) -> Words<'_> {
+        Words(&self.words)
     }
 
-    /// Asks for the cache line of a slot.
-    #[inline(always)]
-    pub(super) fn prefetch_slot(&self, slot: u32) {
-        kernels::prefetch(&self.words[(slot / 2) as usize]);
+    /// The slot with this number.
+    pub(super) fn slot(&self, slot: u32) -> Entry {
+        self.words().slot(slot)
     }
 
     /// The words from a unit on, as many as a search reads.
-    #[inline(always)]
     pub(super) fn line(&self, unit: u32) -> &[AtomicU64] {
-        let at = unit as usize * UNIT_WORDS;
-        &self.words[at..at + READ_WORDS]
-    }
-
-    /// Asks for the cache line of a unit.
-    #[inline(always)]
-    pub(super) fn prefetch_unit(&self, unit: u32) {
-        kernels::prefetch(&self.words[unit as usize * UNIT_WORDS]);
+        self.words().line(unit)
     }
 
     /// The length of the prefix behind range `at` of the line at `unit`.
     pub(super) fn len(&self, unit: u32, at: usize) -> u8 {
         self.lens[unit as usize * UNIT_LENS + at].load(Ordering::Relaxed)
+    }
+}
+
+/// The words of a table.
+#[derive(Clone, Copy)]
+pub(super) struct Words<'m>(&'m [AtomicU64]);
+
+impl<'m> Words<'m> {
+    /// The slot with this number.
+    #[inline(always)]
+    pub(super) fn slot(self, slot: u32) -> Entry {
+        let word = self.0[(slot / 2) as usize].load(Ordering::Acquire);
+        Entry((word >> (slot % 2 * 32)) as u32)
+    }
+
+    /// The words from a unit on, as many as a search reads.
+    #[inline(always)]
+    pub(super) fn line(self, unit: u32) -> &'m [AtomicU64] {
+        let at = unit as usize * UNIT_WORDS;
+        &self.0[at..at + READ_WORDS]
+    }
+
+    /// Asks for the cache line of a unit.
+    #[inline(always)]
+    pub(super) fn prefetch(self, unit: u32) {
+        kernels::prefetch(&self.0[unit as usize * UNIT_WORDS]);
     }
 }
 

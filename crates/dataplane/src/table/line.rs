@@ -112,6 +112,18 @@ impl Shape {
     }
 }
 
+/// The size of a shape of IPv4, as a power of two of units.
+#[inline(always)]
+pub(super) fn units4(shape: u32) -> u32 {
+    (0x21_0210 >> (shape * 4)) & 3
+}
+
+/// The size of a shape of IPv6, as a power of two of units.
+#[inline(always)]
+pub(super) fn units6(shape: u32) -> u32 {
+    (0x212_1210 >> (shape * 4)) & 3
+}
+
 /// A range's number in its line, and what it leads to.
 pub(super) type Found = (usize, Entry);
 
@@ -180,6 +192,25 @@ mod tests {
         let mut words = [0x5555_5555_5555_5555; READ_WORDS];
         shape.write(ranges, &mut words[..shape.units as usize * 2]);
         words.into_iter().map(AtomicU64::new).collect()
+    }
+
+    #[test]
+    fn sizes_are_those_of_the_shapes() {
+        assert!(
+            SHAPES4
+                .iter()
+                .all(|s| 1 << units4(s.number) == s.units && s.units * 16 >= size(s))
+        );
+        assert!(
+            SHAPES6
+                .iter()
+                .all(|s| 1 << units6(s.number) == s.units && s.units * 16 >= size(s))
+        );
+    }
+
+    fn size(shape: &Shape) -> u32 {
+        let starts = (shape.ranges - 1) * usize::from(shape.key_bits / 8);
+        (starts + shape.ranges * shape.value_bytes) as u32
     }
 
     proptest! {

@@ -20,8 +20,8 @@ use std::sync::Arc;
 use super::adjacency::NextHopId;
 use super::build::line_of;
 use super::entry::{Content, Entry, Lines, Split};
-use super::heap::{Memory, SPLIT_UNITS, UNIT_SLOTS};
-use super::line::{Found, READ_WORDS};
+use super::heap::{Memory, SPLIT_UNITS, UNIT_SLOTS, Words};
+use super::line::Found;
 use super::network::Address;
 
 /// The IPv4 routes of one routing table, as workers read them.
@@ -65,72 +65,56 @@ impl<A: Address> Lpm<A> {
     /// it lies in none.
     #[inline]
     pub fn lookup(&self, destination: A) -> NextHopId {
-        let (entry, depth) = self.first(destination);
-        self.second(entry, depth, destination)
+        let words = self.memory.words();
+        let first = First::of(words, destination);
+        self.second(words, first, destination)
     }
 
     /// Looks a vector of destinations up, with the memory for all of them on its way at once.
     /// `out` is as long as `destinations`; what is longer is not touched.
-    #[inline]
     pub fn lookup_vector(&self, destinations: &[A], out: &mut [NextHopId]) {
-        let mut entries = [Entry::NONE; ABREAST];
-        for (destinations, out) in destinations.chunks(ABREAST).zip(out.chunks_mut(ABREAST)) {
-            for destination in destinations {
-                self.memory
-                    .prefetch_slot(destination.root().unwrap_or(OTHER_SLOT));
-            }
-            for (destination, place) in destinations.iter().zip(&mut entries) {
-                let (entry, depth) = self.first(*destination);
-                *place = entry;
-                if let Content::Lines(lines) = entry.content() {
-                    let shape = &A::SHAPES[lines.shape as usize];
-                    let line = line_of(destination.window(depth), lines.fan);
-                    self.memory.prefetch_unit(lines.unit + line * shape.units);
-                }
-            }
-            for ((destination, entry), out) in destinations.iter().zip(&entries).zip(out) {
-                let depth = destination.root().map_or(0, |_| A::ROOT_DEPTH);
-                *out = self.second(*entry, depth, *destination);
-            }
-        }
+        kernels::widest(Vector {
+            table: self,
+            destinations,
+            out,
+        });
     }
 
     /// As `lookup`, with the length of the prefix that matched. Slower: for rules with
     /// `min-prefix`, and for people.
     pub fn lookup_longest(&self, destination: A) -> Option<(NextHopId, u8)> {
-        let (entry, depth) = self.first(destination);
-        let leaf = self.resolve(entry, depth, destination);
+        let (slot, depth) = match destination.root() {
+            Some(slot) => (slot, A::ROOT_DEPTH),
+            None => (OTHER_SLOT, 0),
+        };
+        let leaf = self.resolve(self.memory.slot(slot), depth, destination);
         let leaf = self.or_shorter(leaf, destination);
         (leaf.id() != NextHopId::NO_ROUTE).then(|| (leaf.id(), leaf.len()))
     }
 
-    /// The root's entry, and the depth that it stands at.
     #[inline(always)]
-    fn first(&self, destination: A) -> (Entry, u8) {
-        match destination.root() {
-            Some(slot) => (self.memory.slot(slot), A::ROOT_DEPTH),
-            None => (self.memory.slot(OTHER_SLOT), 0),
+    fn second(&self, words: Words<'_>, first: First, destination: A) -> NextHopId {
+        let mut found = first.entry;
+        if let Content::Lines(lines) = first.entry.content() {
+            let key = match destination.root() {
+                Some(_) => destination.below_root(),
+                None => destination.window(0),
+            };
+            found = A::find(words.line(first.unit), lines.shape, key).1;
         }
-    }
-
-    #[inline(always)]
-    fn second(&self, entry: Entry, depth: u8, destination: A) -> NextHopId {
-        let mut found = entry;
-        if let Content::Lines(lines) = entry.content() {
-            found = self.find(lines, destination.window(depth)).1.1;
-            if found.is_leaf() && found.id() != NextHopId::NO_ROUTE {
-                return found.id();
-            }
-            if !found.is_leaf() {
-                found = self.resolve(found, depth + 32, destination);
-            }
-        } else if !entry.is_leaf() {
-            found = self.resolve(entry, depth, destination);
-        }
-        if found.id() != NextHopId::NO_ROUTE {
+        if found.is_leaf() && found.id() != NextHopId::NO_ROUTE {
             return found.id();
         }
-        self.or_shorter(found, destination).id()
+        self.third(found, first.entry, destination)
+    }
+
+    /// What is left when neither the root nor a line below it gave a next hop.
+    #[inline(never)]
+    fn third(&self, found: Entry, first: Entry, destination: A) -> NextHopId {
+        let depth = destination.root().map_or(0, |_| A::ROOT_DEPTH);
+        let depth = if found == first { depth } else { depth + 32 };
+        let leaf = self.resolve(found, depth, destination);
+        self.or_shorter(leaf, destination).id()
     }
 
     /// `leaf`, or what the prefixes say that are shorter than the root's depth.
@@ -183,12 +167,74 @@ impl<A: Address> Lpm<A> {
     }
 
     /// Searches the line that `key` belongs to: its unit, and the range.
-    #[inline(always)]
     fn find(&self, lines: Lines, key: u32) -> (u32, Found) {
-        let shape = &A::SHAPES[lines.shape as usize % A::SHAPES.len()];
-        let unit = lines.unit + line_of(key, lines.fan) * shape.units;
-        let line = &self.memory.line(unit)[..READ_WORDS];
-        (unit, A::find(line, lines.shape, key))
+        let unit = lines.unit_of::<A>(key);
+        (unit, A::find(self.memory.line(unit), lines.shape, key))
+    }
+}
+
+/// A vector of lookups.
+struct Vector<'a, A> {
+    table: &'a Lpm<A>,
+    destinations: &'a [A],
+    out: &'a mut [NextHopId],
+}
+
+impl<A: Address> kernels::Work for Vector<'_, A> {
+    type Output = ();
+
+    #[inline(always)]
+    fn run(self) {
+        let Self { table, .. } = self;
+        let words = table.memory.words();
+        let mut firsts = [First::default(); ABREAST];
+        let mut at = 0;
+        let end = self.destinations.len().min(self.out.len());
+        while at < end {
+            let next = end.min(at + ABREAST);
+            let destinations = &self.destinations[at..next];
+            let out = &mut self.out[at..next];
+            for (destination, first) in destinations.iter().zip(&mut firsts) {
+                *first = First::of(words, *destination);
+                words.prefetch(first.unit);
+            }
+            for ((destination, first), out) in destinations.iter().zip(&firsts).zip(out) {
+                *out = table.second(words, *first, *destination);
+            }
+            at = next;
+        }
+    }
+}
+
+/// The first half of a lookup.
+#[derive(Clone, Copy, Default)]
+struct First {
+    entry: Entry,
+    /// The line that the second half reads, if the entry is one of lines.
+    unit: u32,
+}
+
+impl First {
+    #[inline(always)]
+    fn of<A: Address>(words: Words<'_>, destination: A) -> Self {
+        let (slot, key) = match destination.root() {
+            Some(slot) => (slot, destination.below_root()),
+            None => (OTHER_SLOT, destination.window(0)),
+        };
+        let entry = words.slot(slot);
+        let unit = match entry.content() {
+            Content::Lines(lines) => lines.unit_of::<A>(key),
+            Content::Leaf(_) | Content::Split(_) => 0,
+        };
+        Self { entry, unit }
+    }
+}
+
+impl Lines {
+    /// The unit of the line that `key` belongs to.
+    #[inline(always)]
+    fn unit_of<A: Address>(self, key: u32) -> u32 {
+        self.unit + (line_of(key, self.fan) << A::units(self.shape))
     }
 }
 

@@ -3,7 +3,7 @@
 use core::fmt::Debug;
 use core::sync::atomic::AtomicU64;
 
-use super::line::{Found, SHAPES4, SHAPES6, Shape, find8, find16, find32};
+use super::line::{Found, SHAPES4, SHAPES6, Shape, find8, find16, find32, units4, units6};
 
 /// An address as the tables see it: a number, IPv4 in 32 bits (`u32`) and IPv6 in 128 (`u128`).
 #[expect(private_bounds, reason = "how a family is laid out is not for others")]
@@ -32,6 +32,12 @@ pub(super) trait Layout {
     /// The root's slot of this address, unless it lies outside of what the root covers.
     fn root(self) -> Option<u32>;
 
+    /// The 32 bits behind the root's depth.
+    fn below_root(self) -> u32;
+
+    /// The size of a shape's lines, as a power of two of units.
+    fn units(shape: u32) -> u32;
+
     /// Searches a line of a shape.
     fn find(line: &[AtomicU64], shape: u32, key: u32) -> Found;
 }
@@ -44,6 +50,16 @@ impl Layout for u32 {
     #[inline(always)]
     fn root(self) -> Option<u32> {
         Some(self >> 16)
+    }
+
+    #[inline(always)]
+    fn below_root(self) -> u32 {
+        self << 16
+    }
+
+    #[inline(always)]
+    fn units(shape: u32) -> u32 {
+        units4(shape)
     }
 
     #[inline(always)]
@@ -66,6 +82,16 @@ impl Layout for u128 {
         // 2000::/3, from which all global addresses are given (RFC 4291, 2.4).
         let high = (self >> 64) as u64;
         (high >> 61 == 1).then_some((high >> 45) as u32 & 0xffff)
+    }
+
+    #[inline(always)]
+    fn below_root(self) -> u32 {
+        (self >> 77) as u32
+    }
+
+    #[inline(always)]
+    fn units(shape: u32) -> u32 {
+        units6(shape)
     }
 
     #[inline(always)]

@@ -6,7 +6,8 @@ use machine::Duration;
 use wire::arp::{Operation, Repr};
 use wire::{EtherType, Mac};
 
-use super::{Advert, Family, Frame, Heard, Prefix, Question, Unheard};
+use super::{Advert, Family, Heard, Prefix, Question, Unheard};
+use crate::Frame;
 
 /// ARP: neighbours of IPv4.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

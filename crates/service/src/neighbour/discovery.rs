@@ -5,16 +5,15 @@ use core::net::Ipv6Addr;
 use machine::Duration;
 use wire::icmpv6::{self, Type};
 use wire::ndp::{HOP_LIMIT, Message, NdpOption, NeighbourFlags, Options};
-use wire::{EtherType, Mac, Protocol, ipv6};
+use wire::{Mac, Protocol, ipv6};
 
-use super::{Advert, Family, Frame, Heard, Prefix, Question, Unheard};
+use super::{Advert, Family, Heard, Prefix, Question, Unheard};
+use crate::Frame;
+use crate::outbound::ALL_NODES;
 
 /// Neighbour discovery: neighbours of IPv6.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Discovery;
-
-/// All nodes of the link (RFC 4291, 2.7.1).
-const ALL_NODES: Ipv6Addr = Ipv6Addr::new(0xff02, 0, 0, 0, 0, 0, 0, 1);
 
 impl Family for Discovery {
     type Address = Ipv6Addr;
@@ -73,7 +72,7 @@ impl Family for Discovery {
             options: Options::new_checked(&options).unwrap_or_default(),
         };
         let mac = to.unwrap_or(Mac::of_ipv6_group(dst));
-        Some(frame(mac, source, dst, &message))
+        Some(Frame::discovery(mac, source, dst, &message))
     }
 
     fn probe(_own_mac: Mac, target: Ipv6Addr) -> Frame {
@@ -82,7 +81,7 @@ impl Family for Discovery {
             target,
             options: Options::NONE,
         };
-        frame(
+        Frame::discovery(
             Mac::of_ipv6_group(dst),
             Ipv6Addr::UNSPECIFIED,
             dst,
@@ -218,21 +217,5 @@ fn advertise(
         options: Options::new_checked(&options).unwrap_or_default(),
     };
     let mac = to.unwrap_or(Mac::of_ipv6_group(dst));
-    frame(mac, target, dst, &message)
-}
-
-fn frame(mac: Mac, src: Ipv6Addr, dst: Ipv6Addr, message: &Message<'_>) -> Frame {
-    let mut upper = Vec::new();
-    message.emit(src, dst, &mut upper);
-    let header = ipv6::Repr {
-        hop_limit: HOP_LIMIT,
-        ..ipv6::Repr::new(Protocol::ICMPV6, src, dst)
-    };
-    let mut payload = header.to_bytes(upper.len()).to_vec();
-    payload.append(&mut upper);
-    Frame {
-        dst: mac,
-        ether_type: EtherType::IPV6,
-        payload,
-    }
+    Frame::discovery(mac, target, dst, &message)
 }

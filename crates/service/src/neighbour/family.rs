@@ -4,9 +4,10 @@ use core::fmt::Debug;
 use core::net::Ipv6Addr;
 
 use machine::Duration;
-use wire::{EtherType, Mac};
+use wire::Mac;
 
 use super::Question;
+use crate::Frame;
 
 /// An address family's protocol: how it speaks, what it hears, how patient it is.
 pub trait Family: Copy + Debug {
@@ -84,17 +85,6 @@ pub struct Prefix<A> {
     pub network: A,
     /// Bits that all of its addresses share.
     pub len: u8,
-}
-
-/// A frame to be sent: all but its source address.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Frame {
-    /// The receiver.
-    pub dst: Mac,
-    /// What is carried.
-    pub ether_type: EtherType,
-    /// The packet, from its network header on.
-    pub payload: Vec<u8>,
 }
 
 /// A packet of either protocol, reduced to what it says.

@@ -45,9 +45,10 @@ use wire::Mac;
 pub use arp::Arp;
 pub use config::{Config, Mode};
 pub use discovery::Discovery;
-pub use family::{Advert, Family, Frame, Heard, Prefix, Unheard};
+pub use family::{Advert, Family, Heard, Prefix, Unheard};
 pub use table::Status;
 
+use crate::Frame;
 use own::Own;
 use table::{State, Table};
 use waiting::Waiting;
