@@ -9,7 +9,7 @@ use machine::Rng;
 use wire::Mac;
 
 use super::packets::Templates;
-use super::{Family, Invalid};
+use super::{Family, Invalid, Spread};
 use crate::counters::Counters;
 use crate::rings::{Command, rings};
 use crate::snapshot::{FamilySettings, Interface, OwnAddresses, PortBinding, Snapshot, Walk};
@@ -23,12 +23,13 @@ const EGRESS: InterfaceId = InterfaceId(2);
 /// Next hops that the routes of a large table are spread over.
 const GATEWAYS: usize = 16;
 
-/// When a vector was received, and what all of them took.
+/// When a vector was received, and what each took.
 #[derive(Debug, Default)]
 struct Meter {
     received: AtomicU64,
-    clocks: AtomicU64,
     sent: AtomicU64,
+    /// Clocks per packet of each vector of a run.
+    vectors: Mutex<Vec<f64>>,
 }
 
 /// See the module.
@@ -116,12 +117,16 @@ impl Rig {
         }
     }
 
-    /// Walks this many packets; clocks per packet.
+    /// Walks this many packets; clocks per packet, of the middle one of all vectors: what a machine
+    /// does beside (interrupts, other programs) hits few of them, and is not the walk's.
     pub(super) fn run(&mut self, packets: usize) -> Result<f64, Invalid> {
         let take = |counter: &AtomicU64| counter.swap(0, Ordering::Relaxed);
-        take(&self.meter.clocks);
         take(&self.meter.sent);
         let vectors = packets / VECTOR_FRAMES;
+        if let Ok(mut clocks) = self.meter.vectors.lock() {
+            clocks.clear();
+            clocks.reserve(vectors);
+        }
         for _ in 0..vectors {
             self.worker.step();
         }
@@ -129,7 +134,9 @@ impl Rig {
         if expected != sent {
             return Err(Invalid::Lost { expected, sent });
         }
-        Ok(take(&self.meter.clocks) as f64 / sent as f64)
+        let mut clocks = self.meter.vectors.lock();
+        let clocks = clocks.as_mut().map(|clocks| Spread::of(clocks));
+        Ok(clocks.unwrap_or_default().median)
     }
 }
 
@@ -328,10 +335,10 @@ impl Port for Sink {
     fn transmit(&mut self, pool: &mut Pool, frames: &mut Vec<Frame>) -> Transmitted {
         let now = kernels::tsc();
         let received = self.0.received.load(Ordering::Relaxed);
-        self.0
-            .clocks
-            .fetch_add(now.wrapping_sub(received), Ordering::Relaxed);
         let sent = frames.len() as u32;
+        if let Ok(mut vectors) = self.0.vectors.lock() {
+            vectors.push(now.wrapping_sub(received) as f64 / f64::from(sent.max(1)));
+        }
         self.0.sent.fetch_add(u64::from(sent), Ordering::Relaxed);
         for frame in frames.drain(..) {
             pool.free(frame);

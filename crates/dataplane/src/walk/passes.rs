@@ -4,7 +4,7 @@ use frame::{Frame, InterfaceId, VECTOR_FRAMES, Vector};
 
 use super::depart::{self, Near};
 use super::ingress::{self, Entrance};
-use super::{Context, Exit, Key, Place, egress};
+use super::{Context, Exit, Key, Place, egress, prerouting};
 use crate::counters::{Counters, Traffic};
 use crate::drop::Drop;
 use crate::outlet::Outlet;
@@ -40,26 +40,29 @@ pub(super) enum Lane {
 }
 
 impl Scratch {
-    /// Keeps what pass 1 decided about a frame.
+    /// Keeps how a frame left its walk in pass 1.
     #[inline(always)]
+    fn leave(&mut self, place: usize, exit: Exit) {
+        self.lanes[place % VECTOR_FRAMES] = Lane::Exit;
+        self.exits[place % VECTOR_FRAMES] = exit;
+    }
+
+    /// Keeps what pass 1 decided about a frame.
     fn note(&mut self, at: usize, key: Result<Key, Exit>, received: &mut Received) {
-        let at = at % VECTOR_FRAMES;
-        self.lanes[at] = match key {
+        let place = at % VECTOR_FRAMES;
+        match key {
             Ok(Key::V4(address)) => {
                 self.keys4[received.count4 % VECTOR_FRAMES] = address;
+                self.lanes[place] = Lane::V4;
                 received.count4 += 1;
-                Lane::V4
             }
             Ok(Key::V6(address)) => {
                 self.keys6[received.count6 % VECTOR_FRAMES] = address;
+                self.lanes[place] = Lane::V6;
                 received.count6 += 1;
-                Lane::V6
             }
-            Err(exit) => {
-                self.exits[at] = exit;
-                Lane::Exit
-            }
-        };
+            Err(exit) => self.leave(place, exit),
+        }
     }
 
     pub(crate) fn new() -> Box<Self> {
@@ -189,6 +192,7 @@ fn plain_run<const FAST: bool, const IPV6: bool>(
     received: &mut Received,
 ) -> usize {
     let count = frames.len().min(VECTOR_FRAMES);
+    let (mut count4, mut count6) = (received.count4, received.count6);
     let mut bytes = 0;
     let mut at = from;
     while at < count {
@@ -203,12 +207,32 @@ fn plain_run<const FAST: bool, const IPV6: bool>(
             break;
         }
         bytes += frame.len() as u64;
-        let key = super::check::<FAST, _>(cx, &arrived, frame.bytes(), &mut Silent);
         frame.ingress = arrived.id;
         frame.l3 = arrived.l3;
-        scratch.note(at, key, received);
+        let packet = frame.bytes().get(ingress::ETHERNET..).unwrap_or_default();
+        let place = at % VECTOR_FRAMES;
+        if IPV6 {
+            match prerouting::ipv6::<FAST>(cx, &arrived, packet) {
+                Ok(address) => {
+                    scratch.keys6[count6 % VECTOR_FRAMES] = address;
+                    scratch.lanes[place] = Lane::V6;
+                    count6 += 1;
+                }
+                Err(exit) => scratch.leave(place, exit),
+            }
+        } else {
+            match prerouting::ipv4::<FAST>(cx, &arrived, packet) {
+                Ok(address) => {
+                    scratch.keys4[count4 % VECTOR_FRAMES] = address;
+                    scratch.lanes[place] = Lane::V4;
+                    count4 += 1;
+                }
+                Err(exit) => scratch.leave(place, exit),
+            }
+        }
         at += 1;
     }
+    (received.count4, received.count6) = (count4, count6);
     received.bytes += bytes;
     at
 }
