@@ -19,7 +19,7 @@ mod zeroed;
 
 pub use allocations::CountingAllocator;
 pub use cycles::{measure_hz, tsc};
-pub use lanes::{at_most_u8, at_most_u16, at_most_u32};
+pub use lanes::{Baseline, Lanes, Line};
 pub use prefetch::{prefetch, prefetch_write};
 pub use region::Region;
 pub use widest::{Level, Work, widest};

@@ -2,6 +2,10 @@
 
 use core::sync::atomic::{AtomicU8, Ordering};
 
+#[cfg(target_arch = "x86_64")]
+use crate::lanes::{V3, V4};
+use crate::{Baseline, Lanes};
+
 /// What the processor offers, in the steps that the x86-64 ABI defines.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 #[repr(u8)]
@@ -62,8 +66,8 @@ pub trait Work {
 
     /// Does it. Only what is `#[inline(always)]` is compiled for the level of the machine: this
     /// function must be, and all that it calls in its loops; closures and function pointers are
-    /// not.
-    fn run(self) -> Self::Output;
+    /// not. `lanes` are the compares of that level.
+    fn run<L: Lanes>(self, lanes: L) -> Self::Output;
 }
 
 /// Does `work` with the best instruction set of this machine.
@@ -76,24 +80,26 @@ pub fn widest<W: Work>(work: W) -> W::Output {
             Level::V4 => unsafe { v4(work) },
             // SAFETY: as above.
             Level::V3 => unsafe { v3(work) },
-            Level::Baseline => work.run(),
+            Level::Baseline => work.run(Baseline),
         }
     }
     #[cfg(not(target_arch = "x86_64"))]
-    work.run()
+    work.run(Baseline)
 }
 
 #[cfg(target_arch = "x86_64")]
 #[target_feature(enable = "avx2,bmi1,bmi2,lzcnt,popcnt")]
 fn v3<W: Work>(work: W) -> W::Output {
-    work.run()
+    // SAFETY: the features are those of this function.
+    work.run(unsafe { V3::detected() })
 }
 
 #[cfg(target_arch = "x86_64")]
 #[target_feature(enable = "avx2,bmi1,bmi2,lzcnt,popcnt")]
 #[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl")]
 fn v4<W: Work>(work: W) -> W::Output {
-    work.run()
+    // SAFETY: the features are those of this function.
+    work.run(unsafe { V4::detected() })
 }
 
 #[cfg(test)]
@@ -106,7 +112,7 @@ mod tests {
         type Output = u32;
 
         #[inline(always)]
-        fn run(self) -> u32 {
+        fn run<L: Lanes>(self, _lanes: L) -> u32 {
             *self.1 += 1;
             self.0.iter().sum()
         }

@@ -22,7 +22,9 @@ use crate::rib::{Check, Family, Net, V4, V6};
 /// Everything that is configured and has an effect.
 pub fn intent(store: &Store) -> Intent {
     Intent {
-        identity: settings(store, "/system/identity", |item| item.text("name").to_owned()),
+        identity: settings(store, "/system/identity", |item| {
+            item.text("name").to_owned()
+        }),
         interfaces: store
             .members("interface")
             .filter_map(|item| Some((item.id.0, interface(item)?)))
@@ -34,7 +36,10 @@ pub fn intent(store: &Store) -> Intent {
         routes4: items(store, "/ip/route", route::<V4>),
         routes6: items(store, "/ipv6/route", route::<V6>),
         tables: items(store, "/routing/table", table),
-        rules: store.items("/routing/rule").filter_map(|item| rule(item)).collect(),
+        rules: store
+            .items("/routing/rule")
+            .filter_map(|item| rule(item))
+            .collect(),
         nd: items(store, "/ipv6/nd", nd),
         ipv4: settings(store, "/ip/settings", settings4),
         ipv6: settings(store, "/ipv6/settings", settings6),
@@ -46,17 +51,26 @@ fn items<T, C: FromIterator<(ItemId, T)>>(
     path: &str,
     read: impl Fn(&Item) -> Option<T>,
 ) -> C {
-    store.items(path).filter_map(|item| Some((item.id.0, read(item)?))).collect()
+    store
+        .items(path)
+        .filter_map(|item| Some((item.id.0, read(item)?)))
+        .collect()
 }
 
 fn settings<T: Default>(store: &Store, path: &str, read: impl FnOnce(&Item) -> T) -> T {
-    store.settings(path).map(|item| read(item)).unwrap_or_default()
+    store
+        .settings(path)
+        .map(|item| read(item))
+        .unwrap_or_default()
 }
 
 fn interface(item: &Item) -> Option<Interface> {
     let vlan = || InterfaceKind::Vlan {
         parent: name(item, "interface").unwrap_or_else(|| Arc::from("")),
-        vlan_id: item.number("vlan-id").and_then(|id| u16::try_from(id).ok()).unwrap_or(1),
+        vlan_id: item
+            .number("vlan-id")
+            .and_then(|id| u16::try_from(id).ok())
+            .unwrap_or(1),
         service_tag: item.is("use-service-tag"),
     };
     let port = || InterfaceKind::Port {
@@ -69,10 +83,17 @@ fn interface(item: &Item) -> Option<Interface> {
     Some(Interface {
         name: Arc::from(item.name()?),
         disabled: item.is("disabled"),
-        mtu: item.number("mtu").and_then(|mtu| u32::try_from(mtu).ok()).unwrap_or(1500),
+        mtu: item
+            .number("mtu")
+            .and_then(|mtu| u32::try_from(mtu).ok())
+            .unwrap_or(1500),
         arp: mode(item.text("arp")),
         arp_timeout: span(item, "arp-timeout"),
-        kind: if item.menu.path == "/interface/vlan" { vlan() } else { port() },
+        kind: if item.menu.path == "/interface/vlan" {
+            vlan()
+        } else {
+            port()
+        },
     })
 }
 
@@ -87,7 +108,9 @@ fn mode(word: &str) -> Mode {
 }
 
 fn address4(item: &Item) -> Option<Address4> {
-    let IpNet::V4(net) = item.get("address")?.as_prefix()? else { return None };
+    let IpNet::V4(net) = item.get("address")?.as_prefix()? else {
+        return None;
+    };
     let network = match item.get("network").and_then(Value::as_address) {
         Some(IpAddr::V4(network)) => network,
         _ => net.network(),
@@ -102,7 +125,9 @@ fn address4(item: &Item) -> Option<Address4> {
 }
 
 fn address6(item: &Item) -> Option<Address6> {
-    let IpNet::V6(net) = item.get("address")?.as_prefix()? else { return None };
+    let IpNet::V6(net) = item.get("address")?.as_prefix()? else {
+        return None;
+    };
     Some(Address6 {
         addr: net.addr(),
         len: net.prefix_len(),
@@ -131,7 +156,9 @@ fn route<F: Family>(item: &Item) -> Option<Route<F>> {
         return None;
     }
     let byte = |name: &str, usual: u8| {
-        item.number(name).and_then(|number| u8::try_from(number).ok()).unwrap_or(usual)
+        item.number(name)
+            .and_then(|number| u8::try_from(number).ok())
+            .unwrap_or(usual)
     };
     let gateways = item.get("gateway").map(Value::as_list).unwrap_or_default();
     Some(Route {
@@ -148,7 +175,10 @@ fn route<F: Family>(item: &Item) -> Option<Route<F>> {
         distance: byte("distance", 1),
         scope: byte("scope", 30),
         target_scope: byte("target-scope", 10),
-        pref_src: item.get("pref-src").and_then(Value::as_address).and_then(address::<F>),
+        pref_src: item
+            .get("pref-src")
+            .and_then(Value::as_address)
+            .and_then(address::<F>),
         disabled: item.is("disabled"),
     })
 }
@@ -165,7 +195,9 @@ fn refuse(item: &Item) -> Option<Refuse> {
 }
 
 fn gateway<F: Family>(value: &Value) -> Option<Gateway<F>> {
-    let Value::Gateway(gateway) = value else { return None };
+    let Value::Gateway(gateway) = value else {
+        return None;
+    };
     let addr = match gateway.address {
         None => None,
         Some(addr) => Some(address::<F>(addr)?),
@@ -179,7 +211,11 @@ fn gateway<F: Family>(value: &Value) -> Option<Gateway<F>> {
 
 fn table(item: &Item) -> Option<Table> {
     let name: Name = Arc::from(item.name()?);
-    (&*name != "main").then(|| Table { name, fib: item.is("fib"), disabled: item.is("disabled") })
+    (&*name != "main").then(|| Table {
+        name,
+        fib: item.is("fib"),
+        disabled: item.is("disabled"),
+    })
 }
 
 fn rule(item: &Item) -> Option<Rule> {
@@ -196,7 +232,9 @@ fn rule(item: &Item) -> Option<Rule> {
         destination: net("dst-address"),
         interface: name(item, "interface"),
         mark: name(item, "routing-mark"),
-        min_prefix: item.number("min-prefix").and_then(|len| u8::try_from(len).ok()),
+        min_prefix: item
+            .number("min-prefix")
+            .and_then(|len| u8::try_from(len).ok()),
         action: match item.text("action") {
             "lookup-only-in-table" => RuleAction::LookupOnly,
             "drop" => RuleAction::Drop,
@@ -229,19 +267,27 @@ fn nd(item: &Item) -> Option<Nd> {
             "low" => -1,
             _ => 0,
         },
-        hop_limit: item.number("hop-limit").and_then(|limit| u8::try_from(limit).ok()),
+        hop_limit: item
+            .number("hop-limit")
+            .and_then(|limit| u8::try_from(limit).ok()),
         advertise_mac: item.is("advertise-mac-address"),
         advertise_dns: item.is("advertise-dns"),
         managed: item.is("managed-address-configuration"),
         other: item.is("other-configuration"),
-        dns: servers.iter().filter_map(Value::as_address).filter_map(address::<V6>).collect(),
+        dns: servers
+            .iter()
+            .filter_map(Value::as_address)
+            .filter_map(address::<V6>)
+            .collect(),
         disabled: item.is("disabled"),
     })
 }
 
 fn settings4(item: &Item) -> Settings4 {
     let number = |name: &str, usual: u64| {
-        item.number(name).and_then(|number| u64::try_from(number).ok()).unwrap_or(usual)
+        item.number(name)
+            .and_then(|number| u64::try_from(number).ok())
+            .unwrap_or(usual)
     };
     Settings4 {
         forward: item.is("ip-forward"),
@@ -266,10 +312,14 @@ fn settings4(item: &Item) -> Settings4 {
 
 fn settings6(item: &Item) -> Settings6 {
     let seconds = |name: &str, usual: u64| {
-        let number = item.number(name).and_then(|number| u64::try_from(number).ok());
+        let number = item
+            .number(name)
+            .and_then(|number| u64::try_from(number).ok());
         Duration::from_secs(number.unwrap_or(usual))
     };
-    let most = item.number("max-neighbor-entries").and_then(|most| usize::try_from(most).ok());
+    let most = item
+        .number("max-neighbor-entries")
+        .and_then(|most| usize::try_from(most).ok());
     Settings6 {
         disabled: item.is("disable-ipv6"),
         forward: item.is("forward"),
@@ -324,8 +374,10 @@ fn parts(net: IpNet) -> AnyParts {
             len: net.prefix_len(),
             ipv6: false,
         },
-        IpNet::V6(net) => {
-            AnyParts { bits: u128::from(net.addr()), len: net.prefix_len(), ipv6: true }
-        }
+        IpNet::V6(net) => AnyParts {
+            bits: u128::from(net.addr()),
+            len: net.prefix_len(),
+            ipv6: true,
+        },
     }
 }

@@ -54,10 +54,11 @@ pub(super) fn blocks<A: Address>(heap: &Heap, entry: Entry, out: &mut Vec<Block>
         return;
     }
     for line in 0..1 << lines.fan {
-        let words = heap.memory().line(lines.unit + line * shape.units);
+        let unit = lines.unit + line * shape.units;
+        let words = heap.memory().line(unit);
         let mut last = Entry::NONE;
         for at in 0..shape.ranges {
-            let entry = shape.value(words, at);
+            let entry = shape.value(words, unit % 4, at);
             // Only the unused places at the end repeat an entry.
             if entry != last {
                 blocks::<A>(heap, entry, out);
@@ -146,7 +147,7 @@ impl<A: Address> Builder<'_, A> {
             // The range that the line begins in, up to the last that begins in the line.
             let behind = first + ranges[first..].partition_point(|range| range.start <= last_key);
             let mine = &ranges[first..behind];
-            let mut words = [0; super::line::READ_WORDS];
+            let mut words = [0; super::line::LINE_WORDS];
             let words = &mut words[..shape.units as usize * 2];
             shape.write(mine, words);
             self.heap.write(unit, words);

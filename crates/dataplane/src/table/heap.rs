@@ -3,11 +3,11 @@
 use core::sync::atomic::{AtomicU8, AtomicU64, Ordering};
 use std::sync::Arc;
 
-use kernels::Zeroed;
+use kernels::{Line, Zeroed};
 
 use super::entry::{Entry, UNITS};
 use super::grace::{Grace, Limbo};
-use super::line::READ_WORDS;
+use super::line::LINE_WORDS;
 use super::lpm::Full;
 
 /// Bytes of a unit.
@@ -39,7 +39,7 @@ impl Memory {
         let mut bytes = bytes.min(UNITS as usize * UNIT_BYTES);
         loop {
             let units = bytes / UNIT_BYTES;
-            let words = Zeroed::new(units * UNIT_WORDS + READ_WORDS);
+            let words = Zeroed::new(units * UNIT_WORDS + LINE_WORDS);
             if let (Ok(words), Ok(lens)) = (words, Zeroed::new(units * UNIT_LENS)) {
                 let units = units as u32;
                 return Ok(Self { words, lens, units });
@@ -62,8 +62,8 @@ impl Memory {
         self.words().slot(slot)
     }
 
-    /// The words from a unit on, as many as a search reads.
-    pub(super) fn line(&self, unit: u32) -> &[AtomicU64] {
+    /// The cache line that a unit is a quarter of.
+    pub(super) fn line(&self, unit: u32) -> &Line {
         self.words().line(unit)
     }
 
@@ -85,17 +85,18 @@ impl<'m> Words<'m> {
         Entry((word >> (slot % 2 * 32)) as u32)
     }
 
-    /// The words from a unit on, as many as a search reads.
+    /// The cache line that a unit is a quarter of.
     #[inline(always)]
-    pub(super) fn line(self, unit: u32) -> &'m [AtomicU64] {
-        let at = unit as usize * UNIT_WORDS;
-        &self.0[at..at + READ_WORDS]
+    pub(super) fn line(self, unit: u32) -> &'m Line {
+        self.0[unit as usize / 4 * LINE_WORDS..]
+            .first_chunk()
+            .expect("there are words for whole cache lines")
     }
 
     /// Asks for the cache line of a unit.
     #[inline(always)]
     pub(super) fn prefetch(self, unit: u32) {
-        kernels::prefetch(&self.0[unit as usize * UNIT_WORDS]);
+        kernels::prefetch(self.line(unit));
     }
 }
 

@@ -17,6 +17,8 @@
 
 use std::sync::Arc;
 
+use kernels::{Baseline, Lanes};
+
 use super::adjacency::NextHopId;
 use super::build::line_of;
 use super::entry::{Content, Entry, Lines, Split};
@@ -67,7 +69,7 @@ impl<A: Address> Lpm<A> {
     pub fn lookup(&self, destination: A) -> NextHopId {
         let words = self.memory.words();
         let first = First::of(words, destination);
-        self.second(words, first, destination)
+        self.second(Baseline, words, first, destination)
     }
 
     /// Looks a vector of destinations up, with the memory for all of them on its way at once.
@@ -93,14 +95,27 @@ impl<A: Address> Lpm<A> {
     }
 
     #[inline(always)]
-    fn second(&self, words: Words<'_>, first: First, destination: A) -> NextHopId {
+    fn second<L: Lanes>(
+        &self,
+        lanes: L,
+        words: Words<'_>,
+        first: First,
+        destination: A,
+    ) -> NextHopId {
         let mut found = first.entry;
         if let Content::Lines(lines) = first.entry.content() {
             let key = match destination.root() {
                 Some(_) => destination.below_root(),
                 None => destination.window(0),
             };
-            found = A::find(words.line(first.unit), lines.shape, key).1;
+            found = A::find(
+                lanes,
+                words.line(first.unit),
+                first.unit % 4,
+                lines.shape,
+                key,
+            )
+            .1;
         }
         if found.is_leaf() && found.id() != NextHopId::NO_ROUTE {
             return found.id();
@@ -169,7 +184,10 @@ impl<A: Address> Lpm<A> {
     /// Searches the line that `key` belongs to: its unit, and the range.
     fn find(&self, lines: Lines, key: u32) -> (u32, Found) {
         let unit = lines.unit_of::<A>(key);
-        (unit, A::find(self.memory.line(unit), lines.shape, key))
+        (
+            unit,
+            A::find(Baseline, self.memory.line(unit), unit % 4, lines.shape, key),
+        )
     }
 }
 
@@ -184,7 +202,7 @@ impl<A: Address> kernels::Work for Vector<'_, A> {
     type Output = ();
 
     #[inline(always)]
-    fn run(self) {
+    fn run<L: Lanes>(self, lanes: L) {
         let Self { table, .. } = self;
         let words = table.memory.words();
         let mut firsts = [First::default(); ABREAST];
@@ -199,7 +217,7 @@ impl<A: Address> kernels::Work for Vector<'_, A> {
                 words.prefetch(first.unit);
             }
             for ((destination, first), out) in destinations.iter().zip(&firsts).zip(out) {
-                *out = table.second(words, *first, *destination);
+                *out = table.second(lanes, words, *first, *destination);
             }
             at = next;
         }

@@ -1,7 +1,8 @@
 //! A prefix: the key of a route, and the address that is looked up.
 
 use core::fmt::Debug;
-use core::sync::atomic::AtomicU64;
+
+use kernels::{Lanes, Line};
 
 use super::line::{Found, SHAPES4, SHAPES6, Shape, find8, find16, find32, units4, units6};
 
@@ -38,8 +39,8 @@ pub(super) trait Layout {
     /// The size of a shape's lines, as a power of two of units.
     fn units(shape: u32) -> u32;
 
-    /// Searches a line of a shape.
-    fn find(line: &[AtomicU64], shape: u32, key: u32) -> Found;
+    /// Searches a line of a shape, which begins at quarter `at` of a cache line.
+    fn find<L: Lanes>(lanes: L, line: &Line, at: u32, shape: u32, key: u32) -> Found;
 }
 
 impl Layout for u32 {
@@ -63,11 +64,11 @@ impl Layout for u32 {
     }
 
     #[inline(always)]
-    fn find(line: &[AtomicU64], shape: u32, key: u32) -> Found {
+    fn find<L: Lanes>(lanes: L, line: &Line, at: u32, shape: u32, key: u32) -> Found {
         if shape < 3 {
-            find8(line, shape, key)
+            find8(lanes, line, at, shape, key)
         } else {
-            find16(line, shape, key)
+            find16(lanes, line, at, shape, key)
         }
     }
 }
@@ -95,11 +96,11 @@ impl Layout for u128 {
     }
 
     #[inline(always)]
-    fn find(line: &[AtomicU64], shape: u32, key: u32) -> Found {
+    fn find<L: Lanes>(lanes: L, line: &Line, at: u32, shape: u32, key: u32) -> Found {
         if shape < 3 {
-            find8(line, shape, key)
+            find8(lanes, line, at, shape, key)
         } else {
-            find32(line, shape, key)
+            find32(lanes, line, at, shape, key)
         }
     }
 }
