@@ -7,10 +7,10 @@
 //! Words are loaded relaxed, each as a whole; a line that changes meanwhile may be seen partly
 //! changed.
 
-use core::sync::atomic::{AtomicU64, Ordering};
+use core::sync::atomic::{AtomicU32, Ordering};
 
 /// A cache line of a shared table.
-pub type Line = [AtomicU64; 8];
+pub type Line = [AtomicU32; 16];
 
 /// The compares of an instruction set. Only [`widest`](crate::widest) gives one away, and only
 /// where the processor has it.
@@ -23,17 +23,34 @@ pub trait Lanes: Copy {
 
     /// Which of 8 numbers of 32 bits are at most `key`. `at` is even.
     fn at_most_u32(self, line: &Line, at: u32, key: u32) -> u32;
+
+    /// How many of the first `lanes` bits are set; those that are set come first. `lanes` is at
+    /// most 31.
+    #[inline(always)]
+    fn count(self, bits: u32, lanes: u32) -> u32 {
+        (bits & ((1 << lanes) - 1)).trailing_ones()
+    }
+
+    /// The 16 bits that lie `place` bytes behind the beginning of the line; `place` is even.
+    #[inline(always)]
+    fn value(self, line: &Line, place: u32) -> u16 {
+        let word = line[(place / 4) as usize % 16].load(Ordering::Relaxed);
+        (word >> (place % 4 * 8)) as u16
+    }
 }
 
 /// What the program was built for: SSE2 on x86-64.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Baseline;
 
-/// A word of a quarter of the line, or of the quarter beside it.
+/// Eight bytes of a quarter of the line, or of the quarter beside it.
 #[inline(always)]
 fn load(line: &Line, at: u32, word: u32) -> u64 {
     let quarter = at | (word / 2);
-    line[(quarter * 2 + word % 2) as usize % 8].load(Ordering::Relaxed)
+    let place = (quarter * 4 + word % 2 * 2) as usize;
+    let low = line[place % 16].load(Ordering::Relaxed);
+    let high = line[(place + 1) % 16].load(Ordering::Relaxed);
+    u64::from(low) | (u64::from(high) << 32)
 }
 
 #[cfg(not(target_arch = "x86_64"))]
@@ -157,7 +174,7 @@ mod wide {
     #[inline]
     #[target_feature(enable = "avx2")]
     fn half(line: &Line, at: u32) -> __m256i {
-        let quarter = |at: u32| line[(at % 4) as usize * 2..].as_ptr();
+        let quarter = |at: u32| line[(at % 4) as usize * 4..].as_ptr();
         let value: __m256i;
         // SAFETY: both quarters of 16 bytes lie in the line. The load is written in assembly
         // because others may store to the words meanwhile: like relaxed loads it sees each word
@@ -179,7 +196,7 @@ mod wide {
     #[inline]
     #[target_feature(enable = "avx2")]
     fn aligned_half(line: &Line, at: u32) -> __m256i {
-        let address = line[(at % 4 / 2) as usize * 4..].as_ptr();
+        let address = line[(at % 4 / 2) as usize * 8..].as_ptr();
         let value: __m256i;
         // SAFETY: as in `half`.
         unsafe {
@@ -193,7 +210,36 @@ mod wide {
         value
     }
 
+    /// The 16 bits that lie `place` bytes behind the beginning of the line.
+    #[inline(always)]
+    fn value(line: &Line, place: u32) -> u16 {
+        let address = line.as_ptr();
+        let place = u64::from(place & 62);
+        let value: u32;
+        // SAFETY: the two bytes lie in the line, and in one word of it. In assembly as in `half`.
+        unsafe {
+            asm!(
+                "movzx {value:e}, word ptr [{address} + {place}]",
+                value = lateout(reg) value,
+                address = in(reg) address,
+                place = in(reg) place,
+                options(nostack, readonly, preserves_flags),
+            );
+        }
+        value as u16
+    }
+
     impl Lanes for V3 {
+        #[inline(always)]
+        fn count(self, bits: u32, lanes: u32) -> u32 {
+            (bits & ((1 << lanes) - 1)).count_ones()
+        }
+
+        #[inline(always)]
+        fn value(self, line: &Line, place: u32) -> u16 {
+            value(line, place)
+        }
+
         #[inline(always)]
         fn at_most_u8(self, line: &Line, at: u32, key: u8) -> u32 {
             // SAFETY: there is a `V3` only where AVX2 was detected.
@@ -232,6 +278,16 @@ mod wide {
     }
 
     impl Lanes for V4 {
+        #[inline(always)]
+        fn count(self, bits: u32, lanes: u32) -> u32 {
+            (bits & ((1 << lanes) - 1)).count_ones()
+        }
+
+        #[inline(always)]
+        fn value(self, line: &Line, place: u32) -> u16 {
+            value(line, place)
+        }
+
         #[inline(always)]
         fn at_most_u8(self, line: &Line, at: u32, key: u8) -> u32 {
             // SAFETY: there is a `V4` only where AVX-512 BW and VL were detected.
@@ -289,6 +345,17 @@ mod tests {
 
     struct Compare<'a>(&'a Line, u32, u32);
 
+    struct Value<'a>(&'a Line, u32);
+
+    impl Work for Value<'_> {
+        type Output = (u16, u32);
+
+        #[inline(always)]
+        fn run<L: Lanes>(self, lanes: L) -> (u16, u32) {
+            (lanes.value(self.0, self.1), lanes.count(0x3ff, self.1 / 2))
+        }
+    }
+
     impl Work for Compare<'_> {
         type Output = [u32; 3];
 
@@ -320,13 +387,15 @@ mod tests {
     proptest! {
         #[test]
         fn every_level_compares_every_lane_as_an_unsigned_number(
-            words: [u64; 8],
+            words: [u32; 16],
             key: u32,
             at in 0..4_u32,
             lane in 0..16_usize,
         ) {
-            let line: Line = words.map(AtomicU64::new);
-            let equal = (words[lane / 2] >> (lane % 2 * 32)) as u32;
+            let line: Line = words.map(AtomicU32::new);
+            let equal = words[lane];
+            let place = lane as u32 * 4 + key % 2 * 2;
+            prop_assert_eq!(widest(Value(&line, place)), Value(&line, place).run(Baseline));
             for key in [key, equal, equal.wrapping_sub(1)] {
                 let right = masked(at, [
                     portable::at_most_u8(&line, at, key as u8),

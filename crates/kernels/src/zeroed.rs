@@ -19,7 +19,7 @@ pub struct Zeroed<T> {
 
 /// Atomics whose zero is all bits zero.
 ///
-/// Sealed: implemented here for the unsigned ones.
+/// Sealed: implemented here for the unsigned ones, and for arrays of them.
 pub trait Atomic: sealed::Sealed {}
 
 mod sealed {
@@ -35,6 +35,9 @@ macro_rules! atomics {
     };
 }
 atomics!(AtomicU8, AtomicU32, AtomicU64);
+
+impl<T: Atomic, const N: usize> sealed::Sealed for [T; N] {}
+impl<T: Atomic, const N: usize> Atomic for [T; N] {}
 
 impl<T: Atomic> Zeroed<T> {
     /// An array of `len` zeros.

@@ -148,7 +148,7 @@ impl<A: Address> Builder<'_, A> {
             let behind = first + ranges[first..].partition_point(|range| range.start <= last_key);
             let mine = &ranges[first..behind];
             let mut words = [0; super::line::LINE_WORDS];
-            let words = &mut words[..shape.units as usize * 2];
+            let words = &mut words[..shape.units as usize * 4];
             shape.write(mine, words);
             self.heap.write(unit, words);
             if shape.value_bytes == 2 {
@@ -176,7 +176,9 @@ impl<A: Address> Builder<'_, A> {
 
 /// The smallest power of two of lines of this shape that hold the ranges.
 fn fan(shape: &Shape, ranges: &[Range]) -> Option<u32> {
-    (0..=FAN).find(|fan| {
+    // Several lines are whole cache lines, so that a key is turned into a line by one shift.
+    let most = if shape.units == 4 { FAN } else { 0 };
+    (0..=most).find(|fan| {
         let units = shape.units << fan;
         units <= LINES_UNITS
             && ranges.len() <= shape.ranges << fan
@@ -196,8 +198,7 @@ fn most_in_a_line(fan: u32, ranges: &[Range]) -> usize {
 }
 
 /// Which of 2^`fan` lines a key belongs to.
-#[inline(always)]
-pub(super) fn line_of(key: u32, fan: u32) -> u32 {
+fn line_of(key: u32, fan: u32) -> u32 {
     ((u64::from(key) << fan) >> 32) as u32
 }
 

@@ -1,20 +1,18 @@
 //! The memory of a route table: what readers see of it, and who allocates it.
 
-use core::sync::atomic::{AtomicU8, AtomicU64, Ordering};
+use core::sync::atomic::{AtomicU8, AtomicU32, Ordering};
 use std::sync::Arc;
 
 use kernels::{Line, Zeroed};
 
 use super::entry::{Entry, UNITS};
 use super::grace::{Grace, Limbo};
-use super::line::LINE_WORDS;
 use super::lpm::Full;
 
 /// Bytes of a unit.
 pub(super) const UNIT_BYTES: usize = 16;
-const UNIT_WORDS: usize = UNIT_BYTES / 8;
-/// Slots in a unit.
-pub(super) const UNIT_SLOTS: u32 = 4;
+/// Words in a unit: a slot each, or a part of a line.
+pub(super) const UNIT_WORDS: u32 = 4;
 /// The lengths that a unit's ranges need: 5 ranges in a line of one unit, 21 in one of four.
 const UNIT_LENS: usize = 6;
 /// The units of a split: a line of its own (base and outer slot), then 256 slots.
@@ -24,10 +22,10 @@ pub(super) const LINES_UNITS: u32 = 64;
 /// Below this many bytes nothing is made from.
 const SMALLEST: usize = 4 << 20;
 
-/// What readers see: words, addressed by units, and as slots of half a word.
+/// What readers see: words, of which some are slots and some make lines.
 #[derive(Debug)]
 pub(super) struct Memory {
-    words: Zeroed<AtomicU64>,
+    lines: Zeroed<Line>,
     /// The length of the prefix behind each range of a line that leads to next hops only.
     lens: Zeroed<AtomicU8>,
     units: u32,
@@ -39,10 +37,10 @@ impl Memory {
         let mut bytes = bytes.min(UNITS as usize * UNIT_BYTES);
         loop {
             let units = bytes / UNIT_BYTES;
-            let words = Zeroed::new(units * UNIT_WORDS + LINE_WORDS);
-            if let (Ok(words), Ok(lens)) = (words, Zeroed::new(units * UNIT_LENS)) {
+            let lines = Zeroed::new(units / 4);
+            if let (Ok(lines), Ok(lens)) = (lines, Zeroed::new(units * UNIT_LENS)) {
                 let units = units as u32;
-                return Ok(Self { words, lens, units });
+                return Ok(Self { lines, lens, units });
             }
             bytes /= 2;
             if bytes < SMALLEST {
@@ -54,7 +52,10 @@ impl Memory {
     /// What a lookup walks through.
     #[inline(always)]
     pub(super) fn words(&self) -> Words<'_> {
-        Words(&self.words)
+        Words {
+            lines: &self.lines,
+            slots: self.lines.as_flattened(),
+        }
     }
 
     /// The slot with this number.
@@ -73,24 +74,24 @@ impl Memory {
     }
 }
 
-/// The words of a table.
+/// The words of a table, seen in two ways.
 #[derive(Clone, Copy)]
-pub(super) struct Words<'m>(&'m [AtomicU64]);
+pub(super) struct Words<'m> {
+    lines: &'m [Line],
+    slots: &'m [AtomicU32],
+}
 
 impl<'m> Words<'m> {
     /// The slot with this number.
     #[inline(always)]
     pub(super) fn slot(self, slot: u32) -> Entry {
-        let word = self.0[(slot / 2) as usize].load(Ordering::Acquire);
-        Entry((word >> (slot % 2 * 32)) as u32)
+        Entry(self.slots[slot as usize].load(Ordering::Acquire))
     }
 
     /// The cache line that a unit is a quarter of.
     #[inline(always)]
     pub(super) fn line(self, unit: u32) -> &'m Line {
-        self.0[unit as usize / 4 * LINE_WORDS..]
-            .first_chunk()
-            .expect("there are words for whole cache lines")
+        &self.lines[(unit / 4) as usize]
     }
 
     /// Asks for the cache line of a unit.
@@ -180,10 +181,11 @@ impl Heap {
         self.limbo.extend(blocks);
     }
 
-    /// Writes a line, or a part of one, to a block that no reader sees.
-    pub(super) fn write(&self, unit: u32, words: &[u64]) {
-        let at = unit as usize * UNIT_WORDS;
-        for (place, word) in self.memory.words[at..].iter().zip(words) {
+    /// Writes words to a block that no reader sees.
+    pub(super) fn write(&self, unit: u32, words: &[u32]) {
+        let slots = self.memory.words().slots;
+        let places = &slots[(unit * UNIT_WORDS) as usize..];
+        for (place, word) in places.iter().zip(words) {
             place.store(*word, Ordering::Relaxed);
         }
     }
@@ -195,10 +197,7 @@ impl Heap {
 
     /// Changes a slot: the one store by which a change becomes visible.
     pub(super) fn publish(&self, slot: u32, entry: Entry) {
-        let word = &self.memory.words[(slot / 2) as usize];
-        let shift = slot % 2 * 32;
-        let other = word.load(Ordering::Relaxed) & !(u64::from(u32::MAX) << shift);
-        word.store(other | (u64::from(entry.0) << shift), Ordering::Release);
+        self.memory.words().slots[slot as usize].store(entry.0, Ordering::Release);
     }
 
     fn thaw(&mut self) {

@@ -16,7 +16,7 @@
 
 use core::sync::atomic::Ordering;
 
-use kernels::{Lanes, Line};
+use kernels::{Baseline, Lanes, Line};
 
 use super::entry::Entry;
 
@@ -66,7 +66,7 @@ pub(super) const SHAPES6: [Shape; 7] = [
 
 /// The words of the longest line: those of a cache line, in which shorter ones lie side by side.
 /// A search may read its neighbours, and ignores them.
-pub(super) const LINE_WORDS: usize = 8;
+pub(super) const LINE_WORDS: usize = 16;
 
 /// A range and what it leads to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -78,10 +78,10 @@ pub(super) struct Range {
 
 impl Shape {
     /// Writes `ranges`, of which the first begins at or before the line's first key.
-    pub(super) fn write(&self, ranges: &[Range], out: &mut [u64]) {
+    pub(super) fn write(&self, ranges: &[Range], out: &mut [u32]) {
         let Some(last) = ranges.last() else { return };
         let (key, value) = (usize::from(self.key_bits / 8), self.value_bytes);
-        let mut bytes = [0_u8; LINE_WORDS * 8];
+        let mut bytes = [0_u8; LINE_WORDS * 4];
         let values_at = (self.ranges - 1) * key;
         for at in 0..self.ranges {
             let range = ranges.get(at);
@@ -94,11 +94,11 @@ impl Shape {
             let place = values_at + at * value;
             bytes[place..place + value].copy_from_slice(&entry.to_le_bytes()[..value]);
         }
-        for (word, eight) in out.iter_mut().zip(bytes.chunks_exact(8)) {
-            *word = eight
+        for (word, four) in out.iter_mut().zip(bytes.chunks_exact(4)) {
+            *word = four
                 .iter()
                 .rev()
-                .fold(0, |word, byte| (word << 8) | u64::from(*byte));
+                .fold(0, |word, byte| (word << 8) | u32::from(*byte));
         }
     }
 
@@ -107,70 +107,54 @@ impl Shape {
         let starts = (self.ranges - 1) * usize::from(self.key_bits / 8);
         let place = (starts + range * self.value_bytes) as u32;
         if self.value_bytes == 2 {
-            value16(line, at, place)
+            value16(Baseline, line, at, place)
         } else {
             value32(line, at, place)
         }
     }
 }
 
-/// The size of a shape of IPv4, as a power of two of units.
-#[inline(always)]
-pub(super) fn units4(shape: u32) -> u32 {
-    (0x21_0210 >> (shape * 4)) & 3
-}
-
-/// The size of a shape of IPv6, as a power of two of units.
-#[inline(always)]
-pub(super) fn units6(shape: u32) -> u32 {
-    (0x212_1210 >> (shape * 4)) & 3
-}
-
 /// A range's number in its line, and what it leads to.
 pub(super) type Found = (usize, Entry);
 
-/// How many of the first `starts` lanes are set; those that are set come first.
 #[inline(always)]
-fn count(lanes: u32, starts: u32) -> u32 {
-    (lanes & ((1 << starts) - 1)).trailing_ones()
+fn value16<L: Lanes>(lanes: L, line: &Line, at: u32, place: u32) -> Entry {
+    Entry(lanes.value(line, at * 16 + place).into())
 }
 
-#[inline(always)]
-fn value16(line: &Line, at: u32, place: u32) -> Entry {
-    Entry(value32(line, at, place).0 & 0xffff)
-}
-
-/// What lies `place` bytes behind the beginning of quarter `at`.
+/// The word that lies `place` bytes behind the beginning of quarter `at`.
 #[inline(always)]
 fn value32(line: &Line, at: u32, place: u32) -> Entry {
-    let place = at * 16 + place;
-    let word = line[(place / 8) as usize % LINE_WORDS].load(Ordering::Relaxed);
-    Entry((word >> (place % 8 * 8)) as u32)
+    let word = (at * 4 + place / 4) as usize % LINE_WORDS;
+    Entry(line[word].load(Ordering::Relaxed))
 }
 
 /// Searches a line of shape 0, 1 or 2, which begins at quarter `at` of a cache line.
 #[inline(always)]
 pub(super) fn find8<L: Lanes>(lanes: L, line: &Line, at: u32, shape: u32, key: u32) -> Found {
     let starts = (0x14_0a04 >> (shape * 8)) & 0xff;
-    let range = count(lanes.at_most_u8(line, at, (key >> 24) as u8), starts);
-    (range as usize, value16(line, at, starts + range * 2))
+    let range = lanes.count(lanes.at_most_u8(line, at, (key >> 24) as u8), starts);
+    (range as usize, value16(lanes, line, at, starts + range * 2))
 }
 
 /// Searches a line of shape 3, 4 or 5 of IPv4.
 #[inline(always)]
 pub(super) fn find16<L: Lanes>(lanes: L, line: &Line, at: u32, shape: u32, key: u32) -> Found {
     let starts = (4 << (shape - 3)) - 1;
-    let range = count(lanes.at_most_u16(line, at, (key >> 16) as u16), starts);
-    (range as usize, value16(line, at, starts * 2 + range * 2))
+    let range = lanes.count(lanes.at_most_u16(line, at, (key >> 16) as u16), starts);
+    (
+        range as usize,
+        value16(lanes, line, at, starts * 2 + range * 2),
+    )
 }
 
 /// Searches a line of shape 3 to 6 of IPv6.
 #[inline(always)]
 pub(super) fn find32<L: Lanes>(lanes: L, line: &Line, at: u32, shape: u32, key: u32) -> Found {
     let starts = (0x0703_0805 >> ((shape - 3) * 8)) & 0xff;
-    let range = count(lanes.at_most_u32(line, at, key), starts);
+    let range = lanes.count(lanes.at_most_u32(line, at, key), starts);
     let found = if shape < 5 {
-        value16(line, at, starts * 4 + range * 2)
+        value16(lanes, line, at, starts * 4 + range * 2)
     } else {
         value32(line, at, starts * 4 + range * 4)
     };
@@ -180,29 +164,21 @@ pub(super) fn find32<L: Lanes>(lanes: L, line: &Line, at: u32, shape: u32, key: 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use core::sync::atomic::AtomicU64;
-    use kernels::Baseline;
+    use core::sync::atomic::AtomicU32;
     use proptest::prelude::*;
 
     fn line_of(shape: &Shape, at: usize, ranges: &[Range]) -> Line {
         // What lies beside a short line must not matter.
-        let mut words = [0x5555_5555_5555_5555; LINE_WORDS];
-        shape.write(ranges, &mut words[at * 2..][..shape.units as usize * 2]);
-        words.map(AtomicU64::new)
+        let mut words = [0x5555_5555; LINE_WORDS];
+        shape.write(ranges, &mut words[at * 4..][..shape.units as usize * 4]);
+        words.map(AtomicU32::new)
     }
 
     #[test]
-    fn sizes_are_those_of_the_shapes() {
-        assert!(
-            SHAPES4
-                .iter()
-                .all(|s| 1 << units4(s.number) == s.units && s.units * 16 >= size(s))
-        );
-        assert!(
-            SHAPES6
-                .iter()
-                .all(|s| 1 << units6(s.number) == s.units && s.units * 16 >= size(s))
-        );
+    fn every_shape_fits_its_size() {
+        let mut all = SHAPES4.iter().chain(&SHAPES6);
+
+        assert!(all.all(|s| s.units * 16 >= size(s) && LINE_WORDS as u32 * 4 >= s.units * 16));
     }
 
     fn size(shape: &Shape) -> u32 {

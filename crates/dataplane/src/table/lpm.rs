@@ -20,9 +20,8 @@ use std::sync::Arc;
 use kernels::{Baseline, Lanes};
 
 use super::adjacency::NextHopId;
-use super::build::line_of;
 use super::entry::{Content, Entry, Lines, Split};
-use super::heap::{Memory, SPLIT_UNITS, UNIT_SLOTS, Words};
+use super::heap::{Memory, SPLIT_UNITS, UNIT_WORDS, Words};
 use super::line::Found;
 use super::network::Address;
 
@@ -38,9 +37,9 @@ pub struct Full;
 /// How many slots the root has: one for each value of 16 bits.
 pub(super) const ROOT_SLOTS: u32 = 1 << 16;
 /// The split of the prefixes that are shorter than the root's depth, behind the root.
-pub(super) const SHORT: u32 = ROOT_SLOTS / UNIT_SLOTS;
+pub(super) const SHORT: u32 = ROOT_SLOTS / UNIT_WORDS;
 /// The slot of all addresses that the root does not cover, and of still shorter prefixes.
-pub(super) const OTHER_SLOT: u32 = (SHORT + SPLIT_UNITS) * UNIT_SLOTS;
+pub(super) const OTHER_SLOT: u32 = (SHORT + SPLIT_UNITS) * UNIT_WORDS;
 /// The units that these take.
 pub(super) const RESERVED: u32 = SHORT + SPLIT_UNITS + 4;
 
@@ -103,19 +102,13 @@ impl<A: Address> Lpm<A> {
         destination: A,
     ) -> NextHopId {
         let mut found = first.entry;
-        if let Content::Lines(lines) = first.entry.content() {
+        if found.is_lines() {
             let key = match destination.root() {
                 Some(_) => destination.below_root(),
                 None => destination.window(0),
             };
-            found = A::find(
-                lanes,
-                words.line(first.unit),
-                first.unit % 4,
-                lines.shape,
-                key,
-            )
-            .1;
+            let (line, at) = (words.line(first.unit), first.unit % 4);
+            found = A::find(lanes, line, at, found.shape(), key).1;
         }
         if found.is_leaf() && found.id() != NextHopId::NO_ROUTE {
             return found.id();
@@ -183,7 +176,7 @@ impl<A: Address> Lpm<A> {
 
     /// Searches the line that `key` belongs to: its unit, and the range.
     fn find(&self, lines: Lines, key: u32) -> (u32, Found) {
-        let unit = lines.unit_of::<A>(key);
+        let unit = Entry::lines(lines).line(key);
         (
             unit,
             A::find(Baseline, self.memory.line(unit), unit % 4, lines.shape, key),
@@ -240,26 +233,15 @@ impl First {
             None => (OTHER_SLOT, destination.window(0)),
         };
         let entry = words.slot(slot);
-        let unit = match entry.content() {
-            Content::Lines(lines) => lines.unit_of::<A>(key),
-            Content::Leaf(_) | Content::Split(_) => 0,
-        };
+        let unit = if entry.is_lines() { entry.line(key) } else { 0 };
         Self { entry, unit }
-    }
-}
-
-impl Lines {
-    /// The unit of the line that `key` belongs to.
-    #[inline(always)]
-    fn unit_of<A: Address>(self, key: u32) -> u32 {
-        self.unit + (line_of(key, self.fan) << A::units(self.shape))
     }
 }
 
 impl Split {
     /// The slot of prefixes of up to eight bits more than the split's depth.
     pub(super) fn base_slot(self) -> u32 {
-        self.unit * UNIT_SLOTS
+        self.unit * UNIT_WORDS
     }
 
     /// The slot of what the addresses around the split lead to: a leaf.
@@ -270,6 +252,6 @@ impl Split {
     /// One of the 256 slots.
     #[inline(always)]
     pub(super) fn slot(self, number: u32) -> u32 {
-        self.unit * UNIT_SLOTS + 16 + number
+        self.unit * UNIT_WORDS + 16 + number
     }
 }

@@ -4,7 +4,7 @@ use core::fmt::Debug;
 
 use kernels::{Lanes, Line};
 
-use super::line::{Found, SHAPES4, SHAPES6, Shape, find8, find16, find32, units4, units6};
+use super::line::{Found, SHAPES4, SHAPES6, Shape, find8, find16, find32};
 
 /// An address as the tables see it: a number, IPv4 in 32 bits (`u32`) and IPv6 in 128 (`u128`).
 #[expect(private_bounds, reason = "how a family is laid out is not for others")]
@@ -36,9 +36,6 @@ pub(super) trait Layout {
     /// The 32 bits behind the root's depth.
     fn below_root(self) -> u32;
 
-    /// The size of a shape's lines, as a power of two of units.
-    fn units(shape: u32) -> u32;
-
     /// Searches a line of a shape, which begins at quarter `at` of a cache line.
     fn find<L: Lanes>(lanes: L, line: &Line, at: u32, shape: u32, key: u32) -> Found;
 }
@@ -56,11 +53,6 @@ impl Layout for u32 {
     #[inline(always)]
     fn below_root(self) -> u32 {
         self << 16
-    }
-
-    #[inline(always)]
-    fn units(shape: u32) -> u32 {
-        units4(shape)
     }
 
     #[inline(always)]
@@ -88,11 +80,6 @@ impl Layout for u128 {
     #[inline(always)]
     fn below_root(self) -> u32 {
         (self >> 77) as u32
-    }
-
-    #[inline(always)]
-    fn units(shape: u32) -> u32 {
-        units6(shape)
     }
 
     #[inline(always)]

@@ -321,7 +321,7 @@ impl<A: Address> Node<A> {
             .or_else(|| Some(Network::new(self.splits.first()?.network.bits(), depth)))
             .unwrap_or_default();
         let block = heap.allocate(SPLIT_UNITS);
-        heap.write(block.unit, &[0; SPLIT_UNITS as usize * 2]);
+        heap.write(block.unit, &[0; SPLIT_UNITS as usize * 4]);
         let place = entry::Split {
             unit: block.unit,
             step: network.len() / 8,
