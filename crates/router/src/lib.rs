@@ -14,8 +14,13 @@
 
 pub mod compile;
 pub mod drive;
+mod instance;
 pub mod intent;
+mod live;
 pub mod plan;
 pub mod read;
+mod replace;
 pub mod rib;
 pub mod store;
+
+pub use instance::Instance;

@@ -5,6 +5,8 @@
 //! `punt` takes packets from the workers, `icmp` answers for them, `half` owns an address family's
 //! routes and neighbours, `workers` is the way back.
 
+mod apply;
+mod build;
 pub mod half;
 mod icmp;
 mod items;
@@ -16,25 +18,29 @@ pub mod sink;
 pub mod timers;
 pub mod workers;
 
-use core::net::Ipv6Addr;
+pub use build::Setup;
+
+use core::net::{Ipv4Addr, Ipv6Addr};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use arc_swap::ArcSwap;
 use dataplane::Command;
+use dataplane::counters::InterfaceTraffic;
 use dataplane::snapshot::Snapshot;
 use dataplane::table::Fib;
 use dataplane::table::fib::FibWriter;
 use frame::{InterfaceId, Offloads, Port};
 use machine::{Instant, Rng};
+use menu::Clock;
 use service::icmp::{Limiter, Rate};
-use service::neighbour::{Arp, Discovery};
+use service::neighbour::{Arp, Discovery, Event};
 use wire::Mac;
 
 use crate::compile::{Addresses, Layout, Numbers, PortState};
 use crate::intent::{Intent, Name};
 
-use half::{Half, Means, TimerKey};
+use half::{Half, Means, TimerKey, Waiting};
 use log::Log;
 use timers::Timers;
 use workers::Workers;
@@ -59,6 +65,46 @@ pub struct PortNews {
     pub mac: Mac,
     /// The most that the device carries behind an Ethernet header, in bytes; 0 if it does not say.
     pub mtu: u32,
+}
+
+/// When a link came and went.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct LinkTimes {
+    /// How often it went down.
+    pub(crate) downs: u64,
+    /// When it last came up.
+    pub(crate) up: Option<Clock>,
+    /// When it last went down.
+    pub(crate) down: Option<Clock>,
+}
+
+/// What the owner knows of the machine underneath, for `/system/resource`.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Resources {
+    /// The version of the configuration language.
+    pub version: String,
+    /// When the program was built.
+    pub build_time: String,
+    /// Bytes of memory that are free.
+    pub free_memory: u64,
+    /// Bytes of memory.
+    pub total_memory: u64,
+    /// The processor's model.
+    pub cpu: String,
+    /// Cores.
+    pub cpu_count: u64,
+    /// Megahertz.
+    pub cpu_frequency: u64,
+    /// Percent.
+    pub cpu_load: u64,
+    /// Bytes that are free for the state.
+    pub free_disk: u64,
+    /// Bytes of the state's disk.
+    pub total_disk: u64,
+    /// The processor's architecture.
+    pub architecture: String,
+    /// The machine's model.
+    pub board: String,
 }
 
 /// One queue of a port, and the worker that is to have it.
@@ -89,6 +135,12 @@ pub struct Control {
     pub(crate) started: Instant,
     pub(crate) now: Instant,
     pub(crate) rng: Rng,
+    /// When links came and went.
+    pub(crate) links: BTreeMap<InterfaceId, LinkTimes>,
+    /// What interfaces had counted when their counters were reset.
+    pub(crate) reset: BTreeMap<InterfaceId, InterfaceTraffic>,
+    /// The machine underneath.
+    pub(crate) resources: Resources,
     /// Ports that are configured and not there, which were warned about.
     pub(crate) missed: BTreeSet<Name>,
     port_numbers: BTreeMap<Name, u16>,
@@ -130,6 +182,9 @@ impl Control {
             started: now,
             now,
             rng,
+            links: BTreeMap::new(),
+            reset: BTreeMap::new(),
+            resources: Resources::default(),
             missed: BTreeSet::new(),
             port_numbers: BTreeMap::new(),
             epoch: 0,
@@ -145,6 +200,16 @@ impl Control {
     /// What workers read of everything else.
     pub fn snapshot(&self) -> Arc<Snapshot> {
         self.snapshot.load_full()
+    }
+
+    /// Tells the time of day, for the log.
+    pub fn set_clock(&mut self, clock: Clock) {
+        self.log.clock = clock;
+    }
+
+    /// Tells about the machine underneath.
+    pub fn set_resources(&mut self, resources: Resources) {
+        self.resources = resources;
     }
 
     /// The log.
@@ -188,6 +253,11 @@ impl Control {
             self.workers.send(worker, Command::Attach { number, port });
         }
         number
+    }
+
+    /// A port of this name is about to come: nobody is warned that it is not there.
+    pub(crate) fn expect_port(&mut self, name: &str) {
+        self.missed.insert(Name::from(name));
     }
 
     /// Lets a port go: it vanished, or another takes its place.
@@ -289,6 +359,20 @@ impl Control {
                 self.answer6(id, upcalls);
             }
         }
+    }
+
+    /// Gives the IPv4 neighbours of an interface an event, and sees to what follows.
+    pub(crate) fn feed4(&mut self, id: InterfaceId, event: Event<'_, Ipv4Addr, Waiting>) {
+        let (half, mut means) = self.arp();
+        let upcalls = half.feed(id, event, &mut means);
+        self.answer4(id, upcalls);
+    }
+
+    /// Gives the IPv6 neighbours of an interface an event, and sees to what follows.
+    pub(crate) fn feed6(&mut self, id: InterfaceId, event: Event<'_, Ipv6Addr, Waiting>) {
+        let (half, mut means) = self.discovery();
+        let upcalls = half.feed(id, event, &mut means);
+        self.answer6(id, upcalls);
     }
 
     /// The IPv4 half, and what it works with.

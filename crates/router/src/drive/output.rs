@@ -50,9 +50,7 @@ impl Control {
             address,
             packet: Some(waiting),
         };
-        let (half, mut means) = self.arp();
-        let upcalls = half.feed(id, event, &mut means);
-        self.answer4(id, upcalls);
+        self.feed4(id, event);
     }
 
     pub(super) fn resolve6(&mut self, id: InterfaceId, address: Ipv6Addr, waiting: Waiting) {
@@ -60,9 +58,7 @@ impl Control {
             address,
             packet: Some(waiting),
         };
-        let (half, mut means) = self.discovery();
-        let upcalls = half.feed(id, event, &mut means);
-        self.answer6(id, upcalls);
+        self.feed6(id, event);
     }
 
     /// The next identification of an IPv4 packet of this router's own.

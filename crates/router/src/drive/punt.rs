@@ -56,9 +56,7 @@ impl Control {
         let from = source_mac(&frame);
         if let Some(packet) = frame.bytes().get(usize::from(frame.l3)..) {
             let event = Event::Received { packet, from };
-            let (half, mut means) = self.arp();
-            let upcalls = half.feed(frame.ingress, event, &mut means);
-            self.answer4(frame.ingress, upcalls);
+            self.feed4(frame.ingress, event);
         }
         self.workers.free(frame);
     }
@@ -116,9 +114,7 @@ impl Control {
             packet: packet_of(&frame),
             from: source_mac(&frame),
         };
-        let (half, mut means) = self.discovery();
-        let upcalls = half.feed(frame.ingress, event, &mut means);
-        self.answer6(frame.ingress, upcalls);
+        self.feed6(frame.ingress, event);
         self.workers.free(frame);
     }
 
@@ -159,9 +155,7 @@ impl Control {
                 Upcall::Unreachable(waiting) => self.unreachable(waiting),
                 Upcall::Asked(question) => {
                     if self.speaks_for4(id, &question) {
-                        let (half, mut means) = self.arp();
-                        let upcalls = half.feed(id, Event::Answer(question), &mut means);
-                        self.answer4(id, upcalls);
+                        self.feed4(id, Event::Answer(question));
                     }
                 }
                 Upcall::Answered(_) | Upcall::DadDone(_) | Upcall::DadFailed(..) => {}

@@ -176,6 +176,14 @@ impl Control {
     fn turn_link(&mut self, id: InterfaceId, laid: &Laid) {
         let up = laid.link.running;
         let state = if up { "up" } else { "down" };
+        let clock = self.log.clock;
+        let times = self.links.entry(id).or_default();
+        if up {
+            times.up = Some(clock);
+        } else {
+            times.down = Some(clock);
+            times.downs += 1;
+        }
         self.log
             .add("interface,info", format!("{} link {state}", laid.name));
         let (half, mut means) = self.arp();
@@ -222,15 +230,11 @@ impl Control {
             prefix_len: own.len,
             detect: DuplicateDetection::Skip,
         };
-        let (half, mut means) = self.arp();
-        let upcalls = half.feed(id, event, &mut means);
-        self.answer4(id, upcalls);
+        self.feed4(id, event);
     }
 
     fn lose4(&mut self, (id, address): (InterfaceId, Ipv4Addr)) {
-        let (half, mut means) = self.arp();
-        let upcalls = half.feed(id, Event::AddressRemoved { address }, &mut means);
-        self.answer4(id, upcalls);
+        self.feed4(id, Event::AddressRemoved { address });
     }
 
     fn gain6(&mut self, (id, address): (InterfaceId, Ipv6Addr), own: &Own6) {
@@ -244,16 +248,12 @@ impl Control {
             prefix_len: own.len,
             detect,
         };
-        let (half, mut means) = self.discovery();
-        let upcalls = half.feed(id, event, &mut means);
-        self.answer6(id, upcalls);
+        self.feed6(id, event);
     }
 
     fn lose6(&mut self, (id, address): (InterfaceId, Ipv6Addr)) {
         self.dad.remove(&(id, address));
-        let (half, mut means) = self.discovery();
-        let upcalls = half.feed(id, Event::AddressRemoved { address }, &mut means);
-        self.answer6(id, upcalls);
+        self.feed6(id, Event::AddressRemoved { address });
     }
 
     /// Brings configured neighbours in force.
@@ -261,16 +261,12 @@ impl Control {
         let wanted = statics(&self.intent.neighbours4, &self.layout);
         let running = core::mem::replace(&mut self.v4.statics, wanted.clone());
         for (id, event) in static_events(&running, &wanted) {
-            let (half, mut means) = self.arp();
-            let upcalls = half.feed(id, event, &mut means);
-            self.answer4(id, upcalls);
+            self.feed4(id, event);
         }
         let wanted = statics(&self.intent.neighbours6, &self.layout);
         let running = core::mem::replace(&mut self.v6.statics, wanted.clone());
         for (id, event) in static_events(&running, &wanted) {
-            let (half, mut means) = self.discovery();
-            let upcalls = half.feed(id, event, &mut means);
-            self.answer6(id, upcalls);
+            self.feed6(id, event);
         }
     }
 
