@@ -113,7 +113,44 @@ impl<A: Address> Lpm<A> {
         if found.is_leaf() && found.id() != NextHopId::NO_ROUTE {
             return found.id();
         }
+        if found.is_leaf() && destination.root().is_some() {
+            let id = Self::shorter(words, destination);
+            if id != NextHopId::NO_ROUTE {
+                return id;
+            }
+        }
         self.third(found, first.entry, destination)
+    }
+
+    /// What the prefixes say that are shorter than the root's depth, where that takes no search: a
+    /// default route, mostly. As `or_shorter`, which finds the rest.
+    #[inline(always)]
+    fn shorter(words: Words<'_>, destination: A) -> NextHopId {
+        let short = Split {
+            unit: SHORT,
+            step: 0,
+        };
+        let number = destination.window(A::SHORT_DEPTH) >> 24;
+        let outermost = match A::SHORT_DEPTH {
+            0 => short.outer_slot(),
+            _ => OTHER_SLOT,
+        };
+        let slots = [
+            short.slot(number),
+            short.base_slot(),
+            short.outer_slot(),
+            outermost,
+        ];
+        for slot in slots {
+            let entry = words.slot(slot);
+            if !entry.is_leaf() {
+                break;
+            }
+            if entry.id() != NextHopId::NO_ROUTE {
+                return entry.id();
+            }
+        }
+        NextHopId::NO_ROUTE
     }
 
     /// What is left when neither the root nor a line below it gave a next hop.
