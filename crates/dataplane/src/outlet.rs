@@ -33,6 +33,9 @@ pub(crate) struct Outlet {
     pub(crate) rings: Rings,
     pub(crate) counters: Arc<Counters>,
     transmitted: u32,
+    /// Packets handed to control, and the workers that were handed frames, since the last step.
+    punted: u32,
+    handed_to: u64,
 }
 
 impl Outlet {
@@ -45,7 +48,18 @@ impl Outlet {
             rings,
             counters,
             transmitted: 0,
+            punted: 0,
+            handed_to: 0,
         }
+    }
+
+    /// Who is to be woken: how many packets control was handed, and a bit for each worker that was
+    /// handed frames, since the last call.
+    pub(crate) fn take_wakes(&mut self) -> (u32, u64) {
+        (
+            core::mem::take(&mut self.punted),
+            core::mem::take(&mut self.handed_to),
+        )
     }
 
     /// Takes a port's queue in.
@@ -104,6 +118,19 @@ impl Outlet {
     fn attached(&mut self, port: u16) -> Option<&mut Attached> {
         let place = self.places.get(usize::from(port)).copied().flatten()?;
         self.ports.get_mut(usize::from(place))
+    }
+
+    /// Queues a whole vector for a port, if that has a queue here with room; else says no, and
+    /// changes nothing.
+    #[inline]
+    pub(crate) fn send_vector(&mut self, vector: &mut Vector, port: u16) -> bool {
+        match self.attached(port) {
+            Some(attached) if attached.frames.len() + vector.len() <= QUEUE => {
+                vector.move_to(&mut attached.frames);
+                true
+            }
+            _ => false,
+        }
     }
 
     /// Queues the next `count` frames for a port.
@@ -166,7 +193,10 @@ impl Outlet {
         let ring = self.rings.to.get_mut(usize::from(worker));
         let (handed, reason) = match ring.and_then(Option::as_mut) {
             Some(ring) => match ring.push(handed) {
-                Ok(()) => return None,
+                Ok(()) => {
+                    self.handed_to |= 1 << (worker & 63);
+                    return None;
+                }
                 Err(rtrb::PushError::Full(handed)) => (handed, Drop::HandoverFull),
             },
             None => (handed, Drop::EgressDown),
@@ -218,8 +248,9 @@ impl Outlet {
             self.pool.free(frame);
             return;
         }
-        if let Err(rtrb::PushError::Full(punt)) = self.rings.punts.push(Punt { frame, why }) {
-            self.pool.free(punt.frame);
+        match self.rings.punts.push(Punt { frame, why }) {
+            Ok(()) => self.punted += 1,
+            Err(rtrb::PushError::Full(punt)) => self.pool.free(punt.frame),
         }
     }
 

@@ -52,6 +52,10 @@ pub struct Step {
     pub commands: u32,
     /// Frames that ports took.
     pub transmitted: u32,
+    /// Packets handed to control, which may be asleep.
+    pub punted: u32,
+    /// The workers that frames were handed to, a bit each by index; they may be asleep.
+    pub handed_to: u64,
 }
 
 impl Step {
@@ -131,6 +135,7 @@ impl Worker {
             self.received(&cx, number);
         }
         step.transmitted = self.outlet.transmit_all(&cx);
+        (step.punted, step.handed_to) = self.outlet.take_wakes();
         step
     }
 

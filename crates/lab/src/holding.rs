@@ -34,7 +34,7 @@ impl Holding {
                 None => return Ok(Self::Named),
                 Some(refusal) => refusal,
             },
-            false => "not root".to_owned(),
+            false => "root may be allowed to, this user is not".to_owned(),
         };
         match try_unshare(&["--user", "--map-root-user", "--net"])? {
             None => Ok(Self::Held),

@@ -124,6 +124,7 @@ pub fn run(options: &Options, emit: &mut dyn FnMut(Row)) -> Result<(), Invalid> 
                         tsc_per_packet: Spread::of(&mut measured.clocks),
                         reference_tsc: Spread::of(&mut measured.reference).median,
                         simd: "baseline",
+                        peer: None,
                     });
                 }
             }

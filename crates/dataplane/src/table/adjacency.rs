@@ -94,6 +94,17 @@ pub struct Adjacency {
 }
 
 impl Adjacency {
+    /// What an id that was never written reads as.
+    pub const NONE: Self = Self {
+        kind: Kind::NoRoute,
+        header_len: 0,
+        port: 0,
+        mtu: 0,
+        egress: InterfaceId::NONE,
+        members: 0,
+        header: [0; HEADER_BYTES],
+    };
+
     /// The group's member that a flow with this hash takes.
     #[inline]
     pub fn member(&self, hash: u32) -> NextHopId {

@@ -49,12 +49,28 @@ impl<'a> Entrance<'a> {
 /// An IP packet that came in.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Arrived<'a> {
-    pub(crate) entrance: Entrance<'a>,
+    pub(crate) id: InterfaceId,
+    pub(crate) interface: &'a Interface,
     /// Where its network header begins.
     pub(crate) l3: u16,
     pub(crate) ipv6: bool,
     /// It was sent to a link-layer group or broadcast address.
     pub(crate) group: bool,
+}
+
+/// What nearly all frames are: an untagged IP packet to the interface's own link address.
+#[inline(always)]
+pub(crate) fn plain<'a>(entrance: &Entrance<'a>, bytes: &[u8]) -> Option<Arrived<'a>> {
+    let head = bytes.first_chunk::<ETHERNET>()?;
+    let ethertype = u16::from_be_bytes([head[12], head[13]]);
+    let known = (ethertype == IPV4) | (ethertype == IPV6);
+    (known & (destination(head) == entrance.mac)).then_some(Arrived {
+        id: entrance.id,
+        interface: entrance.interface,
+        l3: ETHERNET as u16,
+        ipv6: ethertype == IPV6,
+        group: false,
+    })
 }
 
 /// Decides about a frame's link header.
@@ -67,20 +83,12 @@ pub(crate) fn run<'a>(
     entrance: &Entrance<'a>,
     bytes: &[u8],
 ) -> Result<Arrived<'a>, Exit> {
-    let Some(head) = bytes.first_chunk::<ETHERNET>() else {
-        return without_link_header(entrance, bytes);
-    };
-    let ethertype = u16::from_be_bytes([head[12], head[13]]);
-    let known = matches!(ethertype, IPV4 | IPV6);
-    if !known | (destination(head) != entrance.mac) {
-        return unusual(cx, entrance, bytes);
+    match plain(entrance, bytes) {
+        Some(arrived) => Ok(arrived),
+        None if !entrance.interface.ethernet => without_link_header(entrance, bytes),
+        None if bytes.len() < ETHERNET => Err(Exit::Drop(Drop::EthernetLength)),
+        None => unusual(cx, entrance, bytes),
     }
-    Ok(Arrived {
-        entrance: *entrance,
-        l3: ETHERNET as u16,
-        ipv6: ethertype == IPV6,
-        group: false,
-    })
 }
 
 /// Everything but an untagged IP packet to the interface's own link address.
@@ -91,9 +99,6 @@ fn unusual<'a>(
     entrance: &Entrance<'a>,
     bytes: &[u8],
 ) -> Result<Arrived<'a>, Exit> {
-    if !entrance.interface.ethernet {
-        return without_link_header(entrance, bytes);
-    }
     let (entrance, l3, ethertype) = untag(cx, entrance, bytes)?;
     if !entrance.interface.running {
         return Err(Exit::Drop(Drop::InterfaceDown));
@@ -107,7 +112,8 @@ fn unusual<'a>(
     }
     match ethertype {
         IPV4 | IPV6 => Ok(Arrived {
-            entrance,
+            id: entrance.id,
+            interface: entrance.interface,
             l3,
             ipv6: ethertype == IPV6,
             group,
@@ -157,9 +163,6 @@ pub(crate) fn untag<'a>(
 #[cold]
 #[inline(never)]
 fn without_link_header<'a>(entrance: &Entrance<'a>, bytes: &[u8]) -> Result<Arrived<'a>, Exit> {
-    if entrance.interface.ethernet {
-        return Err(Exit::Drop(Drop::EthernetLength));
-    }
     if !entrance.interface.running {
         return Err(Exit::Drop(Drop::InterfaceDown));
     }
@@ -169,7 +172,8 @@ fn without_link_header<'a>(entrance: &Entrance<'a>, bytes: &[u8]) -> Result<Arri
         _ => false,
     };
     Ok(Arrived {
-        entrance: *entrance,
+        id: entrance.id,
+        interface: entrance.interface,
         l3: 0,
         ipv6,
         group: false,

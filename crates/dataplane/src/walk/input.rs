@@ -4,10 +4,10 @@
 //! a bare IP packet; ICMP, neighbour discovery, IGMP and what has no mirror goes to control.
 
 use super::Exit;
-use super::ingress::Entrance;
 use crate::drop::Drop;
 use crate::flow::{upper4, upper6};
 use crate::punt::Why;
+use crate::snapshot::Interface;
 
 const ICMP: u8 = 1;
 const IGMP: u8 = 2;
@@ -16,11 +16,11 @@ const ICMPV6: u8 = 58;
 /// A packet for one of this router's own addresses.
 #[cold]
 #[inline(never)]
-pub(crate) fn unicast(entrance: &Entrance<'_>, packet: &[u8]) -> Exit {
+pub(crate) fn unicast(interface: &Interface, packet: &[u8]) -> Exit {
     let Some(protocol) = protocol(packet) else {
         return Exit::Drop(Drop::Ipv6ExtensionHeader);
     };
-    match entrance.interface.mirror {
+    match interface.mirror {
         Some(port) if !matches!(protocol, ICMP | ICMPV6) => Exit::Deliver(port),
         _ => Exit::Punt(Why::Local),
     }
@@ -29,11 +29,11 @@ pub(crate) fn unicast(entrance: &Entrance<'_>, packet: &[u8]) -> Exit {
 /// A packet for everybody on the link, or for a group that is taken here.
 #[cold]
 #[inline(never)]
-pub(crate) fn group(entrance: &Entrance<'_>, packet: &[u8]) -> Exit {
+pub(crate) fn group(interface: &Interface, packet: &[u8]) -> Exit {
     let Some(protocol) = protocol(packet) else {
         return Exit::Drop(Drop::Ipv6ExtensionHeader);
     };
-    match (protocol, entrance.interface.mirror) {
+    match (protocol, interface.mirror) {
         (ICMP | IGMP | ICMPV6, _) => Exit::Punt(Why::Local),
         (_, Some(port)) => Exit::Deliver(port),
         // Nobody here listens, and a group is never told.
@@ -44,16 +44,10 @@ pub(crate) fn group(entrance: &Entrance<'_>, packet: &[u8]) -> Exit {
 /// A packet for an IPv4 group: those of the link are always taken, others when joined.
 #[cold]
 #[inline(never)]
-pub(crate) fn multicast4(entrance: &Entrance<'_>, packet: &[u8], destination: u32) -> Exit {
+pub(crate) fn multicast4(interface: &Interface, packet: &[u8], destination: u32) -> Exit {
     let of_link = destination >> 8 == 0x00e0_0000;
-    if of_link
-        || entrance
-            .interface
-            .groups4
-            .binary_search(&destination)
-            .is_ok()
-    {
-        group(entrance, packet)
+    if of_link || interface.groups4.binary_search(&destination).is_ok() {
+        group(interface, packet)
     } else {
         Exit::Drop(Drop::MulticastNotMine)
     }
@@ -62,17 +56,11 @@ pub(crate) fn multicast4(entrance: &Entrance<'_>, packet: &[u8], destination: u3
 /// A packet for an IPv6 group.
 #[cold]
 #[inline(never)]
-pub(crate) fn multicast6(entrance: &Entrance<'_>, packet: &[u8], destination: u128) -> Exit {
+pub(crate) fn multicast6(interface: &Interface, packet: &[u8], destination: u128) -> Exit {
     // Scopes 1 and 2 (RFC 4291, 2.7): the interface and the link.
     let of_link = matches!(destination >> 112 & 0xf, 1 | 2);
-    if of_link
-        || entrance
-            .interface
-            .groups6
-            .binary_search(&destination)
-            .is_ok()
-    {
-        group(entrance, packet)
+    if of_link || interface.groups6.binary_search(&destination).is_ok() {
+        group(interface, packet)
     } else {
         Exit::Drop(Drop::MulticastNotMine)
     }

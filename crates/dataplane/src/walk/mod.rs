@@ -123,8 +123,7 @@ enum Key {
     V6(u128),
 }
 
-/// Pass 1: ingress and prerouting.
-#[inline(always)]
+/// Pass 1: ingress and prerouting. `place` says where the packet belongs, however it ends.
 fn enter<const FAST: bool, T: Tracer>(
     cx: &Context<'_>,
     entrance: &Entrance<'_>,
@@ -136,17 +135,17 @@ fn enter<const FAST: bool, T: Tracer>(
         Ok(arrived) => arrived,
         Err(exit) => {
             tracer.left(Stage::Ingress, &exit);
-            // Control reads the frame from where the tags end.
+            // Control reads the packet from where the tags end.
             *place = Place::of(cx, entrance, bytes);
             return Err(exit);
         }
     };
     *place = Place {
-        interface: arrived.entrance.id,
+        interface: arrived.id,
         l3: arrived.l3,
     };
     tracer.passed(Stage::Ingress, || {
-        format!("arrived on {}", arrived.entrance.interface.name)
+        format!("arrived on {}", arrived.interface.name)
     });
     check::<FAST, T>(cx, &arrived, bytes, tracer)
 }
@@ -220,31 +219,32 @@ fn by_rules<T: Tracer>(
     hop
 }
 
-/// Everything of a packet that pass 3 decides from.
-struct Leaving<'a> {
-    /// From its network header on.
-    packet: &'a [u8],
-    offload: &'a Offload,
-    ingress: InterfaceId,
-    ipv6: bool,
-    /// It is the router's own: its lifetime is not touched.
-    own: bool,
-}
-
 /// The first half of pass 3: where a next hop that is not simply forwarded to leads.
 #[cold]
 #[inline(never)]
 fn follow<T: Tracer>(
     cx: &Context<'_>,
-    leaving: &Leaving<'_>,
+    packet: &[u8],
+    ingress: InterfaceId,
     hop: NextHopId,
     tracer: &mut T,
 ) -> Result<Adjacency, Exit> {
-    let followed = routing::follow(cx, leaving.packet, leaving.ingress, hop);
+    let followed = routing::follow(cx, packet, ingress, hop);
     if let Err(exit) = &followed {
         tracer.left(Stage::Routing, exit);
     }
     followed.map(|(_, adjacency)| adjacency)
+}
+
+/// What pass 3 decides from, beside the next hop.
+#[derive(Clone, Copy)]
+struct Leaving<'a> {
+    /// From its network header on.
+    packet: &'a [u8],
+    offload: &'a Offload,
+    ipv6: bool,
+    /// It is the router's own: its lifetime is not touched.
+    own: bool,
 }
 
 /// The second half of pass 3: forward and postrouting.
@@ -331,13 +331,12 @@ pub(crate) fn decide<T: Tracer>(
     let leaving = Leaving {
         packet,
         offload,
-        ingress: place.interface,
         ipv6,
         own: false,
     };
     let mut adjacency = cx.fib.adjacencies.read(hop);
     if adjacency.kind != Kind::Forward {
-        adjacency = follow(cx, &leaving, hop, tracer)?;
+        adjacency = follow(cx, packet, place.interface, hop, tracer)?;
     }
     leave(cx, &leaving, &adjacency, tracer)?;
     Ok(adjacency)

@@ -3,13 +3,13 @@
 use frame::{Frame, InterfaceId, VECTOR_FRAMES, Vector};
 
 use super::forward::{self, Fit};
-use super::ingress::{Arrived, Entrance};
+use super::ingress::{self, Arrived, Entrance};
 use super::{Context, Exit, Key, Leaving, Place, egress, output, routing};
-use crate::counters::Counters;
+use crate::counters::{Counters, Traffic};
 use crate::drop::Drop;
 use crate::outlet::Outlet;
 use crate::table::{Adjacency, Kind, NextHopId};
-use crate::trace::{Silent, Tracer};
+use crate::trace::Silent;
 
 /// Headers are asked for this many frames ahead.
 const AHEAD: usize = 8;
@@ -27,6 +27,7 @@ pub(crate) struct Scratch {
     /// The same of IPv6.
     keys6: [u128; VECTOR_FRAMES],
     hops6: [NextHopId; VECTOR_FRAMES],
+    near: Near,
 }
 
 /// What pass 1 found a frame to be.
@@ -48,6 +49,7 @@ impl Scratch {
             hops4: [NextHopId::NO_ROUTE; VECTOR_FRAMES],
             keys6: [0; VECTOR_FRAMES],
             hops6: [NextHopId::NO_ROUTE; VECTOR_FRAMES],
+            near: Near::new(),
         })
     }
 }
@@ -71,9 +73,9 @@ pub(crate) fn vector(
         return;
     };
     if is_fast(&entrance) {
-        walk::<true, _>(cx, &entrance, vector, scratch, outlet, &mut Silent);
+        walk::<true>(cx, &entrance, vector, scratch, outlet);
     } else {
-        walk::<false, _>(cx, &entrance, vector, scratch, outlet, &mut Silent);
+        walk::<false>(cx, &entrance, vector, scratch, outlet);
     }
 }
 
@@ -82,36 +84,52 @@ fn is_fast(entrance: &Entrance<'_>) -> bool {
     interface.ipv4.is_fast() && interface.ipv6.is_fast() && interface.vlans.is_empty()
 }
 
-fn walk<const FAST: bool, T: Tracer>(
+/// The passes, one after the other.
+fn walk<const FAST: bool>(
     cx: &Context<'_>,
     entrance: &Entrance<'_>,
     vector: &mut Vector,
     scratch: &mut Scratch,
     outlet: &mut Outlet,
-    tracer: &mut T,
 ) {
     let frames = vector.frames_mut();
-    let (count4, count6) =
-        pass1::<FAST, T>(cx, entrance, frames, scratch, &outlet.counters, tracer);
+    let received = pass1::<FAST>(cx, entrance, frames, scratch, &outlet.counters);
+    let Received { count4, count6, .. } = received;
     let main = cx.fib.main();
-    main.ipv4
-        .lookup_vector(&scratch.keys4[..count4], &mut scratch.hops4[..count4]);
-    main.ipv6
-        .lookup_vector(&scratch.keys6[..count6], &mut scratch.hops6[..count6]);
-    pass3::<FAST, T>(cx, entrance, frames, scratch, outlet, tracer);
-    pass4(cx, vector, scratch, outlet);
+    if count4 > 0 {
+        main.ipv4
+            .lookup_vector(&scratch.keys4[..count4], &mut scratch.hops4[..count4]);
+    }
+    if count6 > 0 {
+        main.ipv6
+            .lookup_vector(&scratch.keys6[..count6], &mut scratch.hops6[..count6]);
+    }
+    pass3::<FAST>(cx, frames, scratch, outlet);
+    let ended = pass4(cx, vector, scratch, outlet);
+    if FAST {
+        let packets = received.packets.wrapping_sub(ended.packets);
+        let bytes = received.bytes.wrapping_sub(ended.bytes);
+        let counters = outlet.counters.interface(entrance.id);
+        counters.fp_rx.add(packets, bytes);
+    }
+}
+
+/// What pass 1 saw.
+struct Received {
+    packets: u64,
+    bytes: u64,
+    count4: usize,
+    count6: usize,
 }
 
 /// Ingress and prerouting; collects what is to be looked up.
-#[inline(always)]
-fn pass1<const FAST: bool, T: Tracer>(
+fn pass1<const FAST: bool>(
     cx: &Context<'_>,
     entrance: &Entrance<'_>,
     frames: &mut [Frame],
     scratch: &mut Scratch,
     counters: &Counters,
-    tracer: &mut T,
-) -> (usize, usize) {
+) -> Received {
     let count = frames.len().min(VECTOR_FRAMES);
     let (mut count4, mut count6) = (0, 0);
     let mut bytes = 0;
@@ -121,17 +139,15 @@ fn pass1<const FAST: bool, T: Tracer>(
         }
         let frame = &mut frames[at];
         bytes += frame.len() as u64;
-        let mut place = Place {
-            interface: entrance.id,
-            l3: 0,
+        let key = match ingress::plain(entrance, frame.bytes()) {
+            Some(arrived) => {
+                let key = super::check::<FAST, _>(cx, &arrived, frame.bytes(), &mut Silent);
+                frame.ingress = arrived.id;
+                frame.l3 = arrived.l3;
+                key
+            }
+            None => odd::<FAST>(cx, entrance, frame, counters),
         };
-        let key = super::enter::<FAST, T>(cx, entrance, frame.bytes(), &mut place, tracer);
-        frame.ingress = place.interface;
-        frame.l3 = place.l3;
-        if !FAST && place.interface != entrance.id {
-            let counters = counters.interface(place.interface);
-            counters.rx.add(1, frame.len() as u64);
-        }
         scratch.lanes[at] = match key {
             Ok(Key::V4(address)) => {
                 scratch.keys4[count4 % VECTOR_FRAMES] = address;
@@ -149,26 +165,50 @@ fn pass1<const FAST: bool, T: Tracer>(
             }
         };
     }
-    let own = counters.interface(entrance.id);
-    own.rx.add(count as u64, bytes);
-    (count4, count6)
+    let packets = count as u64;
+    counters.interface(entrance.id).rx.add(packets, bytes);
+    Received {
+        packets,
+        bytes,
+        count4,
+        count6,
+    }
 }
 
-/// The next hop, forward, postrouting, egress: decided, and committed to the frame's bytes.
-#[inline(always)]
-fn pass3<const FAST: bool, T: Tracer>(
+/// Pass 1 for a frame that is not plain.
+#[cold]
+#[inline(never)]
+fn odd<const FAST: bool>(
     cx: &Context<'_>,
     entrance: &Entrance<'_>,
+    frame: &mut Frame,
+    counters: &Counters,
+) -> Result<Key, Exit> {
+    let mut place = Place {
+        interface: entrance.id,
+        l3: 0,
+    };
+    let key = super::enter::<FAST, _>(cx, entrance, frame.bytes(), &mut place, &mut Silent);
+    frame.ingress = place.interface;
+    frame.l3 = place.l3;
+    if place.interface != entrance.id {
+        let vlan = counters.interface(place.interface);
+        vlan.rx.add(1, frame.len() as u64);
+    }
+    key
+}
+
+/// The next hop, forward, postrouting, egress: decided, and committed to the frames' bytes.
+fn pass3<const FAST: bool>(
+    cx: &Context<'_>,
     frames: &mut [Frame],
     scratch: &mut Scratch,
     outlet: &mut Outlet,
-    tracer: &mut T,
 ) {
     let (mut count4, mut count6) = (0, 0);
-    let mut tally = Tally::default();
+    let mut run = Run::default();
     let mut redirects = cx.snapshot.send_redirects;
-    let mut cached = NextHopId::NO_ROUTE;
-    let mut adjacency = cx.fib.adjacencies.read(cached);
+    scratch.near.forget();
     for (at, frame) in frames.iter_mut().enumerate().take(VECTOR_FRAMES) {
         let (mut hop, ipv6) = match scratch.lanes[at] {
             Lane::V4 => {
@@ -184,29 +224,41 @@ fn pass3<const FAST: bool, T: Tracer>(
                 continue;
             }
         };
-        let mut ruled = Ok(hop);
         if !FAST && !cx.snapshot.rules.is_empty() {
-            ruled = super::by_rules(cx, packet(frame), frame.ingress, tracer);
-            hop = ruled.unwrap_or_default();
+            match super::by_rules(cx, packet(frame), frame.ingress, &mut Silent) {
+                Ok(chosen) => hop = chosen,
+                Err(exit) => {
+                    scratch.exits[at] = exit;
+                    scratch.ports[at] = NO_PORT;
+                    continue;
+                }
+            }
         }
-        if hop != cached {
-            adjacency = cx.fib.adjacencies.read(hop);
-            cached = hop;
-        }
-        let received = frame.len() as u64;
         let way = Way {
             hop,
-            adjacency: &adjacency,
+            adjacency: scratch.near.get(cx, hop),
             ipv6,
             own: false,
         };
-        let departed = match ruled {
-            Ok(_) => depart(cx, frame, &way, &mut redirects, outlet, tracer),
-            Err(exit) => Err(exit),
-        };
-        scratch.ports[at] = match departed {
+        let received = frame.len() as u64;
+        scratch.ports[at] = match depart(cx, frame, &way, &mut redirects, outlet) {
             Ok(departed) => {
-                tally.add::<FAST>(cx, &outlet.counters, frame, ipv6, received);
+                let key = RunKey {
+                    egress: frame.egress,
+                    ipv6,
+                    fast: FAST || slow_is_fast(cx, frame, ipv6),
+                };
+                if key != run.key {
+                    run.flush(cx, &outlet.counters);
+                    run.key = key;
+                }
+                run.packets += 1;
+                run.bytes += frame.len() as u64;
+                run.headers += u64::from(frame.l3);
+                if !FAST && key.fast {
+                    let ingress = outlet.counters.interface(frame.ingress);
+                    ingress.fp_rx.add(1, received);
+                }
                 match departed {
                     Departed::Whole(port) => port,
                     Departed::Unfinished { port, mtu } => {
@@ -221,8 +273,46 @@ fn pass3<const FAST: bool, T: Tracer>(
             }
         };
     }
-    tally.flush::<FAST>(cx, &outlet.counters);
-    tally.finish::<FAST>(&outlet.counters, entrance.id);
+    run.flush(cx, &outlet.counters);
+}
+
+/// The next hops that this vector has met, so that the shared table is read once for each.
+struct Near {
+    /// Which id each place holds.
+    ids: [u16; Self::PLACES],
+    adjacencies: [Adjacency; Self::PLACES],
+}
+
+impl Near {
+    const PLACES: usize = 32;
+    /// Ids that belong to other places, so that nothing is found.
+    const EMPTY: [u16; Self::PLACES] = {
+        let mut ids = [0; Self::PLACES];
+        ids[0] = 1;
+        ids
+    };
+
+    fn new() -> Self {
+        Self {
+            ids: Self::EMPTY,
+            adjacencies: [const { Adjacency::NONE }; Self::PLACES],
+        }
+    }
+
+    /// Control may have changed them since the last vector.
+    fn forget(&mut self) {
+        self.ids = Self::EMPTY;
+    }
+
+    #[inline(always)]
+    fn get(&mut self, cx: &Context<'_>, hop: NextHopId) -> &Adjacency {
+        let place = usize::from(hop.0) % Self::PLACES;
+        if self.ids[place] != hop.0 {
+            self.ids[place] = hop.0;
+            self.adjacencies[place] = cx.fib.adjacencies.read(hop);
+        }
+        &self.adjacencies[place]
+    }
 }
 
 /// Where routing sends a packet.
@@ -244,18 +334,16 @@ enum Departed {
 
 /// Pass 3 for one frame: decides, and commits what was decided to its bytes.
 #[inline(always)]
-fn depart<T: Tracer>(
+fn depart(
     cx: &Context<'_>,
     frame: &mut Frame,
     way: &Way<'_>,
     redirects: &mut bool,
     outlet: &mut Outlet,
-    tracer: &mut T,
 ) -> Result<Departed, Exit> {
     let leaving = Leaving {
         packet: packet(frame),
         offload: &frame.offload,
-        ingress: frame.ingress,
         ipv6: way.ipv6,
         own: way.own,
     };
@@ -263,10 +351,10 @@ fn depart<T: Tracer>(
     let adjacency = if way.adjacency.kind == Kind::Forward {
         way.adjacency
     } else {
-        followed = super::follow(cx, &leaving, way.hop, tracer)?;
+        followed = super::follow(cx, leaving.packet, frame.ingress, way.hop, &mut Silent)?;
         &followed
     };
-    let fit = super::leave(cx, &leaving, adjacency, tracer)?;
+    let fit = super::leave(cx, &leaving, adjacency, &mut Silent)?;
     // Back where it came from: control may owe its sender a redirect. One per vector says it.
     if (adjacency.egress == frame.ingress) & *redirects {
         *redirects = false;
@@ -321,25 +409,37 @@ fn age6(frame: &mut Frame) -> bool {
     l3 + total == frame.len() || frame.set_len(l3 + total)
 }
 
-/// Queues, punts and drops, in order.
-fn pass4(cx: &Context<'_>, vector: &mut Vector, scratch: &Scratch, outlet: &mut Outlet) {
-    let count = vector.len().min(VECTOR_FRAMES);
+/// Queues, punts and drops, in order. Returns what ended here.
+fn pass4(cx: &Context<'_>, vector: &mut Vector, scratch: &Scratch, outlet: &mut Outlet) -> Traffic {
+    let mut ended = Traffic::default();
+    let ports = &scratch.ports[..vector.len().min(VECTOR_FRAMES)];
+    let first = ports.first().copied().unwrap_or(NO_PORT);
+    let others = ports.iter().fold(0, |others, port| others | (port ^ first));
+    if others == 0 && first != NO_PORT && outlet.send_vector(vector, first) {
+        return ended;
+    }
     let mut frames = vector.drain();
     let mut at = 0;
-    while at < count {
-        let port = scratch.ports[at];
+    while at < ports.len() {
+        let port = ports[at];
         if port == NO_PORT {
             if let Some(frame) = frames.next() {
-                settle(cx, frame, scratch.exits[at], outlet);
+                let exit = scratch.exits[at];
+                if !matches!(exit, Exit::Finish { .. }) {
+                    ended.packets += 1;
+                    ended.bytes += frame.len() as u64;
+                }
+                settle(cx, frame, exit, outlet);
             }
             at += 1;
             continue;
         }
-        let alike = scratch.ports[at..count].iter();
+        let alike = ports[at..].iter();
         let run = alike.take_while(|other| **other == port).count();
         outlet.send_run(cx, &mut frames, run, port);
         at += run;
     }
+    ended
 }
 
 /// Does what an exit says.
@@ -379,11 +479,12 @@ pub(crate) fn own(cx: &Context<'_>, mut frame: Frame, outlet: &mut Outlet) {
 
 /// Walks a punted packet again, from prerouting on.
 pub(crate) fn resume(cx: &Context<'_>, frame: Frame, outlet: &mut Outlet) {
-    let Some(entrance) = Entrance::new(cx.snapshot, frame.ingress) else {
+    let Some(interface) = cx.snapshot.interface(frame.ingress) else {
         return own(cx, frame, outlet);
     };
     let arrived = Arrived {
-        entrance,
+        id: frame.ingress,
+        interface,
         l3: frame.l3,
         ipv6: packet(&frame).first().is_some_and(|first| first >> 4 == 6),
         group: false,
@@ -416,7 +517,7 @@ pub(crate) fn resume(cx: &Context<'_>, frame: Frame, outlet: &mut Outlet) {
 
 /// Passes 3 and 4 for a frame by itself.
 fn one(cx: &Context<'_>, mut frame: Frame, way: &Way<'_>, outlet: &mut Outlet) {
-    let exit = match depart(cx, &mut frame, way, &mut false, outlet, &mut Silent) {
+    let exit = match depart(cx, &mut frame, way, &mut false, outlet) {
         Ok(departed) => {
             count_sent(cx, &outlet.counters, frame.egress, 1, frame.len() as u64);
             match departed {
@@ -463,81 +564,44 @@ fn parent(cx: &Context<'_>, egress: InterfaceId) -> InterfaceId {
         .map_or(egress, |binding| binding.interface)
 }
 
-/// What pass 3 counts, summed over runs of frames to one interface and over the vector.
+/// Frames of pass 3 that are counted together.
 #[derive(Default)]
-struct Tally {
-    egress: InterfaceId,
-    /// Of the run.
+struct Run {
+    key: RunKey,
     packets: u64,
     bytes: u64,
-    /// Of the vector, on the fast path, from the network header on.
-    packets4: u64,
-    bytes4: u64,
-    packets6: u64,
-    bytes6: u64,
-    /// The fast path's frames as they were received.
-    received: u64,
+    /// Bytes of their link headers.
+    headers: u64,
 }
 
-impl Tally {
-    #[inline(always)]
-    fn add<const FAST: bool>(
-        &mut self,
-        cx: &Context<'_>,
-        counters: &Counters,
-        frame: &Frame,
-        ipv6: bool,
-        received: u64,
-    ) {
-        if frame.egress != self.egress {
-            self.flush::<FAST>(cx, counters);
-            self.egress = frame.egress;
-        }
-        let sent = frame.len() as u64;
-        self.packets += 1;
-        self.bytes += sent;
-        let bytes = sent - u64::from(frame.l3).min(sent);
-        if !FAST {
-            if !slow_is_fast(cx, frame, ipv6) {
-                return;
-            }
-            // Interfaces of both kinds share this vector: counted one by one.
-            counters.interface(frame.ingress).fp_rx.add(1, received);
-            counters.interface(frame.egress).fp_tx.add(1, sent);
-        }
-        self.received += received;
-        if ipv6 {
-            self.packets6 += 1;
-            self.bytes6 += bytes;
-        } else {
-            self.packets4 += 1;
-            self.bytes4 += bytes;
-        }
-    }
+#[derive(Clone, Copy, Default, PartialEq)]
+struct RunKey {
+    egress: InterfaceId,
+    ipv6: bool,
+    fast: bool,
+}
 
-    /// Ends a run.
-    fn flush<const FAST: bool>(&mut self, cx: &Context<'_>, counters: &Counters) {
-        if self.packets == 0 {
+impl Run {
+    fn flush(&mut self, cx: &Context<'_>, counters: &Counters) {
+        let Self {
+            key,
+            packets,
+            bytes,
+            headers,
+        } = core::mem::take(self);
+        if packets == 0 {
             return;
         }
-        count_sent(cx, counters, self.egress, self.packets, self.bytes);
-        if FAST {
-            let egress = counters.interface(self.egress);
-            egress.fp_tx.add(self.packets, self.bytes);
+        count_sent(cx, counters, key.egress, packets, bytes);
+        if !key.fast {
+            return;
         }
-        (self.packets, self.bytes) = (0, 0);
-    }
-
-    /// Ends the vector.
-    fn finish<const FAST: bool>(&self, counters: &Counters, ingress: InterfaceId) {
-        counters.ipv4_fast_path.add(self.packets4, self.bytes4);
-        counters.ipv6_fast_path.add(self.packets6, self.bytes6);
-        if FAST {
-            let ingress = counters.interface(ingress);
-            ingress
-                .fp_rx
-                .add(self.packets4 + self.packets6, self.received);
-        }
+        counters.interface(key.egress).fp_tx.add(packets, bytes);
+        let family = match key.ipv6 {
+            true => &counters.ipv6_fast_path,
+            false => &counters.ipv4_fast_path,
+        };
+        family.add(packets, bytes - headers.min(bytes));
     }
 }
 

@@ -1,6 +1,9 @@
 //! Prerouting: whether a packet may enter at all. Header checks, addresses that cannot be, the way
 //! back to the source.
 
+use frame::InterfaceId;
+use wire::checksum;
+
 use super::ingress::Arrived;
 use super::{Context, Exit, input, routing};
 use crate::drop::Drop;
@@ -19,7 +22,7 @@ pub(crate) fn ipv4<const FAST: bool>(
     arrived: &Arrived<'_>,
     packet: &[u8],
 ) -> Result<u32, Exit> {
-    let interface = arrived.entrance.interface;
+    let interface = arrived.interface;
     if !interface.ipv4.enabled {
         return Err(Exit::Drop(Drop::InterfaceDown));
     }
@@ -31,7 +34,7 @@ pub(crate) fn ipv4<const FAST: bool>(
     // "(2) The IP checksum must be correct." Where the header has no options; else it is checked
     // with them, and after the two fields that say how long it is.
     if header[0] == 0x45 {
-        if sum20(header) != 0xffff {
+        if checksum::sum_20(header) != checksum::INTACT {
             return Err(Exit::Drop(Drop::Ipv4Checksum));
         }
         // "(5) The IP total length field must be large enough to hold the IP datagram header,
@@ -46,40 +49,15 @@ pub(crate) fn ipv4<const FAST: bool>(
     let source = u32::from_be_bytes([header[12], header[13], header[14], header[15]]);
     let destination = u32::from_be_bytes([header[16], header[17], header[18], header[19]]);
     if !(is_plain4(source) & is_plain4(destination)) | arrived.group {
-        odd_addresses4(cx, arrived, packet, source, destination)?;
+        odd_addresses4(cx, arrived.id, packet, source, destination)?;
     }
     if cx.snapshot.own.has_ipv4(source) {
         return Err(Exit::Drop(Drop::Ipv4OwnSource));
     }
-    if !FAST && interface.ipv4.reverse_path && !routing::way_back4(cx, &arrived.entrance, source) {
+    if !FAST && interface.ipv4.reverse_path && !routing::way_back4(cx, arrived, source) {
         return Err(Exit::Drop(Drop::ReversePath));
     }
     Ok(destination)
-}
-
-/// The ones' complement sum of a header of 20 bytes; 0xffff when its checksum is right.
-#[inline(always)]
-fn sum20(header: &[u8; 20]) -> u16 {
-    let [a, b, c, d, e, f, g, h, i, j, k, l, m, n, o, p, q, r, s, t] = *header;
-    let first = u64::from_ne_bytes([a, b, c, d, e, f, g, h]);
-    let second = u64::from_ne_bytes([i, j, k, l, m, n, o, p]);
-    let third = u32::from_ne_bytes([q, r, s, t]);
-    // Five words of 32 bits: the sum has at most 35, and folds without losing a carry. The sum of
-    // all ones is the same in either byte order (RFC 1071, 2B).
-    let sum = (first & 0xffff_ffff)
-        + (first >> 32)
-        + (second & 0xffff_ffff)
-        + (second >> 32)
-        + u64::from(third);
-    fold(sum)
-}
-
-#[inline(always)]
-fn fold(sum: u64) -> u16 {
-    let sum = (sum & 0xffff_ffff) + (sum >> 32);
-    let sum = (sum & 0xffff) + ((sum >> 16) & 0xffff) + (sum >> 32);
-    let sum = (sum & 0xffff) + (sum >> 16);
-    ((sum & 0xffff) + (sum >> 16)) as u16
 }
 
 /// A header of another version or length than 4 and 20: the checks of the plain one, then its
@@ -90,14 +68,10 @@ fn odd_header4(cx: &Context<'_>, packet: &[u8]) -> Result<(), Exit> {
     let header_len = usize::from(packet[0] & 0xf) * 4;
     // (2) again; a length that is none cannot be summed, and is (4)'s business.
     let header = packet.get(..header_len);
-    if let Some(header) = header.filter(|header| header.len() >= 20) {
-        let sum = header
-            .chunks_exact(2)
-            .map(|pair| u64::from(u16::from_ne_bytes([pair[0], pair[1]])))
-            .sum();
-        if fold(sum) != 0xffff {
-            return Err(Exit::Drop(Drop::Ipv4Checksum));
-        }
+    if let Some(header) = header.filter(|header| header.len() >= 20)
+        && checksum::sum(header) != checksum::INTACT
+    {
+        return Err(Exit::Drop(Drop::Ipv4Checksum));
     }
     // "(3) The IP version number must be 4."
     if packet[0] >> 4 != 4 {
@@ -152,17 +126,20 @@ fn is_plain4(address: u32) -> bool {
     (first.wrapping_sub(1) < 223) & (first != 127)
 }
 
-/// What no router forwards, or only hosts are sent: RFC 1812, 5.3.7 and 5.3.4.
+/// Martians, groups, and whatever came in a link-layer group frame: RFC 1812, 5.3.7 and 5.3.4.
 #[cold]
 #[inline(never)]
 fn odd_addresses4(
     cx: &Context<'_>,
-    arrived: &Arrived<'_>,
+    ingress: InterfaceId,
     packet: &[u8],
     source: u32,
     destination: u32,
 ) -> Result<(), Exit> {
     const BROADCAST: u32 = u32::MAX;
+    let Some(interface) = cx.snapshot.interface(ingress) else {
+        return Err(Exit::Drop(Drop::InterfaceDown));
+    };
     // Who has no address yet asks everybody (RFC 2131, 4.1).
     let nobody_yet = source == 0 && destination == BROADCAST;
     if !is_plain4(source) && !nobody_yet {
@@ -172,18 +149,18 @@ fn odd_addresses4(
         return Err(Exit::Drop(Drop::Ipv4OwnSource));
     }
     if destination == BROADCAST {
-        return Err(input::group(&arrived.entrance, packet));
+        return Err(input::group(interface, packet));
     }
     if destination >> 28 == 0xe {
-        return Err(input::multicast4(&arrived.entrance, packet, destination));
+        return Err(input::multicast4(interface, packet, destination));
     }
     if !is_plain4(destination) {
         return Err(Exit::Drop(Drop::Ipv4MartianDestination));
     }
     // A directed broadcast on its own link comes as a link-layer broadcast; every other unicast
     // packet in such a frame is a sender's mistake (RFC 1812, 5.3.4).
-    match routing::is_broadcast4(cx, arrived.entrance.id, destination) {
-        true => Err(input::group(&arrived.entrance, packet)),
+    match routing::is_broadcast4(cx, ingress, destination) {
+        true => Err(input::group(interface, packet)),
         false => Err(Exit::Drop(Drop::LinkBroadcast)),
     }
 }
@@ -199,7 +176,7 @@ pub(crate) fn ipv6<const FAST: bool>(
     arrived: &Arrived<'_>,
     packet: &[u8],
 ) -> Result<u128, Exit> {
-    let interface = arrived.entrance.interface;
+    let interface = arrived.interface;
     if !interface.ipv6.enabled {
         return Err(Exit::Drop(Drop::InterfaceDown));
     }
@@ -216,12 +193,13 @@ pub(crate) fn ipv6<const FAST: bool>(
     let source = address(header, 8);
     let destination = address(header, 24);
     if !(is_plain6(source) & is_plain6(destination)) | arrived.group {
-        odd_addresses6(cx, arrived, packet, source, destination)?;
+        let from = (arrived.id, arrived.group);
+        odd_addresses6(cx, from, packet, source, destination)?;
     }
     if cx.snapshot.own.has_ipv6(source) {
         return Err(Exit::Drop(Drop::Ipv6OwnSource));
     }
-    if !FAST && interface.ipv6.reverse_path && !routing::way_back6(cx, &arrived.entrance, source) {
+    if !FAST && interface.ipv6.reverse_path && !routing::way_back6(cx, arrived, source) {
         return Err(Exit::Drop(Drop::ReversePath));
     }
     Ok(destination)
@@ -252,11 +230,14 @@ pub(super) fn is_link_local6(address: u128) -> bool {
 #[inline(never)]
 fn odd_addresses6(
     cx: &Context<'_>,
-    arrived: &Arrived<'_>,
+    (ingress, link_group): (InterfaceId, bool),
     packet: &[u8],
     source: u128,
     destination: u128,
 ) -> Result<(), Exit> {
+    let Some(interface) = cx.snapshot.interface(ingress) else {
+        return Err(Exit::Drop(Drop::InterfaceDown));
+    };
     let is_group = destination >> 120 == 0xff;
     // Who has no address yet asks groups (RFC 4862, 5.4.2): the unspecified source.
     if source >> 120 == 0xff || source == LOOPBACK6 || (source == 0 && !is_group) {
@@ -269,15 +250,15 @@ fn odd_addresses6(
         return Err(Exit::Drop(Drop::Ipv6OwnSource));
     }
     if is_group {
-        return Err(input::multicast6(&arrived.entrance, packet, destination));
+        return Err(input::multicast6(interface, packet, destination));
     }
-    if arrived.group {
+    if link_group {
         return Err(Exit::Drop(Drop::LinkBroadcast));
     }
     // Our own link-local addresses are not routed to: they are not unique beyond their link.
     if is_link_local6(destination) {
         return Err(match cx.snapshot.own.has_ipv6(destination) {
-            true => input::unicast(&arrived.entrance, packet),
+            true => input::unicast(interface, packet),
             false => Exit::Drop(Drop::Ipv6BeyondScope),
         });
     }

@@ -3,13 +3,13 @@
 
 use frame::InterfaceId;
 
-use super::ingress::Entrance;
+use super::ingress::Arrived;
 use super::prerouting::{address, is_link_local6};
 use super::{Context, Exit, input};
 use crate::drop::Drop;
 use crate::flow;
 use crate::punt::Why;
-use crate::snapshot::{Prefix, RoutingRule, RpFilter, RuleAction};
+use crate::snapshot::{Interface, Prefix, RoutingRule, RpFilter, RuleAction};
 use crate::table::{Adjacency, Kind, NextHopId};
 
 /// The table that is used when no rule says otherwise.
@@ -23,7 +23,7 @@ pub(crate) struct Query<'a> {
     /// From its network header on.
     pub(crate) packet: &'a [u8],
     /// Where it came in; none for the router's own packets.
-    pub(crate) entrance: Option<Entrance<'a>>,
+    pub(crate) ingress: Option<(InterfaceId, &'a Interface)>,
     pub(crate) source: Address,
     pub(crate) destination: Address,
 }
@@ -45,7 +45,10 @@ impl<'a> Query<'a> {
         };
         Self {
             packet,
-            entrance: Entrance::new(cx.snapshot, ingress),
+            ingress: cx
+                .snapshot
+                .interface(ingress)
+                .map(|interface| (ingress, interface)),
             source,
             destination,
         }
@@ -133,10 +136,7 @@ pub(crate) fn by_rules(cx: &Context<'_>, query: &Query<'_>) -> Result<NextHopId,
 /// Whether all conditions of a rule hold. No mark is set by anything yet, so a rule for one never
 /// matches.
 fn matches(rule: &RoutingRule, query: &Query<'_>) -> bool {
-    let ingress = query
-        .entrance
-        .as_ref()
-        .map_or(InterfaceId::NONE, |entrance| entrance.id);
+    let ingress = query.ingress.map_or(InterfaceId::NONE, |(id, _)| id);
     rule.source.is_none_or(|prefix| query.source.is_in(&prefix))
         && rule
             .destination
@@ -185,8 +185,8 @@ pub(crate) fn follow(
 }
 
 fn local(query: &Query<'_>) -> Exit {
-    match &query.entrance {
-        Some(entrance) => input::unicast(entrance, query.packet),
+    match query.ingress {
+        Some((_, interface)) => input::unicast(interface, query.packet),
         // The host stack keeps what it sends to itself; control looks at what comes here anyway.
         None => Exit::Punt(Why::Local),
     }
@@ -195,26 +195,26 @@ fn local(query: &Query<'_>) -> Exit {
 /// The broadcast address of a connected network: taken from that network, not forwarded into it
 /// from elsewhere (RFC 2644, 2).
 fn broadcast(query: &Query<'_>, adjacency: &Adjacency) -> Exit {
-    match &query.entrance {
-        Some(entrance) if entrance.id == adjacency.egress => input::group(entrance, query.packet),
+    match query.ingress {
+        Some((id, interface)) if id == adjacency.egress => input::group(interface, query.packet),
         Some(_) => Exit::Drop(Drop::DirectedBroadcast),
         None => Exit::Punt(Why::Local),
     }
 }
 
 /// Whether `rp-filter` lets a packet from this source in (RFC 3704, 2).
-pub(crate) fn way_back4(cx: &Context<'_>, entrance: &Entrance<'_>, source: u32) -> bool {
+pub(crate) fn way_back4(cx: &Context<'_>, arrived: &Arrived<'_>, source: u32) -> bool {
     // Who has no address yet has no way back either.
-    source == 0 || way_back(cx, entrance, Address::V4(source))
+    source == 0 || way_back(cx, arrived, Address::V4(source))
 }
 
 /// The same of IPv6. Link-local sources are always on their link.
-pub(crate) fn way_back6(cx: &Context<'_>, entrance: &Entrance<'_>, source: u128) -> bool {
-    source == 0 || is_link_local6(source) || way_back(cx, entrance, Address::V6(source))
+pub(crate) fn way_back6(cx: &Context<'_>, arrived: &Arrived<'_>, source: u128) -> bool {
+    source == 0 || is_link_local6(source) || way_back(cx, arrived, Address::V6(source))
 }
 
-fn way_back(cx: &Context<'_>, entrance: &Entrance<'_>, source: Address) -> bool {
-    let strict = match entrance.interface.rp_filter {
+fn way_back(cx: &Context<'_>, arrived: &Arrived<'_>, source: Address) -> bool {
+    let strict = match arrived.interface.rp_filter {
         RpFilter::No => return true,
         RpFilter::Strict => true,
         RpFilter::Loose => false,
@@ -222,7 +222,7 @@ fn way_back(cx: &Context<'_>, entrance: &Entrance<'_>, source: Address) -> bool 
     leads_to(
         cx,
         lookup(cx, MAIN, source),
-        strict.then_some(entrance.id),
+        strict.then_some(arrived.id),
         source,
         DEPTH,
     )

@@ -7,6 +7,7 @@
 
 mod drivers;
 mod flap;
+mod hostplane;
 mod jumbo;
 mod life;
 mod pmtu;

@@ -15,11 +15,11 @@ pub(crate) fn iperf(lab: &Lab, address: &str, arguments: &str) -> serde_json::Va
 /// Sends so many MB of TCP each way, and says so if less arrives.
 pub(crate) fn tcp_both_ways(lab: &Lab, address: &str, megabytes: u64) {
     for direction in ["", " --reverse"] {
-        let arguments = format!("--bytes {megabytes}M{direction}");
+        let arguments = format!("--bytes {megabytes}M --window 256K{direction}");
         let report = iperf(lab, address, &arguments);
         let received = report["end"]["sum_received"]["bytes"].as_u64();
-        // iperf3 stops counting when the sender is done, with a window of several MB on its way.
-        let expected = megabytes * 500_000;
+        // iperf3 stops counting when the sender is done, with a window or two still on the way.
+        let expected = megabytes * 1_000_000 - 2_000_000;
         assert!(
             received >= Some(expected),
             "{address} {arguments}: {received:?} of {expected}"

@@ -317,6 +317,21 @@ impl Router {
         self.wait();
     }
 
+    /// The processor time that it has used so far, in clock ticks of a hundredth of a second.
+    pub(crate) fn ticks(&self) -> u64 {
+        let path = format!("/proc/{}/stat", self.child.id());
+        let stat = fs::read_to_string(path).expect("it runs");
+        let (_, fields) = stat.rsplit_once(')').expect("the name is in parentheses");
+        let used = |field: &str| field.parse::<u64>().expect("a number of ticks");
+        // Fields 14 and 15 of proc_pid_stat(5): in user and in kernel mode.
+        fields
+            .split_ascii_whitespace()
+            .skip(11)
+            .take(2)
+            .map(used)
+            .sum()
+    }
+
     /// What it wrote to its standard error so far.
     pub(crate) fn log(&self) -> String {
         fs::read_to_string(self.folder.file("log")).unwrap_or_default()
@@ -382,18 +397,23 @@ impl Drop for Router {
 pub(crate) struct Server(Child);
 
 impl Server {
-    /// Starts it and waits until it prints a line that contains `sign`.
+    /// Starts it in a host and waits until it prints a line that contains `sign`.
     pub(crate) fn start(lab: &Lab, host: &str, line: &str, sign: &str) -> Self {
         let argv: Vec<_> = line.split(' ').map(str::to_owned).collect();
-        let mut command = lab.command_line(host, &argv).expect("a host of the layout");
+        let command = lab.command_line(host, &argv);
+        Self::begin(command.expect("a host of the layout"), sign)
+    }
+
+    /// Starts this command and waits until it prints a line that contains `sign`.
+    pub(crate) fn begin(mut command: Command, sign: &str) -> Self {
         command.stdin(Stdio::null()).stdout(Stdio::piped());
-        let mut child = command.spawn().expect("nsenter is there: it made the lab");
+        let mut child = command.spawn().expect("its program exists");
         let output = child.stdout.take().expect("asked for above");
         let mut lines = BufReader::new(output).lines().map_while(Result::ok);
         let seen = lines.any(|line| line.contains(sign));
         // The rest is read too, so that it never waits for us.
         thread::spawn(move || lines.for_each(drop));
-        assert!(seen, "{host}: {line}: it never said `{sign}`");
+        assert!(seen, "{command:?} never said `{sign}`");
         Self(child)
     }
 }

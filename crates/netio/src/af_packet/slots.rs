@@ -1,0 +1,119 @@
+//! The memory of a ring: slots of one size, each with a header whose status says whose it is.
+
+use std::io;
+use std::os::fd::OwnedFd;
+use std::ptr::NonNull;
+use std::sync::atomic::{AtomicU32, Ordering};
+
+use libc::{tpacket_req, tpacket2_hdr};
+
+use super::set;
+use crate::sys::Mapping;
+
+/// Bytes of a slot, header included.
+pub(super) const SLOT_BYTES: usize = 2048;
+/// Bytes of the piece of memory that the kernel allocates at once.
+const BLOCK_BYTES: usize = 64 << 10;
+/// Where a slot's bytes begin: behind the header.
+pub(super) const HEADER_BYTES: usize = size_of::<tpacket2_hdr>();
+
+/// A mapped ring. Between threads it may move; the other side is the kernel.
+#[derive(Debug)]
+pub(super) struct Slots {
+    mapping: Mapping,
+    count: u32,
+}
+
+impl Slots {
+    /// Asks for a ring of `count` slots (a multiple of 32) under this option's name and maps it.
+    pub(super) fn map(socket: &OwnedFd, option: libc::c_int, count: u32) -> io::Result<Self> {
+        let bytes = count as usize * SLOT_BYTES;
+        let request = tpacket_req {
+            tp_block_size: BLOCK_BYTES as u32,
+            tp_block_nr: (bytes / BLOCK_BYTES) as u32,
+            tp_frame_size: SLOT_BYTES as u32,
+            tp_frame_nr: count,
+        };
+        set(socket, option, &request)?;
+        let mapping = Mapping::new(socket, 0, bytes)?;
+        Ok(Self { mapping, count })
+    }
+
+    /// The slot behind this one.
+    #[inline]
+    pub(super) fn after(&self, slot: u32) -> u32 {
+        if slot + 1 == self.count { 0 } else { slot + 1 }
+    }
+
+    /// The slot before this one.
+    #[inline]
+    pub(super) fn before(&self, slot: u32) -> u32 {
+        if slot == 0 { self.count - 1 } else { slot - 1 }
+    }
+
+    /// The status word of a slot.
+    #[inline]
+    pub(super) fn status(&self, slot: u32) -> &AtomicU32 {
+        // SAFETY: the word is the first of the slot's header, inside the mapping that `self` keeps;
+        // the kernel accesses it as one word, and nothing here makes another reference to it.
+        unsafe { self.slot(slot).cast::<AtomicU32>().as_ref() }
+    }
+
+    /// The header of a slot, read at once, if its status has one of the bits of `ours`.
+    #[inline]
+    pub(super) fn header(&self, slot: u32, ours: u32) -> Option<tpacket2_hdr> {
+        // Acquire pairs with the kernel's barrier: it wrote the slot before it set the status.
+        if self.status(slot).load(Ordering::Acquire) & ours == 0 {
+            return None;
+        }
+        // SAFETY: the header lies in the slot, and the kernel leaves a slot alone that is ours.
+        Some(unsafe { self.slot(slot).cast::<tpacket2_hdr>().read() })
+    }
+
+    /// Sets the header of a slot that is ours, but for its status.
+    #[inline]
+    pub(super) fn set_len(&mut self, slot: u32, len: u32) {
+        // SAFETY: the field lies in the slot's header; `&mut self` makes this the only access of
+        // this process, and the kernel reads it only after the status was set.
+        unsafe { (*self.slot(slot).cast::<tpacket2_hdr>().as_ptr()).tp_len = len };
+    }
+
+    /// The bytes of a slot behind its header. The slot must be ours, else they may change.
+    #[inline]
+    pub(super) fn bytes(&self, slot: u32) -> &[u8] {
+        // SAFETY: the range lies in the slot and begins behind the status word.
+        unsafe {
+            std::slice::from_raw_parts(
+                self.slot(slot).add(HEADER_BYTES).as_ptr(),
+                SLOT_BYTES - HEADER_BYTES,
+            )
+        }
+    }
+
+    /// The bytes of a slot behind its header, to be written. The slot must be ours.
+    #[inline]
+    pub(super) fn bytes_mut(&mut self, slot: u32) -> &mut [u8] {
+        // SAFETY: as in `bytes`, and the borrow is exclusive.
+        unsafe {
+            std::slice::from_raw_parts_mut(
+                self.slot(slot).add(HEADER_BYTES).as_ptr(),
+                SLOT_BYTES - HEADER_BYTES,
+            )
+        }
+    }
+
+    /// Hands a slot over to the kernel, or takes it back, with this status.
+    #[inline]
+    pub(super) fn hand_over(&self, slot: u32, status: u32) {
+        // Release: what we did with the slot happens before the other side sees it.
+        self.status(slot).store(status, Ordering::Release);
+    }
+
+    #[inline]
+    fn slot(&self, slot: u32) -> NonNull<u8> {
+        debug_assert!(slot < self.count);
+        self.mapping
+            .at::<[u8; SLOT_BYTES]>(slot as usize * SLOT_BYTES, 1)
+            .cast()
+    }
+}

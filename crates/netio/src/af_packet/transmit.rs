@@ -1,0 +1,157 @@
+//! The transmitting side for ordinary frames: a ring of slots, sent by one system call a vector.
+
+use std::io;
+use std::os::fd::{AsRawFd, OwnedFd};
+
+use frame::Frame;
+use libc::{TP_STATUS_AVAILABLE, TP_STATUS_SEND_REQUEST};
+
+use super::slots::{HEADER_BYTES, SLOT_BYTES, Slots};
+use super::{bind, raw_socket, set};
+use crate::sys;
+use crate::vnet::{self, VNET_BYTES};
+
+/// Two vectors.
+const SLOTS: u32 = 512;
+/// Bytes that may be under way: the kernel counts about 2 KB for a small frame.
+const SEND_BYTES: libc::c_int = 4 << 20;
+/// After so many attempts in a row that moved nothing, what waits is dropped: a line that comes
+/// back after an hour shall not begin with the frames of an hour ago.
+const ATTEMPTS: u32 = 64;
+
+/// A packet socket that only sends, with its ring.
+///
+/// `oldest..next` were handed over and are not known to be sent; the kernel's own position is
+/// `oldest` whenever that slot is still marked.
+#[derive(Debug)]
+pub(super) struct TransmitRing {
+    socket: OwnedFd,
+    slots: Slots,
+    oldest: u32,
+    next: u32,
+    attempts: u32,
+    errors: u64,
+}
+
+impl TransmitRing {
+    pub(super) fn open(index: u32) -> io::Result<Self> {
+        let socket = raw_socket()?;
+        // A frame of a form that the kernel refuses is skipped and does not block the ring.
+        set(&socket, libc::PACKET_LOSS, &1)?;
+        set(&socket, libc::PACKET_QDISC_BYPASS, &1)?;
+        if sys::set_option(&socket, libc::SOL_SOCKET, libc::SO_SNDBUFFORCE, &SEND_BYTES).is_err() {
+            sys::set_option(&socket, libc::SOL_SOCKET, libc::SO_SNDBUF, &SEND_BYTES)?;
+        }
+        let slots = Slots::map(&socket, libc::PACKET_TX_RING, SLOTS)?;
+        bind(&socket, index, 0)?;
+        Ok(Self {
+            socket,
+            slots,
+            oldest: 0,
+            next: 0,
+            attempts: 0,
+            errors: 0,
+        })
+    }
+
+    /// Whether a frame fits into a slot behind its virtio-net header.
+    #[inline]
+    pub(super) fn fits(frame: &Frame) -> bool {
+        frame.len() + VNET_BYTES <= SLOT_BYTES - HEADER_BYTES
+    }
+
+    /// Frames that were given up.
+    pub(super) fn errors(&self) -> u64 {
+        self.errors
+    }
+
+    /// Copies a frame that `fits` into the ring; false when there is no room even after a kick.
+    #[inline]
+    pub(super) fn push(&mut self, frame: &Frame) -> bool {
+        if !self.has_room() {
+            self.kick();
+            if !self.has_room() {
+                return false;
+            }
+        }
+        let bytes = frame.bytes();
+        // The kernel would send the ring's own pages, and a neighbour in another namespace might
+        // still read them when the slot is long ours again: it is told to copy the whole frame.
+        let header = vnet::encode(&frame.offload, bytes, bytes.len());
+        let slot = self.slots.bytes_mut(self.next);
+        slot[..VNET_BYTES].copy_from_slice(&header);
+        slot[VNET_BYTES..VNET_BYTES + bytes.len()].copy_from_slice(bytes);
+        self.slots
+            .set_len(self.next, (VNET_BYTES + bytes.len()) as u32);
+        self.slots.hand_over(self.next, TP_STATUS_SEND_REQUEST);
+        self.next = self.slots.after(self.next);
+        true
+    }
+
+    /// Has the kernel send what waits. Does nothing, and costs nothing, when nothing does.
+    pub(super) fn kick(&mut self) {
+        if self.oldest == self.next {
+            return;
+        }
+        let before = self.oldest;
+        let result = sys::kick(self.socket.as_raw_fd());
+        self.advance();
+        self.attempts = if self.oldest == before {
+            self.attempts + 1
+        } else {
+            0
+        };
+        // ENOBUFS and EAGAIN are a full device: the frames stay until it has room.
+        let gone = result.is_err_and(|error| {
+            !matches!(
+                error.raw_os_error(),
+                Some(libc::ENOBUFS | libc::EAGAIN | libc::EINTR)
+            )
+        });
+        if gone || self.attempts >= ATTEMPTS {
+            self.give_up();
+        }
+    }
+
+    /// One slot stays empty, so that a full ring is not taken for an empty one.
+    #[inline]
+    fn has_room(&self) -> bool {
+        self.slots.after(self.next) != self.oldest
+            && self
+                .slots
+                .status(self.next)
+                .load(std::sync::atomic::Ordering::Acquire)
+                == TP_STATUS_AVAILABLE
+    }
+
+    /// Moves `oldest` past what the kernel took.
+    fn advance(&mut self) {
+        if !self.waits(self.slots.before(self.next)) {
+            // The kernel works in order, so that all before it are taken as well.
+            self.oldest = self.next;
+        }
+        while self.oldest != self.next && !self.waits(self.oldest) {
+            self.oldest = self.slots.after(self.oldest);
+        }
+    }
+
+    fn waits(&self, slot: u32) -> bool {
+        let status = self
+            .slots
+            .status(slot)
+            .load(std::sync::atomic::Ordering::Acquire);
+        status & TP_STATUS_SEND_REQUEST != 0
+    }
+
+    /// Takes back all slots that wait. The kernel looks at them only within `kick`.
+    fn give_up(&mut self) {
+        let mut slot = self.oldest;
+        while slot != self.next {
+            self.slots.hand_over(slot, TP_STATUS_AVAILABLE);
+            self.errors += 1;
+            slot = self.slots.after(slot);
+        }
+        self.next = self.oldest;
+        self.attempts = 0;
+    }
+}

@@ -1,0 +1,323 @@
+//! The machine's devices as netlink tells them: listed, followed, set up (rtnetlink(7)).
+//!
+//! [`Links`] asks and changes; [`LinkMonitor`] follows. A device is known by its index, which is
+//! never used again: one that was deleted and made anew under the same name has another.
+
+mod ethtool;
+
+use std::collections::BTreeMap;
+use std::io;
+use std::os::fd::{AsRawFd, BorrowedFd};
+
+use netlink_packet_core::NetlinkPayload;
+use netlink_packet_route::RouteNetlinkMessage;
+use netlink_packet_route::link::{LinkAttribute, LinkFlags, LinkInfo, LinkMessage, Stats64};
+use netlink_sys::{Socket, SocketAddr, protocols::NETLINK_ROUTE};
+
+pub use ethtool::{Channels, channels, driver, offload_off};
+pub(crate) use ethtool::{FLAG_LRO, FLAG_RXVLAN, clear_flags, flags_on, restore_flags};
+
+use crate::netlink::{Messages, Netlink};
+
+/// The multicast group that tells changes of devices.
+const RTNLGRP_LINK: u32 = 1;
+
+/// What a device's driver has counted since it was made.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct LinkCounters {
+    /// Frames received.
+    pub rx_packets: u64,
+    /// Frames sent.
+    pub tx_packets: u64,
+    /// Bytes received.
+    pub rx_bytes: u64,
+    /// Bytes sent.
+    pub tx_bytes: u64,
+    /// Frames that arrived damaged.
+    pub rx_errors: u64,
+    /// Frames that could not be sent for an error of the line or device.
+    pub tx_errors: u64,
+    /// Frames dropped on arrival.
+    pub rx_dropped: u64,
+    /// Frames dropped before they were sent.
+    pub tx_dropped: u64,
+}
+
+/// A device.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Link {
+    /// The kernel's number for it.
+    pub index: u32,
+    /// Its name in this namespace.
+    pub name: String,
+    /// Its Ethernet address, if it has one.
+    pub mac: Option<[u8; 6]>,
+    /// The most bytes of a packet, without the link-layer header.
+    pub mtu: u32,
+    /// Whether it is switched on.
+    pub up: bool,
+    /// Whether it is on and has a carrier.
+    pub running: bool,
+    /// What made it, such as `veth` or `tun`; none for hardware.
+    pub kind: Option<String>,
+    /// What its driver counted.
+    pub counters: LinkCounters,
+}
+
+/// Asks about devices and changes them, in the network namespace of the thread that opened it.
+#[derive(Debug)]
+pub struct Links {
+    netlink: Netlink,
+}
+
+impl Links {
+    /// Opens a socket for questions.
+    ///
+    /// # Errors
+    /// What the kernel says.
+    pub fn open() -> io::Result<Self> {
+        Ok(Self {
+            netlink: Netlink::open()?,
+        })
+    }
+
+    /// All devices.
+    ///
+    /// # Errors
+    /// What the kernel says.
+    pub fn list(&mut self) -> io::Result<Vec<Link>> {
+        let request = RouteNetlinkMessage::GetLink(LinkMessage::default());
+        let answers = self.netlink.dump(request)?;
+        Ok(answers.iter().filter_map(link_of).collect())
+    }
+
+    /// The device of this name.
+    ///
+    /// # Errors
+    /// `NotFound` when there is none, or what else the kernel says.
+    pub fn find(&mut self, name: &str) -> io::Result<Link> {
+        let mut message = LinkMessage::default();
+        message
+            .attributes
+            .push(LinkAttribute::IfName(name.to_owned()));
+        let answer = match self.netlink.query(RouteNetlinkMessage::GetLink(message)) {
+            Err(error) if error.raw_os_error() == Some(libc::ENODEV) => None,
+            other => other?,
+        };
+        answer
+            .as_ref()
+            .and_then(link_of)
+            .ok_or_else(|| io::Error::new(io::ErrorKind::NotFound, format!("no device {name}")))
+    }
+
+    /// Switches a device on or off.
+    ///
+    /// # Errors
+    /// What the kernel says: no such device, not permitted.
+    pub fn set_up(&mut self, index: u32, up: bool) -> io::Result<()> {
+        let mut message = LinkMessage::default();
+        message.header.index = index;
+        message.header.change_mask = LinkFlags::Up;
+        if up {
+            message.header.flags = LinkFlags::Up;
+        }
+        self.netlink
+            .change(RouteNetlinkMessage::SetLink(message), 0)
+    }
+
+    /// Sets a device's MTU in bytes.
+    ///
+    /// # Errors
+    /// What the kernel says: no such device, not permitted, too long for the device.
+    pub fn set_mtu(&mut self, index: u32, mtu: u32) -> io::Result<()> {
+        self.set(index, LinkAttribute::Mtu(mtu))
+    }
+
+    /// Sets a device's Ethernet address.
+    ///
+    /// # Errors
+    /// As `set_mtu`.
+    pub fn set_mac(&mut self, index: u32, mac: [u8; 6]) -> io::Result<()> {
+        self.set(index, LinkAttribute::Address(mac.to_vec()))
+    }
+
+    fn set(&mut self, index: u32, attribute: LinkAttribute) -> io::Result<()> {
+        let mut message = LinkMessage::default();
+        message.header.index = index;
+        message.attributes.push(attribute);
+        self.netlink
+            .change(RouteNetlinkMessage::SetLink(message), 0)
+    }
+}
+
+/// What happened to a device.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum LinkEvent {
+    /// It is there: at the start, made, or moved into this namespace.
+    Appeared(Link),
+    /// Something of it changed, not only its counters.
+    Changed(Link),
+    /// It is gone: this is how it was last seen.
+    Vanished(Link),
+}
+
+/// Follows the devices of a network namespace.
+#[derive(Debug)]
+pub struct LinkMonitor {
+    socket: Socket,
+    links: Links,
+    known: BTreeMap<u32, Link>,
+}
+
+impl LinkMonitor {
+    /// Begins to follow; the first `poll` tells all devices as appeared.
+    ///
+    /// # Errors
+    /// What the kernel says.
+    pub fn open() -> io::Result<Self> {
+        let mut socket = Socket::new(NETLINK_ROUTE)?;
+        socket.bind(&SocketAddr::new(0, 0))?;
+        socket.add_membership(RTNLGRP_LINK)?;
+        socket.set_non_blocking(true)?;
+        Ok(Self {
+            socket,
+            links: Links::open()?,
+            known: BTreeMap::new(),
+        })
+    }
+
+    /// Readable when `poll` has something to tell.
+    pub fn fd(&self) -> BorrowedFd<'_> {
+        // SAFETY: the descriptor is open as long as the socket, which is borrowed.
+        unsafe { BorrowedFd::borrow_raw(self.socket.as_raw_fd()) }
+    }
+
+    /// The devices as last told.
+    pub fn known(&self) -> impl Iterator<Item = &Link> {
+        self.known.values()
+    }
+
+    /// Appends what happened since the last call, in order; never blocks.
+    ///
+    /// # Errors
+    /// What the kernel says; the next call begins with a comparison of all devices.
+    pub fn poll(&mut self, events: &mut Vec<LinkEvent>) -> io::Result<()> {
+        if self.known.is_empty() {
+            self.compare(events)?;
+        }
+        loop {
+            let bytes = match self.socket.recv_from_full() {
+                Ok((bytes, _from)) => bytes,
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => return Ok(()),
+                // Messages were lost: what they said shows in the comparison.
+                Err(error) if error.raw_os_error() == Some(libc::ENOBUFS) => {
+                    self.compare(events)?;
+                    continue;
+                }
+                Err(error) => return Err(error),
+            };
+            for message in Messages(&bytes).flatten() {
+                if let NetlinkPayload::InnerMessage(message) = message.payload {
+                    self.told(&message, events);
+                }
+            }
+        }
+    }
+
+    fn told(&mut self, message: &RouteNetlinkMessage, events: &mut Vec<LinkEvent>) {
+        let Some(link) = link_of(message) else {
+            return;
+        };
+        if matches!(message, RouteNetlinkMessage::DelLink(_)) {
+            if let Some(link) = self.known.remove(&link.index) {
+                events.push(LinkEvent::Vanished(link));
+            }
+        } else {
+            self.saw(link, events);
+        }
+    }
+
+    fn saw(&mut self, link: Link, events: &mut Vec<LinkEvent>) {
+        let before = self.known.insert(link.index, link.clone());
+        match before {
+            None => events.push(LinkEvent::Appeared(link)),
+            Some(mut before) => {
+                before.counters = link.counters;
+                if before != link {
+                    events.push(LinkEvent::Changed(link));
+                }
+            }
+        }
+    }
+
+    /// Lists all devices and tells what differs from what was known.
+    fn compare(&mut self, events: &mut Vec<LinkEvent>) -> io::Result<()> {
+        let links = self.links.list()?;
+        let gone: Vec<u32> = self
+            .known
+            .keys()
+            .filter(|index| links.iter().all(|link| link.index != **index))
+            .copied()
+            .collect();
+        let gone = gone.iter().filter_map(|index| self.known.remove(index));
+        events.extend(gone.map(LinkEvent::Vanished));
+        for link in links {
+            self.saw(link, events);
+        }
+        Ok(())
+    }
+}
+
+/// The device that a message tells about; none if it is about something else, such as a bridge's
+/// view of its ports.
+fn link_of(message: &RouteNetlinkMessage) -> Option<Link> {
+    let (RouteNetlinkMessage::NewLink(message) | RouteNetlinkMessage::DelLink(message)) = message
+    else {
+        return None;
+    };
+    if u8::from(message.header.interface_family) != libc::AF_UNSPEC as u8 {
+        return None;
+    }
+    let flags = message.header.flags;
+    let mut link = Link {
+        index: message.header.index,
+        name: String::new(),
+        mac: None,
+        mtu: 0,
+        up: flags.contains(LinkFlags::Up),
+        running: flags.contains(LinkFlags::Running | LinkFlags::LowerUp),
+        kind: None,
+        counters: LinkCounters::default(),
+    };
+    for attribute in &message.attributes {
+        match attribute {
+            LinkAttribute::IfName(name) => link.name.clone_from(name),
+            LinkAttribute::Address(bytes) => link.mac = bytes.as_slice().try_into().ok(),
+            LinkAttribute::Mtu(mtu) => link.mtu = *mtu,
+            LinkAttribute::Stats64(counters) => link.counters = counters_of(counters),
+            LinkAttribute::LinkInfo(infos) => link.kind = kind_of(infos),
+            _ => {}
+        }
+    }
+    Some(link)
+}
+
+fn kind_of(infos: &[LinkInfo]) -> Option<String> {
+    infos.iter().find_map(|info| match info {
+        LinkInfo::Kind(kind) => Some(kind.to_string()),
+        _ => None,
+    })
+}
+
+fn counters_of(counters: &Stats64) -> LinkCounters {
+    LinkCounters {
+        rx_packets: counters.rx_packets,
+        tx_packets: counters.tx_packets,
+        rx_bytes: counters.rx_bytes,
+        tx_bytes: counters.tx_bytes,
+        rx_errors: counters.rx_errors,
+        tx_errors: counters.tx_errors,
+        rx_dropped: counters.rx_dropped,
+        tx_dropped: counters.tx_dropped,
+    }
+}

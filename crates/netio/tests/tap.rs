@@ -1,0 +1,196 @@
+//! TAP and TUN with the kernel's stack at the other end.
+
+mod common;
+
+use std::io::{Read, Write};
+use std::net::{TcpListener, TcpStream, UdpSocket};
+
+use common::*;
+use frame::{Offload, Port, Segmentation};
+use netio::link::Links;
+use netio::{Layer, PacketPort, TapPort};
+
+fn open(name: &str, layer: Layer) -> TapPort {
+    let mut ports = TapPort::open(name, layer, 1).expect("a device");
+    let mut links = Links::open().expect("netlink");
+    let index = links.find(name).expect("the device").index;
+    quiet(name);
+    links.set_mtu(index, 9000).expect("an MTU");
+    links.set_up(index, true).expect("the device is ours");
+    ports.pop().expect("one port")
+}
+
+fn packet(device: &str) -> PacketPort {
+    let mut ports = PacketPort::open(device, 1).expect("a packet socket");
+    ports.pop().expect("one port")
+}
+
+#[test]
+fn frames_of_every_length_cross_between_the_tap_and_its_device() {
+    in_namespace_with_tun(|| {
+        let (mut tap, mut pool) = (open("tap0", Layer::Tap), pool());
+        let mut device = packet("tap0");
+        let lengths = (60..1515).chain([1791, 1792, 1793, 4000, 9014, 60]);
+        let sent: Vec<_> = lengths
+            .enumerate()
+            .map(|(n, len)| pattern(n, len))
+            .collect();
+
+        for part in sent.chunks(20) {
+            send(&mut tap, &mut pool, part);
+            assert_eq!(receive_bytes(&mut device, &mut pool, part.len()), part);
+            send(&mut device, &mut pool, part);
+            assert_eq!(receive_bytes(&mut tap, &mut pool, part.len()), part);
+        }
+
+        assert_eq!(tap.counters(), Default::default());
+    });
+}
+
+#[test]
+fn a_kernel_sender_hands_over_an_unfinished_checksum() {
+    in_namespace_with_tun(|| {
+        let (mut tap, mut pool) = (open("tap0", Layer::Tap), pool());
+        ip("addr add 192.0.2.1/24 dev tap0");
+        ip("neigh add 192.0.2.2 lladdr 02:00:00:00:00:02 dev tap0");
+        let socket = UdpSocket::bind("192.0.2.1:0").expect("an address of ours");
+
+        socket
+            .send_to(b"unfinished", "192.0.2.2:9")
+            .expect("a route");
+        let arrived = receive(&mut tap, &mut pool, 1).pop().expect("one frame");
+
+        let expected = Offload {
+            needs_checksum: true,
+            checksum_start: 34,
+            checksum_offset: 6,
+            ..Offload::FINISHED
+        };
+        assert_eq!(arrived.offload, expected);
+        pool.free(arrived);
+    });
+}
+
+#[test]
+fn a_tun_carries_bare_packets() {
+    in_namespace_with_tun(|| {
+        let (mut tun, mut pool) = (open("tun0", Layer::Tun), pool());
+        ip("addr add 192.0.2.1 peer 192.0.2.2 dev tun0");
+        let socket = UdpSocket::bind("192.0.2.1:7000").expect("an address of ours");
+
+        socket.send_to(b"there", "192.0.2.2:9").expect("a route");
+        let mut arrived = receive(&mut tun, &mut pool, 1).pop().expect("one packet");
+        assert_eq!(arrived.bytes()[0], 0x45);
+        assert_eq!(arrived.offload.checksum_start, 20);
+
+        // The same packet back: addresses and ports change places, which no checksum notices.
+        arrived.bytes_mut()[12..20].rotate_left(4);
+        arrived.bytes_mut()[20..24].rotate_left(2);
+        let done = tun.transmit(&mut pool, &mut vec![arrived]);
+
+        assert_eq!(done.sent, 1);
+        let mut answer = [0; 16];
+        let (len, from) = socket.recv_from(&mut answer).expect("a datagram");
+        assert_eq!(from.to_string(), "192.0.2.2:9");
+        assert_eq!(&answer[..len], b"there");
+    });
+}
+
+/// The kernel sends through a TAP; its segments go on through AF_PACKET as they are and arrive, at
+/// the far end of a cable, merged.
+#[test]
+fn a_tcp_segment_of_64_kb_passes_whole_from_tap_to_af_packet() {
+    in_namespace_with_tun(|| {
+        let (mut tap, mut pool) = (open("tap0", Layer::Tap), pool());
+        cable("left", "right", 1500);
+        let (mut left, mut right) = (packet("left"), packet("right"));
+        let mut links = Links::open().expect("netlink");
+        let index = links.find("tap0").expect("the device").index;
+        links.set_mtu(index, 1500).expect("an MTU");
+        let merged = merged_segment_from_the_kernel(&mut tap, &mut pool);
+        let (bytes, offload) = (merged.bytes().to_vec(), merged.offload);
+        assert!(bytes.len() > 32_000, "{} bytes", bytes.len());
+        assert_eq!(offload.segmentation, Segmentation::Tcp4);
+
+        let done = left.transmit(&mut pool, &mut vec![merged]);
+        let arrived = receive(&mut right, &mut pool, 1).pop().expect("one frame");
+
+        assert_eq!(done.sent, 1);
+        assert!(arrived.bytes() == bytes, "the bytes differ");
+        assert_eq!(arrived.offload, offload);
+        pool.free(arrived);
+    });
+}
+
+#[test]
+fn two_queues_are_one_device() {
+    in_namespace_with_tun(|| {
+        let mut queues = TapPort::open("tap0", Layer::Tap, 2).expect("a device");
+        let mut links = Links::open().expect("netlink");
+        let index = links.find("tap0").expect("the device").index;
+        quiet("tap0");
+        links.set_up(index, true).expect("the device is ours");
+        let (mut device, mut pool) = (packet("tap0"), pool());
+
+        for (number, queue) in queues.iter_mut().enumerate() {
+            send(queue, &mut pool, &[pattern(number, 100)]);
+            assert_eq!(
+                receive_bytes(&mut device, &mut pool, 1),
+                [pattern(number, 100)]
+            );
+        }
+        drop(device);
+        drop(queues);
+
+        let gone = links.find("tap0").expect_err("it went with its last queue");
+        assert_eq!(gone.kind(), std::io::ErrorKind::NotFound);
+    });
+}
+
+/// Answers a TCP connection of the kernel's by hand until the kernel sends more than 32 KB at once.
+///
+/// The far end of the connection is the kernel as well: what comes out of the TAP goes back in with
+/// the addresses exchanged, to a listener on the exchanged address.
+fn merged_segment_from_the_kernel(tap: &mut TapPort, pool: &mut frame::Pool) -> frame::Frame {
+    ip("addr add 192.0.2.1/24 dev tap0");
+    ip("neigh add 192.0.2.2 lladdr 02:00:00:00:00:02 dev tap0");
+    let listener = TcpListener::bind("192.0.2.1:7000").expect("an address of ours");
+    let client = std::thread::spawn(|| TcpStream::connect("192.0.2.2:7000"));
+    let server = std::thread::spawn(move || listener.accept());
+    while !client.is_finished() || !server.is_finished() {
+        assert!(reflect(tap, pool).is_none(), "nothing was written yet");
+    }
+    let mut stream = client.join().expect("no panic").expect("a connection");
+    let (mut far, _) = server.join().expect("no panic").expect("its other end");
+    std::thread::spawn(move || while matches!(far.read(&mut [0; 65536]), Ok(1..)) {});
+    std::thread::spawn(move || stream.write_all(&vec![7; 4 << 20]));
+    let mut large = None;
+    eventually("a merged segment", || {
+        large = reflect(tap, pool);
+        large.is_some()
+    });
+    large.expect("it was just there")
+}
+
+/// Sends what comes out of the TAP back in with addresses exchanged; returns a frame of more than
+/// 32 KB.
+fn reflect(tap: &mut TapPort, pool: &mut frame::Pool) -> Option<frame::Frame> {
+    wait(tap, std::time::Duration::from_millis(1));
+    let mut vector = frame::Vector::new();
+    tap.receive(pool, &mut vector);
+    let mut large = None;
+    let mut back = Vec::new();
+    for mut frame in vector.drain() {
+        if frame.len() > 32_000 && large.is_none() {
+            large = Some(frame);
+            continue;
+        }
+        let bytes = frame.bytes_mut();
+        let (macs, rest) = bytes.split_at_mut(12);
+        macs.rotate_left(6);
+        rest[14..22].rotate_left(4);
+        back.push(frame);
+    }
+    tap.transmit(pool, &mut back);
+    large
+}
