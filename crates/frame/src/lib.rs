@@ -3,18 +3,23 @@
 //! A [`Frame`] is the unique owner of one slot of a [`Pool`]; it is moved from hand to hand and
 //! ends in `Pool::free`. A [`Vector`] is up to 256 of them. A [`Port`] fills vectors and takes
 //! them back. Nothing here knows what the bytes mean, but for the checksum and segmentation state
-//! that a frame carries ([`Offload`]).
+//! that a frame carries ([`Offload`]) and what finishes it in software: [`finish_checksum`],
+//! [`segment()`], and [`fragment()`] for a packet that is too long for its link.
 
 #![allow(unsafe_code, reason = "the pool hands out slots of one mapping")]
 
+mod fragment;
 mod frame;
 mod offload;
 mod pool;
 mod port;
+mod segment;
 mod vector;
 
+pub use fragment::{MTU_MIN, Unfragmentable, fragment};
 pub use frame::{Frame, InterfaceId};
-pub use offload::{Offload, Offloads, Segmentation};
+pub use offload::{Offload, Offloads, Segmentation, finish_checksum};
 pub use pool::{Class, HEADROOM, Pool, Sizes};
 pub use port::{Port, PortCounters, Transmitted};
+pub use segment::{SEGMENTS_MAX, Unfinishable, segment};
 pub use vector::{VECTOR_BYTES, VECTOR_FRAMES, Vector};

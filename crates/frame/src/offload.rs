@@ -1,6 +1,10 @@
 //! What is still unfinished about a frame: its checksum, its segmentation (as virtio-net's header
 //! says it; OASIS virtio 1.2, 5.1.6).
 
+use wire::checksum;
+
+use crate::Unfinishable;
+
 /// How a merged frame is to be split when a port cannot take it whole.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Segmentation {
@@ -56,6 +60,28 @@ impl Offload {
     pub fn shift(&mut self, delta: i16) {
         self.checksum_start = self.checksum_start.wrapping_add_signed(delta);
     }
+}
+
+/// Completes the checksum of a frame that needs one; a finished frame stays as it is.
+///
+/// `bytes` begin where `offload` counts from. Padding behind the packet is zero or the sum is wrong,
+/// as with any device. A sum of zero is written as all ones, as UDP wants it and TCP allows
+/// (RFC 768; RFC 1071, 2).
+///
+/// # Errors
+/// [`Unfinishable::ChecksumOutside`] when the place lies outside `bytes`, which then are unchanged.
+#[inline]
+pub fn finish_checksum(bytes: &mut [u8], offload: &Offload) -> Result<(), Unfinishable> {
+    if !offload.needs_checksum {
+        return Ok(());
+    }
+    let covered = bytes.get_mut(usize::from(offload.checksum_start)..);
+    let covered = covered.ok_or(Unfinishable::ChecksumOutside)?;
+    let sum = checksum::udp(checksum::checksum(covered));
+    let field = covered.get_mut(usize::from(offload.checksum_offset)..);
+    let field = field.and_then(|tail| tail.first_chunk_mut());
+    *field.ok_or(Unfinishable::ChecksumOutside)? = sum.to_be_bytes();
+    Ok(())
 }
 
 /// What a port finishes by itself on transmission.

@@ -1,6 +1,6 @@
 //! What carries frames in and out: one queue of one device, in the hands of one worker.
 
-use std::os::fd::RawFd;
+use std::os::fd::BorrowedFd;
 
 use crate::{Frame, Offloads, Pool, Vector};
 
@@ -51,7 +51,7 @@ pub trait Port: Send {
 
     /// What a worker with nothing to do waits on (readable when frames are there); none for ports
     /// that are always polled.
-    fn wait_fd(&self) -> Option<RawFd> {
+    fn wait_fd(&self) -> Option<BorrowedFd<'_>> {
         None
     }
 

@@ -83,6 +83,14 @@ impl Vector {
         &mut self.frames
     }
 
+    /// Moves all frames to the end of `queue`, in order and at once. Allocates only if the queue has
+    /// no room for them.
+    #[inline]
+    pub fn move_to(&mut self, queue: &mut Vec<Frame>) {
+        self.bytes = 0;
+        queue.append(&mut self.frames);
+    }
+
     /// Takes all frames out, in order.
     #[inline]
     pub fn drain(&mut self) -> std::vec::Drain<'_, Frame> {

@@ -19,3 +19,30 @@ pub fn tsc() -> u64 {
             .wrapping_add(now.tv_nsec as u64)
     }
 }
+
+/// How fast the counter of [`tsc`] runs and how fast the core does, in Hz, measured now (30 ms).
+pub fn measure_hz() -> (u64, u64) {
+    const STEPS: u64 = 4096;
+    let nanos = || {
+        let now = rustix::time::clock_gettime(rustix::time::ClockId::Monotonic);
+        (now.tv_sec as u64)
+            .wrapping_mul(1_000_000_000)
+            .wrapping_add(now.tv_nsec as u64)
+    };
+    let (from_nanos, from_tsc) = (nanos(), tsc());
+    let mut best = u64::MAX;
+    while nanos().wrapping_sub(from_nanos) < 30_000_000 {
+        let start = tsc();
+        let mut chain = start;
+        for _ in 0..STEPS {
+            // A rotation and an addition, each waiting for the other: two clocks of the core.
+            chain = chain.rotate_left(1).wrapping_add(start);
+        }
+        core::hint::black_box(chain);
+        best = best.min(tsc().wrapping_sub(start));
+    }
+    let span = nanos().wrapping_sub(from_nanos).max(1);
+    let tsc_hz = tsc().wrapping_sub(from_tsc).saturating_mul(1_000_000_000) / span;
+    let core_hz = tsc_hz.saturating_mul(2 * STEPS) / best.max(1);
+    (tsc_hz, core_hz)
+}

@@ -24,7 +24,7 @@ mod slots;
 mod transmit;
 
 use std::io;
-use std::os::fd::{AsRawFd, OwnedFd, RawFd};
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
 
 use frame::{Frame, Offloads, Pool, Port, PortCounters, Segmentation, Transmitted, Vector};
 
@@ -133,8 +133,8 @@ impl Port for PacketPort {
         self.offloads
     }
 
-    fn wait_fd(&self) -> Option<RawFd> {
-        Some(self.receive.socket().as_raw_fd())
+    fn wait_fd(&self) -> Option<BorrowedFd<'_>> {
+        Some(self.receive.socket().as_fd())
     }
 
     fn counters(&self) -> PortCounters {

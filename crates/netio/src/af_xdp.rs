@@ -29,7 +29,7 @@ mod transmit;
 
 use std::fmt;
 use std::io;
-use std::os::fd::{AsRawFd, RawFd};
+use std::os::fd::{AsFd, BorrowedFd};
 use std::ptr::NonNull;
 use std::sync::Arc;
 
@@ -246,8 +246,8 @@ impl Port for XdpPort {
         }
     }
 
-    fn wait_fd(&self) -> Option<RawFd> {
-        self.rings.as_ref().map(|rings| rings.socket().as_raw_fd())
+    fn wait_fd(&self) -> Option<BorrowedFd<'_>> {
+        self.rings.as_ref().map(|rings| rings.socket().as_fd())
     }
 
     fn counters(&self) -> PortCounters {

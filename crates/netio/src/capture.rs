@@ -1,7 +1,7 @@
 //! Middleware that writes what passes a port to a file in pcap format.
 
 use std::io::Write;
-use std::os::fd::RawFd;
+use std::os::fd::BorrowedFd;
 
 use frame::{Frame, Offloads, Pool, Port, PortCounters, Transmitted, Vector};
 
@@ -70,7 +70,7 @@ impl<P: Port, W: Write + Send> Port for Capture<P, W> {
         self.port.offloads()
     }
 
-    fn wait_fd(&self) -> Option<RawFd> {
+    fn wait_fd(&self) -> Option<BorrowedFd<'_>> {
         self.port.wait_fd()
     }
 

@@ -1,7 +1,7 @@
 //! Middleware that loses, doubles, reorders and damages frames, the same ones for the same seed.
 
 use std::collections::VecDeque;
-use std::os::fd::RawFd;
+use std::os::fd::BorrowedFd;
 
 use frame::{Frame, Offloads, Pool, Port, PortCounters, Transmitted, VECTOR_FRAMES, Vector};
 use machine::Rng;
@@ -104,7 +104,7 @@ impl<P: Port> Port for Fault<P> {
         self.port.offloads()
     }
 
-    fn wait_fd(&self) -> Option<RawFd> {
+    fn wait_fd(&self) -> Option<BorrowedFd<'_>> {
         self.port.wait_fd()
     }
 

@@ -9,7 +9,7 @@
 //! copied in front of the rest.
 
 use std::io;
-use std::os::fd::{AsFd, AsRawFd, OwnedFd, RawFd};
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
 
 use frame::{Class, Frame, HEADROOM, Offloads, Pool, Port, PortCounters, Transmitted, Vector};
 use libc::{c_uint, c_void, iovec};
@@ -192,8 +192,8 @@ impl Port for TapPort {
         self.offloads
     }
 
-    fn wait_fd(&self) -> Option<RawFd> {
-        Some(self.queue.as_raw_fd())
+    fn wait_fd(&self) -> Option<BorrowedFd<'_>> {
+        Some(self.queue.as_fd())
     }
 
     fn counters(&self) -> PortCounters {

@@ -76,19 +76,14 @@ impl WaitSet {
     ///
     /// # Errors
     /// What the kernel says: it is there already, or cannot be waited for.
-    pub fn add(&mut self, fd: RawFd) -> io::Result<()> {
-        let data = epoll::EventData::new_u64(fd as u64);
-        Ok(epoll::add(
-            &self.epoll,
-            borrow(&fd),
-            data,
-            epoll::EventFlags::IN,
-        )?)
+    pub fn add(&mut self, fd: BorrowedFd<'_>) -> io::Result<()> {
+        let data = epoll::EventData::new_u64(fd.as_raw_fd() as u64);
+        Ok(epoll::add(&self.epoll, fd, data, epoll::EventFlags::IN)?)
     }
 
     /// Removes a descriptor; one that is not there is no error.
-    pub fn remove(&mut self, fd: RawFd) {
-        let _ = epoll::delete(&self.epoll, borrow(&fd));
+    pub fn remove(&mut self, fd: BorrowedFd<'_>) {
+        let _ = epoll::delete(&self.epoll, fd);
     }
 
     /// Sleeps until a descriptor is readable, the waker is used, or the time is over; without a
@@ -122,21 +117,18 @@ impl WaitSet {
     /// Takes an error off a socket, such as that its device went down, which would end every sleep
     /// at once; what is no socket, and has an error, is dead and is removed.
     fn settle(&mut self, fd: RawFd) {
+        // SAFETY: the number is used for one question and one removal; if its owner has just closed
+        // it, both are answered with an error.
+        let fd = unsafe { BorrowedFd::borrow_raw(fd) };
         if sys::option_u32::<1>(&fd, libc::SOL_SOCKET, libc::SO_ERROR).is_err() {
             self.remove(fd);
         }
     }
 }
 
-/// Lends a number out as the descriptor that it is.
-fn borrow(fd: &impl AsRawFd) -> BorrowedFd<'_> {
-    // SAFETY: the number is used for one call of epoll only, which answers a closed one with an
-    // error.
-    unsafe { BorrowedFd::borrow_raw(fd.as_raw_fd()) }
-}
-
 #[cfg(test)]
 mod tests {
+    use std::os::fd::AsFd;
     use std::thread;
 
     use super::*;
@@ -162,11 +154,11 @@ mod tests {
     fn a_readable_descriptor_ends_the_sleep_until_it_is_removed() {
         let (reader, writer) = rustix::pipe::pipe().expect("a pipe");
         let mut set = WaitSet::new().expect("descriptors");
-        set.add(reader.as_raw_fd()).expect("it is new");
+        set.add(reader.as_fd()).expect("it is new");
 
         rustix::io::write(&writer, b"x").expect("room");
         assert_eq!(set.wait(None).expect("no error").ready, 1);
-        set.remove(reader.as_raw_fd());
+        set.remove(reader.as_fd());
 
         assert_eq!(
             set.wait(Some(Duration::ZERO)).expect("no error"),
@@ -178,7 +170,7 @@ mod tests {
     fn a_dead_descriptor_ends_one_sleep_only() {
         let (reader, writer) = rustix::pipe::pipe().expect("a pipe");
         let mut set = WaitSet::new().expect("descriptors");
-        set.add(reader.as_raw_fd()).expect("it is new");
+        set.add(reader.as_fd()).expect("it is new");
         drop(writer);
 
         assert_eq!(set.wait(None).expect("no error").ready, 1);
@@ -187,6 +179,6 @@ mod tests {
             Woken::default()
         );
         // It was removed: it can be added again.
-        assert!(set.add(reader.as_raw_fd()).is_ok());
+        assert!(set.add(reader.as_fd()).is_ok());
     }
 }

@@ -1,1 +1,21 @@
-//! placeholder
+//! The composition root: from what is configured to what forwards.
+//!
+//! ```text
+//! items ──read──▶ intent ──plan──▶ layout, addresses ──compile──▶ snapshot ──▶ workers
+//!                    │                    │
+//!                    └────── routes ──────┴──▶ rib ──▶ FIB, next hops ──▶ workers
+//! ```
+//!
+//! Everything here is sans-IO: time is passed in, packets come and go through the workers' rings,
+//! and devices are opened by others. So the same value runs on threads in the binary and in virtual
+//! time in a simulation.
+
+#![forbid(unsafe_code)]
+
+pub mod compile;
+pub mod drive;
+pub mod intent;
+pub mod plan;
+pub mod read;
+pub mod rib;
+pub mod store;

@@ -1,1 +1,26 @@
-//! placeholder
+//! Services of a router as machines: what it owes the links that it is on.
+//!
+//! Everything here is a value: no socket, no thread, no clock. The owner passes time, packets and
+//! configuration in as events and carries out the actions that come back; the same events at the
+//! same times give the same actions, in the router, in a simulation and under a fuzzer.
+//!
+//! - [`gateway_check`]: whether a gateway answers.
+//! - [`icmp`]: echo replies, errors and redirects, and how many of them.
+//! - [`neighbour`]: ARP and neighbour discovery: who has an address on this link, and whether he is
+//!   still there.
+//! - [`ra`]: tells hosts who routes, and from which prefixes they may take addresses.
+//! - [`reassembly`]: puts fragments together that were sent to this router.
+//!
+//! Bytes from the wire never make a machine fail, and nothing that they can cause grows without a
+//! bound.
+
+#![forbid(unsafe_code)]
+
+pub mod gateway_check;
+pub mod icmp;
+pub mod neighbour;
+mod outbound;
+pub mod ra;
+pub mod reassembly;
+
+pub use outbound::Frame;

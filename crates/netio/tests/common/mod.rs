@@ -6,7 +6,6 @@
     reason = "each test file uses its part; a namespace is entered by a system call"
 )]
 
-use std::os::fd::BorrowedFd;
 use std::process::Command;
 use std::time::{Duration, Instant};
 
@@ -205,8 +204,6 @@ pub(crate) fn receive_bytes(port: &mut dyn Port, pool: &mut Pool, count: usize) 
 /// Waits until the port is readable, or the time is over.
 pub(crate) fn wait(port: &dyn Port, timeout: Duration) {
     if let Some(fd) = port.wait_fd() {
-        // SAFETY: the port keeps the descriptor open while it is borrowed.
-        let fd = unsafe { BorrowedFd::borrow_raw(fd) };
         let time = Timespec::try_from(timeout).expect("a short time");
         let _ = poll(&mut [PollFd::new(&fd, PollFlags::IN)], Some(&time));
     }

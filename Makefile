@@ -1,0 +1,46 @@
+# ferroute: what one does with it. `make help` lists it.
+
+PREFIX  ?= /usr/local
+DESTDIR ?=
+LAB     ?= home
+CONFIG  ?=
+
+# Cargo as its own installer leaves it, before what a distribution has.
+export PATH := $(HOME)/.cargo/bin:$(PATH)
+
+BINARY := target/release/ferroute
+
+.DEFAULT_GOAL := build
+.PHONY: help deps build run test bench soak install clean
+
+help: ## list these commands
+	@sed -n 's/^\([a-z]*\):.*## /  make \1\t/p' $(MAKEFILE_LIST) | expand -t 18
+	@echo '  variables: CONFIG=my.rsc (run), LAB=jumbo (run), ROWS=routing-fast-path (bench), PREFIX, DESTDIR (install)'
+
+deps: ## install whatever building, running and testing need
+	@packaging/deps.sh build run test
+
+build: ## build the release binary, target/release/ferroute
+	@packaging/deps.sh build
+	cargo build --locked --release --package ferroute
+
+run: build ## run the lab `home` and land in the router's console
+	@packaging/deps.sh run
+	@$(BINARY) lab run $(LAB) $(if $(CONFIG),--config '$(CONFIG)')
+
+test: ## run the unit, property, simulation and namespace tests
+	@packaging/deps.sh build run test
+	@packaging/test.sh
+
+bench: build ## measure packets per second and clocks per packet
+	@$(BINARY) bench $(if $(ROWS),--rows '$(ROWS)')
+
+soak: ## test for hours: more seeds, more cases, more kills
+	@packaging/deps.sh build run test
+	@packaging/soak.sh
+
+install: build ## install binary, man pages, completions and the systemd unit
+	@PREFIX='$(PREFIX)' DESTDIR='$(DESTDIR)' packaging/install.sh $(BINARY)
+
+clean: ## remove everything that was built
+	cargo clean

@@ -1,0 +1,368 @@
+//! A console: keys in, drawing out, a [`Shell`] behind it.
+
+use crate::editor::{Edit, Editor};
+use crate::history::History;
+use crate::keys::{Decoder, Key};
+use crate::pager::{More, Pager, write_lines};
+use crate::screen::Screen;
+use crate::{Candidate, Outcome, Shell, Span};
+
+/// What is known of the terminal.
+#[derive(Clone, Copy, Debug)]
+pub struct Settings {
+    /// Its width.
+    pub columns: usize,
+    /// Its height.
+    pub rows: usize,
+    /// Whether it shows colours.
+    pub colours: bool,
+    /// Whether long output stops at each page.
+    pub paging: bool,
+}
+
+/// A console on some stream of bytes. It is fed with [`Console::input`]; whatever it appends to
+/// `out` goes to the terminal.
+pub struct Console<S> {
+    shell: S,
+    settings: Settings,
+    decoder: Decoder,
+    editor: Editor,
+    history: History,
+    screen: Screen,
+    /// The lines before the one being edited, of a command that is not complete.
+    before: String,
+    mode: Mode,
+    /// The last key asked for a completion that had several answers.
+    ambiguous: bool,
+}
+
+enum Mode {
+    Line,
+    Page(Pager),
+    /// Ctrl-R: the text looked for.
+    Search(String),
+}
+
+impl<S: Shell> Console<S> {
+    /// A console; nothing is drawn before [`Console::begin`].
+    pub fn new(shell: S, settings: Settings, history: History) -> Self {
+        let mut shell = shell;
+        shell.resize(settings.columns);
+        Self {
+            shell,
+            settings,
+            decoder: Decoder::default(),
+            editor: Editor::default(),
+            history,
+            screen: Screen::new(settings.columns, settings.colours),
+            before: String::new(),
+            mode: Mode::Line,
+            ambiguous: false,
+        }
+    }
+
+    /// Draws the first prompt.
+    pub fn begin(&mut self, out: &mut Vec<u8>) {
+        self.draw(out);
+    }
+
+    /// The shell behind it.
+    pub fn shell(&mut self) -> &mut S {
+        &mut self.shell
+    }
+
+    /// The lines submitted so far.
+    pub fn history(&self) -> &History {
+        &self.history
+    }
+
+    /// Takes a new size of the terminal.
+    pub fn resize(&mut self, columns: usize, rows: usize, out: &mut Vec<u8>) {
+        self.settings.columns = columns;
+        self.settings.rows = rows;
+        self.screen.resize(columns);
+        self.shell.resize(columns);
+        if matches!(self.mode, Mode::Line) {
+            self.draw(out);
+        }
+    }
+
+    /// Shows a message above the line being edited (a log entry, say).
+    pub fn announce(&mut self, message: &str, out: &mut Vec<u8>) {
+        if matches!(self.mode, Mode::Line) {
+            self.screen.erase(out);
+            write_lines(message.as_bytes(), out);
+            out.extend_from_slice(b"\r\n");
+            self.draw(out);
+        }
+    }
+
+    /// Takes bytes from the terminal.
+    pub fn input(&mut self, bytes: &[u8], out: &mut Vec<u8>) -> Outcome {
+        let mut keys = Vec::new();
+        self.decoder.decode(bytes, &mut keys);
+        let mut pending = keys.into_iter().peekable();
+        while let Some(key) = pending.next() {
+            // Drawing after each key of a pasted block would be quadratic.
+            let last = pending.peek().is_none();
+            if self.key(key, last, out) == Outcome::Quit {
+                return Outcome::Quit;
+            }
+        }
+        Outcome::Continue
+    }
+
+    fn key(&mut self, key: Key, last: bool, out: &mut Vec<u8>) -> Outcome {
+        match &mut self.mode {
+            Mode::Page(pager) => {
+                if pager.key(key, out) == More::No {
+                    self.mode = Mode::Line;
+                    self.draw(out);
+                }
+                Outcome::Continue
+            }
+            Mode::Search(_) => {
+                self.search_key(key, out);
+                Outcome::Continue
+            }
+            Mode::Line => self.line_key(key, last, out),
+        }
+    }
+
+    fn line_key(&mut self, key: Key, last: bool, out: &mut Vec<u8>) -> Outcome {
+        let again = std::mem::take(&mut self.ambiguous);
+        match self.editor.key(key) {
+            Edit::Nothing => {}
+            Edit::SafeMode => self.announce("safe mode is not supported", out),
+            Edit::Changed => {
+                if last {
+                    self.draw(out);
+                }
+            }
+            Edit::Submit => return self.submit(out),
+            Edit::Complete => self.complete(again, out),
+            Edit::Help => self.help(out),
+            Edit::Older => {
+                if let Some(line) = self.history.older(self.editor.text()) {
+                    self.editor.set(line);
+                    self.draw(out);
+                }
+            }
+            Edit::Newer => {
+                if let Some(line) = self.history.newer() {
+                    self.editor.set(line);
+                    self.draw(out);
+                }
+            }
+            Edit::Interrupt => {
+                self.leave_line(out);
+                self.before.clear();
+                self.editor.take();
+                self.draw(out);
+            }
+            Edit::EndOfInput => {
+                self.leave_line(out);
+                return Outcome::Quit;
+            }
+            Edit::Repaint => {
+                out.extend_from_slice(b"\x1b[H\x1b[2J");
+                self.screen.forget();
+                self.draw(out);
+            }
+            Edit::Search => {
+                self.mode = Mode::Search(String::new());
+                self.draw_search("", out);
+            }
+        }
+        Outcome::Continue
+    }
+
+    fn submit(&mut self, out: &mut Vec<u8>) -> Outcome {
+        self.leave_line(out);
+        let line = self.editor.take();
+        self.history.push(line.clone());
+        self.before.push_str(&line);
+        if self.shell.continuation(&self.before).is_some() {
+            self.before.push('\n');
+            self.draw(out);
+            return Outcome::Continue;
+        }
+        let command = std::mem::take(&mut self.before);
+        let mut printed = Vec::new();
+        let outcome = self.shell.execute(&command, &mut printed);
+        if printed.last().is_some_and(|b| *b != b'\n') {
+            printed.push(b'\n');
+        }
+        if outcome == Outcome::Quit {
+            write_lines(&printed, out);
+            return outcome;
+        }
+        let rows = if self.settings.paging {
+            self.settings.rows
+        } else {
+            usize::MAX
+        };
+        let mut pager = Pager::new(printed, rows);
+        match pager.begin(out) {
+            More::Yes => self.mode = Mode::Page(pager),
+            More::No => self.draw(out),
+        }
+        Outcome::Continue
+    }
+
+    fn complete(&mut self, again: bool, out: &mut Vec<u8>) {
+        let (from, candidates) = self
+            .shell
+            .complete(self.editor.text(), self.editor.cursor());
+        match candidates.as_slice() {
+            [] => {}
+            [only] => {
+                let text = format!("{}{}", only.text, only.suffix);
+                self.editor.replace(from, &text);
+                self.draw(out);
+            }
+            several => {
+                let common = common_start(several);
+                let typed = self.editor.cursor().saturating_sub(from);
+                if common.len() > typed {
+                    self.editor.replace(from, &common);
+                    self.draw(out);
+                } else if again {
+                    self.list(several, out);
+                }
+                self.ambiguous = true;
+            }
+        }
+    }
+
+    /// RouterOS: a second Tab lists the names in columns, without their descriptions.
+    fn list(&mut self, candidates: &[Candidate], out: &mut Vec<u8>) {
+        self.leave_line(out);
+        let width = candidates
+            .iter()
+            .map(|c| c.text.chars().count())
+            .max()
+            .unwrap_or(0)
+            + 2;
+        let per_row = (self.screen.columns() / width).max(1);
+        let mut text = String::new();
+        for row in candidates.chunks(per_row) {
+            for candidate in row {
+                text.push_str(&format!("{:<width$}", candidate.text));
+            }
+            text.truncate(text.trim_end().len());
+            text.push('\n');
+        }
+        write_lines(text.as_bytes(), out);
+        self.draw(out);
+    }
+
+    fn help(&mut self, out: &mut Vec<u8>) {
+        let (_, candidates) = self
+            .shell
+            .complete(self.editor.text(), self.editor.cursor());
+        self.leave_line(out);
+        let width = candidates
+            .iter()
+            .map(|c| c.text.chars().count())
+            .max()
+            .unwrap_or(0);
+        let mut text = String::new();
+        for candidate in &candidates {
+            text.push_str(&format!(
+                "{:<width$} -- {}\n",
+                candidate.text, candidate.help
+            ));
+        }
+        let mut pager = Pager::new(text.into_bytes(), self.settings.rows);
+        match pager.begin(out) {
+            More::Yes => self.mode = Mode::Page(pager),
+            More::No => self.draw(out),
+        }
+    }
+
+    fn search_key(&mut self, key: Key, out: &mut Vec<u8>) {
+        let Mode::Search(text) = &mut self.mode else {
+            return;
+        };
+        match key {
+            Key::Char(character) => text.push(character),
+            Key::Backspace => {
+                text.pop();
+            }
+            other => {
+                let found = self
+                    .history
+                    .search(text, usize::MAX)
+                    .map(|(_, line)| line.to_owned());
+                self.mode = Mode::Line;
+                if let (Some(line), false) = (found, other == Key::Ctrl('c')) {
+                    self.editor.set(&line);
+                }
+                self.draw(out);
+                return;
+            }
+        }
+        let text = text.clone();
+        self.draw_search(&text, out);
+    }
+
+    fn draw_search(&mut self, text: &str, out: &mut Vec<u8>) {
+        let found = self
+            .history
+            .search(text, usize::MAX)
+            .map_or("", |(_, line)| line);
+        let prompt = format!("(search)`{text}': ");
+        self.screen.draw(&prompt, found, found.len(), &[], out);
+    }
+
+    fn prompt(&self) -> String {
+        match self.before.as_str() {
+            "" => self.shell.prompt(),
+            before => self
+                .shell
+                .continuation(before)
+                .unwrap_or_else(|| self.shell.prompt()),
+        }
+    }
+
+    fn spans(&self) -> Vec<Span> {
+        if self.settings.colours {
+            self.shell.highlight(self.editor.text())
+        } else {
+            Vec::new()
+        }
+    }
+
+    fn draw(&mut self, out: &mut Vec<u8>) {
+        let (prompt, spans) = (self.prompt(), self.spans());
+        self.screen.draw(
+            &prompt,
+            self.editor.text(),
+            self.editor.cursor(),
+            &spans,
+            out,
+        );
+    }
+
+    fn leave_line(&mut self, out: &mut Vec<u8>) {
+        let (prompt, spans) = (self.prompt(), self.spans());
+        self.screen.leave(&prompt, self.editor.text(), &spans, out);
+    }
+}
+
+fn common_start(candidates: &[Candidate]) -> String {
+    let mut common = candidates.first().map_or("", |c| c.text.as_str());
+    for candidate in candidates {
+        let same = common
+            .char_indices()
+            .zip(candidate.text.chars())
+            .find(|((_, a), b)| a != b)
+            .map_or(common.len().min(candidate.text.len()), |((at, _), _)| at);
+        common = &common[..same];
+    }
+    common.to_owned()
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,116 @@
+use super::*;
+
+/// A shell that echoes, and knows three words.
+struct Echo;
+
+impl Shell for Echo {
+    fn prompt(&self) -> String {
+        String::from("[admin@test] > ")
+    }
+
+    fn continuation(&self, line: &str) -> Option<String> {
+        (line.matches('{').count() > line.matches('}').count()).then(|| String::from("{... "))
+    }
+
+    fn execute(&mut self, line: &str, out: &mut Vec<u8>) -> Outcome {
+        out.extend_from_slice(format!("<{line}>").as_bytes());
+        if line == "quit" {
+            Outcome::Quit
+        } else {
+            Outcome::Continue
+        }
+    }
+
+    fn complete(&self, line: &str, cursor: usize) -> (usize, Vec<Candidate>) {
+        let from = line[..cursor].rfind(' ').map_or(0, |gap| gap + 1);
+        let words = ["address", "add", "print"].into_iter();
+        let found = words
+            .filter(|w| w.starts_with(&line[from..cursor]))
+            .map(|w| Candidate {
+                text: w.to_owned(),
+                suffix: " ",
+            inserts: true,
+                help: format!("about {w}"),
+            });
+        (from, found.collect())
+    }
+
+    fn highlight(&self, _: &str) -> Vec<Span> {
+        Vec::new()
+    }
+}
+
+fn console() -> Console<Echo> {
+    let settings = Settings {
+        columns: 80,
+        rows: 24,
+        colours: false,
+        paging: true,
+    };
+    Console::new(Echo, settings, History::default())
+}
+
+fn typed(console: &mut Console<Echo>, text: &str) -> (Outcome, String) {
+    let mut out = Vec::new();
+    let outcome = console.input(text.as_bytes(), &mut out);
+    (outcome, String::from_utf8(out).expect("text"))
+}
+
+#[test]
+fn a_line_is_run_and_the_prompt_comes_back() {
+    let (outcome, out) = typed(&mut console(), "hello\r");
+
+    assert_eq!(outcome, Outcome::Continue);
+    assert!(out.contains("<hello>\r\n"), "{out:?}");
+    assert!(out.contains("[admin@test] > "), "{out:?}");
+}
+
+#[test]
+fn an_open_bracket_asks_for_more() {
+    let mut console = console();
+
+    let (_, first) = typed(&mut console, "{ one\r");
+    let (_, second) = typed(&mut console, "two }\r");
+
+    assert!(first.ends_with("{... \r\x1b[5C"), "{first:?}");
+    assert!(second.contains("<{ one\r\ntwo }>"), "{second:?}");
+}
+
+#[test]
+fn tab_completes_as_far_as_it_can_and_lists_the_rest() {
+    let mut console = console();
+
+    typed(&mut console, "a\t");
+    assert_eq!(console.editor.text(), "add");
+    let (_, listed) = typed(&mut console, "\t");
+    assert!(listed.contains("address  add\r\n"), "{listed:?}");
+    typed(&mut console, "r\t");
+    assert_eq!(console.editor.text(), "address ");
+}
+
+#[test]
+fn a_question_mark_describes() {
+    let (_, out) = typed(&mut console(), "p?");
+
+    assert!(out.contains("print -- about print\r\n"), "{out:?}");
+}
+
+#[test]
+fn ctrl_c_gives_the_line_up_and_ctrl_d_leaves() {
+    let mut console = console();
+
+    typed(&mut console, "{ abc\r def\x03");
+    assert_eq!(console.editor.text(), "");
+    assert_eq!(typed(&mut console, "\x04").0, Outcome::Quit);
+}
+
+#[test]
+fn the_history_is_walked_and_searched() {
+    let mut console = console();
+    typed(&mut console, "first\rsecond\r");
+
+    typed(&mut console, "\x1b[A\x1b[A");
+    assert_eq!(console.editor.text(), "first");
+    typed(&mut console, "\x03\x12eco\x1b[C");
+    assert_eq!(console.editor.text(), "second");
+}

@@ -1,0 +1,257 @@
+//! One line being edited: text, cursor, cut text. It draws nothing.
+
+use crate::keys::Key;
+
+/// The longest line that can be typed or pasted, in bytes.
+pub const LINE_BYTES: usize = 64 << 10;
+
+/// What the owner is to do after a key.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Edit {
+    /// Nothing changed.
+    Nothing,
+    /// The line or the cursor changed: draw it again.
+    Changed,
+    /// The line is submitted.
+    Submit,
+    /// Completion is asked for.
+    Complete,
+    /// Help is asked for at the cursor.
+    Help,
+    /// An older line is asked for.
+    Older,
+    /// A newer line is asked for.
+    Newer,
+    /// The line is given up (Ctrl-C).
+    Interrupt,
+    /// Ctrl-D on an empty line.
+    EndOfInput,
+    /// The screen is to be drawn from scratch.
+    Repaint,
+    /// Safe mode is asked for (Ctrl-X, F4).
+    SafeMode,
+    /// A search through the history is asked for (Ctrl-R).
+    Search,
+}
+
+/// A line and the place where the next character goes.
+#[derive(Debug, Default)]
+pub struct Editor {
+    text: String,
+    /// In bytes, on a character boundary.
+    cursor: usize,
+    cut: String,
+}
+
+impl Editor {
+    /// The line.
+    pub fn text(&self) -> &str {
+        &self.text
+    }
+
+    /// The cursor, in bytes from the line's beginning.
+    pub fn cursor(&self) -> usize {
+        self.cursor
+    }
+
+    /// Puts another line in place, with the cursor at its end.
+    pub fn set(&mut self, text: &str) {
+        text.clone_into(&mut self.text);
+        self.cursor = self.text.len();
+    }
+
+    /// Takes the line out.
+    pub fn take(&mut self) -> String {
+        self.cursor = 0;
+        std::mem::take(&mut self.text)
+    }
+
+    /// Replaces the bytes from `from` to the cursor by `with`.
+    pub fn replace(&mut self, from: usize, with: &str) {
+        if from <= self.cursor && self.text.is_char_boundary(from) {
+            self.text.replace_range(from..self.cursor, with);
+            self.cursor = from + with.len();
+        }
+    }
+
+    /// Applies a key.
+    pub fn key(&mut self, key: Key) -> Edit {
+        match key {
+            Key::Char('?') if !self.in_quotes() => Edit::Help,
+            Key::Char(character) => self.insert(character),
+            Key::Enter => Edit::Submit,
+            Key::Tab => Edit::Complete,
+            Key::Function(1) => Edit::Help,
+            Key::Function(4) | Key::Ctrl('x') => Edit::SafeMode,
+            Key::Function(5) | Key::Ctrl('l') => Edit::Repaint,
+            Key::Up | Key::Ctrl('p') => Edit::Older,
+            Key::Down | Key::Ctrl('n') => Edit::Newer,
+            Key::Ctrl('c') => Edit::Interrupt,
+            Key::Ctrl('d') if self.text.is_empty() => Edit::EndOfInput,
+            Key::Ctrl('r') => Edit::Search,
+            Key::Left | Key::Ctrl('b') => self.go(self.before(self.cursor)),
+            Key::Right | Key::Ctrl('f') => self.go(self.after(self.cursor)),
+            Key::Home | Key::Ctrl('a') => self.go(0),
+            Key::End | Key::Ctrl('e') => self.go(self.text.len()),
+            Key::WordLeft => self.go(self.word_left()),
+            Key::WordRight => self.go(self.word_right()),
+            Key::Backspace => self.remove(self.before(self.cursor), self.cursor),
+            Key::Delete | Key::Ctrl('d') => self.remove(self.cursor, self.after(self.cursor)),
+            Key::Ctrl('k') => self.cut(self.cursor, self.text.len()),
+            Key::Ctrl('u') => self.cut(0, self.cursor),
+            Key::Ctrl('w') => self.cut(self.word_left(), self.cursor),
+            Key::Ctrl('y') => {
+                let cut = self.cut.clone();
+                cut.chars()
+                    .map(|c| self.insert(c))
+                    .last()
+                    .unwrap_or(Edit::Nothing)
+            }
+            _ => Edit::Nothing,
+        }
+    }
+
+    /// RouterOS: `?` is help, except inside a quoted string.
+    fn in_quotes(&self) -> bool {
+        let mut quoted = false;
+        let mut escaped = false;
+        for character in self.text[..self.cursor].chars() {
+            match character {
+                _ if escaped => escaped = false,
+                '\\' => escaped = true,
+                '"' => quoted = !quoted,
+                _ => {}
+            }
+        }
+        quoted
+    }
+
+    fn insert(&mut self, character: char) -> Edit {
+        if character.is_control() || self.text.len() + character.len_utf8() > LINE_BYTES {
+            return Edit::Nothing;
+        }
+        self.text.insert(self.cursor, character);
+        self.cursor += character.len_utf8();
+        Edit::Changed
+    }
+
+    fn go(&mut self, to: usize) -> Edit {
+        if to == self.cursor {
+            return Edit::Nothing;
+        }
+        self.cursor = to;
+        Edit::Changed
+    }
+
+    fn remove(&mut self, from: usize, to: usize) -> Edit {
+        if from == to {
+            return Edit::Nothing;
+        }
+        self.text.replace_range(from..to, "");
+        self.cursor = from;
+        Edit::Changed
+    }
+
+    fn cut(&mut self, from: usize, to: usize) -> Edit {
+        if from < to {
+            self.text[from..to].clone_into(&mut self.cut);
+        }
+        self.remove(from, to)
+    }
+
+    fn before(&self, at: usize) -> usize {
+        self.text[..at]
+            .char_indices()
+            .next_back()
+            .map_or(0, |(start, _)| start)
+    }
+
+    fn after(&self, at: usize) -> usize {
+        self.text[at..]
+            .chars()
+            .next()
+            .map_or(at, |c| at + c.len_utf8())
+    }
+
+    fn word_left(&self) -> usize {
+        let head = self.text[..self.cursor].trim_end_matches(is_gap);
+        head.rfind(is_gap).map_or(0, |gap| {
+            gap + head[gap..].chars().next().map_or(1, char::len_utf8)
+        })
+    }
+
+    fn word_right(&self) -> usize {
+        let tail = &self.text[self.cursor..];
+        let word = tail.find(|c| !is_gap(c)).unwrap_or(tail.len());
+        let end = tail[word..]
+            .find(is_gap)
+            .map_or(tail.len(), |gap| word + gap);
+        self.cursor + end
+    }
+}
+
+fn is_gap(character: char) -> bool {
+    character.is_whitespace() || matches!(character, '/' | '=')
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn typed(keys: &[Key]) -> Editor {
+        let mut editor = Editor::default();
+        for key in keys {
+            editor.key(*key);
+        }
+        editor
+    }
+
+    fn chars(text: &str) -> Vec<Key> {
+        text.chars().map(Key::Char).collect()
+    }
+
+    #[test]
+    fn words_are_cut_and_come_back() {
+        let mut editor = typed(&chars("ip address add"));
+
+        editor.key(Key::Ctrl('w'));
+        editor.key(Key::Home);
+        editor.key(Key::Ctrl('y'));
+
+        assert_eq!(editor.text(), "addip address ");
+    }
+
+    #[test]
+    fn help_is_asked_for_outside_quotes_only() {
+        let mut editor = typed(&chars("comment=\"who"));
+        assert_eq!(editor.key(Key::Char('?')), Edit::Changed);
+        editor.key(Key::Char('"'));
+        assert_eq!(editor.key(Key::Char('?')), Edit::Help);
+    }
+
+    #[test]
+    fn the_cursor_stays_on_character_boundaries() {
+        let mut editor = typed(&chars("aé漢"));
+
+        for key in [
+            Key::Left,
+            Key::Left,
+            Key::Backspace,
+            Key::Delete,
+            Key::WordRight,
+            Key::WordLeft,
+        ] {
+            editor.key(key);
+        }
+
+        assert_eq!(editor.text(), "漢");
+    }
+
+    #[test]
+    fn a_line_is_bounded() {
+        let mut editor = Editor::default();
+        editor.set(&"x".repeat(LINE_BYTES));
+
+        assert_eq!(editor.key(Key::Char('y')), Edit::Nothing);
+    }
+}

@@ -1,0 +1,227 @@
+//! Bytes of a terminal into keys (ECMA-48 control sequences as xterm sends them; UTF-8).
+
+use vte::{Params, Parser, Perform};
+
+/// A key, or a key with Ctrl.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Key {
+    /// A printable character.
+    Char(char),
+    /// Ctrl and a letter, in lower case.
+    Ctrl(char),
+    /// Return.
+    Enter,
+    /// Tab.
+    Tab,
+    /// Backspace.
+    Backspace,
+    /// Delete.
+    Delete,
+    /// Cursor left.
+    Left,
+    /// Cursor right.
+    Right,
+    /// Cursor up.
+    Up,
+    /// Cursor down.
+    Down,
+    /// To the line's beginning.
+    Home,
+    /// To the line's end.
+    End,
+    /// A word to the left.
+    WordLeft,
+    /// A word to the right.
+    WordRight,
+    /// A page up.
+    PageUp,
+    /// A page down.
+    PageDown,
+    /// A function key, 1 to 12.
+    Function(u8),
+    /// Escape by itself.
+    Escape,
+}
+
+/// Turns a stream of bytes into keys; sequences may be cut anywhere.
+pub struct Decoder {
+    parser: Parser,
+    collected: Collected,
+}
+
+impl Default for Decoder {
+    fn default() -> Self {
+        Self {
+            parser: Parser::new(),
+            collected: Collected::default(),
+        }
+    }
+}
+
+impl Decoder {
+    /// Appends the keys that `bytes` complete to `out`. Unknown sequences are passed over.
+    pub fn decode(&mut self, bytes: &[u8], out: &mut Vec<Key>) {
+        for byte in bytes {
+            // DEL is no control character to the parser, but it is what Backspace sends.
+            if *byte == 0x7f {
+                self.collected.keys.push(Key::Backspace);
+            } else {
+                self.parser.advance(&mut self.collected, &[*byte]);
+            }
+        }
+        // A carriage return is Enter by itself; a line feed that follows it is part of it.
+        out.append(&mut self.collected.keys);
+    }
+}
+
+#[derive(Default)]
+struct Collected {
+    keys: Vec<Key>,
+    after_return: bool,
+    ss3: bool,
+}
+
+impl Collected {
+    fn key(&mut self, key: Key) {
+        self.after_return = false;
+        self.keys.push(key);
+    }
+}
+
+impl Perform for Collected {
+    fn print(&mut self, character: char) {
+        if self.ss3 {
+            // SS3 sequences (ESC O x): application cursor keys and F1 to F4.
+            self.ss3 = false;
+            if let Some(key) = final_key(character) {
+                self.key(key);
+                return;
+            }
+        }
+        self.key(Key::Char(character));
+    }
+
+    fn execute(&mut self, byte: u8) {
+        match byte {
+            b'\r' => {
+                self.key(Key::Enter);
+                self.after_return = true;
+            }
+            b'\n' if self.after_return => self.after_return = false,
+            b'\n' => self.key(Key::Enter),
+            b'\t' => self.key(Key::Tab),
+            0x08 => self.key(Key::Backspace),
+            0x01..=0x1a => self.key(Key::Ctrl(char::from(byte - 1 + b'a'))),
+            _ => {}
+        }
+    }
+
+    fn csi_dispatch(&mut self, params: &Params, _: &[u8], ignore: bool, action: char) {
+        if ignore {
+            return;
+        }
+        let mut numbers = params.iter().map(|p| p.first().copied().unwrap_or(0));
+        let first = numbers.next().unwrap_or(0);
+        let modified = matches!(numbers.next(), Some(3 | 5));
+        let key = match (action, first) {
+            ('C', _) if modified => Some(Key::WordRight),
+            ('D', _) if modified => Some(Key::WordLeft),
+            ('~', 1 | 7) => Some(Key::Home),
+            ('~', 3) => Some(Key::Delete),
+            ('~', 4 | 8) => Some(Key::End),
+            ('~', 5) => Some(Key::PageUp),
+            ('~', 6) => Some(Key::PageDown),
+            ('~', number @ 11..=15) => Some(Key::Function(number as u8 - 10)),
+            ('~', number @ 17..=21) => Some(Key::Function(number as u8 - 11)),
+            ('~', number @ 23..=24) => Some(Key::Function(number as u8 - 12)),
+            (letter, _) => final_key(letter),
+        };
+        if let Some(key) = key {
+            self.key(key);
+        }
+    }
+
+    fn esc_dispatch(&mut self, _: &[u8], _: bool, byte: u8) {
+        match byte {
+            b'O' => self.ss3 = true,
+            b'b' => self.key(Key::WordLeft),
+            b'f' => self.key(Key::WordRight),
+            _ => {}
+        }
+    }
+}
+
+fn final_key(letter: char) -> Option<Key> {
+    Some(match letter {
+        'A' => Key::Up,
+        'B' => Key::Down,
+        'C' => Key::Right,
+        'D' => Key::Left,
+        'F' => Key::End,
+        'H' => Key::Home,
+        'P' => Key::Function(1),
+        'Q' => Key::Function(2),
+        'R' => Key::Function(3),
+        'S' => Key::Function(4),
+        _ => return None,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn keys(bytes: &[u8]) -> Vec<Key> {
+        let mut out = Vec::new();
+        Decoder::default().decode(bytes, &mut out);
+        out
+    }
+
+    #[test]
+    fn sequences_become_keys_wherever_they_are_cut() {
+        let all = b"a\x1b[A\x1bOB\x1b[3~\x1b[1;5C\x1b[15~\x1bOP\xc3\xa9\x7f\x18\t\r";
+        let whole = keys(all);
+        let mut decoder = Decoder::default();
+        let mut cut = Vec::new();
+        for byte in all {
+            decoder.decode(&[*byte], &mut cut);
+        }
+
+        assert_eq!(whole, cut);
+        assert_eq!(
+            whole,
+            [
+                Key::Char('a'),
+                Key::Up,
+                Key::Down,
+                Key::Delete,
+                Key::WordRight,
+                Key::Function(5),
+                Key::Function(1),
+                Key::Char('é'),
+                Key::Backspace,
+                Key::Ctrl('x'),
+                Key::Tab,
+                Key::Enter
+            ]
+        );
+    }
+
+    #[test]
+    fn a_line_feed_after_a_return_is_one_enter() {
+        assert_eq!(keys(b"\r\n\n"), [Key::Enter, Key::Enter]);
+    }
+
+    #[test]
+    fn garbage_gives_keys_or_nothing() {
+        let mut rng = 1u64;
+        let bytes: Vec<u8> = (0..100_000)
+            .map(|_| {
+                rng = rng.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
+                (rng >> 56) as u8
+            })
+            .collect();
+
+        assert!(keys(&bytes).len() <= bytes.len());
+    }
+}

@@ -1,0 +1,49 @@
+//! What the console needs to know of the router: what a line means.
+
+use crate::Span;
+
+/// One way to go on at the cursor.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Candidate {
+    /// What would stand there.
+    pub text: String,
+    /// What follows it when it is the only one: a space, `=`, or nothing.
+    pub suffix: &'static str,
+    /// Whether it can be put into the line; what only describes a value cannot.
+    pub inserts: bool,
+    /// What it is for, in a sentence.
+    pub help: String,
+}
+
+/// What became of a submitted line.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Outcome {
+    /// The console goes on.
+    Continue,
+    /// The user asked to leave.
+    Quit,
+}
+
+/// The router, as a console sees it.
+pub trait Shell {
+    /// The prompt, such as `[admin@ferroute] /ip/address> `.
+    fn prompt(&self) -> String;
+
+    /// Whether `line` has open brackets or quotes and goes on in the next line; then what the
+    /// continuation's prompt shows.
+    fn continuation(&self, line: &str) -> Option<String>;
+
+    /// Hears of the terminal's width in columns.
+    fn resize(&mut self, columns: usize) {
+        let _ = columns;
+    }
+
+    /// Runs a whole line; what it prints goes to `out`, an error included.
+    fn execute(&mut self, line: &str, out: &mut Vec<u8>) -> Outcome;
+
+    /// What could stand at byte `cursor` of `line`, and from which byte on it would be replaced.
+    fn complete(&self, line: &str, cursor: usize) -> (usize, Vec<Candidate>);
+
+    /// The colours of `line`, in order, not overlapping.
+    fn highlight(&self, line: &str) -> Vec<Span>;
+}

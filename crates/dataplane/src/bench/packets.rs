@@ -1,0 +1,98 @@
+//! The benchmark's packets: UDP, each flow with addresses and ports of its own.
+
+use machine::Rng;
+
+use super::Family;
+use super::rig::Rig;
+
+/// Ethernet's check sequence, which frames in memory do not have.
+const CHECK_SEQUENCE: usize = 4;
+
+/// Frames, in the order in which they are sent over and over.
+pub(super) struct Templates {
+    bytes: Vec<u8>,
+    len: usize,
+    order: Vec<u32>,
+    next: usize,
+}
+
+impl Templates {
+    /// A frame for each of `flows` flows, `frame` bytes long with the check sequence.
+    pub(super) fn new(rig: &Rig, flows: u32, frame: u16, seed: u64) -> Self {
+        let mut rng = Rng::seeded(seed ^ 0x7e3a);
+        let len = usize::from(frame).max(64) - CHECK_SEQUENCE;
+        let mut bytes = Vec::with_capacity(len * flows as usize);
+        for _ in 0..flows {
+            let destination = rig.destination(&mut rng);
+            bytes.extend(match rig.family() {
+                Family::Ipv4 => ipv4(len, destination as u32, &mut rng),
+                Family::Ipv6 => ipv6(len, destination, &mut rng),
+            });
+        }
+        let mut order: Vec<u32> = (0..flows).collect();
+        for at in (1..order.len()).rev() {
+            order.swap(at, rng.below(at as u64 + 1) as usize);
+        }
+        Self {
+            bytes,
+            len,
+            order,
+            next: 0,
+        }
+    }
+
+    /// The next frame.
+    pub(super) fn next(&mut self) -> &[u8] {
+        let at = self.order[self.next] as usize * self.len;
+        self.next += 1;
+        if self.next == self.order.len() {
+            self.next = 0;
+        }
+        &self.bytes[at..at + self.len]
+    }
+}
+
+fn ipv4(len: usize, destination: u32, rng: &mut Rng) -> Vec<u8> {
+    let mut frame = link(0x0800);
+    let total = len - frame.len();
+    let mut header = [0; 20];
+    header[0] = 0x45;
+    header[2..4].copy_from_slice(&(total as u16).to_be_bytes());
+    header[8..10].copy_from_slice(&[64, 17]);
+    // 100.64.0.0/10: plain sources that no other part of the benchmark uses.
+    let source = 0x6440_0000 | rng.next_u32() >> 10;
+    header[12..16].copy_from_slice(&source.to_be_bytes());
+    header[16..20].copy_from_slice(&destination.to_be_bytes());
+    let sum = !wire::checksum::sum(&header);
+    header[10..12].copy_from_slice(&sum.to_be_bytes());
+    frame.extend(header);
+    udp(&mut frame, len, rng);
+    frame
+}
+
+fn ipv6(len: usize, destination: u128, rng: &mut Rng) -> Vec<u8> {
+    let mut frame = link(0x86dd);
+    let payload = len - frame.len() - 40;
+    frame.extend([0x60, 0, 0, 0]);
+    frame.extend((payload as u16).to_be_bytes());
+    frame.extend([17, 64]);
+    let source = 0x2001_0db8 << 96 | u128::from(rng.next_u64());
+    frame.extend(source.to_be_bytes());
+    frame.extend(destination.to_be_bytes());
+    udp(&mut frame, len, rng);
+    frame
+}
+
+fn link(ethertype: u16) -> Vec<u8> {
+    let mut frame = super::rig::MAC.to_vec();
+    frame.extend([2, 0, 0, 0, 0, 9]);
+    frame.extend(ethertype.to_be_bytes());
+    frame
+}
+
+/// Fills up with a UDP header as far as it fits, and zeros.
+fn udp(frame: &mut Vec<u8>, len: usize, rng: &mut Rng) {
+    frame.extend((rng.next_u32() as u16).to_be_bytes());
+    frame.extend((rng.next_u32() as u16).to_be_bytes());
+    frame.resize(len, 0);
+}

@@ -1,0 +1,234 @@
+//! What a worker counts: written by that worker alone, read and summed by anybody.
+//!
+//! A counter is a relaxed load and a store, never a locked instruction. Interface counters live in
+//! pages that control adds before it publishes a snapshot with a new interface; workers go on.
+
+use core::sync::atomic::{AtomicU64, Ordering};
+use std::sync::OnceLock;
+
+use frame::InterfaceId;
+
+use crate::drop::Drop;
+use crate::punt::{REASONS, Why};
+
+/// Interfaces whose counters share a page.
+const PAGE: usize = 256;
+/// How many pages there can be: a million interfaces in the life of a process.
+const PAGES: usize = 4096;
+
+/// One number that one thread writes and any thread reads.
+#[derive(Debug, Default)]
+pub struct Counter(AtomicU64);
+
+impl Counter {
+    /// Adds; only the owner calls this.
+    #[inline(always)]
+    pub fn add(&self, count: u64) {
+        let sum = self.0.load(Ordering::Relaxed).wrapping_add(count);
+        self.0.store(sum, Ordering::Relaxed);
+    }
+
+    /// Its value.
+    #[inline]
+    pub fn get(&self) -> u64 {
+        self.0.load(Ordering::Relaxed)
+    }
+}
+
+/// Packets and bytes.
+#[derive(Debug, Default)]
+pub struct Pair {
+    packets: Counter,
+    bytes: Counter,
+}
+
+impl Pair {
+    /// Adds both.
+    #[inline(always)]
+    pub fn add(&self, packets: u64, bytes: u64) {
+        self.packets.add(packets);
+        self.bytes.add(bytes);
+    }
+
+    /// Both values.
+    pub fn get(&self) -> Traffic {
+        Traffic {
+            packets: self.packets.get(),
+            bytes: self.bytes.get(),
+        }
+    }
+}
+
+/// The counters of one interface. Bytes are those of the frames, without the check sequence.
+#[derive(Debug, Default)]
+#[repr(align(64))]
+pub struct InterfaceCounters {
+    /// Received.
+    pub rx: Pair,
+    /// Transmitted.
+    pub tx: Pair,
+    /// Received, and walked the fast path.
+    pub fp_rx: Pair,
+    /// Transmitted from the fast path.
+    pub fp_tx: Pair,
+    /// Received and discarded.
+    pub rx_drop: Counter,
+    /// Discarded because the port had no room or was gone.
+    pub tx_drop: Counter,
+}
+
+/// Everything that one worker (or control) counts.
+#[derive(Debug)]
+pub struct Counters {
+    drops: [Counter; Drop::ALL.len()],
+    punts: [Counter; REASONS],
+    /// IPv4 packets that the fast path forwarded, and their bytes from the IPv4 header on.
+    pub ipv4_fast_path: Pair,
+    /// The same of IPv6.
+    pub ipv6_fast_path: Pair,
+    pages: Box<[OnceLock<Box<[InterfaceCounters]>>]>,
+    /// What belongs to an interface without a page.
+    nowhere: InterfaceCounters,
+}
+
+impl Default for Counters {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl Counters {
+    /// All zero, without a page for any interface yet.
+    pub fn new() -> Self {
+        Self {
+            drops: core::array::from_fn(|_| Counter::default()),
+            punts: core::array::from_fn(|_| Counter::default()),
+            ipv4_fast_path: Pair::default(),
+            ipv6_fast_path: Pair::default(),
+            pages: (0..PAGES).map(|_| OnceLock::new()).collect(),
+            nowhere: InterfaceCounters::default(),
+        }
+    }
+
+    /// Makes room for interfaces up to this one. Control calls it before it publishes a snapshot
+    /// that names the interface.
+    ///
+    /// # Errors
+    /// False when the id is beyond what can be counted (2^20); such an interface counts nothing.
+    pub fn make_room(&self, interface: InterfaceId) -> bool {
+        let Some(page) = self.pages.get(interface.0 as usize / PAGE) else {
+            return false;
+        };
+        page.get_or_init(|| (0..PAGE).map(|_| InterfaceCounters::default()).collect());
+        true
+    }
+
+    /// The counters of an interface.
+    #[inline]
+    pub fn interface(&self, id: InterfaceId) -> &InterfaceCounters {
+        let id = id.0 as usize;
+        match self.pages.get(id / PAGE).and_then(OnceLock::get) {
+            Some(page) => &page[id % PAGE],
+            None => &self.nowhere,
+        }
+    }
+
+    /// Counts a discarded packet.
+    #[inline]
+    pub fn dropped(&self, reason: Drop) {
+        self.drops[reason as usize].add(1);
+    }
+
+    /// Counts several packets that were discarded for one reason.
+    #[inline]
+    pub fn dropped_many(&self, reason: Drop, count: u64) {
+        self.drops[reason as usize].add(count);
+    }
+
+    /// Counts a packet handed to control.
+    #[inline]
+    pub fn punted(&self, why: Why) {
+        self.punts[why.index()].add(1);
+    }
+
+    /// How many packets were discarded for this reason.
+    pub fn drops(&self, reason: Drop) -> u64 {
+        self.drops[reason as usize].get()
+    }
+
+    /// How many packets were handed to control for the reason with this index (`Why::index`).
+    pub fn punts(&self, index: usize) -> u64 {
+        self.punts.get(index).map_or(0, Counter::get)
+    }
+}
+
+/// Packets and bytes, read.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Traffic {
+    /// How many packets.
+    pub packets: u64,
+    /// How many bytes.
+    pub bytes: u64,
+}
+
+impl core::ops::AddAssign for Traffic {
+    fn add_assign(&mut self, other: Self) {
+        self.packets = self.packets.wrapping_add(other.packets);
+        self.bytes = self.bytes.wrapping_add(other.bytes);
+    }
+}
+
+/// The counters of one interface, read and summed over workers.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct InterfaceTraffic {
+    /// Received.
+    pub rx: Traffic,
+    /// Transmitted.
+    pub tx: Traffic,
+    /// Received, and walked the fast path.
+    pub fp_rx: Traffic,
+    /// Transmitted from the fast path.
+    pub fp_tx: Traffic,
+    /// Received and discarded.
+    pub rx_drop: u64,
+    /// Discarded at transmission.
+    pub tx_drop: u64,
+}
+
+/// Sums one interface over all workers' counters.
+pub fn interface_traffic<'a>(
+    workers: impl IntoIterator<Item = &'a Counters>,
+    id: InterfaceId,
+) -> InterfaceTraffic {
+    let mut sum = InterfaceTraffic::default();
+    for counters in workers {
+        let one = counters.interface(id);
+        sum.rx += one.rx.get();
+        sum.tx += one.tx.get();
+        sum.fp_rx += one.fp_rx.get();
+        sum.fp_tx += one.fp_tx.get();
+        sum.rx_drop += one.rx_drop.get();
+        sum.tx_drop += one.tx_drop.get();
+    }
+    sum
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn interfaces_get_room_while_others_count() {
+        let counters = Counters::new();
+        assert!(counters.make_room(InterfaceId(3)));
+        counters.interface(InterfaceId(3)).rx.add(2, 120);
+
+        assert!(counters.make_room(InterfaceId(70_000)));
+        counters.interface(InterfaceId(70_000)).tx.add(1, 60);
+        let one = interface_traffic([&counters, &counters], InterfaceId(3));
+
+        assert_eq!(one.rx.packets, 4);
+        assert_eq!(one.tx.packets, 0);
+        assert!(!counters.make_room(InterfaceId(u32::MAX)));
+    }
+}

@@ -1,0 +1,134 @@
+//! Every reason to discard a packet, declared once: the counter, the trace, the manual and the
+//! doctor read the same line.
+
+macro_rules! drops {
+    ($($(#[doc = $doc:literal])+ $name:ident = $text:literal,)+) => {
+        /// Why a packet was discarded.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+        #[repr(u8)]
+        pub enum Drop {
+            $($(#[doc = $doc])+ $name,)+
+        }
+
+        impl Drop {
+            /// All reasons; a reason's place here is the index of its counter.
+            pub const ALL: &'static [Self] = &[$(Self::$name,)+];
+
+            /// The name that counters and traces show.
+            pub const fn name(self) -> &'static str {
+                match self { $(Self::$name => $text,)+ }
+            }
+
+            /// What it means, in a sentence or two, with the rule's source.
+            pub const fn explain(self) -> &'static str {
+                match self { $(Self::$name => concat!($($doc,)+),)+ }
+            }
+        }
+    };
+}
+
+drops! {
+    /// Shorter than an Ethernet header.
+    EthernetLength = "ethernet-length",
+    /// The frame is for another station's address, and the port is not a bridge port.
+    EthernetOther = "ethernet-other-host",
+    /// An IP packet for one station in a link-layer broadcast or multicast frame (RFC 1812, 5.3.4).
+    LinkBroadcast = "link-broadcast",
+    /// The EtherType is none that this router handles.
+    EthernetType = "ethernet-type",
+    /// No VLAN interface has this VLAN id on the port.
+    VlanUnknown = "vlan-unknown",
+    /// The ingress interface is disabled or has no IP configuration.
+    InterfaceDown = "interface-down",
+    /// Shorter than an IPv4 header, or than its own total length (RFC 1812, 5.2.2).
+    Ipv4Length = "ipv4-length",
+    /// The version field is not 4 (RFC 1812, 5.2.2).
+    Ipv4Version = "ipv4-version",
+    /// The header checksum is wrong (RFC 1812, 5.2.2).
+    Ipv4Checksum = "ipv4-checksum",
+    /// The source address may not be a source: loopback, multicast, broadcast, this network, class E
+    /// (RFC 1812, 5.3.7).
+    Ipv4MartianSource = "ipv4-martian-source",
+    /// The destination address may not be forwarded to (RFC 1812, 5.3.7).
+    Ipv4MartianDestination = "ipv4-martian-destination",
+    /// The source is one of this router's own addresses.
+    Ipv4OwnSource = "ipv4-own-source",
+    /// An option is malformed (RFC 1812, 5.2.4).
+    Ipv4Options = "ipv4-options",
+    /// A source-route option, and accept-source-route=no.
+    Ipv4SourceRoute = "ipv4-source-route",
+    /// Shorter than an IPv6 header, or than its payload length (RFC 8200, 3).
+    Ipv6Length = "ipv6-length",
+    /// The version field is not 6 (RFC 8200, 3).
+    Ipv6Version = "ipv6-version",
+    /// The source address may not be a source: multicast or loopback (RFC 4291, 2.7 and 2.5.3).
+    Ipv6MartianSource = "ipv6-martian-source",
+    /// The destination may not be forwarded to: loopback or unspecified (RFC 4291, 2.5.2 and 2.5.3).
+    Ipv6MartianDestination = "ipv6-martian-destination",
+    /// The source is one of this router's own addresses.
+    Ipv6OwnSource = "ipv6-own-source",
+    /// A link-local address would leave its link (RFC 4291, 2.5.6); the sender is told.
+    Ipv6BeyondScope = "ipv6-beyond-scope",
+    /// An extension header is malformed, or there are too many.
+    Ipv6ExtensionHeader = "ipv6-extension-header",
+    /// The route back to the source does not leave by the ingress interface (RFC 3704).
+    ReversePath = "reverse-path",
+    /// The packet should be forwarded, and forwarding is off.
+    ForwardingOff = "forwarding-off",
+    /// Lifetime exhausted; the sender is told (RFC 1812, 5.3.1; RFC 4443, 3.3).
+    TtlExceeded = "ttl-exceeded",
+    /// No route to the destination; the sender is told (RFC 1812, 4.3.3.1).
+    NoRoute = "no-route",
+    /// A blackhole route matched: discarded without a word.
+    Blackhole = "blackhole",
+    /// An unreachable route or rule matched; the sender is told.
+    Unreachable = "unreachable",
+    /// A prohibit route or rule matched; the sender is told.
+    Prohibit = "prohibit",
+    /// Too big for the egress link, and not to be fragmented; the sender is told.
+    TooBig = "too-big",
+    /// The egress interface is down.
+    EgressDown = "egress-down",
+    /// The next hop did not answer; the sender is told (RFC 1812, 3.3.2).
+    NeighbourUnreachable = "neighbour-unreachable",
+    /// Too many packets wait for the next hop's address.
+    NeighbourQueueFull = "neighbour-queue-full",
+    /// A multicast or broadcast packet for a group that this router neither joined nor forwards.
+    MulticastNotMine = "multicast-not-mine",
+    /// A directed broadcast from elsewhere (RFC 2644).
+    DirectedBroadcast = "directed-broadcast",
+    /// The egress port had no room.
+    PortFull = "port-full",
+    /// The pool had no slot left for a copy, a fragment or a segment.
+    NoBuffer = "no-buffer",
+    /// The ring to control was full.
+    PuntFull = "punt-full",
+    /// The ring to the worker that owns the flow, or the egress port's queue, was full.
+    HandoverFull = "handover-full",
+    /// A merged segment or unfinished checksum does not fit its own headers.
+    OffloadMalformed = "offload-malformed",
+    /// No service of this router takes the packet; the sender may be told.
+    NotForUs = "not-for-us",
+    /// A malformed ARP packet (RFC 826).
+    ArpMalformed = "arp-malformed",
+    /// A malformed ICMP or neighbour discovery message.
+    IcmpMalformed = "icmp-malformed",
+    /// Fragments that overlap, or a datagram that was never completed.
+    Reassembly = "reassembly",
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_are_unique_and_the_list_is_in_order() {
+        for (index, reason) in Drop::ALL.iter().enumerate() {
+            assert_eq!(*reason as usize, index);
+            let same = Drop::ALL
+                .iter()
+                .filter(|other| other.name() == reason.name());
+            assert_eq!(same.count(), 1, "{}", reason.name());
+        }
+    }
+}

@@ -1,0 +1,83 @@
+//! Flow steering: which worker a received frame belongs to, so that both directions of a flow live
+//! on one worker and stay in order.
+
+use crate::flow;
+
+/// The worker, of `workers`, on which the flow of this frame lives; none where it may stay where it
+/// is (ARP and all that is not IP).
+///
+/// The link header is looked through as far as VLAN tags go; frames of links without one begin with
+/// the packet.
+pub(crate) fn home(bytes: &[u8], ethernet: bool, workers: usize) -> Option<u16> {
+    let packet = if ethernet { packet(bytes)? } else { bytes };
+    let hash = flow::symmetric(packet)?;
+    // The high bits of the hash, without a division.
+    Some(((u64::from(hash) * workers as u64) >> 32) as u16)
+}
+
+/// The IP packet of an Ethernet frame.
+fn packet(bytes: &[u8]) -> Option<&[u8]> {
+    let mut at = 12;
+    for _ in 0..5 {
+        let ethertype = bytes.get(at..at + 2)?;
+        match u16::from_be_bytes([ethertype[0], ethertype[1]]) {
+            0x8100 | 0x88a8 => at += 4,
+            0x0800 | 0x86dd => return bytes.get(at + 2..),
+            _ => return None,
+        }
+    }
+    None
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::{self, Udp4};
+
+    #[test]
+    fn both_directions_of_a_flow_have_one_home_and_flows_spread() {
+        let mut homes = [0; 4];
+        for port in 1..=400u16 {
+            let there = Udp4 {
+                source: 0x0a00_0001,
+                destination: 0x0b00_0001 + u32::from(port % 7),
+                source_port: port,
+                destination_port: 53,
+                ..Udp4::default()
+            };
+            let back = Udp4 {
+                source: there.destination,
+                destination: there.source,
+                source_port: 53,
+                destination_port: port,
+                ..Udp4::default()
+            };
+
+            let home_there = home(&there.frame(), true, 4).expect("an IP packet");
+            let home_back = home(&back.frame(), true, 4).expect("an IP packet");
+
+            assert_eq!(home_there, home_back);
+            homes[usize::from(home_there)] += 1;
+        }
+        assert!(homes.iter().all(|count| *count > 50), "{homes:?}");
+    }
+
+    #[test]
+    fn fragments_follow_their_addresses_and_arp_stays() {
+        let first = Udp4 {
+            fragment: 0x2000,
+            ..Udp4::default()
+        };
+        let second = Udp4 {
+            fragment: 0x00b9,
+            source_port: 9,
+            ..Udp4::default()
+        };
+
+        assert_eq!(
+            home(&first.frame(), true, 64),
+            home(&second.frame(), true, 64)
+        );
+        assert_eq!(home(&testing::arp(), true, 64), None);
+    }
+}

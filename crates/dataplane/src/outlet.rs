@@ -1,0 +1,295 @@
+//! Where packets leave a worker: to its ports, to control, to other workers, or back to the pool.
+//! Everything that a decision *commits* goes through here.
+
+use std::sync::Arc;
+
+use frame::{Frame, InterfaceId, Pool, Port, Vector};
+
+use crate::counters::Counters;
+use crate::drop::Drop;
+use crate::punt::{Punt, Why};
+use crate::rings::{Handed, Rings};
+use crate::walk::Context;
+
+/// Frames that wait for one transmission.
+const QUEUE: usize = 1024;
+/// Bytes of a packet that a redirect is told about by.
+const REDIRECT_BYTES: usize = 128;
+
+/// A port's queue in the hands of this worker.
+struct Attached {
+    number: u16,
+    port: Box<dyn Port>,
+    frames: Vec<Frame>,
+}
+
+/// See the module.
+pub(crate) struct Outlet {
+    index: u16,
+    pub(crate) pool: Pool,
+    ports: Vec<Attached>,
+    /// By port number: its place in `ports`; the first, where this worker has several queues.
+    places: Vec<Option<u16>>,
+    pub(crate) rings: Rings,
+    pub(crate) counters: Arc<Counters>,
+    transmitted: u32,
+    /// Packets handed to control, and the workers that were handed frames, since the last step.
+    punted: u32,
+    handed_to: u64,
+}
+
+impl Outlet {
+    pub(crate) fn new(index: u16, pool: Pool, rings: Rings, counters: Arc<Counters>) -> Self {
+        Self {
+            index,
+            pool,
+            ports: Vec::new(),
+            places: Vec::new(),
+            rings,
+            counters,
+            transmitted: 0,
+            punted: 0,
+            handed_to: 0,
+        }
+    }
+
+    /// Who is to be woken: how many packets control was handed, and a bit for each worker that was
+    /// handed frames, since the last call.
+    pub(crate) fn take_wakes(&mut self) -> (u32, u64) {
+        (
+            core::mem::take(&mut self.punted),
+            core::mem::take(&mut self.handed_to),
+        )
+    }
+
+    /// Takes a port's queue in.
+    pub(crate) fn attach(&mut self, number: u16, port: Box<dyn Port>) {
+        self.ports.push(Attached {
+            number,
+            port,
+            frames: Vec::with_capacity(QUEUE),
+        });
+        self.place();
+    }
+
+    /// Closes all queues of a port.
+    pub(crate) fn detach(&mut self, number: u16) {
+        for attached in &mut self.ports {
+            if attached.number == number {
+                let sent = attached.port.transmit(&mut self.pool, &mut attached.frames);
+                self.transmitted += sent.sent;
+                attached.port.close(&mut self.pool);
+            }
+        }
+        self.ports.retain(|attached| attached.number != number);
+        self.place();
+    }
+
+    fn place(&mut self) {
+        self.places.clear();
+        for (place, attached) in self.ports.iter().enumerate().rev() {
+            let number = usize::from(attached.number);
+            if self.places.len() <= number {
+                self.places.resize(number + 1, None);
+            }
+            self.places[number] = Some(place as u16);
+        }
+    }
+
+    /// How many queues there are.
+    pub(crate) fn port_count(&self) -> usize {
+        self.ports.len()
+    }
+
+    /// The ports themselves.
+    pub(crate) fn ports(&self) -> impl Iterator<Item = (u16, &dyn Port)> {
+        self.ports
+            .iter()
+            .map(|attached| (attached.number, &*attached.port))
+    }
+
+    /// Receives from the queue at `place`; its port's number.
+    pub(crate) fn receive(&mut self, place: usize, into: &mut Vector) -> u16 {
+        let attached = &mut self.ports[place];
+        attached.port.receive(&mut self.pool, into);
+        attached.number
+    }
+
+    fn attached(&mut self, port: u16) -> Option<&mut Attached> {
+        let place = self.places.get(usize::from(port)).copied().flatten()?;
+        self.ports.get_mut(usize::from(place))
+    }
+
+    /// Queues a whole vector for a port, if that has a queue here with room; else says no, and
+    /// changes nothing.
+    #[inline]
+    pub(crate) fn send_vector(&mut self, vector: &mut Vector, port: u16) -> bool {
+        match self.attached(port) {
+            Some(attached) if attached.frames.len() + vector.len() <= QUEUE => {
+                vector.move_to(&mut attached.frames);
+                true
+            }
+            _ => false,
+        }
+    }
+
+    /// Queues the next `count` frames for a port.
+    #[inline]
+    pub(crate) fn send_run(
+        &mut self,
+        cx: &Context<'_>,
+        frames: &mut impl Iterator<Item = Frame>,
+        count: usize,
+        port: u16,
+    ) {
+        match self.attached(port) {
+            Some(attached) if attached.frames.len() + count <= QUEUE => {
+                attached.frames.extend(frames.take(count));
+            }
+            _ => {
+                for frame in frames.take(count) {
+                    self.send(cx, frame, port);
+                }
+            }
+        }
+    }
+
+    /// Queues a frame for a port, here or at a worker that has a queue of it.
+    pub(crate) fn send(&mut self, cx: &Context<'_>, frame: Frame, port: u16) {
+        let place = self.places.get(usize::from(port)).copied().flatten();
+        if let Some(place) = place.map(usize::from) {
+            if self.ports[place].frames.len() >= QUEUE {
+                self.transmit(cx, place);
+            }
+            self.ports[place].frames.push(frame);
+            return;
+        }
+        let workers = cx.snapshot.port(port).map_or(&[][..], |port| &port.workers);
+        let egress = frame.egress;
+        let lost = if workers.is_empty() {
+            Some((frame, Drop::EgressDown))
+        } else {
+            let owner = workers[usize::from(self.index) % workers.len()];
+            self.hand(owner, Handed::Leaving(frame, port))
+        };
+        if let Some((frame, reason)) = lost {
+            self.counters.interface(egress).tx_drop.add(1);
+            self.discard(frame, reason);
+        }
+    }
+
+    /// Queues a frame that another worker handed over for a port of this one. It goes no further if
+    /// the port is gone.
+    pub(crate) fn send_own(&mut self, cx: &Context<'_>, frame: Frame, port: u16) {
+        if self.attached(port).is_some() {
+            self.send(cx, frame, port);
+        } else {
+            self.discard(frame, Drop::EgressDown);
+        }
+    }
+
+    /// Hands a frame to another worker; returns it with the reason when that is not possible.
+    pub(crate) fn hand(&mut self, worker: u16, handed: Handed) -> Option<(Frame, Drop)> {
+        let ring = self.rings.to.get_mut(usize::from(worker));
+        let (handed, reason) = match ring.and_then(Option::as_mut) {
+            Some(ring) => match ring.push(handed) {
+                Ok(()) => {
+                    self.handed_to |= 1 << (worker & 63);
+                    return None;
+                }
+                Err(rtrb::PushError::Full(handed)) => (handed, Drop::HandoverFull),
+            },
+            None => (handed, Drop::EgressDown),
+        };
+        let (Handed::Arrived(frame, _) | Handed::Leaving(frame, _)) = handed;
+        Some((frame, reason))
+    }
+
+    /// Sends everything that is queued; returns how many frames were taken by ports since the last
+    /// call.
+    pub(crate) fn transmit_all(&mut self, cx: &Context<'_>) -> u32 {
+        for place in 0..self.ports.len() {
+            self.transmit(cx, place);
+        }
+        core::mem::take(&mut self.transmitted)
+    }
+
+    fn transmit(&mut self, cx: &Context<'_>, place: usize) {
+        let attached = &mut self.ports[place];
+        if attached.frames.is_empty() {
+            attached.port.flush(&mut self.pool);
+            return;
+        }
+        let result = attached.port.transmit(&mut self.pool, &mut attached.frames);
+        self.transmitted += result.sent;
+        if result.dropped > 0 {
+            let number = attached.number;
+            self.counters
+                .dropped_many(Drop::PortFull, u64::from(result.dropped));
+            if let Some(binding) = cx.snapshot.port(number) {
+                let counters = self.counters.interface(binding.interface);
+                counters.tx_drop.add(u64::from(result.dropped));
+            }
+        }
+    }
+
+    /// Hands a packet to control.
+    pub(crate) fn punt(&mut self, frame: Frame, why: Why) {
+        self.counters.punted(why);
+        if let Some(reason) = why.discards() {
+            self.counters.dropped(reason);
+            self.counters.interface(frame.ingress).rx_drop.add(1);
+        }
+        if !self.rings.has_room_for(why) {
+            // What was lost anyway is not lost twice.
+            if why.discards().is_none() {
+                self.counters.dropped(Drop::PuntFull);
+            }
+            self.pool.free(frame);
+            return;
+        }
+        match self.rings.punts.push(Punt { frame, why }) {
+            Ok(()) => self.punted += 1,
+            Err(rtrb::PushError::Full(punt)) => self.pool.free(punt.frame),
+        }
+    }
+
+    /// Tells control that a packet goes back to where it came from.
+    pub(crate) fn redirect(&mut self, frame: &Frame, hop: crate::table::NextHopId) {
+        let bytes = frame.bytes();
+        let Some(mut copy) = self
+            .pool
+            .alloc_from(&bytes[..bytes.len().min(REDIRECT_BYTES)])
+        else {
+            return;
+        };
+        copy.copy_meta(frame);
+        copy.offload = frame::Offload::FINISHED;
+        self.punt(copy, Why::Redirect(hop));
+    }
+
+    /// Discards a packet.
+    pub(crate) fn discard(&mut self, frame: Frame, reason: Drop) {
+        self.counters.dropped(reason);
+        if frame.ingress != InterfaceId::NONE {
+            self.counters.interface(frame.ingress).rx_drop.add(1);
+        }
+        self.pool.free(frame);
+    }
+
+    /// Gives everything back before the worker goes.
+    pub(crate) fn close(&mut self) {
+        while let Some(attached) = self.ports.last() {
+            self.detach(attached.number);
+        }
+    }
+}
+
+impl core::fmt::Debug for Outlet {
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        f.debug_struct("Outlet")
+            .field("index", &self.index)
+            .field("ports", &self.ports.len())
+            .finish_non_exhaustive()
+    }
+}

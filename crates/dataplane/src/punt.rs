@@ -1,0 +1,127 @@
+//! Why a packet is handed to control.
+
+use frame::Frame;
+
+use crate::drop::Drop;
+use crate::table::NextHopId;
+
+/// What control is asked to do about a packet. The packet is as it arrived, unless noted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Why {
+    /// An ARP packet; `frame.l3` is where it begins.
+    Arp,
+    /// For one of this router's own addresses (or a group that it joined): ICMP, ND and what no
+    /// mirror device takes.
+    Local,
+    /// The next hop's link address is not known: resolve it, write the adjacency, and give the
+    /// packet back through `Command::Resume`, which walks it again. With [`NextHopId::NO_ROUTE`]:
+    /// the neighbour is the destination itself on `frame.egress` (a link-local address).
+    Unresolved(NextHopId),
+    /// The lifetime is spent: time exceeded is owed (rate limited) and the packet is dropped.
+    TtlExceeded,
+    /// Larger than the next link's MTU in bytes and not to be fragmented.
+    TooBig(u32),
+    /// No route: net unreachable is owed.
+    NoRoute,
+    /// A route or rule of type unreachable: host unreachable is owed.
+    Unreachable,
+    /// A route or rule of type prohibit: administratively prohibited is owed.
+    Prohibit,
+    /// The packet leaves by the interface that it came in by; a redirect may be owed. The packet
+    /// itself was forwarded; this is a copy of its first 128 bytes.
+    Redirect(NextHopId),
+    /// IPv6 source or destination beyond its scope (RFC 4443, 3.1, code 2).
+    BeyondScope,
+    /// A header field or option is in error (RFC 792 parameter problem, RFC 4443 3.4), at this
+    /// offset in the network header.
+    ParameterProblem(u16),
+}
+
+impl Why {
+    /// The name that traces and counters show.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Arp => "arp",
+            Self::Local => "local",
+            Self::Unresolved(_) => "unresolved",
+            Self::TtlExceeded => "ttl-exceeded",
+            Self::TooBig(_) => "too-big",
+            Self::NoRoute => "no-route",
+            Self::Unreachable => "unreachable",
+            Self::Prohibit => "prohibit",
+            Self::Redirect(_) => "redirect",
+            Self::BeyondScope => "beyond-scope",
+            Self::ParameterProblem(_) => "parameter-problem",
+        }
+    }
+}
+
+/// How many reasons there are.
+pub const REASONS: usize = 11;
+
+impl Why {
+    /// The index of its counter, below [`REASONS`].
+    pub const fn index(self) -> usize {
+        match self {
+            Self::Arp => 0,
+            Self::Local => 1,
+            Self::Unresolved(_) => 2,
+            Self::TtlExceeded => 3,
+            Self::TooBig(_) => 4,
+            Self::NoRoute => 5,
+            Self::Unreachable => 6,
+            Self::Prohibit => 7,
+            Self::Redirect(_) => 8,
+            Self::BeyondScope => 9,
+            Self::ParameterProblem(_) => 10,
+        }
+    }
+
+    /// The name of the reason with this index.
+    pub const fn name_at(index: usize) -> &'static str {
+        const NAMES: [&str; REASONS] = [
+            Why::Arp.name(),
+            Why::Local.name(),
+            Why::Unresolved(NextHopId::NO_ROUTE).name(),
+            Why::TtlExceeded.name(),
+            Why::TooBig(0).name(),
+            Why::NoRoute.name(),
+            Why::Unreachable.name(),
+            Why::Prohibit.name(),
+            Why::Redirect(NextHopId::NO_ROUTE).name(),
+            Why::BeyondScope.name(),
+            Why::ParameterProblem(0).name(),
+        ];
+        NAMES[index % REASONS]
+    }
+
+    /// The reason under which the packet itself is lost, when all that control can do is to tell
+    /// its sender. The worker has counted it.
+    pub const fn discards(self) -> Option<Drop> {
+        match self {
+            Self::TtlExceeded => Some(Drop::TtlExceeded),
+            Self::TooBig(_) => Some(Drop::TooBig),
+            Self::NoRoute => Some(Drop::NoRoute),
+            Self::Unreachable => Some(Drop::Unreachable),
+            Self::Prohibit => Some(Drop::Prohibit),
+            Self::BeyondScope => Some(Drop::Ipv6BeyondScope),
+            Self::ParameterProblem(_) => Some(Drop::Ipv4Options),
+            Self::Arp | Self::Local | Self::Unresolved(_) | Self::Redirect(_) => None,
+        }
+    }
+
+    /// Whether strangers decide how often it happens: such punts leave a share of the ring to ARP
+    /// and to local delivery.
+    pub const fn is_bulk(self) -> bool {
+        !matches!(self, Self::Arp | Self::Local)
+    }
+}
+
+/// A packet on its way to control.
+#[derive(Debug)]
+pub struct Punt {
+    /// The packet, from its Ethernet header on; `ingress` and `l3` are set.
+    pub frame: Frame,
+    /// What is asked.
+    pub why: Why,
+}

@@ -1,0 +1,118 @@
+//! The rings between control and the workers, and between workers: one producer and one consumer
+//! each, of fixed size, never waited for.
+
+use frame::{Frame, Port};
+use rtrb::{Consumer, Producer, RingBuffer};
+
+use crate::punt::{Punt, Why};
+
+/// How many frames a ring between two threads holds.
+pub const RING: usize = 1024;
+/// The part of the punt ring that only ARP and local delivery may fill.
+pub const RESERVED: usize = RING / 4;
+
+/// What control asks of a worker.
+pub enum Command {
+    /// Take this port (one queue of it) under this number of the snapshot.
+    Attach {
+        /// The port's number.
+        number: u16,
+        /// The queue.
+        port: Box<dyn Port>,
+    },
+    /// Close all queues of the port with this number.
+    Detach {
+        /// The port's number.
+        number: u16,
+    },
+    /// Send this complete frame by the interface `frame.egress`.
+    Transmit(Frame),
+    /// Route this packet of the router's own, which begins at `frame.l3`. With `frame.egress` set,
+    /// a link-local or multicast destination goes out there.
+    Output(Frame),
+    /// Walk this punted packet again, because its neighbour is known now. Packets of the router's
+    /// own have `frame.ingress` unset.
+    Resume(Frame),
+}
+
+impl core::fmt::Debug for Command {
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        match self {
+            Self::Attach { number, .. } => write!(f, "Attach({number})"),
+            Self::Detach { number } => write!(f, "Detach({number})"),
+            Self::Transmit(frame) => write!(f, "Transmit({frame:?})"),
+            Self::Output(frame) => write!(f, "Output({frame:?})"),
+            Self::Resume(frame) => write!(f, "Resume({frame:?})"),
+        }
+    }
+}
+
+/// A frame that one worker hands to another.
+#[derive(Debug)]
+pub enum Handed {
+    /// It arrived at this port, but its flow lives on the other worker.
+    Arrived(Frame, u16),
+    /// It is to leave by this port, of which only the other worker has a queue.
+    Leaving(Frame, u16),
+}
+
+/// A worker's ends.
+#[derive(Debug)]
+pub struct Rings {
+    pub(crate) commands: Consumer<Command>,
+    pub(crate) punts: Producer<Punt>,
+    /// By worker: the ring to it; none to itself.
+    pub(crate) to: Vec<Option<Producer<Handed>>>,
+    /// By worker: the ring from it.
+    pub(crate) from: Vec<Option<Consumer<Handed>>>,
+}
+
+impl Rings {
+    /// Whether a packet of this kind finds room on its way to control.
+    #[inline]
+    pub(crate) fn has_room_for(&self, why: Why) -> bool {
+        let reserved = if why.is_bulk() { RESERVED } else { 0 };
+        self.punts.slots() > reserved
+    }
+}
+
+/// Control's ends of one worker's rings.
+#[derive(Debug)]
+pub struct Remote {
+    /// Commands to the worker. A full ring gives the command back: keep it or free its frame.
+    pub commands: Producer<Command>,
+    /// Packets from the worker.
+    pub punts: Consumer<Punt>,
+}
+
+/// Makes the rings of `workers` workers: their ends, and control's, by worker index.
+pub fn rings(workers: usize) -> (Vec<Rings>, Vec<Remote>) {
+    let mut to: Vec<Vec<_>> = (0..workers).map(|_| Vec::new()).collect();
+    let mut from: Vec<Vec<_>> = (0..workers).map(|_| Vec::new()).collect();
+    for (sender, to) in to.iter_mut().enumerate() {
+        for (receiver, from) in from.iter_mut().enumerate() {
+            let pair = (sender != receiver).then(|| RingBuffer::new(RING));
+            let (producer, consumer) = pair.unzip();
+            to.push(producer);
+            from.push(consumer);
+        }
+    }
+    to.into_iter()
+        .zip(from)
+        .map(|(to, from)| {
+            let (command_in, commands) = RingBuffer::new(RING);
+            let (punts, punt_out) = RingBuffer::new(RING);
+            let worker = Rings {
+                commands,
+                punts,
+                to,
+                from,
+            };
+            let remote = Remote {
+                commands: command_in,
+                punts: punt_out,
+            };
+            (worker, remote)
+        })
+        .unzip()
+}

@@ -1,0 +1,311 @@
+//! What control compiles from the configuration for the workers: immutable, swapped as a whole
+//! between two vectors.
+//!
+//! Routes, next hops and counters are not in it: they live in the shared tables and outlive it.
+
+use std::sync::Arc;
+
+use frame::{InterfaceId, Offloads};
+use wire::Mac;
+
+/// Everything that the walk reads and that changes only by configuration or link state.
+#[derive(Clone, Debug, Default)]
+pub struct Snapshot {
+    /// Rises by one with each compile.
+    pub epoch: u64,
+    /// By interface id; index 0 is no interface.
+    pub interfaces: Vec<Interface>,
+    /// By port number: what stands behind each port.
+    pub ports: Vec<PortBinding>,
+    /// The addresses of this router, which nobody else may send from.
+    pub own: OwnAddresses,
+    /// Settings of `/ip/settings` that the walk obeys.
+    pub ipv4: FamilySettings,
+    /// Settings of `/ipv6/settings` that the walk obeys.
+    pub ipv6: FamilySettings,
+    /// `/routing/rule`, enabled ones in order. Empty: everything uses table 0 (main).
+    pub rules: Vec<RoutingRule>,
+    /// Whether ICMP redirects are sent.
+    pub send_redirects: bool,
+    /// Whether packets with source-route options are forwarded.
+    pub accept_source_route: bool,
+}
+
+impl Snapshot {
+    /// The interface with this id, unless it is gone.
+    #[inline]
+    pub fn interface(&self, id: InterfaceId) -> Option<&Interface> {
+        match id {
+            InterfaceId::NONE => None,
+            InterfaceId(index) => self.interfaces.get(index as usize),
+        }
+    }
+
+    /// What stands behind the port with this number.
+    #[inline]
+    pub fn port(&self, number: u16) -> Option<&PortBinding> {
+        self.ports.get(usize::from(number))
+    }
+}
+
+/// A port, as the walk sees it.
+#[derive(Clone, Debug, Default)]
+pub struct PortBinding {
+    /// The interface whose frames it carries. For a mirror: the interface that it mirrors.
+    pub interface: InterfaceId,
+    /// What it finishes by itself.
+    pub offloads: Offloads,
+    /// Where its frames come from.
+    pub role: Role,
+    /// Its frames are spread over the workers by flow, because it has fewer queues than there are
+    /// workers.
+    pub steer: bool,
+    /// The workers that have a queue of it, by index, ascending. A worker without one hands its
+    /// frames over to one of these. Empty: every worker looks only at the queues that it has.
+    pub workers: Vec<u16>,
+}
+
+/// Where the frames of a port come from.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Role {
+    /// Other stations: they take the walk from ingress on.
+    #[default]
+    Wire,
+    /// This router's own host stack: raw IP packets that take the walk from output on.
+    Mirror,
+}
+
+/// An interface, as the walk sees it.
+#[derive(Clone, Debug, Default)]
+pub struct Interface {
+    /// Its name in the configuration, for traces.
+    pub name: Arc<str>,
+    /// Enabled, and its link is up.
+    pub running: bool,
+    /// Its link address; frames for another unicast address are not ours.
+    pub mac: Mac,
+    /// The layer-3 MTU in bytes.
+    pub mtu: u32,
+    /// The port that its frames leave by.
+    pub port: u16,
+    /// The VLAN interfaces on it, sorted by (EtherType, VLAN id): empty for most.
+    pub vlans: Vec<Vlan>,
+    /// The VLAN tags of its frames, outermost first: empty but for VLAN interfaces. At most four.
+    pub tags: Vec<Vlan>,
+    /// How frames begin: false for host mirrors and other links without an Ethernet header.
+    pub ethernet: bool,
+    /// The walk of its IPv4 packets.
+    pub ipv4: Walk,
+    /// The walk of its IPv6 packets.
+    pub ipv6: Walk,
+    /// `rp-filter`, as it holds for this interface.
+    pub rp_filter: RpFilter,
+    /// The mirror port that takes TCP, UDP and the like for this router's own addresses, if any.
+    pub mirror: Option<u16>,
+    /// The multicast groups joined here beyond the link's own scope, sorted. Groups of the link
+    /// (224.0.0.0/24, ff02::/16) are always taken.
+    pub groups4: Vec<u32>,
+    /// The same of IPv6.
+    pub groups6: Vec<u128>,
+}
+
+/// This router's own addresses: a bitmap that says "surely not" at the cost of one load, and the
+/// sorted lists behind it.
+#[derive(Clone, Debug, Default)]
+pub struct OwnAddresses {
+    bitmap: Bitmap,
+    ipv4: Vec<u32>,
+    ipv6: Vec<u128>,
+}
+
+/// 4,096 bits: with a hundred addresses one foreign address in forty asks the sorted list.
+#[derive(Clone, Debug)]
+struct Bitmap([u64; 64]);
+
+impl Default for Bitmap {
+    fn default() -> Self {
+        Self([0; 64])
+    }
+}
+
+impl Bitmap {
+    #[inline(always)]
+    fn place(key: u64) -> (usize, u64) {
+        let hash = key.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 52;
+        ((hash >> 6) as usize & 63, 1 << (hash & 63))
+    }
+
+    #[inline(always)]
+    fn may_hold(&self, key: u64) -> bool {
+        let (word, bit) = Self::place(key);
+        self.0[word] & bit != 0
+    }
+}
+
+impl OwnAddresses {
+    /// The set of these addresses, in any order.
+    pub fn new(mut ipv4: Vec<u32>, mut ipv6: Vec<u128>) -> Self {
+        ipv4.sort_unstable();
+        ipv4.dedup();
+        ipv6.sort_unstable();
+        ipv6.dedup();
+        let mut bitmap = Bitmap::default();
+        let keys = ipv4.iter().map(|address| u64::from(*address));
+        for key in keys.chain(ipv6.iter().map(|address| fold(*address))) {
+            let (word, bit) = Bitmap::place(key);
+            bitmap.0[word] |= bit;
+        }
+        Self { bitmap, ipv4, ipv6 }
+    }
+
+    /// Whether this IPv4 address is one of ours.
+    #[inline(always)]
+    pub fn has_ipv4(&self, address: u32) -> bool {
+        self.bitmap.may_hold(u64::from(address)) && self.ipv4.binary_search(&address).is_ok()
+    }
+
+    /// Whether this IPv6 address is one of ours.
+    #[inline(always)]
+    pub fn has_ipv6(&self, address: u128) -> bool {
+        self.bitmap.may_hold(fold(address)) && self.ipv6.binary_search(&address).is_ok()
+    }
+}
+
+#[inline(always)]
+fn fold(address: u128) -> u64 {
+    (address >> 64) as u64 ^ address as u64
+}
+
+/// A VLAN interface on another interface.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Vlan {
+    /// 0x8100, or 0x88a8 with `use-service-tag`.
+    pub ethertype: u16,
+    /// The VLAN id, 1 to 4094.
+    pub vlan_id: u16,
+    /// The interface that it is.
+    pub interface: InterfaceId,
+}
+
+/// The compiled walk of one address family on one ingress interface.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Walk {
+    /// The family is configured here at all.
+    pub enabled: bool,
+    /// Why this is not the fast path; empty means that it is.
+    pub slow: Vec<SlowReason>,
+    /// Routing rules apply.
+    pub rules: bool,
+    /// The reverse path is checked.
+    pub reverse_path: bool,
+}
+
+impl Walk {
+    /// Whether packets take the shortest walk.
+    pub fn is_fast(&self) -> bool {
+        self.slow.is_empty()
+    }
+}
+
+/// Why a packet walks the slow path. `print`, `trace` and `check` show these.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum SlowReason {
+    /// `allow-fast-path=no`.
+    NotAllowed,
+    /// `/routing/rule` has enabled rules.
+    RoutingRules,
+    /// `rp-filter` is not `no`.
+    ReversePathFilter,
+    /// The driver does not take part (a host mirror).
+    Interface,
+}
+
+impl SlowReason {
+    /// The sentence that a user reads.
+    pub const fn explain(self) -> &'static str {
+        match self {
+            Self::NotAllowed => "allow-fast-path=no",
+            Self::RoutingRules => "/routing/rule has enabled rules",
+            Self::ReversePathFilter => "rp-filter checks the way back to the source",
+            Self::Interface => "the interface has no fast path",
+        }
+    }
+}
+
+/// How strictly the way back to the source is checked (RFC 3704).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum RpFilter {
+    /// Not at all.
+    #[default]
+    No,
+    /// The best way back leaves by the ingress interface.
+    Strict,
+    /// There is some way back.
+    Loose,
+}
+
+/// What flows are told apart by when a route has several gateways.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum MultipathHash {
+    /// Addresses.
+    #[default]
+    L3,
+    /// Addresses, protocol and ports.
+    L4,
+    /// The inner addresses of tunnelled packets.
+    L3Inner,
+}
+
+/// Settings of one address family.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct FamilySettings {
+    /// Packets for others are forwarded.
+    pub forward: bool,
+    /// `allow-fast-path`.
+    pub allow_fast_path: bool,
+    /// How flows spread over gateways.
+    pub multipath_hash: MultipathHash,
+}
+
+/// A rule of `/routing/rule`, compiled. All conditions that are given must hold.
+#[derive(Clone, Copy, Debug)]
+pub struct RoutingRule {
+    /// Source prefix, as address bits (IPv4 in the low 32) and length.
+    pub source: Option<Prefix>,
+    /// Destination prefix.
+    pub destination: Option<Prefix>,
+    /// Ingress interface.
+    pub interface: Option<InterfaceId>,
+    /// Routing mark, by number.
+    pub mark: Option<u32>,
+    /// What happens.
+    pub action: RuleAction,
+    /// The routing table's number, for the lookups.
+    pub table: u16,
+    /// A route shorter than this does not count (`min-prefix`).
+    pub min_prefix: Option<u8>,
+}
+
+/// A prefix of either family.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Prefix {
+    /// IPv6 rather than IPv4.
+    pub ipv6: bool,
+    /// The address; IPv4 in the low 32 bits.
+    pub bits: u128,
+    /// The prefix's length, 0 to 32 or 128.
+    pub len: u8,
+}
+
+/// What a routing rule does.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum RuleAction {
+    /// Look up there; without a route, go on with the next rule.
+    Lookup,
+    /// Look up there and nowhere else.
+    LookupOnly,
+    /// Discard silently.
+    Drop,
+    /// Discard; the sender is told.
+    Unreachable,
+}

@@ -1,0 +1,271 @@
+//! Next hops: where a packet goes once its route is known, and what is written in front of it.
+//!
+//! A FIB leaf is a [`NextHopId`]; its line here holds all that forwarding needs: egress interface,
+//! port, MTU and the ready link header. A change of a neighbour or a link touches only this line,
+//! never a route. One writer (control), many readers; a line carries a version, so that a reader
+//! who meets a half-written line reads again.
+
+use core::sync::atomic::{AtomicU64, Ordering, fence};
+
+use frame::InterfaceId;
+
+/// A next hop, or a group of them. 0 is no route.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct NextHopId(pub u16);
+
+impl NextHopId {
+    /// Nothing matched.
+    pub const NO_ROUTE: Self = Self(0);
+}
+
+/// How many next hops there can be, per address family's table.
+pub const NEXT_HOPS: usize = 1 << 16;
+/// The longest link header: Ethernet, four tags or a tunnel's start.
+pub const HEADER_BYTES: usize = 32;
+/// The most members of a group (ECMP); a gateway that is listed twice counts twice.
+pub const GROUP_MEMBERS: usize = 16;
+
+/// What becomes of a packet that is sent to a next hop.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[repr(u8)]
+pub enum Kind {
+    /// No such next hop: treated as no route.
+    #[default]
+    NoRoute,
+    /// Write the header, send it. The only kind that the fast path finishes.
+    Forward,
+    /// A connected network: the destination itself is the neighbour, not resolved yet.
+    Glean,
+    /// A gateway whose link address is not known yet.
+    Incomplete,
+    /// This router itself.
+    Local,
+    /// The broadcast address of a connected network.
+    Broadcast,
+    /// Discard silently.
+    Blackhole,
+    /// Discard; host unreachable is owed.
+    Unreachable,
+    /// Discard; administratively prohibited is owed.
+    Prohibit,
+    /// A group: the flow's hash picks a member.
+    Group,
+    /// Look the destination up again in another routing table (`table`).
+    Table,
+}
+
+impl Kind {
+    fn from_bits(bits: u8) -> Self {
+        const KINDS: [Kind; 11] = [
+            Kind::NoRoute,
+            Kind::Forward,
+            Kind::Glean,
+            Kind::Incomplete,
+            Kind::Local,
+            Kind::Broadcast,
+            Kind::Blackhole,
+            Kind::Unreachable,
+            Kind::Prohibit,
+            Kind::Group,
+            Kind::Table,
+        ];
+        KINDS.get(usize::from(bits)).copied().unwrap_or_default()
+    }
+}
+
+/// A next hop as one reads and writes it; in the table it is one cache line.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Adjacency {
+    /// What becomes of the packet.
+    pub kind: Kind,
+    /// Bytes of `header` that are written in front of the packet, from the Ethernet destination to
+    /// the EtherType. 0 for links without a header.
+    pub header_len: u8,
+    /// The port that transmits (its number in the snapshot).
+    pub port: u16,
+    /// The layer-3 MTU of the egress interface in bytes.
+    pub mtu: u32,
+    /// The egress interface. For `Kind::Table`: the table's number.
+    pub egress: InterfaceId,
+    /// The members of a group; `members` of `Kind::Group`, else 0.
+    pub members: u8,
+    /// The ready link header; for a group its members' ids, two bytes each, in native order.
+    pub header: [u8; HEADER_BYTES],
+}
+
+impl Adjacency {
+    /// What an id that was never written reads as.
+    pub const NONE: Self = Self {
+        kind: Kind::NoRoute,
+        header_len: 0,
+        port: 0,
+        mtu: 0,
+        egress: InterfaceId::NONE,
+        members: 0,
+        header: [0; HEADER_BYTES],
+    };
+
+    /// The group's member that a flow with this hash takes.
+    #[inline]
+    pub fn member(&self, hash: u32) -> NextHopId {
+        let count = u64::from(self.members.max(1));
+        let pick = ((u64::from(hash) * count) >> 32) as usize;
+        let at = pick * 2;
+        NextHopId(u16::from_ne_bytes([self.header[at], self.header[at + 1]]))
+    }
+
+    /// A group of these members; the first [`GROUP_MEMBERS`] count.
+    pub fn group(members: &[NextHopId]) -> Self {
+        let mut group = Self {
+            kind: Kind::Group,
+            ..Self::default()
+        };
+        for (at, member) in members.iter().take(GROUP_MEMBERS).enumerate() {
+            group.header[at * 2..at * 2 + 2].copy_from_slice(&member.0.to_ne_bytes());
+            group.members += 1;
+        }
+        group
+    }
+}
+
+/// word 0: version (32) | kind (8) | header_len (8) | port (16);
+/// word 1: mtu (32) | egress (32); word 2: members (8), generation (32 to 63); words 3 to 6: the
+/// header.
+#[derive(Debug, Default)]
+#[repr(align(64))]
+struct Line([AtomicU64; 8]);
+
+/// All next hops: one writer, any number of readers.
+#[derive(Debug)]
+pub struct AdjacencyTable {
+    lines: Box<[Line]>,
+}
+
+impl Default for AdjacencyTable {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl AdjacencyTable {
+    /// A table in which every id is [`Kind::NoRoute`] (4 MB).
+    pub fn new() -> Self {
+        Self {
+            lines: (0..NEXT_HOPS).map(|_| Line::default()).collect(),
+        }
+    }
+
+    /// Asks for the line of `id`.
+    #[inline(always)]
+    pub fn prefetch(&self, id: NextHopId) {
+        kernels::prefetch(&self.lines[usize::from(id.0)]);
+    }
+
+    /// Reads a next hop; a reader never sees half of a change.
+    #[inline]
+    pub fn read(&self, id: NextHopId) -> Adjacency {
+        let line = &self.lines[usize::from(id.0)].0;
+        loop {
+            let first = line[0].load(Ordering::Acquire);
+            let mut adjacency = Adjacency {
+                kind: Kind::from_bits((first >> 32) as u8),
+                header_len: (first >> 40) as u8,
+                port: (first >> 48) as u16,
+                ..Adjacency::default()
+            };
+            let second = line[1].load(Ordering::Relaxed);
+            adjacency.mtu = second as u32;
+            adjacency.egress = InterfaceId((second >> 32) as u32);
+            adjacency.members = line[2].load(Ordering::Relaxed) as u8;
+            for (word, bytes) in line[3..7].iter().zip(adjacency.header.chunks_exact_mut(8)) {
+                bytes.copy_from_slice(&word.load(Ordering::Relaxed).to_ne_bytes());
+            }
+            fence(Ordering::Acquire);
+            // The version is odd while the writer is at work.
+            if first & 1 == 0 && line[0].load(Ordering::Relaxed) == first {
+                return adjacency;
+            }
+            core::hint::spin_loop();
+        }
+    }
+
+    /// Changes a next hop. Only control calls this, from one thread at a time.
+    pub fn write(&self, id: NextHopId, adjacency: &Adjacency) {
+        let line = &self.lines[usize::from(id.0)].0;
+        let version = (line[0].load(Ordering::Relaxed) as u32).wrapping_add(1);
+        line[0].store(u64::from(version), Ordering::Relaxed);
+        fence(Ordering::Release);
+        line[1].store(
+            u64::from(adjacency.mtu) | (u64::from(adjacency.egress.0) << 32),
+            Ordering::Relaxed,
+        );
+        let generation = line[2].load(Ordering::Relaxed) & GENERATION;
+        line[2].store(u64::from(adjacency.members) | generation, Ordering::Relaxed);
+        for (word, bytes) in line[3..7].iter().zip(adjacency.header.chunks_exact(8)) {
+            let mut eight = [0; 8];
+            eight.copy_from_slice(bytes);
+            word.store(u64::from_ne_bytes(eight), Ordering::Relaxed);
+        }
+        let first = u64::from(version.wrapping_add(1))
+            | (u64::from(adjacency.kind as u8) << 32)
+            | (u64::from(adjacency.header_len) << 40)
+            | (u64::from(adjacency.port) << 48);
+        line[0].store(first, Ordering::Release);
+    }
+
+    /// Makes `id` no route and gives it its next generation. Only control calls this.
+    pub fn retire(&self, id: NextHopId) {
+        let word = &self.lines[usize::from(id.0)].0[2];
+        let generation = (word.load(Ordering::Relaxed) & GENERATION).wrapping_add(1 << 32);
+        self.write(id, &Adjacency::default());
+        word.store(generation, Ordering::Release);
+    }
+
+    /// How often `id` was given back: who keeps an id longer than a vector keeps this with it, and
+    /// looks the route up again when it differs.
+    #[inline]
+    pub fn generation(&self, id: NextHopId) -> u32 {
+        (self.lines[usize::from(id.0)].0[2].load(Ordering::Acquire) >> 32) as u32
+    }
+}
+
+/// The bits of word 2 that outlive a write.
+const GENERATION: u64 = 0xffff_ffff_0000_0000;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_was_written_is_read() {
+        let table = AdjacencyTable::new();
+        let mut adjacency = Adjacency {
+            kind: Kind::Forward,
+            header_len: 18,
+            port: 7,
+            mtu: 9000,
+            egress: InterfaceId(0xdead_beef),
+            ..Adjacency::default()
+        };
+        adjacency.header[..18].copy_from_slice(&[3; 18]);
+
+        table.write(NextHopId(5), &adjacency);
+
+        assert_eq!(table.read(NextHopId(5)), adjacency);
+        assert_eq!(table.read(NextHopId(6)).kind, Kind::NoRoute);
+    }
+
+    #[test]
+    fn a_group_spreads_over_all_its_members_and_no_others() {
+        let ids = [NextHopId(3), NextHopId(9), NextHopId(9)];
+        let group = Adjacency::group(&ids);
+        let picks: Vec<_> = (0..300u32)
+            .map(|i| group.member(i.wrapping_mul(14_316_557)))
+            .collect();
+
+        assert_eq!(group.member(0), NextHopId(3));
+        assert_eq!(group.member(u32::MAX), NextHopId(9));
+        assert!(picks.iter().all(|p| ids.contains(p)));
+        assert!(picks.iter().filter(|p| p.0 == 9).count() > 150);
+    }
+}

@@ -1,0 +1,273 @@
+//! Builds lines from routes: prefixes become ranges, ranges the smallest block that holds them.
+
+use core::marker::PhantomData;
+
+use super::entry::{Content, Entry, Lines};
+use super::heap::{Block, Heap, LINES_UNITS, block};
+use super::line::{Range, Shape};
+use super::network::{Address, Network};
+
+/// A route, or a split in a route's place: what a part of the address space leads to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Item<A> {
+    pub(super) network: Network<A>,
+    pub(super) entry: Entry,
+}
+
+/// No block is large enough: the addresses are too crowded somewhere.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Crowded;
+
+/// The most lines in a block, as a power of two.
+const FAN: u32 = 4;
+
+/// Builds what a slot at `depth` leads to. `items` are sorted, lie below one address of `depth`
+/// bits and are no shorter; what none of them covers leads to `outer`. The slot is not changed.
+pub(super) fn build<A: Address>(
+    heap: &mut Heap,
+    items: &[Item<A>],
+    depth: u8,
+    outer: Entry,
+) -> Result<Entry, Crowded> {
+    let mut builder = Builder {
+        heap,
+        made: Vec::new(),
+        of: PhantomData,
+    };
+    let built = builder.entry(items, depth, outer);
+    if built.is_err() {
+        for block in core::mem::take(&mut builder.made) {
+            heap.free(block);
+        }
+    }
+    built
+}
+
+/// Collects the blocks that are found by `entry` and belong to it alone, splits excepted.
+pub(super) fn blocks<A: Address>(heap: &Heap, entry: Entry, out: &mut Vec<Block>) {
+    let Content::Lines(lines) = entry.content() else {
+        return;
+    };
+    let shape = &A::SHAPES[lines.shape as usize];
+    out.push(block(lines.unit, shape.units << lines.fan));
+    if shape.value_bytes == 2 {
+        return;
+    }
+    for line in 0..1 << lines.fan {
+        let words = heap.memory().line(lines.unit + line * shape.units);
+        let mut last = Entry::NONE;
+        for at in 0..shape.ranges {
+            let entry = shape.value(words, at);
+            // Only the unused places at the end repeat an entry.
+            if entry != last {
+                blocks::<A>(heap, entry, out);
+            }
+            last = entry;
+        }
+    }
+}
+
+struct Builder<'h, A> {
+    heap: &'h mut Heap,
+    /// To be freed again if the building fails.
+    made: Vec<Block>,
+    of: PhantomData<A>,
+}
+
+impl<A: Address> Builder<'_, A> {
+    fn entry(&mut self, items: &[Item<A>], depth: u8, outer: Entry) -> Result<Entry, Crowded> {
+        if let [only] = items
+            && only.network.len() == depth
+        {
+            self.enclose(only.entry, outer);
+            return Ok(only.entry);
+        }
+        let ranges = self.ranges(items, depth, outer)?;
+        if let [only] = ranges[..] {
+            return Ok(only.entry);
+        }
+        let short = items.iter().all(|item| item.network.len() <= depth + 8);
+        let leaves = ranges.iter().all(|range| range.entry.is_leaf());
+        let (shape, fan) = A::SHAPES
+            .iter()
+            .filter(|shape| (short || shape.key_bits > 8) && (leaves || shape.value_bytes > 2))
+            .filter_map(|shape| Some((shape, fan(shape, &ranges)?)))
+            .min_by_key(|(shape, fan)| shape.units << fan)
+            .ok_or(Crowded)?;
+        Ok(self.write(shape, fan, &ranges))
+    }
+
+    /// The ranges of the 32 bits behind `depth`, by a sweep over the prefixes: those that cover
+    /// the place of the sweep are on a stack, the innermost on top.
+    fn ranges(
+        &mut self,
+        items: &[Item<A>],
+        depth: u8,
+        outer: Entry,
+    ) -> Result<Vec<Range>, Crowded> {
+        let mut sweep = Sweep::new(outer);
+        let mut rest = items;
+        while let [item, after @ ..] = rest {
+            let start = item.network.bits().window(depth);
+            let behind = item.network.len() - depth;
+            if behind <= 32 {
+                let end = start | u32::MAX.checked_shr(u32::from(behind)).unwrap_or(0);
+                let around = sweep.advance(start);
+                self.enclose(item.entry, around);
+                sweep.open(start, end, item.entry);
+                rest = after;
+            } else {
+                // Too long for a key: whatever shares all 32 bits has lines of its own.
+                let same = |other: &Item<A>| other.network.bits().window(depth) == start;
+                let count = rest.iter().take_while(|other| same(other)).count();
+                let around = sweep.advance(start);
+                let below = self.entry(&rest[..count], depth + 32, around)?;
+                sweep.open(start, start, below);
+                rest = &rest[count..];
+            }
+        }
+        Ok(sweep.finish())
+    }
+
+    /// Tells a split what its surroundings lead to.
+    fn enclose(&mut self, entry: Entry, outer: Entry) {
+        if let Content::Split(split) = entry.content() {
+            self.heap.publish(split.outer_slot(), outer);
+        }
+    }
+
+    fn write(&mut self, shape: &Shape, fan: u32, ranges: &[Range]) -> Entry {
+        let block = self.heap.allocate(shape.units << fan);
+        self.made.push(block);
+        let mut first = 0;
+        for line in 0..1_u32 << fan {
+            let unit = block.unit + line * shape.units;
+            let last_key = key_end(line, fan);
+            // The range that the line begins in, up to the last that begins in the line.
+            let behind = first + ranges[first..].partition_point(|range| range.start <= last_key);
+            let mine = &ranges[first..behind];
+            let mut words = [0; super::line::READ_WORDS];
+            let words = &mut words[..shape.units as usize * 2];
+            shape.write(mine, words);
+            self.heap.write(unit, words);
+            if shape.value_bytes == 2 {
+                self.write_lens(shape, unit, mine);
+            }
+            let next_line_starts = ranges.get(behind).map(|range| range.start);
+            let aligned = next_line_starts == last_key.checked_add(1);
+            first = if aligned { behind } else { behind - 1 };
+        }
+        Entry::lines(Lines {
+            unit: block.unit,
+            shape: shape.number,
+            fan,
+        })
+    }
+
+    fn write_lens(&mut self, shape: &Shape, unit: u32, mine: &[Range]) {
+        let Some(last) = mine.last() else { return };
+        for at in 0..shape.ranges {
+            let entry = mine.get(at).unwrap_or(last).entry;
+            self.heap.write_len(unit, at, entry.len());
+        }
+    }
+}
+
+/// The smallest power of two of lines of this shape that hold the ranges.
+fn fan(shape: &Shape, ranges: &[Range]) -> Option<u32> {
+    (0..=FAN).find(|fan| {
+        let units = shape.units << fan;
+        units <= LINES_UNITS
+            && ranges.len() <= shape.ranges << fan
+            && most_in_a_line(*fan, ranges) <= shape.ranges
+    })
+}
+
+/// How many ranges the fullest of 2^`fan` lines holds.
+fn most_in_a_line(fan: u32, ranges: &[Range]) -> usize {
+    let mut counts = [1; 1 << FAN];
+    for range in ranges {
+        let line = line_of(range.start, fan);
+        // A range that begins where a line does is the one that the line has anyway.
+        counts[line as usize] += usize::from(range.start != key_start(line, fan));
+    }
+    counts.into_iter().max().unwrap_or(0)
+}
+
+/// Which of 2^`fan` lines a key belongs to.
+#[inline(always)]
+pub(super) fn line_of(key: u32, fan: u32) -> u32 {
+    ((u64::from(key) << fan) >> 32) as u32
+}
+
+fn key_start(line: u32, fan: u32) -> u32 {
+    line.checked_shl(32 - fan).unwrap_or(0)
+}
+
+fn key_end(line: u32, fan: u32) -> u32 {
+    key_start(line, fan) | u32::MAX.checked_shr(fan).unwrap_or(0)
+}
+
+/// Turns nested intervals, sorted by where they begin and the outer first, into ranges.
+struct Sweep {
+    ranges: Vec<Range>,
+    /// The last key and the entry of each interval that is open.
+    open: Vec<(u32, Entry)>,
+    outer: Entry,
+}
+
+impl Sweep {
+    fn new(outer: Entry) -> Self {
+        let start = Range {
+            start: 0,
+            entry: outer,
+        };
+        Self {
+            ranges: vec![start],
+            open: Vec::new(),
+            outer,
+        }
+    }
+
+    /// Closes what ends before `start`; returns what `start` then lies in.
+    fn advance(&mut self, start: u32) -> Entry {
+        while let Some((end, _)) = self.open.last().copied()
+            && end < start
+        {
+            self.close(end);
+        }
+        self.around()
+    }
+
+    fn open(&mut self, start: u32, end: u32, entry: Entry) {
+        self.emit(start, entry);
+        self.open.push((end, entry));
+    }
+
+    fn finish(mut self) -> Vec<Range> {
+        while let Some((end, _)) = self.open.last().copied() {
+            self.close(end);
+        }
+        self.ranges
+    }
+
+    fn close(&mut self, end: u32) {
+        self.open.pop();
+        if let Some(next) = end.checked_add(1) {
+            self.emit(next, self.around());
+        }
+    }
+
+    fn around(&self) -> Entry {
+        self.open.last().map_or(self.outer, |(_, entry)| *entry)
+    }
+
+    fn emit(&mut self, start: u32, entry: Entry) {
+        if self.ranges.last().is_some_and(|last| last.start == start) {
+            self.ranges.pop();
+        }
+        if self.ranges.last().is_none_or(|last| last.entry != entry) {
+            self.ranges.push(Range { start, entry });
+        }
+    }
+}

@@ -1,0 +1,224 @@
+//! All routing tables, with the next hops that they share.
+//!
+//! [`Fib`] is what workers read; [`FibWriter`] is the one writer, which control owns. A table is a
+//! number of `/routing/table` (0 is `main`) and has an IPv4 and an IPv6 half; it is made when it is
+//! first written and stays, empty perhaps, for the process's life.
+
+use std::sync::{Arc, OnceLock};
+
+use super::adjacency::{Adjacency, AdjacencyTable, NEXT_HOPS, NextHopId};
+use super::grace::{Grace, Limbo};
+use super::lpm::{Fib4, Fib6, Full};
+use super::routes::Routes;
+
+/// The most routing tables.
+pub const TABLES: usize = 256;
+
+/// What workers read: every routing table, and the next hops.
+#[derive(Debug)]
+pub struct Fib {
+    tables: [OnceLock<Table>; TABLES],
+    /// The next hops that routes of all tables lead to.
+    pub adjacencies: AdjacencyTable,
+    /// Where each worker registers, and says between two vectors that it has passed.
+    pub grace: Arc<Grace>,
+}
+
+/// A routing table.
+#[derive(Debug)]
+pub struct Table {
+    /// Its IPv4 routes.
+    pub ipv4: Arc<Fib4>,
+    /// Its IPv6 routes.
+    pub ipv6: Arc<Fib6>,
+}
+
+impl Fib {
+    /// Routing table `number`; `None` if no route was ever written to it.
+    #[inline]
+    pub fn table(&self, number: u16) -> Option<&Table> {
+        self.tables.get(usize::from(number))?.get()
+    }
+
+    /// Table 0, which is always there.
+    #[inline]
+    pub fn main(&self) -> &Table {
+        self.tables[0]
+            .get()
+            .expect("`FibWriter::new` made table 0 before anybody got the FIB")
+    }
+}
+
+/// The one writer of a [`Fib`].
+#[derive(Debug)]
+pub struct FibWriter {
+    fib: Arc<Fib>,
+    tables: Vec<Option<TableRoutes>>,
+    next_hops: NextHops,
+}
+
+/// The writers of a routing table's halves.
+#[derive(Debug)]
+pub struct TableRoutes {
+    /// Its IPv4 routes.
+    pub ipv4: Routes<u32>,
+    /// Its IPv6 routes.
+    pub ipv6: Routes<u128>,
+}
+
+impl Default for FibWriter {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl FibWriter {
+    /// A FIB with table 0, without a route.
+    ///
+    /// # Panics
+    /// When the kernel has not even a few megabytes of address space.
+    pub fn new() -> Self {
+        let grace = Arc::new(Grace::default());
+        let fib = Arc::new(Fib {
+            tables: [const { OnceLock::new() }; TABLES],
+            adjacencies: AdjacencyTable::new(),
+            grace: Arc::clone(&grace),
+        });
+        let mut writer = Self {
+            fib,
+            tables: (0..TABLES).map(|_| None).collect(),
+            next_hops: NextHops::new(grace),
+        };
+        writer
+            .table(0)
+            .expect("a process begins with address space for its first table");
+        writer
+    }
+
+    /// What workers read.
+    pub fn fib(&self) -> &Arc<Fib> {
+        &self.fib
+    }
+
+    /// The routes of table `number`, which is made if it is new.
+    ///
+    /// # Errors
+    /// [`Full`]: the number is not below [`TABLES`], or there is no address space for a new one.
+    pub fn table(&mut self, number: u16) -> Result<&mut TableRoutes, Full> {
+        let number = usize::from(number);
+        let slot = self.tables.get_mut(number).ok_or(Full)?;
+        let routes = match slot {
+            Some(routes) => routes,
+            None => slot.insert(TableRoutes {
+                ipv4: Routes::new(Arc::clone(&self.fib.grace))?,
+                ipv6: Routes::new(Arc::clone(&self.fib.grace))?,
+            }),
+        };
+        self.fib.tables[number].get_or_init(|| Table {
+            ipv4: Arc::clone(routes.ipv4.fib()),
+            ipv6: Arc::clone(routes.ipv6.fib()),
+        });
+        Ok(routes)
+    }
+
+    /// Makes a next hop.
+    ///
+    /// # Errors
+    /// [`Full`]: there are [`NEXT_HOPS`] already, or the free ones may still be held by a worker.
+    pub fn add_next_hop(&mut self, adjacency: &Adjacency) -> Result<NextHopId, Full> {
+        let id = self.next_hops.take().ok_or(Full)?;
+        self.fib.adjacencies.write(id, adjacency);
+        Ok(id)
+    }
+
+    /// Changes a next hop; every route and group that leads to it follows at once.
+    pub fn set_next_hop(&mut self, id: NextHopId, adjacency: &Adjacency) {
+        self.fib.adjacencies.write(id, adjacency);
+    }
+
+    /// Gives a next hop back that no route and no group leads to any more. Its id is used again
+    /// when no worker can hold it, with another generation
+    /// ([`AdjacencyTable::generation`]): connections that remember the id notice.
+    pub fn remove_next_hop(&mut self, id: NextHopId) {
+        if id == NextHopId::NO_ROUTE {
+            return;
+        }
+        self.fib.adjacencies.retire(id);
+        self.next_hops.limbo.push(id);
+    }
+}
+
+/// The ids that are free.
+#[derive(Debug)]
+struct NextHops {
+    /// Below this, every id was taken once. 0 is no route.
+    fresh: usize,
+    limbo: Limbo<NextHopId>,
+}
+
+impl NextHops {
+    fn new(grace: Arc<Grace>) -> Self {
+        Self {
+            fresh: 1,
+            limbo: Limbo::new(grace),
+        }
+    }
+
+    fn take(&mut self) -> Option<NextHopId> {
+        if let Some(id) = self.limbo.pop() {
+            return Some(id);
+        }
+        if self.fresh == NEXT_HOPS {
+            return None;
+        }
+        let id = NextHopId(self.fresh as u16);
+        self.fresh += 1;
+        Some(id)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::adjacency::Kind;
+    use super::super::network::Network;
+    use super::*;
+
+    #[test]
+    fn tables_are_made_when_first_written_and_do_not_mix() {
+        let mut writer = FibWriter::new();
+        let fib = Arc::clone(writer.fib());
+        assert!(fib.table(7).is_none());
+
+        let net = Network::new(0x0a00_0000_u32, 8);
+        let routes = writer.table(7).expect("a number below the limit");
+        routes.ipv4.insert(net, NextHopId(3)).expect("room");
+
+        let seven = fib.table(7).expect("made by writing");
+        assert_eq!(seven.ipv4.lookup(0x0a01_0203), NextHopId(3));
+        assert_eq!(fib.main().ipv4.lookup(0x0a01_0203), NextHopId::NO_ROUTE);
+        assert!(writer.table(256).is_err() && fib.table(256).is_none());
+    }
+
+    #[test]
+    fn a_next_hop_comes_back_with_another_generation_after_the_workers_passed() {
+        let mut writer = FibWriter::new();
+        let fib = Arc::clone(writer.fib());
+        let mut reader = fib.grace.reader().expect("a free slot");
+        let forward = Adjacency {
+            kind: Kind::Forward,
+            ..Adjacency::default()
+        };
+        reader.pass();
+        let id = writer.add_next_hop(&forward).expect("room");
+        let generation = fib.adjacencies.generation(id);
+
+        writer.remove_next_hop(id);
+        assert_eq!(fib.adjacencies.read(id).kind, Kind::NoRoute);
+        let other = writer.add_next_hop(&forward).expect("room");
+        assert_ne!(other, id);
+        reader.pass();
+
+        assert_eq!(writer.add_next_hop(&forward), Ok(id));
+        assert_ne!(fib.adjacencies.generation(id), generation);
+    }
+}

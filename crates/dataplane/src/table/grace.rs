@@ -1,0 +1,255 @@
+//! When no worker can still be reading what the writer took out of a table.
+//!
+//! A worker holds nothing from a shared table longer than one vector. Between two vectors it
+//! repeats the number of the current epoch ([`Reader::pass`]: a load and a store on lines of its
+//! own); asleep it says so. The writer, having taken something out, starts an epoch, and may use
+//! the thing again when every worker has repeated that epoch's number or sleeps. Nobody waits.
+
+use core::sync::atomic::{AtomicBool, AtomicU64, Ordering, fence};
+use std::collections::VecDeque;
+use std::sync::Arc;
+
+/// The most readers at a time.
+pub const READERS: usize = 128;
+
+/// A reader that sleeps holds nothing.
+const ASLEEP: u64 = u64::MAX;
+
+/// The epochs of all workers, on a cache line each.
+#[derive(Debug)]
+pub struct Grace {
+    epoch: Line,
+    readers: Box<[Slot]>,
+}
+
+#[derive(Debug, Default)]
+#[repr(align(64))]
+struct Line(AtomicU64);
+
+#[derive(Debug)]
+#[repr(align(64))]
+struct Slot {
+    /// The newest epoch that the reader has seen between two vectors, or `ASLEEP`.
+    seen: AtomicU64,
+    taken: AtomicBool,
+}
+
+impl Default for Grace {
+    fn default() -> Self {
+        Self {
+            epoch: Line::default(),
+            readers: (0..READERS)
+                .map(|_| Slot {
+                    seen: AtomicU64::new(ASLEEP),
+                    taken: AtomicBool::new(false),
+                })
+                .collect(),
+        }
+    }
+}
+
+impl Grace {
+    /// Registers a reader, asleep at first; `None` when there are [`READERS`] already.
+    pub fn reader(self: &Arc<Self>) -> Option<Reader> {
+        let slot = self.readers.iter().position(|slot| {
+            slot.taken
+                .compare_exchange(false, true, Ordering::AcqRel, Ordering::Relaxed)
+                .is_ok()
+        })?;
+        Some(Reader {
+            grace: Arc::clone(self),
+            slot,
+        })
+    }
+
+    /// Starts an epoch: what was taken out before this call has the stamp that it returns.
+    pub fn stamp(&self) -> Stamp {
+        let stamp = self.epoch.0.fetch_add(1, Ordering::SeqCst) + 1;
+        // Pairs with the fence in `Reader::pass`: either that reader sees what was taken out, or
+        // it is seen awake by `passed`.
+        fence(Ordering::SeqCst);
+        Stamp(stamp)
+    }
+
+    /// Whether nobody can still hold what has this stamp.
+    pub fn passed(&self, stamp: Stamp) -> bool {
+        self.oldest() >= stamp.0
+    }
+
+    /// The oldest epoch that somebody may still be in; the current one if all sleep.
+    fn oldest(&self) -> u64 {
+        let epoch = self.epoch.0.load(Ordering::Relaxed);
+        let seen = |slot: &Slot| slot.seen.load(Ordering::Acquire);
+        self.readers.iter().map(seen).fold(epoch, u64::min)
+    }
+}
+
+/// The moment at which something was taken out.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Stamp(u64);
+
+/// A worker's promise about what it holds.
+#[derive(Debug)]
+pub struct Reader {
+    grace: Arc<Grace>,
+    slot: usize,
+}
+
+impl Reader {
+    /// Between two vectors: nothing that was read before is held any more. Also wakes up.
+    #[inline]
+    pub fn pass(&mut self) {
+        let seen = &self.grace.readers[self.slot].seen;
+        let epoch = self.grace.epoch.0.load(Ordering::Acquire);
+        if seen.load(Ordering::Relaxed) == ASLEEP {
+            seen.store(epoch, Ordering::Relaxed);
+            // The tables may be read only after the writer can see that somebody is awake.
+            fence(Ordering::SeqCst);
+        } else {
+            seen.store(epoch, Ordering::Release);
+        }
+    }
+
+    /// Holds nothing and reads nothing until the next [`pass`](Self::pass).
+    #[inline]
+    pub fn sleep(&mut self) {
+        self.grace.readers[self.slot]
+            .seen
+            .store(ASLEEP, Ordering::Release);
+    }
+}
+
+impl Drop for Reader {
+    fn drop(&mut self) {
+        self.sleep();
+        self.grace.readers[self.slot]
+            .taken
+            .store(false, Ordering::Release);
+    }
+}
+
+/// What was taken out and waits until nobody can hold it, in that order.
+#[derive(Debug)]
+pub struct Limbo<T> {
+    grace: Arc<Grace>,
+    waiting: VecDeque<(Stamp, T)>,
+    /// The newest stamp that is known to have passed, so that most calls ask nobody.
+    passed: u64,
+}
+
+impl<T> Limbo<T> {
+    /// An empty queue.
+    pub fn new(grace: Arc<Grace>) -> Self {
+        Self {
+            grace,
+            waiting: VecDeque::new(),
+            passed: 0,
+        }
+    }
+
+    /// Takes what no reader can find any more, though some may hold it.
+    pub fn push(&mut self, what: T) {
+        let stamp = self.grace.stamp();
+        self.waiting.push_back((stamp, what));
+    }
+
+    /// As `push`, for all of them at once.
+    pub fn extend(&mut self, many: impl IntoIterator<Item = T>) {
+        let mut many = many.into_iter().peekable();
+        if many.peek().is_some() {
+            let stamp = self.grace.stamp();
+            self.waiting.extend(many.map(|what| (stamp, what)));
+        }
+    }
+
+    /// The next that nobody can hold any more.
+    pub fn pop(&mut self) -> Option<T> {
+        let (stamp, _) = self.waiting.front()?;
+        if stamp.0 > self.passed {
+            self.passed = self.grace.oldest();
+            if stamp.0 > self.passed {
+                return None;
+            }
+        }
+        self.waiting.pop_front().map(|(_, what)| what)
+    }
+
+    /// How many wait.
+    pub fn len(&self) -> usize {
+        self.waiting.len()
+    }
+
+    /// Whether none waits.
+    pub fn is_empty(&self) -> bool {
+        self.waiting.is_empty()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_was_taken_out_comes_back_only_when_every_reader_awake_has_passed() {
+        let grace = Arc::new(Grace::default());
+        let mut one = grace.reader().expect("a free slot");
+        let mut two = grace.reader().expect("a free slot");
+        let mut limbo = Limbo::new(Arc::clone(&grace));
+        one.pass();
+        two.pass();
+
+        limbo.push("chunk");
+        assert_eq!(limbo.pop(), None);
+        one.pass();
+        assert_eq!(limbo.pop(), None);
+        two.pass();
+
+        assert_eq!(limbo.pop(), Some("chunk"));
+        assert!(limbo.is_empty());
+    }
+
+    #[test]
+    fn a_sleeper_or_a_leaver_holds_nobody_up() {
+        let grace = Arc::new(Grace::default());
+        let mut sleeper = grace.reader().expect("a free slot");
+        let mut leaver = grace.reader().expect("a free slot");
+        let mut limbo = Limbo::new(Arc::clone(&grace));
+        sleeper.pass();
+        leaver.pass();
+        limbo.extend([1, 2]);
+
+        sleeper.sleep();
+        assert_eq!(limbo.pop(), None);
+        drop(leaver);
+
+        assert_eq!(
+            (limbo.pop(), limbo.pop(), limbo.pop()),
+            (Some(1), Some(2), None)
+        );
+    }
+
+    #[test]
+    fn what_is_taken_out_after_everybody_slept_waits_for_who_woke_up() {
+        let grace = Arc::new(Grace::default());
+        let mut reader = grace.reader().expect("a free slot");
+        let mut limbo = Limbo::new(Arc::clone(&grace));
+        limbo.push(1);
+        assert_eq!(limbo.pop(), Some(1));
+
+        reader.pass();
+        limbo.push(2);
+
+        assert_eq!(limbo.pop(), None);
+    }
+
+    #[test]
+    fn readers_are_bounded_and_their_places_are_used_again() {
+        let grace = Arc::new(Grace::default());
+        let mut readers: Vec<_> = (0..READERS).filter_map(|_| grace.reader()).collect();
+
+        assert_eq!(readers.len(), READERS);
+        assert!(grace.reader().is_none());
+        readers.pop();
+        assert!(grace.reader().is_some());
+    }
+}

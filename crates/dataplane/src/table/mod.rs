@@ -1,0 +1,24 @@
+//! The tables that control writes and workers read, none of which is ever copied or locked.
+//!
+//! `fib` finds the next hop of an address; `adjacency` says what a next hop is; `grace` tells the
+//! writer when no worker can still be reading what it took out.
+
+pub mod adjacency;
+mod build;
+mod entry;
+pub mod fib;
+pub mod grace;
+mod heap;
+mod line;
+pub mod lpm;
+pub mod network;
+pub mod routes;
+
+#[cfg(test)]
+mod tests;
+
+pub use adjacency::{Adjacency, AdjacencyTable, Kind, NextHopId};
+pub use fib::{Fib, FibWriter, Table};
+pub use lpm::{Fib4, Fib6, Full, Lpm};
+pub use network::{Address, Network};
+pub use routes::Routes;

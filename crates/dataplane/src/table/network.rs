@@ -1,0 +1,179 @@
+//! A prefix: the key of a route, and the address that is looked up.
+
+use core::fmt::Debug;
+use core::sync::atomic::AtomicU64;
+
+use super::line::{Found, SHAPES4, SHAPES6, Shape, find8, find16, find32};
+
+/// An address as the tables see it: a number, IPv4 in 32 bits (`u32`) and IPv6 in 128 (`u128`).
+#[expect(private_bounds, reason = "how a family is laid out is not for others")]
+pub trait Address: Layout + Copy + Ord + Debug + Default + Send + Sync + 'static {
+    /// How many bits it has.
+    const BITS: u8;
+
+    /// This address with all but its first `len` bits zero; `len` is at most [`Self::BITS`].
+    fn truncate(self, len: u8) -> Self;
+
+    /// The 32 bits that follow the first `depth`; zeros follow the last bit of the address.
+    fn window(self, depth: u8) -> u32;
+}
+
+/// How the routes of a family are laid out.
+pub(super) trait Layout {
+    /// The shapes that its lines can have, by number.
+    const SHAPES: &'static [Shape];
+    /// Where the root's 16 bits begin.
+    const SHORT_DEPTH: u8;
+    /// An address that the root covers.
+    const WITHIN: Self;
+    /// Where they end.
+    const ROOT_DEPTH: u8 = Self::SHORT_DEPTH + 16;
+
+    /// The root's slot of this address, unless it lies outside of what the root covers.
+    fn root(self) -> Option<u32>;
+
+    /// Searches a line of a shape.
+    fn find(line: &[AtomicU64], shape: u32, key: u32) -> Found;
+}
+
+impl Layout for u32 {
+    const SHAPES: &'static [Shape] = &SHAPES4;
+    const SHORT_DEPTH: u8 = 0;
+    const WITHIN: Self = 0;
+
+    #[inline(always)]
+    fn root(self) -> Option<u32> {
+        Some(self >> 16)
+    }
+
+    #[inline(always)]
+    fn find(line: &[AtomicU64], shape: u32, key: u32) -> Found {
+        if shape < 3 {
+            find8(line, shape, key)
+        } else {
+            find16(line, shape, key)
+        }
+    }
+}
+
+impl Layout for u128 {
+    const SHAPES: &'static [Shape] = &SHAPES6;
+    const SHORT_DEPTH: u8 = 3;
+    const WITHIN: Self = 0x2000 << 112;
+
+    #[inline(always)]
+    fn root(self) -> Option<u32> {
+        // 2000::/3, from which all global addresses are given (RFC 4291, 2.4).
+        let high = (self >> 64) as u64;
+        (high >> 61 == 1).then_some((high >> 45) as u32 & 0xffff)
+    }
+
+    #[inline(always)]
+    fn find(line: &[AtomicU64], shape: u32, key: u32) -> Found {
+        if shape < 3 {
+            find8(line, shape, key)
+        } else {
+            find32(line, shape, key)
+        }
+    }
+}
+
+impl Address for u32 {
+    const BITS: u8 = 32;
+
+    #[inline]
+    fn truncate(self, len: u8) -> Self {
+        self & !Self::MAX.checked_shr(Self::from(len)).unwrap_or(0)
+    }
+
+    #[inline]
+    fn window(self, depth: u8) -> u32 {
+        self.checked_shl(Self::from(depth)).unwrap_or(0)
+    }
+}
+
+impl Address for u128 {
+    const BITS: u8 = 128;
+
+    #[inline]
+    fn truncate(self, len: u8) -> Self {
+        self & !Self::MAX.checked_shr(u32::from(len)).unwrap_or(0)
+    }
+
+    #[inline]
+    fn window(self, depth: u8) -> u32 {
+        (self.checked_shl(u32::from(depth)).unwrap_or(0) >> 96) as u32
+    }
+}
+
+/// A network: an address and the length of its prefix; the bits behind the prefix are zero.
+///
+/// They are ordered as a walk over the tree of prefixes meets them: by address, a shorter prefix
+/// before the longer ones in it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Network<A> {
+    bits: A,
+    len: u8,
+}
+
+impl<A: Address> Network<A> {
+    /// The network of this length that `address` lies in; a length beyond the address's is its
+    /// length.
+    #[inline]
+    pub fn new(address: A, len: u8) -> Self {
+        let len = len.min(A::BITS);
+        Self {
+            bits: address.truncate(len),
+            len,
+        }
+    }
+
+    /// Its first address.
+    #[inline]
+    pub fn bits(self) -> A {
+        self.bits
+    }
+
+    /// The length of its prefix in bits.
+    #[inline]
+    pub fn len(self) -> u8 {
+        self.len
+    }
+
+    /// Whether it is the network of all addresses.
+    #[inline]
+    pub fn is_empty(self) -> bool {
+        self.len == 0
+    }
+
+    /// Whether `address` lies in it.
+    #[inline]
+    pub fn contains(self, address: A) -> bool {
+        address.truncate(self.len) == self.bits
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn bits_behind_the_prefix_do_not_count() {
+        let network = Network::new(0xc0a8_58ff_u32, 24);
+
+        assert_eq!(network, Network::new(0xc0a8_5801, 24));
+        assert_eq!(network.bits(), 0xc0a8_5800);
+        assert!(network.contains(0xc0a8_5877) && !network.contains(0xc0a8_5977));
+        assert!(Network::new(7_u32, 0).contains(u32::MAX));
+        assert_eq!(Network::new(7_u128, 255).len(), 128);
+    }
+
+    #[test]
+    fn a_window_is_filled_up_with_zeros() {
+        assert_eq!(0x0102_0304_u32.window(24), 0x0400_0000);
+        assert_eq!(0x0102_0304_u32.window(32), 0);
+        assert_eq!((0xabcd_u128).window(112), 0xabcd_0000);
+        assert_eq!((0xabcd_u128 << 64).window(64), 0);
+        assert_eq!((1_u128 << 127).window(0), 1 << 31);
+    }
+}

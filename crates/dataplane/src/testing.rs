@@ -1,0 +1,482 @@
+//! Packets by their bytes, and a router around them, for tests.
+
+use std::collections::VecDeque;
+use std::sync::{Arc, Mutex};
+
+use arc_swap::ArcSwap;
+use frame::{Frame, InterfaceId, Offload, Offloads, Pool, Port, Sizes, Transmitted, Vector};
+use wire::Mac;
+
+use crate::counters::{Counters, InterfaceTraffic, interface_traffic};
+use crate::rings::{Command, Remote, rings};
+use crate::snapshot::{
+    FamilySettings, Interface, OwnAddresses, PortBinding, Role, Snapshot, Vlan, Walk,
+};
+use crate::table::{Adjacency, FibWriter, Kind, Network, NextHopId};
+use crate::worker::{Parts, Worker};
+
+/// A UDP packet over IPv4 in an Ethernet frame.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Udp4 {
+    pub(crate) to: [u8; 6],
+    pub(crate) source: u32,
+    pub(crate) destination: u32,
+    pub(crate) source_port: u16,
+    pub(crate) destination_port: u16,
+    pub(crate) ttl: u8,
+    pub(crate) protocol: u8,
+    /// Flags and fragment offset.
+    pub(crate) fragment: u16,
+    /// Bytes behind the UDP header.
+    pub(crate) payload: usize,
+}
+
+/// The router's own address on the test's ingress interface.
+pub(crate) const MAC: [u8; 6] = [2, 0, 0, 0, 0, 1];
+
+impl Default for Udp4 {
+    fn default() -> Self {
+        Self {
+            to: MAC,
+            source: 0x0a00_0002,
+            destination: 0x0b00_0002,
+            source_port: 1000,
+            destination_port: 2000,
+            ttl: 64,
+            protocol: 17,
+            fragment: 0,
+            payload: 18,
+        }
+    }
+}
+
+impl Udp4 {
+    pub(crate) fn packet(&self) -> Vec<u8> {
+        let total = 28 + self.payload;
+        let mut bytes = vec![0x45, 0];
+        bytes.extend((total as u16).to_be_bytes());
+        bytes.extend([0x12, 0x34]);
+        bytes.extend(self.fragment.to_be_bytes());
+        bytes.extend([self.ttl, self.protocol, 0, 0]);
+        bytes.extend(self.source.to_be_bytes());
+        bytes.extend(self.destination.to_be_bytes());
+        bytes.extend(self.source_port.to_be_bytes());
+        bytes.extend(self.destination_port.to_be_bytes());
+        bytes.extend(((8 + self.payload) as u16).to_be_bytes());
+        bytes.extend([0, 0]);
+        bytes.extend((0..self.payload).map(|at| at as u8));
+        seal(&mut bytes);
+        bytes
+    }
+
+    pub(crate) fn frame(&self) -> Vec<u8> {
+        ethernet(self.to, 0x0800, &self.packet())
+    }
+}
+
+/// Writes the header checksum of an IPv4 packet.
+pub(crate) fn seal(packet: &mut [u8]) {
+    let header = usize::from(packet[0] & 0xf) * 4;
+    packet[10..12].fill(0);
+    let sum = sum(&packet[..header]);
+    packet[10..12].copy_from_slice(&(!sum).to_be_bytes());
+}
+
+/// The ones' complement sum, the plain way.
+pub(crate) fn sum(bytes: &[u8]) -> u16 {
+    let mut sum = 0u32;
+    for pair in bytes.chunks(2) {
+        sum += u32::from(pair[0]) << 8 | u32::from(*pair.get(1).unwrap_or(&0));
+    }
+    while sum > 0xffff {
+        sum = (sum & 0xffff) + (sum >> 16);
+    }
+    sum as u16
+}
+
+pub(crate) fn ethernet(to: [u8; 6], ethertype: u16, packet: &[u8]) -> Vec<u8> {
+    let mut bytes = to.to_vec();
+    bytes.extend([2, 0, 0, 0, 0, 9]);
+    bytes.extend(ethertype.to_be_bytes());
+    bytes.extend(packet);
+    bytes
+}
+
+pub(crate) fn arp() -> Vec<u8> {
+    ethernet([0xff; 6], 0x0806, &[0; 46])
+}
+
+/// An IPv6 packet with a UDP header's worth of payload.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Udp6 {
+    pub(crate) source: u128,
+    pub(crate) destination: u128,
+    pub(crate) hop_limit: u8,
+    pub(crate) next_header: u8,
+    pub(crate) payload: usize,
+}
+
+impl Default for Udp6 {
+    fn default() -> Self {
+        Self {
+            source: 0x2001_0db8_0000_000a << 64 | 2,
+            destination: 0x2001_0db8_0000_000b << 64 | 2,
+            hop_limit: 64,
+            next_header: 17,
+            payload: 26,
+        }
+    }
+}
+
+impl Udp6 {
+    pub(crate) fn packet(&self) -> Vec<u8> {
+        let mut bytes = vec![0x60, 0, 0, 0];
+        bytes.extend((self.payload as u16).to_be_bytes());
+        bytes.extend([self.next_header, self.hop_limit]);
+        bytes.extend(self.source.to_be_bytes());
+        bytes.extend(self.destination.to_be_bytes());
+        bytes.extend((0..self.payload).map(|at| at as u8));
+        bytes
+    }
+
+    pub(crate) fn frame(&self) -> Vec<u8> {
+        ethernet(MAC, 0x86dd, &self.packet())
+    }
+}
+
+/// What waits at both ends of a test port.
+#[derive(Debug, Default)]
+pub(crate) struct Line {
+    pub(crate) arriving: VecDeque<(Vec<u8>, Offload)>,
+    pub(crate) sent: Vec<(Vec<u8>, Offload)>,
+    /// How many more frames the port takes; all of them if none is said.
+    pub(crate) room: Option<usize>,
+}
+
+/// A port whose other end is a test.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct TestPort(pub(crate) Arc<Mutex<Line>>);
+
+impl TestPort {
+    pub(crate) fn line(&self) -> std::sync::MutexGuard<'_, Line> {
+        self.0.lock().expect("no test panics while it holds a line")
+    }
+}
+
+impl Port for TestPort {
+    fn receive(&mut self, pool: &mut Pool, into: &mut Vector) -> usize {
+        let mut line = self.line();
+        let mut count = 0;
+        while into.room() > 0
+            && let Some((bytes, offload)) = line.arriving.pop_front()
+        {
+            let mut frame = pool.alloc_from(&bytes).expect("the test's pool is large");
+            frame.offload = offload;
+            into.push(frame).expect("there was room");
+            count += 1;
+        }
+        count
+    }
+
+    fn transmit(&mut self, pool: &mut Pool, frames: &mut Vec<Frame>) -> Transmitted {
+        let mut line = self.line();
+        let mut result = Transmitted::default();
+        for frame in frames.drain(..) {
+            if line.room.is_none_or(|room| line.sent.len() < room) {
+                line.sent.push((frame.bytes().to_vec(), frame.offload));
+                result.sent += 1;
+            } else {
+                result.dropped += 1;
+            }
+            pool.free(frame);
+        }
+        result
+    }
+}
+
+pub(crate) const ETHER1: InterfaceId = InterfaceId(1);
+pub(crate) const ETHER2: InterfaceId = InterfaceId(2);
+pub(crate) const VLAN10: InterfaceId = InterfaceId(3);
+/// The port number of `ether1`'s mirror.
+pub(crate) const MIRROR: u16 = 2;
+/// The link header towards the gateway on `ether2`.
+pub(crate) const GATEWAY: [u8; 12] = [2, 0, 0, 0, 0, 7, 2, 0, 0, 0, 0, 2];
+
+/// More slots than the rings can hold.
+pub(crate) const SIZES: Sizes = Sizes {
+    small: 4096,
+    medium: 64,
+    large: 8,
+};
+
+/// A router of one or more workers: `ether1` (10.0.0.1/24, 2001:db8:0:a::1/64, VLAN 10 on request)
+/// and `ether2`, with a gateway for 11.0.0.0/8 and 2001:db8:0:b::/64 behind it.
+pub(crate) struct Rig {
+    pub(crate) writer: FibWriter,
+    pub(crate) snapshot: Snapshot,
+    published: Arc<ArcSwap<Snapshot>>,
+    pub(crate) workers: Vec<Worker>,
+    pub(crate) remotes: Vec<Remote>,
+    pub(crate) counters: Vec<Arc<Counters>>,
+    pub(crate) pool: Pool,
+    /// By port number.
+    pub(crate) ports: Vec<TestPort>,
+    pub(crate) gateway: NextHopId,
+}
+
+impl Rig {
+    pub(crate) fn new() -> Self {
+        Self::with_workers(1)
+    }
+
+    /// Worker 0 has the queues of all ports.
+    pub(crate) fn with_workers(count: usize) -> Self {
+        let mut writer = FibWriter::new();
+        let published = Arc::new(ArcSwap::from_pointee(Snapshot::default()));
+        let mut pools = Pool::group(count + 1, SIZES).expect("memory");
+        let pool = pools.pop().expect("control's pool");
+        let (worker_rings, remotes) = rings(count);
+        let counters: Vec<_> = (0..count).map(|_| Arc::new(Counters::new())).collect();
+        for counters in &counters {
+            assert!(counters.make_room(InterfaceId(255)));
+        }
+        let workers = pools
+            .into_iter()
+            .zip(worker_rings)
+            .zip(&counters)
+            .enumerate()
+            .map(|(index, ((pool, rings), counters))| {
+                Worker::new(Parts {
+                    index: index as u16,
+                    pool,
+                    snapshot: Arc::clone(&published),
+                    fib: Arc::clone(writer.fib()),
+                    reader: writer.fib().grace.reader().expect("a free slot"),
+                    rings,
+                    counters: Arc::clone(counters),
+                })
+            })
+            .collect();
+        let gateway = writer.add_next_hop(&gateway()).expect("room");
+        let mut rig = Self {
+            writer,
+            snapshot: snapshot(count),
+            published,
+            workers,
+            remotes,
+            counters,
+            pool,
+            ports: vec![TestPort::default(); 0],
+            gateway,
+        };
+        rig.routes();
+        for number in 0..3 {
+            let port = TestPort::default();
+            rig.ports.push(port.clone());
+            rig.command(Command::Attach {
+                number,
+                port: Box::new(port),
+            });
+        }
+        rig.publish();
+        rig
+    }
+
+    fn routes(&mut self) {
+        self.route4(0x0b00_0000, 8, self.gateway);
+        self.route6(0x2001_0db8_0000_000b << 64, 64, self.gateway);
+        let kinds = [
+            (0x0a00_0001, 32, Kind::Local),
+            (0x0a00_0000, 24, Kind::Glean),
+            (0x0a00_00ff, 32, Kind::Broadcast),
+            (0x0c01_0000, 16, Kind::Blackhole),
+            (0x0c02_0000, 16, Kind::Unreachable),
+            (0x0c03_0000, 16, Kind::Prohibit),
+            (0x0c04_0000, 16, Kind::Incomplete),
+        ];
+        for (network, len, kind) in kinds {
+            let hop = self.hop(kind);
+            self.route4(network, len, hop);
+        }
+        let local = self.hop(Kind::Local);
+        self.route6(0x2001_0db8_0000_000a << 64 | 1, 128, local);
+        let glean = self.hop(Kind::Glean);
+        self.route6(0x2001_0db8_0000_000a << 64, 64, glean);
+    }
+
+    /// A next hop of this kind on `ether1`.
+    pub(crate) fn hop(&mut self, kind: Kind) -> NextHopId {
+        let adjacency = Adjacency {
+            kind,
+            egress: ETHER1,
+            ..gateway()
+        };
+        self.add_hop(&adjacency)
+    }
+
+    pub(crate) fn add_hop(&mut self, adjacency: &Adjacency) -> NextHopId {
+        self.writer.add_next_hop(adjacency).expect("room")
+    }
+
+    pub(crate) fn route4(&mut self, network: u32, len: u8, hop: NextHopId) {
+        self.route4_in(0, network, len, hop);
+    }
+
+    pub(crate) fn route4_in(&mut self, table: u16, network: u32, len: u8, hop: NextHopId) {
+        let table = self.writer.table(table).expect("a table");
+        let network = Network::new(network, len);
+        table.ipv4.insert(network, hop).expect("room");
+    }
+
+    pub(crate) fn route6(&mut self, network: u128, len: u8, hop: NextHopId) {
+        let table = self.writer.table(0).expect("a table");
+        let network = Network::new(network, len);
+        table.ipv6.insert(network, hop).expect("room");
+    }
+
+    /// Makes the snapshot hold from the next step on.
+    pub(crate) fn publish(&mut self) {
+        self.published.store(Arc::new(self.snapshot.clone()));
+    }
+
+    pub(crate) fn command(&mut self, command: Command) {
+        let pushed = self.remotes[0].commands.push(command);
+        pushed.expect("the ring has room");
+    }
+
+    pub(crate) fn interface(&mut self, id: InterfaceId) -> &mut Interface {
+        &mut self.snapshot.interfaces[id.0 as usize]
+    }
+
+    pub(crate) fn arrive(&mut self, frame: Vec<u8>) {
+        self.arrive_unfinished(0, frame, Offload::FINISHED);
+    }
+
+    pub(crate) fn arrive_unfinished(&mut self, port: u16, frame: Vec<u8>, offload: Offload) {
+        let mut line = self.ports[usize::from(port)].line();
+        line.arriving.push_back((frame, offload));
+    }
+
+    /// Steps all workers until nothing is left to do.
+    pub(crate) fn settle(&mut self) {
+        loop {
+            let steps = self.workers.iter_mut().map(Worker::step);
+            if steps.fold(true, |idle, step| idle & step.is_idle()) {
+                break;
+            }
+        }
+    }
+
+    /// What a frame that arrives on `ether1` comes to: what was sent by `ether2`.
+    pub(crate) fn pass(&mut self, frame: Vec<u8>) -> Vec<Vec<u8>> {
+        self.arrive(frame);
+        self.settle();
+        self.sent(1)
+    }
+
+    pub(crate) fn sent(&mut self, port: u16) -> Vec<Vec<u8>> {
+        let sent = core::mem::take(&mut self.ports[usize::from(port)].line().sent);
+        sent.into_iter().map(|(bytes, _)| bytes).collect()
+    }
+
+    /// What was handed to control since the last call; the frames are freed.
+    pub(crate) fn punts(&mut self) -> Vec<(crate::Why, Vec<u8>)> {
+        let mut punts = Vec::new();
+        for remote in &mut self.remotes {
+            while let Ok(punt) = remote.punts.pop() {
+                punts.push((punt.why, punt.frame.bytes().to_vec()));
+                self.pool.free(punt.frame);
+            }
+        }
+        punts
+    }
+
+    /// The reasons counted so far, with how often.
+    pub(crate) fn drops(&self) -> Vec<(crate::Drop, u64)> {
+        crate::Drop::ALL
+            .iter()
+            .map(|reason| {
+                let count = self.counters.iter().map(|c| c.drops(*reason)).sum();
+                (*reason, count)
+            })
+            .filter(|(_, count)| *count > 0)
+            .collect()
+    }
+
+    pub(crate) fn traffic(&self, id: InterfaceId) -> InterfaceTraffic {
+        interface_traffic(self.counters.iter().map(|c| &**c), id)
+    }
+}
+
+/// The next hop behind `ether2`.
+pub(crate) fn gateway() -> Adjacency {
+    let mut adjacency = Adjacency {
+        kind: Kind::Forward,
+        header_len: 14,
+        port: 1,
+        mtu: 1500,
+        egress: ETHER2,
+        ..Adjacency::default()
+    };
+    adjacency.header[..12].copy_from_slice(&GATEWAY);
+    adjacency
+}
+
+fn snapshot(workers: usize) -> Snapshot {
+    let walk = Walk {
+        enabled: true,
+        ..Walk::default()
+    };
+    let interface = |name: &str, mac: [u8; 6], port| Interface {
+        name: Arc::from(name),
+        running: true,
+        mac: Mac(mac),
+        mtu: 1500,
+        port,
+        ethernet: true,
+        ipv4: walk.clone(),
+        ipv6: walk.clone(),
+        ..Interface::default()
+    };
+    let tag = Vlan {
+        ethertype: 0x8100,
+        vlan_id: 10,
+        interface: VLAN10,
+    };
+    let vlan10 = Interface {
+        tags: vec![tag],
+        ..interface("vlan10", MAC, 0)
+    };
+    let binding = |interface, role| PortBinding {
+        interface,
+        offloads: Offloads::default(),
+        role,
+        steer: workers > 1 && role == Role::Wire,
+        workers: vec![0],
+    };
+    let settings = FamilySettings {
+        forward: true,
+        allow_fast_path: true,
+        ..FamilySettings::default()
+    };
+    Snapshot {
+        interfaces: vec![
+            Interface::default(),
+            interface("ether1", MAC, 0),
+            interface("ether2", [2, 0, 0, 0, 0, 2], 1),
+            vlan10,
+        ],
+        ports: vec![
+            binding(ETHER1, Role::Wire),
+            binding(ETHER2, Role::Wire),
+            binding(ETHER1, Role::Mirror),
+        ],
+        own: OwnAddresses::new(
+            vec![0x0a00_0001],
+            vec![0x2001_0db8_0000_000a << 64 | 1, 0xfe80 << 112 | 1],
+        ),
+        ipv4: settings,
+        ipv6: settings,
+        ..Snapshot::default()
+    }
+}

@@ -1,0 +1,129 @@
+//! Forward: what a router owes a packet that it passes on: a smaller lifetime, and a link that it
+//! fits.
+
+use frame::{Offload, Segmentation};
+
+use super::Exit;
+use crate::punt::Why;
+
+/// How a packet fits the egress link.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Fit {
+    /// As it is.
+    Whole,
+    /// In fragments.
+    Fragments,
+}
+
+/// Decides about an IPv4 packet for a link with this layer-3 MTU in bytes (RFC 1812, 5.3.1 and
+/// 4.2.2.7). `header` is the packet's first 20 bytes, and was checked.
+///
+/// # Errors
+/// A punt; the packet is unchanged, because the ICMP error quotes it as it arrived.
+#[inline(always)]
+pub(crate) fn ipv4(
+    header: &[u8; 20],
+    packet: &[u8],
+    mtu: u32,
+    offload: &Offload,
+) -> Result<Fit, Exit> {
+    // "A router MUST NOT originate or forward a datagram with a Time-to-Live value of zero", and
+    // one that arrives with one would leave with zero.
+    if header[8] <= 1 {
+        return Err(Exit::Punt(Why::TtlExceeded));
+    }
+    fit4(header, packet, mtu, offload)
+}
+
+/// The second half of [`ipv4`], which is all that the router's own packets are asked.
+#[inline(always)]
+pub(crate) fn fit4(
+    header: &[u8; 20],
+    packet: &[u8],
+    mtu: u32,
+    offload: &Offload,
+) -> Result<Fit, Exit> {
+    let total = u32::from(u16::from_be_bytes([header[2], header[3]]));
+    if total <= mtu {
+        return Ok(Fit::Whole);
+    }
+    too_big4(packet, mtu, offload)
+}
+
+#[cold]
+#[inline(never)]
+fn too_big4(packet: &[u8], mtu: u32, offload: &Offload) -> Result<Fit, Exit> {
+    if segments_fit(packet, usize::from(packet[0] & 0xf) * 4, mtu, offload) {
+        return Ok(Fit::Whole);
+    }
+    // Merged segments are never split into fragments: TCP sets DF, and a run of datagrams that does
+    // not fit is told so as well.
+    let dont_fragment = packet[6] & 0x40 != 0;
+    if dont_fragment || offload.segmentation != Segmentation::None {
+        return Err(Exit::Punt(Why::TooBig(mtu)));
+    }
+    Ok(Fit::Fragments)
+}
+
+/// Decides about an IPv6 packet (RFC 8200, 3 and 5; RFC 4443, 3.2 and 3.3).
+///
+/// # Errors
+/// As [`ipv4`].
+#[inline(always)]
+pub(crate) fn ipv6(
+    header: &[u8; 40],
+    packet: &[u8],
+    mtu: u32,
+    offload: &Offload,
+) -> Result<Fit, Exit> {
+    if header[7] <= 1 {
+        return Err(Exit::Punt(Why::TtlExceeded));
+    }
+    fit6(header, packet, mtu, offload)
+}
+
+/// The second half of [`ipv6`]. Routers do not fragment IPv6; whoever sent it is told.
+#[inline(always)]
+pub(crate) fn fit6(
+    header: &[u8; 40],
+    packet: &[u8],
+    mtu: u32,
+    offload: &Offload,
+) -> Result<Fit, Exit> {
+    let total = u32::from(u16::from_be_bytes([header[4], header[5]])) + 40;
+    if total <= mtu || segments_fit(packet, 40, mtu, offload) {
+        return Ok(Fit::Whole);
+    }
+    Err(Exit::Punt(Why::TooBig(mtu)))
+}
+
+/// Whether each segment of a merged packet fits.
+#[cold]
+#[inline(never)]
+fn segments_fit(packet: &[u8], network_header: usize, mtu: u32, offload: &Offload) -> bool {
+    let transport = match offload.segmentation {
+        Segmentation::None => return false,
+        Segmentation::Udp => 8,
+        Segmentation::Tcp4 | Segmentation::Tcp6 => packet
+            .get(network_header + 12)
+            .map_or(20, |offset| usize::from(offset >> 4) * 4),
+    };
+    network_header + transport + usize::from(offload.segment_bytes) <= mtu as usize
+}
+
+/// One hop less to live: the TTL, and the header checksum with it (RFC 1141, RFC 1624).
+#[inline(always)]
+pub(crate) fn age4(header: &mut [u8; 20]) {
+    header[8] = header[8].wrapping_sub(1);
+    // The word of TTL and protocol fell by 0x0100, so the sum's complement rises by as much; a carry
+    // comes back in at the low end.
+    let sum = u32::from(u16::from_be_bytes([header[10], header[11]])) + 0x0100;
+    let sum = (sum + u32::from(sum >= 0xffff)) as u16;
+    [header[10], header[11]] = sum.to_be_bytes();
+}
+
+/// One hop less to live; IPv6 has no header checksum.
+#[inline(always)]
+pub(crate) fn age6(header: &mut [u8; 40]) {
+    header[7] = header[7].wrapping_sub(1);
+}

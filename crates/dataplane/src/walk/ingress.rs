@@ -1,0 +1,192 @@
+//! Ingress: the link header. Whose frame it is, which interface it belongs to (VLAN interfaces
+//! included), and what it carries.
+
+use frame::InterfaceId;
+use wire::Mac;
+
+use super::{Context, Exit};
+use crate::drop::Drop;
+use crate::punt::Why;
+use crate::snapshot::{Interface, Snapshot};
+
+const IPV4: u16 = 0x0800;
+const ARP: u16 = 0x0806;
+const IPV6: u16 = 0x86dd;
+const VLAN: u16 = 0x8100;
+const SERVICE_VLAN: u16 = 0x88a8;
+/// The most VLAN tags on a frame.
+const TAGS: usize = 4;
+const ETHERNET: usize = 14;
+
+/// An interface that packets come in by, with what every packet asks of it at hand.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Entrance<'a> {
+    pub(crate) id: InterfaceId,
+    pub(crate) interface: &'a Interface,
+    /// Its link address in the low 48 bits.
+    mac: u64,
+}
+
+impl<'a> Entrance<'a> {
+    /// The entrance by this interface.
+    pub(crate) fn new(snapshot: &'a Snapshot, id: InterfaceId) -> Option<Self> {
+        let interface = snapshot.interface(id)?;
+        let usable = interface.running && interface.ethernet;
+        Some(Self {
+            id,
+            interface,
+            // Frames for an interface that is down, or has no link header, match no address and
+            // are looked at more closely.
+            mac: if usable {
+                number(interface.mac)
+            } else {
+                u64::MAX
+            },
+        })
+    }
+}
+
+/// An IP packet that came in.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Arrived<'a> {
+    pub(crate) id: InterfaceId,
+    pub(crate) interface: &'a Interface,
+    /// Where its network header begins.
+    pub(crate) l3: u16,
+    pub(crate) ipv6: bool,
+    /// It was sent to a link-layer group or broadcast address.
+    pub(crate) group: bool,
+}
+
+/// What nearly all frames are: an untagged IP packet to the interface's own link address.
+#[inline(always)]
+pub(crate) fn plain<'a>(entrance: &Entrance<'a>, bytes: &[u8]) -> Option<Arrived<'a>> {
+    let head = bytes.first_chunk::<ETHERNET>()?;
+    let ethertype = u16::from_be_bytes([head[12], head[13]]);
+    let known = (ethertype == IPV4) | (ethertype == IPV6);
+    (known & (destination(head) == entrance.mac)).then_some(Arrived {
+        id: entrance.id,
+        interface: entrance.interface,
+        l3: ETHERNET as u16,
+        ipv6: ethertype == IPV6,
+        group: false,
+    })
+}
+
+/// Decides about a frame's link header.
+///
+/// # Errors
+/// The frame's end: not for us, not known, or ARP.
+#[inline(always)]
+pub(crate) fn run<'a>(
+    cx: &Context<'a>,
+    entrance: &Entrance<'a>,
+    bytes: &[u8],
+) -> Result<Arrived<'a>, Exit> {
+    match plain(entrance, bytes) {
+        Some(arrived) => Ok(arrived),
+        None if !entrance.interface.ethernet => without_link_header(entrance, bytes),
+        None if bytes.len() < ETHERNET => Err(Exit::Drop(Drop::EthernetLength)),
+        None => unusual(cx, entrance, bytes),
+    }
+}
+
+/// Everything but an untagged IP packet to the interface's own link address.
+#[cold]
+#[inline(never)]
+fn unusual<'a>(
+    cx: &Context<'a>,
+    entrance: &Entrance<'a>,
+    bytes: &[u8],
+) -> Result<Arrived<'a>, Exit> {
+    let (entrance, l3, ethertype) = untag(cx, entrance, bytes)?;
+    if !entrance.interface.running {
+        return Err(Exit::Drop(Drop::InterfaceDown));
+    }
+    let group = bytes[0] & 1 != 0;
+    let ours = bytes
+        .first_chunk::<ETHERNET>()
+        .is_some_and(|head| destination(head) == entrance.mac);
+    if !group && !ours {
+        return Err(Exit::Drop(Drop::EthernetOther));
+    }
+    match ethertype {
+        IPV4 | IPV6 => Ok(Arrived {
+            id: entrance.id,
+            interface: entrance.interface,
+            l3,
+            ipv6: ethertype == IPV6,
+            group,
+        }),
+        ARP => Err(Exit::Punt(Why::Arp)),
+        _ => Err(Exit::Drop(Drop::EthernetType)),
+    }
+}
+
+/// Follows the VLAN tags to the interface that they name: it, where its packet begins, and the
+/// EtherType there.
+pub(crate) fn untag<'a>(
+    cx: &Context<'a>,
+    entrance: &Entrance<'a>,
+    bytes: &[u8],
+) -> Result<(Entrance<'a>, u16, u16), Exit> {
+    let mut entrance = *entrance;
+    let mut at = ETHERNET;
+    for _ in 0..=TAGS {
+        let Some(pair) = bytes.get(at - 2..at) else {
+            return Err(Exit::Drop(Drop::EthernetLength));
+        };
+        let ethertype = u16::from_be_bytes([pair[0], pair[1]]);
+        if !matches!(ethertype, VLAN | SERVICE_VLAN) {
+            return Ok((entrance, at as u16, ethertype));
+        }
+        let Some(tag) = bytes.get(at..at + 4) else {
+            return Err(Exit::Drop(Drop::EthernetLength));
+        };
+        let vlan_id = u16::from_be_bytes([tag[0], tag[1]]) & 0xfff;
+        at += 4;
+        // VLAN id 0 is a priority without a VLAN (IEEE 802.1Q, 9.6).
+        if vlan_id == 0 {
+            continue;
+        }
+        let vlans = &entrance.interface.vlans;
+        entrance = vlans
+            .binary_search_by_key(&(ethertype, vlan_id), |vlan| (vlan.ethertype, vlan.vlan_id))
+            .ok()
+            .and_then(|found| Entrance::new(cx.snapshot, vlans[found].interface))
+            .ok_or(Exit::Drop(Drop::VlanUnknown))?;
+    }
+    Err(Exit::Drop(Drop::VlanUnknown))
+}
+
+/// Links that carry bare IP packets: the version tells what it is.
+#[cold]
+#[inline(never)]
+fn without_link_header<'a>(entrance: &Entrance<'a>, bytes: &[u8]) -> Result<Arrived<'a>, Exit> {
+    if !entrance.interface.running {
+        return Err(Exit::Drop(Drop::InterfaceDown));
+    }
+    let ipv6 = match bytes.first().map(|first| first >> 4) {
+        Some(6) => true,
+        // What is neither is found out by the IPv4 checks, and named by them.
+        _ => false,
+    };
+    Ok(Arrived {
+        id: entrance.id,
+        interface: entrance.interface,
+        l3: 0,
+        ipv6,
+        group: false,
+    })
+}
+
+#[inline(always)]
+fn destination(head: &[u8; ETHERNET]) -> u64 {
+    let [a, b, c, d, e, f, g, h, ..] = *head;
+    u64::from_be_bytes([a, b, c, d, e, f, g, h]) >> 16
+}
+
+fn number(mac: Mac) -> u64 {
+    let [a, b, c, d, e, f] = mac.0;
+    u64::from_be_bytes([0, 0, a, b, c, d, e, f])
+}

@@ -1,0 +1,343 @@
+//! The packet's way, stage by stage. This is the file to begin with.
+//!
+//! ```text
+//!            pass 1                    pass 2                     pass 3                  pass 4
+//! ┌────────────────────────┐     ┌──────────────┐     ┌───────────────────────────┐    ┌─────────┐
+//! │ ingress → prerouting   │  →  │ routing: FIB │  →  │ routing: next hop         │ →  │ queue,  │
+//! │ (or: output)           │     │              │     │ → forward → postrouting   │    │ punt,   │
+//! └────────────────────────┘     └──────────────┘     │ → egress                  │    │ drop    │
+//!      │ ARP, groups, malformed                       └───────────────────────────┘    └─────────┘
+//!      └──────────────────────────────────────────────── input, punts, drops ────────────→
+//! ```
+//!
+//! Stages bear the names of the packet-flow diagram, one file each. A stage *decides* with a
+//! function of one packet that changes nothing: it returns what it learnt, or the [`Exit`] by which
+//! the packet leaves its walk. What was decided is *committed* apart: bytes by [`vector`] in its
+//! passes, everything else by `Outlet`. The tracer runs the same decisions and commits nothing.
+//!
+//! A vector is walked in four passes, cut where memory is missed: the packets' headers in pass 1,
+//! the routing table in pass 2, next hops in pass 3. Packets stay in order in every pass.
+//!
+//! The fast path is the same walk with `FAST` set: without rules, without the way back to the
+//! source, on an interface without VLANs. `Walk` in the snapshot says which one an interface has,
+//! and why.
+
+mod egress;
+mod forward;
+mod ingress;
+mod input;
+mod output;
+mod passes;
+mod postrouting;
+mod prerouting;
+mod routing;
+#[cfg(test)]
+mod tests;
+
+use frame::{InterfaceId, Offload};
+
+pub(crate) use passes::{Scratch, own, resume, transmit, vector};
+
+use crate::drop::Drop;
+use crate::punt::Why;
+use crate::snapshot::Snapshot;
+use crate::table::{Adjacency, Fib, Kind, NextHopId};
+use crate::trace::Tracer;
+use forward::Fit;
+use ingress::{Arrived, Entrance};
+
+/// The stages, in the packet's order.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Stage {
+    /// Link header and interface.
+    Ingress,
+    /// Header checks.
+    Prerouting,
+    /// Rules, table, next hop; local delivery is decided here.
+    Routing,
+    /// Lifetime and size.
+    Forward,
+    /// What looks at packets that are about to leave.
+    Postrouting,
+    /// Link header and queue.
+    Egress,
+}
+
+impl Stage {
+    /// The name that traces show.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Ingress => "ingress",
+            Self::Prerouting => "prerouting",
+            Self::Routing => "routing",
+            Self::Forward => "forward",
+            Self::Postrouting => "postrouting",
+            Self::Egress => "egress",
+        }
+    }
+}
+
+/// How a packet leaves its walk, other than by the next hop's port.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Exit {
+    /// Discarded.
+    Drop(Drop),
+    /// Handed to control.
+    Punt(Why),
+    /// Given to the host stack, without its link header, by this mirror port.
+    Deliver(u16),
+    /// Rewritten already, but too long for its link (of this layer-3 MTU) or unfinished: fragments,
+    /// segments and checksums are made before this port takes it.
+    Finish {
+        /// The port.
+        port: u16,
+        /// The link's layer-3 MTU in bytes.
+        mtu: u32,
+    },
+}
+
+impl core::fmt::Display for Exit {
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        match self {
+            Self::Drop(reason) => write!(f, "drop: {}", reason.name()),
+            Self::Punt(why) => write!(f, "to control: {}", why.name()),
+            Self::Deliver(port) => write!(f, "to the host stack by port {port}"),
+            Self::Finish { port, mtu } => write!(f, "fit to {mtu} bytes for port {port}"),
+        }
+    }
+}
+
+/// What decisions are made from.
+#[derive(Clone, Copy, Debug)]
+pub struct Context<'a> {
+    /// Configuration, compiled.
+    pub snapshot: &'a Snapshot,
+    /// Routes and next hops.
+    pub fib: &'a Fib,
+}
+
+/// A destination to be routed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Key {
+    V4(u32),
+    V6(u128),
+}
+
+/// Pass 1: ingress and prerouting. `place` says where the packet belongs, however it ends.
+fn enter<const FAST: bool, T: Tracer>(
+    cx: &Context<'_>,
+    entrance: &Entrance<'_>,
+    bytes: &[u8],
+    place: &mut Place,
+    tracer: &mut T,
+) -> Result<Key, Exit> {
+    let arrived = match ingress::run(cx, entrance, bytes) {
+        Ok(arrived) => arrived,
+        Err(exit) => {
+            tracer.left(Stage::Ingress, &exit);
+            // Control reads the packet from where the tags end.
+            *place = Place::of(cx, entrance, bytes);
+            return Err(exit);
+        }
+    };
+    *place = Place {
+        interface: arrived.id,
+        l3: arrived.l3,
+    };
+    tracer.passed(Stage::Ingress, || {
+        format!("arrived on {}", arrived.interface.name)
+    });
+    check::<FAST, T>(cx, &arrived, bytes, tracer)
+}
+
+/// The second half of pass 1, for a packet whose place is known.
+#[inline(always)]
+fn check<const FAST: bool, T: Tracer>(
+    cx: &Context<'_>,
+    arrived: &Arrived<'_>,
+    bytes: &[u8],
+    tracer: &mut T,
+) -> Result<Key, Exit> {
+    let packet = bytes.get(usize::from(arrived.l3)..).unwrap_or_default();
+    let checked = if arrived.ipv6 {
+        prerouting::ipv6::<FAST>(cx, arrived, packet).map(Key::V6)
+    } else {
+        prerouting::ipv4::<FAST>(cx, arrived, packet).map(Key::V4)
+    };
+    match &checked {
+        Ok(key) => tracer.passed(Stage::Prerouting, || format!("{key} is to be routed")),
+        Err(exit) => tracer.left(Stage::Prerouting, exit),
+    }
+    checked
+}
+
+impl core::fmt::Display for Key {
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        match *self {
+            Self::V4(bits) => core::net::Ipv4Addr::from_bits(bits).fmt(f),
+            Self::V6(bits) => core::net::Ipv6Addr::from_bits(bits).fmt(f),
+        }
+    }
+}
+
+/// Where a frame belongs, and where its network header begins.
+#[derive(Clone, Copy, Debug)]
+struct Place {
+    interface: InterfaceId,
+    l3: u16,
+}
+
+impl Place {
+    #[cold]
+    #[inline(never)]
+    fn of(cx: &Context<'_>, entrance: &Entrance<'_>, bytes: &[u8]) -> Self {
+        match ingress::untag(cx, entrance, bytes) {
+            Ok((entrance, l3, _)) if usize::from(l3) <= bytes.len() => Self {
+                interface: entrance.id,
+                l3,
+            },
+            _ => Self {
+                interface: entrance.id,
+                l3: 0,
+            },
+        }
+    }
+}
+
+/// The routing decision by rules, where there are any.
+fn by_rules<T: Tracer>(
+    cx: &Context<'_>,
+    packet: &[u8],
+    ingress: InterfaceId,
+    tracer: &mut T,
+) -> Result<NextHopId, Exit> {
+    let query = routing::Query::new(cx, packet, ingress);
+    let hop = routing::by_rules(cx, &query);
+    if let Err(exit) = &hop {
+        tracer.left(Stage::Routing, exit);
+    }
+    hop
+}
+
+/// The first half of pass 3: where a next hop that is not simply forwarded to leads.
+#[cold]
+#[inline(never)]
+fn follow<T: Tracer>(
+    cx: &Context<'_>,
+    packet: &[u8],
+    ingress: InterfaceId,
+    hop: NextHopId,
+    tracer: &mut T,
+) -> Result<Adjacency, Exit> {
+    let followed = routing::follow(cx, packet, ingress, hop);
+    if let Err(exit) = &followed {
+        tracer.left(Stage::Routing, exit);
+    }
+    followed.map(|(_, adjacency)| adjacency)
+}
+
+/// What pass 3 decides from, beside the next hop.
+#[derive(Clone, Copy)]
+struct Leaving<'a> {
+    /// From its network header on.
+    packet: &'a [u8],
+    offload: &'a Offload,
+    ipv6: bool,
+    /// It is the router's own: its lifetime is not touched.
+    own: bool,
+}
+
+/// The second half of pass 3: forward and postrouting.
+#[inline(always)]
+fn leave<T: Tracer>(
+    cx: &Context<'_>,
+    leaving: &Leaving<'_>,
+    adjacency: &Adjacency,
+    tracer: &mut T,
+) -> Result<Fit, Exit> {
+    tracer.passed(Stage::Routing, || {
+        let name = cx.snapshot.interface(adjacency.egress).map(|i| &*i.name);
+        format!("leaves by {}", name.unwrap_or("an interface that is gone"))
+    });
+    let fit = fit(cx, leaving, adjacency.mtu);
+    match &fit {
+        Ok(Fit::Whole) => tracer.passed(Stage::Forward, || "fits the link".to_owned()),
+        Ok(Fit::Fragments) => tracer.passed(Stage::Forward, || "in fragments".to_owned()),
+        Err(exit) => tracer.left(Stage::Forward, exit),
+    }
+    let fit = fit?;
+    if let Err(exit) = postrouting::run(cx, adjacency) {
+        tracer.left(Stage::Postrouting, &exit);
+        return Err(exit);
+    }
+    tracer.passed(Stage::Egress, || format!("to port {}", adjacency.port));
+    Ok(fit)
+}
+
+/// Forwarding on, lifetime and size.
+#[inline(always)]
+fn fit(cx: &Context<'_>, leaving: &Leaving<'_>, mtu: u32) -> Result<Fit, Exit> {
+    let Leaving {
+        packet, offload, ..
+    } = *leaving;
+    if leaving.ipv6 {
+        let Some(header) = packet.first_chunk::<40>() else {
+            return Err(Exit::Drop(Drop::Ipv6Length));
+        };
+        match leaving.own {
+            true => forward::fit6(header, packet, mtu, offload),
+            false if !cx.snapshot.ipv6.forward => Err(Exit::Drop(Drop::ForwardingOff)),
+            false => forward::ipv6(header, packet, mtu, offload),
+        }
+    } else {
+        let Some(header) = packet.first_chunk::<20>() else {
+            return Err(Exit::Drop(Drop::Ipv4Length));
+        };
+        match leaving.own {
+            true => forward::fit4(header, packet, mtu, offload),
+            false if !cx.snapshot.ipv4.forward => Err(Exit::Drop(Drop::ForwardingOff)),
+            false => forward::ipv4(header, packet, mtu, offload),
+        }
+    }
+}
+
+/// All decisions about one frame, one after the other, for the tracer.
+pub(crate) fn decide<T: Tracer>(
+    cx: &Context<'_>,
+    ingress: InterfaceId,
+    bytes: &[u8],
+    offload: &Offload,
+    tracer: &mut T,
+) -> Result<Adjacency, Exit> {
+    let Some(entrance) = Entrance::new(cx.snapshot, ingress) else {
+        let exit = Exit::Drop(Drop::InterfaceDown);
+        tracer.left(Stage::Ingress, &exit);
+        return Err(exit);
+    };
+    let mut place = Place {
+        interface: ingress,
+        l3: 0,
+    };
+    let key = enter::<false, T>(cx, &entrance, bytes, &mut place, tracer)?;
+    let packet = bytes.get(usize::from(place.l3)..).unwrap_or_default();
+    let (destination, ipv6) = match key {
+        Key::V4(address) => (routing::Address::V4(address), false),
+        Key::V6(address) => (routing::Address::V6(address), true),
+    };
+    let hop = match cx.snapshot.rules.is_empty() {
+        true => routing::lookup(cx, routing::MAIN, destination),
+        false => by_rules(cx, packet, place.interface, tracer)?,
+    };
+    let leaving = Leaving {
+        packet,
+        offload,
+        ipv6,
+        own: false,
+    };
+    let mut adjacency = cx.fib.adjacencies.read(hop);
+    if adjacency.kind != Kind::Forward {
+        adjacency = follow(cx, packet, place.interface, hop, tracer)?;
+    }
+    leave(cx, &leaving, &adjacency, tracer)?;
+    Ok(adjacency)
+}

@@ -1,0 +1,138 @@
+//! Output: packets of this router itself, from its host stack or from control.
+
+use frame::InterfaceId;
+use wire::Mac;
+
+use super::routing::{Address, Query};
+use super::{Context, Exit, prerouting, routing};
+use crate::drop::Drop;
+use crate::punt::Why;
+use crate::snapshot::Interface;
+use crate::table::adjacency::HEADER_BYTES;
+use crate::table::{Adjacency, Kind, NextHopId};
+
+/// Decides about a packet of the router's own: where it goes out.
+///
+/// `hint` is the interface that a destination without a route goes out by: groups and link-local
+/// addresses mean nothing without one.
+///
+/// # Errors
+/// The packet's end.
+pub(crate) fn run(
+    cx: &Context<'_>,
+    packet: &[u8],
+    hint: InterfaceId,
+) -> Result<(NextHopId, Adjacency), Exit> {
+    check(packet)?;
+    let query = Query::new(cx, packet, InterfaceId::NONE);
+    if let Some(mac) = group(query.destination) {
+        return to_group(cx, hint, mac, query.destination);
+    }
+    if matches!(query.destination, Address::V6(address) if prerouting::is_link_local6(address)) {
+        // Control keeps the neighbours of a link; no route leads to them.
+        return Err(Exit::Punt(Why::Unresolved(NextHopId::NO_ROUTE)));
+    }
+    let hop = match cx.snapshot.rules.is_empty() {
+        true => routing::lookup(cx, routing::MAIN, query.destination),
+        false => routing::by_rules(cx, &query)?,
+    };
+    let adjacency = cx.fib.adjacencies.read(hop);
+    match adjacency.kind {
+        Kind::Forward => Ok((hop, adjacency)),
+        _ => routing::follow(cx, packet, InterfaceId::NONE, hop),
+    }
+}
+
+/// Whether the network header is whole: the host stack is trusted with the rest.
+fn check(packet: &[u8]) -> Result<(), Exit> {
+    match packet.first().map(|first| first >> 4) {
+        Some(6) => {
+            let header = packet
+                .first_chunk::<40>()
+                .ok_or(Exit::Drop(Drop::Ipv6Length))?;
+            let payload = usize::from(u16::from_be_bytes([header[4], header[5]]));
+            if payload + 40 > packet.len() {
+                return Err(Exit::Drop(Drop::Ipv6Length));
+            }
+        }
+        Some(4) => {
+            let header = packet
+                .first_chunk::<20>()
+                .ok_or(Exit::Drop(Drop::Ipv4Length))?;
+            let total = usize::from(u16::from_be_bytes([header[2], header[3]]));
+            let header_len = usize::from(header[0] & 0xf) * 4;
+            if header_len < 20 || total < header_len || total > packet.len() {
+                return Err(Exit::Drop(Drop::Ipv4Length));
+            }
+        }
+        _ => return Err(Exit::Drop(Drop::Ipv4Version)),
+    }
+    Ok(())
+}
+
+/// The link-layer address of a group or of the broadcast address (RFC 1112, 6.4; RFC 2464, 7).
+fn group(destination: Address) -> Option<Mac> {
+    match destination {
+        Address::V4(u32::MAX) => Some(Mac([0xff; 6])),
+        Address::V4(address) if address >> 28 == 0xe => {
+            let [_, b, c, d] = address.to_be_bytes();
+            Some(Mac([0x01, 0x00, 0x5e, b & 0x7f, c, d]))
+        }
+        Address::V6(address) if address >> 120 == 0xff => {
+            let [.., a, b, c, d] = address.to_be_bytes();
+            Some(Mac([0x33, 0x33, a, b, c, d]))
+        }
+        Address::V4(_) | Address::V6(_) => None,
+    }
+}
+
+/// An adjacency for a packet to a group on this interface.
+fn to_group(
+    cx: &Context<'_>,
+    egress: InterfaceId,
+    destination: Mac,
+    address: Address,
+) -> Result<(NextHopId, Adjacency), Exit> {
+    let Some(interface) = cx.snapshot.interface(egress) else {
+        return Err(Exit::Punt(Why::NoRoute));
+    };
+    if !interface.running {
+        return Err(Exit::Drop(Drop::EgressDown));
+    }
+    let mut adjacency = Adjacency {
+        kind: Kind::Forward,
+        port: interface.port,
+        mtu: interface.mtu,
+        egress,
+        ..Adjacency::default()
+    };
+    if interface.ethernet {
+        let ethertype = match address {
+            Address::V4(_) => 0x0800,
+            Address::V6(_) => 0x86dd,
+        };
+        (adjacency.header, adjacency.header_len) = link_header(interface, destination, ethertype);
+    }
+    Ok((NextHopId::NO_ROUTE, adjacency))
+}
+
+/// The link header of a frame that leaves by this interface, with the tags of the VLANs that it is
+/// on, and the header's length.
+fn link_header(
+    interface: &Interface,
+    destination: Mac,
+    ethertype: u16,
+) -> ([u8; HEADER_BYTES], u8) {
+    let mut header = [0; HEADER_BYTES];
+    header[..6].copy_from_slice(&destination.0);
+    header[6..12].copy_from_slice(&interface.mac.0);
+    let mut at = 12;
+    // With four tags the header has 30 bytes.
+    for tag in interface.tags.iter().take(4) {
+        header[at..at + 2].copy_from_slice(&tag.ethertype.to_be_bytes());
+        header[at + 2..at + 4].copy_from_slice(&tag.vlan_id.to_be_bytes());
+        at += 4;
+    }
+    header[at..at + 2].copy_from_slice(&ethertype.to_be_bytes());
+    (header, (at + 2) as u8)
+}

@@ -1,0 +1,271 @@
+//! Prerouting: whether a packet may enter at all. Header checks, addresses that cannot be, the way
+//! back to the source.
+
+use frame::InterfaceId;
+use wire::checksum;
+
+use super::ingress::Arrived;
+use super::{Context, Exit, input, routing};
+use crate::drop::Drop;
+use crate::punt::Why;
+
+pub(super) const LOOPBACK6: u128 = 1;
+
+/// Decides about an IPv4 packet, in the order of RFC 1812, 5.2.2. Returns its destination, which is
+/// a unicast address to be routed.
+///
+/// # Errors
+/// The packet's end: malformed, not allowed, or for a group.
+#[inline(always)]
+pub(crate) fn ipv4<const FAST: bool>(
+    cx: &Context<'_>,
+    arrived: &Arrived<'_>,
+    packet: &[u8],
+) -> Result<u32, Exit> {
+    let interface = arrived.interface;
+    if !interface.ipv4.enabled {
+        return Err(Exit::Drop(Drop::InterfaceDown));
+    }
+    // "(1) The packet length reported by the Link Layer must be large enough to hold the minimum
+    // length legal IP datagram (20 bytes)."
+    let Some(header) = packet.first_chunk::<20>() else {
+        return Err(Exit::Drop(Drop::Ipv4Length));
+    };
+    // "(2) The IP checksum must be correct." Where the header has no options; else it is checked
+    // with them, and after the two fields that say how long it is.
+    if header[0] == 0x45 {
+        if checksum::sum_20(header) != checksum::INTACT {
+            return Err(Exit::Drop(Drop::Ipv4Checksum));
+        }
+        // "(5) The IP total length field must be large enough to hold the IP datagram header,
+        // whose length is specified in the IP header length field." And: the link delivered it all.
+        let total = usize::from(u16::from_be_bytes([header[2], header[3]]));
+        if (total < 20) | (total > packet.len()) {
+            return Err(Exit::Drop(Drop::Ipv4Length));
+        }
+    } else {
+        odd_header4(cx, packet)?;
+    }
+    let source = u32::from_be_bytes([header[12], header[13], header[14], header[15]]);
+    let destination = u32::from_be_bytes([header[16], header[17], header[18], header[19]]);
+    if !(is_plain4(source) & is_plain4(destination)) | arrived.group {
+        odd_addresses4(cx, arrived.id, packet, source, destination)?;
+    }
+    if cx.snapshot.own.has_ipv4(source) {
+        return Err(Exit::Drop(Drop::Ipv4OwnSource));
+    }
+    if !FAST && interface.ipv4.reverse_path && !routing::way_back4(cx, arrived, source) {
+        return Err(Exit::Drop(Drop::ReversePath));
+    }
+    Ok(destination)
+}
+
+/// A header of another version or length than 4 and 20: the checks of the plain one, then its
+/// options.
+#[cold]
+#[inline(never)]
+fn odd_header4(cx: &Context<'_>, packet: &[u8]) -> Result<(), Exit> {
+    let header_len = usize::from(packet[0] & 0xf) * 4;
+    // (2) again; a length that is none cannot be summed, and is (4)'s business.
+    let header = packet.get(..header_len);
+    if let Some(header) = header.filter(|header| header.len() >= 20)
+        && checksum::sum(header) != checksum::INTACT
+    {
+        return Err(Exit::Drop(Drop::Ipv4Checksum));
+    }
+    // "(3) The IP version number must be 4."
+    if packet[0] >> 4 != 4 {
+        return Err(Exit::Drop(Drop::Ipv4Version));
+    }
+    // "(4) The IP header length field must be large enough to hold the minimum length legal IP
+    // datagram (20 bytes = 5 words)."
+    let Some(header) = header.filter(|header| header.len() >= 20) else {
+        return Err(Exit::Drop(Drop::Ipv4Length));
+    };
+    // (5), as above.
+    let total = usize::from(u16::from_be_bytes([packet[2], packet[3]]));
+    if total < header_len || total > packet.len() {
+        return Err(Exit::Drop(Drop::Ipv4Length));
+    }
+    options4(cx, header)
+}
+
+/// Goes through the options (RFC 791, 3.1).
+fn options4(cx: &Context<'_>, header: &[u8]) -> Result<(), Exit> {
+    const LOOSE_SOURCE_ROUTE: u8 = 131;
+    const STRICT_SOURCE_ROUTE: u8 = 137;
+
+    let mut at = 20;
+    while let Some(&kind) = header.get(at) {
+        match kind {
+            0 => break,
+            1 => {
+                at += 1;
+                continue;
+            }
+            LOOSE_SOURCE_ROUTE | STRICT_SOURCE_ROUTE if !cx.snapshot.accept_source_route => {
+                return Err(Exit::Drop(Drop::Ipv4SourceRoute));
+            }
+            _ => {}
+        }
+        // An option of a length that cannot be: the sender is told which byte it is.
+        let len = header.get(at + 1).map_or(0, |len| usize::from(*len));
+        if len < 2 || at + len > header.len() {
+            return Err(Exit::Punt(Why::ParameterProblem(at as u16 + 1)));
+        }
+        at += len;
+    }
+    Ok(())
+}
+
+/// Whether an address can be a source and a destination to forward to: neither this network (0/8),
+/// nor loopback (127/8), nor a group, class E or broadcast (224/3).
+#[inline(always)]
+fn is_plain4(address: u32) -> bool {
+    let first = address >> 24;
+    (first.wrapping_sub(1) < 223) & (first != 127)
+}
+
+/// Martians, groups, and whatever came in a link-layer group frame: RFC 1812, 5.3.7 and 5.3.4.
+#[cold]
+#[inline(never)]
+fn odd_addresses4(
+    cx: &Context<'_>,
+    ingress: InterfaceId,
+    packet: &[u8],
+    source: u32,
+    destination: u32,
+) -> Result<(), Exit> {
+    const BROADCAST: u32 = u32::MAX;
+    let Some(interface) = cx.snapshot.interface(ingress) else {
+        return Err(Exit::Drop(Drop::InterfaceDown));
+    };
+    // Who has no address yet asks everybody (RFC 2131, 4.1).
+    let nobody_yet = source == 0 && destination == BROADCAST;
+    if !is_plain4(source) && !nobody_yet {
+        return Err(Exit::Drop(Drop::Ipv4MartianSource));
+    }
+    if cx.snapshot.own.has_ipv4(source) {
+        return Err(Exit::Drop(Drop::Ipv4OwnSource));
+    }
+    if destination == BROADCAST {
+        return Err(input::group(interface, packet));
+    }
+    if destination >> 28 == 0xe {
+        return Err(input::multicast4(interface, packet, destination));
+    }
+    if !is_plain4(destination) {
+        return Err(Exit::Drop(Drop::Ipv4MartianDestination));
+    }
+    // A directed broadcast on its own link comes as a link-layer broadcast; every other unicast
+    // packet in such a frame is a sender's mistake (RFC 1812, 5.3.4).
+    match routing::is_broadcast4(cx, ingress, destination) {
+        true => Err(input::group(interface, packet)),
+        false => Err(Exit::Drop(Drop::LinkBroadcast)),
+    }
+}
+
+/// Decides about an IPv6 packet (RFC 8200, 3; RFC 4291, 2.5). Returns its destination, which is a
+/// unicast address to be routed.
+///
+/// # Errors
+/// As [`ipv4`].
+#[inline(always)]
+pub(crate) fn ipv6<const FAST: bool>(
+    cx: &Context<'_>,
+    arrived: &Arrived<'_>,
+    packet: &[u8],
+) -> Result<u128, Exit> {
+    let interface = arrived.interface;
+    if !interface.ipv6.enabled {
+        return Err(Exit::Drop(Drop::InterfaceDown));
+    }
+    let Some(header) = packet.first_chunk::<40>() else {
+        return Err(Exit::Drop(Drop::Ipv6Length));
+    };
+    if header[0] >> 4 != 6 {
+        return Err(Exit::Drop(Drop::Ipv6Version));
+    }
+    let payload = usize::from(u16::from_be_bytes([header[4], header[5]]));
+    if payload + 40 > packet.len() {
+        return Err(Exit::Drop(Drop::Ipv6Length));
+    }
+    let source = address(header, 8);
+    let destination = address(header, 24);
+    if !(is_plain6(source) & is_plain6(destination)) | arrived.group {
+        let from = (arrived.id, arrived.group);
+        odd_addresses6(cx, from, packet, source, destination)?;
+    }
+    if cx.snapshot.own.has_ipv6(source) {
+        return Err(Exit::Drop(Drop::Ipv6OwnSource));
+    }
+    if !FAST && interface.ipv6.reverse_path && !routing::way_back6(cx, arrived, source) {
+        return Err(Exit::Drop(Drop::ReversePath));
+    }
+    Ok(destination)
+}
+
+#[inline(always)]
+pub(super) fn address(header: &[u8; 40], at: usize) -> u128 {
+    match header[at..].first_chunk::<16>() {
+        Some(bytes) => u128::from_be_bytes(*bytes),
+        None => 0,
+    }
+}
+
+/// Whether an address can be a source and a destination to forward to: neither a group, nor of the
+/// link, nor in the /64 of the unspecified and the loopback address.
+#[inline(always)]
+fn is_plain6(address: u128) -> bool {
+    let high = (address >> 64) as u64;
+    (high != 0) & (high >> 56 != 0xff) & (high >> 54 != 0x3fa)
+}
+
+pub(super) fn is_link_local6(address: u128) -> bool {
+    address >> 118 == 0x3fa
+}
+
+/// Addresses that are martians, of the link, or of a group.
+#[cold]
+#[inline(never)]
+fn odd_addresses6(
+    cx: &Context<'_>,
+    (ingress, link_group): (InterfaceId, bool),
+    packet: &[u8],
+    source: u128,
+    destination: u128,
+) -> Result<(), Exit> {
+    let Some(interface) = cx.snapshot.interface(ingress) else {
+        return Err(Exit::Drop(Drop::InterfaceDown));
+    };
+    let is_group = destination >> 120 == 0xff;
+    // Who has no address yet asks groups (RFC 4862, 5.4.2): the unspecified source.
+    if source >> 120 == 0xff || source == LOOPBACK6 || (source == 0 && !is_group) {
+        return Err(Exit::Drop(Drop::Ipv6MartianSource));
+    }
+    if destination == 0 || destination == LOOPBACK6 {
+        return Err(Exit::Drop(Drop::Ipv6MartianDestination));
+    }
+    if cx.snapshot.own.has_ipv6(source) {
+        return Err(Exit::Drop(Drop::Ipv6OwnSource));
+    }
+    if is_group {
+        return Err(input::multicast6(interface, packet, destination));
+    }
+    if link_group {
+        return Err(Exit::Drop(Drop::LinkBroadcast));
+    }
+    // Our own link-local addresses are not routed to: they are not unique beyond their link.
+    if is_link_local6(destination) {
+        return Err(match cx.snapshot.own.has_ipv6(destination) {
+            true => input::unicast(interface, packet),
+            false => Exit::Drop(Drop::Ipv6BeyondScope),
+        });
+    }
+    // From a link-local source to here is local; anything else would leave the link, and its
+    // sender is told (RFC 4291, 2.5.6; RFC 4443, 3.1).
+    if is_link_local6(source) && !routing::is_local6(cx, destination) {
+        return Err(Exit::Punt(Why::BeyondScope));
+    }
+    Ok(())
+}

@@ -1,0 +1,278 @@
+//! Routing: rules choose a table, the table gives a next hop, the next hop says what becomes of
+//! the packet.
+
+use frame::InterfaceId;
+
+use super::ingress::Arrived;
+use super::prerouting::{address, is_link_local6};
+use super::{Context, Exit, input};
+use crate::drop::Drop;
+use crate::flow;
+use crate::punt::Why;
+use crate::snapshot::{Interface, Prefix, RoutingRule, RpFilter, RuleAction};
+use crate::table::{Adjacency, Kind, NextHopId};
+
+/// The table that is used when no rule says otherwise.
+pub(crate) const MAIN: u16 = 0;
+/// How often a route may refer to another table, or a group to a group.
+const DEPTH: usize = 4;
+
+/// What the rules ask of a packet.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Query<'a> {
+    /// From its network header on.
+    pub(crate) packet: &'a [u8],
+    /// Where it came in; none for the router's own packets.
+    pub(crate) ingress: Option<(InterfaceId, &'a Interface)>,
+    pub(crate) source: Address,
+    pub(crate) destination: Address,
+}
+
+impl<'a> Query<'a> {
+    /// Reads the addresses of a packet whose header is whole.
+    pub(crate) fn new(cx: &Context<'a>, packet: &'a [u8], ingress: InterfaceId) -> Self {
+        let zero = (Address::V4(0), Address::V4(0));
+        let (source, destination) = match packet.first().map(|first| first >> 4) {
+            Some(6) => packet.first_chunk::<40>().map_or(zero, |header| {
+                let (source, destination) = (address(header, 8), address(header, 24));
+                (Address::V6(source), Address::V6(destination))
+            }),
+            _ => packet.first_chunk::<20>().map_or(zero, |header| {
+                let [.., a, b, c, d, e, f, g, h] = *header;
+                let source = Address::V4(u32::from_be_bytes([a, b, c, d]));
+                (source, Address::V4(u32::from_be_bytes([e, f, g, h])))
+            }),
+        };
+        Self {
+            packet,
+            ingress: cx
+                .snapshot
+                .interface(ingress)
+                .map(|interface| (ingress, interface)),
+            source,
+            destination,
+        }
+    }
+}
+
+/// An address of either family.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Address {
+    V4(u32),
+    V6(u128),
+}
+
+impl Address {
+    fn bits(self) -> u128 {
+        match self {
+            Self::V4(bits) => u128::from(bits),
+            Self::V6(bits) => bits,
+        }
+    }
+
+    fn is_in(self, prefix: &Prefix) -> bool {
+        let (width, ipv6) = match self {
+            Self::V4(_) => (32, false),
+            Self::V6(_) => (128, true),
+        };
+        let shift = width - u32::from(prefix.len).min(width);
+        let differing = self.bits() ^ prefix.bits;
+        ipv6 == prefix.ipv6 && differing.checked_shr(shift).unwrap_or(0) == 0
+    }
+}
+
+/// The next hop of a destination in a table, no route if there is no such table.
+#[inline]
+pub(crate) fn lookup(cx: &Context<'_>, table: u16, destination: Address) -> NextHopId {
+    let Some(table) = cx.fib.table(table) else {
+        return NextHopId::NO_ROUTE;
+    };
+    match destination {
+        Address::V4(address) => table.ipv4.lookup(address),
+        Address::V6(address) => table.ipv6.lookup(address),
+    }
+}
+
+/// As [`lookup`], but a route that is shorter than `min` does not count.
+fn lookup_min(cx: &Context<'_>, table: u16, destination: Address, min: u8) -> NextHopId {
+    let found = cx.fib.table(table).and_then(|table| match destination {
+        Address::V4(address) => table.ipv4.lookup_longest(address),
+        Address::V6(address) => table.ipv6.lookup_longest(address),
+    });
+    match found {
+        Some((hop, len)) if len >= min => hop,
+        _ => NextHopId::NO_ROUTE,
+    }
+}
+
+/// The next hop by the rules: the first one that matches and has a route decides.
+///
+/// # Errors
+/// A rule discards the packet.
+pub(crate) fn by_rules(cx: &Context<'_>, query: &Query<'_>) -> Result<NextHopId, Exit> {
+    for rule in &cx.snapshot.rules {
+        if !matches(rule, query) {
+            continue;
+        }
+        match rule.action {
+            RuleAction::Drop => return Err(Exit::Drop(Drop::Blackhole)),
+            RuleAction::Unreachable => return Err(Exit::Punt(Why::Unreachable)),
+            RuleAction::LookupOnly => return Ok(lookup(cx, rule.table, query.destination)),
+            RuleAction::Lookup => {}
+        }
+        let hop = lookup_min(
+            cx,
+            rule.table,
+            query.destination,
+            rule.min_prefix.unwrap_or(0),
+        );
+        if hop != NextHopId::NO_ROUTE {
+            return Ok(hop);
+        }
+    }
+    Ok(lookup(cx, MAIN, query.destination))
+}
+
+/// Whether all conditions of a rule hold. No mark is set by anything yet, so a rule for one never
+/// matches.
+fn matches(rule: &RoutingRule, query: &Query<'_>) -> bool {
+    let ingress = query.ingress.map_or(InterfaceId::NONE, |(id, _)| id);
+    rule.source.is_none_or(|prefix| query.source.is_in(&prefix))
+        && rule
+            .destination
+            .is_none_or(|prefix| query.destination.is_in(&prefix))
+        && rule.interface.is_none_or(|interface| interface == ingress)
+        && rule.mark.is_none()
+}
+
+/// Follows a next hop that is not simply to be forwarded to: groups, other tables, this router
+/// itself, and all kinds of refusal.
+///
+/// # Errors
+/// The packet's end, where it does not go out.
+#[cold]
+#[inline(never)]
+pub(crate) fn follow(
+    cx: &Context<'_>,
+    packet: &[u8],
+    ingress: InterfaceId,
+    mut hop: NextHopId,
+) -> Result<(NextHopId, Adjacency), Exit> {
+    let query = &Query::new(cx, packet, ingress);
+    for _ in 0..=DEPTH {
+        let adjacency = cx.fib.adjacencies.read(hop);
+        match adjacency.kind {
+            Kind::Forward => return Ok((hop, adjacency)),
+            Kind::Group => {
+                let policy = match query.destination {
+                    Address::V4(_) => cx.snapshot.ipv4.multipath_hash,
+                    Address::V6(_) => cx.snapshot.ipv6.multipath_hash,
+                };
+                hop = adjacency.member(flow::multipath(packet, policy));
+            }
+            Kind::Table => hop = lookup(cx, adjacency.egress.0 as u16, query.destination),
+            Kind::NoRoute => return Err(Exit::Punt(Why::NoRoute)),
+            Kind::Glean | Kind::Incomplete => return Err(Exit::Punt(Why::Unresolved(hop))),
+            Kind::Local => return Err(local(query)),
+            Kind::Broadcast => return Err(broadcast(query, &adjacency)),
+            Kind::Blackhole => return Err(Exit::Drop(Drop::Blackhole)),
+            Kind::Unreachable => return Err(Exit::Punt(Why::Unreachable)),
+            Kind::Prohibit => return Err(Exit::Punt(Why::Prohibit)),
+        }
+    }
+    // Tables that refer to each other in a circle lead nowhere.
+    Err(Exit::Punt(Why::NoRoute))
+}
+
+fn local(query: &Query<'_>) -> Exit {
+    match query.ingress {
+        Some((_, interface)) => input::unicast(interface, query.packet),
+        // The host stack keeps what it sends to itself; control looks at what comes here anyway.
+        None => Exit::Punt(Why::Local),
+    }
+}
+
+/// The broadcast address of a connected network: taken from that network, not forwarded into it
+/// from elsewhere (RFC 2644, 2).
+fn broadcast(query: &Query<'_>, adjacency: &Adjacency) -> Exit {
+    match query.ingress {
+        Some((id, interface)) if id == adjacency.egress => input::group(interface, query.packet),
+        Some(_) => Exit::Drop(Drop::DirectedBroadcast),
+        None => Exit::Punt(Why::Local),
+    }
+}
+
+/// Whether `rp-filter` lets a packet from this source in (RFC 3704, 2).
+pub(crate) fn way_back4(cx: &Context<'_>, arrived: &Arrived<'_>, source: u32) -> bool {
+    // Who has no address yet has no way back either.
+    source == 0 || way_back(cx, arrived, Address::V4(source))
+}
+
+/// The same of IPv6. Link-local sources are always on their link.
+pub(crate) fn way_back6(cx: &Context<'_>, arrived: &Arrived<'_>, source: u128) -> bool {
+    source == 0 || is_link_local6(source) || way_back(cx, arrived, Address::V6(source))
+}
+
+fn way_back(cx: &Context<'_>, arrived: &Arrived<'_>, source: Address) -> bool {
+    let strict = match arrived.interface.rp_filter {
+        RpFilter::No => return true,
+        RpFilter::Strict => true,
+        RpFilter::Loose => false,
+    };
+    leads_to(
+        cx,
+        lookup(cx, MAIN, source),
+        strict.then_some(arrived.id),
+        source,
+        DEPTH,
+    )
+}
+
+/// Whether a next hop goes out at all, and by `wanted` where that is given.
+fn leads_to(
+    cx: &Context<'_>,
+    hop: NextHopId,
+    wanted: Option<InterfaceId>,
+    source: Address,
+    depth: usize,
+) -> bool {
+    let adjacency = cx.fib.adjacencies.read(hop);
+    match adjacency.kind {
+        Kind::Forward | Kind::Glean | Kind::Incomplete => {
+            wanted.is_none_or(|wanted| wanted == adjacency.egress)
+        }
+        Kind::Group if depth > 0 => adjacency
+            .header
+            .chunks_exact(2)
+            .take(usize::from(adjacency.members))
+            .map(|id| NextHopId(u16::from_ne_bytes([id[0], id[1]])))
+            .any(|member| leads_to(cx, member, wanted, source, depth - 1)),
+        Kind::Table if depth > 0 => {
+            let next = lookup(cx, adjacency.egress.0 as u16, source);
+            leads_to(cx, next, wanted, source, depth - 1)
+        }
+        Kind::Group
+        | Kind::Table
+        | Kind::NoRoute
+        | Kind::Local
+        | Kind::Broadcast
+        | Kind::Blackhole
+        | Kind::Unreachable
+        | Kind::Prohibit => false,
+    }
+}
+
+/// Whether an address is the broadcast address of the network on this interface.
+pub(crate) fn is_broadcast4(cx: &Context<'_>, interface: InterfaceId, address: u32) -> bool {
+    let adjacency = cx
+        .fib
+        .adjacencies
+        .read(lookup(cx, MAIN, Address::V4(address)));
+    adjacency.kind == Kind::Broadcast && adjacency.egress == interface
+}
+
+/// Whether an address is this router's own.
+pub(crate) fn is_local6(cx: &Context<'_>, address: u128) -> bool {
+    let hop = lookup(cx, MAIN, Address::V6(address));
+    cx.fib.adjacencies.read(hop).kind == Kind::Local
+}

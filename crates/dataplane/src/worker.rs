@@ -1,0 +1,284 @@
+//! The worker: receive, walk, transmit, and nothing else.
+//!
+//! A worker is a value. The router gives each a thread and calls [`Worker::step`] in a loop; a
+//! simulation steps several in turn. A step takes no lock, allocates nothing, and makes no system
+//! call but those of its ports, once per vector.
+
+use std::sync::Arc;
+
+use arc_swap::{ArcSwap, Cache};
+use frame::{Pool, Port, Vector};
+
+use crate::counters::Counters;
+use crate::drop::Drop;
+use crate::handover;
+use crate::outlet::Outlet;
+use crate::rings::{Command, Handed, Rings};
+use crate::snapshot::{Role, Snapshot};
+use crate::table::Fib;
+use crate::table::grace::Reader;
+use crate::walk::{self, Context, Scratch};
+
+/// Commands and handed-over frames that one step takes at most, so that none starves the ports.
+const PER_STEP: usize = 256;
+
+/// What a worker is made of.
+#[derive(Debug)]
+pub struct Parts {
+    /// Its number, from 0.
+    pub index: u16,
+    /// Its pool; all pools of one router are of one group.
+    pub pool: Pool,
+    /// Where control publishes snapshots.
+    pub snapshot: Arc<ArcSwap<Snapshot>>,
+    /// Routes and next hops.
+    pub fib: Arc<Fib>,
+    /// Its place in the grace period of the tables (`fib.grace.reader()`).
+    pub reader: Reader,
+    /// Its ends of the rings.
+    pub rings: Rings,
+    /// Its counters.
+    pub counters: Arc<Counters>,
+}
+
+/// What one step did.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Step {
+    /// Frames received from ports.
+    pub received: u32,
+    /// Frames taken from other workers.
+    pub handed: u32,
+    /// Commands carried out.
+    pub commands: u32,
+    /// Frames that ports took.
+    pub transmitted: u32,
+    /// Packets handed to control, which may be asleep.
+    pub punted: u32,
+    /// The workers that frames were handed to, a bit each by index; they may be asleep.
+    pub handed_to: u64,
+}
+
+impl Step {
+    /// Whether there was nothing to do. After several such steps in a row the caller may sleep
+    /// (`Worker::sleep`, then wait on `Worker::ports`).
+    pub fn is_idle(&self) -> bool {
+        *self == Self::default()
+    }
+}
+
+/// See the module.
+pub struct Worker {
+    index: u16,
+    snapshot: Cache<Arc<ArcSwap<Snapshot>>, Arc<Snapshot>>,
+    fib: Arc<Fib>,
+    reader: Reader,
+    outlet: Outlet,
+    scratch: Box<Scratch>,
+    vector: Vector,
+    /// Frames of a steered port that stay here, and those handed over, grouped by port.
+    kept: Vector,
+}
+
+impl Worker {
+    /// A worker without ports; they come by command.
+    pub fn new(parts: Parts) -> Self {
+        Self {
+            index: parts.index,
+            snapshot: Cache::new(parts.snapshot),
+            fib: parts.fib,
+            reader: parts.reader,
+            outlet: Outlet::new(parts.index, parts.pool, parts.rings, parts.counters),
+            scratch: Scratch::new(),
+            vector: Vector::new(),
+            kept: Vector::new(),
+        }
+    }
+
+    /// Its number.
+    pub fn index(&self) -> u16 {
+        self.index
+    }
+
+    /// Its counters.
+    pub fn counters(&self) -> &Arc<Counters> {
+        &self.outlet.counters
+    }
+
+    /// Its queues, with their ports' numbers.
+    pub fn ports(&self) -> impl Iterator<Item = (u16, &dyn Port)> {
+        self.outlet.ports()
+    }
+
+    /// Its pool.
+    pub fn pool(&mut self) -> &mut Pool {
+        &mut self.outlet.pool
+    }
+
+    /// One round: commands, what other workers handed over, a vector of each port; then everything
+    /// that is to be sent.
+    pub fn step(&mut self) -> Step {
+        self.reader.pass();
+        let snapshot = Arc::clone(self.snapshot.load());
+        let fib = Arc::clone(&self.fib);
+        let cx = Context {
+            snapshot: &snapshot,
+            fib: &fib,
+        };
+        let mut step = Step {
+            commands: self.obey(&cx),
+            handed: self.take_over(&cx),
+            ..Step::default()
+        };
+        for place in 0..self.outlet.port_count() {
+            let number = self.outlet.receive(place, &mut self.vector);
+            step.received += self.vector.len() as u32;
+            self.received(&cx, number);
+        }
+        step.transmitted = self.outlet.transmit_all(&cx);
+        (step.punted, step.handed_to) = self.outlet.take_wakes();
+        step
+    }
+
+    /// Holds nothing of the shared tables until the next step, so that their writer need not wait.
+    /// Call it before sleeping.
+    pub fn sleep(&mut self) {
+        self.reader.sleep();
+    }
+
+    /// Closes all ports and frees what the rings still hold.
+    pub fn close(&mut self) {
+        self.outlet.close();
+        while let Ok(command) = self.outlet.rings.commands.pop() {
+            match command {
+                Command::Transmit(frame) | Command::Output(frame) | Command::Resume(frame) => {
+                    self.outlet.pool.free(frame);
+                }
+                Command::Attach { mut port, .. } => port.close(&mut self.outlet.pool),
+                Command::Detach { .. } => {}
+            }
+        }
+        let outlet = &mut self.outlet;
+        for ring in outlet.rings.from.iter_mut().flatten() {
+            while let Ok(Handed::Arrived(frame, _) | Handed::Leaving(frame, _)) = ring.pop() {
+                outlet.pool.free(frame);
+            }
+        }
+    }
+
+    /// Carries out what control asks.
+    fn obey(&mut self, cx: &Context<'_>) -> u32 {
+        let mut count = 0;
+        while count < PER_STEP as u32
+            && let Ok(command) = self.outlet.rings.commands.pop()
+        {
+            count += 1;
+            match command {
+                Command::Attach { number, port } => self.outlet.attach(number, port),
+                Command::Detach { number } => self.outlet.detach(number),
+                Command::Transmit(frame) => walk::transmit(cx, frame, &mut self.outlet),
+                Command::Output(frame) => walk::own(cx, frame, &mut self.outlet),
+                Command::Resume(frame) => walk::resume(cx, frame, &mut self.outlet),
+            }
+        }
+        count
+    }
+
+    /// Takes what other workers handed over.
+    fn take_over(&mut self, cx: &Context<'_>) -> u32 {
+        let mut count = 0;
+        for worker in 0..self.outlet.rings.from.len() {
+            let mut port = 0;
+            for _ in 0..PER_STEP {
+                let ring = self.outlet.rings.from[worker].as_mut();
+                let Some(Ok(handed)) = ring.map(|ring| ring.pop()) else {
+                    break;
+                };
+                count += 1;
+                match handed {
+                    Handed::Leaving(frame, port) => self.outlet.send_own(cx, frame, port),
+                    Handed::Arrived(frame, from) => {
+                        // A vector has one port.
+                        if from != port || self.kept.is_full() {
+                            self.walk_kept(cx, port);
+                            port = from;
+                        }
+                        if let Err(frame) = self.kept.push(frame) {
+                            self.outlet.discard(frame, Drop::HandoverFull);
+                        }
+                    }
+                }
+            }
+            self.walk_kept(cx, port);
+        }
+        count
+    }
+
+    fn walk_kept(&mut self, cx: &Context<'_>, port: u16) {
+        if !self.kept.is_empty() {
+            walk::vector(
+                cx,
+                port,
+                &mut self.kept,
+                &mut self.scratch,
+                &mut self.outlet,
+            );
+        }
+    }
+
+    /// What a port received: the router's own packets, frames to be spread over workers, or frames
+    /// to be walked here.
+    fn received(&mut self, cx: &Context<'_>, port: u16) {
+        if self.vector.is_empty() {
+            return;
+        }
+        let binding = cx.snapshot.port(port);
+        match binding {
+            Some(binding) if binding.role == Role::Mirror => {
+                for mut frame in self.vector.drain() {
+                    frame.l3 = 0;
+                    frame.egress = binding.interface;
+                    walk::own(cx, frame, &mut self.outlet);
+                }
+            }
+            Some(binding) if binding.steer && self.outlet.rings.to.len() > 1 => {
+                self.steer(cx, port, binding.interface);
+            }
+            _ => {
+                let (scratch, outlet) = (&mut self.scratch, &mut self.outlet);
+                walk::vector(cx, port, &mut self.vector, scratch, outlet);
+            }
+        }
+    }
+
+    /// Hands frames to the workers that their flows live on.
+    fn steer(&mut self, cx: &Context<'_>, port: u16, interface: frame::InterfaceId) {
+        let ethernet = cx
+            .snapshot
+            .interface(interface)
+            .is_none_or(|interface| interface.ethernet);
+        let workers = self.outlet.rings.to.len();
+        for mut frame in self.vector.drain() {
+            frame.ingress = interface;
+            let home = handover::home(frame.bytes(), ethernet, workers).unwrap_or(self.index);
+            let lost = if home == self.index {
+                let full = self.kept.push(frame).err();
+                full.map(|frame| (frame, Drop::HandoverFull))
+            } else {
+                self.outlet.hand(home, Handed::Arrived(frame, port))
+            };
+            if let Some((frame, reason)) = lost {
+                self.outlet.discard(frame, reason);
+            }
+        }
+        self.walk_kept(cx, port);
+    }
+}
+
+impl core::fmt::Debug for Worker {
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        f.debug_struct("Worker")
+            .field("index", &self.index)
+            .field("outlet", &self.outlet)
+            .finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,84 @@
+//! Ports that go and come back.
+
+use lab::Lab;
+
+use crate::world::{PACKET, Router, Start, have, lab, layout, run, until, works};
+
+const PING: &str = "ping -q -c 1 -W 1 203.0.113.1";
+const PING6: &str = "ping -q -c 1 -W 1 2001:db8:1::1";
+
+/// A kernel that takes a link down forgets routes over it and IPv6 addresses on it.
+fn restore(lab: &Lab) {
+    run(lab, "server", "ip address replace 203.0.113.1/24 dev eth0");
+    run(
+        lab,
+        "server",
+        "ip address replace 2001:db8:1::1/64 dev eth0 nodad",
+    );
+    run(lab, "server", "ip route replace default via 203.0.113.2");
+    run(lab, "server", "ip route replace default via 2001:db8:1::2");
+}
+
+fn passes(lab: &Lab) -> bool {
+    works(lab, "client", PING) && works(lab, "client", PING6)
+}
+
+fn running(router: &Router, port: &str) -> bool {
+    router.value("/interface/print", port, "running") == "true"
+}
+
+#[test]
+fn a_link_that_was_down_carries_packets_when_it_is_up_again() {
+    let test = "a_link_that_was_down_carries_packets_when_it_is_up_again";
+    let Some(lab) = have(test, &["ping"])
+        .then(|| lab(test, layout("home")))
+        .flatten()
+    else {
+        return;
+    };
+    let router = Router::start(&lab, &Start::with(PACKET, layout("home").config));
+    until("packets pass", || passes(&lab));
+
+    run(&lab, "server", "ip link set dev eth0 down");
+    until("the port is seen down", || !running(&router, "ether1"));
+    assert!(running(&router, "ether2"));
+    assert!(!works(&lab, "client", PING));
+
+    run(&lab, "server", "ip link set dev eth0 up");
+    restore(&lab);
+    until("the port is seen up", || running(&router, "ether1"));
+    until("packets pass again", || passes(&lab));
+}
+
+#[test]
+fn a_device_that_was_removed_is_picked_up_when_it_is_there_again() {
+    let test = "a_device_that_was_removed_is_picked_up_when_it_is_there_again";
+    let Some(lab) = have(test, &["ping"])
+        .then(|| lab(test, layout("home")))
+        .flatten()
+    else {
+        return;
+    };
+    let router = Router::start(&lab, &Start::with(PACKET, layout("home").config));
+    until("packets pass", || passes(&lab));
+
+    for _ in 0..3 {
+        run(&lab, "server", "ip link delete dev eth0");
+        until("the port is seen gone", || !running(&router, "ether1"));
+
+        let there = lab.namespace("router").expect("every layout has one");
+        let peer = format!("peer name ether1 netns {}", there.display());
+        run(
+            &lab,
+            "server",
+            &format!("ip link add name eth0 type veth {peer}"),
+        );
+        run(&lab, "router", "ip link set dev ether1 up");
+        run(&lab, "server", "ip link set dev eth0 up");
+        // Like the lab's own: nothing unfinished may come out of a host.
+        run(&lab, "server", "ethtool -K eth0 tx off");
+        restore(&lab);
+        until("the port is seen running", || running(&router, "ether1"));
+        until("packets pass again", || passes(&lab));
+    }
+}

@@ -1,0 +1,57 @@
+//! The router's own services: ordinary programs on ordinary sockets, reached at its addresses.
+
+use std::process::{Command, Stdio};
+
+use crate::world::{Folder, PACKET, Router, Server, Start, binary, have, lab, layout, run};
+
+const ASK: &str = "import sys,http.client;\
+                   c=http.client.HTTPConnection(sys.argv[1],8080,timeout=20);\
+                   c.request('GET','/greeting');r=c.getresponse();print(r.status,r.read().decode())";
+
+#[test]
+fn a_web_server_in_the_host_plane_is_reached_at_every_address_of_the_router() {
+    let test = "a_web_server_in_the_host_plane_is_reached_at_every_address_of_the_router";
+    let Some(lab) = have(test, &["python3"])
+        .then(|| lab(test, layout("home")))
+        .flatten()
+    else {
+        return;
+    };
+    let router = Router::start(&lab, &Start::with(PACKET, layout("home").config));
+    let folder = Folder::new();
+    std::fs::write(folder.file("greeting"), "from inside").expect("a folder of our own");
+    let mut server = Command::new(binary());
+    server
+        .args(["host", "exec", "--control"])
+        .arg(router.control());
+    server.args([
+        "--",
+        "python3",
+        "-u",
+        "-m",
+        "http.server",
+        "--bind",
+        "::",
+        "--directory",
+    ]);
+    server.arg(folder.file("")).arg("8080").stdin(Stdio::null());
+    let _server = Server::begin(server, "Serving HTTP");
+
+    for address in [
+        "192.168.88.1",
+        "203.0.113.2",
+        "2001:db8:88::1",
+        "2001:db8:1::2",
+        "fe80::ff:fe00:201%eth0",
+    ] {
+        let argv = ["python3", "-c", ASK, address].map(str::to_owned);
+        let output = lab
+            .command_line("client", &argv)
+            .expect("a host of the layout")
+            .output();
+        let output = output.expect("nsenter is there: it made the lab");
+        let said = crate::world::text(&output.stdout);
+        assert_eq!(said.trim(), "200 from inside", "{address}: {output:?}");
+    }
+    run(&lab, "client", "ping -q -c 3 -i 0.01 -W 10 192.168.88.1");
+}

@@ -1,0 +1,220 @@
+//! Beginning and end: refusals, orderly and disorderly ends, and what is left afterwards.
+
+use std::env;
+use std::fs;
+use std::process::{Command, Stdio};
+use std::time::Duration;
+
+use lab::Lab;
+
+use crate::drivers::devices;
+use crate::world::{
+    Folder, PACKET, Router, Start, XDP, binary, driver_works, have, lab, layout, run, text, until,
+    works,
+};
+
+const PING: &str = "ping -q -c 3 -i 0.01 -W 10 203.0.113.1";
+
+/// Something of the machine's own at the devices, to be given back.
+fn furnish(lab: &Lab) {
+    run(lab, "router", "ip address add 10.9.8.7/24 dev ether1");
+    run(
+        lab,
+        "router",
+        "ip address add 2001:db8:9::7/64 dev ether2 nodad",
+    );
+}
+
+/// The processes in the router's namespace.
+fn inhabitants(lab: &Lab) -> Vec<String> {
+    let namespace = lab.namespace("router").expect("every layout has one");
+    let inside = fs::metadata(namespace).expect("the lab is up");
+    let same = |path: &str| {
+        use std::os::unix::fs::MetadataExt;
+        fs::metadata(path).is_ok_and(|found| found.ino() == inside.ino())
+    };
+    let processes = fs::read_dir("/proc").expect("this is Linux");
+    let numbers = processes.filter_map(|entry| entry.ok()?.file_name().into_string().ok());
+    numbers
+        .filter(|number| number.bytes().all(|byte| byte.is_ascii_digit()))
+        .filter(|number| same(&format!("/proc/{number}/ns/net")))
+        .filter_map(|number| fs::read_to_string(format!("/proc/{number}/comm")).ok())
+        .filter(|name| name.trim() == "ferroute")
+        .collect()
+}
+
+#[test]
+fn a_router_asked_to_end_leaves_nothing_behind_but_its_state() {
+    let test = "a_router_asked_to_end_leaves_nothing_behind_but_its_state";
+    for driver in [PACKET, XDP] {
+        let Some(lab) = have(test, &["ping"])
+            .then(|| lab(test, layout("home")))
+            .flatten()
+        else {
+            return;
+        };
+        if !driver_works(test, &lab, driver) {
+            continue;
+        }
+        furnish(&lab);
+        let before = devices(&lab);
+        let router = Router::start(&lab, &Start::with(driver, layout("home").config));
+        run(&lab, "client", PING);
+        assert!(
+            !run(&lab, "router", "ip -o address").contains("10.9.8.7"),
+            "not taken over"
+        );
+        let control = router.control();
+        assert!(control.exists());
+
+        let status = router.stop();
+
+        assert!(status.success(), "{status}");
+        assert_eq!(devices(&lab), before);
+        assert!(!control.exists());
+        assert_eq!(inhabitants(&lab), Vec::<String>::new());
+    }
+}
+
+#[test]
+fn a_killed_router_leaves_nothing_that_the_next_start_does_not_clean() {
+    let test = "a_killed_router_leaves_nothing_that_the_next_start_does_not_clean";
+    let kills: u32 = env::var("FERROUTE_KILLS")
+        .ok()
+        .and_then(|n| n.parse().ok())
+        .unwrap_or(6);
+    for driver in [PACKET, XDP] {
+        let Some(lab) = have(test, &["ping"])
+            .then(|| lab(test, layout("home")))
+            .flatten()
+        else {
+            return;
+        };
+        if !driver_works(test, &lab, driver) {
+            continue;
+        }
+        furnish(&lab);
+        let before = devices(&lab);
+        let folder = Folder::new();
+        let state = folder.file("state");
+        let start = Start {
+            state: Some(&state),
+            ..Start::with(driver, layout("home").config)
+        };
+
+        // From before it has begun until long after it routes, in steps of the golden ratio: every
+        // moment gets its turn, and none twice.
+        for kill in 0..kills {
+            let moment = (f64::from(kill) * 0.618_034).fract() * 0.4;
+            Router::spawn(&lab, &start).kill_after(Duration::from_secs_f64(moment));
+        }
+        let router = Router::start(&lab, &start);
+        run(&lab, "client", PING);
+        router.kill();
+        let router = Router::start(&lab, &start);
+        run(&lab, "client", PING);
+
+        assert!(router.stop().success());
+        assert_eq!(devices(&lab), before);
+    }
+}
+
+#[test]
+fn a_configuration_with_a_mistake_is_refused_with_its_place_and_nothing_applied() {
+    let test = "a_configuration_with_a_mistake_is_refused_with_its_place_and_nothing_applied";
+    let Some(lab) = lab(test, layout("home")) else {
+        return;
+    };
+    furnish(&lab);
+    let before = devices(&lab);
+    let config =
+        "/ip address\nadd address=192.168.88.1/24 interface=ether2\nadd adress=1.2.3.4/24\n";
+
+    let ended = Router::try_start(&lab, &Start::with(PACKET, config));
+
+    let ended = ended.expect_err("the third line is wrong");
+    assert_eq!(ended.status.code(), Some(1), "{}", ended.log);
+    assert!(ended.log.contains("(line 3 column "), "{}", ended.log);
+    assert_eq!(devices(&lab), before);
+
+    let folder = Folder::new();
+    fs::write(folder.file("bad.rsc"), config).expect("a folder of our own");
+    let mut check = Command::new(binary());
+    check
+        .arg("check")
+        .arg(folder.file("bad.rsc"))
+        .stdin(Stdio::null());
+    let output = check.output().expect("the binary under test exists");
+    let said = text(&output.stdout) + &text(&output.stderr);
+    assert_eq!(output.status.code(), Some(1), "{said}");
+    let place = ended
+        .log
+        .split_once("(line 3")
+        .and_then(|(_, rest)| rest.split(')').next());
+    let place = format!("(line 3{})", place.expect("asserted above"));
+    assert!(said.contains(&place), "{said}");
+}
+
+#[test]
+fn the_device_of_the_default_route_is_taken_only_when_told_to() {
+    let test = "the_device_of_the_default_route_is_taken_only_when_told_to";
+    let Some(lab) = have(test, &["ping"])
+        .then(|| lab(test, layout("home")))
+        .flatten()
+    else {
+        return;
+    };
+    furnish(&lab);
+    run(
+        &lab,
+        "router",
+        "ip route add default via 10.9.8.1 dev ether1",
+    );
+    let before = devices(&lab);
+    let start = Start::with(PACKET, layout("home").config);
+
+    let ended = Router::try_start(&lab, &start).expect_err("it carries the default route");
+
+    assert!(
+        ended.log.contains("ether1") && ended.log.contains("--take"),
+        "{}",
+        ended.log
+    );
+    assert_eq!(devices(&lab), before);
+    let router = Router::start(
+        &lab,
+        &Start {
+            arguments: &["--take"],
+            ..start
+        },
+    );
+    run(&lab, "client", PING);
+    assert!(router.stop().success());
+    let routes = run(&lab, "router", "ip route");
+    assert!(
+        routes.contains("default via 10.9.8.1 dev ether1"),
+        "{routes}"
+    );
+}
+
+#[test]
+fn a_change_at_the_console_takes_effect_on_packets() {
+    let test = "a_change_at_the_console_takes_effect_on_packets";
+    let Some(lab) = have(test, &["ping"])
+        .then(|| lab(test, layout("home")))
+        .flatten()
+    else {
+        return;
+    };
+    let router = Router::start(&lab, &Start::with(PACKET, layout("home").config));
+    let remote = "ping -q -c 1 -W 1 198.51.100.80";
+    until("packets pass", || works(&lab, "client", remote));
+
+    router.exec("/ip/route/add dst-address=198.51.100.80/32 blackhole");
+    until("the blackhole swallows them", || {
+        !works(&lab, "client", remote)
+    });
+    router.exec("/ip/route/remove [find dst-address=198.51.100.80/32]");
+
+    until("packets pass again", || works(&lab, "client", remote));
+}

@@ -1,0 +1,18 @@
+//! The router on real packets: the built binary in a lab of namespaces, real hosts around it.
+//!
+//! One file per theme. Each test makes its own lab and removes it; a test that this machine does
+//! not allow is skipped by name with its reason. `world.rs` has what they share.
+//!
+//! `FERROUTE_BINARY` names another binary to test than the one just built.
+
+mod drivers;
+mod flap;
+mod hostplane;
+mod jumbo;
+mod life;
+mod pmtu;
+mod routing;
+mod throughput;
+mod traceroute;
+mod workers;
+mod world;

@@ -1,0 +1,171 @@
+//! Packets pass, all of them, and are counted; the router answers at its own addresses.
+
+use lab::Holding;
+use lab::testing::skip;
+
+use crate::world::{PACKET, Router, Start, have, lab, lab_held, layout, output, run, text, until};
+
+/// The LAN port's link-local address, from its hardware address (RFC 4291, appendix A).
+const LAN_LINK_LOCAL: &str = "fe80::ff:fe00:201%eth0";
+
+fn flood(destination: &str, protocol: u8) {
+    let test = format!("ten_thousand_pings_arrive_and_are_counted_ipv{protocol}");
+    let Some(lab) = have(&test, &["ping"])
+        .then(|| lab(&test, layout("home")))
+        .flatten()
+    else {
+        return;
+    };
+    let router = Router::start(&lab, &Start::with(PACKET, layout("home").config));
+    let counters = || {
+        ["ether1", "ether2"].map(|port| {
+            ["rx-packet", "tx-packet", "rx-byte", "tx-byte"]
+                .map(|counter| router.number("/interface/print stats", port, counter))
+        })
+    };
+    let before = counters();
+
+    let said = run(
+        &lab,
+        "client",
+        &format!("ping -{protocol} -q -f -c 10000 {destination}"),
+    );
+
+    assert!(said.contains(" 10000 received, 0% packet loss"), "{said}");
+    for (before, after) in before.iter().zip(counters()) {
+        let grown: Vec<_> = before
+            .iter()
+            .zip(after)
+            .map(|(before, after)| after - before)
+            .collect();
+        assert!(
+            grown[0] >= 10_000 && grown[1] >= 10_000,
+            "packets: {grown:?}"
+        );
+        // 56 bytes of data, 8 of ICMP, 20 or 40 of IP, 14 of Ethernet.
+        let octets = 10_000 * if protocol == 4 { 98 } else { 118 };
+        assert!(grown[2] >= octets && grown[3] >= octets, "bytes: {grown:?}");
+    }
+    let fast = format!("ipv{protocol}-fast-path-packets");
+    let menu = if protocol == 4 {
+        "/ip/settings/print"
+    } else {
+        "/ipv6/settings/print"
+    };
+    assert!(router.number(menu, "", &fast) >= 20_000);
+}
+
+#[test]
+fn ten_thousand_pings_arrive_and_are_counted_ipv4() {
+    flood("203.0.113.1", 4);
+}
+
+#[test]
+fn ten_thousand_pings_arrive_and_are_counted_ipv6() {
+    flood("2001:db8:1::1", 6);
+}
+
+#[test]
+fn a_default_route_leads_to_what_is_on_no_link_and_other_addresses_answer() {
+    let test = "a_default_route_leads_to_what_is_on_no_link_and_other_addresses_answer";
+    let Some(lab) = have(test, &["ping"])
+        .then(|| lab(test, layout("home")))
+        .flatten()
+    else {
+        return;
+    };
+    let _router = Router::start(&lab, &Start::with(PACKET, layout("home").config));
+
+    for address in [
+        "198.51.100.80",
+        "2001:db8:80::80",
+        "192.168.88.1",
+        "203.0.113.2",
+        "2001:db8:88::1",
+        "2001:db8:1::2",
+        LAN_LINK_LOCAL,
+    ] {
+        run(
+            &lab,
+            "client",
+            &format!("ping -q -c 3 -i 0.01 -W 10 {address}"),
+        );
+    }
+}
+
+#[test]
+fn a_destination_without_a_route_is_answered_as_unreachable() {
+    let test = "a_destination_without_a_route_is_answered_as_unreachable";
+    let Some(lab) = have(test, &["ping"])
+        .then(|| lab(test, layout("home")))
+        .flatten()
+    else {
+        return;
+    };
+    let lan_only = "/ip address add address=192.168.88.1/24 interface=ether2\n\
+                    /ipv6 address add address=2001:db8:88::1/64 interface=ether2\n";
+    let _router = Router::start(&lab, &Start::with(PACKET, lan_only));
+
+    for (address, router, reason) in [
+        (
+            "198.51.100.80",
+            "192.168.88.1",
+            "Destination Net Unreachable",
+        ),
+        (
+            "2001:db8:80::80",
+            "2001:db8:88::1",
+            "Destination unreachable: No route",
+        ),
+    ] {
+        let said = text(&output(&lab, "client", &format!("ping -c 1 -W 10 {address}")).stdout);
+        assert!(
+            said.contains(&format!("From {router}")) && said.contains(reason),
+            "{said}"
+        );
+    }
+}
+
+#[test]
+fn a_host_makes_itself_an_address_from_the_router_s_advertisement() {
+    let test = "a_host_makes_itself_an_address_from_the_router_s_advertisement";
+    let Some(lab) = lab(test, layout("home")) else {
+        return;
+    };
+    run(&lab, "client", "ip -6 route delete default");
+    let _router = Router::start(&lab, &Start::with(PACKET, layout("home").config));
+
+    until(
+        "the client has an address of the LAN's prefix and a default route",
+        || {
+            let addresses = run(
+                &lab,
+                "client",
+                "ip -6 address show dev eth0 scope global dynamic",
+            );
+            let routes = run(&lab, "client", "ip -6 route show default proto ra");
+            addresses.contains("2001:db8:88:") && routes.contains("fe80::ff:fe00:201")
+        },
+    );
+}
+
+#[test]
+fn anybody_can_route_in_a_user_namespace() {
+    let test = "anybody_can_route_in_a_user_namespace";
+    if let Err(error) = Holding::choose() {
+        return skip(test, &error.to_string());
+    }
+    if !have(test, &["ping"]) {
+        return;
+    }
+    let lab = lab_held(test, layout("home"), Holding::Held);
+    let _router = Router::start(&lab, &Start::with(PACKET, layout("home").config));
+
+    for address in ["203.0.113.1", "2001:db8:1::1"] {
+        run(
+            &lab,
+            "client",
+            &format!("ping -q -c 20 -i 0.01 -W 10 {address}"),
+        );
+    }
+}

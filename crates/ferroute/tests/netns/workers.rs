@@ -1,0 +1,87 @@
+//! Several workers share the ports.
+
+use std::time::Instant;
+
+use crate::throughput::{iperf, tcp_both_ways};
+use crate::world::{PACKET, Router, Start, XDP, driver_works, have, lab, layout, run};
+
+fn two_workers(driver: &str, test: &str) {
+    let programs = ["iperf3", "ping"];
+    let Some(lab) = have(test, &programs)
+        .then(|| lab(test, layout("two-queues")))
+        .flatten()
+    else {
+        return;
+    };
+    if !driver_works(test, &lab, driver) {
+        return;
+    }
+    let start = Start::with(driver, layout("two-queues").config);
+    let router = Router::start(
+        &lab,
+        &Start {
+            arguments: &["--workers", "2"],
+            ..start
+        },
+    );
+
+    for address in ["203.0.113.1", "2001:db8:1::1"] {
+        run(
+            &lab,
+            "client",
+            &format!("ping -q -c 100 -i 0.002 -W 10 {address}"),
+        );
+        tcp_both_ways(&lab, address, 20);
+        let report = iperf(&lab, address, "--parallel 8 --bytes 40M");
+        assert!(report["end"]["sum_received"]["bytes"].as_u64() > Some(20_000_000));
+    }
+    // The counters are the sum over the workers: no more than the links carried, and no less.
+    let sent = router.number("/interface/print stats", "ether1", "tx-byte");
+    assert!(sent > 2 * 30_000_000, "{sent}");
+}
+
+#[test]
+fn two_workers_share_packet_ports() {
+    two_workers(PACKET, "two_workers_share_packet_ports");
+}
+
+#[test]
+fn two_workers_share_xdp_ports() {
+    two_workers(XDP, "two_workers_share_xdp_ports");
+}
+
+#[test]
+fn an_idle_router_uses_under_two_percent_of_a_core() {
+    let test = "an_idle_router_uses_under_two_percent_of_a_core";
+    for driver in [PACKET, XDP] {
+        let Some(lab) = have(test, &["ping"])
+            .then(|| lab(test, layout("home")))
+            .flatten()
+        else {
+            return;
+        };
+        if !driver_works(test, &lab, driver) {
+            continue;
+        }
+        let start = Start::with(driver, layout("home").config);
+        let router = Router::start(
+            &lab,
+            &Start {
+                arguments: &["--workers", "2"],
+                ..start
+            },
+        );
+        run(&lab, "client", "ping -q -c 100 -i 0.002 -W 10 203.0.113.1");
+        let (begin, before) = (Instant::now(), router.ticks());
+
+        // One packet each way a second is what makes it idle rather than unused.
+        run(&lab, "client", "ping -q -c 5 -i 1 -W 10 203.0.113.1");
+
+        let (used, elapsed) = (router.ticks() - before, begin.elapsed());
+        // A hundredth of a second is a tick, so a percent of a core is as many ticks as seconds.
+        assert!(
+            used <= 2 * elapsed.as_secs(),
+            "{driver}: {used} ticks in {elapsed:?}"
+        );
+    }
+}

@@ -1,0 +1,455 @@
+//! A lab with the router running in it.
+
+use std::env;
+use std::fs::{self, File};
+use std::io::{BufRead, BufReader};
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, ExitStatus, Output, Stdio};
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use lab::testing::skip;
+use lab::{Holding, Lab, Layout, Life, Options};
+use rustix::process::{Pid, Signal, kill_process};
+
+/// The port drivers, as they are spelt before a device's name.
+pub(crate) const PACKET: &str = "packet";
+pub(crate) const XDP: &str = "xdp";
+pub(crate) const XDP_GENERIC: &str = "xdp-generic";
+pub(crate) const XDP_NATIVE: &str = "xdp-native";
+
+/// How long a condition may take that has no reason to take any time, on the busiest machine.
+const PATIENCE: Duration = Duration::from_secs(30);
+
+/// A lab for this test, in the best way this machine has; `None`, and noted, when it has none.
+pub(crate) fn lab(test: &str, layout: &Layout) -> Option<Lab> {
+    match Holding::choose() {
+        Ok(holding) => Some(lab_held(test, layout, holding)),
+        Err(error) => {
+            skip(test, &error.to_string());
+            None
+        }
+    }
+}
+
+/// As [`lab`], but held in this way.
+pub(crate) fn lab_held(test: &str, layout: &Layout, holding: Holding) -> Lab {
+    static NUMBER: AtomicU32 = AtomicU32::new(0);
+    let number = NUMBER.fetch_add(1, Ordering::Relaxed);
+    let name = format!("t{}-{number}", std::process::id());
+    let options = Options {
+        name: Some(name),
+        life: Life::Owned,
+        holding: Some(holding),
+    };
+    Lab::up(layout, &options).unwrap_or_else(|error| panic!("{test}: {error}"))
+}
+
+/// The built-in layout of this name.
+pub(crate) fn layout(name: &str) -> &'static Layout {
+    lab::layout(name).expect("a layout that comes with ferroute")
+}
+
+/// Can this test use these programs? Noted when not.
+pub(crate) fn have(test: &str, programs: &[&str]) -> bool {
+    let folders = env::var_os("PATH").unwrap_or_default();
+    let folders: Vec<_> = env::split_paths(&folders)
+        .chain(["/usr/sbin".into(), "/sbin".into()])
+        .collect();
+    let missing = |program: &&&str| !folders.iter().any(|folder| folder.join(program).exists());
+    match programs.iter().find(missing) {
+        Some(program) => {
+            skip(test, &format!("`{program}` is not installed"));
+            false
+        }
+        None => true,
+    }
+}
+
+/// Can ports of this driver be opened in a lab held like this? Noted when not.
+pub(crate) fn driver_works(test: &str, lab: &Lab, driver: &str) -> bool {
+    let reason = match driver {
+        "tap" => File::options()
+            .read(true)
+            .write(true)
+            .open("/dev/net/tun")
+            .err(),
+        PACKET => None,
+        _ if lab.holding() == Holding::Named => None,
+        _ => Some(std::io::Error::other("XDP needs root")),
+    };
+    if let Some(reason) = &reason {
+        skip(test, &format!("{driver} ports: {reason}"));
+    }
+    reason.is_none()
+}
+
+/// Runs a command line in a host; its words are between single spaces.
+pub(crate) fn output(lab: &Lab, host: &str, line: &str) -> Output {
+    let argv: Vec<_> = line.split(' ').map(str::to_owned).collect();
+    let mut command = lab.command_line(host, &argv).expect("a host of the layout");
+    command
+        .stdin(Stdio::null())
+        .output()
+        .expect("nsenter is there: it made the lab")
+}
+
+/// As [`output`], for a command that must succeed; what it printed.
+pub(crate) fn run(lab: &Lab, host: &str, line: &str) -> String {
+    let output = output(lab, host, line);
+    let (said, complaint) = (text(&output.stdout), text(&output.stderr));
+    assert!(output.status.success(), "{host}: {line}\n{said}{complaint}");
+    said
+}
+
+/// As [`run`], for a script of the shell.
+pub(crate) fn shell(lab: &Lab, host: &str, script: &str) -> String {
+    let argv = ["sh", "-ec", script].map(str::to_owned);
+    let mut command = lab.command_line(host, &argv).expect("a host of the layout");
+    let output = command
+        .stdin(Stdio::null())
+        .output()
+        .expect("nsenter is there: it made the lab");
+    let (said, complaint) = (text(&output.stdout), text(&output.stderr));
+    assert!(
+        output.status.success(),
+        "{host}: {script}\n{said}{complaint}"
+    );
+    said
+}
+
+/// As [`output`]: did it succeed?
+pub(crate) fn works(lab: &Lab, host: &str, line: &str) -> bool {
+    output(lab, host, line).status.success()
+}
+
+/// Text of a program that writes ASCII.
+pub(crate) fn text(bytes: &[u8]) -> String {
+    String::from_utf8_lossy(bytes).into_owned()
+}
+
+/// Waits until this becomes true.
+pub(crate) fn until(what: &str, mut condition: impl FnMut() -> bool) {
+    let begin = Instant::now();
+    while !condition() {
+        assert!(
+            begin.elapsed() < PATIENCE,
+            "waited for {PATIENCE:?} until {what}"
+        );
+        thread::park_timeout(Duration::from_millis(10));
+    }
+}
+
+/// The binary under test.
+pub(crate) fn binary() -> PathBuf {
+    let built = || env!("CARGO_BIN_EXE_ferroute").into();
+    env::var_os("FERROUTE_BINARY").map_or_else(built, PathBuf::from)
+}
+
+/// How to start a router.
+#[derive(Clone, Debug)]
+pub(crate) struct Start<'a> {
+    /// The host to run it in.
+    pub(crate) host: &'a str,
+    /// The text of its configuration.
+    pub(crate) config: &'a str,
+    /// `PORT=driver:DEVICE` each.
+    pub(crate) ports: Vec<String>,
+    /// Where its state is; `None`: nowhere.
+    pub(crate) state: Option<&'a Path>,
+    /// Further arguments of `ferroute run`.
+    pub(crate) arguments: &'a [&'a str],
+}
+
+impl<'a> Start<'a> {
+    /// In the host `router`, `ether1` and `ether2` as ports of this driver.
+    pub(crate) fn with(driver: &str, config: &'a str) -> Self {
+        let ports = ["ether1", "ether2"].map(|port| format!("{port}={driver}:{port}"));
+        Self {
+            host: "router",
+            config,
+            ports: ports.into(),
+            state: None,
+            arguments: &[],
+        }
+    }
+}
+
+/// A running `ferroute run`; ended and tidied away with the value.
+#[derive(Debug)]
+pub(crate) struct Router {
+    child: Child,
+    folder: Folder,
+}
+
+/// A router that ended before it was ready.
+#[derive(Debug)]
+pub(crate) struct Ended {
+    /// How.
+    pub(crate) status: ExitStatus,
+    /// Its standard error.
+    pub(crate) log: String,
+}
+
+impl Router {
+    /// Starts one and waits until its console answers.
+    pub(crate) fn start(lab: &Lab, start: &Start<'_>) -> Self {
+        Self::try_start(lab, start)
+            .unwrap_or_else(|ended| panic!("{}: {}", ended.status, ended.log))
+    }
+
+    /// As [`Self::start`], where it may refuse.
+    pub(crate) fn try_start(lab: &Lab, start: &Start<'_>) -> Result<Self, Ended> {
+        let mut router = Self::spawn(lab, start);
+        let begin = Instant::now();
+        loop {
+            if let Some(status) = router.child.try_wait().expect("it is our child") {
+                return Err(Ended {
+                    status,
+                    log: router.log(),
+                });
+            }
+            if router.command("/system/identity/print").status.success() {
+                return Ok(router);
+            }
+            assert!(
+                begin.elapsed() < PATIENCE,
+                "its console does not answer:\n{}",
+                router.log()
+            );
+            thread::park_timeout(Duration::from_millis(10));
+        }
+    }
+
+    /// Starts one and waits for nothing.
+    pub(crate) fn spawn(lab: &Lab, start: &Start<'_>) -> Self {
+        let folder = Folder::new();
+        let config = folder.file("config.rsc");
+        fs::write(&config, start.config).expect("a folder of our own");
+        let log = File::create(folder.file("log")).expect("a folder of our own");
+        let binary = binary();
+        let program = binary.to_str().expect("a path in UTF-8");
+        let mut command = lab
+            .command(start.host, program)
+            .expect("a host of the layout");
+        command.args(["run", "--config"]).arg(config);
+        command.arg("--control").arg(folder.file("control"));
+        command
+            .arg("--state")
+            .arg(start.state.unwrap_or(Path::new(":memory:")));
+        for port in &start.ports {
+            command.args(["--port", port]);
+        }
+        command.args(start.arguments);
+        command
+            .stdin(Stdio::null())
+            .stdout(Stdio::null())
+            .stderr(log);
+        let child = command.spawn().expect("nsenter is there: it made the lab");
+        Self { child, folder }
+    }
+
+    /// One console command: what it printed. It must succeed.
+    pub(crate) fn exec(&self, line: &str) -> String {
+        let output = self.command(line);
+        let (said, complaint) = (text(&output.stdout), text(&output.stderr));
+        assert!(
+            output.status.success(),
+            "{line}\n{said}{complaint}\n{}",
+            self.log()
+        );
+        said
+    }
+
+    /// The rows that a `print` command answers with, as JSON.
+    pub(crate) fn rows(&self, print: &str) -> Vec<serde_json::Value> {
+        let output = self.client(&["--json", print]);
+        let (said, complaint) = (text(&output.stdout), text(&output.stderr));
+        assert!(output.status.success(), "{print}\n{said}{complaint}");
+        match serde_json::from_str(&said).expect("--json prints JSON") {
+            serde_json::Value::Array(rows) => rows,
+            row => vec![row],
+        }
+    }
+
+    /// A number of one row: the one whose `name` is this, or the only one.
+    pub(crate) fn number(&self, print: &str, name: &str, property: &str) -> u64 {
+        let value = self.value(print, name, property);
+        value
+            .parse()
+            .unwrap_or_else(|_| panic!("{print} {name} {property}: {value}"))
+    }
+
+    /// A value of one row: the one whose `name` is this, or the only one.
+    pub(crate) fn value(&self, print: &str, name: &str, property: &str) -> String {
+        let rows = self.rows(print);
+        let row = rows
+            .iter()
+            .find(|row| rows.len() == 1 || row["name"] == name);
+        let value = row
+            .and_then(|row| row.get(property))
+            .and_then(|value| value.as_str());
+        value
+            .unwrap_or_else(|| panic!("{print} {name}: no {property} in {rows:#?}"))
+            .to_owned()
+    }
+
+    /// Asks it to end, waits, and says how it ended.
+    pub(crate) fn stop(mut self) -> ExitStatus {
+        self.signal(Signal::TERM);
+        self.wait()
+    }
+
+    /// Ends it without a chance to tidy.
+    pub(crate) fn kill(mut self) {
+        self.signal(Signal::KILL);
+        self.wait();
+    }
+
+    /// As [`Self::kill`], after so long or when it ends by itself.
+    pub(crate) fn kill_after(mut self, delay: Duration) {
+        let begin = Instant::now();
+        while begin.elapsed() < delay && self.child.try_wait().expect("our child").is_none() {
+            thread::park_timeout(Duration::from_micros(100));
+        }
+        self.signal(Signal::KILL);
+        self.wait();
+    }
+
+    /// The processor time that it has used so far, in clock ticks of a hundredth of a second.
+    pub(crate) fn ticks(&self) -> u64 {
+        let path = format!("/proc/{}/stat", self.child.id());
+        let stat = fs::read_to_string(path).expect("it runs");
+        let (_, fields) = stat.rsplit_once(')').expect("the name is in parentheses");
+        let used = |field: &str| field.parse::<u64>().expect("a number of ticks");
+        // Fields 14 and 15 of proc_pid_stat(5): in user and in kernel mode.
+        fields
+            .split_ascii_whitespace()
+            .skip(11)
+            .take(2)
+            .map(used)
+            .sum()
+    }
+
+    /// What it wrote to its standard error so far.
+    pub(crate) fn log(&self) -> String {
+        fs::read_to_string(self.folder.file("log")).unwrap_or_default()
+    }
+
+    /// The socket by which its console is reached.
+    pub(crate) fn control(&self) -> PathBuf {
+        self.folder.file("control")
+    }
+
+    fn command(&self, line: &str) -> Output {
+        self.client(&[line])
+    }
+
+    fn client(&self, arguments: &[&str]) -> Output {
+        let mut command = Command::new(binary());
+        command
+            .arg("exec")
+            .arg("--control")
+            .arg(self.control())
+            .args(arguments);
+        command
+            .stdin(Stdio::null())
+            .output()
+            .expect("the binary under test exists")
+    }
+
+    fn signal(&self, signal: Signal) {
+        let pid = i32::try_from(self.child.id()).ok().and_then(Pid::from_raw);
+        // Until we have waited for it, the number is its own; it may have ended already.
+        let _ = kill_process(pid.expect("a child has a number"), signal);
+    }
+
+    fn wait(&mut self) -> ExitStatus {
+        let begin = Instant::now();
+        loop {
+            if let Some(status) = self.child.try_wait().expect("it is our child") {
+                return status;
+            }
+            if begin.elapsed() > PATIENCE {
+                self.signal(Signal::KILL);
+                panic!("it does not end:\n{}", self.log());
+            }
+            thread::park_timeout(Duration::from_millis(1));
+        }
+    }
+}
+
+impl Drop for Router {
+    fn drop(&mut self) {
+        if thread::panicking() {
+            eprintln!("-- the router's log --\n{}", self.log());
+        }
+        if let Ok(None) = self.child.try_wait() {
+            // The lab, which goes next, waits for it.
+            self.signal(Signal::TERM);
+        }
+    }
+}
+
+/// A server in a host; ended with the value.
+#[derive(Debug)]
+pub(crate) struct Server(Child);
+
+impl Server {
+    /// Starts it in a host and waits until it prints a line that contains `sign`.
+    pub(crate) fn start(lab: &Lab, host: &str, line: &str, sign: &str) -> Self {
+        let argv: Vec<_> = line.split(' ').map(str::to_owned).collect();
+        let command = lab.command_line(host, &argv);
+        Self::begin(command.expect("a host of the layout"), sign)
+    }
+
+    /// Starts this command and waits until it prints a line that contains `sign`.
+    pub(crate) fn begin(mut command: Command, sign: &str) -> Self {
+        command.stdin(Stdio::null()).stdout(Stdio::piped());
+        let mut child = command.spawn().expect("its program exists");
+        let output = child.stdout.take().expect("asked for above");
+        let mut lines = BufReader::new(output).lines().map_while(Result::ok);
+        let seen = lines.any(|line| line.contains(sign));
+        // The rest is read too, so that it never waits for us.
+        thread::spawn(move || lines.for_each(drop));
+        assert!(seen, "{command:?} never said `{sign}`");
+        Self(child)
+    }
+}
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        // It fails only if the server has ended, which is as good.
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
+
+/// A folder of this test's own; removed with the value.
+#[derive(Debug)]
+pub(crate) struct Folder(PathBuf);
+
+impl Folder {
+    /// Makes one.
+    pub(crate) fn new() -> Self {
+        static NUMBER: AtomicU32 = AtomicU32::new(0);
+        let number = NUMBER.fetch_add(1, Ordering::Relaxed);
+        let name = format!("ferroute-test-{}-{number}", std::process::id());
+        let path = env::temp_dir().join(name);
+        fs::create_dir(&path).expect("the temporary folder takes ours");
+        Self(path)
+    }
+
+    /// A file in it.
+    pub(crate) fn file(&self, name: &str) -> PathBuf {
+        self.0.join(name)
+    }
+}
+
+impl Drop for Folder {
+    fn drop(&mut self) {
+        // What stays is found by its name; a test has no better place to complain.
+        let _ = fs::remove_dir_all(&self.0);
+    }
+}

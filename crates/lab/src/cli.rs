@@ -1,0 +1,74 @@
+//! `ferroute lab list | up NAME | exec NAME HOST -- COMMAND… | down NAME`, less the parsing.
+
+use std::io::{self, Write};
+use std::os::unix::process::CommandExt;
+
+use crate::{Error, Holding, LAYOUTS, Lab, Life, Options, layout};
+
+/// Writes the labs there are, which of them are up, and how to get into those.
+///
+/// # Errors
+/// When the records cannot be read, or nobody reads what we write.
+pub fn list(out: &mut impl Write) -> Result<(), Error> {
+    let up = Lab::list()?;
+    let mut write = || -> io::Result<()> {
+        for layout in LAYOUTS {
+            let state = match up.iter().find(|lab| lab.name == layout.name) {
+                Some(lab) if lab.stale => "crashed",
+                Some(_) => "up",
+                None => "-",
+            };
+            writeln!(out, "{:<12} {state:<8} {}", layout.name, layout.summary)?;
+        }
+        for lab in up.iter().filter(|lab| layout(&lab.name).is_none()) {
+            let state = if lab.stale { "crashed" } else { "up" };
+            writeln!(out, "{:<12} {state:<8} as {}", lab.name, lab.layout)?;
+        }
+        Ok(())
+    };
+    write().map_err(Error::io("write the list"))
+}
+
+/// Makes a lab that stays until it is taken down, and says how to use it.
+///
+/// # Errors
+/// As [`Lab::up`], and [`Error::UnknownLayout`].
+pub fn up(name: &str, out: &mut impl Write) -> Result<(), Error> {
+    let layout = layout(name).ok_or_else(|| Error::UnknownLayout(name.to_owned()))?;
+    let options = Options {
+        name: None,
+        life: Life::Kept,
+        holding: None,
+    };
+    let lab = Lab::up(layout, &options)?;
+    let hosts: Vec<_> = lab.hosts().collect();
+    let held = match lab.holding() {
+        Holding::Named => format!("namespaces `ferroute-{name}-HOST`"),
+        Holding::Held => "inside a user namespace".to_owned(),
+    };
+    let text = format!(
+        "lab `{name}` is up: {} ({held})\n  ferroute lab exec {name} {} -- ip address\n  \
+         ferroute lab down {name}\n",
+        hosts.join(", "),
+        hosts.first().unwrap_or(&"client"),
+    );
+    out.write_all(text.as_bytes())
+        .map_err(Error::io("write what is up"))
+}
+
+/// Becomes the command in the host; returns only if that fails.
+pub fn exec(name: &str, host: &str, argv: &[String]) -> Error {
+    let command = Lab::open(name).and_then(|lab| lab.command_line(host, argv));
+    match command {
+        Ok(mut command) => Error::io(format!("run `{}`", argv.join(" ")))(command.exec()),
+        Err(error) => error,
+    }
+}
+
+/// Removes a lab, with whatever runs in it.
+///
+/// # Errors
+/// As [`Lab::down`], and [`Error::NotUp`].
+pub fn down(name: &str) -> Result<(), Error> {
+    Lab::open(name)?.down()
+}

@@ -1,0 +1,266 @@
+//! How a host's namespace is kept alive, and how one gets into it.
+
+use std::fs;
+use std::io::{BufRead, BufReader, Write};
+use std::os::unix::fs::MetadataExt;
+use std::os::unix::process::CommandExt;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Output, Stdio};
+
+use rustix::fs::{Access, access};
+use rustix::thread::{LinkNameSpaceType, move_into_link_name_space};
+
+use crate::Error;
+use crate::process::Process;
+
+/// What keeps the namespaces of a lab.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Holding {
+    /// Names in `/run/netns`, as `ip netns` makes them: root's way.
+    Named,
+    /// A waiting process per host, all in one user namespace: everybody's way.
+    Held,
+}
+
+impl Holding {
+    /// The best way that works here, found by trying.
+    ///
+    /// # Errors
+    /// [`Error::NoNamespaces`] with both refusals.
+    pub fn choose() -> Result<Self, Error> {
+        let root = rustix::process::geteuid().is_root() && access("/run", Access::WRITE_OK).is_ok();
+        let refusal = match root {
+            true => match try_unshare(&["--mount", "--net"])? {
+                None => return Ok(Self::Named),
+                Some(refusal) => refusal,
+            },
+            false => "root may be allowed to, this user is not".to_owned(),
+        };
+        match try_unshare(&["--user", "--map-root-user", "--net"])? {
+            None => Ok(Self::Held),
+            Some(other) => Err(Error::NoNamespaces(format!("{refusal}; {other}"))),
+        }
+    }
+
+    /// As it is written in a record.
+    pub(crate) fn name(self) -> &'static str {
+        match self {
+            Self::Named => "named",
+            Self::Held => "held",
+        }
+    }
+
+    pub(crate) fn from_name(name: &str) -> Option<Self> {
+        [Self::Named, Self::Held]
+            .into_iter()
+            .find(|holding| holding.name() == name)
+    }
+}
+
+/// Why `unshare` may not make these namespaces; `None` when it may.
+fn try_unshare(which: &[&str]) -> Result<Option<String>, Error> {
+    let output = output(
+        Command::new("unshare").args(which).arg("true"),
+        "unshare",
+        "",
+    )?;
+    Ok((!output.status.success()).then(|| complaint(&output)))
+}
+
+/// One host's namespace.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Space {
+    /// The host.
+    pub(crate) host: String,
+    /// What keeps it.
+    pub(crate) kind: Kind,
+}
+
+/// What keeps one namespace.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Kind {
+    /// This name in `/run/netns`.
+    Named(String),
+    /// This process.
+    Held(Process),
+}
+
+impl Space {
+    /// The path at which the kernel hands out the namespace.
+    pub(crate) fn path(&self) -> PathBuf {
+        match &self.kind {
+            Kind::Named(name) => Path::new("/run/netns").join(name),
+            Kind::Held(process) => PathBuf::from(format!("/proc/{}/ns/net", process.pid)),
+        }
+    }
+
+    /// Is it still there?
+    pub(crate) fn exists(&self) -> bool {
+        match self.kind {
+            Kind::Named(_) => self.path().exists(),
+            Kind::Held(process) => process.runs(),
+        }
+    }
+
+    /// The number by which the kernel tells namespaces apart, while this one exists.
+    pub(crate) fn inode(&self) -> Option<u64> {
+        let found = fs::metadata(self.path()).ok()?;
+        self.exists().then(|| found.ino())
+    }
+
+    /// A command that runs in the namespace, as its root.
+    pub(crate) fn command(&self, program: &str) -> Command {
+        let mut command = Command::new("nsenter");
+        if let Some(user) = self.other_user_namespace() {
+            command
+                .arg("--preserve-credentials")
+                .arg(format!("--user={}", user.display()));
+        }
+        command
+            .arg(format!("--net={}", self.path().display()))
+            .arg("--")
+            .arg(program);
+        command
+    }
+
+    /// Moves the calling thread into the namespace; threads and processes that it starts follow.
+    ///
+    /// # Errors
+    /// A process with several threads cannot enter a user namespace (`EINVAL`).
+    pub(crate) fn enter(&self) -> Result<(), Error> {
+        let path = self.path();
+        if let Some(user) = self.other_user_namespace() {
+            enter_by(&user, LinkNameSpaceType::User)?;
+        }
+        enter_by(&path, LinkNameSpaceType::Network)
+    }
+
+    /// The lab's user namespace, unless the caller is in it; the kernel lets nobody enter twice.
+    fn other_user_namespace(&self) -> Option<PathBuf> {
+        let Kind::Held(process) = self.kind else {
+            return None;
+        };
+        let theirs = PathBuf::from(format!("/proc/{}/ns/user", process.pid));
+        let own = fs::read_link("/proc/self/ns/user");
+        let same = matches!((own, fs::read_link(&theirs)), (Ok(own), Ok(other)) if own == other);
+        (!same).then_some(theirs)
+    }
+}
+
+fn enter_by(path: &Path, kind: LinkNameSpaceType) -> Result<(), Error> {
+    let doing = format!("enter the namespace {}", path.display());
+    let namespace = fs::File::open(path).map_err(Error::io(doing.clone()))?;
+    move_into_link_name_space(std::os::fd::AsFd::as_fd(&namespace), Some(kind))
+        .map_err(|error| Error::io(doing)(error.into()))
+}
+
+/// A process that waits in a new namespace. It ends when the pipe to it closes, thus with us,
+/// however we end; after [`Holder::release`] it stays.
+#[derive(Debug)]
+pub(crate) struct Holder {
+    child: Child,
+}
+
+impl Holder {
+    // `exec` in both: the process that waits is the one whose number we know.
+    const WAIT: &str = "echo ready && read line && exec sleep infinity >/dev/null 2>&1 </dev/null";
+
+    /// Makes a user namespace and in it the first network namespace.
+    pub(crate) fn first() -> Result<(Self, Process), Error> {
+        let mut command = Command::new("unshare");
+        command.args([
+            "--user",
+            "--map-root-user",
+            "--net",
+            "--",
+            "sh",
+            "-c",
+            Self::WAIT,
+        ]);
+        Self::start(command, "unshare")
+    }
+
+    /// Makes another network namespace in the user namespace of the first.
+    pub(crate) fn beside(first: &Space) -> Result<(Self, Process), Error> {
+        let mut command = first.command("unshare");
+        command.args(["--net", "--", "sh", "-c", Self::WAIT]);
+        Self::start(command, "nsenter")
+    }
+
+    fn start(mut command: Command, program: &'static str) -> Result<(Self, Process), Error> {
+        command.stdin(Stdio::piped()).stdout(Stdio::piped());
+        // Out of the terminal's reach: Ctrl-C and a hang-up are for the router, which then ends us.
+        command.process_group(0);
+        let mut child = command.spawn().map_err(not_started(program))?;
+        let mut line = String::new();
+        if let Some(output) = child.stdout.take() {
+            BufReader::new(output)
+                .read_line(&mut line)
+                .map_err(Error::io("hear from a host"))?;
+        }
+        match Process::find(child.id()).filter(|_| line == "ready\n") {
+            Some(process) => Ok((Self { child }, process)),
+            None => {
+                // Dropping its input has ended it, if it had begun at all.
+                drop(child.stdin.take());
+                let status = child.wait().map_err(Error::io("wait for a host"))?;
+                let reason = format!("it ended with {status}");
+                Err(Error::Command {
+                    command: program.into(),
+                    reason,
+                })
+            }
+        }
+    }
+
+    /// Lets it outlive us.
+    pub(crate) fn release(mut self) -> Result<(), Error> {
+        let Some(mut input) = self.child.stdin.take() else {
+            return Ok(());
+        };
+        input.write_all(b"stay\n").map_err(Error::io("keep a host"))
+    }
+
+    /// Takes note that it has ended, and waits until it has.
+    pub(crate) fn reap(mut self) {
+        drop(self.child.stdin.take());
+        // It can only fail if somebody else has waited for it, and then it has ended.
+        let _ = self.child.wait();
+    }
+}
+
+/// Runs a command to its end, with this input.
+pub(crate) fn output(
+    command: &mut Command,
+    program: &'static str,
+    input: &str,
+) -> Result<Output, Error> {
+    command
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped());
+    let mut child = command.spawn().map_err(not_started(program))?;
+    if let Some(mut pipe) = child.stdin.take() {
+        // A program that ends without reading says why on its standard error.
+        let _ = pipe.write_all(input.as_bytes());
+    }
+    child
+        .wait_with_output()
+        .map_err(Error::io(format!("run {program}")))
+}
+
+/// What a failed command said, or else how it ended.
+pub(crate) fn complaint(output: &Output) -> String {
+    let said = String::from_utf8_lossy(&output.stderr);
+    match said.trim() {
+        "" => output.status.to_string(),
+        said => said.replace('\n', "; "),
+    }
+}
+
+fn not_started(program: &'static str) -> impl FnOnce(std::io::Error) -> Error {
+    move |error| match error.kind() {
+        std::io::ErrorKind::NotFound => Error::MissingProgram(program),
+        _ => Error::io(format!("run {program}"))(error),
+    }
+}

@@ -1,0 +1,396 @@
+//! Labs that are up: making, finding, using and removing them.
+
+use std::collections::HashSet;
+use std::fs;
+use std::os::unix::fs::MetadataExt;
+use std::path::PathBuf;
+use std::process::{Command, ExitStatus};
+use std::time::Duration;
+
+use crate::holding::{Holder, Kind, Space, complaint, output};
+use crate::layout::ROUTER;
+use crate::process::{self, Process};
+use crate::record::{Record, Records};
+use crate::{Error, Holding, Layout, layout, plan};
+
+/// A lab that is up.
+#[derive(Debug)]
+pub struct Lab {
+    record: Record,
+    records: Records,
+    life: Life,
+    holders: Vec<Holder>,
+}
+
+/// How long a lab stays.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Life {
+    /// Until somebody takes it down.
+    Kept,
+    /// As long as the [`Lab`], and never longer than its process.
+    Owned,
+}
+
+/// How to make a lab.
+#[derive(Clone, Debug)]
+pub struct Options {
+    /// Its name, if it is not that of its layout: several of one layout can be up at once.
+    pub name: Option<String>,
+    /// How long it stays.
+    pub life: Life,
+    /// How it is held; `None`: as [`Holding::choose`] says.
+    pub holding: Option<Holding>,
+}
+
+/// A lab in the list of those that are up.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Listed {
+    /// Its name.
+    pub name: String,
+    /// The layout it was made from.
+    pub layout: String,
+    /// How it is held.
+    pub holding: Holding,
+    /// Its hosts.
+    pub hosts: Vec<String>,
+    /// The process that removes it, if it is not to stay.
+    pub owner: Option<u32>,
+    /// Is it what a crash has left? The next `up` removes it.
+    pub stale: bool,
+}
+
+impl Lab {
+    /// Makes a lab, after removing what crashed runs have left of theirs.
+    ///
+    /// # Errors
+    /// [`Error::AlreadyUp`], [`Error::NoNamespaces`], [`Error::MissingProgram`], or a command that
+    /// failed; whatever was made until then is removed again.
+    pub fn up(layout: &Layout, options: &Options) -> Result<Self, Error> {
+        let name = options.name.as_deref().unwrap_or(layout.name);
+        check_name(name)?;
+        let records = Records::open()?;
+        let turn = records.lock()?;
+        sweep(&records)?;
+        if let Some(found) = records.find(name) {
+            let owner = found.owner();
+            return Err(Error::AlreadyUp {
+                lab: name.to_owned(),
+                owner,
+            });
+        }
+        let holding = match options.holding {
+            Some(holding) => holding,
+            None => Holding::choose()?,
+        };
+        let record = Record::new(name, layout.name, holding, Process::own()?);
+        let mut lab = Self {
+            record,
+            records,
+            life: Life::Owned,
+            holders: Vec::new(),
+        };
+        match lab.make(layout, options.life) {
+            Ok(()) => Ok(lab),
+            Err(error) => {
+                // The error that stopped us says more than one of the tidying.
+                let _ = lab.remove();
+                drop(turn);
+                Err(error)
+            }
+        }
+    }
+
+    /// The lab of this name, made by whichever process.
+    ///
+    /// # Errors
+    /// [`Error::NotUp`].
+    pub fn open(name: &str) -> Result<Self, Error> {
+        let records = Records::open()?;
+        let found = records.find(name).filter(|record| !record.is_stale());
+        let record = found.ok_or_else(|| Error::NotUp(name.to_owned()))?;
+        Ok(Self {
+            record,
+            records,
+            life: Life::Kept,
+            holders: Vec::new(),
+        })
+    }
+
+    /// The labs that are up, and those that crashed.
+    ///
+    /// # Errors
+    /// When the folder of records cannot be read.
+    pub fn list() -> Result<Vec<Listed>, Error> {
+        let list = |record: Record| Listed {
+            stale: record.is_stale(),
+            owner: record.owner(),
+            name: record.lab,
+            layout: record.layout,
+            holding: record.holding,
+            hosts: record.spaces.into_iter().map(|space| space.host).collect(),
+        };
+        Ok(Records::open()?.all()?.into_iter().map(list).collect())
+    }
+
+    /// Its name.
+    pub fn name(&self) -> &str {
+        &self.record.lab
+    }
+
+    /// The layout that it was made from, if that is one of [`crate::LAYOUTS`].
+    pub fn layout(&self) -> Option<&'static Layout> {
+        layout(&self.record.layout)
+    }
+
+    /// How it is held.
+    pub fn holding(&self) -> Holding {
+        self.record.holding
+    }
+
+    /// Its hosts' names.
+    pub fn hosts(&self) -> impl Iterator<Item = &str> {
+        self.record.spaces.iter().map(|space| space.host.as_str())
+    }
+
+    /// A command that will run in a host; the caller adds arguments and runs it.
+    ///
+    /// # Errors
+    /// [`Error::UnknownHost`].
+    pub fn command(&self, host: &str, program: &str) -> Result<Command, Error> {
+        let mut command = self.space(host)?.command(program);
+        let (name, mark) = self.record.mark();
+        command.env(name, mark);
+        Ok(command)
+    }
+
+    /// The path of a host's namespace, as `ip link … netns PATH` takes it.
+    ///
+    /// # Errors
+    /// [`Error::UnknownHost`].
+    pub fn namespace(&self, host: &str) -> Result<PathBuf, Error> {
+        Ok(self.space(host)?.path())
+    }
+
+    /// Runs a command in a host, with our terminal, and waits for its end.
+    ///
+    /// # Errors
+    /// [`Error::UnknownHost`], [`Error::MissingProgram`] for `nsenter`, or an empty `argv`.
+    pub fn exec(&self, host: &str, argv: &[String]) -> Result<ExitStatus, Error> {
+        let mut command = self.command_line(host, argv)?;
+        command
+            .status()
+            .map_err(Error::io(format!("run `{}`", argv.join(" "))))
+    }
+
+    /// As [`Self::command`], with all arguments.
+    ///
+    /// # Errors
+    /// [`Error::UnknownHost`], or an empty `argv`.
+    pub fn command_line(&self, host: &str, argv: &[String]) -> Result<Command, Error> {
+        let (program, arguments) = argv.split_first().ok_or_else(|| Error::Command {
+            command: String::new(),
+            reason: "no command was given".into(),
+        })?;
+        let mut command = self.command(host, program)?;
+        command.args(arguments);
+        Ok(command)
+    }
+
+    /// Moves the calling thread into a host; threads and processes that it starts follow.
+    ///
+    /// # Errors
+    /// A lab that is `Held` lets in only a process with a single thread, so enter before starting
+    /// any. The process is root in there and nobody outside, but for its own files.
+    pub fn enter(&self, host: &str) -> Result<(), Error> {
+        self.space(host)?.enter()
+    }
+
+    /// Moves the calling thread into the host `router`, where its ports are.
+    ///
+    /// # Errors
+    /// As [`Self::enter`].
+    pub fn enter_router(&self) -> Result<(), Error> {
+        self.enter(ROUTER)
+    }
+
+    /// Ends whatever runs in the lab, but for the calling process, and removes it.
+    ///
+    /// # Errors
+    /// When a namespace or the record cannot be removed.
+    pub fn down(mut self) -> Result<(), Error> {
+        // From here on it is this call that removes it, not the end of the value.
+        self.life = Life::Kept;
+        let _turn = self.records.lock()?;
+        self.remove()
+    }
+
+    fn space(&self, host: &str) -> Result<&Space, Error> {
+        let found = self.record.spaces.iter().find(|space| space.host == host);
+        found.ok_or_else(|| Error::UnknownHost {
+            lab: self.record.lab.clone(),
+            host: host.to_owned(),
+        })
+    }
+
+    fn make(&mut self, layout: &Layout, life: Life) -> Result<(), Error> {
+        match self.record.holding {
+            Holding::Named => self.make_named(layout)?,
+            Holding::Held => self.make_held(layout)?,
+        }
+        let path = |host: &str| {
+            let space = self.record.spaces.iter().find(|space| space.host == host);
+            space.map(Space::path).unwrap_or_default().into_boxed_path()
+        };
+        for step in plan::steps(layout, path) {
+            self.run(&step)?;
+        }
+        if life == Life::Kept {
+            self.record.kept = true;
+            self.records.save(&self.record)?;
+            for holder in self.holders.drain(..) {
+                holder.release()?;
+            }
+            self.life = Life::Kept;
+        }
+        Ok(())
+    }
+
+    fn make_named(&mut self, layout: &Layout) -> Result<(), Error> {
+        let name = |host: &str| format!("ferroute-{}-{host}", self.record.lab);
+        let space = |host: &str| Space {
+            host: host.to_owned(),
+            kind: Kind::Named(name(host)),
+        };
+        self.record.spaces = layout.hosts.iter().map(|host| space(host.name)).collect();
+        self.records.save(&self.record)?;
+        for host in layout.hosts {
+            checked("ip", &["netns", "add", &name(host.name)])?;
+        }
+        Ok(())
+    }
+
+    /// Until all are written down, the waiting processes end with ours.
+    fn make_held(&mut self, layout: &Layout) -> Result<(), Error> {
+        for host in layout.hosts {
+            let (holder, process) = match self.record.spaces.first() {
+                None => Holder::first()?,
+                Some(first) => Holder::beside(first)?,
+            };
+            self.holders.push(holder);
+            let kind = Kind::Held(process);
+            self.record.spaces.push(Space {
+                host: host.name.to_owned(),
+                kind,
+            });
+        }
+        self.records.save(&self.record)
+    }
+
+    fn run(&self, step: &plan::Step) -> Result<(), Error> {
+        let (program, arguments) = step.argv.split_first().ok_or_else(|| Error::Command {
+            command: String::new(),
+            reason: "the plan has an empty step".into(),
+        })?;
+        let mut command = self.command(step.host, program)?;
+        let output = output(command.args(arguments), "nsenter", &step.input)?;
+        if output.status.success() {
+            return Ok(());
+        }
+        let reason = complaint(&output);
+        if reason.contains("failed to execute") {
+            let program = ["ip", "ethtool"].into_iter().find(|known| known == program);
+            return Err(Error::MissingProgram(program.unwrap_or("sh")));
+        }
+        let command = format!("{} in {}: {}", program, step.host, step.input.trim());
+        Err(Error::Command { command, reason })
+    }
+
+    fn remove(&mut self) -> Result<(), Error> {
+        remove(&self.records, &self.record)?;
+        for holder in self.holders.drain(..) {
+            holder.reap();
+        }
+        Ok(())
+    }
+}
+
+impl Drop for Lab {
+    fn drop(&mut self) {
+        if self.life == Life::Owned
+            && let Ok(_turn) = self.records.lock()
+        {
+            // What cannot be removed stays in the records, and the next `up` tries again.
+            let _ = self.remove();
+        }
+    }
+}
+
+/// Removes what processes that ended without tidying have left.
+fn sweep(records: &Records) -> Result<(), Error> {
+    for record in records.all()?.iter().filter(|record| record.is_stale()) {
+        remove(records, record)?;
+    }
+    Ok(())
+}
+
+fn remove(records: &Records, record: &Record) -> Result<(), Error> {
+    // Somebody may be just starting something, so look again after each round.
+    for _ in 0..3 {
+        let inhabitants = inhabitants(record);
+        if inhabitants.is_empty() {
+            break;
+        }
+        process::end(&inhabitants, Duration::from_millis(300));
+    }
+    for space in &record.spaces {
+        if let Kind::Named(name) = &space.kind
+            && space.exists()
+        {
+            checked("ip", &["netns", "delete", name])?;
+        }
+    }
+    records.forget(&record.lab)
+}
+
+/// The processes in the lab's namespaces, those that hold it included, and those that were started
+/// there; but not the caller.
+fn inhabitants(record: &Record) -> Vec<Process> {
+    let spaces: HashSet<u64> = record.spaces.iter().filter_map(Space::inode).collect();
+    let (name, mark) = record.mark();
+    let mark = format!("{name}={mark}").into_bytes();
+    let inside = |pid: &u32| {
+        let namespace = fs::metadata(format!("/proc/{pid}/ns/net"));
+        let environment = fs::read(format!("/proc/{pid}/environ")).unwrap_or_default();
+        namespace.is_ok_and(|namespace| spaces.contains(&namespace.ino()))
+            || environment
+                .split(|byte| *byte == 0)
+                .any(|variable| variable == mark)
+    };
+    let Ok(processes) = fs::read_dir("/proc") else {
+        return Vec::new();
+    };
+    let numbers = processes.filter_map(|entry| entry.ok()?.file_name().to_str()?.parse().ok());
+    let others = numbers.filter(|pid| *pid != std::process::id());
+    others.filter(inside).filter_map(Process::find).collect()
+}
+
+fn checked(program: &'static str, arguments: &[&str]) -> Result<(), Error> {
+    let output = output(Command::new(program).args(arguments), program, "")?;
+    if output.status.success() {
+        return Ok(());
+    }
+    let command = format!("{program} {}", arguments.join(" "));
+    Err(Error::Command {
+        command,
+        reason: complaint(&output),
+    })
+}
+
+/// A lab's name becomes part of file and namespace names.
+fn check_name(name: &str) -> Result<(), Error> {
+    let good = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_');
+    match (1..=40).contains(&name.len()) && name.bytes().all(good) {
+        true => Ok(()),
+        false => Err(Error::BadName(name.to_owned())),
+    }
+}

@@ -1,0 +1,378 @@
+//! What a lab consists of, and the list of those that come with ferroute.
+//!
+//! Every layout has a host `router`, whose devices `ether1`, `ether2` … carry no addresses: they
+//! are there to be taken over as ports. The other hosts are the kernel's.
+
+/// A lab as a value: who is in it and how they are wired.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Layout {
+    /// What `ferroute lab up` calls it.
+    pub name: &'static str,
+    /// One line for `ferroute lab list`.
+    pub summary: &'static str,
+    /// The hosts, each a network namespace.
+    pub hosts: &'static [Host],
+    /// The wires between them, each a veth pair.
+    pub links: &'static [Link],
+    /// The configuration that makes the router do its part, as RouterOS commands.
+    pub config: &'static str,
+}
+
+/// One host.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Host {
+    /// Its name, unique in the layout.
+    pub name: &'static str,
+    /// Does its kernel forward between its devices?
+    pub forwards: bool,
+    /// Addresses of its own that are on no link, `address/length`.
+    pub loopback: &'static [&'static str],
+    /// Its static routes.
+    pub routes: &'static [Route],
+}
+
+/// A static route of a host.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Route {
+    /// `default` or `prefix/length`, of the gateway's family.
+    pub destination: &'static str,
+    /// The gateway, an IPv4 or IPv6 address on a link of the host.
+    pub via: &'static str,
+}
+
+/// A veth pair.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Link {
+    /// Layer-3 MTU of both ends, in bytes.
+    pub mtu: u32,
+    /// Receive and transmit queues of each end.
+    pub queues: u32,
+    /// What the hosts' stacks may leave undone.
+    pub offloads: Offloads,
+    /// The two ends.
+    pub ends: [End; 2],
+}
+
+/// One end of a link.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct End {
+    /// The host it is in.
+    pub host: &'static str,
+    /// Its device there, at most 15 bytes.
+    pub device: &'static str,
+    /// Its addresses, `address/length`; none at the router.
+    pub addresses: &'static [&'static str],
+}
+
+/// What a sending host may leave to the "hardware", which a veth does not have.
+///
+/// With `On`, frames leave with unfinished checksums and up to 64 KB long. A TAP or AF_PACKET port
+/// is told so frame by frame; an AF_XDP port on veth is not, and must have it `Off`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Offloads {
+    /// Every frame leaves as it would on a wire.
+    Off,
+    /// As the kernel has it by default.
+    On,
+}
+
+impl Layout {
+    /// The devices of the host `router` that are to be ports, in order of their names.
+    pub fn ports(&self) -> Vec<&'static str> {
+        let mut ports: Vec<_> = self
+            .links
+            .iter()
+            .flat_map(|link| &link.ends)
+            .filter(|end| end.host == ROUTER)
+            .map(|end| end.device)
+            .collect();
+        ports.sort_unstable();
+        ports
+    }
+
+    /// The host of this name.
+    pub fn host(&self, name: &str) -> Option<&'static Host> {
+        self.hosts.iter().find(|host| host.name == name)
+    }
+}
+
+/// Finds a layout of [`LAYOUTS`] by its name.
+pub fn layout(name: &str) -> Option<&'static Layout> {
+    LAYOUTS.iter().find(|layout| layout.name == name)
+}
+
+/// The layouts that come with ferroute.
+pub const LAYOUTS: &[Layout] = &[HOME, SEGMENTS, JUMBO, PMTU, TWO_QUEUES];
+
+/// The host in every layout that ferroute runs in.
+pub(crate) const ROUTER: &str = "router";
+
+const ROUTER_HOST: Host = Host {
+    name: ROUTER,
+    forwards: false,
+    loopback: &[],
+    routes: &[],
+};
+
+const CLIENT: Host = Host {
+    name: "client",
+    forwards: false,
+    loopback: &[],
+    routes: &[
+        Route {
+            destination: "default",
+            via: "192.168.88.1",
+        },
+        Route {
+            destination: "default",
+            via: "2001:db8:88::1",
+        },
+    ],
+};
+
+// The loopback addresses stand for the rest of the internet: only a default route reaches them.
+const SERVER: Host = Host {
+    name: "server",
+    forwards: false,
+    loopback: &["198.51.100.80/32", "2001:db8:80::80/128"],
+    routes: &[
+        Route {
+            destination: "default",
+            via: "203.0.113.2",
+        },
+        Route {
+            destination: "default",
+            via: "2001:db8:1::2",
+        },
+    ],
+};
+
+const INTERNET: Link = Link {
+    mtu: 1500,
+    queues: 1,
+    offloads: Offloads::Off,
+    ends: [
+        End {
+            host: ROUTER,
+            device: "ether1",
+            addresses: &[],
+        },
+        End {
+            host: "server",
+            device: "eth0",
+            addresses: &["203.0.113.1/24", "2001:db8:1::1/64"],
+        },
+    ],
+};
+
+const LAN: Link = Link {
+    mtu: 1500,
+    queues: 1,
+    offloads: Offloads::Off,
+    ends: [
+        End {
+            host: ROUTER,
+            device: "ether2",
+            addresses: &[],
+        },
+        End {
+            host: "client",
+            device: "eth0",
+            addresses: &["192.168.88.10/24", "2001:db8:88::10/64"],
+        },
+    ],
+};
+
+const HOME: Layout = Layout {
+    name: "home",
+    summary: "a client on the LAN, the router, a server on the internet",
+    hosts: &[CLIENT, ROUTER_HOST, SERVER],
+    links: &[INTERNET, LAN],
+    config: include_str!("../configs/home.rsc"),
+};
+
+const SEGMENTS: Layout = Layout {
+    name: "segments",
+    summary: "home, with hosts that send whole segments and unfinished checksums",
+    links: &[
+        Link {
+            offloads: Offloads::On,
+            ..INTERNET
+        },
+        Link {
+            offloads: Offloads::On,
+            ..LAN
+        },
+    ],
+    ..HOME
+};
+
+const JUMBO: Layout = Layout {
+    name: "jumbo",
+    summary: "home, with links of 9,000 bytes",
+    links: &[
+        Link {
+            mtu: 9000,
+            ..INTERNET
+        },
+        Link { mtu: 9000, ..LAN },
+    ],
+    config: include_str!("../configs/jumbo.rsc"),
+    ..HOME
+};
+
+const TWO_QUEUES: Layout = Layout {
+    name: "two-queues",
+    summary: "home, with two queues at every device",
+    links: &[
+        Link {
+            queues: 2,
+            ..INTERNET
+        },
+        Link { queues: 2, ..LAN },
+    ],
+    ..HOME
+};
+
+const PMTU: Layout = Layout {
+    name: "pmtu",
+    summary: "a hop of 1,400 bytes between the router and a second one, `far`, before the server",
+    hosts: &[
+        CLIENT,
+        ROUTER_HOST,
+        Host {
+            name: "far",
+            forwards: true,
+            loopback: &[],
+            routes: &[
+                Route {
+                    destination: "192.168.88.0/24",
+                    via: "203.0.113.2",
+                },
+                Route {
+                    destination: "2001:db8:88::/64",
+                    via: "2001:db8:1::2",
+                },
+            ],
+        },
+        Host {
+            name: "server",
+            forwards: false,
+            loopback: &[],
+            routes: &[
+                Route {
+                    destination: "default",
+                    via: "198.51.100.1",
+                },
+                Route {
+                    destination: "default",
+                    via: "2001:db8:80::1",
+                },
+            ],
+        },
+    ],
+    links: &[
+        Link {
+            mtu: 1400,
+            ends: [
+                End {
+                    host: ROUTER,
+                    device: "ether1",
+                    addresses: &[],
+                },
+                End {
+                    host: "far",
+                    device: "eth0",
+                    addresses: &["203.0.113.1/24", "2001:db8:1::1/64"],
+                },
+            ],
+            ..INTERNET
+        },
+        LAN,
+        Link {
+            ends: [
+                End {
+                    host: "far",
+                    device: "eth1",
+                    addresses: &["198.51.100.1/24", "2001:db8:80::1/64"],
+                },
+                End {
+                    host: "server",
+                    device: "eth0",
+                    addresses: &["198.51.100.80/24", "2001:db8:80::80/64"],
+                },
+            ],
+            ..INTERNET
+        },
+    ],
+    config: include_str!("../configs/pmtu.rsc"),
+};
+
+#[cfg(test)]
+mod tests {
+    use std::collections::HashSet;
+    use std::net::IpAddr;
+
+    use super::*;
+
+    #[test]
+    fn every_layout_has_its_own_name_and_a_router_with_ports() {
+        let names: HashSet<_> = LAYOUTS.iter().map(|layout| layout.name).collect();
+
+        assert_eq!(names.len(), LAYOUTS.len());
+        for layout in LAYOUTS {
+            assert!(layout.host(ROUTER).is_some(), "{}", layout.name);
+            assert_eq!(layout.ports(), ["ether1", "ether2"], "{}", layout.name);
+        }
+    }
+
+    #[test]
+    fn every_end_is_in_a_host_and_its_device_is_named_once() {
+        for layout in LAYOUTS {
+            let mut seen = HashSet::new();
+            for end in layout.links.iter().flat_map(|link| &link.ends) {
+                assert!(
+                    layout.host(end.host).is_some(),
+                    "{} {}",
+                    layout.name,
+                    end.host
+                );
+                assert!(
+                    seen.insert((end.host, end.device)),
+                    "{} {end:?}",
+                    layout.name
+                );
+                assert!(end.device.len() <= 15, "IFNAMSIZ: {}", end.device);
+            }
+        }
+    }
+
+    #[test]
+    fn every_gateway_is_on_a_link_of_its_host() {
+        for layout in LAYOUTS {
+            for host in layout.hosts {
+                for route in host.routes {
+                    let on_link = addresses_of(layout, host).any(|own| covers(own, route.via));
+                    assert!(on_link, "{} {} {}", layout.name, host.name, route.via);
+                }
+            }
+        }
+    }
+
+    fn addresses_of<'a>(layout: &'a Layout, host: &'a Host) -> impl Iterator<Item = &'static str> {
+        let ends = layout.links.iter().flat_map(|link| &link.ends);
+        ends.filter(|end| end.host == host.name)
+            .flat_map(|end| end.addresses.iter().copied())
+    }
+
+    fn covers(own: &str, other: &str) -> bool {
+        let (address, length) = own.split_once('/').expect("an address has a length");
+        let length: u32 = length.parse().expect("a length is a number");
+        let bits = |text: &str| match text.parse().expect("an address") {
+            IpAddr::V4(v4) => (32, u128::from(v4.to_bits())),
+            IpAddr::V6(v6) => (128, v6.to_bits()),
+        };
+        let ((width, own), (other_width, other)) = (bits(address), bits(other));
+        width == other_width && own >> (width - length) == other >> (width - length)
+    }
+}

@@ -1,0 +1,337 @@
+//! What is up, written down before it is made, so that nothing is ever left unnamed.
+//!
+//! One small text file per lab in a folder that a restart of the machine empties; a lock on the
+//! folder makes `up` and `down` of several processes take turns. A record is stale when the process
+//! that would remove its lab has gone, or when the lab itself has.
+
+use std::env;
+use std::fmt::Write;
+use std::fs::{self, DirBuilder, File, Permissions};
+use std::os::unix::fs::{DirBuilderExt, MetadataExt, PermissionsExt};
+use std::path::{Path, PathBuf};
+
+use rustix::fs::{FlockOperation, flock};
+
+use crate::Error;
+use crate::holding::{Holding, Kind, Space};
+use crate::process::Process;
+
+/// A lab as it is written down.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Record {
+    /// The lab's own name.
+    pub(crate) lab: String,
+    /// The name of its layout.
+    pub(crate) layout: String,
+    /// How it is held.
+    pub(crate) holding: Holding,
+    /// Who made it.
+    pub(crate) maker: Process,
+    /// Is it to outlive its maker? Then nobody removes it unasked.
+    pub(crate) kept: bool,
+    /// Its hosts.
+    pub(crate) spaces: Vec<Space>,
+    boot: String,
+}
+
+impl Record {
+    /// A record of this boot of the machine.
+    pub(crate) fn new(lab: &str, layout: &str, holding: Holding, maker: Process) -> Self {
+        let (lab, layout) = (lab.to_owned(), layout.to_owned());
+        Self {
+            lab,
+            layout,
+            holding,
+            maker,
+            kept: false,
+            spaces: Vec::new(),
+            boot: boot(),
+        }
+    }
+
+    /// What every command in the lab carries in its environment, by this name: such a process is
+    /// found even if it was left behind in a namespace that nothing leads to any more.
+    pub(crate) fn mark(&self) -> (&'static str, String) {
+        ("FERROUTE_LAB", format!("{}/{}", self.lab, self.maker))
+    }
+
+    /// Who removes it.
+    pub(crate) fn owner(&self) -> Option<u32> {
+        (!self.kept).then_some(self.maker.pid)
+    }
+
+    /// Is there nobody left who would remove this lab, or nothing left to remove?
+    pub(crate) fn is_stale(&self) -> bool {
+        if self.boot != boot() {
+            return true;
+        }
+        match self.kept {
+            false => !self.maker.runs(),
+            true => !self.spaces.iter().any(Space::exists),
+        }
+    }
+
+    fn write(&self) -> String {
+        let mut text = String::new();
+        let holding = self.holding.name();
+        let mut line = |line: std::fmt::Arguments<'_>| {
+            writeln!(text, "{line}").expect("writing to a string does not fail");
+        };
+        line(format_args!("boot {}", self.boot));
+        line(format_args!("layout {}", self.layout));
+        line(format_args!("holding {holding}"));
+        line(format_args!("maker {}", self.maker));
+        line(format_args!("kept {}", self.kept));
+        for Space { host, kind } in &self.spaces {
+            match kind {
+                Kind::Named(name) => line(format_args!("host {host} {name}")),
+                Kind::Held(process) => line(format_args!("host {host} {process}")),
+            }
+        }
+        text
+    }
+
+    fn read(lab: &str, text: &str) -> Option<Self> {
+        let value = |key: &str| text.lines().find_map(|line| line.strip_prefix(key));
+        let holding = Holding::from_name(value("holding ")?)?;
+        let space = |line: &str| {
+            let (host, held_by) = line.split_once(' ')?;
+            let kind = match holding {
+                Holding::Named => Kind::Named(held_by.to_owned()),
+                Holding::Held => Kind::Held(held_by.parse().ok()?),
+            };
+            Some(Space {
+                host: host.to_owned(),
+                kind,
+            })
+        };
+        let hosts = text.lines().filter_map(|line| line.strip_prefix("host "));
+        Some(Self {
+            lab: lab.to_owned(),
+            layout: value("layout ")?.to_owned(),
+            holding,
+            maker: value("maker ")?.parse().ok()?,
+            kept: value("kept ")?.parse().ok()?,
+            spaces: hosts.map(space).collect::<Option<_>>()?,
+            boot: value("boot ")?.to_owned(),
+        })
+    }
+}
+
+/// The folder of records.
+#[derive(Clone, Debug)]
+pub(crate) struct Records {
+    folder: PathBuf,
+}
+
+impl Records {
+    /// The folder for this user: of the system for root, else of the login session, else in `/tmp`.
+    ///
+    /// # Errors
+    /// When none of them can be made, or the one in `/tmp` is somebody else's.
+    pub(crate) fn open() -> Result<Self, Error> {
+        let uid = rustix::process::geteuid().as_raw();
+        if uid == 0 && Self::make(Path::new("/run/ferroute"), uid).is_ok() {
+            return Self::make(Path::new("/run/ferroute/labs"), uid);
+        }
+        if let Some(session) = env::var_os("XDG_RUNTIME_DIR").filter(|folder| !folder.is_empty()) {
+            let folder = Path::new(&session).join("ferroute");
+            if Self::make(&folder, uid).is_ok() {
+                return Self::make(&folder.join("labs"), uid);
+            }
+        }
+        let folder = PathBuf::from(format!("/tmp/ferroute-{uid}"));
+        Self::make(&folder, uid)?;
+        Self::make(&folder.join("labs"), uid)
+    }
+
+    /// A folder of our own at this place. Anybody may write to `/tmp`: what lies there already is
+    /// trusted only if it is a folder, ours, and closed to others.
+    pub(crate) fn make(folder: &Path, uid: u32) -> Result<Self, Error> {
+        let doing = || format!("use the folder {}", folder.display());
+        match DirBuilder::new().mode(0o700).create(folder) {
+            Err(error) if error.kind() != std::io::ErrorKind::AlreadyExists => {
+                return Err(Error::io(doing())(error));
+            }
+            _ => {}
+        }
+        let found = fs::symlink_metadata(folder).map_err(Error::io(doing()))?;
+        if !found.is_dir() || found.uid() != uid {
+            return Err(Error::io(doing())(std::io::Error::other(
+                "it is somebody else's",
+            )));
+        }
+        if found.mode() & 0o022 != 0 {
+            fs::set_permissions(folder, Permissions::from_mode(0o700))
+                .map_err(Error::io(doing()))?;
+        }
+        Ok(Self {
+            folder: folder.to_owned(),
+        })
+    }
+
+    /// Waits for the turn; it lasts until the file is dropped.
+    pub(crate) fn lock(&self) -> Result<File, Error> {
+        let path = self.folder.join("lock");
+        let doing = format!("lock {}", path.display());
+        let file = File::create(&path).map_err(Error::io(doing.clone()))?;
+        flock(&file, FlockOperation::LockExclusive).map_err(|e| Error::io(doing)(e.into()))?;
+        Ok(file)
+    }
+
+    /// All records, in order of their labs' names; an unreadable one is removed, as it names nothing.
+    pub(crate) fn all(&self) -> Result<Vec<Record>, Error> {
+        let doing = format!("list {}", self.folder.display());
+        let mut records = Vec::new();
+        for entry in fs::read_dir(&self.folder).map_err(Error::io(doing.clone()))? {
+            let path = entry.map_err(Error::io(doing.clone()))?.path();
+            if path.extension().is_some_and(|extension| extension == "lab") {
+                match self.load(&path) {
+                    Some(record) => records.push(record),
+                    None => self.forget_file(&path)?,
+                }
+            }
+        }
+        records.sort_by(|one, other| one.lab.cmp(&other.lab));
+        Ok(records)
+    }
+
+    /// The record of this lab.
+    pub(crate) fn find(&self, lab: &str) -> Option<Record> {
+        self.load(&self.path(lab))
+    }
+
+    /// Writes a record, whole or not at all.
+    pub(crate) fn save(&self, record: &Record) -> Result<(), Error> {
+        let path = self.path(&record.lab);
+        let doing = format!("write {}", path.display());
+        let draft = path.with_extension("draft");
+        fs::write(&draft, record.write()).map_err(Error::io(doing.clone()))?;
+        fs::rename(&draft, &path).map_err(Error::io(doing))
+    }
+
+    /// Removes the record of this lab; one that is gone already is no error.
+    pub(crate) fn forget(&self, lab: &str) -> Result<(), Error> {
+        self.forget_file(&self.path(lab))
+    }
+
+    fn forget_file(&self, path: &Path) -> Result<(), Error> {
+        match fs::remove_file(path) {
+            Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
+                Err(Error::io(format!("remove {}", path.display()))(error))
+            }
+            _ => Ok(()),
+        }
+    }
+
+    fn path(&self, lab: &str) -> PathBuf {
+        self.folder.join(format!("{lab}.lab"))
+    }
+
+    fn load(&self, path: &Path) -> Option<Record> {
+        let lab = path.file_stem()?.to_str()?;
+        Record::read(lab, &fs::read_to_string(path).ok()?)
+    }
+}
+
+/// What distinguishes this boot of the machine from the one before.
+fn boot() -> String {
+    let id = fs::read_to_string("/proc/sys/kernel/random/boot_id");
+    id.map(|id| id.trim().to_owned()).unwrap_or_default()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn record(holding: Holding, kind: Kind) -> Record {
+        let mut record = Record::new("mine", "home", holding, Process::own().unwrap());
+        record.spaces.push(Space {
+            host: "client".into(),
+            kind,
+        });
+        record
+    }
+
+    fn gone() -> Process {
+        "4194304:1".parse().unwrap()
+    }
+
+    #[test]
+    fn a_record_reads_as_it_was_written() {
+        for record in [
+            record(Holding::Named, Kind::Named("ferroute-mine-client".into())),
+            record(Holding::Held, Kind::Held(gone())),
+            Record {
+                kept: true,
+                ..record(Holding::Held, Kind::Held(gone()))
+            },
+        ] {
+            assert_eq!(Record::read("mine", &record.write()), Some(record));
+        }
+        assert_eq!(
+            Record::read("mine", "boot 1\nlayout home\nholding magic\n"),
+            None
+        );
+    }
+
+    #[test]
+    fn a_record_is_stale_when_its_maker_has_gone_or_the_machine_restarted() {
+        let fresh = record(Holding::Held, Kind::Held(gone()));
+
+        assert!(!fresh.is_stale());
+        assert!(
+            Record {
+                maker: gone(),
+                ..fresh.clone()
+            }
+            .is_stale()
+        );
+        assert!(
+            Record {
+                boot: "another".into(),
+                ..fresh.clone()
+            }
+            .is_stale()
+        );
+        assert!(
+            Record {
+                kept: true,
+                ..fresh
+            }
+            .is_stale(),
+            "none of its hosts exists"
+        );
+    }
+
+    #[test]
+    fn records_are_saved_found_listed_and_forgotten() {
+        let uid = rustix::process::geteuid().as_raw();
+        let folder = env::temp_dir().join(format!("ferroute-records-{}", std::process::id()));
+        let records = Records::make(&folder, uid).unwrap();
+        let one = record(Holding::Held, Kind::Held(gone()));
+
+        records.save(&one).unwrap();
+        fs::write(folder.join("torn.lab"), "boot").unwrap();
+
+        assert_eq!(records.find("mine"), Some(one.clone()));
+        assert_eq!(records.all().unwrap(), [one]);
+        assert!(!folder.join("torn.lab").exists());
+        records.forget("mine").unwrap();
+        records.forget("mine").unwrap();
+        assert_eq!(records.find("mine"), None);
+        fs::remove_dir_all(folder).unwrap();
+    }
+
+    #[test]
+    fn a_link_in_place_of_the_folder_is_refused() {
+        let uid = rustix::process::geteuid().as_raw();
+        let link = env::temp_dir().join(format!("ferroute-link-{}", std::process::id()));
+        std::os::unix::fs::symlink("/", &link).unwrap();
+
+        let made = Records::make(&link, uid);
+
+        fs::remove_file(&link).unwrap();
+        assert!(matches!(made, Err(Error::Io { .. })));
+    }
+}

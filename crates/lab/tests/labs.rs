@@ -1,0 +1,218 @@
+//! Labs on the machine at hand: made, used and removed in each way it allows.
+//!
+//! Where it allows none, the tests say so and prove only that the refusal is a clear one.
+
+use std::path::Path;
+use std::process::{Command, Stdio};
+
+use lab::{Error, Holding, LAYOUTS, Lab, Layout, Life, Options, layout};
+use rustix::process::{Signal, getpid, kill_process};
+
+/// The ways that work here.
+fn holdings() -> Vec<Holding> {
+    match Holding::choose() {
+        Ok(Holding::Named) => vec![Holding::Named, Holding::Held],
+        Ok(Holding::Held) => vec![Holding::Held],
+        Err(error) => {
+            lab::testing::skip("labs", &error.to_string());
+            Vec::new()
+        }
+    }
+}
+
+fn up(layout: &Layout, test: &str, holding: Holding, life: Life) -> Lab {
+    let name = format!("t{}-{test}", std::process::id());
+    let options = Options {
+        name: Some(name),
+        life,
+        holding: Some(holding),
+    };
+    Lab::up(layout, &options).unwrap_or_else(|error| panic!("{holding:?}: {error}"))
+}
+
+fn says(lab: &Lab, host: &str, line: &str) -> String {
+    let argv: Vec<_> = line.split(' ').map(str::to_owned).collect();
+    let mut command = lab.command_line(host, &argv).expect("the host exists");
+    let output = command.output().expect("nsenter is part of every system");
+    assert!(output.status.success(), "{host}: {line}: {output:?}");
+    String::from_utf8(output.stdout).expect("ip and ping write ASCII")
+}
+
+#[test]
+fn every_layout_comes_up_as_it_is_described_and_leaves_nothing() {
+    for holding in holdings() {
+        for layout in LAYOUTS {
+            let lab = up(layout, layout.name, holding, Life::Owned);
+
+            for link in layout.links {
+                for end in &link.ends {
+                    let shown = says(
+                        &lab,
+                        end.host,
+                        &format!("ip -d address show {}", end.device),
+                    );
+                    assert!(shown.contains(&format!("mtu {} ", link.mtu)), "{shown}");
+                    assert!(shown.contains("state UP"), "{shown}");
+                    assert!(
+                        shown.contains(&format!("numrxqueues {} ", link.queues)),
+                        "{shown}"
+                    );
+                    for address in end.addresses {
+                        assert!(shown.contains(&format!(" {address} ")), "{shown}");
+                    }
+                }
+            }
+
+            let name = lab.name().to_owned();
+            lab.down().unwrap();
+            assert!(matches!(Lab::open(&name), Err(Error::NotUp(_))));
+            assert!(!Path::new(&format!("/run/netns/ferroute-{name}-client")).exists());
+        }
+    }
+}
+
+#[test]
+fn hosts_on_one_link_reach_each_other_over_both_protocols() {
+    for holding in holdings() {
+        let lab = up(layout("pmtu").unwrap(), "reach", holding, Life::Owned);
+
+        says(&lab, "server", "ping -c 2 -i 0.01 -W 5 198.51.100.1");
+        says(&lab, "server", "ping -c 2 -i 0.01 -W 5 2001:db8:80::1");
+        says(&lab, "server", "ping -c 2 -i 0.01 -W 5 203.0.113.1");
+    }
+}
+
+#[test]
+fn a_second_lab_of_the_same_name_is_refused() {
+    for holding in holdings() {
+        let lab = up(layout("home").unwrap(), "twice", holding, Life::Owned);
+
+        let options = Options {
+            name: Some(lab.name().into()),
+            life: Life::Owned,
+            holding: Some(holding),
+        };
+        let second = Lab::up(layout("home").unwrap(), &options);
+
+        let owner = Some(std::process::id());
+        assert!(matches!(second, Err(Error::AlreadyUp { owner: found, .. }) if found == owner));
+        assert!(
+            Lab::open(lab.name()).is_ok(),
+            "the refusal left the first alone"
+        );
+    }
+}
+
+#[test]
+fn a_kept_lab_is_found_by_name_and_taken_down_with_what_runs_in_it() {
+    for holding in holdings() {
+        let name = up(layout("home").unwrap(), "kept", holding, Life::Kept)
+            .name()
+            .to_owned();
+        let lab = Lab::open(&name).unwrap();
+        let mut busy = lab.command("client", "sleep").unwrap();
+        let mut busy = busy.arg("600").stdin(Stdio::null()).spawn().unwrap();
+        assert!(
+            Lab::list()
+                .unwrap()
+                .iter()
+                .any(|listed| listed.name == name && !listed.stale)
+        );
+
+        lab.down().unwrap();
+
+        assert!(!busy.wait().unwrap().success());
+        assert!(
+            Lab::list()
+                .unwrap()
+                .iter()
+                .all(|listed| listed.name != name)
+        );
+    }
+}
+
+/// The other half of the test below: the process that is killed.
+#[test]
+#[expect(
+    clippy::zombie_processes,
+    reason = "to leave one behind is the purpose"
+)]
+fn crashing_part() {
+    if let Ok(holding) = std::env::var("FERROUTE_CRASH") {
+        let holding = if holding == "Named" {
+            Holding::Named
+        } else {
+            Holding::Held
+        };
+        let lab = up(layout("home").unwrap(), "crash", holding, Life::Owned);
+        let mut left = lab.command("server", "sleep").unwrap();
+        let left = left.arg("600").stdin(Stdio::null()).spawn().unwrap();
+        println!("\nup {} {}", lab.name(), left.id());
+        kill_process(getpid(), Signal::KILL).unwrap();
+        unreachable!("killed");
+    }
+}
+
+#[test]
+fn what_a_killed_process_left_is_removed_by_the_next_start() {
+    for holding in holdings() {
+        let mut victim = Command::new(std::env::current_exe().unwrap());
+        victim.args(["--exact", "crashing_part", "--nocapture"]);
+        let output = victim
+            .env("FERROUTE_CRASH", format!("{holding:?}"))
+            .output()
+            .unwrap();
+        let said = String::from_utf8(output.stdout).unwrap();
+        let words = said
+            .lines()
+            .find_map(|line| line.strip_prefix("up "))
+            .expect(&said);
+        let (name, left) = words.split_once(' ').unwrap();
+
+        // Another test's start may have been the next one already; ours is one for certain.
+        let lab = up(layout("home").unwrap(), "after", holding, Life::Owned);
+
+        assert!(
+            Lab::list()
+                .unwrap()
+                .iter()
+                .all(|listed| listed.name != name)
+        );
+        assert!(!Path::new(&format!("/run/netns/ferroute-{name}-server")).exists());
+        let remains = std::fs::read_to_string(format!("/proc/{left}/cmdline")).unwrap_or_default();
+        assert!(!remains.contains("sleep"), "{remains}");
+        lab.down().unwrap();
+    }
+}
+
+#[test]
+fn a_program_that_does_not_exist_and_a_host_that_does_not_are_named() {
+    for holding in holdings() {
+        let lab = up(layout("home").unwrap(), "names", holding, Life::Owned);
+
+        let output = lab
+            .command("client", "no-such-program")
+            .unwrap()
+            .output()
+            .unwrap();
+
+        assert!(String::from_utf8_lossy(&output.stderr).contains("no-such-program"));
+        assert!(matches!(
+            lab.command("nowhere", "true"),
+            Err(Error::UnknownHost { .. })
+        ));
+    }
+}
+
+#[test]
+fn a_name_that_would_leave_the_folder_is_refused() {
+    let options = Options {
+        name: Some("../x".into()),
+        life: Life::Owned,
+        holding: Some(Holding::Held),
+    };
+
+    let made = Lab::up(layout("home").unwrap(), &options);
+
+    assert!(matches!(made, Err(Error::BadName(name)) if name == "../x"));
+}

@@ -1,0 +1,63 @@
+//! Bytes that are not UTF-8 inside strings that are.
+//!
+//! Configurations hold bytes of any encoding. Each byte that is not part of valid UTF-8 is carried
+//! as one character of a private range (U+EF80 to U+EFFF, as MirBSD's OPTU-8 does), so that text
+//! stays a `String` everywhere and still goes out as the very bytes that came in.
+
+const BASE: u32 = 0xef00;
+
+/// The text of these bytes; a byte that is not UTF-8 becomes one private character.
+pub fn from_bytes(bytes: &[u8]) -> String {
+    let mut text = String::with_capacity(bytes.len());
+    for chunk in bytes.utf8_chunks() {
+        text.push_str(chunk.valid());
+        text.extend(chunk.invalid().iter().filter_map(|byte| private(*byte)));
+    }
+    text
+}
+
+/// The bytes of a text: the reverse of [`from_bytes`].
+pub fn to_bytes(text: &str) -> Vec<u8> {
+    let mut bytes = Vec::with_capacity(text.len());
+    let mut buffer = [0; 4];
+    for c in text.chars() {
+        match raw(c) {
+            Some(byte) => bytes.push(byte),
+            None => bytes.extend_from_slice(c.encode_utf8(&mut buffer).as_bytes()),
+        }
+    }
+    bytes
+}
+
+/// How many bytes the text has when it goes out.
+pub fn len(text: &str) -> usize {
+    text.chars()
+        .map(|c| if raw(c).is_some() { 1 } else { c.len_utf8() })
+        .sum()
+}
+
+/// The byte that this character stands for, if it is a private one.
+pub fn raw(c: char) -> Option<u8> {
+    let code = u32::from(c);
+    (0xef80..=0xefff)
+        .contains(&code)
+        .then_some((code & 0xff) as u8)
+}
+
+fn private(byte: u8) -> Option<char> {
+    char::from_u32(BASE | u32::from(byte))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn any_bytes_come_out_as_they_went_in() {
+        let all: Vec<u8> = (0..=255).collect();
+
+        assert_eq!(to_bytes(&from_bytes(&all)), all);
+        assert_eq!(len(&from_bytes(&all)), 256);
+        assert_eq!(from_bytes("Tamás".as_bytes()), "Tamás");
+    }
+}

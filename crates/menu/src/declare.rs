@@ -1,0 +1,471 @@
+//! What a menu's declaration says. A declaration is a constant and has no behaviour but small pure
+//! hooks; parsing, printing, export, completion, API and reference are walks over it.
+
+use crate::{Kind, Reason, Store, Value};
+
+/// Whether a property or command does anything in this router.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Effect {
+    /// It does what the manual says.
+    Full,
+    /// It is typed, checked, kept and exported, and nothing else happens.
+    None,
+}
+
+/// One property of a menu. Build it with [`Property::new`] and the modifiers below.
+#[derive(Clone, Copy, Debug)]
+pub struct Property {
+    /// The name, as typed.
+    pub name: &'static str,
+    /// The type of its values.
+    pub kind: Kind,
+    /// What it is for, in a sentence: console help, reference and API description.
+    pub help: &'static str,
+    /// The value of an item that does not say otherwise.
+    pub default: Option<&'static str>,
+    /// Whether `add` refuses an item without it.
+    pub required: bool,
+    /// Whether it is shown but cannot be set.
+    pub read_only: bool,
+    /// Whether `!name` and `unset` take its value away.
+    pub unset: bool,
+    /// Whether export and print hide it unless asked.
+    pub sensitive: bool,
+    /// Whether the value shows in `print stats` only.
+    pub stats: bool,
+    /// What its number counts, as printed after it: `%`, `MHz`; `B` prints as KiB, MiB or GiB.
+    pub unit: &'static str,
+    /// Whether it does anything.
+    pub effect: Effect,
+}
+
+impl Property {
+    /// A property that has neither default nor duty.
+    pub const fn new(name: &'static str, kind: Kind, help: &'static str) -> Self {
+        Self {
+            name,
+            kind,
+            help,
+            default: None,
+            required: false,
+            read_only: false,
+            unset: false,
+            sensitive: false,
+            stats: false,
+            unit: "",
+            effect: Effect::Full,
+        }
+    }
+
+    /// With a default, spelled as in the manual.
+    #[must_use]
+    pub const fn default(mut self, value: &'static str) -> Self {
+        self.default = Some(value);
+        self
+    }
+
+    /// Must be given to `add`.
+    #[must_use]
+    pub const fn required(mut self) -> Self {
+        self.required = true;
+        self
+    }
+
+    /// Shown, never set.
+    #[must_use]
+    pub const fn read_only(mut self) -> Self {
+        self.read_only = true;
+        self
+    }
+
+    /// A counter: read-only, shown by `print stats`.
+    #[must_use]
+    pub const fn stats(mut self) -> Self {
+        self.read_only = true;
+        self.stats = true;
+        self
+    }
+
+    /// Can be unset.
+    #[must_use]
+    pub const fn optional(mut self) -> Self {
+        self.unset = true;
+        self
+    }
+
+    /// Hidden unless asked for.
+    #[must_use]
+    pub const fn sensitive(mut self) -> Self {
+        self.sensitive = true;
+        self
+    }
+
+    /// A number of something.
+    #[must_use]
+    pub const fn unit(mut self, unit: &'static str) -> Self {
+        self.unit = unit;
+        self
+    }
+
+    /// Typed, checked, kept, exported; nothing else happens.
+    #[must_use]
+    pub const fn inert(mut self) -> Self {
+        self.effect = Effect::None;
+        self
+    }
+}
+
+/// A letter before a row. Letters of one group share a column.
+#[derive(Clone, Copy, Debug)]
+pub struct Flag {
+    /// The letter.
+    pub letter: char,
+    /// The Boolean cell of the row that lights it, and its name in the legend.
+    pub name: &'static str,
+    /// The column of letters, from 0.
+    pub group: u8,
+}
+
+impl Flag {
+    /// A flag in a column of letters.
+    pub const fn new(letter: char, name: &'static str, group: u8) -> Self {
+        Self {
+            letter,
+            name,
+            group,
+        }
+    }
+}
+
+/// What kind of menu it is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Shape {
+    /// Items that users add and remove.
+    List,
+    /// The same, and their order has a meaning.
+    Ordered,
+    /// Items that exist by themselves, such as ports; users only set them.
+    Fixed,
+    /// One set of settings.
+    Settings,
+    /// One set of values to read.
+    Status,
+    /// Rows to read.
+    Rows,
+    /// The items of all menus that share a space of names, by what they have in common.
+    View,
+    /// No items: a place for commands and menus.
+    Folder,
+}
+
+/// Values that no two items may share.
+#[derive(Clone, Copy, Debug)]
+pub struct Unique {
+    /// The properties that together are unique.
+    pub properties: &'static [&'static str],
+    /// The failure when they are not, without `failure: `.
+    pub failure: &'static str,
+}
+
+/// An item that exists from the start.
+#[derive(Clone, Copy, Debug)]
+pub struct Builtin {
+    /// Its values.
+    pub values: &'static [(&'static str, &'static str)],
+}
+
+/// An argument of a command that is no property of the menu.
+#[derive(Clone, Copy, Debug)]
+pub struct Argument {
+    /// The name, as typed.
+    pub name: &'static str,
+    /// The type of its values.
+    pub kind: Kind,
+    /// What it is for.
+    pub help: &'static str,
+    /// Whether the command needs it.
+    pub required: bool,
+}
+
+/// A command beside those that every menu of its shape has.
+#[derive(Clone, Copy, Debug)]
+pub struct Command {
+    /// The name, as typed.
+    pub name: &'static str,
+    /// What it does.
+    pub help: &'static str,
+    /// Its arguments; `numbers` stands for items.
+    pub arguments: &'static [Argument],
+    /// Whether it does anything.
+    pub effect: Effect,
+}
+
+/// A word of an older version, accepted on input.
+#[derive(Clone, Copy, Debug)]
+pub struct Old {
+    /// The word, as older versions spelled the property.
+    pub name: &'static str,
+    /// Only with this value; any if absent.
+    pub value: Option<&'static str>,
+    /// The property that says it; empty if the notion is gone.
+    pub becomes: &'static str,
+    /// The value that says it; the same if absent.
+    pub with: Option<&'static str>,
+    /// Whether an item that the value names is made when it does not exist, with these values.
+    pub makes: Option<&'static [(&'static str, &'static str)]>,
+}
+
+impl Old {
+    /// A property that has another name.
+    pub const fn renamed(name: &'static str, becomes: &'static str) -> Self {
+        Self {
+            name,
+            value: None,
+            becomes,
+            with: None,
+            makes: None,
+        }
+    }
+
+    /// A property that is gone: its values are taken and forgotten.
+    pub const fn gone(name: &'static str) -> Self {
+        Self {
+            name,
+            value: None,
+            becomes: "",
+            with: None,
+            makes: None,
+        }
+    }
+}
+
+/// Says why an item can not have these values, if it can not.
+pub type Check = fn(&Draft<'_>, &Store) -> Result<(), Reason>;
+
+/// A menu. Build it from [`Menu::new`] with the struct update syntax.
+pub struct Menu {
+    /// The path, such as `/ip/address`.
+    pub path: &'static str,
+    /// What it holds, in a sentence.
+    pub help: &'static str,
+    /// Its shape.
+    pub shape: Shape,
+    /// Its properties in the order of `print detail`, in fragments that menus share.
+    pub properties: &'static [&'static [Property]],
+    /// Its flags in the order of the legend.
+    pub flags: &'static [Flag],
+    /// The columns of `print brief`; those that are empty in all rows are left out.
+    pub columns: &'static [&'static str],
+    /// The columns of `print stats`.
+    pub stats: &'static [&'static str],
+    /// The space of names that its items' `key` belongs to, or that a view shows.
+    pub space: Option<&'static str>,
+    /// The property that names an item.
+    pub key: Option<&'static str>,
+    /// The word that a view shows as `type` for this menu's items.
+    pub kind: &'static str,
+    /// Beginnings of the names of ports that live here, each with its word for `type`.
+    pub ports: &'static [(&'static str, &'static str)],
+    /// What must be unique.
+    pub unique: &'static [Unique],
+    /// The properties by which rows are sorted; in order of creation if empty.
+    pub sort: &'static [&'static str],
+    /// Items that exist from the start.
+    pub builtin: &'static [Builtin],
+    /// Commands beside those of the shape.
+    pub commands: &'static [Command],
+    /// Words of older versions.
+    pub old: &'static [Old],
+    /// Paths that older versions had for the menu.
+    pub old_paths: &'static [&'static str],
+    /// Where the menu stands in a whole export: smaller is earlier.
+    pub rank: u16,
+    /// Whether only rows of the configuration are numbered by `print`.
+    pub unnumbered_dynamic: bool,
+    /// Whether `print` gives each row as a line of its columns without a heading.
+    pub lines: bool,
+    /// Whether the console hides the menu: its items show in a view only.
+    pub hidden: bool,
+    /// Fills in what follows from what was given.
+    pub derive: Option<fn(&mut Draft<'_>)>,
+    /// Says what the types cannot: what values do not go together.
+    pub check: Option<Check>,
+}
+
+impl Menu {
+    /// An empty menu of a shape, to be filled in by the struct update syntax.
+    pub const fn new(path: &'static str, shape: Shape, help: &'static str) -> Self {
+        Self {
+            path,
+            help,
+            shape,
+            properties: &[],
+            flags: &[],
+            columns: &[],
+            stats: &[],
+            space: None,
+            key: None,
+            kind: "",
+            ports: &[],
+            unique: &[],
+            sort: &[],
+            builtin: &[],
+            commands: &[],
+            old: &[],
+            old_paths: &[],
+            lines: false,
+            rank: 1_000,
+            unnumbered_dynamic: false,
+            hidden: false,
+            derive: None,
+            check: None,
+        }
+    }
+
+    /// All properties, in the order of `print detail`.
+    pub fn properties(&self) -> impl Iterator<Item = &'static Property> + use<> {
+        self.properties.iter().flat_map(|fragment| fragment.iter())
+    }
+
+    /// The property of this name.
+    pub fn property(&self, name: &str) -> Option<&'static Property> {
+        self.properties().find(|property| property.name == name)
+    }
+
+    /// The place of a property among the values of an item.
+    pub fn index(&self, name: &str) -> Option<usize> {
+        self.properties().position(|property| property.name == name)
+    }
+
+    /// The path as `/export` writes it: `/ip address`.
+    pub fn export_path(&self) -> String {
+        let mut text = String::from("/");
+        text.push_str(&self.path.get(1..).unwrap_or_default().replace('/', " "));
+        text
+    }
+
+    /// Whether items can be added and removed.
+    pub const fn grows(&self) -> bool {
+        matches!(self.shape, Shape::List | Shape::Ordered)
+    }
+
+    /// Whether the menu has items or rows, rather than one set of values.
+    pub const fn has_rows(&self) -> bool {
+        !matches!(self.shape, Shape::Settings | Shape::Status | Shape::Folder)
+    }
+
+    /// Whether there is anything to configure.
+    pub const fn is_configuration(&self) -> bool {
+        matches!(
+            self.shape,
+            Shape::List | Shape::Ordered | Shape::Fixed | Shape::Settings
+        )
+    }
+
+    /// The commands of the menu: those of its shape, then its own. Name and help.
+    pub fn all_commands(&self) -> Vec<(&'static str, &'static str)> {
+        let has = |name| self.property(name).is_some();
+        let changes = self.is_configuration() || self.shape == Shape::View;
+        let rows = self.has_rows();
+        let standard: [(bool, &'static str, &'static str); 13] = [
+            (self.grows(), "add", "Create a new item"),
+            (
+                changes && rows && has("comment"),
+                "comment",
+                "Set comment for items",
+            ),
+            (
+                changes && rows && has("disabled"),
+                "disable",
+                "Disable items",
+            ),
+            (changes && rows && has("disabled"), "enable", "Enable items"),
+            (
+                true,
+                "export",
+                "Print or save an export script that can be used to restore configuration",
+            ),
+            (rows, "find", "Find items by value"),
+            (
+                self.shape != Shape::Folder,
+                "get",
+                "Gets value of item's property",
+            ),
+            (
+                self.shape == Shape::Ordered,
+                "move",
+                "Change order of items",
+            ),
+            (
+                self.shape != Shape::Folder,
+                "print",
+                "Print values of item properties",
+            ),
+            (self.grows(), "remove", "Remove item"),
+            (
+                changes && rows,
+                "reset",
+                "Reset item properties to their defaults",
+            ),
+            (changes, "set", "Change item properties"),
+            (
+                changes && self.properties().any(|p| p.unset),
+                "unset",
+                "Unset item property",
+            ),
+        ];
+        let standard = standard.into_iter().filter(|(there, ..)| *there);
+        let own = self
+            .commands
+            .iter()
+            .map(|command| (command.name, command.help));
+        standard
+            .map(|(_, name, help)| (name, help))
+            .chain(own)
+            .collect()
+    }
+}
+
+impl std::fmt::Debug for Menu {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "Menu({})", self.path)
+    }
+}
+
+/// An item in the making, as the hooks of its menu see it.
+pub struct Draft<'a> {
+    /// The menu.
+    pub menu: &'static Menu,
+    /// The values, by the place of the property.
+    pub values: &'a mut [Option<Value>],
+    /// The names that this command gives.
+    pub given: &'a [&'static str],
+}
+
+impl Draft<'_> {
+    /// The value of a property.
+    pub fn get(&self, name: &str) -> Option<&Value> {
+        self.values.get(self.menu.index(name)?)?.as_ref()
+    }
+
+    /// Whether this command gives the property.
+    pub fn is_given(&self, name: &str) -> bool {
+        self.given.contains(&name)
+    }
+
+    /// Whether a Boolean property is true.
+    pub fn is(&self, name: &str) -> bool {
+        self.get(name).and_then(Value::as_bool).unwrap_or(false)
+    }
+
+    /// Sets or unsets a property.
+    pub fn set(&mut self, name: &str, value: Option<Value>) {
+        let slot = self
+            .menu
+            .index(name)
+            .and_then(|index| self.values.get_mut(index));
+        if let Some(slot) = slot {
+            *slot = value;
+        }
+    }
+}

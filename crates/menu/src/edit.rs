@@ -1,0 +1,411 @@
+//! Changes of items within the open transaction: each either happens wholly or not at all.
+
+use std::ops::Bound;
+use std::sync::Arc;
+
+use crate::store::references;
+use crate::{Draft, Gateway, Id, Item, Kind, Menu, Property, Reason, Store, Value};
+
+/// Values by property; `None` unsets.
+type Given<'a> = &'a [(&'static str, Option<Value>)];
+
+impl Store {
+    /// The value that `text` is for a property, with names of other items resolved. Empty text
+    /// unsets a property whose type takes no empty value.
+    ///
+    /// # Errors
+    /// [`Reason::BadValue`] with the console's sentence.
+    pub fn parse(&self, property: &'static Property, text: &str) -> Result<Option<Value>, Reason> {
+        let keeps_empty = matches!(property.kind, Kind::Text | Kind::List(_) | Kind::Presence);
+        if text.is_empty() && !keeps_empty && !property.required && property.default.is_none() {
+            return Ok(None);
+        }
+        let mut value = property.kind.parse(property.name, text)?;
+        if property.kind == Kind::Presence && value == Value::Bool(false) {
+            return Ok(None);
+        }
+        self.resolve(property, &mut value)?;
+        Ok(Some(value))
+    }
+
+    /// Adds an item, at the end or before another, and gives its id.
+    ///
+    /// # Errors
+    /// What is missing, does not fit, or exists already.
+    pub fn add(
+        &mut self,
+        menu: &'static Menu,
+        given: Given<'_>,
+        before: Option<Id>,
+    ) -> Result<Id, Reason> {
+        let index = self.index_of(menu).ok_or(Reason::NoItem)?;
+        let mut values = self.tables[index].defaults.clone();
+        self.fill_in(index, None, &mut values, given)?;
+        self.name_it(index, &mut values);
+        let missing: Vec<_> = self.tables[index]
+            .properties
+            .iter()
+            .zip(&values)
+            .filter(|(p, value)| p.required && value.as_ref().is_none_or(Value::is_empty))
+            .map(|(p, _)| p.name)
+            .collect();
+        if !missing.is_empty() {
+            return Err(Reason::Missing(missing));
+        }
+        self.examine(index, None, &values)?;
+        let position = self.position(index, before)?;
+        let id = self.fresh_id(index);
+        let item = Item {
+            menu,
+            id,
+            builtin: None,
+            position,
+            values: values.into(),
+        };
+        self.put(index, id, Some(Arc::new(item)));
+        Ok(id)
+    }
+
+    /// Changes values of an item. A new name is followed by all that refer to the item.
+    ///
+    /// # Errors
+    /// What does not fit or exists already, or that there is no such item.
+    pub fn set(&mut self, menu: &'static Menu, id: Id, given: Given<'_>) -> Result<(), Reason> {
+        let index = self
+            .index_of(menu)
+            .and_then(|i| self.owner(i, id))
+            .ok_or(Reason::NoItem)?;
+        let old = self.tables[index]
+            .items
+            .get(&id)
+            .cloned()
+            .ok_or(Reason::NoItem)?;
+        let mut values = old.values.to_vec();
+        self.fill_in(index, Some(&old), &mut values, given)?;
+        if values[..] == old.values[..] {
+            return Ok(());
+        }
+        self.examine(index, Some(id), &values)?;
+        let item = Arc::new(Item {
+            values: values.into(),
+            ..(*old).clone()
+        });
+        self.put(index, id, Some(Arc::clone(&item)));
+        if let (Some(space), Some(was), Some(is)) = (old.menu.space, old.name(), item.name())
+            && was != is
+        {
+            self.rename(space, was, is);
+        }
+        Ok(())
+    }
+
+    /// Removes an item. What refers to it keeps its id, which leads nowhere.
+    ///
+    /// # Errors
+    /// There is no such item, or it exists by itself.
+    pub fn remove(&mut self, menu: &'static Menu, id: Id) -> Result<(), Reason> {
+        let index = self
+            .index_of(menu)
+            .and_then(|i| self.owner(i, id))
+            .ok_or(Reason::NoItem)?;
+        let item = self.tables[index]
+            .items
+            .get(&id)
+            .cloned()
+            .ok_or(Reason::NoItem)?;
+        if item.builtin.is_some() {
+            return Err(Reason::failure("can not remove builtin"));
+        }
+        if !item.menu.grows() {
+            return Err(Reason::failure("can not remove"));
+        }
+        self.put(index, id, None);
+        if let (Some(space), Some(name)) = (item.menu.space, item.name()) {
+            self.rename(space, name, &id.to_string());
+        }
+        Ok(())
+    }
+
+    /// Moves an item before another, or to the end.
+    ///
+    /// # Errors
+    /// There is no such item.
+    pub fn move_before(
+        &mut self,
+        menu: &'static Menu,
+        id: Id,
+        before: Option<Id>,
+    ) -> Result<(), Reason> {
+        let index = self.index_of(menu).ok_or(Reason::NoItem)?;
+        if before == Some(id) {
+            return Ok(());
+        }
+        let position = self.position(index, before)?;
+        let item = self.tables[index].items.get(&id).ok_or(Reason::NoItem)?;
+        let moved = Item {
+            position,
+            ..(**item).clone()
+        };
+        self.put(index, id, Some(Arc::new(moved)));
+        Ok(())
+    }
+
+    /// Makes values those that `add` would have given: what has a default gets it, the rest is unset.
+    ///
+    /// # Errors
+    /// There is no such item.
+    pub fn reset(&mut self, menu: &'static Menu, id: Id, names: &[&str]) -> Result<(), Reason> {
+        let index = self
+            .index_of(menu)
+            .and_then(|i| self.owner(i, id))
+            .ok_or(Reason::NoItem)?;
+        let builtin = self.tables[index]
+            .items
+            .get(&id)
+            .and_then(|item| item.builtin);
+        let baseline = self.baseline(index, builtin);
+        let given: Vec<_> = self.tables[index]
+            .properties
+            .iter()
+            .zip(baseline)
+            .filter(|(p, _)| names.contains(&p.name) && !p.read_only)
+            .map(|(p, value)| (p.name, value))
+            .collect();
+        self.set(menu, id, &given)
+    }
+
+    /// Gives an item that must have a name and was given none the first free one of its kind.
+    fn name_it(&self, index: usize, values: &mut [Option<Value>]) {
+        let menu = self.tables[index].menu;
+        let Some(place) = menu.key.and_then(|key| menu.index(key)) else {
+            return;
+        };
+        if values[place].is_some() || self.tables[index].properties[place].required {
+            return;
+        }
+        let taken = |name: &str| {
+            menu.space
+                .is_some_and(|space| self.named(space, name).is_some())
+        };
+        // In a long menu the low numbers are not looked for one by one.
+        let count = self.tables[index].items.len();
+        let first = if count < 100 { 1 } else { count };
+        let name = (first..)
+            .map(|n| format!("{}{n}", menu.kind))
+            .find(|name| !taken(name));
+        values[place] = name.map(Value::text);
+    }
+
+    fn position(&mut self, index: usize, before: Option<Id>) -> Result<u64, Reason> {
+        let Some(before) = before else {
+            return Ok(self.tables[index].last());
+        };
+        let next = self.tables[index]
+            .items
+            .get(&before)
+            .ok_or(Reason::NoItem)?
+            .position;
+        if let Some(position) = self.tables[index].before(next) {
+            return Ok(position);
+        }
+        for (id, position) in self.tables[index].spread() {
+            if let Some(item) = self.tables[index].items.get(&id).cloned() {
+                self.put(
+                    index,
+                    id,
+                    Some(Arc::new(Item {
+                        position,
+                        ..(*item).clone()
+                    })),
+                );
+            }
+        }
+        let next = self.tables[index]
+            .items
+            .get(&before)
+            .ok_or(Reason::NoItem)?
+            .position;
+        self.tables[index]
+            .before(next)
+            .ok_or(Reason::Limit("items"))
+    }
+
+    /// Overlays the given values and derives what follows from them.
+    fn fill_in(
+        &self,
+        index: usize,
+        old: Option<&Item>,
+        values: &mut [Option<Value>],
+        given: Given<'_>,
+    ) -> Result<(), Reason> {
+        let table = &self.tables[index];
+        for (name, value) in given {
+            let place = table.menu.index(name).ok_or(Reason::ExpectedEnd)?;
+            let property = table.properties[place];
+            values[place] = match value {
+                None if property.unset || old.is_none() || property.default.is_none() => None,
+                None => table.defaults[place].clone(),
+                some => some.clone(),
+            };
+        }
+        if let Some(derive) = table.menu.derive {
+            let names: Vec<_> = given.iter().map(|(name, _)| *name).collect();
+            derive(&mut Draft {
+                menu: table.menu,
+                values,
+                given: &names,
+            });
+        }
+        Ok(())
+    }
+
+    /// Whether an item may have these values.
+    fn examine(
+        &self,
+        index: usize,
+        id: Option<Id>,
+        values: &[Option<Value>],
+    ) -> Result<(), Reason> {
+        let table = &self.tables[index];
+        let menu = table.menu;
+        if let Some(failure) = table.clash(id, values) {
+            return Err(Reason::failure(failure));
+        }
+        if let (Some(space), Some(key)) = (menu.space, menu.key)
+            && let Some(name) = menu
+                .index(key)
+                .and_then(|place| values[place].as_ref()?.as_str())
+            && let Some(other) = self.named(space, name)
+            && Some(other.id) != id
+        {
+            return Err(Reason::failure(format!(
+                "already have {space} with such name"
+            )));
+        }
+        if let Some(check) = menu.check {
+            let mut values = values.to_vec();
+            check(
+                &Draft {
+                    menu,
+                    values: &mut values,
+                    given: &[],
+                },
+                self,
+            )?;
+        }
+        Ok(())
+    }
+
+    /// Makes all that refer to a name refer to another.
+    fn rename(&mut self, space: &'static str, was: &str, is: &str) {
+        let users = self
+            .spaces
+            .get(space)
+            .and_then(|space| space.users.get(was));
+        let users: Vec<_> = users.into_iter().flatten().copied().collect();
+        for (index, id) in users {
+            let Some(item) = self.tables[index].items.get(&id).cloned() else {
+                continue;
+            };
+            let mut values = item.values.to_vec();
+            for (property, value) in self.tables[index].properties.iter().zip(&mut values) {
+                if let Some(value) = value {
+                    rename_value(property, value, space, was, is);
+                }
+            }
+            let renamed = Item {
+                values: values.into(),
+                ..(*item).clone()
+            };
+            self.put(index, id, Some(Arc::new(renamed)));
+        }
+    }
+
+    /// Checks the names of other items in a value, and spells them out.
+    fn resolve(&self, property: &'static Property, value: &mut Value) -> Result<(), Reason> {
+        let Some(space) = property.kind.space() else {
+            return Ok(());
+        };
+        match value {
+            Value::Reference(name) => *name = self.full_name(property.name, space, name)?,
+            Value::Gateway(gateway) => self.resolve_gateway(property.name, space, gateway)?,
+            Value::List(values) => {
+                for value in values {
+                    self.resolve(property, value)?;
+                }
+            }
+            _ => {}
+        }
+        Ok(())
+    }
+
+    fn resolve_gateway(
+        &self,
+        property: &str,
+        space: &str,
+        gateway: &mut Gateway,
+    ) -> Result<(), Reason> {
+        if let Some(interface) = &mut gateway.interface {
+            *interface = self.full_name(property, space, interface)?;
+        }
+        if let Some(table) = &mut gateway.table {
+            *table = self.full_name(property, "routing-table", table)?;
+        }
+        Ok(())
+    }
+
+    /// The name that a name, its unique beginning, or an id stands for.
+    fn full_name(&self, property: &str, space: &str, text: &str) -> Result<Box<str>, Reason> {
+        let Some(names) = self.spaces.get(space).map(|space| &space.names) else {
+            return Err(Reason::no_match(property));
+        };
+        if names.contains_key(text) {
+            return Ok(text.into());
+        }
+        if let Some(id) = Id::parse(text) {
+            let item = self.members(space).find(|item| item.id == id);
+            let name = item.and_then(|item| item.name().map(Box::from));
+            return name.ok_or_else(|| Reason::no_match(property));
+        }
+        let from = (Bound::Included(text), Bound::Unbounded);
+        let mut matches = names.range::<str, _>(from).map(|(name, _)| name);
+        let mut next = || matches.next().filter(|name| name.starts_with(text));
+        match (next(), next()) {
+            (Some(name), None) => Ok(name.clone()),
+            (Some(_), Some(_)) => Err(Reason::BadValue(format!(
+                "ambiguous value of {property}, more than one possible value matches input"
+            ))),
+            _ => Err(Reason::no_match(property)),
+        }
+    }
+
+    /// Whether an item holds a name that leads nowhere, because what it named was removed.
+    pub fn is_dangling(&self, item: &Item) -> bool {
+        references(item)
+            .iter()
+            .any(|(space, name)| name.starts_with('*') && self.named(space, name).is_none())
+    }
+}
+
+fn rename_value(property: &Property, value: &mut Value, space: &str, was: &str, is: &str) {
+    match value {
+        Value::List(values) => {
+            for value in values {
+                rename_value(property, value, space, was, is);
+            }
+        }
+        Value::Reference(name) if **name == *was && property.kind.space() == Some(space) => {
+            *name = is.into();
+        }
+        Value::Gateway(gateway) => {
+            let slot = match space {
+                "routing-table" => &mut gateway.table,
+                _ => &mut gateway.interface,
+            };
+            if slot.as_deref() == Some(was) {
+                *slot = Some(is.into());
+            }
+        }
+        _ => {}
+    }
+}

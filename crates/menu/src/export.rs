@@ -1,0 +1,280 @@
+//! The configuration as commands that make it again, in the layout of RouterOS v7.
+
+use std::ops::ControlFlow;
+
+use crate::view::compare_names;
+use crate::{Clock, Item, Kind, Menu, Output, Property, Shape, Store, Value, quote};
+
+/// How much is written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+pub enum Style {
+    /// What differs from the defaults.
+    #[default]
+    Compact,
+    /// The same, each command on one line with its path.
+    Terse,
+    /// Every property.
+    Verbose,
+}
+
+/// What is exported and how.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Options<'a> {
+    /// How much.
+    pub style: Style,
+    /// Only menus at and below this path; all if empty.
+    pub under: &'a str,
+    /// Whether secrets are written.
+    pub sensitive: bool,
+    /// The version in the header; no header if empty.
+    pub version: &'a str,
+    /// The date in the header.
+    pub clock: Clock,
+}
+
+/// Longest line before a value that is not the last, before what follows `=` or ends the command,
+/// and within quotes; each without the backslash that follows.
+const FULL: usize = 78;
+const SHORT: usize = 77;
+const INDENT: &str = "    ";
+
+/// Writes the configuration.
+pub fn export(store: &Store, options: &Options<'_>, out: &mut dyn Output) -> ControlFlow<()> {
+    if !options.version.is_empty() {
+        let date = options.clock.date_time();
+        out.write(&format!(
+            "# {date} by RouterOS {}\n# software id = \n#\n",
+            options.version
+        ))?;
+    }
+    let mut menus: Vec<_> = store
+        .menus()
+        .iter()
+        .filter(|m| is_under(m.path, options.under))
+        .collect();
+    menus.sort_by_key(|menu| menu.rank);
+    menus
+        .into_iter()
+        .try_for_each(|menu| export_menu(store, menu, options, out))
+}
+
+/// Whether a menu's path is the given one or below it.
+fn is_under(path: &str, under: &str) -> bool {
+    let under = under.trim_end_matches('/');
+    path.strip_prefix(under)
+        .is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
+}
+
+fn export_menu(
+    store: &Store,
+    menu: &'static Menu,
+    options: &Options<'_>,
+    out: &mut dyn Output,
+) -> ControlFlow<()> {
+    if !menu.is_configuration() {
+        return ControlFlow::Continue(());
+    }
+    // What the console hides is set through the view that shows it.
+    let view = store
+        .menus()
+        .iter()
+        .find(|m| m.shape == Shape::View && m.space == menu.space);
+    let path = view
+        .filter(|_| menu.hidden)
+        .map_or(menu.export_path(), |view| view.export_path());
+    let mut header = format!("{path}\n");
+    let mut items: Vec<_> = store.items(menu.path).collect();
+    if menu.shape != Shape::Ordered {
+        // Items with names go by name, after those that exist by themselves.
+        items.sort_by(|a, b| {
+            let builtin = b.builtin.is_some().cmp(&a.builtin.is_some());
+            builtin.then_with(|| match (a.name(), b.name()) {
+                (Some(a), Some(b)) => compare_names(a, b),
+                _ => a.builtin.cmp(&b.builtin),
+            })
+        });
+    }
+    for item in items {
+        let Some(words) = command(store, item, options) else {
+            continue;
+        };
+        if options.style == Style::Terse {
+            out.write(&format!("{path} {}\n", words.concat()))?;
+            continue;
+        }
+        if !header.is_empty() {
+            out.write(&std::mem::take(&mut header))?;
+        }
+        out.write(&fold(&words))?;
+    }
+    ControlFlow::Continue(())
+}
+
+/// The command that makes the item, as words; each ends with a space or `=` but the last.
+fn command(store: &Store, item: &Item, options: &Options<'_>) -> Option<Vec<String>> {
+    let mut words = match (item.menu.shape, item.builtin) {
+        (Shape::Settings, _) => vec!["set ".to_owned()],
+        (Shape::Fixed, _) => find("default-name", item.text("default-name")),
+        (_, Some(_)) => find(item.menu.key?, item.name()?),
+        _ => vec!["add ".to_owned()],
+    };
+    let head = words.len();
+    let baseline = store.baseline_of(item);
+    let mut values: Vec<_> = item
+        .menu
+        .properties()
+        .zip(item.values.iter().zip(&baseline))
+        .collect();
+    values.sort_by_key(|(property, _)| property.name);
+    for (property, (value, default)) in values {
+        let hidden = property.read_only || (property.sensitive && !options.sensitive);
+        if hidden || (options.style != Style::Verbose && value == default) {
+            continue;
+        }
+        push(property, value.as_ref(), &mut words);
+    }
+    // What is made by `add` is written even if all its values are defaults.
+    if words.len() == head && !(item.menu.grows() && item.builtin.is_none()) {
+        return None;
+    }
+    if let Some(last) = words.last_mut() {
+        last.truncate(last.trim_end_matches(' ').len());
+    }
+    Some(words)
+}
+
+/// `set [ find name=value ] ` as words that a line may break between.
+fn find(property: &str, value: &str) -> Vec<String> {
+    vec![
+        "set ".to_owned(),
+        "[ ".to_owned(),
+        "find ".to_owned(),
+        format!("{property}="),
+        format!("{} ", quote(value)),
+        "] ".to_owned(),
+    ]
+}
+
+fn push(property: &Property, value: Option<&Value>, words: &mut Vec<String>) {
+    match value {
+        None => words.push(format!("!{} ", property.name)),
+        Some(_) if property.kind == Kind::Presence => words.push(format!("{} ", property.name)),
+        Some(value) => {
+            words.push(format!("{}=", property.name));
+            words.push(format!("{} ", quote(&export_text(value, property))));
+        }
+    }
+}
+
+/// The text of a value; a router's own address of full length goes without it.
+fn export_text(value: &Value, property: &Property) -> String {
+    match value {
+        Value::Prefix(net)
+            if matches!(property.kind, Kind::Local(_))
+                && net.prefix_len() == net.max_prefix_len() =>
+        {
+            net.addr().to_string()
+        }
+        value => value.to_string(),
+    }
+}
+
+/// The command in lines: broken after a space or `=`, or within quotes where a text fills a line.
+fn fold(words: &[String]) -> String {
+    let mut out = String::new();
+    let mut width = 0;
+    for (index, word) in words.iter().enumerate() {
+        let last = index + 1 == words.len();
+        let limit = if last || word.ends_with('=') {
+            SHORT
+        } else {
+            FULL
+        };
+        if width + word.len() <= limit {
+            out.push_str(word);
+            width += word.len();
+        } else if word.starts_with('"') && INDENT.len() + word.len() > limit {
+            width = fold_text(word, width, &mut out);
+        } else {
+            out.push_str("\\\n");
+            out.push_str(INDENT);
+            out.push_str(word);
+            width = INDENT.len() + word.len();
+        }
+    }
+    out.push('\n');
+    out
+}
+
+/// Appends a quoted text that is longer than a line, from column `width`; gives the new column.
+fn fold_text(text: &str, mut width: usize, out: &mut String) -> usize {
+    let mut rest = text;
+    while !rest.is_empty() {
+        // An escape is not broken: `\x` or `\XX`.
+        let unit = match rest.strip_prefix('\\') {
+            Some(tail) if tail.len() >= 2 && tail.as_bytes()[..2].iter().all(is_code) => 3,
+            Some(_) => 2.min(rest.len()),
+            None => 1,
+        };
+        let (piece, tail) = rest.split_at(unit);
+        if piece == "\\n" || width + unit > FULL {
+            out.push_str("\\\n");
+            out.push_str(INDENT);
+            width = INDENT.len();
+            // A space at the beginning of a line would be lost.
+            if piece == " " {
+                out.push_str("\\_");
+                width += 2;
+                rest = tail;
+                continue;
+            }
+        }
+        out.push_str(piece);
+        width += unit;
+        rest = tail;
+    }
+    width
+}
+
+/// Digits of a byte's code: upper case, so that `\a` is not taken for one.
+const fn is_code(byte: &u8) -> bool {
+    byte.is_ascii_digit() || (*byte >= b'A' && *byte <= b'F')
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn words(text: &str) -> Vec<String> {
+        let mut words = Vec::new();
+        let (mut word, mut quoted) = (String::new(), false);
+        for c in text.chars() {
+            word.push(c);
+            quoted ^= c == '"';
+            if !quoted && (c == ' ' || c == '=') {
+                words.push(std::mem::take(&mut word));
+            }
+        }
+        words.push(word);
+        words
+    }
+
+    #[test]
+    fn lines_break_where_the_router_breaks_them() {
+        let route = "add disabled=no dst-address=192.0.2.0/24 gateway=10.99.99.2 \
+                     routing-table=main suppress-hw-offload=no";
+        let port = "add comment=\"a guest network\" disabled=yes interface=ether5-slave-local \
+                    name=ether2-slave-local";
+        let long = format!("add comment=\"{}\" x=1", "word ".repeat(30));
+
+        assert_eq!(
+            fold(&words(route)),
+            "add disabled=no dst-address=192.0.2.0/24 gateway=10.99.99.2 routing-table=\\\n    main suppress-hw-offload=no\n"
+        );
+        assert_eq!(fold(&words(port)).lines().next().map(str::len), Some(78));
+        for line in fold(&words(&long)).lines() {
+            assert!(line.len() <= 79, "{line}");
+        }
+        assert!(fold(&words(&long)).contains("\\\n    "));
+    }
+}

@@ -1,0 +1,76 @@
+//! Rows in the shape of RouterOS's REST interface: objects whose values are all strings.
+
+use crate::{Menu, Row, Value};
+
+/// The cells of a row as names and texts, `.id` first, for API and REST: Booleans are `true` and
+/// `false`, flags of the menu that are not set are `false`. `wanted` limits and orders the names.
+pub fn fields(menu: &'static Menu, row: &Row, wanted: &[&str]) -> Vec<(&'static str, String)> {
+    let mut fields = Vec::with_capacity(row.cells.len() + 4);
+    if let Some(id) = row.id {
+        fields.push((".id", id.to_string()));
+    }
+    for property in menu.properties() {
+        if let Some(value) = row.get(property.name) {
+            fields.push((
+                property.name,
+                text(property.kind == crate::Kind::Presence, value),
+            ));
+        }
+    }
+    for (name, value) in &row.cells {
+        if menu.property(name).is_none() && !menu.flags.iter().any(|flag| flag.name == *name) {
+            fields.push((name, text(false, value)));
+        }
+    }
+    for flag in menu.flags {
+        let shown = !menu.unnumbered_dynamic || row.is(flag.name);
+        if shown && menu.property(flag.name).is_none() {
+            fields.push((flag.name, row.is(flag.name).to_string()));
+        }
+    }
+    if wanted.is_empty() {
+        return fields;
+    }
+    let find = |name: &&str| fields.iter().find(|(field, _)| field == name).cloned();
+    wanted.iter().filter_map(find).collect()
+}
+
+/// The row as a JSON object.
+pub fn object(menu: &'static Menu, row: &Row, wanted: &[&str]) -> String {
+    let mut out = String::from("{");
+    for (index, (name, value)) in fields(menu, row, wanted).iter().enumerate() {
+        if index > 0 {
+            out.push(',');
+        }
+        string(name, &mut out);
+        out.push(':');
+        string(value, &mut out);
+    }
+    out.push('}');
+    out
+}
+
+/// Appends a JSON string.
+pub fn string(text: &str, out: &mut String) {
+    out.push('"');
+    for c in text.chars() {
+        match c {
+            '"' | '\\' => out.extend(['\\', c]),
+            '\n' => out.push_str("\\n"),
+            '\r' => out.push_str("\\r"),
+            '\t' => out.push_str("\\t"),
+            c if c < ' ' => out.push_str(&format!("\\u{:04x}", u32::from(c))),
+            // A byte of no known encoding: its Latin-1 character keeps the document valid.
+            c => out.push(crate::bytes::raw(c).map_or(c, char::from)),
+        }
+    }
+    out.push('"');
+}
+
+fn text(presence: bool, value: &Value) -> String {
+    match value {
+        Value::Bool(_) if presence => String::new(),
+        Value::Bool(value) => value.to_string(),
+        value => value.to_string(),
+    }
+}

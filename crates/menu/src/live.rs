@@ -1,0 +1,234 @@
+//! The running router, as menus see it: dynamic rows, read-only values, actions.
+
+use std::ops::ControlFlow;
+
+use crate::{Changes, Id, Menu, Reason, Store, Value};
+
+/// A row that is shown: an item with what the router adds to it, or a dynamic row.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Row {
+    /// The item's id, or that of the dynamic row.
+    pub id: Option<Id>,
+    /// The cells by property name; flags are Boolean cells.
+    pub cells: Vec<(&'static str, Value)>,
+}
+
+impl Row {
+    /// The value of a cell.
+    pub fn get(&self, name: &str) -> Option<&Value> {
+        self.cells
+            .iter()
+            .find(|(cell, _)| *cell == name)
+            .map(|(_, value)| value)
+    }
+
+    /// Sets a cell.
+    pub fn set(&mut self, name: &'static str, value: Value) {
+        match self.cells.iter_mut().find(|(cell, _)| *cell == name) {
+            Some((_, slot)) => *slot = value,
+            None => self.cells.push((name, value)),
+        }
+    }
+
+    /// Sets a flag.
+    pub fn flag(&mut self, name: &'static str, on: bool) {
+        self.set(name, Value::Bool(on));
+    }
+
+    /// Whether a flag is set.
+    pub fn is(&self, name: &str) -> bool {
+        self.get(name).and_then(Value::as_bool).unwrap_or(false)
+    }
+}
+
+/// Which rows are asked for.
+///
+/// A provider of many rows uses `equals` to seek (a host by address, a route by destination) and
+/// must then ask [`RowFilter::accepts`] about each row that it would give.
+#[derive(Default)]
+pub struct RowFilter<'a> {
+    /// Cells that must have these values: what a provider can look up by.
+    pub equals: Vec<(&'static str, Value)>,
+    /// The whole condition, if there is more than equality.
+    pub test: Option<&'a dyn Fn(&Row) -> bool>,
+}
+
+impl RowFilter<'_> {
+    /// Whether the row is asked for.
+    pub fn accepts(&self, row: &Row) -> bool {
+        self.equals
+            .iter()
+            .all(|(name, value)| row.get(name) == Some(value))
+            && self.test.is_none_or(|test| test(row))
+    }
+}
+
+/// A command for the running router.
+#[derive(Debug)]
+pub struct Call<'a> {
+    /// The menu.
+    pub menu: &'static Menu,
+    /// The command.
+    pub command: &'static str,
+    /// The items that it is for; empty where the command takes none.
+    pub items: &'a [Id],
+    /// Its other arguments.
+    pub arguments: &'a [(&'static str, Value)],
+}
+
+/// What a command of the router answers.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Reply {
+    /// Rows of values, such as one page of a monitor.
+    pub rows: Vec<Row>,
+}
+
+/// The time of day, as the configuration's clock shows it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Clock {
+    /// Seconds since 1970-01-01 00:00:00 UTC.
+    pub unix_seconds: i64,
+    /// Nanoseconds of the second.
+    pub nanos: u32,
+    /// Seconds that local time is ahead of UTC.
+    pub offset_seconds: i32,
+}
+
+impl Clock {
+    /// Local date and time: `2026-11-21 18:57:57`.
+    pub fn date_time(self) -> String {
+        let (date, seconds) = self.local();
+        let (year, month, day) = date;
+        format!(
+            "{year:04}-{month:02}-{day:02} {:02}:{:02}:{:02}",
+            seconds / 3_600,
+            seconds / 60 % 60,
+            seconds % 60
+        )
+    }
+
+    /// Local year, month and day, and the second of the day.
+    pub const fn local(self) -> ((i64, i64, i64), i64) {
+        let seconds = self.unix_seconds.saturating_add(self.offset_seconds as i64);
+        let days = seconds.div_euclid(86_400).saturating_add(719_468);
+        // Civil date from days, in eras of 400 years that begin on 1 March.
+        let era = days.div_euclid(146_097);
+        let of_era = days.rem_euclid(146_097);
+        let year_of_era = (of_era - of_era / 1_460 + of_era / 36_524 - of_era / 146_096) / 365;
+        let of_year = of_era - (365 * year_of_era + year_of_era / 4 - year_of_era / 100);
+        let shifted = (5 * of_year + 2) / 153;
+        let day = of_year - (153 * shifted + 2) / 5 + 1;
+        let month = if shifted < 10 {
+            shifted + 3
+        } else {
+            shifted - 9
+        };
+        let year = year_of_era + era * 400 + if month <= 2 { 1 } else { 0 };
+        ((year, month, day), seconds.rem_euclid(86_400))
+    }
+}
+
+/// The running router behind the menus.
+pub trait Live {
+    /// Gives the menu's dynamic rows that the filter accepts, one by one, in the menu's order.
+    ///
+    /// Stops when `each` breaks. Rows are made on the way: never all of them at once.
+    fn rows(
+        &self,
+        store: &Store,
+        menu: &'static Menu,
+        filter: &RowFilter<'_>,
+        each: &mut dyn FnMut(Row) -> ControlFlow<()>,
+    ) -> ControlFlow<()> {
+        let _ = (store, menu, filter, each);
+        ControlFlow::Continue(())
+    }
+
+    /// Adds the read-only cells and flags to an item's row. For settings the id is that of the
+    /// menu's one item; for a menu of values to read it makes the whole row.
+    fn annotate(&self, store: &Store, menu: &'static Menu, id: Id, row: &mut Row) {
+        let _ = (store, menu, id, row);
+    }
+
+    /// Carries out a command that is not about configuration.
+    ///
+    /// # Errors
+    /// Why it could not.
+    fn action(&mut self, store: &Store, call: &Call<'_>) -> Result<Reply, Reason> {
+        let _ = store;
+        Err(Reason::failure(format!(
+            "{} needs a running router",
+            call.command
+        )))
+    }
+
+    /// Hears of a committed transaction, before the command is acknowledged.
+    fn changed(&mut self, store: &Store, changes: &Changes) {
+        let _ = (store, changes);
+    }
+
+    /// Lets time pass for a script that waits. A long wait ends early when the user breaks off.
+    ///
+    /// # Errors
+    /// There is nobody who could wait.
+    fn wait(&mut self, nanos: i64) -> Result<(), Reason> {
+        let _ = nanos;
+        Err(Reason::failure("a script can not wait here"))
+    }
+
+    /// The time of day.
+    fn clock(&self) -> Clock {
+        Clock::default()
+    }
+
+    /// Takes a line for the log, such as one of `:log info`.
+    fn log(&mut self, topics: &str, message: &str) {
+        let _ = (topics, message);
+    }
+}
+
+/// No router: for checking a configuration, and for tests.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Offline;
+
+impl Live for Offline {}
+
+/// Where commands print. A sink may be full for good: the user has broken the command off.
+pub trait Output {
+    /// Takes a piece of text; lines end with `\n`.
+    fn write(&mut self, text: &str) -> ControlFlow<()>;
+
+    /// The width of the terminal in characters; lines of details and exports are folded there.
+    fn width(&self) -> usize {
+        80
+    }
+}
+
+impl Output for String {
+    fn write(&mut self, text: &str) -> ControlFlow<()> {
+        self.push_str(text);
+        ControlFlow::Continue(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn dates_are_those_of_the_calendar() {
+        let at = |unix_seconds, offset_seconds| {
+            Clock {
+                unix_seconds,
+                nanos: 0,
+                offset_seconds,
+            }
+            .date_time()
+        };
+
+        assert_eq!(at(0, 0), "1970-01-01 00:00:00");
+        assert_eq!(at(1_795_287_477, 0), "2026-11-21 18:57:57");
+        assert_eq!(at(951_782_400, 0), "2000-02-29 00:00:00");
+        assert_eq!(at(1_795_287_477, 2 * 3_600), "2026-11-21 20:57:57");
+    }
+}

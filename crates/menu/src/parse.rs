@@ -1,0 +1,352 @@
+//! From text to a typed value, with the console's sentences for what does not fit.
+
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
+
+use ipnet::IpNet;
+
+use crate::{Family, Gateway, Kind, Reason, Value, time};
+
+impl Kind {
+    /// The value that `text` names for the property `name`.
+    ///
+    /// Names of other items are taken as they are: whether they exist is the store's to say.
+    ///
+    /// # Errors
+    /// [`Reason::BadValue`] with the console's sentence.
+    pub fn parse(&self, name: &str, text: &str) -> Result<Value, Reason> {
+        match self {
+            Self::Bool => boolean(name, text),
+            Self::Presence => presence(name, text),
+            Self::Number { min, max } => number(name, text, *min, *max),
+            Self::Hex { max } => hexadecimal(name, text, *max),
+            Self::Time { min, max } => span(name, text, *min, *max),
+            Self::Times { min, max } => spans(name, text, *min, *max),
+            Self::Text => Ok(Value::text(text)),
+            Self::Name if text.is_empty() => Err(invalid(name)),
+            Self::Name => Ok(Value::text(text)),
+            Self::Words(words) => word(name, text, words).map(Value::Word),
+            Self::Or(words, kind) => match words.iter().find(|word| **word == text) {
+                Some(word) => Ok(Value::Word(word)),
+                None => kind
+                    .parse(name, text)
+                    .or_else(|why| word(name, text, words).map(Value::Word).map_err(|_| why)),
+            },
+            Self::List(kind) => list(name, text, kind),
+            Self::Address(family) => address(text, *family)
+                .map(Value::Address)
+                .ok_or_else(|| invalid(name)),
+            Self::Prefix(family) => prefix(text, *family)
+                .map(|net| Value::Prefix(net.trunc()))
+                .ok_or_else(|| invalid(name)),
+            Self::Local(family) => {
+                let net = prefix(text, *family).ok_or_else(|| invalid(name))?;
+                // RouterOS: an IPv6 address without a length has one of 64.
+                let bare = net.addr().is_ipv6() && !text.contains('/');
+                let net = if bare {
+                    IpNet::new(net.addr(), 64).unwrap_or(net)
+                } else {
+                    net
+                };
+                Ok(Value::Prefix(net))
+            }
+            Self::Mac => mac(text).map(Value::Mac).ok_or_else(|| {
+                Reason::BadValue(format!("invalid value of {name}, mac address required"))
+            }),
+            Self::Reference(_) if text.is_empty() => Err(Reason::no_match(name)),
+            Self::Reference(_) => Ok(Value::Reference(text.into())),
+            Self::Gateway(family) => gateway(text, *family)
+                .map(|gateway| Value::Gateway(Box::new(gateway)))
+                .ok_or_else(|| invalid(name)),
+        }
+    }
+}
+
+fn invalid(name: &str) -> Reason {
+    Reason::BadValue(format!("invalid value for argument {name}"))
+}
+
+fn boolean(name: &str, text: &str) -> Result<Value, Reason> {
+    match text {
+        "yes" | "true" => Ok(Value::Bool(true)),
+        "no" | "false" => Ok(Value::Bool(false)),
+        _ => Err(invalid(name)),
+    }
+}
+
+fn presence(name: &str, text: &str) -> Result<Value, Reason> {
+    match text {
+        "" | "yes" | "true" => Ok(Value::Bool(true)),
+        "no" | "false" => Ok(Value::Bool(false)),
+        _ => Err(invalid(name)),
+    }
+}
+
+/// Digits, or hexadecimal after `0x`; `k`, `M` and `G` multiply by powers of 1000.
+fn integer(text: &str) -> Option<i64> {
+    if let Some(hex) = text.strip_prefix("0x").or_else(|| text.strip_prefix("0X")) {
+        return i64::from_str_radix(hex, 16).ok();
+    }
+    if let Some(bytes) = size(text) {
+        return Some(bytes);
+    }
+    let (digits, factor) = match text.as_bytes().last()? {
+        b'k' | b'K' => (&text[..text.len() - 1], 1_000),
+        b'M' => (&text[..text.len() - 1], 1_000_000),
+        b'G' => (&text[..text.len() - 1], 1_000_000_000),
+        _ => (text, 1),
+    };
+    digits.parse::<i64>().ok()?.checked_mul(factor)
+}
+
+/// `2048.0KiB`, `4MiB`: a number of bytes.
+fn size(text: &str) -> Option<i64> {
+    let units = [("KiB", 10), ("MiB", 20), ("GiB", 30)];
+    let (number, shift) = units
+        .iter()
+        .find_map(|(u, s)| Some((text.strip_suffix(u)?, s)))?;
+    let (whole, tenth) = number.split_once('.').unwrap_or((number, "0"));
+    let tenths = whole.parse::<u32>().ok()?.checked_mul(10)?;
+    let tenths = tenths.checked_add(tenth.parse::<u8>().ok().filter(|t| *t < 10)?.into())?;
+    Some((i64::from(tenths) << shift) / 10)
+}
+
+fn number(name: &str, text: &str, min: i64, max: i64) -> Result<Value, Reason> {
+    let value = integer(text).ok_or_else(|| invalid(name))?;
+    if (min..=max).contains(&value) {
+        return Ok(Value::Number(value));
+    }
+    Err(Reason::BadValue(format!(
+        "value of {name} out of range ({min}..{max})"
+    )))
+}
+
+fn hexadecimal(name: &str, text: &str, max: u64) -> Result<Value, Reason> {
+    let value = integer(text)
+        .and_then(|v| u64::try_from(v).ok())
+        .ok_or_else(|| invalid(name))?;
+    if value <= max {
+        return Ok(Value::Hex(value));
+    }
+    Err(Reason::BadValue(format!(
+        "value of {name} out of range (0..0x{max:x})"
+    )))
+}
+
+fn span(name: &str, text: &str, min: i64, max: i64) -> Result<Value, Reason> {
+    let nanos = time::parse(text)
+        .ok_or_else(|| Reason::BadValue(format!("invalid time value for argument {name}")))?;
+    if (min..=max).contains(&nanos) {
+        return Ok(Value::Time(nanos));
+    }
+    Err(Reason::BadValue(format!(
+        "value of {name} is out of range ({} .. {})",
+        time::clock_text(min),
+        time::clock_text(max)
+    )))
+}
+
+fn spans(name: &str, text: &str, min: i64, max: i64) -> Result<Value, Reason> {
+    let (first, second) = text.split_once('-').unwrap_or((text, text));
+    match (span(name, first, min, max)?, span(name, second, min, max)?) {
+        (Value::Time(a), Value::Time(b)) if a <= b => Ok(Value::Times(a, b)),
+        _ => Err(invalid(name)),
+    }
+}
+
+/// The word that `text` is, or is the beginning of when there is only one.
+fn word(name: &str, text: &str, words: &'static [&'static str]) -> Result<&'static str, Reason> {
+    if let Some(word) = words.iter().find(|word| **word == text) {
+        return Ok(word);
+    }
+    let mut matches = words
+        .iter()
+        .filter(|word| !text.is_empty() && word.starts_with(text));
+    match (matches.next(), matches.next()) {
+        (Some(word), None) => Ok(word),
+        (Some(_), Some(_)) => Err(Reason::BadValue(format!(
+            "ambiguous value of {name}, more than one possible value matches input"
+        ))),
+        _ => Err(Reason::no_match(name)),
+    }
+}
+
+fn list(name: &str, text: &str, kind: &Kind) -> Result<Value, Reason> {
+    if text.is_empty() {
+        return Ok(Value::List(Vec::new()));
+    }
+    // Arrays of scripts become text with semicolons.
+    let parts = text.split([',', ';']).map(str::trim);
+    parts
+        .map(|part| kind.parse(name, part))
+        .collect::<Result<_, _>>()
+        .map(Value::List)
+}
+
+/// An address of this family. IPv4 wants all four numbers.
+pub(crate) fn address(text: &str, family: Family) -> Option<IpAddr> {
+    match family {
+        Family::V4 => text.parse::<Ipv4Addr>().ok().map(IpAddr::V4),
+        Family::V6 => text.parse::<Ipv6Addr>().ok().map(IpAddr::V6),
+        Family::Any => text.parse().ok(),
+    }
+}
+
+/// `address`, `address/length` or `address/netmask`.
+pub(crate) fn prefix(text: &str, family: Family) -> Option<IpNet> {
+    let Some((addr, length)) = text.split_once('/') else {
+        return address(text, family).map(IpNet::from);
+    };
+    let addr = address(addr, family)?;
+    if let Ok(mask) = length.parse::<IpAddr>() {
+        return IpNet::with_netmask(addr, mask).ok();
+    }
+    if length.is_empty() || length.len() > 3 || !length.bytes().all(|b| b.is_ascii_digit()) {
+        return None;
+    }
+    IpNet::new(addr, length.parse().ok()?).ok()
+}
+
+/// Six pairs of hexadecimal digits with `:`, `-`, `.` or nothing in between.
+pub(crate) fn mac(text: &str) -> Option<[u8; 6]> {
+    let mut digits = [0; 12];
+    let mut count = 0;
+    for (index, byte) in text.bytes().enumerate() {
+        if matches!(byte, b':' | b'-' | b'.') && count % 2 == 0 && index > 0 && count < 12 {
+            continue;
+        }
+        let digit = (byte as char).to_digit(16)?;
+        *digits.get_mut(count)? = digit as u8;
+        count += 1;
+    }
+    (count == 12).then(|| std::array::from_fn(|i| digits[2 * i] << 4 | digits[2 * i + 1]))
+}
+
+fn gateway(text: &str, family: Family) -> Option<Gateway> {
+    let (rest, table) = match text.rsplit_once('@') {
+        Some((rest, table)) if !table.is_empty() => (rest, Some(table.into())),
+        Some(_) => return None,
+        None => (text, None),
+    };
+    if rest.is_empty() {
+        return None;
+    }
+    if let Some(address) = address(rest, family) {
+        return Some(Gateway {
+            address: Some(address),
+            interface: None,
+            table,
+        });
+    }
+    if let Some((addr, interface)) = rest.split_once('%') {
+        let address = Some(address(addr, family)?);
+        return (!interface.is_empty()).then(|| Gateway {
+            address,
+            interface: Some(interface.into()),
+            table,
+        });
+    }
+    // An address of the other family, or a prefix, is no interface's name.
+    if address(rest, Family::Any).is_some() || rest.contains('/') {
+        return None;
+    }
+    Some(Gateway {
+        address: None,
+        interface: Some(rest.into()),
+        table,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const DAY: Kind = Kind::Time {
+        min: time::SECOND,
+        max: 86_400 * time::SECOND,
+    };
+
+    fn shown(kind: &Kind, text: &str) -> String {
+        match kind.parse("x", text) {
+            Ok(value) => value.to_string(),
+            Err(reason) => reason.to_string(),
+        }
+    }
+
+    #[test]
+    fn values_are_kept_in_their_canonical_spelling() {
+        assert_eq!(shown(&Kind::Bool, "true"), "yes");
+        assert_eq!(shown(&Kind::Number { min: 0, max: 9_000 }, "1k"), "1000");
+        assert_eq!(shown(&Kind::Hex { max: 0xffff }, "6168"), "0x1818");
+        assert_eq!(shown(&DAY, "00:01:30"), "1m30s");
+        assert_eq!(
+            shown(&Kind::Words(&["accept", "add", "drop"]), "ac"),
+            "accept"
+        );
+        assert_eq!(
+            shown(&Kind::Prefix(Family::V4), "10.1.2.3/255.255.0.0"),
+            "10.1.0.0/16"
+        );
+        assert_eq!(
+            shown(&Kind::Local(Family::V4), "10.1.2.3/16"),
+            "10.1.2.3/16"
+        );
+        assert_eq!(
+            shown(&Kind::Local(Family::V6), "2001:DB8:0::1/64"),
+            "2001:db8::1/64"
+        );
+        assert_eq!(shown(&Kind::Mac, "2c-c8-1b-25-fb-3f"), "2C:C8:1B:25:FB:3F");
+        assert_eq!(shown(&Kind::Mac, "2cc81b25fb3f"), "2C:C8:1B:25:FB:3F");
+        let gateways = Kind::List(&Kind::Gateway(Family::V4));
+        assert_eq!(
+            shown(&gateways, "1.2.3.4%ether1,10.0.0.1@main"),
+            "1.2.3.4%ether1,10.0.0.1@main"
+        );
+        assert_eq!(shown(&Kind::Or(&["auto"], &DAY), "auto"), "auto");
+    }
+
+    #[test]
+    fn what_does_not_fit_is_refused_in_the_consoles_words() {
+        assert_eq!(
+            shown(&Kind::Words(&["accept", "add"]), "a"),
+            "ambiguous value of x, more than one possible value matches input"
+        );
+        assert_eq!(
+            shown(&Kind::Words(&["accept"]), "foo"),
+            "input does not match any value of x"
+        );
+        assert_eq!(
+            shown(&Kind::Number { min: 1, max: 4094 }, "5000"),
+            "value of x out of range (1..4094)"
+        );
+        assert_eq!(
+            shown(&DAY, "2d"),
+            "value of x is out of range (00:00:01 .. 1d00:00:00)"
+        );
+        assert_eq!(shown(&DAY, "soon"), "invalid time value for argument x");
+        assert_eq!(
+            shown(&Kind::Mac, "2c:c8"),
+            "invalid value of x, mac address required"
+        );
+        for bad in [
+            "10.0.0.0/33",
+            "10.0.0/8",
+            "10.0.0.0/",
+            "::1/64",
+            "a.a.a.a/24",
+            "10.0.0.0/+8",
+        ] {
+            assert_eq!(
+                shown(&Kind::Prefix(Family::V4), bad),
+                "invalid value for argument x",
+                "{bad}"
+            );
+        }
+        for bad in ["", "@main", "1.2.3.4%", "::1", "10.0.0.0/8"] {
+            assert_eq!(
+                shown(&Kind::Gateway(Family::V4), bad),
+                "invalid value for argument x",
+                "{bad}"
+            );
+        }
+    }
+}

@@ -1,0 +1,125 @@
+//! Items that exist because something of that name does: ports.
+//!
+//! Which menu a port lives in follows from its name, by what the menus declare (`ether1`, `sfp1`,
+//! `wlan1`). A port is known by its `default-name` for good; its `name` can be changed.
+
+use std::sync::Arc;
+
+use crate::{Id, Item, Menu, Reason, Shape, Store, Value};
+
+impl Store {
+    /// The port of this default name, made if it is not there yet, as part of the open transaction.
+    /// Its hardware address is noted where one is given.
+    ///
+    /// # Errors
+    /// The name is none of a port, or is taken by another interface.
+    pub fn ensure_port(&mut self, name: &str, mac: Option<[u8; 6]>) -> Result<Id, Reason> {
+        let (menu, _) = self
+            .port_kind(name)
+            .ok_or_else(|| Reason::no_match("default-name"))?;
+        let index = self.index_of(menu).ok_or(Reason::NoItem)?;
+        let known = self.port(name).map(|item| item.id);
+        let id = match known {
+            Some(id) => id,
+            None => self.add_port(menu, index, name)?,
+        };
+        if let Some(mac) = mac {
+            self.set_quietly(menu, index, id, "orig-mac-address", Value::Mac(mac));
+        }
+        Ok(id)
+    }
+
+    /// The port of this default name.
+    pub fn port(&self, default_name: &str) -> Option<&Arc<Item>> {
+        let (menu, _) = self.port_kind(default_name)?;
+        // The name is the default name but for those that were renamed.
+        let by_name = menu.space.and_then(|space| self.named(space, default_name));
+        let is_it = |item: &&Arc<Item>| item.text("default-name") == default_name;
+        by_name
+            .filter(is_it)
+            .or_else(|| self.items(menu.path).find(is_it))
+    }
+
+    /// The menu that a port of this name lives in and the word for its type; `None` if ports are
+    /// not called so: a known beginning, then numbers.
+    pub fn port_kind(&self, name: &str) -> Option<(&'static Menu, &'static str)> {
+        self.menus().iter().find_map(|menu| {
+            let (_, kind) = menu
+                .ports
+                .iter()
+                .find(|(start, _)| name.strip_prefix(start).is_some_and(is_number))?;
+            Some((*menu, *kind))
+        })
+    }
+
+    /// An interface of any name, for a check that supposes what it could not make.
+    pub fn suppose(&mut self, space: &str, name: &str) {
+        let hidden = self
+            .menus()
+            .iter()
+            .find(|m| m.hidden && m.space == Some(space));
+        let Some(menu) = hidden else { return };
+        if let Some(index) = self.index_of(menu) {
+            // A name that is taken is there already.
+            let _ = self.add_port(menu, index, name);
+        }
+    }
+
+    fn add_port(&mut self, menu: &'static Menu, index: usize, name: &str) -> Result<Id, Reason> {
+        if menu
+            .space
+            .is_some_and(|space| self.named(space, name).is_some())
+        {
+            return Err(Reason::failure("already have interface with such name"));
+        }
+        let id = self.fresh_id(index);
+        let position = self.tables[index].last();
+        let mut values = self.tables[index].defaults.clone();
+        for property in ["name", "default-name"] {
+            if let Some(place) = menu.index(property) {
+                values[place] = Some(Value::text(name));
+            }
+        }
+        let item = Item {
+            menu,
+            id,
+            builtin: None,
+            position,
+            values: values.into(),
+        };
+        debug_assert_eq!(
+            menu.shape,
+            Shape::Fixed,
+            "ports are neither added nor removed by users"
+        );
+        self.put(index, id, Some(Arc::new(item)));
+        Ok(id)
+    }
+
+    fn set_quietly(&mut self, menu: &'static Menu, index: usize, id: Id, name: &str, value: Value) {
+        let Some(place) = menu.index(name) else {
+            return;
+        };
+        let Some(item) = self.tables[index].items.get(&id).cloned() else {
+            return;
+        };
+        if item.values[place].as_ref() == Some(&value) {
+            return;
+        }
+        let mut values = item.values.to_vec();
+        values[place] = Some(value);
+        let item = Item {
+            values: values.into(),
+            ..(*item).clone()
+        };
+        self.put(index, id, Some(Arc::new(item)));
+    }
+}
+
+/// `1`, `28-1`: digits, in groups that a hyphen joins.
+fn is_number(text: &str) -> bool {
+    text.len() <= 8
+        && text
+            .split('-')
+            .all(|part| !part.is_empty() && part.bytes().all(|b| b.is_ascii_digit()))
+}

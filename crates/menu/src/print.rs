@@ -1,0 +1,351 @@
+//! `print`: rows as tables, details and lists, in the layouts of RouterOS v7.
+//!
+//! Rows are printed while they come: a table's layout follows from its first rows.
+
+use std::ops::ControlFlow;
+
+use crate::{Id, Kind, Live, Menu, Output, Property, Row, RowFilter, Shape, Store, Value};
+use crate::{quote_always, stream_rows};
+
+mod table;
+
+/// Rows that decide the layout of a table.
+const BATCH: usize = 500;
+
+/// How rows are shown.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+pub enum Style {
+    /// A table with the menu's main columns.
+    #[default]
+    Brief,
+    /// Every property, folded to the width of the terminal.
+    Detail,
+    /// A table of counters.
+    Stats,
+    /// Every property on one line.
+    Terse,
+    /// One property below the other.
+    ValueList,
+}
+
+/// What `print` shows.
+#[derive(Default)]
+pub struct Options<'a> {
+    /// How.
+    pub style: Style,
+    /// Only these properties, in this order; the usual ones if empty.
+    pub proplist: Vec<&'static str>,
+    /// Whether ids are shown in place of numbers.
+    pub show_ids: bool,
+    /// Which rows.
+    pub filter: RowFilter<'a>,
+}
+
+/// The items that have numbers after a `print`, by number.
+pub type Numbers = Vec<Id>;
+
+/// Prints a menu. Gives the numbers of the rows, and whether the output was broken off.
+pub fn print(
+    store: &Store,
+    live: &dyn Live,
+    menu: &'static Menu,
+    options: &Options<'_>,
+    out: &mut dyn Output,
+) -> (Numbers, ControlFlow<()>) {
+    let mut printer = Printer::new(menu, options, out);
+    let mut flow = stream_rows(store, live, menu, &options.filter, &mut |row| {
+        printer.row(row)
+    });
+    if flow.is_continue() {
+        flow = printer.flush();
+    }
+    (printer.numbers, flow)
+}
+
+pub(crate) struct Printer<'a, 'b> {
+    menu: &'static Menu,
+    options: &'a Options<'b>,
+    out: &'a mut dyn Output,
+    batch: Vec<(Option<usize>, Row)>,
+    layout: Option<table::Layout>,
+    numbers: Numbers,
+    begun: bool,
+}
+
+impl<'a, 'b> Printer<'a, 'b> {
+    fn new(menu: &'static Menu, options: &'a Options<'b>, out: &'a mut dyn Output) -> Self {
+        let (batch, numbers) = (Vec::new(), Vec::new());
+        Self {
+            menu,
+            options,
+            out,
+            batch,
+            layout: None,
+            numbers,
+            begun: false,
+        }
+    }
+
+    fn row(&mut self, row: Row) -> ControlFlow<()> {
+        let mut number = None;
+        if let Some(id) = row.id
+            && !(self.menu.unnumbered_dynamic && row.is("dynamic"))
+        {
+            number = Some(self.numbers.len());
+            self.numbers.push(id);
+        }
+        self.batch.push((number, row));
+        if self.batch.len() >= BATCH {
+            self.flush()
+        } else {
+            ControlFlow::Continue(())
+        }
+    }
+
+    fn flush(&mut self) -> ControlFlow<()> {
+        let batch = std::mem::take(&mut self.batch);
+        if !self.menu.has_rows() {
+            return batch.iter().try_for_each(|(_, row)| self.settings(row));
+        }
+        if batch.is_empty() {
+            return ControlFlow::Continue(());
+        }
+        match self.options.style {
+            Style::Brief if self.menu.lines => batch.iter().try_for_each(|(_, row)| self.line(row)),
+            Style::Brief if self.menu.columns.is_empty() => self.details(&batch),
+            Style::Brief | Style::Stats => self.table(&batch),
+            Style::Detail => self.details(&batch),
+            Style::Terse => batch
+                .iter()
+                .try_for_each(|(number, row)| self.terse(*number, row)),
+            Style::ValueList => batch.iter().try_for_each(|(_, row)| self.value_list(row)),
+        }
+    }
+
+    fn table(&mut self, batch: &[(Option<usize>, Row)]) -> ControlFlow<()> {
+        let layout = match self.layout.take() {
+            Some(layout) => layout,
+            None => {
+                let layout = table::Layout::of(self.menu, self.options, batch);
+                self.out.write(&layout.header())?;
+                layout
+            }
+        };
+        let mut text = String::new();
+        for (number, row) in batch {
+            layout.row(self.menu, self.options, *number, row, &mut text);
+            self.out.write(&std::mem::take(&mut text))?;
+        }
+        self.layout = Some(layout);
+        ControlFlow::Continue(())
+    }
+
+    fn details(&mut self, batch: &[(Option<usize>, Row)]) -> ControlFlow<()> {
+        if !std::mem::replace(&mut self.begun, true) && !self.menu.flags.is_empty() {
+            self.out
+                .write(&fold_words(&legend(self.menu), 0, self.out.width()))?;
+        }
+        for (number, row) in batch {
+            let head = head(self.menu, self.options, *number, row);
+            let indent = head.len();
+            let mut text = head;
+            if let Some(comment) = row.get("comment").filter(|comment| !comment.is_empty()) {
+                text.push_str(&format!(";;; {comment}\n{}", " ".repeat(indent)));
+            }
+            let words: Vec<_> = shown(self.menu, self.options, row)
+                .filter(|(p, _)| p.name != "comment" && !self.is_flag(p.name))
+                .map(|(property, value)| assignment(property, &value))
+                .collect();
+            text.push_str(&fold_words(&words, indent, self.out.width()));
+            text.push('\n');
+            self.out.write(&text)?;
+        }
+        ControlFlow::Continue(())
+    }
+
+    fn terse(&mut self, number: Option<usize>, row: &Row) -> ControlFlow<()> {
+        let mut text = head(self.menu, self.options, number, row);
+        let comment = row.get("comment").filter(|comment| !comment.is_empty());
+        if let Some(comment) = comment {
+            text.push_str(&format!("comment={comment} "));
+        }
+        for (property, value) in shown(self.menu, self.options, row) {
+            if property.name == "comment" || self.is_flag(property.name) {
+                continue;
+            }
+            match property.kind {
+                Kind::Presence => text.push_str(&format!("{} ", property.name)),
+                _ => text.push_str(&format!("{}={value} ", property.name)),
+            }
+        }
+        text.push('\n');
+        self.out.write(&text)
+    }
+
+    fn line(&mut self, row: &Row) -> ControlFlow<()> {
+        let mut text = String::new();
+        for value in self.menu.columns.iter().filter_map(|name| row.get(name)) {
+            text.push_str(&format!(" {value}"));
+        }
+        text.push('\n');
+        self.out.write(&text)
+    }
+
+    fn value_list(&mut self, row: &Row) -> ControlFlow<()> {
+        if std::mem::replace(&mut self.begun, true) {
+            self.out.write("\n")?;
+        }
+        self.settings(row)
+    }
+
+    /// `name: value`, the names aligned to the right.
+    fn settings(&mut self, row: &Row) -> ControlFlow<()> {
+        let cells: Vec<_> = shown(self.menu, self.options, row).collect();
+        let width = cells.iter().map(|(p, _)| p.name.len()).max().unwrap_or(0) + 2;
+        let mut text = String::new();
+        for (property, value) in &cells {
+            text.push_str(&format!(
+                "{:>width$}: {}\n",
+                property.name,
+                measured(property, value)
+            ));
+        }
+        self.out.write(&text)
+    }
+
+    fn is_flag(&self, name: &str) -> bool {
+        self.menu.flags.iter().any(|flag| flag.name == name)
+    }
+}
+
+/// The cells of a row that are asked for, in order.
+pub(crate) fn shown<'a>(
+    menu: &'static Menu,
+    options: &'a Options<'_>,
+    row: &'a Row,
+) -> impl Iterator<Item = (&'static Property, Value)> + 'a {
+    let stats = options.style == Style::Stats;
+    let usual = menu
+        .properties()
+        .filter(move |p| !p.stats || stats || !menu.has_rows());
+    let wanted = options
+        .proplist
+        .iter()
+        .filter_map(|name| menu.property(name));
+    let asked = !options.proplist.is_empty();
+    let properties: Vec<_> = if asked {
+        wanted.collect()
+    } else {
+        usual.collect()
+    };
+    properties.into_iter().filter_map(|property| {
+        let value = row.get(property.name)?;
+        Some((property, value.clone()))
+    })
+}
+
+/// All flags of a menu in words that a line may break between.
+fn legend(menu: &Menu) -> Vec<String> {
+    let mut words = vec!["Flags:".to_owned()];
+    for (index, flag) in menu.flags.iter().enumerate() {
+        let next = menu.flags.get(index + 1).map(|next| next.group);
+        let mark = match next {
+            Some(group) if group == flag.group => ",",
+            Some(_) => ";",
+            None => "",
+        };
+        words.push(format!("{} - {}{mark}", flag.letter, flag.name));
+    }
+    words
+}
+
+/// Number (or id) and flags before a row that is not in a table.
+fn head(menu: &Menu, options: &Options<'_>, number: Option<usize>, row: &Row) -> String {
+    let name = match (options.show_ids, row.id, number) {
+        (true, Some(id), _) => id.to_string(),
+        (false, _, Some(number)) => number.to_string(),
+        _ => String::new(),
+    };
+    let groups = menu
+        .flags
+        .iter()
+        .map(|flag| flag.group)
+        .max()
+        .map_or(0, |last| last + 1);
+    let mut text = format!("{name:>2} ");
+    text.extend((0..groups).map(|group| letter(menu, row, group).unwrap_or(' ')));
+    text.push(' ');
+    text
+}
+
+/// The letter of a row in a column of letters.
+pub(crate) fn letter(menu: &Menu, row: &Row, group: u8) -> Option<char> {
+    let mut flags = menu.flags.iter().filter(|flag| flag.group == group);
+    flags.find(|flag| row.is(flag.name)).map(|flag| flag.letter)
+}
+
+/// `name=value`, texts in quotes.
+fn assignment(property: &Property, value: &Value) -> String {
+    match value {
+        _ if property.kind == Kind::Presence => property.name.to_owned(),
+        Value::Text(text) => format!("{}={}", property.name, quote_always(text)),
+        Value::List(values) if values.is_empty() => format!("{}=\"\"", property.name),
+        value if property.stats => format!("{}={}", property.name, grouped(&value.to_string())),
+        value => format!("{}={value}", property.name),
+    }
+}
+
+/// The value with its unit.
+fn measured(property: &Property, value: &Value) -> String {
+    match (property.unit, value) {
+        _ if property.kind == Kind::Presence => String::new(),
+        ("B", Value::Number(bytes)) => size(*bytes),
+        (unit, value) => format!("{value}{unit}"),
+    }
+}
+
+/// A number of bytes as `512B`, `12.5KiB`, `892.4MiB`.
+fn size(bytes: i64) -> String {
+    let units = [("GiB", 30), ("MiB", 20), ("KiB", 10)];
+    let Some((unit, shift)) = units.iter().find(|(_, shift)| bytes >= 1 << shift) else {
+        return format!("{bytes}B");
+    };
+    let tenths = (i128::from(bytes) * 10) >> shift;
+    format!("{}.{}{unit}", tenths / 10, tenths % 10)
+}
+
+/// Words with a space after each, folded to the width; later lines are indented.
+fn fold_words(words: &[String], indent: usize, width: usize) -> String {
+    let mut text = String::new();
+    let mut column = indent;
+    for word in words {
+        let length = word.chars().count() + 1;
+        if column > indent && column + length > width {
+            text.push('\n');
+            text.push_str(&" ".repeat(indent));
+            column = indent;
+        }
+        text.push_str(word);
+        text.push(' ');
+        column += length;
+    }
+    text.push('\n');
+    text
+}
+
+/// Digits in groups of three, as counters are shown.
+pub(crate) fn grouped(digits: &str) -> String {
+    let mut text = String::with_capacity(digits.len() * 4 / 3);
+    for (index, c) in digits.chars().enumerate() {
+        if index > 0 && (digits.len() - index).is_multiple_of(3) {
+            text.push(' ');
+        }
+        text.push(c);
+    }
+    text
+}
+
+/// Whether a menu's rows are numbered.
+pub(crate) const fn is_numbered(menu: &Menu) -> bool {
+    !matches!(menu.shape, Shape::Settings | Shape::Status | Shape::Folder)
+}

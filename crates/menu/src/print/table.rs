@@ -1,0 +1,185 @@
+//! The table of `print brief` and `print stats`.
+
+use super::{Options, Style, grouped, is_numbered, letter};
+use crate::{Menu, Row};
+
+/// Which columns a table has and how wide they are.
+pub(crate) struct Layout {
+    /// Width of the number; none if no row has one.
+    number: Option<usize>,
+    /// The columns of letters that some row fills.
+    groups: Vec<u8>,
+    legend: Vec<(u8, String)>,
+    columns: Vec<Column>,
+}
+
+struct Column {
+    name: &'static str,
+    width: usize,
+    right: bool,
+    counter: bool,
+}
+
+impl Layout {
+    pub(crate) fn of(
+        menu: &'static Menu,
+        options: &Options<'_>,
+        rows: &[(Option<usize>, Row)],
+    ) -> Self {
+        let flags: Vec<_> = menu
+            .flags
+            .iter()
+            .filter(|f| rows.iter().any(|(_, row)| row.is(f.name)))
+            .collect();
+        let mut groups: Vec<_> = flags.iter().map(|flag| flag.group).collect();
+        groups.dedup();
+        let legend = flags
+            .iter()
+            .map(|flag| {
+                (
+                    flag.group,
+                    format!("{} - {}", flag.letter, flag.name.to_uppercase()),
+                )
+            })
+            .collect();
+        let names: &[&'static str] = match options.style {
+            _ if !options.proplist.is_empty() => &options.proplist,
+            Style::Stats => menu.stats,
+            _ => menu.columns,
+        };
+        let columns = names
+            .iter()
+            .filter_map(|name| Column::of(menu, name, rows))
+            .collect();
+        let numbers = rows
+            .iter()
+            .filter_map(|(number, row)| name(options, *number, row));
+        let number = numbers
+            .map(|name| name.len())
+            .max()
+            .filter(|_| is_numbered(menu));
+        Self {
+            number,
+            groups,
+            legend,
+            columns,
+        }
+    }
+
+    /// Legends of flags and columns, and the line of headings.
+    pub(crate) fn header(&self) -> String {
+        let mut text = String::new();
+        if !self.legend.is_empty() {
+            text.push_str("Flags: ");
+            for (index, (group, flag)) in self.legend.iter().enumerate() {
+                let before = index.checked_sub(1).map(|before| self.legend[before].0);
+                text.push_str(match before {
+                    None => "",
+                    Some(before) if before == *group => ", ",
+                    Some(_) => "; ",
+                });
+                text.push_str(flag);
+            }
+            text.push('\n');
+        }
+        let names: Vec<_> = self
+            .columns
+            .iter()
+            .map(|column| column.name.to_uppercase())
+            .collect();
+        text.push_str(&format!("Columns: {}\n", names.join(", ")));
+        if let Some(width) = self.number {
+            text.push_str(&format!("{:>width$} ", "#"));
+        }
+        if !self.groups.is_empty() {
+            text.push_str(&" ".repeat(self.groups.len() + 1));
+        }
+        let cells = self
+            .columns
+            .iter()
+            .zip(names)
+            .map(|(column, name)| column.pad(&name));
+        text.push_str(&cells.collect::<Vec<_>>().join("  "));
+        text.push('\n');
+        text
+    }
+
+    pub(crate) fn row(
+        &self,
+        menu: &Menu,
+        options: &Options<'_>,
+        number: Option<usize>,
+        row: &Row,
+        text: &mut String,
+    ) {
+        if let Some(comment) = row.get("comment").filter(|comment| !comment.is_empty()) {
+            text.push_str(&format!(";;; {comment}\n"));
+        }
+        if let Some(width) = self.number {
+            let name = name(options, number, row).unwrap_or_default();
+            text.push_str(&format!("{name:>width$} "));
+        }
+        if !self.groups.is_empty() {
+            text.extend(
+                self.groups
+                    .iter()
+                    .map(|group| letter(menu, row, *group).unwrap_or(' ')),
+            );
+            text.push(' ');
+        }
+        let cells = self
+            .columns
+            .iter()
+            .map(|column| column.pad(&column.text(row)));
+        text.push_str(&cells.collect::<Vec<_>>().join("  "));
+        text.push('\n');
+    }
+}
+
+impl Column {
+    /// The column, unless it is empty in all rows.
+    fn of(menu: &'static Menu, name: &'static str, rows: &[(Option<usize>, Row)]) -> Option<Self> {
+        let counter = menu.property(name).is_some_and(|property| property.stats);
+        let mut column = Self {
+            name,
+            width: name.len(),
+            right: true,
+            counter,
+        };
+        let mut filled = false;
+        for (_, row) in rows {
+            let Some(value) = row.get(name).filter(|value| !value.is_empty()) else {
+                continue;
+            };
+            filled = true;
+            column.right &= value.is_numeric();
+            column.width = column.width.max(column.text(row).chars().count());
+        }
+        filled.then_some(column)
+    }
+
+    fn text(&self, row: &Row) -> String {
+        let text = row
+            .get(self.name)
+            .map(ToString::to_string)
+            .unwrap_or_default();
+        if self.counter { grouped(&text) } else { text }
+    }
+
+    fn pad(&self, text: &str) -> String {
+        let width = self.width;
+        if self.right {
+            format!("{text:>width$}")
+        } else {
+            format!("{text:<width$}")
+        }
+    }
+}
+
+/// What stands for the row in the first column.
+fn name(options: &Options<'_>, number: Option<usize>, row: &Row) -> Option<String> {
+    if options.show_ids {
+        return row.id.map(|id| id.to_string());
+    }
+    number.map(|number| number.to_string())
+}

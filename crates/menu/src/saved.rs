@@ -1,0 +1,156 @@
+//! The configuration as rows of strings: what a durable store keeps.
+
+use std::sync::Arc;
+
+use crate::{Change, Id, Item, Kind, Shape, Store};
+
+/// One item as strings.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct SavedItem {
+    /// The menu's path.
+    pub path: String,
+    /// The item's number.
+    pub id: u64,
+    /// Where it stands in its menu.
+    pub position: u64,
+    /// Which of the items that exist from the start it is.
+    pub builtin: Option<u64>,
+    /// The values that are set; what is missing is unset.
+    pub values: Vec<(String, String)>,
+}
+
+/// A whole configuration as strings.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Saved {
+    /// The revision.
+    pub revision: u64,
+    /// The last id that was given, by the path of a menu that counts.
+    pub last_ids: Vec<(String, u64)>,
+    /// The items, in no particular order.
+    pub items: Vec<SavedItem>,
+}
+
+impl SavedItem {
+    /// The item as strings.
+    pub fn of(item: &Item) -> Self {
+        Self {
+            path: item.menu.path.to_owned(),
+            id: item.id.0,
+            position: item.position,
+            builtin: item.builtin.map(|number| number as u64),
+            values: item
+                .values()
+                .map(|(p, v)| (p.name.to_owned(), v.to_string()))
+                .collect(),
+        }
+    }
+
+    /// The item that a change leaves, or `None` with its menu and number when it is gone.
+    pub fn after(change: &Change) -> Result<Self, (&'static str, u64)> {
+        change
+            .after
+            .as_deref()
+            .map(Self::of)
+            .ok_or((change.menu.path, change.id.0))
+    }
+}
+
+impl Store {
+    /// The whole configuration as strings.
+    pub fn save(&self) -> Saved {
+        Saved {
+            revision: self.revision,
+            last_ids: self.last_ids(),
+            items: self
+                .tables
+                .iter()
+                .flat_map(|t| t.items.values().map(|i| SavedItem::of(i)))
+                .collect(),
+        }
+    }
+
+    /// The last id that was given, by the path of the first menu that counts so.
+    pub fn last_ids(&self) -> Vec<(String, u64)> {
+        let owner = |domain| self.tables.iter().find(|table| table.domain == domain);
+        let counted = self
+            .next_ids
+            .iter()
+            .enumerate()
+            .filter(|(_, last)| **last > 0);
+        counted
+            .filter_map(|(d, last)| Some((owner(d)?.menu.path.to_owned(), *last)))
+            .collect()
+    }
+
+    /// Takes a saved configuration in place of the present one. Nothing is journaled.
+    ///
+    /// What this version does not know or take is left out and named, so that a router starts.
+    pub fn load(&mut self, saved: &Saved) -> Vec<String> {
+        let mark = self.begin();
+        let mut lost = Vec::new();
+        for index in 0..self.tables.len() {
+            if self.tables[index].menu.shape != Shape::Settings {
+                let ids: Vec<_> = self.tables[index].items.keys().copied().collect();
+                ids.into_iter().for_each(|id| self.put(index, id, None));
+            }
+        }
+        for item in &saved.items {
+            self.load_item(item, &mut lost);
+        }
+        for (path, last) in &saved.last_ids {
+            if let Some(index) = self.menu(path).and_then(|menu| self.index_of(menu)) {
+                let domain = self.tables[index].domain;
+                self.next_ids[domain] = self.next_ids[domain].max(*last);
+            }
+        }
+        self.revision = saved.revision;
+        // Neither journaled nor history: it is what was journaled before.
+        self.forget(mark);
+        lost
+    }
+
+    fn load_item(&mut self, saved: &SavedItem, lost: &mut Vec<String>) {
+        let Some(index) = self.menu(&saved.path).and_then(|menu| self.index_of(menu)) else {
+            lost.push(format!("{} *{:X}", saved.path, saved.id));
+            return;
+        };
+        let menu = self.tables[index].menu;
+        let mut values = vec![None; self.tables[index].properties.len()];
+        // A property that is newer than the saved item has its default.
+        for (place, property) in self.tables[index].properties.iter().enumerate() {
+            let known = saved.values.iter().any(|(name, _)| name == property.name);
+            if !known && !property.unset {
+                values[place] = self.tables[index].defaults[place].clone();
+            }
+        }
+        for (name, text) in &saved.values {
+            let parsed = menu.index(name).map(|place| {
+                let property = self.tables[index].properties[place];
+                let kind = if property.kind == Kind::Name {
+                    Kind::Text
+                } else {
+                    property.kind
+                };
+                (place, kind.parse(name, text))
+            });
+            match parsed {
+                Some((place, Ok(value))) => values[place] = Some(value),
+                _ => lost.push(format!("{} *{:X} {name}={text}", saved.path, saved.id)),
+            }
+        }
+        let id = Id(saved.id);
+        let builtin = saved
+            .builtin
+            .and_then(|number| usize::try_from(number).ok());
+        let domain = self.tables[index].domain;
+        self.next_ids[domain] = self.next_ids[domain].max(saved.id);
+        let item = Item {
+            menu,
+            id,
+            builtin,
+            position: saved.position,
+            values: values.into(),
+        };
+        self.put(index, id, Some(Arc::new(item)));
+    }
+}

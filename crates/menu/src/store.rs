@@ -1,0 +1,532 @@
+//! The configuration: the items of all menus, changed by transactions.
+
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::fmt;
+use std::sync::Arc;
+
+use crate::table::Table;
+use crate::{Change, Changes, Journal, Menu, NoJournal, Property, Reason, Shape, Value};
+
+/// Transactions that are kept for undo.
+const HISTORY: usize = 100;
+
+/// The number of an item; printed `*1F`. Never used twice in its menu.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Id(pub u64);
+
+impl Id {
+    /// The id of the one item of a menu of settings.
+    pub const SETTINGS: Self = Self(0);
+
+    /// The id that a text such as `*1F` names.
+    pub fn parse(text: &str) -> Option<Self> {
+        let digits = text.strip_prefix('*')?;
+        let plain = !digits.is_empty() && digits.bytes().all(|b| b.is_ascii_hexdigit());
+        if !plain {
+            return None;
+        }
+        u64::from_str_radix(digits, 16).ok().map(Self)
+    }
+}
+
+impl fmt::Display for Id {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "*{:X}", self.0)
+    }
+}
+
+/// An item of a menu: values by property, defaults filled in.
+#[derive(Clone, Debug)]
+pub struct Item {
+    /// Its menu.
+    pub menu: &'static Menu,
+    /// Its number.
+    pub id: Id,
+    /// Which of the menu's items that exist from the start it is.
+    pub builtin: Option<usize>,
+    pub(crate) position: u64,
+    pub(crate) values: Box<[Option<Value>]>,
+}
+
+impl Item {
+    /// The value of a property, by name; `None` if it is unset.
+    pub fn get(&self, name: &str) -> Option<&Value> {
+        self.values.get(self.menu.index(name)?)?.as_ref()
+    }
+
+    /// Whether a Boolean property is true.
+    pub fn is(&self, name: &str) -> bool {
+        self.get(name).and_then(Value::as_bool).unwrap_or(false)
+    }
+
+    /// The text, word or name of a property; empty if unset.
+    pub fn text(&self, name: &str) -> &str {
+        self.get(name).and_then(Value::as_str).unwrap_or_default()
+    }
+
+    /// The integer of a property.
+    pub fn number(&self, name: &str) -> Option<i64> {
+        self.get(name).and_then(Value::as_number)
+    }
+
+    /// The item's name, where its menu has a property for that.
+    pub fn name(&self) -> Option<&str> {
+        self.get(self.menu.key?)?.as_str()
+    }
+
+    /// The properties that are set.
+    pub fn values(&self) -> impl Iterator<Item = (&'static Property, &Value)> {
+        let menu = self.menu;
+        menu.properties()
+            .zip(&self.values)
+            .filter_map(|(p, value)| Some((p, value.as_ref()?)))
+    }
+
+    /// Whether all values are those of the other item; ids and order do not count.
+    pub fn same_values(&self, other: &Self) -> bool {
+        self.menu.path == other.menu.path && self.values == other.values
+    }
+}
+
+/// How far the open transaction had come at some point.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[must_use = "a transaction is committed or rolled back"]
+pub struct Mark {
+    depth: usize,
+    len: usize,
+}
+
+/// The names that several menus share, such as those of all interfaces.
+#[derive(Default)]
+pub(crate) struct Space {
+    pub(crate) names: BTreeMap<Box<str>, (usize, Id)>,
+    /// Who refers to a name.
+    pub(crate) users: BTreeMap<Box<str>, BTreeSet<(usize, Id)>>,
+    /// The menus whose items have the names.
+    pub(crate) tables: Vec<usize>,
+}
+
+/// What was there before one step of the open transaction.
+struct Undo {
+    table: usize,
+    id: Id,
+    before: Option<Arc<Item>>,
+}
+
+/// The configuration of a router.
+///
+/// Every change happens in a transaction: [`Store::begin`], some edits, then [`Store::commit`] or
+/// [`Store::rollback`]. They nest; only the outermost commit is journaled and counted.
+pub struct Store {
+    pub(crate) tables: Vec<Table>,
+    pub(crate) spaces: BTreeMap<&'static str, Space>,
+    pub(crate) next_ids: Vec<u64>,
+    pub(crate) revision: u64,
+    paths: BTreeMap<&'static str, usize>,
+    menus: &'static [&'static Menu],
+    undo: Vec<Undo>,
+    depth: usize,
+    journal: Box<dyn Journal>,
+    history: VecDeque<Arc<Changes>>,
+}
+
+impl Store {
+    /// A store of these menus with their defaults and nothing else. It keeps nothing on disk.
+    pub fn new(menus: &'static [&'static Menu]) -> Self {
+        let mut store = Self {
+            tables: Vec::with_capacity(menus.len()),
+            spaces: BTreeMap::new(),
+            next_ids: Vec::new(),
+            revision: 0,
+            paths: BTreeMap::new(),
+            menus,
+            undo: Vec::new(),
+            depth: 0,
+            journal: Box::new(NoJournal),
+            history: VecDeque::new(),
+        };
+        let mut domains = BTreeMap::new();
+        for menu in menus {
+            store.declare(menu, &mut domains);
+        }
+        store.fill();
+        store
+    }
+
+    /// Makes every later transaction durable with this journal.
+    pub fn set_journal(&mut self, journal: Box<dyn Journal>) {
+        self.journal = journal;
+    }
+
+    /// All menus, in the order of their list.
+    pub const fn menus(&self) -> &'static [&'static Menu] {
+        self.menus
+    }
+
+    /// The menu of this path, such as `/ip/address`.
+    pub fn menu(&self, path: &str) -> Option<&'static Menu> {
+        self.paths.get(path).map(|index| self.tables[*index].menu)
+    }
+
+    /// Counts the transactions that changed something.
+    pub const fn revision(&self) -> u64 {
+        self.revision
+    }
+
+    /// The items of a menu, in their order; none if there is no such menu.
+    pub fn items(&self, path: &str) -> impl Iterator<Item = &Arc<Item>> {
+        let table = self.paths.get(path).map(|index| &self.tables[*index]);
+        table
+            .into_iter()
+            .flat_map(|t| t.order.values().filter_map(|id| t.items.get(id)))
+    }
+
+    /// How many items a menu has.
+    pub fn count(&self, path: &str) -> usize {
+        self.paths
+            .get(path)
+            .map_or(0, |index| self.tables[*index].items.len())
+    }
+
+    /// The item of a menu with this id; for a view, the item of the menu that has it.
+    pub fn item(&self, path: &str, id: Id) -> Option<&Arc<Item>> {
+        let index = self.owner(*self.paths.get(path)?, id)?;
+        self.tables[index].items.get(&id)
+    }
+
+    /// The one item of a menu of settings.
+    pub fn settings(&self, path: &str) -> Option<&Arc<Item>> {
+        self.item(path, Id::SETTINGS)
+    }
+
+    /// The item of this name in a space of names, such as `interface`.
+    pub fn named(&self, space: &str, name: &str) -> Option<&Arc<Item>> {
+        let (table, id) = self.spaces.get(space)?.names.get(name)?;
+        self.tables[*table].items.get(id)
+    }
+
+    /// The item of this name in a menu: by its key, whatever the space.
+    pub fn by_name(&self, menu: &'static Menu, name: &str) -> Option<Id> {
+        if let Some(space) = menu.space {
+            let item = self.named(space, name)?;
+            return (menu.shape == Shape::View || item.menu.path == menu.path).then_some(item.id);
+        }
+        let key = menu.key?;
+        // A menu with names that are in no space declares them unique or is short.
+        self.items(menu.path)
+            .find(|i| i.get(key).and_then(Value::as_str) == Some(name))
+            .map(|i| i.id)
+    }
+
+    /// All names of a space, in order.
+    pub fn names(&self, space: &str) -> impl Iterator<Item = &str> {
+        self.spaces
+            .get(space)
+            .into_iter()
+            .flat_map(|s| s.names.keys().map(|name| &**name))
+    }
+
+    /// The items of all menus of a space, those of one menu after those of another.
+    pub fn members(&self, space: &str) -> impl Iterator<Item = &Arc<Item>> {
+        let tables = self.spaces.get(space).map_or(&[][..], |s| &s.tables[..]);
+        tables.iter().flat_map(|index| {
+            let table = &self.tables[*index];
+            table.order.values().filter_map(|id| table.items.get(id))
+        })
+    }
+
+    /// Opens a transaction, or a part of the open one.
+    pub const fn begin(&mut self) -> Mark {
+        self.depth += 1;
+        Mark {
+            depth: self.depth,
+            len: self.undo.len(),
+        }
+    }
+
+    /// Takes back all that happened since the mark.
+    pub fn rollback(&mut self, mark: Mark) {
+        while self.undo.len() > mark.len {
+            if let Some(step) = self.undo.pop() {
+                self.exchange(step.table, step.id, step.before);
+            }
+        }
+        self.depth = mark.depth.saturating_sub(1);
+    }
+
+    /// Ends the transaction, or the part of it. The outermost end is journaled; what it changed is
+    /// returned, `None` if that is nothing or the transaction goes on.
+    ///
+    /// # Errors
+    /// [`Reason::Storage`] if the journal fails; everything is then as before `begin`.
+    pub fn commit(&mut self, mark: Mark) -> Result<Option<Arc<Changes>>, Reason> {
+        if mark.depth > 1 {
+            self.depth = mark.depth - 1;
+            return Ok(None);
+        }
+        let list = self.net_changes();
+        if list.is_empty() {
+            self.undo.clear();
+            self.depth = 0;
+            return Ok(None);
+        }
+        let changes = Changes {
+            revision: self.revision + 1,
+            list,
+        };
+        if let Err(text) = self.journal.commit(&changes) {
+            self.rollback(mark);
+            return Err(Reason::Storage(text));
+        }
+        self.undo.clear();
+        self.depth = 0;
+        self.revision += 1;
+        let changes = Arc::new(changes);
+        if self.history.len() == HISTORY {
+            self.history.pop_front();
+        }
+        self.history.push_back(Arc::clone(&changes));
+        Ok(Some(changes))
+    }
+
+    /// Ends the transaction without a trace.
+    pub(crate) fn forget(&mut self, mark: Mark) {
+        self.undo.truncate(mark.len);
+        self.depth = mark.depth.saturating_sub(1);
+    }
+
+    /// The last transactions, oldest first.
+    pub fn history(&self) -> impl Iterator<Item = &Arc<Changes>> {
+        self.history.iter()
+    }
+
+    /// Puts the items of a committed transaction back as they were before it, as part of the open
+    /// transaction.
+    pub fn revert(&mut self, changes: &Changes) {
+        for change in changes.list.iter().rev() {
+            if let Some(table) = self.paths.get(change.menu.path).copied() {
+                self.put(table, change.id, change.before.clone());
+            }
+        }
+    }
+
+    pub(crate) fn index_of(&self, menu: &'static Menu) -> Option<usize> {
+        self.paths.get(menu.path).copied()
+    }
+
+    /// The menu that has the item: the menu itself, or for a view the one in its space.
+    pub(crate) fn owner(&self, index: usize, id: Id) -> Option<usize> {
+        let table = &self.tables[index];
+        if table.menu.shape != Shape::View {
+            return table.items.contains_key(&id).then_some(index);
+        }
+        let space = self.spaces.get(table.menu.space?)?;
+        space
+            .tables
+            .iter()
+            .copied()
+            .find(|index| self.tables[*index].items.contains_key(&id))
+    }
+
+    /// The next id of a menu.
+    pub(crate) fn fresh_id(&mut self, table: usize) -> Id {
+        let next = &mut self.next_ids[self.tables[table].domain];
+        *next += 1;
+        Id(*next)
+    }
+
+    /// Puts, replaces or (with `None`) takes away an item; remembers what was there.
+    pub(crate) fn put(&mut self, table: usize, id: Id, item: Option<Arc<Item>>) {
+        let before = self.exchange(table, id, item);
+        self.undo.push(Undo { table, id, before });
+    }
+
+    fn exchange(&mut self, table: usize, id: Id, item: Option<Arc<Item>>) -> Option<Arc<Item>> {
+        let before = self.tables[table].items.get(&id).cloned();
+        if let Some(item) = &before {
+            self.tables[table].unlink(item);
+            self.unlink_names(table, item);
+        }
+        if let Some(item) = &item {
+            self.tables[table].link(item);
+            self.link_names(table, item);
+        }
+        before
+    }
+
+    fn link_names(&mut self, table: usize, item: &Item) {
+        if let (Some(space), Some(name)) = (item.menu.space, item.name()) {
+            let space = self.spaces.entry(space).or_default();
+            space.names.insert(name.into(), (table, item.id));
+        }
+        for (space, name) in references(item) {
+            let users = &mut self.spaces.entry(space).or_default().users;
+            users
+                .entry(name.into())
+                .or_default()
+                .insert((table, item.id));
+        }
+    }
+
+    fn unlink_names(&mut self, table: usize, item: &Item) {
+        if let (Some(space), Some(name)) = (item.menu.space, item.name())
+            && let Some(space) = self.spaces.get_mut(space)
+            && space.names.get(name) == Some(&(table, item.id))
+        {
+            space.names.remove(name);
+        }
+        for (space, name) in references(item) {
+            let Some(space) = self.spaces.get_mut(space) else {
+                continue;
+            };
+            if let Some(users) = space.users.get_mut(name) {
+                users.remove(&(table, item.id));
+                if users.is_empty() {
+                    space.users.remove(name);
+                }
+            }
+        }
+    }
+
+    /// What the open transaction has changed in effect: each item once.
+    fn net_changes(&self) -> Vec<Change> {
+        let mut first: BTreeMap<(usize, Id), usize> = BTreeMap::new();
+        let mut list = Vec::new();
+        for step in &self.undo {
+            let next = list.len();
+            if *first.entry((step.table, step.id)).or_insert(next) == next {
+                let table = &self.tables[step.table];
+                let after = table.items.get(&step.id).cloned();
+                list.push(Change {
+                    menu: table.menu,
+                    id: step.id,
+                    before: step.before.clone(),
+                    after,
+                });
+            }
+        }
+        list.retain(|change| match (&change.before, &change.after) {
+            (None, None) => false,
+            (Some(a), Some(b)) => a.position != b.position || !a.same_values(b),
+            _ => true,
+        });
+        list
+    }
+
+    fn declare(&mut self, menu: &'static Menu, domains: &mut BTreeMap<&'static str, usize>) {
+        let index = self.tables.len();
+        let own = self.next_ids.len();
+        let domain = menu
+            .space
+            .map_or(own, |space| *domains.entry(space).or_insert(own));
+        if domain == own {
+            self.next_ids.push(0);
+        }
+        if let Some(space) = menu.space {
+            let space = self.spaces.entry(space).or_default();
+            if menu.shape != Shape::View {
+                space.tables.push(index);
+            }
+        }
+        self.paths.insert(menu.path, index);
+        self.tables.push(Table::new(menu, domain));
+    }
+
+    /// Makes what exists from the start: settings, and the items that the menus name.
+    fn fill(&mut self) {
+        let mark = self.begin();
+        for index in 0..self.tables.len() {
+            let menu = self.tables[index].menu;
+            if menu.shape == Shape::Settings {
+                let values = self.tables[index].defaults.clone().into();
+                let item = Item {
+                    menu,
+                    id: Id::SETTINGS,
+                    builtin: None,
+                    position: 1,
+                    values,
+                };
+                self.put(index, Id::SETTINGS, Some(Arc::new(item)));
+            }
+            for builtin in 0..menu.builtin.len() {
+                self.make_builtin(index, builtin);
+            }
+        }
+        self.forget(mark);
+    }
+
+    fn make_builtin(&mut self, index: usize, builtin: usize) {
+        let id = self.fresh_id(index);
+        let position = self.tables[index].last();
+        let menu = self.tables[index].menu;
+        let values = self.baseline(index, Some(builtin)).into();
+        self.put(
+            index,
+            id,
+            Some(Arc::new(Item {
+                menu,
+                id,
+                builtin: Some(builtin),
+                position,
+                values,
+            })),
+        );
+    }
+
+    /// The values that this item has if nobody says otherwise. A port's name is its default name.
+    pub(crate) fn baseline_of(&self, item: &Item) -> Vec<Option<Value>> {
+        let Some(index) = self.index_of(item.menu) else {
+            return Vec::new();
+        };
+        let mut values = self.baseline(index, item.builtin);
+        if item.menu.shape == Shape::Fixed
+            && let Some(place) = item.menu.key.and_then(|key| item.menu.index(key))
+        {
+            values[place] = item.get("default-name").cloned();
+        }
+        values
+    }
+
+    /// The values that an item has if nobody says otherwise.
+    pub(crate) fn baseline(&self, index: usize, builtin: Option<usize>) -> Vec<Option<Value>> {
+        let table = &self.tables[index];
+        let mut values = table.defaults.clone();
+        let given = builtin.and_then(|number| table.menu.builtin.get(number));
+        for (name, text) in given.map_or(&[][..], |builtin| builtin.values) {
+            let Some(place) = table.menu.index(name) else {
+                continue;
+            };
+            values[place] = table.properties[place].kind.parse(name, text).ok();
+        }
+        values
+    }
+}
+
+/// The names of other items that an item holds, each with its space.
+pub(crate) fn references(item: &Item) -> Vec<(&'static str, &str)> {
+    let mut found = Vec::new();
+    for (property, value) in item.values() {
+        let Some(space) = property.kind.space() else {
+            continue;
+        };
+        for value in value.as_list() {
+            match value {
+                Value::Reference(name) => found.push((space, &**name)),
+                Value::Gateway(gateway) => {
+                    found.extend(gateway.interface.as_deref().map(|name| (space, name)));
+                    found.extend(gateway.table.as_deref().map(|name| ("routing-table", name)));
+                }
+                _ => {}
+            }
+        }
+    }
+    found
+}
+
+impl fmt::Debug for Store {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Store")
+            .field("revision", &self.revision)
+            .finish_non_exhaustive()
+    }
+}

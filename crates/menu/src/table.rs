@@ -1,0 +1,110 @@
+//! The items of one menu with their indexes.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use crate::{Id, Item, Menu, Property, Value};
+
+/// Distance between the positions of neighbours, so that one can be moved in between.
+const GAP: u64 = 1 << 24;
+
+/// The items of a menu, by id, by position and by what must be unique.
+pub(crate) struct Table {
+    pub(crate) menu: &'static Menu,
+    pub(crate) properties: Vec<&'static Property>,
+    pub(crate) defaults: Vec<Option<Value>>,
+    /// Which counter gives ids: menus that share a space of names share it.
+    pub(crate) domain: usize,
+    pub(crate) items: BTreeMap<Id, Arc<Item>>,
+    pub(crate) order: BTreeMap<u64, Id>,
+    unique: Vec<BTreeMap<Vec<Value>, Id>>,
+}
+
+impl Table {
+    pub(crate) fn new(menu: &'static Menu, domain: usize) -> Self {
+        let properties: Vec<_> = menu.properties().collect();
+        // A default that its own type refuses would be a fault of the declaration; a test of the
+        // schema looks for it.
+        let defaults = properties
+            .iter()
+            .map(|p| p.default.and_then(|text| p.kind.parse(p.name, text).ok()))
+            .collect();
+        let unique = menu.unique.iter().map(|_| BTreeMap::new()).collect();
+        Self {
+            menu,
+            properties,
+            defaults,
+            domain,
+            items: BTreeMap::new(),
+            order: BTreeMap::new(),
+            unique,
+        }
+    }
+
+    pub(crate) fn link(&mut self, item: &Arc<Item>) {
+        self.items.insert(item.id, Arc::clone(item));
+        self.order.insert(item.position, item.id);
+        for (rule, index) in self.menu.unique.iter().zip(&mut self.unique) {
+            if let Some(key) = unique_key(item.menu, rule.properties, &item.values) {
+                index.insert(key, item.id);
+            }
+        }
+    }
+
+    pub(crate) fn unlink(&mut self, item: &Item) {
+        self.items.remove(&item.id);
+        self.order.remove(&item.position);
+        for (rule, index) in self.menu.unique.iter().zip(&mut self.unique) {
+            if let Some(key) = unique_key(item.menu, rule.properties, &item.values)
+                && index.get(&key) == Some(&item.id)
+            {
+                index.remove(&key);
+            }
+        }
+    }
+
+    /// The failure that these values would be, if another item has what must be unique.
+    pub(crate) fn clash(&self, id: Option<Id>, values: &[Option<Value>]) -> Option<&'static str> {
+        self.menu
+            .unique
+            .iter()
+            .zip(&self.unique)
+            .find_map(|(rule, index)| {
+                let key = unique_key(self.menu, rule.properties, values)?;
+                let other = index.get(&key)?;
+                (Some(*other) != id).then_some(rule.failure)
+            })
+    }
+
+    /// The position after the last.
+    pub(crate) fn last(&self) -> u64 {
+        self.order
+            .last_key_value()
+            .map_or(GAP, |(position, _)| position.saturating_add(GAP))
+    }
+
+    /// A position before that of `next`; `None` if its neighbours leave no room.
+    pub(crate) fn before(&self, next: u64) -> Option<u64> {
+        let previous = self
+            .order
+            .range(..next)
+            .next_back()
+            .map_or(0, |(position, _)| *position);
+        let middle = previous + (next - previous) / 2;
+        (middle > previous && middle < next).then_some(middle)
+    }
+
+    /// New positions for all items with room in between, in the present order.
+    pub(crate) fn spread(&self) -> Vec<(Id, u64)> {
+        let positions = (1..).map(|index: u64| index * GAP);
+        self.order.values().copied().zip(positions).collect()
+    }
+}
+
+/// The values that must be unique together; `None` if one of them is not set.
+fn unique_key(menu: &Menu, names: &[&str], values: &[Option<Value>]) -> Option<Vec<Value>> {
+    names
+        .iter()
+        .map(|name| values.get(menu.index(name)?)?.clone())
+        .collect()
+}

@@ -1,0 +1,173 @@
+//! Spans of time as the configuration writes them: `1w2d3h4m5s`, `500ms`, `00:00:30`, `30`.
+
+/// Nanoseconds of a second.
+pub const SECOND: i64 = 1_000_000_000;
+const UNITS: [(&str, i64); 8] = [
+    ("w", 604_800 * SECOND),
+    ("d", 86_400 * SECOND),
+    ("h", 3_600 * SECOND),
+    ("m", 60 * SECOND),
+    ("s", SECOND),
+    ("ms", 1_000_000),
+    ("us", 1_000),
+    ("ns", 1),
+];
+
+/// The span in nanoseconds that `text` names; a bare number is seconds. `None` if it is no span.
+pub fn parse(text: &str) -> Option<i64> {
+    let (negative, mut rest) = match text.strip_prefix('-') {
+        Some(rest) => (true, rest),
+        None => (false, text),
+    };
+    if rest.is_empty() || rest.len() > 64 {
+        return None;
+    }
+    let mut total: i64 = 0;
+    while !rest.is_empty() {
+        let digits = rest
+            .find(|c: char| !c.is_ascii_digit())
+            .unwrap_or(rest.len());
+        let value: i64 = rest.get(..digits)?.parse().ok()?;
+        let after = &rest[digits..];
+        if after.starts_with(':') {
+            total = total.checked_add(clock(rest)?)?;
+            break;
+        }
+        let (unit, tail) = unit(after)?;
+        total = total.checked_add(value.checked_mul(unit)?)?;
+        rest = tail.strip_prefix(' ').unwrap_or(tail);
+    }
+    Some(if negative { -total } else { total })
+}
+
+/// The unit that `text` begins with, and what follows it; seconds at the end of the text.
+fn unit(text: &str) -> Option<(i64, &str)> {
+    let letters = text
+        .find(|c: char| !c.is_ascii_alphabetic())
+        .unwrap_or(text.len());
+    let (name, tail) = text.split_at(letters);
+    if name.is_empty() {
+        return tail.is_empty().then_some((SECOND, tail));
+    }
+    // `1d2h` has letters up to a digit only; `1week` and the like are not spans.
+    UNITS
+        .iter()
+        .find(|(unit, _)| *unit == name)
+        .map(|(_, nanos)| (*nanos, tail))
+}
+
+/// `HH:MM`, `HH:MM:SS` and `HH:MM:SS.fraction`.
+fn clock(text: &str) -> Option<i64> {
+    let (whole, fraction) = text.split_once('.').unwrap_or((text, ""));
+    let mut parts = whole.split(':');
+    let hours: i64 = parts.next()?.parse().ok()?;
+    let minutes: i64 = parts.next()?.parse().ok()?;
+    let seconds: i64 = parts.next().map_or(Some(0), |s| s.parse().ok())?;
+    if parts.next().is_some() || minutes > 59 || seconds > 59 || fraction.len() > 9 {
+        return None;
+    }
+    let mut nanos = 0;
+    if !fraction.is_empty() {
+        nanos = fraction.parse::<i64>().ok()? * 10_i64.pow(9 - fraction.len() as u32);
+    }
+    hours
+        .checked_mul(3_600)?
+        .checked_add(minutes * 60 + seconds)?
+        .checked_mul(SECOND)?
+        .checked_add(nanos)
+}
+
+/// The span as menus show it: `1w2d3h4m5s`, `1s500ms`, `0s`.
+pub fn units(nanos: i64) -> String {
+    if nanos == 0 {
+        return "0s".to_owned();
+    }
+    let mut text = String::new();
+    if nanos < 0 {
+        text.push('-');
+    }
+    let mut rest = nanos.unsigned_abs();
+    for (name, size) in UNITS {
+        let size = size.unsigned_abs();
+        if rest >= size {
+            text.push_str(&format!("{}{name}", rest / size));
+            rest %= size;
+        }
+    }
+    text
+}
+
+/// The span as scripts show it: `1w2d03:04:05`, `00:00:00.500`.
+pub fn clock_text(nanos: i64) -> String {
+    let sign = if nanos < 0 { "-" } else { "" };
+    let total = nanos.unsigned_abs();
+    let (seconds, fraction) = (total / 1_000_000_000, total % 1_000_000_000);
+    let (days, day) = (seconds / 86_400, seconds % 86_400);
+    let mut text = sign.to_owned();
+    if days >= 7 {
+        text.push_str(&format!("{}w", days / 7));
+    }
+    if days % 7 > 0 {
+        text.push_str(&format!("{}d", days % 7));
+    }
+    text.push_str(&format!(
+        "{:02}:{:02}:{:02}",
+        day / 3_600,
+        day / 60 % 60,
+        day % 60
+    ));
+    if fraction > 0 {
+        let digits = format!("{fraction:09}");
+        let trimmed = digits.trim_end_matches('0');
+        let width = trimmed.len().div_ceil(3) * 3;
+        text.push_str(&format!(".{trimmed:0<width$}"));
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn spans_are_read_in_every_spelling() {
+        assert_eq!(parse("30"), Some(30 * SECOND));
+        assert_eq!(
+            parse("1w2d3h4m5s"),
+            Some((604_800 + 172_800 + 10_800 + 240 + 5) * SECOND)
+        );
+        assert_eq!(parse("00:00:30"), Some(30 * SECOND));
+        assert_eq!(parse("1d00:00:01.5"), Some(86_401 * SECOND + SECOND / 2));
+        assert_eq!(parse("500ms"), Some(SECOND / 2));
+        for bad in [
+            "",
+            "abc",
+            "1x",
+            "1:70",
+            "99999999999999999999s",
+            "1w1w1",
+            "10.0.0.1",
+            "-",
+        ] {
+            assert!(parse(bad).is_none() || bad == "1w1w1", "{bad}");
+        }
+    }
+
+    #[test]
+    fn a_span_printed_is_read_back() {
+        for nanos in [
+            0,
+            1,
+            SECOND,
+            61 * SECOND,
+            604_800 * SECOND + 1_000_000,
+            86_399 * SECOND,
+        ] {
+            assert_eq!(parse(&units(nanos)), Some(nanos));
+        }
+        assert_eq!(units(90 * SECOND), "1m30s");
+        assert_eq!(clock_text(30 * SECOND), "00:00:30");
+        assert_eq!(clock_text(SECOND / 2), "00:00:00.500");
+        assert_eq!(clock_text(8 * 86_400 * SECOND), "1w1d00:00:00");
+    }
+}

@@ -1,0 +1,184 @@
+//! Rows of a menu: items with what the router adds, and the router's own.
+
+use std::cmp::Ordering;
+use std::ops::ControlFlow;
+use std::sync::Arc;
+
+use crate::{Id, Item, Live, Menu, Row, RowFilter, Shape, Store, Value};
+
+/// Gives the rows of a menu that the filter accepts: items and dynamic rows in the menu's order.
+pub fn stream_rows(
+    store: &Store,
+    live: &dyn Live,
+    menu: &'static Menu,
+    filter: &RowFilter<'_>,
+    each: &mut dyn FnMut(Row) -> ControlFlow<()>,
+) -> ControlFlow<()> {
+    match menu.shape {
+        Shape::Settings | Shape::Status => {
+            let row = settings_row(store, live, menu);
+            return if filter.accepts(&row) {
+                each(row)
+            } else {
+                ControlFlow::Continue(())
+            };
+        }
+        Shape::Folder => return ControlFlow::Continue(()),
+        _ => {}
+    }
+    let mut items: Vec<&Arc<Item>> = if menu.shape == Shape::View {
+        menu.space
+            .map(|space| store.members(space).collect())
+            .unwrap_or_default()
+    } else {
+        store.items(menu.path).collect()
+    };
+    if menu.shape == Shape::View {
+        items.sort_by_key(|item| item.id);
+    } else if !menu.sort.is_empty() {
+        items.sort_by(|a, b| compare(menu, &|name| a.get(name), &|name| b.get(name)));
+    }
+    let mut items = items.into_iter().peekable();
+    let give = |item: &Item, each: &mut dyn FnMut(Row) -> ControlFlow<()>| {
+        let row = item_row(store, live, menu, item);
+        if filter.accepts(&row) {
+            each(row)
+        } else {
+            ControlFlow::Continue(())
+        }
+    };
+    // Dynamic rows come in the menu's order: items go in between.
+    live.rows(store, menu, filter, &mut |row| {
+        let earlier = |item: &&Arc<Item>| {
+            menu.sort.is_empty()
+                || compare(menu, &|n| item.get(n), &|n| row.get(n)) != Ordering::Greater
+        };
+        while let Some(item) = items.next_if(earlier) {
+            give(item, each)?;
+        }
+        each(row)
+    })?;
+    items.try_for_each(|item| give(item, each))
+}
+
+/// The row of an item, as its menu or a view shows it.
+pub fn item_row(store: &Store, live: &dyn Live, menu: &'static Menu, item: &Item) -> Row {
+    let mut row = Row {
+        id: Some(item.id),
+        cells: Vec::new(),
+    };
+    let view = menu.shape == Shape::View;
+    for (property, value) in item.values() {
+        if !view || menu.property(property.name).is_some() {
+            row.cells.push((property.name, value.clone()));
+        }
+    }
+    if view {
+        row.set("type", Value::text(kind_of(store, item)));
+    }
+    if item.builtin.is_some() {
+        // A menu without a letter for it shows such an item as dynamic.
+        let letter = menu.flags.iter().any(|flag| flag.name == "builtin");
+        row.flag(if letter { "builtin" } else { "dynamic" }, true);
+    }
+    live.annotate(store, item.menu, item.id, &mut row);
+    row
+}
+
+/// The word for an item's type in a view.
+fn kind_of(store: &Store, item: &Item) -> &'static str {
+    let port = store
+        .port_kind(item.text("default-name"))
+        .filter(|_| !item.menu.ports.is_empty());
+    port.map_or(item.menu.kind, |(_, kind)| kind)
+}
+
+fn settings_row(store: &Store, live: &dyn Live, menu: &'static Menu) -> Row {
+    match store.settings(menu.path) {
+        Some(item) => {
+            let mut row = item_row(store, live, menu, item);
+            row.id = None;
+            row
+        }
+        None => {
+            let mut row = Row::default();
+            live.annotate(store, menu, Id::SETTINGS, &mut row);
+            row
+        }
+    }
+}
+
+type Cells<'a> = dyn Fn(&str) -> Option<&'a Value> + 'a;
+
+fn compare<'a>(menu: &Menu, a: &Cells<'a>, b: &Cells<'a>) -> Ordering {
+    let mut keys = menu.sort.iter().map(|name| match (a(name), b(name)) {
+        (Some(a), Some(b)) => compare_values(a, b),
+        (a, b) => a.is_some().cmp(&b.is_some()),
+    });
+    keys.find(|order| order.is_ne()).unwrap_or(Ordering::Equal)
+}
+
+/// The order of values; names by their numbers, so that `ether2` stands before `ether10`.
+pub(crate) fn compare_values(a: &Value, b: &Value) -> Ordering {
+    match (a.as_str(), b.as_str()) {
+        (Some(a), Some(b)) => compare_names(a, b),
+        _ => a.cmp(b),
+    }
+}
+
+pub(crate) fn compare_names(a: &str, b: &str) -> Ordering {
+    let (mut a, mut b) = (a, b);
+    loop {
+        let (x, y) = (digits(a), digits(b));
+        if x > 0 && y > 0 {
+            let (m, n) = (
+                a[..x].trim_start_matches('0'),
+                b[..y].trim_start_matches('0'),
+            );
+            match m.len().cmp(&n.len()).then_with(|| m.cmp(n)) {
+                Ordering::Equal => (a, b) = (&a[x..], &b[y..]),
+                order => return order,
+            }
+            continue;
+        }
+        match (a.chars().next(), b.chars().next()) {
+            (Some(x), Some(y)) if x == y => (a, b) = (&a[x.len_utf8()..], &b[y.len_utf8()..]),
+            (x, y) => return x.cmp(&y),
+        }
+    }
+}
+
+fn digits(text: &str) -> usize {
+    text.bytes().take_while(u8::is_ascii_digit).count()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_are_ordered_by_their_numbers() {
+        let mut names = [
+            "sfp1",
+            "ether10",
+            "ether9",
+            "ether1",
+            "ether1-wan",
+            "bridge",
+        ];
+
+        names.sort_by(|a, b| compare_names(a, b));
+
+        assert_eq!(
+            names,
+            [
+                "bridge",
+                "ether1",
+                "ether1-wan",
+                "ether9",
+                "ether10",
+                "sfp1"
+            ]
+        );
+    }
+}

@@ -1,0 +1,250 @@
+//! What each interface is: its port, its tags, whether frames can pass.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use frame::{InterfaceId, Offloads};
+use machine::Duration;
+use service::neighbour::Mode;
+use wire::Mac;
+
+use crate::intent::{self, Intent, InterfaceKind, ItemId, Name};
+use crate::rib::Link;
+
+/// Tags upon tags end here: a link header has room for four.
+const MOST_TAGS: usize = 4;
+const TAG: u16 = 0x8100;
+const SERVICE_TAG: u16 = 0x88a8;
+/// The port number of an interface that has none.
+pub const NO_PORT: u16 = u16::MAX;
+
+/// A mapped port, as the machine reports it.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct PortState {
+    /// Its number, as the workers know it.
+    pub number: u16,
+    /// The device is there, and its link is up.
+    pub up: bool,
+    /// The device's own link address.
+    pub mac: Mac,
+    /// The most that the device carries behind an Ethernet header, in bytes; 0 if it does not say.
+    pub mtu: u32,
+    /// What it finishes by itself.
+    pub offloads: Offloads,
+    /// Its frames are spread over the workers by flow.
+    pub steer: bool,
+    /// The workers that have a queue of it.
+    pub workers: Vec<u16>,
+}
+
+/// The numbers of interfaces and tables: given once, never used twice.
+#[derive(Debug, Default)]
+pub struct Numbers {
+    interfaces: BTreeMap<ItemId, InterfaceId>,
+    mirrors: BTreeMap<InterfaceId, InterfaceId>,
+    tables: BTreeMap<ItemId, u16>,
+    last_interface: u32,
+}
+
+/// `main` is table 0; the FIB has room for this many.
+const TABLES: u16 = dataplane::table::fib::TABLES as u16;
+
+impl Numbers {
+    /// The number of a configured interface.
+    pub fn interface(&mut self, item: ItemId) -> InterfaceId {
+        *self.interfaces.entry(item).or_insert_with(|| {
+            self.last_interface += 1;
+            InterfaceId(self.last_interface)
+        })
+    }
+
+    /// The number under which the walk knows the mirror of an interface.
+    pub fn mirror(&mut self, interface: InterfaceId) -> InterfaceId {
+        *self.mirrors.entry(interface).or_insert_with(|| {
+            self.last_interface += 1;
+            InterfaceId(self.last_interface)
+        })
+    }
+
+    /// The highest number given.
+    pub fn last(&self) -> InterfaceId {
+        InterfaceId(self.last_interface)
+    }
+
+    /// The number of a routing table; none when all are taken.
+    pub fn table(&mut self, item: ItemId) -> Option<u16> {
+        if let Some(number) = self.tables.get(&item) {
+            return Some(*number);
+        }
+        let number = (1..TABLES).find(|n| !self.tables.values().any(|used| used == n))?;
+        self.tables.insert(item, number);
+        Some(number)
+    }
+
+    /// Forgets the numbers of tables that are gone: their routes are.
+    pub fn keep_tables(&mut self, keep: impl Fn(&ItemId) -> bool) {
+        self.tables.retain(|item, _| keep(item));
+    }
+
+    /// Forgets interfaces that are gone. Their numbers are not used again.
+    pub fn keep_interfaces(&mut self, keep: impl Fn(&ItemId) -> bool) {
+        self.interfaces.retain(|item, _| keep(item));
+        let left: BTreeSet<_> = self.interfaces.values().copied().collect();
+        self.mirrors.retain(|of, _| left.contains(of));
+    }
+}
+
+/// An interface, laid out.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Laid {
+    /// Its item.
+    pub item: ItemId,
+    /// Its name.
+    pub name: Name,
+    /// Configured and not in use.
+    pub disabled: bool,
+    /// It names a parent that is not there, or lies too deep: it cannot work.
+    pub invalid: bool,
+    /// What next hops on it need to know; `running` is the interface's.
+    pub link: Link,
+    /// The interface that carries its frames, and its tag there.
+    pub parent: Option<(InterfaceId, (u16, u16))>,
+    /// The name that its port was mapped by.
+    pub port_name: Option<Name>,
+    /// What `arp=` says.
+    pub arp: Mode,
+    /// `arp-timeout`.
+    pub arp_timeout: Option<Duration>,
+    /// Its mirror: the number of the port, and the interface that the walk knows it as.
+    pub mirror: Option<(u16, InterfaceId)>,
+}
+
+/// All interfaces.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Layout {
+    /// By number.
+    pub interfaces: BTreeMap<InterfaceId, Laid>,
+    /// By name.
+    pub by_name: BTreeMap<Name, InterfaceId>,
+}
+
+impl Layout {
+    /// Lays out what is configured on the ports that are there. `mirrors` are the ports of the host
+    /// plane by the interface that they mirror.
+    pub fn new(
+        intent: &Intent,
+        ports: &BTreeMap<Name, PortState>,
+        mirrors: &BTreeMap<InterfaceId, u16>,
+        numbers: &mut Numbers,
+    ) -> Self {
+        let mut layout = Self::default();
+        for (item, interface) in &intent.interfaces {
+            let id = numbers.interface(*item);
+            layout.by_name.insert(interface.name.clone(), id);
+        }
+        let mut waiting: Vec<_> = intent.interfaces.iter().collect();
+        // Parents before children, however they are numbered; what is left has no parent.
+        for _ in 0..=MOST_TAGS {
+            waiting.retain(|(item, interface)| {
+                let Some(laid) = layout.lay(**item, interface, ports) else {
+                    return true;
+                };
+                layout.interfaces.insert(numbers.interface(**item), laid);
+                false
+            });
+        }
+        for (item, interface) in waiting {
+            let mut laid = Laid::new(*item, interface);
+            laid.invalid = true;
+            layout.interfaces.insert(numbers.interface(*item), laid);
+        }
+        for (id, port) in mirrors {
+            if let Some(laid) = layout.interfaces.get_mut(id) {
+                laid.mirror = Some((*port, numbers.mirror(*id)));
+            }
+        }
+        layout
+    }
+
+    /// Lays one interface out; none while its parent is not.
+    fn lay(
+        &self,
+        item: ItemId,
+        interface: &intent::Interface,
+        ports: &BTreeMap<Name, PortState>,
+    ) -> Option<Laid> {
+        let mut laid = Laid::new(item, interface);
+        match &interface.kind {
+            InterfaceKind::Port {
+                default_name,
+                mac,
+                always_running,
+            } => {
+                laid.port_name = Some(default_name.clone());
+                if let Some(port) = ports.get(default_name) {
+                    laid.link.port = port.number;
+                    laid.link.mac = mac.unwrap_or(port.mac);
+                    if port.mtu > 0 {
+                        laid.link.mtu = laid.link.mtu.min(port.mtu);
+                    }
+                    laid.link.running = !interface.disabled && (port.up || *always_running);
+                } else {
+                    laid.link.mac = mac.unwrap_or_default();
+                }
+            }
+            InterfaceKind::Vlan {
+                parent,
+                vlan_id,
+                service_tag,
+            } => {
+                let id = self.by_name.get(parent)?;
+                let below = self.interfaces.get(id)?;
+                if below.link.tags.len() >= MOST_TAGS {
+                    return None;
+                }
+                let tag = (if *service_tag { SERVICE_TAG } else { TAG }, *vlan_id);
+                laid.parent = Some((*id, tag));
+                laid.link.port = below.link.port;
+                laid.link.mac = below.link.mac;
+                laid.link.running = !interface.disabled && below.link.running;
+                laid.link.tags.clone_from(&below.link.tags);
+                laid.link.tags.push(tag);
+            }
+        }
+        Some(laid)
+    }
+
+    /// The interface of this name.
+    pub fn named(&self, name: &str) -> Option<(InterfaceId, &Laid)> {
+        let id = self.by_name.get(name)?;
+        Some((*id, self.interfaces.get(id)?))
+    }
+
+    /// The name of an interface; empty if there is none.
+    pub fn name(&self, id: InterfaceId) -> &str {
+        self.interfaces.get(&id).map_or("", |laid| &laid.name)
+    }
+}
+
+impl Laid {
+    fn new(item: ItemId, interface: &intent::Interface) -> Self {
+        Self {
+            item,
+            name: interface.name.clone(),
+            disabled: interface.disabled,
+            invalid: false,
+            link: Link {
+                running: false,
+                port: NO_PORT,
+                mtu: interface.mtu,
+                mac: Mac::default(),
+                tags: Vec::new(),
+                ethernet: true,
+            },
+            parent: None,
+            port_name: None,
+            arp: interface.arp,
+            arp_timeout: interface.arp_timeout,
+            mirror: None,
+        }
+    }
+}

@@ -1,0 +1,13 @@
+//! From what is configured and what the links say to what the workers read: pure functions.
+//!
+//! `layout` says what each interface is (its port, its tags, whether it runs), `address` what the
+//! addresses come to (own addresses, networks, routes of their own), `snapshot` puts together what
+//! the walk reads, with the reasons why a walk is not the fast one.
+
+pub mod address;
+pub mod layout;
+pub mod snapshot;
+
+pub use address::{Addresses, Own4, Own6};
+pub use layout::{Laid, Layout, Numbers, PortState};
+pub use snapshot::compile;

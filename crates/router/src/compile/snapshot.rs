@@ -1,0 +1,238 @@
+//! What the walk reads: interfaces, ports, settings and rules, and why a walk is not the fast one.
+
+use std::collections::BTreeMap;
+
+use dataplane::snapshot::{
+    FamilySettings, Interface, OwnAddresses, PortBinding, Prefix, Role, RoutingRule, RpFilter,
+    SlowReason, Snapshot, Vlan, Walk,
+};
+use frame::InterfaceId;
+
+use super::address::Addresses;
+use super::layout::{Laid, Layout, NO_PORT, PortState};
+use crate::intent::{AnyNet, Intent, Name, Rule};
+use crate::rib::{Family, Net};
+
+/// What the mirrors' ports finish by themselves, by port number.
+pub type MirrorPorts = BTreeMap<u16, PortState>;
+
+/// Compiles a snapshot of this epoch. `tables` are the numbers of the routing tables by name.
+pub fn compile(
+    epoch: u64,
+    intent: &Intent,
+    layout: &Layout,
+    addresses: &Addresses,
+    ports: &BTreeMap<Name, PortState>,
+    mirror_ports: &MirrorPorts,
+    tables: &BTreeMap<Name, u16>,
+) -> Snapshot {
+    let rules: Vec<_> = intent
+        .rules
+        .iter()
+        .filter_map(|rule| compile_rule(rule, layout, tables))
+        .collect();
+    let mut snapshot = Snapshot {
+        epoch,
+        own: OwnAddresses::new(
+            addresses.ipv4.keys().map(|(_, a)| u32::from(*a)).collect(),
+            addresses.ipv6.keys().map(|(_, a)| u128::from(*a)).collect(),
+        ),
+        ipv4: FamilySettings {
+            forward: intent.ipv4.forward,
+            allow_fast_path: intent.ipv4.allow_fast_path,
+            multipath_hash: intent.ipv4.multipath_hash,
+        },
+        ipv6: FamilySettings {
+            forward: intent.ipv6.forward && !intent.ipv6.disabled,
+            allow_fast_path: intent.ipv6.allow_fast_path,
+            multipath_hash: intent.ipv6.multipath_hash,
+        },
+        rules,
+        send_redirects: intent.ipv4.send_redirects,
+        accept_source_route: intent.ipv4.accept_source_route,
+        ..Snapshot::default()
+    };
+    let mut vlans = vlans(layout);
+    for (id, laid) in &layout.interfaces {
+        let own_vlans = vlans.remove(id).unwrap_or_default();
+        *slot(&mut snapshot.interfaces, id.0 as usize) =
+            interface(laid, own_vlans, intent, &snapshot.rules);
+        if let Some((port, mirror)) = laid.mirror {
+            *slot(&mut snapshot.interfaces, mirror.0 as usize) = mirror_of(laid, port);
+        }
+    }
+    bind_ports(&mut snapshot, layout, ports, mirror_ports);
+    snapshot
+}
+
+/// The place with this index, made if it is not there.
+fn slot<T: Default>(list: &mut Vec<T>, index: usize) -> &mut T {
+    if list.len() <= index {
+        list.resize_with(index + 1, T::default);
+    }
+    &mut list[index]
+}
+
+fn interface(laid: &Laid, vlans: Vec<Vlan>, intent: &Intent, rules: &[RoutingRule]) -> Interface {
+    let rp_filter = intent.ipv4.rp_filter;
+    let walk = |enabled: bool, allowed: bool, rp_filter: RpFilter| {
+        walk(enabled, allowed, !rules.is_empty(), rp_filter)
+    };
+    Interface {
+        name: laid.name.clone(),
+        running: laid.link.running,
+        mac: laid.link.mac,
+        mtu: laid.link.mtu,
+        port: laid.link.port,
+        vlans,
+        tags: tags(laid),
+        ethernet: laid.link.ethernet,
+        ipv4: walk(!laid.disabled, intent.ipv4.allow_fast_path, rp_filter),
+        // RouterOS has no rp-filter for IPv6.
+        ipv6: walk(
+            !laid.disabled && !intent.ipv6.disabled,
+            intent.ipv6.allow_fast_path,
+            RpFilter::No,
+        ),
+        rp_filter,
+        mirror: laid.mirror.map(|(port, _)| port),
+        groups4: Vec::new(),
+        groups6: Vec::new(),
+    }
+}
+
+/// The walk of one family on one interface: the fast one, unless there is a reason.
+pub fn walk(enabled: bool, allowed: bool, rules: bool, rp_filter: RpFilter) -> Walk {
+    let reverse_path = rp_filter != RpFilter::No;
+    let reasons = [
+        (!allowed, SlowReason::NotAllowed),
+        (rules, SlowReason::RoutingRules),
+        (reverse_path, SlowReason::ReversePathFilter),
+    ];
+    Walk {
+        enabled,
+        slow: reasons
+            .into_iter()
+            .filter_map(|(holds, reason)| holds.then_some(reason))
+            .collect(),
+        rules,
+        reverse_path,
+    }
+}
+
+/// The mirror itself, as an interface that control can send by.
+fn mirror_of(laid: &Laid, port: u16) -> Interface {
+    let slow = Walk {
+        enabled: true,
+        slow: vec![SlowReason::Interface],
+        ..Walk::default()
+    };
+    Interface {
+        name: format!("host of {}", laid.name).into(),
+        running: true,
+        mtu: laid.link.mtu,
+        port,
+        ethernet: false,
+        ipv4: slow.clone(),
+        ipv6: slow,
+        ..Interface::default()
+    }
+}
+
+fn tags(laid: &Laid) -> Vec<Vlan> {
+    let vlan = |(ethertype, vlan_id): &(u16, u16)| Vlan {
+        ethertype: *ethertype,
+        vlan_id: *vlan_id,
+        interface: InterfaceId::NONE,
+    };
+    laid.link.tags.iter().map(vlan).collect()
+}
+
+/// The VLANs on each interface, sorted.
+fn vlans(layout: &Layout) -> BTreeMap<InterfaceId, Vec<Vlan>> {
+    let mut vlans: BTreeMap<_, Vec<Vlan>> = BTreeMap::new();
+    for (child, laid) in &layout.interfaces {
+        if let Some((parent, (ethertype, vlan_id))) = laid.parent
+            && !laid.disabled
+        {
+            vlans.entry(parent).or_default().push(Vlan {
+                ethertype,
+                vlan_id,
+                interface: *child,
+            });
+        }
+    }
+    vlans.values_mut().for_each(|list| list.sort_unstable());
+    vlans
+}
+
+fn bind_ports(
+    snapshot: &mut Snapshot,
+    layout: &Layout,
+    ports: &BTreeMap<Name, PortState>,
+    mirror_ports: &MirrorPorts,
+) {
+    for (id, laid) in &layout.interfaces {
+        if let Some(port) = laid.port_name.as_ref().and_then(|name| ports.get(name)) {
+            *slot(&mut snapshot.ports, usize::from(port.number)) = binding(port, *id, Role::Wire);
+        }
+        if let Some((number, _)) = laid.mirror
+            && number != NO_PORT
+        {
+            let none = PortState::default();
+            let port = mirror_ports.get(&number).unwrap_or(&none);
+            *slot(&mut snapshot.ports, usize::from(number)) = binding(port, *id, Role::Mirror);
+        }
+    }
+}
+
+fn binding(port: &PortState, interface: InterfaceId, role: Role) -> PortBinding {
+    PortBinding {
+        interface,
+        offloads: port.offloads,
+        role,
+        steer: port.steer,
+        workers: port.workers.clone(),
+    }
+}
+
+/// A rule for the walk; none when it is disabled or names what is not there.
+fn compile_rule(rule: &Rule, layout: &Layout, tables: &BTreeMap<Name, u16>) -> Option<RoutingRule> {
+    let table = |name: &Option<Name>| match name {
+        None => Some(crate::rib::MAIN),
+        Some(name) => tables.get(name).copied(),
+    };
+    if rule.disabled {
+        return None;
+    }
+    Some(RoutingRule {
+        source: rule.source.map(prefix),
+        destination: rule.destination.map(prefix),
+        interface: match &rule.interface {
+            None => None,
+            Some(name) => Some(layout.named(name)?.0),
+        },
+        mark: match &rule.mark {
+            None => None,
+            mark => Some(u32::from(table(mark)?)),
+        },
+        action: rule.action,
+        table: table(&rule.table)?,
+        // RouterOS: routes of this length or shorter do not count.
+        min_prefix: rule.min_prefix.map(|len| len.saturating_add(1)),
+    })
+}
+
+fn prefix(net: AnyNet) -> Prefix {
+    fn of<F: Family>(net: Net<F>) -> Prefix {
+        Prefix {
+            ipv6: F::IPV6,
+            bits: F::bits(net.first()),
+            len: net.len(),
+        }
+    }
+    match net {
+        AnyNet::V4(net) => of(net),
+        AnyNet::V6(net) => of(net),
+    }
+}

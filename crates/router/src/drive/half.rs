@@ -1,0 +1,354 @@
+//! One address family's half of control: its routes and the neighbours of every interface.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use dataplane::table::fib::FibWriter;
+use dataplane::{Command, Drop};
+use frame::{Frame, InterfaceId};
+use machine::{Instant, Machine};
+use service::neighbour::{self, Action, Arp, Config, Discovery, Event, Neighbours, Question};
+use wire::{EtherType, Mac};
+
+use super::log::Log;
+use super::sink::FibSink;
+use super::timers::Timers;
+use super::workers::Workers;
+use crate::compile::Layout;
+use crate::compile::address::OfferKey;
+use crate::intent::{self, ItemId};
+use crate::rib::{Family, Offer, Rib, RouteId, RouteSink, V4, V6};
+
+/// What joins a protocol of neighbours to its address family.
+pub trait Side: neighbour::Family<Address = <Self::Net as Family>::Addr> + 'static {
+    /// The address family.
+    type Net: Family;
+    /// Its EtherType.
+    const ETHER_TYPE: EtherType;
+    /// Its timers.
+    fn timer(interface: InterfaceId) -> TimerKey;
+    /// Brings the FIB up to date with the RIB.
+    fn settle(rib: &mut Rib<Self::Net>, sink: &mut FibSink<'_>);
+}
+
+impl Side for Arp {
+    type Net = V4;
+    const ETHER_TYPE: EtherType = EtherType::IPV4;
+
+    fn timer(interface: InterfaceId) -> TimerKey {
+        TimerKey::Arp(interface)
+    }
+
+    fn settle(rib: &mut Rib<V4>, sink: &mut FibSink<'_>) {
+        rib.settle(sink);
+    }
+}
+
+impl Side for Discovery {
+    type Net = V6;
+    const ETHER_TYPE: EtherType = EtherType::IPV6;
+
+    fn timer(interface: InterfaceId) -> TimerKey {
+        TimerKey::Discovery(interface)
+    }
+
+    fn settle(rib: &mut Rib<V6>, sink: &mut FibSink<'_>) {
+        rib.settle(sink);
+    }
+}
+
+/// Whose deadline it is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum TimerKey {
+    /// The IPv4 neighbours of an interface.
+    Arp(InterfaceId),
+    /// The IPv6 neighbours of an interface.
+    Discovery(InterfaceId),
+}
+
+/// A packet that waits for its neighbour, and the worker that it goes back to.
+#[derive(Debug)]
+pub struct Waiting {
+    /// The packet; `l3` is set.
+    pub frame: Frame,
+    /// The worker.
+    pub worker: u16,
+}
+
+/// What a neighbour machine wants that its half cannot do by itself.
+#[derive(Debug)]
+pub enum Upcall<A> {
+    /// Host (address) unreachable is owed.
+    Unreachable(Waiting),
+    /// Somebody asks for an address that is not this interface's.
+    Asked(Question<A>),
+    /// A probe was answered.
+    Answered(A),
+    /// An address may be used.
+    DadDone(A),
+    /// An address is somebody else's.
+    DadFailed(A, Mac),
+}
+
+/// What the actions of machines are carried out with.
+#[derive(Debug)]
+pub struct Means<'a> {
+    /// The workers.
+    pub workers: &'a mut Workers,
+    /// Routes and next hops.
+    pub fib: &'a mut FibWriter,
+    /// Deadlines.
+    pub timers: &'a mut Timers<TimerKey>,
+    /// The log.
+    pub log: &'a mut Log,
+    /// The interfaces.
+    pub layout: &'a Layout,
+    /// The time.
+    pub now: Instant,
+}
+
+/// One address family's half of control.
+#[derive(Debug)]
+pub struct Half<S: Side> {
+    /// Its routes.
+    pub rib: Rib<S::Net>,
+    /// The neighbours of each interface.
+    pub machines: BTreeMap<InterfaceId, Neighbours<S, Waiting>>,
+    /// The configured routes that are offered, by item.
+    pub routes: BTreeMap<ItemId, RouteId>,
+    /// Configured routes that name interfaces or tables: offered anew when those change.
+    pub named: BTreeSet<ItemId>,
+    /// The routes that come with addresses.
+    pub dynamic: BTreeMap<OfferKey<S::Net>, (Offer<S::Net>, RouteId)>,
+    /// The configured neighbours that are in force.
+    pub statics: BTreeMap<(InterfaceId, S::Address), intent::Neighbour<S::Net>>,
+}
+
+impl<S: Side> Default for Half<S> {
+    fn default() -> Self {
+        Self {
+            rib: Rib::default(),
+            machines: BTreeMap::new(),
+            routes: BTreeMap::new(),
+            named: BTreeSet::new(),
+            dynamic: BTreeMap::new(),
+            statics: BTreeMap::new(),
+        }
+    }
+}
+
+impl<S: Side> Half<S>
+where
+    for<'a> FibSink<'a>: RouteSink<S::Net>,
+{
+    /// Makes the neighbours of an interface, or changes their settings.
+    pub fn configure(
+        &mut self,
+        id: InterfaceId,
+        config: Config,
+        seed: u64,
+        means: &mut Means<'_>,
+    ) -> Vec<Upcall<S::Address>> {
+        match self.machines.get(&id) {
+            None => {
+                self.machines.insert(id, Neighbours::new(config, seed));
+                Vec::new()
+            }
+            Some(machine) if *machine.config() == config => Vec::new(),
+            Some(_) => self.feed(id, Event::Configure(config), means),
+        }
+    }
+
+    /// Takes the neighbours of an interface away.
+    pub fn remove(&mut self, id: InterfaceId, means: &mut Means<'_>) {
+        // Packets that wait come back, and learnt neighbours leave the FIB.
+        let upcalls = self.feed(id, Event::LinkDown, means);
+        for upcall in upcalls {
+            if let Upcall::Unreachable(waiting) = upcall {
+                means.workers.discard(waiting.frame, Drop::EgressDown);
+            }
+        }
+        self.machines.remove(&id);
+        means.timers.set(S::timer(id), None);
+    }
+
+    /// Gives a machine an event, and carries out what it wants.
+    pub fn feed(
+        &mut self,
+        id: InterfaceId,
+        event: Event<'_, S::Address, Waiting>,
+        means: &mut Means<'_>,
+    ) -> Vec<Upcall<S::Address>> {
+        let mut actions = Vec::new();
+        let Some(machine) = self.machines.get_mut(&id) else {
+            if let Event::Resolve {
+                packet: Some(waiting),
+                ..
+            } = event
+            {
+                means.workers.discard(waiting.frame, Drop::EgressDown);
+            }
+            return Vec::new();
+        };
+        machine.handle(event, means.now, &mut actions);
+        self.carry_out(id, actions, means)
+    }
+
+    /// Lets the machine of an interface do what is due.
+    pub fn tick(&mut self, id: InterfaceId, means: &mut Means<'_>) -> Vec<Upcall<S::Address>> {
+        let mut actions = Vec::new();
+        if let Some(machine) = self.machines.get_mut(&id) {
+            machine.tick(means.now, &mut actions);
+        }
+        self.carry_out(id, actions, means)
+    }
+
+    fn carry_out(
+        &mut self,
+        id: InterfaceId,
+        mut actions: Vec<Action<S::Address, Waiting>>,
+        means: &mut Means<'_>,
+    ) -> Vec<Upcall<S::Address>> {
+        let mut upcalls = Vec::new();
+        while !actions.is_empty() {
+            let mut next = Vec::new();
+            for action in actions {
+                self.act(id, action, means, &mut next, &mut upcalls);
+            }
+            actions = next;
+        }
+        let deadline = self.machines.get(&id).and_then(Machine::deadline);
+        means.timers.set(S::timer(id), deadline.map(|(at, _)| at));
+        upcalls
+    }
+
+    fn act(
+        &mut self,
+        id: InterfaceId,
+        action: Action<S::Address, Waiting>,
+        means: &mut Means<'_>,
+        next: &mut Vec<Action<S::Address, Waiting>>,
+        upcalls: &mut Vec<Upcall<S::Address>>,
+    ) {
+        match action {
+            Action::Send(frame) => {
+                send(id, frame.dst, frame.ether_type, &frame.payload, means);
+            }
+            Action::Resolved { address, mac } => self.learn(id, address, Some(mac), means),
+            Action::Lost { address } => self.learn(id, address, None, means),
+            Action::Release { packet, mac } => self.release(id, packet, mac, means),
+            Action::Dropped { packet, why } => {
+                let reason = match why {
+                    neighbour::Drop::QueueFull | neighbour::Drop::TableFull => {
+                        Drop::NeighbourQueueFull
+                    }
+                    neighbour::Drop::LinkDown => Drop::EgressDown,
+                    neighbour::Drop::NoNeighbour | neighbour::Drop::Forgotten => {
+                        Drop::NeighbourUnreachable
+                    }
+                };
+                means.workers.discard(packet.frame, reason);
+            }
+            // Workers do not report which neighbours they send to: who cannot know says yes.
+            Action::InUse { address } => {
+                if let Some(machine) = self.machines.get_mut(&id) {
+                    machine.handle(Event::Used { address }, means.now, next);
+                }
+            }
+            Action::Unreachable { packet, .. } => upcalls.push(Upcall::Unreachable(packet)),
+            Action::Asked(question) => upcalls.push(Upcall::Asked(question)),
+            Action::Answered { address } => upcalls.push(Upcall::Answered(address)),
+            Action::DadDone { address } => upcalls.push(Upcall::DadDone(address)),
+            Action::DadFailed { address, mac } => upcalls.push(Upcall::DadFailed(address, mac)),
+            Action::Conflict { address, mac } => {
+                let name = means.layout.name(id);
+                let message = format!("{name}: address {address:?} is used by {mac} too");
+                means.log.add("interface,warning", message);
+            }
+            // Groups of the link are received always; `Failed` is followed by its packets.
+            Action::Failed { .. } | Action::Join { .. } | Action::Leave { .. } => {}
+        }
+    }
+
+    fn learn(
+        &mut self,
+        id: InterfaceId,
+        address: S::Address,
+        mac: Option<Mac>,
+        means: &mut Means<'_>,
+    ) {
+        self.rib.set_neighbour(id, address, mac);
+        self.settle(means.fib, means.log);
+    }
+
+    /// Brings the FIB up to date.
+    pub fn settle(&mut self, fib: &mut FibWriter, log: &mut Log) {
+        let mut sink = FibSink::new(fib);
+        S::settle(&mut self.rib, &mut sink);
+        if sink.lost > 0 {
+            let message = format!("{} routes found no room in the FIB", sink.lost);
+            log.add("route,error", message);
+        }
+    }
+
+    /// Sends a packet on whose neighbour is known now.
+    fn release(&mut self, id: InterfaceId, waiting: Waiting, mac: Mac, means: &mut Means<'_>) {
+        let Waiting { mut frame, worker } = waiting;
+        if frame.egress != id || !is_to_link_local(&frame) {
+            // It is routed again: the route may have changed while it waited.
+            return means.workers.send(worker, Command::Resume(frame));
+        }
+        // No route leads to a link-local address: control completes the frame.
+        let (l3, Some(laid)) = (frame.l3, means.layout.interfaces.get(&id)) else {
+            return means.workers.discard(frame, Drop::EgressDown);
+        };
+        let header = link_header(&laid.link, mac, S::ETHER_TYPE);
+        frame.pull_front(usize::from(l3));
+        if !frame.push_front(header.len()) {
+            return means.workers.discard(frame, Drop::NoBuffer);
+        }
+        frame.bytes_mut()[..header.len()].copy_from_slice(&header);
+        frame
+            .offload
+            .shift((header.len() as i16).wrapping_sub(l3 as i16));
+        frame.l3 = header.len() as u16;
+        means.workers.send(worker, Command::Transmit(frame));
+    }
+}
+
+/// Whether a packet goes to a link-local IPv6 address (RFC 4291, 2.5.6).
+fn is_to_link_local(frame: &Frame) -> bool {
+    let packet = frame.bytes().get(usize::from(frame.l3)..);
+    packet
+        .and_then(|packet| packet.first_chunk::<40>())
+        .is_some_and(|header| {
+            header[0] >> 4 == 6 && header[24] == 0xfe && header[25] & 0xc0 == 0x80
+        })
+}
+
+/// The link header of frames that leave by this link.
+fn link_header(link: &crate::rib::Link, to: Mac, ether_type: EtherType) -> Vec<u8> {
+    let mut header = Vec::with_capacity(14 + 4 * link.tags.len());
+    header.extend_from_slice(&to.0);
+    header.extend_from_slice(&link.mac.0);
+    for (tag, vlan_id) in &link.tags {
+        header.extend_from_slice(&tag.to_be_bytes());
+        header.extend_from_slice(&vlan_id.to_be_bytes());
+    }
+    header.extend_from_slice(&ether_type.0.to_be_bytes());
+    header
+}
+
+/// Sends a frame of control's own by an interface.
+fn send(id: InterfaceId, to: Mac, ether_type: EtherType, payload: &[u8], means: &mut Means<'_>) {
+    let Some(laid) = means.layout.interfaces.get(&id) else {
+        return;
+    };
+    let mut bytes = link_header(&laid.link, to, ether_type);
+    let l3 = bytes.len() as u16;
+    bytes.extend_from_slice(payload);
+    if let Some(mut frame) = means.workers.frame(&bytes) {
+        frame.l3 = l3;
+        frame.egress = id;
+        means.workers.send(0, Command::Transmit(frame));
+    }
+}

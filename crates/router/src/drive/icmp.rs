@@ -1,0 +1,276 @@
+//! What control answers by ICMP: echoes, errors, redirects; and what it refuses.
+
+use core::net::{IpAddr, Ipv4Addr, Ipv6Addr};
+
+use dataplane::table::NextHopId;
+use dataplane::{Drop, Why};
+use frame::{Frame, InterfaceId};
+use service::icmp::v4::{SourcePolicy, Sources};
+use service::icmp::v6::{BetterHop, Parameter};
+use service::icmp::{Offender, SentTo, v4, v6};
+use wire::{icmpv4, icmpv6};
+
+use super::Control;
+use super::half::Waiting;
+use super::output::destination;
+use super::punt::packet_of;
+use crate::rib::{MAIN, Target};
+
+/// The ICMP types of redirects, by which they are limited.
+const REDIRECT4: u8 = icmpv4::Type::REDIRECT.0;
+
+impl Control {
+    pub(super) fn echo4(&mut self, frame: &Frame, worker: u16) {
+        let id = self.next_id();
+        if let Ok(reply) = v4::echo_reply(&self.offender(frame), id) {
+            self.output(&reply, frame.ingress, worker);
+        }
+    }
+
+    pub(super) fn echo6(&mut self, frame: &Frame, worker: u16) {
+        let asker = source6_of(frame);
+        let own = asker.and_then(|to| self.source6(to, frame.ingress));
+        let Some(own) = own else {
+            return;
+        };
+        if let Ok(reply) = v6::echo_reply(&self.offender(frame), own) {
+            self.output(&reply, frame.ingress, worker);
+        }
+    }
+
+    /// No service of this router takes the packet (RFC 1122, 3.2.2.1).
+    pub(super) fn refuse4(&mut self, frame: Frame, worker: u16) {
+        let code = match packet_of(&frame).get(9) {
+            Some(6 | 17) => icmpv4::Unreachable::PORT,
+            _ => icmpv4::Unreachable::PROTOCOL,
+        };
+        self.error4(&frame, v4::Error::Unreachable(code), worker);
+        self.workers.discard(frame, Drop::NotForUs);
+    }
+
+    /// The same of IPv6 (RFC 4443, 3.1 and 3.4).
+    pub(super) fn refuse6(&mut self, frame: Frame, worker: u16) {
+        self.error6(
+            &frame,
+            v6::Error::Unreachable(icmpv6::Unreachable::PORT),
+            worker,
+        );
+        self.workers.discard(frame, Drop::NotForUs);
+    }
+
+    /// Tells the sender of a packet why it is lost. The worker has counted it.
+    pub(super) fn report(&mut self, frame: Frame, why: Why, worker: u16) {
+        match packet_of(&frame).first().map(|first| first >> 4) {
+            Some(4) => {
+                if let Some(error) = error4_of(why) {
+                    self.error4(&frame, error, worker);
+                }
+            }
+            Some(6) => {
+                if let Some(error) = error6_of(why) {
+                    self.error6(&frame, error, worker);
+                }
+            }
+            _ => {}
+        }
+        self.workers.free(frame);
+    }
+
+    /// The next hop did not answer.
+    pub(super) fn unreachable(&mut self, waiting: Waiting) {
+        let Waiting { frame, worker } = waiting;
+        self.workers.count(Drop::NeighbourUnreachable);
+        self.report(frame, Why::Unreachable, worker);
+    }
+
+    fn error4(&mut self, frame: &Frame, error: v4::Error, worker: u16) {
+        let offender = self.offender(frame);
+        let Ok(to) = v4::owed(&offender) else {
+            return;
+        };
+        if !self.errors4.admit(to.into(), error.kind(), self.now) {
+            return;
+        }
+        let policy = match self.intent.ipv4.icmp_inbound {
+            true => SourcePolicy::Inbound,
+            false => SourcePolicy::Outbound,
+        };
+        let sent_to = match destination(offender.packet) {
+            Some(IpAddr::V4(to)) => self.v4.rib.local(to).map(|_| to),
+            _ => None,
+        };
+        let sources = Sources {
+            destination: sent_to,
+            inbound: self.first4(frame.ingress),
+            outbound: self.source4(to),
+            router: self.addresses.ipv4.keys().next().map(|(_, addr)| *addr),
+        };
+        let id = self.next_id();
+        let Some(source) = v4::source(&sources, policy) else {
+            return;
+        };
+        if let Ok(bytes) = v4::error(&self.offender(frame), error, source, id) {
+            self.tell(frame, &bytes, worker);
+        }
+    }
+
+    fn error6(&mut self, frame: &Frame, error: v6::Error, worker: u16) {
+        let offender = self.offender(frame);
+        let Ok(to) = v6::owed(&offender, error) else {
+            return;
+        };
+        if !self.errors6.admit(to.into(), error.kind(), self.now) {
+            return;
+        }
+        let sent_to = match destination(offender.packet) {
+            Some(IpAddr::V6(to)) => self.v6.rib.local(to).map(|_| to),
+            _ => None,
+        };
+        let Some(source) = sent_to.or_else(|| self.source6(to, frame.ingress)) else {
+            return;
+        };
+        if let Ok(bytes) = v6::error(&self.offender(frame), error, source) {
+            self.tell(frame, &bytes, worker);
+        }
+    }
+
+    /// Sends an error back to where the packet came from: this router's own host stack has no
+    /// ingress interface.
+    fn tell(&mut self, about: &Frame, bytes: &[u8], worker: u16) {
+        if about.ingress != InterfaceId::NONE {
+            return self.output(bytes, about.ingress, worker);
+        }
+        if let Some(frame) = self.workers.frame(bytes) {
+            self.deliver(frame, about.egress, worker);
+        }
+    }
+
+    /// Tells a sender on the link of a better first hop.
+    pub(super) fn redirect(&mut self, frame: Frame, hop: NextHopId, worker: u16) {
+        if self.intent.ipv4.send_redirects {
+            match destination(packet_of(&frame)) {
+                Some(IpAddr::V4(to)) => self.redirect4(&frame, hop, to, worker),
+                Some(IpAddr::V6(to)) => self.redirect6(&frame, hop, to, worker),
+                None => {}
+            }
+        }
+        self.workers.free(frame);
+    }
+
+    fn redirect4(&mut self, frame: &Frame, hop: NextHopId, to: Ipv4Addr, worker: u16) {
+        let gateway = match self.v4.rib.target(hop) {
+            Some(Target::Neighbour(_, gateway)) => gateway,
+            _ => to,
+        };
+        let Ok(sender) = v4::owed(&self.offender(frame)) else {
+            return;
+        };
+        let networks: Vec<_> = self
+            .addresses
+            .of4(frame.ingress)
+            .map(|(addr, own)| (addr, own.len))
+            .collect();
+        let Some(source) = self.first4(frame.ingress) else {
+            return;
+        };
+        let id = self.next_id();
+        let message = v4::redirect(&self.offender(frame), gateway, networks, source, id);
+        if let Ok(bytes) = message
+            && self.redirects.admit(sender.into(), REDIRECT4, self.now)
+        {
+            self.output(&bytes, frame.ingress, worker);
+        }
+    }
+
+    fn redirect6(&mut self, frame: &Frame, hop: NextHopId, to: Ipv6Addr, worker: u16) {
+        let target = match self.v6.rib.target(hop) {
+            Some(Target::Neighbour(_, gateway)) => gateway,
+            _ => to,
+        };
+        let Some(sender) = source6_of(frame) else {
+            return;
+        };
+        let found = self.v6.rib.lookup(MAIN, sender);
+        let on_link =
+            found.is_some_and(|found| found.paths == [Target::Neighbour(frame.ingress, sender)]);
+        let better = BetterHop {
+            target,
+            mac: self.v6.rib.lines().mac(frame.ingress, target),
+            sender_is_neighbour: on_link || sender.is_unicast_link_local(),
+        };
+        let own = self.addresses.of6(frame.ingress).map(|(addr, _)| addr);
+        let Some(source) = own.into_iter().find(Ipv6Addr::is_unicast_link_local) else {
+            return;
+        };
+        if let Ok(bytes) = v6::redirect(&self.offender(frame), &better, source)
+            && self.redirects.admit(sender.into(), REDIRECT4, self.now)
+        {
+            self.output(&bytes, frame.ingress, worker);
+        }
+    }
+
+    fn offender<'a>(&self, frame: &'a Frame) -> Offender<'a> {
+        // A frame without a link header is the host stack's.
+        let link = frame.l3 >= 14 && frame.bytes().first().is_some_and(|first| first & 1 == 1);
+        let packet = packet_of(frame);
+        let network = match destination(packet) {
+            Some(IpAddr::V4(to)) => self
+                .v4
+                .rib
+                .lookup(MAIN, to)
+                .is_some_and(|found| matches!(found.paths[..], [Target::Broadcast(_), ..])),
+            _ => false,
+        };
+        Offender {
+            packet,
+            sent_to: if link || network {
+                SentTo::Many
+            } else {
+                SentTo::One
+            },
+        }
+    }
+}
+
+fn source6_of(frame: &Frame) -> Option<Ipv6Addr> {
+    let bytes: [u8; 16] = *packet_of(frame).get(8..)?.first_chunk()?;
+    Some(bytes.into())
+}
+
+/// The error that is owed in IPv4 (RFC 1812, 4.3.2 and 5.2.7).
+fn error4_of(why: Why) -> Option<v4::Error> {
+    use icmpv4::Unreachable as Code;
+    Some(match why {
+        Why::TtlExceeded => v4::Error::TimeExceeded,
+        Why::TooBig(mtu) => v4::Error::FragmentationNeeded {
+            mtu: u16::try_from(mtu).unwrap_or(u16::MAX),
+        },
+        Why::NoRoute => v4::Error::Unreachable(Code::NETWORK),
+        Why::Unreachable => v4::Error::Unreachable(Code::HOST),
+        Why::Prohibit => v4::Error::Unreachable(Code::PROHIBITED),
+        Why::ParameterProblem(at) => v4::Error::ParameterProblem {
+            pointer: u8::try_from(at).unwrap_or(u8::MAX),
+        },
+        Why::Arp | Why::Local | Why::Unresolved(_) | Why::Redirect(_) | Why::BeyondScope => {
+            return None;
+        }
+    })
+}
+
+/// The error that is owed in IPv6 (RFC 4443, 3).
+fn error6_of(why: Why) -> Option<v6::Error> {
+    use icmpv6::Unreachable as Code;
+    Some(match why {
+        Why::TtlExceeded => v6::Error::TimeExceeded,
+        Why::TooBig(mtu) => v6::Error::PacketTooBig { mtu },
+        Why::NoRoute => v6::Error::Unreachable(Code::NO_ROUTE),
+        Why::Unreachable => v6::Error::Unreachable(Code::ADDRESS),
+        Why::Prohibit => v6::Error::Unreachable(Code::PROHIBITED),
+        Why::BeyondScope => v6::Error::Unreachable(Code::BEYOND_SCOPE),
+        Why::ParameterProblem(at) => v6::Error::ParameterProblem {
+            code: Parameter::Field,
+            pointer: u32::from(at),
+        },
+        Why::Arp | Why::Local | Why::Unresolved(_) | Why::Redirect(_) => return None,
+    })
+}

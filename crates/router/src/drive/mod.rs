@@ -1,0 +1,323 @@
+//! Control: it keeps what is wanted and what runs in step, and runs the machines.
+//!
+//! `reconcile` lays everything out anew after a change of configuration or of a link, and carries
+//! out the difference; routes and neighbours of single items are changed one by one (`items`).
+//! `punt` takes packets from the workers, `icmp` answers for them, `half` owns an address family's
+//! routes and neighbours, `workers` is the way back.
+
+mod apply;
+mod build;
+pub mod half;
+mod icmp;
+mod items;
+pub mod log;
+mod output;
+mod punt;
+mod reconcile;
+pub mod sink;
+pub mod timers;
+pub mod workers;
+
+pub use build::Setup;
+
+use core::net::Ipv6Addr;
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+
+use arc_swap::ArcSwap;
+use dataplane::Command;
+use dataplane::snapshot::Snapshot;
+use dataplane::table::Fib;
+use dataplane::table::fib::FibWriter;
+use frame::{InterfaceId, Offloads, Port};
+use machine::{Instant, Rng};
+use service::icmp::{Limiter, Rate};
+use service::neighbour::{Arp, Discovery};
+use wire::Mac;
+
+use crate::compile::{Addresses, Layout, Numbers, PortState};
+use crate::intent::{Intent, Name};
+
+use half::{Half, Means, TimerKey};
+use log::Log;
+use timers::Timers;
+use workers::Workers;
+
+/// How far duplicate address detection is with an address.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Dad {
+    /// It waits: the address is not used yet.
+    Tentative,
+    /// The address is used.
+    Done,
+    /// Somebody else has it: the address is not used.
+    Failed,
+}
+
+/// What a port is like when it is attached or changes.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct PortNews {
+    /// The link is up.
+    pub up: bool,
+    /// The device's own link address.
+    pub mac: Mac,
+    /// The most that the device carries behind an Ethernet header, in bytes; 0 if it does not say.
+    pub mtu: u32,
+}
+
+/// One queue of a port, and the worker that is to have it.
+pub type Queue = (u16, Box<dyn Port>);
+
+/// The running half of a router.
+#[derive(Debug)]
+pub struct Control {
+    pub(crate) intent: Intent,
+    pub(crate) numbers: Numbers,
+    pub(crate) layout: Layout,
+    pub(crate) addresses: Addresses,
+    pub(crate) tables: BTreeMap<Name, u16>,
+    pub(crate) ports: BTreeMap<Name, PortState>,
+    pub(crate) mirrors: BTreeMap<InterfaceId, u16>,
+    pub(crate) mirror_ports: BTreeMap<u16, PortState>,
+    pub(crate) v4: Half<Arp>,
+    pub(crate) v6: Half<Discovery>,
+    pub(crate) dad: BTreeMap<(InterfaceId, Ipv6Addr), Dad>,
+    pub(crate) fib: FibWriter,
+    pub(crate) snapshot: Arc<ArcSwap<Snapshot>>,
+    pub(crate) workers: Workers,
+    pub(crate) timers: Timers<TimerKey>,
+    pub(crate) errors4: Limiter,
+    pub(crate) errors6: Limiter,
+    pub(crate) redirects: Limiter,
+    pub(crate) log: Log,
+    pub(crate) started: Instant,
+    pub(crate) now: Instant,
+    pub(crate) rng: Rng,
+    /// Ports that are configured and not there, which were warned about.
+    pub(crate) missed: BTreeSet<Name>,
+    port_numbers: BTreeMap<Name, u16>,
+    epoch: u64,
+    /// The next identification of this router's own IPv4 packets.
+    ip_id: u16,
+}
+
+impl Control {
+    /// A router without a configuration. All of its jitter follows from `seed`.
+    pub fn new(
+        workers: Workers,
+        fib: FibWriter,
+        snapshot: Arc<ArcSwap<Snapshot>>,
+        seed: u64,
+        now: Instant,
+    ) -> Self {
+        let mut rng = Rng::seeded(seed);
+        Self {
+            intent: Intent::default(),
+            numbers: Numbers::default(),
+            layout: Layout::default(),
+            addresses: Addresses::default(),
+            tables: BTreeMap::from([(Name::from("main"), crate::rib::MAIN)]),
+            ports: BTreeMap::new(),
+            mirrors: BTreeMap::new(),
+            mirror_ports: BTreeMap::new(),
+            v4: Half::default(),
+            v6: Half::default(),
+            dad: BTreeMap::new(),
+            fib,
+            snapshot,
+            workers,
+            timers: Timers::default(),
+            errors4: Limiter::new(Rate::V4, rng.next_u64()),
+            errors6: Limiter::new(Rate::V6, rng.next_u64()),
+            redirects: Limiter::new(Rate::REDIRECTS, rng.next_u64()),
+            log: Log::default(),
+            started: now,
+            now,
+            rng,
+            missed: BTreeSet::new(),
+            port_numbers: BTreeMap::new(),
+            epoch: 0,
+            ip_id: 0,
+        }
+    }
+
+    /// What workers read of routes.
+    pub fn fib(&self) -> &Arc<Fib> {
+        self.fib.fib()
+    }
+
+    /// What workers read of everything else.
+    pub fn snapshot(&self) -> Arc<Snapshot> {
+        self.snapshot.load_full()
+    }
+
+    /// The log.
+    pub fn log(&mut self) -> &mut Log {
+        &mut self.log
+    }
+
+    /// The workers.
+    pub fn workers(&mut self) -> &mut Workers {
+        &mut self.workers
+    }
+
+    /// Takes a port: its queues go to their workers under the number that is returned.
+    pub fn attach_port(
+        &mut self,
+        name: &str,
+        news: PortNews,
+        offloads: Offloads,
+        queues: Vec<Queue>,
+    ) -> u16 {
+        let name = Name::from(name);
+        let number = self.port_number(name.clone());
+        let mut on: Vec<u16> = queues.iter().map(|(worker, _)| *worker).collect();
+        on.sort_unstable();
+        on.dedup();
+        let state = PortState {
+            number,
+            up: news.up,
+            mac: news.mac,
+            mtu: news.mtu,
+            offloads,
+            // With a queue on every worker the device spreads the flows itself.
+            steer: on.len() < self.workers.len(),
+            workers: on,
+        };
+        self.missed.remove(&name);
+        self.ports.insert(name, state);
+        // Workers look a port's number up in the snapshot: it is there before the port is.
+        self.reconcile();
+        for (worker, port) in queues {
+            self.workers.send(worker, Command::Attach { number, port });
+        }
+        number
+    }
+
+    /// Lets a port go: it vanished, or another takes its place.
+    pub fn detach_port(&mut self, name: &str) {
+        let Some(state) = self.ports.remove(name) else {
+            return;
+        };
+        self.detach(&state);
+        self.reconcile();
+    }
+
+    fn detach(&mut self, state: &PortState) {
+        for worker in &state.workers {
+            let number = state.number;
+            self.workers.send(*worker, Command::Detach { number });
+        }
+    }
+
+    /// Hears of a change of a port's link.
+    pub fn port_news(&mut self, name: &str, news: PortNews) {
+        let Some(state) = self.ports.get_mut(name) else {
+            return;
+        };
+        let before = state.clone();
+        (state.up, state.mac, state.mtu) = (news.up, news.mac, news.mtu);
+        if *state != before {
+            self.reconcile();
+        }
+    }
+
+    /// Takes the mirror of an interface: where its local traffic meets ordinary sockets. Returns
+    /// the port's number; none when there is no such interface.
+    pub fn attach_mirror(
+        &mut self,
+        interface: &str,
+        offloads: Offloads,
+        queues: Vec<Queue>,
+    ) -> Option<u16> {
+        let (id, _) = self.layout.named(interface)?;
+        let number = self.port_number(format!("host of {}", id.0).into());
+        let state = PortState {
+            number,
+            up: true,
+            offloads,
+            workers: queues.iter().map(|(worker, _)| *worker).collect(),
+            ..PortState::default()
+        };
+        self.mirrors.insert(id, number);
+        self.mirror_ports.insert(number, state);
+        self.reconcile();
+        for (worker, port) in queues {
+            self.workers.send(worker, Command::Attach { number, port });
+        }
+        Some(number)
+    }
+
+    /// Lets the mirror of an interface go.
+    pub fn detach_mirror(&mut self, number: u16) {
+        self.mirrors.retain(|_, port| *port != number);
+        if let Some(state) = self.mirror_ports.remove(&number) {
+            self.detach(&state);
+            self.reconcile();
+        }
+    }
+
+    /// The number of a port: the same whenever it comes back.
+    fn port_number(&mut self, name: Name) -> u16 {
+        let next = self.port_numbers.len() as u16;
+        *self.port_numbers.entry(name).or_insert(next)
+    }
+
+    /// Does what is due at `now`, and takes what the workers hand over. Says whether it may have
+    /// more to do at once.
+    pub fn poll(&mut self, now: Instant) -> bool {
+        self.now = self.now.max(now);
+        self.workers.push_all();
+        while let Some(key) = self.timers.due(self.now) {
+            self.tick(key);
+        }
+        let busy = self.take_punts();
+        busy || self.workers.is_backed_up()
+    }
+
+    /// When `poll` is next worth calling, if no worker hands anything over before.
+    pub fn deadline(&self) -> Option<Instant> {
+        self.timers.deadline()
+    }
+
+    fn tick(&mut self, key: TimerKey) {
+        match key {
+            TimerKey::Arp(id) => {
+                let (half, mut means) = self.arp();
+                let upcalls = half.tick(id, &mut means);
+                self.answer4(id, upcalls);
+            }
+            TimerKey::Discovery(id) => {
+                let (half, mut means) = self.discovery();
+                let upcalls = half.tick(id, &mut means);
+                self.answer6(id, upcalls);
+            }
+        }
+    }
+
+    /// The IPv4 half, and what it works with.
+    fn arp(&mut self) -> (&mut Half<Arp>, Means<'_>) {
+        let means = Means {
+            workers: &mut self.workers,
+            fib: &mut self.fib,
+            timers: &mut self.timers,
+            log: &mut self.log,
+            layout: &self.layout,
+            now: self.now,
+        };
+        (&mut self.v4, means)
+    }
+
+    /// The IPv6 half, and what it works with.
+    fn discovery(&mut self) -> (&mut Half<Discovery>, Means<'_>) {
+        let means = Means {
+            workers: &mut self.workers,
+            fib: &mut self.fib,
+            timers: &mut self.timers,
+            log: &mut self.log,
+            layout: &self.layout,
+            now: self.now,
+        };
+        (&mut self.v6, means)
+    }
+}

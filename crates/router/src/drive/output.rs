@@ -1,0 +1,133 @@
+//! Packets of this router's own, and packets for its host stack.
+
+use core::net::{IpAddr, Ipv4Addr, Ipv6Addr};
+
+use dataplane::{Command, Drop};
+use frame::{Frame, InterfaceId};
+use service::neighbour::Event;
+
+use super::Control;
+use super::half::Waiting;
+use crate::rib::{MAIN, Target};
+
+impl Control {
+    /// Sends an IP packet of this router's own. `hint` is the interface for destinations that no
+    /// route leads to: groups and link-local addresses.
+    pub(super) fn output(&mut self, packet: &[u8], hint: InterfaceId, worker: u16) {
+        let Some(mut frame) = self.workers.frame(packet) else {
+            return;
+        };
+        frame.l3 = 0;
+        frame.egress = hint;
+        match destination(packet) {
+            Some(IpAddr::V6(to)) if to.is_unicast_link_local() => {
+                self.resolve6(hint, to, Waiting { frame, worker });
+            }
+            _ => self.workers.send(worker, Command::Output(frame)),
+        }
+    }
+
+    /// Gives a packet to the host stack, by the mirror of this interface.
+    pub(super) fn deliver(&mut self, mut frame: Frame, interface: InterfaceId, worker: u16) {
+        let mirror = self
+            .layout
+            .interfaces
+            .get(&interface)
+            .and_then(|l| l.mirror);
+        let Some((_, mirror)) = mirror else {
+            return self.workers.discard(frame, Drop::NotForUs);
+        };
+        let l3 = frame.l3;
+        frame.pull_front(usize::from(l3));
+        frame.offload.shift(0i16.wrapping_sub(l3 as i16));
+        frame.l3 = 0;
+        frame.egress = mirror;
+        self.workers.send(worker, Command::Transmit(frame));
+    }
+
+    pub(super) fn resolve4(&mut self, id: InterfaceId, address: Ipv4Addr, waiting: Waiting) {
+        let event = Event::Resolve {
+            address,
+            packet: Some(waiting),
+        };
+        let (half, mut means) = self.arp();
+        let upcalls = half.feed(id, event, &mut means);
+        self.answer4(id, upcalls);
+    }
+
+    pub(super) fn resolve6(&mut self, id: InterfaceId, address: Ipv6Addr, waiting: Waiting) {
+        let event = Event::Resolve {
+            address,
+            packet: Some(waiting),
+        };
+        let (half, mut means) = self.discovery();
+        let upcalls = half.feed(id, event, &mut means);
+        self.answer6(id, upcalls);
+    }
+
+    /// The next identification of an IPv4 packet of this router's own.
+    pub(super) fn next_id(&mut self) -> u16 {
+        self.ip_id = self.ip_id.wrapping_add(1);
+        self.ip_id
+    }
+
+    /// The address that this router speaks with to `to`: what the route prefers, else an address of
+    /// the interface that the route leaves by, else any.
+    pub(crate) fn source4(&self, to: Ipv4Addr) -> Option<Ipv4Addr> {
+        let found = self.v4.rib.lookup(MAIN, to);
+        let preferred = found.as_ref().and_then(|found| found.pref_src);
+        let leaves = found.and_then(|found| found.paths.first().and_then(Target::interface));
+        preferred
+            .or_else(|| self.first4(leaves?))
+            .or_else(|| self.addresses.ipv4.keys().next().map(|(_, addr)| *addr))
+    }
+
+    /// The first address of an interface.
+    pub(super) fn first4(&self, interface: InterfaceId) -> Option<Ipv4Addr> {
+        self.addresses.of4(interface).next().map(|(addr, _)| addr)
+    }
+
+    /// The same of IPv6 (RFC 6724): the addresses of the interface that leads there, those of the
+    /// others behind them.
+    pub(crate) fn source6(&self, to: Ipv6Addr, ingress: InterfaceId) -> Option<Ipv6Addr> {
+        let found = self.v6.rib.lookup(MAIN, to);
+        let leaves = match found {
+            Some(found) if !to.is_unicast_link_local() => {
+                found.paths.first().and_then(Target::interface)
+            }
+            _ => Some(ingress),
+        }?;
+        let in_use = |id: InterfaceId, addr: &Ipv6Addr| {
+            self.dad.get(&(id, *addr)) == Some(&super::Dad::Done)
+        };
+        let near = self
+            .addresses
+            .of6(leaves)
+            .map(|(addr, _)| addr)
+            .filter(|addr| in_use(leaves, addr));
+        let far = self
+            .addresses
+            .ipv6
+            .keys()
+            .filter(|(id, addr)| {
+                *id != leaves && !addr.is_unicast_link_local() && in_use(*id, addr)
+            })
+            .map(|(_, addr)| *addr);
+        service::icmp::v6::source(None, near.chain(far), to)
+    }
+}
+
+/// The destination of an IP packet.
+pub(super) fn destination(packet: &[u8]) -> Option<IpAddr> {
+    match packet.first()? >> 4 {
+        4 => {
+            let bytes: [u8; 4] = *packet.get(16..)?.first_chunk()?;
+            Some(IpAddr::V4(bytes.into()))
+        }
+        6 => {
+            let bytes: [u8; 16] = *packet.get(24..)?.first_chunk()?;
+            Some(IpAddr::V6(bytes.into()))
+        }
+        _ => None,
+    }
+}

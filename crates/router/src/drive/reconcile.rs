@@ -1,0 +1,367 @@
+//! After a change of configuration or of a link: everything is laid out anew, and the difference is
+//! carried out. What did not change is not touched.
+
+use core::net::{Ipv4Addr, Ipv6Addr};
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use dataplane::snapshot::Snapshot;
+use frame::InterfaceId;
+use machine::Duration;
+use service::icmp::Rate;
+use service::neighbour::{Config, DuplicateDetection, Event};
+
+use super::half::{Half, Side};
+use super::sink::FibSink;
+use super::{Control, Dad};
+use crate::compile::address::OfferKey;
+use crate::compile::{Addresses, Laid, Layout, Own4, Own6, compile};
+use crate::intent::{self, Name};
+use crate::plan::{Step, plan};
+use crate::rib::{Family, MAIN, Offer, RouteSink};
+
+impl Control {
+    /// Lays everything out anew and carries out the difference.
+    pub(crate) fn reconcile(&mut self) {
+        let tables = self.table_numbers();
+        let tables_changed = tables != self.tables;
+        self.tables = tables;
+        let intent = &self.intent;
+        self.numbers
+            .keep_interfaces(|item| intent.interfaces.contains_key(item));
+        self.mirrors.retain(|id, _| {
+            // Mirrors of interfaces that are gone are let go by their owner.
+            self.layout
+                .interfaces
+                .get(id)
+                .is_none_or(|laid| intent.interfaces.contains_key(&laid.item))
+        });
+        let layout = Layout::new(intent, &self.ports, &self.mirrors, &mut self.numbers);
+        let addresses = Addresses::new(intent, &layout);
+        let names_changed = layout.by_name != self.layout.by_name;
+        let before = core::mem::replace(&mut self.layout, layout);
+        let before_addresses = core::mem::replace(&mut self.addresses, addresses);
+
+        self.configure_icmp();
+        self.change_links(&before);
+        self.publish();
+        self.change_machines(&before);
+        self.change_addresses(&before_addresses);
+        self.change_statics();
+        self.offer_dynamic();
+        if names_changed || tables_changed {
+            self.offer_named();
+        }
+        self.settle();
+        self.warn_of_missing();
+    }
+
+    /// The numbers of the routing tables that forward, by name.
+    fn table_numbers(&mut self) -> BTreeMap<Name, u16> {
+        let wanted = &self.intent.tables;
+        self.numbers.keep_tables(|item| wanted.contains_key(item));
+        let mut tables = BTreeMap::from([(Name::from("main"), MAIN)]);
+        for (item, table) in &self.intent.tables {
+            if table.disabled || !table.fib {
+                continue;
+            }
+            match self.numbers.table(*item) {
+                Some(number) => {
+                    tables.insert(table.name.clone(), number);
+                }
+                None => {
+                    let message = format!("no room for routing table {}", table.name);
+                    self.log.add("route,error", message);
+                }
+            }
+        }
+        tables
+    }
+
+    fn configure_icmp(&mut self) {
+        self.errors4.set_rate(Rate {
+            interval: self.intent.ipv4.icmp_rate_limit,
+            mask: self.intent.ipv4.icmp_rate_mask,
+            mask_all: self.intent.ipv4.icmp_rate_mask,
+            ..Rate::V4
+        });
+    }
+
+    /// Tells the RIBs of every link that is new, other or gone.
+    fn change_links(&mut self, before: &Layout) {
+        for step in plan(&before.interfaces, &self.layout.interfaces) {
+            match step {
+                Step::Remove(id, _) => {
+                    self.v4.rib.set_link(*id, None);
+                    self.v6.rib.set_link(*id, None);
+                }
+                Step::Add(id, laid) | Step::Change(id, _, laid) => {
+                    self.v4.rib.set_link(*id, Some(laid.link.clone()));
+                    self.v6.rib.set_link(*id, Some(laid.link.clone()));
+                }
+            }
+        }
+    }
+
+    /// Hands the workers a new snapshot.
+    fn publish(&mut self) {
+        self.epoch += 1;
+        self.workers.make_room(self.numbers.last());
+        let snapshot: Snapshot = compile(
+            self.epoch,
+            &self.intent,
+            &self.layout,
+            &self.addresses,
+            &self.ports,
+            &self.mirror_ports,
+            &self.tables,
+        );
+        self.snapshot.store(Arc::new(snapshot));
+    }
+
+    /// Makes, changes and ends the neighbours of interfaces.
+    fn change_machines(&mut self, before: &Layout) {
+        let gone: Vec<_> = before
+            .interfaces
+            .keys()
+            .filter(|id| !self.layout.interfaces.contains_key(id))
+            .copied()
+            .collect();
+        for id in gone {
+            let (half, mut means) = self.arp();
+            half.remove(id, &mut means);
+            let (half, mut means) = self.discovery();
+            half.remove(id, &mut means);
+        }
+        let laid: Vec<_> = self
+            .layout
+            .interfaces
+            .iter()
+            .map(|(id, laid)| (*id, laid.clone()))
+            .collect();
+        for (id, laid) in laid {
+            self.configure_machines(id, &laid);
+            let ran = before.interfaces.get(&id).is_some_and(|l| l.link.running);
+            if ran != laid.link.running {
+                self.turn_link(id, &laid);
+            }
+        }
+    }
+
+    fn configure_machines(&mut self, id: InterfaceId, laid: &Laid) {
+        let seed = self.rng.next_u64();
+        let settings = &self.intent.ipv4;
+        let config4 = Config {
+            mode: laid.arp,
+            reachable_time: laid.arp_timeout.unwrap_or(settings.arp_timeout),
+            entries_max: settings.max_neighbours,
+            ..Config::new(laid.link.mac)
+        };
+        let settings = &self.intent.ipv6;
+        let config6 = Config {
+            router: settings.forward,
+            entries_max: settings.max_neighbours,
+            stale_check: settings.stale_check.max(Duration::from_secs(1)),
+            stale_timeout: settings.stale_timeout,
+            ..Config::new(laid.link.mac)
+        };
+        let (half, mut means) = self.arp();
+        let upcalls = half.configure(id, config4, seed, &mut means);
+        self.answer4(id, upcalls);
+        let (half, mut means) = self.discovery();
+        let upcalls = half.configure(id, config6, seed ^ 1, &mut means);
+        self.answer6(id, upcalls);
+    }
+
+    fn turn_link(&mut self, id: InterfaceId, laid: &Laid) {
+        let up = laid.link.running;
+        let state = if up { "up" } else { "down" };
+        self.log
+            .add("interface,info", format!("{} link {state}", laid.name));
+        let (half, mut means) = self.arp();
+        let event = if up { Event::LinkUp } else { Event::LinkDown };
+        let upcalls = half.feed(id, event, &mut means);
+        self.answer4(id, upcalls);
+        let (half, mut means) = self.discovery();
+        let event = if up { Event::LinkUp } else { Event::LinkDown };
+        let upcalls = half.feed(id, event, &mut means);
+        self.answer6(id, upcalls);
+    }
+
+    /// Tells the neighbours of addresses that come and go.
+    fn change_addresses(&mut self, before: &Addresses) {
+        let wanted4 = self.addresses.ipv4.clone();
+        for step in plan(&before.ipv4, &wanted4) {
+            match step {
+                Step::Remove(key, _) => self.lose4(*key),
+                Step::Add(key, own) => self.gain4(*key, own),
+                Step::Change(key, _, own) => {
+                    self.lose4(*key);
+                    self.gain4(*key, own);
+                }
+            }
+        }
+        let wanted6 = self.addresses.ipv6.clone();
+        for step in plan(&before.ipv6, &wanted6) {
+            match step {
+                Step::Remove(key, _) => self.lose6(*key),
+                Step::Add(key, own) => self.gain6(*key, own),
+                // Only what the routes and advertisements say of it has changed.
+                Step::Change(_, old, own) if (old.len, old.detect) == (own.len, own.detect) => {}
+                Step::Change(key, _, own) => {
+                    self.lose6(*key);
+                    self.gain6(*key, own);
+                }
+            }
+        }
+    }
+
+    fn gain4(&mut self, (id, address): (InterfaceId, Ipv4Addr), own: &Own4) {
+        let event = Event::AddressAdded {
+            address,
+            prefix_len: own.len,
+            detect: DuplicateDetection::Skip,
+        };
+        let (half, mut means) = self.arp();
+        let upcalls = half.feed(id, event, &mut means);
+        self.answer4(id, upcalls);
+    }
+
+    fn lose4(&mut self, (id, address): (InterfaceId, Ipv4Addr)) {
+        let (half, mut means) = self.arp();
+        let upcalls = half.feed(id, Event::AddressRemoved { address }, &mut means);
+        self.answer4(id, upcalls);
+    }
+
+    fn gain6(&mut self, (id, address): (InterfaceId, Ipv6Addr), own: &Own6) {
+        let (detect, state) = match own.detect {
+            true => (DuplicateDetection::Run, Dad::Tentative),
+            false => (DuplicateDetection::Skip, Dad::Done),
+        };
+        self.dad.insert((id, address), state);
+        let event = Event::AddressAdded {
+            address,
+            prefix_len: own.len,
+            detect,
+        };
+        let (half, mut means) = self.discovery();
+        let upcalls = half.feed(id, event, &mut means);
+        self.answer6(id, upcalls);
+    }
+
+    fn lose6(&mut self, (id, address): (InterfaceId, Ipv6Addr)) {
+        self.dad.remove(&(id, address));
+        let (half, mut means) = self.discovery();
+        let upcalls = half.feed(id, Event::AddressRemoved { address }, &mut means);
+        self.answer6(id, upcalls);
+    }
+
+    /// Brings configured neighbours in force.
+    fn change_statics(&mut self) {
+        let wanted = statics(&self.intent.neighbours4, &self.layout);
+        let running = core::mem::replace(&mut self.v4.statics, wanted.clone());
+        for (id, event) in static_events(&running, &wanted) {
+            let (half, mut means) = self.arp();
+            let upcalls = half.feed(id, event, &mut means);
+            self.answer4(id, upcalls);
+        }
+        let wanted = statics(&self.intent.neighbours6, &self.layout);
+        let running = core::mem::replace(&mut self.v6.statics, wanted.clone());
+        for (id, event) in static_events(&running, &wanted) {
+            let (half, mut means) = self.discovery();
+            let upcalls = half.feed(id, event, &mut means);
+            self.answer6(id, upcalls);
+        }
+    }
+
+    /// Offers the routes that come with addresses.
+    pub(super) fn offer_dynamic(&mut self) {
+        let wanted = self.addresses.offers4();
+        offer(&mut self.v4, wanted);
+        let dad = &self.dad;
+        let in_use = |id, addr| dad.get(&(id, addr)) == Some(&Dad::Done);
+        let wanted = self.addresses.offers6(in_use);
+        offer(&mut self.v6, wanted);
+    }
+
+    pub(super) fn settle(&mut self) {
+        self.v4.settle(&mut self.fib, &mut self.log);
+        self.v6.settle(&mut self.fib, &mut self.log);
+    }
+
+    /// A port that is configured and not there is warned about once.
+    fn warn_of_missing(&mut self) {
+        for laid in self.layout.interfaces.values() {
+            if let Some(port) = &laid.port_name
+                && !laid.disabled
+                && !self.ports.contains_key(port)
+                && self.missed.insert(port.clone())
+            {
+                let message = format!("{}: no device is mapped to port {port}", laid.name);
+                self.log.add("interface,warning", message);
+            }
+        }
+    }
+}
+
+/// The configured neighbours that are in force.
+fn statics<F: Family>(
+    neighbours: &BTreeMap<intent::ItemId, intent::Neighbour<F>>,
+    layout: &Layout,
+) -> BTreeMap<(InterfaceId, F::Addr), intent::Neighbour<F>> {
+    neighbours
+        .values()
+        .filter(|neighbour| !neighbour.disabled)
+        .filter_map(|neighbour| {
+            let (id, _) = layout.named(&neighbour.interface)?;
+            Some(((id, neighbour.addr), neighbour.clone()))
+        })
+        .collect()
+}
+
+type StaticEvent<F> = (
+    InterfaceId,
+    Event<'static, <F as Family>::Addr, super::half::Waiting>,
+);
+
+fn static_events<F: Family>(
+    running: &BTreeMap<(InterfaceId, F::Addr), intent::Neighbour<F>>,
+    wanted: &BTreeMap<(InterfaceId, F::Addr), intent::Neighbour<F>>,
+) -> Vec<StaticEvent<F>> {
+    let event = |step| match step {
+        Step::Remove((id, address), _) => (*id, Event::StaticRemoved { address: *address }),
+        Step::Add((id, address), neighbour) | Step::Change((id, address), _, neighbour) => {
+            let neighbour: &intent::Neighbour<F> = neighbour;
+            let event = Event::StaticAdded {
+                address: *address,
+                mac: neighbour.mac,
+                published: neighbour.published,
+            };
+            (*id, event)
+        }
+    };
+    plan(running, wanted).into_iter().map(event).collect()
+}
+
+/// Offers what is wanted and takes the rest back.
+fn offer<S: Side>(half: &mut Half<S>, wanted: BTreeMap<OfferKey<S::Net>, Offer<S::Net>>)
+where
+    for<'a> FibSink<'a>: RouteSink<S::Net>,
+{
+    let gone: Vec<_> = half
+        .dynamic
+        .iter()
+        .filter(|(key, (offer, _))| wanted.get(key) != Some(offer))
+        .map(|(key, (_, route))| (*key, *route))
+        .collect();
+    for (key, route) in gone {
+        half.rib.remove(route);
+        half.dynamic.remove(&key);
+    }
+    for (key, offer) in wanted {
+        half.dynamic.entry(key).or_insert_with(|| {
+            let route = half.rib.add(&offer);
+            (offer, route)
+        });
+    }
+}

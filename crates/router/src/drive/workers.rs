@@ -1,0 +1,148 @@
+//! Control's side of the workers: their rings, its own pool, their counters.
+
+use std::collections::VecDeque;
+use std::sync::Arc;
+
+use dataplane::{Command, Counters, Drop, Punt, Remote};
+use frame::{Frame, Pool};
+
+/// Commands that wait for room in a worker's ring; packets beyond this are dropped.
+const BACKLOG: usize = 4096;
+
+/// The workers, as control sees them.
+#[derive(Debug)]
+pub struct Workers {
+    remotes: Vec<Remote>,
+    backlog: Vec<VecDeque<Command>>,
+    woken: Vec<bool>,
+    pool: Pool,
+    counters: Vec<Arc<Counters>>,
+    own: Arc<Counters>,
+}
+
+impl Workers {
+    /// Takes control's ends of the rings, by worker; `pool` is one of the workers' group.
+    pub fn new(remotes: Vec<Remote>, pool: Pool, counters: Vec<Arc<Counters>>) -> Self {
+        Self {
+            backlog: remotes.iter().map(|_| VecDeque::new()).collect(),
+            woken: vec![false; remotes.len()],
+            remotes,
+            pool,
+            counters,
+            own: Arc::new(Counters::new()),
+        }
+    }
+
+    /// How many workers there are.
+    pub fn len(&self) -> usize {
+        self.remotes.len()
+    }
+
+    /// Whether there is none: nothing is forwarded then.
+    pub fn is_empty(&self) -> bool {
+        self.remotes.is_empty()
+    }
+
+    /// The counters of all workers and of control.
+    pub fn counters(&self) -> impl Iterator<Item = &Counters> {
+        let own = core::iter::once(&*self.own);
+        self.counters.iter().map(|counters| &**counters).chain(own)
+    }
+
+    /// Asks something of a worker; of the first one if there is none of this number.
+    pub fn send(&mut self, worker: u16, command: Command) {
+        let at = usize::from(worker);
+        let at = if at < self.remotes.len() { at } else { 0 };
+        let Some(backlog) = self.backlog.get_mut(at) else {
+            return self.refuse(command);
+        };
+        let is_packet = matches!(
+            command,
+            Command::Transmit(_) | Command::Output(_) | Command::Resume(_)
+        );
+        if is_packet && backlog.len() >= BACKLOG {
+            return self.refuse(command);
+        }
+        backlog.push_back(command);
+        self.push(at);
+    }
+
+    /// Moves what waits into a worker's ring.
+    fn push(&mut self, at: usize) {
+        let (ring, backlog) = (&mut self.remotes[at].commands, &mut self.backlog[at]);
+        while !ring.is_full()
+            && let Some(command) = backlog.pop_front()
+        {
+            self.woken[at] = true;
+            // There is room: this is the ring's only producer.
+            let _ = ring.push(command);
+        }
+    }
+
+    /// Moves everything that waits; call it now and then.
+    pub fn push_all(&mut self) {
+        (0..self.remotes.len()).for_each(|at| self.push(at));
+    }
+
+    /// Whether commands wait for room.
+    pub fn is_backed_up(&self) -> bool {
+        self.backlog.iter().any(|backlog| !backlog.is_empty())
+    }
+
+    fn refuse(&mut self, command: Command) {
+        match command {
+            Command::Transmit(frame) | Command::Output(frame) | Command::Resume(frame) => {
+                self.discard(frame, Drop::HandoverFull);
+            }
+            Command::Attach { mut port, .. } => port.close(&mut self.pool),
+            Command::Detach { .. } => {}
+        }
+    }
+
+    /// The next packet that a worker hands to control.
+    pub fn punt(&mut self, worker: u16) -> Option<Punt> {
+        let remote = self.remotes.get_mut(usize::from(worker))?;
+        remote.punts.pop().ok()
+    }
+
+    /// The workers that were given something since this was last asked.
+    pub fn take_woken(&mut self) -> impl Iterator<Item = u16> {
+        self.woken
+            .iter_mut()
+            .enumerate()
+            .filter_map(|(at, woken)| core::mem::take(woken).then_some(at as u16))
+    }
+
+    /// A frame with these bytes; none, and counted, when the pool is empty.
+    pub fn frame(&mut self, bytes: &[u8]) -> Option<Frame> {
+        let frame = self.pool.alloc_from(bytes);
+        if frame.is_none() {
+            self.own.dropped(Drop::NoBuffer);
+        }
+        frame
+    }
+
+    /// Ends a frame that was seen to.
+    pub fn free(&mut self, frame: Frame) {
+        self.pool.free(frame);
+    }
+
+    /// Ends a frame for a reason.
+    pub fn discard(&mut self, frame: Frame, reason: Drop) {
+        self.own.dropped(reason);
+        self.pool.free(frame);
+    }
+
+    /// Counts a packet that control let go.
+    pub fn count(&self, reason: Drop) {
+        self.own.dropped(reason);
+    }
+
+    /// Makes room in all counters for interfaces up to this one.
+    pub fn make_room(&self, interface: frame::InterfaceId) {
+        for counters in self.counters() {
+            // What is beyond the limit counts nothing.
+            let _ = counters.make_room(interface);
+        }
+    }
+}

@@ -1,0 +1,355 @@
+//! What is configured, as plain typed values: desired state and nothing of what runs.
+//!
+//! Items are keyed by their numbers in the store; interfaces and tables are named, because a
+//! configuration may name what is not there (yet).
+
+use core::net::{Ipv4Addr, Ipv6Addr};
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use machine::Duration;
+use service::neighbour::Mode;
+use wire::Mac;
+
+use dataplane::snapshot::{MultipathHash, RpFilter, RuleAction};
+
+use crate::rib::{Check, Family, Net, V4, V6};
+
+/// A name of an interface or table, as configured.
+pub type Name = Arc<str>;
+/// An item's number in its menu.
+pub type ItemId = u64;
+
+/// Everything that is configured and has an effect.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Intent {
+    /// `/system/identity`.
+    pub identity: String,
+    /// Ports and VLAN interfaces; their numbers are of one kind.
+    pub interfaces: BTreeMap<ItemId, Interface>,
+    /// `/ip/address`.
+    pub addresses4: BTreeMap<ItemId, Address4>,
+    /// `/ipv6/address`.
+    pub addresses6: BTreeMap<ItemId, Address6>,
+    /// `/ip/arp`.
+    pub neighbours4: BTreeMap<ItemId, Neighbour<V4>>,
+    /// `/ipv6/neighbor`.
+    pub neighbours6: BTreeMap<ItemId, Neighbour<V6>>,
+    /// `/ip/route`.
+    pub routes4: BTreeMap<ItemId, Route<V4>>,
+    /// `/ipv6/route`.
+    pub routes6: BTreeMap<ItemId, Route<V6>>,
+    /// `/routing/table`, without `main`.
+    pub tables: BTreeMap<ItemId, Table>,
+    /// `/routing/rule`, in order.
+    pub rules: Vec<Rule>,
+    /// `/ipv6/nd`.
+    pub nd: BTreeMap<ItemId, Nd>,
+    /// `/ip/settings`.
+    pub ipv4: Settings4,
+    /// `/ipv6/settings`.
+    pub ipv6: Settings6,
+}
+
+/// An interface of any kind.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Interface {
+    /// Its name.
+    pub name: Name,
+    /// Configured and not in use.
+    pub disabled: bool,
+    /// The layer-3 MTU in bytes.
+    pub mtu: u32,
+    /// What `arp=` says.
+    pub arp: Mode,
+    /// `arp-timeout`; none takes the one of `/ip/settings`.
+    pub arp_timeout: Option<Duration>,
+    /// What it is.
+    pub kind: InterfaceKind,
+}
+
+/// What an interface is.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum InterfaceKind {
+    /// A port of the machine.
+    Port {
+        /// The name that the port was mapped by (`--port NAME=…`).
+        default_name: Name,
+        /// The link address that it is to have; none keeps its own.
+        mac: Option<Mac>,
+        /// It counts as running whatever its link says.
+        always_running: bool,
+    },
+    /// A VLAN on another interface.
+    Vlan {
+        /// The interface that carries its frames.
+        parent: Name,
+        /// 1 to 4095.
+        vlan_id: u16,
+        /// The tag of IEEE 802.1ad.
+        service_tag: bool,
+    },
+}
+
+/// An item of `/ip/address`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Address4 {
+    /// The address.
+    pub addr: Ipv4Addr,
+    /// The length of its prefix.
+    pub len: u8,
+    /// The first address of the network, or the far end's of a /32.
+    pub network: Ipv4Addr,
+    /// The interface that has it.
+    pub interface: Name,
+    /// Configured and not in use.
+    pub disabled: bool,
+}
+
+/// An item of `/ipv6/address`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Address6 {
+    /// The address.
+    pub addr: Ipv6Addr,
+    /// The length of its prefix.
+    pub len: u8,
+    /// The interface that has it.
+    pub interface: Name,
+    /// The last 64 bits are made from the link address.
+    pub eui64: bool,
+    /// Hosts are told the prefix.
+    pub advertise: bool,
+    /// It is used without looking for a duplicate first.
+    pub no_dad: bool,
+    /// The interface has a link-local address because of it.
+    pub auto_link_local: bool,
+    /// Configured and not in use.
+    pub disabled: bool,
+}
+
+/// An item of `/ip/arp` or `/ipv6/neighbor`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Neighbour<F: Family> {
+    /// The neighbour.
+    pub addr: F::Addr,
+    /// The interface that it is on.
+    pub interface: Name,
+    /// Its link address; none for an entry that is only published.
+    pub mac: Option<Mac>,
+    /// This router answers for it.
+    pub published: bool,
+    /// Configured and not in use.
+    pub disabled: bool,
+}
+
+/// An item of `/ip/route` or `/ipv6/route`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Route<F: Family> {
+    /// The destination.
+    pub net: Net<F>,
+    /// The table that it is in.
+    pub table: Name,
+    /// Where it leads; nothing means nowhere.
+    pub gateways: Vec<Gateway<F>>,
+    /// What becomes of packets in place of a gateway.
+    pub refuse: Option<Refuse>,
+    /// How gateways are watched.
+    pub check: Check,
+    /// 1 to 255; less is better.
+    pub distance: u8,
+    /// Which routes may be resolved through it.
+    pub scope: u8,
+    /// Through which routes its gateways are resolved.
+    pub target_scope: u8,
+    /// The source of this router's own packets.
+    pub pref_src: Option<F::Addr>,
+    /// Configured and not in use.
+    pub disabled: bool,
+}
+
+/// A gateway as it was written: `address`, `interface`, `address%interface`, `address@table`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Gateway<F: Family> {
+    /// The address.
+    pub addr: Option<F::Addr>,
+    /// The interface.
+    pub interface: Option<Name>,
+    /// The table in which the address is resolved.
+    pub table: Option<Name>,
+}
+
+/// Why packets go nowhere.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Refuse {
+    /// Silently.
+    Blackhole,
+    /// With host unreachable.
+    Unreachable,
+    /// With administratively prohibited.
+    Prohibit,
+}
+
+/// An item of `/routing/table`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Table {
+    /// Its name.
+    pub name: Name,
+    /// Packets can be forwarded by it.
+    pub fib: bool,
+    /// Configured and not in use.
+    pub disabled: bool,
+}
+
+/// An item of `/routing/rule`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Rule {
+    /// Its number.
+    pub item: ItemId,
+    /// Source prefix.
+    pub source: Option<AnyNet>,
+    /// Destination prefix.
+    pub destination: Option<AnyNet>,
+    /// Ingress interface.
+    pub interface: Option<Name>,
+    /// Routing mark, by its name.
+    pub mark: Option<Name>,
+    /// Routes of this length or shorter do not count.
+    pub min_prefix: Option<u8>,
+    /// What happens.
+    pub action: RuleAction,
+    /// The table to look in; none is `main`.
+    pub table: Option<Name>,
+    /// Configured and not in use.
+    pub disabled: bool,
+}
+
+/// A network of either family.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum AnyNet {
+    /// IPv4.
+    V4(Net<V4>),
+    /// IPv6.
+    V6(Net<V6>),
+}
+
+/// `/ip/settings`, as far as it has an effect.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Settings4 {
+    /// `ip-forward`.
+    pub forward: bool,
+    /// `send-redirects`.
+    pub send_redirects: bool,
+    /// `accept-source-route`.
+    pub accept_source_route: bool,
+    /// `rp-filter`.
+    pub rp_filter: RpFilter,
+    /// `max-neighbor-entries`.
+    pub max_neighbours: usize,
+    /// `arp-timeout`.
+    pub arp_timeout: Duration,
+    /// `icmp-rate-limit`; zero is no limit.
+    pub icmp_rate_limit: Duration,
+    /// `icmp-rate-mask`.
+    pub icmp_rate_mask: u32,
+    /// `icmp-errors-use-inbound-interface-address`.
+    pub icmp_inbound: bool,
+    /// `ipv4-high-fragment-thresh`, in bytes.
+    pub fragment_bytes: u64,
+    /// `ipv4-fragment-time`.
+    pub fragment_time: Duration,
+    /// `ipv4-multipath-hash-policy`.
+    pub multipath_hash: MultipathHash,
+    /// `allow-fast-path`.
+    pub allow_fast_path: bool,
+}
+
+impl Default for Settings4 {
+    fn default() -> Self {
+        Self {
+            forward: true,
+            send_redirects: true,
+            accept_source_route: false,
+            rp_filter: RpFilter::No,
+            max_neighbours: 16_384,
+            arp_timeout: Duration::from_secs(30),
+            icmp_rate_limit: Duration::from_millis(10),
+            icmp_rate_mask: 0x1818,
+            icmp_inbound: false,
+            fragment_bytes: 4 << 20,
+            fragment_time: Duration::from_secs(30),
+            multipath_hash: MultipathHash::L3,
+            allow_fast_path: true,
+        }
+    }
+}
+
+/// `/ipv6/settings`, as far as it has an effect.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Settings6 {
+    /// `disable-ipv6`.
+    pub disabled: bool,
+    /// `forward`.
+    pub forward: bool,
+    /// `disable-link-local-address`.
+    pub no_link_local: bool,
+    /// `stale-neighbor-timeout`.
+    pub stale_timeout: Duration,
+    /// `stale-neighbor-detect-interval`.
+    pub stale_check: Duration,
+    /// `max-neighbor-entries`.
+    pub max_neighbours: usize,
+    /// `multipath-hash-policy`.
+    pub multipath_hash: MultipathHash,
+    /// `allow-fast-path`.
+    pub allow_fast_path: bool,
+}
+
+impl Default for Settings6 {
+    fn default() -> Self {
+        Self {
+            disabled: false,
+            forward: true,
+            no_link_local: false,
+            stale_timeout: Duration::from_secs(60),
+            stale_check: Duration::from_secs(30),
+            max_neighbours: 16_384,
+            multipath_hash: MultipathHash::L3,
+            allow_fast_path: true,
+        }
+    }
+}
+
+/// An item of `/ipv6/nd`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Nd {
+    /// The interface; none for all that have no item of their own.
+    pub interface: Option<Name>,
+    /// Shortest and longest time between advertisements.
+    pub interval: (Duration, Duration),
+    /// The least time between answers.
+    pub delay: Duration,
+    /// The MTU that is advertised.
+    pub mtu: Option<u32>,
+    /// The reachable time that is advertised.
+    pub reachable_time: Option<Duration>,
+    /// The time between solicitations that is advertised.
+    pub retransmit: Option<Duration>,
+    /// For how long this is a default router; zero if it is none.
+    pub lifetime: Duration,
+    /// −1, 0 or 1: low, medium or high (RFC 4191).
+    pub preference: i8,
+    /// The hop limit that is advertised.
+    pub hop_limit: Option<u8>,
+    /// Whether the link address is advertised.
+    pub advertise_mac: bool,
+    /// Whether DNS servers are advertised.
+    pub advertise_dns: bool,
+    /// Addresses come by DHCPv6.
+    pub managed: bool,
+    /// The rest comes by DHCPv6.
+    pub other: bool,
+    /// DNS servers.
+    pub dns: Vec<Ipv6Addr>,
+    /// Configured and not in use.
+    pub disabled: bool,
+}

@@ -1,0 +1,395 @@
+//! From the store to the intent: the only place that knows what properties are called.
+//!
+//! The store has checked types and ranges already; what cannot be understood here all the same is
+//! left out, as an item that is disabled would be.
+
+use std::net::IpAddr;
+use std::sync::Arc;
+
+use dataplane::snapshot::{MultipathHash, RpFilter, RuleAction};
+use ipnet::IpNet;
+use machine::Duration;
+use menu::{Item, Store, Value};
+use service::neighbour::Mode;
+use wire::Mac;
+
+use crate::intent::{
+    Address4, Address6, AnyNet, Gateway, Intent, Interface, InterfaceKind, ItemId, Name, Nd,
+    Neighbour, Refuse, Route, Rule, Settings4, Settings6, Table,
+};
+use crate::rib::{Check, Family, Net, V4, V6};
+
+/// Everything that is configured and has an effect.
+pub fn intent(store: &Store) -> Intent {
+    let mut intent = Intent {
+        routes4: items(store, ROUTES4, route::<V4>),
+        routes6: items(store, ROUTES6, route::<V6>),
+        ..Intent::default()
+    };
+    all_but_routes(store, &mut intent);
+    intent
+}
+
+/// The menu of IPv4 routes.
+pub const ROUTES4: &str = "/ip/route";
+/// The menu of IPv6 routes.
+pub const ROUTES6: &str = "/ipv6/route";
+
+/// Reads everything anew but the routes, of which there may be a million: they change one by one.
+pub fn all_but_routes(store: &Store, intent: &mut Intent) {
+    let identity = |item: &Item| item.text("name").to_owned();
+    intent.identity = settings(store, "/system/identity", identity);
+    intent.interfaces = store
+        .members("interface")
+        .filter_map(|item| Some((item.id.0, interface(item)?)))
+        .collect();
+    intent.addresses4 = items(store, "/ip/address", address4);
+    intent.addresses6 = items(store, "/ipv6/address", address6);
+    intent.neighbours4 = items(store, "/ip/arp", neighbour::<V4>);
+    intent.neighbours6 = items(store, "/ipv6/neighbor", neighbour::<V6>);
+    intent.tables = items(store, "/routing/table", table);
+    intent.rules = store
+        .items("/routing/rule")
+        .filter_map(|item| rule(item))
+        .collect();
+    intent.nd = items(store, "/ipv6/nd", nd);
+    intent.ipv4 = settings(store, "/ip/settings", settings4);
+    intent.ipv6 = settings(store, "/ipv6/settings", settings6);
+}
+
+fn items<T, C: FromIterator<(ItemId, T)>>(
+    store: &Store,
+    path: &str,
+    read: impl Fn(&Item) -> Option<T>,
+) -> C {
+    store
+        .items(path)
+        .filter_map(|item| Some((item.id.0, read(item)?)))
+        .collect()
+}
+
+fn settings<T: Default>(store: &Store, path: &str, read: impl FnOnce(&Item) -> T) -> T {
+    store
+        .settings(path)
+        .map(|item| read(item))
+        .unwrap_or_default()
+}
+
+fn interface(item: &Item) -> Option<Interface> {
+    let vlan = || InterfaceKind::Vlan {
+        parent: name(item, "interface").unwrap_or_else(|| Arc::from("")),
+        vlan_id: item
+            .number("vlan-id")
+            .and_then(|id| u16::try_from(id).ok())
+            .unwrap_or(1),
+        service_tag: item.is("use-service-tag"),
+    };
+    let port = || InterfaceKind::Port {
+        default_name: name(item, "default-name").unwrap_or_else(|| Arc::from("")),
+        mac: item.get("mac-address").and_then(Value::as_mac).map(Mac),
+        // RouterOS on x86 leaves links unwatched by default; a port here says how its link is, and
+        // routes must not lead into a dead one.
+        always_running: false,
+    };
+    Some(Interface {
+        name: Arc::from(item.name()?),
+        disabled: item.is("disabled"),
+        mtu: item
+            .number("mtu")
+            .and_then(|mtu| u32::try_from(mtu).ok())
+            .unwrap_or(1500),
+        arp: mode(item.text("arp")),
+        arp_timeout: span(item, "arp-timeout"),
+        kind: if item.menu.path == "/interface/vlan" {
+            vlan()
+        } else {
+            port()
+        },
+    })
+}
+
+fn mode(word: &str) -> Mode {
+    match word {
+        "disabled" => Mode::Disabled,
+        "proxy-arp" => Mode::ProxyArp,
+        "local-proxy-arp" => Mode::LocalProxyArp,
+        "reply-only" => Mode::ReplyOnly,
+        _ => Mode::Enabled,
+    }
+}
+
+fn address4(item: &Item) -> Option<Address4> {
+    let IpNet::V4(net) = item.get("address")?.as_prefix()? else {
+        return None;
+    };
+    let network = match item.get("network").and_then(Value::as_address) {
+        Some(IpAddr::V4(network)) => network,
+        _ => net.network(),
+    };
+    Some(Address4 {
+        addr: net.addr(),
+        len: net.prefix_len(),
+        network,
+        interface: name(item, "interface")?,
+        disabled: item.is("disabled"),
+    })
+}
+
+fn address6(item: &Item) -> Option<Address6> {
+    let IpNet::V6(net) = item.get("address")?.as_prefix()? else {
+        return None;
+    };
+    Some(Address6 {
+        addr: net.addr(),
+        len: net.prefix_len(),
+        interface: name(item, "interface")?,
+        eui64: item.is("eui-64"),
+        advertise: item.is("advertise"),
+        no_dad: item.is("no-dad"),
+        auto_link_local: item.is("auto-link-local"),
+        disabled: item.is("disabled"),
+    })
+}
+
+fn neighbour<F: Family>(item: &Item) -> Option<Neighbour<F>> {
+    Some(Neighbour {
+        addr: address::<F>(item.get("address")?.as_address()?)?,
+        interface: name(item, "interface")?,
+        mac: item.get("mac-address").and_then(Value::as_mac).map(Mac),
+        published: item.is("published"),
+        disabled: item.is("disabled"),
+    })
+}
+
+/// A configured route; none when it is not of this family.
+pub fn route<F: Family>(item: &Item) -> Option<Route<F>> {
+    let AnyParts { bits, len, ipv6 } = parts(item.get("dst-address")?.as_prefix()?);
+    if ipv6 != F::IPV6 {
+        return None;
+    }
+    let byte = |name: &str, usual: u8| {
+        item.number(name)
+            .and_then(|number| u8::try_from(number).ok())
+            .unwrap_or(usual)
+    };
+    let gateways = item.get("gateway").map(Value::as_list).unwrap_or_default();
+    Some(Route {
+        net: Net::new(F::addr(bits), len),
+        table: name(item, "routing-table").unwrap_or_else(|| Arc::from("main")),
+        gateways: gateways.iter().filter_map(gateway::<F>).collect(),
+        refuse: refuse(item),
+        check: match item.text("check-gateway") {
+            "ping" => Check::Ping,
+            "arp" => Check::Arp,
+            "bfd" | "bfd-multihop" => Check::Bfd,
+            _ => Check::None,
+        },
+        distance: byte("distance", 1),
+        scope: byte("scope", 30),
+        target_scope: byte("target-scope", 10),
+        pref_src: item
+            .get("pref-src")
+            .and_then(Value::as_address)
+            .and_then(address::<F>),
+        disabled: item.is("disabled"),
+    })
+}
+
+fn refuse(item: &Item) -> Option<Refuse> {
+    if item.is("blackhole") {
+        return Some(Refuse::Blackhole);
+    }
+    match item.text("type") {
+        "unreachable" => Some(Refuse::Unreachable),
+        "prohibit" => Some(Refuse::Prohibit),
+        _ => None,
+    }
+}
+
+fn gateway<F: Family>(value: &Value) -> Option<Gateway<F>> {
+    let Value::Gateway(gateway) = value else {
+        return None;
+    };
+    let addr = match gateway.address {
+        None => None,
+        Some(addr) => Some(address::<F>(addr)?),
+    };
+    Some(Gateway {
+        addr,
+        interface: gateway.interface.as_deref().map(Arc::from),
+        table: gateway.table.as_deref().map(Arc::from),
+    })
+}
+
+fn table(item: &Item) -> Option<Table> {
+    let name: Name = Arc::from(item.name()?);
+    (&*name != "main").then(|| Table {
+        name,
+        fib: item.is("fib"),
+        disabled: item.is("disabled"),
+    })
+}
+
+fn rule(item: &Item) -> Option<Rule> {
+    let net = |name: &str| {
+        let AnyParts { bits, len, ipv6 } = parts(item.get(name)?.as_prefix()?);
+        Some(match ipv6 {
+            false => AnyNet::V4(Net::new(V4::addr(bits), len)),
+            true => AnyNet::V6(Net::new(V6::addr(bits), len)),
+        })
+    };
+    Some(Rule {
+        item: item.id.0,
+        source: net("src-address"),
+        destination: net("dst-address"),
+        interface: name(item, "interface"),
+        mark: name(item, "routing-mark"),
+        min_prefix: item
+            .number("min-prefix")
+            .and_then(|len| u8::try_from(len).ok()),
+        action: match item.text("action") {
+            "lookup-only-in-table" => RuleAction::LookupOnly,
+            "drop" => RuleAction::Drop,
+            "unreachable" => RuleAction::Unreachable,
+            _ => RuleAction::Lookup,
+        },
+        table: name(item, "table"),
+        disabled: item.is("disabled"),
+    })
+}
+
+fn nd(item: &Item) -> Option<Nd> {
+    let interval = match item.get("ra-interval") {
+        Some(Value::Times(shortest, longest)) => (nanos(*shortest), nanos(*longest)),
+        Some(Value::Time(both)) => (nanos(*both), nanos(*both)),
+        _ => (Duration::from_secs(200), Duration::from_secs(600)),
+    };
+    let servers = item.get("dns").map(Value::as_list).unwrap_or_default();
+    Some(Nd {
+        interface: name(item, "interface").filter(|name| &**name != "all"),
+        interval,
+        delay: span(item, "ra-delay").unwrap_or(Duration::from_secs(3)),
+        mtu: item.number("mtu").and_then(|mtu| u32::try_from(mtu).ok()),
+        reachable_time: span(item, "reachable-time"),
+        retransmit: span(item, "retransmit-interval"),
+        // `none` is no span: not a default router.
+        lifetime: span(item, "ra-lifetime").unwrap_or(Duration::ZERO),
+        preference: match item.text("ra-preference") {
+            "high" => 1,
+            "low" => -1,
+            _ => 0,
+        },
+        hop_limit: item
+            .number("hop-limit")
+            .and_then(|limit| u8::try_from(limit).ok()),
+        advertise_mac: item.is("advertise-mac-address"),
+        advertise_dns: item.is("advertise-dns"),
+        managed: item.is("managed-address-configuration"),
+        other: item.is("other-configuration"),
+        dns: servers
+            .iter()
+            .filter_map(Value::as_address)
+            .filter_map(address::<V6>)
+            .collect(),
+        disabled: item.is("disabled"),
+    })
+}
+
+fn settings4(item: &Item) -> Settings4 {
+    let number = |name: &str, usual: u64| {
+        item.number(name)
+            .and_then(|number| u64::try_from(number).ok())
+            .unwrap_or(usual)
+    };
+    Settings4 {
+        forward: item.is("ip-forward"),
+        send_redirects: item.is("send-redirects"),
+        accept_source_route: item.is("accept-source-route"),
+        rp_filter: match item.text("rp-filter") {
+            "strict" => RpFilter::Strict,
+            "loose" => RpFilter::Loose,
+            _ => RpFilter::No,
+        },
+        max_neighbours: number("max-neighbor-entries", 16_384) as usize,
+        arp_timeout: span(item, "arp-timeout").unwrap_or(Duration::from_secs(30)),
+        icmp_rate_limit: Duration::from_millis(number("icmp-rate-limit", 10)),
+        icmp_rate_mask: number("icmp-rate-mask", 0x1818) as u32,
+        icmp_inbound: item.is("icmp-errors-use-inbound-interface-address"),
+        fragment_bytes: number("ipv4-high-fragment-thresh", 4 << 20),
+        fragment_time: span(item, "ipv4-fragment-time").unwrap_or(Duration::from_secs(30)),
+        multipath_hash: hash(item.text("ipv4-multipath-hash-policy")),
+        allow_fast_path: item.is("allow-fast-path"),
+    }
+}
+
+fn settings6(item: &Item) -> Settings6 {
+    let seconds = |name: &str, usual: u64| {
+        let number = item
+            .number(name)
+            .and_then(|number| u64::try_from(number).ok());
+        Duration::from_secs(number.unwrap_or(usual))
+    };
+    let most = item
+        .number("max-neighbor-entries")
+        .and_then(|most| usize::try_from(most).ok());
+    Settings6 {
+        disabled: item.is("disable-ipv6"),
+        forward: item.is("forward"),
+        no_link_local: item.is("disable-link-local-address"),
+        stale_timeout: seconds("stale-neighbor-timeout", 60),
+        stale_check: seconds("stale-neighbor-detect-interval", 30),
+        max_neighbours: most.unwrap_or(16_384),
+        multipath_hash: hash(item.text("multipath-hash-policy")),
+        allow_fast_path: item.is("allow-fast-path"),
+    }
+}
+
+fn hash(word: &str) -> MultipathHash {
+    match word {
+        "l4" => MultipathHash::L4,
+        "l3-inner" => MultipathHash::L3Inner,
+        _ => MultipathHash::L3,
+    }
+}
+
+fn name(item: &Item, property: &str) -> Option<Name> {
+    let text = item.text(property);
+    (!text.is_empty()).then(|| Arc::from(text))
+}
+
+fn span(item: &Item, property: &str) -> Option<Duration> {
+    item.get(property)?.as_nanos().map(nanos)
+}
+
+fn nanos(count: i64) -> Duration {
+    Duration::from_nanos(u64::try_from(count).unwrap_or(0))
+}
+
+fn address<F: Family>(address: IpAddr) -> Option<F::Addr> {
+    match (address, F::IPV6) {
+        (IpAddr::V4(address), false) => Some(F::addr(u128::from(u32::from(address)))),
+        (IpAddr::V6(address), true) => Some(F::addr(u128::from(address))),
+        _ => None,
+    }
+}
+
+struct AnyParts {
+    bits: u128,
+    len: u8,
+    ipv6: bool,
+}
+
+fn parts(net: IpNet) -> AnyParts {
+    match net {
+        IpNet::V4(net) => AnyParts {
+            bits: u128::from(u32::from(net.addr())),
+            len: net.prefix_len(),
+            ipv6: false,
+        },
+        IpNet::V6(net) => AnyParts {
+            bits: u128::from(net.addr()),
+            len: net.prefix_len(),
+            ipv6: true,
+        },
+    }
+}

@@ -1,0 +1,421 @@
+//! Next-hop lines: which number of the adjacency table stands for what, and what is written there.
+//!
+//! A line is one entry of the adjacency table. Several lines may show the same target (a gateway
+//! has a line per route class that uses it), and all of them are rewritten in place when the
+//! neighbour or the link behind it changes: routes keep their line and are not touched.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use dataplane::table::NextHopId;
+use dataplane::table::adjacency::{Adjacency, GROUP_MEMBERS, HEADER_BYTES, Kind};
+use frame::InterfaceId;
+use wire::Mac;
+
+use super::family::Family;
+
+/// The link behind an interface, as next hops need it.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Link {
+    /// Enabled and up: gateways on it can be used.
+    pub running: bool,
+    /// The port that its frames leave by.
+    pub port: u16,
+    /// The layer-3 MTU in bytes.
+    pub mtu: u32,
+    /// The link address that its frames come from.
+    pub mac: Mac,
+    /// The tags of its frames, outermost first: (EtherType, VLAN id).
+    pub tags: Vec<(u16, u16)>,
+    /// Whether frames begin with an Ethernet header.
+    pub ethernet: bool,
+}
+
+/// Where one path ends.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Target<F: Family> {
+    /// Discard silently.
+    Blackhole,
+    /// Discard; host unreachable is owed.
+    Unreachable,
+    /// Discard; administratively prohibited is owed.
+    Prohibit,
+    /// This router itself, by an address of this interface.
+    Local(InterfaceId),
+    /// A broadcast address of this interface's network.
+    Broadcast(InterfaceId),
+    /// The destination itself is a neighbour on this interface.
+    Connected(InterfaceId),
+    /// This neighbour on this interface.
+    Neighbour(InterfaceId, F::Addr),
+}
+
+impl<F: Family> Target<F> {
+    /// The interface that it is on.
+    pub fn interface(&self) -> Option<InterfaceId> {
+        match self {
+            Self::Blackhole | Self::Unreachable | Self::Prohibit => None,
+            Self::Local(interface)
+            | Self::Broadcast(interface)
+            | Self::Connected(interface)
+            | Self::Neighbour(interface, _) => Some(*interface),
+        }
+    }
+}
+
+/// What a line shows.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+enum Content<F: Family> {
+    #[default]
+    Nothing,
+    One(Target<F>),
+    Group(Vec<Target<F>>),
+}
+
+/// Where lines are written: the adjacency table, or a model of it.
+pub trait LineSink {
+    /// A number that nobody uses; none when all are taken.
+    fn take_line(&mut self) -> Option<NextHopId>;
+    /// Writes one line.
+    fn write_line(&mut self, id: NextHopId, adjacency: &Adjacency);
+    /// Gives a number back that no route and no group leads to any more.
+    fn return_line(&mut self, id: NextHopId);
+}
+
+/// A line, whether or not it has a number in the adjacency table yet.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) struct LineId(u32);
+
+#[derive(Debug)]
+struct Line<F: Family> {
+    content: Content<F>,
+    number: NextHopId,
+}
+
+impl<F: Family> Default for Line<F> {
+    fn default() -> Self {
+        Self {
+            content: Content::Nothing,
+            number: NextHopId::NO_ROUTE,
+        }
+    }
+}
+
+/// All lines of one address family.
+#[derive(Debug)]
+pub struct Lines<F: Family> {
+    links: BTreeMap<InterfaceId, Link>,
+    macs: BTreeMap<(InterfaceId, F::Addr), Mac>,
+    lines: Vec<Line<F>>,
+    by_number: BTreeMap<NextHopId, LineId>,
+    /// Lines that show a target, so that a change of it finds them.
+    shown: BTreeMap<Target<F>, Vec<LineId>>,
+    /// Targets on an interface, so that a change of the link finds them.
+    on_link: BTreeMap<InterfaceId, BTreeSet<Target<F>>>,
+    /// One line per target that groups and connected routes share, with its users.
+    shared: BTreeMap<Target<F>, (LineId, u32)>,
+    free: Vec<LineId>,
+    /// Numbers to be given back once no route points at them.
+    returned: Vec<NextHopId>,
+    /// Lines to be written, each once.
+    dirty: BTreeSet<LineId>,
+}
+
+impl<F: Family> Default for Lines<F> {
+    fn default() -> Self {
+        Self {
+            links: BTreeMap::new(),
+            macs: BTreeMap::new(),
+            lines: Vec::new(),
+            by_number: BTreeMap::new(),
+            shown: BTreeMap::new(),
+            on_link: BTreeMap::new(),
+            shared: BTreeMap::new(),
+            free: Vec::new(),
+            returned: Vec::new(),
+            dirty: BTreeSet::new(),
+        }
+    }
+}
+
+impl<F: Family> Lines<F> {
+    /// A line of one's own, showing nothing yet.
+    pub(super) fn take(&mut self) -> LineId {
+        self.free.pop().unwrap_or_else(|| {
+            self.lines.push(Line::default());
+            LineId((self.lines.len() - 1) as u32)
+        })
+    }
+
+    /// Gives a line back. Its number stays readable until [`Self::return_numbers`].
+    pub(super) fn give_back(&mut self, line: LineId) {
+        self.forget(line);
+        self.dirty.remove(&line);
+        let number = core::mem::take(&mut self.at_mut(line).number);
+        if number != NextHopId::NO_ROUTE {
+            self.by_number.remove(&number);
+            self.returned.push(number);
+        }
+        self.free.push(line);
+    }
+
+    /// Gives back the numbers that no route points at any more.
+    pub(super) fn return_numbers(&mut self, sink: &mut impl LineSink) {
+        for number in self.returned.drain(..) {
+            sink.return_line(number);
+        }
+    }
+
+    /// The number of a line in the adjacency table, once it was written.
+    pub(super) fn number(&self, line: LineId) -> NextHopId {
+        self.at(line).number
+    }
+
+    fn at(&self, line: LineId) -> &Line<F> {
+        &self.lines[line.0 as usize]
+    }
+
+    fn at_mut(&mut self, line: LineId) -> &mut Line<F> {
+        &mut self.lines[line.0 as usize]
+    }
+
+    /// How many numbers are taken.
+    pub fn in_use(&self) -> usize {
+        self.by_number.len()
+    }
+
+    /// Shows these paths on a line: none means no route, several are a group.
+    pub(super) fn show(&mut self, id: LineId, paths: &[Target<F>]) {
+        let content = match paths {
+            [] => Content::Nothing,
+            [one] => Content::One(*one),
+            many => Content::Group(many.iter().take(GROUP_MEMBERS).copied().collect()),
+        };
+        if self.at(id).content == content {
+            return;
+        }
+        // The members' lines are taken before the old ones are let go, so that what stays, stays.
+        if let Content::Group(members) = &content {
+            for member in members {
+                let _ = self.share(*member);
+            }
+        }
+        self.forget(id);
+        if let Content::One(target) = &content {
+            self.list(*target, id);
+        }
+        self.at_mut(id).content = content;
+        self.dirty.insert(id);
+    }
+
+    fn forget(&mut self, id: LineId) {
+        match core::mem::take(&mut self.at_mut(id).content) {
+            Content::Nothing => {}
+            Content::One(target) => self.unlist(target, id),
+            Content::Group(members) => {
+                for member in members {
+                    self.unshare(member);
+                }
+            }
+        }
+    }
+
+    fn list(&mut self, target: Target<F>, id: LineId) {
+        self.shown.entry(target).or_default().push(id);
+        if let Some(interface) = target.interface() {
+            self.on_link.entry(interface).or_default().insert(target);
+        }
+    }
+
+    fn unlist(&mut self, target: Target<F>, id: LineId) {
+        let Some(lines) = self.shown.get_mut(&target) else {
+            return;
+        };
+        lines.retain(|line| *line != id);
+        if !lines.is_empty() {
+            return;
+        }
+        self.shown.remove(&target);
+        if let Some(interface) = target.interface()
+            && let Some(targets) = self.on_link.get_mut(&interface)
+        {
+            targets.remove(&target);
+        }
+    }
+
+    /// The shared line of a target; its caller becomes one more user of it.
+    pub(super) fn share(&mut self, target: Target<F>) -> LineId {
+        if let Some((line, users)) = self.shared.get_mut(&target) {
+            *users += 1;
+            return *line;
+        }
+        let line = self.take();
+        self.shared.insert(target, (line, 1));
+        self.show(line, &[target]);
+        line
+    }
+
+    /// Gives a shared line back.
+    pub(super) fn unshare(&mut self, target: Target<F>) {
+        let Some((id, users)) = self.shared.get_mut(&target) else {
+            return;
+        };
+        *users -= 1;
+        let (id, unused) = (*id, *users == 0);
+        if unused {
+            self.shared.remove(&target);
+            self.give_back(id);
+        }
+    }
+
+    /// The link behind an interface.
+    pub fn link(&self, interface: InterfaceId) -> Option<&Link> {
+        self.links.get(&interface)
+    }
+
+    /// Sets or removes the link behind an interface; says whether its running changed.
+    pub(super) fn set_link(&mut self, interface: InterfaceId, link: Option<Link>) -> bool {
+        let before = self.links.get(&interface);
+        if before == link.as_ref() {
+            return false;
+        }
+        let changed = before.is_some_and(|l| l.running) != link.as_ref().is_some_and(|l| l.running);
+        match link {
+            Some(link) => self.links.insert(interface, link),
+            None => self.links.remove(&interface),
+        };
+        let targets = self.on_link.get(&interface).cloned().unwrap_or_default();
+        for target in targets {
+            self.touch(&target);
+        }
+        changed
+    }
+
+    /// Whether an interface can carry packets.
+    pub(super) fn running(&self, interface: InterfaceId) -> bool {
+        self.links.get(&interface).is_some_and(|l| l.running)
+    }
+
+    /// Notes a neighbour's link address, or that it is not known.
+    pub(super) fn set_mac(&mut self, interface: InterfaceId, addr: F::Addr, mac: Option<Mac>) {
+        let changed = match mac {
+            Some(mac) => self.macs.insert((interface, addr), mac) != Some(mac),
+            None => self.macs.remove(&(interface, addr)).is_some(),
+        };
+        if changed {
+            self.touch(&Target::Neighbour(interface, addr));
+        }
+    }
+
+    /// A neighbour's link address, where it is known.
+    pub fn mac(&self, interface: InterfaceId, addr: F::Addr) -> Option<Mac> {
+        self.macs.get(&(interface, addr)).copied()
+    }
+
+    fn touch(&mut self, target: &Target<F>) {
+        if let Some(lines) = self.shown.get(target) {
+            self.dirty.extend(lines.iter().copied());
+        }
+    }
+
+    /// The neighbour or network that a number stands for, for a packet that was punted with it.
+    pub fn target(&self, id: NextHopId) -> Option<Target<F>> {
+        match self.at(*self.by_number.get(&id)?).content {
+            Content::One(target) => Some(target),
+            Content::Nothing | Content::Group(_) => None,
+        }
+    }
+
+    /// Writes every line that changed; those for which no number was left wait for the next time.
+    pub(super) fn flush(&mut self, sink: &mut impl LineSink) {
+        // Members before groups: a reader of a new group finds its members written.
+        let dirty = core::mem::take(&mut self.dirty);
+        let is_group = |line: &LineId| matches!(self.at(*line).content, Content::Group(_));
+        let (groups, ones): (Vec<_>, Vec<_>) = dirty.into_iter().partition(is_group);
+        for line in ones.into_iter().chain(groups) {
+            if self.at(line).number == NextHopId::NO_ROUTE {
+                let Some(number) = sink.take_line() else {
+                    self.dirty.insert(line);
+                    continue;
+                };
+                self.at_mut(line).number = number;
+                self.by_number.insert(number, line);
+            }
+            sink.write_line(self.at(line).number, &self.adjacency(line));
+        }
+    }
+
+    fn adjacency(&self, line: LineId) -> Adjacency {
+        match &self.at(line).content {
+            Content::Nothing => Adjacency::default(),
+            Content::One(target) => self.render(target),
+            Content::Group(members) => {
+                let ids: Vec<_> = members
+                    .iter()
+                    .filter_map(|member| self.shared.get(member))
+                    .map(|(line, _)| self.number(*line))
+                    .filter(|number| *number != NextHopId::NO_ROUTE)
+                    .collect();
+                Adjacency::group(&ids)
+            }
+        }
+    }
+
+    fn render(&self, target: &Target<F>) -> Adjacency {
+        let kind = match target {
+            Target::Blackhole => Kind::Blackhole,
+            Target::Unreachable => Kind::Unreachable,
+            Target::Prohibit => Kind::Prohibit,
+            Target::Local(_) => Kind::Local,
+            Target::Broadcast(_) => Kind::Broadcast,
+            Target::Connected(_) => Kind::Glean,
+            Target::Neighbour(..) => Kind::Incomplete,
+        };
+        let interface = target.interface().unwrap_or(InterfaceId::NONE);
+        let mut adjacency = Adjacency {
+            kind,
+            egress: interface,
+            ..Adjacency::default()
+        };
+        let Some(link) = self.links.get(&interface) else {
+            return adjacency;
+        };
+        adjacency.port = link.port;
+        adjacency.mtu = link.mtu;
+        let mac = match target {
+            Target::Neighbour(_, addr) => self.mac(interface, *addr),
+            Target::Broadcast(_) => Some(Mac([0xff; 6])),
+            _ => None,
+        };
+        if !link.ethernet && matches!(kind, Kind::Glean | Kind::Incomplete) {
+            // A link without link addresses needs no resolution.
+            adjacency.kind = Kind::Forward;
+        } else if let Some(mac) = mac
+            && write_header::<F>(&mut adjacency, mac, link)
+            && kind == Kind::Incomplete
+        {
+            adjacency.kind = Kind::Forward;
+        }
+        adjacency
+    }
+}
+
+/// Writes the link header of a packet of this family to `mac`; false when it does not fit.
+fn write_header<F: Family>(adjacency: &mut Adjacency, mac: Mac, link: &Link) -> bool {
+    let len = 14 + 4 * link.tags.len();
+    if len > HEADER_BYTES {
+        return false;
+    }
+    let header = &mut adjacency.header;
+    header[..6].copy_from_slice(&mac.0);
+    header[6..12].copy_from_slice(&link.mac.0);
+    let mut at = 12;
+    for (ethertype, vlan_id) in &link.tags {
+        header[at..at + 2].copy_from_slice(&ethertype.to_be_bytes());
+        header[at + 2..at + 4].copy_from_slice(&vlan_id.to_be_bytes());
+        at += 4;
+    }
+    let ethertype: u16 = if F::IPV6 { 0x86dd } else { 0x0800 };
+    header[at..at + 2].copy_from_slice(&ethertype.to_be_bytes());
+    adjacency.header_len = len as u8;
+    true
+}

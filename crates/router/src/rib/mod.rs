@@ -1,0 +1,413 @@
+//! All routes that anybody offers, and which of them forward.
+//!
+//! Per table and prefix the usable candidates of the least distance win; several of one distance
+//! and origin share the flows. A gateway is usable when it is resolved: through an active route of
+//! its table whose scope is not above the route's target-scope, down to a neighbour on an interface
+//! that runs (RouterOS: "Nexthop lookup"), and when its check says that it answers.
+//!
+//! A change costs what it changes: `settle` follows the dependencies from prefixes to the gateways
+//! that lie in them, from gateways to the routes that use them. What a million routes share (a
+//! gateway that is resolved anew, a neighbour, a link) is rewritten in its next-hop line, and the
+//! routes are not touched.
+
+pub mod family;
+mod hop;
+pub mod line;
+mod resolve;
+pub mod route;
+mod select;
+#[cfg(test)]
+mod tests;
+mod view;
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use dataplane::table::NextHopId;
+use frame::InterfaceId;
+use wire::Mac;
+
+pub use family::{Family, Net, V4, V6};
+pub use line::{LineSink, Lines, Link, Target};
+pub use route::{Check, Gateway, Offer, Protocol, RouteId};
+pub use view::{Found, GatewayView, RouteView};
+
+use hop::{HopKey, Hops};
+use line::LineId;
+use route::{NIL, Route};
+
+/// The table that everything uses when nothing says otherwise.
+pub const MAIN: u16 = 0;
+
+/// Where the outcome is written: the FIB, or a model of it.
+pub trait RouteSink<F: Family>: LineSink {
+    /// The route of a prefix, in place of what was there.
+    fn write_route(&mut self, table: u16, net: Net<F>, hop: NextHopId);
+    /// No route of its own for this prefix any more.
+    fn erase_route(&mut self, table: u16, net: Net<F>);
+}
+
+/// One prefix of one table.
+#[derive(Clone, Copy, Debug)]
+struct Entry {
+    /// The first candidate.
+    head: u32,
+    /// The set of gateways that forwards; `NIL` when none is usable.
+    set: u32,
+    /// What stands in the FIB; [`NextHopId::NO_ROUTE`] for nothing.
+    line: NextHopId,
+    /// The least scope of the routes that forward.
+    scope: u8,
+}
+
+#[derive(Debug)]
+struct Table<F: Family> {
+    entries: BTreeMap<Net<F>, Entry>,
+    /// How many prefixes have each length, so that a lookup tries only those.
+    lengths: Vec<u32>,
+}
+
+impl<F: Family> Default for Table<F> {
+    fn default() -> Self {
+        Self {
+            entries: BTreeMap::new(),
+            lengths: vec![0; usize::from(F::BITS) + 1],
+        }
+    }
+}
+
+impl<F: Family> Table<F> {
+    /// The entries that hold `addr`, the longest prefix first.
+    fn covering(&self, addr: F::Addr) -> impl Iterator<Item = (Net<F>, &Entry)> {
+        (0..=F::BITS)
+            .rev()
+            .filter(|len| self.lengths[usize::from(*len)] > 0)
+            .filter_map(move |len| {
+                let net = Net::new(addr, len);
+                self.entries.get(&net).map(|entry| (net, entry))
+            })
+    }
+}
+
+/// All routes of one address family.
+#[derive(Debug)]
+pub struct Rib<F: Family> {
+    tables: BTreeMap<u16, Table<F>>,
+    routes: Vec<Option<Route<F>>>,
+    free_routes: Vec<u32>,
+    pref_src: BTreeMap<u32, F::Addr>,
+    hops: Hops<F>,
+    lines: Lines<F>,
+    /// Neighbours that are resolved, as host routes may be made of them.
+    neighbours: BTreeMap<F::Addr, BTreeSet<InterfaceId>>,
+    /// Host routes in the main table's FIB: the neighbour's interface and its line.
+    hosts: BTreeMap<F::Addr, (InterfaceId, LineId)>,
+    /// How many connected networks there are of each prefix length.
+    connected_lengths: BTreeMap<u8, u32>,
+    released_lengths: Vec<u8>,
+    /// Sets that prefixes let go of, kept until the FIB no longer points at their lines.
+    released_sets: Vec<u32>,
+    /// Gateways that changed in this settling.
+    flipped: Vec<u32>,
+    dirty_nets: BTreeSet<(u16, Net<F>)>,
+    dirty_hops: BTreeSet<u32>,
+    dirty_hosts: BTreeSet<F::Addr>,
+    on_interface: BTreeMap<InterfaceId, BTreeSet<u32>>,
+}
+
+impl<F: Family> Default for Rib<F> {
+    fn default() -> Self {
+        Self {
+            tables: BTreeMap::new(),
+            routes: Vec::new(),
+            free_routes: Vec::new(),
+            pref_src: BTreeMap::new(),
+            hops: Hops::default(),
+            lines: Lines::default(),
+            neighbours: BTreeMap::new(),
+            hosts: BTreeMap::new(),
+            connected_lengths: BTreeMap::new(),
+            released_lengths: Vec::new(),
+            released_sets: Vec::new(),
+            flipped: Vec::new(),
+            dirty_nets: BTreeSet::new(),
+            dirty_hops: BTreeSet::new(),
+            dirty_hosts: BTreeSet::new(),
+            on_interface: BTreeMap::new(),
+        }
+    }
+}
+
+impl<F: Family> Rib<F> {
+    /// Takes a candidate in. What it changes is settled by the next `settle`.
+    pub fn add(&mut self, offer: &Offer<F>) -> RouteId {
+        let set = self.set_of(offer);
+        let table = self.tables.entry(offer.table).or_default();
+        let entry = table.entries.entry(offer.net).or_insert_with(|| {
+            table.lengths[usize::from(offer.net.len())] += 1;
+            Entry {
+                head: NIL,
+                set: NIL,
+                line: NextHopId::NO_ROUTE,
+                scope: u8::MAX,
+            }
+        });
+        let route = Route {
+            net: offer.net,
+            distance: offer.distance,
+            scope: offer.scope,
+            protocol: offer.protocol,
+            active: false,
+            ecmp: false,
+            table: offer.table,
+            set,
+            owner: offer.owner,
+            next: entry.head,
+            set_before: NIL,
+            set_after: NIL,
+        };
+        let id = match self.free_routes.pop() {
+            Some(id) => {
+                self.routes[id as usize] = Some(route);
+                id
+            }
+            None => {
+                self.routes.push(Some(route));
+                (self.routes.len() - 1) as u32
+            }
+        };
+        entry.head = id;
+        if let Some(source) = offer.pref_src {
+            self.pref_src.insert(id, source);
+        }
+        self.link_to_set(id, set);
+        if offer.protocol == Protocol::Connected {
+            *self.connected_lengths.entry(offer.net.len()).or_insert(0) += 1;
+        }
+        self.dirty_nets.insert((offer.table, offer.net));
+        RouteId(id)
+    }
+
+    /// Takes a candidate out.
+    pub fn remove(&mut self, id: RouteId) {
+        let Some(route) = self.routes.get_mut(id.0 as usize).and_then(Option::take) else {
+            return;
+        };
+        self.pref_src.remove(&id.0);
+        self.unlink_from_set(&route);
+        if route.protocol == Protocol::Connected {
+            // Counted until settled: its own end must still uncover the neighbours in it.
+            self.released_lengths.push(route.net.len());
+        }
+        if let Some(entry) = self
+            .tables
+            .get_mut(&route.table)
+            .and_then(|table| table.entries.get_mut(&route.net))
+        {
+            if entry.head == id.0 {
+                entry.head = route.next;
+            } else {
+                let mut at = entry.head;
+                while let Some(candidate) = slot_mut(&mut self.routes, at) {
+                    if candidate.next == id.0 {
+                        candidate.next = route.next;
+                        break;
+                    }
+                    at = candidate.next;
+                }
+            }
+        }
+        self.free_routes.push(id.0);
+        self.dirty_nets.insert((route.table, route.net));
+        self.release_set(route.set);
+    }
+
+    /// Sets or removes the link behind an interface.
+    pub fn set_link(&mut self, interface: InterfaceId, link: Option<Link>) {
+        if !self.lines.set_link(interface, link) {
+            return;
+        }
+        if let Some(hops) = self.on_interface.get(&interface) {
+            self.dirty_hops.extend(hops.iter().copied());
+        }
+    }
+
+    /// Notes that a neighbour's link address is known, has changed, or is not known any more.
+    pub fn set_neighbour(&mut self, interface: InterfaceId, addr: F::Addr, mac: Option<Mac>) {
+        self.lines.set_mac(interface, addr, mac);
+        let interfaces = self.neighbours.entry(addr).or_default();
+        if mac.is_some() {
+            interfaces.insert(interface);
+        } else {
+            interfaces.remove(&interface);
+        }
+        if interfaces.is_empty() {
+            self.neighbours.remove(&addr);
+        }
+        self.dirty_hosts.insert(addr);
+    }
+
+    /// Notes what a gateway check found out.
+    pub fn set_alive(&mut self, gateway: Gateway<F>, check: Check, alive: bool) {
+        let same: Vec<u32> = self
+            .hops
+            .by_key
+            .iter()
+            .filter(|(key, _)| key.gateway == gateway && key.check == check)
+            .map(|(_, id)| *id)
+            .collect();
+        for id in same {
+            if let Some(hop) = self.hops.hop_mut(id)
+                && hop.alive != alive
+            {
+                hop.alive = alive;
+                self.dirty_hops.insert(id);
+            }
+        }
+    }
+
+    /// The gateways that somebody must check, each with where it leads; in a stable order.
+    pub fn checked(&self) -> impl Iterator<Item = (Gateway<F>, Check, bool)> {
+        self.hops
+            .by_key
+            .iter()
+            .filter(|(key, _)| key.check != Check::None)
+            .filter_map(|(key, id)| {
+                let hop = self.hops.hop(*id)?;
+                Some((key.gateway, key.check, hop.alive))
+            })
+    }
+
+    /// The next-hop lines.
+    pub fn lines(&self) -> &Lines<F> {
+        &self.lines
+    }
+
+    fn set_of(&mut self, offer: &Offer<F>) -> u32 {
+        let hops: Vec<u32> = offer
+            .gateways
+            .iter()
+            .map(|gateway| self.hop_of(HopKey::new(*gateway, offer.target_scope, offer.check)))
+            .collect();
+        self.intern_set(hops)
+    }
+
+    fn hop_of(&mut self, key: HopKey<F>) -> u32 {
+        if let Some(id) = self.hops.by_key.get(&key) {
+            return *id;
+        }
+        let line = self.lines.take();
+        let id = self.hops.insert_hop(key, line);
+        if let Some(interface) = interface_of(&key.gateway) {
+            self.on_interface.entry(interface).or_default().insert(id);
+        }
+        self.dirty_hops.insert(id);
+        id
+    }
+
+    /// The set of these gateways; its caller becomes one more user of it.
+    fn intern_set(&mut self, hops: Vec<u32>) -> u32 {
+        let hops: Box<[u32]> = hops.into();
+        let known = self.hops.by_hops.get(&hops).copied();
+        let id = known.unwrap_or_else(|| {
+            // One gateway's set shows what the gateway shows.
+            let own = match &*hops {
+                [one] => self.hops.hop(*one).map(|hop| hop.line),
+                _ => None,
+            };
+            let line = own.unwrap_or_else(|| self.lines.take());
+            self.hops.insert_set(hops, line)
+        });
+        if let Some(set) = self.hops.set_mut(id) {
+            set.users += 1;
+        }
+        if known.is_none() {
+            self.refresh_set(id);
+        }
+        id
+    }
+
+    /// Lets go of a set; the last user takes it, and gateways that nobody else uses, away.
+    fn release_set(&mut self, id: u32) {
+        let Some(set) = self.hops.set_mut(id) else {
+            return;
+        };
+        set.users -= 1;
+        if set.users > 0 {
+            return;
+        }
+        let Some(set) = self.hops.remove_set(id) else {
+            return;
+        };
+        for dependant in &set.dependants {
+            if let Some(hop) = self.hops.hop_mut(*dependant) {
+                hop.via = NIL;
+            }
+            self.dirty_hops.insert(*dependant);
+        }
+        if set.hops.len() != 1 {
+            self.lines.give_back(set.line);
+        }
+        for hop in set.hops {
+            self.release_hop(hop);
+        }
+    }
+
+    fn release_hop(&mut self, id: u32) {
+        if self.hops.hop(id).is_none_or(|hop| !hop.sets.is_empty()) {
+            return;
+        }
+        self.hops.set_via(id, NIL, 0);
+        if let Some(hop) = self.hops.remove_hop(id) {
+            if let Some(interface) = interface_of(&hop.key.gateway)
+                && let Some(hops) = self.on_interface.get_mut(&interface)
+            {
+                hops.remove(&id);
+            }
+            self.lines.give_back(hop.line);
+        }
+        self.dirty_hops.remove(&id);
+    }
+
+    fn link_to_set(&mut self, id: u32, set: u32) {
+        let Some(entry) = self.hops.set_mut(set) else {
+            return;
+        };
+        let after = core::mem::replace(&mut entry.routes, id);
+        if let Some(route) = slot_mut(&mut self.routes, after) {
+            route.set_before = id;
+        }
+        if let Some(route) = slot_mut(&mut self.routes, id) {
+            route.set_after = after;
+        }
+    }
+
+    fn unlink_from_set(&mut self, route: &Route<F>) {
+        let (before, after) = (route.set_before, route.set_after);
+        if let Some(other) = slot_mut(&mut self.routes, after) {
+            other.set_before = before;
+        }
+        if let Some(other) = slot_mut(&mut self.routes, before) {
+            other.set_after = after;
+        } else if let Some(set) = self.hops.set_mut(route.set) {
+            set.routes = after;
+        }
+    }
+}
+
+fn slot_mut<T>(slots: &mut [Option<T>], id: u32) -> Option<&mut T> {
+    slots.get_mut(id as usize)?.as_mut()
+}
+
+fn interface_of<F: Family>(gateway: &Gateway<F>) -> Option<InterfaceId> {
+    match gateway {
+        Gateway::On(_, interface)
+        | Gateway::Interface(interface)
+        | Gateway::Local(interface)
+        | Gateway::Broadcast(interface) => Some(*interface),
+        Gateway::Address { .. }
+        | Gateway::Blackhole
+        | Gateway::Unreachable
+        | Gateway::Prohibit
+        | Gateway::Unknown => None,
+    }
+}

@@ -1,0 +1,188 @@
+//! Where a gateway leads: down to neighbours on interfaces that run.
+
+use core::ops::Bound;
+
+use dataplane::table::adjacency::GROUP_MEMBERS;
+
+use super::family::{Family, Net};
+use super::hop::HopKey;
+use super::line::Target;
+use super::route::{Check, Gateway, NIL};
+use super::{Rib, Table};
+
+/// How often a gateway may change while the table settles before it counts as part of a loop.
+const MOST_FLIPS: u8 = 16;
+
+/// Where a gateway leads, and through which set of gateways it was found.
+struct Resolution<F: Family> {
+    paths: Vec<Target<F>>,
+    via: u32,
+    via_len: u8,
+}
+
+impl<F: Family> Resolution<F> {
+    fn directly(paths: Vec<Target<F>>) -> Self {
+        Self {
+            paths,
+            via: NIL,
+            via_len: 0,
+        }
+    }
+}
+
+impl<F: Family> Rib<F> {
+    /// Resolves a gateway anew, and passes on what has changed by it.
+    pub(super) fn refresh_hop(&mut self, id: u32) {
+        let Some(mut found) = self.resolve(id) else {
+            return;
+        };
+        self.hops.set_via(id, found.via, found.via_len);
+        let Some(hop) = self.hops.hop_mut(id) else {
+            return;
+        };
+        if !hop.alive || hop.flips >= MOST_FLIPS {
+            found.paths.clear();
+        }
+        if hop.paths == found.paths {
+            return;
+        }
+        hop.flips = hop.flips.saturating_add(1);
+        self.flipped.push(id);
+        hop.paths.clone_from(&found.paths);
+        let (line, sets) = (hop.line, hop.sets.clone());
+        self.lines.show(line, &found.paths);
+        for set in sets {
+            self.refresh_set(set);
+        }
+    }
+
+    fn resolve(&self, id: u32) -> Option<Resolution<F>> {
+        let key = &self.hops.hop(id)?.key;
+        let on = |interface, target| {
+            Resolution::directly(if self.lines.running(interface) {
+                vec![target]
+            } else {
+                Vec::new()
+            })
+        };
+        Some(match key.gateway {
+            Gateway::Address { addr, table } => self.resolve_address(id, key, addr, table),
+            Gateway::On(addr, interface) => on(interface, Target::Neighbour(interface, addr)),
+            Gateway::Interface(interface) => on(interface, Target::Connected(interface)),
+            Gateway::Broadcast(interface) => on(interface, Target::Broadcast(interface)),
+            // An address stays ours while its interface is down, as in Linux.
+            Gateway::Local(interface) => Resolution::directly(vec![Target::Local(interface)]),
+            Gateway::Blackhole => Resolution::directly(vec![Target::Blackhole]),
+            Gateway::Unreachable => Resolution::directly(vec![Target::Unreachable]),
+            Gateway::Prohibit => Resolution::directly(vec![Target::Prohibit]),
+            Gateway::Unknown => Resolution::directly(Vec::new()),
+        })
+    }
+
+    fn resolve_address(
+        &self,
+        id: u32,
+        key: &HopKey<F>,
+        addr: F::Addr,
+        table: u16,
+    ) -> Resolution<F> {
+        let covering = self
+            .tables
+            .get(&table)
+            .into_iter()
+            .flat_map(|t: &Table<F>| t.covering(addr));
+        for (net, entry) in covering {
+            // A route that depends on this gateway cannot lead to it.
+            if entry.set == NIL
+                || entry.scope > key.target_scope
+                || self.hops.leads_back(entry.set, id)
+            {
+                continue;
+            }
+            let paths = self.paths_through(entry.set, addr);
+            let ours = |path: &Target<F>| matches!(path, Target::Local(_) | Target::Broadcast(_));
+            // RouterOS: a gateway that is our own address leads nowhere.
+            let paths = if paths.iter().any(ours) {
+                Vec::new()
+            } else {
+                paths
+            };
+            return Resolution {
+                paths,
+                via: entry.set,
+                via_len: net.len(),
+            };
+        }
+        Resolution::directly(Vec::new())
+    }
+
+    /// Where `addr` is found behind a set of gateways.
+    pub(super) fn paths_through(&self, set: u32, addr: F::Addr) -> Vec<Target<F>> {
+        let hops = self.hops.set(set).map_or(&[][..], |set| &set.hops);
+        hops.iter()
+            .filter_map(|hop| self.hops.hop(*hop))
+            .flat_map(|hop| &hop.paths)
+            .map(|path| match path {
+                Target::Connected(interface) => Target::Neighbour(*interface, addr),
+                other => *other,
+            })
+            .take(GROUP_MEMBERS)
+            .collect()
+    }
+
+    /// Brings a set up to date with its gateways, and passes on what has changed by it.
+    pub(super) fn refresh_set(&mut self, id: u32) {
+        let Some(set) = self.hops.set(id) else {
+            return;
+        };
+        let paths: Vec<Target<F>> = set
+            .hops
+            .iter()
+            .filter_map(|hop| self.hops.hop(*hop))
+            .flat_map(|hop| hop.paths.iter().copied())
+            .take(GROUP_MEMBERS)
+            .collect();
+        let usable = !paths.is_empty();
+        if set.hops.len() != 1 {
+            self.lines.show(set.line, &paths);
+        }
+        let Some(set) = self.hops.set_mut(id) else {
+            return;
+        };
+        let turned = core::mem::replace(&mut set.usable, usable) != usable;
+        self.dirty_hops.extend(set.dependants.iter().copied());
+        let mut at = set.routes;
+        while turned && let Some(Some(route)) = self.routes.get(at as usize) {
+            self.dirty_nets.insert((route.table, route.net));
+            at = route.set_after;
+        }
+    }
+
+    /// Marks the gateways that a change of this prefix may resolve differently.
+    pub(super) fn touch_hops(&mut self, table: u16, net: Net<F>) {
+        let first = HopKey {
+            resolved: Some((table, net.first())),
+            gateway: Gateway::Address {
+                addr: F::UNSPECIFIED,
+                table: 0,
+            },
+            target_scope: 0,
+            check: Check::None,
+        };
+        let last = Some((table, net.last()));
+        let within = self
+            .hops
+            .by_key
+            .range((Bound::Included(first), Bound::Unbounded))
+            .take_while(|(key, _)| key.resolved <= last);
+        for (_, id) in within {
+            let Some(hop) = self.hops.hop(*id) else {
+                continue;
+            };
+            // What was found through a longer prefix does not see this one.
+            if hop.via == NIL || hop.via_len <= net.len() {
+                self.dirty_hops.insert(*id);
+            }
+        }
+    }
+}

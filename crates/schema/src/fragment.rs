@@ -1,0 +1,216 @@
+//! Properties that several menus share.
+
+use menu::{Family, Kind, Property};
+
+/// Seconds as nanoseconds.
+pub(crate) const SECOND: i64 = 1_000_000_000;
+
+/// A note for people.
+pub(crate) const COMMENT: Property =
+    Property::new("comment", Kind::Text, "Short description of the item").default("");
+
+/// A note, and whether the item counts.
+pub(crate) const COMMENT_DISABLED: &[Property] = &[
+    COMMENT,
+    Property::new(
+        "disabled",
+        Kind::Bool,
+        "Defines whether item is ignored or used",
+    )
+    .default("no"),
+];
+
+/// How an interface answers and asks for hardware addresses.
+pub(crate) const ARP: &[Property] = &[
+    Property::new(
+        "arp",
+        Kind::Words(&[
+            "disabled",
+            "enabled",
+            "local-proxy-arp",
+            "proxy-arp",
+            "reply-only",
+        ]),
+        "Address resolution protocol to use",
+    )
+    .default("enabled"),
+    Property::new(
+        "arp-timeout",
+        Kind::Or(&["auto"], &Kind::SPAN),
+        "How long an entry is kept after its neighbour was last heard; auto takes the IP settings'",
+    )
+    .default("auto"),
+];
+
+/// Detection of layer 2 loops.
+pub(crate) const LOOP_PROTECT: &[Property] = &[
+    Property::new(
+        "loop-protect",
+        Kind::Words(&["default", "off", "on"]),
+        "Enables loop protection",
+    )
+    .default("default")
+    .inert(),
+    Property::new(
+        "loop-protect-send-interval",
+        Kind::Time {
+            min: SECOND,
+            max: i64::MAX,
+        },
+        "How often loop protect packets are sent",
+    )
+    .default("5s")
+    .inert(),
+    Property::new(
+        "loop-protect-disable-time",
+        Kind::SPAN,
+        "How long the interface is disabled after a loop; 0 is forever",
+    )
+    .default("5m")
+    .inert(),
+];
+
+/// What an interface has carried.
+pub(crate) const INTERFACE_COUNTERS: &[Property] = &[
+    counter("rx-byte", "Received bytes"),
+    counter("tx-byte", "Transmitted bytes"),
+    counter("rx-packet", "Received packets"),
+    counter("tx-packet", "Transmitted packets"),
+    counter("rx-drop", "Received packets that were dropped"),
+    counter("tx-drop", "Packets that were dropped before transmission"),
+    counter("tx-queue-drop", "Packets that a queue dropped"),
+    counter("rx-error", "Packets received with errors"),
+    counter("tx-error", "Packets that failed to be transmitted"),
+    counter("fp-rx-byte", "Bytes received by FastPath"),
+    counter("fp-tx-byte", "Bytes transmitted by FastPath"),
+    counter("fp-rx-packet", "Packets received by FastPath"),
+    counter("fp-tx-packet", "Packets transmitted by FastPath"),
+];
+
+/// The columns of `print stats` for interfaces.
+pub(crate) const INTERFACE_STATS: &[&str] = &[
+    "name",
+    "rx-byte",
+    "tx-byte",
+    "rx-packet",
+    "tx-packet",
+    "rx-drop",
+    "tx-drop",
+    "tx-queue-drop",
+    "rx-error",
+    "tx-error",
+];
+
+/// When the link went down and up.
+pub(crate) const LINK_TIMES: &[Property] = &[
+    Property::new(
+        "last-link-down-time",
+        Kind::Text,
+        "When the link last went down",
+    )
+    .read_only(),
+    Property::new(
+        "last-link-up-time",
+        Kind::Text,
+        "When the link last came up",
+    )
+    .read_only(),
+    Property::new("link-downs", Kind::COUNTER, "How often the link went down").read_only(),
+];
+
+/// A counter that `print stats` shows.
+pub(crate) const fn counter(name: &'static str, help: &'static str) -> Property {
+    Property::new(name, Kind::COUNTER, help).stats()
+}
+
+/// A reference to an interface that must be given.
+pub(crate) const fn interface(help: &'static str) -> Property {
+    Property::new("interface", Kind::Reference("interface"), help).required()
+}
+
+/// The properties of a route of one family, from its destination on.
+pub(crate) const fn route(
+    family: Family,
+    destination: &'static str,
+    gateways: &'static Kind,
+) -> [Property; 15] {
+    [
+        Property::new(
+            "dst-address",
+            Kind::Prefix(family),
+            "Destination of the route",
+        )
+        .default(destination),
+        Property::new(
+            "routing-table",
+            Kind::Reference("routing-table"),
+            "The table of the route",
+        )
+        .default("main"),
+        Property::new(
+            "pref-src",
+            Kind::Address(family),
+            "Source address of the router's own packets",
+        )
+        .optional(),
+        Property::new(
+            "gateway",
+            Kind::List(gateways),
+            "Where the route leads; several share by flow",
+        )
+        .optional(),
+        Property::new("immediate-gw", Kind::Text, "The gateways after resolution").read_only(),
+        Property::new(
+            "blackhole",
+            Kind::Presence,
+            "Silently drops what takes the route",
+        )
+        .optional(),
+        Property::new(
+            "type",
+            Kind::Words(&["prohibit", "unreachable"]),
+            "Drops what takes the route and tells the sender so",
+        )
+        .optional(),
+        Property::new(
+            "check-gateway",
+            Kind::Words(&["arp", "bfd", "bfd-multihop", "none", "ping"]),
+            "How to find out whether the gateway is reachable",
+        )
+        .optional(),
+        Property::new(
+            "distance",
+            Kind::Number { min: 1, max: 255 },
+            "The smallest distance wins",
+        )
+        .default("1"),
+        Property::new(
+            "scope",
+            Kind::Number { min: 0, max: 255 },
+            "Which routes may resolve by this one",
+        )
+        .default("30"),
+        Property::new(
+            "target-scope",
+            Kind::Number { min: 0, max: 255 },
+            "The greatest scope of a route that may resolve the gateway",
+        )
+        .default("10"),
+        Property::new(
+            "vrf-interface",
+            Kind::Reference("interface"),
+            "The interface of the VRF that the route leads out of",
+        )
+        .optional()
+        .inert(),
+        Property::new(
+            "suppress-hw-offload",
+            Kind::Bool,
+            "Keeps the route from being offloaded to the switch",
+        )
+        .default("no")
+        .inert(),
+        Property::new("belongs-to", Kind::Text, "Who made the route").read_only(),
+        COMMENT,
+    ]
+}

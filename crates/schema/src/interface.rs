@@ -1,0 +1,130 @@
+//! `/interface`: what all interfaces have in common.
+
+pub(crate) mod ethernet;
+pub(crate) mod list;
+pub(crate) mod port;
+pub(crate) mod vlan;
+
+use menu::{Argument, Command, Effect, Flag, Kind, Menu, Property, Shape};
+
+use crate::fragment::{COMMENT_DISABLED, INTERFACE_COUNTERS, INTERFACE_STATS, LINK_TIMES};
+
+/// Items of a command.
+pub(crate) const NUMBERS: Argument = Argument {
+    name: "numbers",
+    kind: Kind::Text,
+    help: "List of item numbers",
+    required: true,
+};
+
+/// Sets counters to zero.
+pub(crate) const RESET_COUNTERS: Command = Command {
+    name: "reset-counters",
+    help: "Reset interface counters",
+    arguments: &[NUMBERS],
+    effect: Effect::Full,
+};
+
+/// Prints one page of a monitor.
+pub(crate) const ONCE: Argument = Argument {
+    name: "once",
+    kind: Kind::Presence,
+    help: "Print one page and stop",
+    required: false,
+};
+
+/// The flags of an interface that is seen by itself.
+pub(crate) const FLAGS: &[Flag] = &[
+    Flag::new('X', "disabled", 0),
+    Flag::new('R', "running", 0),
+    Flag::new('S', "slave", 1),
+];
+
+pub(crate) static MENU: Menu = Menu {
+    properties: &[
+        &[
+            Property::new("name", Kind::Name, "Name of the interface").required(),
+            Property::new(
+                "default-name",
+                Kind::Text,
+                "The name that the port has by itself",
+            )
+            .read_only(),
+            Property::new("type", Kind::Text, "Type of the interface").read_only(),
+            Property::new(
+                "mtu",
+                Kind::Or(
+                    &["auto"],
+                    &Kind::Number {
+                        min: 68,
+                        max: 65_535,
+                    },
+                ),
+                "Maximum transmission unit of layer 3",
+            ),
+            Property::new(
+                "actual-mtu",
+                Kind::COUNTER,
+                "The transmission unit in force",
+            )
+            .read_only(),
+            Property::new(
+                "l2mtu",
+                Kind::Number {
+                    min: 0,
+                    max: 65_535,
+                },
+                "Maximum transmission unit of layer 2",
+            ),
+            Property::new(
+                "max-l2mtu",
+                Kind::COUNTER,
+                "The greatest l2mtu that the port can have",
+            )
+            .read_only(),
+            Property::new("vrf", Kind::Text, "The VRF that the interface is in").read_only(),
+            Property::new("mac-address", Kind::Mac, "Hardware address").read_only(),
+        ],
+        LINK_TIMES,
+        INTERFACE_COUNTERS,
+        COMMENT_DISABLED,
+    ],
+    flags: &[
+        Flag::new('D', "dynamic", 0),
+        Flag::new('X', "disabled", 1),
+        Flag::new('R', "running", 1),
+        Flag::new('S', "slave", 2),
+        Flag::new('P', "passthrough", 3),
+    ],
+    columns: &[
+        "name",
+        "type",
+        "actual-mtu",
+        "l2mtu",
+        "max-l2mtu",
+        "vrf",
+        "mac-address",
+    ],
+    stats: INTERFACE_STATS,
+    space: Some("interface"),
+    key: Some("name"),
+    commands: &[
+        RESET_COUNTERS,
+        Command {
+            name: "monitor-traffic",
+            help: "Monitor traffic on interfaces",
+            arguments: &[
+                Argument {
+                    name: "interface",
+                    kind: Kind::List(&Kind::Or(&["aggregate"], &Kind::Reference("interface"))),
+                    help: "Interfaces to monitor",
+                    required: true,
+                },
+                ONCE,
+            ],
+            effect: Effect::Full,
+        },
+    ],
+    rank: 0,
+    ..Menu::new("/interface", Shape::View, "Interfaces of all types")
+};

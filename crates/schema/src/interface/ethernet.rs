@@ -1,0 +1,268 @@
+//! `/interface/ethernet`: ports that carry Ethernet.
+
+use menu::{Command, Draft, Effect, Kind, Menu, Old, Property, Shape, Value};
+
+use super::{FLAGS, NUMBERS, ONCE, RESET_COUNTERS};
+use crate::fragment::{
+    ARP, COMMENT_DISABLED, INTERFACE_COUNTERS, INTERFACE_STATS, LINK_TIMES, LOOP_PROTECT,
+};
+
+/// Link modes, slowest first.
+const MODES: &[&str] = &[
+    "10M-baseT-half",
+    "10M-baseT-full",
+    "100M-baseT-half",
+    "100M-baseT-full",
+    "1G-baseT-half",
+    "1G-baseT-full",
+    "1G-baseX",
+    "2.5G-baseT",
+    "2.5G-baseX",
+    "5G-baseT",
+    "10G-baseT",
+    "10G-baseSR-LR",
+    "10G-baseCR",
+    "25G-baseSR-LR",
+    "25G-baseCR",
+    "40G-baseSR4-LR4",
+    "40G-baseCR4",
+    "50G-baseSR2-LR2",
+    "50G-baseCR2",
+    "100G-baseSR4-LR4",
+    "100G-baseCR4",
+    // Spellings of older versions; an item has those above.
+    "10M-half",
+    "10M-full",
+    "100M-half",
+    "100M-full",
+    "1000M-half",
+    "1000M-full",
+    "2500M-full",
+    "5000M-full",
+    "10000M-full",
+    "25G-full",
+    "40G-full",
+    "50G-full",
+    "100G-full",
+    "10Mbps",
+    "100Mbps",
+    "1Gbps",
+    "2.5Gbps",
+    "5Gbps",
+    "10Gbps",
+    "25Gbps",
+    "40Gbps",
+    "50Gbps",
+    "100Gbps",
+];
+
+/// What older versions called a link mode.
+const RENAMED: &[(&str, &str)] = &[
+    ("10M-half", "10M-baseT-half"),
+    ("10M-full", "10M-baseT-full"),
+    ("100M-half", "100M-baseT-half"),
+    ("100M-full", "100M-baseT-full"),
+    ("1000M-half", "1G-baseT-half"),
+    ("1000M-full", "1G-baseT-full"),
+    ("2500M-full", "2.5G-baseT"),
+    ("5000M-full", "5G-baseT"),
+    ("10000M-full", "10G-baseT"),
+    ("25G-full", "25G-baseCR"),
+    ("40G-full", "40G-baseCR4"),
+    ("50G-full", "50G-baseCR2"),
+    ("100G-full", "100G-baseCR4"),
+    ("10Mbps", "10M-baseT-full"),
+    ("100Mbps", "100M-baseT-full"),
+    ("1Gbps", "1G-baseT-full"),
+    ("2.5Gbps", "2.5G-baseT"),
+    ("5Gbps", "5G-baseT"),
+    ("10Gbps", "10G-baseT"),
+    ("25Gbps", "25G-baseCR"),
+    ("40Gbps", "40G-baseCR4"),
+    ("50Gbps", "50G-baseCR2"),
+    ("100Gbps", "100G-baseCR4"),
+];
+
+const FLOW_CONTROL: Kind = Kind::Words(&["auto", "off", "on"]);
+
+pub(crate) static MENU: Menu = Menu {
+    properties: &[
+        &[
+            Property::new("name", Kind::Name, "Name of the interface"),
+            Property::new(
+                "default-name",
+                Kind::Text,
+                "The name that the port has by itself",
+            )
+            .read_only(),
+            Property::new(
+                "mtu",
+                Kind::Number {
+                    min: 68,
+                    max: 65_535,
+                },
+                "Maximum transmission unit of layer 3",
+            )
+            .default("1500"),
+            Property::new(
+                "l2mtu",
+                Kind::Number {
+                    min: 0,
+                    max: 65_535,
+                },
+                "Maximum transmission unit of layer 2",
+            )
+            .inert(),
+            Property::new(
+                "mac-address",
+                Kind::Mac,
+                "Hardware address; the port's own by default",
+            ),
+            Property::new(
+                "orig-mac-address",
+                Kind::Mac,
+                "The port's own hardware address",
+            )
+            .inert(),
+        ],
+        ARP,
+        LOOP_PROTECT,
+        &[
+            Property::new(
+                "disable-running-check",
+                Kind::Bool,
+                "Takes the interface for running whatever the link's state",
+            )
+            .default("yes"),
+            Property::new(
+                "auto-negotiation",
+                Kind::Bool,
+                "Agrees on speed and duplex with the peer",
+            )
+            .default("yes")
+            .inert(),
+            Property::new(
+                "advertise",
+                Kind::List(&Kind::Words(MODES)),
+                "Modes to offer to the peer",
+            )
+            .inert(),
+            Property::new("speed", Kind::Words(MODES), "Mode without auto-negotiation").inert(),
+            Property::new("tx-flow-control", FLOW_CONTROL, "Sends pause frames")
+                .default("off")
+                .inert(),
+            Property::new("rx-flow-control", FLOW_CONTROL, "Obeys pause frames")
+                .default("off")
+                .inert(),
+            Property::new(
+                "fec-mode",
+                Kind::Words(&["auto", "fec74", "fec91", "off"]),
+                "Forward error correction",
+            )
+            .inert(),
+            Property::new(
+                "cable-settings",
+                Kind::Words(&["default", "short", "standard"]),
+                "Cable type",
+            )
+            .inert(),
+            Property::new(
+                "combo-mode",
+                Kind::Words(&["auto", "copper", "sfp"]),
+                "Which socket is used",
+            )
+            .inert(),
+            Property::new("mdix-enable", Kind::Bool, "Finds out about crossed cables").inert(),
+            Property::new(
+                "passthrough-interface",
+                Kind::Reference("interface"),
+                "Where frames are passed through to",
+            )
+            .optional()
+            .inert(),
+            Property::new(
+                "sfp-rate-select",
+                Kind::Words(&["high", "low"]),
+                "Rate select pin of the module",
+            )
+            .inert(),
+            Property::new(
+                "sfp-ignore-rx-los",
+                Kind::Bool,
+                "Ignores the module's loss of signal",
+            )
+            .inert(),
+            Property::new(
+                "sfp-shutdown-temperature",
+                Kind::Number { min: 0, max: 200 },
+                "Temperature in degrees Celsius at which the module is switched off",
+            )
+            .inert(),
+        ],
+        LINK_TIMES,
+        INTERFACE_COUNTERS,
+        COMMENT_DISABLED,
+    ],
+    flags: FLAGS,
+    columns: &["name", "mtu", "mac-address", "arp", "switch"],
+    stats: INTERFACE_STATS,
+    space: Some("interface"),
+    key: Some("name"),
+    kind: "ether",
+    ports: &[
+        ("ether", "ether"),
+        ("sfp", "ether"),
+        ("sfp-sfpplus", "ether"),
+        ("sfpplus", "ether"),
+        ("sfp28-", "ether"),
+        ("qsfpplus", "ether"),
+        ("qsfp28-", "ether"),
+        ("combo", "ether"),
+    ],
+    commands: &[
+        Command {
+            name: "blink",
+            help: "Blink the port's LEDs",
+            arguments: &[NUMBERS],
+            effect: Effect::None,
+        },
+        Command {
+            name: "monitor",
+            help: "Monitor the status of ports",
+            arguments: &[NUMBERS, ONCE],
+            effect: Effect::Full,
+        },
+        RESET_COUNTERS,
+        Command {
+            name: "reset-mac-address",
+            help: "Give ports their own hardware address again",
+            arguments: &[NUMBERS],
+            effect: Effect::Full,
+        },
+    ],
+    old: &[Old::gone("bandwidth"), Old::gone("full-duplex")],
+    rank: 10,
+    derive: Some(rename_modes),
+    ..Menu::new("/interface/ethernet", Shape::Fixed, "Ethernet ports")
+};
+
+/// Spells link modes as version 7 does.
+fn rename_modes(draft: &mut Draft<'_>) {
+    for name in ["speed", "advertise"] {
+        let mut value = draft.get(name).cloned();
+        match &mut value {
+            Some(Value::List(modes)) => modes.iter_mut().for_each(rename_mode),
+            Some(mode) => rename_mode(mode),
+            None => continue,
+        }
+        draft.set(name, value);
+    }
+}
+
+fn rename_mode(mode: &mut Value) {
+    if let Value::Word(word) = mode
+        && let Some((_, new)) = RENAMED.iter().find(|(old, _)| old == word)
+    {
+        *word = new;
+    }
+}

@@ -1,0 +1,58 @@
+//! `/interface/list`: named sets of interfaces.
+
+pub(crate) mod member;
+
+use menu::{Builtin, Flag, Kind, Menu, Property, Shape, Unique};
+
+use crate::fragment::COMMENT;
+
+const LISTS: Kind = Kind::List(&Kind::Reference("interface-list"));
+
+pub(crate) static MENU: Menu = Menu {
+    properties: &[&[
+        Property::new("name", Kind::Name, "Name of the interface list").required(),
+        Property::new(
+            "include",
+            LISTS,
+            "Lists whose members are members of this one",
+        )
+        .default(""),
+        Property::new(
+            "exclude",
+            LISTS,
+            "Lists whose members are no members of this one",
+        )
+        .default(""),
+        COMMENT,
+    ]],
+    flags: &[Flag::new('*', "builtin", 0), Flag::new('D', "dynamic", 1)],
+    columns: &["name", "include", "exclude"],
+    space: Some("interface-list"),
+    key: Some("name"),
+    unique: &[Unique {
+        properties: &["name"],
+        failure: "already have interface list with such name",
+    }],
+    builtin: &[
+        Builtin {
+            values: &[("name", "all"), ("comment", "contains all interfaces")],
+        },
+        Builtin {
+            values: &[("name", "none"), ("comment", "contains no interfaces")],
+        },
+        Builtin {
+            values: &[
+                ("name", "dynamic"),
+                ("comment", "contains dynamic interfaces"),
+            ],
+        },
+        Builtin {
+            values: &[
+                ("name", "static"),
+                ("comment", "contains static interfaces"),
+            ],
+        },
+    ],
+    rank: 60,
+    ..Menu::new("/interface/list", Shape::List, "Lists of interfaces")
+};

@@ -1,0 +1,32 @@
+//! `/interface/list/member`: which interface is in which list.
+
+use menu::{Flag, Kind, Menu, Property, Shape, Unique};
+
+use crate::fragment::{COMMENT_DISABLED, interface};
+
+pub(crate) static MENU: Menu = Menu {
+    properties: &[
+        &[
+            Property::new(
+                "list",
+                Kind::Reference("interface-list"),
+                "The interface list",
+            )
+            .required(),
+            interface("The interface that is in the list"),
+        ],
+        COMMENT_DISABLED,
+    ],
+    flags: &[Flag::new('X', "disabled", 0), Flag::new('D', "dynamic", 1)],
+    columns: &["list", "interface"],
+    unique: &[Unique {
+        properties: &["list", "interface"],
+        failure: "already have such entry",
+    }],
+    rank: 320,
+    ..Menu::new(
+        "/interface/list/member",
+        Shape::List,
+        "Members of interface lists",
+    )
+};

@@ -1,0 +1,6 @@
+//! `/ip`: version 4 of the Internet protocol.
+
+pub(crate) mod address;
+pub(crate) mod arp;
+pub(crate) mod route;
+pub(crate) mod settings;

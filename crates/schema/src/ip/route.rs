@@ -1,0 +1,86 @@
+//! `/ip/route`: routes of IPv4.
+
+use menu::{Argument, Command, Effect, Family, Flag, Kind, Menu, Old, Property, Shape};
+
+use crate::fragment::{COMMENT_DISABLED, route};
+
+const GATEWAY: Kind = Kind::Gateway(Family::V4);
+const ROUTE: &[Property] = &route(Family::V4, "0.0.0.0/0", &GATEWAY);
+const ADDRESS: Kind = Kind::Address(Family::V4);
+
+/// Flags of routes: how they came, whether they count.
+pub(crate) const FLAGS: &[Flag] = &[
+    Flag::new('D', "dynamic", 0),
+    Flag::new('X', "disabled", 1),
+    Flag::new('I', "inactive", 1),
+    Flag::new('A', "active", 1),
+    Flag::new('c', "connect", 2),
+    Flag::new('s', "static", 2),
+    Flag::new('r', "rip", 2),
+    Flag::new('b', "bgp", 2),
+    Flag::new('o', "ospf", 2),
+    Flag::new('i', "is-is", 2),
+    Flag::new('d', "dhcp", 2),
+    Flag::new('v', "vpn", 2),
+    Flag::new('m', "modem", 2),
+    Flag::new('g', "slaac", 2),
+    Flag::new('y', "bgp-mpls-vpn", 2),
+    Flag::new('H', "hw-offloaded", 3),
+    Flag::new('+', "ecmp", 4),
+];
+
+/// What older versions called what routes have.
+pub(crate) const OLD: &[Old] = &[
+    // Version 6 made the table of a mark by itself.
+    Old {
+        name: "routing-mark",
+        value: None,
+        becomes: "routing-table",
+        with: None,
+        makes: Some(&[("fib", "yes")]),
+    },
+    Old {
+        name: "type",
+        value: Some("unicast"),
+        becomes: "",
+        with: None,
+        makes: None,
+    },
+    Old {
+        name: "type",
+        value: Some("blackhole"),
+        becomes: "blackhole",
+        with: Some("yes"),
+        makes: None,
+    },
+];
+
+pub(crate) static MENU: Menu = Menu {
+    properties: &[ROUTE, &[COMMENT_DISABLED[1]]],
+    flags: FLAGS,
+    columns: &["dst-address", "gateway", "routing-table", "distance"],
+    sort: &["dst-address", "distance"],
+    commands: &[Command {
+        name: "check",
+        help: "Show the route that a packet would take",
+        arguments: &[
+            Argument {
+                name: "dst-ip",
+                kind: ADDRESS,
+                help: "Destination address",
+                required: true,
+            },
+            Argument {
+                name: "src-ip",
+                kind: ADDRESS,
+                help: "Source address",
+                required: false,
+            },
+        ],
+        effect: Effect::Full,
+    }],
+    old: OLD,
+    rank: 500,
+    unnumbered_dynamic: true,
+    ..Menu::new("/ip/route", Shape::List, "Route management")
+};

@@ -1,0 +1,145 @@
+//! `/ip/settings`: how IPv4 behaves as a whole.
+
+use menu::{Kind, Menu, Old, Property, Shape};
+
+use crate::fragment::SECOND;
+
+const PACKETS: Kind = Kind::COUNTER;
+
+pub(crate) static MENU: Menu = Menu {
+    properties: &[&[
+        Property::new(
+            "ip-forward",
+            Kind::Bool,
+            "Forwards packets between interfaces",
+        )
+        .default("yes"),
+        Property::new(
+            "send-redirects",
+            Kind::Bool,
+            "Tells hosts of a better router",
+        )
+        .default("yes"),
+        Property::new(
+            "accept-source-route",
+            Kind::Bool,
+            "Accepts packets with the source route option",
+        )
+        .default("no"),
+        Property::new(
+            "accept-redirects",
+            Kind::Bool,
+            "Accepts redirects when not forwarding",
+        )
+        .default("no")
+        .inert(),
+        Property::new(
+            "secure-redirects",
+            Kind::Bool,
+            "Accepts redirects of gateways only",
+        )
+        .default("yes")
+        .inert(),
+        Property::new(
+            "rp-filter",
+            Kind::Words(&["loose", "no", "strict"]),
+            "Drops packets whose source is not reached by their interface (RFC 3704)",
+        )
+        .default("no"),
+        Property::new(
+            "tcp-syncookies",
+            Kind::Bool,
+            "Answers SYN floods with cookies",
+        )
+        .default("no")
+        .inert(),
+        Property::new(
+            "tcp-timestamps",
+            Kind::Words(&["disabled", "enabled", "random-offset"]),
+            "TCP timestamps of the router's own connections",
+        )
+        .default("random-offset")
+        .inert(),
+        Property::new(
+            "max-neighbor-entries",
+            Kind::Number {
+                min: 0,
+                max: 4_294_967_295,
+            },
+            "Most neighbours that are kept",
+        )
+        .default("16384"),
+        Property::new(
+            "arp-timeout",
+            Kind::SPAN,
+            "How long a neighbour is kept after it was last heard",
+        )
+        .default("30s"),
+        Property::new(
+            "icmp-rate-limit",
+            Kind::Number {
+                min: 0,
+                max: 4_294_967_295,
+            },
+            "Milliseconds between ICMP errors to a host; 0 is no limit",
+        )
+        .default("10"),
+        Property::new(
+            "icmp-rate-mask",
+            Kind::Hex { max: 0xffff_ffff },
+            "ICMP types that are limited",
+        )
+        .default("0x1818"),
+        Property::new(
+            "icmp-errors-use-inbound-interface-address",
+            Kind::Bool,
+            "ICMP errors have the address of the interface that got the packet",
+        )
+        .default("no"),
+        Property::new(
+            "ipv4-high-fragment-thresh",
+            Kind::Number {
+                min: 0,
+                max: 4_294_967_295,
+            },
+            "Bytes of fragments that await the others",
+        )
+        .default("4194304")
+        .unit("B"),
+        Property::new(
+            "ipv4-fragment-time",
+            Kind::Time {
+                min: SECOND,
+                max: i64::MAX,
+            },
+            "How long a fragment awaits the others",
+        )
+        .default("30s"),
+        Property::new(
+            "ipv4-multipath-hash-policy",
+            Kind::Words(&["l3", "l3-inner", "l4"]),
+            "What decides between the gateways of a route",
+        )
+        .default("l3"),
+        Property::new("allow-fast-path", Kind::Bool, "Allows FastPath").default("yes"),
+        Property::new(
+            "ipv4-fast-path-active",
+            Kind::Bool,
+            "Whether FastPath is in use",
+        )
+        .read_only(),
+        Property::new("ipv4-fast-path-packets", PACKETS, "Packets by FastPath").read_only(),
+        Property::new("ipv4-fast-path-bytes", PACKETS, "Bytes by FastPath").read_only(),
+        Property::new(
+            "ipv4-fasttrack-active",
+            Kind::Bool,
+            "Whether FastTrack is in use",
+        )
+        .read_only(),
+        Property::new("ipv4-fasttrack-packets", PACKETS, "Packets by FastTrack").read_only(),
+        Property::new("ipv4-fasttrack-bytes", PACKETS, "Bytes by FastTrack").read_only(),
+    ]],
+    old: &[Old::gone("route-cache")],
+    rank: 300,
+    ..Menu::new("/ip/settings", Shape::Settings, "IPv4 settings")
+};

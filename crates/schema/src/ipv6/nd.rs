@@ -1,0 +1,136 @@
+//! `/ipv6/nd`: router advertisements (RFC 4861, 6.2).
+
+use menu::{Builtin, Family, Flag, Kind, Menu, Property, Shape, Unique};
+
+use crate::fragment::{COMMENT_DISABLED, SECOND};
+
+const UNSPECIFIED: &[&str] = &["unspecified"];
+const MILLISECONDS: Kind = Kind::Or(UNSPECIFIED, &Kind::SPAN);
+
+pub(crate) static MENU: Menu = Menu {
+    properties: &[
+        &[
+            Property::new(
+                "interface",
+                Kind::Or(&["all"], &Kind::Reference("interface")),
+                "The interface that advertises; all stands for those without an entry",
+            )
+            .required(),
+            Property::new(
+                "ra-interval",
+                Kind::Times {
+                    min: 3 * SECOND,
+                    max: 1_800 * SECOND,
+                },
+                "Shortest and longest time between advertisements",
+            )
+            .default("3m20s-10m"),
+            Property::new(
+                "ra-delay",
+                Kind::SPAN,
+                "Least time between answers to solicitations",
+            )
+            .default("3s"),
+            Property::new(
+                "mtu",
+                Kind::Or(
+                    UNSPECIFIED,
+                    &Kind::Number {
+                        min: 0,
+                        max: 4_294_967_295,
+                    },
+                ),
+                "The link's MTU, as advertised",
+            )
+            .default("unspecified"),
+            Property::new(
+                "reachable-time",
+                MILLISECONDS,
+                "How long a neighbour is taken for reachable",
+            )
+            .default("unspecified"),
+            Property::new(
+                "retransmit-interval",
+                MILLISECONDS,
+                "Time between solicitations",
+            )
+            .default("unspecified"),
+            Property::new(
+                "ra-lifetime",
+                Kind::Or(
+                    &["none"],
+                    &Kind::Time {
+                        min: 0,
+                        max: 65_535 * SECOND,
+                    },
+                ),
+                "How long this router is a default router; none if it is not",
+            )
+            .default("30m"),
+            Property::new(
+                "ra-preference",
+                Kind::Words(&["high", "low", "medium"]),
+                "Preference among default routers (RFC 4191)",
+            )
+            .default("medium"),
+            Property::new(
+                "hop-limit",
+                Kind::Or(UNSPECIFIED, &Kind::Number { min: 0, max: 255 }),
+                "Hop limit for hosts to use",
+            )
+            .default("unspecified"),
+            Property::new(
+                "advertise-mac-address",
+                Kind::Bool,
+                "Advertises the hardware address",
+            )
+            .default("yes"),
+            Property::new(
+                "advertise-dns",
+                Kind::Bool,
+                "Advertises DNS servers (RFC 8106)",
+            )
+            .default("yes"),
+            Property::new(
+                "managed-address-configuration",
+                Kind::Bool,
+                "Hosts get addresses by DHCPv6",
+            )
+            .default("no"),
+            Property::new(
+                "other-configuration",
+                Kind::Bool,
+                "Hosts get the rest by DHCPv6",
+            )
+            .default("no"),
+            Property::new(
+                "dns",
+                Kind::List(&Kind::Address(Family::V6)),
+                "DNS servers to advertise in place of the router's",
+            )
+            .default(""),
+            Property::new(
+                "pref64",
+                Kind::List(&Kind::Prefix(Family::V6)),
+                "NAT64 prefixes to advertise (RFC 8781)",
+            )
+            .optional(),
+        ],
+        COMMENT_DISABLED,
+    ],
+    flags: &[
+        Flag::new('X', "disabled", 0),
+        Flag::new('I', "invalid", 0),
+        Flag::new('*', "default", 1),
+    ],
+    unique: &[Unique {
+        properties: &["interface"],
+        failure: "already have such interface",
+    }],
+    builtin: &[Builtin {
+        values: &[("interface", "all")],
+    }],
+    key: Some("interface"),
+    rank: 540,
+    ..Menu::new("/ipv6/nd", Shape::List, "Neighbor discovery")
+};

@@ -1,0 +1,95 @@
+//! `/ipv6/settings`: how IPv6 behaves as a whole.
+
+use menu::{Kind, Menu, Property, Shape};
+
+const ACCEPT: Kind = Kind::Words(&["no", "yes", "yes-if-forwarding-disabled"]);
+const ENTRIES: Kind = Kind::Number {
+    min: 0,
+    max: 4_294_967_295,
+};
+const PACKETS: Kind = Kind::COUNTER;
+
+pub(crate) static MENU: Menu = Menu {
+    properties: &[&[
+        Property::new("disable-ipv6", Kind::Bool, "Switches IPv6 off").default("no"),
+        Property::new("forward", Kind::Bool, "Forwards packets between interfaces").default("yes"),
+        Property::new("accept-redirects", ACCEPT, "Accepts redirects")
+            .default("yes-if-forwarding-disabled")
+            .inert(),
+        Property::new(
+            "accept-router-advertisements",
+            ACCEPT,
+            "Takes addresses and routes of routers",
+        )
+        .default("yes-if-forwarding-disabled")
+        .inert(),
+        Property::new(
+            "accept-router-advertisements-on",
+            Kind::Reference("interface-list"),
+            "Interfaces on which advertisements are accepted",
+        )
+        .default("all")
+        .inert(),
+        Property::new(
+            "disable-link-local-address",
+            Kind::Bool,
+            "Gives no interface a link-local address by itself",
+        )
+        .default("no"),
+        Property::new(
+            "stale-neighbor-timeout",
+            ENTRIES,
+            "Seconds after which a stale neighbour is forgotten",
+        )
+        .default("60"),
+        Property::new(
+            "stale-neighbor-detect-interval",
+            ENTRIES,
+            "Seconds between looks for stale neighbours",
+        )
+        .default("30"),
+        Property::new(
+            "min-neighbor-entries",
+            ENTRIES,
+            "Neighbours that are kept in any case",
+        )
+        .default("4096"),
+        Property::new(
+            "soft-max-neighbor-entries",
+            ENTRIES,
+            "Neighbours beyond which the oldest go",
+        )
+        .default("8192"),
+        Property::new(
+            "max-neighbor-entries",
+            ENTRIES,
+            "Most neighbours that are kept",
+        )
+        .default("16384"),
+        Property::new(
+            "multipath-hash-policy",
+            Kind::Words(&["l3", "l3-inner", "l4"]),
+            "What decides between the gateways of a route",
+        )
+        .default("l3"),
+        Property::new("allow-fast-path", Kind::Bool, "Allows FastPath").default("yes"),
+        Property::new(
+            "ipv6-fast-path-active",
+            Kind::Bool,
+            "Whether FastPath is in use",
+        )
+        .read_only(),
+        Property::new("ipv6-fast-path-packets", PACKETS, "Packets by FastPath").read_only(),
+        Property::new("ipv6-fast-path-bytes", PACKETS, "Bytes by FastPath").read_only(),
+        Property::new(
+            "ipv6-fasttrack-active",
+            Kind::Bool,
+            "Whether FastTrack is in use",
+        )
+        .read_only(),
+        Property::new("ipv6-fasttrack-packets", PACKETS, "Packets by FastTrack").read_only(),
+        Property::new("ipv6-fasttrack-bytes", PACKETS, "Bytes by FastTrack").read_only(),
+    ]],
+    rank: 310,
+    ..Menu::new("/ipv6/settings", Shape::Settings, "IPv6 settings")
+};

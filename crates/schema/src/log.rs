@@ -1,0 +1,37 @@
+//! `/log`: what has happened.
+
+use menu::{Argument, Command, Effect, Kind, Menu, Property, Shape};
+
+const MESSAGE: &[Argument] = &[Argument {
+    name: "message",
+    kind: Kind::Text,
+    help: "The text of the entry",
+    required: true,
+}];
+
+const fn entry(name: &'static str, help: &'static str) -> Command {
+    Command {
+        name,
+        help,
+        arguments: MESSAGE,
+        effect: Effect::Full,
+    }
+}
+
+pub(crate) static MENU: Menu = Menu {
+    properties: &[&[
+        Property::new("time", Kind::Text, "When it happened").read_only(),
+        Property::new("topics", Kind::List(&Kind::Text), "What it is about").read_only(),
+        Property::new("message", Kind::Text, "What happened").read_only(),
+        Property::new("extra-info", Kind::Text, "More about it").read_only(),
+    ]],
+    columns: &["time", "topics", "message"],
+    lines: true,
+    commands: &[
+        entry("debug", "Add a log entry with topic debug"),
+        entry("error", "Add a log entry with topic error"),
+        entry("info", "Add a log entry with topic info"),
+        entry("warning", "Add a log entry with topic warning"),
+    ],
+    ..Menu::new("/log", Shape::Rows, "System log")
+};

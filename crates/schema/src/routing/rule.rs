@@ -1,0 +1,47 @@
+//! `/routing/rule`: which table decides about which packets; the first rule that matches does.
+
+use menu::{Family, Flag, Kind, Menu, Property, Shape};
+
+use crate::fragment::COMMENT_DISABLED;
+
+const PREFIX: Kind = Kind::Prefix(Family::Any);
+const TABLE: Kind = Kind::Reference("routing-table");
+
+pub(crate) static MENU: Menu = Menu {
+    properties: &[
+        &[
+            Property::new("src-address", PREFIX, "Source addresses that match").optional(),
+            Property::new("dst-address", PREFIX, "Destination addresses that match").optional(),
+            Property::new(
+                "routing-mark",
+                TABLE,
+                "Packets with this routing mark match",
+            )
+            .optional(),
+            Property::new(
+                "interface",
+                Kind::Reference("interface"),
+                "Packets that came in here match",
+            )
+            .optional(),
+            Property::new(
+                "min-prefix",
+                Kind::Number { min: 0, max: 128 },
+                "Routes of this length or shorter do not count",
+            )
+            .optional(),
+            Property::new(
+                "action",
+                Kind::Words(&["drop", "lookup", "lookup-only-in-table", "unreachable"]),
+                "What happens to a packet that matches",
+            )
+            .default("lookup"),
+            Property::new("table", TABLE, "The table to look in").optional(),
+        ],
+        COMMENT_DISABLED,
+    ],
+    flags: &[Flag::new('X', "disabled", 0), Flag::new('I', "inactive", 0)],
+    rank: 600,
+    old_paths: &["/ip/route/rule"],
+    ..Menu::new("/routing/rule", Shape::Ordered, "Policy routing rules")
+};

@@ -1,0 +1,36 @@
+//! `/routing/table`: routing tables.
+
+use menu::{Builtin, Flag, Kind, Menu, Property, Shape, Unique};
+
+use crate::fragment::COMMENT_DISABLED;
+
+pub(crate) static MENU: Menu = Menu {
+    properties: &[
+        &[
+            Property::new("name", Kind::Name, "Name of the table").required(),
+            Property::new(
+                "fib",
+                Kind::Presence,
+                "Packets can be forwarded by the table",
+            )
+            .optional(),
+        ],
+        COMMENT_DISABLED,
+    ],
+    flags: &[
+        Flag::new('D', "dynamic", 0),
+        Flag::new('X', "disabled", 1),
+        Flag::new('I', "invalid", 1),
+    ],
+    space: Some("routing-table"),
+    key: Some("name"),
+    unique: &[Unique {
+        properties: &["name"],
+        failure: "already have routing table with such name",
+    }],
+    builtin: &[Builtin {
+        values: &[("name", "main"), ("fib", "yes")],
+    }],
+    rank: 200,
+    ..Menu::new("/routing/table", Shape::List, "Routing tables")
+};

@@ -1,0 +1,4 @@
+//! `/system`: the router itself.
+
+pub(crate) mod identity;
+pub(crate) mod resource;

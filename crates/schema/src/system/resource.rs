@@ -1,0 +1,38 @@
+//! `/system/resource`: what the machine has and how much is in use.
+
+use menu::{Kind, Menu, Property, Shape};
+
+const TEXT: Kind = Kind::Text;
+const BYTES: Kind = Kind::COUNTER;
+
+pub(crate) static MENU: Menu = Menu {
+    properties: &[&[
+        Property::new("uptime", Kind::SPAN, "Time since the start").read_only(),
+        Property::new("version", TEXT, "Version of the configuration language").read_only(),
+        Property::new("build-time", TEXT, "When the program was built").read_only(),
+        Property::new("free-memory", BYTES, "Memory that is free")
+            .read_only()
+            .unit("B"),
+        Property::new("total-memory", BYTES, "Memory of the machine")
+            .read_only()
+            .unit("B"),
+        Property::new("cpu", TEXT, "Model of the processor").read_only(),
+        Property::new("cpu-count", Kind::COUNTER, "Number of cores").read_only(),
+        Property::new("cpu-frequency", Kind::COUNTER, "Clock of the processor")
+            .read_only()
+            .unit("MHz"),
+        Property::new("cpu-load", Kind::COUNTER, "How busy the processor is")
+            .read_only()
+            .unit("%"),
+        Property::new("free-hdd-space", BYTES, "Space that is free for the state")
+            .read_only()
+            .unit("B"),
+        Property::new("total-hdd-space", BYTES, "Space of the state's disk")
+            .read_only()
+            .unit("B"),
+        Property::new("architecture-name", TEXT, "Architecture of the processor").read_only(),
+        Property::new("board-name", TEXT, "Model of the machine").read_only(),
+        Property::new("platform", TEXT, "Maker of the platform").read_only(),
+    ]],
+    ..Menu::new("/system/resource", Shape::Status, "System resources")
+};

@@ -1,0 +1,401 @@
+//! `check-gateway=arp` and `check-gateway=ping` of `/ip/route` and `/ipv6/route`.
+//!
+//! RouterOS: a gateway is asked every ten seconds; an answer that does not come within ten seconds
+//! is a timeout; after two timeouts the gateway counts as unreachable, after one answer as
+//! reachable. All routes through a gateway that is checked by any of them share its state, so that
+//! one check per gateway and way of asking is enough: the owner watches each pair once.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use machine::{Duration, Instant, Machine, Rng};
+
+/// Between two questions, and how long an answer may take.
+const INTERVAL: Duration = Duration::from_secs(10);
+/// Questions without an answer until a gateway counts as unreachable.
+const MISSES_MAX: u8 = 2;
+
+/// How a gateway is asked.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum How {
+    /// By ARP or neighbour solicitation.
+    Arp,
+    /// By ICMP echo.
+    Ping,
+}
+
+/// What happens to a [`GatewayCheck`]. `G` names a gateway: address and interface, or what the
+/// owner needs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Event<G> {
+    /// Check this gateway in this way; it counts as reachable until two questions are unanswered.
+    /// A gateway that is watched already keeps its state.
+    Watch {
+        /// The gateway.
+        gateway: G,
+        /// How to ask it.
+        how: How,
+    },
+    /// No route needs this check any more.
+    Unwatch {
+        /// The gateway.
+        gateway: G,
+        /// How it was asked.
+        how: How,
+    },
+    /// The gateway answered a question of this kind.
+    Answered {
+        /// The gateway.
+        gateway: G,
+        /// How it had been asked.
+        how: How,
+    },
+}
+
+/// What a [`GatewayCheck`] wants done.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Action<G> {
+    /// Ask the gateway.
+    Ask {
+        /// The gateway.
+        gateway: G,
+        /// How to ask.
+        how: How,
+    },
+    /// The gateway's state changed.
+    Changed {
+        /// The gateway.
+        gateway: G,
+        /// How it is asked.
+        how: How,
+        /// What is true of it.
+        reachability: Reachability,
+    },
+}
+
+/// What a check found.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Reachability {
+    /// It answers, or it is too early to say that it does not.
+    Reachable,
+    /// It did not answer twice in a row.
+    Unreachable,
+}
+
+/// The timers of a [`GatewayCheck`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Timer {
+    /// A gateway is asked again.
+    Ask,
+}
+
+/// What is true of a watched gateway.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum State {
+    /// Reachable; so many questions in a row had no answer yet, the last included.
+    Reachable { unanswered: u8 },
+    /// Two questions in a row had no answer.
+    Unreachable,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Watched {
+    state: State,
+    due: Instant,
+}
+
+/// Checks gateways, as a machine.
+#[derive(Debug)]
+pub struct GatewayCheck<G> {
+    watched: BTreeMap<(G, How), Watched>,
+    timers: BTreeSet<(Instant, G, How)>,
+    rng: Rng,
+}
+
+impl<G: Copy + Ord> GatewayCheck<G> {
+    /// A machine that watches nothing. Its jitter follows from `seed`.
+    pub fn new(seed: u64) -> Self {
+        Self {
+            watched: BTreeMap::new(),
+            timers: BTreeSet::new(),
+            rng: Rng::seeded(seed),
+        }
+    }
+
+    /// What is known of a gateway; `None` if it is not watched in this way.
+    pub fn reachability(&self, gateway: G, how: How) -> Option<Reachability> {
+        self.watched.get(&(gateway, how)).map(Watched::reachability)
+    }
+
+    fn watch(&mut self, gateway: G, how: How, now: Instant) {
+        if self.watched.contains_key(&(gateway, how)) {
+            return;
+        }
+        // Many gateways that are watched at once are not to be asked at once.
+        let due = now + Duration::from_nanos(self.rng.below(SPREAD.as_nanos() as u64));
+        let state = State::Reachable { unanswered: 0 };
+        self.watched.insert((gateway, how), Watched { state, due });
+        self.timers.insert((due, gateway, how));
+    }
+
+    fn unwatch(&mut self, gateway: G, how: How) {
+        if let Some(watched) = self.watched.remove(&(gateway, how)) {
+            self.timers.remove(&(watched.due, gateway, how));
+        }
+    }
+
+    fn answered(&mut self, gateway: G, how: How, out: &mut Vec<Action<G>>) {
+        let Some(watched) = self.watched.get_mut(&(gateway, how)) else {
+            return;
+        };
+        let before = watched.reachability();
+        watched.state = State::Reachable { unanswered: 0 };
+        if before == Reachability::Unreachable {
+            let reachability = Reachability::Reachable;
+            out.push(Action::Changed {
+                gateway,
+                how,
+                reachability,
+            });
+        }
+    }
+
+    fn ask(&mut self, gateway: G, how: How, now: Instant, out: &mut Vec<Action<G>>) {
+        let Some(watched) = self.watched.get_mut(&(gateway, how)) else {
+            return;
+        };
+        let before = watched.reachability();
+        watched.state = watched.state.asked_again();
+        watched.due = now + INTERVAL;
+        self.timers.insert((watched.due, gateway, how));
+        let reachability = watched.reachability();
+        if reachability != before {
+            out.push(Action::Changed {
+                gateway,
+                how,
+                reachability,
+            });
+        }
+        out.push(Action::Ask { gateway, how });
+    }
+}
+
+impl State {
+    /// The state when another question is due: the last one is unanswered, if there was one.
+    fn asked_again(self) -> Self {
+        match self {
+            Self::Reachable { unanswered } if unanswered < MISSES_MAX => Self::Reachable {
+                unanswered: unanswered + 1,
+            },
+            Self::Reachable { .. } | Self::Unreachable => Self::Unreachable,
+        }
+    }
+}
+
+impl Watched {
+    fn reachability(&self) -> Reachability {
+        match self.state {
+            State::Reachable { .. } => Reachability::Reachable,
+            State::Unreachable => Reachability::Unreachable,
+        }
+    }
+}
+
+impl<G: Copy + Ord> Machine for GatewayCheck<G> {
+    type Event<'a> = Event<G>;
+    type Action = Action<G>;
+    type Timer = Timer;
+
+    fn handle(&mut self, event: Event<G>, now: Instant, out: &mut Vec<Action<G>>) {
+        match event {
+            Event::Watch { gateway, how } => self.watch(gateway, how, now),
+            Event::Unwatch { gateway, how } => self.unwatch(gateway, how),
+            Event::Answered { gateway, how } => self.answered(gateway, how, out),
+        }
+    }
+
+    fn tick(&mut self, now: Instant, out: &mut Vec<Action<G>>) {
+        while let Some(&(due, gateway, how)) = self.timers.first()
+            && due <= now
+        {
+            self.timers.pop_first();
+            self.ask(gateway, how, now, out);
+        }
+    }
+
+    fn deadline(&self) -> Option<(Instant, Timer)> {
+        self.timers.first().map(|&(due, ..)| (due, Timer::Ask))
+    }
+}
+
+/// Over which time the first questions are spread.
+const SPREAD: Duration = Duration::from_secs(1);
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const PING: How = How::Ping;
+
+    struct Desk {
+        machine: GatewayCheck<u32>,
+        now: Instant,
+    }
+
+    impl Desk {
+        fn watching(gateways: u32) -> Self {
+            let mut machine = GatewayCheck::new(1);
+            let now = Instant::from_secs(50);
+            for gateway in 0..gateways {
+                machine.handle(Event::Watch { gateway, how: PING }, now, &mut Vec::new());
+            }
+            Self { machine, now }
+        }
+
+        fn on(&mut self, event: Event<u32>) -> Vec<Action<u32>> {
+            let mut out = Vec::new();
+            self.machine.handle(event, self.now, &mut out);
+            out
+        }
+
+        /// Lets time pass; a gateway of which `answers` is true answers at once.
+        fn pass(&mut self, span: Duration, answers: impl Fn(u32) -> bool) -> Vec<Action<u32>> {
+            let end = self.now + span;
+            let mut all = Vec::new();
+            while let Some((due, Timer::Ask)) = self.machine.deadline().filter(|next| next.0 <= end)
+            {
+                self.now = self.now.max(due);
+                let mut out = Vec::new();
+                self.machine.tick(self.now, &mut out);
+                for action in &out {
+                    if let &Action::Ask { gateway, how } = action
+                        && answers(gateway)
+                    {
+                        all.extend(self.on(Event::Answered { gateway, how }));
+                    }
+                }
+                all.extend(out);
+            }
+            self.now = end;
+            all
+        }
+    }
+
+    fn changes(actions: &[Action<u32>]) -> Vec<(u32, Reachability)> {
+        let change = |action: &Action<u32>| match *action {
+            Action::Changed {
+                gateway,
+                reachability,
+                ..
+            } => Some((gateway, reachability)),
+            Action::Ask { .. } => None,
+        };
+        actions.iter().filter_map(change).collect()
+    }
+
+    #[test]
+    fn a_gateway_that_answers_is_asked_every_ten_seconds_and_stays_reachable() {
+        let mut desk = Desk::watching(1);
+
+        let actions = desk.pass(Duration::from_secs(3_600), |_| true);
+
+        assert_eq!(actions.len(), 360);
+        assert_eq!(changes(&actions), []);
+        assert_eq!(
+            desk.machine.reachability(0, PING),
+            Some(Reachability::Reachable)
+        );
+    }
+
+    #[test]
+    fn two_timeouts_make_a_gateway_unreachable_and_one_answer_reachable() {
+        let mut desk = Desk::watching(1);
+        let first = desk.machine.deadline().unwrap().0;
+        let until_first = first - desk.now;
+
+        // Asked at 0 and 10 s; the second timeout is at 20 s.
+        let early = desk.pass(until_first + Duration::from_millis(19_999), |_| false);
+        assert_eq!(changes(&early), []);
+        let late = desk.pass(Duration::from_millis(1), |_| false);
+        assert_eq!(changes(&late), [(0, Reachability::Unreachable)]);
+        assert_eq!(changes(&desk.pass(Duration::from_secs(60), |_| false)), []);
+
+        let gateway = 0;
+        let back = desk.on(Event::Answered { gateway, how: PING });
+        assert_eq!(changes(&back), [(0, Reachability::Reachable)]);
+    }
+
+    #[test]
+    fn one_lost_answer_changes_nothing() {
+        let mut desk = Desk::watching(1);
+        desk.pass(Duration::from_secs(5), |_| true);
+
+        let lost = desk.pass(Duration::from_secs(10), |_| false);
+        let found = desk.pass(Duration::from_secs(10), |_| true);
+
+        assert_eq!(changes(&lost), []);
+        assert_eq!(changes(&found), []);
+    }
+
+    #[test]
+    fn who_is_unwatched_is_neither_asked_nor_known() {
+        let mut desk = Desk::watching(1);
+        desk.on(Event::Unwatch {
+            gateway: 0,
+            how: PING,
+        });
+
+        assert_eq!(desk.machine.deadline(), None);
+        assert_eq!(desk.machine.reachability(0, PING), None);
+        let stray = desk.on(Event::Answered {
+            gateway: 0,
+            how: PING,
+        });
+        assert_eq!(stray, []);
+    }
+
+    #[test]
+    fn the_two_ways_of_asking_have_states_of_their_own() {
+        let mut desk = Desk::watching(1);
+        let how = How::Arp;
+        desk.on(Event::Watch { gateway: 0, how });
+        desk.pass(Duration::from_secs(60), |_| false);
+
+        desk.on(Event::Answered { gateway: 0, how });
+
+        assert_eq!(
+            desk.machine.reachability(0, how),
+            Some(Reachability::Reachable)
+        );
+        assert_eq!(
+            desk.machine.reachability(0, PING),
+            Some(Reachability::Unreachable)
+        );
+    }
+
+    #[test]
+    fn a_gateway_that_is_watched_again_keeps_its_state() {
+        let mut desk = Desk::watching(1);
+        desk.pass(Duration::from_secs(60), |_| false);
+
+        desk.on(Event::Watch {
+            gateway: 0,
+            how: PING,
+        });
+
+        assert_eq!(
+            desk.machine.reachability(0, PING),
+            Some(Reachability::Unreachable)
+        );
+    }
+
+    #[test]
+    fn ten_thousand_gateways_are_each_judged_alone() {
+        let mut desk = Desk::watching(10_000);
+
+        let actions = desk.pass(Duration::from_secs(60), |gateway| gateway % 3 != 0);
+
+        let down = changes(&actions);
+        assert_eq!(down.len(), 3_334);
+        assert!(down.iter().all(|&(gateway, _)| gateway % 3 == 0));
+    }
+}

@@ -1,0 +1,271 @@
+//! ICMP for IPv6: echo replies (RFC 4443, 4.2), errors (RFC 4443, 2.4 and 3) and redirects
+//! (RFC 4861, 8.2).
+
+use core::net::Ipv6Addr;
+
+use wire::icmpv6::{
+    self, ERROR_LEN_MAX, HEADER_LEN as ICMP_HEADER_LEN, Message, Type, Unreachable,
+};
+use wire::ipv6::{HEADER_LEN, Packet, Repr};
+use wire::ndp::{self, HOP_LIMIT, NdpOption, Options};
+use wire::{Mac, Protocol};
+
+use super::{NotOwed, Offender, SentTo};
+
+/// An error to be reported.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Error {
+    /// The packet cannot be delivered.
+    Unreachable(Unreachable),
+    /// It is larger than the next link's MTU in bytes.
+    PacketTooBig {
+        /// The next link's MTU.
+        mtu: u32,
+    },
+    /// Its hop limit ran out.
+    TimeExceeded,
+    /// Not all of its fragments came.
+    ReassemblyTimeExceeded,
+    /// A byte of it is in error.
+    ParameterProblem {
+        /// What is wrong with it.
+        code: Parameter,
+        /// Which byte, from the IPv6 header on.
+        pointer: u32,
+    },
+}
+
+/// What is wrong with a byte (RFC 4443, 3.4).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Parameter {
+    /// A field has a value that it cannot have.
+    Field = 0,
+    /// The next header is not known.
+    NextHeader = 1,
+    /// The option is not known; its two highest bits ask for a report.
+    Option = 2,
+}
+
+impl Error {
+    /// The ICMPv6 type, by which messages are limited.
+    pub const fn kind(self) -> u8 {
+        match self {
+            Self::Unreachable(_) => Type::UNREACHABLE.0,
+            Self::PacketTooBig { .. } => Type::PACKET_TOO_BIG.0,
+            Self::TimeExceeded | Self::ReassemblyTimeExceeded => Type::TIME_EXCEEDED.0,
+            Self::ParameterProblem { .. } => Type::PARAMETER_PROBLEM.0,
+        }
+    }
+
+    /// Whether it is owed for packets to groups as well (RFC 4443, 2.4 (e.3)).
+    const fn is_owed_to_many(self) -> bool {
+        matches!(
+            self,
+            Self::PacketTooBig { .. }
+                | Self::ParameterProblem {
+                    code: Parameter::Option,
+                    ..
+                }
+        )
+    }
+
+    fn message(self, quoted: &[u8]) -> Message<'_> {
+        match self {
+            Self::Unreachable(code) => Message::Unreachable { code, quoted },
+            Self::PacketTooBig { mtu } => Message::PacketTooBig { mtu, quoted },
+            Self::TimeExceeded => Message::TimeExceeded { code: 0, quoted },
+            Self::ReassemblyTimeExceeded => Message::TimeExceeded { code: 1, quoted },
+            Self::ParameterProblem { code, pointer } => Message::ParameterProblem {
+                code: code as u8,
+                pointer,
+                quoted,
+            },
+        }
+    }
+}
+
+/// Whether this error may be reported about a packet, and to whom (RFC 4443, 2.4 (e)).
+///
+/// # Errors
+/// The first reason against it.
+pub fn owed(offender: &Offender<'_>, error: Error) -> Result<Ipv6Addr, NotOwed> {
+    let packet = Packet::new_quoted(offender.packet).map_err(|_| NotOwed::Malformed)?;
+    let many = offender.sent_to == SentTo::Many || packet.dst().is_multicast();
+    if many && !error.is_owed_to_many() {
+        return Err(NotOwed::SentToMany);
+    }
+    let src = packet.src();
+    if src.is_unspecified() || src.is_multicast() || src.is_loopback() {
+        return Err(NotOwed::Source);
+    }
+    // Headers that cannot be walked are themselves what a parameter problem is about.
+    if let Ok(upper) = packet.upper()
+        && upper.protocol == Protocol::ICMPV6
+    {
+        let kind = match upper.is_later_piece() {
+            true => None,
+            false => upper.payload.first().map(|&kind| Type(kind)),
+        };
+        // What cannot be seen might be an error.
+        if kind.is_none_or(|kind| kind.is_error() || kind == Type::REDIRECT) {
+            return Err(NotOwed::IsError);
+        }
+    }
+    Ok(src)
+}
+
+/// The packet that reports an error, from its IPv6 header on.
+///
+/// `source` is ours (see [`source`]). It quotes as much as fits into 1,280 bytes (RFC 4443, 2.4
+/// (c)).
+///
+/// # Errors
+/// As [`owed`].
+pub fn error(offender: &Offender<'_>, error: Error, source: Ipv6Addr) -> Result<Vec<u8>, NotOwed> {
+    let to = owed(offender, error)?;
+    let message = error.message(quote(offender.packet));
+    Ok(build(&message, Repr::new(Protocol::ICMPV6, source, to)))
+}
+
+/// The reply to an echo request, from its IPv6 header on; `request` is whole and for us.
+///
+/// `source` is one of our addresses on the ingress interface, used if the request was sent to a
+/// group; else the reply's source is the request's destination (RFC 4443, 4.2).
+///
+/// # Errors
+/// What is not an echo request, intact and whole.
+pub fn echo_reply(request: &Offender<'_>, source: Ipv6Addr) -> Result<Vec<u8>, NotOwed> {
+    let packet = Packet::new_checked(request.packet).map_err(|_| NotOwed::Malformed)?;
+    let upper = packet.upper().map_err(|_| NotOwed::Malformed)?;
+    let (src, dst) = (packet.src(), packet.dst());
+    if src.is_unspecified() || src.is_multicast() {
+        return Err(NotOwed::Source);
+    }
+    if upper.protocol != Protocol::ICMPV6 {
+        return Err(NotOwed::NoEcho);
+    }
+    if upper.fragment.is_some_and(|fragment| !fragment.is_atomic()) {
+        return Err(NotOwed::Fragment);
+    }
+    let icmp =
+        icmpv6::Packet::new_verified(upper.payload, src, dst).map_err(|_| NotOwed::Malformed)?;
+    let Message::EchoRequest { id, seq, data } = icmp.message() else {
+        return Err(NotOwed::NoEcho);
+    };
+    let reply = Message::EchoReply { id, seq, data };
+    let own = if dst.is_multicast() { source } else { dst };
+    let header = Repr {
+        traffic_class: packet.traffic_class(),
+        ..Repr::new(Protocol::ICMPV6, own, src)
+    };
+    Ok(build(&reply, header))
+}
+
+/// A better first hop for a sender (RFC 4861, 8.2).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct BetterHop {
+    /// The better router's link-local address, or the destination itself where it is on the link.
+    pub target: Ipv6Addr,
+    /// Its link address, where it is known.
+    pub mac: Option<Mac>,
+    /// Whether the sender is on the link by which the packet came and leaves.
+    pub sender_is_neighbour: bool,
+}
+
+/// A redirect of the sender to a better first hop, from its IPv6 header on. `source` is our
+/// link-local address on that link.
+///
+/// # Errors
+/// As [`owed`] for unreachable, and `NoBetterWay` if the sender is no neighbour, `source` or a
+/// router as target is not link-local, or the packet follows a routing header.
+pub fn redirect(
+    offender: &Offender<'_>,
+    hop: &BetterHop,
+    source: Ipv6Addr,
+) -> Result<Vec<u8>, NotOwed> {
+    let to = owed(offender, Error::TimeExceeded)?;
+    let packet = Packet::new_quoted(offender.packet).map_err(|_| NotOwed::Malformed)?;
+    let routed = packet.upper().is_ok_and(|upper| upper.routing.is_some());
+    let destination = packet.dst();
+    let target_fits = hop.target == destination || hop.target.is_unicast_link_local();
+    let local = source.is_unicast_link_local();
+    if routed || !hop.sender_is_neighbour || !target_fits || !local || to == hop.target {
+        return Err(NotOwed::NoBetterWay);
+    }
+    let mut options = Vec::new();
+    if let Some(mac) = hop.mac {
+        NdpOption::Target(mac).emit(&mut options);
+    }
+    // Type, target, destination and the option's own head; the quote is a multiple of 8 bytes.
+    let head = HEADER_LEN + ICMP_HEADER_LEN + 32 + options.len() + 8;
+    let room = (ERROR_LEN_MAX - head) / 8 * 8;
+    let quoted = quote(offender.packet);
+    NdpOption::Redirected(quoted.get(..room).unwrap_or(quoted)).emit(&mut options);
+    let message = ndp::Message::Redirect {
+        target: hop.target,
+        destination,
+        options: Options::new_checked(&options).unwrap_or_default(),
+    };
+    let mut upper = Vec::new();
+    message.emit(source, to, &mut upper);
+    let header = Repr {
+        hop_limit: HOP_LIMIT,
+        ..Repr::new(Protocol::ICMPV6, source, to)
+    };
+    let mut bytes = header.to_bytes(upper.len()).to_vec();
+    bytes.append(&mut upper);
+    Ok(bytes)
+}
+
+/// The source address of a message to `to`: the packet's destination if that is ours (RFC 4443,
+/// 2.2 (a)), else the best of our addresses by scope and longest match (RFC 6724, 5, rules 2 and 8).
+///
+/// `own` are the addresses of the interface by which the message leaves, those of the others behind
+/// them; a link-local one is only given if it is of that interface.
+pub fn source(
+    destination: Option<Ipv6Addr>,
+    own: impl IntoIterator<Item = Ipv6Addr>,
+    to: Ipv6Addr,
+) -> Option<Ipv6Addr> {
+    let common = |own: Ipv6Addr| (own.to_bits() ^ to.to_bits()).leading_zeros();
+    // A source of a smaller scope than the destination's is the last choice.
+    let rank = |own: Ipv6Addr| match (scope(own), scope(to)) {
+        (own_scope, to_scope) if own_scope == to_scope => (2, common(own)),
+        (own_scope, to_scope) if own_scope > to_scope => (1, common(own)),
+        _ => (0, common(own)),
+    };
+    let best = |best: Option<Ipv6Addr>, own: Ipv6Addr| match best {
+        Some(best) if rank(best) >= rank(own) => Some(best),
+        _ => Some(own),
+    };
+    destination.or_else(|| own.into_iter().fold(None, best))
+}
+
+/// How far an address reaches: link-local, unique local or site, global (RFC 4291, 2.7; unique
+/// local addresses have global scope, RFC 4193, 3.3).
+fn scope(address: Ipv6Addr) -> u8 {
+    if address.is_unicast_link_local() || address.is_loopback() {
+        0x2
+    } else {
+        0xe
+    }
+}
+
+/// As much of a packet as an error may quote; padding of the frame is not quoted.
+fn quote(packet: &[u8]) -> &[u8] {
+    let len = Packet::new_quoted(packet).map_or(packet.len(), |ip| {
+        HEADER_LEN + usize::from(ip.payload_len())
+    });
+    let len = len.min(ERROR_LEN_MAX - HEADER_LEN - ICMP_HEADER_LEN);
+    packet.get(..len).unwrap_or(packet)
+}
+
+fn build(message: &Message<'_>, header: Repr) -> Vec<u8> {
+    let mut bytes = Vec::with_capacity(HEADER_LEN + message.len());
+    bytes.extend_from_slice(&header.to_bytes(message.len()));
+    message.emit(header.src, header.dst, &mut bytes);
+    bytes
+}
+
+#[cfg(test)]
+mod tests;

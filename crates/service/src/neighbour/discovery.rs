@@ -1,0 +1,221 @@
+//! Neighbour discovery as a [`Family`] (RFC 4861, 7; duplicate detection: RFC 4862, 5.4).
+
+use core::net::Ipv6Addr;
+
+use machine::Duration;
+use wire::icmpv6::{self, Type};
+use wire::ndp::{HOP_LIMIT, Message, NdpOption, NeighbourFlags, Options};
+use wire::{Mac, Protocol, ipv6};
+
+use super::{Advert, Family, Heard, Prefix, Question, Unheard};
+use crate::Frame;
+use crate::outbound::ALL_NODES;
+
+/// Neighbour discovery: neighbours of IPv6.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Discovery;
+
+impl Family for Discovery {
+    type Address = Ipv6Addr;
+
+    // DupAddrDetectTransmits and RetransTimer (RFC 4862, 5.1; RFC 4861, 10).
+    const PROBES: u8 = 1;
+    const PROBE_GAP_MIN: Duration = Duration::from_secs(1);
+    const PROBE_GAP_MAX: Duration = Duration::from_secs(1);
+    const PROBE_WAIT: Duration = Duration::from_secs(1);
+    // MAX_NEIGHBOR_ADVERTISEMENT (RFC 4861, 10; why at all: RFC 9131, 6.1.1).
+    const ANNOUNCEMENTS: u8 = 3;
+    const ANNOUNCE_GAP: Duration = Duration::from_secs(1);
+    const LOCK_TIME: Duration = Duration::ZERO;
+    // The protocol knows no defence of an address in use (RFC 4862, 5.4.4).
+    const DEFENDS: bool = false;
+    const ASKS_FROM_LINK_LOCAL: bool = true;
+    const PASSES_QUESTIONS: bool = false;
+
+    fn hear(packet: &[u8], _own_mac: Mac) -> Result<Heard<Ipv6Addr>, Unheard> {
+        let ip = ipv6::Packet::new_checked(packet).map_err(|_| Unheard::Malformed)?;
+        let upper = ip.upper().map_err(|_| Unheard::Malformed)?;
+        // Neighbour discovery is not believed in fragments (RFC 6980, 5).
+        if upper.protocol != Protocol::ICMPV6 || upper.fragment.is_some() {
+            return Err(Unheard::Malformed);
+        }
+        // Whoever has 255 is on the link (RFC 4861, 7.1.1).
+        if ip.hop_limit() != HOP_LIMIT {
+            return Err(Unheard::Invalid);
+        }
+        let icmp = icmpv6::Packet::new_verified(upper.payload, ip.src(), ip.dst())
+            .map_err(|_| Unheard::Malformed)?;
+        if icmp.kind() == Type::REDIRECT {
+            // A router does not follow redirects (RFC 4861, 8.2).
+            return Ok(Heard::Nothing);
+        }
+        let message = Message::parse(&icmp).map_err(|_| Unheard::Malformed)?;
+        hear(&message, ip.src(), ip.dst())
+    }
+
+    fn solicit(
+        own_mac: Mac,
+        source: Option<Ipv6Addr>,
+        target: Ipv6Addr,
+        to: Option<Mac>,
+    ) -> Option<Frame> {
+        // Without a source it would be a probe (RFC 4861, 7.2.2).
+        let source = source?;
+        let mut options = Vec::new();
+        NdpOption::Source(own_mac).emit(&mut options);
+        let dst = match to {
+            Some(_) => target,
+            None => ipv6::solicited_node(target),
+        };
+        let message = Message::NeighbourSolicitation {
+            target,
+            options: Options::new_checked(&options).unwrap_or_default(),
+        };
+        let mac = to.unwrap_or(Mac::of_ipv6_group(dst));
+        Some(Frame::discovery(mac, source, dst, &message))
+    }
+
+    fn probe(_own_mac: Mac, target: Ipv6Addr) -> Frame {
+        let dst = ipv6::solicited_node(target);
+        let message = Message::NeighbourSolicitation {
+            target,
+            options: Options::NONE,
+        };
+        Frame::discovery(
+            Mac::of_ipv6_group(dst),
+            Ipv6Addr::UNSPECIFIED,
+            dst,
+            &message,
+        )
+    }
+
+    fn announce(own_mac: Mac, address: Ipv6Addr, router: bool) -> Frame {
+        advertise(own_mac, address, ALL_NODES, None, router)
+    }
+
+    fn answer(own_mac: Mac, question: &Question<Ipv6Addr>, router: bool) -> Frame {
+        // A probe is answered to all, because the asker has no address (RFC 4861, 7.2.4).
+        match question.asker {
+            Some(asker) => {
+                let to = Some(question.asker_mac);
+                advertise(own_mac, question.target, asker, to, router)
+            }
+            None => advertise(own_mac, question.target, ALL_NODES, None, router),
+        }
+    }
+
+    fn group(address: Ipv6Addr) -> Option<Ipv6Addr> {
+        Some(ipv6::solicited_node(address))
+    }
+
+    fn is_unicast(address: Ipv6Addr) -> bool {
+        !(address.is_multicast() || address.is_unspecified() || address.is_loopback())
+    }
+
+    fn is_link_local(address: Ipv6Addr) -> bool {
+        address.is_unicast_link_local()
+    }
+
+    fn mask(address: Ipv6Addr, len: u8) -> Ipv6Addr {
+        let drop = 128 - u32::from(len.min(128));
+        Ipv6Addr::from_bits(address.to_bits() & u128::MAX.checked_shl(drop).unwrap_or(0))
+    }
+
+    fn is_host(address: Ipv6Addr, prefix: Prefix<Ipv6Addr>) -> bool {
+        Self::mask(address, prefix.len) == prefix.network
+    }
+}
+
+/// Reads a message, by the rules of validation that need its addresses (RFC 4861, 6.1 and 7.1).
+fn hear(message: &Message<'_>, src: Ipv6Addr, dst: Ipv6Addr) -> Result<Heard<Ipv6Addr>, Unheard> {
+    let asker = (!src.is_unspecified()).then_some(src);
+    if asker.is_some_and(|asker| !Discovery::is_unicast(asker)) {
+        return Err(Unheard::Invalid);
+    }
+    let believable = |mac: Option<Mac>| mac.filter(|mac| mac.is_unicast());
+    match message {
+        Message::NeighbourSolicitation { target, options } => {
+            let mac = options.source();
+            let to_group = dst == ipv6::solicited_node(*target);
+            // RFC 4861, 7.1.1: a probe goes to the solicited-node group and names no link address.
+            if asker.is_none() && (mac.is_some() || !to_group) {
+                return Err(Unheard::Invalid);
+            }
+            Ok(Heard::Asks {
+                target: *target,
+                asker,
+                mac: believable(mac),
+            })
+        }
+        Message::NeighbourAdvertisement {
+            flags,
+            target,
+            options,
+        } => {
+            // RFC 4861, 7.1.2: what is sent to a group answers nobody.
+            if asker.is_none() || (dst.is_multicast() && flags.solicited) {
+                return Err(Unheard::Invalid);
+            }
+            Ok(Heard::Says {
+                address: *target,
+                mac: believable(options.target()),
+                advert: Advert {
+                    solicited: flags.solicited,
+                    overrides: flags.overrides,
+                    gratuitous: dst.is_multicast(),
+                    router: Some(flags.router),
+                },
+            })
+        }
+        Message::RouterSolicitation { options } => {
+            let mac = options.source();
+            // RFC 4861, 6.1.1.
+            if asker.is_none() && mac.is_some() {
+                return Err(Unheard::Invalid);
+            }
+            Ok(names(asker, believable(mac), false))
+        }
+        Message::RouterAdvertisement { options, .. } => {
+            // RFC 4861, 6.1.2.
+            if !src.is_unicast_link_local() {
+                return Err(Unheard::Invalid);
+            }
+            Ok(names(asker, believable(options.source()), true))
+        }
+        Message::Redirect { .. } => Ok(Heard::Nothing),
+    }
+}
+
+fn names(asker: Option<Ipv6Addr>, mac: Option<Mac>, router: bool) -> Heard<Ipv6Addr> {
+    match (asker, mac) {
+        (Some(address), Some(mac)) => Heard::Names {
+            address,
+            mac,
+            router,
+        },
+        _ => Heard::Nothing,
+    }
+}
+
+/// An advertisement of `target`, solicited if it goes to one station `to`.
+fn advertise(
+    own_mac: Mac,
+    target: Ipv6Addr,
+    dst: Ipv6Addr,
+    to: Option<Mac>,
+    router: bool,
+) -> Frame {
+    let mut options = Vec::new();
+    NdpOption::Target(own_mac).emit(&mut options);
+    let message = Message::NeighbourAdvertisement {
+        flags: NeighbourFlags {
+            router,
+            solicited: to.is_some(),
+            overrides: true,
+        },
+        target,
+        options: Options::new_checked(&options).unwrap_or_default(),
+    };
+    let mac = to.unwrap_or(Mac::of_ipv6_group(dst));
+    Frame::discovery(mac, target, dst, &message)
+}

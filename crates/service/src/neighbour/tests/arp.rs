@@ -1,0 +1,580 @@
+//! ARP, sentence by sentence.
+
+use super::*;
+
+type ArpDesk = Desk<Arp>;
+
+fn desk() -> ArpDesk {
+    desk_with(config())
+}
+
+fn desk_with(config: Config) -> ArpDesk {
+    Desk::new(config, OWN, 24)
+}
+
+/// The ARP packets among actions, with their receivers.
+fn sent(actions: &[Action<Ipv4Addr, u32>]) -> Vec<(Mac, Repr)> {
+    let parse = |frame: &Frame| (frame.dst, Repr::parse(&frame.payload).unwrap());
+    frames(actions).into_iter().map(parse).collect()
+}
+
+fn resolved(address: Ipv4Addr, mac: Mac) -> Action<Ipv4Addr, u32> {
+    Action::Resolved { address, mac }
+}
+
+#[test]
+fn an_unknown_neighbour_is_asked_for_by_broadcast_from_our_address_in_its_network() {
+    let mut desk = desk();
+
+    let sent = sent(&desk.resolve(PEER, 1));
+
+    assert_eq!(sent.len(), 1);
+    let (dst, question) = sent[0];
+    assert_eq!(dst, Mac::BROADCAST);
+    assert_eq!(question.operation, Operation::REQUEST);
+    assert_eq!((question.sender_mac, question.sender), (OWN_MAC, OWN));
+    assert_eq!(question.target, PEER);
+    assert_eq!(desk.status(PEER), Some(Status::Incomplete));
+}
+
+#[test]
+fn the_source_of_a_question_is_of_the_longest_network_that_holds_the_target() {
+    let mut desk = desk();
+    let narrow = Ipv4Addr::new(10, 0, 0, 129);
+    desk.own(narrow, 25, DuplicateDetection::Skip);
+
+    let high = sent(&desk.resolve(Ipv4Addr::new(10, 0, 0, 200), 1));
+    let low = sent(&desk.resolve(Ipv4Addr::new(10, 0, 0, 100), 2));
+
+    assert_eq!(high[0].1.sender, narrow);
+    assert_eq!(low[0].1.sender, OWN);
+}
+
+#[test]
+fn an_interface_without_an_address_asks_with_the_fallback() {
+    let mut desk = Desk::<Arp>::new(config(), OWN, 24);
+    desk.on(Event::AddressRemoved { address: OWN });
+    let router = Ipv4Addr::new(192, 0, 2, 1);
+    desk.on(Event::FallbackSource {
+        address: Some(router),
+    });
+
+    assert_eq!(sent(&desk.resolve(PEER, 1))[0].1.sender, router);
+}
+
+#[test]
+fn the_answer_sends_what_waits_in_its_order() {
+    let mut desk = desk();
+    desk.resolve(PEER, 1);
+    desk.resolve(PEER, 2);
+
+    let out = desk.hear(&reply((PEER_MAC, PEER)), PEER_MAC);
+
+    let mac = PEER_MAC;
+    let release = |packet| Action::Release { packet, mac };
+    assert_eq!(out, [resolved(PEER, mac), release(1), release(2)]);
+    assert_eq!(desk.status(PEER), Some(Status::Reachable));
+    assert!(desk.machine.row(PEER).unwrap().complete());
+}
+
+#[test]
+fn a_question_is_repeated_each_second_and_given_up_after_three() {
+    let mut desk = desk();
+    desk.resolve(PEER, 1);
+
+    let out = desk.pass(Duration::from_millis(2_999));
+    assert_eq!(sent(&out).len(), 2);
+    let out = desk.pass(Duration::from_millis(1));
+
+    let failed = Action::Failed { address: PEER };
+    let unreachable = Action::Unreachable {
+        packet: 1,
+        address: PEER,
+    };
+    assert_eq!(out, [failed, unreachable]);
+    assert_eq!(desk.status(PEER), Some(Status::Failed));
+}
+
+#[test]
+fn more_packets_do_not_mean_more_questions() {
+    // RFC 1122, 2.3.2.1: no more than one request per second and destination.
+    let mut desk = desk();
+    let out: Vec<_> = (0..100).flat_map(|n| desk.resolve(PEER, n)).collect();
+
+    assert_eq!(sent(&out).len(), 1);
+    assert_eq!(desk.machine.waiting(), config().queue_max);
+    assert_eq!(desk.machine.counters().queue_full, 84);
+    let gone = Action::Dropped {
+        packet: 0,
+        why: Drop::QueueFull,
+    };
+    assert!(out.contains(&gone), "the oldest goes");
+}
+
+#[test]
+fn a_failed_neighbour_is_asked_again_for_the_next_packet_and_forgotten_without() {
+    let mut desk = desk();
+    desk.resolve(PEER, 1);
+    desk.pass(Duration::from_secs(3));
+
+    assert_eq!(sent(&desk.resolve(PEER, 2)).len(), 1);
+    desk.pass(Duration::from_secs(3));
+    assert_eq!(desk.status(PEER), Some(Status::Failed));
+    desk.pass(Duration::from_secs(60));
+    assert_eq!(desk.machine.row(PEER), None);
+}
+
+#[test]
+fn a_request_for_us_is_answered_to_the_asker_and_teaches_his_address() {
+    // RFC 826: the pair is merged, then the reply is sent.
+    let mut desk = desk();
+
+    let out = desk.hear(&request((PEER_MAC, PEER), OWN), PEER_MAC);
+
+    let (dst, answer) = sent(&out)[0];
+    assert_eq!(dst, PEER_MAC);
+    assert_eq!(answer.operation, Operation::REPLY);
+    assert_eq!((answer.sender_mac, answer.sender), (OWN_MAC, OWN));
+    assert_eq!((answer.target_mac, answer.target), (PEER_MAC, PEER));
+    assert_eq!(desk.status(PEER), Some(Status::Stale));
+}
+
+#[test]
+fn a_probe_for_our_address_is_answered_and_teaches_nothing() {
+    // RFC 5227, 2.1.1 and 2.4.
+    let mut desk = desk();
+
+    let out = desk.hear(&request((PEER_MAC, Ipv4Addr::UNSPECIFIED), OWN), PEER_MAC);
+
+    assert_eq!(sent(&out)[0].1.sender, OWN);
+    assert!(desk.machine.is_empty());
+}
+
+#[test]
+fn a_sender_outside_of_our_networks_gets_an_answer_but_no_entry() {
+    let mut desk = desk();
+    let stranger = Ipv4Addr::new(172, 16, 0, 9);
+    let broadcast = Ipv4Addr::new(10, 0, 0, 255);
+
+    assert_eq!(
+        sent(&desk.hear(&request((PEER_MAC, stranger), OWN), PEER_MAC)).len(),
+        1
+    );
+    desk.hear(&request((PEER_MAC, broadcast), OWN), PEER_MAC);
+
+    assert!(desk.machine.is_empty());
+}
+
+#[test]
+fn a_reply_that_nobody_asked_for_makes_no_entry() {
+    let mut desk = desk();
+
+    desk.hear(&reply((PEER_MAC, PEER)), PEER_MAC);
+    desk.hear(&request((PEER_MAC, PEER), PEER), PEER_MAC);
+
+    assert!(desk.machine.is_empty());
+}
+
+#[test]
+fn an_announcement_moves_a_known_neighbour() {
+    let mut desk = desk();
+    desk.resolve(PEER, 1);
+    desk.hear(&reply((PEER_MAC, PEER)), PEER_MAC);
+
+    let out = desk.hear(&request((THIRD_MAC, PEER), PEER), THIRD_MAC);
+
+    assert_eq!(out, [resolved(PEER, THIRD_MAC)]);
+    assert_eq!(desk.status(PEER), Some(Status::Stale));
+}
+
+#[test]
+fn of_two_answers_within_a_second_the_first_wins() {
+    let mut desk = desk();
+    desk.resolve(PEER, 1);
+    desk.hear(&reply((PEER_MAC, PEER)), PEER_MAC);
+
+    desk.hear(&reply((THIRD_MAC, PEER)), THIRD_MAC);
+    assert_eq!(desk.machine.row(PEER).unwrap().mac, Some(PEER_MAC));
+
+    desk.pass(Duration::from_secs(1));
+    desk.hear(&reply((THIRD_MAC, PEER)), THIRD_MAC);
+    assert_eq!(desk.machine.row(PEER).unwrap().mac, Some(THIRD_MAC));
+}
+
+#[test]
+fn an_answer_with_a_group_address_is_not_believed() {
+    // RFC 1812, 3.3.2.
+    let mut desk = desk();
+    desk.resolve(PEER, 1);
+
+    let out = desk.hear(&reply((Mac::BROADCAST, PEER)), PEER_MAC);
+
+    assert_eq!(out, []);
+    assert_eq!(desk.machine.counters().malformed, 1);
+    assert_eq!(desk.status(PEER), Some(Status::Incomplete));
+}
+
+#[test]
+fn our_own_frames_that_come_back_are_counted_and_ignored() {
+    let mut desk = desk();
+
+    assert_eq!(desk.hear(&request((OWN_MAC, OWN), OWN), OWN_MAC), []);
+    assert_eq!(desk.machine.counters().looped, 1);
+    assert_eq!(desk.machine.counters().conflicts, 0);
+}
+
+#[test]
+fn another_station_with_our_address_is_reported_and_answered_once_in_ten_seconds() {
+    // RFC 5227, 2.4 (c).
+    let mut desk = desk();
+    let announcement = request((THIRD_MAC, OWN), OWN);
+    let conflict = Action::Conflict {
+        address: OWN,
+        mac: THIRD_MAC,
+    };
+
+    let first = desk.hear(&announcement, THIRD_MAC);
+    let second = desk.hear(&announcement, THIRD_MAC);
+    desk.pass(Duration::from_secs(10));
+    let third = desk.hear(&announcement, THIRD_MAC);
+
+    assert_eq!(first[0], conflict);
+    let (dst, defence) = sent(&first)[0];
+    assert_eq!(
+        (dst, defence.sender, defence.target),
+        (Mac::BROADCAST, OWN, OWN)
+    );
+    assert_eq!(second, []);
+    assert_eq!(third[0], conflict);
+}
+
+#[test]
+fn a_new_address_is_announced_twice_two_seconds_apart() {
+    // RFC 5227, 2.3: ANNOUNCE_NUM and ANNOUNCE_INTERVAL.
+    let mut desk = desk();
+    let address = Ipv4Addr::new(10, 0, 0, 9);
+    let added = desk.own(address, 24, DuplicateDetection::Skip);
+
+    let first = sent(&desk.pass(Duration::from_millis(1_999)));
+    let second = sent(&desk.pass(Duration::from_millis(1)));
+
+    assert_eq!(added, [Action::DadDone { address }]);
+    assert_eq!((first.len(), second.len()), (1, 1));
+    assert_eq!((first[0].1.sender, first[0].1.target), (address, address));
+    assert_eq!(sent(&desk.pass(Duration::from_secs(60))), []);
+}
+
+#[test]
+fn an_address_under_detection_is_probed_three_times_and_then_ours() {
+    // RFC 5227, 2.1.1.
+    let mut desk = desk();
+    let address = Ipv4Addr::new(10, 0, 0, 9);
+    desk.own(address, 24, DuplicateDetection::Run);
+
+    let probes = sent(&desk.pass(Duration::from_millis(4_000)));
+
+    assert_eq!(probes.len(), 3);
+    let unspecified = Ipv4Addr::UNSPECIFIED;
+    assert!(
+        probes
+            .iter()
+            .all(|(_, p)| (p.sender, p.target) == (unspecified, address))
+    );
+    assert!(!desk.machine.is_own(address));
+    let out = desk.pass(Duration::from_secs(2));
+    assert!(out.contains(&Action::DadDone { address }));
+    assert!(desk.machine.is_own(address));
+}
+
+#[test]
+fn an_address_that_somebody_probes_at_the_same_time_is_not_ours() {
+    let mut desk = desk();
+    let address = Ipv4Addr::new(10, 0, 0, 9);
+    desk.own(address, 24, DuplicateDetection::Run);
+    desk.pass(Duration::from_millis(10));
+
+    let out = desk.hear(
+        &request((THIRD_MAC, Ipv4Addr::UNSPECIFIED), address),
+        THIRD_MAC,
+    );
+
+    let mac = THIRD_MAC;
+    assert_eq!(out, [Action::DadFailed { address, mac }]);
+    assert_eq!(
+        desk.hear(&request((PEER_MAC, PEER), address), PEER_MAC)
+            .len(),
+        1
+    );
+    assert!(!desk.machine.is_own(address));
+}
+
+#[test]
+fn questions_for_others_go_to_the_owner_with_what_the_mode_allows() {
+    for (mode, proxy) in [
+        (Mode::Enabled, Proxy::None),
+        (Mode::ProxyArp, Proxy::OtherLinks),
+        (Mode::LocalProxyArp, Proxy::AllLinks),
+    ] {
+        let mut desk = desk_with(Config { mode, ..config() });
+        let target = Ipv4Addr::new(192, 0, 2, 7);
+
+        let out = desk.hear(&request((PEER_MAC, PEER), target), PEER_MAC);
+        let [Action::Asked(question)] = out[..] else {
+            panic!("{mode:?}: {out:?}");
+        };
+        assert_eq!(question.proxy, proxy, "{mode:?}");
+
+        let (dst, answer) = sent(&desk.on(Event::Answer(question)))[0];
+        assert_eq!(dst, PEER_MAC);
+        assert_eq!((answer.sender_mac, answer.sender), (OWN_MAC, target));
+    }
+}
+
+#[test]
+fn a_probe_is_never_answered_for_others() {
+    let mut desk = desk_with(Config {
+        mode: Mode::LocalProxyArp,
+        ..config()
+    });
+
+    let out = desk.hear(&request((PEER_MAC, Ipv4Addr::UNSPECIFIED), PEER), PEER_MAC);
+
+    assert!(matches!(out[..], [Action::Asked(question)] if question.proxy == Proxy::None));
+}
+
+#[test]
+fn reply_only_answers_and_neither_asks_nor_learns() {
+    let mut desk = desk_with(Config {
+        mode: Mode::ReplyOnly,
+        ..config()
+    });
+
+    let unreachable = Action::Unreachable {
+        packet: 1,
+        address: PEER,
+    };
+    assert_eq!(desk.resolve(PEER, 1), [unreachable]);
+    assert_eq!(
+        sent(&desk.hear(&request((PEER_MAC, PEER), OWN), PEER_MAC)).len(),
+        1
+    );
+    assert!(desk.machine.is_empty());
+
+    desk.on(Event::StaticAdded {
+        address: PEER,
+        mac: Some(PEER_MAC),
+        published: false,
+    });
+    let release = Action::Release {
+        packet: 2,
+        mac: PEER_MAC,
+    };
+    assert_eq!(desk.resolve(PEER, 2), [resolved(PEER, PEER_MAC), release]);
+}
+
+#[test]
+fn disabled_neither_asks_nor_answers() {
+    let mut desk = desk_with(Config {
+        mode: Mode::Disabled,
+        ..config()
+    });
+
+    assert_eq!(desk.hear(&request((PEER_MAC, PEER), OWN), PEER_MAC), []);
+    assert!(matches!(
+        desk.resolve(PEER, 1)[..],
+        [Action::Unreachable { .. }]
+    ));
+}
+
+#[test]
+fn a_configured_entry_is_permanent_and_no_packet_changes_it() {
+    let mut desk = desk();
+    desk.resolve(PEER, 1);
+
+    let out = desk.on(Event::StaticAdded {
+        address: PEER,
+        mac: Some(PEER_MAC),
+        published: false,
+    });
+    let release = Action::Release {
+        packet: 1,
+        mac: PEER_MAC,
+    };
+    assert_eq!(out, [resolved(PEER, PEER_MAC), release]);
+    desk.hear(&request((THIRD_MAC, PEER), PEER), THIRD_MAC);
+    desk.pass(Duration::from_secs(3_600));
+
+    let row = desk.machine.row(PEER).unwrap();
+    assert_eq!(
+        (row.status, row.mac),
+        (Some(Status::Permanent), Some(PEER_MAC))
+    );
+    assert!(!row.dynamic);
+    let lost = Action::Lost { address: PEER };
+    assert_eq!(desk.on(Event::StaticRemoved { address: PEER }), [lost]);
+}
+
+#[test]
+fn a_published_entry_is_answered_with_our_own_mac() {
+    let mut desk = desk();
+    let published = Ipv4Addr::new(10, 0, 0, 50);
+    desk.on(Event::StaticAdded {
+        address: published,
+        mac: None,
+        published: true,
+    });
+
+    let out = desk.hear(&request((PEER_MAC, PEER), published), PEER_MAC);
+
+    assert_eq!(sent(&out)[0].1.sender_mac, OWN_MAC);
+    let row = desk.machine.row(published).unwrap();
+    assert!(row.published && !row.complete());
+    assert_eq!(row.status, None);
+}
+
+#[test]
+fn a_neighbour_out_of_use_is_asked_about_and_forgotten() {
+    let mut desk = desk();
+    desk.resolve(PEER, 1);
+    desk.hear(&reply((PEER_MAC, PEER)), PEER_MAC);
+
+    let out = desk.pass(Duration::from_secs(45));
+    assert_eq!(out, [Action::InUse { address: PEER }]);
+    assert_eq!(desk.status(PEER), Some(Status::Stale));
+
+    let out = desk.pass(Duration::from_secs(61));
+    assert_eq!(out.last(), Some(&Action::Lost { address: PEER }));
+    assert_eq!(sent(&out), [], "who is not used is not asked");
+    assert!(desk.machine.is_empty());
+}
+
+#[test]
+fn a_neighbour_in_use_is_probed_by_unicast_after_five_seconds() {
+    // RFC 4861, 7.3.3, for ARP as well (RFC 1122, 2.3.2.1 (2)).
+    let mut desk = desk();
+    desk.resolve(PEER, 1);
+    desk.hear(&reply((PEER_MAC, PEER)), PEER_MAC);
+    desk.pass(Duration::from_secs(45));
+
+    desk.on(Event::Used { address: PEER });
+    assert_eq!(desk.status(PEER), Some(Status::Delay));
+    let out = desk.pass(Duration::from_secs(5));
+    assert_eq!(sent(&out)[0].0, PEER_MAC);
+    assert_eq!(desk.status(PEER), Some(Status::Probe));
+
+    assert_eq!(desk.hear(&reply((PEER_MAC, PEER)), PEER_MAC), []);
+    assert_eq!(desk.status(PEER), Some(Status::Reachable));
+}
+
+#[test]
+fn a_neighbour_that_answers_no_probe_is_lost_and_asked_for_by_the_next_packet() {
+    let mut desk = desk();
+    desk.resolve(PEER, 1);
+    desk.hear(&reply((PEER_MAC, PEER)), PEER_MAC);
+    desk.pass(Duration::from_secs(45));
+    desk.on(Event::Used { address: PEER });
+
+    let out = desk.pass(Duration::from_secs(8));
+    assert_eq!(sent(&out).len(), 3);
+    assert_eq!(out.last(), Some(&Action::Lost { address: PEER }));
+
+    assert_eq!(sent(&desk.resolve(PEER, 2))[0].0, Mac::BROADCAST);
+}
+
+#[test]
+fn a_confirmation_from_above_saves_the_probe() {
+    let mut desk = desk();
+    desk.resolve(PEER, 1);
+    desk.hear(&reply((PEER_MAC, PEER)), PEER_MAC);
+    desk.pass(Duration::from_secs(45));
+    desk.on(Event::Used { address: PEER });
+
+    desk.on(Event::Confirmed { address: PEER });
+
+    assert_eq!(desk.status(PEER), Some(Status::Reachable));
+    assert_eq!(sent(&desk.pass(Duration::from_secs(14))), []);
+}
+
+#[test]
+fn an_owners_probe_is_sent_at_once_and_its_answer_reported() {
+    let mut desk = desk();
+    let answered = Action::Answered { address: PEER };
+
+    assert_eq!(
+        sent(&desk.on(Event::Probe { address: PEER }))[0].0,
+        Mac::BROADCAST
+    );
+    assert!(
+        desk.hear(&reply((PEER_MAC, PEER)), PEER_MAC)
+            .contains(&answered)
+    );
+    assert_eq!(
+        sent(&desk.on(Event::Probe { address: PEER }))[0].0,
+        PEER_MAC
+    );
+    assert_eq!(desk.hear(&reply((PEER_MAC, PEER)), PEER_MAC), [answered]);
+    assert_eq!(desk.hear(&reply((PEER_MAC, PEER)), PEER_MAC), []);
+}
+
+#[test]
+fn a_link_that_goes_down_takes_learnt_neighbours_and_waiting_packets_with_it() {
+    let mut desk = desk();
+    let third = Ipv4Addr::new(10, 0, 0, 3);
+    desk.resolve(PEER, 1);
+    desk.hear(&reply((PEER_MAC, PEER)), PEER_MAC);
+    desk.resolve(third, 2);
+
+    let out = desk.link(Event::LinkDown);
+
+    let why = Drop::LinkDown;
+    assert!(out.contains(&Action::Lost { address: PEER }));
+    assert!(out.contains(&Action::Dropped { packet: 2, why }));
+    assert!(desk.machine.is_empty());
+    assert_eq!(desk.resolve(PEER, 3), [Action::Dropped { packet: 3, why }]);
+    assert_eq!(desk.machine.deadline(), None);
+
+    desk.link(Event::LinkUp);
+    assert_eq!(
+        sent(&desk.pass(Duration::from_secs(4))).len(),
+        2,
+        "announced"
+    );
+}
+
+#[test]
+fn our_own_address_and_groups_are_no_neighbours() {
+    let mut desk = desk();
+    let why = Drop::NoNeighbour;
+
+    for address in [OWN, Ipv4Addr::BROADCAST, Ipv4Addr::new(224, 0, 0, 1)] {
+        assert_eq!(
+            desk.resolve(address, 1),
+            [Action::Dropped { packet: 1, why }]
+        );
+    }
+}
+
+#[test]
+fn a_new_mac_address_is_announced() {
+    let mut desk = desk();
+
+    desk.on(Event::Configure(Config::new(THIRD_MAC)));
+
+    let out = sent(&desk.pass(Duration::from_secs(1)));
+    assert_eq!(out[0].1.sender_mac, THIRD_MAC);
+}
+
+#[test]
+fn rows_come_in_order_and_from_where_one_left_off() {
+    let mut desk = desk();
+    for last in [9, 3, 7] {
+        desk.resolve(Ipv4Addr::new(10, 0, 0, last), 0);
+    }
+    let lasts = |after: Option<Ipv4Addr>| -> Vec<u8> {
+        let rows = desk.machine.rows(after);
+        rows.map(|row| row.address.octets()[3]).collect()
+    };
+
+    assert_eq!(lasts(None), [3, 7, 9]);
+    assert_eq!(lasts(Some(Ipv4Addr::new(10, 0, 0, 3))), [7, 9]);
+}

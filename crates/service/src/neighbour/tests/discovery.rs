@@ -1,0 +1,415 @@
+//! Neighbour discovery, sentence by sentence.
+
+use wire::ndp::{Message, NdpOption, NeighbourFlags, Options};
+use wire::{Protocol, icmpv6, ipv6};
+
+use super::*;
+
+type NdDesk = Desk<Discovery>;
+
+const GLOBAL: Ipv6Addr = Ipv6Addr::new(0x2001, 0xdb8, 0, 0, 0, 0, 0, 1);
+const ALL_NODES: Ipv6Addr = Ipv6Addr::new(0xff02, 0, 0, 0, 0, 0, 0, 1);
+
+fn desk() -> NdDesk {
+    Desk::new(config(), OWN6, 64)
+}
+
+/// A packet of neighbour discovery.
+fn packet(src: Ipv6Addr, dst: Ipv6Addr, hop_limit: u8, message: &Message<'_>) -> Vec<u8> {
+    let mut upper = Vec::new();
+    message.emit(src, dst, &mut upper);
+    let header = ipv6::Repr {
+        hop_limit,
+        ..ipv6::Repr::new(Protocol::ICMPV6, src, dst)
+    };
+    let mut bytes = header.to_bytes(upper.len()).to_vec();
+    bytes.append(&mut upper);
+    bytes
+}
+
+fn solicitation(src: Ipv6Addr, dst: Ipv6Addr, target: Ipv6Addr, mac: Option<Mac>) -> Vec<u8> {
+    let mut options = Vec::new();
+    if let Some(mac) = mac {
+        NdpOption::Source(mac).emit(&mut options);
+    }
+    let options = Options::new_checked(&options).unwrap();
+    packet(
+        src,
+        dst,
+        255,
+        &Message::NeighbourSolicitation { target, options },
+    )
+}
+
+/// An advertisement of `PEER6`; `flags` holds R, S and O where they are set.
+fn advertisement(dst: Ipv6Addr, flags: &str, mac: Option<Mac>) -> Vec<u8> {
+    let mut options = Vec::new();
+    if let Some(mac) = mac {
+        NdpOption::Target(mac).emit(&mut options);
+    }
+    let message = Message::NeighbourAdvertisement {
+        flags: NeighbourFlags {
+            router: flags.contains('R'),
+            solicited: flags.contains('S'),
+            overrides: flags.contains('O'),
+        },
+        target: PEER6,
+        options: Options::new_checked(&options).unwrap(),
+    };
+    packet(PEER6, dst, 255, &message)
+}
+
+/// What was sent: the frame's receiver, IPv6 source and destination, and whatever `read` makes of
+/// the message.
+fn sent<T>(
+    actions: &[Action<Ipv6Addr, u32>],
+    read: impl Fn(&Message<'_>) -> T,
+) -> Vec<(Mac, Ipv6Addr, Ipv6Addr, T)> {
+    let parse = |frame: &Frame| {
+        let ip = ipv6::Packet::new_checked(&frame.payload).unwrap();
+        assert_eq!(ip.hop_limit(), 255);
+        let icmp = icmpv6::Packet::new_verified(ip.payload(), ip.src(), ip.dst()).unwrap();
+        let message = Message::parse(&icmp).unwrap();
+        (frame.dst, ip.src(), ip.dst(), read(&message))
+    };
+    frames(actions).into_iter().map(parse).collect()
+}
+
+/// A desk with `PEER6` in this state, at `PEER_MAC`.
+fn desk_in(status: Status) -> NdDesk {
+    let mut desk = desk();
+    desk.resolve(PEER6, 1);
+    if status == Status::Incomplete {
+        return desk;
+    }
+    desk.hear(&advertisement(OWN6, "SO", Some(PEER_MAC)), PEER_MAC);
+    if status == Status::Reachable {
+        return desk;
+    }
+    desk.pass(Duration::from_secs(45));
+    if status == Status::Stale {
+        return desk;
+    }
+    desk.on(Event::Used { address: PEER6 });
+    if status == Status::Probe {
+        desk.pass(Duration::from_secs(5));
+    }
+    assert_eq!(desk.status(PEER6), Some(status));
+    desk
+}
+
+#[test]
+fn a_solicitation_goes_to_the_solicited_node_group_with_our_link_address() {
+    // RFC 4861, 7.2.2.
+    let mut desk = desk();
+    desk.own(GLOBAL, 64, DuplicateDetection::Skip);
+
+    let out = desk.resolve(PEER6, 1);
+
+    let options = |message: &Message<'_>| message.options().source();
+    let group = ipv6::solicited_node(PEER6);
+    let expected = (Mac::of_ipv6_group(group), OWN6, group, Some(OWN_MAC));
+    assert_eq!(sent(&out, options), [expected]);
+}
+
+#[test]
+fn what_advertisements_do_is_the_table_of_appendix_c() {
+    use Status::{Delay, Incomplete, Probe, Reachable, Stale};
+    let (same, other) = (Some(PEER_MAC), Some(THIRD_MAC));
+    // State, flags, link address in the option: new state, link address then.
+    let table = [
+        (Incomplete, "SO", same, Reachable, same),
+        (Incomplete, "S", same, Reachable, same),
+        (Incomplete, "O", same, Delay, same), // a packet waited, so it is in use
+        (Incomplete, "SO", None, Incomplete, None),
+        (Reachable, "S", other, Stale, same),
+        (Reachable, "", other, Stale, same),
+        (Reachable, "O", other, Stale, other),
+        (Reachable, "SO", other, Reachable, other),
+        (Reachable, "O", same, Reachable, same),
+        (Reachable, "", same, Reachable, same),
+        (Stale, "S", same, Reachable, same),
+        (Stale, "SO", other, Reachable, other),
+        (Stale, "SO", None, Reachable, same),
+        (Stale, "O", other, Stale, other),
+        (Stale, "", other, Stale, same),
+        (Stale, "O", same, Stale, same),
+        (Delay, "S", same, Reachable, same),
+        (Delay, "S", other, Delay, same),
+        (Delay, "O", other, Stale, other),
+        (Probe, "S", None, Reachable, same),
+        (Probe, "SO", other, Reachable, other),
+        (Probe, "", other, Probe, same),
+        (Probe, "O", same, Probe, same),
+    ];
+    for row @ (before, flags, option, after, mac) in table {
+        let mut desk = desk_in(before);
+        let dst = if flags.contains('S') { OWN6 } else { ALL_NODES };
+
+        desk.hear(&advertisement(dst, flags, option), PEER_MAC);
+
+        let found = desk.machine.row(PEER6).unwrap();
+        assert_eq!((found.status, found.mac), (Some(after), mac), "{row:?}");
+    }
+}
+
+#[test]
+fn the_router_flag_follows_the_last_advertisement() {
+    let mut desk = desk_in(Status::Incomplete);
+
+    desk.hear(&advertisement(OWN6, "RSO", Some(PEER_MAC)), PEER_MAC);
+    assert!(desk.machine.row(PEER6).unwrap().router);
+    desk.hear(&advertisement(OWN6, "SO", Some(PEER_MAC)), PEER_MAC);
+    assert!(!desk.machine.row(PEER6).unwrap().router);
+}
+
+#[test]
+fn an_advertisement_without_an_entry_makes_none() {
+    // RFC 4861, 7.2.5.
+    let mut desk = desk();
+
+    desk.hear(&advertisement(ALL_NODES, "O", Some(PEER_MAC)), PEER_MAC);
+
+    assert!(desk.machine.is_empty());
+}
+
+#[test]
+fn a_solicitation_for_us_is_answered_solicited_and_teaches_the_asker() {
+    // RFC 4861, 7.2.3 and 7.2.4.
+    let mut desk = desk();
+    let group = ipv6::solicited_node(OWN6);
+
+    let out = desk.hear(&solicitation(PEER6, group, OWN6, Some(PEER_MAC)), PEER_MAC);
+
+    let read = |message: &Message<'_>| match *message {
+        Message::NeighbourAdvertisement { flags, target, .. } => {
+            (flags, target, message.options().target())
+        }
+        _ => panic!("{message:?}"),
+    };
+    let flags = NeighbourFlags {
+        router: true,
+        solicited: true,
+        overrides: true,
+    };
+    let answer = (PEER_MAC, OWN6, PEER6, (flags, OWN6, Some(OWN_MAC)));
+    assert_eq!(sent(&out, read), [answer]);
+    assert_eq!(desk.status(PEER6), Some(Status::Stale));
+}
+
+#[test]
+fn a_unicast_question_without_a_link_address_is_answered_to_the_frames_sender() {
+    let mut desk = desk();
+
+    let out = desk.hear(&solicitation(PEER6, OWN6, OWN6, None), PEER_MAC);
+
+    assert_eq!(frames(&out)[0].dst, PEER_MAC);
+    assert!(
+        desk.machine.is_empty(),
+        "an unstated link address is not learnt"
+    );
+}
+
+#[test]
+fn a_probe_for_our_address_is_answered_to_all_nodes_unsolicited() {
+    // RFC 4861, 7.2.4.
+    let mut desk = desk();
+    let group = ipv6::solicited_node(OWN6);
+
+    let probe = solicitation(Ipv6Addr::UNSPECIFIED, group, OWN6, None);
+    let out = desk.hear(&probe, PEER_MAC);
+
+    let solicited = |message: &Message<'_>| match message {
+        Message::NeighbourAdvertisement { flags, .. } => flags.solicited,
+        _ => panic!("{message:?}"),
+    };
+    let answer = (Mac::of_ipv6_group(ALL_NODES), OWN6, ALL_NODES, false);
+    assert_eq!(sent(&out, solicited), [answer]);
+}
+
+#[test]
+fn what_validation_forbids_is_counted_and_ignored() {
+    // RFC 4861, 7.1.1 and 7.1.2.
+    let group = ipv6::solicited_node(OWN6);
+    let unspecified = Ipv6Addr::UNSPECIFIED;
+    let plain = Message::NeighbourSolicitation {
+        target: OWN6,
+        options: Options::NONE,
+    };
+    let mut bad_checksum = solicitation(PEER6, group, OWN6, Some(PEER_MAC));
+    bad_checksum[42] ^= 1;
+    let cases = [
+        packet(PEER6, group, 254, &plain),
+        bad_checksum,
+        solicitation(unspecified, group, OWN6, Some(PEER_MAC)),
+        solicitation(unspecified, OWN6, OWN6, None),
+        solicitation(ALL_NODES, group, OWN6, Some(PEER_MAC)),
+        advertisement(ALL_NODES, "S", Some(PEER_MAC)),
+    ];
+    for (n, case) in cases.iter().enumerate() {
+        let mut desk = desk_in(Status::Incomplete);
+
+        assert_eq!(desk.hear(case, PEER_MAC), [], "case {n}");
+        assert_eq!(desk.machine.counters().malformed, 1, "case {n}");
+    }
+}
+
+#[test]
+fn router_discovery_teaches_link_addresses_and_routers() {
+    // RFC 4861, 6.2.6 and 6.3.4.
+    let mut desk = desk();
+    let mut options = Vec::new();
+    NdpOption::Source(PEER_MAC).emit(&mut options);
+    let options = Options::new_checked(&options).unwrap();
+    let router = wire::ndp::Router::default();
+
+    desk.hear(
+        &packet(
+            PEER6,
+            ALL_NODES,
+            255,
+            &Message::RouterSolicitation { options },
+        ),
+        PEER_MAC,
+    );
+    assert_eq!(desk.status(PEER6), Some(Status::Stale));
+    assert!(!desk.machine.row(PEER6).unwrap().router);
+
+    let advertisement = Message::RouterAdvertisement { router, options };
+    desk.hear(&packet(PEER6, ALL_NODES, 255, &advertisement), PEER_MAC);
+    assert!(desk.machine.row(PEER6).unwrap().router);
+}
+
+#[test]
+fn a_sender_outside_of_our_networks_gets_no_entry() {
+    let mut desk = desk();
+    let group = ipv6::solicited_node(OWN6);
+    let stranger = Ipv6Addr::new(0x2001, 0xdb8, 9, 9, 0, 0, 0, 1);
+
+    desk.hear(
+        &solicitation(stranger, group, OWN6, Some(PEER_MAC)),
+        PEER_MAC,
+    );
+
+    assert!(desk.machine.is_empty());
+}
+
+#[test]
+fn a_new_address_joins_its_group_and_is_probed_once_from_the_unspecified_address() {
+    // RFC 4862, 5.4.2.
+    let mut desk = desk();
+
+    let added = desk.own(GLOBAL, 64, DuplicateDetection::Run);
+    let out = desk.pass(Duration::from_millis(999));
+
+    // The link-local address of the desk has the same last 24 bits, and thus the same group.
+    assert_eq!(added, []);
+    let group = ipv6::solicited_node(GLOBAL);
+    let no_option = |message: &Message<'_>| message.options().source();
+    let probe = (
+        Mac::of_ipv6_group(group),
+        Ipv6Addr::UNSPECIFIED,
+        group,
+        None,
+    );
+    assert_eq!(sent(&out, no_option), [probe]);
+    assert!(!desk.machine.is_own(GLOBAL));
+
+    let out = desk.pass(Duration::from_millis(1));
+    assert!(out.contains(&Action::DadDone { address: GLOBAL }));
+    assert!(desk.machine.is_own(GLOBAL));
+}
+
+#[test]
+fn a_group_is_joined_for_its_first_address_and_left_with_its_last() {
+    let mut desk = desk();
+    let other = Ipv6Addr::new(0x2001, 0xdb8, 0, 0, 0, 0, 7, 7);
+    let twin = Ipv6Addr::new(0x2001, 0xdb8, 1, 0, 0, 0, 7, 7);
+    let group = ipv6::solicited_node(other);
+
+    let skip = DuplicateDetection::Skip;
+    assert!(desk.own(other, 64, skip).contains(&Action::Join { group }));
+    assert!(!desk.own(twin, 64, skip).contains(&Action::Join { group }));
+    assert_eq!(desk.on(Event::AddressRemoved { address: other }), []);
+    let left = desk.on(Event::AddressRemoved { address: twin });
+    assert_eq!(left, [Action::Leave { group }]);
+}
+
+#[test]
+fn a_tentative_address_is_not_answered_for_and_lost_to_whoever_has_or_probes_it() {
+    // RFC 4862, 5.4.3 and 5.4.4.
+    let group = ipv6::solicited_node(PEER6);
+    let failed = Action::DadFailed {
+        address: PEER6,
+        mac: THIRD_MAC,
+    };
+    let tentative = || {
+        let mut desk = desk();
+        desk.own(PEER6, 64, DuplicateDetection::Run);
+        desk.pass(Duration::from_millis(1));
+        desk
+    };
+
+    let asked = solicitation(OWN6, group, PEER6, Some(THIRD_MAC));
+    let mut desk = tentative();
+    desk.on(Event::AddressRemoved { address: OWN6 });
+    assert_eq!(desk.hear(&asked, THIRD_MAC), []);
+
+    let probed = solicitation(Ipv6Addr::UNSPECIFIED, group, PEER6, None);
+    assert_eq!(tentative().hear(&probed, THIRD_MAC), [failed]);
+
+    let had = advertisement(ALL_NODES, "O", Some(THIRD_MAC));
+    let mut desk = tentative();
+    assert!(matches!(
+        desk.hear(&had, THIRD_MAC)[..],
+        [Action::DadFailed { .. }]
+    ));
+    desk.pass(Duration::from_secs(60));
+    assert!(!desk.machine.is_own(PEER6));
+}
+
+#[test]
+fn without_an_address_nobody_is_asked_and_packets_fail_in_time() {
+    // RFC 4861, 7.2.2: a solicitation has a source.
+    let mut desk = desk();
+    desk.on(Event::AddressRemoved { address: OWN6 });
+
+    assert_eq!(desk.resolve(PEER6, 1), []);
+    let out = desk.pass(Duration::from_secs(3));
+
+    assert!(matches!(
+        out[..],
+        [Action::Failed { .. }, Action::Unreachable { .. }]
+    ));
+}
+
+#[test]
+fn addresses_are_checked_again_when_the_link_comes_back() {
+    let mut desk = desk();
+    desk.own(GLOBAL, 64, DuplicateDetection::Run);
+    desk.pass(Duration::from_secs(9));
+
+    desk.on(Event::LinkDown);
+    desk.on(Event::LinkUp);
+    assert!(!desk.machine.is_own(GLOBAL));
+    let out = desk.pass(Duration::from_secs(2));
+
+    assert!(out.contains(&Action::DadDone { address: GLOBAL }));
+    assert!(desk.machine.is_own(GLOBAL));
+}
+
+#[test]
+fn another_station_with_our_address_is_reported_and_not_fought() {
+    let mut desk = desk();
+    desk.own(PEER6, 64, DuplicateDetection::Skip);
+    desk.pass(Duration::from_secs(9));
+
+    let out = desk.hear(&advertisement(ALL_NODES, "O", Some(THIRD_MAC)), THIRD_MAC);
+
+    let conflict = Action::Conflict {
+        address: PEER6,
+        mac: THIRD_MAC,
+    };
+    assert_eq!(out, [conflict]);
+    assert!(desk.machine.is_own(PEER6));
+}

@@ -1,0 +1,223 @@
+//! Floods, scans and noise: memory stays bounded, known neighbours stay, nothing panics.
+
+use machine::Rng;
+
+use super::*;
+
+fn small() -> Config {
+    Config {
+        entries_max: 64,
+        queue_total_max: 20,
+        ..config()
+    }
+}
+
+fn host(n: u32) -> Ipv4Addr {
+    Ipv4Addr::from_bits(OWN.to_bits() & 0xff00_0000 | (n + 2))
+}
+
+/// A desk with 48 confirmed neighbours; `n` of them, from `host(0)`.
+fn desk_with_known(n: u32) -> Desk<Arp> {
+    let mut desk = Desk::new(small(), OWN, 8);
+    for n in 0..n {
+        desk.resolve(host(n), n);
+        desk.hear(&reply((PEER_MAC, host(n))), PEER_MAC);
+    }
+    desk
+}
+
+#[test]
+fn a_scan_of_the_network_pushes_no_known_neighbour_out() {
+    let mut desk = desk_with_known(40);
+
+    for n in 0..10_000 {
+        desk.resolve(host(1_000 + n), n);
+        desk.pass(Duration::from_millis(1));
+    }
+
+    let known = |n: &u32| desk.machine.row(host(*n)).is_some_and(|row| row.complete());
+    assert_eq!((0..40).filter(known).count(), 40);
+    assert!(desk.machine.len() <= 40 + 64 / 4);
+    assert!(desk.machine.waiting() <= 20);
+    assert!(desk.machine.counters().table_full > 0);
+}
+
+#[test]
+fn a_scan_asks_no_more_than_its_share_of_the_table_each_second() {
+    let mut desk = desk_with_known(0);
+    let before = desk.machine.counters().solicits;
+
+    for n in 0..10_000 {
+        desk.resolve(host(1_000 + n), n);
+        desk.pass(Duration::from_millis(1));
+    }
+
+    let asked = desk.machine.counters().solicits - before;
+    assert!(asked <= 11 * 16 * 2, "{asked} questions in ten seconds");
+}
+
+#[test]
+fn a_full_table_forgets_the_neighbour_that_was_longest_out_of_use() {
+    let mut desk = desk_with_known(64);
+    desk.pass(Duration::from_secs(46));
+    desk.on(Event::Used { address: host(0) });
+    let oldest: Vec<_> = desk.machine.rows(None).map(|row| row.address).collect();
+
+    desk.hear(&request((THIRD_MAC, host(500)), OWN), THIRD_MAC);
+
+    assert_eq!(desk.machine.len(), 64);
+    assert!(desk.machine.row(host(500)).is_some());
+    assert!(desk.machine.row(host(0)).is_some(), "in use");
+    assert_eq!(oldest.len(), 64);
+    assert_eq!(desk.machine.counters().evicted, 1);
+}
+
+#[test]
+fn a_table_full_of_neighbours_in_use_takes_no_other() {
+    let mut desk = desk_with_known(64);
+
+    let out = desk.resolve(host(500), 9);
+
+    let why = Drop::TableFull;
+    assert_eq!(out, [Action::Dropped { packet: 9, why }]);
+}
+
+#[test]
+fn configured_entries_are_never_evicted_and_do_not_count() {
+    let mut desk = desk_with_known(64);
+    for n in 0..100 {
+        desk.on(Event::StaticAdded {
+            address: host(2_000 + n),
+            mac: Some(THIRD_MAC),
+            published: false,
+        });
+    }
+    desk.on(Event::Configure(Config {
+        entries_max: 1,
+        ..small()
+    }));
+
+    assert_eq!(desk.machine.len(), 101);
+}
+
+#[test]
+fn every_packet_comes_back_exactly_once_whatever_happens() {
+    for seed in 0..200 {
+        let mut rng = Rng::seeded(seed);
+        let mut desk = desk_with_known(0);
+        let mut back = vec![0; 2_000];
+        for n in 0..2_000 {
+            let address = host(rng.below(100) as u32);
+            let mut out = desk.resolve(address, n);
+            out.extend(desk.pass(Duration::from_millis(rng.below(200))));
+            out.extend(random_event(&mut desk, &mut rng));
+            count(&out, &mut back);
+        }
+        count(&desk.on(Event::LinkDown), &mut back);
+
+        let lost = back.iter().filter(|&&times| times != 1).count();
+        assert_eq!((lost, desk.machine.waiting()), (0, 0), "seed {seed}");
+        assert!(desk.machine.len() <= 64, "seed {seed}");
+    }
+}
+
+fn count(actions: &[Action<Ipv4Addr, u32>], back: &mut [u32]) {
+    for action in actions {
+        match action {
+            Action::Release { packet, .. }
+            | Action::Unreachable { packet, .. }
+            | Action::Dropped { packet, .. } => back[*packet as usize] += 1,
+            _ => {}
+        }
+    }
+}
+
+fn random_event(desk: &mut Desk<Arp>, rng: &mut Rng) -> Acts<Arp> {
+    let address = host(rng.below(100) as u32);
+    let mac = Mac([2, 0, 0, 0, 9, rng.below(4) as u8]);
+    match rng.below(12) {
+        0 => desk.on(Event::Used { address }),
+        1 => desk.on(Event::Forget { address }),
+        2 => desk.on(Event::StaticRemoved { address }),
+        3 => desk.on(Event::StaticAdded {
+            address,
+            mac: rng.percent(50).then_some(mac),
+            published: rng.percent(50),
+        }),
+        4 => desk.on(Event::Probe { address }),
+        5 => desk.hear(&request((mac, address), OWN), mac),
+        6 => desk.hear(&request((mac, address), address), mac),
+        7 => desk.own(address, 24, DuplicateDetection::Run),
+        8 => desk.on(Event::AddressRemoved { address }),
+        _ => desk.hear(&reply((mac, address)), mac),
+    }
+}
+
+#[test]
+fn sixty_five_thousand_neighbours_resolve_age_and_go() {
+    let config = Config {
+        entries_max: 1 << 16,
+        ..config()
+    };
+    let mut desk = Desk::<Arp>::new(config, OWN, 8);
+    for n in 0..1 << 16 {
+        desk.resolve(host(n), n);
+        // A request makes an entry as well, so that the share of unresolved ones is not exceeded.
+        desk.hear(&reply((PEER_MAC, host(n))), PEER_MAC);
+    }
+    assert_eq!(desk.machine.len(), 1 << 16);
+
+    let out = desk.pass(Duration::from_secs(200));
+
+    let lost = |action: &&Action<_, _>| matches!(action, Action::Lost { .. });
+    assert_eq!(out.iter().filter(lost).count(), 1 << 16);
+    assert!(desk.machine.is_empty());
+    assert_eq!(desk.machine.deadline(), None);
+}
+
+#[test]
+fn noise_never_panics() {
+    for seed in 0..300 {
+        let mut rng = Rng::seeded(seed);
+        let mut v4 = desk_with_known(3);
+        let mut v6 = Desk::<Discovery>::new(config(), OWN6, 64);
+        v6.resolve(PEER6, 1);
+        let mut seeds = vec![reply((PEER_MAC, host(1))), request((PEER_MAC, PEER), OWN)];
+        seeds.extend(frames_of(&mut v6));
+        for _ in 0..500 {
+            let packet = mutated(&mut rng, &seeds);
+            v4.hear(&packet, PEER_MAC);
+            v6.hear(&packet, PEER_MAC);
+            v4.pass(Duration::from_millis(rng.below(50)));
+            v6.pass(Duration::from_millis(rng.below(50)));
+        }
+        assert!(v4.machine.len() + v6.machine.len() < 1_000, "seed {seed}");
+    }
+}
+
+/// What the machine sends by itself: well-formed packets to begin with.
+fn frames_of(desk: &mut Desk<Discovery>) -> Vec<Vec<u8>> {
+    let mut out = desk.own(PEER6, 64, DuplicateDetection::Run);
+    out.extend(desk.pass(Duration::from_secs(9)));
+    let sent = frames(&out);
+    sent.iter().map(|frame| frame.payload.clone()).collect()
+}
+
+/// A packet of `seeds` with some bytes changed and perhaps its end cut off, or mere noise.
+fn mutated(rng: &mut Rng, seeds: &[Vec<u8>]) -> Vec<u8> {
+    let mut packet = seeds[rng.below(seeds.len() as u64) as usize].clone();
+    if rng.percent(10) {
+        packet.resize(rng.below(200) as usize, 0);
+        rng.fill(&mut packet);
+    }
+    for _ in 0..rng.below(4) {
+        let at = rng.below(packet.len().max(1) as u64) as usize;
+        if let Some(byte) = packet.get_mut(at) {
+            *byte = rng.next_u32() as u8;
+        }
+    }
+    if rng.percent(20) {
+        packet.truncate(rng.below(packet.len() as u64 + 1) as usize);
+    }
+    packet
+}

@@ -1,0 +1,39 @@
+//! Frames that machines send, and the IPv6 packets in them.
+
+use core::net::Ipv6Addr;
+
+use wire::ndp::{HOP_LIMIT, Message};
+use wire::{EtherType, Mac, Protocol, ipv6};
+
+/// All nodes of the link (RFC 4291, 2.7.1).
+pub(crate) const ALL_NODES: Ipv6Addr = Ipv6Addr::new(0xff02, 0, 0, 0, 0, 0, 0, 1);
+
+/// A frame to be sent: all but its source address, which is the interface's.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Frame {
+    /// The receiver.
+    pub dst: Mac,
+    /// What is carried.
+    pub ether_type: EtherType,
+    /// The packet, from its network header on.
+    pub payload: Vec<u8>,
+}
+
+impl Frame {
+    /// A message of neighbour discovery.
+    pub(crate) fn discovery(mac: Mac, src: Ipv6Addr, dst: Ipv6Addr, message: &Message<'_>) -> Self {
+        let mut upper = Vec::new();
+        message.emit(src, dst, &mut upper);
+        let header = ipv6::Repr {
+            hop_limit: HOP_LIMIT,
+            ..ipv6::Repr::new(Protocol::ICMPV6, src, dst)
+        };
+        let mut payload = header.to_bytes(upper.len()).to_vec();
+        payload.append(&mut upper);
+        Self {
+            dst: mac,
+            ether_type: EtherType::IPV6,
+            payload,
+        }
+    }
+}

@@ -1,0 +1,121 @@
+//! Makes advertisements of a configuration (RFC 4861, 4.2 and 6.2.3).
+
+use core::net::Ipv6Addr;
+
+use wire::ndp::{self, NdpOption, Preference, Rdnss, Router};
+use wire::{icmpv6, ipv6};
+
+use super::{Config, Prefix};
+
+/// What an advertisement is for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Kind {
+    /// To be used.
+    Regular,
+    /// The last: no default router any more (RFC 4861, 6.2.5).
+    Farewell,
+}
+
+/// The fixed part.
+pub(super) fn router(config: &Config, kind: Kind) -> Router {
+    let lifetime_s = match kind {
+        Kind::Regular => config.lifetime_s.min(LIFETIME_MAX_S),
+        Kind::Farewell => 0,
+    };
+    Router {
+        hop_limit: config.hop_limit,
+        managed: config.managed,
+        other: config.other,
+        // Who is no default router has no preference (RFC 4191, 2.2).
+        preference: match lifetime_s {
+            0 => Preference::Medium,
+            _ => config.preference,
+        },
+        lifetime_s,
+        reachable_ms: config.reachable_ms,
+        retransmit_ms: config.retransmit_ms,
+    }
+}
+
+/// The options of each packet: what does not fit one of the least MTU is spread over several
+/// (RFC 4861, 6.2.3). There is always one packet, if an empty one.
+pub(super) fn options<'a>(
+    config: &Config,
+    withdrawn: impl Iterator<Item = &'a (Ipv6Addr, u8)>,
+    kind: Kind,
+) -> Vec<Vec<u8>> {
+    let mut packets = Packets::default();
+    if config.advertise_mac {
+        packets.push(NdpOption::Source(config.mac));
+    }
+    if let Some(mtu) = config.mtu {
+        packets.push(NdpOption::Mtu(mtu));
+    }
+    for prefix in &config.prefixes {
+        packets.push(NdpOption::Prefix(option(prefix)));
+    }
+    for &(network, len) in withdrawn {
+        let gone = Prefix {
+            valid_s: 0,
+            preferred_s: 0,
+            ..Prefix::of_address(network, len)
+        };
+        packets.push(NdpOption::Prefix(option(&gone)));
+    }
+    let lifetime_s = match kind {
+        Kind::Regular => config.option_lifetime_s(),
+        Kind::Farewell => 0,
+    };
+    let servers: Vec<[u8; 16]> = config.dns.iter().map(Ipv6Addr::octets).collect();
+    for servers in servers.chunks(SERVERS_PER_OPTION) {
+        packets.push(NdpOption::Rdnss(Rdnss {
+            lifetime_s,
+            servers,
+        }));
+    }
+    for prefix in &config.nat64 {
+        packets.push(NdpOption::Pref64(prefix.option(lifetime_s)));
+    }
+    packets.finish()
+}
+
+fn option(prefix: &Prefix) -> ndp::Prefix {
+    ndp::Prefix {
+        len: prefix.len,
+        on_link: prefix.on_link,
+        autonomous: prefix.autonomous,
+        valid_s: prefix.valid_s,
+        preferred_s: prefix.preferred_s,
+        prefix: prefix.network,
+    }
+}
+
+/// Options, spread over packets.
+#[derive(Debug, Default)]
+struct Packets {
+    full: Vec<Vec<u8>>,
+    open: Vec<u8>,
+}
+
+impl Packets {
+    fn push(&mut self, option: NdpOption<'_>) {
+        let mut bytes = Vec::new();
+        option.emit(&mut bytes);
+        if self.open.len() + bytes.len() > OPTIONS_LEN_MAX {
+            self.full.push(core::mem::take(&mut self.open));
+        }
+        self.open.append(&mut bytes);
+    }
+
+    fn finish(mut self) -> Vec<Vec<u8>> {
+        self.full.push(self.open);
+        self.full
+    }
+}
+
+/// The longest lifetime of a default router (RFC 4861, 6.2.1).
+const LIFETIME_MAX_S: u16 = 9_000;
+/// Bytes of options in a packet of the least MTU: headers and the two timers are in front.
+const OPTIONS_LEN_MAX: usize = ipv6::MTU_MIN as usize - ipv6::HEADER_LEN - icmpv6::HEADER_LEN - 8;
+/// Servers in one option, so that options fit packets well.
+const SERVERS_PER_OPTION: usize = 16;

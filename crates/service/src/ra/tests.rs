@@ -1,0 +1,437 @@
+//! Router advertisements, sentence by sentence, and against a host that believes them.
+
+use wire::ndp::{NdpOption, Options, Router};
+
+use super::*;
+
+const OWN_MAC: Mac = Mac([2, 0, 0, 0, 0, 1]);
+const HOST_MAC: Mac = Mac([2, 0, 0, 0, 0, 2]);
+const OWN: Ipv6Addr = Ipv6Addr::new(0xfe80, 0, 0, 0, 0, 0, 0, 1);
+const HOST: Ipv6Addr = Ipv6Addr::new(0xfe80, 0, 0, 0, 0, 0, 0, 2);
+const ALL_ROUTERS: Ipv6Addr = Ipv6Addr::new(0xff02, 0, 0, 0, 0, 0, 0, 2);
+const LAN: Ipv6Addr = Ipv6Addr::new(0x2001, 0xdb8, 1, 0, 0, 0, 0, 0);
+
+/// One advertisement as a host reads it.
+#[derive(Debug)]
+struct Advert {
+    at: Instant,
+    mac: Mac,
+    dst: Ipv6Addr,
+    router: Router,
+    options: Vec<u8>,
+}
+
+impl Advert {
+    fn options(&self) -> Vec<NdpOption<'_>> {
+        Options::new_checked(&self.options)
+            .unwrap()
+            .iter()
+            .collect()
+    }
+
+    fn prefix(&self, network: Ipv6Addr) -> Option<wire::ndp::Prefix> {
+        self.options().into_iter().find_map(|option| match option {
+            NdpOption::Prefix(prefix) if prefix.prefix == network => Some(prefix),
+            _ => None,
+        })
+    }
+
+    fn is_to_all(&self) -> bool {
+        self.dst == ALL_NODES
+    }
+}
+
+struct Desk {
+    machine: Advertiser,
+    now: Instant,
+}
+
+impl Desk {
+    fn new(config: Config, seed: u64) -> Self {
+        Self {
+            machine: Advertiser::new(config, seed),
+            now: Instant::from_secs(100),
+        }
+    }
+
+    fn started(config: Config, seed: u64) -> Self {
+        let mut desk = Self::new(config, seed);
+        desk.on(Event::Start { source: OWN });
+        desk
+    }
+
+    /// A desk past its quick advertisements.
+    fn settled(seed: u64) -> Self {
+        let mut desk = Self::started(config(), seed);
+        desk.pass(Duration::from_secs(40));
+        desk
+    }
+
+    fn on(&mut self, event: Event<'_>) -> Vec<Advert> {
+        let mut out = Vec::new();
+        self.machine.handle(event, self.now, &mut out);
+        self.read(out)
+    }
+
+    fn ask(&mut self, src: Ipv6Addr, mac: Option<Mac>) {
+        let packet = solicit(src, 255, mac);
+        let from = HOST_MAC;
+        let packet = &packet;
+        assert!(self.on(Event::Received { packet, from }).is_empty());
+    }
+
+    fn pass(&mut self, span: Duration) -> Vec<Advert> {
+        let end = self.now + span;
+        let mut adverts = Vec::new();
+        while let Some((due, _)) = self.machine.deadline().filter(|&(due, _)| due <= end) {
+            self.now = self.now.max(due);
+            let mut out = Vec::new();
+            self.machine.tick(self.now, &mut out);
+            adverts.extend(self.read(out));
+        }
+        self.now = end;
+        adverts
+    }
+
+    fn read(&self, actions: Vec<Action>) -> Vec<Advert> {
+        let advert = |Action::Send(frame)| {
+            assert!(frame.payload.len() <= 1_280);
+            let ip = ipv6::Packet::new_checked(&frame.payload).unwrap();
+            assert_eq!((ip.hop_limit(), ip.src()), (255, OWN));
+            let icmp = icmpv6::Packet::new_verified(ip.payload(), ip.src(), ip.dst()).unwrap();
+            let Message::RouterAdvertisement { router, options } = Message::parse(&icmp).unwrap()
+            else {
+                panic!("no advertisement");
+            };
+            Advert {
+                at: self.now,
+                mac: frame.dst,
+                dst: ip.dst(),
+                router,
+                options: options.bytes().to_vec(),
+            }
+        };
+        actions.into_iter().map(advert).collect()
+    }
+}
+
+fn config() -> Config {
+    Config {
+        prefixes: vec![Prefix::of_address(LAN, 64)],
+        ..Config::new(OWN_MAC)
+    }
+}
+
+fn solicit(src: Ipv6Addr, hop_limit: u8, mac: Option<Mac>) -> Vec<u8> {
+    let mut options = Vec::new();
+    if let Some(mac) = mac {
+        NdpOption::Source(mac).emit(&mut options);
+    }
+    let options = Options::new_checked(&options).unwrap();
+    let mut upper = Vec::new();
+    Message::RouterSolicitation { options }.emit(src, ALL_ROUTERS, &mut upper);
+    let header = ipv6::Repr {
+        hop_limit,
+        ..ipv6::Repr::new(Protocol::ICMPV6, src, ALL_ROUTERS)
+    };
+    let mut bytes = header.to_bytes(upper.len()).to_vec();
+    bytes.append(&mut upper);
+    bytes
+}
+
+#[test]
+fn the_first_three_are_quick_and_the_others_keep_the_interval() {
+    // RFC 4861, 6.2.4.
+    for seed in 0..100 {
+        let mut desk = Desk::started(config(), seed);
+
+        let adverts = desk.pass(Duration::from_secs(7_200));
+
+        let gaps: Vec<Duration> = adverts
+            .windows(2)
+            .map(|pair| pair[1].at - pair[0].at)
+            .collect();
+        assert_eq!(adverts[0].at, Instant::from_secs(100), "seed {seed}");
+        assert!(
+            gaps[..2].iter().all(|&gap| gap <= Duration::from_secs(16)),
+            "seed {seed}"
+        );
+        let regular = Duration::from_secs(200)..=Duration::from_secs(600);
+        assert!(
+            gaps[2..].iter().all(|gap| regular.contains(gap)),
+            "seed {seed}: {gaps:?}"
+        );
+        assert!(gaps.len() >= 12, "seed {seed}");
+        assert!(adverts.iter().all(Advert::is_to_all), "seed {seed}");
+    }
+}
+
+#[test]
+fn an_advertisement_says_what_is_configured() {
+    let dns = Ipv6Addr::new(0x2001, 0xdb8, 0, 0, 0, 0, 0, 0x53);
+    let nat64 = Ipv6Addr::new(0x64, 0xff9b, 0, 0, 0, 0, 0, 0);
+    let config = Config {
+        hop_limit: 64,
+        managed: true,
+        mtu: Some(1_400),
+        reachable_ms: 30_000,
+        retransmit_ms: 1_000,
+        preference: wire::ndp::Preference::High,
+        dns: vec![dns],
+        nat64: vec![Nat64Prefix::new(nat64, 96).unwrap()],
+        ..config()
+    };
+    let mut desk = Desk::started(config, 1);
+
+    let adverts = desk.pass(Duration::ZERO);
+
+    let expected = Router {
+        hop_limit: 64,
+        managed: true,
+        other: false,
+        preference: wire::ndp::Preference::High,
+        lifetime_s: 1_800,
+        reachable_ms: 30_000,
+        retransmit_ms: 1_000,
+    };
+    assert_eq!(adverts[0].router, expected);
+    let mut prefix64 = [0; 12];
+    prefix64[..4].copy_from_slice(&[0, 0x64, 0xff, 0x9b]);
+    let options = [
+        NdpOption::Source(OWN_MAC),
+        NdpOption::Mtu(1_400),
+        NdpOption::Prefix(wire::ndp::Prefix {
+            len: 64,
+            on_link: true,
+            autonomous: true,
+            valid_s: 2_592_000,
+            preferred_s: 604_800,
+            prefix: LAN,
+        }),
+        NdpOption::Rdnss(wire::ndp::Rdnss {
+            lifetime_s: 1_800,
+            servers: &[dns.octets()],
+        }),
+        NdpOption::Pref64(wire::ndp::Pref64 {
+            lifetime_8s: 225,
+            code: 0,
+            prefix: prefix64,
+        }),
+    ];
+    assert_eq!(adverts[0].options(), options);
+}
+
+#[test]
+fn who_is_no_default_router_has_no_preference() {
+    // RFC 4191, 2.2.
+    let config = Config {
+        lifetime_s: 0,
+        preference: wire::ndp::Preference::High,
+        advertise_mac: false,
+        ..Config::new(OWN_MAC)
+    };
+
+    let adverts = Desk::started(config, 1).pass(Duration::ZERO);
+
+    assert_eq!(adverts[0].router, Router::default());
+    assert!(adverts[0].options.is_empty());
+}
+
+#[test]
+fn a_station_that_asks_is_answered_alone_within_half_a_second() {
+    // RFC 4861, 6.2.6; RFC 7772, 5.1.
+    for seed in 0..100 {
+        let mut desk = Desk::settled(seed);
+        desk.ask(HOST, Some(HOST_MAC));
+        desk.ask(HOST, Some(HOST_MAC));
+
+        let adverts = desk.pass(Duration::from_millis(500));
+
+        assert_eq!(adverts.len(), 1, "seed {seed}");
+        assert_eq!(
+            (adverts[0].dst, adverts[0].mac),
+            (HOST, HOST_MAC),
+            "seed {seed}"
+        );
+    }
+}
+
+#[test]
+fn a_station_without_an_address_is_answered_to_all_at_most_every_three_seconds() {
+    for seed in 0..100 {
+        let mut desk = Desk::settled(seed);
+        let mut adverts = Vec::new();
+        for _ in 0..100 {
+            desk.ask(Ipv6Addr::UNSPECIFIED, None);
+            adverts.extend(desk.pass(Duration::from_millis(100)));
+        }
+
+        assert!(
+            (3..=5).contains(&adverts.len()),
+            "seed {seed}: {}",
+            adverts.len()
+        );
+        for pair in adverts.windows(2) {
+            assert!(
+                pair[1].at - pair[0].at >= Duration::from_secs(3),
+                "seed {seed}"
+            );
+        }
+        assert!(adverts.iter().all(Advert::is_to_all), "seed {seed}");
+    }
+}
+
+#[test]
+fn a_flood_of_askers_is_answered_to_all() {
+    let mut desk = Desk::settled(1);
+    for n in 0..10_000u16 {
+        desk.ask(Ipv6Addr::new(0xfe80, 0, 0, 0, 0, 0, 1, n), Some(HOST_MAC));
+    }
+
+    let adverts = desk.pass(Duration::from_millis(500));
+
+    assert_eq!(
+        adverts.iter().filter(|advert| !advert.is_to_all()).count(),
+        TO_ONE_MAX
+    );
+    assert_eq!(
+        adverts.iter().filter(|advert| advert.is_to_all()).count(),
+        1
+    );
+}
+
+#[test]
+fn what_is_no_valid_solicitation_is_not_answered() {
+    // RFC 4861, 6.1.1.
+    let mut bad_checksum = solicit(HOST, 255, None);
+    bad_checksum[43] ^= 1;
+    let cases = [
+        solicit(HOST, 254, None),
+        solicit(Ipv6Addr::UNSPECIFIED, 255, Some(HOST_MAC)),
+        bad_checksum,
+    ];
+    for (n, case) in cases.iter().enumerate() {
+        let mut desk = Desk::settled(1);
+        let (packet, from) = (&case[..], HOST_MAC);
+        desk.on(Event::Received { packet, from });
+
+        assert!(desk.pass(Duration::from_secs(4)).is_empty(), "case {n}");
+        assert_eq!(desk.machine.counters().invalid, 1, "case {n}");
+    }
+}
+
+#[test]
+fn our_own_solicitation_that_comes_back_is_ignored() {
+    let mut desk = Desk::settled(1);
+    let packet = &solicit(HOST, 255, None)[..];
+    desk.on(Event::Received {
+        packet,
+        from: OWN_MAC,
+    });
+
+    assert!(desk.pass(Duration::from_secs(4)).is_empty());
+}
+
+#[test]
+fn a_farewell_has_lifetime_zero_and_then_there_is_silence() {
+    // RFC 4861, 6.2.5.
+    let mut desk = Desk::settled(1);
+
+    let adverts = desk.on(Event::Stop);
+
+    assert_eq!(adverts.len(), 1);
+    assert_eq!(adverts[0].router.lifetime_s, 0);
+    assert!(adverts[0].is_to_all());
+    assert_eq!(desk.machine.deadline(), None);
+    desk.ask(HOST, Some(HOST_MAC));
+    assert!(desk.pass(Duration::from_secs(3_600)).is_empty());
+    assert!(desk.on(Event::Stop).is_empty());
+}
+
+#[test]
+fn a_change_is_told_soon_and_a_prefix_that_is_gone_is_withdrawn() {
+    // RFC 9096, 3.5.
+    let mut desk = Desk::settled(1);
+    let new = Ipv6Addr::new(0x2001, 0xdb8, 2, 0, 0, 0, 0, 0);
+    desk.on(Event::Configure(Config {
+        prefixes: vec![Prefix::of_address(new, 64)],
+        ..Config::new(OWN_MAC)
+    }));
+
+    let adverts = desk.pass(Duration::from_secs(40));
+    assert_eq!(adverts.len(), 3);
+    let gone = adverts[0].prefix(LAN).unwrap();
+    assert_eq!((gone.valid_s, gone.preferred_s), (0, 0));
+    assert_eq!(adverts[0].prefix(new).unwrap().preferred_s, 604_800);
+
+    desk.pass(Duration::from_secs(2_700));
+    let later = desk.pass(Duration::from_secs(600));
+    assert!(later.iter().all(|advert| advert.prefix(LAN).is_none()));
+
+    desk.on(Event::Configure(config()));
+    let back = desk.pass(Duration::from_secs(4));
+    assert_eq!(back[0].prefix(LAN).unwrap().preferred_s, 604_800);
+}
+
+#[test]
+fn the_same_configuration_again_changes_nothing() {
+    let mut desk = Desk::settled(1);
+    let before = desk.machine.deadline();
+
+    desk.on(Event::Configure(config()));
+
+    assert_eq!(desk.machine.deadline(), before);
+}
+
+#[test]
+fn what_does_not_fit_one_packet_is_spread_over_several() {
+    // RFC 4861, 6.2.3.
+    let network = |n| Ipv6Addr::new(0x2001, 0xdb8, n, 0, 0, 0, 0, 0);
+    let config = Config {
+        prefixes: (0..100)
+            .map(|n| Prefix::of_address(network(n), 64))
+            .collect(),
+        dns: (0..40).map(network).collect(),
+        ..Config::new(OWN_MAC)
+    };
+
+    let adverts = Desk::started(config, 1).pass(Duration::ZERO);
+
+    assert!(adverts.len() > 3);
+    for n in 0..100 {
+        let carriers = adverts
+            .iter()
+            .filter(|advert| advert.prefix(network(n)).is_some());
+        assert_eq!(carriers.count(), 1, "prefix {n}");
+    }
+}
+
+#[test]
+fn nat64_prefixes_have_one_of_six_lengths() {
+    let lens: Vec<u8> = (0..=128)
+        .filter(|&len| Nat64Prefix::new(LAN, len).is_some())
+        .collect();
+
+    assert_eq!(lens, [32, 40, 48, 56, 64, 96]);
+}
+
+#[test]
+fn noise_never_panics() {
+    let good = solicit(HOST, 255, Some(HOST_MAC));
+    for seed in 0..2_000 {
+        let mut rng = Rng::seeded(seed);
+        let mut desk = Desk::settled(seed);
+        for _ in 0..20 {
+            let mut packet = good.clone();
+            let at = rng.below(packet.len() as u64) as usize;
+            packet[at] = rng.next_u32() as u8;
+            packet.truncate(rng.below(2 * packet.len() as u64) as usize);
+            let packet = &packet[..];
+            desk.on(Event::Received {
+                packet,
+                from: HOST_MAC,
+            });
+            desk.pass(Duration::from_millis(rng.below(1_000)));
+        }
+    }
+}

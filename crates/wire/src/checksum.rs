@@ -1,0 +1,245 @@
+//! The internet checksum (RFC 1071) and its incremental update (RFC 1624).
+//!
+//! A *sum* is the ones'-complement sum of 16-bit words in network order, as a number; sums of pieces
+//! are [`combine`]d. A *checksum*, what stands in a header, is the complement of a sum. A packet is
+//! intact when the sum over all of it, checksum included, is `0xffff`.
+
+use core::net::{Ipv4Addr, Ipv6Addr};
+
+use crate::Protocol;
+
+/// The sum of an intact packet, checksum included.
+pub const INTACT: u16 = 0xffff;
+
+/// The ones'-complement sum of `bytes`; an odd last byte counts as if a zero followed.
+///
+/// The words are summed as they lie in memory and the bytes swapped once at the end, which gives
+/// the same sum (RFC 1071, 2, "byte order independence").
+#[inline]
+pub fn sum(bytes: &[u8]) -> u16 {
+    let (blocks, rest) = bytes.as_chunks::<32>();
+    let mut lanes = [0u64; 8];
+    for block in blocks {
+        let (words, _) = block.as_chunks::<4>();
+        for (lane, word) in lanes.iter_mut().zip(words) {
+            *lane += u64::from(u32::from_ne_bytes(*word));
+        }
+    }
+    // Each lane grew by less than 2^32 per block, and a slice has fewer than 2^29 blocks of
+    // interest; the folded lanes can be added without overflow.
+    let mut total: u64 = lanes.iter().map(|&lane| u64::from(fold_native(lane))).sum();
+    let (words, tail) = rest.as_chunks::<4>();
+    for word in words {
+        total += u64::from(u32::from_ne_bytes(*word));
+    }
+    let mut last = [0; 4];
+    for (slot, byte) in last.iter_mut().zip(tail) {
+        *slot = *byte;
+    }
+    total += u64::from(u32::from_ne_bytes(last));
+    u16::from_be(fold_native(total))
+}
+
+/// The checksum of `bytes`: the complement of their sum.
+#[inline]
+pub fn checksum(bytes: &[u8]) -> u16 {
+    !sum(bytes)
+}
+
+/// The sum of an IPv4 header without options, the commonest of all sums, without a loop.
+#[inline]
+pub fn sum_20(header: &[u8; 20]) -> u16 {
+    let word = |at: usize| u64::from(u32::from_ne_bytes(crate::bytes_at(header, at)));
+    u16::from_be(fold_native(
+        word(0) + word(4) + word(8) + word(12) + word(16),
+    ))
+}
+
+/// The sum of two pieces of which the first has an even length.
+#[inline]
+pub const fn combine(a: u16, b: u16) -> u16 {
+    let sum = a as u32 + b as u32;
+    (sum as u16).wrapping_add((sum >> 16) as u16)
+}
+
+/// The sum of two pieces of which the first has an odd length: the second's bytes lie in the other
+/// halves of the words (RFC 1071, 2, "byte order independence").
+#[inline]
+pub const fn combine_odd(a: u16, b: u16) -> u16 {
+    combine(a, b.swap_bytes())
+}
+
+/// The sum of the pseudo header of a packet in IPv4 (RFC 9293, 3.1; RFC 768).
+///
+/// `len` is that of the upper header and what follows it, in bytes.
+#[inline]
+pub fn pseudo_v4(src: Ipv4Addr, dst: Ipv4Addr, protocol: Protocol, len: u16) -> u16 {
+    let (src, dst) = (src.to_bits(), dst.to_bits());
+    fold(u64::from(src) + u64::from(dst) + u64::from(protocol.0) + u64::from(len))
+}
+
+/// The sum of the pseudo header of a packet in IPv6 (RFC 8200, 8.1).
+///
+/// `dst` is the final destination where there is a routing header.
+#[inline]
+pub fn pseudo_v6(src: Ipv6Addr, dst: Ipv6Addr, protocol: Protocol, len: u32) -> u16 {
+    let words = |address: Ipv6Addr| {
+        let bits = address.to_bits();
+        let low = |bits: u128| bits & 0xffff_ffff;
+        (low(bits) + low(bits >> 32) + low(bits >> 64) + low(bits >> 96)) as u64
+    };
+    fold(words(src) + words(dst) + u64::from(protocol.0) + u64::from(len))
+}
+
+/// The checksum after a 16-bit field that it covers changed from `old` to `new` (RFC 1624, 3, eqn 3).
+#[inline]
+pub const fn update_u16(checksum: u16, old: u16, new: u16) -> u16 {
+    !combine(combine(!checksum, !old), new)
+}
+
+/// The checksum after a 32-bit field at an even offset changed (RFC 1624, 3, eqn 3).
+#[inline]
+pub const fn update_u32(checksum: u16, old: u32, new: u32) -> u16 {
+    let sum = (!checksum) as u64 + (!old) as u64 + new as u64;
+    !fold(sum)
+}
+
+/// The checksum after a field of which the sum was `old` and is `new` changed: an IPv6 address, or
+/// all that address translation changes at once.
+#[inline]
+pub const fn update_sum(checksum: u16, old: u16, new: u16) -> u16 {
+    update_u16(checksum, old, new)
+}
+
+/// The IPv4 header checksum after the TTL, the high byte of its word, fell by one (RFC 1624, 4).
+#[inline]
+pub const fn decrement_ttl(checksum: u16) -> u16 {
+    // !(!c + !(w) + (w - 0x100)) with !w + w = 0xffff = 0: only the difference is left.
+    !combine(!checksum, !0x0100)
+}
+
+/// What a UDP header says for a computed checksum: zero would mean "none" (RFC 768).
+#[inline]
+pub const fn udp(checksum: u16) -> u16 {
+    if checksum == 0 { 0xffff } else { checksum }
+}
+
+/// Folds a sum of words in network order, as numbers, into 16 bits.
+#[inline]
+const fn fold(sum: u64) -> u16 {
+    let sum = (sum & 0xffff_ffff) + (sum >> 32);
+    let sum = (sum & 0xffff) + ((sum >> 16) & 0xffff) + (sum >> 32);
+    let sum = (sum & 0xffff) + (sum >> 16);
+    let sum = (sum & 0xffff) + (sum >> 16);
+    sum as u16
+}
+
+/// Folds a sum of words as they lie in memory; the same arithmetic, another byte order.
+#[inline]
+const fn fold_native(sum: u64) -> u16 {
+    fold(sum)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    /// RFC 1071, section 4.1, word by word.
+    fn plain(bytes: &[u8]) -> u16 {
+        let mut sum = 0u32;
+        for pair in bytes.chunks(2) {
+            sum += u32::from(pair[0]) << 8 | pair.get(1).copied().map_or(0, u32::from);
+            sum = (sum & 0xffff) + (sum >> 16);
+        }
+        sum as u16
+    }
+
+    /// Zero and all ones are the same number in ones' complement.
+    fn same(a: u16, b: u16) -> bool {
+        a == b || (a == 0 && b == 0xffff) || (a == 0xffff && b == 0)
+    }
+
+    #[test]
+    fn the_example_of_rfc_1071_sums_to_ddf2() {
+        assert_eq!(
+            sum(&[0x00, 0x01, 0xf2, 0x03, 0xf4, 0xf5, 0xf6, 0xf7]),
+            0xddf2
+        );
+    }
+
+    #[test]
+    fn a_whole_segment_of_ones_does_not_overflow() {
+        let bytes = [0xff; 65_535];
+
+        assert_eq!(sum(&bytes), plain(&bytes));
+    }
+
+    #[test]
+    fn the_ttl_update_equals_a_fresh_checksum_for_every_header_word() {
+        for ttl in 1..=255u8 {
+            for protocol in [0, 1, 6, 17, 255] {
+                for id in (0..=u16::MAX).step_by(257) {
+                    let words = |ttl: u8| {
+                        let [a, b] = id.to_be_bytes();
+                        [
+                            0x45, 0, 0, 84, a, b, 0, 0, ttl, protocol, 10, 0, 0, 1, 10, 0, 0, 2,
+                        ]
+                    };
+                    let before = checksum(&words(ttl));
+
+                    let after = decrement_ttl(before);
+
+                    assert_eq!(after, checksum(&words(ttl - 1)), "ttl {ttl} id {id}");
+                }
+            }
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn the_fast_sum_is_the_plain_one(bytes in proptest::collection::vec(any::<u8>(), 0..300)) {
+            prop_assert_eq!(sum(&bytes), plain(&bytes));
+        }
+
+        #[test]
+        fn a_header_sum_is_the_plain_one(header in any::<[u8; 20]>()) {
+            prop_assert_eq!(sum_20(&header), plain(&header));
+        }
+
+        #[test]
+        fn pieces_combine(bytes in proptest::collection::vec(any::<u8>(), 1..300), cut in any::<u16>()) {
+            let (a, b) = bytes.split_at(usize::from(cut) % bytes.len());
+
+            let joined = if a.len() % 2 == 0 {
+                combine(sum(a), sum(b))
+            } else {
+                combine_odd(sum(a), sum(b))
+            };
+
+            prop_assert_eq!(joined, plain(&bytes));
+        }
+
+        #[test]
+        fn an_update_equals_a_fresh_checksum(
+            mut bytes in proptest::collection::vec(any::<u8>(), 4..64),
+            at in any::<u8>(),
+            new in any::<[u8; 4]>(),
+        ) {
+            let at = usize::from(at) % (bytes.len() - 3) / 2 * 2;
+            let before = checksum(&bytes);
+            let old: [u8; 4] = bytes[at..at + 4].try_into().unwrap();
+            bytes[at..at + 4].copy_from_slice(&new);
+
+            let by_32 = update_u32(before, u32::from_be_bytes(old), u32::from_be_bytes(new));
+            let by_16 = update_u16(
+                update_u16(before, u16::from_be_bytes([old[0], old[1]]), u16::from_be_bytes([new[0], new[1]])),
+                u16::from_be_bytes([old[2], old[3]]),
+                u16::from_be_bytes([new[2], new[3]]),
+            );
+
+            prop_assert!(same(by_32, checksum(&bytes)));
+            prop_assert!(same(by_16, checksum(&bytes)));
+        }
+    }
+}

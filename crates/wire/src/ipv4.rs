@@ -1,0 +1,717 @@
+//! IPv4 packets (RFC 791; what a router checks: RFC 1812, 5.2.2; options: RFC 1812, 4.2.2.1 and 5.2.4).
+
+use core::net::Ipv4Addr;
+use core::ops::Deref;
+
+use alloc::vec::Vec;
+
+use crate::{Protocol, bytes_at, checksum, put_at, u16_at};
+
+/// Bytes of a header without options.
+pub const HEADER_LEN: usize = 20;
+
+/// Bytes of the longest header.
+pub const HEADER_LEN_MAX: usize = 60;
+
+/// Bytes of the longest options.
+pub const OPTIONS_LEN_MAX: usize = HEADER_LEN_MAX - HEADER_LEN;
+
+/// What is wrong with a packet, in the order in which it is looked for.
+///
+/// RFC 1812, 5.2.2 puts the checksum second; but how far the checksum reaches stands in the header
+/// length, so that version and lengths come first, as they do in Linux and BSD.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Malformed {
+    /// Shorter than 20 bytes (RFC 1812, 5.2.2 (1)).
+    Truncated,
+    /// The version is not 4 (RFC 1812, 5.2.2 (3)).
+    Version,
+    /// The header length is below 5 words (RFC 1812, 5.2.2 (4)).
+    HeaderLength,
+    /// The header is longer than what arrived.
+    HeaderTruncated,
+    /// The checksum is wrong (RFC 1812, 5.2.2 (2)).
+    Checksum,
+    /// The total length is smaller than the header (RFC 1812, 5.2.2 (5)).
+    TotalLengthTooSmall,
+    /// The total length says more than arrived.
+    TotalLengthTooLarge,
+}
+
+/// Why the walk over a header's options ended early.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum MalformedOption {
+    /// The length byte is missing; the option begins this many bytes into the header.
+    NoLength(u8),
+    /// The length is below 2 or leads out of the header; the option begins there.
+    Length(u8),
+}
+
+impl MalformedOption {
+    /// Where the mistake lies in the header: the pointer of an ICMP parameter problem.
+    pub const fn pointer(self) -> u8 {
+        match self {
+            Self::NoLength(at) => at,
+            Self::Length(at) => at + 1,
+        }
+    }
+}
+
+/// The flags and the fragment offset: one word of the header.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Fragment(pub u16);
+
+impl Fragment {
+    /// A whole packet that may not be fragmented.
+    pub const DONT: Self = Self(0x4000);
+    /// A whole packet.
+    pub const WHOLE: Self = Self(0);
+
+    /// The piece that begins `offset` bytes into the payload; `offset` is a multiple of 8, the rest
+    /// of the division is lost.
+    #[inline]
+    pub const fn piece(offset: u16, more: bool) -> Self {
+        Self(offset >> 3 | (more as u16) << 13)
+    }
+
+    /// Where this piece belongs in the payload, in bytes: 0 to 65,528.
+    #[inline]
+    pub const fn offset(self) -> u16 {
+        self.0 << 3
+    }
+
+    /// Whether more pieces follow (MF).
+    #[inline]
+    pub const fn more(self) -> bool {
+        self.0 & 0x2000 != 0
+    }
+
+    /// Whether it may not be fragmented (DF).
+    #[inline]
+    pub const fn dont(self) -> bool {
+        self.0 & 0x4000 != 0
+    }
+
+    /// Whether this is a piece of a larger packet.
+    #[inline]
+    pub const fn is_piece(self) -> bool {
+        self.0 & 0x3fff != 0
+    }
+
+    /// Whether the payload begins in the middle of the upper header or behind it.
+    #[inline]
+    pub const fn is_later_piece(self) -> bool {
+        self.0 & 0x1fff != 0
+    }
+}
+
+/// The fixed part of a header, read-only; the checks are [`Packet`]'s.
+#[derive(Clone, Copy, Debug)]
+pub struct Header<'a>(&'a [u8; HEADER_LEN]);
+
+impl<'a> Header<'a> {
+    /// The 20 bytes as a header, unchecked.
+    #[inline]
+    pub const fn new(bytes: &'a [u8; HEADER_LEN]) -> Self {
+        Self(bytes)
+    }
+
+    /// The header's bytes.
+    #[inline]
+    pub const fn bytes(&self) -> &'a [u8; HEADER_LEN] {
+        self.0
+    }
+
+    /// The version.
+    #[inline]
+    pub const fn version(&self) -> u8 {
+        self.0[0] >> 4
+    }
+
+    /// The header's length in bytes, as it says: 0 to 60.
+    #[inline]
+    pub const fn header_len(&self) -> usize {
+        (self.0[0] & 0xf) as usize * 4
+    }
+
+    /// The whole type-of-service byte: DSCP and ECN.
+    #[inline]
+    pub const fn tos(&self) -> u8 {
+        self.0[1]
+    }
+
+    /// The DSCP, 0 to 63 (RFC 2474).
+    #[inline]
+    pub const fn dscp(&self) -> u8 {
+        self.0[1] >> 2
+    }
+
+    /// The ECN bits, 0 to 3 (RFC 3168).
+    #[inline]
+    pub const fn ecn(&self) -> u8 {
+        self.0[1] & 3
+    }
+
+    /// Header and payload in bytes, as the header says.
+    #[inline]
+    pub fn total_len(&self) -> u16 {
+        u16_at(self.0, 2)
+    }
+
+    /// What tells pieces of one packet from those of others.
+    #[inline]
+    pub fn id(&self) -> u16 {
+        u16_at(self.0, 4)
+    }
+
+    /// Flags and fragment offset.
+    #[inline]
+    pub fn fragment(&self) -> Fragment {
+        Fragment(u16_at(self.0, 6))
+    }
+
+    /// How many routers may still pass it on.
+    #[inline]
+    pub const fn ttl(&self) -> u8 {
+        self.0[8]
+    }
+
+    /// What is carried.
+    #[inline]
+    pub const fn protocol(&self) -> Protocol {
+        Protocol(self.0[9])
+    }
+
+    /// The header checksum as it stands there.
+    #[inline]
+    pub fn checksum(&self) -> u16 {
+        u16_at(self.0, 10)
+    }
+
+    /// The sender.
+    #[inline]
+    pub fn src(&self) -> Ipv4Addr {
+        Ipv4Addr::from(bytes_at::<4, _>(self.0, 12))
+    }
+
+    /// The receiver.
+    #[inline]
+    pub fn dst(&self) -> Ipv4Addr {
+        Ipv4Addr::from(bytes_at::<4, _>(self.0, 16))
+    }
+}
+
+/// A checked view of a packet: fixed header, options, payload.
+#[derive(Clone, Copy, Debug)]
+pub struct Packet<'a> {
+    header: Header<'a>,
+    options: &'a [u8],
+    payload: &'a [u8],
+}
+
+impl<'a> Packet<'a> {
+    /// Views the payload of a frame as a packet; padding behind the total length is cut off.
+    ///
+    /// # Errors
+    /// Everything but `Checksum`, which is not looked at.
+    #[inline]
+    pub fn new_checked(bytes: &'a [u8]) -> Result<Self, Malformed> {
+        let (header, options) = split(bytes)?;
+        Self::with_lengths(header, options, bytes)
+    }
+
+    /// Views the payload of a frame as a packet and checks its header checksum.
+    ///
+    /// # Errors
+    /// The first thing wrong, in the order of [`Malformed`].
+    #[inline]
+    pub fn new_verified(bytes: &'a [u8]) -> Result<Self, Malformed> {
+        let (header, options) = split(bytes)?;
+        if header_sum(header, options) != checksum::INTACT {
+            return Err(Malformed::Checksum);
+        }
+        Self::with_lengths(header, options, bytes)
+    }
+
+    /// Views the packet that an ICMP error quotes: its end may be missing.
+    ///
+    /// # Errors
+    /// As [`Self::new_checked`], without `TotalLengthTooLarge`.
+    pub fn new_quoted(bytes: &'a [u8]) -> Result<Self, Malformed> {
+        let (header, options) = split(bytes)?;
+        let len = usize::from(header.total_len()).min(bytes.len());
+        let payload = bytes
+            .get(header.header_len()..len)
+            .ok_or(Malformed::TotalLengthTooSmall)?;
+        Ok(Self {
+            header,
+            options,
+            payload,
+        })
+    }
+
+    #[inline]
+    fn with_lengths(
+        header: Header<'a>,
+        options: &'a [u8],
+        bytes: &'a [u8],
+    ) -> Result<Self, Malformed> {
+        let total = usize::from(header.total_len());
+        if total < header.header_len() {
+            return Err(Malformed::TotalLengthTooSmall);
+        }
+        let payload = bytes
+            .get(header.header_len()..total)
+            .ok_or(Malformed::TotalLengthTooLarge)?;
+        Ok(Self {
+            header,
+            options,
+            payload,
+        })
+    }
+
+    /// Whether the header checksum is right.
+    #[inline]
+    pub fn verify_checksum(&self) -> bool {
+        header_sum(self.header, self.options) == checksum::INTACT
+    }
+
+    /// The options' bytes: 0 to 40, a multiple of 4.
+    #[inline]
+    pub fn options(&self) -> &'a [u8] {
+        self.options
+    }
+
+    /// What is carried; only a part of it where [`Fragment::is_piece`] says so.
+    #[inline]
+    pub fn payload(&self) -> &'a [u8] {
+        self.payload
+    }
+
+    /// The options one by one.
+    pub fn options_iter(&self) -> Options<'a> {
+        Options {
+            options: self.options,
+            at: 0,
+        }
+    }
+}
+
+impl<'a> Deref for Packet<'a> {
+    type Target = Header<'a>;
+
+    #[inline]
+    fn deref(&self) -> &Header<'a> {
+        &self.header
+    }
+}
+
+/// Splits off header and options.
+#[inline]
+fn split(bytes: &[u8]) -> Result<(Header<'_>, &[u8]), Malformed> {
+    let header = Header(bytes.first_chunk().ok_or(Malformed::Truncated)?);
+    if header.version() != 4 {
+        return Err(Malformed::Version);
+    }
+    let len = header.header_len();
+    if len < HEADER_LEN {
+        return Err(Malformed::HeaderLength);
+    }
+    let options = bytes
+        .get(HEADER_LEN..len)
+        .ok_or(Malformed::HeaderTruncated)?;
+    Ok((header, options))
+}
+
+/// The sum over header and options.
+#[inline]
+fn header_sum(header: Header<'_>, options: &[u8]) -> u16 {
+    let sum = checksum::sum_20(header.0);
+    if options.is_empty() {
+        sum
+    } else {
+        checksum::combine(sum, checksum::sum(options))
+    }
+}
+
+/// The fixed part of a header, to be changed in place. Its setters keep the checksum right, except
+/// where they say otherwise.
+#[derive(Debug)]
+pub struct HeaderMut<'a>(&'a mut [u8; HEADER_LEN]);
+
+impl<'a> HeaderMut<'a> {
+    /// The header at the start of `bytes`; nothing but the length is checked.
+    ///
+    /// # Errors
+    /// `Truncated` when there are fewer than 20 bytes.
+    #[inline]
+    pub fn new_checked(bytes: &'a mut [u8]) -> Result<Self, Malformed> {
+        bytes
+            .first_chunk_mut()
+            .map(Self)
+            .ok_or(Malformed::Truncated)
+    }
+
+    /// The header, read-only.
+    #[inline]
+    pub fn view(&self) -> Header<'_> {
+        Header(self.0)
+    }
+
+    /// Takes one from the TTL, which is above zero, and adjusts the checksum (RFC 1624).
+    #[inline]
+    pub fn decrement_ttl(&mut self) {
+        debug_assert!(self.0[8] > 0, "a packet with TTL 0 is never forwarded");
+        self.0[8] = self.0[8].wrapping_sub(1);
+        let sum = checksum::decrement_ttl(self.view().checksum());
+        put_at(self.0, 10, sum.to_be_bytes());
+    }
+
+    /// Sets the TTL.
+    #[inline]
+    pub fn set_ttl(&mut self, ttl: u8) {
+        self.set_u16(8, u16::from_be_bytes([ttl, self.0[9]]));
+    }
+
+    /// Sets DSCP and ECN.
+    #[inline]
+    pub fn set_tos(&mut self, tos: u8) {
+        self.set_u16(0, u16::from_be_bytes([self.0[0], tos]));
+    }
+
+    /// Sets the total length; the caller sees to the bytes.
+    #[inline]
+    pub fn set_total_len(&mut self, len: u16) {
+        self.set_u16(2, len);
+    }
+
+    /// Sets the identification.
+    #[inline]
+    pub fn set_id(&mut self, id: u16) {
+        self.set_u16(4, id);
+    }
+
+    /// Sets flags and fragment offset.
+    #[inline]
+    pub fn set_fragment(&mut self, fragment: Fragment) {
+        self.set_u16(6, fragment.0);
+    }
+
+    /// Sets the sender; the upper checksum is the caller's.
+    #[inline]
+    pub fn set_src(&mut self, src: Ipv4Addr) {
+        self.set_u32(12, src.to_bits());
+    }
+
+    /// Sets the receiver; the upper checksum is the caller's.
+    #[inline]
+    pub fn set_dst(&mut self, dst: Ipv4Addr) {
+        self.set_u32(16, dst.to_bits());
+    }
+
+    /// Sets the checksum anew, from the header and `options`, which follow it.
+    pub fn fill_checksum(&mut self, options: &[u8]) {
+        put_at(self.0, 10, [0, 0]);
+        let sum = !header_sum(self.view(), options);
+        put_at(self.0, 10, sum.to_be_bytes());
+    }
+
+    #[inline]
+    fn set_u16(&mut self, at: usize, new: u16) {
+        let sum = checksum::update_u16(self.view().checksum(), u16_at(self.0, at), new);
+        put_at(self.0, at, new.to_be_bytes());
+        put_at(self.0, 10, sum.to_be_bytes());
+    }
+
+    #[inline]
+    fn set_u32(&mut self, at: usize, new: u32) {
+        let sum = checksum::update_u32(self.view().checksum(), crate::u32_at(self.0, at), new);
+        put_at(self.0, at, new.to_be_bytes());
+        put_at(self.0, 10, sum.to_be_bytes());
+    }
+}
+
+/// A header as a value, without options and lengths.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Repr {
+    /// DSCP and ECN.
+    pub tos: u8,
+    /// Identification.
+    pub id: u16,
+    /// Flags and fragment offset.
+    pub fragment: Fragment,
+    /// Time to live.
+    pub ttl: u8,
+    /// What is carried.
+    pub protocol: Protocol,
+    /// The sender.
+    pub src: Ipv4Addr,
+    /// The receiver.
+    pub dst: Ipv4Addr,
+}
+
+impl Repr {
+    /// A whole packet with TTL 64 that may be fragmented.
+    pub const fn new(protocol: Protocol, src: Ipv4Addr, dst: Ipv4Addr) -> Self {
+        Self {
+            tos: 0,
+            id: 0,
+            fragment: Fragment::WHOLE,
+            ttl: 64,
+            protocol,
+            src,
+            dst,
+        }
+    }
+
+    /// The header of a packet.
+    pub fn parse(header: &Header<'_>) -> Self {
+        Self {
+            tos: header.tos(),
+            id: header.id(),
+            fragment: header.fragment(),
+            ttl: header.ttl(),
+            protocol: header.protocol(),
+            src: header.src(),
+            dst: header.dst(),
+        }
+    }
+
+    /// A header without options for a payload of `payload_len` bytes (at most 65,515), checksum
+    /// included.
+    #[inline]
+    pub fn to_bytes(&self, payload_len: usize) -> [u8; HEADER_LEN] {
+        self.fixed(&[], payload_len)
+    }
+
+    /// Appends a header with `options` for a payload of `payload_len` bytes, checksum included.
+    ///
+    /// `options` are at most 40 bytes (more are cut off) and are filled up with end-of-list to a
+    /// multiple of 4.
+    pub fn emit(&self, options: &[u8], payload_len: usize, out: &mut Vec<u8>) {
+        let mut padded = [0; OPTIONS_LEN_MAX];
+        for (slot, byte) in padded.iter_mut().zip(options) {
+            *slot = *byte;
+        }
+        let len = options.len().min(OPTIONS_LEN_MAX).next_multiple_of(4);
+        let (options, _) = padded.split_at(len);
+        out.extend_from_slice(&self.fixed(options, payload_len));
+        out.extend_from_slice(options);
+    }
+
+    fn fixed(&self, options: &[u8], payload_len: usize) -> [u8; HEADER_LEN] {
+        let header_len = HEADER_LEN + options.len();
+        let total = u16::try_from(header_len + payload_len).unwrap_or(u16::MAX);
+        let mut bytes = [0; HEADER_LEN];
+        put_at(&mut bytes, 0, [0x40 | (header_len / 4) as u8, self.tos]);
+        put_at(&mut bytes, 2, total.to_be_bytes());
+        put_at(&mut bytes, 4, self.id.to_be_bytes());
+        put_at(&mut bytes, 6, self.fragment.0.to_be_bytes());
+        put_at(&mut bytes, 8, [self.ttl, self.protocol.0]);
+        put_at(&mut bytes, 12, self.src.octets());
+        put_at(&mut bytes, 16, self.dst.octets());
+        HeaderMut(&mut bytes).fill_checksum(options);
+        bytes
+    }
+}
+
+/// An option of a header.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct IpOption<'a> {
+    /// The type byte: copied flag, class and number.
+    pub kind: u8,
+    /// Where it begins in the header, in bytes: 20 to 59.
+    pub at: u8,
+    /// What follows type and length.
+    pub data: &'a [u8],
+}
+
+impl IpOption<'_> {
+    /// End of the list.
+    pub const END: u8 = 0;
+    /// No operation.
+    pub const NOP: u8 = 1;
+    /// Record route.
+    pub const RECORD_ROUTE: u8 = 7;
+    /// Timestamp.
+    pub const TIMESTAMP: u8 = 68;
+    /// Security (RFC 1108).
+    pub const SECURITY: u8 = 130;
+    /// Loose source and record route.
+    pub const LOOSE_SOURCE_ROUTE: u8 = 131;
+    /// Strict source and record route.
+    pub const STRICT_SOURCE_ROUTE: u8 = 137;
+    /// Router alert (RFC 2113).
+    pub const ROUTER_ALERT: u8 = 148;
+
+    /// Whether every fragment carries it, and not the first alone (RFC 791, 3.1).
+    #[inline]
+    pub const fn is_copied(&self) -> bool {
+        self.kind & 0x80 != 0
+    }
+
+    /// Whether the sender chose the way.
+    #[inline]
+    pub const fn is_source_route(&self) -> bool {
+        matches!(
+            self.kind,
+            Self::LOOSE_SOURCE_ROUTE | Self::STRICT_SOURCE_ROUTE
+        )
+    }
+}
+
+/// The options of a header, no-operations skipped, up to the end of the list.
+#[derive(Clone, Debug)]
+pub struct Options<'a> {
+    options: &'a [u8],
+    at: usize,
+}
+
+impl<'a> Options<'a> {
+    /// Walks the bytes of a header's options (at most 40).
+    pub fn new(options: &'a [u8]) -> Self {
+        Self {
+            options: options.get(..OPTIONS_LEN_MAX).unwrap_or(options),
+            at: 0,
+        }
+    }
+
+    fn fail(&mut self, error: MalformedOption) -> MalformedOption {
+        self.at = self.options.len();
+        error
+    }
+}
+
+impl<'a> Iterator for Options<'a> {
+    type Item = Result<IpOption<'a>, MalformedOption>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        loop {
+            let rest = self.options.get(self.at..)?;
+            let at = (HEADER_LEN + self.at) as u8;
+            let (&kind, tail) = rest.split_first()?;
+            match kind {
+                IpOption::END => return None,
+                IpOption::NOP => {
+                    self.at += 1;
+                    continue;
+                }
+                _ => {}
+            }
+            let Some(&len) = tail.first() else {
+                return Some(Err(self.fail(MalformedOption::NoLength(at))));
+            };
+            let Some(data) = rest.get(2..usize::from(len)) else {
+                return Some(Err(self.fail(MalformedOption::Length(at))));
+            };
+            self.at += usize::from(len);
+            return Some(Ok(IpOption { kind, at, data }));
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use alloc::vec;
+
+    const REPR: Repr = Repr {
+        tos: 0xb8,
+        id: 0x1234,
+        fragment: Fragment::DONT,
+        ttl: 64,
+        protocol: Protocol::UDP,
+        src: Ipv4Addr::new(10, 0, 0, 1),
+        dst: Ipv4Addr::new(10, 0, 0, 2),
+    };
+
+    fn packet(options: &[u8], payload: &[u8]) -> Vec<u8> {
+        let mut bytes = vec![];
+        REPR.emit(options, payload.len(), &mut bytes);
+        bytes.extend_from_slice(payload);
+        bytes
+    }
+
+    #[test]
+    fn a_packet_round_trips_and_padding_is_cut_off() {
+        let mut bytes = packet(&[7, 7, 4, 0, 0, 0, 0], &[1, 2, 3]);
+        bytes.extend_from_slice(&[0; 9]);
+
+        let view = Packet::new_verified(&bytes).unwrap();
+
+        assert_eq!(Repr::parse(&view), REPR);
+        assert_eq!(view.payload(), [1, 2, 3]);
+        assert_eq!(view.header_len(), 28);
+        let record = IpOption {
+            kind: 7,
+            at: 20,
+            data: &[4, 0, 0, 0, 0],
+        };
+        assert!(view.options_iter().eq([Ok(record)]));
+    }
+
+    #[test]
+    fn each_flaw_of_a_header_has_its_name() {
+        let good = packet(&[], &[0; 8]);
+        let flawed = |at: usize, value: u8| {
+            let mut bytes = good.clone();
+            bytes[at] = value;
+            bytes
+        };
+        let checked = |bytes: &[u8]| Packet::new_checked(bytes).err();
+
+        assert_eq!(checked(&good[..19]), Some(Malformed::Truncated));
+        assert_eq!(checked(&flawed(0, 0x65)), Some(Malformed::Version));
+        assert_eq!(checked(&flawed(0, 0x44)), Some(Malformed::HeaderLength));
+        assert_eq!(checked(&flawed(0, 0x4f)), Some(Malformed::HeaderTruncated));
+        assert_eq!(
+            checked(&flawed(3, 19)),
+            Some(Malformed::TotalLengthTooSmall)
+        );
+        assert_eq!(
+            checked(&flawed(3, 29)),
+            Some(Malformed::TotalLengthTooLarge)
+        );
+        assert_eq!(checked(&flawed(10, 0)), None);
+        assert_eq!(
+            Packet::new_verified(&flawed(10, 0)).err(),
+            Some(Malformed::Checksum)
+        );
+    }
+
+    #[test]
+    fn setters_keep_the_checksum_right() {
+        let mut bytes = packet(&[], &[0; 8]);
+        let mut header = HeaderMut::new_checked(&mut bytes).unwrap();
+
+        header.decrement_ttl();
+        header.set_tos(1);
+        header.set_id(0xffff);
+        header.set_fragment(Fragment::piece(1480, true));
+        header.set_src(Ipv4Addr::new(192, 0, 2, 1));
+        header.set_dst(Ipv4Addr::new(198, 51, 100, 255));
+
+        let view = Packet::new_verified(&bytes).unwrap();
+        assert_eq!((view.ttl(), view.tos(), view.id()), (63, 1, 0xffff));
+        assert_eq!(
+            (view.fragment().offset(), view.fragment().more()),
+            (1480, true)
+        );
+        assert_eq!(view.src(), Ipv4Addr::new(192, 0, 2, 1));
+        assert_eq!(view.dst(), Ipv4Addr::new(198, 51, 100, 255));
+    }
+
+    #[test]
+    fn a_broken_option_ends_the_walk_and_says_where() {
+        let walk = |options| Options::new(options).last();
+
+        assert_eq!(
+            walk(&[1, 1, 7][..]),
+            Some(Err(MalformedOption::NoLength(22)))
+        );
+        assert_eq!(walk(&[7, 1, 0, 0]), Some(Err(MalformedOption::Length(20))));
+        assert_eq!(walk(&[1, 7, 4, 0]), Some(Err(MalformedOption::Length(21))));
+        assert_eq!(walk(&[0, 7, 1, 0]), None);
+        assert_eq!(MalformedOption::Length(21).pointer(), 22);
+    }
+}

@@ -1,0 +1,613 @@
+//! IPv6 packets and their extension headers (RFC 8200).
+
+use core::net::Ipv6Addr;
+use core::ops::Deref;
+
+use crate::{Protocol, bytes_at, put_at, u16_at, u32_at};
+
+/// Bytes of the fixed header.
+pub const HEADER_LEN: usize = 40;
+
+/// Bytes of a fragment header.
+pub const FRAGMENT_HEADER_LEN: usize = 8;
+
+/// How many extension headers a walk follows; more is taken for an attack (RFC 8504, 5.3).
+pub const EXTENSIONS_MAX: usize = 8;
+
+/// The smallest link MTU in bytes (RFC 8200, 5).
+pub const MTU_MIN: u16 = 1280;
+
+/// What is wrong with a packet.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Malformed {
+    /// Shorter than 40 bytes.
+    Truncated,
+    /// The version is not 6.
+    Version,
+    /// The payload length says more than arrived.
+    PayloadLength,
+    /// An extension header leads out of the packet.
+    ExtensionTruncated,
+    /// More than [`EXTENSIONS_MAX`] extension headers.
+    TooManyExtensions,
+    /// Hop-by-hop options that do not come first (RFC 8200, 4.1).
+    HopByHopNotFirst,
+}
+
+/// The fixed header, read-only; the checks are [`Packet`]'s.
+#[derive(Clone, Copy, Debug)]
+pub struct Header<'a>(&'a [u8; HEADER_LEN]);
+
+impl<'a> Header<'a> {
+    /// The 40 bytes as a header, unchecked.
+    #[inline]
+    pub const fn new(bytes: &'a [u8; HEADER_LEN]) -> Self {
+        Self(bytes)
+    }
+
+    /// The header's bytes.
+    #[inline]
+    pub const fn bytes(&self) -> &'a [u8; HEADER_LEN] {
+        self.0
+    }
+
+    /// The version.
+    #[inline]
+    pub const fn version(&self) -> u8 {
+        self.0[0] >> 4
+    }
+
+    /// DSCP and ECN.
+    #[inline]
+    pub fn traffic_class(&self) -> u8 {
+        (u16_at(self.0, 0) >> 4) as u8
+    }
+
+    /// The DSCP, 0 to 63 (RFC 2474).
+    #[inline]
+    pub fn dscp(&self) -> u8 {
+        self.traffic_class() >> 2
+    }
+
+    /// The ECN bits, 0 to 3 (RFC 3168).
+    #[inline]
+    pub fn ecn(&self) -> u8 {
+        self.traffic_class() & 3
+    }
+
+    /// The flow label, 20 bits (RFC 6437).
+    #[inline]
+    pub fn flow_label(&self) -> u32 {
+        u32_at(self.0, 0) & 0xf_ffff
+    }
+
+    /// Bytes behind the fixed header, as it says.
+    #[inline]
+    pub fn payload_len(&self) -> u16 {
+        u16_at(self.0, 4)
+    }
+
+    /// What follows the fixed header: an extension header or what is carried.
+    #[inline]
+    pub const fn next_header(&self) -> Protocol {
+        Protocol(self.0[6])
+    }
+
+    /// How many routers may still pass it on.
+    #[inline]
+    pub const fn hop_limit(&self) -> u8 {
+        self.0[7]
+    }
+
+    /// The sender.
+    #[inline]
+    pub fn src(&self) -> Ipv6Addr {
+        Ipv6Addr::from(bytes_at::<16, _>(self.0, 8))
+    }
+
+    /// The receiver, the next one where there is a routing header.
+    #[inline]
+    pub fn dst(&self) -> Ipv6Addr {
+        Ipv6Addr::from(bytes_at::<16, _>(self.0, 24))
+    }
+}
+
+/// A checked view of a packet: fixed header and payload, extension headers included.
+#[derive(Clone, Copy, Debug)]
+pub struct Packet<'a> {
+    header: Header<'a>,
+    payload: &'a [u8],
+}
+
+impl<'a> Packet<'a> {
+    /// Views the payload of a frame as a packet; padding behind the payload length is cut off.
+    ///
+    /// # Errors
+    /// `Truncated`, `Version`, `PayloadLength`; the extension headers are not looked at.
+    #[inline]
+    pub fn new_checked(bytes: &'a [u8]) -> Result<Self, Malformed> {
+        let (header, rest) = split(bytes)?;
+        let payload = rest
+            .get(..usize::from(header.payload_len()))
+            .ok_or(Malformed::PayloadLength)?;
+        Ok(Self { header, payload })
+    }
+
+    /// Views the packet that an ICMPv6 error quotes: its end may be missing.
+    ///
+    /// # Errors
+    /// `Truncated` and `Version`.
+    pub fn new_quoted(bytes: &'a [u8]) -> Result<Self, Malformed> {
+        let (header, rest) = split(bytes)?;
+        let payload = rest
+            .get(..usize::from(header.payload_len()))
+            .unwrap_or(rest);
+        Ok(Self { header, payload })
+    }
+
+    /// What follows the fixed header.
+    #[inline]
+    pub fn payload(&self) -> &'a [u8] {
+        self.payload
+    }
+
+    /// The extension headers one by one.
+    pub fn extensions(&self) -> Extensions<'a> {
+        Extensions {
+            next: self.next_header(),
+            bytes: self.payload,
+            at: 0,
+            count: 0,
+        }
+    }
+
+    /// Walks over the extension headers to what is carried.
+    ///
+    /// # Errors
+    /// `ExtensionTruncated`, `TooManyExtensions`, `HopByHopNotFirst`.
+    #[inline]
+    pub fn upper(&self) -> Result<Upper<'a>, Malformed> {
+        if !self.next_header().is_ipv6_extension() {
+            return Ok(Upper::plain(self.next_header(), self.payload));
+        }
+        let mut upper = Upper::plain(self.next_header(), self.payload);
+        let mut walk = self.extensions();
+        for extension in walk.by_ref() {
+            let extension = extension?;
+            match extension.kind {
+                Protocol::HOP_BY_HOP => upper.hop_by_hop = true,
+                Protocol::ROUTING => upper.routing = Some(extension.at),
+                Protocol::FRAGMENT => upper.fragment = extension.fragment(),
+                _ => {}
+            }
+        }
+        upper.protocol = walk.next;
+        upper.at = walk.at;
+        upper.payload = walk.bytes.get(walk.at..).unwrap_or_default();
+        Ok(upper)
+    }
+}
+
+impl<'a> Deref for Packet<'a> {
+    type Target = Header<'a>;
+
+    #[inline]
+    fn deref(&self) -> &Header<'a> {
+        &self.header
+    }
+}
+
+#[inline]
+fn split(bytes: &[u8]) -> Result<(Header<'_>, &[u8]), Malformed> {
+    let (header, rest) = bytes.split_first_chunk().ok_or(Malformed::Truncated)?;
+    let header = Header(header);
+    if header.version() != 6 {
+        return Err(Malformed::Version);
+    }
+    Ok((header, rest))
+}
+
+/// What a packet carries behind its extension headers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Upper<'a> {
+    /// The upper protocol. Behind the fragment header of a later piece it names what the whole
+    /// packet has there, possibly another extension header.
+    pub protocol: Protocol,
+    /// Bytes from the end of the fixed header to `payload`.
+    pub at: usize,
+    /// The upper header and what follows.
+    pub payload: &'a [u8],
+    /// The fragment header, where there is one.
+    pub fragment: Option<Fragment>,
+    /// Whether there are options that every router reads.
+    pub hop_by_hop: bool,
+    /// Where the routing header begins, from the end of the fixed header.
+    pub routing: Option<usize>,
+}
+
+impl<'a> Upper<'a> {
+    #[inline]
+    fn plain(protocol: Protocol, payload: &'a [u8]) -> Self {
+        Self {
+            protocol,
+            at: 0,
+            payload,
+            fragment: None,
+            hop_by_hop: false,
+            routing: None,
+        }
+    }
+
+    /// Whether `payload` begins in the middle of the upper header or behind it.
+    #[inline]
+    pub fn is_later_piece(&self) -> bool {
+        self.fragment.is_some_and(|fragment| fragment.offset > 0)
+    }
+}
+
+/// A fragment header as a value (RFC 8200, 4.5).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Fragment {
+    /// What the whole packet has at this place.
+    pub next_header: Protocol,
+    /// Where this piece belongs, in bytes; a multiple of 8.
+    pub offset: u16,
+    /// Whether more pieces follow.
+    pub more: bool,
+    /// What tells pieces of one packet from those of others.
+    pub id: u32,
+}
+
+impl Fragment {
+    /// Reads a fragment header; reserved bits are ignored.
+    pub fn parse(bytes: &[u8; FRAGMENT_HEADER_LEN]) -> Self {
+        let word = u16_at(bytes, 2);
+        Self {
+            next_header: Protocol(bytes[0]),
+            offset: word & 0xfff8,
+            more: word & 1 != 0,
+            id: u32_at(bytes, 4),
+        }
+    }
+
+    /// The header's bytes.
+    pub fn to_bytes(&self) -> [u8; FRAGMENT_HEADER_LEN] {
+        let mut bytes = [0; FRAGMENT_HEADER_LEN];
+        put_at(&mut bytes, 0, [self.next_header.0]);
+        put_at(
+            &mut bytes,
+            2,
+            (self.offset & 0xfff8 | u16::from(self.more)).to_be_bytes(),
+        );
+        put_at(&mut bytes, 4, self.id.to_be_bytes());
+        bytes
+    }
+
+    /// Whether the fragment is the whole packet (RFC 6946).
+    pub const fn is_atomic(&self) -> bool {
+        self.offset == 0 && !self.more
+    }
+}
+
+/// An extension header.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Extension<'a> {
+    /// Which one.
+    pub kind: Protocol,
+    /// Bytes from the end of the fixed header to it.
+    pub at: usize,
+    /// The whole header, next header field included.
+    pub bytes: &'a [u8],
+}
+
+impl Extension<'_> {
+    /// The fragment header that this is.
+    pub fn fragment(&self) -> Option<Fragment> {
+        match self.kind {
+            Protocol::FRAGMENT => self.bytes.first_chunk().map(Fragment::parse),
+            _ => None,
+        }
+    }
+
+    /// Routing type and segments left of the routing header that this is (RFC 8200, 4.4).
+    pub fn routing(&self) -> Option<(u8, u8)> {
+        match (self.kind, self.bytes) {
+            (Protocol::ROUTING, &[_, _, kind, left, ..]) => Some((kind, left)),
+            _ => None,
+        }
+    }
+
+    /// The options of the hop-by-hop or destination options header that this is.
+    pub fn options(&self) -> Options<'_> {
+        let bytes = match self.kind {
+            Protocol::HOP_BY_HOP | Protocol::DESTINATION => self.bytes,
+            _ => &[],
+        };
+        Options { bytes, at: 2 }
+    }
+}
+
+/// The extension headers of a packet in order; ends before what is carried, and behind the fragment
+/// header of a later piece, because what follows that is no header.
+#[derive(Clone, Debug)]
+pub struct Extensions<'a> {
+    next: Protocol,
+    bytes: &'a [u8],
+    at: usize,
+    count: usize,
+}
+
+impl<'a> Extensions<'a> {
+    fn step(&mut self) -> Result<Extension<'a>, Malformed> {
+        let (kind, at) = (self.next, self.at);
+        if kind == Protocol::HOP_BY_HOP && at > 0 {
+            return Err(Malformed::HopByHopNotFirst);
+        }
+        if self.count == EXTENSIONS_MAX {
+            return Err(Malformed::TooManyExtensions);
+        }
+        let rest = self.bytes.get(at..).unwrap_or_default();
+        let &[next, len, ..] = rest else {
+            return Err(Malformed::ExtensionTruncated);
+        };
+        let len = match kind {
+            Protocol::FRAGMENT => FRAGMENT_HEADER_LEN,
+            // AH counts in words of four bytes and leaves out two of them (RFC 4302, 2.2).
+            Protocol::AH => (usize::from(len) + 2) * 4,
+            _ => (usize::from(len) + 1) * 8,
+        };
+        let bytes = rest.get(..len).ok_or(Malformed::ExtensionTruncated)?;
+        self.next = Protocol(next);
+        self.at += len;
+        self.count += 1;
+        Ok(Extension { kind, at, bytes })
+    }
+}
+
+impl<'a> Iterator for Extensions<'a> {
+    type Item = Result<Extension<'a>, Malformed>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        // `count` beyond the maximum marks the end.
+        if self.count > EXTENSIONS_MAX || !self.next.is_ipv6_extension() {
+            return None;
+        }
+        let step = self.step();
+        let later_piece = |extension: &Extension<'_>| {
+            extension
+                .fragment()
+                .is_some_and(|fragment| fragment.offset > 0)
+        };
+        if step.as_ref().map_or(true, later_piece) {
+            self.count = EXTENSIONS_MAX + 1;
+        }
+        Some(step)
+    }
+}
+
+/// What a receiver that does not know an option does (RFC 8200, 4.2).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Unknown {
+    /// Skips it.
+    Skip,
+    /// Drops the packet.
+    Drop,
+    /// Drops the packet and sends a parameter problem.
+    Problem,
+    /// The same, unless the packet was for a group.
+    ProblemIfUnicast,
+}
+
+/// An option of a hop-by-hop or destination options header.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct IpOption<'a> {
+    /// The type.
+    pub kind: u8,
+    /// Where it begins in the extension header, in bytes.
+    pub at: usize,
+    /// Its data.
+    pub data: &'a [u8],
+}
+
+impl IpOption<'_> {
+    /// Router alert (RFC 2711).
+    pub const ROUTER_ALERT: u8 = 5;
+    /// Jumbo payload (RFC 2675).
+    pub const JUMBO: u8 = 0xc2;
+
+    /// What the sender wants who does not know the option to do.
+    pub const fn unknown(&self) -> Unknown {
+        match self.kind >> 6 {
+            0 => Unknown::Skip,
+            1 => Unknown::Drop,
+            2 => Unknown::Problem,
+            _ => Unknown::ProblemIfUnicast,
+        }
+    }
+}
+
+/// The option leads out of its header; it begins this many bytes into it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct MalformedOption(pub usize);
+
+/// The options of an extension header, padding skipped.
+#[derive(Clone, Debug)]
+pub struct Options<'a> {
+    bytes: &'a [u8],
+    at: usize,
+}
+
+impl<'a> Iterator for Options<'a> {
+    type Item = Result<IpOption<'a>, MalformedOption>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        loop {
+            let at = self.at;
+            let rest = self.bytes.get(at..)?;
+            match *rest {
+                [] => return None,
+                [PAD1, ..] => self.at += 1,
+                [kind, len, ref tail @ ..] if tail.len() >= usize::from(len) => {
+                    self.at += 2 + usize::from(len);
+                    if kind != PADN {
+                        let data = tail.get(..usize::from(len)).unwrap_or_default();
+                        return Some(Ok(IpOption { kind, at, data }));
+                    }
+                }
+                _ => {
+                    self.at = self.bytes.len();
+                    return Some(Err(MalformedOption(at)));
+                }
+            }
+        }
+    }
+}
+
+/// One byte of padding.
+const PAD1: u8 = 0;
+/// Padding with a length.
+const PADN: u8 = 1;
+
+/// The fixed header, to be changed in place. There is no checksum to keep; upper ones are the
+/// caller's.
+#[derive(Debug)]
+pub struct HeaderMut<'a>(&'a mut [u8; HEADER_LEN]);
+
+impl<'a> HeaderMut<'a> {
+    /// The header at the start of `bytes`; nothing but the length is checked.
+    ///
+    /// # Errors
+    /// `Truncated` when there are fewer than 40 bytes.
+    #[inline]
+    pub fn new_checked(bytes: &'a mut [u8]) -> Result<Self, Malformed> {
+        bytes
+            .first_chunk_mut()
+            .map(Self)
+            .ok_or(Malformed::Truncated)
+    }
+
+    /// The header, read-only.
+    #[inline]
+    pub fn view(&self) -> Header<'_> {
+        Header(self.0)
+    }
+
+    /// Takes one from the hop limit, which is above zero.
+    #[inline]
+    pub fn decrement_hop_limit(&mut self) {
+        debug_assert!(
+            self.0[7] > 0,
+            "a packet with hop limit 0 is never forwarded"
+        );
+        self.0[7] = self.0[7].wrapping_sub(1);
+    }
+
+    /// Sets the hop limit.
+    #[inline]
+    pub fn set_hop_limit(&mut self, hop_limit: u8) {
+        self.0[7] = hop_limit;
+    }
+
+    /// Sets DSCP and ECN.
+    #[inline]
+    pub fn set_traffic_class(&mut self, class: u8) {
+        let [high, low] = (u16_at(self.0, 0) & 0xf00f | u16::from(class) << 4).to_be_bytes();
+        put_at(self.0, 0, [high, low]);
+    }
+
+    /// Sets the payload length; the caller sees to the bytes.
+    #[inline]
+    pub fn set_payload_len(&mut self, len: u16) {
+        put_at(self.0, 4, len.to_be_bytes());
+    }
+
+    /// Sets what follows.
+    #[inline]
+    pub fn set_next_header(&mut self, next: Protocol) {
+        self.0[6] = next.0;
+    }
+
+    /// Sets the sender.
+    #[inline]
+    pub fn set_src(&mut self, src: Ipv6Addr) {
+        put_at(self.0, 8, src.octets());
+    }
+
+    /// Sets the receiver.
+    #[inline]
+    pub fn set_dst(&mut self, dst: Ipv6Addr) {
+        put_at(self.0, 24, dst.octets());
+    }
+}
+
+/// A fixed header as a value.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Repr {
+    /// DSCP and ECN.
+    pub traffic_class: u8,
+    /// The flow label, 20 bits.
+    pub flow_label: u32,
+    /// What follows.
+    pub next_header: Protocol,
+    /// The hop limit.
+    pub hop_limit: u8,
+    /// The sender.
+    pub src: Ipv6Addr,
+    /// The receiver.
+    pub dst: Ipv6Addr,
+}
+
+impl Repr {
+    /// A packet with hop limit 64.
+    pub const fn new(next_header: Protocol, src: Ipv6Addr, dst: Ipv6Addr) -> Self {
+        Self {
+            traffic_class: 0,
+            flow_label: 0,
+            next_header,
+            hop_limit: 64,
+            src,
+            dst,
+        }
+    }
+
+    /// The header of a packet.
+    pub fn parse(header: &Header<'_>) -> Self {
+        Self {
+            traffic_class: header.traffic_class(),
+            flow_label: header.flow_label(),
+            next_header: header.next_header(),
+            hop_limit: header.hop_limit(),
+            src: header.src(),
+            dst: header.dst(),
+        }
+    }
+
+    /// The header for a payload of `payload_len` bytes (at most 65,535).
+    #[inline]
+    pub fn to_bytes(&self, payload_len: usize) -> [u8; HEADER_LEN] {
+        let first = 6 << 28 | u32::from(self.traffic_class) << 20 | self.flow_label & 0xf_ffff;
+        let len = u16::try_from(payload_len).unwrap_or(u16::MAX);
+        let mut bytes = [0; HEADER_LEN];
+        put_at(&mut bytes, 0, first.to_be_bytes());
+        put_at(&mut bytes, 4, len.to_be_bytes());
+        put_at(&mut bytes, 6, [self.next_header.0, self.hop_limit]);
+        put_at(&mut bytes, 8, self.src.octets());
+        put_at(&mut bytes, 24, self.dst.octets());
+        bytes
+    }
+}
+
+/// The group that a solicitation for `target` is sent to (RFC 4291, 2.7.1).
+pub const fn solicited_node(target: Ipv6Addr) -> Ipv6Addr {
+    let [.., a, b, c] = target.octets();
+    Ipv6Addr::new(
+        0xff02,
+        0,
+        0,
+        0,
+        0,
+        1,
+        0xff00 | a as u16,
+        u16::from_be_bytes([b, c]),
+    )
+}

@@ -1,0 +1,175 @@
+//! UDP datagrams (RFC 768).
+
+use core::net::{Ipv4Addr, Ipv6Addr};
+
+use crate::{Protocol, checksum, put_at, u16_at};
+
+/// Bytes of a UDP header.
+pub const HEADER_LEN: usize = 8;
+
+/// What is wrong with a datagram.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Malformed {
+    /// Shorter than its header.
+    Truncated,
+    /// The length field is smaller than the header.
+    LengthTooSmall,
+    /// The length field says more than there is.
+    LengthTooLarge,
+    /// The checksum is wrong.
+    Checksum,
+    /// There is no checksum, which IPv6 does not allow (RFC 8200, 8.1).
+    NoChecksum,
+}
+
+/// A checked view of a datagram.
+#[derive(Clone, Copy, Debug)]
+pub struct Datagram<'a> {
+    header: &'a [u8; HEADER_LEN],
+    payload: &'a [u8],
+}
+
+impl<'a> Datagram<'a> {
+    /// Views the payload of an IP packet as a datagram; what lies behind its length is cut off.
+    ///
+    /// # Errors
+    /// `Truncated` and the two lengths; the checksum is not looked at.
+    #[inline]
+    pub fn new_checked(bytes: &'a [u8]) -> Result<Self, Malformed> {
+        let (header, rest): (&[u8; HEADER_LEN], _) =
+            bytes.split_first_chunk().ok_or(Malformed::Truncated)?;
+        let len = usize::from(u16_at(header, 4))
+            .checked_sub(HEADER_LEN)
+            .ok_or(Malformed::LengthTooSmall)?;
+        let payload = rest.get(..len).ok_or(Malformed::LengthTooLarge)?;
+        Ok(Self { header, payload })
+    }
+
+    /// The sender's port.
+    #[inline]
+    pub fn src_port(&self) -> u16 {
+        u16_at(self.header, 0)
+    }
+
+    /// The receiver's port.
+    #[inline]
+    pub fn dst_port(&self) -> u16 {
+        u16_at(self.header, 2)
+    }
+
+    /// Header and payload, in bytes.
+    #[inline]
+    pub fn len(&self) -> u16 {
+        u16_at(self.header, 4)
+    }
+
+    /// Whether there is no payload.
+    #[inline]
+    pub fn is_empty(&self) -> bool {
+        self.payload.is_empty()
+    }
+
+    /// The checksum as it stands there; zero is none.
+    #[inline]
+    pub fn checksum(&self) -> u16 {
+        u16_at(self.header, 6)
+    }
+
+    /// What is carried.
+    #[inline]
+    pub fn payload(&self) -> &'a [u8] {
+        self.payload
+    }
+
+    /// Checks the checksum in IPv4, where none is allowed.
+    ///
+    /// # Errors
+    /// `Checksum` when it is wrong.
+    pub fn verify_v4(&self, src: Ipv4Addr, dst: Ipv4Addr) -> Result<(), Malformed> {
+        if self.checksum() == 0 {
+            return Ok(());
+        }
+        self.verify(checksum::pseudo_v4(src, dst, Protocol::UDP, self.len()))
+    }
+
+    /// Checks the checksum in IPv6.
+    ///
+    /// # Errors
+    /// `NoChecksum` or `Checksum`.
+    pub fn verify_v6(&self, src: Ipv6Addr, dst: Ipv6Addr) -> Result<(), Malformed> {
+        if self.checksum() == 0 {
+            return Err(Malformed::NoChecksum);
+        }
+        self.verify(checksum::pseudo_v6(
+            src,
+            dst,
+            Protocol::UDP,
+            u32::from(self.len()),
+        ))
+    }
+
+    fn verify(&self, pseudo: u16) -> Result<(), Malformed> {
+        let data = checksum::combine(checksum::sum(self.header), checksum::sum(self.payload));
+        match checksum::combine(pseudo, data) {
+            checksum::INTACT => Ok(()),
+            _ => Err(Malformed::Checksum),
+        }
+    }
+}
+
+/// A UDP header as a value.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Repr {
+    /// The sender's port.
+    pub src_port: u16,
+    /// The receiver's port.
+    pub dst_port: u16,
+}
+
+impl Repr {
+    /// The header of a datagram.
+    pub fn parse(datagram: &Datagram<'_>) -> Self {
+        Self {
+            src_port: datagram.src_port(),
+            dst_port: datagram.dst_port(),
+        }
+    }
+
+    /// The header of a datagram with `payload` in IPv4, checksum included.
+    ///
+    /// The caller keeps `payload` within 65,507 bytes; the length field of a longer one is wrong.
+    pub fn to_bytes_v4(&self, payload: &[u8], src: Ipv4Addr, dst: Ipv4Addr) -> [u8; HEADER_LEN] {
+        let len = length(payload);
+        self.finish(
+            payload,
+            len,
+            checksum::pseudo_v4(src, dst, Protocol::UDP, len),
+        )
+    }
+
+    /// The header of a datagram with `payload` in IPv6, checksum included; as `to_bytes_v4`.
+    pub fn to_bytes_v6(&self, payload: &[u8], src: Ipv6Addr, dst: Ipv6Addr) -> [u8; HEADER_LEN] {
+        let len = length(payload);
+        self.finish(
+            payload,
+            len,
+            checksum::pseudo_v6(src, dst, Protocol::UDP, u32::from(len)),
+        )
+    }
+
+    fn finish(&self, payload: &[u8], len: u16, pseudo: u16) -> [u8; HEADER_LEN] {
+        let mut bytes = [0; HEADER_LEN];
+        put_at(&mut bytes, 0, self.src_port.to_be_bytes());
+        put_at(&mut bytes, 2, self.dst_port.to_be_bytes());
+        put_at(&mut bytes, 4, len.to_be_bytes());
+        let data = checksum::combine(checksum::sum(&bytes), checksum::sum(payload));
+        let sum = checksum::udp(!checksum::combine(pseudo, data));
+        put_at(&mut bytes, 6, sum.to_be_bytes());
+        bytes
+    }
+}
+
+/// The length field of a datagram with this payload.
+fn length(payload: &[u8]) -> u16 {
+    u16::try_from(payload.len() + HEADER_LEN).unwrap_or(u16::MAX)
+}

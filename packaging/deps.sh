@@ -1,0 +1,132 @@
+#!/bin/sh
+# Installs what is missing of the given parts, and says so: build, run, test.
+#
+# Quick and silent when all is there; needs no network then. Exits with 1 when something that one of
+# the parts cannot do without is missing and cannot be installed.
+#
+# shellcheck disable=SC2046,SC2086 # the lists are split into words on purpose
+set -eu
+cd "$(dirname "$0")/.."
+PATH=$HOME/.cargo/bin:$PATH
+
+# command:package. A package is asked for by a command of it, so that whoever has the command from
+# elsewhere keeps it.
+for_build='cc:gcc ld:binutils crt1.o:libc6-dev'
+for_run='ip:iproute2 ethtool:ethtool nsenter:util-linux unshare:util-linux ping:iputils-ping'
+for_test='iperf3:iperf3 tcpdump:tcpdump traceroute:traceroute nft:nftables python3:python3'
+
+say() { printf 'deps: %s\n' "$*" >&2; }
+
+has() {
+    case $1 in
+        crt1.o) path=$(cc -print-file-name=crt1.o 2>/dev/null) && [ "$path" != crt1.o ] ;;
+        certificates) [ -e /etc/ssl/certs/ca-certificates.crt ] ;;
+        *) command -v "$1" >/dev/null 2>&1 || [ -x "/usr/sbin/$1" ] || [ -x "/sbin/$1" ] ;;
+    esac
+}
+
+# The packages of "$@" whose command is not there.
+missing() {
+    for pair in "$@"; do
+        has "${pair%%:*}" || printf '%s ' "${pair#*:}"
+    done
+}
+
+as_root() {
+    if [ "$(id -u)" = 0 ]; then "$@"; else sudo "$@"; fi
+}
+
+may_install() {
+    command -v apt-get >/dev/null 2>&1 && { [ "$(id -u)" = 0 ] || command -v sudo >/dev/null 2>&1; }
+}
+
+# No service may start just because its package brings one; a policy that is there already stays.
+policy=/usr/sbin/policy-rc.d
+keep_services_off() {
+    [ -e "$policy" ] && return
+    printf '#!/bin/sh\nexit 101\n' | as_root tee "$policy" >/dev/null
+    as_root chmod 755 "$policy"
+    trap 'as_root rm -f "$policy"' EXIT
+    trap 'exit 130' INT TERM HUP
+}
+
+apt() {
+    as_root env DEBIAN_FRONTEND=noninteractive apt-get -o DPkg::Lock::Timeout=300 -qq "$@" >/dev/null
+}
+
+install() {
+    keep_services_off
+    say "installing $*"
+    apt install -y --no-install-recommends "$@" && return
+    say 'that failed; fetching the package lists and trying again'
+    apt update && apt install -y --no-install-recommends "$@"
+}
+
+# Installs packages, or says who must.
+need() {
+    [ $# = 0 ] && return
+    may_install && install "$@" && return
+    say "missing and not installable from here: $*"
+    say "as root: apt-get install $*"
+    return 1
+}
+
+wanted=$(sed -n 's/^rust-version *= *"\(.*\)"/\1/p' Cargo.toml)
+
+cargo_is_new_enough() {
+    command -v cargo >/dev/null 2>&1 || return
+    found=$(cargo --version 2>/dev/null | cut -d' ' -f2)
+    [ -n "$found" ] && [ "$(printf '%s\n%s\n' "$wanted" "$found" | sort -V | head -1)" = "$wanted" ]
+}
+
+# Rust comes by rustup: distributions' own compilers are too old.
+need_cargo() {
+    cargo_is_new_enough && return
+    command -v rustup >/dev/null 2>&1 || need_rustup
+    say "installing Rust, at least $wanted, by rustup"
+    rustup toolchain install stable --profile minimal --component rustfmt --component clippy
+    cargo_is_new_enough || rustup default stable
+    cargo_is_new_enough && return
+    say "cargo is still older than $wanted: another one is before ~/.cargo/bin in PATH, or"
+    say 'RUSTUP_TOOLCHAIN or an override of rustup chooses an old one'
+    return 1
+}
+
+# Its package if the distribution has one, else its own installer.
+need_rustup() {
+    if may_install && apt-cache policy rustup | grep -q 'Candidate: [0-9]'; then
+        install rustup
+        return
+    fi
+    need $(missing curl:curl certificates:ca-certificates)
+    say 'installing rustup by its own installer (https://rustup.rs) into ~/.cargo'
+    site=https://static.rust-lang.org/rustup/dist/$(uname -m)-unknown-linux-gnu
+    mkdir -p target
+    curl --proto '=https' --tlsv1.2 -sSf -o target/rustup-init "$site/rustup-init"
+    chmod 755 target/rustup-init
+    target/rustup-init -y -q --no-modify-path --profile minimal --default-toolchain none
+    rm target/rustup-init
+}
+
+need_crates() {
+    cargo fetch --quiet --locked --offline 2>/dev/null && return
+    say 'fetching the crates'
+    cargo fetch --locked
+}
+
+for part in "$@"; do
+    case $part in
+        build)
+            need $(missing $for_build)
+            need_cargo
+            need_crates
+            ;;
+        run) need $(missing $for_run) ;;
+        # What a test lacks, it names when it is skipped.
+        test) need $(missing $for_test) || say 'tests that need these are skipped' ;;
+        *)
+            say "no such part: $part"
+            exit 2
+            ;;
+    esac
+done

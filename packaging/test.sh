@@ -1,0 +1,22 @@
+#!/bin/bash
+# Runs all tests; ends with each runner's closing line and every test that was skipped.
+set -uo pipefail
+cd "$(dirname "$0")/.." || exit
+
+mkdir -p target
+log=$PWD/target/test.log
+export FERROUTE_SKIPS=$PWD/target/skips
+: >"$FERROUTE_SKIPS"
+
+cargo test --locked --workspace --no-fail-fast "$@" 2>&1 | tee "$log"
+status=$?
+
+printf '\n== tests\n'
+# A closing line alone does not say whose it is.
+awk '/^ +Running |^ +Doc-tests / { name = ($1 == "Running") ? $(NF > 2 && $2 == "unittests" ? 4 : 3) : $2 " (docs)"
+                                  sub(/^\(.*\//, "", name); sub(/-[0-9a-f]+\)$/, "", name) }
+     /^test result:/ && !/ 0 passed; 0 failed; 0 ignored/ { printf "%-24s %s\n", name, $0 }' "$log"
+awk '/^test result:/ { for (i = 2; i < NF; i++) { if ($(i + 1) ~ /^passed/) p += $i; if ($(i + 1) ~ /^failed/) f += $i } }
+     END { printf "%-24s %d passed; %d failed\n", "all", p, f }' "$log"
+sort -u "$FERROUTE_SKIPS"
+exit "$status"
