@@ -14,6 +14,7 @@ pub mod ast;
 pub mod builtin;
 mod check;
 mod complete;
+mod count;
 mod eval;
 mod expr;
 mod highlight;

@@ -53,7 +53,6 @@ const VERBS: &[&str] = &[
     "save",
     "load",
     "fetch",
-    "ping",
     "beep",
     "quit",
     "generate",
@@ -126,10 +125,10 @@ impl<'a> Parser<'a> {
         self.block(None)
     }
 
-    /// Reads one statement of the text's top, `None` at its end.
-    pub(crate) fn next(&mut self) -> Option<Result<Statement, Refusal>> {
+    /// Reads one statement of the text's top and says where it began; `None` at the text's end.
+    pub(crate) fn next(&mut self) -> Option<(usize, Result<Statement, Refusal>)> {
         self.skip_separators();
-        (self.at < self.bytes.len()).then(|| self.statement())
+        (self.at < self.bytes.len()).then(|| (self.at, self.statement()))
     }
 
     /// Goes to the beginning of the next line that is not a continuation.
@@ -778,6 +777,15 @@ fn find<'p>(parameters: &'p [Parameter], word: &str) -> Option<&'p Parameter> {
 fn takes_bare(parameter: &Parameter) -> bool {
     let kind = parameter.property.map(|property| property.kind);
     parameter.takes == Takes::Flag || matches!(kind, Some(menu::Kind::Bool | menu::Kind::Presence))
+}
+
+/// Whether a statement is but a path: it enters a menu and runs nothing.
+pub(crate) fn is_path(statement: &str) -> bool {
+    let plain = |byte: u8| is_word(byte) || matches!(byte, b'/' | b' ');
+    let mut words = statement.split(['/', ' ']).filter(|word| !word.is_empty());
+    statement.starts_with('/')
+        && statement.bytes().all(plain)
+        && words.next_back().is_none_or(|last| !VERBS.contains(&last))
 }
 
 pub(crate) const fn is_word(byte: u8) -> bool {
