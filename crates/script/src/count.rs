@@ -28,12 +28,17 @@ impl Counter<'_> {
         self.bytes.get(self.at).copied()
     }
 
+    /// Goes on by bytes, not beyond the end.
+    fn skip(&mut self, bytes: usize) {
+        self.at = (self.at + bytes).min(self.bytes.len());
+    }
+
     /// Counts statements up to a closing brace.
     fn block(&mut self, depth: usize) {
         while let Some(byte) = self.peek() {
             match byte {
                 b' ' | b'\t' | b'\r' | b'\n' | b';' => self.at += 1,
-                b'\\' => self.at += 2,
+                b'\\' => self.skip(2),
                 b'#' => self.skip_comment(),
                 b'}' => return,
                 _ => self.statement(depth),
@@ -54,14 +59,14 @@ impl Counter<'_> {
         while let Some(byte) = self.peek() {
             match byte {
                 b'\n' | b';' | b'}' => break,
-                b'\\' => self.at += 2,
+                b'\\' => self.skip(2),
                 b'"' => self.quoted(),
                 b'[' | b'(' => self.closed(),
                 b'{' if self.is_code(start) && depth < 100 => {
                     code = true;
                     self.at += 1;
                     self.block(depth + 1);
-                    self.at += 1;
+                    self.skip(1);
                 }
                 b'{' => self.closed(),
                 _ => self.at += 1,
@@ -105,7 +110,7 @@ impl Counter<'_> {
         while let Some(byte) = self.peek() {
             self.at += 1;
             match byte {
-                b'\\' => self.at += 1,
+                b'\\' => self.skip(1),
                 b'"' => return,
                 _ => {}
             }
@@ -121,12 +126,12 @@ impl Counter<'_> {
                     self.quoted();
                     continue;
                 }
-                b'\\' => self.at += 1,
+                b'\\' => self.skip(1),
                 b'[' | b'(' | b'{' => open += 1,
                 b']' | b')' | b'}' => open -= 1,
                 _ => {}
             }
-            self.at += 1;
+            self.skip(1);
             if open == 0 {
                 return;
             }
