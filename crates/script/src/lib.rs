@@ -5,7 +5,7 @@
 //! `language.rs`, `items.rs`). The language knows no menu by name: what a command takes follows
 //! from the declarations.
 //!
-//! Ways in: [`run`] for a line of the console, [`import`] and [`check()`] for a file,
+//! Ways in: [`run`] for a line of the console, [`run_json`] for a machine that asks, [`import`] and [`check()`] for a file,
 //! [`complete()`] and [`highlight()`] for a line that is being typed.
 
 #![forbid(unsafe_code)]
@@ -19,6 +19,7 @@ mod eval;
 mod expr;
 mod highlight;
 mod items;
+mod json;
 mod language;
 mod machine;
 mod parser;
@@ -34,6 +35,7 @@ mod value;
 pub use check::{NoEffect, Refused, Report, check};
 pub use complete::{Candidate, Subject, complete};
 pub use highlight::{Class, Piece, highlight};
+pub use json::run_json;
 pub use run::{import, run};
 pub use session::{Limits, Session};
 pub use show::export_all;

@@ -64,7 +64,12 @@ impl Machine<'_> {
         })
     }
 
-    fn proplist(&mut self, menu: &'static Menu, command: &Command) -> Result<Vec<&'static str>> {
+    /// The properties that `proplist` names.
+    pub(crate) fn proplist(
+        &mut self,
+        menu: &'static Menu,
+        command: &Command,
+    ) -> Result<Vec<&'static str>> {
         let Some(text) = self.text(command, "proplist")? else {
             return Ok(Vec::new());
         };

@@ -511,6 +511,37 @@ fn a_file_is_imported_wholly_or_not_at_all() {
 }
 
 #[test]
+fn machines_get_rows_in_the_shape_of_rest() {
+    let mut console = Console::new();
+    console
+        .quietly(&["/ip address add address=10.0.0.1/24 interface=ether1 comment=\"a \\\"b\\\"\""]);
+    let mut ask = |line: &str| {
+        let mut out = String::new();
+        let session = &mut console.session;
+        let result = script::run_json(&mut console.store, &mut Offline, session, line, &mut out);
+        result.map_or_else(|refusal| refusal.to_string(), |()| out)
+    };
+
+    assert_eq!(
+        ask("/ip/address/print"),
+        "[{\".id\":\"*1\",\"address\":\"10.0.0.1/24\",\"network\":\"10.0.0.0\",\
+         \"interface\":\"ether1\",\"comment\":\"a \\\"b\\\"\",\"disabled\":\"false\",\
+         \"invalid\":\"false\",\"dynamic\":\"false\",\"slave\":\"false\"}]\n"
+    );
+    assert_eq!(
+        ask("/ip/address/print proplist=address"),
+        "[{\"address\":\"10.0.0.1/24\"}]\n"
+    );
+    assert_eq!(ask("/ip/address/print where interface=ether2"), "[]\n");
+    assert_eq!(ask("/system/identity/print"), "{\"name\":\"ferroute\"}\n");
+    assert_eq!(ask(":put 5"), "{\"ret\":\"5\"}\n");
+    assert_eq!(
+        ask("/ip/foo/print"),
+        "bad command name foo (line 1 column 5)"
+    );
+}
+
+#[test]
 fn completion_offers_what_can_stand_there() {
     let console = Console::new();
     let offered = |line: &str| -> Vec<String> {

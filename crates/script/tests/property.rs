@@ -44,7 +44,7 @@ fn exercise(text: &str) {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 150, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { cases: 150, failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
     fn a_mutated_text_is_refused_or_run_but_never_panics(

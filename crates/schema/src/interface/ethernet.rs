@@ -240,7 +240,11 @@ pub(crate) static MENU: Menu = Menu {
             effect: Effect::Full,
         },
     ],
-    old: &[Old::gone("orig-mac-address"), Old::gone("bandwidth"), Old::gone("full-duplex")],
+    old: &[
+        Old::gone("orig-mac-address"),
+        Old::gone("bandwidth"),
+        Old::gone("full-duplex"),
+    ],
     rank: 10,
     derive: Some(rename_modes),
     ..Menu::new("/interface/ethernet", Shape::Fixed, "Ethernet ports")
