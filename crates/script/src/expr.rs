@@ -382,7 +382,7 @@ impl Parser<'_> {
                 elements.push((None, first));
             }
             self.skip_blank();
-            if self.at == start || !matches!(self.peek(), None | Some(b'}' | b';' | b',')) {
+            if self.at == start {
                 return self.refuse(Reason::ExpectedClosing("brace"), self.at);
             }
         }

@@ -196,9 +196,8 @@ impl Machine<'_> {
             }
             let text = self.argument_text(argument)?;
             let value = self.translate(menu, argument, text.as_deref());
-            let (property, text) = match value.map_err(|reason| reason.at(argument.at))? {
-                Some(found) => found,
-                None => continue,
+            let Some((property, text)) = value.map_err(|reason| reason.at(argument.at))? else {
+                continue;
             };
             let value = match text {
                 None => None,

@@ -5,7 +5,7 @@
 //! `language.rs`, `items.rs`). The language knows no menu by name: what a command takes follows
 //! from the declarations.
 //!
-//! Ways in: [`run`] for a line of the console, [`import`] and [`check()`] for a file,
+//! Ways in: [`run`] for a line of the console, [`run_json`] for a machine that asks, [`import`] and [`check()`] for a file,
 //! [`complete()`] and [`highlight()`] for a line that is being typed.
 
 #![forbid(unsafe_code)]
@@ -14,10 +14,12 @@ pub mod ast;
 pub mod builtin;
 mod check;
 mod complete;
+mod count;
 mod eval;
 mod expr;
 mod highlight;
 mod items;
+mod json;
 mod language;
 mod machine;
 mod open;
@@ -34,6 +36,7 @@ mod value;
 pub use check::{NoEffect, Refused, Report, check};
 pub use complete::{Candidate, Subject, complete};
 pub use highlight::{Class, Piece, highlight};
+pub use json::run_json;
 pub use open::open_brackets;
 pub use run::{import, run};
 pub use session::{Limits, Session};
