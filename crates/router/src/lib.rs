@@ -17,6 +17,7 @@ pub mod drive;
 mod instance;
 pub mod intent;
 mod live;
+pub mod mirror;
 pub mod plan;
 pub mod read;
 mod replace;
