@@ -41,7 +41,7 @@ impl Control {
     /// What the host namespace should have now.
     pub fn mirror_plan(&self) -> MirrorPlan {
         plan(&self.layout, &self.addresses, |id, addr| {
-            self.dad.get(&(id, addr)).is_none_or(|dad| *dad == crate::drive::Dad::Done)
+            self.is_in_use(id, addr)
         })
     }
 }

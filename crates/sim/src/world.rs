@@ -48,11 +48,13 @@ pub struct World {
     rng: Rng,
     seed: u64,
     nodes: Vec<Node>,
-    lines: BTreeMap<End, (End, Line)>,
+    /// What hears each end, and by what kind of line.
+    lines: BTreeMap<End, (Vec<End>, Line)>,
     /// Lines that are cut: frames on them are lost, and routers see their link down.
     cut: Vec<End>,
     flying: BinaryHeap<Flying>,
     sent: u64,
+    digest: u64,
     /// What happened to frames on lines.
     pub fault: Fault,
 }
@@ -69,8 +71,14 @@ impl World {
             cut: Vec::new(),
             flying: BinaryHeap::new(),
             sent: 0,
+            digest: 0xcbf2_9ce4_8422_2325,
             fault: Fault::default(),
         }
+    }
+
+    /// Stands for every frame that was sent, with its time and place.
+    pub fn digest(&self) -> u64 {
+        self.digest
     }
 
     /// The seed, for messages of failing tests.
@@ -131,14 +139,21 @@ impl World {
 
     /// Joins two ports by a line.
     pub fn join(&mut self, a: (NodeId, usize), b: (NodeId, usize), line: Line) {
-        self.lines.insert(a, (b, line));
-        self.lines.insert(b, (a, line));
+        self.share(&[a, b], line);
+    }
+
+    /// Joins several ports to one segment, on which each hears all others.
+    pub fn share(&mut self, ends: &[(NodeId, usize)], line: Line) {
+        for end in ends {
+            let others = ends.iter().filter(|other| *other != end).copied();
+            self.lines.insert(*end, (others.collect(), line));
+        }
     }
 
     /// Cuts the line of a port, or mends it: links go down or up at both ends.
     pub fn cut(&mut self, end: (NodeId, usize), cut: bool) {
         let mut ends = vec![end];
-        ends.extend(self.lines.get(&end).map(|(far, _)| *far));
+        ends.extend(self.lines.get(&end).into_iter().flat_map(|(far, _)| far));
         for end in ends {
             self.cut.retain(|other| *other != end);
             if cut {
@@ -277,18 +292,32 @@ impl World {
     }
 
     fn send(&mut self, from: End, bytes: Vec<u8>) {
-        let Some((to, line)) = self.lines.get(&from).copied() else {
+        let Some((to, line)) = self.lines.get(&from).cloned() else {
             return;
         };
+        self.note(from, &bytes);
         if self.cut.contains(&from) {
             self.fault.lost += 1;
             return;
         }
-        for after in line.arrivals(bytes.len(), &mut self.rng, &mut self.fault) {
-            self.sent += 1;
-            let frame = (self.now + after, self.sent, to, bytes.clone());
-            self.flying.push(Reverse(frame));
+        for to in to {
+            for after in line.arrivals(bytes.len(), &mut self.rng, &mut self.fault) {
+                self.sent += 1;
+                let frame = (self.now + after, self.sent, to, bytes.clone());
+                self.flying.push(Reverse(frame));
+            }
         }
+    }
+
+    /// Notes what was sent when and from where: two runs that are the same have the same digest.
+    fn note(&mut self, from: End, bytes: &[u8]) {
+        let mut mix = |value: u64| {
+            // FNV-1a (Fowler, Noll, Vo), in words.
+            self.digest = (self.digest ^ value).wrapping_mul(0x0100_0000_01b3);
+        };
+        mix(self.now.as_nanos());
+        mix((from.0.0 as u64) << 8 | from.1 as u64);
+        bytes.iter().for_each(|byte| mix(u64::from(*byte)));
     }
 }
 

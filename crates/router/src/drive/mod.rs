@@ -7,11 +7,14 @@
 
 mod apply;
 mod build;
+pub(crate) mod check;
 pub mod half;
 mod icmp;
 mod items;
+mod link6;
 pub mod log;
 mod output;
+mod pieces;
 mod punt;
 mod reconcile;
 pub mod sink;
@@ -33,15 +36,20 @@ use dataplane::table::fib::FibWriter;
 use frame::{InterfaceId, Offloads, Port};
 use machine::{Instant, Rng};
 use menu::Clock;
+use service::gateway_check::{GatewayCheck, How};
 use service::icmp::{Limiter, Rate};
 use service::neighbour::{Arp, Discovery, Event};
+use service::reassembly::{self, Reassembly};
 use wire::Mac;
 
 use crate::compile::{Addresses, Layout, Numbers, PortState};
 use crate::intent::{Intent, Name};
 
+use check::Checked;
 use half::{Half, Means, TimerKey, Waiting};
+use link6::Link6;
 use log::Log;
+use pieces::Tag;
 use timers::Timers;
 use workers::Workers;
 
@@ -123,6 +131,14 @@ pub struct Control {
     pub(crate) mirror_ports: BTreeMap<u16, PortState>,
     pub(crate) v4: Half<Arp>,
     pub(crate) v6: Half<Discovery>,
+    pub(crate) links6: BTreeMap<InterfaceId, Link6>,
+    pub(crate) pieces4: Reassembly<Tag>,
+    pub(crate) pieces6: Reassembly<Tag>,
+    pub(crate) check: GatewayCheck<Checked>,
+    /// The gateways that are watched, as routes want it.
+    pub(crate) watched: BTreeSet<(Checked, How)>,
+    /// The identifier of this router's own echo requests.
+    pub(crate) check_id: u16,
     pub(crate) dad: BTreeMap<(InterfaceId, Ipv6Addr), Dad>,
     pub(crate) fib: FibWriter,
     pub(crate) snapshot: Arc<ArcSwap<Snapshot>>,
@@ -170,6 +186,12 @@ impl Control {
             mirror_ports: BTreeMap::new(),
             v4: Half::default(),
             v6: Half::default(),
+            links6: BTreeMap::new(),
+            pieces4: Reassembly::new(reassembly::Config::V4),
+            pieces6: Reassembly::new(reassembly::Config::V6),
+            check: GatewayCheck::new(rng.next_u64()),
+            watched: BTreeSet::new(),
+            check_id: rng.next_u32() as u16,
             dad: BTreeMap::new(),
             fib,
             snapshot,
@@ -358,6 +380,11 @@ impl Control {
                 let upcalls = half.tick(id, &mut means);
                 self.answer6(id, upcalls);
             }
+            TimerKey::Advertise(id) => self.tick_advertiser(id),
+            TimerKey::Listen(id) => self.tick_listener(id),
+            TimerKey::Check => self.tick_check(),
+            TimerKey::Pieces4 => self.tick_pieces4(),
+            TimerKey::Pieces6 => self.tick_pieces6(),
         }
     }
 

@@ -7,9 +7,10 @@ use std::sync::Arc;
 
 use dataplane::snapshot::Snapshot;
 use frame::InterfaceId;
-use machine::Duration;
+use machine::{Duration, Machine};
 use service::icmp::Rate;
 use service::neighbour::{Config, DuplicateDetection, Event};
+use service::reassembly;
 
 use super::half::{Half, Side};
 use super::sink::FibSink;
@@ -42,12 +43,13 @@ impl Control {
         let before = core::mem::replace(&mut self.layout, layout);
         let before_addresses = core::mem::replace(&mut self.addresses, addresses);
 
-        self.configure_icmp();
+        self.configure_families();
         self.change_links(&before);
         self.publish();
         self.change_machines(&before);
         self.change_addresses(&before_addresses);
         self.change_statics();
+        self.change_links6();
         self.offer_dynamic();
         if names_changed || tables_changed {
             self.offer_named();
@@ -78,13 +80,21 @@ impl Control {
         tables
     }
 
-    fn configure_icmp(&mut self) {
+    fn configure_families(&mut self) {
         self.errors4.set_rate(Rate {
             interval: self.intent.ipv4.icmp_rate_limit,
             mask: self.intent.ipv4.icmp_rate_mask,
             mask_all: self.intent.ipv4.icmp_rate_mask,
             ..Rate::V4
         });
+        let settings = reassembly::Config {
+            timeout: self.intent.ipv4.fragment_time,
+            memory_max_bytes: usize::try_from(self.intent.ipv4.fragment_bytes)
+                .unwrap_or(usize::MAX),
+            ..reassembly::Config::V4
+        };
+        let configure = reassembly::Event::Configure(settings);
+        self.pieces4.handle(configure, self.now, &mut Vec::new());
     }
 
     /// Tells the RIBs of every link that is new, other or gone.
@@ -149,6 +159,8 @@ impl Control {
     }
 
     fn configure_machines(&mut self, id: InterfaceId, laid: &Laid) {
+        // Before any address, whose groups it reports.
+        self.link6(id, laid.link.mac);
         let seed = self.rng.next_u64();
         let settings = &self.intent.ipv4;
         let config4 = Config {
@@ -283,6 +295,7 @@ impl Control {
     pub(super) fn settle(&mut self) {
         self.v4.settle(&mut self.fib, &mut self.log);
         self.v6.settle(&mut self.fib, &mut self.log);
+        self.watch_gateways();
     }
 
     /// A port that is configured and not there is warned about once.

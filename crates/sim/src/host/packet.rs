@@ -319,13 +319,7 @@ impl Host {
     fn hear_ndp(&mut self, src: Ipv6Addr, message: &ndp::Message<'_>) {
         match message {
             ndp::Message::NeighbourSolicitation { target, options } => {
-                if self.is_own((*target).into()) && !src.is_unspecified() {
-                    if let Some(mac) = options.source() {
-                        self.learn(src.into(), mac);
-                        let answer = advertisement(self.mac, *target, src);
-                        self.send_frame(mac, EtherType::IPV6, &answer);
-                    }
-                }
+                self.hear_solicitation(src, *target, options.source());
             }
             ndp::Message::NeighbourAdvertisement {
                 target, options, ..
@@ -357,6 +351,23 @@ impl Host {
             }
             ndp::Message::RouterSolicitation { .. } => {}
         }
+    }
+
+    fn hear_solicitation(&mut self, src: Ipv6Addr, target: Ipv6Addr, mac: Option<Mac>) {
+        if !self.is_own(target.into()) {
+            return;
+        }
+        let all_nodes = Ipv6Addr::new(0xff02, 0, 0, 0, 0, 0, 0, 1);
+        let (to, mac) = match mac {
+            Some(mac) if !src.is_unspecified() => {
+                self.learn(src.into(), mac);
+                (src, mac)
+            }
+            // Somebody else would like to have the address.
+            _ => (all_nodes, Mac::of_ipv6_group(all_nodes)),
+        };
+        let answer = advertisement(self.mac, target, to);
+        self.send_frame(mac, EtherType::IPV6, &answer);
     }
 
     fn hear_udp(&mut self, from: IpAddr, payload: &[u8], now: Instant) {

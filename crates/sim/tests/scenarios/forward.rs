@@ -1,55 +1,9 @@
 //! Two routers and two hosts: the main job.
 
 use machine::Duration;
-use sim::{HostConfig, Line, NodeId, World};
+use sim::Line;
 
-/// client — west — east — server, both families; the line between the routers is `middle`.
-struct Chain {
-    world: World,
-    client: NodeId,
-    server: NodeId,
-    west: NodeId,
-}
-
-const WEST: &str = "\
-    /ip address add address=10.1.0.1/24 interface=ether1\n\
-    /ip address add address=10.9.0.1/30 interface=ether2\n\
-    /ip route add dst-address=10.2.0.0/24 gateway=10.9.0.2\n\
-    /ipv6 address add address=2001:db8:1::1/64 interface=ether1\n\
-    /ipv6 address add address=2001:db8:9::1/64 interface=ether2\n\
-    /ipv6 route add dst-address=2001:db8:2::/64 gateway=2001:db8:9::2\n";
-const EAST: &str = "\
-    /ip address add address=10.2.0.1/24 interface=ether1\n\
-    /ip address add address=10.9.0.2/30 interface=ether2\n\
-    /ip route add gateway=10.9.0.1\n\
-    /ipv6 address add address=2001:db8:2::1/64 interface=ether1\n\
-    /ipv6 address add address=2001:db8:9::2/64 interface=ether2\n\
-    /ipv6 route add gateway=2001:db8:9::1\n";
-
-fn chain(seed: u64, middle: Line, workers: usize) -> Chain {
-    let mut world = World::new(seed);
-    let west = world.router(WEST, 2, workers);
-    let east = world.router(EAST, 2, workers);
-    let client =
-        HostConfig::new("10.1.0.2/24", "10.1.0.1").and("2001:db8:1::2/64", "2001:db8:1::1");
-    let server =
-        HostConfig::new("10.2.0.2/24", "10.2.0.1").and("2001:db8:2::2/64", "2001:db8:2::1");
-    let client = world.host(client);
-    let server = world.host(server);
-    world.join((client, 0), (west, 0), Line::default());
-    world.join((west, 1), (east, 1), middle);
-    world.join((east, 0), (server, 0), Line::default());
-    // Duplicate address detection takes a second.
-    world.run(Duration::from_secs(3));
-    Chain {
-        world,
-        client,
-        server,
-        west,
-    }
-}
-
-const SERVERS: [&str; 2] = ["10.2.0.2", "2001:db8:2::2"];
+use crate::{Chain, SERVERS, chain, errors, seconds};
 
 #[test]
 fn hosts_reach_each_other_over_two_routers() {
@@ -155,4 +109,89 @@ Columns: DST-ADDRESS, GATEWAY, ROUTING-TABLE, DISTANCE
     assert!(addresses.contains("2 DL fe80::f0:ff:fe00:1/64  ether1"));
     let log = world.run_on(west, "/log print");
     assert!(log.contains("interface,info ether1 link up") && !log.contains("warning"));
+}
+
+#[test]
+fn each_router_on_the_way_is_seen_by_its_lifetimes() {
+    let Chain {
+        mut world, client, ..
+    } = chain(4, Line::default(), 1);
+
+    for (to, ways) in [
+        ("10.2.0.2", ["10.1.0.1", "10.9.0.2"]),
+        ("2001:db8:2::2", ["2001:db8:1::1", "2001:db8:9::2"]),
+    ] {
+        for (hop, router) in ways.into_iter().enumerate() {
+            world.at(client).heard.clear();
+            world.at(client).ping_ttl(to, 1, 56, hop as u8 + 1);
+            world.run(seconds(1));
+
+            let time_exceeded = if to.contains(':') { 3 } else { 11 };
+            let expected = [(router.to_owned(), time_exceeded, 0, 0)];
+            assert_eq!(errors(&mut world, client), expected, "hop {hop} to {to}");
+        }
+        world.at(client).ping_ttl(to, 1, 56, 3);
+        world.run(seconds(1));
+        assert_eq!(world.at(client).replies(to), 1);
+    }
+}
+
+#[test]
+fn routes_that_lead_nowhere_say_so_in_their_own_way() {
+    let Chain {
+        mut world,
+        client,
+        west,
+        ..
+    } = chain(5, Line::default(), 1);
+    world.run_on(
+        west,
+        "/ip route add dst-address=10.30.0.0/16 blackhole; \
+         /ip route add dst-address=10.31.0.0/16 type=unreachable; \
+         /ip route add dst-address=10.32.0.0/16 type=prohibit",
+    );
+
+    for (to, told) in [
+        ("10.30.0.1", None),
+        ("10.31.0.1", Some((3, 1))),
+        ("10.32.0.1", Some((3, 13))),
+        ("10.33.0.1", Some((3, 0))),
+        ("2001:db8:77::1", Some((1, 0))),
+    ] {
+        world.at(client).heard.clear();
+        world.at(client).ping(to, 1, 56);
+        world.run(seconds(1));
+
+        let heard = errors(&mut world, client);
+        let heard = heard.first().map(|(_, kind, code, _)| (*kind, *code));
+        assert_eq!(heard, told, "{to}");
+    }
+}
+
+#[test]
+fn vlans_carry_what_their_ports_do_not() {
+    let mut world = sim::World::new(6);
+    let trunk = |own: &str, lan: &str, far: &str, far_lan: &str| {
+        format!(
+            "/interface vlan add name=seven interface=ether2 vlan-id=7\n\
+             /interface vlan add name=inner interface=seven vlan-id=8 use-service-tag=yes\n\
+             /ip address add address={lan}.1/24 interface=ether1\n\
+             /ip address add address={own}/30 interface=inner\n\
+             /ip route add dst-address={far_lan}.0/24 gateway={far}\n"
+        )
+    };
+    let west = world.router(&trunk("10.9.0.1", "10.1.0", "10.9.0.2", "10.2.0"), 2, 1);
+    let east = world.router(&trunk("10.9.0.2", "10.2.0", "10.9.0.1", "10.1.0"), 2, 1);
+    let client = world.host(sim::HostConfig::new("10.1.0.2/24", "10.1.0.1"));
+    let server = world.host(sim::HostConfig::new("10.2.0.2/24", "10.2.0.1"));
+    world.join((client, 0), (west, 0), Line::default());
+    world.join((west, 1), (east, 1), Line::default());
+    world.join((east, 0), (server, 0), Line::default());
+
+    world.at(client).ping("10.2.0.2", 1, 1400);
+    world.run(seconds(1));
+
+    assert_eq!(world.at(client).replies("10.2.0.2"), 1);
+    let shown = world.run_on(west, "/interface print stats where name=inner");
+    assert!(shown.contains("inner"), "{shown}");
 }
