@@ -16,10 +16,19 @@ pub(crate) fn run(command: &cli::Lab) -> Result<u8, String> {
         cli::Lab::List => lab::cli::list(&mut out).map_err(text)?,
         cli::Lab::Up { name } => lab::cli::up(name, &mut out).map_err(text)?,
         cli::Lab::Down { name } => lab::cli::down(name).map_err(text)?,
-        cli::Lab::Exec { name, host, command } => {
+        cli::Lab::Exec {
+            name,
+            host,
+            command,
+        } => {
             return Err(lab::cli::exec(name, host, command).to_string());
         }
-        cli::Lab::Run { name, config, workers, driver } => {
+        cli::Lab::Run {
+            name,
+            config,
+            workers,
+            driver,
+        } => {
             drop(out);
             return live(name, config.clone(), *workers, driver.as_deref());
         }
@@ -34,9 +43,13 @@ fn live(
     workers: u8,
     driver: Option<&str>,
 ) -> Result<u8, String> {
-    let layout = lab::layout(name)
-        .ok_or_else(|| lab::Error::UnknownLayout(name.to_owned()).to_string())?;
-    let options = Options { name: None, life: Life::Owned, holding: None };
+    let layout =
+        lab::layout(name).ok_or_else(|| lab::Error::UnknownLayout(name.to_owned()).to_string())?;
+    let options = Options {
+        name: None,
+        life: Life::Owned,
+        holding: None,
+    };
     let lab = Lab::up(layout, &options).map_err(|error| error.to_string())?;
     let run = Run {
         config,
@@ -76,8 +89,14 @@ fn banner(lab: &Lab, layout: &Layout, ports: &[String]) {
         Holding::Named => "namespaces",
         Holding::Held => "namespaces of an unprivileged user",
     };
-    let mut text = format!("\nferroute {} runs in the lab `{name}`: {}\n", env!("CARGO_PKG_VERSION"), layout.summary);
-    text.push_str(&format!("(the hosts live in {held}; nothing of this machine's own network is touched)\n"));
+    let mut text = format!(
+        "\nferroute {} runs in the lab `{name}`: {}\n",
+        env!("CARGO_PKG_VERSION"),
+        layout.summary
+    );
+    text.push_str(&format!(
+        "(the hosts live in {held}; nothing of this machine's own network is touched)\n"
+    ));
     for port in ports {
         text.push_str(&format!("  {port}\n"));
     }
