@@ -9,6 +9,7 @@ use std::time::Instant;
 use dataplane::table::grace::Grace;
 use dataplane::table::{Lpm, Network, NextHopId, Routes};
 use dataplane::workload::{Family, destinations, networks};
+use kernels::Pages;
 
 const VECTOR: usize = 256;
 const FLOWS: usize = 64_000;
@@ -60,7 +61,7 @@ fn quantiles(mut samples: Vec<f64>) -> (f64, f64, f64, f64) {
 }
 
 fn load<A: Family>(networks: &[Network<A>]) -> Routes<A> {
-    let mut routes = Routes::new(Arc::new(Grace::default())).expect("address space");
+    let mut routes = Routes::new(Arc::new(Grace::default()), Pages::Huge).expect("address space");
     let with_id = |(at, network): (usize, &Network<A>)| {
         let id = NextHopId(1 + (at * 7 % NEXT_HOPS) as u16);
         (*network, id)
@@ -181,6 +182,7 @@ fn time<A: Family>(name: &str, routes: &mut Routes<A>, networks: &[Network<A>], 
     for network in networks {
         let before = routes.get(*network).unwrap_or(NextHopId::NO_ROUTE);
         for id in [NextHopId(999), before] {
+            routes.prepare();
             let start = kernels::tsc();
             routes.insert(*network, id).expect("room");
             samples.push((kernels::tsc() - start) as f64 / hz * 1e6);

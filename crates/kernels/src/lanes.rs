@@ -21,7 +21,7 @@ pub trait Lanes: Copy {
     /// Which of 16 numbers of 16 bits are at most `key`. `at` is even for more than 8.
     fn at_most_u16(self, line: &Line, at: u32, key: u16) -> u32;
 
-    /// Which of 8 numbers of 32 bits are at most `key`. `at` is even.
+    /// Which of 10 numbers of 32 bits are at most `key`. `at` is even, and 0 for more than 8.
     fn at_most_u32(self, line: &Line, at: u32, key: u32) -> u32;
 
     /// How many of the first `lanes` bits are set; those that are set come first. `lanes` is at
@@ -119,11 +119,12 @@ impl Lanes for Baseline {
                 let four = _mm_set_epi64x(high as i64, low as i64);
                 _mm_cmpgt_epi32(_mm_xor_si128(four, sign), keys)
             };
-            let more = _mm_packs_epi32(
+            let first = _mm_packs_epi32(
                 more(load(line, at, 1), load(line, at, 0)),
                 more(load(line, at, 3), load(line, at, 2)),
             );
-            !(_mm_movemask_epi8(_mm_packs_epi16(more, more)) as u32)
+            let last = _mm_packs_epi32(more(0, load(line, at, 4)), sign);
+            !(_mm_movemask_epi8(_mm_packs_epi16(first, last)) as u32)
         }
     }
 }
@@ -135,11 +136,12 @@ pub(crate) use wide::{V3, V4};
 mod wide {
     use core::arch::asm;
     use core::arch::x86_64::{
-        __m256i, _mm_movemask_epi8, _mm_packs_epi16, _mm256_castsi256_ps, _mm256_castsi256_si128,
-        _mm256_cmpeq_epi8, _mm256_cmpeq_epi16, _mm256_cmpeq_epi32, _mm256_cmple_epu8_mask,
-        _mm256_cmple_epu16_mask, _mm256_cmple_epu32_mask, _mm256_extracti128_si256,
-        _mm256_max_epu8, _mm256_max_epu16, _mm256_max_epu32, _mm256_movemask_epi8,
-        _mm256_movemask_ps, _mm256_set1_epi8, _mm256_set1_epi16, _mm256_set1_epi32,
+        __m256i, __m512i, _mm_movemask_epi8, _mm_packs_epi16, _mm256_castsi256_ps,
+        _mm256_castsi256_si128, _mm256_cmpeq_epi8, _mm256_cmpeq_epi16, _mm256_cmpeq_epi32,
+        _mm256_extracti128_si256, _mm256_max_epu8, _mm256_max_epu16, _mm256_max_epu32,
+        _mm256_movemask_epi8, _mm256_movemask_ps, _mm256_set1_epi8, _mm256_set1_epi16,
+        _mm256_set1_epi32, _mm512_cmple_epu8_mask, _mm512_cmple_epu16_mask,
+        _mm512_cmple_epu32_mask, _mm512_set1_epi8, _mm512_set1_epi16, _mm512_set1_epi32,
     };
 
     use super::{Lanes, Line};
@@ -192,18 +194,17 @@ mod wide {
         value
     }
 
-    /// The half of a line that begins at the even quarter `at`.
+    /// A whole line.
     #[inline]
-    #[target_feature(enable = "avx2")]
-    fn aligned_half(line: &Line, at: u32) -> __m256i {
-        let address = line[(at % 4 / 2) as usize * 8..].as_ptr();
-        let value: __m256i;
-        // SAFETY: as in `half`.
+    #[target_feature(enable = "avx512f")]
+    fn whole(line: &Line) -> __m512i {
+        let value: __m512i;
+        // SAFETY: the line has 64 bytes. In assembly as in `half`.
         unsafe {
             asm!(
-                "vmovdqu {value}, [{address}]",
-                value = lateout(ymm_reg) value,
-                address = in(reg) address,
+                "vmovdqu64 {value}, [{address}]",
+                value = lateout(zmm_reg) value,
+                address = in(reg) line.as_ptr(),
                 options(nostack, readonly, preserves_flags),
             );
         }
@@ -270,9 +271,11 @@ mod wide {
             // SAFETY: there is a `V3` only where AVX2 was detected.
             unsafe {
                 let keys = _mm256_set1_epi32(key as i32);
-                let larger = _mm256_max_epu32(aligned_half(line, at), keys);
-                let most = _mm256_cmpeq_epi32(larger, keys);
-                _mm256_movemask_ps(_mm256_castsi256_ps(most)) as u32
+                let bits = |numbers| {
+                    let most = _mm256_cmpeq_epi32(_mm256_max_epu32(numbers, keys), keys);
+                    _mm256_movemask_ps(_mm256_castsi256_ps(most)) as u32
+                };
+                bits(half(line, at)) | (bits(half(line, at | 2)) << 8)
             }
         }
     }
@@ -290,23 +293,25 @@ mod wide {
 
         #[inline(always)]
         fn at_most_u8(self, line: &Line, at: u32, key: u8) -> u32 {
-            // SAFETY: there is a `V4` only where AVX-512 BW and VL were detected.
-            unsafe { _mm256_cmple_epu8_mask(half(line, at), _mm256_set1_epi8(key as i8)) }
+            // SAFETY: there is a `V4` only where AVX-512 F and BW were detected.
+            let bits = unsafe { _mm512_cmple_epu8_mask(whole(line), _mm512_set1_epi8(key as i8)) };
+            (bits >> (at % 4 * 16)) as u32
         }
 
         #[inline(always)]
         fn at_most_u16(self, line: &Line, at: u32, key: u16) -> u32 {
-            // SAFETY: there is a `V4` only where AVX-512 BW and VL were detected.
-            unsafe { _mm256_cmple_epu16_mask(half(line, at), _mm256_set1_epi16(key as i16)).into() }
+            // SAFETY: there is a `V4` only where AVX-512 F and BW were detected.
+            let bits =
+                unsafe { _mm512_cmple_epu16_mask(whole(line), _mm512_set1_epi16(key as i16)) };
+            bits >> (at % 4 * 8)
         }
 
         #[inline(always)]
         fn at_most_u32(self, line: &Line, at: u32, key: u32) -> u32 {
-            // SAFETY: there is a `V4` only where AVX-512 F and VL were detected.
-            unsafe {
-                let keys = _mm256_set1_epi32(key as i32);
-                _mm256_cmple_epu32_mask(aligned_half(line, at), keys).into()
-            }
+            // SAFETY: there is a `V4` only where AVX-512 F was detected.
+            let bits =
+                unsafe { _mm512_cmple_epu32_mask(whole(line), _mm512_set1_epi32(key as i32)) };
+            u32::from(bits) >> (at % 4 * 4)
         }
     }
 }
@@ -330,7 +335,7 @@ mod portable {
     }
 
     pub(super) fn at_most_u32(line: &Line, at: u32, key: u32) -> u32 {
-        (0..8).fold(0, |bits, lane| {
+        (0..10).fold(0, |bits, lane| {
             let number = (load(line, at, lane / 2) >> (lane % 2 * 32)) as u32;
             bits | (u32::from(number <= key) << lane)
         })
@@ -381,7 +386,8 @@ mod tests {
         } else {
             (0xffff, 0xff)
         };
-        [eight & eights, sixteen & sixteens, thirty_two & 0xff]
+        let thirty_twos = if at < 2 { 0x3ff } else { 0xff };
+        [eight & eights, sixteen & sixteens, thirty_two & thirty_twos]
     }
 
     proptest! {

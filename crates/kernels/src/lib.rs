@@ -21,6 +21,6 @@ pub use allocations::CountingAllocator;
 pub use cycles::{measure_hz, tsc};
 pub use lanes::{Baseline, Lanes, Line};
 pub use prefetch::{prefetch, prefetch_write};
-pub use region::Region;
+pub use region::{Pages, Region};
 pub use widest::{Level, Work, widest};
 pub use zeroed::{Atomic, Zeroed};

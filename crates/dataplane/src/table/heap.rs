@@ -3,7 +3,7 @@
 use core::sync::atomic::{AtomicU8, AtomicU32, Ordering};
 use std::sync::Arc;
 
-use kernels::{Line, Zeroed};
+use kernels::{Line, Pages, Zeroed};
 
 use super::entry::{Entry, UNITS};
 use super::grace::{Grace, Limbo};
@@ -33,12 +33,13 @@ pub(super) struct Memory {
 
 impl Memory {
     /// Address space for up to `bytes`; less, where the kernel does not give as much.
-    pub(super) fn new(bytes: usize) -> Result<Self, Full> {
+    pub(super) fn new(bytes: usize, pages: Pages) -> Result<Self, Full> {
         let mut bytes = bytes.min(UNITS as usize * UNIT_BYTES);
         loop {
             let units = bytes / UNIT_BYTES;
-            let lines = Zeroed::new(units / 4);
-            if let (Ok(lines), Ok(lens)) = (lines, Zeroed::new(units * UNIT_LENS)) {
+            let lines = Zeroed::new(units / 4, pages);
+            let lens = Zeroed::new(units * UNIT_LENS, Pages::Small);
+            if let (Ok(lines), Ok(lens)) = (lines, lens) {
                 let units = units as u32;
                 return Ok(Self { lines, lens, units });
             }
@@ -107,6 +108,8 @@ pub(super) struct Heap {
     memory: Arc<Memory>,
     /// Units from here on were never used.
     fresh: u32,
+    /// Up to here, the kernel has given the memory.
+    ready: u32,
     /// Free blocks of 2^n units; the last are splits.
     free: [Vec<u32>; 8],
     limbo: Limbo<Block>,
@@ -120,15 +123,20 @@ pub(super) struct Block {
 }
 
 const SPLIT_CLASS: u8 = 7;
+/// How much memory is made ready at a time: 1 MB.
+const PREPARED_UNITS: u32 = 1 << 16;
+const PAGE_BYTES: usize = 4096;
 /// How many blocks from limbo an allocation puts back at most.
 const THAW: usize = 8;
 
 impl Heap {
     /// All of `memory`, of which `reserved` units are used otherwise.
     pub(super) fn new(memory: Arc<Memory>, reserved: u32, grace: Arc<Grace>) -> Self {
+        let fresh = reserved.next_multiple_of(4);
         Self {
             memory,
-            fresh: reserved.next_multiple_of(4),
+            fresh,
+            ready: fresh,
             free: Default::default(),
             limbo: Limbo::new(grace),
         }
@@ -137,6 +145,22 @@ impl Heap {
     /// The memory that it manages.
     pub(super) fn memory(&self) -> &Memory {
         &self.memory
+    }
+
+    /// Has the kernel give the memory for many changes to come, which takes it up to a
+    /// millisecond, and a change should not wait for.
+    pub(super) fn prepare(&mut self) {
+        let from = self.ready.max(self.fresh);
+        let end = (self.fresh + PREPARED_UNITS).min(self.memory.units);
+        if from >= self.fresh + PREPARED_UNITS / 2 {
+            return;
+        }
+        for unit in (from..end).step_by(PAGE_BYTES / UNIT_BYTES) {
+            // Nothing is there yet, and nobody else writes.
+            self.memory.words().line(unit)[0].store(0, Ordering::Relaxed);
+            self.memory.lens[unit as usize * UNIT_LENS].store(0, Ordering::Relaxed);
+        }
+        self.ready = end;
     }
 
     /// How many bytes were never used.
@@ -234,7 +258,7 @@ mod tests {
     fn a_retired_block_is_used_again_only_after_the_reader_passed() {
         let grace = Arc::new(Grace::default());
         let mut reader = grace.reader().expect("a free place");
-        let memory = Arc::new(Memory::new(1 << 20).expect("1 MB of address space"));
+        let memory = Arc::new(Memory::new(1 << 20, Pages::Small).expect("1 MB of address space"));
         let mut heap = Heap::new(memory, 3, Arc::clone(&grace));
         reader.pass();
 
@@ -248,9 +272,26 @@ mod tests {
     }
 
     #[test]
+    fn preparing_memory_changes_nothing_that_is_used() {
+        let memory = Arc::new(Memory::new(8 << 20, Pages::Small).expect("8 MB of address space"));
+        let mut heap = Heap::new(memory, 4, Arc::new(Grace::default()));
+        let first = heap.allocate(64).unit;
+
+        for _ in 0..3_000 {
+            let unit = heap.allocate(64).unit;
+            heap.write(unit, &[7; 256]);
+            heap.prepare();
+            heap.write(first, &[unit; 256]);
+            assert_eq!(heap.memory().slot(unit * UNIT_WORDS), Entry(7));
+            assert_eq!(heap.memory().slot(first * UNIT_WORDS), Entry(unit));
+        }
+        assert!(heap.ready >= heap.fresh);
+    }
+
+    #[test]
     fn blocks_do_not_overlap_and_lie_within_cache_lines() {
         let grace = Arc::new(Grace::default());
-        let memory = Arc::new(Memory::new(1 << 20).expect("1 MB of address space"));
+        let memory = Arc::new(Memory::new(1 << 20, Pages::Small).expect("1 MB of address space"));
         let mut heap = Heap::new(memory, 3, grace);
         let mut used = std::collections::BTreeSet::new();
 

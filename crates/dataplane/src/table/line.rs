@@ -11,7 +11,7 @@
 //! |---|---|---|---|---|---|
 //! | 0, 1, 2 | both | 16, 32, 64 | 5, 11, 21 | 8 bits | next hops |
 //! | 3, 4, 5 | IPv4 | 16, 32, 64 | 4, 8, 16 | 16 bits | next hops |
-//! | 3, 4 | IPv6 | 32, 64 | 6, 9 | 32 bits | next hops |
+//! | 3, 4 | IPv6 | 32, 64 | 6, 11 | 32 bits | next hops |
 //! | 5, 6 | IPv6 | 32, 64 | 4, 8 | 32 bits | entries |
 
 use core::sync::atomic::Ordering;
@@ -59,7 +59,7 @@ pub(super) const SHAPES6: [Shape; 7] = [
     shape(1, 2, 11, 8, 2),
     shape(2, 4, 21, 8, 2),
     shape(3, 2, 6, 32, 2),
-    shape(4, 4, 9, 32, 2),
+    shape(4, 4, 11, 32, 2),
     shape(5, 2, 4, 32, 4),
     shape(6, 4, 8, 32, 4),
 ];
@@ -151,7 +151,7 @@ pub(super) fn find16<L: Lanes>(lanes: L, line: &Line, at: u32, shape: u32, key: 
 /// Searches a line of shape 3 to 6 of IPv6.
 #[inline(always)]
 pub(super) fn find32<L: Lanes>(lanes: L, line: &Line, at: u32, shape: u32, key: u32) -> Found {
-    let starts = (0x0703_0805 >> ((shape - 3) * 8)) & 0xff;
+    let starts = (0x0703_0a05 >> ((shape - 3) * 8)) & 0xff;
     let range = lanes.count(lanes.at_most_u32(line, at, key), starts);
     let found = if shape < 5 {
         value16(lanes, line, at, starts * 4 + range * 2)

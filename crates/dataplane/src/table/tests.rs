@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
+use kernels::Pages;
 use machine::Rng;
 use proptest::prelude::*;
 
@@ -32,7 +33,7 @@ impl<A: Address> Model<A> {
 }
 
 fn empty<A: Address>() -> (Routes<A>, Model<A>) {
-    let routes = Routes::new(Arc::new(Grace::default())).expect("address space");
+    let routes = Routes::new(Arc::new(Grace::default()), Pages::Small).expect("address space");
     (routes, Model(BTreeMap::new()))
 }
 
@@ -172,7 +173,7 @@ proptest! {
 fn readers_see_old_or_new<A: Edges>(wanted: Vec<(Network<A>, A)>, noise: Vec<Network<A>>) {
     const ROUNDS: usize = 3_000;
     let grace = Arc::new(Grace::default());
-    let mut routes = Routes::new(Arc::clone(&grace)).expect("address space");
+    let mut routes = Routes::new(Arc::clone(&grace), Pages::Small).expect("address space");
     let mut noise = noise;
     for (network, _) in &wanted {
         noise.retain(|other| other != network);
