@@ -68,7 +68,7 @@ fn live(
     let default = run.config.is_none().then_some(layout.config);
     let router = crate::run::start(&run, default)?;
     banner(&lab, layout, &router.ports_in_words());
-    let code = crate::client::console(&reach::Place::of(&run.reach).control);
+    let code = crate::client::console_until_signal(&reach::Place::of(&run.reach).control);
     drop(router);
     lab.down().map_err(|error| error.to_string())?;
     code
