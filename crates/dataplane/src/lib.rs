@@ -25,6 +25,7 @@ mod testing;
 pub mod trace;
 pub mod walk;
 pub mod worker;
+pub mod workload;
 
 pub use counters::Counters;
 pub use drop::Drop;

@@ -1,36 +1,93 @@
-//! Compares a key with many small numbers at once.
+//! Compares a key with the many small numbers of a cache line at once.
 //!
-//! The numbers lie in words as they lie in memory, the first in the lowest bits. The answer has a
-//! bit for each, the first in bit 0: set where the number is at most the key. On x86-64 this is
-//! SSE2, which every such processor has; elsewhere the compiler vectorises what it can.
+//! The numbers lie in the line's words as in memory, the first in the lowest bits, from quarter
+//! `at` of the line on; behind the fourth quarter there are none. The answer has a bit for each,
+//! the first in bit 0: set where the number is at most the key. Its other bits mean nothing.
+//!
+//! Words are loaded relaxed, each as a whole; a line that changes meanwhile may be seen partly
+//! changed.
 
-/// Which of 24 bytes are at most `key`.
+use core::sync::atomic::{AtomicU32, Ordering};
+
+/// A cache line of a shared table.
+pub type Line = [AtomicU32; 16];
+
+/// The compares of an instruction set. Only [`widest`](crate::widest) gives one away, and only
+/// where the processor has it.
+pub trait Lanes: Copy {
+    /// Which of 32 bytes are at most `key`. `at` is even for more than 16.
+    fn at_most_u8(self, line: &Line, at: u32, key: u8) -> u32;
+
+    /// Which of 16 numbers of 16 bits are at most `key`. `at` is even for more than 8.
+    fn at_most_u16(self, line: &Line, at: u32, key: u16) -> u32;
+
+    /// Which of 10 numbers of 32 bits are at most `key`. `at` is even, and 0 for more than 8.
+    fn at_most_u32(self, line: &Line, at: u32, key: u32) -> u32;
+
+    /// How many of the first `lanes` bits are set; those that are set come first. `lanes` is at
+    /// most 31.
+    #[inline(always)]
+    fn count(self, bits: u32, lanes: u32) -> u32 {
+        (bits & ((1 << lanes) - 1)).trailing_ones()
+    }
+
+    /// The 16 bits that lie `place` bytes behind the beginning of the line; `place` is even.
+    #[inline(always)]
+    fn value(self, line: &Line, place: u32) -> u16 {
+        let word = line[(place / 4) as usize % 16].load(Ordering::Relaxed);
+        (word >> (place % 4 * 8)) as u16
+    }
+}
+
+/// What the program was built for: SSE2 on x86-64.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Baseline;
+
+/// Eight bytes of a quarter of the line, or of the quarter beside it.
 #[inline(always)]
-pub fn at_most_u8(words: [u64; 3], key: u8) -> u32 {
-    #[cfg(target_arch = "x86_64")]
-    {
+fn load(line: &Line, at: u32, word: u32) -> u64 {
+    let quarter = at | (word / 2);
+    let place = (quarter * 4 + word % 2 * 2) as usize;
+    let low = line[place % 16].load(Ordering::Relaxed);
+    let high = line[(place + 1) % 16].load(Ordering::Relaxed);
+    u64::from(low) | (u64::from(high) << 32)
+}
+
+#[cfg(not(target_arch = "x86_64"))]
+impl Lanes for Baseline {
+    fn at_most_u8(self, line: &Line, at: u32, key: u8) -> u32 {
+        portable::at_most_u8(line, at, key)
+    }
+
+    fn at_most_u16(self, line: &Line, at: u32, key: u16) -> u32 {
+        portable::at_most_u16(line, at, key)
+    }
+
+    fn at_most_u32(self, line: &Line, at: u32, key: u32) -> u32 {
+        portable::at_most_u32(line, at, key)
+    }
+}
+
+#[cfg(target_arch = "x86_64")]
+impl Lanes for Baseline {
+    #[inline(always)]
+    fn at_most_u8(self, line: &Line, at: u32, key: u8) -> u32 {
         use core::arch::x86_64::{
             _mm_cmpeq_epi8, _mm_max_epu8, _mm_movemask_epi8, _mm_set_epi64x, _mm_set1_epi8,
         };
         // SAFETY: SSE2 belongs to the baseline of x86-64; the operations touch no memory.
         unsafe {
             let keys = _mm_set1_epi8(key as i8);
-            let low = _mm_set_epi64x(words[1] as i64, words[0] as i64);
-            let high = _mm_set_epi64x(-1, words[2] as i64);
+            let low = _mm_set_epi64x(load(line, at, 1) as i64, load(line, at, 0) as i64);
+            let high = _mm_set_epi64x(load(line, at, 3) as i64, load(line, at, 2) as i64);
             let low = _mm_movemask_epi8(_mm_cmpeq_epi8(_mm_max_epu8(low, keys), keys)) as u32;
             let high = _mm_movemask_epi8(_mm_cmpeq_epi8(_mm_max_epu8(high, keys), keys)) as u32;
-            low | ((high & 0xff) << 16)
+            low | (high << 16)
         }
     }
-    #[cfg(not(target_arch = "x86_64"))]
-    portable::at_most_u8(words, key)
-}
 
-/// Which of 16 numbers of 16 bits are at most `key`.
-#[inline(always)]
-pub fn at_most_u16(words: [u64; 4], key: u16) -> u32 {
-    #[cfg(target_arch = "x86_64")]
-    {
+    #[inline(always)]
+    fn at_most_u16(self, line: &Line, at: u32, key: u16) -> u32 {
         use core::arch::x86_64::{
             _mm_cmpeq_epi16, _mm_movemask_epi8, _mm_packs_epi16, _mm_set_epi64x, _mm_set1_epi16,
             _mm_setzero_si128, _mm_subs_epu16,
@@ -38,23 +95,17 @@ pub fn at_most_u16(words: [u64; 4], key: u16) -> u32 {
         // SAFETY: SSE2 belongs to the baseline of x86-64; the operations touch no memory.
         unsafe {
             let (keys, zero) = (_mm_set1_epi16(key as i16), _mm_setzero_si128());
-            let low = _mm_set_epi64x(words[1] as i64, words[0] as i64);
-            let high = _mm_set_epi64x(words[3] as i64, words[2] as i64);
+            let low = _mm_set_epi64x(load(line, at, 1) as i64, load(line, at, 0) as i64);
+            let high = _mm_set_epi64x(load(line, at, 3) as i64, load(line, at, 2) as i64);
             // A saturating difference of zero says "at most".
             let low = _mm_cmpeq_epi16(_mm_subs_epu16(low, keys), zero);
             let high = _mm_cmpeq_epi16(_mm_subs_epu16(high, keys), zero);
             _mm_movemask_epi8(_mm_packs_epi16(low, high)) as u32
         }
     }
-    #[cfg(not(target_arch = "x86_64"))]
-    portable::at_most_u16(words, key)
-}
 
-/// Which of 10 numbers of 32 bits are at most `key`.
-#[inline(always)]
-pub fn at_most_u32(words: [u64; 5], key: u32) -> u32 {
-    #[cfg(target_arch = "x86_64")]
-    {
+    #[inline(always)]
+    fn at_most_u32(self, line: &Line, at: u32, key: u32) -> u32 {
         use core::arch::x86_64::{
             _mm_cmpgt_epi32, _mm_movemask_epi8, _mm_packs_epi16, _mm_packs_epi32, _mm_set_epi64x,
             _mm_set1_epi32, _mm_xor_si128,
@@ -68,35 +119,224 @@ pub fn at_most_u32(words: [u64; 5], key: u32) -> u32 {
                 let four = _mm_set_epi64x(high as i64, low as i64);
                 _mm_cmpgt_epi32(_mm_xor_si128(four, sign), keys)
             };
-            let first = _mm_packs_epi32(more(words[1], words[0]), more(words[3], words[2]));
-            let last = more(0, words[4]);
-            let all = _mm_packs_epi16(first, _mm_packs_epi32(last, last));
-            !(_mm_movemask_epi8(all) as u32) & 0x3ff
+            let first = _mm_packs_epi32(
+                more(load(line, at, 1), load(line, at, 0)),
+                more(load(line, at, 3), load(line, at, 2)),
+            );
+            let last = _mm_packs_epi32(more(0, load(line, at, 4)), sign);
+            !(_mm_movemask_epi8(_mm_packs_epi16(first, last)) as u32)
         }
     }
-    #[cfg(not(target_arch = "x86_64"))]
-    portable::at_most_u32(words, key)
+}
+
+#[cfg(target_arch = "x86_64")]
+pub(crate) use wide::{V3, V4};
+
+#[cfg(target_arch = "x86_64")]
+mod wide {
+    use core::arch::asm;
+    use core::arch::x86_64::{
+        __m256i, __m512i, _mm_movemask_epi8, _mm_packs_epi16, _mm256_castsi256_ps,
+        _mm256_castsi256_si128, _mm256_cmpeq_epi8, _mm256_cmpeq_epi16, _mm256_cmpeq_epi32,
+        _mm256_extracti128_si256, _mm256_max_epu8, _mm256_max_epu16, _mm256_max_epu32,
+        _mm256_movemask_epi8, _mm256_movemask_ps, _mm256_set1_epi8, _mm256_set1_epi16,
+        _mm256_set1_epi32, _mm512_cmple_epu8_mask, _mm512_cmple_epu16_mask,
+        _mm512_cmple_epu32_mask, _mm512_set1_epi8, _mm512_set1_epi16, _mm512_set1_epi32,
+    };
+
+    use super::{Lanes, Line};
+
+    /// AVX2; made only where it was detected.
+    #[derive(Clone, Copy, Debug)]
+    pub(crate) struct V3(());
+
+    /// AVX-512; made only where it was detected.
+    #[derive(Clone, Copy, Debug)]
+    pub(crate) struct V4(());
+
+    impl V3 {
+        /// # Safety
+        /// The processor has AVX2, BMI1, BMI2, LZCNT and POPCNT.
+        #[inline(always)]
+        pub(crate) unsafe fn detected() -> Self {
+            Self(())
+        }
+    }
+
+    impl V4 {
+        /// # Safety
+        /// The processor has what `V3` asks for, and AVX-512 F, BW, DQ and VL.
+        #[inline(always)]
+        pub(crate) unsafe fn detected() -> Self {
+            Self(())
+        }
+    }
+
+    /// Two quarters of a line: `at`, and the one that makes an even number a pair.
+    #[inline]
+    #[target_feature(enable = "avx2")]
+    fn half(line: &Line, at: u32) -> __m256i {
+        let quarter = |at: u32| line[(at % 4) as usize * 4..].as_ptr();
+        let value: __m256i;
+        // SAFETY: both quarters of 16 bytes lie in the line. The load is written in assembly
+        // because others may store to the words meanwhile: like relaxed loads it sees each word
+        // old or new.
+        unsafe {
+            asm!(
+                "vmovdqu {value:x}, [{low}]",
+                "vinserti128 {value}, {value}, [{high}], 1",
+                value = out(ymm_reg) value,
+                low = in(reg) quarter(at),
+                high = in(reg) quarter(at | 1),
+                options(nostack, readonly, preserves_flags),
+            );
+        }
+        value
+    }
+
+    /// A whole line.
+    #[inline]
+    #[target_feature(enable = "avx512f")]
+    fn whole(line: &Line) -> __m512i {
+        let value: __m512i;
+        // SAFETY: the line has 64 bytes. In assembly as in `half`.
+        unsafe {
+            asm!(
+                "vmovdqu64 {value}, [{address}]",
+                value = lateout(zmm_reg) value,
+                address = in(reg) line.as_ptr(),
+                options(nostack, readonly, preserves_flags),
+            );
+        }
+        value
+    }
+
+    /// The 16 bits that lie `place` bytes behind the beginning of the line.
+    #[inline(always)]
+    fn value(line: &Line, place: u32) -> u16 {
+        let address = line.as_ptr();
+        let place = u64::from(place & 62);
+        let value: u32;
+        // SAFETY: the two bytes lie in the line, and in one word of it. In assembly as in `half`.
+        unsafe {
+            asm!(
+                "movzx {value:e}, word ptr [{address} + {place}]",
+                value = lateout(reg) value,
+                address = in(reg) address,
+                place = in(reg) place,
+                options(nostack, readonly, preserves_flags),
+            );
+        }
+        value as u16
+    }
+
+    impl Lanes for V3 {
+        #[inline(always)]
+        fn count(self, bits: u32, lanes: u32) -> u32 {
+            (bits & ((1 << lanes) - 1)).count_ones()
+        }
+
+        #[inline(always)]
+        fn value(self, line: &Line, place: u32) -> u16 {
+            value(line, place)
+        }
+
+        #[inline(always)]
+        fn at_most_u8(self, line: &Line, at: u32, key: u8) -> u32 {
+            // SAFETY: there is a `V3` only where AVX2 was detected.
+            unsafe {
+                let keys = _mm256_set1_epi8(key as i8);
+                let larger = _mm256_max_epu8(half(line, at), keys);
+                _mm256_movemask_epi8(_mm256_cmpeq_epi8(larger, keys)) as u32
+            }
+        }
+
+        #[inline(always)]
+        fn at_most_u16(self, line: &Line, at: u32, key: u16) -> u32 {
+            // SAFETY: there is a `V3` only where AVX2 was detected.
+            unsafe {
+                let keys = _mm256_set1_epi16(key as i16);
+                let larger = _mm256_max_epu16(half(line, at), keys);
+                let most = _mm256_cmpeq_epi16(larger, keys);
+                let (low, high) = (
+                    _mm256_castsi256_si128(most),
+                    _mm256_extracti128_si256::<1>(most),
+                );
+                _mm_movemask_epi8(_mm_packs_epi16(low, high)) as u32
+            }
+        }
+
+        #[inline(always)]
+        fn at_most_u32(self, line: &Line, at: u32, key: u32) -> u32 {
+            // SAFETY: there is a `V3` only where AVX2 was detected.
+            unsafe {
+                let keys = _mm256_set1_epi32(key as i32);
+                let bits = |numbers| {
+                    let most = _mm256_cmpeq_epi32(_mm256_max_epu32(numbers, keys), keys);
+                    _mm256_movemask_ps(_mm256_castsi256_ps(most)) as u32
+                };
+                bits(half(line, at)) | (bits(half(line, at | 2)) << 8)
+            }
+        }
+    }
+
+    impl Lanes for V4 {
+        #[inline(always)]
+        fn count(self, bits: u32, lanes: u32) -> u32 {
+            (bits & ((1 << lanes) - 1)).count_ones()
+        }
+
+        #[inline(always)]
+        fn value(self, line: &Line, place: u32) -> u16 {
+            value(line, place)
+        }
+
+        #[inline(always)]
+        fn at_most_u8(self, line: &Line, at: u32, key: u8) -> u32 {
+            // SAFETY: there is a `V4` only where AVX-512 F and BW were detected.
+            let bits = unsafe { _mm512_cmple_epu8_mask(whole(line), _mm512_set1_epi8(key as i8)) };
+            (bits >> (at % 4 * 16)) as u32
+        }
+
+        #[inline(always)]
+        fn at_most_u16(self, line: &Line, at: u32, key: u16) -> u32 {
+            // SAFETY: there is a `V4` only where AVX-512 F and BW were detected.
+            let bits =
+                unsafe { _mm512_cmple_epu16_mask(whole(line), _mm512_set1_epi16(key as i16)) };
+            bits >> (at % 4 * 8)
+        }
+
+        #[inline(always)]
+        fn at_most_u32(self, line: &Line, at: u32, key: u32) -> u32 {
+            // SAFETY: there is a `V4` only where AVX-512 F was detected.
+            let bits =
+                unsafe { _mm512_cmple_epu32_mask(whole(line), _mm512_set1_epi32(key as i32)) };
+            u32::from(bits) >> (at % 4 * 4)
+        }
+    }
 }
 
 #[cfg(any(test, not(target_arch = "x86_64")))]
 mod portable {
-    pub(super) fn at_most_u8(words: [u64; 3], key: u8) -> u32 {
-        (0..24).fold(0, |bits, lane| {
-            let number = (words[lane / 8] >> (lane % 8 * 8)) as u8;
+    use super::{Line, load};
+
+    pub(super) fn at_most_u8(line: &Line, at: u32, key: u8) -> u32 {
+        (0..32).fold(0, |bits, lane| {
+            let number = (load(line, at, lane / 8) >> (lane % 8 * 8)) as u8;
             bits | (u32::from(number <= key) << lane)
         })
     }
 
-    pub(super) fn at_most_u16(words: [u64; 4], key: u16) -> u32 {
+    pub(super) fn at_most_u16(line: &Line, at: u32, key: u16) -> u32 {
         (0..16).fold(0, |bits, lane| {
-            let number = (words[lane / 4] >> (lane % 4 * 16)) as u16;
+            let number = (load(line, at, lane / 4) >> (lane % 4 * 16)) as u16;
             bits | (u32::from(number <= key) << lane)
         })
     }
 
-    pub(super) fn at_most_u32(words: [u64; 5], key: u32) -> u32 {
+    pub(super) fn at_most_u32(line: &Line, at: u32, key: u32) -> u32 {
         (0..10).fold(0, |bits, lane| {
-            let number = (words[lane / 2] >> (lane % 2 * 32)) as u32;
+            let number = (load(line, at, lane / 2) >> (lane % 2 * 32)) as u32;
             bits | (u32::from(number <= key) << lane)
         })
     }
@@ -105,22 +345,77 @@ mod portable {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::{Level, Work, widest};
     use proptest::prelude::*;
+
+    struct Compare<'a>(&'a Line, u32, u32);
+
+    struct Value<'a>(&'a Line, u32);
+
+    impl Work for Value<'_> {
+        type Output = (u16, u32);
+
+        #[inline(always)]
+        fn run<L: Lanes>(self, lanes: L) -> (u16, u32) {
+            (lanes.value(self.0, self.1), lanes.count(0x3ff, self.1 / 2))
+        }
+    }
+
+    impl Work for Compare<'_> {
+        type Output = [u32; 3];
+
+        #[inline(always)]
+        fn run<L: Lanes>(self, lanes: L) -> [u32; 3] {
+            let Self(line, at, key) = self;
+            masked(
+                at,
+                [
+                    lanes.at_most_u8(line, at, key as u8),
+                    lanes.at_most_u16(line, at, key as u16),
+                    lanes.at_most_u32(line, at & 2, key),
+                ],
+            )
+        }
+    }
+
+    /// The bits that mean something.
+    fn masked(at: u32, bits: [u32; 3]) -> [u32; 3] {
+        let [eight, sixteen, thirty_two] = bits;
+        let (eights, sixteens) = if at.is_multiple_of(2) {
+            (u32::MAX, 0xffff)
+        } else {
+            (0xffff, 0xff)
+        };
+        let thirty_twos = if at < 2 { 0x3ff } else { 0xff };
+        [eight & eights, sixteen & sixteens, thirty_two & thirty_twos]
+    }
 
     proptest! {
         #[test]
-        fn every_lane_is_compared_as_an_unsigned_number(
-            words: [u64; 5],
+        fn every_level_compares_every_lane_as_an_unsigned_number(
+            words: [u32; 16],
             key: u32,
-            lane in 0..10_usize,
+            at in 0..4_u32,
+            lane in 0..16_usize,
         ) {
-            let three = [words[0], words[1], words[2]];
-            let four = [words[0], words[1], words[2], words[3]];
-            let equal = (words[lane / 2] >> (lane % 2 * 32)) as u32;
+            let line: Line = words.map(AtomicU32::new);
+            let equal = words[lane];
+            let place = lane as u32 * 4 + key % 2 * 2;
+            prop_assert_eq!(widest(Value(&line, place)), Value(&line, place).run(Baseline));
             for key in [key, equal, equal.wrapping_sub(1)] {
-                prop_assert_eq!(at_most_u8(three, key as u8), portable::at_most_u8(three, key as u8));
-                prop_assert_eq!(at_most_u16(four, key as u16), portable::at_most_u16(four, key as u16));
-                prop_assert_eq!(at_most_u32(words, key), portable::at_most_u32(words, key));
+                let right = masked(at, [
+                    portable::at_most_u8(&line, at, key as u8),
+                    portable::at_most_u16(&line, at, key as u16),
+                    portable::at_most_u32(&line, at & 2, key),
+                ]);
+                prop_assert_eq!(Compare(&line, at, key).run(Baseline), right);
+                prop_assert_eq!(widest(Compare(&line, at, key)), right);
+                #[cfg(target_arch = "x86_64")]
+                if Level::here() == Level::V4 {
+                    // SAFETY: what has the fourth level has the third.
+                    let third = unsafe { V3::detected() };
+                    prop_assert_eq!(Compare(&line, at, key).run(third), right);
+                }
             }
         }
     }

@@ -1,5 +1,6 @@
 //! The few operations that safe Rust cannot say, behind safe functions: prefetch hints, the time
-//! stamp counter, compares of many small numbers, memory on huge pages, an allocator that counts.
+//! stamp counter, compares of many small numbers, the choice of the instruction set, memory on huge
+//! pages, an allocator that counts.
 //!
 //! Nothing here knows packets. Each `unsafe` block states why it is sound.
 
@@ -13,11 +14,13 @@ mod cycles;
 mod lanes;
 mod prefetch;
 mod region;
+mod widest;
 mod zeroed;
 
 pub use allocations::CountingAllocator;
 pub use cycles::{measure_hz, tsc};
-pub use lanes::{at_most_u8, at_most_u16, at_most_u32};
+pub use lanes::{Baseline, Lanes, Line};
 pub use prefetch::{prefetch, prefetch_write};
-pub use region::Region;
+pub use region::{Pages, Region};
+pub use widest::{Level, Work, widest};
 pub use zeroed::{Atomic, Zeroed};

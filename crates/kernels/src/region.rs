@@ -6,6 +6,15 @@ use rustix::mm::{Advice, MapFlags, ProtFlags, madvise, mmap_anonymous, munmap};
 
 const HUGE_PAGE_BYTES: usize = 2 << 20;
 
+/// The size of the pages that memory comes in.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Pages {
+    /// 2 MB, where the machine has them and the mapping is that large.
+    Huge,
+    /// The usual size.
+    Small,
+}
+
 /// A zeroed anonymous mapping. It is unmapped when dropped, unless `leak` was called.
 ///
 /// Pages take memory only when they are first touched.
@@ -29,12 +38,18 @@ impl Region {
     /// # Errors
     /// What the kernel says when there is not that much address space.
     pub fn new(len: usize) -> std::io::Result<Self> {
+        Self::with_pages(len, Pages::Huge)
+    }
+
+    /// As `new`, with huge pages or without: on small ones, what is touched here and there takes
+    /// less memory.
+    ///
+    /// # Errors
+    /// What the kernel says when there is not that much address space.
+    pub fn with_pages(len: usize, pages: Pages) -> std::io::Result<Self> {
         let len = len.max(1).next_multiple_of(4096);
-        let slack = if len >= HUGE_PAGE_BYTES {
-            HUGE_PAGE_BYTES
-        } else {
-            0
-        };
+        let huge = pages == Pages::Huge && len >= HUGE_PAGE_BYTES;
+        let slack = if huge { HUGE_PAGE_BYTES } else { 0 };
         let mapped = len + slack;
         // SAFETY: a new anonymous mapping at an address of the kernel's choice aliases nothing.
         let address = unsafe {
@@ -54,9 +69,11 @@ impl Region {
         };
         // SAFETY: `align_offset` is below the slack, so base + len stays inside the mapping.
         let base = unsafe { mapping.add(offset) };
-        // SAFETY: the range was mapped above. A kernel without huge pages refuses the advice,
-        // which costs speed and nothing else.
-        let _ = unsafe { madvise(base.as_ptr().cast(), len, Advice::LinuxHugepage) };
+        if huge {
+            // SAFETY: the range was mapped above. A kernel without huge pages refuses the advice,
+            // which costs speed and nothing else.
+            let _ = unsafe { madvise(base.as_ptr().cast(), len, Advice::LinuxHugepage) };
+        }
         Ok(Self {
             mapping,
             mapped,

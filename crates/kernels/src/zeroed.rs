@@ -3,10 +3,9 @@
 use core::ops::Deref;
 use core::sync::atomic::{AtomicU8, AtomicU32, AtomicU64};
 
-use crate::Region;
+use crate::{Pages, Region};
 
-/// An array of atomics, all zero at first, aligned to a page (to 2 MB, on huge pages where the
-/// machine has them, from 2 MB on).
+/// An array of atomics, all zero at first, aligned to a page.
 ///
 /// An element takes memory only once its page is touched, so an array may be made as large as its
 /// table could ever become.
@@ -19,7 +18,7 @@ pub struct Zeroed<T> {
 
 /// Atomics whose zero is all bits zero.
 ///
-/// Sealed: implemented here for the unsigned ones.
+/// Sealed: implemented here for the unsigned ones, and for arrays of them.
 pub trait Atomic: sealed::Sealed {}
 
 mod sealed {
@@ -36,17 +35,20 @@ macro_rules! atomics {
 }
 atomics!(AtomicU8, AtomicU32, AtomicU64);
 
+impl<T: Atomic, const N: usize> sealed::Sealed for [T; N] {}
+impl<T: Atomic, const N: usize> Atomic for [T; N] {}
+
 impl<T: Atomic> Zeroed<T> {
     /// An array of `len` zeros.
     ///
     /// # Errors
     /// What the kernel says when there is not that much address space.
-    pub fn new(len: usize) -> std::io::Result<Self> {
+    pub fn new(len: usize, pages: Pages) -> std::io::Result<Self> {
         let bytes = len
             .checked_mul(size_of::<T>())
             .ok_or(std::io::ErrorKind::InvalidInput)?;
         Ok(Self {
-            region: Region::new(bytes)?,
+            region: Region::with_pages(bytes, pages)?,
             len,
             of: core::marker::PhantomData,
         })
@@ -72,7 +74,7 @@ mod tests {
 
     #[test]
     fn an_array_is_zero_and_writable_to_its_last_element() {
-        let array = Zeroed::<AtomicU64>::new(1 << 20).expect("8 MB of address space");
+        let array = Zeroed::<AtomicU64>::new(1 << 20, Pages::Huge).expect("8 MB of address space");
         assert!(array.iter().all(|word| word.load(Ordering::Relaxed) == 0));
 
         array[array.len() - 1].store(7, Ordering::Relaxed);

@@ -9,10 +9,12 @@
 
 #![forbid(unsafe_code)]
 
+pub mod fuzz;
 mod host;
 mod line;
 pub mod odd;
 mod port;
+mod rig;
 mod world;
 
 pub use host::{Heard, Host, HostConfig, Stream};

@@ -14,7 +14,7 @@ pub struct Spread {
 impl Spread {
     /// Of these values, which are sorted by it.
     pub fn of(values: &mut [f64]) -> Self {
-        values.sort_by(f64::total_cmp);
+        values.sort_unstable_by(f64::total_cmp);
         let at = |percent: usize| {
             let place = (values.len().saturating_sub(1) * percent + 50) / 100;
             values.get(place).copied().unwrap_or_default()

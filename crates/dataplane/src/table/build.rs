@@ -54,10 +54,11 @@ pub(super) fn blocks<A: Address>(heap: &Heap, entry: Entry, out: &mut Vec<Block>
         return;
     }
     for line in 0..1 << lines.fan {
-        let words = heap.memory().line(lines.unit + line * shape.units);
+        let unit = lines.unit + line * shape.units;
+        let words = heap.memory().line(unit);
         let mut last = Entry::NONE;
         for at in 0..shape.ranges {
-            let entry = shape.value(words, at);
+            let entry = shape.value(words, unit % 4, at);
             // Only the unused places at the end repeat an entry.
             if entry != last {
                 blocks::<A>(heap, entry, out);
@@ -146,8 +147,8 @@ impl<A: Address> Builder<'_, A> {
             // The range that the line begins in, up to the last that begins in the line.
             let behind = first + ranges[first..].partition_point(|range| range.start <= last_key);
             let mine = &ranges[first..behind];
-            let mut words = [0; super::line::READ_WORDS];
-            let words = &mut words[..shape.units as usize * 2];
+            let mut words = [0; super::line::LINE_WORDS];
+            let words = &mut words[..shape.units as usize * 4];
             shape.write(mine, words);
             self.heap.write(unit, words);
             if shape.value_bytes == 2 {
@@ -175,7 +176,9 @@ impl<A: Address> Builder<'_, A> {
 
 /// The smallest power of two of lines of this shape that hold the ranges.
 fn fan(shape: &Shape, ranges: &[Range]) -> Option<u32> {
-    (0..=FAN).find(|fan| {
+    // Several lines are whole cache lines, so that a key is turned into a line by one shift.
+    let most = if shape.units == 4 { FAN } else { 0 };
+    (0..=most).find(|fan| {
         let units = shape.units << fan;
         units <= LINES_UNITS
             && ranges.len() <= shape.ranges << fan
@@ -195,8 +198,7 @@ fn most_in_a_line(fan: u32, ranges: &[Range]) -> usize {
 }
 
 /// Which of 2^`fan` lines a key belongs to.
-#[inline(always)]
-pub(super) fn line_of(key: u32, fan: u32) -> u32 {
+fn line_of(key: u32, fan: u32) -> u32 {
     ((u64::from(key) << fan) >> 32) as u32
 }
 

@@ -1,20 +1,26 @@
 //! What a slot of a route table holds: 32 bits that say where a lookup goes on.
 //!
 //! ```text
-//! leaf   00 ------ llllllll iiiiiiiiiiiiiiii   next hop i, of a prefix of l bits; all zero: no route
-//! lines  01 sss kkk uuuuuuuuuuuuuuuuuuuuuuuu   2^k lines of shape s, from unit u on
-//! split  10 dddddd  uuuuuuuuuuuuuuuuuuuuuuuu   256 slots for the eight bits behind depth d, at unit u
+//! leaf   --- 00 --- llllllll iiiiiiiiiiiiiiii   next hop i, of a prefix of l bits; 0: no route
+//! split  ddd 01 ddd uuuuuuuuuuuuuuuuuuuuuuuu    256 slots for the eight bits behind depth d, at unit u
+//! lines  sss 11 fff uuuuuuuuuuuuuuuuuuuuuuuu    lines of shape s, from unit u on
 //! ```
 //!
-//! A unit is 16 bytes. Depths of splits are counted in steps of eight bits.
+//! A unit is 16 bytes, a quarter of a cache line. Depths of splits are counted in steps of eight
+//! bits. There are 2^(6 - f) lines, and if there is more than one, each is a whole cache line:
+//! then the five bits from the first f upwards are by how much a key is shifted to the right to
+//! give the line's first unit.
 
 use super::adjacency::NextHopId;
 
 /// The units that an entry can tell apart: 256 MB.
 pub(super) const UNITS: u32 = 1 << 24;
 
-const LINES: u32 = 1;
-const SPLIT: u32 = 2;
+const KIND: u32 = 3 << 27;
+const SPLIT: u32 = 1 << 27;
+const LINES: u32 = 3 << 27;
+/// What `fan` is subtracted from.
+const FAN: u32 = 6;
 
 /// A slot's content.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -55,33 +61,51 @@ impl Entry {
     }
 
     pub(super) fn lines(lines: Lines) -> Self {
-        Self((LINES << 30) | (lines.shape << 27) | (lines.fan << 24) | lines.unit)
+        Self((lines.shape << 29) | LINES | ((FAN - lines.fan) << 24) | lines.unit)
     }
 
     pub(super) fn split(split: Split) -> Self {
-        Self((SPLIT << 30) | (u32::from(split.step) << 24) | split.unit)
+        let (low, high) = (u32::from(split.step % 8), u32::from(split.step / 8));
+        Self((high << 29) | SPLIT | (low << 24) | split.unit)
     }
 
     #[inline(always)]
     pub(super) fn content(self) -> Content {
         let unit = self.0 & (UNITS - 1);
-        match self.0 >> 30 {
-            0 => Content::Leaf(self.id()),
+        match self.0 & KIND {
             LINES => Content::Lines(Lines {
                 unit,
-                shape: (self.0 >> 27) & 7,
-                fan: (self.0 >> 24) & 7,
+                shape: self.0 >> 29,
+                fan: FAN - ((self.0 >> 24) & 7),
             }),
-            _ => Content::Split(Split {
+            SPLIT => Content::Split(Split {
                 unit,
-                step: ((self.0 >> 24) & 0x3f) as u8,
+                step: ((self.0 >> 24) & 7) as u8 | ((self.0 >> 29) << 3) as u8,
             }),
+            _ => Content::Leaf(self.id()),
         }
     }
 
     #[inline(always)]
     pub(super) fn is_leaf(self) -> bool {
-        self.0 >> 30 == 0
+        self.0 & KIND == 0
+    }
+
+    #[inline(always)]
+    pub(super) fn is_lines(self) -> bool {
+        self.0 & KIND == LINES
+    }
+
+    /// The unit of the line that `key` belongs to, if this is an entry of lines.
+    #[inline(always)]
+    pub(super) fn line(self, key: u32) -> u32 {
+        (self.0 & (UNITS - 1)) + (key.wrapping_shr(self.0 >> 24) & !3)
+    }
+
+    /// The shape of lines, if this is an entry of lines.
+    #[inline(always)]
+    pub(super) fn shape(self) -> u32 {
+        self.0 >> 29
     }
 
     /// The next hop of a leaf.
@@ -93,5 +117,50 @@ impl Entry {
     /// The length of a leaf's prefix.
     pub(super) fn len(self) -> u8 {
         (self.0 >> 16) as u8
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_was_put_into_an_entry_comes_out() {
+        let leaf = Entry::leaf(NextHopId(0xabcd), 128);
+        let split = Split {
+            unit: 0xab_cdef,
+            step: 15,
+        };
+        let lines = Lines {
+            unit: 0xff_fffc,
+            shape: 6,
+            fan: 4,
+        };
+
+        assert_eq!(
+            (leaf.id(), leaf.len(), leaf.is_leaf()),
+            (NextHopId(0xabcd), 128, true)
+        );
+        assert_eq!(Entry::split(split).content(), Content::Split(split));
+        assert_eq!(Entry::lines(lines).content(), Content::Lines(lines));
+        assert!(Entry::lines(lines).is_lines() && Entry::lines(lines).shape() == 6);
+    }
+
+    #[test]
+    fn the_first_bits_of_a_key_choose_the_line() {
+        let lines = |fan| {
+            Entry::lines(Lines {
+                unit: 8,
+                shape: 2,
+                fan,
+            })
+        };
+
+        assert_eq!(lines(0).line(u32::MAX), 8);
+        assert_eq!(
+            (lines(1).line(0x7fff_ffff), lines(1).line(0x8000_0000)),
+            (8, 12)
+        );
+        assert_eq!(lines(4).line(0xf000_0000), 8 + 15 * 4);
     }
 }

@@ -6,6 +6,8 @@
 
 use std::sync::{Arc, OnceLock};
 
+use kernels::Pages;
+
 use super::adjacency::{Adjacency, AdjacencyTable, NEXT_HOPS, NextHopId};
 use super::grace::{Grace, Limbo};
 use super::lpm::{Fib4, Fib6, Full};
@@ -107,11 +109,17 @@ impl FibWriter {
     pub fn table(&mut self, number: u16) -> Result<&mut TableRoutes, Full> {
         let number = usize::from(number);
         let slot = self.tables.get_mut(number).ok_or(Full)?;
+        // Full tables are looked up in `main`; others may be many, and have few routes.
+        let pages = if number == 0 {
+            Pages::Huge
+        } else {
+            Pages::Small
+        };
         let routes = match slot {
             Some(routes) => routes,
             None => slot.insert(TableRoutes {
-                ipv4: Routes::new(Arc::clone(&self.fib.grace))?,
-                ipv6: Routes::new(Arc::clone(&self.fib.grace))?,
+                ipv4: Routes::new(Arc::clone(&self.fib.grace), pages)?,
+                ipv6: Routes::new(Arc::clone(&self.fib.grace), pages)?,
             }),
         };
         self.fib.tables[number].get_or_init(|| Table {
@@ -119,6 +127,15 @@ impl FibWriter {
             ipv6: Arc::clone(routes.ipv6.fib()),
         });
         Ok(routes)
+    }
+
+    /// Has the kernel give memory for changes to come, so that none waits for it: to be called
+    /// when there is time, best after each round of changes.
+    pub fn prepare(&mut self) {
+        for routes in self.tables.iter_mut().flatten() {
+            routes.ipv4.prepare();
+            routes.ipv6.prepare();
+        }
     }
 
     /// Makes a next hop.

@@ -1,20 +1,18 @@
 //! The memory of a route table: what readers see of it, and who allocates it.
 
-use core::sync::atomic::{AtomicU8, AtomicU64, Ordering};
+use core::sync::atomic::{AtomicU8, AtomicU32, Ordering};
 use std::sync::Arc;
 
-use kernels::Zeroed;
+use kernels::{Line, Pages, Zeroed};
 
 use super::entry::{Entry, UNITS};
 use super::grace::{Grace, Limbo};
-use super::line::READ_WORDS;
 use super::lpm::Full;
 
 /// Bytes of a unit.
 pub(super) const UNIT_BYTES: usize = 16;
-const UNIT_WORDS: usize = UNIT_BYTES / 8;
-/// Slots in a unit.
-pub(super) const UNIT_SLOTS: u32 = 4;
+/// Words in a unit: a slot each, or a part of a line.
+pub(super) const UNIT_WORDS: u32 = 4;
 /// The lengths that a unit's ranges need: 5 ranges in a line of one unit, 21 in one of four.
 const UNIT_LENS: usize = 6;
 /// The units of a split: a line of its own (base and outer slot), then 256 slots.
@@ -24,10 +22,10 @@ pub(super) const LINES_UNITS: u32 = 64;
 /// Below this many bytes nothing is made from.
 const SMALLEST: usize = 4 << 20;
 
-/// What readers see: words, addressed by units, and as slots of half a word.
+/// What readers see: words, of which some are slots and some make lines.
 #[derive(Debug)]
 pub(super) struct Memory {
-    words: Zeroed<AtomicU64>,
+    lines: Zeroed<Line>,
     /// The length of the prefix behind each range of a line that leads to next hops only.
     lens: Zeroed<AtomicU8>,
     units: u32,
@@ -35,14 +33,15 @@ pub(super) struct Memory {
 
 impl Memory {
     /// Address space for up to `bytes`; less, where the kernel does not give as much.
-    pub(super) fn new(bytes: usize) -> Result<Self, Full> {
+    pub(super) fn new(bytes: usize, pages: Pages) -> Result<Self, Full> {
         let mut bytes = bytes.min(UNITS as usize * UNIT_BYTES);
         loop {
             let units = bytes / UNIT_BYTES;
-            let words = Zeroed::new(units * UNIT_WORDS + READ_WORDS);
-            if let (Ok(words), Ok(lens)) = (words, Zeroed::new(units * UNIT_LENS)) {
+            let lines = Zeroed::new(units / 4, pages);
+            let lens = Zeroed::new(units * UNIT_LENS, Pages::Small);
+            if let (Ok(lines), Ok(lens)) = (lines, lens) {
                 let units = units as u32;
-                return Ok(Self { words, lens, units });
+                return Ok(Self { lines, lens, units });
             }
             bytes /= 2;
             if bytes < SMALLEST {
@@ -51,35 +50,55 @@ impl Memory {
         }
     }
 
+    /// What a lookup walks through.
+    #[inline(always)]
+    pub(super) fn words(&self) -> Words<'_> {
+        Words {
+            lines: &self.lines,
+            slots: self.lines.as_flattened(),
+        }
+    }
+
     /// The slot with this number.
-    #[inline(always)]
     pub(super) fn slot(&self, slot: u32) -> Entry {
-        let word = self.words[(slot / 2) as usize].load(Ordering::Acquire);
-        Entry((word >> (slot % 2 * 32)) as u32)
+        self.words().slot(slot)
     }
 
-    /// Asks for the cache line of a slot.
-    #[inline(always)]
-    pub(super) fn prefetch_slot(&self, slot: u32) {
-        kernels::prefetch(&self.words[(slot / 2) as usize]);
-    }
-
-    /// The words from a unit on, as many as a search reads.
-    #[inline(always)]
-    pub(super) fn line(&self, unit: u32) -> &[AtomicU64] {
-        let at = unit as usize * UNIT_WORDS;
-        &self.words[at..at + READ_WORDS]
-    }
-
-    /// Asks for the cache line of a unit.
-    #[inline(always)]
-    pub(super) fn prefetch_unit(&self, unit: u32) {
-        kernels::prefetch(&self.words[unit as usize * UNIT_WORDS]);
+    /// The cache line that a unit is a quarter of.
+    pub(super) fn line(&self, unit: u32) -> &Line {
+        self.words().line(unit)
     }
 
     /// The length of the prefix behind range `at` of the line at `unit`.
     pub(super) fn len(&self, unit: u32, at: usize) -> u8 {
         self.lens[unit as usize * UNIT_LENS + at].load(Ordering::Relaxed)
+    }
+}
+
+/// The words of a table, seen in two ways.
+#[derive(Clone, Copy)]
+pub(super) struct Words<'m> {
+    lines: &'m [Line],
+    slots: &'m [AtomicU32],
+}
+
+impl<'m> Words<'m> {
+    /// The slot with this number.
+    #[inline(always)]
+    pub(super) fn slot(self, slot: u32) -> Entry {
+        Entry(self.slots[slot as usize].load(Ordering::Acquire))
+    }
+
+    /// The cache line that a unit is a quarter of.
+    #[inline(always)]
+    pub(super) fn line(self, unit: u32) -> &'m Line {
+        &self.lines[(unit / 4) as usize]
+    }
+
+    /// Asks for the cache line of a unit.
+    #[inline(always)]
+    pub(super) fn prefetch(self, unit: u32) {
+        kernels::prefetch(self.line(unit));
     }
 }
 
@@ -89,6 +108,8 @@ pub(super) struct Heap {
     memory: Arc<Memory>,
     /// Units from here on were never used.
     fresh: u32,
+    /// Up to here, the kernel has given the memory.
+    ready: u32,
     /// Free blocks of 2^n units; the last are splits.
     free: [Vec<u32>; 8],
     limbo: Limbo<Block>,
@@ -102,15 +123,20 @@ pub(super) struct Block {
 }
 
 const SPLIT_CLASS: u8 = 7;
+/// How much memory is made ready at a time: 1 MB.
+const PREPARED_UNITS: u32 = 1 << 16;
+const PAGE_BYTES: usize = 4096;
 /// How many blocks from limbo an allocation puts back at most.
 const THAW: usize = 8;
 
 impl Heap {
     /// All of `memory`, of which `reserved` units are used otherwise.
     pub(super) fn new(memory: Arc<Memory>, reserved: u32, grace: Arc<Grace>) -> Self {
+        let fresh = reserved.next_multiple_of(4);
         Self {
             memory,
-            fresh: reserved.next_multiple_of(4),
+            fresh,
+            ready: fresh,
             free: Default::default(),
             limbo: Limbo::new(grace),
         }
@@ -119,6 +145,22 @@ impl Heap {
     /// The memory that it manages.
     pub(super) fn memory(&self) -> &Memory {
         &self.memory
+    }
+
+    /// Has the kernel give the memory for many changes to come, which takes it up to a
+    /// millisecond, and a change should not wait for.
+    pub(super) fn prepare(&mut self) {
+        let from = self.ready.max(self.fresh);
+        let end = (self.fresh + PREPARED_UNITS).min(self.memory.units);
+        if from >= self.fresh + PREPARED_UNITS / 2 {
+            return;
+        }
+        for unit in (from..end).step_by(PAGE_BYTES / UNIT_BYTES) {
+            // Nothing is there yet, and nobody else writes.
+            self.memory.words().line(unit)[0].store(0, Ordering::Relaxed);
+            self.memory.lens[unit as usize * UNIT_LENS].store(0, Ordering::Relaxed);
+        }
+        self.ready = end;
     }
 
     /// How many bytes were never used.
@@ -163,10 +205,11 @@ impl Heap {
         self.limbo.extend(blocks);
     }
 
-    /// Writes a line, or a part of one, to a block that no reader sees.
-    pub(super) fn write(&self, unit: u32, words: &[u64]) {
-        let at = unit as usize * UNIT_WORDS;
-        for (place, word) in self.memory.words[at..].iter().zip(words) {
+    /// Writes words to a block that no reader sees.
+    pub(super) fn write(&self, unit: u32, words: &[u32]) {
+        let slots = self.memory.words().slots;
+        let places = &slots[(unit * UNIT_WORDS) as usize..];
+        for (place, word) in places.iter().zip(words) {
             place.store(*word, Ordering::Relaxed);
         }
     }
@@ -178,10 +221,7 @@ impl Heap {
 
     /// Changes a slot: the one store by which a change becomes visible.
     pub(super) fn publish(&self, slot: u32, entry: Entry) {
-        let word = &self.memory.words[(slot / 2) as usize];
-        let shift = slot % 2 * 32;
-        let other = word.load(Ordering::Relaxed) & !(u64::from(u32::MAX) << shift);
-        word.store(other | (u64::from(entry.0) << shift), Ordering::Release);
+        self.memory.words().slots[slot as usize].store(entry.0, Ordering::Release);
     }
 
     fn thaw(&mut self) {
@@ -218,7 +258,7 @@ mod tests {
     fn a_retired_block_is_used_again_only_after_the_reader_passed() {
         let grace = Arc::new(Grace::default());
         let mut reader = grace.reader().expect("a free place");
-        let memory = Arc::new(Memory::new(1 << 20).expect("1 MB of address space"));
+        let memory = Arc::new(Memory::new(1 << 20, Pages::Small).expect("1 MB of address space"));
         let mut heap = Heap::new(memory, 3, Arc::clone(&grace));
         reader.pass();
 
@@ -232,9 +272,26 @@ mod tests {
     }
 
     #[test]
+    fn preparing_memory_changes_nothing_that_is_used() {
+        let memory = Arc::new(Memory::new(8 << 20, Pages::Small).expect("8 MB of address space"));
+        let mut heap = Heap::new(memory, 4, Arc::new(Grace::default()));
+        let first = heap.allocate(64).unit;
+
+        for _ in 0..3_000 {
+            let unit = heap.allocate(64).unit;
+            heap.write(unit, &[7; 256]);
+            heap.prepare();
+            heap.write(first, &[unit; 256]);
+            assert_eq!(heap.memory().slot(unit * UNIT_WORDS), Entry(7));
+            assert_eq!(heap.memory().slot(first * UNIT_WORDS), Entry(unit));
+        }
+        assert!(heap.ready >= heap.fresh);
+    }
+
+    #[test]
     fn blocks_do_not_overlap_and_lie_within_cache_lines() {
         let grace = Arc::new(Grace::default());
-        let memory = Arc::new(Memory::new(1 << 20).expect("1 MB of address space"));
+        let memory = Arc::new(Memory::new(1 << 20, Pages::Small).expect("1 MB of address space"));
         let mut heap = Heap::new(memory, 3, grace);
         let mut used = std::collections::BTreeSet::new();
 

@@ -14,7 +14,9 @@
 //! | 3, 4 | IPv6 | 32, 64 | 6, 11 | 32 bits | next hops |
 //! | 5, 6 | IPv6 | 32, 64 | 4, 8 | 32 bits | entries |
 
-use core::sync::atomic::{AtomicU64, Ordering};
+use core::sync::atomic::Ordering;
+
+use kernels::{Baseline, Lanes, Line};
 
 use super::entry::Entry;
 
@@ -62,9 +64,9 @@ pub(super) const SHAPES6: [Shape; 7] = [
     shape(6, 4, 8, 32, 4),
 ];
 
-/// The most words that a search reads from a line's beginning; a short line's search reads into
-/// what follows, and ignores it.
-pub(super) const READ_WORDS: usize = 8;
+/// The words of the longest line: those of a cache line, in which shorter ones lie side by side.
+/// A search may read its neighbours, and ignores them.
+pub(super) const LINE_WORDS: usize = 16;
 
 /// A range and what it leads to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -76,10 +78,10 @@ pub(super) struct Range {
 
 impl Shape {
     /// Writes `ranges`, of which the first begins at or before the line's first key.
-    pub(super) fn write(&self, ranges: &[Range], out: &mut [u64]) {
+    pub(super) fn write(&self, ranges: &[Range], out: &mut [u32]) {
         let Some(last) = ranges.last() else { return };
         let (key, value) = (usize::from(self.key_bits / 8), self.value_bytes);
-        let mut bytes = [0_u8; READ_WORDS * 8];
+        let mut bytes = [0_u8; LINE_WORDS * 4];
         let values_at = (self.ranges - 1) * key;
         for at in 0..self.ranges {
             let range = ranges.get(at);
@@ -92,23 +94,23 @@ impl Shape {
             let place = values_at + at * value;
             bytes[place..place + value].copy_from_slice(&entry.to_le_bytes()[..value]);
         }
-        for (word, eight) in out.iter_mut().zip(bytes.chunks_exact(8)) {
-            *word = eight
+        for (word, four) in out.iter_mut().zip(bytes.chunks_exact(4)) {
+            *word = four
                 .iter()
                 .rev()
-                .fold(0, |word, byte| (word << 8) | u64::from(*byte));
+                .fold(0, |word, byte| (word << 8) | u32::from(*byte));
         }
     }
 
-    /// What range number `at` of a line leads to.
-    pub(super) fn value(&self, line: &[AtomicU64], at: usize) -> Entry {
-        let place = (self.ranges - 1) * usize::from(self.key_bits / 8) + at * self.value_bytes;
-        let value = (line[place / 8].load(Ordering::Relaxed) >> (place % 8 * 8)) as u32;
-        Entry(if self.value_bytes == 2 {
-            value & 0xffff
+    /// What range number `range` of the line at quarter `at` leads to.
+    pub(super) fn value(&self, line: &Line, at: u32, range: usize) -> Entry {
+        let starts = (self.ranges - 1) * usize::from(self.key_bits / 8);
+        let place = (starts + range * self.value_bytes) as u32;
+        if self.value_bytes == 2 {
+            value16(Baseline, line, at, place)
         } else {
-            value
-        })
+            value32(line, at, place)
+        }
     }
 }
 
@@ -116,70 +118,72 @@ impl Shape {
 pub(super) type Found = (usize, Entry);
 
 #[inline(always)]
-fn load(line: &[AtomicU64], at: usize) -> u64 {
-    line[at].load(Ordering::Relaxed)
+fn value16<L: Lanes>(lanes: L, line: &Line, at: u32, place: u32) -> Entry {
+    Entry(lanes.value(line, at * 16 + place).into())
 }
 
-/// How many of the first `starts` lanes are set; those that are set come first.
+/// The word that lies `place` bytes behind the beginning of quarter `at`.
 #[inline(always)]
-fn count(lanes: u32, starts: u32) -> u32 {
-    (lanes & ((1 << starts) - 1)).trailing_ones()
+fn value32(line: &Line, at: u32, place: u32) -> Entry {
+    let word = (at * 4 + place / 4) as usize % LINE_WORDS;
+    Entry(line[word].load(Ordering::Relaxed))
 }
 
+/// Searches a line of shape 0, 1 or 2, which begins at quarter `at` of a cache line.
 #[inline(always)]
-fn value16(line: &[AtomicU64], place: u32) -> Entry {
-    let word = load(line, (place / 8) as usize % READ_WORDS);
-    Entry((word >> (place % 8 * 8)) as u32 & 0xffff)
-}
-
-/// Searches a line of shape 0, 1 or 2. `line` has [`READ_WORDS`] words, here and below.
-#[inline(always)]
-pub(super) fn find8(line: &[AtomicU64], shape: u32, key: u32) -> Found {
+pub(super) fn find8<L: Lanes>(lanes: L, line: &Line, at: u32, shape: u32, key: u32) -> Found {
     let starts = (0x14_0a04 >> (shape * 8)) & 0xff;
-    let words = [load(line, 0), load(line, 1), load(line, 2)];
-    let at = count(kernels::at_most_u8(words, (key >> 24) as u8), starts);
-    (at as usize, value16(line, starts + at * 2))
+    let range = lanes.count(lanes.at_most_u8(line, at, (key >> 24) as u8), starts);
+    (range as usize, value16(lanes, line, at, starts + range * 2))
 }
 
 /// Searches a line of shape 3, 4 or 5 of IPv4.
 #[inline(always)]
-pub(super) fn find16(line: &[AtomicU64], shape: u32, key: u32) -> Found {
+pub(super) fn find16<L: Lanes>(lanes: L, line: &Line, at: u32, shape: u32, key: u32) -> Found {
     let starts = (4 << (shape - 3)) - 1;
-    let words = [load(line, 0), load(line, 1), load(line, 2), load(line, 3)];
-    let at = count(kernels::at_most_u16(words, (key >> 16) as u16), starts);
-    (at as usize, value16(line, starts * 2 + at * 2))
+    let range = lanes.count(lanes.at_most_u16(line, at, (key >> 16) as u16), starts);
+    (
+        range as usize,
+        value16(lanes, line, at, starts * 2 + range * 2),
+    )
 }
 
 /// Searches a line of shape 3 to 6 of IPv6.
 #[inline(always)]
-pub(super) fn find32(line: &[AtomicU64], shape: u32, key: u32) -> Found {
+pub(super) fn find32<L: Lanes>(lanes: L, line: &Line, at: u32, shape: u32, key: u32) -> Found {
     let starts = (0x0703_0a05 >> ((shape - 3) * 8)) & 0xff;
-    let words = [
-        load(line, 0),
-        load(line, 1),
-        load(line, 2),
-        load(line, 3),
-        load(line, 4),
-    ];
-    let at = count(kernels::at_most_u32(words, key), starts);
-    if shape < 5 {
-        return (at as usize, value16(line, starts * 4 + at * 2));
-    }
-    let place = starts * 4 + at * 4;
-    let word = load(line, (place / 8) as usize % READ_WORDS);
-    (at as usize, Entry((word >> (place % 8 * 8)) as u32))
+    let range = lanes.count(lanes.at_most_u32(line, at, key), starts);
+    let found = if shape < 5 {
+        value16(lanes, line, at, starts * 4 + range * 2)
+    } else {
+        value32(line, at, starts * 4 + range * 4)
+    };
+    (range as usize, found)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use core::sync::atomic::AtomicU32;
     use proptest::prelude::*;
 
-    fn line_of(shape: &Shape, ranges: &[Range]) -> Vec<AtomicU64> {
-        // What follows a short line must not matter.
-        let mut words = [0x5555_5555_5555_5555; READ_WORDS];
-        shape.write(ranges, &mut words[..shape.units as usize * 2]);
-        words.into_iter().map(AtomicU64::new).collect()
+    fn line_of(shape: &Shape, at: usize, ranges: &[Range]) -> Line {
+        // What lies beside a short line must not matter.
+        let mut words = [0x5555_5555; LINE_WORDS];
+        shape.write(ranges, &mut words[at * 4..][..shape.units as usize * 4]);
+        words.map(AtomicU32::new)
+    }
+
+    #[test]
+    fn every_shape_fits_its_size() {
+        let mut all = SHAPES4.iter().chain(&SHAPES6);
+
+        assert!(all.all(|s| s.units * 16 >= size(s) && LINE_WORDS as u32 * 4 >= s.units * 16));
+    }
+
+    fn size(shape: &Shape) -> u32 {
+        let starts = (shape.ranges - 1) * usize::from(shape.key_bits / 8);
+        (starts + shape.ranges * shape.value_bytes) as u32
     }
 
     proptest! {
@@ -187,6 +191,7 @@ mod tests {
         fn every_shape_finds_the_range_that_a_key_lies_in(
             family6: bool,
             which in 0..7_usize,
+            at in 0..4_u32,
             starts in prop::collection::btree_set(1_u32.., 0..20),
             keys in prop::collection::vec(any::<u32>(), 20),
         ) {
@@ -202,17 +207,18 @@ mod tests {
                 .zip(1..)
                 .map(|(start, id)| Range { start: *start, entry: Entry(id * 3000) })
                 .collect();
-            let line = line_of(shape, &ranges);
+            let at = at / shape.units * shape.units;
+            let line = line_of(shape, at as usize, &ranges);
 
             for key in keys.into_iter().chain(starts).chain([0, u32::MAX]) {
                 let right = ranges.iter().rfind(|range| range.start <= key).expect("0 is a start");
-                let (at, entry) = match shape.key_bits {
-                    8 => find8(&line, shape.number, key),
-                    16 => find16(&line, shape.number, key),
-                    _ => find32(&line, shape.number, key),
+                let (range, entry) = match shape.key_bits {
+                    8 => find8(Baseline, &line, at, shape.number, key),
+                    16 => find16(Baseline, &line, at, shape.number, key),
+                    _ => find32(Baseline, &line, at, shape.number, key),
                 };
                 prop_assert_eq!(entry, right.entry);
-                prop_assert_eq!(shape.value(&line, at), right.entry);
+                prop_assert_eq!(shape.value(&line, at, range), right.entry);
             }
         }
     }

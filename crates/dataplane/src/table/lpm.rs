@@ -17,11 +17,12 @@
 
 use std::sync::Arc;
 
+use kernels::{Baseline, Lanes};
+
 use super::adjacency::NextHopId;
-use super::build::line_of;
 use super::entry::{Content, Entry, Lines, Split};
-use super::heap::{Memory, SPLIT_UNITS, UNIT_SLOTS};
-use super::line::{Found, READ_WORDS};
+use super::heap::{Memory, SPLIT_UNITS, UNIT_WORDS, Words};
+use super::line::Found;
 use super::network::Address;
 
 /// The IPv4 routes of one routing table, as workers read them.
@@ -36,9 +37,9 @@ pub struct Full;
 /// How many slots the root has: one for each value of 16 bits.
 pub(super) const ROOT_SLOTS: u32 = 1 << 16;
 /// The split of the prefixes that are shorter than the root's depth, behind the root.
-pub(super) const SHORT: u32 = ROOT_SLOTS / UNIT_SLOTS;
+pub(super) const SHORT: u32 = ROOT_SLOTS / UNIT_WORDS;
 /// The slot of all addresses that the root does not cover, and of still shorter prefixes.
-pub(super) const OTHER_SLOT: u32 = (SHORT + SPLIT_UNITS) * UNIT_SLOTS;
+pub(super) const OTHER_SLOT: u32 = (SHORT + SPLIT_UNITS) * UNIT_WORDS;
 /// The units that these take.
 pub(super) const RESERVED: u32 = SHORT + SPLIT_UNITS + 4;
 
@@ -65,72 +66,100 @@ impl<A: Address> Lpm<A> {
     /// it lies in none.
     #[inline]
     pub fn lookup(&self, destination: A) -> NextHopId {
-        let (entry, depth) = self.first(destination);
-        self.second(entry, depth, destination)
+        let words = self.memory.words();
+        let first = First::of(words, destination);
+        self.second(Baseline, words, first, destination)
     }
 
     /// Looks a vector of destinations up, with the memory for all of them on its way at once.
     /// `out` is as long as `destinations`; what is longer is not touched.
-    #[inline]
     pub fn lookup_vector(&self, destinations: &[A], out: &mut [NextHopId]) {
-        let mut entries = [Entry::NONE; ABREAST];
-        for (destinations, out) in destinations.chunks(ABREAST).zip(out.chunks_mut(ABREAST)) {
-            for destination in destinations {
-                self.memory
-                    .prefetch_slot(destination.root().unwrap_or(OTHER_SLOT));
-            }
-            for (destination, place) in destinations.iter().zip(&mut entries) {
-                let (entry, depth) = self.first(*destination);
-                *place = entry;
-                if let Content::Lines(lines) = entry.content() {
-                    let shape = &A::SHAPES[lines.shape as usize];
-                    let line = line_of(destination.window(depth), lines.fan);
-                    self.memory.prefetch_unit(lines.unit + line * shape.units);
-                }
-            }
-            for ((destination, entry), out) in destinations.iter().zip(&entries).zip(out) {
-                let depth = destination.root().map_or(0, |_| A::ROOT_DEPTH);
-                *out = self.second(*entry, depth, *destination);
-            }
-        }
+        kernels::widest(Vector {
+            table: self,
+            destinations,
+            out,
+        });
     }
 
     /// As `lookup`, with the length of the prefix that matched. Slower: for rules with
     /// `min-prefix`, and for people.
     pub fn lookup_longest(&self, destination: A) -> Option<(NextHopId, u8)> {
-        let (entry, depth) = self.first(destination);
-        let leaf = self.resolve(entry, depth, destination);
+        let (slot, depth) = match destination.root() {
+            Some(slot) => (slot, A::ROOT_DEPTH),
+            None => (OTHER_SLOT, 0),
+        };
+        let leaf = self.resolve(self.memory.slot(slot), depth, destination);
         let leaf = self.or_shorter(leaf, destination);
         (leaf.id() != NextHopId::NO_ROUTE).then(|| (leaf.id(), leaf.len()))
     }
 
-    /// The root's entry, and the depth that it stands at.
     #[inline(always)]
-    fn first(&self, destination: A) -> (Entry, u8) {
-        match destination.root() {
-            Some(slot) => (self.memory.slot(slot), A::ROOT_DEPTH),
-            None => (self.memory.slot(OTHER_SLOT), 0),
+    fn second<L: Lanes>(
+        &self,
+        lanes: L,
+        words: Words<'_>,
+        first: First,
+        destination: A,
+    ) -> NextHopId {
+        let mut found = first.entry;
+        if found.is_lines() {
+            let key = match destination.root() {
+                Some(_) => destination.below_root(),
+                None => destination.window(0),
+            };
+            let (line, at) = (words.line(first.unit), first.unit % 4);
+            found = A::find(lanes, line, at, found.shape(), key).1;
         }
-    }
-
-    #[inline(always)]
-    fn second(&self, entry: Entry, depth: u8, destination: A) -> NextHopId {
-        let mut found = entry;
-        if let Content::Lines(lines) = entry.content() {
-            found = self.find(lines, destination.window(depth)).1.1;
-            if found.is_leaf() && found.id() != NextHopId::NO_ROUTE {
-                return found.id();
-            }
-            if !found.is_leaf() {
-                found = self.resolve(found, depth + 32, destination);
-            }
-        } else if !entry.is_leaf() {
-            found = self.resolve(entry, depth, destination);
-        }
-        if found.id() != NextHopId::NO_ROUTE {
+        if found.is_leaf() && found.id() != NextHopId::NO_ROUTE {
             return found.id();
         }
-        self.or_shorter(found, destination).id()
+        if found.is_leaf() && destination.root().is_some() {
+            let id = Self::shorter(words, destination);
+            if id != NextHopId::NO_ROUTE {
+                return id;
+            }
+        }
+        self.third(found, first.entry, destination)
+    }
+
+    /// What the prefixes say that are shorter than the root's depth, where that takes no search: a
+    /// default route, mostly. As `or_shorter`, which finds the rest.
+    #[inline(always)]
+    fn shorter(words: Words<'_>, destination: A) -> NextHopId {
+        let short = Split {
+            unit: SHORT,
+            step: 0,
+        };
+        let number = destination.window(A::SHORT_DEPTH) >> 24;
+        let outermost = match A::SHORT_DEPTH {
+            0 => short.outer_slot(),
+            _ => OTHER_SLOT,
+        };
+        let slots = [
+            short.slot(number),
+            short.base_slot(),
+            short.outer_slot(),
+            outermost,
+        ];
+        for slot in slots {
+            let entry = words.slot(slot);
+            if !entry.is_leaf() {
+                break;
+            }
+            if entry.id() != NextHopId::NO_ROUTE {
+                return entry.id();
+            }
+        }
+        NextHopId::NO_ROUTE
+    }
+
+    /// What is left when neither the root nor a line below it gave a next hop.
+    #[inline(never)]
+    fn third(&self, found: Entry, first: Entry, destination: A) -> NextHopId {
+        let depth = destination.root().map_or(0, |_| A::ROOT_DEPTH);
+        let depth = if found == first { depth } else { depth + 32 };
+        let leaf = self.resolve(found, depth, destination);
+        self.or_shorter(leaf, destination).id()
     }
 
     /// `leaf`, or what the prefixes say that are shorter than the root's depth.
@@ -183,19 +212,73 @@ impl<A: Address> Lpm<A> {
     }
 
     /// Searches the line that `key` belongs to: its unit, and the range.
-    #[inline(always)]
     fn find(&self, lines: Lines, key: u32) -> (u32, Found) {
-        let shape = &A::SHAPES[lines.shape as usize % A::SHAPES.len()];
-        let unit = lines.unit + line_of(key, lines.fan) * shape.units;
-        let line = &self.memory.line(unit)[..READ_WORDS];
-        (unit, A::find(line, lines.shape, key))
+        let unit = Entry::lines(lines).line(key);
+        (
+            unit,
+            A::find(Baseline, self.memory.line(unit), unit % 4, lines.shape, key),
+        )
+    }
+}
+
+/// A vector of lookups.
+struct Vector<'a, A> {
+    table: &'a Lpm<A>,
+    destinations: &'a [A],
+    out: &'a mut [NextHopId],
+}
+
+impl<A: Address> kernels::Work for Vector<'_, A> {
+    type Output = ();
+
+    #[inline(always)]
+    fn run<L: Lanes>(self, lanes: L) {
+        let Self { table, .. } = self;
+        let words = table.memory.words();
+        let mut firsts = [First::default(); ABREAST];
+        let mut at = 0;
+        let end = self.destinations.len().min(self.out.len());
+        while at < end {
+            let next = end.min(at + ABREAST);
+            let destinations = &self.destinations[at..next];
+            let out = &mut self.out[at..next];
+            for (destination, first) in destinations.iter().zip(&mut firsts) {
+                *first = First::of(words, *destination);
+                words.prefetch(first.unit);
+            }
+            for ((destination, first), out) in destinations.iter().zip(&firsts).zip(out) {
+                *out = table.second(lanes, words, *first, *destination);
+            }
+            at = next;
+        }
+    }
+}
+
+/// The first half of a lookup.
+#[derive(Clone, Copy, Default)]
+struct First {
+    entry: Entry,
+    /// The line that the second half reads, if the entry is one of lines.
+    unit: u32,
+}
+
+impl First {
+    #[inline(always)]
+    fn of<A: Address>(words: Words<'_>, destination: A) -> Self {
+        let (slot, key) = match destination.root() {
+            Some(slot) => (slot, destination.below_root()),
+            None => (OTHER_SLOT, destination.window(0)),
+        };
+        let entry = words.slot(slot);
+        let unit = if entry.is_lines() { entry.line(key) } else { 0 };
+        Self { entry, unit }
     }
 }
 
 impl Split {
     /// The slot of prefixes of up to eight bits more than the split's depth.
     pub(super) fn base_slot(self) -> u32 {
-        self.unit * UNIT_SLOTS
+        self.unit * UNIT_WORDS
     }
 
     /// The slot of what the addresses around the split lead to: a leaf.
@@ -206,6 +289,6 @@ impl Split {
     /// One of the 256 slots.
     #[inline(always)]
     pub(super) fn slot(self, number: u32) -> u32 {
-        self.unit * UNIT_SLOTS + 16 + number
+        self.unit * UNIT_WORDS + 16 + number
     }
 }

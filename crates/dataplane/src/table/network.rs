@@ -1,7 +1,8 @@
 //! A prefix: the key of a route, and the address that is looked up.
 
 use core::fmt::Debug;
-use core::sync::atomic::AtomicU64;
+
+use kernels::{Lanes, Line};
 
 use super::line::{Found, SHAPES4, SHAPES6, Shape, find8, find16, find32};
 
@@ -32,8 +33,11 @@ pub(super) trait Layout {
     /// The root's slot of this address, unless it lies outside of what the root covers.
     fn root(self) -> Option<u32>;
 
-    /// Searches a line of a shape.
-    fn find(line: &[AtomicU64], shape: u32, key: u32) -> Found;
+    /// The 32 bits behind the root's depth.
+    fn below_root(self) -> u32;
+
+    /// Searches a line of a shape, which begins at quarter `at` of a cache line.
+    fn find<L: Lanes>(lanes: L, line: &Line, at: u32, shape: u32, key: u32) -> Found;
 }
 
 impl Layout for u32 {
@@ -47,11 +51,16 @@ impl Layout for u32 {
     }
 
     #[inline(always)]
-    fn find(line: &[AtomicU64], shape: u32, key: u32) -> Found {
+    fn below_root(self) -> u32 {
+        self << 16
+    }
+
+    #[inline(always)]
+    fn find<L: Lanes>(lanes: L, line: &Line, at: u32, shape: u32, key: u32) -> Found {
         if shape < 3 {
-            find8(line, shape, key)
+            find8(lanes, line, at, shape, key)
         } else {
-            find16(line, shape, key)
+            find16(lanes, line, at, shape, key)
         }
     }
 }
@@ -69,11 +78,16 @@ impl Layout for u128 {
     }
 
     #[inline(always)]
-    fn find(line: &[AtomicU64], shape: u32, key: u32) -> Found {
+    fn below_root(self) -> u32 {
+        (self >> 77) as u32
+    }
+
+    #[inline(always)]
+    fn find<L: Lanes>(lanes: L, line: &Line, at: u32, shape: u32, key: u32) -> Found {
         if shape < 3 {
-            find8(line, shape, key)
+            find8(lanes, line, at, shape, key)
         } else {
-            find32(line, shape, key)
+            find32(lanes, line, at, shape, key)
         }
     }
 }

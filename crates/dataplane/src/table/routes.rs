@@ -8,6 +8,8 @@
 
 use std::sync::Arc;
 
+use kernels::Pages;
+
 use super::adjacency::NextHopId;
 use super::build::{Crowded, Item, blocks, build};
 use super::entry::{self, Entry};
@@ -69,11 +71,13 @@ struct Place {
 
 impl<A: Address> Routes<A> {
     /// An empty table and its writer. What the writer takes out, it uses again after `grace`.
+    /// Huge pages make lookups in a large table faster; small ones let a small table take a few
+    /// kilobytes.
     ///
     /// # Errors
     /// [`Full`]: the kernel has no address space for it.
-    pub fn new(grace: Arc<Grace>) -> Result<Self, Full> {
-        let memory = Arc::new(Memory::new(LARGEST)?);
+    pub fn new(grace: Arc<Grace>, pages: Pages) -> Result<Self, Full> {
+        let memory = Arc::new(Memory::new(LARGEST, pages)?);
         let short = entry::Split {
             unit: SHORT,
             step: 0,
@@ -156,6 +160,12 @@ impl<A: Address> Routes<A> {
             node.settle(heap, place);
         }
         Ok(())
+    }
+
+    /// Has the kernel give memory for changes to come, so that none waits for it: to be called
+    /// when there is time, best after each round of changes.
+    pub fn prepare(&mut self) {
+        self.heap.prepare();
     }
 
     /// The next hop of exactly this route.
@@ -321,7 +331,7 @@ impl<A: Address> Node<A> {
             .or_else(|| Some(Network::new(self.splits.first()?.network.bits(), depth)))
             .unwrap_or_default();
         let block = heap.allocate(SPLIT_UNITS);
-        heap.write(block.unit, &[0; SPLIT_UNITS as usize * 2]);
+        heap.write(block.unit, &[0; SPLIT_UNITS as usize * 4]);
         let place = entry::Split {
             unit: block.unit,
             step: network.len() / 8,

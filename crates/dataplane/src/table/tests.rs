@@ -2,7 +2,10 @@
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
+use kernels::Pages;
+use machine::Rng;
 use proptest::prelude::*;
 
 use super::grace::Grace;
@@ -30,7 +33,7 @@ impl<A: Address> Model<A> {
 }
 
 fn empty<A: Address>() -> (Routes<A>, Model<A>) {
-    let routes = Routes::new(Arc::new(Grace::default())).expect("address space");
+    let routes = Routes::new(Arc::new(Grace::default()), Pages::Small).expect("address space");
     (routes, Model(BTreeMap::new()))
 }
 
@@ -163,4 +166,105 @@ proptest! {
     ) {
         random_changes(changes, &also);
     }
+}
+
+/// Two answers alternate for each of a few destinations, while others come and go around them; a
+/// reader must never see a third.
+fn readers_see_old_or_new<A: Edges>(wanted: Vec<(Network<A>, A)>, noise: Vec<Network<A>>) {
+    const ROUNDS: usize = 3_000;
+    let grace = Arc::new(Grace::default());
+    let mut routes = Routes::new(Arc::clone(&grace), Pages::Small).expect("address space");
+    let mut noise = noise;
+    for (network, _) in &wanted {
+        noise.retain(|other| other != network);
+        routes.insert(*network, NextHopId(1)).expect("room");
+    }
+    let destinations: Vec<A> = wanted.iter().map(|(_, address)| *address).collect();
+    let done = AtomicBool::new(false);
+    let looked = AtomicU64::new(0);
+
+    std::thread::scope(|scope| {
+        for _ in 0..2 {
+            let mut reader = grace.reader().expect("a free place");
+            let (fib, destinations) = (Arc::clone(routes.fib()), &destinations);
+            let (done, looked) = (&done, &looked);
+            scope.spawn(move || {
+                let mut out = vec![NextHopId::NO_ROUTE; destinations.len()];
+                while !done.load(Ordering::Relaxed) {
+                    reader.pass();
+                    fib.lookup_vector(destinations, &mut out);
+                    let strange = out.iter().position(|id| !matches!(id.0, 1 | 2));
+                    assert_eq!(strange.map(|at| (destinations[at], out[at])), None);
+                    looked.fetch_add(1, Ordering::Relaxed);
+                    if looked.load(Ordering::Relaxed) % 64 == 0 {
+                        reader.sleep();
+                    }
+                }
+            });
+        }
+        let mut rng = Rng::seeded(9);
+        // To the end of the rounds, and until the readers have taken part in them.
+        let mut round = 0;
+        while round < ROUNDS || (looked.load(Ordering::Relaxed) < 100 && round < 100 * ROUNDS) {
+            round += 1;
+            for _ in 0..8 {
+                let other = noise[rng.below(noise.len() as u64) as usize];
+                // Around and beside the wanted ones, never in front of them.
+                let id = NextHopId([0, 1, 2][rng.below(3) as usize]);
+                routes.insert(other, id).expect("room");
+            }
+            let (network, _) = wanted[round % wanted.len()];
+            let id = NextHopId(1 + rng.below(2) as u16);
+            routes.insert(network, id).expect("room");
+        }
+        done.store(true, Ordering::Relaxed);
+    });
+    // What was taken out was used again: the table did not grow by what the rounds built.
+    assert!(routes.bytes() < 4 << 20, "{} bytes", routes.bytes());
+}
+
+#[test]
+fn ipv4_readers_see_the_old_or_the_new_answer() {
+    let lan = 0xc0a8_0000_u32;
+    let hosts = (0..200).map(|host| (Network::new(lan | (host * 7), 32), lan | (host * 7)));
+    let nets = (0..50_u32).map(|net| {
+        (
+            Network::new(net << 26 | 0x123_4500, 24),
+            net << 26 | 0x123_4567,
+        )
+    });
+    let mut rng = Rng::seeded(4);
+    let noise = (0..600).map(|_| match rng.below(4) {
+        0 => Network::new(lan | (rng.next_u32() & 0xffff), 25 + rng.below(8) as u8),
+        1 => Network::new(lan, rng.below(25) as u8),
+        2 => Network::new(rng.next_u32(), rng.below(25) as u8),
+        _ => Network::new(
+            (rng.next_u32() << 26) | 0x123_0000,
+            17 + rng.below(16) as u8,
+        ),
+    });
+
+    readers_see_old_or_new(hosts.chain(nets).collect(), noise.collect());
+}
+
+#[test]
+fn ipv6_readers_see_the_old_or_the_new_answer() {
+    let lan = 0x2001_0db8_0000_0007_u128 << 64;
+    let hosts = (0..200).map(|host| (Network::new(lan | (host * 7), 128), lan | (host * 7)));
+    let link = (0..9_u128).map(|host| {
+        let address = (0xfe80 << 112) | (host << 70);
+        (Network::new(address, 64), address | 1)
+    });
+    let mut rng = Rng::seeded(6);
+    let noise = (0..600).map(|_| match rng.below(4) {
+        0 => Network::new(
+            lan | u128::from(rng.below(3_000)),
+            100 + rng.below(29) as u8,
+        ),
+        1 => Network::new(lan, rng.below(101) as u8),
+        2 => Network::new(u128::from(rng.next_u64()) << 64, rng.below(49) as u8),
+        _ => Network::new(0xfe80 << 112, rng.below(60) as u8),
+    });
+
+    readers_see_old_or_new(hosts.chain(link).collect(), noise.collect());
 }

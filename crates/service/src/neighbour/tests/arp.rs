@@ -587,6 +587,7 @@ fn a_question_from_a_configured_neighbour_does_not_change_it() {
         mac: Some(PEER_MAC),
         published: false,
     });
+    desk.pass(Duration::from_secs(9));
 
     desk.hear(&request((THIRD_MAC, PEER), OWN), THIRD_MAC);
 

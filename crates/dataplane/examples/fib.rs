@@ -1,0 +1,193 @@
+//! What the route tables cost: clocks per lookup, microseconds per change, bytes per table.
+//!
+//! `cargo run --release -p dataplane --example fib`. Clocks are those of the time stamp counter.
+//! On a shared machine read the first column, and compare with the reference of the same run.
+
+use std::sync::Arc;
+use std::time::Instant;
+
+use dataplane::table::grace::Grace;
+use dataplane::table::{Lpm, Network, NextHopId, Routes};
+use dataplane::workload::{Family, destinations, networks};
+use kernels::Pages;
+
+const VECTOR: usize = 256;
+const FLOWS: usize = 64_000;
+const NEXT_HOPS: usize = 64;
+
+fn main() {
+    let hz = tsc_hz();
+    println!("tsc {:.3} GHz; reference {}", hz / 1e9, reference());
+    println!("\nlookup, clocks per address, vectors of {VECTOR}     p10 / median   (one by one)");
+    for count in [1, 1_000, 100_000, 1_000_000] {
+        table::<u32>("IPv4", count, hz);
+        table::<u128>("IPv6", count, hz);
+    }
+    if std::env::args().any(|arg| arg == "lookup") {
+        return;
+    }
+    println!("\nchange with 1,000,000 routes, µs       median    p99    max");
+    changes4(hz);
+    changes6(hz);
+    println!("\nreference {}", reference());
+}
+
+fn tsc_hz() -> f64 {
+    let (clock, start) = (Instant::now(), kernels::tsc());
+    while clock.elapsed().as_millis() < 100 {}
+    (kernels::tsc() - start) as f64 / clock.elapsed().as_secs_f64()
+}
+
+/// Clocks of 1,000 dependent multiplications and additions (4,000 cycles of the core).
+fn reference() -> String {
+    let samples = (0..2_000).map(|_| {
+        let start = kernels::tsc();
+        let factor = std::hint::black_box(0x9e37_79b9_7f4a_7c15);
+        let mut number = 3_u64;
+        for _ in 0..1_000 {
+            number = number.wrapping_mul(factor) ^ 1;
+        }
+        std::hint::black_box(number);
+        (kernels::tsc() - start) as f64
+    });
+    let (p10, median, ..) = quantiles(samples.collect());
+    format!("{p10:.0} / {median:.0} clocks for 4,000 cycles")
+}
+
+fn quantiles(mut samples: Vec<f64>) -> (f64, f64, f64, f64) {
+    samples.sort_by(f64::total_cmp);
+    let at = |part: f64| samples[((samples.len() - 1) as f64 * part) as usize];
+    (at(0.1), at(0.5), at(0.99), at(1.0))
+}
+
+fn load<A: Family>(networks: &[Network<A>]) -> Routes<A> {
+    let mut routes = Routes::new(Arc::new(Grace::default()), Pages::Huge).expect("address space");
+    let with_id = |(at, network): (usize, &Network<A>)| {
+        let id = NextHopId(1 + (at * 7 % NEXT_HOPS) as u16);
+        (*network, id)
+    };
+    routes
+        .change(networks.iter().enumerate().map(with_id))
+        .expect("room");
+    routes
+}
+
+fn table<A: Family>(name: &str, count: usize, hz: f64) {
+    let networks = networks::<A>(count, 1);
+    let start = kernels::tsc();
+    let routes = load(&networks);
+    let loaded = (kernels::tsc() - start) as f64 / hz;
+    let flows = destinations(&networks, FLOWS, 2);
+    let fib = routes.fib();
+    let (p10, median) = by_vector(fib, &flows);
+    let (single, _) = one_by_one(fib, &flows);
+    println!(
+        "{name} {count:>9} routes  {:>6.2} MB  load {loaded:.2} s   {p10:>5.1} / {median:<5.1} ({single:.1})",
+        routes.bytes() as f64 / 1e6,
+    );
+}
+
+/// Clocks per lookup of each stretch of the flows, in the quietest and the median of its rounds.
+fn rounds<A: Family>(flows: &[A], mut lookup: impl FnMut(&[A])) -> (f64, f64) {
+    let (mut quiet, mut usual, mut stretches) = (0.0, 0.0, 0.0);
+    let parts: Vec<_> = flows.chunks_exact(16 * VECTOR).collect();
+    let mut samples = vec![Vec::new(); parts.len()];
+    for _ in 0..200 {
+        for (part, samples) in parts.iter().zip(&mut samples) {
+            let start = kernels::tsc();
+            lookup(part);
+            samples.push((kernels::tsc() - start) as f64 / part.len() as f64);
+        }
+    }
+    for samples in samples {
+        let (p10, median, ..) = quantiles(samples);
+        quiet += p10;
+        usual += median;
+        stretches += 1.0;
+    }
+    (quiet / stretches, usual / stretches)
+}
+
+fn by_vector<A: Family>(fib: &Lpm<A>, flows: &[A]) -> (f64, f64) {
+    let mut out = [NextHopId::NO_ROUTE; VECTOR];
+    rounds(flows, |part| {
+        for vector in part.chunks(VECTOR) {
+            fib.lookup_vector(vector, &mut out);
+            std::hint::black_box(&out);
+        }
+    })
+}
+
+fn one_by_one<A: Family>(fib: &Lpm<A>, flows: &[A]) -> (f64, f64) {
+    rounds(flows, |part| {
+        for flow in part {
+            std::hint::black_box(fib.lookup(*flow));
+        }
+    })
+}
+
+fn changes4(hz: f64) {
+    let mut routes = load(&networks::<u32>(1_000_000, 1));
+    for len in [32, 24, 16, 12, 9, 8, 1, 0] {
+        time_changes(&mut routes, len, hz);
+    }
+    let lan = (0..65_536).map(|host| (Network::new(0xc0a8_0000 | host, 32), NextHopId(9)));
+    routes.change(lan.step_by(2)).expect("room");
+    let hosts: Vec<_> = (0..2_000_u32)
+        .map(|host| Network::new(0xc0a8_0001 | (host * 26) << 1, 32))
+        .collect();
+    time(
+        "IPv4 host in a /16 of 32,768 hosts",
+        &mut routes,
+        &hosts,
+        hz,
+    );
+    let nets = vec![Network::new(0xc0a8_0000, 17); 2_000];
+    time("IPv4 /17 over 32,768 hosts", &mut routes, &nets, hz);
+}
+
+fn changes6(hz: f64) {
+    let mut routes = load(&networks::<u128>(1_000_000, 1));
+    for len in [128, 64, 48, 32, 19, 12, 3, 0] {
+        time_changes(&mut routes, len, hz);
+    }
+    let lan = 0x2001_0db8_0000_0007_u128 << 64;
+    let hosts = (0..32_768).map(|host| (Network::new(lan | (host * 2), 128), NextHopId(9)));
+    routes.change(hosts).expect("room");
+    let hosts: Vec<_> = (0..2_000_u128)
+        .map(|host| Network::new(lan | (host * 32 + 1), 128))
+        .collect();
+    time(
+        "IPv6 host in a /64 of 32,768 hosts",
+        &mut routes,
+        &hosts,
+        hz,
+    );
+    let nets = vec![Network::new(lan, 64); 2_000];
+    time("IPv6 /64 over 32,768 hosts", &mut routes, &nets, hz);
+}
+
+fn time_changes<A: Family>(routes: &mut Routes<A>, len: u8, hz: f64) {
+    let mut rng = machine::Rng::seeded(u64::from(len));
+    let networks: Vec<_> = (0..2_000)
+        .map(|_| Network::new(A::random(&mut rng), len))
+        .collect();
+    let name = format!("{} /{len}", if A::BITS == 32 { "IPv4" } else { "IPv6" });
+    time(&name, routes, &networks, hz);
+}
+
+/// Times to give each network another next hop, then to take that back.
+fn time<A: Family>(name: &str, routes: &mut Routes<A>, networks: &[Network<A>], hz: f64) {
+    let mut samples = Vec::new();
+    for network in networks {
+        let before = routes.get(*network).unwrap_or(NextHopId::NO_ROUTE);
+        for id in [NextHopId(999), before] {
+            routes.prepare();
+            let start = kernels::tsc();
+            routes.insert(*network, id).expect("room");
+            samples.push((kernels::tsc() - start) as f64 / hz * 1e6);
+        }
+    }
+    let (_, median, p99, max) = quantiles(samples);
+    println!("{name:<36} {median:>8.2} {p99:>6.2} {max:>6.1}");
+}
