@@ -46,6 +46,8 @@ enum Mode {
 impl<S: Shell> Console<S> {
     /// A console; nothing is drawn before [`Console::begin`].
     pub fn new(shell: S, settings: Settings, history: History) -> Self {
+        let mut shell = shell;
+        shell.resize(settings.columns);
         Self {
             shell,
             settings,
@@ -79,6 +81,7 @@ impl<S: Shell> Console<S> {
         self.settings.columns = columns;
         self.settings.rows = rows;
         self.screen.resize(columns);
+        self.shell.resize(columns);
         if matches!(self.mode, Mode::Line) {
             self.draw(out);
         }

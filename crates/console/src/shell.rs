@@ -9,6 +9,8 @@ pub struct Candidate {
     pub text: String,
     /// What follows it when it is the only one: a space, `=`, or nothing.
     pub suffix: &'static str,
+    /// Whether it can be put into the line; what only describes a value cannot.
+    pub inserts: bool,
     /// What it is for, in a sentence.
     pub help: String,
 }
@@ -30,6 +32,11 @@ pub trait Shell {
     /// Whether `line` has open brackets or quotes and goes on in the next line; then what the
     /// continuation's prompt shows.
     fn continuation(&self, line: &str) -> Option<String>;
+
+    /// Hears of the terminal's width in columns.
+    fn resize(&mut self, columns: usize) {
+        let _ = columns;
+    }
 
     /// Runs a whole line; what it prints goes to `out`, an error included.
     fn execute(&mut self, line: &str, out: &mut Vec<u8>) -> Outcome;

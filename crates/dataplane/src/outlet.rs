@@ -3,7 +3,7 @@
 
 use std::sync::Arc;
 
-use frame::{Frame, InterfaceId, Pool, Port, Vector};
+use frame::{Frame, InterfaceId, Pool, Port, VECTOR_FRAMES, Vector};
 
 use crate::counters::Counters;
 use crate::drop::Drop;
@@ -11,8 +11,9 @@ use crate::punt::{Punt, Why};
 use crate::rings::{Handed, Rings};
 use crate::walk::Context;
 
-/// Frames that wait for one transmission.
-const QUEUE: usize = 1024;
+/// Frames that wait for one transmission. As many as a vector has, whose memory a queue takes over
+/// when all its frames go to one port.
+const QUEUE: usize = VECTOR_FRAMES;
 /// Bytes of a packet that a redirect is told about by.
 const REDIRECT_BYTES: usize = 128;
 
@@ -32,6 +33,8 @@ pub(crate) struct Outlet {
     places: Vec<Option<u16>>,
     pub(crate) rings: Rings,
     pub(crate) counters: Arc<Counters>,
+    /// Fragments and segments of the frame at hand; empty between two frames.
+    pub(crate) pieces: Vec<Frame>,
     transmitted: u32,
     /// Packets handed to control, and the workers that were handed frames, since the last step.
     punted: u32,
@@ -47,6 +50,7 @@ impl Outlet {
             places: Vec::new(),
             rings,
             counters,
+            pieces: Vec::with_capacity(frame::SEGMENTS_MAX),
             transmitted: 0,
             punted: 0,
             handed_to: 0,
@@ -120,17 +124,12 @@ impl Outlet {
         self.ports.get_mut(usize::from(place))
     }
 
-    /// Queues a whole vector for a port, if that has a queue here with room; else says no, and
-    /// changes nothing.
+    /// Queues a whole vector for a port, if that has a queue here and nothing in it; else says no,
+    /// and changes nothing.
     #[inline]
     pub(crate) fn send_vector(&mut self, vector: &mut Vector, port: u16) -> bool {
-        match self.attached(port) {
-            Some(attached) if attached.frames.len() + vector.len() <= QUEUE => {
-                vector.move_to(&mut attached.frames);
-                true
-            }
-            _ => false,
-        }
+        self.attached(port)
+            .is_some_and(|attached| vector.move_to(&mut attached.frames))
     }
 
     /// Queues the next `count` frames for a port.

@@ -266,7 +266,7 @@ impl Rig {
             remotes,
             counters,
             pool,
-            ports: vec![TestPort::default(); 0],
+            ports: Vec::new(),
             gateway,
         };
         rig.routes();

@@ -1,3 +1,51 @@
-//! The binary.
+//! The `ferroute` program: one binary for the router, its console, its labs and its measurements.
 
-fn main() {}
+#![forbid(unsafe_code)]
+
+mod bench;
+mod cli;
+mod client;
+mod config;
+mod control;
+mod core;
+mod devices;
+mod docs;
+mod host;
+mod labs;
+mod notify;
+mod reach;
+mod run;
+mod workers;
+
+use std::process::ExitCode;
+
+use clap::Parser as _;
+
+use cli::{Cli, Command, Host};
+use reach::Place;
+
+/// Counts allocations, so that the benchmark can say that a packet costs none.
+#[global_allocator]
+static ALLOCATOR: kernels::CountingAllocator = kernels::CountingAllocator;
+
+fn main() -> ExitCode {
+    let result = match Cli::parse().command {
+        Command::Run(run) => run::run(&run),
+        Command::Console(reach) => client::console(&Place::of(&reach).control),
+        Command::Exec(exec) => client::exec(&exec),
+        Command::Check(check) => config::check(&check),
+        Command::Lab(command) => labs::run(&command),
+        Command::Host(Host::Exec { reach, command }) => {
+            host::exec::exec(&Place::of(&reach), &command)
+        }
+        Command::Bench(bench) => bench::run(&bench),
+        Command::Docs(docs) => docs::run(&docs).map(|()| 0),
+    };
+    match result {
+        Ok(code) => ExitCode::from(code),
+        Err(message) => {
+            eprintln!("ferroute: {message}");
+            ExitCode::FAILURE
+        }
+    }
+}

@@ -83,12 +83,17 @@ impl Vector {
         &mut self.frames
     }
 
-    /// Moves all frames to the end of `queue`, in order and at once. Allocates only if the queue has
-    /// no room for them.
+    /// Moves all frames to an empty `queue` at once, by exchanging the memory; false, and nothing
+    /// changed, if the queue is not empty or has room for less than a vector.
     #[inline]
-    pub fn move_to(&mut self, queue: &mut Vec<Frame>) {
-        self.bytes = 0;
-        queue.append(&mut self.frames);
+    #[must_use]
+    pub fn move_to(&mut self, queue: &mut Vec<Frame>) -> bool {
+        let fits = queue.is_empty() && queue.capacity() >= VECTOR_FRAMES;
+        if fits {
+            core::mem::swap(&mut self.frames, queue);
+            self.bytes = 0;
+        }
+        fits
     }
 
     /// Takes all frames out, in order.

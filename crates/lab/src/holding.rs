@@ -6,8 +6,8 @@ use std::os::unix::fs::MetadataExt;
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Output, Stdio};
+use std::sync::atomic::{AtomicU32, Ordering};
 
-use rustix::fs::{Access, access};
 use rustix::thread::{LinkNameSpaceType, move_into_link_name_space};
 
 use crate::Error;
@@ -28,15 +28,14 @@ impl Holding {
     /// # Errors
     /// [`Error::NoNamespaces`] with both refusals.
     pub fn choose() -> Result<Self, Error> {
-        let root = rustix::process::geteuid().is_root() && access("/run", Access::WRITE_OK).is_ok();
-        let refusal = match root {
-            true => match try_unshare(&["--mount", "--net"])? {
+        let refusal = match rustix::process::geteuid().is_root() {
+            true => match try_named()? {
                 None => return Ok(Self::Named),
                 Some(refusal) => refusal,
             },
             false => "root may be allowed to, this user is not".to_owned(),
         };
-        match try_unshare(&["--user", "--map-root-user", "--net"])? {
+        match try_held()? {
             None => Ok(Self::Held),
             Some(other) => Err(Error::NoNamespaces(format!("{refusal}; {other}"))),
         }
@@ -57,13 +56,29 @@ impl Holding {
     }
 }
 
-/// Why `unshare` may not make these namespaces; `None` when it may.
-fn try_unshare(which: &[&str]) -> Result<Option<String>, Error> {
-    let output = output(
-        Command::new("unshare").args(which).arg("true"),
-        "unshare",
+/// Why a namespace cannot be named here; `None` when it can. Being root is not enough: in a container
+/// that may belong to another.
+fn try_named() -> Result<Option<String>, Error> {
+    static NUMBER: AtomicU32 = AtomicU32::new(0);
+    let number = NUMBER.fetch_add(1, Ordering::Relaxed);
+    let name = format!("ferroute-probe-{}-{number}", std::process::id());
+    let added = output(Command::new("ip").args(["netns", "add", &name]), "ip", "")?;
+    if !added.status.success() {
+        return Ok(Some(complaint(&added)));
+    }
+    output(
+        Command::new("ip").args(["netns", "delete", &name]),
+        "ip",
         "",
     )?;
+    Ok(None)
+}
+
+/// Why a user namespace with a network namespace in it cannot be made; `None` when it can.
+fn try_held() -> Result<Option<String>, Error> {
+    let mut command = Command::new("unshare");
+    command.args(["--user", "--map-root-user", "--net", "true"]);
+    let output = output(&mut command, "unshare", "")?;
     Ok((!output.status.success()).then(|| complaint(&output)))
 }
 

@@ -5,7 +5,8 @@ use std::fs;
 use std::os::unix::fs::MetadataExt;
 use std::path::PathBuf;
 use std::process::{Command, ExitStatus};
-use std::time::Duration;
+use std::thread;
+use std::time::{Duration, Instant};
 
 use crate::holding::{Holder, Kind, Space, complaint, output};
 use crate::layout::ROUTER;
@@ -58,6 +59,12 @@ pub struct Listed {
     /// Is it what a crash has left? The next `up` removes it.
     pub stale: bool,
 }
+
+/// What runs in a lab has this long to end by itself; a router takes up to a second.
+const GRACE: Duration = Duration::from_millis(1500);
+
+/// The kernel tells of a carrier within a second; a busy machine is given more.
+const SETTLED_WITHIN: Duration = Duration::from_secs(20);
 
 impl Lab {
     /// Makes a lab, after removing what crashed runs have left of theirs.
@@ -244,6 +251,7 @@ impl Lab {
         for step in plan::steps(layout, path) {
             self.run(&step)?;
         }
+        self.settle(layout)?;
         if life == Life::Kept {
             self.record.kept = true;
             self.records.save(&self.record)?;
@@ -251,6 +259,29 @@ impl Lab {
                 holder.release()?;
             }
             self.life = Life::Kept;
+        }
+        Ok(())
+    }
+
+    /// Waits until every device runs: the kernel says so to the rest of itself with a delay, and a
+    /// host has no link-local address until then.
+    fn settle(&self, layout: &Layout) -> Result<(), Error> {
+        let begin = Instant::now();
+        for end in layout.links.iter().flat_map(|link| &link.ends) {
+            let mut show = self.command(end.host, "ip")?;
+            show.args(["-o", "link", "show", "dev", end.device]);
+            loop {
+                let output = output(&mut show, "nsenter", "")?;
+                if String::from_utf8_lossy(&output.stdout).contains(" state UP ") {
+                    break;
+                }
+                if begin.elapsed() > SETTLED_WITHIN {
+                    let command = format!("ip link set dev {} up", end.device);
+                    let reason = format!("it does not run in {}", end.host);
+                    return Err(Error::Command { command, reason });
+                }
+                thread::park_timeout(Duration::from_millis(5));
+            }
         }
         Ok(())
     }
@@ -340,7 +371,7 @@ fn remove(records: &Records, record: &Record) -> Result<(), Error> {
         if inhabitants.is_empty() {
             break;
         }
-        process::end(&inhabitants, Duration::from_millis(300));
+        process::end(&inhabitants, GRACE);
     }
     for space in &record.spaces {
         if let Kind::Named(name) = &space.kind

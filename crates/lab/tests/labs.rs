@@ -146,7 +146,11 @@ fn crashing_part() {
         };
         let lab = up(layout("home").unwrap(), "crash", holding, Life::Owned);
         let mut left = lab.command("server", "sleep").unwrap();
-        let left = left.arg("600").stdin(Stdio::null()).spawn().unwrap();
+        // Not with our pipes, which would keep the other half waiting for their end.
+        left.stdin(Stdio::null())
+            .stdout(Stdio::null())
+            .stderr(Stdio::null());
+        let left = left.arg("600").spawn().unwrap();
         println!("\nup {} {}", lab.name(), left.id());
         kill_process(getpid(), Signal::KILL).unwrap();
         unreachable!("killed");

@@ -167,6 +167,15 @@ pub trait Live {
         let _ = (store, changes);
     }
 
+    /// Lets time pass for a script that waits. A long wait ends early when the user breaks off.
+    ///
+    /// # Errors
+    /// There is nobody who could wait.
+    fn wait(&mut self, nanos: i64) -> Result<(), Reason> {
+        let _ = nanos;
+        Err(Reason::failure("a script can not wait here"))
+    }
+
     /// The time of day.
     fn clock(&self) -> Clock {
         Clock::default()

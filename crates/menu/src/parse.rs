@@ -86,6 +86,9 @@ fn integer(text: &str) -> Option<i64> {
     if let Some(hex) = text.strip_prefix("0x").or_else(|| text.strip_prefix("0X")) {
         return i64::from_str_radix(hex, 16).ok();
     }
+    if let Some(bytes) = size(text) {
+        return Some(bytes);
+    }
     let (digits, factor) = match text.as_bytes().last()? {
         b'k' | b'K' => (&text[..text.len() - 1], 1_000),
         b'M' => (&text[..text.len() - 1], 1_000_000),
@@ -93,6 +96,18 @@ fn integer(text: &str) -> Option<i64> {
         _ => (text, 1),
     };
     digits.parse::<i64>().ok()?.checked_mul(factor)
+}
+
+/// `2048.0KiB`, `4MiB`: a number of bytes.
+fn size(text: &str) -> Option<i64> {
+    let units = [("KiB", 10), ("MiB", 20), ("GiB", 30)];
+    let (number, shift) = units
+        .iter()
+        .find_map(|(u, s)| Some((text.strip_suffix(u)?, s)))?;
+    let (whole, tenth) = number.split_once('.').unwrap_or((number, "0"));
+    let tenths = whole.parse::<u32>().ok()?.checked_mul(10)?;
+    let tenths = tenths.checked_add(tenth.parse::<u8>().ok().filter(|t| *t < 10)?.into())?;
+    Some((i64::from(tenths) << shift) / 10)
 }
 
 fn number(name: &str, text: &str, min: i64, max: i64) -> Result<Value, Reason> {
@@ -160,7 +175,7 @@ fn list(name: &str, text: &str, kind: &Kind) -> Result<Value, Reason> {
         return Ok(Value::List(Vec::new()));
     }
     // Arrays of scripts become text with semicolons.
-    let parts = text.split([',', ';']).map(str::trim);
+    let parts = text.split([',', ';']);
     parts
         .map(|part| kind.parse(name, part))
         .collect::<Result<_, _>>()

@@ -52,6 +52,19 @@ impl Store {
         })
     }
 
+    /// An interface of any name, for a check that supposes what it could not make.
+    pub fn suppose(&mut self, space: &str, name: &str) {
+        let hidden = self
+            .menus()
+            .iter()
+            .find(|m| m.hidden && m.space == Some(space));
+        let Some(menu) = hidden else { return };
+        if let Some(index) = self.index_of(menu) {
+            // A name that is taken is there already.
+            let _ = self.add_port(menu, index, name);
+        }
+    }
+
     fn add_port(&mut self, menu: &'static Menu, index: usize, name: &str) -> Result<Id, Reason> {
         if menu
             .space

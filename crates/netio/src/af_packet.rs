@@ -167,6 +167,23 @@ fn bind(socket: &OwnedFd, index: u32, protocol: u16) -> io::Result<()> {
     sys::bind(socket, &address)
 }
 
+/// A socket that receives nothing and keeps a device in promiscuous mode as long as it is open.
+pub(crate) fn promiscuous(index: u32) -> io::Result<OwnedFd> {
+    let socket = sys::socket(libc::AF_PACKET, libc::SOCK_RAW, 0)?;
+    make_promiscuous(&socket, index)?;
+    Ok(socket)
+}
+
+fn make_promiscuous(socket: &OwnedFd, index: u32) -> io::Result<()> {
+    let membership = libc::packet_mreq {
+        mr_ifindex: index as i32,
+        mr_type: libc::PACKET_MR_PROMISC as u16,
+        mr_alen: 0,
+        mr_address: [0; 8],
+    };
+    set(socket, libc::PACKET_ADD_MEMBERSHIP, &membership)
+}
+
 /// Sets an option of the packet layer.
 fn set<T: Copy>(socket: &OwnedFd, name: libc::c_int, value: &T) -> io::Result<()> {
     sys::set_option(socket, libc::SOL_PACKET, name, value)

@@ -1,9 +1,16 @@
 //! Ports: what carries frames between the data plane and the world, and what watches and prepares
 //! the devices beneath them.
 //!
-//! Each driver is a [`frame::Port`]: [`AF_PACKET`](PacketPort), [`TAP and TUN`](TapPort) and
-//! [`memory`](MemoryPort). Nothing here knows what a packet means; a worker calls `receive` and
-//! `transmit` and nothing in them allocates or blocks.
+//! ```text
+//!   open        spec "xdp:eth1" ──▶ ports, the driver's name, why not a better one
+//!   drivers     XdpPort  PacketPort  TapPort  PcapPort  MemoryPort
+//!   middleware  Capture  Fault
+//!   beneath     link (what devices there are)   takeover (whose they are)
+//!   beside      wait (how a worker sleeps)
+//! ```
+//!
+//! Each driver is a [`frame::Port`]: a worker calls `receive` and `transmit` in turn, and nothing in
+//! them allocates or blocks. Nothing here knows what a packet means. Begin with [`open()`].
 
 #![allow(
     unsafe_code,
@@ -11,14 +18,29 @@
 )]
 
 mod af_packet;
+mod af_xdp;
+mod capture;
+mod fault;
 pub mod link;
 mod memory;
+mod namespace;
 mod netlink;
+pub mod open;
+mod pcap;
 mod sys;
+pub mod takeover;
 mod tap;
 mod vlan;
 mod vnet;
+mod wait;
 
 pub use af_packet::PacketPort;
+pub use af_xdp::{Umem, XDP_RING, XdpMode, XdpPort, XdpRefusal};
+pub use capture::Capture;
+pub use fault::{Fault, Faults};
 pub use memory::{Handing, MemoryPort};
+pub use namespace::unshare_network;
+pub use open::{OpenError, Opened, Request, Spec, open};
+pub use pcap::{FrameWriter, PcapPort};
 pub use tap::{Layer, TapPort};
+pub use wait::{WaitSet, Waker, Woken};

@@ -7,7 +7,7 @@ mod ethtool;
 
 use std::collections::BTreeMap;
 use std::io;
-use std::os::fd::{AsRawFd, RawFd};
+use std::os::fd::{AsRawFd, BorrowedFd};
 
 use netlink_packet_core::NetlinkPayload;
 use netlink_packet_route::RouteNetlinkMessage;
@@ -15,6 +15,7 @@ use netlink_packet_route::link::{LinkAttribute, LinkFlags, LinkInfo, LinkMessage
 use netlink_sys::{Socket, SocketAddr, protocols::NETLINK_ROUTE};
 
 pub use ethtool::{Channels, channels, driver, offload_off};
+pub(crate) use ethtool::{FLAG_LRO, FLAG_RXVLAN, clear_flags, flags_on, restore_flags};
 
 use crate::netlink::{Messages, Netlink};
 
@@ -186,8 +187,9 @@ impl LinkMonitor {
     }
 
     /// Readable when `poll` has something to tell.
-    pub fn fd(&self) -> RawFd {
-        self.socket.as_raw_fd()
+    pub fn fd(&self) -> BorrowedFd<'_> {
+        // SAFETY: the descriptor is open as long as the socket, which is borrowed.
+        unsafe { BorrowedFd::borrow_raw(self.socket.as_raw_fd()) }
     }
 
     /// The devices as last told.

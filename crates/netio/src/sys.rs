@@ -73,6 +73,27 @@ pub(crate) fn option_u32<const N: usize>(
     Ok(words)
 }
 
+/// Reads a socket option of `N` words of 64 bits; what the kernel does not fill is 0.
+pub(crate) fn option_u64<const N: usize>(
+    fd: &impl AsRawFd,
+    level: c_int,
+    name: c_int,
+) -> io::Result<[u64; N]> {
+    let mut words = [0_u64; N];
+    let mut len = size_of_val(&words) as libc::socklen_t;
+    // SAFETY: as in `option_u32`.
+    check(unsafe {
+        libc::getsockopt(
+            fd.as_raw_fd(),
+            level,
+            name,
+            words.as_mut_ptr().cast::<c_void>(),
+            &mut len,
+        )
+    })?;
+    Ok(words)
+}
+
 /// Binds a socket to an address of the kernel's own layout (`sockaddr_ll`, `sockaddr_xdp`).
 pub(crate) fn bind<T: Copy>(fd: &impl AsRawFd, address: &T) -> io::Result<()> {
     // SAFETY: pointer and length are those of a live value; the kernel only reads.

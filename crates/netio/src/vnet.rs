@@ -42,7 +42,8 @@ pub(crate) fn decode(header: &[u8; VNET_BYTES], len: usize) -> Option<Offload> {
         },
         checksum_start: word(6),
         checksum_offset: word(8),
-        ecn: header[1] & GSO_ECN != 0,
+        ecn: header[1] & GSO_ECN != 0
+            && matches!(segmentation, Segmentation::Tcp4 | Segmentation::Tcp6),
     };
     is_sound(&offload, len).then_some(offload)
 }
@@ -131,6 +132,13 @@ mod tests {
 
         assert!(decode(&header, 52).is_some());
         assert!(decode(&header, 51).is_none());
+    }
+
+    #[test]
+    fn congestion_means_nothing_to_a_frame_that_is_not_merged() {
+        let header = [NEEDS_CSUM, GSO_ECN, 0, 0, 0, 0, 0, 0, 0, 0];
+
+        assert_eq!(decode(&header, 60).map(|offload| offload.ecn), Some(false));
     }
 
     #[test]

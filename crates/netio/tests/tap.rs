@@ -27,7 +27,7 @@ fn packet(device: &str) -> PacketPort {
 
 #[test]
 fn frames_of_every_length_cross_between_the_tap_and_its_device() {
-    in_namespace(|| {
+    in_namespace_with_tun(|| {
         let (mut tap, mut pool) = (open("tap0", Layer::Tap), pool());
         let mut device = packet("tap0");
         let lengths = (60..1515).chain([1791, 1792, 1793, 4000, 9014, 60]);
@@ -49,7 +49,7 @@ fn frames_of_every_length_cross_between_the_tap_and_its_device() {
 
 #[test]
 fn a_kernel_sender_hands_over_an_unfinished_checksum() {
-    in_namespace(|| {
+    in_namespace_with_tun(|| {
         let (mut tap, mut pool) = (open("tap0", Layer::Tap), pool());
         ip("addr add 192.0.2.1/24 dev tap0");
         ip("neigh add 192.0.2.2 lladdr 02:00:00:00:00:02 dev tap0");
@@ -73,7 +73,7 @@ fn a_kernel_sender_hands_over_an_unfinished_checksum() {
 
 #[test]
 fn a_tun_carries_bare_packets() {
-    in_namespace(|| {
+    in_namespace_with_tun(|| {
         let (mut tun, mut pool) = (open("tun0", Layer::Tun), pool());
         ip("addr add 192.0.2.1 peer 192.0.2.2 dev tun0");
         let socket = UdpSocket::bind("192.0.2.1:7000").expect("an address of ours");
@@ -100,7 +100,7 @@ fn a_tun_carries_bare_packets() {
 /// the far end of a cable, merged.
 #[test]
 fn a_tcp_segment_of_64_kb_passes_whole_from_tap_to_af_packet() {
-    in_namespace(|| {
+    in_namespace_with_tun(|| {
         let (mut tap, mut pool) = (open("tap0", Layer::Tap), pool());
         cable("left", "right", 1500);
         let (mut left, mut right) = (packet("left"), packet("right"));
@@ -124,7 +124,7 @@ fn a_tcp_segment_of_64_kb_passes_whole_from_tap_to_af_packet() {
 
 #[test]
 fn two_queues_are_one_device() {
-    in_namespace(|| {
+    in_namespace_with_tun(|| {
         let mut queues = TapPort::open("tap0", Layer::Tap, 2).expect("a device");
         let mut links = Links::open().expect("netlink");
         let index = links.find("tap0").expect("the device").index;
@@ -156,20 +156,20 @@ fn merged_segment_from_the_kernel(tap: &mut TapPort, pool: &mut frame::Pool) -> 
     ip("neigh add 192.0.2.2 lladdr 02:00:00:00:00:02 dev tap0");
     let listener = TcpListener::bind("192.0.2.1:7000").expect("an address of ours");
     let client = std::thread::spawn(|| TcpStream::connect("192.0.2.2:7000"));
-    let mut own = None;
-    while !client.is_finished() {
-        own = own.or(reflect(tap, pool));
+    let server = std::thread::spawn(move || listener.accept());
+    while !client.is_finished() || !server.is_finished() {
+        assert!(reflect(tap, pool).is_none(), "nothing was written yet");
     }
     let mut stream = client.join().expect("no panic").expect("a connection");
-    let (mut far, _) = listener.accept().expect("its other end");
+    let (mut far, _) = server.join().expect("no panic").expect("its other end");
     std::thread::spawn(move || while matches!(far.read(&mut [0; 65536]), Ok(1..)) {});
-    let writer = std::thread::spawn(move || stream.write_all(&vec![7; 4 << 20]));
-    loop {
-        if let Some(frame) = reflect(tap, pool) {
-            drop(writer);
-            return frame;
-        }
-    }
+    std::thread::spawn(move || stream.write_all(&vec![7; 4 << 20]));
+    let mut large = None;
+    eventually("a merged segment", || {
+        large = reflect(tap, pool);
+        large.is_some()
+    });
+    large.expect("it was just there")
 }
 
 /// Sends what comes out of the TAP back in with addresses exchanged; returns a frame of more than

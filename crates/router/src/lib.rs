@@ -14,8 +14,14 @@
 
 pub mod compile;
 pub mod drive;
+mod instance;
 pub mod intent;
+mod live;
+pub mod mirror;
 pub mod plan;
 pub mod read;
+mod replace;
 pub mod rib;
 pub mod store;
+
+pub use instance::Instance;

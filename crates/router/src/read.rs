@@ -21,29 +21,40 @@ use crate::rib::{Check, Family, Net, V4, V6};
 
 /// Everything that is configured and has an effect.
 pub fn intent(store: &Store) -> Intent {
-    Intent {
-        identity: settings(store, "/system/identity", |item| {
-            item.text("name").to_owned()
-        }),
-        interfaces: store
-            .members("interface")
-            .filter_map(|item| Some((item.id.0, interface(item)?)))
-            .collect(),
-        addresses4: items(store, "/ip/address", address4),
-        addresses6: items(store, "/ipv6/address", address6),
-        neighbours4: items(store, "/ip/arp", neighbour::<V4>),
-        neighbours6: items(store, "/ipv6/neighbor", neighbour::<V6>),
-        routes4: items(store, "/ip/route", route::<V4>),
-        routes6: items(store, "/ipv6/route", route::<V6>),
-        tables: items(store, "/routing/table", table),
-        rules: store
-            .items("/routing/rule")
-            .filter_map(|item| rule(item))
-            .collect(),
-        nd: items(store, "/ipv6/nd", nd),
-        ipv4: settings(store, "/ip/settings", settings4),
-        ipv6: settings(store, "/ipv6/settings", settings6),
-    }
+    let mut intent = Intent {
+        routes4: items(store, ROUTES4, route::<V4>),
+        routes6: items(store, ROUTES6, route::<V6>),
+        ..Intent::default()
+    };
+    all_but_routes(store, &mut intent);
+    intent
+}
+
+/// The menu of IPv4 routes.
+pub const ROUTES4: &str = "/ip/route";
+/// The menu of IPv6 routes.
+pub const ROUTES6: &str = "/ipv6/route";
+
+/// Reads everything anew but the routes, of which there may be a million: they change one by one.
+pub fn all_but_routes(store: &Store, intent: &mut Intent) {
+    let identity = |item: &Item| item.text("name").to_owned();
+    intent.identity = settings(store, "/system/identity", identity);
+    intent.interfaces = store
+        .members("interface")
+        .filter_map(|item| Some((item.id.0, interface(item)?)))
+        .collect();
+    intent.addresses4 = items(store, "/ip/address", address4);
+    intent.addresses6 = items(store, "/ipv6/address", address6);
+    intent.neighbours4 = items(store, "/ip/arp", neighbour::<V4>);
+    intent.neighbours6 = items(store, "/ipv6/neighbor", neighbour::<V6>);
+    intent.tables = items(store, "/routing/table", table);
+    intent.rules = store
+        .items("/routing/rule")
+        .filter_map(|item| rule(item))
+        .collect();
+    intent.nd = items(store, "/ipv6/nd", nd);
+    intent.ipv4 = settings(store, "/ip/settings", settings4);
+    intent.ipv6 = settings(store, "/ipv6/settings", settings6);
 }
 
 fn items<T, C: FromIterator<(ItemId, T)>>(
@@ -76,8 +87,8 @@ fn interface(item: &Item) -> Option<Interface> {
     let port = || InterfaceKind::Port {
         default_name: name(item, "default-name").unwrap_or_else(|| Arc::from("")),
         mac: item.get("mac-address").and_then(Value::as_mac).map(Mac),
-        // Whether the link is looked at is for the driver to say; a port that is not there never
-        // runs.
+        // RouterOS on x86 leaves links unwatched by default; a port here says how its link is, and
+        // routes must not lead into a dead one.
         always_running: false,
     };
     Some(Interface {
@@ -150,7 +161,8 @@ fn neighbour<F: Family>(item: &Item) -> Option<Neighbour<F>> {
     })
 }
 
-fn route<F: Family>(item: &Item) -> Option<Route<F>> {
+/// A configured route; none when it is not of this family.
+pub fn route<F: Family>(item: &Item) -> Option<Route<F>> {
     let AnyParts { bits, len, ipv6 } = parts(item.get("dst-address")?.as_prefix()?);
     if ipv6 != F::IPV6 {
         return None;

@@ -1,3 +1,44 @@
-//! The configuration and scripting language.
+//! The configuration and scripting language: lexer, parser, interpreter, completion.
+//!
+//! A text becomes statements that are resolved against the menus of a store (`parser.rs`,
+//! `expr.rs`, `ast.rs`); a machine runs them on the store and the running router (`machine.rs`,
+//! `language.rs`, `items.rs`). The language knows no menu by name: what a command takes follows
+//! from the declarations.
+//!
+//! Ways in: [`run`] for a line of the console, [`run_json`] for a machine that asks, [`import`] and [`check()`] for a file,
+//! [`complete()`] and [`highlight()`] for a line that is being typed.
 
 #![forbid(unsafe_code)]
+
+pub mod ast;
+pub mod builtin;
+mod check;
+mod complete;
+mod count;
+mod eval;
+mod expr;
+mod highlight;
+mod items;
+mod json;
+mod language;
+mod machine;
+mod open;
+mod parser;
+mod regex;
+mod run;
+mod session;
+mod show;
+mod source;
+mod spec;
+mod tree;
+mod value;
+
+pub use check::{NoEffect, Refused, Report, check};
+pub use complete::{Candidate, Subject, complete};
+pub use highlight::{Class, Piece, highlight};
+pub use json::run_json;
+pub use open::open_brackets;
+pub use run::{import, run};
+pub use session::{Limits, Session};
+pub use show::export_all;
+pub use value::Value;

@@ -6,18 +6,23 @@
 //!
 //! - [`gateway_check`]: whether a gateway answers.
 //! - [`icmp`]: echo replies, errors and redirects, and how many of them.
+//! - [`mld`]: tells switches which groups are received here.
 //! - [`neighbour`]: ARP and neighbour discovery: who has an address on this link, and whether he is
 //!   still there.
 //! - [`ra`]: tells hosts who routes, and from which prefixes they may take addresses.
 //! - [`reassembly`]: puts fragments together that were sent to this router.
+//!
+//! [`fuzz`] holds all of them against what must always be true.
 //!
 //! Bytes from the wire never make a machine fail, and nothing that they can cause grows without a
 //! bound.
 
 #![forbid(unsafe_code)]
 
+pub mod fuzz;
 pub mod gateway_check;
 pub mod icmp;
+pub mod mld;
 pub mod neighbour;
 mod outbound;
 pub mod ra;

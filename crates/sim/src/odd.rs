@@ -40,6 +40,24 @@ pub struct Hosts {
     pub mtu: u16,
 }
 
+impl Hosts {
+    /// Hosts for a test that needs some.
+    pub fn example() -> Self {
+        Self {
+            client_mac: Mac([2, 0, 0, 0, 0, 0xc]),
+            router_mac: Mac([2, 0, 0, 0, 0, 1]),
+            client: Ipv4Addr::new(10, 0, 1, 2),
+            router: Ipv4Addr::new(10, 0, 1, 1),
+            server: Ipv4Addr::new(10, 0, 2, 2),
+            server_broadcast: Ipv4Addr::new(10, 0, 2, 255),
+            client6: Ipv6Addr::new(0x2001, 0xdb8, 0, 1, 0, 0, 0, 2),
+            router6: Ipv6Addr::new(0x2001, 0xdb8, 0, 1, 0, 0, 0, 1),
+            server6: Ipv6Addr::new(0x2001, 0xdb8, 0, 2, 0, 0, 0, 2),
+            mtu: 1500,
+        }
+    }
+}
+
 /// What becomes of each frame of a case.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Fate {

@@ -13,31 +13,44 @@ pub const INTACT: u16 = 0xffff;
 
 /// The ones'-complement sum of `bytes`; an odd last byte counts as if a zero followed.
 ///
-/// The words are summed as they lie in memory and the bytes swapped once at the end, which gives
-/// the same sum (RFC 1071, 2, "byte order independence").
+/// The words are summed as they lie in memory, eight bytes at a time with the carry added back in, and
+/// the bytes swapped once at the end (RFC 1071, 2 (B) and (C)). Four sums that do not wait for each
+/// other run at the speed of the adder.
 #[inline]
 pub fn sum(bytes: &[u8]) -> u16 {
     let (blocks, rest) = bytes.as_chunks::<32>();
-    let mut lanes = [0u64; 8];
+    let mut lanes = [0; 4];
     for block in blocks {
-        let (words, _) = block.as_chunks::<4>();
+        let (words, _) = block.as_chunks::<8>();
         for (lane, word) in lanes.iter_mut().zip(words) {
-            *lane += u64::from(u32::from_ne_bytes(*word));
+            *lane = add(*lane, u64::from_ne_bytes(*word));
         }
     }
-    // Each lane grew by less than 2^32 per block, and a slice has fewer than 2^29 blocks of
-    // interest; the folded lanes can be added without overflow.
-    let mut total: u64 = lanes.iter().map(|&lane| u64::from(fold_native(lane))).sum();
-    let (words, tail) = rest.as_chunks::<4>();
+    let [a, b, c, d] = lanes;
+    let mut total = add(add(a, b), add(c, d));
+    let (words, mut tail) = rest.as_chunks::<8>();
     for word in words {
-        total += u64::from(u32::from_ne_bytes(*word));
+        total = add(total, u64::from_ne_bytes(*word));
     }
-    let mut last = [0; 4];
-    for (slot, byte) in last.iter_mut().zip(tail) {
-        *slot = *byte;
+    if let Some((word, rest)) = tail.split_first_chunk() {
+        total = add(total, u64::from(u32::from_ne_bytes(*word)));
+        tail = rest;
     }
-    total += u64::from(u32::from_ne_bytes(last));
-    u16::from_be(fold_native(total))
+    if let Some((word, rest)) = tail.split_first_chunk() {
+        total = add(total, u64::from(u16::from_ne_bytes(*word)));
+        tail = rest;
+    }
+    if let Some(&last) = tail.first() {
+        total = add(total, u64::from(u16::from_ne_bytes([last, 0])));
+    }
+    u16::from_be(fold(total))
+}
+
+/// Adds with the carry added back in; with a carry the sum is below 2^64 - 1, so that one more fits.
+#[inline(always)]
+const fn add(a: u64, b: u64) -> u64 {
+    let (sum, carry) = a.overflowing_add(b);
+    sum + carry as u64
 }
 
 /// The checksum of `bytes`: the complement of their sum.
@@ -50,9 +63,7 @@ pub fn checksum(bytes: &[u8]) -> u16 {
 #[inline]
 pub fn sum_20(header: &[u8; 20]) -> u16 {
     let word = |at: usize| u64::from(u32::from_ne_bytes(crate::bytes_at(header, at)));
-    u16::from_be(fold_native(
-        word(0) + word(4) + word(8) + word(12) + word(16),
-    ))
+    u16::from_be(fold(word(0) + word(4) + word(8) + word(12) + word(16)))
 }
 
 /// The sum of two pieces of which the first has an even length.
@@ -124,7 +135,7 @@ pub const fn udp(checksum: u16) -> u16 {
     if checksum == 0 { 0xffff } else { checksum }
 }
 
-/// Folds a sum of words in network order, as numbers, into 16 bits.
+/// Folds a sum into 16 bits; the arithmetic is the same in either byte order.
 #[inline]
 const fn fold(sum: u64) -> u16 {
     let sum = (sum & 0xffff_ffff) + (sum >> 32);
@@ -132,12 +143,6 @@ const fn fold(sum: u64) -> u16 {
     let sum = (sum & 0xffff) + (sum >> 16);
     let sum = (sum & 0xffff) + (sum >> 16);
     sum as u16
-}
-
-/// Folds a sum of words as they lie in memory; the same arithmetic, another byte order.
-#[inline]
-const fn fold_native(sum: u64) -> u16 {
-    fold(sum)
 }
 
 #[cfg(test)]

@@ -97,6 +97,15 @@ pub fn ipv4(bytes: &[u8]) {
     assert!(arrived.0 == written.0 && arrived.1.starts_with(written.1));
     assert!(ipv4::Packet::new_quoted(&again).is_ok_and(|again| again.verify_checksum()));
 
+    if again
+        .get(..packet.header_len())
+        .is_some_and(|header| header.len() > ipv4::HEADER_LEN)
+    {
+        let recorded = ipv4::record(&mut again, Ipv4Addr::LOCALHOST, |_| true, 0);
+        let intact = ipv4::Packet::new_quoted(&again).is_ok_and(|again| again.verify_checksum());
+        assert!(recorded.is_err() || intact);
+    }
+
     if packet.fragment().is_later_piece() {
         return;
     }
@@ -242,6 +251,30 @@ pub fn udp(bytes: &[u8]) {
     assert_eq!(udp::Repr::parse(&read), repr);
     assert_eq!(read.payload(), datagram.payload());
     assert_eq!(read.verify_v6(SRC, DST), Ok(()));
+}
+
+/// Changes bytes in one to four places, as a fuzzer without coverage would; `below` draws a random
+/// number below its argument. Nothing grows beyond 2,048 bytes.
+pub fn mutate(bytes: &mut Vec<u8>, mut below: impl FnMut(usize) -> usize) {
+    for _ in 0..=below(3) {
+        let at = below(bytes.len() + 1);
+        let odd = match below(6) {
+            0 => 0,
+            1 => 1,
+            2 => 0x7f,
+            3 => 0x80,
+            4 => 0xff,
+            _ => below(256) as u8,
+        };
+        match below(5) {
+            0 => bytes.truncate(at),
+            1 => bytes.insert(at, odd),
+            2 if at < bytes.len() => drop(bytes.remove(at)),
+            3 => bytes.extend_from_within(at..),
+            _ => bytes.get_mut(at).into_iter().for_each(|byte| *byte = odd),
+        }
+        bytes.truncate(2_048);
+    }
 }
 
 /// What lies before and behind the two bytes at `at`.

@@ -5,6 +5,10 @@ use core::ops::Deref;
 
 use alloc::vec::Vec;
 
+mod options;
+
+pub use options::{IpOption, MalformedOption, Options, record};
+
 use crate::{Protocol, bytes_at, checksum, put_at, u16_at};
 
 /// Bytes of a header without options.
@@ -36,25 +40,6 @@ pub enum Malformed {
     TotalLengthTooSmall,
     /// The total length says more than arrived.
     TotalLengthTooLarge,
-}
-
-/// Why the walk over a header's options ended early.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum MalformedOption {
-    /// The length byte is missing; the option begins this many bytes into the header.
-    NoLength(u8),
-    /// The length is below 2 or leads out of the header; the option begins there.
-    Length(u8),
-}
-
-impl MalformedOption {
-    /// Where the mistake lies in the header: the pointer of an ICMP parameter problem.
-    pub const fn pointer(self) -> u8 {
-        match self {
-            Self::NoLength(at) => at,
-            Self::Length(at) => at + 1,
-        }
-    }
 }
 
 /// The flags and the fragment offset: one word of the header.
@@ -290,10 +275,7 @@ impl<'a> Packet<'a> {
 
     /// The options one by one.
     pub fn options_iter(&self) -> Options<'a> {
-        Options {
-            options: self.options,
-            at: 0,
-        }
+        Options::new(self.options)
     }
 }
 
@@ -515,101 +497,6 @@ impl Repr {
     }
 }
 
-/// An option of a header.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct IpOption<'a> {
-    /// The type byte: copied flag, class and number.
-    pub kind: u8,
-    /// Where it begins in the header, in bytes: 20 to 59.
-    pub at: u8,
-    /// What follows type and length.
-    pub data: &'a [u8],
-}
-
-impl IpOption<'_> {
-    /// End of the list.
-    pub const END: u8 = 0;
-    /// No operation.
-    pub const NOP: u8 = 1;
-    /// Record route.
-    pub const RECORD_ROUTE: u8 = 7;
-    /// Timestamp.
-    pub const TIMESTAMP: u8 = 68;
-    /// Security (RFC 1108).
-    pub const SECURITY: u8 = 130;
-    /// Loose source and record route.
-    pub const LOOSE_SOURCE_ROUTE: u8 = 131;
-    /// Strict source and record route.
-    pub const STRICT_SOURCE_ROUTE: u8 = 137;
-    /// Router alert (RFC 2113).
-    pub const ROUTER_ALERT: u8 = 148;
-
-    /// Whether every fragment carries it, and not the first alone (RFC 791, 3.1).
-    #[inline]
-    pub const fn is_copied(&self) -> bool {
-        self.kind & 0x80 != 0
-    }
-
-    /// Whether the sender chose the way.
-    #[inline]
-    pub const fn is_source_route(&self) -> bool {
-        matches!(
-            self.kind,
-            Self::LOOSE_SOURCE_ROUTE | Self::STRICT_SOURCE_ROUTE
-        )
-    }
-}
-
-/// The options of a header, no-operations skipped, up to the end of the list.
-#[derive(Clone, Debug)]
-pub struct Options<'a> {
-    options: &'a [u8],
-    at: usize,
-}
-
-impl<'a> Options<'a> {
-    /// Walks the bytes of a header's options (at most 40).
-    pub fn new(options: &'a [u8]) -> Self {
-        Self {
-            options: options.get(..OPTIONS_LEN_MAX).unwrap_or(options),
-            at: 0,
-        }
-    }
-
-    fn fail(&mut self, error: MalformedOption) -> MalformedOption {
-        self.at = self.options.len();
-        error
-    }
-}
-
-impl<'a> Iterator for Options<'a> {
-    type Item = Result<IpOption<'a>, MalformedOption>;
-
-    fn next(&mut self) -> Option<Self::Item> {
-        loop {
-            let rest = self.options.get(self.at..)?;
-            let at = (HEADER_LEN + self.at) as u8;
-            let (&kind, tail) = rest.split_first()?;
-            match kind {
-                IpOption::END => return None,
-                IpOption::NOP => {
-                    self.at += 1;
-                    continue;
-                }
-                _ => {}
-            }
-            let Some(&len) = tail.first() else {
-                return Some(Err(self.fail(MalformedOption::NoLength(at))));
-            };
-            let Some(data) = rest.get(2..usize::from(len)) else {
-                return Some(Err(self.fail(MalformedOption::Length(at))));
-            };
-            self.at += usize::from(len);
-            return Some(Ok(IpOption { kind, at, data }));
-        }
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -699,19 +586,5 @@ mod tests {
         );
         assert_eq!(view.src(), Ipv4Addr::new(192, 0, 2, 1));
         assert_eq!(view.dst(), Ipv4Addr::new(198, 51, 100, 255));
-    }
-
-    #[test]
-    fn a_broken_option_ends_the_walk_and_says_where() {
-        let walk = |options| Options::new(options).last();
-
-        assert_eq!(
-            walk(&[1, 1, 7][..]),
-            Some(Err(MalformedOption::NoLength(22)))
-        );
-        assert_eq!(walk(&[7, 1, 0, 0]), Some(Err(MalformedOption::Length(20))));
-        assert_eq!(walk(&[1, 7, 4, 0]), Some(Err(MalformedOption::Length(21))));
-        assert_eq!(walk(&[0, 7, 1, 0]), None);
-        assert_eq!(MalformedOption::Length(21).pointer(), 22);
     }
 }

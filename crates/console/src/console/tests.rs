@@ -29,6 +29,7 @@ impl Shell for Echo {
             .map(|w| Candidate {
                 text: w.to_owned(),
                 suffix: " ",
+                inserts: true,
                 help: format!("about {w}"),
             });
         (from, found.collect())

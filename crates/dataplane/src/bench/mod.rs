@@ -123,7 +123,8 @@ pub fn run(options: &Options, emit: &mut dyn FnMut(Row)) -> Result<(), Invalid> 
                         core_hz,
                         tsc_per_packet: Spread::of(&mut measured.clocks),
                         reference_tsc: Spread::of(&mut measured.reference).median,
-                        simd: "baseline",
+                        simd: kernels::Level::here().name(),
+                        peer: None,
                     });
                 }
             }

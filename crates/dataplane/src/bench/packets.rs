@@ -22,8 +22,7 @@ impl Templates {
         let mut rng = Rng::seeded(seed ^ 0x7e3a);
         let len = usize::from(frame).max(64) - CHECK_SEQUENCE;
         let mut bytes = Vec::with_capacity(len * flows as usize);
-        for _ in 0..flows {
-            let destination = rig.destination(&mut rng);
+        for destination in rig.destinations(flows, seed) {
             bytes.extend(match rig.family() {
                 Family::Ipv4 => ipv4(len, destination as u32, &mut rng),
                 Family::Ipv6 => ipv6(len, destination, &mut rng),

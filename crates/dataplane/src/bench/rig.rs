@@ -1,6 +1,7 @@
 //! A router of one worker between a port that copies templates and one that takes everything.
 
 use core::sync::atomic::{AtomicU64, Ordering};
+use std::iter::repeat_with;
 use std::sync::{Arc, Mutex};
 
 use arc_swap::ArcSwap;
@@ -9,12 +10,13 @@ use machine::Rng;
 use wire::Mac;
 
 use super::packets::Templates;
-use super::{Family, Invalid};
+use super::{Family, Invalid, Spread};
 use crate::counters::Counters;
 use crate::rings::{Command, rings};
 use crate::snapshot::{FamilySettings, Interface, OwnAddresses, PortBinding, Snapshot, Walk};
-use crate::table::{Adjacency, FibWriter, Kind, Network, NextHopId};
+use crate::table::{Adjacency, FibWriter, Kind, Network};
 use crate::worker::{Parts, Worker};
+use crate::workload;
 
 /// The router's link address.
 pub(super) const MAC: [u8; 6] = [2, 0, 0, 0, 0, 1];
@@ -23,12 +25,13 @@ const EGRESS: InterfaceId = InterfaceId(2);
 /// Next hops that the routes of a large table are spread over.
 const GATEWAYS: usize = 16;
 
-/// When a vector was received, and what all of them took.
+/// When a vector was received, and what each took.
 #[derive(Debug, Default)]
 struct Meter {
     received: AtomicU64,
-    clocks: AtomicU64,
     sent: AtomicU64,
+    /// Clocks per packet of each vector of a run.
+    vectors: Mutex<Vec<f64>>,
 }
 
 /// See the module.
@@ -38,7 +41,7 @@ pub(super) struct Rig {
     meter: Arc<Meter>,
     templates: Arc<Mutex<Option<Templates>>>,
     /// The networks that are routed, for choosing destinations.
-    networks: Vec<(u128, u8)>,
+    networks: Networks,
     /// Keeps the tables.
     _writer: FibWriter,
 }
@@ -98,14 +101,14 @@ impl Rig {
         self.family
     }
 
-    /// A random address that is routed.
-    pub(super) fn destination(&self, rng: &mut Rng) -> u128 {
-        let chosen = rng.below(self.networks.len() as u64) as usize;
-        let (network, len) = self.networks[chosen];
-        let random = u128::from(rng.next_u64()) << 64 | u128::from(rng.next_u64());
-        match self.family {
-            Family::Ipv4 => network | (random & 0xffff_ffff) & (0xffff_ffff >> len),
-            Family::Ipv6 => network | random & u128::MAX.checked_shr(len.into()).unwrap_or(0),
+    /// Random addresses that are routed; IPv4 in the low 32 bits.
+    pub(super) fn destinations(&self, count: u32, seed: u64) -> Vec<u128> {
+        match &self.networks {
+            Networks::V4(networks) => destinations(networks, count, seed)
+                .into_iter()
+                .map(u128::from)
+                .collect(),
+            Networks::V6(networks) => destinations(networks, count, seed),
         }
     }
 
@@ -116,12 +119,16 @@ impl Rig {
         }
     }
 
-    /// Walks this many packets; clocks per packet.
+    /// Walks this many packets; clocks per packet, of the middle one of all vectors: what a machine
+    /// does beside (interrupts, other programs) hits few of them, and is not the walk's.
     pub(super) fn run(&mut self, packets: usize) -> Result<f64, Invalid> {
         let take = |counter: &AtomicU64| counter.swap(0, Ordering::Relaxed);
-        take(&self.meter.clocks);
         take(&self.meter.sent);
         let vectors = packets / VECTOR_FRAMES;
+        if let Ok(mut clocks) = self.meter.vectors.lock() {
+            clocks.clear();
+            clocks.reserve(vectors);
+        }
         for _ in 0..vectors {
             self.worker.step();
         }
@@ -129,8 +136,16 @@ impl Rig {
         if expected != sent {
             return Err(Invalid::Lost { expected, sent });
         }
-        Ok(take(&self.meter.clocks) as f64 / sent as f64)
+        let mut clocks = self.meter.vectors.lock();
+        let clocks = clocks.as_mut().map(|clocks| Spread::of(clocks));
+        Ok(clocks.unwrap_or_default().median)
     }
+}
+
+/// What is routed.
+enum Networks {
+    V4(Vec<Network<u32>>),
+    V6(Vec<Network<u128>>),
 }
 
 /// Writes the routes; returns the networks.
@@ -139,83 +154,49 @@ fn fill(
     family: Family,
     routes: u32,
     seed: u64,
-) -> Result<Vec<(u128, u8)>, Invalid> {
+) -> Result<Networks, Invalid> {
     let gateways = (0..GATEWAYS)
         .map(|number| writer.add_next_hop(&gateway(family, number as u8)))
         .collect::<Result<Vec<_>, _>>()
         .map_err(|_| Invalid::TableFull)?;
-    let networks = networks(family, routes, seed);
     let table = writer.table(0).map_err(|_| Invalid::TableFull)?;
     let mut rng = Rng::seeded(seed ^ 0x5a1f);
-    let mut chosen = || gateways[rng.below(GATEWAYS as u64) as usize];
-    let result = match family {
+    let chosen = || gateways[rng.below(GATEWAYS as u64) as usize];
+    let (networks, filled) = match family {
         Family::Ipv4 => {
-            let routes = networks
-                .iter()
-                .map(|&(bits, len)| (Network::new(bits as u32, len), chosen()));
-            table.ipv4.change(routes.collect::<Vec<(_, NextHopId)>>())
+            let networks = networks(routes, seed);
+            let filled = table
+                .ipv4
+                .change(networks.iter().copied().zip(repeat_with(chosen)));
+            (Networks::V4(networks), filled)
         }
         Family::Ipv6 => {
-            let routes = networks
-                .iter()
-                .map(|&(bits, len)| (Network::new(bits, len), chosen()));
-            table.ipv6.change(routes.collect::<Vec<(_, NextHopId)>>())
+            let networks = networks(routes, seed);
+            let filled = table
+                .ipv6
+                .change(networks.iter().copied().zip(repeat_with(chosen)));
+            (Networks::V6(networks), filled)
         }
     };
-    result.map_err(|_| Invalid::TableFull)?;
-    Ok(networks)
+    filled.map(|_| networks).map_err(|_| Invalid::TableFull)
 }
 
-/// Random networks; a default route if there is to be one only.
-fn networks(family: Family, routes: u32, seed: u64) -> Vec<(u128, u8)> {
-    if routes <= 1 {
-        // Destinations are drawn from an eighth of all addresses, all of them plain.
-        return vec![match family {
-            Family::Ipv4 => (0x2000_0000, 3),
-            Family::Ipv6 => (0x2000 << 112, 3),
-        }];
+/// Random networks; the default route if there is to be one only.
+fn networks<A: workload::Family>(routes: u32, seed: u64) -> Vec<Network<A>> {
+    match routes {
+        0 | 1 => vec![Network::new(A::default(), 0)],
+        _ => workload::networks(routes as usize, seed),
+    }
+}
+
+/// Random addresses in these networks; for the default route, any that networks are given.
+fn destinations<A: workload::Family>(networks: &[Network<A>], count: u32, seed: u64) -> Vec<A> {
+    let count = count as usize;
+    if networks.len() > 1 {
+        return workload::destinations(networks, count, seed);
     }
     let mut rng = Rng::seeded(seed);
-    (0..routes).map(|_| network(family, &mut rng)).collect()
-}
-
-fn network(family: Family, rng: &mut Rng) -> (u128, u8) {
-    let draw = rng.below(100);
-    match family {
-        Family::Ipv4 => {
-            let len = match draw {
-                0..60 => 24,
-                60..72 => 22,
-                72..82 => 23,
-                82..87 => 21,
-                87..92 => 20,
-                92..96 => 19,
-                96..99 => 16,
-                _ => 18,
-            };
-            let address = 0x0b00_0000 + rng.below(0xd000_0000) as u32;
-            let plain = if address >> 24 == 127 {
-                address ^ 0x4000_0000
-            } else {
-                address
-            };
-            (u128::from(plain & (u32::MAX << (32 - len))), len)
-        }
-        Family::Ipv6 => {
-            let len = match draw {
-                0..48 => 48,
-                48..60 => 32,
-                60..72 => 44,
-                72..82 => 40,
-                82..90 => 36,
-                90..95 => 29,
-                _ => 46,
-            };
-            let random = u128::from(rng.next_u64()) << 64;
-            let address = 0x2000 << 112 | random >> 3;
-            (address & (u128::MAX << (128 - len)), len)
-        }
-    }
+    (0..count).map(|_| A::random(&mut rng)).collect()
 }
 
 fn gateway(family: Family, number: u8) -> Adjacency {
@@ -328,10 +309,10 @@ impl Port for Sink {
     fn transmit(&mut self, pool: &mut Pool, frames: &mut Vec<Frame>) -> Transmitted {
         let now = kernels::tsc();
         let received = self.0.received.load(Ordering::Relaxed);
-        self.0
-            .clocks
-            .fetch_add(now.wrapping_sub(received), Ordering::Relaxed);
         let sent = frames.len() as u32;
+        if let Ok(mut vectors) = self.0.vectors.lock() {
+            vectors.push(now.wrapping_sub(received) as f64 / f64::from(sent.max(1)));
+        }
         self.0.sent.fetch_add(u64::from(sent), Ordering::Relaxed);
         for frame in frames.drain(..) {
             pool.free(frame);

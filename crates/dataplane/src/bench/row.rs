@@ -14,7 +14,7 @@ pub struct Spread {
 impl Spread {
     /// Of these values, which are sorted by it.
     pub fn of(values: &mut [f64]) -> Self {
-        values.sort_by(f64::total_cmp);
+        values.sort_unstable_by(f64::total_cmp);
         let at = |percent: usize| {
             let place = (values.len().saturating_sub(1) * percent + 50) / 100;
             values.get(place).copied().unwrap_or_default()
@@ -54,6 +54,19 @@ pub struct Row {
     pub reference_tsc: f64,
     /// The instruction set that was chosen.
     pub simd: &'static str,
+    /// What was measured in alternation, if anything.
+    pub peer: Option<Peer>,
+}
+
+/// Another forwarder on the same packets.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Peer {
+    /// What it is.
+    pub name: &'static str,
+    /// Thousands of packets per second, at the median.
+    pub kpps: f64,
+    /// Our rate over its rate: the median of the pairs' ratios.
+    pub ratio: f64,
 }
 
 impl Row {
@@ -74,7 +87,7 @@ impl Row {
                 r#"{{"row":"{}","family":"{}","frame":{},"flows":{},"routes":{},"via":"{}","#,
                 r#""workers":{},"kpps":{:.0},"mbps":{:.0},"tsc_per_packet":{:.2},"tsc_hz":{},"#,
                 r#""core_hz":{},"reference_tsc":{:.2},"p10":{:.2},"p90":{:.2},"simd":"{}","#,
-                r#""peer":null}}"#
+                r#""peer":{}}}"#
             ),
             self.row,
             self.family,
@@ -92,7 +105,16 @@ impl Row {
             self.tsc_per_packet.p10,
             self.tsc_per_packet.p90,
             self.simd,
+            self.peer
+                .map_or_else(|| String::from("null"), Peer::to_json),
         )
+    }
+}
+
+impl Peer {
+    fn to_json(self) -> String {
+        let Self { name, kpps, ratio } = self;
+        format!(r#"{{"name":"{name}","kpps":{kpps:.0},"ratio":{ratio:.3}}}"#)
     }
 }
 

@@ -1,9 +1,10 @@
 //! Egress: the link header is written, what the port cannot finish is finished, and the frame joins
 //! its port's queue.
 
-use frame::{Frame, Segmentation};
+use frame::{Frame, InterfaceId, Offload, Segmentation, Unfinishable, Unfragmentable};
 
 use super::Context;
+use crate::counters::Counters;
 use crate::drop::Drop;
 use crate::outlet::Outlet;
 use crate::table::Adjacency;
@@ -64,19 +65,88 @@ pub(crate) fn relayer(frame: &mut Frame, old: u16, new: u16) -> bool {
 
 /// Sends a frame that does not fit its port as it is: too long for the link, or unfinished.
 ///
-/// `mtu` is the link's layer-3 MTU; merged segments are not measured by it.
+/// `mtu` is the link's layer-3 MTU; merged segments are not measured by it. Frames of a port that
+/// takes merged segments pass whole.
 #[cold]
 #[inline(never)]
-pub(crate) fn finish(cx: &Context<'_>, outlet: &mut Outlet, frame: Frame, port: u16, mtu: u32) {
+pub(crate) fn finish(cx: &Context<'_>, outlet: &mut Outlet, mut frame: Frame, port: u16, mtu: u32) {
     let taken = cx
         .snapshot
         .port(port)
         .is_some_and(|binding| binding.offloads.take(&frame.offload));
     let merged = frame.offload.segmentation != Segmentation::None;
-    let too_long = !merged && frame.len() > usize::from(frame.l3) + mtu as usize;
+    let too_long = !merged && frame.len() > usize::from(frame.l3).saturating_add(mtu as usize);
     if taken && !too_long {
-        outlet.send(cx, frame, port);
-        return;
+        return outlet.send(cx, frame, port);
     }
-    outlet.discard(frame, Drop::OffloadMalformed);
+    let mut pieces = core::mem::take(&mut outlet.pieces);
+    let made = if merged {
+        frame::segment(&mut outlet.pool, &frame, &mut pieces)
+            .map(|_| ())
+            .map_err(unfinishable)
+    } else {
+        finish_whole(outlet, &mut frame, too_long.then_some(mtu), &mut pieces)
+    };
+    match made {
+        Err(reason) => outlet.discard(frame, reason),
+        Ok(()) if pieces.is_empty() => outlet.send(cx, frame, port),
+        Ok(()) => {
+            let bytes: usize = pieces.iter().map(Frame::len).sum();
+            let more = (pieces.len() as u64 - 1, bytes.saturating_sub(frame.len()));
+            count_sent(cx, &outlet.counters, frame.egress, more.0, more.1 as u64);
+            outlet.pool.free(frame);
+            for piece in pieces.drain(..) {
+                outlet.send(cx, piece, port);
+            }
+        }
+    }
+    outlet.pieces = pieces;
+}
+
+/// Completes the checksum, and fragments for a link of this MTU if one is given.
+fn finish_whole(
+    outlet: &mut Outlet,
+    frame: &mut Frame,
+    mtu: Option<u32>,
+    pieces: &mut Vec<Frame>,
+) -> Result<(), Drop> {
+    let offload = frame.offload;
+    frame::finish_checksum(frame.bytes_mut(), &offload).map_err(unfinishable)?;
+    frame.offload = Offload::FINISHED;
+    let Some(mtu) = mtu else {
+        return Ok(());
+    };
+    match frame::fragment(&mut outlet.pool, frame, mtu as usize, pieces) {
+        Ok(_) => Ok(()),
+        Err(Unfragmentable::NoBuffer) => Err(Drop::NoBuffer),
+        Err(Unfragmentable::Mtu) => Err(Drop::TooBig),
+        Err(Unfragmentable::Option(_)) => Err(Drop::Ipv4Options),
+        Err(_) => Err(Drop::Ipv4Length),
+    }
+}
+
+fn unfinishable(error: Unfinishable) -> Drop {
+    match error {
+        Unfinishable::NoBuffer => Drop::NoBuffer,
+        _ => Drop::OffloadMalformed,
+    }
+}
+
+/// Counts frames on their egress interface, and on the port's own where that is another (a VLAN's
+/// parent).
+pub(crate) fn count_sent(
+    cx: &Context<'_>,
+    counters: &Counters,
+    egress: InterfaceId,
+    packets: u64,
+    bytes: u64,
+) {
+    counters.interface(egress).tx.add(packets, bytes);
+    let port = cx.snapshot.interface(egress).map(|egress| egress.port);
+    let binding = port.and_then(|port| cx.snapshot.port(port));
+    if let Some(parent) = binding.map(|binding| binding.interface)
+        && parent != egress
+    {
+        counters.interface(parent).tx.add(packets, bytes);
+    }
 }

@@ -15,6 +15,19 @@ pub(crate) enum Fit {
     Fragments,
 }
 
+/// Whether there is nothing to decide about an IPv4 packet: it may live on, and fits this layer-3
+/// MTU in bytes as it is.
+#[inline(always)]
+pub(crate) fn is_plain4(header: &[u8; 20], mtu: u32) -> bool {
+    (header[8] > 1) & (total4(header) <= mtu)
+}
+
+/// The total length of an IPv4 packet in bytes.
+#[inline(always)]
+pub(crate) fn total4(header: &[u8; 20]) -> u32 {
+    u32::from(u16::from_be_bytes([header[2], header[3]]))
+}
+
 /// Decides about an IPv4 packet for a link with this layer-3 MTU in bytes (RFC 1812, 5.3.1 and
 /// 4.2.2.7). `header` is the packet's first 20 bytes, and was checked.
 ///
@@ -27,6 +40,9 @@ pub(crate) fn ipv4(
     mtu: u32,
     offload: &Offload,
 ) -> Result<Fit, Exit> {
+    if is_plain4(header, mtu) {
+        return Ok(Fit::Whole);
+    }
     // "A router MUST NOT originate or forward a datagram with a Time-to-Live value of zero", and
     // one that arrives with one would leave with zero.
     if header[8] <= 1 {
@@ -36,15 +52,13 @@ pub(crate) fn ipv4(
 }
 
 /// The second half of [`ipv4`], which is all that the router's own packets are asked.
-#[inline(always)]
 pub(crate) fn fit4(
     header: &[u8; 20],
     packet: &[u8],
     mtu: u32,
     offload: &Offload,
 ) -> Result<Fit, Exit> {
-    let total = u32::from(u16::from_be_bytes([header[2], header[3]]));
-    if total <= mtu {
+    if total4(header) <= mtu {
         return Ok(Fit::Whole);
     }
     too_big4(packet, mtu, offload)
@@ -65,6 +79,18 @@ fn too_big4(packet: &[u8], mtu: u32, offload: &Offload) -> Result<Fit, Exit> {
     Ok(Fit::Fragments)
 }
 
+/// As [`is_plain4`], for IPv6.
+#[inline(always)]
+pub(crate) fn is_plain6(header: &[u8; 40], mtu: u32) -> bool {
+    (header[7] > 1) & (total6(header) <= mtu)
+}
+
+/// The length of an IPv6 packet in bytes, its header included.
+#[inline(always)]
+pub(crate) fn total6(header: &[u8; 40]) -> u32 {
+    u32::from(u16::from_be_bytes([header[4], header[5]])) + 40
+}
+
 /// Decides about an IPv6 packet (RFC 8200, 3 and 5; RFC 4443, 3.2 and 3.3).
 ///
 /// # Errors
@@ -76,6 +102,9 @@ pub(crate) fn ipv6(
     mtu: u32,
     offload: &Offload,
 ) -> Result<Fit, Exit> {
+    if is_plain6(header, mtu) {
+        return Ok(Fit::Whole);
+    }
     if header[7] <= 1 {
         return Err(Exit::Punt(Why::TtlExceeded));
     }
@@ -83,15 +112,13 @@ pub(crate) fn ipv6(
 }
 
 /// The second half of [`ipv6`]. Routers do not fragment IPv6; whoever sent it is told.
-#[inline(always)]
 pub(crate) fn fit6(
     header: &[u8; 40],
     packet: &[u8],
     mtu: u32,
     offload: &Offload,
 ) -> Result<Fit, Exit> {
-    let total = u32::from(u16::from_be_bytes([header[4], header[5]])) + 40;
-    if total <= mtu || segments_fit(packet, 40, mtu, offload) {
+    if total6(header) <= mtu || segments_fit(packet, 40, mtu, offload) {
         return Ok(Fit::Whole);
     }
     Err(Exit::Punt(Why::TooBig(mtu)))

@@ -16,7 +16,8 @@ const VLAN: u16 = 0x8100;
 const SERVICE_VLAN: u16 = 0x88a8;
 /// The most VLAN tags on a frame.
 const TAGS: usize = 4;
-const ETHERNET: usize = 14;
+/// Bytes of a link header without tags.
+pub(super) const ETHERNET: usize = 14;
 
 /// An interface that packets come in by, with what every packet asks of it at hand.
 #[derive(Clone, Copy, Debug)]

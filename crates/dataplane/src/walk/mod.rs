@@ -22,6 +22,7 @@
 //! source, on an interface without VLANs. `Walk` in the snapshot says which one an interface has,
 //! and why.
 
+mod depart;
 mod egress;
 mod forward;
 mod ingress;
@@ -31,12 +32,14 @@ mod passes;
 mod postrouting;
 mod prerouting;
 mod routing;
+mod single;
 #[cfg(test)]
 mod tests;
 
 use frame::{InterfaceId, Offload};
 
-pub(crate) use passes::{Scratch, own, resume, transmit, vector};
+pub(crate) use passes::{Scratch, vector};
+pub(crate) use single::{own, resume, transmit};
 
 use crate::drop::Drop;
 use crate::punt::Why;

@@ -263,7 +263,8 @@ fn what_is_wrong_with_a_packet_is_counted_under_its_name() {
 
 #[test]
 fn the_state_of_interfaces_and_settings_has_its_own_names() {
-    let cases: [(Drop, fn(&mut Rig)); 6] = [
+    type Change = fn(&mut Rig);
+    let cases: [(Drop, Change); 6] = [
         (Drop::InterfaceDown, |rig| {
             rig.interface(ETHER1).running = false
         }),
@@ -862,5 +863,104 @@ fn every_reason_is_reached_here_or_belongs_to_control() {
     for reason in Drop::ALL {
         let known = [&reached[..], &elsewhere_here, &of_control];
         assert!(known.concat().contains(reason), "{}", reason.name());
+    }
+}
+
+#[test]
+fn a_packet_that_may_be_fragmented_leaves_in_pieces_that_fit() {
+    let mut rig = rig();
+    let udp = Udp4 {
+        payload: 3000,
+        ..Udp4::default()
+    };
+
+    let sent = rig.pass(udp.frame());
+
+    let sizes: Vec<_> = sent.iter().map(Vec::len).collect();
+    assert_eq!(sizes, [1514, 1514, 14 + 20 + 3008 - 2 * 1480]);
+    let mut payload: Vec<u8> = Vec::new();
+    for piece in &sent {
+        assert_eq!(sum(&piece[14..34]), 0xffff);
+        assert_eq!((piece[22], &piece[..12]), (63, &GATEWAY[..]));
+        payload.extend(&piece[34..]);
+    }
+    assert_eq!(payload, udp.packet()[20..]);
+    let traffic = rig.traffic(ETHER2);
+    assert_eq!((traffic.tx.packets, traffic.tx.bytes), (3, 2 * 1514 + 82));
+}
+
+/// A merged TCP segment with an unfinished checksum in an Ethernet frame, and its state.
+fn merged(payload: usize) -> (Vec<u8>, Offload) {
+    let mut tcp = Udp4 {
+        protocol: 6,
+        payload: payload + 12,
+        fragment: 0x4000,
+        ..Udp4::default()
+    }
+    .packet();
+    tcp[32] = 5 << 4;
+    let offload = Offload {
+        needs_checksum: true,
+        segmentation: Segmentation::Tcp4,
+        segment_bytes: 1460,
+        checksum_start: 34,
+        checksum_offset: 16,
+        ecn: false,
+    };
+    (ip4(&tcp), offload)
+}
+
+#[test]
+fn a_merged_segment_is_split_for_a_port_that_cannot_take_it() {
+    let mut rig = rig();
+    let (frame, offload) = merged(4000);
+
+    rig.arrive_unfinished(0, frame, offload);
+    rig.settle();
+
+    let sent = rig.sent(1);
+    let sizes: Vec<_> = sent.iter().map(Vec::len).collect();
+    assert_eq!(sizes, [1514, 1514, 54 + 4000 - 2 * 1460]);
+    for piece in &sent {
+        let len = (piece.len() - 34) as u16;
+        let pseudo = [&piece[26..34], &[0, 6], &len.to_be_bytes()].concat();
+        assert_eq!(sum(&[&pseudo[..], &piece[34..]].concat()), 0xffff);
+    }
+}
+
+#[test]
+fn an_unfinished_frame_that_makes_no_sense_is_named() {
+    let mut rig = rig();
+    let (frame, offload) = merged(100);
+    let outside = Offload {
+        segmentation: Segmentation::None,
+        checksum_start: 5000,
+        ..offload
+    };
+
+    rig.arrive_unfinished(0, frame, outside);
+    rig.settle();
+
+    assert_eq!(rig.drops(), [(Drop::OffloadMalformed, 1)]);
+}
+
+#[test]
+fn fragments_without_a_slot_are_not_sent_at_all() {
+    let mut rig = rig();
+    rig.settle();
+    let mut held = Vec::new();
+    let pool = rig.workers[0].pool();
+    while let Some(frame) = pool.alloc(1500) {
+        held.push(frame);
+    }
+    let udp = Udp4 {
+        payload: 3000,
+        ..Udp4::default()
+    };
+
+    assert!(rig.pass(udp.frame()).is_empty());
+    assert_eq!(rig.drops(), [(Drop::NoBuffer, 1)]);
+    for frame in held {
+        rig.pool.free(frame);
     }
 }

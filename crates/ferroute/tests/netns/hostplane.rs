@@ -34,7 +34,8 @@ fn a_web_server_in_the_host_plane_is_reached_at_every_address_of_the_router() {
         "::",
         "--directory",
     ]);
-    server.arg(folder.file("")).arg("8080").stdin(Stdio::null());
+    server.arg(folder.file("")).arg("8080");
+    server.stdin(Stdio::null()).stderr(Stdio::null());
     let _server = Server::begin(server, "Serving HTTP");
 
     for address in [

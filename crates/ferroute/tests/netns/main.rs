@@ -10,6 +10,7 @@ mod flap;
 mod hostplane;
 mod jumbo;
 mod life;
+mod odd;
 mod pmtu;
 mod routing;
 mod throughput;

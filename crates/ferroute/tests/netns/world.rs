@@ -359,9 +359,12 @@ impl Router {
             .expect("the binary under test exists")
     }
 
-    fn signal(&self, signal: Signal) {
+    fn signal(&mut self, signal: Signal) {
+        if !matches!(self.child.try_wait(), Ok(None)) {
+            return;
+        }
         let pid = i32::try_from(self.child.id()).ok().and_then(Pid::from_raw);
-        // Until we have waited for it, the number is its own; it may have ended already.
+        // Until we have waited for it, the number is its own.
         let _ = kill_process(pid.expect("a child has a number"), signal);
     }
 
@@ -385,10 +388,14 @@ impl Drop for Router {
         if thread::panicking() {
             eprintln!("-- the router's log --\n{}", self.log());
         }
-        if let Ok(None) = self.child.try_wait() {
-            // The lab, which goes next, waits for it.
-            self.signal(Signal::TERM);
+        // It gets its time to give everything back, as from anybody who ends it.
+        self.signal(Signal::TERM);
+        let begin = Instant::now();
+        while matches!(self.child.try_wait(), Ok(None)) && begin.elapsed() < PATIENCE {
+            thread::park_timeout(Duration::from_millis(1));
         }
+        self.signal(Signal::KILL);
+        let _ = self.child.wait();
     }
 }
 

@@ -9,7 +9,7 @@ use frame::{Class, Frame, Pool, Vector};
 use libc::{c_void, tpacket_auxdata};
 
 use super::slots::{HEADER_BYTES, Slots};
-use super::{bind, raw_socket, set};
+use super::{bind, make_promiscuous, raw_socket, set};
 use crate::vnet::{self, VNET_BYTES};
 use crate::{sys, vlan};
 
@@ -59,13 +59,7 @@ impl ReceiveRing {
         }
         let slots = Slots::map(&socket, libc::PACKET_RX_RING, SLOTS)?;
         bind(&socket, index, libc::ETH_P_ALL as u16)?;
-        let promiscuous = libc::packet_mreq {
-            mr_ifindex: index as i32,
-            mr_type: libc::PACKET_MR_PROMISC as u16,
-            mr_alen: 0,
-            mr_address: [0; 8],
-        };
-        set(&socket, libc::PACKET_ADD_MEMBERSHIP, &promiscuous)?;
+        make_promiscuous(&socket, index)?;
         Ok(Self {
             socket,
             slots,

@@ -44,6 +44,11 @@ struct DriverRequest {
 
 /// The device puts VLAN tags in on sending that stand beside the frame.
 pub(crate) const FLAG_TXVLAN: u32 = 1 << 7;
+/// The device takes VLAN tags off on receiving, and lays them beside the frame.
+pub(crate) const FLAG_RXVLAN: u32 = 1 << 8;
+/// The device merges received segments beyond recognition.
+pub(crate) const FLAG_LRO: u32 = 1 << 15;
+
 /// How many queues a device has.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Channels {
@@ -74,20 +79,42 @@ pub fn offload_off(device: &str) -> io::Result<()> {
     Ok(())
 }
 
-/// Switches these flags off; returns those of them that were on. A device without such flags has
-/// none on.
+/// Those of these flags that are on. A device without such flags has none on.
 ///
 /// # Errors
-/// What the kernel says: no such device, not permitted, cannot be switched.
-pub(crate) fn clear_flags(device: &str, flags: u32) -> io::Result<u32> {
-    let on = match flags_of(device) {
-        Err(error) if error.raw_os_error() == Some(libc::EOPNOTSUPP) => return Ok(0),
-        other => other?,
-    };
-    if on & flags != 0 {
-        set_flags(device, on & !flags)?;
+/// What the kernel says: no such device.
+pub(crate) fn flags_on(device: &str, flags: u32) -> io::Result<u32> {
+    match flags_of(device) {
+        Err(error) if error.raw_os_error() == Some(libc::EOPNOTSUPP) => Ok(0),
+        other => Ok(other? & flags),
     }
-    Ok(on & flags)
+}
+
+/// Switches these flags off, as far as the device can; one that it cannot switch stays.
+///
+/// # Errors
+/// What the kernel says: no such device, not permitted.
+pub(crate) fn clear_flags(device: &str, flags: u32) -> io::Result<()> {
+    if flags_on(device, flags)? == 0 {
+        return Ok(());
+    }
+    match flags_of(device).and_then(|on| set_flags(device, on & !flags)) {
+        Err(error) if matches!(error.raw_os_error(), Some(libc::EOPNOTSUPP | libc::EINVAL)) => {
+            Ok(())
+        }
+        other => other,
+    }
+}
+
+/// Switches these flags on again.
+///
+/// # Errors
+/// As `clear_flags`.
+pub(crate) fn restore_flags(device: &str, flags: u32) -> io::Result<()> {
+    if flags != 0 && flags_on(device, flags)? != flags {
+        set_flags(device, flags_of(device)? | flags)?;
+    }
+    Ok(())
 }
 
 fn flags_of(device: &str) -> io::Result<u32> {

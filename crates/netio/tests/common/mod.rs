@@ -20,7 +20,7 @@ const PATIENCE: Duration = Duration::from_secs(20);
 /// Runs `test` in a network namespace of its own, which is gone when the test is over: that of this
 /// thread, or of a copy of this process in a user namespace. Says why when neither is permitted.
 pub(crate) fn in_namespace(test: impl FnOnce()) {
-    match rustix_unshare() {
+    match unshare() {
         Ok(()) => {
             ip("link set lo up");
             test();
@@ -32,7 +32,7 @@ pub(crate) fn in_namespace(test: impl FnOnce()) {
 
 /// As `in_namespace`, for what a user namespace does not permit: BPF and XDP.
 pub(crate) fn in_namespace_as_root(test: impl FnOnce()) {
-    match rustix_unshare() {
+    match unshare() {
         Ok(()) if !may_use_bpf() => skip("BPF is not permitted"),
         Ok(()) => {
             ip("link set lo up");
@@ -42,7 +42,19 @@ pub(crate) fn in_namespace_as_root(test: impl FnOnce()) {
     }
 }
 
-fn rustix_unshare() -> std::io::Result<()> {
+/// As `in_namespace`, for tests that make TAP devices: the device file may be root's alone.
+pub(crate) fn in_namespace_with_tun(test: impl FnOnce()) {
+    let file = std::fs::File::options()
+        .read(true)
+        .write(true)
+        .open("/dev/net/tun");
+    match file {
+        Ok(_) => in_namespace(test),
+        Err(reason) => skip(&format!("/dev/net/tun: {reason}")),
+    }
+}
+
+fn unshare() -> std::io::Result<()> {
     // SAFETY: only this thread's view of the network changes, and nothing was opened in it before.
     if unsafe { libc::unshare(libc::CLONE_NEWNET) } == 0 {
         Ok(())
@@ -204,4 +216,17 @@ pub(crate) fn eventually(what: &str, mut condition: impl FnMut() -> bool) {
         assert!(Instant::now() < deadline, "{what} did not happen");
         std::thread::yield_now();
     }
+}
+
+/// The one's complement sum of 16-bit words (RFC 1071): 0xffff over what carries a good checksum.
+pub(crate) fn sum(bytes: &[u8], start: u32) -> u16 {
+    let words = bytes.chunks(2).map(|pair| match pair {
+        [high, low] => u32::from(u16::from_be_bytes([*high, *low])),
+        rest => u32::from(rest[0]) << 8,
+    });
+    let mut sum = start + words.sum::<u32>();
+    while sum > 0xffff {
+        sum = (sum & 0xffff) + (sum >> 16);
+    }
+    sum as u16
 }

@@ -57,6 +57,11 @@ impl Numbers {
         })
     }
 
+    /// The number of an interface that has one.
+    pub fn known(&self, item: ItemId) -> Option<InterfaceId> {
+        self.interfaces.get(&item).copied()
+    }
+
     /// The number under which the walk knows the mirror of an interface.
     pub fn mirror(&mut self, interface: InterfaceId) -> InterfaceId {
         *self.mirrors.entry(interface).or_insert_with(|| {

@@ -1,5 +1,6 @@
 //! One address family's half of control: its routes and the neighbours of every interface.
 
+use core::net::Ipv6Addr;
 use std::collections::{BTreeMap, BTreeSet};
 
 use dataplane::table::fib::FibWriter;
@@ -63,6 +64,16 @@ pub enum TimerKey {
     Arp(InterfaceId),
     /// The IPv6 neighbours of an interface.
     Discovery(InterfaceId),
+    /// The router advertisements of an interface.
+    Advertise(InterfaceId),
+    /// The reports of an interface's groups.
+    Listen(InterfaceId),
+    /// Gateway checks.
+    Check,
+    /// Incomplete IPv4 packets.
+    Pieces4,
+    /// Incomplete IPv6 packets.
+    Pieces6,
 }
 
 /// A packet that waits for its neighbour, and the worker that it goes back to.
@@ -83,6 +94,10 @@ pub enum Upcall<A> {
     Asked(Question<A>),
     /// A probe was answered.
     Answered(A),
+    /// A group is to be reported as received.
+    Join(Ipv6Addr),
+    /// A group is not received any more.
+    Leave(Ipv6Addr),
     /// An address may be used.
     DadDone(A),
     /// An address is somebody else's.
@@ -264,8 +279,10 @@ where
                 let message = format!("{name}: address {address:?} is used by {mac} too");
                 means.log.add("interface,warning", message);
             }
-            // Groups of the link are received always; `Failed` is followed by its packets.
-            Action::Failed { .. } | Action::Join { .. } | Action::Leave { .. } => {}
+            Action::Join { group } => upcalls.push(Upcall::Join(group)),
+            Action::Leave { group } => upcalls.push(Upcall::Leave(group)),
+            // Its packets follow.
+            Action::Failed { .. } => {}
         }
     }
 
@@ -339,7 +356,13 @@ fn link_header(link: &crate::rib::Link, to: Mac, ether_type: EtherType) -> Vec<u
 }
 
 /// Sends a frame of control's own by an interface.
-fn send(id: InterfaceId, to: Mac, ether_type: EtherType, payload: &[u8], means: &mut Means<'_>) {
+pub(super) fn send(
+    id: InterfaceId,
+    to: Mac,
+    ether_type: EtherType,
+    payload: &[u8],
+    means: &mut Means<'_>,
+) {
     let Some(laid) = means.layout.interfaces.get(&id) else {
         return;
     };

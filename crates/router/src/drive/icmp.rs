@@ -83,7 +83,7 @@ impl Control {
         self.report(frame, Why::Unreachable, worker);
     }
 
-    fn error4(&mut self, frame: &Frame, error: v4::Error, worker: u16) {
+    pub(super) fn error4(&mut self, frame: &Frame, error: v4::Error, worker: u16) {
         let offender = self.offender(frame);
         let Ok(to) = v4::owed(&offender) else {
             return;
@@ -114,7 +114,7 @@ impl Control {
         }
     }
 
-    fn error6(&mut self, frame: &Frame, error: v6::Error, worker: u16) {
+    pub(super) fn error6(&mut self, frame: &Frame, error: v6::Error, worker: u16) {
         let offender = self.offender(frame);
         let Ok(to) = v6::owed(&offender, error) else {
             return;

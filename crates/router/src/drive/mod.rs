@@ -5,37 +5,51 @@
 //! `punt` takes packets from the workers, `icmp` answers for them, `half` owns an address family's
 //! routes and neighbours, `workers` is the way back.
 
+mod apply;
+mod build;
+pub(crate) mod check;
 pub mod half;
 mod icmp;
 mod items;
+mod link6;
 pub mod log;
 mod output;
+mod pieces;
 mod punt;
 mod reconcile;
 pub mod sink;
 pub mod timers;
 pub mod workers;
 
-use core::net::Ipv6Addr;
+pub use build::Setup;
+
+use core::net::{Ipv4Addr, Ipv6Addr};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use arc_swap::ArcSwap;
 use dataplane::Command;
+use dataplane::counters::InterfaceTraffic;
 use dataplane::snapshot::Snapshot;
 use dataplane::table::Fib;
 use dataplane::table::fib::FibWriter;
 use frame::{InterfaceId, Offloads, Port};
 use machine::{Instant, Rng};
+use menu::Clock;
+use service::gateway_check::{GatewayCheck, How};
 use service::icmp::{Limiter, Rate};
-use service::neighbour::{Arp, Discovery};
+use service::neighbour::{Arp, Discovery, Event};
+use service::reassembly::{self, Reassembly};
 use wire::Mac;
 
 use crate::compile::{Addresses, Layout, Numbers, PortState};
 use crate::intent::{Intent, Name};
 
-use half::{Half, Means, TimerKey};
+use check::Checked;
+use half::{Half, Means, TimerKey, Waiting};
+use link6::Link6;
 use log::Log;
+use pieces::Tag;
 use timers::Timers;
 use workers::Workers;
 
@@ -61,6 +75,46 @@ pub struct PortNews {
     pub mtu: u32,
 }
 
+/// When a link came and went.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct LinkTimes {
+    /// How often it went down.
+    pub(crate) downs: u64,
+    /// When it last came up.
+    pub(crate) up: Option<Clock>,
+    /// When it last went down.
+    pub(crate) down: Option<Clock>,
+}
+
+/// What the owner knows of the machine underneath, for `/system/resource`.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Resources {
+    /// The version of the configuration language.
+    pub version: String,
+    /// When the program was built.
+    pub build_time: String,
+    /// Bytes of memory that are free.
+    pub free_memory: u64,
+    /// Bytes of memory.
+    pub total_memory: u64,
+    /// The processor's model.
+    pub cpu: String,
+    /// Cores.
+    pub cpu_count: u64,
+    /// Megahertz.
+    pub cpu_frequency: u64,
+    /// Percent.
+    pub cpu_load: u64,
+    /// Bytes that are free for the state.
+    pub free_disk: u64,
+    /// Bytes of the state's disk.
+    pub total_disk: u64,
+    /// The processor's architecture.
+    pub architecture: String,
+    /// The machine's model.
+    pub board: String,
+}
+
 /// One queue of a port, and the worker that is to have it.
 pub type Queue = (u16, Box<dyn Port>);
 
@@ -77,6 +131,14 @@ pub struct Control {
     pub(crate) mirror_ports: BTreeMap<u16, PortState>,
     pub(crate) v4: Half<Arp>,
     pub(crate) v6: Half<Discovery>,
+    pub(crate) links6: BTreeMap<InterfaceId, Link6>,
+    pub(crate) pieces4: Reassembly<Tag>,
+    pub(crate) pieces6: Reassembly<Tag>,
+    pub(crate) check: GatewayCheck<Checked>,
+    /// The gateways that are watched, as routes want it.
+    pub(crate) watched: BTreeSet<(Checked, How)>,
+    /// The identifier of this router's own echo requests.
+    pub(crate) check_id: u16,
     pub(crate) dad: BTreeMap<(InterfaceId, Ipv6Addr), Dad>,
     pub(crate) fib: FibWriter,
     pub(crate) snapshot: Arc<ArcSwap<Snapshot>>,
@@ -89,6 +151,12 @@ pub struct Control {
     pub(crate) started: Instant,
     pub(crate) now: Instant,
     pub(crate) rng: Rng,
+    /// When links came and went.
+    pub(crate) links: BTreeMap<InterfaceId, LinkTimes>,
+    /// What interfaces had counted when their counters were reset.
+    pub(crate) reset: BTreeMap<InterfaceId, InterfaceTraffic>,
+    /// The machine underneath.
+    pub(crate) resources: Resources,
     /// Ports that are configured and not there, which were warned about.
     pub(crate) missed: BTreeSet<Name>,
     port_numbers: BTreeMap<Name, u16>,
@@ -118,6 +186,12 @@ impl Control {
             mirror_ports: BTreeMap::new(),
             v4: Half::default(),
             v6: Half::default(),
+            links6: BTreeMap::new(),
+            pieces4: Reassembly::new(reassembly::Config::V4),
+            pieces6: Reassembly::new(reassembly::Config::V6),
+            check: GatewayCheck::new(rng.next_u64()),
+            watched: BTreeSet::new(),
+            check_id: rng.next_u32() as u16,
             dad: BTreeMap::new(),
             fib,
             snapshot,
@@ -130,6 +204,9 @@ impl Control {
             started: now,
             now,
             rng,
+            links: BTreeMap::new(),
+            reset: BTreeMap::new(),
+            resources: Resources::default(),
             missed: BTreeSet::new(),
             port_numbers: BTreeMap::new(),
             epoch: 0,
@@ -145,6 +222,16 @@ impl Control {
     /// What workers read of everything else.
     pub fn snapshot(&self) -> Arc<Snapshot> {
         self.snapshot.load_full()
+    }
+
+    /// Tells the time of day, for the log.
+    pub fn set_clock(&mut self, clock: Clock) {
+        self.log.clock = clock;
+    }
+
+    /// Tells about the machine underneath.
+    pub fn set_resources(&mut self, resources: Resources) {
+        self.resources = resources;
     }
 
     /// The log.
@@ -188,6 +275,11 @@ impl Control {
             self.workers.send(worker, Command::Attach { number, port });
         }
         number
+    }
+
+    /// A port of this name is about to come: nobody is warned that it is not there.
+    pub(crate) fn expect_port(&mut self, name: &str) {
+        self.missed.insert(Name::from(name));
     }
 
     /// Lets a port go: it vanished, or another takes its place.
@@ -288,7 +380,26 @@ impl Control {
                 let upcalls = half.tick(id, &mut means);
                 self.answer6(id, upcalls);
             }
+            TimerKey::Advertise(id) => self.tick_advertiser(id),
+            TimerKey::Listen(id) => self.tick_listener(id),
+            TimerKey::Check => self.tick_check(),
+            TimerKey::Pieces4 => self.tick_pieces4(),
+            TimerKey::Pieces6 => self.tick_pieces6(),
         }
+    }
+
+    /// Gives the IPv4 neighbours of an interface an event, and sees to what follows.
+    pub(crate) fn feed4(&mut self, id: InterfaceId, event: Event<'_, Ipv4Addr, Waiting>) {
+        let (half, mut means) = self.arp();
+        let upcalls = half.feed(id, event, &mut means);
+        self.answer4(id, upcalls);
+    }
+
+    /// Gives the IPv6 neighbours of an interface an event, and sees to what follows.
+    pub(crate) fn feed6(&mut self, id: InterfaceId, event: Event<'_, Ipv6Addr, Waiting>) {
+        let (half, mut means) = self.discovery();
+        let upcalls = half.feed(id, event, &mut means);
+        self.answer6(id, upcalls);
     }
 
     /// The IPv4 half, and what it works with.

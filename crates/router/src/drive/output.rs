@@ -50,9 +50,7 @@ impl Control {
             address,
             packet: Some(waiting),
         };
-        let (half, mut means) = self.arp();
-        let upcalls = half.feed(id, event, &mut means);
-        self.answer4(id, upcalls);
+        self.feed4(id, event);
     }
 
     pub(super) fn resolve6(&mut self, id: InterfaceId, address: Ipv6Addr, waiting: Waiting) {
@@ -60,9 +58,7 @@ impl Control {
             address,
             packet: Some(waiting),
         };
-        let (half, mut means) = self.discovery();
-        let upcalls = half.feed(id, event, &mut means);
-        self.answer6(id, upcalls);
+        self.feed6(id, event);
     }
 
     /// The next identification of an IPv4 packet of this router's own.
@@ -82,6 +78,11 @@ impl Control {
             .or_else(|| self.addresses.ipv4.keys().next().map(|(_, addr)| *addr))
     }
 
+    /// Whether an IPv6 address has passed duplicate address detection.
+    pub(crate) fn is_in_use(&self, id: InterfaceId, addr: Ipv6Addr) -> bool {
+        self.dad.get(&(id, addr)) == Some(&super::Dad::Done)
+    }
+
     /// The first address of an interface.
     pub(super) fn first4(&self, interface: InterfaceId) -> Option<Ipv4Addr> {
         self.addresses.of4(interface).next().map(|(addr, _)| addr)
@@ -97,9 +98,7 @@ impl Control {
             }
             _ => Some(ingress),
         }?;
-        let in_use = |id: InterfaceId, addr: &Ipv6Addr| {
-            self.dad.get(&(id, *addr)) == Some(&super::Dad::Done)
-        };
+        let in_use = |id: InterfaceId, addr: &Ipv6Addr| self.is_in_use(id, *addr);
         let near = self
             .addresses
             .of6(leaves)

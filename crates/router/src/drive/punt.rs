@@ -5,10 +5,13 @@ use core::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use dataplane::table::NextHopId;
 use dataplane::{Drop, Punt, Why};
 use frame::{Frame, InterfaceId};
+use service::gateway_check::How;
+use service::mld;
 use service::neighbour::{Event, Proxy, Question};
 use wire::icmpv6::Type;
 use wire::{Mac, Protocol, ipv4, ipv6};
 
+use super::check::{echo_reply4, echo_reply6};
 use super::half::{Upcall, Waiting};
 use super::output::destination;
 use super::{Control, Dad};
@@ -56,19 +59,26 @@ impl Control {
         let from = source_mac(&frame);
         if let Some(packet) = frame.bytes().get(usize::from(frame.l3)..) {
             let event = Event::Received { packet, from };
-            let (half, mut means) = self.arp();
-            let upcalls = half.feed(frame.ingress, event, &mut means);
-            self.answer4(frame.ingress, upcalls);
+            self.feed4(frame.ingress, event);
         }
         self.workers.free(frame);
     }
 
-    fn hear_local4(&mut self, frame: Frame, worker: u16) {
+    pub(super) fn hear_local4(&mut self, frame: Frame, worker: u16) {
         let Ok(packet) = ipv4::Packet::new_checked(packet_of(&frame)) else {
             return self.workers.discard(frame, Drop::Ipv4Length);
         };
+        if packet.fragment().is_piece() {
+            self.collect4(packet_of(&frame), (frame.ingress, worker));
+            return self.workers.free(frame);
+        }
+        if let Some((from, id)) = echo_reply4(&packet)
+            && packet.protocol() == Protocol::ICMP
+            && self.hear_echo_reply(from.into(), id)
+        {
+            return self.workers.free(frame);
+        }
         let is_echo = packet.protocol() == Protocol::ICMP
-            && !packet.fragment().is_piece()
             && packet.payload().first() == Some(&wire::icmpv4::Type::ECHO_REQUEST.0);
         if is_echo {
             self.echo4(&frame, worker);
@@ -84,22 +94,33 @@ impl Control {
         }
     }
 
-    fn hear_local6(&mut self, frame: Frame, worker: u16) {
-        let upper = ipv6::Packet::new_checked(packet_of(&frame))
-            .ok()
-            .and_then(|packet| packet.upper().ok());
-        let Some(upper) = upper else {
+    pub(super) fn hear_local6(&mut self, frame: Frame, worker: u16) {
+        let packet = ipv6::Packet::new_checked(packet_of(&frame)).ok();
+        let parts = packet.and_then(|packet| Some((packet, packet.upper().ok()?)));
+        let Some((packet, upper)) = parts else {
             return self.workers.discard(frame, Drop::Ipv6ExtensionHeader);
         };
+        if upper.fragment.is_some() {
+            self.collect6(packet_of(&frame), (frame.ingress, worker));
+            return self.workers.free(frame);
+        }
         if upper.protocol != Protocol::ICMPV6 {
             return self.refuse6(frame, worker);
         }
-        let kind = match upper.is_later_piece() {
-            true => None,
-            false => upper.payload.first().map(|kind| Type(*kind)),
-        };
-        match kind {
+        if let Some((from, id)) = echo_reply6(&packet, upper.payload)
+            && self.hear_echo_reply(from.into(), id)
+        {
+            return self.workers.free(frame);
+        }
+        match upper.payload.first().map(|kind| Type(*kind)) {
             Some(kind) if kind.is_ndp() => self.hear_discovery(frame),
+            Some(Type::LISTENER_QUERY) => {
+                let event = mld::Event::Received {
+                    packet: packet_of(&frame),
+                };
+                self.feed_listener(frame.ingress, event);
+                self.workers.free(frame);
+            }
             Some(Type::ECHO_REQUEST) => {
                 self.echo6(&frame, worker);
                 self.workers.free(frame);
@@ -116,9 +137,8 @@ impl Control {
             packet: packet_of(&frame),
             from: source_mac(&frame),
         };
-        let (half, mut means) = self.discovery();
-        let upcalls = half.feed(frame.ingress, event, &mut means);
-        self.answer6(frame.ingress, upcalls);
+        self.feed6(frame.ingress, event);
+        self.hear_link6(frame.ingress, packet_of(&frame), source_mac(&frame));
         self.workers.free(frame);
     }
 
@@ -159,12 +179,12 @@ impl Control {
                 Upcall::Unreachable(waiting) => self.unreachable(waiting),
                 Upcall::Asked(question) => {
                     if self.speaks_for4(id, &question) {
-                        let (half, mut means) = self.arp();
-                        let upcalls = half.feed(id, Event::Answer(question), &mut means);
-                        self.answer4(id, upcalls);
+                        self.feed4(id, Event::Answer(question));
                     }
                 }
-                Upcall::Answered(_) | Upcall::DadDone(_) | Upcall::DadFailed(..) => {}
+                Upcall::Answered(address) => self.answered(address.into(), Some(id), How::Arp),
+                Upcall::DadDone(_) | Upcall::DadFailed(..) | Upcall::Join(_) | Upcall::Leave(_) => {
+                }
             }
         }
     }
@@ -181,8 +201,11 @@ impl Control {
                     self.log.add("interface,error", message);
                     self.detected(id, address, Dad::Failed);
                 }
+                Upcall::Answered(address) => self.answered(address.into(), Some(id), How::Arp),
+                Upcall::Join(group) => self.feed_listener(id, mld::Event::Join { group }),
+                Upcall::Leave(group) => self.feed_listener(id, mld::Event::Leave { group }),
                 // Neighbour discovery answers for its own addresses only.
-                Upcall::Asked(_) | Upcall::Answered(_) => {}
+                Upcall::Asked(_) => {}
             }
         }
     }
@@ -192,6 +215,7 @@ impl Control {
             return;
         }
         self.dad.insert((id, address), state);
+        self.change_links6();
         self.offer_dynamic();
         self.settle();
     }

@@ -7,9 +7,10 @@ use std::sync::Arc;
 
 use dataplane::snapshot::Snapshot;
 use frame::InterfaceId;
-use machine::Duration;
+use machine::{Duration, Machine};
 use service::icmp::Rate;
 use service::neighbour::{Config, DuplicateDetection, Event};
+use service::reassembly;
 
 use super::half::{Half, Side};
 use super::sink::FibSink;
@@ -42,12 +43,13 @@ impl Control {
         let before = core::mem::replace(&mut self.layout, layout);
         let before_addresses = core::mem::replace(&mut self.addresses, addresses);
 
-        self.configure_icmp();
+        self.configure_families();
         self.change_links(&before);
         self.publish();
         self.change_machines(&before);
         self.change_addresses(&before_addresses);
         self.change_statics();
+        self.change_links6();
         self.offer_dynamic();
         if names_changed || tables_changed {
             self.offer_named();
@@ -78,13 +80,21 @@ impl Control {
         tables
     }
 
-    fn configure_icmp(&mut self) {
+    fn configure_families(&mut self) {
         self.errors4.set_rate(Rate {
             interval: self.intent.ipv4.icmp_rate_limit,
             mask: self.intent.ipv4.icmp_rate_mask,
             mask_all: self.intent.ipv4.icmp_rate_mask,
             ..Rate::V4
         });
+        let settings = reassembly::Config {
+            timeout: self.intent.ipv4.fragment_time,
+            memory_max_bytes: usize::try_from(self.intent.ipv4.fragment_bytes)
+                .unwrap_or(usize::MAX),
+            ..reassembly::Config::V4
+        };
+        let configure = reassembly::Event::Configure(settings);
+        self.pieces4.handle(configure, self.now, &mut Vec::new());
     }
 
     /// Tells the RIBs of every link that is new, other or gone.
@@ -149,6 +159,8 @@ impl Control {
     }
 
     fn configure_machines(&mut self, id: InterfaceId, laid: &Laid) {
+        // Before any address, whose groups it reports.
+        self.link6(id, laid.link.mac);
         let seed = self.rng.next_u64();
         let settings = &self.intent.ipv4;
         let config4 = Config {
@@ -176,6 +188,14 @@ impl Control {
     fn turn_link(&mut self, id: InterfaceId, laid: &Laid) {
         let up = laid.link.running;
         let state = if up { "up" } else { "down" };
+        let clock = self.log.clock;
+        let times = self.links.entry(id).or_default();
+        if up {
+            times.up = Some(clock);
+        } else {
+            times.down = Some(clock);
+            times.downs += 1;
+        }
         self.log
             .add("interface,info", format!("{} link {state}", laid.name));
         let (half, mut means) = self.arp();
@@ -222,15 +242,11 @@ impl Control {
             prefix_len: own.len,
             detect: DuplicateDetection::Skip,
         };
-        let (half, mut means) = self.arp();
-        let upcalls = half.feed(id, event, &mut means);
-        self.answer4(id, upcalls);
+        self.feed4(id, event);
     }
 
     fn lose4(&mut self, (id, address): (InterfaceId, Ipv4Addr)) {
-        let (half, mut means) = self.arp();
-        let upcalls = half.feed(id, Event::AddressRemoved { address }, &mut means);
-        self.answer4(id, upcalls);
+        self.feed4(id, Event::AddressRemoved { address });
     }
 
     fn gain6(&mut self, (id, address): (InterfaceId, Ipv6Addr), own: &Own6) {
@@ -244,16 +260,12 @@ impl Control {
             prefix_len: own.len,
             detect,
         };
-        let (half, mut means) = self.discovery();
-        let upcalls = half.feed(id, event, &mut means);
-        self.answer6(id, upcalls);
+        self.feed6(id, event);
     }
 
     fn lose6(&mut self, (id, address): (InterfaceId, Ipv6Addr)) {
         self.dad.remove(&(id, address));
-        let (half, mut means) = self.discovery();
-        let upcalls = half.feed(id, Event::AddressRemoved { address }, &mut means);
-        self.answer6(id, upcalls);
+        self.feed6(id, Event::AddressRemoved { address });
     }
 
     /// Brings configured neighbours in force.
@@ -261,16 +273,12 @@ impl Control {
         let wanted = statics(&self.intent.neighbours4, &self.layout);
         let running = core::mem::replace(&mut self.v4.statics, wanted.clone());
         for (id, event) in static_events(&running, &wanted) {
-            let (half, mut means) = self.arp();
-            let upcalls = half.feed(id, event, &mut means);
-            self.answer4(id, upcalls);
+            self.feed4(id, event);
         }
         let wanted = statics(&self.intent.neighbours6, &self.layout);
         let running = core::mem::replace(&mut self.v6.statics, wanted.clone());
         for (id, event) in static_events(&running, &wanted) {
-            let (half, mut means) = self.discovery();
-            let upcalls = half.feed(id, event, &mut means);
-            self.answer6(id, upcalls);
+            self.feed6(id, event);
         }
     }
 
@@ -287,6 +295,7 @@ impl Control {
     pub(super) fn settle(&mut self) {
         self.v4.settle(&mut self.fib, &mut self.log);
         self.v6.settle(&mut self.fib, &mut self.log);
+        self.watch_gateways();
     }
 
     /// A port that is configured and not there is warned about once.

@@ -103,6 +103,8 @@ pub struct Rib<F: Family> {
     hosts: BTreeMap<F::Addr, (InterfaceId, LineId)>,
     /// How many connected networks there are of each prefix length.
     connected_lengths: BTreeMap<u8, u32>,
+    /// Gateways whose check failed.
+    dead: BTreeSet<(Gateway<F>, Check)>,
     released_lengths: Vec<u8>,
     /// Sets that prefixes let go of, kept until the FIB no longer points at their lines.
     released_sets: Vec<u32>,
@@ -126,6 +128,7 @@ impl<F: Family> Default for Rib<F> {
             neighbours: BTreeMap::new(),
             hosts: BTreeMap::new(),
             connected_lengths: BTreeMap::new(),
+            dead: BTreeSet::new(),
             released_lengths: Vec::new(),
             released_sets: Vec::new(),
             flipped: Vec::new(),
@@ -247,14 +250,21 @@ impl<F: Family> Rib<F> {
     }
 
     /// Notes what a gateway check found out.
+    ///
+    /// RouterOS: a gateway that one route checks is dead or alive for all routes that name it.
     pub fn set_alive(&mut self, gateway: Gateway<F>, check: Check, alive: bool) {
-        let same: Vec<u32> = self
+        if alive {
+            self.dead.remove(&(gateway, check));
+        } else {
+            self.dead.insert((gateway, check));
+        }
+        let alive = self.is_alive(&gateway);
+        let of_it = self
             .hops
             .by_key
             .iter()
-            .filter(|(key, _)| key.gateway == gateway && key.check == check)
-            .map(|(_, id)| *id)
-            .collect();
+            .filter(|(key, _)| key.gateway == gateway);
+        let same: Vec<u32> = of_it.map(|(_, id)| *id).collect();
         for id in same {
             if let Some(hop) = self.hops.hop_mut(id)
                 && hop.alive != alive
@@ -263,6 +273,12 @@ impl<F: Family> Rib<F> {
                 self.dirty_hops.insert(id);
             }
         }
+    }
+
+    fn is_alive(&self, gateway: &Gateway<F>) -> bool {
+        let first = (*gateway, Check::None);
+        let mut failed = self.dead.range(first..);
+        failed.next().is_none_or(|(dead, _)| dead != gateway)
     }
 
     /// The gateways that somebody must check, each with where it leads; in a stable order.
@@ -297,6 +313,10 @@ impl<F: Family> Rib<F> {
         }
         let line = self.lines.take();
         let id = self.hops.insert_hop(key, line);
+        let alive = self.is_alive(&key.gateway);
+        if let Some(hop) = self.hops.hop_mut(id) {
+            hop.alive = alive;
+        }
         if let Some(interface) = interface_of(&key.gateway) {
             self.on_interface.entry(interface).or_default().insert(id);
         }

@@ -89,6 +89,13 @@ pub struct Offer<F: Family> {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct RouteId(pub(super) u32);
 
+impl RouteId {
+    /// The number itself.
+    pub fn number(self) -> u32 {
+        self.0
+    }
+}
+
 pub(super) const NIL: u32 = u32::MAX;
 
 /// A candidate as it is held: 40 bytes for IPv4, so that a million fit.

@@ -104,7 +104,8 @@ pub(crate) static MENU: Menu = Menu {
             },
             "Bytes of fragments that await the others",
         )
-        .default("4194304"),
+        .default("4194304")
+        .unit("B"),
         Property::new(
             "ipv4-fragment-time",
             Kind::Time {

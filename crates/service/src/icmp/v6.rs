@@ -228,12 +228,7 @@ pub fn source(
     to: Ipv6Addr,
 ) -> Option<Ipv6Addr> {
     let common = |own: Ipv6Addr| (own.to_bits() ^ to.to_bits()).leading_zeros();
-    // A source of a smaller scope than the destination's is the last choice.
-    let rank = |own: Ipv6Addr| match (scope(own), scope(to)) {
-        (own_scope, to_scope) if own_scope == to_scope => (2, common(own)),
-        (own_scope, to_scope) if own_scope > to_scope => (1, common(own)),
-        _ => (0, common(own)),
-    };
+    let rank = |own: Ipv6Addr| (scope(own) == scope(to), common(own));
     let best = |best: Option<Ipv6Addr>, own: Ipv6Addr| match best {
         Some(best) if rank(best) >= rank(own) => Some(best),
         _ => Some(own),
@@ -241,13 +236,20 @@ pub fn source(
     destination.or_else(|| own.into_iter().fold(None, best))
 }
 
-/// How far an address reaches: link-local, unique local or site, global (RFC 4291, 2.7; unique
-/// local addresses have global scope, RFC 4193, 3.3).
-fn scope(address: Ipv6Addr) -> u8 {
-    if address.is_unicast_link_local() || address.is_loopback() {
-        0x2
-    } else {
-        0xe
+/// How far an address reaches: its link, or further (RFC 4291, 2.7; unique local addresses have
+/// global scope, RFC 4193, 3.3).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Scope {
+    Link,
+    Global,
+}
+
+fn scope(address: Ipv6Addr) -> Scope {
+    let octets = address.octets();
+    let group_on_link = octets[0] == 0xff && octets[1] & 0xf <= 2;
+    match address.is_unicast_link_local() || address.is_loopback() || group_on_link {
+        true => Scope::Link,
+        false => Scope::Global,
     }
 }
 

@@ -435,3 +435,50 @@ fn noise_never_panics() {
         }
     }
 }
+
+#[test]
+fn who_keeps_asking_does_not_put_the_answer_off() {
+    for seed in 0..100 {
+        let mut desk = Desk::settled(seed);
+        let mut adverts = Vec::new();
+        for _ in 0..500 {
+            desk.ask(Ipv6Addr::UNSPECIFIED, None);
+            desk.ask(HOST, Some(HOST_MAC));
+            adverts.extend(desk.pass(Duration::from_millis(1)));
+        }
+
+        let to_all = adverts.iter().filter(|advert| advert.is_to_all()).count();
+        assert_eq!(to_all, 1, "seed {seed}");
+        assert!(adverts.len() > to_all, "seed {seed}");
+    }
+}
+
+#[test]
+fn what_nobody_was_told_of_is_not_withdrawn() {
+    let mut desk = Desk::new(config(), 1);
+    desk.on(Event::Configure(Config::new(OWN_MAC)));
+    desk.on(Event::Start { source: OWN });
+
+    let adverts = desk.pass(Duration::ZERO);
+
+    assert!(adverts[0].prefix(LAN).is_none());
+}
+
+#[test]
+fn a_withdrawn_prefix_that_comes_back_is_told_once() {
+    let mut desk = Desk::settled(1);
+    desk.on(Event::Configure(Config::new(OWN_MAC)));
+    desk.pass(Duration::from_secs(4));
+    desk.on(Event::Configure(config()));
+
+    let adverts = desk.pass(Duration::from_secs(4));
+
+    let prefixes = adverts[0]
+        .options()
+        .into_iter()
+        .filter_map(|option| match option {
+            NdpOption::Prefix(prefix) => Some(prefix.valid_s),
+            _ => None,
+        });
+    assert!(prefixes.eq([2_592_000]));
+}

@@ -481,3 +481,13 @@ fn noise_never_panics_and_is_forgotten() {
         );
     }
 }
+
+#[test]
+fn a_second_end_within_the_packet_contradicts_the_first() {
+    let mut desk = Desk::new(Config::V4);
+    desk.hear(&v4(5, 64, false, &[1; 8], 0), 'a');
+
+    desk.hear(&v4(5, 8, false, &[1; 8], 0), 'a');
+
+    assert_eq!(desk.machine.counters().overlaps, 1);
+}

@@ -1,110 +1,14 @@
 //! Each case through the walk's decisions.
 
 use std::collections::HashSet;
-use std::sync::Arc;
 
-use dataplane::snapshot::{FamilySettings, Interface, OwnAddresses, PortBinding, Walk};
-use dataplane::table::{Adjacency, FibWriter, Kind, Network};
+use dataplane::Why;
 use dataplane::trace::End;
 use dataplane::walk::Exit;
-use dataplane::{Snapshot, Why, trace_packet};
-use frame::InterfaceId;
 use service::icmp::{Offender, SentTo, v4, v6};
 
 use super::*;
-
-const LAN: InterfaceId = InterfaceId(1);
-const WAN: InterfaceId = InterfaceId(2);
-
-fn hosts() -> Hosts {
-    Hosts {
-        client_mac: Mac([2, 0, 0, 0, 0, 0xc]),
-        router_mac: Mac([2, 0, 0, 0, 0, 1]),
-        client: Ipv4Addr::new(10, 0, 1, 2),
-        router: Ipv4Addr::new(10, 0, 1, 1),
-        server: Ipv4Addr::new(10, 0, 2, 2),
-        server_broadcast: Ipv4Addr::new(10, 0, 2, 255),
-        client6: Ipv6Addr::new(0x2001, 0xdb8, 0, 1, 0, 0, 0, 2),
-        router6: Ipv6Addr::new(0x2001, 0xdb8, 0, 1, 0, 0, 0, 1),
-        server6: Ipv6Addr::new(0x2001, 0xdb8, 0, 2, 0, 0, 0, 2),
-        mtu: 1500,
-    }
-}
-
-fn snapshot(hosts: &Hosts) -> Snapshot {
-    let walk = Walk {
-        enabled: true,
-        ..Walk::default()
-    };
-    let interface = |name: &str, mac, port| Interface {
-        name: Arc::from(name),
-        running: true,
-        mac,
-        mtu: 1700,
-        port,
-        ethernet: true,
-        ipv4: walk.clone(),
-        ipv6: walk.clone(),
-        ..Interface::default()
-    };
-    let settings = FamilySettings {
-        forward: true,
-        ..FamilySettings::default()
-    };
-    let binding = |interface| PortBinding {
-        interface,
-        ..PortBinding::default()
-    };
-    Snapshot {
-        interfaces: vec![
-            Interface::default(),
-            interface("lan", hosts.router_mac, 0),
-            interface("wan", Mac([2, 0, 0, 0, 0, 2]), 1),
-        ],
-        ports: vec![binding(LAN), binding(WAN)],
-        own: OwnAddresses::new(vec![hosts.router.to_bits()], vec![hosts.router6.to_bits()]),
-        ipv4: settings,
-        ipv6: settings,
-        ..Snapshot::default()
-    }
-}
-
-fn fib(hosts: &Hosts) -> FibWriter {
-    let mut writer = FibWriter::new();
-    let mut hop = |kind, egress| {
-        let mtu = hosts.mtu.into();
-        let adjacency = Adjacency {
-            kind,
-            egress,
-            mtu,
-            header_len: 14,
-            ..Adjacency::default()
-        };
-        writer.add_next_hop(&adjacency).expect("room")
-    };
-    let server = hop(Kind::Forward, WAN);
-    let local = hop(Kind::Local, LAN);
-    let broadcast = hop(Kind::Broadcast, WAN);
-    let table = writer.table(0).expect("the main table");
-    for (address, hop) in [
-        (hosts.server, server),
-        (hosts.router, local),
-        (hosts.server_broadcast, broadcast),
-    ] {
-        table
-            .ipv4
-            .insert(Network::new(address.to_bits(), 32), hop)
-            .expect("room");
-    }
-    // A default route: what is dropped is not dropped for want of one.
-    table.ipv4.insert(Network::new(0, 0), server).expect("room");
-    table.ipv6.insert(Network::new(0, 0), server).expect("room");
-    table
-        .ipv6
-        .insert(Network::new(hosts.router6.to_bits(), 128), local)
-        .expect("room");
-    writer
-}
+use crate::rig::{Rig, WAN};
 
 /// What control would say about a packet that was handed to it.
 fn told(why: Why, packet: &[u8], sent_to: SentTo) -> Option<Icmp> {
@@ -173,13 +77,13 @@ fn fate(end: &End, frame: &[u8], mtu: u16) -> Fate {
 
 #[test]
 fn every_odd_packet_meets_its_fate() {
-    let hosts = hosts();
-    let (snapshot, fib) = (snapshot(&hosts), fib(&hosts));
+    let rig = Rig::new();
+    let hosts = Hosts::example();
     for odd in cases() {
         let frames = (odd.frames)(&hosts);
         assert!(!frames.is_empty(), "{}", odd.name);
         for frame in frames {
-            let walked = trace_packet(&snapshot, fib.fib(), &frame, LAN);
+            let walked = rig.trace(&frame);
 
             assert_eq!(
                 fate(&walked.end, &frame, hosts.mtu),

@@ -16,6 +16,13 @@ const ECHO_REPLY: Icmp = Icmp::V4(0, 0);
 const CLASS_E: Kernel = Kernel::Differs(
     "the kernel forwards class E; nobody may use it, and RFC 1812, 5.3.7 calls it invalid",
 );
+const THIS_NETWORK: Kernel = Kernel::Differs(
+    "the kernel takes all of 0/8 but 0.0.0.0 for unicast addresses; RFC 1122, 3.2.1.3 does not",
+);
+const POINTS: Kernel = Kernel::Differs(
+    "the kernel points at the option's first byte; ours at its length, where the error is (RFC 792: \
+     the pointer may be in the middle of an option)",
+);
 const RECORDS: Kernel = Kernel::Differs(
     "the kernel fills in its address; the packet passes both, and ours leaves the option unchanged, \
      which RFC 1812, 5.2.4 allows a router that is told to",
@@ -99,7 +106,7 @@ pub(super) const CASES: &[Odd] = &[
         why: "0/8 is no source (RFC 1812, 5.3.7)",
         frames: |hosts| one(hosts, from(hosts, Ipv4Addr::new(0, 1, 2, 3))),
         fate: Fate::Dropped(Drop::Ipv4MartianSource),
-        kernel: Kernel::Same,
+        kernel: THIS_NETWORK,
     },
     Odd {
         name: "source-loopback",
@@ -141,7 +148,7 @@ pub(super) const CASES: &[Odd] = &[
         why: "0/8 is no destination (RFC 1812, 5.3.7)",
         frames: |hosts| one(hosts, to(hosts, Ipv4Addr::new(0, 1, 2, 3))),
         fate: Fate::Dropped(Drop::Ipv4MartianDestination),
-        kernel: Kernel::Same,
+        kernel: THIS_NETWORK,
     },
     Odd {
         name: "destination-loopback",
@@ -155,10 +162,7 @@ pub(super) const CASES: &[Odd] = &[
         why: "class E is no destination but for broadcast (RFC 1812, 5.3.7)",
         frames: |hosts| one(hosts, to(hosts, Ipv4Addr::new(240, 0, 0, 1))),
         fate: Fate::Dropped(Drop::Ipv4MartianDestination),
-        kernel: Kernel::Differs(
-            "the kernel looks for a route and says that there is none; RFC 1812, 5.3.7 wants it \
-             dropped before",
-        ),
+        kernel: CLASS_E,
     },
     Odd {
         name: "destination-group",
@@ -256,14 +260,14 @@ pub(super) const CASES: &[Odd] = &[
         why: "the sender is told which byte is wrong (RFC 1812, 5.2.4 and 4.3.3.5)",
         frames: |hosts| one(hosts, with_options(hosts, &[7, 0, 4, 0])),
         fate: Fate::Refused(Drop::Ipv4Options, PARAMETER_PROBLEM),
-        kernel: Kernel::Same,
+        kernel: POINTS,
     },
     Odd {
         name: "option-beyond-header",
         why: "the sender is told which byte is wrong (RFC 1812, 5.2.4 and 4.3.3.5)",
         frames: |hosts| one(hosts, with_options(hosts, &[7, 40, 4, 0])),
         fate: Fate::Refused(Drop::Ipv4Options, PARAMETER_PROBLEM),
-        kernel: Kernel::Same,
+        kernel: POINTS,
     },
     Odd {
         name: "ttl-1",

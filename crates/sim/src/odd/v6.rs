@@ -116,8 +116,8 @@ pub(super) const CASES: &[Odd] = &[
         },
         fate: Fate::Dropped(Drop::Ipv6BeyondScope),
         kernel: Kernel::Differs(
-            "the kernel looks for that neighbour on the link that the packet came from; whoever \
-             sent it is on that link and needs no router",
+            "the kernel looks for that neighbour on the link that the packet came from, and sends a \
+             redirect; whoever sent it is on that link and needs no router",
         ),
     },
     Odd {

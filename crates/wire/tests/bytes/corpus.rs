@@ -109,26 +109,10 @@ fn no_seeded_mutation_panics() {
             let mut rng = Rng::seeded(seed);
             let (packet, bytes) = &corpus[rng.below(corpus.len() as u64) as usize];
             let mut mutated = bytes.clone();
-            mutate(&mut mutated, &mut rng);
+            wire::fuzz::mutate(&mut mutated, |bound| rng.below(bound as u64) as usize);
             drive(target, &mutated, || {
                 format!("{name}/{packet} with seed {seed}")
             });
         }
-    }
-}
-
-/// Changes a packet in one to four places, as a fuzzer without coverage would.
-fn mutate(bytes: &mut Vec<u8>, rng: &mut Rng) {
-    for _ in 0..=rng.below(3) {
-        let at = rng.below(bytes.len() as u64 + 1) as usize;
-        let odd = [0, 1, 0x7f, 0x80, 0xff, rng.next_u32() as u8][rng.below(6) as usize];
-        match rng.below(5) {
-            0 => bytes.truncate(at),
-            1 => bytes.insert(at, odd),
-            2 if at < bytes.len() => drop(bytes.remove(at)),
-            3 => bytes.extend_from_within(at..),
-            _ => bytes.get_mut(at).into_iter().for_each(|byte| *byte = odd),
-        }
-        bytes.truncate(2_048);
     }
 }

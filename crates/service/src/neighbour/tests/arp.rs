@@ -578,3 +578,158 @@ fn rows_come_in_order_and_from_where_one_left_off() {
     assert_eq!(lasts(None), [3, 7, 9]);
     assert_eq!(lasts(Some(Ipv4Addr::new(10, 0, 0, 3))), [7, 9]);
 }
+
+#[test]
+fn a_question_from_a_configured_neighbour_does_not_change_it() {
+    let mut desk = desk();
+    desk.on(Event::StaticAdded {
+        address: PEER,
+        mac: Some(PEER_MAC),
+        published: false,
+    });
+    desk.pass(Duration::from_secs(9));
+
+    desk.hear(&request((THIRD_MAC, PEER), OWN), THIRD_MAC);
+
+    let row = desk.machine.row(PEER).unwrap();
+    assert_eq!(
+        (row.status, row.mac),
+        (Some(Status::Permanent), Some(PEER_MAC))
+    );
+}
+
+#[test]
+fn our_own_packet_in_a_frame_of_another_is_a_loop_and_no_conflict() {
+    let mut desk = desk();
+
+    assert_eq!(desk.hear(&request((OWN_MAC, OWN), PEER), THIRD_MAC), []);
+    assert_eq!(desk.machine.counters().looped, 1);
+}
+
+#[test]
+fn an_address_that_becomes_ours_is_no_neighbour_any_more() {
+    let mut desk = desk();
+    desk.resolve(PEER, 1);
+
+    let out = desk.own(PEER, 24, DuplicateDetection::Skip);
+
+    let why = Drop::NoNeighbour;
+    assert!(out.contains(&Action::Dropped { packet: 1, why }));
+    assert_eq!(desk.machine.row(PEER), None);
+}
+
+#[test]
+fn a_neighbour_out_of_use_goes_in_time_even_if_the_owner_is_asked_seldom() {
+    let mut desk = desk_with(Config {
+        stale_check: Duration::from_secs(59),
+        ..config()
+    });
+    desk.resolve(PEER, 1);
+    desk.hear(&reply((PEER_MAC, PEER)), PEER_MAC);
+
+    desk.pass(Duration::from_secs(45 + 61));
+
+    assert!(desk.machine.is_empty());
+}
+
+#[test]
+fn a_packet_for_a_stale_neighbour_is_sent_and_shows_that_it_is_in_use() {
+    let mut desk = desk();
+    desk.hear(&request((PEER_MAC, PEER), OWN), PEER_MAC);
+
+    let out = desk.resolve(PEER, 1);
+
+    let release = Action::Release {
+        packet: 1,
+        mac: PEER_MAC,
+    };
+    assert_eq!(out, [resolved(PEER, PEER_MAC), release]);
+    assert_eq!(desk.status(PEER), Some(Status::Delay));
+}
+
+#[test]
+fn settings_that_keep_the_mac_address_announce_nothing() {
+    let mut desk = desk();
+
+    desk.on(Event::Configure(Config {
+        retransmit: Duration::from_secs(2),
+        ..config()
+    }));
+
+    assert_eq!(desk.pass(Duration::from_secs(9)), []);
+}
+
+#[test]
+fn reachable_times_are_spread_between_half_and_one_and_a_half() {
+    // RFC 4861, 6.3.2; RouterOS: arp-timeout.
+    let mut desk = desk();
+    for last in 2..=201 {
+        let host = Ipv4Addr::new(10, 0, 0, last);
+        desk.resolve(host, 0);
+        desk.hear(&reply((PEER_MAC, host)), PEER_MAC);
+    }
+    let stale = |desk: &mut ArpDesk, span| {
+        let out = desk.pass(span);
+        let asked = |action: &&Action<_, _>| matches!(action, Action::InUse { .. });
+        out.iter().filter(asked).count()
+    };
+
+    assert_eq!(stale(&mut desk, Duration::from_millis(14_999)), 0);
+    let early = stale(&mut desk, Duration::from_secs(15));
+    let late = stale(&mut desk, Duration::from_millis(15_001));
+
+    assert_eq!(early + late, 200);
+    assert!(
+        (70..=130).contains(&early),
+        "{early} of 200 before the mean"
+    );
+}
+
+#[test]
+fn a_probe_that_failed_is_not_answered_by_a_later_resolution() {
+    let mut desk = desk();
+    desk.on(Event::Probe { address: PEER });
+    desk.pass(Duration::from_secs(3));
+    desk.resolve(PEER, 1);
+
+    let out = desk.hear(&reply((PEER_MAC, PEER)), PEER_MAC);
+
+    assert!(!out.contains(&Action::Answered { address: PEER }));
+}
+
+#[test]
+fn the_lock_begins_when_the_address_changed_and_not_when_it_was_confirmed() {
+    let mut desk = desk();
+    desk.resolve(PEER, 1);
+    desk.hear(&reply((PEER_MAC, PEER)), PEER_MAC);
+    desk.pass(Duration::from_millis(600));
+    desk.hear(&reply((PEER_MAC, PEER)), PEER_MAC);
+    desk.pass(Duration::from_millis(600));
+
+    desk.hear(&reply((THIRD_MAC, PEER)), THIRD_MAC);
+
+    assert_eq!(desk.machine.row(PEER).unwrap().mac, Some(THIRD_MAC));
+}
+
+#[test]
+fn an_answer_to_somebody_else_confirms_nothing() {
+    let mut desk = desk();
+    desk.hear(&request((PEER_MAC, PEER), OWN), PEER_MAC);
+    let third = (THIRD_MAC, Ipv4Addr::new(10, 0, 0, 3));
+
+    desk.hear(&arp(Operation::REPLY, (PEER_MAC, PEER), third), PEER_MAC);
+
+    assert_eq!(desk.status(PEER), Some(Status::Stale));
+}
+
+#[test]
+fn both_addresses_of_a_31_are_hosts() {
+    // RFC 3021.
+    let own = Ipv4Addr::new(10, 0, 0, 1);
+    let mut desk = Desk::<Arp>::new(config(), own, 31);
+    let peer = Ipv4Addr::new(10, 0, 0, 0);
+
+    desk.hear(&request((PEER_MAC, peer), own), PEER_MAC);
+
+    assert_eq!(desk.status(peer), Some(Status::Stale));
+}

@@ -413,3 +413,68 @@ fn another_station_with_our_address_is_reported_and_not_fought() {
     assert_eq!(out, [conflict]);
     assert!(desk.machine.is_own(PEER6));
 }
+
+#[test]
+fn an_address_that_is_checked_again_is_not_asked_with() {
+    let mut desk = desk();
+    desk.on(Event::AddressRemoved { address: OWN6 });
+    desk.own(OWN6, 64, DuplicateDetection::Run);
+    desk.pass(Duration::from_secs(9));
+    assert_eq!(frames(&desk.resolve(PEER6, 1)).len(), 1);
+
+    desk.on(Event::LinkDown);
+    desk.on(Event::LinkUp);
+
+    assert_eq!(frames(&desk.resolve(PEER6, 1)).len(), 0);
+}
+
+#[test]
+fn a_router_stays_one_while_nobody_says_otherwise() {
+    let mut desk = desk_in(Status::Incomplete);
+    desk.hear(&advertisement(OWN6, "RSO", Some(PEER_MAC)), PEER_MAC);
+
+    desk.pass(Duration::from_secs(45));
+    assert_eq!(desk.status(PEER6), Some(Status::Stale));
+    assert!(desk.machine.row(PEER6).unwrap().router);
+}
+
+#[test]
+fn a_router_that_is_not_link_local_is_not_believed() {
+    // RFC 4861, 6.1.2.
+    let mut desk = desk();
+    desk.own(GLOBAL, 64, DuplicateDetection::Skip);
+    let mut options = Vec::new();
+    NdpOption::Source(PEER_MAC).emit(&mut options);
+    let message = Message::RouterAdvertisement {
+        router: wire::ndp::Router::default(),
+        options: Options::new_checked(&options).unwrap(),
+    };
+    let src = Ipv6Addr::new(0x2001, 0xdb8, 0, 0, 0, 0, 0, 7);
+
+    desk.hear(&packet(src, ALL_NODES, 255, &message), PEER_MAC);
+
+    assert_eq!(desk.machine.counters().malformed, 1);
+    assert!(desk.machine.is_empty());
+}
+
+#[test]
+fn a_message_in_a_fragment_is_not_believed() {
+    // RFC 6980, 5.
+    let mut desk = desk_in(Status::Incomplete);
+    let whole = advertisement(OWN6, "SO", Some(PEER_MAC));
+    let fragment = ipv6::Fragment {
+        next_header: Protocol::ICMPV6,
+        offset: 0,
+        more: false,
+        id: 1,
+    };
+    let payload = [&fragment.to_bytes(), &whole[40..]].concat();
+    let header = ipv6::Repr {
+        hop_limit: 255,
+        ..ipv6::Repr::new(Protocol::FRAGMENT, PEER6, OWN6)
+    };
+    let packet = [&header.to_bytes(payload.len()), &payload[..]].concat();
+
+    assert_eq!(desk.hear(&packet, PEER_MAC), []);
+    assert_eq!(desk.machine.counters().malformed, 1);
+}

@@ -221,3 +221,32 @@ fn mutated(rng: &mut Rng, seeds: &[Vec<u8>]) -> Vec<u8> {
     }
     packet
 }
+
+#[test]
+fn a_scan_pushes_no_stale_neighbour_out() {
+    let mut desk = desk_with_known(40);
+    desk.pass(Duration::from_secs(46));
+
+    for n in 0..5_000 {
+        desk.resolve(host(1_000 + n), n);
+        desk.pass(Duration::from_millis(1));
+    }
+
+    let known = |n: &u32| desk.machine.row(host(*n)).is_some_and(|row| row.complete());
+    assert_eq!((0..40).filter(known).count(), 40);
+}
+
+#[test]
+fn the_age_of_an_unanswered_question_counts_from_the_first() {
+    let mut desk = desk_with_known(0);
+    for n in 0..16 {
+        desk.resolve(host(n), n);
+        desk.pass(Duration::from_millis(10));
+    }
+    desk.pass(Duration::from_millis(1_400));
+
+    desk.resolve(host(100), 99);
+
+    assert_eq!(desk.machine.row(host(0)), None, "the oldest went");
+    assert_eq!(desk.status(host(100)), Some(Status::Incomplete));
+}

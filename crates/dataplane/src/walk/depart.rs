@@ -1,0 +1,453 @@
+//! Pass 3: the next hop, forward, postrouting, egress.
+
+use frame::{Frame, InterfaceId, VECTOR_FRAMES};
+
+use super::forward::{self, Fit};
+use super::ingress::Entrance;
+use super::passes::{Lane, NO_PORT, Scratch};
+use super::{Context, Exit, Leaving, egress};
+use crate::counters::Counters;
+use crate::drop::Drop;
+use crate::outlet::Outlet;
+use crate::snapshot::Snapshot;
+use crate::table::{Adjacency, Kind, NextHopId};
+use crate::trace::Silent;
+
+const ETHERNET: u8 = 14;
+
+/// The pass: decides about each frame that was looked up, and commits what was decided to its
+/// bytes. Fills in `scratch.ports` and `scratch.exits`.
+pub(super) fn pass3<const FAST: bool>(
+    cx: &Context<'_>,
+    entrance: &Entrance<'_>,
+    frames: &mut [Frame],
+    scratch: &mut Scratch,
+    outlet: &mut Outlet,
+) {
+    let count = frames.len().min(VECTOR_FRAMES);
+    let mut state = State {
+        near_to: entrance.id,
+        redirects: cx.snapshot.send_redirects,
+        run: Run::default(),
+        count4: 0,
+        count6: 0,
+    };
+    scratch.near.forget();
+    let mut at = 0;
+    while at < count {
+        if FAST {
+            at += straight_run::<false>(cx, &mut frames[at..], at, scratch, &mut state, outlet);
+            at += straight_run::<true>(cx, &mut frames[at..], at, scratch, &mut state, outlet);
+        }
+        if at < count {
+            one::<FAST>(cx, &mut frames[at], at, scratch, &mut state, outlet);
+            at += 1;
+        }
+    }
+    state.run.flush(cx, &outlet.counters);
+}
+
+/// What pass 3 keeps from frame to frame.
+struct State {
+    /// The interface that the vector came in by.
+    near_to: InterfaceId,
+    /// A redirect may still be asked for.
+    redirects: bool,
+    run: Run,
+    /// How many next hops of each family are used up.
+    count4: usize,
+    count6: usize,
+}
+
+/// Frames of one family that follow each other and whose next hop leaves nothing to decide but
+/// lifetime and size; returns how many. A loop of its own for each family, as in pass 1.
+#[inline(never)]
+fn straight_run<const IPV6: bool>(
+    cx: &Context<'_>,
+    frames: &mut [Frame],
+    from: usize,
+    scratch: &mut Scratch,
+    state: &mut State,
+    outlet: &mut Outlet,
+) -> usize {
+    let (lane, used) = match IPV6 {
+        true => (Lane::V6, &mut state.count6),
+        false => (Lane::V4, &mut state.count4),
+    };
+    let hops = match IPV6 {
+        true => &scratch.hops6[..],
+        false => &scratch.hops4[..],
+    };
+    let hops = hops.get(*used..).unwrap_or_default();
+    let lanes = scratch.lanes.get(from..).unwrap_or_default();
+    let ports = scratch.ports.get_mut(from..).unwrap_or_default();
+    let mut key = state.run.key;
+    let (mut packets, mut bytes) = (0, 0);
+    let mut done = 0;
+    for (((frame, is), hop), port) in frames.iter_mut().zip(lanes).zip(hops).zip(ports) {
+        if *is != lane {
+            break;
+        }
+        let next = scratch.near.get(cx, *hop, state.near_to);
+        if !(next.straight && straight::<IPV6>(frame, &next.adjacency)) {
+            break;
+        }
+        *port = next.adjacency.port;
+        let leaves = RunKey {
+            egress: next.adjacency.egress,
+            ipv6: IPV6,
+            fast: true,
+        };
+        if leaves != key {
+            state.run.add(packets, bytes, packets * u64::from(ETHERNET));
+            state.run.flush(cx, &outlet.counters);
+            state.run.key = leaves;
+            (key, packets, bytes) = (leaves, 0, 0);
+        }
+        packets += 1;
+        bytes += frame.len() as u64;
+        done += 1;
+    }
+    state.run.add(packets, bytes, packets * u64::from(ETHERNET));
+    *used += done;
+    done
+}
+
+/// Decides about a frame behind an untagged Ethernet header that gets another one, and commits it.
+/// False, and nothing changed, if more is to be decided.
+#[inline(always)]
+fn straight<const IPV6: bool>(frame: &mut Frame, adjacency: &Adjacency) -> bool {
+    const LINK: usize = ETHERNET as usize;
+    if (frame.l3 != u16::from(ETHERNET)) | !frame.offload.is_finished() {
+        return false;
+    }
+    let Some((link, packet)) = frame.bytes_mut().split_first_chunk_mut::<LINK>() else {
+        return false;
+    };
+    let Some(header) = adjacency.header.first_chunk::<LINK>() else {
+        return false;
+    };
+    let total = if IPV6 {
+        match packet.first_chunk_mut::<40>() {
+            Some(packet) if forward::is_plain6(packet, adjacency.mtu) => {
+                forward::age6(packet);
+                forward::total6(packet)
+            }
+            _ => return false,
+        }
+    } else {
+        match packet.first_chunk_mut::<20>() {
+            Some(packet) if forward::is_plain4(packet, adjacency.mtu) => {
+                forward::age4(packet);
+                forward::total4(packet)
+            }
+            _ => return false,
+        }
+    };
+    *link = *header;
+    frame.egress = adjacency.egress;
+    trim(frame, LINK + total as usize)
+}
+
+/// Cuts off what the last link padded the packet with.
+#[inline(always)]
+fn trim(frame: &mut Frame, len: usize) -> bool {
+    len == frame.len() || frame.set_len(len)
+}
+
+/// Pass 3 for any frame.
+#[inline(never)]
+fn one<const FAST: bool>(
+    cx: &Context<'_>,
+    frame: &mut Frame,
+    at: usize,
+    scratch: &mut Scratch,
+    state: &mut State,
+    outlet: &mut Outlet,
+) {
+    let place = at % VECTOR_FRAMES;
+    scratch.ports[place] = NO_PORT;
+    let (mut hop, ipv6) = match scratch.lanes[place] {
+        Lane::V4 => {
+            state.count4 += 1;
+            (scratch.hops4[(state.count4 - 1) % VECTOR_FRAMES], false)
+        }
+        Lane::V6 => {
+            state.count6 += 1;
+            (scratch.hops6[(state.count6 - 1) % VECTOR_FRAMES], true)
+        }
+        Lane::Exit => return,
+    };
+    if !FAST && !cx.snapshot.rules.is_empty() {
+        match super::by_rules(cx, packet(frame), frame.ingress, &mut Silent) {
+            Ok(chosen) => hop = chosen,
+            Err(exit) => {
+                scratch.exits[place] = exit;
+                return;
+            }
+        }
+    }
+    let received = frame.len() as u64;
+    let way = Way {
+        hop,
+        adjacency: &scratch.near.get(cx, hop, state.near_to).adjacency,
+        ipv6,
+        own: false,
+    };
+    match depart(cx, frame, &way, &mut state.redirects, outlet) {
+        Ok(departed) => {
+            let fast = FAST || slow_is_fast(cx, frame, ipv6);
+            state.count(cx, frame, ipv6, fast, &outlet.counters);
+            if !FAST && fast {
+                let ingress = outlet.counters.interface(frame.ingress);
+                ingress.fp_rx.add(1, received);
+            }
+            match departed {
+                Departed::Whole(port) => scratch.ports[place] = port,
+                Departed::Unfinished { port, mtu } => {
+                    scratch.exits[place] = Exit::Finish { port, mtu };
+                }
+            }
+        }
+        Err(exit) => scratch.exits[place] = exit,
+    }
+}
+
+impl State {
+    /// Counts a frame that leaves.
+    fn count(
+        &mut self,
+        cx: &Context<'_>,
+        frame: &Frame,
+        ipv6: bool,
+        fast: bool,
+        counters: &Counters,
+    ) {
+        let key = RunKey {
+            egress: frame.egress,
+            ipv6,
+            fast,
+        };
+        if key != self.run.key {
+            self.run.flush(cx, counters);
+            self.run.key = key;
+        }
+        self.run.add(1, frame.len() as u64, u64::from(frame.l3));
+    }
+}
+
+/// The next hops that this vector has met, so that the shared table is read once for each.
+pub(super) struct Near([Next; Near::PLACES]);
+
+/// One of them, on a cache line.
+#[derive(Clone, Copy)]
+#[repr(align(64))]
+struct Next {
+    adjacency: Adjacency,
+    id: NextHopId,
+    /// Packets for it are forwarded in an Ethernet header, and not back to where they came from:
+    /// only their lifetime and size are left to decide about.
+    straight: bool,
+}
+
+impl Near {
+    const PLACES: usize = 32;
+
+    pub(super) fn new() -> Self {
+        let none = Next {
+            adjacency: Adjacency::NONE,
+            id: NextHopId::NO_ROUTE,
+            straight: false,
+        };
+        Self([none; Self::PLACES])
+    }
+
+    /// Control may have changed them since the last vector.
+    fn forget(&mut self) {
+        for (place, next) in self.0.iter_mut().enumerate() {
+            // An id that belongs to another place is never found.
+            next.id = NextHopId(place as u16 ^ 1);
+        }
+    }
+
+    #[inline(always)]
+    fn get(&mut self, cx: &Context<'_>, hop: NextHopId, ingress: InterfaceId) -> &Next {
+        let next = &mut self.0[usize::from(hop.0) % Self::PLACES];
+        if next.id != hop {
+            next.read(cx, hop, ingress);
+        }
+        next
+    }
+}
+
+impl Next {
+    #[inline(never)]
+    fn read(&mut self, cx: &Context<'_>, hop: NextHopId, ingress: InterfaceId) {
+        self.id = hop;
+        self.adjacency = cx.fib.adjacencies.read(hop);
+        let Snapshot {
+            ipv4,
+            ipv6,
+            send_redirects,
+            ..
+        } = cx.snapshot;
+        let back = self.adjacency.egress == ingress && *send_redirects;
+        self.straight = self.adjacency.kind == Kind::Forward
+            && self.adjacency.header_len == ETHERNET
+            && ipv4.forward
+            && ipv6.forward
+            && !back;
+    }
+}
+
+/// Where routing sends a packet.
+pub(super) struct Way<'a> {
+    pub(super) hop: NextHopId,
+    pub(super) adjacency: &'a Adjacency,
+    pub(super) ipv6: bool,
+    /// The packet is this router's own.
+    pub(super) own: bool,
+}
+
+/// A frame with its new link header.
+pub(super) enum Departed {
+    /// Its port takes it as it is.
+    Whole(u16),
+    /// Its port does not.
+    Unfinished { port: u16, mtu: u32 },
+}
+
+/// Pass 3 for one frame: decides, and commits what was decided to its bytes.
+pub(super) fn depart(
+    cx: &Context<'_>,
+    frame: &mut Frame,
+    way: &Way<'_>,
+    redirects: &mut bool,
+    outlet: &mut Outlet,
+) -> Result<Departed, Exit> {
+    let leaving = Leaving {
+        packet: packet(frame),
+        offload: &frame.offload,
+        ipv6: way.ipv6,
+        own: way.own,
+    };
+    let followed;
+    let adjacency = if way.adjacency.kind == Kind::Forward {
+        way.adjacency
+    } else {
+        followed = super::follow(cx, leaving.packet, frame.ingress, way.hop, &mut Silent)?;
+        &followed
+    };
+    let fit = super::leave(cx, &leaving, adjacency, &mut Silent)?;
+    // Back where it came from: control may owe its sender a redirect. One per vector says it.
+    if (adjacency.egress == frame.ingress) & *redirects {
+        *redirects = false;
+        outlet.redirect(frame, way.hop);
+    }
+    let aged = match (way.own, way.ipv6) {
+        (true, _) => true,
+        (false, false) => age4(frame),
+        (false, true) => age6(frame),
+    };
+    if !(aged && egress::rewrite(frame, adjacency)) {
+        return Err(Exit::Drop(Drop::NoBuffer));
+    }
+    let port = adjacency.port;
+    if (fit == Fit::Whole) & frame.offload.is_finished() {
+        Ok(Departed::Whole(port))
+    } else {
+        let mtu = adjacency.mtu;
+        Ok(Departed::Unfinished { port, mtu })
+    }
+}
+
+/// A frame from its network header on.
+#[inline(always)]
+pub(super) fn packet(frame: &Frame) -> &[u8] {
+    let l3 = usize::from(frame.l3);
+    frame.bytes().get(l3..).unwrap_or_default()
+}
+
+/// One hop less to live, and no padding of the last link any more.
+#[inline(always)]
+fn age4(frame: &mut Frame) -> bool {
+    let l3 = usize::from(frame.l3);
+    let header = frame.bytes_mut().get_mut(l3..);
+    let Some(header) = header.and_then(|packet| packet.first_chunk_mut::<20>()) else {
+        return false;
+    };
+    forward::age4(header);
+    let total = forward::total4(header) as usize;
+    trim(frame, l3 + total)
+}
+
+#[inline(always)]
+fn age6(frame: &mut Frame) -> bool {
+    let l3 = usize::from(frame.l3);
+    let header = frame.bytes_mut().get_mut(l3..);
+    let Some(header) = header.and_then(|packet| packet.first_chunk_mut::<40>()) else {
+        return false;
+    };
+    forward::age6(header);
+    let total = forward::total6(header) as usize;
+    trim(frame, l3 + total)
+}
+
+/// Frames of pass 3 that are counted together.
+#[derive(Default)]
+struct Run {
+    key: RunKey,
+    packets: u64,
+    bytes: u64,
+    /// Bytes of their link headers.
+    headers: u64,
+}
+
+#[derive(Clone, Copy, Default, PartialEq)]
+struct RunKey {
+    egress: InterfaceId,
+    ipv6: bool,
+    fast: bool,
+}
+
+impl Run {
+    #[inline(always)]
+    fn add(&mut self, packets: u64, bytes: u64, headers: u64) {
+        self.packets += packets;
+        self.bytes += bytes;
+        self.headers += headers;
+    }
+
+    fn flush(&mut self, cx: &Context<'_>, counters: &Counters) {
+        let Self {
+            key,
+            packets,
+            bytes,
+            headers,
+        } = core::mem::take(self);
+        if packets == 0 {
+            return;
+        }
+        egress::count_sent(cx, counters, key.egress, packets, bytes);
+        if !key.fast {
+            return;
+        }
+        counters.interface(key.egress).fp_tx.add(packets, bytes);
+        let family = match key.ipv6 {
+            true => &counters.ipv6_fast_path,
+            false => &counters.ipv4_fast_path,
+        };
+        family.add(packets, bytes - headers.min(bytes));
+    }
+}
+
+/// Whether a frame on an interface that has to walk in full (for its VLANs, or for its other
+/// family) is one that counts as fast.
+fn slow_is_fast(cx: &Context<'_>, frame: &Frame, ipv6: bool) -> bool {
+    cx.snapshot
+        .interface(frame.ingress)
+        .is_some_and(|ingress| match ipv6 {
+            true => ingress.ipv6.is_fast(),
+            false => ingress.ipv4.is_fast(),
+        })
+}

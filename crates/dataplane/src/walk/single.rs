@@ -1,0 +1,96 @@
+//! Packets that walk by themselves: the router's own, those that control gives back, and frames that
+//! are complete.
+
+use frame::{Frame, InterfaceId};
+
+use super::depart::{Departed, Way, depart, packet};
+use super::ingress::Arrived;
+use super::passes::settle;
+use super::{Context, Exit, Key, egress, output, routing};
+use crate::drop::Drop;
+use crate::outlet::Outlet;
+use crate::trace::Silent;
+
+/// Routes a packet of this router's own, which begins at `frame.l3`.
+pub(crate) fn own(cx: &Context<'_>, mut frame: Frame, outlet: &mut Outlet) {
+    frame.ingress = InterfaceId::NONE;
+    let decided = output::run(cx, packet(&frame), frame.egress);
+    let ipv6 = packet(&frame).first().is_some_and(|first| first >> 4 == 6);
+    match decided {
+        Ok((hop, adjacency)) => {
+            let way = Way {
+                hop,
+                adjacency: &adjacency,
+                ipv6,
+                own: true,
+            };
+            one(cx, frame, &way, outlet);
+        }
+        Err(exit) => settle(cx, frame, exit, outlet),
+    }
+}
+
+/// Walks a punted packet again, from prerouting on.
+pub(crate) fn resume(cx: &Context<'_>, frame: Frame, outlet: &mut Outlet) {
+    let Some(interface) = cx.snapshot.interface(frame.ingress) else {
+        return own(cx, frame, outlet);
+    };
+    let arrived = Arrived {
+        id: frame.ingress,
+        interface,
+        l3: frame.l3,
+        ipv6: packet(&frame).first().is_some_and(|first| first >> 4 == 6),
+        group: false,
+    };
+    let key = super::check::<false, _>(cx, &arrived, frame.bytes(), &mut Silent);
+    let routed = key.and_then(|key| {
+        let destination = match key {
+            Key::V4(address) => routing::Address::V4(address),
+            Key::V6(address) => routing::Address::V6(address),
+        };
+        match cx.snapshot.rules.is_empty() {
+            true => Ok(routing::lookup(cx, routing::MAIN, destination)),
+            false => super::by_rules(cx, packet(&frame), frame.ingress, &mut Silent),
+        }
+    });
+    match routed {
+        Ok(hop) => {
+            let adjacency = cx.fib.adjacencies.read(hop);
+            let way = Way {
+                hop,
+                adjacency: &adjacency,
+                ipv6: arrived.ipv6,
+                own: false,
+            };
+            one(cx, frame, &way, outlet);
+        }
+        Err(exit) => settle(cx, frame, exit, outlet),
+    }
+}
+
+/// Passes 3 and 4 for a frame by itself.
+fn one(cx: &Context<'_>, mut frame: Frame, way: &Way<'_>, outlet: &mut Outlet) {
+    let exit = match depart(cx, &mut frame, way, &mut false, outlet) {
+        Ok(departed) => {
+            egress::count_sent(cx, &outlet.counters, frame.egress, 1, frame.len() as u64);
+            match departed {
+                Departed::Whole(port) => return outlet.send(cx, frame, port),
+                Departed::Unfinished { port, mtu } => Exit::Finish { port, mtu },
+            }
+        }
+        Err(exit) => exit,
+    };
+    settle(cx, frame, exit, outlet);
+}
+
+/// Sends a complete frame by the interface that `egress` names.
+pub(crate) fn transmit(cx: &Context<'_>, frame: Frame, outlet: &mut Outlet) {
+    let Some(interface) = cx.snapshot.interface(frame.egress) else {
+        return outlet.discard(frame, Drop::EgressDown);
+    };
+    if !interface.running {
+        return outlet.discard(frame, Drop::EgressDown);
+    }
+    egress::count_sent(cx, &outlet.counters, frame.egress, 1, frame.len() as u64);
+    egress::finish(cx, outlet, frame, interface.port, u32::MAX);
+}

@@ -1,0 +1,26 @@
+//! Nothing is allocated while packets are walked. By itself in this binary: other tests allocate.
+
+use dataplane::bench::{Options, run};
+
+#[global_allocator]
+static ALLOCATOR: kernels::CountingAllocator = kernels::CountingAllocator;
+
+#[test]
+fn a_walked_packet_allocates_nothing() {
+    let options = Options {
+        frames: vec![64, 1518],
+        flows: vec![1, 1_000],
+        routes: vec![1, 1_000],
+        runs: 2,
+        allocations: Some(kernels::CountingAllocator::count),
+        ..Options::default()
+    };
+    let mut rows = 0;
+
+    let result = run(&options, &mut |row| {
+        rows += 1;
+        assert!(row.to_json().contains("\"row\":\"routing-fast-path\""));
+    });
+
+    assert_eq!((result, rows), (Ok(()), 16));
+}

@@ -1,0 +1,110 @@
+//! `ferroute bench`: the field's table, measured.
+
+use std::io::{self, Write as _};
+
+use dataplane::bench::{Options, Row};
+
+use crate::cli::{Bench, Via};
+
+/// The rows that there are.
+const ROWS: &[&str] = &["routing-fast-path"];
+
+/// Measures what is asked for and prints it, a row at a time.
+pub(crate) fn run(bench: &Bench) -> Result<u8, String> {
+    if let Some(unknown) = bench.rows.iter().find(|row| !ROWS.contains(&row.as_str())) {
+        return Err(format!(
+            "no row is called {unknown}; there are: {}",
+            ROWS.join(", ")
+        ));
+    }
+    let json = bench.json;
+    if !json {
+        println!("{}", header());
+    }
+    let mut print = |row: &Row| {
+        let line = if json { row.to_json() } else { table_line(row) };
+        let mut out = io::stdout().lock();
+        writeln!(out, "{line}").and_then(|()| out.flush()).is_ok()
+    };
+    match bench.via {
+        Via::Memory => memory(bench, &mut print)?,
+        Via::Xdp | Via::Packet => {
+            return Err(String::from(
+                "only --via memory can be measured in this version",
+            ));
+        }
+    }
+    if !json {
+        println!("\n{}", legend());
+    }
+    Ok(0)
+}
+
+fn memory(bench: &Bench, print: &mut dyn FnMut(&Row) -> bool) -> Result<(), String> {
+    if bench.workers != 1 {
+        return Err(String::from("--via memory measures one worker"));
+    }
+    let frames: Result<Vec<u16>, String> = bench.frames.iter().map(|f| frame(*f)).collect();
+    let options = Options {
+        frames: frames?,
+        flows: bench.flows.clone(),
+        routes: bench.routes.clone(),
+        runs: bench.runs,
+        allocations: Some(kernels::CountingAllocator::count),
+        ..Options::default()
+    };
+    dataplane::bench::run(&options, &mut |row| {
+        print(&row);
+    })
+    .map_err(|invalid| invalid.to_string())
+}
+
+fn frame(bytes: u32) -> Result<u16, String> {
+    match u16::try_from(bytes) {
+        Ok(bytes @ 64..=9018) => Ok(bytes),
+        _ => Err(format!(
+            "--frames {bytes}: a frame has 64 to 9018 bytes, with its FCS"
+        )),
+    }
+}
+
+fn header() -> String {
+    format!(
+        "{:<20} {:<5} {:>5} {:>6} {:>8} {:>8} {:>9} {:>9}  {:<15} {:>9} {}",
+        "row",
+        "",
+        "frame",
+        "flows",
+        "routes",
+        "kpps",
+        "Mbps",
+        "clk/pkt",
+        "p10 to p90",
+        "/reference",
+        "peer"
+    )
+}
+
+fn table_line(row: &Row) -> String {
+    let clocks = row.tsc_per_packet;
+    format!(
+        "{:<20} {:<5} {:>5} {:>6} {:>8} {:>8.0} {:>9.0} {:>9.1}  {:<15} {:>9.2} {}",
+        row.row,
+        row.family,
+        row.frame,
+        row.flows,
+        row.routes,
+        row.kpps(),
+        row.mbps(),
+        clocks.median,
+        format!("{:.1} to {:.1}", clocks.p10, clocks.p90),
+        clocks.median / row.reference_tsc.max(0.001),
+        "-",
+    )
+}
+
+fn legend() -> &'static str {
+    "frame: bytes with FCS. Mbps: layer 2. clk: clocks of the time stamp counter, median over the runs.\n\
+     /reference: clk over those of a fixed loop (hash, copy, compare of a 64-byte header) run in between:\n\
+     compare this between machines and days, not the clocks."
+}

@@ -1,0 +1,263 @@
+//! The command line, declared once: parsing, `--help`, the man page and shell completion.
+
+use std::path::PathBuf;
+
+use clap::{Args, Parser, Subcommand, ValueEnum};
+
+/// An open router that runs RouterOS configuration on any Linux machine.
+#[derive(Debug, Parser)]
+#[command(
+    name = "ferroute",
+    version,
+    about,
+    propagate_version = true,
+    max_term_width = 100
+)]
+pub(crate) struct Cli {
+    /// What to do.
+    #[command(subcommand)]
+    pub(crate) command: Command,
+}
+
+/// What ferroute can do.
+#[derive(Debug, Subcommand)]
+pub(crate) enum Command {
+    /// Run a router in the foreground; it logs to the standard error.
+    Run(Run),
+    /// Open the console of a running router.
+    Console(Reach),
+    /// Run one console command on a running router.
+    Exec(Exec),
+    /// Check a configuration without running anything.
+    Check(Check),
+    /// Make labs of hosts in network namespaces, and work in them.
+    #[command(subcommand)]
+    Lab(Lab),
+    /// Work in the namespace of the router's own services.
+    #[command(subcommand)]
+    Host(Host),
+    /// Measure the data plane.
+    Bench(Bench),
+    /// Write the man pages or the shell completions.
+    Docs(Docs),
+}
+
+/// How a router is started.
+#[derive(Clone, Debug, Args)]
+pub(crate) struct Run {
+    /// The configuration (.rsc) to begin with. A router that has a configuration of its own keeps
+    /// it and prints the difference; see --replace.
+    #[arg(long, value_name = "FILE")]
+    pub(crate) config: Option<PathBuf>,
+    /// Make the smallest change that brings the router's own configuration to --config.
+    #[arg(long, requires = "config")]
+    pub(crate) replace: bool,
+    /// A port: its name in the configuration and the device behind it, such as ether1=eth1. The
+    /// device may begin with its driver: xdp:, xdp-native:, xdp-generic:, packet:, tap:, or
+    /// pcap:in.pcap,out.pcap. Without one, the best that works is taken, and named.
+    #[arg(long = "port", value_name = "NAME=[DRIVER:]DEVICE")]
+    pub(crate) ports: Vec<String>,
+    /// Take devices over even if the machine's default route uses them.
+    #[arg(long)]
+    pub(crate) take: bool,
+    /// Threads that forward packets, each on a core of its own.
+    #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u8).range(1..=64))]
+    pub(crate) workers: u8,
+    /// Do without the namespace for the router's own TCP and UDP services.
+    #[arg(long)]
+    pub(crate) no_host: bool,
+    /// How much is logged.
+    #[arg(long, value_enum, default_value_t = LogLevel::Info)]
+    pub(crate) log: LogLevel,
+    /// Where it can be reached.
+    #[command(flatten)]
+    pub(crate) reach: Reach,
+}
+
+/// How much is logged.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum LogLevel {
+    /// What stops a function.
+    Error,
+    /// What is worth a look tomorrow.
+    Warn,
+    /// What a user notices.
+    Info,
+    /// Decisions.
+    Debug,
+    /// Every packet that control sees.
+    Trace,
+}
+
+/// Which running router is meant.
+#[derive(Clone, Debug, Default, Args)]
+pub(crate) struct Reach {
+    /// The folder of the router's state, or :memory: to keep nothing. Default: /var/lib/ferroute,
+    /// or the user's state folder.
+    #[arg(long, value_name = "DIR")]
+    pub(crate) state: Option<String>,
+    /// The socket of the local console. Default: control.sock in the state folder.
+    #[arg(long, value_name = "PATH")]
+    pub(crate) control: Option<PathBuf>,
+}
+
+/// One console command.
+#[derive(Debug, Args)]
+pub(crate) struct Exec {
+    /// Answer in JSON, in the shape of RouterOS's REST.
+    #[arg(long)]
+    pub(crate) json: bool,
+    /// Which router.
+    #[command(flatten)]
+    pub(crate) reach: Reach,
+    /// The command, such as '/ip/route/print'.
+    #[arg(required = true, trailing_var_arg = true, allow_hyphen_values = true)]
+    pub(crate) command: Vec<String>,
+}
+
+/// A configuration to be checked.
+#[derive(Debug, Args)]
+pub(crate) struct Check {
+    /// Answer in JSON.
+    #[arg(long)]
+    pub(crate) json: bool,
+    /// The configuration (.rsc); - is the standard input.
+    pub(crate) file: PathBuf,
+}
+
+/// What can be done with labs.
+#[derive(Debug, Subcommand)]
+pub(crate) enum Lab {
+    /// List the labs there are, and which of them are up.
+    List,
+    /// Make a lab.
+    Up {
+        /// Its name.
+        name: String,
+    },
+    /// Run a command on one of a lab's hosts.
+    Exec {
+        /// The lab.
+        name: String,
+        /// The host.
+        host: String,
+        /// The command and its arguments, after --.
+        #[arg(required = true, last = true)]
+        command: Vec<String>,
+    },
+    /// Remove a lab.
+    Down {
+        /// Its name.
+        name: String,
+    },
+    /// Make a lab, run a router in it with its console here, and remove it at the end.
+    Run {
+        /// Its name.
+        #[arg(default_value = "home")]
+        name: String,
+        /// Another configuration than the lab's own.
+        #[arg(long, value_name = "FILE")]
+        config: Option<PathBuf>,
+        /// Threads that forward packets.
+        #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u8).range(1..=64))]
+        workers: u8,
+        /// The driver of the lab's ports: xdp, packet.
+        #[arg(long, value_name = "DRIVER")]
+        driver: Option<String>,
+    },
+}
+
+/// What can be done in the host plane.
+#[derive(Debug, Subcommand)]
+pub(crate) enum Host {
+    /// Run a command in the namespace of the router's own services.
+    Exec {
+        /// Which router.
+        #[command(flatten)]
+        reach: Reach,
+        /// The command and its arguments, after --.
+        #[arg(required = true, last = true)]
+        command: Vec<String>,
+    },
+}
+
+/// What is measured.
+#[derive(Debug, Args)]
+pub(crate) struct Bench {
+    /// The rows, separated by commas; all that exist by default.
+    #[arg(long, value_delimiter = ',', value_name = "ROWS")]
+    pub(crate) rows: Vec<String>,
+    /// Frame sizes in bytes, with FCS.
+    #[arg(long, value_delimiter = ',', value_name = "BYTES", default_values_t = [64, 512, 1518])]
+    pub(crate) frames: Vec<u32>,
+    /// Flows.
+    #[arg(long, value_delimiter = ',', value_name = "COUNTS", default_values_t = [1, 1_000, 64_000])]
+    pub(crate) flows: Vec<u32>,
+    /// Routes in the table.
+    #[arg(long, value_delimiter = ',', value_name = "COUNTS", default_values_t = [1])]
+    pub(crate) routes: Vec<u32>,
+    /// Workers.
+    #[arg(long, value_name = "N", default_value_t = 1)]
+    pub(crate) workers: u8,
+    /// What carries the packets.
+    #[arg(long, value_enum, default_value_t = Via::Memory)]
+    pub(crate) via: Via,
+    /// Runs of each row; the table shows the median.
+    #[arg(long, value_name = "N", default_value_t = 11)]
+    pub(crate) runs: u32,
+    /// Print JSON, a row a line.
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+/// What carries the packets of a measurement.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Via {
+    /// The walk alone, in memory.
+    Memory,
+    /// AF_XDP on veth, against the kernel's own forwarding.
+    Xdp,
+    /// AF_PACKET on veth, against the kernel's own forwarding.
+    Packet,
+}
+
+/// What is to be written.
+#[derive(Debug, Args)]
+pub(crate) struct Docs {
+    /// The kind.
+    #[arg(value_enum)]
+    pub(crate) kind: DocsKind,
+    /// The folder to write to.
+    #[arg(long, value_name = "DIR", default_value = ".")]
+    pub(crate) out: PathBuf,
+}
+
+/// A kind of documentation.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum DocsKind {
+    /// Man pages, section 1.
+    Man,
+    /// Completions for bash, zsh and fish.
+    Completions,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use clap::CommandFactory as _;
+
+    #[test]
+    fn the_declaration_is_sound() {
+        Cli::command().debug_assert();
+    }
+
+    #[test]
+    fn a_console_command_may_hold_anything() {
+        let cli = Cli::parse_from(["ferroute", "exec", "/ip/route/print", "where", "-x"]);
+
+        let Command::Exec(exec) = cli.command else {
+            panic!("exec was parsed as {cli:?}")
+        };
+        assert_eq!(exec.command, ["/ip/route/print", "where", "-x"]);
+    }
+}

@@ -1,0 +1,169 @@
+//! The other end of the local socket: `ferroute console` and `ferroute exec`.
+
+use std::io::{self, IsTerminal as _, Read as _, Write as _};
+use std::os::fd::AsFd as _;
+use std::os::unix::net::UnixStream;
+use std::path::Path;
+use std::thread;
+
+use console::protocol::{Message, receive, send};
+use rustix::termios::{self, OptionalActions, Termios};
+
+use crate::cli::Exec;
+use crate::reach::Place;
+
+/// Runs one command; the result is the process's exit code.
+pub(crate) fn exec(exec: &Exec) -> Result<u8, String> {
+    let mut stream = connect(&Place::of(&exec.reach).control)?;
+    let request = Message::Exec {
+        command: exec.command.join(" "),
+        json: exec.json,
+    };
+    send(&mut stream, &request).map_err(broken)?;
+    show(&mut stream)
+}
+
+/// Opens the console on this process's terminal.
+pub(crate) fn console(control: &Path) -> Result<u8, String> {
+    let mut stream = connect(control)?;
+    let stdin = io::stdin();
+    if !stdin.is_terminal() {
+        return script(stream);
+    }
+    let raw = RawTerminal::enter()?;
+    let (columns, rows) = size();
+    let colours = std::env::var_os("NO_COLOR").is_none();
+    send(
+        &mut stream,
+        &Message::Console {
+            columns,
+            rows,
+            colours,
+        },
+    )
+    .map_err(broken)?;
+    forward_input(stream.try_clone().map_err(broken)?)?;
+    let code = show(&mut stream);
+    drop(raw);
+    code
+}
+
+/// Asks where the router's host plane is.
+pub(crate) fn namespace(control: &Path) -> Result<String, String> {
+    let mut stream = connect(control)?;
+    send(&mut stream, &Message::Namespace).map_err(broken)?;
+    match receive(&mut stream).map_err(broken)? {
+        Some(Message::Output(path)) => Ok(String::from_utf8_lossy(&path).into_owned()),
+        Some(Message::Error(text)) => Err(String::from_utf8_lossy(&text).trim_end().to_owned()),
+        _ => Err(String::from("the router closed the connection")),
+    }
+}
+
+/// Standard input is no terminal: each line is a command, until one fails.
+fn script(stream: UnixStream) -> Result<u8, String> {
+    let mut text = String::new();
+    io::stdin()
+        .read_to_string(&mut text)
+        .map_err(|error| format!("standard input: {error}"))?;
+    let mut stream = stream;
+    send(
+        &mut stream,
+        &Message::Exec {
+            command: text,
+            json: false,
+        },
+    )
+    .map_err(broken)?;
+    show(&mut stream)
+}
+
+fn connect(control: &Path) -> Result<UnixStream, String> {
+    UnixStream::connect(control).map_err(|error| match error.kind() {
+        io::ErrorKind::NotFound | io::ErrorKind::ConnectionRefused => format!(
+            "no router is running at {} (start one with `ferroute run`, or name its --state)",
+            control.display()
+        ),
+        _ => format!("{}: {error}", control.display()),
+    })
+}
+
+fn broken(error: io::Error) -> String {
+    format!("the router closed the connection: {error}")
+}
+
+/// Shows what the router says until it says that it is over.
+fn show(stream: &mut UnixStream) -> Result<u8, String> {
+    let (mut out, mut err) = (io::stdout().lock(), io::stderr().lock());
+    loop {
+        match receive(stream).map_err(broken)? {
+            Some(Message::Output(bytes)) => {
+                let shown = out.write_all(&bytes).and_then(|()| out.flush());
+                // A reader that went away (`| head`) is no error of ours.
+                if shown.is_err() {
+                    return Ok(0);
+                }
+            }
+            Some(Message::Error(bytes)) => {
+                let _ = err.write_all(&bytes);
+            }
+            Some(Message::Exit(code)) => return Ok(code),
+            Some(_) => return Err(String::from("the router sent what only a client sends")),
+            None => return Err(String::from("the router closed the connection")),
+        }
+    }
+}
+
+fn forward_input(stream: UnixStream) -> Result<(), String> {
+    let mut resized = stream.try_clone().map_err(broken)?;
+    let mut signals = signal_hook::iterator::Signals::new([signal_hook::consts::SIGWINCH])
+        .map_err(|error| format!("signals: {error}"))?;
+    thread::spawn(move || {
+        for _ in signals.forever() {
+            let (columns, rows) = size();
+            if send(&mut resized, &Message::Resize(columns, rows)).is_err() {
+                return;
+            }
+        }
+    });
+    let mut typed = stream;
+    thread::spawn(move || {
+        let mut bytes = [0; 4096];
+        while let Ok(count @ 1..) = io::stdin().read(&mut bytes) {
+            if send(&mut typed, &Message::Input(bytes[..count].to_vec())).is_err() {
+                return;
+            }
+        }
+        // The terminal is gone: the router sees the end of the stream.
+        let _ = typed.shutdown(std::net::Shutdown::Write);
+    });
+    Ok(())
+}
+
+fn size() -> (u16, u16) {
+    match termios::tcgetwinsize(io::stdout().as_fd()) {
+        Ok(size) if size.ws_col > 0 && size.ws_row > 0 => (size.ws_col, size.ws_row),
+        _ => (80, 24),
+    }
+}
+
+/// The terminal in raw mode, until it is dropped.
+struct RawTerminal {
+    before: Termios,
+}
+
+impl RawTerminal {
+    fn enter() -> Result<Self, String> {
+        let failed = |error| format!("the terminal: {error}");
+        let before = termios::tcgetattr(io::stdin().as_fd()).map_err(failed)?;
+        let mut raw = before.clone();
+        raw.make_raw();
+        termios::tcsetattr(io::stdin().as_fd(), OptionalActions::Now, &raw).map_err(failed)?;
+        Ok(Self { before })
+    }
+}
+
+impl Drop for RawTerminal {
+    fn drop(&mut self) {
+        let _ = termios::tcsetattr(io::stdin().as_fd(), OptionalActions::Now, &self.before);
+    }
+}

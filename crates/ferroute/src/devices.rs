@@ -1,0 +1,270 @@
+//! The devices behind the ports: opened at the start, followed by netlink, and taken up again when
+//! they come back.
+
+use std::os::fd::BorrowedFd;
+use std::path::PathBuf;
+
+use frame::Port;
+use netio::link::{Link, LinkEvent, LinkMonitor};
+use netio::takeover::Takeover;
+use netio::{OpenError, Opened, Request, Spec, Umem, XDP_RING};
+use router::Instance;
+use router::drive::{Control, PortNews, Queue};
+use wire::Mac;
+
+use crate::cli::Run;
+use crate::reach::Place;
+
+/// A port that was asked for: its name in the configuration, and what is behind it.
+pub(crate) struct Mapped {
+    /// The port's name, such as `ether1`.
+    pub(crate) name: String,
+    spec: Spec,
+}
+
+/// Reads `--port NAME=[DRIVER:]DEVICE`.
+pub(crate) fn parse(ports: &[String]) -> Result<Vec<Mapped>, String> {
+    let mut mapped: Vec<Mapped> = Vec::new();
+    for port in ports {
+        let wrong = |why: &str| format!("--port {port}: {why}");
+        let (name, spec) = port
+            .split_once('=')
+            .filter(|(name, spec)| !name.is_empty() && !spec.is_empty())
+            .ok_or_else(|| wrong("it is NAME=[DRIVER:]DEVICE, such as ether1=eth1"))?;
+        let spec: Spec = spec
+            .parse()
+            .map_err(|error: netio::open::SpecError| wrong(&error.to_string()))?;
+        if mapped.iter().any(|other| other.name == name) {
+            return Err(wrong(&format!("there is a port {name} already")));
+        }
+        if spec.device().is_some()
+            && mapped
+                .iter()
+                .any(|other| other.spec.device() == spec.device())
+        {
+            return Err(wrong("another port has this device already"));
+        }
+        mapped.push(Mapped {
+            name: name.to_owned(),
+            spec,
+        });
+    }
+    Ok(mapped)
+}
+
+/// A port and what there is of its device.
+struct Device {
+    mapped: Mapped,
+    attached: bool,
+    /// Which driver, and why not a better one.
+    words: String,
+    /// Gives the device back when it goes.
+    takeover: Option<Takeover>,
+}
+
+/// All devices of a router.
+pub(crate) struct Devices {
+    devices: Vec<Device>,
+    memory: Vec<Umem>,
+    take: bool,
+    state: PathBuf,
+    /// The state folder is ours alone and goes with us.
+    temporary: bool,
+    monitor: LinkMonitor,
+    events: Vec<LinkEvent>,
+}
+
+impl Devices {
+    /// Nothing is opened before [`Devices::follow`].
+    pub(crate) fn new(
+        mapped: Vec<Mapped>,
+        run: &Run,
+        place: &Place,
+        memory: Vec<Umem>,
+    ) -> Result<Self, String> {
+        let state = place.devices();
+        std::fs::create_dir_all(&state).map_err(|error| format!("{}: {error}", state.display()))?;
+        let monitor = LinkMonitor::open().map_err(|error| format!("netlink: {error}"))?;
+        let device = |mapped: Mapped| Device {
+            words: format!("{}: {} is not there yet", mapped.name, mapped.spec),
+            mapped,
+            attached: false,
+            takeover: None,
+        };
+        let mut devices = Self {
+            devices: mapped.into_iter().map(device).collect(),
+            memory,
+            take: run.take,
+            state,
+            temporary: place.state.is_none(),
+            monitor,
+            events: Vec::new(),
+        };
+        devices.put_back_of_crash();
+        Ok(devices)
+    }
+
+    /// What a crashed run took from devices that are no ports of this one is given back now.
+    fn put_back_of_crash(&mut self) {
+        let files = std::fs::read_dir(&self.state)
+            .into_iter()
+            .flatten()
+            .flatten();
+        for file in files.map(|entry| entry.path()) {
+            let taken = file
+                .file_name()
+                .and_then(|name| name.to_str()?.strip_suffix(".taken"));
+            let ours = |device: &str| {
+                self.devices
+                    .iter()
+                    .any(|d| d.mapped.spec.device() == Some(device))
+            };
+            if taken.is_some_and(|device| !ours(device)) {
+                match netio::takeover::restore(&file) {
+                    Ok(Some(device)) => {
+                        tracing::info!("{device}: given back what a crash left taken")
+                    }
+                    Ok(None) => {}
+                    Err(error) => tracing::warn!("{}: {error}", file.display()),
+                }
+            }
+        }
+    }
+
+    /// Each port, its device and how it is driven.
+    pub(crate) fn in_words(&self) -> Vec<String> {
+        self.devices
+            .iter()
+            .map(|device| device.words.clone())
+            .collect()
+    }
+
+    /// What is readable when `follow` has something to do.
+    pub(crate) fn fd(&self) -> BorrowedFd<'_> {
+        self.monitor.fd()
+    }
+
+    /// Takes over what happened to the devices.
+    ///
+    /// # Errors
+    /// The first device that is there and cannot be opened; the others are seen to all the same.
+    pub(crate) fn follow(&mut self, instance: &mut Instance) -> Result<(), String> {
+        let mut result = Ok(());
+        for index in 0..self.devices.len() {
+            let device = &self.devices[index];
+            // Files and devices of our own making are there as soon as they are opened.
+            if !device.attached && matches!(device.mapped.spec, Spec::Pcap { .. } | Spec::Tap(_)) {
+                result = result.and(self.attach(index, instance));
+            }
+        }
+        self.monitor
+            .poll(&mut self.events)
+            .map_err(|error| format!("netlink: {error}"))?;
+        for event in std::mem::take(&mut self.events) {
+            let (LinkEvent::Appeared(link) | LinkEvent::Changed(link) | LinkEvent::Vanished(link)) =
+                &event;
+            let index = self
+                .devices
+                .iter()
+                .position(|d| d.mapped.spec.device() == Some(&link.name));
+            let Some(index) = index else { continue };
+            let device = &mut self.devices[index];
+            match &event {
+                LinkEvent::Vanished(_) => {
+                    instance.control().detach_port(&device.mapped.name);
+                    device.attached = false;
+                    device.takeover = None;
+                }
+                LinkEvent::Appeared(link) | LinkEvent::Changed(link) if device.attached => {
+                    instance
+                        .control()
+                        .port_news(&device.mapped.name, news(link));
+                }
+                LinkEvent::Appeared(_) => result = result.and(self.attach(index, instance)),
+                LinkEvent::Changed(_) => {}
+            }
+        }
+        result
+    }
+
+    fn attach(&mut self, index: usize, instance: &mut Instance) -> Result<(), String> {
+        let request = Request {
+            workers: &self.memory,
+            ring: XDP_RING,
+            take: self.take,
+            state: Some(&self.state),
+        };
+        let device = &mut self.devices[index];
+        let Mapped { name, spec } = &device.mapped;
+        let opened = match netio::open(spec, &request) {
+            Ok(opened) => opened,
+            // It has gone again already.
+            Err(OpenError::NoDevice(_)) => return Ok(()),
+            Err(error) => return Err(format!("port {name} ({spec}): {error}")),
+        };
+        device.words = in_words(name, &opened, spec);
+        device.attached = true;
+        device.takeover = opened.takeover;
+        let offloads = opened
+            .ports
+            .first()
+            .map(|port| port.offloads())
+            .unwrap_or_default();
+        let workers = self.memory.len();
+        let queue =
+            |(number, port): (usize, Box<dyn Port>)| -> Queue { ((number % workers) as u16, port) };
+        let queues = opened.ports.into_iter().enumerate().map(queue).collect();
+        // Files have no link: they are always there.
+        let news = opened.link.as_ref().map_or(
+            PortNews {
+                up: true,
+                mac: Mac([2, 0, 0, 0, 0, index as u8]),
+                mtu: 1500,
+            },
+            news,
+        );
+        let attached = instance.attach_port(name, news, offloads, queues);
+        attached
+            .map(|_| ())
+            .map_err(|error| format!("port {name}: {error}"))
+    }
+
+    /// Lets all ports go; the devices are given back when this is dropped.
+    pub(crate) fn close(&mut self, control: &mut Control) {
+        for device in &self.devices {
+            control.detach_port(&device.mapped.name);
+        }
+    }
+}
+
+impl Drop for Devices {
+    fn drop(&mut self) {
+        self.devices.clear();
+        if self.temporary {
+            // Only an empty folder goes: what could not be given back stays written down.
+            let _ = std::fs::remove_dir(&self.state);
+        }
+    }
+}
+
+fn in_words(name: &str, opened: &Opened, spec: &Spec) -> String {
+    let device = spec
+        .device()
+        .map_or_else(|| spec.to_string(), str::to_owned);
+    let mut words = format!("{name}: {device} by {}", opened.driver);
+    if let Some(note) = opened.note {
+        words.push_str(&format!(" ({note})"));
+    }
+    for reason in &opened.reasons {
+        words.push_str(&format!("; not by {reason}"));
+    }
+    words
+}
+
+fn news(link: &Link) -> PortNews {
+    PortNews {
+        up: link.running,
+        mac: Mac(link.mac.unwrap_or_default()),
+        mtu: link.mtu,
+    }
+}

@@ -1,0 +1,87 @@
+//! The host plane: an anonymous network namespace, held by this process, in which ordinary sockets
+//! serve the router's own addresses.
+//!
+//! One thread lives in the namespace and does there what it is asked to (open a TUN device, give it
+//! addresses, start a command). Packets go between the namespace and the data plane through mirror
+//! devices, one per layer-3 interface.
+
+pub(crate) mod exec;
+pub(crate) mod mirrors;
+pub(crate) mod netlink;
+
+use std::fs::File;
+use std::io;
+use std::os::fd::AsRawFd as _;
+use std::sync::mpsc::{Sender, channel};
+use std::thread;
+
+type Job = Box<dyn FnOnce() + Send>;
+
+/// The namespace and the thread in it. Both end when this is dropped and no device is open.
+pub(crate) struct HostPlane {
+    jobs: Sender<Job>,
+    namespace: File,
+}
+
+impl HostPlane {
+    /// Makes the namespace, with its loopback up.
+    pub(crate) fn new() -> Result<Self, String> {
+        let (jobs, todo) = channel::<Job>();
+        let (ready, is_ready) = channel();
+        thread::Builder::new()
+            .name(String::from("host-plane"))
+            .spawn(move || {
+                let _ = ready.send(enter());
+                todo.iter().for_each(|job| job());
+            })
+            .map_err(|error| format!("host plane: {error}"))?;
+        let entered = is_ready
+            .recv()
+            .map_err(|_| String::from("host plane: the thread died"))?;
+        let namespace = entered.map_err(|error| format!("host plane: {error}"))?;
+        Ok(Self { jobs, namespace })
+    }
+
+    /// Does something in the namespace and waits for its answer.
+    pub(crate) fn inside<T: Send + 'static>(
+        &self,
+        job: impl FnOnce() -> io::Result<T> + Send + 'static,
+    ) -> io::Result<T> {
+        let (answer, answered) = channel();
+        let run = Box::new(move || {
+            let _ = answer.send(job());
+        });
+        let gone = || io::Error::other("the host plane's thread is gone");
+        self.jobs.send(run).map_err(|_| gone())?;
+        answered.recv().map_err(|_| gone())?
+    }
+
+    /// Where another process of this user finds the namespace.
+    pub(crate) fn path(&self) -> String {
+        format!(
+            "/proc/{}/fd/{}",
+            std::process::id(),
+            self.namespace.as_raw_fd()
+        )
+    }
+}
+
+fn enter() -> io::Result<File> {
+    netio::unshare_network()?;
+    let namespace = File::open("/proc/thread-self/ns/net")?;
+    netlink::Netlink::open()?.loopback_up()?;
+    // What arrives by one mirror may be answered by another: the router decides the way, not the
+    // namespace. Its own neighbours and advertisements are the router's business, too.
+    for (file, value) in [
+        ("ipv4/conf/all/rp_filter", "0"),
+        ("ipv4/conf/default/rp_filter", "0"),
+        ("ipv4/ip_forward", "0"),
+        ("ipv6/conf/default/accept_ra", "0"),
+        ("ipv6/conf/default/addr_gen_mode", "1"),
+        ("ipv6/conf/default/accept_dad", "0"),
+    ] {
+        // A kernel without one of these families has none of these files.
+        let _ = std::fs::write(format!("/proc/sys/net/{file}"), value);
+    }
+    Ok(namespace)
+}

@@ -1,0 +1,144 @@
+//! The few things that the host plane asks of its namespace's kernel (rtnetlink(7)).
+
+use std::io;
+use std::net::IpAddr;
+
+use netlink_packet_core::{
+    NLM_F_ACK, NLM_F_CREATE, NLM_F_REPLACE, NLM_F_REQUEST, NetlinkHeader, NetlinkMessage,
+    NetlinkPayload,
+};
+use netlink_packet_route::address::{AddressAttribute, AddressHeaderFlags, AddressMessage};
+use netlink_packet_route::link::{LinkAttribute, LinkFlags, LinkMessage};
+use netlink_packet_route::route::{
+    RouteAttribute, RouteHeader, RouteMessage, RouteProtocol, RouteScope, RouteType,
+};
+use netlink_packet_route::{AddressFamily, RouteNetlinkMessage};
+use netlink_sys::{Socket, SocketAddr, protocols::NETLINK_ROUTE};
+
+/// The loopback is always the first device of a namespace.
+const LOOPBACK: u32 = 1;
+
+/// A socket to the kernel of the namespace that the calling thread is in.
+pub(crate) struct Netlink {
+    socket: Socket,
+    sequence: u32,
+}
+
+impl Netlink {
+    /// Opens it.
+    pub(crate) fn open() -> io::Result<Self> {
+        let mut socket = Socket::new(NETLINK_ROUTE)?;
+        socket.bind_auto()?;
+        socket.connect(&SocketAddr::new(0, 0))?;
+        Ok(Self {
+            socket,
+            sequence: 0,
+        })
+    }
+
+    /// Brings the loopback up.
+    pub(crate) fn loopback_up(&mut self) -> io::Result<()> {
+        self.link_up(LOOPBACK, None)
+    }
+
+    /// Brings a device up, with this MTU in bytes.
+    pub(crate) fn link_up(&mut self, index: u32, mtu: Option<u32>) -> io::Result<()> {
+        let mut link = LinkMessage::default();
+        link.header.index = index;
+        link.header.flags = LinkFlags::Up;
+        link.header.change_mask = LinkFlags::Up;
+        link.attributes.extend(mtu.map(LinkAttribute::Mtu));
+        self.ask(RouteNetlinkMessage::SetLink(link), 0)
+    }
+
+    /// Gives a device an address; there is nothing to be found out about duplicates, as the router
+    /// has done that.
+    pub(crate) fn add_address(&mut self, index: u32, address: IpAddr, len: u8) -> io::Result<()> {
+        let message = address_message(index, address, len);
+        self.ask(
+            RouteNetlinkMessage::NewAddress(message),
+            NLM_F_CREATE | NLM_F_REPLACE,
+        )
+    }
+
+    /// Takes an address off a device.
+    pub(crate) fn remove_address(
+        &mut self,
+        index: u32,
+        address: IpAddr,
+        len: u8,
+    ) -> io::Result<()> {
+        self.ask(
+            RouteNetlinkMessage::DelAddress(address_message(index, address, len)),
+            0,
+        )
+    }
+
+    /// Routes everything of a family out of a device, but for what has a more special route.
+    pub(crate) fn set_default(&mut self, index: u32, ipv6: bool) -> io::Result<()> {
+        let mut message = RouteMessage::default();
+        message.header = RouteHeader {
+            address_family: if ipv6 {
+                AddressFamily::Inet6
+            } else {
+                AddressFamily::Inet
+            },
+            table: RouteHeader::RT_TABLE_MAIN,
+            protocol: RouteProtocol::Static,
+            scope: if ipv6 {
+                RouteScope::Universe
+            } else {
+                RouteScope::Link
+            },
+            kind: RouteType::Unicast,
+            ..RouteHeader::default()
+        };
+        message.attributes.push(RouteAttribute::Oif(index));
+        self.ask(
+            RouteNetlinkMessage::NewRoute(message),
+            NLM_F_CREATE | NLM_F_REPLACE,
+        )
+    }
+
+    fn ask(&mut self, message: RouteNetlinkMessage, flags: u16) -> io::Result<()> {
+        self.sequence = self.sequence.wrapping_add(1);
+        let mut header = NetlinkHeader::default();
+        header.flags = NLM_F_REQUEST | NLM_F_ACK | flags;
+        header.sequence_number = self.sequence;
+        let mut request = NetlinkMessage::new(header, NetlinkPayload::from(message));
+        request.finalize();
+        let mut bytes = vec![0; request.buffer_len()];
+        request.serialize(&mut bytes);
+        self.socket.send(&bytes, 0)?;
+        loop {
+            let (answer, _) = self.socket.recv_from_full()?;
+            let answer = NetlinkMessage::<RouteNetlinkMessage>::deserialize(&answer)
+                .map_err(|error| io::Error::new(io::ErrorKind::InvalidData, error.to_string()))?;
+            if answer.header.sequence_number != self.sequence {
+                continue;
+            }
+            if let NetlinkPayload::Error(error) = answer.payload {
+                return match error.code {
+                    None => Ok(()),
+                    Some(code) => Err(io::Error::from_raw_os_error(-code.get())),
+                };
+            }
+        }
+    }
+}
+
+fn address_message(index: u32, address: IpAddr, len: u8) -> AddressMessage {
+    let mut message = AddressMessage::default();
+    message.header.index = index;
+    message.header.prefix_len = len;
+    message.header.family = match address {
+        IpAddr::V4(_) => AddressFamily::Inet,
+        IpAddr::V6(_) => AddressFamily::Inet6,
+    };
+    if address.is_ipv6() {
+        message.header.flags = AddressHeaderFlags::Nodad;
+    }
+    message.attributes.push(AddressAttribute::Local(address));
+    message.attributes.push(AddressAttribute::Address(address));
+    message
+}

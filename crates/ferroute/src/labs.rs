@@ -1,0 +1,111 @@
+//! `ferroute lab …`: labs of namespaces, and a router in one of them.
+
+use std::io::{self, Write as _};
+use std::path::PathBuf;
+
+use lab::{Holding, Lab, Layout, Life, Options};
+
+use crate::cli::{self, Reach, Run};
+use crate::reach;
+
+/// Does what `ferroute lab` was asked to.
+pub(crate) fn run(command: &cli::Lab) -> Result<u8, String> {
+    let mut out = io::stdout().lock();
+    let text = |error: lab::Error| error.to_string();
+    match command {
+        cli::Lab::List => lab::cli::list(&mut out).map_err(text)?,
+        cli::Lab::Up { name } => lab::cli::up(name, &mut out).map_err(text)?,
+        cli::Lab::Down { name } => lab::cli::down(name).map_err(text)?,
+        cli::Lab::Exec {
+            name,
+            host,
+            command,
+        } => {
+            return Err(lab::cli::exec(name, host, command).to_string());
+        }
+        cli::Lab::Run {
+            name,
+            config,
+            workers,
+            driver,
+        } => {
+            drop(out);
+            return live(name, config.clone(), *workers, driver.as_deref());
+        }
+    }
+    Ok(0)
+}
+
+/// A lab with a router and its console, as long as the console is open.
+fn live(
+    name: &str,
+    config: Option<PathBuf>,
+    workers: u8,
+    driver: Option<&str>,
+) -> Result<u8, String> {
+    let layout =
+        lab::layout(name).ok_or_else(|| lab::Error::UnknownLayout(name.to_owned()).to_string())?;
+    let options = Options {
+        name: None,
+        life: Life::Owned,
+        holding: None,
+    };
+    let lab = Lab::up(layout, &options).map_err(|error| error.to_string())?;
+    let run = Run {
+        config,
+        replace: false,
+        ports: ports(layout, driver),
+        take: false,
+        workers,
+        no_host: false,
+        log: cli::LogLevel::Warn,
+        reach: Reach {
+            state: Some(String::from(":memory:")),
+            control: Some(reach::runtime().join(format!("ferroute-lab-{name}.sock"))),
+        },
+    };
+    lab.enter_router().map_err(|error| error.to_string())?;
+    let default = run.config.is_none().then_some(layout.config);
+    let router = crate::run::start(&run, default)?;
+    banner(&lab, layout, &router.ports_in_words());
+    let code = crate::client::console(&reach::Place::of(&run.reach).control);
+    drop(router);
+    lab.down().map_err(|error| error.to_string())?;
+    code
+}
+
+fn ports(layout: &Layout, driver: Option<&str>) -> Vec<String> {
+    let device = |device: &str| match driver {
+        Some(driver) => format!("{device}={driver}:{device}"),
+        None => format!("{device}={device}"),
+    };
+    layout.ports().into_iter().map(device).collect()
+}
+
+fn banner(lab: &Lab, layout: &Layout, ports: &[String]) {
+    let name = lab.name();
+    let client = layout.hosts.first().map_or("client", |host| host.name);
+    let held = match lab.holding() {
+        Holding::Named => "namespaces",
+        Holding::Held => "namespaces of an unprivileged user",
+    };
+    let mut text = format!(
+        "\nferroute {} runs in the lab `{name}`: {}\n",
+        env!("CARGO_PKG_VERSION"),
+        layout.summary
+    );
+    text.push_str(&format!(
+        "(the hosts live in {held}; nothing of this machine's own network is touched)\n"
+    ));
+    for port in ports {
+        text.push_str(&format!("  {port}\n"));
+    }
+    text.push_str(&format!(
+        "\nThree things to try, the first from another shell:\n  \
+         ferroute lab exec {name} {client} -- ping 203.0.113.1\n  \
+         /interface/print stats\n  \
+         /ip/settings/print\n\
+         Tab completes, ? or F1 helps, Ctrl-D leaves and removes the lab.\n\n"
+    ));
+    let _ = io::stdout().lock().write_all(text.as_bytes());
+}

@@ -1,0 +1,246 @@
+//! A running router: everything that has a thread, a socket or a device, put together.
+
+use std::io;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread::{self, JoinHandle};
+use std::time::Instant as SystemInstant;
+
+use frame::Sizes;
+use machine::Duration;
+use netio::{Umem, WaitSet, Waker};
+use router::Instance;
+use router::drive::Setup;
+
+use crate::cli::Run;
+use crate::control::Server;
+use crate::core::{Shared, clock};
+use crate::devices::Devices;
+use crate::host::{HostPlane, mirrors::Mirrors};
+use crate::notify::notify;
+use crate::reach::Place;
+use crate::workers::Workers;
+
+/// Runs a router in the foreground until it is told to stop.
+pub(crate) fn run(run: &Run) -> Result<u8, String> {
+    logging(run);
+    let mut stop = WaitSet::new().map_err(|error| format!("eventfd: {error}"))?;
+    on_signals(stop.waker())?;
+    let router = start(run, None)?;
+    for port in router.ports_in_words() {
+        tracing::info!("{port}");
+    }
+    tracing::info!(
+        "ready: ferroute console --control {}",
+        router.place.control.display()
+    );
+    notify("READY=1");
+    while !stop
+        .wait(None)
+        .map_err(|error| format!("eventfd: {error}"))?
+        .by_waker
+    {}
+    notify("STOPPING=1");
+    drop(router);
+    Ok(0)
+}
+
+/// Makes signals that ask to stop wake this waker.
+fn on_signals(stop: Waker) -> Result<(), String> {
+    use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
+    let mut signals = signal_hook::iterator::Signals::new([SIGTERM, SIGINT, SIGHUP])
+        .map_err(|error| format!("signals: {error}"))?;
+    thread::spawn(move || signals.forever().for_each(|_| stop.wake()));
+    Ok(())
+}
+
+/// A router that runs; dropping it stops it and gives everything back.
+pub(crate) struct Running {
+    // Dropped in this order: nobody is to reach a router that is going.
+    server: Option<Server>,
+    stop: Arc<AtomicBool>,
+    shared: Arc<Shared>,
+    control: Option<JoinHandle<Outside>>,
+    workers: Option<Workers>,
+    place: Place,
+    ports: Vec<String>,
+}
+
+impl Running {
+    /// Each port, what is behind it and how it is driven.
+    pub(crate) fn ports_in_words(&self) -> Vec<String> {
+        self.ports.clone()
+    }
+}
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        self.server = None;
+        self.stop.store(true, Ordering::SeqCst);
+        self.shared.wake.wake();
+        let outside = self.control.take().and_then(|control| control.join().ok());
+        // Workers close the ports; only then are the devices given back.
+        self.workers = None;
+        drop(outside);
+    }
+}
+
+/// Starts a router; `default` is the configuration of one that was given none.
+pub(crate) fn start(run: &Run, default: Option<&str>) -> Result<Running, String> {
+    let place = Place::of(&run.reach);
+    let specs = crate::devices::parse(&run.ports)?;
+    let mut store = schema::store();
+    for spec in &specs {
+        store
+            .ensure_port(&spec.name, None)
+            .map_err(|error| error.to_string())?;
+    }
+    crate::config::load(&mut store, place.state.as_deref(), run, default)?;
+
+    let started = SystemInstant::now();
+    let setup = Setup {
+        workers: usize::from(run.workers),
+        sizes: Sizes::WORKER,
+        seed: seed(),
+        now: machine::Instant::ZERO,
+    };
+    let (mut instance, mut workers) =
+        Instance::new(&setup, store).map_err(|error| format!("memory for packets: {error}"))?;
+    instance.control().set_clock(clock());
+
+    let mut waiting = WaitSet::new().map_err(|error| format!("eventfd: {error}"))?;
+    let memory = workers
+        .iter_mut()
+        .map(|worker| Umem::of(worker.pool()))
+        .collect();
+    let mut devices = Devices::new(specs, run, &place, memory)?;
+    waiting
+        .add(devices.fd())
+        .map_err(|error| format!("netlink: {error}"))?;
+    devices.follow(&mut instance)?;
+    let ports = devices.in_words();
+    let host = host_plane(run);
+    let mut mirrors = Mirrors::default();
+    mirrors.follow(host.as_ref(), instance.control());
+    let namespace = host.as_ref().map(HostPlane::path);
+    let workers = Workers::start(workers, &waiting.waker())
+        .map_err(|error| format!("worker threads: {error}"))?;
+    let sleepers = Arc::clone(workers.sleepers());
+    let shared = Shared::new(instance, waiting.waker(), sleepers, namespace, started);
+    let shared = Arc::new(shared);
+    let stop = Arc::new(AtomicBool::new(false));
+    let control = {
+        let (shared, stop) = (Arc::clone(&shared), Arc::clone(&stop));
+        let body = move || {
+            let mut outside = Outside {
+                waiting,
+                devices,
+                mirrors,
+                host,
+            };
+            while !stop.load(Ordering::SeqCst) {
+                outside.round(&shared);
+            }
+            outside.devices.close(shared.lock().control());
+            shared.after_change(&mut shared.lock());
+            outside
+        };
+        thread::Builder::new()
+            .name(String::from("router"))
+            .spawn(body)
+    };
+    let control = control.map_err(|error| format!("control thread: {error}"))?;
+    let mut running = Running {
+        server: None,
+        stop,
+        shared,
+        control: Some(control),
+        workers: Some(workers),
+        place,
+        ports,
+    };
+    running.server = Some(Server::start(&running.place.control, &running.shared)?);
+    Ok(running)
+}
+
+fn host_plane(run: &Run) -> Option<HostPlane> {
+    if run.no_host {
+        return None;
+    }
+    match HostPlane::new() {
+        Ok(host) => Some(host),
+        Err(error) => {
+            tracing::warn!("{error}; the router's own TCP and UDP services cannot be reached");
+            None
+        }
+    }
+}
+
+/// What the control thread looks after besides the router itself.
+struct Outside {
+    waiting: WaitSet,
+    devices: Devices,
+    mirrors: Mirrors,
+    host: Option<HostPlane>,
+}
+
+impl Outside {
+    /// One round: links, mirrors, packets from workers, timers; then a sleep until there is more.
+    fn round(&mut self, shared: &Shared) {
+        let wait = {
+            let mut instance = shared.lock();
+            let busy = shared.set_time(&mut instance);
+            if let Err(error) = self.devices.follow(&mut instance) {
+                tracing::error!("{error}");
+            }
+            let control = instance.control();
+            self.mirrors.follow(self.host.as_ref(), control);
+            for entry in control.log().take_new() {
+                print_log(&entry.topics, &entry.message);
+            }
+            let until = control.deadline().map(|at| at - shared.now());
+            shared.after_change(&mut instance);
+            if busy { Some(Duration::ZERO) } else { until }
+        };
+        if let Err(error) = self.waiting.wait(wait) {
+            tracing::error!("waiting: {error}");
+        }
+    }
+}
+
+/// RouterOS topics say how much an entry matters.
+fn print_log(topics: &str, message: &str) {
+    let has = |topic| topics.split(',').any(|t| t == topic);
+    if has("error") || has("critical") {
+        tracing::error!("{topics} {message}");
+    } else if has("warning") {
+        tracing::warn!("{topics} {message}");
+    } else if has("debug") {
+        tracing::debug!("{topics} {message}");
+    } else {
+        tracing::info!("{topics} {message}");
+    }
+}
+
+fn logging(run: &Run) {
+    use crate::cli::LogLevel;
+    let level = match run.log {
+        LogLevel::Error => tracing::Level::ERROR,
+        LogLevel::Warn => tracing::Level::WARN,
+        LogLevel::Info => tracing::Level::INFO,
+        LogLevel::Debug => tracing::Level::DEBUG,
+        LogLevel::Trace => tracing::Level::TRACE,
+    };
+    let log = tracing_subscriber::fmt()
+        .with_max_level(level)
+        .with_target(false);
+    log.with_writer(io::stderr)
+        .with_ansi(io::IsTerminal::is_terminal(&io::stderr()))
+        .init();
+}
+
+fn seed() -> u64 {
+    // The standard library seeds this from the kernel.
+    use std::hash::{BuildHasher as _, RandomState};
+    RandomState::new().hash_one(std::process::id())
+}

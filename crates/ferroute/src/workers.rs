@@ -1,0 +1,189 @@
+//! Worker threads: each steps its worker, polls while there is work, and sleeps when there is none.
+
+use std::io;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread::{self, JoinHandle};
+use std::time::{Duration, Instant};
+
+use dataplane::{Step, Worker};
+use netio::{WaitSet, Waker};
+use rustix::thread::{CpuSet, sched_setaffinity};
+
+/// For how long a worker polls after its last packet before it sleeps. A wake-up costs some tens of
+/// microseconds, so polling for less than that saves nothing.
+const POLL: Duration = Duration::from_micros(50);
+
+/// A worker's thread, as others see it.
+#[derive(Clone, Debug)]
+pub(crate) struct Sleeper {
+    asleep: Arc<AtomicBool>,
+    waker: Waker,
+}
+
+impl Sleeper {
+    fn of(set: &WaitSet) -> Self {
+        Self {
+            asleep: Arc::new(AtomicBool::new(false)),
+            waker: set.waker(),
+        }
+    }
+
+    /// Wakes the worker if it sleeps. What it is to find was put into its ring before.
+    pub(crate) fn wake(&self) {
+        // The store of `asleep` and the worker's last look at its rings are ordered the other way
+        // around on its side, so one of the two sees the other.
+        std::sync::atomic::fence(Ordering::SeqCst);
+        if self.asleep.load(Ordering::Relaxed) {
+            self.waker.wake();
+        }
+    }
+}
+
+/// All worker threads of a router. They stop when this is dropped.
+pub(crate) struct Workers {
+    threads: Vec<JoinHandle<()>>,
+    sleepers: Arc<[Sleeper]>,
+    stop: Arc<AtomicBool>,
+}
+
+impl Workers {
+    /// Starts a thread for each worker, each on a core of its own as far as there are enough.
+    /// `control` is woken when a worker has punted.
+    pub(crate) fn start(workers: Vec<Worker>, control: &Waker) -> io::Result<Self> {
+        let sets: io::Result<Vec<_>> = workers.iter().map(|_| WaitSet::new()).collect();
+        let sets = sets?;
+        let mut all = Self {
+            threads: Vec::new(),
+            sleepers: sets.iter().map(Sleeper::of).collect(),
+            stop: Arc::new(AtomicBool::new(false)),
+        };
+        let cores = cores();
+        let spread = workers.len() > 1 || cores.len() > 1;
+        for (worker, waiting) in workers.into_iter().zip(sets) {
+            let index = usize::from(worker.index());
+            // The first core is left to everything else, as long as there is another.
+            let core = cores
+                .get((index + 1) % cores.len().max(1))
+                .copied()
+                .filter(|_| spread);
+            let thread = Thread {
+                worker,
+                waiting,
+                sleepers: Arc::clone(&all.sleepers),
+                index,
+                control: control.clone(),
+                stop: Arc::clone(&all.stop),
+            };
+            let name = format!("worker-{index}");
+            all.threads.push(
+                thread::Builder::new()
+                    .name(name)
+                    .spawn(move || thread.run(core))?,
+            );
+        }
+        Ok(all)
+    }
+
+    /// The workers, to be woken.
+    pub(crate) fn sleepers(&self) -> &Arc<[Sleeper]> {
+        &self.sleepers
+    }
+}
+
+impl Drop for Workers {
+    fn drop(&mut self) {
+        self.stop.store(true, Ordering::SeqCst);
+        self.sleepers
+            .iter()
+            .for_each(|sleeper| sleeper.waker.wake());
+        for thread in self.threads.drain(..) {
+            let _ = thread.join();
+        }
+    }
+}
+
+struct Thread {
+    worker: Worker,
+    waiting: WaitSet,
+    sleepers: Arc<[Sleeper]>,
+    index: usize,
+    control: Waker,
+    stop: Arc<AtomicBool>,
+}
+
+impl Thread {
+    fn run(mut self, core: Option<usize>) {
+        if let Some(core) = core {
+            let mut set = CpuSet::new();
+            set.set(core);
+            // Where pinning is not allowed the worker runs all the same.
+            let _ = sched_setaffinity(None, &set);
+        }
+        let mut idle_since = None;
+        while !self.stop.load(Ordering::Relaxed) {
+            let step = self.step();
+            if !step.is_idle() {
+                idle_since = None;
+            } else if idle_since.get_or_insert_with(Instant::now).elapsed() >= POLL {
+                self.sleep();
+                idle_since = None;
+            } else {
+                std::hint::spin_loop();
+            }
+        }
+        self.worker.close();
+    }
+
+    fn step(&mut self) -> Step {
+        let step = self.worker.step();
+        if step.punted > 0 {
+            self.control.wake();
+        }
+        self.wake_others(step.handed_to);
+        step
+    }
+
+    fn wake_others(&self, handed_to: u64) {
+        for (index, sleeper) in self.sleepers.iter().enumerate() {
+            if handed_to >> index & 1 == 1 {
+                sleeper.wake();
+            }
+        }
+    }
+
+    /// Sleeps until a port is readable or somebody wakes us.
+    fn sleep(&mut self) {
+        self.watch_ports();
+        let own = self.sleepers[self.index].clone();
+        own.asleep.store(true, Ordering::SeqCst);
+        // A command or a frame may have come before the others knew that we sleep.
+        if self.step().is_idle() && !self.stop.load(Ordering::SeqCst) {
+            self.worker.sleep();
+            if self.waiting.wait(None).is_err() {
+                thread::yield_now();
+            }
+        }
+        own.asleep.store(false, Ordering::SeqCst);
+    }
+
+    /// Waits on the ports that have come since; those that went are forgotten by themselves.
+    fn watch_ports(&mut self) {
+        for (_, port) in self.worker.ports() {
+            if let Some(fd) = port.wait_fd() {
+                // One that is waited on already is refused, and that is all right.
+                let _ = self.waiting.add(fd);
+            }
+        }
+    }
+}
+
+/// The cores that this process may use.
+fn cores() -> Vec<usize> {
+    match rustix::thread::sched_getaffinity(None) {
+        Ok(set) => (0..CpuSet::MAX_CPU)
+            .filter(|core| set.is_set(*core))
+            .collect(),
+        Err(_) => Vec::new(),
+    }
+}

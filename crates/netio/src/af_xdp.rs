@@ -1,0 +1,304 @@
+//! AF_XDP: the frames of a device's queue, taken before the kernel's stack sees them, in slots of
+//! the worker's own pool (Documentation/networking/af_xdp.rst).
+//!
+//! ```text
+//!   pool ──▶ fill ring ──▶ kernel ──▶ receive ring ──▶ vector
+//!   pool ◀── completion ring ◀── kernel ◀── transmit ring ◀── frames
+//! ```
+//!
+//! A port is one socket on one queue. Each registers the small slots of the pool as its UMEM, so
+//! that a frame goes from one device to another of the same worker without a copy (what the
+//! kernel's XDP_SHARED_UMEM does, without making every port depend on the first one). What a ring
+//! holds is marked as lent: only what is marked is taken back, whatever the kernel writes, and when
+//! a port closes, all that is marked comes home.
+//!
+//! A device has one program on it, five instructions that send a frame to the socket of its queue.
+//! It is attached by a link, which goes with the process. XDP sees bytes only: unfinished
+//! checksums, merged segments and VLAN tags beside the frame must be switched off at whoever sends
+//! (`link::offload_off`).
+//!
+//! Jumbo frames come in pieces of 1,792 bytes and are put together in a larger slot; this needs
+//! Linux 6.6. Zero copy is taken where the driver offers it; no such card was there to test it.
+
+mod lent;
+mod program;
+mod receive;
+mod ring;
+mod socket;
+mod transmit;
+
+use std::fmt;
+use std::io;
+use std::os::fd::{AsFd, BorrowedFd};
+use std::ptr::NonNull;
+use std::sync::Arc;
+
+use frame::{Class, Frame, HEADROOM, Pool, Port, PortCounters, Transmitted, Vector};
+
+use crate::link::{self, Channels, Links};
+use lent::Lent;
+use program::Attachment;
+use receive::Assembly;
+use socket::Rings;
+
+/// Bytes of a frame in one chunk of the UMEM: the kernel keeps 256 of the 2,048 in front.
+const CHUNK: usize = Class::Small.slot_bytes() - HEADROOM;
+/// Ethernet header with two VLAN tags.
+const LINK_HEADER: u32 = 14 + 8;
+/// The longest packet that fits one chunk.
+const PLAIN_MTU: u32 = CHUNK as u32 - LINK_HEADER;
+/// The longest packet that is put together.
+const JUMBO_MTU: u32 = (Class::Medium.slot_bytes() - HEADROOM) as u32 - LINK_HEADER;
+/// The ring size that fits a worker with up to four such ports and a pool of `Sizes::WORKER`.
+pub const XDP_RING: u32 = 2048;
+
+/// Where the kernel runs the program.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum XdpMode {
+    /// In the driver.
+    Native,
+    /// In the stack, for devices whose driver cannot, or where that is faster (veth: its native
+    /// mode copies each frame of a kernel sender first).
+    Generic,
+}
+
+/// The memory of a pool, as a port registers it. It stays valid as long as the pool, or any slot of
+/// it that a port borrowed, lives.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Umem {
+    base: NonNull<u8>,
+    len: usize,
+}
+
+// SAFETY: an address and a length, which nothing here dereferences; the kernel checks them.
+unsafe impl Send for Umem {}
+
+impl Umem {
+    /// The small slots of this pool.
+    pub fn of(pool: &Pool) -> Self {
+        let (base, len) = pool.umem();
+        Self { base, len }
+    }
+}
+
+/// Why a device cannot be used with AF_XDP.
+#[derive(Debug)]
+pub enum XdpRefusal {
+    /// Packets of this length come in pieces, which this kernel, driver or mode does not do.
+    Jumbo {
+        /// The device's MTU in bytes.
+        mtu: u32,
+        /// The longest MTU without pieces.
+        most: u32,
+    },
+    /// There are receive queues without a transmit queue of the same number.
+    Queues(Channels),
+    /// The kernel refused a step.
+    System {
+        /// What was tried.
+        step: &'static str,
+        /// The kernel's answer.
+        error: io::Error,
+    },
+}
+
+impl XdpRefusal {
+    /// For `map_err`: the refusal of a step.
+    fn at(step: &'static str) -> impl Fn(io::Error) -> Self {
+        move |error| Self::System { step, error }
+    }
+}
+
+impl fmt::Display for XdpRefusal {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Jumbo { mtu, most } => write!(
+                f,
+                "MTU {mtu} is more than the {most} bytes that one chunk holds, and longer frames are not \
+                 supported here"
+            ),
+            Self::Queues(channels) => write!(
+                f,
+                "{} receive queues, but only {} transmit queues",
+                channels.receive, channels.transmit
+            ),
+            Self::System { step, error } => write!(f, "{step}: {error}"),
+        }
+    }
+}
+
+impl std::error::Error for XdpRefusal {}
+
+/// One queue of a device through AF_XDP.
+///
+/// It works with the one pool whose memory it registered; with another it receives nothing and
+/// drops what it should send.
+#[derive(Debug)]
+pub struct XdpPort {
+    /// None after `close`.
+    rings: Option<Rings>,
+    umem: Umem,
+    lent: Lent,
+    assembly: Assembly,
+    receive_errors: u64,
+    transmit_errors: u64,
+    /// The last attempt to send found the device down.
+    down: bool,
+    /// What the kernel had counted when the port was closed.
+    last: PortCounters,
+    attachment: Arc<Attachment>,
+}
+
+impl XdpPort {
+    /// Opens all queues of a device of the calling thread's network namespace: the port of queue
+    /// `n` uses `umems[n % umems.len()]`, so that each worker gets its share.
+    ///
+    /// `ring` is the number of entries of each of a port's four rings, a power of two; a port
+    /// borrows up to twice as many slots. A queue that another port has just left is waited for,
+    /// for up to two seconds, as the kernel releases it late.
+    ///
+    /// # Errors
+    /// Why this device cannot be used; then nothing of it was changed.
+    pub fn open(
+        device: &str,
+        mode: XdpMode,
+        umems: &[Umem],
+        ring: u32,
+    ) -> Result<Vec<Self>, XdpRefusal> {
+        let mut links = Links::open().map_err(XdpRefusal::at("netlink"))?;
+        let link = links
+            .find(device)
+            .map_err(XdpRefusal::at("finding the device"))?;
+        let pieces = link.mtu > PLAIN_MTU;
+        let jumbo = XdpRefusal::Jumbo {
+            mtu: link.mtu,
+            most: PLAIN_MTU,
+        };
+        if link.mtu > JUMBO_MTU {
+            return Err(jumbo);
+        }
+        let channels = link::channels(device).map_err(XdpRefusal::at("counting the queues"))?;
+        if channels.receive > channels.transmit {
+            return Err(XdpRefusal::Queues(channels));
+        }
+        let attachment = Attachment::new(link.index, channels.receive, pieces)?;
+        let sockets = (0..channels.receive)
+            .zip(umems.iter().cycle())
+            .map(|(queue, umem)| {
+                let rings = Rings::open(link.index, queue, *umem, ring, mode, pieces)?;
+                attachment.add(queue, rings.socket())?;
+                Ok((rings, *umem))
+            })
+            .collect::<Result<Vec<_>, XdpRefusal>>()
+            .map_err(|refusal| refusal_of_pieces(refusal, pieces, link.mtu))?;
+        // Last, so that no frame meets the program before its socket.
+        let attachment = attachment.attach(mode)?;
+        let port = |(rings, umem)| Self::new(rings, umem, &attachment);
+        Ok(sockets.into_iter().map(port).collect())
+    }
+
+    fn new(rings: Rings, umem: Umem, attachment: &Arc<Attachment>) -> Self {
+        Self {
+            rings: Some(rings),
+            umem,
+            lent: Lent::new(umem.len / Class::Small.slot_bytes()),
+            assembly: Assembly::None,
+            receive_errors: 0,
+            transmit_errors: 0,
+            down: false,
+            last: PortCounters::default(),
+            attachment: Arc::clone(attachment),
+        }
+    }
+
+    /// Whether the device reads and writes the pool's memory by itself (untested).
+    pub fn is_zero_copy(&self) -> bool {
+        self.rings.as_ref().is_some_and(Rings::is_zero_copy)
+    }
+
+    /// Where the kernel runs the program.
+    pub fn mode(&self) -> XdpMode {
+        self.attachment.mode()
+    }
+}
+
+impl Port for XdpPort {
+    fn receive(&mut self, pool: &mut Pool, into: &mut Vector) -> usize {
+        if Umem::of(pool) != self.umem {
+            return 0;
+        }
+        self.receive_from_ring(pool, into)
+    }
+
+    fn transmit(&mut self, pool: &mut Pool, frames: &mut Vec<Frame>) -> Transmitted {
+        if Umem::of(pool) != self.umem || self.rings.is_none() {
+            let dropped = frames.len() as u32;
+            frames.drain(..).for_each(|frame| pool.free(frame));
+            return Transmitted { sent: 0, dropped };
+        }
+        self.transmit_to_ring(pool, frames)
+    }
+
+    fn flush(&mut self, pool: &mut Pool) {
+        if Umem::of(pool) == self.umem {
+            self.take_completed(pool);
+            self.kick();
+        }
+    }
+
+    fn wait_fd(&self) -> Option<BorrowedFd<'_>> {
+        self.rings.as_ref().map(|rings| rings.socket().as_fd())
+    }
+
+    fn counters(&self) -> PortCounters {
+        let Some(rings) = &self.rings else {
+            return self.last;
+        };
+        let kernel = rings.counters();
+        PortCounters {
+            receive_dropped: kernel.receive_dropped,
+            receive_errors: kernel.receive_errors + self.receive_errors,
+            transmit_errors: kernel.transmit_errors + self.transmit_errors,
+        }
+    }
+
+    /// Slots that a zero-copy driver may still write to after the socket is closed stay away for
+    /// good; all others come home.
+    fn close(&mut self, pool: &mut Pool) {
+        if Umem::of(pool) != self.umem {
+            return;
+        }
+        self.last = self.counters();
+        let zero_copy = self.is_zero_copy();
+        // Closing waits until the kernel's receive path has left the socket, and nothing is sent
+        // but in our own system calls: the rings' slots are ours again.
+        drop(self.rings.take());
+        if let Assembly::Partial(frame) = std::mem::replace(&mut self.assembly, Assembly::None) {
+            pool.free(frame);
+        }
+        if zero_copy {
+            return;
+        }
+        while let Some(address) = self.lent.take_any() {
+            // SAFETY: the slot was marked as lent, and the socket that it was lent to is closed.
+            if let Some(frame) = unsafe { pool.reclaim(address, 0) } {
+                pool.free(frame);
+            }
+        }
+    }
+}
+
+/// Names the pieces as the reason when a kernel refused a socket that wants them.
+fn refusal_of_pieces(refusal: XdpRefusal, pieces: bool, mtu: u32) -> XdpRefusal {
+    match refusal {
+        XdpRefusal::System { error, .. }
+            if pieces && matches!(error.raw_os_error(), Some(libc::EINVAL | libc::EOPNOTSUPP)) =>
+        {
+            XdpRefusal::Jumbo {
+                mtu,
+                most: PLAIN_MTU,
+            }
+        }
+        other => other,
+    }
+}

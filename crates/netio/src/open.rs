@@ -1,0 +1,303 @@
+//! From what the operator writes to ports: `xdp:eth1`, `packet:eth1`, `tap:name`,
+//! `pcap:in.pcap,out.pcap`, or a bare `eth1`, for which the best driver that works is taken.
+//!
+//! | kind of device | best driver |
+//! |---|---|
+//! | hardware | XDP in the driver, else AF_PACKET |
+//! | virtual (veth, tun, bridge …) | AF_PACKET |
+//!
+//! A virtual device hands over what a kernel's stack sends, with unfinished checksums and merged
+//! segments, which XDP cannot see: it would route damaged packets. Whoever has switched that off at
+//! the far end may name `xdp:`.
+
+mod spec;
+
+use std::fmt;
+use std::io;
+use std::path::Path;
+
+use frame::Port;
+
+pub use spec::{Spec, SpecError};
+
+use crate::link::{Link, Links};
+use crate::takeover::{self, Takeover};
+use crate::{Layer, PacketPort, PcapPort, TapPort, Umem, XdpMode, XdpPort, XdpRefusal};
+
+/// What is to be opened, and for whom.
+#[derive(Clone, Copy, Debug)]
+pub struct Request<'a> {
+    /// The memory of each worker's pool; there is at least one worker.
+    pub workers: &'a [Umem],
+    /// Entries of each AF_XDP ring, a power of two (`XDP_RING`, or less where a worker has many
+    /// ports).
+    pub ring: u32,
+    /// Whether a device may be taken that carries the machine's default route.
+    pub take: bool,
+    /// The folder in which it is remembered what was on a device. None leaves the kernel's
+    /// addresses on it, and the kernel receives what it does by AF_PACKET: for tests and
+    /// benchmarks with devices that nobody else uses.
+    pub state: Option<&'a Path>,
+}
+
+/// Open ports of one device.
+pub struct Opened {
+    /// The port at `n` belongs to worker `n % workers`; there may be more ports than workers (a
+    /// port for each receive queue) or, of files, fewer.
+    pub ports: Vec<Box<dyn Port>>,
+    /// The driver that was taken, such as `xdp-generic` or `packet`.
+    pub driver: &'static str,
+    /// Remarks for the operator on how it works.
+    pub note: Option<&'static str>,
+    /// Why it is not a better one, a line for each: `driver: reason`.
+    pub reasons: Vec<String>,
+    /// The device, for those that have one.
+    pub link: Option<Link>,
+    /// Gives the device back when dropped; the ports are to be closed before.
+    pub takeover: Option<Takeover>,
+}
+
+impl fmt::Debug for Opened {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Opened")
+            .field("ports", &self.ports.len())
+            .field("driver", &self.driver)
+            .field("note", &self.note)
+            .field("reasons", &self.reasons)
+            .field("link", &self.link)
+            .field("takeover", &self.takeover)
+            .finish()
+    }
+}
+
+/// Why nothing was opened. Nothing was changed, or it was put back.
+#[derive(Debug)]
+pub enum OpenError {
+    /// There is no such device (it may come).
+    NoDevice(String),
+    /// The machine would lose its default route, and that was not asked for.
+    DefaultRoute(String),
+    /// The driver that was asked for, or the last one that was tried, does not work.
+    Driver {
+        /// Its name.
+        driver: &'static str,
+        /// Why not.
+        reason: String,
+    },
+    /// The device could not be taken over from the kernel.
+    Takeover(io::Error),
+    /// The system's answer to a question about the device.
+    System(io::Error),
+}
+
+impl fmt::Display for OpenError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::NoDevice(device) => write!(f, "no device {device}"),
+            Self::DefaultRoute(device) => write!(
+                f,
+                "{device} carries this machine's default route; --take takes it all the same"
+            ),
+            Self::Driver { driver, reason } => write!(f, "{driver}: {reason}"),
+            Self::Takeover(error) => write!(f, "taking the device over: {error}"),
+            Self::System(error) => error.fmt(f),
+        }
+    }
+}
+
+impl std::error::Error for OpenError {}
+
+/// Opens what `spec` names, in the network namespace of the calling thread.
+///
+/// # Errors
+/// Why it cannot be opened.
+pub fn open(spec: &Spec, request: &Request<'_>) -> Result<Opened, OpenError> {
+    match spec {
+        Spec::Tap(name) => open_tap(name, request),
+        Spec::Pcap { input, output } => open_files(input.as_deref(), output.as_deref()),
+        Spec::Packet(device) => open_device(device, request, &[Driver::Packet], Vec::new()),
+        Spec::Xdp { device, mode } => {
+            let mode = match mode {
+                Some(mode) => *mode,
+                None => mode_for(&find(device)?),
+            };
+            open_device(device, request, &[Driver::Xdp(mode)], Vec::new())
+        }
+        Spec::Best(device) => {
+            let link = find(device)?;
+            match &link.kind {
+                None => {
+                    let drivers = [Driver::Xdp(XdpMode::Native), Driver::Packet];
+                    open_device(device, request, &drivers, Vec::new())
+                }
+                Some(kind) => {
+                    let reason = format!(
+                        "xdp: a {kind} device hands over unfinished checksums and merged segments, which \
+                         XDP cannot see"
+                    );
+                    open_device(device, request, &[Driver::Packet], vec![reason])
+                }
+            }
+        }
+    }
+}
+
+/// A driver for a device of the kernel's.
+#[derive(Clone, Copy, Debug)]
+enum Driver {
+    Xdp(XdpMode),
+    Packet,
+}
+
+impl Driver {
+    fn name(self) -> &'static str {
+        match self {
+            Self::Xdp(XdpMode::Native) => "xdp-native",
+            Self::Xdp(XdpMode::Generic) => "xdp-generic",
+            Self::Packet => "packet",
+        }
+    }
+}
+
+/// What `xdp:` means for a device: veth's native mode copies each frame of a kernel sender.
+fn mode_for(link: &Link) -> XdpMode {
+    match link.kind.as_deref() {
+        Some("veth") => XdpMode::Generic,
+        _ => XdpMode::Native,
+    }
+}
+
+fn find(device: &str) -> Result<Link, OpenError> {
+    let found = Links::open().and_then(|mut links| links.find(device));
+    found.map_err(|error| match error.kind() {
+        io::ErrorKind::NotFound => OpenError::NoDevice(device.to_owned()),
+        _ => OpenError::System(error),
+    })
+}
+
+/// Opens a device by the first of these drivers that works.
+fn open_device(
+    device: &str,
+    request: &Request<'_>,
+    drivers: &[Driver],
+    mut reasons: Vec<String>,
+) -> Result<Opened, OpenError> {
+    let link = find(device)?;
+    if !request.take && takeover::carries_default_route(&link).map_err(OpenError::System)? {
+        return Err(OpenError::DefaultRoute(device.to_owned()));
+    }
+    let mut taken = match request.state {
+        Some(folder) => {
+            let file = folder.join(format!("{device}.taken"));
+            Some(Takeover::take(device, &file).map_err(OpenError::Takeover)?)
+        }
+        None => None,
+    };
+    for (number, driver) in drivers.iter().enumerate() {
+        match open_by(*driver, device, request) {
+            Ok((ports, note)) => {
+                if let (Driver::Packet, Some(taken)) = (driver, &mut taken) {
+                    taken.keep_kernel_off().map_err(OpenError::Takeover)?;
+                }
+                return Ok(Opened {
+                    ports,
+                    driver: driver.name(),
+                    note,
+                    reasons,
+                    link: Some(link),
+                    takeover: taken,
+                });
+            }
+            Err(reason) if number + 1 < drivers.len() => {
+                reasons.push(format!("{}: {reason}", driver.name()));
+            }
+            Err(reason) => {
+                let driver = driver.name();
+                return Err(OpenError::Driver { driver, reason });
+            }
+        }
+    }
+    unreachable!("the last driver was taken or is the error")
+}
+
+type Ports = (Vec<Box<dyn Port>>, Option<&'static str>);
+
+fn open_by(driver: Driver, device: &str, request: &Request<'_>) -> Result<Ports, String> {
+    match driver {
+        Driver::Packet => {
+            let ports =
+                PacketPort::open(device, request.workers.len()).map_err(|error| explain(&error))?;
+            Ok((boxed(ports), None))
+        }
+        Driver::Xdp(mode) => {
+            let ports = XdpPort::open(device, mode, request.workers, request.ring)
+                .map_err(|refusal| explain_refusal(&refusal))?;
+            let zero_copy = ports.iter().any(XdpPort::is_zero_copy);
+            let note = zero_copy.then_some("zero copy, which is untested");
+            Ok((boxed(ports), note))
+        }
+    }
+}
+
+fn boxed<P: Port + 'static>(ports: Vec<P>) -> Vec<Box<dyn Port>> {
+    ports
+        .into_iter()
+        .map(|port| Box::new(port) as Box<dyn Port>)
+        .collect()
+}
+
+/// The system's words, and what would help where that is known.
+fn explain(error: &io::Error) -> String {
+    match error.raw_os_error() {
+        Some(libc::EPERM | libc::EACCES) => {
+            format!("{error}: this needs root, or a user and network namespace of one's own")
+        }
+        Some(libc::EBUSY) => format!("{error}: another program uses it"),
+        _ => error.to_string(),
+    }
+}
+
+fn explain_refusal(refusal: &XdpRefusal) -> String {
+    match refusal {
+        XdpRefusal::System { step, error } => match error.raw_os_error() {
+            Some(libc::EPERM | libc::EACCES) => format!("{step}: {error}: this needs root"),
+            Some(libc::EOPNOTSUPP) => format!("{step}: the device's driver does not support it"),
+            _ => format!("{step}: {}", explain(error)),
+        },
+        other => other.to_string(),
+    }
+}
+
+fn open_tap(name: &str, request: &Request<'_>) -> Result<Opened, OpenError> {
+    let refused = |error: io::Error| OpenError::Driver {
+        driver: "tap",
+        reason: explain(&error),
+    };
+    let ports = TapPort::open(name, Layer::Tap, request.workers.len()).map_err(refused)?;
+    let mut links = Links::open().map_err(OpenError::System)?;
+    let link = links.find(name).map_err(OpenError::System)?;
+    links.set_up(link.index, true).map_err(refused)?;
+    Ok(Opened {
+        ports: boxed(ports),
+        driver: "tap",
+        note: None,
+        reasons: Vec::new(),
+        link: links.find(name).ok(),
+        takeover: None,
+    })
+}
+
+fn open_files(input: Option<&Path>, output: Option<&Path>) -> Result<Opened, OpenError> {
+    let port = PcapPort::open(input, output).map_err(|error| OpenError::Driver {
+        driver: "pcap",
+        reason: error.to_string(),
+    })?;
+    Ok(Opened {
+        ports: vec![Box::new(port)],
+        driver: "pcap",
+        note: None,
+        reasons: Vec::new(),
+        link: None,
+        takeover: None,
+    })
+}

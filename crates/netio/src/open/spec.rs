@@ -1,0 +1,194 @@
+//! The operator's words for a port's device and driver.
+
+use std::fmt;
+use std::path::PathBuf;
+use std::str::FromStr;
+
+use crate::XdpMode;
+use crate::sys;
+
+/// A device or files, and by which driver.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Spec {
+    /// A device, by the best driver that works: `eth1`.
+    Best(String),
+    /// A device by AF_XDP, in the mode that suits it if none is named: `xdp:eth1`,
+    /// `xdp-native:eth1`, `xdp-generic:eth1`.
+    Xdp {
+        /// The device's name.
+        device: String,
+        /// The mode that was asked for.
+        mode: Option<XdpMode>,
+    },
+    /// A device by AF_PACKET: `packet:eth1`.
+    Packet(String),
+    /// A TAP device, which is made if there is none: `tap:name`.
+    Tap(String),
+    /// Files: `pcap:in.pcap,out.pcap`, `pcap:in.pcap`, `pcap:,out.pcap`.
+    Pcap {
+        /// Where frames come from.
+        input: Option<PathBuf>,
+        /// Where frames go.
+        output: Option<PathBuf>,
+    },
+}
+
+impl Spec {
+    /// The device's name; none for files.
+    pub fn device(&self) -> Option<&str> {
+        match self {
+            Self::Best(device)
+            | Self::Xdp { device, .. }
+            | Self::Packet(device)
+            | Self::Tap(device) => Some(device),
+            Self::Pcap { .. } => None,
+        }
+    }
+}
+
+/// What is wrong with a word for a port.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum SpecError {
+    /// There is no driver of this name.
+    Driver(String),
+    /// This cannot be a device's name: 1 to 15 bytes, without `/` and spaces.
+    Device(String),
+    /// There is neither an input nor an output file, or a third one.
+    Files,
+}
+
+impl fmt::Display for SpecError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Driver(name) => write!(
+                f,
+                "no driver {name}; there are xdp, xdp-native, xdp-generic, packet, tap and pcap"
+            ),
+            Self::Device(name) => write!(f, "'{name}' cannot be a device's name"),
+            Self::Files => write!(
+                f,
+                "pcap takes an input file, an output file, or both: IN,OUT"
+            ),
+        }
+    }
+}
+
+impl std::error::Error for SpecError {}
+
+impl FromStr for Spec {
+    type Err = SpecError;
+
+    fn from_str(text: &str) -> Result<Self, SpecError> {
+        let Some((driver, rest)) = text.split_once(':') else {
+            return Ok(Self::Best(device(text)?));
+        };
+        let xdp = |mode| {
+            Ok(Self::Xdp {
+                device: device(rest)?,
+                mode,
+            })
+        };
+        match driver {
+            "xdp" => xdp(None),
+            "xdp-native" => xdp(Some(XdpMode::Native)),
+            "xdp-generic" => xdp(Some(XdpMode::Generic)),
+            "packet" => Ok(Self::Packet(device(rest)?)),
+            "tap" => Ok(Self::Tap(device(rest)?)),
+            "pcap" => files(rest),
+            _ => Err(SpecError::Driver(driver.to_owned())),
+        }
+    }
+}
+
+impl fmt::Display for Spec {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Best(device) => write!(f, "{device}"),
+            Self::Xdp { device, mode } => match mode {
+                None => write!(f, "xdp:{device}"),
+                Some(XdpMode::Native) => write!(f, "xdp-native:{device}"),
+                Some(XdpMode::Generic) => write!(f, "xdp-generic:{device}"),
+            },
+            Self::Packet(device) => write!(f, "packet:{device}"),
+            Self::Tap(device) => write!(f, "tap:{device}"),
+            Self::Pcap { input, output } => {
+                let input = input.as_deref().map(|path| path.display().to_string());
+                write!(f, "pcap:{}", input.unwrap_or_default())?;
+                match output {
+                    Some(output) => write!(f, ",{}", output.display()),
+                    None => Ok(()),
+                }
+            }
+        }
+    }
+}
+
+/// A name that the kernel takes for a device.
+fn device(name: &str) -> Result<String, SpecError> {
+    let forbidden = |c: char| c == '/' || c == ':' || c.is_whitespace();
+    if sys::device_name(name).is_none() || name.contains(forbidden) || matches!(name, "." | "..") {
+        return Err(SpecError::Device(name.to_owned()));
+    }
+    Ok(name.to_owned())
+}
+
+fn files(text: &str) -> Result<Spec, SpecError> {
+    let (input, output) = text.split_once(',').unwrap_or((text, ""));
+    let path = |text: &str| (!text.is_empty()).then(|| PathBuf::from(text));
+    if input.is_empty() && output.is_empty() || output.contains(',') {
+        return Err(SpecError::Files);
+    }
+    Ok(Spec::Pcap {
+        input: path(input),
+        output: path(output),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    #[test]
+    fn every_form_is_read_and_written_alike() {
+        for text in [
+            "eth1",
+            "xdp:eth1",
+            "xdp-native:eth1",
+            "xdp-generic:eth1",
+            "packet:eth1",
+            "tap:lan",
+            "pcap:in.pcap,out.pcap",
+            "pcap:in.pcap",
+            "pcap:,out.pcap",
+        ] {
+            let spec: Spec = text.parse().expect(text);
+            assert_eq!(spec.to_string(), text);
+        }
+    }
+
+    #[test]
+    fn mistakes_are_named() {
+        let error = |text: &str| text.parse::<Spec>().expect_err(text);
+
+        assert_eq!(error("dpdk:eth1"), SpecError::Driver("dpdk".to_owned()));
+        assert_eq!(error("xdp:"), SpecError::Device(String::new()));
+        assert_eq!(error("a name"), SpecError::Device("a name".to_owned()));
+        assert_eq!(
+            error("packet:eth0:1"),
+            SpecError::Device("eth0:1".to_owned())
+        );
+        assert_eq!(error("pcap:,"), SpecError::Files);
+        assert_eq!(error("pcap:a,b,c"), SpecError::Files);
+    }
+
+    proptest! {
+        #[test]
+        fn what_is_read_is_written_so_that_it_reads_the_same(text in "\\PC{0,24}") {
+            if let Ok(spec) = text.parse::<Spec>() {
+                prop_assert_eq!(spec.to_string().parse(), Ok(spec));
+            }
+        }
+    }
+}

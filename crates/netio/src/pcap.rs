@@ -1,0 +1,262 @@
+//! Files in pcap format as a port: one that frames come from, one that they go to.
+//!
+//! A file is read as fast as it is asked for; its times are ignored. The output has the time of
+//! sending in nanoseconds. Only Ethernet is known.
+
+use std::fs::File;
+use std::io::{self, BufWriter, Write};
+use std::path::Path;
+use std::time::{SystemTime, UNIX_EPOCH};
+
+use frame::{Frame, Pool, Port, PortCounters, Transmitted, Vector};
+use pcap_file::pcap::{PcapHeader, PcapReader};
+use pcap_file::{DataLink, Endianness, TsResolution};
+
+/// The longest frame that is written: longer than any slot.
+const SNAP_BYTES: u32 = 256 << 10;
+
+/// A pair of files.
+#[derive(Debug)]
+pub struct PcapPort {
+    input: Option<PcapReader<File>>,
+    output: Option<FrameWriter<BufWriter<File>>>,
+    receive_dropped: u64,
+    receive_errors: u64,
+    transmit_errors: u64,
+}
+
+impl PcapPort {
+    /// Opens the files; without an input nothing ever arrives, without an output what is sent is
+    /// forgotten.
+    ///
+    /// # Errors
+    /// What the system says, and `InvalidData` for a file that is no Ethernet capture.
+    pub fn open(input: Option<&Path>, output: Option<&Path>) -> io::Result<Self> {
+        let input = input.map(open_input).transpose()?;
+        let output = match output {
+            Some(path) => Some(FrameWriter::new(BufWriter::new(File::create(path)?))?),
+            None => None,
+        };
+        Ok(Self {
+            input,
+            output,
+            receive_dropped: 0,
+            receive_errors: 0,
+            transmit_errors: 0,
+        })
+    }
+
+    /// Whether all of the input was received.
+    pub fn is_at_end(&self) -> bool {
+        self.input.is_none()
+    }
+}
+
+fn open_input(path: &Path) -> io::Result<PcapReader<File>> {
+    let invalid = |what: String| io::Error::new(io::ErrorKind::InvalidData, what);
+    let reader = PcapReader::new(File::open(path)?).map_err(|error| invalid(error.to_string()))?;
+    match reader.header().datalink {
+        DataLink::ETHERNET => Ok(reader),
+        other => Err(invalid(format!("a capture of {other:?}, not of Ethernet"))),
+    }
+}
+
+impl Port for PcapPort {
+    fn receive(&mut self, pool: &mut Pool, into: &mut Vector) -> usize {
+        let before = into.len();
+        while !into.is_full()
+            && let Some(input) = &mut self.input
+        {
+            let bytes = match input.next_raw_packet() {
+                Some(Ok(packet)) if packet.incl_len < packet.orig_len => {
+                    self.receive_errors += 1;
+                    continue;
+                }
+                Some(Ok(packet)) => packet.data,
+                end => {
+                    // After a damaged record nothing can be found any more.
+                    self.receive_errors += u64::from(end.is_some());
+                    self.input = None;
+                    break;
+                }
+            };
+            match pool.alloc_from(&bytes) {
+                // The vector has room, as was just asked.
+                Some(frame) => {
+                    if let Err(frame) = into.push(frame) {
+                        pool.free(frame);
+                    }
+                }
+                None => self.receive_dropped += 1,
+            }
+        }
+        into.len() - before
+    }
+
+    fn transmit(&mut self, pool: &mut Pool, frames: &mut Vec<Frame>) -> Transmitted {
+        let mut done = Transmitted::default();
+        for frame in frames.drain(..) {
+            let written = self
+                .output
+                .as_mut()
+                .is_none_or(|out| out.write(&frame).is_ok());
+            if written {
+                done.sent += 1;
+            } else {
+                done.dropped += 1;
+            }
+            pool.free(frame);
+        }
+        self.transmit_errors += u64::from(done.dropped);
+        done
+    }
+
+    /// Hands what was written to the system.
+    fn flush(&mut self, _pool: &mut Pool) {
+        if let Some(output) = &mut self.output {
+            self.transmit_errors += u64::from(output.flush().is_err());
+        }
+    }
+
+    fn counters(&self) -> PortCounters {
+        PortCounters {
+            receive_dropped: self.receive_dropped,
+            receive_errors: self.receive_errors,
+            transmit_errors: self.transmit_errors,
+        }
+    }
+
+    fn close(&mut self, pool: &mut Pool) {
+        self.flush(pool);
+    }
+}
+
+/// Writes frames to anything in pcap format, with the present time in nanoseconds.
+#[derive(Debug)]
+pub struct FrameWriter<W: Write> {
+    writer: W,
+}
+
+impl<W: Write> FrameWriter<W> {
+    /// Writes the file's header.
+    ///
+    /// # Errors
+    /// What the writer says.
+    pub fn new(mut writer: W) -> io::Result<Self> {
+        let header = PcapHeader {
+            version_major: 2,
+            version_minor: 4,
+            ts_correction: 0,
+            ts_accuracy: 0,
+            snaplen: SNAP_BYTES,
+            datalink: DataLink::ETHERNET,
+            ts_resolution: TsResolution::NanoSecond,
+            endianness: Endianness::Little,
+        };
+        header.write_to(&mut writer).map_err(io::Error::other)?;
+        Ok(Self { writer })
+    }
+
+    /// Writes one frame as it stands in memory: an unfinished checksum is unfinished in the file.
+    ///
+    /// # Errors
+    /// What the writer says.
+    pub fn write(&mut self, frame: &Frame) -> io::Result<()> {
+        let bytes = frame.bytes();
+        let now = SystemTime::now()
+            .duration_since(UNIX_EPOCH)
+            .unwrap_or_default();
+        let len = bytes.len() as u32;
+        // Seconds, nanoseconds, length here, length on the line. Seconds last until 2106.
+        let header = [now.as_secs() as u32, now.subsec_nanos(), len, len].map(u32::to_le_bytes);
+        self.writer.write_all(header.as_flattened())?;
+        self.writer.write_all(bytes)
+    }
+
+    /// Hands what was written to whatever is behind the writer.
+    ///
+    /// # Errors
+    /// What the writer says.
+    pub fn flush(&mut self) -> io::Result<()> {
+        self.writer.flush()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use frame::Sizes;
+
+    use super::*;
+
+    /// A file of this test's own that goes with it.
+    struct Scratch(std::path::PathBuf);
+
+    impl Scratch {
+        fn new(name: &str) -> Self {
+            let name = format!("netio-{}-{name}.pcap", std::process::id());
+            Self(std::env::temp_dir().join(name))
+        }
+    }
+
+    impl Drop for Scratch {
+        fn drop(&mut self) {
+            let _ = std::fs::remove_file(&self.0);
+        }
+    }
+
+    #[test]
+    fn what_is_sent_to_a_file_is_received_from_it() {
+        let file = Scratch::new("round");
+        let mut pool = Pool::new(Sizes::TEST).expect("memory");
+        let contents: Vec<Vec<u8>> = [60, 1514, 9014, 65_550].map(|len| vec![7; len]).to_vec();
+        let mut frames = contents.iter().filter_map(|c| pool.alloc_from(c)).collect();
+        let mut out = PcapPort::open(None, Some(&file.0)).expect("a file");
+
+        let done = out.transmit(&mut pool, &mut frames);
+        out.close(&mut pool);
+        let mut input = PcapPort::open(Some(&file.0), None).expect("the file");
+        let mut vector = Vector::new();
+        while !input.is_at_end() {
+            input.receive(&mut pool, &mut vector);
+        }
+
+        assert_eq!(done.sent, 4);
+        let received: Vec<_> = vector.frames().iter().map(|f| f.bytes().to_vec()).collect();
+        assert!(received == contents, "the bytes differ");
+        assert_eq!(input.counters(), PortCounters::default());
+        vector.drain().for_each(|frame| pool.free(frame));
+    }
+
+    #[test]
+    fn a_file_that_is_cut_gives_what_is_whole_and_one_error() {
+        let file = Scratch::new("cut");
+        let mut pool = Pool::new(Sizes::TEST).expect("memory");
+        let mut writer = FrameWriter::new(Vec::new()).expect("memory");
+        let frame = pool.alloc_from(&[1; 60]).expect("a slot");
+        for _ in 0..2 {
+            writer.write(&frame).expect("memory");
+        }
+        let whole = writer.writer;
+        for end in 24 + 16 + 60 + 1..whole.len() {
+            std::fs::write(&file.0, &whole[..end]).expect("room");
+            let mut port = PcapPort::open(Some(&file.0), None).expect("a header");
+            let mut vector = Vector::new();
+
+            assert_eq!(port.receive(&mut pool, &mut vector), 1, "cut at {end}");
+
+            assert_eq!(port.counters().receive_errors, 1);
+            vector.drain().for_each(|frame| pool.free(frame));
+        }
+        pool.free(frame);
+    }
+
+    #[test]
+    fn a_file_that_is_no_capture_is_refused() {
+        let file = Scratch::new("none");
+        std::fs::write(&file.0, b"something else, of some length").expect("room");
+
+        let error = PcapPort::open(Some(&file.0), None).expect_err("no capture");
+
+        assert_eq!(error.kind(), io::ErrorKind::InvalidData);
+    }
+}

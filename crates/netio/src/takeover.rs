@@ -1,0 +1,175 @@
+//! Taking a device over from the machine's own network stack, and giving it back.
+//!
+//! ```text
+//!   take      what the stack has on it ──▶ file, synced ──▶ taken off: addresses, routes, IPv6
+//!   release   file ──▶ put back ──▶ file removed
+//! ```
+//!
+//! The file is written before anything is changed, so that a crash at any moment leaves what
+//! [`restore`] or the next [`Takeover::take`] needs. A file of before a reboot, of another network
+//! namespace or of a device that was made anew is of no use and is removed.
+//!
+//! With AF_PACKET the kernel would receive every frame as well: a filter at the device's ingress
+//! drops them, behind the place where packet sockets take theirs. With AF_XDP it does not get them.
+
+mod addressing;
+mod guard;
+mod saved;
+
+use std::io;
+use std::path::{Path, PathBuf};
+
+use crate::link::{self, Link, Links};
+use crate::netlink::Netlink;
+use guard::Guard;
+use saved::Saved;
+
+/// A device that is ours. It is given back by `release`, or when dropped.
+#[derive(Debug)]
+pub struct Takeover {
+    link: Link,
+    state: PathBuf,
+    released: bool,
+}
+
+impl Takeover {
+    /// Takes a device over, and switches it on. What was on it is written to `state`, a file for
+    /// this device alone.
+    ///
+    /// Taking over what was taken over (by a process that died, or by this one) is no error: what
+    /// was saved then is kept, and what came on it since is saved with it.
+    ///
+    /// # Errors
+    /// What the kernel says: no such device, not permitted. What was changed is then put back.
+    pub fn take(device: &str, state: &Path) -> io::Result<Self> {
+        let link = Links::open()?.find(device)?;
+        let mut netlink = Netlink::open()?;
+        let before = Saved::load(state)?.filter(|saved| saved.is_of(&link));
+        let saved = Saved::of(&mut netlink, &link, before)?;
+        saved.store(state)?;
+        let taken = Self {
+            link: link.clone(),
+            state: state.to_owned(),
+            released: false,
+        };
+        // An error drops `taken`, which puts back what was changed.
+        saved.take_off(&mut netlink, &link)?;
+        Links::open()?.set_up(link.index, true)?;
+        Ok(taken)
+    }
+
+    /// Keeps the kernel from receiving the device's frames, as packet sockets need it: an XDP
+    /// program takes the frames before.
+    ///
+    /// # Errors
+    /// What the kernel says.
+    pub fn keep_kernel_off(&mut self) -> io::Result<()> {
+        let mut netlink = Netlink::open()?;
+        let Some(mut saved) = Saved::load(&self.state)? else {
+            return Err(io::Error::other("the file with what was saved is gone"));
+        };
+        if saved.guard.is_none() {
+            saved.guard = Some(Guard::before(&mut netlink, self.link.index)?);
+            saved.store(&self.state)?;
+        }
+        Guard::put_on(&mut netlink, self.link.index)
+    }
+
+    /// Gives the device back as it was. What somebody else put on it since stays.
+    ///
+    /// # Errors
+    /// The first refusal of the kernel; the rest is put back all the same, and the file stays for
+    /// another attempt. A device that is gone is no error.
+    pub fn release(&mut self) -> io::Result<()> {
+        if self.released {
+            return Ok(());
+        }
+        restore(&self.state)?;
+        self.released = true;
+        Ok(())
+    }
+}
+
+impl Drop for Takeover {
+    fn drop(&mut self) {
+        // Nobody is left to tell; the file stays if it failed, and the next start tries again.
+        let _ = self.release();
+    }
+}
+
+/// Puts back what a file of `Takeover::take` says, if the device is still the same, and removes the
+/// file. Returns the device's name if something was put back; no file is no error.
+///
+/// # Errors
+/// As for `Takeover::release`.
+pub fn restore(state: &Path) -> io::Result<Option<String>> {
+    let Some(saved) = Saved::load(state)? else {
+        return Ok(None);
+    };
+    let link = match Links::open()?.find(&saved.device) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => None,
+        other => Some(other?),
+    };
+    let put_back = match link {
+        Some(link) if saved.is_of(&link) => {
+            saved.put_back(&mut Netlink::open()?, &link)?;
+            Some(link.name)
+        }
+        _ => None,
+    };
+    saved::remove(state)?;
+    Ok(put_back)
+}
+
+/// Whether the machine's default route, of IPv4 or IPv6, leaves by this device.
+///
+/// # Errors
+/// What the kernel says.
+pub fn carries_default_route(link: &Link) -> io::Result<bool> {
+    addressing::carries_default_route(&mut Netlink::open()?, link.index)
+}
+
+impl Saved {
+    /// What is on a device, and what was saved of it before.
+    fn of(netlink: &mut Netlink, link: &Link, before: Option<Self>) -> io::Result<Self> {
+        let mut saved = match before {
+            Some(before) => before,
+            None => Self::new(link)?,
+        };
+        for address in addressing::addresses(netlink, link.index)? {
+            saved.add_address(&address);
+        }
+        for route in addressing::routes(netlink, link.index)? {
+            saved.add_route(&route);
+        }
+        Ok(saved)
+    }
+
+    fn take_off(&self, netlink: &mut Netlink, link: &Link) -> io::Result<()> {
+        addressing::set_ipv6_disabled(&link.name, true)?;
+        addressing::remove_addresses(netlink, link.index)?;
+        link::clear_flags(&link.name, self.flags)?;
+        Ok(())
+    }
+
+    /// Puts everything back, in spite of refusals; the first of them.
+    fn put_back(&self, netlink: &mut Netlink, link: &Link) -> io::Result<()> {
+        let mut results = vec![
+            self.guard
+                .map_or(Ok(()), |guard| guard.take_off(netlink, link.index)),
+            link::restore_flags(&link.name, self.flags),
+            Links::open().and_then(|mut links| links.set_up(link.index, self.up)),
+        ];
+        if self.ipv6_disabled == Some(false) {
+            results.push(addressing::set_ipv6_disabled(&link.name, false));
+        }
+        for address in &self.addresses {
+            results.push(addressing::add_address(netlink, address));
+        }
+        // The kernel takes no routes by a device that is off, and had none.
+        for route in self.routes.iter().filter(|_| self.up) {
+            results.push(addressing::add_route(netlink, route));
+        }
+        results.into_iter().collect()
+    }
+}

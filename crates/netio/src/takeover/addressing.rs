@@ -1,0 +1,220 @@
+//! The kernel's addresses and routes on a device: read, taken off, put back.
+
+use std::fmt::Write as _;
+use std::fs;
+use std::io;
+
+use netlink_packet_core::{Emitable, NLM_F_CREATE, NLM_F_REPLACE, Parseable};
+use netlink_packet_route::address::{
+    AddressAttribute, AddressHeaderFlags, AddressMessage, AddressScope,
+};
+use netlink_packet_route::route::{
+    RouteAttribute, RouteFlags, RouteHeader, RouteMessage, RouteProtocol, RouteType,
+};
+use netlink_packet_route::{AddressFamily, RouteNetlinkMessage};
+
+use crate::netlink::Netlink;
+
+/// An address or a route: the kernel's message, and how people write it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Remembered {
+    pub(super) message: Vec<u8>,
+    pub(super) note: String,
+}
+
+/// The addresses of a device that must be put back: all of IPv4, and those of IPv6 that the kernel
+/// does not make by itself.
+pub(super) fn addresses(netlink: &mut Netlink, index: u32) -> io::Result<Vec<Remembered>> {
+    let all = dump_addresses(netlink, index)?;
+    let own = all.into_iter().filter(|address| {
+        address.header.family == AddressFamily::Inet
+            || address.header.flags.contains(AddressHeaderFlags::Permanent)
+                && address.header.scope != AddressScope::Link
+    });
+    Ok(own
+        .map(|address| Remembered {
+            note: note_of_address(&address),
+            message: emit(&address),
+        })
+        .collect())
+}
+
+/// Takes all addresses off a device.
+pub(super) fn remove_addresses(netlink: &mut Netlink, index: u32) -> io::Result<()> {
+    for address in dump_addresses(netlink, index)? {
+        match netlink.change(RouteNetlinkMessage::DelAddress(address), 0) {
+            // It went with the one before, whose network it was in.
+            Err(error) if error.raw_os_error() == Some(libc::EADDRNOTAVAIL) => {}
+            other => other?,
+        }
+    }
+    Ok(())
+}
+
+/// Puts an address back; one that is there is no error.
+pub(super) fn add_address(netlink: &mut Netlink, address: &Remembered) -> io::Result<()> {
+    let message = AddressMessage::parse(&address.message).map_err(io::Error::other)?;
+    let request = RouteNetlinkMessage::NewAddress(message);
+    netlink.change(request, NLM_F_CREATE | NLM_F_REPLACE)
+}
+
+/// The routes by a device that must be put back: not those that come with its addresses, or from
+/// routers that advertise themselves.
+pub(super) fn routes(netlink: &mut Netlink, index: u32) -> io::Result<Vec<Remembered>> {
+    let mut routes: Vec<RouteMessage> = dump_routes(netlink)?
+        .into_iter()
+        .filter(|route| leaves_by(route, index))
+        .filter(|route| {
+            route.header.kind == RouteType::Unicast
+                && !matches!(
+                    route.header.protocol,
+                    RouteProtocol::Kernel | RouteProtocol::Ra
+                )
+                && !route.header.flags.contains(RouteFlags::Cloned)
+        })
+        .collect();
+    // A gateway must be reachable when its route is added.
+    routes.sort_by_key(|route| gateway(route).is_some());
+    for route in &mut routes {
+        route.header.flags &= RouteFlags::Onlink;
+        route
+            .attributes
+            .retain(|attribute| !matches!(attribute, RouteAttribute::CacheInfo(_)));
+    }
+    Ok(routes
+        .iter()
+        .map(|route| Remembered {
+            note: note_of_route(route),
+            message: emit(route),
+        })
+        .collect())
+}
+
+/// Puts a route back; one that is there is no error.
+pub(super) fn add_route(netlink: &mut Netlink, route: &Remembered) -> io::Result<()> {
+    let message = RouteMessage::parse(&route.message).map_err(io::Error::other)?;
+    let request = RouteNetlinkMessage::NewRoute(message);
+    netlink.change(request, NLM_F_CREATE | NLM_F_REPLACE)
+}
+
+/// Whether a default route of the main table leaves by this device.
+pub(super) fn carries_default_route(netlink: &mut Netlink, index: u32) -> io::Result<bool> {
+    let routes = dump_routes(netlink)?;
+    Ok(routes.iter().any(|route| {
+        route.header.destination_prefix_length == 0
+            && route.header.kind == RouteType::Unicast
+            && route.header.table == RouteHeader::RT_TABLE_MAIN
+            && leaves_by(route, index)
+    }))
+}
+
+/// Whether IPv6 is switched off on a device; none when the kernel has none.
+pub(super) fn ipv6_disabled(device: &str) -> io::Result<Option<bool>> {
+    match fs::read_to_string(ipv6_switch(device)) {
+        Ok(text) => Ok(Some(text.trim() != "0")),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+        Err(error) => Err(error),
+    }
+}
+
+/// Switches IPv6 on a device off or on, with all addresses and routes of it; a kernel without IPv6
+/// is no error.
+pub(super) fn set_ipv6_disabled(device: &str, disabled: bool) -> io::Result<()> {
+    match fs::write(ipv6_switch(device), if disabled { "1" } else { "0" }) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
+        other => other,
+    }
+}
+
+/// A device's name has no slash: the kernel sees to it.
+fn ipv6_switch(device: &str) -> String {
+    format!("/proc/sys/net/ipv6/conf/{device}/disable_ipv6")
+}
+
+fn dump_addresses(netlink: &mut Netlink, index: u32) -> io::Result<Vec<AddressMessage>> {
+    let request = RouteNetlinkMessage::GetAddress(AddressMessage::default());
+    let answers = netlink.dump(request)?.into_iter();
+    Ok(answers
+        .filter_map(|answer| match answer {
+            RouteNetlinkMessage::NewAddress(address) if address.header.index == index => {
+                Some(address)
+            }
+            _ => None,
+        })
+        .collect())
+}
+
+fn dump_routes(netlink: &mut Netlink) -> io::Result<Vec<RouteMessage>> {
+    let mut routes = Vec::new();
+    for family in [AddressFamily::Inet, AddressFamily::Inet6] {
+        let mut request = RouteMessage::default();
+        request.header.address_family = family;
+        let answers = match netlink.dump(RouteNetlinkMessage::GetRoute(request)) {
+            // A kernel without this family.
+            Err(error) if error.raw_os_error() == Some(libc::EOPNOTSUPP) => continue,
+            other => other?,
+        };
+        routes.extend(answers.into_iter().filter_map(|answer| match answer {
+            RouteNetlinkMessage::NewRoute(route) => Some(route),
+            _ => None,
+        }));
+    }
+    Ok(routes)
+}
+
+fn leaves_by(route: &RouteMessage, index: u32) -> bool {
+    route.attributes.iter().any(|attribute| match attribute {
+        RouteAttribute::Oif(out) => *out == index,
+        RouteAttribute::MultiPath(hops) => hops.iter().any(|hop| hop.interface_index == index),
+        _ => false,
+    })
+}
+
+fn gateway(route: &RouteMessage) -> Option<&RouteAttribute> {
+    route.attributes.iter().find(|attribute| {
+        matches!(
+            attribute,
+            RouteAttribute::Gateway(_) | RouteAttribute::Via(_) | RouteAttribute::MultiPath(_)
+        )
+    })
+}
+
+fn emit(message: &impl Emitable) -> Vec<u8> {
+    let mut bytes = vec![0; message.buffer_len()];
+    message.emit(&mut bytes);
+    bytes
+}
+
+fn note_of_address(address: &AddressMessage) -> String {
+    let own = address
+        .attributes
+        .iter()
+        .find_map(|attribute| match attribute {
+            AddressAttribute::Local(own) => Some(*own),
+            _ => None,
+        });
+    let other = address
+        .attributes
+        .iter()
+        .find_map(|attribute| match attribute {
+            AddressAttribute::Address(other) => Some(*other),
+            _ => None,
+        });
+    match own.or(other) {
+        Some(own) => format!("{own}/{}", address.header.prefix_len),
+        None => "an address".to_owned(),
+    }
+}
+
+fn note_of_route(route: &RouteMessage) -> String {
+    let mut note = format!("to /{}", route.header.destination_prefix_length);
+    for attribute in &route.attributes {
+        if let RouteAttribute::Destination(target) = attribute {
+            note = format!("to {target:?}/{}", route.header.destination_prefix_length);
+        }
+    }
+    if let Some(gateway) = gateway(route) {
+        let _ = write!(note, " by {gateway:?}");
+    }
+    note
+}

@@ -1,0 +1,151 @@
+//! A filter at a device's ingress that drops every frame, behind the place where packet sockets get
+//! theirs (tc-bpf(8)).
+//!
+//! It is classic BPF with direct action, which needs no privilege but over the network namespace.
+
+use std::io;
+
+use netlink_packet_core::{DefaultNla, NLM_F_CREATE, NLM_F_EXCL};
+use netlink_packet_route::RouteNetlinkMessage;
+use netlink_packet_route::tc::{
+    TcAttribute, TcBpfFlags, TcFilterBpfOption, TcHandle, TcMessage, TcOption,
+};
+
+use crate::netlink::Netlink;
+
+/// Where ingress filters of a clsact qdisc hang.
+const INGRESS: TcHandle = TcHandle {
+    major: u16::MAX,
+    minor: TcHandle::MIN_INGRESS,
+};
+/// Before anybody else's filter.
+const PRIORITY: u32 = 1;
+const TCA_BPF_OPS_LEN: u16 = 4;
+const TCA_BPF_OPS: u16 = 5;
+const TC_ACT_SHOT: u32 = 2;
+/// `BPF_RET | BPF_K`.
+const RETURN: u16 = 0x06;
+
+/// The filter, and whether the qdisc that it hangs on is ours as well.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Guard {
+    /// The device had none: both are taken off.
+    WithQdisc,
+    /// The qdisc was there: only the filter is taken off.
+    FilterOnly,
+}
+
+impl Guard {
+    /// What putting the filter on a device will add to it.
+    pub(super) fn before(netlink: &mut Netlink, index: u32) -> io::Result<Self> {
+        let request = message(index, TcHandle::UNSPEC);
+        let qdiscs = netlink.dump(RouteNetlinkMessage::GetQueueDiscipline(request))?;
+        let there = qdiscs.iter().any(|qdisc| match qdisc {
+            RouteNetlinkMessage::NewQueueDiscipline(qdisc) => {
+                qdisc.header.index == index as i32 && qdisc.header.parent == TcHandle::CLSACT
+            }
+            _ => false,
+        });
+        Ok(if there {
+            Self::FilterOnly
+        } else {
+            Self::WithQdisc
+        })
+    }
+
+    /// Puts the filter on; one that is on already is replaced by its like.
+    pub(super) fn put_on(netlink: &mut Netlink, index: u32) -> io::Result<()> {
+        let mut qdisc = message(index, TcHandle::CLSACT);
+        qdisc.header.handle = TcHandle {
+            major: u16::MAX,
+            minor: 0,
+        };
+        qdisc
+            .attributes
+            .push(TcAttribute::Kind("clsact".to_owned()));
+        let request = RouteNetlinkMessage::NewQueueDiscipline(qdisc);
+        unless(
+            libc::EEXIST,
+            netlink.change(request, NLM_F_CREATE | NLM_F_EXCL),
+        )?;
+        let mut filter = filter(index);
+        filter.attributes.push(TcAttribute::Options(vec![
+            TcOption::Bpf(TcFilterBpfOption::Other(DefaultNla::new(
+                TCA_BPF_OPS_LEN,
+                1_u16.to_ne_bytes().to_vec(),
+            ))),
+            TcOption::Bpf(TcFilterBpfOption::Other(DefaultNla::new(
+                TCA_BPF_OPS,
+                drop_everything().to_vec(),
+            ))),
+            TcOption::Bpf(TcFilterBpfOption::Flags(TcBpfFlags::DirectAction)),
+        ]));
+        netlink.change(RouteNetlinkMessage::NewTrafficFilter(filter), NLM_F_CREATE)
+    }
+
+    /// Takes off what was put on; nothing there is no error.
+    pub(super) fn take_off(self, netlink: &mut Netlink, index: u32) -> io::Result<()> {
+        let filter = RouteNetlinkMessage::DelTrafficFilter(filter(index));
+        // EINVAL: there is no ingress qdisc to look for filters on.
+        unless(
+            libc::ENOENT,
+            unless(libc::EINVAL, netlink.change(filter, 0)),
+        )?;
+        if self == Self::WithQdisc {
+            let mut qdisc = message(index, TcHandle::CLSACT);
+            qdisc
+                .attributes
+                .push(TcAttribute::Kind("clsact".to_owned()));
+            let request = RouteNetlinkMessage::DelQueueDiscipline(qdisc);
+            unless(
+                libc::ENOENT,
+                unless(libc::EINVAL, netlink.change(request, 0)),
+            )?;
+        }
+        Ok(())
+    }
+
+    pub(super) fn word(self) -> &'static str {
+        match self {
+            Self::WithQdisc => "with-qdisc",
+            Self::FilterOnly => "filter-only",
+        }
+    }
+
+    pub(super) fn of_word(word: &str) -> Option<Self> {
+        [Self::WithQdisc, Self::FilterOnly]
+            .into_iter()
+            .find(|guard| guard.word() == word)
+    }
+}
+
+/// Passes over one error.
+fn unless(code: i32, result: io::Result<()>) -> io::Result<()> {
+    match result {
+        Err(error) if error.raw_os_error() == Some(code) => Ok(()),
+        other => other,
+    }
+}
+
+fn message(index: u32, parent: TcHandle) -> TcMessage {
+    let mut message = TcMessage::default();
+    message.header.index = index as i32;
+    message.header.parent = parent;
+    message
+}
+
+/// What names our filter: its place, priority, protocol (all) and handle.
+fn filter(index: u32) -> TcMessage {
+    let mut filter = message(index, INGRESS);
+    filter.header.info = PRIORITY << 16 | u32::from((libc::ETH_P_ALL as u16).to_be());
+    filter.header.handle = TcHandle { major: 0, minor: 1 };
+    filter.attributes.push(TcAttribute::Kind("bpf".to_owned()));
+    filter
+}
+
+/// `struct sock_filter`: return the verdict "drop".
+fn drop_everything() -> [u8; 8] {
+    let [c0, c1] = RETURN.to_ne_bytes();
+    let [k0, k1, k2, k3] = TC_ACT_SHOT.to_ne_bytes();
+    [c0, c1, 0, 0, k0, k1, k2, k3]
+}

@@ -1,0 +1,249 @@
+//! The file that remembers what was on a device.
+//!
+//! Lines of a word and values. Addresses and routes are the kernel's own messages, so that nothing
+//! of them is lost, in hexadecimal, with a note for people behind `#`.
+
+use std::fmt::Write as _;
+use std::fs::{self, File};
+use std::io::{self, Write as _};
+use std::os::linux::fs::MetadataExt;
+use std::path::Path;
+
+use super::addressing::{self, Remembered};
+use super::guard::Guard;
+use crate::link::{self, Link};
+
+const HEAD: &str = "ferroute-takeover 1";
+
+/// What was on a device.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Saved {
+    pub(super) device: String,
+    index: u32,
+    /// The running kernel's identity.
+    boot: String,
+    /// The network namespace's.
+    namespace: u64,
+    pub(super) up: bool,
+    /// None when the kernel has no IPv6.
+    pub(super) ipv6_disabled: Option<bool>,
+    /// Flags of the driver that are switched off.
+    pub(super) flags: u32,
+    pub(super) guard: Option<Guard>,
+    pub(super) addresses: Vec<Remembered>,
+    pub(super) routes: Vec<Remembered>,
+}
+
+impl Saved {
+    /// A device's state but for its addresses and routes.
+    pub(super) fn new(link: &Link) -> io::Result<Self> {
+        Ok(Self {
+            device: link.name.clone(),
+            index: link.index,
+            boot: boot()?,
+            namespace: namespace()?,
+            up: link.up,
+            ipv6_disabled: addressing::ipv6_disabled(&link.name)?,
+            flags: link::flags_on(&link.name, link::FLAG_RXVLAN | link::FLAG_LRO)?,
+            guard: None,
+            addresses: Vec::new(),
+            routes: Vec::new(),
+        })
+    }
+
+    /// Whether this very device is meant: no reboot, no other namespace, not made anew.
+    pub(super) fn is_of(&self, link: &Link) -> bool {
+        self.index == link.index
+            && self.device == link.name
+            && boot().is_ok_and(|boot| boot == self.boot)
+            && namespace().is_ok_and(|namespace| namespace == self.namespace)
+    }
+
+    pub(super) fn add_address(&mut self, address: &Remembered) {
+        if !self.addresses.contains(address) {
+            self.addresses.push(address.clone());
+        }
+    }
+
+    pub(super) fn add_route(&mut self, route: &Remembered) {
+        if !self.routes.contains(route) {
+            self.routes.push(route.clone());
+        }
+    }
+
+    /// Reads a file. None when there is none, or when it is not whole: it is written before
+    /// anything is changed, and replaced as a whole.
+    pub(super) fn load(path: &Path) -> io::Result<Option<Self>> {
+        match fs::read_to_string(path) {
+            Ok(text) => Ok(Self::parse(&text)),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+            Err(error) => Err(error),
+        }
+    }
+
+    /// Writes the file and waits until it is on disk.
+    pub(super) fn store(&self, path: &Path) -> io::Result<()> {
+        if let Some(folder) = path.parent() {
+            fs::create_dir_all(folder)?;
+        }
+        let new = path.with_extension("new");
+        let mut file = File::create(&new)?;
+        file.write_all(self.text().as_bytes())?;
+        file.sync_all()?;
+        fs::rename(&new, path)?;
+        sync_folder(path)
+    }
+
+    fn text(&self) -> String {
+        let mut text = format!(
+            "{HEAD}\ndevice {} {}\nboot {}\nnamespace {}\nup {}\nflags {}\n",
+            self.device, self.index, self.boot, self.namespace, self.up, self.flags
+        );
+        if let Some(disabled) = self.ipv6_disabled {
+            let _ = writeln!(text, "ipv6-disabled {disabled}");
+        }
+        if let Some(guard) = self.guard {
+            let _ = writeln!(text, "guard {}", guard.word());
+        }
+        for (word, list) in [("address", &self.addresses), ("route", &self.routes)] {
+            for item in list {
+                let _ = writeln!(text, "{word} {} # {}", hex(&item.message), item.note);
+            }
+        }
+        text.push_str("end\n");
+        text
+    }
+
+    fn parse(text: &str) -> Option<Self> {
+        let mut lines = text.lines();
+        let whole = lines.next() == Some(HEAD) && lines.next_back() == Some("end");
+        let mut saved = whole.then(Self::empty)?;
+        for line in lines {
+            let (line, note) = line.split_once(" # ").unwrap_or((line, ""));
+            let (word, value) = line.split_once(' ')?;
+            let remembered = || {
+                Some(Remembered {
+                    message: unhex(value)?,
+                    note: note.to_owned(),
+                })
+            };
+            match word {
+                "device" => {
+                    let (name, index) = value.split_once(' ')?;
+                    saved.device = name.to_owned();
+                    saved.index = index.parse().ok()?;
+                }
+                "boot" => saved.boot = value.to_owned(),
+                "namespace" => saved.namespace = value.parse().ok()?,
+                "up" => saved.up = value.parse().ok()?,
+                "flags" => saved.flags = value.parse().ok()?,
+                "ipv6-disabled" => saved.ipv6_disabled = Some(value.parse().ok()?),
+                "guard" => saved.guard = Some(Guard::of_word(value)?),
+                "address" => saved.addresses.push(remembered()?),
+                "route" => saved.routes.push(remembered()?),
+                _ => return None,
+            }
+        }
+        Some(saved)
+    }
+
+    fn empty() -> Self {
+        Self {
+            device: String::new(),
+            index: 0,
+            boot: String::new(),
+            namespace: 0,
+            up: false,
+            ipv6_disabled: None,
+            flags: 0,
+            guard: None,
+            addresses: Vec::new(),
+            routes: Vec::new(),
+        }
+    }
+}
+
+/// Removes the file, and waits until that is on disk.
+pub(super) fn remove(path: &Path) -> io::Result<()> {
+    match fs::remove_file(path) {
+        Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
+        _ => sync_folder(path),
+    }
+}
+
+fn sync_folder(path: &Path) -> io::Result<()> {
+    match path.parent() {
+        Some(folder) if !folder.as_os_str().is_empty() => File::open(folder)?.sync_all(),
+        _ => File::open(".")?.sync_all(),
+    }
+}
+
+/// What tells one run of the machine's kernel from another.
+fn boot() -> io::Result<String> {
+    Ok(fs::read_to_string("/proc/sys/kernel/random/boot_id")?
+        .trim()
+        .to_owned())
+}
+
+/// What tells the calling thread's network namespace from another.
+fn namespace() -> io::Result<u64> {
+    Ok(fs::metadata("/proc/thread-self/ns/net")?.st_ino())
+}
+
+fn hex(bytes: &[u8]) -> String {
+    let mut text = String::with_capacity(2 * bytes.len());
+    for byte in bytes {
+        let _ = write!(text, "{byte:02x}");
+    }
+    text
+}
+
+fn unhex(text: &str) -> Option<Vec<u8>> {
+    let pairs = text.as_bytes().chunks(2);
+    pairs
+        .map(|pair| {
+            let pair = str::from_utf8(pair).ok().filter(|pair| pair.len() == 2)?;
+            u8::from_str_radix(pair, 16).ok()
+        })
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn saved() -> Saved {
+        Saved {
+            device: "eth0".to_owned(),
+            index: 7,
+            boot: "b0".to_owned(),
+            namespace: 4_026_531_840,
+            up: true,
+            ipv6_disabled: Some(false),
+            flags: 1 << 8,
+            guard: Some(Guard::WithQdisc),
+            addresses: vec![Remembered {
+                message: vec![2, 24, 0xff],
+                note: "192.0.2.1/24".to_owned(),
+            }],
+            routes: Vec::new(),
+        }
+    }
+
+    #[test]
+    fn what_is_written_is_read() {
+        let text = saved().text();
+
+        assert!(text.contains("address 0218ff # 192.0.2.1/24\n"), "{text}");
+        assert_eq!(Saved::parse(&text), Some(saved()));
+    }
+
+    #[test]
+    fn a_file_that_is_cut_anywhere_is_not_used() {
+        let text = saved().text();
+
+        for end in 0..text.len() - 1 {
+            assert_eq!(Saved::parse(&text[..end]), None, "cut at {end}");
+        }
+    }
+}

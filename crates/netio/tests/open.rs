@@ -1,0 +1,243 @@
+//! What the operator writes, opened: which driver is taken, why, and what is left behind.
+
+mod common;
+
+use std::path::PathBuf;
+
+use common::*;
+use frame::Pool;
+use netio::{OpenError, Opened, Request, Spec, Umem, WaitSet, open};
+
+/// A state folder of this test's own that goes with it.
+struct State(PathBuf);
+
+impl State {
+    fn new() -> Self {
+        let thread = std::thread::current();
+        let name = thread.name().unwrap_or("test").replace(':', "-");
+        Self(std::env::temp_dir().join(format!("netio-open-{}-{name}", std::process::id())))
+    }
+}
+
+impl Drop for State {
+    fn drop(&mut self) {
+        let _ = std::fs::remove_dir_all(&self.0);
+    }
+}
+
+fn try_open(spec: &str, pool: &Pool, state: &State, take: bool) -> Result<Opened, OpenError> {
+    let request = Request {
+        workers: &[Umem::of(pool)],
+        ring: 256,
+        take,
+        state: Some(&state.0),
+    };
+    open(&spec.parse::<Spec>().expect("a spec"), &request)
+}
+
+fn refusal(spec: &str, pool: &Pool, state: &State) -> String {
+    try_open(spec, pool, state, false)
+        .expect_err(spec)
+        .to_string()
+}
+
+#[test]
+fn a_bare_virtual_device_is_opened_by_af_packet_and_says_why() {
+    in_namespace(|| {
+        cable("left", "right", 1500);
+        ip("addr add 192.0.2.1/24 dev left");
+        let (mut pool, state) = (pool(), State::new());
+
+        let mut left = try_open("left", &pool, &state, false).expect("permitted");
+        let mut right = try_open("packet:right", &pool, &state, false).expect("permitted");
+
+        assert_eq!((left.driver, right.driver), ("packet", "packet"));
+        let reason = "xdp: a veth device hands over unfinished checksums and merged segments, \
+                      which XDP cannot see";
+        assert_eq!(left.reasons, [reason]);
+        assert!(right.reasons.is_empty());
+        assert!(!run("ip", "addr show dev left").1.contains("192.0.2.1"));
+        send(&mut *left.ports[0], &mut pool, &[pattern(1, 60)]);
+        assert_eq!(
+            receive_bytes(&mut *right.ports[0], &mut pool, 1),
+            [pattern(1, 60)]
+        );
+        left.ports[0].close(&mut pool);
+        drop(left);
+        assert!(run("ip", "addr show dev left").1.contains("192.0.2.1"));
+        assert!(!run("tc", "qdisc show dev left").1.contains("clsact"));
+    });
+}
+
+#[test]
+fn xdp_on_a_virtual_cable_is_generic_unless_asked_otherwise() {
+    in_namespace_as_root(|| {
+        cable("left", "right", 1500);
+        let (mut pool, state) = (pool(), State::new());
+
+        let mut left = try_open("xdp:left", &pool, &state, false).expect("permitted");
+        let mut right = try_open("xdp-native:right", &pool, &state, false).expect("permitted");
+
+        assert_eq!((left.driver, right.driver), ("xdp-generic", "xdp-native"));
+        let mut vector = frame::Vector::new();
+        assert_eq!(right.ports[0].receive(&mut pool, &mut vector), 0);
+        send(&mut *left.ports[0], &mut pool, &[pattern(1, 60)]);
+        assert_eq!(
+            receive_bytes(&mut *right.ports[0], &mut pool, 1),
+            [pattern(1, 60)]
+        );
+    });
+}
+
+#[test]
+fn what_cannot_be_opened_is_refused_by_name_and_left_as_it_was() {
+    in_namespace_as_root(|| {
+        let (pool, state) = (pool(), State::new());
+        cable("left", "right", 17_000);
+        ip("addr add 192.0.2.1/24 dev left");
+
+        assert_eq!(refusal("middle", &pool, &state), "no device middle");
+        assert_eq!(
+            refusal("xdp:left", &pool, &state),
+            "xdp-generic: MTU 17000 is more than the 1770 bytes that one chunk holds, and longer \
+             frames are not supported here"
+        );
+        assert!(run("ip", "addr show dev left").1.contains("192.0.2.1"));
+        ip("route add default via 192.0.2.254");
+        assert_eq!(
+            refusal("left", &pool, &state),
+            "left carries this machine's default route; --take takes it all the same"
+        );
+        let taken = try_open("left", &pool, &state, true).expect("as asked");
+        assert!(!run("ip", "route show").1.contains("default"));
+        drop(taken);
+        assert!(
+            run("ip", "route show")
+                .1
+                .contains("default via 192.0.2.254")
+        );
+    });
+}
+
+#[test]
+fn a_driver_that_does_not_do_it_gives_its_reason() {
+    in_namespace_as_root(|| {
+        let (pool, state) = (pool(), State::new());
+        ip("link add bridge7 type bridge");
+
+        let reason = refusal("xdp-native:bridge7", &pool, &state);
+
+        assert_eq!(
+            reason,
+            "xdp-native: attaching XDP in the driver: the device's driver does not support it"
+        );
+    });
+}
+
+#[test]
+fn a_tap_is_made_switched_on_and_gone_with_its_port() {
+    in_namespace_with_tun(|| {
+        let (pool, state) = (pool(), State::new());
+
+        let tap = try_open("tap:lan", &pool, &state, false).expect("permitted");
+
+        assert!(
+            tap.link
+                .as_ref()
+                .is_some_and(|link| link.up && link.name == "lan")
+        );
+        drop(tap);
+        assert!(!run("ip", "link show").1.contains("lan:"));
+    });
+}
+
+#[test]
+fn a_sleeping_worker_wakes_for_a_frame_on_each_kind_of_port() {
+    in_namespace_as_root(|| {
+        let (mut pool, state) = (pool(), State::new());
+        for (number, driver) in ["packet", "xdp-generic", "xdp-native"].iter().enumerate() {
+            let (l, r) = (format!("left{number}"), format!("right{number}"));
+            cable(&l, &r, 1500);
+            let spec = |end| format!("{driver}:{end}");
+            let mut left = try_open(&spec(&l), &pool, &state, false).expect("permitted");
+            let mut right = try_open(&spec(&r), &pool, &state, false).expect("permitted");
+            let mut vector = frame::Vector::new();
+            right.ports[0].receive(&mut pool, &mut vector);
+            let mut set = WaitSet::new().expect("descriptors");
+            let fd = right.ports[0].wait_fd().expect("it can be waited for");
+            set.add(fd).expect("it is new");
+
+            let idle = set.wait(Some(std::time::Duration::ZERO)).expect("no error");
+            send(&mut *left.ports[0], &mut pool, &[pattern(1, 60)]);
+            let woken = set
+                .wait(Some(std::time::Duration::from_secs(20)))
+                .expect("no error");
+
+            assert_eq!((idle.ready, woken.ready), (0, 1), "{driver}");
+            receive_bytes(&mut *right.ports[0], &mut pool, 1);
+            let idle = set.wait(Some(std::time::Duration::ZERO)).expect("no error");
+            assert_eq!(idle.ready, 0, "{driver}");
+        }
+    });
+}
+
+#[test]
+fn a_device_that_goes_down_ends_one_sleep_only() {
+    in_namespace(|| {
+        let (pool, state) = (pool(), State::new());
+        cable("left", "right", 1500);
+        let left = try_open("packet:left", &pool, &state, false).expect("permitted");
+        let mut set = WaitSet::new().expect("descriptors");
+        set.add(left.ports[0].wait_fd().expect("it can be waited for"))
+            .expect("it is new");
+
+        ip("link set left down");
+        let ended = set.wait(Some(std::time::Duration::from_secs(20)));
+        let after = set.wait(Some(std::time::Duration::ZERO)).expect("no error");
+
+        assert_eq!(ended.expect("no error").ready, 1);
+        assert_eq!(after.ready, 0);
+    });
+}
+
+#[test]
+fn a_device_that_vanishes_is_endured_and_picked_up_when_it_is_back() {
+    in_namespace_as_root(|| {
+        for driver in ["packet", "xdp-generic", "xdp-native"] {
+            let (mut pool, state) = (pool(), State::new());
+            let free = frame::Class::ALL.map(|class| pool.available(class));
+            let spec = format!("{driver}:left");
+            cable("left", "right", 1500);
+            let mut left = try_open(&spec, &pool, &state, false).expect("permitted");
+            let port = &mut left.ports[0];
+            port.receive(&mut pool, &mut frame::Vector::new());
+
+            ip("link del left");
+            for _ in 0..100 {
+                let frame = pool.alloc_from(&pattern(1, 60)).expect("a slot");
+                port.transmit(&mut pool, &mut vec![frame]);
+                port.receive(&mut pool, &mut frame::Vector::new());
+                port.flush(&mut pool);
+            }
+            port.close(&mut pool);
+            drop(left);
+            assert_eq!(
+                frame::Class::ALL.map(|class| pool.available(class)),
+                free,
+                "{driver}"
+            );
+            assert_eq!(std::fs::read_dir(&state.0).expect("the folder").count(), 0);
+
+            cable("left", "right", 1500);
+            let mut left = try_open(&spec, &pool, &state, false).expect("permitted");
+            let mut right = try_open("packet:right", &pool, &state, false).expect("permitted");
+            send(&mut *left.ports[0], &mut pool, &[pattern(2, 60)]);
+            assert_eq!(
+                receive_bytes(&mut *right.ports[0], &mut pool, 1),
+                [pattern(2, 60)]
+            );
+            drop((left, right));
+            ip("link del left");
+        }
+    });
+}

@@ -1,0 +1,216 @@
+//! Devices taken over and given back, also after a crash.
+
+mod common;
+
+use std::path::PathBuf;
+
+use common::*;
+use netio::PacketPort;
+use netio::link::Links;
+use netio::takeover::{Takeover, carries_default_route, restore};
+
+/// A file for the state, in a folder of this test's own that goes with it.
+struct State(PathBuf);
+
+impl State {
+    fn new() -> Self {
+        let thread = std::thread::current();
+        let name = thread.name().unwrap_or("test").replace(':', "-");
+        let folder = std::env::temp_dir().join(format!("netio-{}-{name}", std::process::id()));
+        Self(folder)
+    }
+
+    fn file(&self) -> PathBuf {
+        self.0.join("left.taken")
+    }
+}
+
+impl Drop for State {
+    fn drop(&mut self) {
+        let _ = std::fs::remove_dir_all(&self.0);
+    }
+}
+
+fn take(state: &State) -> Takeover {
+    let mut taken = Takeover::take("left", &state.file()).expect("permitted");
+    taken.keep_kernel_off().expect("permitted");
+    taken
+}
+
+/// A cable whose left end has addresses of both families and routes.
+fn equipped() {
+    cable("left", "right", 1500);
+    let _ = std::fs::write("/proc/sys/net/ipv6/conf/left/disable_ipv6", "0");
+    ip("addr add 192.0.2.1/24 brd 192.0.2.255 dev left");
+    ip("addr add 192.0.2.7/24 dev left");
+    ip("addr add 2001:db8::1/64 dev left nodad");
+    ip("route add 198.51.100.0/24 via 192.0.2.254 metric 7");
+    ip("route add default via 192.0.2.254");
+    ip("-6 route add 2001:db8:1::/48 via 2001:db8::fe");
+}
+
+/// Everything that a user sees of the device's addressing, but for lifetimes and link-local things.
+fn shown() -> String {
+    let words = [
+        "-4 addr show dev left scope global",
+        "-6 addr show dev left scope global",
+        "-4 route show",
+        "-6 route show proto boot",
+    ];
+    words.map(|words| run("ip", words).1).concat()
+}
+
+fn filters() -> String {
+    let (_, qdiscs) = run("tc", "qdisc show dev left");
+    let (_, filters) = run("tc", "filter show dev left ingress");
+    qdiscs + &filters
+}
+
+#[test]
+fn what_was_on_a_device_is_off_while_it_is_ours_and_back_after() {
+    in_namespace(|| {
+        equipped();
+        let (before, state) = (shown(), State::new());
+        assert!(before.contains("2001:db8:1::/48"), "{before}");
+
+        let mut taken = take(&state);
+
+        assert!(
+            !shown().contains("192.0.2") && !shown().contains("2001:db8"),
+            "{}",
+            shown()
+        );
+        assert!(filters().contains("direct-action"), "{}", filters());
+        assert!(state.file().exists());
+        taken.release().expect("permitted");
+        assert_eq!(shown(), before);
+        assert!(!filters().contains("clsact"), "{}", filters());
+        assert!(!state.file().exists());
+        taken.release().expect("once more does nothing");
+    });
+}
+
+#[test]
+fn a_crash_is_made_good_by_the_next_start() {
+    in_namespace(|| {
+        equipped();
+        let (before, state) = (shown(), State::new());
+        let crashed = take(&state);
+        std::mem::forget(crashed);
+        assert_ne!(shown(), before);
+
+        let restored = restore(&state.file()).expect("permitted");
+
+        assert_eq!(restored.as_deref(), Some("left"));
+        assert_eq!(shown(), before);
+        assert!(!filters().contains("clsact"), "{}", filters());
+        assert_eq!(restore(&state.file()).expect("nothing to do"), None);
+    });
+}
+
+#[test]
+fn taking_over_after_a_crash_keeps_what_the_first_time_saved() {
+    in_namespace(|| {
+        equipped();
+        let (before, state) = (shown(), State::new());
+        for _ in 0..2 {
+            let crashed = take(&state);
+            std::mem::forget(crashed);
+        }
+
+        drop(take(&state));
+
+        assert_eq!(shown(), before);
+        assert!(!filters().contains("clsact"), "{}", filters());
+    });
+}
+
+#[test]
+fn a_file_about_a_device_that_was_made_anew_is_not_used() {
+    in_namespace(|| {
+        equipped();
+        let state = State::new();
+        let crashed = take(&state);
+        std::mem::forget(crashed);
+        ip("link del left");
+        cable("left", "right", 1500);
+
+        assert_eq!(restore(&state.file()).expect("nothing to do"), None);
+
+        assert!(!shown().contains("192.0.2"), "{}", shown());
+        assert!(!state.file().exists());
+    });
+}
+
+#[test]
+fn somebody_elses_filter_stays() {
+    in_namespace(|| {
+        cable("left", "right", 1500);
+        let added = run("tc", "qdisc add dev left clsact");
+        assert!(added.0, "{}", added.1);
+        let words = "filter add dev left ingress pref 9 bpf da bytecode";
+        let added = std::process::Command::new("tc")
+            .args(words.split(' '))
+            .arg("1,6 0 0 0")
+            .status()
+            .expect("tc is there");
+        assert!(added.success());
+        let (before, state) = (filters(), State::new());
+
+        drop(take(&state));
+
+        assert_eq!(filters(), before);
+    });
+}
+
+#[test]
+fn the_kernel_does_not_see_the_frames_of_a_device_that_is_ours() {
+    in_namespace(|| {
+        cable("left", "right", 1500);
+        let state = State::new();
+        let _taken = take(&state);
+        // The kernel would answer this, as any host that has the address.
+        ip("addr add 192.0.2.1/24 dev left");
+        let mut left = PacketPort::open("left", 1).expect("a packet socket");
+        let mut right = PacketPort::open("right", 1).expect("a packet socket");
+        let mut pool = pool();
+
+        send(&mut right[0], &mut pool, &[arp_request(), pattern(1, 60)]);
+
+        let arrived = receive_bytes(&mut left[0], &mut pool, 2);
+        assert_eq!(arrived, [arp_request(), pattern(1, 60)]);
+        send(&mut left[0], &mut pool, &[pattern(2, 60)]);
+        // An answer would have come before it.
+        assert_eq!(receive_bytes(&mut right[0], &mut pool, 1), [pattern(2, 60)]);
+    });
+}
+
+#[test]
+fn the_device_of_the_default_route_is_known() {
+    in_namespace(|| {
+        equipped();
+        let mut links = Links::open().expect("netlink");
+        let mut carries = |name| {
+            let link = links.find(name).expect("the device");
+            carries_default_route(&link).expect("netlink")
+        };
+
+        assert!(carries("left"));
+        assert!(!carries("right"));
+        ip("route del default");
+        assert!(!carries("left"));
+        ip("-6 route add default via 2001:db8::fe");
+        assert!(carries("left"));
+    });
+}
+
+/// Who has 192.0.2.1? Tell 192.0.2.2.
+fn arp_request() -> Vec<u8> {
+    let mut bytes = vec![0xff; 6];
+    bytes.extend([2, 0, 0, 0, 0, 2, 8, 6, 0, 1, 8, 0, 6, 4, 0, 1]);
+    bytes.extend([
+        2, 0, 0, 0, 0, 2, 192, 0, 2, 2, 0, 0, 0, 0, 0, 0, 192, 0, 2, 1,
+    ]);
+    bytes.resize(60, 0);
+    bytes
+}

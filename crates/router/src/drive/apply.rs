@@ -1,0 +1,91 @@
+//! Taking a configuration over: as a whole, or what one transaction changed of it.
+
+use std::collections::BTreeMap;
+
+use menu::{Change, Changes, Item, Store};
+
+use super::Control;
+use crate::intent::{Intent, ItemId, Route};
+use crate::plan::{Step, plan};
+use crate::read::{self, ROUTES4, ROUTES6};
+use crate::rib::Family;
+
+/// What became of single routes.
+type Touched<F> = BTreeMap<ItemId, (Option<Route<F>>, Option<Route<F>>)>;
+
+impl Control {
+    /// Makes this what is wanted, with the least change.
+    pub fn apply(&mut self, wanted: Intent) {
+        let running = core::mem::replace(&mut self.intent, wanted);
+        self.reconcile();
+        let routes = self.intent.routes4.clone();
+        for step in plan(&running.routes4, &routes) {
+            self.change_route4(step);
+        }
+        let routes = self.intent.routes6.clone();
+        for step in plan(&running.routes6, &routes) {
+            self.change_route6(step);
+        }
+        self.settle();
+    }
+
+    /// Takes over what is in the store.
+    pub fn load(&mut self, store: &Store) {
+        self.apply(read::intent(store));
+    }
+
+    /// Takes over what one transaction changed: the price is that of the change where it is about
+    /// routes, and that of everything but the routes otherwise.
+    pub(crate) fn apply_changes(&mut self, store: &Store, changes: &Changes) {
+        let routes4 = touched(changes, ROUTES4, &mut self.intent.routes4);
+        let routes6 = touched(changes, ROUTES6, &mut self.intent.routes6);
+        let elsewhere = |change: &Change| ![ROUTES4, ROUTES6].contains(&change.menu.path);
+        if changes.list.iter().any(elsewhere) {
+            read::all_but_routes(store, &mut self.intent);
+            self.reconcile();
+        }
+        for (item, change) in &routes4 {
+            if let Some(step) = step_of(item, change) {
+                self.change_route4(step);
+            }
+        }
+        for (item, change) in &routes6 {
+            if let Some(step) = step_of(item, change) {
+                self.change_route6(step);
+            }
+        }
+        self.settle();
+    }
+}
+
+/// Brings the routes of one menu up to date, and says what has become of each that changed.
+fn touched<F: Family>(
+    changes: &Changes,
+    path: &str,
+    routes: &mut BTreeMap<ItemId, Route<F>>,
+) -> Touched<F> {
+    let read = |item: Option<&Item>| item.and_then(read::route::<F>);
+    let mut touched = Touched::new();
+    for change in changes.of(path) {
+        let after = read(change.after.as_deref());
+        match &after {
+            Some(route) => routes.insert(change.id.0, route.clone()),
+            None => routes.remove(&change.id.0),
+        };
+        touched.insert(change.id.0, (read(change.before.as_deref()), after));
+    }
+    touched
+}
+
+fn step_of<'a, F: Family>(
+    item: &'a ItemId,
+    change: &'a (Option<Route<F>>, Option<Route<F>>),
+) -> Option<Step<'a, ItemId, Route<F>>> {
+    match change {
+        (Some(before), Some(after)) if before == after => None,
+        (Some(before), Some(after)) => Some(Step::Change(item, before, after)),
+        (Some(before), None) => Some(Step::Remove(item, before)),
+        (None, Some(after)) => Some(Step::Add(item, after)),
+        (None, None) => None,
+    }
+}

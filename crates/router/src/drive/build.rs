@@ -1,0 +1,65 @@
+//! Making a router: control, and the workers that it drives.
+
+use std::sync::Arc;
+
+use arc_swap::ArcSwap;
+use dataplane::snapshot::Snapshot;
+use dataplane::table::fib::FibWriter;
+use dataplane::{Counters, Parts, Worker, rings};
+use frame::{Pool, Sizes};
+use machine::Instant;
+
+use super::Control;
+use super::workers::Workers;
+
+/// What a router is made of.
+#[derive(Clone, Copy, Debug)]
+pub struct Setup {
+    /// How many workers, 1 to 64.
+    pub workers: usize,
+    /// The size of each worker's pool, and of control's.
+    pub sizes: Sizes,
+    /// What all jitter follows from.
+    pub seed: u64,
+    /// The time.
+    pub now: Instant,
+}
+
+impl Control {
+    /// Makes control and its workers. Each worker goes to a thread of its own, or is stepped by a
+    /// simulation.
+    ///
+    /// # Errors
+    /// What the kernel says when it has no memory, or that there are too many workers.
+    pub fn build(setup: &Setup) -> std::io::Result<(Self, Vec<Worker>)> {
+        let count = setup.workers.max(1);
+        let mut pools = Pool::group(count + 1, setup.sizes)?;
+        let own = pools
+            .pop()
+            .ok_or_else(|| std::io::Error::other("a group of pools is empty"))?;
+        let fib = FibWriter::new();
+        let snapshot = Arc::new(ArcSwap::from_pointee(Snapshot::default()));
+        let (ends, remotes) = rings(count);
+        let counters: Vec<_> = (0..count).map(|_| Arc::new(Counters::new())).collect();
+        let mut workers = Vec::with_capacity(count);
+        for (index, (pool, rings)) in pools.into_iter().zip(ends).enumerate() {
+            let reader = fib
+                .fib()
+                .grace
+                .reader()
+                .ok_or_else(|| std::io::Error::other("too many workers"))?;
+            workers.push(Worker::new(Parts {
+                index: index as u16,
+                pool,
+                snapshot: Arc::clone(&snapshot),
+                fib: Arc::clone(fib.fib()),
+                reader,
+                rings,
+                counters: Arc::clone(&counters[index]),
+            }));
+        }
+        let ends = Workers::new(remotes, own, counters);
+        let control = Self::new(ends, fib, snapshot, setup.seed, setup.now);
+        Ok((control, workers))
+    }
+}

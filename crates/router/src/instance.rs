@@ -1,0 +1,127 @@
+//! A router as a value: its configuration and what runs of it.
+
+use frame::Offloads;
+use machine::Instant;
+use menu::{Output, Reason, Refusal, Store};
+use script::Session;
+
+use dataplane::Worker;
+
+use crate::drive::{Control, PortNews, Queue, Setup};
+
+/// A router: the store of its configuration, and control.
+///
+/// It owns no thread and no socket. Its owner calls [`Control::poll`] when a worker hands something
+/// over and when [`Control::deadline`] has come, tells it of devices, and runs commands.
+#[derive(Debug)]
+pub struct Instance {
+    store: Store,
+    control: Control,
+}
+
+impl Instance {
+    /// A router with the configuration in `store`, and its workers.
+    ///
+    /// # Errors
+    /// What the kernel says when it has no memory, or that there are too many workers.
+    pub fn new(setup: &Setup, store: Store) -> std::io::Result<(Self, Vec<Worker>)> {
+        let (mut control, workers) = Control::build(setup)?;
+        control.load(&store);
+        Ok((Self { store, control }, workers))
+    }
+
+    /// The configuration.
+    pub fn store(&self) -> &Store {
+        &self.store
+    }
+
+    /// What runs.
+    pub fn control(&mut self) -> &mut Control {
+        &mut self.control
+    }
+
+    /// When [`Control::poll`] is next worth calling, if no worker hands anything over before.
+    pub fn deadline(&self) -> Option<Instant> {
+        self.control.deadline()
+    }
+
+    /// Runs commands as the console does: each is a transaction, durable and in force when it
+    /// returns.
+    ///
+    /// # Errors
+    /// The first refusal; what was run before it stays.
+    pub fn run(
+        &mut self,
+        session: &mut Session,
+        text: &str,
+        out: &mut dyn Output,
+    ) -> Result<(), Refusal> {
+        script::run(&mut self.store, &mut self.control, session, text, out)
+    }
+
+    /// As [`Instance::run`], with the answer in JSON, in the shape of REST.
+    ///
+    /// # Errors
+    /// As [`Instance::run`].
+    pub fn run_json(
+        &mut self,
+        session: &mut Session,
+        text: &str,
+        out: &mut dyn Output,
+    ) -> Result<(), Refusal> {
+        script::run_json(&mut self.store, &mut self.control, session, text, out)
+    }
+
+    /// Runs a file of configuration: as a whole or not at all, unless it has commands that wait.
+    ///
+    /// # Errors
+    /// The first refusal, with its place.
+    pub fn import(
+        &mut self,
+        session: &mut Session,
+        text: &str,
+        out: &mut dyn Output,
+    ) -> Result<(), Refusal> {
+        script::import(&mut self.store, &mut self.control, session, text, out)
+    }
+
+    /// Makes the configuration that of another store, with the least change, as one transaction.
+    ///
+    /// # Errors
+    /// Why not; nothing has changed then.
+    pub fn replace(&mut self, wanted: &Store) -> Result<(), Reason> {
+        let mark = self.store.begin();
+        if let Err(reason) = crate::replace::replace(&mut self.store, wanted) {
+            self.store.rollback(mark);
+            return Err(reason);
+        }
+        if let Some(changes) = self.store.commit(mark)? {
+            self.control.apply_changes(&self.store, &changes);
+        }
+        Ok(())
+    }
+
+    /// Takes a port that the machine maps by this name (`ether1`). Returns its number.
+    ///
+    /// # Errors
+    /// The name is none of a port, or is taken.
+    pub fn attach_port(
+        &mut self,
+        name: &str,
+        news: PortNews,
+        offloads: Offloads,
+        queues: Vec<Queue>,
+    ) -> Result<u16, Reason> {
+        self.control.expect_port(name);
+        let mark = self.store.begin();
+        let mac = (news.mac != wire::Mac::ZERO).then_some(news.mac.0);
+        if let Err(reason) = self.store.ensure_port(name, mac) {
+            self.store.rollback(mark);
+            return Err(reason);
+        }
+        if let Some(changes) = self.store.commit(mark)? {
+            self.control.apply_changes(&self.store, &changes);
+        }
+        Ok(self.control.attach_port(name, news, offloads, queues))
+    }
+}

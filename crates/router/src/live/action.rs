@@ -1,0 +1,134 @@
+//! Commands that are not about configuration.
+
+use core::net::{Ipv4Addr, Ipv6Addr};
+
+use frame::InterfaceId;
+use menu::{Call, Id, Reason, Reply, Row, Store, Value};
+use service::neighbour::Event;
+
+use super::{DYNAMIC, number};
+use crate::drive::Control;
+
+impl Control {
+    pub(super) fn act(&mut self, store: &Store, call: &Call<'_>) -> Result<Reply, Reason> {
+        match (call.menu.path, call.command) {
+            ("/ip/arp", "remove") => self.forget4(call.items),
+            ("/ipv6/neighbor", "remove") => self.forget6(call.items),
+            ("/log", topic @ ("debug" | "error" | "info" | "warning")) => {
+                let message = text(call, "message");
+                self.log.add(format!("script,{topic}"), message);
+                Ok(Reply::default())
+            }
+            (path, "reset-counters") if path.starts_with("/interface") => {
+                self.reset_counters(call.items);
+                Ok(Reply::default())
+            }
+            (_, "monitor") => Ok(self.monitor(store, call.items)),
+            ("/interface", "monitor-traffic") => Ok(self.monitor_traffic(call)),
+            ("/ip/route", "check") => {
+                let to = argument(call, "dst-ip").and_then(Value::as_address);
+                let to = to.ok_or_else(|| Reason::no_match("dst-ip"))?;
+                let rows = vec![self.route_of(to)];
+                Ok(Reply { rows })
+            }
+            _ => Err(Reason::failure(format!(
+                "{} is not supported here",
+                call.command
+            ))),
+        }
+    }
+
+    fn forget4(&mut self, items: &[Id]) -> Result<Reply, Reason> {
+        for Id(key) in items {
+            let id = InterfaceId((key & !DYNAMIC).checked_shr(32).unwrap_or(0) as u32);
+            let address = Ipv4Addr::from(*key as u32);
+            self.feed4(id, Event::Forget { address });
+        }
+        Ok(Reply::default())
+    }
+
+    fn forget6(&mut self, items: &[Id]) -> Result<Reply, Reason> {
+        for item in items {
+            let found = self.v6.machines.iter().find_map(|(id, machine)| {
+                let row = machine
+                    .rows(None)
+                    .find(|row| Self::key6(*id, row.address) == item.0)?;
+                Some((*id, row.address))
+            });
+            let (id, address) = found.ok_or(Reason::NoItem)?;
+            self.feed6(id, Event::Forget { address });
+        }
+        Ok(Reply::default())
+    }
+
+    /// The id of a learnt IPv6 neighbour's row.
+    pub(super) fn key6(id: InterfaceId, address: Ipv6Addr) -> u64 {
+        let bits = u128::from(address);
+        // Two neighbours hardly ever share this; then both rows have one id.
+        DYNAMIC | ((bits >> 64) as u64).rotate_left(17) ^ bits as u64 ^ (u64::from(id.0) << 48)
+    }
+
+    fn reset_counters(&mut self, items: &[Id]) {
+        let ids: Vec<_> = items
+            .iter()
+            .filter_map(|item| self.numbers.known(item.0))
+            .collect();
+        for id in ids {
+            let counted = dataplane::counters::interface_traffic(self.workers.counters(), id);
+            self.reset.insert(id, counted);
+        }
+    }
+
+    fn monitor(&self, store: &Store, items: &[Id]) -> Reply {
+        let rows = items.iter().filter_map(|item| {
+            let name = store.item("/interface", *item)?.name()?;
+            let (_, laid) = self.layout.named(name)?;
+            let mut row = Row::default();
+            let status = if laid.link.running {
+                "link-ok"
+            } else {
+                "no-link"
+            };
+            row.set("name", Value::text(name));
+            row.set("status", Value::Word(status));
+            Some(row)
+        });
+        Reply {
+            rows: rows.collect(),
+        }
+    }
+
+    /// One page of `monitor-traffic`: what was counted in all, as rates need two looks.
+    fn monitor_traffic(&self, call: &Call<'_>) -> Reply {
+        let names = argument(call, "interface")
+            .map(Value::as_list)
+            .unwrap_or_default();
+        let rows = names.iter().filter_map(|name| {
+            let (id, laid) = self.layout.named(name.as_str()?)?;
+            let traffic = self.traffic(id);
+            let mut row = Row::default();
+            row.set("name", Value::text(&*laid.name));
+            row.set("rx-packets", number(traffic.rx.packets));
+            row.set("rx-bytes", number(traffic.rx.bytes));
+            row.set("tx-packets", number(traffic.tx.packets));
+            row.set("tx-bytes", number(traffic.tx.bytes));
+            Some(row)
+        });
+        Reply {
+            rows: rows.collect(),
+        }
+    }
+}
+
+fn argument<'a>(call: &Call<'a>, name: &str) -> Option<&'a Value> {
+    let mut arguments = call.arguments.iter();
+    arguments
+        .find(|(other, _)| *other == name)
+        .map(|(_, value)| value)
+}
+
+fn text(call: &Call<'_>, name: &str) -> String {
+    argument(call, name)
+        .map(ToString::to_string)
+        .unwrap_or_default()
+}

@@ -1,0 +1,151 @@
+//! Interfaces and their addresses.
+
+use std::ops::ControlFlow;
+
+use dataplane::counters::{InterfaceTraffic, interface_traffic};
+use frame::InterfaceId;
+use ipnet::{IpNet, Ipv6Net};
+use menu::{Id, Row, RowFilter, Value};
+
+use super::{DYNAMIC, give, number};
+use crate::compile::{Laid, Own6};
+use crate::drive::Control;
+
+impl Control {
+    /// The interface of an item.
+    fn laid(&self, id: Id) -> Option<(InterfaceId, &Laid)> {
+        let id = self.numbers.known(id.0)?;
+        Some((id, self.layout.interfaces.get(&id)?))
+    }
+
+    /// What an interface has carried since its counters were last reset.
+    pub(crate) fn traffic(&self, id: InterfaceId) -> InterfaceTraffic {
+        let sum = interface_traffic(self.workers.counters(), id);
+        let base = self.reset.get(&id).copied().unwrap_or_default();
+        let mut since = sum;
+        for (sum, base) in [
+            (&mut since.rx, base.rx),
+            (&mut since.tx, base.tx),
+            (&mut since.fp_rx, base.fp_rx),
+            (&mut since.fp_tx, base.fp_tx),
+        ] {
+            sum.packets = sum.packets.saturating_sub(base.packets);
+            sum.bytes = sum.bytes.saturating_sub(base.bytes);
+        }
+        since.rx_drop = sum.rx_drop.saturating_sub(base.rx_drop);
+        since.tx_drop = sum.tx_drop.saturating_sub(base.tx_drop);
+        since
+    }
+
+    pub(super) fn annotate_interface(&self, item: Id, row: &mut Row) {
+        let Some((id, laid)) = self.laid(item) else {
+            return;
+        };
+        row.flag("running", laid.link.running);
+        row.set("actual-mtu", number(laid.link.mtu.into()));
+        row.set("vrf", Value::Reference("main".into()));
+        row.set("mac-address", Value::Mac(laid.link.mac.0));
+        if let Some(times) = self.links.get(&id) {
+            row.set("link-downs", number(times.downs));
+            if let Some(at) = times.up {
+                row.set("last-link-up-time", Value::text(at.date_time()));
+            }
+            if let Some(at) = times.down {
+                row.set("last-link-down-time", Value::text(at.date_time()));
+            }
+        }
+        let traffic = self.traffic(id);
+        for (name, count) in [
+            ("rx-byte", traffic.rx.bytes),
+            ("tx-byte", traffic.tx.bytes),
+            ("rx-packet", traffic.rx.packets),
+            ("tx-packet", traffic.tx.packets),
+            ("rx-drop", traffic.rx_drop),
+            ("tx-drop", traffic.tx_drop),
+            // No queue holds packets back yet, and damaged frames stay with the driver.
+            ("tx-queue-drop", 0),
+            ("rx-error", 0),
+            ("tx-error", 0),
+            ("fp-rx-byte", traffic.fp_rx.bytes),
+            ("fp-tx-byte", traffic.fp_tx.bytes),
+            ("fp-rx-packet", traffic.fp_rx.packets),
+            ("fp-tx-packet", traffic.fp_tx.packets),
+        ] {
+            row.set(name, number(count));
+        }
+    }
+
+    pub(super) fn annotate_address4(&self, item: Id, row: &mut Row) {
+        row.flag("invalid", self.addresses.invalid4.contains(&item.0));
+        self.annotate_owner(row);
+    }
+
+    pub(super) fn annotate_address6(&self, item: Id, row: &mut Row) {
+        row.flag("invalid", self.addresses.invalid6.contains(&item.0));
+        self.annotate_owner(row);
+        // With eui-64 the address in force is another one than was given.
+        let interface = self.interface_of(row);
+        let mut own = interface.into_iter().flat_map(|id| self.addresses.of6(id));
+        let own = own.find(|(_, own)| own.item == Some(item.0));
+        if let Some((addr, own)) = own
+            && let Ok(net) = Ipv6Net::new(addr, own.len)
+        {
+            row.set("address", Value::Prefix(IpNet::V6(net)));
+        }
+        let is_link_local = matches!(
+            row.get("address").and_then(Value::as_prefix),
+            Some(IpNet::V6(net)) if net.addr().is_unicast_link_local()
+        );
+        row.flag("link-local", is_link_local);
+        row.flag("global", !is_link_local);
+    }
+
+    fn interface_of(&self, row: &Row) -> Option<InterfaceId> {
+        let name = row.get("interface")?.as_str()?;
+        self.layout.named(name).map(|(id, _)| id)
+    }
+
+    fn annotate_owner(&self, row: &mut Row) {
+        if let Some(name) = row.get("interface").and_then(Value::as_str) {
+            let name = Value::Reference(name.into());
+            row.set("actual-interface", name);
+        }
+        row.set("vrf", Value::Reference("main".into()));
+    }
+
+    /// The link-local addresses that interfaces have by themselves.
+    pub(super) fn address_rows6(
+        &self,
+        filter: &RowFilter<'_>,
+        each: &mut dyn FnMut(Row) -> ControlFlow<()>,
+    ) -> ControlFlow<()> {
+        for ((interface, addr), own) in &self.addresses.ipv6 {
+            let Own6 {
+                len, item: None, ..
+            } = own
+            else {
+                continue;
+            };
+            let Ok(net) = Ipv6Net::new(*addr, *len) else {
+                continue;
+            };
+            let name = self.layout.name(*interface);
+            let mut row = Row {
+                id: Some(Id(DYNAMIC | u64::from(interface.0))),
+                ..Row::default()
+            };
+            row.set("address", Value::Prefix(IpNet::V6(net)));
+            row.set("from-pool", Value::text(""));
+            row.set("interface", Value::Reference(name.into()));
+            row.set("actual-interface", Value::Reference(name.into()));
+            row.set("eui-64", Value::Bool(false));
+            row.set("advertise", Value::Bool(false));
+            row.set("no-dad", Value::Bool(false));
+            row.set("vrf", Value::Reference("main".into()));
+            row.flag("dynamic", true);
+            row.flag("link-local", true);
+            give(row, filter, each)?;
+        }
+        ControlFlow::Continue(())
+    }
+}

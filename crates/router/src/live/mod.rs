@@ -1,0 +1,92 @@
+//! What menus see of the running router: dynamic rows, read-only columns, actions.
+//!
+//! Rows are made one by one while they are printed. The ids of dynamic rows are above all of items
+//! and stay the same for as long as what they stand for is there.
+
+mod action;
+mod interface;
+mod neighbour;
+mod route;
+mod settings;
+
+use std::ops::ControlFlow;
+
+use menu::{Call, Changes, Clock, Id, Live, Menu, Reason, Reply, Row, RowFilter, Store, Value};
+
+use crate::drive::Control;
+
+/// Ids from here on are of dynamic rows.
+const DYNAMIC: u64 = 1 << 63;
+
+/// Gives a row if it is asked for.
+fn give(
+    row: Row,
+    filter: &RowFilter<'_>,
+    each: &mut dyn FnMut(Row) -> ControlFlow<()>,
+) -> ControlFlow<()> {
+    if filter.accepts(&row) {
+        each(row)
+    } else {
+        ControlFlow::Continue(())
+    }
+}
+
+fn number(count: u64) -> Value {
+    Value::Number(i64::try_from(count).unwrap_or(i64::MAX))
+}
+
+impl Live for Control {
+    fn rows(
+        &self,
+        store: &Store,
+        menu: &'static Menu,
+        filter: &RowFilter<'_>,
+        each: &mut dyn FnMut(Row) -> ControlFlow<()>,
+    ) -> ControlFlow<()> {
+        let _ = store;
+        match menu.path {
+            "/ip/arp" => self.arp_rows(filter, each),
+            "/ipv6/neighbor" => self.discovery_rows(filter, each),
+            "/ip/route" => self.route_rows4(filter, each),
+            "/ipv6/route" => self.route_rows6(filter, each),
+            "/ipv6/address" => self.address_rows6(filter, each),
+            "/log" => self.log_rows(filter, each),
+            _ => ControlFlow::Continue(()),
+        }
+    }
+
+    fn annotate(&self, store: &Store, menu: &'static Menu, id: Id, row: &mut Row) {
+        let _ = store;
+        match menu.path {
+            "/interface/ethernet" | "/interface/port" | "/interface/vlan" => {
+                self.annotate_interface(id, row);
+            }
+            "/ip/address" => self.annotate_address4(id, row),
+            "/ipv6/address" => self.annotate_address6(id, row),
+            "/ip/arp" | "/ipv6/neighbor" => self.annotate_static(row),
+            "/ip/route" => self.annotate_route4(id, row),
+            "/ipv6/route" => self.annotate_route6(id, row),
+            "/routing/rule" => self.annotate_rule(id, row),
+            "/ip/settings" => self.annotate_settings4(row),
+            "/ipv6/settings" => self.annotate_settings6(row),
+            "/system/resource" => self.annotate_resource(row),
+            _ => {}
+        }
+    }
+
+    fn action(&mut self, store: &Store, call: &Call<'_>) -> Result<Reply, Reason> {
+        self.act(store, call)
+    }
+
+    fn changed(&mut self, store: &Store, changes: &Changes) {
+        self.apply_changes(store, changes);
+    }
+
+    fn clock(&self) -> Clock {
+        self.log.clock
+    }
+
+    fn log(&mut self, topics: &str, message: &str) {
+        self.log.add(topics.to_owned(), message);
+    }
+}

@@ -1,0 +1,87 @@
+//! Settings with counters, the machine, the log.
+
+use std::ops::ControlFlow;
+
+use dataplane::counters::Traffic;
+use dataplane::snapshot::Walk;
+use menu::{Id, Row, RowFilter, Value};
+
+use super::{DYNAMIC, give, number};
+use crate::drive::Control;
+
+impl Control {
+    pub(super) fn annotate_settings4(&self, row: &mut Row) {
+        let active = self.is_fast(|interface| &interface.ipv4);
+        let mut sum = Traffic::default();
+        for counters in self.workers.counters() {
+            sum += counters.ipv4_fast_path.get();
+        }
+        row.set("ipv4-fast-path-active", Value::Bool(active));
+        row.set("ipv4-fast-path-packets", number(sum.packets));
+        row.set("ipv4-fast-path-bytes", number(sum.bytes));
+        // Without connection tracking no connection is fasttracked.
+        row.set("ipv4-fasttrack-active", Value::Bool(false));
+        row.set("ipv4-fasttrack-packets", number(0));
+        row.set("ipv4-fasttrack-bytes", number(0));
+    }
+
+    pub(super) fn annotate_settings6(&self, row: &mut Row) {
+        let active = self.is_fast(|interface| &interface.ipv6);
+        let mut sum = Traffic::default();
+        for counters in self.workers.counters() {
+            sum += counters.ipv6_fast_path.get();
+        }
+        row.set("ipv6-fast-path-active", Value::Bool(active));
+        row.set("ipv6-fast-path-packets", number(sum.packets));
+        row.set("ipv6-fast-path-bytes", number(sum.bytes));
+        row.set("ipv6-fasttrack-active", Value::Bool(false));
+        row.set("ipv6-fasttrack-packets", number(0));
+        row.set("ipv6-fasttrack-bytes", number(0));
+    }
+
+    /// Whether some interface that runs has the fast path.
+    fn is_fast(&self, walk: impl Fn(&dataplane::snapshot::Interface) -> &Walk) -> bool {
+        let snapshot = self.snapshot();
+        let mut interfaces = snapshot.interfaces.iter();
+        interfaces.any(|i| i.running && i.ethernet && walk(i).enabled && walk(i).is_fast())
+    }
+
+    pub(super) fn annotate_resource(&self, row: &mut Row) {
+        let known = &self.resources;
+        let uptime = self.now.saturating_since(self.started).as_secs();
+        let uptime = i64::try_from(uptime).unwrap_or(i64::MAX);
+        row.set("uptime", Value::Time(uptime.saturating_mul(1_000_000_000)));
+        row.set("version", Value::text(&*known.version));
+        row.set("build-time", Value::text(&*known.build_time));
+        row.set("free-memory", number(known.free_memory));
+        row.set("total-memory", number(known.total_memory));
+        row.set("cpu", Value::text(&*known.cpu));
+        row.set("cpu-count", number(known.cpu_count));
+        row.set("cpu-frequency", number(known.cpu_frequency));
+        row.set("cpu-load", number(known.cpu_load));
+        row.set("free-hdd-space", number(known.free_disk));
+        row.set("total-hdd-space", number(known.total_disk));
+        row.set("architecture-name", Value::text(&*known.architecture));
+        row.set("board-name", Value::text(&*known.board));
+        row.set("platform", Value::text("ferroute"));
+    }
+
+    pub(super) fn log_rows(
+        &self,
+        filter: &RowFilter<'_>,
+        each: &mut dyn FnMut(Row) -> ControlFlow<()>,
+    ) -> ControlFlow<()> {
+        for entry in self.log.entries() {
+            let mut row = Row {
+                id: Some(Id(DYNAMIC | entry.number)),
+                ..Row::default()
+            };
+            let topics = entry.topics.split(',').map(Value::text).collect();
+            row.set("time", Value::text(entry.at.date_time()));
+            row.set("topics", Value::List(topics));
+            row.set("message", Value::text(&*entry.message));
+            give(row, filter, each)?;
+        }
+        ControlFlow::Continue(())
+    }
+}

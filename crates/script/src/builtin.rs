@@ -1,0 +1,215 @@
+//! The commands of the language: their names, arguments and help.
+
+/// What the value of an argument is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Takes {
+    /// A value.
+    Value,
+    /// Code in braces.
+    Code,
+    /// The name of a variable.
+    Name,
+    /// Nothing: the bare name.
+    Flag,
+}
+
+/// An argument of a command of the language.
+#[derive(Clone, Copy, Debug)]
+pub struct Parameter {
+    /// The name.
+    pub name: &'static str,
+    /// What its value is.
+    pub takes: Takes,
+    /// Whether the value may stand without the name.
+    pub unnamed: bool,
+    /// Whether the command needs it.
+    pub required: bool,
+}
+
+/// A command of the language.
+#[derive(Debug)]
+pub struct Builtin {
+    /// The name, without the colon.
+    pub name: &'static str,
+    /// What it does.
+    pub help: &'static str,
+    /// Its arguments.
+    pub parameters: &'static [Parameter],
+}
+
+const fn parameter(name: &'static str, takes: Takes, unnamed: bool, required: bool) -> Parameter {
+    Parameter {
+        name,
+        takes,
+        unnamed,
+        required,
+    }
+}
+
+/// A value that is needed and may stand without its name.
+const fn value(name: &'static str) -> Parameter {
+    parameter(name, Takes::Value, true, true)
+}
+
+/// A value that may be left out, or stand without its name.
+const fn maybe(name: &'static str) -> Parameter {
+    parameter(name, Takes::Value, true, false)
+}
+
+/// A value that may be left out and stands with its name.
+const fn named(name: &'static str) -> Parameter {
+    parameter(name, Takes::Value, false, false)
+}
+
+const fn code(name: &'static str, required: bool) -> Parameter {
+    parameter(name, Takes::Code, false, required)
+}
+
+const VALUE: &[Parameter] = &[value("value")];
+const VARIABLE: Parameter = parameter("name", Takes::Name, true, true);
+const MESSAGE: &[Parameter] = &[value("message")];
+
+const fn builtin(
+    name: &'static str,
+    help: &'static str,
+    parameters: &'static [Parameter],
+) -> Builtin {
+    Builtin {
+        name,
+        help,
+        parameters,
+    }
+}
+
+/// All commands of the language, by name.
+pub static ALL: &[Builtin] = &[
+    builtin("break", "leave the loop", &[]),
+    builtin("continue", "go on with the next turn of the loop", &[]),
+    builtin(
+        "delay",
+        "does nothing for a while",
+        &[parameter("delay-time", Takes::Value, true, true)],
+    ),
+    builtin(
+        "do",
+        "executes command",
+        &[
+            parameter("command", Takes::Code, true, true),
+            parameter("while", Takes::Value, false, false),
+            code("on-error", false),
+        ],
+    ),
+    builtin("environment", "list of all variables", &[]),
+    builtin("error", "stop the script with an error", MESSAGE),
+    builtin(
+        "find",
+        "locates value in string or array",
+        &[value("in"), value("key"), maybe("from")],
+    ),
+    builtin(
+        "for",
+        "executes command for a range of integer values",
+        &[
+            parameter("counter", Takes::Name, true, true),
+            parameter("from", Takes::Value, true, true),
+            parameter("to", Takes::Value, true, true),
+            named("step"),
+            parameter("do", Takes::Code, true, true),
+        ],
+    ),
+    builtin(
+        "foreach",
+        "executes command for every element in a list",
+        &[
+            parameter("counter", Takes::Name, true, true),
+            parameter("in", Takes::Value, true, true),
+            parameter("do", Takes::Code, true, true),
+        ],
+    ),
+    builtin(
+        "global",
+        "set value for global variable",
+        &[VARIABLE, maybe("value"), code("do", false)],
+    ),
+    builtin(
+        "if",
+        "executes given command if condition is true",
+        &[
+            parameter("condition", Takes::Value, true, true),
+            parameter("do", Takes::Code, true, false),
+            parameter("else", Takes::Code, false, false),
+        ],
+    ),
+    builtin("len", "return number of elements in value", VALUE),
+    builtin(
+        "local",
+        "set value for local variable",
+        &[VARIABLE, maybe("value"), code("do", false)],
+    ),
+    builtin("nothing", "do nothing and return nothing", &[]),
+    builtin(
+        "onerror",
+        "executes command and handles its error",
+        &[
+            parameter("error", Takes::Name, true, true),
+            parameter("in", Takes::Code, true, true),
+            parameter("do", Takes::Code, true, true),
+        ],
+    ),
+    builtin(
+        "pick",
+        "return range of string characters or array values",
+        &[value("counter"), value("begin"), maybe("end")],
+    ),
+    builtin("put", "prints argument on the screen", MESSAGE),
+    builtin(
+        "retry",
+        "executes command until it has no error",
+        &[
+            parameter("command", Takes::Code, true, true),
+            named("delay"),
+            named("max"),
+            code("on-error", false),
+        ],
+    ),
+    builtin("return", "return value from function", VALUE),
+    builtin(
+        "set",
+        "set value of a variable",
+        &[VARIABLE, maybe("value"), code("do", false)],
+    ),
+    builtin("toarray", "convert argument to array value", VALUE),
+    builtin("tobool", "convert argument to truth value", VALUE),
+    builtin("toid", "convert argument to internal number value", VALUE),
+    builtin("toip", "convert argument to IP address value", VALUE),
+    builtin("toip6", "convert argument to IPv6 address value", VALUE),
+    builtin("tonum", "convert argument to integer number value", VALUE),
+    builtin("tostr", "convert argument to string value", VALUE),
+    builtin("totime", "convert argument to time interval value", VALUE),
+    builtin("typeof", "return type of value", VALUE),
+    builtin(
+        "while",
+        "executes command while condition is true",
+        &[
+            parameter("condition", Takes::Value, true, true),
+            parameter("do", Takes::Code, true, true),
+        ],
+    ),
+];
+
+/// Words that wait, or ask others: a file with one of them is not one transaction.
+pub(crate) const WAITING: &[&str] = &[
+    "delay", "while", "retry", "execute", "fetch", "ping", "resolve",
+];
+
+/// The command of this name, or of this unique beginning.
+pub fn find(word: &str) -> Option<&'static Builtin> {
+    if let Some(exact) = ALL.iter().find(|builtin| builtin.name == word) {
+        return Some(exact);
+    }
+    let mut matches = ALL.iter().filter(|builtin| builtin.name.starts_with(word));
+    match (matches.next(), matches.next()) {
+        (Some(builtin), None) if !word.is_empty() => Some(builtin),
+        _ => None,
+    }
+}

@@ -1,0 +1,383 @@
+//! `check`: what would become of a file, command by command, with all its errors.
+
+use std::collections::BTreeMap;
+
+use menu::{Effect, Offline, Position, Reason, Refusal, Shape, Store, json};
+
+use crate::ast::{Bad, Block, Command, Expr, Node, Statement, Target, What};
+use crate::machine::Machine;
+use crate::parser::Parser;
+use crate::run::{each_statement, ensure_ports, named_ports};
+use crate::session::{Limits, Session};
+use crate::source::Source;
+use crate::tree::Tree;
+
+/// Steps that one statement of a checked file may take.
+const STEPS: u64 = 50_000;
+
+/// A command that is accepted and does less than it says.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct NoEffect {
+    /// Its line, from 1.
+    pub line: u32,
+    /// The command as written.
+    pub command: String,
+    /// The properties that have no effect.
+    pub what: String,
+}
+
+/// A command that is refused.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Refused {
+    /// The line of the error, from 1.
+    pub line: u32,
+    /// The byte in the line, from 1.
+    pub column: u32,
+    /// The command as written.
+    pub command: String,
+    /// Why.
+    pub reason: String,
+}
+
+/// What would become of a file.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Report {
+    /// Commands in the file; a path on a line of its own is none.
+    pub commands: usize,
+    /// Those that are taken: `applied` and those without effect.
+    pub accepted: usize,
+    /// Those that do what they say.
+    pub applied: usize,
+    /// Those that are taken and do less than they say.
+    pub no_effect: Vec<NoEffect>,
+    /// Those that are refused.
+    pub refused: Vec<Refused>,
+}
+
+impl Report {
+    /// The report as one JSON object.
+    pub fn to_json(&self) -> String {
+        let mut out = format!(
+            "{{\"commands\":{},\"accepted\":{},\"applied\":{},\"no_effect\":[",
+            self.commands, self.accepted, self.applied
+        );
+        for (index, item) in self.no_effect.iter().enumerate() {
+            out.push_str(if index > 0 { ",{" } else { "{" });
+            out.push_str(&format!("\"line\":{},\"command\":", item.line));
+            json::string(&item.command, &mut out);
+            out.push_str(",\"what\":");
+            json::string(&item.what, &mut out);
+            out.push('}');
+        }
+        out.push_str("],\"refused\":[");
+        for (index, item) in self.refused.iter().enumerate() {
+            out.push_str(if index > 0 { ",{" } else { "{" });
+            out.push_str(&format!(
+                "\"line\":{},\"column\":{},\"command\":",
+                item.line, item.column
+            ));
+            json::string(&item.command, &mut out);
+            out.push_str(",\"reason\":");
+            json::string(&item.reason, &mut out);
+            out.push('}');
+        }
+        out.push_str("]}");
+        out
+    }
+}
+
+/// Says of each command of a file whether it would be applied. The store is a fresh one: it is
+/// changed as the file says, and is of no further use.
+pub fn check(store: &mut Store, text: &str) -> Report {
+    let source = Source::new(text);
+    let tree = Tree::new(store.menus());
+    let mut parser = Parser::new(&source, &tree, 0);
+    let mut statements = Vec::new();
+    while let Some((start, next)) = parser.next() {
+        statements.push(next.map_err(|refusal| {
+            let found = skip(&source.text, &mut parser, start);
+            (refusal, found)
+        }));
+    }
+    let mut check = Check {
+        source: &source,
+        store,
+        session: Session::new("check"),
+        report: Report::default(),
+        supposed: BTreeMap::new(),
+    };
+    let good = statements
+        .iter()
+        .filter_map(|next| next.as_ref().ok())
+        .cloned()
+        .collect();
+    let ports = named_ports(check.store, &Block { statements: good });
+    // A name that no port can have is refused where it is used.
+    let _ = ensure_ports(check.store, &ports);
+    for next in &statements {
+        match next {
+            Ok(statement) => check.statement(statement),
+            Err((refusal, commands)) => check.unreadable(refusal, commands),
+        }
+    }
+    let report = &mut check.report;
+    report.accepted = report.commands - report.refused.len();
+    report.applied = report.accepted - report.no_effect.len();
+    check.report
+}
+
+struct Check<'a> {
+    source: &'a Source,
+    store: &'a mut Store,
+    session: Session,
+    report: Report,
+    /// Interfaces that refused commands would have made, with the line.
+    supposed: BTreeMap<String, u32>,
+}
+
+impl Check<'_> {
+    /// Refuses the commands of a statement that cannot be read: the first has the error's place.
+    fn unreadable(&mut self, refusal: &Refusal, commands: &[usize]) {
+        self.report.commands += commands.len();
+        for (index, start) in commands.iter().enumerate() {
+            let line = self.source.text[*start..]
+                .lines()
+                .next()
+                .unwrap_or_default()
+                .trim();
+            let place = refusal.at.filter(|_| index == 0);
+            let at = place.unwrap_or_else(|| self.source.position(*start));
+            self.refuse(at, line, refusal);
+        }
+    }
+
+    fn statement(&mut self, statement: &Statement) {
+        let mut commands = Vec::new();
+        let all = Block {
+            statements: vec![statement.clone()],
+        };
+        each_statement(&all, &mut |inner| {
+            if is_command(inner) {
+                commands.push(inner.clone());
+            }
+        });
+        self.report.commands += commands.len();
+        let mut refused = BTreeMap::new();
+        for command in &commands {
+            if let What::Bad(bad) = &command.what {
+                self.suppose(bad, command);
+                refused.insert(command.at, Reason::BadCommand(bad.name.clone()).at(bad.at));
+            }
+        }
+        // What stands in the braces of a word that is not known is never reached.
+        each_statement(&all, &mut |outer| {
+            let What::Bad(bad) = &outer.what else { return };
+            for code in &bad.code {
+                each_statement(code, &mut |inner| {
+                    let why = Reason::BadCommand(bad.name.clone()).at(bad.at);
+                    refused.entry(inner.at).or_insert(why);
+                });
+            }
+        });
+        if refused.is_empty() && !commands.is_empty() {
+            refused = self.run(statement, &commands);
+        }
+        for command in &commands {
+            match refused.get(&command.at) {
+                Some(refusal) => {
+                    let at = match &command.what {
+                        // The menu may be named lines above: the place is the command's.
+                        What::Bad(bad) if bad.at.line != command.at.line => command.at,
+                        _ => refusal.at.unwrap_or(command.at),
+                    };
+                    self.refuse(at, &self.text(command), refusal);
+                }
+                None => self.note(command),
+            }
+        }
+    }
+
+    /// Runs a statement without consequences outside the store; gives what was refused by the
+    /// place of the command.
+    fn run(
+        &mut self,
+        statement: &Statement,
+        commands: &[Statement],
+    ) -> BTreeMap<Position, Refusal> {
+        let mut out = Sink;
+        let mut live = Offline;
+        self.session.limits = Limits {
+            steps: STEPS,
+            ..Limits::default()
+        };
+        let mut machine = Machine::new(self.store, &mut live, &mut self.session, &mut out);
+        machine.checking = true;
+        let Err(refusal) = machine.top(statement) else {
+            return BTreeMap::new();
+        };
+        // What a script finds out while it runs is no fault of the file.
+        if matches!(refusal.reason, Reason::Script(_) | Reason::Limit(_)) {
+            return BTreeMap::new();
+        }
+        let at = refusal.at.unwrap_or(statement.at);
+        let command = commands.iter().rev().find(|command| command.at <= at);
+        BTreeMap::from([(command.map_or(statement.at, |command| command.at), refusal)])
+    }
+
+    fn refuse(&mut self, at: Position, command: &str, refusal: &Refusal) {
+        self.report.refused.push(Refused {
+            line: at.line,
+            column: at.column,
+            command: command.to_owned(),
+            reason: refusal.to_string(),
+        });
+    }
+
+    /// Notes a command that is accepted and has properties without effect.
+    fn note(&mut self, statement: &Statement) {
+        let What::Run(command) = &statement.what else {
+            return;
+        };
+        let mut what = inert(command);
+        for argument in &command.arguments {
+            let Some(Expr {
+                node: Node::Word(word) | Node::Text(word),
+                ..
+            }) = &argument.value
+            else {
+                continue;
+            };
+            if let Some(line) = self.supposed.get(word) {
+                what.push(format!("{}={word} (refused in line {line})", argument.name));
+            }
+        }
+        if !what.is_empty() {
+            let line = statement.at.line;
+            let command = self.text(statement);
+            self.report.no_effect.push(NoEffect {
+                line,
+                command,
+                what: what.join(", "),
+            });
+        }
+    }
+
+    /// An interface that a refused command would have made is supposed to exist: what refers to it
+    /// is not refused as well.
+    fn suppose(&mut self, bad: &Bad, statement: &Statement) {
+        let text = self.text(statement);
+        let Some(name) = text.split(" name=").nth(1).map(value_at) else {
+            return;
+        };
+        let hidden = self
+            .store
+            .menus()
+            .iter()
+            .find(|menu| menu.hidden && menu.shape == Shape::Fixed);
+        let Some(space) = hidden.and_then(|menu| menu.space) else {
+            return;
+        };
+        if bad.enters || name.is_empty() || self.store.named(space, &name).is_some() {
+            return;
+        }
+        self.store.suppose(space, &name);
+        self.supposed.insert(name, statement.at.line);
+    }
+
+    fn text(&self, statement: &Statement) -> String {
+        let (from, to) = statement.span;
+        let text = self.source.text.get(from..to).unwrap_or_default();
+        let lines: Vec<_> = text
+            .split("\\\n")
+            .map(|line| line.trim_start_matches(' '))
+            .collect();
+        lines.concat().trim().to_owned()
+    }
+}
+
+/// Goes past a statement that cannot be read; gives where its commands begin. One that opened
+/// braces is left as a whole, any other ends with its line.
+fn skip(text: &str, parser: &mut Parser<'_>, start: usize) -> Vec<usize> {
+    let stopped = parser.at;
+    let (end, commands) = crate::count::statement(text, start);
+    if text
+        .get(start..stopped)
+        .is_some_and(|read| read.contains('{'))
+    {
+        parser.at = end.max(stopped);
+        return commands;
+    }
+    parser.skip_line();
+    commands.into_iter().filter(|at| *at < parser.at).collect()
+}
+
+/// A statement that counts as a command: neither a path alone nor a mere scope.
+fn is_command(statement: &Statement) -> bool {
+    match &statement.what {
+        What::Enter(_) | What::Scope(..) => false,
+        What::Bad(bad) => !bad.enters,
+        What::Run(_) | What::Call(_) | What::Value(_) => true,
+    }
+}
+
+/// The properties of a command that are kept and do nothing; those with their default say nothing.
+fn inert(command: &Command) -> Vec<String> {
+    let Target::Menu(menu, name) = command.target else {
+        return Vec::new();
+    };
+    if menu
+        .commands
+        .iter()
+        .any(|own| own.name == name && own.effect == Effect::None)
+    {
+        return vec![name.to_owned()];
+    }
+    if !matches!(name, "add" | "set") {
+        return Vec::new();
+    }
+    let has_none = |argument: &&crate::ast::Argument| {
+        let property = menu.property(&argument.name);
+        let word = match &argument.value {
+            Some(Expr {
+                node: Node::Word(word) | Node::Text(word),
+                ..
+            }) => Some(word.as_str()),
+            _ => None,
+        };
+        let old = menu
+            .old
+            .iter()
+            .any(|old| old.name == argument.name && old.becomes.is_empty());
+        let property = property.is_some_and(|p| {
+            p.effect == Effect::None && (p.default.is_none() || p.default != word)
+        });
+        !argument.negated && (property || (old && word != Some("unicast")))
+    };
+    command
+        .arguments
+        .iter()
+        .filter(has_none)
+        .map(|argument| argument.name.clone())
+        .collect()
+}
+
+/// The value at the beginning of a text: in quotes, or up to a space.
+fn value_at(text: &str) -> String {
+    match text.strip_prefix('"') {
+        Some(quoted) => quoted.split('"').next().unwrap_or_default().to_owned(),
+        None => text
+            .split([' ', ';', '}'])
+            .next()
+            .unwrap_or_default()
+            .to_owned(),
+    }
+}
+
+/// Takes what a checked file prints, and forgets it.
+struct Sink;
+
+impl menu::Output for Sink {
+    fn write(&mut self, _text: &str) -> std::ops::ControlFlow<()> {
+        std::ops::ControlFlow::Continue(())
+    }
+}

@@ -1,0 +1,181 @@
+//! Completion and help for a line that is being typed.
+
+use menu::{Kind, Menu, Shape, Store};
+
+use crate::builtin;
+use crate::parser::{Expected, Parser};
+use crate::session::Session;
+use crate::source::Source;
+use crate::spec::Parameter;
+use crate::tree::Tree;
+
+/// Most candidates of one kind.
+const MOST: usize = 200;
+
+/// What a candidate is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Subject {
+    /// A menu.
+    Menu,
+    /// A command.
+    Command,
+    /// An argument or property.
+    Argument,
+    /// A value.
+    Value,
+    /// A variable.
+    Variable,
+    /// What a value looks like; nothing to insert.
+    Hint,
+}
+
+/// Something that could stand at the cursor.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Candidate {
+    /// The whole word.
+    pub text: String,
+    /// The byte of the line where the word begins.
+    pub start: usize,
+    /// What it is.
+    pub subject: Subject,
+    /// What it is for.
+    pub help: String,
+}
+
+/// What could stand at the cursor of a line, a byte of it, in a session's menu.
+pub fn complete(store: &Store, session: &Session, line: &str, cursor: usize) -> Vec<Candidate> {
+    let cut = (0..=cursor.min(line.len()))
+        .rev()
+        .find(|at| line.is_char_boundary(*at))
+        .unwrap_or(0);
+    let typed = &line[..cut];
+    let source = Source::new(typed);
+    let tree = Tree::new(store.menus());
+    let node = tree.find(&session.path).unwrap_or(0);
+    let mut parser = Parser::new(&source, &tree, node);
+    let _ = parser.program();
+    let node = parser.node;
+    let mut found = Found {
+        typed,
+        list: Vec::new(),
+    };
+    match parser.expected.take() {
+        Some(Expected::Word(start, node)) => found.words(&tree, start, node),
+        Some(Expected::Argument(start, parameters, given)) => {
+            found.arguments(store, start, &parameters, &given);
+        }
+        Some(Expected::Value(start, parameter)) => found.values(store, start, &parameter),
+        Some(Expected::Condition(start, menu)) => found.condition(start, menu),
+        Some(Expected::Variable(start)) => {
+            for name in session.variables() {
+                found.push(start, name, Subject::Variable, "");
+            }
+        }
+        None if typed.trim().is_empty() => found.words(&tree, typed.len(), node),
+        None => {}
+    }
+    found.list
+}
+
+struct Found<'a> {
+    typed: &'a str,
+    list: Vec<Candidate>,
+}
+
+impl Found<'_> {
+    /// Takes a candidate if it goes on with what is typed.
+    fn push(&mut self, start: usize, text: &str, subject: Subject, help: &str) {
+        let begun = self.typed.get(start..).unwrap_or_default();
+        if text.starts_with(begun) {
+            let (text, help) = (text.to_owned(), help.to_owned());
+            self.list.push(Candidate {
+                text,
+                start,
+                subject,
+                help,
+            });
+        }
+    }
+
+    fn words(&mut self, tree: &Tree, start: usize, node: usize) {
+        let colon = self.typed.as_bytes().get(start.wrapping_sub(1)) == Some(&b':');
+        let place = &tree.nodes[node];
+        for (name, child) in &place.children {
+            let help = tree.nodes[*child].menu.map_or("", |menu| menu.help);
+            self.push(start, name, Subject::Menu, help);
+        }
+        for (name, help) in tree.commands(node) {
+            self.push(start, name, Subject::Command, help);
+        }
+        if node == 0 && (colon || !self.typed.contains('/')) {
+            for builtin in builtin::ALL {
+                self.push(start, builtin.name, Subject::Command, builtin.help);
+            }
+        }
+    }
+
+    fn arguments(
+        &mut self,
+        store: &Store,
+        start: usize,
+        parameters: &[Parameter],
+        given: &[String],
+    ) {
+        let begun = self.typed.get(start..).unwrap_or_default();
+        let open = |p: &&Parameter| begun == p.name || given.iter().all(|name| name != p.name);
+        for parameter in parameters.iter().filter(open) {
+            self.push(start, parameter.name, Subject::Argument, parameter.help);
+        }
+        // What stands without a name first is a value.
+        if let Some(first) = parameters.iter().filter(open).find(|p| p.unnamed) {
+            self.values(store, start, first);
+        }
+    }
+
+    fn values(&mut self, store: &Store, start: usize, parameter: &Parameter) {
+        // Of a list, the last element is being typed.
+        let typed = self.typed.get(start..).unwrap_or_default();
+        let start = start + typed.rfind(',').map_or(0, |comma| comma + 1);
+        let Some(property) = parameter.property else {
+            return;
+        };
+        for word in property.kind.words() {
+            self.push(start, word, Subject::Value, "");
+        }
+        if let Some(space) = property.kind.space() {
+            for name in store.names(space).take(MOST) {
+                self.push(start, name, Subject::Value, space);
+            }
+        }
+        if !matches!(
+            property.kind,
+            Kind::Bool | Kind::Words(_) | Kind::Reference(_)
+        ) {
+            let text = String::from("<value>");
+            let help = property.kind.describe();
+            self.list.push(Candidate {
+                text,
+                start,
+                subject: Subject::Hint,
+                help,
+            });
+        }
+    }
+
+    fn condition(&mut self, start: usize, menu: &'static Menu) {
+        for property in menu.properties() {
+            self.push(start, property.name, Subject::Argument, property.help);
+        }
+        for flag in menu
+            .flags
+            .iter()
+            .filter(|flag| menu.property(flag.name).is_none())
+        {
+            self.push(start, flag.name, Subject::Argument, "");
+        }
+        debug_assert!(
+            menu.shape != Shape::Settings,
+            "settings have no rows to choose from"
+        );
+    }
+}

@@ -1,0 +1,663 @@
+//! Values and expressions.
+
+use std::sync::Arc;
+
+use menu::{Menu, Reason, Refusal, bytes};
+
+use crate::ast::{Binary, Expr, Node, Unary};
+use crate::builtin::Takes;
+use crate::highlight::Class;
+use crate::parser::{Expected, Parser};
+
+/// Operators by how tightly they bind, loosest first; longer spellings before their beginnings.
+const OPERATORS: &[(&str, u8, Binary)] = &[
+    ("||", 1, Binary::Or),
+    ("or", 1, Binary::Or),
+    ("&&", 2, Binary::And),
+    ("and", 2, Binary::And),
+    ("!=", 3, Binary::Unequal),
+    ("<=", 3, Binary::AtMost),
+    (">=", 3, Binary::AtLeast),
+    ("<<", 8, Binary::ShiftLeft),
+    (">>", 8, Binary::ShiftRight),
+    ("->", 12, Binary::Index),
+    ("=", 3, Binary::Equal),
+    ("<", 3, Binary::Less),
+    (">", 3, Binary::Greater),
+    ("~", 3, Binary::Match),
+    ("in", 3, Binary::In),
+    (",", 4, Binary::Comma),
+    (".", 5, Binary::Concat),
+    ("|", 6, Binary::BitOr),
+    ("^", 6, Binary::BitXor),
+    ("&", 7, Binary::BitAnd),
+    ("+", 9, Binary::Add),
+    ("-", 9, Binary::Subtract),
+    ("*", 10, Binary::Multiply),
+    ("/", 10, Binary::Divide),
+    ("%", 10, Binary::Modulo),
+];
+
+impl Expr {
+    /// A call of a function that an expression gives.
+    pub(crate) fn call(function: Self, arguments: Vec<(Option<String>, Self)>) -> Self {
+        Self {
+            at: function.at,
+            node: Node::Call(Box::new(function), arguments),
+        }
+    }
+}
+
+impl Parser<'_> {
+    /// The value of an argument: quoted, computed, code, or a bare word.
+    pub(crate) fn argument_value(&mut self, takes: Takes) -> Result<Expr, Refusal> {
+        while self.continuation() > 0 {
+            self.skip_spaces();
+        }
+        let at = self.position(self.at);
+        match (self.peek(), takes) {
+            (Some(b'{'), Takes::Code) => Ok(Expr {
+                at,
+                node: Node::Code(self.braces()?),
+            }),
+            (Some(b'"' | b'$' | b'[' | b'(' | b'{' | b'>'), Takes::Value | Takes::Code) => {
+                self.value()
+            }
+            (Some(b'"' | b'(' | b'$'), Takes::Name) => self.value(),
+            (_, Takes::Name) => Ok(Expr {
+                at,
+                node: Node::Variable(self.names()),
+            }),
+            _ => Ok(Expr {
+                at,
+                node: Node::Word(self.bare()),
+            }),
+        }
+    }
+
+    /// A value in a place where several may stand: no operator follows it.
+    pub(crate) fn value(&mut self) -> Result<Expr, Refusal> {
+        let start = self.at;
+        let at = self.position(start);
+        match self.peek() {
+            Some(b'"') => self.quoted(),
+            Some(b'$') => {
+                let variable = self.variable()?;
+                self.indexes(variable)
+            }
+            Some(b'[') => {
+                let brackets = Expr {
+                    at,
+                    node: Node::Brackets(self.brackets()?),
+                };
+                self.indexes(brackets)
+            }
+            Some(b'(') => self.parentheses(),
+            Some(b'{') => self.array(),
+            Some(b'>') => {
+                self.at += 1;
+                self.skip_spaces();
+                let inner = self.nested(Self::primary)?;
+                Ok(Expr {
+                    at,
+                    node: Node::Unary(Unary::Quote, Box::new(inner)),
+                })
+            }
+            _ => Ok(Expr {
+                at,
+                node: Node::Word(self.bare()),
+            }),
+        }
+    }
+
+    /// `->` right after a value.
+    fn indexes(&mut self, mut value: Expr) -> Result<Expr, Refusal> {
+        while self.looking_at("->") {
+            self.at += 2;
+            let index = self.nested(Self::primary)?;
+            let at = value.at;
+            value = Expr {
+                at,
+                node: Node::Binary(Binary::Index, Box::new(value), Box::new(index)),
+            };
+        }
+        Ok(value)
+    }
+
+    fn parentheses(&mut self) -> Result<Expr, Refusal> {
+        let start = self.at;
+        self.at += 1;
+        self.mark(start, Class::Syntax);
+        let inner = self.nested(|parser| parser.expression(0))?;
+        self.skip_blank();
+        if self.peek() != Some(b')') {
+            let reason = if self.peek().is_none() {
+                Reason::MissingClosing("parenthesis")
+            } else {
+                Reason::Syntax
+            };
+            return self.refuse(reason, self.at);
+        }
+        self.at += 1;
+        self.mark(self.at - 1, Class::Syntax);
+        Ok(inner)
+    }
+
+    /// Values with operators between them that bind tighter than `least`.
+    pub(crate) fn expression(&mut self, least: u8) -> Result<Expr, Refusal> {
+        self.skip_blank();
+        let mut left = self.operand()?;
+        loop {
+            self.skip_blank();
+            let Some((text, binding, operator)) = self.operator() else {
+                return Ok(left);
+            };
+            if binding <= least {
+                return Ok(left);
+            }
+            let start = self.at;
+            self.at += text.len();
+            self.mark(start, Class::Operator);
+            let right = self.right(operator, binding)?;
+            let at = left.at;
+            left = Expr {
+                at,
+                node: Node::Binary(operator, Box::new(left), Box::new(right)),
+            };
+        }
+    }
+
+    /// What stands to the right of an operator. In a condition, a word there is a value.
+    fn right(&mut self, operator: Binary, binding: u8) -> Result<Expr, Refusal> {
+        let compares = binding == 3;
+        if self.row.is_none() || !compares {
+            return self.nested(|parser| parser.expression(binding));
+        }
+        self.skip_blank();
+        if self.looking_at("!") || self.looking_at("-") || operator == Binary::In {
+            return self.nested(|parser| parser.expression(binding));
+        }
+        let value = self.value()?;
+        if self.looking_at(" .") || self.looking_at(".") {
+            return self.joined_on(value);
+        }
+        Ok(value)
+    }
+
+    /// `"a" . $b` to the right of a comparison.
+    fn joined_on(&mut self, mut value: Expr) -> Result<Expr, Refusal> {
+        loop {
+            self.skip_blank();
+            if self.peek() != Some(b'.') {
+                return Ok(value);
+            }
+            self.at += 1;
+            self.skip_blank();
+            let right = self.value()?;
+            let at = value.at;
+            value = Expr {
+                at,
+                node: Node::Binary(Binary::Concat, Box::new(value), Box::new(right)),
+            };
+        }
+    }
+
+    fn operator(&self) -> Option<(&'static str, u8, Binary)> {
+        OPERATORS.iter().copied().find(|(text, ..)| {
+            let is_name = text.as_bytes()[0].is_ascii_alphabetic();
+            let after = self.bytes.get(self.at + text.len()).copied();
+            self.looking_at(text) && !(is_name && after.is_some_and(crate::parser::is_word))
+        })
+    }
+
+    fn operand(&mut self) -> Result<Expr, Refusal> {
+        let start = self.at;
+        let at = self.position(start);
+        let unary = match self.peek() {
+            Some(b'!') => Some((Unary::Not, 3)),
+            Some(b'~') => Some((Unary::Complement, 11)),
+            Some(b'>') => Some((Unary::Quote, 12)),
+            Some(b'-') if !self.digit_follows() => Some((Unary::Minus, 11)),
+            _ => None,
+        };
+        let Some((operator, binding)) = unary else {
+            return self.primary();
+        };
+        self.at += 1;
+        self.mark(start, Class::Operator);
+        // `!` goes with the whole comparison in a condition, elsewhere with the value.
+        let binding = if operator == Unary::Not && self.row.is_none() {
+            11
+        } else {
+            binding
+        };
+        let inner = self.nested(|parser| parser.expression(binding.min(11)))?;
+        Ok(Expr {
+            at,
+            node: Node::Unary(operator, Box::new(inner)),
+        })
+    }
+
+    fn digit_follows(&self) -> bool {
+        self.bytes.get(self.at + 1).is_some_and(u8::is_ascii_digit)
+    }
+
+    fn primary(&mut self) -> Result<Expr, Refusal> {
+        self.skip_blank();
+        let start = self.at;
+        let at = self.position(start);
+        match self.peek() {
+            Some(b'"' | b'$' | b'[' | b'(' | b'{') => {
+                let value = self.value()?;
+                self.arguments_in_parentheses(value)
+            }
+            Some(b':' | b'/') => {
+                // A command stands in an expression without brackets.
+                self.refuse(Reason::Syntax, start)
+            }
+            _ => {
+                let word = self.literal();
+                if self.at == self.bytes.len()
+                    && let Some(menu) = self.row
+                {
+                    self.expected = Some(Expected::Condition(start, menu));
+                }
+                if word.is_empty() {
+                    return self.refuse(Reason::Syntax, start);
+                }
+                let node = match self.row.and_then(|menu| property(menu, &word)) {
+                    Some(name) => {
+                        self.mark(start, Class::Argument);
+                        Node::Property(name)
+                    }
+                    None => Node::Word(word),
+                };
+                Ok(Expr { at, node })
+            }
+        }
+    }
+
+    /// `($f a b=c)`: a function with arguments in an expression.
+    fn arguments_in_parentheses(&mut self, function: Expr) -> Result<Expr, Refusal> {
+        if !matches!(function.node, Node::Variable(_)) {
+            return Ok(function);
+        }
+        let mut arguments = Vec::new();
+        loop {
+            let before = self.at;
+            self.skip_blank();
+            let begins = matches!(self.peek(), Some(b'"' | b'$' | b'[' | b'(' | b'{'))
+                || self.peek().is_some_and(|b| b.is_ascii_alphanumeric());
+            if before == self.at || !begins || self.operator().is_some() {
+                self.at = before;
+                break;
+            }
+            let start = self.at;
+            let word = self.word().to_owned();
+            let named = !word.is_empty() && self.peek() == Some(b'=');
+            self.at = if named { self.at + 1 } else { start };
+            let value = self.argument_value(Takes::Value)?;
+            arguments.push((named.then_some(word), value));
+        }
+        Ok(if arguments.is_empty() {
+            function
+        } else {
+            Expr::call(function, arguments)
+        })
+    }
+
+    /// Conditions for rows, one after the other: all must hold.
+    pub(crate) fn condition(&mut self, menu: &'static Menu) -> Result<Expr, Refusal> {
+        let outer = self.row.replace(menu);
+        let condition = self.conditions();
+        self.row = outer;
+        condition
+    }
+
+    fn conditions(&mut self) -> Result<Expr, Refusal> {
+        let mut all = self.nested(|parser| parser.expression(0))?;
+        loop {
+            self.skip_spaces();
+            if self.at_end() {
+                return Ok(all);
+            }
+            let start = self.at;
+            let next = self
+                .nested(|parser| parser.expression(0))
+                .map_err(|refusal| {
+                    // What is no condition ends the command.
+                    if refusal.reason == Reason::Syntax {
+                        Reason::ExpectedEnd.at(self.source.position(start))
+                    } else {
+                        refusal
+                    }
+                })?;
+            let at = all.at;
+            all = Expr {
+                at,
+                node: Node::Binary(Binary::And, Box::new(all), Box::new(next)),
+            };
+        }
+    }
+
+    /// `{a; b=c}`
+    fn array(&mut self) -> Result<Expr, Refusal> {
+        let at = self.position(self.at);
+        let start = self.at;
+        self.at += 1;
+        self.mark(start, Class::Syntax);
+        let row = self.row.take();
+        let elements = self.nested(Self::elements);
+        self.row = row;
+        Ok(Expr {
+            at,
+            node: Node::Array(elements?),
+        })
+    }
+
+    fn elements(&mut self) -> Result<Vec<(Option<Expr>, Expr)>, Refusal> {
+        let mut elements = Vec::new();
+        loop {
+            self.skip_blank();
+            match self.peek() {
+                None => return self.refuse(Reason::MissingClosing("brace"), self.at),
+                Some(b'}') => {
+                    self.at += 1;
+                    return Ok(elements);
+                }
+                Some(b';' | b',') => {
+                    self.at += 1;
+                    continue;
+                }
+                _ => {}
+            }
+            let start = self.at;
+            let first = self.expression(3)?;
+            self.skip_blank();
+            if self.peek() == Some(b'=') {
+                self.at += 1;
+                let value = self.expression(3)?;
+                elements.push((Some(first), value));
+            } else {
+                elements.push((None, first));
+            }
+            self.skip_blank();
+            if self.at == start {
+                return self.refuse(Reason::ExpectedClosing("brace"), self.at);
+            }
+        }
+    }
+
+    /// `$name`, `$"any name"`.
+    pub(crate) fn variable(&mut self) -> Result<Expr, Refusal> {
+        let start = self.at;
+        let at = self.position(start);
+        self.at += 1;
+        let name = match self.peek() {
+            Some(b'"') => match self.quoted()?.node {
+                Node::Text(name) => name,
+                _ => return self.refuse(Reason::Syntax, start),
+            },
+            // `$[...]` and `$(...)` are their values.
+            Some(b'[' | b'(') => return self.value(),
+            _ => {
+                let from = self.at;
+                // In a condition `$dst-address` is the row's property.
+                let row = self.row;
+                while self
+                    .peek()
+                    .is_some_and(|b| b.is_ascii_alphanumeric() || (row.is_some() && b == b'-'))
+                    && !self.looking_at("->")
+                {
+                    self.at += 1;
+                }
+                self.source.text[from..self.at].to_owned()
+            }
+        };
+        if self.at == self.bytes.len() {
+            self.expected = Some(Expected::Variable(start + 1));
+        }
+        if name.is_empty() {
+            return self.refuse(Reason::Syntax, self.at);
+        }
+        self.mark(start, Class::Variable);
+        let node = match self.row.and_then(|menu| property(menu, &name)) {
+            Some(name) => Node::Property(name),
+            None => Node::Variable(name),
+        };
+        Ok(Expr { at, node })
+    }
+
+    /// The names of variables to set: letters and digits, with a comma between two.
+    fn names(&mut self) -> String {
+        let start = self.at;
+        while self
+            .peek()
+            .is_some_and(|b| b.is_ascii_alphanumeric() || b == b',')
+        {
+            self.at += 1;
+        }
+        self.mark(start, Class::Variable);
+        self.source.text[start..self.at].to_owned()
+    }
+
+    /// A word outside quotes as a value.
+    fn bare(&mut self) -> String {
+        let start = self.at;
+        let mut text = String::new();
+        let mut from = self.at;
+        loop {
+            let skip = self.continuation();
+            if skip > 0 {
+                text.push_str(&self.source.text[from..self.at]);
+                self.skip_spaces();
+                from = self.at;
+                // A continuation joins only what was already begun.
+                if text.is_empty() {
+                    continue;
+                }
+            }
+            match self.peek() {
+                Some(b'&') if self.row.is_some() && self.looking_at("&&") => break,
+                Some(b'|') if self.row.is_some() && self.looking_at("||") => break,
+                Some(byte) if is_bare(byte) => self.at += 1,
+                _ => break,
+            }
+        }
+        text.push_str(&self.source.text[from..self.at]);
+        self.mark(start, Class::Value);
+        text
+    }
+
+    /// A word in an expression, where operators stand right beside it.
+    fn literal(&mut self) -> String {
+        let start = self.at;
+        if self.row.is_some() && self.peek() == Some(b'.') {
+            self.at += 1;
+        }
+        if matches!(self.peek(), Some(b'-' | b'*')) {
+            self.at += 1;
+        }
+        let rest = &self.bytes[self.at..];
+        let number = rest.first().is_some_and(u8::is_ascii_digit);
+        let length = address_length(rest).unwrap_or_else(|| {
+            let ok = |b: &u8| {
+                b.is_ascii_alphanumeric() || (!number && matches!(b, b'-' | b'_')) || *b == b':'
+            };
+            rest.iter().position(|b| !ok(b)).unwrap_or(rest.len())
+        });
+        // `a->b`: the arrow is no part of the word.
+        let arrow = rest[..length]
+            .iter()
+            .position(|b| *b == b'-')
+            .filter(|i| rest.get(i + 1) == Some(&b'>'));
+        self.at += arrow.unwrap_or(length);
+        self.mark(start, Class::Value);
+        self.source
+            .text
+            .get(start..self.at)
+            .unwrap_or_default()
+            .to_owned()
+    }
+
+    /// A text in quotes.
+    pub(crate) fn quoted(&mut self) -> Result<Expr, Refusal> {
+        let at = self.position(self.at);
+        let start = self.at;
+        self.at += 1;
+        let mut parts = Vec::new();
+        let mut raw = Vec::new();
+        loop {
+            let Some(byte) = self.peek() else {
+                return self.refuse(Reason::MissingClosing("quote"), self.at);
+            };
+            match byte {
+                b'"' => {
+                    self.at += 1;
+                    break;
+                }
+                b'\\' => self.escape(&mut raw)?,
+                b'$' if self.interpolates() => {
+                    let text = Node::Text(bytes::from_bytes(&std::mem::take(&mut raw)));
+                    parts.push(Expr { at, node: text });
+                    let row = self.row.take();
+                    let value = self.nested(Self::variable);
+                    self.row = row;
+                    parts.push(value?);
+                }
+                _ => {
+                    raw.push(byte);
+                    self.at += 1;
+                }
+            }
+        }
+        self.mark(start, Class::Value);
+        let text = Expr {
+            at,
+            node: Node::Text(bytes::from_bytes(&raw)),
+        };
+        if parts.is_empty() {
+            return Ok(text);
+        }
+        parts.push(text);
+        Ok(Expr {
+            at,
+            node: Node::Joined(parts),
+        })
+    }
+
+    fn interpolates(&self) -> bool {
+        let next = self.bytes.get(self.at + 1);
+        next.is_some_and(|b| b.is_ascii_alphanumeric() || matches!(b, b'(' | b'[' | b'"'))
+    }
+
+    fn escape(&mut self, raw: &mut Vec<u8>) -> Result<(), Refusal> {
+        if self.continuation() > 0 {
+            self.at += self.continuation();
+            while matches!(self.peek(), Some(b' ' | b'\t')) {
+                self.at += 1;
+            }
+            return Ok(());
+        }
+        let code = self.bytes.get(self.at + 1).copied();
+        let hex = |index: usize| {
+            let byte = self
+                .bytes
+                .get(self.at + index)
+                .copied()
+                .filter(|b| !b.is_ascii_lowercase());
+            byte.and_then(|b| (b as char).to_digit(16))
+        };
+        if let (Some(high), Some(low)) = (hex(1), hex(2)) {
+            raw.push((high * 16 + low) as u8);
+            self.at += 3;
+            return Ok(());
+        }
+        let byte = match code {
+            Some(b'n') => b'\n',
+            Some(b'r') => b'\r',
+            Some(b't') => b'\t',
+            Some(b'a') => 7,
+            Some(b'b') => 8,
+            Some(b'v') => 11,
+            Some(b'f') => 12,
+            Some(b'_') => b' ',
+            Some(same @ (b'"' | b'\\' | b'$' | b'?')) => same,
+            _ => return self.refuse(Reason::Syntax, self.at + 1),
+        };
+        raw.push(byte);
+        self.at += 2;
+        Ok(())
+    }
+
+    /// Skips spaces, continuations and line ends, in parentheses and arrays.
+    fn skip_blank(&mut self) {
+        self.skip_spaces();
+        while self.row.is_none() && self.peek() == Some(b'\n') {
+            self.at += 1;
+            self.skip_spaces();
+        }
+    }
+}
+
+/// The property or flag of a row that a word names.
+fn property(menu: &'static Menu, word: &str) -> Option<&'static str> {
+    let property = menu.property(word).map(|property| property.name);
+    let flag = || {
+        menu.flags
+            .iter()
+            .find(|flag| flag.name == word)
+            .map(|flag| flag.name)
+    };
+    let id = || (word == ".id").then_some(".id");
+    property.or_else(flag).or_else(id)
+}
+
+/// The length of an address or prefix at the beginning: its dots, colons and slash are no operators.
+fn address_length(bytes: &[u8]) -> Option<usize> {
+    let end = bytes
+        .iter()
+        .position(|b| !(b.is_ascii_hexdigit() || matches!(b, b'.' | b':' | b'/')))
+        .unwrap_or(bytes.len());
+    let text = std::str::from_utf8(&bytes[..end]).ok()?;
+    let (address, length) = text
+        .split_once('/')
+        .map_or((text, None), |(a, l)| (a, Some(l)));
+    if !address.contains(['.', ':']) {
+        return None;
+    }
+    address.parse::<std::net::IpAddr>().ok()?;
+    match length {
+        Some(length) if !length.is_empty() && length.bytes().all(|b| b.is_ascii_digit()) => {
+            Some(end)
+        }
+        Some(_) => Some(address.len()),
+        None => Some(end),
+    }
+}
+
+/// Characters of a word outside quotes.
+const fn is_bare(byte: u8) -> bool {
+    !matches!(
+        byte,
+        b' ' | b'\t'
+            | b'\n'
+            | b'\r'
+            | b';'
+            | b'"'
+            | b'$'
+            | b'['
+            | b']'
+            | b'('
+            | b')'
+            | b'{'
+            | b'}'
+            | b'='
+            | b'\\'
+    )
+}
+
+/// Code that does nothing.
+pub(crate) fn no_code() -> Arc<crate::ast::Block> {
+    Arc::default()
+}

@@ -1,0 +1,69 @@
+//! What the pieces of a line are, for colours.
+
+use menu::Store;
+
+use crate::parser::Parser;
+use crate::source::Source;
+use crate::tree::Tree;
+
+/// What a piece of text is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Class {
+    /// A word of a path.
+    Menu,
+    /// A command.
+    Command,
+    /// The name of an argument or property.
+    Argument,
+    /// A value.
+    Value,
+    /// A variable.
+    Variable,
+    /// An operator.
+    Operator,
+    /// A brace, bracket or parenthesis.
+    Syntax,
+    /// A comment.
+    Comment,
+    /// What is not understood.
+    Error,
+}
+
+/// A piece of a text: from byte, to byte, and what it is.
+pub type Piece = (usize, usize, Class);
+
+/// The pieces of a text that is being typed at a menu's path, in order and without overlap. What
+/// lies between them is space.
+pub fn highlight(store: &Store, path: &str, text: &str) -> Vec<Piece> {
+    let source = Source::new(text);
+    let tree = Tree::new(store.menus());
+    let node = tree.find(path).unwrap_or(0);
+    let mut parser = Parser::new(&source, &tree, node);
+    let failed = parser.program().err();
+    let mut pieces = std::mem::take(&mut parser.classes);
+    if let Some(refusal) = failed
+        && let Some(from) = refusal
+            .at
+            .and_then(|at| offset(&source, at.line, at.column))
+        && from < source.text.len()
+    {
+        pieces.retain(|(_, end, _)| *end <= from);
+        pieces.push((from, source.text.len(), Class::Error));
+    }
+    // Later pieces were read again as something else: the last reading counts.
+    pieces.sort_by_key(|(start, end, _)| (*start, std::cmp::Reverse(*end)));
+    let mut kept: Vec<Piece> = Vec::with_capacity(pieces.len());
+    for piece in pieces {
+        if kept.last().is_none_or(|(_, end, _)| *end <= piece.0) {
+            kept.push(piece);
+        }
+    }
+    kept
+}
+
+fn offset(source: &Source, line: u32, column: u32) -> Option<usize> {
+    (0..=source.text.len()).find(|offset| {
+        let at = source.position(*offset);
+        (at.line, at.column) == (line, column)
+    })
+}

@@ -1,0 +1,189 @@
+//! Ways in: a line of the console, a file.
+
+use menu::{Live, Output, Reason, Refusal, Store};
+
+use crate::ast::{Argument, Block, Expr, Node, Statement, Target, What};
+use crate::builtin::WAITING;
+use crate::machine::Machine;
+use crate::parser::Parser;
+use crate::session::Session;
+use crate::source::Source;
+use crate::tree::Tree;
+
+/// Runs a text as the console runs a line, or a script: each command is a transaction of its own.
+/// A text that cannot be read is refused before anything of it runs.
+///
+/// # Errors
+/// The first refusal; what was run before it stays.
+pub fn run(
+    store: &mut Store,
+    live: &mut dyn Live,
+    session: &mut Session,
+    source: &str,
+    out: &mut dyn Output,
+) -> Result<(), Refusal> {
+    let source = Source::new(source);
+    let tree = Tree::new(store.menus());
+    let node = tree.find(&session.path).unwrap_or(0);
+    let block = Parser::new(&source, &tree, node).program()?;
+    session.ready();
+    Machine::new(store, live, session, out).program(&block)
+}
+
+/// Runs a file of configuration. One without commands that wait is one transaction: it applies
+/// wholly or not at all. Ports that it names exist from then on.
+///
+/// # Errors
+/// The first refusal, with its place. Nothing of a file that is one transaction has then happened.
+pub fn import(
+    store: &mut Store,
+    live: &mut dyn Live,
+    session: &mut Session,
+    source: &str,
+    out: &mut dyn Output,
+) -> Result<(), Refusal> {
+    let source = Source::new(source);
+    let tree = Tree::new(store.menus());
+    let block = Parser::new(&source, &tree, 0).program()?;
+    let path = std::mem::replace(&mut session.path, "/".to_owned());
+    session.ready();
+    let result = if waits(&block) {
+        Machine::new(store, live, session, out).program(&block)
+    } else {
+        at_once(store, live, session, &block, out)
+    };
+    session.path = path;
+    result
+}
+
+fn at_once(
+    store: &mut Store,
+    live: &mut dyn Live,
+    session: &mut Session,
+    block: &Block,
+    out: &mut dyn Output,
+) -> Result<(), Refusal> {
+    let mark = store.begin();
+    let result = ensure_ports(store, &named_ports(store, block))
+        .map_err(Refusal::from)
+        .and_then(|()| Machine::new(store, live, session, out).program(block));
+    if let Err(refusal) = result {
+        store.rollback(mark);
+        return Err(refusal);
+    }
+    if let Some(changes) = store.commit(mark).map_err(Refusal::from)? {
+        live.changed(store, &changes);
+    }
+    Ok(())
+}
+
+pub(crate) fn ensure_ports(store: &mut Store, names: &[String]) -> Result<(), Reason> {
+    names
+        .iter()
+        .try_for_each(|name| match store.ensure_port(name, None) {
+            // The name is that of another interface, which is what the file means by it.
+            Ok(_) | Err(Reason::Failure(_)) => Ok(()),
+            Err(reason) => Err(reason),
+        })
+}
+
+/// Whether a file waits, or asks others: it is then run command by command.
+fn waits(block: &Block) -> bool {
+    let mut found = false;
+    each_statement(block, &mut |statement| {
+        found |= match &statement.what {
+            What::Run(command) => {
+                matches!(command.target, Target::Builtin(b) if WAITING.contains(&b.name))
+                    || command
+                        .arguments
+                        .iter()
+                        .any(|argument| argument.name == "while")
+            }
+            What::Bad(bad) => WAITING.contains(&bad.name.as_str()),
+            _ => false,
+        };
+    });
+    found
+}
+
+/// The ports that a file names as interfaces, in the order of their names' first use.
+pub(crate) fn named_ports(store: &Store, block: &Block) -> Vec<String> {
+    let mut names = Vec::new();
+    each_statement(block, &mut |statement| {
+        ports_of(store, statement, &mut names)
+    });
+    names
+}
+
+/// The ports that one statement names, those within it left aside.
+pub(crate) fn ports_of(store: &Store, statement: &Statement, names: &mut Vec<String>) {
+    let mut take = |text: &str| {
+        for word in text.split([',', '%', '@', ';']) {
+            if store.port_kind(word).is_some() && !names.iter().any(|name| name == word) {
+                names.push(word.to_owned());
+            }
+        }
+    };
+    if let What::Run(command) = &statement.what {
+        let refers = |argument: &&Argument| {
+            let property = match command.target {
+                Target::Menu(menu, _) => menu.property(&argument.name),
+                _ => None,
+            };
+            let selects = matches!(argument.name.as_str(), "numbers" | "where");
+            selects || property.is_some_and(|property| property.kind.refers())
+        };
+        for argument in command.arguments.iter().filter(refers) {
+            if let Some(value) = &argument.value {
+                each_word(value, &mut take);
+            }
+        }
+    }
+}
+
+/// Calls `f` with every text of an expression, and of the conditions in its brackets.
+fn each_word(expr: &Expr, f: &mut dyn FnMut(&str)) {
+    match &expr.node {
+        Node::Word(text) | Node::Text(text) => f(text),
+        Node::Joined(parts) => parts.iter().for_each(|part| each_word(part, f)),
+        Node::Array(elements) => elements
+            .iter()
+            .for_each(|(_, element)| each_word(element, f)),
+        Node::Unary(_, inner) => each_word(inner, f),
+        Node::Binary(_, left, right) => {
+            each_word(left, f);
+            each_word(right, f);
+        }
+        Node::Brackets(block) => {
+            for statement in &block.statements {
+                if let What::Run(command) = &statement.what {
+                    let values = command.arguments.iter().filter(|a| a.name == "where");
+                    values
+                        .filter_map(|a| a.value.as_ref())
+                        .for_each(|value| each_word(value, f));
+                }
+            }
+        }
+        Node::Variable(_) | Node::Property(_) | Node::Code(_) | Node::Call(..) => {}
+    }
+}
+
+/// Calls `f` with every statement, those in braces too; not those in brackets.
+pub(crate) fn each_statement(block: &Block, f: &mut dyn FnMut(&Statement)) {
+    for statement in &block.statements {
+        f(statement);
+        match &statement.what {
+            What::Scope(_, inner) => each_statement(inner, f),
+            What::Bad(bad) => bad.code.iter().for_each(|inner| each_statement(inner, f)),
+            What::Run(command) => {
+                let values = command.arguments.iter().filter_map(|a| a.value.as_ref());
+                for value in values {
+                    if let Node::Code(inner) = &value.node {
+                        each_statement(inner, f);
+                    }
+                }
+            }
+            _ => {}
+        }
+    }
+}

@@ -1,0 +1,82 @@
+//! What lasts from one command of a console to the next.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use menu::Id;
+
+use crate::value::Value;
+
+/// How much a script may use before it is stopped.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Limits {
+    /// Statements and expressions that are evaluated.
+    pub steps: u64,
+    /// Bytes of values that are made, whether or not they are kept.
+    pub bytes: usize,
+    /// Calls and brackets within each other.
+    pub depth: usize,
+}
+
+impl Default for Limits {
+    fn default() -> Self {
+        Self {
+            steps: 20_000_000,
+            bytes: 256 << 20,
+            depth: 60,
+        }
+    }
+}
+
+/// A user at a console, or a script that runs: the current menu, the numbers of the last `print`,
+/// global variables.
+#[derive(Clone, Debug)]
+pub struct Session {
+    /// Whose commands these are.
+    pub user: String,
+    /// The menu that relative commands are of, `/` at first.
+    pub path: String,
+    /// What a command may use.
+    pub limits: Limits,
+    pub(crate) globals: BTreeMap<String, Value>,
+    pub(crate) numbers: BTreeMap<&'static str, Vec<Id>>,
+    interrupt: Arc<AtomicBool>,
+}
+
+impl Session {
+    /// A session at the root, without numbers and variables.
+    pub fn new(user: impl Into<String>) -> Self {
+        Self {
+            user: user.into(),
+            path: "/".to_owned(),
+            limits: Limits::default(),
+            globals: BTreeMap::new(),
+            numbers: BTreeMap::new(),
+            interrupt: Arc::default(),
+        }
+    }
+
+    /// The prompt of the console, without the name of the router: ` /ip/address`, empty at the root.
+    pub fn prompt_path(&self) -> &str {
+        if self.path == "/" { "" } else { &self.path }
+    }
+
+    /// A switch that stops the command that runs, from another thread.
+    pub fn interrupter(&self) -> Arc<AtomicBool> {
+        Arc::clone(&self.interrupt)
+    }
+
+    /// The names of global variables.
+    pub fn variables(&self) -> impl Iterator<Item = &str> {
+        self.globals.keys().map(String::as_str)
+    }
+
+    pub(crate) fn is_interrupted(&self) -> bool {
+        self.interrupt.load(Ordering::Relaxed)
+    }
+
+    pub(crate) fn ready(&self) {
+        self.interrupt.store(false, Ordering::Relaxed);
+    }
+}

@@ -1,0 +1,195 @@
+//! Which arguments the commands of menus take.
+
+use menu::{Kind, Menu, Property, Shape};
+
+use crate::builtin::{Builtin, Takes};
+
+/// An argument that a command takes.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Parameter {
+    pub(crate) name: &'static str,
+    pub(crate) takes: Takes,
+    pub(crate) unnamed: bool,
+    pub(crate) required: bool,
+    pub(crate) property: Option<&'static Property>,
+    pub(crate) help: &'static str,
+}
+
+impl Parameter {
+    const fn new(name: &'static str, takes: Takes, unnamed: bool, help: &'static str) -> Self {
+        Self {
+            name,
+            takes,
+            unnamed,
+            required: false,
+            property: None,
+            help,
+        }
+    }
+
+    const fn required(mut self) -> Self {
+        self.required = true;
+        self
+    }
+}
+
+const NUMBERS: Parameter =
+    Parameter::new("numbers", Takes::Value, true, "List of item numbers").required();
+
+/// The flags of `print`.
+const PRINT: [&str; 17] = [
+    "as-value",
+    "append",
+    "brief",
+    "comments",
+    "count-only",
+    "detail",
+    "follow",
+    "follow-only",
+    "once",
+    "show-ids",
+    "stats",
+    "stats-detail",
+    "terse",
+    "timestamp",
+    "value-list",
+    "without-paging",
+    "with-extra-info",
+];
+
+/// The arguments of `print` that have a value.
+const PRINT_VALUES: [&str; 7] = [
+    "file", "from", "group-by", "interval", "on-event", "order-by", "proplist",
+];
+
+/// What a command of a menu takes.
+pub(crate) fn of_menu(menu: &'static Menu, command: &str) -> Vec<Parameter> {
+    if let Some(own) = menu.commands.iter().find(|own| own.name == command) {
+        return own.arguments.iter().map(own_argument).collect();
+    }
+    let items = menu.has_rows();
+    let numbers = items.then_some(NUMBERS).into_iter();
+    match command {
+        "add" => settable(menu).chain(extras(menu)).collect(),
+        "set" => numbers.chain(settable(menu)).collect(),
+        "print" => print(menu),
+        "get" => {
+            let number = Parameter {
+                name: "number",
+                ..NUMBERS
+            };
+            let name = Parameter::new("value-name", Takes::Value, true, "Name of the property");
+            items.then_some(number).into_iter().chain([name]).collect()
+        }
+        "unset" | "reset" => {
+            let name = Parameter::new("value-name", Takes::Value, true, "Name of the property");
+            numbers.chain([name.required()]).collect()
+        }
+        "comment" => {
+            let text = Parameter::new("comment", Takes::Value, false, "The comment");
+            numbers.chain([text]).collect()
+        }
+        "move" => {
+            let to = Parameter::new("destination", Takes::Value, true, "The item to move before");
+            numbers.chain([to]).collect()
+        }
+        "export" => export(),
+        _ => numbers.collect(),
+    }
+}
+
+/// What `export` takes, in a menu or a folder.
+pub(crate) fn export() -> Vec<Parameter> {
+    let flags = [
+        "compact",
+        "hide-sensitive",
+        "show-sensitive",
+        "terse",
+        "verbose",
+    ];
+    let flags = flags.map(|name| Parameter::new(name, Takes::Flag, false, "How much is written"));
+    let file = Parameter::new("file", Takes::Value, false, "The file to write");
+    flags.into_iter().chain([file]).collect()
+}
+
+/// What a command of the language takes.
+pub(crate) fn of_builtin(builtin: &'static Builtin) -> Vec<Parameter> {
+    let convert = |p: &'static crate::builtin::Parameter| Parameter {
+        name: p.name,
+        takes: p.takes,
+        unnamed: p.unnamed,
+        required: p.required,
+        property: None,
+        help: "",
+    };
+    builtin.parameters.iter().map(convert).collect()
+}
+
+/// The properties that can be set, and the words that older versions had for them.
+fn settable(menu: &'static Menu) -> impl Iterator<Item = Parameter> {
+    let own = menu
+        .properties()
+        .filter(|property| !property.read_only)
+        .map(|property| Parameter {
+            name: property.name,
+            takes: Takes::Value,
+            unnamed: false,
+            required: property.required,
+            property: Some(property),
+            help: property.help,
+        });
+    let old = menu.old.iter().filter(|old| {
+        menu.property(old.name)
+            .is_none_or(|property| property.read_only)
+    });
+    let help = "Word of an older version";
+    own.chain(old.map(move |old| Parameter::new(old.name, Takes::Value, false, help)))
+}
+
+fn extras(menu: &'static Menu) -> impl Iterator<Item = Parameter> {
+    let copy = Parameter::new(
+        "copy-from",
+        Takes::Value,
+        false,
+        "The item to take values from",
+    );
+    let place = Parameter::new(
+        "place-before",
+        Takes::Value,
+        false,
+        "The item to stand before",
+    );
+    let place = (menu.shape == Shape::Ordered).then_some(place);
+    std::iter::once(copy).chain(place)
+}
+
+fn print(menu: &'static Menu) -> Vec<Parameter> {
+    if !menu.has_rows() {
+        let flags = ["as-value", "comments", "without-paging"];
+        let flags = flags.map(|name| Parameter::new(name, Takes::Flag, false, "How it is printed"));
+        let values = ["file", "interval", "proplist"];
+        let values =
+            values.map(|name| Parameter::new(name, Takes::Value, false, "What is printed"));
+        return flags.into_iter().chain(values).collect();
+    }
+    let flags = PRINT.map(|name| Parameter::new(name, Takes::Flag, false, "How it is printed"));
+    let values =
+        PRINT_VALUES.map(|name| Parameter::new(name, Takes::Value, false, "What is printed"));
+    let condition = Parameter::new("where", Takes::Value, false, "Condition for rows");
+    flags.into_iter().chain(values).chain([condition]).collect()
+}
+
+fn own_argument(argument: &'static menu::Argument) -> Parameter {
+    Parameter {
+        name: argument.name,
+        takes: if argument.kind == Kind::Presence {
+            Takes::Flag
+        } else {
+            Takes::Value
+        },
+        unnamed: argument.required,
+        required: argument.required,
+        property: None,
+        help: argument.help,
+    }
+}

@@ -1,0 +1,126 @@
+//! The tree of menus, by the words of their paths.
+
+use std::collections::BTreeMap;
+
+use menu::{Menu, Shape};
+
+/// What a word leads to at some place of the tree.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Step {
+    /// A place below.
+    Node(usize),
+    /// A command.
+    Command(&'static str),
+}
+
+/// A place in the tree.
+#[derive(Debug, Default)]
+pub(crate) struct Node {
+    pub(crate) path: &'static str,
+    pub(crate) menu: Option<&'static Menu>,
+    pub(crate) children: BTreeMap<&'static str, usize>,
+    pub(crate) parent: usize,
+    commands: Vec<(&'static str, &'static str)>,
+}
+
+/// The tree of menus. Place 0 is the root.
+#[derive(Debug)]
+pub(crate) struct Tree {
+    pub(crate) nodes: Vec<Node>,
+}
+
+impl Tree {
+    /// The tree of these menus; hidden ones are left out.
+    pub(crate) fn new(menus: &'static [&'static Menu]) -> Self {
+        let root = Node {
+            path: "/",
+            commands: folder_commands(),
+            ..Node::default()
+        };
+        let mut tree = Self { nodes: vec![root] };
+        for menu in menus.iter().filter(|menu| !menu.hidden) {
+            tree.insert(menu.path, menu);
+            for path in menu.old_paths {
+                tree.insert(path, menu);
+            }
+        }
+        tree
+    }
+
+    fn insert(&mut self, path: &'static str, menu: &'static Menu) {
+        let mut at = 0;
+        let mut end = 0;
+        for word in path.split('/').skip(1) {
+            end += word.len() + 1;
+            at = match self.nodes[at].children.get(word) {
+                Some(child) => *child,
+                None => {
+                    let child = self.nodes.len();
+                    self.nodes[at].children.insert(word, child);
+                    let commands = folder_commands();
+                    let path = &path[..end];
+                    self.nodes.push(Node {
+                        path,
+                        parent: at,
+                        commands,
+                        ..Node::default()
+                    });
+                    child
+                }
+            };
+        }
+        self.nodes[at].menu = Some(menu);
+        self.nodes[at].commands = menu.all_commands();
+    }
+
+    /// The commands of a place with their help.
+    pub(crate) fn commands(&self, node: usize) -> &[(&'static str, &'static str)] {
+        &self.nodes[node].commands
+    }
+
+    /// The place of a path, words separated by `/`.
+    pub(crate) fn find(&self, path: &str) -> Option<usize> {
+        let mut words = path.split('/').filter(|word| !word.is_empty());
+        words.try_fold(0, |at, word| self.nodes[at].children.get(word).copied())
+    }
+
+    /// Where a word, or its unique beginning, leads from a place.
+    pub(crate) fn step(&self, from: usize, word: &str) -> Option<Step> {
+        let node = &self.nodes[from];
+        if let Some(child) = node.children.get(word) {
+            return Some(Step::Node(*child));
+        }
+        if let Some((name, _)) = node.commands.iter().find(|(name, _)| *name == word) {
+            return Some(Step::Command(name));
+        }
+        let children = node
+            .children
+            .iter()
+            .filter(|(name, _)| name.starts_with(word));
+        let commands = node
+            .commands
+            .iter()
+            .filter(|(name, _)| name.starts_with(word));
+        let children = children.map(|(_, child)| Step::Node(*child));
+        let mut all = children.chain(commands.map(|(name, _)| Step::Command(name)));
+        match (all.next(), all.next()) {
+            (Some(step), None) if !word.is_empty() => Some(step),
+            _ => None,
+        }
+    }
+
+    /// The menu of a place, if it is one and not merely a folder.
+    pub(crate) fn menu(&self, node: usize) -> Option<&'static Menu> {
+        self.nodes[node]
+            .menu
+            .filter(|menu| menu.shape != Shape::Folder)
+    }
+}
+
+/// What can be done where there is no menu but menus below.
+fn folder_commands() -> Vec<(&'static str, &'static str)> {
+    vec![(
+        "export",
+        "Print or save an export script that can be used to restore configuration",
+    )]
+}

@@ -1,0 +1,159 @@
+//! What a fuzzer does with the readers of foreign bytes above `wire`: the walk, the software
+//! offloads, reassembly, and the language of configurations.
+//!
+//! As in [`wire::fuzz`]: the libFuzzer targets in `fuzz/` and the tests that replay the corpora call
+//! the same functions. A violation panics; nothing else may.
+
+use dataplane::trace::End;
+use frame::{Frame, Offload, Pool, Segmentation, Sizes};
+use machine::{Duration, Instant, Machine};
+use service::reassembly::{Action, Config, Event, Reassembly};
+use wire::fuzz::Target;
+use wire::{ipv4, ipv6};
+
+use crate::rig::{Rig, WAN};
+
+/// Every reader with the name of its fuzz target and corpus.
+pub const TARGETS: [(&str, Target); 4] = [
+    ("finish", finish),
+    ("reassembly", reassembly),
+    ("script", script),
+    ("walk", walk),
+];
+
+thread_local! {
+    static RIG: Rig = Rig::new();
+}
+
+/// Asks the walk about a frame. What it would forward is a packet in the eyes of `wire` as well,
+/// which reads headers by itself.
+pub fn walk(bytes: &[u8]) {
+    let walked = RIG.with(|rig| rig.trace(bytes));
+    let End::Sent(egress) = walked.end else {
+        return;
+    };
+    assert_eq!(egress, WAN);
+    let packet = bytes.get(LINK_LEN..).unwrap_or_default();
+    if let Ok(packet) = ipv4::Packet::new_verified(packet) {
+        assert!(packet.ttl() > 1);
+        assert!(
+            packet
+                .options_iter()
+                .all(|option| option.is_ok_and(|o| !o.is_source_route()))
+        );
+    } else {
+        assert!(ipv6::Packet::new_checked(packet).is_ok_and(|packet| packet.hop_limit() > 1));
+    }
+}
+
+/// Finishes a frame in software: the first bytes say what is unfinished, the rest is the frame.
+pub fn finish(bytes: &[u8]) {
+    let Some((&[kind, size, start, offset, l3, mtu], frame)) = bytes.split_first_chunk() else {
+        return;
+    };
+    let segmentation = match kind & 3 {
+        0 => Segmentation::None,
+        1 => Segmentation::Tcp4,
+        2 => Segmentation::Tcp6,
+        _ => Segmentation::Udp,
+    };
+    let offload = Offload {
+        needs_checksum: kind & 4 != 0,
+        segmentation,
+        segment_bytes: size.into(),
+        checksum_start: start.into(),
+        checksum_offset: offset.into(),
+        ecn: false,
+    };
+    let sizes = Sizes {
+        small: 256,
+        medium: 1,
+        large: 0,
+    };
+    let Ok(mut pool) = Pool::new(sizes) else {
+        return;
+    };
+    let Some(mut frame) = pool.alloc_from(frame) else {
+        return;
+    };
+    frame.l3 = l3.into();
+    frame.offload = offload;
+    let mut out = Vec::new();
+    let segments = frame::segment(&mut pool, &frame, &mut out);
+    take_back(&mut pool, &mut out, segments.unwrap_or(0));
+    let _ = frame::finish_checksum(frame.bytes_mut(), &offload);
+    frame.offload = Offload::FINISHED;
+    let fragments = frame::fragment(&mut pool, &frame, usize::from(mtu) * 8, &mut out);
+    take_back(&mut pool, &mut out, fragments.unwrap_or(0));
+    pool.free(frame);
+}
+
+/// As many pieces as were promised, each finished; then they are freed.
+fn take_back(pool: &mut Pool, out: &mut Vec<Frame>, promised: usize) {
+    assert_eq!(out.len(), promised);
+    for piece in out.drain(..) {
+        assert!(piece.offload.is_finished());
+        pool.free(piece);
+    }
+}
+
+/// Gives pieces of packets to reassembly: each a length byte, a second to wait for or none, and as
+/// many bytes.
+pub fn reassembly(bytes: &[u8]) {
+    let config = Config {
+        timeout: Duration::from_secs(30),
+        memory_max_bytes: 16_384,
+        packets_max: 8,
+    };
+    let mut machine = Reassembly::new(config);
+    let mut now = Instant::ZERO;
+    let mut out = Vec::new();
+    let mut rest = bytes;
+    while let &[len, wait, ref tail @ ..] = rest {
+        let (packet, after) = tail.split_at(tail.len().min(len.into()));
+        rest = after;
+        now += Duration::from_secs((wait & 1).into());
+        machine.tick(now, &mut out);
+        machine.handle(
+            Event::Fragment {
+                packet,
+                zone: 0,
+                tag: (),
+            },
+            now,
+            &mut out,
+        );
+        assert!(machine.used_bytes() <= config.memory_max_bytes);
+        assert!(machine.len() <= config.packets_max);
+        for action in out.drain(..) {
+            let Action::Whole { packet, .. } = action else {
+                continue;
+            };
+            let whole = match packet.first().map(|first| first >> 4) {
+                Some(6) => ipv6::Packet::new_checked(&packet).is_ok(),
+                // A packet that is no piece comes back as it was, and the walk checked its sum.
+                _ => ipv4::Packet::new_checked(&packet)
+                    .is_ok_and(|packet| !packet.fragment().is_piece()),
+            };
+            assert!(whole);
+        }
+    }
+}
+
+/// Reads a configuration, and colours and completes it as a console would.
+pub fn script(bytes: &[u8]) {
+    let text = menu::bytes::from_bytes(bytes);
+    let report = script::check(&mut schema::store(), &text);
+    assert_eq!(report.accepted, report.applied + report.no_effect.len());
+    assert_eq!(report.commands, report.accepted + report.refused.len());
+
+    let store = schema::store();
+    let mut last = 0;
+    for (from, to, _) in script::highlight(&store, "/", &text) {
+        assert!(last <= from && from <= to && text.get(from..to).is_some());
+        last = to;
+    }
+}
+
+/// Bytes of an Ethernet header without tags: the rig's links have no VLANs.
+const LINK_LEN: usize = 14;

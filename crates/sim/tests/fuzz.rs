@@ -1,0 +1,214 @@
+//! The readers of foreign bytes above `wire` against their corpora in `fuzz/corpus/`: as they are,
+//! cut, with flipped bits, and with seeded mutations.
+//!
+//! The corpora are written with `UPDATE=1 cargo test -p sim --test fuzz`.
+
+#![allow(
+    clippy::unwrap_used,
+    reason = "what cannot be made for a test fails the test"
+)]
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::path::PathBuf;
+
+use machine::Rng;
+use sim::fuzz::TARGETS;
+use sim::odd;
+use wire::ipv4::{self, Fragment};
+use wire::{Protocol, ipv6};
+
+/// Mutations per corpus.
+const MUTATIONS: u64 = 5_000;
+
+fn folder(target: &str) -> PathBuf {
+    [env!("CARGO_MANIFEST_DIR"), "../../fuzz/corpus", target]
+        .iter()
+        .collect()
+}
+
+fn corpus(target: &str) -> BTreeMap<String, Vec<u8>> {
+    let entries = fs::read_dir(folder(target)).expect("each target has a corpus");
+    let file = |entry: Result<fs::DirEntry, _>| {
+        let path: PathBuf = entry.unwrap().path();
+        (
+            path.file_name().unwrap().to_string_lossy().into_owned(),
+            fs::read(&path).unwrap(),
+        )
+    };
+    entries.map(file).collect()
+}
+
+/// What the corpora hold, by target and name.
+fn seeds() -> Vec<(&'static str, String, Vec<u8>)> {
+    let mut seeds = Vec::new();
+    let hosts = odd::Hosts::example();
+    for case in odd::cases() {
+        for (index, frame) in (case.frames)(&hosts).into_iter().enumerate() {
+            let name = format!("{}-{index}", case.name);
+            seeds.push(("walk", name.clone(), frame.clone()));
+            // Every segmentation, checksum and all, of a frame with its packet at byte 14.
+            if case.name.ends_with("plain") || case.name.ends_with("record-route") {
+                for kind in 0..8 {
+                    let head = [kind, 8, 34, 6, 14, 72];
+                    seeds.push((
+                        "finish",
+                        format!("{name}-{kind}"),
+                        [&head[..], &frame].concat(),
+                    ));
+                }
+            }
+        }
+    }
+    seeds.extend(
+        pieces()
+            .into_iter()
+            .map(|(name, bytes)| ("reassembly", name.to_owned(), bytes)),
+    );
+    for (name, text) in SCRIPTS {
+        seeds.push(("script", (*name).to_owned(), text.as_bytes().to_vec()));
+    }
+    seeds
+}
+
+/// Lists of pieces of packets, as the target takes them.
+fn pieces() -> Vec<(&'static str, Vec<u8>)> {
+    let hosts = odd::Hosts::example();
+    let v4 = |offset, more, len: usize| {
+        let fragment = Fragment::piece(offset, more);
+        let repr = ipv4::Repr {
+            id: 7,
+            fragment,
+            ..ipv4::Repr::new(Protocol::UDP, hosts.client, hosts.router)
+        };
+        let mut packet = Vec::new();
+        repr.emit(&[], len, &mut packet);
+        packet.extend(vec![offset as u8; len]);
+        packet
+    };
+    let v6 = |offset, more, len: usize| {
+        let fragment = ipv6::Fragment {
+            next_header: Protocol::UDP,
+            offset,
+            more,
+            id: 7,
+        };
+        let repr = ipv6::Repr::new(Protocol::FRAGMENT, hosts.client6, hosts.router6);
+        [
+            &repr.to_bytes(len + 8)[..],
+            &fragment.to_bytes(),
+            &vec![offset as u8; len],
+        ]
+        .concat()
+    };
+    let events = |packets: &[Vec<u8>]| {
+        let event = |packet: &Vec<u8>| [&[packet.len() as u8, 0][..], packet].concat();
+        packets.iter().map(event).collect::<Vec<_>>().concat()
+    };
+    vec![
+        (
+            "v4-in-order",
+            events(&[v4(0, true, 32), v4(32, true, 32), v4(64, false, 9)]),
+        ),
+        (
+            "v4-backwards",
+            events(&[v4(64, false, 9), v4(32, true, 32), v4(0, true, 32)]),
+        ),
+        (
+            "v4-overlap",
+            events(&[v4(0, true, 32), v4(24, true, 32), v4(56, false, 9)]),
+        ),
+        (
+            "v4-beyond-the-end",
+            events(&[v4(0, true, 32), v4(65_528, false, 32)]),
+        ),
+        (
+            "v6-in-order",
+            events(&[v6(0, true, 32), v6(32, true, 32), v6(64, false, 9)]),
+        ),
+        (
+            "v6-twice",
+            events(&[v6(0, true, 32), v6(0, true, 32), v6(32, false, 9)]),
+        ),
+        (
+            "v6-odd-length",
+            events(&[v6(0, true, 31), v6(32, false, 9)]),
+        ),
+    ]
+}
+
+const SCRIPTS: &[(&str, &str)] = &[
+    (
+        "address",
+        "/ip address\nadd address=10.0.0.1/24 interface=ether1 comment=\"a \\\"b\\\" \\41\"\n",
+    ),
+    (
+        "route",
+        "/ip/route add dst-address=0.0.0.0/0 gateway=10.0.0.2,10.0.0.3 distance=5\n",
+    ),
+    (
+        "find",
+        "/interface/vlan set [find where name=\"v10\" and !disabled] vlan-id=10\n",
+    ),
+    (
+        "language",
+        ":local a {1;2;\"x\"=3}\n:foreach k,v in=$a do={:put ($k . \"=\" . ($v + 1) * 2)}\n",
+    ),
+    (
+        "if",
+        ":if ([:len [/ip address find]] > 0 && true) do={:put yes} else={:put no}\n",
+    ),
+    (
+        "continued",
+        "/ip firewall filter add chain=input \\\n    action=drop \\\n    log=yes\n# end\n",
+    ),
+    (
+        "function",
+        ":global f do={:return ($1 ~ \"^a.*\\\\\\$\")}\n:put [$f abc]\n",
+    ),
+];
+
+#[test]
+fn the_corpora_hold_what_the_builders_build() {
+    for (target, name, bytes) in seeds() {
+        let path = folder(target).join(&name);
+        if std::env::var_os("UPDATE").is_some() {
+            fs::create_dir_all(folder(target)).unwrap();
+            fs::write(&path, &bytes).unwrap();
+        }
+
+        let stored = fs::read(&path).unwrap_or_default();
+
+        assert_eq!(stored, bytes, "{} (write it with UPDATE=1)", path.display());
+    }
+}
+
+#[test]
+fn no_seed_no_truncation_and_no_mutation_panics() {
+    for (name, target) in TARGETS {
+        let corpus: Vec<_> = corpus(name).into_iter().collect();
+        let drive = |bytes: &[u8], what: &str| {
+            if let Err(panic) = catch_unwind(AssertUnwindSafe(|| target(bytes))) {
+                eprintln!(
+                    "{name}/{what}: {bytes:02x?} {:?}",
+                    String::from_utf8_lossy(bytes)
+                );
+                std::panic::resume_unwind(panic);
+            }
+        };
+        for (file, bytes) in &corpus {
+            for len in 0..=bytes.len().min(256) {
+                drive(&bytes[..len], &format!("{file} cut to {len}"));
+            }
+            drive(bytes, file);
+        }
+        for seed in 0..MUTATIONS {
+            let mut rng = Rng::seeded(seed);
+            let (file, bytes) = &corpus[rng.below(corpus.len() as u64) as usize];
+            let mut mutated = bytes.clone();
+            wire::fuzz::mutate(&mut mutated, |bound| rng.below(bound as u64) as usize);
+            drive(&mutated, &format!("{file} with seed {seed}"));
+        }
+    }
+}

@@ -1,0 +1,101 @@
+//! What a router does for itself.
+
+use sim::{Line, World};
+
+use crate::{Chain, chain, errors, seconds};
+
+#[test]
+fn packets_for_the_router_are_put_together_from_their_pieces() {
+    let Chain {
+        mut world, client, ..
+    } = chain(1, Line::default(), 1);
+
+    world.at(client).ping("10.1.0.1", 1, 4_000);
+    world.at(client).ping("10.9.0.2", 2, 4_000);
+    world.run(seconds(1));
+
+    assert_eq!(world.at(client).replies("10.1.0.1"), 1);
+    assert_eq!(world.at(client).replies("10.9.0.2"), 1);
+    assert_eq!(world.at(client).reassembled, 2);
+}
+
+#[test]
+fn what_no_service_takes_is_refused() {
+    let Chain {
+        mut world, client, ..
+    } = chain(2, Line::default(), 1);
+
+    world.at(client).send_udp("10.1.0.1", 9, 100);
+    world.at(client).send_udp("2001:db8:1::1", 9, 100);
+    world.run(seconds(1));
+
+    let expected = [
+        ("10.1.0.1".to_owned(), 3, 3, 0),
+        ("2001:db8:1::1".to_owned(), 1, 4, 0),
+    ];
+    assert_eq!(errors(&mut world, client), expected);
+}
+
+#[test]
+fn errors_are_limited_and_echoes_are_not() {
+    let Chain {
+        mut world,
+        client,
+        west,
+        ..
+    } = chain(3, Line::default(), 1);
+    world.run_on(west, "/ip settings set icmp-rate-limit=1000");
+    for seq in 0..100 {
+        world.at(client).ping_ttl("10.2.0.2", seq, 56, 1);
+        world.at(client).ping("10.1.0.1", seq, 56);
+    }
+    world.run(seconds(1));
+
+    let told = errors(&mut world, client).len();
+    assert!((1..=10).contains(&told), "{told} errors in a second");
+    assert_eq!(world.at(client).replies("10.1.0.1"), 100);
+}
+
+#[test]
+fn a_broadcast_from_elsewhere_is_not_passed_into_a_network() {
+    let Chain {
+        mut world,
+        client,
+        server,
+        ..
+    } = chain(4, Line::default(), 1);
+
+    world.at(client).send_udp("10.2.0.255", 9, 50);
+    world.run(seconds(1));
+
+    assert!(world.at(server).heard.is_empty());
+    assert!(errors(&mut world, client).is_empty());
+}
+
+#[test]
+fn the_host_plane_gets_what_interfaces_have() {
+    let mut world = World::new(5);
+    let router = world.router(
+        "/interface vlan add name=seven interface=ether1 vlan-id=7 mtu=1400\n\
+         /ip address add address=10.7.0.1/24 interface=seven\n\
+         /ipv6 address add address=2001:db8:7::1/64 interface=seven\n",
+        1,
+        1,
+    );
+    let peer = world.host(sim::HostConfig::new("10.0.0.2/24", "10.0.0.1"));
+    world.join((router, 0), (peer, 0), Line::default());
+    world.run(seconds(4));
+
+    let plan = world.control(router).mirror_plan();
+
+    let seven = &plan.mirrors["seven"];
+    assert_eq!((seven.mtu, seven.running), (1400, true));
+    assert_eq!(seven.ipv4, [("10.7.0.1".parse().expect("an address"), 24)]);
+    let ipv6: Vec<_> = seven
+        .ipv6
+        .iter()
+        .map(|(addr, _)| addr.to_string())
+        .collect();
+    assert_eq!(ipv6, ["2001:db8:7::1", "fe80::f0:ff:fe00:1"]);
+    assert_eq!(plan.default4.as_deref(), Some("seven"));
+}

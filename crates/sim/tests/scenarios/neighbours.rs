@@ -1,0 +1,177 @@
+//! ARP and neighbour discovery.
+
+use sim::{Heard, HostConfig, Line, World};
+
+use crate::{Chain, SERVERS, chain, errors, seconds};
+
+#[test]
+fn packets_wait_for_their_neighbour_and_none_is_lost() {
+    for server in SERVERS {
+        let Chain {
+            mut world, client, ..
+        } = chain(1, Line::default(), 1);
+
+        for seq in 0..10 {
+            world.at(client).ping(server, seq, 56);
+        }
+        world.run(seconds(1));
+
+        assert_eq!(world.at(client).replies(server), 10, "{server}");
+    }
+}
+
+#[test]
+fn neighbours_are_found_on_lines_that_lose_every_third_frame() {
+    for seed in 0..20 {
+        let bad = Line {
+            loss: 33,
+            ..Line::default()
+        };
+        let Chain {
+            mut world, client, ..
+        } = chain(seed, bad, 1);
+
+        for server in SERVERS {
+            let reached = world.run_until(seconds(120), |world| {
+                world.at(client).ping(server, 1, 56);
+                world.at(client).replies(server) > 0
+            });
+            assert!(reached, "seed {seed}: {server} not within two minutes");
+        }
+    }
+}
+
+#[test]
+fn a_neighbour_that_is_not_there_is_reported() {
+    let Chain {
+        mut world, client, ..
+    } = chain(2, Line::default(), 1);
+
+    world.at(client).ping("10.2.0.99", 1, 56);
+    world.at(client).ping("2001:db8:2::99", 1, 56);
+    world.run(seconds(5));
+
+    let expected = [
+        ("10.9.0.2".to_owned(), 3, 1, 0),
+        ("2001:db8:9::2".to_owned(), 1, 3, 0),
+    ];
+    assert_eq!(errors(&mut world, client), expected);
+}
+
+#[test]
+fn configured_neighbours_need_no_answer() {
+    let Chain {
+        mut world,
+        client,
+        server,
+        east,
+        ..
+    } = chain(3, Line::default(), 1);
+    let mac = world.at(server).mac();
+    world.run_on(
+        east,
+        &format!(
+            "/interface ethernet set ether1 arp=disabled; \
+             /ip arp add address=10.2.0.2 mac-address={mac} interface=ether1"
+        ),
+    );
+    let gateway = world.run_on(east, "/interface ethernet print");
+    assert!(gateway.contains("disabled"));
+
+    world.at(client).send_udp("10.2.0.2", 9, 100);
+    world.run(seconds(1));
+
+    let udp = |heard: &Heard| matches!(heard, Heard::Udp { len: 100, .. });
+    assert!(world.at(server).heard.iter().any(udp));
+    let arp = world.run_on(east, "/ip arp print");
+    assert!(arp.contains("permanent"), "{arp}");
+}
+
+#[test]
+fn a_router_answers_for_others_only_when_it_may() {
+    for (mode, answers) in [("enabled", 0), ("proxy-arp", 1)] {
+        let mut world = World::new(4);
+        let router = world.router(
+            "/ip address add address=10.1.0.1/24 interface=ether1\n\
+             /ip address add address=10.2.0.1/24 interface=ether2\n",
+            2,
+            1,
+        );
+        world.run_on(
+            router,
+            &format!("/interface ethernet set ether1 arp={mode}"),
+        );
+        // This host takes the whole of 10.0.0.0/8 for its own link.
+        let wide = world.host(HostConfig::new("10.1.0.2/8", "10.1.0.1"));
+        let far = world.host(HostConfig::new("10.2.0.2/24", "10.2.0.1"));
+        world.join((wide, 0), (router, 0), Line::default());
+        world.join((router, 1), (far, 0), Line::default());
+
+        world.at(wide).ping("10.2.0.2", 1, 56);
+        world.run(seconds(2));
+
+        assert_eq!(world.at(wide).replies("10.2.0.2"), answers, "{mode}");
+    }
+}
+
+#[test]
+fn an_address_that_somebody_has_is_not_used() {
+    let mut world = World::new(5);
+    let host = world.host(HostConfig::new("2001:db8:1::1/64", "2001:db8:1::2"));
+    let router = world.router("", 1, 1);
+    world.join((host, 0), (router, 0), Line::default());
+    world.run_on(
+        router,
+        "/ipv6 address add address=2001:db8:1::1/64 interface=ether1; \
+         /ipv6 address add address=2001:db8:1::2/64 interface=ether1",
+    );
+    world.run(seconds(5));
+
+    let log = world.run_on(router, "/log print");
+    assert!(log.contains("duplicate address 2001:db8:1::1"), "{log}");
+    world.at(host).ping("2001:db8:1::2", 1, 56);
+    world.run(seconds(1));
+    assert_eq!(world.at(host).replies("2001:db8:1::2"), 1);
+}
+
+#[test]
+fn a_host_with_the_wrong_first_hop_is_told_of_the_right_one() {
+    let mut world = World::new(6);
+    let first = world.router(
+        "/ip address add address=10.1.0.1/24 interface=ether1\n\
+         /ipv6 address add address=2001:db8:1::1/64 interface=ether1\n\
+         /ip route add dst-address=10.2.0.0/24 gateway=10.1.0.254\n",
+        1,
+        1,
+    );
+    let second = world.router(
+        "/ip address add address=10.1.0.254/24 interface=ether1\n\
+         /ip address add address=10.2.0.1/24 interface=ether2\n",
+        2,
+        1,
+    );
+    let host = world.host(HostConfig::new("10.1.0.2/24", "10.1.0.1"));
+    let server = world.host(HostConfig::new("10.2.0.2/24", "10.2.0.1"));
+    world.share(&[(host, 0), (first, 0), (second, 0)], Line::default());
+    world.join((second, 1), (server, 0), Line::default());
+
+    world.at(host).ping("10.2.0.2", 1, 56);
+    world.run(seconds(2));
+
+    let redirect = Heard::Redirect {
+        destination: "10.2.0.2".parse().expect("an address"),
+        gateway: "10.1.0.254".parse().expect("an address"),
+    };
+    assert!(world.at(host).heard.contains(&redirect));
+    assert_eq!(world.at(host).replies("10.2.0.2"), 1);
+
+    world.run_on(first, "/ip settings set send-redirects=no");
+    let other = world.host(HostConfig::new("10.1.0.3/24", "10.1.0.1"));
+    let ends = [(host, 0), (first, 0), (second, 0), (other, 0)];
+    world.share(&ends, Line::default());
+    world.at(other).ping("10.2.0.2", 1, 56);
+    world.run(seconds(2));
+    let is_redirect = |heard: &Heard| matches!(heard, Heard::Redirect { .. });
+    assert!(!world.at(other).heard.iter().any(is_redirect));
+    assert_eq!(world.at(other).replies("10.2.0.2"), 1);
+}

@@ -1,0 +1,281 @@
+//! Several ways, and which one is taken.
+
+use sim::{Heard, HostConfig, Line, NodeId, World};
+
+use crate::{SERVERS, seconds};
+
+/// A client behind `edge`, which has two ways to the server's router: by `upper` and by `lower`.
+struct Diamond {
+    world: World,
+    client: NodeId,
+    server: NodeId,
+    edge: NodeId,
+    upper: NodeId,
+}
+
+fn diamond(seed: u64, edge_routes: &str) -> Diamond {
+    let mut world = World::new(seed);
+    let edge = world.router(
+        &format!(
+            "/ip address add address=10.1.0.1/24 interface=ether1\n\
+             /ip address add address=10.8.1.1/24 interface=ether2\n\
+             /ip address add address=10.8.2.1/24 interface=ether3\n\
+             /ipv6 address add address=2001:db8:1::1/64 interface=ether1\n\
+             /ipv6 address add address=2001:db8:81::1/64 interface=ether2\n\
+             /ipv6 address add address=2001:db8:82::1/64 interface=ether3\n\
+             {edge_routes}"
+        ),
+        3,
+        1,
+    );
+    let middle = |n: u8| {
+        format!(
+            "/ip address add address=10.8.{n}.2/24 interface=ether1\n\
+             /ip address add address=10.7.{n}.2/24 interface=ether2\n\
+             /ip route add dst-address=10.1.0.0/24 gateway=10.8.{n}.1\n\
+             /ip route add gateway=10.7.{n}.1\n\
+             /ipv6 address add address=2001:db8:8{n}::2/64 interface=ether1\n\
+             /ipv6 address add address=2001:db8:7{n}::2/64 interface=ether2\n\
+             /ipv6 route add dst-address=2001:db8:1::/64 gateway=2001:db8:8{n}::1\n\
+             /ipv6 route add gateway=2001:db8:7{n}::1\n"
+        )
+    };
+    let upper = world.router(&middle(1), 2, 1);
+    let lower = world.router(&middle(2), 2, 1);
+    let far = world.router(
+        "/ip address add address=10.2.0.1/24 interface=ether1\n\
+         /ip address add address=10.7.1.1/24 interface=ether2\n\
+         /ip address add address=10.7.2.1/24 interface=ether3\n\
+         /ip route add dst-address=0.0.0.0/0 gateway=10.7.1.2,10.7.2.2 check-gateway=ping\n\
+         /ipv6 address add address=2001:db8:2::1/64 interface=ether1\n\
+         /ipv6 address add address=2001:db8:71::1/64 interface=ether2\n\
+         /ipv6 address add address=2001:db8:72::1/64 interface=ether3\n\
+         /ipv6 route add gateway=2001:db8:71::2,2001:db8:72::2 check-gateway=ping\n",
+        3,
+        1,
+    );
+    let client = HostConfig::new("10.1.0.2/24", "10.1.0.1");
+    let client = world.host(client.and("2001:db8:1::2/64", "2001:db8:1::1"));
+    let server = HostConfig::new("10.2.0.2/24", "10.2.0.1");
+    let server = world.host(server.and("2001:db8:2::2/64", "2001:db8:2::1"));
+    world.join((client, 0), (edge, 0), Line::default());
+    world.join((edge, 1), (upper, 0), Line::default());
+    world.join((edge, 2), (lower, 0), Line::default());
+    world.join((upper, 1), (far, 1), Line::default());
+    world.join((lower, 1), (far, 2), Line::default());
+    world.join((far, 0), (server, 0), Line::default());
+    world.run(seconds(3));
+    Diamond {
+        world,
+        client,
+        server,
+        edge,
+        upper,
+    }
+}
+
+fn sent_by(world: &mut World, router: NodeId, interface: &str) -> u64 {
+    let command = format!(":put [/interface get {interface} tx-packet]");
+    let text = world.run_on(router, &command);
+    text.trim().parse().expect("a number")
+}
+
+const BOTH: &str = "\
+    /ip route add gateway=10.8.1.2,10.8.2.2\n\
+    /ipv6 route add gateway=2001:db8:81::2,2001:db8:82::2\n\
+    /ip settings set ipv4-multipath-hash-policy=l4\n\
+    /ipv6 settings set multipath-hash-policy=l4\n";
+
+#[test]
+fn flows_spread_over_several_gateways_and_each_keeps_to_one() {
+    let Diamond {
+        mut world,
+        client,
+        server,
+        edge,
+        ..
+    } = diamond(1, BOTH);
+    let before = [2, 3].map(|n| sent_by(&mut world, edge, &format!("ether{n}")));
+    for to in SERVERS {
+        for flow in 0..64u16 {
+            world.at(client).send_udp_from(20_000 + flow, to, 9, 50);
+        }
+    }
+    world.run(seconds(2));
+    let after = [2, 3].map(|n| sent_by(&mut world, edge, &format!("ether{n}")));
+
+    let [upper, lower] = [after[0] - before[0], after[1] - before[1]];
+    assert!(upper > 30 && lower > 30, "{upper} and {lower} of 128");
+    let udp = |heard: &&Heard| matches!(heard, Heard::Udp { .. });
+    assert_eq!(world.at(server).heard.iter().filter(udp).count(), 128);
+
+    for _ in 0..50 {
+        world.at(client).send_udp_from(20_000, "10.2.0.2", 9, 50);
+    }
+    world.run(seconds(1));
+    let last = [2, 3].map(|n| sent_by(&mut world, edge, &format!("ether{n}")));
+    let moved = [last[0] - after[0], last[1] - after[1]];
+    assert!(moved.contains(&50), "one flow took both ways: {moved:?}");
+}
+
+#[test]
+fn when_one_of_several_gateways_is_gone_the_other_carries_all() {
+    let Diamond {
+        mut world,
+        client,
+        edge,
+        ..
+    } = diamond(2, BOTH);
+    world.cut((edge, 1), true);
+    // The far router has a link that is up and finds out by asking: twice in ten seconds.
+    world.run(seconds(60));
+
+    for to in SERVERS {
+        for seq in 0..50 {
+            world.at(client).ping(to, seq, 56);
+            world.run(seconds(1));
+        }
+        assert_eq!(world.at(client).replies(to), 50, "{to}");
+    }
+    let shown = world.run_on(edge, "/ip route print detail where dst-address=0.0.0.0/0");
+    assert!(shown.contains("immediate-gw=10.8.2.2%ether3"), "{shown}");
+}
+
+/// The failover that RouterOS users write: a host of the internet behind each provider is asked,
+/// and the default route goes through the one that answers.
+const RECURSIVE: &str = "\
+    /ip route add dst-address=10.7.1.1 gateway=10.8.1.2 scope=10\n\
+    /ip route add dst-address=10.7.2.1 gateway=10.8.2.2 scope=10\n\
+    /ip route add gateway=10.7.1.1 target-scope=11 distance=1 check-gateway=ping\n\
+    /ip route add gateway=10.7.2.1 target-scope=11 distance=2 check-gateway=ping\n";
+
+#[test]
+fn a_recursive_default_route_follows_the_provider_that_answers() {
+    let Diamond {
+        mut world,
+        client,
+        edge,
+        upper,
+        ..
+    } = diamond(3, RECURSIVE);
+    let way = |world: &mut World| {
+        let shown = world.run_on(
+            edge,
+            ":put [/ip route get [find active dst-address=0.0.0.0/0] immediate-gw]",
+        );
+        shown.trim().to_owned()
+    };
+    assert_eq!(way(&mut world), "10.8.1.2%ether2");
+
+    // Beyond the first provider's router: no link of ours goes down.
+    world.cut((upper, 1), true);
+    world.run(seconds(60));
+    assert_eq!(way(&mut world), "10.8.2.2%ether3");
+    world.at(client).ping("10.2.0.2", 1, 56);
+    world.run(seconds(2));
+    assert_eq!(world.at(client).replies("10.2.0.2"), 1);
+    let log = world.run_on(edge, "/log print");
+    assert!(log.contains("gateway 10.7.1.1 is unreachable"), "{log}");
+
+    world.cut((upper, 1), false);
+    world.run(seconds(30));
+    assert_eq!(way(&mut world), "10.8.1.2%ether2");
+}
+
+#[test]
+fn a_gateway_is_asked_by_arp_as_well() {
+    let routes = "\
+        /ip route add gateway=10.8.1.2 distance=1 check-gateway=arp\n\
+        /ip route add gateway=10.8.2.2 distance=2\n";
+    let Diamond {
+        mut world,
+        edge,
+        upper,
+        ..
+    } = diamond(4, routes);
+    world.run(seconds(30));
+    assert!(
+        world
+            .run_on(edge, "/ip route print")
+            .contains("0  As 0.0.0.0/0")
+    );
+
+    // The neighbour stays silent while the link stays up.
+    world.run_on(upper, "/interface ethernet set ether1 arp=disabled");
+    world.run(seconds(60));
+
+    let shown = world.run_on(edge, "/ip route print");
+    assert!(shown.contains("0  Is 0.0.0.0/0"), "{shown}");
+    assert!(shown.contains("1  As 0.0.0.0/0"), "{shown}");
+}
+
+#[test]
+fn the_reverse_path_is_checked_as_strictly_as_configured() {
+    for (filter, passes) in [("no", true), ("strict", false), ("loose", true)] {
+        let Diamond {
+            mut world,
+            client,
+            server,
+            edge,
+            ..
+        } = diamond(5, "/ip route add gateway=10.8.1.2\n");
+        world.run_on(edge, &format!("/ip settings set rp-filter={filter}"));
+        // From an address of the server's network, of all places.
+        let packet = spoofed("10.2.0.77", "10.2.0.2");
+        world.at(client).send_raw("10.2.0.2", packet);
+        world.run(seconds(1));
+
+        let udp = |heard: &Heard| matches!(heard, Heard::Udp { .. });
+        let passed = world.at(server).heard.iter().any(udp);
+        assert_eq!(passed, passes, "rp-filter={filter}");
+        let settings = world.run_on(edge, "/ip settings print");
+        let active = format!(
+            "ipv4-fast-path-active: {}",
+            if filter == "no" { "yes" } else { "no" }
+        );
+        assert!(settings.contains(&active), "rp-filter={filter}");
+    }
+}
+
+fn spoofed(source: &str, destination: &str) -> Vec<u8> {
+    use wire::{Protocol, ipv4, udp};
+    let (src, dst) = (source.parse(), destination.parse());
+    let (src, dst) = (src.expect("an address"), dst.expect("an address"));
+    let ports = udp::Repr {
+        src_port: 1,
+        dst_port: 9,
+    };
+    let data = [0; 20];
+    let header = ipv4::Repr::new(Protocol::UDP, src, dst).to_bytes(28);
+    [&header[..], &ports.to_bytes_v4(&data, src, dst), &data].concat()
+}
+
+#[test]
+fn rules_choose_the_table_that_a_packet_is_routed_by() {
+    let routes = "\
+        /routing table add name=low fib\n\
+        /ip route add gateway=10.8.1.2\n\
+        /ip route add gateway=10.8.2.2@main routing-table=low\n\
+        /routing rule add src-address=10.1.0.2/32 action=lookup-only-in-table table=low\n";
+    let Diamond {
+        mut world,
+        client,
+        edge,
+        ..
+    } = diamond(6, routes);
+    let before = sent_by(&mut world, edge, "ether3");
+    for seq in 0..10 {
+        world.at(client).ping("10.2.0.2", seq, 56);
+    }
+    world.run(seconds(1));
+    assert_eq!(world.at(client).replies("10.2.0.2"), 10);
+    // And the question for the gateway's link address.
+    assert!(sent_by(&mut world, edge, "ether3") - before >= 10);
+
+    world.run_on(edge, "/routing rule disable [find]");
+    let before = sent_by(&mut world, edge, "ether3");
+    world.at(client).ping("10.2.0.2", 11, 56);
+    world.run(seconds(1));
+    assert_eq!(world.at(client).replies("10.2.0.2"), 11);
+    assert_eq!(sent_by(&mut world, edge, "ether3"), before);
+}

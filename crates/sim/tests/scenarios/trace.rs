@@ -1,0 +1,58 @@
+//! Following a packet without sending it.
+
+use dataplane::trace_packet;
+use dataplane::walk::Stage;
+use frame::InterfaceId;
+use sim::Line;
+
+use crate::{Chain, chain, seconds};
+
+#[test]
+fn a_traced_packet_takes_the_way_of_a_real_one_and_moves_no_counter() {
+    let Chain {
+        mut world,
+        client,
+        west,
+        ..
+    } = chain(1, Line::default(), 1);
+    world.at(client).ping("10.2.0.2", 1, 56);
+    world.run(seconds(1));
+    let mac = world.at(client).mac();
+    let counters = |world: &mut sim::World| {
+        let shown = world.run_on(west, "/interface print stats-detail");
+        let settings = world.run_on(west, "/ip settings print");
+        let drops: Vec<u64> = {
+            let workers = world.control(west).workers();
+            let all = workers.counters();
+            all.flat_map(|c| dataplane::Drop::ALL.iter().map(|reason| c.drops(*reason)))
+                .collect()
+        };
+        (shown, settings, drops)
+    };
+    let before = counters(&mut world);
+
+    let control = world.control(west);
+    let (snapshot, fib) = (control.snapshot(), control.fib().clone());
+    let frame = frame_to_server(snapshot.interfaces[1].mac, mac);
+    let walked = trace_packet(&snapshot, &fib, &frame, InterfaceId(1));
+
+    let stages: Vec<_> = walked.lines.iter().map(|line| line.stage).collect();
+    let expected = [
+        Stage::Ingress,
+        Stage::Prerouting,
+        Stage::Routing,
+        Stage::Forward,
+        Stage::Egress,
+    ];
+    assert_eq!(stages, expected, "{walked:#?}");
+    assert_eq!(walked.end, dataplane::trace::End::Sent(InterfaceId(2)));
+    assert_eq!(counters(&mut world), before);
+}
+
+fn frame_to_server(router: wire::Mac, client: wire::Mac) -> Vec<u8> {
+    use wire::{Protocol, ipv4};
+    let src = "10.1.0.2".parse().expect("an address");
+    let dst = "10.2.0.2".parse().expect("an address");
+    let header = ipv4::Repr::new(Protocol::UDP, src, dst).to_bytes(20);
+    [&router.0[..], &client.0, &[8, 0], &header, &[0; 20]].concat()
+}
