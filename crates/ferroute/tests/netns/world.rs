@@ -211,6 +211,7 @@ impl Router {
                 });
             }
             if router.command("/system/identity/print").status.success() {
+                router.wait_for_ipv6();
                 return Ok(router);
             }
             assert!(
@@ -220,6 +221,29 @@ impl Router {
             );
             thread::park_timeout(Duration::from_millis(10));
         }
+    }
+
+    /// An IPv6 address is used a second after its link came up, when nobody else turned out to have
+    /// it (RFC 4862, 5.4). Waits for those whose link is up, if there are any.
+    fn wait_for_ipv6(&self) {
+        let up = |row: &serde_json::Value| row["running"] == "true";
+        let links = self
+            .rows("/interface/print")
+            .iter()
+            .filter(|row| up(row))
+            .count();
+        let global = |row: &serde_json::Value| row["global"] == "true" && row["disabled"] != "true";
+        let addresses = self
+            .rows("/ipv6/address/print")
+            .iter()
+            .filter(|row| global(row))
+            .count();
+        if links < self.rows("/interface/print").len() || addresses == 0 {
+            return;
+        }
+        until("IPv6 addresses are in use", || {
+            self.rows("/ipv6/route/print where connect").len() >= addresses
+        });
     }
 
     /// Starts one and waits for nothing.
