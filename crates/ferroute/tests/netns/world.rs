@@ -230,9 +230,16 @@ impl Router {
         let global = |row: &serde_json::Value| row["global"] == "true" && row["disabled"] != "true";
         let rows = self.rows("/ipv6/address/print");
         let addresses = rows.iter().filter(|row| global(row)).count();
-        while self.rows("/ipv6/route/print where connect").len() < addresses
-            && begin.elapsed() < Duration::from_secs(5)
-        {
+        let connected = || {
+            let rows = self.rows("/ipv6/route/print where connect");
+            let global = |row: &&serde_json::Value| {
+                row["dst-address"]
+                    .as_str()
+                    .is_some_and(|net| !net.starts_with("fe80:"))
+            };
+            rows.iter().filter(global).count()
+        };
+        while connected() < addresses && begin.elapsed() < Duration::from_secs(5) {
             thread::park_timeout(Duration::from_millis(10));
         }
     }
