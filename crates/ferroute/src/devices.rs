@@ -176,9 +176,11 @@ impl Devices {
                     device.takeover = None;
                 }
                 LinkEvent::Appeared(link) | LinkEvent::Changed(link) if device.attached => {
-                    instance
-                        .control()
-                        .port_news(&device.mapped.name, news(link));
+                    let mut news = news(link);
+                    if matches!(device.mapped.spec, Spec::Tap(_)) {
+                        news.mac = other_end(news.mac);
+                    }
+                    instance.control().port_news(&device.mapped.name, news);
                 }
                 LinkEvent::Appeared(_) => result = result.and(self.attach(index, instance)),
                 LinkEvent::Changed(_) => {}
@@ -215,7 +217,7 @@ impl Devices {
             |(number, port): (usize, Box<dyn Port>)| -> Queue { ((number % workers) as u16, port) };
         let queues = opened.ports.into_iter().enumerate().map(queue).collect();
         // Files have no link: they are always there.
-        let news = opened.link.as_ref().map_or(
+        let mut news = opened.link.as_ref().map_or(
             PortNews {
                 up: true,
                 mac: Mac([2, 0, 0, 0, 0, index as u8]),
@@ -223,6 +225,9 @@ impl Devices {
             },
             news,
         );
+        if matches!(spec, Spec::Tap(_)) {
+            news.mac = other_end(news.mac);
+        }
         let attached = instance.attach_port(name, news, offloads, queues);
         attached
             .map(|_| ())
@@ -267,4 +272,12 @@ fn news(link: &Link) -> PortNews {
         mac: Mac(link.mac.unwrap_or_default()),
         mtu: link.mtu,
     }
+}
+
+/// The router is the other end of a TAP's cable: the device's address is the kernel's end's.
+fn other_end(mac: Mac) -> Mac {
+    let mut bytes = mac.0;
+    bytes[0] = (bytes[0] | 2) & !1;
+    bytes[5] ^= 1;
+    Mac(bytes)
 }

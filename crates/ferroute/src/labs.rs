@@ -51,10 +51,10 @@ fn live(
         holding: None,
     };
     let lab = Lab::up(layout, &options).map_err(|error| error.to_string())?;
-    let run = Run {
+    let mut run = Run {
         config,
         replace: false,
-        ports: ports(layout, driver),
+        ports: ports(layout, driver.or_else(|| suits(&lab, layout))),
         take: false,
         workers,
         no_host: false,
@@ -66,12 +66,29 @@ fn live(
     };
     lab.enter_router().map_err(|error| error.to_string())?;
     let default = run.config.is_none().then_some(layout.config);
-    let router = crate::run::start(&run, default)?;
+    let router = match crate::run::start(&run, default) {
+        // What suits the lab may not suit the machine; what the user named is not changed.
+        Err(_) if driver.is_none() && run.ports != ports(layout, None) => {
+            run.ports = ports(layout, None);
+            crate::run::start(&run, default)?
+        }
+        router => router?,
+    };
     banner(&lab, layout, &router.ports_in_words());
-    let code = crate::client::console(&reach::Place::of(&run.reach).control);
+    let code = crate::client::console_until_signal(&reach::Place::of(&run.reach).control);
     drop(router);
     lab.down().map_err(|error| error.to_string())?;
     code
+}
+
+/// The driver that suits a lab best: XDP where the hosts finish their packets themselves.
+fn suits(lab: &Lab, layout: &Layout) -> Option<&'static str> {
+    let finished = layout
+        .links
+        .iter()
+        .all(|link| link.offloads == lab::Offloads::Off);
+    let small = layout.links.iter().all(|link| link.mtu <= 1500);
+    (lab.holding() == Holding::Named && finished && small).then_some("xdp")
 }
 
 fn ports(layout: &Layout, driver: Option<&str>) -> Vec<String> {

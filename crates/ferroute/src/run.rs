@@ -19,6 +19,7 @@ use crate::devices::Devices;
 use crate::host::{HostPlane, mirrors::Mirrors};
 use crate::notify::notify;
 use crate::reach::Place;
+use crate::resources::Watch;
 use crate::workers::Workers;
 
 /// Runs a router in the foreground until it is told to stop.
@@ -129,6 +130,7 @@ pub(crate) fn start(run: &Run, default: Option<&str>) -> Result<Running, String>
     let shared = Shared::new(instance, waiting.waker(), sleepers, namespace, started);
     let shared = Arc::new(shared);
     let stop = Arc::new(AtomicBool::new(false));
+    let resources = Watch::new(place.state.as_deref().unwrap_or(std::path::Path::new("/")));
     let control = {
         let (shared, stop) = (Arc::clone(&shared), Arc::clone(&stop));
         let body = move || {
@@ -137,6 +139,7 @@ pub(crate) fn start(run: &Run, default: Option<&str>) -> Result<Running, String>
                 devices,
                 mirrors,
                 host,
+                resources,
             };
             while !stop.load(Ordering::SeqCst) {
                 outside.round(&shared);
@@ -176,12 +179,16 @@ fn host_plane(run: &Run) -> Option<HostPlane> {
     }
 }
 
+/// How often the control thread looks around when nothing happens.
+const LOOK: Duration = Duration::from_secs(1);
+
 /// What the control thread looks after besides the router itself.
 struct Outside {
     waiting: WaitSet,
     devices: Devices,
     mirrors: Mirrors,
     host: Option<HostPlane>,
+    resources: Watch,
 }
 
 impl Outside {
@@ -194,6 +201,9 @@ impl Outside {
                 tracing::error!("{error}");
             }
             let control = instance.control();
+            if let Some(resources) = self.resources.look() {
+                control.set_resources(resources);
+            }
             self.mirrors.follow(self.host.as_ref(), control);
             for entry in control.log().take_new() {
                 print_log(&entry.topics, &entry.message);
@@ -202,7 +212,9 @@ impl Outside {
             shared.after_change(&mut instance);
             if busy { Some(Duration::ZERO) } else { until }
         };
-        if let Err(error) = self.waiting.wait(wait) {
+        // What `/system/resource` shows is never older than this.
+        let wait = wait.map_or(LOOK, |wait| wait.min(LOOK));
+        if let Err(error) = self.waiting.wait(Some(wait)) {
             tracing::error!("waiting: {error}");
         }
     }

@@ -10,6 +10,7 @@
 
 #![forbid(unsafe_code)]
 
+mod arguments;
 pub mod ast;
 pub mod builtin;
 mod check;
@@ -26,10 +27,12 @@ mod open;
 mod parser;
 mod regex;
 mod run;
+mod select;
 mod session;
 mod show;
 mod source;
 mod spec;
+mod text;
 mod tree;
 mod value;
 

@@ -13,6 +13,19 @@ use crate::value::Value;
 /// The version that exports name: the language's.
 pub(crate) const VERSION: &str = "7.22.1";
 
+/// Ways to print that there are none of here.
+const NOT_YET: [&str; 9] = [
+    "file",
+    "group-by",
+    "order-by",
+    "on-event",
+    "interval",
+    "follow",
+    "follow-only",
+    "append",
+    "timestamp",
+];
+
 impl Machine<'_> {
     /// `print` of a menu.
     pub(crate) fn print_menu(&mut self, menu: &'static Menu, command: &Command) -> Result<Value> {
@@ -23,7 +36,7 @@ impl Machine<'_> {
             None => None,
         };
         let proplist = self.proplist(menu, command)?;
-        for name in ["file", "group-by", "order-by", "on-event"] {
+        for name in NOT_YET {
             if let Some(argument) = argument(command, name) {
                 let text = format!("print {name} is not supported");
                 return Err(Reason::failure(text).at(argument.at).into());

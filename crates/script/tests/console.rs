@@ -511,6 +511,29 @@ fn a_file_is_imported_wholly_or_not_at_all() {
 }
 
 #[test]
+fn a_name_with_an_at_sign_is_no_interface_in_a_table() {
+    let mut console = Console::new();
+    console.quietly(&[
+        "/interface vlan add interface=ether1 vlan-id=7 name=user@isp",
+        "/ip route add gateway=user@isp",
+        "/ip route add dst-address=10.0.0.0/8 gateway=ether2@main",
+    ]);
+    let mut copy = schema::store();
+    assert_eq!(copy.load(&console.store.save()), Vec::<String>::new());
+    console.store = copy;
+
+    console.quietly(&["/interface set user@isp name=isp"]);
+
+    let gateways =
+        console.run(":foreach i in=[/ip route find] do={ :put [/ip route get $i gateway] }");
+    assert_eq!(gateways, "isp\nether2@main\n");
+    assert_eq!(
+        console.run("/ip route print follow"),
+        "failure: print follow is not supported"
+    );
+}
+
+#[test]
 fn machines_get_rows_in_the_shape_of_rest() {
     let mut console = Console::new();
     console

@@ -1,6 +1,6 @@
 //! What the walk reads: interfaces, ports, settings and rules, and why a walk is not the fast one.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use dataplane::snapshot::{
     FamilySettings, Interface, OwnAddresses, PortBinding, Prefix, Role, RoutingRule, RpFilter,
@@ -10,7 +10,7 @@ use frame::InterfaceId;
 
 use super::address::Addresses;
 use super::layout::{Laid, Layout, NO_PORT, PortState};
-use crate::intent::{AnyNet, Intent, Name, Rule};
+use crate::intent::{AnyNet, Intent, ItemId, Name, Rule};
 use crate::rib::{Family, Net};
 
 /// What the mirrors' ports finish by themselves, by port number.
@@ -221,6 +221,19 @@ fn compile_rule(rule: &Rule, layout: &Layout, tables: &BTreeMap<Name, u16>) -> O
         // RouterOS: routes of this length or shorter do not count.
         min_prefix: rule.min_prefix.map(|len| len.saturating_add(1)),
     })
+}
+
+/// The rules that have no effect because they name what is not there.
+pub fn inactive_rules(
+    intent: &Intent,
+    layout: &Layout,
+    tables: &BTreeMap<Name, u16>,
+) -> BTreeSet<ItemId> {
+    let rules = intent.rules.iter().filter(|rule| !rule.disabled);
+    rules
+        .filter(|rule| compile_rule(rule, layout, tables).is_none())
+        .map(|rule| rule.item)
+        .collect()
 }
 
 fn prefix(net: AnyNet) -> Prefix {

@@ -47,6 +47,8 @@ impl Control {
             // Nobody asks any more: it counts as alive.
             self.judge(gateway, how, true);
         }
+        self.v4.settle(&mut self.fib, &mut self.log);
+        self.v6.settle(&mut self.fib, &mut self.log);
         for (gateway, how) in wanted.difference(&watched).copied() {
             self.feed_check(Event::Watch { gateway, how });
         }

@@ -8,12 +8,13 @@ use frame::{Frame, InterfaceId};
 use service::icmp::v4::{SourcePolicy, Sources};
 use service::icmp::v6::{BetterHop, Parameter};
 use service::icmp::{Offender, SentTo, v4, v6};
-use wire::{icmpv4, icmpv6};
+use wire::{Protocol, icmpv4, icmpv6};
 
 use super::Control;
 use super::half::Waiting;
 use super::output::destination;
 use super::punt::packet_of;
+use super::reset;
 use crate::rib::{MAIN, Target};
 
 /// The ICMP types of redirects, by which they are limited.
@@ -38,23 +39,39 @@ impl Control {
         }
     }
 
-    /// No service of this router takes the packet (RFC 1122, 3.2.2.1).
+    /// No service of this router takes the packet (RFC 1122, 3.2.2.1; RFC 9293, 3.10.7.1).
     pub(super) fn refuse4(&mut self, frame: Frame, worker: u16) {
         let code = match packet_of(&frame).get(9) {
-            Some(6 | 17) => icmpv4::Unreachable::PORT,
+            Some(6) => {
+                if let Some(reset) = reset::answer4(packet_of(&frame), self.next_id()) {
+                    self.output(&reset, frame.ingress, worker);
+                }
+                return self.workers.discard(frame, Drop::NotForUs);
+            }
+            Some(17) => icmpv4::Unreachable::PORT,
             _ => icmpv4::Unreachable::PROTOCOL,
         };
         self.error4(&frame, v4::Error::Unreachable(code), worker);
         self.workers.discard(frame, Drop::NotForUs);
     }
 
-    /// The same of IPv6 (RFC 4443, 3.1 and 3.4).
-    pub(super) fn refuse6(&mut self, frame: Frame, worker: u16) {
-        self.error6(
-            &frame,
-            v6::Error::Unreachable(icmpv6::Unreachable::PORT),
-            worker,
-        );
+    /// The same of IPv6 (RFC 4443, 3.1 and 3.4). `upper` is the protocol, and the offset in the
+    /// packet of the field that names it.
+    pub(super) fn refuse6(&mut self, frame: Frame, upper: (Protocol, u32), worker: u16) {
+        let error = match upper.0 {
+            Protocol::TCP => {
+                if let Some(reset) = reset::answer6(packet_of(&frame)) {
+                    self.output(&reset, frame.ingress, worker);
+                }
+                return self.workers.discard(frame, Drop::NotForUs);
+            }
+            Protocol::UDP => v6::Error::Unreachable(icmpv6::Unreachable::PORT),
+            _ => v6::Error::ParameterProblem {
+                code: Parameter::NextHeader,
+                pointer: upper.1,
+            },
+        };
+        self.error6(&frame, error, worker);
         self.workers.discard(frame, Drop::NotForUs);
     }
 

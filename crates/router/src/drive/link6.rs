@@ -52,7 +52,7 @@ impl Control {
         }
     }
 
-    fn change_link6(&mut self, id: InterfaceId, laid: &Laid) {
+    pub(super) fn change_link6(&mut self, id: InterfaceId, laid: &Laid) {
         let config = self.advertisement(id, laid);
         let source = self.link_local(id).filter(|_| laid.link.running);
         let link = self.link6(id, laid.link.mac);

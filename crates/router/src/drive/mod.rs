@@ -17,6 +17,7 @@ mod output;
 mod pieces;
 mod punt;
 mod reconcile;
+mod reset;
 pub mod sink;
 pub mod timers;
 pub mod workers;
@@ -43,7 +44,7 @@ use service::reassembly::{self, Reassembly};
 use wire::Mac;
 
 use crate::compile::{Addresses, Layout, Numbers, PortState};
-use crate::intent::{Intent, Name};
+use crate::intent::{Intent, ItemId, Name};
 
 use check::Checked;
 use half::{Half, Means, TimerKey, Waiting};
@@ -137,6 +138,10 @@ pub struct Control {
     pub(crate) check: GatewayCheck<Checked>,
     /// The gateways that are watched, as routes want it.
     pub(crate) watched: BTreeSet<(Checked, How)>,
+    /// The address that interfaces without one ask for neighbours with.
+    fallback: Option<Ipv4Addr>,
+    /// An address came into use: the routes that come with it are offered before the poll ends.
+    detected: bool,
     /// The identifier of this router's own echo requests.
     pub(crate) check_id: u16,
     pub(crate) dad: BTreeMap<(InterfaceId, Ipv6Addr), Dad>,
@@ -157,6 +162,8 @@ pub struct Control {
     pub(crate) reset: BTreeMap<InterfaceId, InterfaceTraffic>,
     /// The machine underneath.
     pub(crate) resources: Resources,
+    /// Rules that have no effect because they name what is not there.
+    pub(crate) inactive_rules: BTreeSet<ItemId>,
     /// Ports that are configured and not there, which were warned about.
     pub(crate) missed: BTreeSet<Name>,
     port_numbers: BTreeMap<Name, u16>,
@@ -191,6 +198,8 @@ impl Control {
             pieces6: Reassembly::new(reassembly::Config::V6),
             check: GatewayCheck::new(rng.next_u64()),
             watched: BTreeSet::new(),
+            fallback: None,
+            detected: false,
             check_id: rng.next_u32() as u16,
             dad: BTreeMap::new(),
             fib,
@@ -207,6 +216,7 @@ impl Control {
             links: BTreeMap::new(),
             reset: BTreeMap::new(),
             resources: Resources::default(),
+            inactive_rules: BTreeSet::new(),
             missed: BTreeSet::new(),
             port_numbers: BTreeMap::new(),
             epoch: 0,
@@ -356,10 +366,15 @@ impl Control {
     pub fn poll(&mut self, now: Instant) -> bool {
         self.now = self.now.max(now);
         self.workers.push_all();
+        self.warn_of_missing();
         while let Some(key) = self.timers.due(self.now) {
             self.tick(key);
         }
         let busy = self.take_punts();
+        if core::mem::take(&mut self.detected) {
+            self.offer_dynamic();
+            self.settle();
+        }
         busy || self.workers.is_backed_up()
     }
 

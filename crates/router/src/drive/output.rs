@@ -83,6 +83,11 @@ impl Control {
         self.dad.get(&(id, addr)) == Some(&super::Dad::Done)
     }
 
+    /// Whether somebody else was found to have an IPv6 address.
+    pub(crate) fn is_duplicate(&self, id: InterfaceId, addr: Ipv6Addr) -> bool {
+        self.dad.get(&(id, addr)) == Some(&super::Dad::Failed)
+    }
+
     /// The first address of an interface.
     pub(super) fn first4(&self, interface: InterfaceId) -> Option<Ipv4Addr> {
         self.addresses.of4(interface).next().map(|(addr, _)| addr)
@@ -112,7 +117,11 @@ impl Control {
                 *id != leaves && !addr.is_unicast_link_local() && in_use(*id, addr)
             })
             .map(|(_, addr)| *addr);
-        service::icmp::v6::source(None, near.chain(far), to)
+        // The interface that it leaves by comes first (RFC 6724, 5, rule 5), if it has an address
+        // that reaches as far as the destination.
+        let reaches = |own: &Ipv6Addr| to.is_unicast_link_local() || !own.is_unicast_link_local();
+        let near = service::icmp::v6::source(None, near, to).filter(reaches);
+        near.or_else(|| service::icmp::v6::source(None, far, to))
     }
 }
 

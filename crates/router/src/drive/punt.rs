@@ -105,7 +105,10 @@ impl Control {
             return self.workers.free(frame);
         }
         if upper.protocol != Protocol::ICMPV6 {
-            return self.refuse6(frame, worker);
+            // The field that names it is the fixed header's, unless an extension header names it.
+            let named_at = extension_before(packet_of(&frame), upper.at);
+            let refused = (upper.protocol, named_at);
+            return self.refuse6(frame, refused, worker);
         }
         if let Some((from, id)) = echo_reply6(&packet, upper.payload)
             && self.hear_echo_reply(from.into(), id)
@@ -215,9 +218,10 @@ impl Control {
             return;
         }
         self.dad.insert((id, address), state);
-        self.change_links6();
-        self.offer_dynamic();
-        self.settle();
+        if let Some(laid) = self.layout.interfaces.get(&id).cloned() {
+            self.change_link6(id, &laid);
+        }
+        self.detected = true;
     }
 
     /// Whether this router answers an ARP question for an address that the asked interface does not
@@ -252,6 +256,31 @@ fn neighbour<F: crate::rib::Family>(
         | Target::Local(_)
         | Target::Broadcast(_) => None,
     }
+}
+
+/// Where the upper protocol of a packet is named, whose upper header is `upper` bytes behind the
+/// fixed one: every header begins with the name of the next, but for the fixed one.
+fn extension_before(packet: &[u8], upper: usize) -> u32 {
+    let (mut at, mut named_at) = (0, 6);
+    let mut kind = Protocol(packet.get(6).copied().unwrap_or_default());
+    while at < upper {
+        let Some(header) = packet
+            .get(40 + at..)
+            .and_then(|rest| rest.first_chunk::<2>())
+        else {
+            break;
+        };
+        named_at = 40 + at as u32;
+        // AH counts in words (RFC 4302, 2.2), fragments have a fixed length, the rest in double
+        // words.
+        at += match kind {
+            Protocol::AH => (usize::from(header[1]) + 2) * 4,
+            Protocol::FRAGMENT => 8,
+            _ => (usize::from(header[1]) + 1) * 8,
+        };
+        kind = Protocol(header[0]);
+    }
+    named_at
 }
 
 /// The packet of a frame, from its network header on.

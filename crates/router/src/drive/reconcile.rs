@@ -16,7 +16,7 @@ use super::half::{Half, Side};
 use super::sink::FibSink;
 use super::{Control, Dad};
 use crate::compile::address::OfferKey;
-use crate::compile::{Addresses, Laid, Layout, Own4, Own6, compile};
+use crate::compile::{self, Addresses, Laid, Layout, Own4, Own6};
 use crate::intent::{self, Name};
 use crate::plan::{Step, plan};
 use crate::rib::{Family, MAIN, Offer, RouteSink};
@@ -30,13 +30,6 @@ impl Control {
         let intent = &self.intent;
         self.numbers
             .keep_interfaces(|item| intent.interfaces.contains_key(item));
-        self.mirrors.retain(|id, _| {
-            // Mirrors of interfaces that are gone are let go by their owner.
-            self.layout
-                .interfaces
-                .get(id)
-                .is_none_or(|laid| intent.interfaces.contains_key(&laid.item))
-        });
         let layout = Layout::new(intent, &self.ports, &self.mirrors, &mut self.numbers);
         let addresses = Addresses::new(intent, &layout);
         let names_changed = layout.by_name != self.layout.by_name;
@@ -49,13 +42,13 @@ impl Control {
         self.change_machines(&before);
         self.change_addresses(&before_addresses);
         self.change_statics();
+        self.change_fallback();
         self.change_links6();
         self.offer_dynamic();
         if names_changed || tables_changed {
             self.offer_named();
         }
         self.settle();
-        self.warn_of_missing();
     }
 
     /// The numbers of the routing tables that forward, by name.
@@ -117,7 +110,7 @@ impl Control {
     fn publish(&mut self) {
         self.epoch += 1;
         self.workers.make_room(self.numbers.last());
-        let snapshot: Snapshot = compile(
+        let snapshot: Snapshot = compile::compile(
             self.epoch,
             &self.intent,
             &self.layout,
@@ -126,6 +119,8 @@ impl Control {
             &self.mirror_ports,
             &self.tables,
         );
+        self.inactive_rules =
+            compile::snapshot::inactive_rules(&self.intent, &self.layout, &self.tables);
         self.snapshot.store(Arc::new(snapshot));
     }
 
@@ -159,6 +154,7 @@ impl Control {
     }
 
     fn configure_machines(&mut self, id: InterfaceId, laid: &Laid) {
+        let is_new = !self.v4.machines.contains_key(&id);
         // Before any address, whose groups it reports.
         self.link6(id, laid.link.mac);
         let seed = self.rng.next_u64();
@@ -180,6 +176,10 @@ impl Control {
         let (half, mut means) = self.arp();
         let upcalls = half.configure(id, config4, seed, &mut means);
         self.answer4(id, upcalls);
+        if is_new {
+            let address = self.fallback;
+            self.feed4(id, Event::FallbackSource { address });
+        }
         let (half, mut means) = self.discovery();
         let upcalls = half.configure(id, config6, seed ^ 1, &mut means);
         self.answer6(id, upcalls);
@@ -268,6 +268,18 @@ impl Control {
         self.feed6(id, Event::AddressRemoved { address });
     }
 
+    /// Interfaces without an address ask with this router's first one.
+    fn change_fallback(&mut self) {
+        let first = self.addresses.ipv4.keys().next().map(|(_, addr)| *addr);
+        if core::mem::replace(&mut self.fallback, first) == first {
+            return;
+        }
+        let ids: Vec<_> = self.v4.machines.keys().copied().collect();
+        for id in ids {
+            self.feed4(id, Event::FallbackSource { address: first });
+        }
+    }
+
     /// Brings configured neighbours in force.
     fn change_statics(&mut self) {
         let wanted = statics(&self.intent.neighbours4, &self.layout);
@@ -292,14 +304,15 @@ impl Control {
         offer(&mut self.v6, wanted);
     }
 
-    pub(super) fn settle(&mut self) {
+    pub(crate) fn settle(&mut self) {
         self.v4.settle(&mut self.fib, &mut self.log);
         self.v6.settle(&mut self.fib, &mut self.log);
         self.watch_gateways();
     }
 
-    /// A port that is configured and not there is warned about once.
-    fn warn_of_missing(&mut self) {
+    /// A port that is configured and not there is warned about once. The owner has had the time to
+    /// attach what there is when it first polls.
+    pub(super) fn warn_of_missing(&mut self) {
         for laid in self.layout.interfaces.values() {
             if let Some(port) = &laid.port_name
                 && !laid.disabled

@@ -87,6 +87,11 @@ impl Control {
         let interface = self.interface_of(row);
         let mut own = interface.into_iter().flat_map(|id| self.addresses.of6(id));
         let own = own.find(|(_, own)| own.item == Some(item.0));
+        if let (Some(id), Some((addr, _))) = (interface, own)
+            && self.is_duplicate(id, addr)
+        {
+            row.flag("invalid", true);
+        }
         if let Some((addr, own)) = own
             && let Ok(net) = Ipv6Net::new(addr, own.len)
         {

@@ -155,15 +155,8 @@ impl Control {
 
     /// Whether a rule is compiled into the walk.
     pub(super) fn annotate_rule(&self, item: Id, row: &mut Row) {
-        let rule = self.intent.rules.iter().find(|rule| rule.item == item.0);
-        let names_are_there = rule.is_some_and(|rule| {
-            let tables = [&rule.table, &rule.mark];
-            let mut tables = tables.into_iter().flatten();
-            let interface = rule.interface.as_ref();
-            tables.all(|table| self.tables.contains_key(table))
-                && interface.is_none_or(|name| self.layout.named(name).is_some())
-        });
-        row.flag("inactive", !names_are_there && !row.is("disabled"));
+        let inactive = self.inactive_rules.contains(&item.0) && !row.is("disabled");
+        row.flag("inactive", inactive);
     }
 
     /// `/ip/route/check`: the route that a packet would take.

@@ -474,7 +474,8 @@ fn advertisement(mac: Mac, target: Ipv6Addr, to: Ipv6Addr) -> Vec<u8> {
     let message = ndp::Message::NeighbourAdvertisement {
         flags: NeighbourFlags {
             router: false,
-            solicited: true,
+            // Who asked without an address is told with all others (RFC 4861, 7.2.4).
+            solicited: !to.is_multicast(),
             overrides: true,
         },
         target,

@@ -95,7 +95,6 @@ Columns: DST-ADDRESS, GATEWAY, ROUTING-TABLE, DISTANCE
   DAc 10.1.0.0/24  ether1    main                  0
 0  As 10.2.0.0/24  10.9.0.2  main                  1
   DAc 10.9.0.0/30  ether2    main                  0
-
 "
     );
     let neighbours = world.run_on(west, "/ip arp print");

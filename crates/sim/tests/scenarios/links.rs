@@ -39,7 +39,7 @@ fn routes_over_a_link_that_is_down_are_inactive_and_come_back() {
         mut world, west, ..
     } = chain(1, Line::default(), 1);
     let is_active = |world: &mut World| {
-        let shown = world.run_on(west, "/ip route print where static");
+        let shown = world.run_on(west, "/ip route print");
         shown.contains("0  As 10.2.0.0/24")
     };
     assert!(is_active(&mut world));

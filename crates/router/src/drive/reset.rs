@@ -1,0 +1,121 @@
+//! Resets: what TCP owes a segment for which there is no connection (RFC 9293, 3.10.7.1).
+
+use core::net::IpAddr;
+
+use wire::checksum::{pseudo_v4, pseudo_v6};
+use wire::tcp::{Flags, Repr, Segment};
+use wire::{Protocol, ipv4, ipv6};
+
+/// The reset that a segment in an IPv4 packet is owed; none for a reset, and for what is damaged.
+pub(super) fn answer4(packet: &[u8], id: u16) -> Option<Vec<u8>> {
+    let packet = ipv4::Packet::new_checked(packet).ok()?;
+    let (src, dst) = (packet.src(), packet.dst());
+    if !is_one(src.into()) || !is_one(dst.into()) || dst.is_broadcast() {
+        return None;
+    }
+    let segment = Segment::new_checked(packet.payload()).ok()?;
+    segment.verify_v4(src, dst).ok()?;
+    let reset = reset(&segment)?;
+    let mut upper = Vec::new();
+    let len = Repr::len(&[], &[]);
+    let pseudo = pseudo_v4(dst, src, Protocol::TCP, len as u16);
+    reset.emit(&[], &[], pseudo, &mut upper);
+    let header = ipv4::Repr {
+        id,
+        ..ipv4::Repr::new(Protocol::TCP, dst, src)
+    };
+    Some([&header.to_bytes(len)[..], &upper].concat())
+}
+
+/// The same of IPv6.
+pub(super) fn answer6(packet: &[u8]) -> Option<Vec<u8>> {
+    let packet = ipv6::Packet::new_checked(packet).ok()?;
+    let (src, dst) = (packet.src(), packet.dst());
+    if !is_one(src.into()) || !is_one(dst.into()) {
+        return None;
+    }
+    let upper = packet.upper().ok()?;
+    let segment = Segment::new_checked(upper.payload).ok()?;
+    segment.verify_v6(src, dst).ok()?;
+    let reset = reset(&segment)?;
+    let mut bytes = Vec::new();
+    let len = Repr::len(&[], &[]);
+    let pseudo = pseudo_v6(dst, src, Protocol::TCP, len as u32);
+    reset.emit(&[], &[], pseudo, &mut bytes);
+    let header = ipv6::Repr::new(Protocol::TCP, dst, src);
+    Some([&header.to_bytes(len)[..], &bytes].concat())
+}
+
+fn is_one(addr: IpAddr) -> bool {
+    !addr.is_multicast() && !addr.is_unspecified() && !addr.is_loopback()
+}
+
+fn reset(segment: &Segment<'_>) -> Option<Repr> {
+    let flags = segment.flags();
+    if flags.contains(Flags::RST) {
+        return None;
+    }
+    let control = u32::from(flags.contains(Flags::SYN)) + u32::from(flags.contains(Flags::FIN));
+    let len = segment.payload().len() as u32 + control;
+    let (seq, ack, flags) = if flags.contains(Flags::ACK) {
+        (segment.ack(), 0, Flags::RST)
+    } else {
+        let all = Flags(Flags::RST.0 | Flags::ACK.0);
+        (0, segment.seq().wrapping_add(len), all)
+    };
+    Some(Repr {
+        src_port: segment.dst_port(),
+        dst_port: segment.src_port(),
+        seq,
+        ack,
+        flags,
+        window: 0,
+        urgent: 0,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn syn(flags: Flags) -> Vec<u8> {
+        let (src, dst) = ("10.0.0.2".parse(), "10.0.0.1".parse());
+        let (src, dst) = (src.expect("an address"), dst.expect("an address"));
+        let segment = Repr {
+            src_port: 40_000,
+            dst_port: 80,
+            seq: 1_000,
+            ack: 77,
+            flags,
+            window: 100,
+            urgent: 0,
+        };
+        let mut upper = Vec::new();
+        let pseudo = pseudo_v4(src, dst, Protocol::TCP, 23);
+        segment.emit(&[], b"abc", pseudo, &mut upper);
+        let header = ipv4::Repr::new(Protocol::TCP, src, dst);
+        [&header.to_bytes(upper.len())[..], &upper].concat()
+    }
+
+    fn answer(flags: Flags) -> Option<(u32, u32, Flags)> {
+        let bytes = answer4(&syn(flags), 1)?;
+        let packet = ipv4::Packet::new_verified(&bytes).expect("a whole packet");
+        let segment = Segment::new_checked(packet.payload()).expect("a segment");
+        segment
+            .verify_v4(packet.src(), packet.dst())
+            .expect("a checksum");
+        assert_eq!((segment.src_port(), segment.dst_port()), (80, 40_000));
+        Some((segment.seq(), segment.ack(), segment.flags()))
+    }
+
+    #[test]
+    fn a_segment_is_reset_with_numbers_that_its_sender_believes() {
+        // "If the ACK bit is off, sequence number zero is used,
+        // <SEQ=0><ACK=SEG.SEQ+SEG.LEN><CTL=RST,ACK>".
+        let both = Flags(Flags::RST.0 | Flags::ACK.0);
+        assert_eq!(answer(Flags::SYN), Some((0, 1_004, both)));
+        // "If the ACK bit is on, <SEQ=SEG.ACK><CTL=RST>".
+        assert_eq!(answer(Flags::ACK), Some((77, 0, Flags::RST)));
+        assert_eq!(answer(Flags::RST), None);
+    }
+}
