@@ -176,10 +176,13 @@ impl<A: Address> Builder<'_, A> {
     }
 
     fn write_lens(&mut self, shape: &Shape, unit: u32, mine: &[Range]) {
-        let Some(last) = mine.last() else { return };
-        for at in 0..shape.ranges {
-            let entry = mine.get(at).unwrap_or(last).entry;
-            self.heap.write_len(unit, at, entry.len());
+        for (at, range) in mine.iter().enumerate() {
+            self.heap.write_len(unit, at, range.entry.len());
+        }
+        // A search ends in the last of the unused places, if in any.
+        if let Some(last) = mine.last() {
+            self.heap
+                .write_len(unit, shape.ranges - 1, last.entry.len());
         }
     }
 }

@@ -59,8 +59,8 @@ struct Split<A> {
     count: usize,
     /// Routes of up to eight bits more than the network's.
     base: Node<A>,
-    /// Longer ones.
-    nodes: Box<[Node<A>]>,
+    /// Longer ones; made when they are needed.
+    nodes: Box<[Option<Box<Node<A>>>]>,
 }
 
 /// Where a node publishes, and the depth that its slot stands at.
@@ -448,7 +448,7 @@ impl<A: Address> Split<A> {
             place,
             count: 0,
             base: Node::default(),
-            nodes: (0..256).map(|_| Node::default()).collect(),
+            nodes: (0..256).map(|_| None).collect(),
         }
     }
 
@@ -468,7 +468,7 @@ impl<A: Address> Split<A> {
         if network.len() <= self.depth() + 8 {
             return self.base.get(network);
         }
-        self.nodes[self.index(network)].get(network)
+        self.nodes[self.index(network)].as_ref()?.get(network)
     }
 
     /// Publishes all of a new split.
@@ -477,7 +477,7 @@ impl<A: Address> Split<A> {
         let slot = self.place.base_slot();
         self.base.settle(heap, Place { slot, depth });
         for (slot, node) in (self.place.slot(0)..).zip(&mut self.nodes) {
-            if !node.is_empty() {
+            if let Some(node) = node {
                 let depth = depth + 8;
                 node.settle(heap, Place { slot, depth });
             }
@@ -493,12 +493,13 @@ impl<A: Address> Split<A> {
         let index = self.index(network);
         let slot = self.place.slot(index as u32);
         let depth = depth + 8;
-        (&mut self.nodes[index], Place { slot, depth })
+        let node = self.nodes[index].get_or_insert_default();
+        (node, Place { slot, depth })
     }
 
     fn node_below(&mut self, network: Network<A>) -> &mut Node<A> {
         let index = self.index(network);
-        &mut self.nodes[index]
+        self.nodes[index].get_or_insert_default()
     }
 
     fn index(&self, network: Network<A>) -> usize {
@@ -512,13 +513,13 @@ impl<A: Address> Split<A> {
         for number in 0..256 {
             blocks::<A>(heap, heap.memory().slot(self.place.slot(number)), out);
         }
-        let nodes = self.nodes.iter().flat_map(|node| &node.splits);
+        let nodes = self.nodes.iter().flatten().flat_map(|node| &node.splits);
         nodes.for_each(|inner| inner.blocks(heap, out));
     }
 
     fn for_each(&self, each: &mut impl FnMut(&Item<A>)) {
         self.base.for_each(each);
-        for node in &self.nodes {
+        for node in self.nodes.iter().flatten() {
             node.for_each(each);
         }
     }
