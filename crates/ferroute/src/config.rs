@@ -6,7 +6,7 @@ use std::path::Path;
 
 use menu::{Offline, Store};
 use router::store::Durable;
-use script::Session;
+use script::{Refused, Session};
 
 use crate::cli::{Check, Run};
 
@@ -62,8 +62,25 @@ fn read(path: &Path) -> Result<String, String> {
 fn import(store: &mut Store, name: &str, text: &str) -> Result<(), String> {
     let mut out = String::new();
     let mut session = Session::new("admin");
-    script::import(store, &mut Offline, &mut session, text, &mut out)
-        .map_err(|refusal| format!("{name}: {refusal}"))
+    let imported = script::import(store, &mut Offline, &mut session, text, &mut out);
+    imported.map_err(|refusal| mistakes(name, text).unwrap_or(format!("{name}: {refusal}")))
+}
+
+/// All mistakes of a file, a line each, with their places.
+fn mistakes(name: &str, text: &str) -> Option<String> {
+    let report = script::check(&mut schema::store(), text);
+    let line = |refused| format!("{name}: {}", with_place(refused));
+    let lines: Vec<_> = report.refused.iter().map(line).collect();
+    (!lines.is_empty()).then(|| lines.join("\n"))
+}
+
+/// A reason with its place, which the console leaves out where a line is all there is.
+fn with_place(refused: &Refused) -> String {
+    let place = format!("(line {} column {})", refused.line, refused.column);
+    match refused.reason.ends_with(&place) {
+        true => refused.reason.clone(),
+        false => format!("{} {place}", refused.reason),
+    }
 }
 
 /// Says in which lines the router's own configuration differs from the file.
@@ -91,7 +108,11 @@ fn tell_difference(store: &Store, name: &str, text: &str) -> Result<(), String> 
 /// The configuration, a command a line, each with its menu.
 fn lines(store: &Store) -> std::collections::BTreeSet<String> {
     let mut text = String::new();
-    let _ = script::export_all(store, menu::Clock::default(), &mut text);
+    let options = menu::export::Options {
+        style: menu::export::Style::Terse,
+        ..Default::default()
+    };
+    let _ = menu::export::export(store, &options, &mut text);
     text.lines()
         .filter(|line| !line.starts_with('#'))
         .map(String::from)
@@ -106,7 +127,7 @@ pub(crate) fn check(check: &Check) -> Result<u8, String> {
         println!("{}", report.to_json());
     } else {
         for refused in &report.refused {
-            println!("{}", refused.reason);
+            println!("{}", with_place(refused));
             println!("    {}", refused.command);
         }
         for item in &report.no_effect {

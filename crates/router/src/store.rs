@@ -4,6 +4,7 @@
 //! Items are kept as strings, by menu path and id, so that a later version reads what it knows and
 //! names what it does not.
 
+use std::os::unix::fs::DirBuilderExt as _;
 use std::path::Path;
 
 use menu::{Changes, Journal, Saved, SavedItem};
@@ -31,7 +32,12 @@ impl Durable {
     pub fn open(folder: &Path) -> Result<Self, String> {
         let path = folder.join(FILE);
         let failed = |error: String| format!("{}: {error}", path.display());
-        std::fs::create_dir_all(folder).map_err(|error| failed(error.to_string()))?;
+        // There are secrets in a configuration: the folder is for its owner alone.
+        std::fs::DirBuilder::new()
+            .recursive(true)
+            .mode(0o700)
+            .create(folder)
+            .map_err(|error| failed(error.to_string()))?;
         let database = Database::create(&path).map_err(|error| match error {
             redb::DatabaseError::DatabaseAlreadyOpen => {
                 failed(String::from("another router is using it"))

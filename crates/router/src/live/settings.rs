@@ -1,9 +1,10 @@
 //! Settings with counters, the machine, the log.
 
+use std::collections::BTreeMap;
 use std::ops::ControlFlow;
 
 use dataplane::counters::Traffic;
-use dataplane::snapshot::Walk;
+use dataplane::snapshot::{SlowReason, Walk};
 use menu::{Id, Row, RowFilter, Value};
 
 use super::{DYNAMIC, give, number};
@@ -17,6 +18,9 @@ impl Control {
             sum += counters.ipv4_fast_path.get();
         }
         row.set("ipv4-fast-path-active", Value::Bool(active));
+        if let Some(reasons) = self.slow_reasons(|interface| &interface.ipv4) {
+            row.set("ipv4-slow-path-reason", Value::text(reasons));
+        }
         row.set("ipv4-fast-path-packets", number(sum.packets));
         row.set("ipv4-fast-path-bytes", number(sum.bytes));
         // Without connection tracking no connection is fasttracked.
@@ -32,11 +36,34 @@ impl Control {
             sum += counters.ipv6_fast_path.get();
         }
         row.set("ipv6-fast-path-active", Value::Bool(active));
+        if let Some(reasons) = self.slow_reasons(|interface| &interface.ipv6) {
+            row.set("ipv6-slow-path-reason", Value::text(reasons));
+        }
         row.set("ipv6-fast-path-packets", number(sum.packets));
         row.set("ipv6-fast-path-bytes", number(sum.bytes));
         row.set("ipv6-fasttrack-active", Value::Bool(false));
         row.set("ipv6-fasttrack-packets", number(0));
         row.set("ipv6-fasttrack-bytes", number(0));
+    }
+
+    /// Why which interfaces have no fast path: each reason with the interfaces that it holds for.
+    fn slow_reasons(
+        &self,
+        walk: impl Fn(&dataplane::snapshot::Interface) -> &Walk,
+    ) -> Option<String> {
+        let snapshot = self.snapshot();
+        let mut by_reason = BTreeMap::<SlowReason, Vec<&str>>::new();
+        let carrying = |i: &&dataplane::snapshot::Interface| i.ethernet && walk(i).enabled;
+        for interface in snapshot.interfaces.iter().filter(carrying) {
+            for reason in &walk(interface).slow {
+                by_reason.entry(*reason).or_default().push(&interface.name);
+            }
+        }
+        let said = by_reason
+            .iter()
+            .map(|(reason, names)| format!("{} ({})", reason.explain(), names.join(", ")));
+        let said: Vec<_> = said.collect();
+        (!said.is_empty()).then(|| said.join("; "))
     }
 
     /// Whether some interface that runs has the fast path.

@@ -128,6 +128,12 @@ pub(crate) static MENU: Menu = Menu {
             "Whether FastPath is in use",
         )
         .read_only(),
+        Property::new(
+            "ipv4-slow-path-reason",
+            Kind::Text,
+            "Why packets that come in by an interface take the slow path",
+        )
+        .read_only(),
         Property::new("ipv4-fast-path-packets", PACKETS, "Packets by FastPath").read_only(),
         Property::new("ipv4-fast-path-bytes", PACKETS, "Bytes by FastPath").read_only(),
         Property::new(
