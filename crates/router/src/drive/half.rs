@@ -121,6 +121,9 @@ pub struct Means<'a> {
     pub now: Instant,
 }
 
+/// The routes that come with addresses, as they are offered.
+pub type Dynamic<F> = BTreeMap<OfferKey<F>, (Offer<F>, RouteId)>;
+
 /// One address family's half of control.
 #[derive(Debug)]
 pub struct Half<S: Side> {
@@ -133,7 +136,7 @@ pub struct Half<S: Side> {
     /// Configured routes that name interfaces or tables: offered anew when those change.
     pub named: BTreeSet<ItemId>,
     /// The routes that come with addresses.
-    pub dynamic: BTreeMap<OfferKey<S::Net>, (Offer<S::Net>, RouteId)>,
+    pub dynamic: Dynamic<S::Net>,
     /// The configured neighbours that are in force.
     pub statics: BTreeMap<(InterfaceId, S::Address), intent::Neighbour<S::Net>>,
 }
