@@ -4,6 +4,8 @@ use std::io::{self, IsTerminal as _, Read as _, Write as _};
 use std::os::fd::AsFd as _;
 use std::os::unix::net::UnixStream;
 use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 
 use console::protocol::{Message, receive, send};
@@ -25,7 +27,32 @@ pub(crate) fn exec(exec: &Exec) -> Result<u8, String> {
 
 /// Opens the console on this process's terminal.
 pub(crate) fn console(control: &Path) -> Result<u8, String> {
-    let mut stream = connect(control)?;
+    let stream = connect(control)?;
+    attend(stream)
+}
+
+/// As [`console`], but a signal that asks to stop ends it as if the user had left.
+pub(crate) fn console_until_signal(control: &Path) -> Result<u8, String> {
+    use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
+    let stream = connect(control)?;
+    let line = stream.try_clone().map_err(broken)?;
+    let mut signals = signal_hook::iterator::Signals::new([SIGTERM, SIGINT, SIGHUP])
+        .map_err(|error| format!("signals: {error}"))?;
+    let told = Arc::new(AtomicBool::new(false));
+    let tell = Arc::clone(&told);
+    thread::spawn(move || {
+        for _ in signals.forever() {
+            tell.store(true, Ordering::SeqCst);
+            let _ = line.shutdown(std::net::Shutdown::Both);
+        }
+    });
+    match attend(stream) {
+        Err(_) if told.load(Ordering::SeqCst) => Ok(0),
+        result => result,
+    }
+}
+
+fn attend(mut stream: UnixStream) -> Result<u8, String> {
     let stdin = io::stdin();
     if !stdin.is_terminal() {
         return script(stream);

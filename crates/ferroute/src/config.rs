@@ -76,9 +76,15 @@ fn tell_difference(store: &Store, name: &str, text: &str) -> Result<(), String> 
     if missing.is_empty() && extra.is_empty() {
         return Ok(());
     }
-    tracing::warn!("the router keeps its own configuration, which differs from {name} (--replace takes the file)");
-    missing.iter().for_each(|line| tracing::warn!("  only in the file:   {line}"));
-    extra.iter().for_each(|line| tracing::warn!("  only in the router: {line}"));
+    tracing::warn!(
+        "the router keeps its own configuration, which differs from {name} (--replace takes the file)"
+    );
+    missing
+        .iter()
+        .for_each(|line| tracing::warn!("  only in the file:   {line}"));
+    extra
+        .iter()
+        .for_each(|line| tracing::warn!("  only in the router: {line}"));
     Ok(())
 }
 
@@ -86,7 +92,10 @@ fn tell_difference(store: &Store, name: &str, text: &str) -> Result<(), String> 
 fn lines(store: &Store) -> std::collections::BTreeSet<String> {
     let mut text = String::new();
     let _ = script::export_all(store, menu::Clock::default(), &mut text);
-    text.lines().filter(|line| !line.starts_with('#')).map(String::from).collect()
+    text.lines()
+        .filter(|line| !line.starts_with('#'))
+        .map(String::from)
+        .collect()
 }
 
 /// `ferroute check`: what would become of a file.

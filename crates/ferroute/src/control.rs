@@ -55,7 +55,9 @@ impl Server {
             .name(String::from("control"))
             .spawn(move || accept(&listener, &router))
             .map_err(failed)?;
-        Ok(Self { path: path.to_owned() })
+        Ok(Self {
+            path: path.to_owned(),
+        })
     }
 }
 
@@ -92,11 +94,13 @@ fn accept<R: Router>(listener: &UnixListener, router: &Arc<R>) {
         }
         let (router, leave) = (Arc::clone(router), Arc::clone(&clients));
         clients.fetch_add(1, Ordering::Relaxed);
-        let served = thread::Builder::new().name(String::from("client")).spawn(move || {
-            // A client that breaks the protocol or goes away is its own affair.
-            let _ = serve(&mut stream, &router);
-            leave.fetch_sub(1, Ordering::Relaxed);
-        });
+        let served = thread::Builder::new()
+            .name(String::from("client"))
+            .spawn(move || {
+                // A client that breaks the protocol or goes away is its own affair.
+                let _ = serve(&mut stream, &router);
+                leave.fetch_sub(1, Ordering::Relaxed);
+            });
         if served.is_err() {
             clients.fetch_sub(1, Ordering::Relaxed);
         }
@@ -117,14 +121,21 @@ fn admit(stream: &UnixStream, clients: &AtomicUsize) -> Result<(), &'static str>
 }
 
 fn refuse(stream: &mut UnixStream, reason: &str) {
-    let _ = send(stream, &Message::Error(format!("ferroute: {reason}\n").into_bytes()));
+    let _ = send(
+        stream,
+        &Message::Error(format!("ferroute: {reason}\n").into_bytes()),
+    );
     let _ = send(stream, &Message::Exit(1));
 }
 
 fn serve<R: Router>(stream: &mut UnixStream, router: &Arc<R>) -> io::Result<()> {
     match receive(stream)? {
         Some(Message::Exec { command, json }) => exec(stream, router, &command, json),
-        Some(Message::Console { columns, rows, colours }) => {
+        Some(Message::Console {
+            columns,
+            rows,
+            colours,
+        }) => {
             let settings = Settings {
                 columns: usize::from(columns),
                 rows: usize::from(rows),

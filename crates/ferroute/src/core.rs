@@ -19,6 +19,9 @@ use crate::workers::Sleeper;
 /// The most output that one command collects before it is sent.
 const OUTPUT_BYTES: usize = 64 << 20;
 
+/// A way to run a command.
+type Execute = fn(&mut Instance, &mut Session, &str, &mut dyn Output) -> Result<(), menu::Refusal>;
+
 /// A running router, as its threads share it.
 pub(crate) struct Shared {
     instance: Mutex<Instance>,
@@ -38,7 +41,13 @@ impl Shared {
         namespace: Option<String>,
         started: SystemInstant,
     ) -> Self {
-        Self { instance: Mutex::new(instance), wake, sleepers, namespace, started }
+        Self {
+            instance: Mutex::new(instance),
+            wake,
+            sleepers,
+            namespace,
+            started,
+        }
     }
 
     /// Takes the lock. A session that panicked has left whole transactions behind it.
@@ -63,13 +72,14 @@ impl Shared {
     /// Runs a command in a session.
     fn run(
         &self,
+        run: Execute,
         session: &mut Session,
         command: &str,
         out: &mut Collected,
     ) -> Result<(), menu::Refusal> {
         let mut instance = self.lock();
         self.set_time(&mut instance);
-        let result = instance.run(session, command, out);
+        let result = run(&mut instance, session, command, out);
         self.after_change(&mut instance);
         self.wake.wake();
         result
@@ -102,7 +112,11 @@ struct Collected {
 
 impl Collected {
     fn new(width: usize) -> Self {
-        Self { bytes: Vec::new(), width, overflowed: false }
+        Self {
+            bytes: Vec::new(),
+            width,
+            overflowed: false,
+        }
     }
 }
 
@@ -125,17 +139,28 @@ impl Router for Shared {
     type Shell = Terminal;
 
     fn shell(self: &Arc<Self>) -> Terminal {
-        Terminal { shared: Arc::clone(self), session: Session::new("admin"), width: 80 }
+        Terminal {
+            shared: Arc::clone(self),
+            session: Session::new("admin"),
+            width: 80,
+        }
     }
 
     fn exec(&self, command: &str, json: bool, out: &mut Vec<u8>) -> Result<(), String> {
         let mut session = Session::new("admin");
-        session.json = json;
         let mut collected = Collected::new(usize::MAX);
-        let result = self.run(&mut session, command, &mut collected);
+        let run = if json {
+            Instance::run_json
+        } else {
+            Instance::run
+        };
+        let result = self.run(run, &mut session, command, &mut collected);
         *out = collected.bytes;
         if collected.overflowed {
-            return Err(format!("failure: more than {} MB of output", OUTPUT_BYTES >> 20));
+            return Err(format!(
+                "failure: more than {} MB of output",
+                OUTPUT_BYTES >> 20
+            ));
         }
         result.map_err(|refusal| refusal.to_string())
     }
@@ -157,7 +182,11 @@ impl Shell for Terminal {
         let instance = self.shared.lock();
         let identity = instance.store().settings("/system/identity");
         let identity = identity.map_or("ferroute", |item| item.text("name"));
-        format!("[{}@{identity}] {}> ", self.session.user, self.session.prompt_path())
+        format!(
+            "[{}@{identity}] {}> ",
+            self.session.user,
+            self.session.prompt_path()
+        )
     }
 
     fn continuation(&self, line: &str) -> Option<String> {
@@ -174,7 +203,7 @@ impl Shell for Terminal {
         }
         let mut collected = Collected::new(self.width);
         let shared = Arc::clone(&self.shared);
-        let result = shared.run(&mut self.session, line, &mut collected);
+        let result = shared.run(Instance::run, &mut self.session, line, &mut collected);
         *out = collected.bytes;
         if collected.overflowed {
             out.extend_from_slice(b"failure: too much output\n");
@@ -206,7 +235,10 @@ impl Shell for Terminal {
     fn highlight(&self, line: &str) -> Vec<Span> {
         let instance = self.shared.lock();
         let pieces = script::highlight(instance.store(), &self.session.path, line);
-        let span = |(start, end, class)| Span { range: start..end, colour: colour(class) };
+        let span = |(start, end, class)| Span {
+            range: start..end,
+            colour: colour(class),
+        };
         pieces.into_iter().map(span).collect()
     }
 }

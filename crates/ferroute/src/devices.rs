@@ -8,8 +8,8 @@ use frame::Port;
 use netio::link::{Link, LinkEvent, LinkMonitor};
 use netio::takeover::Takeover;
 use netio::{OpenError, Opened, Request, Spec, Umem, XDP_RING};
-use router::drive::{Control, PortNews, Queue};
 use router::Instance;
+use router::drive::{Control, PortNews, Queue};
 use wire::Mac;
 
 use crate::cli::Run;
@@ -31,14 +31,23 @@ pub(crate) fn parse(ports: &[String]) -> Result<Vec<Mapped>, String> {
             .split_once('=')
             .filter(|(name, spec)| !name.is_empty() && !spec.is_empty())
             .ok_or_else(|| wrong("it is NAME=[DRIVER:]DEVICE, such as ether1=eth1"))?;
-        let spec: Spec = spec.parse().map_err(|error: netio::open::SpecError| wrong(&error.to_string()))?;
+        let spec: Spec = spec
+            .parse()
+            .map_err(|error: netio::open::SpecError| wrong(&error.to_string()))?;
         if mapped.iter().any(|other| other.name == name) {
             return Err(wrong(&format!("there is a port {name} already")));
         }
-        if spec.device().is_some() && mapped.iter().any(|other| other.spec.device() == spec.device()) {
+        if spec.device().is_some()
+            && mapped
+                .iter()
+                .any(|other| other.spec.device() == spec.device())
+        {
             return Err(wrong("another port has this device already"));
         }
-        mapped.push(Mapped { name: name.to_owned(), spec });
+        mapped.push(Mapped {
+            name: name.to_owned(),
+            spec,
+        });
     }
     Ok(mapped)
 }
@@ -97,13 +106,24 @@ impl Devices {
 
     /// What a crashed run took from devices that are no ports of this one is given back now.
     fn put_back_of_crash(&mut self) {
-        let files = std::fs::read_dir(&self.state).into_iter().flatten().flatten();
+        let files = std::fs::read_dir(&self.state)
+            .into_iter()
+            .flatten()
+            .flatten();
         for file in files.map(|entry| entry.path()) {
-            let taken = file.file_name().and_then(|name| name.to_str()?.strip_suffix(".taken"));
-            let ours = |device: &str| self.devices.iter().any(|d| d.mapped.spec.device() == Some(device));
+            let taken = file
+                .file_name()
+                .and_then(|name| name.to_str()?.strip_suffix(".taken"));
+            let ours = |device: &str| {
+                self.devices
+                    .iter()
+                    .any(|d| d.mapped.spec.device() == Some(device))
+            };
             if taken.is_some_and(|device| !ours(device)) {
                 match netio::takeover::restore(&file) {
-                    Ok(Some(device)) => tracing::info!("{device}: given back what a crash left taken"),
+                    Ok(Some(device)) => {
+                        tracing::info!("{device}: given back what a crash left taken")
+                    }
                     Ok(None) => {}
                     Err(error) => tracing::warn!("{}: {error}", file.display()),
                 }
@@ -113,7 +133,10 @@ impl Devices {
 
     /// Each port, its device and how it is driven.
     pub(crate) fn in_words(&self) -> Vec<String> {
-        self.devices.iter().map(|device| device.words.clone()).collect()
+        self.devices
+            .iter()
+            .map(|device| device.words.clone())
+            .collect()
     }
 
     /// What is readable when `follow` has something to do.
@@ -134,11 +157,16 @@ impl Devices {
                 result = result.and(self.attach(index, instance));
             }
         }
-        self.monitor.poll(&mut self.events).map_err(|error| format!("netlink: {error}"))?;
+        self.monitor
+            .poll(&mut self.events)
+            .map_err(|error| format!("netlink: {error}"))?;
         for event in std::mem::take(&mut self.events) {
             let (LinkEvent::Appeared(link) | LinkEvent::Changed(link) | LinkEvent::Vanished(link)) =
                 &event;
-            let index = self.devices.iter().position(|d| d.mapped.spec.device() == Some(&link.name));
+            let index = self
+                .devices
+                .iter()
+                .position(|d| d.mapped.spec.device() == Some(&link.name));
             let Some(index) = index else { continue };
             let device = &mut self.devices[index];
             match &event {
@@ -148,7 +176,11 @@ impl Devices {
                     device.takeover = None;
                 }
                 LinkEvent::Appeared(link) | LinkEvent::Changed(link) if device.attached => {
-                    instance.control().port_news(&device.mapped.name, news(link));
+                    let mut news = news(link);
+                    if matches!(device.mapped.spec, Spec::Tap(_)) {
+                        news.mac = other_end(news.mac);
+                    }
+                    instance.control().port_news(&device.mapped.name, news);
                 }
                 LinkEvent::Appeared(_) => result = result.and(self.attach(index, instance)),
                 LinkEvent::Changed(_) => {}
@@ -175,17 +207,31 @@ impl Devices {
         device.words = in_words(name, &opened, spec);
         device.attached = true;
         device.takeover = opened.takeover;
-        let offloads = opened.ports.first().map(|port| port.offloads()).unwrap_or_default();
+        let offloads = opened
+            .ports
+            .first()
+            .map(|port| port.offloads())
+            .unwrap_or_default();
         let workers = self.memory.len();
-        let queue = |(number, port): (usize, Box<dyn Port>)| -> Queue { ((number % workers) as u16, port) };
+        let queue =
+            |(number, port): (usize, Box<dyn Port>)| -> Queue { ((number % workers) as u16, port) };
         let queues = opened.ports.into_iter().enumerate().map(queue).collect();
         // Files have no link: they are always there.
-        let news = opened.link.as_ref().map_or(
-            PortNews { up: true, mac: Mac([2, 0, 0, 0, 0, index as u8]), mtu: 1500 },
+        let mut news = opened.link.as_ref().map_or(
+            PortNews {
+                up: true,
+                mac: Mac([2, 0, 0, 0, 0, index as u8]),
+                mtu: 1500,
+            },
             news,
         );
+        if matches!(spec, Spec::Tap(_)) {
+            news.mac = other_end(news.mac);
+        }
         let attached = instance.attach_port(name, news, offloads, queues);
-        attached.map(|_| ()).map_err(|error| format!("port {name}: {error}"))
+        attached
+            .map(|_| ())
+            .map_err(|error| format!("port {name}: {error}"))
     }
 
     /// Lets all ports go; the devices are given back when this is dropped.
@@ -207,7 +253,9 @@ impl Drop for Devices {
 }
 
 fn in_words(name: &str, opened: &Opened, spec: &Spec) -> String {
-    let device = spec.device().map_or_else(|| spec.to_string(), str::to_owned);
+    let device = spec
+        .device()
+        .map_or_else(|| spec.to_string(), str::to_owned);
     let mut words = format!("{name}: {device} by {}", opened.driver);
     if let Some(note) = opened.note {
         words.push_str(&format!(" ({note})"));
@@ -219,5 +267,17 @@ fn in_words(name: &str, opened: &Opened, spec: &Spec) -> String {
 }
 
 fn news(link: &Link) -> PortNews {
-    PortNews { up: link.running, mac: Mac(link.mac.unwrap_or_default()), mtu: link.mtu }
+    PortNews {
+        up: link.running,
+        mac: Mac(link.mac.unwrap_or_default()),
+        mtu: link.mtu,
+    }
+}
+
+/// The router is the other end of a TAP's cable: the device's address is the kernel's end's.
+fn other_end(mac: Mac) -> Mac {
+    let mut bytes = mac.0;
+    bytes[0] = (bytes[0] | 2) & !1;
+    bytes[5] ^= 1;
+    Mac(bytes)
 }

@@ -16,10 +16,19 @@ pub(crate) fn run(command: &cli::Lab) -> Result<u8, String> {
         cli::Lab::List => lab::cli::list(&mut out).map_err(text)?,
         cli::Lab::Up { name } => lab::cli::up(name, &mut out).map_err(text)?,
         cli::Lab::Down { name } => lab::cli::down(name).map_err(text)?,
-        cli::Lab::Exec { name, host, command } => {
+        cli::Lab::Exec {
+            name,
+            host,
+            command,
+        } => {
             return Err(lab::cli::exec(name, host, command).to_string());
         }
-        cli::Lab::Run { name, config, workers, driver } => {
+        cli::Lab::Run {
+            name,
+            config,
+            workers,
+            driver,
+        } => {
             drop(out);
             return live(name, config.clone(), *workers, driver.as_deref());
         }
@@ -34,14 +43,18 @@ fn live(
     workers: u8,
     driver: Option<&str>,
 ) -> Result<u8, String> {
-    let layout = lab::layout(name)
-        .ok_or_else(|| lab::Error::UnknownLayout(name.to_owned()).to_string())?;
-    let options = Options { name: None, life: Life::Owned, holding: None };
+    let layout =
+        lab::layout(name).ok_or_else(|| lab::Error::UnknownLayout(name.to_owned()).to_string())?;
+    let options = Options {
+        name: None,
+        life: Life::Owned,
+        holding: None,
+    };
     let lab = Lab::up(layout, &options).map_err(|error| error.to_string())?;
-    let run = Run {
+    let mut run = Run {
         config,
         replace: false,
-        ports: ports(layout, driver),
+        ports: ports(layout, driver.or_else(|| suits(&lab, layout))),
         take: false,
         workers,
         no_host: false,
@@ -53,12 +66,29 @@ fn live(
     };
     lab.enter_router().map_err(|error| error.to_string())?;
     let default = run.config.is_none().then_some(layout.config);
-    let router = crate::run::start(&run, default)?;
+    let router = match crate::run::start(&run, default) {
+        // What suits the lab may not suit the machine; what the user named is not changed.
+        Err(_) if driver.is_none() && run.ports != ports(layout, None) => {
+            run.ports = ports(layout, None);
+            crate::run::start(&run, default)?
+        }
+        router => router?,
+    };
     banner(&lab, layout, &router.ports_in_words());
-    let code = crate::client::console(&reach::Place::of(&run.reach).control);
+    let code = crate::client::console_until_signal(&reach::Place::of(&run.reach).control);
     drop(router);
     lab.down().map_err(|error| error.to_string())?;
     code
+}
+
+/// The driver that suits a lab best: XDP where the hosts finish their packets themselves.
+fn suits(lab: &Lab, layout: &Layout) -> Option<&'static str> {
+    let finished = layout
+        .links
+        .iter()
+        .all(|link| link.offloads == lab::Offloads::Off);
+    let small = layout.links.iter().all(|link| link.mtu <= 1500);
+    (lab.holding() == Holding::Named && finished && small).then_some("xdp")
 }
 
 fn ports(layout: &Layout, driver: Option<&str>) -> Vec<String> {
@@ -76,8 +106,14 @@ fn banner(lab: &Lab, layout: &Layout, ports: &[String]) {
         Holding::Named => "namespaces",
         Holding::Held => "namespaces of an unprivileged user",
     };
-    let mut text = format!("\nferroute {} runs in the lab `{name}`: {}\n", env!("CARGO_PKG_VERSION"), layout.summary);
-    text.push_str(&format!("(the hosts live in {held}; nothing of this machine's own network is touched)\n"));
+    let mut text = format!(
+        "\nferroute {} runs in the lab `{name}`: {}\n",
+        env!("CARGO_PKG_VERSION"),
+        layout.summary
+    );
+    text.push_str(&format!(
+        "(the hosts live in {held}; nothing of this machine's own network is touched)\n"
+    ));
     for port in ports {
         text.push_str(&format!("  {port}\n"));
     }

@@ -14,6 +14,7 @@ mod host;
 mod labs;
 mod notify;
 mod reach;
+mod resources;
 mod run;
 mod workers;
 

@@ -33,7 +33,9 @@ impl Place {
     /// The folder in which it is written down what was taken from devices.
     pub(crate) fn devices(&self) -> PathBuf {
         let name = || self.control.with_extension("devices");
-        self.state.as_ref().map_or_else(name, |state| state.join("devices"))
+        self.state
+            .as_ref()
+            .map_or_else(name, |state| state.join("devices"))
     }
 }
 

@@ -9,8 +9,8 @@ use std::time::Instant as SystemInstant;
 use frame::Sizes;
 use machine::Duration;
 use netio::{Umem, WaitSet, Waker};
-use router::drive::Setup;
 use router::Instance;
+use router::drive::Setup;
 
 use crate::cli::Run;
 use crate::control::Server;
@@ -19,6 +19,7 @@ use crate::devices::Devices;
 use crate::host::{HostPlane, mirrors::Mirrors};
 use crate::notify::notify;
 use crate::reach::Place;
+use crate::resources::Watch;
 use crate::workers::Workers;
 
 /// Runs a router in the foreground until it is told to stop.
@@ -30,9 +31,16 @@ pub(crate) fn run(run: &Run) -> Result<u8, String> {
     for port in router.ports_in_words() {
         tracing::info!("{port}");
     }
-    tracing::info!("ready: ferroute console --control {}", router.place.control.display());
+    tracing::info!(
+        "ready: ferroute console --control {}",
+        router.place.control.display()
+    );
     notify("READY=1");
-    while !stop.wait(None).map_err(|error| format!("eventfd: {error}"))?.by_waker {}
+    while !stop
+        .wait(None)
+        .map_err(|error| format!("eventfd: {error}"))?
+        .by_waker
+    {}
     notify("STOPPING=1");
     drop(router);
     Ok(0)
@@ -84,7 +92,9 @@ pub(crate) fn start(run: &Run, default: Option<&str>) -> Result<Running, String>
     let specs = crate::devices::parse(&run.ports)?;
     let mut store = schema::store();
     for spec in &specs {
-        store.ensure_port(&spec.name, None).map_err(|error| error.to_string())?;
+        store
+            .ensure_port(&spec.name, None)
+            .map_err(|error| error.to_string())?;
     }
     crate::config::load(&mut store, place.state.as_deref(), run, default)?;
 
@@ -100,9 +110,14 @@ pub(crate) fn start(run: &Run, default: Option<&str>) -> Result<Running, String>
     instance.control().set_clock(clock());
 
     let mut waiting = WaitSet::new().map_err(|error| format!("eventfd: {error}"))?;
-    let memory = workers.iter_mut().map(|worker| Umem::of(worker.pool())).collect();
+    let memory = workers
+        .iter_mut()
+        .map(|worker| Umem::of(worker.pool()))
+        .collect();
     let mut devices = Devices::new(specs, run, &place, memory)?;
-    waiting.add(devices.fd()).map_err(|error| format!("netlink: {error}"))?;
+    waiting
+        .add(devices.fd())
+        .map_err(|error| format!("netlink: {error}"))?;
     devices.follow(&mut instance)?;
     let ports = devices.in_words();
     let host = host_plane(run);
@@ -115,10 +130,17 @@ pub(crate) fn start(run: &Run, default: Option<&str>) -> Result<Running, String>
     let shared = Shared::new(instance, waiting.waker(), sleepers, namespace, started);
     let shared = Arc::new(shared);
     let stop = Arc::new(AtomicBool::new(false));
+    let resources = Watch::new(place.state.as_deref().unwrap_or(std::path::Path::new("/")));
     let control = {
         let (shared, stop) = (Arc::clone(&shared), Arc::clone(&stop));
         let body = move || {
-            let mut outside = Outside { waiting, devices, mirrors, host };
+            let mut outside = Outside {
+                waiting,
+                devices,
+                mirrors,
+                host,
+                resources,
+            };
             while !stop.load(Ordering::SeqCst) {
                 outside.round(&shared);
             }
@@ -126,7 +148,9 @@ pub(crate) fn start(run: &Run, default: Option<&str>) -> Result<Running, String>
             shared.after_change(&mut shared.lock());
             outside
         };
-        thread::Builder::new().name(String::from("router")).spawn(body)
+        thread::Builder::new()
+            .name(String::from("router"))
+            .spawn(body)
     };
     let control = control.map_err(|error| format!("control thread: {error}"))?;
     let mut running = Running {
@@ -155,12 +179,16 @@ fn host_plane(run: &Run) -> Option<HostPlane> {
     }
 }
 
+/// How often the control thread looks around when nothing happens.
+const LOOK: Duration = Duration::from_secs(1);
+
 /// What the control thread looks after besides the router itself.
 struct Outside {
     waiting: WaitSet,
     devices: Devices,
     mirrors: Mirrors,
     host: Option<HostPlane>,
+    resources: Watch,
 }
 
 impl Outside {
@@ -173,6 +201,9 @@ impl Outside {
                 tracing::error!("{error}");
             }
             let control = instance.control();
+            if let Some(resources) = self.resources.look() {
+                control.set_resources(resources);
+            }
             self.mirrors.follow(self.host.as_ref(), control);
             for entry in control.log().take_new() {
                 print_log(&entry.topics, &entry.message);
@@ -181,7 +212,9 @@ impl Outside {
             shared.after_change(&mut instance);
             if busy { Some(Duration::ZERO) } else { until }
         };
-        if let Err(error) = self.waiting.wait(wait) {
+        // What `/system/resource` shows is never older than this.
+        let wait = wait.map_or(LOOK, |wait| wait.min(LOOK));
+        if let Err(error) = self.waiting.wait(Some(wait)) {
             tracing::error!("waiting: {error}");
         }
     }
@@ -210,8 +243,12 @@ fn logging(run: &Run) {
         LogLevel::Debug => tracing::Level::DEBUG,
         LogLevel::Trace => tracing::Level::TRACE,
     };
-    let log = tracing_subscriber::fmt().with_max_level(level).with_target(false);
-    log.with_writer(io::stderr).with_ansi(io::IsTerminal::is_terminal(&io::stderr())).init();
+    let log = tracing_subscriber::fmt()
+        .with_max_level(level)
+        .with_target(false);
+    log.with_writer(io::stderr)
+        .with_ansi(io::IsTerminal::is_terminal(&io::stderr()))
+        .init();
 }
 
 fn seed() -> u64 {

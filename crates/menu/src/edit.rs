@@ -322,7 +322,11 @@ impl Store {
     }
 
     /// Checks the names of other items in a value, and spells them out.
-    fn resolve(&self, property: &'static Property, value: &mut Value) -> Result<(), Reason> {
+    pub(crate) fn resolve(
+        &self,
+        property: &'static Property,
+        value: &mut Value,
+    ) -> Result<(), Reason> {
         let Some(space) = property.kind.space() else {
             return Ok(());
         };
@@ -345,6 +349,16 @@ impl Store {
         space: &str,
         gateway: &mut Gateway,
     ) -> Result<(), Reason> {
+        // `pppoe-user@isp` may be an interface's name, not an interface in a table.
+        if let (None, Some(interface), Some(table)) =
+            (gateway.address, &gateway.interface, &gateway.table)
+        {
+            let whole = format!("{interface}@{table}");
+            if self.named(space, &whole).is_some() {
+                gateway.interface = Some(whole.into());
+                gateway.table = None;
+            }
+        }
         if let Some(interface) = &mut gateway.interface {
             *interface = self.full_name(property, space, interface)?;
         }

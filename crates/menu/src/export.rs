@@ -166,14 +166,16 @@ fn push(property: &Property, value: Option<&Value>, words: &mut Vec<String>) {
     }
 }
 
-/// The text of a value; a router's own address of full length goes without it.
+/// The text of a value; a router's own IPv4 address of full length goes without it.
 fn export_text(value: &Value, property: &Property) -> String {
     match value {
-        Value::Prefix(net)
-            if matches!(property.kind, Kind::Local(_))
-                && net.prefix_len() == net.max_prefix_len() =>
-        {
-            net.addr().to_string()
+        Value::Prefix(net) if matches!(property.kind, Kind::Local(_)) && net.prefix_len() == 32 => {
+            let text = net.to_string();
+            if net.addr().is_ipv4() {
+                net.addr().to_string()
+            } else {
+                text
+            }
         }
         value => value.to_string(),
     }

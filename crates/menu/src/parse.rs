@@ -175,7 +175,7 @@ fn list(name: &str, text: &str, kind: &Kind) -> Result<Value, Reason> {
         return Ok(Value::List(Vec::new()));
     }
     // Arrays of scripts become text with semicolons.
-    let parts = text.split([',', ';']).map(str::trim);
+    let parts = text.split([',', ';']);
     parts
         .map(|part| kind.parse(name, part))
         .collect::<Result<_, _>>()

@@ -4,7 +4,8 @@ use crate::bytes;
 
 /// The text as an export writes a value: bare where its characters allow, in quotes otherwise.
 pub fn quote(text: &str) -> String {
-    if !text.is_empty() && text.chars().all(is_plain) {
+    // At the beginning `>` would make code of what follows.
+    if !text.is_empty() && !text.starts_with('>') && text.chars().all(is_plain) {
         return text.to_owned();
     }
     quote_always(text)

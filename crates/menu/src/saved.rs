@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use crate::{Change, Id, Item, Kind, Shape, Store};
+use crate::{Change, Id, Item, Kind, Property, Shape, Store};
 
 /// One item as strings.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -97,6 +97,7 @@ impl Store {
         for item in &saved.items {
             self.load_item(item, &mut lost);
         }
+        self.settle();
         for (path, last) in &saved.last_ids {
             if let Some(index) = self.menu(path).and_then(|menu| self.index_of(menu)) {
                 let domain = self.tables[index].domain;
@@ -107,6 +108,38 @@ impl Store {
         // Neither journaled nor history: it is what was journaled before.
         self.forget(mark);
         lost
+    }
+
+    /// Reads names within values again, when all that they may name is there.
+    fn settle(&mut self) {
+        for index in 0..self.tables.len() {
+            let refers = |property: &&Property| matches!(property.kind, Kind::List(_));
+            let properties = self.tables[index].properties.clone();
+            if !properties.iter().any(|p| refers(p) && p.kind.refers()) {
+                continue;
+            }
+            let items: Vec<_> = self.tables[index].items.values().cloned().collect();
+            for item in items {
+                let mut values = item.values.to_vec();
+                for (property, value) in properties.iter().zip(&mut values) {
+                    let Some(value) = value.as_mut().filter(|_| property.kind.refers()) else {
+                        continue;
+                    };
+                    let before = value.clone();
+                    // What leads nowhere stays as it was.
+                    if self.resolve(property, value).is_err() {
+                        *value = before;
+                    }
+                }
+                if values[..] != item.values[..] {
+                    let item = Item {
+                        values: values.into(),
+                        ..(*item).clone()
+                    };
+                    self.put(index, item.id, Some(Arc::new(item)));
+                }
+            }
+        }
     }
 
     fn load_item(&mut self, saved: &SavedItem, lost: &mut Vec<String>) {

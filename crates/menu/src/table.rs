@@ -53,7 +53,9 @@ impl Table {
 
     pub(crate) fn unlink(&mut self, item: &Item) {
         self.items.remove(&item.id);
-        self.order.remove(&item.position);
+        if self.order.get(&item.position) == Some(&item.id) {
+            self.order.remove(&item.position);
+        }
         for (rule, index) in self.menu.unique.iter().zip(&mut self.unique) {
             if let Some(key) = unique_key(item.menu, rule.properties, &item.values)
                 && index.get(&key) == Some(&item.id)
@@ -94,9 +96,10 @@ impl Table {
         (middle > previous && middle < next).then_some(middle)
     }
 
-    /// New positions for all items with room in between, in the present order.
+    /// New positions for all items with room in between, in the present order. All lie beyond the
+    /// present ones, so that no two items share one while they move.
     pub(crate) fn spread(&self) -> Vec<(Id, u64)> {
-        let positions = (1..).map(|index: u64| index * GAP);
+        let positions = (0..).map(|index: u64| self.last().saturating_add(index * GAP));
         self.order.values().copied().zip(positions).collect()
     }
 }

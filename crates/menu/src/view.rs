@@ -26,13 +26,8 @@ pub fn stream_rows(
         Shape::Folder => return ControlFlow::Continue(()),
         _ => {}
     }
-    let mut items: Vec<&Arc<Item>> = if menu.shape == Shape::View {
-        menu.space
-            .map(|space| store.members(space).collect())
-            .unwrap_or_default()
-    } else {
-        store.items(menu.path).collect()
-    };
+    let mut items = candidates(store, menu, filter);
+
     if menu.shape == Shape::View {
         items.sort_by_key(|item| item.id);
     } else if !menu.sort.is_empty() {
@@ -59,6 +54,37 @@ pub fn stream_rows(
         each(row)
     })?;
     items.try_for_each(|item| give(item, each))
+}
+
+/// The items that can be asked for: one where a name is asked for, else those whose values are
+/// those that are asked for. What the router adds to them is looked at later.
+fn candidates<'s>(
+    store: &'s Store,
+    menu: &'static Menu,
+    filter: &RowFilter<'_>,
+) -> Vec<&'s Arc<Item>> {
+    let fits = |item: &&Arc<Item>| {
+        filter
+            .equals
+            .iter()
+            .all(|(name, value)| item.get(name).is_none_or(|is| is == value))
+    };
+    let named = filter
+        .equals
+        .iter()
+        .find(|(name, _)| Some(*name) == menu.key);
+    if let (Some(space), Some((_, name))) = (menu.space, named) {
+        let item = name
+            .as_str()
+            .and_then(|name| store.named(space, name))
+            .filter(fits);
+        let here = |item: &&Arc<Item>| menu.shape == Shape::View || item.menu.path == menu.path;
+        return item.filter(here).into_iter().collect();
+    }
+    match (menu.shape, menu.space) {
+        (Shape::View, Some(space)) => store.members(space).filter(fits).collect(),
+        _ => store.items(menu.path).filter(fits).collect(),
+    }
 }
 
 /// The row of an item, as its menu or a view shows it.

@@ -77,13 +77,9 @@ pub enum OpenError {
     NoDevice(String),
     /// The machine would lose its default route, and that was not asked for.
     DefaultRoute(String),
-    /// The driver that was asked for, or the last one that was tried, does not work.
-    Driver {
-        /// Its name.
-        driver: &'static str,
-        /// Why not.
-        reason: String,
-    },
+    /// The driver that was asked for, or the last one that was tried, does not work:
+    /// `driver: reason`.
+    Driver(String),
     /// The device could not be taken over from the kernel.
     Takeover(io::Error),
     /// The system's answer to a question about the device.
@@ -98,7 +94,7 @@ impl fmt::Display for OpenError {
                 f,
                 "{device} carries this machine's default route; --take takes it all the same"
             ),
-            Self::Driver { driver, reason } => write!(f, "{driver}: {reason}"),
+            Self::Driver(reason) => f.write_str(reason),
             Self::Takeover(error) => write!(f, "taking the device over: {error}"),
             Self::System(error) => error.fmt(f),
         }
@@ -193,31 +189,28 @@ fn open_device(
         }
         None => None,
     };
-    for (number, driver) in drivers.iter().enumerate() {
+    let mut left = drivers.iter();
+    let (driver, (ports, note)) = loop {
+        let Some(driver) = left.next() else {
+            let reason = reasons.pop().unwrap_or_default();
+            return Err(OpenError::Driver(reason));
+        };
         match open_by(*driver, device, request) {
-            Ok((ports, note)) => {
-                if let (Driver::Packet, Some(taken)) = (driver, &mut taken) {
-                    taken.keep_kernel_off().map_err(OpenError::Takeover)?;
-                }
-                return Ok(Opened {
-                    ports,
-                    driver: driver.name(),
-                    note,
-                    reasons,
-                    link: Some(link),
-                    takeover: taken,
-                });
-            }
-            Err(reason) if number + 1 < drivers.len() => {
-                reasons.push(format!("{}: {reason}", driver.name()));
-            }
-            Err(reason) => {
-                let driver = driver.name();
-                return Err(OpenError::Driver { driver, reason });
-            }
+            Ok(ports) => break (driver, ports),
+            Err(reason) => reasons.push(format!("{}: {reason}", driver.name())),
         }
+    };
+    if let (Driver::Packet, Some(taken)) = (driver, &mut taken) {
+        taken.keep_kernel_off().map_err(OpenError::Takeover)?;
     }
-    unreachable!("the last driver was taken or is the error")
+    Ok(Opened {
+        ports,
+        driver: driver.name(),
+        note,
+        reasons,
+        link: Some(link),
+        takeover: taken,
+    })
 }
 
 type Ports = (Vec<Box<dyn Port>>, Option<&'static str>);
@@ -269,10 +262,7 @@ fn explain_refusal(refusal: &XdpRefusal) -> String {
 }
 
 fn open_tap(name: &str, request: &Request<'_>) -> Result<Opened, OpenError> {
-    let refused = |error: io::Error| OpenError::Driver {
-        driver: "tap",
-        reason: explain(&error),
-    };
+    let refused = |error: io::Error| OpenError::Driver(format!("tap: {}", explain(&error)));
     let ports = TapPort::open(name, Layer::Tap, request.workers.len()).map_err(refused)?;
     let mut links = Links::open().map_err(OpenError::System)?;
     let link = links.find(name).map_err(OpenError::System)?;
@@ -288,10 +278,8 @@ fn open_tap(name: &str, request: &Request<'_>) -> Result<Opened, OpenError> {
 }
 
 fn open_files(input: Option<&Path>, output: Option<&Path>) -> Result<Opened, OpenError> {
-    let port = PcapPort::open(input, output).map_err(|error| OpenError::Driver {
-        driver: "pcap",
-        reason: error.to_string(),
-    })?;
+    let port = PcapPort::open(input, output)
+        .map_err(|error| OpenError::Driver(format!("pcap: {error}")))?;
     Ok(Opened {
         ports: vec![Box::new(port)],
         driver: "pcap",

@@ -72,23 +72,18 @@ impl WaitSet {
         self.waker.clone()
     }
 
-    /// Adds a port's `wait_fd`. It is forgotten when it is closed.
+    /// Adds a port's `wait_fd`. It is forgotten when it is closed, or by `remove`.
     ///
     /// # Errors
     /// What the kernel says: it is there already, or cannot be waited for.
     pub fn add(&mut self, fd: BorrowedFd<'_>) -> io::Result<()> {
         let data = epoll::EventData::new_u64(fd.as_raw_fd() as u64);
-        Ok(epoll::add(
-            &self.epoll,
-            fd,
-            data,
-            epoll::EventFlags::IN,
-        )?)
+        Ok(epoll::add(&self.epoll, fd, data, epoll::EventFlags::IN)?)
     }
 
     /// Removes a descriptor; one that is not there is no error.
-    fn remove(&mut self, fd: RawFd) {
-        let _ = epoll::delete(&self.epoll, borrow(&fd));
+    pub fn remove(&mut self, fd: BorrowedFd<'_>) {
+        let _ = epoll::delete(&self.epoll, fd);
     }
 
     /// Sleeps until a descriptor is readable, the waker is used, or the time is over; without a
@@ -122,22 +117,18 @@ impl WaitSet {
     /// Takes an error off a socket, such as that its device went down, which would end every sleep
     /// at once; what is no socket, and has an error, is dead and is removed.
     fn settle(&mut self, fd: RawFd) {
+        // SAFETY: the number is used for one question and one removal; if its owner has just closed
+        // it, both are answered with an error.
+        let fd = unsafe { BorrowedFd::borrow_raw(fd) };
         if sys::option_u32::<1>(&fd, libc::SOL_SOCKET, libc::SO_ERROR).is_err() {
             self.remove(fd);
         }
     }
 }
 
-/// Lends a number out as the descriptor that it is.
-fn borrow(fd: &impl AsRawFd) -> BorrowedFd<'_> {
-    // SAFETY: the number is used for one call of epoll only, which answers a closed one with an
-    // error.
-    unsafe { BorrowedFd::borrow_raw(fd.as_raw_fd()) }
-}
-
 #[cfg(test)]
 mod tests {
-    use std::os::fd::AsFd as _;
+    use std::os::fd::AsFd;
     use std::thread;
 
     use super::*;
@@ -167,7 +158,7 @@ mod tests {
 
         rustix::io::write(&writer, b"x").expect("room");
         assert_eq!(set.wait(None).expect("no error").ready, 1);
-        set.remove(reader.as_raw_fd());
+        set.remove(reader.as_fd());
 
         assert_eq!(
             set.wait(Some(Duration::ZERO)).expect("no error"),

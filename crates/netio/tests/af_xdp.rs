@@ -240,6 +240,7 @@ fn a_line_that_was_down_works_again_when_it_is_up() {
         let mut left = open("left", XdpMode::Generic, &pool);
         let mut right = open("right", XdpMode::Generic, &pool);
         prime(&mut right, &mut pool);
+        let free = free_slots(&pool);
         ip("link set left down");
         for _ in 0..3 {
             let frame = pool.alloc_from(&pattern(1, 60)).expect("a slot");
@@ -250,6 +251,7 @@ fn a_line_that_was_down_works_again_when_it_is_up() {
             2,
             "the first one waits in the ring"
         );
+        assert_eq!(pool.available(Class::Small), free[0] - 1);
 
         ip("link set left up");
         let mut links = netio::link::Links::open().expect("netlink");

@@ -199,3 +199,45 @@ fn a_device_that_goes_down_ends_one_sleep_only() {
         assert_eq!(after.ready, 0);
     });
 }
+
+#[test]
+fn a_device_that_vanishes_is_endured_and_picked_up_when_it_is_back() {
+    in_namespace_as_root(|| {
+        for driver in ["packet", "xdp-generic", "xdp-native"] {
+            let (mut pool, state) = (pool(), State::new());
+            let free = frame::Class::ALL.map(|class| pool.available(class));
+            let spec = format!("{driver}:left");
+            cable("left", "right", 1500);
+            let mut left = try_open(&spec, &pool, &state, false).expect("permitted");
+            let port = &mut left.ports[0];
+            port.receive(&mut pool, &mut frame::Vector::new());
+
+            ip("link del left");
+            for _ in 0..100 {
+                let frame = pool.alloc_from(&pattern(1, 60)).expect("a slot");
+                port.transmit(&mut pool, &mut vec![frame]);
+                port.receive(&mut pool, &mut frame::Vector::new());
+                port.flush(&mut pool);
+            }
+            port.close(&mut pool);
+            drop(left);
+            assert_eq!(
+                frame::Class::ALL.map(|class| pool.available(class)),
+                free,
+                "{driver}"
+            );
+            assert_eq!(std::fs::read_dir(&state.0).expect("the folder").count(), 0);
+
+            cable("left", "right", 1500);
+            let mut left = try_open(&spec, &pool, &state, false).expect("permitted");
+            let mut right = try_open("packet:right", &pool, &state, false).expect("permitted");
+            send(&mut *left.ports[0], &mut pool, &[pattern(2, 60)]);
+            assert_eq!(
+                receive_bytes(&mut *right.ports[0], &mut pool, 1),
+                [pattern(2, 60)]
+            );
+            drop((left, right));
+            ip("link del left");
+        }
+    });
+}

@@ -59,6 +59,19 @@ impl Instance {
         script::run(&mut self.store, &mut self.control, session, text, out)
     }
 
+    /// As [`Instance::run`], with the answer in JSON, in the shape of REST.
+    ///
+    /// # Errors
+    /// As [`Instance::run`].
+    pub fn run_json(
+        &mut self,
+        session: &mut Session,
+        text: &str,
+        out: &mut dyn Output,
+    ) -> Result<(), Refusal> {
+        script::run_json(&mut self.store, &mut self.control, session, text, out)
+    }
+
     /// Runs a file of configuration: as a whole or not at all, unless it has commands that wait.
     ///
     /// # Errors

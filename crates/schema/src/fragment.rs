@@ -128,12 +128,12 @@ pub(crate) const fn interface(help: &'static str) -> Property {
     Property::new("interface", Kind::Reference("interface"), help).required()
 }
 
-/// The properties of a route of one family, from its destination on.
+/// Where a route of one family leads.
 pub(crate) const fn route(
     family: Family,
     destination: &'static str,
     gateways: &'static Kind,
-) -> [Property; 15] {
+) -> [Property; 7] {
     [
         Property::new(
             "dst-address",
@@ -172,45 +172,48 @@ pub(crate) const fn route(
             "Drops what takes the route and tells the sender so",
         )
         .optional(),
-        Property::new(
-            "check-gateway",
-            Kind::Words(&["arp", "bfd", "bfd-multihop", "none", "ping"]),
-            "How to find out whether the gateway is reachable",
-        )
-        .optional(),
-        Property::new(
-            "distance",
-            Kind::Number { min: 1, max: 255 },
-            "The smallest distance wins",
-        )
-        .default("1"),
-        Property::new(
-            "scope",
-            Kind::Number { min: 0, max: 255 },
-            "Which routes may resolve by this one",
-        )
-        .default("30"),
-        Property::new(
-            "target-scope",
-            Kind::Number { min: 0, max: 255 },
-            "The greatest scope of a route that may resolve the gateway",
-        )
-        .default("10"),
-        Property::new(
-            "vrf-interface",
-            Kind::Reference("interface"),
-            "The interface of the VRF that the route leads out of",
-        )
-        .optional()
-        .inert(),
-        Property::new(
-            "suppress-hw-offload",
-            Kind::Bool,
-            "Keeps the route from being offloaded to the switch",
-        )
-        .default("no")
-        .inert(),
-        Property::new("belongs-to", Kind::Text, "Who made the route").read_only(),
-        COMMENT,
     ]
 }
+
+/// What routes of both families have besides.
+pub(crate) const ROUTE: &[Property] = &[
+    Property::new(
+        "check-gateway",
+        Kind::Words(&["arp", "bfd", "bfd-multihop", "none", "ping"]),
+        "How to find out whether the gateway is reachable",
+    )
+    .optional(),
+    Property::new(
+        "distance",
+        Kind::Number { min: 1, max: 255 },
+        "The smallest distance wins",
+    )
+    .default("1"),
+    Property::new(
+        "scope",
+        Kind::Number { min: 0, max: 255 },
+        "Which routes may resolve by this one",
+    )
+    .default("30"),
+    Property::new(
+        "target-scope",
+        Kind::Number { min: 0, max: 255 },
+        "The greatest scope of a route that may resolve the gateway",
+    )
+    .default("10"),
+    Property::new(
+        "vrf-interface",
+        Kind::Reference("interface"),
+        "The interface of the VRF that the route leads out of",
+    )
+    .optional()
+    .inert(),
+    Property::new(
+        "suppress-hw-offload",
+        Kind::Bool,
+        "Keeps the route from being offloaded to the switch",
+    )
+    .default("no")
+    .inert(),
+    Property::new("belongs-to", Kind::Text, "Who made the route").read_only(),
+];

@@ -50,6 +50,8 @@ pub struct Bad {
     pub at: Position,
     /// Whether it is a menu to enter: there is no command in the statement.
     pub enters: bool,
+    /// The code in braces among what follows the word.
+    pub code: Vec<Arc<Block>>,
 }
 
 /// A node of the tree of menus: a menu or a folder of menus.

@@ -162,6 +162,16 @@ pub static ALL: &[Builtin] = &[
         &[value("counter"), value("begin"), maybe("end")],
     ),
     builtin("put", "prints argument on the screen", MESSAGE),
+    builtin(
+        "retry",
+        "executes command until it has no error",
+        &[
+            parameter("command", Takes::Code, true, true),
+            named("delay"),
+            named("max"),
+            code("on-error", false),
+        ],
+    ),
     builtin("return", "return value from function", VALUE),
     builtin(
         "set",

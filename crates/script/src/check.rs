@@ -13,7 +13,7 @@ use crate::source::Source;
 use crate::tree::Tree;
 
 /// Steps that one statement of a checked file may take.
-const STEPS: u64 = 200_000;
+const STEPS: u64 = 50_000;
 
 /// A command that is accepted and does less than it says.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -93,11 +93,11 @@ pub fn check(store: &mut Store, text: &str) -> Report {
     let tree = Tree::new(store.menus());
     let mut parser = Parser::new(&source, &tree, 0);
     let mut statements = Vec::new();
-    while let Some(next) = parser.next() {
-        if next.is_err() {
-            parser.skip_line();
-        }
-        statements.push(next);
+    while let Some((start, next)) = parser.next() {
+        statements.push(next.map_err(|refusal| {
+            let found = skip(&source.text, &mut parser, start);
+            (refusal, found)
+        }));
     }
     let mut check = Check {
         source: &source,
@@ -117,7 +117,7 @@ pub fn check(store: &mut Store, text: &str) -> Report {
     for next in &statements {
         match next {
             Ok(statement) => check.statement(statement),
-            Err(refusal) => check.unreadable(refusal),
+            Err((refusal, commands)) => check.unreadable(refusal, commands),
         }
     }
     let report = &mut check.report;
@@ -136,16 +136,19 @@ struct Check<'a> {
 }
 
 impl Check<'_> {
-    fn unreadable(&mut self, refusal: &Refusal) {
-        let at = refusal.at.unwrap_or(Position { line: 1, column: 1 });
-        let line = self
-            .source
-            .text
-            .lines()
-            .nth(at.line as usize - 1)
-            .unwrap_or_default();
-        self.report.commands += 1;
-        self.refuse(at, line.trim(), refusal);
+    /// Refuses the commands of a statement that cannot be read: the first has the error's place.
+    fn unreadable(&mut self, refusal: &Refusal, commands: &[usize]) {
+        self.report.commands += commands.len();
+        for (index, start) in commands.iter().enumerate() {
+            let line = self.source.text[*start..]
+                .lines()
+                .next()
+                .unwrap_or_default()
+                .trim();
+            let place = refusal.at.filter(|_| index == 0);
+            let at = place.unwrap_or_else(|| self.source.position(*start));
+            self.refuse(at, line, refusal);
+        }
     }
 
     fn statement(&mut self, statement: &Statement) {
@@ -166,6 +169,16 @@ impl Check<'_> {
                 refused.insert(command.at, Reason::BadCommand(bad.name.clone()).at(bad.at));
             }
         }
+        // What stands in the braces of a word that is not known is never reached.
+        each_statement(&all, &mut |outer| {
+            let What::Bad(bad) = &outer.what else { return };
+            for code in &bad.code {
+                each_statement(code, &mut |inner| {
+                    let why = Reason::BadCommand(bad.name.clone()).at(bad.at);
+                    refused.entry(inner.at).or_insert(why);
+                });
+            }
+        });
         if refused.is_empty() && !commands.is_empty() {
             refused = self.run(statement, &commands);
         }
@@ -280,6 +293,22 @@ impl Check<'_> {
             .collect();
         lines.concat().trim().to_owned()
     }
+}
+
+/// Goes past a statement that cannot be read; gives where its commands begin. One that opened
+/// braces is left as a whole, any other ends with its line.
+fn skip(text: &str, parser: &mut Parser<'_>, start: usize) -> Vec<usize> {
+    let stopped = parser.at;
+    let (end, commands) = crate::count::statement(text, start);
+    if text
+        .get(start..stopped)
+        .is_some_and(|read| read.contains('{'))
+    {
+        parser.at = end.max(stopped);
+        return commands;
+    }
+    parser.skip_line();
+    commands.into_iter().filter(|at| *at < parser.at).collect()
 }
 
 /// A statement that counts as a command: neither a path alone nor a mere scope.

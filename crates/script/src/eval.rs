@@ -154,10 +154,10 @@ impl Machine<'_> {
 pub(crate) enum Condition {
     Value(Value),
     Cell(&'static str),
-    Unary(Unary, Box<Condition>),
-    Binary(Binary, Box<Condition>, Box<Condition>),
+    Unary(Unary, Box<Self>),
+    Binary(Binary, Box<Self>, Box<Self>),
     /// A pattern; `None` matches nothing because it is none.
-    Match(Box<Condition>, Option<Regex>),
+    Match(Box<Self>, Option<Regex>),
 }
 
 impl Condition {

@@ -27,6 +27,7 @@ impl Machine<'_> {
             "foreach" => self.each(command),
             "while" | "do" => self.repeat(name, command),
             "onerror" => self.handle(command),
+            "retry" => self.retry(command),
             "return" => Err(Stop::Return(self.value_of(command, "value")?)),
             "break" => Err(Stop::Break),
             "continue" => Err(Stop::Continue),
@@ -258,6 +259,35 @@ impl Machine<'_> {
             }
             Err(stop) => Err(stop),
         }
+    }
+
+    /// `:retry command={…} delay=… max=… on-error={…}`
+    fn retry(&mut self, command: &Command) -> Result<Value> {
+        let max = self.value_of(command, "max")?.to_num().unwrap_or(1).max(1);
+        let delay = self.value_of(command, "delay")?.to_time().unwrap_or(0);
+        for turn in 1..=max {
+            self.step()?;
+            let scopes = self.scopes.len();
+            let result = self.run(command, "command");
+            self.scopes.truncate(scopes);
+            match result {
+                Err(Stop::Refused(refusal)) if is_handled(&refusal.reason) => {
+                    if turn == max && argument(command, "on-error").is_some() {
+                        return self.run(command, "on-error");
+                    }
+                    if turn == max {
+                        return Err(refusal.into());
+                    }
+                }
+                other => return other,
+            }
+            if !self.checking && delay > 0 {
+                self.live
+                    .wait(delay)
+                    .map_err(|reason| reason.at(command.at))?;
+            }
+        }
+        Ok(Value::Nothing)
     }
 
     fn delay(&mut self, command: &Command) -> Result<Value> {

@@ -5,35 +5,41 @@
 //! `language.rs`, `items.rs`). The language knows no menu by name: what a command takes follows
 //! from the declarations.
 //!
-//! Ways in: [`run`] for a line of the console, [`import`] and [`check()`] for a file,
+//! Ways in: [`run`] for a line of the console, [`run_json`] for a machine that asks, [`import`] and [`check()`] for a file,
 //! [`complete()`] and [`highlight()`] for a line that is being typed.
 
 #![forbid(unsafe_code)]
 
+mod arguments;
 pub mod ast;
 pub mod builtin;
 mod check;
 mod complete;
+mod count;
 mod eval;
 mod expr;
 mod highlight;
 mod items;
+mod json;
 mod language;
 mod machine;
 mod open;
 mod parser;
 mod regex;
 mod run;
+mod select;
 mod session;
 mod show;
 mod source;
 mod spec;
+mod text;
 mod tree;
 mod value;
 
 pub use check::{NoEffect, Refused, Report, check};
 pub use complete::{Candidate, Subject, complete};
 pub use highlight::{Class, Piece, highlight};
+pub use json::run_json;
 pub use open::open_brackets;
 pub use run::{import, run};
 pub use session::{Limits, Session};

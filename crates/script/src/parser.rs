@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use menu::{Menu, Position, Reason, Refusal};
 
-use crate::ast::{Argument, Bad, Block, Command, Expr, Place, Statement, Target, What};
+use crate::ast::{Bad, Block, Command, Node, Place, Statement, Target, What};
 use crate::builtin::{self, Takes};
 use crate::highlight::Class;
 use crate::source::Source;
@@ -53,7 +53,6 @@ const VERBS: &[&str] = &[
     "save",
     "load",
     "fetch",
-    "ping",
     "beep",
     "quit",
     "generate",
@@ -126,10 +125,10 @@ impl<'a> Parser<'a> {
         self.block(None)
     }
 
-    /// Reads one statement of the text's top, `None` at its end.
-    pub(crate) fn next(&mut self) -> Option<Result<Statement, Refusal>> {
+    /// Reads one statement of the text's top and says where it began; `None` at the text's end.
+    pub(crate) fn next(&mut self) -> Option<(usize, Result<Statement, Refusal>)> {
         self.skip_separators();
-        (self.at < self.bytes.len()).then(|| self.statement())
+        (self.at < self.bytes.len()).then(|| (self.at, self.statement()))
     }
 
     /// Goes to the beginning of the next line that is not a continuation.
@@ -253,9 +252,20 @@ impl<'a> Parser<'a> {
                 let function = self.variable()?;
                 Ok(What::Call(self.call(function)?))
             }
-            Some(b'[' | b'(') => Ok(What::Value(self.value()?)),
+            Some(b'[' | b'(') => {
+                let value = self.value()?;
+                self.skip_spaces();
+                // `($functions->"name") argument` calls what the parentheses give.
+                let whole = self.at_end() || matches!(value.node, Node::Brackets(_));
+                Ok(if whole {
+                    What::Value(value)
+                } else {
+                    What::Call(self.call(value)?)
+                })
+            }
             Some(b'.') if self.looking_at("..") => self.path(self.node, false),
-            Some(byte) if is_word(byte) => self.relative(),
+            // Names of commands have no capitals.
+            Some(byte) if is_word(byte) && !byte.is_ascii_uppercase() => self.relative(),
             _ => {
                 self.expected
                     .get_or_insert(Expected::Word(self.at, self.node));
@@ -418,6 +428,7 @@ impl<'a> Parser<'a> {
             name: word.to_owned(),
             at: self.position(start),
             enters: false,
+            code: Vec::new(),
         };
         self.rest_of_bad(&bad, start, true)
     }
@@ -427,20 +438,27 @@ impl<'a> Parser<'a> {
         self.mark(start, Class::Error);
         // `[find]` among them is of the menu that is not known.
         let outer = self.lost.replace(bad.clone());
-        let enters = self.words_of_bad(bad, path);
+        let mut code = Vec::new();
+        let enters = self.words_of_bad(bad, path, &mut code);
         self.lost = outer;
         let bad = Bad {
             enters: enters?,
+            code,
             ..bad.clone()
         };
-        if bad.enters {
+        if bad.enters && bad.code.is_empty() {
             self.lost = Some(bad.clone());
         }
         Ok(What::Bad(bad))
     }
 
     /// The words after one that names nothing; whether all is a path to enter.
-    fn words_of_bad(&mut self, bad: &Bad, path: bool) -> Result<bool, Refusal> {
+    fn words_of_bad(
+        &mut self,
+        bad: &Bad,
+        path: bool,
+        code: &mut Vec<Arc<Block>>,
+    ) -> Result<bool, Refusal> {
         let mut plain = path;
         let mut last = bad.name.clone();
         loop {
@@ -460,10 +478,13 @@ impl<'a> Parser<'a> {
             let begin = self.at;
             let word = self.word().to_owned();
             let apart = self.at_end() || self.at_space() || self.peek() == Some(b'/');
-            if word.is_empty() || !apart || !plain {
+            let scope = plain && self.peek() == Some(b'{');
+            if word.is_empty() && scope {
+                code.push(self.braces()?);
+            } else if word.is_empty() || !apart || !plain {
                 plain = false;
                 self.at = begin;
-                self.bad_argument()?;
+                code.extend(self.bad_argument()?);
             } else {
                 last = word;
             }
@@ -472,207 +493,36 @@ impl<'a> Parser<'a> {
     }
 
     /// An argument of a command that is not known: `name=value` or a value.
-    fn bad_argument(&mut self) -> Result<(), Refusal> {
+    fn bad_argument(&mut self) -> Result<Option<Arc<Block>>, Refusal> {
         let start = self.at;
+        if self.peek() == Some(b'{') {
+            return self.braces().map(Some);
+        }
         if self.peek() == Some(b'!') {
             self.at += 1;
         }
-        self.name();
-        if self.peek() == Some(b'=') {
-            self.at += 1;
-            return self.argument_value(Takes::Value).map(drop);
+        let name = self.name();
+        let operators = ["=", "~", "!=", "<=", ">=", "<", ">"];
+        let operator = operators.into_iter().find(|text| self.looking_at(text));
+        if let Some(operator) = operator.filter(|_| !name.is_empty()) {
+            self.at += operator.len();
+            let code = ["do", "else", "on-error", "command"].contains(&name);
+            let takes = if code && operator == "=" {
+                Takes::Code
+            } else {
+                Takes::Value
+            };
+            return Ok(match self.argument_value(takes)?.node {
+                Node::Code(code) => Some(code),
+                _ => None,
+            });
         }
         self.at = start;
-        let before = self.at;
         self.argument_value(Takes::Value)?;
-        if self.at == before {
+        if self.at == start {
             return self.refuse(Reason::Syntax, self.at);
         }
-        Ok(())
-    }
-
-    fn condition_argument(&mut self, menu: &'static Menu) -> Result<Vec<Argument>, Refusal> {
-        self.skip_spaces();
-        let start = self.at;
-        if self.word() == "where" {
-            self.mark(start, Class::Argument);
-            self.skip_spaces();
-        } else {
-            self.at = start;
-        }
-        if self.at_end() {
-            if self.at == self.bytes.len() {
-                self.expected = Some(Expected::Condition(self.at, menu));
-            }
-            return Ok(Vec::new());
-        }
-        let at = self.position(self.at);
-        let value = Some(self.condition(menu)?);
-        Ok(vec![Argument {
-            at,
-            name: "where".to_owned(),
-            value,
-            negated: false,
-        }])
-    }
-
-    /// Reads the arguments of a command up to its end.
-    fn arguments(
-        &mut self,
-        parameters: &[Parameter],
-        menu: Option<&'static Menu>,
-    ) -> Result<Vec<Argument>, Refusal> {
-        let mut arguments: Vec<Argument> = Vec::new();
-        loop {
-            self.skip_spaces();
-            let given = || {
-                arguments
-                    .iter()
-                    .map(|argument| argument.name.clone())
-                    .collect()
-            };
-            if self.at == self.bytes.len() {
-                let given = given();
-                self.expected = Some(Expected::Argument(self.at, parameters.to_vec(), given));
-            }
-            if self.at_end() {
-                return Ok(arguments);
-            }
-            let start = self.at;
-            let argument = self.argument(parameters, menu, &arguments)?;
-            if self.at == self.bytes.len() && argument.value.is_none() {
-                let given = given();
-                self.expected = Some(Expected::Argument(start, parameters.to_vec(), given));
-            }
-            arguments.push(argument);
-            // Arguments are apart from each other, or end with what cannot be part of a name.
-            let ended = self.bytes.get(self.at.wrapping_sub(1)).copied();
-            if !self.at_end()
-                && !self.at_space()
-                && !matches!(ended, Some(b'"' | b')' | b']' | b'}'))
-            {
-                return self.refuse(Reason::ExpectedEnd, self.at);
-            }
-        }
-    }
-
-    fn argument(
-        &mut self,
-        parameters: &[Parameter],
-        menu: Option<&'static Menu>,
-        before: &[Argument],
-    ) -> Result<Argument, Refusal> {
-        let start = self.at;
-        let at = self.position(start);
-        let negated = self.peek() == Some(b'!');
-        if negated {
-            self.at += 1;
-        }
-        let mut word = self.name().to_owned();
-        // `.role` goes on with the group of the argument before.
-        if word.starts_with('.')
-            && let Some((group, _)) = before.last().and_then(|last| last.name.rsplit_once('.'))
-        {
-            word.insert_str(0, group);
-        }
-        let has_value = self.peek() == Some(b'=') && !word.is_empty();
-        if let (Some(menu), "where", false) = (menu, word.as_str(), has_value)
-            && parameters.iter().any(|parameter| parameter.name == "where")
-        {
-            self.mark(start, Class::Argument);
-            self.skip_spaces();
-            let value = if self.at_end() {
-                None
-            } else {
-                Some(self.condition(menu)?)
-            };
-            return Ok(Argument {
-                at,
-                name: word,
-                value,
-                negated: false,
-            });
-        }
-        let found = find(parameters, &word).filter(|p| has_value || negated || takes_bare(p));
-        if let Some(parameter) = found.filter(|_| !word.is_empty()) {
-            self.mark(start, Class::Argument);
-            let name = parameter.name.to_owned();
-            if !has_value {
-                return Ok(Argument {
-                    at,
-                    name,
-                    value: None,
-                    negated,
-                });
-            }
-            self.at += 1;
-            self.expected = Some(Expected::Value(self.at, *parameter));
-            let value = Some(self.argument_value(parameter.takes)?);
-            if self.at < self.bytes.len() {
-                self.expected = None;
-            }
-            return Ok(Argument {
-                at,
-                name,
-                value,
-                negated: false,
-            });
-        }
-        if has_value || negated {
-            return self.refuse(Reason::ExpectedEnd, start);
-        }
-        self.at = start;
-        self.unnamed(parameters, before, at)
-    }
-
-    /// A value that stands without its name.
-    fn unnamed(
-        &mut self,
-        parameters: &[Parameter],
-        before: &[Argument],
-        at: Position,
-    ) -> Result<Argument, Refusal> {
-        let start = self.at;
-        let free = |p: &&Parameter| p.unnamed && before.iter().all(|a| a.name != p.name);
-        let code = self.peek() == Some(b'{');
-        let Some(parameter) = parameters
-            .iter()
-            .filter(free)
-            .find(|p| !code || p.takes == Takes::Code)
-            .or_else(|| parameters.iter().find(free))
-        else {
-            return self.refuse(Reason::ExpectedEnd, start);
-        };
-        let value = Some(self.argument_value(parameter.takes)?);
-        if self.at == start {
-            return self.refuse(Reason::ExpectedEnd, start);
-        }
-        Ok(Argument {
-            at,
-            name: parameter.name.to_owned(),
-            value,
-            negated: false,
-        })
-    }
-
-    /// The arguments of a function.
-    fn call(&mut self, function: Expr) -> Result<Expr, Refusal> {
-        let mut arguments = Vec::new();
-        loop {
-            self.skip_spaces();
-            if self.at_end() {
-                return Ok(Expr::call(function, arguments));
-            }
-            let start = self.at;
-            let word = self.word().to_owned();
-            let named = !word.is_empty() && self.peek() == Some(b'=');
-            self.at = if named { self.at + 1 } else { start };
-            let value = self.argument_value(Takes::Value)?;
-            if self.at == start {
-                return self.refuse(Reason::Syntax, self.at);
-            }
-            arguments.push((named.then_some(word), value));
-        }
+        Ok(None)
     }
 
     fn place(&self, node: usize) -> Place {
@@ -696,7 +546,7 @@ impl<'a> Parser<'a> {
     }
 
     /// The name of an argument: a word, with dots between those of a group.
-    fn name(&mut self) -> &'a str {
+    pub(crate) fn name(&mut self) -> &'a str {
         let start = self.at;
         while self
             .peek()
@@ -722,7 +572,7 @@ impl<'a> Parser<'a> {
         matches!(self.peek(), None | Some(b'\n' | b';' | b'}' | b']'))
     }
 
-    fn at_space(&self) -> bool {
+    pub(crate) fn at_space(&self) -> bool {
         matches!(self.peek(), Some(b' ' | b'\t')) || self.continuation() > 0
     }
 
@@ -760,24 +610,13 @@ impl<'a> Parser<'a> {
     }
 }
 
-/// The parameter of this name or of this unique beginning.
-fn find<'p>(parameters: &'p [Parameter], word: &str) -> Option<&'p Parameter> {
-    if let Some(exact) = parameters.iter().find(|parameter| parameter.name == word) {
-        return Some(exact);
-    }
-    let mut matches = parameters
-        .iter()
-        .filter(|parameter| parameter.name.starts_with(word));
-    match (matches.next(), matches.next()) {
-        (Some(parameter), None) if !word.is_empty() => Some(parameter),
-        _ => None,
-    }
-}
-
-/// Whether the bare name says something: a flag, or a property that can be so.
-fn takes_bare(parameter: &Parameter) -> bool {
-    let kind = parameter.property.map(|property| property.kind);
-    parameter.takes == Takes::Flag || matches!(kind, Some(menu::Kind::Bool | menu::Kind::Presence))
+/// Whether a statement is but a path: it enters a menu and runs nothing.
+pub(crate) fn is_path(statement: &str) -> bool {
+    let plain = |byte: u8| is_word(byte) || matches!(byte, b'/' | b' ');
+    let mut words = statement.split(['/', ' ']).filter(|word| !word.is_empty());
+    statement.starts_with('/')
+        && statement.bytes().all(plain)
+        && words.next_back().is_none_or(|last| !VERBS.contains(&last))
 }
 
 pub(crate) const fn is_word(byte: u8) -> bool {

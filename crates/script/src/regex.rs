@@ -300,7 +300,7 @@ impl Compiler<'_> {
             _ => return None,
         };
         (0..=255)
-            .filter(|byte| belongs(byte))
+            .filter(belongs)
             .for_each(|byte| set[usize::from(byte)] = true);
         self.at += end + 3;
         Some(())

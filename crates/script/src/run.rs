@@ -174,6 +174,7 @@ pub(crate) fn each_statement(block: &Block, f: &mut dyn FnMut(&Statement)) {
         f(statement);
         match &statement.what {
             What::Scope(_, inner) => each_statement(inner, f),
+            What::Bad(bad) => bad.code.iter().for_each(|inner| each_statement(inner, f)),
             What::Run(command) => {
                 let values = command.arguments.iter().filter_map(|a| a.value.as_ref());
                 for value in values {

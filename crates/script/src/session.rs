@@ -39,8 +39,6 @@ pub struct Session {
     pub path: String,
     /// What a command may use.
     pub limits: Limits,
-    /// `print` answers in JSON, in the shape of REST: all values are strings.
-    pub json: bool,
     pub(crate) globals: BTreeMap<String, Value>,
     pub(crate) numbers: BTreeMap<&'static str, Vec<Id>>,
     interrupt: Arc<AtomicBool>,
@@ -53,7 +51,6 @@ impl Session {
             user: user.into(),
             path: "/".to_owned(),
             limits: Limits::default(),
-            json: false,
             globals: BTreeMap::new(),
             numbers: BTreeMap::new(),
             interrupt: Arc::default(),

@@ -2,7 +2,7 @@
 
 use std::ops::ControlFlow;
 
-use menu::{Clock, Menu, Output, Reason, RowFilter, export, json, print, stream_rows};
+use menu::{Clock, Menu, Output, Reason, RowFilter, export, print, stream_rows};
 
 use crate::ast::Command;
 use crate::items::{row_value, with_filter};
@@ -12,6 +12,19 @@ use crate::value::Value;
 
 /// The version that exports name: the language's.
 pub(crate) const VERSION: &str = "7.22.1";
+
+/// Ways to print that there are none of here.
+const NOT_YET: [&str; 9] = [
+    "file",
+    "group-by",
+    "order-by",
+    "on-event",
+    "interval",
+    "follow",
+    "follow-only",
+    "append",
+    "timestamp",
+];
 
 impl Machine<'_> {
     /// `print` of a menu.
@@ -23,7 +36,7 @@ impl Machine<'_> {
             None => None,
         };
         let proplist = self.proplist(menu, command)?;
-        for name in ["file", "group-by", "order-by", "on-event"] {
+        for name in NOT_YET {
             if let Some(argument) = argument(command, name) {
                 let text = format!("print {name} is not supported");
                 return Err(Reason::failure(text).at(argument.at).into());
@@ -47,9 +60,6 @@ impl Machine<'_> {
             if flag("as-value") {
                 return self.rows_as_value(menu, &filter);
             }
-            if self.session.json {
-                return self.print_json(menu, &filter, &proplist);
-            }
             let options = print::Options {
                 style,
                 proplist,
@@ -67,7 +77,12 @@ impl Machine<'_> {
         })
     }
 
-    fn proplist(&mut self, menu: &'static Menu, command: &Command) -> Result<Vec<&'static str>> {
+    /// The properties that `proplist` names.
+    pub(crate) fn proplist(
+        &mut self,
+        menu: &'static Menu,
+        command: &Command,
+    ) -> Result<Vec<&'static str>> {
         let Some(text) = self.text(command, "proplist")? else {
             return Ok(Vec::new());
         };
@@ -84,30 +99,6 @@ impl Machine<'_> {
         names
             .collect::<std::result::Result<_, _>>()
             .map_err(|reason| reason.nowhere().into())
-    }
-
-    /// A list of objects, or the one object of a menu without rows.
-    fn print_json(
-        &mut self,
-        menu: &'static Menu,
-        filter: &RowFilter<'_>,
-        wanted: &[&str],
-    ) -> Result<Value> {
-        let (begin, end) = if menu.has_rows() { ("[", "]\n") } else { ("", "\n") };
-        let out = &mut *self.out;
-        let mut between = begin;
-        let mut flow = stream_rows(self.store, self.live, menu, filter, &mut |row| {
-            let separator = std::mem::replace(&mut between, ",");
-            out.write(&format!("{separator}{}", json::object(menu, &row, wanted)))
-        });
-        if flow.is_continue() {
-            let nothing = if between == "[" { "[" } else { "" };
-            flow = out.write(&format!("{nothing}{end}"));
-        }
-        match flow {
-            ControlFlow::Continue(()) => Ok(Value::Nothing),
-            ControlFlow::Break(()) => Err(Reason::Interrupted.nowhere().into()),
-        }
     }
 
     fn count_rows(&mut self, menu: &'static Menu, filter: &RowFilter<'_>) -> Result<Value> {

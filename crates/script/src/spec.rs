@@ -173,8 +173,8 @@ fn print(menu: &'static Menu) -> Vec<Parameter> {
         return flags.into_iter().chain(values).collect();
     }
     let flags = PRINT.map(|name| Parameter::new(name, Takes::Flag, false, "How it is printed"));
-    let values = PRINT_VALUES
-        .map(|name| Parameter::new(name, Takes::Value, name == "from", "What is printed"));
+    let values =
+        PRINT_VALUES.map(|name| Parameter::new(name, Takes::Value, false, "What is printed"));
     let condition = Parameter::new("where", Takes::Value, false, "Condition for rows");
     flags.into_iter().chain(values).chain([condition]).collect()
 }

@@ -33,7 +33,7 @@ pub enum Value {
     /// The id of an item.
     Id(Id),
     /// Values with keys or without; those with keys are sorted by them.
-    Array(Vec<(Option<String>, Value)>),
+    Array(Vec<(Option<String>, Self)>),
     /// Code.
     Code(Arc<Block>),
     /// An expression as a value.
@@ -44,8 +44,8 @@ impl Value {
     /// The value that a bare word stands for, by its looks.
     pub fn of_word(word: &str) -> Self {
         match word {
-            "true" | "yes" => return Self::Bool(true),
-            "false" | "no" => return Self::Bool(false),
+            "true" => return Self::Bool(true),
+            "false" => return Self::Bool(false),
             _ => {}
         }
         if let Some(number) = number(word) {

@@ -64,3 +64,44 @@ fn commands_of_declared_menus_are_accepted() {
         refused.join("\n")
     );
 }
+#[test]
+fn commands_are_counted_as_the_index_counts_them() {
+    let Some(corpus) = corpus() else { return };
+    let (mut wrong, mut off, mut all) = (Vec::new(), 0, 0);
+    for (file, text, commands) in counted(&corpus) {
+        let report = script::check(&mut schema::store(), &text);
+        let sum = report.applied + report.no_effect.len() + report.refused.len();
+        assert_eq!(
+            sum, report.commands,
+            "{file}: each command is one of the three"
+        );
+        all += commands;
+        off += commands.abs_diff(report.commands);
+        if report.commands != commands {
+            wrong.push(format!("{file}: {} for {commands}", report.commands));
+        }
+    }
+    // How the index sees a script's arrays and functions is not in all cases known.
+    let exports = wrong
+        .iter()
+        .filter(|line| line.starts_with("exports"))
+        .count();
+    assert!(
+        exports <= 4 && off * 100 <= all,
+        "{off} of {all}:\n{}",
+        wrong.join("\n")
+    );
+}
+
+/// The files with the number of commands that each is said to have.
+fn counted(corpus: &Path) -> Vec<(String, String, usize)> {
+    let index = std::fs::read_to_string(corpus.join("INDEX.tsv")).expect("the index is readable");
+    let count = |file: &str| {
+        let line = index.lines().find(|line| line.starts_with(file))?;
+        line.rsplit('\t').next()?.parse().ok()
+    };
+    let files = indexed(corpus).into_iter();
+    files
+        .filter_map(|(file, text)| count(&file).map(|n| (file, text, n)))
+        .collect()
+}

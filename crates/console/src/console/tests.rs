@@ -29,7 +29,7 @@ impl Shell for Echo {
             .map(|w| Candidate {
                 text: w.to_owned(),
                 suffix: " ",
-            inserts: true,
+                inserts: true,
                 help: format!("about {w}"),
             });
         (from, found.collect())

@@ -105,7 +105,8 @@ impl Row {
             self.tsc_per_packet.p10,
             self.tsc_per_packet.p90,
             self.simd,
-            self.peer.map_or_else(|| String::from("null"), Peer::to_json),
+            self.peer
+                .map_or_else(|| String::from("null"), Peer::to_json),
         )
     }
 }

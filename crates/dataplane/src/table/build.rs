@@ -43,6 +43,17 @@ pub(super) fn build<A: Address>(
     built
 }
 
+/// The ranges of the 32 bits behind `depth`, of routes that are no longer than that.
+pub(super) fn leaves<A: Address>(items: &[Item<A>], depth: u8, outer: Entry) -> Vec<Range> {
+    let mut sweep = Sweep::new(outer);
+    for item in items {
+        let start = item.network.bits().window(depth);
+        sweep.advance(start);
+        sweep.open(start, last_key(item.network, depth), item.entry);
+    }
+    sweep.finish()
+}
+
 /// Collects the blocks that are found by `entry` and belong to it alone, splits excepted.
 pub(super) fn blocks<A: Address>(heap: &Heap, entry: Entry, out: &mut Vec<Block>) {
     let Content::Lines(lines) = entry.content() else {
@@ -112,10 +123,9 @@ impl<A: Address> Builder<'_, A> {
             let start = item.network.bits().window(depth);
             let behind = item.network.len() - depth;
             if behind <= 32 {
-                let end = start | u32::MAX.checked_shr(u32::from(behind)).unwrap_or(0);
                 let around = sweep.advance(start);
                 self.enclose(item.entry, around);
-                sweep.open(start, end, item.entry);
+                sweep.open(start, last_key(item.network, depth), item.entry);
                 rest = after;
             } else {
                 // Too long for a key: whatever shares all 32 bits has lines of its own.
@@ -166,12 +176,21 @@ impl<A: Address> Builder<'_, A> {
     }
 
     fn write_lens(&mut self, shape: &Shape, unit: u32, mine: &[Range]) {
-        let Some(last) = mine.last() else { return };
-        for at in 0..shape.ranges {
-            let entry = mine.get(at).unwrap_or(last).entry;
-            self.heap.write_len(unit, at, entry.len());
+        for (at, range) in mine.iter().enumerate() {
+            self.heap.write_len(unit, at, range.entry.len());
+        }
+        // A search ends in the last of the unused places, if in any.
+        if let Some(last) = mine.last() {
+            self.heap
+                .write_len(unit, shape.ranges - 1, last.entry.len());
         }
     }
+}
+
+/// The last key of a network among the keys behind `depth`.
+fn last_key<A: Address>(network: Network<A>, depth: u8) -> u32 {
+    let behind = u32::from(network.len() - depth);
+    network.bits().window(depth) | u32::MAX.checked_shr(behind).unwrap_or(0)
 }
 
 /// The smallest power of two of lines of this shape that hold the ranges.

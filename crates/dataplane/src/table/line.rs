@@ -82,23 +82,22 @@ impl Shape {
         let Some(last) = ranges.last() else { return };
         let (key, value) = (usize::from(self.key_bits / 8), self.value_bytes);
         let mut bytes = [0_u8; LINE_WORDS * 4];
+        // Unused places begin at the last key and lead where the last range does.
+        let unused = Range {
+            start: u32::MAX,
+            entry: last.entry,
+        };
+        let ranges = ranges.iter().chain(core::iter::repeat(&unused));
         let values_at = (self.ranges - 1) * key;
-        for at in 0..self.ranges {
-            let range = ranges.get(at);
-            let start = range.map_or(u32::MAX, |range| range.start) >> (32 - self.key_bits);
-            let entry = range.unwrap_or(last).entry.0;
+        for (at, range) in ranges.take(self.ranges).enumerate() {
             if at > 0 {
-                let place = (at - 1) * key;
-                bytes[place..place + key].copy_from_slice(&start.to_le_bytes()[..key]);
+                let start = range.start >> (32 - self.key_bits);
+                put(&mut bytes, (at - 1) * key, key, start);
             }
-            let place = values_at + at * value;
-            bytes[place..place + value].copy_from_slice(&entry.to_le_bytes()[..value]);
+            put(&mut bytes, values_at + at * value, value, range.entry.0);
         }
-        for (word, four) in out.iter_mut().zip(bytes.chunks_exact(4)) {
-            *word = four
-                .iter()
-                .rev()
-                .fold(0, |word, byte| (word << 8) | u32::from(*byte));
+        for (word, four) in out.iter_mut().zip(bytes.as_chunks().0) {
+            *word = u32::from_le_bytes(*four);
         }
     }
 
@@ -111,6 +110,16 @@ impl Shape {
         } else {
             value32(line, at, place)
         }
+    }
+}
+
+/// Writes the lowest `size` bytes of a number.
+#[inline(always)]
+fn put(bytes: &mut [u8; LINE_WORDS * 4], place: usize, size: usize, number: u32) {
+    match size {
+        1 => bytes[place] = number as u8,
+        2 => bytes[place..place + 2].copy_from_slice(&(number as u16).to_le_bytes()),
+        _ => bytes[place..place + 4].copy_from_slice(&number.to_le_bytes()),
     }
 }
 

@@ -11,9 +11,9 @@
 //! (IPv6); a slot and one cache line are all that most lookups read.
 //!
 //! A prefix that is shorter than the slots' depth is not written into what lies below it: the
-//! search answers "nothing", and goes on among the shorter ones. So a route of any length is added
-//! by building the one block of lines that it belongs to, and by one store: a default route
-//! touches no more than a host does.
+//! search answers "nothing", and goes on among the shorter ones (`short`). So a route is added by
+//! building the one block of lines that it belongs to, and by one store; one of the shortest, a
+//! default route say, by 512 stores, however many routes there are.
 
 use std::sync::Arc;
 
@@ -21,7 +21,7 @@ use kernels::{Baseline, Lanes};
 
 use super::adjacency::NextHopId;
 use super::entry::{Content, Entry, Lines, Split};
-use super::heap::{Memory, SPLIT_UNITS, UNIT_WORDS, Words};
+use super::heap::{Memory, UNIT_WORDS, Words};
 use super::line::Found;
 use super::network::Address;
 
@@ -36,12 +36,15 @@ pub struct Full;
 
 /// How many slots the root has: one for each value of 16 bits.
 pub(super) const ROOT_SLOTS: u32 = 1 << 16;
-/// The split of the prefixes that are shorter than the root's depth, behind the root.
-pub(super) const SHORT: u32 = ROOT_SLOTS / UNIT_WORDS;
+/// The slots of prefixes that are shorter than the root's depth, by the first eight of its bits:
+/// lines of those that have more bits, or what stands at the same place in `SHORT_LEAVES`.
+pub(super) const SHORT_SLOTS: u32 = ROOT_SLOTS;
+/// For each of them, the leaf of prefixes that have no more bits.
+pub(super) const SHORT_LEAVES: u32 = SHORT_SLOTS + 256;
 /// The slot of all addresses that the root does not cover, and of still shorter prefixes.
-pub(super) const OTHER_SLOT: u32 = (SHORT + SPLIT_UNITS) * UNIT_WORDS;
+pub(super) const OTHER_SLOT: u32 = SHORT_LEAVES + 256;
 /// The units that these take.
-pub(super) const RESERVED: u32 = SHORT + SPLIT_UNITS + 4;
+pub(super) const RESERVED: u32 = OTHER_SLOT / UNIT_WORDS + 4;
 
 /// How many lookups go side by side.
 const ABREAST: usize = 128;
@@ -113,44 +116,13 @@ impl<A: Address> Lpm<A> {
         if found.is_leaf() && found.id() != NextHopId::NO_ROUTE {
             return found.id();
         }
-        if found.is_leaf() && destination.root().is_some() {
-            let id = Self::shorter(words, destination);
-            if id != NextHopId::NO_ROUTE {
-                return id;
+        if found == Entry::NONE && destination.root().is_some() {
+            let short = words.slot(SHORT_SLOTS + (destination.window(A::SHORT_DEPTH) >> 24));
+            if short.is_leaf() && short.id() != NextHopId::NO_ROUTE {
+                return short.id();
             }
         }
         self.third(found, first.entry, destination)
-    }
-
-    /// What the prefixes say that are shorter than the root's depth, where that takes no search: a
-    /// default route, mostly. As `or_shorter`, which finds the rest.
-    #[inline(always)]
-    fn shorter(words: Words<'_>, destination: A) -> NextHopId {
-        let short = Split {
-            unit: SHORT,
-            step: 0,
-        };
-        let number = destination.window(A::SHORT_DEPTH) >> 24;
-        let outermost = match A::SHORT_DEPTH {
-            0 => short.outer_slot(),
-            _ => OTHER_SLOT,
-        };
-        let slots = [
-            short.slot(number),
-            short.base_slot(),
-            short.outer_slot(),
-            outermost,
-        ];
-        for slot in slots {
-            let entry = words.slot(slot);
-            if !entry.is_leaf() {
-                break;
-            }
-            if entry.id() != NextHopId::NO_ROUTE {
-                return entry.id();
-            }
-        }
-        NextHopId::NO_ROUTE
     }
 
     /// What is left when neither the root nor a line below it gave a next hop.
@@ -163,20 +135,17 @@ impl<A: Address> Lpm<A> {
     }
 
     /// `leaf`, or what the prefixes say that are shorter than the root's depth.
-    #[inline(never)]
     fn or_shorter(&self, leaf: Entry, destination: A) -> Entry {
         if leaf.id() != NextHopId::NO_ROUTE || destination.root().is_none() {
             return leaf;
         }
-        let short = Split {
-            unit: SHORT,
-            step: 0,
-        };
-        let leaf = self.in_split(short, A::SHORT_DEPTH, destination);
-        if leaf.id() != NextHopId::NO_ROUTE || A::SHORT_DEPTH == 0 {
+        let number = destination.window(A::SHORT_DEPTH) >> 24;
+        let entry = self.memory.slot(SHORT_SLOTS + number);
+        let leaf = self.resolve(entry, A::SHORT_DEPTH + 8, destination);
+        if leaf.id() != NextHopId::NO_ROUTE {
             return leaf;
         }
-        self.resolve(self.memory.slot(OTHER_SLOT), 0, destination)
+        self.memory.slot(SHORT_LEAVES + number)
     }
 
     /// Follows an entry that stands at `depth` to a leaf.

@@ -13,6 +13,7 @@ mod line;
 pub mod lpm;
 pub mod network;
 pub mod routes;
+mod short;
 
 #[cfg(test)]
 mod tests;

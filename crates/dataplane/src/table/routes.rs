@@ -15,8 +15,9 @@ use super::build::{Crowded, Item, blocks, build};
 use super::entry::{self, Entry};
 use super::grace::Grace;
 use super::heap::{Block, Heap, Memory, SPLIT_UNITS, block};
-use super::lpm::{Full, Lpm, OTHER_SLOT, RESERVED, ROOT_SLOTS, SHORT};
+use super::lpm::{Full, Lpm, OTHER_SLOT, RESERVED, ROOT_SLOTS};
 use super::network::{Address, Network};
+use super::short::Short;
 
 /// The most items of a node some of which are longer than a line of the smallest key tells apart.
 const CROWD: usize = 64;
@@ -37,14 +38,14 @@ pub struct Routes<A> {
     heap: Heap,
     /// The nodes of the root's slots, in pages that are made when they are needed.
     root: Vec<Option<Box<[Node<A>]>>>,
-    short: Split<A>,
+    short: Short<A>,
     other: Node<A>,
     len: usize,
 }
 
 /// All routes behind one slot.
 #[derive(Debug, Default)]
-struct Node<A> {
+pub(super) struct Node<A> {
     items: Vec<Item<A>>,
     splits: Vec<Box<Split<A>>>,
 }
@@ -58,15 +59,15 @@ struct Split<A> {
     count: usize,
     /// Routes of up to eight bits more than the network's.
     base: Node<A>,
-    /// Longer ones.
-    nodes: Box<[Node<A>]>,
+    /// Longer ones; made when they are needed.
+    nodes: Box<[Option<Box<Node<A>>>]>,
 }
 
 /// Where a node publishes, and the depth that its slot stands at.
 #[derive(Clone, Copy, Debug)]
-struct Place {
-    slot: u32,
-    depth: u8,
+pub(super) struct Place {
+    pub(super) slot: u32,
+    pub(super) depth: u8,
 }
 
 impl<A: Address> Routes<A> {
@@ -78,15 +79,11 @@ impl<A: Address> Routes<A> {
     /// [`Full`]: the kernel has no address space for it.
     pub fn new(grace: Arc<Grace>, pages: Pages) -> Result<Self, Full> {
         let memory = Arc::new(Memory::new(LARGEST, pages)?);
-        let short = entry::Split {
-            unit: SHORT,
-            step: 0,
-        };
         Ok(Self {
             fib: Arc::new(Lpm::new(Arc::clone(&memory))),
             heap: Heap::new(memory, RESERVED, grace),
             root: (0..ROOT_SLOTS as usize / PAGE).map(|_| None).collect(),
-            short: Split::new(Network::new(A::WITHIN, A::SHORT_DEPTH), short),
+            short: Short::default(),
             other: Node::default(),
             len: 0,
         })
@@ -114,7 +111,9 @@ impl<A: Address> Routes<A> {
             self.short.put(&mut self.heap, network, id)
         } else {
             let (node, place, heap) = self.node(network);
-            node.put(heap, place, network, id)
+            let old = node.put(heap, place, network, id);
+            self.underlie(network);
+            old
         };
         self.count(old, id);
         Ok(old)
@@ -158,6 +157,9 @@ impl<A: Address> Routes<A> {
             }
             let (node, place, heap) = self.node(group[0].0);
             node.settle(heap, place);
+            group
+                .iter()
+                .for_each(|(network, _)| self.underlie(*network));
         }
         Ok(())
     }
@@ -228,6 +230,20 @@ impl<A: Address> Routes<A> {
         (&mut page[slot as usize % PAGE], place, &mut self.heap)
     }
 
+    /// After a change of `network`: what is shorter than all that the root covers shows through
+    /// where the root has nothing.
+    fn underlie(&mut self, network: Network<A>) {
+        if network.len() >= A::SHORT_DEPTH || !network.contains(A::WITHIN) {
+            return;
+        }
+        let outer = (0..A::SHORT_DEPTH).rev().find_map(|len| {
+            let id = self.other.get(Network::new(A::WITHIN, len))?;
+            Some(Entry::leaf(id, len))
+        });
+        let outer = outer.unwrap_or(Entry::NONE);
+        self.short.set_outer(&self.heap, outer);
+    }
+
     fn count(&mut self, old: Option<NextHopId>, id: NextHopId) {
         let is = usize::from(id != NextHopId::NO_ROUTE);
         self.len = self.len + is - usize::from(old.is_some());
@@ -246,8 +262,18 @@ fn root_slot<A: Address>(network: Network<A>) -> Option<u32> {
 }
 
 impl<A: Address> Node<A> {
+    /// Whether it has no route.
+    pub(super) fn is_empty(&self) -> bool {
+        self.items.is_empty() && self.splits.is_empty()
+    }
+
+    /// Its routes, but for those in splits.
+    pub(super) fn items(&self) -> &[Item<A>] {
+        &self.items
+    }
+
     /// Changes a route and publishes.
-    fn put(
+    pub(super) fn put(
         &mut self,
         heap: &mut Heap,
         place: Place,
@@ -270,7 +296,12 @@ impl<A: Address> Node<A> {
     }
 
     /// Changes a route; only one that belongs to a split is published.
-    fn note(&mut self, heap: &mut Heap, network: Network<A>, id: NextHopId) -> Option<NextHopId> {
+    pub(super) fn note(
+        &mut self,
+        heap: &mut Heap,
+        network: Network<A>,
+        id: NextHopId,
+    ) -> Option<NextHopId> {
         if let Some(at) = self.split_of(network) {
             return self.splits[at].put(heap, network, id);
         }
@@ -368,7 +399,7 @@ impl<A: Address> Node<A> {
         })
     }
 
-    fn get(&self, network: Network<A>) -> Option<NextHopId> {
+    pub(super) fn get(&self, network: Network<A>) -> Option<NextHopId> {
         if let Some(at) = self.split_of(network) {
             return self.splits[at].get(network);
         }
@@ -379,7 +410,7 @@ impl<A: Address> Node<A> {
         Some(self.items[at].entry.id())
     }
 
-    fn for_each(&self, each: &mut impl FnMut(&Item<A>)) {
+    pub(super) fn for_each(&self, each: &mut impl FnMut(&Item<A>)) {
         self.items.iter().for_each(&mut *each);
         for split in &self.splits {
             split.for_each(each);
@@ -417,7 +448,7 @@ impl<A: Address> Split<A> {
             place,
             count: 0,
             base: Node::default(),
-            nodes: (0..256).map(|_| Node::default()).collect(),
+            nodes: (0..256).map(|_| None).collect(),
         }
     }
 
@@ -437,7 +468,7 @@ impl<A: Address> Split<A> {
         if network.len() <= self.depth() + 8 {
             return self.base.get(network);
         }
-        self.nodes[self.index(network)].get(network)
+        self.nodes[self.index(network)].as_ref()?.get(network)
     }
 
     /// Publishes all of a new split.
@@ -446,7 +477,7 @@ impl<A: Address> Split<A> {
         let slot = self.place.base_slot();
         self.base.settle(heap, Place { slot, depth });
         for (slot, node) in (self.place.slot(0)..).zip(&mut self.nodes) {
-            if !node.items.is_empty() || !node.splits.is_empty() {
+            if let Some(node) = node {
                 let depth = depth + 8;
                 node.settle(heap, Place { slot, depth });
             }
@@ -462,12 +493,13 @@ impl<A: Address> Split<A> {
         let index = self.index(network);
         let slot = self.place.slot(index as u32);
         let depth = depth + 8;
-        (&mut self.nodes[index], Place { slot, depth })
+        let node = self.nodes[index].get_or_insert_default();
+        (node, Place { slot, depth })
     }
 
     fn node_below(&mut self, network: Network<A>) -> &mut Node<A> {
         let index = self.index(network);
-        &mut self.nodes[index]
+        self.nodes[index].get_or_insert_default()
     }
 
     fn index(&self, network: Network<A>) -> usize {
@@ -481,13 +513,13 @@ impl<A: Address> Split<A> {
         for number in 0..256 {
             blocks::<A>(heap, heap.memory().slot(self.place.slot(number)), out);
         }
-        let nodes = self.nodes.iter().flat_map(|node| &node.splits);
+        let nodes = self.nodes.iter().flatten().flat_map(|node| &node.splits);
         nodes.for_each(|inner| inner.blocks(heap, out));
     }
 
     fn for_each(&self, each: &mut impl FnMut(&Item<A>)) {
         self.base.for_each(each);
-        for node in &self.nodes {
+        for node in self.nodes.iter().flatten() {
             node.for_each(each);
         }
     }

@@ -237,7 +237,7 @@ impl State {
 }
 
 /// The next hops that this vector has met, so that the shared table is read once for each.
-pub(super) struct Near([Next; Near::PLACES]);
+pub(super) struct Near([Next; Self::PLACES]);
 
 /// One of them, on a cache line.
 #[derive(Clone, Copy)]

@@ -964,3 +964,39 @@ fn fragments_without_a_slot_are_not_sent_at_all() {
         rig.pool.free(frame);
     }
 }
+
+#[test]
+fn packets_of_all_kinds_in_one_vector_leave_in_their_order() {
+    let mut rig = rig();
+    let mut expected = Vec::new();
+    for number in 0..250u16 {
+        let four = Udp4 {
+            source_port: number,
+            ..Udp4::default()
+        };
+        let six = Udp6 {
+            source: Udp6::default().source + u128::from(number),
+            ..Udp6::default()
+        };
+        let old = Udp4 { ttl: 1, ..four };
+        let frame = match number % 7 {
+            0 | 3 | 4 => four.frame(),
+            1 | 5 => six.frame(),
+            2 => arp(),
+            _ => old.frame(),
+        };
+        if !matches!(number % 7, 2 | 6) {
+            expected.push(frame[26..40].to_vec());
+        }
+        rig.arrive(frame);
+    }
+    rig.settle();
+
+    let sent = rig.sent(1);
+    let sent: Vec<_> = sent.iter().map(|frame| frame[26..40].to_vec()).collect();
+    assert_eq!(sent, expected);
+    assert_eq!(rig.punts().len(), 250 - expected.len());
+    let traffic = rig.traffic(ETHER1);
+    assert_eq!(traffic.fp_rx.packets, expected.len() as u64);
+    assert_eq!(traffic.rx.packets, 250);
+}

@@ -12,7 +12,10 @@ const ROWS: &[&str] = &["routing-fast-path"];
 /// Measures what is asked for and prints it, a row at a time.
 pub(crate) fn run(bench: &Bench) -> Result<u8, String> {
     if let Some(unknown) = bench.rows.iter().find(|row| !ROWS.contains(&row.as_str())) {
-        return Err(format!("no row is called {unknown}; there are: {}", ROWS.join(", ")));
+        return Err(format!(
+            "no row is called {unknown}; there are: {}",
+            ROWS.join(", ")
+        ));
     }
     let json = bench.json;
     if !json {
@@ -26,7 +29,9 @@ pub(crate) fn run(bench: &Bench) -> Result<u8, String> {
     match bench.via {
         Via::Memory => memory(bench, &mut print)?,
         Via::Xdp | Via::Packet => {
-            return Err(String::from("only --via memory can be measured in this version"));
+            return Err(String::from(
+                "only --via memory can be measured in this version",
+            ));
         }
     }
     if !json {
@@ -57,14 +62,26 @@ fn memory(bench: &Bench, print: &mut dyn FnMut(&Row) -> bool) -> Result<(), Stri
 fn frame(bytes: u32) -> Result<u16, String> {
     match u16::try_from(bytes) {
         Ok(bytes @ 64..=9018) => Ok(bytes),
-        _ => Err(format!("--frames {bytes}: a frame has 64 to 9018 bytes, with its FCS")),
+        _ => Err(format!(
+            "--frames {bytes}: a frame has 64 to 9018 bytes, with its FCS"
+        )),
     }
 }
 
 fn header() -> String {
     format!(
         "{:<20} {:<5} {:>5} {:>6} {:>8} {:>8} {:>9} {:>9}  {:<15} {:>9} {}",
-        "row", "", "frame", "flows", "routes", "kpps", "Mbps", "clk/pkt", "p10 to p90", "/reference", "peer"
+        "row",
+        "",
+        "frame",
+        "flows",
+        "routes",
+        "kpps",
+        "Mbps",
+        "clk/pkt",
+        "p10 to p90",
+        "/reference",
+        "peer"
     )
 }
 

@@ -42,7 +42,10 @@ impl Mirrors {
             return;
         }
         let same = |name: &String, there: &There| {
-            wanted.mirrors.get(name).is_some_and(|mirror| mirror.number == there.mirror.number)
+            wanted
+                .mirrors
+                .get(name)
+                .is_some_and(|mirror| mirror.number == there.mirror.number)
         };
         for (_, gone) in self.there.extract_if(.., |name, there| !same(name, there)) {
             control.detach_mirror(gone.port);
@@ -53,7 +56,9 @@ impl Mirrors {
             }
         }
         for (name, ipv6) in [(&wanted.default4, false), (&wanted.default6, true)] {
-            if let Some(index) = name.as_ref().and_then(|name| Some(self.there.get(name)?.index))
+            if let Some(index) = name
+                .as_ref()
+                .and_then(|name| Some(self.there.get(name)?.index))
                 && let Err(error) = host.inside(move || Netlink::open()?.set_default(index, ipv6))
             {
                 tracing::warn!("host plane: default route: {error}");
@@ -81,14 +86,23 @@ impl Mirrors {
         let device = device(name);
         let (port, index) = host.inside(move || {
             let mut queues = TapPort::open(&device, Layer::Tun, 1)?;
-            let port = queues.pop().ok_or_else(|| io::Error::other("the device has no queue"))?;
+            let port = queues
+                .pop()
+                .ok_or_else(|| io::Error::other("the device has no queue"))?;
             let index = Links::open()?.find(&device)?.index;
             configure(index, &Mirror::default(), &wanted)?;
             Ok((port, index))
         })?;
         let offloads = port.offloads();
         if let Some(port) = control.attach_mirror(name, offloads, vec![(0, Box::new(port))]) {
-            self.there.insert(name.to_owned(), There { port, index, mirror: mirror.clone() });
+            self.there.insert(
+                name.to_owned(),
+                There {
+                    port,
+                    index,
+                    mirror: mirror.clone(),
+                },
+            );
         }
         Ok(())
     }
@@ -96,13 +110,25 @@ impl Mirrors {
 
 /// A device's name: the interface's, as far as a device may be called so.
 fn device(interface: &str) -> String {
-    let allowed = |c: char| if c.is_ascii_alphanumeric() || c == '-' { c } else { '_' };
+    let allowed = |c: char| {
+        if c.is_ascii_alphanumeric() || c == '-' {
+            c
+        } else {
+            '_'
+        }
+    };
     interface.chars().map(allowed).take(NAME_BYTES).collect()
 }
 
 fn addresses(mirror: &Mirror) -> Vec<(IpAddr, u8)> {
-    let ipv4 = mirror.ipv4.iter().map(|(address, len)| (IpAddr::V4(*address), *len));
-    let ipv6 = mirror.ipv6.iter().map(|(address, len)| (IpAddr::V6(*address), *len));
+    let ipv4 = mirror
+        .ipv4
+        .iter()
+        .map(|(address, len)| (IpAddr::V4(*address), *len));
+    let ipv6 = mirror
+        .ipv6
+        .iter()
+        .map(|(address, len)| (IpAddr::V6(*address), *len));
     ipv4.chain(ipv6).collect()
 }
 

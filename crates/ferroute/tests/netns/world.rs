@@ -211,6 +211,7 @@ impl Router {
                 });
             }
             if router.command("/system/identity/print").status.success() {
+                router.wait_for_ipv6();
                 return Ok(router);
             }
             assert!(
@@ -218,6 +219,27 @@ impl Router {
                 "its console does not answer:\n{}",
                 router.log()
             );
+            thread::park_timeout(Duration::from_millis(10));
+        }
+    }
+
+    /// An IPv6 address is used a second after its link came up, when nobody else turned out to have
+    /// it (RFC 4862, 5.4). Waits for all of them, but not for long: a link may be down on purpose.
+    fn wait_for_ipv6(&self) {
+        let begin = Instant::now();
+        let global = |row: &serde_json::Value| row["global"] == "true" && row["disabled"] != "true";
+        let rows = self.rows("/ipv6/address/print");
+        let addresses = rows.iter().filter(|row| global(row)).count();
+        let connected = || {
+            let rows = self.rows("/ipv6/route/print where connect");
+            let global = |row: &&serde_json::Value| {
+                row["dst-address"]
+                    .as_str()
+                    .is_some_and(|net| !net.starts_with("fe80:"))
+            };
+            rows.iter().filter(global).count()
+        };
+        while connected() < addresses && begin.elapsed() < Duration::from_secs(5) {
             thread::park_timeout(Duration::from_millis(10));
         }
     }

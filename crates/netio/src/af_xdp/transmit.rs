@@ -27,7 +27,10 @@ impl XdpPort {
         }
         let mut done = Transmitted::default();
         for frame in frames.drain(..) {
-            if !self.down && self.enqueue(pool, frame) {
+            if self.down {
+                pool.free(frame);
+                done.dropped += 1;
+            } else if self.enqueue(pool, frame) {
                 done.sent += 1;
             } else {
                 done.dropped += 1;

@@ -369,6 +369,7 @@ impl Control {
     pub fn poll(&mut self, now: Instant) -> bool {
         self.now = self.now.max(now);
         self.workers.push_all();
+        self.warn_of_missing();
         while let Some(key) = self.timers.due(self.now) {
             self.tick(key);
         }

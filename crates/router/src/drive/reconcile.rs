@@ -52,7 +52,6 @@ impl Control {
         if self.in_use6() != self.in_use6 {
             self.publish();
         }
-        self.warn_of_missing();
     }
 
     /// The numbers of the routing tables that forward, by name.
@@ -322,8 +321,9 @@ impl Control {
         self.watch_gateways();
     }
 
-    /// A port that is configured and not there is warned about once.
-    fn warn_of_missing(&mut self) {
+    /// A port that is configured and not there is warned about once. The owner has had the time to
+    /// attach what there is when it first polls.
+    pub(super) fn warn_of_missing(&mut self) {
         for laid in self.layout.interfaces.values() {
             if let Some(port) = &laid.port_name
                 && !laid.disabled

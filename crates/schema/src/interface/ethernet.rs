@@ -123,7 +123,7 @@ pub(crate) static MENU: Menu = Menu {
                 Kind::Mac,
                 "The port's own hardware address",
             )
-            .inert(),
+            .read_only(),
         ],
         ARP,
         LOOP_PROTECT,
@@ -240,7 +240,11 @@ pub(crate) static MENU: Menu = Menu {
             effect: Effect::Full,
         },
     ],
-    old: &[Old::gone("bandwidth"), Old::gone("full-duplex")],
+    old: &[
+        Old::gone("orig-mac-address"),
+        Old::gone("bandwidth"),
+        Old::gone("full-duplex"),
+    ],
     rank: 10,
     derive: Some(rename_modes),
     ..Menu::new("/interface/ethernet", Shape::Fixed, "Ethernet ports")

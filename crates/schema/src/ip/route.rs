@@ -2,10 +2,10 @@
 
 use menu::{Argument, Command, Effect, Family, Flag, Kind, Menu, Old, Property, Shape};
 
-use crate::fragment::{COMMENT_DISABLED, route};
+use crate::fragment::{COMMENT_DISABLED, ROUTE, route};
 
 const GATEWAY: Kind = Kind::Gateway(Family::V4);
-const ROUTE: &[Property] = &route(Family::V4, "0.0.0.0/0", &GATEWAY);
+const WAY: &[Property] = &route(Family::V4, "0.0.0.0/0", &GATEWAY);
 const ADDRESS: Kind = Kind::Address(Family::V4);
 
 /// Flags of routes: how they came, whether they count.
@@ -56,7 +56,7 @@ pub(crate) const OLD: &[Old] = &[
 ];
 
 pub(crate) static MENU: Menu = Menu {
-    properties: &[ROUTE, &[COMMENT_DISABLED[1]]],
+    properties: &[WAY, ROUTE, COMMENT_DISABLED],
     flags: FLAGS,
     columns: &["dst-address", "gateway", "routing-table", "distance"],
     sort: &["dst-address", "distance"],

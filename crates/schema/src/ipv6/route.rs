@@ -2,14 +2,14 @@
 
 use menu::{Family, Kind, Menu, Property, Shape};
 
-use crate::fragment::{COMMENT_DISABLED, route};
+use crate::fragment::{COMMENT_DISABLED, ROUTE, route};
 use crate::ip::route::{FLAGS, OLD};
 
 const GATEWAY: Kind = Kind::Gateway(Family::V6);
-const ROUTE: &[Property] = &route(Family::V6, "::/0", &GATEWAY);
+const WAY: &[Property] = &route(Family::V6, "::/0", &GATEWAY);
 
 pub(crate) static MENU: Menu = Menu {
-    properties: &[ROUTE, &[COMMENT_DISABLED[1]]],
+    properties: &[WAY, ROUTE, COMMENT_DISABLED],
     flags: FLAGS,
     columns: &["dst-address", "gateway", "routing-table", "distance"],
     sort: &["dst-address", "distance"],

@@ -228,8 +228,9 @@ fn headers6() -> Vec<Case> {
         v6("6: hop limit 0", Answered(3, 0), |ip| ip.hop_limit = 0),
         v6("6: hop-by-hop padding", Forwarded, options(0, 1)),
         v6("6: hop-by-hop to be discarded", Silent, options(0, 0x5e)).but(Forwarded, HOP_BY_HOP),
-        v6("6: hop-by-hop to be told", Answered(4, 2), options(0, 0x9e)).but(Forwarded, HOP_BY_HOP),
-        // It is the server that complains.
+        // It is the server that complains, here and in the next case.
+        v6("6: hop-by-hop to be told", Answered(4, 2), options(0, 0x9e))
+            .but(Both(4, 2), HOP_BY_HOP),
         v6(
             "6: destination option to be told",
             Both(4, 2),
@@ -257,6 +258,11 @@ fn addresses6() -> Vec<Case> {
             "6: from our own address",
             Forwarded,
             [0x2001, 0xdb8, 0x88, 0, 0, 0, 0, 1],
+        )
+        .but(
+            Silent,
+            "Nobody else has this router's address: it is forged, or it came in a circle. For IPv4 \
+             the kernel discards it as well.",
         ),
         from(
             "6: from another network",

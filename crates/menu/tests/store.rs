@@ -1,0 +1,254 @@
+//! Transactions: what they change, what they leave, and what they tell.
+
+use std::sync::{Arc, Mutex};
+
+use menu::{
+    Builtin, Changes, Id, Journal, Kind, Menu, Property, Reason, Shape, Store, Unique, Value,
+};
+
+static LEAF: Menu = Menu {
+    properties: &[&[
+        Property::new("name", Kind::Name, "its name").required(),
+        Property::new("size", Kind::Number { min: 0, max: 9 }, "how large").default("1"),
+        Property::new("other", Kind::Reference("leaf"), "another leaf").optional(),
+    ]],
+    space: Some("leaf"),
+    key: Some("name"),
+    builtin: &[Builtin {
+        values: &[("name", "root")],
+    }],
+    ..Menu::new("/leaf", Shape::List, "leaves")
+};
+
+static RULE: Menu = Menu {
+    properties: &[&[
+        Property::new("leaf", Kind::List(&Kind::Reference("leaf")), "some leaves").default(""),
+        Property::new("mark", Kind::Text, "a mark").required(),
+    ]],
+    unique: &[Unique {
+        properties: &["mark"],
+        failure: "already have such mark",
+    }],
+    ..Menu::new("/rule", Shape::Ordered, "rules")
+};
+
+static MENUS: &[&Menu] = &[&LEAF, &RULE];
+
+/// Remembers what was committed; fails when it is told to.
+#[derive(Clone, Default)]
+struct Notes {
+    kept: Arc<Mutex<Vec<(u64, usize)>>>,
+    fails: Arc<Mutex<bool>>,
+}
+
+impl Journal for Notes {
+    fn commit(&mut self, changes: &Changes) -> Result<(), String> {
+        if *self.fails.lock().expect("one thread") {
+            return Err("disk full".to_owned());
+        }
+        self.kept
+            .lock()
+            .expect("one thread")
+            .push((changes.revision, changes.list.len()));
+        Ok(())
+    }
+}
+
+fn leaf(store: &mut Store, name: &str) -> Result<Id, Reason> {
+    store.add(&LEAF, &[("name", Some(Value::text(name)))], None)
+}
+
+fn rule(store: &mut Store, mark: &str, leaves: &str, before: Option<Id>) -> Result<Id, Reason> {
+    let property = RULE.property("leaf").expect("it is declared");
+    let leaves = store.parse(property, leaves)?;
+    store.add(
+        &RULE,
+        &[("mark", Some(Value::text(mark))), ("leaf", leaves)],
+        before,
+    )
+}
+
+fn marks(store: &Store) -> String {
+    store.items("/rule").map(|item| item.text("mark")).collect()
+}
+
+#[test]
+fn a_commit_tells_each_item_once_with_what_it_was() {
+    let mut store = Store::new(MENUS);
+    let notes = Notes::default();
+    store.set_journal(Box::new(notes.clone()));
+    let mark = store.begin();
+    let a = leaf(&mut store, "a").expect("the name is free");
+    let b = leaf(&mut store, "b").expect("the name is free");
+    store
+        .set(&LEAF, a, &[("size", Some(Value::Number(5)))])
+        .expect("5 is in range");
+    store.remove(&LEAF, b).expect("it is there");
+
+    let changes = store
+        .commit(mark)
+        .expect("the journal works")
+        .expect("there are changes");
+
+    assert_eq!(changes.revision, 1);
+    let [change] = &changes.list[..] else {
+        panic!("{changes:?}")
+    };
+    assert!(change.before.is_none());
+    assert_eq!(
+        change.after.as_ref().and_then(|item| item.number("size")),
+        Some(5)
+    );
+    assert_eq!(*notes.kept.lock().expect("one thread"), [(1, 1)]);
+}
+
+#[test]
+fn a_part_of_a_transaction_is_taken_back_alone() {
+    let mut store = Store::new(MENUS);
+    let outer = store.begin();
+    leaf(&mut store, "a").expect("the name is free");
+    let inner = store.begin();
+    leaf(&mut store, "b").expect("the name is free");
+    store.rollback(inner);
+    let again = store.begin();
+    leaf(&mut store, "b").expect("the name is free again");
+    assert!(
+        store.commit(again).expect("nothing is journaled").is_none(),
+        "it goes on"
+    );
+
+    let changes = store
+        .commit(outer)
+        .expect("nothing is journaled")
+        .expect("there are changes");
+
+    assert_eq!(changes.list.len(), 2);
+    assert_eq!(
+        store
+            .items("/leaf")
+            .filter_map(|item| item.name())
+            .collect::<String>(),
+        "rootab"
+    );
+}
+
+#[test]
+fn what_the_journal_does_not_take_has_not_happened() {
+    let mut store = Store::new(MENUS);
+    let notes = Notes::default();
+    store.set_journal(Box::new(notes.clone()));
+    *notes.fails.lock().expect("one thread") = true;
+    let mark = store.begin();
+    leaf(&mut store, "a").expect("the name is free");
+
+    let failed = store.commit(mark);
+
+    assert_eq!(failed.err(), Some(Reason::Storage("disk full".to_owned())));
+    assert_eq!((store.count("/leaf"), store.revision()), (1, 0));
+    *notes.fails.lock().expect("one thread") = false;
+    let mark = store.begin();
+    let id = leaf(&mut store, "a").expect("the name is free");
+    assert_eq!(
+        id,
+        Id(3),
+        "an id is not used twice, not even by what never was"
+    );
+    assert!(store.commit(mark).expect("the journal works").is_some());
+}
+
+#[test]
+fn a_transaction_that_changes_nothing_is_none() {
+    let mut store = Store::new(MENUS);
+    let mark = store.begin();
+    let id = leaf(&mut store, "a").expect("the name is free");
+    store.remove(&LEAF, id).expect("it is there");
+    let root = store
+        .by_name(&LEAF, "root")
+        .expect("it exists from the start");
+    store
+        .set(&LEAF, root, &[("size", Some(Value::Number(1)))])
+        .expect("1 is in range");
+
+    assert!(store.commit(mark).expect("nothing is journaled").is_none());
+    assert_eq!(store.revision(), 0);
+}
+
+#[test]
+fn names_are_unique_followed_and_left_as_ids() {
+    let mut store = Store::new(MENUS);
+    let mark = store.begin();
+    let a = leaf(&mut store, "a").expect("the name is free");
+    leaf(&mut store, "b").expect("the name is free");
+    let r = rule(&mut store, "x", "a,b", None).expect("the leaves are there");
+    let text = |store: &Store| {
+        store
+            .item("/rule", r)
+            .and_then(|item| item.get("leaf").map(ToString::to_string))
+    };
+
+    assert_eq!(
+        leaf(&mut store, "a"),
+        Err(Reason::failure("already have leaf with such name"))
+    );
+    assert_eq!(
+        rule(&mut store, "x", "", None),
+        Err(Reason::failure("already have such mark"))
+    );
+    assert_eq!(
+        rule(&mut store, "y", "c", None),
+        Err(Reason::no_match("leaf"))
+    );
+    store
+        .set(&LEAF, a, &[("name", Some(Value::text("c")))])
+        .expect("the name is free");
+    assert_eq!(text(&store).as_deref(), Some("c,b"));
+    store.remove(&LEAF, a).expect("it is there");
+    assert_eq!(text(&store).as_deref(), Some("*2,b"));
+    assert!(
+        store
+            .item("/rule", r)
+            .is_some_and(|item| store.is_dangling(item))
+    );
+    store.rollback(mark);
+    assert_eq!((store.count("/leaf"), store.count("/rule")), (1, 0));
+    assert!(store.named("leaf", "b").is_none());
+}
+
+#[test]
+fn an_ordered_menu_keeps_its_order_however_often_things_move_in_between() {
+    let mut store = Store::new(MENUS);
+    let mark = store.begin();
+    let mut last = rule(&mut store, "a", "", None).expect("the mark is new");
+    let first = last;
+    // More than the room between two neighbours can hold.
+    for n in 0..60 {
+        last = rule(&mut store, &format!("{n},"), "", Some(last)).expect("the mark is new");
+    }
+    store
+        .move_before(&RULE, first, Some(last))
+        .expect("both are there");
+    assert!(store.commit(mark).expect("nothing is journaled").is_some());
+
+    let expected: String = (0..60).rev().map(|n| format!("{n},")).collect();
+    assert_eq!(marks(&store), format!("a{expected}"));
+    let mark = store.begin();
+    store.move_before(&RULE, first, None).expect("it is there");
+    store.rollback(mark);
+    assert_eq!(marks(&store), format!("a{expected}"));
+}
+
+#[test]
+fn many_items_are_added_without_looking_through_the_others() {
+    let mut store = Store::new(MENUS);
+    let mark = store.begin();
+    for n in 0..50_000 {
+        leaf(&mut store, &format!("leaf{n}")).expect("the name is free");
+    }
+    let changes = store
+        .commit(mark)
+        .expect("nothing is journaled")
+        .expect("there are changes");
+
+    assert_eq!(changes.list.len(), 50_000);
+    assert!(store.named("leaf", "leaf49999").is_some());
+}

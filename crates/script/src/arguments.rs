@@ -1,0 +1,237 @@
+//! The arguments of commands: names with values, bare names, values without names.
+
+use menu::{Menu, Position, Reason, Refusal};
+
+use crate::ast::{Argument, Expr};
+use crate::builtin::Takes;
+use crate::highlight::Class;
+use crate::parser::{Expected, Parser};
+use crate::spec::Parameter;
+
+impl Parser<'_> {
+    /// Reads the arguments of a command up to its end.
+    pub(crate) fn arguments(
+        &mut self,
+        parameters: &[Parameter],
+        menu: Option<&'static Menu>,
+    ) -> Result<Vec<Argument>, Refusal> {
+        let mut arguments: Vec<Argument> = Vec::new();
+        loop {
+            self.skip_spaces();
+            let given = || {
+                arguments
+                    .iter()
+                    .map(|argument| argument.name.clone())
+                    .collect()
+            };
+            // Right after a word it is the word that can go on.
+            let apart = matches!(self.bytes.last(), Some(b' ' | b'\t'));
+            if self.at == self.bytes.len() && apart {
+                let given = given();
+                self.expected = Some(Expected::Argument(self.at, parameters.to_vec(), given));
+            }
+            if self.at_end() {
+                return Ok(arguments);
+            }
+            let argument = self.argument(parameters, menu, &arguments)?;
+            arguments.push(argument);
+            // Arguments are apart from each other, or end with what cannot be part of a name.
+            let ended = self.bytes.get(self.at.wrapping_sub(1)).copied();
+            if !self.at_end()
+                && !self.at_space()
+                && !matches!(ended, Some(b'"' | b')' | b']' | b'}'))
+            {
+                return self.refuse(Reason::ExpectedEnd, self.at);
+            }
+        }
+    }
+
+    fn argument(
+        &mut self,
+        parameters: &[Parameter],
+        menu: Option<&'static Menu>,
+        before: &[Argument],
+    ) -> Result<Argument, Refusal> {
+        let start = self.at;
+        let at = self.position(start);
+        let negated = self.peek() == Some(b'!');
+        if negated {
+            self.at += 1;
+        }
+        let mut word = self.name().to_owned();
+        // `.role` goes on with the group of the argument before.
+        if word.starts_with('.')
+            && let Some((group, _)) = before.last().and_then(|last| last.name.rsplit_once('.'))
+        {
+            word.insert_str(0, group);
+        }
+        let has_value = self.peek() == Some(b'=') && !word.is_empty();
+        if self.at == self.bytes.len() {
+            let given = before
+                .iter()
+                .map(|argument| argument.name.clone())
+                .collect();
+            self.expected = Some(Expected::Argument(start, parameters.to_vec(), given));
+        }
+        if let (Some(menu), "where", false) = (menu, word.as_str(), has_value)
+            && parameters.iter().any(|parameter| parameter.name == "where")
+        {
+            self.mark(start, Class::Argument);
+            self.skip_spaces();
+            let value = if self.at_end() {
+                None
+            } else {
+                Some(self.condition(menu)?)
+            };
+            return Ok(Argument {
+                at,
+                name: word,
+                value,
+                negated: false,
+            });
+        }
+        self.named(parameters, before, start, &word, negated)
+    }
+
+    /// An argument whose name may just have been read.
+    fn named(
+        &mut self,
+        parameters: &[Parameter],
+        before: &[Argument],
+        start: usize,
+        word: &str,
+        negated: bool,
+    ) -> Result<Argument, Refusal> {
+        let at = self.position(start);
+        let has_value = self.peek() == Some(b'=') && !word.is_empty();
+        let found = find(parameters, word).filter(|p| has_value || negated || takes_bare(p));
+        if let Some(parameter) = found.filter(|_| !word.is_empty()) {
+            self.mark(start, Class::Argument);
+            let name = parameter.name.to_owned();
+            if !has_value {
+                return Ok(Argument {
+                    at,
+                    name,
+                    value: None,
+                    negated,
+                });
+            }
+            self.at += 1;
+            self.expected = Some(Expected::Value(self.at, *parameter));
+            let value = Some(self.argument_value(parameter.takes)?);
+            if self.at < self.bytes.len() {
+                self.expected = None;
+            }
+            return Ok(Argument {
+                at,
+                name,
+                value,
+                negated: false,
+            });
+        }
+        if has_value || negated {
+            return self.refuse(Reason::ExpectedEnd, start);
+        }
+        self.at = start;
+        self.unnamed(parameters, before, at)
+    }
+
+    /// A value that stands without its name.
+    fn unnamed(
+        &mut self,
+        parameters: &[Parameter],
+        before: &[Argument],
+        at: Position,
+    ) -> Result<Argument, Refusal> {
+        let start = self.at;
+        let free = |p: &&Parameter| p.unnamed && before.iter().all(|a| a.name != p.name);
+        let code = self.peek() == Some(b'{');
+        let Some(parameter) = parameters
+            .iter()
+            .filter(free)
+            .find(|p| !code || p.takes == Takes::Code)
+            .or_else(|| parameters.iter().find(free))
+        else {
+            return self.refuse(Reason::ExpectedEnd, start);
+        };
+        let value = Some(self.argument_value(parameter.takes)?);
+        if self.at == start {
+            return self.refuse(Reason::ExpectedEnd, start);
+        }
+        Ok(Argument {
+            at,
+            name: parameter.name.to_owned(),
+            value,
+            negated: false,
+        })
+    }
+
+    /// The arguments of a function.
+    pub(crate) fn call(&mut self, function: Expr) -> Result<Expr, Refusal> {
+        let mut arguments = Vec::new();
+        loop {
+            self.skip_spaces();
+            if self.at_end() {
+                return Ok(Expr::call(function, arguments));
+            }
+            let start = self.at;
+            let word = self.word().to_owned();
+            let named = !word.is_empty() && self.peek() == Some(b'=');
+            self.at = if named { self.at + 1 } else { start };
+            let value = self.argument_value(Takes::Value)?;
+            if self.at == start {
+                return self.refuse(Reason::Syntax, self.at);
+            }
+            arguments.push((named.then_some(word), value));
+        }
+    }
+
+    /// The condition of a `find`, with or without `where`.
+    pub(crate) fn condition_argument(
+        &mut self,
+        menu: &'static Menu,
+    ) -> Result<Vec<Argument>, Refusal> {
+        self.skip_spaces();
+        let start = self.at;
+        if self.word() == "where" {
+            self.mark(start, Class::Argument);
+            self.skip_spaces();
+        } else {
+            self.at = start;
+        }
+        if self.at_end() {
+            if self.at == self.bytes.len() {
+                self.expected = Some(Expected::Condition(self.at, menu));
+            }
+            return Ok(Vec::new());
+        }
+        let at = self.position(self.at);
+        let value = Some(self.condition(menu)?);
+        Ok(vec![Argument {
+            at,
+            name: "where".to_owned(),
+            value,
+            negated: false,
+        }])
+    }
+}
+
+/// The parameter of this name or of this unique beginning.
+fn find<'p>(parameters: &'p [Parameter], word: &str) -> Option<&'p Parameter> {
+    if let Some(exact) = parameters.iter().find(|parameter| parameter.name == word) {
+        return Some(exact);
+    }
+    let mut matches = parameters
+        .iter()
+        .filter(|parameter| parameter.name.starts_with(word));
+    match (matches.next(), matches.next()) {
+        (Some(parameter), None) if !word.is_empty() => Some(parameter),
+        _ => None,
+    }
+}
+
+/// Whether the bare name says something: a flag, or a property that can be so.
+fn takes_bare(parameter: &Parameter) -> bool {
+    let kind = parameter.property.map(|property| property.kind);
+    parameter.takes == Takes::Flag || matches!(kind, Some(menu::Kind::Bool | menu::Kind::Presence))
+}

@@ -1,0 +1,109 @@
+//! Which items a command is about.
+
+use std::ops::ControlFlow;
+
+use menu::{Id, Menu, Reason, Row, RowFilter, Shape, item_row, stream_rows};
+
+use crate::ast::{Command, Expr, Node};
+use crate::language::argument;
+use crate::machine::{Machine, Result};
+use crate::value::Value;
+
+impl Machine<'_> {
+    /// The items that an argument names: numbers of the last `print`, ids, names, results of
+    /// `find`, or several of them.
+    pub(crate) fn selected(
+        &mut self,
+        menu: &'static Menu,
+        command: &Command,
+        name: &'static str,
+    ) -> Result<Vec<Id>> {
+        let Some(argument) = argument(command, name) else {
+            return Err(Reason::Missing(vec![name]).at(command.at).into());
+        };
+        let value = match &argument.value {
+            Some(Expr {
+                node: Node::Word(word),
+                ..
+            }) => Value::Str(word.clone()),
+            Some(expr) => self.eval(expr)?,
+            None => Value::Nothing,
+        };
+        let mut ids = Vec::new();
+        self.select(menu, &value, &mut ids)
+            .map_err(|reason| reason.at(argument.at))?;
+        Ok(ids)
+    }
+
+    fn select(
+        &self,
+        menu: &'static Menu,
+        value: &Value,
+        ids: &mut Vec<Id>,
+    ) -> std::result::Result<(), Reason> {
+        match value {
+            Value::Array(values) => {
+                return values
+                    .iter()
+                    .try_for_each(|(_, value)| self.select(menu, value, ids));
+            }
+            Value::Nothing | Value::Nil => return Ok(()),
+            Value::Id(id) => {
+                ids.push(*id);
+                return Ok(());
+            }
+            _ => {}
+        }
+        let text = value.to_string();
+        if let Some(id) = self.store.by_name(menu, &text) {
+            ids.push(id);
+            return Ok(());
+        }
+        for part in text.split(',') {
+            let number = part
+                .parse::<usize>()
+                .ok()
+                .and_then(|number| self.numbered(menu, number));
+            let id = number
+                .or_else(|| Id::parse(part))
+                .or_else(|| self.store.by_name(menu, part));
+            ids.push(id.ok_or(Reason::NoItem)?);
+        }
+        Ok(())
+    }
+
+    /// The item of a number: that of the last `print`, or of one that would be printed.
+    fn numbered(&self, menu: &'static Menu, number: usize) -> Option<Id> {
+        if let Some(numbers) = self.session.numbers.get(menu.path) {
+            return numbers.get(number).copied();
+        }
+        if menu.shape == Shape::View {
+            let mut ids: Vec<_> = self
+                .store
+                .members(menu.space?)
+                .map(|item| item.id)
+                .collect();
+            ids.sort_unstable();
+            return ids.get(number).copied();
+        }
+        self.store.items(menu.path).nth(number).map(|item| item.id)
+    }
+
+    /// The row of an item or of a dynamic row.
+    pub(crate) fn row(&self, menu: &'static Menu, id: Id) -> Option<Row> {
+        if let Some(item) = self.store.item(menu.path, id) {
+            return Some(item_row(self.store, self.live, menu, item));
+        }
+        let mut found = None;
+        let test = |row: &Row| row.id == Some(id);
+        let filter = RowFilter {
+            equals: Vec::new(),
+            test: Some(&test),
+        };
+        let _ = stream_rows(self.store, self.live, menu, &filter, &mut |row| {
+            found = Some(row);
+            ControlFlow::Break(())
+        });
+        found
+    }
+}
