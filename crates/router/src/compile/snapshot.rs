@@ -1,5 +1,6 @@
 //! What the walk reads: interfaces, ports, settings and rules, and why a walk is not the fast one.
 
+use core::net::Ipv6Addr;
 use std::collections::{BTreeMap, BTreeSet};
 
 use dataplane::snapshot::{
@@ -16,12 +17,19 @@ use crate::rib::{Family, Net};
 /// What the mirrors' ports finish by themselves, by port number.
 pub type MirrorPorts = BTreeMap<u16, PortState>;
 
-/// Compiles a snapshot of this epoch. `tables` are the numbers of the routing tables by name.
+/// Compiles a snapshot of this epoch. `in_use6` are the IPv6 addresses that nobody else may send
+/// from: who defends an address that is only tried here must be heard. `tables` are the numbers of
+/// the routing tables by name.
+#[expect(
+    clippy::too_many_arguments,
+    reason = "everything that a snapshot is made of, and nothing that belongs together"
+)]
 pub fn compile(
     epoch: u64,
     intent: &Intent,
     layout: &Layout,
     addresses: &Addresses,
+    in_use6: &[Ipv6Addr],
     ports: &BTreeMap<Name, PortState>,
     mirror_ports: &MirrorPorts,
     tables: &BTreeMap<Name, u16>,
@@ -35,7 +43,7 @@ pub fn compile(
         epoch,
         own: OwnAddresses::new(
             addresses.ipv4.keys().map(|(_, a)| u32::from(*a)).collect(),
-            addresses.ipv6.keys().map(|(_, a)| u128::from(*a)).collect(),
+            in_use6.iter().map(|a| u128::from(*a)).collect(),
         ),
         ipv4: FamilySettings {
             forward: intent.ipv4.forward,

@@ -121,7 +121,7 @@ pub struct Means<'a> {
     pub now: Instant,
 }
 
-/// Routes that come with addresses, and what they are in the RIB.
+/// The routes that come with addresses, as they are offered.
 pub type Dynamic<F> = BTreeMap<OfferKey<F>, (Offer<F>, RouteId)>;
 
 /// One address family's half of control.

@@ -140,6 +140,8 @@ pub struct Control {
     pub(crate) watched: BTreeSet<(Checked, How)>,
     /// The address that interfaces without one ask for neighbours with.
     fallback: Option<Ipv4Addr>,
+    /// The IPv6 addresses in use that the workers know of.
+    in_use6: Vec<Ipv6Addr>,
     /// An address came into use: the routes that come with it are offered before the poll ends.
     detected: bool,
     /// The identifier of this router's own echo requests.
@@ -199,6 +201,7 @@ impl Control {
             check: GatewayCheck::new(rng.next_u64()),
             watched: BTreeSet::new(),
             fallback: None,
+            in_use6: Vec::new(),
             detected: false,
             check_id: rng.next_u32() as u16,
             dad: BTreeMap::new(),
@@ -372,6 +375,7 @@ impl Control {
         }
         let busy = self.take_punts();
         if core::mem::take(&mut self.detected) {
+            self.publish();
             self.offer_dynamic();
             self.settle();
         }

@@ -49,6 +49,9 @@ impl Control {
             self.offer_named();
         }
         self.settle();
+        if self.in_use6() != self.in_use6 {
+            self.publish();
+        }
     }
 
     /// The numbers of the routing tables that forward, by name.
@@ -107,14 +110,16 @@ impl Control {
     }
 
     /// Hands the workers a new snapshot.
-    fn publish(&mut self) {
+    pub(super) fn publish(&mut self) {
         self.epoch += 1;
         self.workers.make_room(self.numbers.last());
+        self.in_use6 = self.in_use6();
         let snapshot: Snapshot = compile::compile(
             self.epoch,
             &self.intent,
             &self.layout,
             &self.addresses,
+            &self.in_use6,
             &self.ports,
             &self.mirror_ports,
             &self.tables,
@@ -122,6 +127,12 @@ impl Control {
         self.inactive_rules =
             compile::snapshot::inactive_rules(&self.intent, &self.layout, &self.tables);
         self.snapshot.store(Arc::new(snapshot));
+    }
+
+    /// The IPv6 addresses that have passed duplicate address detection.
+    fn in_use6(&self) -> Vec<Ipv6Addr> {
+        let done = self.dad.iter().filter(|(_, state)| **state == Dad::Done);
+        done.map(|((_, addr), _)| *addr).collect()
     }
 
     /// Makes, changes and ends the neighbours of interfaces.
