@@ -221,6 +221,17 @@ pub(crate) enum Via {
     Packet,
 }
 
+impl Via {
+    /// The driver's name in `--port`; memory has none.
+    pub(crate) fn driver(self) -> Option<&'static str> {
+        match self {
+            Self::Memory => None,
+            Self::Xdp => Some("xdp"),
+            Self::Packet => Some("packet"),
+        }
+    }
+}
+
 /// What is to be written.
 #[derive(Debug, Args)]
 pub(crate) struct Docs {

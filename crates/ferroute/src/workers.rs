@@ -165,15 +165,21 @@ impl Thread {
             }
         }
         own.asleep.store(false, Ordering::SeqCst);
+        self.unwatch_ports();
     }
 
-    /// Waits on the ports that have come since; those that went are forgotten by themselves.
+    /// Waits on the ports; those that cannot be waited on are left to the waker.
     fn watch_ports(&mut self) {
-        for (_, port) in self.worker.ports() {
-            if let Some(fd) = port.wait_fd() {
-                // One that is waited on already is refused, and that is all right.
-                let _ = self.waiting.add(fd);
-            }
+        for fd in self.worker.ports().filter_map(|(_, port)| port.wait_fd()) {
+            let _ = self.waiting.add(fd);
+        }
+    }
+
+    /// A socket that is waited on makes the kernel take a lock and look for a sleeper for each
+    /// frame that arrives or was sent: while the worker polls, nobody waits.
+    fn unwatch_ports(&mut self) {
+        for fd in self.worker.ports().filter_map(|(_, port)| port.wait_fd()) {
+            self.waiting.remove(fd);
         }
     }
 }

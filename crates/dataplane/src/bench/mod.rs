@@ -8,7 +8,8 @@ mod packets;
 mod rig;
 mod row;
 
-pub use row::{Row, Spread};
+pub use packets::packet;
+pub use row::{Peer, Row, Spread};
 
 use packets::Templates;
 use rig::Rig;
@@ -124,6 +125,7 @@ pub fn run(options: &Options, emit: &mut dyn FnMut(Row)) -> Result<(), Invalid> 
                         tsc_per_packet: Spread::of(&mut measured.clocks),
                         reference_tsc: Spread::of(&mut measured.reference).median,
                         simd: kernels::Level::here().name(),
+                        core_ns: None,
                         peer: None,
                     });
                 }
@@ -166,16 +168,24 @@ fn measure(options: &Options, rig: &mut Rig, flows: u32, frame: u16) -> Result<M
 
 /// A fixed piece of work of a router's kind: hash, copy and compare headers of 64 bytes. Machines
 /// change their speed; ratios to this survive it.
-struct Reference {
+#[derive(Debug)]
+pub struct Reference {
     from: Vec<[u8; 64]>,
     to: Vec<[u8; 64]>,
+}
+
+impl Default for Reference {
+    fn default() -> Self {
+        Self::new()
+    }
 }
 
 impl Reference {
     const HEADERS: usize = 1024;
     const ROUNDS: usize = 16;
 
-    fn new() -> Self {
+    /// The headers.
+    pub fn new() -> Self {
         let header = |at: usize| core::array::from_fn(|byte| (at * 31 + byte * 7) as u8);
         Self {
             from: (0..Self::HEADERS).map(header).collect(),
@@ -183,8 +193,8 @@ impl Reference {
         }
     }
 
-    /// Clocks per header.
-    fn clocks(&mut self) -> f64 {
+    /// Does the work; clocks of the time stamp counter per header.
+    pub fn clocks(&mut self) -> f64 {
         let start = kernels::tsc();
         let mut equal = 0;
         for _ in 0..Self::ROUNDS {

@@ -20,13 +20,10 @@ impl Templates {
     /// A frame for each of `flows` flows, `frame` bytes long with the check sequence.
     pub(super) fn new(rig: &Rig, flows: u32, frame: u16, seed: u64) -> Self {
         let mut rng = Rng::seeded(seed ^ 0x7e3a);
-        let len = usize::from(frame).max(64) - CHECK_SEQUENCE;
+        let len = length(frame);
         let mut bytes = Vec::with_capacity(len * flows as usize);
         for destination in rig.destinations(flows, seed) {
-            bytes.extend(match rig.family() {
-                Family::Ipv4 => ipv4(len, destination as u32, &mut rng),
-                Family::Ipv6 => ipv6(len, destination, &mut rng),
-            });
+            bytes.extend(packet(rig.family(), frame, destination, &mut rng));
         }
         let mut order: Vec<u32> = (0..flows).collect();
         for at in (1..order.len()).rev() {
@@ -49,6 +46,22 @@ impl Templates {
         }
         &self.bytes[at..at + self.len]
     }
+}
+
+/// A UDP packet to `destination` (IPv4 in the low 32 bits), with a random source and random ports,
+/// in an Ethernet frame of `frame` bytes with its check sequence, which is not there. The first six
+/// bytes are the router's link address in memory: elsewhere they are to be overwritten.
+pub fn packet(family: Family, frame: u16, destination: u128, rng: &mut Rng) -> Vec<u8> {
+    let len = length(frame);
+    match family {
+        Family::Ipv4 => ipv4(len, destination as u32, rng),
+        Family::Ipv6 => ipv6(len, destination, rng),
+    }
+}
+
+/// Bytes of a frame in memory.
+fn length(frame: u16) -> usize {
+    usize::from(frame).max(64) - CHECK_SEQUENCE
 }
 
 fn ipv4(len: usize, destination: u32, rng: &mut Rng) -> Vec<u8> {

@@ -54,6 +54,9 @@ pub struct Row {
     pub reference_tsc: f64,
     /// The instruction set that was chosen.
     pub simd: &'static str,
+    /// Nanoseconds of a core that a packet costs, at the median, where that is another figure than
+    /// the time between two packets: the processor time of whatever forwards.
+    pub core_ns: Option<f64>,
     /// What was measured in alternation, if anything.
     pub peer: Option<Peer>,
 }
@@ -67,6 +70,8 @@ pub struct Peer {
     pub kpps: f64,
     /// Our rate over its rate: the median of the pairs' ratios.
     pub ratio: f64,
+    /// Nanoseconds of a core that a packet costs it, at the median.
+    pub core_ns: f64,
 }
 
 impl Row {
@@ -87,7 +92,7 @@ impl Row {
                 r#"{{"row":"{}","family":"{}","frame":{},"flows":{},"routes":{},"via":"{}","#,
                 r#""workers":{},"kpps":{:.0},"mbps":{:.0},"tsc_per_packet":{:.2},"tsc_hz":{},"#,
                 r#""core_hz":{},"reference_tsc":{:.2},"p10":{:.2},"p90":{:.2},"simd":"{}","#,
-                r#""peer":{}}}"#
+                r#""core_ns":{},"peer":{}}}"#
             ),
             self.row,
             self.family,
@@ -105,6 +110,8 @@ impl Row {
             self.tsc_per_packet.p10,
             self.tsc_per_packet.p90,
             self.simd,
+            self.core_ns
+                .map_or_else(|| String::from("null"), |ns| format!("{ns:.0}")),
             self.peer
                 .map_or_else(|| String::from("null"), Peer::to_json),
         )
@@ -113,8 +120,13 @@ impl Row {
 
 impl Peer {
     fn to_json(self) -> String {
-        let Self { name, kpps, ratio } = self;
-        format!(r#"{{"name":"{name}","kpps":{kpps:.0},"ratio":{ratio:.3}}}"#)
+        let Self {
+            name,
+            kpps,
+            ratio,
+            core_ns,
+        } = self;
+        format!(r#"{{"name":"{name}","kpps":{kpps:.0},"ratio":{ratio:.3},"core_ns":{core_ns:.0}}}"#)
     }
 }
 

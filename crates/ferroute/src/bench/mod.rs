@@ -1,8 +1,10 @@
 //! `ferroute bench`: the field's table, measured.
 
+mod veth;
+
 use std::io::{self, Write as _};
 
-use dataplane::bench::{Options, Row};
+use dataplane::bench::{Options, Peer, Row};
 
 use crate::cli::{Bench, Via};
 
@@ -28,11 +30,9 @@ pub(crate) fn run(bench: &Bench) -> Result<u8, String> {
     };
     match bench.via {
         Via::Memory => memory(bench, &mut print)?,
-        Via::Xdp | Via::Packet => {
-            return Err(String::from(
-                "only --via memory can be measured in this version",
-            ));
-        }
+        Via::Xdp | Via::Packet => veth::run(bench, &mut |row| {
+            print(row);
+        })?,
     }
     if !json {
         println!("\n{}", legend());
@@ -70,7 +70,7 @@ fn frame(bytes: u32) -> Result<u16, String> {
 
 fn header() -> String {
     format!(
-        "{:<20} {:<5} {:>5} {:>6} {:>8} {:>8} {:>9} {:>9}  {:<15} {:>9} {}",
+        "{:<20} {:<5} {:>5} {:>6} {:>8} {:>8} {:>9} {:>9}  {:<17} {:>10} {:>8}  {}",
         "row",
         "",
         "frame",
@@ -81,6 +81,7 @@ fn header() -> String {
         "clk/pkt",
         "p10 to p90",
         "/reference",
+        "core ns",
         "peer"
     )
 }
@@ -88,7 +89,7 @@ fn header() -> String {
 fn table_line(row: &Row) -> String {
     let clocks = row.tsc_per_packet;
     format!(
-        "{:<20} {:<5} {:>5} {:>6} {:>8} {:>8.0} {:>9.0} {:>9.1}  {:<15} {:>9.2} {}",
+        "{:<20} {:<5} {:>5} {:>6} {:>8} {:>8.0} {:>9.0} {:>9.1}  {:<17} {:>10.2} {:>8}  {}",
         row.row,
         row.family,
         row.frame,
@@ -99,12 +100,26 @@ fn table_line(row: &Row) -> String {
         clocks.median,
         format!("{:.1} to {:.1}", clocks.p10, clocks.p90),
         clocks.median / row.reference_tsc.max(0.001),
-        "-",
+        row.core_ns
+            .map_or_else(|| String::from("-"), |ns| format!("{ns:.0}")),
+        row.peer
+            .map_or_else(|| String::from("-"), |peer| peer_words(&peer)),
     )
+}
+
+fn peer_words(peer: &Peer) -> String {
+    let Peer {
+        name,
+        kpps,
+        ratio,
+        core_ns,
+    } = peer;
+    format!("{ratio:.2} times the {name}'s {kpps:.0} kpps ({core_ns:.0} core ns)")
 }
 
 fn legend() -> &'static str {
     "frame: bytes with FCS. Mbps: layer 2. clk: clocks of the time stamp counter, median over the runs.\n\
      /reference: clk over those of a fixed loop (hash, copy, compare of a 64-byte header) run in between:\n\
-     compare this between machines and days, not the clocks."
+     compare this between machines and days, not the clocks. core ns: processor time of what forwards, per\n\
+     packet. peer: the median of the ratios within each pair of runs."
 }

@@ -1,0 +1,208 @@
+//! The packet generator, and the counter at the far end.
+
+use std::thread;
+use std::time::{Duration, Instant};
+
+use dataplane::bench::{Family, packet};
+use frame::{Frame, Pool, Port, Sizes, VECTOR_FRAMES};
+use machine::Rng;
+use netio::PacketPort;
+use netio::link::Links;
+
+use super::forwarder::{Cores, realtime};
+use super::{Sample, WARM_UP, WINDOW};
+
+/// The networks that are routed: IPv4 in the low 32 bits of the first.
+const NETWORK_V4: u128 = 0xc612_0000;
+const NETWORK_V6: u128 = 0x2001_0db8_ffff << 80;
+/// How long the far end is watched for packets that are still under way.
+const DRAIN: Duration = Duration::from_secs(1);
+/// How long a forwarder may take until the first packet comes out.
+const PATIENCE: Duration = Duration::from_secs(10);
+
+/// A frame for each of `flows` flows, in random order.
+pub(super) fn templates(family: Family, flows: u32, frame: u16) -> Vec<Vec<u8>> {
+    let mut rng = Rng::seeded(u64::from(flows) ^ 0x7e3a);
+    let mut templates: Vec<Vec<u8>> = (0..u128::from(flows.max(1)))
+        .map(|flow| {
+            // Consecutive destinations: each flow has its own, whatever the order.
+            let destination = match family {
+                Family::Ipv4 => NETWORK_V4 | (flow & 0x1_ffff),
+                Family::Ipv6 => NETWORK_V6 | flow,
+            };
+            packet(family, frame, destination, &mut rng)
+        })
+        .collect();
+    for at in (1..templates.len()).rev() {
+        templates.swap(at, rng.below(at as u64 + 1) as usize);
+    }
+    templates
+}
+
+/// Sends into one path and counts what comes out.
+pub(super) struct Generator {
+    port: PacketPort,
+    pool: Pool,
+    frames: Vec<Frame>,
+    /// Frames of one length, one after the other, and how long they are.
+    templates: Vec<u8>,
+    len: usize,
+    /// Where the next one begins.
+    next: usize,
+    /// The forwarder's link address.
+    to: [u8; 6],
+    links: Links,
+    sink: &'static str,
+    cores: Cores,
+}
+
+impl Generator {
+    /// Of the namespace that the calling thread is in: sends by `device` to the link address `to`,
+    /// counts at `sink`.
+    pub(super) fn new(
+        device: &str,
+        to: String,
+        sink: &'static str,
+        cores: Cores,
+    ) -> Result<Self, String> {
+        let failed = |error| format!("{device}: {error}");
+        let mut mac = [0; 6];
+        for (byte, text) in mac.iter_mut().zip(to.split(':')) {
+            *byte = u8::from_str_radix(text, 16).map_err(|error| format!("{to}: {error}"))?;
+        }
+        let sizes = Sizes {
+            small: 1024,
+            medium: 16,
+            large: 4,
+        };
+        let port = PacketPort::open(device, 1).map_err(failed)?.pop();
+        Ok(Self {
+            port: port.ok_or_else(|| format!("{device}: no port"))?,
+            pool: Pool::new(sizes).map_err(failed)?,
+            frames: Vec::with_capacity(VECTOR_FRAMES),
+            templates: Vec::new(),
+            len: 1,
+            next: 0,
+            to: mac,
+            links: Links::open().map_err(failed)?,
+            sink,
+            cores,
+        })
+    }
+
+    /// Gives the frames that the next runs send over and over.
+    pub(super) fn load(&mut self, templates: &[Vec<u8>]) {
+        self.len = templates.first().map_or(1, Vec::len);
+        self.templates = templates.concat();
+        for frame in self.templates.chunks_exact_mut(self.len) {
+            frame[..6].copy_from_slice(&self.to);
+        }
+        self.next = 0;
+    }
+
+    /// Sends as fast as it can for a window; `cpu` reads how much processor time the forwarder has
+    /// used so far, in nanoseconds.
+    ///
+    /// # Errors
+    /// When nothing came out.
+    pub(super) fn run(&mut self, cpu: impl Fn() -> u64) -> Result<Sample, String> {
+        let before = self.counted()?;
+        self.cores.pin_generator()?;
+        realtime(rustix::thread::gettid(), true);
+        let sample = self.window(cpu);
+        realtime(rustix::thread::gettid(), false);
+        self.drain()?;
+        if self.counted()? == before {
+            return Err(format!("nothing was forwarded to {}", self.sink));
+        }
+        sample
+    }
+
+    fn window(&mut self, cpu: impl Fn() -> u64) -> Result<Sample, String> {
+        let patience = Instant::now() + PATIENCE;
+        let first = self.counted()?;
+        // A router that has just started may still be learning its links.
+        while self.counted()? == first && Instant::now() < patience {
+            self.send_for(Duration::from_millis(1));
+        }
+        self.send_for(WARM_UP);
+        let (packets, used, start) = (self.counted()?, cpu(), Instant::now());
+        self.send_for(WINDOW);
+        let (packets, used, time) = (
+            self.counted()? - packets,
+            cpu() - used,
+            start.elapsed().as_secs_f64(),
+        );
+        let packets = packets as f64;
+        Ok(Sample {
+            rate: packets / time,
+            core_ns: used as f64 / packets.max(1.0),
+        })
+    }
+
+    fn send_for(&mut self, duration: Duration) {
+        let until = Instant::now() + duration;
+        while Instant::now() < until {
+            self.send_vector();
+        }
+    }
+
+    fn send_vector(&mut self) {
+        for _ in 0..VECTOR_FRAMES {
+            let template = &self.templates[self.next..self.next + self.len];
+            self.next += self.len;
+            if self.next == self.templates.len() {
+                self.next = 0;
+            }
+            if let Some(frame) = self.pool.alloc_from(template) {
+                self.frames.push(frame);
+            }
+        }
+        self.port.transmit(&mut self.pool, &mut self.frames);
+    }
+
+    /// Waits until nothing comes out any more, so that the next run begins with empty queues.
+    fn drain(&mut self) -> Result<(), String> {
+        let until = Instant::now() + DRAIN;
+        let mut last = self.counted()?;
+        while Instant::now() < until {
+            self.port.flush(&mut self.pool);
+            thread::park_timeout(Duration::from_millis(10));
+            let counted = self.counted()?;
+            if counted == last {
+                break;
+            }
+            last = counted;
+        }
+        Ok(())
+    }
+
+    /// Packets that have come out since the far end was made.
+    fn counted(&mut self) -> Result<u64, String> {
+        let link = self.links.find(self.sink);
+        let link = link.map_err(|error| format!("{}: {error}", self.sink))?;
+        Ok(link.counters.rx_packets)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::HashSet;
+
+    use super::*;
+
+    #[test]
+    fn each_flow_has_its_own_destination_in_the_routed_network() {
+        for (family, at, network) in [
+            (Family::Ipv4, 30..34, &[198, 18][..]),
+            (Family::Ipv6, 38..54, &[0x20, 0x01, 0x0d, 0xb8, 0xff, 0xff]),
+        ] {
+            let templates = templates(family, 5000, 128);
+
+            let destinations: HashSet<_> = templates.iter().map(|t| &t[at.clone()]).collect();
+            assert_eq!(destinations.len(), 5000);
+            assert!(destinations.iter().all(|to| to.starts_with(network)));
+            assert!(templates.iter().all(|frame| frame.len() == 124));
+        }
+    }
+}
