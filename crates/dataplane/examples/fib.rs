@@ -6,6 +6,7 @@
 use std::sync::Arc;
 use std::time::Instant;
 
+use dataplane::bench::{Options, updates};
 use dataplane::table::grace::Grace;
 use dataplane::table::{Lpm, Network, NextHopId, Routes};
 use dataplane::workload::{Family, destinations, networks};
@@ -28,9 +29,20 @@ fn main() {
     if std::env::args().any(|arg| arg == "lookup") {
         return;
     }
-    println!("\nchange with 1,000,000 routes, µs       median    p99    max");
-    changes4(hz);
-    changes6(hz);
+    println!("\nchange, µs                        median    p99    max");
+    let options = Options {
+        routes: vec![1_000_000],
+        waited: Some(waited),
+        ..Options::default()
+    };
+    let result = updates(&options, &mut |row| {
+        let (name, median) = (format!("{} {}", row.family, row.change), row.us.median);
+        println!(
+            "{name:<30} {median:>8.2} {:>6.2} {:>6.1}",
+            row.us_p99, row.us_max
+        );
+    });
+    result.expect("room");
     println!("\nreference {}", reference());
 }
 
@@ -137,78 +149,8 @@ fn one_by_one<A: Family>(fib: &Lpm<A>, flows: &[A]) -> (f64, f64) {
     })
 }
 
-fn changes4(hz: f64) {
-    let mut routes = load(&networks::<u32>(1_000_000, 1));
-    for len in [32, 24, 16, 12, 9, 8, 1, 0] {
-        time_changes(&mut routes, len, hz);
-    }
-    let lan = (0..65_536).map(|host| (Network::new(0xc0a8_0000 | host, 32), NextHopId(9)));
-    routes.change(lan.step_by(2)).expect("room");
-    let hosts: Vec<_> = (0..2_000_u32)
-        .map(|host| Network::new(0xc0a8_0001 | (host * 26) << 1, 32))
-        .collect();
-    time(
-        "IPv4 host in a /16 of 32,768 hosts",
-        &mut routes,
-        &hosts,
-        hz,
-    );
-    let nets = vec![Network::new(0xc0a8_0000, 17); 2_000];
-    time("IPv4 /17 over 32,768 hosts", &mut routes, &nets, hz);
-}
-
-fn changes6(hz: f64) {
-    let mut routes = load(&networks::<u128>(1_000_000, 1));
-    for len in [128, 64, 48, 32, 19, 12, 3, 0] {
-        time_changes(&mut routes, len, hz);
-    }
-    let lan = 0x2001_0db8_0000_0007_u128 << 64;
-    let hosts = (0..32_768).map(|host| (Network::new(lan | (host * 2), 128), NextHopId(9)));
-    routes.change(hosts).expect("room");
-    let hosts: Vec<_> = (0..2_000_u128)
-        .map(|host| Network::new(lan | (host * 32 + 1), 128))
-        .collect();
-    time(
-        "IPv6 host in a /64 of 32,768 hosts",
-        &mut routes,
-        &hosts,
-        hz,
-    );
-    let nets = vec![Network::new(lan, 64); 2_000];
-    time("IPv6 /64 over 32,768 hosts", &mut routes, &nets, hz);
-}
-
 /// How long this thread has waited for a processor: samples in which it did are not counted.
 fn waited() -> Option<u64> {
     let stat = std::fs::read_to_string("/proc/thread-self/schedstat").ok()?;
     stat.split_whitespace().nth(1)?.parse().ok()
-}
-
-fn time_changes<A: Family>(routes: &mut Routes<A>, len: u8, hz: f64) {
-    let mut rng = machine::Rng::seeded(u64::from(len));
-    let networks: Vec<_> = (0..2_000)
-        .map(|_| Network::new(A::random(&mut rng), len))
-        .collect();
-    let name = format!("{} /{len}", if A::BITS == 32 { "IPv4" } else { "IPv6" });
-    time(&name, routes, &networks, hz);
-}
-
-/// Times to give each network another next hop, then to take that back.
-fn time<A: Family>(name: &str, routes: &mut Routes<A>, networks: &[Network<A>], hz: f64) {
-    let mut samples = Vec::new();
-    for network in networks {
-        let before = routes.get(*network).unwrap_or(NextHopId::NO_ROUTE);
-        for id in [NextHopId(999), before] {
-            routes.prepare();
-            let waited = waited();
-            let start = kernels::tsc();
-            routes.insert(*network, id).expect("room");
-            let clocks = kernels::tsc() - start;
-            if self::waited() == waited {
-                samples.push(clocks as f64 / hz * 1e6);
-            }
-        }
-    }
-    let (_, median, p99, max) = quantiles(samples);
-    println!("{name:<36} {median:>8.2} {p99:>6.2} {max:>6.1}");
 }

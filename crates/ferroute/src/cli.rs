@@ -193,17 +193,21 @@ pub(crate) struct Bench {
     /// Flows.
     #[arg(long, value_delimiter = ',', value_name = "COUNTS", default_values_t = [1, 1_000, 64_000])]
     pub(crate) flows: Vec<u32>,
-    /// Routes in the table.
-    #[arg(long, value_delimiter = ',', value_name = "COUNTS", default_values_t = [1])]
+    /// Routes in the table; through ports 1.
+    #[arg(long, value_delimiter = ',', value_name = "COUNTS")]
+    #[arg(default_values_t = [1, 100_000, 1_000_000])]
+    #[arg(default_value_ifs = [("via", "xdp", "1"), ("via", "packet", "1")])]
     pub(crate) routes: Vec<u32>,
-    /// Workers.
+    /// Workers, each on a core of its own.
     #[arg(long, value_name = "N", default_value_t = 1)]
+    #[arg(value_parser = clap::value_parser!(u8).range(1..=64))]
     pub(crate) workers: u8,
     /// What carries the packets.
     #[arg(long, value_enum, default_value_t = Via::Memory)]
     pub(crate) via: Via,
-    /// Runs of each row; the table shows the median.
-    #[arg(long, value_name = "N", default_value_t = 11)]
+    /// Runs of each row; the table shows the median. Those through ports are long, and 11.
+    #[arg(long, value_name = "N", default_value_t = 101)]
+    #[arg(default_value_ifs = [("via", "xdp", "11"), ("via", "packet", "11")])]
     pub(crate) runs: u32,
     /// Print JSON, a row a line.
     #[arg(long)]

@@ -115,10 +115,7 @@ struct Thread {
 impl Thread {
     fn run(mut self, core: Option<usize>) {
         if let Some(core) = core {
-            let mut set = CpuSet::new();
-            set.set(core);
-            // Where pinning is not allowed the worker runs all the same.
-            let _ = sched_setaffinity(None, &set);
+            pin(core);
         }
         let mut idle_since = None;
         while !self.stop.load(Ordering::Relaxed) {
@@ -184,8 +181,15 @@ impl Thread {
     }
 }
 
-/// The cores that this process may use.
-fn cores() -> Vec<usize> {
+/// Has the calling thread run on this core only. Where that is not allowed it runs all the same.
+pub(crate) fn pin(core: usize) {
+    let mut set = CpuSet::new();
+    set.set(core);
+    let _ = sched_setaffinity(None, &set);
+}
+
+/// The cores that the calling thread may use.
+pub(crate) fn cores() -> Vec<usize> {
     match rustix::thread::sched_getaffinity(None) {
         Ok(set) => (0..CpuSet::MAX_CPU)
             .filter(|core| set.is_set(*core))

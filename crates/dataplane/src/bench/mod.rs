@@ -1,18 +1,23 @@
-//! The benchmark of the walk, in memory: the row `routing-fast-path`.
+//! The benchmark in memory: the rows `routing-fast-path` (the walk) and `fib-update` (a change of
+//! the routes).
 //!
-//! What is timed is everything from a received vector to a transmitted one, in a whole worker:
+//! Of the walk, what is timed is everything from a received vector to a transmitted one, in a whole worker:
 //! commands and rings, header checks, lookup, lifetime, link header, counters, queues. What is not
 //! timed is the making of the packets: they are copied fresh from templates for every vector.
 
 mod packets;
 mod rig;
 mod row;
+mod update;
 
 pub use packets::packet;
 pub use row::{Peer, Row, Spread};
+pub use update::{Update, updates};
 
-use packets::Templates;
-use rig::Rig;
+use std::sync::Barrier;
+use std::thread;
+
+use rig::{Lane, Rig};
 
 /// The address families.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -44,12 +49,19 @@ pub struct Options {
     pub flows: Vec<u32>,
     /// How many routes, of a full table's mix of lengths.
     pub routes: Vec<u32>,
-    /// Runs per row; each carries 64,000 packets.
+    /// Runs per row; each carries [`PACKETS`] packets.
     pub runs: u32,
+    /// How many workers walk at the same time, over one table, each with `flows` flows of its own.
+    pub workers: u16,
     /// What everything random follows from.
     pub seed: u64,
     /// Reads how often memory was allocated so far, if somebody counts.
     pub allocations: Option<fn() -> u64>,
+    /// Binds the calling thread to a core that no worker with another number has.
+    pub pin: Option<fn(u16)>,
+    /// Reads how long the calling thread has waited for a processor so far. A change of routes
+    /// during which that grew is not counted: what else runs on the machine made it long.
+    pub waited: Option<fn() -> Option<u64>>,
 }
 
 impl Default for Options {
@@ -59,15 +71,21 @@ impl Default for Options {
             frames: vec![1518, 512, 64],
             flows: vec![1, 1_000, 64_000],
             routes: vec![1, 100_000, 1_000_000],
-            runs: 31,
+            runs: 101,
+            workers: 1,
             seed: 1,
             allocations: None,
+            pin: None,
+            waited: None,
         }
     }
 }
 
-/// Packets per run.
-const PACKETS: usize = 64_000;
+/// Packets per run and worker: few enough that most runs are over before the machine does
+/// something else on their core.
+pub const PACKETS: usize = 16_384;
+/// Runs before those that count.
+const WARM: usize = 4;
 
 /// Why a measurement means nothing.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -85,6 +103,8 @@ pub enum Invalid {
     },
     /// Memory was allocated while packets were walked.
     Allocated(u64),
+    /// Something else ran on the core during every change.
+    Disturbed,
 }
 
 impl core::fmt::Display for Invalid {
@@ -95,6 +115,7 @@ impl core::fmt::Display for Invalid {
             Self::Lost { expected, sent } => {
                 write!(f, "only {sent} of {expected} packets were forwarded")
             }
+            Self::Disturbed => f.write_str("the machine is too busy: every change had to wait"),
             Self::Allocated(count) => write!(f, "{count} allocations while packets were walked"),
         }
     }
@@ -108,7 +129,7 @@ pub fn run(options: &Options, emit: &mut dyn FnMut(Row)) -> Result<(), Invalid> 
     let (tsc_hz, core_hz) = kernels::measure_hz();
     for &family in &options.families {
         for &routes in &options.routes {
-            let mut rig = Rig::new(family, routes, options.seed)?;
+            let mut rig = Rig::new(family, routes, options.workers, options.seed)?;
             for &flows in &options.flows {
                 for &frame in &options.frames {
                     let mut measured = measure(options, &mut rig, flows, frame)?;
@@ -119,7 +140,7 @@ pub fn run(options: &Options, emit: &mut dyn FnMut(Row)) -> Result<(), Invalid> 
                         flows,
                         routes,
                         via: "memory",
-                        workers: 1,
+                        workers: options.workers.max(1),
                         tsc_hz,
                         core_hz,
                         tsc_per_packet: Spread::of(&mut measured.clocks),
@@ -143,27 +164,72 @@ struct Measured {
 }
 
 fn measure(options: &Options, rig: &mut Rig, flows: u32, frame: u16) -> Result<Measured, Invalid> {
-    let templates = Templates::new(rig, flows, frame, options.seed);
-    rig.load(templates);
+    rig.load(flows, frame, options.seed);
+    let lanes = rig.lanes();
+    let start = &Barrier::new(lanes.len());
+    let measured: Result<Vec<_>, Invalid> = thread::scope(|scope| {
+        let spawn = |(index, lane)| {
+            scope.spawn(move || {
+                if let Some(pin) = options.pin {
+                    pin(index);
+                }
+                measure_lane(options, lane, start)
+            })
+        };
+        let threads: Vec<_> = (0..).zip(lanes).map(spawn).collect();
+        let join = |thread: thread::ScopedJoinHandle<'_, _>| {
+            let result = thread.join();
+            result.unwrap_or_else(|panic| std::panic::resume_unwind(panic))
+        };
+        threads.into_iter().map(join).collect()
+    });
+    Ok(together(&measured?))
+}
+
+/// What the workers took per packet in each run, so that the rate of all is as many times one of
+/// them: the harmonic mean.
+fn together(lanes: &[Measured]) -> Measured {
+    let runs = lanes.first().map_or(0, |lane| lane.clocks.len());
+    let mean = |run: usize| {
+        let rates = lanes.iter().map(|lane| lane.clocks[run].recip());
+        lanes.len() as f64 / rates.sum::<f64>()
+    };
+    let reference = lanes.iter().flat_map(|lane| &lane.reference);
+    Measured {
+        clocks: (0..runs).map(mean).collect(),
+        reference: reference.copied().collect(),
+    }
+}
+
+/// All runs of one worker, each begun together with those of the others. One that went wrong
+/// leaves the others their companion: only the last word is an error.
+fn measure_lane(options: &Options, lane: &mut Lane, start: &Barrier) -> Result<Measured, Invalid> {
+    let runs = options.runs.max(1) as usize;
     let mut measured = Measured {
-        clocks: Vec::new(),
-        reference: Vec::new(),
+        clocks: Vec::with_capacity(runs),
+        reference: Vec::with_capacity(runs),
     };
     let mut reference = Reference::new();
-    // The first run fills caches and is not counted.
-    rig.run(PACKETS)?;
-    for _ in 0..options.runs.max(1) {
+    // The first runs fill caches and are not counted: all flows come by once.
+    let mut result = Ok(());
+    for _ in 0..WARM {
+        result = result.and(lane.run(PACKETS).map(|_| ()));
+    }
+    for _ in 0..runs {
         measured.reference.push(reference.clocks());
-        let before = options.allocations.map(|count| count());
-        let clocks = rig.run(PACKETS);
-        let after = options.allocations.map(|count| count());
-        measured.clocks.push(clocks?);
+        start.wait();
+        let before = options.allocations.map_or(0, |count| count());
+        let clocks = lane.run(PACKETS);
+        let after = options.allocations.map_or(0, |count| count());
         if before != after {
-            let count = after.unwrap_or_default() - before.unwrap_or_default();
-            return Err(Invalid::Allocated(count));
+            result = result.and(Err(Invalid::Allocated(after - before)));
+        }
+        match clocks {
+            Ok(clocks) => measured.clocks.push(clocks),
+            Err(invalid) => result = result.and(Err(invalid)),
         }
     }
-    Ok(measured)
+    result.map(|()| measured)
 }
 
 /// A fixed piece of work of a router's kind: hash, copy and compare headers of 64 bytes. Machines

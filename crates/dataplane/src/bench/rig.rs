@@ -1,4 +1,5 @@
-//! A router of one worker between a port that copies templates and one that takes everything.
+//! A router whose workers each sit between a port that copies templates and one that takes
+//! everything.
 
 use core::sync::atomic::{AtomicU64, Ordering};
 use std::iter::repeat_with;
@@ -10,9 +11,9 @@ use machine::Rng;
 use wire::Mac;
 
 use super::packets::Templates;
-use super::{Family, Invalid, Spread};
+use super::{Family, Invalid};
 use crate::counters::Counters;
-use crate::rings::{Command, rings};
+use crate::rings::{Command, Remote, rings};
 use crate::snapshot::{FamilySettings, Interface, OwnAddresses, PortBinding, Snapshot, Walk};
 use crate::table::{Adjacency, FibWriter, Kind, Network};
 use crate::worker::{Parts, Worker};
@@ -25,80 +26,95 @@ const EGRESS: InterfaceId = InterfaceId(2);
 /// Next hops that the routes of a large table are spread over.
 const GATEWAYS: usize = 16;
 
-/// When a vector was received, and what each took.
+/// When a vector was received, and what all took.
 #[derive(Debug, Default)]
 struct Meter {
     received: AtomicU64,
     sent: AtomicU64,
-    /// Clocks per packet of each vector of a run.
-    vectors: Mutex<Vec<f64>>,
+    /// Clocks from received vectors to transmitted ones.
+    clocks: AtomicU64,
+}
+
+impl Meter {
+    /// Takes note of frames that were transmitted.
+    fn transmitted(&self, frames: u32) {
+        let now = kernels::tsc();
+        // A second transmission for the same vector counts from the first.
+        let since = self.received.swap(now, Ordering::Relaxed);
+        let clocks = now.wrapping_sub(since);
+        self.clocks.fetch_add(clocks, Ordering::Relaxed);
+        self.sent.fetch_add(u64::from(frames), Ordering::Relaxed);
+    }
 }
 
 /// See the module.
 pub(super) struct Rig {
     family: Family,
-    worker: Worker,
-    meter: Arc<Meter>,
-    templates: Arc<Mutex<Option<Templates>>>,
     /// The networks that are routed, for choosing destinations.
     networks: Networks,
+    lanes: Vec<Lane>,
     /// Keeps the tables.
     _writer: FibWriter,
 }
 
+/// A worker between ports of its own.
+pub(super) struct Lane {
+    worker: Worker,
+    meter: Arc<Meter>,
+    templates: Arc<Mutex<Option<Templates>>>,
+}
+
 impl Rig {
-    pub(super) fn new(family: Family, routes: u32, seed: u64) -> Result<Self, Invalid> {
-        let memory = |error: std::io::Error| Invalid::Memory(error.to_string());
+    /// A router of so many workers, with such a table.
+    pub(super) fn new(
+        family: Family,
+        routes: u32,
+        workers: u16,
+        seed: u64,
+    ) -> Result<Self, Invalid> {
         let mut writer = FibWriter::new();
         let networks = fill(&mut writer, family, routes, seed)?;
-        let pool = Pool::new(Sizes {
+        let count = usize::from(workers.max(1));
+        let sizes = Sizes {
             small: 1024,
             medium: 16,
             large: 4,
-        })
-        .map_err(memory)?;
-        let (mut worker_rings, mut remotes) = rings(1);
-        let counters = Arc::new(Counters::new());
-        counters.make_room(EGRESS);
-        let reader = writer.fib().grace.reader();
-        let (Some(reader), Some(rings), Some(remote)) =
-            (reader, worker_rings.pop(), remotes.first_mut())
-        else {
-            return Err(Invalid::Memory("no worker".to_owned()));
         };
-        let worker = Worker::new(Parts {
-            index: 0,
-            pool,
-            snapshot: Arc::new(ArcSwap::from_pointee(snapshot())),
-            fib: Arc::clone(writer.fib()),
-            reader,
-            rings,
-            counters,
-        });
-        let meter = Arc::new(Meter::default());
-        let templates = Arc::new(Mutex::new(None));
-        let source = Source {
-            meter: Arc::clone(&meter),
-            templates: Arc::clone(&templates),
-        };
-        let sink = Sink(Arc::clone(&meter));
-        let ports: [Box<dyn Port>; 2] = [Box::new(source), Box::new(sink)];
-        for (number, port) in (0..).zip(ports) {
-            // Two commands fit any ring.
-            let _ = remote.commands.push(Command::Attach { number, port });
+        let pools =
+            Pool::group(count, sizes).map_err(|error| Invalid::Memory(error.to_string()))?;
+        let (rings, mut remotes) = rings(count);
+        let snapshot = Arc::new(ArcSwap::from_pointee(snapshot()));
+        let mut lanes = Vec::new();
+        for (((index, pool), rings), remote) in (0..).zip(pools).zip(rings).zip(&mut remotes) {
+            let reader = writer.fib().grace.reader();
+            let counters = Arc::new(Counters::new());
+            counters.make_room(EGRESS);
+            let parts = Parts {
+                index,
+                pool,
+                snapshot: Arc::clone(&snapshot),
+                fib: Arc::clone(writer.fib()),
+                reader: reader.ok_or_else(|| Invalid::Memory("too many workers".to_owned()))?,
+                rings,
+                counters,
+            };
+            lanes.push(Lane::new(parts, remote));
         }
         Ok(Self {
             family,
-            worker,
-            meter,
-            templates,
             networks,
+            lanes,
             _writer: writer,
         })
     }
 
     pub(super) fn family(&self) -> Family {
         self.family
+    }
+
+    /// The workers.
+    pub(super) fn lanes(&mut self) -> &mut [Lane] {
+        &mut self.lanes
     }
 
     /// Random addresses that are routed; IPv4 in the low 32 bits.
@@ -112,23 +128,44 @@ impl Rig {
         }
     }
 
-    /// Gives the packets that the next runs send.
-    pub(super) fn load(&mut self, templates: Templates) {
-        if let Ok(mut place) = self.templates.lock() {
-            *place = Some(templates);
+    /// Gives each worker the packets that its next runs send, of flows of its own.
+    pub(super) fn load(&mut self, flows: u32, frame: u16, seed: u64) {
+        for (index, lane) in (0..).zip(&self.lanes) {
+            let templates = Templates::new(self, flows, frame, seed + index);
+            if let Ok(mut place) = lane.templates.lock() {
+                *place = Some(templates);
+            }
+        }
+    }
+}
+
+impl Lane {
+    fn new(parts: Parts, remote: &mut Remote) -> Self {
+        let meter = Arc::new(Meter::default());
+        let templates = Arc::new(Mutex::new(None));
+        let source = Source {
+            meter: Arc::clone(&meter),
+            templates: Arc::clone(&templates),
+        };
+        let sink = Sink(Arc::clone(&meter));
+        let ports: [Box<dyn Port>; 2] = [Box::new(source), Box::new(sink)];
+        for (number, port) in (0..).zip(ports) {
+            // Two commands fit any ring.
+            let _ = remote.commands.push(Command::Attach { number, port });
+        }
+        Self {
+            worker: Worker::new(parts),
+            meter,
+            templates,
         }
     }
 
-    /// Walks this many packets; clocks per packet, of the middle one of all vectors: what a machine
-    /// does beside (interrupts, other programs) hits few of them, and is not the walk's.
+    /// Walks this many packets; clocks per packet, over all of them.
     pub(super) fn run(&mut self, packets: usize) -> Result<f64, Invalid> {
         let take = |counter: &AtomicU64| counter.swap(0, Ordering::Relaxed);
         take(&self.meter.sent);
+        take(&self.meter.clocks);
         let vectors = packets / VECTOR_FRAMES;
-        if let Ok(mut clocks) = self.meter.vectors.lock() {
-            clocks.clear();
-            clocks.reserve(vectors);
-        }
         for _ in 0..vectors {
             self.worker.step();
         }
@@ -136,20 +173,18 @@ impl Rig {
         if expected != sent {
             return Err(Invalid::Lost { expected, sent });
         }
-        let mut clocks = self.meter.vectors.lock();
-        let clocks = clocks.as_mut().map(|clocks| Spread::of(clocks));
-        Ok(clocks.unwrap_or_default().median)
+        Ok(take(&self.meter.clocks) as f64 / sent.max(1) as f64)
     }
 }
 
 /// What is routed.
-enum Networks {
+pub(super) enum Networks {
     V4(Vec<Network<u32>>),
     V6(Vec<Network<u128>>),
 }
 
 /// Writes the routes; returns the networks.
-fn fill(
+pub(super) fn fill(
     writer: &mut FibWriter,
     family: Family,
     routes: u32,
@@ -199,7 +234,8 @@ fn destinations<A: workload::Family>(networks: &[Network<A>], count: u32, seed: 
     (0..count).map(|_| A::random(&mut rng)).collect()
 }
 
-fn gateway(family: Family, number: u8) -> Adjacency {
+/// A next hop.
+pub(super) fn gateway(family: Family, number: u8) -> Adjacency {
     let mut gateway = Adjacency {
         kind: Kind::Forward,
         header_len: 14,
@@ -307,13 +343,8 @@ impl Port for Sink {
     }
 
     fn transmit(&mut self, pool: &mut Pool, frames: &mut Vec<Frame>) -> Transmitted {
-        let now = kernels::tsc();
-        let received = self.0.received.load(Ordering::Relaxed);
         let sent = frames.len() as u32;
-        if let Ok(mut vectors) = self.0.vectors.lock() {
-            vectors.push(now.wrapping_sub(received) as f64 / f64::from(sent.max(1)));
-        }
-        self.0.sent.fetch_add(u64::from(sent), Ordering::Relaxed);
+        self.0.transmitted(sent);
         for frame in frames.drain(..) {
             pool.free(frame);
         }

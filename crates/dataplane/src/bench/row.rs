@@ -15,16 +15,18 @@ impl Spread {
     /// Of these values, which are sorted by it.
     pub fn of(values: &mut [f64]) -> Self {
         values.sort_unstable_by(f64::total_cmp);
-        let at = |percent: usize| {
-            let place = (values.len().saturating_sub(1) * percent + 50) / 100;
-            values.get(place).copied().unwrap_or_default()
-        };
         Self {
-            p10: at(10),
-            median: at(50),
-            p90: at(90),
+            p10: percentile(values, 10),
+            median: percentile(values, 50),
+            p90: percentile(values, 90),
         }
     }
+}
+
+/// The value that so many percent of these sorted ones are below; 0 if there is none.
+pub(super) fn percentile(sorted: &[f64], percent: usize) -> f64 {
+    let place = (sorted.len().saturating_sub(1) * percent + 50) / 100;
+    sorted.get(place).copied().unwrap_or_default()
 }
 
 /// A row.
@@ -48,7 +50,7 @@ pub struct Row {
     pub tsc_hz: u64,
     /// Rate of the core.
     pub core_hz: u64,
-    /// Clocks of the time stamp counter per packet, over the runs.
+    /// Clocks of the time stamp counter per packet that a worker takes, over the runs.
     pub tsc_per_packet: Spread,
     /// Clocks per header of the reference work, run in between.
     pub reference_tsc: f64,
@@ -75,9 +77,10 @@ pub struct Peer {
 }
 
 impl Row {
-    /// Thousands of packets per second, at the median.
+    /// Thousands of packets per second of all workers together, at the median.
     pub fn kpps(&self) -> f64 {
-        self.tsc_hz as f64 / self.tsc_per_packet.median.max(0.001) / 1e3
+        let one = self.tsc_hz as f64 / self.tsc_per_packet.median.max(0.001) / 1e3;
+        one * f64::from(self.workers)
     }
 
     /// Megabits per second at layer 2, check sequence included.

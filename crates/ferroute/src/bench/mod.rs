@@ -1,15 +1,18 @@
 //! `ferroute bench`: the field's table, measured.
 
+mod update;
 mod veth;
 
 use std::io::{self, Write as _};
+use std::sync::LazyLock;
 
 use dataplane::bench::{Options, Peer, Row};
 
 use crate::cli::{Bench, Via};
+use crate::workers;
 
 /// The rows that there are.
-const ROWS: &[&str] = &["routing-fast-path"];
+const ROWS: &[&str] = &["routing-fast-path", "fib-update"];
 
 /// Measures what is asked for and prints it, a row at a time.
 pub(crate) fn run(bench: &Bench) -> Result<u8, String> {
@@ -19,6 +22,20 @@ pub(crate) fn run(bench: &Bench) -> Result<u8, String> {
             ROWS.join(", ")
         ));
     }
+    let asked = |row: &str| bench.rows.iter().any(|asked| asked == row);
+    if asked("fib-update") && bench.via != Via::Memory {
+        return Err(String::from("fib-update is measured with --via memory"));
+    }
+    if asked("routing-fast-path") || bench.rows.is_empty() {
+        walk(bench)?;
+    }
+    if asked("fib-update") || (bench.rows.is_empty() && bench.via == Via::Memory) {
+        update::run(bench)?;
+    }
+    Ok(0)
+}
+
+fn walk(bench: &Bench) -> Result<(), String> {
     let json = bench.json;
     if !json {
         println!("{}", header());
@@ -37,12 +54,16 @@ pub(crate) fn run(bench: &Bench) -> Result<u8, String> {
     if !json {
         println!("\n{}", legend());
     }
-    Ok(0)
+    Ok(())
 }
 
 fn memory(bench: &Bench, print: &mut dyn FnMut(&Row) -> bool) -> Result<(), String> {
-    if bench.workers != 1 {
-        return Err(String::from("--via memory measures one worker"));
+    let cores = workers::cores().len();
+    if usize::from(bench.workers) > cores.max(1) {
+        return Err(format!(
+            "--workers {}: there are {cores} cores, and each worker needs one of its own",
+            bench.workers
+        ));
     }
     let frames: Result<Vec<u16>, String> = bench.frames.iter().map(|f| frame(*f)).collect();
     let options = Options {
@@ -50,6 +71,8 @@ fn memory(bench: &Bench, print: &mut dyn FnMut(&Row) -> bool) -> Result<(), Stri
         flows: bench.flows.clone(),
         routes: bench.routes.clone(),
         runs: bench.runs,
+        workers: u16::from(bench.workers),
+        pin: Some(pin),
         allocations: Some(kernels::CountingAllocator::count),
         ..Options::default()
     };
@@ -57,6 +80,14 @@ fn memory(bench: &Bench, print: &mut dyn FnMut(&Row) -> bool) -> Result<(), Stri
         print(&row);
     })
     .map_err(|invalid| invalid.to_string())
+}
+
+/// The cores from the second on, and the first last: it has the most to do beside.
+fn pin(worker: u16) {
+    static CORES: LazyLock<Vec<usize>> = LazyLock::new(workers::cores);
+    if let Some(core) = CORES.get((usize::from(worker) + 1) % CORES.len().max(1)) {
+        workers::pin(*core);
+    }
 }
 
 fn frame(bytes: u32) -> Result<u16, String> {

@@ -379,6 +379,8 @@ impl Control {
             self.offer_dynamic();
             self.settle();
         }
+        // Here is time, which changes of routes should not have to take.
+        self.fib.prepare();
         busy || self.workers.is_backed_up()
     }
 

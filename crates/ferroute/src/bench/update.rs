@@ -1,0 +1,66 @@
+//! The table of `fib-update`: what a change of the routes costs.
+
+use std::io::{self, Write as _};
+
+use dataplane::bench::{Options, Update};
+
+use crate::cli::Bench;
+
+/// Measures and prints, a row at a time.
+pub(super) fn run(bench: &Bench) -> Result<(), String> {
+    let options = Options {
+        routes: bench.routes.clone(),
+        waited: Some(waited),
+        ..Options::default()
+    };
+    if !bench.json {
+        println!("\n{}", header());
+    }
+    dataplane::bench::updates(&options, &mut |row| {
+        let line = if bench.json {
+            row.to_json()
+        } else {
+            table_line(&row)
+        };
+        let mut out = io::stdout().lock();
+        // Whoever does not read any more gets no more rows.
+        let _ = writeln!(out, "{line}").and_then(|()| out.flush());
+    })
+    .map_err(|invalid| invalid.to_string())?;
+    if !bench.json {
+        println!("\n{}", legend());
+    }
+    Ok(())
+}
+
+/// How long this thread has waited for a processor, in nanoseconds.
+fn waited() -> Option<u64> {
+    let stat = std::fs::read_to_string("/proc/thread-self/schedstat").ok()?;
+    stat.split_whitespace().nth(1)?.parse().ok()
+}
+
+fn header() -> String {
+    format!(
+        "{:<20} {:<5} {:>8}  {:<13} {:>9} {:>8} {:>8}",
+        "row", "", "routes", "change", "median µs", "p99 µs", "max µs"
+    )
+}
+
+fn table_line(row: &Update) -> String {
+    format!(
+        "{:<20} {:<5} {:>8}  {:<13} {:>9.2} {:>8.2} {:>8.2}",
+        Update::ROW,
+        row.family,
+        row.routes,
+        row.change,
+        row.us.median,
+        row.us_p99,
+        row.us_max,
+    )
+}
+
+fn legend() -> &'static str {
+    "change: the length of random prefixes that come or change their next hop, and go or change back;\n\
+     crowded-host: a host in a network of 32,768 host routes. Each is one operation of the writer, timed\n\
+     alone; one during which the thread waited for a processor is not counted."
+}
