@@ -7,6 +7,8 @@
 pub mod address;
 pub mod layout;
 pub mod snapshot;
+#[cfg(test)]
+mod tests;
 
 pub use address::{Addresses, Own4, Own6};
 pub use layout::{Laid, Layout, Numbers, PortState};

@@ -2,7 +2,7 @@
 
 use dataplane::table::adjacency::Adjacency;
 use dataplane::table::fib::FibWriter;
-use dataplane::table::{Network, NextHopId};
+use dataplane::table::{Address, Network, NextHopId, Routes};
 
 use crate::rib::{Family, LineSink, Net, RouteSink, V4, V6};
 
@@ -38,41 +38,39 @@ impl LineSink for FibSink<'_> {
 }
 
 impl RouteSink<V4> for FibSink<'_> {
-    fn write_route(&mut self, table: u16, net: Net<V4>, hop: NextHopId) {
-        let network = Network::new(V4::bits(net.first()) as u32, net.len());
-        let written = self
-            .fib
-            .table(table)
-            .and_then(|table| table.ipv4.insert(network, hop));
-        self.lost += usize::from(written.is_err());
-    }
-
-    fn erase_route(&mut self, table: u16, net: Net<V4>) {
-        let network = Network::new(V4::bits(net.first()) as u32, net.len());
-        let erased = self
-            .fib
-            .table(table)
-            .and_then(|table| table.ipv4.remove(network));
-        self.lost += usize::from(erased.is_err());
+    fn write_routes(&mut self, table: u16, changes: &[(Net<V4>, NextHopId)]) {
+        let network = |net: &Net<V4>| Network::new(V4::bits(net.first()) as u32, net.len());
+        let Ok(routes) = self.fib.table(table) else {
+            self.lost += changes.len();
+            return;
+        };
+        self.lost += write_all(&mut routes.ipv4, changes, network);
     }
 }
 
 impl RouteSink<V6> for FibSink<'_> {
-    fn write_route(&mut self, table: u16, net: Net<V6>, hop: NextHopId) {
-        let network = Network::new(V6::bits(net.first()), net.len());
-        let written = self
-            .fib
-            .table(table)
-            .and_then(|table| table.ipv6.insert(network, hop));
-        self.lost += usize::from(written.is_err());
+    fn write_routes(&mut self, table: u16, changes: &[(Net<V6>, NextHopId)]) {
+        let network = |net: &Net<V6>| Network::new(V6::bits(net.first()), net.len());
+        let Ok(routes) = self.fib.table(table) else {
+            self.lost += changes.len();
+            return;
+        };
+        self.lost += write_all(&mut routes.ipv6, changes, network);
     }
+}
 
-    fn erase_route(&mut self, table: u16, net: Net<V6>) {
-        let network = Network::new(V6::bits(net.first()), net.len());
-        let erased = self
-            .fib
-            .table(table)
-            .and_then(|table| table.ipv6.remove(network));
-        self.lost += usize::from(erased.is_err());
+/// Writes all changes; returns how many found no room.
+fn write_all<F: Family, A: Address>(
+    routes: &mut Routes<A>,
+    changes: &[(Net<F>, NextHopId)],
+    network: impl Fn(&Net<F>) -> Network<A>,
+) -> usize {
+    let all = || changes.iter().map(|(net, hop)| (network(net), *hop));
+    if routes.change(all()).is_ok() {
+        return 0;
     }
+    // Some did not fit, and nobody says which: one by one, each that fits is there.
+    all()
+        .filter(|(network, hop)| routes.insert(*network, *hop).is_err())
+        .count()
 }

@@ -40,10 +40,10 @@ pub const MAIN: u16 = 0;
 
 /// Where the outcome is written: the FIB, or a model of it.
 pub trait RouteSink<F: Family>: LineSink {
-    /// The route of a prefix, in place of what was there.
-    fn write_route(&mut self, table: u16, net: Net<F>, hop: NextHopId);
-    /// No route of its own for this prefix any more.
-    fn erase_route(&mut self, table: u16, net: Net<F>);
+    /// The routes of these prefixes of a table, in place of what was there;
+    /// [`NextHopId::NO_ROUTE`] where a prefix has no route of its own any more. They come in the
+    /// order of their prefixes, each once.
+    fn write_routes(&mut self, table: u16, changes: &[(Net<F>, NextHopId)]);
 }
 
 /// One prefix of one table.

@@ -36,9 +36,7 @@ impl<F: Family> Rib<F> {
             }
         }
         self.lines.flush(sink);
-        for (table, net) in changed {
-            self.publish(table, net, sink);
-        }
+        self.publish_all(changed, sink);
         // Only now that no route points at them are their lines let go.
         for target in released {
             self.lines.unshare(target);
@@ -145,34 +143,41 @@ impl<F: Family> Rib<F> {
         self.intern_set(hops)
     }
 
-    fn publish(&mut self, table: u16, net: Net<F>, sink: &mut impl RouteSink<F>) {
+    /// Writes what has become of these prefixes, table by table.
+    fn publish_all(&mut self, changed: BTreeSet<(u16, Net<F>)>, sink: &mut impl RouteSink<F>) {
+        let mut of_table = Vec::new();
+        let mut table = MAIN;
+        for (next, net) in changed {
+            if next != table {
+                flush_routes(table, &mut of_table, sink);
+                table = next;
+            }
+            if let Some(line) = self.publish(table, net) {
+                of_table.push((net, line));
+            }
+        }
+        flush_routes(table, &mut of_table, sink);
+    }
+
+    /// What is to be written for a prefix; nothing when it stands there already. A prefix without
+    /// candidates is forgotten.
+    fn publish(&mut self, table: u16, net: Net<F>) -> Option<NextHopId> {
         let host = (table == MAIN && net.len() == F::BITS)
             .then(|| self.hosts.get(&net.first()))
             .flatten()
             .map(|(_, line)| self.lines.number(*line));
-        let Some(at) = self.tables.get_mut(&table) else {
-            return;
-        };
+        let at = self.tables.get_mut(&table)?;
         let Some(entry) = at.entries.get_mut(&net) else {
-            match host {
-                Some(line) if line != NextHopId::NO_ROUTE => sink.write_route(table, net, line),
-                _ => sink.erase_route(table, net),
-            }
-            return;
+            return Some(host.unwrap_or(NextHopId::NO_ROUTE));
         };
-        let wanted = host
-            .or_else(|| Some(self.lines.number(self.hops.set(entry.set)?.line)))
-            .unwrap_or(NextHopId::NO_ROUTE);
-        if wanted != core::mem::replace(&mut entry.line, wanted) {
-            match wanted {
-                NextHopId::NO_ROUTE => sink.erase_route(table, net),
-                line => sink.write_route(table, net, line),
-            }
-        }
+        let set = || Some(self.lines.number(self.hops.set(entry.set)?.line));
+        let wanted = host.or_else(set).unwrap_or(NextHopId::NO_ROUTE);
+        let before = core::mem::replace(&mut entry.line, wanted);
         if entry.head == NIL {
             at.entries.remove(&net);
             at.lengths[usize::from(net.len())] -= 1;
         }
+        (wanted != before).then_some(wanted)
     }
 
     /// Marks the neighbours that may be hidden or uncovered by a change of this prefix.
@@ -221,5 +226,16 @@ impl<F: Family> Rib<F> {
             [Target::Connected(interface)] if interfaces.contains(interface) => Some(*interface),
             _ => None,
         }
+    }
+}
+
+fn flush_routes<F: Family>(
+    table: u16,
+    changes: &mut Vec<(Net<F>, NextHopId)>,
+    sink: &mut impl RouteSink<F>,
+) {
+    if !changes.is_empty() {
+        sink.write_routes(table, changes);
+        changes.clear();
     }
 }

@@ -36,14 +36,14 @@ impl LineSink for Model {
 }
 
 impl RouteSink<V4> for Model {
-    fn write_route(&mut self, table: u16, net: Net<V4>, hop: NextHopId) {
-        self.writes += 1;
-        self.routes.insert((table, net), hop);
-    }
-
-    fn erase_route(&mut self, table: u16, net: Net<V4>) {
-        self.writes += 1;
-        self.routes.remove(&(table, net));
+    fn write_routes(&mut self, table: u16, changes: &[(Net<V4>, NextHopId)]) {
+        self.writes += changes.len();
+        for (net, hop) in changes {
+            match *hop {
+                NextHopId::NO_ROUTE => self.routes.remove(&(table, *net)),
+                hop => self.routes.insert((table, *net), hop),
+            };
+        }
     }
 }
 

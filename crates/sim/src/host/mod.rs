@@ -100,6 +100,13 @@ pub enum Heard {
         /// The better hop.
         gateway: IpAddr,
     },
+    /// A TCP connection was refused.
+    Reset {
+        /// From whom.
+        from: IpAddr,
+        /// The number that it acknowledges.
+        ack: u32,
+    },
     /// A router made itself known.
     Router {
         /// Its link-local address.

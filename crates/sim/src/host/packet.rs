@@ -7,7 +7,7 @@ use wire::icmpv4::Message as Icmp4;
 use wire::icmpv6::{Message as Icmp6, Type};
 use wire::ipv4::Fragment;
 use wire::ndp::{self, NdpOption, NeighbourFlags, Options};
-use wire::{EtherType, Mac, Protocol, icmpv4, icmpv6, ipv4, ipv6, udp};
+use wire::{EtherType, Mac, Protocol, icmpv4, icmpv6, ipv4, ipv6, tcp, udp};
 
 use super::{Heard, Host, unspecified};
 
@@ -180,6 +180,7 @@ impl Host {
         match packet.protocol() {
             Protocol::ICMP => self.hear_icmp4(src, packet.ttl(), &payload, now),
             Protocol::UDP => self.hear_udp(src.into(), &payload, now),
+            Protocol::TCP => self.hear_tcp(src.into(), &payload),
             _ => {}
         }
     }
@@ -368,6 +369,15 @@ impl Host {
         };
         let answer = advertisement(self.mac, target, to);
         self.send_frame(mac, EtherType::IPV6, &answer);
+    }
+
+    fn hear_tcp(&mut self, from: IpAddr, payload: &[u8]) {
+        if let Ok(segment) = tcp::Segment::new_checked(payload)
+            && segment.flags().contains(tcp::Flags::RST)
+        {
+            let ack = segment.ack();
+            self.heard.push(Heard::Reset { from, ack });
+        }
     }
 
     fn hear_udp(&mut self, from: IpAddr, payload: &[u8], now: Instant) {

@@ -100,3 +100,76 @@ fn the_host_plane_gets_what_interfaces_have() {
     assert_eq!(ipv6, ["2001:db8:7::1", "fe80::f0:ff:fe00:1"]);
     assert_eq!(plan.default4.as_deref(), Some("seven"));
 }
+
+#[test]
+fn a_connection_to_a_port_that_nobody_serves_is_reset() {
+    let Chain {
+        mut world, client, ..
+    } = chain(6, Line::default(), 1);
+
+    let syn = syn("10.1.0.2", "10.1.0.1");
+    world.at(client).send_raw("10.1.0.1", syn);
+    world.run(seconds(1));
+
+    let reset = Heard::Reset {
+        from: "10.1.0.1".parse().expect("an address"),
+        ack: 1_001,
+    };
+    assert_eq!(world.at(client).heard.last(), Some(&reset));
+}
+
+fn syn(source: &str, destination: &str) -> Vec<u8> {
+    use wire::checksum::pseudo_v4;
+    use wire::{Protocol, ipv4, tcp};
+    let (src, dst) = (source.parse(), destination.parse());
+    let (src, dst) = (src.expect("an address"), dst.expect("an address"));
+    let segment = tcp::Repr {
+        src_port: 40_000,
+        dst_port: 80,
+        seq: 1_000,
+        ack: 0,
+        flags: tcp::Flags::SYN,
+        window: 1_000,
+        urgent: 0,
+    };
+    let mut upper = Vec::new();
+    let pseudo = pseudo_v4(src, dst, Protocol::TCP, 20);
+    segment.emit(&[], &[], pseudo, &mut upper);
+    let header = ipv4::Repr::new(Protocol::TCP, src, dst).to_bytes(upper.len());
+    [&header[..], &upper].concat()
+}
+
+#[test]
+fn what_names_a_thing_that_is_gone_stays_and_is_marked() {
+    let Chain {
+        mut world,
+        client,
+        west,
+        ..
+    } = chain(7, Line::default(), 1);
+    world.run_on(
+        west,
+        "/interface vlan add name=seven interface=ether1 vlan-id=7; \
+         /ip address add address=10.7.0.1/24 interface=seven; \
+         /ip route add dst-address=10.77.0.0/16 gateway=seven; \
+         /routing rule add interface=seven action=drop",
+    );
+    assert!(
+        world
+            .run_on(west, "/ip route print")
+            .contains("As 10.77.0.0/16")
+    );
+
+    world.run_on(west, "/interface vlan remove seven");
+
+    let addresses = world.run_on(west, "/ip address print");
+    assert!(addresses.contains("I 10.7.0.1/24"), "{addresses}");
+    let routes = world.run_on(west, "/ip route print");
+    assert!(routes.contains("Is 10.77.0.0/16"), "{routes}");
+    assert!(!routes.contains("10.7.0.0/24"), "{routes}");
+    let rules = world.run_on(west, "/routing rule print");
+    assert!(rules.contains("0 I "), "{rules}");
+    world.at(client).ping("10.2.0.2", 1, 56);
+    world.run(seconds(1));
+    assert_eq!(world.at(client).replies("10.2.0.2"), 1);
+}

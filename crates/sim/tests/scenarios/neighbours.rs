@@ -180,3 +180,42 @@ fn a_host_with_the_wrong_first_hop_is_told_of_the_right_one() {
     assert!(!world.at(other).heard.iter().any(is_redirect));
     assert_eq!(world.at(other).replies("10.2.0.2"), 2);
 }
+
+#[test]
+fn a_neighbour_that_changes_its_link_address_is_found_again() {
+    let mut world = World::new(8);
+    let router = world.router(
+        "/ip address add address=10.1.0.1/24 interface=ether1\n\
+         /ip address add address=10.2.0.1/24 interface=ether2\n\
+         /ipv6 address add address=2001:db8:1::1/64 interface=ether1\n\
+         /ipv6 address add address=2001:db8:2::1/64 interface=ether2\n",
+        2,
+        1,
+    );
+    let client = HostConfig::new("10.1.0.2/24", "10.1.0.1");
+    let client = world.host(client.and("2001:db8:1::2/64", "2001:db8:1::1"));
+    let server = || {
+        let server = HostConfig::new("10.2.0.2/24", "10.2.0.1");
+        server.and("2001:db8:2::2/64", "2001:db8:2::1")
+    };
+    let old = world.host(server());
+    world.join((client, 0), (router, 0), Line::default());
+    world.join((router, 1), (old, 0), Line::default());
+    world.run(seconds(3));
+    for to in SERVERS {
+        world.at(client).ping(to, 1, 56);
+    }
+    world.run(seconds(1));
+
+    // Another machine takes its place, silently; no link goes down.
+    let new = world.host(server());
+    world.join((router, 1), (new, 0), Line::default());
+    for to in SERVERS {
+        let reached = world.run_until(seconds(120), |world| {
+            world.at(client).ping(to, 2, 56);
+            world.run(seconds(1));
+            world.at(client).replies(to) > 1
+        });
+        assert!(reached, "{to}: not within two minutes");
+    }
+}

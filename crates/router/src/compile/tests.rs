@@ -1,0 +1,219 @@
+use std::collections::BTreeMap;
+
+use dataplane::snapshot::{RuleAction, SlowReason, Snapshot};
+use menu::Offline;
+use script::Session;
+use wire::Mac;
+
+use super::*;
+use crate::intent::{Intent, Name};
+use crate::rib::Protocol;
+
+/// What a configuration comes to on ports `ether1` (number 0) and `ether2` (number 1).
+struct Desk {
+    intent: Intent,
+    layout: Layout,
+    addresses: Addresses,
+    snapshot: Snapshot,
+}
+
+fn desk(configuration: &str) -> Desk {
+    let mut store = schema::store();
+    let (mut session, mut out) = (Session::new("admin"), String::new());
+    let mark = store.begin();
+    for name in ["ether1", "ether2"] {
+        store.ensure_port(name, None).expect("a port's name");
+    }
+    store.commit(mark).expect("no journal");
+    script::import(
+        &mut store,
+        &mut Offline,
+        &mut session,
+        configuration,
+        &mut out,
+    )
+    .expect("a configuration that imports");
+    let intent = crate::read::intent(&store);
+    let port = |number: u16| PortState {
+        number,
+        up: true,
+        mac: Mac([2, 0, 0, 0, 0, number as u8 + 1]),
+        mtu: 9_000,
+        ..PortState::default()
+    };
+    let ports = BTreeMap::from([
+        (Name::from("ether1"), port(0)),
+        (Name::from("ether2"), port(1)),
+    ]);
+    let mut numbers = Numbers::default();
+    let layout = Layout::new(&intent, &ports, &BTreeMap::new(), &mut numbers);
+    let addresses = Addresses::new(&intent, &layout);
+    let mut tables = BTreeMap::from([(Name::from("main"), 0)]);
+    for (item, table) in &intent.tables {
+        let number = numbers.table(*item).expect("room for a table");
+        tables.insert(table.name.clone(), number);
+    }
+    let none = BTreeMap::new();
+    let snapshot = compile(1, &intent, &layout, &addresses, &[], &ports, &none, &tables);
+    Desk {
+        intent,
+        layout,
+        addresses,
+        snapshot,
+    }
+}
+
+impl Desk {
+    fn walk_of(&self, name: &str) -> &dataplane::snapshot::Interface {
+        let (id, _) = self.layout.named(name).expect("an interface");
+        self.snapshot.interface(id).expect("it is compiled")
+    }
+}
+
+#[test]
+fn the_walk_is_the_fast_one_unless_there_is_a_reason() {
+    let fast = desk("");
+    assert!(fast.walk_of("ether1").ipv4.is_fast() && fast.walk_of("ether1").ipv6.is_fast());
+
+    let slow = desk(
+        "/ip settings set allow-fast-path=no rp-filter=strict\n\
+         /routing rule add src-address=10.0.0.0/8 action=drop\n",
+    );
+    let expected = [
+        SlowReason::NotAllowed,
+        SlowReason::RoutingRules,
+        SlowReason::ReversePathFilter,
+    ];
+    assert_eq!(slow.walk_of("ether1").ipv4.slow, expected);
+    // RouterOS: rp-filter and the settings of IPv4 are nothing to IPv6; rules are.
+    assert_eq!(slow.walk_of("ether1").ipv6.slow, [SlowReason::RoutingRules]);
+}
+
+#[test]
+fn vlans_lie_on_their_parents_however_they_are_ordered() {
+    let desk = desk(
+        "/interface vlan add name=a interface=ether1 vlan-id=10\n\
+         /interface vlan add name=b interface=a vlan-id=20 use-service-tag=yes\n\
+         /interface vlan set a interface=ether2\n\
+         /interface vlan add name=c interface=ether2 vlan-id=5 disabled=yes\n",
+    );
+
+    let (id, inner) = desk.layout.named("b").expect("laid out");
+    assert_eq!(inner.link.tags, [(0x8100, 10), (0x88a8, 20)]);
+    assert_eq!((inner.link.port, inner.link.running), (1, true));
+    let outer = desk.walk_of("a");
+    assert_eq!(outer.vlans.len(), 1);
+    assert_eq!(outer.vlans[0].interface, id);
+    // What is disabled takes no frames.
+    assert_eq!(desk.walk_of("ether2").vlans.len(), 1);
+}
+
+#[test]
+fn addresses_come_with_their_networks_and_their_own_routes() {
+    let desk = desk(
+        "/ip address add address=10.1.0.1/24 interface=ether1\n\
+         /ip address add address=10.1.0.2/24 interface=ether1\n\
+         /ip address add address=192.0.2.1/32 network=198.51.100.7 interface=ether2\n\
+         /ip address add address=10.3.0.0/31 interface=ether2\n\
+         /ip address add address=10.4.0.1/24 interface=ether2 disabled=yes\n",
+    );
+
+    let offers = desk.addresses.offers4();
+
+    let nets = |protocol| -> Vec<String> {
+        let of = offers.values().filter(|offer| offer.protocol == protocol);
+        of.map(|offer| offer.net.to_string()).collect()
+    };
+    let connected = ["10.1.0.0/24", "10.3.0.0/31", "198.51.100.7/32"];
+    assert_eq!(nets(Protocol::Connected), connected);
+    // Own addresses, then the one broadcast address: a /31 and a /32 have none (RFC 3021).
+    let own = [
+        "10.1.0.1/32",
+        "10.1.0.2/32",
+        "10.3.0.0/32",
+        "192.0.2.1/32",
+        "10.1.0.255/32",
+    ];
+    assert_eq!(nets(Protocol::Local), own);
+}
+
+#[test]
+fn ipv6_addresses_are_made_from_link_addresses_where_asked() {
+    let desk = desk("/ipv6 address add address=2001:db8::/64 eui-64=yes interface=ether1\n");
+    let (id, _) = desk.layout.named("ether1").expect("a port");
+
+    let own: Vec<_> = desk
+        .addresses
+        .of6(id)
+        .map(|(addr, _)| addr.to_string())
+        .collect();
+
+    assert_eq!(own, ["2001:db8::ff:fe00:1", "fe80::ff:fe00:1"]);
+    assert!(desk.addresses.offers6(|_, _| false).is_empty());
+}
+
+#[test]
+fn interfaces_have_link_local_addresses_unless_they_are_switched_off() {
+    let without = desk(
+        "/ipv6 settings set disable-link-local-address=yes\n\
+         /ipv6 address add address=2001:db8::1/64 interface=ether1\n\
+         /ipv6 address add address=2001:db8:1::1/64 interface=ether2 auto-link-local=no\n",
+    );
+    let link_local = |desk: &Desk| -> Vec<String> {
+        let all = desk.addresses.ipv6.keys();
+        let local = all.filter(|(_, addr)| addr.is_unicast_link_local());
+        local
+            .map(|(id, _)| desk.layout.name(*id).to_owned())
+            .collect()
+    };
+    assert_eq!(link_local(&without), ["ether1"]);
+
+    let off = desk("/ipv6 settings set disable-ipv6=yes\n");
+    assert!(link_local(&off).is_empty());
+    assert!(!off.walk_of("ether1").ipv6.enabled && !off.snapshot.ipv6.forward);
+}
+
+#[test]
+fn rules_are_compiled_in_order_and_those_that_name_nothing_are_left_out() {
+    let desk = desk(
+        "/routing table add name=other fib\n\
+         /routing rule add dst-address=10.0.0.0/8 action=lookup table=other min-prefix=0\n\
+         /routing rule add interface=ether2 action=unreachable\n\
+         /routing rule add src-address=2001:db8::/32 action=drop disabled=yes\n",
+    );
+
+    let rules = &desk.snapshot.rules;
+    assert_eq!(rules.len(), 2);
+    // RouterOS: routes of this length or shorter do not count: not the default route here.
+    assert_eq!((rules[0].table, rules[0].min_prefix), (1, Some(1)));
+    assert_eq!(rules[1].action, RuleAction::Unreachable);
+    assert_eq!(
+        rules[1].interface,
+        desk.layout.named("ether2").map(|(id, _)| id)
+    );
+
+    let none = BTreeMap::from([(Name::from("main"), 0)]);
+    let inactive = snapshot::inactive_rules(&desk.intent, &desk.layout, &none);
+    assert_eq!(inactive.len(), 1);
+}
+
+#[test]
+fn an_mtu_is_no_more_than_the_device_carries() {
+    let desk = desk("/interface ethernet set ether1 mtu=9500; set ether2 mtu=1400\n");
+
+    assert_eq!(desk.walk_of("ether1").mtu, 9_000);
+    assert_eq!(desk.walk_of("ether2").mtu, 1_400);
+}
+
+#[test]
+fn numbers_are_never_given_twice() {
+    let mut numbers = Numbers::default();
+    let first = numbers.interface(7);
+    let mirror = numbers.mirror(first);
+    numbers.keep_interfaces(|_| false);
+
+    let again = numbers.interface(7);
+
+    assert!(again > mirror && mirror > first);
+    assert_eq!(numbers.last(), again);
+}
