@@ -55,7 +55,7 @@ drops! {
     Ipv4OwnSource = "ipv4-own-source",
     /// An option is malformed (RFC 1812, 5.2.4).
     Ipv4Options = "ipv4-options",
-    /// A source-route option, and accept-source-route=no.
+    /// A source-route option.
     Ipv4SourceRoute = "ipv4-source-route",
     /// Shorter than an IPv6 header, or than its payload length (RFC 8200, 3).
     Ipv6Length = "ipv6-length",

@@ -3,6 +3,7 @@
 //!
 //! Routes, next hops and counters are not in it: they live in the shared tables and outlive it.
 
+use core::net::Ipv4Addr;
 use std::sync::Arc;
 
 use frame::{InterfaceId, Offloads};
@@ -27,8 +28,6 @@ pub struct Snapshot {
     pub rules: Vec<RoutingRule>,
     /// Whether ICMP redirects are sent.
     pub send_redirects: bool,
-    /// Whether packets with source-route options are forwarded.
-    pub accept_source_route: bool,
 }
 
 impl Snapshot {
@@ -86,6 +85,9 @@ pub struct Interface {
     pub mac: Mac,
     /// The layer-3 MTU in bytes.
     pub mtu: u32,
+    /// What record-route and timestamp options get of packets that leave here: its own first
+    /// address, else one of this router's.
+    pub address4: Option<Ipv4Addr>,
     /// The port that its frames leave by.
     pub port: u16,
     /// The VLAN interfaces on it, sorted by (EtherType, VLAN id): empty for most.

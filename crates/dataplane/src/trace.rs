@@ -82,7 +82,11 @@ pub enum End {
 /// moves, no byte changes.
 pub fn trace_packet(snapshot: &Snapshot, fib: &Fib, frame: &[u8], ingress: InterfaceId) -> Walked {
     let mut recorder = Recorder::default();
-    let cx = Context { snapshot, fib };
+    let cx = Context {
+        snapshot,
+        fib,
+        midnight_ms: walk::UNKNOWN_TIME,
+    };
     let end = match walk::decide(&cx, ingress, frame, &Offload::FINISHED, &mut recorder) {
         Ok(adjacency) => End::Sent(adjacency.egress),
         Err(exit) => End::Exit(exit),

@@ -77,6 +77,7 @@ pub struct Worker {
     vector: Vector,
     /// Frames of a steered port that stay here, and those handed over, grouped by port.
     kept: Vector,
+    midnight_ms: u32,
 }
 
 impl Worker {
@@ -91,6 +92,7 @@ impl Worker {
             scratch: Scratch::new(),
             vector: Vector::new(),
             kept: Vector::new(),
+            midnight_ms: walk::UNKNOWN_TIME,
         }
     }
 
@@ -114,6 +116,13 @@ impl Worker {
         &mut self.outlet.pool
     }
 
+    /// Tells the time of day, in milliseconds since midnight UTC: what timestamp options get until
+    /// the next call. A router owes a new value 16 times a second (RFC 1812, 4.3.3.8). Until the first
+    /// call they get a value that is marked as no time (RFC 791, 3.1).
+    pub fn set_midnight_ms(&mut self, midnight_ms: u32) {
+        self.midnight_ms = midnight_ms;
+    }
+
     /// One round: commands, what other workers handed over, a vector of each port; then everything
     /// that is to be sent.
     pub fn step(&mut self) -> Step {
@@ -123,6 +132,7 @@ impl Worker {
         let cx = Context {
             snapshot: &snapshot,
             fib: &fib,
+            midnight_ms: self.midnight_ms,
         };
         let mut step = Step {
             commands: self.obey(&cx),

@@ -4,7 +4,7 @@ use std::io;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::{self, JoinHandle};
-use std::time::{Duration, Instant};
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use dataplane::{Step, Worker};
 use netio::{WaitSet, Waker};
@@ -13,6 +13,10 @@ use rustix::thread::{CpuSet, sched_setaffinity};
 /// For how long a worker polls after its last packet before it sleeps. A wake-up costs some tens of
 /// microseconds, so polling for less than that saves nothing.
 const POLL: Duration = Duration::from_micros(50);
+/// A worker is told the time of day once in so many steps, and after each sleep: a step takes less
+/// than a millisecond, and timestamps need sixteen values a second (RFC 1812, 4.3.3.8).
+const STEPS_PER_CLOCK: u32 = 32;
+const DAY_MS: u128 = 86_400_000;
 
 /// A worker's thread, as others see it.
 #[derive(Clone, Debug)]
@@ -74,6 +78,7 @@ impl Workers {
                 index,
                 control: control.clone(),
                 stop: Arc::clone(&all.stop),
+                until_clock: 0,
             };
             let name = format!("worker-{index}");
             all.threads.push(
@@ -110,6 +115,8 @@ struct Thread {
     index: usize,
     control: Waker,
     stop: Arc<AtomicBool>,
+    /// Steps until the worker is told the time of day.
+    until_clock: u32,
 }
 
 impl Thread {
@@ -133,6 +140,11 @@ impl Thread {
     }
 
     fn step(&mut self) -> Step {
+        if self.until_clock == 0 {
+            self.until_clock = STEPS_PER_CLOCK;
+            self.worker.set_midnight_ms(midnight_ms());
+        }
+        self.until_clock -= 1;
         let step = self.worker.step();
         if step.punted > 0 {
             self.control.wake();
@@ -160,6 +172,7 @@ impl Thread {
             if self.waiting.wait(None).is_err() {
                 thread::yield_now();
             }
+            self.until_clock = 0;
         }
         own.asleep.store(false, Ordering::SeqCst);
         self.unwatch_ports();
@@ -179,6 +192,12 @@ impl Thread {
             self.waiting.remove(fd);
         }
     }
+}
+
+/// Milliseconds since midnight UTC.
+fn midnight_ms() -> u32 {
+    let now = SystemTime::now().duration_since(UNIX_EPOCH);
+    (now.unwrap_or_default().as_millis() % DAY_MS) as u32
 }
 
 /// Has the calling thread run on this core only. Where that is not allowed it runs all the same.

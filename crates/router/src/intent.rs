@@ -239,8 +239,6 @@ pub struct Settings4 {
     pub forward: bool,
     /// `send-redirects`.
     pub send_redirects: bool,
-    /// `accept-source-route`.
-    pub accept_source_route: bool,
     /// `rp-filter`.
     pub rp_filter: RpFilter,
     /// `max-neighbor-entries`.
@@ -268,7 +266,6 @@ impl Default for Settings4 {
         Self {
             forward: true,
             send_redirects: true,
-            accept_source_route: false,
             rp_filter: RpFilter::No,
             max_neighbours: 16_384,
             arp_timeout: Duration::from_secs(30),

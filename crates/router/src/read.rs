@@ -304,7 +304,6 @@ fn settings4(item: &Item) -> Settings4 {
     Settings4 {
         forward: item.is("ip-forward"),
         send_redirects: item.is("send-redirects"),
-        accept_source_route: item.is("accept-source-route"),
         rp_filter: match item.text("rp-filter") {
             "strict" => RpFilter::Strict,
             "loose" => RpFilter::Loose,

@@ -15,6 +15,9 @@ use crate::host::{Host, HostConfig};
 use crate::line::{Fault, Line};
 use crate::port::SimPort;
 
+/// Milliseconds of a day.
+const DAY_MS: u64 = 86_400_000;
+
 /// A node of the world.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct NodeId(usize);
@@ -350,6 +353,8 @@ impl RouterNode {
         for _ in 0..10_000 {
             let mut idle = !self.instance.control().poll(now);
             for worker in &mut self.workers {
+                // The world begins at midnight.
+                worker.set_midnight_ms((now.as_nanos() / 1_000_000 % DAY_MS) as u32);
                 idle &= worker.step().is_idle();
             }
             for (number, port) in self.ports.iter().enumerate() {

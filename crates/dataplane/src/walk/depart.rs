@@ -5,7 +5,7 @@ use frame::{Frame, InterfaceId, VECTOR_FRAMES};
 use super::forward::{self, Fit};
 use super::ingress::Entrance;
 use super::passes::{Lane, NO_PORT, Scratch};
-use super::{Context, Exit, Leaving, egress};
+use super::{Context, Exit, Leaving, egress, options};
 use crate::counters::Counters;
 use crate::drop::Drop;
 use crate::outlet::Outlet;
@@ -346,7 +346,10 @@ pub(super) fn depart(
     }
     let aged = match (way.own, way.ipv6) {
         (true, _) => true,
-        (false, false) => age4(frame),
+        (false, false) => {
+            options::commit(cx, frame, adjacency.egress);
+            age4(frame)
+        }
         (false, true) => age6(frame),
     };
     if !(aged && egress::rewrite(frame, adjacency)) {

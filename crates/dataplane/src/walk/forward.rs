@@ -1,5 +1,5 @@
 //! Forward: what a router owes a packet that it passes on: a smaller lifetime, and a link that it
-//! fits.
+//! fits. What its options ask for is in `options.rs`.
 
 use frame::{Offload, Segmentation};
 
@@ -15,11 +15,11 @@ pub(crate) enum Fit {
     Fragments,
 }
 
-/// Whether there is nothing to decide about an IPv4 packet: it may live on, and fits this layer-3
-/// MTU in bytes as it is.
+/// Whether there is nothing to decide about an IPv4 packet: it has no options, may live on, and fits
+/// this layer-3 MTU in bytes as it is.
 #[inline(always)]
 pub(crate) fn is_plain4(header: &[u8; 20], mtu: u32) -> bool {
-    (header[8] > 1) & (total4(header) <= mtu)
+    (header[0] == 0x45) & (header[8] > 1) & (total4(header) <= mtu)
 }
 
 /// The total length of an IPv4 packet in bytes.

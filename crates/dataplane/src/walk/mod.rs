@@ -27,6 +27,7 @@ mod egress;
 mod forward;
 mod ingress;
 mod input;
+mod options;
 mod output;
 mod passes;
 mod postrouting;
@@ -117,7 +118,13 @@ pub struct Context<'a> {
     pub snapshot: &'a Snapshot,
     /// Routes and next hops.
     pub fib: &'a Fib,
+    /// What timestamp options get: milliseconds since midnight UTC, or [`UNKNOWN_TIME`].
+    pub midnight_ms: u32,
 }
+
+/// The timestamp of a worker that was not told the time: "any time may be inserted as a timestamp
+/// provided the high order bit of the timestamp field is set to one" (RFC 791, 3.1).
+pub(crate) const UNKNOWN_TIME: u32 = 1 << 31;
 
 /// A destination to be routed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -262,7 +269,7 @@ fn leave<T: Tracer>(
         let name = cx.snapshot.interface(adjacency.egress).map(|i| &*i.name);
         format!("leaves by {}", name.unwrap_or("an interface that is gone"))
     });
-    let fit = fit(cx, leaving, adjacency.mtu);
+    let fit = fit(cx, leaving, adjacency);
     match &fit {
         Ok(Fit::Whole) => tracer.passed(Stage::Forward, || "fits the link".to_owned()),
         Ok(Fit::Fragments) => tracer.passed(Stage::Forward, || "in fragments".to_owned()),
@@ -277,9 +284,10 @@ fn leave<T: Tracer>(
     Ok(fit)
 }
 
-/// Forwarding on, lifetime and size.
+/// Forwarding on, lifetime, size and options.
 #[inline(always)]
-fn fit(cx: &Context<'_>, leaving: &Leaving<'_>, mtu: u32) -> Result<Fit, Exit> {
+fn fit(cx: &Context<'_>, leaving: &Leaving<'_>, adjacency: &Adjacency) -> Result<Fit, Exit> {
+    let mtu = adjacency.mtu;
     let Leaving {
         packet, offload, ..
     } = *leaving;
@@ -299,7 +307,11 @@ fn fit(cx: &Context<'_>, leaving: &Leaving<'_>, mtu: u32) -> Result<Fit, Exit> {
         match leaving.own {
             true => forward::fit4(header, packet, mtu, offload),
             false if !cx.snapshot.ipv4.forward => Err(Exit::Drop(Drop::ForwardingOff)),
-            false => forward::ipv4(header, packet, mtu, offload),
+            false => {
+                let fit = forward::ipv4(header, packet, mtu, offload)?;
+                options::check(cx, packet, adjacency.egress)?;
+                Ok(fit)
+            }
         }
     }
 }

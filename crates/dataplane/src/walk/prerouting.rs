@@ -5,7 +5,7 @@ use frame::InterfaceId;
 use wire::checksum;
 
 use super::ingress::Arrived;
-use super::{Context, Exit, input, routing};
+use super::{Context, Exit, input, options, routing};
 use crate::drop::Drop;
 use crate::punt::Why;
 
@@ -44,7 +44,7 @@ pub(crate) fn ipv4<const FAST: bool>(
             return Err(Exit::Drop(Drop::Ipv4Length));
         }
     } else {
-        odd_header4(cx, packet)?;
+        odd_header4(packet)?;
     }
     let source = u32::from_be_bytes([header[12], header[13], header[14], header[15]]);
     let destination = u32::from_be_bytes([header[16], header[17], header[18], header[19]]);
@@ -80,7 +80,7 @@ fn is_intact(header: &[u8; 20]) -> bool {
 /// options.
 #[cold]
 #[inline(never)]
-fn odd_header4(cx: &Context<'_>, packet: &[u8]) -> Result<(), Exit> {
+fn odd_header4(packet: &[u8]) -> Result<(), Exit> {
     let header_len = usize::from(packet[0] & 0xf) * 4;
     // (2) again; a length that is none cannot be summed, and is (4)'s business.
     let header = packet.get(..header_len);
@@ -103,35 +103,7 @@ fn odd_header4(cx: &Context<'_>, packet: &[u8]) -> Result<(), Exit> {
     if total < header_len || total > packet.len() {
         return Err(Exit::Drop(Drop::Ipv4Length));
     }
-    options4(cx, header)
-}
-
-/// Goes through the options (RFC 791, 3.1).
-fn options4(cx: &Context<'_>, header: &[u8]) -> Result<(), Exit> {
-    const LOOSE_SOURCE_ROUTE: u8 = 131;
-    const STRICT_SOURCE_ROUTE: u8 = 137;
-
-    let mut at = 20;
-    while let Some(&kind) = header.get(at) {
-        match kind {
-            0 => break,
-            1 => {
-                at += 1;
-                continue;
-            }
-            LOOSE_SOURCE_ROUTE | STRICT_SOURCE_ROUTE if !cx.snapshot.accept_source_route => {
-                return Err(Exit::Drop(Drop::Ipv4SourceRoute));
-            }
-            _ => {}
-        }
-        // An option of a length that cannot be: the sender is told which byte it is.
-        let len = header.get(at + 1).map_or(0, |len| usize::from(*len));
-        if len < 2 || at + len > header.len() {
-            return Err(Exit::Punt(Why::ParameterProblem(at as u16 + 1)));
-        }
-        at += len;
-    }
-    Ok(())
+    options::enter(header)
 }
 
 /// Whether an address can be a source and a destination to forward to: neither this network (0/8),

@@ -1,5 +1,7 @@
 //! Packets through a whole worker: what comes out, what is counted, what is handed to control.
 
+mod options;
+
 use frame::{Offload, Segmentation};
 
 use crate::drop::Drop;

@@ -1,6 +1,6 @@
 //! What the walk reads: interfaces, ports, settings and rules, and why a walk is not the fast one.
 
-use core::net::Ipv6Addr;
+use core::net::{Ipv4Addr, Ipv6Addr};
 use std::collections::{BTreeMap, BTreeSet};
 
 use dataplane::snapshot::{
@@ -57,7 +57,6 @@ pub fn compile(
         },
         rules,
         send_redirects: intent.ipv4.send_redirects,
-        accept_source_route: intent.ipv4.accept_source_route,
         ..Snapshot::default()
     };
     let mut vlans = vlans(layout);
@@ -65,12 +64,20 @@ pub fn compile(
         let own_vlans = vlans.remove(id).unwrap_or_default();
         *slot(&mut snapshot.interfaces, id.0 as usize) =
             interface(laid, own_vlans, intent, &snapshot.rules);
+        snapshot.interfaces[id.0 as usize].address4 = address4(addresses, *id);
         if let Some((port, mirror)) = laid.mirror {
             *slot(&mut snapshot.interfaces, mirror.0 as usize) = mirror_of(laid, port);
         }
     }
     bind_ports(&mut snapshot, layout, ports, mirror_ports);
     snapshot
+}
+
+/// The address by which an interface is known in options and errors: its first one, or where it has
+/// none, one that the router is known by (RFC 1812, 2.2.7: unnumbered lines).
+fn address4(addresses: &Addresses, id: InterfaceId) -> Option<Ipv4Addr> {
+    let own = addresses.of4(id).next().map(|(address, _)| address);
+    own.or_else(|| addresses.ipv4.keys().next().map(|(_, address)| *address))
 }
 
 /// The place with this index, made if it is not there.
@@ -106,6 +113,7 @@ fn interface(laid: &Laid, vlans: Vec<Vlan>, intent: &Intent, rules: &[RoutingRul
         mirror: laid.mirror.map(|(port, _)| port),
         groups4: Vec::new(),
         groups6: Vec::new(),
+        ..Interface::default()
     }
 }
 

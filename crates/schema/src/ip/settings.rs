@@ -25,7 +25,8 @@ pub(crate) static MENU: Menu = Menu {
             Kind::Bool,
             "Accepts packets with the source route option",
         )
-        .default("no"),
+        .default("no")
+        .inert(),
         Property::new(
             "accept-redirects",
             Kind::Bool,

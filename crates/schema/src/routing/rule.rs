@@ -17,7 +17,9 @@ pub(crate) static MENU: Menu = Menu {
                 TABLE,
                 "Packets with this routing mark match",
             )
-            .optional(),
+            .optional()
+            // Nothing sets marks, so a rule that asks for one never matches.
+            .inert(),
             Property::new(
                 "interface",
                 Kind::Reference("interface"),

@@ -23,11 +23,6 @@ const POINTS: Kernel = Kernel::Differs(
     "the kernel points at the option's first byte; ours at its length, where the error is (RFC 792: \
      the pointer may be in the middle of an option)",
 );
-const RECORDS: Kernel = Kernel::Differs(
-    "the kernel fills in its address; the packet passes both, and ours leaves the option unchanged, \
-     which RFC 1812, 5.2.4 allows a router that is told to",
-);
-
 /// The cases, in the order in which a router checks.
 pub(super) const CASES: &[Odd] = &[
     Odd {
@@ -212,7 +207,7 @@ pub(super) const CASES: &[Odd] = &[
     },
     Odd {
         name: "record-route",
-        why: "an option for routers on the way does not hold the packet up (RFC 1812, 5.2.4)",
+        why: "a router writes what the option asks for and passes the packet on (RFC 1812, 5.2.4)",
         frames: |hosts| {
             one(
                 hosts,
@@ -220,14 +215,14 @@ pub(super) const CASES: &[Odd] = &[
             )
         },
         fate: Fate::Forwarded,
-        kernel: RECORDS,
+        kernel: Kernel::Same,
     },
     Odd {
         name: "timestamp",
-        why: "an option for routers on the way does not hold the packet up (RFC 1812, 5.2.4)",
+        why: "a router writes what the option asks for and passes the packet on (RFC 1812, 5.2.4)",
         frames: |hosts| one(hosts, with_options(hosts, &[68, 8, 5, 0, 0, 0, 0, 0])),
         fate: Fate::Forwarded,
-        kernel: RECORDS,
+        kernel: Kernel::Same,
     },
     Odd {
         name: "router-alert",
@@ -243,14 +238,14 @@ pub(super) const CASES: &[Odd] = &[
     },
     Odd {
         name: "loose-source-route",
-        why: "accept-source-route=no: such packets are dropped (RFC 7126, 4.3)",
+        why: "the sender does not choose the way: such packets are dropped (RFC 7126, 4.3)",
         frames: |hosts| source_route(hosts, IpOption::LOOSE_SOURCE_ROUTE),
         fate: Fate::Dropped(Drop::Ipv4SourceRoute),
         kernel: Kernel::Same,
     },
     Odd {
         name: "strict-source-route",
-        why: "accept-source-route=no: such packets are dropped (RFC 7126, 4.4)",
+        why: "the sender does not choose the way: such packets are dropped (RFC 7126, 4.4)",
         frames: |hosts| source_route(hosts, IpOption::STRICT_SOURCE_ROUTE),
         fate: Fate::Dropped(Drop::Ipv4SourceRoute),
         kernel: Kernel::Same,
