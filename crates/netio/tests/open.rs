@@ -147,7 +147,9 @@ fn a_tap_is_made_switched_on_and_gone_with_its_port() {
                 .is_some_and(|link| link.up && link.name == "lan")
         );
         drop(tap);
-        assert!(!run("ip", "link show").1.contains("lan:"));
+        eventually("the device's end", || {
+            !run("ip", "link show").1.contains("lan:")
+        });
     });
 }
 
