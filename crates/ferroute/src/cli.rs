@@ -243,7 +243,7 @@ pub(crate) struct Docs {
     #[arg(value_enum)]
     pub(crate) kind: DocsKind,
     /// The folder to write to.
-    #[arg(long, value_name = "DIR", default_value = ".")]
+    #[arg(value_name = "DIR", default_value = ".")]
     pub(crate) out: PathBuf,
 }
 
@@ -264,6 +264,16 @@ mod tests {
     #[test]
     fn the_declaration_is_sound() {
         Cli::command().debug_assert();
+    }
+
+    #[test]
+    fn documentation_is_written_where_the_installer_wants_it() {
+        let cli = Cli::parse_from(["ferroute", "docs", "man", "target/docs"]);
+
+        let Command::Docs(docs) = cli.command else {
+            panic!("docs was parsed as {cli:?}")
+        };
+        assert_eq!(docs.out, PathBuf::from("target/docs"));
     }
 
     #[test]
