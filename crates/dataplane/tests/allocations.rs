@@ -7,20 +7,24 @@ static ALLOCATOR: kernels::CountingAllocator = kernels::CountingAllocator;
 
 #[test]
 fn a_walked_packet_allocates_nothing() {
-    let options = Options {
-        frames: vec![64, 1518],
-        flows: vec![1, 1_000],
-        routes: vec![1, 1_000],
-        runs: 2,
-        allocations: Some(kernels::CountingAllocator::count),
-        ..Options::default()
-    };
-    let mut rows = 0;
+    for workers in [1, 2] {
+        let options = Options {
+            frames: vec![64, 1518],
+            flows: vec![1, 1_000],
+            routes: vec![1, 1_000],
+            runs: 2,
+            workers,
+            allocations: Some(kernels::CountingAllocator::count),
+            ..Options::default()
+        };
+        let mut rows = 0;
 
-    let result = run(&options, &mut |row| {
-        rows += 1;
-        assert!(row.to_json().contains("\"row\":\"routing-fast-path\""));
-    });
+        let result = run(&options, &mut |row| {
+            rows += 1;
+            assert_eq!(row.workers, workers);
+            assert!(row.to_json().contains("\"row\":\"routing-fast-path\""));
+        });
 
-    assert_eq!((result, rows), (Ok(()), 16));
+        assert_eq!((result, rows), (Ok(()), 16));
+    }
 }
