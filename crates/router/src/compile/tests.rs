@@ -199,7 +199,8 @@ fn rules_are_compiled_in_order_and_those_that_name_nothing_are_left_out() {
 
 #[test]
 fn an_mtu_is_no_more_than_the_device_carries() {
-    let desk = desk("/interface ethernet set ether1 mtu=9500; set ether2 mtu=1400\n");
+    let desk =
+        desk("/interface ethernet set ether1 mtu=9500\n/interface ethernet set ether2 mtu=1400\n");
 
     assert_eq!(desk.walk_of("ether1").mtu, 9_000);
     assert_eq!(desk.walk_of("ether2").mtu, 1_400);
