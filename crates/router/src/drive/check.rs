@@ -194,7 +194,7 @@ fn wanted<F: Family>(
     rib: &Rib<F>,
     checked: impl Fn(Gateway<F>) -> Checked,
 ) -> impl Iterator<Item = (Checked, How)> {
-    rib.checked().filter_map(move |(gateway, check, _)| {
+    rib.checked().filter_map(move |(gateway, check)| {
         let how = match check {
             Check::Ping => How::Ping,
             Check::Arp => How::Arp,

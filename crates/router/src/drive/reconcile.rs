@@ -148,6 +148,10 @@ impl Control {
             half.remove(id, &mut means);
             let (half, mut means) = self.discovery();
             half.remove(id, &mut means);
+            self.v4.rib.forget_interface(id);
+            self.v6.rib.forget_interface(id);
+            self.links.remove(&id);
+            self.reset.remove(&id);
         }
         let laid: Vec<_> = self
             .layout

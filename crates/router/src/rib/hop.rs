@@ -1,6 +1,6 @@
 //! Gateways and sets of them: each distinct one is held once, however many routes use it.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use super::family::Family;
 use super::line::{LineId, Target};
@@ -71,6 +71,8 @@ pub(super) struct Set {
 pub(super) struct Hops<F: Family> {
     pub(super) hops: Vec<Option<Hop<F>>>,
     pub(super) by_key: BTreeMap<HopKey<F>, u32>,
+    /// Those of them that somebody must check.
+    pub(super) checked: BTreeSet<HopKey<F>>,
     pub(super) sets: Vec<Option<Set>>,
     pub(super) by_hops: BTreeMap<Box<[u32]>, u32>,
     free_hops: Vec<u32>,
@@ -82,6 +84,7 @@ impl<F: Family> Default for Hops<F> {
         Self {
             hops: Vec::new(),
             by_key: BTreeMap::new(),
+            checked: BTreeSet::new(),
             sets: Vec::new(),
             by_hops: BTreeMap::new(),
             free_hops: Vec::new(),
@@ -120,6 +123,9 @@ impl<F: Family> Hops<F> {
         };
         let id = place(&mut self.hops, &mut self.free_hops, hop);
         self.by_key.insert(key, id);
+        if key.check != Check::None {
+            self.checked.insert(key);
+        }
         id
     }
 
@@ -159,6 +165,7 @@ impl<F: Family> Hops<F> {
     pub(super) fn remove_hop(&mut self, id: u32) -> Option<Hop<F>> {
         let hop = self.hops.get_mut(id as usize)?.take()?;
         self.by_key.remove(&hop.key);
+        self.checked.remove(&hop.key);
         self.free_hops.push(id);
         Some(hop)
     }

@@ -311,6 +311,14 @@ impl<F: Family> Lines<F> {
         self.macs.get(&(interface, addr)).copied()
     }
 
+    /// The neighbours of an interface whose link address is known.
+    pub(super) fn neighbours_on(&self, interface: InterfaceId) -> Vec<F::Addr> {
+        let from = (interface, F::UNSPECIFIED);
+        let rest = self.macs.range(from..).map(|(key, _)| *key);
+        let on_it = rest.take_while(|(on, _)| *on == interface);
+        on_it.map(|(_, addr)| addr).collect()
+    }
+
     fn touch(&mut self, target: &Target<F>) {
         if let Some(lines) = self.shown.get(target) {
             self.dirty.extend(lines.iter().copied());

@@ -249,6 +249,14 @@ impl<F: Family> Rib<F> {
         self.dirty_hosts.insert(addr);
     }
 
+    /// Forgets an interface that is gone: its link, and who was known on it.
+    pub fn forget_interface(&mut self, interface: InterfaceId) {
+        self.set_link(interface, None);
+        for addr in self.lines.neighbours_on(interface) {
+            self.set_neighbour(interface, addr, None);
+        }
+    }
+
     /// Notes what a gateway check found out.
     ///
     /// RouterOS: a gateway that one route checks is dead or alive for all routes that name it.
@@ -281,16 +289,10 @@ impl<F: Family> Rib<F> {
         failed.next().is_none_or(|(dead, _)| dead != gateway)
     }
 
-    /// The gateways that somebody must check, each with where it leads; in a stable order.
-    pub fn checked(&self) -> impl Iterator<Item = (Gateway<F>, Check, bool)> {
-        self.hops
-            .by_key
-            .iter()
-            .filter(|(key, _)| key.check != Check::None)
-            .filter_map(|(key, id)| {
-                let hop = self.hops.hop(*id)?;
-                Some((key.gateway, key.check, hop.alive))
-            })
+    /// The gateways that somebody must check, and how; in a stable order, perhaps repeated.
+    pub fn checked(&self) -> impl Iterator<Item = (Gateway<F>, Check)> {
+        let checked = self.hops.checked.iter();
+        checked.map(|key| (key.gateway, key.check))
     }
 
     /// The next-hop lines.

@@ -521,3 +521,19 @@ fn nothing_is_left_of_what_was_taken_out() {
     assert_eq!(rib.lines().in_use(), lines);
     assert_eq!(rib.len(), 2);
 }
+
+#[test]
+fn an_interface_that_is_gone_leaves_nobody_behind() {
+    let (mut rib, mut fib) = two_networks();
+    rib.set_neighbour(ETHER1, ip("10.1.0.7"), Some(Mac([2; 6])));
+    rib.set_neighbour(ETHER2, ip("10.2.0.7"), Some(Mac([2; 6])));
+    rib.settle(&mut fib);
+    assert_eq!(fib.at("10.1.0.7/32").kind, Kind::Forward);
+
+    rib.forget_interface(ETHER1);
+    rib.settle(&mut fib);
+
+    assert_eq!(fib.at("10.1.0.7/32").kind, Kind::NoRoute);
+    assert_eq!(rib.lines().mac(ETHER1, ip("10.1.0.7")), None);
+    assert_eq!(fib.at("10.2.0.7/32").kind, Kind::Forward);
+}
