@@ -5,6 +5,7 @@ use std::io;
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
 use std::sync::{Arc, OnceLock};
 
+use super::socket::while_busy;
 use super::{XdpMode, XdpRefusal};
 use crate::af_packet;
 use crate::sys;
@@ -74,8 +75,8 @@ impl Attachment {
         };
         let attributes: [u32; 4] = [self.program.as_raw_fd() as u32, self.index, BPF_XDP, flags];
         // SAFETY: the attributes hold no pointers.
-        let link = unsafe { bpf_descriptor(BPF_LINK_CREATE, &attributes) }
-            .map_err(XdpRefusal::at(step))?;
+        let attempt = || unsafe { bpf_descriptor(BPF_LINK_CREATE, &attributes) };
+        let link = while_busy(attempt).map_err(XdpRefusal::at(step))?;
         let _ = self.link.set((link, mode));
         Ok(Arc::new(self))
     }

@@ -12,7 +12,7 @@ use super::ring::{Consumer, Descriptor, Offsets, Producer, mapping_bytes};
 use super::{Umem, XdpMode, XdpRefusal};
 use crate::sys::{self, Mapping};
 
-/// How long a queue may be busy: the kernel releases one late that a closed socket had.
+/// How long a device may be busy.
 const BUSY_FOR: Duration = Duration::from_secs(2);
 const BUSY_PAUSE: Duration = Duration::from_millis(20);
 /// How many frames one system call may send in copy mode (since Linux 6.17; before, 32).
@@ -167,9 +167,15 @@ fn bind(socket: &OwnedFd, index: u32, queue: u32, mode: XdpMode, pieces: bool) -
         sxdp_queue_id: queue,
         sxdp_shared_umem_fd: 0,
     };
+    while_busy(|| sys::bind(socket, &address))
+}
+
+/// Tries again as long as the device is busy with what a closed socket or program had: the kernel
+/// lets go of both a while after they were closed.
+pub(super) fn while_busy<T>(mut attempt: impl FnMut() -> io::Result<T>) -> io::Result<T> {
     let deadline = Instant::now() + BUSY_FOR;
     loop {
-        match sys::bind(socket, &address) {
+        match attempt() {
             Err(error)
                 if error.raw_os_error() == Some(libc::EBUSY) && Instant::now() < deadline =>
             {
