@@ -5,70 +5,18 @@ use std::collections::HashSet;
 use std::fs;
 use std::os::unix::net::UnixStream;
 use std::path::PathBuf;
-use std::process::{Child, Command, Stdio};
+use std::process::{Child, Stdio};
 use std::thread;
 use std::time::{Duration, Instant};
 
 use lab::Lab;
 use rustix::process::{Pid, Signal, kill_process};
-use rustix::thread::{CpuSet, sched_getaffinity, sched_setaffinity};
 
+use super::cores::{Cores, realtime};
 use super::{KERNEL, NOBODY};
 
 /// How long a router may take to start.
 const STARTED_WITHIN: Duration = Duration::from_secs(20);
-
-/// The core of the generator and that of what it measures.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Cores {
-    generator: usize,
-    forwarder: usize,
-}
-
-impl Cores {
-    /// The first two: a router's first worker takes the second by itself.
-    pub(super) fn of_this_machine() -> Result<Self, String> {
-        let set = sched_getaffinity(None).map_err(|error| format!("the cores: {error}"))?;
-        let mut cores = (0..CpuSet::MAX_CPU).filter(|core| set.is_set(*core));
-        match (cores.next(), cores.next()) {
-            (Some(generator), Some(forwarder)) => Ok(Self {
-                generator,
-                forwarder,
-            }),
-            _ => Err(String::from(
-                "--via xdp and --via packet need two cores: one sends, one forwards",
-            )),
-        }
-    }
-
-    /// Puts the calling thread onto the generator's core.
-    pub(super) fn pin_generator(self) -> Result<(), String> {
-        pin(None, self.generator)
-    }
-}
-
-/// Puts a thread onto a core; `None` is the calling one.
-fn pin(thread: Option<Pid>, core: usize) -> Result<(), String> {
-    let mut set = CpuSet::new();
-    set.set(core);
-    sched_setaffinity(thread, &set).map_err(|error| format!("core {core}: {error}"))
-}
-
-/// Gives a thread precedence over everything that is not measured, or takes it away again. Where
-/// that is refused the figures spread more, and that shows in them.
-pub(super) fn realtime(thread: Pid, on: bool) {
-    let class = if on {
-        ["-f", "-p", "20"]
-    } else {
-        ["-o", "-p", "0"]
-    };
-    let _ = Command::new("chrt")
-        .args(class)
-        .arg(thread.as_raw_nonzero().to_string())
-        .stdout(Stdio::null())
-        .stderr(Stdio::null())
-        .status();
-}
 
 /// The kernel of the host that forwards.
 pub(super) struct Kernel {
@@ -102,7 +50,7 @@ impl Kernel {
         }
         let thread = napi_threads().find(|thread| !before.contains(thread));
         let thread = thread.ok_or("this kernel has no threaded NAPI on veth")?;
-        pin(Some(thread), cores.forwarder)?;
+        cores.pin_forwarder(thread)?;
         realtime(thread, true);
         Ok(Self { thread })
     }

@@ -9,7 +9,7 @@ use machine::Rng;
 use netio::PacketPort;
 use netio::link::Links;
 
-use super::forwarder::{Cores, realtime};
+use super::cores::{Cores, realtime};
 use super::{Sample, WARM_UP, WINDOW};
 
 /// The networks that are routed: IPv4 in the low 32 bits of the first.

@@ -1,0 +1,127 @@
+//! The two cores of a measurement: who runs where, with which precedence, and how fast they are.
+
+use std::process::{Command, Stdio};
+use std::sync::Barrier;
+use std::thread;
+
+use dataplane::bench::{Reference, Spread};
+use rustix::process::Pid;
+use rustix::thread::{CpuSet, gettid, sched_getaffinity, sched_setaffinity};
+
+/// How often the reference work is done for one measurement of speed: some milliseconds.
+const ROUNDS: usize = 9;
+/// Cores whose speeds differ by more than this are uneven.
+const EVEN_WITHIN: f64 = 1.15;
+
+/// The core of the generator and that of what it measures.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Cores {
+    generator: usize,
+    forwarder: usize,
+}
+
+/// Clocks of the time stamp counter that the reference work took on both cores at the same time.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Speeds {
+    pub(super) generator: f64,
+    pub(super) forwarder: f64,
+}
+
+impl Cores {
+    /// The first two: a router's first worker takes the second by itself.
+    pub(super) fn of_this_machine() -> Result<Self, String> {
+        let set = sched_getaffinity(None).map_err(|error| format!("the cores: {error}"))?;
+        let mut cores = (0..CpuSet::MAX_CPU).filter(|core| set.is_set(*core));
+        match (cores.next(), cores.next()) {
+            (Some(generator), Some(forwarder)) => Ok(Self {
+                generator,
+                forwarder,
+            }),
+            _ => Err(String::from(
+                "--via xdp and --via packet need two cores: one sends, one forwards",
+            )),
+        }
+    }
+
+    /// Puts the calling thread onto the generator's core.
+    pub(super) fn pin_generator(self) -> Result<(), String> {
+        pin(None, self.generator)
+    }
+
+    /// Puts a thread onto the forwarder's core.
+    pub(super) fn pin_forwarder(self, thread: Pid) -> Result<(), String> {
+        pin(Some(thread), self.forwarder)
+    }
+
+    /// Measures both, at the same time, because they may share what makes them fast.
+    pub(super) fn speeds(self) -> Result<Speeds, String> {
+        let begin = Barrier::new(2);
+        let clocks = |core| {
+            let pinned = pin(None, core);
+            realtime(gettid(), true);
+            let mut reference = Reference::new();
+            begin.wait();
+            let mut rounds: Vec<f64> = (0..ROUNDS).map(|_| reference.clocks()).collect();
+            pinned.map(|()| Spread::of(&mut rounds).median)
+        };
+        thread::scope(|scope| {
+            let generator = scope.spawn(|| clocks(self.generator));
+            let forwarder = scope.spawn(|| clocks(self.forwarder));
+            let ended = |_| String::from("a measurement of speed panicked");
+            Ok(Speeds {
+                generator: generator.join().map_err(ended)??,
+                forwarder: forwarder.join().map_err(ended)??,
+            })
+        })
+    }
+}
+
+impl Speeds {
+    /// Whether neither core is much faster.
+    pub(super) fn are_even(self) -> bool {
+        let ratio = self.generator / self.forwarder;
+        (EVEN_WITHIN.recip()..=EVEN_WITHIN).contains(&ratio)
+    }
+}
+
+/// Puts a thread onto a core; `None` is the calling one.
+fn pin(thread: Option<Pid>, core: usize) -> Result<(), String> {
+    let mut set = CpuSet::new();
+    set.set(core);
+    sched_setaffinity(thread, &set).map_err(|error| format!("core {core}: {error}"))
+}
+
+/// Gives a thread precedence over everything that is not measured, or takes it away again. Where
+/// that is refused the figures spread more, and that shows in them.
+pub(super) fn realtime(thread: Pid, on: bool) {
+    let class = if on {
+        ["-f", "-p", "20"]
+    } else {
+        ["-o", "-p", "0"]
+    };
+    let _ = Command::new("chrt")
+        .args(class)
+        .arg(thread.as_raw_nonzero().to_string())
+        .stdout(Stdio::null())
+        .stderr(Stdio::null())
+        .status();
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn cores_are_uneven_whichever_of_them_is_slow() {
+        let even = |generator, forwarder| {
+            Speeds {
+                generator,
+                forwarder,
+            }
+            .are_even()
+        };
+
+        assert!(even(50.0, 50.0) && even(50.0, 57.0) && even(57.0, 50.0));
+        assert!(!even(50.0, 75.0) && !even(75.0, 50.0));
+    }
+}
