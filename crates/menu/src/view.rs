@@ -16,7 +16,10 @@ pub fn stream_rows(
 ) -> ControlFlow<()> {
     match menu.shape {
         Shape::Settings | Shape::Status => {
-            let row = settings_row(store, live, menu);
+            let mut row = settings_row(store, live, menu);
+            if filter.without_secrets {
+                hide_secrets(menu, &mut row);
+            }
             return if filter.accepts(&row) {
                 each(row)
             } else {
@@ -35,7 +38,10 @@ pub fn stream_rows(
     }
     let mut items = items.into_iter().peekable();
     let give = |item: &Item, each: &mut dyn FnMut(Row) -> ControlFlow<()>| {
-        let row = item_row(store, live, menu, item);
+        let mut row = item_row(store, live, menu, item);
+        if filter.without_secrets {
+            hide_secrets(menu, &mut row);
+        }
         if filter.accepts(&row) {
             each(row)
         } else {
@@ -43,7 +49,10 @@ pub fn stream_rows(
         }
     };
     // Dynamic rows come in the menu's order: items go in between.
-    live.rows(store, menu, filter, &mut |row| {
+    live.rows(store, menu, filter, &mut |mut row| {
+        if filter.without_secrets {
+            hide_secrets(menu, &mut row);
+        }
         let earlier = |item: &&Arc<Item>| {
             menu.sort.is_empty()
                 || compare(menu, &|n| item.get(n), &|n| row.get(n)) != Ordering::Greater
@@ -64,10 +73,8 @@ fn candidates<'s>(
     filter: &RowFilter<'_>,
 ) -> Vec<&'s Arc<Item>> {
     let fits = |item: &&Arc<Item>| {
-        filter
-            .equals
-            .iter()
-            .all(|(name, value)| item.get(name).is_none_or(|is| is == value))
+        let mut equals = filter.equals.iter();
+        equals.all(|(name, value)| item.get(name).is_none_or(|is| is == value))
     };
     let named = filter
         .equals
@@ -95,20 +102,33 @@ pub fn item_row(store: &Store, live: &dyn Live, menu: &'static Menu, item: &Item
     };
     let view = menu.shape == Shape::View;
     for (property, value) in item.values() {
-        if !view || menu.property(property.name).is_some() {
+        if !property.sealed && (!view || menu.property(property.name).is_some()) {
             row.cells.push((property.name, value.clone()));
         }
     }
     if view {
         row.set("type", Value::text(kind_of(store, item)));
     }
-    if item.builtin.is_some() {
+    if item.builtin.is_some() && !menu.removable {
         // A menu without a letter for it shows such an item as dynamic.
         let letter = menu.flags.iter().any(|flag| flag.name == "builtin");
         row.flag(if letter { "builtin" } else { "dynamic" }, true);
     }
     live.annotate(store, item.menu, item.id, &mut row);
     row
+}
+
+/// Puts asterisks in place of secrets.
+pub fn hide_secrets(menu: &Menu, row: &mut Row) {
+    for property in menu.properties().filter(|property| property.sensitive) {
+        if let Some((_, value)) = row
+            .cells
+            .iter_mut()
+            .find(|(name, _)| *name == property.name)
+        {
+            *value = Value::text("*****");
+        }
+    }
 }
 
 /// The word for an item's type in a view.

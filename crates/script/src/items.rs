@@ -21,6 +21,7 @@ impl Machine<'_> {
         name: &'static str,
         command: &Command,
     ) -> Result<Value> {
+        self.permit(menu, name)?;
         match name {
             "print" => self.print_menu(menu, command),
             "find" => self.find(menu, command),
@@ -305,7 +306,8 @@ impl Machine<'_> {
         let condition = self.condition(command)?;
         let mut found = Vec::new();
         let limit = self.session.limits.bytes / (2 * size_of::<Value>());
-        with_filter(menu, condition.as_ref(), |filter| {
+        let hidden = !self.sees_secrets();
+        with_filter(menu, condition.as_ref(), hidden, |filter| {
             let _ = stream_rows(self.store, self.live, menu, filter, &mut |row| {
                 found.extend(row.id.map(|id| (None, Value::Id(id))));
                 if found.len() > limit {
@@ -330,7 +332,10 @@ impl Machine<'_> {
                 .ok_or_else(|| Stop::from(Reason::NoItem.nowhere()))?
         } else {
             let mut row = None;
-            let all = RowFilter::default();
+            let all = RowFilter {
+                without_secrets: !self.sees_secrets(),
+                ..RowFilter::default()
+            };
             let _ = stream_rows(self.store, self.live, menu, &all, &mut |found| {
                 row = Some(found);
                 ControlFlow::Break(())
@@ -425,14 +430,19 @@ impl Machine<'_> {
     }
 }
 
-/// Runs `run` with the filter of a condition: equalities are given for looking up.
+/// Runs `run` with the filter of a condition: equalities are given for looking up, and secrets are
+/// kept from those who may not see them.
 pub(crate) fn with_filter<T>(
     menu: &'static Menu,
     condition: Option<&Condition>,
+    without_secrets: bool,
     run: impl FnOnce(&RowFilter<'_>) -> T,
 ) -> T {
     let Some(condition) = condition else {
-        return run(&RowFilter::default());
+        return run(&RowFilter {
+            without_secrets,
+            ..RowFilter::default()
+        });
     };
     let mut pairs = Vec::new();
     condition.equalities(&mut pairs);
@@ -451,6 +461,7 @@ pub(crate) fn with_filter<T>(
     run(&RowFilter {
         equals,
         test: Some(&test),
+        without_secrets,
     })
 }
 

@@ -69,9 +69,11 @@ fn written(flow: ControlFlow<()>) -> Result<(), Refusal> {
 
 impl Machine<'_> {
     fn print_json(&mut self, menu: &'static Menu, command: &Command) -> Result<(), Refusal> {
+        self.permit(menu, "print").map_err(refusal)?;
         let wanted = self.proplist(menu, command).map_err(refusal)?;
         let condition = self.condition(command).map_err(refusal)?;
-        let flow = with_filter(menu, condition.as_ref(), |filter| {
+        let hidden = !self.sees_secrets();
+        let flow = with_filter(menu, condition.as_ref(), hidden, |filter| {
             self.rows_as_json(menu, filter, &wanted)
         });
         written(flow)

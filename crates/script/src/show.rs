@@ -2,7 +2,7 @@
 
 use std::ops::ControlFlow;
 
-use menu::{Clock, Menu, Output, Reason, RowFilter, export, print, stream_rows};
+use menu::{Clock, Menu, Output, Policies, Reason, RowFilter, export, print, stream_rows};
 
 use crate::ast::Command;
 use crate::items::{row_value, with_filter};
@@ -43,7 +43,8 @@ impl Machine<'_> {
             }
         }
         let style = style(&flag);
-        with_filter(menu, condition.as_ref(), |filter| {
+        let hidden = !self.sees_secrets();
+        with_filter(menu, condition.as_ref(), hidden, |filter| {
             let wanted = |row: &menu::Row| {
                 let id = row.id;
                 from.as_ref()
@@ -53,6 +54,7 @@ impl Machine<'_> {
             let filter = RowFilter {
                 equals: filter.equals.clone(),
                 test: Some(&wanted),
+                without_secrets: filter.without_secrets,
             };
             if flag("count-only") {
                 return self.count_rows(menu, &filter);
@@ -135,6 +137,9 @@ impl Machine<'_> {
 
     /// `export` of a menu or of all menus below a path.
     pub(crate) fn export(&mut self, path: &str, command: &Command) -> Result<Value> {
+        if !self.session.policies.contains(Policies::READ) {
+            return Err(Reason::Denied.nowhere().into());
+        }
         let flag = |name| argument(command, name).is_some();
         if let Some(argument) = argument(command, "file") {
             return Err(Reason::failure("there are no files here")
@@ -149,7 +154,7 @@ impl Machine<'_> {
         let options = export::Options {
             style,
             under: path,
-            sensitive: flag("show-sensitive"),
+            sensitive: flag("show-sensitive") && self.sees_secrets(),
             version: VERSION,
             clock: self.live.clock(),
         };
