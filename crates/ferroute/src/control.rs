@@ -24,8 +24,11 @@ pub(crate) trait Router: Send + Sync + 'static {
     /// What a line means to one session.
     type Shell: Shell;
 
-    /// A new session.
-    fn shell(self: &Arc<Self>) -> Self::Shell;
+    /// A new session of whoever runs the router.
+    ///
+    /// # Errors
+    /// There are too many.
+    fn shell(self: &Arc<Self>) -> Result<Self::Shell, String>;
 
     /// Runs one command.
     ///
@@ -184,7 +187,14 @@ fn terminal<R: Router>(
     router: &Arc<R>,
     settings: Settings,
 ) -> io::Result<()> {
-    let mut console = Console::new(router.shell(), settings, History::default());
+    let shell = match router.shell() {
+        Ok(shell) => shell,
+        Err(reason) => {
+            refuse(stream, &reason);
+            return Ok(());
+        }
+    };
+    let mut console = Console::new(shell, settings, History::default());
     let mut out = Vec::new();
     console.begin(&mut out);
     loop {

@@ -13,6 +13,7 @@ use netio::Waker;
 use router::Instance;
 use script::{Class, Session, Subject};
 
+use crate::access::Entered;
 use crate::control::Router;
 use crate::workers::Sleeper;
 
@@ -138,12 +139,12 @@ impl Output for Collected {
 impl Router for Shared {
     type Shell = Terminal;
 
-    fn shell(self: &Arc<Self>) -> Terminal {
-        Terminal {
-            shared: Arc::clone(self),
-            session: Session::new("admin"),
-            width: 80,
-        }
+    fn shell(self: &Arc<Self>) -> Result<Terminal, String> {
+        let entered = self.enter_locally("admin");
+        Ok(Terminal::new(
+            self,
+            entered.map_err(|_| "too many sessions")?,
+        ))
     }
 
     fn exec(&self, command: &str, json: bool, out: &mut Vec<u8>) -> Result<(), String> {
@@ -175,6 +176,24 @@ pub(crate) struct Terminal {
     shared: Arc<Shared>,
     session: Session,
     width: usize,
+    entered: Entered,
+}
+
+impl Terminal {
+    /// The session of somebody who has logged in.
+    pub(crate) fn new(shared: &Arc<Shared>, entered: Entered) -> Self {
+        Self {
+            shared: Arc::clone(shared),
+            session: entered.session(),
+            width: 80,
+            entered,
+        }
+    }
+
+    /// Whether somebody has ended the session.
+    pub(crate) fn is_ended(&self) -> bool {
+        self.entered.is_ended()
+    }
 }
 
 impl Shell for Terminal {

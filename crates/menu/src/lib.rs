@@ -41,6 +41,6 @@ pub use policy::Policies;
 pub use quote::{quote, quote_always};
 pub use refusal::{Position, Reason, Refusal};
 pub use saved::{Saved, SavedItem};
-pub use store::{Id, Item, Mark, Seal, Store};
+pub use store::{Id, Item, Mark, NO_SEAL, Seal, Store};
 pub use value::{Gateway, Value};
 pub use view::{hide_secrets, item_row, stream_rows};

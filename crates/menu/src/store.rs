@@ -10,8 +10,8 @@ use crate::{Change, Changes, Journal, Menu, NoJournal, Property, Reason, Shape, 
 /// Transactions that are kept for undo.
 const HISTORY: usize = 100;
 
-/// The seal that no password opens.
-const NO_SEAL: &str = "!";
+/// The seal that no password opens: there was a password, and it was forgotten.
+pub const NO_SEAL: &str = "!";
 
 /// The number of an item; printed `*1F`. Never used twice in its menu.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
