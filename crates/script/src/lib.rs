@@ -21,6 +21,7 @@ mod expr;
 mod highlight;
 mod items;
 mod json;
+mod known;
 mod language;
 mod machine;
 mod open;

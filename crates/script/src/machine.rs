@@ -8,6 +8,7 @@ use std::time::Duration;
 use menu::{Output, Position, Reason, Refusal};
 
 use crate::ast::{Bad, Block, Command, Statement, Target, What};
+use crate::known::is_known_only;
 use crate::session::Session;
 use crate::site::Site;
 use crate::value::Value;
@@ -151,6 +152,11 @@ impl<'a> Machine<'a> {
         let result = match command.target {
             Target::Menu(menu, name) => self.menu_command(menu, name, command),
             Target::Export(path) => self.export(path, command),
+            Target::Builtin(builtin) if is_known_only(builtin) => {
+                Err(Reason::BadCommand(builtin.name.to_owned())
+                    .at(command.at)
+                    .into())
+            }
             Target::Builtin(builtin) => self.builtin(builtin.name, command),
         };
         result.map_err(|stop| located(stop, command.at))
