@@ -86,6 +86,8 @@ pub struct Active {
     pub service: Service,
     /// Since when.
     pub when: Clock,
+    /// The log does not say when it begins and ends.
+    quiet: bool,
     ended: Arc<AtomicBool>,
 }
 
@@ -205,14 +207,15 @@ impl Access {
         Ok(login)
     }
 
-    /// Lets in whoever sits at the machine itself, as this user and with all policies.
+    /// Lets in whoever sits at the machine itself, as this user and with all policies. For a
+    /// single command the log needs no line.
     ///
     /// # Errors
     /// There is no room.
     pub fn local(
         &mut self,
         store: &Store,
-        name: &str,
+        (name, quiet): (&str, bool),
         clock: Clock,
         out: &mut Vec<Line>,
     ) -> Result<Login, Refused> {
@@ -224,12 +227,13 @@ impl Access {
             address: None,
             service: Service::Local,
             when: clock,
+            quiet,
             ended: Arc::default(),
         };
-        out.push((
-            "system,info,account",
-            format!("user {name} logged in via local"),
-        ));
+        if !quiet {
+            let line = format!("user {name} logged in via local");
+            out.push(("system,info,account", line));
+        }
         self.insert(active, Policies::ALL)
     }
 
@@ -247,6 +251,7 @@ impl Access {
             address: address.map(|address| address.to_canonical()),
             service,
             when,
+            quiet: false,
             ended: Arc::default(),
         };
         self.insert(active, user.policies)
@@ -272,6 +277,9 @@ impl Access {
         let Some(active) = self.sessions.remove(&id) else {
             return;
         };
+        if active.quiet {
+            return;
+        }
         let whence = match active.address {
             Some(address) => format!("from {address} via {}", active.service.name()),
             None => format!("via {}", active.service.name()),

@@ -93,14 +93,19 @@ impl Shared {
         Ok(Entered { shared, login })
     }
 
-    /// Lets in whoever has the local socket: the user who runs the router.
+    /// Lets in whoever has the local socket: the user who runs the router. The log has no line for
+    /// a single command.
     ///
     /// # Errors
     /// There are too many sessions.
-    pub(crate) fn enter_locally(self: &Arc<Self>, user: &str) -> Result<Entered, Refused> {
+    pub(crate) fn enter_locally(
+        self: &Arc<Self>,
+        user: &str,
+        quiet: bool,
+    ) -> Result<Entered, Refused> {
         let mut instance = self.lock();
         instance.control().set_clock(clock());
-        let login = instance.admit_locally(user)?;
+        let login = instance.admit_locally(user, quiet)?;
         drop(instance);
         let shared = Arc::clone(self);
         Ok(Entered { shared, login })

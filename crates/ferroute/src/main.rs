@@ -11,6 +11,7 @@ mod control;
 mod core;
 mod devices;
 mod docs;
+mod fair;
 mod host;
 mod labs;
 mod notify;

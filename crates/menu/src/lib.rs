@@ -43,4 +43,4 @@ pub use refusal::{Position, Reason, Refusal};
 pub use saved::{Saved, SavedItem};
 pub use store::{Id, Item, Mark, NO_SEAL, Seal, Store};
 pub use value::{Gateway, Value};
-pub use view::{hide_secrets, item_row, stream_rows};
+pub use view::{Slices, hide_secrets, item_row, stream_rows};

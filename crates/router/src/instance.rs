@@ -5,8 +5,8 @@ use std::net::IpAddr;
 use access::{Answer, Attempt, Login, Refused, Service};
 use frame::Offloads;
 use machine::Instant;
-use menu::{Output, Reason, Refusal, Store};
-use script::Session;
+use menu::{Live, Output, Reason, Refusal, Store};
+use script::{Held, Session};
 
 use dataplane::Worker;
 
@@ -48,8 +48,13 @@ impl Instance {
         self.control.deadline()
     }
 
+    /// Lends the configuration and what runs of it, for a command of a script that runs elsewhere.
+    pub fn lend(&mut self, run: &mut dyn FnMut(&mut Store, &mut dyn Live)) {
+        run(&mut self.store, &mut self.control);
+    }
+
     /// Runs commands as the console does: each is a transaction, durable and in force when it
-    /// returns.
+    /// returns. Nothing else goes on meanwhile, so they can not wait: see [`script::run_at`].
     ///
     /// # Errors
     /// The first refusal; what was run before it stays.
@@ -72,7 +77,12 @@ impl Instance {
         text: &str,
         out: &mut dyn Output,
     ) -> Result<(), Refusal> {
-        script::run_json(&mut self.store, &mut self.control, session, text, out)
+        script::run_json_at(
+            &mut Held::new(&mut self.store, &mut self.control),
+            session,
+            text,
+            out,
+        )
     }
 
     /// Runs a file of configuration: as a whole or not at all, unless it has commands that wait.
@@ -131,14 +141,14 @@ impl Instance {
         admitted
     }
 
-    /// Lets in whoever sits at the machine itself.
+    /// Lets in whoever sits at the machine itself; `quiet` for a single command.
     ///
     /// # Errors
     /// There are too many sessions.
-    pub fn admit_locally(&mut self, user: &str) -> Result<Login, Refused> {
+    pub fn admit_locally(&mut self, user: &str, quiet: bool) -> Result<Login, Refused> {
         let (mut lines, clock) = (Vec::new(), self.control.log.clock);
         let access = &mut self.control.access;
-        let admitted = access.local(&self.store, user, clock, &mut lines);
+        let admitted = access.local(&self.store, (user, quiet), clock, &mut lines);
         self.control.log.add_all(lines);
         admitted
     }

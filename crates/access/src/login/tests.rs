@@ -197,11 +197,11 @@ fn sessions_are_bounded() {
     let (access, store, log) = (&mut door.access, &door.store, &mut door.log);
 
     let logins: Vec<_> = (0..SESSIONS)
-        .map(|_| access.local(store, "admin", Clock::default(), log))
+        .map(|_| access.local(store, ("admin", true), Clock::default(), log))
         .collect();
 
     assert!(logins.iter().all(Result::is_ok));
-    let more = access.local(store, "admin", Clock::default(), log);
+    let more = access.local(store, ("admin", true), Clock::default(), log);
     assert_eq!(more.err(), Some(Refused::Full));
 }
 
