@@ -104,7 +104,7 @@ pub fn item_row(store: &Store, live: &dyn Live, menu: &'static Menu, item: &Item
     if view {
         row.set("type", Value::text(kind_of(store, item)));
     }
-    if item.builtin.is_some() {
+    if item.builtin.is_some() && item.menu.shape != Shape::Fixed {
         // A menu without a letter for it shows such an item as dynamic.
         let letter = menu.flags.iter().any(|flag| flag.name == "builtin");
         row.flag(if letter { "builtin" } else { "dynamic" }, true);
