@@ -41,4 +41,4 @@ pub use refusal::{Position, Reason, Refusal};
 pub use saved::{Saved, SavedItem};
 pub use store::{Id, Item, Mark, Store};
 pub use value::{Gateway, Value};
-pub use view::{item_row, stream_rows};
+pub use view::{Slices, item_row, stream_rows};

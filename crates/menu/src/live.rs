@@ -167,15 +167,6 @@ pub trait Live {
         let _ = (store, changes);
     }
 
-    /// Lets time pass for a script that waits. A long wait ends early when the user breaks off.
-    ///
-    /// # Errors
-    /// There is nobody who could wait.
-    fn wait(&mut self, nanos: i64) -> Result<(), Reason> {
-        let _ = nanos;
-        Err(Reason::failure("a script can not wait here"))
-    }
-
     /// The time of day.
     fn clock(&self) -> Clock {
         Clock::default()
@@ -197,6 +188,11 @@ impl Live for Offline {}
 pub trait Output {
     /// Takes a piece of text; lines end with `\n`.
     fn write(&mut self, text: &str) -> ControlFlow<()>;
+
+    /// Lets the reader have what was written: nothing may follow for a while.
+    fn flush(&mut self) -> ControlFlow<()> {
+        ControlFlow::Continue(())
+    }
 
     /// The width of the terminal in characters; lines of details and exports are folded there.
     fn width(&self) -> usize {

@@ -3,8 +3,8 @@
 use std::sync::{Arc, Mutex};
 
 use menu::{
-    Builtin, Changes, Command, Effect, Id, Journal, Kind, Menu, Offline, Property, Reason, Shape,
-    Store, Unique, Value, export, print,
+    Builtin, Changes, Command, Effect, Id, Journal, Kind, Menu, Offline, Property, Reason,
+    RowFilter, Shape, Slices, Store, Unique, Value, export, print,
 };
 
 static LEAF: Menu = Menu {
@@ -304,7 +304,8 @@ fn printed(store: &Store, menu: &'static Menu, style: print::Style) -> String {
         style,
         ..print::Options::default()
     };
-    let _ = print::print(store, &Offline, menu, &options, &mut text);
+    let rows = Slices::new(menu).next(store, &Offline, &RowFilter::default(), usize::MAX);
+    let _ = print::Printer::new(menu, options).rows(rows, &mut text);
     text
 }
 

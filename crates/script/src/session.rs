@@ -2,11 +2,14 @@
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
 
 use menu::Id;
 
+use crate::site::Interrupt;
 use crate::value::Value;
+
+/// The items of the last `print` of each menu, by number.
+pub(crate) type Numbers = BTreeMap<&'static str, Vec<Id>>;
 
 /// How much a script may use before it is stopped.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -40,8 +43,8 @@ pub struct Session {
     /// What a command may use.
     pub limits: Limits,
     pub(crate) globals: BTreeMap<String, Value>,
-    pub(crate) numbers: BTreeMap<&'static str, Vec<Id>>,
-    interrupt: Arc<AtomicBool>,
+    pub(crate) numbers: Numbers,
+    pub(crate) interrupt: Arc<Interrupt>,
 }
 
 impl Session {
@@ -63,20 +66,12 @@ impl Session {
     }
 
     /// A switch that stops the command that runs, from another thread.
-    pub fn interrupter(&self) -> Arc<AtomicBool> {
+    pub fn interrupter(&self) -> Arc<Interrupt> {
         Arc::clone(&self.interrupt)
     }
 
     /// The names of global variables.
     pub fn variables(&self) -> impl Iterator<Item = &str> {
         self.globals.keys().map(String::as_str)
-    }
-
-    pub(crate) fn is_interrupted(&self) -> bool {
-        self.interrupt.load(Ordering::Relaxed)
-    }
-
-    pub(crate) fn ready(&self) {
-        self.interrupt.store(false, Ordering::Relaxed);
     }
 }
