@@ -18,6 +18,7 @@ mod notify;
 mod reach;
 mod resources;
 mod run;
+mod services;
 mod workers;
 
 use std::process::ExitCode;

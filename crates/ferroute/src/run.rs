@@ -20,6 +20,7 @@ use crate::host::{HostPlane, mirrors::Mirrors};
 use crate::notify::notify;
 use crate::reach::Place;
 use crate::resources::Watch;
+use crate::services::{self, Services};
 use crate::workers::Workers;
 
 /// Runs a router in the foreground until it is told to stop.
@@ -135,6 +136,7 @@ pub(crate) fn start(run: &Run, default: Option<&str>) -> Result<Running, String>
     let shared = Arc::new(shared);
     let stop = Arc::new(AtomicBool::new(false));
     let resources = Watch::new(place.state.as_deref().unwrap_or(std::path::Path::new("/")));
+    let services = Services::new(services::offers(), run.listen, place.state.as_deref())?;
     let control = {
         let (shared, stop) = (Arc::clone(&shared), Arc::clone(&stop));
         let body = move || {
@@ -142,6 +144,7 @@ pub(crate) fn start(run: &Run, default: Option<&str>) -> Result<Running, String>
                 waiting,
                 devices,
                 mirrors,
+                services,
                 host,
                 resources,
             };
@@ -191,6 +194,7 @@ struct Outside {
     waiting: WaitSet,
     devices: Devices,
     mirrors: Mirrors,
+    services: Services,
     host: Option<HostPlane>,
     resources: Watch,
 }
@@ -213,6 +217,7 @@ impl Outside {
                 print_log(&entry.topics, &entry.message);
             }
             let until = control.deadline().map(|at| at - shared.now());
+            self.services.follow(self.host.as_ref(), instance.store());
             shared.after_change(&mut instance);
             if busy { Some(Duration::ZERO) } else { until }
         };

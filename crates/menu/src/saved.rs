@@ -106,6 +106,7 @@ impl Store {
         for item in &saved.items {
             self.load_item(item, &mut lost);
         }
+        self.complete();
         self.settle();
         for (path, last) in &saved.last_ids {
             if let Some(index) = self.menu(path).and_then(|menu| self.index_of(menu)) {
@@ -117,6 +118,18 @@ impl Store {
         // Neither journaled nor history: it is what was journaled before.
         self.forget(mark);
         lost
+    }
+
+    /// Makes what exists from the start in menus that are newer than what was saved.
+    fn complete(&mut self) {
+        for index in 0..self.tables.len() {
+            for builtin in 0..self.tables[index].menu.builtin.len() {
+                let is_it = |item: &Arc<Item>| item.builtin == Some(builtin);
+                if !self.tables[index].items.values().any(is_it) {
+                    self.make_builtin(index, builtin);
+                }
+            }
+        }
     }
 
     /// Reads names within values again, when all that they may name is there.

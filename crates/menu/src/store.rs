@@ -471,7 +471,7 @@ impl Store {
         self.forget(mark);
     }
 
-    fn make_builtin(&mut self, index: usize, builtin: usize) {
+    pub(crate) fn make_builtin(&mut self, index: usize, builtin: usize) {
         let id = self.fresh_id(index);
         let position = self.tables[index].last();
         let menu = self.tables[index].menu;
@@ -496,6 +496,7 @@ impl Store {
         };
         let mut values = self.baseline(index, item.builtin);
         if item.menu.shape == Shape::Fixed
+            && item.builtin.is_none()
             && let Some(place) = item.menu.key.and_then(|key| item.menu.index(key))
         {
             values[place] = item.get("default-name").cloned();

@@ -31,6 +31,7 @@ pub const ALL: &[&Menu] = &[
     &ip::address::MENU,
     &ip::arp::MENU,
     &ip::route::MENU,
+    &ip::service::MENU,
     &ip::settings::MENU,
     &ipv6::address::MENU,
     &ipv6::nd::MENU,

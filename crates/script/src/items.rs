@@ -3,8 +3,7 @@
 use std::ops::ControlFlow;
 
 use menu::{
-    Call, Effect, Id, Kind, Menu, Property, Reason, Refusal, Reply, Row, RowFilter, Slices,
-    stream_rows,
+    Call, Id, Kind, Menu, Property, Reason, Refusal, Reply, Row, RowFilter, Slices, stream_rows,
 };
 
 use crate::ast::{Argument, Command};
@@ -410,7 +409,7 @@ impl Loan<'_> {
             arguments.push((taken.name, parsed.map_err(|reason| reason.nowhere())?));
         }
         // In a check there is no router that could answer.
-        if own.effect == Effect::None || checking {
+        if menu.is_idle(name) || checking {
             return Ok(Reply::default());
         }
         if menu.path == "/log" {

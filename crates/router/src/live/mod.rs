@@ -7,6 +7,7 @@ mod action;
 mod interface;
 mod neighbour;
 mod route;
+mod service;
 mod settings;
 mod user;
 
@@ -70,6 +71,7 @@ impl Live for Control {
             "/ip/arp" | "/ipv6/neighbor" => self.annotate_static(row),
             "/ip/route" => self.annotate_route4(id, row),
             "/ipv6/route" => self.annotate_route6(id, row),
+            "/ip/service" => service::annotate(row),
             "/routing/rule" => self.annotate_rule(id, row),
             "/ip/settings" => self.annotate_settings4(row),
             "/ipv6/settings" => self.annotate_settings6(row),
