@@ -15,10 +15,12 @@ mod fair;
 mod host;
 mod labs;
 mod notify;
+mod past;
 mod reach;
 mod resources;
 mod run;
 mod services;
+mod terminal;
 mod workers;
 
 use std::process::ExitCode;
