@@ -192,8 +192,8 @@ impl Pair {
     /// machine as the other left it.
     fn measure(&mut self, templates: &[Vec<u8>], runs: u32) -> Result<Measured, String> {
         let mut measured = Measured::default();
-        self.ours.load(templates);
-        self.theirs.load(templates);
+        self.ours.load(templates)?;
+        self.theirs.load(templates)?;
         let (wanted, mut again) = (runs.max(1) as usize, 0);
         while measured.ours.len() < wanted {
             let before = self.cores.speeds()?;
