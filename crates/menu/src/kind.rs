@@ -93,6 +93,8 @@ pub enum Kind {
     Parts(&'static [Part]),
     /// An address, a network, or a first and a last address: `10.0.0.1-10.0.0.9`.
     Addresses(Family),
+    /// Some of these words, in this order and each once; may be empty.
+    Set(&'static [&'static str]),
     /// The name of a host.
     Host,
     /// Bytes in hexadecimal digits.
@@ -117,7 +119,7 @@ impl Kind {
     pub const fn words(&self) -> &'static [&'static str] {
         match self {
             Self::Bool => &["yes", "no"],
-            Self::Words(words) | Self::Or(words, _) => words,
+            Self::Words(words) | Self::Or(words, _) | Self::Set(words) => words,
             Self::List(kind) | Self::Pair(kind) | Self::Not(kind) => kind.words(),
             Self::Either(first, second) => match first.words() {
                 [] => second.words(),
@@ -207,6 +209,7 @@ impl Kind {
                 "A.B.C.D[-A.B.C.D | /0..32]    (IP address range)".to_owned()
             }
             Self::Addresses(_) => "address, prefix or range of addresses".to_owned(),
+            Self::Set(words) => format!("list of: {}", words.join(" | ")),
             Self::Host => "name of a host".to_owned(),
             Self::Digits => "hexadecimal string value".to_owned(),
             Self::Words(words) => words.join(" | "),

@@ -195,6 +195,8 @@ mod tests {
 
         assert_eq!(shown(&ports, "!80,443"), "!80,443");
         assert_eq!(shown(&flags, "fin,!syn,!a"), "fin,!syn,!ack");
+        const STATES: Kind = Kind::Not(&Kind::Set(&["invalid", "new", "related"]));
+        assert_eq!(shown(&STATES, "!related,new,related"), "!new,related");
         assert!(ports.parse("x", "80,!443").is_err());
         assert_eq!(shown(&flags, "!x"), "input does not match any value of x");
     }

@@ -40,6 +40,7 @@ impl Kind {
             Self::Not(kind) => matcher::not(name, text, kind),
             Self::Parts(parts) => matcher::parts(name, text, parts),
             Self::Addresses(family) => matcher::addresses(name, text, *family),
+            Self::Set(words) => set(name, text, words),
             Self::Host => matcher::host(text),
             Self::Digits => matcher::digits(name, text),
             Self::Name if text.is_empty() => Err(invalid(name)),
@@ -200,6 +201,14 @@ fn list(name: &str, text: &str, kind: &Kind) -> Result<Value, Reason> {
         .map(|part| kind.parse(name, part))
         .collect::<Result<_, _>>()
         .map(Value::List)
+}
+
+/// Words in the order of their list, each once.
+fn set(name: &str, text: &str, words: &'static [&'static str]) -> Result<Value, Reason> {
+    let given = list(name, text, &Kind::Words(words))?;
+    let has = |word: &&'static str| given.as_list().contains(&Value::Word(word));
+    let words = words.iter().copied().filter(|word| has(word));
+    Ok(Value::List(words.map(Value::Word).collect()))
 }
 
 /// `50`, `50KiB`, `2MiB`.
