@@ -7,6 +7,8 @@ pub(crate) mod dhcp_relay;
 pub(crate) mod dhcp_server;
 pub(crate) mod dns;
 pub(crate) mod firewall;
+pub(crate) mod hotspot;
+pub(crate) mod ipsec;
 pub(crate) mod neighbor;
 pub(crate) mod pool;
 pub(crate) mod route;
