@@ -15,9 +15,11 @@ mod change;
 mod declare;
 mod edit;
 pub mod export;
+mod follow;
 pub mod json;
 mod kind;
 mod live;
+mod matcher;
 mod parse;
 mod ports;
 pub mod print;
@@ -32,10 +34,12 @@ mod view;
 
 pub use change::{Change, Changes, Journal, NoJournal};
 pub use declare::{
-    Argument, Builtin, Check, Command, Draft, Effect, Flag, Menu, Old, Property, Shape, Unique,
+    Argument, Builtin, Check, Command, Draft, Effect, Flag, Follow, Menu, Old, Pick, Property,
+    Shape, Unique,
 };
 pub use kind::{Family, Kind};
 pub use live::{Call, Clock, Live, Offline, Output, Reply, Row, RowFilter};
+pub use matcher::{Absent, Part};
 pub use quote::{quote, quote_always};
 pub use refusal::{Position, Reason, Refusal};
 pub use saved::{Saved, SavedItem};

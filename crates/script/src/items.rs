@@ -2,7 +2,7 @@
 
 use std::ops::ControlFlow;
 
-use menu::{Call, Effect, Id, Kind, Menu, Property, Reason, Row, RowFilter, stream_rows};
+use menu::{Call, Id, Kind, Menu, Property, Reason, Row, RowFilter, stream_rows};
 
 use crate::ast::{Argument, Command, Expr, Node};
 use crate::eval::Condition;
@@ -60,7 +60,19 @@ impl Machine<'_> {
                 .map_err(|reason| reason.nowhere())?;
             return Ok(Value::Nothing);
         }
-        let ids = self.selected(menu, command, "numbers")?;
+        let whole = name == "set" && argument(command, "numbers").is_none();
+        // What was one set of settings in older versions is an item now.
+        let supposed = match menu.supposed.is_empty() || !whole {
+            true => None,
+            false => {
+                let made = self.store.ensure_supposed(menu, "");
+                made.map_err(|reason| reason.nowhere())?
+            }
+        };
+        let ids = match supposed {
+            Some(id) => vec![id],
+            None => self.selected(menu, command, "numbers")?,
+        };
         let given = self.edits(menu, name, command)?;
         let mut dynamic = Vec::new();
         let place = if name == "move" {
@@ -204,6 +216,11 @@ impl Machine<'_> {
                     .parse(property, &text)
                     .map_err(|reason| reason.at(argument.at))?,
             };
+            // That an older word says nothing does not take away what the newer one says.
+            let older = argument.negated && argument.name != property.name;
+            if older && given.iter().any(|(name, _)| *name == property.name) {
+                continue;
+            }
             given.retain(|(name, _)| *name != property.name);
             given.push((property.name, value));
         }
@@ -272,11 +289,11 @@ impl Machine<'_> {
         name: &str,
         values: &[(&'static str, &str)],
     ) -> std::result::Result<(), Reason> {
-        let menu = self
-            .store
-            .menus()
-            .iter()
-            .find(|menu| menu.space == Some(space) && menu.grows());
+        let menu = self.store.menus().iter().find(|menu| {
+            // Of several menus the one whose items have these values.
+            let fits = values.iter().all(|(name, _)| menu.property(name).is_some());
+            menu.space == Some(space) && menu.grows() && fits
+        });
         let Some(menu) = menu else { return Ok(()) };
         let mut given = vec![(menu.key.unwrap_or("name"), Some(menu::Value::text(name)))];
         for (name, text) in values {
@@ -379,7 +396,7 @@ impl Machine<'_> {
             arguments.push((taken.name, parsed.map_err(|reason| reason.nowhere())?));
         }
         // In a check there is no router that could answer.
-        if own.effect == Effect::None || self.checking {
+        if menu.is_idle(name) || self.checking {
             return Ok(Value::Nothing);
         }
         if menu.path == "/log" {
