@@ -2,8 +2,8 @@
 
 use menu::{Menu, Position, Reason, Refusal};
 
-use crate::ast::{Argument, Expr};
-use crate::builtin::Takes;
+use crate::ast::{Argument, Node};
+use crate::builtin::{Builtin, Takes};
 use crate::highlight::Class;
 use crate::parser::{Expected, Parser};
 use crate::spec::Parameter;
@@ -14,8 +14,18 @@ impl Parser<'_> {
         &mut self,
         parameters: &[Parameter],
         menu: Option<&'static Menu>,
+        builtin: Option<&'static Builtin>,
     ) -> Result<Vec<Argument>, Refusal> {
         let mut arguments: Vec<Argument> = Vec::new();
+        let begins = |byte| {
+            matches!(
+                byte,
+                b' ' | b'\t' | b'\\' | b'"' | b'(' | b'[' | b'{' | b'$'
+            )
+        };
+        if !self.at_end() && !self.peek().is_some_and(begins) {
+            return self.refuse(Reason::ExpectedEnd, self.at);
+        }
         loop {
             self.skip_spaces();
             let given = || {
@@ -33,7 +43,11 @@ impl Parser<'_> {
             if self.at_end() {
                 return Ok(arguments);
             }
+            let begin = self.at;
             let argument = self.argument(parameters, menu, &arguments)?;
+            if let Some(builtin) = builtin {
+                self.name_variables(builtin, parameters, &argument, begin)?;
+            }
             arguments.push(argument);
             // Arguments are apart from each other, or end with what cannot be part of a name.
             let ended = self.bytes.get(self.at.wrapping_sub(1)).copied();
@@ -129,11 +143,17 @@ impl Parser<'_> {
                 negated: false,
             });
         }
-        if has_value || negated {
+        if negated {
             return self.refuse(Reason::ExpectedEnd, start);
         }
+        let equals = self.at;
         self.at = start;
-        self.unnamed(parameters, before, at)
+        let value = self.unnamed(parameters, before, at)?;
+        if has_value {
+            // RouterOS: what looks like a name was a value, and no value goes on with `=`.
+            return self.refuse(Reason::ExpectedEnd, equals);
+        }
+        Ok(value)
     }
 
     /// A value that stands without its name.
@@ -166,24 +186,32 @@ impl Parser<'_> {
         })
     }
 
-    /// The arguments of a function.
-    pub(crate) fn call(&mut self, function: Expr) -> Result<Expr, Refusal> {
-        let mut arguments = Vec::new();
-        loop {
-            self.skip_spaces();
-            if self.at_end() {
-                return Ok(Expr::call(function, arguments));
-            }
-            let start = self.at;
-            let word = self.word().to_owned();
-            let named = !word.is_empty() && self.peek() == Some(b'=');
-            self.at = if named { self.at + 1 } else { start };
-            let value = self.argument_value(Takes::Value)?;
-            if self.at == start {
-                return self.refuse(Reason::Syntax, self.at);
-            }
-            arguments.push((named.then_some(word), value));
+    /// Declares the variables that an argument names; those that are to be set must be declared.
+    fn name_variables(
+        &mut self,
+        builtin: &Builtin,
+        parameters: &[Parameter],
+        argument: &Argument,
+        begin: usize,
+    ) -> Result<(), Refusal> {
+        let names = |p: &Parameter| p.takes == Takes::Name && p.name == argument.name;
+        let Some(value) = &argument.value else {
+            return Ok(());
+        };
+        let (Node::Variable(names) | Node::Text(names), true) =
+            (&value.node, parameters.iter().any(names))
+        else {
+            return Ok(());
+        };
+        if builtin.name != "set" {
+            names.split(',').for_each(|name| self.names.declare(name));
+            return Ok(());
         }
+        let dollar = self.source.text.as_bytes().get(begin) == Some(&b'$');
+        if dollar || self.names.is_declared(names) {
+            return Ok(());
+        }
+        Err(Reason::Syntax.at(value.at))
     }
 
     /// The condition of a `find`, with or without `where`.

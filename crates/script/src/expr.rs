@@ -147,6 +147,8 @@ impl Parser<'_> {
     /// Values with operators between them that bind tighter than `least`.
     pub(crate) fn expression(&mut self, least: u8) -> Result<Expr, Refusal> {
         self.skip_blank();
+        // `(a . b) . c` is not `a . b . c`.
+        let mut enclosed = self.peek() == Some(b'(');
         let mut left = self.operand()?;
         loop {
             self.skip_blank();
@@ -161,6 +163,8 @@ impl Parser<'_> {
             self.mark(start, Class::Operator);
             let right = self.right(operator, binding)?;
             let at = left.at;
+            left = grouped(left, operator, enclosed);
+            enclosed = false;
             left = Expr {
                 at,
                 node: Node::Binary(operator, Box::new(left), Box::new(right)),
@@ -218,13 +222,14 @@ impl Parser<'_> {
             Some(b'!') => Some((Unary::Not, 3)),
             Some(b'~') => Some((Unary::Complement, 11)),
             Some(b'>') => Some((Unary::Quote, 12)),
-            Some(b'-') if !self.digit_follows() => Some((Unary::Minus, 11)),
+            Some(b'-') => Some((Unary::Minus, 11)),
+            Some(b'a') if self.is_any() => Some((Unary::Any, 11)),
             _ => None,
         };
         let Some((operator, binding)) = unary else {
             return self.primary();
         };
-        self.at += 1;
+        self.at += if operator == Unary::Any { 3 } else { 1 };
         self.mark(start, Class::Operator);
         // `!` goes with the whole comparison in a condition, elsewhere with the value.
         let binding = if operator == Unary::Not && self.row.is_none() {
@@ -239,8 +244,9 @@ impl Parser<'_> {
         })
     }
 
-    fn digit_follows(&self) -> bool {
-        self.bytes.get(self.at + 1).is_some_and(u8::is_ascii_digit)
+    fn is_any(&self) -> bool {
+        let after = self.bytes.get(self.at + 3);
+        self.looking_at("any") && !after.is_some_and(|byte| crate::parser::is_word(*byte))
     }
 
     fn primary(&mut self) -> Result<Expr, Refusal> {
@@ -271,9 +277,14 @@ impl Parser<'_> {
                         self.mark(start, Class::Argument);
                         Node::Property(name)
                     }
+                    // RouterOS: a name in an expression is that of a variable.
+                    None if is_name(&word) => {
+                        self.mark(start, Class::Variable);
+                        Node::Variable(word)
+                    }
                     None => Node::Word(word),
                 };
-                Ok(Expr { at, node })
+                self.arguments_in_parentheses(Expr { at, node })
             }
         }
     }
@@ -289,7 +300,7 @@ impl Parser<'_> {
             self.skip_blank();
             let begins = matches!(self.peek(), Some(b'"' | b'$' | b'[' | b'(' | b'{'))
                 || self.peek().is_some_and(|b| b.is_ascii_alphanumeric());
-            if before == self.at || !begins || self.operator().is_some() {
+            if before == self.at || !begins || self.operator().is_some() || self.row.is_some() {
                 self.at = before;
                 break;
             }
@@ -336,7 +347,7 @@ impl Parser<'_> {
             let at = all.at;
             all = Expr {
                 at,
-                node: Node::Binary(Binary::And, Box::new(all), Box::new(next)),
+                node: Node::Binary(Binary::Both, Box::new(all), Box::new(next)),
             };
         }
     }
@@ -373,9 +384,15 @@ impl Parser<'_> {
                 _ => {}
             }
             let start = self.at;
-            let first = self.expression(3)?;
+            let mut first = self.expression(3)?;
             self.skip_blank();
             if self.peek() == Some(b'=') {
+                // A bare name is a key, not the variable of that name.
+                if let Node::Variable(name) = &mut first.node
+                    && self.bytes.get(start) != Some(&b'$')
+                {
+                    first.node = Node::Text(std::mem::take(name));
+                }
                 self.at += 1;
                 let value = self.expression(3)?;
                 elements.push((Some(first), value));
@@ -476,16 +493,26 @@ impl Parser<'_> {
         if self.row.is_some() && self.peek() == Some(b'.') {
             self.at += 1;
         }
-        if matches!(self.peek(), Some(b'-' | b'*')) {
+        if self.peek() == Some(b'*') {
             self.at += 1;
         }
         let rest = &self.bytes[self.at..];
         let number = rest.first().is_some_and(u8::is_ascii_digit);
+        let in_row = self.row.is_some();
         let length = address_length(rest).unwrap_or_else(|| {
-            let ok = |b: &u8| {
-                b.is_ascii_alphanumeric() || (!number && matches!(b, b'-' | b'_')) || *b == b':'
+            let ok = |index: usize, b: u8| {
+                let next = || rest.get(index + 1).is_some_and(u8::is_ascii_digit);
+                let joins = if number {
+                    matches!(b, b'.' | b':') && next()
+                } else {
+                    in_row && matches!(b, b'-' | b'_')
+                };
+                b.is_ascii_alphanumeric() || joins
             };
-            rest.iter().position(|b| !ok(b)).unwrap_or(rest.len())
+            let mut bytes = rest.iter().enumerate();
+            bytes
+                .position(|(index, b)| !ok(index, *b))
+                .unwrap_or(rest.len())
         });
         // `a->b`: the arrow is no part of the word.
         let arrow = rest[..length]
@@ -499,6 +526,18 @@ impl Parser<'_> {
             .get(start..self.at)
             .unwrap_or_default()
             .to_owned()
+    }
+}
+
+/// An expression as the left side of an operator, with its parentheses where they tell something.
+fn grouped(left: Expr, operator: Binary, enclosed: bool) -> Expr {
+    match left.node {
+        _ if operator.is_associative() => left,
+        Node::Binary(own, ..) if enclosed && own == operator => Expr {
+            at: left.at,
+            node: Node::Group(Box::new(left)),
+        },
+        _ => left,
     }
 }
 
@@ -536,6 +575,13 @@ fn address_length(bytes: &[u8]) -> Option<usize> {
         Some(_) => Some(address.len()),
         None => Some(end),
     }
+}
+
+/// Whether a word in an expression is a name rather than a value by its looks.
+fn is_name(word: &str) -> bool {
+    word.bytes().next().is_some_and(|b| b.is_ascii_alphabetic())
+        && !word.contains(':')
+        && !matches!(word, "true" | "false" | "yes" | "no")
 }
 
 /// Characters of a word outside quotes.

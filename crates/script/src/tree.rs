@@ -32,12 +32,7 @@ pub(crate) struct Tree {
 impl Tree {
     /// The tree of these menus; hidden ones are left out.
     pub(crate) fn new(menus: &'static [&'static Menu]) -> Self {
-        let root = Node {
-            path: "/",
-            commands: folder_commands(),
-            ..Node::default()
-        };
-        let mut tree = Self { nodes: vec![root] };
+        let mut tree = Self::root();
         for menu in menus.iter().filter(|menu| !menu.hidden) {
             tree.insert(menu.path, menu);
             for path in menu.old_paths {
@@ -45,6 +40,28 @@ impl Tree {
             }
         }
         tree
+    }
+
+    /// The tree as a router has it that is installed without further packages, and without the
+    /// paths of older versions.
+    pub(crate) fn of_main_package(menus: &'static [&'static Menu]) -> Self {
+        let mut tree = Self::root();
+        for menu in menus
+            .iter()
+            .filter(|menu| !menu.hidden && !is_extra(menu.path))
+        {
+            tree.insert(menu.path, menu);
+        }
+        tree
+    }
+
+    fn root() -> Self {
+        let root = Node {
+            path: "/",
+            commands: folder_commands(),
+            ..Node::default()
+        };
+        Self { nodes: vec![root] }
     }
 
     fn insert(&mut self, path: &'static str, menu: &'static Menu) {
@@ -84,6 +101,12 @@ impl Tree {
         words.try_fold(0, |at, word| self.nodes[at].children.get(word).copied())
     }
 
+    /// Whether a word is the whole name of something at a place.
+    pub(crate) fn is_exact(&self, node: usize, word: &str) -> bool {
+        let node = &self.nodes[node];
+        node.children.contains_key(word) || node.commands.iter().any(|(name, _)| *name == word)
+    }
+
     /// Where a word, or its unique beginning, leads from a place.
     pub(crate) fn step(&self, from: usize, word: &str) -> Option<Step> {
         let node = &self.nodes[from];
@@ -115,6 +138,30 @@ impl Tree {
             .menu
             .filter(|menu| menu.shape != Shape::Folder)
     }
+}
+
+/// The menus of packages that are installed apart, and of hardware that few have.
+const EXTRA: &[&str] = &[
+    "/app",
+    "/caps-man",
+    "/container",
+    "/dude",
+    "/interface/wireless",
+    "/iot",
+    "/ip/cloud/back-to-home-file",
+    "/ip/cloud/file-share",
+    "/openflow",
+    "/system/gps",
+    "/tr069-client",
+    "/user-manager",
+    "/zerotier",
+];
+
+fn is_extra(path: &str) -> bool {
+    EXTRA.iter().any(|extra| {
+        path.strip_prefix(extra)
+            .is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
+    })
 }
 
 /// What can be done where there is no menu but menus below.
