@@ -43,10 +43,9 @@ impl Parser<'_> {
             if self.at_end() {
                 return Ok(arguments);
             }
-            let begin = self.at;
             let argument = self.argument(parameters, menu, &arguments)?;
             if let Some(builtin) = builtin {
-                self.name_variables(builtin, parameters, &argument, begin)?;
+                self.name_variables(builtin, parameters, &argument)?;
             }
             arguments.push(argument);
             // Arguments are apart from each other, or end with what cannot be part of a name.
@@ -122,7 +121,9 @@ impl Parser<'_> {
         if let Some(parameter) = found.filter(|_| !word.is_empty()) {
             self.mark(start, Class::Argument);
             let name = parameter.name.to_owned();
-            if !has_value {
+            if has_value {
+                self.at += 1;
+            } else if !self.code_follows(parameter) {
                 return Ok(Argument {
                     at,
                     name,
@@ -130,9 +131,17 @@ impl Parser<'_> {
                     negated,
                 });
             }
-            self.at += 1;
             self.expected = Some(Expected::Value(self.at, *parameter));
-            let value = Some(self.argument_value(parameter.takes)?);
+            let begin = self.at;
+            let mut value = self.argument_value(parameter.takes);
+            // RouterOS: where text is expected, what is no array is not looked into.
+            if value.is_err()
+                && self.bytes.get(begin) == Some(&b'{')
+                && (parameter.property.is_some() || parameter.takes == Takes::Text)
+            {
+                value = self.refuse(Reason::Syntax, begin);
+            }
+            let value = Some(value?);
             if self.at < self.bytes.len() {
                 self.expected = None;
             }
@@ -154,6 +163,17 @@ impl Parser<'_> {
             return self.refuse(Reason::ExpectedEnd, equals);
         }
         Ok(value)
+    }
+
+    /// Whether code stands after an argument's name without `=`: `else {…}`.
+    fn code_follows(&mut self, parameter: &Parameter) -> bool {
+        let after = self.at;
+        self.skip_spaces();
+        let follows = parameter.takes == Takes::Code && self.peek() == Some(b'{');
+        if !follows {
+            self.at = after;
+        }
+        follows
     }
 
     /// A value that stands without its name.
@@ -192,7 +212,6 @@ impl Parser<'_> {
         builtin: &Builtin,
         parameters: &[Parameter],
         argument: &Argument,
-        begin: usize,
     ) -> Result<(), Refusal> {
         let names = |p: &Parameter| p.takes == Takes::Name && p.name == argument.name;
         let Some(value) = &argument.value else {
@@ -207,8 +226,7 @@ impl Parser<'_> {
             names.split(',').for_each(|name| self.names.declare(name));
             return Ok(());
         }
-        let dollar = self.source.text.as_bytes().get(begin) == Some(&b'$');
-        if dollar || self.names.is_declared(names) {
+        if self.names.is_declared(names) {
             return Ok(());
         }
         Err(Reason::Syntax.at(value.at))
@@ -261,5 +279,6 @@ fn find<'p>(parameters: &'p [Parameter], word: &str) -> Option<&'p Parameter> {
 /// Whether the bare name says something: a flag, or a property that can be so.
 fn takes_bare(parameter: &Parameter) -> bool {
     let kind = parameter.property.map(|property| property.kind);
-    parameter.takes == Takes::Flag || matches!(kind, Some(menu::Kind::Bool | menu::Kind::Presence))
+    matches!(parameter.takes, Takes::Flag | Takes::Code)
+        || matches!(kind, Some(menu::Kind::Bool | menu::Kind::Presence))
 }

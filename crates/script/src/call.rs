@@ -66,7 +66,13 @@ impl Parser<'_> {
         if self.exact && matches!(self.peek(), Some(b'{' | b'\'')) {
             return self.refuse(Reason::Syntax, self.at);
         }
-        self.argument_value(Takes::Value)
+        match self.peek() {
+            Some(b'>') => Ok(Expr {
+                at: self.position(self.at),
+                node: Node::Word(self.bare()),
+            }),
+            _ => self.argument_value(Takes::Value),
+        }
     }
 
     /// The byte after the variable with which a text in quotes begins.

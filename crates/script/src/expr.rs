@@ -38,6 +38,9 @@ const OPERATORS: &[(&str, u8, Binary)] = &[
     ("%", 10, Binary::Modulo),
 ];
 
+/// Most operators in a row.
+const LINKS: usize = 500;
+
 impl Expr {
     /// A call of a function that an expression gives.
     pub(crate) fn call(function: Self, arguments: Vec<(Option<String>, Self)>) -> Self {
@@ -111,11 +114,14 @@ impl Parser<'_> {
         }
     }
 
-    /// `->` right after a value.
+    /// `->` right after a value: what stands before is looked up first.
     fn indexes(&mut self, mut value: Expr) -> Result<Expr, Refusal> {
+        let mut links = 0;
         while self.looking_at("->") {
+            self.link(&mut links)?;
             self.at += 2;
-            let index = self.nested(Self::primary)?;
+            self.skip_blank();
+            let index = self.nested(Self::index)?;
             let at = value.at;
             value = Expr {
                 at,
@@ -125,12 +131,48 @@ impl Parser<'_> {
         Ok(value)
     }
 
+    /// What stands after `->`.
+    fn index(&mut self) -> Result<Expr, Refusal> {
+        let at = self.position(self.at);
+        match self.peek() {
+            Some(b'$') => self.variable(),
+            Some(b'[') => Ok(Expr {
+                at,
+                node: Node::Brackets(self.brackets()?),
+            }),
+            _ => self.primary(),
+        }
+    }
+
+    /// One more in a row of operators; refuses what has no end.
+    fn link(&self, links: &mut usize) -> Result<(), Refusal> {
+        *links += 1;
+        if *links > LINKS {
+            return self.refuse(Reason::Limit("nesting"), self.at);
+        }
+        Ok(())
+    }
+
     fn parentheses(&mut self) -> Result<Expr, Refusal> {
         let start = self.at;
         self.at += 1;
         self.mark(start, Class::Syntax);
-        let inner = self.nested(|parser| parser.expression(0))?;
+        let mut inner = self.nested(|parser| parser.expression(0))?;
         self.skip_blank();
+        let mut links = 0;
+        // One operand right after the other: both.
+        while matches!(self.peek(), Some(b'"' | b'$' | b'[' | b'(' | b'{'))
+            || self.peek().is_some_and(|byte| byte.is_ascii_alphanumeric())
+        {
+            self.link(&mut links)?;
+            let next = self.nested(|parser| parser.expression(0))?;
+            let at = inner.at;
+            inner = Expr {
+                at,
+                node: Node::Binary(Binary::Both, Box::new(inner), Box::new(next)),
+            };
+            self.skip_blank();
+        }
         if self.peek() != Some(b')') {
             let reason = if self.peek().is_none() {
                 Reason::MissingClosing("parenthesis")
@@ -147,10 +189,10 @@ impl Parser<'_> {
     /// Values with operators between them that bind tighter than `least`.
     pub(crate) fn expression(&mut self, least: u8) -> Result<Expr, Refusal> {
         self.skip_blank();
-        // `(a . b) . c` is not `a . b . c`.
-        let mut enclosed = self.peek() == Some(b'(');
         let mut left = self.operand()?;
+        let mut links = 0;
         loop {
+            self.link(&mut links)?;
             self.skip_blank();
             let Some((text, binding, operator)) = self.operator() else {
                 return Ok(left);
@@ -163,8 +205,6 @@ impl Parser<'_> {
             self.mark(start, Class::Operator);
             let right = self.right(operator, binding)?;
             let at = left.at;
-            left = grouped(left, operator, enclosed);
-            enclosed = false;
             left = Expr {
                 at,
                 node: Node::Binary(operator, Box::new(left), Box::new(right)),
@@ -328,7 +368,9 @@ impl Parser<'_> {
 
     fn conditions(&mut self) -> Result<Expr, Refusal> {
         let mut all = self.nested(|parser| parser.expression(0))?;
+        let mut links = 0;
         loop {
+            self.link(&mut links)?;
             self.skip_spaces();
             if self.at_end() {
                 return Ok(all);
@@ -439,6 +481,8 @@ impl Parser<'_> {
             return self.refuse(Reason::Syntax, self.at);
         }
         self.mark(start, Class::Variable);
+        // RouterOS: a variable that has been named can be set.
+        self.names.declare(&name);
         let node = match self.row.and_then(|menu| property(menu, &name)) {
             Some(name) => Node::Property(name),
             None => Node::Variable(name),
@@ -460,7 +504,7 @@ impl Parser<'_> {
     }
 
     /// A word outside quotes as a value.
-    fn bare(&mut self) -> String {
+    pub(crate) fn bare(&mut self) -> String {
         let start = self.at;
         let mut text = String::new();
         let mut from = self.at;
@@ -526,18 +570,6 @@ impl Parser<'_> {
             .get(start..self.at)
             .unwrap_or_default()
             .to_owned()
-    }
-}
-
-/// An expression as the left side of an operator, with its parentheses where they tell something.
-fn grouped(left: Expr, operator: Binary, enclosed: bool) -> Expr {
-    match left.node {
-        _ if operator.is_associative() => left,
-        Node::Binary(own, ..) if enclosed && own == operator => Expr {
-            at: left.at,
-            node: Node::Group(Box::new(left)),
-        },
-        _ => left,
     }
 }
 

@@ -303,12 +303,12 @@ fn expr(value: &Expr, look: Look, out: &mut String) {
         Node::Unary(operator, inner) => prefixed(unary(*operator), [&**inner].into_iter(), out),
         Node::Binary(operator, left, right) => {
             let mut operands = Vec::new();
-            flatten(*operator, left, &mut operands);
-            // What stands in a row with one operator is one operation.
+            // What stands in a row with one operator is one operation, where order is all.
             if operator.is_associative() {
+                flatten(*operator, left, &mut operands);
                 flatten(*operator, right, &mut operands);
             } else {
-                operands.push(right);
+                operands.extend([&**left, &**right]);
             }
             prefixed(binary(*operator), operands.into_iter(), out);
         }
@@ -326,16 +326,12 @@ fn expr(value: &Expr, look: Look, out: &mut String) {
     }
 }
 
-/// The operands of an operator, in order.
+/// The operands of an operator for which parentheses tell nothing, in order.
 fn flatten<'e>(operator: Binary, value: &'e Expr, operands: &mut Vec<&'e Expr>) {
     match &value.node {
-        Node::Binary(own, left, right) if *own == operator && operator != Binary::Index => {
+        Node::Binary(own, left, right) if *own == operator => {
             flatten(operator, left, operands);
-            if operator.is_associative() {
-                flatten(operator, right, operands);
-            } else {
-                operands.push(right);
-            }
+            flatten(operator, right, operands);
         }
         Node::Joined(parts) if operator == Binary::Concat => operands.extend(parts),
         _ => operands.push(value),

@@ -9,7 +9,7 @@ use std::sync::Arc;
 
 use menu::{Menu, Position, Reason, Refusal};
 
-use crate::ast::{Bad, Block, Command, Place, Statement, Target, What};
+use crate::ast::{Bad, Block, Command, Expr, Node, Place, Statement, Target, What};
 use crate::builtin::{self, Builtin};
 use crate::highlight::Class;
 use crate::names::Names;
@@ -255,7 +255,15 @@ impl<'a> Parser<'a> {
 
     /// `[…]` and `(…)`: with arguments, what they give is called.
     fn value_statement(&mut self) -> Result<What, Refusal> {
-        let value = self.value()?;
+        let start = self.at;
+        let mut value = self.value()?;
+        if self.bytes.get(start) == Some(&b'(') {
+            let at = value.at;
+            value = Expr {
+                at,
+                node: Node::Group(Box::new(value)),
+            };
+        }
         let after = self.at;
         self.skip_spaces();
         if self.at_end() {
@@ -265,7 +273,7 @@ impl<'a> Parser<'a> {
         Ok(What::Call(self.call(value)?))
     }
 
-    /// A command of the language, after its colon; `:log info` and `:ip address` are paths.
+    /// A path from the root, after a colon; commands of the language are there.
     fn global(&mut self) -> Result<What, Refusal> {
         let start = self.at;
         let word = self.command_word();
@@ -275,17 +283,8 @@ impl<'a> Parser<'a> {
         if word.is_empty() {
             return self.refuse(Reason::ExpectedCommand, start);
         }
-        if self.tree.is_exact(0, word) {
-            self.at = start;
-            return self.path(0, true);
-        }
-        match builtin::find(word) {
-            Some(builtin) => self.builtin(builtin, start),
-            None => {
-                self.at = start;
-                self.path(0, true)
-            }
-        }
+        self.at = start;
+        self.path(0, true)
     }
 
     fn builtin(&mut self, builtin: &'static Builtin, start: usize) -> Result<What, Refusal> {
@@ -370,7 +369,16 @@ impl<'a> Parser<'a> {
         {
             return Found::Builtin(builtin);
         }
-        match self.tree.step(node, word) {
+        let below = self.tree.step(node, word);
+        if node == 0 && !self.tree.is_exact(0, word) {
+            // Here menus and commands of the language stand side by side.
+            match (below, self.tree.begins(0, word), builtin::begins(word)) {
+                (Some(_), _, false) => {}
+                (None, false, true) => return of_language().map_or(Found::Nothing, Found::Builtin),
+                _ => return Found::Nothing,
+            }
+        }
+        match below {
             Some(Step::Node(next)) => Found::Node(next),
             Some(Step::Command(name)) => Found::Command(name),
             None => of_language().map_or(Found::Nothing, Found::Builtin),
@@ -430,7 +438,7 @@ impl<'a> Parser<'a> {
     /// A word of a path: no capitals.
     fn command_word(&mut self) -> &'a str {
         let start = self.at;
-        while self.peek().is_some_and(is_command) && !self.looking_at("->") {
+        while self.peek().is_some_and(is_command) {
             self.at += 1;
         }
         &self.text()[start..self.at]

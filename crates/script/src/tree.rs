@@ -107,6 +107,13 @@ impl Tree {
         node.children.contains_key(word) || node.commands.iter().any(|(name, _)| *name == word)
     }
 
+    /// Whether the name of anything at a place begins so.
+    pub(crate) fn begins(&self, node: usize, word: &str) -> bool {
+        let node = &self.nodes[node];
+        node.children.keys().any(|name| name.starts_with(word))
+            || node.commands.iter().any(|(name, _)| name.starts_with(word))
+    }
+
     /// Where a word, or its unique beginning, leads from a place.
     pub(crate) fn step(&self, from: usize, word: &str) -> Option<Step> {
         let node = &self.nodes[from];
@@ -146,6 +153,8 @@ const EXTRA: &[&str] = &[
     "/caps-man",
     "/container",
     "/dude",
+    "/interface/veth",
+    "/interface/wifi",
     "/interface/wireless",
     "/iot",
     "/ip/cloud/back-to-home-file",

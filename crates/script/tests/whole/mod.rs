@@ -53,7 +53,9 @@ fn names<'v>(node: &'v Value, of: &'static str) -> impl Iterator<Item = (&'stati
 fn menu_of(path: &str, node: &Value) -> &'static Menu {
     let command = |name: &str| node.get(name).filter(|below| kind(below) == "cmd");
     let has = |name: &str, argument: &str| command(name).is_some_and(|c| c.get(argument).is_some());
-    let shape = if command("add").is_some() {
+    let shape = if command("add").is_some() && command("move").is_some() {
+        Shape::Ordered
+    } else if command("add").is_some() {
         Shape::List
     } else if has("set", "numbers") {
         Shape::Fixed
