@@ -117,7 +117,7 @@ impl Parser<'_> {
     ) -> Result<Argument, Refusal> {
         let at = self.position(start);
         let has_value = self.peek() == Some(b'=') && !word.is_empty();
-        let found = find(parameters, word).filter(|p| has_value || negated || takes_bare(p));
+        let found = find(parameters, word).filter(|p| has_value || negated || takes_bare(p, word));
         if let Some(parameter) = found.filter(|_| !word.is_empty()) {
             self.mark(start, Class::Argument);
             let name = parameter.name.to_owned();
@@ -276,9 +276,12 @@ fn find<'p>(parameters: &'p [Parameter], word: &str) -> Option<&'p Parameter> {
     }
 }
 
-/// Whether the bare name says something: a flag, or a property that can be so.
-fn takes_bare(parameter: &Parameter) -> bool {
+/// Whether the bare name says something: a flag, a property that can be so, or code's whole name.
+fn takes_bare(parameter: &Parameter, word: &str) -> bool {
     let kind = parameter.property.map(|property| property.kind);
-    matches!(parameter.takes, Takes::Flag | Takes::Code)
-        || matches!(kind, Some(menu::Kind::Bool | menu::Kind::Presence))
+    match parameter.takes {
+        Takes::Flag => true,
+        Takes::Code => parameter.name == word,
+        _ => matches!(kind, Some(menu::Kind::Bool | menu::Kind::Presence)),
+    }
 }

@@ -52,6 +52,14 @@ impl Tree {
         {
             tree.insert(menu.path, menu);
         }
+        for (parent, old, name) in RENAMED {
+            let parent = tree.find(parent);
+            if let Some((parent, node)) =
+                parent.and_then(|p| Some((p, *tree.nodes[p].children.get(name)?)))
+            {
+                tree.nodes[parent].children.insert(old, node);
+            }
+        }
         tree
     }
 
@@ -154,7 +162,6 @@ const EXTRA: &[&str] = &[
     "/container",
     "/dude",
     "/interface/veth",
-    "/interface/wifi",
     "/interface/wireless",
     "/iot",
     "/ip/cloud/back-to-home-file",
@@ -165,6 +172,9 @@ const EXTRA: &[&str] = &[
     "/user-manager",
     "/zerotier",
 ];
+
+/// Menus that RouterOS takes by their old name as well: where, the old name, the name.
+const RENAMED: &[(&str, &str, &str)] = &[("/interface", "wifiwave2", "wifi")];
 
 fn is_extra(path: &str) -> bool {
     EXTRA.iter().any(|extra| {
