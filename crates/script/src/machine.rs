@@ -6,6 +6,7 @@ use std::sync::Arc;
 use menu::{Live, Output, Position, Reason, Refusal, Store};
 
 use crate::ast::{Bad, Block, Command, Statement, Target, What};
+use crate::known::is_known_only;
 use crate::session::Session;
 use crate::value::Value;
 
@@ -139,6 +140,7 @@ impl<'a> Machine<'a> {
                 }
                 Ok(Value::Nothing)
             }
+            What::Empty(_) => Ok(Value::Nothing),
             What::Run(command) => self.command(command),
             What::Scope(_, block) => self.deeper(|machine| machine.block(block)),
             What::Call(expr) | What::Value(expr) => self.eval(expr),
@@ -151,6 +153,11 @@ impl<'a> Machine<'a> {
         let result = match command.target {
             Target::Menu(menu, name) => self.menu_command(menu, name, command),
             Target::Export(path) => self.export(path, command),
+            Target::Builtin(builtin) if is_known_only(builtin) => {
+                Err(Reason::BadCommand(builtin.name.to_owned())
+                    .at(command.at)
+                    .into())
+            }
             Target::Builtin(builtin) => self.builtin(builtin.name, command),
         };
         result.map_err(|stop| located(stop, command.at))
