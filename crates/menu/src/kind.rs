@@ -81,6 +81,8 @@ pub enum Kind {
     Rate,
     /// A number of KiB, with or without the unit: `50KiB`.
     Kib,
+    /// A number that is not negative, with up to three decimals: `0.1`.
+    Thousandths,
     /// Two values of a type with `/` in between; one text alone stands for both.
     Pair(&'static Self),
     /// A value, or a first and a last one with this separator in between: `10-20`.
@@ -134,7 +136,9 @@ impl Kind {
     pub const fn space(&self) -> Option<&'static str> {
         match self {
             Self::Reference(space) => Some(space),
-            Self::Or(_, kind) | Self::List(kind) | Self::Not(kind) => kind.space(),
+            Self::Or(_, kind) | Self::List(kind) | Self::Not(kind) | Self::Pair(kind) => {
+                kind.space()
+            }
             Self::Either(first, second) => match first.space() {
                 None => second.space(),
                 space => space,
@@ -148,7 +152,9 @@ impl Kind {
     pub fn spaces(&self) -> Vec<&'static str> {
         match self {
             Self::Either(first, second) => [first.spaces(), second.spaces()].concat(),
-            Self::Or(_, kind) | Self::List(kind) | Self::Not(kind) => kind.spaces(),
+            Self::Or(_, kind) | Self::List(kind) | Self::Not(kind) | Self::Pair(kind) => {
+                kind.spaces()
+            }
             kind => kind.space().into_iter().collect(),
         }
     }
@@ -197,6 +203,7 @@ impl Kind {
             }
             Self::Rate => "0..    (number a second, such as 512k or 10M)".to_owned(),
             Self::Kib => "0..    (number of KiB)".to_owned(),
+            Self::Thousandths => "0..    (decimal number)".to_owned(),
             Self::Pair(kind) => format!("{}[/...]", kind.describe()),
             Self::Range(between, kind) => format!("{}[{between}...]", kind.describe()),
             Self::Tuple(between, kinds) => {

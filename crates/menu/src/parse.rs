@@ -33,6 +33,9 @@ impl Kind {
                 Value::Number(rate) => Value::Rate(rate),
                 other => other,
             }),
+            Self::Thousandths => thousandths(text)
+                .map(Value::Thousandths)
+                .ok_or_else(|| invalid(name)),
             Self::Kib => kib(text).map(Value::Kib).ok_or_else(|| invalid(name)),
             Self::Pair(kind) => pair(name, text, kind),
             Self::Range(between, kind) => range(name, text, between, kind),
@@ -219,6 +222,21 @@ fn kib(text: &str) -> Option<i64> {
     }
 }
 
+/// `0.1`, `10`.
+fn thousandths(text: &str) -> Option<i64> {
+    let (whole, decimals) = text.split_once('.').unwrap_or((text, "0"));
+    let plain = |text: &str| !text.is_empty() && text.bytes().all(|b| b.is_ascii_digit());
+    if !plain(whole) || !plain(decimals) || decimals.len() > 3 {
+        return None;
+    }
+    let decimals: i64 = format!("{decimals:0<3}").parse().ok()?;
+    whole
+        .parse::<i64>()
+        .ok()?
+        .checked_mul(1_000)?
+        .checked_add(decimals)
+}
+
 fn pair(name: &str, text: &str, kind: &Kind) -> Result<Value, Reason> {
     let (first, second) = text.split_once('/').unwrap_or((text, text));
     let both = [kind.parse(name, first)?, kind.parse(name, second)?];
@@ -387,6 +405,11 @@ mod tests {
 
         assert_eq!(shown(&Kind::Pair(&Kind::Rate), "10M/768k"), "10M/768k");
         assert_eq!(shown(&Kind::Pair(&Kind::Rate), "1500000"), "1500k/1500k");
+        assert_eq!(shown(&Kind::Pair(&Kind::Thousandths), "0.10"), "0.1/0.1");
+        assert_eq!(
+            shown(&Kind::Thousandths, "1."),
+            "invalid value for argument x"
+        );
         assert_eq!(shown(&Kind::Kib, "50"), "50KiB");
         assert_eq!(shown(&Kind::Kib, "2MiB"), "2048KiB");
         assert_eq!(shown(&RANGES, "10,20-30,7-7"), "10,20-30,7");

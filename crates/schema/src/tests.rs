@@ -55,9 +55,15 @@ fn what_a_declaration_names_exists() {
         for name in menu.unique.iter().flat_map(|unique| unique.properties) {
             assert!(known(name), "{menu:?} {name}");
         }
-        for builtin in menu.builtin {
+        for builtin in menu.builtin.iter().chain(menu.supposed) {
+            let known = |(name, _): &(&str, &str)| *name == ".id" || known(name);
+            assert!(builtin.values.iter().all(known), "{menu:?}");
+        }
+        for follow in menu.follows {
+            let there = ALL.iter().any(|menu| menu.path == follow.path);
+            assert!(there, "{menu:?} {}", follow.path);
             assert!(
-                builtin.values.iter().all(|(name, _)| known(name)),
+                follow.values.iter().all(|(name, _)| known(name)),
                 "{menu:?}"
             );
         }

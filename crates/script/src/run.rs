@@ -148,7 +148,9 @@ pub(crate) fn each_word(expr: &Expr, f: &mut dyn FnMut(&str)) {
         Node::Brackets(block) => {
             for statement in &block.statements {
                 if let What::Run(command) = &statement.what {
-                    let values = command.arguments.iter().filter(|a| a.name == "where");
+                    let selects = ["where", "number", "numbers"];
+                    let selects = |a: &&Argument| selects.contains(&a.name.as_str());
+                    let values = command.arguments.iter().filter(selects);
                     values
                         .filter_map(|a| a.value.as_ref())
                         .for_each(|value| each_word(value, f));
