@@ -107,6 +107,16 @@ impl Property {
         self
     }
 
+    /// Whether this value says something that does not happen: one that is not the default of a
+    /// property without effect.
+    pub fn is_idle(&self, value: &Value) -> bool {
+        self.effect == Effect::None
+            && !self.read_only
+            && self
+                .default
+                .map_or(!value.is_empty(), |text| value.to_string() != text)
+    }
+
     /// Typed, checked, kept, exported; nothing else happens.
     #[must_use]
     pub const fn inert(mut self) -> Self {
@@ -127,6 +137,9 @@ pub struct Flag {
 }
 
 impl Flag {
+    /// The letter of items that are kept and do nothing, or not all that they say.
+    pub const NO_EFFECT: Self = Self::new('~', "no-effect", u8::MAX);
+
     /// A flag in a column of letters.
     pub const fn new(letter: char, name: &'static str, group: u8) -> Self {
         Self {
@@ -278,6 +291,8 @@ pub struct Menu {
     pub old: &'static [Old],
     /// Paths that older versions had for the menu.
     pub old_paths: &'static [&'static str],
+    /// Whether its items do anything; a property or command of its own can still do nothing.
+    pub effect: Effect,
     /// Where the menu stands in a whole export: smaller is earlier.
     pub rank: u16,
     /// Whether only rows of the configuration are numbered by `print`.
@@ -313,6 +328,7 @@ impl Menu {
             commands: &[],
             old: &[],
             old_paths: &[],
+            effect: Effect::Full,
             lines: false,
             rank: 1_000,
             unnumbered_dynamic: false,
@@ -335,6 +351,19 @@ impl Menu {
     /// The place of a property among the values of an item.
     pub fn index(&self, name: &str) -> Option<usize> {
         self.properties().position(|property| property.name == name)
+    }
+
+    /// Whether a command of this menu does nothing: its own, or one that changes items that do
+    /// nothing.
+    pub fn is_idle(&self, command: &str) -> bool {
+        let own = self.commands.iter().find(|own| own.name == command);
+        match own {
+            Some(own) => own.effect == Effect::None || self.effect == Effect::None,
+            None => {
+                let reads = ["export", "find", "get", "print"];
+                self.effect == Effect::None && !reads.contains(&command)
+            }
+        }
     }
 
     /// The path as `/export` writes it: `/ip address`.

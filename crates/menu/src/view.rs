@@ -4,7 +4,7 @@ use std::cmp::Ordering;
 use std::ops::ControlFlow;
 use std::sync::Arc;
 
-use crate::{Id, Item, Live, Menu, Row, RowFilter, Shape, Store, Value};
+use crate::{Effect, Flag, Id, Item, Live, Menu, Row, RowFilter, Shape, Store, Value};
 
 /// Gives the rows of a menu that the filter accepts: items and dynamic rows in the menu's order.
 pub fn stream_rows(
@@ -94,7 +94,9 @@ pub fn item_row(store: &Store, live: &dyn Live, menu: &'static Menu, item: &Item
         cells: Vec::new(),
     };
     let view = menu.shape == Shape::View;
+    let mut idle = item.menu.effect == Effect::None;
     for (property, value) in item.values() {
+        idle |= property.is_idle(value);
         if !view || menu.property(property.name).is_some() {
             row.cells.push((property.name, value.clone()));
         }
@@ -106,6 +108,9 @@ pub fn item_row(store: &Store, live: &dyn Live, menu: &'static Menu, item: &Item
         // A menu without a letter for it shows such an item as dynamic.
         let letter = menu.flags.iter().any(|flag| flag.name == "builtin");
         row.flag(if letter { "builtin" } else { "dynamic" }, true);
+    }
+    if idle {
+        row.flag(Flag::NO_EFFECT.name, true);
     }
     live.annotate(store, item.menu, item.id, &mut row);
     row

@@ -2,7 +2,7 @@
 
 use std::ops::ControlFlow;
 
-use menu::{Call, Effect, Id, Kind, Menu, Property, Reason, Row, RowFilter, stream_rows};
+use menu::{Call, Id, Kind, Menu, Property, Reason, Row, RowFilter, stream_rows};
 
 use crate::ast::{Argument, Command, Expr, Node};
 use crate::eval::Condition;
@@ -379,7 +379,7 @@ impl Machine<'_> {
             arguments.push((taken.name, parsed.map_err(|reason| reason.nowhere())?));
         }
         // In a check there is no router that could answer.
-        if own.effect == Effect::None || self.checking {
+        if menu.is_idle(name) || self.checking {
             return Ok(Value::Nothing);
         }
         if menu.path == "/log" {
