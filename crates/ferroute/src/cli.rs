@@ -240,7 +240,11 @@ impl Via {
 #[derive(Debug, Args)]
 pub(crate) struct Docs {
     /// The kind.
-    #[arg(value_enum, required_unless_present = "coverage", conflicts_with = "coverage")]
+    #[arg(
+        value_enum,
+        required_unless_present = "coverage",
+        conflicts_with = "coverage"
+    )]
     pub(crate) kind: Option<DocsKind>,
     /// The folder to write to.
     #[arg(value_name = "DIR", default_value = ".")]

@@ -61,7 +61,11 @@ impl Coverage {
         let mut coverage = Self::default();
         for name in children(&root, "cmd") {
             let known = script::builtin::ALL.iter().any(|own| own.name == name);
-            let state = if known { State::Supported } else { State::Unknown };
+            let state = if known {
+                State::Supported
+            } else {
+                State::Unknown
+            };
             coverage.put(What::Commands, state, "/", name);
         }
         coverage.menus(&root, "");
@@ -70,7 +74,8 @@ impl Coverage {
     }
 
     fn put(&mut self, what: What, state: State, path: &str, name: &str) {
-        self.found.insert((what, state, path.to_owned(), name.to_owned()));
+        self.found
+            .insert((what, state, path.to_owned(), name.to_owned()));
     }
 
     /// Goes over the menus below a place.
@@ -89,9 +94,11 @@ impl Coverage {
 
     fn menu(&mut self, place: &Map<String, Value>, path: &str) {
         let menu = schema::ALL.iter().find(|menu| menu.path == path).copied();
-        let folder = schema::ALL
-            .iter()
-            .any(|menu| menu.path.strip_prefix(path).is_some_and(|rest| rest.starts_with('/')));
+        let folder = schema::ALL.iter().any(|menu| {
+            menu.path
+                .strip_prefix(path)
+                .is_some_and(|rest| rest.starts_with('/'))
+        });
         let state = match menu {
             Some(menu) => state(menu.effect),
             None if folder => State::Supported,
@@ -180,19 +187,27 @@ impl Coverage {
             text.push_str(&format!("{top:<16}"));
             for (what, _) in WHATS {
                 let count = |state| counts.get(&(what, state)).copied().unwrap_or(0);
-                let cell = STATES.map(|(state, _)| count(state).to_string()).join(" / ");
+                let cell = STATES
+                    .map(|(state, _)| count(state).to_string())
+                    .join(" / ");
                 text.push_str(&format!("{cell:>20}"));
             }
             text.push('\n');
         }
         for state in [State::NoEffect, State::Unknown] {
             for (what, title) in WHATS {
-                let label = if state == State::NoEffect { "without effect" } else { "unknown" };
+                let label = if state == State::NoEffect {
+                    "without effect"
+                } else {
+                    "unknown"
+                };
                 self.list(&mut text, what, state, &format!("{title} {label}"));
             }
         }
         let beyond = self.beyond.iter();
-        let beyond: Vec<_> = beyond.map(|(_, path, name)| (path.as_str(), name.as_str())).collect();
+        let beyond: Vec<_> = beyond
+            .map(|(_, path, name)| (path.as_str(), name.as_str()))
+            .collect();
         lines(&mut text, "declared here and not in the tree", &beyond);
         text
     }
@@ -205,7 +220,9 @@ impl Coverage {
         };
         let all = self.found.iter();
         let these = all.filter(|(w, s, path, _)| *w == what && *s == state && !whole(path));
-        let these: Vec<_> = these.map(|(_, _, path, name)| (path.as_str(), name.as_str())).collect();
+        let these: Vec<_> = these
+            .map(|(_, _, path, name)| (path.as_str(), name.as_str()))
+            .collect();
         lines(text, title, &these);
     }
 
@@ -222,18 +239,30 @@ impl Coverage {
         let mut out = Map::new();
         out.insert("version".to_owned(), json!(schema::VERSION));
         out.insert("total".to_owned(), numbers(&self.total()));
-        let tops = self.counts().into_iter().map(|(top, counts)| (top, numbers(&counts)));
+        let tops = self
+            .counts()
+            .into_iter()
+            .map(|(top, counts)| (top, numbers(&counts)));
         out.insert("by_menu".to_owned(), Value::Object(tops.collect()));
         for (what, name) in WHATS {
             let of = |state| {
-                let these = self.found.iter().filter(|(w, s, ..)| *w == what && *s == state);
-                Value::Array(these.map(|(_, _, path, name)| entry(what, path, name)).collect())
+                let these = self
+                    .found
+                    .iter()
+                    .filter(|(w, s, ..)| *w == what && *s == state);
+                Value::Array(
+                    these
+                        .map(|(_, _, path, name)| entry(what, path, name))
+                        .collect(),
+                )
             };
             let lists = STATES.map(|(state, name)| (name.to_owned(), of(state)));
             out.insert(name.to_owned(), object(lists));
         }
         let beyond = self.beyond.iter();
-        let beyond = beyond.map(|(what, path, name)| entry(*what, path, name)).collect();
+        let beyond = beyond
+            .map(|(what, path, name)| entry(*what, path, name))
+            .collect();
         out.insert("beyond_tree".to_owned(), Value::Array(beyond));
         format!("{}\n", Value::Object(out))
     }
@@ -327,14 +356,23 @@ mod tests {
                 .expect("the report is JSON");
 
         let port = |name: &str| json!({"menu": "/interface/ethernet", "name": name});
-        assert_eq!(report["menus"]["supported"], json!(["/interface", "/interface/ethernet"]));
+        assert_eq!(
+            report["menus"]["supported"],
+            json!(["/interface", "/interface/ethernet"])
+        );
         assert_eq!(report["menus"]["unknown"], json!(["/moon"]));
         assert_eq!(report["properties"]["supported"], json!([port("mtu")]));
         assert_eq!(report["properties"]["no_effect"], json!([port("l2mtu")]));
         assert_eq!(report["properties"]["unknown"], json!([port("shoe-size")]));
         assert_eq!(report["commands"]["no_effect"], json!([port("blink")]));
-        assert_eq!(report["by_menu"]["/"]["commands"], json!({"supported": 1, "no_effect": 0, "unknown": 1}));
-        assert_eq!(report["total"]["menus"], json!({"supported": 2, "no_effect": 0, "unknown": 1}));
+        assert_eq!(
+            report["by_menu"]["/"]["commands"],
+            json!({"supported": 1, "no_effect": 0, "unknown": 1})
+        );
+        assert_eq!(
+            report["total"]["menus"],
+            json!({"supported": 2, "no_effect": 0, "unknown": 1})
+        );
     }
 
     #[test]

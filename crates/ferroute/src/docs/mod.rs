@@ -18,7 +18,14 @@ pub(crate) fn run(docs: &Docs) -> Result<(), String> {
     if let (true, Some(tree)) = (docs.coverage, &docs.tree) {
         let text = fs::read_to_string(tree).map_err(at(tree))?;
         let coverage = Coverage::of(&text).map_err(at(tree))?;
-        print!("{}", if docs.json { coverage.json() } else { coverage.text() });
+        print!(
+            "{}",
+            if docs.json {
+                coverage.json()
+            } else {
+                coverage.text()
+            }
+        );
         return Ok(());
     }
     let Some(kind) = docs.kind else { return Ok(()) };
@@ -38,8 +45,7 @@ fn at<E: std::fmt::Display>(path: &Path) -> impl Fn(E) -> String {
 
 fn completions(dir: &Path) -> Result<(), String> {
     for shell in [Shell::Bash, Shell::Zsh, Shell::Fish] {
-        clap_complete::generate_to(shell, &mut Cli::command(), "ferroute", dir)
-            .map_err(at(dir))?;
+        clap_complete::generate_to(shell, &mut Cli::command(), "ferroute", dir).map_err(at(dir))?;
     }
     Ok(())
 }

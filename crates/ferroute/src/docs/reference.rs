@@ -42,28 +42,47 @@ fn pages() -> BTreeMap<String, String> {
 
 /// A menu: help, flags, properties, commands.
 fn section(menu: &'static Menu) -> String {
-    let mut text = format!("\n## `{}`\n\n{}. {}", menu.path, menu.help, shape(menu.shape));
+    let mut text = format!(
+        "\n## `{}`\n\n{}. {}",
+        menu.path,
+        menu.help,
+        shape(menu.shape)
+    );
     if menu.effect == Effect::None {
         text.push_str(" It is kept and exported, and has no effect here.");
     }
     if !menu.old_paths.is_empty() {
-        text.push_str(&format!(" Older versions: `{}`.", menu.old_paths.join("`, `")));
+        text.push_str(&format!(
+            " Older versions: `{}`.",
+            menu.old_paths.join("`, `")
+        ));
     }
     text.push('\n');
     if !menu.flags.is_empty() {
-        let flags = menu.flags.iter().map(|f| format!("`{}` {}", f.letter, f.name));
-        text.push_str(&format!("\nFlags: {}.\n", flags.collect::<Vec<_>>().join(", ")));
+        let flags = menu
+            .flags
+            .iter()
+            .map(|f| format!("`{}` {}", f.letter, f.name));
+        text.push_str(&format!(
+            "\nFlags: {}.\n",
+            flags.collect::<Vec<_>>().join(", ")
+        ));
     }
     let (set, read): (Vec<_>, Vec<_>) = menu.properties().partition(|p| !p.read_only);
     if !set.is_empty() {
         text.push_str("\n| property | type | default | |\n|---|---|---|---|\n");
-        set.iter().for_each(|property| text.push_str(&row(property)));
+        set.iter()
+            .for_each(|property| text.push_str(&row(property)));
     }
     if !read.is_empty() {
         text.push_str("\n| read-only | type | |\n|---|---|---|\n");
         for property in read {
             let kind = cell(&property.kind.describe());
-            text.push_str(&format!("| `{}` | {kind} | {} |\n", property.name, cell(property.help)));
+            text.push_str(&format!(
+                "| `{}` | {kind} | {} |\n",
+                property.name,
+                cell(property.help)
+            ));
         }
     }
     text.push_str(&commands(menu));
@@ -92,7 +111,10 @@ fn commands(menu: &Menu) -> String {
     let own = |name: &str| menu.commands.iter().any(|command| command.name == name);
     let all = menu.all_commands();
     let standard: Vec<_> = all.iter().filter(|(name, _)| !own(name)).collect();
-    let names: Vec<_> = standard.iter().map(|(name, _)| format!("`{name}`")).collect();
+    let names: Vec<_> = standard
+        .iter()
+        .map(|(name, _)| format!("`{name}`"))
+        .collect();
     let mut text = format!("\nCommands: {}.\n", names.join(", "));
     for command in menu.commands {
         let note = note(command.effect);
@@ -101,7 +123,10 @@ fn commands(menu: &Menu) -> String {
             let required = if argument.required { ", required" } else { "" };
             let kind = argument.kind.describe();
             let help = argument.help;
-            text.push_str(&format!("  - `{}` ({kind}{required}): {help}\n", argument.name));
+            text.push_str(&format!(
+                "  - `{}` ({kind}{required}): {help}\n",
+                argument.name
+            ));
         }
     }
     text
