@@ -34,7 +34,7 @@ pub use change::{Change, Changes, Journal, NoJournal};
 pub use declare::{
     Argument, Builtin, Check, Command, Draft, Effect, Flag, Menu, Old, Property, Shape, Unique,
 };
-pub use kind::{Family, Kind};
+pub use kind::{Family, Kind, Spelling};
 pub use live::{Call, Clock, Live, Offline, Output, Reply, Row, RowFilter};
 pub use quote::{quote, quote_always};
 pub use refusal::{Position, Reason, Refusal};
