@@ -66,6 +66,13 @@ pub enum Kind {
     },
     /// Any text.
     Text,
+    /// Text of at least and at most so many bytes.
+    Sized {
+        /// The least length in bytes.
+        min: usize,
+        /// The greatest length in bytes.
+        max: usize,
+    },
     /// Text that is not empty.
     Name,
     /// Text of a small format.
@@ -86,6 +93,18 @@ pub enum Kind {
     Mac,
     /// The name of an item in the menus that share this space of names.
     Reference(&'static str),
+    /// A value of the first of two types that takes the text.
+    Either(&'static Self, &'static Self),
+    /// A number of bits or packets a second: `512k`, `10M`.
+    Rate,
+    /// A number of KiB, with or without the unit: `50KiB`.
+    Kib,
+    /// Two values of a type with `/` in between; one text alone stands for both.
+    Pair(&'static Self),
+    /// A value, or a first and a last one with this separator in between: `10-20`.
+    Range(&'static str, &'static Self),
+    /// Values of these types, one after the other, with this separator in between.
+    Tuple(&'static str, &'static [Self]),
     /// Where a route leads: `10.0.0.1`, `ether1`, `fe80::1%ether1`, `10.0.0.1@main`.
     Gateway(Family),
 }
@@ -107,18 +126,36 @@ impl Kind {
         match self {
             Self::Bool => &["yes", "no"],
             Self::Words(words) | Self::Or(words, _) => words,
-            Self::List(kind) => kind.words(),
+            Self::List(kind) | Self::Pair(kind) => kind.words(),
+            Self::Either(first, second) => match first.words() {
+                [] => second.words(),
+                words => words,
+            },
             _ => &[],
         }
     }
 
-    /// The space of names that a value refers to, directly, in a list or in a gateway.
+    /// The space of names that a value refers to, directly, in a list or in a gateway; the first
+    /// of several.
     pub const fn space(&self) -> Option<&'static str> {
         match self {
             Self::Reference(space) => Some(space),
             Self::Or(_, kind) | Self::List(kind) => kind.space(),
+            Self::Either(first, second) => match first.space() {
+                None => second.space(),
+                space => space,
+            },
             Self::Gateway(_) => Some("interface"),
             _ => None,
+        }
+    }
+
+    /// All spaces of names that a value can refer to; a name is looked for in this order.
+    pub fn spaces(&self) -> Vec<&'static str> {
+        match self {
+            Self::Either(first, second) => [first.spaces(), second.spaces()].concat(),
+            Self::Or(_, kind) | Self::List(kind) => kind.spaces(),
+            kind => kind.space().into_iter().collect(),
         }
     }
 
@@ -158,6 +195,21 @@ impl Kind {
             Self::Text => "string value".to_owned(),
             Self::Name => "string value, min length 1".to_owned(),
             Self::Spelled(spelling) => spelling.describe.to_owned(),
+            Self::Sized { min: 0, max } => format!("string value, max length {max}"),
+            Self::Sized { min, max } => {
+                format!("string value, min length {min}, max length {max}")
+            }
+            Self::Either(first, second) => {
+                format!("{} | {}", first.describe(), second.describe())
+            }
+            Self::Rate => "0..    (number a second, such as 512k or 10M)".to_owned(),
+            Self::Kib => "0..    (number of KiB)".to_owned(),
+            Self::Pair(kind) => format!("{}[/...]", kind.describe()),
+            Self::Range(between, kind) => format!("{}[{between}...]", kind.describe()),
+            Self::Tuple(between, kinds) => {
+                let kinds: Vec<_> = kinds.iter().map(Self::describe).collect();
+                kinds.join(&format!(" {between} "))
+            }
             Self::Words(words) => words.join(" | "),
             Self::Or(words, kind) => format!("{} | {}", words.join(" | "), kind.describe()),
             Self::List(kind) => format!("list of: {}", kind.describe()),

@@ -15,6 +15,7 @@ mod change;
 mod declare;
 mod edit;
 pub mod export;
+mod follow;
 pub mod json;
 mod kind;
 mod live;
@@ -32,7 +33,8 @@ mod view;
 
 pub use change::{Change, Changes, Journal, NoJournal};
 pub use declare::{
-    Argument, Builtin, Check, Command, Draft, Effect, Flag, Menu, Old, Property, Shape, Unique,
+    Argument, Builtin, Check, Command, Draft, Effect, Flag, Follow, Menu, Old, Pick, Property,
+    Shape, Unique,
 };
 pub use kind::{Family, Kind, Spelling};
 pub use live::{Call, Clock, Live, Offline, Output, Reply, Row, RowFilter};

@@ -98,6 +98,7 @@ impl Store {
             self.load_item(item, &mut lost);
         }
         self.settle();
+        self.follow_all();
         for (path, last) in &saved.last_ids {
             if let Some(index) = self.menu(path).and_then(|menu| self.index_of(menu)) {
                 let domain = self.tables[index].domain;
@@ -176,7 +177,10 @@ impl Store {
             .builtin
             .and_then(|number| usize::try_from(number).ok());
         let domain = self.tables[index].domain;
-        self.next_ids[domain] = self.next_ids[domain].max(saved.id);
+        // An item that exists from the start may have a number far above the others'.
+        if builtin.is_none() {
+            self.next_ids[domain] = self.next_ids[domain].max(saved.id);
+        }
         let item = Item {
             menu,
             id,

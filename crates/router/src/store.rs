@@ -121,6 +121,14 @@ impl Durable {
                         items.remove((path, id))?;
                     }
                 }
+                // What exists from the start is numbered by the schema.
+                let builtin = change
+                    .after
+                    .as_ref()
+                    .is_some_and(|item| item.builtin.is_some());
+                if builtin {
+                    continue;
+                }
                 // An id is never used twice, so the highest one is kept even when its item goes.
                 let counter = format!("{LAST_ID}{}", change.menu.path);
                 let last = numbers

@@ -7,9 +7,10 @@ use menu::{Effect, Offline, Position, Reason, Refusal, Shape, Store, json};
 use crate::ast::{Bad, Block, Command, Expr, Node, Statement, Target, What};
 use crate::machine::Machine;
 use crate::parser::Parser;
-use crate::run::{each_statement, ensure_ports, named_ports};
+use crate::run::each_statement;
 use crate::session::{Limits, Session};
 use crate::source::Source;
+use crate::suppose::suppose;
 use crate::tree::Tree;
 
 /// Steps that one statement of a checked file may take.
@@ -111,9 +112,8 @@ pub fn check(store: &mut Store, text: &str) -> Report {
         .filter_map(|next| next.as_ref().ok())
         .cloned()
         .collect();
-    let ports = named_ports(check.store, &Block { statements: good });
     // A name that no port can have is refused where it is used.
-    let _ = ensure_ports(check.store, &ports);
+    let _ = suppose(check.store, &Block { statements: good });
     for next in &statements {
         match next {
             Ok(statement) => check.statement(statement),

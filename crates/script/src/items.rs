@@ -60,7 +60,19 @@ impl Machine<'_> {
                 .map_err(|reason| reason.nowhere())?;
             return Ok(Value::Nothing);
         }
-        let ids = self.selected(menu, command, "numbers")?;
+        let whole = name == "set" && argument(command, "numbers").is_none();
+        // What was one set of settings in older versions is an item now.
+        let supposed = match menu.supposed.is_empty() || !whole {
+            true => None,
+            false => {
+                let made = self.store.ensure_supposed(menu, "");
+                made.map_err(|reason| reason.nowhere())?
+            }
+        };
+        let ids = match supposed {
+            Some(id) => vec![id],
+            None => self.selected(menu, command, "numbers")?,
+        };
         let given = self.edits(menu, name, command)?;
         let mut dynamic = Vec::new();
         let place = if name == "move" {

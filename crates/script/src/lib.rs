@@ -32,6 +32,7 @@ mod session;
 mod show;
 mod source;
 mod spec;
+mod suppose;
 mod text;
 mod tree;
 mod value;

@@ -1,6 +1,6 @@
 //! Ways in: a line of the console, a file.
 
-use menu::{Live, Output, Reason, Refusal, Store};
+use menu::{Live, Output, Refusal, Store};
 
 use crate::ast::{Argument, Block, Expr, Node, Statement, Target, What};
 use crate::builtin::WAITING;
@@ -8,6 +8,7 @@ use crate::machine::Machine;
 use crate::parser::Parser;
 use crate::session::Session;
 use crate::source::Source;
+use crate::suppose::suppose;
 use crate::tree::Tree;
 
 /// Runs a text as the console runs a line, or a script: each command is a transaction of its own.
@@ -64,7 +65,7 @@ fn at_once(
     out: &mut dyn Output,
 ) -> Result<(), Refusal> {
     let mark = store.begin();
-    let result = ensure_ports(store, &named_ports(store, block))
+    let result = suppose(store, block)
         .map_err(Refusal::from)
         .and_then(|()| Machine::new(store, live, session, out).program(block));
     if let Err(refusal) = result {
@@ -75,16 +76,6 @@ fn at_once(
         live.changed(store, &changes);
     }
     Ok(())
-}
-
-pub(crate) fn ensure_ports(store: &mut Store, names: &[String]) -> Result<(), Reason> {
-    names
-        .iter()
-        .try_for_each(|name| match store.ensure_port(name, None) {
-            // The name is that of another interface, which is what the file means by it.
-            Ok(_) | Err(Reason::Failure(_)) => Ok(()),
-            Err(reason) => Err(reason),
-        })
 }
 
 /// Whether a file waits, or asks others: it is then run command by command.
@@ -116,7 +107,7 @@ pub(crate) fn named_ports(store: &Store, block: &Block) -> Vec<String> {
 }
 
 /// The ports that one statement names, those within it left aside.
-pub(crate) fn ports_of(store: &Store, statement: &Statement, names: &mut Vec<String>) {
+fn ports_of(store: &Store, statement: &Statement, names: &mut Vec<String>) {
     let mut take = |text: &str| {
         for word in text.split([',', '%', '@', ';']) {
             if store.port_kind(word).is_some() && !names.iter().any(|name| name == word) {
@@ -142,7 +133,7 @@ pub(crate) fn ports_of(store: &Store, statement: &Statement, names: &mut Vec<Str
 }
 
 /// Calls `f` with every text of an expression, and of the conditions in its brackets.
-fn each_word(expr: &Expr, f: &mut dyn FnMut(&str)) {
+pub(crate) fn each_word(expr: &Expr, f: &mut dyn FnMut(&str)) {
     match &expr.node {
         Node::Word(text) | Node::Text(text) => f(text),
         Node::Joined(parts) => parts.iter().for_each(|part| each_word(part, f)),
