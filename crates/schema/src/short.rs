@@ -107,11 +107,8 @@ pub(crate) const fn idle(
 }
 
 /// Whether an item of a list without comments counts.
-pub(crate) const DISABLED: Property = switch(
-    "disabled",
-    "no",
-    "Defines whether item is ignored or used",
-);
+pub(crate) const DISABLED: Property =
+    switch("disabled", "no", "Defines whether item is ignored or used");
 
 /// What commands take that show something until they are stopped.
 pub(crate) const APPEND: Argument = may("append", Kind::Presence, "Append to the file");

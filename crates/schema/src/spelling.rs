@@ -131,7 +131,9 @@ fn host(text: &str) -> Option<String> {
         return Some(shown);
     }
     // Four numbers that are no address are no name either.
-    let numbers = text.bytes().all(|byte| byte.is_ascii_digit() || byte == b'.');
+    let numbers = text
+        .bytes()
+        .all(|byte| byte.is_ascii_digit() || byte == b'.');
     (!numbers && is_domain(text)).then(|| text.to_owned())
 }
 
@@ -164,7 +166,14 @@ mod tests {
         );
         assert_eq!(canonical(TIME_OF_DAY, "7:05"), some("07:05:00"));
         assert_eq!(canonical(OFFSET, "-3:30"), some("-03:30"));
-        for bad in ["2026-13-01", "2026-00-01", "foo/01/2026", "2026", "", "1-2-3-4"] {
+        for bad in [
+            "2026-13-01",
+            "2026-00-01",
+            "foo/01/2026",
+            "2026",
+            "",
+            "1-2-3-4",
+        ] {
             assert_eq!(canonical(DATE, bad), None, "{bad}");
         }
         for bad in ["24:00:00", "1:2:3:4", "1", "a:b", "+1:00"] {
