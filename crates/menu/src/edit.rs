@@ -353,6 +353,7 @@ impl Store {
                 };
             }
             Value::Gateway(gateway) => self.resolve_gateway(property.name, space, gateway)?,
+            Value::Not(value) => self.resolve(property, value)?,
             Value::List(values) => {
                 for value in values {
                     self.resolve(property, value)?;
@@ -423,6 +424,7 @@ impl Store {
 
 fn rename_value(property: &Property, value: &mut Value, space: &str, was: &str, is: &str) {
     match value {
+        Value::Not(value) => rename_value(property, value, space, was, is),
         Value::List(values) => {
             for value in values {
                 rename_value(property, value, space, was, is);

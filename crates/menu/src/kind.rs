@@ -1,6 +1,6 @@
 //! The types that a property's values can have.
 
-use crate::time;
+use crate::{Absent, Part, time};
 
 /// A small format of text: a date, an offset, a host. Its values are kept as text, spelled in one
 /// way.
@@ -105,6 +105,16 @@ pub enum Kind {
     Range(&'static str, &'static Self),
     /// Values of these types, one after the other, with this separator in between.
     Tuple(&'static str, &'static [Self]),
+    /// A value, or `!` and the value that must not be.
+    Not(&'static Self),
+    /// Parts of which some may be left out: `10/1m,5:packet`.
+    Parts(&'static [Part]),
+    /// An address, a network, or a first and a last address: `10.0.0.1-10.0.0.9`.
+    Addresses(Family),
+    /// The name of a host.
+    Host,
+    /// Bytes in hexadecimal digits.
+    Digits,
     /// Where a route leads: `10.0.0.1`, `ether1`, `fe80::1%ether1`, `10.0.0.1@main`.
     Gateway(Family),
 }
@@ -126,7 +136,7 @@ impl Kind {
         match self {
             Self::Bool => &["yes", "no"],
             Self::Words(words) | Self::Or(words, _) => words,
-            Self::List(kind) | Self::Pair(kind) => kind.words(),
+            Self::List(kind) | Self::Pair(kind) | Self::Not(kind) => kind.words(),
             Self::Either(first, second) => match first.words() {
                 [] => second.words(),
                 words => words,
@@ -140,7 +150,7 @@ impl Kind {
     pub const fn space(&self) -> Option<&'static str> {
         match self {
             Self::Reference(space) => Some(space),
-            Self::Or(_, kind) | Self::List(kind) => kind.space(),
+            Self::Or(_, kind) | Self::List(kind) | Self::Not(kind) => kind.space(),
             Self::Either(first, second) => match first.space() {
                 None => second.space(),
                 space => space,
@@ -154,7 +164,7 @@ impl Kind {
     pub fn spaces(&self) -> Vec<&'static str> {
         match self {
             Self::Either(first, second) => [first.spaces(), second.spaces()].concat(),
-            Self::Or(_, kind) | Self::List(kind) => kind.spaces(),
+            Self::Or(_, kind) | Self::List(kind) | Self::Not(kind) => kind.spaces(),
             kind => kind.space().into_iter().collect(),
         }
     }
@@ -210,6 +220,14 @@ impl Kind {
                 let kinds: Vec<_> = kinds.iter().map(Self::describe).collect();
                 kinds.join(&format!(" {between} "))
             }
+            Self::Not(kind) => format!("[!]{}", kind.describe()),
+            Self::Parts(parts) => parts.iter().map(describe_part).collect(),
+            Self::Addresses(Family::V4) => {
+                "A.B.C.D[-A.B.C.D | /0..32]    (IP address range)".to_owned()
+            }
+            Self::Addresses(_) => "address, prefix or range of addresses".to_owned(),
+            Self::Host => "name of a host".to_owned(),
+            Self::Digits => "hexadecimal string value".to_owned(),
             Self::Words(words) => words.join(" | "),
             Self::Or(words, kind) => format!("{} | {}", words.join(" | "), kind.describe()),
             Self::List(kind) => format!("list of: {}", kind.describe()),
@@ -226,5 +244,14 @@ impl Kind {
             Self::Reference(space) => format!("name of {space}"),
             Self::Gateway(_) => "address, interface, or address%interface".to_owned(),
         }
+    }
+}
+
+/// `,(0..255)`, in brackets if the part may be left out.
+fn describe_part(part: &Part) -> String {
+    let text = format!("{}({})", part.before, part.kind.describe());
+    match part.absent {
+        Absent::Refused => text,
+        _ => format!("[{text}]"),
     }
 }

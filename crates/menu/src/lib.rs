@@ -19,6 +19,7 @@ mod follow;
 pub mod json;
 mod kind;
 mod live;
+mod matcher;
 mod parse;
 mod ports;
 pub mod print;
@@ -38,6 +39,7 @@ pub use declare::{
 };
 pub use kind::{Family, Kind, Spelling};
 pub use live::{Call, Clock, Live, Offline, Output, Reply, Row, RowFilter};
+pub use matcher::{Absent, Part};
 pub use quote::{quote, quote_always};
 pub use refusal::{Position, Reason, Refusal};
 pub use saved::{Saved, SavedItem};

@@ -4,7 +4,7 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
 use ipnet::IpNet;
 
-use crate::{Family, Gateway, Kind, Reason, Value, time};
+use crate::{Family, Gateway, Kind, Reason, Value, matcher, time};
 
 impl Kind {
     /// The value that `text` names for the property `name`.
@@ -37,6 +37,11 @@ impl Kind {
             Self::Pair(kind) => pair(name, text, kind),
             Self::Range(between, kind) => range(name, text, between, kind),
             Self::Tuple(between, kinds) => tuple(name, text, between, kinds),
+            Self::Not(kind) => matcher::not(name, text, kind),
+            Self::Parts(parts) => matcher::parts(name, text, parts),
+            Self::Addresses(family) => matcher::addresses(name, text, *family),
+            Self::Host => matcher::host(text),
+            Self::Digits => matcher::digits(name, text),
             Self::Name if text.is_empty() => Err(invalid(name)),
             Self::Name => Ok(Value::text(text)),
             Self::Spelled(spelling) => (spelling.canonical)(text)
@@ -377,25 +382,25 @@ mod tests {
 
     #[test]
     fn values_of_several_parts_keep_their_form() {
-        static NUMBER: Kind = Kind::Number {
+        const NUMBER: Kind = Kind::Number {
             min: -200,
             max: 4_094,
         };
+        const RANGES: Kind = Kind::List(&Kind::Range("-", &NUMBER));
         const SECONDS_AND_TIMES: Kind = Kind::Tuple(",", &[Kind::SPAN, Kind::COUNTER]);
 
         assert_eq!(shown(&Kind::Pair(&Kind::Rate), "10M/768k"), "10M/768k");
         assert_eq!(shown(&Kind::Pair(&Kind::Rate), "1500000"), "1500k/1500k");
         assert_eq!(shown(&Kind::Kib, "50"), "50KiB");
         assert_eq!(shown(&Kind::Kib, "2MiB"), "2048KiB");
-        let ranges = Kind::List(&Kind::Range("-", &NUMBER));
-        assert_eq!(shown(&ranges, "10,20-30,7-7"), "10,20-30,7");
+        assert_eq!(shown(&RANGES, "10,20-30,7-7"), "10,20-30,7");
         assert_eq!(shown(&Kind::Range("..", &NUMBER), "-120..120"), "-120..120");
         assert_eq!(shown(&SECONDS_AND_TIMES, "10,5"), "10s,5");
         let either = Kind::Either(&Kind::Prefix(Family::V4), &Kind::Reference("interface"));
         assert_eq!(shown(&either, "10.0.0.1/24"), "10.0.0.0/24");
         assert_eq!(shown(&either, "ether1"), "ether1");
         for (kind, bad) in [
-            (&ranges, "30-20"),
+            (&RANGES, "30-20"),
             (&Kind::Range("-", &NUMBER), "1-"),
             (&SECONDS_AND_TIMES, "10"),
             (&Kind::Kib, "-1"),

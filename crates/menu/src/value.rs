@@ -40,6 +40,10 @@ pub enum Value {
     Kib(i64),
     /// Values that belong together, with what stands in between.
     Tuple(&'static str, Box<[Self]>),
+    /// Everything but this value.
+    Not(Box<Self>),
+    /// Values that belong together, each with what stands before it.
+    Parts(Box<[(&'static str, Self)]>),
     /// Several values.
     List(Vec<Self>),
 }
@@ -122,10 +126,16 @@ impl Value {
         }
     }
 
-    /// The elements of a list; a single value is a list of itself.
+    /// Whether the value is one that must not be.
+    pub const fn is_not(&self) -> bool {
+        matches!(self, Self::Not(_))
+    }
+
+    /// The elements of a list, also of one that must not be; a single value is a list of itself.
     pub fn as_list(&self) -> &[Self] {
         match self {
             Self::List(values) => values,
+            Self::Not(inner) => inner.as_list(),
             single => std::slice::from_ref(single),
         }
     }
@@ -172,6 +182,10 @@ impl fmt::Display for Value {
                 rate => write!(f, "{rate}"),
             },
             Self::Kib(count) => write!(f, "{count}KiB"),
+            Self::Not(value) => write!(f, "!{value}"),
+            Self::Parts(parts) => parts
+                .iter()
+                .try_for_each(|(before, value)| write!(f, "{before}{value}")),
             Self::Tuple(between, values) => joined(f, between, values),
             Self::List(values) => joined(f, ",", values),
         }

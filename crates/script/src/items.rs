@@ -216,6 +216,11 @@ impl Machine<'_> {
                     .parse(property, &text)
                     .map_err(|reason| reason.at(argument.at))?,
             };
+            // That an older word says nothing does not take away what the newer one says.
+            let older = argument.negated && argument.name != property.name;
+            if older && given.iter().any(|(name, _)| *name == property.name) {
+                continue;
+            }
             given.retain(|(name, _)| *name != property.name);
             given.push((property.name, value));
         }
