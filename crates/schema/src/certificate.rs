@@ -1,24 +1,78 @@
 //! `/certificate`: certificates and who made them.
 
-use menu::{Effect,Flag,Kind,Menu,Old,Property,Shape,Spelling};
+use menu::{Effect, Flag, Kind, Menu, Old, Property, Shape, Spelling};
 
-use crate::fragment::{SECOND};
-use crate::short::{between,span,switch,text,shown,may,idle,COUNT,APPEND,AS_VALUE,DO,DURATION,FILE,FREEZE,INTERVAL,ONCE,WITHOUT_PAGING,NUMBERS,NUMBER,DISABLED};
+use crate::fragment::SECOND;
+use crate::short::{
+    APPEND, AS_VALUE, COUNT, DISABLED, DO, DURATION, FILE, FREEZE, INTERVAL, NUMBER, NUMBERS, ONCE,
+    WITHOUT_PAGING, between, idle, may, shown, span, switch, text,
+};
 
 /// The menus of this file.
-pub(crate) const MENUS: &[&Menu] = &[&MENU,&BUILTIN,&CRL,&SCEP_SERVER,&OTP,&RA,&REQUESTS,&SETTINGS];
+pub(crate) const MENUS: &[&Menu] = &[
+    &MENU,
+    &BUILTIN,
+    &CRL,
+    &SCEP_SERVER,
+    &OTP,
+    &RA,
+    &REQUESTS,
+    &SETTINGS,
+];
 
 const USAGE: Kind = Kind::List(&Kind::Words(&[
-    "digital-signature", "content-commitment", "key-encipherment", "data-encipherment", "key-agreement",
-    "key-cert-sign", "crl-sign", "encipher-only", "decipher-only", "tls-server", "tls-client", "code-sign",
-    "email-protect", "timestamp", "ocsp-sign", "dvcs",
+    "digital-signature",
+    "content-commitment",
+    "key-encipherment",
+    "data-encipherment",
+    "key-agreement",
+    "key-cert-sign",
+    "crl-sign",
+    "encipher-only",
+    "decipher-only",
+    "tls-server",
+    "tls-client",
+    "code-sign",
+    "email-protect",
+    "timestamp",
+    "ocsp-sign",
+    "dvcs",
 ]));
 const DIGEST: Kind = Kind::Words(&["md5", "sha1", "sha256", "sha384", "sha512"]);
-const KEY_SIZE: Kind = Kind::Words(&["1024", "1536", "2048", "4096", "8192", "prime256v1", "secp384r1", "secp521r1"]);
+const KEY_SIZE: Kind = Kind::Words(&[
+    "1024",
+    "1536",
+    "2048",
+    "4096",
+    "8192",
+    "prime256v1",
+    "secp384r1",
+    "secp521r1",
+]);
 /// What a certificate is trusted for.
 const STORES: &[&str] = &[
-    "api", "capsman", "container", "dns", "dot1x", "email", "fetch", "ipsec", "logging", "lora", "mqtt", "netwatch",
-    "openflow", "ovpn", "radius", "reverse-proxy", "sstp", "tr069", "userman", "wiliot", "wpa-eap", "www",
+    "api",
+    "capsman",
+    "container",
+    "dns",
+    "dot1x",
+    "email",
+    "fetch",
+    "ipsec",
+    "logging",
+    "lora",
+    "mqtt",
+    "netwatch",
+    "openflow",
+    "ovpn",
+    "radius",
+    "reverse-proxy",
+    "sstp",
+    "tr069",
+    "userman",
+    "wiliot",
+    "wpa-eap",
+    "www",
 ];
 const TRUST: Kind = Kind::Or(&["all"], &Kind::List(&Kind::Words(STORES)));
 const CERTIFICATE: Kind = Kind::Reference("certificate");
@@ -77,123 +131,238 @@ rank: 65,
 };
 
 pub(crate) static BUILTIN: Menu = Menu {
-properties: &[&[shown("common-name",Kind::Text,"Common name"),
-shown("organization",Kind::Text,"Organization"),
-shown("unit",Kind::Text,"Unit"),
-shown("locality",Kind::Text,"Locality"),
-shown("state",Kind::Text,"State"),
-shown("country",Kind::Text,"Country"),
-shown("subject-alt-name",Kind::Text,"Subject alt name"),
-shown("key-size",Kind::Words(&["prime256v1","secp384r1","secp521r1","1024","1536","2048","4096","8192"]),"Key size"),
-shown("key-usage",USAGE,"Key usage"),
-shown("days-valid",COUNT,"Days valid"),
-shown("issuer",Kind::List(&Kind::Text),"Issuer"),
-shown("key-type",Kind::Words(&["rsa","dsa","ec"]),"Key type"),
-shown("invalid-before",Kind::Text,"Invalid before"),
-shown("invalid-after",Kind::Text,"Invalid after"),
-shown("serial-number",Kind::Text,"Serial number"),
-shown("akid",Kind::Text,"Authority key identifier"),
-shown("skid",Kind::Text,"Subject key identifier"),]],
-columns: &["common-name","organization"],
-effect: Effect::None,
-rank: 66,
-..Menu::new("/certificate/builtin",Shape::Rows,"Certificates that come with the software")
+    properties: &[&[
+        shown("common-name", Kind::Text, "Common name"),
+        shown("organization", Kind::Text, "Organization"),
+        shown("unit", Kind::Text, "Unit"),
+        shown("locality", Kind::Text, "Locality"),
+        shown("state", Kind::Text, "State"),
+        shown("country", Kind::Text, "Country"),
+        shown("subject-alt-name", Kind::Text, "Subject alt name"),
+        shown(
+            "key-size",
+            Kind::Words(&[
+                "prime256v1",
+                "secp384r1",
+                "secp521r1",
+                "1024",
+                "1536",
+                "2048",
+                "4096",
+                "8192",
+            ]),
+            "Key size",
+        ),
+        shown("key-usage", USAGE, "Key usage"),
+        shown("days-valid", COUNT, "Days valid"),
+        shown("issuer", Kind::List(&Kind::Text), "Issuer"),
+        shown("key-type", Kind::Words(&["rsa", "dsa", "ec"]), "Key type"),
+        shown("invalid-before", Kind::Text, "Invalid before"),
+        shown("invalid-after", Kind::Text, "Invalid after"),
+        shown("serial-number", Kind::Text, "Serial number"),
+        shown("akid", Kind::Text, "Authority key identifier"),
+        shown("skid", Kind::Text, "Subject key identifier"),
+    ]],
+    columns: &["common-name", "organization"],
+    effect: Effect::None,
+    rank: 66,
+    ..Menu::new(
+        "/certificate/builtin",
+        Shape::Rows,
+        "Certificates that come with the software",
+    )
 };
 
 pub(crate) static CRL: Menu = Menu {
-properties: &[&[Property::new("url",Kind::Text,"Where the list is").required(),
-shown("cert",Kind::Words(&["none"]),"Cert"),
-shown("trust-store",Kind::Text,"Trust store"),
-shown("num",COUNT,"Number of"),
-shown("revoked",COUNT,"Revoked"),
-shown("next-update",Kind::Text,"Next update"),
-shown("last-update",Kind::Text,"Last update"),
-shown("akid",Kind::Text,"Authority key identifier"),
-shown("fingerprint",Kind::Text,"Fingerprint"),
-shown("signature",Kind::Text,"Signature"),]],
-flags: &[Flag::new('E',"expired",1),Flag::new('D',"dynamic",0),Flag::new('I',"invalid",1)],
-columns: &["url","num","next-update","last-update"],
-commands: &[idle("download","Read the lists again",&[]),idle("flush","Forget the lists",&[])],
-effect: Effect::None,
-rank: 67,
-..Menu::new("/certificate/crl",Shape::List,"Lists of revoked certificates")
+    properties: &[&[
+        Property::new("url", Kind::Text, "Where the list is").required(),
+        shown("cert", Kind::Words(&["none"]), "Cert"),
+        shown("trust-store", Kind::Text, "Trust store"),
+        shown("num", COUNT, "Number of"),
+        shown("revoked", COUNT, "Revoked"),
+        shown("next-update", Kind::Text, "Next update"),
+        shown("last-update", Kind::Text, "Last update"),
+        shown("akid", Kind::Text, "Authority key identifier"),
+        shown("fingerprint", Kind::Text, "Fingerprint"),
+        shown("signature", Kind::Text, "Signature"),
+    ]],
+    flags: &[
+        Flag::new('E', "expired", 1),
+        Flag::new('D', "dynamic", 0),
+        Flag::new('I', "invalid", 1),
+    ],
+    columns: &["url", "num", "next-update", "last-update"],
+    commands: &[
+        idle("download", "Read the lists again", &[]),
+        idle("flush", "Forget the lists", &[]),
+    ],
+    effect: Effect::None,
+    rank: 67,
+    ..Menu::new(
+        "/certificate/crl",
+        Shape::List,
+        "Lists of revoked certificates",
+    )
 };
 
 pub(crate) static SCEP_SERVER: Menu = Menu {
-properties: &[&[Property::new("ca-cert",CERTIFICATE,"Certificate that signs").required(),
-Property::new("next-ca-cert",Kind::Or(&["none"], &CERTIFICATE),"Certificate that will sign").default("none"),
-text("path","Path of the server"),
-Property::new("days-valid",COUNT,"Days that certificates are valid").default("365"),
-Property::new("request-lifetime",span(300 * SECOND, i64::MAX),"How long a request is kept").default("1d"),
-DISABLED,]],
-flags: &[Flag::new('X',"disabled",1)],
-columns: &["ca-cert","path","days-valid"],
-effect: Effect::None,
-rank: 68,
-..Menu::new("/certificate/scep-server",Shape::List,"SCEP servers")
+    properties: &[&[
+        Property::new("ca-cert", CERTIFICATE, "Certificate that signs").required(),
+        Property::new(
+            "next-ca-cert",
+            Kind::Or(&["none"], &CERTIFICATE),
+            "Certificate that will sign",
+        )
+        .default("none"),
+        text("path", "Path of the server"),
+        Property::new("days-valid", COUNT, "Days that certificates are valid").default("365"),
+        Property::new(
+            "request-lifetime",
+            span(300 * SECOND, i64::MAX),
+            "How long a request is kept",
+        )
+        .default("1d"),
+        DISABLED,
+    ]],
+    flags: &[Flag::new('X', "disabled", 1)],
+    columns: &["ca-cert", "path", "days-valid"],
+    effect: Effect::None,
+    rank: 68,
+    ..Menu::new("/certificate/scep-server", Shape::List, "SCEP servers")
 };
 
 pub(crate) static OTP: Menu = Menu {
-properties: &[&[shown("password",Kind::Text,"Password"),
-shown("expires",Kind::SPAN,"Expires"),
-shown("used",Kind::Bool,"Used"),]],
-flags: &[Flag::new('E',"expired",1)],
-columns: &["password","expires","used"],
-commands: &[idle("generate","Make a one-time password",&[AS_VALUE,may("minutes-valid",COUNT,"Minutes valid")])],
-effect: Effect::None,
-rank: 69,
-..Menu::new("/certificate/scep-server/otp",Shape::Rows,"One-time passwords")
+    properties: &[&[
+        shown("password", Kind::Text, "Password"),
+        shown("expires", Kind::SPAN, "Expires"),
+        shown("used", Kind::Bool, "Used"),
+    ]],
+    flags: &[Flag::new('E', "expired", 1)],
+    columns: &["password", "expires", "used"],
+    commands: &[idle(
+        "generate",
+        "Make a one-time password",
+        &[AS_VALUE, may("minutes-valid", COUNT, "Minutes valid")],
+    )],
+    effect: Effect::None,
+    rank: 69,
+    ..Menu::new(
+        "/certificate/scep-server/otp",
+        Shape::Rows,
+        "One-time passwords",
+    )
 };
 
 pub(crate) static RA: Menu = Menu {
-properties: &[&[Property::new("name",Kind::Name,"Name of the authority").required(),
-Property::new("server-url",Kind::Name,"The server behind it").required(),
-Property::new("template",CERTIFICATE,"Template of its certificate").required(),
-text("challenge-password","Password for the server").sensitive(),
-text("ca-identity","Identity of the server's authority"),
-Property::new("fingerprint-algorithm",Kind::Words(&["sha256","sha1","md5"]),"Hash of fingerprints").default("sha256"),
-text("ra-path","Path of the authority"),
-Property::new("ra-transaction-lifetime",span(300 * SECOND, i64::MAX),"How long a request is kept").default("1d"),
-switch("on-smart-card","no","Keeps the key on the smart card"),
-shown("req-fingerprint",Kind::Text,"Req fingerprint"),
-shown("ca-fingerprint",Kind::Text,"CA fingerprint"),
-shown("status",Kind::Text,"Status"),
-DISABLED,]],
-flags: &[Flag::new('X',"disabled",1),Flag::new('C',"smart-card-key",1)],
-columns: &["name","server-url","template"],
-commands: &[idle("renew","Renew the authority's certificate",&[NUMBERS])],
-effect: Effect::None,
-rank: 70,
-..Menu::new("/certificate/scep-server/ra",Shape::List,"Registration authorities")
+    properties: &[&[
+        Property::new("name", Kind::Name, "Name of the authority").required(),
+        Property::new("server-url", Kind::Name, "The server behind it").required(),
+        Property::new("template", CERTIFICATE, "Template of its certificate").required(),
+        text("challenge-password", "Password for the server").sensitive(),
+        text("ca-identity", "Identity of the server's authority"),
+        Property::new(
+            "fingerprint-algorithm",
+            Kind::Words(&["sha256", "sha1", "md5"]),
+            "Hash of fingerprints",
+        )
+        .default("sha256"),
+        text("ra-path", "Path of the authority"),
+        Property::new(
+            "ra-transaction-lifetime",
+            span(300 * SECOND, i64::MAX),
+            "How long a request is kept",
+        )
+        .default("1d"),
+        switch("on-smart-card", "no", "Keeps the key on the smart card"),
+        shown("req-fingerprint", Kind::Text, "Req fingerprint"),
+        shown("ca-fingerprint", Kind::Text, "CA fingerprint"),
+        shown("status", Kind::Text, "Status"),
+        DISABLED,
+    ]],
+    flags: &[
+        Flag::new('X', "disabled", 1),
+        Flag::new('C', "smart-card-key", 1),
+    ],
+    columns: &["name", "server-url", "template"],
+    commands: &[idle(
+        "renew",
+        "Renew the authority's certificate",
+        &[NUMBERS],
+    )],
+    effect: Effect::None,
+    rank: 70,
+    ..Menu::new(
+        "/certificate/scep-server/ra",
+        Shape::List,
+        "Registration authorities",
+    )
 };
 
 pub(crate) static REQUESTS: Menu = Menu {
-properties: &[&[shown("authority",Kind::Text,"Authority"),
-shown("status",Kind::Words(&["pending","granted","denied","authorized","waiting","failed","issued","invalid"]),"Status"),
-shown("created",Kind::Text,"Created"),
-shown("transaction-id",Kind::Text,"Transaction identifier"),
-shown("req-fingerprint",Kind::Text,"Req fingerprint"),
-shown("country",Kind::Text,"Country"),
-shown("state",Kind::Text,"State"),
-shown("locality",Kind::Text,"Locality"),
-shown("organization",Kind::Text,"Organization"),
-shown("unit",Kind::Text,"Unit"),
-shown("common-name",Kind::Text,"Common name"),
-shown("serial-number",Kind::Text,"Serial number"),
-shown("subject-alt-name",Kind::Text,"Subject alt name"),]],
-columns: &["authority","status","common-name"],
-commands: &[idle("grant","Grant requests",&[NUMBERS])],
-effect: Effect::None,
-rank: 71,
-..Menu::new("/certificate/scep-server/requests",Shape::Rows,"Requests to SCEP servers")
+    properties: &[&[
+        shown("authority", Kind::Text, "Authority"),
+        shown(
+            "status",
+            Kind::Words(&[
+                "pending",
+                "granted",
+                "denied",
+                "authorized",
+                "waiting",
+                "failed",
+                "issued",
+                "invalid",
+            ]),
+            "Status",
+        ),
+        shown("created", Kind::Text, "Created"),
+        shown("transaction-id", Kind::Text, "Transaction identifier"),
+        shown("req-fingerprint", Kind::Text, "Req fingerprint"),
+        shown("country", Kind::Text, "Country"),
+        shown("state", Kind::Text, "State"),
+        shown("locality", Kind::Text, "Locality"),
+        shown("organization", Kind::Text, "Organization"),
+        shown("unit", Kind::Text, "Unit"),
+        shown("common-name", Kind::Text, "Common name"),
+        shown("serial-number", Kind::Text, "Serial number"),
+        shown("subject-alt-name", Kind::Text, "Subject alt name"),
+    ]],
+    columns: &["authority", "status", "common-name"],
+    commands: &[idle("grant", "Grant requests", &[NUMBERS])],
+    effect: Effect::None,
+    rank: 71,
+    ..Menu::new(
+        "/certificate/scep-server/requests",
+        Shape::Rows,
+        "Requests to SCEP servers",
+    )
 };
 
 pub(crate) static SETTINGS: Menu = Menu {
-properties: &[&[Property::new("builtin-trust-store",Kind::Or(&["all", "default", "untrusted"], &Kind::List(&Kind::Words(STORES))),"What the built-in certificates are trusted for").default("default"),
-switch("crl-download","no","Reads lists of revoked certificates"),
-switch("crl-use","no","Looks certificates up in the lists"),
-Property::new("crl-store",Kind::Words(&["system","ram"]),"Where the lists are kept").default("ram"),]],
-effect: Effect::None,
-rank: 72,
-..Menu::new("/certificate/settings",Shape::Settings,"How certificates are checked")
+    properties: &[&[
+        Property::new(
+            "builtin-trust-store",
+            Kind::Or(
+                &["all", "default", "untrusted"],
+                &Kind::List(&Kind::Words(STORES)),
+            ),
+            "What the built-in certificates are trusted for",
+        )
+        .default("default"),
+        switch("crl-download", "no", "Reads lists of revoked certificates"),
+        switch("crl-use", "no", "Looks certificates up in the lists"),
+        Property::new(
+            "crl-store",
+            Kind::Words(&["system", "ram"]),
+            "Where the lists are kept",
+        )
+        .default("ram"),
+    ]],
+    effect: Effect::None,
+    rank: 72,
+    ..Menu::new(
+        "/certificate/settings",
+        Shape::Settings,
+        "How certificates are checked",
+    )
 };

@@ -7,17 +7,33 @@
 
 #![forbid(unsafe_code)]
 
+mod app;
 mod brief;
+mod certificate;
+mod console;
+mod container;
+mod disk;
 mod firewall;
 mod fragment;
 mod interface;
 mod ip;
 mod ipv6;
+mod lcd;
 mod log;
+mod openflow;
+mod partitions;
+mod port;
+mod radius;
 mod routing;
 mod short;
+mod snmp;
+mod special_login;
 mod spelling;
 mod system;
+mod task;
+mod tool;
+mod tr069_client;
+mod user_manager;
 
 use menu::{Menu, Store};
 
@@ -30,6 +46,18 @@ pub const ALL: &[&Menu] = &joined::<{ count(GROUPS) }>(GROUPS);
 /// The menus of this crate, folder by folder.
 const GROUPS: &[&[&Menu]] = &[
     LISTED,
+    app::MENUS,
+    certificate::MENUS,
+    console::MENUS,
+    container::MENUS,
+    disk::MENUS,
+    lcd::MENUS,
+    openflow::MENUS,
+    partitions::MENUS,
+    port::MENUS,
+    radius::MENUS,
+    snmp::MENUS,
+    special_login::MENUS,
     system::clock::MENUS,
     system::console::MENUS,
     system::device_mode::MENUS,
@@ -46,6 +74,22 @@ const GROUPS: &[&[&Menu]] = &[
     system::power::MENUS,
     system::ptp::MENUS,
     system::routerboard::MENUS,
+    task::MENUS,
+    tool::bandwidth_server::MENUS,
+    tool::calea::MENUS,
+    tool::e_mail::MENUS,
+    tool::folder::MENUS,
+    tool::graphing::MENUS,
+    tool::mac_server::MENUS,
+    tool::netinstall::MENUS,
+    tool::netwatch::MENUS,
+    tool::romon::MENUS,
+    tool::sms::MENUS,
+    tool::sniffer::MENUS,
+    tool::traffic_generator::MENUS,
+    tool::traffic_monitor::MENUS,
+    tr069_client::MENUS,
+    user_manager::MENUS,
 ];
 
 /// How many menus the folders have together.

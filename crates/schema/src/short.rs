@@ -1,19 +1,11 @@
-//! Short spellings of what declarations say often.
+//! Short spellings of what declarations of menus without effect say often.
 
 use menu::{Argument, Command, Effect, Kind, Property};
 
+pub(crate) use crate::brief::{
+    PORT, U32 as COUNT, argument as may, number as between, read as shown, text,
+};
 pub(crate) use crate::interface::{NUMBERS, ONCE};
-
-/// An integer between two bounds, both included.
-pub(crate) const fn between(min: i64, max: i64) -> Kind {
-    Kind::Number { min, max }
-}
-
-/// A TCP or UDP port.
-pub(crate) const PORT: Kind = between(0, 65_535);
-
-/// A counter that never shrinks.
-pub(crate) const COUNT: Kind = between(0, u32::MAX as i64);
 
 /// A span of time between two bounds in nanoseconds.
 pub(crate) const fn span(min: i64, max: i64) -> Kind {
@@ -29,49 +21,6 @@ pub(crate) const fn switch(
     Property::new(name, Kind::Bool, help).default(default)
 }
 
-/// Free text, empty by default.
-pub(crate) const fn text(name: &'static str, help: &'static str) -> Property {
-    Property::new(name, Kind::Text, help).default("")
-}
-
-/// A name that an item must have.
-pub(crate) const fn name(help: &'static str) -> Property {
-    Property::new("name", Kind::Name, help).required()
-}
-
-/// A value that is shown only.
-pub(crate) const fn shown(name: &'static str, kind: Kind, help: &'static str) -> Property {
-    Property::new(name, kind, help).read_only()
-}
-
-/// A reference to an interface, or none of them.
-pub(crate) const fn interface_or_none(name: &'static str, help: &'static str) -> Property {
-    Property::new(
-        name,
-        Kind::Or(&["none"], &Kind::Reference("interface")),
-        help,
-    )
-    .default("none")
-}
-
-/// A reference to a certificate, or none.
-pub(crate) const fn certificate(name: &'static str, help: &'static str) -> Property {
-    Property::new(
-        name,
-        Kind::Or(&["none"], &Kind::Reference("certificate")),
-        help,
-    )
-    .default("none")
-}
-
-/// The VRF that a service of the router is in.
-pub(crate) const VRF: Property = Property::new(
-    "vrf",
-    Kind::Name,
-    "The VRF in which the connection is made or taken",
-)
-.default("main");
-
 /// An argument that a command needs.
 pub(crate) const fn need(name: &'static str, kind: Kind, help: &'static str) -> Argument {
     Argument {
@@ -79,16 +28,6 @@ pub(crate) const fn need(name: &'static str, kind: Kind, help: &'static str) -> 
         kind,
         help,
         required: true,
-    }
-}
-
-/// An argument that may be left out.
-pub(crate) const fn may(name: &'static str, kind: Kind, help: &'static str) -> Argument {
-    Argument {
-        name,
-        kind,
-        help,
-        required: false,
     }
 }
 
@@ -133,3 +72,5 @@ pub(crate) const PROPLIST: Argument = may("proplist", Kind::Text, "Properties to
 /// Shows all at once.
 pub(crate) const WITHOUT_PAGING: Argument =
     may("without-paging", Kind::Presence, "Do not stop after a page");
+/// One item.
+pub(crate) const NUMBER: Argument = need("number", Kind::Text, "Item number");

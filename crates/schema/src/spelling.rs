@@ -4,22 +4,10 @@ use std::net::IpAddr;
 
 use menu::{Kind, Spelling};
 
-/// `2026-11-21`; older versions wrote `nov/21/2026`.
-pub(crate) const DATE: Kind = Kind::Spelled(&Spelling {
-    describe: "YYYY-MM-DD    (date)",
-    canonical: date,
-});
-
 /// A date and a time of day: `2026-11-21 18:57:57`.
 pub(crate) const DATE_TIME: Kind = Kind::Spelled(&Spelling {
     describe: "YYYY-MM-DD HH:MM:SS    (date and time)",
     canonical: date_time,
-});
-
-/// A time of day: `18:57:57`.
-pub(crate) const TIME_OF_DAY: Kind = Kind::Spelled(&Spelling {
-    describe: "HH:MM:SS    (time of day)",
-    canonical: time_of_day,
 });
 
 /// What local time is ahead of UTC: `+02:00`.
@@ -38,15 +26,6 @@ pub(crate) const HOST: Kind = Kind::Spelled(&Spelling {
 pub(crate) const SOCKET: Kind = Kind::Spelled(&Spelling {
     describe: "A.B.C.D[:PORT]    (IP address and port)",
     canonical: socket,
-});
-
-/// Bytes in hexadecimal, two digits each.
-pub(crate) const HEX_BYTES: Kind = Kind::Spelled(&Spelling {
-    describe: "hexadecimal string value",
-    canonical: |text| {
-        let digits = text.bytes().all(|byte| byte.is_ascii_hexdigit());
-        (digits && text.len() % 2 == 0).then(|| text.to_ascii_lowercase())
-    },
 });
 
 /// A decimal number that may have a sign and a fraction: a position on the globe, a gain.
@@ -73,6 +52,7 @@ fn digits(text: &str, length: usize, max: u32) -> Option<u32> {
     text.parse().ok().filter(|value| fits && *value <= max)
 }
 
+/// `2026-11-21`; older versions wrote `nov/21/2026`.
 fn date(text: &str) -> Option<String> {
     let by_dash = text.splitn(3, '-').collect::<Vec<_>>();
     let by_slash = text.splitn(3, '/').collect::<Vec<_>>();
@@ -158,13 +138,13 @@ mod tests {
     #[test]
     fn dates_and_times_have_one_spelling() {
         let some = |text: &str| Some(text.to_owned());
-        assert_eq!(canonical(DATE, "Nov/21/2026"), some("2026-11-21"));
-        assert_eq!(canonical(DATE, "2026-11-1"), some("2026-11-01"));
+        assert_eq!(date("Nov/21/2026"), some("2026-11-21"));
+        assert_eq!(date("2026-11-1"), some("2026-11-01"));
         assert_eq!(
             canonical(DATE_TIME, "jan/01/1970 00:00:00"),
             some("1970-01-01 00:00:00")
         );
-        assert_eq!(canonical(TIME_OF_DAY, "7:05"), some("07:05:00"));
+        assert_eq!(time_of_day("7:05"), some("07:05:00"));
         assert_eq!(canonical(OFFSET, "-3:30"), some("-03:30"));
         for bad in [
             "2026-13-01",
@@ -174,10 +154,10 @@ mod tests {
             "",
             "1-2-3-4",
         ] {
-            assert_eq!(canonical(DATE, bad), None, "{bad}");
+            assert_eq!(canonical(DATE_TIME, bad), None, "{bad}");
         }
         for bad in ["24:00:00", "1:2:3:4", "1", "a:b", "+1:00"] {
-            assert_eq!(canonical(TIME_OF_DAY, bad), None, "{bad}");
+            assert_eq!(time_of_day(bad), None, "{bad}");
         }
     }
 
@@ -192,7 +172,5 @@ mod tests {
         assert_eq!(canonical(SOCKET, "10.0.0.1:99999"), None);
         assert_eq!(canonical(DECIMAL, "-1.5").as_deref(), Some("-1.5"));
         assert_eq!(canonical(DECIMAL, "1."), None);
-        assert_eq!(canonical(HEX_BYTES, "0AfF").as_deref(), Some("0aff"));
-        assert_eq!(canonical(HEX_BYTES, "0af"), None);
     }
 }
