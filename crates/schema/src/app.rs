@@ -2,7 +2,7 @@
 
 use menu::{Effect, Family, Flag, Kind, Menu, Property, Shape};
 
-use crate::short::{COUNT, DISABLED, NUMBERS, between, idle, shown, switch, text};
+use crate::short::{COUNT, DISABLED, NUMBERS, between, idle, may, shown, switch, text};
 
 /// The menus of this file.
 pub(crate) const MENUS: &[&Menu] = &[&MENU, &NETWORK, &SETTINGS];
@@ -99,6 +99,15 @@ pub(crate) static NETWORK: Menu = Menu {
     ]],
     flags: &[Flag::new('e', "external", 1), Flag::new('I', "invalid", 1)],
     columns: &["name", "network", "ip"],
+    commands: &[idle(
+        "reset",
+        "Reset item properties to their defaults",
+        &[
+            may("allow-outgoing-access", Kind::Bool, "Allow outgoing access"),
+            may("name", Kind::Text, "Name"),
+            NUMBERS,
+        ],
+    )],
     effect: Effect::None,
     rank: 1_009,
     ..Menu::new("/app/network", Shape::Rows, "Networks of applications")

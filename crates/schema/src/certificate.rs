@@ -239,11 +239,14 @@ pub(crate) static OTP: Menu = Menu {
     ]],
     flags: &[Flag::new('E', "expired", 1)],
     columns: &["password", "expires", "used"],
-    commands: &[idle(
-        "generate",
-        "Make a one-time password",
-        &[AS_VALUE, may("minutes-valid", COUNT, "Minutes valid")],
-    )],
+    commands: &[
+        idle(
+            "generate",
+            "Make a one-time password",
+            &[AS_VALUE, may("minutes-valid", COUNT, "Minutes valid")],
+        ),
+        idle("remove", "Remove items", &[NUMBERS]),
+    ],
     effect: Effect::None,
     rank: 69,
     ..Menu::new(
@@ -328,7 +331,10 @@ pub(crate) static REQUESTS: Menu = Menu {
         shown("subject-alt-name", Kind::Text, "Subject alt name"),
     ]],
     columns: &["authority", "status", "common-name"],
-    commands: &[idle("grant", "Grant requests", &[NUMBERS])],
+    commands: &[
+        idle("grant", "Grant requests", &[NUMBERS]),
+        idle("remove", "Remove items", &[NUMBERS]),
+    ],
     effect: Effect::None,
     rank: 71,
     ..Menu::new(

@@ -13,9 +13,12 @@ mod certificate;
 mod console;
 mod container;
 mod disk;
+mod dude;
+mod file_sync;
 mod firewall;
 mod fragment;
 mod interface;
+mod iot;
 mod ip;
 mod ipv6;
 mod lcd;
@@ -51,6 +54,13 @@ const GROUPS: &[&[&Menu]] = &[
     console::MENUS,
     container::MENUS,
     disk::MENUS,
+    dude::own::MENUS,
+    file_sync::MENUS,
+    iot::bluetooth::MENUS,
+    iot::lora::MENUS,
+    iot::modbus::MENUS,
+    iot::mqtt::MENUS,
+    iot::wiliot::MENUS,
     lcd::MENUS,
     openflow::MENUS,
     partitions::MENUS,

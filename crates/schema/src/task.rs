@@ -2,7 +2,7 @@
 
 use menu::{Effect, Flag, Kind, Menu, Property, Shape};
 
-use crate::short::{COUNT, idle, need, shown};
+use crate::short::{APPEND, COUNT, NUMBERS, idle, may, need, shown};
 
 /// The menus of this file.
 pub(crate) const MENUS: &[&Menu] = &[&MENU];
@@ -23,7 +23,24 @@ pub(crate) static MENU: Menu = Menu {
     ],
     columns: &["name", "user"],
     commands: &[
+        idle(
+            "add",
+            "Create a new item",
+            &[
+                APPEND,
+                may("copy-from", Kind::Text, "Copy from"),
+                may("file-name", Kind::Text, "File name"),
+                may("max-lines", COUNT, "Greatest lines"),
+                may("max-size", COUNT, "Greatest size"),
+                may("no-header-paging", Kind::Presence, "No header paging"),
+                may("save-interval", Kind::SPAN, "Save interval"),
+                may("save-timestamp", Kind::Presence, "Save timestamp"),
+                may("source", Kind::Text, "Source"),
+                may("switch-to", Kind::Presence, "Switch to"),
+            ],
+        ),
         idle("next", "Show the next", &[]),
+        idle("remove", "Remove items", &[NUMBERS]),
         idle(
             "terminate",
             "End a command",

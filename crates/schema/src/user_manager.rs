@@ -582,7 +582,10 @@ pub(crate) static SESSION: Menu = Menu {
     ]],
     flags: &[Flag::new('A', "active", 0)],
     columns: &["user", "nas-ip-address", "started", "ended", "uptime"],
-    commands: &[idle("close-session", "End sessions", &[NUMBERS])],
+    commands: &[
+        idle("close-session", "End sessions", &[NUMBERS]),
+        idle("remove", "Remove items", &[NUMBERS]),
+    ],
     effect: Effect::None,
     rank: 989,
     ..Menu::new("/user-manager/session", Shape::Rows, "Sessions")

@@ -41,7 +41,9 @@ pub(crate) static MENU: Menu = Menu {
             "Do what is scheduled",
             &[may("ignore-missing", Kind::Bool, "Ignore missing")],
         ),
+        idle("disable", "Schedule packages to be disabled", &[NUMBERS]),
         idle("downgrade", "Install an older version", &[]),
+        idle("enable", "Schedule packages to be enabled", &[NUMBERS]),
         idle("uninstall", "Schedule packages for removal", &[NUMBERS]),
         idle("unschedule", "Take back what is scheduled", &[NUMBERS]),
     ],
@@ -52,6 +54,7 @@ pub(crate) static MENU: Menu = Menu {
 
 pub(crate) static LOCAL_UPDATE: Menu = Menu {
     properties: &[&[
+        shown("download", Kind::Bool, "Download"),
         shown("source", Kind::Address(Family::Any), "Source"),
         shown("name", Kind::Text, "Name"),
         shown("version", Kind::Text, "Version"),
@@ -71,6 +74,7 @@ pub(crate) static LOCAL_UPDATE: Menu = Menu {
     columns: &["source", "name", "version", "status", "completed"],
     old_paths: &["/system/upgrade"],
     commands: &[
+        idle("download", "Download packages", &[NUMBERS]),
         idle(
             "download-all",
             "Download all packages",

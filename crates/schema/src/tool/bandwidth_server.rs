@@ -2,7 +2,7 @@
 
 use menu::{Effect, Family, Kind, Menu, Property, Shape};
 
-use crate::short::{COUNT, between, shown, switch};
+use crate::short::{COUNT, NUMBERS, between, idle, shown, switch};
 
 /// The menus of this file.
 pub(crate) const MENUS: &[&Menu] = &[&MENU, &SESSION];
@@ -74,6 +74,7 @@ pub(crate) static SESSION: Menu = Menu {
         shown("remote-tx-speed", COUNT, "Remote transmitted speed"),
     ]],
     columns: &["client", "protocol", "direction", "user"],
+    commands: &[idle("remove", "Remove items", &[NUMBERS])],
     effect: Effect::None,
     rank: 702,
     ..Menu::new(

@@ -2,7 +2,7 @@
 
 use menu::{Effect, Kind, Menu, Old, Property, Shape};
 
-use crate::short::{AS_VALUE, COUNT, idle, may, need, shown, switch, text};
+use crate::short::{AS_VALUE, COUNT, NUMBERS, idle, may, need, shown, switch, text};
 
 /// The menus of this file.
 pub(crate) const MENUS: &[&Menu] = &[&MENU, &INBOX];
@@ -62,6 +62,7 @@ pub(crate) static INBOX: Menu = Menu {
         shown("pdu", Kind::Text, "Pdu"),
     ]],
     columns: &["phone", "timestamp", "message"],
+    commands: &[idle("remove", "Remove items", &[NUMBERS])],
     effect: Effect::None,
     rank: 717,
     ..Menu::new("/tool/sms/inbox", Shape::Rows, "Received messages")
