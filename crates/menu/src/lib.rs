@@ -15,6 +15,8 @@ mod change;
 mod declare;
 mod edit;
 pub mod export;
+mod history;
+mod hold;
 pub mod json;
 mod kind;
 mod live;
@@ -23,6 +25,7 @@ mod ports;
 pub mod print;
 mod quote;
 mod refusal;
+mod restore;
 mod saved;
 mod store;
 mod table;
@@ -30,10 +33,11 @@ pub mod time;
 mod value;
 mod view;
 
-pub use change::{Change, Changes, Journal, NoJournal};
+pub use change::{By, Change, Changes, Journal, NoJournal, Origin};
 pub use declare::{
     Argument, Builtin, Check, Command, Draft, Effect, Flag, Menu, Old, Property, Shape, Unique,
 };
+pub use history::Standing;
 pub use kind::{Family, Kind};
 pub use live::{Call, Clock, Live, Offline, Output, Reply, Row, RowFilter};
 pub use quote::{quote, quote_always};

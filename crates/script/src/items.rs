@@ -2,7 +2,7 @@
 
 use std::ops::ControlFlow;
 
-use menu::{Call, Effect, Id, Kind, Menu, Property, Reason, Row, RowFilter, stream_rows};
+use menu::{By, Call, Effect, Id, Kind, Menu, Property, Reason, Row, RowFilter, stream_rows};
 
 use crate::ast::{Argument, Command, Expr, Node};
 use crate::eval::Condition;
@@ -36,7 +36,9 @@ impl Machine<'_> {
         let mark = self.store.begin();
         match edit(self) {
             Ok(value) => {
-                let changes = self.store.commit(mark).map_err(|reason| reason.nowhere())?;
+                let by = self.by();
+                let changes = self.store.commit_by(mark, by);
+                let changes = changes.map_err(|reason| reason.nowhere())?;
                 if let Some(changes) = changes {
                     self.live.changed(self.store, &changes);
                 }
@@ -47,6 +49,11 @@ impl Machine<'_> {
                 Err(stop)
             }
         }
+    }
+
+    /// Whose doing it is.
+    pub(crate) fn by(&self) -> By {
+        By::user(self.session.user.as_str(), self.live.clock())
     }
 
     fn edit(&mut self, menu: &'static Menu, name: &str, command: &Command) -> Result<Value> {

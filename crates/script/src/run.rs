@@ -1,6 +1,6 @@
 //! Ways in: a line of the console, a file.
 
-use menu::{Live, Output, Reason, Refusal, Store};
+use menu::{By, Live, Output, Reason, Refusal, Store};
 
 use crate::ast::{Argument, Block, Expr, Node, Statement, Target, What};
 use crate::builtin::WAITING;
@@ -71,7 +71,8 @@ fn at_once(
         store.rollback(mark);
         return Err(refusal);
     }
-    if let Some(changes) = store.commit(mark).map_err(Refusal::from)? {
+    let by = By::user(session.user.as_str(), live.clock());
+    if let Some(changes) = store.commit_by(mark, by).map_err(Refusal::from)? {
         live.changed(store, &changes);
     }
     Ok(())
