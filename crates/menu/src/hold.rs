@@ -13,8 +13,11 @@ use crate::{By, Change, Changes, Id, Item, Menu, Origin, Reason, Store};
 #[derive(Debug, Default)]
 pub(crate) struct Hold {
     since: u64,
-    base: BTreeMap<(&'static str, Id), (&'static Menu, Option<Arc<Item>>)>,
+    base: BTreeMap<(&'static str, Id), First>,
 }
+
+/// An item as it was, with its menu; `None` if it was not there.
+type First = (&'static Menu, Option<Arc<Item>>);
 
 impl Hold {
     /// Hears of a transaction.
