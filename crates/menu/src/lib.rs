@@ -39,10 +39,10 @@ pub use declare::{
 };
 pub use history::Standing;
 pub use kind::{Family, Kind};
-pub use live::{Call, Clock, Live, Offline, Output, Reply, Row, RowFilter};
+pub use live::{Call, Caller, Clock, Files, Live, Offline, Output, Reply, Row, RowFilter};
 pub use quote::{quote, quote_always};
 pub use refusal::{Position, Reason, Refusal};
 pub use saved::{Saved, SavedChange, SavedChanges, SavedItem};
 pub use store::{Id, Item, Mark, Store};
 pub use value::{Gateway, Value};
-pub use view::{item_row, stream_rows};
+pub use view::{Slices, item_row, stream_rows};
