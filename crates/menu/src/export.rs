@@ -3,7 +3,7 @@
 use std::ops::ControlFlow;
 
 use crate::view::compare_names;
-use crate::{Clock, Item, Kind, Menu, Output, Property, Shape, Store, Value, quote};
+use crate::{Clock, Item, Kind, Menu, Output, Pick, Property, Shape, Store, Value, quote};
 
 /// How much is written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
@@ -144,8 +144,9 @@ fn export_menu(
 fn command(store: &Store, item: &Item, options: &Options<'_>) -> Option<Vec<String>> {
     let mut words = match (item.menu.shape, item.builtin) {
         (Shape::Settings, _) => vec!["set ".to_owned()],
-        (Shape::Fixed, _) => find("default-name", item.text("default-name")),
-        (_, Some(_)) => find(item.menu.key?, item.name()?),
+        _ if item.is_port() => find("default-name", item.text("default-name")),
+        (Shape::Fixed, None) => vec!["set ".to_owned(), format!("{} ", quote(item.name()?))],
+        (_, Some(place)) => pick(item, place)?,
         _ => vec!["add ".to_owned()],
     };
     let head = words.len();
@@ -164,13 +165,32 @@ fn command(store: &Store, item: &Item, options: &Options<'_>) -> Option<Vec<Stri
         push(property, value.as_ref(), &mut words);
     }
     // What is made by `add` is written even if all its values are defaults.
-    if words.len() == head && !(item.menu.grows() && item.builtin.is_none()) {
+    let made = item.menu.grows() && item.builtin.is_none() && !item.is_port();
+    if words.len() == head && !made {
         return None;
     }
     if let Some(last) = words.last_mut() {
         last.truncate(last.trim_end_matches(' ').len());
     }
     Some(words)
+}
+
+/// The beginning of the command that changes an item that exists from the start.
+fn pick(item: &Item, place: usize) -> Option<Vec<String>> {
+    let one = |word: String| vec!["set ".to_owned(), format!("{word} ")];
+    Some(match item.menu.pick {
+        Pick::Find => find(item.menu.key?, item.name()?),
+        Pick::Default => find("default", "yes"),
+        // By the name that it has before the command is run.
+        Pick::Name => {
+            let key = item.menu.key?;
+            let values = item.menu.builtin.get(place)?.values;
+            let (_, name) = values.iter().find(|(name, _)| *name == key)?;
+            one(quote(name))
+        }
+        Pick::Number => one(place.to_string()),
+        Pick::Id => one(item.id.to_string()),
+    })
 }
 
 /// `set [ find name=value ] ` as words that a line may break between.

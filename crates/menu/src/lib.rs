@@ -15,11 +15,13 @@ mod change;
 mod declare;
 mod edit;
 pub mod export;
+mod follow;
 mod history;
 mod hold;
 pub mod json;
 mod kind;
 mod live;
+mod matcher;
 mod parse;
 mod ports;
 pub mod print;
@@ -35,11 +37,13 @@ mod view;
 
 pub use change::{By, Change, Changes, Journal, NoJournal, Origin};
 pub use declare::{
-    Argument, Builtin, Check, Command, Draft, Effect, Flag, Menu, Old, Property, Shape, Unique,
+    Argument, Builtin, Check, Command, Draft, Effect, Flag, Follow, Menu, Old, Pick, Property,
+    Shape, Unique,
 };
 pub use history::Standing;
 pub use kind::{Family, Kind};
 pub use live::{Call, Caller, Clock, Files, Live, Offline, Output, Reply, Row, RowFilter};
+pub use matcher::{Absent, Part};
 pub use quote::{quote, quote_always};
 pub use refusal::{Position, Reason, Refusal};
 pub use saved::{Saved, SavedChange, SavedChanges, SavedItem};

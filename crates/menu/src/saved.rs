@@ -137,6 +137,7 @@ impl Store {
             self.load_item(item, &mut lost);
         }
         self.settle();
+        self.follow_all();
         for (path, last) in &saved.last_ids {
             if let Some(index) = self.menu(path).and_then(|menu| self.index_of(menu)) {
                 let domain = self.tables[index].domain;
@@ -188,7 +189,10 @@ impl Store {
         };
         let item = self.read_item(index, saved, lost);
         let domain = self.tables[index].domain;
-        self.next_ids[domain] = self.next_ids[domain].max(saved.id);
+        // An item that exists from the start may have a number far above the others'.
+        if item.builtin.is_none() {
+            self.next_ids[domain] = self.next_ids[domain].max(saved.id);
+        }
         self.put(index, item.id, Some(Arc::new(item)));
     }
 

@@ -76,6 +76,11 @@ impl Item {
         self.get(self.menu.key?)?.as_str()
     }
 
+    /// Whether the item is a port: it exists because something of its default name does.
+    pub fn is_port(&self) -> bool {
+        !self.menu.ports.is_empty() && !self.text("default-name").is_empty()
+    }
+
     /// The properties that are set.
     pub fn values(&self) -> impl Iterator<Item = (&'static Property, &Value)> {
         let menu = self.menu;
@@ -153,6 +158,13 @@ impl Store {
         for menu in menus {
             store.declare(menu, &mut domains);
         }
+        for (follower, menu) in menus.iter().enumerate() {
+            for follow in menu.follows {
+                if let Some(index) = store.paths.get(follow.path) {
+                    store.tables[*index].followers.push(follower);
+                }
+            }
+        }
         store.fill();
         store
     }
@@ -216,6 +228,16 @@ impl Store {
             return (menu.shape == Shape::View || item.menu.path == menu.path).then_some(item.id);
         }
         let key = menu.key?;
+        if !menu.follows.is_empty() {
+            // The name is another item's, which knows who refers to it.
+            let space = menu.property(key)?.kind.space()?;
+            let index = self.index_of(menu)?;
+            let users = self.spaces.get(space)?.users.get(name)?;
+            return users
+                .iter()
+                .find(|(table, _)| *table == index)
+                .map(|(_, id)| *id);
+        }
         // A menu with names that are in no space declares them unique or is short.
         self.items(menu.path)
             .find(|i| i.get(key).and_then(Value::as_str) == Some(name))
@@ -465,9 +487,12 @@ impl Store {
     }
 
     fn make_builtin(&mut self, index: usize, builtin: usize) {
-        let id = self.fresh_id(index);
-        let position = self.tables[index].last();
         let menu = self.tables[index].menu;
+        let own = menu.builtin.get(builtin).and_then(|b| b.values.first());
+        let own = own.filter(|(name, _)| *name == ".id");
+        let id = own.and_then(|(_, id)| Id::parse(id));
+        let id = id.unwrap_or_else(|| self.fresh_id(index));
+        let position = self.tables[index].last();
         let values = self.baseline(index, Some(builtin)).into();
         self.put(
             index,
@@ -488,10 +513,13 @@ impl Store {
             return Vec::new();
         };
         let mut values = self.baseline(index, item.builtin);
-        if item.menu.shape == Shape::Fixed
-            && let Some(place) = item.menu.key.and_then(|key| item.menu.index(key))
-        {
+        let key = item.menu.key.and_then(|key| item.menu.index(key));
+        if let Some(place) = key.filter(|_| item.is_port()) {
             values[place] = item.get("default-name").cloned();
+        }
+        if let (Some(place), false) = (key, item.menu.follows.is_empty()) {
+            values[place].clone_from(&item.values[place]);
+            self.begin_as(item.menu, item.name().unwrap_or_default(), &mut values);
         }
         values
     }
@@ -515,12 +543,15 @@ impl Store {
 pub(crate) fn references(item: &Item) -> Vec<(&'static str, &str)> {
     let mut found = Vec::new();
     for (property, value) in item.values() {
-        let Some(space) = property.kind.space() else {
+        let spaces = property.kind.spaces();
+        let Some(space) = spaces.first().copied() else {
             continue;
         };
         for value in value.as_list() {
             match value {
-                Value::Reference(name) => found.push((space, &**name)),
+                Value::Reference(name) => {
+                    found.extend(spaces.iter().map(|space| (*space, &**name)))
+                }
                 Value::Gateway(gateway) => {
                     found.extend(gateway.interface.as_deref().map(|name| (space, name)));
                     found.extend(gateway.table.as_deref().map(|name| ("routing-table", name)));

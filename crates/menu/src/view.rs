@@ -5,7 +5,7 @@ use std::collections::VecDeque;
 use std::ops::ControlFlow;
 use std::sync::Arc;
 
-use crate::{Id, Item, Live, Menu, Row, RowFilter, Shape, Store, Value};
+use crate::{Effect, Flag, Id, Item, Live, Menu, Row, RowFilter, Shape, Store, Value};
 
 /// Gives the rows of a menu that the filter accepts: items and dynamic rows in the menu's order.
 pub fn stream_rows(
@@ -177,7 +177,9 @@ pub fn item_row(store: &Store, live: &dyn Live, menu: &'static Menu, item: &Item
         cells: Vec::new(),
     };
     let view = menu.shape == Shape::View;
+    let mut idle = item.menu.effect == Effect::None;
     for (property, value) in item.values() {
+        idle |= property.is_idle(value);
         if !view || menu.property(property.name).is_some() {
             row.cells.push((property.name, value.clone()));
         }
@@ -187,11 +189,28 @@ pub fn item_row(store: &Store, live: &dyn Live, menu: &'static Menu, item: &Item
     }
     if item.builtin.is_some() {
         // A menu without a letter for it shows such an item as dynamic.
-        let letter = menu.flags.iter().any(|flag| flag.name == "builtin");
-        row.flag(if letter { "builtin" } else { "dynamic" }, true);
+        let letters = ["builtin", "default"];
+        let letter = letters
+            .into_iter()
+            .find(|letter| menu.flags.iter().any(|flag| flag.name == *letter));
+        row.flag(letter.unwrap_or("dynamic"), true);
+    }
+    if is_supposed(item) {
+        row.flag("default", true);
+    }
+    if idle {
+        row.flag(Flag::NO_EFFECT.name, true);
     }
     live.annotate(store, item.menu, item.id, &mut row);
     row
+}
+
+/// Whether it is one of the items that older versions had from the start.
+fn is_supposed(item: &Item) -> bool {
+    item.menu.supposed.iter().any(|supposed| {
+        let first = supposed.values.first();
+        first.is_some_and(|(name, value)| item.text(name) == *value)
+    })
 }
 
 /// The word for an item's type in a view.

@@ -325,8 +325,12 @@ fn write_items(transaction: &WriteTransaction, changes: &Changes) -> Result<(), 
             }
             Err((path, id)) => drop(items.remove((path, id))?),
         }
-        let last = last_ids.entry(change.menu.path).or_default();
-        *last = change.id.0.max(*last);
+        // What exists from the start is numbered by the schema.
+        let either = change.after.as_ref().or(change.before.as_ref());
+        if either.is_none_or(|item| item.builtin.is_none()) {
+            let last = last_ids.entry(change.menu.path).or_default();
+            *last = change.id.0.max(*last);
+        }
     }
     for (path, last) in last_ids {
         let counter = format!("{LAST_ID}{path}");

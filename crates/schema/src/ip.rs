@@ -2,5 +2,6 @@
 
 pub(crate) mod address;
 pub(crate) mod arp;
+pub(crate) mod firewall;
 pub(crate) mod route;
 pub(crate) mod settings;

@@ -6,6 +6,8 @@
 
 #![forbid(unsafe_code)]
 
+mod brief;
+mod firewall;
 mod fragment;
 mod interface;
 mod ip;
@@ -29,9 +31,25 @@ pub const ALL: &[&Menu] = &[
     &interface::vlan::MENU,
     &ip::address::MENU,
     &ip::arp::MENU,
+    &ip::firewall::address_list::MENU,
+    &ip::firewall::calea::MENU,
+    &ip::firewall::connection::MENU,
+    &ip::firewall::connection::tracking::MENU,
+    &ip::firewall::filter::MENU,
+    &ip::firewall::layer7_protocol::MENU,
+    &ip::firewall::mangle::MENU,
+    &ip::firewall::nat::MENU,
+    &ip::firewall::raw::MENU,
+    &ip::firewall::service_port::MENU,
     &ip::route::MENU,
     &ip::settings::MENU,
     &ipv6::address::MENU,
+    &ipv6::firewall::address_list::MENU,
+    &ipv6::firewall::connection::MENU,
+    &ipv6::firewall::filter::MENU,
+    &ipv6::firewall::mangle::MENU,
+    &ipv6::firewall::nat::MENU,
+    &ipv6::firewall::raw::MENU,
     &ipv6::nd::MENU,
     &ipv6::neighbor::MENU,
     &ipv6::route::MENU,

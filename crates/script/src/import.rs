@@ -8,10 +8,11 @@ use crate::ast::{Block, Command, Statement};
 use crate::machine::{Collected, Machine, Result, finish};
 use crate::parser::Parser;
 use crate::ready::{Ready, lend};
-use crate::run::{ensure_ports, named_ports, waits};
+use crate::run::waits;
 use crate::session::Session;
 use crate::site::{Held, Site};
 use crate::source::Source;
+use crate::suppose::suppose;
 use crate::tree::Tree;
 use crate::value::Value;
 
@@ -206,8 +207,8 @@ impl Script<'_> {
         out: &mut dyn Output,
     ) -> std::result::Result<(), Refusal> {
         let mark = store.begin();
-        let ports = ensure_ports(store, &named_ports(store, self.block));
-        let result = ports.map_err(Refusal::from).and_then(|()| {
+        let supposed = suppose(store, self.block);
+        let result = supposed.map_err(Refusal::from).and_then(|()| {
             let mut site = Held::new(store, live);
             let mut machine = Machine::new(&mut site, session, out);
             machine.checking = self.options.dry_run;

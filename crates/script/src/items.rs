@@ -3,8 +3,8 @@
 use std::ops::ControlFlow;
 
 use menu::{
-    By, Call, Effect, Id, Kind, Menu, Output, Property, Reason, Refusal, Reply, Row, RowFilter,
-    Slices, stream_rows,
+    By, Call, Id, Kind, Menu, Output, Property, Reason, Refusal, Reply, Row, RowFilter, Slices,
+    stream_rows,
 };
 
 use crate::ast::{Argument, Command};
@@ -149,7 +149,19 @@ impl Loan<'_> {
                 .map_err(|reason| reason.nowhere())?;
             return Ok(Value::Nothing);
         }
-        let ids = self.selected(menu, ready, "numbers")?;
+        let whole = name == "set" && !ready.has("numbers");
+        // What was one set of settings in older versions is an item now.
+        let supposed = match menu.supposed.is_empty() || !whole {
+            true => None,
+            false => {
+                let made = self.store.ensure_supposed(menu, "");
+                made.map_err(|reason| reason.nowhere())?
+            }
+        };
+        let ids = match supposed {
+            Some(id) => vec![id],
+            None => self.selected(menu, ready, "numbers")?,
+        };
         let given = self.edits(menu, name, ready)?;
         let mut dynamic = Vec::new();
         let place = if name == "move" {
@@ -290,6 +302,11 @@ impl Loan<'_> {
                     .parse(property, &text)
                     .map_err(|reason| reason.at(argument.at))?,
             };
+            // That an older word says nothing does not take away what the newer one says.
+            let older = argument.negated && argument.name != property.name;
+            if older && given.iter().any(|(name, _)| *name == property.name) {
+                continue;
+            }
             given.retain(|(name, _)| *name != property.name);
             given.push((property.name, value));
         }
@@ -413,7 +430,7 @@ impl Loan<'_> {
             arguments.push((taken.name, parsed.map_err(|reason| reason.nowhere())?));
         }
         // In a check there is no router that could answer.
-        if own.effect == Effect::None || checking {
+        if menu.is_idle(name) || checking {
             return Ok(Reply::default());
         }
         if menu.path == "/log" {

@@ -36,6 +36,7 @@ mod show;
 mod site;
 mod source;
 mod spec;
+mod suppose;
 mod text;
 mod tree;
 mod value;

@@ -1,6 +1,6 @@
 //! Ways in: a line of the console, a file.
 
-use menu::{Live, Output, Reason, Refusal, Store};
+use menu::{Live, Output, Refusal, Store};
 
 use crate::ast::{Argument, Block, Expr, Node, Statement, Target, What};
 use crate::builtin::WAITING;
@@ -75,16 +75,6 @@ pub fn import(
     import_at(&mut Held::new(store, live), session, source, out)
 }
 
-pub(crate) fn ensure_ports(store: &mut Store, names: &[String]) -> Result<(), Reason> {
-    names
-        .iter()
-        .try_for_each(|name| match store.ensure_port(name, None) {
-            // The name is that of another interface, which is what the file means by it.
-            Ok(_) | Err(Reason::Failure(_)) => Ok(()),
-            Err(reason) => Err(reason),
-        })
-}
-
 /// Whether a file waits, or asks others: it is then run command by command.
 pub(crate) fn waits(block: &Block) -> bool {
     let mut found = false;
@@ -114,7 +104,7 @@ pub(crate) fn named_ports(store: &Store, block: &Block) -> Vec<String> {
 }
 
 /// The ports that one statement names, those within it left aside.
-pub(crate) fn ports_of(store: &Store, statement: &Statement, names: &mut Vec<String>) {
+fn ports_of(store: &Store, statement: &Statement, names: &mut Vec<String>) {
     let mut take = |text: &str| {
         for word in text.split([',', '%', '@', ';']) {
             if store.port_kind(word).is_some() && !names.iter().any(|name| name == word) {
@@ -140,7 +130,7 @@ pub(crate) fn ports_of(store: &Store, statement: &Statement, names: &mut Vec<Str
 }
 
 /// Calls `f` with every text of an expression, and of the conditions in its brackets.
-fn each_word(expr: &Expr, f: &mut dyn FnMut(&str)) {
+pub(crate) fn each_word(expr: &Expr, f: &mut dyn FnMut(&str)) {
     match &expr.node {
         Node::Word(text) | Node::Text(text) => f(text),
         Node::Joined(parts) => parts.iter().for_each(|part| each_word(part, f)),

@@ -1,0 +1,45 @@
+//! `/ipv6/firewall/raw`: what happens to packets before their connections are tracked.
+
+use menu::{Effect, Menu, Shape};
+
+use crate::brief::RULE_FLAGS;
+use crate::firewall as fw;
+use crate::fragment::COMMENT_DISABLED;
+
+pub(crate) static MENU: Menu = Menu {
+    properties: &[
+        &fw::head(&[
+            "accept",
+            "add-dst-to-address-list",
+            "add-src-to-address-list",
+            "drop",
+            "jump",
+            "log",
+            "notrack",
+            "passthrough",
+            "return",
+        ]),
+        fw::FLAGS,
+        &fw::addresses(&fw::ADDRESSES_V6),
+        &fw::address_types(&fw::TYPES_V6),
+        fw::LISTS,
+        fw::V6,
+        fw::INTERFACES,
+        fw::PACKET_MARK,
+        fw::PACKET,
+        fw::TLS,
+        fw::TAIL,
+        COMMENT_DISABLED,
+    ],
+    flags: RULE_FLAGS,
+    stats: fw::STATS,
+    commands: fw::COMMANDS,
+    effect: Effect::None,
+    rank: 574,
+    derive: Some(fw::complete),
+    ..Menu::new(
+        "/ipv6/firewall/raw",
+        Shape::Ordered,
+        "Firewall before connection tracking",
+    )
+};
