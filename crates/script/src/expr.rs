@@ -60,9 +60,10 @@ impl Parser<'_> {
                 at,
                 node: Node::Code(self.braces()?),
             }),
-            (Some(b'"' | b'$' | b'[' | b'(' | b'{' | b'>'), Takes::Value | Takes::Code) => {
-                self.value()
-            }
+            (
+                Some(b'"' | b'$' | b'[' | b'(' | b'{' | b'>'),
+                Takes::Value | Takes::Text | Takes::Span | Takes::Code,
+            ) => self.value(),
             (Some(b'"' | b'(' | b'$'), Takes::Name) => self.value(),
             (_, Takes::Name) => Ok(Expr {
                 at,

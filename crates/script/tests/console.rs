@@ -3,7 +3,7 @@
 use std::ops::ControlFlow;
 
 use menu::{Live, Offline, Output, Row, RowFilter, Store, Value};
-use script::Session;
+use script::{Held, Session};
 
 /// A router with three ports, and what it has printed.
 struct Console {
@@ -541,7 +541,12 @@ fn machines_get_rows_in_the_shape_of_rest() {
     let mut ask = |line: &str| {
         let mut out = String::new();
         let session = &mut console.session;
-        let result = script::run_json(&mut console.store, &mut Offline, session, line, &mut out);
+        let result = script::run_json_at(
+            &mut Held::new(&mut console.store, &mut Offline),
+            session,
+            line,
+            &mut out,
+        );
         result.map_or_else(|refusal| refusal.to_string(), |()| out)
     };
 

@@ -14,7 +14,6 @@ pub(crate) const MENUS: &[&Menu] = &[
 const LOGGING: Kind = Kind::Bool;
 const FILTER_TYPE: Kind = Kind::Words(&["blacklist", "whitelist"]);
 const FREQUENCY: Kind = between(0, 1_000_000_000);
-const LORA: Kind = Kind::Reference("lora");
 
 pub(crate) static MENU: Menu = Menu {
     properties: &[&[
