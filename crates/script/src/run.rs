@@ -137,7 +137,7 @@ pub(crate) fn each_word(expr: &Expr, f: &mut dyn FnMut(&str)) {
         Node::Array(elements) => elements
             .iter()
             .for_each(|(_, element)| each_word(element, f)),
-        Node::Unary(_, inner) => each_word(inner, f),
+        Node::Unary(_, inner) | Node::Group(inner) => each_word(inner, f),
         Node::Binary(_, left, right) => {
             each_word(left, f);
             each_word(right, f);

@@ -25,14 +25,19 @@ impl Source {
     }
 
     /// The place of a byte: line and column from 1, columns in bytes of the original text.
+    ///
+    /// RouterOS: a tab leads to the next column that is a multiple of eight.
     pub(crate) fn position(&self, offset: usize) -> Position {
         let line = self.lines.partition_point(|start| *start <= offset).max(1);
         let start = self.lines[line - 1];
         let before = self.text.get(start..offset).unwrap_or_default();
         let clamp = |n: usize| u32::try_from(n).unwrap_or(u32::MAX);
+        let mut pieces = before.split('\t');
+        let first = 1 + pieces.next().map_or(0, bytes::len);
+        let column = pieces.fold(first, |at, piece| (at / 8 + 1) * 8 + bytes::len(piece));
         Position {
             line: clamp(line),
-            column: clamp(bytes::len(before) + 1),
+            column: clamp(column),
         }
     }
 }
