@@ -252,11 +252,25 @@ impl Via {
 #[derive(Debug, Args)]
 pub(crate) struct Docs {
     /// The kind.
-    #[arg(value_enum)]
-    pub(crate) kind: DocsKind,
+    #[arg(
+        value_enum,
+        required_unless_present = "coverage",
+        conflicts_with = "coverage"
+    )]
+    pub(crate) kind: Option<DocsKind>,
     /// The folder to write to.
     #[arg(value_name = "DIR", default_value = ".")]
     pub(crate) out: PathBuf,
+    /// Say which menus, commands and properties of another router's tree are supported here, kept
+    /// without effect, or unknown.
+    #[arg(long, requires = "tree")]
+    pub(crate) coverage: bool,
+    /// The tree: JSON, objects by name with a `_type` of dir, path, cmd or arg.
+    #[arg(long, value_name = "FILE", requires = "coverage")]
+    pub(crate) tree: Option<PathBuf>,
+    /// Answer in JSON.
+    #[arg(long, requires = "coverage")]
+    pub(crate) json: bool,
 }
 
 /// A kind of documentation.
@@ -266,6 +280,8 @@ pub(crate) enum DocsKind {
     Man,
     /// Completions for bash, zsh and fish.
     Completions,
+    /// Every menu with its properties and commands, as Markdown.
+    Reference,
 }
 
 #[cfg(test)]
@@ -286,6 +302,16 @@ mod tests {
             panic!("docs was parsed as {cli:?}")
         };
         assert_eq!(docs.out, PathBuf::from("target/docs"));
+    }
+
+    #[test]
+    fn coverage_takes_a_tree_and_no_kind() {
+        let parse = |args: &[&str]| Cli::try_parse_from([&["ferroute", "docs"], args].concat());
+
+        assert!(parse(&["--coverage", "--tree", "tree.json", "--json"]).is_ok());
+        assert!(parse(&["--coverage"]).is_err());
+        assert!(parse(&["man", "--coverage", "--tree", "tree.json"]).is_err());
+        assert!(parse(&[]).is_err());
     }
 
     #[test]

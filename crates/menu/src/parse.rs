@@ -48,6 +48,9 @@ impl Kind {
             Self::Digits => matcher::digits(name, text),
             Self::Name if text.is_empty() => Err(invalid(name)),
             Self::Name => Ok(Value::text(text)),
+            Self::Spelled(spelling) => (spelling.canonical)(text)
+                .map(Value::text)
+                .ok_or_else(|| invalid(name)),
             Self::Words(words) => word(name, text, words).map(Value::Word),
             Self::Or(words, kind) => match words.iter().find(|word| **word == text) {
                 Some(word) => Ok(Value::Word(word)),
@@ -349,6 +352,7 @@ fn gateway(text: &str, family: Family) -> Option<Gateway> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::Spelling;
 
     const DAY: Kind = Kind::Time {
         min: time::SECOND,
@@ -392,6 +396,15 @@ mod tests {
             "1.2.3.4%ether1,10.0.0.1@main"
         );
         assert_eq!(shown(&Kind::Or(&["auto"], &DAY), "auto"), "auto");
+        const SHOUT: Spelling = Spelling {
+            describe: "capitals",
+            canonical: |text| text.is_ascii().then(|| text.to_ascii_uppercase()),
+        };
+        assert_eq!(shown(&Kind::Spelled(&SHOUT), "ab"), "AB");
+        assert_eq!(
+            shown(&Kind::Spelled(&SHOUT), "ä"),
+            "invalid value for argument x"
+        );
     }
 
     #[test]

@@ -9,6 +9,7 @@ use crate::machine::Machine;
 use crate::parser::Parser;
 use crate::run::each_statement;
 use crate::session::{Limits, Session};
+use crate::site::Held;
 use crate::source::Source;
 use crate::suppose::suppose;
 use crate::tree::Tree;
@@ -210,7 +211,8 @@ impl Check<'_> {
             steps: STEPS,
             ..Limits::default()
         };
-        let mut machine = Machine::new(self.store, &mut live, &mut self.session, &mut out);
+        let mut site = Held::new(self.store, &mut live);
+        let mut machine = Machine::new(&mut site, &mut self.session, &mut out);
         machine.checking = true;
         let Err(refusal) = machine.top(statement) else {
             return BTreeMap::new();

@@ -29,7 +29,7 @@ pub(crate) fn suppose(store: &mut Store, block: &Block) -> Result<(), Reason> {
             Err(reason) => return Err(reason),
         }
     }
-    for number in numbered_ports(block) {
+    if let Some(number) = numbered_ports(block) {
         // A place is that of a port among all: those before it are there too.
         for port in 1..=number {
             let enough = store.count("/interface/ethernet") >= number;
