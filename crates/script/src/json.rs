@@ -28,7 +28,11 @@ pub fn run_json(
     let source = Source::new(source);
     let tree = Tree::new(store.menus());
     let node = tree.find(&session.path).unwrap_or(0);
-    let block = Parser::new(&source, &tree, node).program()?;
+    let mut parser = Parser::new(&source, &tree, node);
+    session
+        .variables()
+        .for_each(|name| parser.names.declare(name));
+    let block = parser.program()?;
     session.ready();
     if let Some((menu, command)) = printed(&block) {
         return Machine::new(store, live, session, out).print_json(menu, command);

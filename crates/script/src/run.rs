@@ -25,7 +25,11 @@ pub fn run(
     let source = Source::new(source);
     let tree = Tree::new(store.menus());
     let node = tree.find(&session.path).unwrap_or(0);
-    let block = Parser::new(&source, &tree, node).program()?;
+    let mut parser = Parser::new(&source, &tree, node);
+    session
+        .variables()
+        .for_each(|name| parser.names.declare(name));
+    let block = parser.program()?;
     session.ready();
     Machine::new(store, live, session, out).program(&block)
 }
