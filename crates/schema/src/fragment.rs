@@ -240,6 +240,9 @@ pub(crate) const COMMENT_SAID: &[Property] = &[
     .optional(),
 ];
 
+/// The letter of items that can be switched off.
+pub(crate) const DISABLED: &[Flag] = &[Flag::new('X', "disabled", 0)];
+
 /// The letters of items that can be switched off and of those that the router made.
 pub(crate) const DISABLED_DYNAMIC: &[Flag] =
     &[Flag::new('X', "disabled", 0), Flag::new('D', "dynamic", 1)];

@@ -7,17 +7,22 @@
 #![forbid(unsafe_code)]
 
 mod brief;
+mod caps_man;
+mod capsman;
 mod firewall;
 mod fragment;
 mod interface;
+mod interworking;
 mod ip;
 mod ipv6;
 mod log;
 mod ppp;
 mod queue;
+mod radio;
 mod routing;
 mod system;
 mod terms;
+mod wifi;
 
 use menu::{Menu, Store};
 
@@ -26,6 +31,21 @@ pub const VERSION: &str = "7.22.1";
 
 /// All menus, in the order of their paths.
 pub const ALL: &[&Menu] = &[
+    &caps_man::aaa::MENU,
+    &caps_man::access_list::MENU,
+    &caps_man::actual_interface_configuration::MENU,
+    &caps_man::channel::MENU,
+    &caps_man::configuration::MENU,
+    &caps_man::datapath::MENU,
+    &caps_man::interface::MENU,
+    &caps_man::manager::MENU,
+    &caps_man::manager::interface::MENU,
+    &caps_man::provisioning::MENU,
+    &caps_man::radio::MENU,
+    &caps_man::rates::MENU,
+    &caps_man::registration_table::MENU,
+    &caps_man::remote_cap::MENU,
+    &caps_man::security::MENU,
     &interface::MENU,
     &interface::six_to_four::MENU,
     &interface::bonding::MENU,
@@ -70,6 +90,9 @@ pub const ALL: &[&Menu] = &[
     &interface::l2tp_server::server::MENU,
     &interface::list::MENU,
     &interface::list::member::MENU,
+    &interface::lte::MENU,
+    &interface::lte::apn::MENU,
+    &interface::lte::settings::MENU,
     &interface::macsec::MENU,
     &interface::macsec::profile::MENU,
     &interface::macvlan::MENU,
@@ -96,8 +119,41 @@ pub const ALL: &[&Menu] = &[
     &interface::vxlan::MENU,
     &interface::vxlan::fdb::MENU,
     &interface::vxlan::vteps::MENU,
+    &interface::wifi::MENU,
+    &interface::wifi::aaa::MENU,
+    &interface::wifi::access_list::MENU,
+    &interface::wifi::cap::MENU,
+    &interface::wifi::capsman::MENU,
+    &interface::wifi::capsman::remote_cap::MENU,
+    &interface::wifi::channel::MENU,
+    &interface::wifi::configuration::MENU,
+    &interface::wifi::datapath::MENU,
+    &interface::wifi::interworking::MENU,
+    &interface::wifi::network::MENU,
+    &interface::wifi::provisioning::MENU,
+    &interface::wifi::radio::MENU,
+    &interface::wifi::radio::settings::MENU,
+    &interface::wifi::registration_table::MENU,
+    &interface::wifi::security::MENU,
+    &interface::wifi::security::multi_passphrase::MENU,
+    &interface::wifi::steering::MENU,
     &interface::wireguard::MENU,
     &interface::wireguard::peers::MENU,
+    &interface::wireless::MENU,
+    &interface::wireless::access_list::MENU,
+    &interface::wireless::align::MENU,
+    &interface::wireless::cap::MENU,
+    &interface::wireless::channels::MENU,
+    &interface::wireless::connect_list::MENU,
+    &interface::wireless::interworking_profiles::MENU,
+    &interface::wireless::manual_tx_power_table::MENU,
+    &interface::wireless::nstreme::MENU,
+    &interface::wireless::nstreme_dual::MENU,
+    &interface::wireless::registration_table::MENU,
+    &interface::wireless::security_profiles::MENU,
+    &interface::wireless::sniffer::MENU,
+    &interface::wireless::snooper::MENU,
+    &interface::wireless::wds::MENU,
     &ip::address::MENU,
     &ip::arp::MENU,
     &ip::firewall::address_list::MENU,
