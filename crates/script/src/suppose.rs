@@ -146,11 +146,29 @@ fn numbered_ports(block: &Block) -> Option<usize> {
 fn is_default_name(block: &Block, name: &str) -> bool {
     let mut found = false;
     each_command(block, &mut |_, _, command| {
-        let numbers = argument(command, "numbers").and_then(|a| a.value.as_ref());
-        let asked = numbers.filter(|n: &&Expr| matches!(n.node, Node::Brackets(_)));
-        if let Some(numbers) = asked {
-            each_word(numbers, &mut |word| found |= word == name);
+        for value in command.arguments.iter().filter_map(|a| a.value.as_ref()) {
+            default_names(value, &mut |word| found |= word == name);
         }
     });
     found
+}
+
+/// Calls `f` with what the conditions of an expression compare `default-name` to.
+fn default_names(expr: &Expr, f: &mut dyn FnMut(&str)) {
+    match &expr.node {
+        Node::Binary(_, left, right) => {
+            if matches!(left.node, Node::Property("default-name")) {
+                each_word(right, f);
+            }
+            default_names(left, f);
+            default_names(right, f);
+        }
+        Node::Unary(_, inner) => default_names(inner, f),
+        Node::Brackets(block) => each_command(block, &mut |_, _, command| {
+            for value in command.arguments.iter().filter_map(|a| a.value.as_ref()) {
+                default_names(value, f);
+            }
+        }),
+        _ => {}
+    }
 }
