@@ -205,7 +205,7 @@ pub(crate) struct Bench {
     /// Routes in the table; through ports 1.
     #[arg(long, value_delimiter = ',', value_name = "COUNTS")]
     #[arg(default_values_t = [1, 100_000, 1_000_000])]
-    #[arg(default_value_ifs = [("via", "xdp", "1"), ("via", "packet", "1")])]
+    #[arg(default_value_ifs = [("via", "xdp", "1"), ("via", "packet", "1"), ("via", "tap", "1")])]
     pub(crate) routes: Vec<u32>,
     /// Workers, each on a core of its own.
     #[arg(long, value_name = "N", default_value_t = 1)]
@@ -216,7 +216,7 @@ pub(crate) struct Bench {
     pub(crate) via: Via,
     /// Runs of each row; the table shows the median. Those through ports are long, and 11.
     #[arg(long, value_name = "N", default_value_t = 101)]
-    #[arg(default_value_ifs = [("via", "xdp", "11"), ("via", "packet", "11")])]
+    #[arg(default_value_ifs = [("via", "xdp", "11"), ("via", "packet", "11"), ("via", "tap", "11")])]
     pub(crate) runs: u32,
     /// Print JSON, a row a line.
     #[arg(long)]
@@ -232,6 +232,8 @@ pub(crate) enum Via {
     Xdp,
     /// AF_PACKET on veth, against the kernel's own forwarding.
     Packet,
+    /// TCP through TAP devices that hand over whole segments, against the kernel's own forwarding.
+    Tap,
 }
 
 impl Via {
@@ -241,6 +243,7 @@ impl Via {
             Self::Memory => None,
             Self::Xdp => Some("xdp"),
             Self::Packet => Some("packet"),
+            Self::Tap => Some("tap"),
         }
     }
 }

@@ -47,17 +47,22 @@ fn every_property_and_menu_is_declared_once_and_has_its_help() {
 fn what_a_declaration_names_exists() {
     let mut wrong = Vec::new();
     for menu in ALL {
-        let known = |name: &str| menu.property(name).is_some() || name == "switch";
+        let known = |name: &str| menu.property(name).is_some() || [".id", "switch"].contains(&name);
         let mut names: Vec<&str> = Vec::new();
         names.extend(menu.columns.iter().chain(menu.stats).chain(menu.sort));
         names.extend(menu.unique.iter().flat_map(|unique| unique.properties));
-        let builtin = menu.builtin.iter().flat_map(|builtin| builtin.values);
-        names.extend(builtin.map(|(name, _)| name));
+        let builtin = menu.builtin.iter().chain(menu.supposed);
+        let values = builtin.flat_map(|builtin| builtin.values);
+        let follows = menu.follows.iter().flat_map(|follow| follow.values);
+        names.extend(values.chain(follows).map(|(name, _)| name));
         let old = menu.old.iter().map(|old| old.becomes);
         names.extend(old.filter(|name| !name.is_empty()));
         names.extend(menu.key);
         let unknown = names.into_iter().filter(|name| !known(name));
         wrong.extend(unknown.map(|name| format!("{menu:?} {name}")));
+        let paths = menu.follows.iter().map(|follow| follow.path);
+        let lost = paths.filter(|path| !ALL.iter().any(|menu| menu.path == *path));
+        wrong.extend(lost.map(|path| format!("{menu:?} follows {path}")));
     }
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }

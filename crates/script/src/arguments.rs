@@ -26,7 +26,9 @@ impl Parser<'_> {
         if !self.at_end() && !self.peek().is_some_and(begins) {
             return self.refuse(Reason::ExpectedEnd, self.at);
         }
+        let mut tallest = 0;
         loop {
+            tallest = self.tallest(tallest);
             self.skip_spaces();
             let given = || {
                 arguments
@@ -41,6 +43,7 @@ impl Parser<'_> {
                 self.expected = Some(Expected::Argument(self.at, parameters.to_vec(), given));
             }
             if self.at_end() {
+                self.height = tallest;
                 return Ok(arguments);
             }
             let argument = self.argument(parameters, menu, &arguments)?;

@@ -12,17 +12,22 @@ pub(crate) type Arguments = Vec<(Option<String>, Expr)>;
 impl Parser<'_> {
     /// The call of a function up to the statement's end.
     pub(crate) fn call(&mut self, function: Expr) -> Result<Expr, Refusal> {
+        let function_height = std::mem::take(&mut self.height);
         let arguments = self.call_arguments()?;
+        self.height = self.higher(function_height)?;
         Ok(Expr::call(function, arguments))
     }
 
     /// Arguments up to the statement's end, each after a space.
     pub(crate) fn call_arguments(&mut self) -> Result<Arguments, Refusal> {
         let mut arguments = Vec::new();
+        let mut tallest = 0;
         loop {
+            tallest = self.tallest(tallest);
             let before = self.at;
             self.skip_spaces();
             if self.at_end() {
+                self.height = tallest;
                 return Ok(arguments);
             }
             if before == self.at {

@@ -38,9 +38,6 @@ const OPERATORS: &[(&str, u8, Binary)] = &[
     ("%", 10, Binary::Modulo),
 ];
 
-/// Most operators in a row.
-const LINKS: usize = 500;
-
 impl Expr {
     /// A call of a function that an expression gives.
     pub(crate) fn call(function: Self, arguments: Vec<(Option<String>, Self)>) -> Self {
@@ -116,18 +113,20 @@ impl Parser<'_> {
 
     /// `->` right after a value: what stands before is looked up first.
     fn indexes(&mut self, mut value: Expr) -> Result<Expr, Refusal> {
-        let mut links = 0;
+        let mut height = self.height;
         while self.looking_at("->") {
-            self.link(&mut links)?;
             self.at += 2;
             self.skip_blank();
+            self.height = 0;
             let index = self.nested(Self::index)?;
+            height = self.higher(height)?;
             let at = value.at;
             value = Expr {
                 at,
                 node: Node::Binary(Binary::Index, Box::new(value), Box::new(index)),
             };
         }
+        self.height = height;
         Ok(value)
     }
 
@@ -144,28 +143,19 @@ impl Parser<'_> {
         }
     }
 
-    /// One more in a row of operators; refuses what has no end.
-    fn link(&self, links: &mut usize) -> Result<(), Refusal> {
-        *links += 1;
-        if *links > LINKS {
-            return self.refuse(Reason::Limit("nesting"), self.at);
-        }
-        Ok(())
-    }
-
     fn parentheses(&mut self) -> Result<Expr, Refusal> {
         let start = self.at;
         self.at += 1;
         self.mark(start, Class::Syntax);
         let mut inner = self.nested(|parser| parser.expression(0))?;
         self.skip_blank();
-        let mut links = 0;
+        let mut height = self.height;
         // One operand right after the other: both.
         while matches!(self.peek(), Some(b'"' | b'$' | b'[' | b'(' | b'{'))
             || self.peek().is_some_and(|byte| byte.is_ascii_alphanumeric())
         {
-            self.link(&mut links)?;
             let next = self.nested(|parser| parser.expression(0))?;
+            height = self.higher(height)?;
             let at = inner.at;
             inner = Expr {
                 at,
@@ -183,6 +173,7 @@ impl Parser<'_> {
         }
         self.at += 1;
         self.mark(self.at - 1, Class::Syntax);
+        self.height = height;
         Ok(inner)
     }
 
@@ -190,20 +181,19 @@ impl Parser<'_> {
     pub(crate) fn expression(&mut self, least: u8) -> Result<Expr, Refusal> {
         self.skip_blank();
         let mut left = self.operand()?;
-        let mut links = 0;
+        let mut height = self.height;
         loop {
-            self.link(&mut links)?;
             self.skip_blank();
-            let Some((text, binding, operator)) = self.operator() else {
+            let tighter = |(_, binding, _): &(_, u8, _)| *binding > least;
+            let Some((text, binding, operator)) = self.operator().filter(tighter) else {
+                self.height = height;
                 return Ok(left);
             };
-            if binding <= least {
-                return Ok(left);
-            }
             let start = self.at;
             self.at += text.len();
             self.mark(start, Class::Operator);
             let right = self.right(operator, binding)?;
+            height = self.higher(height)?;
             let at = left.at;
             left = Expr {
                 at,
@@ -222,6 +212,7 @@ impl Parser<'_> {
         if self.looking_at("!") || self.looking_at("-") || operator == Binary::In {
             return self.nested(|parser| parser.expression(binding));
         }
+        self.height = 0;
         let value = self.value()?;
         if self.looking_at(" .") || self.looking_at(".") {
             return self.joined_on(value);
@@ -231,14 +222,18 @@ impl Parser<'_> {
 
     /// `"a" . $b` to the right of a comparison.
     fn joined_on(&mut self, mut value: Expr) -> Result<Expr, Refusal> {
+        let mut height = self.height;
         loop {
             self.skip_blank();
             if self.peek() != Some(b'.') {
+                self.height = height;
                 return Ok(value);
             }
             self.at += 1;
             self.skip_blank();
+            self.height = 0;
             let right = self.value()?;
+            height = self.higher(height)?;
             let at = value.at;
             value = Expr {
                 at,
@@ -256,6 +251,7 @@ impl Parser<'_> {
     }
 
     fn operand(&mut self) -> Result<Expr, Refusal> {
+        self.height = 0;
         let start = self.at;
         let at = self.position(start);
         let unary = match self.peek() {
@@ -335,7 +331,9 @@ impl Parser<'_> {
             return Ok(function);
         }
         let mut arguments = Vec::new();
+        let mut tallest = 0;
         loop {
+            tallest = self.tallest(tallest);
             let before = self.at;
             self.skip_blank();
             let begins = matches!(self.peek(), Some(b'"' | b'$' | b'[' | b'(' | b'{'))
@@ -351,6 +349,7 @@ impl Parser<'_> {
             let value = self.argument_value(Takes::Value)?;
             arguments.push((named.then_some(word), value));
         }
+        self.height = tallest + 1;
         Ok(if arguments.is_empty() {
             function
         } else {
@@ -368,11 +367,11 @@ impl Parser<'_> {
 
     fn conditions(&mut self) -> Result<Expr, Refusal> {
         let mut all = self.nested(|parser| parser.expression(0))?;
-        let mut links = 0;
+        let mut height = self.height;
         loop {
-            self.link(&mut links)?;
             self.skip_spaces();
             if self.at_end() {
+                self.height = height;
                 return Ok(all);
             }
             let start = self.at;
@@ -386,6 +385,7 @@ impl Parser<'_> {
                         refusal
                     }
                 })?;
+            height = self.higher(height)?;
             let at = all.at;
             all = Expr {
                 at,
@@ -411,12 +411,15 @@ impl Parser<'_> {
 
     fn elements(&mut self) -> Result<Vec<(Option<Expr>, Expr)>, Refusal> {
         let mut elements = Vec::new();
+        let mut tallest = 0;
         loop {
+            tallest = self.tallest(tallest);
             self.skip_blank();
             match self.peek() {
                 None => return self.refuse(Reason::MissingClosing("brace"), self.at),
                 Some(b'}') => {
                     self.at += 1;
+                    self.height = tallest + 1;
                     return Ok(elements);
                 }
                 Some(b';' | b',') => {
@@ -436,6 +439,7 @@ impl Parser<'_> {
                     first.node = Node::Text(std::mem::take(name));
                 }
                 self.at += 1;
+                tallest = self.tallest(tallest);
                 let value = self.expression(3)?;
                 elements.push((Some(first), value));
             } else {

@@ -4,6 +4,8 @@
 //! operator before its operands, a call is `(<%% function arguments)`. Statements of a text are
 //! apart by `;`, those in braces by a space. A line without a command shows the menu it stands in.
 
+use std::collections::BTreeMap;
+
 use menu::{Kind, Menu};
 
 use crate::ast::{
@@ -12,11 +14,40 @@ use crate::ast::{
 use crate::builtin::Takes;
 use crate::il_word::{Look, word};
 
-/// The form of a whole text.
-pub(crate) fn program(block: &Block) -> String {
-    let mut out = String::new();
-    statements(block, ";", &mut out);
-    out
+/// Most bytes that are written: a bare name repeats a value, and so may each within another.
+const LIMIT: usize = 64 << 20;
+
+/// The form of a whole text; `None` if it is too long.
+pub(crate) fn program(block: &Block) -> Option<String> {
+    let mut form = Form::default();
+    form.statements(block, ";");
+    form.finish()
+}
+
+/// The form of code that is a value; `None` if it is too long.
+pub(crate) fn code(block: &Block) -> Option<String> {
+    let mut form = Form::default();
+    form.put(";");
+    form.evaluated(block);
+    form.finish()
+}
+
+/// The form of an expression that is a value; `None` if it is too long.
+pub(crate) fn expression(value: &Expr) -> Option<String> {
+    let mut form = Form::default();
+    form.expr(value, Look::Any);
+    form.finish()
+}
+
+/// Arguments of a call.
+type Arguments = [(Option<String>, Expr)];
+
+/// What is being written.
+#[derive(Default)]
+struct Form {
+    text: String,
+    /// Bytes that were written, here and in what was put aside.
+    spent: usize,
 }
 
 /// Statements on their way out.
@@ -25,30 +56,14 @@ pub(crate) fn program(block: &Block) -> String {
 struct List {
     /// What has to be put before it all, innermost first.
     before: Vec<&'static str>,
-    text: String,
     count: usize,
     /// How many statements in brackets are still to come.
     calls: usize,
     apart: &'static str,
 }
 
-fn statements(block: &Block, apart: &'static str, out: &mut String) {
-    let mut list = List {
-        before: Vec::new(),
-        text: String::new(),
-        count: 0,
-        calls: calls(block),
-        apart,
-    };
-    list.block(block);
-    for text in list.before.iter().rev() {
-        out.push_str(text);
-    }
-    out.push_str(&list.text);
-}
-
 /// The brackets that a statement is, and the arguments after them.
-fn bracketed(statement: &Statement) -> Option<(&Block, &[(Option<String>, Expr)])> {
+fn bracketed(statement: &Statement) -> Option<(&Block, &Arguments)> {
     match &statement.what {
         What::Value(Expr {
             node: Node::Brackets(block),
@@ -70,151 +85,288 @@ fn calls(block: &Block) -> usize {
     inner.map(|(block, _)| 1 + calls(block)).sum()
 }
 
-impl List {
-    fn block(&mut self, block: &Block) {
+impl Form {
+    fn finish(self) -> Option<String> {
+        (self.spent <= LIMIT).then_some(self.text)
+    }
+
+    fn put(&mut self, text: &str) {
+        self.spent = self.spent.saturating_add(text.len());
+        if self.spent <= LIMIT {
+            self.text.push_str(text);
+        }
+    }
+
+    /// What `write` writes, put aside.
+    fn aside(&mut self, write: impl FnOnce(&mut Self)) -> String {
+        let text = std::mem::take(&mut self.text);
+        write(self);
+        std::mem::replace(&mut self.text, text)
+    }
+
+    fn statements(&mut self, block: &Block, apart: &'static str) {
+        let mut list = List {
+            before: Vec::new(),
+            count: 0,
+            calls: calls(block),
+            apart,
+        };
+        if list.calls == 0 {
+            self.list(block, &mut list);
+            return;
+        }
+        let text = self.aside(|form| form.list(block, &mut list));
+        for before in list.before.iter().rev() {
+            self.put(before);
+        }
+        self.put(&text);
+    }
+
+    fn list(&mut self, block: &Block, list: &mut List) {
         for statement in &block.statements {
             match bracketed(statement) {
-                Some((inner, arguments)) => self.call(inner, arguments),
+                Some((inner, arguments)) => self.called(inner, arguments, list),
                 None => {
-                    if self.count > 0 {
-                        let apart = if self.calls > 0 { ";" } else { self.apart };
-                        self.text.push_str(apart);
+                    if list.count > 0 {
+                        self.put(if list.calls > 0 { ";" } else { list.apart });
                     }
-                    self.count += 1;
-                    what(&statement.what, &mut self.text);
+                    list.count += 1;
+                    self.what(&statement.what);
                 }
             }
         }
     }
 
-    fn call(&mut self, inner: &Block, arguments: &[(Option<String>, Expr)]) {
-        self.block(inner);
-        self.calls -= 1;
-        if self.count > 1 {
-            self.before.push("(<%% (evl ");
-            self.text.push(')');
+    fn called(&mut self, inner: &Block, arguments: &Arguments, list: &mut List) {
+        self.list(inner, list);
+        list.calls = list.calls.saturating_sub(1);
+        if list.count > 1 {
+            list.before.push("(<%% (evl ");
+            self.put(")");
         } else {
-            self.before.push("(<%% ");
+            list.before.push("(<%% ");
         }
-        self.text.push(' ');
-        call_arguments(arguments, false, &mut self.text);
-        self.text.push(')');
-        self.count = 1;
+        self.put(" ");
+        self.arguments(arguments, false);
+        self.put(")");
+        list.count = 1;
     }
-}
 
-fn what(what: &What, out: &mut String) {
-    match what {
-        What::Empty(place) | What::Enter(place) => {
-            out.push_str(&place.path);
-            if place.path != "/" {
-                out.push('/');
+    fn what(&mut self, what: &What) {
+        match what {
+            What::Empty(place) | What::Enter(place) => {
+                self.put(&place.path);
+                if place.path != "/" {
+                    self.put("/");
+                }
+            }
+            What::Run(run) => self.command(run),
+            What::Scope(_, block) => self.evaluated(block),
+            What::Bad(bad) => self.refused(bad),
+            What::Call(call) => self.expr(call, Look::Any),
+            What::Value(value) => {
+                self.put("(<%% ");
+                self.expr(value, Look::Any);
+                self.put(" )");
             }
         }
-        What::Run(run) => command(run, out),
-        What::Scope(_, block) => evaluated(block, out),
-        What::Bad(bad) => refused(bad, out),
-        What::Call(call) => expr(call, Look::Any, out),
-        What::Value(value) => {
-            out.push_str("(<%% ");
-            expr(value, Look::Any, out);
-            out.push_str(" )");
+    }
+
+    /// `(evl …)`
+    fn evaluated(&mut self, block: &Block) {
+        self.put("(evl ");
+        self.statements(block, " ");
+        self.put(")");
+    }
+
+    fn refused(&mut self, bad: &Bad) {
+        self.put(&format!("(<%% bad command name {} {} ", bad.name, bad.at));
+        self.put(&bad.name);
+        self.arguments(&bad.arguments, true);
+        self.put(")");
+    }
+
+    /// Arguments of a call: those without names as they stand, then those with names by their
+    /// names.
+    fn arguments(&mut self, arguments: &Arguments, mut more: bool) {
+        let mut named: Vec<_> = arguments
+            .iter()
+            .filter(|(name, _)| name.is_some())
+            .collect();
+        named.sort_by(|(a, _), (b, _)| a.cmp(b));
+        let unnamed = arguments.iter().filter(|(name, _)| name.is_none());
+        for (name, value) in unnamed.chain(named) {
+            if std::mem::replace(&mut more, true) {
+                self.put(";");
+            }
+            if let Some(name) = name {
+                self.put(name);
+                self.put("=");
+            }
+            self.expr(value, Look::Text);
         }
     }
-}
 
-/// `(evl …)`
-fn evaluated(block: &Block, out: &mut String) {
-    out.push_str("(evl ");
-    statements(block, " ", out);
-    out.push(')');
-}
-
-fn refused(bad: &Bad, out: &mut String) {
-    out.push_str(&format!("(<%% bad command name {} {} ", bad.name, bad.at));
-    out.push_str(&bad.name);
-    call_arguments(&bad.arguments, true, out);
-    out.push(')');
-}
-
-/// Arguments of a call: those without names as they stand, then those with names by their names.
-fn call_arguments(arguments: &[(Option<String>, Expr)], more: bool, out: &mut String) {
-    let mut named: Vec<_> = arguments
-        .iter()
-        .filter(|(name, _)| name.is_some())
-        .collect();
-    named.sort_by(|(a, _), (b, _)| a.cmp(b));
-    let unnamed = arguments.iter().filter(|(name, _)| name.is_none());
-    let mut more = more;
-    for (name, value) in unnamed.chain(named) {
-        if more {
-            out.push(';');
+    fn command(&mut self, command: &Command) {
+        self.put("(evl ");
+        let (path, name) = match command.target {
+            Target::Menu(menu, name) => (menu.path, name),
+            Target::Export("/") => ("", "export"),
+            Target::Export(path) => (path, "export"),
+            Target::Builtin(builtin) => ("", builtin.name),
+        };
+        self.put(path);
+        self.put("/");
+        self.put(name);
+        let mut all: BTreeMap<&str, String> = BTreeMap::new();
+        // RouterOS: a bare name has the value of the argument before it.
+        let mut last = None;
+        for argument in &command.arguments {
+            if matches!(&argument.value, Some(value) if is_nothing(value)) {
+                continue;
+            }
+            let text = match &argument.value {
+                Some(value) => self.aside(|form| form.value_of(command, argument, value)),
+                None if argument.negated => "!".to_owned(),
+                None => last
+                    .and_then(|last| all.get(last).cloned())
+                    .unwrap_or_else(|| "true".to_owned()),
+            };
+            if argument.value.is_some() {
+                last = Some(argument.name.as_str());
+            }
+            all.insert(argument.name.as_str(), text);
         }
-        more = true;
-        if let Some(name) = name {
-            out.push_str(name);
-            out.push('=');
+        for (index, (name, value)) in all.iter().enumerate() {
+            if index > 0 {
+                self.put(";");
+            }
+            self.put(name);
+            self.put("=");
+            self.put(value);
         }
-        expr(value, Look::Text, out);
+        self.put(")");
     }
-}
 
-fn command(command: &Command, out: &mut String) {
-    out.push_str("(evl ");
-    let (path, name) = match command.target {
-        Target::Menu(menu, name) => (menu.path, name),
-        Target::Export("/") => ("", "export"),
-        Target::Export(path) => (path, "export"),
-        Target::Builtin(builtin) => ("", builtin.name),
-    };
-    out.push_str(path);
-    out.push('/');
-    out.push_str(name);
-    let mut all = Vec::with_capacity(command.arguments.len());
-    // RouterOS: a bare name has the value of the argument before it.
-    let mut last = None;
-    for argument in &command.arguments {
-        let mut text = String::new();
-        if !value_of(command, argument, last, &mut text) {
-            continue;
+    fn value_of(&mut self, command: &Command, argument: &Argument, value: &Expr) {
+        match (argument.name.as_str(), command.target) {
+            ("where", Target::Menu(menu, _)) => self.condition(menu, value),
+            _ => self.expr(value, look(command, argument)),
         }
-        if argument.value.is_some() {
-            last = Some(argument);
-        }
-        all.push((argument.name.as_str(), text));
     }
-    all.sort_by_key(|(name, _)| *name);
-    for (index, (name, value)) in all.iter().enumerate() {
-        if index > 0 {
-            out.push(';');
-        }
-        out.push_str(name);
-        out.push('=');
-        out.push_str(value);
-    }
-    out.push(')');
-}
 
-/// Writes the value of an argument; whether there is any.
-fn value_of(
-    command: &Command,
-    argument: &Argument,
-    last: Option<&Argument>,
-    out: &mut String,
-) -> bool {
-    match (&argument.value, last) {
-        (None, _) if argument.negated => out.push('!'),
-        (None, Some(last)) => {
-            let _ = value_of(command, last, None, out);
+    /// A condition: the variables that a row has, what is to hold, and how it is looked at.
+    fn condition(&mut self, menu: &'static Menu, value: &Expr) {
+        for name in columns(menu) {
+            self.put("$");
+            self.put(name);
+            self.put(";");
         }
-        (None, None) => out.push_str("true"),
-        (Some(value), _) => match (argument.name.as_str(), command.target) {
-            ("where", Target::Menu(menu, _)) => condition(menu, value, out),
-            _ if is_nothing(value) => return false,
-            _ => expr(value, look(command, argument), out),
-        },
+        self.expr(value, Look::Any);
+        self.put(";5");
     }
-    true
+
+    fn expr(&mut self, value: &Expr, look: Look) {
+        match &value.node {
+            Node::Word(text) => self.put(&word(text, look)),
+            Node::Text(text) => {
+                if matches!(look, Look::Names) {
+                    self.put("$");
+                }
+                self.put(text);
+            }
+            Node::Joined(parts) => match &parts[..] {
+                [single] => self.expr(single, Look::Any),
+                parts => self.operation(".", parts.iter()),
+            },
+            Node::Variable(names) => {
+                for (index, name) in names.split(',').enumerate() {
+                    self.put(if index > 0 { ";$" } else { "$" });
+                    self.put(name);
+                }
+            }
+            Node::Property(name) => {
+                self.put("$");
+                self.put(name);
+            }
+            Node::Brackets(block) => self.evaluated(block),
+            Node::Code(block) => {
+                self.put(";");
+                self.evaluated(block);
+            }
+            Node::Array(elements) => self.array(elements),
+            Node::Group(inner) => self.expr(inner, Look::Any),
+            Node::Unary(operator, inner) => {
+                self.operation(unary(*operator), [&**inner].into_iter());
+            }
+            Node::Binary(operator, left, right) => self.binary(*operator, left, right),
+            Node::Call(function, arguments) => self.call(function, arguments),
+        }
+    }
+
+    fn binary(&mut self, operator: Binary, left: &Expr, right: &Expr) {
+        let mut operands = Vec::new();
+        // What stands in a row with one operator is one operation, where order is all.
+        if operator.is_associative() {
+            flatten(operator, left, &mut operands);
+            flatten(operator, right, &mut operands);
+        } else {
+            operands.extend([left, right]);
+        }
+        self.operation(binary(operator), operands.into_iter());
+    }
+
+    fn call(&mut self, function: &Expr, arguments: &Arguments) {
+        self.put("(<%% ");
+        self.expr(function, Look::Any);
+        self.put(" ");
+        // The name by which a function is called is its first argument.
+        let named = matches!(function.node, Node::Variable(_));
+        if named {
+            self.operation(">", [function].into_iter());
+        }
+        self.arguments(arguments, named);
+        self.put(")");
+    }
+
+    /// `(operator operand …)`
+    fn operation<'e>(&mut self, operator: &str, operands: impl Iterator<Item = &'e Expr>) {
+        self.put("(");
+        self.put(operator);
+        for operand in operands {
+            self.put(" ");
+            self.expr(operand, Look::Any);
+        }
+        self.put(")");
+    }
+
+    /// Elements without keys, then those with keys by their keys.
+    fn array(&mut self, elements: &[(Option<Expr>, Expr)]) {
+        let mut keyed = BTreeMap::new();
+        let mut more = false;
+        for (key, value) in elements {
+            match key {
+                Some(key) => {
+                    let key = self.aside(|form| form.expr(key, Look::Any));
+                    keyed.insert(key, value);
+                }
+                None => {
+                    if std::mem::replace(&mut more, true) {
+                        self.put(";");
+                    }
+                    self.expr(value, Look::Any);
+                }
+            }
+        }
+        for (key, value) in keyed {
+            if std::mem::replace(&mut more, true) {
+                self.put(";");
+            }
+            self.put(&key);
+            self.put("=");
+            self.expr(value, Look::Any);
+        }
+    }
 }
 
 /// Whether there is no value after an argument's `=`.
@@ -245,17 +397,6 @@ fn look(command: &Command, argument: &Argument) -> Look {
     }
 }
 
-/// A condition: the variables that a row has, what is to hold, and how it is to be looked at.
-fn condition(menu: &'static Menu, value: &Expr, out: &mut String) {
-    for name in columns(menu) {
-        out.push('$');
-        out.push_str(name);
-        out.push(';');
-    }
-    expr(value, Look::Any, out);
-    out.push_str(";5");
-}
-
 /// What a condition may name, in RouterOS's order.
 fn columns(menu: &'static Menu) -> impl Iterator<Item = &'static str> {
     const LAST: [&str; 2] = ["disabled", "comment"];
@@ -271,61 +412,6 @@ fn columns(menu: &'static Menu) -> impl Iterator<Item = &'static str> {
         .chain([".id", ".nextid", ".dead", ".about"])
 }
 
-fn expr(value: &Expr, look: Look, out: &mut String) {
-    match &value.node {
-        Node::Word(text) => word(text, look, out),
-        Node::Text(text) if matches!(look, Look::Names) => {
-            out.push('$');
-            out.push_str(text);
-        }
-        Node::Text(text) => out.push_str(text),
-        Node::Joined(parts) => match &parts[..] {
-            [single] => expr(single, Look::Any, out),
-            parts => prefixed(".", parts.iter(), out),
-        },
-        Node::Variable(names) => {
-            for (index, name) in names.split(',').enumerate() {
-                out.push_str(if index > 0 { ";$" } else { "$" });
-                out.push_str(name);
-            }
-        }
-        Node::Property(name) => {
-            out.push('$');
-            out.push_str(name);
-        }
-        Node::Brackets(block) => evaluated(block, out),
-        Node::Code(block) => {
-            out.push(';');
-            evaluated(block, out);
-        }
-        Node::Array(elements) => array(elements, out),
-        Node::Group(inner) => expr(inner, Look::Any, out),
-        Node::Unary(operator, inner) => prefixed(unary(*operator), [&**inner].into_iter(), out),
-        Node::Binary(operator, left, right) => {
-            let mut operands = Vec::new();
-            // What stands in a row with one operator is one operation, where order is all.
-            if operator.is_associative() {
-                flatten(*operator, left, &mut operands);
-                flatten(*operator, right, &mut operands);
-            } else {
-                operands.extend([&**left, &**right]);
-            }
-            prefixed(binary(*operator), operands.into_iter(), out);
-        }
-        Node::Call(function, arguments) => {
-            out.push_str("(<%% ");
-            expr(function, Look::Any, out);
-            out.push(' ');
-            let named = matches!(function.node, Node::Variable(_));
-            if named {
-                prefixed(">", [&**function].into_iter(), out);
-            }
-            call_arguments(arguments, named, out);
-            out.push(')');
-        }
-    }
-}
-
 /// The operands of an operator for which parentheses tell nothing, in order.
 fn flatten<'e>(operator: Binary, value: &'e Expr, operands: &mut Vec<&'e Expr>) {
     match &value.node {
@@ -335,47 +421,6 @@ fn flatten<'e>(operator: Binary, value: &'e Expr, operands: &mut Vec<&'e Expr>) 
         }
         Node::Joined(parts) if operator == Binary::Concat => operands.extend(parts),
         _ => operands.push(value),
-    }
-}
-
-/// `(operator operand …)`
-fn prefixed<'e>(operator: &str, operands: impl Iterator<Item = &'e Expr>, out: &mut String) {
-    out.push('(');
-    out.push_str(operator);
-    for operand in operands {
-        out.push(' ');
-        expr(operand, Look::Any, out);
-    }
-    out.push(')');
-}
-
-/// Elements without keys, then those with keys by their keys.
-fn array(elements: &[(Option<Expr>, Expr)], out: &mut String) {
-    let mut keyed = std::collections::BTreeMap::new();
-    let mut more = false;
-    for (key, value) in elements {
-        let mut text = String::new();
-        let Some(key) = key else {
-            out.push_str(if std::mem::replace(&mut more, true) {
-                ";"
-            } else {
-                ""
-            });
-            expr(value, Look::Any, out);
-            continue;
-        };
-        expr(key, Look::Any, &mut text);
-        keyed.insert(text, value);
-    }
-    for (key, value) in keyed {
-        out.push_str(if std::mem::replace(&mut more, true) {
-            ";"
-        } else {
-            ""
-        });
-        out.push_str(&key);
-        out.push('=');
-        expr(value, Look::Any, out);
     }
 }
 

@@ -1,5 +1,6 @@
 //! How bare words look in the form between text and run: as the values that they mean.
 
+use std::borrow::Cow;
 use std::net::Ipv4Addr;
 
 use menu::{Kind, time};
@@ -19,13 +20,15 @@ pub(crate) enum Look {
     Of(&'static Kind),
 }
 
-/// Writes a word.
-pub(crate) fn word(text: &str, look: Look, out: &mut String) {
+/// A word as it is looked at.
+pub(crate) fn word(text: &str, look: Look) -> Cow<'_, str> {
+    let mut out = String::new();
     match look {
-        Look::Any => any(text, out),
-        Look::Text | Look::Names => out.push_str(text),
-        Look::Of(kind) => of_kind(text, kind, out),
+        Look::Any => any(text, &mut out),
+        Look::Text | Look::Names => return text.into(),
+        Look::Of(kind) => of_kind(text, kind, &mut out),
     }
+    out.into()
 }
 
 /// A word whose type follows from its looks.

@@ -1,19 +1,23 @@
-//! The variables that a text has declared at some place: `:set` of any other is an error.
+//! The variables that a text has named at some place: `:set` of any other is an error.
 
-/// Declared names, by scope.
+use std::collections::BTreeSet;
+
+/// Names of variables, by scope.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Names {
-    scopes: Vec<Vec<String>>,
+    scopes: Vec<BTreeSet<String>>,
+    /// Whether any variable may have been declared elsewhere.
+    pub(crate) any: bool,
 }
 
 impl Names {
     /// Opens a scope.
     pub(crate) fn open(&mut self) {
-        self.scopes.push(Vec::new());
+        self.scopes.push(BTreeSet::new());
     }
 
-    /// Closes the innermost scope; gives what was declared in it.
-    pub(crate) fn close(&mut self) -> Vec<String> {
+    /// Closes the innermost scope; gives what was named in it.
+    pub(crate) fn close(&mut self) -> BTreeSet<String> {
         self.scopes.pop().unwrap_or_default()
     }
 
@@ -22,25 +26,20 @@ impl Names {
         self.scopes.truncate(1);
     }
 
-    /// Declares a name in the innermost scope.
+    /// Notes a name in the innermost scope.
     pub(crate) fn declare(&mut self, name: &str) {
         if self.scopes.is_empty() {
             self.open();
         }
         if let Some(scope) = self.scopes.last_mut()
-            && !scope.iter().any(|known| known == name)
+            && !scope.contains(name)
         {
-            scope.push(name.to_owned());
+            scope.insert(name.to_owned());
         }
     }
 
-    /// Declares names in the innermost scope.
-    pub(crate) fn declare_all(&mut self, names: Vec<String>) {
-        names.iter().for_each(|name| self.declare(name));
-    }
-
-    /// Whether a name is declared here or further out.
+    /// Whether a variable can be set here.
     pub(crate) fn is_declared(&self, name: &str) -> bool {
-        self.scopes.iter().flatten().any(|known| known == name)
+        self.any || self.scopes.iter().any(|scope| scope.contains(name))
     }
 }

@@ -1,6 +1,6 @@
 //! `:parse`: a text as RouterOS's parser sees it, without running anything.
 
-use menu::{Menu, Refusal};
+use menu::{Menu, Reason, Refusal};
 
 use crate::parser::Parser;
 use crate::source::Source;
@@ -13,7 +13,8 @@ use crate::{ast::Block, il};
 ///
 /// Refuses what RouterOS's parser refuses, with the place.
 pub fn parse_text(menus: &'static [&'static Menu], text: &str) -> Result<String, Refusal> {
-    parse_block(menus, text).map(|block| il::program(&block))
+    let block = parse_block(menus, text)?;
+    il::program(&block).ok_or(Reason::Limit("memory").nowhere())
 }
 
 /// The statements that `:parse` makes of a text.

@@ -20,6 +20,9 @@ use crate::tree::{Step, Tree};
 /// Deepest nesting of braces, brackets and parentheses.
 const DEPTH: usize = 100;
 
+/// Highest tree of operators, of which many may stand in a row.
+const HEIGHT: usize = 400;
+
 pub(crate) struct Parser<'a> {
     pub(crate) source: &'a Source,
     pub(crate) tree: &'a Tree,
@@ -42,6 +45,8 @@ pub(crate) struct Parser<'a> {
     /// The byte that closes the statements that are being read.
     close: Option<u8>,
     depth: usize,
+    /// How high the tree is that was read last.
+    pub(crate) height: usize,
     started: bool,
 }
 
@@ -77,6 +82,7 @@ impl<'a> Parser<'a> {
             expected: None,
             close: None,
             depth: 0,
+            height: 0,
             started: false,
         }
     }
@@ -150,6 +156,21 @@ impl<'a> Parser<'a> {
         result
     }
 
+    /// The height of a tree whose highest part so far is known, with what was read last.
+    pub(crate) fn tallest(&mut self, so_far: usize) -> usize {
+        so_far.max(std::mem::take(&mut self.height))
+    }
+
+    /// The height of a tree that has what was read last beside what is known; refuses one that has
+    /// no end.
+    pub(crate) fn higher(&mut self, so_far: usize) -> Result<usize, Refusal> {
+        let height = self.tallest(so_far) + 1;
+        if height > HEIGHT {
+            return self.refuse(Reason::Limit("nesting"), self.at);
+        }
+        Ok(height)
+    }
+
     /// Reads the statements up to a closing byte, or to the end of the text.
     ///
     /// There is always a first statement, be it an empty one.
@@ -157,9 +178,12 @@ impl<'a> Parser<'a> {
         let outer = std::mem::replace(&mut self.close, close);
         self.names.open();
         let mut block = Block::default();
+        let mut tallest = 0;
         loop {
             self.skip_comments();
+            self.height = 0;
             block.statements.push(self.statement()?);
+            tallest = self.tallest(tallest);
             self.skip_separators();
             match (self.peek(), close) {
                 (None, None) => break,
@@ -174,6 +198,7 @@ impl<'a> Parser<'a> {
         }
         self.names.close();
         self.close = outer;
+        self.height = tallest + 1;
         Ok(block)
     }
 
@@ -292,9 +317,9 @@ impl<'a> Parser<'a> {
         self.names.open();
         let arguments = self.arguments(&spec::of_builtin(builtin), None, Some(builtin));
         let declared = self.names.close();
-        // `:local` and `:global` declare where they stand, `:for` and its like within.
-        if matches!(builtin.name, "local" | "global") {
-            self.names.declare_all(declared);
+        // `:for` and its like declare within, all else names variables where it stands.
+        if !matches!(builtin.name, "for" | "foreach" | "onerror") {
+            declared.iter().for_each(|name| self.names.declare(name));
         }
         let at = self.position(start);
         Ok(What::Run(Command {

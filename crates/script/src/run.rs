@@ -27,7 +27,11 @@ pub fn run_at(
     let source = Source::new(source);
     let tree = Tree::new(site.menus());
     let node = tree.find(&session.path).unwrap_or(0);
-    let block = Parser::new(&source, &tree, node).program()?;
+    let mut parser = Parser::new(&source, &tree, node);
+    session
+        .variables()
+        .for_each(|name| parser.names.declare(name));
+    let block = parser.program()?;
     let _running = session.interrupt.running();
     Machine::new(site, session, out).program(&block)
 }
@@ -145,7 +149,9 @@ pub(crate) fn each_word(expr: &Expr, f: &mut dyn FnMut(&str)) {
         Node::Brackets(block) => {
             for statement in &block.statements {
                 if let What::Run(command) = &statement.what {
-                    let values = command.arguments.iter().filter(|a| a.name == "where");
+                    let selects = ["where", "number", "numbers"];
+                    let selects = |a: &&Argument| selects.contains(&a.name.as_str());
+                    let values = command.arguments.iter().filter(selects);
                     values
                         .filter_map(|a| a.value.as_ref())
                         .for_each(|value| each_word(value, f));

@@ -13,6 +13,7 @@ impl Parser<'_> {
         let start = self.at;
         self.at += 1;
         let mut parts = Vec::new();
+        let mut tallest = 0;
         let mut raw = Vec::new();
         let piece = |raw: &mut Vec<u8>, parts: &mut Vec<Expr>| {
             if !raw.is_empty() {
@@ -41,6 +42,7 @@ impl Parser<'_> {
                     let value = self.nested(Self::variable);
                     self.row = row;
                     parts.push(value?);
+                    tallest = self.tallest(tallest);
                 }
                 _ => {
                     raw.push(byte);
@@ -49,6 +51,7 @@ impl Parser<'_> {
             }
         }
         self.mark(start, Class::Value);
+        self.height = tallest + 1;
         piece(&mut raw, &mut parts);
         Ok(match parts.len() {
             0 => Expr {

@@ -11,7 +11,7 @@ use serde_json::Value;
 const FLAGS: [&str; 4] = ["as-value", "as-string", "once", "as-array"];
 
 /// The declared menus, and the others as far as a tree of menus names them.
-pub fn menus(declared: &[&'static Menu], tree: &Path) -> &'static [&'static Menu] {
+pub(crate) fn menus(declared: &[&'static Menu], tree: &Path) -> &'static [&'static Menu] {
     let text = std::fs::read_to_string(tree).expect("the tree is readable");
     let tree: Value = serde_json::from_str(&text).expect("the tree is JSON");
     let mut all: Vec<&'static Menu> = declared.to_vec();
