@@ -10,6 +10,7 @@ mod control;
 mod core;
 mod devices;
 mod docs;
+mod fair;
 mod host;
 mod labs;
 mod notify;

@@ -107,6 +107,16 @@ impl Property {
         self
     }
 
+    /// Whether this value says something that does not happen: one that is not the default of a
+    /// property without effect.
+    pub fn is_idle(&self, value: &Value) -> bool {
+        self.effect == Effect::None
+            && !self.read_only
+            && self
+                .default
+                .map_or(!value.is_empty(), |text| value.to_string() != text)
+    }
+
     /// Typed, checked, kept, exported; nothing else happens.
     #[must_use]
     pub const fn inert(mut self) -> Self {
@@ -127,6 +137,9 @@ pub struct Flag {
 }
 
 impl Flag {
+    /// The letter of items that are kept and do nothing, or not all that they say.
+    pub const NO_EFFECT: Self = Self::new('~', "no-effect", u8::MAX);
+
     /// A flag in a column of letters.
     pub const fn new(letter: char, name: &'static str, group: u8) -> Self {
         Self {
@@ -170,7 +183,31 @@ pub struct Unique {
 /// An item that exists from the start.
 #[derive(Clone, Copy, Debug)]
 pub struct Builtin {
-    /// Its values.
+    /// Its values; `.id` gives it a number of its own, such as `*FFFFFFFE`.
+    pub values: &'static [(&'static str, &'static str)],
+}
+
+/// How an export names an item that exists from the start.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Pick {
+    /// `set [ find name=all ]`, by the menu's key.
+    Find,
+    /// `set [ find default=yes ]`: the menu has one such item.
+    Default,
+    /// `set telnet`, by the menu's key.
+    Name,
+    /// `set 0`, by its place.
+    Number,
+    /// `set *FFFFFFFE`, by its id.
+    Id,
+}
+
+/// Items that a menu has for those of another: one for each, made and removed with it.
+#[derive(Clone, Copy, Debug)]
+pub struct Follow {
+    /// The path of the other menu.
+    pub path: &'static str,
+    /// The values that such an item begins with.
     pub values: &'static [(&'static str, &'static str)],
 }
 
@@ -264,6 +301,8 @@ pub struct Menu {
     pub key: Option<&'static str>,
     /// The word that a view shows as `type` for this menu's items.
     pub kind: &'static str,
+    /// How names begin that are given to items without one; as `kind` says if empty.
+    pub naming: &'static str,
     /// Beginnings of the names of ports that live here, each with its word for `type`.
     pub ports: &'static [(&'static str, &'static str)],
     /// What must be unique.
@@ -272,12 +311,20 @@ pub struct Menu {
     pub sort: &'static [&'static str],
     /// Items that exist from the start.
     pub builtin: &'static [Builtin],
+    /// How an export names them.
+    pub pick: Pick,
+    /// Items that older versions had from the start. One is made when a command names it.
+    pub supposed: &'static [Builtin],
+    /// The menus for whose items this one has an item each, with the menu's key as their name.
+    pub follows: &'static [Follow],
     /// Commands beside those of the shape.
     pub commands: &'static [Command],
     /// Words of older versions.
     pub old: &'static [Old],
     /// Paths that older versions had for the menu.
     pub old_paths: &'static [&'static str],
+    /// Whether its items do anything; a property or command of its own can still do nothing.
+    pub effect: Effect,
     /// Where the menu stands in a whole export: smaller is earlier.
     pub rank: u16,
     /// Whether only rows of the configuration are numbered by `print`.
@@ -306,13 +353,18 @@ impl Menu {
             space: None,
             key: None,
             kind: "",
+            naming: "",
             ports: &[],
             unique: &[],
             sort: &[],
             builtin: &[],
+            pick: Pick::Find,
+            supposed: &[],
+            follows: &[],
             commands: &[],
             old: &[],
             old_paths: &[],
+            effect: Effect::Full,
             lines: false,
             rank: 1_000,
             unnumbered_dynamic: false,
@@ -335,6 +387,19 @@ impl Menu {
     /// The place of a property among the values of an item.
     pub fn index(&self, name: &str) -> Option<usize> {
         self.properties().position(|property| property.name == name)
+    }
+
+    /// Whether a command of this menu does nothing: its own, or one that changes items that do
+    /// nothing.
+    pub fn is_idle(&self, command: &str) -> bool {
+        let own = self.commands.iter().find(|own| own.name == command);
+        match own {
+            Some(own) => own.effect == Effect::None || self.effect == Effect::None,
+            None => {
+                let reads = ["export", "find", "get", "print"];
+                self.effect == Effect::None && !reads.contains(&command)
+            }
+        }
     }
 
     /// The path as `/export` writes it: `/ip address`.

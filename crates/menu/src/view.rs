@@ -1,10 +1,11 @@
 //! Rows of a menu: items with what the router adds, and the router's own.
 
 use std::cmp::Ordering;
+use std::collections::VecDeque;
 use std::ops::ControlFlow;
 use std::sync::Arc;
 
-use crate::{Id, Item, Live, Menu, Row, RowFilter, Shape, Store, Value};
+use crate::{Effect, Flag, Id, Item, Live, Menu, Row, RowFilter, Shape, Store, Value};
 
 /// Gives the rows of a menu that the filter accepts: items and dynamic rows in the menu's order.
 pub fn stream_rows(
@@ -14,46 +15,128 @@ pub fn stream_rows(
     filter: &RowFilter<'_>,
     each: &mut dyn FnMut(Row) -> ControlFlow<()>,
 ) -> ControlFlow<()> {
-    match menu.shape {
-        Shape::Settings | Shape::Status => {
-            let row = settings_row(store, live, menu);
-            return if filter.accepts(&row) {
+    Slices::new(menu).go_on(store, live, filter, each)
+}
+
+/// The rows of a menu, some at a time: between two slices nobody holds the configuration.
+///
+/// The items are those of the first slice, each as it is when its turn comes; what has been removed
+/// by then is left out. Dynamic rows go on after as many as were given before.
+#[derive(Debug)]
+pub struct Slices {
+    menu: &'static Menu,
+    items: Option<VecDeque<Arc<Item>>>,
+    /// Dynamic rows that were given.
+    dynamic: usize,
+    /// The dynamic rows are all given.
+    drained: bool,
+}
+
+impl Slices {
+    /// The rows of a menu; none is given yet.
+    pub const fn new(menu: &'static Menu) -> Self {
+        Self {
+            menu,
+            items: None,
+            dynamic: 0,
+            drained: false,
+        }
+    }
+
+    /// The next rows, at most so many; none at the end. The filter is the same in every call.
+    pub fn next(
+        &mut self,
+        store: &Store,
+        live: &dyn Live,
+        filter: &RowFilter<'_>,
+        most: usize,
+    ) -> Vec<Row> {
+        let mut rows = Vec::new();
+        let _ = self.go_on(store, live, filter, &mut |row| {
+            rows.push(row);
+            if rows.len() < most {
+                ControlFlow::Continue(())
+            } else {
+                ControlFlow::Break(())
+            }
+        });
+        rows
+    }
+
+    /// Gives rows from where it stopped, until `each` breaks.
+    fn go_on(
+        &mut self,
+        store: &Store,
+        live: &dyn Live,
+        filter: &RowFilter<'_>,
+        each: &mut dyn FnMut(Row) -> ControlFlow<()>,
+    ) -> ControlFlow<()> {
+        let menu = self.menu;
+        match menu.shape {
+            Shape::Settings | Shape::Status => {
+                let first = !std::mem::replace(&mut self.drained, true);
+                let row = first.then(|| settings_row(store, live, menu));
+                return match row.filter(|row| filter.accepts(row)) {
+                    Some(row) => each(row),
+                    None => ControlFlow::Continue(()),
+                };
+            }
+            Shape::Folder => return ControlFlow::Continue(()),
+            _ => {}
+        }
+        let items = self
+            .items
+            .get_or_insert_with(|| sorted(store, menu, filter));
+        let mut skip = self.dynamic;
+        let given = &mut self.dynamic;
+        let give = |item: &Item, each: &mut dyn FnMut(Row) -> ControlFlow<()>| {
+            let Some(item) = store.item(menu.path, item.id) else {
+                return ControlFlow::Continue(());
+            };
+            let row = item_row(store, live, menu, item);
+            if filter.accepts(&row) {
                 each(row)
             } else {
                 ControlFlow::Continue(())
-            };
+            }
+        };
+        if !self.drained {
+            // Dynamic rows come in the menu's order: items go in between.
+            live.rows(store, menu, filter, &mut |row| {
+                if skip > 0 {
+                    skip -= 1;
+                    return ControlFlow::Continue(());
+                }
+                let earlier = |item: &Arc<Item>| {
+                    menu.sort.is_empty()
+                        || compare(menu, &|n| item.get(n), &|n| row.get(n)) != Ordering::Greater
+                };
+                while items.front().is_some_and(earlier) {
+                    if let Some(item) = items.pop_front() {
+                        give(&item, each)?;
+                    }
+                }
+                *given += 1;
+                each(row)
+            })?;
+            self.drained = true;
         }
-        Shape::Folder => return ControlFlow::Continue(()),
-        _ => {}
+        while let Some(item) = items.pop_front() {
+            give(&item, each)?;
+        }
+        ControlFlow::Continue(())
     }
-    let mut items = candidates(store, menu, filter);
+}
 
+/// The items that can be asked for, in the menu's order.
+fn sorted(store: &Store, menu: &'static Menu, filter: &RowFilter<'_>) -> VecDeque<Arc<Item>> {
+    let mut items = candidates(store, menu, filter);
     if menu.shape == Shape::View {
         items.sort_by_key(|item| item.id);
     } else if !menu.sort.is_empty() {
         items.sort_by(|a, b| compare(menu, &|name| a.get(name), &|name| b.get(name)));
     }
-    let mut items = items.into_iter().peekable();
-    let give = |item: &Item, each: &mut dyn FnMut(Row) -> ControlFlow<()>| {
-        let row = item_row(store, live, menu, item);
-        if filter.accepts(&row) {
-            each(row)
-        } else {
-            ControlFlow::Continue(())
-        }
-    };
-    // Dynamic rows come in the menu's order: items go in between.
-    live.rows(store, menu, filter, &mut |row| {
-        let earlier = |item: &&Arc<Item>| {
-            menu.sort.is_empty()
-                || compare(menu, &|n| item.get(n), &|n| row.get(n)) != Ordering::Greater
-        };
-        while let Some(item) = items.next_if(earlier) {
-            give(item, each)?;
-        }
-        each(row)
-    })?;
-    items.try_for_each(|item| give(item, each))
+    items.into_iter().map(Arc::clone).collect()
 }
 
 /// The items that can be asked for: one where a name is asked for, else those whose values are
@@ -94,7 +177,9 @@ pub fn item_row(store: &Store, live: &dyn Live, menu: &'static Menu, item: &Item
         cells: Vec::new(),
     };
     let view = menu.shape == Shape::View;
+    let mut idle = item.menu.effect == Effect::None;
     for (property, value) in item.values() {
+        idle |= property.is_idle(value);
         if !view || menu.property(property.name).is_some() {
             row.cells.push((property.name, value.clone()));
         }
@@ -104,11 +189,28 @@ pub fn item_row(store: &Store, live: &dyn Live, menu: &'static Menu, item: &Item
     }
     if item.builtin.is_some() {
         // A menu without a letter for it shows such an item as dynamic.
-        let letter = menu.flags.iter().any(|flag| flag.name == "builtin");
-        row.flag(if letter { "builtin" } else { "dynamic" }, true);
+        let letters = ["builtin", "default"];
+        let letter = letters
+            .into_iter()
+            .find(|letter| menu.flags.iter().any(|flag| flag.name == *letter));
+        row.flag(letter.unwrap_or("dynamic"), true);
+    }
+    if is_supposed(item) {
+        row.flag("default", true);
+    }
+    if idle {
+        row.flag(Flag::NO_EFFECT.name, true);
     }
     live.annotate(store, item.menu, item.id, &mut row);
     row
+}
+
+/// Whether it is one of the items that older versions had from the start.
+fn is_supposed(item: &Item) -> bool {
+    item.menu.supposed.iter().any(|supposed| {
+        let first = supposed.values.first();
+        first.is_some_and(|(name, value)| item.text(name) == *value)
+    })
 }
 
 /// The word for an item's type in a view.

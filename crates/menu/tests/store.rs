@@ -3,7 +3,8 @@
 use std::sync::{Arc, Mutex};
 
 use menu::{
-    Builtin, Changes, Id, Journal, Kind, Menu, Property, Reason, Shape, Store, Unique, Value,
+    Builtin, Changes, Command, Effect, Id, Journal, Kind, Menu, Offline, Property, Reason,
+    RowFilter, Shape, Slices, Store, Unique, Value, export, print,
 };
 
 static LEAF: Menu = Menu {
@@ -32,7 +33,34 @@ static RULE: Menu = Menu {
     ..Menu::new("/rule", Shape::Ordered, "rules")
 };
 
-static MENUS: &[&Menu] = &[&LEAF, &RULE];
+static IDLE: Menu = Menu {
+    properties: &[&[Property::new("name", Kind::Name, "its name").required()]],
+    columns: &["name"],
+    effect: Effect::None,
+    commands: &[Command {
+        name: "ring",
+        help: "rings",
+        arguments: &[],
+        effect: Effect::Full,
+    }],
+    ..Menu::new("/idle", Shape::List, "bells that do not ring")
+};
+
+static PARTLY: Menu = Menu {
+    properties: &[&[
+        Property::new("good", Kind::Number { min: 0, max: 9 }, "counts").default("1"),
+        Property::new("vain", Kind::Number { min: 0, max: 9 }, "does not count")
+            .default("1")
+            .inert(),
+    ]],
+    ..Menu::new(
+        "/partly",
+        Shape::Settings,
+        "settings of which one does nothing",
+    )
+};
+
+static MENUS: &[&Menu] = &[&LEAF, &RULE, &IDLE, &PARTLY];
 
 /// Remembers what was committed; fails when it is told to.
 #[derive(Clone, Default)]
@@ -251,4 +279,57 @@ fn many_items_are_added_without_looking_through_the_others() {
 
     assert_eq!(changes.list.len(), 50_000);
     assert!(store.named("leaf", "leaf49999").is_some());
+}
+
+fn printed(store: &Store, menu: &'static Menu, style: print::Style) -> String {
+    let mut text = String::new();
+    let options = print::Options {
+        style,
+        ..print::Options::default()
+    };
+    let mut printer = print::Printer::new(menu, options);
+    let mut slices = Slices::new(menu);
+    loop {
+        let rows = slices.next(store, &Offline, &RowFilter::default(), 10);
+        if rows.is_empty() {
+            break;
+        }
+        let _ = printer.rows(rows, &mut text);
+    }
+    text
+}
+
+#[test]
+fn what_has_no_effect_is_kept_exported_and_marked_by_print() {
+    let mut store = Store::new(MENUS);
+    let clean = printed(&store, &PARTLY, print::Style::Brief);
+    let mark = store.begin();
+    store
+        .add(&IDLE, &[("name", Some(Value::text("bell")))], None)
+        .expect("the name is given");
+    store
+        .set(&PARTLY, Id::SETTINGS, &[("vain", Some(Value::Number(2)))])
+        .expect("2 is in range");
+    store.commit(mark).expect("nothing is journaled");
+
+    assert_eq!(clean, "  good: 1\n  vain: 1\n");
+    assert_eq!(
+        printed(&store, &IDLE, print::Style::Brief),
+        "Flags: ~ - NO-EFFECT\nColumns: NAME\n#   NAME\n0 ~ bell\n"
+    );
+    assert!(
+        printed(&store, &IDLE, print::Style::Detail)
+            .starts_with("Flags: ~ - no-effect \n 0 ~ name=")
+    );
+    assert_eq!(
+        printed(&store, &PARTLY, print::Style::Brief),
+        ";;; no effect: vain\n  good: 1\n  vain: 2\n"
+    );
+    let mut text = String::new();
+    let _ = export::export(&store, &export::Options::default(), &mut text);
+    assert_eq!(text, "/idle\nadd name=bell\n/partly\nset vain=2\n");
+    for (command, idle) in [("add", true), ("ring", true), ("print", false)] {
+        assert_eq!(IDLE.is_idle(command), idle, "{command}");
+    }
+    assert!(!PARTLY.is_idle("set"));
 }

@@ -7,9 +7,11 @@ use menu::{Effect, Offline, Position, Reason, Refusal, Shape, Store, json};
 use crate::ast::{Bad, Block, Command, Expr, Node, Statement, Target, What};
 use crate::machine::Machine;
 use crate::parser::Parser;
-use crate::run::{each_statement, ensure_ports, named_ports};
+use crate::run::each_statement;
 use crate::session::{Limits, Session};
+use crate::site::Held;
 use crate::source::Source;
+use crate::suppose::suppose;
 use crate::tree::Tree;
 
 /// Steps that one statement of a checked file may take.
@@ -111,9 +113,8 @@ pub fn check(store: &mut Store, text: &str) -> Report {
         .filter_map(|next| next.as_ref().ok())
         .cloned()
         .collect();
-    let ports = named_ports(check.store, &Block { statements: good });
     // A name that no port can have is refused where it is used.
-    let _ = ensure_ports(check.store, &ports);
+    let _ = suppose(check.store, &Block { statements: good });
     for next in &statements {
         match next {
             Ok(statement) => check.statement(statement),
@@ -210,7 +211,8 @@ impl Check<'_> {
             steps: STEPS,
             ..Limits::default()
         };
-        let mut machine = Machine::new(self.store, &mut live, &mut self.session, &mut out);
+        let mut site = Held::new(self.store, &mut live);
+        let mut machine = Machine::new(&mut site, &mut self.session, &mut out);
         machine.checking = true;
         let Err(refusal) = machine.top(statement) else {
             return BTreeMap::new();
@@ -325,12 +327,10 @@ fn inert(command: &Command) -> Vec<String> {
     let Target::Menu(menu, name) = command.target else {
         return Vec::new();
     };
-    if menu
-        .commands
-        .iter()
-        .any(|own| own.name == name && own.effect == Effect::None)
-    {
-        return vec![name.to_owned()];
+    if menu.is_idle(name) {
+        // Of a menu that does nothing, not of the many that it has, one thing is said.
+        let whole = menu.effect == Effect::None;
+        return vec![if whole { menu.path } else { name }.to_owned()];
     }
     if !matches!(name, "add" | "set") {
         return Vec::new();

@@ -1,20 +1,45 @@
 //! Ways in: a line of the console, a file.
 
-use menu::{Live, Output, Reason, Refusal, Store};
+use menu::{Live, Output, Refusal, Store};
 
 use crate::ast::{Argument, Block, Expr, Node, Statement, Target, What};
 use crate::builtin::WAITING;
+use crate::import::{Options, import_with};
 use crate::machine::Machine;
 use crate::parser::Parser;
 use crate::session::Session;
+use crate::site::{Held, Site};
 use crate::source::Source;
 use crate::tree::Tree;
 
-/// Runs a text as the console runs a line, or a script: each command is a transaction of its own.
-/// A text that cannot be read is refused before anything of it runs.
+/// Runs a text as the console runs a line, or a script: each command is a transaction of its own,
+/// and between two of them the router is free for others. A text that cannot be read is refused
+/// before anything of it runs.
 ///
 /// # Errors
 /// The first refusal; what was run before it stays.
+pub fn run_at(
+    site: &mut dyn Site,
+    session: &mut Session,
+    source: &str,
+    out: &mut dyn Output,
+) -> Result<(), Refusal> {
+    let source = Source::new(source);
+    let tree = Tree::new(site.menus());
+    let node = tree.find(&session.path).unwrap_or(0);
+    let mut parser = Parser::new(&source, &tree, node);
+    session
+        .variables()
+        .for_each(|name| parser.names.declare(name));
+    let block = parser.program()?;
+    let _running = session.interrupt.running();
+    Machine::new(site, session, out).program(&block)
+}
+
+/// As [`run_at`], where nobody else has to do with the router.
+///
+/// # Errors
+/// As of [`run_at`].
 pub fn run(
     store: &mut Store,
     live: &mut dyn Live,
@@ -22,23 +47,28 @@ pub fn run(
     source: &str,
     out: &mut dyn Output,
 ) -> Result<(), Refusal> {
-    let source = Source::new(source);
-    let tree = Tree::new(store.menus());
-    let node = tree.find(&session.path).unwrap_or(0);
-    let mut parser = Parser::new(&source, &tree, node);
-    session
-        .variables()
-        .for_each(|name| parser.names.declare(name));
-    let block = parser.program()?;
-    session.ready();
-    Machine::new(store, live, session, out).program(&block)
+    run_at(&mut Held::new(store, live), session, source, out)
 }
 
 /// Runs a file of configuration. One without commands that wait is one transaction: it applies
-/// wholly or not at all. Ports that it names exist from then on.
+/// wholly or not at all, and has the router for itself until then. Ports that it names exist from
+/// then on.
 ///
 /// # Errors
 /// The first refusal, with its place. Nothing of a file that is one transaction has then happened.
+pub fn import_at(
+    site: &mut dyn Site,
+    session: &mut Session,
+    source: &str,
+    out: &mut dyn Output,
+) -> Result<(), Refusal> {
+    import_with(site, session, source, out, Options::default())
+}
+
+/// As [`import_at`], where nobody else has to do with the router.
+///
+/// # Errors
+/// As of [`import_at`].
 pub fn import(
     store: &mut Store,
     live: &mut dyn Live,
@@ -46,53 +76,11 @@ pub fn import(
     source: &str,
     out: &mut dyn Output,
 ) -> Result<(), Refusal> {
-    let source = Source::new(source);
-    let tree = Tree::new(store.menus());
-    let block = Parser::new(&source, &tree, 0).program()?;
-    let path = std::mem::replace(&mut session.path, "/".to_owned());
-    session.ready();
-    let result = if waits(&block) {
-        Machine::new(store, live, session, out).program(&block)
-    } else {
-        at_once(store, live, session, &block, out)
-    };
-    session.path = path;
-    result
-}
-
-fn at_once(
-    store: &mut Store,
-    live: &mut dyn Live,
-    session: &mut Session,
-    block: &Block,
-    out: &mut dyn Output,
-) -> Result<(), Refusal> {
-    let mark = store.begin();
-    let result = ensure_ports(store, &named_ports(store, block))
-        .map_err(Refusal::from)
-        .and_then(|()| Machine::new(store, live, session, out).program(block));
-    if let Err(refusal) = result {
-        store.rollback(mark);
-        return Err(refusal);
-    }
-    if let Some(changes) = store.commit(mark).map_err(Refusal::from)? {
-        live.changed(store, &changes);
-    }
-    Ok(())
-}
-
-pub(crate) fn ensure_ports(store: &mut Store, names: &[String]) -> Result<(), Reason> {
-    names
-        .iter()
-        .try_for_each(|name| match store.ensure_port(name, None) {
-            // The name is that of another interface, which is what the file means by it.
-            Ok(_) | Err(Reason::Failure(_)) => Ok(()),
-            Err(reason) => Err(reason),
-        })
+    import_at(&mut Held::new(store, live), session, source, out)
 }
 
 /// Whether a file waits, or asks others: it is then run command by command.
-fn waits(block: &Block) -> bool {
+pub(crate) fn waits(block: &Block) -> bool {
     let mut found = false;
     each_statement(block, &mut |statement| {
         found |= match &statement.what {
@@ -120,7 +108,7 @@ pub(crate) fn named_ports(store: &Store, block: &Block) -> Vec<String> {
 }
 
 /// The ports that one statement names, those within it left aside.
-pub(crate) fn ports_of(store: &Store, statement: &Statement, names: &mut Vec<String>) {
+fn ports_of(store: &Store, statement: &Statement, names: &mut Vec<String>) {
     let mut take = |text: &str| {
         for word in text.split([',', '%', '@', ';']) {
             if store.port_kind(word).is_some() && !names.iter().any(|name| name == word) {
@@ -146,7 +134,7 @@ pub(crate) fn ports_of(store: &Store, statement: &Statement, names: &mut Vec<Str
 }
 
 /// Calls `f` with every text of an expression, and of the conditions in its brackets.
-fn each_word(expr: &Expr, f: &mut dyn FnMut(&str)) {
+pub(crate) fn each_word(expr: &Expr, f: &mut dyn FnMut(&str)) {
     match &expr.node {
         Node::Word(text) | Node::Text(text) => f(text),
         Node::Joined(parts) => parts.iter().for_each(|part| each_word(part, f)),
@@ -161,7 +149,9 @@ fn each_word(expr: &Expr, f: &mut dyn FnMut(&str)) {
         Node::Brackets(block) => {
             for statement in &block.statements {
                 if let What::Run(command) = &statement.what {
-                    let values = command.arguments.iter().filter(|a| a.name == "where");
+                    let selects = ["where", "number", "numbers"];
+                    let selects = |a: &&Argument| selects.contains(&a.name.as_str());
+                    let values = command.arguments.iter().filter(selects);
                     values
                         .filter_map(|a| a.value.as_ref())
                         .for_each(|value| each_word(value, f));

@@ -75,7 +75,7 @@ impl Tree {
     fn insert(&mut self, path: &'static str, menu: &'static Menu) {
         let mut at = 0;
         let mut end = 0;
-        for word in path.split('/').skip(1) {
+        for word in path.split('/').filter(|word| !word.is_empty()) {
             end += word.len() + 1;
             at = match self.nodes[at].children.get(word) {
                 Some(child) => *child,
@@ -147,11 +147,12 @@ impl Tree {
         }
     }
 
-    /// The menu of a place, if it is one and not merely a folder.
-    pub(crate) fn menu(&self, node: usize) -> Option<&'static Menu> {
+    /// What a command of a place is a command of: the menu, or the folder that declares it.
+    pub(crate) fn has(&self, node: usize, command: &str) -> Option<&'static Menu> {
+        let declares = |menu: &&Menu| menu.commands.iter().any(|own| own.name == command);
         self.nodes[node]
             .menu
-            .filter(|menu| menu.shape != Shape::Folder)
+            .filter(|menu| menu.shape != Shape::Folder || declares(menu))
     }
 }
 

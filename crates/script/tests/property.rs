@@ -166,7 +166,7 @@ proptest! {
     }
 
     #[test]
-    fn a_transaction_that_is_reverted_leaves_what_was_before(commands in prop::collection::vec(command(), 1..20)) {
+    fn a_transaction_that_is_undone_leaves_what_was_before(commands in prop::collection::vec(command(), 1..20)) {
         let mut store = schema::store();
         for command in &commands {
             let before = export(&store, "/export verbose");
@@ -177,12 +177,10 @@ proptest! {
                 prop_assert_eq!(export(&store, "/export verbose"), before);
                 continue;
             }
-            let changes = store.history().last().cloned().expect("it was committed");
             let after = export(&store, "/export verbose");
-            let mark = store.begin();
-            store.revert(&changes);
+            store.undo(menu::By::default()).expect("it was committed");
             prop_assert_eq!(export(&store, "/export verbose"), before);
-            store.rollback(mark);
+            store.redo(menu::By::default()).expect("it was undone");
             prop_assert_eq!(export(&store, "/export verbose"), after);
         }
     }

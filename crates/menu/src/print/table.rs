@@ -1,6 +1,6 @@
 //! The table of `print brief` and `print stats`.
 
-use super::{Options, Style, grouped, is_numbered, letter};
+use super::{Options, Style, flags, grouped, is_numbered, letter};
 use crate::{Menu, Row};
 
 /// Which columns a table has and how wide they are.
@@ -23,12 +23,10 @@ struct Column {
 impl Layout {
     pub(crate) fn of(
         menu: &'static Menu,
-        options: &Options<'_>,
+        options: &Options,
         rows: &[(Option<usize>, Row)],
     ) -> Self {
-        let flags: Vec<_> = menu
-            .flags
-            .iter()
+        let flags: Vec<_> = flags(menu)
             .filter(|f| rows.iter().any(|(_, row)| row.is(f.name)))
             .collect();
         let mut groups: Vec<_> = flags.iter().map(|flag| flag.group).collect();
@@ -107,7 +105,7 @@ impl Layout {
     pub(crate) fn row(
         &self,
         menu: &Menu,
-        options: &Options<'_>,
+        options: &Options,
         number: Option<usize>,
         row: &Row,
         text: &mut String,
@@ -177,7 +175,7 @@ impl Column {
 }
 
 /// What stands for the row in the first column.
-fn name(options: &Options<'_>, number: Option<usize>, row: &Row) -> Option<String> {
+fn name(options: &Options, number: Option<usize>, row: &Row) -> Option<String> {
     if options.show_ids {
         return row.id.map(|id| id.to_string());
     }
