@@ -9,6 +9,8 @@
 
 mod app;
 mod brief;
+mod caps_man;
+mod capsman;
 mod certificate;
 mod console;
 mod container;
@@ -18,6 +20,7 @@ mod file_sync;
 mod firewall;
 mod fragment;
 mod interface;
+mod interworking;
 mod iot;
 mod ip;
 mod ipv6;
@@ -28,6 +31,7 @@ mod partitions;
 mod port;
 mod ppp;
 mod queue;
+mod radio;
 mod radius;
 mod routing;
 mod short;
@@ -41,6 +45,7 @@ mod tool;
 mod tr069_client;
 mod user;
 mod user_manager;
+mod wifi;
 
 use menu::{Menu, Store};
 
@@ -134,8 +139,22 @@ const fn joined<const N: usize>(groups: &[&[&'static Menu]]) -> [&'static Menu; 
 
 /// Menus that have a file of their own.
 const LISTED: &[&Menu] = &[
+    &caps_man::aaa::MENU,
+    &caps_man::access_list::MENU,
+    &caps_man::actual_interface_configuration::MENU,
+    &caps_man::channel::MENU,
+    &caps_man::configuration::MENU,
+    &caps_man::datapath::MENU,
+    &caps_man::interface::MENU,
+    &caps_man::manager::MENU,
+    &caps_man::manager::interface::MENU,
+    &caps_man::provisioning::MENU,
+    &caps_man::radio::MENU,
+    &caps_man::rates::MENU,
+    &caps_man::registration_table::MENU,
+    &caps_man::remote_cap::MENU,
+    &caps_man::security::MENU,
     &interface::MENU,
-    &interface::six_to_four::MENU,
     &interface::bonding::MENU,
     &interface::bridge::MENU,
     &interface::bridge::host::MENU,
@@ -168,8 +187,8 @@ const LISTED: &[&Menu] = &[
     &interface::ethernet::switch::rule::MENU,
     &interface::ethernet::switch::trunk::MENU,
     &interface::ethernet::switch::vlan::MENU,
-    &interface::gre::MENU,
     &interface::gre6::MENU,
+    &interface::gre::MENU,
     &interface::ipip::MENU,
     &interface::ipipv6::MENU,
     &interface::l2tp_client::MENU,
@@ -178,6 +197,9 @@ const LISTED: &[&Menu] = &[
     &interface::l2tp_server::server::MENU,
     &interface::list::MENU,
     &interface::list::member::MENU,
+    &interface::lte::MENU,
+    &interface::lte::apn::MENU,
+    &interface::lte::settings::MENU,
     &interface::macsec::MENU,
     &interface::macsec::profile::MENU,
     &interface::macvlan::MENU,
@@ -194,6 +216,7 @@ const LISTED: &[&Menu] = &[
     &interface::pptp_client::MENU,
     &interface::pptp_server::MENU,
     &interface::pptp_server::server::MENU,
+    &interface::six_to_four::MENU,
     &interface::sstp_client::MENU,
     &interface::sstp_server::MENU,
     &interface::sstp_server::server::MENU,
@@ -204,10 +227,49 @@ const LISTED: &[&Menu] = &[
     &interface::vxlan::MENU,
     &interface::vxlan::fdb::MENU,
     &interface::vxlan::vteps::MENU,
+    &interface::wifi::MENU,
+    &interface::wifi::aaa::MENU,
+    &interface::wifi::access_list::MENU,
+    &interface::wifi::cap::MENU,
+    &interface::wifi::capsman::MENU,
+    &interface::wifi::capsman::remote_cap::MENU,
+    &interface::wifi::channel::MENU,
+    &interface::wifi::configuration::MENU,
+    &interface::wifi::datapath::MENU,
+    &interface::wifi::interworking::MENU,
+    &interface::wifi::network::MENU,
+    &interface::wifi::provisioning::MENU,
+    &interface::wifi::radio::MENU,
+    &interface::wifi::radio::settings::MENU,
+    &interface::wifi::registration_table::MENU,
+    &interface::wifi::security::MENU,
+    &interface::wifi::security::multi_passphrase::MENU,
+    &interface::wifi::steering::MENU,
     &interface::wireguard::MENU,
     &interface::wireguard::peers::MENU,
+    &interface::wireless::MENU,
+    &interface::wireless::access_list::MENU,
+    &interface::wireless::align::MENU,
+    &interface::wireless::cap::MENU,
+    &interface::wireless::channels::MENU,
+    &interface::wireless::connect_list::MENU,
+    &interface::wireless::interworking_profiles::MENU,
+    &interface::wireless::manual_tx_power_table::MENU,
+    &interface::wireless::nstreme::MENU,
+    &interface::wireless::nstreme_dual::MENU,
+    &interface::wireless::registration_table::MENU,
+    &interface::wireless::security_profiles::MENU,
+    &interface::wireless::sniffer::MENU,
+    &interface::wireless::snooper::MENU,
+    &interface::wireless::wds::MENU,
+    &ip::accounting::MENU,
+    &ip::accounting::web_access::MENU,
     &ip::address::MENU,
     &ip::arp::MENU,
+    &ip::cloud::MENU,
+    &ip::cloud::advanced::MENU,
+    &ip::cloud::back_to_home_file::MENU,
+    &ip::cloud::back_to_home_user::MENU,
     &ip::dhcp_client::MENU,
     &ip::dhcp_client::option::MENU,
     &ip::dhcp_relay::MENU,
@@ -260,17 +322,59 @@ const LISTED: &[&Menu] = &[
     &ip::ipsec::proposal::MENU,
     &ip::ipsec::settings::MENU,
     &ip::ipsec::statistics::MENU,
+    &ip::kid_control::MENU,
+    &ip::kid_control::device::MENU,
+    &ip::media::MENU,
+    &ip::media::settings::MENU,
+    &ip::nat_pmp::MENU,
+    &ip::nat_pmp::interfaces::MENU,
     &ip::neighbor::MENU,
     &ip::neighbor::discovery_settings::MENU,
     &ip::neighbor::lldp::MENU,
+    &ip::packing::MENU,
     &ip::pool::MENU,
     &ip::pool::used::MENU,
+    &ip::proxy::MENU,
+    &ip::proxy::access::MENU,
+    &ip::proxy::cache::MENU,
+    &ip::proxy::cache_contents::MENU,
+    &ip::proxy::connections::MENU,
+    &ip::proxy::direct::MENU,
+    &ip::proxy::inserts::MENU,
+    &ip::proxy::lookups::MENU,
+    &ip::proxy::refreshes::MENU,
+    &ip::reverse_proxy::MENU,
     &ip::route::MENU,
     &ip::service::MENU,
     &ip::service::webserver::MENU,
     &ip::settings::MENU,
+    &ip::smb::MENU,
+    &ip::smb::shares::MENU,
+    &ip::smb::users::MENU,
+    &ip::socks::MENU,
+    &ip::socks::access::MENU,
+    &ip::socks::connections::MENU,
+    &ip::socks::users::MENU,
+    &ip::socksify::MENU,
     &ip::ssh::MENU,
+    &ip::tftp::MENU,
+    &ip::tftp::settings::MENU,
+    &ip::traffic_flow::MENU,
+    &ip::traffic_flow::ipfix::MENU,
+    &ip::traffic_flow::target::MENU,
+    &ip::upnp::MENU,
+    &ip::upnp::interfaces::MENU,
+    &ip::vrf::MENU,
     &ipv6::address::MENU,
+    &ipv6::dhcp_client::MENU,
+    &ipv6::dhcp_client::option::MENU,
+    &ipv6::dhcp_relay::MENU,
+    &ipv6::dhcp_relay::option::MENU,
+    &ipv6::dhcp_relay::routes::MENU,
+    &ipv6::dhcp_server::MENU,
+    &ipv6::dhcp_server::binding::MENU,
+    &ipv6::dhcp_server::option::MENU,
+    &ipv6::dhcp_server::option::sets::MENU,
     &ipv6::firewall::address_list::MENU,
     &ipv6::firewall::connection::MENU,
     &ipv6::firewall::filter::MENU,
@@ -278,7 +382,13 @@ const LISTED: &[&Menu] = &[
     &ipv6::firewall::nat::MENU,
     &ipv6::firewall::raw::MENU,
     &ipv6::nd::MENU,
+    &ipv6::nd::prefix::MENU,
+    &ipv6::nd::prefix::default::MENU,
+    &ipv6::nd::proxy::MENU,
+    &ipv6::nd::settings::MENU,
     &ipv6::neighbor::MENU,
+    &ipv6::pool::MENU,
+    &ipv6::pool::used::MENU,
     &ipv6::route::MENU,
     &ipv6::settings::MENU,
     &log::MENU,
@@ -288,9 +398,9 @@ const LISTED: &[&Menu] = &[
     &ppp::profile::MENU,
     &ppp::secret::MENU,
     &queue::interface::MENU,
+    &queue::r#type::MENU,
     &queue::simple::MENU,
     &queue::tree::MENU,
-    &queue::r#type::MENU,
     &routing::rule::MENU,
     &routing::table::MENU,
     &system::identity::MENU,
