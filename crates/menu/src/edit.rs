@@ -305,7 +305,7 @@ impl Store {
     }
 
     /// Makes all that refer to a name refer to another.
-    fn rename(&mut self, space: &'static str, was: &str, is: &str) {
+    pub(crate) fn rename(&mut self, space: &'static str, was: &str, is: &str) {
         let users = self
             .spaces
             .get(space)

@@ -43,10 +43,14 @@ impl Kind {
             Self::Not(kind) => matcher::not(name, text, kind),
             Self::Parts(parts) => matcher::parts(name, text, parts),
             Self::Addresses(family) => matcher::addresses(name, text, *family),
+            Self::Set(words) => set(name, text, words),
             Self::Host => matcher::host(text),
             Self::Digits => matcher::digits(name, text),
             Self::Name if text.is_empty() => Err(invalid(name)),
             Self::Name => Ok(Value::text(text)),
+            Self::Spelled(spelling) => (spelling.canonical)(text)
+                .map(Value::text)
+                .ok_or_else(|| invalid(name)),
             Self::Words(words) => word(name, text, words).map(Value::Word),
             Self::Or(words, kind) => match words.iter().find(|word| **word == text) {
                 Some(word) => Ok(Value::Word(word)),
@@ -205,6 +209,14 @@ fn list(name: &str, text: &str, kind: &Kind) -> Result<Value, Reason> {
         .map(Value::List)
 }
 
+/// Words in the order of their list, each once.
+fn set(name: &str, text: &str, words: &'static [&'static str]) -> Result<Value, Reason> {
+    let given = list(name, text, &Kind::Words(words))?;
+    let has = |word: &&'static str| given.as_list().contains(&Value::Word(word));
+    let words = words.iter().copied().filter(|word| has(word));
+    Ok(Value::List(words.map(Value::Word).collect()))
+}
+
 /// `50`, `50KiB`, `2MiB`.
 fn kib(text: &str) -> Option<i64> {
     match size(text) {
@@ -340,6 +352,7 @@ fn gateway(text: &str, family: Family) -> Option<Gateway> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::Spelling;
 
     const DAY: Kind = Kind::Time {
         min: time::SECOND,
@@ -383,6 +396,15 @@ mod tests {
             "1.2.3.4%ether1,10.0.0.1@main"
         );
         assert_eq!(shown(&Kind::Or(&["auto"], &DAY), "auto"), "auto");
+        const SHOUT: Spelling = Spelling {
+            describe: "capitals",
+            canonical: |text| text.is_ascii().then(|| text.to_ascii_uppercase()),
+        };
+        assert_eq!(shown(&Kind::Spelled(&SHOUT), "ab"), "AB");
+        assert_eq!(
+            shown(&Kind::Spelled(&SHOUT), "ä"),
+            "invalid value for argument x"
+        );
     }
 
     #[test]

@@ -29,7 +29,7 @@ pub(crate) fn suppose(store: &mut Store, block: &Block) -> Result<(), Reason> {
             Err(reason) => return Err(reason),
         }
     }
-    for number in numbered_ports(block) {
+    if let Some(number) = numbered_ports(block) {
         // A place is that of a port among all: those before it are there too.
         for port in 1..=number {
             let enough = store.count("/interface/ethernet") >= number;
@@ -43,6 +43,9 @@ pub(crate) fn suppose(store: &mut Store, block: &Block) -> Result<(), Reason> {
         if let Some(item) = of_older_versions(menu, name, command) {
             wanted.push(Wanted::Item(menu, item));
         }
+        if menu.parts > 0 {
+            wanted.extend(parts(command).map(|part| Wanted::Part(menu, part)));
+        }
         referred(menu, command, &mut |space, name| {
             if !added.contains(&(space, name.to_owned())) {
                 wanted.push(Wanted::Name(space, name.to_owned()));
@@ -53,6 +56,7 @@ pub(crate) fn suppose(store: &mut Store, block: &Block) -> Result<(), Reason> {
         match wanted {
             Wanted::Item(menu, name) => drop(store.ensure_supposed(menu, &name)?),
             Wanted::Name(space, name) => drop(store.ensure_named(space, &name)?),
+            Wanted::Part(menu, part) => store.ensure_part(menu, &part)?,
         }
     }
     Ok(())
@@ -62,6 +66,18 @@ pub(crate) fn suppose(store: &mut Store, block: &Block) -> Result<(), Reason> {
 enum Wanted {
     Item(&'static Menu, String),
     Name(&'static str, String),
+    Part(&'static Menu, String),
+}
+
+/// The parts of the machine that a command names by number or name.
+fn parts(command: &Command) -> impl Iterator<Item = String> {
+    let numbers = argument(command, "numbers").and_then(|a| a.value.as_ref());
+    let words = match numbers.map(|numbers| &numbers.node) {
+        Some(Node::Word(text) | Node::Text(text)) => text.as_str(),
+        _ => "",
+    };
+    let words: Vec<_> = words.split(',').map(str::to_owned).collect();
+    words.into_iter().filter(|word| !word.is_empty())
 }
 
 /// The names that commands give to what they add, with the space of names.

@@ -3,7 +3,7 @@
 use std::ops::ControlFlow;
 
 use menu::{Live, Offline, Output, Row, RowFilter, Store, Value};
-use script::Session;
+use script::{Held, Session};
 
 /// A router with three ports, and what it has printed.
 struct Console {
@@ -56,12 +56,12 @@ fn errors_read_as_the_router_prints_them() {
         ("foo", "bad command name foo (line 1 column 1)"),
         ("/ip address foo", "bad command name foo (line 1 column 13)"),
         (
-            "/ip firewall filter add chain=input",
-            "bad command name firewall (line 1 column 5)",
+            "/ip moonwall filter add chain=input",
+            "bad command name moonwall (line 1 column 5)",
         ),
         (
-            "/ip/firewall/filter/add chain=input",
-            "bad command name firewall (line 1 column 5)",
+            "/ip/moonwall/filter/add chain=input",
+            "bad command name moonwall (line 1 column 5)",
         ),
         (
             "/ip address add adress=1",
@@ -541,7 +541,12 @@ fn machines_get_rows_in_the_shape_of_rest() {
     let mut ask = |line: &str| {
         let mut out = String::new();
         let session = &mut console.session;
-        let result = script::run_json(&mut console.store, &mut Offline, session, line, &mut out);
+        let result = script::run_json_at(
+            &mut Held::new(&mut console.store, &mut Offline),
+            session,
+            line,
+            &mut out,
+        );
         result.map_or_else(|refusal| refusal.to_string(), |()| out)
     };
 
@@ -623,7 +628,7 @@ fn highlighting_tells_words_and_errors_apart() {
 
 #[test]
 fn check_sorts_every_command_and_goes_on_after_an_error() {
-    let text = "/interface bridge\nadd name=bridge1\n/interface ethernet\n\
+    let text = "/interface moonbridge\nadd name=bridge1\n/interface ethernet\n\
                 set [ find default-name=ether5 ] speed=1Gbps\n/ip address\n\
                 add address=10.0.0.1/24 interface=bridge1\nadd address=x interface=ether5\n\
                 add address=10.0.1.1/24 interface=ether6\n";
@@ -651,7 +656,7 @@ fn check_sorts_every_command_and_goes_on_after_an_error() {
     assert_eq!(
         refused,
         [
-            (2, 1, "bad command name bridge (line 1 column 12)"),
+            (2, 1, "bad command name moonbridge (line 1 column 12)"),
             (7, 5, "invalid value for argument address")
         ]
     );
