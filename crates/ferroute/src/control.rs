@@ -4,17 +4,22 @@
 //! whoever reaches it has the rights of the user who started the router.
 
 use std::io;
+use std::ops::ControlFlow;
 use std::os::fd::AsFd as _;
 use std::os::unix::fs::PermissionsExt as _;
 use std::os::unix::net::{UnixListener, UnixStream};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::mpsc::{Receiver, sync_channel};
 use std::thread;
+use std::time::{Duration, Instant as SystemInstant};
 
 use console::history::History;
 use console::protocol::{Message, receive, send};
 use console::{Console, Outcome, Settings, Shell};
+use menu::Output;
+use script::Interrupt;
 
 /// How many clients are served at once.
 const CLIENTS: usize = 64;
@@ -27,11 +32,19 @@ pub(crate) trait Router: Send + Sync + 'static {
     /// A new session.
     fn shell(self: &Arc<Self>) -> Self::Shell;
 
-    /// Runs one command.
+    /// Runs one command; its output goes to `out` while it runs.
     ///
     /// # Errors
-    /// What the console would print. The output until then is in `out`.
-    fn exec(&self, command: &str, json: bool, out: &mut Vec<u8>) -> Result<(), String>;
+    /// What the console would print.
+    fn exec(
+        shell: &mut Self::Shell,
+        command: &str,
+        json: bool,
+        out: &mut dyn Output,
+    ) -> Result<(), String>;
+
+    /// What stops the commands of a session from another thread.
+    fn interrupter(shell: &Self::Shell) -> Arc<Interrupt>;
 
     /// Where other processes find the host plane's namespace, if there is one.
     fn namespace(&self) -> Option<String>;
@@ -164,11 +177,22 @@ fn exec<R: Router>(
     command: &str,
     json: bool,
 ) -> io::Result<()> {
-    let mut out = Vec::new();
-    let result = router.exec(command, json, &mut out);
-    if !out.is_empty() {
-        send(stream, &Message::Output(out))?;
-    }
+    let mut shell = router.shell();
+    let mut reader = stream.try_clone()?;
+    let interrupt = R::interrupter(&shell);
+    // The client says nothing more; when it goes, or asks to stop, so does the command.
+    let watch = thread::Builder::new().name(String::from("client-watch"));
+    watch.spawn(move || {
+        while let Ok(Some(message)) = receive(&mut reader) {
+            if is_stop(&message) {
+                let _ = interrupt.stop();
+            }
+        }
+        interrupt.close();
+    })?;
+    let mut out = Stream::new(stream);
+    let result = R::exec(&mut shell, command, json, &mut out);
+    let _ = out.flush();
     let code = match result {
         Ok(()) => 0,
         Err(error) => {
@@ -176,29 +200,109 @@ fn exec<R: Router>(
             1
         }
     };
-    send(stream, &Message::Exit(code))
+    send(stream, &Message::Exit(code))?;
+    // Ends the watching thread.
+    stream.shutdown(std::net::Shutdown::Both)
 }
+
+/// Whether a client asks to stop what runs: Ctrl-C.
+fn is_stop(message: &Message) -> bool {
+    matches!(message, Message::Input(bytes) if bytes.contains(&3))
+}
+
+/// Output that goes to a client as it comes. Writing waits for a slow reader; one that has gone away
+/// ends the command.
+struct Stream<'a> {
+    stream: &'a mut UnixStream,
+    bytes: Vec<u8>,
+    sent: SystemInstant,
+}
+
+/// Output that is sent at once.
+const PIECE: usize = 32 << 10;
+
+/// How long output stays when there is not enough for a piece.
+const STAYS: Duration = Duration::from_millis(20);
+
+impl<'a> Stream<'a> {
+    fn new(stream: &'a mut UnixStream) -> Self {
+        Self {
+            stream,
+            bytes: Vec::new(),
+            sent: SystemInstant::now(),
+        }
+    }
+}
+
+impl Output for Stream<'_> {
+    fn write(&mut self, text: &str) -> ControlFlow<()> {
+        self.bytes.extend_from_slice(&menu::bytes::to_bytes(text));
+        if self.bytes.len() < PIECE && self.sent.elapsed() < STAYS {
+            return ControlFlow::Continue(());
+        }
+        self.flush()
+    }
+
+    fn flush(&mut self) -> ControlFlow<()> {
+        if self.bytes.is_empty() {
+            return ControlFlow::Continue(());
+        }
+        let piece = Message::Output(std::mem::take(&mut self.bytes));
+        self.sent = SystemInstant::now();
+        match send(self.stream, &piece) {
+            Ok(()) => ControlFlow::Continue(()),
+            Err(_) => ControlFlow::Break(()),
+        }
+    }
+
+    fn width(&self) -> usize {
+        usize::MAX
+    }
+}
+
+/// Reads what a client sends, in a thread of its own, so that Ctrl-C reaches a command that runs.
+fn listen_to(stream: &UnixStream, interrupt: Arc<Interrupt>) -> io::Result<Receiver<Message>> {
+    let mut reader = stream.try_clone()?;
+    let (events, receiver) = sync_channel(TYPED_AHEAD);
+    let typed = thread::Builder::new().name(String::from("client-input"));
+    typed.spawn(move || {
+        while let Ok(Some(message)) = receive(&mut reader) {
+            let stopped = is_stop(&message) && interrupt.stop();
+            if !stopped && events.send(message).is_err() {
+                return;
+            }
+        }
+        interrupt.close();
+    })?;
+    Ok(receiver)
+}
+
+/// Messages that a client may send before the first is looked at.
+const TYPED_AHEAD: usize = 256;
 
 fn terminal<R: Router>(
     stream: &mut UnixStream,
     router: &Arc<R>,
     settings: Settings,
 ) -> io::Result<()> {
-    let mut console = Console::new(router.shell(), settings, History::default());
+    let shell = router.shell();
+    let messages = listen_to(stream, R::interrupter(&shell))?;
+    let mut console = Console::new(shell, settings, History::default());
     let mut out = Vec::new();
     console.begin(&mut out);
     loop {
         if !out.is_empty() {
             send(stream, &Message::Output(std::mem::take(&mut out)))?;
         }
-        match receive(stream)? {
-            Some(Message::Input(bytes)) => {
+        match messages.recv() {
+            Ok(Message::Input(bytes)) => {
                 if console.input(&bytes, &mut out) == Outcome::Quit {
                     send(stream, &Message::Output(out))?;
-                    return send(stream, &Message::Exit(0));
+                    send(stream, &Message::Exit(0))?;
+                    return stream.shutdown(std::net::Shutdown::Both);
                 }
             }
-            Some(Message::Resize(columns, rows)) => {
+            Ok(Message::Resize(columns, rows)) => {
                 console.resize(usize::from(columns), usize::from(rows), &mut out);
             }
             _ => return Ok(()),

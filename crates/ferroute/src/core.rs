@@ -1,30 +1,26 @@
 //! The router's configuration and its control, behind one lock, and what sessions do with them.
 //!
-//! Workers never wait for this lock: it is between the control thread and the sessions alone.
+//! Workers never wait for this lock: it is between the control thread and the sessions alone. A
+//! session has it for one command at a time, never while a script waits or its output goes out.
 
 use std::ops::ControlFlow;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::time::Instant as SystemInstant;
+use std::sync::Arc;
+use std::time::{Duration, Instant as SystemInstant};
 
 use console::{Candidate, Colour, Outcome, Shell, Span};
 use machine::Instant;
-use menu::Output;
+use menu::{Live, Menu, Output, Reason, Store};
 use netio::Waker;
 use router::Instance;
-use script::{Class, Session, Subject};
+use script::{Class, Interrupt, Session, Site, Subject};
 
 use crate::control::Router;
+use crate::fair::{Fair, Guard};
 use crate::workers::Sleeper;
-
-/// The most output that one command collects before it is sent.
-const OUTPUT_BYTES: usize = 64 << 20;
-
-/// A way to run a command.
-type Execute = fn(&mut Instance, &mut Session, &str, &mut dyn Output) -> Result<(), menu::Refusal>;
 
 /// A running router, as its threads share it.
 pub(crate) struct Shared {
-    instance: Mutex<Instance>,
+    instance: Fair<Instance>,
     /// Wakes the control thread.
     pub(crate) wake: Waker,
     sleepers: Arc<[Sleeper]>,
@@ -42,7 +38,7 @@ impl Shared {
         started: SystemInstant,
     ) -> Self {
         Self {
-            instance: Mutex::new(instance),
+            instance: Fair::new(instance),
             wake,
             sleepers,
             namespace,
@@ -50,9 +46,9 @@ impl Shared {
         }
     }
 
-    /// Takes the lock. A session that panicked has left whole transactions behind it.
-    pub(crate) fn lock(&self) -> MutexGuard<'_, Instance> {
-        self.instance.lock().unwrap_or_else(PoisonError::into_inner)
+    /// Waits for the turn at the router.
+    pub(crate) fn lock(&self) -> Guard<'_, Instance> {
+        self.instance.lock()
     }
 
     /// The time on the router's clock.
@@ -67,22 +63,6 @@ impl Shared {
                 sleeper.wake();
             }
         }
-    }
-
-    /// Runs a command in a session.
-    fn run(
-        &self,
-        run: Execute,
-        session: &mut Session,
-        command: &str,
-        out: &mut Collected,
-    ) -> Result<(), menu::Refusal> {
-        let mut instance = self.lock();
-        self.set_time(&mut instance);
-        let result = run(&mut instance, session, command, out);
-        self.after_change(&mut instance);
-        self.wake.wake();
-        result
     }
 
     /// Tells control what time it is, and lets it do what is due. Says whether there is more.
@@ -103,35 +83,44 @@ pub(crate) fn clock() -> menu::Clock {
     }
 }
 
-/// Output that is collected while the lock is held, so that a slow reader holds up nobody.
-struct Collected {
-    bytes: Vec<u8>,
-    width: usize,
-    overflowed: bool,
+/// A session at the router: it takes its turn for each command.
+struct Visit<'a> {
+    shared: &'a Shared,
 }
 
-impl Collected {
-    fn new(width: usize) -> Self {
-        Self {
-            bytes: Vec::new(),
-            width,
-            overflowed: false,
+impl Site for Visit<'_> {
+    fn menus(&self) -> &'static [&'static Menu] {
+        schema::ALL
+    }
+
+    fn lend(&mut self, run: &mut dyn FnMut(&mut Store, &mut dyn Live)) {
+        let mut instance = self.shared.lock();
+        let more = self.shared.set_time(&mut instance);
+        let before = (instance.store().revision(), instance.deadline());
+        instance.lend(run);
+        self.shared.after_change(&mut instance);
+        let changed = before != (instance.store().revision(), instance.deadline());
+        drop(instance);
+        if more || changed {
+            self.shared.wake.wake();
         }
+    }
+
+    fn now(&self) -> Duration {
+        self.shared.started.elapsed()
+    }
+
+    fn wait(&mut self, until: Duration, interrupt: &Interrupt) -> Result<(), Reason> {
+        self.shared.wake.wake();
+        interrupt.wait(until.saturating_sub(self.now()));
+        Ok(())
     }
 }
 
-impl Output for Collected {
-    fn write(&mut self, text: &str) -> ControlFlow<()> {
-        if self.bytes.len() + text.len() > OUTPUT_BYTES {
-            self.overflowed = true;
-            return ControlFlow::Break(());
-        }
-        self.bytes.extend_from_slice(&menu::bytes::to_bytes(text));
-        ControlFlow::Continue(())
-    }
-
-    fn width(&self) -> usize {
-        self.width
+impl Drop for Visit<'_> {
+    fn drop(&mut self) {
+        // Log entries and the like are looked after at once, not when control looks around next.
+        self.shared.wake.wake();
     }
 }
 
@@ -146,23 +135,25 @@ impl Router for Shared {
         }
     }
 
-    fn exec(&self, command: &str, json: bool, out: &mut Vec<u8>) -> Result<(), String> {
-        let mut session = Session::new("admin");
-        let mut collected = Collected::new(usize::MAX);
+    fn exec(
+        shell: &mut Terminal,
+        command: &str,
+        json: bool,
+        out: &mut dyn Output,
+    ) -> Result<(), String> {
         let run = if json {
-            Instance::run_json
+            script::run_json_at
         } else {
-            Instance::run
+            script::run_at
         };
-        let result = self.run(run, &mut session, command, &mut collected);
-        *out = collected.bytes;
-        if collected.overflowed {
-            return Err(format!(
-                "failure: more than {} MB of output",
-                OUTPUT_BYTES >> 20
-            ));
-        }
-        result.map_err(|refusal| refusal.to_string())
+        let mut visit = Visit {
+            shared: &shell.shared,
+        };
+        run(&mut visit, &mut shell.session, command, out).map_err(|refusal| refusal.to_string())
+    }
+
+    fn interrupter(shell: &Terminal) -> Arc<Interrupt> {
+        shell.session.interrupter()
     }
 
     fn namespace(&self) -> Option<String> {
@@ -201,13 +192,14 @@ impl Shell for Terminal {
         if matches!(line.trim(), "/quit" | "quit") {
             return Outcome::Quit;
         }
-        let mut collected = Collected::new(self.width);
-        let shared = Arc::clone(&self.shared);
-        let result = shared.run(Instance::run, &mut self.session, line, &mut collected);
-        *out = collected.bytes;
-        if collected.overflowed {
-            out.extend_from_slice(b"failure: too much output\n");
-        }
+        let mut collected = Collected {
+            out,
+            width: self.width,
+        };
+        let mut visit = Visit {
+            shared: &self.shared,
+        };
+        let result = script::run_at(&mut visit, &mut self.session, line, &mut collected);
         if let Err(refusal) = result {
             out.extend_from_slice(refusal.to_string().as_bytes());
             out.push(b'\n');
@@ -240,6 +232,29 @@ impl Shell for Terminal {
             colour: colour(class),
         };
         pieces.into_iter().map(span).collect()
+    }
+}
+
+/// What one command prints, until the console shows it.
+struct Collected<'a> {
+    out: &'a mut Vec<u8>,
+    width: usize,
+}
+
+/// The most output that one command's page holds.
+const OUTPUT_BYTES: usize = 64 << 20;
+
+impl Output for Collected<'_> {
+    fn write(&mut self, text: &str) -> ControlFlow<()> {
+        if self.out.len() + text.len() > OUTPUT_BYTES {
+            return ControlFlow::Break(());
+        }
+        self.out.extend_from_slice(&menu::bytes::to_bytes(text));
+        ControlFlow::Continue(())
+    }
+
+    fn width(&self) -> usize {
+        self.width
     }
 }
 

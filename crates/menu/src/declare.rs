@@ -301,6 +301,8 @@ pub struct Menu {
     pub key: Option<&'static str>,
     /// The word that a view shows as `type` for this menu's items.
     pub kind: &'static str,
+    /// How names begin that are given to items without one; as `kind` says if empty.
+    pub naming: &'static str,
     /// Beginnings of the names of ports that live here, each with its word for `type`.
     pub ports: &'static [(&'static str, &'static str)],
     /// What must be unique.
@@ -351,6 +353,7 @@ impl Menu {
             space: None,
             key: None,
             kind: "",
+            naming: "",
             ports: &[],
             unique: &[],
             sort: &[],

@@ -24,6 +24,9 @@ pub struct Options<'a> {
     pub style: Style,
     /// Only menus at and below this path; all if empty.
     pub under: &'a str,
+    /// Of these, only menus at and below the paths of this list, those behind `!` left out:
+    /// `/ip/firewall,!/ip/firewall/nat`; all if empty.
+    pub paths: &'a str,
     /// Whether secrets are written.
     pub sensitive: bool,
     /// The version in the header; no header if empty.
@@ -40,6 +43,16 @@ const INDENT: &str = "    ";
 
 /// Writes the configuration.
 pub fn export(store: &Store, options: &Options<'_>, out: &mut dyn Output) -> ControlFlow<()> {
+    export_where(store, options, &|_| true, out)
+}
+
+/// Writes those items of the configuration that are wanted.
+pub fn export_where(
+    store: &Store,
+    options: &Options<'_>,
+    wanted: &dyn Fn(&Item) -> bool,
+    out: &mut dyn Output,
+) -> ControlFlow<()> {
     if !options.version.is_empty() {
         let date = options.clock.date_time();
         out.write(&format!(
@@ -50,12 +63,28 @@ pub fn export(store: &Store, options: &Options<'_>, out: &mut dyn Output) -> Con
     let mut menus: Vec<_> = store
         .menus()
         .iter()
-        .filter(|m| is_under(m.path, options.under))
+        .filter(|m| is_under(m.path, options.under) && is_listed(m.path, options.paths))
         .collect();
     menus.sort_by_key(|menu| menu.rank);
     menus
         .into_iter()
-        .try_for_each(|menu| export_menu(store, menu, options, out))
+        .try_for_each(|menu| export_menu(store, menu, options, wanted, out))
+}
+
+/// Whether the longest path of a list that a menu is at or below wants it.
+fn is_listed(path: &str, list: &str) -> bool {
+    let listed = list
+        .split(',')
+        .map(|entry| match entry.trim().strip_prefix('!') {
+            Some(under) => (under, false),
+            None => (entry.trim(), true),
+        });
+    let listed = listed.filter(|(under, _)| !under.is_empty());
+    let only_left_out = listed.clone().all(|(_, wanted)| !wanted);
+    listed
+        .filter(|(under, _)| is_under(path, under))
+        .max_by_key(|(under, _)| under.trim_end_matches('/').len())
+        .map_or(only_left_out, |(_, wanted)| wanted)
 }
 
 /// Whether a menu's path is the given one or below it.
@@ -69,6 +98,7 @@ fn export_menu(
     store: &Store,
     menu: &'static Menu,
     options: &Options<'_>,
+    wanted: &dyn Fn(&Item) -> bool,
     out: &mut dyn Output,
 ) -> ControlFlow<()> {
     if !menu.is_configuration() {
@@ -83,7 +113,7 @@ fn export_menu(
         .filter(|_| menu.hidden)
         .map_or(menu.export_path(), |view| view.export_path());
     let mut header = format!("{path}\n");
-    let mut items: Vec<_> = store.items(menu.path).collect();
+    let mut items: Vec<_> = store.items(menu.path).filter(|item| wanted(item)).collect();
     if menu.shape != Shape::Ordered {
         // Items with names go by name, after those that exist by themselves.
         items.sort_by(|a, b| {
@@ -279,6 +309,17 @@ mod tests {
         }
         words.push(word);
         words
+    }
+
+    #[test]
+    fn a_list_of_paths_says_which_menus_are_written() {
+        let firewall = "/ip/firewall,!/ip/firewall/nat";
+
+        assert!(is_listed("/ip/firewall/filter", firewall));
+        assert!(!is_listed("/ip/firewall/nat", firewall));
+        assert!(!is_listed("/ip/address", firewall));
+        assert!(is_listed("/ip/address", "!/ip/firewall/"));
+        assert!(is_listed("/ip/address", ""));
     }
 
     #[test]

@@ -4,15 +4,9 @@
 
 use std::ops::ControlFlow;
 
-use crate::{
-    Effect, Flag, Id, Kind, Live, Menu, Output, Property, Row, RowFilter, Shape, Store, Value,
-};
-use crate::{quote_always, stream_rows};
+use crate::{Effect, Flag, Id, Kind, Menu, Output, Property, Row, Shape, Value, quote_always};
 
 mod table;
-
-/// Rows that decide the layout of a table.
-const BATCH: usize = 500;
 
 /// How rows are shown.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
@@ -31,148 +25,130 @@ pub enum Style {
 }
 
 /// What `print` shows.
-#[derive(Default)]
-pub struct Options<'a> {
+#[derive(Clone, Debug, Default)]
+pub struct Options {
     /// How.
     pub style: Style,
     /// Only these properties, in this order; the usual ones if empty.
     pub proplist: Vec<&'static str>,
     /// Whether ids are shown in place of numbers.
     pub show_ids: bool,
-    /// Which rows.
-    pub filter: RowFilter<'a>,
 }
 
 /// The items that have numbers after a `print`, by number.
 pub type Numbers = Vec<Id>;
 
-/// Prints a menu. Gives the numbers of the rows, and whether the output was broken off.
-pub fn print(
-    store: &Store,
-    live: &dyn Live,
+/// A `print` that goes on: rows in, text out.
+pub struct Printer {
     menu: &'static Menu,
-    options: &Options<'_>,
-    out: &mut dyn Output,
-) -> (Numbers, ControlFlow<()>) {
-    let mut printer = Printer::new(menu, options, out);
-    let mut flow = stream_rows(store, live, menu, &options.filter, &mut |row| {
-        printer.row(row)
-    });
-    if flow.is_continue() {
-        flow = printer.flush();
-    }
-    (printer.numbers, flow)
-}
-
-pub(crate) struct Printer<'a, 'b> {
-    menu: &'static Menu,
-    options: &'a Options<'b>,
-    out: &'a mut dyn Output,
-    batch: Vec<(Option<usize>, Row)>,
+    options: Options,
     layout: Option<table::Layout>,
-    numbers: Numbers,
+    /// The numbers of the rows so far.
+    pub numbers: Numbers,
     begun: bool,
 }
 
-impl<'a, 'b> Printer<'a, 'b> {
-    fn new(menu: &'static Menu, options: &'a Options<'b>, out: &'a mut dyn Output) -> Self {
-        let (batch, numbers) = (Vec::new(), Vec::new());
+impl Printer {
+    /// Nothing is printed yet.
+    pub const fn new(menu: &'static Menu, options: Options) -> Self {
         Self {
             menu,
             options,
-            out,
-            batch,
             layout: None,
-            numbers,
+            numbers: Vec::new(),
             begun: false,
         }
     }
 
-    fn row(&mut self, row: Row) -> ControlFlow<()> {
-        let mut number = None;
-        if let Some(id) = row.id
-            && !(self.menu.unnumbered_dynamic && row.is("dynamic"))
-        {
-            number = Some(self.numbers.len());
-            self.numbers.push(id);
+    /// Prints the next rows. The first call decides how wide the columns are.
+    pub fn rows(&mut self, rows: Vec<Row>, out: &mut dyn Output) -> ControlFlow<()> {
+        let mut batch = Vec::with_capacity(rows.len());
+        for row in rows {
+            let mut number = None;
+            if let Some(id) = row.id
+                && !(self.menu.unnumbered_dynamic && row.is("dynamic"))
+            {
+                number = Some(self.numbers.len());
+                self.numbers.push(id);
+            }
+            batch.push((number, row));
         }
-        self.batch.push((number, row));
-        if self.batch.len() >= BATCH {
-            self.flush()
-        } else {
-            ControlFlow::Continue(())
-        }
+        self.show(&batch, out)
     }
 
-    fn flush(&mut self) -> ControlFlow<()> {
-        let batch = std::mem::take(&mut self.batch);
+    fn show(&mut self, batch: &[(Option<usize>, Row)], out: &mut dyn Output) -> ControlFlow<()> {
         if !self.menu.has_rows() {
-            return batch.iter().try_for_each(|(_, row)| self.settings(row));
+            return batch
+                .iter()
+                .try_for_each(|(_, row)| self.settings(row, out));
         }
         if batch.is_empty() {
             return ControlFlow::Continue(());
         }
         match self.options.style {
-            Style::Brief if self.menu.lines => batch.iter().try_for_each(|(_, row)| self.line(row)),
-            Style::Brief if self.menu.columns.is_empty() => self.details(&batch),
-            Style::Brief | Style::Stats => self.table(&batch),
-            Style::Detail => self.details(&batch),
+            Style::Brief if self.menu.lines => {
+                batch.iter().try_for_each(|(_, row)| self.line(row, out))
+            }
+            Style::Brief if self.menu.columns.is_empty() => self.details(batch, out),
+            Style::Brief | Style::Stats => self.table(batch, out),
+            Style::Detail => self.details(batch, out),
             Style::Terse => batch
                 .iter()
-                .try_for_each(|(number, row)| self.terse(*number, row)),
-            Style::ValueList => batch.iter().try_for_each(|(_, row)| self.value_list(row)),
+                .try_for_each(|(number, row)| self.terse(*number, row, out)),
+            Style::ValueList => batch
+                .iter()
+                .try_for_each(|(_, row)| self.value_list(row, out)),
         }
     }
 
-    fn table(&mut self, batch: &[(Option<usize>, Row)]) -> ControlFlow<()> {
+    fn table(&mut self, batch: &[(Option<usize>, Row)], out: &mut dyn Output) -> ControlFlow<()> {
         let layout = match self.layout.take() {
             Some(layout) => layout,
             None => {
-                let layout = table::Layout::of(self.menu, self.options, batch);
-                self.out.write(&layout.header())?;
+                let layout = table::Layout::of(self.menu, &self.options, batch);
+                out.write(&layout.header())?;
                 layout
             }
         };
         let mut text = String::new();
         for (number, row) in batch {
-            layout.row(self.menu, self.options, *number, row, &mut text);
-            self.out.write(&std::mem::take(&mut text))?;
+            layout.row(self.menu, &self.options, *number, row, &mut text);
+            out.write(&std::mem::take(&mut text))?;
         }
         self.layout = Some(layout);
         ControlFlow::Continue(())
     }
 
-    fn details(&mut self, batch: &[(Option<usize>, Row)]) -> ControlFlow<()> {
+    fn details(&mut self, batch: &[(Option<usize>, Row)], out: &mut dyn Output) -> ControlFlow<()> {
         let idle = batch.iter().any(|(_, row)| row.is(Flag::NO_EFFECT.name));
         if !std::mem::replace(&mut self.begun, true) && (idle || !self.menu.flags.is_empty()) {
-            self.out
-                .write(&fold_words(&legend(self.menu, idle), 0, self.out.width()))?;
+            out.write(&fold_words(&legend(self.menu, idle), 0, out.width()))?;
         }
         for (number, row) in batch {
-            let head = head(self.menu, self.options, *number, row);
+            let head = head(self.menu, &self.options, *number, row);
             let indent = head.len();
             let mut text = head;
             if let Some(comment) = row.get("comment").filter(|comment| !comment.is_empty()) {
                 text.push_str(&format!(";;; {comment}\n{}", " ".repeat(indent)));
             }
-            let words: Vec<_> = shown(self.menu, self.options, row)
+            let words: Vec<_> = shown(self.menu, &self.options, row)
                 .filter(|(p, _)| p.name != "comment" && !self.is_flag(p.name))
                 .map(|(property, value)| assignment(property, &value))
                 .collect();
-            text.push_str(&fold_words(&words, indent, self.out.width()));
+            text.push_str(&fold_words(&words, indent, out.width()));
             text.push('\n');
-            self.out.write(&text)?;
+            out.write(&text)?;
         }
         ControlFlow::Continue(())
     }
 
-    fn terse(&mut self, number: Option<usize>, row: &Row) -> ControlFlow<()> {
-        let mut text = head(self.menu, self.options, number, row);
+    fn terse(&self, number: Option<usize>, row: &Row, out: &mut dyn Output) -> ControlFlow<()> {
+        let mut text = head(self.menu, &self.options, number, row);
         let comment = row.get("comment").filter(|comment| !comment.is_empty());
         if let Some(comment) = comment {
             text.push_str(&format!("comment={comment} "));
         }
-        for (property, value) in shown(self.menu, self.options, row) {
+        for (property, value) in shown(self.menu, &self.options, row) {
             if property.name == "comment" || self.is_flag(property.name) {
                 continue;
             }
@@ -182,28 +158,28 @@ impl<'a, 'b> Printer<'a, 'b> {
             }
         }
         text.push('\n');
-        self.out.write(&text)
+        out.write(&text)
     }
 
-    fn line(&mut self, row: &Row) -> ControlFlow<()> {
+    fn line(&self, row: &Row, out: &mut dyn Output) -> ControlFlow<()> {
         let mut text = String::new();
         for value in self.menu.columns.iter().filter_map(|name| row.get(name)) {
             text.push_str(&format!(" {value}"));
         }
         text.push('\n');
-        self.out.write(&text)
+        out.write(&text)
     }
 
-    fn value_list(&mut self, row: &Row) -> ControlFlow<()> {
+    fn value_list(&mut self, row: &Row, out: &mut dyn Output) -> ControlFlow<()> {
         if std::mem::replace(&mut self.begun, true) {
-            self.out.write("\n")?;
+            out.write("\n")?;
         }
-        self.settings(row)
+        self.settings(row, out)
     }
 
     /// `name: value`, the names aligned to the right.
-    fn settings(&mut self, row: &Row) -> ControlFlow<()> {
-        let cells: Vec<_> = shown(self.menu, self.options, row).collect();
+    fn settings(&self, row: &Row, out: &mut dyn Output) -> ControlFlow<()> {
+        let cells: Vec<_> = shown(self.menu, &self.options, row).collect();
         let width = cells.iter().map(|(p, _)| p.name.len()).max().unwrap_or(0) + 2;
         let mut text = String::new();
         if row.is(Flag::NO_EFFECT.name) && self.options.proplist.is_empty() {
@@ -216,7 +192,7 @@ impl<'a, 'b> Printer<'a, 'b> {
                 measured(property, value)
             ));
         }
-        self.out.write(&text)
+        out.write(&text)
     }
 
     fn is_flag(&self, name: &str) -> bool {
@@ -239,7 +215,7 @@ fn idle_note(menu: &Menu, cells: &[(&'static Property, Value)]) -> String {
 /// The cells of a row that are asked for, in order.
 pub(crate) fn shown<'a>(
     menu: &'static Menu,
-    options: &'a Options<'_>,
+    options: &'a Options,
     row: &'a Row,
 ) -> impl Iterator<Item = (&'static Property, Value)> + 'a {
     let stats = options.style == Style::Stats;
@@ -281,7 +257,7 @@ fn legend(menu: &Menu, idle: bool) -> Vec<String> {
 }
 
 /// Number (or id) and flags before a row that is not in a table.
-fn head(menu: &Menu, options: &Options<'_>, number: Option<usize>, row: &Row) -> String {
+fn head(menu: &Menu, options: &Options, number: Option<usize>, row: &Row) -> String {
     let name = match (options.show_ids, row.id, number) {
         (true, Some(id), _) => id.to_string(),
         (false, _, Some(number)) => number.to_string(),

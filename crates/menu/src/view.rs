@@ -1,6 +1,7 @@
 //! Rows of a menu: items with what the router adds, and the router's own.
 
 use std::cmp::Ordering;
+use std::collections::VecDeque;
 use std::ops::ControlFlow;
 use std::sync::Arc;
 
@@ -14,46 +15,128 @@ pub fn stream_rows(
     filter: &RowFilter<'_>,
     each: &mut dyn FnMut(Row) -> ControlFlow<()>,
 ) -> ControlFlow<()> {
-    match menu.shape {
-        Shape::Settings | Shape::Status => {
-            let row = settings_row(store, live, menu);
-            return if filter.accepts(&row) {
+    Slices::new(menu).go_on(store, live, filter, each)
+}
+
+/// The rows of a menu, some at a time: between two slices nobody holds the configuration.
+///
+/// The items are those of the first slice, each as it is when its turn comes; what has been removed
+/// by then is left out. Dynamic rows go on after as many as were given before.
+#[derive(Debug)]
+pub struct Slices {
+    menu: &'static Menu,
+    items: Option<VecDeque<Arc<Item>>>,
+    /// Dynamic rows that were given.
+    dynamic: usize,
+    /// The dynamic rows are all given.
+    drained: bool,
+}
+
+impl Slices {
+    /// The rows of a menu; none is given yet.
+    pub const fn new(menu: &'static Menu) -> Self {
+        Self {
+            menu,
+            items: None,
+            dynamic: 0,
+            drained: false,
+        }
+    }
+
+    /// The next rows, at most so many; none at the end. The filter is the same in every call.
+    pub fn next(
+        &mut self,
+        store: &Store,
+        live: &dyn Live,
+        filter: &RowFilter<'_>,
+        most: usize,
+    ) -> Vec<Row> {
+        let mut rows = Vec::new();
+        let _ = self.go_on(store, live, filter, &mut |row| {
+            rows.push(row);
+            if rows.len() < most {
+                ControlFlow::Continue(())
+            } else {
+                ControlFlow::Break(())
+            }
+        });
+        rows
+    }
+
+    /// Gives rows from where it stopped, until `each` breaks.
+    fn go_on(
+        &mut self,
+        store: &Store,
+        live: &dyn Live,
+        filter: &RowFilter<'_>,
+        each: &mut dyn FnMut(Row) -> ControlFlow<()>,
+    ) -> ControlFlow<()> {
+        let menu = self.menu;
+        match menu.shape {
+            Shape::Settings | Shape::Status => {
+                let first = !std::mem::replace(&mut self.drained, true);
+                let row = first.then(|| settings_row(store, live, menu));
+                return match row.filter(|row| filter.accepts(row)) {
+                    Some(row) => each(row),
+                    None => ControlFlow::Continue(()),
+                };
+            }
+            Shape::Folder => return ControlFlow::Continue(()),
+            _ => {}
+        }
+        let items = self
+            .items
+            .get_or_insert_with(|| sorted(store, menu, filter));
+        let mut skip = self.dynamic;
+        let given = &mut self.dynamic;
+        let give = |item: &Item, each: &mut dyn FnMut(Row) -> ControlFlow<()>| {
+            let Some(item) = store.item(menu.path, item.id) else {
+                return ControlFlow::Continue(());
+            };
+            let row = item_row(store, live, menu, item);
+            if filter.accepts(&row) {
                 each(row)
             } else {
                 ControlFlow::Continue(())
-            };
+            }
+        };
+        if !self.drained {
+            // Dynamic rows come in the menu's order: items go in between.
+            live.rows(store, menu, filter, &mut |row| {
+                if skip > 0 {
+                    skip -= 1;
+                    return ControlFlow::Continue(());
+                }
+                let earlier = |item: &Arc<Item>| {
+                    menu.sort.is_empty()
+                        || compare(menu, &|n| item.get(n), &|n| row.get(n)) != Ordering::Greater
+                };
+                while items.front().is_some_and(earlier) {
+                    if let Some(item) = items.pop_front() {
+                        give(&item, each)?;
+                    }
+                }
+                *given += 1;
+                each(row)
+            })?;
+            self.drained = true;
         }
-        Shape::Folder => return ControlFlow::Continue(()),
-        _ => {}
+        while let Some(item) = items.pop_front() {
+            give(&item, each)?;
+        }
+        ControlFlow::Continue(())
     }
-    let mut items = candidates(store, menu, filter);
+}
 
+/// The items that can be asked for, in the menu's order.
+fn sorted(store: &Store, menu: &'static Menu, filter: &RowFilter<'_>) -> VecDeque<Arc<Item>> {
+    let mut items = candidates(store, menu, filter);
     if menu.shape == Shape::View {
         items.sort_by_key(|item| item.id);
     } else if !menu.sort.is_empty() {
         items.sort_by(|a, b| compare(menu, &|name| a.get(name), &|name| b.get(name)));
     }
-    let mut items = items.into_iter().peekable();
-    let give = |item: &Item, each: &mut dyn FnMut(Row) -> ControlFlow<()>| {
-        let row = item_row(store, live, menu, item);
-        if filter.accepts(&row) {
-            each(row)
-        } else {
-            ControlFlow::Continue(())
-        }
-    };
-    // Dynamic rows come in the menu's order: items go in between.
-    live.rows(store, menu, filter, &mut |row| {
-        let earlier = |item: &&Arc<Item>| {
-            menu.sort.is_empty()
-                || compare(menu, &|n| item.get(n), &|n| row.get(n)) != Ordering::Greater
-        };
-        while let Some(item) = items.next_if(earlier) {
-            give(item, each)?;
-        }
-        each(row)
-    })?;
-    items.try_for_each(|item| give(item, each))
+    items.into_iter().map(Arc::clone).collect()
 }
 
 /// The items that can be asked for: one where a name is asked for, else those whose values are

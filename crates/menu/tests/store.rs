@@ -3,8 +3,8 @@
 use std::sync::{Arc, Mutex};
 
 use menu::{
-    Builtin, Changes, Command, Effect, Id, Journal, Kind, Menu, Offline, Property, Reason, Shape,
-    Store, Unique, Value, export, print,
+    Builtin, Changes, Command, Effect, Id, Journal, Kind, Menu, Offline, Property, Reason,
+    RowFilter, Shape, Slices, Store, Unique, Value, export, print,
 };
 
 static LEAF: Menu = Menu {
@@ -287,7 +287,15 @@ fn printed(store: &Store, menu: &'static Menu, style: print::Style) -> String {
         style,
         ..print::Options::default()
     };
-    let _ = print::print(store, &Offline, menu, &options, &mut text);
+    let mut printer = print::Printer::new(menu, options);
+    let mut slices = Slices::new(menu);
+    loop {
+        let rows = slices.next(store, &Offline, &RowFilter::default(), 10);
+        if rows.is_empty() {
+            break;
+        }
+        let _ = printer.rows(rows, &mut text);
+    }
     text
 }
 

@@ -2,8 +2,8 @@
 
 use frame::Offloads;
 use machine::Instant;
-use menu::{Output, Reason, Refusal, Store};
-use script::Session;
+use menu::{By, Live, Output, Reason, Refusal, Store};
+use script::{Held, Session};
 
 use dataplane::Worker;
 
@@ -45,8 +45,13 @@ impl Instance {
         self.control.deadline()
     }
 
+    /// Lends the configuration and what runs of it, for a command of a script that runs elsewhere.
+    pub fn lend(&mut self, run: &mut dyn FnMut(&mut Store, &mut dyn Live)) {
+        run(&mut self.store, &mut self.control);
+    }
+
     /// Runs commands as the console does: each is a transaction, durable and in force when it
-    /// returns.
+    /// returns. Nothing else goes on meanwhile, so they can not wait: see [`script::run_at`].
     ///
     /// # Errors
     /// The first refusal; what was run before it stays.
@@ -69,7 +74,12 @@ impl Instance {
         text: &str,
         out: &mut dyn Output,
     ) -> Result<(), Refusal> {
-        script::run_json(&mut self.store, &mut self.control, session, text, out)
+        script::run_json_at(
+            &mut Held::new(&mut self.store, &mut self.control),
+            session,
+            text,
+            out,
+        )
     }
 
     /// Runs a file of configuration: as a whole or not at all, unless it has commands that wait.
@@ -90,12 +100,7 @@ impl Instance {
     /// # Errors
     /// Why not; nothing has changed then.
     pub fn replace(&mut self, wanted: &Store) -> Result<(), Reason> {
-        let mark = self.store.begin();
-        if let Err(reason) = crate::replace::replace(&mut self.store, wanted) {
-            self.store.rollback(mark);
-            return Err(reason);
-        }
-        if let Some(changes) = self.store.commit(mark)? {
+        if let Some(changes) = crate::replace::reach(&mut self.store, wanted, By::default())? {
             self.control.apply_changes(&self.store, &changes);
         }
         Ok(())

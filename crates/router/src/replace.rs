@@ -6,10 +6,25 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use menu::{Item, Menu, Reason, Shape, Store, Value};
+use menu::{By, Changes, Item, Menu, Reason, Shape, Store, Value};
 
 /// Values by property; `None` unsets.
 type Given = Vec<(&'static str, Option<Value>)>;
+
+/// Makes `store` what `wanted` is, as one transaction.
+///
+/// # Errors
+/// What the store refuses; nothing has changed then.
+pub fn reach(store: &mut Store, wanted: &Store, by: By) -> Result<Option<Arc<Changes>>, Reason> {
+    let mark = store.begin();
+    match replace(store, wanted) {
+        Ok(()) => store.commit_by(mark, by),
+        Err(reason) => {
+            store.rollback(mark);
+            Err(reason)
+        }
+    }
+}
 
 /// Makes `store` what `wanted` is, within the open transaction.
 ///

@@ -93,7 +93,7 @@ const ICMP: Kind = Kind::Not(&Kind::Parts(&[
     Part::new(":", Kind::Range("-", &BYTE)).or(Absent::Is("0-255")),
 ]));
 /// `10/1m,5:packet`: a rate, the burst, and what is counted.
-const LIMIT: Kind = Kind::Not(&Kind::Parts(&[
+pub(crate) const LIMIT: Kind = Kind::Not(&Kind::Parts(&[
     Part::new("", Kind::Rate),
     Part::new("/", Kind::SPAN).or(Absent::Hidden("1s")),
     Part::new(",", Kind::Rate),
@@ -117,7 +117,7 @@ const DST_LIMIT: Kind = Kind::Not(&Kind::Parts(&[
     Part::new("/", Kind::SPAN).or(Absent::Left),
 ]));
 /// `8h-17h,mon,tue`.
-const TIME: Kind = Kind::Not(&Kind::Parts(&[
+pub(crate) const TIME: Kind = Kind::Not(&Kind::Parts(&[
     Part::new("", crate::brief::seconds(0, 86_400)),
     Part::new("-", crate::brief::seconds(0, 86_400)),
     Part::new(

@@ -5,6 +5,10 @@
 pub enum Takes {
     /// A value.
     Value,
+    /// A value whose words are texts, whatever they look like.
+    Text,
+    /// A span of time.
+    Span,
     /// Code in braces.
     Code,
     /// The name of a variable.
@@ -37,7 +41,12 @@ pub struct Builtin {
     pub parameters: &'static [Parameter],
 }
 
-const fn parameter(name: &'static str, takes: Takes, unnamed: bool, required: bool) -> Parameter {
+pub(crate) const fn parameter(
+    name: &'static str,
+    takes: Takes,
+    unnamed: bool,
+    required: bool,
+) -> Parameter {
     Parameter {
         name,
         takes,
@@ -47,29 +56,34 @@ const fn parameter(name: &'static str, takes: Takes, unnamed: bool, required: bo
 }
 
 /// A value that is needed and may stand without its name.
-const fn value(name: &'static str) -> Parameter {
+pub(crate) const fn value(name: &'static str) -> Parameter {
     parameter(name, Takes::Value, true, true)
 }
 
 /// A value that may be left out, or stand without its name.
-const fn maybe(name: &'static str) -> Parameter {
+pub(crate) const fn maybe(name: &'static str) -> Parameter {
     parameter(name, Takes::Value, true, false)
 }
 
 /// A value that may be left out and stands with its name.
-const fn named(name: &'static str) -> Parameter {
+pub(crate) const fn named(name: &'static str) -> Parameter {
     parameter(name, Takes::Value, false, false)
+}
+
+/// `yes` or `no`, or the bare name for `yes`.
+const fn bare(name: &'static str) -> Parameter {
+    parameter(name, Takes::Flag, false, false)
 }
 
 const fn code(name: &'static str, required: bool) -> Parameter {
     parameter(name, Takes::Code, false, required)
 }
 
-const VALUE: &[Parameter] = &[value("value")];
+pub(crate) const VALUE: &[Parameter] = &[value("value")];
 const VARIABLE: Parameter = parameter("name", Takes::Name, true, true);
 const MESSAGE: &[Parameter] = &[value("message")];
 
-const fn builtin(
+pub(crate) const fn builtin(
     name: &'static str,
     help: &'static str,
     parameters: &'static [Parameter],
@@ -88,7 +102,7 @@ pub static ALL: &[Builtin] = &[
     builtin(
         "delay",
         "does nothing for a while",
-        &[parameter("delay-time", Takes::Value, true, true)],
+        &[parameter("delay-time", Takes::Span, true, true)],
     ),
     builtin(
         "do",
@@ -115,6 +129,7 @@ pub static ALL: &[Builtin] = &[
             parameter("to", Takes::Value, true, true),
             named("step"),
             parameter("do", Takes::Code, true, true),
+            code("on-error", false),
         ],
     ),
     builtin(
@@ -124,6 +139,7 @@ pub static ALL: &[Builtin] = &[
             parameter("counter", Takes::Name, true, true),
             parameter("in", Takes::Value, true, true),
             parameter("do", Takes::Code, true, true),
+            code("on-error", false),
         ],
     ),
     builtin(
@@ -138,6 +154,18 @@ pub static ALL: &[Builtin] = &[
             parameter("condition", Takes::Value, true, true),
             parameter("do", Takes::Code, true, false),
             parameter("else", Takes::Code, false, false),
+        ],
+    ),
+    builtin(
+        "import",
+        "run an exported script from a file",
+        &[
+            parameter("file-name", Takes::Text, true, false),
+            parameter("file", Takes::Text, false, false),
+            named("from-line"),
+            bare("verbose"),
+            bare("dry-run"),
+            bare("atomic"),
         ],
     ),
     builtin("len", "return number of elements in value", VALUE),
@@ -162,12 +190,13 @@ pub static ALL: &[Builtin] = &[
         &[value("counter"), value("begin"), maybe("end")],
     ),
     builtin("put", "prints argument on the screen", MESSAGE),
+    builtin("redo", "redo the action that was undone last", &[]),
     builtin(
         "retry",
         "executes command until it has no error",
         &[
             parameter("command", Takes::Code, true, true),
-            named("delay"),
+            parameter("delay", Takes::Span, false, false),
             named("max"),
             code("on-error", false),
         ],
@@ -187,6 +216,7 @@ pub static ALL: &[Builtin] = &[
     builtin("tostr", "convert argument to string value", VALUE),
     builtin("totime", "convert argument to time interval value", VALUE),
     builtin("typeof", "return type of value", VALUE),
+    builtin("undo", "undo the last action", &[]),
     builtin(
         "while",
         "executes command while condition is true",
@@ -204,12 +234,20 @@ pub(crate) const WAITING: &[&str] = &[
 
 /// The command of this name, or of this unique beginning.
 pub fn find(word: &str) -> Option<&'static Builtin> {
-    if let Some(exact) = ALL.iter().find(|builtin| builtin.name == word) {
+    let all = || ALL.iter().chain(crate::known::KNOWN);
+    if let Some(exact) = all().find(|builtin| builtin.name == word) {
         return Some(exact);
     }
-    let mut matches = ALL.iter().filter(|builtin| builtin.name.starts_with(word));
-    match (matches.next(), matches.next()) {
-        (Some(builtin), None) if !word.is_empty() => Some(builtin),
-        _ => None,
-    }
+    let mut matches = all().filter(|builtin| builtin.name.starts_with(word));
+    let first = matches.next().filter(|_| !word.is_empty())?;
+    // A command that the language has learnt stands in both lists.
+    matches
+        .all(|other| other.name == first.name)
+        .then_some(first)
+}
+
+/// Whether the name of any command begins so.
+pub(crate) fn begins(word: &str) -> bool {
+    let mut all = ALL.iter().chain(crate::known::KNOWN);
+    all.any(|builtin| builtin.name.starts_with(word))
 }

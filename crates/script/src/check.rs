@@ -9,6 +9,7 @@ use crate::machine::Machine;
 use crate::parser::Parser;
 use crate::run::each_statement;
 use crate::session::{Limits, Session};
+use crate::site::Held;
 use crate::source::Source;
 use crate::suppose::suppose;
 use crate::tree::Tree;
@@ -210,7 +211,8 @@ impl Check<'_> {
             steps: STEPS,
             ..Limits::default()
         };
-        let mut machine = Machine::new(self.store, &mut live, &mut self.session, &mut out);
+        let mut site = Held::new(self.store, &mut live);
+        let mut machine = Machine::new(&mut site, &mut self.session, &mut out);
         machine.checking = true;
         let Err(refusal) = machine.top(statement) else {
             return BTreeMap::new();
@@ -314,7 +316,7 @@ fn skip(text: &str, parser: &mut Parser<'_>, start: usize) -> Vec<usize> {
 /// A statement that counts as a command: neither a path alone nor a mere scope.
 fn is_command(statement: &Statement) -> bool {
     match &statement.what {
-        What::Enter(_) | What::Scope(..) => false,
+        What::Empty(_) | What::Enter(_) | What::Scope(..) => false,
         What::Bad(bad) => !bad.enters,
         What::Run(_) | What::Call(_) | What::Value(_) => true,
     }

@@ -2,16 +2,25 @@
 
 use std::ops::ControlFlow;
 
-use menu::{Call, Id, Kind, Menu, Property, Reason, Row, RowFilter, stream_rows};
+use menu::{
+    By, Call, Id, Kind, Menu, Output, Property, Reason, Refusal, Reply, Row, RowFilter, Slices,
+    stream_rows,
+};
 
-use crate::ast::{Argument, Command, Expr, Node};
+use crate::ast::{Argument, Command};
 use crate::eval::Condition;
 use crate::language::argument;
-use crate::machine::{Machine, Result, Stop};
+use crate::machine::{self, Collected, Machine};
+use crate::ready::{self, Loan, Ready};
 use crate::value::Value;
 
 /// Values by property; `None` unsets.
 type Given = Vec<(&'static str, Option<menu::Value>)>;
+
+type Result<T> = std::result::Result<T, Refusal>;
+
+/// Rows that are looked at before others have their turn at the router.
+pub(crate) const SLICE: usize = 500;
 
 impl Machine<'_> {
     /// Runs a command of a menu.
@@ -20,23 +29,103 @@ impl Machine<'_> {
         menu: &'static Menu,
         name: &'static str,
         command: &Command,
-    ) -> Result<Value> {
+    ) -> machine::Result<Value> {
         match name {
             "print" => self.print_menu(menu, command),
             "find" => self.find(menu, command),
-            "get" => self.get(menu, command),
-            "export" => self.export(menu.path, command),
+            "export" => self.export(menu.path, Some(menu), command),
+            "get" => {
+                let ready = self.ready(command)?;
+                self.with(|loan| loan.get(menu, &ready))
+            }
             _ if menu.commands.iter().any(|own| own.name == name) => self.act(menu, name, command),
-            _ => self.change(|machine| machine.edit(menu, name, command)),
+            _ => {
+                let ready = self.ready(command)?;
+                self.with(|loan| loan.change(|loan| loan.edit(menu, name, &ready)))
+            }
         }
     }
 
+    /// The condition of a `find` or `print`, ready for rows.
+    pub(crate) fn condition(&mut self, command: &Command) -> machine::Result<Option<Condition>> {
+        let expr = argument(command, "where").and_then(|argument| argument.value.as_ref());
+        expr.map(|expr| self.prepare(expr)).transpose()
+    }
+
+    /// Gives the rows of a menu, a slice at a time, with the router free for others in between.
+    pub(crate) fn each_slice(
+        &mut self,
+        menu: &'static Menu,
+        filter: &RowFilter<'_>,
+        mut each: impl FnMut(&mut Self, Vec<Row>) -> machine::Result<()>,
+    ) -> machine::Result<()> {
+        let mut slices = Slices::new(menu);
+        loop {
+            let rows = self.with(|loan| Ok(slices.next(loan.store, loan.live, filter, SLICE)))?;
+            if rows.is_empty() {
+                return Ok(());
+            }
+            self.step()?;
+            each(self, rows)?;
+        }
+    }
+
+    fn find(&mut self, menu: &'static Menu, command: &Command) -> machine::Result<Value> {
+        let condition = self.condition(command)?;
+        let mut found = Vec::new();
+        with_filter(menu, condition.as_ref(), |filter| {
+            self.each_slice(menu, filter, |machine, rows| {
+                machine.charge(rows.len() * 2 * size_of::<Value>())?;
+                found.extend(
+                    rows.iter()
+                        .filter_map(|row| row.id)
+                        .map(|id| (None, Value::Id(id))),
+                );
+                Ok(())
+            })
+        })?;
+        Ok(Value::Array(found))
+    }
+
+    /// A command that is not about configuration: the router's.
+    fn act(
+        &mut self,
+        menu: &'static Menu,
+        name: &'static str,
+        command: &Command,
+    ) -> machine::Result<Value> {
+        let ready = self.ready(command)?;
+        let checking = self.checking;
+        let mut text = Collected::new(self.out.width());
+        let run = |loan: &mut Loan<'_>| Ok(loan.act(menu, name, &ready, checking, &mut text));
+        let reply = self.with(run)?;
+        // What was said before a refusal is to be read as well.
+        self.print(&text.text)?;
+        let reply = reply?;
+        for row in &reply.rows {
+            let names = row.cells.iter().map(|(name, _)| name.len());
+            let width = names.max().unwrap_or(0) + 2;
+            let lines = row
+                .cells
+                .iter()
+                .map(|(name, value)| format!("{name:>width$}: {value}\n"));
+            let text: String = lines.collect();
+            self.print(&text)?;
+        }
+        let rows = reply.rows.iter().map(|row| (None, row_value(row)));
+        Ok(Value::Array(rows.collect()))
+    }
+}
+
+impl Loan<'_> {
     /// Runs a change as a transaction, or as a part of the open one.
     fn change(&mut self, edit: impl FnOnce(&mut Self) -> Result<Value>) -> Result<Value> {
         let mark = self.store.begin();
         match edit(self) {
             Ok(value) => {
-                let changes = self.store.commit(mark).map_err(|reason| reason.nowhere())?;
+                let by = By::user(self.caller.user, self.live.clock());
+                let changes = self.store.commit_by(mark, by);
+                let changes = changes.map_err(|reason| reason.nowhere())?;
                 if let Some(changes) = changes {
                     self.live.changed(self.store, &changes);
                 }
@@ -49,18 +138,18 @@ impl Machine<'_> {
         }
     }
 
-    fn edit(&mut self, menu: &'static Menu, name: &str, command: &Command) -> Result<Value> {
+    fn edit(&mut self, menu: &'static Menu, name: &str, ready: &Ready<'_>) -> Result<Value> {
         if name == "add" {
-            return self.add(menu, command).map(Value::Id);
+            return self.add(menu, ready).map(Value::Id);
         }
         if name == "set" && !menu.has_rows() {
-            let given = self.given(menu, command)?;
+            let given = self.given(menu, ready)?;
             self.store
                 .set(menu, Id::SETTINGS, &given)
                 .map_err(|reason| reason.nowhere())?;
             return Ok(Value::Nothing);
         }
-        let whole = name == "set" && argument(command, "numbers").is_none();
+        let whole = name == "set" && !ready.has("numbers");
         // What was one set of settings in older versions is an item now.
         let supposed = match menu.supposed.is_empty() || !whole {
             true => None,
@@ -71,12 +160,12 @@ impl Machine<'_> {
         };
         let ids = match supposed {
             Some(id) => vec![id],
-            None => self.selected(menu, command, "numbers")?,
+            None => self.selected(menu, ready, "numbers")?,
         };
-        let given = self.edits(menu, name, command)?;
+        let given = self.edits(menu, name, ready)?;
         let mut dynamic = Vec::new();
         let place = if name == "move" {
-            self.destination(menu, command)?
+            self.place(menu, ready, "destination")?
         } else {
             None
         };
@@ -101,20 +190,20 @@ impl Machine<'_> {
     }
 
     /// What a command that is neither `add` nor `set` sets.
-    fn edits(&mut self, menu: &'static Menu, name: &str, command: &Command) -> Result<Given> {
+    fn edits(&mut self, menu: &'static Menu, name: &str, ready: &Ready<'_>) -> Result<Given> {
         Ok(match name {
-            "set" => self.given(menu, command)?,
+            "set" => self.given(menu, ready)?,
             "enable" => vec![("disabled", Some(menu::Value::Bool(false)))],
             "disable" => vec![("disabled", Some(menu::Value::Bool(true)))],
             "comment" => {
-                let text = self.text(command, "comment")?.unwrap_or_default();
+                let text = ready.text("comment").unwrap_or_default();
                 vec![("comment", Some(menu::Value::text(text)))]
             }
             "unset" | "reset" => {
-                let names = self.text(command, "value-name")?.unwrap_or_default();
+                let names = ready.text("value-name").unwrap_or_default();
                 let find = |name: &str| {
                     let property = menu.property(name).filter(|p| !p.read_only);
-                    property.ok_or_else(|| Stop::from(Reason::no_match("value-name").nowhere()))
+                    property.ok_or_else(|| Reason::no_match("value-name").nowhere())
                 };
                 let names = names.split([',', ';']).map(str::trim);
                 names
@@ -138,10 +227,10 @@ impl Machine<'_> {
         }
         let command = ["remove", "enable", "disable", "set", "comment"];
         let Some(command) = command.into_iter().find(|command| *command == name) else {
-            return Err(Reason::NoItem.nowhere().into());
+            return Err(Reason::NoItem.nowhere());
         };
         if ids.iter().any(|id| self.row(menu, *id).is_none()) {
-            return Err(Reason::NoItem.nowhere().into());
+            return Err(Reason::NoItem.nowhere());
         }
         let arguments: Vec<_> = given
             .into_iter()
@@ -159,52 +248,49 @@ impl Machine<'_> {
         Ok(())
     }
 
-    fn add(&mut self, menu: &'static Menu, command: &Command) -> Result<Id> {
-        let mut given = self.given(menu, command)?;
-        if argument(command, "copy-from").is_some() {
-            let copy = self.selected(menu, command, "copy-from")?;
+    fn add(&mut self, menu: &'static Menu, ready: &Ready<'_>) -> Result<Id> {
+        let mut given = self.given(menu, ready)?;
+        if ready.has("copy-from") {
+            let copy = self.selected(menu, ready, "copy-from")?;
             let item = copy
                 .first()
                 .and_then(|id| self.store.item(menu.path, *id))
                 .cloned();
-            let item = item.ok_or_else(|| Stop::from(Reason::NoItem.nowhere()))?;
+            let item = item.ok_or_else(|| Reason::NoItem.nowhere())?;
             for (property, value) in item.values() {
                 if !property.read_only && given.iter().all(|(name, _)| *name != property.name) {
                     given.push((property.name, Some(value.clone())));
                 }
             }
         }
-        let before = match argument(command, "place-before") {
-            Some(_) => self
-                .selected(menu, command, "place-before")?
-                .first()
-                .copied(),
-            None => None,
-        };
+        let before = self.place(menu, ready, "place-before")?;
         self.store
             .add(menu, &given, before)
-            .map_err(|reason| reason.nowhere().into())
+            .map_err(|reason| reason.nowhere())
     }
 
-    fn destination(&mut self, menu: &'static Menu, command: &Command) -> Result<Option<Id>> {
-        match argument(command, "destination") {
-            Some(_) => Ok(self
-                .selected(menu, command, "destination")?
-                .first()
-                .copied()),
-            None => Ok(None),
+    /// The item that an argument names a place by.
+    fn place(
+        &self,
+        menu: &'static Menu,
+        ready: &Ready<'_>,
+        name: &'static str,
+    ) -> Result<Option<Id>> {
+        if !ready.has(name) {
+            return Ok(None);
         }
+        Ok(self.selected(menu, ready, name)?.first().copied())
     }
 
     /// The values that a command gives, with words of older versions translated.
-    fn given(&mut self, menu: &'static Menu, command: &Command) -> Result<Given> {
-        let mut given = Given::with_capacity(command.arguments.len());
-        for argument in &command.arguments {
+    fn given(&mut self, menu: &'static Menu, ready: &Ready<'_>) -> Result<Given> {
+        let mut given = Given::with_capacity(ready.command.arguments.len());
+        for (argument, value) in ready.arguments() {
             let taken = ["numbers", "copy-from", "place-before"];
             if taken.contains(&argument.name.as_str()) {
                 continue;
             }
-            let text = self.argument_text(argument)?;
+            let text = ready::text(argument, value);
             let value = self.translate(menu, argument, text.as_deref());
             let Some((property, text)) = value.map_err(|reason| reason.at(argument.at))? else {
                 continue;
@@ -225,31 +311,6 @@ impl Machine<'_> {
             given.push((property.name, value));
         }
         Ok(given)
-    }
-
-    /// The text of an argument's value; `None` for `!name`.
-    fn argument_text(&mut self, argument: &Argument) -> Result<Option<String>> {
-        match &argument.value {
-            _ if argument.negated => Ok(None),
-            None => Ok(Some("yes".to_owned())),
-            // A word is taken as it stands: `007` is no number here.
-            Some(Expr {
-                node: Node::Word(word),
-                ..
-            }) => Ok(Some(word.clone())),
-            Some(expr) => {
-                let value = self.eval(expr)?;
-                Ok(Some(match value {
-                    Value::Time(nanos) => menu::time::units(nanos),
-                    Value::Bool(value) => (if value { "yes" } else { "no" }).to_owned(),
-                    Value::Array(values) => {
-                        let texts: Vec<_> = values.iter().map(|(_, v)| v.to_string()).collect();
-                        texts.join(",")
-                    }
-                    other => other.to_string(),
-                }))
-            }
-        }
     }
 
     /// The property that an argument means and the text of its value; `None` if it is gone.
@@ -304,47 +365,13 @@ impl Machine<'_> {
         self.store.add(menu, &given, None).map(drop)
     }
 
-    /// The text of a named argument.
-    pub(crate) fn text(&mut self, command: &Command, name: &str) -> Result<Option<String>> {
-        match argument(command, name) {
-            Some(argument) => self.argument_text(argument),
-            None => Ok(None),
-        }
-    }
-
-    /// The condition of a `find` or `print`, ready for rows.
-    pub(crate) fn condition(&mut self, command: &Command) -> Result<Option<Condition>> {
-        let expr = argument(command, "where").and_then(|argument| argument.value.as_ref());
-        expr.map(|expr| self.prepare(expr)).transpose()
-    }
-
-    fn find(&mut self, menu: &'static Menu, command: &Command) -> Result<Value> {
-        let condition = self.condition(command)?;
-        let mut found = Vec::new();
-        let limit = self.session.limits.bytes / (2 * size_of::<Value>());
-        with_filter(menu, condition.as_ref(), |filter| {
-            let _ = stream_rows(self.store, self.live, menu, filter, &mut |row| {
-                found.extend(row.id.map(|id| (None, Value::Id(id))));
-                if found.len() > limit {
-                    ControlFlow::Break(())
-                } else {
-                    ControlFlow::Continue(())
-                }
-            });
-        });
-        self.charge(found.len() * 2 * size_of::<Value>())?;
-        Ok(Value::Array(found))
-    }
-
-    fn get(&mut self, menu: &'static Menu, command: &Command) -> Result<Value> {
-        let mut name = self.text(command, "value-name")?;
+    fn get(&mut self, menu: &'static Menu, ready: &Ready<'_>) -> Result<Value> {
+        let mut name = ready.text("value-name");
         let row = if menu.has_rows() {
-            let ids = self.selected(menu, command, "number")?;
-            let id = ids
-                .first()
-                .ok_or_else(|| Stop::from(Reason::NoItem.nowhere()))?;
+            let ids = self.selected(menu, ready, "number")?;
+            let id = ids.first().ok_or_else(|| Reason::NoItem.nowhere())?;
             self.row(menu, *id)
-                .ok_or_else(|| Stop::from(Reason::NoItem.nowhere()))?
+                .ok_or_else(|| Reason::NoItem.nowhere())?
         } else {
             let mut row = None;
             let all = RowFilter::default();
@@ -369,35 +396,42 @@ impl Machine<'_> {
         match (known, flag) {
             (Some(name), _) => Ok(row.get(name).map_or(Value::Nothing, Value::from)),
             (None, Some(flag)) => Ok(Value::Bool(row.is(flag))),
-            (None, None) => Err(Reason::no_match("value-name").nowhere().into()),
+            (None, None) => Err(Reason::no_match("value-name").nowhere()),
         }
     }
 
     /// A command that is not about configuration: the router's.
-    fn act(&mut self, menu: &'static Menu, name: &'static str, command: &Command) -> Result<Value> {
+    fn act(
+        &mut self,
+        menu: &'static Menu,
+        name: &'static str,
+        ready: &Ready<'_>,
+        checking: bool,
+        out: &mut dyn Output,
+    ) -> Result<Reply> {
         let Some(own) = menu.commands.iter().find(|own| own.name == name) else {
-            return Err(Reason::BadCommand(name.to_owned()).nowhere().into());
+            return Err(Reason::BadCommand(name.to_owned()).nowhere());
         };
         let mut items = Vec::new();
         let mut arguments = Vec::new();
         for taken in own.arguments {
-            if argument(command, taken.name).is_none() {
+            if !ready.has(taken.name) {
                 if taken.required {
-                    return Err(Reason::Missing(vec![taken.name]).at(command.at).into());
+                    return Err(Reason::Missing(vec![taken.name]).at(ready.command.at));
                 }
                 continue;
             }
             if taken.name == "numbers" {
-                items = self.selected(menu, command, "numbers")?;
+                items = self.selected(menu, ready, "numbers")?;
                 continue;
             }
-            let text = self.text(command, taken.name)?.unwrap_or_default();
+            let text = ready.text(taken.name).unwrap_or_default();
             let parsed = taken.kind.parse(taken.name, &text);
             arguments.push((taken.name, parsed.map_err(|reason| reason.nowhere())?));
         }
         // In a check there is no router that could answer.
-        if menu.is_idle(name) || self.checking {
-            return Ok(Value::Nothing);
+        if menu.is_idle(name) || checking {
+            return Ok(Reply::default());
         }
         if menu.path == "/log" {
             let text = arguments
@@ -405,7 +439,7 @@ impl Machine<'_> {
                 .map(|(_, value)| value.to_string())
                 .unwrap_or_default();
             self.live.log(&format!("script,{name}"), &text);
-            return Ok(Value::Nothing);
+            return Ok(Reply::default());
         }
         let call = Call {
             menu,
@@ -413,32 +447,10 @@ impl Machine<'_> {
             items: &items,
             arguments: &arguments,
         };
-        let reply = self
-            .live
-            .action(self.store, &call)
-            .map_err(|reason| reason.nowhere())?;
-        for row in &reply.rows {
-            let width = row
-                .cells
-                .iter()
-                .map(|(name, _)| name.len())
-                .max()
-                .unwrap_or(0)
-                + 2;
-            let lines = row
-                .cells
-                .iter()
-                .map(|(name, value)| format!("{name:>width$}: {value}\n"));
-            let text: String = lines.collect();
-            self.print(&text)?;
-        }
-        Ok(Value::Array(
-            reply
-                .rows
-                .iter()
-                .map(|row| (None, row_value(row)))
-                .collect(),
-        ))
+        let managed = self.live.manage(self.store, &call, &self.caller, out);
+        managed
+            .unwrap_or_else(|| self.live.action(self.store, &call))
+            .map_err(|reason| reason.nowhere())
     }
 }
 

@@ -2,14 +2,16 @@
 
 use std::ops::ControlFlow;
 
-use menu::{Live, Menu, Output, Reason, Refusal, RowFilter, Store, json, stream_rows};
+use menu::{Menu, Output, Reason, Refusal, json};
 
 use crate::ast::{Block, Command, Statement, Target, What};
 use crate::items::with_filter;
 use crate::language::argument;
-use crate::machine::Machine;
+use crate::machine::{Machine, Result, finish};
 use crate::parser::Parser;
 use crate::session::Session;
+use crate::show::proplist;
+use crate::site::Site;
 use crate::source::Source;
 use crate::tree::Tree;
 
@@ -17,24 +19,29 @@ use crate::tree::Tree;
 /// strings, that of settings one object; anything else gives `{"ret":…}` with what it printed.
 ///
 /// # Errors
-/// The first refusal, as of [`crate::run`].
-pub fn run_json(
-    store: &mut Store,
-    live: &mut dyn Live,
+/// The first refusal, as of [`crate::run_at`].
+pub fn run_json_at(
+    site: &mut dyn Site,
     session: &mut Session,
     source: &str,
     out: &mut dyn Output,
-) -> Result<(), Refusal> {
+) -> std::result::Result<(), Refusal> {
     let source = Source::new(source);
-    let tree = Tree::new(store.menus());
+    let tree = Tree::new(site.menus());
     let node = tree.find(&session.path).unwrap_or(0);
-    let block = Parser::new(&source, &tree, node).program()?;
-    session.ready();
+    let mut parser = Parser::new(&source, &tree, node);
+    session
+        .variables()
+        .for_each(|name| parser.names.declare(name));
+    let block = parser.program()?;
+    let _running = session.interrupt.running();
     if let Some((menu, command)) = printed(&block) {
-        return Machine::new(store, live, session, out).print_json(menu, command);
+        return Machine::new(site, session, out)
+            .print_json(menu, command)
+            .or_else(finish);
     }
     let mut text = String::new();
-    Machine::new(store, live, session, &mut text).program(&block)?;
+    Machine::new(site, session, &mut text).program(&block)?;
     let mut answer = String::from("{\"ret\":");
     json::string(text.trim_end_matches('\n'), &mut answer);
     answer.push_str("}\n");
@@ -60,7 +67,7 @@ fn printed(block: &Block) -> Option<(&'static Menu, &Command)> {
         .then_some((menu, command))
 }
 
-fn written(flow: ControlFlow<()>) -> Result<(), Refusal> {
+fn written(flow: ControlFlow<()>) -> std::result::Result<(), Refusal> {
     match flow {
         ControlFlow::Continue(()) => Ok(()),
         ControlFlow::Break(()) => Err(Reason::Interrupted.nowhere()),
@@ -68,41 +75,25 @@ fn written(flow: ControlFlow<()>) -> Result<(), Refusal> {
 }
 
 impl Machine<'_> {
-    fn print_json(&mut self, menu: &'static Menu, command: &Command) -> Result<(), Refusal> {
-        let wanted = self.proplist(menu, command).map_err(refusal)?;
-        let condition = self.condition(command).map_err(refusal)?;
-        let flow = with_filter(menu, condition.as_ref(), |filter| {
-            self.rows_as_json(menu, filter, &wanted)
-        });
-        written(flow)
-    }
-
-    fn rows_as_json(
-        &mut self,
-        menu: &'static Menu,
-        filter: &RowFilter<'_>,
-        wanted: &[&str],
-    ) -> ControlFlow<()> {
+    fn print_json(&mut self, menu: &'static Menu, command: &Command) -> Result<()> {
+        let ready = self.ready(command)?;
+        let wanted = proplist(menu, &ready)?;
+        let condition = self.condition(command)?;
         let list = menu.has_rows();
-        let out = &mut *self.out;
         let mut separator = if list { "[" } else { "" };
-        stream_rows(self.store, self.live, menu, filter, &mut |row| {
-            out.write(separator)?;
-            separator = ",\n";
-            out.write(&json::object(menu, &row, wanted))
+        with_filter(menu, condition.as_ref(), |filter| {
+            self.each_slice(menu, filter, |machine, rows| {
+                rows.iter().try_for_each(|row| {
+                    machine.print(separator)?;
+                    separator = ",\n";
+                    machine.print(&json::object(menu, row, &wanted))
+                })
+            })
         })?;
-        out.write(match (list, separator) {
+        self.print(match (list, separator) {
             (true, "[") => "[]\n",
             (true, _) => "]\n",
             (false, _) => "\n",
         })
-    }
-}
-
-fn refusal(stop: crate::machine::Stop) -> Refusal {
-    match stop {
-        crate::machine::Stop::Refused(refusal) => refusal,
-        // Nothing but an error ends the reading of arguments.
-        _ => Reason::Interrupted.nowhere(),
     }
 }

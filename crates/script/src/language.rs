@@ -1,5 +1,7 @@
 //! The commands of the language itself.
 
+use std::time::Duration;
+
 use menu::{Reason, bytes};
 
 use crate::ast::{Argument, Command, Expr, Node};
@@ -38,6 +40,8 @@ impl Machine<'_> {
             "delay" => self.delay(command),
             "environment" => self.environment(),
             "nothing" => Ok(Value::Nothing),
+            "import" => self.import(command),
+            "undo" | "redo" => self.back_and_forth(name),
             "find" => self.search(command),
             "pick" => self.pick(command),
             _ => {
@@ -281,29 +285,18 @@ impl Machine<'_> {
                 }
                 other => return other,
             }
-            if !self.checking && delay > 0 {
-                self.live
-                    .wait(delay)
-                    .map_err(|reason| reason.at(command.at))?;
-            }
+            self.wait(span(delay))?;
         }
         Ok(Value::Nothing)
     }
 
     fn delay(&mut self, command: &Command) -> Result<Value> {
-        let span = self
-            .value_of(command, "delay-time")?
-            .to_time()
-            .filter(|nanos| *nanos >= 0);
-        let Some(nanos) = span else {
+        let nanos = self.value_of(command, "delay-time")?.to_time();
+        let Some(nanos) = nanos.filter(|nanos| *nanos >= 0) else {
             let text = "invalid time value for argument delay-time".to_owned();
             return Err(Reason::BadValue(text).at(command.at).into());
         };
-        if !self.checking {
-            self.live
-                .wait(nanos)
-                .map_err(|reason| reason.at(command.at))?;
-        }
+        self.wait(span(nanos))?;
         Ok(Value::Nothing)
     }
 
@@ -383,6 +376,11 @@ pub(crate) fn argument<'c>(command: &'c Command, name: &str) -> Option<&'c Argum
         .arguments
         .iter()
         .find(|argument| argument.name == name)
+}
+
+/// A span of nanoseconds; none that is negative.
+fn span(nanos: i64) -> Duration {
+    Duration::from_nanos(u64::try_from(nanos).unwrap_or(0))
 }
 
 fn variable_name(command: &Command) -> String {

@@ -1,12 +1,16 @@
 //! The interpreter: statements in scopes, within limits.
 
 use std::collections::BTreeMap;
+use std::ops::ControlFlow;
 use std::sync::Arc;
+use std::time::Duration;
 
-use menu::{Live, Output, Position, Reason, Refusal, Store};
+use menu::{Output, Position, Reason, Refusal};
 
 use crate::ast::{Bad, Block, Command, Statement, Target, What};
+use crate::known::is_known_only;
 use crate::session::Session;
+use crate::site::Site;
 use crate::value::Value;
 
 /// What ends a run before its last statement.
@@ -32,8 +36,7 @@ pub(crate) type Result<T> = std::result::Result<T, Stop>;
 
 /// A run of a script.
 pub(crate) struct Machine<'a> {
-    pub(crate) store: &'a mut Store,
-    pub(crate) live: &'a mut dyn Live,
+    pub(crate) site: &'a mut dyn Site,
     pub(crate) session: &'a mut Session,
     pub(crate) out: &'a mut dyn Output,
     pub(crate) scopes: Vec<BTreeMap<String, Variable>>,
@@ -53,15 +56,13 @@ pub(crate) enum Variable {
 
 impl<'a> Machine<'a> {
     pub(crate) fn new(
-        store: &'a mut Store,
-        live: &'a mut dyn Live,
+        site: &'a mut dyn Site,
         session: &'a mut Session,
         out: &'a mut dyn Output,
     ) -> Self {
         let scopes = vec![BTreeMap::new()];
         Self {
-            store,
-            live,
+            site,
             session,
             out,
             scopes,
@@ -129,7 +130,7 @@ impl<'a> Machine<'a> {
         result
     }
 
-    fn statement(&mut self, statement: &Statement) -> Result<Value> {
+    pub(crate) fn statement(&mut self, statement: &Statement) -> Result<Value> {
         self.step()?;
         let result = match &statement.what {
             What::Enter(place) => {
@@ -139,6 +140,7 @@ impl<'a> Machine<'a> {
                 }
                 Ok(Value::Nothing)
             }
+            What::Empty(_) => Ok(Value::Nothing),
             What::Run(command) => self.command(command),
             What::Scope(_, block) => self.deeper(|machine| machine.block(block)),
             What::Call(expr) | What::Value(expr) => self.eval(expr),
@@ -150,7 +152,12 @@ impl<'a> Machine<'a> {
     fn command(&mut self, command: &Command) -> Result<Value> {
         let result = match command.target {
             Target::Menu(menu, name) => self.menu_command(menu, name, command),
-            Target::Export(path) => self.export(path, command),
+            Target::Export(path) => self.export(path, None, command),
+            Target::Builtin(builtin) if is_known_only(builtin) => {
+                Err(Reason::BadCommand(builtin.name.to_owned())
+                    .at(command.at)
+                    .into())
+            }
             Target::Builtin(builtin) => self.builtin(builtin.name, command),
         };
         result.map_err(|stop| located(stop, command.at))
@@ -162,7 +169,7 @@ impl<'a> Machine<'a> {
         if self.steps > self.session.limits.steps {
             return Err(Reason::Limit("steps").nowhere().into());
         }
-        if self.session.is_interrupted() {
+        if self.session.interrupt.is_on() {
             return Err(Reason::Interrupted.nowhere().into());
         }
         Ok(())
@@ -175,6 +182,22 @@ impl<'a> Machine<'a> {
             return Err(Reason::Limit("memory").nowhere().into());
         }
         Ok(())
+    }
+
+    /// Lets time pass, with the router free for others.
+    pub(crate) fn wait(&mut self, span: Duration) -> Result<()> {
+        if self.checking {
+            return Ok(());
+        }
+        if self.out.flush().is_break() {
+            return Err(Reason::Interrupted.nowhere().into());
+        }
+        let until = self.site.now().saturating_add(span);
+        let interrupt = Arc::clone(&self.session.interrupt);
+        self.site
+            .wait(until, &interrupt)
+            .map_err(|reason| reason.nowhere())?;
+        self.step()
     }
 
     /// Prints text.
@@ -219,7 +242,7 @@ impl<'a> Machine<'a> {
 }
 
 /// What a run ends with when something stopped it.
-fn finish(stop: Stop) -> std::result::Result<(), Refusal> {
+pub(crate) fn finish(stop: Stop) -> std::result::Result<(), Refusal> {
     match stop {
         Stop::Refused(refusal) => Err(refusal),
         Stop::Return(_) | Stop::Break | Stop::Continue => Ok(()),
@@ -234,5 +257,38 @@ fn located(stop: Stop, at: Position) -> Stop {
     match stop {
         Stop::Refused(refusal) => Stop::Refused(refusal.or_at(at)),
         other => other,
+    }
+}
+
+/// Output that waits until the router is free for others again; it ends at the limit.
+pub(crate) struct Collected {
+    pub(crate) text: String,
+    width: usize,
+}
+
+/// The most output that is collected.
+const COLLECTED: usize = 64 << 20;
+
+impl Collected {
+    /// None yet, for a reader of this width.
+    pub(crate) const fn new(width: usize) -> Self {
+        Self {
+            text: String::new(),
+            width,
+        }
+    }
+}
+
+impl Output for Collected {
+    fn write(&mut self, text: &str) -> ControlFlow<()> {
+        if self.text.len() + text.len() > COLLECTED {
+            return ControlFlow::Break(());
+        }
+        self.text.push_str(text);
+        ControlFlow::Continue(())
+    }
+
+    fn width(&self) -> usize {
+        self.width
     }
 }

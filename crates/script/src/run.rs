@@ -4,18 +4,42 @@ use menu::{Live, Output, Refusal, Store};
 
 use crate::ast::{Argument, Block, Expr, Node, Statement, Target, What};
 use crate::builtin::WAITING;
+use crate::import::{Options, import_with};
 use crate::machine::Machine;
 use crate::parser::Parser;
 use crate::session::Session;
+use crate::site::{Held, Site};
 use crate::source::Source;
-use crate::suppose::suppose;
 use crate::tree::Tree;
 
-/// Runs a text as the console runs a line, or a script: each command is a transaction of its own.
-/// A text that cannot be read is refused before anything of it runs.
+/// Runs a text as the console runs a line, or a script: each command is a transaction of its own,
+/// and between two of them the router is free for others. A text that cannot be read is refused
+/// before anything of it runs.
 ///
 /// # Errors
 /// The first refusal; what was run before it stays.
+pub fn run_at(
+    site: &mut dyn Site,
+    session: &mut Session,
+    source: &str,
+    out: &mut dyn Output,
+) -> Result<(), Refusal> {
+    let source = Source::new(source);
+    let tree = Tree::new(site.menus());
+    let node = tree.find(&session.path).unwrap_or(0);
+    let mut parser = Parser::new(&source, &tree, node);
+    session
+        .variables()
+        .for_each(|name| parser.names.declare(name));
+    let block = parser.program()?;
+    let _running = session.interrupt.running();
+    Machine::new(site, session, out).program(&block)
+}
+
+/// As [`run_at`], where nobody else has to do with the router.
+///
+/// # Errors
+/// As of [`run_at`].
 pub fn run(
     store: &mut Store,
     live: &mut dyn Live,
@@ -23,19 +47,28 @@ pub fn run(
     source: &str,
     out: &mut dyn Output,
 ) -> Result<(), Refusal> {
-    let source = Source::new(source);
-    let tree = Tree::new(store.menus());
-    let node = tree.find(&session.path).unwrap_or(0);
-    let block = Parser::new(&source, &tree, node).program()?;
-    session.ready();
-    Machine::new(store, live, session, out).program(&block)
+    run_at(&mut Held::new(store, live), session, source, out)
 }
 
 /// Runs a file of configuration. One without commands that wait is one transaction: it applies
-/// wholly or not at all. Ports that it names exist from then on.
+/// wholly or not at all, and has the router for itself until then. Ports that it names exist from
+/// then on.
 ///
 /// # Errors
 /// The first refusal, with its place. Nothing of a file that is one transaction has then happened.
+pub fn import_at(
+    site: &mut dyn Site,
+    session: &mut Session,
+    source: &str,
+    out: &mut dyn Output,
+) -> Result<(), Refusal> {
+    import_with(site, session, source, out, Options::default())
+}
+
+/// As [`import_at`], where nobody else has to do with the router.
+///
+/// # Errors
+/// As of [`import_at`].
 pub fn import(
     store: &mut Store,
     live: &mut dyn Live,
@@ -43,43 +76,11 @@ pub fn import(
     source: &str,
     out: &mut dyn Output,
 ) -> Result<(), Refusal> {
-    let source = Source::new(source);
-    let tree = Tree::new(store.menus());
-    let block = Parser::new(&source, &tree, 0).program()?;
-    let path = std::mem::replace(&mut session.path, "/".to_owned());
-    session.ready();
-    let result = if waits(&block) {
-        Machine::new(store, live, session, out).program(&block)
-    } else {
-        at_once(store, live, session, &block, out)
-    };
-    session.path = path;
-    result
-}
-
-fn at_once(
-    store: &mut Store,
-    live: &mut dyn Live,
-    session: &mut Session,
-    block: &Block,
-    out: &mut dyn Output,
-) -> Result<(), Refusal> {
-    let mark = store.begin();
-    let result = suppose(store, block)
-        .map_err(Refusal::from)
-        .and_then(|()| Machine::new(store, live, session, out).program(block));
-    if let Err(refusal) = result {
-        store.rollback(mark);
-        return Err(refusal);
-    }
-    if let Some(changes) = store.commit(mark).map_err(Refusal::from)? {
-        live.changed(store, &changes);
-    }
-    Ok(())
+    import_at(&mut Held::new(store, live), session, source, out)
 }
 
 /// Whether a file waits, or asks others: it is then run command by command.
-fn waits(block: &Block) -> bool {
+pub(crate) fn waits(block: &Block) -> bool {
     let mut found = false;
     each_statement(block, &mut |statement| {
         found |= match &statement.what {
@@ -140,7 +141,7 @@ pub(crate) fn each_word(expr: &Expr, f: &mut dyn FnMut(&str)) {
         Node::Array(elements) => elements
             .iter()
             .for_each(|(_, element)| each_word(element, f)),
-        Node::Unary(_, inner) => each_word(inner, f),
+        Node::Unary(_, inner) | Node::Group(inner) => each_word(inner, f),
         Node::Binary(_, left, right) => {
             each_word(left, f);
             each_word(right, f);
@@ -149,8 +150,8 @@ pub(crate) fn each_word(expr: &Expr, f: &mut dyn FnMut(&str)) {
             for statement in &block.statements {
                 if let What::Run(command) = &statement.what {
                     let selects = ["where", "number", "numbers"];
-                    let values = command.arguments.iter();
-                    let values = values.filter(|a| selects.contains(&a.name.as_str()));
+                    let selects = |a: &&Argument| selects.contains(&a.name.as_str());
+                    let values = command.arguments.iter().filter(selects);
                     values
                         .filter_map(|a| a.value.as_ref())
                         .for_each(|value| each_word(value, f));

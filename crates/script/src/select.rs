@@ -2,45 +2,30 @@
 
 use std::ops::ControlFlow;
 
-use menu::{Id, Menu, Reason, Row, RowFilter, Shape, item_row, stream_rows};
+use menu::{Id, Menu, Reason, Refusal, Row, RowFilter, Shape, item_row, stream_rows};
 
-use crate::ast::{Command, Expr, Node};
-use crate::language::argument;
-use crate::machine::{Machine, Result};
+use crate::ready::{Loan, Ready};
 use crate::value::Value;
 
-impl Machine<'_> {
+impl Loan<'_> {
     /// The items that an argument names: numbers of the last `print`, ids, names, results of
     /// `find`, or several of them.
     pub(crate) fn selected(
-        &mut self,
+        &self,
         menu: &'static Menu,
-        command: &Command,
+        ready: &Ready<'_>,
         name: &'static str,
-    ) -> Result<Vec<Id>> {
-        let Some(argument) = argument(command, name) else {
-            return Err(Reason::Missing(vec![name]).at(command.at).into());
-        };
-        let value = match &argument.value {
-            Some(Expr {
-                node: Node::Word(word),
-                ..
-            }) => Value::Str(word.clone()),
-            Some(expr) => self.eval(expr)?,
-            None => Value::Nothing,
+    ) -> Result<Vec<Id>, Refusal> {
+        let Some((argument, value)) = ready.argument(name) else {
+            return Err(Reason::Missing(vec![name]).at(ready.command.at));
         };
         let mut ids = Vec::new();
-        self.select(menu, &value, &mut ids)
+        self.select(menu, value.unwrap_or(&Value::Nothing), &mut ids)
             .map_err(|reason| reason.at(argument.at))?;
         Ok(ids)
     }
 
-    fn select(
-        &self,
-        menu: &'static Menu,
-        value: &Value,
-        ids: &mut Vec<Id>,
-    ) -> std::result::Result<(), Reason> {
+    fn select(&self, menu: &'static Menu, value: &Value, ids: &mut Vec<Id>) -> Result<(), Reason> {
         match value {
             Value::Array(values) => {
                 return values
@@ -74,7 +59,7 @@ impl Machine<'_> {
 
     /// The item of a number: that of the last `print`, or of one that would be printed.
     fn numbered(&self, menu: &'static Menu, number: usize) -> Option<Id> {
-        if let Some(numbers) = self.session.numbers.get(menu.path) {
+        if let Some(numbers) = self.numbers.get(menu.path) {
             return numbers.get(number).copied();
         }
         if menu.shape == Shape::View {

@@ -2,11 +2,18 @@
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicU64, Ordering};
 
-use menu::Id;
+use menu::{Caller, Id};
 
+use crate::site::Interrupt;
 use crate::value::Value;
+
+/// The items of the last `print` of each menu, by number.
+pub(crate) type Numbers = BTreeMap<&'static str, Vec<Id>>;
+
+/// Numbers for sessions: none is used twice.
+static SERIALS: AtomicU64 = AtomicU64::new(1);
 
 /// How much a script may use before it is stopped.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -39,9 +46,15 @@ pub struct Session {
     pub path: String,
     /// What a command may use.
     pub limits: Limits,
+    /// What is at the other end: `console`, `api`.
+    pub via: &'static str,
+    /// Tells it from all other sessions.
+    serial: u64,
+    /// Files that import each other, so far.
+    pub(crate) imports: usize,
     pub(crate) globals: BTreeMap<String, Value>,
-    pub(crate) numbers: BTreeMap<&'static str, Vec<Id>>,
-    interrupt: Arc<AtomicBool>,
+    pub(crate) numbers: Numbers,
+    pub(crate) interrupt: Arc<Interrupt>,
 }
 
 impl Session {
@@ -51,9 +64,21 @@ impl Session {
             user: user.into(),
             path: "/".to_owned(),
             limits: Limits::default(),
+            via: "console",
+            serial: SERIALS.fetch_add(1, Ordering::Relaxed),
+            imports: 0,
             globals: BTreeMap::new(),
             numbers: BTreeMap::new(),
             interrupt: Arc::default(),
+        }
+    }
+
+    /// The session as those see it who carry out its commands.
+    pub fn caller(&self) -> Caller<'_> {
+        Caller {
+            user: &self.user,
+            session: self.serial,
+            via: self.via,
         }
     }
 
@@ -63,20 +88,12 @@ impl Session {
     }
 
     /// A switch that stops the command that runs, from another thread.
-    pub fn interrupter(&self) -> Arc<AtomicBool> {
+    pub fn interrupter(&self) -> Arc<Interrupt> {
         Arc::clone(&self.interrupt)
     }
 
     /// The names of global variables.
     pub fn variables(&self) -> impl Iterator<Item = &str> {
         self.globals.keys().map(String::as_str)
-    }
-
-    pub(crate) fn is_interrupted(&self) -> bool {
-        self.interrupt.load(Ordering::Relaxed)
-    }
-
-    pub(crate) fn ready(&self) {
-        self.interrupt.store(false, Ordering::Relaxed);
     }
 }

@@ -2,12 +2,14 @@
 
 use std::ops::ControlFlow;
 
-use menu::{Clock, Menu, Output, Reason, RowFilter, export, print, stream_rows};
+use menu::{
+    Clock, Item, Menu, Output, Reason, Refusal, Row, RowFilter, bytes, export, item_row, print,
+};
 
 use crate::ast::Command;
 use crate::items::{row_value, with_filter};
-use crate::language::argument;
-use crate::machine::{Machine, Result, Stop};
+use crate::machine::{Collected, Machine, Result};
+use crate::ready::Ready;
 use crate::value::Value;
 
 /// The version that exports name: the language's.
@@ -29,22 +31,25 @@ const NOT_YET: [&str; 9] = [
 impl Machine<'_> {
     /// `print` of a menu.
     pub(crate) fn print_menu(&mut self, menu: &'static Menu, command: &Command) -> Result<Value> {
-        let flag = |name: &str| argument(command, name).is_some_and(|argument| !argument.negated);
+        let ready = self.ready(command)?;
         let condition = self.condition(command)?;
-        let from = match argument(command, "from") {
-            Some(_) => Some(self.selected(menu, command, "from")?),
-            None => None,
+        let from = match ready.has("from") {
+            true => Some(self.with(|loan| loan.selected(menu, &ready, "from"))?),
+            false => None,
         };
-        let proplist = self.proplist(menu, command)?;
         for name in NOT_YET {
-            if let Some(argument) = argument(command, name) {
+            if let Some((argument, _)) = ready.argument(name) {
                 let text = format!("print {name} is not supported");
                 return Err(Reason::failure(text).at(argument.at).into());
             }
         }
-        let style = style(&flag);
+        let options = print::Options {
+            style: style(&ready),
+            proplist: proplist(menu, &ready)?,
+            show_ids: ready.flag("show-ids"),
+        };
         with_filter(menu, condition.as_ref(), |filter| {
-            let wanted = |row: &menu::Row| {
+            let wanted = |row: &Row| {
                 let id = row.id;
                 from.as_ref()
                     .is_none_or(|ids| id.is_some_and(|id| ids.contains(&id)))
@@ -54,113 +59,151 @@ impl Machine<'_> {
                 equals: filter.equals.clone(),
                 test: Some(&wanted),
             };
-            if flag("count-only") {
+            if ready.flag("count-only") {
                 return self.count_rows(menu, &filter);
             }
-            if flag("as-value") {
+            if ready.flag("as-value") {
                 return self.rows_as_value(menu, &filter);
             }
-            let options = print::Options {
-                style,
-                proplist,
-                show_ids: flag("show-ids"),
-                filter,
-            };
-            let (numbers, flow) = print::print(self.store, self.live, menu, &options, self.out);
-            if menu.has_rows() {
-                self.session.numbers.insert(menu.path, numbers);
-            }
-            match flow {
-                ControlFlow::Continue(()) => Ok(Value::Nothing),
-                ControlFlow::Break(()) => Err(Reason::Interrupted.nowhere().into()),
-            }
+            self.print_rows(menu, options, &filter)
         })
     }
 
-    /// The properties that `proplist` names.
-    pub(crate) fn proplist(
+    fn print_rows(
         &mut self,
         menu: &'static Menu,
-        command: &Command,
-    ) -> Result<Vec<&'static str>> {
-        let Some(text) = self.text(command, "proplist")? else {
-            return Ok(Vec::new());
-        };
-        let find = |name: &str| {
-            let property = menu.property(name.trim());
-            property
-                .map(|property| property.name)
-                .ok_or_else(|| Reason::no_match("proplist"))
-        };
-        let names = text
-            .split(',')
-            .filter(|name| !name.is_empty() && *name != ".id")
-            .map(find);
-        names
-            .collect::<std::result::Result<_, _>>()
-            .map_err(|reason| reason.nowhere().into())
+        options: print::Options,
+        filter: &RowFilter<'_>,
+    ) -> Result<Value> {
+        let mut printer = print::Printer::new(menu, options);
+        let done = self.each_slice(menu, filter, |machine, rows| {
+            match printer.rows(rows, machine.out) {
+                ControlFlow::Continue(()) => Ok(()),
+                ControlFlow::Break(()) => Err(Reason::Interrupted.nowhere().into()),
+            }
+        });
+        if menu.has_rows() {
+            self.session.numbers.insert(menu.path, printer.numbers);
+        }
+        done.map(|()| Value::Nothing)
     }
 
     fn count_rows(&mut self, menu: &'static Menu, filter: &RowFilter<'_>) -> Result<Value> {
         let mut count = 0;
-        let _ = stream_rows(self.store, self.live, menu, filter, &mut |_| {
-            count += 1;
-            ControlFlow::Continue(())
-        });
+        self.each_slice(menu, filter, |_, rows| {
+            count += i64::try_from(rows.len()).unwrap_or(0);
+            Ok(())
+        })?;
         self.print(&format!("{count}\n"))?;
         Ok(Value::Num(count))
     }
 
     fn rows_as_value(&mut self, menu: &'static Menu, filter: &RowFilter<'_>) -> Result<Value> {
-        let mut rows = Vec::new();
-        // A row with its cells; what does not fit is refused below.
-        let limit = self.session.limits.bytes / 1_024;
-        let _ = stream_rows(self.store, self.live, menu, filter, &mut |row| {
-            rows.push((None, row_value(&row)));
-            if rows.len() > limit {
-                ControlFlow::Break(())
-            } else {
-                ControlFlow::Continue(())
-            }
-        });
-        self.charge(rows.len() * 1_024)?;
-        match rows.pop() {
+        let mut all = Vec::new();
+        self.each_slice(menu, filter, |machine, rows| {
+            // A row with its cells.
+            machine.charge(rows.len() * 1_024)?;
+            all.extend(rows.iter().map(|row| (None, row_value(row))));
+            Ok(())
+        })?;
+        match all.pop() {
             Some((_, row)) if !menu.has_rows() => Ok(row),
             last => {
-                rows.extend(last);
-                Ok(Value::Array(rows))
+                all.extend(last);
+                Ok(Value::Array(all))
             }
         }
     }
 
-    /// `export` of a menu or of all menus below a path.
-    pub(crate) fn export(&mut self, path: &str, command: &Command) -> Result<Value> {
-        let flag = |name| argument(command, name).is_some();
-        if let Some(argument) = argument(command, "file") {
-            return Err(Reason::failure("there are no files here")
-                .at(argument.at)
-                .into());
+    /// `export` of a menu or of all menus below a path, to the screen or to a file.
+    pub(crate) fn export(
+        &mut self,
+        path: &str,
+        menu: Option<&'static Menu>,
+        command: &Command,
+    ) -> Result<Value> {
+        let ready = self.ready(command)?;
+        let condition = self.condition(command)?;
+        let (file, paths) = (ready.text("file"), ready.text("path").unwrap_or_default());
+        // One state of the configuration, and it goes out when the router is free again.
+        let mut text = Collected::new(match file {
+            Some(_) => 80,
+            None => self.out.width(),
+        });
+        let checking = self.checking;
+        let flow = self.with(|loan| {
+            let options = export::Options {
+                style: export_style(&ready),
+                under: path,
+                paths: &paths,
+                sensitive: ready.flag("show-sensitive"),
+                version: VERSION,
+                clock: loan.live.clock(),
+            };
+            let wanted = |item: &Item| match (menu, &condition) {
+                (Some(menu), Some(condition)) => {
+                    condition.holds(&item_row(loan.store, loan.live, menu, item))
+                }
+                _ => true,
+            };
+            let flow = export::export_where(loan.store, &options, &wanted, &mut text);
+            if let (Some(name), ControlFlow::Continue(())) = (&file, flow) {
+                let files = loan.live.files().filter(|_| !checking);
+                if let Some(files) = files {
+                    let name = with_ending(name, ".rsc");
+                    files.write(&name, &bytes::to_bytes(&text.text))?;
+                } else if !checking {
+                    return Err(Reason::failure("there are no files here").nowhere());
+                }
+            }
+            Ok(flow)
+        })?;
+        if file.is_none() {
+            self.print(&text.text)?;
         }
-        let style = match () {
-            () if flag("verbose") => export::Style::Verbose,
-            () if flag("terse") => export::Style::Terse,
-            () => export::Style::Compact,
-        };
-        let options = export::Options {
-            style,
-            under: path,
-            sensitive: flag("show-sensitive"),
-            version: VERSION,
-            clock: self.live.clock(),
-        };
-        match export::export(self.store, &options, self.out) {
+        match flow {
             ControlFlow::Continue(()) => Ok(Value::Nothing),
-            ControlFlow::Break(()) => Err(Stop::from(Reason::Interrupted.nowhere())),
+            ControlFlow::Break(()) => Err(Reason::Limit("output").nowhere().into()),
         }
     }
 }
 
-fn style(flag: &dyn Fn(&str) -> bool) -> print::Style {
+/// A file's name with its ending, whether or not it was given.
+pub(crate) fn with_ending(name: &str, ending: &str) -> String {
+    let given = name.ends_with(ending);
+    format!("{name}{}", if given { "" } else { ending })
+}
+
+fn export_style(ready: &Ready<'_>) -> export::Style {
+    match () {
+        () if ready.flag("verbose") => export::Style::Verbose,
+        () if ready.flag("terse") => export::Style::Terse,
+        () => export::Style::Compact,
+    }
+}
+
+/// The properties that `proplist` names.
+pub(crate) fn proplist(
+    menu: &'static Menu,
+    ready: &Ready<'_>,
+) -> std::result::Result<Vec<&'static str>, Refusal> {
+    let Some(text) = ready.text("proplist") else {
+        return Ok(Vec::new());
+    };
+    let find = |name: &str| {
+        let property = menu.property(name.trim());
+        property
+            .map(|property| property.name)
+            .ok_or_else(|| Reason::no_match("proplist").nowhere())
+    };
+    let names = text
+        .split(',')
+        .filter(|name| !name.is_empty() && *name != ".id");
+    names.map(find).collect()
+}
+
+fn style(ready: &Ready<'_>) -> print::Style {
+    let flag = |name| ready.flag(name);
     match () {
         () if flag("detail") || flag("stats-detail") => print::Style::Detail,
         () if flag("stats") => print::Style::Stats,

@@ -2,11 +2,14 @@
 
 use std::collections::BTreeSet;
 
-use menu::{Menu, Reason, Store};
+use menu::{Menu, Pick, Reason, Store};
 
 use crate::ast::{Block, Command, Expr, Node, Target, What};
 use crate::language::argument;
 use crate::run::{each_statement, each_word, named_ports};
+
+/// Ports of one device that are named by their places.
+const MOST_PORTS: usize = 64;
 
 /// Makes what the commands of a file name and do not make themselves.
 ///
@@ -24,6 +27,15 @@ pub(crate) fn suppose(store: &mut Store, block: &Block) -> Result<(), Reason> {
             // The name is that of another interface, which is what the file means by it.
             Ok(_) | Err(Reason::Failure(_)) => {}
             Err(reason) => return Err(reason),
+        }
+    }
+    if let Some(number) = numbered_ports(block) {
+        // A place is that of a port among all: those before it are there too.
+        for port in 1..=number {
+            let enough = store.count("/interface/ethernet") >= number;
+            if !enough {
+                drop(store.ensure_port(&format!("ether{port}"), None));
+            }
         }
     }
     let mut wanted = Vec::new();
@@ -111,6 +123,23 @@ fn each_command(block: &Block, f: &mut dyn FnMut(&'static Menu, &'static str, &C
             f(menu, name, command);
         }
     });
+}
+
+/// How many ports there are where the file names one by its place: `set 11 vlan-mode=secure`.
+fn numbered_ports(block: &Block) -> Option<usize> {
+    let mut most = None;
+    each_command(block, &mut |menu, _, command| {
+        let of_ports = |follow: &menu::Follow| follow.path == "/interface/ethernet";
+        let numbers = argument(command, "numbers").and_then(|a| a.value.as_ref());
+        let numbers = numbers.filter(|_| menu.pick == Pick::Number);
+        if let (true, Some(numbers)) = (menu.follows.iter().any(of_ports), numbers) {
+            each_word(numbers, &mut |word| {
+                let place = word.parse().ok().filter(|place| *place < MOST_PORTS);
+                most = most.max(place.map(|place: usize| place + 1));
+            });
+        }
+    });
+    most
 }
 
 /// Whether a file asks for a port by `default-name`.

@@ -3,7 +3,7 @@
 use std::ops::ControlFlow;
 
 use menu::{Live, Offline, Output, Row, RowFilter, Store, Value};
-use script::Session;
+use script::{Held, Session};
 
 /// A router with three ports, and what it has printed.
 struct Console {
@@ -56,12 +56,12 @@ fn errors_read_as_the_router_prints_them() {
         ("foo", "bad command name foo (line 1 column 1)"),
         ("/ip address foo", "bad command name foo (line 1 column 13)"),
         (
-            "/ip fireplace filter add chain=input",
-            "bad command name fireplace (line 1 column 5)",
+            "/ip moonwall filter add chain=input",
+            "bad command name moonwall (line 1 column 5)",
         ),
         (
-            "/ip/fireplace/filter/add chain=input",
-            "bad command name fireplace (line 1 column 5)",
+            "/ip/moonwall/filter/add chain=input",
+            "bad command name moonwall (line 1 column 5)",
         ),
         (
             "/ip address add adress=1",
@@ -541,7 +541,12 @@ fn machines_get_rows_in_the_shape_of_rest() {
     let mut ask = |line: &str| {
         let mut out = String::new();
         let session = &mut console.session;
-        let result = script::run_json(&mut console.store, &mut Offline, session, line, &mut out);
+        let result = script::run_json_at(
+            &mut Held::new(&mut console.store, &mut Offline),
+            session,
+            line,
+            &mut out,
+        );
         result.map_or_else(|refusal| refusal.to_string(), |()| out)
     };
 

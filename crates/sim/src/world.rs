@@ -6,9 +6,10 @@ use std::collections::{BTreeMap, BinaryHeap};
 use dataplane::Worker;
 use frame::{Offloads, Sizes};
 use machine::{Duration, Instant, Rng};
+use menu::{Live, Menu, Reason, Store};
 use router::Instance;
 use router::drive::{Control, PortNews, Setup};
-use script::Session;
+use script::{Interrupt, Session, Site};
 use wire::Mac;
 
 use crate::host::{Host, HostConfig};
@@ -196,14 +197,16 @@ impl World {
         self.node(id).instance.control()
     }
 
-    /// Runs commands on a router, and returns what they print.
+    /// Runs commands on a router, and returns what they print. The world goes on while a script
+    /// waits.
     ///
     /// # Panics
     /// If a command is refused.
     pub fn run_on(&mut self, id: NodeId, commands: &str) -> String {
         let mut out = String::new();
         let mut session = Session::new("admin");
-        let done = self.node(id).instance.run(&mut session, commands, &mut out);
+        let mut visit = Visit { world: self, id };
+        let done = script::run_at(&mut visit, &mut session, commands, &mut out);
         done.unwrap_or_else(|refusal| panic!("{commands}: {refusal}"));
         out
     }
@@ -321,6 +324,31 @@ impl World {
         mix(self.now.as_nanos());
         mix((from.0.0 as u64) << 8 | from.1 as u64);
         bytes.iter().for_each(|byte| mix(u64::from(*byte)));
+    }
+}
+
+/// A session at a router of the world.
+struct Visit<'a> {
+    world: &'a mut World,
+    id: NodeId,
+}
+
+impl Site for Visit<'_> {
+    fn menus(&self) -> &'static [&'static Menu] {
+        schema::ALL
+    }
+
+    fn lend(&mut self, run: &mut dyn FnMut(&mut Store, &mut dyn Live)) {
+        self.world.node(self.id).instance.lend(run);
+    }
+
+    fn now(&self) -> Duration {
+        Duration::from_nanos(self.world.now.as_nanos())
+    }
+
+    fn wait(&mut self, until: Duration, _: &Interrupt) -> Result<(), Reason> {
+        self.world.run(until.saturating_sub(self.now()));
+        Ok(())
     }
 }
 

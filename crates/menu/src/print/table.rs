@@ -23,7 +23,7 @@ struct Column {
 impl Layout {
     pub(crate) fn of(
         menu: &'static Menu,
-        options: &Options<'_>,
+        options: &Options,
         rows: &[(Option<usize>, Row)],
     ) -> Self {
         let flags: Vec<_> = flags(menu)
@@ -105,7 +105,7 @@ impl Layout {
     pub(crate) fn row(
         &self,
         menu: &Menu,
-        options: &Options<'_>,
+        options: &Options,
         number: Option<usize>,
         row: &Row,
         text: &mut String,
@@ -175,7 +175,7 @@ impl Column {
 }
 
 /// What stands for the row in the first column.
-fn name(options: &Options<'_>, number: Option<usize>, row: &Row) -> Option<String> {
+fn name(options: &Options, number: Option<usize>, row: &Row) -> Option<String> {
     if options.show_ids {
         return row.id.map(|id| id.to_string());
     }

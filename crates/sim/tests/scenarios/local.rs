@@ -20,6 +20,25 @@ fn packets_for_the_router_are_put_together_from_their_pieces() {
 }
 
 #[test]
+fn a_router_answers_while_a_script_of_its_waits() {
+    let Chain {
+        mut world,
+        client,
+        west,
+        ..
+    } = chain(3, Line::default(), 1);
+    world.at(client).ping("10.1.0.1", 1, 40);
+
+    let printed = world.run_on(
+        west,
+        ":put [:len [/ip arp find]]; :delay 5s; :put [:len [/ip arp find]]",
+    );
+
+    assert_eq!(printed, "0\n1\n", "the client was learnt meanwhile");
+    assert_eq!(world.at(client).replies("10.1.0.1"), 1);
+}
+
+#[test]
 fn what_no_service_takes_is_refused() {
     let Chain {
         mut world, client, ..

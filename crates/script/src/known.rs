@@ -1,0 +1,187 @@
+//! Commands of the language that are read and not run: a script with one of them is understood up to
+//! the place where it would run it, and is refused there.
+
+use crate::builtin::{Builtin, Parameter, Takes, VALUE, builtin, maybe, named, parameter, value};
+
+const fn flag(name: &'static str) -> Parameter {
+    parameter(name, Takes::Flag, false, false)
+}
+
+const fn text(name: &'static str) -> Parameter {
+    parameter(name, Takes::Text, false, false)
+}
+
+const fn first_text(name: &'static str) -> Parameter {
+    parameter(name, Takes::Text, true, true)
+}
+
+/// The commands, by name.
+pub(crate) static KNOWN: &[Builtin] = &[
+    builtin(
+        "beep",
+        "make a sound",
+        &[
+            named("frequency"),
+            parameter("length", Takes::Span, false, false),
+            flag("as-value"),
+        ],
+    ),
+    builtin(
+        "convert",
+        "convert a value from one form to another",
+        &[
+            text("from"),
+            named("from-scheme"),
+            text("to"),
+            named("to-scheme"),
+            text("transform"),
+            named("transform-scheme"),
+            value("value"),
+        ],
+    ),
+    builtin(
+        "deserialize",
+        "convert text to a value",
+        &[
+            text("from"),
+            text("delimiter"),
+            text("options"),
+            value("value"),
+        ],
+    ),
+    builtin(
+        "execute",
+        "run a script in the background",
+        &[
+            parameter("script", Takes::Text, true, true),
+            flag("as-string"),
+            text("file"),
+        ],
+    ),
+    builtin("exit", "leave the script", &[]),
+    builtin(
+        "grep",
+        "find lines in what a command prints",
+        &[
+            first_text("script"),
+            text("pattern"),
+            text("filename"),
+            named("after"),
+            named("before"),
+            flag("as-array"),
+        ],
+    ),
+    builtin(
+        "import",
+        "run an exported script from a file",
+        &[
+            first_text("file-name"),
+            named("from-line"),
+            flag("verbose"),
+            flag("dry-run"),
+        ],
+    ),
+    builtin("jobname", "return name of the running script", &[]),
+    builtin(
+        "lock",
+        "keep others out for a while",
+        &[parameter("delay", Takes::Span, false, false)],
+    ),
+    builtin("parse", "parse text and return it as code", VALUE),
+    builtin(
+        "password",
+        "change the password of the user",
+        &[
+            text("old-password"),
+            text("new-password"),
+            text("confirm-new-password"),
+            flag("as-value"),
+        ],
+    ),
+    builtin(
+        "ping",
+        "send echo requests",
+        &[
+            first_text("address"),
+            flag("as-value"),
+            text("arp-ping"),
+            named("count"),
+            named("dscp"),
+            named("do-not-fragment"),
+            text("interface"),
+            parameter("interval", Takes::Span, false, false),
+            text("routing-table"),
+            named("size"),
+            text("src-address"),
+            named("ttl"),
+            text("vrf"),
+        ],
+    ),
+    builtin("quit", "leave the console", &[]),
+    builtin(
+        "range",
+        "return numbers from one to another",
+        &[value("from"), value("to")],
+    ),
+    builtin("recursive-print", "print all menus below", &[]),
+    builtin("redo", "redo the action that was undone last", &[]),
+    builtin(
+        "resolve",
+        "perform a DNS lookup of a name",
+        &[
+            first_text("domain-name"),
+            text("server"),
+            named("server-port"),
+            text("type"),
+        ],
+    ),
+    builtin(
+        "rndnum",
+        "return a random number",
+        &[value("from"), value("to")],
+    ),
+    builtin(
+        "rndstr",
+        "return a random text",
+        &[maybe("from"), maybe("length")],
+    ),
+    builtin(
+        "serialize",
+        "convert a value to text",
+        &[
+            text("to"),
+            text("delimiter"),
+            text("file-name"),
+            text("options"),
+            named("order"),
+            value("value"),
+        ],
+    ),
+    builtin(
+        "time",
+        "measure how long a command takes",
+        &[parameter("command", Takes::Code, true, true)],
+    ),
+    builtin(
+        "timestamp",
+        "return the time since the epoch",
+        &[flag("use-tz")],
+    ),
+    builtin(
+        "tocrlf",
+        "convert line ends to those of DOS",
+        &[first_text("input")],
+    ),
+    builtin(
+        "tolf",
+        "convert line ends to those of Unix",
+        &[first_text("input")],
+    ),
+    builtin("tonsec", "convert a time to nanoseconds", VALUE),
+    builtin("undo", "undo the last action", &[]),
+];
+
+/// Whether a command is read and not run.
+pub(crate) fn is_known_only(builtin: &Builtin) -> bool {
+    KNOWN.iter().any(|known| std::ptr::eq(known, builtin))
+}

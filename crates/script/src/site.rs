@@ -1,0 +1,152 @@
+//! Where a script runs: who lends it the router, tells it the time and lets it wait.
+
+use std::sync::atomic::{AtomicU8, Ordering};
+use std::sync::{Arc, Condvar, Mutex, PoisonError};
+use std::time::Duration;
+
+use menu::{Live, Menu, Reason, Store};
+
+/// Where a script runs.
+///
+/// It lends the router for one command at a time. Between two commands, while a script waits and
+/// while its output goes out, the router is everybody's.
+pub trait Site {
+    /// All menus; they never change.
+    fn menus(&self) -> &'static [&'static Menu];
+
+    /// Lends the configuration and what runs of it. `run` waits for nothing and nobody. It is not
+    /// called when the router is gone.
+    fn lend(&mut self, run: &mut dyn FnMut(&mut Store, &mut dyn Live));
+
+    /// The time on a clock that never jumps, from any beginning.
+    fn now(&self) -> Duration;
+
+    /// Lets time pass until then on that clock, or until the interrupt comes.
+    ///
+    /// # Errors
+    /// There is nobody who could wait.
+    fn wait(&mut self, until: Duration, interrupt: &Interrupt) -> Result<(), Reason>;
+}
+
+/// A site that has the router for itself: nothing else goes on while a script runs, so none waits.
+pub struct Held<'a> {
+    store: &'a mut Store,
+    live: &'a mut dyn Live,
+}
+
+impl<'a> Held<'a> {
+    /// The site of this router.
+    pub fn new(store: &'a mut Store, live: &'a mut dyn Live) -> Self {
+        Self { store, live }
+    }
+}
+
+impl Site for Held<'_> {
+    fn menus(&self) -> &'static [&'static Menu] {
+        self.store.menus()
+    }
+
+    fn lend(&mut self, run: &mut dyn FnMut(&mut Store, &mut dyn Live)) {
+        run(self.store, self.live);
+    }
+
+    fn now(&self) -> Duration {
+        Duration::ZERO
+    }
+
+    fn wait(&mut self, _until: Duration, _interrupt: &Interrupt) -> Result<(), Reason> {
+        Err(Reason::failure("a script can not wait here"))
+    }
+}
+
+/// A switch that stops the command of a session from another thread, also one that waits.
+#[derive(Debug, Default)]
+pub struct Interrupt {
+    state: AtomicU8,
+    waiting: Mutex<()>,
+    changed: Condvar,
+}
+
+const IDLE: u8 = 0;
+const RUNNING: u8 = 1;
+const STOPPED: u8 = 2;
+const CLOSED: u8 = 3;
+
+impl Interrupt {
+    /// Stops the command that runs; says whether one did.
+    pub fn stop(&self) -> bool {
+        self.turn(RUNNING, STOPPED)
+    }
+
+    /// Stops the command that runs and all that come: the session has ended.
+    pub fn close(&self) {
+        while !self.turn(self.state.load(Ordering::SeqCst), CLOSED) {}
+    }
+
+    /// Whether the command is to stop.
+    pub fn is_on(&self) -> bool {
+        self.state.load(Ordering::Relaxed) >= STOPPED
+    }
+
+    /// Waits for so long, or until it is on; says whether it is.
+    pub fn wait(&self, span: Duration) -> bool {
+        let guard = self.waiting.lock().unwrap_or_else(PoisonError::into_inner);
+        let _ = self
+            .changed
+            .wait_timeout_while(guard, span, |()| !self.is_on());
+        self.is_on()
+    }
+
+    /// A command runs until what this gives is dropped; one within another changes nothing.
+    pub(crate) fn running(self: &Arc<Self>) -> Running {
+        Running {
+            outermost: self.turn(IDLE, RUNNING).then(|| Arc::clone(self)),
+        }
+    }
+
+    fn turn(&self, from: u8, to: u8) -> bool {
+        let _guard = self.waiting.lock().unwrap_or_else(PoisonError::into_inner);
+        let turned = self
+            .state
+            .compare_exchange(from, to, Ordering::SeqCst, Ordering::SeqCst);
+        self.changed.notify_all();
+        turned.is_ok()
+    }
+}
+
+/// The time in which a command runs.
+pub(crate) struct Running {
+    outermost: Option<Arc<Interrupt>>,
+}
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        if let Some(interrupt) = &self.outermost {
+            // One that was stopped is over as well; an ended session stays so.
+            let _ = interrupt.turn(RUNNING, IDLE) || interrupt.turn(STOPPED, IDLE);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_interrupt_wakes_who_waits_and_is_over_with_the_command() {
+        let interrupt = Arc::new(Interrupt::default());
+        assert!(!interrupt.stop(), "nothing runs");
+        let running = interrupt.running();
+        let other = Arc::clone(&interrupt);
+        let waiting = std::thread::spawn(move || other.wait(Duration::from_secs(3_600)));
+
+        assert!(interrupt.stop());
+
+        assert!(waiting.join().expect("no panic"));
+        drop(running);
+        assert!(!interrupt.is_on());
+        interrupt.close();
+        let _running = interrupt.running();
+        assert!(interrupt.is_on(), "an ended session runs nothing");
+    }
+}
