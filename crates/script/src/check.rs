@@ -94,7 +94,7 @@ impl Report {
 /// changed as the file says, and is of no further use.
 pub fn check(store: &mut Store, text: &str) -> Report {
     let source = Source::new(text);
-    let tree = Tree::new(store.menus());
+    let tree = Tree::of(store.menus());
     let mut parser = Parser::new(&source, &tree, 0);
     let mut statements = Vec::new();
     while let Some((start, next)) = parser.next() {
