@@ -5,7 +5,7 @@ use crate::history::History;
 use crate::keys::{Decoder, Key};
 use crate::pager::{More, Pager, write_lines};
 use crate::screen::Screen;
-use crate::{Candidate, Outcome, Shell, Span};
+use crate::{Candidate, Outcome, Said, Shell, Span};
 
 /// What is known of the terminal.
 #[derive(Clone, Copy, Debug)]
@@ -41,6 +41,16 @@ enum Mode {
     Page(Pager),
     /// Ctrl-R: the text looked for.
     Search(String),
+    /// A question, to be answered by a key.
+    Ask(About),
+}
+
+/// What a question is about.
+enum About {
+    /// Whether a line is run.
+    Line(String),
+    /// What becomes of somebody else's safe mode.
+    SafeMode,
 }
 
 impl<S: Shell> Console<S> {
@@ -99,6 +109,9 @@ impl<S: Shell> Console<S> {
 
     /// Takes bytes from the terminal.
     pub fn input(&mut self, bytes: &[u8], out: &mut Vec<u8>) -> Outcome {
+        if let Some(notice) = self.shell.notice() {
+            self.announce(&notice, out);
+        }
         let mut keys = Vec::new();
         self.decoder.decode(bytes, &mut keys);
         let mut pending = keys.into_iter().peekable();
@@ -125,15 +138,63 @@ impl<S: Shell> Console<S> {
                 self.search_key(key, out);
                 Outcome::Continue
             }
+            Mode::Ask(_) => {
+                self.answer(key, out);
+                Outcome::Continue
+            }
             Mode::Line => self.line_key(key, last, out),
         }
+    }
+
+    /// Ctrl-X: takes safe mode, or releases it.
+    fn safe_mode(&mut self, out: &mut Vec<u8>) {
+        self.leave_line(out);
+        match self.shell.safe_mode() {
+            Said::Done(text) => self.tell(&text, out),
+            Said::Ask(question) => self.ask(&question, About::SafeMode, out),
+        }
+    }
+
+    fn ask(&mut self, question: &str, about: About, out: &mut Vec<u8>) {
+        write_lines(question.as_bytes(), out);
+        self.mode = Mode::Ask(about);
+    }
+
+    /// The key that answers a question. RouterOS: whatever is not meant to is no.
+    fn answer(&mut self, key: Key, out: &mut Vec<u8>) {
+        let Mode::Ask(about) = std::mem::replace(&mut self.mode, Mode::Line) else {
+            return;
+        };
+        let key = match key {
+            Key::Char(character) => character.to_ascii_lowercase(),
+            _ => 'n',
+        };
+        write_lines(format!("{key}\n").as_bytes(), out);
+        match about {
+            About::Line(line) if key == 'y' => {
+                self.run(&line, out);
+            }
+            About::Line(_) => self.tell("action cancelled", out),
+            About::SafeMode => {
+                let text = self.shell.take_over(key);
+                self.tell(&text, out);
+            }
+        }
+    }
+
+    /// Shows a text, and the line again.
+    fn tell(&mut self, text: &str, out: &mut Vec<u8>) {
+        if !text.is_empty() {
+            write_lines(format!("{text}\n").as_bytes(), out);
+        }
+        self.draw(out);
     }
 
     fn line_key(&mut self, key: Key, last: bool, out: &mut Vec<u8>) -> Outcome {
         let again = std::mem::take(&mut self.ambiguous);
         match self.editor.key(key) {
             Edit::Nothing => {}
-            Edit::SafeMode => self.announce("safe mode is not supported", out),
+            Edit::SafeMode => self.safe_mode(out),
             Edit::Changed => {
                 if last {
                     self.draw(out);
@@ -188,8 +249,17 @@ impl<S: Shell> Console<S> {
             return Outcome::Continue;
         }
         let command = std::mem::take(&mut self.before);
+        if let Some(question) = self.shell.question(&command) {
+            self.ask(&question, About::Line(command), out);
+            return Outcome::Continue;
+        }
+        self.run(&command, out)
+    }
+
+    /// Runs a line and shows what it prints.
+    fn run(&mut self, command: &str, out: &mut Vec<u8>) -> Outcome {
         let mut printed = Vec::new();
-        let outcome = self.shell.execute(&command, &mut printed);
+        let outcome = self.shell.execute(command, &mut printed);
         if printed.last().is_some_and(|b| *b != b'\n') {
             printed.push(b'\n');
         }

@@ -7,15 +7,16 @@ use std::ops::ControlFlow;
 use std::sync::Arc;
 use std::time::{Duration, Instant as SystemInstant};
 
-use console::{Candidate, Colour, Outcome, Shell, Span};
+use console::{Candidate, Colour, Outcome, Said, Shell, Span};
 use machine::Instant;
 use menu::{Live, Menu, Output, Reason, Store};
 use netio::Waker;
-use router::Instance;
+use router::{Holder, Instance};
 use script::{Class, Interrupt, Session, Site, Subject};
 
 use crate::control::Router;
 use crate::fair::{Fair, Guard};
+use crate::seat::Seat;
 use crate::workers::Sleeper;
 
 /// A running router, as its threads share it.
@@ -68,7 +69,7 @@ impl Shared {
     /// Tells control what time it is, and lets it do what is due. Says whether there is more.
     pub(crate) fn set_time(&self, instance: &mut Instance) -> bool {
         instance.control().set_clock(clock());
-        instance.control().poll(self.now())
+        instance.poll(self.now())
     }
 }
 
@@ -128,9 +129,11 @@ impl Router for Shared {
     type Shell = Terminal;
 
     fn shell(self: &Arc<Self>) -> Terminal {
+        let session = Session::new("admin");
         Terminal {
+            seat: Seat::new(self, &session),
             shared: Arc::clone(self),
-            session: Session::new("admin"),
+            session,
             width: 80,
         }
     }
@@ -149,7 +152,14 @@ impl Router for Shared {
         let mut visit = Visit {
             shared: &shell.shared,
         };
-        run(&mut visit, &mut shell.session, command, out).map_err(|refusal| refusal.to_string())
+        let result = run(&mut visit, &mut shell.session, command, out);
+        // RouterOS: safe mode of a single command ends with it, and what it changed stays; a client
+        // that went away in the middle has not ended it.
+        let interrupted = |refusal: &menu::Refusal| refusal.reason == Reason::Interrupted;
+        if !result.as_ref().is_err_and(interrupted) {
+            shell.seat.leave();
+        }
+        result.map_err(|refusal| refusal.to_string())
     }
 
     fn interrupter(shell: &Terminal) -> Arc<Interrupt> {
@@ -166,6 +176,21 @@ pub(crate) struct Terminal {
     shared: Arc<Shared>,
     session: Session,
     width: usize,
+    seat: Seat,
+}
+
+impl Terminal {
+    /// Runs a command of safe mode; gives what went wrong, or else the text.
+    fn in_safe_mode(&mut self, command: &str, text: &str) -> String {
+        let mut visit = Visit {
+            shared: &self.shared,
+        };
+        let mut unread = String::new();
+        match script::run_at(&mut visit, &mut self.session, command, &mut unread) {
+            Ok(()) => text.to_owned(),
+            Err(refusal) => refusal.to_string(),
+        }
+    }
 }
 
 impl Shell for Terminal {
@@ -173,11 +198,47 @@ impl Shell for Terminal {
         let instance = self.shared.lock();
         let identity = instance.store().settings("/system/identity");
         let identity = identity.map_or("ferroute", |item| item.text("name"));
+        let end = match instance.safe_mode(self.session.caller().session) {
+            Holder::Own => "<SAFE>",
+            _ => ">",
+        };
         format!(
-            "[{}@{identity}] {}> ",
+            "[{}@{identity}] {}{end} ",
             self.session.user,
             self.session.prompt_path()
         )
+    }
+
+    fn question(&self, line: &str) -> Option<String> {
+        let commands = script::commands(schema::ALL, &self.session, line);
+        let mut asked = commands
+            .iter()
+            .filter_map(|(path, command)| schema::question(path, command));
+        asked.next().map(str::to_owned)
+    }
+
+    fn safe_mode(&mut self) -> Said {
+        const HIJACK: &str =
+            "Hijacking Safe Mode from someone - unroll/release/don't take it [u/r/d]: ";
+        match self.seat.safe_mode() {
+            Holder::Own => {
+                Said::Done(self.in_safe_mode("/safe-mode/release", "[Safe Mode released]"))
+            }
+            Holder::Nobody => Said::Done(self.in_safe_mode("/safe-mode/take", TAKEN)),
+            Holder::Other(_) => Said::Ask(HIJACK.to_owned()),
+        }
+    }
+
+    fn take_over(&mut self, key: char) -> String {
+        match key {
+            'u' => self.in_safe_mode("/safe-mode/take on-error=unroll", TAKEN),
+            'r' => self.in_safe_mode("/safe-mode/take on-error=release", TAKEN),
+            _ => String::new(),
+        }
+    }
+
+    fn notice(&mut self) -> Option<String> {
+        self.seat.notice()
     }
 
     fn continuation(&self, line: &str) -> Option<String> {
@@ -190,6 +251,8 @@ impl Shell for Terminal {
 
     fn execute(&mut self, line: &str, out: &mut Vec<u8>) -> Outcome {
         if matches!(line.trim(), "/quit" | "quit") {
+            // RouterOS: what was changed in safe mode is kept, unlike with Ctrl-D.
+            self.seat.leave();
             return Outcome::Quit;
         }
         let mut collected = Collected {
@@ -234,6 +297,8 @@ impl Shell for Terminal {
         pieces.into_iter().map(span).collect()
     }
 }
+
+const TAKEN: &str = "[Safe Mode taken]";
 
 /// What one command prints, until the console shows it.
 struct Collected<'a> {

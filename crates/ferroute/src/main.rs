@@ -17,6 +17,7 @@ mod notify;
 mod reach;
 mod resources;
 mod run;
+mod seat;
 mod workers;
 
 use std::process::ExitCode;

@@ -11,6 +11,7 @@ use machine::Duration;
 use netio::{Umem, WaitSet, Waker};
 use router::Instance;
 use router::drive::Setup;
+use router::files::Files;
 
 use crate::cli::Run;
 use crate::control::Server;
@@ -108,6 +109,11 @@ pub(crate) fn start(run: &Run, default: Option<&str>) -> Result<Running, String>
     let (mut instance, mut workers) =
         Instance::new(&setup, store).map_err(|error| format!("memory for packets: {error}"))?;
     instance.control().set_clock(clock());
+    if let Some(state) = &place.state {
+        instance
+            .control()
+            .set_files(Files::open(&state.join("files"))?);
+    }
 
     let mut waiting = WaitSet::new().map_err(|error| format!("eventfd: {error}"))?;
     let memory = workers

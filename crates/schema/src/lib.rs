@@ -7,6 +7,7 @@
 #![forbid(unsafe_code)]
 
 mod brief;
+mod file;
 mod firewall;
 mod fragment;
 mod interface;
@@ -14,6 +15,7 @@ mod ip;
 mod ipv6;
 mod log;
 mod routing;
+mod safe_mode;
 mod system;
 
 use menu::{Menu, Store};
@@ -23,6 +25,7 @@ pub const VERSION: &str = "7.22.1";
 
 /// All menus, in the order of their paths.
 pub const ALL: &[&Menu] = &[
+    &file::MENU,
     &interface::MENU,
     &interface::ethernet::MENU,
     &interface::list::MENU,
@@ -57,6 +60,12 @@ pub const ALL: &[&Menu] = &[
     &log::MENU,
     &routing::rule::MENU,
     &routing::table::MENU,
+    &safe_mode::MENU,
+    &system::backup::MENU,
+    &system::configuration::MENU,
+    &system::configuration::HISTORY,
+    &system::history::MENU,
+    &system::reset::MENU,
     &system::identity::MENU,
     &system::resource::MENU,
 ];
@@ -64,6 +73,15 @@ pub const ALL: &[&Menu] = &[
 /// A store of all menus with the factory's defaults: no ports, nothing configured.
 pub fn store() -> Store {
     Store::new(ALL)
+}
+
+/// What the console asks before it runs a command of a menu: `None` if it just runs it.
+pub fn question(path: &str, command: &str) -> Option<&'static str> {
+    match (path, command) {
+        ("/system", "reset-configuration") => Some("Dangerous! Reset anyway? [y/N]: "),
+        ("/system/backup", "load") => Some("Restore and reboot? [y/N]: "),
+        _ => None,
+    }
 }
 
 #[cfg(test)]

@@ -98,6 +98,7 @@ impl Machine<'_> {
     ) -> Result<T> {
         let (numbers, caller) = (&self.session.numbers, self.session.caller());
         lend(self.site, |store, live| {
+            live.asked_by(&caller);
             run(&mut Loan {
                 store,
                 live,
