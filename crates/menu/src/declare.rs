@@ -301,6 +301,8 @@ pub struct Menu {
     pub key: Option<&'static str>,
     /// The word that a view shows as `type` for this menu's items.
     pub kind: &'static str,
+    /// How names begin that are given to items without one; as `kind` says if empty.
+    pub naming: &'static str,
     /// Beginnings of the names of ports that live here, each with its word for `type`.
     pub ports: &'static [(&'static str, &'static str)],
     /// What must be unique.
@@ -313,6 +315,9 @@ pub struct Menu {
     pub pick: Pick,
     /// Items that older versions had from the start. One is made when a command names it.
     pub supposed: &'static [Builtin],
+    /// How many parts of the machine there may be here. Which ones there are is the machine's to
+    /// say; one that a configuration names, by number or name, is supposed.
+    pub parts: usize,
     /// The menus for whose items this one has an item each, with the menu's key as their name.
     pub follows: &'static [Follow],
     /// Commands beside those of the shape.
@@ -351,12 +356,14 @@ impl Menu {
             space: None,
             key: None,
             kind: "",
+            naming: "",
             ports: &[],
             unique: &[],
             sort: &[],
             builtin: &[],
             pick: Pick::Find,
             supposed: &[],
+            parts: 0,
             follows: &[],
             commands: &[],
             old: &[],

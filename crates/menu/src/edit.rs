@@ -190,11 +190,16 @@ impl Store {
             menu.space
                 .is_some_and(|space| self.named(space, name).is_some())
         };
+        let start = if menu.naming.is_empty() {
+            menu.kind
+        } else {
+            menu.naming
+        };
         // In a long menu the low numbers are not looked for one by one.
         let count = self.tables[index].items.len();
         let first = if count < 100 { 1 } else { count };
         let name = (first..)
-            .map(|n| format!("{}{n}", menu.kind))
+            .map(|n| format!("{start}{n}"))
             .find(|name| !taken(name));
         values[place] = name.map(Value::text);
     }
@@ -354,6 +359,11 @@ impl Store {
             }
             Value::Gateway(gateway) => self.resolve_gateway(property.name, space, gateway)?,
             Value::Not(value) => self.resolve(property, value)?,
+            Value::Tuple(_, values) => {
+                for value in values.iter_mut() {
+                    self.resolve(property, value)?;
+                }
+            }
             Value::List(values) => {
                 for value in values {
                     self.resolve(property, value)?;
@@ -425,6 +435,11 @@ impl Store {
 fn rename_value(property: &Property, value: &mut Value, space: &str, was: &str, is: &str) {
     match value {
         Value::Not(value) => rename_value(property, value, space, was, is),
+        Value::Tuple(_, values) => {
+            for value in values.iter_mut() {
+                rename_value(property, value, space, was, is);
+            }
+        }
         Value::List(values) => {
             for value in values {
                 rename_value(property, value, space, was, is);

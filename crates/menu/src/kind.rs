@@ -2,6 +2,22 @@
 
 use crate::{Absent, Part, time};
 
+/// A small format of text: a date, an offset, a host. Its values are kept as text, spelled in one
+/// way.
+#[derive(Clone, Copy, Debug)]
+pub struct Spelling {
+    /// The format in words, for reference and help; what tells one spelling from another.
+    pub describe: &'static str,
+    /// The one spelling of a text that has the format; `None` if it has not.
+    pub canonical: fn(&str) -> Option<String>,
+}
+
+impl PartialEq for Spelling {
+    fn eq(&self, other: &Self) -> bool {
+        self.describe == other.describe
+    }
+}
+
 /// Which Internet protocol an address belongs to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Family {
@@ -59,6 +75,8 @@ pub enum Kind {
     },
     /// Text that is not empty.
     Name,
+    /// Text of a small format.
+    Spelled(&'static Spelling),
     /// One of these words.
     Words(&'static [&'static str]),
     /// One of these words, or a value of another type.
@@ -81,6 +99,8 @@ pub enum Kind {
     Rate,
     /// A number of KiB, with or without the unit: `50KiB`.
     Kib,
+    /// A number that is not negative, with up to three decimals: `0.1`.
+    Thousandths,
     /// Two values of a type with `/` in between; one text alone stands for both.
     Pair(&'static Self),
     /// A value, or a first and a last one with this separator in between: `10-20`.
@@ -93,6 +113,8 @@ pub enum Kind {
     Parts(&'static [Part]),
     /// An address, a network, or a first and a last address: `10.0.0.1-10.0.0.9`.
     Addresses(Family),
+    /// Some of these words, in this order and each once; may be empty.
+    Set(&'static [&'static str]),
     /// The name of a host.
     Host,
     /// Bytes in hexadecimal digits.
@@ -117,7 +139,7 @@ impl Kind {
     pub const fn words(&self) -> &'static [&'static str] {
         match self {
             Self::Bool => &["yes", "no"],
-            Self::Words(words) | Self::Or(words, _) => words,
+            Self::Words(words) | Self::Or(words, _) | Self::Set(words) => words,
             Self::List(kind) | Self::Pair(kind) | Self::Not(kind) => kind.words(),
             Self::Either(first, second) => match first.words() {
                 [] => second.words(),
@@ -132,7 +154,9 @@ impl Kind {
     pub const fn space(&self) -> Option<&'static str> {
         match self {
             Self::Reference(space) => Some(space),
-            Self::Or(_, kind) | Self::List(kind) | Self::Not(kind) => kind.space(),
+            Self::Or(_, kind) | Self::List(kind) | Self::Not(kind) | Self::Pair(kind) => {
+                kind.space()
+            }
             Self::Either(first, second) => match first.space() {
                 None => second.space(),
                 space => space,
@@ -146,7 +170,9 @@ impl Kind {
     pub fn spaces(&self) -> Vec<&'static str> {
         match self {
             Self::Either(first, second) => [first.spaces(), second.spaces()].concat(),
-            Self::Or(_, kind) | Self::List(kind) | Self::Not(kind) => kind.spaces(),
+            Self::Or(_, kind) | Self::List(kind) | Self::Not(kind) | Self::Pair(kind) => {
+                kind.spaces()
+            }
             kind => kind.space().into_iter().collect(),
         }
     }
@@ -186,6 +212,7 @@ impl Kind {
             }
             Self::Text => "string value".to_owned(),
             Self::Name => "string value, min length 1".to_owned(),
+            Self::Spelled(spelling) => spelling.describe.to_owned(),
             Self::Sized { min: 0, max } => format!("string value, max length {max}"),
             Self::Sized { min, max } => {
                 format!("string value, min length {min}, max length {max}")
@@ -195,6 +222,7 @@ impl Kind {
             }
             Self::Rate => "0..    (number a second, such as 512k or 10M)".to_owned(),
             Self::Kib => "0..    (number of KiB)".to_owned(),
+            Self::Thousandths => "0..    (decimal number)".to_owned(),
             Self::Pair(kind) => format!("{}[/...]", kind.describe()),
             Self::Range(between, kind) => format!("{}[{between}...]", kind.describe()),
             Self::Tuple(between, kinds) => {
@@ -207,6 +235,7 @@ impl Kind {
                 "A.B.C.D[-A.B.C.D | /0..32]    (IP address range)".to_owned()
             }
             Self::Addresses(_) => "address, prefix or range of addresses".to_owned(),
+            Self::Set(words) => format!("list of: {}", words.join(" | ")),
             Self::Host => "name of a host".to_owned(),
             Self::Digits => "hexadecimal string value".to_owned(),
             Self::Words(words) => words.join(" | "),

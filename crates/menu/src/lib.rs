@@ -42,7 +42,7 @@ pub use declare::{
     Shape, Unique,
 };
 pub use history::Standing;
-pub use kind::{Family, Kind};
+pub use kind::{Family, Kind, Spelling};
 pub use live::{Call, Caller, Clock, Files, Live, Offline, Output, Reply, Row, RowFilter};
 pub use matcher::{Absent, Part};
 pub use quote::{quote, quote_always};

@@ -128,13 +128,13 @@ fn one(address: IpAddr) -> Value {
 /// The name of a host: labels of letters, digits, `-` and `_`, of which one has a letter.
 pub(crate) fn host(text: &str) -> Result<Value, Reason> {
     let plain = |c: char| c.is_alphanumeric() || c == '-' || c == '_';
-    let labels = text.strip_suffix('.').unwrap_or(text).split('.');
+    let mut labels = text.strip_suffix('.').unwrap_or(text).split('.');
     let good = labels
         .clone()
         .all(|label| (1..=63).contains(&label.len()) && label.chars().all(plain));
     // What ends in a number is a bad address, not a name.
     let named = labels
-        .last()
+        .next_back()
         .is_some_and(|last| !last.bytes().all(|b| b.is_ascii_digit()));
     if good && named && text.len() <= 255 {
         return Ok(Value::text(text));
@@ -195,6 +195,8 @@ mod tests {
 
         assert_eq!(shown(&ports, "!80,443"), "!80,443");
         assert_eq!(shown(&flags, "fin,!syn,!a"), "fin,!syn,!ack");
+        const STATES: Kind = Kind::Not(&Kind::Set(&["invalid", "new", "related"]));
+        assert_eq!(shown(&STATES, "!related,new,related"), "!new,related");
         assert!(ports.parse("x", "80,!443").is_err());
         assert_eq!(shown(&flags, "!x"), "input does not match any value of x");
     }

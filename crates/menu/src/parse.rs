@@ -33,6 +33,9 @@ impl Kind {
                 Value::Number(rate) => Value::Rate(rate),
                 other => other,
             }),
+            Self::Thousandths => thousandths(text)
+                .map(Value::Thousandths)
+                .ok_or_else(|| invalid(name)),
             Self::Kib => kib(text).map(Value::Kib).ok_or_else(|| invalid(name)),
             Self::Pair(kind) => pair(name, text, kind),
             Self::Range(between, kind) => range(name, text, between, kind),
@@ -40,10 +43,14 @@ impl Kind {
             Self::Not(kind) => matcher::not(name, text, kind),
             Self::Parts(parts) => matcher::parts(name, text, parts),
             Self::Addresses(family) => matcher::addresses(name, text, *family),
+            Self::Set(words) => set(name, text, words),
             Self::Host => matcher::host(text),
             Self::Digits => matcher::digits(name, text),
             Self::Name if text.is_empty() => Err(invalid(name)),
             Self::Name => Ok(Value::text(text)),
+            Self::Spelled(spelling) => (spelling.canonical)(text)
+                .map(Value::text)
+                .ok_or_else(|| invalid(name)),
             Self::Words(words) => word(name, text, words).map(Value::Word),
             Self::Or(words, kind) => match words.iter().find(|word| **word == text) {
                 Some(word) => Ok(Value::Word(word)),
@@ -202,12 +209,35 @@ fn list(name: &str, text: &str, kind: &Kind) -> Result<Value, Reason> {
         .map(Value::List)
 }
 
+/// Words in the order of their list, each once.
+fn set(name: &str, text: &str, words: &'static [&'static str]) -> Result<Value, Reason> {
+    let given = list(name, text, &Kind::Words(words))?;
+    let has = |word: &&'static str| given.as_list().contains(&Value::Word(word));
+    let words = words.iter().copied().filter(|word| has(word));
+    Ok(Value::List(words.map(Value::Word).collect()))
+}
+
 /// `50`, `50KiB`, `2MiB`.
 fn kib(text: &str) -> Option<i64> {
     match size(text) {
         Some(bytes) => Some(bytes >> 10),
         None => text.parse().ok().filter(|count| *count >= 0),
     }
+}
+
+/// `0.1`, `10`.
+fn thousandths(text: &str) -> Option<i64> {
+    let (whole, decimals) = text.split_once('.').unwrap_or((text, "0"));
+    let plain = |text: &str| !text.is_empty() && text.bytes().all(|b| b.is_ascii_digit());
+    if !plain(whole) || !plain(decimals) || decimals.len() > 3 {
+        return None;
+    }
+    let decimals: i64 = format!("{decimals:0<3}").parse().ok()?;
+    whole
+        .parse::<i64>()
+        .ok()?
+        .checked_mul(1_000)?
+        .checked_add(decimals)
 }
 
 fn pair(name: &str, text: &str, kind: &Kind) -> Result<Value, Reason> {
@@ -322,6 +352,7 @@ fn gateway(text: &str, family: Family) -> Option<Gateway> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::Spelling;
 
     const DAY: Kind = Kind::Time {
         min: time::SECOND,
@@ -365,6 +396,15 @@ mod tests {
             "1.2.3.4%ether1,10.0.0.1@main"
         );
         assert_eq!(shown(&Kind::Or(&["auto"], &DAY), "auto"), "auto");
+        const SHOUT: Spelling = Spelling {
+            describe: "capitals",
+            canonical: |text| text.is_ascii().then(|| text.to_ascii_uppercase()),
+        };
+        assert_eq!(shown(&Kind::Spelled(&SHOUT), "ab"), "AB");
+        assert_eq!(
+            shown(&Kind::Spelled(&SHOUT), "ä"),
+            "invalid value for argument x"
+        );
     }
 
     #[test]
@@ -378,6 +418,11 @@ mod tests {
 
         assert_eq!(shown(&Kind::Pair(&Kind::Rate), "10M/768k"), "10M/768k");
         assert_eq!(shown(&Kind::Pair(&Kind::Rate), "1500000"), "1500k/1500k");
+        assert_eq!(shown(&Kind::Pair(&Kind::Thousandths), "0.10"), "0.1/0.1");
+        assert_eq!(
+            shown(&Kind::Thousandths, "1."),
+            "invalid value for argument x"
+        );
         assert_eq!(shown(&Kind::Kib, "50"), "50KiB");
         assert_eq!(shown(&Kind::Kib, "2MiB"), "2048KiB");
         assert_eq!(shown(&RANGES, "10,20-30,7-7"), "10,20-30,7");

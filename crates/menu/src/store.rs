@@ -543,24 +543,30 @@ impl Store {
 pub(crate) fn references(item: &Item) -> Vec<(&'static str, &str)> {
     let mut found = Vec::new();
     for (property, value) in item.values() {
-        let spaces = property.kind.spaces();
-        let Some(space) = spaces.first().copied() else {
-            continue;
-        };
-        for value in value.as_list() {
-            match value {
-                Value::Reference(name) => {
-                    found.extend(spaces.iter().map(|space| (*space, &**name)))
-                }
-                Value::Gateway(gateway) => {
-                    found.extend(gateway.interface.as_deref().map(|name| (space, name)));
-                    found.extend(gateway.table.as_deref().map(|name| ("routing-table", name)));
-                }
-                _ => {}
-            }
+        if property.kind.refers() {
+            refers_to(&property.kind.spaces(), value, &mut found);
         }
     }
     found
+}
+
+fn refers_to<'v>(
+    spaces: &[&'static str],
+    value: &'v Value,
+    found: &mut Vec<(&'static str, &'v str)>,
+) {
+    match value {
+        Value::Reference(name) => found.extend(spaces.iter().map(|space| (*space, &**name))),
+        Value::Gateway(gateway) => {
+            let space = spaces.first().copied().unwrap_or_default();
+            found.extend(gateway.interface.as_deref().map(|name| (space, name)));
+            found.extend(gateway.table.as_deref().map(|name| ("routing-table", name)));
+        }
+        Value::Tuple(_, values) => values.iter().for_each(|v| refers_to(spaces, v, found)),
+        Value::List(values) => values.iter().for_each(|v| refers_to(spaces, v, found)),
+        Value::Not(value) => refers_to(spaces, value, found),
+        _ => {}
+    }
 }
 
 impl fmt::Debug for Store {

@@ -38,6 +38,8 @@ pub enum Value {
     Rate(i64),
     /// A number of KiB.
     Kib(i64),
+    /// A number in thousandths.
+    Thousandths(i64),
     /// Values that belong together, with what stands in between.
     Tuple(&'static str, Box<[Self]>),
     /// Everything but this value.
@@ -181,6 +183,13 @@ impl fmt::Display for Value {
                 rate if rate % 1_000 == 0 => write!(f, "{}k", rate / 1_000),
                 rate => write!(f, "{rate}"),
             },
+            Self::Thousandths(number) => {
+                let decimals = format!("{:03}", number % 1_000);
+                match decimals.trim_end_matches('0') {
+                    "" => write!(f, "{}", number / 1_000),
+                    decimals => write!(f, "{}.{decimals}", number / 1_000),
+                }
+            }
             Self::Kib(count) => write!(f, "{count}KiB"),
             Self::Not(value) => write!(f, "!{value}"),
             Self::Parts(parts) => parts

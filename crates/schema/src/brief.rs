@@ -1,6 +1,6 @@
 //! Short forms of what declarations say often.
 
-use menu::{Argument, Command, Effect, Family, Flag, Kind, Property};
+use menu::{Absent, Argument, Command, Effect, Family, Flag, Kind, Part, Property};
 
 /// Seconds as nanoseconds.
 const SECOND: i64 = crate::fragment::SECOND;
@@ -19,6 +19,13 @@ pub(crate) const INTERFACE: Kind = Kind::Reference("interface");
 pub(crate) const INTERFACE_LIST: Kind = Kind::Reference("interface-list");
 /// Any number of 32 bits.
 pub(crate) const U32: Kind = number(0, 4_294_967_295);
+/// A span of time, or none.
+pub(crate) const NONE_OR_SPAN: Kind = Kind::Or(&["none"], &Kind::SPAN);
+/// Routing tables, each with a distance of its own if one is given.
+pub(crate) const TABLES: Kind = Kind::List(&Kind::Parts(&[
+    Part::new("", Kind::Name),
+    Part::new(":", number(0, 255)).or(Absent::Left),
+]));
 /// The letter of items that do not count.
 pub(crate) const DISABLED: &[Flag] = &[Flag::new('X', "disabled", 0)];
 /// The letters of items that do not count, or cannot.
@@ -27,6 +34,12 @@ pub(crate) const DISABLED_INVALID: &[Flag] =
 /// The letters of what users disable and the router makes by itself.
 pub(crate) const DISABLED_DYNAMIC: &[Flag] =
     &[Flag::new('X', "disabled", 0), Flag::new('D', "dynamic", 1)];
+/// The letters of clients and the like.
+pub(crate) const DISABLED_INVALID_DYNAMIC: &[Flag] = &[
+    Flag::new('X', "disabled", 0),
+    Flag::new('I', "invalid", 0),
+    Flag::new('D', "dynamic", 0),
+];
 /// The letters of rules and the like.
 pub(crate) const RULE_FLAGS: &[Flag] = &[
     Flag::new('X', "disabled", 0),

@@ -70,16 +70,14 @@ const ANY_INTERFACE: Kind = Kind::Not(&Kind::Or(
 const ANY_INTERFACE_LIST: Kind = Kind::Not(&INTERFACE_LIST);
 const SIX_BITS: Kind = number(0, 63);
 const PRIORITY: Kind = Kind::Not(&SIX_BITS);
-const STATES: Kind = Kind::Not(&Kind::List(&Kind::Words(&[
-    "established",
+const STATES: Kind = Kind::Not(&Kind::Set(&[
     "invalid",
-    "new",
+    "established",
     "related",
+    "new",
     "untracked",
-])));
-const NAT_STATES: Kind = Kind::Not(&Kind::List(&Kind::Words(&[
-    "dstnat", "ein-dnat", "ein-snat", "srcnat",
-])));
+]));
+const NAT_STATES: Kind = Kind::Not(&Kind::Set(&["srcnat", "dstnat", "ein-snat", "ein-dnat"]));
 const HELPERS: Kind = Kind::Not(&Kind::Words(&[
     "ftp", "h323", "irc", "pptp", "quake3", "sip", "tftp",
 ]));
@@ -95,7 +93,7 @@ const ICMP: Kind = Kind::Not(&Kind::Parts(&[
     Part::new(":", Kind::Range("-", &BYTE)).or(Absent::Is("0-255")),
 ]));
 /// `10/1m,5:packet`: a rate, the burst, and what is counted.
-const LIMIT: Kind = Kind::Not(&Kind::Parts(&[
+pub(crate) const LIMIT: Kind = Kind::Not(&Kind::Parts(&[
     Part::new("", Kind::Rate),
     Part::new("/", Kind::SPAN).or(Absent::Hidden("1s")),
     Part::new(",", Kind::Rate),
@@ -119,14 +117,12 @@ const DST_LIMIT: Kind = Kind::Not(&Kind::Parts(&[
     Part::new("/", Kind::SPAN).or(Absent::Left),
 ]));
 /// `8h-17h,mon,tue`.
-const TIME: Kind = Kind::Not(&Kind::Parts(&[
+pub(crate) const TIME: Kind = Kind::Not(&Kind::Parts(&[
     Part::new("", crate::brief::seconds(0, 86_400)),
     Part::new("-", crate::brief::seconds(0, 86_400)),
     Part::new(
         ",",
-        Kind::List(&Kind::Words(&[
-            "fri", "mon", "sat", "sun", "thu", "tue", "wed",
-        ])),
+        Kind::Set(&["sun", "mon", "tue", "wed", "thu", "fri", "sat"]),
     ),
 ]));
 /// `2,1`: of every two the first.
@@ -188,25 +184,17 @@ pub(crate) const fn head(actions: &'static [&'static str]) -> [Property; 3] {
     ]
 }
 
-/// What is known of a packet's connection.
-pub(crate) const STATE: &[Property] = &[
-    may(
-        "connection-state",
-        STATES,
-        "State of the packet's connection",
-    ),
-    may(
-        "connection-nat-state",
-        NAT_STATES,
-        "How the connection is translated",
-    ),
-];
-
-/// The state alone, for a table that changes what is translated.
-pub(crate) const STATE_ONLY: &[Property] = &[may(
+/// State of the packet's connection.
+pub(crate) const STATE: &[Property] = &[may(
     "connection-state",
     STATES,
     "State of the packet's connection",
+)];
+/// How the packet's connection is translated.
+pub(crate) const NAT_STATE: &[Property] = &[may(
+    "connection-nat-state",
+    NAT_STATES,
+    "How the connection is translated",
 )];
 
 /// TCP flags that are set, and with `!` those that are not.
@@ -241,7 +229,7 @@ pub(crate) const fn addresses(kind: &'static Kind) -> [Property; 3] {
 }
 
 /// What kind of address it is; the kinds are the family's.
-pub(crate) const fn address_types(kinds: &'static Kind) -> [Property; 4] {
+pub(crate) const fn address_types(kinds: &'static Kind) -> [Property; 2] {
     [
         may(
             "src-address-type",
@@ -253,31 +241,33 @@ pub(crate) const fn address_types(kinds: &'static Kind) -> [Property; 4] {
             *kinds,
             "What kind of address the destination is",
         ),
-        may("src-address-list", NOT_NAME, "A list that the source is in"),
-        may(
-            "dst-address-list",
-            NOT_NAME,
-            "A list that the destination is in",
-        ),
     ]
 }
 
-pub(crate) const TYPES_V4: Kind = Kind::Not(&Kind::List(&Kind::Words(&[
-    "blackhole",
+/// The lists that addresses are in.
+pub(crate) const ADDRESS_LISTS: &[Property] = &[
+    may("src-address-list", NOT_NAME, "A list that the source is in"),
+    may(
+        "dst-address-list",
+        NOT_NAME,
+        "A list that the destination is in",
+    ),
+];
+
+pub(crate) const TYPES_V4: Kind = Kind::Not(&Kind::Set(&[
+    "unicast",
+    "local",
     "broadcast",
-    "local",
     "multicast",
-    "prohibit",
+    "blackhole",
+]));
+pub(crate) const TYPES_V6: Kind = Kind::Not(&Kind::Set(&[
     "unicast",
-    "unreachable",
-])));
-pub(crate) const TYPES_V6: Kind = Kind::Not(&Kind::List(&Kind::Words(&[
+    "local",
     "anycast",
-    "local",
     "multicast",
-    "unicast",
     "unreachable",
-])));
+]));
 pub(crate) const ADDRESSES_V4: Kind = Kind::Not(&Kind::Addresses(Family::V4));
 pub(crate) const ADDRESSES_V6: Kind = Kind::Not(&Kind::Prefix(Family::V6));
 
@@ -418,8 +408,8 @@ pub(crate) const TLS: &[Property] = &[may(
     "Name of the server that TLS asks for",
 )];
 
-/// What is logged, and what has been counted.
-pub(crate) const TAIL: &[Property] = &[
+/// What is logged, and what IPsec does.
+pub(crate) const LOG: &[Property] = &[
     no("log", "Logs packets that match"),
     with(
         "log-prefix",
@@ -432,6 +422,10 @@ pub(crate) const TAIL: &[Property] = &[
         IPSEC,
         "Whether IPsec was or will be applied",
     ),
+];
+
+/// What has been counted.
+pub(crate) const COUNTS: &[Property] = &[
     counter("bytes", "Bytes of packets that matched"),
     counter("packets", "Packets that matched"),
 ];
@@ -501,23 +495,20 @@ pub(crate) const DEEP: &[Property] = &[
     ),
 ];
 
-/// What IPv6 has alone.
-pub(crate) const V6: &[Property] = &[
-    may("hop-limit", HOPS, "Hop limit"),
-    may(
-        "headers",
-        Kind::Parts(&[
-            Part::new(
-                "",
-                Kind::Not(&Kind::List(&Kind::Words(&[
-                    "ah", "dst", "esp", "frag", "hop", "none", "prot", "route",
-                ]))),
-            ),
-            Part::new(":", Kind::Words(&["contains", "exact"])).or(Absent::Is("contains")),
-        ]),
-        "Extension headers of the packet",
-    ),
-];
+/// Extension headers, which IPv6 has alone.
+pub(crate) const HEADERS: &[Property] = &[may(
+    "headers",
+    Kind::Not(&Kind::Parts(&[
+        Part::new(
+            "",
+            Kind::Set(&["hop", "dst", "route", "frag", "ah", "esp", "none", "proto"]),
+        ),
+        Part::new(":", Kind::Words(&["contains", "exact"])).or(Absent::Is("contains")),
+    ])),
+    "Extension headers of the packet",
+)];
+/// The hops that an IPv6 packet has left.
+pub(crate) const HOP_LIMIT: &[Property] = &[may("hop-limit", HOPS, "Hop limit")];
 
 /// File sharing of the past: taken, never matched.
 pub(crate) const P2P: &[Property] = &[may(
@@ -541,8 +532,8 @@ pub(crate) const P2P: &[Property] = &[may(
 /// Marks and changes of the mangle table; `hops` is the family's name and help for its counter.
 pub(crate) const fn changes(hops: (&'static str, &'static str)) -> [Property; 11] {
     [
-        may("new-connection-mark", MARK, "Mark for the connection"),
         may("new-packet-mark", MARK, "Mark for the packet"),
+        may("new-connection-mark", MARK, "Mark for the connection"),
         may(
             "new-routing-mark",
             Kind::Reference("routing-table"),

@@ -207,7 +207,14 @@ pub static ALL: &[Builtin] = &[
         "set value of a variable",
         &[VARIABLE, maybe("value"), code("do", false)],
     ),
-    builtin("toarray", "convert argument to array value", VALUE),
+    builtin(
+        "toarray",
+        "convert argument to array value",
+        &[
+            value("value"),
+            parameter("delimiter", Takes::Text, false, false),
+        ],
+    ),
     builtin("tobool", "convert argument to truth value", VALUE),
     builtin("toid", "convert argument to internal number value", VALUE),
     builtin("toip", "convert argument to IP address value", VALUE),
@@ -244,4 +251,10 @@ pub fn find(word: &str) -> Option<&'static Builtin> {
     matches
         .all(|other| other.name == first.name)
         .then_some(first)
+}
+
+/// Whether the name of any command begins so.
+pub(crate) fn begins(word: &str) -> bool {
+    let mut all = ALL.iter().chain(crate::known::KNOWN);
+    all.any(|builtin| builtin.name.starts_with(word))
 }

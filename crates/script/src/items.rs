@@ -350,11 +350,11 @@ impl Loan<'_> {
         name: &str,
         values: &[(&'static str, &str)],
     ) -> std::result::Result<(), Reason> {
-        let menu = self
-            .store
-            .menus()
-            .iter()
-            .find(|menu| menu.space == Some(space) && menu.grows());
+        let menu = self.store.menus().iter().find(|menu| {
+            // Of several menus the one whose items have these values.
+            let fits = values.iter().all(|(name, _)| menu.property(name).is_some());
+            menu.space == Some(space) && menu.grows() && fits
+        });
         let Some(menu) = menu else { return Ok(()) };
         let mut given = vec![(menu.key.unwrap_or("name"), Some(menu::Value::text(name)))];
         for (name, text) in values {

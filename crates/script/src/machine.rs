@@ -140,6 +140,7 @@ impl<'a> Machine<'a> {
                 }
                 Ok(Value::Nothing)
             }
+            What::Empty(_) => Ok(Value::Nothing),
             What::Run(command) => self.command(command),
             What::Scope(_, block) => self.deeper(|machine| machine.block(block)),
             What::Call(expr) | What::Value(expr) => self.eval(expr),

@@ -27,7 +27,11 @@ pub fn run_at(
     let source = Source::new(source);
     let tree = Tree::new(site.menus());
     let node = tree.find(&session.path).unwrap_or(0);
-    let block = Parser::new(&source, &tree, node).program()?;
+    let mut parser = Parser::new(&source, &tree, node);
+    session
+        .variables()
+        .for_each(|name| parser.names.declare(name));
+    let block = parser.program()?;
     let _running = session.interrupt.running();
     Machine::new(site, session, out).program(&block)
 }
@@ -129,7 +133,7 @@ pub(crate) fn named_ports(store: &Store, block: &Block) -> Vec<String> {
 /// The ports that one statement names, those within it left aside.
 fn ports_of(store: &Store, statement: &Statement, names: &mut Vec<String>) {
     let mut take = |text: &str| {
-        for word in text.split([',', '%', '@', ';']) {
+        for word in text.trim_start_matches('!').split([',', '%', '@', ';']) {
             if store.port_kind(word).is_some() && !names.iter().any(|name| name == word) {
                 names.push(word.to_owned());
             }
@@ -160,7 +164,7 @@ pub(crate) fn each_word(expr: &Expr, f: &mut dyn FnMut(&str)) {
         Node::Array(elements) => elements
             .iter()
             .for_each(|(_, element)| each_word(element, f)),
-        Node::Unary(_, inner) => each_word(inner, f),
+        Node::Unary(_, inner) | Node::Group(inner) => each_word(inner, f),
         Node::Binary(_, left, right) => {
             each_word(left, f);
             each_word(right, f);
@@ -168,7 +172,9 @@ pub(crate) fn each_word(expr: &Expr, f: &mut dyn FnMut(&str)) {
         Node::Brackets(block) => {
             for statement in &block.statements {
                 if let What::Run(command) = &statement.what {
-                    let values = command.arguments.iter().filter(|a| a.name == "where");
+                    let selects = ["where", "number", "numbers"];
+                    let values = command.arguments.iter();
+                    let values = values.filter(|a| selects.contains(&a.name.as_str()));
                     values
                         .filter_map(|a| a.value.as_ref())
                         .for_each(|value| each_word(value, f));

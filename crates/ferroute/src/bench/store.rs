@@ -74,7 +74,7 @@ pub(super) fn run(bench: &Bench) -> Result<(), String> {
         );
     }
     let asked = |row: &str| bench.rows.is_empty() || bench.rows.iter().any(|asked| asked == row);
-    let mut print = |timed: &Timed| {
+    let print = |timed: &Timed| {
         let line = match bench.json {
             true => timed.to_json(),
             false => timed.table_line(),
@@ -83,7 +83,10 @@ pub(super) fn run(bench: &Bench) -> Result<(), String> {
         let _ = writeln!(io::stdout().lock(), "{line}");
     };
     if asked(ROWS[0]) {
-        for (what, text) in [("address-list, durable", entries()), ("filter rules, durable", rules())] {
+        for (what, text) in [
+            ("address-list, durable", entries()),
+            ("filter rules, durable", rules()),
+        ] {
             print(&import(what, &text, runs)?);
         }
     }
@@ -198,7 +201,10 @@ impl Output for Reader {
 fn printed(runs: u32) -> Result<(Timed, Timed), String> {
     let mut store = schema::store();
     for part in 0..ITEMS / LINES {
-        fill(&mut store, &entries().replace("=10.", &format!("={}.", part + 11)))?;
+        fill(
+            &mut store,
+            &entries().replace("=10.", &format!("={}.", part + 11)),
+        )?;
     }
     let (mut first, mut total) = (Vec::new(), Vec::new());
     for _ in 0..runs {

@@ -1,6 +1,6 @@
 //! `/system/reset-configuration`: back to the beginning.
 
-use menu::{Command, Kind, Menu, Shape};
+use menu::{Command, Kind};
 
 use crate::brief::{argument, command};
 
@@ -22,8 +22,3 @@ pub(crate) const RESET: Command = command(
         argument("skip-backup", Kind::Bool, "Do without a backup before"),
     ],
 );
-
-pub(crate) static MENU: Menu = Menu {
-    commands: &[RESET],
-    ..Menu::new("/system", Shape::Folder, "The router itself")
-};

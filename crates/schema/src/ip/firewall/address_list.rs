@@ -20,7 +20,7 @@ pub(crate) static MENU: Menu = Menu {
                 Kind::Either(&Kind::Addresses(Family::V4), &Kind::Host),
                 "An address, several of them, or the name of a host",
             )
-            .required(),
+            .default("0.0.0.0"),
             read("creation-time", Kind::Text, "When the entry was made"),
             may(
                 "timeout",
@@ -35,7 +35,7 @@ pub(crate) static MENU: Menu = Menu {
     columns: &["list", "address", "creation-time", "timeout"],
     unique: UNIQUE,
     effect: Effect::None,
-    rank: 449,
+    rank: 448,
     ..Menu::new(
         "/ip/firewall/address-list",
         Shape::List,

@@ -19,7 +19,7 @@ pub(crate) static MENU: Menu = Menu {
         failure: "already have layer7 protocol with such name",
     }],
     effect: Effect::None,
-    rank: 120,
+    rank: 98,
     ..Menu::new(
         "/ip/firewall/layer7-protocol",
         Shape::List,

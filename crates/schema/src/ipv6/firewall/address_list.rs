@@ -26,7 +26,7 @@ pub(crate) static MENU: Menu = Menu {
     columns: &["list", "address", "creation-time", "timeout"],
     unique: UNIQUE,
     effect: Effect::None,
-    rank: 570,
+    rank: 533,
     ..Menu::new(
         "/ipv6/firewall/address-list",
         Shape::List,
