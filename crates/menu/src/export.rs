@@ -140,6 +140,11 @@ fn export_menu(
     ControlFlow::Continue(())
 }
 
+/// The command that makes the item in one line, without its menu.
+pub(crate) fn line(store: &Store, item: &Item, options: &Options<'_>) -> String {
+    command(store, item, options).map_or_else(|| "set".to_owned(), |words| words.concat())
+}
+
 /// The command that makes the item, as words; each ends with a space or `=` but the last.
 fn command(store: &Store, item: &Item, options: &Options<'_>) -> Option<Vec<String>> {
     let mut words = match (item.menu.shape, item.builtin) {

@@ -17,6 +17,7 @@ mod container;
 mod disk;
 mod dude;
 mod dynamic_routing;
+mod file;
 mod file_sync;
 mod firewall;
 mod fragment;
@@ -36,6 +37,7 @@ mod queue;
 mod radio;
 mod radius;
 mod routing;
+mod safe_mode;
 mod short;
 mod snmp;
 mod special_login;
@@ -141,6 +143,12 @@ const fn joined<const N: usize>(groups: &[&[&'static Menu]]) -> [&'static Menu; 
 
 /// Menus that have a file of their own.
 const LISTED: &[&Menu] = &[
+    &file::MENU,
+    &safe_mode::MENU,
+    &system::backup::MENU,
+    &system::configuration::MENU,
+    &system::configuration::HISTORY,
+    &system::history::MENU,
     &caps_man::aaa::MENU,
     &caps_man::access_list::MENU,
     &caps_man::actual_interface_configuration::MENU,
@@ -513,6 +521,15 @@ const LISTED: &[&Menu] = &[
 /// A store of all menus with the factory's defaults: no ports, nothing configured.
 pub fn store() -> Store {
     Store::new(ALL)
+}
+
+/// What the console asks before it runs a command of a menu: `None` if it just runs it.
+pub fn question(path: &str, command: &str) -> Option<&'static str> {
+    match (path, command) {
+        ("/system", "reset-configuration") => Some("Dangerous! Reset anyway? [y/N]: "),
+        ("/system/backup", "load") => Some("Restore and reboot? [y/N]: "),
+        _ => None,
+    }
 }
 
 #[cfg(test)]
