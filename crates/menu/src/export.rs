@@ -171,7 +171,7 @@ fn named_before_use<'a>(menu: &'static Menu, items: Vec<&'a Arc<Item>>) -> Vec<&
                     stack.push(place);
                     let named = references(items[place]).into_iter();
                     let named = named.filter(|(space, _)| menu.space == Some(space));
-                    let places = named.filter_map(|(_, name)| places.get(&*name).copied());
+                    let places = named.filter_map(|(_, name)| places.get(name).copied());
                     stack.extend(places.filter(|place| state[*place] == Visit::New));
                 }
             }
