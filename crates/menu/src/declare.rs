@@ -315,6 +315,9 @@ pub struct Menu {
     pub pick: Pick,
     /// Items that older versions had from the start. One is made when a command names it.
     pub supposed: &'static [Builtin],
+    /// How many parts of the machine there may be here. Which ones there are is the machine's to
+    /// say; one that a configuration names, by number or name, is supposed.
+    pub parts: usize,
     /// The menus for whose items this one has an item each, with the menu's key as their name.
     pub follows: &'static [Follow],
     /// Commands beside those of the shape.
@@ -360,6 +363,7 @@ impl Menu {
             builtin: &[],
             pick: Pick::Find,
             supposed: &[],
+            parts: 0,
             follows: &[],
             commands: &[],
             old: &[],

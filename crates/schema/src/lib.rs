@@ -9,6 +9,8 @@
 
 mod app;
 mod brief;
+mod caps_man;
+mod capsman;
 mod certificate;
 mod console;
 mod container;
@@ -18,6 +20,7 @@ mod file_sync;
 mod firewall;
 mod fragment;
 mod interface;
+mod interworking;
 mod iot;
 mod ip;
 mod ipv6;
@@ -28,6 +31,7 @@ mod partitions;
 mod port;
 mod ppp;
 mod queue;
+mod radio;
 mod radius;
 mod routing;
 mod short;
@@ -40,6 +44,7 @@ mod terms;
 mod tool;
 mod tr069_client;
 mod user_manager;
+mod wifi;
 
 use menu::{Menu, Store};
 
@@ -133,8 +138,22 @@ const fn joined<const N: usize>(groups: &[&[&'static Menu]]) -> [&'static Menu; 
 
 /// Menus that have a file of their own.
 const LISTED: &[&Menu] = &[
+    &caps_man::aaa::MENU,
+    &caps_man::access_list::MENU,
+    &caps_man::actual_interface_configuration::MENU,
+    &caps_man::channel::MENU,
+    &caps_man::configuration::MENU,
+    &caps_man::datapath::MENU,
+    &caps_man::interface::MENU,
+    &caps_man::manager::MENU,
+    &caps_man::manager::interface::MENU,
+    &caps_man::provisioning::MENU,
+    &caps_man::radio::MENU,
+    &caps_man::rates::MENU,
+    &caps_man::registration_table::MENU,
+    &caps_man::remote_cap::MENU,
+    &caps_man::security::MENU,
     &interface::MENU,
-    &interface::six_to_four::MENU,
     &interface::bonding::MENU,
     &interface::bridge::MENU,
     &interface::bridge::host::MENU,
@@ -167,8 +186,8 @@ const LISTED: &[&Menu] = &[
     &interface::ethernet::switch::rule::MENU,
     &interface::ethernet::switch::trunk::MENU,
     &interface::ethernet::switch::vlan::MENU,
-    &interface::gre::MENU,
     &interface::gre6::MENU,
+    &interface::gre::MENU,
     &interface::ipip::MENU,
     &interface::ipipv6::MENU,
     &interface::l2tp_client::MENU,
@@ -177,6 +196,9 @@ const LISTED: &[&Menu] = &[
     &interface::l2tp_server::server::MENU,
     &interface::list::MENU,
     &interface::list::member::MENU,
+    &interface::lte::MENU,
+    &interface::lte::apn::MENU,
+    &interface::lte::settings::MENU,
     &interface::macsec::MENU,
     &interface::macsec::profile::MENU,
     &interface::macvlan::MENU,
@@ -193,6 +215,7 @@ const LISTED: &[&Menu] = &[
     &interface::pptp_client::MENU,
     &interface::pptp_server::MENU,
     &interface::pptp_server::server::MENU,
+    &interface::six_to_four::MENU,
     &interface::sstp_client::MENU,
     &interface::sstp_server::MENU,
     &interface::sstp_server::server::MENU,
@@ -203,8 +226,41 @@ const LISTED: &[&Menu] = &[
     &interface::vxlan::MENU,
     &interface::vxlan::fdb::MENU,
     &interface::vxlan::vteps::MENU,
+    &interface::wifi::MENU,
+    &interface::wifi::aaa::MENU,
+    &interface::wifi::access_list::MENU,
+    &interface::wifi::cap::MENU,
+    &interface::wifi::capsman::MENU,
+    &interface::wifi::capsman::remote_cap::MENU,
+    &interface::wifi::channel::MENU,
+    &interface::wifi::configuration::MENU,
+    &interface::wifi::datapath::MENU,
+    &interface::wifi::interworking::MENU,
+    &interface::wifi::network::MENU,
+    &interface::wifi::provisioning::MENU,
+    &interface::wifi::radio::MENU,
+    &interface::wifi::radio::settings::MENU,
+    &interface::wifi::registration_table::MENU,
+    &interface::wifi::security::MENU,
+    &interface::wifi::security::multi_passphrase::MENU,
+    &interface::wifi::steering::MENU,
     &interface::wireguard::MENU,
     &interface::wireguard::peers::MENU,
+    &interface::wireless::MENU,
+    &interface::wireless::access_list::MENU,
+    &interface::wireless::align::MENU,
+    &interface::wireless::cap::MENU,
+    &interface::wireless::channels::MENU,
+    &interface::wireless::connect_list::MENU,
+    &interface::wireless::interworking_profiles::MENU,
+    &interface::wireless::manual_tx_power_table::MENU,
+    &interface::wireless::nstreme::MENU,
+    &interface::wireless::nstreme_dual::MENU,
+    &interface::wireless::registration_table::MENU,
+    &interface::wireless::security_profiles::MENU,
+    &interface::wireless::sniffer::MENU,
+    &interface::wireless::snooper::MENU,
+    &interface::wireless::wds::MENU,
     &ip::accounting::MENU,
     &ip::accounting::web_access::MENU,
     &ip::address::MENU,
@@ -341,9 +397,9 @@ const LISTED: &[&Menu] = &[
     &ppp::profile::MENU,
     &ppp::secret::MENU,
     &queue::interface::MENU,
+    &queue::r#type::MENU,
     &queue::simple::MENU,
     &queue::tree::MENU,
-    &queue::r#type::MENU,
     &routing::rule::MENU,
     &routing::table::MENU,
     &system::identity::MENU,

@@ -207,7 +207,14 @@ pub static ALL: &[Builtin] = &[
         "set value of a variable",
         &[VARIABLE, maybe("value"), code("do", false)],
     ),
-    builtin("toarray", "convert argument to array value", VALUE),
+    builtin(
+        "toarray",
+        "convert argument to array value",
+        &[
+            value("value"),
+            parameter("delimiter", Takes::Text, false, false),
+        ],
+    ),
     builtin("tobool", "convert argument to truth value", VALUE),
     builtin("toid", "convert argument to internal number value", VALUE),
     builtin("toip", "convert argument to IP address value", VALUE),

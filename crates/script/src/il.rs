@@ -460,5 +460,6 @@ const fn binary(operator: Binary) -> &'static str {
         Binary::Concat => ".",
         Binary::Comma => ",",
         Binary::Index => "->",
+        Binary::Call => "<%%",
     }
 }

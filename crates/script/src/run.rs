@@ -150,8 +150,8 @@ pub(crate) fn each_word(expr: &Expr, f: &mut dyn FnMut(&str)) {
             for statement in &block.statements {
                 if let What::Run(command) = &statement.what {
                     let selects = ["where", "number", "numbers"];
-                    let selects = |a: &&Argument| selects.contains(&a.name.as_str());
-                    let values = command.arguments.iter().filter(selects);
+                    let values = command.arguments.iter();
+                    let values = values.filter(|a| selects.contains(&a.name.as_str()));
                     values
                         .filter_map(|a| a.value.as_ref())
                         .for_each(|value| each_word(value, f));

@@ -49,19 +49,20 @@ pub(crate) fn run(bench: &Bench) -> Result<u8, String> {
 
 fn walk(bench: &Bench) -> Result<(), String> {
     let json = bench.json;
-    if !json {
-        println!("{}", header());
-    }
+    let mut begun = false;
     let mut print = |row: &Row| {
-        let line = if json { row.to_json() } else { table_line(row) };
         let mut out = io::stdout().lock();
-        writeln!(out, "{line}").and_then(|()| out.flush()).is_ok()
+        // With the first row, so that a refusal stands alone.
+        if !json && !std::mem::replace(&mut begun, true) {
+            let _ = writeln!(out, "{}", header());
+        }
+        let line = if json { row.to_json() } else { table_line(row) };
+        // Whoever does not read any more gets no more rows.
+        let _ = writeln!(out, "{line}").and_then(|()| out.flush());
     };
     match bench.via {
         Via::Memory => memory(bench, &mut print)?,
-        Via::Xdp | Via::Packet | Via::Tap => veth::run(bench, &mut |row| {
-            print(row);
-        })?,
+        Via::Xdp | Via::Packet | Via::Tap => veth::run(bench, &mut print)?,
     }
     if !json {
         println!("\n{}", legend());
@@ -69,7 +70,7 @@ fn walk(bench: &Bench) -> Result<(), String> {
     Ok(())
 }
 
-fn memory(bench: &Bench, print: &mut dyn FnMut(&Row) -> bool) -> Result<(), String> {
+fn memory(bench: &Bench, print: &mut dyn FnMut(&Row)) -> Result<(), String> {
     let cores = workers::cores().len();
     if usize::from(bench.workers) > cores.max(1) {
         return Err(format!(
