@@ -10,6 +10,7 @@
 mod app;
 mod brief;
 mod certificate;
+mod conditions;
 mod console;
 mod container;
 mod disk;

@@ -33,5 +33,6 @@ pub(crate) static MENU: Menu = Menu {
         entry("info", "Add a log entry with topic info"),
         entry("warning", "Add a log entry with topic warning"),
     ],
+    conditions: crate::conditions::LOG,
     ..Menu::new("/log", Shape::Rows, "System log")
 };
