@@ -1,7 +1,7 @@
 //! What a menu's declaration says. A declaration is a constant and has no behaviour but small pure
 //! hooks; parsing, printing, export, completion, API and reference are walks over it.
 
-use crate::{Kind, Reason, Store, Value};
+use crate::{Kind, Policies, Reason, Store, Value};
 
 /// Whether a property or command does anything in this router.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -31,6 +31,8 @@ pub struct Property {
     pub unset: bool,
     /// Whether export and print hide it unless asked.
     pub sensitive: bool,
+    /// Whether only a seal of the value is kept, which nobody is shown: the value of a password.
+    pub sealed: bool,
     /// Whether the value shows in `print stats` only.
     pub stats: bool,
     /// What its number counts, as printed after it: `%`, `MHz`; `B` prints as KiB, MiB or GiB.
@@ -51,6 +53,7 @@ impl Property {
             read_only: false,
             unset: false,
             sensitive: false,
+            sealed: false,
             stats: false,
             unit: "",
             effect: Effect::Full,
@@ -97,6 +100,14 @@ impl Property {
     #[must_use]
     pub const fn sensitive(mut self) -> Self {
         self.sensitive = true;
+        self
+    }
+
+    /// Kept as a seal by which a value can be recognised, and never shown.
+    #[must_use]
+    pub const fn sealed(mut self) -> Self {
+        self.sensitive = true;
+        self.sealed = true;
         self
     }
 
@@ -317,6 +328,9 @@ pub struct Menu {
     pub pick: Pick,
     /// Items that older versions had from the start. One is made when a command names it.
     pub supposed: &'static [Builtin],
+    /// How many parts of the machine there may be here. Which ones there are is the machine's to
+    /// say; one that a configuration names, by number or name, is supposed.
+    pub parts: usize,
     /// The menus for whose items this one has an item each, with the menu's key as their name.
     pub follows: &'static [Follow],
     /// Commands beside those of the shape.
@@ -333,6 +347,12 @@ pub struct Menu {
     pub unnumbered_dynamic: bool,
     /// Whether `print` gives each row as a line of its columns without a heading.
     pub lines: bool,
+    /// What changing items needs besides the policy to write.
+    pub policies: Policies,
+    /// What single commands need, where that does not follow from their names.
+    pub command_policies: &'static [(&'static str, Policies)],
+    /// Whether the items that exist from the start are as good as any others: they can be removed.
+    pub removable: bool,
     /// Whether the console hides the menu: its items show in a view only.
     pub hidden: bool,
     /// Fills in what follows from what was given.
@@ -363,6 +383,7 @@ impl Menu {
             builtin: &[],
             pick: Pick::Find,
             supposed: &[],
+            parts: 0,
             follows: &[],
             commands: &[],
             old: &[],
@@ -371,6 +392,9 @@ impl Menu {
             lines: false,
             rank: 1_000,
             unnumbered_dynamic: false,
+            policies: Policies::NONE,
+            command_policies: &[],
+            removable: false,
             hidden: false,
             derive: None,
             check: None,

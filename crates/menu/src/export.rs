@@ -145,7 +145,17 @@ fn command(store: &Store, item: &Item, options: &Options<'_>) -> Option<Vec<Stri
     let mut words = match (item.menu.shape, item.builtin) {
         (Shape::Settings, _) => vec!["set ".to_owned()],
         _ if item.is_port() => find("default-name", item.text("default-name")),
-        (Shape::Fixed, None) => vec!["set ".to_owned(), format!("{} ", quote(item.name()?))],
+        (Shape::Fixed, None) => {
+            let name = match item.name() {
+                Some(name) => quote(name),
+                // A part of the machine without a name goes by its number.
+                None => {
+                    let mut all = store.items(item.menu.path);
+                    all.position(|other| other.id == item.id)?.to_string()
+                }
+            };
+            vec!["set ".to_owned(), format!("{name} ")]
+        }
         (_, Some(place)) => pick(item, place)?,
         _ => vec!["add ".to_owned()],
     };
@@ -158,7 +168,8 @@ fn command(store: &Store, item: &Item, options: &Options<'_>) -> Option<Vec<Stri
         .collect();
     values.sort_by_key(|(property, _)| property.name);
     for (property, (value, default)) in values {
-        let hidden = property.read_only || (property.sensitive && !options.sensitive);
+        let hidden =
+            property.read_only || property.sealed || (property.sensitive && !options.sensitive);
         if hidden || (options.style != Style::Verbose && value == default) {
             continue;
         }

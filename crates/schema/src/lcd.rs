@@ -1,6 +1,6 @@
 //! `/lcd`: the screen of boards that have one.
 
-use menu::{Effect, Flag, Kind, Menu, Property, Shape};
+use menu::{Effect, Flag, Follow, Kind, Menu, Property, Shape};
 
 use crate::fragment::SECOND;
 use crate::short::{idle, shown, span, switch};
@@ -96,6 +96,11 @@ pub(crate) static INTERFACES: Menu = Menu {
         Flag::new('W', "default-wireless", 1),
     ],
     columns: &["interface", "max-speed", "timeout"],
+    key: Some("interface"),
+    follows: &[Follow {
+        path: "/interface/ethernet",
+        values: &[],
+    }],
     effect: Effect::None,
     rank: 1_000,
     ..Menu::new("/lcd/interface", Shape::Fixed, "Interfaces on the screen")
@@ -107,9 +112,10 @@ pub(crate) static PAGES: Menu = Menu {
         Kind::List(&Kind::Reference("interface")),
         "The interfaces",
     )
-    .required()]],
+    .default("")]],
     flags: &[Flag::new('*', "default", 0)],
     columns: &["interfaces"],
+    parts: 16,
     effect: Effect::None,
     rank: 1_001,
     ..Menu::new(
@@ -126,6 +132,8 @@ pub(crate) static SCREEN: Menu = Menu {
     ]],
     flags: &[Flag::new('*', "default", 0), Flag::new('X', "disabled", 1)],
     columns: &["name", "timeout"],
+    key: Some("name"),
+    parts: 16,
     effect: Effect::None,
     rank: 1_002,
     ..Menu::new("/lcd/screen", Shape::Fixed, "Slides on the screen")

@@ -1,6 +1,6 @@
 //! `/log`: what has happened.
 
-use menu::{Argument, Command, Effect, Kind, Menu, Property, Shape};
+use menu::{Argument, Command, Effect, Kind, Menu, Policies, Property, Shape};
 
 const MESSAGE: &[Argument] = &[Argument {
     name: "message",
@@ -34,5 +34,11 @@ pub(crate) static MENU: Menu = Menu {
         entry("warning", "Add a log entry with topic warning"),
     ],
     conditions: crate::conditions::LOG,
+    command_policies: &[
+        ("debug", Policies::READ),
+        ("error", Policies::READ),
+        ("info", Policies::READ),
+        ("warning", Policies::READ),
+    ],
     ..Menu::new("/log", Shape::Rows, "System log")
 };

@@ -110,7 +110,7 @@ pub(crate) fn named_ports(store: &Store, block: &Block) -> Vec<String> {
 /// The ports that one statement names, those within it left aside.
 fn ports_of(store: &Store, statement: &Statement, names: &mut Vec<String>) {
     let mut take = |text: &str| {
-        for word in text.split([',', '%', '@', ';']) {
+        for word in text.trim_start_matches('!').split([',', '%', '@', ';']) {
             if store.port_kind(word).is_some() && !names.iter().any(|name| name == word) {
                 names.push(word.to_owned());
             }
@@ -150,8 +150,8 @@ pub(crate) fn each_word(expr: &Expr, f: &mut dyn FnMut(&str)) {
             for statement in &block.statements {
                 if let What::Run(command) = &statement.what {
                     let selects = ["where", "number", "numbers"];
-                    let selects = |a: &&Argument| selects.contains(&a.name.as_str());
-                    let values = command.arguments.iter().filter(selects);
+                    let values = command.arguments.iter();
+                    let values = values.filter(|a| selects.contains(&a.name.as_str()));
                     values
                         .filter_map(|a| a.value.as_ref())
                         .for_each(|value| each_word(value, f));

@@ -577,7 +577,7 @@ fn completion_offers_what_can_stand_there() {
         found.into_iter().map(|candidate| candidate.text).collect()
     };
 
-    assert_eq!(offered("/ip a"), ["address", "arp"]);
+    assert_eq!(offered("/ip ad"), ["address"]);
     assert_eq!(offered("/ip/route/ch"), ["check"]);
     assert_eq!(offered("/ip address add addr"), ["address"]);
     assert_eq!(
