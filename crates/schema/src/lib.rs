@@ -12,6 +12,7 @@ mod brief;
 mod caps_man;
 mod capsman;
 mod certificate;
+mod conditions;
 mod console;
 mod container;
 mod disk;
