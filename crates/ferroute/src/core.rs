@@ -237,7 +237,11 @@ impl Shell for Terminal {
             shared: &self.shared,
         };
         let result = script::run_at(&mut visit, &mut self.session, line, &mut shown);
-        if let Err(refusal) = result {
+        let watched = self.session.interrupter().is_watched();
+        // Who ends what would go on for ever knows that it is over.
+        if let Err(refusal) = result
+            && !(watched && refusal.reason == Reason::Interrupted)
+        {
             let _ = shown.page.write(format!("{refusal}\n").as_bytes());
         }
         Outcome::Continue
@@ -296,6 +300,10 @@ impl Output for Shown<'_, '_> {
     fn flush(&mut self) -> ControlFlow<()> {
         self.written = SystemInstant::now();
         self.page.flush()
+    }
+
+    fn repaint(&mut self) -> ControlFlow<()> {
+        self.page.repaint()
     }
 
     fn width(&self) -> usize {

@@ -92,7 +92,9 @@ pub(crate) fn start(run: &Run, default: Option<&str>) -> Result<Running, String>
     let place = Place::of(&run.reach);
     let specs = crate::devices::parse(&run.ports)?;
     let mut store = schema::store();
-    store.set_seal(crate::access::seal);
+    store.set_seal(crate::access::seal, |seal, text| {
+        access::password::opens(seal, text.as_bytes())
+    });
     for spec in &specs {
         store
             .ensure_port(&spec.name, None)

@@ -240,6 +240,12 @@ pub trait Output {
         ControlFlow::Continue(())
     }
 
+    /// Draws what follows over what was written since this was last called, where that can be
+    /// done; elsewhere one page follows the other.
+    fn repaint(&mut self) -> ControlFlow<()> {
+        ControlFlow::Continue(())
+    }
+
     /// The width of the terminal in characters; lines of details and exports are folded there.
     fn width(&self) -> usize {
         80

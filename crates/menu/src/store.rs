@@ -103,6 +103,9 @@ impl Item {
 /// The text is not kept; the seal is, and what it seals can only be guessed.
 pub type Seal = fn(&Store, &str) -> Result<String, Reason>;
 
+/// Whether a text is the one that was sealed.
+pub type Opens = fn(&str, &str) -> bool;
+
 /// How far the open transaction had come at some point.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[must_use = "a transaction is committed or rolled back"]
@@ -145,6 +148,7 @@ pub struct Store {
     pub(crate) history: History,
     pub(crate) hold: Option<Hold>,
     pub(crate) seal: Seal,
+    opens: Opens,
 }
 
 impl Store {
@@ -163,6 +167,7 @@ impl Store {
             history: History::default(),
             hold: None,
             seal: |_, _| Ok(NO_SEAL.to_owned()),
+            opens: |_, _| false,
         };
         let mut domains = BTreeMap::new();
         for menu in menus {
@@ -181,8 +186,16 @@ impl Store {
 
     /// Seals passwords from now on with this. Without it a password is forgotten, and only
     /// that there was one is known: enough for a configuration that is checked.
-    pub fn set_seal(&mut self, seal: Seal) {
-        self.seal = seal;
+    pub fn set_seal(&mut self, seal: Seal, opens: Opens) {
+        (self.seal, self.opens) = (seal, opens);
+    }
+
+    /// Whether a text is the one that was sealed. No seal at all is that of no text.
+    pub fn is_opened(&self, seal: &str, text: &str) -> bool {
+        match seal {
+            "" => text.is_empty(),
+            seal => (self.opens)(seal, text),
+        }
     }
 
     /// Makes every later transaction durable with this journal.

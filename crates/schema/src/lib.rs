@@ -12,6 +12,7 @@ mod brief;
 mod caps_man;
 mod capsman;
 mod certificate;
+mod conditions;
 mod console;
 mod container;
 mod disk;
@@ -159,7 +160,10 @@ const LISTED: &[&Menu] = &[
     &interface::MENU,
     &interface::bonding::MENU,
     &interface::bridge::MENU,
+    &interface::bridge::calea::MENU,
+    &interface::bridge::filter::MENU,
     &interface::bridge::host::MENU,
+    &interface::bridge::nat::MENU,
     &interface::bridge::mdb::MENU,
     &interface::bridge::msti::MENU,
     &interface::bridge::port::MENU,
