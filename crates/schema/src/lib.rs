@@ -51,6 +51,7 @@ mod tr069_client;
 mod user;
 mod user_manager;
 mod wifi;
+mod zerotier;
 
 use menu::{Menu, Store};
 
@@ -114,6 +115,7 @@ const GROUPS: &[&[&Menu]] = &[
     tool::traffic_monitor::MENUS,
     tr069_client::MENUS,
     user_manager::MENUS,
+    zerotier::MENUS,
 ];
 
 /// How many menus the folders have together.
