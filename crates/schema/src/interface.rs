@@ -218,5 +218,6 @@ pub(crate) static MENU: Menu = Menu {
         },
     ],
     rank: 0,
+    conditions: crate::conditions::INTERFACE,
     ..Menu::new("/interface", Shape::View, "Interfaces of all types")
 };

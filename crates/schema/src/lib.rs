@@ -12,6 +12,7 @@ mod brief;
 mod caps_man;
 mod capsman;
 mod certificate;
+mod conditions;
 mod console;
 mod container;
 mod disk;
@@ -45,6 +46,7 @@ mod task;
 mod terms;
 mod tool;
 mod tr069_client;
+mod user;
 mod user_manager;
 mod wifi;
 
@@ -511,6 +513,12 @@ const LISTED: &[&Menu] = &[
     &routing::table::MENU,
     &system::identity::MENU,
     &system::resource::MENU,
+    &user::MENU,
+    &user::aaa::MENU,
+    &user::active::MENU,
+    &user::group::MENU,
+    &user::settings::MENU,
+    &user::ssh_keys::MENU,
 ];
 
 /// A store of all menus with the factory's defaults: no ports, nothing configured.

@@ -42,8 +42,8 @@ impl Tree {
         tree
     }
 
-    /// The tree as a router has it that is installed without further packages, and without the
-    /// paths of older versions.
+    /// The tree as a virtual router has it that is installed without further packages, and without
+    /// the paths of older versions.
     pub(crate) fn of_main_package(menus: &'static [&'static Menu]) -> Self {
         let mut tree = Self::root();
         for menu in menus
@@ -156,19 +156,28 @@ impl Tree {
     }
 }
 
-/// The menus of packages that are installed apart, and of hardware that few have.
+/// The menus of packages that are installed apart, and of hardware that a virtual router has not.
 const EXTRA: &[&str] = &[
     "/app",
     "/caps-man",
     "/container",
     "/dude",
+    "/interface/bridge/port-controller",
+    "/interface/bridge/port-extender",
+    "/interface/ethernet/poe",
+    "/interface/ethernet/switch",
     "/interface/veth",
     "/interface/wireless",
     "/iot",
     "/ip/cloud/back-to-home-file",
     "/ip/cloud/file-share",
+    "/lcd",
     "/openflow",
+    "/partitions",
+    "/port/firmware",
     "/system/gps",
+    "/system/ptp",
+    "/system/routerboard",
     "/tr069-client",
     "/user-manager",
     "/zerotier",
