@@ -12,6 +12,9 @@ use crate::{
     By, Change, Changes, Journal, Menu, NoJournal, Origin, Property, Reason, Shape, Value,
 };
 
+/// The seal that no password opens: there was a password, and it was forgotten.
+pub const NO_SEAL: &str = "!";
+
 /// The number of an item; printed `*1F`. Never used twice in its menu.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Id(pub u64);
@@ -95,6 +98,11 @@ impl Item {
     }
 }
 
+/// Makes the seal of a password, or says why it is none.
+///
+/// The text is not kept; the seal is, and what it seals can only be guessed.
+pub type Seal = fn(&Store, &str) -> Result<String, Reason>;
+
 /// How far the open transaction had come at some point.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[must_use = "a transaction is committed or rolled back"]
@@ -136,6 +144,7 @@ pub struct Store {
     pub(crate) journal: Box<dyn Journal>,
     pub(crate) history: History,
     pub(crate) hold: Option<Hold>,
+    pub(crate) seal: Seal,
 }
 
 impl Store {
@@ -153,6 +162,7 @@ impl Store {
             journal: Box::new(NoJournal),
             history: History::default(),
             hold: None,
+            seal: |_, _| Ok(NO_SEAL.to_owned()),
         };
         let mut domains = BTreeMap::new();
         for menu in menus {
@@ -167,6 +177,12 @@ impl Store {
         }
         store.fill();
         store
+    }
+
+    /// Seals passwords from now on with this. Without it a password is forgotten, and only
+    /// that there was one is known: enough for a configuration that is checked.
+    pub fn set_seal(&mut self, seal: Seal) {
+        self.seal = seal;
     }
 
     /// Makes every later transaction durable with this journal.
@@ -486,7 +502,7 @@ impl Store {
         self.forget(mark);
     }
 
-    fn make_builtin(&mut self, index: usize, builtin: usize) {
+    pub(crate) fn make_builtin(&mut self, index: usize, builtin: usize) {
         let menu = self.tables[index].menu;
         let own = menu.builtin.get(builtin).and_then(|b| b.values.first());
         let own = own.filter(|(name, _)| *name == ".id");

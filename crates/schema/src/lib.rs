@@ -16,6 +16,7 @@ mod console;
 mod container;
 mod disk;
 mod dude;
+mod dynamic_routing;
 mod file_sync;
 mod firewall;
 mod fragment;
@@ -26,6 +27,7 @@ mod ip;
 mod ipv6;
 mod lcd;
 mod log;
+mod mpls;
 mod openflow;
 mod partitions;
 mod port;
@@ -43,6 +45,7 @@ mod task;
 mod terms;
 mod tool;
 mod tr069_client;
+mod user;
 mod user_manager;
 mod wifi;
 
@@ -391,6 +394,21 @@ const LISTED: &[&Menu] = &[
     &ipv6::route::MENU,
     &ipv6::settings::MENU,
     &log::MENU,
+    &mpls::forwarding_table::MENU,
+    &mpls::interface::MENU,
+    &mpls::ldp::MENU,
+    &mpls::ldp::accept_filter::MENU,
+    &mpls::ldp::advertise_filter::MENU,
+    &mpls::ldp::interface::MENU,
+    &mpls::ldp::local_mapping::MENU,
+    &mpls::ldp::neighbor::MENU,
+    &mpls::ldp::remote_mapping::MENU,
+    &mpls::mangle::MENU,
+    &mpls::settings::MENU,
+    &mpls::traffic_eng::flow::MENU,
+    &mpls::traffic_eng::interface::MENU,
+    &mpls::traffic_eng::path::MENU,
+    &mpls::traffic_eng::tunnel::MENU,
     &ppp::aaa::MENU,
     &ppp::active::MENU,
     &ppp::l2tp_secret::MENU,
@@ -400,10 +418,96 @@ const LISTED: &[&Menu] = &[
     &queue::r#type::MENU,
     &queue::simple::MENU,
     &queue::tree::MENU,
+    &routing::bfd::configuration::MENU,
+    &routing::bfd::interface::MENU,
+    &routing::bfd::session::MENU,
+    &routing::bgp::advertisements::MENU,
+    &routing::bgp::aggregate::MENU,
+    &routing::bgp::evpn::MENU,
+    &routing::bgp::instance::MENU,
+    &routing::bgp::instance::vrf::MENU,
+    &routing::bgp::network::MENU,
+    &routing::bgp::connection::MENU,
+    &routing::bgp::session::MENU,
+    &routing::bgp::template::MENU,
+    &routing::bgp::vpls::MENU,
+    &routing::bgp::vpn::MENU,
+    &routing::fantasy::MENU,
+    &routing::filter::MENU,
+    &routing::filter::chain::MENU,
+    &routing::filter::community_ext_list::MENU,
+    &routing::filter::community_large_list::MENU,
+    &routing::filter::community_list::MENU,
+    &routing::filter::num_list::MENU,
+    &routing::filter::rule::MENU,
+    &routing::filter::select_rule::MENU,
+    &routing::gmp::MENU,
+    &routing::id::MENU,
+    &routing::igmp_proxy::MENU,
+    &routing::igmp_proxy::interface::MENU,
+    &routing::igmp_proxy::mfc::MENU,
+    &routing::isis::instance::MENU,
+    &routing::isis::interface::MENU,
+    &routing::isis::interface_template::MENU,
+    &routing::isis::lsp::MENU,
+    &routing::isis::neighbor::MENU,
+    &routing::mme::MENU,
+    &routing::mme::interface::MENU,
+    &routing::mme::network::MENU,
+    &routing::nexthop::MENU,
+    &routing::ospf::area::MENU,
+    &routing::ospf::area::range::MENU,
+    &routing::ospf::instance::MENU,
+    &routing::ospf::interface::MENU,
+    &routing::ospf::interface_template::MENU,
+    &routing::ospf::lsa::MENU,
+    &routing::ospf::nbma_neighbor::MENU,
+    &routing::ospf::neighbor::MENU,
+    &routing::ospf::sham_link::MENU,
+    &routing::ospf::static_neighbor::MENU,
+    &routing::ospf::virtual_link::MENU,
+    &routing::ospf_v3::area::MENU,
+    &routing::ospf_v3::instance::MENU,
+    &routing::ospf_v3::interface::MENU,
+    &routing::pimsm::bsr::MENU,
+    &routing::pimsm::bsr::candidate::MENU,
+    &routing::pimsm::bsr::rp_candidate::MENU,
+    &routing::pimsm::bsr::rp_set::MENU,
+    &routing::pimsm::igmp_interface_template::MENU,
+    &routing::pimsm::instance::MENU,
+    &routing::pimsm::interface::MENU,
+    &routing::pimsm::interface_template::MENU,
+    &routing::pimsm::neighbor::MENU,
+    &routing::pimsm::static_rp::MENU,
+    &routing::pimsm::uib_g::MENU,
+    &routing::pimsm::uib_sg::MENU,
+    &routing::rip::MENU,
+    &routing::rip::instance::MENU,
+    &routing::rip::interface::MENU,
+    &routing::rip::interface_template::MENU,
+    &routing::rip::keys::MENU,
+    &routing::rip::neighbor::MENU,
+    &routing::rip::network::MENU,
+    &routing::rip::static_neighbor::MENU,
+    &routing::route::MENU,
+    &routing::rpki::MENU,
+    &routing::rpki::session::MENU,
     &routing::rule::MENU,
+    &routing::settings::MENU,
+    &routing::stats::memory::MENU,
+    &routing::stats::origin::MENU,
+    &routing::stats::pcap::MENU,
+    &routing::stats::process::MENU,
+    &routing::stats::step::MENU,
     &routing::table::MENU,
     &system::identity::MENU,
     &system::resource::MENU,
+    &user::MENU,
+    &user::aaa::MENU,
+    &user::active::MENU,
+    &user::group::MENU,
+    &user::settings::MENU,
+    &user::ssh_keys::MENU,
 ];
 
 /// A store of all menus with the factory's defaults: no ports, nothing configured.

@@ -3,7 +3,8 @@
 use std::ops::ControlFlow;
 
 use menu::{
-    Clock, Item, Menu, Output, Reason, Refusal, Row, RowFilter, bytes, export, item_row, print,
+    Clock, Item, Menu, Output, Policies, Reason, Refusal, Row, RowFilter, bytes, export, item_row,
+    print,
 };
 
 use crate::ast::Command;
@@ -48,7 +49,8 @@ impl Machine<'_> {
             proplist: proplist(menu, &ready)?,
             show_ids: ready.flag("show-ids"),
         };
-        with_filter(menu, condition.as_ref(), |filter| {
+        let hidden = !self.sees_secrets();
+        with_filter(menu, condition.as_ref(), hidden, |filter| {
             let wanted = |row: &Row| {
                 let id = row.id;
                 from.as_ref()
@@ -58,6 +60,7 @@ impl Machine<'_> {
             let filter = RowFilter {
                 equals: filter.equals.clone(),
                 test: Some(&wanted),
+                without_secrets: filter.without_secrets,
             };
             if ready.flag("count-only") {
                 return self.count_rows(menu, &filter);
@@ -122,8 +125,12 @@ impl Machine<'_> {
         menu: Option<&'static Menu>,
         command: &Command,
     ) -> Result<Value> {
+        if !self.session.policies.contains(Policies::READ) {
+            return Err(Reason::Denied.nowhere().into());
+        }
         let ready = self.ready(command)?;
         let condition = self.condition(command)?;
+        let sensitive = ready.flag("show-sensitive") && self.sees_secrets();
         let (file, paths) = (ready.text("file"), ready.text("path").unwrap_or_default());
         // One state of the configuration, and it goes out when the router is free again.
         let mut text = Collected::new(match file {
@@ -136,7 +143,7 @@ impl Machine<'_> {
                 style: export_style(&ready),
                 under: path,
                 paths: &paths,
-                sensitive: ready.flag("show-sensitive"),
+                sensitive,
                 version: VERSION,
                 clock: loan.live.clock(),
             };
