@@ -52,6 +52,10 @@ pub(crate) const DEFAULT: &[Flag] = &[Flag::new('*', "default", 0)];
 pub(crate) const ONLY_DISABLED: &[Property] =
     &[no("disabled", "Defines whether item is ignored or used")];
 
+/// Whether the item counts, where there are no comments.
+pub(crate) const ONLY_DISABLED: &[Property] =
+    &[no("disabled", "Defines whether item is ignored or used")];
+
 /// A number between two bounds, both included.
 pub(crate) const fn number(min: i64, max: i64) -> Kind {
     Kind::Number { min, max }
