@@ -8,11 +8,25 @@ use crate::short::{between, idle, may, switch};
 pub(crate) const MENUS: &[&Menu] = &[&MENU, &SETTINGS];
 
 pub(crate) static MENU: Menu = Menu {
-    commands: &[idle(
-        "clear-history",
-        "Forget what was typed",
-        &[may("user", Kind::Name, "User")],
-    )],
+    commands: &[
+        idle(
+            "clear-history",
+            "Forget what was typed",
+            &[may("user", Kind::Name, "User")],
+        ),
+        idle(
+            "inspect",
+            "Show what the console knows of a text",
+            &[
+                may("request", Kind::Text, "What is asked"),
+                may("path", Kind::Text, "Words of the path, with commas between"),
+                may("input", Kind::Text, "The text"),
+                may("proplist", Kind::Text, "What is shown"),
+                may("as-value", Kind::Presence, "Give the result as a value"),
+                may("without-paging", Kind::Presence, "Show all at once"),
+            ],
+        ),
+    ],
     effect: Effect::None,
     rank: 994,
     ..Menu::new("/console", Shape::Folder, "The console")

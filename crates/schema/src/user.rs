@@ -68,7 +68,12 @@ pub(crate) static MENU: Menu = Menu {
             ("comment", "system default user"),
         ],
     }],
+    commands: &[crate::interface::idle_command(
+        "expire-password",
+        "Make users choose another password",
+    )],
     removable: true,
+    conditions: crate::conditions::USER,
     policies: Policies::POLICY,
     rank: 292,
     ..Menu::new("/user", Shape::List, "User management")
