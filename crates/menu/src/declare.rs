@@ -306,6 +306,8 @@ pub struct Menu {
     pub columns: &'static [&'static str],
     /// The columns of `print stats`.
     pub stats: &'static [&'static str],
+    /// What conditions may name, in order; the properties, then the flags if empty.
+    pub conditions: &'static [&'static str],
     /// The space of names that its items' `key` belongs to, or that a view shows.
     pub space: Option<&'static str>,
     /// The property that names an item.
@@ -370,6 +372,7 @@ impl Menu {
             flags: &[],
             columns: &[],
             stats: &[],
+            conditions: &[],
             space: None,
             key: None,
             kind: "",

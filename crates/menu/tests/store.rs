@@ -66,6 +66,7 @@ static DOOR: Menu = Menu {
         Property::new("width", Kind::Number { min: 0, max: 9 }, "how wide").default("1"),
     ]],
     key: Some("name"),
+    pick: menu::Pick::Name,
     builtin: &[
         Builtin {
             values: &[("name", "front"), ("width", "3")],

@@ -12,11 +12,13 @@ mod brief;
 mod caps_man;
 mod capsman;
 mod certificate;
+mod conditions;
 mod console;
 mod container;
 mod disk;
 mod dude;
 mod dynamic_routing;
+mod file;
 mod file_sync;
 mod firewall;
 mod fragment;
@@ -36,6 +38,7 @@ mod queue;
 mod radio;
 mod radius;
 mod routing;
+mod safe_mode;
 mod short;
 mod snmp;
 mod special_login;
@@ -48,6 +51,7 @@ mod tr069_client;
 mod user;
 mod user_manager;
 mod wifi;
+mod zerotier;
 
 use menu::{Menu, Store};
 
@@ -111,6 +115,7 @@ const GROUPS: &[&[&Menu]] = &[
     tool::traffic_monitor::MENUS,
     tr069_client::MENUS,
     user_manager::MENUS,
+    zerotier::MENUS,
 ];
 
 /// How many menus the folders have together.
@@ -141,6 +146,12 @@ const fn joined<const N: usize>(groups: &[&[&'static Menu]]) -> [&'static Menu; 
 
 /// Menus that have a file of their own.
 const LISTED: &[&Menu] = &[
+    &file::MENU,
+    &safe_mode::MENU,
+    &system::backup::MENU,
+    &system::configuration::MENU,
+    &system::configuration::HISTORY,
+    &system::history::MENU,
     &caps_man::aaa::MENU,
     &caps_man::access_list::MENU,
     &caps_man::actual_interface_configuration::MENU,
@@ -159,7 +170,10 @@ const LISTED: &[&Menu] = &[
     &interface::MENU,
     &interface::bonding::MENU,
     &interface::bridge::MENU,
+    &interface::bridge::calea::MENU,
+    &interface::bridge::filter::MENU,
     &interface::bridge::host::MENU,
+    &interface::bridge::nat::MENU,
     &interface::bridge::mdb::MENU,
     &interface::bridge::msti::MENU,
     &interface::bridge::port::MENU,
@@ -201,6 +215,7 @@ const LISTED: &[&Menu] = &[
     &interface::list::member::MENU,
     &interface::lte::MENU,
     &interface::lte::apn::MENU,
+    &interface::lte::esim::MENU,
     &interface::lte::settings::MENU,
     &interface::macsec::MENU,
     &interface::macsec::profile::MENU,
@@ -212,6 +227,8 @@ const LISTED: &[&Menu] = &[
     &interface::ovpn_server::MENU,
     &interface::ovpn_server::server::MENU,
     &interface::port::MENU,
+    &interface::ppp_client::MENU,
+    &interface::ppp_server::MENU,
     &interface::pppoe_client::MENU,
     &interface::pppoe_server::MENU,
     &interface::pppoe_server::server::MENU,
@@ -240,6 +257,7 @@ const LISTED: &[&Menu] = &[
     &interface::wifi::datapath::MENU,
     &interface::wifi::interworking::MENU,
     &interface::wifi::network::MENU,
+    &interface::wifi::network::radio::MENU,
     &interface::wifi::provisioning::MENU,
     &interface::wifi::radio::MENU,
     &interface::wifi::radio::settings::MENU,
@@ -247,6 +265,7 @@ const LISTED: &[&Menu] = &[
     &interface::wifi::security::MENU,
     &interface::wifi::security::multi_passphrase::MENU,
     &interface::wifi::steering::MENU,
+    &interface::wifi::steering::neighbor_group::MENU,
     &interface::wireguard::MENU,
     &interface::wireguard::peers::MENU,
     &interface::wireless::MENU,
@@ -261,7 +280,9 @@ const LISTED: &[&Menu] = &[
     &interface::wireless::nstreme_dual::MENU,
     &interface::wireless::registration_table::MENU,
     &interface::wireless::security_profiles::MENU,
+    &interface::wireless::info::MENU,
     &interface::wireless::sniffer::MENU,
+    &interface::wireless::sniffer::packet::MENU,
     &interface::wireless::snooper::MENU,
     &interface::wireless::wds::MENU,
     &ip::accounting::MENU,
@@ -513,6 +534,15 @@ const LISTED: &[&Menu] = &[
 /// A store of all menus with the factory's defaults: no ports, nothing configured.
 pub fn store() -> Store {
     Store::new(ALL)
+}
+
+/// What the console asks before it runs a command of a menu: `None` if it just runs it.
+pub fn question(path: &str, command: &str) -> Option<&'static str> {
+    match (path, command) {
+        ("/system", "reset-configuration") => Some("Dangerous! Reset anyway? [y/N]: "),
+        ("/system/backup", "load") => Some("Restore and reboot? [y/N]: "),
+        _ => None,
+    }
 }
 
 #[cfg(test)]
