@@ -208,7 +208,7 @@ fn a_dumb_terminal_sees_no_sequence() {
         dumb: true,
         ..console().settings
     };
-    let mut console = Console::new(Echo, settings, History::default());
+    let mut console = Console::new(Echo::default(), settings, History::default());
     let mut wire = Recorded::new(&[]);
     console.begin(&mut wire.sent);
 
