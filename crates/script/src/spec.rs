@@ -231,7 +231,7 @@ fn own_argument(argument: &'static menu::Argument) -> Parameter {
         } else {
             Takes::Value
         },
-        unnamed: argument.required,
+        unnamed: argument.required || matches!(argument.name, "numbers" | "number" | "url"),
         required: argument.required,
         property: None,
         help: argument.help,

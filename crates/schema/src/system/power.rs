@@ -59,7 +59,6 @@ pub(crate) static UPS: Menu = Menu {
     flags: &[Flag::new('X', "disabled", 1), Flag::new('I', "invalid", 1)],
     columns: &["name", "port", "model"],
     commands: &[
-        crate::interface::IDLE_MONITOR,
         idle("beep", "Sound the alarm", &[AS_VALUE, NUMBER]),
         idle(
             "monitor",
