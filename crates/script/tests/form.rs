@@ -202,6 +202,24 @@ fn words_that_name_nothing_are_calls_that_fail() {
 }
 
 #[test]
+fn commands_in_brackets_are_of_the_menu_of_their_command() {
+    assert_forms(&[
+        (
+            "/ip address set [find] comment=x",
+            "(evl /ip/address/setcomment=x;numbers=(evl (evl /ip/address/find)))",
+        ),
+        (
+            "/ip address {:log info [find]}",
+            "(evl (evl /log/infomessage=(evl (evl /ip/address/find))))",
+        ),
+        (
+            "/ip address {:put [get 0 address]}",
+            "(evl (evl /putmessage=(evl (evl /ip/address/getnumber=0;value-name=address))))",
+        ),
+    ]);
+}
+
+#[test]
 fn errors_stand_where_the_text_cannot_go_on() {
     assert_forms(&[
         (
