@@ -2,6 +2,7 @@
 
 #![forbid(unsafe_code)]
 
+mod access;
 mod bench;
 mod cli;
 mod client;

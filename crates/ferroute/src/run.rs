@@ -92,6 +92,7 @@ pub(crate) fn start(run: &Run, default: Option<&str>) -> Result<Running, String>
     let place = Place::of(&run.reach);
     let specs = crate::devices::parse(&run.ports)?;
     let mut store = schema::store();
+    store.set_seal(crate::access::seal);
     for spec in &specs {
         store
             .ensure_port(&spec.name, None)
@@ -109,6 +110,9 @@ pub(crate) fn start(run: &Run, default: Option<&str>) -> Result<Running, String>
     let (mut instance, mut workers) =
         Instance::new(&setup, store).map_err(|error| format!("memory for packets: {error}"))?;
     instance.control().set_clock(clock());
+    if !run.no_host {
+        crate::access::first_password(&mut instance)?;
+    }
 
     let mut waiting = WaitSet::new().map_err(|error| format!("eventfd: {error}"))?;
     let memory = workers

@@ -128,7 +128,8 @@ fn command(store: &Store, item: &Item, options: &Options<'_>) -> Option<Vec<Stri
         .collect();
     values.sort_by_key(|(property, _)| property.name);
     for (property, (value, default)) in values {
-        let hidden = property.read_only || (property.sensitive && !options.sensitive);
+        let hidden =
+            property.read_only || property.sealed || (property.sensitive && !options.sensitive);
         if hidden || (options.style != Style::Verbose && value == default) {
             continue;
         }

@@ -13,6 +13,7 @@ mod ipv6;
 mod log;
 mod routing;
 mod system;
+mod user;
 
 use menu::{Menu, Store};
 
@@ -42,6 +43,12 @@ pub const ALL: &[&Menu] = &[
     &routing::table::MENU,
     &system::identity::MENU,
     &system::resource::MENU,
+    &user::MENU,
+    &user::aaa::MENU,
+    &user::active::MENU,
+    &user::group::MENU,
+    &user::settings::MENU,
+    &user::ssh_keys::MENU,
 ];
 
 /// A store of all menus with the factory's defaults: no ports, nothing configured.

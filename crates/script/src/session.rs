@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use menu::Id;
+use menu::{Id, Policies};
 
 use crate::site::Interrupt;
 use crate::value::Value;
@@ -40,6 +40,8 @@ pub struct Session {
     pub user: String,
     /// The menu that relative commands are of, `/` at first.
     pub path: String,
+    /// What the user may do.
+    pub policies: Policies,
     /// What a command may use.
     pub limits: Limits,
     pub(crate) globals: BTreeMap<String, Value>,
@@ -48,11 +50,12 @@ pub struct Session {
 }
 
 impl Session {
-    /// A session at the root, without numbers and variables.
+    /// A session at the root that may do everything, without numbers and variables.
     pub fn new(user: impl Into<String>) -> Self {
         Self {
             user: user.into(),
             path: "/".to_owned(),
+            policies: Policies::ALL,
             limits: Limits::default(),
             globals: BTreeMap::new(),
             numbers: BTreeMap::new(),

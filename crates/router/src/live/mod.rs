@@ -9,12 +9,15 @@ mod neighbour;
 mod route;
 mod service;
 mod settings;
+mod user;
 
 use std::ops::ControlFlow;
 
 use menu::{Call, Changes, Clock, Id, Live, Menu, Reason, Reply, Row, RowFilter, Store, Value};
 
 use crate::drive::Control;
+
+use user::annotate_key;
 
 /// Ids from here on are of dynamic rows.
 const DYNAMIC: u64 = 1 << 63;
@@ -52,6 +55,7 @@ impl Live for Control {
             "/ipv6/route" => self.route_rows6(filter, each),
             "/ipv6/address" => self.address_rows6(filter, each),
             "/log" => self.log_rows(filter, each),
+            "/user/active" => self.active_rows(filter, each),
             _ => ControlFlow::Continue(()),
         }
     }
@@ -72,6 +76,8 @@ impl Live for Control {
             "/ip/settings" => self.annotate_settings4(row),
             "/ipv6/settings" => self.annotate_settings6(row),
             "/system/resource" => self.annotate_resource(row),
+            "/user" => self.annotate_user(id, row),
+            "/user/ssh-keys" => annotate_key(row),
             _ => {}
         }
     }
