@@ -131,7 +131,7 @@ pub(crate) fn first_password(instance: &mut Instance) -> Result<(), String> {
 }
 
 /// Random bytes of the kernel's.
-fn random<const N: usize>() -> Result<[u8; N], String> {
+pub(crate) fn random<const N: usize>() -> Result<[u8; N], String> {
     let mut bytes = [0; N];
     let mut filled = 0;
     while let Some(rest) = bytes.get_mut(filled..).filter(|rest| !rest.is_empty()) {

@@ -136,7 +136,11 @@ pub(crate) fn start(run: &Run, default: Option<&str>) -> Result<Running, String>
     let shared = Arc::new(shared);
     let stop = Arc::new(AtomicBool::new(false));
     let resources = Watch::new(place.state.as_deref().unwrap_or(std::path::Path::new("/")));
-    let services = Services::new(services::offers(), run.listen, place.state.as_deref())?;
+    let services = Services::new(
+        services::offers(&shared),
+        run.listen,
+        place.state.as_deref(),
+    )?;
     let control = {
         let (shared, stop) = (Arc::clone(&shared), Arc::clone(&stop));
         let body = move || {

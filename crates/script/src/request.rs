@@ -6,7 +6,7 @@
 use std::ops::ControlFlow;
 use std::time::Duration;
 
-use menu::{Kind, Menu, Position, Reason, Refusal, Row, RowFilter, json};
+use menu::{Flag, Kind, Menu, Position, Reason, Refusal, Row, RowFilter, json};
 
 use crate::ast::{Argument, Command, Expr, Node, Target};
 use crate::builtin;
@@ -299,7 +299,7 @@ impl Machine<'_> {
         self.each_slice(menu, filter, |_, slice| {
             count += slice.len();
             for row in slice {
-                let mut fields = json::fields(menu, &row, &wanted);
+                let mut fields = fields(menu, &row, &wanted);
                 fields.extend(section.map(|number| (".section", number.to_string())));
                 taken(rows.row(&fields))?;
             }
@@ -331,7 +331,7 @@ impl Machine<'_> {
         let mut watch = Watch::new(menu, all);
         while until.is_none_or(|until| self.site.now() < until) {
             let gone = watch.look(self, filter, |row| {
-                taken(rows.row(&json::fields(menu, row, &wanted)))
+                taken(rows.row(&fields(menu, row, &wanted)))
             })?;
             for id in gone {
                 let fields = [(".id", id.to_string()), (".dead", String::from("true"))];
@@ -434,6 +434,16 @@ fn taken(flow: ControlFlow<()>) -> machine::Result<()> {
         ControlFlow::Continue(()) => Ok(()),
         ControlFlow::Break(()) => Err(Reason::Interrupted.nowhere().into()),
     }
+}
+
+/// The fields of a row. RouterOS knows no letter for what has no effect, and programs stumble over
+/// fields that they do not know: it is told to those that ask for it.
+fn fields(menu: &'static Menu, row: &Row, wanted: &[&str]) -> Vec<(&'static str, String)> {
+    let mut fields = json::fields(menu, row, wanted);
+    if wanted.is_empty() {
+        fields.retain(|(name, _)| *name != Flag::NO_EFFECT.name);
+    }
+    fields
 }
 
 fn text(value: &menu::Value) -> String {

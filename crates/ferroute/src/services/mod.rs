@@ -4,6 +4,7 @@
 //! listeners are opened and closed until they are what it says; connections that are there stay.
 //! Each connection is a task of a small runtime of its own: packets never wait for it.
 
+mod api;
 mod config;
 mod http;
 mod listen;
@@ -25,6 +26,7 @@ use tokio::net::TcpStream;
 use tokio::runtime::Runtime;
 use tokio::task::JoinHandle;
 
+use crate::core::Shared;
 use crate::host::HostPlane;
 use config::Service;
 pub(crate) use listen::Listen;
@@ -65,14 +67,20 @@ pub(crate) struct Offer {
 }
 
 /// The services that there are.
-pub(crate) fn offers() -> Vec<Offer> {
+pub(crate) fn offers(shared: &Arc<Shared>) -> Vec<Offer> {
     let offer = |name, tls, speaker: &Arc<dyn Speaker>| Offer {
         name,
         tls,
         speaker: Arc::clone(speaker),
     };
     let http: Arc<dyn Speaker> = Arc::new(http::Http);
-    vec![offer("www", false, &http), offer("www-ssl", true, &http)]
+    let api: Arc<dyn Speaker> = Arc::new(api::Api::new(Arc::clone(shared)));
+    vec![
+        offer("www", false, &http),
+        offer("www-ssl", true, &http),
+        offer("api", false, &api),
+        offer("api-ssl", true, &api),
+    ]
 }
 
 /// How long a peer may take for the handshake of TLS.
@@ -82,7 +90,7 @@ const HANDSHAKE: Duration = Duration::from_secs(10);
 const THREADS: usize = 2;
 
 /// Commands that run at the same time, over all connections.
-const COMMANDS: usize = 64;
+const COMMANDS: usize = 1_024;
 
 /// All services.
 pub(crate) struct Services {
