@@ -73,7 +73,7 @@ pub(crate) fn offers(shared: &Arc<Shared>) -> Vec<Offer> {
         tls,
         speaker: Arc::clone(speaker),
     };
-    let http: Arc<dyn Speaker> = Arc::new(http::Http);
+    let http: Arc<dyn Speaker> = Arc::new(http::Http::new(Arc::clone(shared)));
     let api: Arc<dyn Speaker> = Arc::new(api::Api::new(Arc::clone(shared)));
     vec![
         offer("www", false, &http),
