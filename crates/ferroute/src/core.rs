@@ -4,10 +4,11 @@
 //! session has it for one command at a time, never while a script waits or its output goes out.
 
 use std::ops::ControlFlow;
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::{Duration, Instant as SystemInstant};
 
-use console::{Candidate, Colour, Outcome, Shell, Span};
+use console::{Candidate, Colour, Outcome, Page, Shell, Span};
 use machine::Instant;
 use menu::{Live, Menu, Output, Reason, Refusal, Store};
 use netio::Waker;
@@ -17,6 +18,7 @@ use script::{Class, Done, Interrupt, Request, Rows, Session, Site, Subject};
 use crate::access::Entered;
 use crate::control::Router;
 use crate::fair::{Fair, Guard};
+use crate::past::Past;
 use crate::workers::Sleeper;
 
 /// A running router, as its threads share it.
@@ -26,6 +28,8 @@ pub(crate) struct Shared {
     pub(crate) wake: Waker,
     sleepers: Arc<[Sleeper]>,
     namespace: Option<String>,
+    /// The folder of the router's state.
+    state: Option<PathBuf>,
     started: SystemInstant,
 }
 
@@ -35,7 +39,7 @@ impl Shared {
         instance: Instance,
         wake: Waker,
         sleepers: Arc<[Sleeper]>,
-        namespace: Option<String>,
+        (namespace, state): (Option<String>, Option<PathBuf>),
         started: SystemInstant,
     ) -> Self {
         Self {
@@ -43,6 +47,7 @@ impl Shared {
             wake,
             sleepers,
             namespace,
+            state,
             started,
         }
     }
@@ -145,7 +150,7 @@ impl Router for Shared {
         let entered = self.enter_locally("admin", quiet);
         Ok(Terminal::new(
             self,
-            entered.map_err(|_| "too many sessions")?,
+            Arc::new(entered.map_err(|_| "too many sessions")?),
         ))
     }
 
@@ -170,6 +175,10 @@ impl Router for Shared {
         shell.session.interrupter()
     }
 
+    fn past(&self, shell: &Terminal) -> Past {
+        Past::of(self.state.as_deref(), shell.entered.user())
+    }
+
     fn namespace(&self) -> Option<String> {
         self.namespace.clone()
     }
@@ -180,12 +189,12 @@ pub(crate) struct Terminal {
     shared: Arc<Shared>,
     session: Session,
     width: usize,
-    entered: Entered,
+    entered: Arc<Entered>,
 }
 
 impl Terminal {
     /// The session of somebody who has logged in.
-    pub(crate) fn new(shared: &Arc<Shared>, entered: Entered) -> Self {
+    pub(crate) fn new(shared: &Arc<Shared>, entered: Arc<Entered>) -> Self {
         Self {
             shared: Arc::clone(shared),
             session: entered.session(),
@@ -194,9 +203,18 @@ impl Terminal {
         }
     }
 
-    /// Whether somebody has ended the session.
-    pub(crate) fn is_ended(&self) -> bool {
-        self.entered.is_ended()
+    /// What somebody is shown who has just logged in from elsewhere.
+    pub(crate) fn greeting(&self) -> String {
+        format!(
+            "\r\n  ferroute {}, RouterOS {}\r\n\r\n  Press F1 for help\r\n\r\n",
+            env!("CARGO_PKG_VERSION"),
+            schema::VERSION
+        )
+    }
+
+    /// What stops the session's commands from another thread.
+    pub(crate) fn interrupter(&self) -> Arc<Interrupt> {
+        self.session.interrupter()
     }
 }
 
@@ -220,23 +238,26 @@ impl Shell for Terminal {
         self.width = columns;
     }
 
-    fn execute(&mut self, line: &str, out: &mut Vec<u8>) -> Outcome {
+    fn execute(&mut self, line: &str, page: &mut Page<'_>) -> Outcome {
         if matches!(line.trim(), "/quit" | "quit") {
             return Outcome::Quit;
         }
-        let mut collected = Collected {
-            out,
-            width: self.width,
+        let mut shown = Shown {
+            page,
+            written: SystemInstant::now(),
         };
         let mut visit = Visit {
             shared: &self.shared,
         };
-        let result = script::run_at(&mut visit, &mut self.session, line, &mut collected);
+        let result = script::run_at(&mut visit, &mut self.session, line, &mut shown);
         if let Err(refusal) = result {
-            out.extend_from_slice(refusal.to_string().as_bytes());
-            out.push(b'\n');
+            let _ = shown.page.write(format!("{refusal}\n").as_bytes());
         }
         Outcome::Continue
+    }
+
+    fn is_over(&self, idle: Duration) -> bool {
+        self.entered.is_over(idle)
     }
 
     fn complete(&self, line: &str, cursor: usize) -> (usize, Vec<Candidate>) {
@@ -267,26 +288,31 @@ impl Shell for Terminal {
     }
 }
 
-/// What one command prints, until the console shows it.
-struct Collected<'a> {
-    out: &'a mut Vec<u8>,
-    width: usize,
+/// What a command prints, on its way to the terminal.
+struct Shown<'a, 'b> {
+    page: &'a mut Page<'b>,
+    written: SystemInstant,
 }
 
-/// The most output that one command's page holds.
-const OUTPUT_BYTES: usize = 64 << 20;
+/// How long output stays when there is not enough for a piece.
+const STAYS: Duration = Duration::from_millis(20);
 
-impl Output for Collected<'_> {
+impl Output for Shown<'_, '_> {
     fn write(&mut self, text: &str) -> ControlFlow<()> {
-        if self.out.len() + text.len() > OUTPUT_BYTES {
-            return ControlFlow::Break(());
+        self.page.write(&menu::bytes::to_bytes(text))?;
+        if self.written.elapsed() < STAYS {
+            return ControlFlow::Continue(());
         }
-        self.out.extend_from_slice(&menu::bytes::to_bytes(text));
-        ControlFlow::Continue(())
+        self.flush()
+    }
+
+    fn flush(&mut self) -> ControlFlow<()> {
+        self.written = SystemInstant::now();
+        self.page.flush()
     }
 
     fn width(&self) -> usize {
-        self.width
+        self.page.columns()
     }
 }
 

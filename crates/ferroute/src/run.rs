@@ -110,7 +110,7 @@ pub(crate) fn start(run: &Run, default: Option<&str>) -> Result<Running, String>
     let (mut instance, mut workers) =
         Instance::new(&setup, store).map_err(|error| format!("memory for packets: {error}"))?;
     instance.control().set_clock(clock());
-    if !run.no_host {
+    if !run.no_host || run.listen.is_some() {
         crate::access::first_password(&mut instance)?;
     }
 
@@ -132,15 +132,18 @@ pub(crate) fn start(run: &Run, default: Option<&str>) -> Result<Running, String>
     let workers = Workers::start(workers, &waiting.waker())
         .map_err(|error| format!("worker threads: {error}"))?;
     let sleepers = Arc::clone(workers.sleepers());
-    let shared = Shared::new(instance, waiting.waker(), sleepers, namespace, started);
+    let shared = Shared::new(
+        instance,
+        waiting.waker(),
+        sleepers,
+        (namespace, place.state.clone()),
+        started,
+    );
     let shared = Arc::new(shared);
     let stop = Arc::new(AtomicBool::new(false));
     let resources = Watch::new(place.state.as_deref().unwrap_or(std::path::Path::new("/")));
-    let services = Services::new(
-        services::offers(&shared),
-        run.listen,
-        place.state.as_deref(),
-    )?;
+    let offers = services::offers(&shared, place.state.as_deref())?;
+    let services = Services::new(offers, run.listen, place.state.as_deref())?;
     let control = {
         let (shared, stop) = (Arc::clone(&shared), Arc::clone(&stop));
         let body = move || {

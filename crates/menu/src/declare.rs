@@ -194,7 +194,31 @@ pub struct Unique {
 /// An item that exists from the start.
 #[derive(Clone, Copy, Debug)]
 pub struct Builtin {
-    /// Its values.
+    /// Its values; `.id` gives it a number of its own, such as `*FFFFFFFE`.
+    pub values: &'static [(&'static str, &'static str)],
+}
+
+/// How an export names an item that exists from the start.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Pick {
+    /// `set [ find name=all ]`, by the menu's key.
+    Find,
+    /// `set [ find default=yes ]`: the menu has one such item.
+    Default,
+    /// `set telnet`, by the menu's key.
+    Name,
+    /// `set 0`, by its place.
+    Number,
+    /// `set *FFFFFFFE`, by its id.
+    Id,
+}
+
+/// Items that a menu has for those of another: one for each, made and removed with it.
+#[derive(Clone, Copy, Debug)]
+pub struct Follow {
+    /// The path of the other menu.
+    pub path: &'static str,
+    /// The values that such an item begins with.
     pub values: &'static [(&'static str, &'static str)],
 }
 
@@ -288,6 +312,8 @@ pub struct Menu {
     pub key: Option<&'static str>,
     /// The word that a view shows as `type` for this menu's items.
     pub kind: &'static str,
+    /// How names begin that are given to items without one; as `kind` says if empty.
+    pub naming: &'static str,
     /// Beginnings of the names of ports that live here, each with its word for `type`.
     pub ports: &'static [(&'static str, &'static str)],
     /// What must be unique.
@@ -296,6 +322,12 @@ pub struct Menu {
     pub sort: &'static [&'static str],
     /// Items that exist from the start.
     pub builtin: &'static [Builtin],
+    /// How an export names them.
+    pub pick: Pick,
+    /// Items that older versions had from the start. One is made when a command names it.
+    pub supposed: &'static [Builtin],
+    /// The menus for whose items this one has an item each, with the menu's key as their name.
+    pub follows: &'static [Follow],
     /// Commands beside those of the shape.
     pub commands: &'static [Command],
     /// Words of older versions.
@@ -338,10 +370,14 @@ impl Menu {
             space: None,
             key: None,
             kind: "",
+            naming: "",
             ports: &[],
             unique: &[],
             sort: &[],
             builtin: &[],
+            pick: Pick::Find,
+            supposed: &[],
+            follows: &[],
             commands: &[],
             old: &[],
             old_paths: &[],

@@ -3,7 +3,7 @@
 use std::ops::ControlFlow;
 
 use crate::view::compare_names;
-use crate::{Clock, Item, Kind, Menu, Output, Property, Shape, Store, Value, quote};
+use crate::{Clock, Item, Kind, Menu, Output, Pick, Property, Shape, Store, Value, quote};
 
 /// How much is written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
@@ -24,6 +24,9 @@ pub struct Options<'a> {
     pub style: Style,
     /// Only menus at and below this path; all if empty.
     pub under: &'a str,
+    /// Of these, only menus at and below the paths of this list, those behind `!` left out:
+    /// `/ip/firewall,!/ip/firewall/nat`; all if empty.
+    pub paths: &'a str,
     /// Whether secrets are written.
     pub sensitive: bool,
     /// The version in the header; no header if empty.
@@ -40,6 +43,16 @@ const INDENT: &str = "    ";
 
 /// Writes the configuration.
 pub fn export(store: &Store, options: &Options<'_>, out: &mut dyn Output) -> ControlFlow<()> {
+    export_where(store, options, &|_| true, out)
+}
+
+/// Writes those items of the configuration that are wanted.
+pub fn export_where(
+    store: &Store,
+    options: &Options<'_>,
+    wanted: &dyn Fn(&Item) -> bool,
+    out: &mut dyn Output,
+) -> ControlFlow<()> {
     if !options.version.is_empty() {
         let date = options.clock.date_time();
         out.write(&format!(
@@ -50,12 +63,28 @@ pub fn export(store: &Store, options: &Options<'_>, out: &mut dyn Output) -> Con
     let mut menus: Vec<_> = store
         .menus()
         .iter()
-        .filter(|m| is_under(m.path, options.under))
+        .filter(|m| is_under(m.path, options.under) && is_listed(m.path, options.paths))
         .collect();
     menus.sort_by_key(|menu| menu.rank);
     menus
         .into_iter()
-        .try_for_each(|menu| export_menu(store, menu, options, out))
+        .try_for_each(|menu| export_menu(store, menu, options, wanted, out))
+}
+
+/// Whether the longest path of a list that a menu is at or below wants it.
+fn is_listed(path: &str, list: &str) -> bool {
+    let listed = list
+        .split(',')
+        .map(|entry| match entry.trim().strip_prefix('!') {
+            Some(under) => (under, false),
+            None => (entry.trim(), true),
+        });
+    let listed = listed.filter(|(under, _)| !under.is_empty());
+    let only_left_out = listed.clone().all(|(_, wanted)| !wanted);
+    listed
+        .filter(|(under, _)| is_under(path, under))
+        .max_by_key(|(under, _)| under.trim_end_matches('/').len())
+        .map_or(only_left_out, |(_, wanted)| wanted)
 }
 
 /// Whether a menu's path is the given one or below it.
@@ -69,6 +98,7 @@ fn export_menu(
     store: &Store,
     menu: &'static Menu,
     options: &Options<'_>,
+    wanted: &dyn Fn(&Item) -> bool,
     out: &mut dyn Output,
 ) -> ControlFlow<()> {
     if !menu.is_configuration() {
@@ -83,7 +113,7 @@ fn export_menu(
         .filter(|_| menu.hidden)
         .map_or(menu.export_path(), |view| view.export_path());
     let mut header = format!("{path}\n");
-    let mut items: Vec<_> = store.items(menu.path).collect();
+    let mut items: Vec<_> = store.items(menu.path).filter(|item| wanted(item)).collect();
     if menu.shape != Shape::Ordered {
         // Items with names go by name, after those that exist by themselves.
         items.sort_by(|a, b| {
@@ -114,9 +144,9 @@ fn export_menu(
 fn command(store: &Store, item: &Item, options: &Options<'_>) -> Option<Vec<String>> {
     let mut words = match (item.menu.shape, item.builtin) {
         (Shape::Settings, _) => vec!["set ".to_owned()],
-        (Shape::Fixed, None) => find("default-name", item.text("default-name")),
-        (Shape::Fixed, Some(_)) => vec!["set ".to_owned(), format!("{} ", quote(item.name()?))],
-        (_, Some(_)) => find(item.menu.key?, item.name()?),
+        _ if item.is_port() => find("default-name", item.text("default-name")),
+        (Shape::Fixed, None) => vec!["set ".to_owned(), format!("{} ", quote(item.name()?))],
+        (_, Some(place)) => pick(item, place)?,
         _ => vec!["add ".to_owned()],
     };
     let head = words.len();
@@ -136,13 +166,32 @@ fn command(store: &Store, item: &Item, options: &Options<'_>) -> Option<Vec<Stri
         push(property, value.as_ref(), &mut words);
     }
     // What is made by `add` is written even if all its values are defaults.
-    if words.len() == head && !(item.menu.grows() && item.builtin.is_none()) {
+    let made = item.menu.grows() && item.builtin.is_none() && !item.is_port();
+    if words.len() == head && !made {
         return None;
     }
     if let Some(last) = words.last_mut() {
         last.truncate(last.trim_end_matches(' ').len());
     }
     Some(words)
+}
+
+/// The beginning of the command that changes an item that exists from the start.
+fn pick(item: &Item, place: usize) -> Option<Vec<String>> {
+    let one = |word: String| vec!["set ".to_owned(), format!("{word} ")];
+    Some(match item.menu.pick {
+        Pick::Find => find(item.menu.key?, item.name()?),
+        Pick::Default => find("default", "yes"),
+        // By the name that it has before the command is run.
+        Pick::Name => {
+            let key = item.menu.key?;
+            let values = item.menu.builtin.get(place)?.values;
+            let (_, name) = values.iter().find(|(name, _)| *name == key)?;
+            one(quote(name))
+        }
+        Pick::Number => one(place.to_string()),
+        Pick::Id => one(item.id.to_string()),
+    })
 }
 
 /// `set [ find name=value ] ` as words that a line may break between.
@@ -261,6 +310,17 @@ mod tests {
         }
         words.push(word);
         words
+    }
+
+    #[test]
+    fn a_list_of_paths_says_which_menus_are_written() {
+        let firewall = "/ip/firewall,!/ip/firewall/nat";
+
+        assert!(is_listed("/ip/firewall/filter", firewall));
+        assert!(!is_listed("/ip/firewall/nat", firewall));
+        assert!(!is_listed("/ip/address", firewall));
+        assert!(is_listed("/ip/address", "!/ip/firewall/"));
+        assert!(is_listed("/ip/address", ""));
     }
 
     #[test]

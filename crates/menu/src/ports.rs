@@ -5,7 +5,7 @@
 
 use std::sync::Arc;
 
-use crate::{Id, Item, Menu, Reason, Shape, Store, Value};
+use crate::{Id, Item, Menu, Reason, Store, Value};
 
 impl Store {
     /// The port of this default name, made if it is not there yet, as part of the open transaction.
@@ -87,12 +87,9 @@ impl Store {
             position,
             values: values.into(),
         };
-        debug_assert_eq!(
-            menu.shape,
-            Shape::Fixed,
-            "ports are neither added nor removed by users"
-        );
-        self.put(index, id, Some(Arc::new(item)));
+        let item = Arc::new(item);
+        self.put(index, id, Some(Arc::clone(&item)));
+        self.follow(&item);
         Ok(id)
     }
 

@@ -191,10 +191,16 @@ pub fn item_row(store: &Store, live: &dyn Live, menu: &'static Menu, item: &Item
     if view {
         row.set("type", Value::text(kind_of(store, item)));
     }
-    if item.builtin.is_some() && !menu.removable && item.menu.shape != Shape::Fixed {
+    if item.builtin.is_some() && item.menu.shape != Shape::Fixed && !menu.removable {
         // A menu without a letter for it shows such an item as dynamic.
-        let letter = menu.flags.iter().any(|flag| flag.name == "builtin");
-        row.flag(if letter { "builtin" } else { "dynamic" }, true);
+        let letters = ["builtin", "default"];
+        let letter = letters
+            .into_iter()
+            .find(|letter| menu.flags.iter().any(|flag| flag.name == *letter));
+        row.flag(letter.unwrap_or("dynamic"), true);
+    }
+    if is_supposed(item) {
+        row.flag("default", true);
     }
     if idle {
         row.flag(Flag::NO_EFFECT.name, true);
@@ -221,6 +227,14 @@ pub fn hide_secrets(menu: &Menu, row: &mut Row) {
             *value = Value::text("*****");
         }
     }
+}
+
+/// Whether it is one of the items that older versions had from the start.
+fn is_supposed(item: &Item) -> bool {
+    item.menu.supposed.iter().any(|supposed| {
+        let first = supposed.values.first();
+        first.is_some_and(|(name, value)| item.text(name) == *value)
+    })
 }
 
 /// The word for an item's type in a view.

@@ -304,8 +304,15 @@ fn printed(store: &Store, menu: &'static Menu, style: print::Style) -> String {
         style,
         ..print::Options::default()
     };
-    let rows = Slices::new(menu).next(store, &Offline, &RowFilter::default(), usize::MAX);
-    let _ = print::Printer::new(menu, options).rows(rows, &mut text);
+    let mut printer = print::Printer::new(menu, options);
+    let mut slices = Slices::new(menu);
+    loop {
+        let rows = slices.next(store, &Offline, &RowFilter::default(), 10);
+        if rows.is_empty() {
+            break;
+        }
+        let _ = printer.rows(rows, &mut text);
+    }
     text
 }
 

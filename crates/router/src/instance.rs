@@ -5,7 +5,7 @@ use std::net::IpAddr;
 use access::{Answer, Attempt, Login, Refused, Service};
 use frame::Offloads;
 use machine::Instant;
-use menu::{Live, Output, Reason, Refusal, Store};
+use menu::{By, Live, Output, Reason, Refusal, Store};
 use script::{Held, Session};
 
 use dataplane::Worker;
@@ -103,12 +103,7 @@ impl Instance {
     /// # Errors
     /// Why not; nothing has changed then.
     pub fn replace(&mut self, wanted: &Store) -> Result<(), Reason> {
-        let mark = self.store.begin();
-        if let Err(reason) = crate::replace::replace(&mut self.store, wanted) {
-            self.store.rollback(mark);
-            return Err(reason);
-        }
-        if let Some(changes) = self.store.commit(mark)? {
+        if let Some(changes) = crate::replace::reach(&mut self.store, wanted, By::default())? {
             self.control.apply_changes(&self.store, &changes);
         }
         Ok(())

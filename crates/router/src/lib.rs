@@ -25,3 +25,4 @@ pub mod rib;
 pub mod store;
 
 pub use instance::Instance;
+pub use replace::reach;

@@ -6,10 +6,25 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use menu::{Item, Menu, Reason, Shape, Store, Value};
+use menu::{By, Changes, Item, Menu, Reason, Shape, Store, Value};
 
 /// Values by property; `None` unsets.
 type Given = Vec<(&'static str, Option<Value>)>;
+
+/// Makes `store` what `wanted` is, as one transaction.
+///
+/// # Errors
+/// What the store refuses; nothing has changed then.
+pub fn reach(store: &mut Store, wanted: &Store, by: By) -> Result<Option<Arc<Changes>>, Reason> {
+    let mark = store.begin();
+    match replace(store, wanted) {
+        Ok(()) => store.commit_by(mark, by),
+        Err(reason) => {
+            store.rollback(mark);
+            Err(reason)
+        }
+    }
+}
 
 /// Makes `store` what `wanted` is, within the open transaction.
 ///
@@ -68,7 +83,7 @@ fn identity(item: &Item) -> Identity {
     if let Some(number) = item.builtin.filter(|_| !item.menu.removable) {
         return Identity::Builtin(number);
     }
-    let known_by = if item.menu.shape == Shape::Fixed {
+    let known_by = if item.is_port() {
         Some(item.text("default-name"))
     } else {
         item.name()
@@ -107,7 +122,7 @@ fn remove_unwanted(store: &mut Store, wanted: &Store, menu: &'static Menu) -> Re
         let surplus = items
             .iter()
             .skip(kept)
-            .filter(|item| item.builtin.is_none() || menu.removable);
+            .filter(|item| (item.builtin.is_none() && !item.is_port()) || menu.removable);
         gone.extend(surplus.map(|item| item.id));
     }
     gone.into_iter().try_for_each(|id| store.remove(menu, id))
@@ -128,7 +143,7 @@ fn add_missing(store: &mut Store, wanted: &Store, menu: &'static Menu) -> Result
                 .unwrap_or_default();
             store.set(menu, id, &given)?;
             order.push(id);
-        } else if menu.shape != Shape::Fixed {
+        } else if menu.shape != Shape::Fixed && !target.is_port() {
             let given: Given = target
                 .values()
                 .filter(|(property, _)| !property.read_only)

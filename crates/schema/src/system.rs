@@ -1,4 +1,21 @@
 //! `/system`: the router itself.
 
+pub(crate) mod clock;
+pub(crate) mod console;
+pub(crate) mod device_mode;
+pub(crate) mod folder;
+pub(crate) mod gps;
+pub(crate) mod hardware;
 pub(crate) mod identity;
+pub(crate) mod keymat;
+pub(crate) mod license;
+pub(crate) mod logging;
+pub(crate) mod note;
+pub(crate) mod ntp;
+pub(crate) mod package;
+pub(crate) mod parts;
+pub(crate) mod power;
+pub(crate) mod ptp;
 pub(crate) mod resource;
+pub(crate) mod routerboard;
+mod zones;

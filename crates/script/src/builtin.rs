@@ -70,6 +70,11 @@ pub(crate) const fn named(name: &'static str) -> Parameter {
     parameter(name, Takes::Value, false, false)
 }
 
+/// `yes` or `no`, or the bare name for `yes`.
+const fn bare(name: &'static str) -> Parameter {
+    parameter(name, Takes::Flag, false, false)
+}
+
 const fn code(name: &'static str, required: bool) -> Parameter {
     parameter(name, Takes::Code, false, required)
 }
@@ -151,6 +156,18 @@ pub static ALL: &[Builtin] = &[
             parameter("else", Takes::Code, false, false),
         ],
     ),
+    builtin(
+        "import",
+        "run an exported script from a file",
+        &[
+            parameter("file-name", Takes::Text, true, false),
+            parameter("file", Takes::Text, false, false),
+            named("from-line"),
+            bare("verbose"),
+            bare("dry-run"),
+            bare("atomic"),
+        ],
+    ),
     builtin("len", "return number of elements in value", VALUE),
     builtin(
         "local",
@@ -173,6 +190,7 @@ pub static ALL: &[Builtin] = &[
         &[value("counter"), value("begin"), maybe("end")],
     ),
     builtin("put", "prints argument on the screen", MESSAGE),
+    builtin("redo", "redo the action that was undone last", &[]),
     builtin(
         "retry",
         "executes command until it has no error",
@@ -198,6 +216,7 @@ pub static ALL: &[Builtin] = &[
     builtin("tostr", "convert argument to string value", VALUE),
     builtin("totime", "convert argument to time interval value", VALUE),
     builtin("typeof", "return type of value", VALUE),
+    builtin("undo", "undo the last action", &[]),
     builtin(
         "while",
         "executes command while condition is true",
@@ -225,4 +244,10 @@ pub fn find(word: &str) -> Option<&'static Builtin> {
     matches
         .all(|other| other.name == first.name)
         .then_some(first)
+}
+
+/// Whether the name of any command begins so.
+pub(crate) fn begins(word: &str) -> bool {
+    let mut all = ALL.iter().chain(crate::known::KNOWN);
+    all.any(|builtin| builtin.name.starts_with(word))
 }

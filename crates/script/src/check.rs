@@ -7,10 +7,11 @@ use menu::{Effect, Offline, Position, Reason, Refusal, Shape, Store, json};
 use crate::ast::{Bad, Block, Command, Expr, Node, Statement, Target, What};
 use crate::machine::Machine;
 use crate::parser::Parser;
-use crate::run::{each_statement, ensure_ports, named_ports};
+use crate::run::each_statement;
 use crate::session::{Limits, Session};
 use crate::site::Held;
 use crate::source::Source;
+use crate::suppose::suppose;
 use crate::tree::Tree;
 
 /// Steps that one statement of a checked file may take.
@@ -112,9 +113,8 @@ pub fn check(store: &mut Store, text: &str) -> Report {
         .filter_map(|next| next.as_ref().ok())
         .cloned()
         .collect();
-    let ports = named_ports(check.store, &Block { statements: good });
     // A name that no port can have is refused where it is used.
-    let _ = ensure_ports(check.store, &ports);
+    let _ = suppose(check.store, &Block { statements: good });
     for next in &statements {
         match next {
             Ok(statement) => check.statement(statement),
@@ -316,7 +316,7 @@ fn skip(text: &str, parser: &mut Parser<'_>, start: usize) -> Vec<usize> {
 /// A statement that counts as a command: neither a path alone nor a mere scope.
 fn is_command(statement: &Statement) -> bool {
     match &statement.what {
-        What::Enter(_) | What::Scope(..) => false,
+        What::Empty(_) | What::Enter(_) | What::Scope(..) => false,
         What::Bad(bad) => !bad.enters,
         What::Run(_) | What::Call(_) | What::Value(_) => true,
     }

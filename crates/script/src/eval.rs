@@ -33,6 +33,7 @@ impl Machine<'_> {
             Node::Brackets(block) => self.deeper(|machine| machine.block(block))?,
             Node::Code(block) => Value::Code(Arc::clone(block)),
             Node::Array(elements) => self.array(elements)?,
+            Node::Group(inner) => self.eval(inner)?,
             Node::Unary(Unary::Quote, inner) => match &inner.node {
                 Node::Code(block) | Node::Brackets(block) => Value::Code(Arc::clone(block)),
                 _ => Value::Op(Arc::new((**inner).clone())),
@@ -77,7 +78,7 @@ impl Machine<'_> {
         let first = self.eval(left)?;
         // The right side is not looked at where the left decides.
         match (operator, first.to_bool()) {
-            (Binary::And, Some(false)) => return Ok(Value::Bool(false)),
+            (Binary::And | Binary::Both, Some(false)) => return Ok(Value::Bool(false)),
             (Binary::Or, Some(true)) => return Ok(Value::Bool(true)),
             _ => {}
         }
@@ -101,14 +102,16 @@ impl Machine<'_> {
                 Variable::Local(Value::Str(format!("${name}"))),
             );
         }
-        let mut number = 0;
+        // RouterOS: what is called by an expression has its first argument as `$0`.
+        let mut number: usize = scope.len();
         for (name, argument) in arguments {
             let argument = Variable::Local(self.eval(argument)?);
             match name {
                 Some(name) => scope.insert(name.clone(), argument),
                 None => {
+                    let name = number.to_string();
                     number += 1;
-                    scope.insert(number.to_string(), argument)
+                    scope.insert(name, argument)
                 }
             };
         }
@@ -130,6 +133,7 @@ impl Machine<'_> {
         self.step()?;
         Ok(match &expr.node {
             Node::Property(name) => Condition::Cell(name),
+            Node::Group(inner) => self.prepare(inner)?,
             Node::Unary(operator, inner) if *operator != Unary::Quote => {
                 Condition::Unary(*operator, Box::new(self.prepare(inner)?))
             }
@@ -184,7 +188,9 @@ impl Condition {
             Self::Cell(name) => row.get(name).map_or(Value::Nothing, Value::from),
             Self::Unary(Unary::Not, inner) => Value::Bool(!inner.holds(row)),
             Self::Unary(operator, inner) => unary(*operator, &inner.of(row)?).ok()?,
-            Self::Binary(Binary::And, a, b) => Value::Bool(a.holds(row) && b.holds(row)),
+            Self::Binary(Binary::And | Binary::Both, a, b) => {
+                Value::Bool(a.holds(row) && b.holds(row))
+            }
             Self::Binary(Binary::Or, a, b) => Value::Bool(a.holds(row) || b.holds(row)),
             Self::Binary(operator @ (Binary::Equal | Binary::Unequal), a, b) => {
                 let equal = cell_equals(&a.of(row)?, &b.of(row)?);
@@ -205,7 +211,7 @@ impl Condition {
     /// rows can look up by.
     pub(crate) fn equalities<'c>(&'c self, found: &mut Vec<(&'static str, &'c Value)>) {
         match self {
-            Self::Binary(Binary::And, a, b) => {
+            Self::Binary(Binary::And | Binary::Both, a, b) => {
                 a.equalities(found);
                 b.equalities(found);
             }
@@ -261,6 +267,7 @@ fn unary(operator: Unary, value: &Value) -> std::result::Result<Value, Reason> {
             .to_num()
             .map(|n| Value::Num(!n))
             .ok_or_else(|| wrong("invert")),
+        (Unary::Any, value) => Ok(Value::Bool(!value.is_empty())),
         (Unary::Quote, value) => Ok(value.clone()),
     }
 }
@@ -276,7 +283,7 @@ pub(crate) fn binary(operator: Binary, a: &Value, b: &Value) -> std::result::Res
         Binary::Greater => Value::Bool(order() == Some(Greater)),
         Binary::AtMost => Value::Bool(order().is_some_and(|order| order != Greater)),
         Binary::AtLeast => Value::Bool(order().is_some_and(|order| order != Less)),
-        Binary::And => Value::Bool(truth(a)? && truth(b)?),
+        Binary::And | Binary::Both => Value::Bool(truth(a)? && truth(b)?),
         Binary::Or => Value::Bool(truth(a)? || truth(b)?),
         Binary::Match => {
             let regex = Regex::new(&bytes::to_bytes(&b.to_string()));

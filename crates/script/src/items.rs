@@ -3,13 +3,14 @@
 use std::ops::ControlFlow;
 
 use menu::{
-    Call, Id, Kind, Menu, Property, Reason, Refusal, Reply, Row, RowFilter, Slices, stream_rows,
+    By, Call, Id, Kind, Menu, Output, Property, Reason, Refusal, Reply, Row, RowFilter, Slices,
+    stream_rows,
 };
 
 use crate::ast::{Argument, Command};
 use crate::eval::Condition;
 use crate::language::argument;
-use crate::machine::{self, Machine};
+use crate::machine::{self, Collected, Machine};
 use crate::ready::{self, Loan, Ready};
 use crate::value::Value;
 
@@ -33,7 +34,7 @@ impl Machine<'_> {
         match name {
             "print" => self.print_menu(menu, command),
             "find" => self.find(menu, command),
-            "export" => self.export(menu.path, command),
+            "export" => self.export(menu.path, Some(menu), command),
             "get" => {
                 let ready = self.ready(command)?;
                 self.with(|loan| loan.get(menu, &ready))
@@ -97,7 +98,12 @@ impl Machine<'_> {
     ) -> machine::Result<Value> {
         let ready = self.ready(command)?;
         let checking = self.checking;
-        let reply = self.with(|loan| loan.act(menu, name, &ready, checking))?;
+        let mut text = Collected::new(self.out.width());
+        let run = |loan: &mut Loan<'_>| Ok(loan.act(menu, name, &ready, checking, &mut text));
+        let reply = self.with(run)?;
+        // What was said before a refusal is to be read as well.
+        self.print(&text.text)?;
+        let reply = reply?;
         for row in &reply.rows {
             let names = row.cells.iter().map(|(name, _)| name.len());
             let width = names.max().unwrap_or(0) + 2;
@@ -119,7 +125,9 @@ impl Loan<'_> {
         let mark = self.store.begin();
         match edit(self) {
             Ok(value) => {
-                let changes = self.store.commit(mark).map_err(|reason| reason.nowhere())?;
+                let by = By::user(self.caller.user, self.live.clock());
+                let changes = self.store.commit_by(mark, by);
+                let changes = changes.map_err(|reason| reason.nowhere())?;
                 if let Some(changes) = changes {
                     self.live.changed(self.store, &changes);
                 }
@@ -143,7 +151,19 @@ impl Loan<'_> {
                 .map_err(|reason| reason.nowhere())?;
             return Ok(Value::Nothing);
         }
-        let ids = self.selected(menu, ready, "numbers")?;
+        let whole = name == "set" && !ready.has("numbers");
+        // What was one set of settings in older versions is an item now.
+        let supposed = match menu.supposed.is_empty() || !whole {
+            true => None,
+            false => {
+                let made = self.store.ensure_supposed(menu, "");
+                made.map_err(|reason| reason.nowhere())?
+            }
+        };
+        let ids = match supposed {
+            Some(id) => vec![id],
+            None => self.selected(menu, ready, "numbers")?,
+        };
         let given = self.edits(menu, name, ready)?;
         let mut dynamic = Vec::new();
         let place = if name == "move" {
@@ -284,6 +304,11 @@ impl Loan<'_> {
                     .parse(property, &text)
                     .map_err(|reason| reason.at(argument.at))?,
             };
+            // That an older word says nothing does not take away what the newer one says.
+            let older = argument.negated && argument.name != property.name;
+            if older && given.iter().any(|(name, _)| *name == property.name) {
+                continue;
+            }
             given.retain(|(name, _)| *name != property.name);
             given.push((property.name, value));
         }
@@ -327,11 +352,11 @@ impl Loan<'_> {
         name: &str,
         values: &[(&'static str, &str)],
     ) -> std::result::Result<(), Reason> {
-        let menu = self
-            .store
-            .menus()
-            .iter()
-            .find(|menu| menu.space == Some(space) && menu.grows());
+        let menu = self.store.menus().iter().find(|menu| {
+            // Of several menus the one whose items have these values.
+            let fits = values.iter().all(|(name, _)| menu.property(name).is_some());
+            menu.space == Some(space) && menu.grows() && fits
+        });
         let Some(menu) = menu else { return Ok(()) };
         let mut given = vec![(menu.key.unwrap_or("name"), Some(menu::Value::text(name)))];
         for (name, text) in values {
@@ -387,6 +412,7 @@ impl Loan<'_> {
         name: &'static str,
         ready: &Ready<'_>,
         checking: bool,
+        out: &mut dyn Output,
     ) -> Result<Reply> {
         let Some(own) = menu.commands.iter().find(|own| own.name == name) else {
             return Err(Reason::BadCommand(name.to_owned()).nowhere());
@@ -426,8 +452,9 @@ impl Loan<'_> {
             items: &items,
             arguments: &arguments,
         };
-        self.live
-            .action(self.store, &call)
+        let managed = self.live.manage(self.store, &call, &self.caller, out);
+        managed
+            .unwrap_or_else(|| self.live.action(self.store, &call))
             .map_err(|reason| reason.nowhere())
     }
 }

@@ -40,6 +40,8 @@ impl Machine<'_> {
             "delay" => self.delay(command),
             "environment" => self.environment(),
             "nothing" => Ok(Value::Nothing),
+            "import" => self.import(command),
+            "undo" | "redo" => self.back_and_forth(name),
             "find" => self.search(command),
             "pick" => self.pick(command),
             _ => {

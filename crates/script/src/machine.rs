@@ -130,7 +130,7 @@ impl<'a> Machine<'a> {
         result
     }
 
-    fn statement(&mut self, statement: &Statement) -> Result<Value> {
+    pub(crate) fn statement(&mut self, statement: &Statement) -> Result<Value> {
         self.step()?;
         let result = match &statement.what {
             What::Enter(place) => {
@@ -140,6 +140,7 @@ impl<'a> Machine<'a> {
                 }
                 Ok(Value::Nothing)
             }
+            What::Empty(_) => Ok(Value::Nothing),
             What::Run(command) => self.command(command),
             What::Scope(_, block) => self.deeper(|machine| machine.block(block)),
             What::Call(expr) | What::Value(expr) => self.eval(expr),
@@ -165,7 +166,7 @@ impl<'a> Machine<'a> {
     pub(crate) fn command(&mut self, command: &Command) -> Result<Value> {
         let result = match command.target {
             Target::Menu(menu, name) => self.menu_command(menu, name, command),
-            Target::Export(path) => self.export(path, command),
+            Target::Export(path) => self.export(path, None, command),
             Target::Builtin(builtin) if is_known_only(builtin) => {
                 Err(Reason::BadCommand(builtin.name.to_owned())
                     .at(command.at)

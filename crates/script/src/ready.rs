@@ -1,6 +1,6 @@
 //! A command that is ready to run: its arguments are computed, and no script runs from here on.
 
-use menu::{Live, Refusal, Store};
+use menu::{Caller, Live, Refusal, Store};
 
 use crate::ast::{Argument, Command, Expr, Node};
 use crate::machine::{Machine, Result};
@@ -68,6 +68,7 @@ pub(crate) struct Loan<'a> {
     pub(crate) store: &'a mut Store,
     pub(crate) live: &'a mut dyn Live,
     pub(crate) numbers: &'a Numbers,
+    pub(crate) caller: Caller<'a>,
     /// Whether the user may not see secrets.
     pub(crate) without_secrets: bool,
 }
@@ -98,12 +99,13 @@ impl Machine<'_> {
         run: impl FnOnce(&mut Loan<'_>) -> std::result::Result<T, Refusal>,
     ) -> Result<T> {
         let without_secrets = !self.sees_secrets();
-        let numbers = &self.session.numbers;
+        let (numbers, caller) = (&self.session.numbers, self.session.caller());
         lend(self.site, |store, live| {
             run(&mut Loan {
                 store,
                 live,
                 numbers,
+                caller,
                 without_secrets,
             })
         })?

@@ -10,9 +10,9 @@ use menu::{Flag, Kind, Menu, Position, Reason, Refusal, Row, RowFilter, json};
 
 use crate::ast::{Argument, Command, Expr, Node, Target};
 use crate::builtin;
-use crate::machine::{self, Machine};
+use crate::machine::{self, Collected, Machine};
 use crate::query::Query;
-use crate::ready::Ready;
+use crate::ready::{Loan, Ready};
 use crate::session::Session;
 use crate::site::Site;
 use crate::spec;
@@ -115,18 +115,18 @@ fn target(tree: &Tree, path: &str) -> Result<Target, Refusal> {
         .find(menu)
         .ok_or_else(|| unknown("no such command prefix"))?;
     let name = if name == "getall" { "print" } else { name };
-    match (tree.step(node, name), tree.menu(node)) {
-        (Some(Step::Command(known)), Some(menu)) if known == name && name != "find" => {
-            return Ok(Target::Menu(menu, known));
-        }
-        (Some(Step::Command(known)), None) if known == name && name == "export" => {
-            return Ok(Target::Export(tree.nodes[node].path));
-        }
-        (_, Some(menu)) if name == "listen" => return Ok(Target::Menu(menu, "listen")),
+    let known = match tree.step(node, name) {
+        Some(Step::Command(known)) if known == name => Some(known),
+        _ => None,
+    };
+    let has_rows = tree.has(node, "print");
+    match (known, known.and_then(|known| tree.has(node, known))) {
+        (Some(known), Some(menu)) if name != "find" => return Ok(Target::Menu(menu, known)),
+        (Some("export"), None) => return Ok(Target::Export(tree.nodes[node].path)),
         _ => {}
     }
-    if node == 0 && name == "export" {
-        return Ok(Target::Export("/"));
+    if let Some(menu) = has_rows.filter(|_| name == "listen") {
+        return Ok(Target::Menu(menu, "listen"));
     }
     match builtin::find(name) {
         Some(builtin) if node == 0 && builtin.name == name && FOR_PROGRAMS.contains(&name) => {
@@ -212,7 +212,8 @@ impl Machine<'_> {
             }
             Target::Export(path) => {
                 let command = command(target, request, &spec::export(), false)?;
-                self.export(path, &command).map(|value| returned(&value))
+                self.export(path, None, &command)
+                    .map(|value| returned(&value))
             }
             Target::Builtin(builtin) => {
                 let known = spec::of_builtin(builtin);
@@ -395,7 +396,10 @@ impl Machine<'_> {
         rows: &mut dyn Rows,
     ) -> machine::Result<usize> {
         let checking = self.checking;
-        let reply = self.with(|loan| loan.act(menu, name, ready, checking))?;
+        let mut said = Collected::new(usize::MAX);
+        let run = |loan: &mut Loan<'_>| loan.act(menu, name, ready, checking, &mut said);
+        let reply = self.with(run)?;
+        self.print(&said.text)?;
         let wanted = manner.wanted();
         for row in &reply.rows {
             let texts = row.cells.iter().map(|(name, value)| (*name, text(value)));
@@ -487,7 +491,8 @@ fn command(
     known: &[spec::Parameter],
     selects: bool,
 ) -> Result<Command, Refusal> {
-    let has = |name: &str| known.iter().any(|parameter| parameter.name == name);
+    // A condition is language, which a request has none of.
+    let has = |name: &str| name != "where" && known.iter().any(|known| known.name == name);
     let mut arguments = Vec::with_capacity(request.arguments.len());
     for (name, text) in &request.arguments {
         let (name, negated) = match name.strip_prefix('!') {

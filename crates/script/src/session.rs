@@ -2,14 +2,18 @@
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 
-use menu::{Id, Policies};
+use menu::{Caller, Id, Policies};
 
 use crate::site::Interrupt;
 use crate::value::Value;
 
 /// The items of the last `print` of each menu, by number.
 pub(crate) type Numbers = BTreeMap<&'static str, Vec<Id>>;
+
+/// Numbers for sessions: none is used twice.
+static SERIALS: AtomicU64 = AtomicU64::new(1);
 
 /// How much a script may use before it is stopped.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -44,6 +48,12 @@ pub struct Session {
     pub policies: Policies,
     /// What a command may use.
     pub limits: Limits,
+    /// What is at the other end: `console`, `api`.
+    pub via: &'static str,
+    /// Tells it from all other sessions.
+    serial: u64,
+    /// Files that import each other, so far.
+    pub(crate) imports: usize,
     pub(crate) globals: BTreeMap<String, Value>,
     pub(crate) numbers: Numbers,
     pub(crate) interrupt: Arc<Interrupt>,
@@ -57,9 +67,21 @@ impl Session {
             path: "/".to_owned(),
             policies: Policies::ALL,
             limits: Limits::default(),
+            via: "console",
+            serial: SERIALS.fetch_add(1, Ordering::Relaxed),
+            imports: 0,
             globals: BTreeMap::new(),
             numbers: BTreeMap::new(),
             interrupt: Arc::default(),
+        }
+    }
+
+    /// The session as those see it who carry out its commands.
+    pub fn caller(&self) -> Caller<'_> {
+        Caller {
+            user: &self.user,
+            session: self.serial,
+            via: self.via,
         }
     }
 

@@ -2,11 +2,13 @@
 
 use std::ops::ControlFlow;
 
-use menu::{Clock, Menu, Output, Policies, Reason, Refusal, Row, RowFilter, export, print};
+use menu::{
+    Clock, Item, Menu, Output, Policies, Reason, Refusal, Row, RowFilter, bytes, export, item_row,
+    print,
+};
 
 use crate::ast::Command;
 use crate::items::{row_value, with_filter};
-use crate::language::argument;
 use crate::machine::{Collected, Machine, Result};
 use crate::ready::Ready;
 use crate::value::Value;
@@ -116,40 +118,74 @@ impl Machine<'_> {
         }
     }
 
-    /// `export` of a menu or of all menus below a path.
-    pub(crate) fn export(&mut self, path: &str, command: &Command) -> Result<Value> {
+    /// `export` of a menu or of all menus below a path, to the screen or to a file.
+    pub(crate) fn export(
+        &mut self,
+        path: &str,
+        menu: Option<&'static Menu>,
+        command: &Command,
+    ) -> Result<Value> {
         if !self.session.policies.contains(Policies::READ) {
             return Err(Reason::Denied.nowhere().into());
         }
-        let flag = |name| argument(command, name).is_some();
-        if let Some(argument) = argument(command, "file") {
-            return Err(Reason::failure("there are no files here")
-                .at(argument.at)
-                .into());
-        }
-        let style = match () {
-            () if flag("verbose") => export::Style::Verbose,
-            () if flag("terse") => export::Style::Terse,
-            () => export::Style::Compact,
-        };
-        let sensitive = flag("show-sensitive") && self.sees_secrets();
+        let ready = self.ready(command)?;
+        let condition = self.condition(command)?;
+        let sensitive = ready.flag("show-sensitive") && self.sees_secrets();
+        let (file, paths) = (ready.text("file"), ready.text("path").unwrap_or_default());
         // One state of the configuration, and it goes out when the router is free again.
-        let mut text = Collected::new(self.out.width());
+        let mut text = Collected::new(match file {
+            Some(_) => 80,
+            None => self.out.width(),
+        });
+        let checking = self.checking;
         let flow = self.with(|loan| {
             let options = export::Options {
-                style,
+                style: export_style(&ready),
                 under: path,
+                paths: &paths,
                 sensitive,
                 version: VERSION,
                 clock: loan.live.clock(),
             };
-            Ok(export::export(loan.store, &options, &mut text))
+            let wanted = |item: &Item| match (menu, &condition) {
+                (Some(menu), Some(condition)) => {
+                    condition.holds(&item_row(loan.store, loan.live, menu, item))
+                }
+                _ => true,
+            };
+            let flow = export::export_where(loan.store, &options, &wanted, &mut text);
+            if let (Some(name), ControlFlow::Continue(())) = (&file, flow) {
+                let files = loan.live.files().filter(|_| !checking);
+                if let Some(files) = files {
+                    let name = with_ending(name, ".rsc");
+                    files.write(&name, &bytes::to_bytes(&text.text))?;
+                } else if !checking {
+                    return Err(Reason::failure("there are no files here").nowhere());
+                }
+            }
+            Ok(flow)
         })?;
-        self.print(&text.text)?;
+        if file.is_none() {
+            self.print(&text.text)?;
+        }
         match flow {
             ControlFlow::Continue(()) => Ok(Value::Nothing),
             ControlFlow::Break(()) => Err(Reason::Limit("output").nowhere().into()),
         }
+    }
+}
+
+/// A file's name with its ending, whether or not it was given.
+pub(crate) fn with_ending(name: &str, ending: &str) -> String {
+    let given = name.ends_with(ending);
+    format!("{name}{}", if given { "" } else { ending })
+}
+
+fn export_style(ready: &Ready<'_>) -> export::Style {
+    match () {
+        () if ready.flag("verbose") => export::Style::Verbose,
+        () if ready.flag("terse") => export::Style::Terse,
+        () => export::Style::Compact,
     }
 }
 

@@ -56,12 +56,12 @@ fn errors_read_as_the_router_prints_them() {
         ("foo", "bad command name foo (line 1 column 1)"),
         ("/ip address foo", "bad command name foo (line 1 column 13)"),
         (
-            "/ip firewall filter add chain=input",
-            "bad command name firewall (line 1 column 5)",
+            "/ip moonwall filter add chain=input",
+            "bad command name moonwall (line 1 column 5)",
         ),
         (
-            "/ip/firewall/filter/add chain=input",
-            "bad command name firewall (line 1 column 5)",
+            "/ip/moonwall/filter/add chain=input",
+            "bad command name moonwall (line 1 column 5)",
         ),
         (
             "/ip address add adress=1",

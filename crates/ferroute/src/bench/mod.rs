@@ -1,5 +1,7 @@
 //! `ferroute bench`: the field's table, measured.
 
+mod process;
+mod tap;
 mod update;
 mod veth;
 
@@ -12,7 +14,7 @@ use crate::cli::{Bench, Via};
 use crate::workers;
 
 /// The rows that there are.
-const ROWS: &[&str] = &["routing-fast-path", "fib-update"];
+const ROWS: &[&str] = &["routing-fast-path", "fib-update", tap::ROW];
 
 /// Measures what is asked for and prints it, a row at a time.
 pub(crate) fn run(bench: &Bench) -> Result<u8, String> {
@@ -25,6 +27,16 @@ pub(crate) fn run(bench: &Bench) -> Result<u8, String> {
     let asked = |row: &str| bench.rows.iter().any(|asked| asked == row);
     if asked("fib-update") && bench.via != Via::Memory {
         return Err(String::from("fib-update is measured with --via memory"));
+    }
+    if asked(tap::ROW) != (bench.via == Via::Tap) && !bench.rows.is_empty() {
+        return Err(format!(
+            "{} is what --via tap measures, and nothing else",
+            tap::ROW
+        ));
+    }
+    if bench.via == Via::Tap {
+        tap::run(bench)?;
+        return Ok(0);
     }
     if asked("routing-fast-path") || bench.rows.is_empty() {
         walk(bench)?;
@@ -47,7 +59,7 @@ fn walk(bench: &Bench) -> Result<(), String> {
     };
     match bench.via {
         Via::Memory => memory(bench, &mut print)?,
-        Via::Xdp | Via::Packet => veth::run(bench, &mut |row| {
+        Via::Xdp | Via::Packet | Via::Tap => veth::run(bench, &mut |row| {
             print(row);
         })?,
     }

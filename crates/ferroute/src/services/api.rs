@@ -115,13 +115,14 @@ impl Talk {
     async fn talk(&mut self) -> io::Result<()> {
         let mut bytes = vec![0; BATCH];
         let begun = Instant::now();
-        let mut look = begun + LOOK;
+        let (mut look, mut heard) = (begun + LOOK, begun);
         loop {
             let mut actions = Vec::new();
             tokio::select! {
                 read = self.reader.read(&mut bytes) => match read? {
                     0 => return Ok(()),
                     count => {
+                        heard = Instant::now();
                         let read = bytes.get(..count).unwrap_or_default();
                         self.connection.receive(read, &mut actions);
                     }
@@ -139,8 +140,12 @@ impl Talk {
                 },
                 () = sleep_until(look) => {
                     look += LOOK;
-                    let ended = self.entered.as_ref().is_some_and(|entered| entered.is_ended());
-                    if ended || (self.entered.is_none() && begun.elapsed() > STRANGER) {
+                    let idle = match self.running.is_empty() {
+                        true => heard.elapsed(),
+                        false => Duration::ZERO,
+                    };
+                    let over = self.entered.as_ref().is_some_and(|entered| entered.is_over(idle));
+                    if over || (self.entered.is_none() && begun.elapsed() > STRANGER) {
                         return Ok(());
                     }
                 }

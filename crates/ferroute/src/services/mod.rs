@@ -8,6 +8,7 @@ mod api;
 mod config;
 mod http;
 mod listen;
+mod ssh;
 mod tls;
 
 use std::collections::BTreeMap;
@@ -67,7 +68,10 @@ pub(crate) struct Offer {
 }
 
 /// The services that there are.
-pub(crate) fn offers(shared: &Arc<Shared>) -> Vec<Offer> {
+///
+/// # Errors
+/// What one of them needs cannot be had.
+pub(crate) fn offers(shared: &Arc<Shared>, state: Option<&Path>) -> Result<Vec<Offer>, String> {
     let offer = |name, tls, speaker: &Arc<dyn Speaker>| Offer {
         name,
         tls,
@@ -75,12 +79,14 @@ pub(crate) fn offers(shared: &Arc<Shared>) -> Vec<Offer> {
     };
     let http: Arc<dyn Speaker> = Arc::new(http::Http::new(Arc::clone(shared)));
     let api: Arc<dyn Speaker> = Arc::new(api::Api::new(Arc::clone(shared)));
-    vec![
+    let ssh: Arc<dyn Speaker> = Arc::new(ssh::Ssh::new(shared, state)?);
+    Ok(vec![
+        offer("ssh", false, &ssh),
         offer("www", false, &http),
         offer("www-ssl", true, &http),
         offer("api", false, &api),
         offer("api-ssl", true, &api),
-    ]
+    ])
 }
 
 /// How long a peer may take for the handshake of TLS.

@@ -53,6 +53,6 @@ pub(crate) static MENU: Menu = Menu {
             ],
         },
     ],
-    rank: 60,
+    rank: 80,
     ..Menu::new("/interface/list", Shape::List, "Lists of interfaces")
 };
