@@ -11,6 +11,7 @@ use machine::Duration;
 use netio::{Umem, WaitSet, Waker};
 use router::Instance;
 use router::drive::Setup;
+use router::files::Files;
 
 use crate::cli::Run;
 use crate::control::Server;
@@ -92,7 +93,9 @@ pub(crate) fn start(run: &Run, default: Option<&str>) -> Result<Running, String>
     let place = Place::of(&run.reach);
     let specs = crate::devices::parse(&run.ports)?;
     let mut store = schema::store();
-    store.set_seal(crate::access::seal);
+    store.set_seal(crate::access::seal, |seal, text| {
+        access::password::opens(seal, text.as_bytes())
+    });
     for spec in &specs {
         store
             .ensure_port(&spec.name, None)
@@ -112,6 +115,11 @@ pub(crate) fn start(run: &Run, default: Option<&str>) -> Result<Running, String>
     instance.control().set_clock(clock());
     if !run.no_host || run.listen.is_some() {
         crate::access::first_password(&mut instance)?;
+    }
+    if let Some(state) = &place.state {
+        instance
+            .control()
+            .set_files(Files::open(&state.join("files"))?);
     }
 
     let mut waiting = WaitSet::new().map_err(|error| format!("eventfd: {error}"))?;

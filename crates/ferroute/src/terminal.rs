@@ -23,10 +23,11 @@ pub(crate) enum Event {
     Stopped,
 }
 
-/// What becomes of bytes that are typed: Ctrl-C stops a command that runs, and is nothing else
-/// then.
+/// What becomes of bytes that are typed: Ctrl-C stops a command that runs, and `Q` one that would
+/// go on for ever; they are nothing else then.
 pub(crate) fn typed(bytes: Vec<u8>, interrupt: &Interrupt) -> Event {
-    match bytes.contains(&3) && interrupt.stop() {
+    let quits = |byte: &u8| *byte == 3 || matches!(byte, b'q' | b'Q') && interrupt.is_watched();
+    match bytes.iter().any(quits) && interrupt.stop() {
         true => Event::Stopped,
         false => Event::Input(bytes),
     }

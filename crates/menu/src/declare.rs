@@ -306,6 +306,8 @@ pub struct Menu {
     pub columns: &'static [&'static str],
     /// The columns of `print stats`.
     pub stats: &'static [&'static str],
+    /// What conditions may name, in order; the properties, then the flags if empty.
+    pub conditions: &'static [&'static str],
     /// The space of names that its items' `key` belongs to, or that a view shows.
     pub space: Option<&'static str>,
     /// The property that names an item.
@@ -326,6 +328,9 @@ pub struct Menu {
     pub pick: Pick,
     /// Items that older versions had from the start. One is made when a command names it.
     pub supposed: &'static [Builtin],
+    /// How many parts of the machine there may be here. Which ones there are is the machine's to
+    /// say; one that a configuration names, by number or name, is supposed.
+    pub parts: usize,
     /// The menus for whose items this one has an item each, with the menu's key as their name.
     pub follows: &'static [Follow],
     /// Commands beside those of the shape.
@@ -367,6 +372,7 @@ impl Menu {
             flags: &[],
             columns: &[],
             stats: &[],
+            conditions: &[],
             space: None,
             key: None,
             kind: "",
@@ -377,6 +383,7 @@ impl Menu {
             builtin: &[],
             pick: Pick::Find,
             supposed: &[],
+            parts: 0,
             follows: &[],
             commands: &[],
             old: &[],

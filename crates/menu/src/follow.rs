@@ -133,6 +133,39 @@ impl Store {
         self.add(menu, &given, None).map(Some)
     }
 
+    /// Makes the parts of the machine up to the one that a number or a name says, as far as a menu
+    /// may have so many. A name is that of one part.
+    ///
+    /// # Errors
+    /// A part can not be made.
+    pub fn ensure_part(&mut self, menu: &'static Menu, text: &str) -> Result<(), Reason> {
+        let is_number = text.len() <= 3 && text.bytes().all(|byte| byte.is_ascii_digit());
+        if let (Some(number), true) = (text.parse::<usize>().ok(), is_number) {
+            let there = self.items(menu.path).count();
+            let missing = there..menu.parts.min(number.saturating_add(1));
+            return missing
+                .into_iter()
+                .try_for_each(|_| self.make_part(menu, None));
+        }
+        let named = menu.key.is_some() && text.starts_with(|c: char| c.is_ascii_alphabetic());
+        let full = self.items(menu.path).count() >= menu.parts;
+        if !named || full || self.by_name(menu, text).is_some() {
+            return Ok(());
+        }
+        self.make_part(menu, Some(text))
+    }
+
+    fn make_part(&mut self, menu: &'static Menu, name: Option<&str>) -> Result<(), Reason> {
+        let mut given = Vec::new();
+        if let (Some(name), Some(key)) = (name, menu.key.and_then(|key| menu.property(key))) {
+            let Ok(value) = key.kind.parse(key.name, name) else {
+                return Ok(());
+            };
+            given.push((key.name, Some(value)));
+        }
+        self.add(menu, &given, None).map(drop)
+    }
+
     /// Makes the item of this name in a space of names, if older versions had it from the start
     /// and it is not there; says whether there is one.
     ///

@@ -13,6 +13,7 @@
 pub mod bytes;
 mod change;
 mod declare;
+pub mod describe;
 mod edit;
 pub mod export;
 mod follow;
@@ -49,6 +50,6 @@ pub use policy::Policies;
 pub use quote::{quote, quote_always};
 pub use refusal::{Position, Reason, Refusal};
 pub use saved::{Saved, SavedChange, SavedChanges, SavedItem};
-pub use store::{Id, Item, Mark, NO_SEAL, Seal, Store};
+pub use store::{Id, Item, Mark, NO_SEAL, Opens, Seal, Store};
 pub use value::{Gateway, Value};
-pub use view::{Slices, hide_secrets, item_row, stream_rows};
+pub use view::{Slices, compare_rows, hide_secrets, item_row, stream_rows};

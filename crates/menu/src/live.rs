@@ -203,6 +203,11 @@ pub trait Live {
         None
     }
 
+    /// Hears which session the command is of that is run next.
+    fn asked_by(&mut self, caller: &Caller<'_>) {
+        let _ = caller;
+    }
+
     /// The router's files; `None` where there are none.
     fn files(&mut self) -> Option<&mut dyn Files> {
         None
@@ -237,6 +242,12 @@ pub trait Output {
 
     /// Lets the reader have what was written: nothing may follow for a while.
     fn flush(&mut self) -> ControlFlow<()> {
+        ControlFlow::Continue(())
+    }
+
+    /// Draws what follows over what was written since this was last called, where that can be
+    /// done; elsewhere one page follows the other.
+    fn repaint(&mut self) -> ControlFlow<()> {
         ControlFlow::Continue(())
     }
 

@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
+use std::ops::Bound;
 use std::sync::Arc;
 
 use crate::history::History;
@@ -103,6 +104,9 @@ impl Item {
 /// The text is not kept; the seal is, and what it seals can only be guessed.
 pub type Seal = fn(&Store, &str) -> Result<String, Reason>;
 
+/// Whether a text is the one that was sealed.
+pub type Opens = fn(&str, &str) -> bool;
+
 /// How far the open transaction had come at some point.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[must_use = "a transaction is committed or rolled back"]
@@ -145,6 +149,7 @@ pub struct Store {
     pub(crate) history: History,
     pub(crate) hold: Option<Hold>,
     pub(crate) seal: Seal,
+    opens: Opens,
 }
 
 impl Store {
@@ -163,6 +168,7 @@ impl Store {
             history: History::default(),
             hold: None,
             seal: |_, _| Ok(NO_SEAL.to_owned()),
+            opens: |_, _| false,
         };
         let mut domains = BTreeMap::new();
         for menu in menus {
@@ -181,8 +187,16 @@ impl Store {
 
     /// Seals passwords from now on with this. Without it a password is forgotten, and only
     /// that there was one is known: enough for a configuration that is checked.
-    pub fn set_seal(&mut self, seal: Seal) {
-        self.seal = seal;
+    pub fn set_seal(&mut self, seal: Seal, opens: Opens) {
+        (self.seal, self.opens) = (seal, opens);
+    }
+
+    /// Whether a text is the one that was sealed. No seal at all is that of no text.
+    pub fn is_opened(&self, seal: &str, text: &str) -> bool {
+        match seal {
+            "" => text.is_empty(),
+            seal => (self.opens)(seal, text),
+        }
     }
 
     /// Makes every later transaction durable with this journal.
@@ -266,6 +280,17 @@ impl Store {
             .get(space)
             .into_iter()
             .flat_map(|s| s.names.keys().map(|name| &**name))
+    }
+
+    /// The names of a space that begin so, in order.
+    pub fn names_from<'a>(&'a self, space: &str, begun: &'a str) -> impl Iterator<Item = &'a str> {
+        let from = (Bound::Included(begun), Bound::Unbounded);
+        let names = self.spaces.get(space).map(|space| &space.names);
+        let names = names
+            .into_iter()
+            .flat_map(move |names| names.range::<str, _>(from));
+        let names = names.map(|(name, _)| &**name);
+        names.take_while(move |name| name.starts_with(begun))
     }
 
     /// The items of all menus of a space, those of one menu after those of another.

@@ -260,6 +260,16 @@ fn settings_row(store: &Store, live: &dyn Live, menu: &'static Menu) -> Row {
     }
 }
 
+/// The order of rows by the values of these cells; rows without a value come first.
+pub fn compare_rows(names: &[&str], a: &Row, b: &Row) -> Ordering {
+    let keys = names.iter().map(|name| match (a.get(name), b.get(name)) {
+        (Some(a), Some(b)) => compare_values(a, b),
+        (a, b) => a.is_some().cmp(&b.is_some()),
+    });
+    let mut keys = keys.filter(|order| order.is_ne());
+    keys.next().unwrap_or(Ordering::Equal)
+}
+
 type Cells<'a> = dyn Fn(&str) -> Option<&'a Value> + 'a;
 
 fn compare<'a>(menu: &Menu, a: &Cells<'a>, b: &Cells<'a>) -> Ordering {

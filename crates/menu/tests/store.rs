@@ -3,7 +3,7 @@
 use std::sync::{Arc, Mutex};
 
 use menu::{
-    Builtin, Changes, Command, Effect, Id, Journal, Kind, Menu, Offline, Property, Reason,
+    Builtin, Changes, Command, Effect, Id, Journal, Kind, Menu, Offline, Pick, Property, Reason,
     RowFilter, Shape, Slices, Store, Unique, Value, export, print,
 };
 
@@ -66,6 +66,7 @@ static DOOR: Menu = Menu {
         Property::new("width", Kind::Number { min: 0, max: 9 }, "how wide").default("1"),
     ]],
     key: Some("name"),
+    pick: menu::Pick::Name,
     builtin: &[
         Builtin {
             values: &[("name", "front"), ("width", "3")],

@@ -127,7 +127,8 @@ old: &[Old::gone("fingerprint")],
 commands: &[idle("acme-renew","Renew what an ACME server gave",&[NUMBERS]),idle("add-acme","Get a certificate from an ACME server",&[AS_VALUE,may("directory-url",Kind::Text,"Directory URL"),may("domain-names",Kind::Text,"Domain names"),may("eab-key-b64",Kind::Text,"Eab key b64"),may("eab-kid",Kind::Text,"Eab kid"),may("name",Kind::Text,"Name")]),idle("add-scep","Get a certificate from an SCEP server",&[AS_VALUE,may("ca-identity",Kind::Text,"CA identity"),may("challenge-password",Kind::Text,"Challenge password"),may("name",Kind::Text,"Name"),may("on-smart-card",Kind::Bool,"On smart card"),may("refresh",Kind::Bool,"Refresh"),may("scep-url",Kind::Text,"SCEP URL"),may("template",CERTIFICATE,"Template")]),idle("card-reinstall","Set the smart card up again",&[AS_VALUE,may("pin",Kind::Sized { min: 0, max: 20 },"Pin")]),idle("card-verify","Check the smart card's PIN",&[AS_VALUE,may("pin",Kind::Sized { min: 0, max: 20 },"Pin")]),idle("create-certificate-request","Write a request to be signed elsewhere",&[APPEND,AS_VALUE,may("challenge-passphrase",Kind::Text,"Challenge passphrase"),DO,DURATION,FILE,FREEZE,INTERVAL,may("key-passphrase",Kind::Text,"Key passphrase"),ONCE,may("template",CERTIFICATE,"Template"),WITHOUT_PAGING]),idle("enable-ssl-certificate","Get a certificate for the web page",&[APPEND,AS_VALUE,may("directory-url",Kind::Text,"Directory URL"),may("dns-name",Kind::Text,"DNS name"),DO,DURATION,may("eab-hmac-key",Kind::Text,"Eab hmac key"),may("eab-kid",Kind::Text,"Eab kid"),FILE,FREEZE,INTERVAL,ONCE,may("reset-private-key",Kind::Bool,"Reset private key"),WITHOUT_PAGING]),idle("export-certificate","Write a certificate to a file",&[may("export-passphrase",Kind::Text,"Export passphrase"),may("file-name",Kind::Text,"File name"),NUMBERS,may("type",Kind::Words(&["pem", "pkcs12"]),"Type")]),idle("import","Read certificates and keys from a file",&[AS_VALUE,may("file-name",Kind::Text,"File name"),may("name",Kind::Text,"Name"),may("no-key-export",Kind::Bool,"No key export"),may("passphrase",Kind::Text,"Passphrase"),may("trust-store",TRUST,"Trust store"),may("trusted",Kind::Bool,"Trusted")]),idle("issued-revoke","Revoke certificates",&[NUMBERS]),idle("scep-renew","Renew what an SCEP server gave",&[NUMBERS]),idle("sign","Sign a template",&[APPEND,AS_VALUE,may("ca",CERTIFICATE,"CA"),may("ca-crl-host",Kind::List(&Kind::Text),"CA CRL host"),may("ca-on-smart-card",Kind::Bool,"CA on smart card"),DO,DURATION,FILE,FREEZE,INTERVAL,may("name",Kind::Text,"Name"),NUMBER,ONCE,WITHOUT_PAGING]),idle("sign-certificate-request","Sign a request",&[AS_VALUE,may("ca",CERTIFICATE,"CA"),may("days-valid",COUNT,"Days valid"),may("digest-algorithm",DIGEST,"Digest algorithm"),may("file-name",Kind::Text,"File name")])],
 effect: Effect::None,
 rank: 65,
-..Menu::new("/certificate",Shape::List,"Certificates")
+conditions: crate::conditions::CERTIFICATE,
+    ..Menu::new("/certificate",Shape::List,"Certificates")
 };
 
 pub(crate) static BUILTIN: Menu = Menu {
@@ -166,6 +167,7 @@ pub(crate) static BUILTIN: Menu = Menu {
     columns: &["common-name", "organization"],
     effect: Effect::None,
     rank: 66,
+    conditions: crate::conditions::BUILTIN_CERTIFICATE,
     ..Menu::new(
         "/certificate/builtin",
         Shape::Rows,

@@ -44,7 +44,7 @@ pub(crate) static MENU: Menu = Menu {
                 ]),
                 "What kind of disk it is",
             )
-            .required(),
+            .default("hardware"),
             Property::new("slot", Kind::Name, "Name of the disk").optional(),
             Property::new("parent", DISK, "The disk that it is a part of").optional(),
             Property::new(
@@ -319,15 +319,7 @@ pub(crate) static MENU: Menu = Menu {
     space: Some("disk"),
     key: Some("slot"),
     kind: "disk",
-    ports: &[
-        ("slot", "hardware"),
-        ("usb", "hardware"),
-        ("sata", "hardware"),
-        ("nvme", "hardware"),
-        ("sd", "hardware"),
-        ("pcie", "hardware"),
-        ("raid", "raid"),
-    ],
+    parts: 64,
     commands: &[
         idle(
             "blink",
@@ -465,6 +457,7 @@ pub(crate) static MENU: Menu = Menu {
     ],
     effect: Effect::None,
     rank: 35,
+    conditions: crate::conditions::DISK,
     ..Menu::new("/disk", Shape::List, "Disks")
 };
 

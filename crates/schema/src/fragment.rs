@@ -229,6 +229,20 @@ pub(crate) const COMMENT_WAITING: &[Property] = &[
     .default("yes"),
 ];
 
+/// A note, and whether the item counts, where exports write what was said of that.
+pub(crate) const COMMENT_SAID: &[Property] = &[
+    COMMENT,
+    Property::new(
+        "disabled",
+        Kind::Bool,
+        "Defines whether item is ignored or used",
+    )
+    .optional(),
+];
+
+/// The letter of items that can be switched off.
+pub(crate) const DISABLED: &[Flag] = &[Flag::new('X', "disabled", 0)];
+
 /// The letters of items that can be switched off and of those that the router made.
 pub(crate) const DISABLED_DYNAMIC: &[Flag] =
     &[Flag::new('X', "disabled", 0), Flag::new('D', "dynamic", 1)];

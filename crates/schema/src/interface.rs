@@ -16,6 +16,7 @@ pub(crate) mod l2tp_client;
 pub(crate) mod l2tp_ether;
 pub(crate) mod l2tp_server;
 pub(crate) mod list;
+pub(crate) mod lte;
 pub(crate) mod macsec;
 pub(crate) mod macvlan;
 pub(crate) mod mesh;
@@ -35,7 +36,9 @@ pub(crate) mod vlan;
 pub(crate) mod vpls;
 pub(crate) mod vrrp;
 pub(crate) mod vxlan;
+pub(crate) mod wifi;
 pub(crate) mod wireguard;
+pub(crate) mod wireless;
 
 use menu::{Argument, Command, Effect, Flag, Kind, Menu, Property, Shape};
 
@@ -213,5 +216,6 @@ pub(crate) static MENU: Menu = Menu {
         },
     ],
     rank: 0,
+    conditions: crate::conditions::INTERFACE,
     ..Menu::new("/interface", Shape::View, "Interfaces of all types")
 };

@@ -1,9 +1,9 @@
 //! `/lcd`: the screen of boards that have one.
 
-use menu::{Effect, Flag, Kind, Menu, Property, Shape};
+use menu::{Effect, Flag, Follow, Kind, Menu, Property, Shape};
 
 use crate::fragment::SECOND;
-use crate::short::{idle, shown, span, switch};
+use crate::short::{DISABLED, idle, shown, span, switch};
 
 /// The menus of this file.
 pub(crate) const MENUS: &[&Menu] = &[&MENU, &PIN, &INTERFACES, &PAGES, &SCREEN];
@@ -87,6 +87,7 @@ pub(crate) static INTERFACES: Menu = Menu {
             "Greatest speed of the graph",
         )
         .default("auto"),
+        DISABLED,
     ]],
     flags: &[
         Flag::new('*', "default", 0),
@@ -96,6 +97,11 @@ pub(crate) static INTERFACES: Menu = Menu {
         Flag::new('W', "default-wireless", 1),
     ],
     columns: &["interface", "max-speed", "timeout"],
+    key: Some("interface"),
+    follows: &[Follow {
+        path: "/interface/ethernet",
+        values: &[],
+    }],
     effect: Effect::None,
     rank: 1_000,
     ..Menu::new("/lcd/interface", Shape::Fixed, "Interfaces on the screen")
@@ -107,9 +113,10 @@ pub(crate) static PAGES: Menu = Menu {
         Kind::List(&Kind::Reference("interface")),
         "The interfaces",
     )
-    .required()]],
+    .default("")]],
     flags: &[Flag::new('*', "default", 0)],
     columns: &["interfaces"],
+    parts: 16,
     effect: Effect::None,
     rank: 1_001,
     ..Menu::new(
@@ -123,9 +130,12 @@ pub(crate) static SCREEN: Menu = Menu {
     properties: &[&[
         Property::new("timeout", Kind::SPAN, "How long it is shown").default("10s"),
         shown("name", Kind::Text, "Name"),
+        DISABLED,
     ]],
     flags: &[Flag::new('*', "default", 0), Flag::new('X', "disabled", 1)],
     columns: &["name", "timeout"],
+    key: Some("name"),
+    parts: 16,
     effect: Effect::None,
     rank: 1_002,
     ..Menu::new("/lcd/screen", Shape::Fixed, "Slides on the screen")

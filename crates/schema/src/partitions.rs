@@ -21,6 +21,8 @@ pub(crate) static MENU: Menu = Menu {
     ]],
     flags: &[Flag::new('A', "active", 0), Flag::new('R', "running", 1)],
     columns: &["name", "fallback-to", "version", "size"],
+    key: Some("name"),
+    parts: 8,
     commands: &[
         idle("activate", "Start from this partition next", &[]),
         idle("copy-to", "Copy the system to another partition", &[]),

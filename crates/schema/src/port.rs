@@ -1,6 +1,6 @@
 //! `/port`: serial ports.
 
-use menu::{Builtin, Effect, Family, Flag, Kind, Menu, Old, Property, Shape};
+use menu::{Builtin, Effect, Family, Flag, Kind, Menu, Old, Pick, Property, Shape};
 
 use crate::fragment::COMMENT_DISABLED;
 use crate::short::{COUNT, PORT, shown, switch, text};
@@ -43,6 +43,8 @@ pub(crate) static MENU: Menu = Menu {
     columns: &["name", "channels", "used-by", "baud-rate"],
     space: Some("port"),
     key: Some("name"),
+    parts: 16,
+    pick: Pick::Number,
     builtin: &[
         Builtin {
             values: &[("name", "serial0")],

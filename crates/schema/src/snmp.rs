@@ -1,6 +1,6 @@
 //! `/snmp`: monitoring by SNMP.
 
-use menu::{Builtin, Effect, Family, Flag, Kind, Menu, Old, Property, Shape};
+use menu::{Builtin, Effect, Family, Flag, Kind, Menu, Old, Pick, Property, Shape};
 
 use crate::fragment::COMMENT_DISABLED;
 use crate::short::{idle, may, shown, switch, text};
@@ -133,6 +133,7 @@ pub(crate) static COMMUNITY: Menu = Menu {
     builtin: &[Builtin {
         values: &[("name", "public")],
     }],
+    pick: Pick::Default,
     effect: Effect::None,
     rank: 639,
     ..Menu::new(

@@ -128,3 +128,12 @@ pub(crate) const POOL: Kind = Kind::Name;
 
 /// From one time of the day to another, on some days: `8h-17h,mon,tue`.
 pub(crate) const TIME_OF_WEEK: Kind = crate::firewall::TIME;
+
+/// A number of hosts or events, or no such limit.
+pub(crate) const HOST_LIMIT: Kind = Kind::Or(
+    &["disabled"],
+    &Kind::Number {
+        min: 0,
+        max: 65_535,
+    },
+);

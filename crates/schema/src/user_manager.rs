@@ -1,6 +1,6 @@
 //! `/user-manager`: a RADIUS server with users and plans.
 
-use menu::{Builtin, Effect, Family, Flag, Kind, Menu, Old, Property, Shape, Spelling};
+use menu::{Builtin, Effect, Family, Flag, Kind, Menu, Old, Pick, Property, Shape, Spelling};
 
 use crate::fragment::{COMMENT, COMMENT_DISABLED};
 use crate::short::{
@@ -745,6 +745,7 @@ pub(crate) static GROUP_MENU: Menu = Menu {
             values: &[("name", "default-anonymous")],
         },
     ],
+    pick: Pick::Name,
     effect: Effect::None,
     rank: 990,
     ..Menu::new("/user-manager/user/group", Shape::List, "Groups of users")

@@ -185,6 +185,15 @@ pub static ALL: &[Builtin] = &[
         ],
     ),
     builtin(
+        "password",
+        "change password",
+        &[
+            parameter("old-password", Takes::Text, true, true),
+            parameter("new-password", Takes::Text, true, true),
+            parameter("confirm-new-password", Takes::Text, true, true),
+        ],
+    ),
+    builtin(
         "pick",
         "return range of string characters or array values",
         &[value("counter"), value("begin"), maybe("end")],
@@ -207,7 +216,14 @@ pub static ALL: &[Builtin] = &[
         "set value of a variable",
         &[VARIABLE, maybe("value"), code("do", false)],
     ),
-    builtin("toarray", "convert argument to array value", VALUE),
+    builtin(
+        "toarray",
+        "convert argument to array value",
+        &[
+            value("value"),
+            parameter("delimiter", Takes::Text, false, false),
+        ],
+    ),
     builtin("tobool", "convert argument to truth value", VALUE),
     builtin("toid", "convert argument to internal number value", VALUE),
     builtin("toip", "convert argument to IP address value", VALUE),

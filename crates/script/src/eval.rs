@@ -83,6 +83,9 @@ impl Machine<'_> {
             _ => {}
         }
         let second = self.eval(right)?;
+        if operator == Binary::Call {
+            return self.apply(first, second);
+        }
         if matches!(operator, Binary::Concat | Binary::Comma) {
             self.charge(weight(&first).saturating_add(weight(&second)))?;
         }
@@ -115,6 +118,20 @@ impl Machine<'_> {
                 }
             };
         }
+        self.call_with(value, scope)
+    }
+
+    /// A function with the elements of an array as its arguments.
+    fn apply(&mut self, function: Value, arguments: Value) -> Result<Value> {
+        let mut scope = BTreeMap::new();
+        for (index, (name, value)) in arguments.to_array().into_iter().enumerate() {
+            let name = name.unwrap_or_else(|| index.to_string());
+            scope.insert(name, Variable::Local(value));
+        }
+        self.call_with(function, scope)
+    }
+
+    fn call_with(&mut self, value: Value, scope: BTreeMap<String, Variable>) -> Result<Value> {
         match value {
             Value::Code(code) => self.call(&code, scope),
             Value::Op(expr) => {
@@ -303,6 +320,8 @@ pub(crate) fn binary(operator: Binary, a: &Value, b: &Value) -> std::result::Res
             Value::Array(elements)
         }
         Binary::Index => index(a, b),
+        // Only a machine can call.
+        Binary::Call => a.clone(),
         _ => arithmetic(operator, a, b)?,
     })
 }

@@ -1,6 +1,7 @@
 //! The commands of menus: what they do to items.
 
 use std::ops::ControlFlow;
+use std::time::Duration;
 
 use menu::{
     By, Call, Id, Kind, Menu, Output, Property, Reason, Refusal, Reply, Row, RowFilter, Slices,
@@ -13,11 +14,15 @@ use crate::language::argument;
 use crate::machine::{self, Collected, Machine};
 use crate::ready::{self, Loan, Ready};
 use crate::value::Value;
+use crate::watch::interval;
 
 /// Values by property; `None` unsets.
 type Given = Vec<(&'static str, Option<menu::Value>)>;
 
 type Result<T> = std::result::Result<T, Refusal>;
+
+/// How often a monitor looks, unless it is told.
+const SECOND: Duration = Duration::from_secs(1);
 
 /// Rows that are looked at before others have their turn at the router.
 pub(crate) const SLICE: usize = 500;
@@ -97,9 +102,32 @@ impl Machine<'_> {
         command: &Command,
     ) -> machine::Result<Value> {
         let ready = self.ready(command)?;
+        // RouterOS: a monitor shows its page again and again, unless it is to do so once.
+        let own = menu.commands.iter().find(|own| own.name == name);
+        let has_once = own.is_some_and(|own| own.arguments.iter().any(|a| a.name == "once"));
+        let once = !has_once || ready.flag("once") || ready.flag("as-value") || self.checking;
+        let every = interval(&ready)?.unwrap_or(SECOND);
+        loop {
+            if !once {
+                self.repaint()?;
+            }
+            let value = self.act_once(menu, name, &ready)?;
+            if once {
+                return Ok(value);
+            }
+            self.pause(every)?;
+        }
+    }
+
+    fn act_once(
+        &mut self,
+        menu: &'static Menu,
+        name: &'static str,
+        ready: &Ready<'_>,
+    ) -> machine::Result<Value> {
         let checking = self.checking;
         let mut text = Collected::new(self.out.width());
-        let run = |loan: &mut Loan<'_>| Ok(loan.act(menu, name, &ready, checking, &mut text));
+        let run = |loan: &mut Loan<'_>| Ok(loan.act(menu, name, ready, checking, &mut text));
         let reply = self.with(run)?;
         // What was said before a refusal is to be read as well.
         self.print(&text.text)?;

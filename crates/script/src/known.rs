@@ -53,7 +53,7 @@ pub(crate) static KNOWN: &[Builtin] = &[
         "execute",
         "run a script in the background",
         &[
-            parameter("script", Takes::Text, true, true),
+            parameter("script", Takes::Code, true, true),
             flag("as-string"),
             text("file"),
         ],
@@ -63,7 +63,7 @@ pub(crate) static KNOWN: &[Builtin] = &[
         "grep",
         "find lines in what a command prints",
         &[
-            first_text("script"),
+            parameter("script", Takes::Code, true, true),
             text("pattern"),
             text("filename"),
             named("after"),
@@ -88,16 +88,6 @@ pub(crate) static KNOWN: &[Builtin] = &[
         &[parameter("delay", Takes::Span, false, false)],
     ),
     builtin("parse", "parse text and return it as code", VALUE),
-    builtin(
-        "password",
-        "change the password of the user",
-        &[
-            text("old-password"),
-            text("new-password"),
-            text("confirm-new-password"),
-            flag("as-value"),
-        ],
-    ),
     builtin(
         "ping",
         "send echo requests",

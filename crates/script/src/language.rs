@@ -21,6 +21,7 @@ impl Machine<'_> {
         if !missing.is_empty() {
             return Err(Reason::Missing(missing).at(command.at).into());
         }
+        self.permit_builtin(name)?;
         match name {
             "put" => self.put(command),
             "local" | "global" | "set" => self.define(name, command),
@@ -42,8 +43,10 @@ impl Machine<'_> {
             "nothing" => Ok(Value::Nothing),
             "import" => self.import(command),
             "undo" | "redo" => self.back_and_forth(name),
+            "password" => self.password(command),
             "find" => self.search(command),
             "pick" => self.pick(command),
+            "toarray" if argument(command, "delimiter").is_some() => self.split(command),
             _ => {
                 let value = self.value_of(command, "value")?;
                 convert(name, value)
@@ -367,6 +370,23 @@ impl Machine<'_> {
                 Value::Str(bytes::from_bytes(&text[from..to]))
             }
         })
+    }
+}
+
+impl Machine<'_> {
+    /// `:toarray delimiter=… value`
+    fn split(&mut self, command: &Command) -> Result<Value> {
+        let text = self.value_of(command, "value")?.to_string();
+        let delimiter = self.value_of(command, "delimiter")?.to_string();
+        if delimiter.is_empty() {
+            return Ok(Value::Array(Value::str(text).to_array()));
+        }
+        let mut pieces = Vec::new();
+        for piece in text.split(delimiter.as_str()) {
+            self.charge(piece.len() + 2 * size_of::<Value>())?;
+            pieces.push((None, Value::of_word(piece)));
+        }
+        Ok(Value::Array(pieces))
     }
 }
 

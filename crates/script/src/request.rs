@@ -13,12 +13,12 @@ use crate::builtin;
 use crate::machine::{self, Collected, Machine};
 use crate::query::Query;
 use crate::ready::{Loan, Ready};
+use crate::seen::Seen;
 use crate::session::Session;
 use crate::site::Site;
 use crate::spec;
 use crate::tree::{Step, Tree};
 use crate::value::Value;
-use crate::watch::Watch;
 
 /// A command with its values. Texts hold bytes that are not UTF-8 as [`menu::bytes`] does.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -272,7 +272,7 @@ impl Machine<'_> {
             let all = !listens && !manner.follow_only;
             match manner.interval {
                 _ if listens || manner.follow || manner.follow_only => {
-                    self.follow(menu, &filter, &manner, all, rows)
+                    self.follow_for(menu, &filter, &manner, all, rows)
                 }
                 Some(interval) => self.sample(interval, &manner, |machine, section| {
                     machine.rows(menu, &filter, &manner, Some(section), rows)
@@ -319,7 +319,7 @@ impl Machine<'_> {
     }
 
     /// Gives rows as they change, until somebody breaks it off.
-    fn follow(
+    fn follow_for(
         &mut self,
         menu: &'static Menu,
         filter: &RowFilter<'_>,
@@ -329,17 +329,18 @@ impl Machine<'_> {
     ) -> machine::Result<Done> {
         let wanted = manner.wanted();
         let until = manner.duration.map(|span| self.site.now() + span);
-        let mut watch = Watch::new(menu, all);
+        let mut seen = Seen::new(menu, all);
         while until.is_none_or(|until| self.site.now() < until) {
-            let gone = watch.look(self, filter, |row| {
-                taken(rows.row(&fields(menu, row, &wanted)))
+            let gone = seen.look(self, filter, |_, fresh| {
+                let mut fresh = fresh.iter();
+                fresh.try_for_each(|row| taken(rows.row(&fields(menu, row, &wanted))))
             })?;
             for id in gone {
                 let fields = [(".id", id.to_string()), (".dead", String::from("true"))];
                 taken(rows.row(&fields))?;
             }
             taken(rows.rest())?;
-            watch.wait(self)?;
+            seen.wait(self)?;
         }
         Ok(Done::Nothing)
     }

@@ -1,6 +1,6 @@
 //! Ways in: a line of the console, a file.
 
-use menu::{Live, Output, Refusal, Store};
+use menu::{Live, Menu, Output, Refusal, Store};
 
 use crate::ast::{Argument, Block, Expr, Node, Statement, Target, What};
 use crate::builtin::WAITING;
@@ -25,7 +25,7 @@ pub fn run_at(
     out: &mut dyn Output,
 ) -> Result<(), Refusal> {
     let source = Source::new(source);
-    let tree = Tree::new(site.menus());
+    let tree = Tree::of(site.menus());
     let node = tree.find(&session.path).unwrap_or(0);
     let mut parser = Parser::new(&source, &tree, node);
     session
@@ -79,6 +79,29 @@ pub fn import(
     import_at(&mut Held::new(store, live), session, source, out)
 }
 
+/// The commands of menus that a line runs, each with its menu's path; those in braces too. None if
+/// the line cannot be read.
+pub fn commands(
+    menus: &'static [&'static Menu],
+    session: &Session,
+    line: &str,
+) -> Vec<(&'static str, &'static str)> {
+    let source = Source::new(line);
+    let tree = Tree::new(menus);
+    let node = tree.find(&session.path).unwrap_or(0);
+    let mut found = Vec::new();
+    if let Ok(block) = Parser::new(&source, &tree, node).program() {
+        each_statement(&block, &mut |statement| {
+            if let What::Run(command) = &statement.what
+                && let Target::Menu(menu, name) = command.target
+            {
+                found.push((menu.path, name));
+            }
+        });
+    }
+    found
+}
+
 /// Whether a file waits, or asks others: it is then run command by command.
 pub(crate) fn waits(block: &Block) -> bool {
     let mut found = false;
@@ -110,7 +133,7 @@ pub(crate) fn named_ports(store: &Store, block: &Block) -> Vec<String> {
 /// The ports that one statement names, those within it left aside.
 fn ports_of(store: &Store, statement: &Statement, names: &mut Vec<String>) {
     let mut take = |text: &str| {
-        for word in text.split([',', '%', '@', ';']) {
+        for word in text.trim_start_matches('!').split([',', '%', '@', ';']) {
             if store.port_kind(word).is_some() && !names.iter().any(|name| name == word) {
                 names.push(word.to_owned());
             }
@@ -150,8 +173,8 @@ pub(crate) fn each_word(expr: &Expr, f: &mut dyn FnMut(&str)) {
             for statement in &block.statements {
                 if let What::Run(command) = &statement.what {
                     let selects = ["where", "number", "numbers"];
-                    let selects = |a: &&Argument| selects.contains(&a.name.as_str());
-                    let values = command.arguments.iter().filter(selects);
+                    let values = command.arguments.iter();
+                    let values = values.filter(|a| selects.contains(&a.name.as_str()));
                     values
                         .filter_map(|a| a.value.as_ref())
                         .for_each(|value| each_word(value, f));

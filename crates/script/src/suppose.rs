@@ -43,6 +43,9 @@ pub(crate) fn suppose(store: &mut Store, block: &Block) -> Result<(), Reason> {
         if let Some(item) = of_older_versions(menu, name, command) {
             wanted.push(Wanted::Item(menu, item));
         }
+        if menu.parts > 0 {
+            wanted.extend(parts(command).map(|part| Wanted::Part(menu, part)));
+        }
         referred(menu, command, &mut |space, name| {
             if !added.contains(&(space, name.to_owned())) {
                 wanted.push(Wanted::Name(space, name.to_owned()));
@@ -53,6 +56,7 @@ pub(crate) fn suppose(store: &mut Store, block: &Block) -> Result<(), Reason> {
         match wanted {
             Wanted::Item(menu, name) => drop(store.ensure_supposed(menu, &name)?),
             Wanted::Name(space, name) => drop(store.ensure_named(space, &name)?),
+            Wanted::Part(menu, part) => store.ensure_part(menu, &part)?,
         }
     }
     Ok(())
@@ -62,6 +66,18 @@ pub(crate) fn suppose(store: &mut Store, block: &Block) -> Result<(), Reason> {
 enum Wanted {
     Item(&'static Menu, String),
     Name(&'static str, String),
+    Part(&'static Menu, String),
+}
+
+/// The parts of the machine that a command names by number or name.
+fn parts(command: &Command) -> impl Iterator<Item = String> {
+    let numbers = argument(command, "numbers").and_then(|a| a.value.as_ref());
+    let words = match numbers.map(|numbers| &numbers.node) {
+        Some(Node::Word(text) | Node::Text(text)) => text.as_str(),
+        _ => "",
+    };
+    let words: Vec<_> = words.split(',').map(str::to_owned).collect();
+    words.into_iter().filter(|word| !word.is_empty())
 }
 
 /// The names that commands give to what they add, with the space of names.
@@ -146,11 +162,29 @@ fn numbered_ports(block: &Block) -> Option<usize> {
 fn is_default_name(block: &Block, name: &str) -> bool {
     let mut found = false;
     each_command(block, &mut |_, _, command| {
-        let numbers = argument(command, "numbers").and_then(|a| a.value.as_ref());
-        let asked = numbers.filter(|n: &&Expr| matches!(n.node, Node::Brackets(_)));
-        if let Some(numbers) = asked {
-            each_word(numbers, &mut |word| found |= word == name);
+        for value in command.arguments.iter().filter_map(|a| a.value.as_ref()) {
+            default_names(value, &mut |word| found |= word == name);
         }
     });
     found
+}
+
+/// Calls `f` with what the conditions of an expression compare `default-name` to.
+fn default_names(expr: &Expr, f: &mut dyn FnMut(&str)) {
+    match &expr.node {
+        Node::Binary(_, left, right) => {
+            if matches!(left.node, Node::Property("default-name")) {
+                each_word(right, f);
+            }
+            default_names(left, f);
+            default_names(right, f);
+        }
+        Node::Unary(_, inner) => default_names(inner, f),
+        Node::Brackets(block) => each_command(block, &mut |_, _, command| {
+            for value in command.arguments.iter().filter_map(|a| a.value.as_ref()) {
+                default_names(value, f);
+            }
+        }),
+        _ => {}
+    }
 }

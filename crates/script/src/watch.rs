@@ -1,107 +1,89 @@
-//! Which rows of a menu have changed since the last look: `listen` and `print follow`.
+//! What goes on until it is stopped: `print` with `follow` or `interval`, and monitors.
+//!
+//! The router is looked at now and then, never held; each look is a page that is drawn over the one
+//! before, or the rows that are new or have changed.
 
-use std::collections::BTreeMap;
-use std::hash::{DefaultHasher, Hash as _, Hasher as _};
+use std::ops::ControlFlow;
 use std::time::Duration;
 
-use menu::{Id, Kind, Menu, Property, Row, RowFilter};
+use menu::{Menu, Reason, RowFilter, print};
 
-use crate::machine::{self, Machine};
+use crate::machine::{Machine, Result};
+use crate::ready::Ready;
+use crate::seen::Seen;
+use crate::value::Value;
 
-/// How often it is asked whether the configuration has changed.
-const GLANCE: Duration = Duration::from_millis(100);
+/// RouterOS: nothing is shown more often than this.
+const SHORTEST: Duration = Duration::from_millis(200);
 
-/// How often what runs is looked at: links, routes, neighbours.
-const LOOK: Duration = Duration::from_secs(1);
-
-/// A long menu is looked at less often: a look takes no more than this part of the time.
-const SHARE: u32 = 10;
-
-/// What was there at the last look.
-pub(crate) struct Watch {
-    menu: &'static Menu,
-    /// Whether the first look gives what is there.
-    all: bool,
-    /// A digest of each row; none before the first look.
-    seen: Option<BTreeMap<Id, u64>>,
-    revision: Option<u64>,
-    /// When it was looked last, and how long that took.
-    looked: (Duration, Duration),
-}
-
-impl Watch {
-    /// Nothing seen yet; the first look gives `all` that is there, or none of it.
-    pub(crate) const fn new(menu: &'static Menu, all: bool) -> Self {
-        Self {
-            menu,
-            all,
-            seen: None,
-            revision: None,
-            looked: (Duration::ZERO, Duration::ZERO),
-        }
-    }
-
-    /// Gives the rows that are new or have changed, and returns those that are gone.
-    pub(crate) fn look(
+impl Machine<'_> {
+    /// `print interval=`: the same page again and again.
+    pub(crate) fn print_again(
         &mut self,
-        machine: &mut Machine<'_>,
+        menu: &'static Menu,
+        options: &print::Options,
         filter: &RowFilter<'_>,
-        mut each: impl FnMut(&Row) -> machine::Result<()>,
-    ) -> machine::Result<Vec<Id>> {
-        machine.renew();
-        let began = machine.site.now();
-        self.revision = Some(machine.with(|loan| Ok(loan.store.revision()))?);
-        let mut now = BTreeMap::new();
-        let (menu, seen) = (self.menu, self.seen.take());
-        let first = seen.is_none();
-        let seen = seen.unwrap_or_default();
-        machine.each_slice(menu, filter, |machine, rows| {
-            machine.charge(rows.len() * 4 * size_of::<(Id, u64)>())?;
-            for row in &rows {
-                let id = row.id.unwrap_or(Id::SETTINGS);
-                let digest = digest(menu, row);
-                now.insert(id, digest);
-                if (!first || self.all) && seen.get(&id) != Some(&digest) {
-                    each(row)?;
-                }
-            }
-            Ok(())
-        })?;
-        let gone = seen.keys().filter(|id| !now.contains_key(id)).copied();
-        let gone = gone.collect();
-        self.seen = Some(now);
-        self.looked = (began, machine.site.now().saturating_sub(began));
-        Ok(gone)
-    }
-
-    /// Waits until another look is worth it.
-    pub(crate) fn wait(&mut self, machine: &mut Machine<'_>) -> machine::Result<()> {
-        let (began, took) = self.looked;
-        let soonest = began + took * SHARE;
-        let latest = soonest.max(began + LOOK);
+        interval: Duration,
+    ) -> Result<Value> {
         loop {
-            machine.wait(GLANCE)?;
-            let now = machine.site.now();
-            let revision = machine.with(|loan| Ok(loan.store.revision()))?;
-            if now >= latest || (now >= soonest && self.revision != Some(revision)) {
-                return Ok(());
-            }
+            self.repaint()?;
+            self.print_rows(menu, options.clone(), filter)?;
+            self.pause(interval)?;
+        }
+    }
+
+    /// `print follow`: the rows, then those that are new or have changed. With `follow-only`
+    /// nothing but the latter.
+    pub(crate) fn follow(
+        &mut self,
+        menu: &'static Menu,
+        options: print::Options,
+        filter: &RowFilter<'_>,
+        from_now_on: bool,
+    ) -> Result<Value> {
+        let mut printer = print::Printer::new(menu, options);
+        let mut seen = Seen::new(menu, !from_now_on);
+        loop {
+            seen.look(self, filter, |machine, rows| {
+                broken(printer.rows(rows, machine.out))
+            })?;
+            // Rows that are printed anew have no numbers to be called by.
+            printer.numbers.clear();
+            seen.wait(self)?;
+        }
+    }
+
+    /// Draws what follows over what was shown last, where the terminal can.
+    pub(crate) fn repaint(&mut self) -> Result<()> {
+        broken(self.out.repaint())
+    }
+
+    /// Lets time pass between two looks; `Q` ends it, as Ctrl-C does.
+    pub(crate) fn pause(&mut self, span: Duration) -> Result<()> {
+        self.session.interrupt.watch();
+        self.wait(span)
+    }
+}
+
+/// How long to wait between two pages: what `interval` says.
+pub(crate) fn interval(ready: &Ready<'_>) -> Result<Option<Duration>> {
+    let Some(text) = ready.text("interval") else {
+        return Ok(None);
+    };
+    let nanos = menu::time::parse(&text).and_then(|nanos| u64::try_from(nanos).ok());
+    let span = nanos.map(Duration::from_nanos);
+    match span.filter(|span| *span >= SHORTEST) {
+        Some(span) => Ok(Some(span)),
+        None => {
+            let text = "invalid time value for argument interval".to_owned();
+            Err(Reason::BadValue(text).nowhere().into())
         }
     }
 }
 
-/// A digest of what makes a row another: all but what changes by itself, such as counters.
-fn digest(menu: &'static Menu, row: &Row) -> u64 {
-    let mut hasher = DefaultHasher::new();
-    for (name, value) in &row.cells {
-        if !menu.property(name).is_some_and(runs_on) {
-            (name, value).hash(&mut hasher);
-        }
+fn broken(flow: ControlFlow<()>) -> Result<()> {
+    match flow {
+        ControlFlow::Continue(()) => Ok(()),
+        ControlFlow::Break(()) => Err(Reason::Interrupted.nowhere().into()),
     }
-    hasher.finish()
-}
-
-/// Whether the value changes while nothing happens: a counter, an age.
-fn runs_on(property: &Property) -> bool {
-    property.stats || (property.read_only && matches!(property.kind, Kind::Time { .. }))
 }

@@ -58,6 +58,7 @@ pub(crate) static MENU: Menu = Menu {
     space: Some("bluetooth"),
     key: Some("name"),
     kind: "bt",
+    parts: 8,
     commands: &[
         idle(
             "decode-ad",

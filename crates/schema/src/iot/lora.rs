@@ -1,6 +1,6 @@
 //! `/iot/lora`: gateways of LoRaWAN.
 
-use menu::{Builtin, Effect, Flag, Kind, Menu, Property, Shape};
+use menu::{Builtin, Effect, Flag, Kind, Menu, Pick, Property, Shape};
 
 use crate::fragment::SECOND;
 use crate::short::{COUNT, DISABLED, PORT, between, idle, may, shown, span, switch, text};
@@ -94,6 +94,7 @@ pub(crate) static MENU: Menu = Menu {
     space: Some("lora"),
     key: Some("name"),
     kind: "lora",
+    parts: 8,
     commands: &[
         idle("reset-devices", "Restart the gateways", &[]),
         idle(
@@ -220,6 +221,7 @@ pub(crate) static SERVERS: Menu = Menu {
     columns: &["name", "up-port", "down-port", "address"],
     space: Some("lora-server"),
     key: Some("name"),
+    pick: Pick::Name,
     builtin: &[
         Builtin {
             values: &[

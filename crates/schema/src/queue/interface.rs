@@ -13,6 +13,7 @@ const fn with(path: &'static str, queue: &'static [(&'static str, &'static str)]
     }
 }
 
+const WIRELESS: &[(&str, &str)] = &[("queue", "wireless-default")];
 const HARDWARE: &[(&str, &str)] = &[("queue", "only-hardware-queue")];
 
 pub(crate) static MENU: Menu = Menu {
@@ -26,6 +27,9 @@ pub(crate) static MENU: Menu = Menu {
     key: Some("interface"),
     follows: &[
         with("/interface/ethernet", HARDWARE),
+        with("/interface/wireless", WIRELESS),
+        with("/interface/wifi", WIRELESS),
+        with("/interface/lte", &[]),
         with("/interface/vlan", &[]),
         with("/interface/bridge", &[]),
         with("/interface/bonding", &[]),

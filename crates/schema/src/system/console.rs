@@ -28,6 +28,7 @@ pub(crate) static MENU: Menu = Menu {
         Flag::new('F', "free", 1),
     ],
     columns: &["port", "term"],
+    parts: 16,
     effect: Effect::None,
     rank: 902,
     ..Menu::new(

@@ -65,8 +65,8 @@ pub(crate) static LEDS: Menu = Menu {
             ]),
             "What is shown",
         )
-        .required(),
-        Property::new("leds", Kind::List(&Kind::Text), "Names of the LEDs").required(),
+        .default("interface-activity"),
+        Property::new("leds", Kind::List(&Kind::Text), "Names of the LEDs").default(""),
         Property::new(
             "interface",
             Kind::Reference("interface"),
@@ -106,6 +106,7 @@ pub(crate) static LEDS: Menu = Menu {
     ]],
     flags: &[Flag::new('X', "disabled", 1), Flag::new('*', "default", 0)],
     columns: &["type", "leds", "interface"],
+    parts: 32,
     effect: Effect::None,
     rank: 906,
     ..Menu::new("/system/leds", Shape::List, "What the LEDs show")

@@ -1,6 +1,6 @@
 //! `/system/logging`: which messages go where.
 
-use menu::{Builtin, Effect, Family, Flag, Kind, Menu, Old, Property, Shape};
+use menu::{Builtin, Effect, Family, Flag, Kind, Menu, Old, Pick, Property, Shape};
 
 use crate::fragment::{COMMENT, COMMENT_DISABLED};
 use crate::short::{AS_VALUE, between, idle, need, switch, text};
@@ -151,6 +151,7 @@ pub(crate) static MENU: Menu = Menu {
         Flag::new('I', "invalid", 1),
     ],
     columns: &["topics", "action", "prefix"],
+    pick: Pick::Number,
     builtin: &[
         Builtin {
             values: &rule("info", "memory"),
@@ -307,6 +308,7 @@ pub(crate) static ACTION: Menu = Menu {
         },
         Old::gone("bsd-syslog"),
     ],
+    pick: Pick::Number,
     builtin: &[
         Builtin {
             values: &[("name", "memory"), ("target", "memory")],

@@ -126,6 +126,7 @@ pub(crate) static IRQ: Menu = Menu {
     ]],
     flags: &[Flag::new('o', "read-only", 0)],
     columns: &["irq", "users", "cpu", "active-cpu", "count"],
+    parts: 64,
     effect: Effect::None,
     rank: 953,
     ..Menu::new(
@@ -139,6 +140,7 @@ pub(crate) static RPS: Menu = Menu {
     properties: &[&[shown("name", Kind::Reference("interface"), "Name")]],
     flags: &[Flag::new('X', "disabled", 1)],
     columns: &["name"],
+    parts: 64,
     effect: Effect::None,
     rank: 954,
     ..Menu::new(

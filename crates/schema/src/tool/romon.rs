@@ -1,6 +1,6 @@
 //! `/tool/romon`: sessions through routers that see each other on layer 2.
 
-use menu::{Builtin, Effect, Flag, Kind, Menu, Property, Shape};
+use menu::{Builtin, Effect, Flag, Kind, Menu, Pick, Property, Shape};
 
 use crate::fragment::COMMENT_DISABLED;
 use crate::short::{
@@ -80,6 +80,7 @@ pub(crate) static PORTS: Menu = Menu {
         Flag::new('X', "disabled", 1),
     ],
     columns: &["interface", "forbid", "cost"],
+    pick: Pick::Default,
     builtin: &[Builtin {
         values: &[("interface", "all")],
     }],
