@@ -51,6 +51,7 @@ mod tr069_client;
 mod user;
 mod user_manager;
 mod wifi;
+mod zerotier;
 
 use menu::{Menu, Store};
 
@@ -117,6 +118,7 @@ const GROUPS: &[&[&Menu]] = &[
     tool::traffic_monitor::MENUS,
     tr069_client::MENUS,
     user_manager::MENUS,
+    zerotier::MENUS,
 ];
 
 /// How many menus the folders have together.
@@ -216,6 +218,7 @@ const LISTED: &[&Menu] = &[
     &interface::list::member::MENU,
     &interface::lte::MENU,
     &interface::lte::apn::MENU,
+    &interface::lte::esim::MENU,
     &interface::lte::settings::MENU,
     &interface::macsec::MENU,
     &interface::macsec::profile::MENU,
@@ -227,6 +230,8 @@ const LISTED: &[&Menu] = &[
     &interface::ovpn_server::MENU,
     &interface::ovpn_server::server::MENU,
     &interface::port::MENU,
+    &interface::ppp_client::MENU,
+    &interface::ppp_server::MENU,
     &interface::pppoe_client::MENU,
     &interface::pppoe_server::MENU,
     &interface::pppoe_server::server::MENU,
@@ -255,6 +260,7 @@ const LISTED: &[&Menu] = &[
     &interface::wifi::datapath::MENU,
     &interface::wifi::interworking::MENU,
     &interface::wifi::network::MENU,
+    &interface::wifi::network::radio::MENU,
     &interface::wifi::provisioning::MENU,
     &interface::wifi::radio::MENU,
     &interface::wifi::radio::settings::MENU,
@@ -262,6 +268,7 @@ const LISTED: &[&Menu] = &[
     &interface::wifi::security::MENU,
     &interface::wifi::security::multi_passphrase::MENU,
     &interface::wifi::steering::MENU,
+    &interface::wifi::steering::neighbor_group::MENU,
     &interface::wireguard::MENU,
     &interface::wireguard::peers::MENU,
     &interface::wireless::MENU,
@@ -276,7 +283,9 @@ const LISTED: &[&Menu] = &[
     &interface::wireless::nstreme_dual::MENU,
     &interface::wireless::registration_table::MENU,
     &interface::wireless::security_profiles::MENU,
+    &interface::wireless::info::MENU,
     &interface::wireless::sniffer::MENU,
+    &interface::wireless::sniffer::packet::MENU,
     &interface::wireless::snooper::MENU,
     &interface::wireless::wds::MENU,
     &ip::accounting::MENU,

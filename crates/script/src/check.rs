@@ -16,6 +16,9 @@ use crate::source::Source;
 use crate::suppose::suppose;
 use crate::tree::Tree;
 
+/// Characters of a command that cannot be read that are told.
+const LONGEST: usize = 400;
+
 /// Steps that one statement of a checked file may take.
 const STEPS: u64 = 50_000;
 
@@ -184,7 +187,9 @@ impl Check<'_> {
         }
         for (index, start) in starts.into_iter().enumerate() {
             let rest = self.source.text.get(start..).unwrap_or_default();
-            let line = rest.lines().next().unwrap_or_default().trim().to_owned();
+            // A line may be as long as the file, and each of its commands be refused.
+            let line: String = rest.chars().take(LONGEST).collect();
+            let line = line.lines().next().unwrap_or_default().trim().to_owned();
             let place = refusal.at.filter(|_| index == 0);
             let at = place.unwrap_or_else(|| self.source.position(start));
             self.suppose(&line, at.line);
