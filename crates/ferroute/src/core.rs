@@ -10,10 +10,10 @@ use std::time::{Duration, Instant as SystemInstant};
 
 use console::{Candidate, Colour, Outcome, Page, Said, Shell, Span};
 use machine::Instant;
-use menu::{Live, Menu, Output, Reason, Store};
+use menu::{Live, Menu, Output, Reason, Refusal, Store};
 use netio::Waker;
 use router::{Holder, Instance};
-use script::{Class, Interrupt, Session, Site, Subject};
+use script::{Class, Done, Interrupt, Request, Rows, Session, Site, Subject};
 
 use crate::access::Entered;
 use crate::control::Router;
@@ -70,6 +70,19 @@ impl Shared {
                 sleeper.wake();
             }
         }
+    }
+
+    /// Runs a request of another program.
+    ///
+    /// # Errors
+    /// The refusal.
+    pub(crate) fn request(
+        &self,
+        session: &mut Session,
+        request: &Request,
+        rows: &mut dyn Rows,
+    ) -> Result<Done, Refusal> {
+        script::request_at(&mut Visit { shared: self }, session, request, rows)
     }
 
     /// Tells control what time it is, and lets it do what is due. Says whether there is more.
