@@ -68,8 +68,13 @@ pub(crate) static MENU: Menu = Menu {
             ("comment", "system default user"),
         ],
     }],
+    commands: &[crate::interface::idle_command(
+        "expire-password",
+        "Make users choose another password",
+    )],
     removable: true,
     guard: Some(somebody_manages),
+    conditions: crate::conditions::USER,
     policies: Policies::POLICY,
     rank: 292,
     ..Menu::new("/user", Shape::List, "User management")

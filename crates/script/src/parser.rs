@@ -428,7 +428,11 @@ impl<'a> Parser<'a> {
                 arguments,
             }));
         };
-        let parameters = spec::of_menu(menu, name);
+        let parameters = if self.exact {
+            spec::of_menu_exactly(menu, name)
+        } else {
+            spec::of_menu(menu, name)
+        };
         // `[find]` among the arguments is of the command's menu.
         let (outer, lost) = (std::mem::replace(&mut self.node, node), self.lost.take());
         let arguments = if name == "find" {

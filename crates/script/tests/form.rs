@@ -106,7 +106,7 @@ fn escapes_and_values_are_pieces_of_a_text() {
     assert_forms(&[
         (":put \"a\\$b$c d\"", "(evl /putmessage=(. a $ b $c  d))"),
         (":put \"$a\"", "(evl /putmessage=$a)"),
-        (":put \"x\\\n   y\"", "(evl /putmessage=xy)"),
+        (":put \"x\\\n   y\"", "(evl /putmessage=(. x y))"),
         (
             ":put \"$[:len $a]$($b + 1)\"",
             "(evl /putmessage=(. (evl (evl /lenvalue=$a)) (+ $b 1)))",
