@@ -22,6 +22,7 @@ mod run;
 mod services;
 mod terminal;
 mod workers;
+mod zone;
 
 use std::process::ExitCode;
 
