@@ -183,7 +183,7 @@ impl Router for Shared {
         let result = run(&mut visit, &mut shell.session, command, out);
         // RouterOS: safe mode of a single command ends with it, and what it changed stays; a client
         // that went away in the middle has not ended it.
-        let interrupted = |refusal: &menu::Refusal| refusal.reason == Reason::Interrupted;
+        let interrupted = |refusal: &Refusal| refusal.reason == Reason::Interrupted;
         if !result.as_ref().is_err_and(interrupted) {
             shell.seat.leave();
         }

@@ -3,7 +3,7 @@
 use std::sync::{Arc, Mutex};
 
 use menu::{
-    Builtin, Changes, Command, Effect, Id, Journal, Kind, Menu, Offline, Pick, Property, Reason,
+    Builtin, Changes, Command, Effect, Id, Journal, Kind, Menu, Offline, Property, Reason,
     RowFilter, Shape, Slices, Store, Unique, Value, export, print,
 };
 
