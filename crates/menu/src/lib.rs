@@ -39,8 +39,8 @@ mod view;
 
 pub use change::{By, Change, Changes, Journal, NoJournal, Origin};
 pub use declare::{
-    Argument, Builtin, Check, Command, Draft, Effect, Flag, Follow, Menu, Old, Pick, Property,
-    Shape, Unique,
+    Argument, Builtin, Check, Command, Draft, Effect, Flag, Follow, Guard, Menu, Old, Pick,
+    Property, Shape, Unique,
 };
 pub use history::Standing;
 pub use kind::{Family, Kind, Spelling};
