@@ -5,7 +5,7 @@ use crate::history::History;
 use crate::keys::{Decoder, Key};
 use crate::pager::{Page, Wire, write_lines};
 use crate::screen::Screen;
-use crate::{Candidate, Outcome, Shell, Span};
+use crate::{Candidate, Outcome, Said, Shell, Span};
 
 /// What is known of the terminal.
 #[derive(Clone, Copy, Debug)]
@@ -41,6 +41,16 @@ enum Mode {
     Line,
     /// Ctrl-R: the text looked for.
     Search(String),
+    /// A question, to be answered by a key.
+    Ask(About),
+}
+
+/// What a question is about.
+enum About {
+    /// Whether a line is run.
+    Line(String),
+    /// What becomes of somebody else's safe mode.
+    SafeMode,
 }
 
 impl<S: Shell> Console<S> {
@@ -100,6 +110,9 @@ impl<S: Shell> Console<S> {
     /// Takes bytes from the terminal.
     pub fn input(&mut self, bytes: &[u8], wire: &mut dyn Wire) -> Outcome {
         let mut out = Vec::new();
+        if let Some(notice) = self.shell.notice() {
+            self.announce(&notice, &mut out);
+        }
         let outcome = self.keys(bytes, &mut out, wire);
         // A terminal that is gone is noticed by whoever reads from it.
         let _ = wire.send(&out);
@@ -126,8 +139,52 @@ impl<S: Shell> Console<S> {
                 self.search_key(key, out);
                 Outcome::Continue
             }
+            Mode::Ask(_) => self.answer(key, out, wire),
             Mode::Line => self.line_key(key, last, out, wire),
         }
+    }
+
+    /// Ctrl-X: takes safe mode, or releases it.
+    fn safe_mode(&mut self, out: &mut Vec<u8>) {
+        self.leave_line(out);
+        match self.shell.safe_mode() {
+            Said::Done(text) => self.tell(&text, out),
+            Said::Ask(question) => self.ask(&question, About::SafeMode, out),
+        }
+    }
+
+    fn ask(&mut self, question: &str, about: About, out: &mut Vec<u8>) {
+        write_lines(question.as_bytes(), out);
+        self.mode = Mode::Ask(about);
+    }
+
+    /// The key that answers a question. RouterOS: whatever is not meant to is no.
+    fn answer(&mut self, key: Key, out: &mut Vec<u8>, wire: &mut dyn Wire) -> Outcome {
+        let Mode::Ask(about) = std::mem::replace(&mut self.mode, Mode::Line) else {
+            return Outcome::Continue;
+        };
+        let key = match key {
+            Key::Char(character) => character.to_ascii_lowercase(),
+            _ => 'n',
+        };
+        write_lines(format!("{key}\n").as_bytes(), out);
+        match about {
+            About::Line(line) if key == 'y' => return self.run(&line, out, wire),
+            About::Line(_) => self.tell("action cancelled", out),
+            About::SafeMode => {
+                let text = self.shell.take_over(key);
+                self.tell(&text, out);
+            }
+        }
+        Outcome::Continue
+    }
+
+    /// Shows a text, and the line again.
+    fn tell(&mut self, text: &str, out: &mut Vec<u8>) {
+        if !text.is_empty() {
+            write_lines(format!("{text}\n").as_bytes(), out);
+        }
+        self.draw(out);
     }
 
     fn line_key(
@@ -140,7 +197,7 @@ impl<S: Shell> Console<S> {
         let again = std::mem::take(&mut self.ambiguous);
         match self.editor.key(key) {
             Edit::Nothing => {}
-            Edit::SafeMode => self.announce("safe mode is not supported", out),
+            Edit::SafeMode => self.safe_mode(out),
             Edit::Changed => {
                 if last {
                     self.draw(out);
@@ -197,12 +254,21 @@ impl<S: Shell> Console<S> {
             return Outcome::Continue;
         }
         let command = std::mem::take(&mut self.before);
+        if let Some(question) = self.shell.question(&command) {
+            self.ask(&question, About::Line(command), out);
+            return Outcome::Continue;
+        }
+        self.run(&command, out, wire)
+    }
+
+    /// Runs a line; what it prints is shown while it runs.
+    fn run(&mut self, command: &str, out: &mut Vec<u8>, wire: &mut dyn Wire) -> Outcome {
         let rows = self.page_rows();
         if wire.send(&std::mem::take(out)).is_break() {
             return Outcome::Quit;
         }
         let mut page = Page::new(wire, self.settings.columns, rows);
-        let outcome = self.shell.execute(&command, &mut page);
+        let outcome = self.shell.execute(command, &mut page);
         let _ = page.finish();
         if outcome == Outcome::Continue {
             self.draw(out);

@@ -21,4 +21,4 @@ mod shell;
 pub use colour::{Colour, Span};
 pub use console::{Console, Settings};
 pub use pager::{Page, Wire};
-pub use shell::{Candidate, Outcome, Shell};
+pub use shell::{Candidate, Outcome, Said, Shell};

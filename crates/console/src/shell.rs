@@ -26,6 +26,15 @@ pub enum Outcome {
     Quit,
 }
 
+/// What comes of a key or an answer.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Said {
+    /// It is done; this is to be shown.
+    Done(String),
+    /// The user has to choose first, by a key.
+    Ask(String),
+}
+
 /// The router, as a console sees it.
 pub trait Shell {
     /// The prompt, such as `[admin@ferroute] /ip/address> `.
@@ -38,6 +47,29 @@ pub trait Shell {
     /// Hears of the terminal's width in columns.
     fn resize(&mut self, columns: usize) {
         let _ = columns;
+    }
+
+    /// What the user is asked before a line is run, to be answered by `y` or not; `None` if it just
+    /// runs.
+    fn question(&self, line: &str) -> Option<String> {
+        let _ = line;
+        None
+    }
+
+    /// The key for safe mode: takes it, or releases it.
+    fn safe_mode(&mut self) -> Said {
+        Said::Done(String::from("safe mode is not supported"))
+    }
+
+    /// The answer to what [`Shell::safe_mode`] asked.
+    fn take_over(&mut self, key: char) -> String {
+        let _ = key;
+        String::new()
+    }
+
+    /// What the user is to be told of what others did, once.
+    fn notice(&mut self) -> Option<String> {
+        None
     }
 
     /// Runs a whole line; what it prints goes to the page while it runs, an error included.

@@ -8,17 +8,18 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::{Duration, Instant as SystemInstant};
 
-use console::{Candidate, Colour, Outcome, Page, Shell, Span};
+use console::{Candidate, Colour, Outcome, Page, Said, Shell, Span};
 use machine::Instant;
 use menu::{Live, Menu, Output, Reason, Store};
 use netio::Waker;
-use router::Instance;
+use router::{Holder, Instance};
 use script::{Class, Interrupt, Session, Site, Subject};
 
 use crate::access::Entered;
 use crate::control::Router;
 use crate::fair::{Fair, Guard};
 use crate::past::Past;
+use crate::seat::Seat;
 use crate::workers::Sleeper;
 
 /// A running router, as its threads share it.
@@ -74,7 +75,7 @@ impl Shared {
     /// Tells control what time it is, and lets it do what is due. Says whether there is more.
     pub(crate) fn set_time(&self, instance: &mut Instance) -> bool {
         set_clock(instance);
-        instance.control().poll(self.now())
+        instance.poll(self.now())
     }
 }
 
@@ -166,7 +167,14 @@ impl Router for Shared {
         let mut visit = Visit {
             shared: &shell.shared,
         };
-        run(&mut visit, &mut shell.session, command, out).map_err(|refusal| refusal.to_string())
+        let result = run(&mut visit, &mut shell.session, command, out);
+        // RouterOS: safe mode of a single command ends with it, and what it changed stays; a client
+        // that went away in the middle has not ended it.
+        let interrupted = |refusal: &menu::Refusal| refusal.reason == Reason::Interrupted;
+        if !result.as_ref().is_err_and(interrupted) {
+            shell.seat.leave();
+        }
+        result.map_err(|refusal| refusal.to_string())
     }
 
     fn interrupter(shell: &Terminal) -> Arc<Interrupt> {
@@ -187,15 +195,19 @@ pub(crate) struct Terminal {
     shared: Arc<Shared>,
     session: Session,
     width: usize,
+    /// Leaves safe mode when the session goes.
+    seat: Seat,
     entered: Arc<Entered>,
 }
 
 impl Terminal {
     /// The session of somebody who has logged in.
     pub(crate) fn new(shared: &Arc<Shared>, entered: Arc<Entered>) -> Self {
+        let session = entered.session();
         Self {
+            seat: Seat::new(shared, &session),
             shared: Arc::clone(shared),
-            session: entered.session(),
+            session,
             width: 80,
             entered,
         }
@@ -226,6 +238,18 @@ impl Terminal {
     pub(crate) fn interrupter(&self) -> Arc<Interrupt> {
         self.session.interrupter()
     }
+
+    /// Runs a command of safe mode; gives what went wrong, or else the text.
+    fn in_safe_mode(&mut self, command: &str, text: &str) -> String {
+        let mut visit = Visit {
+            shared: &self.shared,
+        };
+        let mut unread = String::new();
+        match script::run_at(&mut visit, &mut self.session, command, &mut unread) {
+            Ok(()) => text.to_owned(),
+            Err(refusal) => refusal.to_string(),
+        }
+    }
 }
 
 impl Shell for Terminal {
@@ -233,11 +257,47 @@ impl Shell for Terminal {
         let instance = self.shared.lock();
         let identity = instance.store().settings("/system/identity");
         let identity = identity.map_or("ferroute", |item| item.text("name"));
+        let end = match instance.safe_mode(self.session.caller().session) {
+            Holder::Own => "<SAFE>",
+            _ => ">",
+        };
         format!(
-            "[{}@{identity}] {}> ",
+            "[{}@{identity}] {}{end} ",
             self.session.user,
             self.session.prompt_path()
         )
+    }
+
+    fn question(&self, line: &str) -> Option<String> {
+        let commands = script::commands(schema::ALL, &self.session, line);
+        let mut asked = commands
+            .iter()
+            .filter_map(|(path, command)| schema::question(path, command));
+        asked.next().map(str::to_owned)
+    }
+
+    fn safe_mode(&mut self) -> Said {
+        const HIJACK: &str =
+            "Hijacking Safe Mode from someone - unroll/release/don't take it [u/r/d]: ";
+        match self.seat.safe_mode() {
+            Holder::Own => {
+                Said::Done(self.in_safe_mode("/safe-mode/release", "[Safe Mode released]"))
+            }
+            Holder::Nobody => Said::Done(self.in_safe_mode("/safe-mode/take", TAKEN)),
+            Holder::Other(_) => Said::Ask(HIJACK.to_owned()),
+        }
+    }
+
+    fn take_over(&mut self, key: char) -> String {
+        match key {
+            'u' => self.in_safe_mode("/safe-mode/take on-error=unroll", TAKEN),
+            'r' => self.in_safe_mode("/safe-mode/take on-error=release", TAKEN),
+            _ => String::new(),
+        }
+    }
+
+    fn notice(&mut self) -> Option<String> {
+        self.seat.notice()
     }
 
     fn continuation(&self, line: &str) -> Option<String> {
@@ -250,6 +310,8 @@ impl Shell for Terminal {
 
     fn execute(&mut self, line: &str, page: &mut Page<'_>) -> Outcome {
         if matches!(line.trim(), "/quit" | "quit") {
+            // RouterOS: what was changed in safe mode is kept, unlike with Ctrl-D.
+            self.seat.leave();
             return Outcome::Quit;
         }
         let mut shown = Shown {
@@ -301,6 +363,8 @@ impl Shell for Terminal {
         pieces.into_iter().map(span).collect()
     }
 }
+
+const TAKEN: &str = "[Safe Mode taken]";
 
 /// What a command prints, on its way to the terminal.
 struct Shown<'a, 'b> {

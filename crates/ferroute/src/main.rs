@@ -19,6 +19,7 @@ mod past;
 mod reach;
 mod resources;
 mod run;
+mod seat;
 mod services;
 mod terminal;
 mod workers;

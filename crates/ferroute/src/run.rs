@@ -11,6 +11,7 @@ use machine::Duration;
 use netio::{Umem, WaitSet, Waker};
 use router::Instance;
 use router::drive::Setup;
+use router::files::Files;
 
 use crate::cli::Run;
 use crate::control::Server;
@@ -114,6 +115,11 @@ pub(crate) fn start(run: &Run, default: Option<&str>) -> Result<Running, String>
     set_clock(&mut instance);
     if !run.no_host || run.listen.is_some() {
         crate::access::first_password(&mut instance)?;
+    }
+    if let Some(state) = &place.state {
+        instance
+            .control()
+            .set_files(Files::open(&state.join("files"))?);
     }
 
     let mut waiting = WaitSet::new().map_err(|error| format!("eventfd: {error}"))?;

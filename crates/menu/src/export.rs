@@ -143,6 +143,11 @@ fn export_menu(
     ControlFlow::Continue(())
 }
 
+/// The command that makes the item in one line, without its menu.
+pub(crate) fn line(store: &Store, item: &Item, options: &Options<'_>) -> String {
+    command(store, item, options).map_or_else(|| "set".to_owned(), |words| words.concat())
+}
+
 /// The items of a menu in an order in which each comes after those of the menu that it refers to,
 /// and otherwise as they were. The order of an ordered menu is not for us to change.
 fn named_before_use<'a>(menu: &'static Menu, items: Vec<&'a Arc<Item>>) -> Vec<&'a Arc<Item>> {

@@ -150,14 +150,11 @@ impl Store {
         Ok(changes)
     }
 
-    /// Takes back one transaction that is still known, whatever came after it.
+    /// Takes back one transaction, whatever came after it.
     ///
     /// # Errors
-    /// It is not known any more, or as [`Store::undo`].
-    pub fn take_back(&mut self, revision: u64, by: By) -> Result<Option<Arc<Changes>>, Reason> {
-        let find = |changes: &&Arc<Changes>| changes.revision == revision;
-        let changes = self.history().find(find).cloned();
-        let changes = changes.ok_or_else(|| Reason::failure("no such revision"))?;
+    /// As [`Store::undo`].
+    pub fn take_back(&mut self, changes: &Changes, by: By) -> Result<Option<Arc<Changes>>, Reason> {
         let back: Vec<_> = changes.list.iter().map(Change::inverse).collect();
         self.transact(&back, by, Origin::User)
     }

@@ -13,6 +13,7 @@
 pub mod bytes;
 mod change;
 mod declare;
+pub mod describe;
 mod edit;
 pub mod export;
 mod follow;

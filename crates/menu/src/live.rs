@@ -212,6 +212,11 @@ pub trait Live {
         None
     }
 
+    /// Hears which session the command is of that is run next.
+    fn asked_by(&mut self, caller: &Caller<'_>) {
+        let _ = caller;
+    }
+
     /// The router's files; `None` where there are none.
     fn files(&mut self) -> Option<&mut dyn Files> {
         None

@@ -3,10 +3,10 @@
 //! A change says what an item was and what it shall be. Where the item is still what it was, it
 //! becomes what it shall be; where somebody has changed other properties of it, those stay.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use crate::{Change, Id, Item, Menu, Reason, Shape, Store};
+use crate::{By, Change, Changes, Id, Item, Menu, Origin, Reason, Shape, Store};
 
 /// Changes that follow each other, as one change per item.
 #[derive(Debug, Default)]
@@ -43,6 +43,31 @@ pub(crate) fn is_change(change: &Change) -> bool {
 }
 
 impl Store {
+    /// Makes the configuration that of another store of the same menus, ids and all, as one
+    /// transaction. What exists by itself stays where the other has it not.
+    ///
+    /// # Errors
+    /// The change cannot be stored.
+    pub fn become_like(&mut self, other: &Self, by: By) -> Result<Option<Arc<Changes>>, Reason> {
+        let mut list = Vec::new();
+        for (mine, theirs) in self.tables.iter().zip(&other.tables) {
+            let ids: BTreeSet<_> = mine.items.keys().chain(theirs.items.keys()).collect();
+            let changes = ids.into_iter().map(|id| Change {
+                menu: mine.menu,
+                id: *id,
+                before: mine.items.get(id).cloned(),
+                after: theirs.items.get(id).cloned(),
+            });
+            let stays =
+                |change: &Change| change.menu.shape == Shape::Fixed && change.after.is_none();
+            list.extend(changes.filter(|change| is_change(change) && !stays(change)));
+        }
+        for (mine, theirs) in self.next_ids.iter_mut().zip(&other.next_ids) {
+            *mine = (*theirs).max(*mine);
+        }
+        self.transact(&list, by, Origin::User)
+    }
+
     /// Makes changes as part of the open transaction.
     ///
     /// # Errors

@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
+use std::ops::Bound;
 use std::sync::Arc;
 
 use crate::history::History;
@@ -279,6 +280,17 @@ impl Store {
             .get(space)
             .into_iter()
             .flat_map(|s| s.names.keys().map(|name| &**name))
+    }
+
+    /// The names of a space that begin so, in order.
+    pub fn names_from<'a>(&'a self, space: &str, begun: &'a str) -> impl Iterator<Item = &'a str> {
+        let from = (Bound::Included(begun), Bound::Unbounded);
+        let names = self.spaces.get(space).map(|space| &space.names);
+        let names = names
+            .into_iter()
+            .flat_map(move |names| names.range::<str, _>(from));
+        let names = names.map(|(name, _)| &**name);
+        names.take_while(move |name| name.starts_with(begun))
     }
 
     /// The items of all menus of a space, those of one menu after those of another.

@@ -287,9 +287,9 @@ fn what_stands_in_the_way_refuses_and_changes_nothing() {
         .expect("nothing is journaled");
     leaf(&mut store, "a", "bert");
     let before = items(&store);
-    let revision = removed.expect("a removal").revision;
+    let removed = removed.expect("a removal");
 
-    let refused = store.take_back(revision, by("anna"));
+    let refused = store.take_back(&removed, by("anna"));
 
     assert_eq!(
         refused.err(),

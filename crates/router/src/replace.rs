@@ -16,8 +16,18 @@ type Given = Vec<(&'static str, Option<Value>)>;
 /// # Errors
 /// What the store refuses; nothing has changed then.
 pub fn reach(store: &mut Store, wanted: &Store, by: By) -> Result<Option<Arc<Changes>>, Reason> {
+    reach_in(store, wanted, &|_| true, by)
+}
+
+/// As [`reach`], in those menus that are concerned; the others stay as they are.
+pub(crate) fn reach_in(
+    store: &mut Store,
+    wanted: &Store,
+    concerned: &dyn Fn(&Menu) -> bool,
+    by: By,
+) -> Result<Option<Arc<Changes>>, Reason> {
     let mark = store.begin();
-    match replace(store, wanted) {
+    match replace(store, wanted, concerned) {
         Ok(()) => store.commit_by(mark, by),
         Err(reason) => {
             store.rollback(mark);
@@ -26,13 +36,18 @@ pub fn reach(store: &mut Store, wanted: &Store, by: By) -> Result<Option<Arc<Cha
     }
 }
 
-/// Makes `store` what `wanted` is, within the open transaction.
+/// Makes `store` what `wanted` is in the menus that are concerned, within the open transaction.
 ///
 /// # Errors
 /// What the store refuses.
-pub(crate) fn replace(store: &mut Store, wanted: &Store) -> Result<(), Reason> {
+pub(crate) fn replace(
+    store: &mut Store,
+    wanted: &Store,
+    concerned: &dyn Fn(&Menu) -> bool,
+) -> Result<(), Reason> {
     // What refers to others is in menus behind those of the others: first away, last made.
     let mut menus: Vec<&'static Menu> = store.menus().to_vec();
+    menus.retain(|menu| concerned(menu));
     menus.sort_by_key(|menu| menu.rank);
     for menu in menus.iter().rev() {
         remove_unwanted(store, wanted, menu)?;
@@ -213,7 +228,7 @@ mod tests {
         let route = store.items("/ip/route").next().expect("a route").id;
 
         let mark = store.begin();
-        replace(&mut store, &wanted).expect("both are valid");
+        replace(&mut store, &wanted, &|_| true).expect("both are valid");
         let changes = store.commit(mark).expect("no journal").expect("changes");
 
         assert_eq!(text_of(&store), text_of(&wanted));
@@ -228,7 +243,7 @@ mod tests {
         let wanted = store_of(BEFORE);
 
         let mark = store.begin();
-        replace(&mut store, &wanted).expect("the same");
+        replace(&mut store, &wanted, &|_| true).expect("the same");
 
         assert!(store.commit(mark).expect("no journal").is_none());
     }

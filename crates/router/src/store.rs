@@ -49,6 +49,8 @@ pub struct Durable {
     holding: bool,
     /// The revisions in the log with their bytes, oldest first.
     logged: VecDeque<(u64, usize)>,
+    /// The revision that may have to be taken back: the log keeps it, however large.
+    unconfirmed: Option<u64>,
 }
 
 /// What was kept.
@@ -126,6 +128,7 @@ impl Durable {
         Ok(Self {
             holding,
             logged,
+            unconfirmed: None,
             database,
         })
     }
@@ -218,12 +221,13 @@ impl Durable {
         let bytes = code::changes(&SavedChanges::of(changes));
         logged.push_back((changes.revision, bytes.len()));
         let mut sum: usize = logged.iter().map(|(_, bytes)| bytes).sum();
-        if bytes.len() <= LOG_BYTES {
+        if bytes.len() <= LOG_BYTES || self.unconfirmed == Some(changes.revision) {
             log.insert(changes.revision, bytes.as_slice())?;
         }
         // One that is too large for the log ends it: what was before is behind a gap.
         while sum > LOG_BYTES || logged.len() > LOGGED {
-            let Some((revision, bytes)) = logged.pop_front() else {
+            let needed = |(revision, _): &mut (u64, usize)| Some(*revision) != self.unconfirmed;
+            let Some((revision, bytes)) = logged.pop_front_if(needed) else {
                 break;
             };
             log.remove(revision)?;
@@ -283,7 +287,11 @@ impl Journal for Durable {
 
     fn note(&mut self, name: &str, text: Option<&str>) -> Result<(), String> {
         self.write_note(name, text)
-            .map_err(|error| error.to_string())
+            .map_err(|error| error.to_string())?;
+        if name == UNCONFIRMED {
+            self.unconfirmed = text.and_then(|text| text.parse().ok());
+        }
+        Ok(())
     }
 }
 
@@ -440,11 +448,16 @@ pub fn take_up(
         said.push(UNROLLED.to_owned());
     }
     if let Some(revision) = kept.notes.get(UNCONFIRMED) {
-        let taken_back = revision.parse().map_err(|_| menu::Reason::NoItem);
-        let by = By::default().doing(TAKEN_BACK);
-        match taken_back.and_then(|revision| store.take_back(revision, by)) {
-            Ok(_) => said.push(TAKEN_BACK.to_owned()),
-            Err(reason) => said.push(format!("what was applied cannot be taken back: {reason}")),
+        // The note is written before the change, which may not have happened.
+        let applied = store
+            .history()
+            .find(|c| c.revision.to_string() == *revision);
+        if let Some(applied) = applied.cloned() {
+            let by = By::default().doing(TAKEN_BACK);
+            match store.take_back(&applied, by) {
+                Ok(_) => said.push(TAKEN_BACK.to_owned()),
+                Err(reason) => said.push(format!("not taken back: {reason}")),
+            }
         }
         store.note(UNCONFIRMED, None).map_err(failed)?;
     }

@@ -18,6 +18,7 @@ mod container;
 mod disk;
 mod dude;
 mod dynamic_routing;
+mod file;
 mod file_sync;
 mod firewall;
 mod fragment;
@@ -37,6 +38,7 @@ mod queue;
 mod radio;
 mod radius;
 mod routing;
+mod safe_mode;
 mod short;
 mod snmp;
 mod special_login;
@@ -144,6 +146,12 @@ const fn joined<const N: usize>(groups: &[&[&'static Menu]]) -> [&'static Menu; 
 
 /// Menus that have a file of their own.
 const LISTED: &[&Menu] = &[
+    &file::MENU,
+    &safe_mode::MENU,
+    &system::backup::MENU,
+    &system::configuration::MENU,
+    &system::configuration::HISTORY,
+    &system::history::MENU,
     &caps_man::aaa::MENU,
     &caps_man::access_list::MENU,
     &caps_man::actual_interface_configuration::MENU,
@@ -207,6 +215,7 @@ const LISTED: &[&Menu] = &[
     &interface::list::member::MENU,
     &interface::lte::MENU,
     &interface::lte::apn::MENU,
+    &interface::lte::esim::MENU,
     &interface::lte::settings::MENU,
     &interface::macsec::MENU,
     &interface::macsec::profile::MENU,
@@ -218,6 +227,8 @@ const LISTED: &[&Menu] = &[
     &interface::ovpn_server::MENU,
     &interface::ovpn_server::server::MENU,
     &interface::port::MENU,
+    &interface::ppp_client::MENU,
+    &interface::ppp_server::MENU,
     &interface::pppoe_client::MENU,
     &interface::pppoe_server::MENU,
     &interface::pppoe_server::server::MENU,
@@ -246,6 +257,7 @@ const LISTED: &[&Menu] = &[
     &interface::wifi::datapath::MENU,
     &interface::wifi::interworking::MENU,
     &interface::wifi::network::MENU,
+    &interface::wifi::network::radio::MENU,
     &interface::wifi::provisioning::MENU,
     &interface::wifi::radio::MENU,
     &interface::wifi::radio::settings::MENU,
@@ -253,6 +265,7 @@ const LISTED: &[&Menu] = &[
     &interface::wifi::security::MENU,
     &interface::wifi::security::multi_passphrase::MENU,
     &interface::wifi::steering::MENU,
+    &interface::wifi::steering::neighbor_group::MENU,
     &interface::wireguard::MENU,
     &interface::wireguard::peers::MENU,
     &interface::wireless::MENU,
@@ -267,7 +280,9 @@ const LISTED: &[&Menu] = &[
     &interface::wireless::nstreme_dual::MENU,
     &interface::wireless::registration_table::MENU,
     &interface::wireless::security_profiles::MENU,
+    &interface::wireless::info::MENU,
     &interface::wireless::sniffer::MENU,
+    &interface::wireless::sniffer::packet::MENU,
     &interface::wireless::snooper::MENU,
     &interface::wireless::wds::MENU,
     &ip::accounting::MENU,
@@ -519,6 +534,15 @@ const LISTED: &[&Menu] = &[
 /// A store of all menus with the factory's defaults: no ports, nothing configured.
 pub fn store() -> Store {
     Store::new(ALL)
+}
+
+/// What the console asks before it runs a command of a menu: `None` if it just runs it.
+pub fn question(path: &str, command: &str) -> Option<&'static str> {
+    match (path, command) {
+        ("/system", "reset-configuration") => Some("Dangerous! Reset anyway? [y/N]: "),
+        ("/system/backup", "load") => Some("Restore and reboot? [y/N]: "),
+        _ => None,
+    }
 }
 
 #[cfg(test)]

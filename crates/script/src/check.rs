@@ -16,6 +16,9 @@ use crate::source::Source;
 use crate::suppose::suppose;
 use crate::tree::Tree;
 
+/// Characters of a command that cannot be read that are told.
+const LONGEST: usize = 400;
+
 /// Steps that one statement of a checked file may take.
 const STEPS: u64 = 50_000;
 
@@ -94,7 +97,7 @@ impl Report {
 /// changed as the file says, and is of no further use.
 pub fn check(store: &mut Store, text: &str) -> Report {
     let source = Source::new(text);
-    let tree = Tree::new(store.menus());
+    let tree = Tree::of(store.menus());
     let mut parser = Parser::new(&source, &tree, 0);
     let mut statements = Vec::new();
     while let Some((start, next)) = parser.next() {
@@ -184,7 +187,9 @@ impl Check<'_> {
         }
         for (index, start) in starts.into_iter().enumerate() {
             let rest = self.source.text.get(start..).unwrap_or_default();
-            let line = rest.lines().next().unwrap_or_default().trim().to_owned();
+            // A line may be as long as the file, and each of its commands be refused.
+            let line: String = rest.chars().take(LONGEST).collect();
+            let line = line.lines().next().unwrap_or_default().trim().to_owned();
             let place = refusal.at.filter(|_| index == 0);
             let at = place.unwrap_or_else(|| self.source.position(start));
             self.suppose(&line, at.line);

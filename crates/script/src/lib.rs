@@ -55,7 +55,7 @@ pub use highlight::{Class, Piece, highlight};
 pub use json::run_json_at;
 pub use open::open_brackets;
 pub use parse::parse_text;
-pub use run::{import, import_at, run, run_at};
+pub use run::{commands, import, import_at, run, run_at};
 pub use session::{Limits, Session};
 pub use show::export_all;
 pub use site::{Held, Interrupt, Site};

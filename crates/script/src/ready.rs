@@ -101,6 +101,7 @@ impl Machine<'_> {
         let without_secrets = !self.sees_secrets();
         let (numbers, caller) = (&self.session.numbers, self.session.caller());
         lend(self.site, |store, live| {
+            live.asked_by(&caller);
             run(&mut Loan {
                 store,
                 live,

@@ -1,6 +1,6 @@
 //! Ways in: a line of the console, a file.
 
-use menu::{Live, Output, Refusal, Store};
+use menu::{Live, Menu, Output, Refusal, Store};
 
 use crate::ast::{Argument, Block, Expr, Node, Statement, Target, What};
 use crate::builtin::WAITING;
@@ -25,7 +25,7 @@ pub fn run_at(
     out: &mut dyn Output,
 ) -> Result<(), Refusal> {
     let source = Source::new(source);
-    let tree = Tree::new(site.menus());
+    let tree = Tree::of(site.menus());
     let node = tree.find(&session.path).unwrap_or(0);
     let mut parser = Parser::new(&source, &tree, node);
     session
@@ -77,6 +77,29 @@ pub fn import(
     out: &mut dyn Output,
 ) -> Result<(), Refusal> {
     import_at(&mut Held::new(store, live), session, source, out)
+}
+
+/// The commands of menus that a line runs, each with its menu's path; those in braces too. None if
+/// the line cannot be read.
+pub fn commands(
+    menus: &'static [&'static Menu],
+    session: &Session,
+    line: &str,
+) -> Vec<(&'static str, &'static str)> {
+    let source = Source::new(line);
+    let tree = Tree::new(menus);
+    let node = tree.find(&session.path).unwrap_or(0);
+    let mut found = Vec::new();
+    if let Ok(block) = Parser::new(&source, &tree, node).program() {
+        each_statement(&block, &mut |statement| {
+            if let What::Run(command) = &statement.what
+                && let Target::Menu(menu, name) = command.target
+            {
+                found.push((menu.path, name));
+            }
+        });
+    }
+    found
 }
 
 /// Whether a file waits, or asks others: it is then run command by command.

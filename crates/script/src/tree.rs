@@ -1,6 +1,7 @@
 //! The tree of menus, by the words of their paths.
 
 use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex, PoisonError};
 
 use menu::{Menu, Shape};
 
@@ -29,7 +30,20 @@ pub(crate) struct Tree {
     pub(crate) nodes: Vec<Node>,
 }
 
+/// The trees that were made, by where their menus are. A program has one list of menus, or a few.
+static MADE: Mutex<BTreeMap<(usize, usize), Arc<Tree>>> = Mutex::new(BTreeMap::new());
+
 impl Tree {
+    /// The tree of these menus, made once: lines are completed and run key by key.
+    pub(crate) fn of(menus: &'static [&'static Menu]) -> Arc<Self> {
+        let mut made = MADE.lock().unwrap_or_else(PoisonError::into_inner);
+        let place = (menus.as_ptr().addr(), menus.len());
+        Arc::clone(
+            made.entry(place)
+                .or_insert_with(|| Arc::new(Self::new(menus))),
+        )
+    }
+
     /// The tree of these menus; hidden ones are left out.
     pub(crate) fn new(menus: &'static [&'static Menu]) -> Self {
         let mut tree = Self::root();

@@ -1,8 +1,12 @@
 use super::*;
 use crate::pager::Recorded;
 
-/// A shell that echoes, and knows three words.
-struct Echo;
+/// A shell that echoes, and knows three words. Safe mode is somebody else's at first.
+#[derive(Default)]
+struct Echo {
+    asked: bool,
+    told: bool,
+}
 
 impl Shell for Echo {
     fn prompt(&self) -> String {
@@ -20,6 +24,25 @@ impl Shell for Echo {
         } else {
             Outcome::Continue
         }
+    }
+
+    fn question(&self, line: &str) -> Option<String> {
+        (line == "reset").then(|| String::from("Sure? [y/N]: "))
+    }
+
+    fn safe_mode(&mut self) -> Said {
+        if std::mem::replace(&mut self.asked, true) {
+            return Said::Done(String::from("[Safe Mode released]"));
+        }
+        Said::Ask(String::from("Whose? [u/r/d]: "))
+    }
+
+    fn take_over(&mut self, key: char) -> String {
+        format!("[{key}]")
+    }
+
+    fn notice(&mut self) -> Option<String> {
+        (!std::mem::replace(&mut self.told, true)).then(|| String::from("[released by another]"))
     }
 
     fn complete(&self, line: &str, cursor: usize) -> (usize, Vec<Candidate>) {
@@ -49,7 +72,11 @@ fn console() -> Console<Echo> {
         paging: true,
         dumb: false,
     };
-    Console::new(Echo, settings, History::default())
+    let shell = Echo {
+        told: true,
+        ..Echo::default()
+    };
+    Console::new(shell, settings, History::default())
 }
 
 fn typed(console: &mut Console<Echo>, text: &str) -> (Outcome, String) {
@@ -107,6 +134,47 @@ fn ctrl_c_gives_the_line_up_and_ctrl_d_leaves() {
 }
 
 #[test]
+fn a_dangerous_line_runs_when_the_answer_is_yes() {
+    let mut console = console();
+
+    let (_, asked) = typed(&mut console, "reset\r");
+    assert!(asked.ends_with("Sure? [y/N]: "), "{asked:?}");
+    let (_, no) = typed(&mut console, "\r");
+    assert!(no.contains("action cancelled\r\n"), "{no:?}");
+    let (_, yes) = typed(&mut console, "reset\ry");
+    assert!(yes.contains("Sure? [y/N]: y\r\n<reset>"), "{yes:?}");
+}
+
+#[test]
+fn the_key_for_safe_mode_asks_when_somebody_is_in_it() {
+    let mut console = console();
+    typed(&mut console, "abc");
+
+    let (_, asked) = typed(&mut console, "\x18");
+    assert!(asked.ends_with("\r\nWhose? [u/r/d]: "), "{asked:?}");
+    let (_, taken) = typed(&mut console, "u");
+    assert!(taken.contains("u\r\n[u]\r\n"), "{taken:?}");
+    let (_, released) = typed(&mut console, "\x1bOS");
+    assert!(
+        released.contains("\r\n[Safe Mode released]\r\n"),
+        "{released:?}"
+    );
+    assert_eq!(console.editor.text(), "abc", "the line being edited stays");
+}
+
+#[test]
+fn what_others_did_is_told_at_the_next_key() {
+    let mut console = console();
+    console.shell.told = false;
+
+    let (_, first) = typed(&mut console, "a");
+    let (_, second) = typed(&mut console, "b");
+
+    assert!(first.contains("[released by another]\r\n"), "{first:?}");
+    assert!(!second.contains("[released by another]"), "{second:?}");
+}
+
+#[test]
 fn the_history_is_walked_and_searched() {
     let mut console = console();
     typed(&mut console, "first\rsecond\r");
@@ -140,7 +208,7 @@ fn a_dumb_terminal_sees_no_sequence() {
         dumb: true,
         ..console().settings
     };
-    let mut console = Console::new(Echo, settings, History::default());
+    let mut console = Console::new(Echo::default(), settings, History::default());
     let mut wire = Recorded::new(&[]);
     console.begin(&mut wire.sent);
 

@@ -1,6 +1,7 @@
 //! `ferroute bench`: the field's table, measured.
 
 mod process;
+mod store;
 mod tap;
 mod update;
 mod veth;
@@ -14,7 +15,14 @@ use crate::cli::{Bench, Via};
 use crate::workers;
 
 /// The rows that there are.
-const ROWS: &[&str] = &["routing-fast-path", "fib-update", tap::ROW];
+const ROWS: &[&str] = &[
+    "routing-fast-path",
+    "fib-update",
+    tap::ROW,
+    store::ROWS[0],
+    store::ROWS[1],
+    store::ROWS[2],
+];
 
 /// Measures what is asked for and prints it, a row at a time.
 pub(crate) fn run(bench: &Bench) -> Result<u8, String> {
@@ -25,6 +33,15 @@ pub(crate) fn run(bench: &Bench) -> Result<u8, String> {
         ));
     }
     let asked = |row: &str| bench.rows.iter().any(|asked| asked == row);
+    let of_store = |row: &String| store::ROWS.contains(&row.as_str());
+    if bench.rows.iter().any(of_store) {
+        if bench.via != Via::Memory || !bench.rows.iter().all(of_store) {
+            let rows = store::ROWS.join(", ");
+            return Err(format!("{rows} are measured apart, with --via memory"));
+        }
+        store::run(bench)?;
+        return Ok(0);
+    }
     if asked("fib-update") && bench.via != Via::Memory {
         return Err(String::from("fib-update is measured with --via memory"));
     }
@@ -43,6 +60,9 @@ pub(crate) fn run(bench: &Bench) -> Result<u8, String> {
     }
     if asked("fib-update") || (bench.rows.is_empty() && bench.via == Via::Memory) {
         update::run(bench)?;
+    }
+    if bench.rows.is_empty() && bench.via == Via::Memory {
+        store::run(bench)?;
     }
     Ok(0)
 }

@@ -1,6 +1,6 @@
 //! `/system`: what is done to the router as a whole.
 
-use menu::{Effect, Family, Kind, Menu, Shape};
+use menu::{Family, Kind, Menu, Policies, Shape};
 
 use crate::short::{
     APPEND, AS_VALUE, COUNT, DO, DURATION, FILE, FREEZE, INTERVAL, ONCE, PORT, WITHOUT_PAGING,
@@ -30,6 +30,7 @@ pub(crate) static MENU: Menu = Menu {
             ],
         ),
         idle("reboot", "Restart the router", &[]),
+        super::reset::RESET,
         idle(
             "serial-terminal",
             "Talk to a device at a serial port",
@@ -95,7 +96,7 @@ pub(crate) static MENU: Menu = Menu {
             ],
         ),
     ],
-    effect: Effect::None,
+    command_policies: &[("reset-configuration", Policies::WRITE.or(Policies::POLICY))],
     rank: 900,
     ..Menu::new("/system", Shape::Folder, "The router itself")
 };
