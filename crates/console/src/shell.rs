@@ -1,6 +1,8 @@
 //! What the console needs to know of the router: what a line means.
 
-use crate::Span;
+use std::time::Duration;
+
+use crate::{Page, Span};
 
 /// One way to go on at the cursor.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -70,8 +72,15 @@ pub trait Shell {
         None
     }
 
-    /// Runs a whole line; what it prints goes to `out`, an error included.
-    fn execute(&mut self, line: &str, out: &mut Vec<u8>) -> Outcome;
+    /// Runs a whole line; what it prints goes to the page while it runs, an error included.
+    fn execute(&mut self, line: &str, page: &mut Page<'_>) -> Outcome;
+
+    /// Whether the console is to close: somebody has ended the session, or nothing was typed for
+    /// too long.
+    fn is_over(&self, idle: Duration) -> bool {
+        let _ = idle;
+        false
+    }
 
     /// What could stand at byte `cursor` of `line`, and from which byte on it would be replaced.
     fn complete(&self, line: &str, cursor: usize) -> (usize, Vec<Candidate>);

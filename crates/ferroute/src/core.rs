@@ -4,18 +4,21 @@
 //! session has it for one command at a time, never while a script waits or its output goes out.
 
 use std::ops::ControlFlow;
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::{Duration, Instant as SystemInstant};
 
-use console::{Candidate, Colour, Outcome, Said, Shell, Span};
+use console::{Candidate, Colour, Outcome, Page, Said, Shell, Span};
 use machine::Instant;
 use menu::{Live, Menu, Output, Reason, Store};
 use netio::Waker;
 use router::{Holder, Instance};
 use script::{Class, Interrupt, Session, Site, Subject};
 
+use crate::access::Entered;
 use crate::control::Router;
 use crate::fair::{Fair, Guard};
+use crate::past::Past;
 use crate::seat::Seat;
 use crate::workers::Sleeper;
 
@@ -26,6 +29,8 @@ pub(crate) struct Shared {
     pub(crate) wake: Waker,
     sleepers: Arc<[Sleeper]>,
     namespace: Option<String>,
+    /// The folder of the router's state.
+    state: Option<PathBuf>,
     started: SystemInstant,
 }
 
@@ -35,7 +40,7 @@ impl Shared {
         instance: Instance,
         wake: Waker,
         sleepers: Arc<[Sleeper]>,
-        namespace: Option<String>,
+        (namespace, state): (Option<String>, Option<PathBuf>),
         started: SystemInstant,
     ) -> Self {
         Self {
@@ -43,6 +48,7 @@ impl Shared {
             wake,
             sleepers,
             namespace,
+            state,
             started,
         }
     }
@@ -128,14 +134,12 @@ impl Drop for Visit<'_> {
 impl Router for Shared {
     type Shell = Terminal;
 
-    fn shell(self: &Arc<Self>) -> Terminal {
-        let session = Session::new("admin");
-        Terminal {
-            seat: Seat::new(self, &session),
-            shared: Arc::clone(self),
-            session,
-            width: 80,
-        }
+    fn shell(self: &Arc<Self>, quiet: bool) -> Result<Terminal, String> {
+        let entered = self.enter_locally("admin", quiet);
+        Ok(Terminal::new(
+            self,
+            Arc::new(entered.map_err(|_| "too many sessions")?),
+        ))
     }
 
     fn exec(
@@ -166,6 +170,10 @@ impl Router for Shared {
         shell.session.interrupter()
     }
 
+    fn past(&self, shell: &Terminal) -> Past {
+        Past::of(self.state.as_deref(), shell.entered.user())
+    }
+
     fn namespace(&self) -> Option<String> {
         self.namespace.clone()
     }
@@ -176,10 +184,38 @@ pub(crate) struct Terminal {
     shared: Arc<Shared>,
     session: Session,
     width: usize,
+    /// Leaves safe mode when the session goes.
     seat: Seat,
+    entered: Arc<Entered>,
 }
 
 impl Terminal {
+    /// The session of somebody who has logged in.
+    pub(crate) fn new(shared: &Arc<Shared>, entered: Arc<Entered>) -> Self {
+        let session = entered.session();
+        Self {
+            seat: Seat::new(shared, &session),
+            shared: Arc::clone(shared),
+            session,
+            width: 80,
+            entered,
+        }
+    }
+
+    /// What somebody is shown who has just logged in from elsewhere.
+    pub(crate) fn greeting(&self) -> String {
+        format!(
+            "\r\n  ferroute {}, RouterOS {}\r\n\r\n  Press F1 for help\r\n\r\n",
+            env!("CARGO_PKG_VERSION"),
+            schema::VERSION
+        )
+    }
+
+    /// What stops the session's commands from another thread.
+    pub(crate) fn interrupter(&self) -> Arc<Interrupt> {
+        self.session.interrupter()
+    }
+
     /// Runs a command of safe mode; gives what went wrong, or else the text.
     fn in_safe_mode(&mut self, command: &str, text: &str) -> String {
         let mut visit = Visit {
@@ -249,25 +285,32 @@ impl Shell for Terminal {
         self.width = columns;
     }
 
-    fn execute(&mut self, line: &str, out: &mut Vec<u8>) -> Outcome {
+    fn execute(&mut self, line: &str, page: &mut Page<'_>) -> Outcome {
         if matches!(line.trim(), "/quit" | "quit") {
             // RouterOS: what was changed in safe mode is kept, unlike with Ctrl-D.
             self.seat.leave();
             return Outcome::Quit;
         }
-        let mut collected = Collected {
-            out,
-            width: self.width,
+        let mut shown = Shown {
+            page,
+            written: SystemInstant::now(),
         };
         let mut visit = Visit {
             shared: &self.shared,
         };
-        let result = script::run_at(&mut visit, &mut self.session, line, &mut collected);
-        if let Err(refusal) = result {
-            out.extend_from_slice(refusal.to_string().as_bytes());
-            out.push(b'\n');
+        let result = script::run_at(&mut visit, &mut self.session, line, &mut shown);
+        let watched = self.session.interrupter().is_watched();
+        // Who ends what would go on for ever knows that it is over.
+        if let Err(refusal) = result
+            && !(watched && refusal.reason == Reason::Interrupted)
+        {
+            let _ = shown.page.write(format!("{refusal}\n").as_bytes());
         }
         Outcome::Continue
+    }
+
+    fn is_over(&self, idle: Duration) -> bool {
+        self.entered.is_over(idle)
     }
 
     fn complete(&self, line: &str, cursor: usize) -> (usize, Vec<Candidate>) {
@@ -300,26 +343,35 @@ impl Shell for Terminal {
 
 const TAKEN: &str = "[Safe Mode taken]";
 
-/// What one command prints, until the console shows it.
-struct Collected<'a> {
-    out: &'a mut Vec<u8>,
-    width: usize,
+/// What a command prints, on its way to the terminal.
+struct Shown<'a, 'b> {
+    page: &'a mut Page<'b>,
+    written: SystemInstant,
 }
 
-/// The most output that one command's page holds.
-const OUTPUT_BYTES: usize = 64 << 20;
+/// How long output stays when there is not enough for a piece.
+const STAYS: Duration = Duration::from_millis(20);
 
-impl Output for Collected<'_> {
+impl Output for Shown<'_, '_> {
     fn write(&mut self, text: &str) -> ControlFlow<()> {
-        if self.out.len() + text.len() > OUTPUT_BYTES {
-            return ControlFlow::Break(());
+        self.page.write(&menu::bytes::to_bytes(text))?;
+        if self.written.elapsed() < STAYS {
+            return ControlFlow::Continue(());
         }
-        self.out.extend_from_slice(&menu::bytes::to_bytes(text));
-        ControlFlow::Continue(())
+        self.flush()
+    }
+
+    fn flush(&mut self) -> ControlFlow<()> {
+        self.written = SystemInstant::now();
+        self.page.flush()
+    }
+
+    fn repaint(&mut self) -> ControlFlow<()> {
+        self.page.repaint()
     }
 
     fn width(&self) -> usize {
-        self.width
+        self.page.columns()
     }
 }
 

@@ -2,6 +2,7 @@
 
 #![forbid(unsafe_code)]
 
+mod access;
 mod bench;
 mod cli;
 mod client;
@@ -14,10 +15,13 @@ mod fair;
 mod host;
 mod labs;
 mod notify;
+mod past;
 mod reach;
 mod resources;
 mod run;
 mod seat;
+mod services;
+mod terminal;
 mod workers;
 
 use std::process::ExitCode;

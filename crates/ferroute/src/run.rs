@@ -21,6 +21,7 @@ use crate::host::{HostPlane, mirrors::Mirrors};
 use crate::notify::notify;
 use crate::reach::Place;
 use crate::resources::Watch;
+use crate::services::{self, Services};
 use crate::workers::Workers;
 
 /// Runs a router in the foreground until it is told to stop.
@@ -92,6 +93,9 @@ pub(crate) fn start(run: &Run, default: Option<&str>) -> Result<Running, String>
     let place = Place::of(&run.reach);
     let specs = crate::devices::parse(&run.ports)?;
     let mut store = schema::store();
+    store.set_seal(crate::access::seal, |seal, text| {
+        access::password::opens(seal, text.as_bytes())
+    });
     for spec in &specs {
         store
             .ensure_port(&spec.name, None)
@@ -109,6 +113,9 @@ pub(crate) fn start(run: &Run, default: Option<&str>) -> Result<Running, String>
     let (mut instance, mut workers) =
         Instance::new(&setup, store).map_err(|error| format!("memory for packets: {error}"))?;
     instance.control().set_clock(clock());
+    if !run.no_host || run.listen.is_some() {
+        crate::access::first_password(&mut instance)?;
+    }
     if let Some(state) = &place.state {
         instance
             .control()
@@ -133,10 +140,18 @@ pub(crate) fn start(run: &Run, default: Option<&str>) -> Result<Running, String>
     let workers = Workers::start(workers, &waiting.waker())
         .map_err(|error| format!("worker threads: {error}"))?;
     let sleepers = Arc::clone(workers.sleepers());
-    let shared = Shared::new(instance, waiting.waker(), sleepers, namespace, started);
+    let shared = Shared::new(
+        instance,
+        waiting.waker(),
+        sleepers,
+        (namespace, place.state.clone()),
+        started,
+    );
     let shared = Arc::new(shared);
     let stop = Arc::new(AtomicBool::new(false));
     let resources = Watch::new(place.state.as_deref().unwrap_or(std::path::Path::new("/")));
+    let offers = services::offers(&shared, place.state.as_deref())?;
+    let services = Services::new(offers, run.listen, place.state.as_deref())?;
     let control = {
         let (shared, stop) = (Arc::clone(&shared), Arc::clone(&stop));
         let body = move || {
@@ -144,6 +159,7 @@ pub(crate) fn start(run: &Run, default: Option<&str>) -> Result<Running, String>
                 waiting,
                 devices,
                 mirrors,
+                services,
                 host,
                 resources,
             };
@@ -193,6 +209,7 @@ struct Outside {
     waiting: WaitSet,
     devices: Devices,
     mirrors: Mirrors,
+    services: Services,
     host: Option<HostPlane>,
     resources: Watch,
 }
@@ -215,6 +232,7 @@ impl Outside {
                 print_log(&entry.topics, &entry.message);
             }
             let until = control.deadline().map(|at| at - shared.now());
+            self.services.follow(self.host.as_ref(), instance.store());
             shared.after_change(&mut instance);
             if busy { Some(Duration::ZERO) } else { until }
         };

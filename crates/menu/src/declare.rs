@@ -1,7 +1,7 @@
 //! What a menu's declaration says. A declaration is a constant and has no behaviour but small pure
 //! hooks; parsing, printing, export, completion, API and reference are walks over it.
 
-use crate::{Kind, Reason, Store, Value};
+use crate::{Kind, Policies, Reason, Store, Value};
 
 /// Whether a property or command does anything in this router.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -31,6 +31,8 @@ pub struct Property {
     pub unset: bool,
     /// Whether export and print hide it unless asked.
     pub sensitive: bool,
+    /// Whether only a seal of the value is kept, which nobody is shown: the value of a password.
+    pub sealed: bool,
     /// Whether the value shows in `print stats` only.
     pub stats: bool,
     /// What its number counts, as printed after it: `%`, `MHz`; `B` prints as KiB, MiB or GiB.
@@ -51,6 +53,7 @@ impl Property {
             read_only: false,
             unset: false,
             sensitive: false,
+            sealed: false,
             stats: false,
             unit: "",
             effect: Effect::Full,
@@ -97,6 +100,14 @@ impl Property {
     #[must_use]
     pub const fn sensitive(mut self) -> Self {
         self.sensitive = true;
+        self
+    }
+
+    /// Kept as a seal by which a value can be recognised, and never shown.
+    #[must_use]
+    pub const fn sealed(mut self) -> Self {
+        self.sensitive = true;
+        self.sealed = true;
         self
     }
 
@@ -295,6 +306,8 @@ pub struct Menu {
     pub columns: &'static [&'static str],
     /// The columns of `print stats`.
     pub stats: &'static [&'static str],
+    /// What conditions may name, in order; the properties, then the flags if empty.
+    pub conditions: &'static [&'static str],
     /// The space of names that its items' `key` belongs to, or that a view shows.
     pub space: Option<&'static str>,
     /// The property that names an item.
@@ -334,6 +347,12 @@ pub struct Menu {
     pub unnumbered_dynamic: bool,
     /// Whether `print` gives each row as a line of its columns without a heading.
     pub lines: bool,
+    /// What changing items needs besides the policy to write.
+    pub policies: Policies,
+    /// What single commands need, where that does not follow from their names.
+    pub command_policies: &'static [(&'static str, Policies)],
+    /// Whether the items that exist from the start are as good as any others: they can be removed.
+    pub removable: bool,
     /// Whether the console hides the menu: its items show in a view only.
     pub hidden: bool,
     /// Fills in what follows from what was given.
@@ -353,6 +372,7 @@ impl Menu {
             flags: &[],
             columns: &[],
             stats: &[],
+            conditions: &[],
             space: None,
             key: None,
             kind: "",
@@ -372,6 +392,9 @@ impl Menu {
             lines: false,
             rank: 1_000,
             unnumbered_dynamic: false,
+            policies: Policies::NONE,
+            command_policies: &[],
+            removable: false,
             hidden: false,
             derive: None,
             check: None,

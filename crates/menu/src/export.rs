@@ -1,7 +1,10 @@
 //! The configuration as commands that make it again, in the layout of RouterOS v7.
 
+use std::collections::HashMap;
 use std::ops::ControlFlow;
+use std::sync::Arc;
 
+use crate::store::references;
 use crate::view::compare_names;
 use crate::{Clock, Item, Kind, Menu, Output, Pick, Property, Shape, Store, Value, quote};
 
@@ -124,7 +127,7 @@ fn export_menu(
             })
         });
     }
-    for item in items {
+    for item in named_before_use(menu, items) {
         let Some(words) = command(store, item, options) else {
             continue;
         };
@@ -143,6 +146,51 @@ fn export_menu(
 /// The command that makes the item in one line, without its menu.
 pub(crate) fn line(store: &Store, item: &Item, options: &Options<'_>) -> String {
     command(store, item, options).map_or_else(|| "set".to_owned(), |words| words.concat())
+}
+
+/// The items of a menu in an order in which each comes after those of the menu that it refers to,
+/// and otherwise as they were. The order of an ordered menu is not for us to change.
+fn named_before_use<'a>(menu: &'static Menu, items: Vec<&'a Arc<Item>>) -> Vec<&'a Arc<Item>> {
+    let own = |property: &Property| property.kind.spaces().iter().any(|s| menu.space == Some(s));
+    if menu.shape == Shape::Ordered || !menu.properties().any(own) {
+        return items;
+    }
+    let names = items.iter().enumerate();
+    let places: HashMap<&str, usize> = names
+        .filter_map(|(place, item)| Some((item.name()?, place)))
+        .collect();
+    let mut state = vec![Visit::New; items.len()];
+    let mut order = Vec::with_capacity(items.len());
+    let mut stack = Vec::new();
+    for first in 0..items.len() {
+        stack.push(first);
+        while let Some(place) = stack.pop() {
+            match state[place] {
+                Visit::Done => {}
+                Visit::Open => {
+                    state[place] = Visit::Done;
+                    order.push(items[place]);
+                }
+                Visit::New => {
+                    state[place] = Visit::Open;
+                    stack.push(place);
+                    let named = references(items[place]).into_iter();
+                    let named = named.filter(|(space, _)| menu.space == Some(space));
+                    let places = named.filter_map(|(_, name)| places.get(name).copied());
+                    stack.extend(places.filter(|place| state[*place] == Visit::New));
+                }
+            }
+        }
+    }
+    order
+}
+
+/// How far an item is, while those that it refers to are looked for.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Visit {
+    New,
+    Open,
+    Done,
 }
 
 /// The command that makes the item, as words; each ends with a space or `=` but the last.
@@ -173,7 +221,8 @@ fn command(store: &Store, item: &Item, options: &Options<'_>) -> Option<Vec<Stri
         .collect();
     values.sort_by_key(|(property, _)| property.name);
     for (property, (value, default)) in values {
-        let hidden = property.read_only || (property.sensitive && !options.sensitive);
+        let hidden =
+            property.read_only || property.sealed || (property.sensitive && !options.sensitive);
         if hidden || (options.style != Style::Verbose && value == default) {
             continue;
         }

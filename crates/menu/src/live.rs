@@ -51,6 +51,8 @@ pub struct RowFilter<'a> {
     pub equals: Vec<(&'static str, Value)>,
     /// The whole condition, if there is more than equality.
     pub test: Option<&'a dyn Fn(&Row) -> bool>,
+    /// Whether secrets are kept out of the rows, and so out of the condition's sight.
+    pub without_secrets: bool,
 }
 
 impl RowFilter<'_> {
@@ -240,6 +242,12 @@ pub trait Output {
 
     /// Lets the reader have what was written: nothing may follow for a while.
     fn flush(&mut self) -> ControlFlow<()> {
+        ControlFlow::Continue(())
+    }
+
+    /// Draws what follows over what was written since this was last called, where that can be
+    /// done; elsewhere one page follows the other.
+    fn repaint(&mut self) -> ControlFlow<()> {
         ControlFlow::Continue(())
     }
 

@@ -43,7 +43,7 @@ impl Kind {
             Self::Not(kind) => matcher::not(name, text, kind),
             Self::Parts(parts) => matcher::parts(name, text, parts),
             Self::Addresses(family) => matcher::addresses(name, text, *family),
-            Self::Set(words) => set(name, text, words),
+            Self::Marked(words) => marked(name, text, words),
             Self::Host => matcher::host(text),
             Self::Digits => matcher::digits(name, text),
             Self::Name if text.is_empty() => Err(invalid(name)),
@@ -59,6 +59,7 @@ impl Kind {
                     .or_else(|why| word(name, text, words).map(Value::Word).map_err(|_| why)),
             },
             Self::List(kind) => list(name, text, kind),
+            Self::Set(words) => set(name, text, words),
             Self::Address(family) => address(text, *family)
                 .map(Value::Address)
                 .ok_or_else(|| invalid(name)),
@@ -207,6 +208,29 @@ fn list(name: &str, text: &str, kind: &Kind) -> Result<Value, Reason> {
         .map(|part| kind.parse(name, part))
         .collect::<Result<_, _>>()
         .map(Value::List)
+}
+
+/// The words that are in, then those that are out with `!`, both in their declared order.
+fn marked(name: &str, text: &str, words: &'static [&'static str]) -> Result<Value, Reason> {
+    let mut is_in = vec![false; words.len()];
+    for part in text.split([',', ';']).filter(|part| !part.is_empty()) {
+        let bare = part.strip_prefix('!');
+        let found = word(name, bare.unwrap_or(part), words)?;
+        for (slot, _) in is_in.iter_mut().zip(words).filter(|(_, w)| **w == found) {
+            *slot = bare.is_none();
+        }
+    }
+    let with = |wanted: bool| {
+        let chosen = is_in
+            .iter()
+            .zip(words)
+            .filter(move |(is, _)| **is == wanted);
+        chosen.map(move |(_, word)| match wanted {
+            true => Value::text(*word),
+            false => Value::text(format!("!{word}")),
+        })
+    };
+    Ok(Value::List(with(true).chain(with(false)).collect()))
 }
 
 /// Words in the order of their list, each once.
@@ -396,6 +420,10 @@ mod tests {
             "1.2.3.4%ether1,10.0.0.1@main"
         );
         assert_eq!(shown(&Kind::Or(&["auto"], &DAY), "auto"), "auto");
+        let set = Kind::Marked(&["read", "write", "test"]);
+        assert_eq!(shown(&set, "test,read"), "read,test,!write");
+        assert_eq!(shown(&set, "!read,w"), "write,!read,!test");
+        assert_eq!(shown(&set, "reed"), "input does not match any value of x");
         const SHOUT: Spelling = Spelling {
             describe: "capitals",
             canonical: |text| text.is_ascii().then(|| text.to_ascii_uppercase()),

@@ -65,6 +65,31 @@ impl Store {
         }
     }
 
+    /// An item of a menu that was refused, for a check that goes on: it has its name and defaults,
+    /// whatever else it needs.
+    pub fn suppose_item(&mut self, menu: &'static Menu, name: &str) {
+        let (Some(index), Some(key), Some(space)) = (self.index_of(menu), menu.key, menu.space)
+        else {
+            return;
+        };
+        let place = menu.index(key);
+        let value = menu.property(key).map(|key| key.kind.parse(key.name, name));
+        let (Some(place), Some(Ok(value)), None) = (place, value, self.named(space, name)) else {
+            return;
+        };
+        let id = self.fresh_id(index);
+        let mut values = self.tables[index].defaults.clone();
+        values[place] = Some(value);
+        let item = Item {
+            menu,
+            id,
+            builtin: None,
+            position: self.tables[index].last(),
+            values: values.into(),
+        };
+        self.put(index, id, Some(Arc::new(item)));
+    }
+
     fn add_port(&mut self, menu: &'static Menu, index: usize, name: &str) -> Result<Id, Reason> {
         if menu
             .space

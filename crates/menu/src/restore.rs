@@ -149,7 +149,9 @@ fn merged(from: &Item, to: &Arc<Item>, now: &Item) -> Arc<Item> {
     let mut values = now.values.to_vec();
     let properties = now.menu.properties().zip(&mut values);
     for ((property, value), (from, to)) in properties.zip(from.values.iter().zip(&to.values)) {
-        if from != to && value == from && !property.read_only {
+        // What cannot be set is not taken back, but for the name of what the item goes with.
+        let is_kept = property.read_only && now.menu.key != Some(property.name);
+        if from != to && value == from && !is_kept {
             value.clone_from(to);
         }
     }

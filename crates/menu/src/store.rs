@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
+use std::ops::Bound;
 use std::sync::Arc;
 
 use crate::history::History;
@@ -11,6 +12,9 @@ use crate::table::Table;
 use crate::{
     By, Change, Changes, Journal, Menu, NoJournal, Origin, Property, Reason, Shape, Value,
 };
+
+/// The seal that no password opens: there was a password, and it was forgotten.
+pub const NO_SEAL: &str = "!";
 
 /// The number of an item; printed `*1F`. Never used twice in its menu.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -95,6 +99,14 @@ impl Item {
     }
 }
 
+/// Makes the seal of a password, or says why it is none.
+///
+/// The text is not kept; the seal is, and what it seals can only be guessed.
+pub type Seal = fn(&Store, &str) -> Result<String, Reason>;
+
+/// Whether a text is the one that was sealed.
+pub type Opens = fn(&str, &str) -> bool;
+
 /// How far the open transaction had come at some point.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[must_use = "a transaction is committed or rolled back"]
@@ -136,6 +148,8 @@ pub struct Store {
     pub(crate) journal: Box<dyn Journal>,
     pub(crate) history: History,
     pub(crate) hold: Option<Hold>,
+    pub(crate) seal: Seal,
+    opens: Opens,
 }
 
 impl Store {
@@ -153,6 +167,8 @@ impl Store {
             journal: Box::new(NoJournal),
             history: History::default(),
             hold: None,
+            seal: |_, _| Ok(NO_SEAL.to_owned()),
+            opens: |_, _| false,
         };
         let mut domains = BTreeMap::new();
         for menu in menus {
@@ -167,6 +183,20 @@ impl Store {
         }
         store.fill();
         store
+    }
+
+    /// Seals passwords from now on with this. Without it a password is forgotten, and only
+    /// that there was one is known: enough for a configuration that is checked.
+    pub fn set_seal(&mut self, seal: Seal, opens: Opens) {
+        (self.seal, self.opens) = (seal, opens);
+    }
+
+    /// Whether a text is the one that was sealed. No seal at all is that of no text.
+    pub fn is_opened(&self, seal: &str, text: &str) -> bool {
+        match seal {
+            "" => text.is_empty(),
+            seal => (self.opens)(seal, text),
+        }
     }
 
     /// Makes every later transaction durable with this journal.
@@ -250,6 +280,17 @@ impl Store {
             .get(space)
             .into_iter()
             .flat_map(|s| s.names.keys().map(|name| &**name))
+    }
+
+    /// The names of a space that begin so, in order.
+    pub fn names_from<'a>(&'a self, space: &str, begun: &'a str) -> impl Iterator<Item = &'a str> {
+        let from = (Bound::Included(begun), Bound::Unbounded);
+        let names = self.spaces.get(space).map(|space| &space.names);
+        let names = names
+            .into_iter()
+            .flat_map(move |names| names.range::<str, _>(from));
+        let names = names.map(|(name, _)| &**name);
+        names.take_while(move |name| name.starts_with(begun))
     }
 
     /// The items of all menus of a space, those of one menu after those of another.
@@ -486,7 +527,7 @@ impl Store {
         self.forget(mark);
     }
 
-    fn make_builtin(&mut self, index: usize, builtin: usize) {
+    pub(crate) fn make_builtin(&mut self, index: usize, builtin: usize) {
         let menu = self.tables[index].menu;
         let own = menu.builtin.get(builtin).and_then(|b| b.values.first());
         let own = own.filter(|(name, _)| *name == ".id");

@@ -60,7 +60,25 @@ static PARTLY: Menu = Menu {
     )
 };
 
-static MENUS: &[&Menu] = &[&LEAF, &RULE, &IDLE, &PARTLY];
+static DOOR: Menu = Menu {
+    properties: &[&[
+        Property::new("name", Kind::Name, "its name").read_only(),
+        Property::new("width", Kind::Number { min: 0, max: 9 }, "how wide").default("1"),
+    ]],
+    key: Some("name"),
+    pick: menu::Pick::Name,
+    builtin: &[
+        Builtin {
+            values: &[("name", "front"), ("width", "3")],
+        },
+        Builtin {
+            values: &[("name", "back")],
+        },
+    ],
+    ..Menu::new("/door", Shape::Fixed, "doors")
+};
+
+static MENUS: &[&Menu] = &[&LEAF, &RULE, &IDLE, &PARTLY, &DOOR];
 
 /// Remembers what was committed; fails when it is told to.
 #[derive(Clone, Default)]
@@ -332,4 +350,35 @@ fn what_has_no_effect_is_kept_exported_and_marked_by_print() {
         assert_eq!(IDLE.is_idle(command), idle, "{command}");
     }
     assert!(!PARTLY.is_idle("set"));
+}
+
+#[test]
+fn fixed_items_are_exported_by_name_and_return_when_a_saved_store_lacks_them() {
+    let mut store = Store::new(MENUS);
+    let exported = |store: &Store| {
+        let mut text = String::new();
+        let options = export::Options {
+            style: export::Style::Terse,
+            ..Default::default()
+        };
+        let _ = export::export(store, &options, &mut text);
+        text
+    };
+    assert!(!exported(&store).contains("/door"));
+
+    let back = store.by_name(&DOOR, "back").expect("a door");
+    let mark = store.begin();
+    let wide = [("width", Some(Value::Number(4)))];
+    store.set(&DOOR, back, &wide).expect("a width");
+    let _ = store.commit(mark).expect("kept in memory");
+    assert!(exported(&store).contains("/door set back width=4\n"));
+
+    let mut saved = store.save();
+    saved.items.retain(|item| {
+        item.path != "/door" || item.values.iter().any(|(_, value)| value == "back")
+    });
+    let mut loaded = Store::new(MENUS);
+    assert_eq!(loaded.load(&saved), Vec::<String>::new());
+    let names: Vec<_> = loaded.items("/door").filter_map(|i| i.name()).collect();
+    assert_eq!(names, ["back", "front"]);
 }

@@ -48,6 +48,7 @@ pub(crate) const RULE_FLAGS: &[Flag] = &[
 ];
 /// The letter of the item that exists from the start.
 pub(crate) const DEFAULT: &[Flag] = &[Flag::new('*', "default", 0)];
+
 /// Whether the item counts, where there are no comments.
 pub(crate) const ONLY_DISABLED: &[Property] =
     &[no("disabled", "Defines whether item is ignored or used")];

@@ -457,6 +457,7 @@ pub(crate) static MENU: Menu = Menu {
     ],
     effect: Effect::None,
     rank: 35,
+    conditions: crate::conditions::DISK,
     ..Menu::new("/disk", Shape::List, "Disks")
 };
 

@@ -23,6 +23,8 @@ pub(crate) mod mesh;
 pub(crate) mod ovpn_client;
 pub(crate) mod ovpn_server;
 pub(crate) mod port;
+pub(crate) mod ppp_client;
+pub(crate) mod ppp_server;
 pub(crate) mod pppoe_client;
 pub(crate) mod pppoe_server;
 pub(crate) mod pptp_client;
@@ -216,5 +218,6 @@ pub(crate) static MENU: Menu = Menu {
         },
     ],
     rank: 0,
+    conditions: crate::conditions::INTERFACE,
     ..Menu::new("/interface", Shape::View, "Interfaces of all types")
 };

@@ -3,7 +3,7 @@
 use menu::{Effect, Flag, Follow, Kind, Menu, Property, Shape};
 
 use crate::fragment::SECOND;
-use crate::short::{idle, shown, span, switch};
+use crate::short::{DISABLED, idle, shown, span, switch};
 
 /// The menus of this file.
 pub(crate) const MENUS: &[&Menu] = &[&MENU, &PIN, &INTERFACES, &PAGES, &SCREEN];
@@ -87,6 +87,7 @@ pub(crate) static INTERFACES: Menu = Menu {
             "Greatest speed of the graph",
         )
         .default("auto"),
+        DISABLED,
     ]],
     flags: &[
         Flag::new('*', "default", 0),
@@ -129,6 +130,7 @@ pub(crate) static SCREEN: Menu = Menu {
     properties: &[&[
         Property::new("timeout", Kind::SPAN, "How long it is shown").default("10s"),
         shown("name", Kind::Text, "Name"),
+        DISABLED,
     ]],
     flags: &[Flag::new('*', "default", 0), Flag::new('X', "disabled", 1)],
     columns: &["name", "timeout"],

@@ -12,10 +12,12 @@ mod brief;
 mod caps_man;
 mod capsman;
 mod certificate;
+mod conditions;
 mod console;
 mod container;
 mod disk;
 mod dude;
+mod dynamic_routing;
 mod file;
 mod file_sync;
 mod firewall;
@@ -27,6 +29,7 @@ mod ip;
 mod ipv6;
 mod lcd;
 mod log;
+mod mpls;
 mod openflow;
 mod partitions;
 mod port;
@@ -45,8 +48,10 @@ mod task;
 mod terms;
 mod tool;
 mod tr069_client;
+mod user;
 mod user_manager;
 mod wifi;
+mod zerotier;
 
 use menu::{Menu, Store};
 
@@ -110,6 +115,7 @@ const GROUPS: &[&[&Menu]] = &[
     tool::traffic_monitor::MENUS,
     tr069_client::MENUS,
     user_manager::MENUS,
+    zerotier::MENUS,
 ];
 
 /// How many menus the folders have together.
@@ -164,7 +170,10 @@ const LISTED: &[&Menu] = &[
     &interface::MENU,
     &interface::bonding::MENU,
     &interface::bridge::MENU,
+    &interface::bridge::calea::MENU,
+    &interface::bridge::filter::MENU,
     &interface::bridge::host::MENU,
+    &interface::bridge::nat::MENU,
     &interface::bridge::mdb::MENU,
     &interface::bridge::msti::MENU,
     &interface::bridge::port::MENU,
@@ -206,6 +215,7 @@ const LISTED: &[&Menu] = &[
     &interface::list::member::MENU,
     &interface::lte::MENU,
     &interface::lte::apn::MENU,
+    &interface::lte::esim::MENU,
     &interface::lte::settings::MENU,
     &interface::macsec::MENU,
     &interface::macsec::profile::MENU,
@@ -217,6 +227,8 @@ const LISTED: &[&Menu] = &[
     &interface::ovpn_server::MENU,
     &interface::ovpn_server::server::MENU,
     &interface::port::MENU,
+    &interface::ppp_client::MENU,
+    &interface::ppp_server::MENU,
     &interface::pppoe_client::MENU,
     &interface::pppoe_server::MENU,
     &interface::pppoe_server::server::MENU,
@@ -245,6 +257,7 @@ const LISTED: &[&Menu] = &[
     &interface::wifi::datapath::MENU,
     &interface::wifi::interworking::MENU,
     &interface::wifi::network::MENU,
+    &interface::wifi::network::radio::MENU,
     &interface::wifi::provisioning::MENU,
     &interface::wifi::radio::MENU,
     &interface::wifi::radio::settings::MENU,
@@ -252,6 +265,7 @@ const LISTED: &[&Menu] = &[
     &interface::wifi::security::MENU,
     &interface::wifi::security::multi_passphrase::MENU,
     &interface::wifi::steering::MENU,
+    &interface::wifi::steering::neighbor_group::MENU,
     &interface::wireguard::MENU,
     &interface::wireguard::peers::MENU,
     &interface::wireless::MENU,
@@ -266,7 +280,9 @@ const LISTED: &[&Menu] = &[
     &interface::wireless::nstreme_dual::MENU,
     &interface::wireless::registration_table::MENU,
     &interface::wireless::security_profiles::MENU,
+    &interface::wireless::info::MENU,
     &interface::wireless::sniffer::MENU,
+    &interface::wireless::sniffer::packet::MENU,
     &interface::wireless::snooper::MENU,
     &interface::wireless::wds::MENU,
     &ip::accounting::MENU,
@@ -399,6 +415,21 @@ const LISTED: &[&Menu] = &[
     &ipv6::route::MENU,
     &ipv6::settings::MENU,
     &log::MENU,
+    &mpls::forwarding_table::MENU,
+    &mpls::interface::MENU,
+    &mpls::ldp::MENU,
+    &mpls::ldp::accept_filter::MENU,
+    &mpls::ldp::advertise_filter::MENU,
+    &mpls::ldp::interface::MENU,
+    &mpls::ldp::local_mapping::MENU,
+    &mpls::ldp::neighbor::MENU,
+    &mpls::ldp::remote_mapping::MENU,
+    &mpls::mangle::MENU,
+    &mpls::settings::MENU,
+    &mpls::traffic_eng::flow::MENU,
+    &mpls::traffic_eng::interface::MENU,
+    &mpls::traffic_eng::path::MENU,
+    &mpls::traffic_eng::tunnel::MENU,
     &ppp::aaa::MENU,
     &ppp::active::MENU,
     &ppp::l2tp_secret::MENU,
@@ -408,10 +439,96 @@ const LISTED: &[&Menu] = &[
     &queue::r#type::MENU,
     &queue::simple::MENU,
     &queue::tree::MENU,
+    &routing::bfd::configuration::MENU,
+    &routing::bfd::interface::MENU,
+    &routing::bfd::session::MENU,
+    &routing::bgp::advertisements::MENU,
+    &routing::bgp::aggregate::MENU,
+    &routing::bgp::evpn::MENU,
+    &routing::bgp::instance::MENU,
+    &routing::bgp::instance::vrf::MENU,
+    &routing::bgp::network::MENU,
+    &routing::bgp::connection::MENU,
+    &routing::bgp::session::MENU,
+    &routing::bgp::template::MENU,
+    &routing::bgp::vpls::MENU,
+    &routing::bgp::vpn::MENU,
+    &routing::fantasy::MENU,
+    &routing::filter::MENU,
+    &routing::filter::chain::MENU,
+    &routing::filter::community_ext_list::MENU,
+    &routing::filter::community_large_list::MENU,
+    &routing::filter::community_list::MENU,
+    &routing::filter::num_list::MENU,
+    &routing::filter::rule::MENU,
+    &routing::filter::select_rule::MENU,
+    &routing::gmp::MENU,
+    &routing::id::MENU,
+    &routing::igmp_proxy::MENU,
+    &routing::igmp_proxy::interface::MENU,
+    &routing::igmp_proxy::mfc::MENU,
+    &routing::isis::instance::MENU,
+    &routing::isis::interface::MENU,
+    &routing::isis::interface_template::MENU,
+    &routing::isis::lsp::MENU,
+    &routing::isis::neighbor::MENU,
+    &routing::mme::MENU,
+    &routing::mme::interface::MENU,
+    &routing::mme::network::MENU,
+    &routing::nexthop::MENU,
+    &routing::ospf::area::MENU,
+    &routing::ospf::area::range::MENU,
+    &routing::ospf::instance::MENU,
+    &routing::ospf::interface::MENU,
+    &routing::ospf::interface_template::MENU,
+    &routing::ospf::lsa::MENU,
+    &routing::ospf::nbma_neighbor::MENU,
+    &routing::ospf::neighbor::MENU,
+    &routing::ospf::sham_link::MENU,
+    &routing::ospf::static_neighbor::MENU,
+    &routing::ospf::virtual_link::MENU,
+    &routing::ospf_v3::area::MENU,
+    &routing::ospf_v3::instance::MENU,
+    &routing::ospf_v3::interface::MENU,
+    &routing::pimsm::bsr::MENU,
+    &routing::pimsm::bsr::candidate::MENU,
+    &routing::pimsm::bsr::rp_candidate::MENU,
+    &routing::pimsm::bsr::rp_set::MENU,
+    &routing::pimsm::igmp_interface_template::MENU,
+    &routing::pimsm::instance::MENU,
+    &routing::pimsm::interface::MENU,
+    &routing::pimsm::interface_template::MENU,
+    &routing::pimsm::neighbor::MENU,
+    &routing::pimsm::static_rp::MENU,
+    &routing::pimsm::uib_g::MENU,
+    &routing::pimsm::uib_sg::MENU,
+    &routing::rip::MENU,
+    &routing::rip::instance::MENU,
+    &routing::rip::interface::MENU,
+    &routing::rip::interface_template::MENU,
+    &routing::rip::keys::MENU,
+    &routing::rip::neighbor::MENU,
+    &routing::rip::network::MENU,
+    &routing::rip::static_neighbor::MENU,
+    &routing::route::MENU,
+    &routing::rpki::MENU,
+    &routing::rpki::session::MENU,
     &routing::rule::MENU,
+    &routing::settings::MENU,
+    &routing::stats::memory::MENU,
+    &routing::stats::origin::MENU,
+    &routing::stats::pcap::MENU,
+    &routing::stats::process::MENU,
+    &routing::stats::step::MENU,
     &routing::table::MENU,
     &system::identity::MENU,
     &system::resource::MENU,
+    &user::MENU,
+    &user::aaa::MENU,
+    &user::active::MENU,
+    &user::group::MENU,
+    &user::settings::MENU,
+    &user::ssh_keys::MENU,
 ];
 
 /// A store of all menus with the factory's defaults: no ports, nothing configured.

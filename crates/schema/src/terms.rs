@@ -123,8 +123,11 @@ pub(crate) const VRF: Kind = Kind::Or(&["main"], &Kind::Name);
 pub(crate) const IN_VRF: Property =
     Property::new("vrf", VRF, "The VRF that it is in").default("main");
 
+/// The name of a pool of IPv6 prefixes.
+pub(crate) const POOL6: Kind = Kind::Reference("ipv6-pool");
+
 /// The name of a pool of addresses.
-pub(crate) const POOL: Kind = Kind::Name;
+pub(crate) const POOL: Kind = Kind::Reference("pool");
 
 /// From one time of the day to another, on some days: `8h-17h,mon,tue`.
 pub(crate) const TIME_OF_WEEK: Kind = crate::firewall::TIME;

@@ -185,6 +185,15 @@ pub static ALL: &[Builtin] = &[
         ],
     ),
     builtin(
+        "password",
+        "change password",
+        &[
+            parameter("old-password", Takes::Text, true, true),
+            parameter("new-password", Takes::Text, true, true),
+            parameter("confirm-new-password", Takes::Text, true, true),
+        ],
+    ),
+    builtin(
         "pick",
         "return range of string characters or array values",
         &[value("counter"), value("begin"), maybe("end")],

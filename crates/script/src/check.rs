@@ -5,7 +5,7 @@ use std::ops::Range;
 
 use menu::{Effect, Offline, Position, Reason, Refusal, Shape, Store, json};
 
-use crate::ast::{Bad, Block, Command, Expr, Node, Statement, Target, What};
+use crate::ast::{Block, Command, Expr, Node, Statement, Target, What};
 use crate::count;
 use crate::machine::Machine;
 use crate::parser::Parser;
@@ -15,6 +15,9 @@ use crate::site::Held;
 use crate::source::Source;
 use crate::suppose::suppose;
 use crate::tree::Tree;
+
+/// Characters of a command that cannot be read that are told.
+const LONGEST: usize = 400;
 
 /// Steps that one statement of a checked file may take.
 const STEPS: u64 = 50_000;
@@ -94,7 +97,7 @@ impl Report {
 /// changed as the file says, and is of no further use.
 pub fn check(store: &mut Store, text: &str) -> Report {
     let source = Source::new(text);
-    let tree = Tree::new(store.menus());
+    let tree = Tree::of(store.menus());
     let mut parser = Parser::new(&source, &tree, 0);
     let mut statements = Vec::new();
     while let Some((start, next)) = parser.next() {
@@ -143,7 +146,7 @@ struct Check<'a> {
     starts: Vec<usize>,
     /// What becomes of each of them.
     fates: Vec<Fate>,
-    /// Interfaces that refused commands would have made, with the line.
+    /// What refused commands would have made, by name, with the line.
     supposed: BTreeMap<String, u32>,
 }
 
@@ -184,9 +187,12 @@ impl Check<'_> {
         }
         for (index, start) in starts.into_iter().enumerate() {
             let rest = self.source.text.get(start..).unwrap_or_default();
-            let line = rest.lines().next().unwrap_or_default().trim().to_owned();
+            // A line may be as long as the file, and each of its commands be refused.
+            let line: String = rest.chars().take(LONGEST).collect();
+            let line = line.lines().next().unwrap_or_default().trim().to_owned();
             let place = refusal.at.filter(|_| index == 0);
             let at = place.unwrap_or_else(|| self.source.position(start));
+            self.suppose(&line, at.line);
             self.refuse(start, at, line, refusal);
         }
     }
@@ -204,7 +210,9 @@ impl Check<'_> {
         let mut refused = BTreeMap::new();
         for command in &commands {
             if let What::Bad(bad) = &command.what {
-                self.suppose(bad, command);
+                if !bad.enters {
+                    self.suppose(&self.text(command), command.at.line);
+                }
                 refused.insert(command.at, Reason::BadCommand(bad.name.clone()).at(bad.at));
             }
         }
@@ -229,6 +237,7 @@ impl Check<'_> {
                         What::Bad(bad) if bad.at.line != command.at.line => command.at,
                         _ => refusal.at.unwrap_or(command.at),
                     };
+                    self.suppose_made(command);
                     self.refuse(command.span.0, at, self.text(command), refusal);
                 }
                 None => self.note(command),
@@ -313,10 +322,9 @@ impl Check<'_> {
         }
     }
 
-    /// An interface that a refused command would have made is supposed to exist: what refers to it
-    /// is not refused as well.
-    fn suppose(&mut self, bad: &Bad, statement: &Statement) {
-        let text = self.text(statement);
+    /// An interface that a command would have made that cannot be read is supposed to exist: what
+    /// refers to it is not refused as well.
+    fn suppose(&mut self, text: &str, line: u32) {
         let Some(name) = text.split(" name=").nth(1).map(value_at) else {
             return;
         };
@@ -328,11 +336,30 @@ impl Check<'_> {
         let Some(space) = hidden.and_then(|menu| menu.space) else {
             return;
         };
-        if bad.enters || name.is_empty() || self.store.named(space, &name).is_some() {
+        if name.is_empty() || self.store.named(space, &name).is_some() {
             return;
         }
         self.store.suppose(space, &name);
-        self.supposed.insert(name, statement.at.line);
+        self.supposed.insert(name, line);
+    }
+
+    /// So is what a command would have made that was refused.
+    fn suppose_made(&mut self, statement: &Statement) {
+        let What::Run(command) = &statement.what else {
+            return;
+        };
+        let Target::Menu(menu, "add") = command.target else {
+            return;
+        };
+        let key = command.arguments.iter().find(|a| menu.key == Some(&a.name));
+        if let Some(Expr {
+            node: Node::Word(name) | Node::Text(name),
+            ..
+        }) = key.and_then(|argument| argument.value.as_ref())
+        {
+            self.store.suppose_item(menu, name);
+            self.supposed.insert(name.clone(), statement.at.line);
+        }
     }
 
     fn text(&self, statement: &Statement) -> String {

@@ -25,7 +25,7 @@ impl Machine<'_> {
                     self.charge(piece.len())?;
                     text.push_str(&piece);
                 }
-                Value::Str(text)
+                Value::Str(bytes::whole(text))
             }
             Node::Variable(name) => self.variable(name),
             // Outside the condition of a row a property is nothing.

@@ -134,7 +134,7 @@ pub(crate) fn import_with(
     options: Options,
 ) -> std::result::Result<(), Refusal> {
     let source = Source::new(text);
-    let tree = Tree::new(site.menus());
+    let tree = Tree::of(site.menus());
     let block = Parser::new(&source, &tree, 0).program()?;
     let script = Script {
         source: &source,

@@ -1,6 +1,7 @@
 //! The commands of menus: what they do to items.
 
 use std::ops::ControlFlow;
+use std::time::Duration;
 
 use menu::{
     By, Call, Id, Kind, Menu, Output, Property, Reason, Refusal, Reply, Row, RowFilter, Slices,
@@ -13,11 +14,15 @@ use crate::language::argument;
 use crate::machine::{self, Collected, Machine};
 use crate::ready::{self, Loan, Ready};
 use crate::value::Value;
+use crate::watch::interval;
 
 /// Values by property; `None` unsets.
 type Given = Vec<(&'static str, Option<menu::Value>)>;
 
 type Result<T> = std::result::Result<T, Refusal>;
+
+/// How often a monitor looks, unless it is told.
+const SECOND: Duration = Duration::from_secs(1);
 
 /// Rows that are looked at before others have their turn at the router.
 pub(crate) const SLICE: usize = 500;
@@ -30,6 +35,7 @@ impl Machine<'_> {
         name: &'static str,
         command: &Command,
     ) -> machine::Result<Value> {
+        self.permit(menu, name)?;
         match name {
             "print" => self.print_menu(menu, command),
             "find" => self.find(menu, command),
@@ -73,7 +79,8 @@ impl Machine<'_> {
     fn find(&mut self, menu: &'static Menu, command: &Command) -> machine::Result<Value> {
         let condition = self.condition(command)?;
         let mut found = Vec::new();
-        with_filter(menu, condition.as_ref(), |filter| {
+        let hidden = !self.sees_secrets();
+        with_filter(menu, condition.as_ref(), hidden, |filter| {
             self.each_slice(menu, filter, |machine, rows| {
                 machine.charge(rows.len() * 2 * size_of::<Value>())?;
                 found.extend(
@@ -95,9 +102,32 @@ impl Machine<'_> {
         command: &Command,
     ) -> machine::Result<Value> {
         let ready = self.ready(command)?;
+        // RouterOS: a monitor shows its page again and again, unless it is to do so once.
+        let own = menu.commands.iter().find(|own| own.name == name);
+        let has_once = own.is_some_and(|own| own.arguments.iter().any(|a| a.name == "once"));
+        let once = !has_once || ready.flag("once") || ready.flag("as-value") || self.checking;
+        let every = interval(&ready)?.unwrap_or(SECOND);
+        loop {
+            if !once {
+                self.repaint()?;
+            }
+            let value = self.act_once(menu, name, &ready)?;
+            if once {
+                return Ok(value);
+            }
+            self.pause(every)?;
+        }
+    }
+
+    fn act_once(
+        &mut self,
+        menu: &'static Menu,
+        name: &'static str,
+        ready: &Ready<'_>,
+    ) -> machine::Result<Value> {
         let checking = self.checking;
         let mut text = Collected::new(self.out.width());
-        let run = |loan: &mut Loan<'_>| Ok(loan.act(menu, name, &ready, checking, &mut text));
+        let run = |loan: &mut Loan<'_>| Ok(loan.act(menu, name, ready, checking, &mut text));
         let reply = self.with(run)?;
         // What was said before a refusal is to be read as well.
         self.print(&text.text)?;
@@ -379,7 +409,10 @@ impl Loan<'_> {
                 .ok_or_else(|| Reason::NoItem.nowhere())?
         } else {
             let mut row = None;
-            let all = RowFilter::default();
+            let all = RowFilter {
+                without_secrets: self.without_secrets,
+                ..RowFilter::default()
+            };
             let _ = stream_rows(self.store, self.live, menu, &all, &mut |found| {
                 row = Some(found);
                 ControlFlow::Break(())
@@ -459,14 +492,19 @@ impl Loan<'_> {
     }
 }
 
-/// Runs `run` with the filter of a condition: equalities are given for looking up.
+/// Runs `run` with the filter of a condition: equalities are given for looking up, and secrets are
+/// kept from those who may not see them.
 pub(crate) fn with_filter<T>(
     menu: &'static Menu,
     condition: Option<&Condition>,
+    without_secrets: bool,
     run: impl FnOnce(&RowFilter<'_>) -> T,
 ) -> T {
     let Some(condition) = condition else {
-        return run(&RowFilter::default());
+        return run(&RowFilter {
+            without_secrets,
+            ..RowFilter::default()
+        });
     };
     let mut pairs = Vec::new();
     condition.equalities(&mut pairs);
@@ -485,6 +523,7 @@ pub(crate) fn with_filter<T>(
     run(&RowFilter {
         equals,
         test: Some(&test),
+        without_secrets,
     })
 }
 

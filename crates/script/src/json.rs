@@ -27,7 +27,7 @@ pub fn run_json_at(
     out: &mut dyn Output,
 ) -> std::result::Result<(), Refusal> {
     let source = Source::new(source);
-    let tree = Tree::new(site.menus());
+    let tree = Tree::of(site.menus());
     let node = tree.find(&session.path).unwrap_or(0);
     let mut parser = Parser::new(&source, &tree, node);
     session
@@ -76,12 +76,14 @@ fn written(flow: ControlFlow<()>) -> std::result::Result<(), Refusal> {
 
 impl Machine<'_> {
     fn print_json(&mut self, menu: &'static Menu, command: &Command) -> Result<()> {
+        self.permit(menu, "print")?;
         let ready = self.ready(command)?;
         let wanted = proplist(menu, &ready)?;
         let condition = self.condition(command)?;
         let list = menu.has_rows();
         let mut separator = if list { "[" } else { "" };
-        with_filter(menu, condition.as_ref(), |filter| {
+        let hidden = !self.sees_secrets();
+        with_filter(menu, condition.as_ref(), hidden, |filter| {
             self.each_slice(menu, filter, |machine, rows| {
                 rows.iter().try_for_each(|row| {
                     machine.print(separator)?;

@@ -89,16 +89,6 @@ pub(crate) static KNOWN: &[Builtin] = &[
     ),
     builtin("parse", "parse text and return it as code", VALUE),
     builtin(
-        "password",
-        "change the password of the user",
-        &[
-            text("old-password"),
-            text("new-password"),
-            text("confirm-new-password"),
-            flag("as-value"),
-        ],
-    ),
-    builtin(
         "ping",
         "send echo requests",
         &[

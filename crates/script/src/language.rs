@@ -21,6 +21,7 @@ impl Machine<'_> {
         if !missing.is_empty() {
             return Err(Reason::Missing(missing).at(command.at).into());
         }
+        self.permit_builtin(name)?;
         match name {
             "put" => self.put(command),
             "local" | "global" | "set" => self.define(name, command),
@@ -42,6 +43,7 @@ impl Machine<'_> {
             "nothing" => Ok(Value::Nothing),
             "import" => self.import(command),
             "undo" | "redo" => self.back_and_forth(name),
+            "password" => self.password(command),
             "find" => self.search(command),
             "pick" => self.pick(command),
             "toarray" if argument(command, "delimiter").is_some() => self.split(command),

@@ -33,6 +33,7 @@ mod names;
 mod open;
 mod parse;
 mod parser;
+mod password;
 mod ready;
 mod regex;
 mod run;
@@ -46,6 +47,7 @@ mod suppose;
 mod text;
 mod tree;
 mod value;
+mod watch;
 
 pub use check::{NoEffect, Refused, Report, check};
 pub use complete::{Candidate, Subject, complete};

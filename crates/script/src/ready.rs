@@ -69,6 +69,8 @@ pub(crate) struct Loan<'a> {
     pub(crate) live: &'a mut dyn Live,
     pub(crate) numbers: &'a Numbers,
     pub(crate) caller: Caller<'a>,
+    /// Whether the user may not see secrets.
+    pub(crate) without_secrets: bool,
 }
 
 impl Machine<'_> {
@@ -96,6 +98,7 @@ impl Machine<'_> {
         &mut self,
         run: impl FnOnce(&mut Loan<'_>) -> std::result::Result<T, Refusal>,
     ) -> Result<T> {
+        let without_secrets = !self.sees_secrets();
         let (numbers, caller) = (&self.session.numbers, self.session.caller());
         lend(self.site, |store, live| {
             live.asked_by(&caller);
@@ -104,6 +107,7 @@ impl Machine<'_> {
                 live,
                 numbers,
                 caller,
+                without_secrets,
             })
         })?
         .map_err(Into::into)

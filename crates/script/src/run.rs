@@ -25,7 +25,7 @@ pub fn run_at(
     out: &mut dyn Output,
 ) -> Result<(), Refusal> {
     let source = Source::new(source);
-    let tree = Tree::new(site.menus());
+    let tree = Tree::of(site.menus());
     let node = tree.find(&session.path).unwrap_or(0);
     let mut parser = Parser::new(&source, &tree, node);
     session

@@ -2,7 +2,7 @@
 
 use std::ops::ControlFlow;
 
-use menu::{Id, Menu, Reason, Refusal, Row, RowFilter, Shape, item_row, stream_rows};
+use menu::{Id, Menu, Reason, Refusal, Row, RowFilter, Shape, hide_secrets, item_row, stream_rows};
 
 use crate::ready::{Loan, Ready};
 use crate::value::Value;
@@ -64,6 +64,7 @@ impl Loan<'_> {
                 let filter = RowFilter {
                     equals: vec![(key, menu::Value::text(name))],
                     test: None,
+                    without_secrets: self.without_secrets,
                 };
                 self.first(menu, &filter)?.id
             }
@@ -91,12 +92,17 @@ impl Loan<'_> {
     /// The row of an item or of a dynamic row.
     pub(crate) fn row(&self, menu: &'static Menu, id: Id) -> Option<Row> {
         if let Some(item) = self.store.item(menu.path, id) {
-            return Some(item_row(self.store, self.live, menu, item));
+            let mut row = item_row(self.store, self.live, menu, item);
+            if self.without_secrets {
+                hide_secrets(menu, &mut row);
+            }
+            return Some(row);
         }
         let test = |row: &Row| row.id == Some(id);
         let filter = RowFilter {
             equals: Vec::new(),
             test: Some(&test),
+            without_secrets: self.without_secrets,
         };
         self.first(menu, &filter)
     }

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use menu::{Caller, Id};
+use menu::{Caller, Id, Policies};
 
 use crate::site::Interrupt;
 use crate::value::Value;
@@ -44,6 +44,8 @@ pub struct Session {
     pub user: String,
     /// The menu that relative commands are of, `/` at first.
     pub path: String,
+    /// What the user may do.
+    pub policies: Policies,
     /// What a command may use.
     pub limits: Limits,
     /// What is at the other end: `console`, `api`.
@@ -58,11 +60,12 @@ pub struct Session {
 }
 
 impl Session {
-    /// A session at the root, without numbers and variables.
+    /// A session at the root that may do everything, without numbers and variables.
     pub fn new(user: impl Into<String>) -> Self {
         Self {
             user: user.into(),
             path: "/".to_owned(),
+            policies: Policies::ALL,
             limits: Limits::default(),
             via: "console",
             serial: SERIALS.fetch_add(1, Ordering::Relaxed),

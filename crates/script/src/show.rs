@@ -3,7 +3,8 @@
 use std::ops::ControlFlow;
 
 use menu::{
-    Clock, Item, Menu, Output, Reason, Refusal, Row, RowFilter, bytes, export, item_row, print,
+    Clock, Item, Menu, Output, Policies, Reason, Refusal, Row, RowFilter, bytes, compare_rows,
+    export, item_row, print,
 };
 
 use crate::ast::Command;
@@ -11,22 +12,13 @@ use crate::items::{row_value, with_filter};
 use crate::machine::{Collected, Machine, Result};
 use crate::ready::Ready;
 use crate::value::Value;
+use crate::watch::interval;
 
 /// The version that exports name: the language's.
 pub(crate) const VERSION: &str = "7.22.1";
 
 /// Ways to print that there are none of here.
-const NOT_YET: [&str; 9] = [
-    "file",
-    "group-by",
-    "order-by",
-    "on-event",
-    "interval",
-    "follow",
-    "follow-only",
-    "append",
-    "timestamp",
-];
+const NOT_YET: [&str; 4] = ["group-by", "on-event", "append", "timestamp"];
 
 impl Machine<'_> {
     /// `print` of a menu.
@@ -48,7 +40,9 @@ impl Machine<'_> {
             proplist: proplist(menu, &ready)?,
             show_ids: ready.flag("show-ids"),
         };
-        with_filter(menu, condition.as_ref(), |filter| {
+        let order = names_of(menu, &ready, "order-by")?;
+        let hidden = !self.sees_secrets();
+        with_filter(menu, condition.as_ref(), hidden, |filter| {
             let wanted = |row: &Row| {
                 let id = row.id;
                 from.as_ref()
@@ -58,18 +52,106 @@ impl Machine<'_> {
             let filter = RowFilter {
                 equals: filter.equals.clone(),
                 test: Some(&wanted),
+                without_secrets: filter.without_secrets,
             };
-            if ready.flag("count-only") {
-                return self.count_rows(menu, &filter);
-            }
-            if ready.flag("as-value") {
-                return self.rows_as_value(menu, &filter);
-            }
-            self.print_rows(menu, options, &filter)
+            self.print_as_asked(menu, options, (&ready, &order), &filter)
         })
     }
 
-    fn print_rows(
+    fn print_as_asked(
+        &mut self,
+        menu: &'static Menu,
+        options: print::Options,
+        (ready, order): (&Ready<'_>, &[&'static str]),
+        filter: &RowFilter<'_>,
+    ) -> Result<Value> {
+        if ready.flag("count-only") {
+            return self.count_rows(menu, filter);
+        }
+        if ready.flag("as-value") {
+            return self.rows_as_value(menu, order, filter);
+        }
+        if let Some(name) = ready.text("file") {
+            return self.print_to_file(menu, options, &name, filter);
+        }
+        if let Some(interval) = interval(ready)? {
+            return self.print_again(menu, &options, filter, interval);
+        }
+        if ready.flag("follow") || ready.flag("follow-only") {
+            return self.follow(menu, options, filter, ready.flag("follow-only"));
+        }
+        if !order.is_empty() {
+            return self.print_in_order(menu, options, order, filter);
+        }
+        self.print_rows(menu, options, filter)
+    }
+
+    /// All rows, then sorted: what is in order cannot be shown while it comes.
+    fn in_order(
+        &mut self,
+        menu: &'static Menu,
+        order: &[&'static str],
+        filter: &RowFilter<'_>,
+    ) -> Result<Vec<Row>> {
+        let mut all = Vec::new();
+        self.each_slice(menu, filter, |machine, rows| {
+            // A row with its cells.
+            machine.charge(rows.len() * 1_024)?;
+            all.extend(rows);
+            Ok(())
+        })?;
+        if !order.is_empty() {
+            all.sort_by(|a, b| compare_rows(order, a, b));
+        }
+        Ok(all)
+    }
+
+    fn print_in_order(
+        &mut self,
+        menu: &'static Menu,
+        options: print::Options,
+        order: &[&'static str],
+        filter: &RowFilter<'_>,
+    ) -> Result<Value> {
+        let rows = self.in_order(menu, order, filter)?;
+        let mut printer = print::Printer::new(menu, options);
+        let flow = printer.rows(rows, self.out);
+        self.session.numbers.insert(menu.path, printer.numbers);
+        match flow {
+            ControlFlow::Continue(()) => Ok(Value::Nothing),
+            ControlFlow::Break(()) => Err(Reason::Interrupted.nowhere().into()),
+        }
+    }
+
+    /// `print file=`: what would be shown becomes a file.
+    fn print_to_file(
+        &mut self,
+        menu: &'static Menu,
+        options: print::Options,
+        name: &str,
+        filter: &RowFilter<'_>,
+    ) -> Result<Value> {
+        let mut text = Collected::new(80);
+        let mut printer = print::Printer::new(menu, options);
+        self.each_slice(menu, filter, |_, rows| {
+            match printer.rows(rows, &mut text) {
+                ControlFlow::Continue(()) => Ok(()),
+                ControlFlow::Break(()) => Err(Reason::Limit("output").nowhere().into()),
+            }
+        })?;
+        if self.checking {
+            return Ok(Value::Nothing);
+        }
+        self.with(|loan| {
+            let files = loan.live.files();
+            let files =
+                files.ok_or_else(|| Reason::failure("there are no files here").nowhere())?;
+            files.write(&with_ending(name, ".txt"), &bytes::to_bytes(&text.text))?;
+            Ok(Value::Nothing)
+        })
+    }
+
+    pub(crate) fn print_rows(
         &mut self,
         menu: &'static Menu,
         options: print::Options,
@@ -98,14 +180,14 @@ impl Machine<'_> {
         Ok(Value::Num(count))
     }
 
-    fn rows_as_value(&mut self, menu: &'static Menu, filter: &RowFilter<'_>) -> Result<Value> {
-        let mut all = Vec::new();
-        self.each_slice(menu, filter, |machine, rows| {
-            // A row with its cells.
-            machine.charge(rows.len() * 1_024)?;
-            all.extend(rows.iter().map(|row| (None, row_value(row))));
-            Ok(())
-        })?;
+    fn rows_as_value(
+        &mut self,
+        menu: &'static Menu,
+        order: &[&'static str],
+        filter: &RowFilter<'_>,
+    ) -> Result<Value> {
+        let rows = self.in_order(menu, order, filter)?;
+        let mut all: Vec<_> = rows.iter().map(|row| (None, row_value(row))).collect();
         match all.pop() {
             Some((_, row)) if !menu.has_rows() => Ok(row),
             last => {
@@ -122,8 +204,12 @@ impl Machine<'_> {
         menu: Option<&'static Menu>,
         command: &Command,
     ) -> Result<Value> {
+        if !self.session.policies.contains(Policies::READ) {
+            return Err(Reason::Denied.nowhere().into());
+        }
         let ready = self.ready(command)?;
         let condition = self.condition(command)?;
+        let sensitive = ready.flag("show-sensitive") && self.sees_secrets();
         let (file, paths) = (ready.text("file"), ready.text("path").unwrap_or_default());
         // One state of the configuration, and it goes out when the router is free again.
         let mut text = Collected::new(match file {
@@ -136,7 +222,7 @@ impl Machine<'_> {
                 style: export_style(&ready),
                 under: path,
                 paths: &paths,
-                sensitive: ready.flag("show-sensitive"),
+                sensitive,
                 version: VERSION,
                 clock: loan.live.clock(),
             };
@@ -187,14 +273,23 @@ pub(crate) fn proplist(
     menu: &'static Menu,
     ready: &Ready<'_>,
 ) -> std::result::Result<Vec<&'static str>, Refusal> {
-    let Some(text) = ready.text("proplist") else {
+    names_of(menu, ready, "proplist")
+}
+
+/// The properties that an argument names.
+fn names_of(
+    menu: &'static Menu,
+    ready: &Ready<'_>,
+    argument: &str,
+) -> std::result::Result<Vec<&'static str>, Refusal> {
+    let Some(text) = ready.text(argument) else {
         return Ok(Vec::new());
     };
     let find = |name: &str| {
         let property = menu.property(name.trim());
         property
             .map(|property| property.name)
-            .ok_or_else(|| Reason::no_match("proplist").nowhere())
+            .ok_or_else(|| Reason::no_match(argument).nowhere())
     };
     let names = text
         .split(',')

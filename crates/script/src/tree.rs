@@ -1,6 +1,7 @@
 //! The tree of menus, by the words of their paths.
 
 use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex, PoisonError};
 
 use menu::{Menu, Shape};
 
@@ -29,7 +30,20 @@ pub(crate) struct Tree {
     pub(crate) nodes: Vec<Node>,
 }
 
+/// The trees that were made, by where their menus are. A program has one list of menus, or a few.
+static MADE: Mutex<BTreeMap<(usize, usize), Arc<Tree>>> = Mutex::new(BTreeMap::new());
+
 impl Tree {
+    /// The tree of these menus, made once: lines are completed and run key by key.
+    pub(crate) fn of(menus: &'static [&'static Menu]) -> Arc<Self> {
+        let mut made = MADE.lock().unwrap_or_else(PoisonError::into_inner);
+        let place = (menus.as_ptr().addr(), menus.len());
+        Arc::clone(
+            made.entry(place)
+                .or_insert_with(|| Arc::new(Self::new(menus))),
+        )
+    }
+
     /// The tree of these menus; hidden ones are left out.
     pub(crate) fn new(menus: &'static [&'static Menu]) -> Self {
         let mut tree = Self::root();
@@ -42,8 +56,8 @@ impl Tree {
         tree
     }
 
-    /// The tree as a router has it that is installed without further packages, and without the
-    /// paths of older versions.
+    /// The tree as a virtual router has it that is installed without further packages, and without
+    /// the paths of older versions.
     pub(crate) fn of_main_package(menus: &'static [&'static Menu]) -> Self {
         let mut tree = Self::root();
         for menu in menus
@@ -156,19 +170,28 @@ impl Tree {
     }
 }
 
-/// The menus of packages that are installed apart, and of hardware that few have.
+/// The menus of packages that are installed apart, and of hardware that a virtual router has not.
 const EXTRA: &[&str] = &[
     "/app",
     "/caps-man",
     "/container",
     "/dude",
+    "/interface/bridge/port-controller",
+    "/interface/bridge/port-extender",
+    "/interface/ethernet/poe",
+    "/interface/ethernet/switch",
     "/interface/veth",
     "/interface/wireless",
     "/iot",
     "/ip/cloud/back-to-home-file",
     "/ip/cloud/file-share",
+    "/lcd",
     "/openflow",
+    "/partitions",
+    "/port/firmware",
     "/system/gps",
+    "/system/ptp",
+    "/system/routerboard",
     "/tr069-client",
     "/user-manager",
     "/zerotier",

@@ -112,19 +112,6 @@ proptest! {
     }
 
     #[test]
-    fn what_nests_or_goes_on_is_read_or_refused(
-        piece in prop::sample::select(PIECES),
-        tail in prop::sample::select(PIECES),
-        times in 1..3_000_usize,
-    ) {
-        let text = piece.repeat(times) + &tail.repeat(times.min(50));
-        let store = schema::store();
-        let form = script::parse_text(store.menus(), &text).unwrap_or_default();
-        prop_assert!(form.len() <= 64 << 20);
-        exercise(&text);
-    }
-
-    #[test]
     fn an_export_makes_the_configuration_again(commands in prop::collection::vec(command(), 1..40)) {
         let mut store = schema::store();
         let mut session = limited();
@@ -265,4 +252,21 @@ fn command() -> impl Strategy<Value = String> {
         (0..1_000_u32).prop_map(|n| format!("/ip settings set arp-timeout={n}s rp-filter=loose max-neighbor-entries={n}")),
         Just("/ipv6 nd set [ find interface=all ] ra-interval=20s-60s ra-lifetime=none".to_owned()),
     ]
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 40, failure_persistence: None, ..ProptestConfig::default() })]
+
+    #[test]
+    fn what_nests_or_goes_on_is_read_or_refused(
+        piece in prop::sample::select(PIECES),
+        tail in prop::sample::select(PIECES),
+        times in 1..600_usize,
+    ) {
+        let text = piece.repeat(times) + &tail.repeat(times.min(50));
+        let store = schema::store();
+        let form = script::parse_text(store.menus(), &text).unwrap_or_default();
+        prop_assert!(form.len() <= 64 << 20);
+        exercise(&text);
+    }
 }

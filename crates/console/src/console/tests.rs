@@ -1,4 +1,5 @@
 use super::*;
+use crate::pager::Recorded;
 
 /// A shell that echoes, and knows three words. Safe mode is somebody else's at first.
 #[derive(Default)]
@@ -16,8 +17,8 @@ impl Shell for Echo {
         (line.matches('{').count() > line.matches('}').count()).then(|| String::from("{... "))
     }
 
-    fn execute(&mut self, line: &str, out: &mut Vec<u8>) -> Outcome {
-        out.extend_from_slice(format!("<{line}>").as_bytes());
+    fn execute(&mut self, line: &str, page: &mut Page<'_>) -> Outcome {
+        let _ = page.write(format!("<{line}>").as_bytes());
         if line == "quit" {
             Outcome::Quit
         } else {
@@ -69,6 +70,7 @@ fn console() -> Console<Echo> {
         rows: 24,
         colours: false,
         paging: true,
+        dumb: false,
     };
     let shell = Echo {
         told: true,
@@ -78,9 +80,9 @@ fn console() -> Console<Echo> {
 }
 
 fn typed(console: &mut Console<Echo>, text: &str) -> (Outcome, String) {
-    let mut out = Vec::new();
-    let outcome = console.input(text.as_bytes(), &mut out);
-    (outcome, String::from_utf8(out).expect("text"))
+    let mut wire = Recorded::new(&[]);
+    let outcome = console.input(text.as_bytes(), &mut wire);
+    (outcome, wire.text())
 }
 
 #[test]
@@ -99,7 +101,7 @@ fn an_open_bracket_asks_for_more() {
     let (_, first) = typed(&mut console, "{ one\r");
     let (_, second) = typed(&mut console, "two }\r");
 
-    assert!(first.ends_with("{... \r\x1b[5C"), "{first:?}");
+    assert!(first.ends_with("\r\n{... "), "{first:?}");
     assert!(second.contains("<{ one\r\ntwo }>"), "{second:?}");
 }
 
@@ -181,4 +183,39 @@ fn the_history_is_walked_and_searched() {
     assert_eq!(console.editor.text(), "first");
     typed(&mut console, "\x03\x12eco\x1b[C");
     assert_eq!(console.editor.text(), "second");
+}
+
+#[test]
+fn a_terminal_without_colours_gets_each_character_once() {
+    let mut console = console();
+    let mut wire = Recorded::new(&[]);
+
+    console.begin(&mut wire.sent);
+    for byte in b"/ip address" {
+        console.input(&[*byte], &mut wire);
+    }
+    console.input(b"\r\n", &mut wire);
+
+    assert_eq!(
+        wire.text(),
+        "[admin@test] > /ip address\r\n</ip address>\r\n[admin@test] > "
+    );
+}
+
+#[test]
+fn a_dumb_terminal_sees_no_sequence() {
+    let settings = Settings {
+        dumb: true,
+        ..console().settings
+    };
+    let mut console = Console::new(Echo::default(), settings, History::default());
+    let mut wire = Recorded::new(&[]);
+    console.begin(&mut wire.sent);
+
+    console.input(b"abc", &mut wire);
+    console.input(b"\x7f\x7f\x1b[D", &mut wire);
+    console.input(b"x\r", &mut wire);
+
+    assert!(!wire.text().contains('\x1b'), "{:?}", wire.text());
+    assert!(wire.text().contains("<xa>"), "{:?}", wire.text());
 }

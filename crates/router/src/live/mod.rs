@@ -7,7 +7,9 @@ mod action;
 mod interface;
 mod neighbour;
 mod route;
+mod service;
 mod settings;
+mod user;
 
 use std::ops::ControlFlow;
 
@@ -17,6 +19,8 @@ use menu::{
 };
 
 use crate::drive::Control;
+
+use user::annotate_key;
 
 /// Ids from here on are of dynamic rows.
 const DYNAMIC: u64 = 1 << 63;
@@ -53,6 +57,7 @@ impl Live for Control {
             "/ipv6/route" => self.route_rows6(filter, each),
             "/ipv6/address" => self.address_rows6(filter, each),
             "/log" => self.log_rows(filter, each),
+            "/user/active" => self.active_rows(filter, each),
             "/file" => self.file_rows(filter, each),
             "/system/history" => self.history_rows(store, filter, each),
             "/system/configuration/history" => self.revision_rows(store, filter, each),
@@ -70,10 +75,13 @@ impl Live for Control {
             "/ip/arp" | "/ipv6/neighbor" => self.annotate_static(row),
             "/ip/route" => self.annotate_route4(id, row),
             "/ipv6/route" => self.annotate_route6(id, row),
+            "/ip/service" => service::annotate(row),
             "/routing/rule" => self.annotate_rule(id, row),
             "/ip/settings" => self.annotate_settings4(row),
             "/ipv6/settings" => self.annotate_settings6(row),
             "/system/resource" => self.annotate_resource(row),
+            "/user" => self.annotate_user(id, row),
+            "/user/ssh-keys" => annotate_key(row),
             "/system/configuration" => self.annotate_configuration(store, row),
             "/safe-mode" => self.annotate_safe_mode(row),
             _ => {}

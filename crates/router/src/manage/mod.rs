@@ -6,6 +6,7 @@
 mod backup;
 mod configuration;
 mod file;
+mod key;
 mod reset;
 mod safe_mode;
 mod scratch;
@@ -86,6 +87,7 @@ impl Control {
             ("/system/backup", "load") => desk.load(),
             ("/system", "reset-configuration") => desk.reset(),
             ("/system/configuration", command) => desk.configuration(command),
+            ("/user/ssh-keys", "import") => desk.import_key(),
             _ => return None,
         })
     }

@@ -1,8 +1,12 @@
 //! `/interface/bridge`: interfaces that join others into one network (IEEE 802.1D, 802.1Q).
 
+pub(crate) mod calea;
+pub(crate) mod filter;
 pub(crate) mod host;
+pub(crate) mod matcher;
 pub(crate) mod mdb;
 pub(crate) mod msti;
+pub(crate) mod nat;
 pub(crate) mod port;
 pub(crate) mod port_controller;
 pub(crate) mod port_extender;

@@ -250,6 +250,7 @@ pub(crate) static MENU: Menu = Menu {
     ],
     rank: 10,
     derive: Some(rename_modes),
+    conditions: crate::conditions::ETHERNET,
     ..Menu::new("/interface/ethernet", Shape::Fixed, "Ethernet ports")
 };
 

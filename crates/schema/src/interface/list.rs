@@ -54,5 +54,6 @@ pub(crate) static MENU: Menu = Menu {
         },
     ],
     rank: 80,
+    conditions: crate::conditions::LIST,
     ..Menu::new("/interface/list", Shape::List, "Lists of interfaces")
 };

@@ -1,6 +1,7 @@
 //! `/interface/lte`: mobile modems.
 
 pub(crate) mod apn;
+pub(crate) mod esim;
 pub(crate) mod settings;
 
 use menu::{Kind, Menu, Property, Shape};

@@ -5,6 +5,7 @@ pub(crate) mod align;
 pub(crate) mod cap;
 pub(crate) mod channels;
 pub(crate) mod connect_list;
+pub(crate) mod info;
 pub(crate) mod interworking_profiles;
 pub(crate) mod manual_tx_power_table;
 pub(crate) mod nstreme;

@@ -2,7 +2,7 @@
 
 pub(crate) mod webserver;
 
-use menu::{Builtin, Effect, Family, Flag, Kind, Menu, Pick, Property, Shape};
+use menu::{Builtin, Family, Flag, Kind, Menu, Pick, Property, Shape};
 
 use crate::brief::{PORT, count, may, no, number, read, some, with};
 
@@ -112,7 +112,6 @@ pub(crate) static MENU: Menu = Menu {
             ("tls-version", "any"),
         ]),
     ],
-    effect: Effect::None,
     rank: 505,
     ..Menu::new("/ip/service", Shape::Fixed, "IP services")
 };

@@ -3,7 +3,7 @@
 use menu::{Builtin, Family, Flag, Kind, Menu, Pick, Property, Unique};
 
 use crate::fragment::{COMMENT, idle_list};
-use crate::terms::{POOL, list, named, note, number, refer, span, text, words};
+use crate::terms::{POOL, POOL6, list, named, note, number, refer, span, text, words};
 
 const YES_NO: &[&str] = &["default", "no", "yes"];
 const YES_NO_REQUIRED: &[&str] = &["default", "no", "required", "yes"];
@@ -26,7 +26,7 @@ const ADDRESSES: &[Property] = &[
     .optional(),
     Property::new(
         "remote-ipv6-prefix-pool",
-        Kind::Or(&["none"], &POOL),
+        Kind::Or(&["none"], &POOL6),
         "IPv6 pool of users",
     )
     .optional(),
@@ -38,7 +38,7 @@ const ADDRESSES: &[Property] = &[
     .default("default"),
     Property::new(
         "dhcpv6-pd-pool",
-        Kind::Or(&["none"], &POOL),
+        Kind::Or(&["none"], &POOL6),
         "Pool of delegated prefixes",
     )
     .optional(),

@@ -44,6 +44,7 @@ pub(crate) static MENU: Menu = Menu {
         with("/interface/pptp-client", &[]),
         with("/interface/sstp-client", &[]),
         with("/interface/ovpn-client", &[]),
+        with("/interface/ppp-client", &[]),
         with("/interface/veth", &[]),
     ],
     rank: 266,

@@ -180,5 +180,6 @@ pub(crate) static MENU: Menu = Menu {
     columns: &["type", "host", "timeout", "interval", "status", "since"],
     effect: Effect::None,
     rank: 713,
+    conditions: crate::conditions::NETWATCH,
     ..Menu::new("/tool/netwatch", Shape::List, "Hosts that are watched")
 };

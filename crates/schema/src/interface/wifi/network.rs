@@ -1,5 +1,7 @@
 //! `/interface/wifi/network`: networks that all radios of some labels have.
 
+pub(crate) mod radio;
+
 use menu::{Kind, Menu, Property};
 
 use super::configuration::{DATAPATH, SECURITY};

@@ -1,5 +1,7 @@
 //! `/interface/wifi/steering`: moving clients to where they are better off.
 
+pub(crate) mod neighbor_group;
+
 use menu::{Menu, Property, Unique};
 
 use crate::fragment::{COMMENT_SAID, DISABLED_DYNAMIC, idle_list};

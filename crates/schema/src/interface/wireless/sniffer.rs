@@ -1,5 +1,7 @@
 //! `/interface/wireless/sniffer`: recording frames of the air.
 
+pub(crate) mod packet;
+
 use menu::Menu;
 
 use crate::fragment::idle_settings;
