@@ -132,7 +132,12 @@ impl Machine<'_> {
         // What was said before a refusal is to be read as well.
         self.print(&text.text)?;
         let reply = reply?;
-        for row in &reply.rows {
+        let shown = if ready.has("as-value") {
+            &[][..]
+        } else {
+            &reply.rows
+        };
+        for row in shown {
             let names = row.cells.iter().map(|(name, _)| name.len());
             let width = names.max().unwrap_or(0) + 2;
             let lines = row
