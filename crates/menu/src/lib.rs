@@ -35,7 +35,7 @@ pub use declare::{
     Argument, Builtin, Check, Command, Draft, Effect, Flag, Menu, Old, Property, Shape, Unique,
 };
 pub use kind::{Family, Kind};
-pub use live::{Call, Clock, Live, Offline, Output, Reply, Row, RowFilter};
+pub use live::{Call, Clock, Live, Offline, Output, Reply, Row, RowFilter, Script};
 pub use quote::{quote, quote_always};
 pub use refusal::{Position, Reason, Refusal};
 pub use saved::{Saved, SavedItem};

@@ -108,7 +108,6 @@ pub static ALL: &[Builtin] = &[
             code("on-error", false),
         ],
     ),
-    builtin("environment", "list of all variables", &[]),
     builtin("error", "stop the script with an error", MESSAGE),
     builtin(
         "find",
@@ -189,7 +188,14 @@ pub static ALL: &[Builtin] = &[
         "set value of a variable",
         &[VARIABLE, maybe("value"), code("do", false)],
     ),
-    builtin("toarray", "convert argument to array value", VALUE),
+    builtin(
+        "toarray",
+        "convert argument to array value",
+        &[
+            parameter("delimiter", Takes::Text, false, false),
+            value("value"),
+        ],
+    ),
     builtin("tobool", "convert argument to truth value", VALUE),
     builtin("toid", "convert argument to internal number value", VALUE),
     builtin("toip", "convert argument to IP address value", VALUE),

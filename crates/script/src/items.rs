@@ -3,7 +3,7 @@
 use std::ops::ControlFlow;
 
 use menu::{
-    Call, Effect, Id, Kind, Menu, Property, Reason, Refusal, Reply, Row, RowFilter, Slices,
+    Call, Effect, Id, Kind, Menu, Property, Reason, Refusal, Reply, Row, RowFilter, Script, Slices,
     stream_rows,
 };
 
@@ -84,7 +84,7 @@ impl Machine<'_> {
                 Ok(())
             })
         })?;
-        Ok(Value::Array(found))
+        Ok(Value::array(found))
     }
 
     /// A command that is not about configuration: the router's.
@@ -96,7 +96,10 @@ impl Machine<'_> {
     ) -> machine::Result<Value> {
         let ready = self.ready(command)?;
         let checking = self.checking;
-        let reply = self.with(|loan| loan.act(menu, name, &ready, checking))?;
+        let (reply, scripts) = self.with(|loan| loan.act(menu, name, &ready, checking))?;
+        for script in &scripts {
+            self.run_script(menu.path, script)?;
+        }
         for row in &reply.rows {
             let names = row.cells.iter().map(|(name, _)| name.len());
             let width = names.max().unwrap_or(0) + 2;
@@ -107,8 +110,7 @@ impl Machine<'_> {
             let text: String = lines.collect();
             self.print(&text)?;
         }
-        let rows = reply.rows.iter().map(|row| (None, row_value(row)));
-        Ok(Value::Array(rows.collect()))
+        Ok(Value::list(reply.rows.iter().map(row_value)))
     }
 }
 
@@ -383,7 +385,7 @@ impl Loan<'_> {
         name: &'static str,
         ready: &Ready<'_>,
         checking: bool,
-    ) -> Result<Reply> {
+    ) -> Result<(Reply, Vec<Script>)> {
         let Some(own) = menu.commands.iter().find(|own| own.name == name) else {
             return Err(Reason::BadCommand(name.to_owned()).nowhere());
         };
@@ -396,8 +398,8 @@ impl Loan<'_> {
                 }
                 continue;
             }
-            if taken.name == "numbers" {
-                items = self.selected(menu, ready, "numbers")?;
+            if matches!(taken.name, "numbers" | "number") {
+                items = self.selected(menu, ready, taken.name)?;
                 continue;
             }
             let text = ready.text(taken.name).unwrap_or_default();
@@ -406,7 +408,7 @@ impl Loan<'_> {
         }
         // In a check there is no router that could answer.
         if own.effect == Effect::None || checking {
-            return Ok(Reply::default());
+            return Ok(Default::default());
         }
         if menu.path == "/log" {
             let text = arguments
@@ -414,7 +416,7 @@ impl Loan<'_> {
                 .map(|(_, value)| value.to_string())
                 .unwrap_or_default();
             self.live.log(&format!("script,{name}"), &text);
-            return Ok(Reply::default());
+            return Ok(Default::default());
         }
         let call = Call {
             menu,
@@ -422,9 +424,13 @@ impl Loan<'_> {
             items: &items,
             arguments: &arguments,
         };
-        self.live
-            .action(self.store, &call)
-            .map_err(|reason| reason.nowhere())
+        let scripts = self.live.scripts(self.store, &call);
+        let scripts = scripts.map_err(|reason| reason.nowhere())?;
+        if !scripts.is_empty() {
+            return Ok((Reply::default(), scripts));
+        }
+        let reply = self.live.action(self.store, &call);
+        Ok((reply.map_err(|reason| reason.nowhere())?, scripts))
     }
 }
 
@@ -466,5 +472,5 @@ pub(crate) fn row_value(row: &Row) -> Value {
     for (name, value) in &row.cells {
         Value::insert(&mut elements, (*name).to_owned(), Value::from(value));
     }
-    Value::Array(elements)
+    Value::array(elements)
 }

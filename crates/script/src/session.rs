@@ -1,12 +1,13 @@
 //! What lasts from one command of a console to the next.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use menu::Id;
 
+use crate::environment::Environment;
+use crate::job::Scripting;
 use crate::site::Interrupt;
-use crate::value::Value;
 
 /// The items of the last `print` of each menu, by number.
 pub(crate) type Numbers = BTreeMap<&'static str, Vec<Id>>;
@@ -42,19 +43,33 @@ pub struct Session {
     pub path: String,
     /// What a command may use.
     pub limits: Limits,
-    pub(crate) globals: BTreeMap<String, Value>,
+    /// What the scripts of the router share.
+    pub scripting: Scripting,
+    /// The global variables of the user.
+    pub(crate) globals: Environment,
+    /// The global variables that were declared here: others of the user are not seen.
+    pub(crate) declared: BTreeSet<String>,
     pub(crate) numbers: Numbers,
     pub(crate) interrupt: Arc<Interrupt>,
 }
 
 impl Session {
-    /// A session at the root, without numbers and variables.
+    /// A session at the root, without numbers, with global variables of its own.
     pub fn new(user: impl Into<String>) -> Self {
+        Self::sharing(user, Scripting::default())
+    }
+
+    /// A session at the root, without numbers, with the global variables of the user.
+    pub fn sharing(user: impl Into<String>, scripting: Scripting) -> Self {
+        let user = user.into();
+        let globals = scripting.environment(&user);
         Self {
-            user: user.into(),
+            user,
+            scripting,
             path: "/".to_owned(),
             limits: Limits::default(),
-            globals: BTreeMap::new(),
+            globals,
+            declared: BTreeSet::new(),
             numbers: BTreeMap::new(),
             interrupt: Arc::default(),
         }
@@ -70,8 +85,8 @@ impl Session {
         Arc::clone(&self.interrupt)
     }
 
-    /// The names of global variables.
+    /// The names of the global variables that commands see here.
     pub fn variables(&self) -> impl Iterator<Item = &str> {
-        self.globals.keys().map(String::as_str)
+        self.declared.iter().map(String::as_str)
     }
 }
