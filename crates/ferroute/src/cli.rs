@@ -30,6 +30,8 @@ pub(crate) enum Command {
     Exec(Exec),
     /// Check a configuration without running anything.
     Check(Check),
+    /// Show a script as the language understands it, without running anything.
+    Parse(Parse),
     /// Make labs of hosts in network namespaces, and work in them.
     #[command(subcommand)]
     Lab(Lab),
@@ -122,6 +124,13 @@ pub(crate) struct Check {
     #[arg(long)]
     pub(crate) json: bool,
     /// The configuration (.rsc); - is the standard input.
+    pub(crate) file: PathBuf,
+}
+
+/// A script to be read.
+#[derive(Debug, Args)]
+pub(crate) struct Parse {
+    /// The script (.rsc); - is the standard input.
     pub(crate) file: PathBuf,
 }
 

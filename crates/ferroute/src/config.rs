@@ -1,14 +1,14 @@
 //! What a router begins with: its own configuration, or the file that it was given.
 
 use std::fs;
-use std::io::Read as _;
+use std::io::{Read as _, Write as _};
 use std::path::Path;
 
 use menu::{Offline, Store};
 use router::store::Durable;
 use script::{Refused, Session};
 
-use crate::cli::{Check, Run};
+use crate::cli::{Check, Parse, Run};
 
 /// Fills the store from the state folder, or from `--config` (or `default`) when nothing is there
 /// yet, and makes it durable from then on. With an error nothing has changed.
@@ -117,6 +117,20 @@ fn lines(store: &Store) -> std::collections::BTreeSet<String> {
         .filter(|line| !line.starts_with('#'))
         .map(String::from)
         .collect()
+}
+
+/// `ferroute parse`: what `:put [:parse …]` shows of a script, or its error with line and column.
+pub(crate) fn parse(parse: &Parse) -> Result<u8, String> {
+    let text = read(&parse.file)?;
+    let (shown, code) = match script::parse_text(schema::store().menus(), &text) {
+        Ok(form) => (form, 0),
+        Err(refusal) => (refusal.to_string(), 1),
+    };
+    let mut bytes = menu::bytes::to_bytes(&shown);
+    bytes.push(b'\n');
+    let written = std::io::stdout().write_all(&bytes);
+    written.map_err(|error| format!("standard output: {error}"))?;
+    Ok(code)
 }
 
 /// `ferroute check`: what would become of a file.

@@ -36,6 +36,7 @@ fn main() -> ExitCode {
         Command::Console(reach) => client::console(&Place::of(&reach).control),
         Command::Exec(exec) => client::exec(&exec),
         Command::Check(check) => config::check(&check),
+        Command::Parse(parse) => config::parse(&parse),
         Command::Lab(command) => labs::run(&command),
         Command::Host(Host::Exec { reach, command }) => {
             host::exec::exec(&Place::of(&reach), &command)

@@ -29,6 +29,12 @@ pub fn parse(text: &str) -> Option<i64> {
             .unwrap_or(rest.len());
         let value: i64 = rest.get(..digits)?.parse().ok()?;
         let after = &rest[digits..];
+        if let Some(fraction) = after.strip_prefix('.').filter(|f| is_fraction(f)) {
+            // RouterOS: `0.5` is half a second.
+            total = total.checked_add(value.checked_mul(SECOND)?)?;
+            total = total.checked_add(nanos_of(fraction)?)?;
+            break;
+        }
         if after.starts_with(':') {
             total = total.checked_add(clock(rest)?)?;
             break;
@@ -66,15 +72,30 @@ fn clock(text: &str) -> Option<i64> {
     if parts.next().is_some() || minutes > 59 || seconds > 59 || fraction.len() > 9 {
         return None;
     }
-    let mut nanos = 0;
-    if !fraction.is_empty() {
-        nanos = fraction.parse::<i64>().ok()? * 10_i64.pow(9 - fraction.len() as u32);
-    }
+    let nanos = if fraction.is_empty() {
+        0
+    } else {
+        nanos_of(fraction)?
+    };
     hours
         .checked_mul(3_600)?
         .checked_add(minutes * 60 + seconds)?
         .checked_mul(SECOND)?
         .checked_add(nanos)
+}
+
+/// Whether this is the fraction of a second, up to the end of the text.
+fn is_fraction(text: &str) -> bool {
+    (1..=9).contains(&text.len()) && text.bytes().all(|byte| byte.is_ascii_digit())
+}
+
+/// The nanoseconds of a fraction of a second with at most nine digits.
+fn nanos_of(fraction: &str) -> Option<i64> {
+    let digits = u32::try_from(fraction.len()).ok()?;
+    fraction
+        .parse::<i64>()
+        .ok()?
+        .checked_mul(10_i64.checked_pow(9_u32.checked_sub(digits)?)?)
 }
 
 /// The span as menus show it: `1w2d3h4m5s`, `1s500ms`, `0s`.

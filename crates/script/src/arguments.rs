@@ -2,8 +2,8 @@
 
 use menu::{Menu, Position, Reason, Refusal};
 
-use crate::ast::{Argument, Expr};
-use crate::builtin::Takes;
+use crate::ast::{Argument, Node};
+use crate::builtin::{Builtin, Takes};
 use crate::highlight::Class;
 use crate::parser::{Expected, Parser};
 use crate::spec::Parameter;
@@ -14,9 +14,21 @@ impl Parser<'_> {
         &mut self,
         parameters: &[Parameter],
         menu: Option<&'static Menu>,
+        builtin: Option<&'static Builtin>,
     ) -> Result<Vec<Argument>, Refusal> {
         let mut arguments: Vec<Argument> = Vec::new();
+        let begins = |byte| {
+            matches!(
+                byte,
+                b' ' | b'\t' | b'\\' | b'"' | b'(' | b'[' | b'{' | b'$'
+            )
+        };
+        if !self.at_end() && !self.peek().is_some_and(begins) {
+            return self.refuse(Reason::ExpectedEnd, self.at);
+        }
+        let mut tallest = 0;
         loop {
+            tallest = self.tallest(tallest);
             self.skip_spaces();
             let given = || {
                 arguments
@@ -31,9 +43,13 @@ impl Parser<'_> {
                 self.expected = Some(Expected::Argument(self.at, parameters.to_vec(), given));
             }
             if self.at_end() {
+                self.height = tallest;
                 return Ok(arguments);
             }
             let argument = self.argument(parameters, menu, &arguments)?;
+            if let Some(builtin) = builtin {
+                self.name_variables(builtin, parameters, &argument)?;
+            }
             arguments.push(argument);
             // Arguments are apart from each other, or end with what cannot be part of a name.
             let ended = self.bytes.get(self.at.wrapping_sub(1)).copied();
@@ -104,11 +120,13 @@ impl Parser<'_> {
     ) -> Result<Argument, Refusal> {
         let at = self.position(start);
         let has_value = self.peek() == Some(b'=') && !word.is_empty();
-        let found = find(parameters, word).filter(|p| has_value || negated || takes_bare(p));
+        let found = find(parameters, word).filter(|p| has_value || negated || takes_bare(p, word));
         if let Some(parameter) = found.filter(|_| !word.is_empty()) {
             self.mark(start, Class::Argument);
             let name = parameter.name.to_owned();
-            if !has_value {
+            if has_value {
+                self.at += 1;
+            } else if !self.code_follows(parameter) {
                 return Ok(Argument {
                     at,
                     name,
@@ -116,9 +134,17 @@ impl Parser<'_> {
                     negated,
                 });
             }
-            self.at += 1;
             self.expected = Some(Expected::Value(self.at, *parameter));
-            let value = Some(self.argument_value(parameter.takes)?);
+            let begin = self.at;
+            let mut value = self.argument_value(parameter.takes);
+            // RouterOS: where text is expected, what is no array is not looked into.
+            if value.is_err()
+                && self.bytes.get(begin) == Some(&b'{')
+                && (parameter.property.is_some() || parameter.takes == Takes::Text)
+            {
+                value = self.refuse(Reason::Syntax, begin);
+            }
+            let value = Some(value?);
             if self.at < self.bytes.len() {
                 self.expected = None;
             }
@@ -129,11 +155,28 @@ impl Parser<'_> {
                 negated: false,
             });
         }
-        if has_value || negated {
+        if negated {
             return self.refuse(Reason::ExpectedEnd, start);
         }
+        let equals = self.at;
         self.at = start;
-        self.unnamed(parameters, before, at)
+        let value = self.unnamed(parameters, before, at)?;
+        if has_value {
+            // RouterOS: what looks like a name was a value, and no value goes on with `=`.
+            return self.refuse(Reason::ExpectedEnd, equals);
+        }
+        Ok(value)
+    }
+
+    /// Whether code stands after an argument's name without `=`: `else {…}`.
+    fn code_follows(&mut self, parameter: &Parameter) -> bool {
+        let after = self.at;
+        self.skip_spaces();
+        let follows = parameter.takes == Takes::Code && self.peek() == Some(b'{');
+        if !follows {
+            self.at = after;
+        }
+        follows
     }
 
     /// A value that stands without its name.
@@ -166,24 +209,30 @@ impl Parser<'_> {
         })
     }
 
-    /// The arguments of a function.
-    pub(crate) fn call(&mut self, function: Expr) -> Result<Expr, Refusal> {
-        let mut arguments = Vec::new();
-        loop {
-            self.skip_spaces();
-            if self.at_end() {
-                return Ok(Expr::call(function, arguments));
-            }
-            let start = self.at;
-            let word = self.word().to_owned();
-            let named = !word.is_empty() && self.peek() == Some(b'=');
-            self.at = if named { self.at + 1 } else { start };
-            let value = self.argument_value(Takes::Value)?;
-            if self.at == start {
-                return self.refuse(Reason::Syntax, self.at);
-            }
-            arguments.push((named.then_some(word), value));
+    /// Declares the variables that an argument names; those that are to be set must be declared.
+    fn name_variables(
+        &mut self,
+        builtin: &Builtin,
+        parameters: &[Parameter],
+        argument: &Argument,
+    ) -> Result<(), Refusal> {
+        let names = |p: &Parameter| p.takes == Takes::Name && p.name == argument.name;
+        let Some(value) = &argument.value else {
+            return Ok(());
+        };
+        let (Node::Variable(names) | Node::Text(names), true) =
+            (&value.node, parameters.iter().any(names))
+        else {
+            return Ok(());
+        };
+        if builtin.name != "set" {
+            names.split(',').for_each(|name| self.names.declare(name));
+            return Ok(());
         }
+        if self.names.is_declared(names) {
+            return Ok(());
+        }
+        Err(Reason::Syntax.at(value.at))
     }
 
     /// The condition of a `find`, with or without `where`.
@@ -230,8 +279,12 @@ fn find<'p>(parameters: &'p [Parameter], word: &str) -> Option<&'p Parameter> {
     }
 }
 
-/// Whether the bare name says something: a flag, or a property that can be so.
-fn takes_bare(parameter: &Parameter) -> bool {
+/// Whether the bare name says something: a flag, a property that can be so, or code's whole name.
+fn takes_bare(parameter: &Parameter, word: &str) -> bool {
     let kind = parameter.property.map(|property| property.kind);
-    parameter.takes == Takes::Flag || matches!(kind, Some(menu::Kind::Bool | menu::Kind::Presence))
+    match parameter.takes {
+        Takes::Flag => true,
+        Takes::Code => parameter.name == word,
+        _ => matches!(kind, Some(menu::Kind::Bool | menu::Kind::Presence)),
+    }
 }

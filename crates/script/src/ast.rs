@@ -27,6 +27,8 @@ pub struct Statement {
 /// What a statement is.
 #[derive(Clone, Debug)]
 pub enum What {
+    /// Nothing: a line without a command, in the menu where it stands.
+    Empty(Place),
     /// A path on a line of its own: the commands that follow are of that menu.
     Enter(Place),
     /// A command.
@@ -52,6 +54,8 @@ pub struct Bad {
     pub enters: bool,
     /// The code in braces among what follows the word.
     pub code: Vec<Arc<Block>>,
+    /// What follows the word, where it is read as the arguments of a function.
+    pub arguments: Vec<(Option<String>, Expr)>,
 }
 
 /// A node of the tree of menus: a menu or a folder of menus.
@@ -124,6 +128,8 @@ pub enum Node {
     Code(Arc<Block>),
     /// An array; keys where given.
     Array(Vec<(Option<Expr>, Expr)>),
+    /// An expression in parentheses whose parentheses tell it from the same without them.
+    Group(Box<Expr>),
     /// An operator before a value.
     Unary(Unary, Box<Expr>),
     /// An operator between two values.
@@ -141,6 +147,8 @@ pub enum Unary {
     Minus,
     /// `~`
     Complement,
+    /// `any`: whether there is a value.
+    Any,
     /// `>`: the expression itself as a value.
     Quote,
 }
@@ -161,6 +169,8 @@ pub enum Binary {
     AtMost,
     AtLeast,
     And,
+    /// One condition after the other, without a word between: both must hold.
+    Both,
     Or,
     Match,
     In,
@@ -172,4 +182,23 @@ pub enum Binary {
     Concat,
     Comma,
     Index,
+}
+
+impl Binary {
+    /// Whether parentheses among several of it change nothing.
+    pub const fn is_associative(self) -> bool {
+        matches!(
+            self,
+            Self::Add
+                | Self::Multiply
+                | Self::And
+                | Self::Both
+                | Self::Or
+                | Self::BitAnd
+                | Self::BitOr
+                | Self::BitXor
+                | Self::Concat
+                | Self::Comma
+        )
+    }
 }

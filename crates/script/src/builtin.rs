@@ -232,3 +232,9 @@ pub fn find(word: &str) -> Option<&'static Builtin> {
         .all(|other| other.name == first.name)
         .then_some(first)
 }
+
+/// Whether the name of any command begins so.
+pub(crate) fn begins(word: &str) -> bool {
+    let mut all = ALL.iter().chain(crate::known::KNOWN);
+    all.any(|builtin| builtin.name.starts_with(word))
+}

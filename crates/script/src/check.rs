@@ -316,7 +316,7 @@ fn skip(text: &str, parser: &mut Parser<'_>, start: usize) -> Vec<usize> {
 /// A statement that counts as a command: neither a path alone nor a mere scope.
 fn is_command(statement: &Statement) -> bool {
     match &statement.what {
-        What::Enter(_) | What::Scope(..) => false,
+        What::Empty(_) | What::Enter(_) | What::Scope(..) => false,
         What::Bad(bad) => !bad.enters,
         What::Run(_) | What::Call(_) | What::Value(_) => true,
     }

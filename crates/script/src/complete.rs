@@ -53,6 +53,7 @@ pub fn complete(store: &Store, session: &Session, line: &str, cursor: usize) -> 
     let tree = Tree::new(store.menus());
     let node = tree.find(&session.path).unwrap_or(0);
     let mut parser = Parser::new(&source, &tree, node);
+    parser.names.any = true;
     let _ = parser.program();
     let node = parser.node;
     let mut found = Found {

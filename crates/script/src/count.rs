@@ -2,7 +2,7 @@
 //! those in the braces of code too, but for comments, paths on a line of their own, and what
 //! stands in brackets, parentheses and quotes.
 
-use crate::parser::is_path;
+use crate::lost::is_path;
 
 /// Where the statement that begins at a byte ends, and where its commands begin.
 pub(crate) fn statement(text: &str, start: usize) -> (usize, Vec<usize>) {

@@ -27,6 +27,7 @@ impl Machine<'_> {
             Node::Brackets(block) => self.deeper(|machine| machine.block(block))?,
             Node::Code(block) => Value::Code(Arc::clone(block)),
             Node::Array(elements) => self.array(elements)?,
+            Node::Group(inner) => self.eval(inner)?,
             Node::Unary(Unary::Quote, inner) => match &inner.node {
                 Node::Code(block) => Value::Code(Arc::clone(block)),
                 _ => Value::Op(Arc::new((**inner).clone())),
@@ -87,7 +88,7 @@ impl Machine<'_> {
         let first = self.eval(left)?;
         // The right side is not looked at where the left decides.
         match (operator, first.truth()) {
-            (Binary::And, Some(false)) => return Ok(Value::Bool(false)),
+            (Binary::And | Binary::Both, Some(false)) => return Ok(Value::Bool(false)),
             (Binary::Or, Some(true)) => return Ok(Value::Bool(true)),
             _ => {}
         }
@@ -111,12 +112,12 @@ impl Machine<'_> {
     ) -> Result<Value> {
         let value = self.eval(function)?;
         let mut scope = BTreeMap::new();
-        let own = match &function.node {
-            Node::Variable(name) => format!("${name}"),
-            _ => String::new(),
-        };
-        scope.insert("0".to_owned(), Variable::Local(Value::str(own)));
-        let mut number = 0;
+        if let Node::Variable(name) = &function.node {
+            let own = Value::str(format!("${name}"));
+            scope.insert("0".to_owned(), Variable::Local(own));
+        }
+        // RouterOS: what is called by an expression has its first argument as `$0`.
+        let mut number: usize = scope.len();
         let mut held = 0;
         for (name, argument) in arguments {
             let argument = self.holding(held, |machine| machine.eval(argument))?;
@@ -125,8 +126,9 @@ impl Machine<'_> {
             match name {
                 Some(name) => scope.insert(name.clone(), argument),
                 None => {
+                    let name = number.to_string();
                     number += 1;
-                    scope.insert(number.to_string(), argument)
+                    scope.insert(name, argument)
                 }
             };
         }
@@ -145,6 +147,7 @@ impl Machine<'_> {
         self.step()?;
         Ok(match &expr.node {
             Node::Property(name) => Condition::Cell(name),
+            Node::Group(inner) => self.prepare(inner)?,
             Node::Unary(operator, inner) if *operator != Unary::Quote => {
                 Condition::Unary(*operator, Box::new(self.prepare(inner)?))
             }
@@ -199,7 +202,9 @@ impl Condition {
             Self::Cell(name) => row.get(name).map_or(Value::Nothing, Value::from),
             Self::Unary(Unary::Not, inner) => Value::Bool(!inner.holds(row)),
             Self::Unary(operator, inner) => unary(*operator, &inner.of(row)?).ok()?,
-            Self::Binary(Binary::And, a, b) => Value::Bool(a.holds(row) && b.holds(row)),
+            Self::Binary(Binary::And | Binary::Both, a, b) => {
+                Value::Bool(a.holds(row) && b.holds(row))
+            }
             Self::Binary(Binary::Or, a, b) => Value::Bool(a.holds(row) || b.holds(row)),
             Self::Binary(operator @ (Binary::Equal | Binary::Unequal), a, b) => {
                 let equal = cell_equals(&a.of(row)?, &b.of(row)?);
@@ -220,7 +225,7 @@ impl Condition {
     /// rows can look up by.
     pub(crate) fn equalities<'c>(&'c self, found: &mut Vec<(&'static str, &'c Value)>) {
         match self {
-            Self::Binary(Binary::And, a, b) => {
+            Self::Binary(Binary::And | Binary::Both, a, b) => {
                 a.equalities(found);
                 b.equalities(found);
             }

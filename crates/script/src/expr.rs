@@ -111,26 +111,58 @@ impl Parser<'_> {
         }
     }
 
-    /// `->` right after a value.
+    /// `->` right after a value: what stands before is looked up first.
     fn indexes(&mut self, mut value: Expr) -> Result<Expr, Refusal> {
+        let mut height = self.height;
         while self.looking_at("->") {
             self.at += 2;
-            let index = self.nested(Self::primary)?;
+            self.skip_blank();
+            self.height = 0;
+            let index = self.nested(Self::index)?;
+            height = self.higher(height)?;
             let at = value.at;
             value = Expr {
                 at,
                 node: Node::Binary(Binary::Index, Box::new(value), Box::new(index)),
             };
         }
+        self.height = height;
         Ok(value)
+    }
+
+    /// What stands after `->`.
+    fn index(&mut self) -> Result<Expr, Refusal> {
+        let at = self.position(self.at);
+        match self.peek() {
+            Some(b'$') => self.variable(),
+            Some(b'[') => Ok(Expr {
+                at,
+                node: Node::Brackets(self.brackets()?),
+            }),
+            _ => self.primary(),
+        }
     }
 
     fn parentheses(&mut self) -> Result<Expr, Refusal> {
         let start = self.at;
         self.at += 1;
         self.mark(start, Class::Syntax);
-        let inner = self.nested(|parser| parser.expression(0))?;
+        let mut inner = self.nested(|parser| parser.expression(0))?;
         self.skip_blank();
+        let mut height = self.height;
+        // One operand right after the other: both.
+        while matches!(self.peek(), Some(b'"' | b'$' | b'[' | b'(' | b'{'))
+            || self.peek().is_some_and(|byte| byte.is_ascii_alphanumeric())
+        {
+            let next = self.nested(|parser| parser.expression(0))?;
+            height = self.higher(height)?;
+            let at = inner.at;
+            inner = Expr {
+                at,
+                node: Node::Binary(Binary::Both, Box::new(inner), Box::new(next)),
+            };
+            self.skip_blank();
+        }
         if self.peek() != Some(b')') {
             let reason = if self.peek().is_none() {
                 Reason::MissingClosing("parenthesis")
@@ -141,6 +173,7 @@ impl Parser<'_> {
         }
         self.at += 1;
         self.mark(self.at - 1, Class::Syntax);
+        self.height = height;
         Ok(inner)
     }
 
@@ -148,18 +181,19 @@ impl Parser<'_> {
     pub(crate) fn expression(&mut self, least: u8) -> Result<Expr, Refusal> {
         self.skip_blank();
         let mut left = self.operand()?;
+        let mut height = self.height;
         loop {
             self.skip_blank();
-            let Some((text, binding, operator)) = self.operator() else {
+            let tighter = |(_, binding, _): &(_, u8, _)| *binding > least;
+            let Some((text, binding, operator)) = self.operator().filter(tighter) else {
+                self.height = height;
                 return Ok(left);
             };
-            if binding <= least {
-                return Ok(left);
-            }
             let start = self.at;
             self.at += text.len();
             self.mark(start, Class::Operator);
             let right = self.right(operator, binding)?;
+            height = self.higher(height)?;
             let at = left.at;
             left = Expr {
                 at,
@@ -178,6 +212,7 @@ impl Parser<'_> {
         if self.looking_at("!") || self.looking_at("-") || operator == Binary::In {
             return self.nested(|parser| parser.expression(binding));
         }
+        self.height = 0;
         let value = self.value()?;
         if self.looking_at(" .") || self.looking_at(".") {
             return self.joined_on(value);
@@ -187,14 +222,18 @@ impl Parser<'_> {
 
     /// `"a" . $b` to the right of a comparison.
     fn joined_on(&mut self, mut value: Expr) -> Result<Expr, Refusal> {
+        let mut height = self.height;
         loop {
             self.skip_blank();
             if self.peek() != Some(b'.') {
+                self.height = height;
                 return Ok(value);
             }
             self.at += 1;
             self.skip_blank();
+            self.height = 0;
             let right = self.value()?;
+            height = self.higher(height)?;
             let at = value.at;
             value = Expr {
                 at,
@@ -212,19 +251,21 @@ impl Parser<'_> {
     }
 
     fn operand(&mut self) -> Result<Expr, Refusal> {
+        self.height = 0;
         let start = self.at;
         let at = self.position(start);
         let unary = match self.peek() {
             Some(b'!') => Some((Unary::Not, 3)),
             Some(b'~') => Some((Unary::Complement, 11)),
             Some(b'>') => Some((Unary::Quote, 12)),
-            Some(b'-') if !self.digit_follows() => Some((Unary::Minus, 11)),
+            Some(b'-') => Some((Unary::Minus, 11)),
+            Some(b'a') if self.is_any() => Some((Unary::Any, 11)),
             _ => None,
         };
         let Some((operator, binding)) = unary else {
             return self.primary();
         };
-        self.at += 1;
+        self.at += if operator == Unary::Any { 3 } else { 1 };
         self.mark(start, Class::Operator);
         // `!` goes with the whole comparison in a condition, elsewhere with the value.
         let binding = if operator == Unary::Not && self.row.is_none() {
@@ -239,8 +280,9 @@ impl Parser<'_> {
         })
     }
 
-    fn digit_follows(&self) -> bool {
-        self.bytes.get(self.at + 1).is_some_and(u8::is_ascii_digit)
+    fn is_any(&self) -> bool {
+        let after = self.bytes.get(self.at + 3);
+        self.looking_at("any") && !after.is_some_and(|byte| crate::parser::is_word(*byte))
     }
 
     fn primary(&mut self) -> Result<Expr, Refusal> {
@@ -271,9 +313,14 @@ impl Parser<'_> {
                         self.mark(start, Class::Argument);
                         Node::Property(name)
                     }
+                    // RouterOS: a name in an expression is that of a variable.
+                    None if is_name(&word) => {
+                        self.mark(start, Class::Variable);
+                        Node::Variable(word)
+                    }
                     None => Node::Word(word),
                 };
-                Ok(Expr { at, node })
+                self.arguments_in_parentheses(Expr { at, node })
             }
         }
     }
@@ -284,12 +331,14 @@ impl Parser<'_> {
             return Ok(function);
         }
         let mut arguments = Vec::new();
+        let mut tallest = 0;
         loop {
+            tallest = self.tallest(tallest);
             let before = self.at;
             self.skip_blank();
             let begins = matches!(self.peek(), Some(b'"' | b'$' | b'[' | b'(' | b'{'))
                 || self.peek().is_some_and(|b| b.is_ascii_alphanumeric());
-            if before == self.at || !begins || self.operator().is_some() {
+            if before == self.at || !begins || self.operator().is_some() || self.row.is_some() {
                 self.at = before;
                 break;
             }
@@ -300,6 +349,7 @@ impl Parser<'_> {
             let value = self.argument_value(Takes::Value)?;
             arguments.push((named.then_some(word), value));
         }
+        self.height = tallest + 1;
         Ok(if arguments.is_empty() {
             function
         } else {
@@ -317,9 +367,11 @@ impl Parser<'_> {
 
     fn conditions(&mut self) -> Result<Expr, Refusal> {
         let mut all = self.nested(|parser| parser.expression(0))?;
+        let mut height = self.height;
         loop {
             self.skip_spaces();
             if self.at_end() {
+                self.height = height;
                 return Ok(all);
             }
             let start = self.at;
@@ -333,10 +385,11 @@ impl Parser<'_> {
                         refusal
                     }
                 })?;
+            height = self.higher(height)?;
             let at = all.at;
             all = Expr {
                 at,
-                node: Node::Binary(Binary::And, Box::new(all), Box::new(next)),
+                node: Node::Binary(Binary::Both, Box::new(all), Box::new(next)),
             };
         }
     }
@@ -358,12 +411,15 @@ impl Parser<'_> {
 
     fn elements(&mut self) -> Result<Vec<(Option<Expr>, Expr)>, Refusal> {
         let mut elements = Vec::new();
+        let mut tallest = 0;
         loop {
+            tallest = self.tallest(tallest);
             self.skip_blank();
             match self.peek() {
                 None => return self.refuse(Reason::MissingClosing("brace"), self.at),
                 Some(b'}') => {
                     self.at += 1;
+                    self.height = tallest + 1;
                     return Ok(elements);
                 }
                 Some(b';' | b',') => {
@@ -373,10 +429,17 @@ impl Parser<'_> {
                 _ => {}
             }
             let start = self.at;
-            let first = self.expression(3)?;
+            let mut first = self.expression(3)?;
             self.skip_blank();
             if self.peek() == Some(b'=') {
+                // A bare name is a key, not the variable of that name.
+                if let Node::Variable(name) = &mut first.node
+                    && self.bytes.get(start) != Some(&b'$')
+                {
+                    first.node = Node::Text(std::mem::take(name));
+                }
                 self.at += 1;
+                tallest = self.tallest(tallest);
                 let value = self.expression(3)?;
                 elements.push((Some(first), value));
             } else {
@@ -422,6 +485,8 @@ impl Parser<'_> {
             return self.refuse(Reason::Syntax, self.at);
         }
         self.mark(start, Class::Variable);
+        // RouterOS: a variable that has been named can be set.
+        self.names.declare(&name);
         let node = match self.row.and_then(|menu| property(menu, &name)) {
             Some(name) => Node::Property(name),
             None => Node::Variable(name),
@@ -443,7 +508,7 @@ impl Parser<'_> {
     }
 
     /// A word outside quotes as a value.
-    fn bare(&mut self) -> String {
+    pub(crate) fn bare(&mut self) -> String {
         let start = self.at;
         let mut text = String::new();
         let mut from = self.at;
@@ -476,16 +541,26 @@ impl Parser<'_> {
         if self.row.is_some() && self.peek() == Some(b'.') {
             self.at += 1;
         }
-        if matches!(self.peek(), Some(b'-' | b'*')) {
+        if self.peek() == Some(b'*') {
             self.at += 1;
         }
         let rest = &self.bytes[self.at..];
         let number = rest.first().is_some_and(u8::is_ascii_digit);
+        let in_row = self.row.is_some();
         let length = address_length(rest).unwrap_or_else(|| {
-            let ok = |b: &u8| {
-                b.is_ascii_alphanumeric() || (!number && matches!(b, b'-' | b'_')) || *b == b':'
+            let ok = |index: usize, b: u8| {
+                let next = || rest.get(index + 1).is_some_and(u8::is_ascii_digit);
+                let joins = if number {
+                    matches!(b, b'.' | b':') && next()
+                } else {
+                    in_row && matches!(b, b'-' | b'_')
+                };
+                b.is_ascii_alphanumeric() || joins
             };
-            rest.iter().position(|b| !ok(b)).unwrap_or(rest.len())
+            let mut bytes = rest.iter().enumerate();
+            bytes
+                .position(|(index, b)| !ok(index, *b))
+                .unwrap_or(rest.len())
         });
         // `a->b`: the arrow is no part of the word.
         let arrow = rest[..length]
@@ -536,6 +611,13 @@ fn address_length(bytes: &[u8]) -> Option<usize> {
         Some(_) => Some(address.len()),
         None => Some(end),
     }
+}
+
+/// Whether a word in an expression is a name rather than a value by its looks.
+fn is_name(word: &str) -> bool {
+    word.bytes().next().is_some_and(|b| b.is_ascii_alphabetic())
+        && !word.contains(':')
+        && !matches!(word, "true" | "false" | "yes" | "no")
 }
 
 /// Characters of a word outside quotes.

@@ -39,6 +39,7 @@ pub fn highlight(store: &Store, path: &str, text: &str) -> Vec<Piece> {
     let tree = Tree::new(store.menus());
     let node = tree.find(path).unwrap_or(0);
     let mut parser = Parser::new(&source, &tree, node);
+    parser.names.any = true;
     let failed = parser.program().err();
     let mut pieces = std::mem::take(&mut parser.classes);
     if let Some(refusal) = failed

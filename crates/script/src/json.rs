@@ -29,7 +29,10 @@ pub fn run_json_at(
     let source = Source::new(source);
     let tree = Tree::new(site.menus());
     let node = tree.find(&session.path).unwrap_or(0);
-    let block = Parser::new(&source, &tree, node).program()?;
+    let mut parser = Parser::new(&source, &tree, node);
+    let variables = session.variables();
+    variables.for_each(|name| parser.names.declare(name));
+    let block = parser.program()?;
     let _running = session.interrupt.running();
     if let Some((menu, command)) = printed(&block) {
         return Machine::new(site, session, out)

@@ -249,6 +249,7 @@ impl<'a> Machine<'a> {
                 }
                 Ok(Value::Nothing)
             }
+            What::Empty(_) => Ok(Value::Nothing),
             What::Run(command) => self.command(command),
             What::Scope(_, block) => self.deeper(|machine| machine.block(block)),
             What::Call(expr) => self.eval(expr),

@@ -34,6 +34,7 @@ pub(crate) fn unary(operator: Unary, value: &Value) -> Result<Value> {
         (Unary::Complement, value) => number(value)
             .map(|n| Value::Num(!n))
             .ok_or_else(|| wrong(format!("cannot invert {}", value.type_words()))),
+        (Unary::Any, value) => Ok(Value::Bool(!value.is_empty())),
         (Unary::Quote, value) => Ok(value.clone()),
     }
 }
@@ -54,7 +55,7 @@ pub(crate) fn binary(operator: Binary, a: &Value, b: &Value) -> Result<Value> {
         Binary::Greater => Value::Bool(order("more than")? == Greater),
         Binary::AtMost => Value::Bool(order("less than or equal to")? != Greater),
         Binary::AtLeast => Value::Bool(order("more than or equal to")? != Less),
-        Binary::And => Value::Bool(truth(a)? && truth(b)?),
+        Binary::And | Binary::Both => Value::Bool(truth(a)? && truth(b)?),
         Binary::Or => Value::Bool(truth(a)? || truth(b)?),
         Binary::Match => {
             let regex = Regex::new(&bytes::to_bytes(&b.text()));

@@ -2,15 +2,17 @@
 //! tell a word from a command without them.
 //!
 //! Words are read where they are expected; there is no separate pass of tokens, since what a
-//! character means depends on what may stand there. `expr.rs` reads values.
+//! character means depends on what may stand there. `arguments.rs` reads what follows a command,
+//! `expr.rs` and `text.rs` read values, `lost.rs` reads what stands at words that name nothing.
 
 use std::sync::Arc;
 
 use menu::{Menu, Position, Reason, Refusal};
 
-use crate::ast::{Bad, Block, Command, Node, Place, Statement, Target, What};
-use crate::builtin::{self, Takes};
+use crate::ast::{Bad, Block, Command, Expr, Node, Place, Statement, Target, What};
+use crate::builtin::{self, Builtin};
 use crate::highlight::Class;
+use crate::names::Names;
 use crate::source::Source;
 use crate::spec::{self, Parameter};
 use crate::tree::{Step, Tree};
@@ -18,57 +20,8 @@ use crate::tree::{Step, Tree};
 /// Deepest nesting of braces, brackets and parentheses.
 const DEPTH: usize = 100;
 
-/// Commands that menus have in RouterOS: a line that ends with one of them runs something.
-const VERBS: &[&str] = &[
-    "add",
-    "set",
-    "remove",
-    "print",
-    "export",
-    "find",
-    "get",
-    "enable",
-    "disable",
-    "comment",
-    "move",
-    "edit",
-    "reset",
-    "unset",
-    "monitor",
-    "flush",
-    "run",
-    "reboot",
-    "shutdown",
-    "reset-counters",
-    "reset-configuration",
-    "scan",
-    "upgrade",
-    "install",
-    "download",
-    "check-for-updates",
-    "renew",
-    "release",
-    "import",
-    "send",
-    "save",
-    "load",
-    "fetch",
-    "beep",
-    "quit",
-    "generate",
-    "sign",
-    "reset-mac-address",
-    "power-reset",
-    "torch",
-    "cancel",
-    "backup",
-    "blink",
-    "undo",
-    "redo",
-    "password",
-    "traceroute",
-    "resolve",
-];
+/// Highest tree of operators, of which many may stand in a row.
+const HEIGHT: usize = 400;
 
 pub(crate) struct Parser<'a> {
     pub(crate) source: &'a Source,
@@ -79,13 +32,22 @@ pub(crate) struct Parser<'a> {
     pub(crate) node: usize,
     /// The unknown menu that was entered in place of one.
     pub(crate) lost: Option<Bad>,
+    /// Whether what stands at an unknown menu is read as RouterOS does, which does not enter it.
+    pub(crate) exact: bool,
     /// The menu whose rows a condition looks at.
     pub(crate) row: Option<&'static Menu>,
+    /// The variables that are declared.
+    pub(crate) names: Names,
     /// What the pieces of the text are, for colours.
     pub(crate) classes: Vec<(usize, usize, Class)>,
     /// What could stand where the text ends, for completion.
     pub(crate) expected: Option<Expected>,
+    /// The byte that closes the statements that are being read.
+    close: Option<u8>,
     depth: usize,
+    /// How high the tree is that was read last.
+    pub(crate) height: usize,
+    started: bool,
 }
 
 /// What could stand where the text ends.
@@ -113,22 +75,36 @@ impl<'a> Parser<'a> {
             at: 0,
             node,
             lost: None,
+            exact: false,
             row: None,
+            names: Names::default(),
             classes: Vec::new(),
             expected: None,
+            close: None,
             depth: 0,
+            height: 0,
+            started: false,
         }
     }
 
     /// Reads all statements.
     pub(crate) fn program(&mut self) -> Result<Block, Refusal> {
-        self.block(None)
+        self.block(None, Reason::Syntax)
     }
 
     /// Reads one statement of the text's top and says where it began; `None` at the text's end.
     pub(crate) fn next(&mut self) -> Option<(usize, Result<Statement, Refusal>)> {
-        self.skip_separators();
-        (self.at < self.bytes.len()).then(|| (self.at, self.statement()))
+        if std::mem::replace(&mut self.started, true) {
+            self.skip_separators();
+            if self.at >= self.bytes.len() {
+                return None;
+            }
+        }
+        // What a refused statement had opened is closed with it.
+        (self.close, self.depth) = (None, 0);
+        self.names.close_all();
+        self.skip_comments();
+        Some((self.at, self.statement()))
     }
 
     /// Goes to the beginning of the next line that is not a continuation.
@@ -180,42 +156,75 @@ impl<'a> Parser<'a> {
         result
     }
 
+    /// The height of a tree whose highest part so far is known, with what was read last.
+    pub(crate) fn tallest(&mut self, so_far: usize) -> usize {
+        so_far.max(std::mem::take(&mut self.height))
+    }
+
+    /// The height of a tree that has what was read last beside what is known; refuses one that has
+    /// no end.
+    pub(crate) fn higher(&mut self, so_far: usize) -> Result<usize, Refusal> {
+        let height = self.tallest(so_far) + 1;
+        if height > HEIGHT {
+            return self.refuse(Reason::Limit("nesting"), self.at);
+        }
+        Ok(height)
+    }
+
     /// Reads the statements up to a closing byte, or to the end of the text.
-    pub(crate) fn block(&mut self, close: Option<u8>) -> Result<Block, Refusal> {
+    ///
+    /// There is always a first statement, be it an empty one.
+    fn block(&mut self, close: Option<u8>, missing: Reason) -> Result<Block, Refusal> {
+        let outer = std::mem::replace(&mut self.close, close);
+        self.names.open();
         let mut block = Block::default();
+        let mut tallest = 0;
         loop {
+            self.skip_comments();
+            self.height = 0;
+            block.statements.push(self.statement()?);
+            tallest = self.tallest(tallest);
             self.skip_separators();
             match (self.peek(), close) {
-                (None, None) => return Ok(block),
-                (None, Some(_)) => return self.refuse(Reason::MissingClosing("brace"), self.at),
+                (None, None) => break,
+                (None, Some(_)) => return self.refuse(missing, self.at),
                 (Some(byte), Some(close)) if byte == close => {
                     self.at += 1;
                     self.mark(self.at - 1, Class::Syntax);
-                    return Ok(block);
+                    break;
                 }
-                _ => block.statements.push(self.statement()?),
+                _ => {}
             }
         }
+        self.names.close();
+        self.close = outer;
+        self.height = tallest + 1;
+        Ok(block)
     }
 
-    /// Reads code in braces; the menu that is entered within is left again.
-    pub(crate) fn braces(&mut self) -> Result<Arc<Block>, Refusal> {
+    /// Reads statements in braces or brackets; the menu that is entered within is left again.
+    fn enclosed(&mut self, close: u8, missing: Reason) -> Result<Arc<Block>, Refusal> {
         let (node, lost, row) = (self.node, self.lost.clone(), self.row.take());
         self.at += 1;
         self.mark(self.at - 1, Class::Syntax);
-        let block = self.nested(|parser| parser.block(Some(b'}')));
+        let block = self.nested(|parser| parser.block(Some(close), missing));
         (self.node, self.lost, self.row) = (node, lost, row);
         block.map(Arc::new)
+    }
+
+    /// Reads code in braces.
+    pub(crate) fn braces(&mut self) -> Result<Arc<Block>, Refusal> {
+        self.enclosed(b'}', Reason::ExpectedClosing("brace"))
     }
 
     /// Reads commands in brackets.
     pub(crate) fn brackets(&mut self) -> Result<Arc<Block>, Refusal> {
-        let (node, lost, row) = (self.node, self.lost.clone(), self.row.take());
-        self.at += 1;
-        self.mark(self.at - 1, Class::Syntax);
-        let block = self.nested(|parser| parser.block(Some(b']')));
-        (self.node, self.lost, self.row) = (node, lost, row);
-        block.map(Arc::new)
+        self.enclosed(b']', Reason::ExpectedClosing("bracket"))
+    }
+
+    /// Reads a scope: braces where a statement may stand.
+    pub(crate) fn scope(&mut self) -> Result<Arc<Block>, Refusal> {
+        self.enclosed(b'}', Reason::MissingClosing("brace"))
     }
 
     fn statement(&mut self) -> Result<Statement, Refusal> {
@@ -239,7 +248,13 @@ impl<'a> Parser<'a> {
 
     fn statement_body(&mut self) -> Result<What, Refusal> {
         match self.peek() {
-            Some(b'{') => Ok(What::Scope(None, self.braces()?)),
+            None => {
+                self.expected
+                    .get_or_insert(Expected::Word(self.at, self.node));
+                Ok(What::Empty(self.place(self.node)))
+            }
+            Some(_) if self.at_end() => Ok(What::Empty(self.place(self.node))),
+            Some(b'{') => Ok(What::Scope(None, self.scope()?)),
             Some(b':') => {
                 self.at += 1;
                 self.global()
@@ -252,20 +267,9 @@ impl<'a> Parser<'a> {
                 let function = self.variable()?;
                 Ok(What::Call(self.call(function)?))
             }
-            Some(b'[' | b'(') => {
-                let value = self.value()?;
-                self.skip_spaces();
-                // `($functions->"name") argument` calls what the parentheses give.
-                let whole = self.at_end() || matches!(value.node, Node::Brackets(_));
-                Ok(if whole {
-                    What::Value(value)
-                } else {
-                    What::Call(self.call(value)?)
-                })
-            }
-            Some(b'.') if self.looking_at("..") => self.path(self.node, false),
-            // Names of commands have no capitals.
-            Some(byte) if is_word(byte) && !byte.is_ascii_uppercase() => self.relative(),
+            Some(b'[' | b'(') => self.value_statement(),
+            Some(b'.') if self.goes_up(self.node) => self.path(self.node, false),
+            Some(byte) if is_command(byte) => self.relative(),
             _ => {
                 self.expected
                     .get_or_insert(Expected::Word(self.at, self.node));
@@ -274,60 +278,71 @@ impl<'a> Parser<'a> {
         }
     }
 
-    /// A command of the language, after its colon.
+    /// `[…]` and `(…)`: with arguments, what they give is called.
+    fn value_statement(&mut self) -> Result<What, Refusal> {
+        let start = self.at;
+        let mut value = self.value()?;
+        if self.bytes.get(start) == Some(&b'(') {
+            let at = value.at;
+            value = Expr {
+                at,
+                node: Node::Group(Box::new(value)),
+            };
+        }
+        let after = self.at;
+        self.skip_spaces();
+        if self.at_end() {
+            return Ok(What::Value(value));
+        }
+        self.at = after;
+        Ok(What::Call(self.call(value)?))
+    }
+
+    /// A path from the root, after a colon; commands of the language are there.
     fn global(&mut self) -> Result<What, Refusal> {
         let start = self.at;
-        let word = self.word();
+        let word = self.command_word();
         if self.at == self.bytes.len() {
             self.expected = Some(Expected::Word(start, 0));
         }
         if word.is_empty() {
             return self.refuse(Reason::ExpectedCommand, start);
         }
-        match builtin::find(word) {
-            Some(builtin) => {
-                self.mark(start - 1, Class::Command);
-                let arguments = self.arguments(&spec::of_builtin(builtin), None)?;
-                let at = self.position(start);
-                Ok(What::Run(Command {
-                    at,
-                    target: Target::Builtin(builtin),
-                    arguments,
-                }))
-            }
-            // `:log info` and `:ip address` are paths from the root.
-            None => {
-                self.at = start;
-                self.path(0, true)
-            }
+        self.at = start;
+        self.path(0, true)
+    }
+
+    fn builtin(&mut self, builtin: &'static Builtin, start: usize) -> Result<What, Refusal> {
+        self.mark(start, Class::Command);
+        self.names.open();
+        let arguments = self.arguments(&spec::of_builtin(builtin), None, Some(builtin));
+        let declared = self.names.close();
+        // `:for` and its like declare within, all else names variables where it stands.
+        if !matches!(builtin.name, "for" | "foreach" | "onerror") {
+            declared.iter().for_each(|name| self.names.declare(name));
         }
+        let at = self.position(start);
+        Ok(What::Run(Command {
+            at,
+            target: Target::Builtin(builtin),
+            arguments: arguments?,
+        }))
     }
 
     /// A statement that begins with a word, in the menu that was entered.
     fn relative(&mut self) -> Result<What, Refusal> {
-        let Some(lost) = self.lost.clone() else {
-            return self.path(self.node, false);
-        };
-        let start = self.at;
-        let word = self.word();
-        // `set` and `find` are of the menu that is not known.
-        let known = builtin::ALL.iter().any(|builtin| builtin.name == word);
-        self.at = start;
-        if known && !VERBS.contains(&word) {
-            return self.path(0, false);
+        match self.lost.clone() {
+            Some(lost) => self.relative_to_lost(&lost),
+            None => self.path(self.node, false),
         }
-        self.word();
-        self.rest_of_bad(&lost, start, false)
     }
 
     /// A path and what follows it.
-    fn path(&mut self, from: usize, absolute: bool) -> Result<What, Refusal> {
+    pub(crate) fn path(&mut self, from: usize, absolute: bool) -> Result<What, Refusal> {
         let mut node = from;
         let mut moved = absolute;
         loop {
-            if !(self.at == 0 || self.bytes[self.at - 1] == b'/') {
-                self.skip_spaces();
-            }
+            self.skip_spaces();
             if self.at_end() {
                 if self.at == self.bytes.len() {
                     self.expected.get_or_insert(Expected::Word(self.at, node));
@@ -339,39 +354,65 @@ impl<'a> Parser<'a> {
                 return self.scope_at(node);
             }
             let start = self.at;
-            if self.looking_at("..") {
+            if self.goes_up(node) {
                 self.at += 2;
                 node = self.tree.nodes[node].parent;
                 moved = true;
                 self.skip_slash();
                 continue;
             }
-            let word = self.word();
+            let word = self.command_word();
             if self.at == self.bytes.len() {
                 self.expected = Some(Expected::Word(start, node));
             }
             if word.is_empty() {
                 return self.refuse(Reason::ExpectedCommand, self.at);
             }
-            match self.tree.step(node, word) {
-                Some(Step::Node(next)) => {
+            match self.step(node, node == from, word) {
+                Found::Node(next) => {
                     self.mark(start, Class::Menu);
                     node = next;
                     moved = true;
                     self.skip_slash();
                 }
-                Some(Step::Command(name)) => {
+                Found::Command(name) => {
                     self.mark(start, Class::Command);
                     return self.command(node, name, start);
                 }
-                None => return self.unknown(node, from, word, start),
+                Found::Builtin(builtin) => return self.builtin(builtin, start),
+                Found::Nothing => return self.unknown(word, start),
             }
+        }
+    }
+
+    /// What a word names at a place. Commands of the language need no colon where a path begins.
+    fn step(&self, node: usize, begins: bool, word: &str) -> Found {
+        let of_language = || builtin::find(word).filter(|_| begins);
+        let exact = || of_language().filter(|builtin| builtin.name == word);
+        if !self.tree.is_exact(node, word)
+            && let Some(builtin) = exact()
+        {
+            return Found::Builtin(builtin);
+        }
+        let below = self.tree.step(node, word);
+        if node == 0 && !self.tree.is_exact(0, word) {
+            // Here menus and commands of the language stand side by side.
+            match (below, self.tree.begins(0, word), builtin::begins(word)) {
+                (Some(_), _, false) => {}
+                (None, false, true) => return of_language().map_or(Found::Nothing, Found::Builtin),
+                _ => return Found::Nothing,
+            }
+        }
+        match below {
+            Some(Step::Node(next)) => Found::Node(next),
+            Some(Step::Command(name)) => Found::Command(name),
+            None => of_language().map_or(Found::Nothing, Found::Builtin),
         }
     }
 
     fn scope_at(&mut self, node: usize) -> Result<What, Refusal> {
         let (old, lost) = (std::mem::replace(&mut self.node, node), self.lost.take());
-        let block = self.braces();
+        let block = self.scope();
         (self.node, self.lost) = (old, lost);
         Ok(What::Scope(Some(self.place(node)), block?))
     }
@@ -379,7 +420,7 @@ impl<'a> Parser<'a> {
     fn command(&mut self, node: usize, name: &'static str, start: usize) -> Result<What, Refusal> {
         let at = self.position(start);
         let Some(menu) = self.tree.menu(node) else {
-            let arguments = self.arguments(&spec::export(), None)?;
+            let arguments = self.arguments(&spec::export(), None, None)?;
             let target = Target::Export(self.tree.nodes[node].path);
             return Ok(What::Run(Command {
                 at,
@@ -393,7 +434,7 @@ impl<'a> Parser<'a> {
         let arguments = if name == "find" {
             self.condition_argument(menu)
         } else {
-            self.arguments(&parameters, Some(menu))
+            self.arguments(&parameters, Some(menu), None)
         };
         (self.node, self.lost) = (outer, lost);
         Ok(What::Run(Command {
@@ -401,128 +442,6 @@ impl<'a> Parser<'a> {
             target: Target::Menu(menu, name),
             arguments: arguments?,
         }))
-    }
-
-    /// A word that is neither menu nor command at its place.
-    fn unknown(
-        &mut self,
-        node: usize,
-        from: usize,
-        word: &str,
-        start: usize,
-    ) -> Result<What, Refusal> {
-        // Commands of the language need no colon where no menu has a word like theirs.
-        if node == from
-            && let Some(builtin) = builtin::find(word)
-        {
-            self.mark(start, Class::Command);
-            let arguments = self.arguments(&spec::of_builtin(builtin), None)?;
-            let at = self.position(start);
-            return Ok(What::Run(Command {
-                at,
-                target: Target::Builtin(builtin),
-                arguments,
-            }));
-        }
-        let bad = Bad {
-            name: word.to_owned(),
-            at: self.position(start),
-            enters: false,
-            code: Vec::new(),
-        };
-        self.rest_of_bad(&bad, start, true)
-    }
-
-    /// Reads what follows a word that names nothing: words and values, whatever they are.
-    fn rest_of_bad(&mut self, bad: &Bad, start: usize, path: bool) -> Result<What, Refusal> {
-        self.mark(start, Class::Error);
-        // `[find]` among them is of the menu that is not known.
-        let outer = self.lost.replace(bad.clone());
-        let mut code = Vec::new();
-        let enters = self.words_of_bad(bad, path, &mut code);
-        self.lost = outer;
-        let bad = Bad {
-            enters: enters?,
-            code,
-            ..bad.clone()
-        };
-        if bad.enters && bad.code.is_empty() {
-            self.lost = Some(bad.clone());
-        }
-        Ok(What::Bad(bad))
-    }
-
-    /// The words after one that names nothing; whether all is a path to enter.
-    fn words_of_bad(
-        &mut self,
-        bad: &Bad,
-        path: bool,
-        code: &mut Vec<Arc<Block>>,
-    ) -> Result<bool, Refusal> {
-        let mut plain = path;
-        let mut last = bad.name.clone();
-        loop {
-            // Words of a path follow each other by a slash.
-            if self.peek() == Some(b'/') && plain {
-                self.at += 1;
-            } else {
-                let spaces = self.at;
-                self.skip_spaces();
-                if self.at_end() {
-                    break;
-                }
-                if self.at == spaces {
-                    return self.refuse(Reason::Syntax, self.at);
-                }
-            }
-            let begin = self.at;
-            let word = self.word().to_owned();
-            let apart = self.at_end() || self.at_space() || self.peek() == Some(b'/');
-            let scope = plain && self.peek() == Some(b'{');
-            if word.is_empty() && scope {
-                code.push(self.braces()?);
-            } else if word.is_empty() || !apart || !plain {
-                plain = false;
-                self.at = begin;
-                code.extend(self.bad_argument()?);
-            } else {
-                last = word;
-            }
-        }
-        Ok(plain && path && !VERBS.contains(&last.as_str()))
-    }
-
-    /// An argument of a command that is not known: `name=value` or a value.
-    fn bad_argument(&mut self) -> Result<Option<Arc<Block>>, Refusal> {
-        let start = self.at;
-        if self.peek() == Some(b'{') {
-            return self.braces().map(Some);
-        }
-        if self.peek() == Some(b'!') {
-            self.at += 1;
-        }
-        let name = self.name();
-        let operators = ["=", "~", "!=", "<=", ">=", "<", ">"];
-        let operator = operators.into_iter().find(|text| self.looking_at(text));
-        if let Some(operator) = operator.filter(|_| !name.is_empty()) {
-            self.at += operator.len();
-            let code = ["do", "else", "on-error", "command"].contains(&name);
-            let takes = if code && operator == "=" {
-                Takes::Code
-            } else {
-                Takes::Value
-            };
-            return Ok(match self.argument_value(takes)?.node {
-                Node::Code(code) => Some(code),
-                _ => None,
-            });
-        }
-        self.at = start;
-        self.argument_value(Takes::Value)?;
-        if self.at == start {
-            return self.refuse(Reason::Syntax, self.at);
-        }
-        Ok(None)
     }
 
     fn place(&self, node: usize) -> Place {
@@ -534,6 +453,20 @@ impl<'a> Parser<'a> {
     fn enter(&mut self, node: usize) {
         self.node = node;
         self.lost = None;
+    }
+
+    /// Whether `..` stands here and there is a menu above.
+    fn goes_up(&self, node: usize) -> bool {
+        node != 0 && self.looking_at("..")
+    }
+
+    /// A word of a path: no capitals.
+    fn command_word(&mut self) -> &'a str {
+        let start = self.at;
+        while self.peek().is_some_and(is_command) {
+            self.at += 1;
+        }
+        &self.text()[start..self.at]
     }
 
     /// Letters, digits and what joins them in names.
@@ -569,7 +502,10 @@ impl<'a> Parser<'a> {
 
     /// Whether the statement ends here.
     pub(crate) fn at_end(&self) -> bool {
-        matches!(self.peek(), None | Some(b'\n' | b';' | b'}' | b']'))
+        match self.peek() {
+            None | Some(b'\n' | b';') => true,
+            byte => self.close.is_some() && byte == self.close,
+        }
     }
 
     pub(crate) fn at_space(&self) -> bool {
@@ -591,32 +527,55 @@ impl<'a> Parser<'a> {
         }
     }
 
-    /// Skips what stands between statements: spaces, line ends, semicolons, comments.
-    fn skip_separators(&mut self) {
+    /// Skips what stands before a statement: spaces and comments with their line ends.
+    fn skip_comments(&mut self) {
         loop {
             self.skip_spaces();
-            match self.peek() {
-                Some(b'\n' | b';') => self.at += 1,
-                Some(b'#') => {
-                    let start = self.at;
-                    while self.peek().is_some_and(|byte| byte != b'\n') {
-                        self.at += 1;
-                    }
-                    self.mark(start, Class::Comment);
-                }
-                _ => return,
+            if self.peek() != Some(b'#') {
+                return;
+            }
+            self.skip_comment();
+            if self.peek() == Some(b'\n') {
+                self.at += 1;
             }
         }
     }
+
+    /// Skips what stands between statements: a semicolon, line ends with the spaces after them, and
+    /// comments that begin a line. What is left of a line then is a statement, if an empty one.
+    fn skip_separators(&mut self) {
+        if self.peek() == Some(b';') {
+            self.at += 1;
+        }
+        while self.peek() == Some(b'\n') {
+            self.at += 1;
+            match self.peek() {
+                Some(b'#') => self.skip_comment(),
+                _ => self.skip_spaces(),
+            }
+        }
+    }
+
+    fn skip_comment(&mut self) {
+        let start = self.at;
+        while self.peek().is_some_and(|byte| byte != b'\n') {
+            self.at += 1;
+        }
+        self.mark(start, Class::Comment);
+    }
 }
 
-/// Whether a statement is but a path: it enters a menu and runs nothing.
-pub(crate) fn is_path(statement: &str) -> bool {
-    let plain = |byte: u8| is_word(byte) || matches!(byte, b'/' | b' ');
-    let mut words = statement.split(['/', ' ']).filter(|word| !word.is_empty());
-    statement.starts_with('/')
-        && statement.bytes().all(plain)
-        && words.next_back().is_none_or(|last| !VERBS.contains(&last))
+/// What a word names.
+enum Found {
+    Node(usize),
+    Command(&'static str),
+    Builtin(&'static Builtin),
+    Nothing,
+}
+
+/// What a word of a path or a command's name is made of.
+const fn is_command(byte: u8) -> bool {
+    byte.is_ascii_lowercase() || byte.is_ascii_digit() || matches!(byte, b'-' | b'_' | b'.')
 }
 
 pub(crate) const fn is_word(byte: u8) -> bool {

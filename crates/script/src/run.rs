@@ -29,7 +29,10 @@ pub fn run_at(
     let source = Source::new(source);
     let tree = Tree::new(site.menus());
     let node = tree.find(&session.path).unwrap_or(0);
-    let block = Parser::new(&source, &tree, node).program()?;
+    let mut parser = Parser::new(&source, &tree, node);
+    let variables = session.variables();
+    variables.for_each(|name| parser.names.declare(name));
+    let block = parser.program()?;
     let _running = session.interrupt.running();
     Machine::new(site, session, out).program(&block)
 }
@@ -191,7 +194,7 @@ fn each_word(expr: &Expr, f: &mut dyn FnMut(&str)) {
         Node::Array(elements) => elements
             .iter()
             .for_each(|(_, element)| each_word(element, f)),
-        Node::Unary(_, inner) => each_word(inner, f),
+        Node::Unary(_, inner) | Node::Group(inner) => each_word(inner, f),
         Node::Binary(_, left, right) => {
             each_word(left, f);
             each_word(right, f);

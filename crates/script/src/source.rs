@@ -6,8 +6,12 @@ use menu::{Position, bytes};
 #[derive(Clone, Debug)]
 pub(crate) struct Source {
     pub(crate) text: String,
-    lines: Vec<usize>,
+    /// Where lines begin, and where long lines go on, with the line and the column.
+    marks: Vec<(usize, Position)>,
 }
+
+/// Bytes of a line after which its columns are not counted from its beginning.
+const STRETCH: usize = 256;
 
 impl Source {
     pub(crate) fn new(text: &str) -> Self {
@@ -17,22 +21,77 @@ impl Source {
         } else {
             text.to_owned()
         };
-        let ends = text.bytes().enumerate().filter(|(_, byte)| *byte == b'\n');
-        let lines = std::iter::once(0)
-            .chain(ends.map(|(index, _)| index + 1))
-            .collect();
-        Self { text, lines }
+        let mut at = Position { line: 1, column: 1 };
+        let mut marks = vec![(0, at)];
+        let mut last = 0;
+        for (index, c) in text.char_indices() {
+            if index >= last + STRETCH {
+                marks.push((index, at));
+                last = index;
+            }
+            at = after(at, c);
+            if c == '\n' {
+                last = index + 1;
+                marks.push((last, at));
+            }
+        }
+        Self { text, marks }
     }
 
     /// The place of a byte: line and column from 1, columns in bytes of the original text.
     pub(crate) fn position(&self, offset: usize) -> Position {
-        let line = self.lines.partition_point(|start| *start <= offset).max(1);
-        let start = self.lines[line - 1];
+        let index = self.marks.partition_point(|(start, _)| *start <= offset);
+        let (start, at) = self.marks[index.saturating_sub(1)];
         let before = self.text.get(start..offset).unwrap_or_default();
-        let clamp = |n: usize| u32::try_from(n).unwrap_or(u32::MAX);
-        Position {
-            line: clamp(line),
-            column: clamp(bytes::len(before) + 1),
+        before.chars().fold(at, after)
+    }
+}
+
+/// The place after a character.
+///
+/// RouterOS: a tab leads to the next column that is a multiple of eight.
+fn after(at: Position, c: char) -> Position {
+    let Position { line, column } = at;
+    match c {
+        '\n' => Position {
+            line: line.saturating_add(1),
+            column: 1,
+        },
+        '\t' => Position {
+            line,
+            column: (column / 8).saturating_add(1).saturating_mul(8),
+        },
+        c => {
+            let width = if bytes::raw(c).is_some() {
+                1
+            } else {
+                c.len_utf8() as u32
+            };
+            Position {
+                line,
+                column: column.saturating_add(width),
+            }
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn columns_count_bytes_and_tabs_lead_to_multiples_of_eight() {
+        let long = "x".repeat(1_000);
+        let text = format!("a\tb\n\t\tc\n\u{e9}!\n{long}\u{ef80}{long}!");
+        let source = Source::new(&text);
+        let place = |offset| {
+            let at = source.position(offset);
+            (at.line, at.column)
+        };
+
+        assert_eq!(place(2), (1, 8));
+        assert_eq!(place(6), (2, 16));
+        assert_eq!(place(10), (3, 3));
+        assert_eq!(place(text.len() - 1), (4, 2_002));
     }
 }

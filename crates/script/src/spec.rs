@@ -79,7 +79,10 @@ pub(crate) fn of_menu(menu: &'static Menu, command: &str) -> Vec<Parameter> {
                 ..NUMBERS
             };
             let name = Parameter::new("value-name", Takes::Value, true, "Name of the property");
-            items.then_some(number).into_iter().chain([name]).collect()
+            let texts = ["as-string", "as-string-value"];
+            let texts = texts.map(|name| Parameter::new(name, Takes::Flag, false, "As text"));
+            let number = items.then_some(number).into_iter();
+            number.chain([name]).chain(texts).collect()
         }
         "unset" | "reset" => {
             let name = Parameter::new("value-name", Takes::Value, true, "Name of the property");

@@ -7,13 +7,20 @@ use crate::highlight::Class;
 use crate::parser::Parser;
 
 impl Parser<'_> {
-    /// A text in quotes.
+    /// A text in quotes. RouterOS: what is escaped is a piece of its own, as values are.
     pub(crate) fn quoted(&mut self) -> Result<Expr, Refusal> {
         let at = self.position(self.at);
         let start = self.at;
         self.at += 1;
         let mut parts = Vec::new();
+        let mut tallest = 0;
         let mut raw = Vec::new();
+        let piece = |raw: &mut Vec<u8>, parts: &mut Vec<Expr>| {
+            if !raw.is_empty() {
+                let text = Node::Text(bytes::from_bytes(&std::mem::take(raw)));
+                parts.push(Expr { at, node: text });
+            }
+        };
         loop {
             let Some(byte) = self.peek() else {
                 return self.refuse(Reason::MissingClosing("quote"), self.at);
@@ -23,14 +30,19 @@ impl Parser<'_> {
                     self.at += 1;
                     break;
                 }
-                b'\\' => self.escape(&mut raw)?,
+                b'\\' if self.continuation() > 0 => self.skip_spaces(),
+                b'\\' => {
+                    piece(&mut raw, &mut parts);
+                    raw.push(self.escape()?);
+                    piece(&mut raw, &mut parts);
+                }
                 b'$' if self.interpolates() => {
-                    let text = Node::Text(bytes::from_bytes(&std::mem::take(&mut raw)));
-                    parts.push(Expr { at, node: text });
+                    piece(&mut raw, &mut parts);
                     let row = self.row.take();
                     let value = self.nested(Self::variable);
                     self.row = row;
                     parts.push(value?);
+                    tallest = self.tallest(tallest);
                 }
                 _ => {
                     raw.push(byte);
@@ -39,17 +51,27 @@ impl Parser<'_> {
             }
         }
         self.mark(start, Class::Value);
-        let text = Expr {
-            at,
-            node: Node::Text(bytes::from_bytes(&raw)),
-        };
-        if parts.is_empty() {
-            return Ok(text);
-        }
-        parts.push(text);
-        Ok(Expr {
-            at,
-            node: Node::Joined(parts),
+        self.height = tallest + 1;
+        piece(&mut raw, &mut parts);
+        Ok(match parts.len() {
+            0 => Expr {
+                at,
+                node: Node::Text(String::new()),
+            },
+            1 => match parts.remove(0) {
+                Expr {
+                    node: node @ Node::Text(_),
+                    ..
+                } => Expr { at, node },
+                single => Expr {
+                    at,
+                    node: Node::Joined(vec![single]),
+                },
+            },
+            _ => Expr {
+                at,
+                node: Node::Joined(parts),
+            },
         })
     }
 
@@ -58,14 +80,8 @@ impl Parser<'_> {
         next.is_some_and(|b| b.is_ascii_alphanumeric() || matches!(b, b'(' | b'[' | b'"'))
     }
 
-    fn escape(&mut self, raw: &mut Vec<u8>) -> Result<(), Refusal> {
-        if self.continuation() > 0 {
-            self.at += self.continuation();
-            while matches!(self.peek(), Some(b' ' | b'\t')) {
-                self.at += 1;
-            }
-            return Ok(());
-        }
+    /// The byte that an escape stands for.
+    fn escape(&mut self) -> Result<u8, Refusal> {
         let code = self.bytes.get(self.at + 1).copied();
         let hex = |index: usize| {
             let byte = self
@@ -76,9 +92,8 @@ impl Parser<'_> {
             byte.and_then(|b| (b as char).to_digit(16))
         };
         if let (Some(high), Some(low)) = (hex(1), hex(2)) {
-            raw.push((high * 16 + low) as u8);
             self.at += 3;
-            return Ok(());
+            return Ok((high * 16 + low) as u8);
         }
         let byte = match code {
             Some(b'n') => b'\n',
@@ -90,11 +105,10 @@ impl Parser<'_> {
             Some(b'f') => 12,
             Some(b'_') => b' ',
             Some(same @ (b'"' | b'\\' | b'$' | b'?')) => same,
-            _ => return self.refuse(Reason::Syntax, self.at + 1),
+            _ => return self.refuse(Reason::ExpectedValue, self.at + 1),
         };
-        raw.push(byte);
         self.at += 2;
-        Ok(())
+        Ok(byte)
     }
 
     /// Skips spaces, continuations and line ends, in parentheses and arrays.

@@ -32,12 +32,7 @@ pub(crate) struct Tree {
 impl Tree {
     /// The tree of these menus; hidden ones are left out.
     pub(crate) fn new(menus: &'static [&'static Menu]) -> Self {
-        let root = Node {
-            path: "/",
-            commands: folder_commands(),
-            ..Node::default()
-        };
-        let mut tree = Self { nodes: vec![root] };
+        let mut tree = Self::root();
         for menu in menus.iter().filter(|menu| !menu.hidden) {
             tree.insert(menu.path, menu);
             for path in menu.old_paths {
@@ -45,6 +40,36 @@ impl Tree {
             }
         }
         tree
+    }
+
+    /// The tree as a router has it that is installed without further packages, and without the
+    /// paths of older versions.
+    pub(crate) fn of_main_package(menus: &'static [&'static Menu]) -> Self {
+        let mut tree = Self::root();
+        for menu in menus
+            .iter()
+            .filter(|menu| !menu.hidden && !is_extra(menu.path))
+        {
+            tree.insert(menu.path, menu);
+        }
+        for (parent, old, name) in RENAMED {
+            let parent = tree.find(parent);
+            if let Some((parent, node)) =
+                parent.and_then(|p| Some((p, *tree.nodes[p].children.get(name)?)))
+            {
+                tree.nodes[parent].children.insert(old, node);
+            }
+        }
+        tree
+    }
+
+    fn root() -> Self {
+        let root = Node {
+            path: "/",
+            commands: folder_commands(),
+            ..Node::default()
+        };
+        Self { nodes: vec![root] }
     }
 
     fn insert(&mut self, path: &'static str, menu: &'static Menu) {
@@ -84,6 +109,19 @@ impl Tree {
         words.try_fold(0, |at, word| self.nodes[at].children.get(word).copied())
     }
 
+    /// Whether a word is the whole name of something at a place.
+    pub(crate) fn is_exact(&self, node: usize, word: &str) -> bool {
+        let node = &self.nodes[node];
+        node.children.contains_key(word) || node.commands.iter().any(|(name, _)| *name == word)
+    }
+
+    /// Whether the name of anything at a place begins so.
+    pub(crate) fn begins(&self, node: usize, word: &str) -> bool {
+        let node = &self.nodes[node];
+        node.children.keys().any(|name| name.starts_with(word))
+            || node.commands.iter().any(|(name, _)| name.starts_with(word))
+    }
+
     /// Where a word, or its unique beginning, leads from a place.
     pub(crate) fn step(&self, from: usize, word: &str) -> Option<Step> {
         let node = &self.nodes[from];
@@ -115,6 +153,34 @@ impl Tree {
             .menu
             .filter(|menu| menu.shape != Shape::Folder)
     }
+}
+
+/// The menus of packages that are installed apart, and of hardware that few have.
+const EXTRA: &[&str] = &[
+    "/app",
+    "/caps-man",
+    "/container",
+    "/dude",
+    "/interface/veth",
+    "/interface/wireless",
+    "/iot",
+    "/ip/cloud/back-to-home-file",
+    "/ip/cloud/file-share",
+    "/openflow",
+    "/system/gps",
+    "/tr069-client",
+    "/user-manager",
+    "/zerotier",
+];
+
+/// Menus that RouterOS takes by their old name as well: where, the old name, the name.
+const RENAMED: &[(&str, &str, &str)] = &[("/interface", "wifiwave2", "wifi")];
+
+fn is_extra(path: &str) -> bool {
+    EXTRA.iter().any(|extra| {
+        path.strip_prefix(extra)
+            .is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
+    })
 }
 
 /// What can be done where there is no menu but menus below.

@@ -9,6 +9,7 @@ use ipnet::IpNet;
 use menu::{Id, bytes, time};
 
 use crate::ast::{Block, Expr};
+use crate::il;
 
 /// Elements of an array: those without keys first, those with keys sorted by them.
 pub type Elements = Vec<(Option<String>, Value)>;
@@ -474,8 +475,8 @@ impl fmt::Display for Value {
                 }
                 Ok(())
             }
-            Self::Code(_) => f.write_str("(evl /)"),
-            Self::Op(_) => f.write_str("(> )"),
+            Self::Code(code) => f.write_str(&il::code(code).unwrap_or_default()),
+            Self::Op(value) => f.write_str(&il::expression(value).unwrap_or_default()),
         }
     }
 }

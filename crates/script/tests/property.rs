@@ -21,6 +21,47 @@ add interface=wan name=vlan10 vlan-id=10; add interface=wan vlan-id=20 disabled=
 :put [$f 1 b=2]; /export terse
 "#;
 
+/// What may stand again and again.
+const PIECES: &[&str] = &[
+    "(",
+    "[",
+    "{",
+    "\"$(",
+    "$[",
+    "[:put ",
+    "1+",
+    "(1.",
+    "->a",
+    "($a->",
+    ":if (1) do={",
+    "/ip address {",
+    "[x]\n",
+    "[$f]\n",
+    "x ",
+    "x=1 ",
+    "as-value ",
+    "[/log print file=",
+    "once]",
+    "]",
+    "}",
+    ")",
+    "\"",
+    ";",
+    "\n",
+    "\\\n",
+    "#\n",
+    "\t",
+    "..",
+    "/",
+    "$a ",
+    "!",
+    "-",
+    ">",
+    "a=\"\\n$b\" ",
+    "find where a=1 b ",
+    ",",
+];
+
 fn limited() -> Session {
     let mut session = Session::new("test");
     session.limits = Limits {
@@ -38,6 +79,7 @@ fn exercise(text: &str) {
     let _ = script::import(&mut store, &mut Offline, &mut limited(), text, &mut out);
     let report = script::check(&mut schema::store(), text);
     assert_eq!(report.commands, report.accepted + report.refused.len());
+    let _ = script::parse_text(store.menus(), text);
     let _ = script::highlight(&store, "/ip", text);
     let _ = script::complete(&store, &limited(), text, text.len() / 2);
     let _ = script::complete(&store, &limited(), text, text.len());
@@ -67,6 +109,19 @@ proptest! {
     #[test]
     fn any_bytes_are_refused_or_run_but_never_panic(bytes in prop::collection::vec(any::<u8>(), 0..200)) {
         exercise(&menu::bytes::from_bytes(&bytes));
+    }
+
+    #[test]
+    fn what_nests_or_goes_on_is_read_or_refused(
+        piece in prop::sample::select(PIECES),
+        tail in prop::sample::select(PIECES),
+        times in 1..3_000_usize,
+    ) {
+        let text = piece.repeat(times) + &tail.repeat(times.min(50));
+        let store = schema::store();
+        let form = script::parse_text(store.menus(), &text).unwrap_or_default();
+        prop_assert!(form.len() <= 64 << 20);
+        exercise(&text);
     }
 
     #[test]

@@ -140,7 +140,7 @@ pub fn reassembly(bytes: &[u8]) {
     }
 }
 
-/// Reads a configuration, and colours and completes it as a console would.
+/// Reads a configuration, shows it as code, and colours it as a console would.
 pub fn script(bytes: &[u8]) {
     let text = menu::bytes::from_bytes(bytes);
     let report = script::check(&mut schema::store(), &text);
@@ -148,6 +148,7 @@ pub fn script(bytes: &[u8]) {
     assert_eq!(report.commands, report.accepted + report.refused.len());
 
     let store = schema::store();
+    let _ = script::parse_text(store.menus(), &text);
     let mut last = 0;
     for (from, to, _) in script::highlight(&store, "/", &text) {
         assert!(last <= from && from <= to && text.get(from..to).is_some());

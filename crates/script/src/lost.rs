@@ -1,0 +1,201 @@
+//! Words that name neither a menu nor a command, and what stands at them.
+//!
+//! RouterOS does not enter a menu that it does not know: the commands that follow are of the menu
+//! before, and what follows the word is read as the arguments of a function. So does a parser that
+//! is `exact`. A configuration that is checked or run must not be taken for one of another menu:
+//! there the unknown menu is entered, and all its commands are refused by its name.
+
+use std::sync::Arc;
+
+use menu::{Reason, Refusal};
+
+use crate::ast::{Bad, Block, Node, What};
+use crate::builtin::{self, Takes};
+use crate::highlight::Class;
+use crate::parser::{Parser, is_word};
+
+/// Commands that menus have in RouterOS: a line that ends with one of them runs something.
+const VERBS: &[&str] = &[
+    "add",
+    "set",
+    "remove",
+    "print",
+    "export",
+    "find",
+    "get",
+    "enable",
+    "disable",
+    "comment",
+    "move",
+    "edit",
+    "reset",
+    "unset",
+    "monitor",
+    "flush",
+    "run",
+    "reboot",
+    "shutdown",
+    "reset-counters",
+    "reset-configuration",
+    "scan",
+    "upgrade",
+    "install",
+    "download",
+    "check-for-updates",
+    "renew",
+    "release",
+    "import",
+    "send",
+    "save",
+    "load",
+    "fetch",
+    "beep",
+    "quit",
+    "generate",
+    "sign",
+    "reset-mac-address",
+    "power-reset",
+    "torch",
+    "cancel",
+    "backup",
+    "blink",
+    "undo",
+    "redo",
+    "password",
+    "traceroute",
+    "resolve",
+];
+
+impl Parser<'_> {
+    /// A statement that begins with a word, in a menu that is not known.
+    pub(crate) fn relative_to_lost(&mut self, lost: &Bad) -> Result<What, Refusal> {
+        let start = self.at;
+        let word = self.word();
+        // `set` and `find` are of the menu that is not known.
+        let known = builtin::ALL.iter().any(|builtin| builtin.name == word);
+        self.at = start;
+        if known && !VERBS.contains(&word) {
+            return self.path(0, false);
+        }
+        self.word();
+        self.rest_of_bad(lost, start, false)
+    }
+
+    /// A word that is neither menu nor command at its place.
+    pub(crate) fn unknown(&mut self, word: &str, start: usize) -> Result<What, Refusal> {
+        let bad = Bad {
+            name: word.to_owned(),
+            at: self.position(start),
+            enters: false,
+            code: Vec::new(),
+            arguments: Vec::new(),
+        };
+        if !self.exact {
+            return self.rest_of_bad(&bad, start, true);
+        }
+        self.mark(start, Class::Error);
+        let arguments = self.call_arguments()?;
+        Ok(What::Bad(Bad { arguments, ..bad }))
+    }
+
+    /// Reads what follows a word that names nothing: words and values, whatever they are.
+    fn rest_of_bad(&mut self, bad: &Bad, start: usize, path: bool) -> Result<What, Refusal> {
+        self.mark(start, Class::Error);
+        // `[find]` among them is of the menu that is not known.
+        let outer = self.lost.replace(bad.clone());
+        let mut code = Vec::new();
+        let enters = self.words_of_bad(bad, path, &mut code);
+        self.lost = outer;
+        let bad = Bad {
+            enters: enters?,
+            code,
+            ..bad.clone()
+        };
+        if bad.enters && bad.code.is_empty() {
+            self.lost = Some(bad.clone());
+        }
+        Ok(What::Bad(bad))
+    }
+
+    /// The words after one that names nothing; whether all is a path to enter.
+    fn words_of_bad(
+        &mut self,
+        bad: &Bad,
+        path: bool,
+        code: &mut Vec<Arc<Block>>,
+    ) -> Result<bool, Refusal> {
+        let mut plain = path;
+        let mut last = bad.name.clone();
+        loop {
+            // Words of a path follow each other by a slash.
+            if self.peek() == Some(b'/') && plain {
+                self.at += 1;
+            } else {
+                let spaces = self.at;
+                self.skip_spaces();
+                if self.at_end() {
+                    break;
+                }
+                if self.at == spaces {
+                    return self.refuse(Reason::Syntax, self.at);
+                }
+            }
+            let begin = self.at;
+            let word = self.word().to_owned();
+            let apart = self.at_end() || self.at_space() || self.peek() == Some(b'/');
+            let scope = plain && self.peek() == Some(b'{');
+            if word.is_empty() && scope {
+                code.push(self.braces()?);
+            } else if word.is_empty() || !apart || !plain {
+                plain = false;
+                self.at = begin;
+                code.extend(self.bad_argument()?);
+            } else {
+                last = word;
+            }
+        }
+        Ok(plain && path && !VERBS.contains(&last.as_str()))
+    }
+
+    /// An argument of a command that is not known: `name=value` or a value.
+    fn bad_argument(&mut self) -> Result<Option<Arc<Block>>, Refusal> {
+        let start = self.at;
+        if self.peek() == Some(b'{') {
+            return self.braces().map(Some);
+        }
+        if self.peek() == Some(b'!') {
+            self.at += 1;
+        }
+        let name = self.name();
+        let operators = ["=", "~", "!=", "<=", ">=", "<", ">"];
+        let operator = operators.into_iter().find(|text| self.looking_at(text));
+        if let Some(operator) = operator.filter(|_| !name.is_empty()) {
+            self.at += operator.len();
+            let code = ["do", "else", "on-error", "command"].contains(&name);
+            let takes = if code && operator == "=" {
+                Takes::Code
+            } else {
+                Takes::Value
+            };
+            return Ok(match self.argument_value(takes)?.node {
+                Node::Code(code) => Some(code),
+                _ => None,
+            });
+        }
+        self.at = start;
+        self.argument_value(Takes::Value)?;
+        if self.at == start {
+            return self.refuse(Reason::Syntax, self.at);
+        }
+        Ok(None)
+    }
+}
+
+/// Whether a statement is but a path: it enters a menu and runs nothing.
+pub(crate) fn is_path(statement: &str) -> bool {
+    let plain = |byte: u8| is_word(byte) || matches!(byte, b'/' | b' ');
+    let mut words = statement.split(['/', ' ']).filter(|word| !word.is_empty());
+    statement.starts_with('/')
+        && statement.bytes().all(plain)
+        && words.next_back().is_none_or(|last| !VERBS.contains(&last))
+}

@@ -1,0 +1,45 @@
+//! The variables that a text has named at some place: `:set` of any other is an error.
+
+use std::collections::BTreeSet;
+
+/// Names of variables, by scope.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Names {
+    scopes: Vec<BTreeSet<String>>,
+    /// Whether any variable may have been declared elsewhere.
+    pub(crate) any: bool,
+}
+
+impl Names {
+    /// Opens a scope.
+    pub(crate) fn open(&mut self) {
+        self.scopes.push(BTreeSet::new());
+    }
+
+    /// Closes the innermost scope; gives what was named in it.
+    pub(crate) fn close(&mut self) -> BTreeSet<String> {
+        self.scopes.pop().unwrap_or_default()
+    }
+
+    /// Closes all scopes but the outermost.
+    pub(crate) fn close_all(&mut self) {
+        self.scopes.truncate(1);
+    }
+
+    /// Notes a name in the innermost scope.
+    pub(crate) fn declare(&mut self, name: &str) {
+        if self.scopes.is_empty() {
+            self.open();
+        }
+        if let Some(scope) = self.scopes.last_mut()
+            && !scope.contains(name)
+        {
+            scope.insert(name.to_owned());
+        }
+    }
+
+    /// Whether a variable can be set here.
+    pub(crate) fn is_declared(&self, name: &str) -> bool {
+        self.any || self.scopes.iter().any(|scope| scope.contains(name))
+    }
+}
