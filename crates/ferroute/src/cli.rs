@@ -4,6 +4,8 @@ use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
+use crate::services::Listen;
+
 /// An open router that runs RouterOS configuration on any Linux machine.
 #[derive(Debug, Parser)]
 #[command(
@@ -68,6 +70,10 @@ pub(crate) struct Run {
     /// Do without the namespace for the router's own TCP and UDP services.
     #[arg(long)]
     pub(crate) no_host: bool,
+    /// An address of this machine at which the services of /ip/service are reached too, such as
+    /// 127.0.0.1:20000: a base port is added to the port of each service.
+    #[arg(long, value_name = "ADDRESS[:BASEPORT]")]
+    pub(crate) listen: Option<Listen>,
     /// How much is logged.
     #[arg(long, value_enum, default_value_t = LogLevel::Info)]
     pub(crate) log: LogLevel,

@@ -29,8 +29,11 @@ pub(crate) trait Router: Send + Sync + 'static {
     /// What a line means to one session.
     type Shell: Shell;
 
-    /// A new session.
-    fn shell(self: &Arc<Self>) -> Self::Shell;
+    /// A new session of whoever runs the router; `quiet` if it is for a single command.
+    ///
+    /// # Errors
+    /// There are too many.
+    fn shell(self: &Arc<Self>, quiet: bool) -> Result<Self::Shell, String>;
 
     /// Runs one command; its output goes to `out` while it runs.
     ///
@@ -177,7 +180,13 @@ fn exec<R: Router>(
     command: &str,
     json: bool,
 ) -> io::Result<()> {
-    let mut shell = router.shell();
+    let mut shell = match router.shell(true) {
+        Ok(shell) => shell,
+        Err(reason) => {
+            refuse(stream, &reason);
+            return Ok(());
+        }
+    };
     let mut reader = stream.try_clone()?;
     let interrupt = R::interrupter(&shell);
     // The client says nothing more; when it goes, or asks to stop, so does the command.
@@ -285,7 +294,13 @@ fn terminal<R: Router>(
     router: &Arc<R>,
     settings: Settings,
 ) -> io::Result<()> {
-    let shell = router.shell();
+    let shell = match router.shell(false) {
+        Ok(shell) => shell,
+        Err(reason) => {
+            refuse(stream, &reason);
+            return Ok(());
+        }
+    };
     let messages = listen_to(stream, R::interrupter(&shell))?;
     let mut console = Console::new(shell, settings, History::default());
     let mut out = Vec::new();

@@ -14,6 +14,7 @@ use netio::Waker;
 use router::Instance;
 use script::{Class, Interrupt, Session, Site, Subject};
 
+use crate::access::Entered;
 use crate::control::Router;
 use crate::fair::{Fair, Guard};
 use crate::workers::Sleeper;
@@ -127,12 +128,12 @@ impl Drop for Visit<'_> {
 impl Router for Shared {
     type Shell = Terminal;
 
-    fn shell(self: &Arc<Self>) -> Terminal {
-        Terminal {
-            shared: Arc::clone(self),
-            session: Session::new("admin"),
-            width: 80,
-        }
+    fn shell(self: &Arc<Self>, quiet: bool) -> Result<Terminal, String> {
+        let entered = self.enter_locally("admin", quiet);
+        Ok(Terminal::new(
+            self,
+            entered.map_err(|_| "too many sessions")?,
+        ))
     }
 
     fn exec(
@@ -166,6 +167,24 @@ pub(crate) struct Terminal {
     shared: Arc<Shared>,
     session: Session,
     width: usize,
+    entered: Entered,
+}
+
+impl Terminal {
+    /// The session of somebody who has logged in.
+    pub(crate) fn new(shared: &Arc<Shared>, entered: Entered) -> Self {
+        Self {
+            shared: Arc::clone(shared),
+            session: entered.session(),
+            width: 80,
+            entered,
+        }
+    }
+
+    /// Whether somebody has ended the session.
+    pub(crate) fn is_ended(&self) -> bool {
+        self.entered.is_ended()
+    }
 }
 
 impl Shell for Terminal {

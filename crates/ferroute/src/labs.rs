@@ -58,6 +58,7 @@ fn live(
         take: false,
         workers,
         no_host: false,
+        listen: None,
         log: cli::LogLevel::Warn,
         reach: Reach {
             state: Some(String::from(":memory:")),

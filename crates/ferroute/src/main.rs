@@ -2,6 +2,7 @@
 
 #![forbid(unsafe_code)]
 
+mod access;
 mod bench;
 mod cli;
 mod client;
@@ -17,6 +18,7 @@ mod notify;
 mod reach;
 mod resources;
 mod run;
+mod services;
 mod workers;
 
 use std::process::ExitCode;

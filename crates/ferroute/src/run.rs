@@ -20,6 +20,7 @@ use crate::host::{HostPlane, mirrors::Mirrors};
 use crate::notify::notify;
 use crate::reach::Place;
 use crate::resources::Watch;
+use crate::services::{self, Services};
 use crate::workers::Workers;
 
 /// Runs a router in the foreground until it is told to stop.
@@ -91,6 +92,7 @@ pub(crate) fn start(run: &Run, default: Option<&str>) -> Result<Running, String>
     let place = Place::of(&run.reach);
     let specs = crate::devices::parse(&run.ports)?;
     let mut store = schema::store();
+    store.set_seal(crate::access::seal);
     for spec in &specs {
         store
             .ensure_port(&spec.name, None)
@@ -108,6 +110,9 @@ pub(crate) fn start(run: &Run, default: Option<&str>) -> Result<Running, String>
     let (mut instance, mut workers) =
         Instance::new(&setup, store).map_err(|error| format!("memory for packets: {error}"))?;
     instance.control().set_clock(clock());
+    if !run.no_host {
+        crate::access::first_password(&mut instance)?;
+    }
 
     let mut waiting = WaitSet::new().map_err(|error| format!("eventfd: {error}"))?;
     let memory = workers
@@ -131,6 +136,7 @@ pub(crate) fn start(run: &Run, default: Option<&str>) -> Result<Running, String>
     let shared = Arc::new(shared);
     let stop = Arc::new(AtomicBool::new(false));
     let resources = Watch::new(place.state.as_deref().unwrap_or(std::path::Path::new("/")));
+    let services = Services::new(services::offers(), run.listen, place.state.as_deref())?;
     let control = {
         let (shared, stop) = (Arc::clone(&shared), Arc::clone(&stop));
         let body = move || {
@@ -138,6 +144,7 @@ pub(crate) fn start(run: &Run, default: Option<&str>) -> Result<Running, String>
                 waiting,
                 devices,
                 mirrors,
+                services,
                 host,
                 resources,
             };
@@ -187,6 +194,7 @@ struct Outside {
     waiting: WaitSet,
     devices: Devices,
     mirrors: Mirrors,
+    services: Services,
     host: Option<HostPlane>,
     resources: Watch,
 }
@@ -209,6 +217,7 @@ impl Outside {
                 print_log(&entry.topics, &entry.message);
             }
             let until = control.deadline().map(|at| at - shared.now());
+            self.services.follow(self.host.as_ref(), instance.store());
             shared.after_change(&mut instance);
             if busy { Some(Duration::ZERO) } else { until }
         };

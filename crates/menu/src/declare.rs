@@ -1,7 +1,7 @@
 //! What a menu's declaration says. A declaration is a constant and has no behaviour but small pure
 //! hooks; parsing, printing, export, completion, API and reference are walks over it.
 
-use crate::{Kind, Reason, Store, Value};
+use crate::{Kind, Policies, Reason, Store, Value};
 
 /// Whether a property or command does anything in this router.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -31,6 +31,8 @@ pub struct Property {
     pub unset: bool,
     /// Whether export and print hide it unless asked.
     pub sensitive: bool,
+    /// Whether only a seal of the value is kept, which nobody is shown: the value of a password.
+    pub sealed: bool,
     /// Whether the value shows in `print stats` only.
     pub stats: bool,
     /// What its number counts, as printed after it: `%`, `MHz`; `B` prints as KiB, MiB or GiB.
@@ -51,6 +53,7 @@ impl Property {
             read_only: false,
             unset: false,
             sensitive: false,
+            sealed: false,
             stats: false,
             unit: "",
             effect: Effect::Full,
@@ -100,11 +103,29 @@ impl Property {
         self
     }
 
+    /// Kept as a seal by which a value can be recognised, and never shown.
+    #[must_use]
+    pub const fn sealed(mut self) -> Self {
+        self.sensitive = true;
+        self.sealed = true;
+        self
+    }
+
     /// A number of something.
     #[must_use]
     pub const fn unit(mut self, unit: &'static str) -> Self {
         self.unit = unit;
         self
+    }
+
+    /// Whether this value says something that does not happen: one that is not the default of a
+    /// property without effect.
+    pub fn is_idle(&self, value: &Value) -> bool {
+        self.effect == Effect::None
+            && !self.read_only
+            && self
+                .default
+                .map_or(!value.is_empty(), |text| value.to_string() != text)
     }
 
     /// Typed, checked, kept, exported; nothing else happens.
@@ -127,6 +148,9 @@ pub struct Flag {
 }
 
 impl Flag {
+    /// The letter of items that are kept and do nothing, or not all that they say.
+    pub const NO_EFFECT: Self = Self::new('~', "no-effect", u8::MAX);
+
     /// A flag in a column of letters.
     pub const fn new(letter: char, name: &'static str, group: u8) -> Self {
         Self {
@@ -278,12 +302,20 @@ pub struct Menu {
     pub old: &'static [Old],
     /// Paths that older versions had for the menu.
     pub old_paths: &'static [&'static str],
+    /// Whether its items do anything; a property or command of its own can still do nothing.
+    pub effect: Effect,
     /// Where the menu stands in a whole export: smaller is earlier.
     pub rank: u16,
     /// Whether only rows of the configuration are numbered by `print`.
     pub unnumbered_dynamic: bool,
     /// Whether `print` gives each row as a line of its columns without a heading.
     pub lines: bool,
+    /// What changing items needs besides the policy to write.
+    pub policies: Policies,
+    /// What single commands need, where that does not follow from their names.
+    pub command_policies: &'static [(&'static str, Policies)],
+    /// Whether the items that exist from the start are as good as any others: they can be removed.
+    pub removable: bool,
     /// Whether the console hides the menu: its items show in a view only.
     pub hidden: bool,
     /// Fills in what follows from what was given.
@@ -313,9 +345,13 @@ impl Menu {
             commands: &[],
             old: &[],
             old_paths: &[],
+            effect: Effect::Full,
             lines: false,
             rank: 1_000,
             unnumbered_dynamic: false,
+            policies: Policies::NONE,
+            command_policies: &[],
+            removable: false,
             hidden: false,
             derive: None,
             check: None,
@@ -335,6 +371,19 @@ impl Menu {
     /// The place of a property among the values of an item.
     pub fn index(&self, name: &str) -> Option<usize> {
         self.properties().position(|property| property.name == name)
+    }
+
+    /// Whether a command of this menu does nothing: its own, or one that changes items that do
+    /// nothing.
+    pub fn is_idle(&self, command: &str) -> bool {
+        let own = self.commands.iter().find(|own| own.name == command);
+        match own {
+            Some(own) => own.effect == Effect::None || self.effect == Effect::None,
+            None => {
+                let reads = ["export", "find", "get", "print"];
+                self.effect == Effect::None && !reads.contains(&command)
+            }
+        }
     }
 
     /// The path as `/export` writes it: `/ip address`.

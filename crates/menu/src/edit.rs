@@ -16,9 +16,15 @@ impl Store {
     /// # Errors
     /// [`Reason::BadValue`] with the console's sentence.
     pub fn parse(&self, property: &'static Property, text: &str) -> Result<Option<Value>, Reason> {
-        let keeps_empty = matches!(property.kind, Kind::Text | Kind::List(_) | Kind::Presence);
+        let keeps_empty = matches!(
+            property.kind,
+            Kind::Text | Kind::List(_) | Kind::Set(_) | Kind::Presence
+        );
         if text.is_empty() && !keeps_empty && !property.required && property.default.is_none() {
             return Ok(None);
+        }
+        if property.sealed && !text.is_empty() {
+            return (self.seal)(self, text).map(|seal| Some(Value::text(seal)));
         }
         let mut value = property.kind.parse(property.name, text)?;
         if property.kind == Kind::Presence && value == Value::Bool(false) {
@@ -113,7 +119,7 @@ impl Store {
             .get(&id)
             .cloned()
             .ok_or(Reason::NoItem)?;
-        if item.builtin.is_some() {
+        if item.builtin.is_some() && !item.menu.removable {
             return Err(Reason::failure("can not remove builtin"));
         }
         if !item.menu.grows() {

@@ -114,7 +114,8 @@ fn export_menu(
 fn command(store: &Store, item: &Item, options: &Options<'_>) -> Option<Vec<String>> {
     let mut words = match (item.menu.shape, item.builtin) {
         (Shape::Settings, _) => vec!["set ".to_owned()],
-        (Shape::Fixed, _) => find("default-name", item.text("default-name")),
+        (Shape::Fixed, None) => find("default-name", item.text("default-name")),
+        (Shape::Fixed, Some(_)) => vec!["set ".to_owned(), format!("{} ", quote(item.name()?))],
         (_, Some(_)) => find(item.menu.key?, item.name()?),
         _ => vec!["add ".to_owned()],
     };
@@ -127,7 +128,8 @@ fn command(store: &Store, item: &Item, options: &Options<'_>) -> Option<Vec<Stri
         .collect();
     values.sort_by_key(|(property, _)| property.name);
     for (property, (value, default)) in values {
-        let hidden = property.read_only || (property.sensitive && !options.sensitive);
+        let hidden =
+            property.read_only || property.sealed || (property.sensitive && !options.sensitive);
         if hidden || (options.style != Style::Verbose && value == default) {
             continue;
         }

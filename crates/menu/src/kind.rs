@@ -58,6 +58,8 @@ pub enum Kind {
     Or(&'static [&'static str], &'static Self),
     /// Values of a type, separated by commas; may be empty.
     List(&'static Self),
+    /// Some of these words, each of which is in or, with `!`, out.
+    Set(&'static [&'static str]),
     /// An address.
     Address(Family),
     /// A network: host bits are cleared.
@@ -88,7 +90,7 @@ impl Kind {
     pub const fn words(&self) -> &'static [&'static str] {
         match self {
             Self::Bool => &["yes", "no"],
-            Self::Words(words) | Self::Or(words, _) => words,
+            Self::Words(words) | Self::Or(words, _) | Self::Set(words) => words,
             Self::List(kind) => kind.words(),
             _ => &[],
         }
@@ -142,6 +144,7 @@ impl Kind {
             Self::Words(words) => words.join(" | "),
             Self::Or(words, kind) => format!("{} | {}", words.join(" | "), kind.describe()),
             Self::List(kind) => format!("list of: {}", kind.describe()),
+            Self::Set(words) => format!("list of: [!]{}", words.join(" | [!]")),
             Self::Address(Family::V4) => "A.B.C.D    (IP address)".to_owned(),
             Self::Address(Family::V6) => "IPv6 address".to_owned(),
             Self::Address(Family::Any) => "IP or IPv6 address".to_owned(),

@@ -51,6 +51,8 @@ pub struct RowFilter<'a> {
     pub equals: Vec<(&'static str, Value)>,
     /// The whole condition, if there is more than equality.
     pub test: Option<&'a dyn Fn(&Row) -> bool>,
+    /// Whether secrets are kept out of the rows, and so out of the condition's sight.
+    pub without_secrets: bool,
 }
 
 impl RowFilter<'_> {

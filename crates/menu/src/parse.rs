@@ -32,6 +32,7 @@ impl Kind {
                     .or_else(|why| word(name, text, words).map(Value::Word).map_err(|_| why)),
             },
             Self::List(kind) => list(name, text, kind),
+            Self::Set(words) => set(name, text, words),
             Self::Address(family) => address(text, *family)
                 .map(Value::Address)
                 .ok_or_else(|| invalid(name)),
@@ -182,6 +183,29 @@ fn list(name: &str, text: &str, kind: &Kind) -> Result<Value, Reason> {
         .map(Value::List)
 }
 
+/// The words that are in, then those that are out with `!`, both in their declared order.
+fn set(name: &str, text: &str, words: &'static [&'static str]) -> Result<Value, Reason> {
+    let mut is_in = vec![false; words.len()];
+    for part in text.split([',', ';']).filter(|part| !part.is_empty()) {
+        let bare = part.strip_prefix('!');
+        let found = word(name, bare.unwrap_or(part), words)?;
+        for (slot, _) in is_in.iter_mut().zip(words).filter(|(_, w)| **w == found) {
+            *slot = bare.is_none();
+        }
+    }
+    let with = |wanted: bool| {
+        let chosen = is_in
+            .iter()
+            .zip(words)
+            .filter(move |(is, _)| **is == wanted);
+        chosen.map(move |(_, word)| match wanted {
+            true => Value::text(*word),
+            false => Value::text(format!("!{word}")),
+        })
+    };
+    Ok(Value::List(with(true).chain(with(false)).collect()))
+}
+
 /// An address of this family. IPv4 wants all four numbers.
 pub(crate) fn address(text: &str, family: Family) -> Option<IpAddr> {
     match family {
@@ -302,6 +326,10 @@ mod tests {
             "1.2.3.4%ether1,10.0.0.1@main"
         );
         assert_eq!(shown(&Kind::Or(&["auto"], &DAY), "auto"), "auto");
+        let set = Kind::Set(&["read", "write", "test"]);
+        assert_eq!(shown(&set, "test,read"), "read,test,!write");
+        assert_eq!(shown(&set, "!read,w"), "write,!read,!test");
+        assert_eq!(shown(&set, "reed"), "input does not match any value of x");
     }
 
     #[test]

@@ -4,7 +4,7 @@
 
 use std::ops::ControlFlow;
 
-use crate::{Id, Kind, Menu, Output, Property, Row, Shape, Value, quote_always};
+use crate::{Effect, Flag, Id, Kind, Menu, Output, Property, Row, Shape, Value, quote_always};
 
 mod table;
 
@@ -120,8 +120,9 @@ impl Printer {
     }
 
     fn details(&mut self, batch: &[(Option<usize>, Row)], out: &mut dyn Output) -> ControlFlow<()> {
-        if !std::mem::replace(&mut self.begun, true) && !self.menu.flags.is_empty() {
-            out.write(&fold_words(&legend(self.menu), 0, out.width()))?;
+        let idle = batch.iter().any(|(_, row)| row.is(Flag::NO_EFFECT.name));
+        if !std::mem::replace(&mut self.begun, true) && (idle || !self.menu.flags.is_empty()) {
+            out.write(&fold_words(&legend(self.menu, idle), 0, out.width()))?;
         }
         for (number, row) in batch {
             let head = head(self.menu, &self.options, *number, row);
@@ -181,6 +182,9 @@ impl Printer {
         let cells: Vec<_> = shown(self.menu, &self.options, row).collect();
         let width = cells.iter().map(|(p, _)| p.name.len()).max().unwrap_or(0) + 2;
         let mut text = String::new();
+        if row.is(Flag::NO_EFFECT.name) && self.options.proplist.is_empty() {
+            text.push_str(&idle_note(self.menu, &cells));
+        }
         for (property, value) in &cells {
             text.push_str(&format!(
                 "{:>width$}: {}\n",
@@ -194,6 +198,18 @@ impl Printer {
     fn is_flag(&self, name: &str) -> bool {
         self.menu.flags.iter().any(|flag| flag.name == name)
     }
+}
+
+/// A line that says what of a set of values does nothing.
+fn idle_note(menu: &Menu, cells: &[(&'static Property, Value)]) -> String {
+    if menu.effect == Effect::None {
+        return ";;; no effect\n".to_owned();
+    }
+    let idle = cells
+        .iter()
+        .filter(|(property, value)| property.is_idle(value));
+    let names: Vec<_> = idle.map(|(property, _)| property.name).collect();
+    format!(";;; no effect: {}\n", names.join(", "))
 }
 
 /// The cells of a row that are asked for, in order.
@@ -222,11 +238,14 @@ pub(crate) fn shown<'a>(
     })
 }
 
-/// All flags of a menu in words that a line may break between.
-fn legend(menu: &Menu) -> Vec<String> {
+/// All flags of a menu in words that a line may break between; with the one of rows without effect
+/// if there are such.
+fn legend(menu: &Menu, idle: bool) -> Vec<String> {
     let mut words = vec!["Flags:".to_owned()];
-    for (index, flag) in menu.flags.iter().enumerate() {
-        let next = menu.flags.get(index + 1).map(|next| next.group);
+    let mut flags = menu.flags.to_vec();
+    flags.extend(idle.then_some(Flag::NO_EFFECT));
+    for (index, flag) in flags.iter().enumerate() {
+        let next = flags.get(index + 1).map(|next| next.group);
         let mark = match next {
             Some(group) if group == flag.group => ",",
             Some(_) => ";",
@@ -252,13 +271,19 @@ fn head(menu: &Menu, options: &Options, number: Option<usize>, row: &Row) -> Str
         .map_or(0, |last| last + 1);
     let mut text = format!("{name:>2} ");
     text.extend((0..groups).map(|group| letter(menu, row, group).unwrap_or(' ')));
+    text.extend(letter(menu, row, Flag::NO_EFFECT.group));
     text.push(' ');
     text
 }
 
+/// The flags of a menu, and the one that rows of any menu can have.
+pub(crate) fn flags(menu: &Menu) -> impl Iterator<Item = &Flag> {
+    menu.flags.iter().chain(std::iter::once(&Flag::NO_EFFECT))
+}
+
 /// The letter of a row in a column of letters.
 pub(crate) fn letter(menu: &Menu, row: &Row, group: u8) -> Option<char> {
-    let mut flags = menu.flags.iter().filter(|flag| flag.group == group);
+    let mut flags = flags(menu).filter(|flag| flag.group == group);
     flags.find(|flag| row.is(flag.name)).map(|flag| flag.letter)
 }
 

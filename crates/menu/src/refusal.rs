@@ -57,6 +57,8 @@ pub enum Reason {
     Limit(&'static str),
     /// The user broke the command off.
     Interrupted,
+    /// The user's group does not have the policies that the command needs.
+    Denied,
     /// The change could not be made durable.
     Storage(String),
 }
@@ -104,7 +106,7 @@ impl Reason {
             | Self::Syntax
             | Self::Script(_)
             | Self::Limit(_) => 3,
-            Self::Failure(_) | Self::Storage(_) => 4,
+            Self::Failure(_) | Self::Storage(_) | Self::Denied => 4,
         }
     }
 
@@ -137,6 +139,7 @@ impl fmt::Display for Reason {
             Self::Failure(text) => write!(f, "failure: {text}"),
             Self::Limit(what) => write!(f, "script stopped: too much {what}"),
             Self::Interrupted => f.write_str("interrupted"),
+            Self::Denied => f.write_str("not enough permissions (9)"),
             Self::Storage(text) => write!(f, "failure: not stored: {text}"),
         }
     }

@@ -88,8 +88,17 @@ impl Store {
     pub fn load(&mut self, saved: &Saved) -> Vec<String> {
         let mark = self.begin();
         let mut lost = Vec::new();
+        let domain = |(path, _): &(String, u64)| {
+            let index = self.menu(path).and_then(|menu| self.index_of(menu))?;
+            Some(self.tables[index].domain)
+        };
+        let counted: Vec<_> = saved.last_ids.iter().filter_map(domain).collect();
         for index in 0..self.tables.len() {
-            if self.tables[index].menu.shape != Shape::Settings {
+            let menu = self.tables[index].menu;
+            // What exists from the start stays in a menu that is newer than what was saved.
+            let known = counted.contains(&self.tables[index].domain)
+                || saved.items.iter().any(|item| item.path == menu.path);
+            if menu.shape != Shape::Settings && known {
                 let ids: Vec<_> = self.tables[index].items.keys().copied().collect();
                 ids.into_iter().for_each(|id| self.put(index, id, None));
             }
@@ -97,6 +106,7 @@ impl Store {
         for item in &saved.items {
             self.load_item(item, &mut lost);
         }
+        self.complete();
         self.settle();
         for (path, last) in &saved.last_ids {
             if let Some(index) = self.menu(path).and_then(|menu| self.index_of(menu)) {
@@ -108,6 +118,18 @@ impl Store {
         // Neither journaled nor history: it is what was journaled before.
         self.forget(mark);
         lost
+    }
+
+    /// Makes what exists from the start in menus that are newer than what was saved.
+    fn complete(&mut self) {
+        for index in 0..self.tables.len() {
+            for builtin in 0..self.tables[index].menu.builtin.len() {
+                let is_it = |item: &Arc<Item>| item.builtin == Some(builtin);
+                if !self.tables[index].items.values().any(is_it) {
+                    self.make_builtin(index, builtin);
+                }
+            }
+        }
     }
 
     /// Reads names within values again, when all that they may name is there.

@@ -10,6 +10,9 @@ use crate::{Change, Changes, Journal, Menu, NoJournal, Property, Reason, Shape, 
 /// Transactions that are kept for undo.
 const HISTORY: usize = 100;
 
+/// The seal that no password opens: there was a password, and it was forgotten.
+pub const NO_SEAL: &str = "!";
+
 /// The number of an item; printed `*1F`. Never used twice in its menu.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Id(pub u64);
@@ -88,6 +91,11 @@ impl Item {
     }
 }
 
+/// Makes the seal of a password, or says why it is none.
+///
+/// The text is not kept; the seal is, and what it seals can only be guessed.
+pub type Seal = fn(&Store, &str) -> Result<String, Reason>;
+
 /// How far the open transaction had come at some point.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[must_use = "a transaction is committed or rolled back"]
@@ -128,6 +136,7 @@ pub struct Store {
     depth: usize,
     journal: Box<dyn Journal>,
     history: VecDeque<Arc<Changes>>,
+    pub(crate) seal: Seal,
 }
 
 impl Store {
@@ -144,6 +153,7 @@ impl Store {
             depth: 0,
             journal: Box::new(NoJournal),
             history: VecDeque::new(),
+            seal: |_, _| Ok(NO_SEAL.to_owned()),
         };
         let mut domains = BTreeMap::new();
         for menu in menus {
@@ -151,6 +161,12 @@ impl Store {
         }
         store.fill();
         store
+    }
+
+    /// Seals passwords from now on with this. Without it a password is forgotten, and only
+    /// that there was one is known: enough for a configuration that is checked.
+    pub fn set_seal(&mut self, seal: Seal) {
+        self.seal = seal;
     }
 
     /// Makes every later transaction durable with this journal.
@@ -455,7 +471,7 @@ impl Store {
         self.forget(mark);
     }
 
-    fn make_builtin(&mut self, index: usize, builtin: usize) {
+    pub(crate) fn make_builtin(&mut self, index: usize, builtin: usize) {
         let id = self.fresh_id(index);
         let position = self.tables[index].last();
         let menu = self.tables[index].menu;
@@ -480,6 +496,7 @@ impl Store {
         };
         let mut values = self.baseline(index, item.builtin);
         if item.menu.shape == Shape::Fixed
+            && item.builtin.is_none()
             && let Some(place) = item.menu.key.and_then(|key| item.menu.index(key))
         {
             values[place] = item.get("default-name").cloned();

@@ -5,7 +5,7 @@ use std::collections::VecDeque;
 use std::ops::ControlFlow;
 use std::sync::Arc;
 
-use crate::{Id, Item, Live, Menu, Row, RowFilter, Shape, Store, Value};
+use crate::{Effect, Flag, Id, Item, Live, Menu, Row, RowFilter, Shape, Store, Value};
 
 /// Gives the rows of a menu that the filter accepts: items and dynamic rows in the menu's order.
 pub fn stream_rows(
@@ -75,7 +75,11 @@ impl Slices {
         match menu.shape {
             Shape::Settings | Shape::Status => {
                 let first = !std::mem::replace(&mut self.drained, true);
-                let row = first.then(|| settings_row(store, live, menu));
+                let row = first.then(|| {
+                    let mut row = settings_row(store, live, menu);
+                    veil(menu, filter, &mut row);
+                    row
+                });
                 return match row.filter(|row| filter.accepts(row)) {
                     Some(row) => each(row),
                     None => ControlFlow::Continue(()),
@@ -93,7 +97,8 @@ impl Slices {
             let Some(item) = store.item(menu.path, item.id) else {
                 return ControlFlow::Continue(());
             };
-            let row = item_row(store, live, menu, item);
+            let mut row = item_row(store, live, menu, item);
+            veil(menu, filter, &mut row);
             if filter.accepts(&row) {
                 each(row)
             } else {
@@ -102,7 +107,8 @@ impl Slices {
         };
         if !self.drained {
             // Dynamic rows come in the menu's order: items go in between.
-            live.rows(store, menu, filter, &mut |row| {
+            live.rows(store, menu, filter, &mut |mut row| {
+                veil(menu, filter, &mut row);
                 if skip > 0 {
                     skip -= 1;
                     return ControlFlow::Continue(());
@@ -147,10 +153,8 @@ fn candidates<'s>(
     filter: &RowFilter<'_>,
 ) -> Vec<&'s Arc<Item>> {
     let fits = |item: &&Arc<Item>| {
-        filter
-            .equals
-            .iter()
-            .all(|(name, value)| item.get(name).is_none_or(|is| is == value))
+        let mut equals = filter.equals.iter();
+        equals.all(|(name, value)| item.get(name).is_none_or(|is| is == value))
     };
     let named = filter
         .equals
@@ -177,21 +181,46 @@ pub fn item_row(store: &Store, live: &dyn Live, menu: &'static Menu, item: &Item
         cells: Vec::new(),
     };
     let view = menu.shape == Shape::View;
+    let mut idle = item.menu.effect == Effect::None;
     for (property, value) in item.values() {
-        if !view || menu.property(property.name).is_some() {
+        idle |= property.is_idle(value);
+        if !property.sealed && (!view || menu.property(property.name).is_some()) {
             row.cells.push((property.name, value.clone()));
         }
     }
     if view {
         row.set("type", Value::text(kind_of(store, item)));
     }
-    if item.builtin.is_some() {
+    if item.builtin.is_some() && item.menu.shape != Shape::Fixed && !menu.removable {
         // A menu without a letter for it shows such an item as dynamic.
         let letter = menu.flags.iter().any(|flag| flag.name == "builtin");
         row.flag(if letter { "builtin" } else { "dynamic" }, true);
     }
+    if idle {
+        row.flag(Flag::NO_EFFECT.name, true);
+    }
     live.annotate(store, item.menu, item.id, &mut row);
     row
+}
+
+/// Keeps secrets from those who may not see them.
+fn veil(menu: &Menu, filter: &RowFilter<'_>, row: &mut Row) {
+    if filter.without_secrets {
+        hide_secrets(menu, row);
+    }
+}
+
+/// Puts asterisks in place of secrets.
+pub fn hide_secrets(menu: &Menu, row: &mut Row) {
+    for property in menu.properties().filter(|property| property.sensitive) {
+        if let Some((_, value)) = row
+            .cells
+            .iter_mut()
+            .find(|(name, _)| *name == property.name)
+        {
+            *value = Value::text("*****");
+        }
+    }
 }
 
 /// The word for an item's type in a view.

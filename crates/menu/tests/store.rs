@@ -3,7 +3,8 @@
 use std::sync::{Arc, Mutex};
 
 use menu::{
-    Builtin, Changes, Id, Journal, Kind, Menu, Property, Reason, Shape, Store, Unique, Value,
+    Builtin, Changes, Command, Effect, Id, Journal, Kind, Menu, Offline, Property, Reason,
+    RowFilter, Shape, Slices, Store, Unique, Value, export, print,
 };
 
 static LEAF: Menu = Menu {
@@ -32,7 +33,51 @@ static RULE: Menu = Menu {
     ..Menu::new("/rule", Shape::Ordered, "rules")
 };
 
-static MENUS: &[&Menu] = &[&LEAF, &RULE];
+static IDLE: Menu = Menu {
+    properties: &[&[Property::new("name", Kind::Name, "its name").required()]],
+    columns: &["name"],
+    effect: Effect::None,
+    commands: &[Command {
+        name: "ring",
+        help: "rings",
+        arguments: &[],
+        effect: Effect::Full,
+    }],
+    ..Menu::new("/idle", Shape::List, "bells that do not ring")
+};
+
+static PARTLY: Menu = Menu {
+    properties: &[&[
+        Property::new("good", Kind::Number { min: 0, max: 9 }, "counts").default("1"),
+        Property::new("vain", Kind::Number { min: 0, max: 9 }, "does not count")
+            .default("1")
+            .inert(),
+    ]],
+    ..Menu::new(
+        "/partly",
+        Shape::Settings,
+        "settings of which one does nothing",
+    )
+};
+
+static DOOR: Menu = Menu {
+    properties: &[&[
+        Property::new("name", Kind::Name, "its name").read_only(),
+        Property::new("width", Kind::Number { min: 0, max: 9 }, "how wide").default("1"),
+    ]],
+    key: Some("name"),
+    builtin: &[
+        Builtin {
+            values: &[("name", "front"), ("width", "3")],
+        },
+        Builtin {
+            values: &[("name", "back")],
+        },
+    ],
+    ..Menu::new("/door", Shape::Fixed, "doors")
+};
+
+static MENUS: &[&Menu] = &[&LEAF, &RULE, &IDLE, &PARTLY, &DOOR];
 
 /// Remembers what was committed; fails when it is told to.
 #[derive(Clone, Default)]
@@ -251,4 +296,81 @@ fn many_items_are_added_without_looking_through_the_others() {
 
     assert_eq!(changes.list.len(), 50_000);
     assert!(store.named("leaf", "leaf49999").is_some());
+}
+
+fn printed(store: &Store, menu: &'static Menu, style: print::Style) -> String {
+    let mut text = String::new();
+    let options = print::Options {
+        style,
+        ..print::Options::default()
+    };
+    let rows = Slices::new(menu).next(store, &Offline, &RowFilter::default(), usize::MAX);
+    let _ = print::Printer::new(menu, options).rows(rows, &mut text);
+    text
+}
+
+#[test]
+fn what_has_no_effect_is_kept_exported_and_marked_by_print() {
+    let mut store = Store::new(MENUS);
+    let clean = printed(&store, &PARTLY, print::Style::Brief);
+    let mark = store.begin();
+    store
+        .add(&IDLE, &[("name", Some(Value::text("bell")))], None)
+        .expect("the name is given");
+    store
+        .set(&PARTLY, Id::SETTINGS, &[("vain", Some(Value::Number(2)))])
+        .expect("2 is in range");
+    store.commit(mark).expect("nothing is journaled");
+
+    assert_eq!(clean, "  good: 1\n  vain: 1\n");
+    assert_eq!(
+        printed(&store, &IDLE, print::Style::Brief),
+        "Flags: ~ - NO-EFFECT\nColumns: NAME\n#   NAME\n0 ~ bell\n"
+    );
+    assert!(
+        printed(&store, &IDLE, print::Style::Detail)
+            .starts_with("Flags: ~ - no-effect \n 0 ~ name=")
+    );
+    assert_eq!(
+        printed(&store, &PARTLY, print::Style::Brief),
+        ";;; no effect: vain\n  good: 1\n  vain: 2\n"
+    );
+    let mut text = String::new();
+    let _ = export::export(&store, &export::Options::default(), &mut text);
+    assert_eq!(text, "/idle\nadd name=bell\n/partly\nset vain=2\n");
+    for (command, idle) in [("add", true), ("ring", true), ("print", false)] {
+        assert_eq!(IDLE.is_idle(command), idle, "{command}");
+    }
+    assert!(!PARTLY.is_idle("set"));
+}
+
+#[test]
+fn fixed_items_are_exported_by_name_and_return_when_a_saved_store_lacks_them() {
+    let mut store = Store::new(MENUS);
+    let exported = |store: &Store| {
+        let mut text = String::new();
+        let options = export::Options {
+            style: export::Style::Terse,
+            ..Default::default()
+        };
+        let _ = export::export(store, &options, &mut text);
+        text
+    };
+    assert!(!exported(&store).contains("/door"));
+
+    let back = store.by_name(&DOOR, "back").expect("a door");
+    let mark = store.begin();
+    let wide = [("width", Some(Value::Number(4)))];
+    store.set(&DOOR, back, &wide).expect("a width");
+    let _ = store.commit(mark).expect("kept in memory");
+    assert!(exported(&store).contains("/door set back width=4\n"));
+
+    let mut saved = store.save();
+    saved.items.retain(|item| {
+        item.path != "/door" || item.values.iter().any(|(_, value)| value == "back")
+    });
+    let mut loaded = Store::new(MENUS);
+    assert_eq!(loaded.load(&saved), Vec::<String>::new());
+    let names: Vec<_> = loaded.items("/door").filter_map(|i| i.name()).collect();
+    assert_eq!(names, ["back", "front"]);
 }

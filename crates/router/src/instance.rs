@@ -1,5 +1,8 @@
 //! A router as a value: its configuration and what runs of it.
 
+use std::net::IpAddr;
+
+use access::{Answer, Attempt, Login, Refused, Service};
 use frame::Offloads;
 use machine::Instant;
 use menu::{Live, Output, Reason, Refusal, Store};
@@ -109,6 +112,74 @@ impl Instance {
             self.control.apply_changes(&self.store, &changes);
         }
         Ok(())
+    }
+
+    /// Begins an attempt to log in. What is slow about it is done without the router: see
+    /// [`Attempt::password`].
+    ///
+    /// # Errors
+    /// There were too many attempts.
+    pub fn attempt(
+        &mut self,
+        user: &str,
+        address: IpAddr,
+        service: Service,
+        now: Instant,
+    ) -> Result<Attempt, Refused> {
+        let access = &mut self.control.access;
+        access.attempt(&self.store, user, (address, service), now)
+    }
+
+    /// Lets somebody in, or not; either way the log says so.
+    ///
+    /// # Errors
+    /// Nothing was proved, or there are too many sessions.
+    pub fn admit(&mut self, answer: Answer) -> Result<Login, Refused> {
+        let (mut lines, clock) = (Vec::new(), self.control.log.clock);
+        let admitted = self.control.access.admit(answer, clock, &mut lines);
+        self.control.log.add_all(lines);
+        admitted
+    }
+
+    /// Lets in whoever sits at the machine itself; `quiet` for a single command.
+    ///
+    /// # Errors
+    /// There are too many sessions.
+    pub fn admit_locally(&mut self, user: &str, quiet: bool) -> Result<Login, Refused> {
+        let (mut lines, clock) = (Vec::new(), self.control.log.clock);
+        let access = &mut self.control.access;
+        let admitted = access.local(&self.store, (user, quiet), clock, &mut lines);
+        self.control.log.add_all(lines);
+        admitted
+    }
+
+    /// Hears that a session is over.
+    pub fn leave(&mut self, login: &Login) {
+        let mut lines = Vec::new();
+        self.control.access.leave(login.id, &mut lines);
+        self.control.log.add_all(lines);
+    }
+
+    /// Gives the user `admin` this password if nobody could log in from the network to manage
+    /// users. Says whether it did.
+    ///
+    /// # Errors
+    /// The store cannot keep it.
+    pub fn give_first_password(&mut self, password: &str) -> Result<bool, Reason> {
+        let Some(admin) = access::without_password(&self.store) else {
+            return Ok(false);
+        };
+        let menu = self.store.menu("/user").ok_or(Reason::NoItem)?;
+        let property = menu.property("password").ok_or(Reason::NoItem)?;
+        let mark = self.store.begin();
+        let given = self.store.parse(property, password);
+        let given = given.and_then(|seal| self.store.set(menu, admin, &[("password", seal)]));
+        if let Err(reason) = given {
+            self.store.rollback(mark);
+            return Err(reason);
+        }
+        self.store.commit(mark)?;
+        Ok(true)
     }
 
     /// Takes a port that the machine maps by this name (`ether1`). Returns its number.

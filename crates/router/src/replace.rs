@@ -46,8 +46,14 @@ fn difference(item: &Item, wanted: &Item) -> Given {
     menu.properties()
         .filter(|property| !property.read_only)
         .filter(|property| item.get(property.name) != wanted.get(property.name))
+        .filter(|property| !property.sealed || wanted.get(property.name).is_some_and(is_seal))
         .map(|property| (property.name, wanted.get(property.name).cloned()))
         .collect()
+}
+
+/// Whether there is a seal. A configuration that says nothing of a password leaves it as it is.
+fn is_seal(value: &Value) -> bool {
+    !value.is_empty() && value.as_str() != Some(menu::NO_SEAL)
 }
 
 /// What an item is known by besides its values.
@@ -59,7 +65,7 @@ enum Identity {
 }
 
 fn identity(item: &Item) -> Identity {
-    if let Some(number) = item.builtin {
+    if let Some(number) = item.builtin.filter(|_| !item.menu.removable) {
         return Identity::Builtin(number);
     }
     let known_by = if item.menu.shape == Shape::Fixed {
@@ -101,7 +107,7 @@ fn remove_unwanted(store: &mut Store, wanted: &Store, menu: &'static Menu) -> Re
         let surplus = items
             .iter()
             .skip(kept)
-            .filter(|item| item.builtin.is_none());
+            .filter(|item| item.builtin.is_none() || menu.removable);
         gone.extend(surplus.map(|item| item.id));
     }
     gone.into_iter().try_for_each(|id| store.remove(menu, id))

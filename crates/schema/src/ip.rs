@@ -3,4 +3,5 @@
 pub(crate) mod address;
 pub(crate) mod arp;
 pub(crate) mod route;
+pub(crate) mod service;
 pub(crate) mod settings;

@@ -13,6 +13,7 @@ mod ipv6;
 mod log;
 mod routing;
 mod system;
+mod user;
 
 use menu::{Menu, Store};
 
@@ -30,6 +31,7 @@ pub const ALL: &[&Menu] = &[
     &ip::address::MENU,
     &ip::arp::MENU,
     &ip::route::MENU,
+    &ip::service::MENU,
     &ip::settings::MENU,
     &ipv6::address::MENU,
     &ipv6::nd::MENU,
@@ -41,6 +43,12 @@ pub const ALL: &[&Menu] = &[
     &routing::table::MENU,
     &system::identity::MENU,
     &system::resource::MENU,
+    &user::MENU,
+    &user::aaa::MENU,
+    &user::active::MENU,
+    &user::group::MENU,
+    &user::settings::MENU,
+    &user::ssh_keys::MENU,
 ];
 
 /// A store of all menus with the factory's defaults: no ports, nothing configured.

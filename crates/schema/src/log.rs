@@ -1,6 +1,6 @@
 //! `/log`: what has happened.
 
-use menu::{Argument, Command, Effect, Kind, Menu, Property, Shape};
+use menu::{Argument, Command, Effect, Kind, Menu, Policies, Property, Shape};
 
 const MESSAGE: &[Argument] = &[Argument {
     name: "message",
@@ -32,6 +32,12 @@ pub(crate) static MENU: Menu = Menu {
         entry("error", "Add a log entry with topic error"),
         entry("info", "Add a log entry with topic info"),
         entry("warning", "Add a log entry with topic warning"),
+    ],
+    command_policies: &[
+        ("debug", Policies::READ),
+        ("error", Policies::READ),
+        ("info", Policies::READ),
+        ("warning", Policies::READ),
     ],
     ..Menu::new("/log", Shape::Rows, "System log")
 };

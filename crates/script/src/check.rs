@@ -327,12 +327,10 @@ fn inert(command: &Command) -> Vec<String> {
     let Target::Menu(menu, name) = command.target else {
         return Vec::new();
     };
-    if menu
-        .commands
-        .iter()
-        .any(|own| own.name == name && own.effect == Effect::None)
-    {
-        return vec![name.to_owned()];
+    if menu.is_idle(name) {
+        // Of a menu that does nothing, not of the many that it has, one thing is said.
+        let whole = menu.effect == Effect::None;
+        return vec![if whole { menu.path } else { name }.to_owned()];
     }
     if !matches!(name, "add" | "set") {
         return Vec::new();

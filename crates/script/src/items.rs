@@ -3,7 +3,7 @@
 use std::ops::ControlFlow;
 
 use menu::{
-    Call, Effect, Id, Kind, Menu, Property, Reason, Refusal, Reply, Row, RowFilter, Script, Slices,
+    Call, Id, Kind, Menu, Property, Reason, Refusal, Reply, Row, RowFilter, Script, Slices,
     stream_rows,
 };
 
@@ -30,6 +30,7 @@ impl Machine<'_> {
         name: &'static str,
         command: &Command,
     ) -> machine::Result<Value> {
+        self.permit(menu, name)?;
         match name {
             "print" => self.print_menu(menu, command),
             "find" => self.find(menu, command),
@@ -73,7 +74,8 @@ impl Machine<'_> {
     fn find(&mut self, menu: &'static Menu, command: &Command) -> machine::Result<Value> {
         let condition = self.condition(command)?;
         let mut found = Vec::new();
-        with_filter(menu, condition.as_ref(), |filter| {
+        let hidden = !self.sees_secrets();
+        with_filter(menu, condition.as_ref(), hidden, |filter| {
             self.each_slice(menu, filter, |machine, rows| {
                 machine.charge(rows.len() * 2 * size_of::<Value>())?;
                 found.extend(
@@ -352,7 +354,10 @@ impl Loan<'_> {
                 .ok_or_else(|| Reason::NoItem.nowhere())?
         } else {
             let mut row = None;
-            let all = RowFilter::default();
+            let all = RowFilter {
+                without_secrets: self.without_secrets,
+                ..RowFilter::default()
+            };
             let _ = stream_rows(self.store, self.live, menu, &all, &mut |found| {
                 row = Some(found);
                 ControlFlow::Break(())
@@ -407,7 +412,7 @@ impl Loan<'_> {
             arguments.push((taken.name, parsed.map_err(|reason| reason.nowhere())?));
         }
         // In a check there is no router that could answer.
-        if own.effect == Effect::None || checking {
+        if menu.is_idle(name) || checking {
             return Ok(Default::default());
         }
         if menu.path == "/log" {
@@ -434,14 +439,19 @@ impl Loan<'_> {
     }
 }
 
-/// Runs `run` with the filter of a condition: equalities are given for looking up.
+/// Runs `run` with the filter of a condition: equalities are given for looking up, and secrets are
+/// kept from those who may not see them.
 pub(crate) fn with_filter<T>(
     menu: &'static Menu,
     condition: Option<&Condition>,
+    without_secrets: bool,
     run: impl FnOnce(&RowFilter<'_>) -> T,
 ) -> T {
     let Some(condition) = condition else {
-        return run(&RowFilter::default());
+        return run(&RowFilter {
+            without_secrets,
+            ..RowFilter::default()
+        });
     };
     let mut pairs = Vec::new();
     condition.equalities(&mut pairs);
@@ -460,6 +470,7 @@ pub(crate) fn with_filter<T>(
     run(&RowFilter {
         equals,
         test: Some(&test),
+        without_secrets,
     })
 }
 

@@ -75,12 +75,14 @@ fn written(flow: ControlFlow<()>) -> std::result::Result<(), Refusal> {
 
 impl Machine<'_> {
     fn print_json(&mut self, menu: &'static Menu, command: &Command) -> Result<()> {
+        self.permit(menu, "print")?;
         let ready = self.ready(command)?;
         let wanted = proplist(menu, &ready)?;
         let condition = self.condition(command)?;
         let list = menu.has_rows();
         let mut separator = if list { "[" } else { "" };
-        with_filter(menu, condition.as_ref(), |filter| {
+        let hidden = !self.sees_secrets();
+        with_filter(menu, condition.as_ref(), hidden, |filter| {
             self.each_slice(menu, filter, |machine, rows| {
                 rows.iter().try_for_each(|row| {
                     machine.print(separator)?;

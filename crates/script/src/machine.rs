@@ -5,7 +5,7 @@ use std::ops::ControlFlow;
 use std::sync::Arc;
 use std::time::Duration;
 
-use menu::{Id, Output, Position, Reason, Refusal};
+use menu::{Id, Menu, Output, Policies, Position, Reason, Refusal};
 
 use crate::ast::{Bad, Block, Command, Node, Statement, Target, What};
 use crate::known::is_known_only;
@@ -264,6 +264,20 @@ impl<'a> Machine<'a> {
             What::Bad(bad) => Err(refused_word(bad)),
         };
         result.map_err(|stop| located(stop, statement.at))
+    }
+
+    /// Refuses what the session's user may not do: the one place that all commands come by.
+    pub(crate) fn permit(&self, menu: &Menu, name: &str) -> Result<()> {
+        let needed = Policies::needed(menu, name);
+        if self.session.policies.contains(needed) {
+            return Ok(());
+        }
+        Err(Reason::Denied.nowhere().into())
+    }
+
+    /// Whether the session's user is shown secrets.
+    pub(crate) fn sees_secrets(&self) -> bool {
+        self.session.policies.contains(Policies::SENSITIVE)
     }
 
     fn command(&mut self, command: &Command) -> Result<Value> {

@@ -68,6 +68,8 @@ pub(crate) struct Loan<'a> {
     pub(crate) store: &'a mut Store,
     pub(crate) live: &'a mut dyn Live,
     pub(crate) numbers: &'a Numbers,
+    /// Whether the user may not see secrets.
+    pub(crate) without_secrets: bool,
 }
 
 impl Machine<'_> {
@@ -95,12 +97,14 @@ impl Machine<'_> {
         &mut self,
         run: impl FnOnce(&mut Loan<'_>) -> std::result::Result<T, Refusal>,
     ) -> Result<T> {
+        let without_secrets = !self.sees_secrets();
         let numbers = &self.session.numbers;
         lend(self.site, |store, live| {
             run(&mut Loan {
                 store,
                 live,
                 numbers,
+                without_secrets,
             })
         })?
         .map_err(Into::into)

@@ -2,7 +2,7 @@
 
 use std::ops::ControlFlow;
 
-use menu::{Id, Menu, Reason, Refusal, Row, RowFilter, Shape, item_row, stream_rows};
+use menu::{Id, Menu, Reason, Refusal, Row, RowFilter, Shape, hide_secrets, item_row, stream_rows};
 
 use crate::ready::{Loan, Ready};
 use crate::value::Value;
@@ -77,13 +77,18 @@ impl Loan<'_> {
     /// The row of an item or of a dynamic row.
     pub(crate) fn row(&self, menu: &'static Menu, id: Id) -> Option<Row> {
         if let Some(item) = self.store.item(menu.path, id) {
-            return Some(item_row(self.store, self.live, menu, item));
+            let mut row = item_row(self.store, self.live, menu, item);
+            if self.without_secrets {
+                hide_secrets(menu, &mut row);
+            }
+            return Some(row);
         }
         let mut found = None;
         let test = |row: &Row| row.id == Some(id);
         let filter = RowFilter {
             equals: Vec::new(),
             test: Some(&test),
+            without_secrets: self.without_secrets,
         };
         let _ = stream_rows(self.store, self.live, menu, &filter, &mut |row| {
             found = Some(row);

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use menu::Id;
+use menu::{Id, Policies};
 
 use crate::environment::Environment;
 use crate::job::Scripting;
@@ -41,6 +41,8 @@ pub struct Session {
     pub user: String,
     /// The menu that relative commands are of, `/` at first.
     pub path: String,
+    /// What the user may do.
+    pub policies: Policies,
     /// What a command may use.
     pub limits: Limits,
     /// What the scripts of the router share.
@@ -54,7 +56,7 @@ pub struct Session {
 }
 
 impl Session {
-    /// A session at the root, without numbers, with global variables of its own.
+    /// A session at the root that may do everything, without numbers, with variables of its own.
     pub fn new(user: impl Into<String>) -> Self {
         Self::sharing(user, Scripting::default())
     }
@@ -67,6 +69,7 @@ impl Session {
             user,
             scripting,
             path: "/".to_owned(),
+            policies: Policies::ALL,
             limits: Limits::default(),
             globals,
             declared: BTreeSet::new(),

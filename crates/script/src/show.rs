@@ -2,7 +2,7 @@
 
 use std::ops::ControlFlow;
 
-use menu::{Clock, Menu, Output, Reason, Refusal, Row, RowFilter, export, print};
+use menu::{Clock, Menu, Output, Policies, Reason, Refusal, Row, RowFilter, export, print};
 
 use crate::ast::Command;
 use crate::items::{row_value, with_filter};
@@ -47,7 +47,8 @@ impl Machine<'_> {
             proplist: proplist(menu, &ready)?,
             show_ids: ready.flag("show-ids"),
         };
-        with_filter(menu, condition.as_ref(), |filter| {
+        let hidden = !self.sees_secrets();
+        with_filter(menu, condition.as_ref(), hidden, |filter| {
             let wanted = |row: &Row| {
                 let id = row.id;
                 from.as_ref()
@@ -57,6 +58,7 @@ impl Machine<'_> {
             let filter = RowFilter {
                 equals: filter.equals.clone(),
                 test: Some(&wanted),
+                without_secrets: filter.without_secrets,
             };
             if ready.flag("count-only") {
                 return self.count_rows(menu, &filter);
@@ -116,6 +118,9 @@ impl Machine<'_> {
 
     /// `export` of a menu or of all menus below a path.
     pub(crate) fn export(&mut self, path: &str, command: &Command) -> Result<Value> {
+        if !self.session.policies.contains(Policies::READ) {
+            return Err(Reason::Denied.nowhere().into());
+        }
         let flag = |name| argument(command, name).is_some();
         if let Some(argument) = argument(command, "file") {
             return Err(Reason::failure("there are no files here")
@@ -127,13 +132,14 @@ impl Machine<'_> {
             () if flag("terse") => export::Style::Terse,
             () => export::Style::Compact,
         };
+        let sensitive = flag("show-sensitive") && self.sees_secrets();
         // One state of the configuration, and it goes out when the router is free again.
         let mut text = Collected::new(self.out.width());
         let flow = self.with(|loan| {
             let options = export::Options {
                 style,
                 under: path,
-                sensitive: flag("show-sensitive"),
+                sensitive,
                 version: VERSION,
                 clock: loan.live.clock(),
             };

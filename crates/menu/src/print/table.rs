@@ -1,6 +1,6 @@
 //! The table of `print brief` and `print stats`.
 
-use super::{Options, Style, grouped, is_numbered, letter};
+use super::{Options, Style, flags, grouped, is_numbered, letter};
 use crate::{Menu, Row};
 
 /// Which columns a table has and how wide they are.
@@ -26,9 +26,7 @@ impl Layout {
         options: &Options,
         rows: &[(Option<usize>, Row)],
     ) -> Self {
-        let flags: Vec<_> = menu
-            .flags
-            .iter()
+        let flags: Vec<_> = flags(menu)
             .filter(|f| rows.iter().any(|(_, row)| row.is(f.name)))
             .collect();
         let mut groups: Vec<_> = flags.iter().map(|flag| flag.group).collect();

@@ -40,6 +40,9 @@ impl Control {
         let routes4 = touched(changes, ROUTES4, &mut self.intent.routes4);
         let routes6 = touched(changes, ROUTES6, &mut self.intent.routes6);
         let elsewhere = |change: &Change| ![ROUTES4, ROUTES6].contains(&change.menu.path);
+        if changes.of("/user").next().is_some() {
+            self.access.follow(store);
+        }
         if changes.list.iter().any(elsewhere) {
             read::all_but_routes(store, &mut self.intent);
             self.reconcile();

@@ -46,6 +46,13 @@ impl Log {
         });
     }
 
+    /// Adds several entries.
+    pub fn add_all(&mut self, lines: Vec<(&'static str, String)>) {
+        for (topics, message) in lines {
+            self.add(topics, message);
+        }
+    }
+
     /// All entries that are kept, the oldest first.
     pub fn entries(&self) -> impl Iterator<Item = &Entry> {
         self.entries.iter()

@@ -28,6 +28,7 @@ use core::net::{Ipv4Addr, Ipv6Addr};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
+use access::Access;
 use arc_swap::ArcSwap;
 use dataplane::Command;
 use dataplane::counters::InterfaceTraffic;
@@ -155,6 +156,8 @@ pub struct Control {
     pub(crate) errors6: Limiter,
     pub(crate) redirects: Limiter,
     pub(crate) log: Log,
+    /// Who is logged in.
+    pub(crate) access: Access,
     pub(crate) started: Instant,
     pub(crate) now: Instant,
     pub(crate) rng: Rng,
@@ -213,6 +216,7 @@ impl Control {
             errors6: Limiter::new(Rate::V6, rng.next_u64()),
             redirects: Limiter::new(Rate::REDIRECTS, rng.next_u64()),
             log: Log::default(),
+            access: Access::default(),
             started: now,
             now,
             rng,

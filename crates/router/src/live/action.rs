@@ -14,6 +14,7 @@ impl Control {
         match (call.menu.path, call.command) {
             ("/ip/arp", "remove") => self.forget4(call.items),
             ("/ipv6/neighbor", "remove") => self.forget6(call.items),
+            ("/user/active", "remove") => self.end_sessions(call.items),
             ("/log", topic @ ("debug" | "error" | "info" | "warning")) => {
                 let message = text(call, "message");
                 self.log.add(format!("script,{topic}"), message);

@@ -7,13 +7,17 @@ mod action;
 mod interface;
 mod neighbour;
 mod route;
+mod service;
 mod settings;
+mod user;
 
 use std::ops::ControlFlow;
 
 use menu::{Call, Changes, Clock, Id, Live, Menu, Reason, Reply, Row, RowFilter, Store, Value};
 
 use crate::drive::Control;
+
+use user::annotate_key;
 
 /// Ids from here on are of dynamic rows.
 const DYNAMIC: u64 = 1 << 63;
@@ -51,6 +55,7 @@ impl Live for Control {
             "/ipv6/route" => self.route_rows6(filter, each),
             "/ipv6/address" => self.address_rows6(filter, each),
             "/log" => self.log_rows(filter, each),
+            "/user/active" => self.active_rows(filter, each),
             _ => ControlFlow::Continue(()),
         }
     }
@@ -66,10 +71,13 @@ impl Live for Control {
             "/ip/arp" | "/ipv6/neighbor" => self.annotate_static(row),
             "/ip/route" => self.annotate_route4(id, row),
             "/ipv6/route" => self.annotate_route6(id, row),
+            "/ip/service" => service::annotate(row),
             "/routing/rule" => self.annotate_rule(id, row),
             "/ip/settings" => self.annotate_settings4(row),
             "/ipv6/settings" => self.annotate_settings6(row),
             "/system/resource" => self.annotate_resource(row),
+            "/user" => self.annotate_user(id, row),
+            "/user/ssh-keys" => annotate_key(row),
             _ => {}
         }
     }

@@ -173,7 +173,8 @@ impl Machine<'_> {
             parent: self.parent,
             started: self.clock()?,
         };
-        let session = self.session.scripting.session(&self.session.user);
+        let mut session = self.session.scripting.session(&self.session.user);
+        session.policies = self.session.policies;
         let job = Job::new(session, entry, Code::Read(code));
         let job = job.map_err(|reason| reason.at(command.at))?;
         let id = job.id();

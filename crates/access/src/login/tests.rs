@@ -1,0 +1,232 @@
+//! Logins against a store with users.
+
+use menu::Value;
+
+use super::*;
+
+const HOME: IpAddr = IpAddr::V4(std::net::Ipv4Addr::new(10, 0, 0, 2));
+const AWAY: IpAddr = IpAddr::V4(std::net::Ipv4Addr::new(203, 0, 113, 9));
+const KEY: &str = "ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIA== somebody@somewhere";
+
+fn store() -> Store {
+    let mut store = schema::store();
+    store.set_seal(|_, text| Ok(password::seal(text, [3; password::SALT_BYTES])));
+    store
+}
+
+fn add(store: &mut Store, path: &'static str, given: &[(&'static str, &str)]) {
+    let menu = store.menu(path).expect("a menu");
+    let mark = store.begin();
+    let given: Vec<_> = given
+        .iter()
+        .map(|(name, text)| {
+            let property = menu.property(name).expect("a property");
+            (*name, store.parse(property, text).expect("a value"))
+        })
+        .collect();
+    store.add(menu, &given, None).expect("an item");
+    store.commit(mark).expect("nothing is journaled");
+}
+
+struct Door {
+    store: Store,
+    access: Access,
+    now: Instant,
+    log: Vec<Line>,
+}
+
+impl Door {
+    fn new() -> Self {
+        let mut store = store();
+        let users = [
+            [
+                ("name", "eve"),
+                ("group", "read"),
+                ("password", "secret"),
+                ("address", ""),
+            ],
+            [
+                ("name", "adam"),
+                ("group", "full"),
+                ("password", "apple"),
+                ("address", "10.0.0.0/8"),
+            ],
+        ];
+        for user in &users {
+            add(&mut store, "/user", user);
+        }
+        Self {
+            store,
+            access: Access::default(),
+            now: Instant::from_secs(100),
+            log: Vec::new(),
+        }
+    }
+
+    fn knock(&mut self, name: &str, secret: &str, from: IpAddr) -> Result<Login, Refused> {
+        let via = (from, Service::Ssh);
+        let attempt = self.access.attempt(&self.store, name, via, self.now)?;
+        let answer = attempt.password(secret.as_bytes());
+        self.access.admit(answer, Clock::default(), &mut self.log)
+    }
+}
+
+#[test]
+fn a_user_logs_in_and_out_with_the_policies_of_the_group() {
+    let mut door = Door::new();
+
+    let login = door.knock("eve", "secret", AWAY).expect("the password");
+    let active: Vec<_> = door
+        .access
+        .sessions()
+        .map(|(_, s)| s.user.clone())
+        .collect();
+    door.access.leave(login.id, &mut door.log);
+
+    assert!(login.policies.contains(Policies::READ));
+    assert!(!login.policies.contains(Policies::WRITE));
+    assert_eq!(active, ["eve"]);
+    assert_eq!(door.access.sessions().count(), 0);
+    let lines: Vec<_> = door.log.iter().map(|(_, line)| line.as_str()).collect();
+    assert_eq!(
+        lines,
+        [
+            "user eve logged in from 203.0.113.9 via ssh",
+            "user eve logged out from 203.0.113.9 via ssh"
+        ]
+    );
+}
+
+#[test]
+fn a_wrong_or_missing_password_and_a_wrong_place_are_refused_alike() {
+    let mut door = Door::new();
+
+    for (name, secret, from) in [
+        ("eve", "Secret", HOME),
+        ("eve", "", HOME),
+        ("nobody", "secret", HOME),
+        ("admin", "", HOME),
+        ("adam", "apple", AWAY),
+    ] {
+        let refused = door.knock(name, secret, from).expect_err(name);
+        assert_eq!(refused.to_string(), "invalid user name or password (6)");
+    }
+    assert!(door.knock("adam", "apple", HOME).is_ok());
+    assert_eq!(
+        door.log.first(),
+        Some(&(
+            "system,error,critical",
+            "login failure for user eve from 10.0.0.2 via ssh".to_owned()
+        ))
+    );
+}
+
+#[test]
+fn who_guesses_too_often_has_to_wait_and_others_do_not() {
+    let mut door = Door::new();
+
+    let via = (AWAY, Service::Ssh);
+    let tried = (0..50)
+        .filter(|_| {
+            door.access
+                .attempt(&door.store, "eve", via, door.now)
+                .is_ok()
+        })
+        .count();
+
+    assert_eq!(tried, 10);
+    assert_eq!(
+        door.knock("eve", "secret", AWAY).err(),
+        Some(Refused::TooMany)
+    );
+    assert!(door.knock("eve", "secret", HOME).is_ok());
+    door.now = door.now + Duration::from_secs(6);
+    assert!(door.knock("eve", "secret", AWAY).is_ok());
+}
+
+#[test]
+fn a_user_with_a_key_logs_in_by_key_and_not_by_password() {
+    let mut door = Door::new();
+    add(
+        &mut door.store,
+        "/user/ssh-keys",
+        &[("user", "eve"), ("key", KEY)],
+    );
+    let via = (HOME, Service::Ssh);
+    let attempt = |door: &mut Door| door.access.attempt(&door.store, "eve", via, door.now);
+
+    let good = attempt(&mut door).expect("a try");
+    let good = good.key("ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIA==");
+    let bad = attempt(&mut door).expect("a try").key("ssh-ed25519 AAAA");
+
+    assert!(
+        door.access
+            .admit(good, Clock::default(), &mut door.log)
+            .is_ok()
+    );
+    assert!(
+        door.access
+            .admit(bad, Clock::default(), &mut door.log)
+            .is_err()
+    );
+    assert!(door.knock("eve", "secret", HOME).is_err());
+    assert!(Access::is_key(&door.store, "eve", KEY));
+    assert!(!Access::is_key(&door.store, "adam", KEY));
+}
+
+#[test]
+fn a_user_who_is_disabled_is_out_at_once() {
+    let mut door = Door::new();
+    let login = door.knock("eve", "secret", HOME).expect("the password");
+    let menu = door.store.menu("/user").expect("the menu");
+    let id = door.store.named("user", "eve").expect("the user").id;
+    let mark = door.store.begin();
+    let disabled = [("disabled", Some(Value::Bool(true)))];
+    door.store.set(menu, id, &disabled).expect("a value");
+    door.store.commit(mark).expect("nothing is journaled");
+
+    door.access.follow(&door.store);
+
+    assert!(login.is_ended());
+    assert!(door.knock("eve", "secret", HOME).is_err());
+}
+
+#[test]
+fn sessions_are_bounded() {
+    let mut door = Door::new();
+    let (access, store, log) = (&mut door.access, &door.store, &mut door.log);
+
+    let logins: Vec<_> = (0..SESSIONS)
+        .map(|_| access.local(store, ("admin", true), Clock::default(), log))
+        .collect();
+
+    assert!(logins.iter().all(Result::is_ok));
+    let more = access.local(store, ("admin", true), Clock::default(), log);
+    assert_eq!(more.err(), Some(Refused::Full));
+}
+
+#[test]
+fn a_name_from_the_network_is_cut_and_stays_on_its_line() {
+    assert_eq!(short("a\r\nb\x1b[31m"), "a??b?[31m");
+    assert_eq!(short(&"ä".repeat(100)).len(), NAME);
+}
+
+#[test]
+fn admin_needs_a_password_until_somebody_else_can_manage_users() {
+    let mut store = store();
+    let admin = store.named("user", "admin").map(|item| item.id);
+
+    assert_eq!(crate::without_password(&store), admin);
+    add(
+        &mut store,
+        "/user",
+        &[("name", "r"), ("group", "read"), ("password", "x")],
+    );
+    assert_eq!(crate::without_password(&store), admin);
+    add(
+        &mut store,
+        "/user",
+        &[("name", "f"), ("group", "full"), ("password", "x")],
+    );
+    assert_eq!(crate::without_password(&store), None);
+}

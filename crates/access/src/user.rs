@@ -1,0 +1,112 @@
+//! Users as they are configured.
+
+use std::net::IpAddr;
+
+use ipnet::IpNet;
+use menu::{Id, Item, Policies, Store, Value};
+
+use crate::Service;
+
+/// What is known of a user who tries to log in.
+#[derive(Clone, Debug)]
+pub(crate) struct User {
+    pub(crate) id: Id,
+    pub(crate) group: String,
+    pub(crate) policies: Policies,
+    /// Empty when there is no password.
+    pub(crate) seal: String,
+    /// Type and data of each key.
+    pub(crate) keys: Vec<String>,
+    /// Whether SSH takes the password.
+    password_by_ssh: bool,
+    disabled: bool,
+    addresses: Vec<IpNet>,
+}
+
+impl User {
+    /// The user of this name.
+    pub(crate) fn find(store: &Store, name: &str) -> Option<Self> {
+        let item = store.named("user", name)?;
+        let keys = keys(store, name);
+        let password_by_ssh = password_by_ssh(store, !keys.is_empty());
+        let prefixes = item.get("address").map(Value::as_list).unwrap_or_default();
+        Some(Self {
+            id: item.id,
+            group: item.text("group").to_owned(),
+            policies: policies(store, item),
+            seal: item.text("password").to_owned(),
+            keys,
+            password_by_ssh,
+            disabled: item.is("disabled"),
+            addresses: prefixes.iter().filter_map(Value::as_prefix).collect(),
+        })
+    }
+
+    /// Whether the user may come in this way from there at all.
+    pub(crate) fn may_enter(&self, address: IpAddr, service: Service) -> bool {
+        let near = self.addresses.is_empty()
+            || self
+                .addresses
+                .iter()
+                .any(|net| net.contains(&address.to_canonical()));
+        !self.disabled && near && self.policies.contains(service.policy())
+    }
+
+    /// Whether the service takes the user's password.
+    pub(crate) fn may_use_password(&self, service: Service) -> bool {
+        !self.seal.is_empty() && (service != Service::Ssh || self.password_by_ssh)
+    }
+}
+
+/// The policies of a user: those of the group; none where the group is gone.
+fn policies(store: &Store, user: &Item) -> Policies {
+    let group = store.named("user-group", user.text("group"));
+    let policy = group.and_then(|group| group.get("policy"));
+    policy.map(Policies::from_value).unwrap_or_default()
+}
+
+fn keys(store: &Store, name: &str) -> Vec<String> {
+    let of_user = store
+        .items("/user/ssh-keys")
+        .filter(|item| item.text("user") == name);
+    of_user.map(|item| bare_key(item.text("key"))).collect()
+}
+
+/// Type and data of a key, without the note behind them.
+pub(crate) fn bare_key(text: &str) -> String {
+    let words: Vec<_> = text.split_ascii_whitespace().take(2).collect();
+    words.join(" ")
+}
+
+/// RouterOS: a user who has keys logs in with a password only where `/ip/ssh` says so.
+fn password_by_ssh(store: &Store, has_keys: bool) -> bool {
+    let settings = store.settings("/ip/ssh");
+    match settings.map(|settings| settings.text("password-authentication")) {
+        Some("yes") => true,
+        Some("no") => false,
+        _ => !has_keys,
+    }
+}
+
+/// The enabled users who may do everything that a group can allow.
+pub fn full_users(store: &Store) -> impl Iterator<Item = &str> {
+    let needed = Policies::POLICY | Policies::WRITE | Policies::READ;
+    let full = move |item: &&std::sync::Arc<Item>| {
+        !item.is("disabled") && policies(store, item).contains(needed)
+    };
+    store.items("/user").filter(full).filter_map(|i| i.name())
+}
+
+/// The user `admin`, if nobody who may manage users can log in from the network: it needs a
+/// password.
+pub fn without_password(store: &Store) -> Option<Id> {
+    let able = full_users(store).filter_map(|name| User::find(store, name));
+    if able
+        .into_iter()
+        .any(|user| !user.seal.is_empty() || !user.keys.is_empty())
+    {
+        return None;
+    }
+    let admin = store.named("user", "admin")?;
+    (!admin.is("disabled")).then_some(admin.id)
+}

@@ -1,0 +1,142 @@
+//! Logging in to a running router, and the secrets that begin with it.
+
+use std::net::IpAddr;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use access::{Login, Refused, Service, password};
+use menu::{Policies, Reason, Store};
+use router::Instance;
+use rustix::rand::{GetRandomFlags, getrandom};
+use script::Session;
+
+use crate::core::{Shared, clock};
+
+/// Letters of a password that is made up: five bits each.
+const LETTERS: usize = 16;
+
+/// One hash at a time: each takes 16 MB and a core for some time, and strangers ask for them.
+static HASHING: Mutex<()> = Mutex::new(());
+
+/// What somebody proves with to be a user.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Proof<'a> {
+    /// A password.
+    Password(&'a [u8]),
+    /// A public key whose possession was proved: `ssh-ed25519 AAAA…`.
+    Key(&'a str),
+}
+
+/// Somebody who is logged in, until this is dropped.
+pub(crate) struct Entered {
+    shared: Arc<Shared>,
+    login: Login,
+}
+
+impl Entered {
+    /// A session of commands with what the user may do.
+    pub(crate) fn session(&self) -> Session {
+        let mut session = Session::new(&*self.login.user);
+        session.policies = self.login.policies;
+        session
+    }
+
+    /// The user's name.
+    pub(crate) fn user(&self) -> &str {
+        &self.login.user
+    }
+
+    /// What the user may do.
+    pub(crate) fn policies(&self) -> Policies {
+        self.login.policies
+    }
+
+    /// Whether somebody has ended the session: it is to close.
+    pub(crate) fn is_ended(&self) -> bool {
+        self.login.is_ended()
+    }
+}
+
+impl Drop for Entered {
+    fn drop(&mut self) {
+        let mut instance = self.shared.lock();
+        instance.control().set_clock(clock());
+        instance.leave(&self.login);
+    }
+}
+
+impl Shared {
+    /// Lets somebody in from the network. Slow for a password, and nobody but other logins waits
+    /// for it.
+    ///
+    /// # Errors
+    /// Why not; all reasons read the same.
+    pub(crate) fn authenticate(
+        self: &Arc<Self>,
+        user: &str,
+        proof: Proof<'_>,
+        address: IpAddr,
+        service: Service,
+    ) -> Result<Entered, Refused> {
+        let attempt = self.lock().attempt(user, address, service, self.now())?;
+        let answer = match proof {
+            Proof::Password(secret) => {
+                let _one = HASHING.lock().unwrap_or_else(PoisonError::into_inner);
+                attempt.password(secret)
+            }
+            Proof::Key(key) => attempt.key(key),
+        };
+        let mut instance = self.lock();
+        instance.control().set_clock(clock());
+        let login = instance.admit(answer)?;
+        drop(instance);
+        let shared = Arc::clone(self);
+        Ok(Entered { shared, login })
+    }
+
+    /// Lets in whoever has the local socket: the user who runs the router. The log has no line for
+    /// a single command.
+    ///
+    /// # Errors
+    /// There are too many sessions.
+    pub(crate) fn enter_locally(
+        self: &Arc<Self>,
+        user: &str,
+        quiet: bool,
+    ) -> Result<Entered, Refused> {
+        let mut instance = self.lock();
+        instance.control().set_clock(clock());
+        let login = instance.admit_locally(user, quiet)?;
+        drop(instance);
+        let shared = Arc::clone(self);
+        Ok(Entered { shared, login })
+    }
+}
+
+/// Seals a password that somebody sets.
+pub(crate) fn seal(store: &Store, text: &str) -> Result<String, Reason> {
+    password::check(store, text)?;
+    let salt = random().map_err(Reason::failure)?;
+    Ok(password::seal(text, salt))
+}
+
+/// Makes up a password for `admin` where nobody could log in from the network to manage users, and
+/// says it once.
+pub(crate) fn first_password(instance: &mut Instance) -> Result<(), String> {
+    let made = password::from_random(&random::<LETTERS>()?);
+    let given = instance.give_first_password(&made);
+    if given.map_err(|error| format!("the first password: {error}"))? {
+        eprintln!("ferroute: the password of admin is {made} (it is not shown again)");
+    }
+    Ok(())
+}
+
+/// Random bytes of the kernel's.
+fn random<const N: usize>() -> Result<[u8; N], String> {
+    let mut bytes = [0; N];
+    let mut filled = 0;
+    while let Some(rest) = bytes.get_mut(filled..).filter(|rest| !rest.is_empty()) {
+        let got = getrandom(rest, GetRandomFlags::empty());
+        filled += got.map_err(|error| format!("random numbers: {error}"))?;
+    }
+    Ok(bytes)
+}

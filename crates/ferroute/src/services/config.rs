@@ -1,0 +1,90 @@
+//! A service as `/ip/service` configures it.
+
+use std::net::IpAddr;
+
+use menu::{Item, Store, Value};
+
+/// A service that the configuration names.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Service {
+    /// Its name, such as `api-ssl`.
+    pub(crate) name: String,
+    /// Where it listens.
+    pub(crate) port: u16,
+    /// Whether it is closed.
+    pub(crate) disabled: bool,
+    /// Networks that it is open to; all if empty.
+    address: Vec<Value>,
+    /// How many sessions it has at a time.
+    pub(crate) max_sessions: usize,
+    /// Whether nothing newer than TLS 1.2 is spoken.
+    pub(crate) only_tls12: bool,
+}
+
+impl Service {
+    /// All services of a configuration.
+    pub(crate) fn all(store: &Store) -> Vec<Self> {
+        store
+            .items("/ip/service")
+            .filter_map(|item| Self::of(item))
+            .collect()
+    }
+
+    fn of(item: &Item) -> Option<Self> {
+        let number = |name| item.number(name);
+        Some(Self {
+            name: item.name()?.to_owned(),
+            port: u16::try_from(number("port")?).ok()?,
+            disabled: item.is("disabled"),
+            address: item
+                .get("address")
+                .map_or(Vec::new(), |list| list.as_list().to_vec()),
+            max_sessions: usize::try_from(number("max-sessions")?).ok()?,
+            only_tls12: item.text("tls-version") == "only-1.2",
+        })
+    }
+
+    /// Whether a peer of this address may connect.
+    pub(crate) fn admits(&self, peer: IpAddr) -> bool {
+        let peer = peer.to_canonical();
+        let mut networks = self.address.iter().filter_map(Value::as_prefix).peekable();
+        networks.peek().is_none() || networks.any(|network| network.contains(&peer))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use menu::Offline;
+    use script::Session;
+
+    #[test]
+    fn a_service_is_open_to_its_networks_alone() {
+        let mut store = schema::store();
+        let text = "/ip/service set api address=10.0.0.0/8,fd00::/8 port=1000 max-sessions=3";
+        let mut out = String::new();
+        script::run(
+            &mut store,
+            &mut Offline,
+            &mut Session::new("admin"),
+            text,
+            &mut out,
+        )
+        .expect("a command");
+
+        let services = Service::all(&store);
+        let named = |name: &str| {
+            let found = services.iter().find(|service| service.name == name);
+            found.expect("a service").clone()
+        };
+        let address = |text: &str| text.parse::<IpAddr>().expect("an address");
+        let api = named("api");
+        assert_eq!((api.port, api.max_sessions), (1000, 3));
+        assert!(api.admits(address("10.1.2.3")));
+        assert!(api.admits(address("::ffff:10.1.2.3")));
+        assert!(api.admits(address("fd00::1")));
+        assert!(!api.admits(address("192.0.2.1")));
+        assert!(named("www").admits(address("192.0.2.1")));
+        assert!(named("www-ssl").disabled);
+    }
+}

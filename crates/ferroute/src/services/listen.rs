@@ -1,0 +1,91 @@
+//! Where services are reached: in the host plane, and where `--listen` says on the machine's side.
+
+use std::fmt;
+use std::io;
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, TcpListener};
+use std::str::FromStr;
+
+use crate::host::HostPlane;
+
+/// `--listen ADDRESS[:BASEPORT]`: an address of the machine at which services are reached too.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Listen {
+    address: IpAddr,
+    /// What is added to the port of each service.
+    base: u16,
+}
+
+impl FromStr for Listen {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        if let Ok(address) = text.trim_matches(['[', ']']).parse() {
+            return Ok(Self { address, base: 0 });
+        }
+        let whole: SocketAddr = text
+            .parse()
+            .map_err(|_| String::from("an address, or address:port, is wanted"))?;
+        Ok(Self {
+            address: whole.ip(),
+            base: whole.port(),
+        })
+    }
+}
+
+/// One side of the router on which its services are reached.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Side {
+    /// The router's own addresses.
+    Router,
+    /// An address of the machine.
+    Machine,
+}
+
+impl fmt::Display for Side {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Router => "the router's addresses",
+            Self::Machine => "the machine's address",
+        })
+    }
+}
+
+/// Listens inside the host plane, for both families where the kernel has both.
+pub(crate) fn in_host(host: &HostPlane, port: u16) -> io::Result<TcpListener> {
+    host.inside(move || {
+        ready(TcpListener::bind((Ipv6Addr::UNSPECIFIED, port)))
+            .or_else(|_| ready(TcpListener::bind((Ipv4Addr::UNSPECIFIED, port))))
+    })
+}
+
+/// Listens on the machine's side.
+pub(crate) fn on_machine(listen: Listen, port: u16) -> io::Result<TcpListener> {
+    let port = listen
+        .base
+        .checked_add(port)
+        .ok_or_else(|| io::Error::other("the base port is too high for it"))?;
+    ready(TcpListener::bind((listen.address, port)))
+}
+
+fn ready(listener: io::Result<TcpListener>) -> io::Result<TcpListener> {
+    let listener = listener?;
+    listener.set_nonblocking(true)?;
+    Ok(listener)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_base_port_is_added_to_those_of_the_services() {
+        let listen: Listen = "127.0.0.1:20000".parse().expect("address and port");
+
+        assert_eq!(listen.base + 8728, 28728);
+        assert_eq!("127.0.0.1".parse::<Listen>().map(|l| l.base), Ok(0));
+        assert_eq!("[::1]:20000".parse::<Listen>().map(|l| l.base), Ok(20000));
+        assert!("localhost".parse::<Listen>().is_err());
+        let high: Listen = "127.0.0.1:65000".parse().expect("address and port");
+        assert!(on_machine(high, 8728).is_err());
+    }
+}

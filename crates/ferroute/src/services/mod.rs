@@ -1,0 +1,319 @@
+//! The services of `/ip/service`: who listens where, whom it lets in, and what is spoken there.
+//!
+//! Control calls [`Services::follow`] in each of its rounds. When the configuration has changed,
+//! listeners are opened and closed until they are what it says; connections that are there stay.
+//! Each connection is a task of a small runtime of its own: packets never wait for it.
+
+mod config;
+mod http;
+mod listen;
+mod tls;
+
+use std::collections::BTreeMap;
+use std::future::Future;
+use std::io;
+use std::net::{SocketAddr, TcpListener};
+use std::path::Path;
+use std::pin::Pin;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, PoisonError, RwLock};
+use std::time::Duration;
+
+use menu::Store;
+use tokio::io::{AsyncRead, AsyncWrite};
+use tokio::net::TcpStream;
+use tokio::runtime::Runtime;
+use tokio::task::JoinHandle;
+
+use crate::host::HostPlane;
+use config::Service;
+pub(crate) use listen::Listen;
+use listen::Side;
+use tls::Tls;
+
+/// A connection, with or without TLS.
+pub(crate) trait Stream: AsyncRead + AsyncWrite + Unpin + Send {}
+
+impl<T: AsyncRead + AsyncWrite + Unpin + Send> Stream for T {}
+
+/// Who has connected, and to what.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Peer {
+    /// The other end.
+    pub(crate) address: SocketAddr,
+    /// The service's name, such as `api-ssl`.
+    pub(crate) service: &'static str,
+}
+
+/// What is done with a connection until it ends.
+pub(crate) type Conversation = Pin<Box<dyn Future<Output = ()> + Send>>;
+
+/// What is spoken at a service.
+pub(crate) trait Speaker: Send + Sync + 'static {
+    /// Serves a connection to its end.
+    fn serve(self: Arc<Self>, stream: Box<dyn Stream>, peer: Peer) -> Conversation;
+}
+
+/// A service by its name in `/ip/service`.
+pub(crate) struct Offer {
+    /// The name.
+    pub(crate) name: &'static str,
+    /// Whether its connections are TLS.
+    pub(crate) tls: bool,
+    /// What is spoken there.
+    pub(crate) speaker: Arc<dyn Speaker>,
+}
+
+/// The services that there are.
+pub(crate) fn offers() -> Vec<Offer> {
+    let offer = |name, tls, speaker: &Arc<dyn Speaker>| Offer {
+        name,
+        tls,
+        speaker: Arc::clone(speaker),
+    };
+    let http: Arc<dyn Speaker> = Arc::new(http::Http);
+    vec![offer("www", false, &http), offer("www-ssl", true, &http)]
+}
+
+/// How long a peer may take for the handshake of TLS.
+const HANDSHAKE: Duration = Duration::from_secs(10);
+
+/// Threads that serve connections.
+const THREADS: usize = 2;
+
+/// Commands that run at the same time, over all connections.
+const COMMANDS: usize = 64;
+
+/// All services.
+pub(crate) struct Services {
+    // An option, so that it can be taken when this is dropped.
+    runtime: Option<Runtime>,
+    offers: Vec<Offer>,
+    listen: Option<Listen>,
+    tls: Arc<Tls>,
+    revision: Option<u64>,
+    open: BTreeMap<&'static str, Open>,
+    /// What could not be opened, so that it is said once.
+    failed: BTreeMap<(&'static str, Side), String>,
+}
+
+/// A service that is there.
+struct Open {
+    config: Arc<RwLock<Arc<Service>>>,
+    sessions: Arc<AtomicUsize>,
+    doors: BTreeMap<Side, Door>,
+}
+
+/// A listener and the port that it was opened for.
+struct Door {
+    port: u16,
+    accepting: JoinHandle<()>,
+}
+
+impl Drop for Door {
+    fn drop(&mut self) {
+        self.accepting.abort();
+    }
+}
+
+impl Services {
+    /// Services of which none is open yet.
+    pub(crate) fn new(
+        offers: Vec<Offer>,
+        listen: Option<Listen>,
+        state: Option<&Path>,
+    ) -> Result<Self, String> {
+        let runtime = tokio::runtime::Builder::new_multi_thread()
+            .worker_threads(THREADS)
+            .max_blocking_threads(COMMANDS)
+            .thread_name("services")
+            .enable_all()
+            .build()
+            .map_err(|error| format!("threads for services: {error}"))?;
+        Ok(Self {
+            runtime: Some(runtime),
+            offers,
+            listen,
+            tls: Arc::new(Tls::new(state)?),
+            revision: None,
+            open: BTreeMap::new(),
+            failed: BTreeMap::new(),
+        })
+    }
+
+    /// Opens and closes listeners until they are what the configuration says.
+    pub(crate) fn follow(&mut self, host: Option<&HostPlane>, store: &Store) {
+        if self.revision == Some(store.revision()) && self.failed.is_empty() {
+            return;
+        }
+        self.revision = Some(store.revision());
+        let wanted = Service::all(store);
+        for index in 0..self.offers.len() {
+            let name = self.offers[index].name;
+            match wanted.iter().find(|service| service.name == name) {
+                Some(service) if !service.disabled => self.adjust(index, host, service),
+                _ => {
+                    self.open.remove(name);
+                    self.failed.retain(|(failed, _), _| *failed != name);
+                }
+            }
+        }
+    }
+
+    /// Makes one service what the configuration says.
+    fn adjust(&mut self, index: usize, host: Option<&HostPlane>, service: &Service) {
+        let name = self.offers[index].name;
+        let open = self.open.entry(name).or_insert_with(|| Open {
+            config: Arc::new(RwLock::new(Arc::new(service.clone()))),
+            sessions: Arc::default(),
+            doors: BTreeMap::new(),
+        });
+        let config = Arc::new(service.clone());
+        *open.config.write().unwrap_or_else(PoisonError::into_inner) = config;
+        open.doors.retain(|_, door| door.port == service.port);
+        for side in [Side::Router, Side::Machine] {
+            if self.open[name].doors.contains_key(&side) {
+                continue;
+            }
+            let listener = match (side, host, self.listen) {
+                (Side::Router, Some(host), _) => listen::in_host(host, service.port),
+                (Side::Machine, _, Some(listen)) => listen::on_machine(listen, service.port),
+                _ => continue,
+            };
+            self.opened(index, side, service.port, listener);
+        }
+    }
+
+    /// Begins to accept, or says why not.
+    fn opened(&mut self, index: usize, side: Side, port: u16, listener: io::Result<TcpListener>) {
+        let offer = &self.offers[index];
+        let (Some(runtime), Some(open)) = (&self.runtime, self.open.get_mut(offer.name)) else {
+            return;
+        };
+        let inside = runtime.enter();
+        let listener = listener.and_then(tokio::net::TcpListener::from_std);
+        drop(inside);
+        match listener {
+            Ok(listener) => {
+                self.failed.remove(&(offer.name, side));
+                let doorkeeper = Doorkeeper {
+                    name: offer.name,
+                    config: Arc::clone(&open.config),
+                    sessions: Arc::clone(&open.sessions),
+                    speaker: Arc::clone(&offer.speaker),
+                    tls: offer.tls.then(|| Arc::clone(&self.tls)),
+                };
+                let accepting = runtime.spawn(doorkeeper.accept(listener));
+                open.doors.insert(side, Door { port, accepting });
+            }
+            Err(error) => {
+                let said = error.to_string();
+                let before = self.failed.insert((offer.name, side), said.clone());
+                if before.as_ref() != Some(&said) {
+                    tracing::warn!("service {}: port {port} at {side}: {error}", offer.name);
+                }
+            }
+        }
+    }
+}
+
+impl Drop for Services {
+    fn drop(&mut self) {
+        self.open.clear();
+        if let Some(runtime) = self.runtime.take() {
+            // A command that still runs is not waited for: it holds nothing but its own output.
+            runtime.shutdown_background();
+        }
+    }
+}
+
+/// Who accepts the connections of a listener.
+struct Doorkeeper {
+    name: &'static str,
+    config: Arc<RwLock<Arc<Service>>>,
+    sessions: Arc<AtomicUsize>,
+    speaker: Arc<dyn Speaker>,
+    tls: Option<Arc<Tls>>,
+}
+
+impl Doorkeeper {
+    async fn accept(self, listener: tokio::net::TcpListener) {
+        loop {
+            match listener.accept().await {
+                Ok((stream, address)) => self.admit(stream, address),
+                // Out of descriptors, most likely: others must close theirs first.
+                Err(_) => tokio::time::sleep(Duration::from_millis(100)).await,
+            }
+        }
+    }
+
+    /// Serves a connection in a task of its own, or closes it.
+    fn admit(&self, stream: TcpStream, address: SocketAddr) {
+        let config = self.config.read().unwrap_or_else(PoisonError::into_inner);
+        let config = Arc::clone(&config);
+        if !config.admits(address.ip()) {
+            tracing::debug!("{}: {address} is not among its addresses", self.name);
+            return;
+        }
+        let Some(session) = Session::begin(&self.sessions, config.max_sessions) else {
+            tracing::debug!("{}: {address}: too many sessions", self.name);
+            return;
+        };
+        let peer = Peer {
+            address: SocketAddr::new(address.ip().to_canonical(), address.port()),
+            service: self.name,
+        };
+        // What is said is short, and is waited for.
+        let _ = stream.set_nodelay(true);
+        let (speaker, tls) = (Arc::clone(&self.speaker), self.tls.clone());
+        tokio::spawn(async move {
+            match tls {
+                None => speaker.serve(Box::new(stream), peer).await,
+                Some(tls) => {
+                    let accepted = tls.acceptor(config.only_tls12).accept(stream);
+                    match tokio::time::timeout(HANDSHAKE, accepted).await {
+                        Ok(Ok(stream)) => speaker.serve(Box::new(stream), peer).await,
+                        Ok(Err(error)) => tracing::debug!("{}: {address}: {error}", peer.service),
+                        Err(_) => tracing::debug!("{}: {address}: no handshake", peer.service),
+                    }
+                }
+            }
+            drop(session);
+        });
+    }
+}
+
+/// One of the sessions that a service may have.
+struct Session(Arc<AtomicUsize>);
+
+impl Session {
+    fn begin(count: &Arc<AtomicUsize>, most: usize) -> Option<Self> {
+        let more = |count: usize| (count < most).then_some(count + 1);
+        let begun = count.fetch_update(Ordering::Relaxed, Ordering::Relaxed, more);
+        begun.ok().map(|_| Self(Arc::clone(count)))
+    }
+}
+
+impl Drop for Session {
+    fn drop(&mut self) {
+        self.0.fetch_sub(1, Ordering::Relaxed);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_service_has_no_more_sessions_than_it_may() {
+        let count = Arc::default();
+
+        let first = Session::begin(&count, 2).expect("the first");
+        let second = Session::begin(&count, 2).expect("the second");
+        assert!(Session::begin(&count, 2).is_none());
+        drop(first);
+        assert!(Session::begin(&count, 2).is_some());
+        drop(second);
+        assert_eq!(count.load(Ordering::Relaxed), 0);
+    }
+}

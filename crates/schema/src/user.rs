@@ -1,0 +1,75 @@
+//! `/user`: who may log in.
+
+pub(crate) mod aaa;
+pub(crate) mod active;
+pub(crate) mod group;
+pub(crate) mod settings;
+pub(crate) mod ssh_keys;
+
+use menu::{Builtin, Family, Flag, Kind, Menu, Policies, Property, Shape, Unique};
+
+use crate::fragment::{COMMENT_DISABLED, SECOND};
+
+pub(crate) static MENU: Menu = Menu {
+    properties: &[
+        &[
+            Property::new("name", Kind::Name, "Name of the user").required(),
+            Property::new(
+                "group",
+                Kind::Reference("user-group"),
+                "The group whose policies the user has",
+            )
+            .required(),
+            Property::new(
+                "address",
+                Kind::List(&Kind::Prefix(Family::Any)),
+                "Hosts and networks from which the user may log in; any if empty",
+            )
+            .default(""),
+            Property::new(
+                "password",
+                Kind::Text,
+                "Password; without one the user logs in with a key, or locally",
+            )
+            .optional()
+            .sealed(),
+            Property::new(
+                "inactivity-timeout",
+                Kind::Time {
+                    min: 60 * SECOND,
+                    max: 86_400 * SECOND,
+                },
+                "How long a session may be idle",
+            )
+            .default("10m"),
+            Property::new(
+                "inactivity-policy",
+                Kind::Words(&["none", "lockscreen", "logout"]),
+                "What happens to a session that is idle for too long",
+            )
+            .default("none"),
+            Property::new("last-logged-in", Kind::Text, "When the user last logged in").read_only(),
+        ],
+        COMMENT_DISABLED,
+    ],
+    flags: &[Flag::new('X', "disabled", 0)],
+    columns: &["name", "group", "address", "last-logged-in"],
+    space: Some("user"),
+    key: Some("name"),
+    kind: "user",
+    unique: &[Unique {
+        properties: &["name"],
+        failure: "user with the same name already exists",
+    }],
+    builtin: &[Builtin {
+        values: &[
+            ("name", "admin"),
+            ("group", "full"),
+            ("comment", "system default user"),
+        ],
+    }],
+    removable: true,
+    policies: Policies::POLICY,
+    rank: 292,
+    ..Menu::new("/user", Shape::List, "User management")
+};

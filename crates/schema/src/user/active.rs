@@ -1,0 +1,35 @@
+//! `/user/active`: who is logged in.
+
+use menu::{Argument, Command, Effect, Family, Flag, Kind, Menu, Policies, Property, Shape};
+
+const NUMBERS: &[Argument] = &[Argument {
+    name: "numbers",
+    kind: Kind::Text,
+    help: "List of item numbers",
+    required: true,
+}];
+
+pub(crate) static MENU: Menu = Menu {
+    properties: &[&[
+        Property::new("when", Kind::Text, "When the user logged in").read_only(),
+        Property::new("name", Kind::Text, "Name of the user").read_only(),
+        Property::new(
+            "address",
+            Kind::Address(Family::Any),
+            "Where the user logged in from",
+        )
+        .read_only(),
+        Property::new("via", Kind::Text, "How the user logged in").read_only(),
+        Property::new("group", Kind::Text, "Group of the user").read_only(),
+    ]],
+    flags: &[Flag::new('R', "radius", 0), Flag::new('M', "by-romon", 1)],
+    columns: &["when", "name", "address", "via"],
+    commands: &[Command {
+        name: "remove",
+        help: "End sessions",
+        arguments: NUMBERS,
+        effect: Effect::Full,
+    }],
+    policies: Policies::POLICY,
+    ..Menu::new("/user/active", Shape::Rows, "Active users")
+};

@@ -1,0 +1,67 @@
+//! `/user/group`: what users may do.
+
+use menu::{Builtin, Kind, Menu, Policies, Property, Shape, Unique};
+
+use crate::fragment::COMMENT;
+
+pub(crate) static MENU: Menu = Menu {
+    properties: &[&[
+        Property::new("name", Kind::Name, "Name of the group").required(),
+        Property::new(
+            "policy",
+            Kind::Set(Policies::WORDS),
+            "What users of the group may do",
+        )
+        .default(
+            "!local,!telnet,!ssh,!ftp,!reboot,!read,!write,!policy,!test,!winbox,!password,!web,\
+             !sniff,!sensitive,!api,!romon,!rest-api,!dude,!tikapp",
+        ),
+        Property::new("skin", Kind::Text, "Appearance of the web pages")
+            .default("default")
+            .inert(),
+        COMMENT,
+    ]],
+    columns: &["name", "policy", "skin"],
+    space: Some("user-group"),
+    key: Some("name"),
+    kind: "group",
+    unique: &[Unique {
+        properties: &["name"],
+        failure: "group with the same name already exists",
+    }],
+    builtin: &[
+        Builtin {
+            values: &[
+                ("name", "read"),
+                (
+                    "policy",
+                    "local,telnet,ssh,reboot,read,test,winbox,password,web,sniff,sensitive,api,\
+                     romon,rest-api",
+                ),
+            ],
+        },
+        Builtin {
+            values: &[
+                ("name", "write"),
+                (
+                    "policy",
+                    "local,telnet,ssh,reboot,read,write,test,winbox,password,web,sniff,sensitive,\
+                     api,romon,rest-api",
+                ),
+            ],
+        },
+        Builtin {
+            values: &[
+                ("name", "full"),
+                (
+                    "policy",
+                    "local,telnet,ssh,ftp,reboot,read,write,policy,test,winbox,password,web,\
+                     sniff,sensitive,api,romon,rest-api",
+                ),
+            ],
+        },
+    ],
+    policies: Policies::POLICY,
+    rank: 290,
+    ..Menu::new("/user/group", Shape::List, "User groups")
+};

@@ -1,0 +1,23 @@
+//! `/user/settings`: what a password must be like.
+
+use menu::{Kind, Menu, Policies, Property, Shape};
+
+pub(crate) static MENU: Menu = Menu {
+    properties: &[&[
+        Property::new(
+            "minimum-password-length",
+            Kind::Number { min: 0, max: 255 },
+            "Fewest characters of a password",
+        )
+        .default("0"),
+        Property::new(
+            "minimum-categories",
+            Kind::Number { min: 0, max: 4 },
+            "Fewest kinds of characters: capital letters, small letters, digits, others",
+        )
+        .default("0"),
+    ]],
+    policies: Policies::POLICY,
+    rank: 294,
+    ..Menu::new("/user/settings", Shape::Settings, "Rules for passwords")
+};

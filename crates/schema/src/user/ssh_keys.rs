@@ -1,0 +1,74 @@
+//! `/user/ssh-keys`: public keys with which users log in by SSH.
+
+use menu::{
+    Argument, Command, Draft, Effect, Kind, Menu, Policies, Property, Reason, Shape, Store,
+};
+
+use crate::fragment::COMMENT;
+
+const IMPORT: &[Argument] = &[
+    Argument {
+        name: "public-key-file",
+        kind: Kind::Name,
+        help: "The file with the public key",
+        required: true,
+    },
+    Argument {
+        name: "user",
+        kind: Kind::Name,
+        help: "The user whose key it is",
+        required: true,
+    },
+    Argument {
+        name: "info",
+        kind: Kind::Text,
+        help: "A note about the key",
+        required: false,
+    },
+];
+
+/// Kinds of keys that the SSH server knows (RFC 8709, 4; RFC 5656, 3.1; RFC 4253, 6.6).
+const TYPES: &[&str] = &[
+    "ssh-ed25519",
+    "ecdsa-sha2-nistp256",
+    "ecdsa-sha2-nistp384",
+    "ecdsa-sha2-nistp521",
+    "ssh-rsa",
+];
+
+pub(crate) static MENU: Menu = Menu {
+    properties: &[&[
+        Property::new("user", Kind::Reference("user"), "The user whose key it is").required(),
+        Property::new("key", Kind::Name, "The key as in an authorized_keys file").required(),
+        Property::new("key-type", Kind::Text, "Kind of the key").read_only(),
+        Property::new("info", Kind::Text, "What the key says about itself").read_only(),
+        COMMENT,
+    ]],
+    columns: &["user", "key-type", "info"],
+    commands: &[Command {
+        name: "import",
+        help: "Takes a public key from a file",
+        arguments: IMPORT,
+        effect: Effect::Full,
+    }],
+    check: Some(check),
+    policies: Policies::POLICY,
+    rank: 293,
+    ..Menu::new("/user/ssh-keys", Shape::List, "SSH keys of users")
+};
+
+/// A key is its type and its data; what follows is a note.
+fn check(draft: &Draft<'_>, _: &Store) -> Result<(), Reason> {
+    let key = draft.get("key").and_then(menu::Value::as_str);
+    let mut words = key.unwrap_or_default().split_ascii_whitespace();
+    let (kind, data) = (words.next(), words.next());
+    let known = kind.is_some_and(|kind| TYPES.contains(&kind));
+    let symbol = |byte: u8| byte.is_ascii_alphanumeric() || b"+/=".contains(&byte);
+    let whole = data.is_some_and(|data| data.starts_with("AAAA") && data.bytes().all(symbol));
+    if known && whole {
+        return Ok(());
+    }
+    Err(Reason::failure(
+        "unable to load key, wrong format or bad passphrase",
+    ))
+}

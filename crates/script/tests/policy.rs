@@ -1,0 +1,148 @@
+//! Who may do what: the policies of a session, command by command.
+
+use menu::{Offline, Policies, Store};
+use script::Session;
+
+/// A session with policies, on a store with a user.
+struct Console {
+    store: Store,
+    session: Session,
+}
+
+impl Console {
+    fn with(policies: Policies) -> Self {
+        let mut console = Self {
+            store: schema::store(),
+            session: Session::new("admin"),
+        };
+        console
+            .store
+            .set_seal(|_, text| Ok(text.chars().rev().collect()));
+        console.run("/user add name=eve group=read password=secret comment=c");
+        console.session.policies = policies;
+        console
+    }
+
+    fn run(&mut self, line: &str) -> String {
+        let mut out = String::new();
+        let (store, session) = (&mut self.store, &mut self.session);
+        match script::run(store, &mut Offline, session, line, &mut out) {
+            Ok(()) => out,
+            Err(refusal) => out + &refusal.to_string(),
+        }
+    }
+}
+
+const DENIED: &str = "not enough permissions (9)";
+
+#[test]
+fn who_may_only_read_changes_nothing() {
+    let mut console = Console::with(Policies::READ | Policies::SENSITIVE);
+
+    for line in [
+        "/system identity set name=x",
+        "/interface list add name=x",
+        "/interface list remove [find name=x]",
+        "/interface list set [find name=all] comment=x",
+        ":if (true) do={ /interface list add name=x }",
+        ":put [/interface list add name=x]",
+        "/user add name=x group=full password=x",
+    ] {
+        assert_eq!(console.run(line), DENIED, "{line}");
+    }
+    assert!(console.run("/system identity print").contains("ferroute"));
+    assert!(console.run("/export").contains("/user"));
+    assert_eq!(console.run(":put (1 + 1)"), "2\n");
+}
+
+#[test]
+fn who_may_not_read_sees_nothing() {
+    let mut console = Console::with(Policies::WRITE | Policies::TEST);
+
+    for line in [
+        "/system identity print",
+        "/system identity get name",
+        ":put [/interface list find]",
+        "/export",
+        "/system identity export",
+    ] {
+        assert_eq!(console.run(line), DENIED, "{line}");
+    }
+    assert_eq!(console.run("/system identity set name=x"), "");
+}
+
+#[test]
+fn users_are_managed_by_those_with_the_policy_alone() {
+    let mut console = Console::with(Policies::READ | Policies::WRITE);
+    for line in [
+        "/user add name=x group=full password=x",
+        "/user set eve group=full",
+        "/user remove eve",
+        "/user group set read policy=read,policy",
+        "/user settings set minimum-password-length=3",
+    ] {
+        assert_eq!(console.run(line), DENIED, "{line}");
+    }
+
+    console.session.policies = Policies::ALL;
+
+    assert_eq!(console.run("/user set eve group=full"), "");
+    assert_eq!(console.run("/user group add name=x policy=read,test"), "");
+    let policy = console.run(":put [/user group get x policy]");
+    assert!(policy.starts_with("read;test;!local;"), "{policy}");
+}
+
+#[test]
+fn an_error_of_permissions_can_be_handled() {
+    let mut console = Console::with(Policies::READ);
+
+    let line = ":onerror e in={ /interface list add name=x } do={ :put $e }";
+
+    assert!(console.run(line).starts_with(DENIED));
+}
+
+#[test]
+fn nobody_is_shown_a_password_or_its_seal() {
+    let mut console = Console::with(Policies::ALL);
+
+    for line in [
+        "/user print detail",
+        "/user print as-value",
+        ":put [/user print as-value]",
+        ":put [/user get eve]",
+        ":put [/user get eve password]",
+        "/user print proplist=name,password",
+        "/user export show-sensitive",
+        "/user export verbose show-sensitive",
+    ] {
+        let shown = console.run(line);
+        assert!(
+            !shown.contains("secret") && !shown.contains("terces"),
+            "{line}: {shown}"
+        );
+    }
+    for line in [
+        ":put [:len [/user find password=secret]]",
+        ":put [:len [/user find password~\"e\"]]",
+    ] {
+        assert_eq!(console.run(line), "0\n", "{line}");
+    }
+    assert!(console.run("/user export").contains("name=eve"));
+    let seal = console
+        .store
+        .named("user", "eve")
+        .map(|item| item.text("password").to_owned());
+    assert_eq!(seal.as_deref(), Some("terces"));
+}
+
+#[test]
+fn the_first_user_can_be_removed_when_there_is_another() {
+    let mut console = Console::with(Policies::ALL);
+
+    assert_eq!(console.run("/user remove admin"), "");
+    assert_eq!(console.run(":put [:len [/user find]]"), "1\n");
+    assert_eq!(
+        console.run("/user add name=eve group=full"),
+        "failure: user with the same name already exists"
+    );
+}
