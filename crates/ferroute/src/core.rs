@@ -3,6 +3,7 @@
 //! Workers never wait for this lock: it is between the control thread and the sessions alone. A
 //! session has it for one command at a time, never while a script waits or its output goes out.
 
+use std::net::IpAddr;
 use std::ops::ControlFlow;
 use std::sync::Arc;
 use std::time::{Duration, Instant as SystemInstant};
@@ -12,7 +13,7 @@ use machine::Instant;
 use menu::{Live, Menu, Output, Reason, Store};
 use netio::Waker;
 use router::Instance;
-use script::{Class, Interrupt, Session, Site, Subject};
+use script::{Class, Interrupt, Job, Scripting, Session, Site, Subject};
 
 use crate::access::Entered;
 use crate::control::Router;
@@ -22,6 +23,8 @@ use crate::workers::Sleeper;
 /// A running router, as its threads share it.
 pub(crate) struct Shared {
     instance: Fair<Instance>,
+    /// What the scripts of all users share.
+    pub(crate) scripting: Scripting,
     /// Wakes the control thread.
     pub(crate) wake: Waker,
     sleepers: Arc<[Sleeper]>,
@@ -38,8 +41,11 @@ impl Shared {
         namespace: Option<String>,
         started: SystemInstant,
     ) -> Self {
+        let mut instance = instance;
+        let scripting = instance.control().scripting().clone();
         Self {
             instance: Fair::new(instance),
+            scripting,
             wake,
             sleepers,
             namespace,
@@ -86,7 +92,7 @@ pub(crate) fn clock() -> menu::Clock {
 
 /// A session at the router: it takes its turn for each command.
 struct Visit<'a> {
-    shared: &'a Shared,
+    shared: &'a Arc<Shared>,
 }
 
 impl Site for Visit<'_> {
@@ -116,6 +122,19 @@ impl Site for Visit<'_> {
         interrupt.wait(until.saturating_sub(self.now()));
         Ok(())
     }
+
+    fn resolve(&mut self, name: &str, interrupt: &Interrupt) -> Result<Vec<IpAddr>, Reason> {
+        crate::jobs::resolve(name, interrupt)
+    }
+
+    fn spawn(&mut self, job: Job) -> Result<(), Reason> {
+        crate::jobs::start(self.shared, job)
+    }
+}
+
+/// Runs a job to its end, in a thread of its own.
+pub(crate) fn work(shared: &Arc<Shared>, job: Job) {
+    job.run(&mut Visit { shared });
 }
 
 impl Drop for Visit<'_> {

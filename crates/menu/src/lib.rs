@@ -33,7 +33,8 @@ mod view;
 
 pub use change::{Change, Changes, Journal, NoJournal};
 pub use declare::{
-    Argument, Builtin, Check, Command, Draft, Effect, Flag, Menu, Old, Property, Shape, Unique,
+    Argument, Builtin, Check, Command, Draft, Effect, Fill, Flag, Menu, Old, Property, Shape,
+    Unique,
 };
 pub use kind::{Family, Kind};
 pub use live::{Call, Clock, Live, Offline, Output, Reply, Row, RowFilter, Script};

@@ -22,6 +22,7 @@ pub const VERSION: &str = "7.22.1";
 
 /// All menus, in the order of their paths.
 pub const ALL: &[&Menu] = &[
+    &system::script::environment::ROOT,
     &interface::MENU,
     &interface::ethernet::MENU,
     &interface::list::MENU,
@@ -43,6 +44,10 @@ pub const ALL: &[&Menu] = &[
     &routing::table::MENU,
     &system::identity::MENU,
     &system::resource::MENU,
+    &system::scheduler::MENU,
+    &system::script::MENU,
+    &system::script::environment::MENU,
+    &system::script::job::MENU,
     &user::MENU,
     &user::aaa::MENU,
     &user::active::MENU,

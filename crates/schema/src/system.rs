@@ -2,3 +2,5 @@
 
 pub(crate) mod identity;
 pub(crate) mod resource;
+pub(crate) mod scheduler;
+pub(crate) mod script;

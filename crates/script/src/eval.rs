@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use menu::{Reason, Row, bytes};
 
-use crate::ast::{Binary, Expr, Node, Unary};
+use crate::ast::{Binary, Block, Expr, Node, Unary, What};
 use crate::machine::{Machine, Result, Variable};
 use crate::operate::{binary, unary};
 use crate::regex::Regex;
@@ -23,7 +23,7 @@ impl Machine<'_> {
             // Outside the condition of a row a property is nothing.
             Node::Property(_) => Value::Nothing,
             // RouterOS: `[]` is no value at all, not the value of a command.
-            Node::Brackets(block) if block.statements.is_empty() => Value::Nil,
+            Node::Brackets(block) if runs_nothing(block) => Value::Nil,
             Node::Brackets(block) => self.deeper(|machine| machine.block(block))?,
             Node::Code(block) => Value::Code(Arc::clone(block)),
             Node::Array(elements) => self.array(elements)?,
@@ -166,6 +166,12 @@ impl Machine<'_> {
             _ => Condition::Value(self.eval(expr)?),
         })
     }
+}
+
+/// Whether there is no command in brackets.
+fn runs_nothing(block: &Block) -> bool {
+    let mut statements = block.statements.iter();
+    statements.all(|statement| matches!(statement.what, What::Enter(_) | What::Empty(_)))
 }
 
 /// A condition that depends on nothing but a row.

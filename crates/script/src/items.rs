@@ -3,7 +3,7 @@
 use std::ops::ControlFlow;
 
 use menu::{
-    Call, Id, Kind, Menu, Property, Reason, Refusal, Reply, Row, RowFilter, Script, Slices,
+    Call, Fill, Id, Kind, Menu, Property, Reason, Refusal, Reply, Row, RowFilter, Script, Slices,
     stream_rows,
 };
 
@@ -248,10 +248,26 @@ impl Loan<'_> {
                 }
             }
         }
+        for (name, fill) in menu.filled {
+            if given.iter().all(|(own, _)| own != name) {
+                given.push((name, Some(menu::Value::text(self.filled(*fill)))));
+            }
+        }
         let before = self.place(menu, ready, "place-before")?;
         self.store
             .add(menu, &given, before)
             .map_err(|reason| reason.nowhere())
+    }
+
+    /// What a new item gets from who makes it and when.
+    fn filled(&self, fill: Fill) -> String {
+        let clock = self.live.clock().date_time();
+        let (date, time) = clock.split_once(' ').unwrap_or_default();
+        match fill {
+            Fill::Date => date.to_owned(),
+            Fill::Time => time.to_owned(),
+            Fill::User => self.user.to_owned(),
+        }
     }
 
     /// The item that an argument names a place by.

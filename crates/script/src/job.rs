@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use menu::{Clock, Id, Output, Reason, Refusal};
+use menu::{Clock, Id, Output, Policies, Reason, Refusal};
 
 use crate::ast::Block;
 use crate::environment::Environment;
@@ -203,6 +203,11 @@ impl Job {
             name,
             working,
         })
+    }
+
+    /// Takes from the job what these policies do not have.
+    pub const fn restrict(&mut self, policies: Policies) {
+        self.session.policies = policies;
     }
 
     /// The number of the job.

@@ -63,7 +63,7 @@ pub(crate) static KNOWN: &[Builtin] = &[
         "grep",
         "find lines in what a command prints",
         &[
-            first_text("script"),
+            parameter("script", Takes::Code, true, true),
             text("pattern"),
             text("filename"),
             named("after"),

@@ -134,7 +134,11 @@ impl<'a> Machine<'a> {
     fn statements(&mut self, block: &Block) -> Result<Value> {
         let mut last = Value::Nothing;
         for statement in &block.statements {
-            last = self.statement(statement)?;
+            let value = self.statement(statement)?;
+            // What stands behind the last semicolon is no command.
+            if !matches!(statement.what, What::Empty(_)) {
+                last = value;
+            }
         }
         Ok(last)
     }
@@ -349,8 +353,8 @@ impl<'a> Machine<'a> {
 
     /// Lets time pass, with the router free for others.
     pub(crate) fn wait(&mut self, span: Duration) -> Result<()> {
-        if self.checking {
-            return Ok(());
+        if self.checking || span.is_zero() {
+            return self.step();
         }
         if self.out.flush().is_break() {
             return Err(Reason::Interrupted.nowhere().into());

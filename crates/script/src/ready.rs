@@ -68,6 +68,8 @@ pub(crate) struct Loan<'a> {
     pub(crate) store: &'a mut Store,
     pub(crate) live: &'a mut dyn Live,
     pub(crate) numbers: &'a Numbers,
+    /// Who asks.
+    pub(crate) user: &'a str,
     /// Whether the user may not see secrets.
     pub(crate) without_secrets: bool,
 }
@@ -98,12 +100,13 @@ impl Machine<'_> {
         run: impl FnOnce(&mut Loan<'_>) -> std::result::Result<T, Refusal>,
     ) -> Result<T> {
         let without_secrets = !self.sees_secrets();
-        let numbers = &self.session.numbers;
+        let (numbers, user) = (&self.session.numbers, self.session.user.as_str());
         lend(self.site, |store, live| {
             run(&mut Loan {
                 store,
                 live,
                 numbers,
+                user,
                 without_secrets,
             })
         })?

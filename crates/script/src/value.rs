@@ -423,33 +423,14 @@ fn date(text: &str) -> Option<i64> {
     let (day, clock) = text
         .split_once([' ', 'T'])
         .map_or((text, None), |(day, clock)| (day, Some(clock)));
-    let mut parts = day.split('-');
-    let mut part = |digits: usize| {
-        let part = parts.next().filter(|part| part.len() == digits)?;
-        part.parse::<i64>().ok().filter(|n| *n >= 0)
-    };
-    let (year, month, day) = (part(4)?, part(2)?, part(2)?);
-    let valid = (1..=12).contains(&month) && (1..=31).contains(&day) && parts.next().is_none();
     let of_day = match clock {
         Some(clock) if clock.contains(':') => time::parse(clock)?,
         Some(_) => return None,
         None => 0,
     };
-    if !valid {
-        return None;
-    }
-    days(year, month, day)
+    time::date(day)?
         .checked_mul(86_400 * time::SECOND)?
         .checked_add(of_day)
-}
-
-/// Days from 1970-01-01 to a date of the calendar, in eras of 400 years that begin on 1 March.
-pub(crate) const fn days(year: i64, month: i64, day: i64) -> i64 {
-    let year = if month <= 2 { year - 1 } else { year };
-    let of_era = year.rem_euclid(400);
-    let shifted = if month > 2 { month - 3 } else { month + 9 };
-    let of_year = (153 * shifted + 2) / 5 + day - 1;
-    year.div_euclid(400) * 146_097 + of_era * 365 + of_era / 4 - of_era / 100 + of_year - 719_468
 }
 
 impl fmt::Display for Value {

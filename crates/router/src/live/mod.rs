@@ -7,13 +7,16 @@ mod action;
 mod interface;
 mod neighbour;
 mod route;
+mod script;
 mod service;
 mod settings;
 mod user;
 
 use std::ops::ControlFlow;
 
-use menu::{Call, Changes, Clock, Id, Live, Menu, Reason, Reply, Row, RowFilter, Store, Value};
+use menu::{
+    Call, Changes, Clock, Id, Live, Menu, Reason, Reply, Row, RowFilter, Script, Store, Value,
+};
 
 use crate::drive::Control;
 
@@ -55,6 +58,8 @@ impl Live for Control {
             "/ipv6/route" => self.route_rows6(filter, each),
             "/ipv6/address" => self.address_rows6(filter, each),
             "/log" => self.log_rows(filter, each),
+            "/environment" | "/system/script/environment" => self.environment_rows(filter, each),
+            "/system/script/job" => self.job_rows(filter, each),
             "/user/active" => self.active_rows(filter, each),
             _ => ControlFlow::Continue(()),
         }
@@ -76,6 +81,7 @@ impl Live for Control {
             "/ip/settings" => self.annotate_settings4(row),
             "/ipv6/settings" => self.annotate_settings6(row),
             "/system/resource" => self.annotate_resource(row),
+            "/system/script" | "/system/scheduler" => self.annotate_script(menu, id, row),
             "/user" => self.annotate_user(id, row),
             "/user/ssh-keys" => annotate_key(row),
             _ => {}
@@ -84,6 +90,10 @@ impl Live for Control {
 
     fn action(&mut self, store: &Store, call: &Call<'_>) -> Result<Reply, Reason> {
         self.act(store, call)
+    }
+
+    fn scripts(&self, store: &Store, call: &Call<'_>) -> Result<Vec<Script>, Reason> {
+        self.scripts_of(store, call)
     }
 
     fn changed(&mut self, store: &Store, changes: &Changes) {

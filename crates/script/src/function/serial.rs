@@ -103,27 +103,34 @@ impl Machine<'_> {
         let Some(expr) = given else {
             return Ok(Vec::new());
         };
-        let mut words = Vec::new();
-        if spelled(expr, &mut words) {
-            return Ok(words);
+        if let Node::Variable(_) = expr.node {
+            let value = self.eval(expr)?.to_array();
+            return Ok(value.iter().map(|(_, word)| word.text()).collect());
+        }
+        let mut text = String::new();
+        if spelled(expr, &mut text) {
+            return Ok(text.split(',').map(Arc::from).collect());
         }
         let value = self.eval(expr)?.to_array();
         Ok(value.iter().map(|(_, word)| word.text()).collect())
     }
 }
 
-/// The words of `(json.pretty,json.no-string-conversion)`: the dots are of the words here.
-fn spelled(expr: &Expr, words: &mut Vec<Arc<str>>) -> bool {
-    match &expr.node {
-        Node::Word(word) => words.extend(word.split(',').map(Arc::from)),
-        Node::Binary(Binary::Comma, left, right) => {
-            return spelled(left, words) && spelled(right, words);
+/// The text of `(json.pretty,json.no-string-conversion)`: dots and dashes are of the words here, and
+/// no names are those of variables.
+fn spelled(expr: &Expr, text: &mut String) -> bool {
+    let (left, mark, right) = match &expr.node {
+        Node::Word(word) | Node::Variable(word) => {
+            text.push_str(word);
+            return true;
         }
-        Node::Binary(Binary::Concat, left, right) => match (&left.node, &right.node) {
-            (Node::Word(left), Node::Word(right)) => words.push(format!("{left}.{right}").into()),
-            _ => return false,
-        },
+        Node::Group(inner) => return spelled(inner, text),
+        Node::Binary(Binary::Comma, left, right) => (left, ',', right),
+        Node::Binary(Binary::Concat, left, right) => (left, '.', right),
+        Node::Binary(Binary::Subtract, left, right) => (left, '-', right),
         _ => return false,
-    }
-    true
+    };
+    let first = spelled(left, text);
+    text.push(mark);
+    first && spelled(right, text)
 }
