@@ -13,7 +13,8 @@ PATH=$HOME/.cargo/bin:$PATH
 # elsewhere keeps it.
 for_build='cc:gcc ld:binutils crt1.o:libc6-dev'
 for_run='ip:iproute2 ethtool:ethtool nsenter:util-linux unshare:util-linux ping:iputils-ping'
-for_test='iperf3:iperf3 tcpdump:tcpdump traceroute:traceroute nft:nftables python3:python3'
+for_test='iperf3:iperf3 tcpdump:tcpdump traceroute:traceroute nft:nftables python3:python3
+ssh:openssh-client'
 
 say() { printf 'deps: %s\n' "$*" >&2; }
 
@@ -123,7 +124,10 @@ for part in "$@"; do
             ;;
         run) need $(missing $for_run) ;;
         # What a test lacks, it names when it is skipped.
-        test) need $(missing $for_test) || say 'tests that need these are skipped' ;;
+        test)
+            need $(missing $for_test) || say 'tests that need these are skipped'
+            packaging/clients.sh || say 'tests with these clients are skipped'
+            ;;
         *)
             say "no such part: $part"
             exit 2

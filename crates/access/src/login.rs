@@ -63,6 +63,8 @@ pub struct Login {
     pub user: String,
     /// What the user may do.
     pub policies: Policies,
+    /// How long the session may be idle, where that is limited.
+    pub idle: Option<Duration>,
     ended: Arc<AtomicBool>,
 }
 
@@ -234,7 +236,7 @@ impl Access {
             let line = format!("user {name} logged in via local");
             out.push(("system,info,account", line));
         }
-        self.insert(active, Policies::ALL)
+        self.insert(active, Policies::ALL, None)
     }
 
     fn enter(
@@ -254,10 +256,15 @@ impl Access {
             quiet: false,
             ended: Arc::default(),
         };
-        self.insert(active, user.policies)
+        self.insert(active, user.policies, user.idle)
     }
 
-    fn insert(&mut self, active: Active, policies: Policies) -> Result<Login, Refused> {
+    fn insert(
+        &mut self,
+        active: Active,
+        policies: Policies,
+        idle: Option<Duration>,
+    ) -> Result<Login, Refused> {
         if self.sessions.len() >= SESSIONS {
             return Err(Refused::Full);
         }
@@ -266,6 +273,7 @@ impl Access {
             id: self.last,
             user: active.user.clone(),
             policies,
+            idle,
             ended: Arc::clone(&active.ended),
         };
         self.sessions.insert(self.last, active);

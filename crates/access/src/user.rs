@@ -3,6 +3,7 @@
 use std::net::IpAddr;
 
 use ipnet::IpNet;
+use machine::Duration;
 use menu::{Id, Item, Policies, Store, Value};
 
 use crate::Service;
@@ -13,6 +14,8 @@ pub(crate) struct User {
     pub(crate) id: Id,
     pub(crate) group: String,
     pub(crate) policies: Policies,
+    /// How long a session may be idle, where that is limited.
+    pub(crate) idle: Option<Duration>,
     /// Empty when there is no password.
     pub(crate) seal: String,
     /// Type and data of each key.
@@ -34,6 +37,7 @@ impl User {
             id: item.id,
             group: item.text("group").to_owned(),
             policies: policies(store, item),
+            idle: idle(item),
             seal: item.text("password").to_owned(),
             keys,
             password_by_ssh,
@@ -63,6 +67,15 @@ fn policies(store: &Store, user: &Item) -> Policies {
     let group = store.named("user-group", user.text("group"));
     let policy = group.and_then(|group| group.get("policy"));
     policy.map(Policies::from_value).unwrap_or_default()
+}
+
+/// A locked screen would ask for the password again; here the session ends, and the next login does.
+fn idle(user: &Item) -> Option<Duration> {
+    if user.text("inactivity-policy") == "none" {
+        return None;
+    }
+    let nanos = user.get("inactivity-timeout").and_then(Value::as_nanos)?;
+    u64::try_from(nanos).ok().map(Duration::from_nanos)
 }
 
 fn keys(store: &Store, name: &str) -> Vec<String> {

@@ -3,9 +3,9 @@
 use crate::editor::{Edit, Editor};
 use crate::history::History;
 use crate::keys::{Decoder, Key};
-use crate::pager::{More, Pager, write_lines};
+use crate::pager::{Page, Wire, write_lines};
 use crate::screen::Screen;
-use crate::{Candidate, Outcome, Shell, Span};
+use crate::{Candidate, Outcome, Said, Shell, Span};
 
 /// What is known of the terminal.
 #[derive(Clone, Copy, Debug)]
@@ -18,10 +18,11 @@ pub struct Settings {
     pub colours: bool,
     /// Whether long output stops at each page.
     pub paging: bool,
+    /// Whether it can only append: no sequence moves its cursor.
+    pub dumb: bool,
 }
 
-/// A console on some stream of bytes. It is fed with [`Console::input`]; whatever it appends to
-/// `out` goes to the terminal.
+/// A console on some stream of bytes. It is fed with [`Console::input`], and draws on a [`Wire`].
 pub struct Console<S> {
     shell: S,
     settings: Settings,
@@ -38,9 +39,18 @@ pub struct Console<S> {
 
 enum Mode {
     Line,
-    Page(Pager),
     /// Ctrl-R: the text looked for.
     Search(String),
+    /// A question, to be answered by a key.
+    Ask(About),
+}
+
+/// What a question is about.
+enum About {
+    /// Whether a line is run.
+    Line(String),
+    /// What becomes of somebody else's safe mode.
+    SafeMode,
 }
 
 impl<S: Shell> Console<S> {
@@ -54,7 +64,7 @@ impl<S: Shell> Console<S> {
             decoder: Decoder::default(),
             editor: Editor::default(),
             history,
-            screen: Screen::new(settings.columns, settings.colours),
+            screen: Screen::new(settings.columns, settings.colours, settings.dumb),
             before: String::new(),
             mode: Mode::Line,
             ambiguous: false,
@@ -71,9 +81,9 @@ impl<S: Shell> Console<S> {
         &mut self.shell
     }
 
-    /// The lines submitted so far.
-    pub fn history(&self) -> &History {
-        &self.history
+    /// The lines submitted so far, when the session is over.
+    pub fn into_history(self) -> History {
+        self.history
     }
 
     /// Takes a new size of the terminal.
@@ -98,50 +108,104 @@ impl<S: Shell> Console<S> {
     }
 
     /// Takes bytes from the terminal.
-    pub fn input(&mut self, bytes: &[u8], out: &mut Vec<u8>) -> Outcome {
+    pub fn input(&mut self, bytes: &[u8], wire: &mut dyn Wire) -> Outcome {
+        let mut out = Vec::new();
+        if let Some(notice) = self.shell.notice() {
+            self.announce(&notice, &mut out);
+        }
+        let outcome = self.keys(bytes, &mut out, wire);
+        // A terminal that is gone is noticed by whoever reads from it.
+        let _ = wire.send(&out);
+        outcome
+    }
+
+    fn keys(&mut self, bytes: &[u8], out: &mut Vec<u8>, wire: &mut dyn Wire) -> Outcome {
         let mut keys = Vec::new();
         self.decoder.decode(bytes, &mut keys);
         let mut pending = keys.into_iter().peekable();
         while let Some(key) = pending.next() {
             // Drawing after each key of a pasted block would be quadratic.
             let last = pending.peek().is_none();
-            if self.key(key, last, out) == Outcome::Quit {
+            if self.key(key, last, out, wire) == Outcome::Quit {
                 return Outcome::Quit;
             }
         }
         Outcome::Continue
     }
 
-    fn key(&mut self, key: Key, last: bool, out: &mut Vec<u8>) -> Outcome {
+    fn key(&mut self, key: Key, last: bool, out: &mut Vec<u8>, wire: &mut dyn Wire) -> Outcome {
         match &mut self.mode {
-            Mode::Page(pager) => {
-                if pager.key(key, out) == More::No {
-                    self.mode = Mode::Line;
-                    self.draw(out);
-                }
-                Outcome::Continue
-            }
             Mode::Search(_) => {
                 self.search_key(key, out);
                 Outcome::Continue
             }
-            Mode::Line => self.line_key(key, last, out),
+            Mode::Ask(_) => self.answer(key, out, wire),
+            Mode::Line => self.line_key(key, last, out, wire),
         }
     }
 
-    fn line_key(&mut self, key: Key, last: bool, out: &mut Vec<u8>) -> Outcome {
+    /// Ctrl-X: takes safe mode, or releases it.
+    fn safe_mode(&mut self, out: &mut Vec<u8>) {
+        self.leave_line(out);
+        match self.shell.safe_mode() {
+            Said::Done(text) => self.tell(&text, out),
+            Said::Ask(question) => self.ask(&question, About::SafeMode, out),
+        }
+    }
+
+    fn ask(&mut self, question: &str, about: About, out: &mut Vec<u8>) {
+        write_lines(question.as_bytes(), out);
+        self.mode = Mode::Ask(about);
+    }
+
+    /// The key that answers a question. RouterOS: whatever is not meant to is no.
+    fn answer(&mut self, key: Key, out: &mut Vec<u8>, wire: &mut dyn Wire) -> Outcome {
+        let Mode::Ask(about) = std::mem::replace(&mut self.mode, Mode::Line) else {
+            return Outcome::Continue;
+        };
+        let key = match key {
+            Key::Char(character) => character.to_ascii_lowercase(),
+            _ => 'n',
+        };
+        write_lines(format!("{key}\n").as_bytes(), out);
+        match about {
+            About::Line(line) if key == 'y' => return self.run(&line, out, wire),
+            About::Line(_) => self.tell("action cancelled", out),
+            About::SafeMode => {
+                let text = self.shell.take_over(key);
+                self.tell(&text, out);
+            }
+        }
+        Outcome::Continue
+    }
+
+    /// Shows a text, and the line again.
+    fn tell(&mut self, text: &str, out: &mut Vec<u8>) {
+        if !text.is_empty() {
+            write_lines(format!("{text}\n").as_bytes(), out);
+        }
+        self.draw(out);
+    }
+
+    fn line_key(
+        &mut self,
+        key: Key,
+        last: bool,
+        out: &mut Vec<u8>,
+        wire: &mut dyn Wire,
+    ) -> Outcome {
         let again = std::mem::take(&mut self.ambiguous);
         match self.editor.key(key) {
             Edit::Nothing => {}
-            Edit::SafeMode => self.announce("safe mode is not supported", out),
+            Edit::SafeMode => self.safe_mode(out),
             Edit::Changed => {
                 if last {
                     self.draw(out);
                 }
             }
-            Edit::Submit => return self.submit(out),
+            Edit::Submit => return self.submit(out, wire),
             Edit::Complete => self.complete(again, out),
-            Edit::Help => self.help(out),
+            Edit::Help => self.help(out, wire),
             Edit::Older => {
                 if let Some(line) = self.history.older(self.editor.text()) {
                     self.editor.set(line);
@@ -165,7 +229,9 @@ impl<S: Shell> Console<S> {
                 return Outcome::Quit;
             }
             Edit::Repaint => {
-                out.extend_from_slice(b"\x1b[H\x1b[2J");
+                if !self.settings.dumb {
+                    out.extend_from_slice(b"\x1b[H\x1b[2J");
+                }
                 self.screen.forget();
                 self.draw(out);
             }
@@ -177,7 +243,7 @@ impl<S: Shell> Console<S> {
         Outcome::Continue
     }
 
-    fn submit(&mut self, out: &mut Vec<u8>) -> Outcome {
+    fn submit(&mut self, out: &mut Vec<u8>, wire: &mut dyn Wire) -> Outcome {
         self.leave_line(out);
         let line = self.editor.take();
         self.history.push(line.clone());
@@ -188,26 +254,31 @@ impl<S: Shell> Console<S> {
             return Outcome::Continue;
         }
         let command = std::mem::take(&mut self.before);
-        let mut printed = Vec::new();
-        let outcome = self.shell.execute(&command, &mut printed);
-        if printed.last().is_some_and(|b| *b != b'\n') {
-            printed.push(b'\n');
+        if let Some(question) = self.shell.question(&command) {
+            self.ask(&question, About::Line(command), out);
+            return Outcome::Continue;
         }
-        if outcome == Outcome::Quit {
-            write_lines(&printed, out);
-            return outcome;
+        self.run(&command, out, wire)
+    }
+
+    /// Runs a line; what it prints is shown while it runs.
+    fn run(&mut self, command: &str, out: &mut Vec<u8>, wire: &mut dyn Wire) -> Outcome {
+        let rows = self.page_rows();
+        if wire.send(&std::mem::take(out)).is_break() {
+            return Outcome::Quit;
         }
-        let rows = if self.settings.paging {
-            self.settings.rows
-        } else {
-            usize::MAX
-        };
-        let mut pager = Pager::new(printed, rows);
-        match pager.begin(out) {
-            More::Yes => self.mode = Mode::Page(pager),
-            More::No => self.draw(out),
+        let mut page = Page::new(wire, self.settings.columns, rows);
+        let outcome = self.shell.execute(command, &mut page);
+        let _ = page.finish();
+        if outcome == Outcome::Continue {
+            self.draw(out);
         }
-        Outcome::Continue
+        outcome
+    }
+
+    /// The rows of a page, where the terminal stops at each.
+    fn page_rows(&self) -> Option<usize> {
+        (self.settings.paging && !self.settings.dumb).then_some(self.settings.rows)
     }
 
     fn complete(&mut self, again: bool, out: &mut Vec<u8>) {
@@ -257,7 +328,7 @@ impl<S: Shell> Console<S> {
         self.draw(out);
     }
 
-    fn help(&mut self, out: &mut Vec<u8>) {
+    fn help(&mut self, out: &mut Vec<u8>, wire: &mut dyn Wire) {
         let (_, candidates) = self
             .shell
             .complete(self.editor.text(), self.editor.cursor());
@@ -274,11 +345,12 @@ impl<S: Shell> Console<S> {
                 candidate.text, candidate.help
             ));
         }
-        let mut pager = Pager::new(text.into_bytes(), self.settings.rows);
-        match pager.begin(out) {
-            More::Yes => self.mode = Mode::Page(pager),
-            More::No => self.draw(out),
-        }
+        let rows = self.page_rows();
+        let _ = wire.send(&std::mem::take(out));
+        let mut page = Page::new(wire, self.settings.columns, rows);
+        let _ = page.write(text.as_bytes());
+        let _ = page.finish();
+        self.draw(out);
     }
 
     fn search_key(&mut self, key: Key, out: &mut Vec<u8>) {

@@ -2,7 +2,8 @@
 //!
 //! It owns no terminal and no socket, so that the same editor serves the local shell, an SSH
 //! channel and a test. [`Console`] ties the pieces together: [`keys`] turns bytes into keys,
-//! [`editor`] edits a line, [`screen`] draws it, [`pager`] stops long output, and a [`Shell`]
+//! [`editor`] edits a line, [`screen`] draws it, [`pager`] shows output
+//! a page at a time, and a [`Shell`]
 //! supplies what a line means. [`protocol`] carries a console over a local stream socket.
 
 #![forbid(unsafe_code)]
@@ -19,4 +20,5 @@ mod shell;
 
 pub use colour::{Colour, Span};
 pub use console::{Console, Settings};
-pub use shell::{Candidate, Outcome, Shell};
+pub use pager::{Page, Wire};
+pub use shell::{Candidate, Outcome, Said, Shell};

@@ -1,74 +1,178 @@
-//! Stops output that is taller than the terminal, a page at a time.
+//! A command's output on its way to the terminal: a page at a time, while the command runs.
 
-use crate::keys::Key;
+use std::ops::ControlFlow;
+
+use crate::keys::{Decoder, Key};
 
 /// What RouterOS shows under a page.
-const LEGEND: &str = "-- [Q quit|D dump|down]";
+const LEGEND: &[u8] = b"-- [Q quit|D dump|down]";
 
-/// Output that waits to be shown.
-#[derive(Debug)]
-pub struct Pager {
-    waiting: Vec<u8>,
-    shown: usize,
-    rows: usize,
+/// Takes a legend off the screen again.
+const ERASE: &[u8] = b"\r\x1b[K";
+
+/// The other end of a console's line.
+pub trait Wire {
+    /// Sends bytes to the terminal. Breaks when there is nobody there any more.
+    fn send(&mut self, bytes: &[u8]) -> ControlFlow<()>;
+
+    /// Waits for keys, as a page is full; none when the command is to stop.
+    fn wait(&mut self) -> Option<Vec<u8>>;
 }
 
-/// Whether there is more to show.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum More {
-    /// A page is on the screen, and the legend under it.
-    Yes,
-    /// All is shown, or the user has had enough.
-    No,
+/// Where a command's output goes.
+pub struct Page<'a> {
+    wire: &'a mut dyn Wire,
+    columns: usize,
+    /// Rows of a page; a terminal that does not stop has none.
+    rows: Option<usize>,
+    /// Rows that may still be filled.
+    left: usize,
+    /// The characters of the row being filled.
+    column: usize,
+    /// Rows since the last [`Page::repaint`].
+    painted: usize,
+    decoder: Decoder,
+    ready: Vec<u8>,
+    /// Whether anything was written, and whether the last of it ended a line.
+    ended: bool,
+    quit: bool,
 }
 
-impl Pager {
-    /// A pager for `output` (lines ended by `\n`) on a terminal of `rows` rows.
-    pub fn new(output: Vec<u8>, rows: usize) -> Self {
+/// Bytes that are sent together.
+const PIECE: usize = 32 << 10;
+
+impl<'a> Page<'a> {
+    /// The output of a command on a terminal of this size.
+    pub fn new(wire: &'a mut dyn Wire, columns: usize, rows: Option<usize>) -> Self {
+        let rows = rows.map(|rows| rows.max(3) - 1);
         Self {
-            waiting: output,
-            shown: 0,
-            rows: rows.max(3),
+            wire,
+            columns: columns.max(1),
+            rows,
+            left: rows.unwrap_or(usize::MAX),
+            column: 0,
+            painted: 0,
+            decoder: Decoder::default(),
+            ready: Vec::new(),
+            ended: true,
+            quit: false,
         }
     }
 
-    /// Shows the first page.
-    pub fn begin(&mut self, out: &mut Vec<u8>) -> More {
-        self.show(self.rows - 1, out)
+    /// Shows text; waits for a key where a page is full. Breaks when the user has had enough.
+    pub fn write(&mut self, text: &[u8]) -> ControlFlow<()> {
+        for line in text.split_inclusive(|byte| *byte == b'\n') {
+            if self.quit {
+                return ControlFlow::Break(());
+            }
+            if self.left == 0 {
+                self.stop()?;
+            }
+            self.line(line);
+            if self.ready.len() >= PIECE {
+                self.flush()?;
+            }
+        }
+        ControlFlow::Continue(())
     }
 
-    /// Takes a key and shows what it asks for.
-    pub fn key(&mut self, key: Key, out: &mut Vec<u8>) -> More {
-        let lines = match key {
-            Key::Char('q' | 'Q') | Key::Ctrl('c') | Key::Escape => 0,
-            Key::Char('d' | 'D') => usize::MAX,
-            Key::Enter | Key::Down => 1,
-            Key::Char(' ') | Key::PageDown | Key::Right => self.rows - 1,
-            _ => return More::Yes,
+    /// A line, or a piece of one.
+    fn line(&mut self, line: &[u8]) {
+        let (body, end) = match line.strip_suffix(b"\n") {
+            Some(body) => (body.strip_suffix(b"\r").unwrap_or(body), true),
+            None => (line, false),
         };
-        out.extend_from_slice(b"\r\x1b[K");
-        if lines == 0 {
-            More::No
-        } else {
-            self.show(lines, out)
+        self.ready.extend_from_slice(body);
+        // The first byte of each UTF-8 character counts.
+        self.column += body.iter().filter(|byte| **byte & 0xc0 != 0x80).count();
+        self.ended = end;
+        if end {
+            self.ready.extend_from_slice(b"\r\n");
+            let rows = self.column.saturating_sub(1) / self.columns + 1;
+            self.left = self.left.saturating_sub(rows);
+            self.painted += rows;
+            self.column = 0;
         }
     }
 
-    fn show(&mut self, lines: usize, out: &mut Vec<u8>) -> More {
-        let rest = &self.waiting[self.shown..];
-        let mut ends = rest
-            .iter()
-            .enumerate()
-            .filter(|(_, b)| **b == b'\n')
-            .map(|(at, _)| at + 1);
-        let end = ends.nth(lines.saturating_sub(1)).unwrap_or(rest.len());
-        write_lines(&rest[..end], out);
-        self.shown += end;
-        if self.shown == self.waiting.len() {
-            return More::No;
+    /// Ends what has no line end, and shows what waits.
+    pub fn finish(&mut self) -> ControlFlow<()> {
+        if !self.ended && !self.quit {
+            self.line(b"\n");
         }
-        out.extend_from_slice(LEGEND.as_bytes());
-        More::Yes
+        self.flush()
+    }
+
+    /// Shows what waits.
+    pub fn flush(&mut self) -> ControlFlow<()> {
+        if self.ready.is_empty() {
+            return ControlFlow::Continue(());
+        }
+        let ready = std::mem::take(&mut self.ready);
+        self.wire.send(&ready)
+    }
+
+    /// Goes back to where the output began, or to where this was last called: what follows is
+    /// drawn over it. What has left the screen is not touched.
+    pub fn repaint(&mut self) -> ControlFlow<()> {
+        let up = std::mem::take(&mut self.painted);
+        if let Some(rows) = self.rows {
+            self.left = rows;
+            let up = up.min(rows);
+            let back = match up {
+                0 => "\r\x1b[J".to_owned(),
+                up => format!("\x1b[{up}A\r\x1b[J"),
+            };
+            self.ready.extend_from_slice(back.as_bytes());
+        }
+        self.column = 0;
+        self.flush()
+    }
+
+    /// Marks where [`Page::repaint`] goes back to.
+    pub fn mark(&mut self) {
+        self.painted = 0;
+    }
+
+    /// Whether the terminal is one that stops at full pages and can be drawn over.
+    pub const fn is_terminal(&self) -> bool {
+        self.rows.is_some()
+    }
+
+    /// The width of the terminal.
+    pub const fn columns(&self) -> usize {
+        self.columns
+    }
+
+    /// A page is full and more is to come: waits for a key that says how much.
+    fn stop(&mut self) -> ControlFlow<()> {
+        self.ready.extend_from_slice(LEGEND);
+        self.flush()?;
+        let lines = self.ask();
+        self.wire.send(ERASE)?;
+        self.left = lines.unwrap_or(0);
+        self.quit = lines.is_none();
+        match lines {
+            Some(_) => ControlFlow::Continue(()),
+            None => ControlFlow::Break(()),
+        }
+    }
+
+    /// How many rows are wanted; none if no more are.
+    fn ask(&mut self) -> Option<usize> {
+        loop {
+            let mut keys = Vec::new();
+            self.decoder.decode(&self.wire.wait()?, &mut keys);
+            for key in keys {
+                match key {
+                    Key::Char('q' | 'Q') | Key::Ctrl('c') | Key::Escape => return None,
+                    Key::Char('d' | 'D') => return Some(usize::MAX),
+                    Key::Enter | Key::Down => return Some(1),
+                    Key::Char(' ') | Key::PageDown | Key::Right => return self.rows,
+                    _ => {}
+                }
+            }
+        }
     }
 }
 
@@ -84,6 +188,38 @@ pub(crate) fn write_lines(text: &[u8], out: &mut Vec<u8>) {
     }
 }
 
+/// A wire that remembers, for tests: its keys are typed beforehand.
+#[cfg(test)]
+pub(crate) struct Recorded {
+    pub(crate) sent: Vec<u8>,
+    pub(crate) keys: std::collections::VecDeque<Vec<u8>>,
+}
+
+#[cfg(test)]
+impl Recorded {
+    pub(crate) fn new(keys: &[&str]) -> Self {
+        let keys = keys.iter().map(|keys| keys.as_bytes().to_vec()).collect();
+        let sent = Vec::new();
+        Self { sent, keys }
+    }
+
+    pub(crate) fn text(&self) -> String {
+        String::from_utf8_lossy(&self.sent).into_owned()
+    }
+}
+
+#[cfg(test)]
+impl Wire for Recorded {
+    fn send(&mut self, bytes: &[u8]) -> ControlFlow<()> {
+        self.sent.extend_from_slice(bytes);
+        ControlFlow::Continue(())
+    }
+
+    fn wait(&mut self) -> Option<Vec<u8>> {
+        self.keys.pop_front()
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -94,36 +230,74 @@ mod tests {
             .collect()
     }
 
-    #[test]
-    fn what_fits_is_shown_at_once() {
-        let mut out = Vec::new();
+    fn shown(count: usize, keys: &[&str]) -> (ControlFlow<()>, Recorded) {
+        let mut wire = Recorded::new(keys);
+        let mut page = Page::new(&mut wire, 80, Some(10));
+        let flow = page.write(&lines(count));
+        let _ = page.finish();
+        (flow, wire)
+    }
 
-        assert_eq!(Pager::new(lines(9), 10).begin(&mut out), More::No);
-        assert!(out.ends_with(b"8\r\n"));
+    #[test]
+    fn what_fits_is_shown_without_asking() {
+        let (flow, wire) = shown(9, &[]);
+
+        assert!(flow.is_continue());
+        assert!(wire.text().ends_with("8\r\n"));
     }
 
     #[test]
     fn pages_lines_and_the_rest() {
-        let mut out = Vec::new();
-        let mut pager = Pager::new(lines(100), 10);
+        let (flow, wire) = shown(100, &["\r", "x", " ", "d"]);
+        let text = wire.text();
 
-        assert_eq!(pager.begin(&mut out), More::Yes);
-        assert!(out.ends_with(b"8\r\n-- [Q quit|D dump|down]"));
-        assert_eq!(pager.key(Key::Enter, &mut out), More::Yes);
-        assert!(out.ends_with(b"\r\x1b[K9\r\n-- [Q quit|D dump|down]"));
-        assert_eq!(pager.key(Key::Char('x'), &mut out), More::Yes);
-        assert_eq!(pager.key(Key::Char('d'), &mut out), More::No);
-        assert!(out.ends_with(b"99\r\n"));
+        assert!(flow.is_continue());
+        let pages: Vec<_> = text.split("-- [Q quit|D dump|down]").collect();
+        assert_eq!(pages.len(), 4, "{text:?}");
+        assert!(pages[0].ends_with("8\r\n"));
+        assert_eq!(pages[1], "\r\x1b[K9\r\n");
+        assert!(pages[2].starts_with("\r\x1b[K10\r\n") && pages[2].ends_with("18\r\n"));
+        assert!(pages[3].ends_with("99\r\n"));
     }
 
     #[test]
-    fn quitting_shows_no_more() {
-        let mut out = Vec::new();
-        let mut pager = Pager::new(lines(100), 10);
-        pager.begin(&mut out);
-        let before = out.len();
+    fn quitting_shows_no_more_and_stops_the_command() {
+        for keys in [&["q"][..], &[]] {
+            let (flow, wire) = shown(100, keys);
 
-        assert_eq!(pager.key(Key::Char('q'), &mut out), More::No);
-        assert_eq!(&out[before..], b"\r\x1b[K");
+            assert!(flow.is_break());
+            assert!(
+                wire.text()
+                    .ends_with("8\r\n-- [Q quit|D dump|down]\r\x1b[K")
+            );
+        }
+    }
+
+    #[test]
+    fn a_long_line_takes_several_rows() {
+        let mut wire = Recorded::new(&["q"]);
+        let mut page = Page::new(&mut wire, 20, Some(4));
+
+        let flow = page.write(format!("{}\nmore\n", "x".repeat(41)).as_bytes());
+
+        assert!(flow.is_break());
+        assert!(!wire.text().contains("more"));
+    }
+
+    #[test]
+    fn what_is_painted_again_stands_where_it_stood() {
+        let mut wire = Recorded::new(&[]);
+        let mut page = Page::new(&mut wire, 80, Some(10));
+
+        for n in 0..2 {
+            let _ = page.repaint();
+            let _ = page.write(format!("a: {n}\nb: {n}\n").as_bytes());
+        }
+        let _ = page.finish();
+
+        assert_eq!(
+            wire.text(),
+            "\r\x1b[Ja: 0\r\nb: 0\r\n\x1b[2A\r\x1b[Ja: 1\r\nb: 1\r\n"
+        );
     }
 }

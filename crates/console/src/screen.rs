@@ -12,17 +12,30 @@ use crate::{Colour, Span};
 pub struct Screen {
     columns: usize,
     colours: bool,
+    /// Nothing moves its cursor but a carriage return.
+    dumb: bool,
     /// The row that the cursor stands on, counted from the prompt's first.
     row: usize,
+    /// Prompt and line as they stand there, with the cursor behind them; none on a free row.
+    drawn: Option<Drawn>,
+}
+
+#[derive(Debug)]
+struct Drawn {
+    text: String,
+    /// Whether the cursor stands at the end.
+    at_end: bool,
 }
 
 impl Screen {
     /// A screen of this many columns; at least 20 are assumed.
-    pub fn new(columns: usize, colours: bool) -> Self {
+    pub fn new(columns: usize, colours: bool, dumb: bool) -> Self {
         Self {
             columns: columns.max(20),
-            colours,
+            colours: colours && !dumb,
+            dumb,
             row: 0,
+            drawn: None,
         }
     }
 
@@ -39,9 +52,13 @@ impl Screen {
     /// Forgets what was drawn: the cursor stands at the beginning of a free row.
     pub fn forget(&mut self) {
         self.row = 0;
+        self.drawn = None;
     }
 
     /// Draws `prompt` and `line`, with the cursor before byte `cursor` of the line.
+    ///
+    /// Without colours, what was only typed on is only written on: a program that reads the screen
+    /// sees each character once, and nothing behind the prompt.
     pub fn draw(
         &mut self,
         prompt: &str,
@@ -50,13 +67,53 @@ impl Screen {
         spans: &[Span],
         out: &mut Vec<u8>,
     ) {
+        let whole = format!("{prompt}{line}");
+        let at_end = cursor >= line.len();
+        if self.dumb {
+            self.draw_dumb(prompt, line, cursor, out);
+        } else if !self.write_on(&whole, at_end, out) {
+            self.draw_anew(prompt, line, cursor, spans, out);
+        }
+        self.drawn = Some(Drawn {
+            text: whole,
+            at_end,
+        });
+    }
+
+    /// Writes only what is new behind what is there, if that is enough.
+    fn write_on(&mut self, whole: &str, at_end: bool, out: &mut Vec<u8>) -> bool {
+        let Some(before) = self.drawn.as_ref().filter(|d| d.at_end && at_end) else {
+            return false;
+        };
+        let Some(new) = whole.strip_prefix(&before.text) else {
+            return false;
+        };
+        let (was, is) = (width(&before.text), width(whole));
+        // Where a row is full the cursor has to be brought to the next one.
+        let same_row = was / self.columns == is / self.columns;
+        if self.colours && !new.is_empty() || !same_row {
+            return false;
+        }
+        out.extend_from_slice(new.as_bytes());
+        true
+    }
+
+    fn draw_anew(
+        &mut self,
+        prompt: &str,
+        line: &str,
+        cursor: usize,
+        spans: &[Span],
+        out: &mut Vec<u8>,
+    ) {
         let mut text = String::new();
-        self.to_first_row(&mut text);
-        text.push_str("\x1b[J");
+        if self.drawn.is_some() {
+            self.to_first_row(&mut text);
+            text.push_str("\x1b[J");
+        }
         self.coloured(prompt, Colour::Prompt, &mut text);
         self.line(line, spans, &mut text);
 
-        let width = |part: &str| part.chars().filter(|c| !c.is_control()).count();
         let end = width(prompt) + width(line);
         let at = width(prompt) + width(line.get(..cursor).unwrap_or(line));
         // A terminal that has filled its last column waits there; a space makes it go on.
@@ -67,28 +124,61 @@ impl Screen {
         if end_row > row {
             let _ = write!(text, "\x1b[{}A", end_row - row);
         }
-        text.push('\r');
-        if !at.is_multiple_of(self.columns) {
-            let _ = write!(text, "\x1b[{}C", at % self.columns);
+        if at < end {
+            text.push('\r');
+            if !at.is_multiple_of(self.columns) {
+                let _ = write!(text, "\x1b[{}C", at % self.columns);
+            }
         }
         self.row = row;
         out.extend_from_slice(text.as_bytes());
+    }
+
+    /// On a dumb terminal the line is written over from its beginning when it does not just grow.
+    fn draw_dumb(&mut self, prompt: &str, line: &str, cursor: usize, out: &mut Vec<u8>) {
+        let whole = format!("{prompt}{line}");
+        let before = self.drawn.as_ref();
+        if let Some(new) = before
+            .filter(|before| before.at_end && cursor >= line.len())
+            .and_then(|before| whole.strip_prefix(&before.text))
+        {
+            out.extend_from_slice(new.as_bytes());
+            return;
+        }
+        let blank = before.map_or(0, |before| {
+            width(&before.text).saturating_sub(width(&whole))
+        });
+        if before.is_some() {
+            out.push(b'\r');
+        }
+        out.extend_from_slice(whole.as_bytes());
+        out.extend(std::iter::repeat_n(b' ', blank));
+        if blank > 0 || cursor < line.len() {
+            out.push(b'\r');
+            let upto = line.get(..cursor).unwrap_or(line);
+            out.extend_from_slice(prompt.as_bytes());
+            out.extend_from_slice(upto.as_bytes());
+        }
     }
 
     /// Leaves the line as it stands and goes to a new row below it.
     pub fn leave(&mut self, prompt: &str, line: &str, spans: &[Span], out: &mut Vec<u8>) {
         self.draw(prompt, line, line.len(), spans, out);
         out.extend_from_slice(b"\r\n");
-        self.row = 0;
+        self.forget();
     }
 
     /// Takes prompt and line off the screen.
     pub fn erase(&mut self, out: &mut Vec<u8>) {
-        let mut text = String::new();
-        self.to_first_row(&mut text);
-        text.push_str("\x1b[J");
-        self.row = 0;
-        out.extend_from_slice(text.as_bytes());
+        if self.dumb {
+            out.extend_from_slice(b"\r\n");
+        } else {
+            let mut text = String::new();
+            self.to_first_row(&mut text);
+            text.push_str("\x1b[J");
+            out.extend_from_slice(text.as_bytes());
+        }
+        self.forget();
     }
 
     fn to_first_row(&self, text: &mut String) {
@@ -123,6 +213,11 @@ impl Screen {
     }
 }
 
+/// Columns that a text takes.
+fn width(text: &str) -> usize {
+    text.chars().filter(|c| !c.is_control()).count()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -135,12 +230,12 @@ mod tests {
 
     #[test]
     fn a_long_line_is_redrawn_from_its_first_row() {
-        let mut screen = Screen::new(20, false);
+        let mut screen = Screen::new(20, false, false);
 
         let first = drawn(&mut screen, &"x".repeat(30), 30);
         let second = drawn(&mut screen, &"x".repeat(30), 0);
 
-        assert!(first.ends_with("\r\x1b[12C"), "{first:?}");
+        assert!(first.ends_with('x'), "{first:?}");
         assert!(second.starts_with("\x1b[1A\r\x1b[J"), "{second:?}");
         assert!(second.ends_with("\x1b[1A\r\x1b[2C"), "{second:?}");
     }
@@ -153,7 +248,7 @@ mod tests {
         }];
         for (colours, expected) in [(true, true), (false, false)] {
             let mut out = Vec::new();
-            Screen::new(80, colours).draw("", "ip address", 10, &spans, &mut out);
+            Screen::new(80, colours, false).draw("", "ip address", 10, &spans, &mut out);
             assert_eq!(out.windows(5).any(|w| w == b"\x1b[36m"), expected);
         }
     }

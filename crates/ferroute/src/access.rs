@@ -2,9 +2,10 @@
 
 use std::net::IpAddr;
 use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
 
 use access::{Login, Refused, Service, password};
-use menu::{Policies, Reason, Store};
+use menu::{Reason, Store};
 use router::Instance;
 use rustix::rand::{GetRandomFlags, getrandom};
 use script::Session;
@@ -45,14 +46,9 @@ impl Entered {
         &self.login.user
     }
 
-    /// What the user may do.
-    pub(crate) fn policies(&self) -> Policies {
-        self.login.policies
-    }
-
-    /// Whether somebody has ended the session: it is to close.
-    pub(crate) fn is_ended(&self) -> bool {
-        self.login.is_ended()
+    /// Whether the session is to close: somebody has ended it, or it was idle for too long.
+    pub(crate) fn is_over(&self, idle: Duration) -> bool {
+        self.login.is_ended() || self.login.idle.is_some_and(|most| idle >= most)
     }
 }
 
@@ -131,7 +127,7 @@ pub(crate) fn first_password(instance: &mut Instance) -> Result<(), String> {
 }
 
 /// Random bytes of the kernel's.
-fn random<const N: usize>() -> Result<[u8; N], String> {
+pub(crate) fn random<const N: usize>() -> Result<[u8; N], String> {
     let mut bytes = [0; N];
     let mut filled = 0;
     while let Some(rest) = bytes.get_mut(filled..).filter(|rest| !rest.is_empty()) {

@@ -211,7 +211,7 @@ pub(crate) struct Bench {
     /// Routes in the table; through ports 1.
     #[arg(long, value_delimiter = ',', value_name = "COUNTS")]
     #[arg(default_values_t = [1, 100_000, 1_000_000])]
-    #[arg(default_value_ifs = [("via", "xdp", "1"), ("via", "packet", "1")])]
+    #[arg(default_value_ifs = [("via", "xdp", "1"), ("via", "packet", "1"), ("via", "tap", "1")])]
     pub(crate) routes: Vec<u32>,
     /// Workers, each on a core of its own.
     #[arg(long, value_name = "N", default_value_t = 1)]
@@ -222,7 +222,7 @@ pub(crate) struct Bench {
     pub(crate) via: Via,
     /// Runs of each row; the table shows the median. Those through ports are long, and 11.
     #[arg(long, value_name = "N", default_value_t = 101)]
-    #[arg(default_value_ifs = [("via", "xdp", "11"), ("via", "packet", "11")])]
+    #[arg(default_value_ifs = [("via", "xdp", "11"), ("via", "packet", "11"), ("via", "tap", "11")])]
     pub(crate) runs: u32,
     /// Print JSON, a row a line.
     #[arg(long)]
@@ -238,6 +238,8 @@ pub(crate) enum Via {
     Xdp,
     /// AF_PACKET on veth, against the kernel's own forwarding.
     Packet,
+    /// TCP through TAP devices that hand over whole segments, against the kernel's own forwarding.
+    Tap,
 }
 
 impl Via {
@@ -247,6 +249,7 @@ impl Via {
             Self::Memory => None,
             Self::Xdp => Some("xdp"),
             Self::Packet => Some("packet"),
+            Self::Tap => Some("tap"),
         }
     }
 }
@@ -255,11 +258,25 @@ impl Via {
 #[derive(Debug, Args)]
 pub(crate) struct Docs {
     /// The kind.
-    #[arg(value_enum)]
-    pub(crate) kind: DocsKind,
+    #[arg(
+        value_enum,
+        required_unless_present = "coverage",
+        conflicts_with = "coverage"
+    )]
+    pub(crate) kind: Option<DocsKind>,
     /// The folder to write to.
     #[arg(value_name = "DIR", default_value = ".")]
     pub(crate) out: PathBuf,
+    /// Say which menus, commands and properties of another router's tree are supported here, kept
+    /// without effect, or unknown.
+    #[arg(long, requires = "tree")]
+    pub(crate) coverage: bool,
+    /// The tree: JSON, objects by name with a `_type` of dir, path, cmd or arg.
+    #[arg(long, value_name = "FILE", requires = "coverage")]
+    pub(crate) tree: Option<PathBuf>,
+    /// Answer in JSON.
+    #[arg(long, requires = "coverage")]
+    pub(crate) json: bool,
 }
 
 /// A kind of documentation.
@@ -269,6 +286,8 @@ pub(crate) enum DocsKind {
     Man,
     /// Completions for bash, zsh and fish.
     Completions,
+    /// Every menu with its properties and commands, as Markdown.
+    Reference,
 }
 
 #[cfg(test)]
@@ -289,6 +308,16 @@ mod tests {
             panic!("docs was parsed as {cli:?}")
         };
         assert_eq!(docs.out, PathBuf::from("target/docs"));
+    }
+
+    #[test]
+    fn coverage_takes_a_tree_and_no_kind() {
+        let parse = |args: &[&str]| Cli::try_parse_from([&["ferroute", "docs"], args].concat());
+
+        assert!(parse(&["--coverage", "--tree", "tree.json", "--json"]).is_ok());
+        assert!(parse(&["--coverage"]).is_err());
+        assert!(parse(&["man", "--coverage", "--tree", "tree.json"]).is_err());
+        assert!(parse(&[]).is_err());
     }
 
     #[test]

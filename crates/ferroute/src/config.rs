@@ -4,7 +4,7 @@ use std::fs;
 use std::io::{Read as _, Write as _};
 use std::path::Path;
 
-use menu::{Offline, Store};
+use menu::{By, Offline, Store};
 use router::store::Durable;
 use script::{Refused, Session};
 
@@ -19,31 +19,37 @@ pub(crate) fn load(
     default: Option<&str>,
 ) -> Result<(), String> {
     let mut durable = state.map(Durable::open).transpose()?;
-    let saved = durable.as_ref().map(Durable::load).transpose()?.flatten();
+    let kept = match &durable {
+        Some(open) => open.load()?,
+        None => None,
+    };
     let text = match &run.config {
         Some(path) => Some((path.display().to_string(), read(path)?)),
         None => default.map(|text| (String::from("the lab's configuration"), text.to_owned())),
     };
-    match saved {
-        Some(saved) if !run.replace => {
-            for lost in store.load(&saved) {
-                tracing::warn!("this version cannot take what was configured: {lost}");
-            }
-            if let Some((name, text)) = text {
-                tell_difference(store, &name, &text)?;
-            }
+    let (Some(kept), Some(durable)) = (&kept, durable.take_if(|_| kept.is_some())) else {
+        if let Some((name, text)) = text {
+            import(store, &name, &text)?;
         }
-        _ => {
-            if let Some((name, text)) = text {
-                import(store, &name, &text)?;
-            }
+        if let Some(mut durable) = durable {
+            durable.replace(&store.save())?;
+            store.set_journal(Box::new(durable));
         }
+        return Ok(());
+    };
+    for said in router::store::take_up(store, durable, kept)? {
+        tracing::warn!("{said}");
     }
-    if let Some(durable) = &mut durable {
-        durable.replace(&store.save())?;
-    }
-    if let Some(durable) = durable {
-        store.set_journal(Box::new(durable));
+    let Some((name, text)) = text else {
+        return Ok(());
+    };
+    let mut wanted = schema::store();
+    import(&mut wanted, &name, &text)?;
+    if run.replace {
+        let by = By::user("", crate::core::clock()).doing(format!("{name} taken"));
+        router::reach(store, &wanted, by).map_err(|reason| format!("{name}: {reason}"))?;
+    } else {
+        tell_difference(store, &name, &wanted);
     }
     Ok(())
 }
@@ -84,14 +90,12 @@ fn with_place(refused: &Refused) -> String {
 }
 
 /// Says in which lines the router's own configuration differs from the file.
-fn tell_difference(store: &Store, name: &str, text: &str) -> Result<(), String> {
-    let mut wanted = schema::store();
-    import(&mut wanted, name, text)?;
-    let (own, file) = (lines(store), lines(&wanted));
+fn tell_difference(store: &Store, name: &str, wanted: &Store) {
+    let (own, file) = (lines(store), lines(wanted));
     let missing: Vec<_> = file.iter().filter(|line| !own.contains(*line)).collect();
     let extra: Vec<_> = own.iter().filter(|line| !file.contains(*line)).collect();
     if missing.is_empty() && extra.is_empty() {
-        return Ok(());
+        return;
     }
     tracing::warn!(
         "the router keeps its own configuration, which differs from {name} (--replace takes the file)"
@@ -102,7 +106,6 @@ fn tell_difference(store: &Store, name: &str, text: &str) -> Result<(), String> 
     extra
         .iter()
         .for_each(|line| tracing::warn!("  only in the router: {line}"));
-    Ok(())
 }
 
 /// The configuration, a command a line, each with its menu.

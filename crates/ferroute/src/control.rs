@@ -15,11 +15,13 @@ use std::sync::mpsc::{Receiver, sync_channel};
 use std::thread;
 use std::time::{Duration, Instant as SystemInstant};
 
-use console::history::History;
 use console::protocol::{Message, receive, send};
-use console::{Console, Outcome, Settings, Shell};
+use console::{Settings, Shell};
 use menu::Output;
 use script::Interrupt;
+
+use crate::past::Past;
+use crate::terminal::{Event, attend, typed};
 
 /// How many clients are served at once.
 const CLIENTS: usize = 64;
@@ -48,6 +50,9 @@ pub(crate) trait Router: Send + Sync + 'static {
 
     /// What stops the commands of a session from another thread.
     fn interrupter(shell: &Self::Shell) -> Arc<Interrupt>;
+
+    /// Where the lines of a session's user are kept.
+    fn past(&self, shell: &Self::Shell) -> Past;
 
     /// Where other processes find the host plane's namespace, if there is one.
     fn namespace(&self) -> Option<String>;
@@ -157,6 +162,7 @@ fn serve<R: Router>(stream: &mut UnixStream, router: &Arc<R>) -> io::Result<()> 
                 rows: usize::from(rows),
                 colours,
                 paging: true,
+                dumb: false,
             };
             terminal(stream, router, settings)
         }
@@ -270,14 +276,18 @@ impl Output for Stream<'_> {
 }
 
 /// Reads what a client sends, in a thread of its own, so that Ctrl-C reaches a command that runs.
-fn listen_to(stream: &UnixStream, interrupt: Arc<Interrupt>) -> io::Result<Receiver<Message>> {
+fn listen_to(stream: &UnixStream, interrupt: Arc<Interrupt>) -> io::Result<Receiver<Event>> {
     let mut reader = stream.try_clone()?;
     let (events, receiver) = sync_channel(TYPED_AHEAD);
-    let typed = thread::Builder::new().name(String::from("client-input"));
-    typed.spawn(move || {
+    let typing = thread::Builder::new().name(String::from("client-input"));
+    typing.spawn(move || {
         while let Ok(Some(message)) = receive(&mut reader) {
-            let stopped = is_stop(&message) && interrupt.stop();
-            if !stopped && events.send(message).is_err() {
+            let event = match message {
+                Message::Input(bytes) => typed(bytes, &interrupt),
+                Message::Resize(columns, rows) => Event::Resize(columns, rows),
+                _ => break,
+            };
+            if events.send(event).is_err() {
                 return;
             }
         }
@@ -301,26 +311,16 @@ fn terminal<R: Router>(
             return Ok(());
         }
     };
-    let messages = listen_to(stream, R::interrupter(&shell))?;
-    let mut console = Console::new(shell, settings, History::default());
-    let mut out = Vec::new();
-    console.begin(&mut out);
-    loop {
-        if !out.is_empty() {
-            send(stream, &Message::Output(std::mem::take(&mut out)))?;
-        }
-        match messages.recv() {
-            Ok(Message::Input(bytes)) => {
-                if console.input(&bytes, &mut out) == Outcome::Quit {
-                    send(stream, &Message::Output(out))?;
-                    send(stream, &Message::Exit(0))?;
-                    return stream.shutdown(std::net::Shutdown::Both);
-                }
-            }
-            Ok(Message::Resize(columns, rows)) => {
-                console.resize(usize::from(columns), usize::from(rows), &mut out);
-            }
-            _ => return Ok(()),
-        }
+    let events = listen_to(stream, R::interrupter(&shell))?;
+    let past = router.past(&shell);
+    let mut sent = |bytes: &[u8]| match send(stream, &Message::Output(bytes.to_vec())) {
+        Ok(()) => ControlFlow::Continue(()),
+        Err(_) => ControlFlow::Break(()),
+    };
+    let (left, history) = attend(shell, settings, past.load(), (&events, &mut sent));
+    past.keep(&history);
+    if left {
+        send(stream, &Message::Exit(0))?;
     }
+    stream.shutdown(std::net::Shutdown::Both)
 }

@@ -5,19 +5,22 @@
 
 use std::net::IpAddr;
 use std::ops::ControlFlow;
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::{Duration, Instant as SystemInstant};
 
-use console::{Candidate, Colour, Outcome, Shell, Span};
+use console::{Candidate, Colour, Outcome, Page, Said, Shell, Span};
 use machine::Instant;
 use menu::{Live, Menu, Output, Reason, Store};
 use netio::Waker;
-use router::Instance;
+use router::{Holder, Instance};
 use script::{Class, Interrupt, Job, Scripting, Session, Site, Subject};
 
 use crate::access::Entered;
 use crate::control::Router;
 use crate::fair::{Fair, Guard};
+use crate::past::Past;
+use crate::seat::Seat;
 use crate::workers::Sleeper;
 
 /// A running router, as its threads share it.
@@ -29,6 +32,8 @@ pub(crate) struct Shared {
     pub(crate) wake: Waker,
     sleepers: Arc<[Sleeper]>,
     namespace: Option<String>,
+    /// The folder of the router's state.
+    state: Option<PathBuf>,
     started: SystemInstant,
 }
 
@@ -38,7 +43,7 @@ impl Shared {
         instance: Instance,
         wake: Waker,
         sleepers: Arc<[Sleeper]>,
-        namespace: Option<String>,
+        (namespace, state): (Option<String>, Option<PathBuf>),
         started: SystemInstant,
     ) -> Self {
         let mut instance = instance;
@@ -49,6 +54,7 @@ impl Shared {
             wake,
             sleepers,
             namespace,
+            state,
             started,
         }
     }
@@ -75,7 +81,7 @@ impl Shared {
     /// Tells control what time it is, and lets it do what is due. Says whether there is more.
     pub(crate) fn set_time(&self, instance: &mut Instance) -> bool {
         instance.control().set_clock(clock());
-        instance.control().poll(self.now())
+        instance.poll(self.now())
     }
 }
 
@@ -151,7 +157,7 @@ impl Router for Shared {
         let entered = self.enter_locally("admin", quiet);
         Ok(Terminal::new(
             self,
-            entered.map_err(|_| "too many sessions")?,
+            Arc::new(entered.map_err(|_| "too many sessions")?),
         ))
     }
 
@@ -169,11 +175,22 @@ impl Router for Shared {
         let mut visit = Visit {
             shared: &shell.shared,
         };
-        run(&mut visit, &mut shell.session, command, out).map_err(|refusal| refusal.to_string())
+        let result = run(&mut visit, &mut shell.session, command, out);
+        // RouterOS: safe mode of a single command ends with it, and what it changed stays; a client
+        // that went away in the middle has not ended it.
+        let interrupted = |refusal: &menu::Refusal| refusal.reason == Reason::Interrupted;
+        if !result.as_ref().is_err_and(interrupted) {
+            shell.seat.leave();
+        }
+        result.map_err(|refusal| refusal.to_string())
     }
 
     fn interrupter(shell: &Terminal) -> Arc<Interrupt> {
         shell.session.interrupter()
+    }
+
+    fn past(&self, shell: &Terminal) -> Past {
+        Past::of(self.state.as_deref(), shell.entered.user())
     }
 
     fn namespace(&self) -> Option<String> {
@@ -186,23 +203,48 @@ pub(crate) struct Terminal {
     shared: Arc<Shared>,
     session: Session,
     width: usize,
-    entered: Entered,
+    /// Leaves safe mode when the session goes.
+    seat: Seat,
+    entered: Arc<Entered>,
 }
 
 impl Terminal {
     /// The session of somebody who has logged in.
-    pub(crate) fn new(shared: &Arc<Shared>, entered: Entered) -> Self {
+    pub(crate) fn new(shared: &Arc<Shared>, entered: Arc<Entered>) -> Self {
+        let session = entered.session();
         Self {
+            seat: Seat::new(shared, &session),
             shared: Arc::clone(shared),
-            session: entered.session(),
+            session,
             width: 80,
             entered,
         }
     }
 
-    /// Whether somebody has ended the session.
-    pub(crate) fn is_ended(&self) -> bool {
-        self.entered.is_ended()
+    /// What somebody is shown who has just logged in from elsewhere.
+    pub(crate) fn greeting(&self) -> String {
+        format!(
+            "\r\n  ferroute {}, RouterOS {}\r\n\r\n  Press F1 for help\r\n\r\n",
+            env!("CARGO_PKG_VERSION"),
+            schema::VERSION
+        )
+    }
+
+    /// What stops the session's commands from another thread.
+    pub(crate) fn interrupter(&self) -> Arc<Interrupt> {
+        self.session.interrupter()
+    }
+
+    /// Runs a command of safe mode; gives what went wrong, or else the text.
+    fn in_safe_mode(&mut self, command: &str, text: &str) -> String {
+        let mut visit = Visit {
+            shared: &self.shared,
+        };
+        let mut unread = String::new();
+        match script::run_at(&mut visit, &mut self.session, command, &mut unread) {
+            Ok(()) => text.to_owned(),
+            Err(refusal) => refusal.to_string(),
+        }
     }
 }
 
@@ -211,11 +253,47 @@ impl Shell for Terminal {
         let instance = self.shared.lock();
         let identity = instance.store().settings("/system/identity");
         let identity = identity.map_or("ferroute", |item| item.text("name"));
+        let end = match instance.safe_mode(self.session.caller().session) {
+            Holder::Own => "<SAFE>",
+            _ => ">",
+        };
         format!(
-            "[{}@{identity}] {}> ",
+            "[{}@{identity}] {}{end} ",
             self.session.user,
             self.session.prompt_path()
         )
+    }
+
+    fn question(&self, line: &str) -> Option<String> {
+        let commands = script::commands(schema::ALL, &self.session, line);
+        let mut asked = commands
+            .iter()
+            .filter_map(|(path, command)| schema::question(path, command));
+        asked.next().map(str::to_owned)
+    }
+
+    fn safe_mode(&mut self) -> Said {
+        const HIJACK: &str =
+            "Hijacking Safe Mode from someone - unroll/release/don't take it [u/r/d]: ";
+        match self.seat.safe_mode() {
+            Holder::Own => {
+                Said::Done(self.in_safe_mode("/safe-mode/release", "[Safe Mode released]"))
+            }
+            Holder::Nobody => Said::Done(self.in_safe_mode("/safe-mode/take", TAKEN)),
+            Holder::Other(_) => Said::Ask(HIJACK.to_owned()),
+        }
+    }
+
+    fn take_over(&mut self, key: char) -> String {
+        match key {
+            'u' => self.in_safe_mode("/safe-mode/take on-error=unroll", TAKEN),
+            'r' => self.in_safe_mode("/safe-mode/take on-error=release", TAKEN),
+            _ => String::new(),
+        }
+    }
+
+    fn notice(&mut self) -> Option<String> {
+        self.seat.notice()
     }
 
     fn continuation(&self, line: &str) -> Option<String> {
@@ -226,23 +304,32 @@ impl Shell for Terminal {
         self.width = columns;
     }
 
-    fn execute(&mut self, line: &str, out: &mut Vec<u8>) -> Outcome {
+    fn execute(&mut self, line: &str, page: &mut Page<'_>) -> Outcome {
         if matches!(line.trim(), "/quit" | "quit") {
+            // RouterOS: what was changed in safe mode is kept, unlike with Ctrl-D.
+            self.seat.leave();
             return Outcome::Quit;
         }
-        let mut collected = Collected {
-            out,
-            width: self.width,
+        let mut shown = Shown {
+            page,
+            written: SystemInstant::now(),
         };
         let mut visit = Visit {
             shared: &self.shared,
         };
-        let result = script::run_at(&mut visit, &mut self.session, line, &mut collected);
-        if let Err(refusal) = result {
-            out.extend_from_slice(refusal.to_string().as_bytes());
-            out.push(b'\n');
+        let result = script::run_at(&mut visit, &mut self.session, line, &mut shown);
+        let watched = self.session.interrupter().is_watched();
+        // Who ends what would go on for ever knows that it is over.
+        if let Err(refusal) = result
+            && !(watched && refusal.reason == Reason::Interrupted)
+        {
+            let _ = shown.page.write(format!("{refusal}\n").as_bytes());
         }
         Outcome::Continue
+    }
+
+    fn is_over(&self, idle: Duration) -> bool {
+        self.entered.is_over(idle)
     }
 
     fn complete(&self, line: &str, cursor: usize) -> (usize, Vec<Candidate>) {
@@ -273,26 +360,37 @@ impl Shell for Terminal {
     }
 }
 
-/// What one command prints, until the console shows it.
-struct Collected<'a> {
-    out: &'a mut Vec<u8>,
-    width: usize,
+const TAKEN: &str = "[Safe Mode taken]";
+
+/// What a command prints, on its way to the terminal.
+struct Shown<'a, 'b> {
+    page: &'a mut Page<'b>,
+    written: SystemInstant,
 }
 
-/// The most output that one command's page holds.
-const OUTPUT_BYTES: usize = 64 << 20;
+/// How long output stays when there is not enough for a piece.
+const STAYS: Duration = Duration::from_millis(20);
 
-impl Output for Collected<'_> {
+impl Output for Shown<'_, '_> {
     fn write(&mut self, text: &str) -> ControlFlow<()> {
-        if self.out.len() + text.len() > OUTPUT_BYTES {
-            return ControlFlow::Break(());
+        self.page.write(&menu::bytes::to_bytes(text))?;
+        if self.written.elapsed() < STAYS {
+            return ControlFlow::Continue(());
         }
-        self.out.extend_from_slice(&menu::bytes::to_bytes(text));
-        ControlFlow::Continue(())
+        self.flush()
+    }
+
+    fn flush(&mut self) -> ControlFlow<()> {
+        self.written = SystemInstant::now();
+        self.page.flush()
+    }
+
+    fn repaint(&mut self) -> ControlFlow<()> {
+        self.page.repaint()
     }
 
     fn width(&self) -> usize {
-        self.width
+        self.page.columns()
     }
 }
 

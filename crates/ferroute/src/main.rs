@@ -16,10 +16,13 @@ mod host;
 mod jobs;
 mod labs;
 mod notify;
+mod past;
 mod reach;
 mod resources;
 mod run;
+mod seat;
 mod services;
+mod terminal;
 mod workers;
 
 use std::process::ExitCode;

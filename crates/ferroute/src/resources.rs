@@ -25,7 +25,7 @@ impl Watch {
         let model = |name: &str| field(&information, name).map(str::to_owned);
         let known = Resources {
             version: format!("{} (stable)", schema::VERSION),
-            build_time: String::from(env!("CARGO_PKG_VERSION")),
+            build_time: build_time(),
             cpu: model("model name").unwrap_or_default(),
             cpu_count: std::thread::available_parallelism().map_or(1, |count| count.get() as u64),
             cpu_frequency: model("cpu MHz")
@@ -105,6 +105,21 @@ fn board() -> String {
         "" => String::from("Linux"),
         name => name.to_owned(),
     }
+}
+
+/// When this program's file was made, which is what users are told of the build.
+fn build_time() -> String {
+    let made = std::env::current_exe()
+        .and_then(|path| path.metadata())
+        .and_then(|file| file.modified());
+    let since = made
+        .ok()
+        .and_then(|made| made.duration_since(std::time::UNIX_EPOCH).ok());
+    let clock = menu::Clock {
+        unix_seconds: since.map_or(0, |since| i64::try_from(since.as_secs()).unwrap_or(0)),
+        ..menu::Clock::default()
+    };
+    clock.date_time()
 }
 
 #[cfg(test)]

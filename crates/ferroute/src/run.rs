@@ -11,6 +11,7 @@ use machine::Duration;
 use netio::{Umem, WaitSet, Waker};
 use router::Instance;
 use router::drive::Setup;
+use router::files::Files;
 
 use crate::cli::Run;
 use crate::control::Server;
@@ -92,7 +93,9 @@ pub(crate) fn start(run: &Run, default: Option<&str>) -> Result<Running, String>
     let place = Place::of(&run.reach);
     let specs = crate::devices::parse(&run.ports)?;
     let mut store = schema::store();
-    store.set_seal(crate::access::seal);
+    store.set_seal(crate::access::seal, |seal, text| {
+        access::password::opens(seal, text.as_bytes())
+    });
     for spec in &specs {
         store
             .ensure_port(&spec.name, None)
@@ -110,8 +113,13 @@ pub(crate) fn start(run: &Run, default: Option<&str>) -> Result<Running, String>
     let (mut instance, mut workers) =
         Instance::new(&setup, store).map_err(|error| format!("memory for packets: {error}"))?;
     instance.control().set_clock(clock());
-    if !run.no_host {
+    if !run.no_host || run.listen.is_some() {
         crate::access::first_password(&mut instance)?;
+    }
+    if let Some(state) = &place.state {
+        instance
+            .control()
+            .set_files(Files::open(&state.join("files"))?);
     }
 
     let mut waiting = WaitSet::new().map_err(|error| format!("eventfd: {error}"))?;
@@ -132,11 +140,18 @@ pub(crate) fn start(run: &Run, default: Option<&str>) -> Result<Running, String>
     let workers = Workers::start(workers, &waiting.waker())
         .map_err(|error| format!("worker threads: {error}"))?;
     let sleepers = Arc::clone(workers.sleepers());
-    let shared = Shared::new(instance, waiting.waker(), sleepers, namespace, started);
+    let shared = Shared::new(
+        instance,
+        waiting.waker(),
+        sleepers,
+        (namespace, place.state.clone()),
+        started,
+    );
     let shared = Arc::new(shared);
     let stop = Arc::new(AtomicBool::new(false));
     let resources = Watch::new(place.state.as_deref().unwrap_or(std::path::Path::new("/")));
-    let services = Services::new(services::offers(), run.listen, place.state.as_deref())?;
+    let offers = services::offers(&shared, place.state.as_deref())?;
+    let services = Services::new(offers, run.listen, place.state.as_deref())?;
     let control = {
         let (shared, stop) = (Arc::clone(&shared), Arc::clone(&stop));
         let body = move || {

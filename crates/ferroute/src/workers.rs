@@ -13,6 +13,10 @@ use rustix::thread::{CpuSet, sched_setaffinity};
 /// For how long a worker polls after its last packet before it sleeps. A wake-up costs some tens of
 /// microseconds, so polling for less than that saves nothing.
 const POLL: Duration = Duration::from_micros(50);
+/// Pauses of the processor between two looks at ports that have nothing, together one or two
+/// microseconds. Looking all the time takes the cache line of the ring's index from the core that
+/// fills it, for each frame: with pauses AF_XDP on veth forwards 5 to 10 % more.
+const PAUSES: u32 = 32;
 /// A worker is told the time of day once in so many steps, and after each sleep: a step takes less
 /// than a millisecond, and timestamps need sixteen values a second (RFC 1812, 4.3.3.8).
 const STEPS_PER_CLOCK: u32 = 32;
@@ -133,7 +137,7 @@ impl Thread {
                 self.sleep();
                 idle_since = None;
             } else {
-                std::hint::spin_loop();
+                (0..PAUSES).for_each(|_| std::hint::spin_loop());
             }
         }
         self.worker.close();

@@ -1,8 +1,8 @@
-//! What a committed transaction changed, and who makes it durable.
+//! What a committed transaction changed, who did it, and who makes it durable.
 
 use std::sync::Arc;
 
-use crate::{Id, Item, Menu};
+use crate::{Clock, Id, Item, Menu};
 
 /// One item before and after a transaction.
 #[derive(Clone, Debug)]
@@ -17,11 +17,72 @@ pub struct Change {
     pub after: Option<Arc<Item>>,
 }
 
+impl Change {
+    /// The change back.
+    #[must_use]
+    pub fn inverse(&self) -> Self {
+        Self {
+            before: self.after.clone(),
+            after: self.before.clone(),
+            ..*self
+        }
+    }
+}
+
+/// Who changed something, and when.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct By {
+    /// The user; empty for the router itself.
+    pub user: String,
+    /// The time of day.
+    pub clock: Clock,
+    /// What was done, in words; if empty, it follows from what changed.
+    pub action: String,
+}
+
+impl By {
+    /// A user at a time.
+    pub fn user(user: impl Into<String>, clock: Clock) -> Self {
+        Self {
+            user: user.into(),
+            clock,
+            action: String::new(),
+        }
+    }
+
+    /// With words for what was done.
+    #[must_use]
+    pub fn doing(mut self, action: impl Into<String>) -> Self {
+        self.action = action.into();
+        self
+    }
+}
+
+/// How a transaction came about.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Origin {
+    /// The router did it by itself: a port was found, say. There is nothing to undo.
+    #[default]
+    Router,
+    /// A user's command.
+    User,
+    /// `/undo` of the transaction that made this revision.
+    Undo(u64),
+    /// `/redo` of the transaction that made this revision.
+    Redo(u64),
+    /// Everything since this revision was given back.
+    Unroll(u64),
+}
+
 /// All that one transaction changed, each item once, in the order in which they were first touched.
 #[derive(Clone, Debug)]
 pub struct Changes {
     /// The revision of the store that the transaction made; they count from 1.
     pub revision: u64,
+    /// Whose doing it was.
+    pub by: By,
+    /// How it came about.
+    pub origin: Origin,
     /// The items.
     pub list: Vec<Change>,
 }
@@ -33,6 +94,31 @@ impl Changes {
             .iter()
             .filter(move |change| change.menu.path == path)
     }
+
+    /// What was done, in words: `ip address added`.
+    pub fn action(&self) -> String {
+        if !self.by.action.is_empty() {
+            return self.by.action.clone();
+        }
+        let Some(first) = self.list.first() else {
+            return String::new();
+        };
+        let words = |change: &Change| match (&change.before, &change.after) {
+            (None, _) => "added",
+            (_, None) => "removed",
+            (Some(before), Some(after)) if before.same_values(after) => "moved",
+            _ => "changed",
+        };
+        let noun = first.menu.path.trim_start_matches('/').replace('/', " ");
+        let name = first.after.as_ref().or(first.before.as_ref());
+        let name = name.and_then(|item| item.name()).unwrap_or_default();
+        let gap = if name.is_empty() { "" } else { " " };
+        let more = match self.list.len() {
+            1 => String::new(),
+            count => format!(" and {} more", count - 1),
+        };
+        format!("{noun}{gap}{name} {}{more}", words(first))
+    }
 }
 
 /// Makes transactions durable. The store calls it before a command is acknowledged.
@@ -42,6 +128,32 @@ pub trait Journal: Send {
     /// # Errors
     /// What went wrong, in words; the transaction is then rolled back.
     fn commit(&mut self, changes: &Changes) -> Result<(), String>;
+
+    /// From here on, keeps what each item was before it changed first, until [`Journal::release`]:
+    /// a router that starts and finds this gives it back.
+    ///
+    /// # Errors
+    /// What went wrong; nothing is held then.
+    fn hold(&mut self) -> Result<(), String> {
+        Ok(())
+    }
+
+    /// Forgets what was held.
+    ///
+    /// # Errors
+    /// What went wrong; it is still held then.
+    fn release(&mut self) -> Result<(), String> {
+        Ok(())
+    }
+
+    /// Keeps a word under a name, or forgets it: what has to outlive the router besides items.
+    ///
+    /// # Errors
+    /// What went wrong; what was kept then stays.
+    fn note(&mut self, name: &str, text: Option<&str>) -> Result<(), String> {
+        let _ = (name, text);
+        Ok(())
+    }
 }
 
 /// A journal that keeps nothing.

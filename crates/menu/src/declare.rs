@@ -194,7 +194,31 @@ pub struct Unique {
 /// An item that exists from the start.
 #[derive(Clone, Copy, Debug)]
 pub struct Builtin {
-    /// Its values.
+    /// Its values; `.id` gives it a number of its own, such as `*FFFFFFFE`.
+    pub values: &'static [(&'static str, &'static str)],
+}
+
+/// How an export names an item that exists from the start.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Pick {
+    /// `set [ find name=all ]`, by the menu's key.
+    Find,
+    /// `set [ find default=yes ]`: the menu has one such item.
+    Default,
+    /// `set telnet`, by the menu's key.
+    Name,
+    /// `set 0`, by its place.
+    Number,
+    /// `set *FFFFFFFE`, by its id.
+    Id,
+}
+
+/// Items that a menu has for those of another: one for each, made and removed with it.
+#[derive(Clone, Copy, Debug)]
+pub struct Follow {
+    /// The path of the other menu.
+    pub path: &'static str,
+    /// The values that such an item begins with.
     pub values: &'static [(&'static str, &'static str)],
 }
 
@@ -282,12 +306,16 @@ pub struct Menu {
     pub columns: &'static [&'static str],
     /// The columns of `print stats`.
     pub stats: &'static [&'static str],
+    /// What conditions may name, in order; the properties, then the flags if empty.
+    pub conditions: &'static [&'static str],
     /// The space of names that its items' `key` belongs to, or that a view shows.
     pub space: Option<&'static str>,
     /// The property that names an item.
     pub key: Option<&'static str>,
     /// The word that a view shows as `type` for this menu's items.
     pub kind: &'static str,
+    /// How names begin that are given to items without one; as `kind` says if empty.
+    pub naming: &'static str,
     /// Beginnings of the names of ports that live here, each with its word for `type`.
     pub ports: &'static [(&'static str, &'static str)],
     /// What must be unique.
@@ -298,6 +326,15 @@ pub struct Menu {
     pub filled: &'static [(&'static str, Fill)],
     /// Items that exist from the start.
     pub builtin: &'static [Builtin],
+    /// How an export names them.
+    pub pick: Pick,
+    /// Items that older versions had from the start. One is made when a command names it.
+    pub supposed: &'static [Builtin],
+    /// How many parts of the machine there may be here. Which ones there are is the machine's to
+    /// say; one that a configuration names, by number or name, is supposed.
+    pub parts: usize,
+    /// The menus for whose items this one has an item each, with the menu's key as their name.
+    pub follows: &'static [Follow],
     /// Commands beside those of the shape.
     pub commands: &'static [Command],
     /// Words of older versions.
@@ -348,13 +385,19 @@ impl Menu {
             flags: &[],
             columns: &[],
             stats: &[],
+            conditions: &[],
             space: None,
             key: None,
             kind: "",
+            naming: "",
             ports: &[],
             unique: &[],
             sort: &[],
             builtin: &[],
+            pick: Pick::Find,
+            supposed: &[],
+            parts: 0,
+            follows: &[],
             commands: &[],
             old: &[],
             old_paths: &[],

@@ -18,7 +18,7 @@ impl Store {
     pub fn parse(&self, property: &'static Property, text: &str) -> Result<Option<Value>, Reason> {
         let keeps_empty = matches!(
             property.kind,
-            Kind::Text | Kind::List(_) | Kind::Set(_) | Kind::Presence
+            Kind::Text | Kind::List(_) | Kind::Set(_) | Kind::Marked(_) | Kind::Presence
         );
         if text.is_empty() && !keeps_empty && !property.required && property.default.is_none() {
             return Ok(None);
@@ -68,7 +68,9 @@ impl Store {
             position,
             values: values.into(),
         };
-        self.put(index, id, Some(Arc::new(item)));
+        let item = Arc::new(item);
+        self.put(index, id, Some(Arc::clone(&item)));
+        self.follow(&item);
         Ok(id)
     }
 
@@ -122,10 +124,11 @@ impl Store {
         if item.builtin.is_some() && !item.menu.removable {
             return Err(Reason::failure("can not remove builtin"));
         }
-        if !item.menu.grows() {
+        if !item.menu.grows() || item.is_port() {
             return Err(Reason::failure("can not remove"));
         }
         self.put(index, id, None);
+        self.unfollow(&item);
         if let (Some(space), Some(name)) = (item.menu.space, item.name()) {
             self.rename(space, name, &id.to_string());
         }
@@ -193,11 +196,16 @@ impl Store {
             menu.space
                 .is_some_and(|space| self.named(space, name).is_some())
         };
+        let start = if menu.naming.is_empty() {
+            menu.kind
+        } else {
+            menu.naming
+        };
         // In a long menu the low numbers are not looked for one by one.
         let count = self.tables[index].items.len();
         let first = if count < 100 { 1 } else { count };
         let name = (first..)
-            .map(|n| format!("{}{n}", menu.kind))
+            .map(|n| format!("{start}{n}"))
             .find(|name| !taken(name));
         values[place] = name.map(Value::text);
     }
@@ -303,7 +311,7 @@ impl Store {
     }
 
     /// Makes all that refer to a name refer to another.
-    fn rename(&mut self, space: &'static str, was: &str, is: &str) {
+    pub(crate) fn rename(&mut self, space: &'static str, was: &str, is: &str) {
         let users = self
             .spaces
             .get(space)
@@ -315,7 +323,15 @@ impl Store {
             };
             let mut values = item.values.to_vec();
             for (property, value) in self.tables[index].properties.iter().zip(&mut values) {
-                if let Some(value) = value {
+                // The name may be meant in a space that is looked into earlier.
+                let mut earlier = property
+                    .kind
+                    .spaces()
+                    .into_iter()
+                    .take_while(|s| *s != space);
+                if let Some(value) = value
+                    && !earlier.any(|other| self.named(other, was).is_some())
+                {
                     rename_value(property, value, space, was, is);
                 }
             }
@@ -333,12 +349,27 @@ impl Store {
         property: &'static Property,
         value: &mut Value,
     ) -> Result<(), Reason> {
-        let Some(space) = property.kind.space() else {
+        let spaces = property.kind.spaces();
+        let Some(space) = spaces.first().copied() else {
             return Ok(());
         };
         match value {
-            Value::Reference(name) => *name = self.full_name(property.name, space, name)?,
+            Value::Reference(name) => {
+                let found = spaces
+                    .iter()
+                    .find_map(|space| self.full_name(property.name, space, name).ok());
+                *name = match found {
+                    Some(found) => found,
+                    None => self.full_name(property.name, space, name)?,
+                };
+            }
             Value::Gateway(gateway) => self.resolve_gateway(property.name, space, gateway)?,
+            Value::Not(value) => self.resolve(property, value)?,
+            Value::Tuple(_, values) => {
+                for value in values.iter_mut() {
+                    self.resolve(property, value)?;
+                }
+            }
             Value::List(values) => {
                 for value in values {
                     self.resolve(property, value)?;
@@ -409,12 +440,18 @@ impl Store {
 
 fn rename_value(property: &Property, value: &mut Value, space: &str, was: &str, is: &str) {
     match value {
+        Value::Not(value) => rename_value(property, value, space, was, is),
+        Value::Tuple(_, values) => {
+            for value in values.iter_mut() {
+                rename_value(property, value, space, was, is);
+            }
+        }
         Value::List(values) => {
             for value in values {
                 rename_value(property, value, space, was, is);
             }
         }
-        Value::Reference(name) if **name == *was && property.kind.space() == Some(space) => {
+        Value::Reference(name) if **name == *was && property.kind.spaces().contains(&space) => {
             *name = is.into();
         }
         Value::Gateway(gateway) => {

@@ -1,9 +1,12 @@
 //! The configuration as commands that make it again, in the layout of RouterOS v7.
 
+use std::collections::HashMap;
 use std::ops::ControlFlow;
+use std::sync::Arc;
 
+use crate::store::references;
 use crate::view::compare_names;
-use crate::{Clock, Item, Kind, Menu, Output, Property, Shape, Store, Value, quote};
+use crate::{Clock, Item, Kind, Menu, Output, Pick, Property, Shape, Store, Value, quote};
 
 /// How much is written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
@@ -24,6 +27,9 @@ pub struct Options<'a> {
     pub style: Style,
     /// Only menus at and below this path; all if empty.
     pub under: &'a str,
+    /// Of these, only menus at and below the paths of this list, those behind `!` left out:
+    /// `/ip/firewall,!/ip/firewall/nat`; all if empty.
+    pub paths: &'a str,
     /// Whether secrets are written.
     pub sensitive: bool,
     /// The version in the header; no header if empty.
@@ -40,6 +46,16 @@ const INDENT: &str = "    ";
 
 /// Writes the configuration.
 pub fn export(store: &Store, options: &Options<'_>, out: &mut dyn Output) -> ControlFlow<()> {
+    export_where(store, options, &|_| true, out)
+}
+
+/// Writes those items of the configuration that are wanted.
+pub fn export_where(
+    store: &Store,
+    options: &Options<'_>,
+    wanted: &dyn Fn(&Item) -> bool,
+    out: &mut dyn Output,
+) -> ControlFlow<()> {
     if !options.version.is_empty() {
         let date = options.clock.date_time();
         out.write(&format!(
@@ -50,12 +66,28 @@ pub fn export(store: &Store, options: &Options<'_>, out: &mut dyn Output) -> Con
     let mut menus: Vec<_> = store
         .menus()
         .iter()
-        .filter(|m| is_under(m.path, options.under))
+        .filter(|m| is_under(m.path, options.under) && is_listed(m.path, options.paths))
         .collect();
     menus.sort_by_key(|menu| menu.rank);
     menus
         .into_iter()
-        .try_for_each(|menu| export_menu(store, menu, options, out))
+        .try_for_each(|menu| export_menu(store, menu, options, wanted, out))
+}
+
+/// Whether the longest path of a list that a menu is at or below wants it.
+fn is_listed(path: &str, list: &str) -> bool {
+    let listed = list
+        .split(',')
+        .map(|entry| match entry.trim().strip_prefix('!') {
+            Some(under) => (under, false),
+            None => (entry.trim(), true),
+        });
+    let listed = listed.filter(|(under, _)| !under.is_empty());
+    let only_left_out = listed.clone().all(|(_, wanted)| !wanted);
+    listed
+        .filter(|(under, _)| is_under(path, under))
+        .max_by_key(|(under, _)| under.trim_end_matches('/').len())
+        .map_or(only_left_out, |(_, wanted)| wanted)
 }
 
 /// Whether a menu's path is the given one or below it.
@@ -69,6 +101,7 @@ fn export_menu(
     store: &Store,
     menu: &'static Menu,
     options: &Options<'_>,
+    wanted: &dyn Fn(&Item) -> bool,
     out: &mut dyn Output,
 ) -> ControlFlow<()> {
     if !menu.is_configuration() {
@@ -83,7 +116,7 @@ fn export_menu(
         .filter(|_| menu.hidden)
         .map_or(menu.export_path(), |view| view.export_path());
     let mut header = format!("{path}\n");
-    let mut items: Vec<_> = store.items(menu.path).collect();
+    let mut items: Vec<_> = store.items(menu.path).filter(|item| wanted(item)).collect();
     if menu.shape != Shape::Ordered {
         // Items with names go by name, after those that exist by themselves.
         items.sort_by(|a, b| {
@@ -94,7 +127,7 @@ fn export_menu(
             })
         });
     }
-    for item in items {
+    for item in named_before_use(menu, items) {
         let Some(words) = command(store, item, options) else {
             continue;
         };
@@ -110,13 +143,73 @@ fn export_menu(
     ControlFlow::Continue(())
 }
 
+/// The command that makes the item in one line, without its menu.
+pub(crate) fn line(store: &Store, item: &Item, options: &Options<'_>) -> String {
+    command(store, item, options).map_or_else(|| "set".to_owned(), |words| words.concat())
+}
+
+/// The items of a menu in an order in which each comes after those of the menu that it refers to,
+/// and otherwise as they were. The order of an ordered menu is not for us to change.
+fn named_before_use<'a>(menu: &'static Menu, items: Vec<&'a Arc<Item>>) -> Vec<&'a Arc<Item>> {
+    let own = |property: &Property| property.kind.spaces().iter().any(|s| menu.space == Some(s));
+    if menu.shape == Shape::Ordered || !menu.properties().any(own) {
+        return items;
+    }
+    let names = items.iter().enumerate();
+    let places: HashMap<&str, usize> = names
+        .filter_map(|(place, item)| Some((item.name()?, place)))
+        .collect();
+    let mut state = vec![Visit::New; items.len()];
+    let mut order = Vec::with_capacity(items.len());
+    let mut stack = Vec::new();
+    for first in 0..items.len() {
+        stack.push(first);
+        while let Some(place) = stack.pop() {
+            match state[place] {
+                Visit::Done => {}
+                Visit::Open => {
+                    state[place] = Visit::Done;
+                    order.push(items[place]);
+                }
+                Visit::New => {
+                    state[place] = Visit::Open;
+                    stack.push(place);
+                    let named = references(items[place]).into_iter();
+                    let named = named.filter(|(space, _)| menu.space == Some(space));
+                    let places = named.filter_map(|(_, name)| places.get(name).copied());
+                    stack.extend(places.filter(|place| state[*place] == Visit::New));
+                }
+            }
+        }
+    }
+    order
+}
+
+/// How far an item is, while those that it refers to are looked for.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Visit {
+    New,
+    Open,
+    Done,
+}
+
 /// The command that makes the item, as words; each ends with a space or `=` but the last.
 fn command(store: &Store, item: &Item, options: &Options<'_>) -> Option<Vec<String>> {
     let mut words = match (item.menu.shape, item.builtin) {
         (Shape::Settings, _) => vec!["set ".to_owned()],
-        (Shape::Fixed, None) => find("default-name", item.text("default-name")),
-        (Shape::Fixed, Some(_)) => vec!["set ".to_owned(), format!("{} ", quote(item.name()?))],
-        (_, Some(_)) => find(item.menu.key?, item.name()?),
+        _ if item.is_port() => find("default-name", item.text("default-name")),
+        (Shape::Fixed, None) => {
+            let name = match item.name() {
+                Some(name) => quote(name),
+                // A part of the machine without a name goes by its number.
+                None => {
+                    let mut all = store.items(item.menu.path);
+                    all.position(|other| other.id == item.id)?.to_string()
+                }
+            };
+            vec!["set ".to_owned(), format!("{name} ")]
+        }
+        (_, Some(place)) => pick(item, place)?,
         _ => vec!["add ".to_owned()],
     };
     let head = words.len();
@@ -136,13 +229,32 @@ fn command(store: &Store, item: &Item, options: &Options<'_>) -> Option<Vec<Stri
         push(property, value.as_ref(), &mut words);
     }
     // What is made by `add` is written even if all its values are defaults.
-    if words.len() == head && !(item.menu.grows() && item.builtin.is_none()) {
+    let made = item.menu.grows() && item.builtin.is_none() && !item.is_port();
+    if words.len() == head && !made {
         return None;
     }
     if let Some(last) = words.last_mut() {
         last.truncate(last.trim_end_matches(' ').len());
     }
     Some(words)
+}
+
+/// The beginning of the command that changes an item that exists from the start.
+fn pick(item: &Item, place: usize) -> Option<Vec<String>> {
+    let one = |word: String| vec!["set ".to_owned(), format!("{word} ")];
+    Some(match item.menu.pick {
+        Pick::Find => find(item.menu.key?, item.name()?),
+        Pick::Default => find("default", "yes"),
+        // By the name that it has before the command is run.
+        Pick::Name => {
+            let key = item.menu.key?;
+            let values = item.menu.builtin.get(place)?.values;
+            let (_, name) = values.iter().find(|(name, _)| *name == key)?;
+            one(quote(name))
+        }
+        Pick::Number => one(place.to_string()),
+        Pick::Id => one(item.id.to_string()),
+    })
 }
 
 /// `set [ find name=value ] ` as words that a line may break between.
@@ -261,6 +373,17 @@ mod tests {
         }
         words.push(word);
         words
+    }
+
+    #[test]
+    fn a_list_of_paths_says_which_menus_are_written() {
+        let firewall = "/ip/firewall,!/ip/firewall/nat";
+
+        assert!(is_listed("/ip/firewall/filter", firewall));
+        assert!(!is_listed("/ip/firewall/nat", firewall));
+        assert!(!is_listed("/ip/address", firewall));
+        assert!(is_listed("/ip/address", "!/ip/firewall/"));
+        assert!(is_listed("/ip/address", ""));
     }
 
     #[test]

@@ -1,6 +1,22 @@
 //! The types that a property's values can have.
 
-use crate::time;
+use crate::{Absent, Part, time};
+
+/// A small format of text: a date, an offset, a host. Its values are kept as text, spelled in one
+/// way.
+#[derive(Clone, Copy, Debug)]
+pub struct Spelling {
+    /// The format in words, for reference and help; what tells one spelling from another.
+    pub describe: &'static str,
+    /// The one spelling of a text that has the format; `None` if it has not.
+    pub canonical: fn(&str) -> Option<String>,
+}
+
+impl PartialEq for Spelling {
+    fn eq(&self, other: &Self) -> bool {
+        self.describe == other.describe
+    }
+}
 
 /// Which Internet protocol an address belongs to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -50,8 +66,17 @@ pub enum Kind {
     },
     /// Any text.
     Text,
+    /// Text of at least and at most so many bytes.
+    Sized {
+        /// The least length in bytes.
+        min: usize,
+        /// The greatest length in bytes.
+        max: usize,
+    },
     /// Text that is not empty.
     Name,
+    /// Text of a small format.
+    Spelled(&'static Spelling),
     /// One of these words.
     Words(&'static [&'static str]),
     /// One of these words, or a value of another type.
@@ -59,7 +84,7 @@ pub enum Kind {
     /// Values of a type, separated by commas; may be empty.
     List(&'static Self),
     /// Some of these words, each of which is in or, with `!`, out.
-    Set(&'static [&'static str]),
+    Marked(&'static [&'static str]),
     /// An address.
     Address(Family),
     /// A network: host bits are cleared.
@@ -70,6 +95,32 @@ pub enum Kind {
     Mac,
     /// The name of an item in the menus that share this space of names.
     Reference(&'static str),
+    /// A value of the first of two types that takes the text.
+    Either(&'static Self, &'static Self),
+    /// A number of bits or packets a second: `512k`, `10M`.
+    Rate,
+    /// A number of KiB, with or without the unit: `50KiB`.
+    Kib,
+    /// A number that is not negative, with up to three decimals: `0.1`.
+    Thousandths,
+    /// Two values of a type with `/` in between; one text alone stands for both.
+    Pair(&'static Self),
+    /// A value, or a first and a last one with this separator in between: `10-20`.
+    Range(&'static str, &'static Self),
+    /// Values of these types, one after the other, with this separator in between.
+    Tuple(&'static str, &'static [Self]),
+    /// A value, or `!` and the value that must not be.
+    Not(&'static Self),
+    /// Parts of which some may be left out: `10/1m,5:packet`.
+    Parts(&'static [Part]),
+    /// An address, a network, or a first and a last address: `10.0.0.1-10.0.0.9`.
+    Addresses(Family),
+    /// Some of these words, in this order and each once; may be empty.
+    Set(&'static [&'static str]),
+    /// The name of a host.
+    Host,
+    /// Bytes in hexadecimal digits.
+    Digits,
     /// Where a route leads: `10.0.0.1`, `ether1`, `fe80::1%ether1`, `10.0.0.1@main`.
     Gateway(Family),
 }
@@ -90,19 +141,43 @@ impl Kind {
     pub const fn words(&self) -> &'static [&'static str] {
         match self {
             Self::Bool => &["yes", "no"],
-            Self::Words(words) | Self::Or(words, _) | Self::Set(words) => words,
-            Self::List(kind) => kind.words(),
+            Self::Words(words) | Self::Or(words, _) | Self::Set(words) | Self::Marked(words) => {
+                words
+            }
+            Self::List(kind) | Self::Pair(kind) | Self::Not(kind) => kind.words(),
+            Self::Either(first, second) => match first.words() {
+                [] => second.words(),
+                words => words,
+            },
             _ => &[],
         }
     }
 
-    /// The space of names that a value refers to, directly, in a list or in a gateway.
+    /// The space of names that a value refers to, directly, in a list or in a gateway; the first
+    /// of several.
     pub const fn space(&self) -> Option<&'static str> {
         match self {
             Self::Reference(space) => Some(space),
-            Self::Or(_, kind) | Self::List(kind) => kind.space(),
+            Self::Or(_, kind) | Self::List(kind) | Self::Not(kind) | Self::Pair(kind) => {
+                kind.space()
+            }
+            Self::Either(first, second) => match first.space() {
+                None => second.space(),
+                space => space,
+            },
             Self::Gateway(_) => Some("interface"),
             _ => None,
+        }
+    }
+
+    /// All spaces of names that a value can refer to; a name is looked for in this order.
+    pub fn spaces(&self) -> Vec<&'static str> {
+        match self {
+            Self::Either(first, second) => [first.spaces(), second.spaces()].concat(),
+            Self::Or(_, kind) | Self::List(kind) | Self::Not(kind) | Self::Pair(kind) => {
+                kind.spaces()
+            }
+            kind => kind.space().into_iter().collect(),
         }
     }
 
@@ -141,10 +216,36 @@ impl Kind {
             }
             Self::Text => "string value".to_owned(),
             Self::Name => "string value, min length 1".to_owned(),
+            Self::Spelled(spelling) => spelling.describe.to_owned(),
+            Self::Sized { min: 0, max } => format!("string value, max length {max}"),
+            Self::Sized { min, max } => {
+                format!("string value, min length {min}, max length {max}")
+            }
+            Self::Either(first, second) => {
+                format!("{} | {}", first.describe(), second.describe())
+            }
+            Self::Rate => "0..    (number a second, such as 512k or 10M)".to_owned(),
+            Self::Kib => "0..    (number of KiB)".to_owned(),
+            Self::Thousandths => "0..    (decimal number)".to_owned(),
+            Self::Pair(kind) => format!("{}[/...]", kind.describe()),
+            Self::Range(between, kind) => format!("{}[{between}...]", kind.describe()),
+            Self::Tuple(between, kinds) => {
+                let kinds: Vec<_> = kinds.iter().map(Self::describe).collect();
+                kinds.join(&format!(" {between} "))
+            }
+            Self::Not(kind) => format!("[!]{}", kind.describe()),
+            Self::Parts(parts) => parts.iter().map(describe_part).collect(),
+            Self::Addresses(Family::V4) => {
+                "A.B.C.D[-A.B.C.D | /0..32]    (IP address range)".to_owned()
+            }
+            Self::Addresses(_) => "address, prefix or range of addresses".to_owned(),
+            Self::Set(words) => format!("list of: {}", words.join(" | ")),
+            Self::Host => "name of a host".to_owned(),
+            Self::Digits => "hexadecimal string value".to_owned(),
             Self::Words(words) => words.join(" | "),
             Self::Or(words, kind) => format!("{} | {}", words.join(" | "), kind.describe()),
             Self::List(kind) => format!("list of: {}", kind.describe()),
-            Self::Set(words) => format!("list of: [!]{}", words.join(" | [!]")),
+            Self::Marked(words) => format!("list of: [!]{}", words.join(" | [!]")),
             Self::Address(Family::V4) => "A.B.C.D    (IP address)".to_owned(),
             Self::Address(Family::V6) => "IPv6 address".to_owned(),
             Self::Address(Family::Any) => "IP or IPv6 address".to_owned(),
@@ -158,5 +259,14 @@ impl Kind {
             Self::Reference(space) => format!("name of {space}"),
             Self::Gateway(_) => "address, interface, or address%interface".to_owned(),
         }
+    }
+}
+
+/// `,(0..255)`, in brackets if the part may be left out.
+fn describe_part(part: &Part) -> String {
+    let text = format!("{}({})", part.before, part.kind.describe());
+    match part.absent {
+        Absent::Refused => text,
+        _ => format!("[{text}]"),
     }
 }

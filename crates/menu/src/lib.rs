@@ -13,17 +13,23 @@
 pub mod bytes;
 mod change;
 mod declare;
+pub mod describe;
 mod edit;
 pub mod export;
+mod follow;
+mod history;
+mod hold;
 pub mod json;
 mod kind;
 mod live;
+mod matcher;
 mod parse;
 mod policy;
 mod ports;
 pub mod print;
 mod quote;
 mod refusal;
+mod restore;
 mod saved;
 mod store;
 mod table;
@@ -31,17 +37,19 @@ pub mod time;
 mod value;
 mod view;
 
-pub use change::{Change, Changes, Journal, NoJournal};
+pub use change::{By, Change, Changes, Journal, NoJournal, Origin};
 pub use declare::{
-    Argument, Builtin, Check, Command, Draft, Effect, Fill, Flag, Menu, Old, Property, Shape,
-    Unique,
+    Argument, Builtin, Check, Command, Draft, Effect, Fill, Flag, Follow, Menu, Old, Pick,
+    Property, Shape, Unique,
 };
-pub use kind::{Family, Kind};
-pub use live::{Call, Clock, Live, Offline, Output, Reply, Row, RowFilter, Script};
+pub use history::Standing;
+pub use kind::{Family, Kind, Spelling};
+pub use live::{Call, Caller, Clock, Files, Live, Offline, Output, Reply, Row, RowFilter, Script};
+pub use matcher::{Absent, Part};
 pub use policy::Policies;
 pub use quote::{quote, quote_always};
 pub use refusal::{Position, Reason, Refusal};
-pub use saved::{Saved, SavedItem};
-pub use store::{Id, Item, Mark, NO_SEAL, Seal, Store};
+pub use saved::{Saved, SavedChange, SavedChanges, SavedItem};
+pub use store::{Id, Item, Mark, NO_SEAL, Opens, Seal, Store};
 pub use value::{Gateway, Value};
-pub use view::{Slices, hide_secrets, item_row, stream_rows};
+pub use view::{Slices, compare_rows, hide_secrets, item_row, stream_rows};

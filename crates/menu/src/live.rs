@@ -78,6 +78,32 @@ pub struct Call<'a> {
     pub arguments: &'a [(&'static str, Value)],
 }
 
+/// The session that a command comes from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Caller<'a> {
+    /// Whose it is.
+    pub user: &'a str,
+    /// Tells it from all others.
+    pub session: u64,
+    /// What is at its other end: `console`, `api`.
+    pub via: &'static str,
+}
+
+/// Files that belong to the router, by name; a folder stands before a `/`.
+pub trait Files {
+    /// The contents of a file.
+    ///
+    /// # Errors
+    /// There is none of this name, or it cannot be read.
+    fn read(&self, name: &str) -> Result<Vec<u8>, Reason>;
+
+    /// Makes a file, or replaces one, wholly or not at all.
+    ///
+    /// # Errors
+    /// The name is none, there is no room, or it cannot be written.
+    fn write(&mut self, name: &str, contents: &[u8]) -> Result<(), Reason>;
+}
+
 /// What a command of the router answers.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Reply {
@@ -187,6 +213,29 @@ pub trait Live {
         Ok(Vec::new())
     }
 
+    /// Carries out a command that concerns the configuration as a whole, such as `/safe-mode/take`;
+    /// `None` if it is none. What it says while it works goes to `out`.
+    fn manage(
+        &mut self,
+        store: &mut Store,
+        call: &Call<'_>,
+        caller: &Caller<'_>,
+        out: &mut dyn Output,
+    ) -> Option<Result<Reply, Reason>> {
+        let _ = (store, call, caller, out);
+        None
+    }
+
+    /// Hears which session the command is of that is run next.
+    fn asked_by(&mut self, caller: &Caller<'_>) {
+        let _ = caller;
+    }
+
+    /// The router's files; `None` where there are none.
+    fn files(&mut self) -> Option<&mut dyn Files> {
+        None
+    }
+
     /// Hears of a committed transaction, before the command is acknowledged.
     fn changed(&mut self, store: &Store, changes: &Changes) {
         let _ = (store, changes);
@@ -216,6 +265,12 @@ pub trait Output {
 
     /// Lets the reader have what was written: nothing may follow for a while.
     fn flush(&mut self) -> ControlFlow<()> {
+        ControlFlow::Continue(())
+    }
+
+    /// Draws what follows over what was written since this was last called, where that can be
+    /// done; elsewhere one page follows the other.
+    fn repaint(&mut self) -> ControlFlow<()> {
         ControlFlow::Continue(())
     }
 

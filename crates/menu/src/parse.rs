@@ -4,7 +4,7 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
 use ipnet::IpNet;
 
-use crate::{Family, Gateway, Kind, Reason, Value, time};
+use crate::{Family, Gateway, Kind, Reason, Value, matcher, time};
 
 impl Kind {
     /// The value that `text` names for the property `name`.
@@ -22,8 +22,35 @@ impl Kind {
             Self::Time { min, max } => span(name, text, *min, *max),
             Self::Times { min, max } => spans(name, text, *min, *max),
             Self::Text => Ok(Value::text(text)),
+            Self::Sized { min, max } if (*min..=*max).contains(&text.len()) => {
+                Ok(Value::text(text))
+            }
+            Self::Sized { .. } => Err(invalid(name)),
+            Self::Either(first, second) => first
+                .parse(name, text)
+                .or_else(|_| second.parse(name, text)),
+            Self::Rate => number(name, text, 0, i64::MAX).map(|value| match value {
+                Value::Number(rate) => Value::Rate(rate),
+                other => other,
+            }),
+            Self::Thousandths => thousandths(text)
+                .map(Value::Thousandths)
+                .ok_or_else(|| invalid(name)),
+            Self::Kib => kib(text).map(Value::Kib).ok_or_else(|| invalid(name)),
+            Self::Pair(kind) => pair(name, text, kind),
+            Self::Range(between, kind) => range(name, text, between, kind),
+            Self::Tuple(between, kinds) => tuple(name, text, between, kinds),
+            Self::Not(kind) => matcher::not(name, text, kind),
+            Self::Parts(parts) => matcher::parts(name, text, parts),
+            Self::Addresses(family) => matcher::addresses(name, text, *family),
+            Self::Marked(words) => marked(name, text, words),
+            Self::Host => matcher::host(text),
+            Self::Digits => matcher::digits(name, text),
             Self::Name if text.is_empty() => Err(invalid(name)),
             Self::Name => Ok(Value::text(text)),
+            Self::Spelled(spelling) => (spelling.canonical)(text)
+                .map(Value::text)
+                .ok_or_else(|| invalid(name)),
             Self::Words(words) => word(name, text, words).map(Value::Word),
             Self::Or(words, kind) => match words.iter().find(|word| **word == text) {
                 Some(word) => Ok(Value::Word(word)),
@@ -184,7 +211,7 @@ fn list(name: &str, text: &str, kind: &Kind) -> Result<Value, Reason> {
 }
 
 /// The words that are in, then those that are out with `!`, both in their declared order.
-fn set(name: &str, text: &str, words: &'static [&'static str]) -> Result<Value, Reason> {
+fn marked(name: &str, text: &str, words: &'static [&'static str]) -> Result<Value, Reason> {
     let mut is_in = vec![false; words.len()];
     for part in text.split([',', ';']).filter(|part| !part.is_empty()) {
         let bare = part.strip_prefix('!');
@@ -204,6 +231,72 @@ fn set(name: &str, text: &str, words: &'static [&'static str]) -> Result<Value, 
         })
     };
     Ok(Value::List(with(true).chain(with(false)).collect()))
+}
+
+/// Words in the order of their list, each once.
+fn set(name: &str, text: &str, words: &'static [&'static str]) -> Result<Value, Reason> {
+    let given = list(name, text, &Kind::Words(words))?;
+    let has = |word: &&'static str| given.as_list().contains(&Value::Word(word));
+    let words = words.iter().copied().filter(|word| has(word));
+    Ok(Value::List(words.map(Value::Word).collect()))
+}
+
+/// `50`, `50KiB`, `2MiB`.
+fn kib(text: &str) -> Option<i64> {
+    match size(text) {
+        Some(bytes) => Some(bytes >> 10),
+        None => text.parse().ok().filter(|count| *count >= 0),
+    }
+}
+
+/// `0.1`, `10`.
+fn thousandths(text: &str) -> Option<i64> {
+    let (whole, decimals) = text.split_once('.').unwrap_or((text, "0"));
+    let plain = |text: &str| !text.is_empty() && text.bytes().all(|b| b.is_ascii_digit());
+    if !plain(whole) || !plain(decimals) || decimals.len() > 3 {
+        return None;
+    }
+    let decimals: i64 = format!("{decimals:0<3}").parse().ok()?;
+    whole
+        .parse::<i64>()
+        .ok()?
+        .checked_mul(1_000)?
+        .checked_add(decimals)
+}
+
+fn pair(name: &str, text: &str, kind: &Kind) -> Result<Value, Reason> {
+    let (first, second) = text.split_once('/').unwrap_or((text, text));
+    let both = [kind.parse(name, first)?, kind.parse(name, second)?];
+    Ok(Value::Tuple("/", Box::new(both)))
+}
+
+/// A value alone is a range of itself, and shown as such.
+fn range(name: &str, text: &str, between: &'static str, kind: &Kind) -> Result<Value, Reason> {
+    // The first byte may be a sign.
+    let found = text.get(1..).and_then(|tail| tail.find(between));
+    let Some(at) = found.map(|at| at + 1) else {
+        return kind.parse(name, text);
+    };
+    let first = kind.parse(name, &text[..at])?;
+    let last = kind.parse(name, &text[at + between.len()..])?;
+    match first.cmp(&last) {
+        std::cmp::Ordering::Less => Ok(Value::Tuple(between, Box::new([first, last]))),
+        std::cmp::Ordering::Equal => Ok(first),
+        std::cmp::Ordering::Greater => Err(invalid(name)),
+    }
+}
+
+fn tuple(name: &str, text: &str, between: &'static str, kinds: &[Kind]) -> Result<Value, Reason> {
+    let parts: Vec<_> = text.splitn(kinds.len(), between).collect();
+    if parts.len() != kinds.len() {
+        return Err(invalid(name));
+    }
+    let values = kinds
+        .iter()
+        .zip(parts)
+        .map(|(kind, part)| kind.parse(name, part));
+    let values = values.collect::<Result<_, _>>()?;
+    Ok(Value::Tuple(between, values))
 }
 
 /// An address of this family. IPv4 wants all four numbers.
@@ -283,6 +376,7 @@ fn gateway(text: &str, family: Family) -> Option<Gateway> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::Spelling;
 
     const DAY: Kind = Kind::Time {
         min: time::SECOND,
@@ -326,10 +420,55 @@ mod tests {
             "1.2.3.4%ether1,10.0.0.1@main"
         );
         assert_eq!(shown(&Kind::Or(&["auto"], &DAY), "auto"), "auto");
-        let set = Kind::Set(&["read", "write", "test"]);
+        let set = Kind::Marked(&["read", "write", "test"]);
         assert_eq!(shown(&set, "test,read"), "read,test,!write");
         assert_eq!(shown(&set, "!read,w"), "write,!read,!test");
         assert_eq!(shown(&set, "reed"), "input does not match any value of x");
+        const SHOUT: Spelling = Spelling {
+            describe: "capitals",
+            canonical: |text| text.is_ascii().then(|| text.to_ascii_uppercase()),
+        };
+        assert_eq!(shown(&Kind::Spelled(&SHOUT), "ab"), "AB");
+        assert_eq!(
+            shown(&Kind::Spelled(&SHOUT), "ä"),
+            "invalid value for argument x"
+        );
+    }
+
+    #[test]
+    fn values_of_several_parts_keep_their_form() {
+        const NUMBER: Kind = Kind::Number {
+            min: -200,
+            max: 4_094,
+        };
+        const RANGES: Kind = Kind::List(&Kind::Range("-", &NUMBER));
+        const SECONDS_AND_TIMES: Kind = Kind::Tuple(",", &[Kind::SPAN, Kind::COUNTER]);
+
+        assert_eq!(shown(&Kind::Pair(&Kind::Rate), "10M/768k"), "10M/768k");
+        assert_eq!(shown(&Kind::Pair(&Kind::Rate), "1500000"), "1500k/1500k");
+        assert_eq!(shown(&Kind::Pair(&Kind::Thousandths), "0.10"), "0.1/0.1");
+        assert_eq!(
+            shown(&Kind::Thousandths, "1."),
+            "invalid value for argument x"
+        );
+        assert_eq!(shown(&Kind::Kib, "50"), "50KiB");
+        assert_eq!(shown(&Kind::Kib, "2MiB"), "2048KiB");
+        assert_eq!(shown(&RANGES, "10,20-30,7-7"), "10,20-30,7");
+        assert_eq!(shown(&Kind::Range("..", &NUMBER), "-120..120"), "-120..120");
+        assert_eq!(shown(&SECONDS_AND_TIMES, "10,5"), "10s,5");
+        let either = Kind::Either(&Kind::Prefix(Family::V4), &Kind::Reference("interface"));
+        assert_eq!(shown(&either, "10.0.0.1/24"), "10.0.0.0/24");
+        assert_eq!(shown(&either, "ether1"), "ether1");
+        for (kind, bad) in [
+            (&RANGES, "30-20"),
+            (&Kind::Range("-", &NUMBER), "1-"),
+            (&SECONDS_AND_TIMES, "10"),
+            (&Kind::Kib, "-1"),
+            (&Kind::Sized { min: 8, max: 63 }, "short"),
+        ] {
+            let refused = kind.parse("x", bad).is_err();
+            assert!(refused, "{bad}");
+        }
     }
 
     #[test]

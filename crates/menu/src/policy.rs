@@ -168,7 +168,7 @@ mod tests {
 
     #[test]
     fn a_group_has_the_policies_that_it_names() {
-        let kind = Kind::Set(Policies::WORDS);
+        let kind = Kind::Marked(Policies::WORDS);
         let value = kind.parse("policy", "read,!write,ssh").expect("policies");
 
         let policies = Policies::from_value(&value);

@@ -5,7 +5,7 @@
 
 use std::sync::Arc;
 
-use crate::{Id, Item, Menu, Reason, Shape, Store, Value};
+use crate::{Id, Item, Menu, Reason, Store, Value};
 
 impl Store {
     /// The port of this default name, made if it is not there yet, as part of the open transaction.
@@ -65,6 +65,31 @@ impl Store {
         }
     }
 
+    /// An item of a menu that was refused, for a check that goes on: it has its name and defaults,
+    /// whatever else it needs.
+    pub fn suppose_item(&mut self, menu: &'static Menu, name: &str) {
+        let (Some(index), Some(key), Some(space)) = (self.index_of(menu), menu.key, menu.space)
+        else {
+            return;
+        };
+        let place = menu.index(key);
+        let value = menu.property(key).map(|key| key.kind.parse(key.name, name));
+        let (Some(place), Some(Ok(value)), None) = (place, value, self.named(space, name)) else {
+            return;
+        };
+        let id = self.fresh_id(index);
+        let mut values = self.tables[index].defaults.clone();
+        values[place] = Some(value);
+        let item = Item {
+            menu,
+            id,
+            builtin: None,
+            position: self.tables[index].last(),
+            values: values.into(),
+        };
+        self.put(index, id, Some(Arc::new(item)));
+    }
+
     fn add_port(&mut self, menu: &'static Menu, index: usize, name: &str) -> Result<Id, Reason> {
         if menu
             .space
@@ -87,12 +112,9 @@ impl Store {
             position,
             values: values.into(),
         };
-        debug_assert_eq!(
-            menu.shape,
-            Shape::Fixed,
-            "ports are neither added nor removed by users"
-        );
-        self.put(index, id, Some(Arc::new(item)));
+        let item = Arc::new(item);
+        self.put(index, id, Some(Arc::clone(&item)));
+        self.follow(&item);
         Ok(id)
     }
 

@@ -350,5 +350,10 @@ pub(crate) fn grouped(digits: &str) -> String {
 
 /// Whether a menu's rows are numbered.
 pub(crate) const fn is_numbered(menu: &Menu) -> bool {
-    !matches!(menu.shape, Shape::Settings | Shape::Status | Shape::Folder)
+    match menu.shape {
+        Shape::Settings | Shape::Status | Shape::Folder => false,
+        // Where only items are numbered, a menu without items is not.
+        Shape::Rows => !menu.unnumbered_dynamic,
+        _ => true,
+    }
 }

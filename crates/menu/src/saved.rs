@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use crate::{Change, Id, Item, Kind, Property, Shape, Store};
+use crate::{By, Change, Changes, Id, Item, Kind, Origin, Property, Shape, Store};
 
 /// One item as strings.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -17,6 +17,45 @@ pub struct SavedItem {
     pub builtin: Option<u64>,
     /// The values that are set; what is missing is unset.
     pub values: Vec<(String, String)>,
+}
+
+/// One item before and after a transaction, as strings.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct SavedChange {
+    /// As it was; `None` if it was new.
+    pub before: Option<SavedItem>,
+    /// As it was afterwards; `None` if it was gone.
+    pub after: Option<SavedItem>,
+}
+
+/// A transaction as strings.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct SavedChanges {
+    /// The revision that it made.
+    pub revision: u64,
+    /// Whose doing it was.
+    pub by: By,
+    /// How it came about.
+    pub origin: Origin,
+    /// The items.
+    pub list: Vec<SavedChange>,
+}
+
+impl SavedChanges {
+    /// The transaction as strings.
+    pub fn of(changes: &Changes) -> Self {
+        let item = |item: &Option<Arc<Item>>| item.as_deref().map(SavedItem::of);
+        let list = changes.list.iter().map(|change| SavedChange {
+            before: item(&change.before),
+            after: item(&change.after),
+        });
+        Self {
+            revision: changes.revision,
+            by: changes.by.clone(),
+            origin: changes.origin,
+            list: list.collect(),
+        }
+    }
 }
 
 /// A whole configuration as strings.
@@ -108,6 +147,7 @@ impl Store {
         }
         self.complete();
         self.settle();
+        self.follow_all();
         for (path, last) in &saved.last_ids {
             if let Some(index) = self.menu(path).and_then(|menu| self.index_of(menu)) {
                 let domain = self.tables[index].domain;
@@ -169,18 +209,29 @@ impl Store {
             lost.push(format!("{} *{:X}", saved.path, saved.id));
             return;
         };
-        let menu = self.tables[index].menu;
-        let mut values = vec![None; self.tables[index].properties.len()];
+        let item = self.read_item(index, saved, lost);
+        let domain = self.tables[index].domain;
+        // An item that exists from the start may have a number far above the others'.
+        if item.builtin.is_none() {
+            self.next_ids[domain] = self.next_ids[domain].max(saved.id);
+        }
+        self.put(index, item.id, Some(Arc::new(item)));
+    }
+
+    /// The item that strings are; what this version does not take is left out and named.
+    fn read_item(&self, index: usize, saved: &SavedItem, lost: &mut Vec<String>) -> Item {
+        let table = &self.tables[index];
+        let mut values = vec![None; table.properties.len()];
         // A property that is newer than the saved item has its default.
-        for (place, property) in self.tables[index].properties.iter().enumerate() {
+        for (place, property) in table.properties.iter().enumerate() {
             let known = saved.values.iter().any(|(name, _)| name == property.name);
             if !known && !property.unset {
-                values[place] = self.tables[index].defaults[place].clone();
+                values[place] = table.defaults[place].clone();
             }
         }
         for (name, text) in &saved.values {
-            let parsed = menu.index(name).map(|place| {
-                let property = self.tables[index].properties[place];
+            let parsed = table.menu.index(name).map(|place| {
+                let property = table.properties[place];
                 let kind = if property.kind == Kind::Name {
                     Kind::Text
                 } else {
@@ -193,19 +244,56 @@ impl Store {
                 _ => lost.push(format!("{} *{:X} {name}={text}", saved.path, saved.id)),
             }
         }
-        let id = Id(saved.id);
         let builtin = saved
             .builtin
             .and_then(|number| usize::try_from(number).ok());
-        let domain = self.tables[index].domain;
-        self.next_ids[domain] = self.next_ids[domain].max(saved.id);
-        let item = Item {
-            menu,
-            id,
+        Item {
+            menu: table.menu,
+            id: Id(saved.id),
             builtin,
             position: saved.position,
             values: values.into(),
+        }
+    }
+
+    /// The item that strings were, if this version takes all of them.
+    pub fn item_of(&self, saved: &SavedItem) -> Option<Arc<Item>> {
+        let index = self.index_of(self.menu(&saved.path)?)?;
+        let mut lost = Vec::new();
+        let mut item = self.read_item(index, saved, &mut lost);
+        let properties = self.tables[index].properties.iter();
+        for (property, value) in properties.zip(&mut item.values) {
+            if let Some(value) = value.as_mut().filter(|_| property.kind.refers()) {
+                let mut resolved = value.clone();
+                // What leads nowhere by now stays as it was.
+                if self.resolve(property, &mut resolved).is_ok() {
+                    *value = resolved;
+                }
+            }
+        }
+        lost.is_empty().then(|| Arc::new(item))
+    }
+
+    /// The transaction that strings were, if this version takes all of them.
+    pub fn changes_of(&self, saved: &SavedChanges) -> Option<Changes> {
+        let item = |saved: &Option<SavedItem>| match saved {
+            None => Some(None),
+            Some(saved) => self.item_of(saved).map(Some),
         };
-        self.put(index, id, Some(Arc::new(item)));
+        let list = saved.list.iter().map(|change| {
+            let either = change.before.as_ref().or(change.after.as_ref())?;
+            Some(Change {
+                menu: self.menu(&either.path)?,
+                id: Id(either.id),
+                before: item(&change.before)?,
+                after: item(&change.after)?,
+            })
+        });
+        Some(Changes {
+            revision: saved.revision,
+            by: saved.by.clone(),
+            origin: saved.origin,
+            list: list.collect::<Option<_>>()?,
+        })
     }
 }

@@ -1,14 +1,17 @@
 //! The configuration: the items of all menus, changed by transactions.
 
-use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
+use std::ops::Bound;
 use std::sync::Arc;
 
+use crate::history::History;
+use crate::hold::Hold;
+use crate::restore::is_change;
 use crate::table::Table;
-use crate::{Change, Changes, Journal, Menu, NoJournal, Property, Reason, Shape, Value};
-
-/// Transactions that are kept for undo.
-const HISTORY: usize = 100;
+use crate::{
+    By, Change, Changes, Journal, Menu, NoJournal, Origin, Property, Reason, Shape, Value,
+};
 
 /// The seal that no password opens: there was a password, and it was forgotten.
 pub const NO_SEAL: &str = "!";
@@ -77,6 +80,11 @@ impl Item {
         self.get(self.menu.key?)?.as_str()
     }
 
+    /// Whether the item is a port: it exists because something of its default name does.
+    pub fn is_port(&self) -> bool {
+        !self.menu.ports.is_empty() && !self.text("default-name").is_empty()
+    }
+
     /// The properties that are set.
     pub fn values(&self) -> impl Iterator<Item = (&'static Property, &Value)> {
         let menu = self.menu;
@@ -95,6 +103,9 @@ impl Item {
 ///
 /// The text is not kept; the seal is, and what it seals can only be guessed.
 pub type Seal = fn(&Store, &str) -> Result<String, Reason>;
+
+/// Whether a text is the one that was sealed.
+pub type Opens = fn(&str, &str) -> bool;
 
 /// How far the open transaction had come at some point.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -134,9 +145,11 @@ pub struct Store {
     menus: &'static [&'static Menu],
     undo: Vec<Undo>,
     depth: usize,
-    journal: Box<dyn Journal>,
-    history: VecDeque<Arc<Changes>>,
+    pub(crate) journal: Box<dyn Journal>,
+    pub(crate) history: History,
+    pub(crate) hold: Option<Hold>,
     pub(crate) seal: Seal,
+    opens: Opens,
 }
 
 impl Store {
@@ -152,12 +165,21 @@ impl Store {
             undo: Vec::new(),
             depth: 0,
             journal: Box::new(NoJournal),
-            history: VecDeque::new(),
+            history: History::default(),
+            hold: None,
             seal: |_, _| Ok(NO_SEAL.to_owned()),
+            opens: |_, _| false,
         };
         let mut domains = BTreeMap::new();
         for menu in menus {
             store.declare(menu, &mut domains);
+        }
+        for (follower, menu) in menus.iter().enumerate() {
+            for follow in menu.follows {
+                if let Some(index) = store.paths.get(follow.path) {
+                    store.tables[*index].followers.push(follower);
+                }
+            }
         }
         store.fill();
         store
@@ -165,8 +187,16 @@ impl Store {
 
     /// Seals passwords from now on with this. Without it a password is forgotten, and only
     /// that there was one is known: enough for a configuration that is checked.
-    pub fn set_seal(&mut self, seal: Seal) {
-        self.seal = seal;
+    pub fn set_seal(&mut self, seal: Seal, opens: Opens) {
+        (self.seal, self.opens) = (seal, opens);
+    }
+
+    /// Whether a text is the one that was sealed. No seal at all is that of no text.
+    pub fn is_opened(&self, seal: &str, text: &str) -> bool {
+        match seal {
+            "" => text.is_empty(),
+            seal => (self.opens)(seal, text),
+        }
     }
 
     /// Makes every later transaction durable with this journal.
@@ -228,6 +258,16 @@ impl Store {
             return (menu.shape == Shape::View || item.menu.path == menu.path).then_some(item.id);
         }
         let key = menu.key?;
+        if !menu.follows.is_empty() {
+            // The name is another item's, which knows who refers to it.
+            let space = menu.property(key)?.kind.space()?;
+            let index = self.index_of(menu)?;
+            let users = self.spaces.get(space)?.users.get(name)?;
+            return users
+                .iter()
+                .find(|(table, _)| *table == index)
+                .map(|(_, id)| *id);
+        }
         // A menu with names that are in no space declares them unique or is short.
         self.items(menu.path)
             .find(|i| i.get(key).and_then(Value::as_str) == Some(name))
@@ -240,6 +280,17 @@ impl Store {
             .get(space)
             .into_iter()
             .flat_map(|s| s.names.keys().map(|name| &**name))
+    }
+
+    /// The names of a space that begin so, in order.
+    pub fn names_from<'a>(&'a self, space: &str, begun: &'a str) -> impl Iterator<Item = &'a str> {
+        let from = (Bound::Included(begun), Bound::Unbounded);
+        let names = self.spaces.get(space).map(|space| &space.names);
+        let names = names
+            .into_iter()
+            .flat_map(move |names| names.range::<str, _>(from));
+        let names = names.map(|(name, _)| &**name);
+        names.take_while(move |name| name.starts_with(begun))
     }
 
     /// The items of all menus of a space, those of one menu after those of another.
@@ -260,6 +311,11 @@ impl Store {
         }
     }
 
+    /// Whether a transaction is open.
+    pub const fn is_open(&self) -> bool {
+        self.depth > 0
+    }
+
     /// Takes back all that happened since the mark.
     pub fn rollback(&mut self, mark: Mark) {
         while self.undo.len() > mark.len {
@@ -270,17 +326,34 @@ impl Store {
         self.depth = mark.depth.saturating_sub(1);
     }
 
-    /// Ends the transaction, or the part of it. The outermost end is journaled; what it changed is
-    /// returned, `None` if that is nothing or the transaction goes on.
+    /// Ends the router's own transaction, or a part of one. The outermost end is journaled; what it
+    /// changed is returned, `None` if that is nothing or the transaction goes on.
     ///
     /// # Errors
     /// [`Reason::Storage`] if the journal fails; everything is then as before `begin`.
     pub fn commit(&mut self, mark: Mark) -> Result<Option<Arc<Changes>>, Reason> {
+        self.finish(mark, By::default(), Origin::Router)
+    }
+
+    /// As [`Store::commit`], for a user, who can undo it.
+    ///
+    /// # Errors
+    /// As [`Store::commit`].
+    pub fn commit_by(&mut self, mark: Mark, by: By) -> Result<Option<Arc<Changes>>, Reason> {
+        self.finish(mark, by, Origin::User)
+    }
+
+    pub(crate) fn finish(
+        &mut self,
+        mark: Mark,
+        by: By,
+        origin: Origin,
+    ) -> Result<Option<Arc<Changes>>, Reason> {
         if mark.depth > 1 {
             self.depth = mark.depth - 1;
             return Ok(None);
         }
-        let list = self.net_changes();
+        let list = self.changes_since(mark);
         if list.is_empty() {
             self.undo.clear();
             self.depth = 0;
@@ -288,6 +361,8 @@ impl Store {
         }
         let changes = Changes {
             revision: self.revision + 1,
+            by,
+            origin,
             list,
         };
         if let Err(text) = self.journal.commit(&changes) {
@@ -298,10 +373,10 @@ impl Store {
         self.depth = 0;
         self.revision += 1;
         let changes = Arc::new(changes);
-        if self.history.len() == HISTORY {
-            self.history.pop_front();
+        if let Some(hold) = &mut self.hold {
+            hold.note(&changes);
         }
-        self.history.push_back(Arc::clone(&changes));
+        self.history.push(Arc::clone(&changes));
         Ok(Some(changes))
     }
 
@@ -309,21 +384,6 @@ impl Store {
     pub(crate) fn forget(&mut self, mark: Mark) {
         self.undo.truncate(mark.len);
         self.depth = mark.depth.saturating_sub(1);
-    }
-
-    /// The last transactions, oldest first.
-    pub fn history(&self) -> impl Iterator<Item = &Arc<Changes>> {
-        self.history.iter()
-    }
-
-    /// Puts the items of a committed transaction back as they were before it, as part of the open
-    /// transaction.
-    pub fn revert(&mut self, changes: &Changes) {
-        for change in changes.list.iter().rev() {
-            if let Some(table) = self.paths.get(change.menu.path).copied() {
-                self.put(table, change.id, change.before.clone());
-            }
-        }
     }
 
     pub(crate) fn index_of(&self, menu: &'static Menu) -> Option<usize> {
@@ -404,11 +464,11 @@ impl Store {
         }
     }
 
-    /// What the open transaction has changed in effect: each item once.
-    fn net_changes(&self) -> Vec<Change> {
+    /// What has changed since the mark in effect: each item once.
+    pub fn changes_since(&self, mark: Mark) -> Vec<Change> {
         let mut first: BTreeMap<(usize, Id), usize> = BTreeMap::new();
         let mut list = Vec::new();
-        for step in &self.undo {
+        for step in self.undo.iter().skip(mark.len) {
             let next = list.len();
             if *first.entry((step.table, step.id)).or_insert(next) == next {
                 let table = &self.tables[step.table];
@@ -421,11 +481,7 @@ impl Store {
                 });
             }
         }
-        list.retain(|change| match (&change.before, &change.after) {
-            (None, None) => false,
-            (Some(a), Some(b)) => a.position != b.position || !a.same_values(b),
-            _ => true,
-        });
+        list.retain(is_change);
         list
     }
 
@@ -472,9 +528,12 @@ impl Store {
     }
 
     pub(crate) fn make_builtin(&mut self, index: usize, builtin: usize) {
-        let id = self.fresh_id(index);
-        let position = self.tables[index].last();
         let menu = self.tables[index].menu;
+        let own = menu.builtin.get(builtin).and_then(|b| b.values.first());
+        let own = own.filter(|(name, _)| *name == ".id");
+        let id = own.and_then(|(_, id)| Id::parse(id));
+        let id = id.unwrap_or_else(|| self.fresh_id(index));
+        let position = self.tables[index].last();
         let values = self.baseline(index, Some(builtin)).into();
         self.put(
             index,
@@ -495,11 +554,13 @@ impl Store {
             return Vec::new();
         };
         let mut values = self.baseline(index, item.builtin);
-        if item.menu.shape == Shape::Fixed
-            && item.builtin.is_none()
-            && let Some(place) = item.menu.key.and_then(|key| item.menu.index(key))
-        {
+        let key = item.menu.key.and_then(|key| item.menu.index(key));
+        if let Some(place) = key.filter(|_| item.is_port()) {
             values[place] = item.get("default-name").cloned();
+        }
+        if let (Some(place), false) = (key, item.menu.follows.is_empty()) {
+            values[place].clone_from(&item.values[place]);
+            self.begin_as(item.menu, item.name().unwrap_or_default(), &mut values);
         }
         values
     }
@@ -523,21 +584,30 @@ impl Store {
 pub(crate) fn references(item: &Item) -> Vec<(&'static str, &str)> {
     let mut found = Vec::new();
     for (property, value) in item.values() {
-        let Some(space) = property.kind.space() else {
-            continue;
-        };
-        for value in value.as_list() {
-            match value {
-                Value::Reference(name) => found.push((space, &**name)),
-                Value::Gateway(gateway) => {
-                    found.extend(gateway.interface.as_deref().map(|name| (space, name)));
-                    found.extend(gateway.table.as_deref().map(|name| ("routing-table", name)));
-                }
-                _ => {}
-            }
+        if property.kind.refers() {
+            refers_to(&property.kind.spaces(), value, &mut found);
         }
     }
     found
+}
+
+fn refers_to<'v>(
+    spaces: &[&'static str],
+    value: &'v Value,
+    found: &mut Vec<(&'static str, &'v str)>,
+) {
+    match value {
+        Value::Reference(name) => found.extend(spaces.iter().map(|space| (*space, &**name))),
+        Value::Gateway(gateway) => {
+            let space = spaces.first().copied().unwrap_or_default();
+            found.extend(gateway.interface.as_deref().map(|name| (space, name)));
+            found.extend(gateway.table.as_deref().map(|name| ("routing-table", name)));
+        }
+        Value::Tuple(_, values) => values.iter().for_each(|v| refers_to(spaces, v, found)),
+        Value::List(values) => values.iter().for_each(|v| refers_to(spaces, v, found)),
+        Value::Not(value) => refers_to(spaces, value, found),
+        _ => {}
+    }
 }
 
 impl fmt::Debug for Store {

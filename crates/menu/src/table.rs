@@ -17,6 +17,8 @@ pub(crate) struct Table {
     pub(crate) domain: usize,
     pub(crate) items: BTreeMap<Id, Arc<Item>>,
     pub(crate) order: BTreeMap<u64, Id>,
+    /// The tables that have an item for each of this one.
+    pub(crate) followers: Vec<usize>,
     unique: Vec<BTreeMap<Vec<Value>, Id>>,
 }
 
@@ -37,6 +39,7 @@ impl Table {
             domain,
             items: BTreeMap::new(),
             order: BTreeMap::new(),
+            followers: Vec::new(),
             unique,
         }
     }

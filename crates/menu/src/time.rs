@@ -39,11 +39,27 @@ pub fn parse(text: &str) -> Option<i64> {
             total = total.checked_add(clock(rest)?)?;
             break;
         }
+        let (fraction, after) = fraction(after)?;
         let (unit, tail) = unit(after)?;
         total = total.checked_add(value.checked_mul(unit)?)?;
+        total = total.checked_add(unit / 1_000 * fraction)?;
         rest = tail.strip_prefix(' ').unwrap_or(tail);
     }
     Some(if negative { -total } else { total })
+}
+
+/// The thousandths that `text` begins with, as `.2` in `0.2s`, and what follows them.
+fn fraction(text: &str) -> Option<(i64, &str)> {
+    let Some(rest) = text.strip_prefix('.') else {
+        return Some((0, text));
+    };
+    let end = rest
+        .find(|c: char| !c.is_ascii_digit())
+        .unwrap_or(rest.len());
+    let (digits, tail) = rest.split_at(end);
+    let fits = (1..=3).contains(&digits.len());
+    let thousandths = format!("{digits:0<3}").parse().ok()?;
+    fits.then_some((thousandths, tail))
 }
 
 /// The unit that `text` begins with, and what follows it; seconds at the end of the text.
@@ -202,6 +218,8 @@ mod tests {
         assert_eq!(parse("00:00:30"), Some(30 * SECOND));
         assert_eq!(parse("1d00:00:01.5"), Some(86_401 * SECOND + SECOND / 2));
         assert_eq!(parse("500ms"), Some(SECOND / 2));
+        assert_eq!(parse("0.2s"), Some(SECOND / 5));
+        assert_eq!(parse("1m1.25s"), Some(61 * SECOND + SECOND / 4));
         for bad in [
             "",
             "abc",
@@ -210,6 +228,7 @@ mod tests {
             "99999999999999999999s",
             "1w1w1",
             "10.0.0.1",
+            "1.s",
             "-",
         ] {
             assert!(parse(bad).is_none() || bad == "1w1w1", "{bad}");

@@ -34,6 +34,18 @@ pub enum Value {
     Mac([u8; 6]),
     /// Where a route leads.
     Gateway(Box<Gateway>),
+    /// A number a second.
+    Rate(i64),
+    /// A number of KiB.
+    Kib(i64),
+    /// A number in thousandths.
+    Thousandths(i64),
+    /// Values that belong together, with what stands in between.
+    Tuple(&'static str, Box<[Self]>),
+    /// Everything but this value.
+    Not(Box<Self>),
+    /// Values that belong together, each with what stands before it.
+    Parts(Box<[(&'static str, Self)]>),
     /// Several values.
     List(Vec<Self>),
 }
@@ -67,7 +79,7 @@ impl Value {
     /// The integer; also of a hexadecimal one that fits.
     pub fn as_number(&self) -> Option<i64> {
         match self {
-            Self::Number(value) => Some(*value),
+            Self::Number(value) | Self::Rate(value) | Self::Kib(value) => Some(*value),
             Self::Hex(value) => i64::try_from(*value).ok(),
             _ => None,
         }
@@ -116,10 +128,16 @@ impl Value {
         }
     }
 
-    /// The elements of a list; a single value is a list of itself.
+    /// Whether the value is one that must not be.
+    pub const fn is_not(&self) -> bool {
+        matches!(self, Self::Not(_))
+    }
+
+    /// The elements of a list, also of one that must not be; a single value is a list of itself.
     pub fn as_list(&self) -> &[Self] {
         match self {
             Self::List(values) => values,
+            Self::Not(inner) => inner.as_list(),
             single => std::slice::from_ref(single),
         }
     }
@@ -135,7 +153,10 @@ impl Value {
 
     /// Whether tables align the value to the right.
     pub const fn is_numeric(&self) -> bool {
-        matches!(self, Self::Number(_) | Self::Hex(_))
+        matches!(
+            self,
+            Self::Number(_) | Self::Hex(_) | Self::Rate(_) | Self::Kib(_)
+        )
     }
 }
 
@@ -155,17 +176,39 @@ impl fmt::Display for Value {
                 write!(f, "{a:02X}:{b:02X}:{c:02X}:{d:02X}:{e:02X}:{g:02X}")
             }
             Self::Gateway(gateway) => write!(f, "{gateway}"),
-            Self::List(values) => {
-                for (index, value) in values.iter().enumerate() {
-                    if index > 0 {
-                        f.write_str(",")?;
-                    }
-                    write!(f, "{value}")?;
+            Self::Rate(rate) => match rate {
+                0 => f.write_str("0"),
+                rate if rate % 1_000_000_000 == 0 => write!(f, "{}G", rate / 1_000_000_000),
+                rate if rate % 1_000_000 == 0 => write!(f, "{}M", rate / 1_000_000),
+                rate if rate % 1_000 == 0 => write!(f, "{}k", rate / 1_000),
+                rate => write!(f, "{rate}"),
+            },
+            Self::Thousandths(number) => {
+                let decimals = format!("{:03}", number % 1_000);
+                match decimals.trim_end_matches('0') {
+                    "" => write!(f, "{}", number / 1_000),
+                    decimals => write!(f, "{}.{decimals}", number / 1_000),
                 }
-                Ok(())
             }
+            Self::Kib(count) => write!(f, "{count}KiB"),
+            Self::Not(value) => write!(f, "!{value}"),
+            Self::Parts(parts) => parts
+                .iter()
+                .try_for_each(|(before, value)| write!(f, "{before}{value}")),
+            Self::Tuple(between, values) => joined(f, between, values),
+            Self::List(values) => joined(f, ",", values),
         }
     }
+}
+
+fn joined(f: &mut fmt::Formatter<'_>, between: &str, values: &[Value]) -> fmt::Result {
+    for (index, value) in values.iter().enumerate() {
+        if index > 0 {
+            f.write_str(between)?;
+        }
+        write!(f, "{value}")?;
+    }
+    Ok(())
 }
 
 impl fmt::Display for Gateway {

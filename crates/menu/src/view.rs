@@ -193,8 +193,14 @@ pub fn item_row(store: &Store, live: &dyn Live, menu: &'static Menu, item: &Item
     }
     if item.builtin.is_some() && item.menu.shape != Shape::Fixed && !menu.removable {
         // A menu without a letter for it shows such an item as dynamic.
-        let letter = menu.flags.iter().any(|flag| flag.name == "builtin");
-        row.flag(if letter { "builtin" } else { "dynamic" }, true);
+        let letters = ["builtin", "default"];
+        let letter = letters
+            .into_iter()
+            .find(|letter| menu.flags.iter().any(|flag| flag.name == *letter));
+        row.flag(letter.unwrap_or("dynamic"), true);
+    }
+    if is_supposed(item) {
+        row.flag("default", true);
     }
     if idle {
         row.flag(Flag::NO_EFFECT.name, true);
@@ -223,6 +229,14 @@ pub fn hide_secrets(menu: &Menu, row: &mut Row) {
     }
 }
 
+/// Whether it is one of the items that older versions had from the start.
+fn is_supposed(item: &Item) -> bool {
+    item.menu.supposed.iter().any(|supposed| {
+        let first = supposed.values.first();
+        first.is_some_and(|(name, value)| item.text(name) == *value)
+    })
+}
+
 /// The word for an item's type in a view.
 fn kind_of(store: &Store, item: &Item) -> &'static str {
     let port = store
@@ -244,6 +258,16 @@ fn settings_row(store: &Store, live: &dyn Live, menu: &'static Menu) -> Row {
             row
         }
     }
+}
+
+/// The order of rows by the values of these cells; rows without a value come first.
+pub fn compare_rows(names: &[&str], a: &Row, b: &Row) -> Ordering {
+    let keys = names.iter().map(|name| match (a.get(name), b.get(name)) {
+        (Some(a), Some(b)) => compare_values(a, b),
+        (a, b) => a.is_some().cmp(&b.is_some()),
+    });
+    let mut keys = keys.filter(|order| order.is_ne());
+    keys.next().unwrap_or(Ordering::Equal)
 }
 
 type Cells<'a> = dyn Fn(&str) -> Option<&'a Value> + 'a;

@@ -66,6 +66,7 @@ static DOOR: Menu = Menu {
         Property::new("width", Kind::Number { min: 0, max: 9 }, "how wide").default("1"),
     ]],
     key: Some("name"),
+    pick: menu::Pick::Name,
     builtin: &[
         Builtin {
             values: &[("name", "front"), ("width", "3")],
@@ -304,8 +305,15 @@ fn printed(store: &Store, menu: &'static Menu, style: print::Style) -> String {
         style,
         ..print::Options::default()
     };
-    let rows = Slices::new(menu).next(store, &Offline, &RowFilter::default(), usize::MAX);
-    let _ = print::Printer::new(menu, options).rows(rows, &mut text);
+    let mut printer = print::Printer::new(menu, options);
+    let mut slices = Slices::new(menu);
+    loop {
+        let rows = slices.next(store, &Offline, &RowFilter::default(), 10);
+        if rows.is_empty() {
+            break;
+        }
+        let _ = printer.rows(rows, &mut text);
+    }
     text
 }
 

@@ -20,6 +20,7 @@
 
 mod large;
 mod receive;
+mod replay;
 mod slots;
 mod transmit;
 
@@ -31,6 +32,7 @@ use frame::{Frame, Offloads, Pool, Port, PortCounters, Segmentation, Transmitted
 use crate::sys;
 use large::LargeSender;
 use receive::ReceiveRing;
+pub use replay::PacketReplay;
 use transmit::TransmitRing;
 
 /// One member of a group of packet sockets on a device; flows are spread over the members by hash.

@@ -34,7 +34,7 @@ mod vlan;
 mod vnet;
 mod wait;
 
-pub use af_packet::PacketPort;
+pub use af_packet::{PacketPort, PacketReplay};
 pub use af_xdp::{Umem, XDP_RING, XdpMode, XdpPort, XdpRefusal};
 pub use capture::Capture;
 pub use fault::{Fault, Faults};

@@ -5,11 +5,12 @@ use std::net::IpAddr;
 use access::{Answer, Attempt, Login, Refused, Service};
 use frame::Offloads;
 use machine::Instant;
-use menu::{Live, Output, Reason, Refusal, Store};
+use menu::{By, Live, Output, Reason, Refusal, Store};
 use script::{Held, Session};
 
 use dataplane::Worker;
 
+use crate::Holder;
 use crate::drive::{Control, PortNews, Queue, Setup};
 
 /// A router: the store of its configuration, and control.
@@ -59,6 +60,34 @@ impl Instance {
     /// Lends the configuration and what runs of it, for a command of a script that runs elsewhere.
     pub fn lend(&mut self, run: &mut dyn FnMut(&mut Store, &mut dyn Live)) {
         run(&mut self.store, &mut self.control);
+    }
+
+    /// Does what is due at `now`: see [`Control::poll`]. What was applied and not confirmed in time
+    /// is taken back.
+    pub fn poll(&mut self, now: Instant) -> bool {
+        let busy = self.control.poll(now);
+        self.control.take_back_unconfirmed(&mut self.store);
+        busy
+    }
+
+    /// Who is in safe mode, as a session sees it.
+    pub fn safe_mode(&self, session: u64) -> Holder {
+        self.control.safe_mode(session)
+    }
+
+    /// A session has ended without leaving: what it holds in safe mode is taken back.
+    pub fn session_lost(&mut self, session: u64) {
+        self.control.session_lost(&mut self.store, session);
+    }
+
+    /// A session leaves: what it holds in safe mode is kept.
+    pub fn session_left(&mut self, session: u64) {
+        self.control.session_left(&mut self.store, session);
+    }
+
+    /// What a session is to be told, once.
+    pub fn notice(&mut self, session: u64) -> Option<String> {
+        self.control.take_notice(session)
     }
 
     /// Runs commands as the console does: each is a transaction, durable and in force when it
@@ -111,12 +140,7 @@ impl Instance {
     /// # Errors
     /// Why not; nothing has changed then.
     pub fn replace(&mut self, wanted: &Store) -> Result<(), Reason> {
-        let mark = self.store.begin();
-        if let Err(reason) = crate::replace::replace(&mut self.store, wanted) {
-            self.store.rollback(mark);
-            return Err(reason);
-        }
-        if let Some(changes) = self.store.commit(mark)? {
+        if let Some(changes) = crate::replace::reach(&mut self.store, wanted, By::default())? {
             self.control.apply_changes(&self.store, &changes);
         }
         Ok(())

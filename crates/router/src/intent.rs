@@ -89,6 +89,8 @@ pub enum InterfaceKind {
         /// The tag of IEEE 802.1ad.
         service_tag: bool,
     },
+    /// An interface whose kind has no effect: it never runs.
+    Idle,
 }
 
 /// An item of `/ip/address`.

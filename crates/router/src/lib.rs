@@ -14,9 +14,11 @@
 
 pub mod compile;
 pub mod drive;
+pub mod files;
 mod instance;
 pub mod intent;
 mod live;
+mod manage;
 pub mod mirror;
 pub mod plan;
 pub mod read;
@@ -25,3 +27,5 @@ pub mod rib;
 pub mod store;
 
 pub use instance::Instance;
+pub use manage::Holder;
+pub use replace::reach;

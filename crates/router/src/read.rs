@@ -100,10 +100,11 @@ fn interface(item: &Item) -> Option<Interface> {
             .unwrap_or(1500),
         arp: mode(item.text("arp")),
         arp_timeout: span(item, "arp-timeout"),
-        kind: if item.menu.path == "/interface/vlan" {
-            vlan()
-        } else {
-            port()
+        kind: match item.menu.path {
+            "/interface/vlan" => vlan(),
+            _ if item.is_port() => port(),
+            // What is not built yet has a name, and carries nothing.
+            _ => InterfaceKind::Idle,
         },
     })
 }

@@ -6,18 +6,48 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use menu::{Item, Menu, Reason, Shape, Store, Value};
+use menu::{By, Changes, Item, Menu, Reason, Shape, Store, Value};
 
 /// Values by property; `None` unsets.
 type Given = Vec<(&'static str, Option<Value>)>;
 
-/// Makes `store` what `wanted` is, within the open transaction.
+/// Makes `store` what `wanted` is, as one transaction.
+///
+/// # Errors
+/// What the store refuses; nothing has changed then.
+pub fn reach(store: &mut Store, wanted: &Store, by: By) -> Result<Option<Arc<Changes>>, Reason> {
+    reach_in(store, wanted, &|_| true, by)
+}
+
+/// As [`reach`], in those menus that are concerned; the others stay as they are.
+pub(crate) fn reach_in(
+    store: &mut Store,
+    wanted: &Store,
+    concerned: &dyn Fn(&Menu) -> bool,
+    by: By,
+) -> Result<Option<Arc<Changes>>, Reason> {
+    let mark = store.begin();
+    match replace(store, wanted, concerned) {
+        Ok(()) => store.commit_by(mark, by),
+        Err(reason) => {
+            store.rollback(mark);
+            Err(reason)
+        }
+    }
+}
+
+/// Makes `store` what `wanted` is in the menus that are concerned, within the open transaction.
 ///
 /// # Errors
 /// What the store refuses.
-pub(crate) fn replace(store: &mut Store, wanted: &Store) -> Result<(), Reason> {
+pub(crate) fn replace(
+    store: &mut Store,
+    wanted: &Store,
+    concerned: &dyn Fn(&Menu) -> bool,
+) -> Result<(), Reason> {
     // What refers to others is in menus behind those of the others: first away, last made.
     let mut menus: Vec<&'static Menu> = store.menus().to_vec();
+    menus.retain(|menu| concerned(menu));
     menus.sort_by_key(|menu| menu.rank);
     for menu in menus.iter().rev() {
         remove_unwanted(store, wanted, menu)?;
@@ -68,7 +98,7 @@ fn identity(item: &Item) -> Identity {
     if let Some(number) = item.builtin.filter(|_| !item.menu.removable) {
         return Identity::Builtin(number);
     }
-    let known_by = if item.menu.shape == Shape::Fixed {
+    let known_by = if item.is_port() {
         Some(item.text("default-name"))
     } else {
         item.name()
@@ -107,7 +137,7 @@ fn remove_unwanted(store: &mut Store, wanted: &Store, menu: &'static Menu) -> Re
         let surplus = items
             .iter()
             .skip(kept)
-            .filter(|item| item.builtin.is_none() || menu.removable);
+            .filter(|item| (item.builtin.is_none() && !item.is_port()) || menu.removable);
         gone.extend(surplus.map(|item| item.id));
     }
     gone.into_iter().try_for_each(|id| store.remove(menu, id))
@@ -128,7 +158,7 @@ fn add_missing(store: &mut Store, wanted: &Store, menu: &'static Menu) -> Result
                 .unwrap_or_default();
             store.set(menu, id, &given)?;
             order.push(id);
-        } else if menu.shape != Shape::Fixed {
+        } else if menu.shape != Shape::Fixed && !target.is_port() {
             let given: Given = target
                 .values()
                 .filter(|(property, _)| !property.read_only)
@@ -198,7 +228,7 @@ mod tests {
         let route = store.items("/ip/route").next().expect("a route").id;
 
         let mark = store.begin();
-        replace(&mut store, &wanted).expect("both are valid");
+        replace(&mut store, &wanted, &|_| true).expect("both are valid");
         let changes = store.commit(mark).expect("no journal").expect("changes");
 
         assert_eq!(text_of(&store), text_of(&wanted));
@@ -213,7 +243,7 @@ mod tests {
         let wanted = store_of(BEFORE);
 
         let mark = store.begin();
-        replace(&mut store, &wanted).expect("the same");
+        replace(&mut store, &wanted, &|_| true).expect("the same");
 
         assert!(store.commit(mark).expect("no journal").is_none());
     }

@@ -1,6 +1,6 @@
 //! Properties that several menus share.
 
-use menu::{Family, Kind, Property};
+use menu::{Effect, Family, Flag, Kind, Menu, Property, Shape};
 
 /// Seconds as nanoseconds.
 pub(crate) const SECOND: i64 = 1_000_000_000;
@@ -217,3 +217,115 @@ pub(crate) const ROUTE: &[Property] = &[
     .inert(),
     Property::new("belongs-to", Kind::Text, "Who made the route").read_only(),
 ];
+
+/// A note, and whether the item counts: it does not until told so.
+pub(crate) const COMMENT_WAITING: &[Property] = &[
+    COMMENT,
+    Property::new(
+        "disabled",
+        Kind::Bool,
+        "Defines whether item is ignored or used",
+    )
+    .default("yes"),
+];
+
+/// A note, and whether the item counts, where exports write what was said of that.
+pub(crate) const COMMENT_SAID: &[Property] = &[
+    COMMENT,
+    Property::new(
+        "disabled",
+        Kind::Bool,
+        "Defines whether item is ignored or used",
+    )
+    .optional(),
+];
+
+/// The letter of items that can be switched off.
+pub(crate) const DISABLED: &[Flag] = &[Flag::new('X', "disabled", 0)];
+
+/// The letters of items that can be switched off and of those that the router made.
+pub(crate) const DISABLED_DYNAMIC: &[Flag] =
+    &[Flag::new('X', "disabled", 0), Flag::new('D', "dynamic", 1)];
+
+/// The letters of items that can be switched off, do not hold, or were made by the router.
+pub(crate) const DISABLED_INVALID: &[Flag] = &[
+    Flag::new('D', "dynamic", 0),
+    Flag::new('X', "disabled", 1),
+    Flag::new('I', "invalid", 1),
+];
+
+/// A list with items whose feature is not there.
+pub(crate) const fn idle_list(path: &'static str, help: &'static str) -> Menu {
+    Menu {
+        effect: Effect::None,
+        ..Menu::new(path, Shape::List, help)
+    }
+}
+
+/// A list in which order counts, with items whose feature is not there.
+pub(crate) const fn idle_rules(path: &'static str, help: &'static str) -> Menu {
+    Menu {
+        effect: Effect::None,
+        ..Menu::new(path, Shape::Ordered, help)
+    }
+}
+
+/// Settings of a feature that is not there.
+pub(crate) const fn idle_settings(path: &'static str, help: &'static str) -> Menu {
+    Menu {
+        effect: Effect::None,
+        ..Menu::new(path, Shape::Settings, help)
+    }
+}
+
+/// Rows that a feature which is not there would show.
+pub(crate) const fn idle_rows(path: &'static str, help: &'static str) -> Menu {
+    Menu {
+        effect: Effect::None,
+        ..Menu::new(path, Shape::Rows, help)
+    }
+}
+
+/// Interfaces of a type that is not built yet.
+pub(crate) const fn idle_interfaces(
+    path: &'static str,
+    kind: &'static str,
+    help: &'static str,
+) -> Menu {
+    Menu {
+        flags: crate::interface::FLAGS,
+        stats: INTERFACE_STATS,
+        space: Some("interface"),
+        key: Some("name"),
+        kind,
+        commands: crate::interface::IDLE_COMMANDS,
+        ..idle_list(path, help)
+    }
+}
+
+/// What an interface is called, and the MTU that it may be given.
+pub(crate) const fn name_mtu(default: &'static str) -> [Property; 2] {
+    [
+        Property::new("name", Kind::Name, "Name of the interface"),
+        Property::new(
+            "mtu",
+            Kind::Or(
+                &["auto"],
+                &Kind::Number {
+                    min: 0,
+                    max: 65_535,
+                },
+            ),
+            "Maximum transmission unit of layer 3",
+        )
+        .default(default),
+    ]
+}
+
+/// Items that exist by themselves, of a feature that is not there.
+pub(crate) const fn idle_fixed(path: &'static str, help: &'static str) -> Menu {
+    Menu {
+        effect: Effect::None,
+        ..Menu::new(path, Shape::Fixed, help)
+    }
+}

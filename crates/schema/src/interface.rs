@@ -1,13 +1,84 @@
 //! `/interface`: what all interfaces have in common.
 
+pub(crate) mod bonding;
+pub(crate) mod bridge;
+pub(crate) mod detect_internet;
+pub(crate) mod dial;
+pub(crate) mod dot1x;
+pub(crate) mod eoip;
+pub(crate) mod eoipv6;
 pub(crate) mod ethernet;
+pub(crate) mod gre;
+pub(crate) mod gre6;
+pub(crate) mod ipip;
+pub(crate) mod ipipv6;
+pub(crate) mod l2tp_client;
+pub(crate) mod l2tp_ether;
+pub(crate) mod l2tp_server;
 pub(crate) mod list;
+pub(crate) mod lte;
+pub(crate) mod macsec;
+pub(crate) mod macvlan;
+pub(crate) mod mesh;
+pub(crate) mod ovpn_client;
+pub(crate) mod ovpn_server;
 pub(crate) mod port;
+pub(crate) mod ppp_client;
+pub(crate) mod ppp_server;
+pub(crate) mod pppoe_client;
+pub(crate) mod pppoe_server;
+pub(crate) mod pptp_client;
+pub(crate) mod pptp_server;
+pub(crate) mod six_to_four;
+pub(crate) mod sstp_client;
+pub(crate) mod sstp_server;
+pub(crate) mod tunnel;
+pub(crate) mod veth;
 pub(crate) mod vlan;
+pub(crate) mod vpls;
+pub(crate) mod vrrp;
+pub(crate) mod vxlan;
+pub(crate) mod wifi;
+pub(crate) mod wireguard;
+pub(crate) mod wireless;
 
 use menu::{Argument, Command, Effect, Flag, Kind, Menu, Property, Shape};
 
 use crate::fragment::{COMMENT_DISABLED, INTERFACE_COUNTERS, INTERFACE_STATS, LINK_TIMES};
+
+/// The EtherType of a frame by name or number.
+pub(crate) const MAC_PROTOCOL: Kind = Kind::Or(
+    &[
+        "802.2",
+        "arp",
+        "capsman",
+        "dot1x",
+        "homeplug-av",
+        "ip",
+        "ipv6",
+        "ipx",
+        "lacp",
+        "length",
+        "lldp",
+        "loop-protect",
+        "macsec",
+        "mpls-multicast",
+        "mpls-unicast",
+        "mvrp",
+        "packing-compr",
+        "packing-simple",
+        "pppoe",
+        "pppoe-discovery",
+        "rarp",
+        "romon",
+        "service-vlan",
+        "vlan",
+    ],
+    &Kind::Hex { max: 0xffff },
+);
+
+/// An IP protocol by name or number.
+pub(crate) const IP_PROTOCOL: Kind = crate::firewall::PROTOCOL;
 
 /// Items of a command.
 pub(crate) const NUMBERS: Argument = Argument {
@@ -32,6 +103,27 @@ pub(crate) const ONCE: Argument = Argument {
     help: "Print one page and stop",
     required: false,
 };
+
+/// A command on items that does nothing here.
+pub(crate) const fn idle_command(name: &'static str, help: &'static str) -> Command {
+    Command {
+        name,
+        help,
+        arguments: &[NUMBERS],
+        effect: Effect::None,
+    }
+}
+
+/// Prints the state of items that do nothing here.
+pub(crate) const IDLE_MONITOR: Command = Command {
+    name: "monitor",
+    help: "Monitor the state of items",
+    arguments: &[NUMBERS, ONCE],
+    effect: Effect::None,
+};
+
+/// The commands of interfaces of a type that is not built yet.
+pub(crate) const IDLE_COMMANDS: &[Command] = &[IDLE_MONITOR];
 
 /// The flags of an interface that is seen by itself.
 pub(crate) const FLAGS: &[Flag] = &[
@@ -126,5 +218,6 @@ pub(crate) static MENU: Menu = Menu {
         },
     ],
     rank: 0,
+    conditions: crate::conditions::INTERFACE,
     ..Menu::new("/interface", Shape::View, "Interfaces of all types")
 };

@@ -1,7 +1,32 @@
 //! `/ip`: version 4 of the Internet protocol.
 
+pub(crate) mod accounting;
 pub(crate) mod address;
 pub(crate) mod arp;
+pub(crate) mod cloud;
+pub(crate) mod dhcp_client;
+pub(crate) mod dhcp_relay;
+pub(crate) mod dhcp_server;
+pub(crate) mod dns;
+pub(crate) mod firewall;
+pub(crate) mod hotspot;
+pub(crate) mod ipsec;
+pub(crate) mod kid_control;
+pub(crate) mod media;
+pub(crate) mod nat_pmp;
+pub(crate) mod neighbor;
+pub(crate) mod packing;
+pub(crate) mod pool;
+pub(crate) mod proxy;
+pub(crate) mod reverse_proxy;
 pub(crate) mod route;
 pub(crate) mod service;
 pub(crate) mod settings;
+pub(crate) mod smb;
+pub(crate) mod socks;
+pub(crate) mod socksify;
+pub(crate) mod ssh;
+pub(crate) mod tftp;
+pub(crate) mod traffic_flow;
+pub(crate) mod upnp;
+pub(crate) mod vrf;

@@ -33,6 +33,7 @@ pub(crate) static MENU: Menu = Menu {
         entry("info", "Add a log entry with topic info"),
         entry("warning", "Add a log entry with topic warning"),
     ],
+    conditions: crate::conditions::LOG,
     command_policies: &[
         ("debug", Policies::READ),
         ("error", Policies::READ),

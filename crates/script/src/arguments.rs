@@ -285,6 +285,8 @@ fn takes_bare(parameter: &Parameter, word: &str) -> bool {
     match parameter.takes {
         Takes::Flag => true,
         Takes::Code => parameter.name == word,
-        _ => matches!(kind, Some(menu::Kind::Bool | menu::Kind::Presence)),
+        _ => {
+            parameter.name == word && matches!(kind, Some(menu::Kind::Bool | menu::Kind::Presence))
+        }
     }
 }

@@ -182,6 +182,8 @@ pub enum Binary {
     Concat,
     Comma,
     Index,
+    /// `<%%`: a function with the elements of an array as its arguments.
+    Call,
 }
 
 impl Binary {

@@ -70,6 +70,11 @@ pub(crate) const fn named(name: &'static str) -> Parameter {
     parameter(name, Takes::Value, false, false)
 }
 
+/// `yes` or `no`, or the bare name for `yes`.
+const fn bare(name: &'static str) -> Parameter {
+    parameter(name, Takes::Flag, false, false)
+}
+
 const fn code(name: &'static str, required: bool) -> Parameter {
     parameter(name, Takes::Code, false, required)
 }
@@ -150,6 +155,18 @@ pub static ALL: &[Builtin] = &[
             parameter("else", Takes::Code, false, false),
         ],
     ),
+    builtin(
+        "import",
+        "run an exported script from a file",
+        &[
+            parameter("file-name", Takes::Text, true, false),
+            parameter("file", Takes::Text, false, false),
+            named("from-line"),
+            bare("verbose"),
+            bare("dry-run"),
+            bare("atomic"),
+        ],
+    ),
     builtin("len", "return number of elements in value", VALUE),
     builtin(
         "local",
@@ -167,11 +184,21 @@ pub static ALL: &[Builtin] = &[
         ],
     ),
     builtin(
+        "password",
+        "change password",
+        &[
+            parameter("old-password", Takes::Text, true, true),
+            parameter("new-password", Takes::Text, true, true),
+            parameter("confirm-new-password", Takes::Text, true, true),
+        ],
+    ),
+    builtin(
         "pick",
         "return range of string characters or array values",
         &[value("counter"), value("begin"), maybe("end")],
     ),
     builtin("put", "prints argument on the screen", MESSAGE),
+    builtin("redo", "redo the action that was undone last", &[]),
     builtin(
         "retry",
         "executes command until it has no error",
@@ -192,8 +219,8 @@ pub static ALL: &[Builtin] = &[
         "toarray",
         "convert argument to array value",
         &[
-            parameter("delimiter", Takes::Text, false, false),
             value("value"),
+            parameter("delimiter", Takes::Text, false, false),
         ],
     ),
     builtin("tobool", "convert argument to truth value", VALUE),
@@ -204,6 +231,7 @@ pub static ALL: &[Builtin] = &[
     builtin("tostr", "convert argument to string value", VALUE),
     builtin("totime", "convert argument to time interval value", VALUE),
     builtin("typeof", "return type of value", VALUE),
+    builtin("undo", "undo the last action", &[]),
     builtin(
         "while",
         "executes command while condition is true",

@@ -1,17 +1,23 @@
 //! `check`: what would become of a file, command by command, with all its errors.
 
 use std::collections::BTreeMap;
+use std::ops::Range;
 
 use menu::{Effect, Offline, Position, Reason, Refusal, Shape, Store, json};
 
-use crate::ast::{Bad, Block, Command, Expr, Node, Statement, Target, What};
+use crate::ast::{Block, Command, Expr, Node, Statement, Target, What};
+use crate::count;
 use crate::machine::Machine;
 use crate::parser::Parser;
-use crate::run::{each_statement, ensure_ports, named_ports};
+use crate::run::each_statement;
 use crate::session::{Limits, Session};
 use crate::site::Held;
 use crate::source::Source;
+use crate::suppose::suppose;
 use crate::tree::Tree;
+
+/// Characters of a command that cannot be read that are told.
+const LONGEST: usize = 400;
 
 /// Steps that one statement of a checked file may take.
 const STEPS: u64 = 50_000;
@@ -91,20 +97,22 @@ impl Report {
 /// changed as the file says, and is of no further use.
 pub fn check(store: &mut Store, text: &str) -> Report {
     let source = Source::new(text);
-    let tree = Tree::new(store.menus());
+    let tree = Tree::of(store.menus());
     let mut parser = Parser::new(&source, &tree, 0);
     let mut statements = Vec::new();
     while let Some((start, next)) = parser.next() {
         statements.push(next.map_err(|refusal| {
-            let found = skip(&source.text, &mut parser, start);
-            (refusal, found)
+            skip(&source.text, &tree, &mut parser, start);
+            (refusal, start..parser.at)
         }));
     }
+    let starts = count::commands(&source.text, &tree);
     let mut check = Check {
         source: &source,
         store,
         session: Session::new("check"),
-        report: Report::default(),
+        fates: starts.iter().map(|_| Fate::Applied).collect(),
+        starts,
         supposed: BTreeMap::new(),
     };
     let good = statements
@@ -112,43 +120,80 @@ pub fn check(store: &mut Store, text: &str) -> Report {
         .filter_map(|next| next.as_ref().ok())
         .cloned()
         .collect();
-    let ports = named_ports(check.store, &Block { statements: good });
     // A name that no port can have is refused where it is used.
-    let _ = ensure_ports(check.store, &ports);
+    let _ = suppose(check.store, &Block { statements: good });
     for next in &statements {
         match next {
             Ok(statement) => check.statement(statement),
-            Err((refusal, commands)) => check.unreadable(refusal, commands),
+            Err((refusal, span)) => check.unreadable(refusal, span.clone()),
         }
     }
-    let report = &mut check.report;
-    report.accepted = report.commands - report.refused.len();
-    report.applied = report.accepted - report.no_effect.len();
-    check.report
+    check.report()
+}
+
+/// What becomes of a command.
+enum Fate {
+    Applied,
+    NoEffect(NoEffect),
+    Refused(Refused),
 }
 
 struct Check<'a> {
     source: &'a Source,
     store: &'a mut Store,
     session: Session,
-    report: Report,
-    /// Interfaces that refused commands would have made, with the line.
+    /// Where the commands begin, in order.
+    starts: Vec<usize>,
+    /// What becomes of each of them.
+    fates: Vec<Fate>,
+    /// What refused commands would have made, by name, with the line.
     supposed: BTreeMap<String, u32>,
 }
 
 impl Check<'_> {
+    fn report(self) -> Report {
+        let mut report = Report {
+            commands: self.fates.len(),
+            ..Report::default()
+        };
+        for fate in self.fates {
+            match fate {
+                Fate::Applied => report.applied += 1,
+                Fate::NoEffect(note) => report.no_effect.push(note),
+                Fate::Refused(refused) => report.refused.push(refused),
+            }
+        }
+        report.accepted = report.applied + report.no_effect.len();
+        report
+    }
+
+    /// The command that a place belongs to. What precedes all of them becomes one by itself, so
+    /// that nothing is lost.
+    fn owner(&mut self, at: usize) -> &mut Fate {
+        let after = self.starts.partition_point(|start| *start <= at);
+        if after == 0 {
+            self.starts.insert(0, at);
+            self.fates.insert(0, Fate::Applied);
+        }
+        &mut self.fates[after.saturating_sub(1)]
+    }
+
     /// Refuses the commands of a statement that cannot be read: the first has the error's place.
-    fn unreadable(&mut self, refusal: &Refusal, commands: &[usize]) {
-        self.report.commands += commands.len();
-        for (index, start) in commands.iter().enumerate() {
-            let line = self.source.text[*start..]
-                .lines()
-                .next()
-                .unwrap_or_default()
-                .trim();
+    fn unreadable(&mut self, refusal: &Refusal, span: Range<usize>) {
+        let within = |start: &&usize| span.contains(*start);
+        let mut starts: Vec<_> = self.starts.iter().filter(within).copied().collect();
+        if starts.is_empty() {
+            starts.push(span.start);
+        }
+        for (index, start) in starts.into_iter().enumerate() {
+            let rest = self.source.text.get(start..).unwrap_or_default();
+            // A line may be as long as the file, and each of its commands be refused.
+            let line: String = rest.chars().take(LONGEST).collect();
+            let line = line.lines().next().unwrap_or_default().trim().to_owned();
             let place = refusal.at.filter(|_| index == 0);
-            let at = place.unwrap_or_else(|| self.source.position(*start));
-            self.refuse(at, line, refusal);
+            let at = place.unwrap_or_else(|| self.source.position(start));
+            self.suppose(&line, at.line);
+            self.refuse(start, at, line, refusal);
         }
     }
 
@@ -162,11 +207,12 @@ impl Check<'_> {
                 commands.push(inner.clone());
             }
         });
-        self.report.commands += commands.len();
         let mut refused = BTreeMap::new();
         for command in &commands {
             if let What::Bad(bad) = &command.what {
-                self.suppose(bad, command);
+                if !bad.enters {
+                    self.suppose(&self.text(command), command.at.line);
+                }
                 refused.insert(command.at, Reason::BadCommand(bad.name.clone()).at(bad.at));
             }
         }
@@ -191,7 +237,8 @@ impl Check<'_> {
                         What::Bad(bad) if bad.at.line != command.at.line => command.at,
                         _ => refusal.at.unwrap_or(command.at),
                     };
-                    self.refuse(at, &self.text(command), refusal);
+                    self.suppose_made(command);
+                    self.refuse(command.span.0, at, self.text(command), refusal);
                 }
                 None => self.note(command),
             }
@@ -226,13 +273,17 @@ impl Check<'_> {
         BTreeMap::from([(command.map_or(statement.at, |command| command.at), refusal)])
     }
 
-    fn refuse(&mut self, at: Position, command: &str, refusal: &Refusal) {
-        self.report.refused.push(Refused {
-            line: at.line,
-            column: at.column,
-            command: command.to_owned(),
-            reason: refusal.to_string(),
-        });
+    /// Refuses the command that a byte belongs to; the first reason stays.
+    fn refuse(&mut self, start: usize, at: Position, command: String, refusal: &Refusal) {
+        let fate = self.owner(start);
+        if !matches!(fate, Fate::Refused(_)) {
+            *fate = Fate::Refused(Refused {
+                line: at.line,
+                column: at.column,
+                command,
+                reason: refusal.to_string(),
+            });
+        }
     }
 
     /// Notes a command that is accepted and has properties without effect.
@@ -253,21 +304,27 @@ impl Check<'_> {
                 what.push(format!("{}={word} (refused in line {line})", argument.name));
             }
         }
-        if !what.is_empty() {
-            let line = statement.at.line;
-            let command = self.text(statement);
-            self.report.no_effect.push(NoEffect {
-                line,
-                command,
-                what: what.join(", "),
-            });
+        if what.is_empty() {
+            return;
+        }
+        let what = what.join(", ");
+        let (line, command) = (statement.at.line, self.text(statement));
+        match self.owner(statement.span.0) {
+            Fate::Refused(_) => {}
+            Fate::NoEffect(note) => note.what = format!("{}, {what}", note.what),
+            fate @ Fate::Applied => {
+                *fate = Fate::NoEffect(NoEffect {
+                    line,
+                    command,
+                    what,
+                });
+            }
         }
     }
 
-    /// An interface that a refused command would have made is supposed to exist: what refers to it
-    /// is not refused as well.
-    fn suppose(&mut self, bad: &Bad, statement: &Statement) {
-        let text = self.text(statement);
+    /// An interface that a command would have made that cannot be read is supposed to exist: what
+    /// refers to it is not refused as well.
+    fn suppose(&mut self, text: &str, line: u32) {
         let Some(name) = text.split(" name=").nth(1).map(value_at) else {
             return;
         };
@@ -279,11 +336,30 @@ impl Check<'_> {
         let Some(space) = hidden.and_then(|menu| menu.space) else {
             return;
         };
-        if bad.enters || name.is_empty() || self.store.named(space, &name).is_some() {
+        if name.is_empty() || self.store.named(space, &name).is_some() {
             return;
         }
         self.store.suppose(space, &name);
-        self.supposed.insert(name, statement.at.line);
+        self.supposed.insert(name, line);
+    }
+
+    /// So is what a command would have made that was refused.
+    fn suppose_made(&mut self, statement: &Statement) {
+        let What::Run(command) = &statement.what else {
+            return;
+        };
+        let Target::Menu(menu, "add") = command.target else {
+            return;
+        };
+        let key = command.arguments.iter().find(|a| menu.key == Some(&a.name));
+        if let Some(Expr {
+            node: Node::Word(name) | Node::Text(name),
+            ..
+        }) = key.and_then(|argument| argument.value.as_ref())
+        {
+            self.store.suppose_item(menu, name);
+            self.supposed.insert(name.clone(), statement.at.line);
+        }
     }
 
     fn text(&self, statement: &Statement) -> String {
@@ -297,20 +373,16 @@ impl Check<'_> {
     }
 }
 
-/// Goes past a statement that cannot be read; gives where its commands begin. One that opened
-/// braces is left as a whole, any other ends with its line.
-fn skip(text: &str, parser: &mut Parser<'_>, start: usize) -> Vec<usize> {
+/// Goes past a statement that cannot be read. One that opened braces is left as a whole, any other
+/// ends with its line.
+fn skip(text: &str, tree: &Tree, parser: &mut Parser<'_>, start: usize) {
     let stopped = parser.at;
-    let (end, commands) = crate::count::statement(text, start);
-    if text
-        .get(start..stopped)
-        .is_some_and(|read| read.contains('{'))
-    {
-        parser.at = end.max(stopped);
-        return commands;
+    let read = text.get(start..stopped);
+    if read.is_some_and(|read| read.contains('{')) {
+        parser.at = count::end(text, tree, start).max(stopped);
+    } else {
+        parser.skip_line();
     }
-    parser.skip_line();
-    commands.into_iter().filter(|at| *at < parser.at).collect()
 }
 
 /// A statement that counts as a command: neither a path alone nor a mere scope.

@@ -50,7 +50,7 @@ pub fn complete(store: &Store, session: &Session, line: &str, cursor: usize) -> 
         .unwrap_or(0);
     let typed = &line[..cut];
     let source = Source::new(typed);
-    let tree = Tree::new(store.menus());
+    let tree = Tree::of(store.menus());
     let node = tree.find(&session.path).unwrap_or(0);
     let mut parser = Parser::new(&source, &tree, node);
     parser.names.any = true;
@@ -144,7 +144,8 @@ impl Found<'_> {
             self.push(start, word, Subject::Value, "");
         }
         if let Some(space) = property.kind.space() {
-            for name in store.names(space).take(MOST) {
+            let begun = self.typed.get(start..).unwrap_or_default();
+            for name in store.names_from(space, begun).take(MOST) {
                 self.push(start, name, Subject::Value, space);
             }
         }

@@ -1,29 +1,55 @@
-//! How far a statement reaches and which commands it has, where it cannot be read: statements,
-//! those in the braces of code too, but for comments, paths on a line of their own, and what
-//! stands in brackets, parentheses and quotes.
+//! Which commands a text has, whether or not they can be read.
+//!
+//! A command is a statement: one line, or what `;` ends. Statements in the braces of code count by
+//! themselves. Not counted are comments, a path that only enters a menu, the braces of a mere
+//! scope, and what stands in brackets, parentheses and quotes. An array's braces hold no
+//! statements, nor do those of `:retry`, but for the code after `do=` and the like.
 
-use crate::lost::is_path;
+use crate::lost::is_verb;
+use crate::tree::{Step, Tree};
 
-/// Where the statement that begins at a byte ends, and where its commands begin.
-pub(crate) fn statement(text: &str, start: usize) -> (usize, Vec<usize>) {
-    let mut counter = Counter {
-        bytes: text.as_bytes(),
-        at: start,
-        found: Vec::new(),
-    };
-    counter.statement(0);
+/// Code within code that is looked into.
+const DEPTH: usize = 100;
+
+/// Bytes at the beginning and the end of a statement that say what a brace means.
+const NEAR: usize = 200;
+
+/// Where the commands of a text begin, in order.
+pub(crate) fn commands(text: &str, tree: &Tree) -> Vec<usize> {
+    let mut counter = Counter::new(text, tree, 0);
+    while counter.peek().is_some() {
+        counter.block(0);
+        counter.skip(1);
+    }
     counter.found.sort_unstable();
-    (counter.at.min(text.len()), counter.found)
+    counter.found
+}
+
+/// Where the statement that begins at a byte ends.
+pub(crate) fn end(text: &str, tree: &Tree, start: usize) -> usize {
+    let mut counter = Counter::new(text, tree, start);
+    counter.statement(0);
+    counter.at
 }
 
 struct Counter<'a> {
     bytes: &'a [u8],
+    tree: &'a Tree,
     at: usize,
     /// Where the commands begin.
     found: Vec<usize>,
 }
 
-impl Counter<'_> {
+impl<'a> Counter<'a> {
+    const fn new(text: &'a str, tree: &'a Tree, at: usize) -> Self {
+        Self {
+            bytes: text.as_bytes(),
+            tree,
+            at,
+            found: Vec::new(),
+        }
+    }
+
     fn peek(&self) -> Option<u8> {
         self.bytes.get(self.at).copied()
     }
@@ -33,82 +59,126 @@ impl Counter<'_> {
         self.at = (self.at + bytes).min(self.bytes.len());
     }
 
+    /// What stands between a byte and here, without the spaces around it.
+    fn since(&self, start: usize) -> String {
+        let bytes = self.bytes.get(start..self.at).unwrap_or_default();
+        String::from_utf8_lossy(bytes).trim().to_owned()
+    }
+
     /// Counts statements up to a closing brace.
     fn block(&mut self, depth: usize) {
         while let Some(byte) = self.peek() {
             match byte {
-                b' ' | b'\t' | b'\r' | b'\n' | b';' => self.at += 1,
+                b' ' | b'\t' | b'\r' | b'\n' | b';' => self.skip(1),
                 b'\\' => self.skip(2),
-                b'#' => self.skip_comment(),
+                b'#' => self.comment(),
                 b'}' => return,
                 _ => self.statement(depth),
             }
         }
     }
 
-    fn skip_comment(&mut self) {
-        while self.peek().is_some_and(|byte| byte != b'\n') {
-            self.at += 1;
+    /// Goes over a comment; a backslash at its end takes the next line with it.
+    fn comment(&mut self) {
+        let mut last = b'#';
+        while let Some(byte) = self.peek() {
+            if byte == b'\n' && last != b'\\' {
+                return;
+            }
+            last = byte;
+            self.skip(1);
         }
     }
 
     /// Goes over a statement; counts it, and the statements of its code.
     fn statement(&mut self, depth: usize) {
         let start = self.at;
-        let mut code = false;
+        let mut head = None;
         while let Some(byte) = self.peek() {
             match byte {
                 b'\n' | b';' | b'}' => break,
                 b'\\' => self.skip(2),
                 b'"' => self.quoted(),
-                b'[' | b'(' => self.closed(),
-                b'{' if self.is_code(start) && depth < 100 => {
-                    code = true;
-                    self.at += 1;
+                b'[' | b'(' => self.closed(depth),
+                b'{' if depth < DEPTH && self.is_code(start) => {
+                    head.get_or_insert_with(|| self.since(start));
+                    self.skip(1);
                     self.block(depth + 1);
                     self.skip(1);
                 }
-                b'{' => self.closed(),
-                _ => self.at += 1,
+                b'{' => self.closed(depth),
+                _ => self.skip(1),
             }
         }
-        let end = self.at.min(self.bytes.len());
-        let text = String::from_utf8_lossy(&self.bytes[start..end]);
-        let text = text.trim();
-        let scope = text.starts_with('{') || (code && text.starts_with('/') && !text.contains('='));
-        if !scope && !text.starts_with('[') && !is_path(text) {
+        let text = self.since(start);
+        let scope = head.is_some_and(|head| head.is_empty() || self.is_path(&head));
+        // The prompt of a console that was copied with what was typed.
+        let prompt = text.starts_with('[') && text.ends_with('>');
+        if !scope && !prompt && !self.is_path(&text) {
             self.found.push(start);
         }
+    }
+
+    /// Whether a statement is but a path: words from the root of which none is a command.
+    fn is_path(&self, text: &str) -> bool {
+        if !text.starts_with('/') {
+            return false;
+        }
+        let mut node = Some(0);
+        let mut words = text.split(['/', ' ']).filter(|word| !word.is_empty());
+        words.all(|word| {
+            let plain = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'-';
+            let step = node.and_then(|node| self.step(node, word));
+            node = match step {
+                Some(Step::Node(child)) => Some(child),
+                Some(Step::Command(_)) | None => None,
+            };
+            match step {
+                Some(Step::Node(_)) => true,
+                Some(Step::Command(_)) => false,
+                None => word.bytes().all(plain) && !is_verb(word),
+            }
+        })
+    }
+
+    /// Where a word leads, as this version has it: a path of an older one leads nowhere.
+    fn step(&self, node: usize, word: &str) -> Option<Step> {
+        let step = self.tree.step(node, word)?;
+        let Step::Node(child) = step else {
+            return Some(step);
+        };
+        let child = self.tree.nodes.get(child)?;
+        let old = child.menu.is_some_and(|menu| menu.path != child.path);
+        (!old).then_some(step)
     }
 
     /// Whether a brace here opens code: after the name of an argument that takes code, after a path
     /// or a word, and at the beginning.
     fn is_code(&self, start: usize) -> bool {
-        let before = String::from_utf8_lossy(&self.bytes[start..self.at]);
-        let before = before.trim_end();
-        let word = before
-            .rsplit([' ', '\t', '\n', ')', '}', ']'])
-            .next()
-            .unwrap_or_default();
-        match word.strip_suffix('=') {
-            Some(name) => {
-                ["do", "else", "on-error", "command", "in"].contains(&name)
-                    && (name != "in" || before.contains("onerror"))
+        // Its beginning and its end say it; a long statement is not read again at every brace.
+        let before = |from: usize, to: usize| {
+            let bytes = self.bytes.get(from..to).unwrap_or_default();
+            String::from_utf8_lossy(bytes).trim().to_owned()
+        };
+        let head = before(start, self.at.min(start + NEAR));
+        let tail = before(self.at.saturating_sub(NEAR).max(start), self.at);
+        let word = tail.rsplit([' ', '\t', '\n', ')', '}', ']']).next();
+        if let Some(name) = word.unwrap_or_default().strip_suffix('=') {
+            return is_code_argument(name) || (name == "in" && head.contains("onerror"));
+        }
+        match head.strip_prefix(':') {
+            Some(command) => {
+                let name = command.split([' ', '(']).next().unwrap_or_default();
+                ["do", "onerror", "if", "while", "for", "foreach"].contains(&name)
             }
-            None => match before.trim_start().strip_prefix(':') {
-                Some(command) => {
-                    let name = command.split([' ', '(']).next().unwrap_or_default();
-                    ["do", "onerror", "retry", "if", "while", "for", "foreach"].contains(&name)
-                }
-                None => !before.trim_start().starts_with('$'),
-            },
+            None => !head.starts_with('$'),
         }
     }
 
     fn quoted(&mut self) {
-        self.at += 1;
+        self.skip(1);
         while let Some(byte) = self.peek() {
-            self.at += 1;
+            self.skip(1);
             match byte {
                 b'\\' => self.skip(1),
                 b'"' => return,
@@ -117,8 +187,11 @@ impl Counter<'_> {
         }
     }
 
-    /// Goes over brackets, parentheses or an array with all that is within.
-    fn closed(&mut self) {
+    /// Goes over brackets, parentheses or an array with all that is within; counts the code that an
+    /// array's functions have.
+    fn closed(&mut self, depth: usize) {
+        let array = self.peek() == Some(b'{');
+        let start = self.at;
         let mut open = 0_usize;
         while let Some(byte) = self.peek() {
             match byte {
@@ -127,6 +200,12 @@ impl Counter<'_> {
                     continue;
                 }
                 b'\\' => self.skip(1),
+                b'{' if array && open > 0 && depth < DEPTH && self.is_function(start) => {
+                    self.skip(1);
+                    self.block(depth + 1);
+                    self.skip(1);
+                    continue;
+                }
                 b'[' | b'(' | b'{' => open += 1,
                 b']' | b')' | b'}' => open -= 1,
                 _ => {}
@@ -135,6 +214,68 @@ impl Counter<'_> {
             if open == 0 {
                 return;
             }
+        }
+    }
+
+    /// Whether the word before here is the name of an argument that takes code.
+    fn is_function(&self, start: usize) -> bool {
+        let from = self.at.saturating_sub(12).max(start);
+        let before = self.since(from);
+        let word = before.rsplit([' ', ';', '\t']).next().unwrap_or_default();
+        word.strip_suffix('=').is_some_and(is_code_argument)
+    }
+}
+
+fn is_code_argument(name: &str) -> bool {
+    ["do", "else", "on-error", "command"].contains(&name)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn counted(text: &str) -> Vec<&str> {
+        static ADDRESS: menu::Menu = menu::Menu::new("/ip/address", menu::Shape::List, "");
+        static MENUS: &[&menu::Menu] = &[&ADDRESS];
+        let tree = Tree::new(MENUS);
+        let starts = commands(text, &tree);
+        let rest = starts.iter().map(|at| text[*at..].split(['\n', ';']));
+        rest.map(|mut rest| rest.next().unwrap_or_default())
+            .collect()
+    }
+
+    #[test]
+    fn statements_count_and_paths_do_not() {
+        let text = "# no\n/ip address\nadd address=1.2.3.4/24;print\n/ip address print\n/ip";
+
+        let found = counted(text);
+
+        assert_eq!(
+            found,
+            ["add address=1.2.3.4/24", "print", "/ip address print"]
+        );
+    }
+
+    #[test]
+    fn an_unknown_path_counts_if_it_has_a_verb() {
+        assert_eq!(counted("/ip moon\n/ip moon print"), ["/ip moon print"]);
+    }
+
+    #[test]
+    fn code_counts_and_brackets_strings_and_arrays_do_not() {
+        let text = ":if (1) do={:put [print]} else={:put \"a;b\"}\n:local a {1;2;\"x\"={3}}";
+
+        assert_eq!(counted(text).len(), 4);
+        assert_eq!(counted("/ip address {\nadd\nremove 0\n}").len(), 2);
+        assert_eq!(counted(":retry {:put a;:put b} max=3").len(), 1);
+        assert_eq!(counted(":set f {1;g do={:put a}}").len(), 2);
+    }
+
+    #[test]
+    fn any_text_ends() {
+        let deep = "{".repeat(100_000);
+        for text in ["\"", "\\", "[{(", "}}}", "#\\", "a={", deep.as_str()] {
+            let _ = counted(text);
         }
     }
 }

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use menu::{Reason, Row, bytes};
 
 use crate::ast::{Binary, Block, Expr, Node, Unary, What};
-use crate::machine::{Machine, Result, Variable};
+use crate::machine::{Machine, Result, Scope, Variable};
 use crate::operate::{binary, unary};
 use crate::regex::Regex;
 use crate::value::Value;
@@ -99,6 +99,9 @@ impl Machine<'_> {
             size_of::<Value>()
         };
         let second = self.holding(weight, |machine| machine.eval(right))?;
+        if operator == Binary::Call {
+            return self.apply(first, second);
+        }
         if joins {
             self.charge(weight.saturating_add(second.weight()))?;
         }
@@ -132,6 +135,20 @@ impl Machine<'_> {
                 }
             };
         }
+        self.call_with(value, scope)
+    }
+
+    /// A function with the elements of an array as its arguments.
+    fn apply(&mut self, function: Value, arguments: Value) -> Result<Value> {
+        let mut scope = Scope::new();
+        for (index, (name, value)) in arguments.to_array().into_iter().enumerate() {
+            let name = name.unwrap_or_else(|| index.to_string());
+            scope.insert(name, Variable::Local(value));
+        }
+        self.call_with(function, scope)
+    }
+
+    fn call_with(&mut self, value: Value, scope: Scope) -> Result<Value> {
         if let Some(code) = value.code() {
             return self.call(&Arc::clone(code), scope);
         }

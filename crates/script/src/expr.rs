@@ -18,6 +18,7 @@ const OPERATORS: &[(&str, u8, Binary)] = &[
     ("!=", 3, Binary::Unequal),
     ("<=", 3, Binary::AtMost),
     (">=", 3, Binary::AtLeast),
+    ("<%%", 11, Binary::Call),
     ("<<", 8, Binary::ShiftLeft),
     (">>", 8, Binary::ShiftRight),
     ("->", 12, Binary::Index),
@@ -209,7 +210,8 @@ impl Parser<'_> {
             return self.nested(|parser| parser.expression(binding));
         }
         self.skip_blank();
-        if self.looking_at("!") || self.looking_at("-") || operator == Binary::In {
+        let minus = self.looking_at("-$") || self.looking_at("-(");
+        if self.looking_at("!") || minus || operator == Binary::In {
             return self.nested(|parser| parser.expression(binding));
         }
         self.height = 0;
@@ -294,7 +296,7 @@ impl Parser<'_> {
                 let value = self.value()?;
                 self.arguments_in_parentheses(value)
             }
-            Some(b':' | b'/') => {
+            Some(b':' | b'/') if !self.looking_at("::") => {
                 // A command stands in an expression without brackets.
                 self.refuse(Reason::Syntax, start)
             }

@@ -36,7 +36,7 @@ pub type Piece = (usize, usize, Class);
 /// lies between them is space.
 pub fn highlight(store: &Store, path: &str, text: &str) -> Vec<Piece> {
     let source = Source::new(text);
-    let tree = Tree::new(store.menus());
+    let tree = Tree::of(store.menus());
     let node = tree.find(path).unwrap_or(0);
     let mut parser = Parser::new(&source, &tree, node);
     parser.names.any = true;

@@ -398,18 +398,20 @@ fn look(command: &Command, argument: &Argument) -> Look {
 }
 
 /// What a condition may name, in RouterOS's order.
-fn columns(menu: &'static Menu) -> impl Iterator<Item = &'static str> {
+fn columns(menu: &'static Menu) -> Vec<&'static str> {
     const LAST: [&str; 2] = ["disabled", "comment"];
-    let properties = menu.properties().map(|property| property.name);
-    let flags = menu.flags.iter().map(|flag| flag.name);
-    let first = properties.chain(flags).filter(|name| !LAST.contains(name));
-    let has = move |name: &&str| {
-        menu.property(name).is_some() || menu.flags.iter().any(|flag| flag.name == *name)
-    };
-    let last = LAST.into_iter().filter(has);
-    first
-        .chain(last)
-        .chain([".id", ".nextid", ".dead", ".about"])
+    const ALWAYS: [&str; 4] = [".id", ".nextid", ".dead", ".about"];
+    if !menu.conditions.is_empty() {
+        return [menu.conditions, &ALWAYS].concat();
+    }
+    let all: Vec<_> = menu
+        .properties()
+        .map(|property| property.name)
+        .chain(menu.flags.iter().map(|flag| flag.name))
+        .collect();
+    let last = LAST.into_iter().filter(|name| all.contains(name));
+    let first = all.iter().copied().filter(|name| !LAST.contains(name));
+    first.chain(last).chain(ALWAYS).collect()
 }
 
 /// The operands of an operator for which parentheses tell nothing, in order.
@@ -460,5 +462,6 @@ const fn binary(operator: Binary) -> &'static str {
         Binary::Concat => ".",
         Binary::Comma => ",",
         Binary::Index => "->",
+        Binary::Call => "<%%",
     }
 }

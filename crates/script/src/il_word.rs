@@ -79,11 +79,6 @@ fn short_address(text: &str) -> Option<Ipv4Addr> {
 
 fn of_kind(text: &str, kind: &'static Kind, out: &mut String) {
     match kind {
-        Kind::Bool => out.push_str(match text {
-            "yes" => "true",
-            "no" => "false",
-            other => other,
-        }),
         Kind::Time { .. } => match time::parse(text) {
             Some(nanos) => out.push_str(&time::clock_text(nanos)),
             None => out.push_str(text),
@@ -92,26 +87,54 @@ fn of_kind(text: &str, kind: &'static Kind, out: &mut String) {
             Some(number) => out.push_str(&number.to_string()),
             None => out.push_str(text),
         },
-        Kind::Local(_) => match text.split_once('/') {
-            Some((address, length)) => {
-                match short_address(address) {
-                    Some(address) => out.push_str(&address.to_string()),
-                    None => out.push_str(address),
-                }
-                out.push(';');
-                out.push_str(length);
-            }
-            None => out.push_str(text),
-        },
-        Kind::Or(words, inner) if !words.contains(&text) => of_kind(text, inner, out),
-        Kind::List(inner) => {
-            for (index, element) in text.split(',').enumerate() {
-                if index > 0 {
-                    out.push(';');
-                }
-                of_kind(element, inner, out);
-            }
+        Kind::Local(_) => network(text, out),
+        Kind::Not(inner) => {
+            // RouterOS: whether it must not be, then what.
+            let (not, text) = match text.strip_prefix('!') {
+                Some(text) => ("true;", text),
+                None => (";", text),
+            };
+            out.push_str(not);
+            of_kind(text, inner, out);
         }
-        _ => out.push_str(text),
+        Kind::Or(words, inner) if !words.contains(&text) => of_kind(text, inner, out),
+        Kind::List(inner) => parts(text, ',', &|_| *inner, out),
+        Kind::Pair(inner) => parts(text, '/', &|_| *inner, out),
+        Kind::Tuple(apart, kinds) => {
+            let apart = apart.chars().next().unwrap_or(',');
+            let kind = |index| kinds.get(index).unwrap_or(&Kind::Text);
+            parts(text, apart, &kind, out);
+        }
+        Kind::Text | Kind::Name | Kind::Sized { .. } | Kind::Reference(_) => out.push_str(text),
+        // `yes` and `no` are Boolean wherever they are words of a type.
+        _ => out.push_str(match text {
+            "yes" => "true",
+            "no" => "false",
+            other => other,
+        }),
+    }
+}
+
+/// An address with the length of its network's prefix.
+fn network(text: &str, out: &mut String) {
+    let Some((address, length)) = text.split_once('/') else {
+        out.push_str(text);
+        return;
+    };
+    match short_address(address) {
+        Some(address) => out.push_str(&address.to_string()),
+        None => out.push_str(address),
+    }
+    out.push(';');
+    out.push_str(length);
+}
+
+/// Values of types, one after the other.
+fn parts(text: &str, apart: char, kind: &dyn Fn(usize) -> &'static Kind, out: &mut String) {
+    for (index, part) in text.split(apart).enumerate() {
+        if index > 0 {
+            out.push(';');
+        }
+        of_kind(part, kind(index), out);
     }
 }

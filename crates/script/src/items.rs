@@ -1,23 +1,28 @@
 //! The commands of menus: what they do to items.
 
 use std::ops::ControlFlow;
+use std::time::Duration;
 
 use menu::{
-    Call, Fill, Id, Kind, Menu, Property, Reason, Refusal, Reply, Row, RowFilter, Script, Slices,
-    stream_rows,
+    By, Call, Fill, Id, Kind, Menu, Output, Property, Reason, Refusal, Reply, Row, RowFilter,
+    Script, Slices, stream_rows,
 };
 
 use crate::ast::{Argument, Command};
 use crate::eval::Condition;
 use crate::language::argument;
-use crate::machine::{self, Machine};
+use crate::machine::{self, Collected, Machine};
 use crate::ready::{self, Loan, Ready};
 use crate::value::Value;
+use crate::watch::interval;
 
 /// Values by property; `None` unsets.
 type Given = Vec<(&'static str, Option<menu::Value>)>;
 
 type Result<T> = std::result::Result<T, Refusal>;
+
+/// How often a monitor looks, unless it is told.
+const SECOND: Duration = Duration::from_secs(1);
 
 /// Rows that are looked at before others have their turn at the router.
 pub(crate) const SLICE: usize = 500;
@@ -34,7 +39,7 @@ impl Machine<'_> {
         match name {
             "print" => self.print_menu(menu, command),
             "find" => self.find(menu, command),
-            "export" => self.export(menu.path, command),
+            "export" => self.export(menu.path, Some(menu), command),
             "get" => {
                 let ready = self.ready(command)?;
                 self.with(|loan| loan.get(menu, &ready))
@@ -97,8 +102,36 @@ impl Machine<'_> {
         command: &Command,
     ) -> machine::Result<Value> {
         let ready = self.ready(command)?;
+        // RouterOS: a monitor shows its page again and again, unless it is to do so once.
+        let own = menu.commands.iter().find(|own| own.name == name);
+        let has_once = own.is_some_and(|own| own.arguments.iter().any(|a| a.name == "once"));
+        let once = !has_once || ready.flag("once") || ready.flag("as-value") || self.checking;
+        let every = interval(&ready)?.unwrap_or(SECOND);
+        loop {
+            if !once {
+                self.repaint()?;
+            }
+            let value = self.act_once(menu, name, &ready)?;
+            if once {
+                return Ok(value);
+            }
+            self.pause(every)?;
+        }
+    }
+
+    fn act_once(
+        &mut self,
+        menu: &'static Menu,
+        name: &'static str,
+        ready: &Ready<'_>,
+    ) -> machine::Result<Value> {
         let checking = self.checking;
-        let (reply, scripts) = self.with(|loan| loan.act(menu, name, &ready, checking))?;
+        let mut text = Collected::new(self.out.width());
+        let run = |loan: &mut Loan<'_>| Ok(loan.act(menu, name, ready, checking, &mut text));
+        let reply = self.with(run)?;
+        // What was said before a refusal is to be read as well.
+        self.print(&text.text)?;
+        let (reply, scripts) = reply?;
         for script in &scripts {
             self.run_script(menu.path, script)?;
         }
@@ -122,7 +155,9 @@ impl Loan<'_> {
         let mark = self.store.begin();
         match edit(self) {
             Ok(value) => {
-                let changes = self.store.commit(mark).map_err(|reason| reason.nowhere())?;
+                let by = By::user(self.caller.user, self.live.clock());
+                let changes = self.store.commit_by(mark, by);
+                let changes = changes.map_err(|reason| reason.nowhere())?;
                 if let Some(changes) = changes {
                     self.live.changed(self.store, &changes);
                 }
@@ -146,7 +181,19 @@ impl Loan<'_> {
                 .map_err(|reason| reason.nowhere())?;
             return Ok(Value::Nothing);
         }
-        let ids = self.selected(menu, ready, "numbers")?;
+        let whole = name == "set" && !ready.has("numbers");
+        // What was one set of settings in older versions is an item now.
+        let supposed = match menu.supposed.is_empty() || !whole {
+            true => None,
+            false => {
+                let made = self.store.ensure_supposed(menu, "");
+                made.map_err(|reason| reason.nowhere())?
+            }
+        };
+        let ids = match supposed {
+            Some(id) => vec![id],
+            None => self.selected(menu, ready, "numbers")?,
+        };
         let given = self.edits(menu, name, ready)?;
         let mut dynamic = Vec::new();
         let place = if name == "move" {
@@ -266,7 +313,7 @@ impl Loan<'_> {
         match fill {
             Fill::Date => date.to_owned(),
             Fill::Time => time.to_owned(),
-            Fill::User => self.user.to_owned(),
+            Fill::User => self.caller.user.to_owned(),
         }
     }
 
@@ -303,6 +350,11 @@ impl Loan<'_> {
                     .parse(property, &text)
                     .map_err(|reason| reason.at(argument.at))?,
             };
+            // That an older word says nothing does not take away what the newer one says.
+            let older = argument.negated && argument.name != property.name;
+            if older && given.iter().any(|(name, _)| *name == property.name) {
+                continue;
+            }
             given.retain(|(name, _)| *name != property.name);
             given.push((property.name, value));
         }
@@ -346,11 +398,11 @@ impl Loan<'_> {
         name: &str,
         values: &[(&'static str, &str)],
     ) -> std::result::Result<(), Reason> {
-        let menu = self
-            .store
-            .menus()
-            .iter()
-            .find(|menu| menu.space == Some(space) && menu.grows());
+        let menu = self.store.menus().iter().find(|menu| {
+            // Of several menus the one whose items have these values.
+            let fits = values.iter().all(|(name, _)| menu.property(name).is_some());
+            menu.space == Some(space) && menu.grows() && fits
+        });
         let Some(menu) = menu else { return Ok(()) };
         let mut given = vec![(menu.key.unwrap_or("name"), Some(menu::Value::text(name)))];
         for (name, text) in values {
@@ -406,6 +458,7 @@ impl Loan<'_> {
         name: &'static str,
         ready: &Ready<'_>,
         checking: bool,
+        out: &mut dyn Output,
     ) -> Result<(Reply, Vec<Script>)> {
         let Some(own) = menu.commands.iter().find(|own| own.name == name) else {
             return Err(Reason::BadCommand(name.to_owned()).nowhere());
@@ -450,7 +503,8 @@ impl Loan<'_> {
         if !scripts.is_empty() {
             return Ok((Reply::default(), scripts));
         }
-        let reply = self.live.action(self.store, &call);
+        let managed = self.live.manage(self.store, &call, &self.caller, out);
+        let reply = managed.unwrap_or_else(|| self.live.action(self.store, &call));
         Ok((reply.map_err(|reason| reason.nowhere())?, scripts))
     }
 }

@@ -27,7 +27,7 @@ pub fn run_json_at(
     out: &mut dyn Output,
 ) -> std::result::Result<(), Refusal> {
     let source = Source::new(source);
-    let tree = Tree::new(site.menus());
+    let tree = Tree::of(site.menus());
     let node = tree.find(&session.path).unwrap_or(0);
     let mut parser = Parser::new(&source, &tree, node);
     let variables = session.variables();

@@ -89,16 +89,6 @@ pub(crate) static KNOWN: &[Builtin] = &[
     ),
     builtin("parse", "parse text and return it as code", VALUE),
     builtin(
-        "password",
-        "change the password of the user",
-        &[
-            text("old-password"),
-            text("new-password"),
-            text("confirm-new-password"),
-            flag("as-value"),
-        ],
-    ),
-    builtin(
         "ping",
         "send echo requests",
         &[
@@ -182,15 +172,7 @@ pub(crate) static KNOWN: &[Builtin] = &[
 ];
 
 /// The commands that are read and not run.
-const NOT_RUN: &[&str] = &[
-    "import",
-    "lock",
-    "password",
-    "ping",
-    "recursive-print",
-    "redo",
-    "undo",
-];
+const NOT_RUN: &[&str] = &["lock", "ping", "recursive-print"];
 
 /// Whether a command is read and not run.
 pub(crate) fn is_known_only(builtin: &Builtin) -> bool {

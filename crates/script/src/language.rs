@@ -21,6 +21,7 @@ impl Machine<'_> {
         if !missing.is_empty() {
             return Err(Reason::Missing(missing).at(command.at).into());
         }
+        self.permit_builtin(name)?;
         match name {
             "put" => self.put(command),
             "local" | "global" | "set" => self.define(name, command),
@@ -41,6 +42,9 @@ impl Machine<'_> {
             }
             "delay" => self.delay(command),
             "nothing" => Ok(Value::Nothing),
+            "import" => self.import(command),
+            "undo" | "redo" => self.back_and_forth(name),
+            "password" => self.password(command),
             _ => self.function(name, command),
         }
     }

@@ -12,7 +12,7 @@ use menu::{Reason, Refusal};
 use crate::ast::{Bad, Block, Node, What};
 use crate::builtin::{self, Takes};
 use crate::highlight::Class;
-use crate::parser::{Parser, is_word};
+use crate::parser::Parser;
 
 /// Commands that menus have in RouterOS: a line that ends with one of them runs something.
 const VERBS: &[&str] = &[
@@ -64,6 +64,8 @@ const VERBS: &[&str] = &[
     "password",
     "traceroute",
     "resolve",
+    "cuu",
+    "inkey",
 ];
 
 impl Parser<'_> {
@@ -191,11 +193,7 @@ impl Parser<'_> {
     }
 }
 
-/// Whether a statement is but a path: it enters a menu and runs nothing.
-pub(crate) fn is_path(statement: &str) -> bool {
-    let plain = |byte: u8| is_word(byte) || matches!(byte, b'/' | b' ');
-    let mut words = statement.split(['/', ' ']).filter(|word| !word.is_empty());
-    statement.starts_with('/')
-        && statement.bytes().all(plain)
-        && words.next_back().is_none_or(|last| !VERBS.contains(&last))
+/// Whether a word is a command that menus have.
+pub(crate) fn is_verb(word: &str) -> bool {
+    VERBS.contains(&word)
 }

@@ -51,8 +51,6 @@ pub(crate) struct Machine<'a> {
     callers: Vec<Vec<Scope>>,
     /// Whether nothing is to be waited for: a configuration is checked.
     pub(crate) checking: bool,
-    /// The menus by their words, when something was read.
-    tree: Option<Arc<Tree>>,
     /// The script that runs, as `:jobname` gives it.
     pub(crate) job: String,
     /// The job that runs it.
@@ -96,7 +94,6 @@ impl<'a> Machine<'a> {
             scopes,
             callers: Vec::new(),
             checking: false,
-            tree: None,
             job: String::new(),
             parent: None,
             fault: None,
@@ -180,10 +177,9 @@ impl<'a> Machine<'a> {
     pub(crate) fn parsed(&mut self, text: &str) -> Result<Arc<Block>> {
         // What is read takes more than its text.
         self.charge(text.len().saturating_mul(16))?;
-        let menus = self.site.menus();
-        let tree = self.tree.get_or_insert_with(|| Arc::new(Tree::new(menus)));
+        let tree = Tree::of(self.site.menus());
         let source = Source::new(text);
-        Ok(Arc::new(Parser::new(&source, tree, 0).program()?))
+        Ok(Arc::new(Parser::new(&source, &tree, 0).program()?))
     }
 
     /// The code of an argument, in braces or as a text.
@@ -216,7 +212,6 @@ impl<'a> Machine<'a> {
             scopes: vec![Scope::new()],
             callers: Vec::new(),
             checking: self.checking,
-            tree: self.tree.clone(),
             job: self.job.clone(),
             parent: self.parent,
             fault: None,
@@ -243,7 +238,7 @@ impl<'a> Machine<'a> {
         result
     }
 
-    fn statement(&mut self, statement: &Statement) -> Result<Value> {
+    pub(crate) fn statement(&mut self, statement: &Statement) -> Result<Value> {
         self.step()?;
         let result = match &statement.what {
             What::Enter(place) => {
@@ -279,6 +274,19 @@ impl<'a> Machine<'a> {
         Err(Reason::Denied.nowhere().into())
     }
 
+    /// As [`Machine::permit`], for the commands of the language that do something to the router.
+    pub(crate) fn permit_builtin(&self, name: &str) -> Result<()> {
+        let needed = match name {
+            "undo" | "redo" | "import" => Policies::WRITE,
+            "password" => Policies::PASSWORD,
+            _ => Policies::NONE,
+        };
+        if self.session.policies.contains(needed) {
+            return Ok(());
+        }
+        Err(Reason::Denied.nowhere().into())
+    }
+
     /// Whether the session's user is shown secrets.
     pub(crate) fn sees_secrets(&self) -> bool {
         self.session.policies.contains(Policies::SENSITIVE)
@@ -287,7 +295,7 @@ impl<'a> Machine<'a> {
     fn command(&mut self, command: &Command) -> Result<Value> {
         let result = match command.target {
             Target::Menu(menu, name) => self.menu_command(menu, name, command),
-            Target::Export(path) => self.export(path, command),
+            Target::Export(path) => self.export(path, None, command),
             Target::Builtin(builtin) if is_known_only(builtin) => {
                 let reason = Reason::BadCommand(builtin.name.to_owned());
                 return Err(reason.at(command.at).into());

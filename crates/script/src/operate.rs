@@ -74,6 +74,8 @@ pub(crate) fn binary(operator: Binary, a: &Value, b: &Value) -> Result<Value> {
             }
             Value::array(elements)
         }
+        // Only a machine can call.
+        Binary::Call => a.clone(),
         Binary::Index => a.element(b).cloned().unwrap_or_default(),
         _ => arithmetic(operator, a, b)?,
     })

@@ -419,7 +419,7 @@ impl<'a> Parser<'a> {
 
     fn command(&mut self, node: usize, name: &'static str, start: usize) -> Result<What, Refusal> {
         let at = self.position(start);
-        let Some(menu) = self.tree.menu(node) else {
+        let Some(menu) = self.tree.has(node, name) else {
             let arguments = self.arguments(&spec::export(), None, None)?;
             let target = Target::Export(self.tree.nodes[node].path);
             return Ok(What::Run(Command {

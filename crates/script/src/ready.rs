@@ -1,6 +1,6 @@
 //! A command that is ready to run: its arguments are computed, and no script runs from here on.
 
-use menu::{Live, Refusal, Store};
+use menu::{Caller, Live, Refusal, Store};
 
 use crate::ast::{Argument, Command, Expr, Node};
 use crate::machine::{Machine, Result};
@@ -68,8 +68,7 @@ pub(crate) struct Loan<'a> {
     pub(crate) store: &'a mut Store,
     pub(crate) live: &'a mut dyn Live,
     pub(crate) numbers: &'a Numbers,
-    /// Who asks.
-    pub(crate) user: &'a str,
+    pub(crate) caller: Caller<'a>,
     /// Whether the user may not see secrets.
     pub(crate) without_secrets: bool,
 }
@@ -100,13 +99,14 @@ impl Machine<'_> {
         run: impl FnOnce(&mut Loan<'_>) -> std::result::Result<T, Refusal>,
     ) -> Result<T> {
         let without_secrets = !self.sees_secrets();
-        let (numbers, user) = (&self.session.numbers, self.session.user.as_str());
+        let (numbers, caller) = (&self.session.numbers, self.session.caller());
         lend(self.site, |store, live| {
+            live.asked_by(&caller);
             run(&mut Loan {
                 store,
                 live,
                 numbers,
-                user,
+                caller,
                 without_secrets,
             })
         })?

@@ -1,14 +1,12 @@
 //! Ways in: a line of the console, a file.
 
-use std::ops::ControlFlow;
-
-use menu::{Live, Output, Reason, Refusal, Store};
+use menu::{Live, Menu, Output, Refusal, Store};
 
 use crate::ast::{Argument, Block, Expr, Node, Statement, Target, What};
 use crate::builtin::WAITING;
-use crate::machine::{Collected, Machine};
+use crate::import::{Options, import_with};
+use crate::machine::Machine;
 use crate::parser::Parser;
-use crate::ready::lend;
 use crate::session::Session;
 use crate::site::{Held, Site};
 use crate::source::Source;
@@ -27,7 +25,7 @@ pub fn run_at(
     out: &mut dyn Output,
 ) -> Result<(), Refusal> {
     let source = Source::new(source);
-    let tree = Tree::new(site.menus());
+    let tree = Tree::of(site.menus());
     let node = tree.find(&session.path).unwrap_or(0);
     let mut parser = Parser::new(&source, &tree, node);
     let variables = session.variables();
@@ -63,27 +61,7 @@ pub fn import_at(
     source: &str,
     out: &mut dyn Output,
 ) -> Result<(), Refusal> {
-    let source = Source::new(source);
-    let tree = Tree::new(site.menus());
-    let block = Parser::new(&source, &tree, 0).program()?;
-    let path = std::mem::replace(&mut session.path, "/".to_owned());
-    let _running = session.interrupt.running();
-    let result = if waits(&block) {
-        Machine::new(site, session, out).program(&block)
-    } else {
-        // What a file prints goes out when the router is free again.
-        let mut text = Collected::new(out.width());
-        let done = lend(site, |store, live| {
-            at_once(store, live, session, &block, &mut text)
-        });
-        let flow = out.write(&text.text);
-        done.and_then(|done| done).and(match flow {
-            ControlFlow::Continue(()) => Ok(()),
-            ControlFlow::Break(()) => Err(Reason::Interrupted.nowhere()),
-        })
-    };
-    session.path = path;
-    result
+    import_with(site, session, source, out, Options::default())
 }
 
 /// As [`import_at`], where nobody else has to do with the router.
@@ -100,40 +78,31 @@ pub fn import(
     import_at(&mut Held::new(store, live), session, source, out)
 }
 
-/// Runs a file as one transaction.
-fn at_once(
-    store: &mut Store,
-    live: &mut dyn Live,
-    session: &mut Session,
-    block: &Block,
-    out: &mut dyn Output,
-) -> Result<(), Refusal> {
-    let mark = store.begin();
-    let result = ensure_ports(store, &named_ports(store, block))
-        .map_err(Refusal::from)
-        .and_then(|()| Machine::new(&mut Held::new(store, live), session, out).program(block));
-    if let Err(refusal) = result {
-        store.rollback(mark);
-        return Err(refusal);
+/// The commands of menus that a line runs, each with its menu's path; those in braces too. None if
+/// the line cannot be read.
+pub fn commands(
+    menus: &'static [&'static Menu],
+    session: &Session,
+    line: &str,
+) -> Vec<(&'static str, &'static str)> {
+    let source = Source::new(line);
+    let tree = Tree::new(menus);
+    let node = tree.find(&session.path).unwrap_or(0);
+    let mut found = Vec::new();
+    if let Ok(block) = Parser::new(&source, &tree, node).program() {
+        each_statement(&block, &mut |statement| {
+            if let What::Run(command) = &statement.what
+                && let Target::Menu(menu, name) = command.target
+            {
+                found.push((menu.path, name));
+            }
+        });
     }
-    if let Some(changes) = store.commit(mark).map_err(Refusal::from)? {
-        live.changed(store, &changes);
-    }
-    Ok(())
-}
-
-pub(crate) fn ensure_ports(store: &mut Store, names: &[String]) -> Result<(), Reason> {
-    names
-        .iter()
-        .try_for_each(|name| match store.ensure_port(name, None) {
-            // The name is that of another interface, which is what the file means by it.
-            Ok(_) | Err(Reason::Failure(_)) => Ok(()),
-            Err(reason) => Err(reason),
-        })
+    found
 }
 
 /// Whether a file waits, or asks others: it is then run command by command.
-fn waits(block: &Block) -> bool {
+pub(crate) fn waits(block: &Block) -> bool {
     let mut found = false;
     each_statement(block, &mut |statement| {
         found |= match &statement.what {
@@ -161,9 +130,9 @@ pub(crate) fn named_ports(store: &Store, block: &Block) -> Vec<String> {
 }
 
 /// The ports that one statement names, those within it left aside.
-pub(crate) fn ports_of(store: &Store, statement: &Statement, names: &mut Vec<String>) {
+fn ports_of(store: &Store, statement: &Statement, names: &mut Vec<String>) {
     let mut take = |text: &str| {
-        for word in text.split([',', '%', '@', ';']) {
+        for word in text.trim_start_matches('!').split([',', '%', '@', ';']) {
             if store.port_kind(word).is_some() && !names.iter().any(|name| name == word) {
                 names.push(word.to_owned());
             }
@@ -187,7 +156,7 @@ pub(crate) fn ports_of(store: &Store, statement: &Statement, names: &mut Vec<Str
 }
 
 /// Calls `f` with every text of an expression, and of the conditions in its brackets.
-fn each_word(expr: &Expr, f: &mut dyn FnMut(&str)) {
+pub(crate) fn each_word(expr: &Expr, f: &mut dyn FnMut(&str)) {
     match &expr.node {
         Node::Word(text) | Node::Text(text) => f(text),
         Node::Joined(parts) => parts.iter().for_each(|part| each_word(part, f)),
@@ -202,7 +171,9 @@ fn each_word(expr: &Expr, f: &mut dyn FnMut(&str)) {
         Node::Brackets(block) => {
             for statement in &block.statements {
                 if let What::Run(command) = &statement.what {
-                    let values = command.arguments.iter().filter(|a| a.name == "where");
+                    let selects = ["where", "number", "numbers"];
+                    let values = command.arguments.iter();
+                    let values = values.filter(|a| selects.contains(&a.name.as_str()));
                     values
                         .filter_map(|a| a.value.as_ref())
                         .for_each(|value| each_word(value, f));

@@ -40,7 +40,7 @@ impl Loan<'_> {
             _ => {}
         }
         let text = value.to_string();
-        if let Some(id) = self.store.by_name(menu, &text) {
+        if let Some(id) = self.by_name(menu, &text) {
             ids.push(id);
             return Ok(());
         }
@@ -51,10 +51,25 @@ impl Loan<'_> {
                 .and_then(|number| self.numbered(menu, number));
             let id = number
                 .or_else(|| Id::parse(part))
-                .or_else(|| self.store.by_name(menu, part));
+                .or_else(|| self.by_name(menu, part));
             ids.push(id.ok_or(Reason::NoItem)?);
         }
         Ok(())
+    }
+
+    /// The item of this name; in a menu of rows the row.
+    fn by_name(&self, menu: &'static Menu, name: &str) -> Option<Id> {
+        match (menu.shape, menu.key) {
+            (Shape::Rows, Some(key)) => {
+                let filter = RowFilter {
+                    equals: vec![(key, menu::Value::text(name))],
+                    test: None,
+                    without_secrets: self.without_secrets,
+                };
+                self.first(menu, &filter)?.id
+            }
+            _ => self.store.by_name(menu, name),
+        }
     }
 
     /// The item of a number: that of the last `print`, or of one that would be printed.
@@ -83,14 +98,18 @@ impl Loan<'_> {
             }
             return Some(row);
         }
-        let mut found = None;
         let test = |row: &Row| row.id == Some(id);
         let filter = RowFilter {
             equals: Vec::new(),
             test: Some(&test),
             without_secrets: self.without_secrets,
         };
-        let _ = stream_rows(self.store, self.live, menu, &filter, &mut |row| {
+        self.first(menu, &filter)
+    }
+
+    fn first(&self, menu: &'static Menu, filter: &RowFilter<'_>) -> Option<Row> {
+        let mut found = None;
+        let _ = stream_rows(self.store, self.live, menu, filter, &mut |row| {
             found = Some(row);
             ControlFlow::Break(())
         });

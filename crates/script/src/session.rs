@@ -2,8 +2,9 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 
-use menu::{Id, Policies};
+use menu::{Caller, Id, Policies};
 
 use crate::environment::Environment;
 use crate::job::Scripting;
@@ -11,6 +12,9 @@ use crate::site::Interrupt;
 
 /// The items of the last `print` of each menu, by number.
 pub(crate) type Numbers = BTreeMap<&'static str, Vec<Id>>;
+
+/// Numbers for sessions: none is used twice.
+static SERIALS: AtomicU64 = AtomicU64::new(1);
 
 /// How much a script may use before it is stopped.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -51,6 +55,12 @@ pub struct Session {
     pub(crate) globals: Environment,
     /// The global variables that were declared here: others of the user are not seen.
     pub(crate) declared: BTreeSet<String>,
+    /// What is at the other end: `console`, `api`.
+    pub via: &'static str,
+    /// Tells it from all other sessions.
+    serial: u64,
+    /// Files that import each other, so far.
+    pub(crate) imports: usize,
     pub(crate) numbers: Numbers,
     pub(crate) interrupt: Arc<Interrupt>,
 }
@@ -73,8 +83,20 @@ impl Session {
             limits: Limits::default(),
             globals,
             declared: BTreeSet::new(),
+            via: "console",
+            serial: SERIALS.fetch_add(1, Ordering::Relaxed),
+            imports: 0,
             numbers: BTreeMap::new(),
             interrupt: Arc::default(),
+        }
+    }
+
+    /// The session as those see it who carry out its commands.
+    pub fn caller(&self) -> Caller<'_> {
+        Caller {
+            user: &self.user,
+            session: self.serial,
+            via: self.via,
         }
     }
 

@@ -2,30 +2,23 @@
 
 use std::ops::ControlFlow;
 
-use menu::{Clock, Menu, Output, Policies, Reason, Refusal, Row, RowFilter, export, print};
+use menu::{
+    Clock, Item, Menu, Output, Policies, Reason, Refusal, Row, RowFilter, bytes, compare_rows,
+    export, item_row, print,
+};
 
 use crate::ast::Command;
 use crate::items::{row_value, with_filter};
-use crate::language::argument;
 use crate::machine::{Collected, Machine, Result};
 use crate::ready::Ready;
 use crate::value::Value;
+use crate::watch::interval;
 
 /// The version that exports name: the language's.
 pub(crate) const VERSION: &str = "7.22.1";
 
 /// Ways to print that there are none of here.
-const NOT_YET: [&str; 9] = [
-    "file",
-    "group-by",
-    "order-by",
-    "on-event",
-    "interval",
-    "follow",
-    "follow-only",
-    "append",
-    "timestamp",
-];
+const NOT_YET: [&str; 4] = ["group-by", "on-event", "append", "timestamp"];
 
 impl Machine<'_> {
     /// `print` of a menu.
@@ -47,6 +40,7 @@ impl Machine<'_> {
             proplist: proplist(menu, &ready)?,
             show_ids: ready.flag("show-ids"),
         };
+        let order = names_of(menu, &ready, "order-by")?;
         let hidden = !self.sees_secrets();
         with_filter(menu, condition.as_ref(), hidden, |filter| {
             let wanted = |row: &Row| {
@@ -60,17 +54,104 @@ impl Machine<'_> {
                 test: Some(&wanted),
                 without_secrets: filter.without_secrets,
             };
-            if ready.flag("count-only") {
-                return self.count_rows(menu, &filter);
-            }
-            if ready.flag("as-value") {
-                return self.rows_as_value(menu, &filter);
-            }
-            self.print_rows(menu, options, &filter)
+            self.print_as_asked(menu, options, (&ready, &order), &filter)
         })
     }
 
-    fn print_rows(
+    fn print_as_asked(
+        &mut self,
+        menu: &'static Menu,
+        options: print::Options,
+        (ready, order): (&Ready<'_>, &[&'static str]),
+        filter: &RowFilter<'_>,
+    ) -> Result<Value> {
+        if ready.flag("count-only") {
+            return self.count_rows(menu, filter);
+        }
+        if ready.flag("as-value") {
+            return self.rows_as_value(menu, order, filter);
+        }
+        if let Some(name) = ready.text("file") {
+            return self.print_to_file(menu, options, &name, filter);
+        }
+        if let Some(interval) = interval(ready)? {
+            return self.print_again(menu, &options, filter, interval);
+        }
+        if ready.flag("follow") || ready.flag("follow-only") {
+            return self.follow(menu, options, filter, ready.flag("follow-only"));
+        }
+        if !order.is_empty() {
+            return self.print_in_order(menu, options, order, filter);
+        }
+        self.print_rows(menu, options, filter)
+    }
+
+    /// All rows, then sorted: what is in order cannot be shown while it comes.
+    fn in_order(
+        &mut self,
+        menu: &'static Menu,
+        order: &[&'static str],
+        filter: &RowFilter<'_>,
+    ) -> Result<Vec<Row>> {
+        let mut all = Vec::new();
+        self.each_slice(menu, filter, |machine, rows| {
+            // A row with its cells.
+            machine.charge(rows.len() * 1_024)?;
+            all.extend(rows);
+            Ok(())
+        })?;
+        if !order.is_empty() {
+            all.sort_by(|a, b| compare_rows(order, a, b));
+        }
+        Ok(all)
+    }
+
+    fn print_in_order(
+        &mut self,
+        menu: &'static Menu,
+        options: print::Options,
+        order: &[&'static str],
+        filter: &RowFilter<'_>,
+    ) -> Result<Value> {
+        let rows = self.in_order(menu, order, filter)?;
+        let mut printer = print::Printer::new(menu, options);
+        let flow = printer.rows(rows, self.out);
+        self.session.numbers.insert(menu.path, printer.numbers);
+        match flow {
+            ControlFlow::Continue(()) => Ok(Value::Nothing),
+            ControlFlow::Break(()) => Err(Reason::Interrupted.nowhere().into()),
+        }
+    }
+
+    /// `print file=`: what would be shown becomes a file.
+    fn print_to_file(
+        &mut self,
+        menu: &'static Menu,
+        options: print::Options,
+        name: &str,
+        filter: &RowFilter<'_>,
+    ) -> Result<Value> {
+        let mut text = Collected::new(80);
+        let mut printer = print::Printer::new(menu, options);
+        self.each_slice(menu, filter, |_, rows| {
+            match printer.rows(rows, &mut text) {
+                ControlFlow::Continue(()) => Ok(()),
+                ControlFlow::Break(()) => Err(Reason::Limit("output").nowhere().into()),
+            }
+        })?;
+        if self.checking {
+            return Ok(Value::Nothing);
+        }
+        self.with(|loan| {
+            let files = loan.live.files();
+            let files =
+                files.ok_or_else(|| Reason::failure("there are no files here").nowhere())?;
+            files.write(&with_ending(name, ".txt"), &bytes::to_bytes(&text.text))?;
+            Ok(Value::Nothing)
+        })
+    }
+
+    pub(crate) fn print_rows(
         &mut self,
         menu: &'static Menu,
         options: print::Options,
@@ -99,14 +180,14 @@ impl Machine<'_> {
         Ok(Value::Num(count))
     }
 
-    fn rows_as_value(&mut self, menu: &'static Menu, filter: &RowFilter<'_>) -> Result<Value> {
-        let mut all = Vec::new();
-        self.each_slice(menu, filter, |machine, rows| {
-            // A row with its cells.
-            machine.charge(rows.len() * 1_024)?;
-            all.extend(rows.iter().map(|row| (None, row_value(row))));
-            Ok(())
-        })?;
+    fn rows_as_value(
+        &mut self,
+        menu: &'static Menu,
+        order: &[&'static str],
+        filter: &RowFilter<'_>,
+    ) -> Result<Value> {
+        let rows = self.in_order(menu, order, filter)?;
+        let mut all: Vec<_> = rows.iter().map(|row| (None, row_value(row))).collect();
         match all.pop() {
             Some((_, row)) if !menu.has_rows() => Ok(row),
             last => {
@@ -116,40 +197,74 @@ impl Machine<'_> {
         }
     }
 
-    /// `export` of a menu or of all menus below a path.
-    pub(crate) fn export(&mut self, path: &str, command: &Command) -> Result<Value> {
+    /// `export` of a menu or of all menus below a path, to the screen or to a file.
+    pub(crate) fn export(
+        &mut self,
+        path: &str,
+        menu: Option<&'static Menu>,
+        command: &Command,
+    ) -> Result<Value> {
         if !self.session.policies.contains(Policies::READ) {
             return Err(Reason::Denied.nowhere().into());
         }
-        let flag = |name| argument(command, name).is_some();
-        if let Some(argument) = argument(command, "file") {
-            return Err(Reason::failure("there are no files here")
-                .at(argument.at)
-                .into());
-        }
-        let style = match () {
-            () if flag("verbose") => export::Style::Verbose,
-            () if flag("terse") => export::Style::Terse,
-            () => export::Style::Compact,
-        };
-        let sensitive = flag("show-sensitive") && self.sees_secrets();
+        let ready = self.ready(command)?;
+        let condition = self.condition(command)?;
+        let sensitive = ready.flag("show-sensitive") && self.sees_secrets();
+        let (file, paths) = (ready.text("file"), ready.text("path").unwrap_or_default());
         // One state of the configuration, and it goes out when the router is free again.
-        let mut text = Collected::new(self.out.width());
+        let mut text = Collected::new(match file {
+            Some(_) => 80,
+            None => self.out.width(),
+        });
+        let checking = self.checking;
         let flow = self.with(|loan| {
             let options = export::Options {
-                style,
+                style: export_style(&ready),
                 under: path,
+                paths: &paths,
                 sensitive,
                 version: VERSION,
                 clock: loan.live.clock(),
             };
-            Ok(export::export(loan.store, &options, &mut text))
+            let wanted = |item: &Item| match (menu, &condition) {
+                (Some(menu), Some(condition)) => {
+                    condition.holds(&item_row(loan.store, loan.live, menu, item))
+                }
+                _ => true,
+            };
+            let flow = export::export_where(loan.store, &options, &wanted, &mut text);
+            if let (Some(name), ControlFlow::Continue(())) = (&file, flow) {
+                let files = loan.live.files().filter(|_| !checking);
+                if let Some(files) = files {
+                    let name = with_ending(name, ".rsc");
+                    files.write(&name, &bytes::to_bytes(&text.text))?;
+                } else if !checking {
+                    return Err(Reason::failure("there are no files here").nowhere());
+                }
+            }
+            Ok(flow)
         })?;
-        self.print(&text.text)?;
+        if file.is_none() {
+            self.print(&text.text)?;
+        }
         match flow {
             ControlFlow::Continue(()) => Ok(Value::Nothing),
             ControlFlow::Break(()) => Err(Reason::Limit("output").nowhere().into()),
         }
+    }
+}
+
+/// A file's name with its ending, whether or not it was given.
+pub(crate) fn with_ending(name: &str, ending: &str) -> String {
+    let given = name.ends_with(ending);
+    format!("{name}{}", if given { "" } else { ending })
+}
+
+fn export_style(ready: &Ready<'_>) -> export::Style {
+    match () {
+        () if ready.flag("verbose") => export::Style::Verbose,
+        () if ready.flag("terse") => export::Style::Terse,
+        () => export::Style::Compact,
     }
 }
 
@@ -158,14 +273,23 @@ pub(crate) fn proplist(
     menu: &'static Menu,
     ready: &Ready<'_>,
 ) -> std::result::Result<Vec<&'static str>, Refusal> {
-    let Some(text) = ready.text("proplist") else {
+    names_of(menu, ready, "proplist")
+}
+
+/// The properties that an argument names.
+fn names_of(
+    menu: &'static Menu,
+    ready: &Ready<'_>,
+    argument: &str,
+) -> std::result::Result<Vec<&'static str>, Refusal> {
+    let Some(text) = ready.text(argument) else {
         return Ok(Vec::new());
     };
     let find = |name: &str| {
         let property = menu.property(name.trim());
         property
             .map(|property| property.name)
-            .ok_or_else(|| Reason::no_match("proplist").nowhere())
+            .ok_or_else(|| Reason::no_match(argument).nowhere())
     };
     let names = text
         .split(',')

@@ -2,7 +2,7 @@
 
 use std::hash::{BuildHasher as _, RandomState};
 use std::net::IpAddr;
-use std::sync::atomic::{AtomicU8, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU8, Ordering};
 use std::sync::{Arc, Condvar, Mutex, PoisonError};
 use std::time::Duration;
 
@@ -93,6 +93,8 @@ impl Site for Held<'_> {
 #[derive(Debug, Default)]
 pub struct Interrupt {
     state: AtomicU8,
+    /// The command shows something again and again: `Q` is to end it.
+    watched: AtomicBool,
     waiting: Mutex<()>,
     changed: Condvar,
 }
@@ -118,6 +120,16 @@ impl Interrupt {
         self.state.load(Ordering::Relaxed) >= STOPPED
     }
 
+    /// Whether the command that runs, or ran last, shows something again and again until it is
+    /// told to stop.
+    pub fn is_watched(&self) -> bool {
+        self.watched.load(Ordering::Relaxed)
+    }
+
+    pub(crate) fn watch(&self) {
+        self.watched.store(true, Ordering::Relaxed);
+    }
+
     /// Waits for so long, or until it is on; says whether it is.
     pub fn wait(&self, span: Duration) -> bool {
         let guard = self.waiting.lock().unwrap_or_else(PoisonError::into_inner);
@@ -129,8 +141,12 @@ impl Interrupt {
 
     /// A command runs until what this gives is dropped; one within another changes nothing.
     pub(crate) fn running(self: &Arc<Self>) -> Running {
+        let outermost = self.turn(IDLE, RUNNING);
+        if outermost {
+            self.watched.store(false, Ordering::Relaxed);
+        }
         Running {
-            outermost: self.turn(IDLE, RUNNING).then(|| Arc::clone(self)),
+            outermost: outermost.then(|| Arc::clone(self)),
         }
     }
 

@@ -43,6 +43,14 @@ impl Source {
         let index = self.marks.partition_point(|(start, _)| *start <= offset);
         let (start, at) = self.marks[index.saturating_sub(1)];
         let before = self.text.get(start..offset).unwrap_or_default();
+        // Most of a text is plain: no tab, and a byte is a character.
+        if before.bytes().all(|byte| byte >= b' ' && byte.is_ascii()) {
+            let column = u32::try_from(before.len()).unwrap_or(u32::MAX);
+            return Position {
+                line: at.line,
+                column: at.column.saturating_add(column),
+            };
+        }
         before.chars().fold(at, after)
     }
 }

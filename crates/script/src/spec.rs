@@ -96,7 +96,11 @@ pub(crate) fn of_menu(menu: &'static Menu, command: &str) -> Vec<Parameter> {
             let to = Parameter::new("destination", Takes::Value, true, "The item to move before");
             numbers.chain([to]).collect()
         }
-        "export" => export(),
+        "export" => {
+            let condition = Parameter::new("where", Takes::Value, false, "Condition for items");
+            let condition = items.then_some(condition).into_iter();
+            export().into_iter().chain(condition).collect()
+        }
         _ => numbers.collect(),
     }
 }
@@ -111,8 +115,15 @@ pub(crate) fn export() -> Vec<Parameter> {
         "verbose",
     ];
     let flags = flags.map(|name| Parameter::new(name, Takes::Flag, false, "How much is written"));
-    let file = Parameter::new("file", Takes::Value, false, "The file to write");
-    flags.into_iter().chain([file]).collect()
+    let values = [
+        ("file", "The file to write"),
+        (
+            "path",
+            "Menus to write; those behind an exclamation mark are left out",
+        ),
+    ];
+    let values = values.map(|(name, help)| Parameter::new(name, Takes::Value, false, help));
+    flags.into_iter().chain(values).collect()
 }
 
 /// What a command of the language takes.

@@ -1,6 +1,7 @@
 //! The tree of menus, by the words of their paths.
 
 use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex, PoisonError};
 
 use menu::{Menu, Shape};
 
@@ -29,7 +30,20 @@ pub(crate) struct Tree {
     pub(crate) nodes: Vec<Node>,
 }
 
+/// The trees that were made, by where their menus are. A program has one list of menus, or a few.
+static MADE: Mutex<BTreeMap<(usize, usize), Arc<Tree>>> = Mutex::new(BTreeMap::new());
+
 impl Tree {
+    /// The tree of these menus, made once: lines are completed and run key by key.
+    pub(crate) fn of(menus: &'static [&'static Menu]) -> Arc<Self> {
+        let mut made = MADE.lock().unwrap_or_else(PoisonError::into_inner);
+        let place = (menus.as_ptr().addr(), menus.len());
+        Arc::clone(
+            made.entry(place)
+                .or_insert_with(|| Arc::new(Self::new(menus))),
+        )
+    }
+
     /// The tree of these menus; hidden ones are left out.
     pub(crate) fn new(menus: &'static [&'static Menu]) -> Self {
         let mut tree = Self::root();
@@ -42,8 +56,8 @@ impl Tree {
         tree
     }
 
-    /// The tree as a router has it that is installed without further packages, and without the
-    /// paths of older versions.
+    /// The tree as a virtual router has it that is installed without further packages, and without
+    /// the paths of older versions.
     pub(crate) fn of_main_package(menus: &'static [&'static Menu]) -> Self {
         let mut tree = Self::root();
         for menu in menus
@@ -75,7 +89,7 @@ impl Tree {
     fn insert(&mut self, path: &'static str, menu: &'static Menu) {
         let mut at = 0;
         let mut end = 0;
-        for word in path.split('/').skip(1) {
+        for word in path.split('/').filter(|word| !word.is_empty()) {
             end += word.len() + 1;
             at = match self.nodes[at].children.get(word) {
                 Some(child) => *child,
@@ -147,27 +161,37 @@ impl Tree {
         }
     }
 
-    /// The menu of a place, if it is one and not merely a folder.
-    pub(crate) fn menu(&self, node: usize) -> Option<&'static Menu> {
+    /// What a command of a place is a command of: the menu, or the folder that declares it.
+    pub(crate) fn has(&self, node: usize, command: &str) -> Option<&'static Menu> {
+        let declares = |menu: &&Menu| menu.commands.iter().any(|own| own.name == command);
         self.nodes[node]
             .menu
-            .filter(|menu| menu.shape != Shape::Folder)
+            .filter(|menu| menu.shape != Shape::Folder || declares(menu))
     }
 }
 
-/// The menus of packages that are installed apart, and of hardware that few have.
+/// The menus of packages that are installed apart, and of hardware that a virtual router has not.
 const EXTRA: &[&str] = &[
     "/app",
     "/caps-man",
     "/container",
     "/dude",
+    "/interface/bridge/port-controller",
+    "/interface/bridge/port-extender",
+    "/interface/ethernet/poe",
+    "/interface/ethernet/switch",
     "/interface/veth",
     "/interface/wireless",
     "/iot",
     "/ip/cloud/back-to-home-file",
     "/ip/cloud/file-share",
+    "/lcd",
     "/openflow",
+    "/partitions",
+    "/port/firmware",
     "/system/gps",
+    "/system/ptp",
+    "/system/routerboard",
     "/tr069-client",
     "/user-manager",
     "/zerotier",

@@ -56,12 +56,12 @@ fn errors_read_as_the_router_prints_them() {
         ("foo", "bad command name foo (line 1 column 1)"),
         ("/ip address foo", "bad command name foo (line 1 column 13)"),
         (
-            "/ip firewall filter add chain=input",
-            "bad command name firewall (line 1 column 5)",
+            "/ip moonwall filter add chain=input",
+            "bad command name moonwall (line 1 column 5)",
         ),
         (
-            "/ip/firewall/filter/add chain=input",
-            "bad command name firewall (line 1 column 5)",
+            "/ip/moonwall/filter/add chain=input",
+            "bad command name moonwall (line 1 column 5)",
         ),
         (
             "/ip address add adress=1",
@@ -527,10 +527,6 @@ fn a_name_with_an_at_sign_is_no_interface_in_a_table() {
     let gateways =
         console.run(":foreach i in=[/ip route find] do={ :put [/ip route get $i gateway] }");
     assert_eq!(gateways, "isp\nether2@main\n");
-    assert_eq!(
-        console.run("/ip route print follow"),
-        "failure: print follow is not supported"
-    );
 }
 
 #[test]
@@ -577,7 +573,7 @@ fn completion_offers_what_can_stand_there() {
         found.into_iter().map(|candidate| candidate.text).collect()
     };
 
-    assert_eq!(offered("/ip a"), ["address", "arp"]);
+    assert_eq!(offered("/ip ad"), ["address"]);
     assert_eq!(offered("/ip/route/ch"), ["check"]);
     assert_eq!(offered("/ip address add addr"), ["address"]);
     assert_eq!(
@@ -628,7 +624,7 @@ fn highlighting_tells_words_and_errors_apart() {
 
 #[test]
 fn check_sorts_every_command_and_goes_on_after_an_error() {
-    let text = "/interface bridge\nadd name=bridge1\n/interface ethernet\n\
+    let text = "/interface moonbridge\nadd name=bridge1\n/interface ethernet\n\
                 set [ find default-name=ether5 ] speed=1Gbps\n/ip address\n\
                 add address=10.0.0.1/24 interface=bridge1\nadd address=x interface=ether5\n\
                 add address=10.0.1.1/24 interface=ether6\n";
@@ -656,7 +652,7 @@ fn check_sorts_every_command_and_goes_on_after_an_error() {
     assert_eq!(
         refused,
         [
-            (2, 1, "bad command name bridge (line 1 column 12)"),
+            (2, 1, "bad command name moonbridge (line 1 column 12)"),
             (7, 5, "invalid value for argument address")
         ]
     );

@@ -129,6 +129,14 @@ fn operators_stand_before_their_operands() {
             ":put (!$a && b = nil || any $c)",
             "(evl /putmessage=(or (and (! $a) (= $b $nil)) (any $c)))",
         ),
+        (
+            ":put ($f <%% {1;a=2} . \"x\")",
+            "(evl /putmessage=(. (<%% $f 1;a=2) x))",
+        ),
+        (
+            ":put (::1 in fe80::/10)",
+            "(evl /putmessage=(in ::1 fe80::/10))",
+        ),
         (":put (3 * -1)", "(evl /putmessage=(* 3 (- 1)))"),
         (
             ":put (>[:put 1])",

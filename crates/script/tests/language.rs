@@ -298,7 +298,7 @@ fn a_script_keeps_bounded_memory_however_long_it_runs() {
                    :for i from=1 to=20000 do={ :local b ($a . $i) }; :put done";
     assert_eq!(console.run(forgets), "done");
 
-    let mut keeps = |text: &str| Console::new().run(text);
+    let keeps = |text: &str| Console::new().run(text);
     let memory = "script stopped: too much memory";
     assert_eq!(
         keeps(":local a x; :while (true) do={ :set a ($a . $a) }"),

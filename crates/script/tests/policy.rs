@@ -17,7 +17,7 @@ impl Console {
         };
         console
             .store
-            .set_seal(|_, text| Ok(text.chars().rev().collect()));
+            .set_seal(seal, |seal, text| seal.chars().rev().eq(text.chars()));
         console.run("/user add name=eve group=read password=secret comment=c");
         console.session.policies = policies;
         console
@@ -31,6 +31,11 @@ impl Console {
             Err(refusal) => out + &refusal.to_string(),
         }
     }
+}
+
+/// Backwards: what is sealed is not seen at a glance.
+fn seal(_: &Store, text: &str) -> Result<String, menu::Reason> {
+    Ok(text.chars().rev().collect())
 }
 
 const DENIED: &str = "not enough permissions (9)";
@@ -145,4 +150,27 @@ fn the_first_user_can_be_removed_when_there_is_another() {
         console.run("/user add name=eve group=full"),
         "failure: user with the same name already exists"
     );
+}
+
+#[test]
+fn users_change_their_own_password_and_nothing_else_of_users() {
+    let mut console = Console::with(Policies::READ | Policies::PASSWORD);
+    console.session.user = "eve".into();
+    let change = |old: &str, again: &str| {
+        format!("/password old-password={old} new-password=new confirm-new-password={again}")
+    };
+
+    assert_eq!(
+        console.run(&change("wrong", "new")),
+        "failure: invalid old password"
+    );
+    assert_eq!(
+        console.run(&change("secret", "newer")),
+        "failure: new passwords do not match"
+    );
+    assert_eq!(console.run(&change("secret", "new")), "");
+    assert_eq!(console.run(&change("new", "new")), "");
+    assert_eq!(console.run("/undo"), DENIED);
+    console.session.policies = Policies::READ;
+    assert_eq!(console.run(&change("new", "new")), DENIED);
 }

@@ -401,7 +401,7 @@ impl RouterNode {
         });
         // Bounded: two parties that feed each other without end are a fault of ours.
         for _ in 0..10_000 {
-            let mut idle = !self.instance.control().poll(now);
+            let mut idle = !self.instance.poll(now);
             for worker in &mut self.workers {
                 // The world begins at midnight.
                 worker.set_midnight_ms((now.as_nanos() / 1_000_000 % DAY_MS) as u32);

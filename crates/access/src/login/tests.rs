@@ -10,7 +10,10 @@ const KEY: &str = "ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIA== somebody@somewhere";
 
 fn store() -> Store {
     let mut store = schema::store();
-    store.set_seal(|_, text| Ok(password::seal(text, [3; password::SALT_BYTES])));
+    store.set_seal(
+        |_, text| Ok(password::seal(text, [3; password::SALT_BYTES])),
+        |seal, text| password::opens(seal, text.as_bytes()),
+    );
     store
 }
 

@@ -1,7 +1,12 @@
 use super::*;
+use crate::pager::Recorded;
 
-/// A shell that echoes, and knows three words.
-struct Echo;
+/// A shell that echoes, and knows three words. Safe mode is somebody else's at first.
+#[derive(Default)]
+struct Echo {
+    asked: bool,
+    told: bool,
+}
 
 impl Shell for Echo {
     fn prompt(&self) -> String {
@@ -12,13 +17,32 @@ impl Shell for Echo {
         (line.matches('{').count() > line.matches('}').count()).then(|| String::from("{... "))
     }
 
-    fn execute(&mut self, line: &str, out: &mut Vec<u8>) -> Outcome {
-        out.extend_from_slice(format!("<{line}>").as_bytes());
+    fn execute(&mut self, line: &str, page: &mut Page<'_>) -> Outcome {
+        let _ = page.write(format!("<{line}>").as_bytes());
         if line == "quit" {
             Outcome::Quit
         } else {
             Outcome::Continue
         }
+    }
+
+    fn question(&self, line: &str) -> Option<String> {
+        (line == "reset").then(|| String::from("Sure? [y/N]: "))
+    }
+
+    fn safe_mode(&mut self) -> Said {
+        if std::mem::replace(&mut self.asked, true) {
+            return Said::Done(String::from("[Safe Mode released]"));
+        }
+        Said::Ask(String::from("Whose? [u/r/d]: "))
+    }
+
+    fn take_over(&mut self, key: char) -> String {
+        format!("[{key}]")
+    }
+
+    fn notice(&mut self) -> Option<String> {
+        (!std::mem::replace(&mut self.told, true)).then(|| String::from("[released by another]"))
     }
 
     fn complete(&self, line: &str, cursor: usize) -> (usize, Vec<Candidate>) {
@@ -46,14 +70,19 @@ fn console() -> Console<Echo> {
         rows: 24,
         colours: false,
         paging: true,
+        dumb: false,
     };
-    Console::new(Echo, settings, History::default())
+    let shell = Echo {
+        told: true,
+        ..Echo::default()
+    };
+    Console::new(shell, settings, History::default())
 }
 
 fn typed(console: &mut Console<Echo>, text: &str) -> (Outcome, String) {
-    let mut out = Vec::new();
-    let outcome = console.input(text.as_bytes(), &mut out);
-    (outcome, String::from_utf8(out).expect("text"))
+    let mut wire = Recorded::new(&[]);
+    let outcome = console.input(text.as_bytes(), &mut wire);
+    (outcome, wire.text())
 }
 
 #[test]
@@ -72,7 +101,7 @@ fn an_open_bracket_asks_for_more() {
     let (_, first) = typed(&mut console, "{ one\r");
     let (_, second) = typed(&mut console, "two }\r");
 
-    assert!(first.ends_with("{... \r\x1b[5C"), "{first:?}");
+    assert!(first.ends_with("\r\n{... "), "{first:?}");
     assert!(second.contains("<{ one\r\ntwo }>"), "{second:?}");
 }
 
@@ -105,6 +134,47 @@ fn ctrl_c_gives_the_line_up_and_ctrl_d_leaves() {
 }
 
 #[test]
+fn a_dangerous_line_runs_when_the_answer_is_yes() {
+    let mut console = console();
+
+    let (_, asked) = typed(&mut console, "reset\r");
+    assert!(asked.ends_with("Sure? [y/N]: "), "{asked:?}");
+    let (_, no) = typed(&mut console, "\r");
+    assert!(no.contains("action cancelled\r\n"), "{no:?}");
+    let (_, yes) = typed(&mut console, "reset\ry");
+    assert!(yes.contains("Sure? [y/N]: y\r\n<reset>"), "{yes:?}");
+}
+
+#[test]
+fn the_key_for_safe_mode_asks_when_somebody_is_in_it() {
+    let mut console = console();
+    typed(&mut console, "abc");
+
+    let (_, asked) = typed(&mut console, "\x18");
+    assert!(asked.ends_with("\r\nWhose? [u/r/d]: "), "{asked:?}");
+    let (_, taken) = typed(&mut console, "u");
+    assert!(taken.contains("u\r\n[u]\r\n"), "{taken:?}");
+    let (_, released) = typed(&mut console, "\x1bOS");
+    assert!(
+        released.contains("\r\n[Safe Mode released]\r\n"),
+        "{released:?}"
+    );
+    assert_eq!(console.editor.text(), "abc", "the line being edited stays");
+}
+
+#[test]
+fn what_others_did_is_told_at_the_next_key() {
+    let mut console = console();
+    console.shell.told = false;
+
+    let (_, first) = typed(&mut console, "a");
+    let (_, second) = typed(&mut console, "b");
+
+    assert!(first.contains("[released by another]\r\n"), "{first:?}");
+    assert!(!second.contains("[released by another]"), "{second:?}");
+}
+
+#[test]
 fn the_history_is_walked_and_searched() {
     let mut console = console();
     typed(&mut console, "first\rsecond\r");
@@ -113,4 +183,39 @@ fn the_history_is_walked_and_searched() {
     assert_eq!(console.editor.text(), "first");
     typed(&mut console, "\x03\x12eco\x1b[C");
     assert_eq!(console.editor.text(), "second");
+}
+
+#[test]
+fn a_terminal_without_colours_gets_each_character_once() {
+    let mut console = console();
+    let mut wire = Recorded::new(&[]);
+
+    console.begin(&mut wire.sent);
+    for byte in b"/ip address" {
+        console.input(&[*byte], &mut wire);
+    }
+    console.input(b"\r\n", &mut wire);
+
+    assert_eq!(
+        wire.text(),
+        "[admin@test] > /ip address\r\n</ip address>\r\n[admin@test] > "
+    );
+}
+
+#[test]
+fn a_dumb_terminal_sees_no_sequence() {
+    let settings = Settings {
+        dumb: true,
+        ..console().settings
+    };
+    let mut console = Console::new(Echo::default(), settings, History::default());
+    let mut wire = Recorded::new(&[]);
+    console.begin(&mut wire.sent);
+
+    console.input(b"abc", &mut wire);
+    console.input(b"\x7f\x7f\x1b[D", &mut wire);
+    console.input(b"x\r", &mut wire);
+
+    assert!(!wire.text().contains('\x1b'), "{:?}", wire.text());
+    assert!(wire.text().contains("<xa>"), "{:?}", wire.text());
 }

@@ -1,5 +1,8 @@
 //! `ferroute bench`: the field's table, measured.
 
+mod process;
+mod store;
+mod tap;
 mod update;
 mod veth;
 
@@ -12,7 +15,14 @@ use crate::cli::{Bench, Via};
 use crate::workers;
 
 /// The rows that there are.
-const ROWS: &[&str] = &["routing-fast-path", "fib-update"];
+const ROWS: &[&str] = &[
+    "routing-fast-path",
+    "fib-update",
+    tap::ROW,
+    store::ROWS[0],
+    store::ROWS[1],
+    store::ROWS[2],
+];
 
 /// Measures what is asked for and prints it, a row at a time.
 pub(crate) fn run(bench: &Bench) -> Result<u8, String> {
@@ -23,8 +33,27 @@ pub(crate) fn run(bench: &Bench) -> Result<u8, String> {
         ));
     }
     let asked = |row: &str| bench.rows.iter().any(|asked| asked == row);
+    let of_store = |row: &String| store::ROWS.contains(&row.as_str());
+    if bench.rows.iter().any(of_store) {
+        if bench.via != Via::Memory || !bench.rows.iter().all(of_store) {
+            let rows = store::ROWS.join(", ");
+            return Err(format!("{rows} are measured apart, with --via memory"));
+        }
+        store::run(bench)?;
+        return Ok(0);
+    }
     if asked("fib-update") && bench.via != Via::Memory {
         return Err(String::from("fib-update is measured with --via memory"));
+    }
+    if asked(tap::ROW) != (bench.via == Via::Tap) && !bench.rows.is_empty() {
+        return Err(format!(
+            "{} is what --via tap measures, and nothing else",
+            tap::ROW
+        ));
+    }
+    if bench.via == Via::Tap {
+        tap::run(bench)?;
+        return Ok(0);
     }
     if asked("routing-fast-path") || bench.rows.is_empty() {
         walk(bench)?;
@@ -32,24 +61,28 @@ pub(crate) fn run(bench: &Bench) -> Result<u8, String> {
     if asked("fib-update") || (bench.rows.is_empty() && bench.via == Via::Memory) {
         update::run(bench)?;
     }
+    if bench.rows.is_empty() && bench.via == Via::Memory {
+        store::run(bench)?;
+    }
     Ok(0)
 }
 
 fn walk(bench: &Bench) -> Result<(), String> {
     let json = bench.json;
-    if !json {
-        println!("{}", header());
-    }
+    let mut begun = false;
     let mut print = |row: &Row| {
-        let line = if json { row.to_json() } else { table_line(row) };
         let mut out = io::stdout().lock();
-        writeln!(out, "{line}").and_then(|()| out.flush()).is_ok()
+        // With the first row, so that a refusal stands alone.
+        if !json && !std::mem::replace(&mut begun, true) {
+            let _ = writeln!(out, "{}", header());
+        }
+        let line = if json { row.to_json() } else { table_line(row) };
+        // Whoever does not read any more gets no more rows.
+        let _ = writeln!(out, "{line}").and_then(|()| out.flush());
     };
     match bench.via {
         Via::Memory => memory(bench, &mut print)?,
-        Via::Xdp | Via::Packet => veth::run(bench, &mut |row| {
-            print(row);
-        })?,
+        Via::Xdp | Via::Packet | Via::Tap => veth::run(bench, &mut print)?,
     }
     if !json {
         println!("\n{}", legend());
@@ -57,7 +90,7 @@ fn walk(bench: &Bench) -> Result<(), String> {
     Ok(())
 }
 
-fn memory(bench: &Bench, print: &mut dyn FnMut(&Row) -> bool) -> Result<(), String> {
+fn memory(bench: &Bench, print: &mut dyn FnMut(&Row)) -> Result<(), String> {
     let cores = workers::cores().len();
     if usize::from(bench.workers) > cores.max(1) {
         return Err(format!(

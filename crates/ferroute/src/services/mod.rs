@@ -7,6 +7,7 @@
 mod config;
 mod http;
 mod listen;
+mod ssh;
 mod tls;
 
 use std::collections::BTreeMap;
@@ -25,6 +26,7 @@ use tokio::net::TcpStream;
 use tokio::runtime::Runtime;
 use tokio::task::JoinHandle;
 
+use crate::core::Shared;
 use crate::host::HostPlane;
 use config::Service;
 pub(crate) use listen::Listen;
@@ -65,14 +67,22 @@ pub(crate) struct Offer {
 }
 
 /// The services that there are.
-pub(crate) fn offers() -> Vec<Offer> {
+///
+/// # Errors
+/// What one of them needs cannot be had.
+pub(crate) fn offers(shared: &Arc<Shared>, state: Option<&Path>) -> Result<Vec<Offer>, String> {
     let offer = |name, tls, speaker: &Arc<dyn Speaker>| Offer {
         name,
         tls,
         speaker: Arc::clone(speaker),
     };
     let http: Arc<dyn Speaker> = Arc::new(http::Http);
-    vec![offer("www", false, &http), offer("www-ssl", true, &http)]
+    let ssh: Arc<dyn Speaker> = Arc::new(ssh::Ssh::new(shared, state)?);
+    Ok(vec![
+        offer("ssh", false, &ssh),
+        offer("www", false, &http),
+        offer("www-ssl", true, &http),
+    ])
 }
 
 /// How long a peer may take for the handshake of TLS.

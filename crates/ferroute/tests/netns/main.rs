@@ -5,6 +5,7 @@
 //!
 //! `FERROUTE_BINARY` names another binary to test than the one just built.
 
+mod clients;
 mod drivers;
 mod flap;
 mod hostplane;

@@ -8,7 +8,7 @@ use std::os::fd::{AsRawFd, OwnedFd};
 use frame::{Class, Frame, Pool, Vector};
 use libc::{c_void, tpacket_auxdata};
 
-use super::slots::{HEADER_BYTES, Slots};
+use super::slots::{HEADER_BYTES, SLOT_BYTES, Slots};
 use super::{bind, make_promiscuous, raw_socket, set};
 use crate::vnet::{self, VNET_BYTES};
 use crate::{sys, vlan};
@@ -57,7 +57,7 @@ impl ReceiveRing {
         {
             sys::set_option(&socket, libc::SOL_SOCKET, libc::SO_RCVBUF, &QUEUE_BYTES)?;
         }
-        let slots = Slots::map(&socket, libc::PACKET_RX_RING, SLOTS)?;
+        let slots = Slots::map(&socket, libc::PACKET_RX_RING, SLOTS, SLOT_BYTES)?;
         bind(&socket, index, libc::ETH_P_ALL as u16)?;
         make_promiscuous(&socket, index)?;
         Ok(Self {

@@ -10,10 +10,10 @@ use libc::{tpacket_req, tpacket2_hdr};
 use super::set;
 use crate::sys::Mapping;
 
-/// Bytes of a slot, header included.
+/// Bytes of a slot for ordinary frames, header included.
 pub(super) const SLOT_BYTES: usize = 2048;
 /// Bytes of the piece of memory that the kernel allocates at once.
-const BLOCK_BYTES: usize = 64 << 10;
+pub(super) const BLOCK_BYTES: usize = 64 << 10;
 /// Where a slot's bytes begin: behind the header.
 pub(super) const HEADER_BYTES: usize = size_of::<tpacket2_hdr>();
 
@@ -22,21 +22,32 @@ pub(super) const HEADER_BYTES: usize = size_of::<tpacket2_hdr>();
 pub(super) struct Slots {
     mapping: Mapping,
     count: u32,
+    slot_bytes: usize,
 }
 
 impl Slots {
-    /// Asks for a ring of `count` slots (a multiple of 32) under this option's name and maps it.
-    pub(super) fn map(socket: &OwnedFd, option: libc::c_int, count: u32) -> io::Result<Self> {
-        let bytes = count as usize * SLOT_BYTES;
+    /// Asks for a ring of `count` slots of `slot_bytes` (a power of two from 128 to 2,048) under this
+    /// option's name and maps it. `count` is a multiple of the slots of 64 KB.
+    pub(super) fn map(
+        socket: &OwnedFd,
+        option: libc::c_int,
+        count: u32,
+        slot_bytes: usize,
+    ) -> io::Result<Self> {
+        let bytes = count as usize * slot_bytes;
         let request = tpacket_req {
             tp_block_size: BLOCK_BYTES as u32,
             tp_block_nr: (bytes / BLOCK_BYTES) as u32,
-            tp_frame_size: SLOT_BYTES as u32,
+            tp_frame_size: slot_bytes as u32,
             tp_frame_nr: count,
         };
         set(socket, option, &request)?;
         let mapping = Mapping::new(socket, 0, bytes)?;
-        Ok(Self { mapping, count })
+        Ok(Self {
+            mapping,
+            count,
+            slot_bytes,
+        })
     }
 
     /// The slot behind this one.
@@ -85,7 +96,7 @@ impl Slots {
         unsafe {
             std::slice::from_raw_parts(
                 self.slot(slot).add(HEADER_BYTES).as_ptr(),
-                SLOT_BYTES - HEADER_BYTES,
+                self.slot_bytes - HEADER_BYTES,
             )
         }
     }
@@ -97,7 +108,7 @@ impl Slots {
         unsafe {
             std::slice::from_raw_parts_mut(
                 self.slot(slot).add(HEADER_BYTES).as_ptr(),
-                SLOT_BYTES - HEADER_BYTES,
+                self.slot_bytes - HEADER_BYTES,
             )
         }
     }
@@ -113,7 +124,6 @@ impl Slots {
     fn slot(&self, slot: u32) -> NonNull<u8> {
         debug_assert!(slot < self.count);
         self.mapping
-            .at::<[u8; SLOT_BYTES]>(slot as usize * SLOT_BYTES, 1)
-            .cast()
+            .at::<u8>(slot as usize * self.slot_bytes, self.slot_bytes)
     }
 }

@@ -35,14 +35,8 @@ pub(super) struct TransmitRing {
 
 impl TransmitRing {
     pub(super) fn open(index: u32) -> io::Result<Self> {
-        let socket = raw_socket()?;
-        // A frame of a form that the kernel refuses is skipped and does not block the ring.
-        set(&socket, libc::PACKET_LOSS, &1)?;
-        set(&socket, libc::PACKET_QDISC_BYPASS, &1)?;
-        if sys::set_option(&socket, libc::SOL_SOCKET, libc::SO_SNDBUFFORCE, &SEND_BYTES).is_err() {
-            sys::set_option(&socket, libc::SOL_SOCKET, libc::SO_SNDBUF, &SEND_BYTES)?;
-        }
-        let slots = Slots::map(&socket, libc::PACKET_TX_RING, SLOTS)?;
+        let socket = send_socket()?;
+        let slots = Slots::map(&socket, libc::PACKET_TX_RING, SLOTS, SLOT_BYTES)?;
         bind(&socket, index, 0)?;
         Ok(Self {
             socket,
@@ -154,4 +148,16 @@ impl TransmitRing {
         self.next = self.oldest;
         self.attempts = 0;
     }
+}
+
+/// A socket for a transmit ring: past the queueing discipline, with room for a ring under way.
+pub(super) fn send_socket() -> io::Result<OwnedFd> {
+    let socket = raw_socket()?;
+    // A frame of a form that the kernel refuses is skipped and does not block the ring.
+    set(&socket, libc::PACKET_LOSS, &1)?;
+    set(&socket, libc::PACKET_QDISC_BYPASS, &1)?;
+    if sys::set_option(&socket, libc::SOL_SOCKET, libc::SO_SNDBUFFORCE, &SEND_BYTES).is_err() {
+        sys::set_option(&socket, libc::SOL_SOCKET, libc::SO_SNDBUF, &SEND_BYTES)?;
+    }
+    Ok(socket)
 }

@@ -179,6 +179,7 @@ impl Layout {
     ) -> Option<Laid> {
         let mut laid = Laid::new(item, interface);
         match &interface.kind {
+            InterfaceKind::Idle => {}
             InterfaceKind::Port {
                 default_name,
                 mac,

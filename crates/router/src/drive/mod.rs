@@ -176,6 +176,10 @@ pub struct Control {
     /// Ports that are configured and not there, which were warned about.
     pub(crate) missed: BTreeSet<Name>,
     port_numbers: BTreeMap<Name, u16>,
+    /// Safe mode, files and what is to be confirmed.
+    pub(crate) manage: crate::manage::Manage,
+    /// The session whose command is run.
+    pub(crate) asking: u64,
     epoch: u64,
     /// The next identification of this router's own IPv4 packets.
     ip_id: u16,
@@ -232,6 +236,8 @@ impl Control {
             inactive_rules: BTreeSet::new(),
             missed: BTreeSet::new(),
             port_numbers: BTreeMap::new(),
+            manage: crate::manage::Manage::default(),
+            asking: 0,
             epoch: 0,
             ip_id: 0,
         }
@@ -250,6 +256,7 @@ impl Control {
     /// Tells the time of day, for the log.
     pub fn set_clock(&mut self, clock: Clock) {
         self.log.clock = clock;
+        self.manage.files.clock = clock;
     }
 
     /// Tells about the machine underneath.
@@ -396,7 +403,8 @@ impl Control {
 
     /// When `poll` is next worth calling, if no worker hands anything over before.
     pub fn deadline(&self) -> Option<Instant> {
-        self.timers.deadline()
+        let confirm = self.confirm_until();
+        self.timers.deadline().into_iter().chain(confirm).min()
     }
 
     /// What the scripts of this router share.

@@ -44,7 +44,10 @@ impl Control {
         row.flag("running", laid.link.running);
         row.set("actual-mtu", number(laid.link.mtu.into()));
         row.set("vrf", Value::Reference("main".into()));
-        row.set("mac-address", Value::Mac(laid.link.mac.0));
+        // An interface of a kind without effect has the address that its item says, if any.
+        if laid.link.mac.0 != [0; 6] || row.get("mac-address").is_none() {
+            row.set("mac-address", Value::Mac(laid.link.mac.0));
+        }
         if let Some(times) = self.links.get(&id) {
             row.set("link-downs", number(times.downs));
             if let Some(at) = times.up {

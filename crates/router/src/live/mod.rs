@@ -15,7 +15,8 @@ mod user;
 use std::ops::ControlFlow;
 
 use menu::{
-    Call, Changes, Clock, Id, Live, Menu, Reason, Reply, Row, RowFilter, Script, Store, Value,
+    Call, Caller, Changes, Clock, Files, Id, Live, Menu, Output, Reason, Reply, Row, RowFilter,
+    Script, Store, Value,
 };
 
 use crate::drive::Control;
@@ -50,7 +51,6 @@ impl Live for Control {
         filter: &RowFilter<'_>,
         each: &mut dyn FnMut(Row) -> ControlFlow<()>,
     ) -> ControlFlow<()> {
-        let _ = store;
         match menu.path {
             "/ip/arp" => self.arp_rows(filter, each),
             "/ipv6/neighbor" => self.discovery_rows(filter, each),
@@ -61,12 +61,14 @@ impl Live for Control {
             "/environment" | "/system/script/environment" => self.environment_rows(filter, each),
             "/system/script/job" => self.job_rows(filter, each),
             "/user/active" => self.active_rows(filter, each),
+            "/file" => self.file_rows(filter, each),
+            "/system/history" => self.history_rows(store, filter, each),
+            "/system/configuration/history" => self.revision_rows(store, filter, each),
             _ => ControlFlow::Continue(()),
         }
     }
 
     fn annotate(&self, store: &Store, menu: &'static Menu, id: Id, row: &mut Row) {
-        let _ = store;
         match menu.path {
             "/interface/ethernet" | "/interface/port" | "/interface/vlan" => {
                 self.annotate_interface(id, row);
@@ -84,6 +86,8 @@ impl Live for Control {
             "/system/script" | "/system/scheduler" => self.annotate_script(menu, id, row),
             "/user" => self.annotate_user(id, row),
             "/user/ssh-keys" => annotate_key(row),
+            "/system/configuration" => self.annotate_configuration(store, row),
+            "/safe-mode" => self.annotate_safe_mode(row),
             _ => {}
         }
     }
@@ -94,6 +98,24 @@ impl Live for Control {
 
     fn scripts(&self, store: &Store, call: &Call<'_>) -> Result<Vec<Script>, Reason> {
         self.scripts_of(store, call)
+    }
+
+    fn manage(
+        &mut self,
+        store: &mut Store,
+        call: &Call<'_>,
+        caller: &Caller<'_>,
+        out: &mut dyn Output,
+    ) -> Option<Result<Reply, Reason>> {
+        self.run_manage(store, call, caller, out)
+    }
+
+    fn files(&mut self) -> Option<&mut dyn Files> {
+        Some(&mut self.manage.files)
+    }
+
+    fn asked_by(&mut self, caller: &Caller<'_>) {
+        self.asking = caller.session;
     }
 
     fn changed(&mut self, store: &Store, changes: &Changes) {

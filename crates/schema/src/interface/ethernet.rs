@@ -1,5 +1,8 @@
 //! `/interface/ethernet`: ports that carry Ethernet.
 
+pub(crate) mod poe;
+pub(crate) mod switch;
+
 use menu::{Command, Draft, Effect, Kind, Menu, Old, Property, Shape, Value};
 
 use super::{FLAGS, NUMBERS, ONCE, RESET_COUNTERS};
@@ -247,6 +250,7 @@ pub(crate) static MENU: Menu = Menu {
     ],
     rank: 10,
     derive: Some(rename_modes),
+    conditions: crate::conditions::ETHERNET,
     ..Menu::new("/interface/ethernet", Shape::Fixed, "Ethernet ports")
 };
 

@@ -53,6 +53,7 @@ pub(crate) static MENU: Menu = Menu {
             ],
         },
     ],
-    rank: 60,
+    rank: 80,
+    conditions: crate::conditions::LIST,
     ..Menu::new("/interface/list", Shape::List, "Lists of interfaces")
 };

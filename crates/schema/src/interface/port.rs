@@ -1,5 +1,4 @@
-//! Ports that are neither Ethernet nor have a menu of their own: the radio of a mapped `wlan1`,
-//! `wifi1` or `lte1` is configured elsewhere, the interface is set through `/interface`.
+//! Interfaces of no menu: a check of a file supposes them where what would have made them is refused.
 
 use menu::{Kind, Menu, Property, Shape};
 
@@ -51,7 +50,7 @@ pub(crate) static MENU: Menu = Menu {
     stats: INTERFACE_STATS,
     space: Some("interface"),
     key: Some("name"),
-    ports: &[("wlan", "wlan"), ("wifi", "wifi"), ("lte", "lte")],
+
     rank: 12,
     hidden: true,
     ..Menu::new(

@@ -59,7 +59,7 @@ pub(crate) static MENU: Menu = Menu {
     key: Some("name"),
     kind: "vlan",
     commands: &[RESET_COUNTERS],
-    rank: 40,
+    rank: 66,
     check: Some(not_on_itself),
     ..Menu::new("/interface/vlan", Shape::List, "VLAN interfaces")
 };

@@ -1,83 +1,117 @@
-//! `/ip/service`: the ways in over the network.
+//! `/ip/service`: the router's own services for its users.
 
-use menu::{Builtin, Family, Flag, Kind, Menu, Property, Shape};
+pub(crate) mod webserver;
 
+use menu::{Builtin, Family, Flag, Kind, Menu, Pick, Property, Shape};
+
+use crate::brief::{PORT, count, may, no, number, read, some, with};
+
+const CERTIFICATE: Kind = Kind::Or(&["none"], &Kind::Name);
+
+const SERVICE: &[Property] = &[
+    read(
+        "container",
+        Kind::Text,
+        "The container that has the service",
+    ),
+    count("netns", "The network namespace of the service"),
+    read("name", Kind::Name, "Name of the service"),
+    some("port", PORT, "The port of the service"),
+    read(
+        "proto",
+        Kind::Words(&["tcp", "udp"]),
+        "The protocol of the service",
+    ),
+    with(
+        "address",
+        Kind::List(&Kind::Prefix(Family::Any)),
+        "",
+        "Networks that may use it; all if empty",
+    ),
+    may(
+        "certificate",
+        CERTIFICATE,
+        "The certificate that the service shows",
+    ),
+    may(
+        "tls-version",
+        Kind::Words(&["any", "only-1.2"]),
+        "Versions of TLS that are taken",
+    ),
+    with(
+        "vrf",
+        Kind::Reference("routing-table"),
+        "main",
+        "The VRF of the service",
+    ),
+    with(
+        "max-sessions",
+        number(1, 1_000),
+        "20",
+        "Most sessions at a time",
+    ),
+    read("local", Kind::Text, "This end of a connection"),
+    read("remote", Kind::Text, "The other end of a connection"),
+];
+
+/// A service with its port; the protocol is always TCP.
 const fn service(values: &'static [(&'static str, &'static str)]) -> Builtin {
     Builtin { values }
 }
 
 pub(crate) static MENU: Menu = Menu {
-    properties: &[&[
-        Property::new("name", Kind::Name, "Service name").read_only(),
-        Property::new(
-            "port",
-            Kind::Number {
-                min: 1,
-                max: 65_535,
-            },
-            "The port that the service listens on",
-        )
-        .default("1"),
-        Property::new("proto", Kind::Words(&["tcp", "udp"]), "Transport protocol")
-            .read_only()
-            .default("tcp"),
-        Property::new(
-            "address",
-            Kind::List(&Kind::Prefix(Family::Any)),
-            "Networks from which the service is accessible; all if empty",
-        )
-        .default(""),
-        Property::new(
-            "certificate",
-            Kind::Text,
-            "The certificate of services with TLS; the self-made one serves in any case",
-        )
-        .default("none")
-        .inert(),
-        Property::new(
-            "tls-version",
-            Kind::Words(&["any", "only-1.2"]),
-            "Which versions of TLS are accepted",
-        )
-        .default("any"),
-        Property::new("vrf", Kind::Text, "The VRF that the service listens in")
-            .default("main")
-            .inert(),
-        Property::new(
-            "max-sessions",
-            Kind::Number { min: 1, max: 1_000 },
-            "How many sessions the service has at a time",
-        )
-        .default("20"),
-        Property::new("disabled", Kind::Bool, "Whether the service is closed").default("no"),
-    ]],
+    properties: &[
+        SERVICE,
+        &[no("disabled", "Defines whether item is ignored or used")],
+    ],
     flags: &[
         Flag::new('D', "dynamic", 0),
-        Flag::new('X', "disabled", 1),
-        Flag::new('I', "invalid", 1),
+        Flag::new('X', "disabled", 0),
+        Flag::new('I', "invalid", 0),
+        Flag::new('c', "connection", 1),
     ],
     columns: &[
         "name",
         "port",
         "proto",
+        "address",
         "certificate",
         "vrf",
         "max-sessions",
     ],
     key: Some("name"),
+    pick: Pick::Name,
     builtin: &[
-        service(&[("name", "ftp"), ("port", "21")]),
-        service(&[("name", "ssh"), ("port", "22")]),
-        service(&[("name", "telnet"), ("port", "23")]),
-        service(&[("name", "www"), ("port", "80")]),
-        service(&[("name", "www-ssl"), ("port", "443"), ("disabled", "yes")]),
-        service(&[("name", "winbox"), ("port", "8291")]),
-        service(&[("name", "api"), ("port", "8728")]),
-        service(&[("name", "api-ssl"), ("port", "8729")]),
+        service(&[("name", "ftp"), ("port", "21"), ("proto", "tcp")]),
+        service(&[("name", "ssh"), ("port", "22"), ("proto", "tcp")]),
+        service(&[("name", "telnet"), ("port", "23"), ("proto", "tcp")]),
+        service(&[("name", "www"), ("port", "80"), ("proto", "tcp")]),
+        service(&[
+            ("name", "www-ssl"),
+            ("port", "443"),
+            ("proto", "tcp"),
+            ("certificate", "none"),
+            ("tls-version", "any"),
+            ("disabled", "yes"),
+        ]),
+        service(&[
+            ("name", "reverse-proxy"),
+            ("port", "443"),
+            ("proto", "tcp"),
+            ("certificate", "none"),
+            ("tls-version", "any"),
+            ("disabled", "yes"),
+        ]),
+        service(&[("name", "winbox"), ("port", "8291"), ("proto", "tcp")]),
+        service(&[("name", "api"), ("port", "8728"), ("proto", "tcp")]),
+        service(&[
+            ("name", "api-ssl"),
+            ("port", "8729"),
+            ("proto", "tcp"),
+            ("certificate", "none"),
+            ("tls-version", "any"),
+        ]),
     ],
-    ..Menu::new(
-        "/ip/service",
-        Shape::Fixed,
-        "Services that the router offers",
-    )
+    rank: 505,
+    ..Menu::new("/ip/service", Shape::Fixed, "IP services")
 };

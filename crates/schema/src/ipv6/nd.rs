@@ -1,5 +1,9 @@
 //! `/ipv6/nd`: router advertisements (RFC 4861, 6.2).
 
+pub(crate) mod prefix;
+pub(crate) mod proxy;
+pub(crate) mod settings;
+
 use menu::{Builtin, Family, Flag, Kind, Menu, Property, Shape, Unique};
 
 use crate::fragment::{COMMENT_DISABLED, SECOND};

@@ -39,6 +39,19 @@ pub(crate) static MENU: Menu = Menu {
             )
             .default("lookup"),
             Property::new("table", TABLE, "The table to look in").optional(),
+            Property::new("chain", Kind::Name, "The chain that the rule is in")
+                .optional()
+                .inert(),
+            Property::new(
+                "realm",
+                Kind::Number { min: 0, max: 255 },
+                "Realm of the route",
+            )
+            .optional()
+            .inert(),
+            Property::new("vrf", crate::terms::VRF, "The VRF that packets came in by")
+                .optional()
+                .inert(),
         ],
         COMMENT_DISABLED,
     ],

@@ -5,7 +5,7 @@ use menu::{Argument, Command, Effect, Fill, Kind, Menu, Policies, Property, Shap
 use crate::fragment::COMMENT;
 
 /// What a script may do if nobody says otherwise.
-const POLICY: &str = "ftp,password,policy,read,reboot,romon,sensitive,sniff,test,write";
+const POLICY: &str = "ftp,reboot,read,write,policy,test,password,sniff,sensitive,romon";
 
 /// Whose a script is, and what it may do.
 pub(crate) const OWNER: &[Property] = &[

@@ -9,7 +9,7 @@ pub(crate) static MENU: Menu = Menu {
         Property::new("name", Kind::Name, "Name of the group").required(),
         Property::new(
             "policy",
-            Kind::Set(Policies::WORDS),
+            Kind::Marked(Policies::WORDS),
             "What users of the group may do",
         )
         .default(

@@ -4,9 +4,8 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use dataplane::bench::{Family, packet};
-use frame::{Frame, Pool, Port, Sizes, VECTOR_FRAMES};
 use machine::Rng;
-use netio::PacketPort;
+use netio::PacketReplay;
 use netio::link::Links;
 
 use super::cores::{Cores, realtime};
@@ -39,16 +38,13 @@ pub(super) fn templates(family: Family, flows: u32, frame: u16) -> Vec<Vec<u8>> 
     templates
 }
 
+/// Frames that are handed to the kernel at once.
+const BURST: u32 = 256;
+
 /// Sends into one path and counts what comes out.
 pub(super) struct Generator {
-    port: PacketPort,
-    pool: Pool,
-    frames: Vec<Frame>,
-    /// Frames of one length, one after the other, and how long they are.
-    templates: Vec<u8>,
-    len: usize,
-    /// Where the next one begins.
-    next: usize,
+    device: &'static str,
+    frames: Option<PacketReplay>,
     /// The forwarder's link address.
     to: [u8; 6],
     links: Links,
@@ -60,44 +56,36 @@ impl Generator {
     /// Of the namespace that the calling thread is in: sends by `device` to the link address `to`,
     /// counts at `sink`.
     pub(super) fn new(
-        device: &str,
+        device: &'static str,
         to: String,
         sink: &'static str,
         cores: Cores,
     ) -> Result<Self, String> {
-        let failed = |error| format!("{device}: {error}");
         let mut mac = [0; 6];
         for (byte, text) in mac.iter_mut().zip(to.split(':')) {
             *byte = u8::from_str_radix(text, 16).map_err(|error| format!("{to}: {error}"))?;
         }
-        let sizes = Sizes {
-            small: 1024,
-            medium: 16,
-            large: 4,
-        };
-        let port = PacketPort::open(device, 1).map_err(failed)?.pop();
         Ok(Self {
-            port: port.ok_or_else(|| format!("{device}: no port"))?,
-            pool: Pool::new(sizes).map_err(failed)?,
-            frames: Vec::with_capacity(VECTOR_FRAMES),
-            templates: Vec::new(),
-            len: 1,
-            next: 0,
+            device,
+            frames: None,
             to: mac,
-            links: Links::open().map_err(failed)?,
+            links: Links::open().map_err(|error| format!("{device}: {error}"))?,
             sink,
             cores,
         })
     }
 
     /// Gives the frames that the next runs send over and over.
-    pub(super) fn load(&mut self, templates: &[Vec<u8>]) {
-        self.len = templates.first().map_or(1, Vec::len);
-        self.templates = templates.concat();
-        for frame in self.templates.chunks_exact_mut(self.len) {
+    pub(super) fn load(&mut self, templates: &[Vec<u8>]) -> Result<(), String> {
+        let mut frames = templates.to_vec();
+        for frame in &mut frames {
             frame[..6].copy_from_slice(&self.to);
         }
-        self.next = 0;
+        // The memory of the frames before is given back first.
+        self.frames = None;
+        let replay = PacketReplay::open(self.device, &frames);
+        self.frames = Some(replay.map_err(|error| format!("{}: {error}", self.device))?);
+        Ok(())
     }
 
     /// Sends as fast as it can for a window; `cpu` reads how much processor time the forwarder has
@@ -143,22 +131,14 @@ impl Generator {
     fn send_for(&mut self, duration: Duration) {
         let until = Instant::now() + duration;
         while Instant::now() < until {
-            self.send_vector();
+            self.send(BURST);
         }
     }
 
-    fn send_vector(&mut self) {
-        for _ in 0..VECTOR_FRAMES {
-            let template = &self.templates[self.next..self.next + self.len];
-            self.next += self.len;
-            if self.next == self.templates.len() {
-                self.next = 0;
-            }
-            if let Some(frame) = self.pool.alloc_from(template) {
-                self.frames.push(frame);
-            }
+    fn send(&mut self, burst: u32) {
+        if let Some(frames) = &mut self.frames {
+            frames.send(burst);
         }
-        self.port.transmit(&mut self.pool, &mut self.frames);
     }
 
     /// Waits until nothing comes out any more, so that the next run begins with empty queues.
@@ -166,7 +146,7 @@ impl Generator {
         let until = Instant::now() + DRAIN;
         let mut last = self.counted()?;
         while Instant::now() < until {
-            self.port.flush(&mut self.pool);
+            self.send(0);
             thread::park_timeout(Duration::from_millis(10));
             let counted = self.counted()?;
             if counted == last {

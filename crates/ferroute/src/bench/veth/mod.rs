@@ -17,18 +17,19 @@
 //! and a pair that found them uneven is run again, as long as that is not the machine's usual state.
 
 mod cores;
-mod forwarder;
 mod generator;
+mod kernel;
 
 use std::time::Duration;
 
 use dataplane::bench::{Family, Peer, Row, Spread};
 use lab::{End, Holding, Host, Lab, Layout, Life, Link, Offloads, Options};
 
+use super::process::Router;
 use crate::cli::Bench;
-use cores::Cores;
-use forwarder::{Kernel, Router};
+use cores::{Cores, realtime};
 use generator::Generator;
+use kernel::Kernel;
 
 /// How long packets flow before they count.
 const WARM_UP: Duration = Duration::from_millis(50);
@@ -120,7 +121,12 @@ pub(super) fn run(bench: &Bench, print: &mut dyn FnMut(&Row)) -> Result<(), Stri
     };
     let lab = Lab::up(&LAYOUT, &options).map_err(text)?;
     let kernel = Kernel::prepare(&lab, cores)?;
-    let router = Router::start(&lab, via)?;
+    let ports = LAYOUT.ports().into_iter();
+    let ports: Vec<String> = ports.map(|port| format!("{port}={via}:{port}")).collect();
+    let router = Router::start(&lab, &configuration(), &ports)?;
+    for worker in router.workers() {
+        realtime(worker, true);
+    }
     // From here on this thread is the generator.
     lab.enter(GENERATOR).map_err(text)?;
     let mut pair = Pair {
@@ -147,6 +153,27 @@ pub(super) fn run(bench: &Bench, print: &mut dyn FnMut(&Row)) -> Result<(), Stri
     }
     drop(pair);
     lab.down().map_err(text)
+}
+
+/// The router's part: as the kernel's.
+fn configuration() -> String {
+    format!(
+        "/ip address
+add address=10.0.1.1/24 interface=ether1
+add address=10.0.2.1/24 interface=ether2
+/ip arp
+add address=10.0.2.2 interface=ether2 mac-address={NOBODY}
+/ip route
+add dst-address=198.18.0.0/15 gateway=10.0.2.2
+/ipv6 address
+add address=2001:db8:1::1/64 advertise=no interface=ether1
+add address=2001:db8:2::1/64 advertise=no interface=ether2
+/ipv6 neighbor
+add address=2001:db8:2::2 interface=ether2 mac-address={NOBODY}
+/ipv6 route
+add dst-address=2001:db8:ffff::/48 gateway=2001:db8:2::2
+"
+    )
 }
 
 /// Refuses what this cannot measure.
@@ -192,8 +219,8 @@ impl Pair {
     /// machine as the other left it.
     fn measure(&mut self, templates: &[Vec<u8>], runs: u32) -> Result<Measured, String> {
         let mut measured = Measured::default();
-        self.ours.load(templates);
-        self.theirs.load(templates);
+        self.ours.load(templates)?;
+        self.theirs.load(templates)?;
         let (wanted, mut again) = (runs.max(1) as usize, 0);
         while measured.ours.len() < wanted {
             let before = self.cores.speeds()?;

@@ -24,6 +24,7 @@ pub(crate) static MENU: Menu = Menu {
         failure: "already have such entry",
     }],
     rank: 320,
+    conditions: crate::conditions::MEMBER,
     ..Menu::new(
         "/interface/list/member",
         Shape::List,

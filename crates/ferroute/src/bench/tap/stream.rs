@@ -1,0 +1,142 @@
+//! One TCP connection that carries as much as it can while it is measured.
+
+use std::io::{self, Read as _, Write as _};
+use std::net::{TcpListener, TcpStream};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::thread::{self, JoinHandle, Thread};
+use std::time::{Duration, Instant};
+
+use lab::Lab;
+
+/// Bytes of one write and one read.
+const PIECE: usize = 128 << 10;
+/// How long a connection flows before it counts.
+const WARM_UP: Duration = Duration::from_millis(200);
+/// How long it counts.
+const WINDOW: Duration = Duration::from_millis(700);
+/// How long a connection may take until something moves.
+const PATIENCE: Duration = Duration::from_secs(10);
+
+/// A connection between two hosts of a lab, with a thread at each end.
+pub(super) struct Stream {
+    flow: Arc<Flow>,
+    sender: Thread,
+    ends: Vec<JoinHandle<()>>,
+}
+
+#[derive(Default)]
+struct Flow {
+    received: AtomicU64,
+    /// Whether the sender sends; it sleeps otherwise.
+    flows: AtomicBool,
+    stop: AtomicBool,
+}
+
+impl Stream {
+    /// Opens it from host `from` to host `to`, which has this address.
+    pub(super) fn open(lab: &Lab, from: &str, to: &str, address: &str) -> Result<Self, String> {
+        let failed = |error: io::Error| format!("{address}: {error}");
+        let flow = Arc::new(Flow::default());
+        let listener = within(lab, to, || TcpListener::bind((address, 0)).map_err(failed))?;
+        let port = listener.local_addr().map_err(failed)?.port();
+        let mut connection = within(lab, from, || {
+            TcpStream::connect((address, port)).map_err(failed)
+        })?;
+        connection
+            .set_write_timeout(Some(PATIENCE))
+            .map_err(failed)?;
+        let (mut accepted, _) = listener.accept().map_err(failed)?;
+        let receiving = {
+            let flow = Arc::clone(&flow);
+            thread::spawn(move || receive(&mut accepted, &flow))
+        };
+        let sending = {
+            let flow = Arc::clone(&flow);
+            thread::spawn(move || send(&mut connection, &flow))
+        };
+        Ok(Self {
+            flow,
+            sender: sending.thread().clone(),
+            ends: vec![sending, receiving],
+        })
+    }
+
+    /// Lets it flow for a window: megabits of payload per second.
+    ///
+    /// # Errors
+    /// When nothing arrives.
+    pub(super) fn rate(&self) -> Result<f64, String> {
+        self.flow.flows.store(true, Ordering::SeqCst);
+        self.sender.unpark();
+        thread::park_timeout(WARM_UP);
+        let (start, before) = (Instant::now(), self.received());
+        thread::park_timeout(WINDOW);
+        let (time, bytes) = (start.elapsed().as_secs_f64(), self.received() - before);
+        self.flow.flows.store(false, Ordering::SeqCst);
+        self.drain();
+        if bytes == 0 {
+            return Err(String::from("a TCP connection came to a standstill"));
+        }
+        Ok(bytes as f64 * 8.0 / time / 1e6)
+    }
+
+    /// Waits until nothing arrives any more, so that the other side has the machine for itself.
+    fn drain(&self) {
+        let until = Instant::now() + PATIENCE;
+        let mut last = u64::MAX;
+        while last != self.received() && Instant::now() < until {
+            last = self.received();
+            thread::park_timeout(Duration::from_millis(20));
+        }
+    }
+
+    fn received(&self) -> u64 {
+        self.flow.received.load(Ordering::Relaxed)
+    }
+}
+
+impl Drop for Stream {
+    fn drop(&mut self) {
+        self.flow.stop.store(true, Ordering::SeqCst);
+        self.sender.unpark();
+        for end in self.ends.drain(..) {
+            let _ = end.join();
+        }
+    }
+}
+
+/// Does something in a host, in a thread that goes there.
+fn within<T: Send>(
+    lab: &Lab,
+    host: &str,
+    act: impl FnOnce() -> Result<T, String> + Send,
+) -> Result<T, String> {
+    thread::scope(|scope| {
+        let there = scope.spawn(|| {
+            lab.enter(host).map_err(|error| error.to_string())?;
+            act()
+        });
+        let ended = |_| String::from("a thread of the benchmark panicked");
+        there.join().map_err(ended)?
+    })
+}
+
+fn send(connection: &mut TcpStream, flow: &Flow) {
+    let piece = vec![0x5a; PIECE];
+    while !flow.stop.load(Ordering::SeqCst) {
+        if !flow.flows.load(Ordering::SeqCst) {
+            thread::park();
+        } else if connection.write_all(&piece).is_err() {
+            // A piece was cut, so that the connection is of no use; the receiver counts nothing.
+            return;
+        }
+    }
+}
+
+fn receive(connection: &mut TcpStream, flow: &Flow) {
+    let mut piece = vec![0; PIECE];
+    while let Ok(bytes @ 1..) = connection.read(&mut piece) {
+        flow.received.fetch_add(bytes as u64, Ordering::Relaxed);
+    }
+}

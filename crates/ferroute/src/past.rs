@@ -1,0 +1,102 @@
+//! The lines that users have typed at consoles, kept in the state folder from session to session.
+
+use std::fmt::Write as _;
+use std::fs;
+use std::io;
+use std::os::unix::fs::{DirBuilderExt as _, OpenOptionsExt as _};
+use std::path::{Path, PathBuf};
+
+use console::history::{History, LINES};
+
+/// The folder within the state folder.
+const FOLDER: &str = "history";
+
+/// Words of lines that are not kept: what follows them is a secret.
+const SECRETS: [&str; 5] = ["password", "secret", "passphrase", "private-key", "-key="];
+
+/// Where one user's lines are kept; nowhere without a state folder.
+#[derive(Clone, Debug)]
+pub(crate) struct Past {
+    file: Option<PathBuf>,
+}
+
+impl Past {
+    /// The lines of a user.
+    pub(crate) fn of(state: Option<&Path>, user: &str) -> Self {
+        let file = state.map(|state| state.join(FOLDER).join(file_name(user)));
+        Self { file }
+    }
+
+    /// What was typed before.
+    pub(crate) fn load(&self) -> History {
+        let bytes = self.file.as_ref().and_then(|file| fs::read(file).ok());
+        let text = String::from_utf8_lossy(&bytes.unwrap_or_default()).into_owned();
+        History::new(text.lines().map(String::from))
+    }
+
+    /// Keeps what was typed, for the user alone. A disk that is full loses it.
+    pub(crate) fn keep(&self, history: &History) {
+        let Some(file) = &self.file else { return };
+        if let Err(error) = write(file, history) {
+            tracing::debug!("{}: {error}", file.display());
+        }
+    }
+}
+
+fn write(file: &Path, history: &History) -> io::Result<()> {
+    let Some(folder) = file.parent() else {
+        return Ok(());
+    };
+    let mut builder = fs::DirBuilder::new();
+    builder.recursive(true).mode(0o700).create(folder)?;
+    let kept = history.lines().filter(|line| is_harmless(line));
+    let mut lines: Vec<_> = kept.rev().take(LINES).collect();
+    lines.reverse();
+    let text = lines.iter().fold(String::new(), |mut text, line| {
+        let _ = writeln!(text, "{line}");
+        text
+    });
+    let fresh = file.with_extension("new");
+    let mut options = fs::OpenOptions::new();
+    options.write(true).create(true).truncate(true).mode(0o600);
+    io::Write::write_all(&mut options.open(&fresh)?, text.as_bytes())?;
+    fs::rename(fresh, file)
+}
+
+fn is_harmless(line: &str) -> bool {
+    SECRETS.iter().all(|secret| !line.contains(secret))
+}
+
+/// A file's name that no user's name can lead out of the folder.
+fn file_name(user: &str) -> String {
+    let mut name = String::new();
+    for byte in user.bytes() {
+        match byte {
+            b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' | b'_' | b'-' => name.push(char::from(byte)),
+            _ => {
+                let _ = write!(name, "%{byte:02x}");
+            }
+        }
+    }
+    name
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lines_are_there_in_the_next_session_and_secrets_are_not() {
+        let state = std::env::temp_dir().join(format!("ferroute-past-{}", std::process::id()));
+        let past = Past::of(Some(&state), "../ad min");
+        let typed = ["/ip address print", "/user add name=x password=y", "/quit"];
+
+        past.keep(&History::new(typed.map(String::from)));
+        let again = past.load();
+
+        fs::remove_dir_all(&state).expect("it was made above");
+        let lines: Vec<_> = again.lines().collect();
+        assert_eq!(lines, ["/ip address print", "/quit"]);
+        assert_eq!(file_name("../ad min"), "%2e%2e%2fad%20min");
+    }
+}

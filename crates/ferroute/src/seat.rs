@@ -1,0 +1,53 @@
+//! A session's place at the router: what it holds in safe mode goes with it.
+
+use std::sync::Arc;
+
+use router::Holder;
+use script::Session;
+
+use crate::core::Shared;
+
+/// The place of a session. Dropping it is the session's end: unless it left, what it holds in safe
+/// mode is taken back.
+pub(crate) struct Seat {
+    shared: Arc<Shared>,
+    session: u64,
+}
+
+impl Seat {
+    /// The place of a session.
+    pub(crate) fn new(shared: &Arc<Shared>, session: &Session) -> Self {
+        Self {
+            shared: Arc::clone(shared),
+            session: session.caller().session,
+        }
+    }
+
+    /// Who is in safe mode.
+    pub(crate) fn safe_mode(&self) -> Holder {
+        self.shared.lock().safe_mode(self.session)
+    }
+
+    /// What the session is to be told, once.
+    pub(crate) fn notice(&self) -> Option<String> {
+        self.shared.lock().notice(self.session)
+    }
+
+    /// The session leaves as it should: what it holds is kept.
+    pub(crate) fn leave(&self) {
+        self.shared.lock().session_left(self.session);
+    }
+}
+
+impl Drop for Seat {
+    fn drop(&mut self) {
+        let mut instance = self.shared.lock();
+        if instance.safe_mode(self.session) == Holder::Own {
+            self.shared.set_time(&mut instance);
+            instance.session_lost(self.session);
+            self.shared.after_change(&mut instance);
+            drop(instance);
+            self.shared.wake.wake();
+        }
+    }
+}

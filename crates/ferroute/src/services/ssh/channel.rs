@@ -1,0 +1,281 @@
+//! A channel at work: a thread that runs a console or a command, and what goes to and fro.
+
+use std::ops::ControlFlow;
+use std::sync::Arc;
+use std::sync::mpsc::{Receiver, SyncSender, TrySendError, sync_channel};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use console::Settings;
+use menu::Output;
+use russh::server::Msg;
+use russh::{Channel, ChannelWriteHalf};
+use script::Interrupt;
+use tokio::sync::mpsc;
+
+use super::suffix::Suffix;
+use crate::access::Entered;
+use crate::control::Router as _;
+use crate::core::{Shared, Terminal};
+use crate::terminal::{Event, attend, typed};
+
+/// What a terminal may send ahead, in messages.
+const TYPED_AHEAD: usize = 256;
+
+/// Pieces of output that wait for the peer to take them.
+const PIECES: usize = 16;
+
+/// How long a terminal may stay ahead of its console before the channel is given up.
+const PATIENCE: Duration = Duration::from_secs(30);
+
+/// A channel that is open.
+pub(crate) struct Open {
+    writer: Option<ChannelWriteHalf<Msg>>,
+    /// The size of its terminal, if it has one.
+    pub(crate) size: Option<Size>,
+    input: Option<Input>,
+}
+
+/// The way to the thread of a channel.
+struct Input {
+    events: SyncSender<Event>,
+    interrupt: Arc<Interrupt>,
+}
+
+impl Drop for Input {
+    fn drop(&mut self) {
+        self.interrupt.close();
+    }
+}
+
+/// What a channel is for.
+pub(crate) enum Work {
+    /// A console.
+    Console,
+    /// One command.
+    Command(String),
+}
+
+/// The size of a terminal.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Size {
+    columns: u16,
+    rows: u16,
+}
+
+impl Size {
+    /// A size that a peer says; none said is the usual one.
+    pub(crate) fn of(columns: u32, rows: u32) -> Self {
+        let sane = |number: u32, usual| match u16::try_from(number) {
+            Ok(0) => usual,
+            number => number.unwrap_or(u16::MAX),
+        };
+        Self {
+            columns: sane(columns, 80),
+            rows: sane(rows, 24),
+        }
+    }
+
+    /// The size, but for what the login says of it.
+    pub(crate) fn with(self, suffix: Suffix) -> Self {
+        Self {
+            columns: suffix.columns.unwrap_or(self.columns),
+            rows: suffix.rows.unwrap_or(self.rows),
+        }
+    }
+}
+
+impl Open {
+    /// A channel on which nothing was asked for yet.
+    pub(crate) fn new(channel: Channel<Msg>) -> Self {
+        // What is read comes by the connection's handler, in order with its requests.
+        let (_, writer) = channel.split();
+        Self {
+            writer: Some(writer),
+            size: None,
+            input: None,
+        }
+    }
+
+    /// Begins to work; says whether it does. A channel works once.
+    pub(crate) fn start(
+        &mut self,
+        shared: &Arc<Shared>,
+        entered: Arc<Entered>,
+        suffix: Suffix,
+        work: Work,
+    ) -> bool {
+        let Some(writer) = self.writer.take() else {
+            return false;
+        };
+        let (events, typed) = sync_channel(TYPED_AHEAD);
+        let (pieces, ready) = mpsc::channel(PIECES);
+        let shell = Terminal::new(shared, entered);
+        let interrupt = shell.interrupter();
+        let settings = settings(self.size, suffix);
+        let shared = Arc::clone(shared);
+        let working = thread::Builder::new().name(String::from("ssh-channel"));
+        let working = working.spawn(move || {
+            let status = match work {
+                Work::Console => console(&shared, shell, settings, &typed, &pieces),
+                Work::Command(command) => run(shell, &command, &pieces),
+            };
+            let _ = pieces.blocking_send(Piece::Exit(status));
+        });
+        if working.is_err() {
+            return false;
+        }
+        tokio::spawn(carry(ready, writer));
+        self.input = Some(Input { events, interrupt });
+        true
+    }
+
+    /// Takes bytes of the terminal. Says whether the channel can go on.
+    pub(crate) async fn input(&mut self, bytes: &[u8]) -> bool {
+        let Some(input) = &self.input else {
+            return true;
+        };
+        let event = typed(bytes.to_vec(), &input.interrupt);
+        input.put(event).await
+    }
+
+    /// Hears of another size of the terminal.
+    pub(crate) async fn resize(&mut self, size: Size) {
+        if let Some(input) = &self.input {
+            input.put(Event::Resize(size.columns, size.rows)).await;
+        }
+    }
+
+    /// The peer sends nothing more: as if Ctrl-D were typed, behind all that is.
+    pub(crate) fn end_of_input(&mut self) {
+        if let Some(input) = &self.input {
+            let _ = input.events.try_send(Event::Input(vec![4]));
+        }
+    }
+}
+
+impl Input {
+    /// Puts an event behind the others; waits while there are too many.
+    async fn put(&self, event: Event) -> bool {
+        let begun = Instant::now();
+        let mut event = event;
+        loop {
+            match self.events.try_send(event) {
+                Ok(()) | Err(TrySendError::Disconnected(_)) => return true,
+                Err(TrySendError::Full(_)) if begun.elapsed() > PATIENCE => return false,
+                Err(TrySendError::Full(back)) => event = back,
+            }
+            tokio::time::sleep(Duration::from_millis(10)).await;
+        }
+    }
+}
+
+/// What a console is told of the terminal.
+fn settings(size: Option<Size>, suffix: Suffix) -> Settings {
+    let is_terminal = size.is_some();
+    let size = size.unwrap_or(Size::of(0, 0)).with(suffix);
+    Settings {
+        columns: size.columns.into(),
+        rows: size.rows.into(),
+        colours: is_terminal && !suffix.plain && !suffix.dumb,
+        paging: is_terminal && !suffix.dumb,
+        dumb: suffix.dumb || !is_terminal,
+    }
+}
+
+/// Something for the peer.
+enum Piece {
+    Output(Vec<u8>),
+    Exit(u32),
+}
+
+/// Carries output to the peer as fast as it takes it.
+async fn carry(mut ready: mpsc::Receiver<Piece>, writer: ChannelWriteHalf<Msg>) {
+    while let Some(piece) = ready.recv().await {
+        let sent = match piece {
+            Piece::Output(bytes) => writer.data_bytes(bytes).await,
+            Piece::Exit(status) => {
+                let _ = writer.exit_status(status).await;
+                break;
+            }
+        };
+        if sent.is_err() {
+            break;
+        }
+    }
+    let _ = writer.eof().await;
+    let _ = writer.close().await;
+}
+
+fn console(
+    shared: &Shared,
+    shell: Terminal,
+    settings: Settings,
+    events: &Receiver<Event>,
+    pieces: &mpsc::Sender<Piece>,
+) -> u32 {
+    let past = shared.past(&shell);
+    let mut send = |bytes: &[u8]| match pieces.blocking_send(Piece::Output(bytes.to_vec())) {
+        Ok(()) => ControlFlow::Continue(()),
+        Err(_) => ControlFlow::Break(()),
+    };
+    let _ = send(shell.greeting().as_bytes());
+    let (_, history) = attend(shell, settings, past.load(), (events, &mut send));
+    past.keep(&history);
+    0
+}
+
+/// Runs a command; errors are part of its output, as on a console.
+fn run(mut shell: Terminal, command: &str, pieces: &mpsc::Sender<Piece>) -> u32 {
+    let mut out = Stream {
+        pieces,
+        bytes: Vec::new(),
+        sent: Instant::now(),
+    };
+    let result = Shared::exec(&mut shell, command, false, &mut out);
+    if let Err(error) = &result {
+        out.bytes.extend_from_slice(error.as_bytes());
+        out.bytes.push(b'\n');
+    }
+    let _ = out.flush();
+    u32::from(result.is_err())
+}
+
+/// A command's output, sent in pieces while it runs.
+struct Stream<'a> {
+    pieces: &'a mpsc::Sender<Piece>,
+    bytes: Vec<u8>,
+    sent: Instant,
+}
+
+/// Output that is sent at once.
+const PIECE: usize = 32 << 10;
+
+/// How long output stays when there is not enough for a piece.
+const STAYS: Duration = Duration::from_millis(20);
+
+impl Output for Stream<'_> {
+    fn write(&mut self, text: &str) -> ControlFlow<()> {
+        self.bytes.extend_from_slice(&menu::bytes::to_bytes(text));
+        if self.bytes.len() < PIECE && self.sent.elapsed() < STAYS {
+            return ControlFlow::Continue(());
+        }
+        self.flush()
+    }
+
+    fn flush(&mut self) -> ControlFlow<()> {
+        if self.bytes.is_empty() {
+            return ControlFlow::Continue(());
+        }
+        self.sent = Instant::now();
+        let piece = Piece::Output(std::mem::take(&mut self.bytes));
+        match self.pieces.blocking_send(piece) {
+            Ok(()) => ControlFlow::Continue(()),
+            Err(_) => ControlFlow::Break(()),
+        }
+    }
+
+    fn width(&self) -> usize {
+        usize::MAX
+    }
+}

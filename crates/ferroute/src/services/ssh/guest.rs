@@ -1,0 +1,237 @@
+//! A connection: who logs in on it, and the channels that are opened.
+
+use std::collections::BTreeMap;
+use std::net::IpAddr;
+use std::sync::Arc;
+
+use access::{Access, Service};
+use russh::keys::PublicKey;
+use russh::server::{
+    Auth, ChannelOpenHandle, Handler, Msg, PublicKeyOffer, Session, VerifiedPublicKey,
+};
+use russh::{Channel, ChannelId, ChannelOpenFailure, Pty};
+use tokio::sync::Notify;
+
+use super::Stranger;
+use super::channel::{Open, Size, Work};
+use super::suffix::Suffix;
+use crate::access::{Entered, Proof};
+use crate::core::Shared;
+
+/// Channels that one connection may have.
+const CHANNELS: usize = 8;
+
+/// The other end of a connection.
+pub(crate) struct Guest {
+    shared: Arc<Shared>,
+    from: IpAddr,
+    /// Until somebody has logged in, and whom to tell then.
+    stranger: Option<(Stranger, Arc<Notify>)>,
+    entered: Option<Arc<Entered>>,
+    suffix: Suffix,
+    channels: BTreeMap<ChannelId, Open>,
+}
+
+impl Guest {
+    pub(crate) fn new(
+        shared: &Arc<Shared>,
+        from: IpAddr,
+        stranger: (Stranger, Arc<Notify>),
+    ) -> Self {
+        Self {
+            shared: Arc::clone(shared),
+            from,
+            stranger: Some(stranger),
+            entered: None,
+            suffix: Suffix::default(),
+            channels: BTreeMap::new(),
+        }
+    }
+
+    /// Looks at a proof apart from the connections' threads, as a password takes its time.
+    async fn prove(&mut self, login: &str, proof: Owned) -> Auth {
+        let (name, suffix) = Suffix::split(login);
+        let (shared, from, name) = (Arc::clone(&self.shared), self.from, name.to_owned());
+        let looked = tokio::task::spawn_blocking(move || {
+            let proof = match &proof {
+                Owned::Password(secret) => Proof::Password(secret.as_bytes()),
+                Owned::Key(key) => Proof::Key(key),
+            };
+            shared.authenticate(&name, proof, from, Service::Ssh)
+        });
+        let Ok(Ok(entered)) = looked.await else {
+            return Auth::reject();
+        };
+        self.entered = Some(Arc::new(entered));
+        self.suffix = suffix;
+        if let Some((_, known)) = self.stranger.take() {
+            known.notify_one();
+        }
+        Auth::Accept
+    }
+
+    fn channel(&mut self, id: ChannelId) -> Option<&mut Open> {
+        self.channels.get_mut(&id)
+    }
+
+    /// Begins to work on a channel, once.
+    fn start(&mut self, id: ChannelId, work: Work, session: &mut Session) -> Done {
+        let suffix = self.suffix;
+        let entered = self.entered.clone();
+        let shared = Arc::clone(&self.shared);
+        let begun = match (self.channels.get_mut(&id), entered) {
+            (Some(open), Some(entered)) => open.start(&shared, entered, suffix, work),
+            _ => false,
+        };
+        match begun {
+            true => session.channel_success(id),
+            false => session.channel_failure(id),
+        }
+    }
+}
+
+/// The result that the library wants.
+type Done = Result<(), russh::Error>;
+
+/// A proof that outlives the message it came in.
+enum Owned {
+    Password(String),
+    Key(String),
+}
+
+fn in_words(key: &PublicKey) -> String {
+    key.to_openssh().unwrap_or_default()
+}
+
+impl Handler for Guest {
+    type Error = russh::Error;
+
+    async fn auth_password(&mut self, user: &str, password: &str) -> Result<Auth, Self::Error> {
+        Ok(self.prove(user, Owned::Password(password.to_owned())).await)
+    }
+
+    async fn auth_publickey_offered(
+        &mut self,
+        user: &str,
+        offer: PublicKeyOffer<'_>,
+    ) -> Result<Auth, Self::Error> {
+        let (name, _) = Suffix::split(user);
+        let key = in_words(offer.public_key);
+        let instance = self.shared.lock();
+        match Access::is_key(instance.store(), name, &key) {
+            true => Ok(Auth::Accept),
+            false => Ok(Auth::reject()),
+        }
+    }
+
+    async fn auth_publickey(
+        &mut self,
+        user: &str,
+        key: VerifiedPublicKey<'_>,
+    ) -> Result<Auth, Self::Error> {
+        let key = in_words(key.public_key);
+        Ok(self.prove(user, Owned::Key(key)).await)
+    }
+
+    async fn channel_open_session(
+        &mut self,
+        channel: Channel<Msg>,
+        reply: ChannelOpenHandle,
+        _session: &mut Session,
+    ) -> Done {
+        if self.channels.len() >= CHANNELS {
+            reply.reject(ChannelOpenFailure::ResourceShortage).await;
+            return Ok(());
+        }
+        self.channels.insert(channel.id(), Open::new(channel));
+        reply.accept().await;
+        Ok(())
+    }
+
+    async fn pty_request(
+        &mut self,
+        channel: ChannelId,
+        _term: &str,
+        columns: u32,
+        rows: u32,
+        _pix_width: u32,
+        _pix_height: u32,
+        _modes: &[(Pty, u32)],
+        session: &mut Session,
+    ) -> Done {
+        if let Some(open) = self.channel(channel) {
+            open.size = Some(Size::of(columns, rows));
+        }
+        session.channel_success(channel)
+    }
+
+    async fn window_change_request(
+        &mut self,
+        channel: ChannelId,
+        columns: u32,
+        rows: u32,
+        _pix_width: u32,
+        _pix_height: u32,
+        _session: &mut Session,
+    ) -> Done {
+        let suffix = self.suffix;
+        if let Some(open) = self.channel(channel) {
+            open.resize(Size::of(columns, rows).with(suffix)).await;
+        }
+        Ok(())
+    }
+
+    async fn env_request(
+        &mut self,
+        channel: ChannelId,
+        _name: &str,
+        _value: &str,
+        session: &mut Session,
+    ) -> Done {
+        session.channel_failure(channel)
+    }
+
+    async fn shell_request(&mut self, channel: ChannelId, session: &mut Session) -> Done {
+        self.start(channel, Work::Console, session)
+    }
+
+    async fn exec_request(
+        &mut self,
+        channel: ChannelId,
+        command: &[u8],
+        session: &mut Session,
+    ) -> Done {
+        let command = menu::bytes::from_bytes(command);
+        self.start(channel, Work::Command(command), session)
+    }
+
+    async fn subsystem_request(
+        &mut self,
+        channel: ChannelId,
+        _name: &str,
+        session: &mut Session,
+    ) -> Done {
+        session.channel_failure(channel)
+    }
+
+    async fn data(&mut self, channel: ChannelId, data: &[u8], _session: &mut Session) -> Done {
+        if let Some(open) = self.channel(channel)
+            && !open.input(data).await
+        {
+            self.channels.remove(&channel);
+        }
+        Ok(())
+    }
+
+    async fn channel_eof(&mut self, channel: ChannelId, _session: &mut Session) -> Done {
+        if let Some(open) = self.channel(channel) {
+            open.end_of_input();
+        }
+        Ok(())
+    }
+
+    async fn channel_close(&mut self, channel: ChannelId, _session: &mut Session) -> Done {
+        self.channels.remove(&channel);
+        Ok(())
+    }
+}

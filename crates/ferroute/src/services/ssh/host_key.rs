@@ -1,0 +1,74 @@
+//! The key by which clients know the router again.
+
+use std::fs;
+use std::io::{self, Write as _};
+use std::os::unix::fs::{DirBuilderExt as _, OpenOptionsExt as _};
+use std::path::Path;
+
+use russh::keys::PrivateKey;
+use russh::keys::ssh_key::LineEnding;
+use russh::keys::ssh_key::private::Ed25519Keypair;
+
+/// The folder within the state folder.
+const FOLDER: &str = "ssh";
+const FILE: &str = "host_ed25519";
+
+/// The key of the state folder, made when it is not there; without a folder it is new at each
+/// start.
+pub(crate) fn load(state: Option<&Path>) -> Result<PrivateKey, String> {
+    let failed = |error: String| format!("the host key of SSH: {error}");
+    let Some(folder) = state.map(|state| state.join(FOLDER)) else {
+        return make().map_err(failed);
+    };
+    let file = folder.join(FILE);
+    match fs::read(&file) {
+        Ok(pem) => PrivateKey::from_openssh(pem)
+            .map_err(|error| failed(format!("{}: {error}", file.display()))),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => {
+            let key = make().map_err(failed)?;
+            keep(&folder, &key).map_err(failed)?;
+            Ok(key)
+        }
+        Err(error) => Err(failed(format!("{}: {error}", file.display()))),
+    }
+}
+
+fn make() -> Result<PrivateKey, String> {
+    let seed = crate::access::random::<32>()?;
+    Ok(PrivateKey::from(Ed25519Keypair::from_seed(&seed)))
+}
+
+/// Keeps the key for the router's user alone.
+fn keep(folder: &Path, key: &PrivateKey) -> Result<(), String> {
+    let pem = key
+        .to_openssh(LineEnding::LF)
+        .map_err(|error| error.to_string())?;
+    let write = || -> io::Result<()> {
+        let mut builder = fs::DirBuilder::new();
+        builder.recursive(true).mode(0o700).create(folder)?;
+        let mut options = fs::OpenOptions::new();
+        options.write(true).create_new(true).mode(0o600);
+        let mut file = options.open(folder.join(FILE))?;
+        file.write_all(pem.as_bytes())?;
+        file.sync_all()
+    };
+    write().map_err(|error| format!("{}: {error}", folder.display()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_router_keeps_its_host_key() {
+        let state = std::env::temp_dir().join(format!("ferroute-ssh-{}", std::process::id()));
+
+        let first = load(Some(&state)).expect("a key is made");
+        let second = load(Some(&state)).expect("it is read");
+        let other = load(None).expect("a key is made");
+
+        fs::remove_dir_all(&state).expect("it was made above");
+        assert_eq!(first.public_key(), second.public_key());
+        assert_ne!(first.public_key(), other.public_key());
+    }
+}

@@ -1,0 +1,81 @@
+//! Programs of others, from their registries and unmodified, against a running router.
+//!
+//! `make deps` puts them into `target/clients` (packaging/clients.sh); their scripts are in
+//! `tests/clients`.
+
+use std::path::{Path, PathBuf};
+
+use lab::Lab;
+use lab::testing::skip;
+
+use crate::world::{PACKET, Router, Start, lab, layout, text};
+
+/// Users that the scripts know.
+pub(crate) const USERS: &str = "
+/user
+add name=operator group=full password=\"Let-me-in-1\"
+add name=reader group=read password=\"Only-reads-1\"
+add name=keyed group=read password=\"Has-a-key-1\"
+";
+
+/// The router's address on the client's side of the lab `home`.
+const ROUTER: &str = "192.168.88.1";
+
+fn root() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
+}
+
+/// The interpreter that has the clients; noted when it is not there.
+pub(crate) fn python(test: &str) -> Option<PathBuf> {
+    let python = root().join("target/clients/bin/python");
+    let ready = root().join("target/clients/requirements.txt").exists();
+    if !ready {
+        skip(test, "the Python clients are not installed (make deps)");
+    }
+    ready.then_some(python)
+}
+
+/// Runs a script of `tests/clients` in a lab's host; it must end with `ok`.
+pub(crate) fn script(lab: &Lab, python: &Path, script: &str, arguments: &[&str]) {
+    let script = root().join("tests/clients").join(script);
+    let mut argv = vec![python.display().to_string(), script.display().to_string()];
+    argv.extend(arguments.iter().map(|argument| (*argument).to_owned()));
+    let output = lab
+        .command_line("client", &argv)
+        .expect("a host of the layout")
+        .env("PYTHONDONTWRITEBYTECODE", "1")
+        .output()
+        .expect("nsenter is there: it made the lab");
+    let (said, complaint) = (text(&output.stdout), text(&output.stderr));
+    assert!(said.trim_end().ends_with("ok"), "{said}\n{complaint}");
+}
+
+#[test]
+fn netmiko_works_by_ssh_as_on_any_routeros_device() {
+    let test = "netmiko_works_by_ssh_as_on_any_routeros_device";
+    let Some(python) = python(test) else { return };
+    let Some(lab) = lab(test, layout("home")) else {
+        return;
+    };
+    let config = format!("{}{USERS}", layout("home").config);
+    let _router = Router::start(&lab, &Start::with(PACKET, &config));
+
+    let arguments = [ROUTER, "operator", "Let-me-in-1"];
+    script(&lab, &python, "netmiko_routeros.py", &arguments);
+}
+
+#[test]
+fn garbage_by_ssh_harms_nobody() {
+    let test = "garbage_by_ssh_harms_nobody";
+    let Some(python) = python(test) else { return };
+    let Some(lab) = lab(test, layout("home")) else {
+        return;
+    };
+    let config = format!("{}{USERS}", layout("home").config);
+    let _router = Router::start(&lab, &Start::with(PACKET, &config));
+
+    for seed in ["1", "2", "3"] {
+        let arguments = [ROUTER, "operator", "Let-me-in-1", seed];
+        script(&lab, &python, "ssh_garbage.py", &arguments);
+    }
+}

@@ -1,0 +1,320 @@
+//! Sessions that die, and routers that do: what was not to be kept is taken back. Nothing here needs
+//! a namespace or a right.
+
+use std::io::{BufRead as _, BufReader};
+use std::os::unix::net::UnixStream;
+use std::path::PathBuf;
+use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
+
+use console::protocol::{Message, receive, send};
+
+/// A router without ports, its state in a folder that goes with the test.
+struct Router {
+    state: PathBuf,
+    process: Option<Child>,
+}
+
+impl Router {
+    fn start(name: &str) -> Self {
+        let name = format!("ferroute-sessions-{}-{name}", std::process::id());
+        let mut router = Self {
+            state: std::env::temp_dir().join(name),
+            process: None,
+        };
+        router.run();
+        router
+    }
+
+    /// Runs the program until it says that it is ready.
+    fn run(&mut self) {
+        let mut process = Command::new(env!("CARGO_BIN_EXE_ferroute"))
+            .args(["run", "--no-host", "--state"])
+            .arg(&self.state)
+            .stdin(Stdio::null())
+            .stderr(Stdio::piped())
+            .spawn()
+            .expect("the program");
+        let log = BufReader::new(process.stderr.take().expect("it is piped"));
+        let mut lines = log.lines().map_while(Result::ok);
+        let mut before = Vec::new();
+        let ready = lines.by_ref().any(|line| {
+            let ready = line.contains("ready:");
+            before.push(line);
+            ready
+        });
+        assert!(ready, "{before:#?}");
+        // The log is read on, so that the router is never held up by it.
+        std::thread::spawn(move || lines.for_each(drop));
+        self.process = Some(process);
+    }
+
+    /// Kills the program in the middle of whatever it does.
+    fn kill(&mut self) {
+        if let Some(mut process) = self.process.take() {
+            process.kill().expect("it runs");
+            process.wait().expect("it was started here");
+        }
+    }
+
+    fn connect(&self) -> UnixStream {
+        let stream = UnixStream::connect(self.state.join("control.sock")).expect("the router");
+        let patience = Some(Duration::from_secs(60));
+        stream.set_read_timeout(patience).expect("a time limit");
+        stream
+    }
+
+    /// Runs a command and gives what it prints.
+    fn exec(&self, command: &str) -> String {
+        let mut stream = self.connect();
+        let command = command.to_owned();
+        let json = false;
+        send(&mut stream, &Message::Exec { command, json }).expect("the router listens");
+        let mut printed = Vec::new();
+        loop {
+            match receive(&mut stream).expect("an answer") {
+                Some(Message::Output(bytes) | Message::Error(bytes)) => printed.extend(bytes),
+                _ => return String::from_utf8_lossy(&printed).into_owned(),
+            }
+        }
+    }
+
+    fn name(&self) -> String {
+        self.exec(":put [/system identity get name]")
+            .trim()
+            .to_owned()
+    }
+
+    /// Waits until the router has this name.
+    fn wait_for_name(&self, name: &str) {
+        let limit = Instant::now() + Duration::from_secs(60);
+        while self.name() != name {
+            assert!(Instant::now() < limit, "the router is {}", self.name());
+        }
+    }
+
+    fn console(&self) -> Console {
+        let mut stream = self.connect();
+        let wanted = Message::Console {
+            columns: 100,
+            rows: 40,
+            colours: false,
+        };
+        send(&mut stream, &wanted).expect("the router listens");
+        let mut console = Console { stream };
+        console.until("] > ");
+        console
+    }
+}
+
+impl Drop for Router {
+    fn drop(&mut self) {
+        self.kill();
+        let _ = std::fs::remove_dir_all(&self.state);
+    }
+}
+
+/// A session at the console.
+struct Console {
+    stream: UnixStream,
+}
+
+impl Console {
+    fn type_keys(&mut self, keys: &str) {
+        let input = Message::Input(keys.as_bytes().to_vec());
+        send(&mut self.stream, &input).expect("the router listens");
+    }
+
+    /// Reads until this is shown.
+    fn until(&mut self, text: &str) -> String {
+        let mut shown = String::new();
+        while !shown.contains(text) {
+            match receive(&mut self.stream).expect("output") {
+                Some(Message::Output(bytes)) => shown.push_str(&String::from_utf8_lossy(&bytes)),
+                other => panic!("{other:?} after {shown:?}"),
+            }
+        }
+        shown
+    }
+
+    /// Takes safe mode and gives the router a name.
+    fn rename_safely(&mut self, name: &str) {
+        self.type_keys("\x18");
+        self.until("[Safe Mode taken]");
+        self.type_keys(&format!("/system identity set name={name}\r"));
+        self.until(&format!("[admin@{name}] <SAFE> "));
+    }
+}
+
+#[test]
+fn a_console_that_is_cut_off_in_safe_mode_takes_its_changes_back() {
+    let router = Router::start("cut");
+    let mut console = router.console();
+    console.rename_safely("during");
+    assert_eq!(router.name(), "during");
+
+    drop(console);
+
+    router.wait_for_name("ferroute");
+}
+
+#[test]
+fn ctrl_d_takes_back_what_quit_and_a_second_ctrl_x_keep() {
+    let router = Router::start("quit");
+    let mut console = router.console();
+    console.rename_safely("one");
+    console.type_keys("\x04");
+    router.wait_for_name("ferroute");
+
+    let mut console = router.console();
+    console.rename_safely("two");
+    console.type_keys("/quit\r");
+    while let Ok(Some(_)) = receive(&mut console.stream) {}
+    drop(console);
+    assert_eq!(router.name(), "two");
+
+    let mut console = router.console();
+    console.rename_safely("three");
+    console.type_keys("\x1bOS");
+    console.until("[Safe Mode released]");
+    drop(console);
+    let mut console = router.console();
+    console.rename_safely("four");
+    drop(console);
+    router.wait_for_name("three");
+}
+
+#[test]
+fn who_finds_safe_mode_taken_is_asked_and_who_had_it_is_told() {
+    let router = Router::start("hijack");
+    let (mut first, mut second) = (router.console(), router.console());
+    first.rename_safely("first");
+
+    second.type_keys("\x18");
+    second.until("[u/r/d]: ");
+    second.type_keys("d");
+    second.until("[admin@first] > ");
+    second.type_keys("\x18");
+    second.until("[u/r/d]: ");
+    second.type_keys("u");
+    second.until("[Safe Mode taken]");
+
+    assert_eq!(router.name(), "ferroute");
+    first.type_keys("x");
+    first.until("[Safe mode unrolled by another user]");
+}
+
+#[test]
+fn a_client_that_is_killed_in_safe_mode_takes_its_changes_back() {
+    let router = Router::start("client");
+    let (mut terminal, mut client) = terminal::client(&router.state);
+    terminal.type_keys("\x18");
+    terminal.until("[Safe Mode taken]");
+    terminal.type_keys("/system identity set name=during\r");
+    terminal.until("[admin@during] <SAFE>");
+    assert_eq!(router.name(), "during");
+
+    client.kill().expect("it runs");
+    client.wait().expect("it was started here");
+
+    router.wait_for_name("ferroute");
+}
+
+#[test]
+fn a_router_that_is_killed_gives_back_safe_mode_and_what_was_not_confirmed() {
+    let mut router = Router::start("router");
+    router.exec("/system identity set name=before");
+    let mut console = router.console();
+    console.rename_safely("during");
+    router.kill();
+    router.run();
+    assert_eq!(router.name(), "before");
+
+    router.exec("/file add name=new.rsc contents=\"/system identity set name=new\"");
+    let applied = router.exec("/system configuration apply file=new.rsc confirm=1h");
+    assert!(
+        applied.contains("+ /system identity set name=new"),
+        "{applied}"
+    );
+    assert_eq!(router.name(), "new");
+    router.kill();
+    router.run();
+    assert_eq!(router.name(), "before");
+    let history = router.exec("/system history print");
+    assert!(history.contains("system identity changed"), "{history}");
+}
+
+#[test]
+fn a_reset_asks_first() {
+    let router = Router::start("reset");
+    router.exec("/system identity set name=old");
+    let mut console = router.console();
+
+    console.type_keys("/system/reset-configuration\r");
+    console.until("Dangerous! Reset anyway? [y/N]: ");
+    console.type_keys("n");
+    console.until("action cancelled");
+    assert_eq!(router.name(), "old");
+    console.type_keys("/system/reset-configuration\r");
+    console.until("Dangerous! Reset anyway? [y/N]: ");
+    console.type_keys("y");
+    console.until("system configuration will be reset");
+
+    assert_eq!(router.name(), "ferroute");
+    assert!(
+        router
+            .exec("/file print")
+            .contains("auto-before-reset.backup")
+    );
+}
+
+/// `ferroute console` in a terminal of its own.
+mod terminal {
+    use std::fs::File;
+    use std::io::{Read as _, Write as _};
+    use std::path::Path;
+    use std::process::{Child, Command, Stdio};
+
+    use rustix::fs::{Mode, OFlags};
+    use rustix::pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt};
+
+    /// The other end of a terminal.
+    pub(super) struct Terminal(File);
+
+    pub(super) fn client(state: &Path) -> (Terminal, Child) {
+        let master = openpt(OpenptFlags::RDWR | OpenptFlags::NOCTTY).expect("a terminal");
+        grantpt(&master).expect("a terminal");
+        unlockpt(&master).expect("a terminal");
+        let name = ptsname(&master, Vec::new()).expect("its name");
+        let flags = OFlags::RDWR | OFlags::NOCTTY;
+        let slave = rustix::fs::open(&name, flags, Mode::empty()).expect("its other end");
+        let slave = File::from(slave);
+        let end = || Stdio::from(slave.try_clone().expect("a descriptor"));
+        let client = Command::new(env!("CARGO_BIN_EXE_ferroute"))
+            .args(["console", "--state"])
+            .arg(state)
+            .stdin(end())
+            .stdout(end())
+            .stderr(end())
+            .spawn()
+            .expect("the program");
+        let mut terminal = Terminal(File::from(master));
+        terminal.until("] > ");
+        (terminal, client)
+    }
+
+    impl Terminal {
+        pub(super) fn type_keys(&mut self, keys: &str) {
+            self.0.write_all(keys.as_bytes()).expect("the terminal");
+        }
+
+        pub(super) fn until(&mut self, text: &str) {
+            let mut shown = String::new();
+            let mut bytes = [0; 1024];
+            while !shown.contains(text) {
+                let count = self.0.read(&mut bytes).expect("the terminal");
+                shown.push_str(&String::from_utf8_lossy(&bytes[..count]));
+            }
+        }
+    }
+}

@@ -1,0 +1,119 @@
+//! Holding on to the configuration of a moment, so that it can be had back: safe mode.
+//!
+//! What is kept is each item as it was before it changed first, not a list of actions: so there is no
+//! number of actions that is too many. It is bounded by the configuration: what was added since and
+//! is gone again is not kept.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use crate::{By, Change, Changes, Id, Item, Menu, Origin, Reason, Store};
+
+/// The configuration of a moment: what has changed since, as it was.
+#[derive(Debug, Default)]
+pub(crate) struct Hold {
+    since: u64,
+    base: BTreeMap<(&'static str, Id), First>,
+}
+
+/// An item as it was, with its menu; `None` if it was not there.
+type First = (&'static Menu, Option<Arc<Item>>);
+
+impl Hold {
+    /// Hears of a transaction.
+    pub(crate) fn note(&mut self, changes: &Changes) {
+        if changes.origin == Origin::Router {
+            return;
+        }
+        for change in &changes.list {
+            let key = (change.menu.path, change.id);
+            let (_, before) = self
+                .base
+                .entry(key)
+                .or_insert_with(|| (change.menu, change.before.clone()));
+            if before.is_none() && change.after.is_none() {
+                self.base.remove(&key);
+            }
+        }
+    }
+}
+
+impl Store {
+    /// Holds on to the configuration as it is now. Does nothing if one is held already.
+    ///
+    /// # Errors
+    /// It cannot be made durable.
+    pub fn hold(&mut self) -> Result<(), Reason> {
+        if self.hold.is_none() {
+            self.journal.hold().map_err(Reason::Storage)?;
+            self.hold = Some(Hold {
+                since: self.revision,
+                base: BTreeMap::new(),
+            });
+        }
+        Ok(())
+    }
+
+    /// The revision that is held.
+    pub fn held_since(&self) -> Option<u64> {
+        self.hold.as_ref().map(|hold| hold.since)
+    }
+
+    /// Lets go of what is held: what has changed since stays.
+    ///
+    /// # Errors
+    /// It cannot be made durable; it is still held then.
+    pub fn release(&mut self) -> Result<(), Reason> {
+        if self.hold.is_some() {
+            self.journal.release().map_err(Reason::Storage)?;
+            self.hold = None;
+        }
+        Ok(())
+    }
+
+    /// Makes the configuration what is held, as a transaction, and lets go of it.
+    ///
+    /// # Errors
+    /// It cannot be made durable; it is still held then.
+    pub fn unroll(&mut self, by: By) -> Result<Option<Arc<Changes>>, Reason> {
+        let Some(hold) = &self.hold else {
+            return Ok(None);
+        };
+        let since = hold.since;
+        let base = hold.base.iter();
+        let list: Vec<_> = base
+            .map(|((path, id), (menu, before))| Change {
+                menu,
+                id: *id,
+                before: self.item(path, *id).cloned(),
+                after: before.clone(),
+            })
+            .collect();
+        let changes = self.transact(&list, by, Origin::Unroll(since))?;
+        self.release()?;
+        Ok(changes)
+    }
+
+    /// Takes up what was held when the router stopped: each item as it was, by menu and id.
+    pub fn hold_again(
+        &mut self,
+        since: u64,
+        base: impl IntoIterator<Item = (&'static Menu, Id, Option<Arc<Item>>)>,
+    ) {
+        let base = base.into_iter();
+        self.hold = Some(Hold {
+            since,
+            base: base
+                .map(|(menu, id, item)| ((menu.path, id), (menu, item)))
+                .collect(),
+        });
+    }
+
+    /// Keeps a word under a name beside the configuration, or forgets it.
+    ///
+    /// # Errors
+    /// It cannot be made durable.
+    pub fn note(&mut self, name: &str, text: Option<&str>) -> Result<(), Reason> {
+        self.journal.note(name, text).map_err(Reason::Storage)
+    }
+}

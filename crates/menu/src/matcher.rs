@@ -1,0 +1,239 @@
+//! Values of several parts of which some may be left out, and values that may be turned around: what
+//! rules match packets by.
+
+use std::net::IpAddr;
+
+use crate::parse::{address, prefix};
+use crate::{Family, Kind, Reason, Value};
+
+/// A part of a value: what stands before it, its type, and what leaving it out means.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Part {
+    /// What stands before the part; empty for the first.
+    pub before: &'static str,
+    /// Its type.
+    pub kind: Kind,
+    /// What it means if the part is left out.
+    pub absent: Absent,
+}
+
+/// What it means if a part is left out.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Absent {
+    /// The value is refused.
+    Refused,
+    /// The part has no value.
+    Left,
+    /// The part has this value, and is shown with it.
+    Is(&'static str),
+    /// The part has this value, and is not shown with it.
+    Hidden(&'static str),
+}
+
+impl Part {
+    /// A part that must be there.
+    pub const fn new(before: &'static str, kind: Kind) -> Self {
+        Self {
+            before,
+            kind,
+            absent: Absent::Refused,
+        }
+    }
+
+    /// The part, with what leaving it out means.
+    #[must_use]
+    pub const fn or(mut self, absent: Absent) -> Self {
+        self.absent = absent;
+        self
+    }
+}
+
+/// A value, or one that is turned around by `!`.
+pub(crate) fn not(name: &str, text: &str, kind: &Kind) -> Result<Value, Reason> {
+    match text.strip_prefix('!') {
+        Some(rest) => Ok(Value::Not(Box::new(kind.parse(name, rest.trim_start())?))),
+        None => kind.parse(name, text),
+    }
+}
+
+/// The parts of a text, each up to what stands before one that may follow.
+pub(crate) fn parts(name: &str, text: &str, parts: &[Part]) -> Result<Value, Reason> {
+    let invalid = || Reason::BadValue(format!("invalid value for argument {name}"));
+    let mut rest = text;
+    let mut values = Vec::with_capacity(parts.len());
+    for (index, part) in parts.iter().enumerate() {
+        let Some(tail) = rest.strip_prefix(part.before) else {
+            match part.absent {
+                Absent::Refused => return Err(invalid()),
+                Absent::Left | Absent::Hidden(_) => {}
+                Absent::Is(text) => values.push((part.before, part.kind.parse(name, text)?)),
+            }
+            continue;
+        };
+        let end = end_of(tail, parts.get(index + 1..).unwrap_or_default());
+        let value = part.kind.parse(name, &tail[..end])?;
+        rest = &tail[end..];
+        // What goes without saying is not kept either: equal values are written in one way.
+        if !matches!(part.absent, Absent::Hidden(text) if value.to_string() == text) {
+            values.push((part.before, value));
+        }
+    }
+    if rest.is_empty() {
+        Ok(Value::Parts(values.into()))
+    } else {
+        Err(invalid())
+    }
+}
+
+/// Where a part ends: before the first of those that may follow, up to one that must.
+fn end_of(text: &str, next: &[Part]) -> usize {
+    let needed = next.iter().position(|part| part.absent == Absent::Refused);
+    let next = next.get(..=needed.unwrap_or(next.len())).unwrap_or(next);
+    let ends = next.iter().filter_map(|part| text.find(part.before));
+    ends.min().unwrap_or(text.len())
+}
+
+/// `10.0.0.1`, `10.0.0.0/24` or `10.0.0.1-10.0.0.9`. An IPv6 address alone is a prefix of 128.
+pub(crate) fn addresses(name: &str, text: &str, family: Family) -> Result<Value, Reason> {
+    let invalid = || Reason::BadValue(format!("invalid value for argument {name}"));
+    if let Some((first, last)) = text.split_once('-') {
+        let (first, last) = (address(first, family), address(last, family));
+        let (first, last) = first.zip(last).ok_or_else(invalid)?;
+        return match first.cmp(&last) {
+            _ if first.is_ipv4() != last.is_ipv4() => Err(invalid()),
+            std::cmp::Ordering::Less => {
+                let ends = [Value::Address(first), Value::Address(last)];
+                Ok(Value::Tuple("-", Box::new(ends)))
+            }
+            std::cmp::Ordering::Equal => Ok(one(first)),
+            std::cmp::Ordering::Greater => Err(invalid()),
+        };
+    }
+    let net = prefix(text, family).ok_or_else(invalid)?;
+    let whole = net.prefix_len() == net.max_prefix_len();
+    Ok(if whole {
+        one(net.addr())
+    } else {
+        Value::Prefix(net.trunc())
+    })
+}
+
+fn one(address: IpAddr) -> Value {
+    match address {
+        IpAddr::V4(_) => Value::Address(address),
+        IpAddr::V6(_) => Value::Prefix(address.into()),
+    }
+}
+
+/// The name of a host: labels of letters, digits, `-` and `_`, of which one has a letter.
+pub(crate) fn host(text: &str) -> Result<Value, Reason> {
+    let plain = |c: char| c.is_alphanumeric() || c == '-' || c == '_';
+    let mut labels = text.strip_suffix('.').unwrap_or(text).split('.');
+    let good = labels
+        .clone()
+        .all(|label| (1..=63).contains(&label.len()) && label.chars().all(plain));
+    // What ends in a number is a bad address, not a name.
+    let named = labels
+        .next_back()
+        .is_some_and(|last| !last.bytes().all(|b| b.is_ascii_digit()));
+    if good && named && text.len() <= 255 {
+        return Ok(Value::text(text));
+    }
+    Err(Reason::failure(format!("{text} is not a valid dns name")))
+}
+
+/// Hexadecimal digits, with or without `0x` before them.
+pub(crate) fn digits(name: &str, text: &str) -> Result<Value, Reason> {
+    let bare = text.strip_prefix("0x").unwrap_or(text);
+    if bare.bytes().all(|b| b.is_ascii_hexdigit()) {
+        return Ok(Value::text(text));
+    }
+    Err(Reason::BadValue(format!(
+        "invalid value for argument {name}"
+    )))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const LIMIT: Kind = Kind::Not(&Kind::Parts(&[
+        Part::new("", Kind::Rate),
+        Part::new("/", Kind::SPAN).or(Absent::Hidden("1s")),
+        Part::new(",", Kind::COUNTER),
+        Part::new(":", Kind::Words(&["bit", "packet"])).or(Absent::Is("packet")),
+    ]));
+    const ADDRESSES: Kind = Kind::Not(&Kind::Addresses(Family::Any));
+
+    fn shown(kind: &Kind, text: &str) -> String {
+        match kind.parse("x", text) {
+            Ok(value) => {
+                let text = value.to_string();
+                assert_eq!(kind.parse("x", &text), Ok(value), "{text} is read back");
+                text
+            }
+            Err(reason) => reason.to_string(),
+        }
+    }
+
+    #[test]
+    fn parts_that_are_left_out_are_filled_in() {
+        assert_eq!(shown(&LIMIT, "50,100"), "50,100:packet");
+        assert_eq!(shown(&LIMIT, "10/1m,5:bit"), "10/1m,5:bit");
+        assert_eq!(shown(&LIMIT, "!10M/1s,5:packet"), "!10M,5:packet");
+        for bad in [
+            "50", "50,", ",5", "50,5:", "50,5:x", "50/,5", "50,5,5", "!!50,5", "",
+        ] {
+            assert!(LIMIT.parse("x", bad).is_err(), "{bad}");
+        }
+    }
+
+    #[test]
+    fn a_list_is_turned_around_as_a_whole_or_by_its_elements() {
+        let ports = Kind::Not(&Kind::List(&Kind::COUNTER));
+        let flags = Kind::List(&Kind::Not(&Kind::Words(&["ack", "fin", "syn"])));
+
+        assert_eq!(shown(&ports, "!80,443"), "!80,443");
+        assert_eq!(shown(&flags, "fin,!syn,!a"), "fin,!syn,!ack");
+        const STATES: Kind = Kind::Not(&Kind::Set(&["invalid", "new", "related"]));
+        assert_eq!(shown(&STATES, "!related,new,related"), "!new,related");
+        assert!(ports.parse("x", "80,!443").is_err());
+        assert_eq!(shown(&flags, "!x"), "input does not match any value of x");
+    }
+
+    #[test]
+    fn addresses_are_one_a_network_or_a_first_and_a_last() {
+        assert_eq!(shown(&ADDRESSES, "!10.1.2.3/24"), "!10.1.2.0/24");
+        assert_eq!(shown(&ADDRESSES, "10.1.2.3/32"), "10.1.2.3");
+        assert_eq!(shown(&ADDRESSES, "10.0.0.1-10.0.0.9"), "10.0.0.1-10.0.0.9");
+        assert_eq!(shown(&ADDRESSES, "10.0.0.1-10.0.0.1"), "10.0.0.1");
+        assert_eq!(shown(&ADDRESSES, "2001:db8::1"), "2001:db8::1/128");
+        for bad in [
+            "10.0.0.9-10.0.0.1",
+            "10.0.0.1-::1",
+            "10.0.0",
+            "10.0.0.0/33",
+            "a-b",
+            "-",
+        ] {
+            assert_eq!(
+                shown(&ADDRESSES, bad),
+                "invalid value for argument x",
+                "{bad}"
+            );
+        }
+    }
+
+    #[test]
+    fn a_host_is_named_by_labels() {
+        assert_eq!(shown(&Kind::Host, "time.example.com"), "time.example.com");
+        for bad in ["1.2.3.300", "a..b", "", "a b", "10.0.0.0/8", "http://x"] {
+            assert!(
+                shown(&Kind::Host, bad).ends_with("is not a valid dns name"),
+                "{bad}"
+            );
+        }
+        assert_eq!(shown(&Kind::Digits, "0x01ff"), "0x01ff");
+        assert_eq!(shown(&Kind::Digits, "xyz"), "invalid value for argument x");
+    }
+}

@@ -1,0 +1,86 @@
+//! Sending the same frames over and over: a packet generator that costs little more than the kernel's
+//! part of it. The frames are written into the ring once, and sending one is marking its slot.
+
+use std::io;
+use std::os::fd::{AsRawFd, OwnedFd};
+use std::sync::atomic::Ordering;
+
+use frame::Offload;
+use libc::{TP_STATUS_AVAILABLE, TP_STATUS_SEND_REQUEST};
+
+use super::bind;
+use super::slots::{BLOCK_BYTES, HEADER_BYTES, SLOT_BYTES, Slots};
+use super::transmit::send_socket;
+use crate::sys;
+use crate::vnet::{self, VNET_BYTES};
+
+/// The fewest slots: two bursts of [`PacketReplay::send`] in a usual size.
+const MIN_SLOTS: usize = 512;
+/// The smallest slot; the kernel wants room for its header and a socket address.
+const MIN_SLOT_BYTES: usize = 128;
+
+/// Frames in a transmit ring, sent in their order again and again.
+#[derive(Debug)]
+pub struct PacketReplay {
+    socket: OwnedFd,
+    slots: Slots,
+    next: u32,
+}
+
+impl PacketReplay {
+    /// Puts `frames` (without FCS, each up to about 2,000 bytes) into a ring on a device of the
+    /// calling thread's network namespace. The kernel holds the ring's memory: 128 bytes to 2 KB
+    /// for each frame.
+    ///
+    /// # Errors
+    /// No frames, or one that is too long; what the kernel says: no such device, not permitted, no
+    /// memory for the ring.
+    pub fn open(device: &str, frames: &[Vec<u8>]) -> io::Result<Self> {
+        let longest = frames.iter().map(Vec::len).max();
+        let longest = longest.ok_or_else(|| invalid("no frames to send"))?;
+        let slot_bytes = (HEADER_BYTES + VNET_BYTES + longest)
+            .next_power_of_two()
+            .max(MIN_SLOT_BYTES);
+        if slot_bytes > SLOT_BYTES {
+            return Err(invalid("a frame is too long for a slot"));
+        }
+        let socket = send_socket()?;
+        let count = frames.len().max(MIN_SLOTS);
+        let count = count.next_multiple_of(BLOCK_BYTES / slot_bytes);
+        let count = u32::try_from(count).map_err(|_| invalid("too many frames"))?;
+        let mut slots = Slots::map(&socket, libc::PACKET_TX_RING, count, slot_bytes)?;
+        for (slot, frame) in (0..count).zip(frames.iter().cycle()) {
+            // The whole frame is to be copied, as in `TransmitRing::push`.
+            let header = vnet::encode(&Offload::FINISHED, frame, frame.len());
+            let bytes = slots.bytes_mut(slot);
+            bytes[..VNET_BYTES].copy_from_slice(&header);
+            bytes[VNET_BYTES..VNET_BYTES + frame.len()].copy_from_slice(frame);
+            slots.set_len(slot, (VNET_BYTES + frame.len()) as u32);
+        }
+        bind(&socket, sys::device_index(device)?, 0)?;
+        Ok(Self {
+            socket,
+            slots,
+            next: 0,
+        })
+    }
+
+    /// Sends up to `burst` frames: fewer when the device, or the kernel's memory for what is under
+    /// way, is full. What it could not take is sent by the next call.
+    pub fn send(&mut self, burst: u32) {
+        for _ in 0..burst {
+            let status = self.slots.status(self.next).load(Ordering::Acquire);
+            if status != TP_STATUS_AVAILABLE {
+                break;
+            }
+            self.slots.hand_over(self.next, TP_STATUS_SEND_REQUEST);
+            self.next = self.slots.after(self.next);
+        }
+        // A full device says so by an error; the slots stay marked.
+        let _ = sys::kick(self.socket.as_raw_fd());
+    }
+}
+
+fn invalid(reason: &str) -> io::Error {
+    io::Error::new(io::ErrorKind::InvalidInput, reason)
+}

@@ -1,0 +1,526 @@
+//! The router's own files: what `/file` shows, and what exports, imports and backups go to.
+//!
+//! They lie in a folder of the state, or in memory where nothing is kept. A name is words with `/`
+//! between them; nothing leads out of the folder, neither `..` nor a link, because the kernel
+//! resolves names beneath it. A file is replaced wholly or not at all. Size and number are bounded.
+
+use std::collections::BTreeMap;
+use std::fs::File;
+use std::hash::{DefaultHasher, Hash as _, Hasher as _};
+use std::io::{Read, Write as _};
+use std::os::fd::OwnedFd;
+use std::path::Path;
+
+use menu::{Clock, Reason, bytes};
+use rustix::fs::{self, AtFlags, Dir, FileType, Mode, OFlags, ResolveFlags};
+use rustix::io::Errno;
+
+/// The largest file, all of them together, and how many there may be.
+const FILE_BYTES: usize = 64 << 20;
+const ALL_BYTES: u64 = 512 << 20;
+const COUNT: usize = 2_000;
+/// Words of a name.
+const DEPTH: usize = 8;
+/// RouterOS: files up to this size show what is in them.
+const SHOWN: u64 = 60 << 10;
+
+/// The files of a router.
+#[derive(Debug)]
+pub struct Files {
+    place: Place,
+    /// The time of day, for files in memory.
+    pub(crate) clock: Clock,
+}
+
+#[derive(Debug)]
+enum Place {
+    Memory(BTreeMap<String, Kept>),
+    Folder(OwnedFd),
+}
+
+/// A file in memory.
+#[derive(Debug)]
+struct Kept {
+    /// `None` for a folder.
+    contents: Option<Vec<u8>>,
+    modified: i64,
+}
+
+/// What there is to say about a file.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Entry {
+    /// Its name behind those of its folders.
+    pub(crate) name: String,
+    /// Whether it is a folder.
+    pub(crate) folder: bool,
+    /// Its length.
+    pub(crate) bytes: u64,
+    /// When it was changed, in seconds since 1970.
+    pub(crate) modified: i64,
+}
+
+impl Entry {
+    /// The number of its row: the same for as long as the name is.
+    pub(crate) fn id(&self) -> u64 {
+        let mut hasher = DefaultHasher::new();
+        self.name.hash(&mut hasher);
+        hasher.finish() >> 1 | 1 << 63
+    }
+
+    /// What it is, by the ending of its name.
+    pub(crate) fn kind(&self) -> String {
+        if self.folder {
+            return "directory".to_owned();
+        }
+        let leaf = self.name.rsplit('/').next().unwrap_or_default();
+        match leaf.rsplit_once('.') {
+            Some((_, "rsc")) => "script".to_owned(),
+            Some((_, "backup")) => "backup".to_owned(),
+            Some((_, ending)) => format!(".{ending} file"),
+            None => "file".to_owned(),
+        }
+    }
+}
+
+impl Files {
+    /// Files that are gone with the router.
+    pub fn memory() -> Self {
+        Self {
+            place: Place::Memory(BTreeMap::new()),
+            clock: Clock::default(),
+        }
+    }
+
+    /// The files in this folder, which is made if it is not there.
+    ///
+    /// # Errors
+    /// What is wrong with the folder.
+    pub fn open(folder: &Path) -> Result<Self, String> {
+        use std::os::unix::fs::DirBuilderExt as _;
+        let failed = |error: std::io::Error| format!("{}: {error}", folder.display());
+        let mut builder = std::fs::DirBuilder::new();
+        builder.recursive(true).mode(0o700);
+        builder.create(folder).map_err(failed)?;
+        let flags = OFlags::DIRECTORY | OFlags::RDONLY | OFlags::CLOEXEC;
+        let opened = fs::open(folder, flags, Mode::empty());
+        Ok(Self {
+            place: Place::Folder(opened.map_err(|error| failed(error.into()))?),
+            clock: Clock::default(),
+        })
+    }
+
+    /// All files, by name; at most [`COUNT`] of them.
+    pub(crate) fn list(&self) -> Vec<Entry> {
+        match &self.place {
+            Place::Memory(files) => files.iter().map(|(name, kept)| entry(name, kept)).collect(),
+            Place::Folder(root) => {
+                let mut found = Vec::new();
+                // What cannot be looked at is not shown.
+                let _ = walk(root, "", 0, &mut found);
+                found.sort_by(|a, b| a.name.cmp(&b.name));
+                found
+            }
+        }
+    }
+
+    /// What there is to say about one.
+    pub(crate) fn entry(&self, name: &str) -> Option<Entry> {
+        let name = checked(name).ok()?;
+        match &self.place {
+            Place::Memory(files) => files.get(&name).map(|kept| entry(&name, kept)),
+            Place::Folder(root) => {
+                let (folder, leaf) = parent(root, &name).ok()?;
+                let stat = fs::statat(&folder, leaf, AtFlags::SYMLINK_NOFOLLOW).ok()?;
+                entry_of(name.clone(), &stat)
+            }
+        }
+    }
+
+    /// The contents of a small file of text, as rows show them.
+    pub(crate) fn shown(&self, entry: &Entry) -> Option<String> {
+        if entry.folder || entry.bytes > SHOWN {
+            return None;
+        }
+        let contents = menu::Files::read(self, &entry.name).ok()?;
+        (!contents.contains(&0)).then(|| bytes::from_bytes(&contents))
+    }
+
+    /// Makes a folder.
+    ///
+    /// # Errors
+    /// The name is none, or taken.
+    pub(crate) fn make_folder(&mut self, name: &str) -> Result<(), Reason> {
+        let name = checked(name)?;
+        self.room_for(&name, 0)?;
+        match &mut self.place {
+            Place::Memory(files) => {
+                if files.contains_key(&name) {
+                    return Err(taken());
+                }
+                let kept = Kept {
+                    contents: None,
+                    modified: self.clock.unix_seconds,
+                };
+                files.insert(name, kept);
+                Ok(())
+            }
+            Place::Folder(root) => {
+                let (folder, leaf) = parent(root, &name)?;
+                fs::mkdirat(&folder, leaf, Mode::RWXU).map_err(failed)?;
+                fs::fsync(&folder).map_err(failed)
+            }
+        }
+    }
+
+    /// Removes a file, or a folder that is empty.
+    ///
+    /// # Errors
+    /// There is none, or the folder is not empty.
+    pub(crate) fn remove(&mut self, name: &str) -> Result<(), Reason> {
+        let entry = self.entry(name).ok_or(Reason::NoItem)?;
+        match &mut self.place {
+            Place::Memory(files) => {
+                let inside = format!("{}/", entry.name);
+                if files.keys().any(|other| other.starts_with(&inside)) {
+                    return Err(Reason::failure("directory is not empty"));
+                }
+                files.remove(&entry.name);
+                Ok(())
+            }
+            Place::Folder(root) => {
+                let (folder, leaf) = parent(root, &entry.name)?;
+                let flags = match entry.folder {
+                    true => AtFlags::REMOVEDIR,
+                    false => AtFlags::empty(),
+                };
+                fs::unlinkat(&folder, leaf, flags).map_err(failed)?;
+                fs::fsync(&folder).map_err(failed)
+            }
+        }
+    }
+
+    /// Gives a file another name.
+    ///
+    /// # Errors
+    /// There is none, or the name is none or taken.
+    pub(crate) fn rename(&mut self, from: &str, to: &str) -> Result<(), Reason> {
+        let entry = self.entry(from).ok_or(Reason::NoItem)?;
+        let to = checked(to)?;
+        if self.entry(&to).is_some() {
+            return Err(taken());
+        }
+        match &mut self.place {
+            Place::Memory(files) => {
+                if let Some(kept) = files.remove(&entry.name) {
+                    files.insert(to, kept);
+                }
+                Ok(())
+            }
+            Place::Folder(root) => {
+                let (old, leaf) = parent(root, &entry.name)?;
+                let (new, renamed) = parent(root, &to)?;
+                fs::renameat(&old, leaf, &new, renamed).map_err(failed)?;
+                fs::fsync(&new).map_err(failed)
+            }
+        }
+    }
+
+    /// Whether so many bytes may become a file of this name.
+    fn room_for(&self, name: &str, bytes: usize) -> Result<(), Reason> {
+        if bytes > FILE_BYTES {
+            return Err(Reason::failure("file is too large"));
+        }
+        let others = self.list();
+        let others = others.iter().filter(|other| other.name != name);
+        let (mut count, mut sum) = (1, bytes as u64);
+        for other in others {
+            count += 1;
+            sum += other.bytes;
+        }
+        if count > COUNT || sum > ALL_BYTES {
+            return Err(Reason::failure("not enough space"));
+        }
+        Ok(())
+    }
+}
+
+impl menu::Files for Files {
+    fn read(&self, name: &str) -> Result<Vec<u8>, Reason> {
+        let name = checked(name)?;
+        match &self.place {
+            Place::Memory(files) => {
+                let contents = files.get(&name).and_then(|kept| kept.contents.clone());
+                contents.ok_or_else(missing)
+            }
+            Place::Folder(root) => {
+                let flags = OFlags::RDONLY | OFlags::NONBLOCK;
+                let mut file = File::from(beneath(root, &name, flags)?);
+                let there = file.metadata().map_err(told)?;
+                if !there.is_file() {
+                    return Err(missing());
+                }
+                let mut contents = Vec::new();
+                let limit = FILE_BYTES as u64 + 1;
+                Read::by_ref(&mut file)
+                    .take(limit)
+                    .read_to_end(&mut contents)
+                    .map_err(told)?;
+                match contents.len() > FILE_BYTES {
+                    true => Err(Reason::failure("file is too large")),
+                    false => Ok(contents),
+                }
+            }
+        }
+    }
+
+    fn write(&mut self, name: &str, contents: &[u8]) -> Result<(), Reason> {
+        let name = checked(name)?;
+        if self.entry(&name).is_some_and(|entry| entry.folder) {
+            return Err(taken());
+        }
+        self.room_for(&name, contents.len())?;
+        match &mut self.place {
+            Place::Memory(files) => {
+                if let Some((folder, _)) = name.rsplit_once('/')
+                    && files.get(folder).is_none_or(|kept| kept.contents.is_some())
+                {
+                    return Err(missing());
+                }
+                let kept = Kept {
+                    contents: Some(contents.to_vec()),
+                    modified: self.clock.unix_seconds,
+                };
+                files.insert(name, kept);
+                Ok(())
+            }
+            Place::Folder(root) => {
+                let (folder, leaf) = parent(root, &name)?;
+                replace(&folder, leaf, contents)
+            }
+        }
+    }
+}
+
+/// Writes a file beside the one that it replaces, and lets it take the name when it is on disk.
+fn replace(folder: &OwnedFd, leaf: &str, contents: &[u8]) -> Result<(), Reason> {
+    const UNFINISHED: &str = ".unfinished";
+    let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+    match fs::unlinkat(folder, UNFINISHED, AtFlags::empty()) {
+        Ok(()) | Err(Errno::NOENT) => {}
+        Err(error) => return Err(failed(error)),
+    }
+    let opened = fs::openat(folder, UNFINISHED, flags, Mode::RUSR | Mode::WUSR);
+    let mut file = File::from(opened.map_err(failed)?);
+    let written = file.write_all(contents).and_then(|()| file.sync_all());
+    if let Err(error) = written {
+        let _ = fs::unlinkat(folder, UNFINISHED, AtFlags::empty());
+        return Err(told(error));
+    }
+    fs::renameat(folder, UNFINISHED, folder, leaf).map_err(failed)?;
+    fs::fsync(folder).map_err(failed)
+}
+
+/// A name that is one: words with `/` between them, none hidden.
+fn checked(name: &str) -> Result<String, Reason> {
+    let name = name.strip_prefix('/').unwrap_or(name);
+    let is_word = |word: &str| {
+        let shown = !word.starts_with('.') && !word.chars().any(char::is_control);
+        !word.is_empty() && word.len() <= 200 && shown
+    };
+    let fits = name.split('/').count() <= DEPTH && name.split('/').all(is_word);
+    match fits {
+        true => Ok(name.to_owned()),
+        false => Err(Reason::failure("invalid file name")),
+    }
+}
+
+/// The folder that a file is in, and its own name.
+fn parent<'n>(root: &OwnedFd, name: &'n str) -> Result<(OwnedFd, &'n str), Reason> {
+    let (folder, leaf) = name.rsplit_once('/').unwrap_or((".", name));
+    Ok((beneath(root, folder, OFlags::DIRECTORY)?, leaf))
+}
+
+fn beneath(root: &OwnedFd, name: &str, flags: OFlags) -> Result<OwnedFd, Reason> {
+    let resolve = ResolveFlags::BENEATH | ResolveFlags::NO_SYMLINKS;
+    fs::openat2(root, name, flags | OFlags::CLOEXEC, Mode::empty(), resolve).map_err(failed)
+}
+
+fn walk(folder: &OwnedFd, path: &str, depth: usize, found: &mut Vec<Entry>) -> Result<(), Errno> {
+    for entry in Dir::read_from(folder)? {
+        let entry = entry?;
+        let Ok(leaf) = entry.file_name().to_str() else {
+            continue;
+        };
+        if leaf.starts_with('.') || found.len() >= COUNT {
+            continue;
+        }
+        let name = format!("{path}{leaf}");
+        let stat = fs::statat(folder, leaf, AtFlags::SYMLINK_NOFOLLOW)?;
+        let Some(entry) = entry_of(name, &stat) else {
+            continue;
+        };
+        if entry.folder && depth + 1 < DEPTH {
+            let flags = OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+            let inner = fs::openat(folder, leaf, flags, Mode::empty())?;
+            let inside = format!("{}/", entry.name);
+            found.push(entry);
+            walk(&inner, &inside, depth + 1, found)?;
+        } else {
+            found.push(entry);
+        }
+    }
+    Ok(())
+}
+
+/// What is neither a file nor a folder is not there.
+fn entry_of(name: String, stat: &fs::Stat) -> Option<Entry> {
+    let kind = FileType::from_raw_mode(stat.st_mode);
+    matches!(kind, FileType::RegularFile | FileType::Directory).then(|| Entry {
+        folder: kind == FileType::Directory,
+        name,
+        bytes: u64::try_from(stat.st_size).unwrap_or(0),
+        modified: stat.st_mtime,
+    })
+}
+
+fn entry(name: &str, kept: &Kept) -> Entry {
+    Entry {
+        name: name.to_owned(),
+        folder: kept.contents.is_none(),
+        bytes: kept.contents.as_ref().map_or(0, Vec::len) as u64,
+        modified: kept.modified,
+    }
+}
+
+fn missing() -> Reason {
+    Reason::failure("no such file")
+}
+
+fn taken() -> Reason {
+    Reason::failure("file already exists")
+}
+
+fn failed(error: Errno) -> Reason {
+    match error {
+        Errno::NOENT | Errno::XDEV | Errno::LOOP | Errno::NOTDIR => missing(),
+        Errno::EXIST => taken(),
+        Errno::NOTEMPTY => Reason::failure("directory is not empty"),
+        error => told(error.into()),
+    }
+}
+
+fn told(error: std::io::Error) -> Reason {
+    Reason::failure(error.to_string())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use menu::Files as _;
+
+    /// A folder that goes with the test.
+    struct Temporary(std::path::PathBuf);
+
+    impl Temporary {
+        fn new() -> Self {
+            use std::sync::atomic::{AtomicU32, Ordering};
+            static NEXT: AtomicU32 = AtomicU32::new(0);
+            let number = NEXT.fetch_add(1, Ordering::Relaxed);
+            let name = format!("ferroute-files-{}-{number}", std::process::id());
+            Self(std::env::temp_dir().join(name))
+        }
+    }
+
+    impl Drop for Temporary {
+        fn drop(&mut self) {
+            let _ = std::fs::remove_dir_all(&self.0);
+        }
+    }
+
+    fn both(test: impl Fn(&mut Files)) {
+        test(&mut Files::memory());
+        let folder = Temporary::new();
+        test(&mut Files::open(&folder.0.join("files")).expect("a new folder"));
+    }
+
+    fn names(files: &Files) -> Vec<String> {
+        files.list().into_iter().map(|entry| entry.name).collect()
+    }
+
+    #[test]
+    fn a_file_is_written_read_renamed_and_removed() {
+        both(|files| {
+            files.write("b.rsc", b"one").expect("a new file");
+            files.make_folder("flash").expect("a new folder");
+            files.write("flash/a.txt", b"two").expect("a file in it");
+            files.write("b.rsc", b"three").expect("it is replaced");
+
+            assert_eq!(names(files), ["b.rsc", "flash", "flash/a.txt"]);
+            assert_eq!(files.read("/b.rsc"), Ok(b"three".to_vec()));
+            let kinds: Vec<_> = files.list().iter().map(Entry::kind).collect();
+            assert_eq!(kinds, ["script", "directory", ".txt file"]);
+            assert_eq!(
+                files.remove("flash"),
+                Err(Reason::failure("directory is not empty"))
+            );
+            files.rename("flash/a.txt", "a").expect("a free name");
+            files.remove("flash").expect("it is empty");
+            assert_eq!(files.rename("a", "b.rsc"), Err(taken()));
+            files.remove("a").expect("it is there");
+            assert_eq!(names(files), ["b.rsc"]);
+            assert_eq!(files.read("a"), Err(missing()));
+            assert_eq!(files.write("none/x", b""), Err(missing()));
+        });
+    }
+
+    #[test]
+    fn nothing_leads_out_of_the_folder() {
+        let folder = Temporary::new();
+        let mut files = Files::open(&folder.0.join("files")).expect("a new folder");
+        std::fs::write(folder.0.join("secret"), b"of others").expect("a file");
+        std::os::unix::fs::symlink("../secret", folder.0.join("files/link")).expect("a link");
+        std::os::unix::fs::symlink("..", folder.0.join("files/up")).expect("a link");
+
+        for name in [
+            "../secret",
+            "link",
+            "up/secret",
+            "a/../../secret",
+            "",
+            ".",
+            "a//b",
+            "/",
+        ] {
+            assert!(files.read(name).is_err(), "{name}");
+            assert!(files.remove(name).is_err(), "{name}");
+        }
+        assert!(files.write("up/secret", b"mine").is_err());
+        files
+            .write("link", b"mine")
+            .expect("the link is replaced, not followed");
+
+        let kept = std::fs::read(folder.0.join("secret")).expect("it is still there");
+        assert_eq!(kept, b"of others");
+        assert_eq!(names(&files), ["link"]);
+    }
+
+    #[test]
+    fn size_and_number_are_bounded() {
+        both(|files| {
+            let large = vec![0; FILE_BYTES + 1];
+            let refused = files.write("large", &large);
+            assert_eq!(refused, Err(Reason::failure("file is too large")));
+        });
+        let mut files = Files::memory();
+        for number in 0..COUNT {
+            files
+                .write(&format!("{number}"), b"")
+                .expect("there is room");
+        }
+        assert_eq!(
+            files.write("more", b""),
+            Err(Reason::failure("not enough space"))
+        );
+        files.write("0", b"again").expect("it is replaced");
+    }
+}

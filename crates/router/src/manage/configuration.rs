@@ -1,0 +1,267 @@
+//! `/system/configuration`: the least change that leads to a file, confirmed or taken back; and the
+//! revisions of the configuration.
+
+use std::ops::ControlFlow;
+use std::sync::Arc;
+
+use machine::{Duration, Instant};
+use menu::{
+    By, Change, Changes, Clock, Origin, Reason, Reply, Row, RowFilter, Store, Value, describe,
+};
+
+use super::Desk;
+use crate::drive::Control;
+use crate::replace::reach;
+use crate::store::UNCONFIRMED;
+
+/// What was applied and is taken back unless it is confirmed.
+#[derive(Clone, Debug)]
+pub(super) struct Unconfirmed {
+    changes: Arc<Changes>,
+    user: String,
+    until: Instant,
+}
+
+/// The longest time to confirm.
+const LONGEST: Duration = Duration::from_secs(24 * 3_600);
+
+/// What the revisions of `/system/configuration/history` show of their changes.
+const SHOWN: usize = 100;
+
+impl Control {
+    /// The cells of `/system/configuration`.
+    pub(crate) fn annotate_configuration(&self, store: &Store, row: &mut Row) {
+        let number = |n: u64| Value::Number(i64::try_from(n).unwrap_or(i64::MAX));
+        row.set("revision", number(store.revision()));
+        if let Some(unconfirmed) = &self.manage.unconfirmed {
+            row.set("unconfirmed", number(unconfirmed.changes.revision));
+            row.set("by", Value::text(unconfirmed.user.as_str()));
+            let left = (unconfirmed.until - self.now.min(unconfirmed.until)).as_secs();
+            row.set("confirm-within", Value::Time(left as i64 * 1_000_000_000));
+        }
+    }
+
+    /// When an unconfirmed configuration is to be taken back.
+    pub(crate) fn confirm_until(&self) -> Option<Instant> {
+        self.manage.unconfirmed.as_ref().map(|u| u.until)
+    }
+
+    /// Takes back what nobody has confirmed in time.
+    pub(crate) fn take_back_unconfirmed(&mut self, store: &mut Store) {
+        let due = self.confirm_until().is_some_and(|until| until <= self.now);
+        if due && let Some(unconfirmed) = self.manage.unconfirmed.take() {
+            let revision = unconfirmed.changes.revision;
+            let by = By::user(&unconfirmed.user, self.log.clock);
+            let message = match self.take_back(store, &unconfirmed, by) {
+                Ok(()) => format!("revision {revision} was not confirmed and is taken back"),
+                Err(reason) => format!("revision {revision} is not taken back: {reason}"),
+            };
+            self.log.add("system,error".to_owned(), message);
+        }
+    }
+
+    fn take_back(
+        &mut self,
+        store: &mut Store,
+        unconfirmed: &Unconfirmed,
+        by: By,
+    ) -> Result<(), Reason> {
+        let revision = unconfirmed.changes.revision;
+        let by = by.doing(format!("revision {revision} taken back"));
+        let changes = match store.take_back(&unconfirmed.changes, by.clone()) {
+            Ok(changes) => changes,
+            // What came after it is in the way: that goes as well.
+            Err(_) => store.revert_to(revision.saturating_sub(1), by)?,
+        };
+        store.note(UNCONFIRMED, None)?;
+        self.follow(store, changes);
+        Ok(())
+    }
+
+    /// The rows of `/system/history`, newest first.
+    pub(crate) fn history_rows(
+        &self,
+        store: &Store,
+        filter: &RowFilter<'_>,
+        each: &mut dyn FnMut(Row) -> ControlFlow<()>,
+    ) -> ControlFlow<()> {
+        use menu::Standing::{Floating, Redoable, Undoable};
+        for (changes, standing) in store.actions() {
+            let mut row = Row {
+                id: Some(menu::Id(changes.revision)),
+                cells: Vec::new(),
+            };
+            row.flag("undoable", standing == Undoable);
+            row.flag("redoable", standing == Redoable);
+            row.flag("floating-undo", standing == Floating);
+            row.set("redo", Value::text(describe::redo(store, changes)));
+            row.set("undo", Value::text(describe::undo(store, changes)));
+            row.set("action", Value::text(changes.action()));
+            row.set("by", Value::text(changes.by.user.as_str()));
+            row.set("policy", Value::text("write"));
+            row.set("time", Value::text(changes.by.clock.date_time()));
+            if filter.accepts(&row) {
+                each(row)?;
+            }
+        }
+        ControlFlow::Continue(())
+    }
+
+    /// The rows of `/system/configuration/history`, newest first.
+    pub(crate) fn revision_rows(
+        &self,
+        store: &Store,
+        filter: &RowFilter<'_>,
+        each: &mut dyn FnMut(Row) -> ControlFlow<()>,
+    ) -> ControlFlow<()> {
+        let number = |n: usize| Value::Number(i64::try_from(n).unwrap_or(i64::MAX));
+        for changes in store.history().rev() {
+            let mut row = Row {
+                id: Some(menu::Id(changes.revision)),
+                cells: Vec::new(),
+            };
+            let by = match changes.origin {
+                Origin::Router => "system",
+                _ => &changes.by.user,
+            };
+            row.set("revision", number(changes.revision as usize));
+            if changes.by.clock != Clock::default() {
+                row.set("time", Value::text(changes.by.clock.date_time()));
+            }
+            row.set("by", Value::text(by));
+            row.set("action", Value::text(changes.action()));
+            row.set("items", number(changes.list.len()));
+            let shown = &changes.list[..changes.list.len().min(SHOWN)];
+            let lines = describe::diff(store, shown).into_iter();
+            row.set("diff", Value::List(lines.map(Value::text).collect()));
+            if filter.accepts(&row) {
+                each(row)?;
+            }
+        }
+        ControlFlow::Continue(())
+    }
+}
+
+impl Desk<'_> {
+    pub(super) fn configuration(&mut self, command: &str) -> Result<Reply, Reason> {
+        match command {
+            "diff" => {
+                let list = self.difference()?;
+                self.show(&list)?;
+            }
+            "apply" => self.apply()?,
+            "revert" => self.revert()?,
+            "confirm" => {
+                self.unconfirmed()?;
+                self.store.note(UNCONFIRMED, None)?;
+                self.control.manage.unconfirmed = None;
+            }
+            _ => {
+                let unconfirmed = self.unconfirmed()?;
+                let by = self.by("");
+                self.control.take_back(self.store, &unconfirmed, by)?;
+                self.control.manage.unconfirmed = None;
+            }
+        }
+        Ok(Reply::default())
+    }
+
+    /// What is unconfirmed, if it is this user's to confirm.
+    fn unconfirmed(&self) -> Result<Unconfirmed, Reason> {
+        let unconfirmed = self.control.manage.unconfirmed.clone();
+        let unconfirmed = unconfirmed.ok_or_else(|| Reason::failure("nothing to confirm"))?;
+        match unconfirmed.user == self.caller.user {
+            true => Ok(unconfirmed),
+            false => Err(Reason::failure(format!(
+                "only {} can confirm or cancel it",
+                unconfirmed.user
+            ))),
+        }
+    }
+
+    /// What leads from the running configuration to a file, or to an earlier revision.
+    fn difference(&mut self) -> Result<Vec<Change>, Reason> {
+        match (self.text("file"), self.argument("revision")) {
+            (Some(name), None) => {
+                let wanted = self.made_by(&name)?;
+                self.needed_for(&wanted)
+            }
+            (None, Some(revision)) => {
+                let revision = revision.as_number().and_then(|n| u64::try_from(n).ok());
+                self.store.back_to(revision.unwrap_or(u64::MAX))
+            }
+            _ => Err(Reason::failure("either file or revision is needed")),
+        }
+    }
+
+    fn apply(&mut self) -> Result<(), Reason> {
+        let name = self.needed("file")?;
+        let within = self.within()?;
+        let wanted = self.made_by(&name)?;
+        let list = self.needed_for(&wanted)?;
+        self.show(&list)?;
+        let by = self.by(format!("configuration {name} applied"));
+        self.change(within, |store| reach(store, &wanted, by))
+    }
+
+    fn revert(&mut self) -> Result<(), Reason> {
+        let within = self.within()?;
+        let list = self.difference()?;
+        self.show(&list)?;
+        let revision = self.argument("revision").and_then(Value::as_number);
+        let revision = revision
+            .and_then(|n| u64::try_from(n).ok())
+            .unwrap_or(u64::MAX);
+        let by = self.by(format!("configuration reverted to revision {revision}"));
+        self.change(within, |store| store.revert_to(revision, by))
+    }
+
+    /// How long there is to confirm, if it has to be.
+    fn within(&self) -> Result<Option<Duration>, Reason> {
+        if self.control.manage.unconfirmed.is_some() {
+            let text = "there is an unconfirmed configuration: confirm or cancel it";
+            return Err(Reason::failure(text));
+        }
+        let Some(value) = self.argument("confirm") else {
+            return Ok(None);
+        };
+        let nanos = value.as_nanos().and_then(|nanos| u64::try_from(nanos).ok());
+        let within = Duration::from_nanos(nanos.unwrap_or(0));
+        match within > Duration::ZERO && within <= LONGEST {
+            true => Ok(Some(within)),
+            false => Err(Reason::failure("confirm is between a moment and a day")),
+        }
+    }
+
+    /// Makes a change, which is taken back unless it is confirmed.
+    fn change(
+        &mut self,
+        within: Option<Duration>,
+        make: impl FnOnce(&mut Store) -> Result<Option<Arc<Changes>>, Reason>,
+    ) -> Result<(), Reason> {
+        // The note is there before the change: a router that stops in between takes nothing back.
+        if within.is_some() {
+            let next = (self.store.revision() + 1).to_string();
+            self.store.note(UNCONFIRMED, Some(&next))?;
+        }
+        let made = make(self.store);
+        let Ok(Some(changes)) = made else {
+            if within.is_some() {
+                self.store.note(UNCONFIRMED, None)?;
+            }
+            return made.map(drop);
+        };
+        self.control.follow(self.store, Some(Arc::clone(&changes)));
+        if let Some(within) = within {
+            self.control.manage.unconfirmed = Some(Unconfirmed {
+                changes,
+                user: self.caller.user.to_owned(),
+                until: self.control.now + within,
+            });
+            let nanos = i64::try_from(within.as_nanos()).unwrap_or(i64::MAX);
+            let span = menu::time::units(nanos);
+            self.say(&format!("to be confirmed within {span}"))?;
+        }
+        Ok(())
+    }
+}

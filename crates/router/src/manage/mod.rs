@@ -1,0 +1,169 @@
+//! What concerns the configuration as a whole: safe mode, files, backups, resets, revisions.
+//!
+//! These are commands of menus like all others; the language brings them here by
+//! [`menu::Live::manage`], with the configuration in hand.
+
+mod backup;
+mod configuration;
+mod file;
+mod reset;
+mod safe_mode;
+mod scratch;
+#[cfg(test)]
+mod tests;
+
+use std::sync::Arc;
+
+use menu::{By, Call, Caller, Changes, Output, Reason, Reply, Row, Store, Value};
+
+use crate::drive::Control;
+use crate::files::Files;
+
+pub use safe_mode::Holder;
+
+/// What is known besides the configuration itself.
+#[derive(Debug)]
+pub(crate) struct Manage {
+    pub(crate) files: Files,
+    safe: Option<safe_mode::Taken>,
+    unconfirmed: Option<configuration::Unconfirmed>,
+    /// What sessions are to be told, by their numbers.
+    notices: Vec<(u64, String)>,
+}
+
+impl Default for Manage {
+    fn default() -> Self {
+        Self {
+            files: Files::memory(),
+            safe: None,
+            unconfirmed: None,
+            notices: Vec::new(),
+        }
+    }
+}
+
+/// Sessions that can wait to be told something.
+const NOTICES: usize = 64;
+
+impl Control {
+    /// Gives the router its files.
+    pub fn set_files(&mut self, files: Files) {
+        self.manage.files = files;
+    }
+
+    pub(crate) fn run_manage(
+        &mut self,
+        store: &mut Store,
+        call: &Call<'_>,
+        caller: &Caller<'_>,
+        out: &mut dyn Output,
+    ) -> Option<Result<Reply, Reason>> {
+        let mut desk = Desk {
+            control: self,
+            store,
+            caller,
+            call,
+            out,
+        };
+        Some(match (call.menu.path, call.command) {
+            ("/safe-mode", command) => desk.safe_mode(command),
+            ("/file", command) => desk.file(command),
+            ("/system/backup", "save") => desk.save(),
+            ("/system/backup", "load") => desk.load(),
+            ("/system", "reset-configuration") => desk.reset(),
+            ("/system/configuration", command) => desk.configuration(command),
+            _ => return None,
+        })
+    }
+
+    /// What a session is to be told, once.
+    pub(crate) fn take_notice(&mut self, session: u64) -> Option<String> {
+        let mut notices = self.manage.notices.iter();
+        let index = notices.position(|(other, _)| *other == session)?;
+        Some(self.manage.notices.remove(index).1)
+    }
+
+    /// Hears of a change that a command of these made.
+    pub(crate) fn follow(&mut self, store: &Store, changes: Option<Arc<Changes>>) {
+        if let Some(changes) = changes {
+            self.apply_changes(store, &changes);
+        }
+    }
+}
+
+/// One command, and all that it works with.
+struct Desk<'a> {
+    control: &'a mut Control,
+    store: &'a mut Store,
+    caller: &'a Caller<'a>,
+    call: &'a Call<'a>,
+    out: &'a mut dyn Output,
+}
+
+impl Desk<'_> {
+    /// The value of an argument.
+    fn argument(&self, name: &str) -> Option<&Value> {
+        let mut arguments = self.call.arguments.iter();
+        arguments
+            .find(|(other, _)| *other == name)
+            .map(|(_, value)| value)
+    }
+
+    /// The text of an argument.
+    fn text(&self, name: &str) -> Option<String> {
+        self.argument(name).map(ToString::to_string)
+    }
+
+    /// Whether an argument is `yes`.
+    fn is(&self, name: &str) -> bool {
+        self.argument(name)
+            .and_then(Value::as_bool)
+            .unwrap_or(false)
+    }
+
+    /// The text of an argument that the command needs.
+    fn needed(&self, name: &'static str) -> Result<String, Reason> {
+        self.text(name)
+            .filter(|text| !text.is_empty())
+            .ok_or_else(|| Reason::Missing(vec![name]))
+    }
+
+    /// Whose doing it is.
+    fn by(&self, action: impl Into<String>) -> By {
+        By::user(self.caller.user, self.control.log.clock).doing(action)
+    }
+
+    fn say(&mut self, line: &str) -> Result<(), Reason> {
+        match self.out.write(&format!("{line}\n")) {
+            std::ops::ControlFlow::Continue(()) => Ok(()),
+            std::ops::ControlFlow::Break(()) => Err(Reason::Interrupted),
+        }
+    }
+
+    /// Refuses arguments that other routers do something with.
+    fn without(&self, names: &[&'static str]) -> Result<(), Reason> {
+        match names.iter().find(|name| self.is(name)) {
+            Some(name) => Err(Reason::failure(format!("{name} is not supported"))),
+            None => Ok(()),
+        }
+    }
+
+    /// The contents of a file, with or without its ending in the name.
+    fn read(&self, name: &str, ending: &str) -> Result<Vec<u8>, Reason> {
+        let files = &self.control.manage.files;
+        let with_ending = format!("{name}{ending}");
+        menu::Files::read(files, name).or_else(|reason| match name.ends_with(ending) {
+            true => Err(reason),
+            false => menu::Files::read(files, &with_ending),
+        })
+    }
+
+    fn write(&mut self, name: &str, contents: &[u8]) -> Result<(), Reason> {
+        menu::Files::write(&mut self.control.manage.files, name, contents)
+    }
+}
+
+/// A reply of one row.
+fn one(row: Row) -> Reply {
+    Reply { rows: vec![row] }
+}

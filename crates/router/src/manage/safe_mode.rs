@@ -1,0 +1,158 @@
+//! Safe mode: everything that changes is given back when the session that took it ends badly.
+//!
+//! There is one safe mode for the router. What other sessions change meanwhile is part of it, as in
+//! RouterOS. Unlike there no number of actions is too many: see [`menu::Store::hold`].
+
+use menu::{By, Caller, Reason, Reply, Row, Store, Value};
+
+use super::{Desk, NOTICES};
+use crate::drive::Control;
+
+/// Who is in safe mode.
+#[derive(Clone, Debug)]
+pub(super) struct Taken {
+    session: u64,
+    user: String,
+    via: &'static str,
+}
+
+/// Who is in safe mode, as a session sees it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Holder {
+    /// Nobody.
+    Nobody,
+    /// The session itself.
+    Own,
+    /// Another session, of this user.
+    Other(String),
+}
+
+/// What becomes of the changes of who is in safe mode already.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Theirs {
+    Unroll,
+    Release,
+}
+
+impl Control {
+    /// Who is in safe mode.
+    pub fn safe_mode(&self, session: u64) -> Holder {
+        match &self.manage.safe {
+            None => Holder::Nobody,
+            Some(taken) if taken.session == session => Holder::Own,
+            Some(taken) => Holder::Other(taken.user.clone()),
+        }
+    }
+
+    /// The cells of `/safe-mode`, as the session sees them that asks.
+    pub(crate) fn annotate_safe_mode(&self, row: &mut Row) {
+        row.flag("enabled", self.manage.safe.is_some());
+        if let Some(taken) = &self.manage.safe {
+            row.set("user", Value::text(taken.user.as_str()));
+            row.flag("current", taken.session == self.asking);
+            row.set("owner", Value::text(taken.via));
+        } else {
+            row.flag("current", false);
+        }
+    }
+
+    /// A session has ended badly: what it holds is given back.
+    pub(crate) fn session_lost(&mut self, store: &mut Store, session: u64) {
+        if self.safe_mode(session) != Holder::Own {
+            return;
+        }
+        let taken = self.manage.safe.take();
+        let user = taken.map(|taken| taken.user).unwrap_or_default();
+        let by = By::user(&user, self.log.clock).doing("safe mode given back");
+        let message = match store.unroll(by) {
+            Ok(changes) => {
+                self.follow(store, changes);
+                format!("safe mode of {user} was lost, its changes are taken back")
+            }
+            // It is still held on disk: the next start gives it back.
+            Err(reason) => format!("safe mode of {user} was lost, not taken back: {reason}"),
+        };
+        self.log.add("system,error".to_owned(), message);
+    }
+
+    /// A session leaves as it should: what it holds is kept.
+    pub(crate) fn session_left(&mut self, store: &mut Store, session: u64) {
+        if self.safe_mode(session) == Holder::Own && store.release().is_ok() {
+            self.manage.safe = None;
+        }
+    }
+}
+
+impl Desk<'_> {
+    pub(super) fn safe_mode(&mut self, command: &str) -> Result<Reply, Reason> {
+        let holder = self.control.safe_mode(self.caller.session);
+        match command {
+            "take" => self.take(holder),
+            "toggle" if holder != Holder::Own => self.take(holder),
+            "release" | "toggle" => self.leave(holder, Theirs::Release),
+            _ => self.leave(holder, Theirs::Unroll),
+        }
+    }
+
+    fn take(&mut self, holder: Holder) -> Result<Reply, Reason> {
+        if let Holder::Other(user) = holder {
+            let theirs = match self.text("on-error").as_deref() {
+                Some("unroll") => Theirs::Unroll,
+                Some("release") => Theirs::Release,
+                _ => {
+                    return Err(Reason::Script(format!(
+                        "Safe Mode is taken by another user ({user}). Action aborted."
+                    )));
+                }
+            };
+            self.end(theirs)?;
+        }
+        self.store.hold()?;
+        let Caller { user, session, via } = *self.caller;
+        self.control.manage.safe = Some(Taken {
+            session,
+            user: user.to_owned(),
+            via,
+        });
+        self.say("Taking Safe Mode session... Success!")?;
+        Ok(Reply::default())
+    }
+
+    fn leave(&mut self, holder: Holder, how: Theirs) -> Result<Reply, Reason> {
+        if holder != Holder::Own {
+            let text = "Safe Mode has not been taken. Action aborted.".to_owned();
+            return Err(Reason::Script(text));
+        }
+        self.end(how)?;
+        self.say(match how {
+            Theirs::Release => "Releasing Safe Mode... Success!",
+            Theirs::Unroll => "Unrolling Safe Mode... Success!",
+        })?;
+        Ok(Reply::default())
+    }
+
+    /// Ends safe mode, and tells another session that was in it.
+    fn end(&mut self, how: Theirs) -> Result<(), Reason> {
+        match how {
+            Theirs::Release => self.store.release()?,
+            Theirs::Unroll => {
+                let by = self.by("safe mode given back");
+                let changes = self.store.unroll(by)?;
+                self.control.follow(self.store, changes);
+            }
+        }
+        let manage = &mut self.control.manage;
+        let before = manage.safe.take();
+        if let Some(before) = before.filter(|before| before.session != self.caller.session) {
+            if manage.notices.len() == NOTICES {
+                manage.notices.remove(0);
+            }
+            let text = match how {
+                Theirs::Release => "[Safe mode released by another user]",
+                Theirs::Unroll => "[Safe mode unrolled by another user]",
+            };
+            manage.notices.push((before.session, text.to_owned()));
+        }
+        Ok(())
+    }
+}

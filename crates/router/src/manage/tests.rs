@@ -1,0 +1,502 @@
+//! What users do with the configuration as a whole.
+
+use frame::Sizes;
+use machine::{Duration, Instant};
+use menu::{Clock, Files as _};
+use script::Session;
+
+use crate::drive::Setup;
+use crate::store::Durable;
+use crate::{Holder, Instance};
+
+/// A router that keeps nothing on disk, at some time of day.
+fn router() -> Instance {
+    with(schema::store())
+}
+
+fn with(store: menu::Store) -> Instance {
+    let setup = Setup {
+        workers: 1,
+        sizes: Sizes::TEST,
+        seed: 1,
+        now: Instant::ZERO,
+    };
+    let (mut router, _) = Instance::new(&setup, store).expect("memory for a small pool");
+    router.control().set_clock(Clock {
+        unix_seconds: 1_795_287_477,
+        ..Clock::default()
+    });
+    router
+}
+
+fn run(router: &mut Instance, session: &mut Session, text: &str) -> String {
+    let mut out = String::new();
+    if let Err(refusal) = router.run(session, text, &mut out) {
+        out.push_str(&refusal.to_string());
+    }
+    out
+}
+
+/// As [`run`], in a session of its own.
+fn once(router: &mut Instance, text: &str) -> String {
+    run(router, &mut Session::new("admin"), text)
+}
+
+fn write(router: &mut Instance, name: &str, text: &str) {
+    let files = &mut router.control().manage.files;
+    files.write(name, text.as_bytes()).expect("there is room");
+}
+
+fn read(router: &mut Instance, name: &str) -> String {
+    let files = &router.control().manage.files;
+    let contents = files.read(name).expect("it was written");
+    String::from_utf8(contents).expect("text")
+}
+
+const IDENTITY: &str = ":put [/system identity get name]";
+const LISTS: &str = ":put [:len [/interface list find where !builtin]]";
+
+#[test]
+fn history_shows_who_did_what_and_undo_and_redo_walk_through_it() {
+    let mut router = router();
+    let (mut anna, mut bert) = (Session::new("anna"), Session::new("bert"));
+    run(&mut router, &mut anna, "/interface list add name=LAN");
+    run(&mut router, &mut bert, "/system identity set name=core");
+    run(&mut router, &mut anna, "/undo");
+
+    let shown = run(&mut router, &mut anna, "/system history print");
+
+    assert_eq!(
+        shown,
+        "Flags: U - UNDOABLE, R - REDOABLE\n\
+         Columns: ACTION, BY, POLICY, TIME\n\
+         \u{20} ACTION                    BY    POLICY  TIME               \n\
+         R system identity changed   bert  write   2026-11-21 18:57:57\n\
+         U interface list LAN added  anna  write   2026-11-21 18:57:57\n"
+    );
+    assert_eq!(once(&mut router, IDENTITY), "ferroute\n");
+    assert_eq!(run(&mut router, &mut bert, "/redo"), "");
+    assert_eq!(once(&mut router, IDENTITY), "core\n");
+    assert_eq!(once(&mut router, "/redo"), "failure: nothing to redo");
+    let detail = once(&mut router, "/system history print detail");
+    assert!(
+        detail.contains("redo=\"/system/identity/set name=core\""),
+        "{detail}"
+    );
+    assert!(
+        detail.contains("undo=\"/interface/list/remove *"),
+        "{detail}"
+    );
+}
+
+#[test]
+fn safe_mode_is_given_back_when_its_session_is_lost_and_kept_when_it_leaves() {
+    let mut router = router();
+    let (mut owner, mut other) = (Session::new("anna"), Session::new("bert"));
+    let number = owner.caller().session;
+    let taken = run(&mut router, &mut owner, "/safe-mode take");
+    assert_eq!(taken, "Taking Safe Mode session... Success!\n");
+    run(&mut router, &mut owner, "/system identity set name=mine");
+    run(&mut router, &mut other, "/interface list add name=LAN");
+    assert_eq!(
+        run(&mut router, &mut owner, ":put [/safe-mode get current]"),
+        "true\n"
+    );
+    assert_eq!(
+        run(&mut router, &mut other, "/safe-mode print"),
+        "  enabled: yes\n     user: anna\n  current: no\n    owner: console\n"
+    );
+    let floating = run(&mut router, &mut other, "/system history print");
+    assert!(
+        floating.contains("F interface list LAN added"),
+        "{floating}"
+    );
+
+    router.session_lost(other.caller().session);
+    assert_eq!(
+        once(&mut router, IDENTITY),
+        "mine\n",
+        "the other session holds nothing"
+    );
+    router.session_lost(number);
+
+    assert_eq!(once(&mut router, IDENTITY), "ferroute\n");
+    assert_eq!(
+        once(&mut router, LISTS),
+        "0\n",
+        "what others did is part of it"
+    );
+    assert_eq!(router.safe_mode(number), Holder::Nobody);
+    run(&mut router, &mut owner, "/safe-mode take");
+    run(&mut router, &mut owner, "/system identity set name=kept");
+    router.session_left(number);
+    router.session_lost(number);
+    assert_eq!(once(&mut router, IDENTITY), "kept\n");
+}
+
+#[test]
+fn a_second_taker_is_told_or_takes_over() {
+    let mut router = router();
+    let (mut anna, mut bert) = (Session::new("anna"), Session::new("bert"));
+    run(
+        &mut router,
+        &mut anna,
+        "/safe-mode take; /system identity set name=one",
+    );
+
+    let refused = run(&mut router, &mut bert, "/safe-mode take");
+    assert_eq!(
+        refused,
+        "Safe Mode is taken by another user (anna). Action aborted."
+    );
+    let not_his = run(&mut router, &mut bert, "/safe-mode release");
+    assert_eq!(not_his, "Safe Mode has not been taken. Action aborted.");
+    run(&mut router, &mut bert, "/safe-mode take on-error=release");
+    assert_eq!(
+        router.notice(anna.caller().session).as_deref(),
+        Some("[Safe mode released by another user]")
+    );
+    assert_eq!(router.notice(anna.caller().session), None);
+    run(&mut router, &mut bert, "/system identity set name=two");
+    run(&mut router, &mut anna, "/safe-mode take on-error=unroll");
+
+    assert_eq!(once(&mut router, IDENTITY), "one\n");
+    assert_eq!(
+        run(&mut router, &mut anna, "/safe-mode release"),
+        "Releasing Safe Mode... Success!\n"
+    );
+}
+
+#[test]
+fn no_number_of_changes_is_too_many_for_safe_mode() {
+    let mut router = router();
+    let mut owner = Session::new("anna");
+    run(&mut router, &mut owner, "/safe-mode take");
+    let many = ":for n from=1 to=600 do={/interface list add name=\"list$n\"}";
+    run(&mut router, &mut owner, many);
+    assert_eq!(once(&mut router, LISTS), "600\n");
+
+    run(&mut router, &mut owner, "/safe-mode unroll");
+
+    assert_eq!(once(&mut router, LISTS), "0\n");
+}
+
+#[test]
+fn an_export_to_a_file_imports_to_the_same() {
+    let mut router = router();
+    once(&mut router, "/interface list add name=LAN comment=\"a b\"");
+    once(
+        &mut router,
+        "/ip firewall filter add chain=input action=drop",
+    );
+    once(&mut router, "/system identity set name=core");
+    once(&mut router, "/export file=all");
+    once(
+        &mut router,
+        "/interface list export file=lists where name=LAN",
+    );
+
+    assert_eq!(
+        read(&mut router, "lists.rsc"),
+        "# 2026-11-21 18:57:57 by RouterOS 7.22.1\n# software id = \n#\n\
+         /interface list\nadd comment=\"a b\" name=LAN\n"
+    );
+    let mut other = super::tests::router();
+    let text = read(&mut router, "all.rsc");
+    write(&mut other, "all.rsc", &text);
+    assert_eq!(
+        once(&mut other, "/import file-name=all.rsc"),
+        "\nScript file loaded and executed successfully\n"
+    );
+    let second = once(&mut other, "/export");
+    assert_eq!(second, text);
+    assert_eq!(once(&mut other, "/system history print count-only"), "1\n");
+}
+
+#[test]
+fn an_import_says_where_it_failed_and_leaves_nothing() {
+    let mut router = router();
+    let bad = "/interface list\nadd name=A\nadd name=A\n";
+    write(&mut router, "bad.rsc", bad);
+    write(
+        &mut router,
+        "waits.rsc",
+        ":delay 1s\n/interface list add name=A\n",
+    );
+    write(&mut router, "good.rsc", "/interface list\nadd name=A\n");
+    write(&mut router, "syntax.rsc", "/interface list\nadd name=A )\n");
+
+    let failed = once(&mut router, "/import bad");
+    assert_eq!(
+        failed,
+        "failure: already have interface list with such name (line 3 column 1)"
+    );
+    assert_eq!(once(&mut router, LISTS), "0\n");
+    let syntax = once(&mut router, "/import syntax.rsc");
+    assert!(syntax.ends_with("(line 2 column 12)"), "{syntax}");
+    assert_eq!(
+        once(&mut router, "/import none"),
+        "Cannot open import file, file does not exist"
+    );
+    let dry = once(&mut router, "/import good.rsc verbose=yes dry-run");
+    assert!(
+        dry.starts_with("#line 1\n/interface list\n#line 2\nadd name=A\n"),
+        "{dry}"
+    );
+    assert_eq!(once(&mut router, LISTS), "0\n");
+    let atomic = once(&mut router, "/import waits.rsc atomic=yes");
+    assert!(atomic.starts_with("failure: the file waits"), "{atomic}");
+    once(&mut router, "/import good.rsc verbose=yes from-line=2");
+    assert_eq!(
+        once(&mut router, LISTS),
+        "0\n",
+        "the menu's line was left out"
+    );
+}
+
+#[test]
+fn a_backup_brings_back_what_was_there_and_another_is_refused() {
+    let mut router = router();
+    once(
+        &mut router,
+        "/system identity set name=before; /interface list add name=LAN",
+    );
+    let saved = once(&mut router, "/system backup save name=one password=secret");
+    assert_eq!(
+        saved,
+        "Saving system configuration\nConfiguration backup saved\n"
+    );
+    once(
+        &mut router,
+        "/interface list remove LAN; /interface list add name=WAN",
+    );
+    once(&mut router, "/system identity set name=after");
+
+    let wrong = once(&mut router, "/system backup load name=one password=other");
+    assert_eq!(wrong, "failure: wrong password, or the file is damaged");
+    assert_eq!(once(&mut router, IDENTITY), "after\n");
+    once(&mut router, "/system backup load name=one password=secret");
+
+    assert_eq!(once(&mut router, IDENTITY), "before\n");
+    let names = ":put [/interface list get [find where !builtin] name]";
+    assert_eq!(once(&mut router, names), "LAN\n");
+    once(&mut router, "/undo");
+    assert_eq!(
+        once(&mut router, IDENTITY),
+        "after\n",
+        "it is one transaction"
+    );
+    once(&mut router, "/system backup save");
+    let listed = once(&mut router, "/file print");
+    assert!(
+        listed.contains("after-20261121-1857.backup  backup"),
+        "{listed}"
+    );
+}
+
+#[test]
+fn a_reset_begins_anew_or_with_a_file_and_changes_nothing_if_that_is_bad() {
+    let mut router = router();
+    once(
+        &mut router,
+        "/system identity set name=old; /interface list add name=LAN",
+    );
+    write(&mut router, "bad.rsc", "/interface list add nme=X\n");
+    write(
+        &mut router,
+        "new.rsc",
+        ":delay 10s\n/system identity set name=new\n",
+    );
+
+    let refused = once(
+        &mut router,
+        "/system reset-configuration run-after-reset=bad.rsc",
+    );
+    assert!(refused.ends_with("(line 1 column 21)"), "{refused}");
+    assert_eq!(once(&mut router, IDENTITY), "old\n");
+    once(
+        &mut router,
+        "/system reset-configuration no-defaults=yes run-after-reset=new.rsc",
+    );
+
+    assert_eq!(once(&mut router, IDENTITY), "new\n");
+    assert_eq!(once(&mut router, LISTS), "0\n");
+    once(&mut router, "/system backup load name=auto-before-reset");
+    assert_eq!(once(&mut router, IDENTITY), "old\n");
+}
+
+#[test]
+fn an_applied_file_is_shown_first_and_taken_back_unless_its_user_confirms() {
+    let mut router = router();
+    let (mut anna, mut bert) = (Session::new("anna"), Session::new("bert"));
+    once(&mut router, "/interface list add name=LAN");
+    let file = "/interface list add name=LAN\n/system identity set name=new\n";
+    write(&mut router, "new.rsc", file);
+    let shown = run(
+        &mut router,
+        &mut anna,
+        "/system configuration diff file=new",
+    );
+    assert_eq!(
+        shown,
+        "- /system identity set\n+ /system identity set name=new\n"
+    );
+    assert_eq!(once(&mut router, IDENTITY), "ferroute\n");
+
+    let apply = "/system configuration apply file=new confirm=5m";
+    let applied = run(&mut router, &mut anna, apply);
+    assert!(applied.starts_with(&shown), "{applied}");
+    assert_eq!(once(&mut router, IDENTITY), "new\n");
+    run(&mut router, &mut bert, "/interface list add name=DMZ");
+    let refused = run(&mut router, &mut bert, "/system configuration confirm");
+    assert_eq!(refused, "failure: only anna can confirm or cancel it");
+    router.poll(Instant::ZERO + Duration::from_secs(299));
+    assert_eq!(once(&mut router, IDENTITY), "new\n");
+    let deadline = router.deadline().expect("it is to be confirmed");
+    assert!(deadline <= Instant::ZERO + Duration::from_secs(300));
+    router.poll(Instant::ZERO + Duration::from_secs(300));
+    assert_eq!(once(&mut router, IDENTITY), "ferroute\n");
+    assert_eq!(once(&mut router, LISTS), "2\n", "what others did stays");
+
+    run(&mut router, &mut anna, apply);
+    run(&mut router, &mut anna, "/system configuration confirm");
+    router.poll(Instant::ZERO + Duration::from_secs(1_000));
+    assert_eq!(once(&mut router, IDENTITY), "new\n");
+}
+
+#[test]
+fn revisions_are_listed_compared_and_gone_back_to() {
+    let mut router = router();
+    once(&mut router, "/interface list add name=A");
+    once(&mut router, "/interface list add name=B");
+    once(&mut router, "/system identity set name=x");
+
+    let listed = once(&mut router, "/system configuration history print");
+    assert!(
+        listed.contains("3  2026-11-21 18:57:57  admin  system identity changed"),
+        "{listed}"
+    );
+    let diff = once(&mut router, "/system configuration diff revision=1");
+    assert_eq!(
+        diff,
+        "- /system identity set name=x\n+ /system identity set\n\
+         - /interface list add name=B\n"
+    );
+    once(&mut router, "/system configuration revert revision=1");
+
+    assert_eq!(once(&mut router, LISTS), "1\n");
+    assert_eq!(once(&mut router, IDENTITY), "ferroute\n");
+    let gone = once(&mut router, "/system configuration revert revision=99");
+    assert_eq!(gone, "failure: no such revision");
+}
+
+/// A folder for a state, gone with the test.
+struct State(std::path::PathBuf);
+
+impl State {
+    fn new(name: &str) -> Self {
+        let name = format!("ferroute-manage-{}-{name}", std::process::id());
+        Self(std::env::temp_dir().join(name))
+    }
+
+    /// A router with this state, and what it said when it took that up.
+    fn start(&self) -> (Instance, Vec<String>) {
+        let mut durable = Durable::open(&self.0).expect("the folder");
+        let mut store = schema::store();
+        let said = match durable.load().expect("readable") {
+            Some(kept) => crate::store::take_up(&mut store, durable, &kept).expect("writable"),
+            None => {
+                durable.replace(&store.save()).expect("writable");
+                store.set_journal(Box::new(durable));
+                Vec::new()
+            }
+        };
+        (with(store), said)
+    }
+}
+
+impl Drop for State {
+    fn drop(&mut self) {
+        let _ = std::fs::remove_dir_all(&self.0);
+    }
+}
+
+#[test]
+fn a_router_that_stops_in_safe_mode_gives_it_back_when_it_starts() {
+    let state = State::new("safe");
+    let (mut router, _) = state.start();
+    once(&mut router, "/system identity set name=before");
+    let mut owner = Session::new("anna");
+    run(&mut router, &mut owner, "/safe-mode take");
+    run(&mut router, &mut owner, "/system identity set name=during");
+    drop(router);
+
+    let (mut router, said) = state.start();
+
+    assert_eq!(once(&mut router, IDENTITY), "before\n");
+    assert_eq!(said.len(), 1, "{said:?}");
+    drop(router);
+    let (_, said) = state.start();
+    assert_eq!(said, Vec::<String>::new(), "it is given back once");
+}
+
+#[test]
+fn a_router_that_stops_before_a_configuration_is_confirmed_takes_it_back() {
+    let state = State::new("apply");
+    let (mut router, _) = state.start();
+    once(&mut router, "/system identity set name=before");
+    write(&mut router, "new.rsc", "/system identity set name=new\n");
+    once(
+        &mut router,
+        "/system configuration apply file=new confirm=1h",
+    );
+    assert_eq!(once(&mut router, IDENTITY), "new\n");
+    drop(router);
+
+    let (mut router, said) = state.start();
+
+    assert_eq!(once(&mut router, IDENTITY), "before\n");
+    assert_eq!(said.len(), 1, "{said:?}");
+    let (mut anna, confirm) = (Session::new("anna"), "/system configuration confirm");
+    assert_eq!(
+        run(&mut router, &mut anna, confirm),
+        "failure: nothing to confirm"
+    );
+}
+
+#[test]
+fn files_are_added_shown_read_and_removed() {
+    let mut router = router();
+    once(&mut router, "/file add name=a.txt contents=\"one\\ntwo\"");
+    once(&mut router, "/file add name=flash type=directory");
+    once(&mut router, "/file add name=flash/b.rsc contents=three");
+
+    assert_eq!(
+        once(&mut router, "/file print"),
+        "Columns: NAME, TYPE, SIZE, LAST-MODIFIED\n\
+         # NAME         TYPE       SIZE  LAST-MODIFIED      \n\
+         0 a.txt        .txt file     7  2026-11-21 18:57:57\n\
+         1 flash        directory        2026-11-21 18:57:57\n\
+         2 flash/b.rsc  script        5  2026-11-21 18:57:57\n"
+    );
+    assert_eq!(
+        once(&mut router, ":put [/file get a.txt contents]"),
+        "one\ntwo\n"
+    );
+    once(&mut router, "/file set a.txt contents=four");
+    assert_eq!(
+        once(&mut router, ":put [/file get [find where name=a.txt] size]"),
+        "4\n"
+    );
+    assert_eq!(
+        once(
+            &mut router,
+            ":put ([/file read file=flash/b.rsc offset=1 chunk-size=3]->0->\"data\")"
+        ),
+        "hre\n"
+    );
+    once(&mut router, "/file remove [find]");
+    assert_eq!(once(&mut router, "/file print count-only"), "0\n");
+    let refused = once(&mut router, "/file add name=../x contents=y");
+    assert_eq!(refused, "failure: invalid file name");
+}

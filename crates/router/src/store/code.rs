@@ -1,0 +1,254 @@
+//! Items and transactions as bytes: what the database and backups hold.
+//!
+//! Numbers are little endian, texts have their length in four bytes before them. What is read may be
+//! damaged: then there is nothing, never a panic.
+
+use menu::{By, Clock, Origin, Saved, SavedChange, SavedChanges, SavedItem};
+
+/// `position`, `builtin + 1` or 0, then each name and value.
+pub(crate) fn item(item: &SavedItem) -> Vec<u8> {
+    let mut out = Vec::new();
+    out.extend_from_slice(&item.position.to_le_bytes());
+    out.extend_from_slice(&item.builtin.map_or(0, |number| number + 1).to_le_bytes());
+    for (name, value) in &item.values {
+        text(name, &mut out);
+        text(value, &mut out);
+    }
+    out
+}
+
+/// Reads what [`item`] wrote of the item of this menu and number.
+pub(crate) fn read_item(path: &str, id: u64, bytes: &[u8]) -> Option<SavedItem> {
+    let mut reader = Reader(bytes);
+    let (position, builtin) = (reader.number()?, reader.number()?);
+    let mut values = Vec::new();
+    while !reader.0.is_empty() {
+        values.push((reader.text()?, reader.text()?));
+    }
+    Some(SavedItem {
+        path: path.to_owned(),
+        id,
+        position,
+        builtin: builtin.checked_sub(1),
+        values,
+    })
+}
+
+/// A transaction; its revision is known by other means.
+pub(crate) fn changes(changes: &SavedChanges) -> Vec<u8> {
+    let mut out = Vec::new();
+    text(&changes.by.user, &mut out);
+    text(&changes.by.action, &mut out);
+    let clock = changes.by.clock;
+    out.extend_from_slice(&clock.unix_seconds.to_le_bytes());
+    out.extend_from_slice(&clock.nanos.to_le_bytes());
+    out.extend_from_slice(&clock.offset_seconds.to_le_bytes());
+    let (kind, of) = match changes.origin {
+        Origin::Router => (0u8, 0),
+        Origin::User => (1, 0),
+        Origin::Undo(revision) => (2, revision),
+        Origin::Redo(revision) => (3, revision),
+        Origin::Unroll(revision) => (4, revision),
+    };
+    out.push(kind);
+    out.extend_from_slice(&of.to_le_bytes());
+    for change in &changes.list {
+        let either = change.before.as_ref().or(change.after.as_ref());
+        let Some(either) = either else { continue };
+        text(&either.path, &mut out);
+        out.extend_from_slice(&either.id.to_le_bytes());
+        for side in [&change.before, &change.after] {
+            let bytes = side.as_ref().map(item).unwrap_or_default();
+            blob(&bytes, &mut out);
+        }
+    }
+    out
+}
+
+/// Reads what [`changes`] wrote.
+pub(crate) fn read_changes(revision: u64, bytes: &[u8]) -> Option<SavedChanges> {
+    let mut reader = Reader(bytes);
+    let (user, action) = (reader.text()?, reader.text()?);
+    let clock = Clock {
+        unix_seconds: i64::from_le_bytes(reader.take()?),
+        nanos: u32::from_le_bytes(reader.take()?),
+        offset_seconds: i32::from_le_bytes(reader.take()?),
+    };
+    let [kind] = reader.take()?;
+    let of = reader.number()?;
+    let origin = match kind {
+        0 => Origin::Router,
+        1 => Origin::User,
+        2 => Origin::Undo(of),
+        3 => Origin::Redo(of),
+        4 => Origin::Unroll(of),
+        _ => return None,
+    };
+    let mut list = Vec::new();
+    while !reader.0.is_empty() {
+        let (path, id) = (reader.text()?, reader.number()?);
+        let mut side = || match reader.blob()? {
+            [] => Some(None),
+            bytes => read_item(&path, id, bytes).map(Some),
+        };
+        let (before, after) = (side()?, side()?);
+        list.push(SavedChange { before, after });
+    }
+    let by = By {
+        user,
+        clock,
+        action,
+    };
+    Some(SavedChanges {
+        revision,
+        by,
+        origin,
+        list,
+    })
+}
+
+/// A whole configuration.
+pub(crate) fn saved(saved: &Saved) -> Vec<u8> {
+    let mut out = Vec::new();
+    out.extend_from_slice(&saved.revision.to_le_bytes());
+    out.extend_from_slice(&(saved.last_ids.len() as u64).to_le_bytes());
+    for (path, last) in &saved.last_ids {
+        text(path, &mut out);
+        out.extend_from_slice(&last.to_le_bytes());
+    }
+    for one in &saved.items {
+        text(&one.path, &mut out);
+        out.extend_from_slice(&one.id.to_le_bytes());
+        blob(&item(one), &mut out);
+    }
+    out
+}
+
+/// Reads what [`saved`] wrote.
+pub(crate) fn read_saved(bytes: &[u8]) -> Option<Saved> {
+    let mut reader = Reader(bytes);
+    let mut saved = Saved {
+        revision: reader.number()?,
+        ..Saved::default()
+    };
+    for _ in 0..reader.number()? {
+        saved.last_ids.push((reader.text()?, reader.number()?));
+    }
+    while !reader.0.is_empty() {
+        let (path, id) = (reader.text()?, reader.number()?);
+        saved.items.push(read_item(&path, id, reader.blob()?)?);
+    }
+    Some(saved)
+}
+
+fn text(text: &str, out: &mut Vec<u8>) {
+    blob(text.as_bytes(), out);
+}
+
+fn blob(bytes: &[u8], out: &mut Vec<u8>) {
+    out.extend_from_slice(&(bytes.len() as u32).to_le_bytes());
+    out.extend_from_slice(bytes);
+}
+
+/// Bytes that are still to be read.
+struct Reader<'a>(&'a [u8]);
+
+impl<'a> Reader<'a> {
+    fn take<const N: usize>(&mut self) -> Option<[u8; N]> {
+        let (head, rest) = self.0.split_first_chunk()?;
+        self.0 = rest;
+        Some(*head)
+    }
+
+    fn number(&mut self) -> Option<u64> {
+        self.take().map(u64::from_le_bytes)
+    }
+
+    fn blob(&mut self) -> Option<&'a [u8]> {
+        let len = u32::from_le_bytes(self.take()?);
+        let (head, rest) = self.0.split_at_checked(len as usize)?;
+        self.0 = rest;
+        Some(head)
+    }
+
+    fn text(&mut self) -> Option<String> {
+        String::from_utf8(self.blob()?.to_vec()).ok()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn some_item() -> SavedItem {
+        SavedItem {
+            path: String::from("/x"),
+            id: 7,
+            position: 2,
+            builtin: Some(0),
+            values: vec![(String::from("a"), String::from("b"))],
+        }
+    }
+
+    #[test]
+    fn damaged_items_are_noticed() {
+        let one = some_item();
+        let bytes = item(&one);
+
+        assert_eq!(read_item("/x", 7, &bytes), Some(one));
+        for len in 0..bytes.len() {
+            let read = read_item("/x", 7, &bytes[..len]);
+            assert!(read.is_none_or(|i| i.values.is_empty()), "{len}");
+        }
+    }
+
+    #[test]
+    fn a_transaction_is_read_as_it_was_written_or_not_at_all() {
+        let by = By {
+            user: String::from("admin"),
+            clock: Clock {
+                unix_seconds: 5,
+                nanos: 6,
+                offset_seconds: -7,
+            },
+            action: String::from("x added"),
+        };
+        let list = vec![
+            SavedChange {
+                before: None,
+                after: Some(some_item()),
+            },
+            SavedChange {
+                before: Some(some_item()),
+                after: None,
+            },
+        ];
+        let one = SavedChanges {
+            revision: 9,
+            by,
+            origin: Origin::Undo(4),
+            list,
+        };
+        let bytes = changes(&one);
+
+        assert_eq!(read_changes(9, &bytes), Some(one.clone()));
+        for len in 0..bytes.len() {
+            assert_ne!(read_changes(9, &bytes[..len]), Some(one.clone()), "{len}");
+        }
+    }
+
+    #[test]
+    fn a_configuration_is_read_as_it_was_written() {
+        let one = Saved {
+            revision: 3,
+            last_ids: vec![(String::from("/x"), 9)],
+            items: vec![some_item()],
+        };
+        let bytes = saved(&one);
+
+        assert_eq!(read_saved(&bytes), Some(one.clone()));
+        for len in 0..bytes.len() {
+            assert_ne!(read_saved(&bytes[..len]), Some(one.clone()), "{len}");
+        }
+    }
+}

@@ -1,0 +1,246 @@
+//! What is acknowledged is there, wherever the power goes.
+
+use machine::Rng;
+use menu::{By, Clock, Store};
+use script::Session;
+
+use super::disk::Disk;
+use super::{Durable, Kept};
+
+fn folder() -> std::path::PathBuf {
+    use std::sync::atomic::{AtomicU32, Ordering};
+    static NEXT: AtomicU32 = AtomicU32::new(0);
+    let number = NEXT.fetch_add(1, Ordering::Relaxed);
+    let folder = format!("ferroute-store-{}-{number}", std::process::id());
+    std::env::temp_dir().join(folder)
+}
+
+fn run(store: &mut Store, text: &str) -> Result<(), menu::Refusal> {
+    let mut out = String::new();
+    let mut session = Session::new("admin");
+    script::import(store, &mut menu::Offline, &mut session, text, &mut out)
+}
+
+/// A store that what was kept is taken up into.
+fn taken_up(kept: &Kept) -> Store {
+    let mut store = schema::store();
+    let lost = store.load(&kept.saved);
+    assert_eq!(lost, Vec::<String>::new());
+    let log: Vec<_> = kept.log.iter().map(|c| store.changes_of(c)).collect();
+    store.load_history(log.into_iter().flatten());
+    store
+}
+
+#[test]
+fn what_was_committed_is_there_after_a_restart() {
+    let folder = folder();
+    let mut store = schema::store();
+    store.set_journal(Box::new(Durable::open(&folder).expect("a new folder")));
+    run(&mut store, "/interface list add name=LAN").expect("a new name");
+    run(&mut store, "/interface list add name=WAN").expect("a new name");
+    let wan = store.named("interface-list", "WAN").map(|item| item.id);
+    run(&mut store, "/interface list remove WAN").expect("it is there");
+    let kept = store.revision();
+    drop(store);
+
+    let durable = Durable::open(&folder).expect("the same folder");
+    let read = durable
+        .load()
+        .expect("readable")
+        .expect("something was kept");
+    let mut again = taken_up(&read);
+    again.set_journal(Box::new(durable));
+
+    assert_eq!(again.revision(), kept);
+    let names = |store: &Store| -> Vec<String> {
+        let names = store.items("/interface/list").filter_map(|i| i.name());
+        names.map(String::from).collect()
+    };
+    assert!(names(&again).contains(&String::from("LAN")));
+    assert!(!names(&again).contains(&String::from("WAN")));
+    run(&mut again, "/interface list add name=DMZ").expect("a new name");
+    let dmz = again.named("interface-list", "DMZ").map(|item| item.id);
+    assert!(dmz > wan, "an id is never used twice");
+    again.undo(By::default()).expect("the last");
+    again.undo(By::default()).expect("from before the restart");
+    assert!(names(&again).contains(&String::from("WAN")));
+    drop(again);
+    let _ = std::fs::remove_dir_all(&folder);
+}
+
+#[test]
+fn two_routers_cannot_share_a_folder() {
+    let folder = folder();
+    let first = Durable::open(&folder).expect("a new folder");
+
+    let second = Durable::open(&folder).err();
+
+    assert!(second.is_some_and(|error| error.contains("another router")));
+    drop(first);
+    let _ = std::fs::remove_dir_all(&folder);
+}
+
+/// What a router is asked for, one after the other.
+const COMMANDS: &[&str] = &[
+    "/interface list add name=LAN",
+    "/ip address add address=10.0.0.1/24 interface=ether1",
+    "/interface list add name=WAN; /interface list add name=DMZ; /interface list remove LAN",
+    "HOLD",
+    "/routing rule add src-address=10.7.0.0/24 action=drop comment=\"a rule of which there is more\"",
+    ":for n from=1 to=40 do={/ip route add dst-address=\"10.9.$n.0/24\" gateway=10.0.0.9}",
+    "RELEASE",
+    "/ip route remove [find where dst-address=10.9.7.0/24]",
+    "HOLD",
+    "/system identity set name=other",
+    "/ip route remove [find]",
+    "UNDO",
+    "/interface list add name=LAN",
+];
+
+fn command(store: &mut Store, text: &str) -> bool {
+    let by = By::user("admin", Clock::default());
+    match text {
+        "HOLD" => store.hold().is_ok(),
+        "RELEASE" => store.release().is_ok(),
+        "UNDO" => store.undo(by).is_ok(),
+        text => run(store, text).is_ok(),
+    }
+}
+
+/// The configuration, and what is held of an earlier one.
+#[derive(Debug, PartialEq)]
+struct Seen {
+    text: String,
+    revision: u64,
+    unrolled: Option<String>,
+}
+
+fn text_of(store: &Store) -> String {
+    let mut text = String::new();
+    let _ = menu::export::export(store, &menu::export::Options::default(), &mut text);
+    text
+}
+
+fn seen(durable: &Durable) -> Seen {
+    let kept = durable.load().expect("readable").unwrap_or_default();
+    let mut store = taken_up(&kept);
+    let (text, revision) = (text_of(&store), store.revision());
+    let unrolled = kept.held.is_some().then(|| {
+        super::hold_again(&mut store, &kept);
+        store.unroll(By::default()).expect("it is held");
+        text_of(&store)
+    });
+    Seen {
+        text,
+        revision,
+        unrolled,
+    }
+}
+
+/// Runs the commands on a new disk until the power goes with this sync; gives the disk and how many
+/// commands were acknowledged.
+fn until_cut(cut: Option<usize>) -> (Disk, usize) {
+    let disk = Disk::default();
+    // The database gets its name when it is made, so that the power cannot go in between.
+    let mut durable = Durable::on(disk.clone()).expect("an empty disk");
+    disk.cut_at(cut.map(|cut| disk.syncs() + cut));
+    let mut store = schema::store();
+    if durable.replace(&store.save()).is_err() {
+        return (disk, 0);
+    }
+    store.set_journal(Box::new(durable));
+    let refused = COMMANDS.iter().position(|text| !command(&mut store, text));
+    assert_eq!(refused.is_some(), disk.is_dead());
+    (disk, refused.unwrap_or(COMMANDS.len()))
+}
+
+/// What is to be seen after so many commands.
+fn states() -> Vec<Seen> {
+    let mut all = Vec::new();
+    for count in 0..=COMMANDS.len() {
+        let disk = Disk::default();
+        let mut durable = Durable::on(disk.clone()).expect("an empty disk");
+        let mut store = schema::store();
+        durable.replace(&store.save()).expect("there is power");
+        store.set_journal(Box::new(durable));
+        let done = COMMANDS[..count]
+            .iter()
+            .all(|text| command(&mut store, text));
+        assert!(done, "{count}");
+        drop(store);
+        all.push(seen(&Durable::on(disk).expect("what was written")));
+    }
+    all
+}
+
+#[test]
+fn what_is_acknowledged_survives_every_cut_and_nothing_is_half() {
+    let states = states();
+    let made = Disk::default();
+    drop(Durable::on(made.clone()).expect("an empty disk"));
+    let (whole, _) = until_cut(None);
+    let syncs = whole.syncs() - made.syncs();
+    assert!(syncs > COMMANDS.len(), "each command is synced");
+
+    for cut in 0..=syncs {
+        for seed in 0..6 {
+            let (disk, acknowledged) = until_cut(Some(cut));
+            let mut rng = Rng::seeded(cut as u64 * 1_000 + seed);
+            let durable = Durable::on(disk.after_power_loss(&mut rng));
+            let durable = durable.unwrap_or_else(|error| panic!("cut {cut} seed {seed}: {error}"));
+
+            let found = seen(&durable);
+
+            // The one that was not acknowledged may have happened, wholly.
+            let mut allowed = states[acknowledged..].iter().take(2);
+            let fits = allowed.any(|state| *state == found);
+            assert!(
+                fits,
+                "cut {cut} seed {seed}: after {acknowledged} {found:#?}"
+            );
+        }
+    }
+}
+
+#[test]
+fn a_folder_in_which_the_database_was_not_finished_is_begun_anew() {
+    let folder = folder();
+    std::fs::create_dir_all(&folder).expect("a new folder");
+    std::fs::write(folder.join("configuration.new"), b"half of it").expect("a file");
+
+    let durable = Durable::open(&folder);
+
+    assert!(durable.is_ok_and(|durable| durable.load().is_ok_and(|kept| kept.is_none())));
+    assert!(!folder.join("configuration.new").exists());
+    let _ = std::fs::remove_dir_all(&folder);
+}
+
+#[test]
+fn the_log_is_bounded_and_a_change_too_large_for_it_ends_it() {
+    let disk = Disk::default();
+    let mut store = schema::store();
+    store.set_journal(Box::new(Durable::on(disk.clone()).expect("an empty disk")));
+    for number in 0..super::LOGGED + 10 {
+        run(&mut store, &format!("/system identity set name=n{number}")).expect("a name");
+    }
+    let logged = |disk: &Disk| -> Vec<u64> {
+        let durable = Durable::on(disk.clone()).expect("what was written");
+        let kept = durable.load().expect("readable").unwrap_or_default();
+        kept.log.iter().map(|changes| changes.revision).collect()
+    };
+    drop(store);
+    assert_eq!(logged(&disk).len(), super::LOGGED);
+    assert_eq!(logged(&disk).first(), Some(&11));
+
+    let durable = Durable::on(disk.clone()).expect("what was written");
+    let mut store = taken_up(&durable.load().expect("readable").unwrap_or_default());
+    store.set_journal(Box::new(durable));
+    let large = "x".repeat(super::LOG_BYTES / 100);
+    let rule = format!("/routing rule add src-address=10.0.0.0/8 action=drop comment={large}\n");
+    run(&mut store, &rule.repeat(101)).expect("rules may be alike");
+    run(&mut store, "/system identity set name=last").expect("a name");
+    let last = store.revision();
+    drop(store);
+
+    assert_eq!(logged(&disk), [last]);
+}

@@ -1,0 +1,174 @@
+//! `/app`: applications in containers.
+
+use menu::{Effect, Family, Flag, Kind, Menu, Property, Shape};
+
+use crate::short::{COUNT, DISABLED, NUMBERS, between, idle, may, shown, switch, text};
+
+/// The menus of this file.
+pub(crate) const MENUS: &[&Menu] = &[&MENU, &NETWORK, &SETTINGS];
+
+/// What applications are given, each as text of its own form.
+const PAIRS: Kind = Kind::List(&Kind::Text);
+
+pub(crate) static MENU: Menu = Menu {
+    properties: &[&[
+        Property::new("container-command-lines", PAIRS, "Container command lines").default(""),
+        switch("auto-update", "no", "Fetches newer versions"),
+        switch("use-https", "yes", "Reaches its page over TLS"),
+        Property::new(
+            "network",
+            Kind::Words(&["default", "exclude-lan", "host", "internal", "lan"]),
+            "Network that it is in",
+        )
+        .default("default"),
+        Property::new(
+            "network-pvid",
+            between(0, 4_095),
+            "Network VLAN of untagged frames",
+        )
+        .optional(),
+        switch("network-outgoing-access", "yes", "Network outgoing access"),
+        Property::new("firewall-redirects", PAIRS, "Firewall redirects").default(""),
+        Property::new("yaml", Kind::Name, "Description of an own application").optional(),
+        Property::new("required-mounts", PAIRS, "Required mounts").default(""),
+        Property::new("extra-mounts", PAIRS, "Extra mounts").default(""),
+        Property::new("environment", PAIRS, "Variables").default(""),
+        Property::new("secrets", PAIRS, "Secrets").default(""),
+        Property::new("required-hw-devices", PAIRS, "Required hw devices").default(""),
+        Property::new("devices", PAIRS, "Devices").default(""),
+        shown("app-store-url", Kind::Text, "App store URL"),
+        shown("name", Kind::Text, "Name"),
+        shown("description", Kind::Text, "Description"),
+        shown("project-page", Kind::Text, "Project page"),
+        shown("category", Kind::Text, "Category"),
+        shown("ui-url", Kind::Text, "Ui URL"),
+        shown("default-credentials", Kind::Text, "Default credentials"),
+        shown("status", Kind::Text, "Status"),
+        shown("default-network", Kind::Text, "Default network"),
+        shown(
+            "interface",
+            Kind::Or(&["none"], &Kind::Reference("interface")),
+            "Interface",
+        ),
+        shown("ip-address", Kind::Address(Family::V4), "IP address"),
+        shown("cmds", Kind::List(&Kind::Text), "Cmds"),
+        shown("cpu-usage", COUNT, "CPU usage"),
+        shown("memory-current", COUNT, "Memory current"),
+        shown("app-size", COUNT, "App size"),
+        shown("data-size", COUNT, "Data size"),
+        shown("configs", Kind::Text, "Configs"),
+        shown(
+            "variables-to-use-in-environment",
+            Kind::Text,
+            "Variables to use in environment",
+        ),
+        DISABLED,
+    ]],
+    flags: &[
+        Flag::new('X', "disabled", 0),
+        Flag::new('R', "running", 1),
+        Flag::new('c', "custom", 2),
+        Flag::new('s', "from-app-store", 3),
+    ],
+    columns: &["name", "category", "status"],
+    commands: &[
+        idle("cleanup", "Remove what it has left", &[NUMBERS]),
+        idle("restart", "Stop and start again", &[NUMBERS]),
+        idle("setup", "Set applications up", &[]),
+        idle("update", "Fetch newer versions", &[NUMBERS]),
+    ],
+    effect: Effect::None,
+    rank: 1_008,
+    ..Menu::new("/app", Shape::List, "Applications")
+};
+
+pub(crate) static NETWORK: Menu = Menu {
+    properties: &[&[
+        shown("name", Kind::Text, "Name"),
+        shown("allow-outgoing-access", Kind::Bool, "Allow outgoing access"),
+        shown("network", Kind::Address(Family::V4), "Network"),
+        shown("ip", Kind::Address(Family::V4), "IP"),
+        shown("status", Kind::Text, "Status"),
+        shown("used-ips", Kind::Text, "Used ips"),
+        shown(
+            "bridge-interface",
+            Kind::Or(&["none"], &Kind::Reference("interface")),
+            "Bridge interface",
+        ),
+        shown("cmds", Kind::List(&Kind::Text), "Cmds"),
+    ]],
+    flags: &[Flag::new('e', "external", 1), Flag::new('I', "invalid", 1)],
+    columns: &["name", "network", "ip"],
+    commands: &[idle(
+        "reset",
+        "Reset item properties to their defaults",
+        &[
+            may("allow-outgoing-access", Kind::Bool, "Allow outgoing access"),
+            may("name", Kind::Text, "Name"),
+            NUMBERS,
+        ],
+    )],
+    effect: Effect::None,
+    rank: 1_009,
+    ..Menu::new("/app/network", Shape::Rows, "Networks of applications")
+};
+
+pub(crate) static SETTINGS: Menu = Menu {
+    properties: &[&[
+        Property::new(
+            "disk",
+            Kind::Or(&["none"], &Kind::Reference("disk")),
+            "Disk of applications",
+        )
+        .default("none"),
+        Property::new(
+            "router-ip",
+            Kind::Address(Family::V4),
+            "Address that applications reach the router by",
+        )
+        .default("0.0.0.0"),
+        Property::new(
+            "lan-bridge",
+            Kind::Or(&["none"], &Kind::Reference("interface")),
+            "Bridge of the local network",
+        )
+        .default("none"),
+        text("media-path", "Folder of media"),
+        text("download-path", "Folder of downloads"),
+        switch(
+            "show-in-webfig",
+            "yes",
+            "Shows applications on the router's page",
+        ),
+        switch("auto-update", "no", "Fetches newer versions"),
+        Property::new(
+            "registry-mirrors",
+            Kind::List(&Kind::Text),
+            "Where images come from instead",
+        )
+        .default(""),
+        Property::new(
+            "app-store-urls",
+            Kind::List(&Kind::Text),
+            "Further lists of applications",
+        )
+        .default(""),
+        shown(
+            "assumed-router-ip",
+            Kind::Address(Family::V4),
+            "Assumed router IP",
+        ),
+        shown(
+            "assumed-lan-bridge",
+            Kind::Or(&["none"], &Kind::Reference("interface")),
+            "Assumed lan bridge",
+        ),
+        shown("assumed-media-path", Kind::Text, "Assumed media path"),
+        shown("assumed-download-path", Kind::Text, "Assumed download path"),
+        shown("certificate-status", Kind::Text, "Certificate status"),
+        shown("certificate", Kind::Words(&["none"]), "Certificate"),
+    ]],
+    effect: Effect::None,
+    rank: 1_010,
+    ..Menu::new("/app/settings", Shape::Settings, "Settings of applications")
+};

@@ -1,0 +1,47 @@
+//! `/caps-man/access-list`: which clients other devices' radios take.
+
+use menu::{Kind, Menu, Property};
+
+use crate::brief::{U32, may, number};
+use crate::fragment::{COMMENT_DISABLED, DISABLED, idle_rules};
+use crate::interface::wireless::VLAN_MODES;
+use crate::radio::SIGNAL;
+use crate::terms::{TIME_OF_WEEK, mac, maybe, note, text, words};
+
+const ANY: Kind = Kind::Or(&["any"], &Kind::Reference("interface"));
+
+pub(crate) static MENU: Menu = Menu {
+    properties: &[
+        &[
+            mac("mac-address", "Hardware address of the client").optional(),
+            mac("mac-address-mask", "The bits of it that count").optional(),
+            Property::new("interface", ANY, "The interface").default("any"),
+            may("signal-range", SIGNAL, "How strong the client is"),
+            may(
+                "allow-signal-out-of-range",
+                Kind::Or(&["always"], &Kind::SPAN),
+                "For how long it may be otherwise",
+            ),
+            text("ssid-regexp", "Names of networks"),
+            may("time", TIME_OF_WEEK, "When the rule counts"),
+            words(
+                "action",
+                &["accept", "query-radius", "reject"],
+                "What happens",
+            )
+            .default("accept"),
+            may("ap-tx-limit", U32, "Bits a second to it"),
+            may("client-tx-limit", U32, "Bits a second from it"),
+            maybe("client-to-client-forwarding", "Lets it reach others"),
+            note("private-passphrase", "Its own passphrase").sensitive(),
+            maybe("radius-accounting", "Tells a RADIUS server what it uses"),
+            may("vlan-mode", Kind::Words(VLAN_MODES), "Its tag"),
+            may("vlan-id", number(1, 4_095), "Its VLAN"),
+        ],
+        COMMENT_DISABLED,
+    ],
+    flags: DISABLED,
+    columns: &["mac-address", "interface", "signal-range", "action"],
+    rank: 344,
+    ..idle_rules("/caps-man/access-list", "Clients of other devices' radios")
+};

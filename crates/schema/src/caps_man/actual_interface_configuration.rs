@@ -1,0 +1,35 @@
+//! `/caps-man/actual-interface-configuration`: what the interfaces of other devices' radios have.
+
+use menu::{Flag, Kind, Menu};
+
+use crate::fragment::idle_rows;
+use crate::terms::shown;
+
+pub(crate) static MENU: Menu = Menu {
+    properties: &[&[
+        shown("name", Kind::Text, "The interface"),
+        shown("mac-address", Kind::Mac, "Hardware address"),
+        shown("radio-mac", Kind::Mac, "Hardware address of the radio"),
+        shown(
+            "master-interface",
+            Kind::Text,
+            "The radio of a virtual interface",
+        ),
+        shown("configuration.mode", Kind::Text, "What the radio does"),
+        shown("configuration.ssid", Kind::Text, "Name of the network"),
+        shown("channel.frequency", Kind::Text, "Frequency in MHz"),
+        shown("channel.band", Kind::Text, "Band and standards"),
+        shown("datapath.bridge", Kind::Text, "Bridge of clients"),
+        shown(
+            "security.authentication-types",
+            Kind::Text,
+            "Ways of authentication",
+        ),
+    ]],
+    flags: &[Flag::new('X', "disabled", 0), Flag::new('R', "running", 0)],
+    columns: &["name", "configuration.ssid", "channel.frequency"],
+    ..idle_rows(
+        "/caps-man/actual-interface-configuration",
+        "What the interfaces of other devices' radios have",
+    )
+};

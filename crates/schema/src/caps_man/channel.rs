@@ -1,0 +1,22 @@
+//! `/caps-man/channel`: channels of other devices' radios.
+
+use menu::{Menu, Property, Unique};
+
+use crate::capsman::channel;
+use crate::fragment::{COMMENT, idle_list};
+use crate::terms::named;
+
+const SAID: &[Property] = channel!("");
+
+pub(crate) static MENU: Menu = Menu {
+    properties: &[&[named("Name of the profile")], SAID, &[COMMENT]],
+    columns: &["name", "frequency", "band"],
+    space: Some("capsman-channel"),
+    key: Some("name"),
+    unique: &[Unique {
+        properties: &["name"],
+        failure: "already have such name",
+    }],
+    rank: 40,
+    ..idle_list("/caps-man/channel", "channels of other devices' radios")
+};

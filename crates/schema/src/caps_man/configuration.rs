@@ -1,0 +1,71 @@
+//! `/caps-man/configuration`: networks of other devices' radios.
+
+use menu::{Kind, Menu, Property, Unique};
+
+use crate::brief::{may, number};
+use crate::capsman::{channel, configuration, datapath, rates, security};
+use crate::fragment::{COMMENT, idle_list};
+use crate::terms::{named, refer};
+
+const OWN: &[Property] = configuration!("");
+const ARP: Kind = Kind::Words(&[
+    "disabled",
+    "enabled",
+    "local-proxy-arp",
+    "proxy-arp",
+    "reply-only",
+]);
+const INTERFACE: &[Property] = &[
+    may("datapath.arp", ARP, "Address resolution protocol to use"),
+    may(
+        "datapath.mtu",
+        number(0, 65_535),
+        "Maximum transmission unit of layer 3",
+    ),
+    may(
+        "datapath.l2mtu",
+        number(0, 65_535),
+        "Maximum transmission unit of layer 2",
+    ),
+];
+/// What a channel is, in place.
+pub(crate) const CHANNEL: &[Property] = channel!("channel.");
+/// Where frames go, in place.
+pub(crate) const DATAPATH: &[Property] = datapath!("datapath.");
+/// Which rates there are, in place.
+pub(crate) const RATES: &[Property] = rates!("rates.");
+/// What security is, in place.
+pub(crate) const SECURITY: &[Property] = security!("security.");
+/// The profiles.
+pub(crate) const PROFILES: &[Property] = &[
+    refer("channel", "capsman-channel", "Channel").optional(),
+    refer("rates", "capsman-rates", "Rates").optional(),
+    refer("datapath", "capsman-datapath", "Where frames go").optional(),
+    refer("security", "capsman-security", "Security").optional(),
+];
+
+pub(crate) static MENU: Menu = Menu {
+    properties: &[
+        &[named("Name of the profile")],
+        OWN,
+        PROFILES,
+        CHANNEL,
+        DATAPATH,
+        INTERFACE,
+        RATES,
+        SECURITY,
+        &[COMMENT],
+    ],
+    columns: &["name", "ssid", "security", "datapath", "channel"],
+    space: Some("capsman-configuration"),
+    key: Some("name"),
+    unique: &[Unique {
+        properties: &["name"],
+        failure: "already have such name",
+    }],
+    rank: 42,
+    ..idle_list(
+        "/caps-man/configuration",
+        "Networks of other devices' radios",
+    )
+};

@@ -1,0 +1,44 @@
+//! `/caps-man/datapath`: where frames of their clients go.
+
+use menu::{Kind, Menu, Property, Unique};
+
+use crate::brief::{may, number};
+use crate::capsman::datapath;
+use crate::fragment::{COMMENT, idle_list};
+use crate::terms::named;
+
+const SAID: &[Property] = datapath!("");
+/// What the interface itself is like.
+const INTERFACE: &[Property] = &[
+    may("arp", ARP, "Address resolution protocol to use"),
+    may(
+        "mtu",
+        number(0, 65_535),
+        "Maximum transmission unit of layer 3",
+    ),
+    may(
+        "l2mtu",
+        number(0, 65_535),
+        "Maximum transmission unit of layer 2",
+    ),
+];
+const ARP: Kind = Kind::Words(&[
+    "disabled",
+    "enabled",
+    "local-proxy-arp",
+    "proxy-arp",
+    "reply-only",
+]);
+
+pub(crate) static MENU: Menu = Menu {
+    properties: &[&[named("Name of the profile")], INTERFACE, SAID, &[COMMENT]],
+    columns: &["name", "bridge", "vlan-id"],
+    space: Some("capsman-datapath"),
+    key: Some("name"),
+    unique: &[Unique {
+        properties: &["name"],
+        failure: "already have such name",
+    }],
+    rank: 41,
+    ..idle_list("/caps-man/datapath", "where frames of their clients go")
+};

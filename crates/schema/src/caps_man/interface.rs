@@ -1,0 +1,69 @@
+//! `/caps-man/interface`: interfaces of other devices' radios.
+
+use menu::{Flag, Kind, Menu, Property};
+
+use super::configuration::{CHANNEL, DATAPATH, PROFILES, RATES, SECURITY};
+use crate::brief::may;
+use crate::capsman::configuration;
+use crate::fragment::{
+    ARP, COMMENT_WAITING, INTERFACE_COUNTERS, LINK_TIMES, idle_interfaces, name_mtu,
+};
+use crate::interface::idle_command;
+use crate::terms::{mac, no, number, refer, text};
+
+const CONFIGURATION: &[Property] = configuration!("configuration.");
+const MASTER: Kind = Kind::Or(&["none"], &Kind::Reference("interface"));
+
+pub(crate) static MENU: Menu = Menu {
+    properties: &[
+        &name_mtu("1500"),
+        &[
+            number("l2mtu", 0, 65_535, "Maximum transmission unit of layer 2").default("1600"),
+            may("mac-address", Kind::Mac, "Hardware address"),
+        ],
+        ARP,
+        &[
+            no("disable-running-check", "Takes the interface for running"),
+            mac("radio-mac", "Hardware address of the radio").default("00:00:00:00:00:00"),
+            text("radio-name", "Name of the radio"),
+            Property::new(
+                "master-interface",
+                MASTER,
+                "The radio of a virtual interface",
+            )
+            .default("none"),
+            refer("configuration", "capsman-configuration", "The network").optional(),
+        ],
+        CONFIGURATION,
+        PROFILES,
+        CHANNEL,
+        DATAPATH,
+        RATES,
+        SECURITY,
+        LINK_TIMES,
+        INTERFACE_COUNTERS,
+        COMMENT_WAITING,
+    ],
+    flags: &[
+        Flag::new('M', "master", 0),
+        Flag::new('D', "dynamic", 1),
+        Flag::new('B', "bound", 2),
+        Flag::new('X', "disabled", 3),
+        Flag::new('I', "inactive", 3),
+        Flag::new('R', "running", 3),
+    ],
+    columns: &["name", "radio-mac", "master-interface", "configuration"],
+    naming: "cap",
+    commands: &[
+        idle_command("hw-info", "Show what radios are"),
+        idle_command("possible-channels", "Show channels of radios"),
+        idle_command("reselect-channel", "Look for better channels"),
+        idle_command("scan", "Show networks around"),
+    ],
+    rank: 43,
+    ..idle_interfaces(
+        "/caps-man/interface",
+        "cap",
+        "Interfaces of other devices' radios",
+    )
+};

@@ -1,0 +1,38 @@
+//! `/caps-man/manager/interface`: the interfaces behind which other devices may be.
+
+use menu::{Builtin, Flag, Kind, Menu, Pick, Property, Unique};
+
+use crate::fragment::{COMMENT_DISABLED, idle_list};
+use crate::terms::no;
+
+const ALL: Kind = Kind::Or(&["all"], &Kind::Reference("interface"));
+
+pub(crate) static MENU: Menu = Menu {
+    properties: &[
+        &[
+            Property::new("interface", ALL, "The interface").required(),
+            no("forbid", "Takes no devices there"),
+        ],
+        COMMENT_DISABLED,
+    ],
+    flags: &[
+        Flag::new('X', "disabled", 0),
+        Flag::new('D', "dynamic", 1),
+        Flag::new('*', "default", 2),
+    ],
+    columns: &["interface", "forbid"],
+    key: Some("interface"),
+    unique: &[Unique {
+        properties: &["interface"],
+        failure: "already have such interface",
+    }],
+    builtin: &[Builtin {
+        values: &[("interface", "all")],
+    }],
+    pick: Pick::Default,
+    rank: 345,
+    ..idle_list(
+        "/caps-man/manager/interface",
+        "Interfaces that other devices are behind",
+    )
+};

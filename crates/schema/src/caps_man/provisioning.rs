@@ -1,0 +1,56 @@
+//! `/caps-man/provisioning`: how other devices' radios are configured.
+
+use menu::{Family, Kind, Menu, Property};
+
+use crate::brief::may;
+use crate::fragment::{COMMENT_DISABLED, DISABLED, idle_rules};
+use crate::terms::{list, mac, text, words};
+
+const ACTIONS: &[&str] = &[
+    "create-disabled",
+    "create-dynamic-enabled",
+    "create-enabled",
+    "none",
+];
+const MODES: Kind = Kind::Words(&["a", "a-turbo", "ac", "an", "b", "g", "g-turbo", "gn"]);
+const CONFIGURATION: Kind = Kind::Reference("capsman-configuration");
+const NAMES: &[&str] = &["cap", "identity", "prefix", "prefix-identity"];
+
+pub(crate) static MENU: Menu = Menu {
+    properties: &[
+        &[
+            mac("radio-mac", "Hardware address of the radio").default("00:00:00:00:00:00"),
+            list("hw-supported-modes", &MODES, "What the radio can do").default(""),
+            text("identity-regexp", "Names of devices"),
+            text("common-name-regexp", "Names in certificates"),
+            list(
+                "ip-address-ranges",
+                &Kind::Addresses(Family::V4),
+                "Addresses of devices",
+            )
+            .default(""),
+            words("action", ACTIONS, "What happens").default("none"),
+            may(
+                "master-configuration",
+                CONFIGURATION,
+                "Network of the radio",
+            ),
+            list("slave-configurations", &CONFIGURATION, "Further networks").default(""),
+            words("name-format", NAMES, "Names of interfaces").default("cap"),
+            Property::new("name-prefix", Kind::Text, "How names begin").default(""),
+        ],
+        COMMENT_DISABLED,
+    ],
+    flags: DISABLED,
+    columns: &[
+        "radio-mac",
+        "identity-regexp",
+        "action",
+        "master-configuration",
+    ],
+    rank: 346,
+    ..idle_rules(
+        "/caps-man/provisioning",
+        "How other devices' radios are configured",
+    )
+};

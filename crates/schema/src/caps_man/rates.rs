@@ -1,0 +1,22 @@
+//! `/caps-man/rates`: rates of other devices' radios.
+
+use menu::{Menu, Property, Unique};
+
+use crate::capsman::rates;
+use crate::fragment::{COMMENT, idle_list};
+use crate::terms::named;
+
+const SAID: &[Property] = rates!("");
+
+pub(crate) static MENU: Menu = Menu {
+    properties: &[&[named("Name of the profile")], SAID, &[COMMENT]],
+    columns: &["name"],
+    space: Some("capsman-rates"),
+    key: Some("name"),
+    unique: &[Unique {
+        properties: &["name"],
+        failure: "already have such name",
+    }],
+    rank: 40,
+    ..idle_list("/caps-man/rates", "rates of other devices' radios")
+};

@@ -1,0 +1,24 @@
+//! `/caps-man/registration-table`: who is connected to other devices' radios.
+
+use menu::{Kind, Menu};
+
+use crate::fragment::idle_rows;
+use crate::terms::shown;
+
+pub(crate) static MENU: Menu = Menu {
+    properties: &[&[
+        shown("interface", Kind::Text, "The interface"),
+        shown("ssid", Kind::Text, "Name of the network"),
+        shown("mac-address", Kind::Mac, "Hardware address"),
+        shown("uptime", Kind::SPAN, "How long it has been connected"),
+        shown("tx-rate", Kind::Text, "Rate to it"),
+        shown("rx-rate", Kind::Text, "Rate from it"),
+        shown("rx-signal", Kind::Text, "Signal in dBm"),
+        shown("comment", Kind::Text, "Short description of it"),
+    ]],
+    columns: &["interface", "ssid", "mac-address", "uptime", "rx-signal"],
+    ..idle_rows(
+        "/caps-man/registration-table",
+        "Clients of other devices' radios",
+    )
+};

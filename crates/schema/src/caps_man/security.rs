@@ -1,0 +1,22 @@
+//! `/caps-man/security`: how their networks keep others out.
+
+use menu::{Menu, Property, Unique};
+
+use crate::capsman::security;
+use crate::fragment::{COMMENT, idle_list};
+use crate::terms::named;
+
+const SAID: &[Property] = security!("");
+
+pub(crate) static MENU: Menu = Menu {
+    properties: &[&[named("Name of the profile")], SAID, &[COMMENT]],
+    columns: &["name", "authentication-types"],
+    space: Some("capsman-security"),
+    key: Some("name"),
+    unique: &[Unique {
+        properties: &["name"],
+        failure: "already have such name",
+    }],
+    rank: 40,
+    ..idle_list("/caps-man/security", "how their networks keep others out")
+};

@@ -1,0 +1,327 @@
+//! What the older wireless package says of other devices' networks: in profiles of their own, and in
+//! place, where each name begins with the profile's kind (`channel.band`).
+
+use menu::Kind;
+
+/// Bands and standards of channels.
+pub(crate) const BANDS: Kind = Kind::Words(&[
+    "2ghz-b",
+    "2ghz-b/g",
+    "2ghz-b/g/n",
+    "2ghz-g/n",
+    "2ghz-onlyg",
+    "2ghz-onlyn",
+    "5ghz-a",
+    "5ghz-a/n",
+    "5ghz-a/n/ac",
+    "5ghz-n/ac",
+    "5ghz-onlyac",
+    "5ghz-onlyn",
+]);
+/// Where the second part of a channel is.
+pub(crate) const EXTENSIONS: Kind = Kind::Words(&[
+    "Ce", "Ceee", "Ceeeeeee", "XX", "XXXX", "XXXXXXXX", "disabled", "eC", "eCee", "eCeeeeee",
+    "eeCe", "eeCeeeee", "eeeC", "eeeCeeee", "eeeeCeee", "eeeeeCee", "eeeeeeCe", "eeeeeeeC",
+]);
+/// Whether something is done.
+pub(crate) const ENABLED: Kind = Kind::Words(&["disabled", "enabled"]);
+
+/// The properties of a channel.
+macro_rules! channel {
+    ($start:literal) => {{
+        use menu::Kind;
+
+        use crate::brief::{may, number, seconds};
+        use crate::capsman::{BANDS, EXTENSIONS};
+        use crate::terms::{list, maybe};
+        const MHZ: Kind = number(700, 10_000);
+        const WIDTH: Kind = Kind::Words(&["10mhz", "20mhz", "40mhz-turbo", "5mhz"]);
+        const SECONDARY: Kind = Kind::Or(&["disabled"], &Kind::List(&MHZ));
+        &[
+            list(concat!($start, "frequency"), &MHZ, "Frequencies in MHz").optional(),
+            may(
+                concat!($start, "secondary-frequency"),
+                SECONDARY,
+                "Of a split channel",
+            ),
+            may(
+                concat!($start, "control-channel-width"),
+                WIDTH,
+                "Width of the first part",
+            ),
+            may(concat!($start, "band"), BANDS, "Band and standards"),
+            may(
+                concat!($start, "extension-channel"),
+                EXTENSIONS,
+                "Second part",
+            ),
+            may(concat!($start, "tx-power"), number(-30, 40), "Power in dBm"),
+            maybe(concat!($start, "save-selected"), "Remembers the channel"),
+            may(
+                concat!($start, "reselect-interval"),
+                seconds(1, 25_920_000),
+                "Looking for another",
+            ),
+            maybe(
+                concat!($start, "skip-dfs-channels"),
+                "Leaves out radar channels",
+            ),
+        ]
+    }};
+}
+
+/// The properties of where frames go, but for those of the interface.
+macro_rules! datapath {
+    ($start:literal) => {{
+        use menu::Kind;
+
+        use crate::brief::{INTERFACE, INTERFACE_LIST, U32, may, number};
+        use crate::interface::wireless::VLAN_MODES;
+        use crate::terms::maybe;
+        &[
+            may(
+                concat!($start, "bridge"),
+                Kind::Or(&["none"], &INTERFACE),
+                "Bridge of clients",
+            ),
+            may(
+                concat!($start, "bridge-cost"),
+                number(1, 200_000_000),
+                "Path cost there",
+            ),
+            may(
+                concat!($start, "bridge-horizon"),
+                Kind::Or(&["none"], &U32),
+                "Horizon there",
+            ),
+            maybe(
+                concat!($start, "client-to-client-forwarding"),
+                "Lets clients reach each other",
+            ),
+            may(
+                concat!($start, "interface-list"),
+                INTERFACE_LIST,
+                "List of interfaces",
+            ),
+            maybe(
+                concat!($start, "local-forwarding"),
+                "The device forwards by itself",
+            ),
+            may(
+                concat!($start, "openflow-switch"),
+                Kind::Name,
+                "OpenFlow switch",
+            ),
+            may(
+                concat!($start, "vlan-id"),
+                number(1, 4_095),
+                "VLAN of clients",
+            ),
+            may(
+                concat!($start, "vlan-mode"),
+                Kind::Words(VLAN_MODES),
+                "Tag of that",
+            ),
+        ]
+    }};
+}
+
+/// The properties of rates.
+macro_rules! rates {
+    ($start:literal) => {{
+        use crate::brief::may;
+        use crate::radio::{MCS, RATES, VHT_MCS};
+        use crate::terms::list;
+        &[
+            list(concat!($start, "basic"), &RATES, "Basic rates").optional(),
+            list(concat!($start, "supported"), &RATES, "Rates").optional(),
+            list(
+                concat!($start, "ht-basic-mcs"),
+                &MCS,
+                "Basic rates of 802.11n",
+            )
+            .optional(),
+            list(
+                concat!($start, "ht-supported-mcs"),
+                &MCS,
+                "Rates of 802.11n",
+            )
+            .optional(),
+            may(
+                concat!($start, "vht-basic-mcs"),
+                VHT_MCS,
+                "Basic rates of 802.11ac",
+            ),
+            may(
+                concat!($start, "vht-supported-mcs"),
+                VHT_MCS,
+                "Rates of 802.11ac",
+            ),
+        ]
+    }};
+}
+
+/// The properties of security.
+macro_rules! security {
+    ($start:literal) => {{
+        use menu::Kind;
+
+        use crate::brief::{may, seconds};
+        use crate::terms::{list, maybe};
+        const TYPES: Kind = Kind::Words(&["wpa-eap", "wpa-psk", "wpa2-eap", "wpa2-psk"]);
+        const CIPHERS: Kind = Kind::Words(&["aes-ccm", "tkip"]);
+        const METHODS: Kind = Kind::Words(&["eap-tls", "passthrough"]);
+        const TLS: Kind = Kind::Words(&[
+            "dont-verify-certificate",
+            "no-certificates",
+            "verify-certificate",
+            "verify-certificate-with-crl",
+        ]);
+        const CERTIFICATE: Kind = Kind::Or(&["none"], &Kind::Name);
+        &[
+            list(
+                concat!($start, "authentication-types"),
+                &TYPES,
+                "Ways of authentication",
+            )
+            .optional(),
+            list(concat!($start, "encryption"), &CIPHERS, "Ciphers for one").optional(),
+            may(
+                concat!($start, "group-encryption"),
+                CIPHERS,
+                "Cipher for many",
+            ),
+            may(
+                concat!($start, "group-key-update"),
+                seconds(30, 86_400),
+                "Change of that key",
+            ),
+            may(
+                concat!($start, "passphrase"),
+                Kind::Sized { min: 0, max: 64 },
+                "Passphrase",
+            )
+            .sensitive(),
+            maybe(
+                concat!($start, "disable-pmkid"),
+                "Leaves a value out that can be attacked",
+            ),
+            list(concat!($start, "eap-methods"), &METHODS, "Ways of EAP").optional(),
+            maybe(
+                concat!($start, "eap-radius-accounting"),
+                "Tells a RADIUS server of use",
+            ),
+            may(
+                concat!($start, "tls-mode"),
+                TLS,
+                "Whether certificates are checked",
+            ),
+            may(
+                concat!($start, "tls-certificate"),
+                CERTIFICATE,
+                "Certificate of EAP",
+            ),
+        ]
+    }};
+}
+
+/// The properties of a network and its radio, but for the profiles.
+macro_rules! configuration {
+    ($start:literal) => {{
+        use menu::Kind;
+
+        use crate::brief::{may, number};
+        use crate::capsman::ENABLED;
+        use crate::radio::CHAINS;
+        use crate::terms::{list, maybe, within};
+        const DISTANCE: Kind = Kind::Or(&["dynamic", "indoors"], &number(0, 1_000));
+        const HELPER: Kind = Kind::Words(&["default", "disabled", "dhcp", "full"]);
+        const PROTECTION: Kind = Kind::Words(&["cts-to-self", "none", "rts-cts"]);
+        &[
+            may(
+                concat!($start, "mode"),
+                Kind::Words(&["ap"]),
+                "What the radio does",
+            ),
+            may(
+                concat!($start, "ssid"),
+                Kind::Sized { min: 0, max: 32 },
+                "Name of the network",
+            ),
+            maybe(concat!($start, "hide-ssid"), "Does not announce the name"),
+            may(
+                concat!($start, "load-balancing-group"),
+                Kind::Text,
+                "Radios that share clients",
+            ),
+            may(
+                concat!($start, "distance"),
+                DISTANCE,
+                "The farthest host, in km",
+            ),
+            may(
+                concat!($start, "hw-retries"),
+                number(0, 15),
+                "How often a frame is tried",
+            ),
+            may(
+                concat!($start, "hw-protection-mode"),
+                PROTECTION,
+                "How frames are protected",
+            ),
+            within(
+                concat!($start, "frame-lifetime"),
+                0,
+                15_000,
+                "How long a frame is tried",
+            )
+            .optional(),
+            within(
+                concat!($start, "disconnect-timeout"),
+                0,
+                15_000,
+                "How long a client may fail",
+            )
+            .optional(),
+            may(
+                concat!($start, "keepalive-frames"),
+                ENABLED,
+                "Asks silent clients",
+            ),
+            may(
+                concat!($start, "country"),
+                Kind::Name,
+                "Country whose rules hold",
+            ),
+            may(
+                concat!($start, "installation"),
+                Kind::Words(&["any", "indoor", "outdoor"]),
+                "Where the antenna is",
+            ),
+            may(
+                concat!($start, "max-sta-count"),
+                number(1, 2_007),
+                "Most clients",
+            ),
+            may(
+                concat!($start, "multicast-helper"),
+                HELPER,
+                "Multicast as unicast",
+            ),
+            list(concat!($start, "tx-chains"), &CHAINS, "Antennas that send").optional(),
+            list(
+                concat!($start, "rx-chains"),
+                &CHAINS,
+                "Antennas that receive",
+            )
+            .optional(),
+            may(
+                concat!($start, "guard-interval"),
+                Kind::Words(&["any", "long"]),
+                "Guard interval",
+            ),
+        ]
+    }};
+}
+
+pub(crate) use {channel, configuration, datapath, rates, security};

@@ -1,0 +1,538 @@
+//! `/certificate`: certificates and who made them.
+
+use menu::{Effect, Flag, Kind, Menu, Old, Property, Shape, Spelling};
+
+use crate::fragment::SECOND;
+use crate::short::{
+    APPEND, AS_VALUE, COUNT, DISABLED, DO, DURATION, FILE, FREEZE, INTERVAL, NUMBER, NUMBERS, ONCE,
+    WITHOUT_PAGING, between, idle, may, shown, span, switch, text,
+};
+
+/// The menus of this file.
+pub(crate) const MENUS: &[&Menu] = &[
+    &MENU,
+    &BUILTIN,
+    &CRL,
+    &SCEP_SERVER,
+    &OTP,
+    &RA,
+    &REQUESTS,
+    &SETTINGS,
+];
+
+const USAGE: Kind = Kind::List(&Kind::Words(&[
+    "digital-signature",
+    "content-commitment",
+    "key-encipherment",
+    "data-encipherment",
+    "key-agreement",
+    "key-cert-sign",
+    "crl-sign",
+    "encipher-only",
+    "decipher-only",
+    "tls-server",
+    "tls-client",
+    "code-sign",
+    "email-protect",
+    "timestamp",
+    "ocsp-sign",
+    "dvcs",
+]));
+/// What a certificate is for unless said otherwise.
+const USUAL: &str = concat!(
+    "digital-signature,key-encipherment,data-encipherment,",
+    "key-cert-sign,crl-sign,tls-server,tls-client"
+);
+const DIGEST: Kind = Kind::Words(&["md5", "sha1", "sha256", "sha384", "sha512"]);
+const KEY_SIZE: Kind = Kind::Words(&[
+    "1024",
+    "1536",
+    "2048",
+    "4096",
+    "8192",
+    "prime256v1",
+    "secp384r1",
+    "secp521r1",
+]);
+/// What a certificate is trusted for.
+const STORES: &[&str] = &[
+    "api",
+    "capsman",
+    "container",
+    "dns",
+    "dot1x",
+    "email",
+    "fetch",
+    "ipsec",
+    "logging",
+    "lora",
+    "mqtt",
+    "netwatch",
+    "openflow",
+    "ovpn",
+    "radius",
+    "reverse-proxy",
+    "sstp",
+    "tr069",
+    "userman",
+    "wiliot",
+    "wpa-eap",
+    "www",
+];
+const TRUST: Kind = Kind::Or(&["all"], &Kind::List(&Kind::Words(STORES)));
+const CERTIFICATE: Kind = Kind::Reference("certificate");
+/// `DNS:example.org`, `IP:10.0.0.1`, `email:a@b`.
+const ALTERNATIVE: Kind = Kind::Spelled(&Spelling {
+    describe: "DNS|IP|email:value",
+    canonical: |text| {
+        let (kind, rest) = text.split_once(':')?;
+        let known = ["DNS", "IP", "email"].contains(&kind) && !rest.is_empty();
+        known.then(|| text.to_owned())
+    },
+});
+
+pub(crate) static MENU: Menu = Menu {
+    properties: &[&[
+        Property::new("name", Kind::Name, "Name of the certificate").required(),
+        Property::new("trust-store", TRUST, "What the certificate is trusted for").default("all"),
+        Property::new("digest-algorithm", DIGEST, "Hash of the signature").default("sha256"),
+        switch("trusted", "no", "Whether the certificate is trusted"),
+        text("common-name", "Common name"),
+        text("organization", "Organization"),
+        text("unit", "Unit of the organization"),
+        text("locality", "Locality"),
+        text("state", "State"),
+        text("country", "Country"),
+        Property::new(
+            "subject-alt-name",
+            Kind::List(&ALTERNATIVE),
+            "Further names",
+        )
+        .default(""),
+        Property::new("key-size", KEY_SIZE, "Size or curve of the key").default("2048"),
+        Property::new("key-usage", USAGE, "What the key is for").default(USUAL),
+        Property::new(
+            "days-valid",
+            between(0, 36_500),
+            "Days that the certificate is valid",
+        )
+        .default("365"),
+        shown("ca-crl-host", Kind::Text, "CA CRL host"),
+        shown("ca", Kind::Text, "CA"),
+        shown("scep-url", Kind::Text, "SCEP URL"),
+        shown("fingerprint", Kind::Text, "Fingerprint"),
+        shown("req-fingerprint", Kind::Text, "Req fingerprint"),
+        shown("ca-fingerprint", Kind::Text, "CA fingerprint"),
+        shown("expires-after", Kind::SPAN, "Expires after"),
+        shown("challenge-password", Kind::Text, "Challenge password"),
+        shown("domain-names", Kind::Text, "Domain names"),
+        shown("directory-url", Kind::Text, "Directory URL"),
+        shown("acme-status", Kind::Text, "ACME status"),
+        shown("status", Kind::Text, "Status"),
+        shown("issuer", Kind::List(&Kind::Text), "Issuer"),
+        shown("key-type", Kind::Words(&["rsa", "dsa", "ec"]), "Key type"),
+        shown("invalid-before", Kind::Text, "Invalid before"),
+        shown("invalid-after", Kind::Text, "Invalid after"),
+        shown("serial-number", Kind::Text, "Serial number"),
+        shown("akid", Kind::Text, "Authority key identifier"),
+        shown("skid", Kind::Text, "Subject key identifier"),
+    ]],
+    flags: &[
+        Flag::new('D', "dynamic", 0),
+        Flag::new('K', "private-key", 1),
+        Flag::new('L', "crl", 2),
+        Flag::new('C', "smart-card-key", 3),
+        Flag::new('A', "authority", 4),
+        Flag::new('I', "issued", 5),
+        Flag::new('R', "revoked", 5),
+        Flag::new('E', "expired", 6),
+        Flag::new('T', "trusted", 7),
+        Flag::new('a', "acme-managed", 8),
+    ],
+    columns: &["name", "common-name", "subject-alt-name", "fingerprint"],
+    space: Some("certificate"),
+    key: Some("name"),
+    kind: "cert",
+    old: &[Old::gone("fingerprint")],
+    commands: &[
+        idle("acme-renew", "Renew what an ACME server gave", &[NUMBERS]),
+        idle(
+            "add-acme",
+            "Get a certificate from an ACME server",
+            &[
+                AS_VALUE,
+                may("directory-url", Kind::Text, "Directory URL"),
+                may("domain-names", Kind::Text, "Domain names"),
+                may("eab-key-b64", Kind::Text, "Eab key b64"),
+                may("eab-kid", Kind::Text, "Eab kid"),
+                may("name", Kind::Text, "Name"),
+            ],
+        ),
+        idle(
+            "add-scep",
+            "Get a certificate from an SCEP server",
+            &[
+                AS_VALUE,
+                may("ca-identity", Kind::Text, "CA identity"),
+                may("challenge-password", Kind::Text, "Challenge password"),
+                may("name", Kind::Text, "Name"),
+                may("on-smart-card", Kind::Bool, "On smart card"),
+                may("refresh", Kind::Bool, "Refresh"),
+                may("scep-url", Kind::Text, "SCEP URL"),
+                may("template", CERTIFICATE, "Template"),
+            ],
+        ),
+        idle(
+            "card-reinstall",
+            "Set the smart card up again",
+            &[AS_VALUE, may("pin", Kind::Sized { min: 0, max: 20 }, "Pin")],
+        ),
+        idle(
+            "card-verify",
+            "Check the smart card's PIN",
+            &[AS_VALUE, may("pin", Kind::Sized { min: 0, max: 20 }, "Pin")],
+        ),
+        idle(
+            "create-certificate-request",
+            "Write a request to be signed elsewhere",
+            &[
+                APPEND,
+                AS_VALUE,
+                may("challenge-passphrase", Kind::Text, "Challenge passphrase"),
+                DO,
+                DURATION,
+                FILE,
+                FREEZE,
+                INTERVAL,
+                may("key-passphrase", Kind::Text, "Key passphrase"),
+                ONCE,
+                may("template", CERTIFICATE, "Template"),
+                WITHOUT_PAGING,
+            ],
+        ),
+        idle(
+            "enable-ssl-certificate",
+            "Get a certificate for the web page",
+            &[
+                APPEND,
+                AS_VALUE,
+                may("directory-url", Kind::Text, "Directory URL"),
+                may("dns-name", Kind::Text, "DNS name"),
+                DO,
+                DURATION,
+                may("eab-hmac-key", Kind::Text, "Eab hmac key"),
+                may("eab-kid", Kind::Text, "Eab kid"),
+                FILE,
+                FREEZE,
+                INTERVAL,
+                ONCE,
+                may("reset-private-key", Kind::Bool, "Reset private key"),
+                WITHOUT_PAGING,
+            ],
+        ),
+        idle(
+            "export-certificate",
+            "Write a certificate to a file",
+            &[
+                may("export-passphrase", Kind::Text, "Export passphrase"),
+                may("file-name", Kind::Text, "File name"),
+                NUMBERS,
+                may("type", Kind::Words(&["pem", "pkcs12"]), "Type"),
+            ],
+        ),
+        idle(
+            "import",
+            "Read certificates and keys from a file",
+            &[
+                AS_VALUE,
+                may("file-name", Kind::Text, "File name"),
+                may("name", Kind::Text, "Name"),
+                may("no-key-export", Kind::Bool, "No key export"),
+                may("passphrase", Kind::Text, "Passphrase"),
+                may("trust-store", TRUST, "Trust store"),
+                may("trusted", Kind::Bool, "Trusted"),
+            ],
+        ),
+        idle("issued-revoke", "Revoke certificates", &[NUMBERS]),
+        idle("scep-renew", "Renew what an SCEP server gave", &[NUMBERS]),
+        idle(
+            "sign",
+            "Sign a template",
+            &[
+                APPEND,
+                AS_VALUE,
+                may("ca", CERTIFICATE, "CA"),
+                may("ca-crl-host", Kind::List(&Kind::Text), "CA CRL host"),
+                may("ca-on-smart-card", Kind::Bool, "CA on smart card"),
+                DO,
+                DURATION,
+                FILE,
+                FREEZE,
+                INTERVAL,
+                may("name", Kind::Text, "Name"),
+                NUMBER,
+                ONCE,
+                WITHOUT_PAGING,
+            ],
+        ),
+        idle(
+            "sign-certificate-request",
+            "Sign a request",
+            &[
+                AS_VALUE,
+                may("ca", CERTIFICATE, "CA"),
+                may("days-valid", COUNT, "Days valid"),
+                may("digest-algorithm", DIGEST, "Digest algorithm"),
+                may("file-name", Kind::Text, "File name"),
+            ],
+        ),
+    ],
+    effect: Effect::None,
+    rank: 65,
+    conditions: crate::conditions::CERTIFICATE,
+    ..Menu::new("/certificate", Shape::List, "Certificates")
+};
+
+pub(crate) static BUILTIN: Menu = Menu {
+    properties: &[&[
+        shown("common-name", Kind::Text, "Common name"),
+        shown("organization", Kind::Text, "Organization"),
+        shown("unit", Kind::Text, "Unit"),
+        shown("locality", Kind::Text, "Locality"),
+        shown("state", Kind::Text, "State"),
+        shown("country", Kind::Text, "Country"),
+        shown("subject-alt-name", Kind::Text, "Subject alt name"),
+        shown(
+            "key-size",
+            Kind::Words(&[
+                "prime256v1",
+                "secp384r1",
+                "secp521r1",
+                "1024",
+                "1536",
+                "2048",
+                "4096",
+                "8192",
+            ]),
+            "Key size",
+        ),
+        shown("key-usage", USAGE, "Key usage"),
+        shown("days-valid", COUNT, "Days valid"),
+        shown("issuer", Kind::List(&Kind::Text), "Issuer"),
+        shown("key-type", Kind::Words(&["rsa", "dsa", "ec"]), "Key type"),
+        shown("invalid-before", Kind::Text, "Invalid before"),
+        shown("invalid-after", Kind::Text, "Invalid after"),
+        shown("serial-number", Kind::Text, "Serial number"),
+        shown("akid", Kind::Text, "Authority key identifier"),
+        shown("skid", Kind::Text, "Subject key identifier"),
+    ]],
+    columns: &["common-name", "organization"],
+    effect: Effect::None,
+    rank: 66,
+    conditions: crate::conditions::BUILTIN_CERTIFICATE,
+    ..Menu::new(
+        "/certificate/builtin",
+        Shape::Rows,
+        "Certificates that come with the software",
+    )
+};
+
+pub(crate) static CRL: Menu = Menu {
+    properties: &[&[
+        Property::new("url", Kind::Text, "Where the list is").required(),
+        shown("cert", Kind::Words(&["none"]), "Cert"),
+        shown("trust-store", Kind::Text, "Trust store"),
+        shown("num", COUNT, "Number of"),
+        shown("revoked", COUNT, "Revoked"),
+        shown("next-update", Kind::Text, "Next update"),
+        shown("last-update", Kind::Text, "Last update"),
+        shown("akid", Kind::Text, "Authority key identifier"),
+        shown("fingerprint", Kind::Text, "Fingerprint"),
+        shown("signature", Kind::Text, "Signature"),
+    ]],
+    flags: &[
+        Flag::new('E', "expired", 1),
+        Flag::new('D', "dynamic", 0),
+        Flag::new('I', "invalid", 1),
+    ],
+    columns: &["url", "num", "next-update", "last-update"],
+    commands: &[
+        idle("download", "Read the lists again", &[]),
+        idle("flush", "Forget the lists", &[]),
+    ],
+    effect: Effect::None,
+    rank: 67,
+    ..Menu::new(
+        "/certificate/crl",
+        Shape::List,
+        "Lists of revoked certificates",
+    )
+};
+
+pub(crate) static SCEP_SERVER: Menu = Menu {
+    properties: &[&[
+        Property::new("ca-cert", CERTIFICATE, "Certificate that signs").required(),
+        Property::new(
+            "next-ca-cert",
+            Kind::Or(&["none"], &CERTIFICATE),
+            "Certificate that will sign",
+        )
+        .default("none"),
+        text("path", "Path of the server"),
+        Property::new("days-valid", COUNT, "Days that certificates are valid").default("365"),
+        Property::new(
+            "request-lifetime",
+            span(300 * SECOND, i64::MAX),
+            "How long a request is kept",
+        )
+        .default("1d"),
+        DISABLED,
+    ]],
+    flags: &[Flag::new('X', "disabled", 1)],
+    columns: &["ca-cert", "path", "days-valid"],
+    effect: Effect::None,
+    rank: 68,
+    ..Menu::new("/certificate/scep-server", Shape::List, "SCEP servers")
+};
+
+pub(crate) static OTP: Menu = Menu {
+    properties: &[&[
+        shown("password", Kind::Text, "Password"),
+        shown("expires", Kind::SPAN, "Expires"),
+        shown("used", Kind::Bool, "Used"),
+    ]],
+    flags: &[Flag::new('E', "expired", 1)],
+    columns: &["password", "expires", "used"],
+    commands: &[
+        idle(
+            "generate",
+            "Make a one-time password",
+            &[AS_VALUE, may("minutes-valid", COUNT, "Minutes valid")],
+        ),
+        idle("remove", "Remove items", &[NUMBERS]),
+    ],
+    effect: Effect::None,
+    rank: 69,
+    ..Menu::new(
+        "/certificate/scep-server/otp",
+        Shape::Rows,
+        "One-time passwords",
+    )
+};
+
+pub(crate) static RA: Menu = Menu {
+    properties: &[&[
+        Property::new("name", Kind::Name, "Name of the authority").required(),
+        Property::new("server-url", Kind::Name, "The server behind it").required(),
+        Property::new("template", CERTIFICATE, "Template of its certificate").required(),
+        text("challenge-password", "Password for the server").sensitive(),
+        text("ca-identity", "Identity of the server's authority"),
+        Property::new(
+            "fingerprint-algorithm",
+            Kind::Words(&["sha256", "sha1", "md5"]),
+            "Hash of fingerprints",
+        )
+        .default("sha256"),
+        text("ra-path", "Path of the authority"),
+        Property::new(
+            "ra-transaction-lifetime",
+            span(300 * SECOND, i64::MAX),
+            "How long a request is kept",
+        )
+        .default("1d"),
+        switch("on-smart-card", "no", "Keeps the key on the smart card"),
+        shown("req-fingerprint", Kind::Text, "Req fingerprint"),
+        shown("ca-fingerprint", Kind::Text, "CA fingerprint"),
+        shown("status", Kind::Text, "Status"),
+        DISABLED,
+    ]],
+    flags: &[
+        Flag::new('X', "disabled", 1),
+        Flag::new('C', "smart-card-key", 1),
+    ],
+    columns: &["name", "server-url", "template"],
+    commands: &[idle(
+        "renew",
+        "Renew the authority's certificate",
+        &[NUMBERS],
+    )],
+    effect: Effect::None,
+    rank: 70,
+    ..Menu::new(
+        "/certificate/scep-server/ra",
+        Shape::List,
+        "Registration authorities",
+    )
+};
+
+pub(crate) static REQUESTS: Menu = Menu {
+    properties: &[&[
+        shown("authority", Kind::Text, "Authority"),
+        shown(
+            "status",
+            Kind::Words(&[
+                "pending",
+                "granted",
+                "denied",
+                "authorized",
+                "waiting",
+                "failed",
+                "issued",
+                "invalid",
+            ]),
+            "Status",
+        ),
+        shown("created", Kind::Text, "Created"),
+        shown("transaction-id", Kind::Text, "Transaction identifier"),
+        shown("req-fingerprint", Kind::Text, "Req fingerprint"),
+        shown("country", Kind::Text, "Country"),
+        shown("state", Kind::Text, "State"),
+        shown("locality", Kind::Text, "Locality"),
+        shown("organization", Kind::Text, "Organization"),
+        shown("unit", Kind::Text, "Unit"),
+        shown("common-name", Kind::Text, "Common name"),
+        shown("serial-number", Kind::Text, "Serial number"),
+        shown("subject-alt-name", Kind::Text, "Subject alt name"),
+    ]],
+    columns: &["authority", "status", "common-name"],
+    commands: &[
+        idle("grant", "Grant requests", &[NUMBERS]),
+        idle("remove", "Remove items", &[NUMBERS]),
+    ],
+    effect: Effect::None,
+    rank: 71,
+    ..Menu::new(
+        "/certificate/scep-server/requests",
+        Shape::Rows,
+        "Requests to SCEP servers",
+    )
+};
+
+pub(crate) static SETTINGS: Menu = Menu {
+    properties: &[&[
+        Property::new(
+            "builtin-trust-store",
+            Kind::Or(
+                &["all", "default", "untrusted"],
+                &Kind::List(&Kind::Words(STORES)),
+            ),
+            "What the built-in certificates are trusted for",
+        )
+        .default("default"),
+        switch("crl-download", "no", "Reads lists of revoked certificates"),
+        switch("crl-use", "no", "Looks certificates up in the lists"),
+        Property::new(
+            "crl-store",
+            Kind::Words(&["system", "ram"]),
+            "Where the lists are kept",
+        )
+        .default("ram"),
+    ]],
+    effect: Effect::None,
+    rank: 72,
+    ..Menu::new(
+        "/certificate/settings",
+        Shape::Settings,
+        "How certificates are checked",
+    )
+};

@@ -1,0 +1,341 @@
+//! `/container`: programs in containers.
+
+use menu::{Effect, Family, Flag, Kind, Menu, Old, Property, Shape, Spelling};
+
+use crate::fragment::{COMMENT, COMMENT_DISABLED};
+use crate::short::{
+    AS_VALUE, COUNT, FILE, NUMBER, NUMBERS, between, idle, may, shown, switch, text,
+};
+
+/// The menus of this file.
+pub(crate) const MENUS: &[&Menu] = &[&MENU, &CONFIG, &ENVS, &MOUNTS, &LAYERS, &LOG];
+
+const SIZE: Kind = Kind::Or(
+    &["unlimited"],
+    &Kind::Number {
+        min: 0,
+        max: i64::MAX,
+    },
+);
+/// Several texts, as a program takes them.
+const WORDS: Kind = Kind::Text;
+const SIGNALS: Kind = Kind::Spelled(&Spelling {
+    describe: "N-SIGNAME    (signal)",
+    canonical: |text| {
+        let number = text
+            .split('-')
+            .next()
+            .and_then(|number| number.parse::<u8>().ok())?;
+        (1..=64).contains(&number).then(|| text.to_owned())
+    },
+});
+
+pub(crate) static MENU: Menu = Menu {
+    properties: &[&[
+        text("file", "File of the image"),
+        text("remote-image", "Image to fetch"),
+        switch("check-certificate", "no", "Check certificate"),
+        text("name", "Name of the container"),
+        Property::new(
+            "interface",
+            Kind::List(&Kind::Reference("interface")),
+            "Interfaces that it has",
+        )
+        .required(),
+        Property::new("env", WORDS, "Environment").default(""),
+        Property::new("envlists", Kind::List(&Kind::Name), "Lists of variables").default(""),
+        Property::new("entrypoint", WORDS, "Program to run").default(""),
+        Property::new("cmd", WORDS, "Arguments of the program").default(""),
+        Property::new("shell", WORDS, "Shell").default(""),
+        Property::new("stop-signal", SIGNALS, "Signal to stop it by").optional(),
+        Property::new("stop-time", Kind::SPAN, "Stop time").default("10s"),
+        Property::new("root-dir", Kind::Text, "Folder of its files").optional(),
+        Property::new("layer-dir", Kind::Text, "Layer dir").optional(),
+        Property::new("mount", WORDS, "Mount").default(""),
+        Property::new("tmpfs", WORDS, "Tmpfs").default(""),
+        Property::new("mountlists", Kind::List(&Kind::Name), "Lists of mounts").default(""),
+        Property::new("shm-size", SIZE, "Shm size").optional(),
+        Property::new(
+            "dns",
+            Kind::List(&Kind::Address(Family::Any)),
+            "DNS servers that it asks",
+        )
+        .default(""),
+        Property::new(
+            "default-dns",
+            Kind::List(&Kind::Address(Family::Any)),
+            "Default DNS",
+        )
+        .optional(),
+        text("hostname", "Hostname"),
+        text("domain-name", "Domain name"),
+        text("workdir", "Folder that it starts in"),
+        switch("logging", "no", "Writes its output to the log"),
+        switch("start-on-boot", "no", "Starts with the router"),
+        switch("stop-on-unhealthy", "no", "Stop on unhealthy"),
+        Property::new(
+            "restart-policy",
+            Kind::Words(&["no", "on-failure", "always"]),
+            "Restart policy",
+        )
+        .default("no"),
+        Property::new("restart-max-count", COUNT, "Restart greatest count").default("0"),
+        Property::new("restart-interval", Kind::SPAN, "Restart interval").default("0s"),
+        text("user", "Who runs it"),
+        Property::new(
+            "cpu-list",
+            Kind::List(&between(0, 255)),
+            "Processors that it may use",
+        )
+        .default(""),
+        Property::new("memory-high", SIZE, "Memory above which it is slowed").default("unlimited"),
+        Property::new("memory-max", SIZE, "Memory greatest").default("unlimited"),
+        Property::new("devices", WORDS, "Devices").default(""),
+        Property::new("hosts", WORDS, "Hosts").default(""),
+        Property::new("healthcheck-cmd", WORDS, "Healthcheck command").optional(),
+        Property::new("healthcheck-interval", Kind::SPAN, "Healthcheck interval").optional(),
+        Property::new("healthcheck-timeout", Kind::SPAN, "Healthcheck timeout").optional(),
+        Property::new(
+            "healthcheck-start-period",
+            Kind::SPAN,
+            "Healthcheck start period",
+        )
+        .optional(),
+        Property::new(
+            "healthcheck-start-interval",
+            Kind::SPAN,
+            "Healthcheck start interval",
+        )
+        .optional(),
+        Property::new("healthcheck-retries", COUNT, "Healthcheck retries").optional(),
+        Property::new("healthcheck-status", Kind::Text, "Healthcheck status").optional(),
+        switch(
+            "ignore-remote-image-change",
+            "no",
+            "Ignore remote image change",
+        ),
+        switch("privileged", "no", "Privileged"),
+        Property::new("swap-max", SIZE, "Swap greatest").optional(),
+        shown("tag", Kind::Text, "Tag"),
+        shown("os", Kind::Text, "Os"),
+        shown("arch", Kind::Text, "Arch"),
+        shown("env-current", Kind::Text, "Environment current"),
+        shown("default-entrypoint", Kind::Text, "Default entrypoint"),
+        shown("default-cmd", Kind::Text, "Default command"),
+        shown("default-shell", Kind::Text, "Default shell"),
+        shown("default-stop-signal", Kind::Text, "Default stop signal"),
+        shown("default-workdir", Kind::Text, "Default workdir"),
+        shown("restart-count", COUNT, "Restart count"),
+        shown("default-user", Kind::Text, "Default user"),
+        shown("memory-current", COUNT, "Memory current"),
+        shown("cpu-usage", COUNT, "CPU usage"),
+        shown("container-size", COUNT, "Container size"),
+        shown("data-size", COUNT, "Data size"),
+        shown("image-id", Kind::Text, "Image identifier"),
+        shown("config-json", Kind::Text, "Config json"),
+        shown("layers", Kind::Text, "Layers"),
+        shown(
+            "default-healthcheck-cmd",
+            Kind::List(&Kind::Text),
+            "Default healthcheck command",
+        ),
+        shown(
+            "default-healthcheck-interval",
+            Kind::SPAN,
+            "Default healthcheck interval",
+        ),
+        shown(
+            "default-healthcheck-timeout",
+            Kind::SPAN,
+            "Default healthcheck timeout",
+        ),
+        shown(
+            "default-healthcheck-start-period",
+            Kind::SPAN,
+            "Default healthcheck start period",
+        ),
+        shown(
+            "default-healthcheck-start-interval",
+            Kind::SPAN,
+            "Default healthcheck start interval",
+        ),
+        shown(
+            "default-healthcheck-retries",
+            COUNT,
+            "Default healthcheck retries",
+        ),
+        COMMENT,
+    ]],
+    flags: &[
+        Flag::new('S', "stopped", 0),
+        Flag::new('N', "starting", 1),
+        Flag::new('R', "running", 1),
+        Flag::new('T', "stopping", 1),
+        Flag::new('E', "downloading/extracting", 1),
+        Flag::new('D', "deleting", 0),
+        Flag::new('F', "download/extract failed", 1),
+        Flag::new('C', "starting-with-healthcheck", 1),
+        Flag::new('H', "healthy", 1),
+        Flag::new('U', "unhealthy", 1),
+    ],
+    columns: &["name", "interface", "root-dir"],
+    commands: &[
+        idle(
+            "kill",
+            "Send a signal",
+            &[AS_VALUE, NUMBER, may("signal", SIGNALS, "Signal")],
+        ),
+        idle(
+            "repull",
+            "Fetch the image again",
+            &[
+                AS_VALUE,
+                may("file", Kind::Text, "File"),
+                NUMBER,
+                may("remote-image", Kind::Text, "Remote image"),
+            ],
+        ),
+        idle("restart", "Stop and start again", &[AS_VALUE, NUMBER]),
+        idle(
+            "run",
+            "Run a program",
+            &[
+                AS_VALUE,
+                may("cmd", WORDS, "Command"),
+                may("detach", Kind::Bool, "Detach"),
+                may("entrypoint", WORDS, "Entrypoint"),
+                may("interactive", Kind::Bool, "Interactive"),
+                may("line-separator", Kind::Text, "Line separator"),
+                NUMBER,
+                may("tty", Kind::Bool, "Tty"),
+                may("user", Kind::Text, "User"),
+                may("workdir", Kind::Text, "Workdir"),
+            ],
+        ),
+        idle(
+            "save",
+            "Write the image to a file",
+            &[
+                may("commit", Kind::Bool, "Commit"),
+                FILE,
+                may("name", Kind::Text, "Name"),
+                NUMBER,
+            ],
+        ),
+        idle(
+            "shell",
+            "Open a shell",
+            &[
+                AS_VALUE,
+                may("cmd", WORDS, "Command"),
+                may("line-separator", Kind::Text, "Line separator"),
+                may("no-sh", Kind::Presence, "No sh"),
+                NUMBER,
+                may("timeout", Kind::SPAN, "Timeout"),
+                may("user", Kind::Text, "User"),
+                may("workdir", Kind::Text, "Workdir"),
+            ],
+        ),
+        idle("start", "Start containers", &[NUMBERS]),
+        idle("stop", "Stop containers", &[NUMBERS]),
+        idle("update", "Fetch a newer image", &[AS_VALUE, NUMBER]),
+    ],
+    effect: Effect::None,
+    rank: 950,
+    ..Menu::new("/container", Shape::List, "Containers")
+};
+
+pub(crate) static CONFIG: Menu = Menu {
+    properties: &[&[
+        text("registry-url", "Where images come from"),
+        text("username", "Name at the registry"),
+        text("password", "Password at the registry").sensitive(),
+        text("layer-dir", "Folder of shared layers"),
+        text("tmpdir", "Folder for what is being fetched"),
+        Property::new(
+            "memory-high",
+            SIZE,
+            "Memory above which containers are slowed",
+        )
+        .default("unlimited"),
+        Property::new("memory-max", SIZE, "Memory that containers can not exceed")
+            .default("unlimited"),
+        Property::new("swap-max", SIZE, "Swap greatest").default("unlimited"),
+        shown("assumed-registry-url", Kind::Text, "Assumed registry URL"),
+        shown("memory-current", COUNT, "Memory current"),
+    ]],
+    old: &[Old::renamed("ram-high", "memory-high")],
+    effect: Effect::None,
+    rank: 947,
+    ..Menu::new(
+        "/container/config",
+        Shape::Settings,
+        "How images are fetched",
+    )
+};
+
+pub(crate) static ENVS: Menu = Menu {
+    properties: &[
+        &[
+            Property::new("list", Kind::Name, "Name of the list").required(),
+            Property::new("key", Kind::Name, "Name of the variable").required(),
+            text("value", "Value of the variable"),
+        ],
+        COMMENT_DISABLED,
+    ],
+    flags: &[Flag::new('X', "disabled", 1)],
+    columns: &["list", "key", "value"],
+    old: &[Old::renamed("name", "list")],
+    effect: Effect::None,
+    rank: 948,
+    ..Menu::new("/container/envs", Shape::List, "Variables of containers")
+};
+
+pub(crate) static MOUNTS: Menu = Menu {
+    properties: &[
+        &[
+            Property::new("list", Kind::Name, "Name of the list").required(),
+            text("src", "Folder of the router"),
+            Property::new("dst", Kind::Name, "Folder in the container").required(),
+            Property::new(
+                "mode",
+                Kind::Words(&["rw", "ro", "rw,noexec", "ro,noexec"]),
+                "Whether it may be written",
+            )
+            .default("rw"),
+        ],
+        COMMENT_DISABLED,
+    ],
+    flags: &[Flag::new('X', "disabled", 1)],
+    columns: &["list", "src", "dst", "mode"],
+    old: &[Old::renamed("name", "list")],
+    effect: Effect::None,
+    rank: 949,
+    ..Menu::new("/container/mounts", Shape::List, "Folders of containers")
+};
+
+pub(crate) static LAYERS: Menu = Menu {
+    properties: &[&[
+        shown("name", Kind::Text, "Name"),
+        shown("layer-dir", Kind::Text, "Layer dir"),
+        shown("size", Kind::Text, "Size"),
+        shown("type", Kind::Words(&["layer", "root-dir"]), "Type"),
+        shown("containers", Kind::Text, "Containers"),
+    ]],
+    columns: &["name", "size", "type"],
+    effect: Effect::None,
+    rank: 951,
+    ..Menu::new("/container/layers", Shape::Rows, "Layers of images")
+};
+
+pub(crate) static LOG: Menu = Menu {
+    properties: &[&[
+        shown("time", Kind::Text, "Time"),
+        shown("container", Kind::Text, "Container"),
+        shown("message", Kind::Text, "Message"),
+    ]],
+    columns: &["time", "container", "message"],
+    effect: Effect::None,
+    rank: 952,
+    ..Menu::new("/container/log", Shape::Rows, "Output of containers")
+};

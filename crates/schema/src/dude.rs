@@ -1,0 +1,3 @@
+//! `/dude`: a server that watches a network.
+
+pub(crate) mod own;

@@ -1,0 +1,158 @@
+//! `/dude`: a server that watches a network.
+
+use menu::{Effect, Kind, Menu, Property, Shape};
+
+use crate::fragment::COMMENT;
+use crate::short::{
+    APPEND, AS_VALUE, DO, DURATION, FILE, FREEZE, INTERVAL, ONCE, PROPLIST, WITHOUT_PAGING, idle,
+    may, shown, switch,
+};
+
+/// The menus of this file.
+pub(crate) const MENUS: &[&Menu] = &[
+    &MENU,
+    &AGENT,
+    &DEVICE,
+    &DEVICE_TYPE,
+    &NOTIFICATION,
+    &PROBE,
+    &SERVICE,
+    &SETTINGS,
+];
+
+pub(crate) static MENU: Menu = Menu {
+    properties: &[&[
+        switch("enabled", "no", "Whether the server runs"),
+        Property::new("data-directory", Kind::Text, "Folder of the data").default("dude"),
+        shown("status", Kind::Text, "Status"),
+    ]],
+    commands: &[
+        idle(
+            "export-db",
+            "Write a copy",
+            &[
+                APPEND,
+                AS_VALUE,
+                may("backup-file", Kind::Text, "Backup file"),
+                DO,
+                DURATION,
+                FILE,
+                FREEZE,
+                INTERVAL,
+                ONCE,
+                PROPLIST,
+                WITHOUT_PAGING,
+            ],
+        ),
+        idle(
+            "import-db",
+            "Read a copy",
+            &[
+                APPEND,
+                AS_VALUE,
+                may("backup-file", Kind::Text, "Backup file"),
+                DO,
+                DURATION,
+                FILE,
+                FREEZE,
+                INTERVAL,
+                ONCE,
+                PROPLIST,
+                WITHOUT_PAGING,
+            ],
+        ),
+        idle(
+            "vacuum-db",
+            "Make the data smaller",
+            &[
+                APPEND,
+                AS_VALUE,
+                DO,
+                DURATION,
+                FILE,
+                FREEZE,
+                INTERVAL,
+                ONCE,
+                PROPLIST,
+                WITHOUT_PAGING,
+            ],
+        ),
+    ],
+    effect: Effect::None,
+    rank: 1_200,
+    ..Menu::new("/dude", Shape::Settings, "The Dude server")
+};
+
+pub(crate) static AGENT: Menu = Menu {
+    properties: &[&[
+        Property::new("name", Kind::Name, "Name of the agent").required(),
+        COMMENT,
+    ]],
+    columns: &["name"],
+    effect: Effect::None,
+    rank: 1_201,
+    ..Menu::new("/dude/agent", Shape::List, "Agents")
+};
+
+pub(crate) static DEVICE: Menu = Menu {
+    properties: &[&[
+        Property::new("name", Kind::Name, "Name of the device").required(),
+        COMMENT,
+    ]],
+    columns: &["name"],
+    space: Some("dude-device"),
+    key: Some("name"),
+    effect: Effect::None,
+    rank: 1_202,
+    ..Menu::new("/dude/device", Shape::List, "Devices that are watched")
+};
+
+pub(crate) static DEVICE_TYPE: Menu = Menu {
+    properties: &[&[
+        Property::new("name", Kind::Name, "Name of the type").required(),
+        COMMENT,
+    ]],
+    columns: &["name"],
+    effect: Effect::None,
+    rank: 1_203,
+    ..Menu::new("/dude/device-type", Shape::List, "Types of devices")
+};
+
+pub(crate) static NOTIFICATION: Menu = Menu {
+    properties: &[&[
+        Property::new("name", Kind::Name, "Name of the notification").required(),
+        COMMENT,
+    ]],
+    columns: &["name"],
+    effect: Effect::None,
+    rank: 1_204,
+    ..Menu::new("/dude/notification", Shape::List, "Notifications")
+};
+
+pub(crate) static PROBE: Menu = Menu {
+    properties: &[&[
+        Property::new("name", Kind::Name, "Name of the probe").required(),
+        COMMENT,
+    ]],
+    columns: &["name"],
+    effect: Effect::None,
+    rank: 1_205,
+    ..Menu::new("/dude/probe", Shape::List, "Probes")
+};
+
+pub(crate) static SERVICE: Menu = Menu {
+    properties: &[&[
+        Property::new("name", Kind::Name, "Name of the service").required(),
+        COMMENT,
+    ]],
+    columns: &["name"],
+    effect: Effect::None,
+    rank: 1_206,
+    ..Menu::new("/dude/service", Shape::List, "Services")
+};
+
+pub(crate) static SETTINGS: Menu = Menu {
+    effect: Effect::None,
+    rank: 1_207,
+    ..Menu::new("/dude/settings", Shape::Status, "Settings of the server")
+};

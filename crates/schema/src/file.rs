@@ -1,0 +1,62 @@
+//! `/file`: the router's own files.
+
+use menu::{Argument, Command, Kind, Menu, Property, Shape};
+
+use crate::brief::{argument, command, on_items, read};
+
+const NUMBERS: Argument = crate::interface::NUMBERS;
+const CONTENTS: Argument = argument("contents", Kind::Text, "What is in the file");
+const NEW_NAME: Argument = argument("name", Kind::Name, "The file's name");
+const TYPE: Argument = argument(
+    "type",
+    Kind::Words(&["file", "directory"]),
+    "Whether it is a file or a folder",
+);
+
+pub(crate) static MENU: Menu = Menu {
+    properties: &[&[
+        read("name", Kind::Name, "The name, behind those of its folders"),
+        read("type", Kind::Text, "What it is, by the ending of its name"),
+        Property::new("size", Kind::COUNTER, "Bytes in the file")
+            .read_only()
+            .unit("B"),
+        read("last-modified", Kind::Text, "When it was changed"),
+        read("creation-time", Kind::Text, "When it was made"),
+        read("contents", Kind::Text, "What is in a small file of text"),
+    ]],
+    columns: &["name", "type", "size", "last-modified"],
+    key: Some("name"),
+    commands: COMMANDS,
+    ..Menu::new("/file", Shape::Rows, "Local router file storage.")
+};
+
+const COMMANDS: &[Command] = &[
+    command("add", "Create a new file", &[NEW_NAME, CONTENTS, TYPE]),
+    command(
+        "copy",
+        "Copy a file",
+        &[
+            NUMBERS,
+            argument("name", Kind::Name, "The name of the copy"),
+        ],
+    ),
+    command(
+        "read",
+        "Read a piece of a file",
+        &[
+            argument("file", Kind::Text, "The file"),
+            argument("offset", Kind::COUNTER, "The first byte"),
+            argument(
+                "chunk-size",
+                Kind::Number {
+                    min: 1,
+                    max: 32_768,
+                },
+                "How many bytes",
+            ),
+            argument("as-value", Kind::Presence, "Give the result as a value"),
+        ],
+    ),
+    on_items("remove", "Remove files"),
+    command("set", "Change files", &[NUMBERS, NEW_NAME, CONTENTS]),
+];

@@ -1,0 +1,76 @@
+//! `/file/rsync-daemon` and `/file/sync`: copies of files.
+
+use menu::{Effect, Flag, Kind, Menu, Property, Shape};
+
+use crate::fragment::COMMENT_DISABLED;
+use crate::short::{
+    APPEND, AS_VALUE, DO, DURATION, FILE, FREEZE, INTERVAL, NUMBERS, ONCE, PROPLIST,
+    WITHOUT_PAGING, idle, shown, switch, text,
+};
+use crate::spelling::HOST;
+
+/// The menus of this file.
+pub(crate) const MENUS: &[&Menu] = &[&RSYNC, &SYNC];
+
+pub(crate) static RSYNC: Menu = Menu {
+    properties: &[&[switch("enabled", "no", "Whether copies are served")]],
+    effect: Effect::None,
+    rank: 1_300,
+    ..Menu::new(
+        "/file/rsync-daemon",
+        Shape::Settings,
+        "Server of file copies",
+    )
+};
+
+pub(crate) static SYNC: Menu = Menu {
+    properties: &[
+        &[
+            Property::new("remote-address", Kind::List(&HOST), "The other router").required(),
+            Property::new(
+                "mode",
+                Kind::Words(&["upload", "download"]),
+                "Direction of the copy",
+            )
+            .required(),
+            text("local-path", "Folder here"),
+            text("remote-path", "Folder there"),
+            text("user", "Name there"),
+            text("password", "Password there").sensitive(),
+            shown("status", Kind::Text, "Status"),
+        ],
+        COMMENT_DISABLED,
+    ],
+    flags: &[
+        Flag::new('X', "disabled", 1),
+        Flag::new('I', "invalid", 1),
+        Flag::new('D', "dynamic", 0),
+    ],
+    columns: &[
+        "remote-address",
+        "mode",
+        "local-path",
+        "remote-path",
+        "status",
+    ],
+    commands: &[idle(
+        "monitor",
+        "Show how far copies are",
+        &[
+            APPEND,
+            AS_VALUE,
+            DO,
+            DURATION,
+            FILE,
+            FREEZE,
+            INTERVAL,
+            NUMBERS,
+            ONCE,
+            PROPLIST,
+            WITHOUT_PAGING,
+        ],
+    )],
+    effect: Effect::None,
+    rank: 1_301,
+    ..Menu::new("/file/sync", Shape::List, "Files that are kept alike")
+};

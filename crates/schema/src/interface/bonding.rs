@@ -1,0 +1,79 @@
+//! `/interface/bonding`: several ports that act as one (IEEE 802.1AX).
+
+use menu::{Family, Kind, Menu, Property};
+
+use super::{IDLE_MONITOR, idle_command};
+use crate::fragment::{
+    ARP, COMMENT_DISABLED, INTERFACE_COUNTERS, LINK_TIMES, idle_interfaces, name_mtu,
+};
+use crate::terms::{list, mac, number, shown, span, words};
+
+const MODES: &[&str] = &[
+    "802.3ad",
+    "active-backup",
+    "balance-alb",
+    "balance-rr",
+    "balance-tlb",
+    "balance-xor",
+    "broadcast",
+];
+
+pub(crate) static MENU: Menu = Menu {
+    properties: &[
+        &name_mtu("1500"),
+        &[shown("mac-address", Kind::Mac, "Hardware address")],
+        ARP,
+        &[
+            list("slaves", &Kind::Reference("interface"), "The ports").default(""),
+            words("mode", MODES, "Which port a frame leaves by").default("balance-rr"),
+            Property::new(
+                "primary",
+                Kind::Or(&["none"], &Kind::Reference("interface")),
+                "The port that is used while it runs",
+            )
+            .default("none"),
+            words(
+                "link-monitoring",
+                &["arp", "mii", "none"],
+                "How ports are watched",
+            )
+            .default("mii"),
+            span("arp-interval", "How often ARP targets are asked").default("100ms"),
+            list("arp-ip-targets", &Kind::Address(Family::V4), "Who is asked").default(""),
+            span("mii-interval", "How often links are looked at").default("100ms"),
+            span("down-delay", "How long a port may be down").default("0s"),
+            span("up-delay", "How long a port must be up").default("0s"),
+            words("lacp-rate", &["1sec", "30secs"], "How often LACP speaks").default("30secs"),
+            words("lacp-mode", &["active", "passive"], "Who begins LACP").default("active"),
+            mac("lacp-system-id", "System identity of LACP").optional(),
+            number("lacp-system-priority", 0, 65_535, "System priority of LACP").default("65535"),
+            number("lacp-user-key", 0, 1_023, "Key of LACP").default("0"),
+            number("min-links", 0, 4_294_967_295, "Ports that must be up").default("0"),
+            words(
+                "transmit-hash-policy",
+                &[
+                    "encap-2-and-3",
+                    "encap-3-and-4",
+                    "layer-2",
+                    "layer-2-and-3",
+                    "layer-3-and-4",
+                ],
+                "What decides between ports",
+            )
+            .default("layer-2"),
+            mac("forced-mac-address", "Hardware address that it shall have").optional(),
+            number("mlag-id", 0, 255, "Number in an MLAG pair").optional(),
+        ],
+        LINK_TIMES,
+        INTERFACE_COUNTERS,
+        COMMENT_DISABLED,
+    ],
+    columns: &["name", "mtu", "mac-address", "slaves", "mode"],
+    naming: "bonding",
+    commands: &[
+        IDLE_MONITOR,
+        idle_command("monitor-slaves", "Monitor the ports of bonds"),
+    ],
+    rank: 60,
+    ..idle_interfaces("/interface/bonding", "bond", "Bonds of several ports")
+};

@@ -1,0 +1,287 @@
+//! `/interface/bridge`: interfaces that join others into one network (IEEE 802.1D, 802.1Q).
+
+pub(crate) mod calea;
+pub(crate) mod filter;
+pub(crate) mod host;
+pub(crate) mod matcher;
+pub(crate) mod mdb;
+pub(crate) mod msti;
+pub(crate) mod nat;
+pub(crate) mod port;
+pub(crate) mod port_controller;
+pub(crate) mod port_extender;
+pub(crate) mod settings;
+pub(crate) mod vlan;
+
+use menu::{Kind, Menu, Property};
+
+use crate::fragment::{
+    ARP, COMMENT_DISABLED, INTERFACE_COUNTERS, LINK_TIMES, idle_interfaces, name_mtu,
+};
+use crate::terms::{mac, no, number, refer, shown, text, within, words, yes};
+
+/// Which frames a port takes, by their tag.
+pub(crate) const FRAME_TYPES: &[&str] = &[
+    "admit-all",
+    "admit-only-untagged-and-priority-tagged",
+    "admit-only-vlan-tagged",
+];
+
+/// How a port finds out about multicast routers.
+pub(crate) const MULTICAST_ROUTER: &[&str] = &["disabled", "permanent", "temporary-query"];
+
+/// VLANs, alone or from one to another.
+pub(crate) const VLANS: Kind = Kind::List(&Kind::Range("-", &Kind::Number { min: 1, max: 4_094 }));
+
+/// A bridge's priority in the spanning tree.
+pub(crate) const PRIORITY: Property = Property::new(
+    "priority",
+    Kind::Hex { max: 0xffff },
+    "Priority of the bridge in the spanning tree",
+)
+.default("0x8000");
+
+/// The bridge that an item belongs to.
+pub(crate) const BRIDGE: Property = refer(
+    "bridge",
+    "interface",
+    "The bridge interface that it belongs to",
+)
+.required();
+
+/// The longest time of the multicast timers: 71w2h27m52s950ms.
+const LONGEST: i64 = 42_949_672_950;
+
+const NAME: &[Property] = &name_mtu("auto");
+
+const PROTOCOLS: &[Property] = &[
+    words(
+        "protocol-mode",
+        &["mstp", "none", "rstp", "stp"],
+        "Spanning tree protocol",
+    )
+    .default("rstp"),
+    yes(
+        "fast-forward",
+        "Forwards by the fast path where the bridge has two ports",
+    ),
+    no(
+        "igmp-snooping",
+        "Sends multicast only where it is listened to",
+    ),
+    yes("auto-mac", "Takes the hardware address of a port"),
+    mac("admin-mac", "Hardware address where auto-mac is off").optional(),
+    within(
+        "ageing-time",
+        10_000,
+        1_000_000_000,
+        "How long a host is remembered",
+    )
+    .default("5m"),
+    PRIORITY,
+    within(
+        "max-message-age",
+        6_000,
+        40_000,
+        "How long what the root said is true",
+    )
+    .default("20s"),
+    within(
+        "forward-delay",
+        4_000,
+        30_000,
+        "How long a port listens before it forwards",
+    )
+    .default("15s"),
+    number(
+        "transmit-hold-count",
+        1,
+        10,
+        "Most messages that a port sends in a second",
+    )
+    .default("6"),
+    text("region-name", "Name of the MSTP region"),
+    number("region-revision", 0, 65_535, "Revision of the MSTP region").default("0"),
+    number(
+        "max-hops",
+        6,
+        40,
+        "Bridges that a message passes in a region",
+    )
+    .default("20"),
+    words(
+        "port-cost-mode",
+        &["long", "short"],
+        "Which path costs ports have",
+    )
+    .default("long"),
+    no(
+        "forward-reserved-addresses",
+        "Forwards frames to 01:80:C2:00:00:0X",
+    ),
+    Property::new(
+        "max-learned-entries",
+        Kind::Or(
+            &["auto", "unlimited"],
+            &Kind::Number {
+                min: 0,
+                max: 4_294_967_295,
+            },
+        ),
+        "Most hosts that are remembered",
+    )
+    .default("auto"),
+];
+
+const VLAN: &[Property] = &[
+    no("vlan-filtering", "Forwards by the VLAN table"),
+    words(
+        "ether-type",
+        &["0x8100", "0x88a8", "0x9100"],
+        "EtherType of the VLAN tag",
+    )
+    .default("0x8100"),
+    number(
+        "pvid",
+        1,
+        4_094,
+        "VLAN of the bridge interface's untagged frames",
+    )
+    .default("1"),
+    words(
+        "frame-types",
+        FRAME_TYPES,
+        "Frames that the bridge interface takes",
+    )
+    .default("admit-all"),
+    yes(
+        "ingress-filtering",
+        "Checks whether the bridge is a member of a frame's VLAN",
+    ),
+    no("mvrp", "Registers VLANs by MVRP"),
+];
+
+const SNOOPING: &[Property] = &[
+    no("dhcp-snooping", "Keeps DHCP servers to trusted ports"),
+    no(
+        "add-dhcp-option82",
+        "Adds the port to DHCP requests (RFC 3046)",
+    ),
+    text("dhcp-agent-circuit-id", "Circuit of option 82"),
+    text("dhcp-agent-remote-id", "Remote identity of option 82"),
+    no("dhcpv6-snooping", "Keeps DHCPv6 servers to trusted ports"),
+    text(
+        "dhcpv6-agent-circuit-id",
+        "Interface identity of DHCPv6 relaying",
+    ),
+    text(
+        "dhcpv6-agent-remote-id",
+        "Remote identity of DHCPv6 relaying",
+    ),
+    no("ra-guard", "Keeps router advertisements to trusted ports"),
+    number("igmp-version", 2, 3, "IGMP version of queries").default("2"),
+    number("mld-version", 1, 2, "MLD version of queries").default("1"),
+    words(
+        "multicast-router",
+        MULTICAST_ROUTER,
+        "Whether the bridge counts as a router",
+    )
+    .default("temporary-query"),
+    no("multicast-querier", "Sends membership queries"),
+    no(
+        "querier-uses-bridge-address",
+        "Queries have the bridge's own address",
+    ),
+    number(
+        "last-member-query-count",
+        0,
+        4_294_967_295,
+        "Queries after a leave",
+    )
+    .default("2"),
+    within(
+        "last-member-interval",
+        1_000,
+        LONGEST,
+        "Time between queries after a leave",
+    )
+    .default("1s"),
+    within(
+        "membership-interval",
+        1_000,
+        LONGEST,
+        "How long a member is remembered",
+    )
+    .default("4m20s"),
+    within(
+        "querier-interval",
+        1_000,
+        LONGEST,
+        "How long another querier is waited for",
+    )
+    .default("4m15s"),
+    within("query-interval", 1_000, LONGEST, "Time between queries").default("2m5s"),
+    within(
+        "query-response-interval",
+        1_000,
+        LONGEST,
+        "Time to answer a query",
+    )
+    .default("10s"),
+    number(
+        "startup-query-count",
+        0,
+        4_294_967_295,
+        "Queries at the beginning",
+    )
+    .default("2"),
+    within(
+        "startup-query-interval",
+        1_000,
+        LONGEST,
+        "Time between queries at the beginning",
+    )
+    .default("31s250ms"),
+    Property::new(
+        "mlag-peer-port",
+        Kind::Or(&["none"], &Kind::Reference("interface")),
+        "The port that leads to the other device of the MLAG pair",
+    )
+    .default("none"),
+    number("mlag-priority", 0, 255, "Priority in the MLAG pair").default("128"),
+    Property::new(
+        "mlag-heartbeat",
+        Kind::Or(&["none"], &Kind::SPAN),
+        "How often the pair greets",
+    )
+    .default("5s"),
+];
+
+pub(crate) static MENU: Menu = Menu {
+    properties: &[
+        NAME,
+        &[
+            shown(
+                "actual-mtu",
+                Kind::COUNTER,
+                "The transmission unit in force",
+            ),
+            shown(
+                "l2mtu",
+                Kind::COUNTER,
+                "Maximum transmission unit of layer 2",
+            ),
+        ],
+        ARP,
+        &[shown("mac-address", Kind::Mac, "Hardware address")],
+        PROTOCOLS,
+        VLAN,
+        SNOOPING,
+        LINK_TIMES,
+        INTERFACE_COUNTERS,
+        COMMENT_DISABLED,
+    ],
+    columns: &["name", "mtu", "protocol-mode", "vlan-filtering"],
+    rank: 5,
+    ..idle_interfaces("/interface/bridge", "bridge", "Bridge interfaces")
+};

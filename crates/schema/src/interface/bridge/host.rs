@@ -1,0 +1,35 @@
+//! `/interface/bridge/host`: where a bridge sends frames to which hardware address.
+
+use menu::{Flag, Kind, Menu, Property};
+
+use super::BRIDGE;
+use crate::fragment::{COMMENT_DISABLED, idle_list};
+use crate::terms::{mac, number, refer, shown};
+
+/// What an item of the table says: the bridge that has the host.
+const HOST: &[Property] = &[
+    mac("mac-address", "Hardware address of the host").required(),
+    number("vid", 0, 4_094, "VLAN of the host").optional(),
+    refer("interface", "interface", "Port that leads to the host").required(),
+    BRIDGE,
+    shown(
+        "on-interface",
+        Kind::Text,
+        "Interface that leads to the host",
+    ),
+    shown("age", Kind::SPAN, "When the host was last heard"),
+];
+
+pub(crate) static MENU: Menu = Menu {
+    properties: &[HOST, COMMENT_DISABLED],
+    flags: &[
+        Flag::new('X', "disabled", 0),
+        Flag::new('I', "invalid", 0),
+        Flag::new('D', "dynamic", 1),
+        Flag::new('L', "local", 2),
+        Flag::new('E', "external", 3),
+    ],
+    columns: &["mac-address", "vid", "on-interface", "bridge"],
+    rank: 323,
+    ..idle_list("/interface/bridge/host", "Hosts of bridges")
+};

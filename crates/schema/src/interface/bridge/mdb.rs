@@ -1,0 +1,25 @@
+//! `/interface/bridge/mdb`: which ports listen to which multicast groups.
+
+use menu::{Menu, Property};
+
+use super::BRIDGE;
+use super::port::PORT;
+use crate::fragment::{COMMENT_DISABLED, DISABLED_DYNAMIC, idle_list};
+use crate::terms::{address, list, number};
+
+pub(crate) static MENU: Menu = Menu {
+    properties: &[
+        &[
+            address("group", "The multicast group").required(),
+            number("vid", 1, 4_094, "VLAN of the group").optional(),
+            list("interface", &PORT, "Ports that listen").default(""),
+            BRIDGE,
+            Property::new("on-ports", menu::Kind::Text, "Ports that listen at present").read_only(),
+        ],
+        COMMENT_DISABLED,
+    ],
+    flags: DISABLED_DYNAMIC,
+    columns: &["group", "vid", "on-ports", "bridge"],
+    rank: 323,
+    ..idle_list("/interface/bridge/mdb", "Multicast groups of bridges")
+};

@@ -1,0 +1,29 @@
+//! `/interface/bridge/msti`: the spanning trees of several that a bridge has (IEEE 802.1s).
+
+use menu::{Menu, Property, Unique};
+
+use super::{BRIDGE, PRIORITY, VLANS};
+use crate::fragment::{COMMENT_DISABLED, DISABLED_DYNAMIC, idle_list};
+use crate::interface::IDLE_COMMANDS;
+use crate::terms::number;
+
+pub(crate) static MENU: Menu = Menu {
+    properties: &[
+        &[
+            BRIDGE,
+            number("identifier", 1, 31, "The number of the spanning tree").required(),
+            PRIORITY,
+            Property::new("vlan-mapping", VLANS, "The VLANs that use it").default(""),
+        ],
+        COMMENT_DISABLED,
+    ],
+    flags: DISABLED_DYNAMIC,
+    columns: &["bridge", "identifier", "priority", "vlan-mapping"],
+    unique: &[Unique {
+        properties: &["bridge", "identifier"],
+        failure: "already have such instance",
+    }],
+    commands: IDLE_COMMANDS,
+    rank: 324,
+    ..idle_list("/interface/bridge/msti", "Spanning trees of bridges")
+};

@@ -1,0 +1,60 @@
+//! `/interface/bridge/nat`: hardware addresses that bridges change.
+
+use menu::{Kind, Menu, Property};
+
+use super::matcher::{CHANGES, FLAGS, PACKETS, PLACES, STATS, TAGS, TAIL, TREE, head};
+use crate::brief::may;
+use crate::fragment::{COMMENT_DISABLED, idle_rules};
+use crate::queue::COMMANDS;
+
+const HEAD: &[Property] = &head(
+    &[
+        "accept",
+        "arp-reply",
+        "drop",
+        "dst-nat",
+        "jump",
+        "log",
+        "mark-packet",
+        "passthrough",
+        "redirect",
+        "return",
+        "set-priority",
+        "src-nat",
+    ],
+    "accept",
+);
+
+const ADDRESSES: &[Property] = &[
+    may(
+        "to-arp-reply-mac-address",
+        Kind::Mac,
+        "Address that ARP is answered with",
+    ),
+    may("to-src-mac-address", Kind::Mac, "New address of the sender"),
+    may(
+        "to-dst-mac-address",
+        Kind::Mac,
+        "New address of the receiver",
+    ),
+];
+
+pub(crate) static MENU: Menu = Menu {
+    properties: &[
+        HEAD,
+        ADDRESSES,
+        CHANGES,
+        PLACES,
+        PACKETS,
+        TAGS,
+        TREE,
+        TAIL,
+        COMMENT_DISABLED,
+    ],
+    flags: FLAGS,
+    columns: &["chain", "action"],
+    stats: STATS,
+    commands: COMMANDS,
+    rank: 319,
+    ..idle_rules("/interface/bridge/nat", "Address translation of bridges")
+};

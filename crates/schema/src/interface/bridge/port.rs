@@ -1,0 +1,125 @@
+//! `/interface/bridge/port`: which interfaces a bridge joins.
+
+pub(crate) mod mst_override;
+
+use menu::{Flag, Kind, Menu, Old, Property, Unique};
+
+use super::{BRIDGE, FRAME_TYPES, MULTICAST_ROUTER};
+use crate::fragment::{COMMENT_DISABLED, idle_rules};
+use crate::interface::IDLE_COMMANDS;
+use crate::terms::{no, number, words, yes};
+
+/// An interface, or all interfaces of a list.
+pub(crate) const PORT: Kind = Kind::Either(
+    &Kind::Reference("interface"),
+    &Kind::Reference("interface-list"),
+);
+
+/// What a way over a port costs in the spanning tree.
+pub(crate) const fn cost(name: &'static str, help: &'static str) -> Property {
+    number(name, 1, 200_000_000, help).optional()
+}
+
+/// A port's priority in the spanning tree.
+pub(crate) const PRIORITY: Property = Property::new(
+    "priority",
+    Kind::Hex { max: 0xff },
+    "Priority of the port in the spanning tree",
+)
+.default("0x80");
+
+pub(crate) static MENU: Menu = Menu {
+    properties: &[
+        &[
+            Property::new("interface", PORT, "Interface, or list of interfaces").required(),
+            BRIDGE,
+            PRIORITY,
+            cost("path-cost", "Cost of the way over the port"),
+            cost(
+                "internal-path-cost",
+                "Cost of the way over the port within a region",
+            ),
+            words(
+                "edge",
+                &["auto", "no", "no-discover", "yes", "yes-discover"],
+                "Edge port",
+            )
+            .default("auto"),
+            words(
+                "point-to-point",
+                &["auto", "yes", "no"],
+                "One bridge behind the port",
+            )
+            .default("auto"),
+            words("learn", &["auto", "no", "yes"], "Learns hosts").default("auto"),
+            Property::new(
+                "horizon",
+                Kind::Or(
+                    &["none"],
+                    &Kind::Number {
+                        min: 0,
+                        max: 4_294_967_295,
+                    },
+                ),
+                "Frames do not go between ports of one horizon",
+            )
+            .default("none"),
+            yes("hw", "Lets a switch chip forward"),
+            no("auto-isolate", "Waits for a message of the spanning tree"),
+            no("restricted-role", "The port never leads to the root"),
+            no("restricted-tcn", "Passes no news of changes on"),
+            number("pvid", 1, 4_094, "VLAN of untagged frames").default("1"),
+            words("frame-types", FRAME_TYPES, "Frames that the port takes").default("admit-all"),
+            yes(
+                "ingress-filtering",
+                "Checks whether the port is a member of a frame's VLAN",
+            ),
+            no("tag-stacking", "Treats every frame as untagged"),
+            yes("unknown-unicast-flood", "Sends frames to unknown hosts"),
+            yes("unknown-multicast-flood", "Sends frames of unknown groups"),
+            yes("broadcast-flood", "Sends broadcasts"),
+            no("bpdu-guard", "Disables the port when a bridge is behind it"),
+            no("trusted", "DHCP servers may be behind the port"),
+            no("trusted-dhcpv6", "DHCPv6 servers may be behind the port"),
+            no(
+                "trusted-ra",
+                "Routers that advertise may be behind the port",
+            ),
+            no("fast-leave", "Stops multicast at once when a host leaves"),
+            words(
+                "multicast-router",
+                MULTICAST_ROUTER,
+                "Whether a router is behind the port",
+            )
+            .default("temporary-query"),
+            words(
+                "mvrp-applicant-state",
+                &["non-participant", "normal-participant"],
+                "Declares VLANs by MVRP",
+            )
+            .default("normal-participant"),
+            words(
+                "mvrp-registrar-state",
+                &["fixed", "normal"],
+                "Registers VLANs by MVRP",
+            )
+            .default("normal"),
+        ],
+        COMMENT_DISABLED,
+    ],
+    flags: &[
+        Flag::new('X', "disabled", 0),
+        Flag::new('I', "inactive", 0),
+        Flag::new('D', "dynamic", 1),
+        Flag::new('H', "hw-offload", 2),
+    ],
+    columns: &["interface", "bridge", "hw", "pvid", "priority", "horizon"],
+    unique: &[Unique {
+        properties: &["interface"],
+        failure: "device already added as bridge port",
+    }],
+    commands: IDLE_COMMANDS,
+    old: &[Old::gone("external-fdb")],
+    rank: 316,
+    ..idle_rules("/interface/bridge/port", "Ports of bridges")
+};

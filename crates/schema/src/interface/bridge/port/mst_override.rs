@@ -1,0 +1,35 @@
+//! `/interface/bridge/port/mst-override`: what a port costs in one spanning tree of several.
+
+use menu::{Menu, Property, Unique};
+
+use super::{PORT, PRIORITY, cost};
+use crate::fragment::{COMMENT_DISABLED, DISABLED_DYNAMIC, idle_list};
+use crate::interface::IDLE_COMMANDS;
+use crate::terms::number;
+
+pub(crate) static MENU: Menu = Menu {
+    properties: &[
+        &[
+            Property::new("interface", PORT, "The port").required(),
+            number("identifier", 1, 31, "The spanning tree").required(),
+            PRIORITY,
+            cost(
+                "internal-path-cost",
+                "Cost of the way over the port within a region",
+            ),
+        ],
+        COMMENT_DISABLED,
+    ],
+    flags: DISABLED_DYNAMIC,
+    columns: &["interface", "identifier", "priority", "internal-path-cost"],
+    unique: &[Unique {
+        properties: &["interface", "identifier"],
+        failure: "already have such override",
+    }],
+    commands: IDLE_COMMANDS,
+    rank: 324,
+    ..idle_list(
+        "/interface/bridge/port/mst-override",
+        "What ports cost in one spanning tree of several",
+    )
+};

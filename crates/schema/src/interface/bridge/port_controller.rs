@@ -1,0 +1,27 @@
+//! `/interface/bridge/port-controller`: a bridge that has ports of other devices (IEEE 802.1BR).
+
+use menu::{Kind, Menu, Property};
+
+use crate::fragment::idle_settings;
+use crate::interface::ethernet::switch::SWITCH;
+use crate::terms::list;
+
+pub(crate) static MENU: Menu = Menu {
+    properties: &[&[
+        Property::new(
+            "bridge",
+            Kind::Or(&["none"], &Kind::Reference("interface")),
+            "The bridge",
+        )
+        .default("none"),
+        list(
+            "cascade-ports",
+            &Kind::Reference("interface"),
+            "Ports that lead to extenders",
+        )
+        .default(""),
+        Property::new("switch", Kind::Or(&["none"], &SWITCH), "The switch chip").default("none"),
+    ]],
+    rank: 314,
+    ..idle_settings("/interface/bridge/port-controller", "Ports on extenders")
+};

@@ -1,0 +1,22 @@
+//! `/interface/bridge/port-extender`: ports that belong to the bridge of another device.
+
+use menu::{Kind, Menu, Property};
+
+use crate::fragment::idle_settings;
+use crate::interface::ethernet::switch::SWITCH;
+use crate::terms::list;
+
+const PORTS: Kind = Kind::Reference("interface");
+
+pub(crate) static MENU: Menu = Menu {
+    properties: &[&[
+        list("control-ports", &PORTS, "Ports that lead to the controller").default(""),
+        list("excluded-ports", &PORTS, "Ports that stay its own").default(""),
+        Property::new("switch", Kind::Or(&["none"], &SWITCH), "The switch chip").default("none"),
+    ]],
+    rank: 314,
+    ..idle_settings(
+        "/interface/bridge/port-extender",
+        "Ports of another device's bridge",
+    )
+};

@@ -1,0 +1,38 @@
+//! `/interface/bridge/settings`: how bridges behave as a whole.
+
+use menu::{Kind, Menu};
+
+use crate::fragment::idle_settings;
+use crate::terms::{no, shown, yes};
+
+pub(crate) static MENU: Menu = Menu {
+    properties: &[&[
+        no("use-ip-firewall", "Bridged packets pass the IP firewall"),
+        no("use-ip-firewall-for-vlan", "Those with a VLAN tag too"),
+        no("use-ip-firewall-for-pppoe", "Those of PPPoE too"),
+        yes("allow-fast-path", "Allows FastPath"),
+        shown(
+            "bridge-fast-path-active",
+            Kind::Bool,
+            "Whether FastPath is in use",
+        ),
+        shown(
+            "bridge-fast-path-packets",
+            Kind::COUNTER,
+            "Packets by FastPath",
+        ),
+        shown("bridge-fast-path-bytes", Kind::COUNTER, "Bytes by FastPath"),
+        shown(
+            "bridge-fast-forward-packets",
+            Kind::COUNTER,
+            "Packets by fast forwarding",
+        ),
+        shown(
+            "bridge-fast-forward-bytes",
+            Kind::COUNTER,
+            "Bytes by fast forwarding",
+        ),
+    ]],
+    rank: 314,
+    ..idle_settings("/interface/bridge/settings", "Settings of all bridges")
+};

@@ -1,0 +1,22 @@
+//! `/interface/bridge/vlan/mvrp`: what MVRP has registered.
+
+use menu::{Kind, Menu};
+
+use crate::fragment::idle_rows;
+use crate::terms::shown;
+
+pub(crate) static MENU: Menu = Menu {
+    properties: &[&[
+        shown("bridge", Kind::Text, "The bridge"),
+        shown("vlan-id", Kind::COUNTER, "The VLAN"),
+        shown("registrar-state", Kind::Text, "What has been heard"),
+        shown("applicant-state", Kind::Text, "What is declared"),
+        shown("last-event", Kind::Text, "What happened last"),
+        shown("port", Kind::Text, "The port"),
+    ]],
+    columns: &["port", "vlan-id", "registrar-state", "applicant-state"],
+    ..idle_rows(
+        "/interface/bridge/vlan/mvrp",
+        "VLANs that MVRP has registered",
+    )
+};

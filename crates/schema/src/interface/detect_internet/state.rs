@@ -1,0 +1,24 @@
+//! `/interface/detect-internet/state`: what has been found out about interfaces.
+
+use menu::{Kind, Menu};
+
+use crate::fragment::idle_rows;
+use crate::terms::shown;
+
+pub(crate) static MENU: Menu = Menu {
+    properties: &[&[
+        shown("name", Kind::Text, "The interface"),
+        shown("state", Kind::Text, "What it leads to"),
+        shown("state-change-time", Kind::Text, "Since when"),
+        shown(
+            "cloud-rtt",
+            Kind::SPAN,
+            "How long the Internet takes to answer",
+        ),
+    ]],
+    columns: &["name", "state", "state-change-time", "cloud-rtt"],
+    ..idle_rows(
+        "/interface/detect-internet/state",
+        "What interfaces lead to",
+    )
+};

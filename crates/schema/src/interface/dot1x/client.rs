@@ -1,0 +1,34 @@
+//! `/interface/dot1x/client`: ports on which the router says who it is.
+
+use menu::{Kind, Menu, Unique};
+
+use crate::fragment::{COMMENT_DISABLED, DISABLED_INVALID, idle_list, interface};
+use crate::terms::{certificate, list, secret, shown, text};
+
+const METHODS: Kind = Kind::Words(&["eap-mschapv2", "eap-peap", "eap-tls", "eap-ttls"]);
+
+pub(crate) static MENU: Menu = Menu {
+    properties: &[
+        &[
+            interface("The port"),
+            list("eap-methods", &METHODS, "Ways to say who one is").required(),
+            text("identity", "Name of the user"),
+            text("anon-identity", "Name that others see"),
+            secret("password", "Password of the user"),
+            certificate("certificate", "The router's certificate"),
+            shown("status", Kind::Text, "How far it is"),
+        ],
+        COMMENT_DISABLED,
+    ],
+    flags: DISABLED_INVALID,
+    columns: &["interface", "identity", "status"],
+    unique: &[Unique {
+        properties: &["interface"],
+        failure: "already have such client",
+    }],
+    rank: 334,
+    ..idle_list(
+        "/interface/dot1x/client",
+        "Ports on which the router authenticates itself",
+    )
+};

@@ -1,0 +1,91 @@
+//! `/interface/dot1x/server`: ports whose users must say who they are.
+
+pub(crate) mod active;
+pub(crate) mod state;
+
+use menu::{Kind, Menu, Property};
+
+use crate::fragment::{COMMENT_DISABLED, DISABLED_INVALID, idle_list};
+use crate::interface::bridge::port::PORT;
+use crate::terms::{list, span, within, words, yes};
+
+const YEARS: i64 = 4_294_967_295_000;
+const LONGEST: i64 = 42_949_672_950;
+/// How hardware addresses are spelled to a RADIUS server.
+pub(crate) const MAC_FORMATS: &[&str] = &[
+    "XX-XX-XX-XX-XX-XX",
+    "XX:XX:XX:XX:XX:XX",
+    "XXXX:XXXX:XXXX",
+    "XXXXXX-XXXXXX",
+    "XXXXXX:XXXXXX",
+    "XXXXXXXXXXXX",
+    "xx-xx-xx-xx-xx-xx",
+    "xx:xx:xx:xx:xx:xx",
+    "xxxx:xxxx:xxxx",
+    "xxxxxx-xxxxxx",
+    "xxxxxx:xxxxxx",
+    "xxxxxxxxxxxx",
+];
+
+const fn vlan(name: &'static str, help: &'static str) -> Property {
+    let kind = Kind::Or(&["none"], &Kind::Number { min: 1, max: 4_094 });
+    Property::new(name, kind, help).optional()
+}
+
+pub(crate) static MENU: Menu = Menu {
+    properties: &[
+        &[
+            Property::new("interface", PORT, "The port, or a list of ports").required(),
+            list(
+                "auth-types",
+                &Kind::Words(&["dot1x", "mac-auth"]),
+                "Ways of authentication",
+            )
+            .default("dot1x"),
+            yes("accounting", "Tells the RADIUS server what was used"),
+            span("interim-update", "How often it is told").default("0s"),
+            words(
+                "mac-auth-mode",
+                &["mac-as-username", "mac-as-username-and-password"],
+                "Of hosts",
+            )
+            .default("mac-as-username"),
+            words(
+                "radius-mac-format",
+                MAC_FORMATS,
+                "How addresses are spelled",
+            )
+            .default("XX:XX:XX:XX:XX:XX"),
+            within("auth-timeout", 100, LONGEST, "How long that may take").default("1m"),
+            within(
+                "retrans-timeout",
+                100,
+                LONGEST,
+                "When a message is sent again",
+            )
+            .default("30s"),
+            within("reauth-timeout", 1_000, YEARS, "When users are asked again").optional(),
+            within(
+                "reauth-period",
+                1_000,
+                YEARS,
+                "How often users are asked again",
+            )
+            .optional(),
+            vlan("guest-vlan-id", "VLAN of those who do not answer"),
+            vlan("reject-vlan-id", "VLAN of those who are refused"),
+            vlan(
+                "server-fail-vlan-id",
+                "VLAN while the RADIUS server is silent",
+            ),
+        ],
+        COMMENT_DISABLED,
+    ],
+    flags: DISABLED_INVALID,
+    columns: &["interface", "auth-types", "accounting"],
+    rank: 334,
+    ..idle_list(
+        "/interface/dot1x/server",
+        "Ports whose users authenticate themselves",
+    )
+};

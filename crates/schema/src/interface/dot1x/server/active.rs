@@ -1,0 +1,18 @@
+//! `/interface/dot1x/server/active`: who uses ports.
+
+use menu::{Kind, Menu};
+
+use crate::fragment::idle_rows;
+use crate::terms::shown;
+
+pub(crate) static MENU: Menu = Menu {
+    properties: &[&[
+        shown("interface", Kind::Text, "The port"),
+        shown("client-mac", Kind::Mac, "Hardware address of the user"),
+        shown("username", Kind::Text, "Name of the user"),
+        shown("vlan-id", Kind::COUNTER, "VLAN of the user"),
+        shown("status", Kind::Text, "What has been decided"),
+    ]],
+    columns: &["interface", "client-mac", "username", "vlan-id"],
+    ..idle_rows("/interface/dot1x/server/active", "Users of ports")
+};

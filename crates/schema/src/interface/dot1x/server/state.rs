@@ -1,0 +1,15 @@
+//! `/interface/dot1x/server/state`: what ports are in.
+
+use menu::{Kind, Menu};
+
+use crate::fragment::idle_rows;
+use crate::terms::shown;
+
+pub(crate) static MENU: Menu = Menu {
+    properties: &[&[
+        shown("interface", Kind::Text, "The port"),
+        shown("status", Kind::Text, "What has been decided"),
+    ]],
+    columns: &["interface", "status"],
+    ..idle_rows("/interface/dot1x/server/state", "States of ports")
+};

@@ -1,0 +1,36 @@
+//! `/interface/eoip`: Ethernet over IP tunnels.
+
+use menu::Menu;
+
+use super::tunnel::{ACTUAL, ENDS4, FAST, NAME, OUTER};
+use crate::fragment::{
+    ARP, COMMENT_DISABLED, INTERFACE_COUNTERS, LINK_TIMES, LOOP_PROTECT, idle_interfaces,
+};
+use crate::terms::{mac, number};
+
+pub(crate) static MENU: Menu = Menu {
+    properties: &[
+        NAME,
+        ACTUAL,
+        &[mac("mac-address", "Hardware address of the interface")],
+        ARP,
+        LOOP_PROTECT,
+        ENDS4,
+        &[number(
+            "tunnel-id",
+            0,
+            65_535,
+            "Number of the tunnel, the same at both ends",
+        )
+        .default("0")],
+        OUTER,
+        FAST,
+        LINK_TIMES,
+        INTERFACE_COUNTERS,
+        COMMENT_DISABLED,
+    ],
+    columns: &["name", "mtu", "mac-address", "remote-address", "tunnel-id"],
+    naming: "eoip-tunnel",
+    rank: 52,
+    ..idle_interfaces("/interface/eoip", "eoip", "Ethernet over IP tunnels")
+};

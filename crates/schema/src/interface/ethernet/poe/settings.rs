@@ -1,0 +1,22 @@
+//! `/interface/ethernet/poe/settings`: power over Ethernet as a whole.
+
+use menu::Menu;
+
+use crate::fragment::idle_settings;
+use crate::terms::{no, number};
+
+pub(crate) static MENU: Menu = Menu {
+    properties: &[&[
+        no(
+            "ether1-poe-in-long-cable",
+            "Takes less power where the cable is long",
+        ),
+        number("psu1-max-power", 0, 100_000, "Watts of the first supply").optional(),
+        number("psu2-max-power", 0, 100_000, "Watts of the second supply").optional(),
+    ]],
+    rank: 331,
+    ..idle_settings(
+        "/interface/ethernet/poe/settings",
+        "Power over Ethernet as a whole",
+    )
+};

@@ -1,0 +1,74 @@
+//! `/interface/ethernet/switch/rule`: what a switch chip does to frames that match.
+
+use menu::{Family, Kind, Menu, Property};
+
+use super::{ON, PORTS};
+use crate::fragment::{COMMENT_DISABLED, DISABLED_INVALID, idle_rules};
+use crate::terms::{maybe, number};
+
+/// A hardware address with the bits of it that count.
+const MASKED: Kind = Kind::Either(&Kind::Mac, &Kind::Tuple("/", &[Kind::Mac, Kind::Mac]));
+const RATE: Kind = Kind::Or(&["none"], &Kind::Rate);
+
+pub(crate) static MENU: Menu = Menu {
+    properties: &[
+        &[
+            ON,
+            Property::new("ports", PORTS, "Ports that the frame comes in by").default(""),
+            Property::new("src-mac-address", MASKED, "Source hardware address").optional(),
+            Property::new("dst-mac-address", MASKED, "Destination hardware address").optional(),
+            Property::new(
+                "vlan-header",
+                Kind::Words(&["not-present", "present"]),
+                "Whether there is a tag",
+            )
+            .optional(),
+            number("vlan-id", 0, 4_095, "VLAN of the tag").optional(),
+            number("vlan-priority", 0, 7, "Priority of the tag").optional(),
+            Property::new("mac-protocol", crate::interface::MAC_PROTOCOL, "EtherType").optional(),
+            Property::new("src-address", Kind::Prefix(Family::V4), "Source network").optional(),
+            Property::new(
+                "dst-address",
+                Kind::Prefix(Family::V4),
+                "Destination network",
+            )
+            .optional(),
+            Property::new(
+                "src-address6",
+                Kind::Prefix(Family::V6),
+                "Source IPv6 network",
+            )
+            .optional(),
+            Property::new(
+                "dst-address6",
+                Kind::Prefix(Family::V6),
+                "Destination IPv6 network",
+            )
+            .optional(),
+            Property::new("protocol", crate::interface::IP_PROTOCOL, "IP protocol").optional(),
+            number("src-port", 0, 65_535, "Source port").optional(),
+            number("dst-port", 0, 65_535, "Destination port").optional(),
+            number("dscp", 0, 63, "DSCP").optional(),
+            number("traffic-class", 0, 255, "Traffic class of IPv6").optional(),
+            number("flow-label", 0, 1_048_575, "Flow label of IPv6").optional(),
+            Property::new(
+                "new-dst-ports",
+                PORTS,
+                "Where frames go instead; nowhere if empty",
+            )
+            .optional(),
+            number("new-vlan-id", 0, 4_095, "New VLAN").optional(),
+            number("new-vlan-priority", 0, 7, "New priority").optional(),
+            Property::new("rate", RATE, "Most bits a second").optional(),
+            maybe("copy-to-cpu", "Copies the frames to the processor"),
+            maybe("redirect-to-cpu", "Sends the frames to the processor"),
+            maybe("mirror", "Copies the frames to the mirror"),
+            Property::new("mirror-ports", PORTS, "Where copies go").optional(),
+        ],
+        COMMENT_DISABLED,
+    ],
+    flags: DISABLED_INVALID,
+    columns: &["switch", "ports"],
+    rank: 330,
+    ..idle_rules("/interface/ethernet/switch/rule", "Rules of switch chips")
+};

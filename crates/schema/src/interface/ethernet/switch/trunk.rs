@@ -1,0 +1,23 @@
+//! `/interface/ethernet/switch/trunk`: ports of a switch chip that act as one.
+
+use menu::{Menu, Property};
+
+use super::PORTS;
+use crate::fragment::{COMMENT_DISABLED, DISABLED_INVALID, idle_list};
+use crate::terms::named;
+
+pub(crate) static MENU: Menu = Menu {
+    properties: &[
+        &[
+            named("Name of the trunk"),
+            Property::new("member-ports", PORTS, "The ports").default(""),
+        ],
+        COMMENT_DISABLED,
+    ],
+    flags: DISABLED_INVALID,
+    columns: &["name", "member-ports"],
+    key: Some("name"),
+    space: Some("switch-trunk"),
+    rank: 78,
+    ..idle_list("/interface/ethernet/switch/trunk", "Trunks of switch chips")
+};

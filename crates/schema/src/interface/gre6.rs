@@ -1,0 +1,26 @@
+//! `/interface/gre6`: GRE tunnels over IPv6 (RFC 7676).
+
+use menu::Menu;
+
+use super::tunnel::{ACTUAL, ENDS6, NAME, OUTER};
+use crate::fragment::{COMMENT_DISABLED, INTERFACE_COUNTERS, LINK_TIMES, idle_interfaces};
+
+pub(crate) static MENU: Menu = Menu {
+    properties: &[
+        NAME,
+        ACTUAL,
+        ENDS6,
+        OUTER,
+        LINK_TIMES,
+        INTERFACE_COUNTERS,
+        COMMENT_DISABLED,
+    ],
+    columns: &["name", "mtu", "local-address", "remote-address"],
+    naming: "gre6-tunnel",
+    rank: 54,
+    ..idle_interfaces(
+        "/interface/gre6",
+        "gre6-tunnel",
+        "GRE tunnels over IPv6 (RFC 7676)",
+    )
+};

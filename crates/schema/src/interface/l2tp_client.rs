@@ -1,0 +1,58 @@
+//! `/interface/l2tp-client`: PPP over L2TP, the client's side (RFC 2661, 3931).
+
+use menu::{Family, Kind, Menu, Property};
+
+use super::dial::{
+    ALLOW, CONNECT_TO, NAME, PEER_DNS, ROUTES, UNIT, USER, keepalive, profile, units,
+};
+use crate::fragment::{COMMENT_WAITING, INTERFACE_COUNTERS, LINK_TIMES, idle_interfaces};
+use crate::terms::{no, secret, text, words};
+
+/// What the third version of L2TP adds.
+pub(crate) const COOKIE: &[&str] = &["0", "4-bytes", "8-bytes"];
+/// How messages are signed.
+pub(crate) const DIGEST: &[&str] = &["md5", "none", "sha1"];
+
+pub(crate) static MENU: Menu = Menu {
+    properties: &[
+        NAME,
+        &units(UNIT, "1450"),
+        &[CONNECT_TO],
+        USER,
+        &[
+            profile("profile", "default-encryption"),
+            keepalive("60"),
+            no("use-ipsec", "Encrypts the tunnel with IPsec"),
+            secret("ipsec-secret", "Secret of that encryption"),
+            no("allow-fast-path", "Allows FastPath"),
+        ],
+        ROUTES,
+        &[
+            PEER_DNS,
+            ALLOW,
+            Property::new(
+                "src-address",
+                Kind::Address(Family::V4),
+                "Address of this end",
+            )
+            .optional(),
+            no("random-source-port", "Takes any source port"),
+            words(
+                "l2tp-proto-version",
+                &["l2tpv2", "l2tpv3-ip", "l2tpv3-udp"],
+                "The version",
+            )
+            .default("l2tpv2"),
+            words("l2tpv3-cookie-length", COOKIE, "Length of cookies").default("0"),
+            words("l2tpv3-digest-hash", DIGEST, "How messages are signed").default("md5"),
+            text("l2tpv3-circuit-id", "Identity of the circuit"),
+        ],
+        LINK_TIMES,
+        INTERFACE_COUNTERS,
+        COMMENT_WAITING,
+    ],
+    columns: &["name", "connect-to", "user", "profile"],
+    naming: "l2tp-out",
+    rank: 251,
+    ..idle_interfaces("/interface/l2tp-client", "l2tp-out", "L2TP clients")
+};

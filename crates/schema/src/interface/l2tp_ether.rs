@@ -1,0 +1,75 @@
+//! `/interface/l2tp-ether`: Ethernet over L2TPv3 (RFC 4719).
+
+use menu::{Kind, Menu, Property};
+
+use super::dial::CONNECT_TO;
+use super::l2tp_client::{COOKIE, DIGEST};
+use super::tunnel::{ACTUAL, SLOW};
+use crate::fragment::{
+    COMMENT_DISABLED, INTERFACE_COUNTERS, LINK_TIMES, idle_interfaces, name_mtu,
+};
+use crate::terms::{address, mac, no, number, secret, text, words};
+
+pub(crate) static MENU: Menu = Menu {
+    properties: &[
+        &name_mtu("1500"),
+        ACTUAL,
+        &[
+            mac("mac-address", "Hardware address of the interface"),
+            CONNECT_TO,
+            address("local-address", "Address of this end").optional(),
+            words(
+                "l2tp-proto-version",
+                &["l2tpv3-ip", "l2tpv3-udp"],
+                "What carries the tunnel",
+            )
+            .default("l2tpv3-udp"),
+            no("unmanaged-mode", "Sets sessions up by hand"),
+            number("local-tunnel-id", 0, 4_294_967_295, "Tunnel at this end").optional(),
+            number(
+                "remote-tunnel-id",
+                0,
+                4_294_967_295,
+                "Tunnel at the other end",
+            )
+            .optional(),
+            number("local-session-id", 0, 4_294_967_295, "Session at this end").optional(),
+            number(
+                "remote-session-id",
+                0,
+                4_294_967_295,
+                "Session at the other end",
+            )
+            .optional(),
+            Property::new(
+                "send-cookie",
+                Kind::Sized { min: 0, max: 16 },
+                "Cookie that is sent",
+            )
+            .default(""),
+            Property::new(
+                "peer-cookie",
+                Kind::Sized { min: 0, max: 16 },
+                "Cookie that comes",
+            )
+            .default(""),
+            words("cookie-length", COOKIE, "Length of cookies").default("0"),
+            words("digest-hash", DIGEST, "How messages are signed").default("md5"),
+            text("circuit-id", "Identity of the circuit"),
+            no("use-l2-specific-sublayer", "Sends sequence numbers"),
+            no("use-ipsec", "Encrypts the tunnel with IPsec"),
+            secret("ipsec-secret", "Secret of that encryption"),
+        ],
+        SLOW,
+        LINK_TIMES,
+        INTERFACE_COUNTERS,
+        COMMENT_DISABLED,
+    ],
+    columns: &["name", "mtu", "connect-to"],
+    rank: 58,
+    ..idle_interfaces(
+        "/interface/l2tp-ether",
+        "l2tp-ether",
+        "Ethernet over L2TPv3",
+    )
+};

@@ -1,0 +1,70 @@
+//! `/interface/l2tp-server/server`: the L2TP server.
+
+use menu::{Kind, Menu, Property};
+
+use crate::fragment::idle_settings;
+use crate::interface::dial::{ENABLED, UNIT, authentication, keepalive, profile, units};
+use crate::interface::l2tp_client::{COOKIE, DIGEST};
+use crate::terms::{no, secret, text, words};
+
+pub(crate) static MENU: Menu = Menu {
+    properties: &[
+        &[ENABLED],
+        &units(UNIT, "1450"),
+        &[
+            authentication("pap,chap,mschap1,mschap2"),
+            keepalive("30"),
+            Property::new(
+                "max-sessions",
+                Kind::Or(
+                    &["unlimited"],
+                    &Kind::Number {
+                        min: 0,
+                        max: 4_294_967_295,
+                    },
+                ),
+                "Most sessions",
+            )
+            .default("unlimited"),
+            profile("default-profile", "default-encryption"),
+            words(
+                "use-ipsec",
+                &["no", "required", "yes"],
+                "Encrypts tunnels with IPsec",
+            )
+            .default("no"),
+            secret("ipsec-secret", "Secret of that encryption"),
+            words(
+                "caller-id-type",
+                &["ip-address", "number"],
+                "What identifies callers",
+            )
+            .default("ip-address"),
+            no("one-session-per-host", "Lets a host have one session"),
+            no("allow-fast-path", "Allows FastPath"),
+            words(
+                "accept-pseudowire-type",
+                &["all", "ether", "ppp"],
+                "What may be carried",
+            )
+            .default("all"),
+            words(
+                "accept-proto-version",
+                &["all", "l2tpv2", "l2tpv3"],
+                "The versions",
+            )
+            .default("all"),
+            words("l2tpv3-cookie-length", COOKIE, "Length of cookies").default("0"),
+            words("l2tpv3-digest-hash", DIGEST, "How messages are signed").default("md5"),
+            text("l2tpv3-circuit-id", "Identity of the circuit"),
+            Property::new(
+                "l2tpv3-ether-interface-list",
+                Kind::Or(&["none"], &Kind::Reference("interface-list")),
+                "The list that interfaces of sessions are put into",
+            )
+            .default("none"),
+        ],
+    ],
+    rank: 333,
+    ..idle_settings("/interface/l2tp-server/server", "L2TP server")
+};

@@ -1,0 +1,67 @@
+//! `/interface/lte`: mobile modems.
+
+pub(crate) mod apn;
+pub(crate) mod esim;
+pub(crate) mod settings;
+
+use menu::{Kind, Menu, Property, Shape};
+
+use super::{IDLE_MONITOR, idle_command};
+use crate::brief::may;
+use crate::fragment::{COMMENT_DISABLED, INTERFACE_COUNTERS, LINK_TIMES, idle_interfaces};
+use crate::terms::{list, number, shown, text, words, yes};
+
+const MODES: Kind = Kind::Words(&["3g", "gsm", "lte", "nr"]);
+const BAND: Kind = Kind::Number { min: 0, max: 512 };
+
+pub(crate) static MENU: Menu = Menu {
+    properties: &[
+        &[
+            shown(
+                "default-name",
+                Kind::Text,
+                "The name that the modem has by itself",
+            ),
+            Property::new("name", Kind::Name, "Name of the interface"),
+            number("mtu", 68, 65_535, "Maximum transmission unit of layer 3").default("1500"),
+            shown("mac-address", Kind::Mac, "Hardware address"),
+            shown(
+                "orig-mac-address",
+                Kind::Mac,
+                "The modem's own hardware address",
+            ),
+            Property::new("pin", Kind::Text, "PIN of the card")
+                .default("")
+                .sensitive(),
+            list("apn-profiles", &Kind::Reference("lte-apn"), "Access points").default("default"),
+            text(
+                "modem-init",
+                "Commands that the modem gets at the beginning",
+            ),
+            text("operator", "The only operator that is used"),
+            yes("allow-roaming", "Uses other operators' networks"),
+            may("sms-read", Kind::Bool, "Reads short messages"),
+            words("sms-protocol", &["auto", "mbim", "at"], "How they are read").optional(),
+            list("network-mode", &MODES, "Kinds of networks").optional(),
+            list("band", &BAND, "LTE bands").optional(),
+            list("nr-band", &BAND, "5G bands").optional(),
+        ],
+        LINK_TIMES,
+        INTERFACE_COUNTERS,
+        COMMENT_DISABLED,
+    ],
+    shape: Shape::Fixed,
+    columns: &["name", "mtu", "network-mode"],
+    ports: &[("lte", "lte")],
+    commands: &[
+        IDLE_MONITOR,
+        idle_command("at-chat", "Send a command to the modem"),
+        idle_command("cell-monitor", "Show cells around"),
+        idle_command("firmware-upgrade", "Upgrade the modem"),
+        idle_command("info", "Show what the modem is"),
+        idle_command("scan", "Show networks around"),
+        idle_command("show-capabilities", "Show what the modem can do"),
+    ],
+    rank: 19,
+    ..idle_interfaces("/interface/lte", "lte", "Mobile modems")
+};

@@ -1,0 +1,72 @@
+//! `/interface/lte/apn`: how modems reach the operator's network.
+
+use menu::{Builtin, Flag, Kind, Menu, Pick, Property};
+
+use crate::brief::may;
+use crate::fragment::{COMMENT, idle_list};
+use crate::terms::{named, number, secret, text, words, yes};
+
+pub(crate) static MENU: Menu = Menu {
+    properties: &[&[
+        named("Name of the profile"),
+        text("apn", "Name of the access point"),
+        yes("use-peer-dns", "Asks the operator's DNS servers"),
+        yes("add-default-route", "Adds a default route"),
+        number("default-route-distance", 0, 255, "Distance of that route").default("2"),
+        words(
+            "ip-type",
+            &["auto", "ipv4", "ipv4-ipv6", "ipv6"],
+            "What is asked for",
+        )
+        .default("auto"),
+        Property::new(
+            "ipv6-interface",
+            Kind::Or(&["none"], &Kind::Reference("interface")),
+            "Interface that announces the prefix",
+        )
+        .default("none"),
+        words(
+            "authentication",
+            &["chap", "none", "pap"],
+            "Way of authentication",
+        )
+        .default("none"),
+        text("user", "User name"),
+        secret("password", "Password of the user"),
+        yes("use-network-apn", "Uses the operator's own access point"),
+        Property::new(
+            "passthrough-interface",
+            Kind::Or(&["none"], &Kind::Reference("interface")),
+            "Interface whose host gets the address",
+        )
+        .default("none"),
+        Property::new(
+            "passthrough-mac",
+            Kind::Or(&["auto"], &Kind::Mac),
+            "That host",
+        )
+        .default("auto"),
+        may(
+            "passthrough-subnet-size",
+            Kind::Or(&["auto", "p2p"], &Kind::Number { min: 0, max: 32 }),
+            "Its prefix",
+        ),
+        COMMENT,
+    ]],
+    flags: &[Flag::new('*', "default", 0)],
+    columns: &[
+        "name",
+        "apn",
+        "ip-type",
+        "use-peer-dns",
+        "add-default-route",
+    ],
+    space: Some("lte-apn"),
+    key: Some("name"),
+    builtin: &[Builtin {
+        values: &[("name", "default")],
+    }],
+    pick: Pick::Default,
+    rank: 18,
+    ..idle_list("/interface/lte/apn", "Access points of mobile networks")
+};

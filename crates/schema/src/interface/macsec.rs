@@ -1,0 +1,32 @@
+//! `/interface/macsec`: encryption of Ethernet (IEEE 802.1AE).
+
+pub(crate) mod profile;
+
+use menu::{Kind, Menu, Property};
+
+use crate::fragment::{
+    COMMENT_DISABLED, INTERFACE_COUNTERS, LINK_TIMES, idle_interfaces, interface, name_mtu,
+};
+use crate::terms::refer;
+
+pub(crate) static MENU: Menu = Menu {
+    properties: &[
+        &name_mtu("1468"),
+        &[
+            interface("The interface that carries the frames"),
+            Property::new("cak", Kind::Sized { min: 0, max: 32 }, "Key in hexadecimal").sensitive(),
+            Property::new(
+                "ckn",
+                Kind::Sized { min: 0, max: 64 },
+                "Name of the key in hexadecimal",
+            ),
+            refer("profile", "macsec-profile", "Profile").default("default"),
+        ],
+        LINK_TIMES,
+        INTERFACE_COUNTERS,
+        COMMENT_DISABLED,
+    ],
+    columns: &["name", "mtu", "interface"],
+    rank: 67,
+    ..idle_interfaces("/interface/macsec", "macsec", "MACsec interfaces")
+};

@@ -1,0 +1,29 @@
+//! `/interface/macsec/profile`: what MACsec interfaces share.
+
+use menu::{Builtin, Flag, Kind, Menu, Pick};
+
+use crate::fragment::idle_list;
+use crate::terms::{list, named, number};
+
+pub(crate) static MENU: Menu = Menu {
+    properties: &[&[
+        named("Name of the profile"),
+        number("server-priority", 0, 255, "Who makes keys").default("10"),
+        list(
+            "ciphers",
+            &Kind::Words(&["gcm-aes-128", "gcm-aes-256"]),
+            "Ciphers",
+        )
+        .default("gcm-aes-128"),
+    ]],
+    columns: &["name", "server-priority"],
+    space: Some("macsec-profile"),
+    key: Some("name"),
+    flags: &[Flag::new('*', "default", 0)],
+    builtin: &[Builtin {
+        values: &[("name", "default")],
+    }],
+    pick: Pick::Default,
+    rank: 66,
+    ..idle_list("/interface/macsec/profile", "Profiles of MACsec")
+};

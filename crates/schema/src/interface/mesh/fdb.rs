@@ -1,0 +1,22 @@
+//! `/interface/mesh/fdb`: where a mesh sends frames.
+
+use menu::{Flag, Kind, Menu};
+
+use crate::fragment::idle_rows;
+use crate::terms::shown;
+
+pub(crate) static MENU: Menu = Menu {
+    properties: &[&[
+        shown("mesh", Kind::Text, "The mesh"),
+        shown("type", Kind::Text, "What is known of the host"),
+        shown("mac-address", Kind::Mac, "Hardware address of the host"),
+        shown("on-interface", Kind::Text, "Interface that leads there"),
+        shown("lifetime", Kind::SPAN, "How long that holds"),
+        shown("age", Kind::SPAN, "How long that has been known"),
+        shown("metric", Kind::COUNTER, "Cost of the way"),
+        shown("seqnum", Kind::COUNTER, "How new that is"),
+    ]],
+    flags: &[Flag::new('A', "active", 0), Flag::new('R', "root", 1)],
+    columns: &["mesh", "type", "mac-address", "on-interface"],
+    ..idle_rows("/interface/mesh/fdb", "Hosts of meshes")
+};

@@ -1,0 +1,38 @@
+//! `/interface/mesh/port`: the interfaces that a mesh joins.
+
+use menu::{Menu, Unique};
+
+use crate::fragment::{COMMENT_DISABLED, DISABLED_INVALID, idle_list, interface};
+use crate::terms::{number, refer, within, words};
+
+pub(crate) static MENU: Menu = Menu {
+    properties: &[
+        &[
+            interface("The interface"),
+            refer("mesh", "interface", "The mesh").required(),
+            number("path-cost", 0, 65_535, "Cost of the way over the port").default("10"),
+            within(
+                "hello-interval",
+                1_000,
+                60_000,
+                "How often neighbours are greeted",
+            )
+            .default("10s"),
+            words(
+                "port-type",
+                &["WDS", "auto", "ethernet", "wireless"],
+                "What it is",
+            )
+            .default("auto"),
+        ],
+        COMMENT_DISABLED,
+    ],
+    flags: DISABLED_INVALID,
+    columns: &["interface", "mesh", "path-cost", "port-type"],
+    unique: &[Unique {
+        properties: &["interface"],
+        failure: "already have such port",
+    }],
+    rank: 316,
+    ..idle_list("/interface/mesh/port", "Ports of meshes")
+};

@@ -1,0 +1,82 @@
+//! `/interface/ovpn-client`: OpenVPN, the client's side.
+
+use menu::{Draft, Kind, Menu, Property, Value};
+
+use super::dial::{CONNECT_TO, NAME, TLS, USER, VERIFY, profile};
+use crate::fragment::{COMMENT_WAITING, INTERFACE_COUNTERS, LINK_TIMES, idle_interfaces};
+use crate::terms::{certificate, mac, no, number, words, yes};
+
+/// Ciphers; the last three are spellings of older versions.
+pub(crate) const CIPHERS: &[&str] = &[
+    "aes128-cbc",
+    "aes128-gcm",
+    "aes192-cbc",
+    "aes192-gcm",
+    "aes256-cbc",
+    "aes256-gcm",
+    "blowfish128",
+    "null",
+    "aes128",
+    "aes192",
+    "aes256",
+];
+
+/// Digests.
+pub(crate) const DIGESTS: &[&str] = &["md5", "null", "sha1", "sha256", "sha384", "sha512"];
+
+pub(crate) static MENU: Menu = Menu {
+    properties: &[
+        NAME,
+        &[
+            mac("mac-address", "Hardware address of the interface"),
+            number("max-mtu", 64, 65_535, "Largest packet that is sent").default("1500"),
+            CONNECT_TO,
+            number("port", 1, 65_535, "Port of the server").default("1194"),
+            words("mode", &["ethernet", "ip"], "What the tunnel carries").default("ip"),
+            words("protocol", &["tcp", "udp"], "What carries the tunnel").default("tcp"),
+        ],
+        USER,
+        &[
+            profile("profile", "default"),
+            certificate("certificate", "The client's certificate"),
+            VERIFY,
+            TLS,
+            words("auth", DIGESTS, "How packets are signed").default("sha1"),
+            words("cipher", CIPHERS, "How packets are encrypted").default("blowfish128"),
+            yes("use-peer-dns", "Asks the other end's DNS servers"),
+            no("add-default-route", "Adds a default route to the other end"),
+            no("route-nopull", "Takes no routes from the server"),
+            yes("disconnect-notify", "Tells the server goodbye"),
+            Property::new("tls-auth", Kind::Text, "Key that signs the first packets").read_only(),
+            Property::new("tls-crypt", Kind::Text, "Key that hides the first packets").read_only(),
+        ],
+        LINK_TIMES,
+        INTERFACE_COUNTERS,
+        COMMENT_WAITING,
+    ],
+    columns: &["name", "connect-to", "user", "mode"],
+    naming: "ovpn-out",
+    derive: Some(rename_ciphers),
+    rank: 254,
+    ..idle_interfaces("/interface/ovpn-client", "ovpn-out", "OpenVPN clients")
+};
+
+/// Spells ciphers as version 7 does.
+pub(crate) fn rename_ciphers(draft: &mut Draft<'_>) {
+    let mut value = draft.get("cipher").cloned();
+    match &mut value {
+        Some(Value::List(ciphers)) => ciphers.iter_mut().for_each(rename),
+        Some(cipher) => rename(cipher),
+        None => return,
+    }
+    draft.set("cipher", value);
+}
+
+fn rename(cipher: &mut Value) {
+    *cipher = match cipher {
+        Value::Word("aes128") => Value::Word("aes128-cbc"),
+        Value::Word("aes192") => Value::Word("aes192-cbc"),
+        Value::Word("aes256") => Value::Word("aes256-cbc"),
+        _ => return,
+    };
+}

@@ -1,0 +1,92 @@
+//! `/interface/ovpn-server/server`: OpenVPN servers.
+
+use menu::{Builtin, Family, Kind, Menu, Old, Property};
+
+use crate::fragment::{COMMENT_WAITING, DISABLED_INVALID, idle_list};
+use crate::interface::dial::{TLS, keepalive, profile};
+use crate::interface::ovpn_client::{CIPHERS, DIGESTS, rename_ciphers};
+use crate::terms::{IN_VRF, certificate, list, mac, no, number, text, words};
+
+const ENABLED: Old = Old {
+    name: "enabled",
+    value: Some("yes"),
+    becomes: "disabled",
+    with: Some("no"),
+    makes: None,
+};
+
+pub(crate) static MENU: Menu = Menu {
+    properties: &[
+        &[
+            Property::new("name", Kind::Name, "Name of the server"),
+            number("port", 1, 65_535, "Port of the server").default("1194"),
+            words("mode", &["ethernet", "ip"], "What tunnels carry").default("ip"),
+            words("protocol", &["tcp", "udp"], "What carries tunnels").default("tcp"),
+            number("netmask", 0, 32, "Length of the prefix that clients get").default("24"),
+            mac("mac-address", "Hardware address of the server"),
+            number("max-mtu", 64, 65_535, "Largest packet that is sent").default("1500"),
+            keepalive("60"),
+            profile("default-profile", "default"),
+            certificate("certificate", "The server's certificate"),
+            no(
+                "require-client-certificate",
+                "Takes clients with a certificate only",
+            ),
+            TLS,
+            list("auth", &Kind::Words(DIGESTS), "How packets are signed")
+                .default("sha1,md5,sha256,sha512"),
+            list("cipher", &Kind::Words(CIPHERS), "How packets are encrypted")
+                .default("blowfish128,aes128-cbc"),
+            number(
+                "reneg-sec",
+                0,
+                4_294_967_295,
+                "Seconds after which keys change",
+            )
+            .default("3600"),
+            list(
+                "redirect-gateway",
+                &Kind::Words(&["def1", "disabled", "ipv6"]),
+                "Sends all that clients send through the tunnel",
+            )
+            .default("disabled"),
+            text("push-routes", "Routes that clients get"),
+            text("push-routes-ipv6", "IPv6 routes that clients get"),
+            no("enable-tun-ipv6", "Carries IPv6"),
+            number("ipv6-prefix-len", 1, 128, "Length of clients' IPv6 prefix").default("64"),
+            Property::new(
+                "tun-server-ipv6",
+                Kind::Address(Family::V6),
+                "The server's IPv6 address",
+            )
+            .default("::"),
+            words(
+                "user-auth-method",
+                &["mschap2", "pap"],
+                "How users are checked",
+            )
+            .default("pap"),
+            IN_VRF,
+        ],
+        COMMENT_WAITING,
+    ],
+    flags: DISABLED_INVALID,
+    columns: &["name", "port", "mode", "protocol"],
+    key: Some("name"),
+    kind: "ovpn-server",
+    // Version 6 had one server.
+    supposed: &[Builtin {
+        values: &[("name", "ovpn-server1")],
+    }],
+    old: &[
+        ENABLED,
+        Old {
+            value: Some("no"),
+            with: Some("yes"),
+            ..ENABLED
+        },
+    ],
+    derive: Some(rename_ciphers),
+    rank: 333,
+    ..idle_list("/interface/ovpn-server/server", "OpenVPN servers")
+};

@@ -1,0 +1,67 @@
+//! `/interface/ppp-client`: PPP over a serial port or modem, the client's side (RFC 1661).
+
+use menu::{Family, Kind, Menu, Property};
+
+use super::dial::{ALLOW, NAME, PEER_DNS, ROUTES, UNIT, USER, keepalive, profile, units};
+use super::{IDLE_MONITOR, idle_command};
+use crate::brief::may;
+use crate::fragment::{COMMENT_WAITING, INTERFACE_COUNTERS, LINK_TIMES, idle_interfaces};
+use crate::terms::{list, no, number, text};
+
+const MODES: Kind = Kind::Words(&["3g", "gsm", "lte"]);
+const ADDRESS: Kind = Kind::Address(Family::V4);
+
+const MODEM: &[Property] = &[
+    text("port", "The serial port"),
+    number(
+        "data-channel",
+        0,
+        255,
+        "Channel of the port that carries packets",
+    )
+    .default("0"),
+    number("info-channel", 0, 255, "Channel of the port that is asked").default("0"),
+    text("apn", "Name of the access point").default("internet"),
+    Property::new("pin", Kind::Text, "PIN of the card")
+        .default("")
+        .sensitive(),
+    list("network-mode", &MODES, "Kinds of networks").optional(),
+    text("phone", "Number that is dialled"),
+    text("dial-command", "Command that dials").default("ATDT"),
+    text(
+        "modem-init",
+        "Commands that the modem gets at the beginning",
+    ),
+    no("null-modem", "There is no modem but a cable"),
+    may("remote-address", ADDRESS, "Address of the other end"),
+];
+
+pub(crate) static MENU: Menu = Menu {
+    properties: &[
+        NAME,
+        &units(UNIT, "1500"),
+        MODEM,
+        USER,
+        &[profile("profile", "default"), keepalive("30")],
+        ROUTES,
+        &[PEER_DNS, ALLOW],
+        LINK_TIMES,
+        INTERFACE_COUNTERS,
+        COMMENT_WAITING,
+    ],
+    columns: &["name", "port", "phone", "user", "profile"],
+    naming: "ppp-out",
+    commands: &[
+        IDLE_MONITOR,
+        idle_command("at-chat", "Send a command to the modem"),
+        idle_command("firmware-upgrade", "Upgrade the modem"),
+        idle_command("info", "Show what the modem is"),
+        idle_command("scan", "Show networks around"),
+    ],
+    rank: 255,
+    ..idle_interfaces(
+        "/interface/ppp-client",
+        "ppp-out",
+        "PPP clients over serial ports",
+    )
+};

@@ -1,0 +1,45 @@
+//! `/interface/ppp-server`: PPP over a serial port or modem, the server's side (RFC 1661).
+
+use menu::{Kind, Menu, Property};
+
+use super::dial::{UNIT, authentication, profile, units};
+use crate::fragment::{COMMENT_WAITING, INTERFACE_COUNTERS, LINK_TIMES, idle_interfaces};
+use crate::terms::{no, number, text};
+
+pub(crate) static MENU: Menu = Menu {
+    properties: &[
+        &[
+            Property::new("name", Kind::Name, "Name of the interface"),
+            text("port", "The serial port"),
+            number(
+                "data-channel",
+                0,
+                255,
+                "Channel of the port that carries packets",
+            )
+            .default("0"),
+        ],
+        &units(UNIT, "1500"),
+        &[
+            authentication("pap,chap,mschap1,mschap2"),
+            profile("profile", "default"),
+            text(
+                "modem-init",
+                "Commands that the modem gets at the beginning",
+            ),
+            number("ring-count", 1, 10, "Rings before it answers").default("1"),
+            no("null-modem", "There is no modem but a cable"),
+        ],
+        LINK_TIMES,
+        INTERFACE_COUNTERS,
+        COMMENT_WAITING,
+    ],
+    columns: &["name", "port", "profile"],
+    naming: "ppp-in",
+    rank: 255,
+    ..idle_interfaces(
+        "/interface/ppp-server",
+        "ppp-in",
+        "PPP servers over serial ports",
+    )
+};

@@ -1,0 +1,33 @@
+//! `/interface/pppoe-client`: PPP over Ethernet, the client's side (RFC 2516).
+
+use menu::{Kind, Menu, Property};
+
+use super::dial::{ALLOW, NAME, PEER_DNS, ROUTES, UNIT_OR_AUTO, USER, keepalive, profile, units};
+use crate::fragment::interface;
+use crate::fragment::{COMMENT_WAITING, INTERFACE_COUNTERS, LINK_TIMES, idle_interfaces};
+use crate::terms::text;
+
+pub(crate) static MENU: Menu = Menu {
+    properties: &[
+        NAME,
+        &units(UNIT_OR_AUTO, "auto"),
+        &[interface("The interface that carries the frames")],
+        USER,
+        &[
+            profile("profile", "default"),
+            text("service-name", "The service that is asked for"),
+            text("ac-name", "The server that is asked for"),
+            Property::new("host-uniq", Kind::Text, "The tag that tells clients apart").optional(),
+        ],
+        &[keepalive("10")],
+        ROUTES,
+        &[PEER_DNS, ALLOW],
+        LINK_TIMES,
+        INTERFACE_COUNTERS,
+        COMMENT_WAITING,
+    ],
+    columns: &["name", "interface", "user", "service-name"],
+    naming: "pppoe-out",
+    rank: 250,
+    ..idle_interfaces("/interface/pppoe-client", "pppoe-out", "PPPoE clients")
+};

@@ -1,0 +1,33 @@
+//! `/interface/pppoe-server`: interfaces that sessions of PPPoE shall have.
+
+pub(crate) mod server;
+
+use menu::Menu;
+
+use super::dial::BINDING;
+use crate::fragment::{COMMENT_DISABLED, INTERFACE_COUNTERS, LINK_TIMES, idle_interfaces};
+use crate::terms::text;
+
+pub(crate) static MENU: Menu = Menu {
+    properties: &[
+        BINDING,
+        &[text("service", "The service that the session asked for")],
+        LINK_TIMES,
+        INTERFACE_COUNTERS,
+        COMMENT_DISABLED,
+    ],
+    columns: &[
+        "name",
+        "user",
+        "mtu",
+        "client-address",
+        "uptime",
+        "encoding",
+    ],
+    rank: 256,
+    ..idle_interfaces(
+        "/interface/pppoe-server",
+        "pppoe-in",
+        "Interfaces of PPPoE sessions",
+    )
+};

@@ -1,0 +1,56 @@
+//! `/interface/pppoe-server/server`: services that PPPoE clients find (RFC 2516).
+
+use menu::{Kind, Menu, Property};
+
+use crate::fragment::{COMMENT_WAITING, DISABLED_INVALID, idle_list, interface};
+use crate::interface::dial::{UNIT_OR_AUTO, authentication, keepalive, profile, units};
+use crate::terms::{no, number, yes};
+
+const VLANS: Kind = Kind::List(&Kind::Range("-", &Kind::Number { min: 1, max: 4_095 }));
+
+pub(crate) static MENU: Menu = Menu {
+    properties: &[
+        &[
+            Property::new("service-name", Kind::Name, "Name of the service"),
+            interface("The interface that clients are on"),
+        ],
+        &units(UNIT_OR_AUTO, "auto"),
+        &[
+            authentication("pap,chap,mschap1,mschap2"),
+            keepalive("10"),
+            no("one-session-per-host", "Lets a host have one session"),
+            Property::new(
+                "max-sessions",
+                Kind::Or(
+                    &["unlimited"],
+                    &Kind::Number {
+                        min: 0,
+                        max: 65_535,
+                    },
+                ),
+                "Most sessions",
+            )
+            .default("unlimited"),
+            number("pado-delay", 0, 65_535, "Milliseconds before an offer").default("0"),
+            profile("default-profile", "default"),
+            yes(
+                "accept-empty-service",
+                "Offers the service to who asks for any",
+            ),
+            yes("accept-untagged", "Serves clients without a VLAN"),
+            Property::new("pppoe-over-vlan-range", VLANS, "VLANs of clients").default(""),
+        ],
+        COMMENT_WAITING,
+    ],
+    flags: DISABLED_INVALID,
+    columns: &[
+        "service-name",
+        "interface",
+        "default-profile",
+        "authentication",
+    ],
+    key: Some("service-name"),
+    kind: "service",
+    rank: 257,
+    ..idle_list("/interface/pppoe-server/server", "PPPoE services")
+};

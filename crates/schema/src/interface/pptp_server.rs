@@ -1,0 +1,26 @@
+//! `/interface/pptp-server`: interfaces that sessions of PPTP shall have.
+
+pub(crate) mod server;
+
+use menu::Menu;
+
+use super::dial::BINDING;
+use crate::fragment::{COMMENT_DISABLED, INTERFACE_COUNTERS, LINK_TIMES, idle_interfaces};
+
+pub(crate) static MENU: Menu = Menu {
+    properties: &[BINDING, LINK_TIMES, INTERFACE_COUNTERS, COMMENT_DISABLED],
+    columns: &[
+        "name",
+        "user",
+        "mtu",
+        "client-address",
+        "uptime",
+        "encoding",
+    ],
+    rank: 256,
+    ..idle_interfaces(
+        "/interface/pptp-server",
+        "pptp-in",
+        "Interfaces of PPTP sessions",
+    )
+};

@@ -1,0 +1,26 @@
+//! `/interface/6to4`: IPv6 tunnels over IPv4 (RFC 4213).
+
+use menu::Menu;
+
+use super::tunnel::{ACTUAL, ENDS4, NAME, OUTER};
+use crate::fragment::{COMMENT_DISABLED, INTERFACE_COUNTERS, LINK_TIMES, idle_interfaces};
+
+pub(crate) static MENU: Menu = Menu {
+    properties: &[
+        NAME,
+        ACTUAL,
+        ENDS4,
+        OUTER,
+        LINK_TIMES,
+        INTERFACE_COUNTERS,
+        COMMENT_DISABLED,
+    ],
+    columns: &["name", "mtu", "local-address", "remote-address"],
+    naming: "sit",
+    rank: 56,
+    ..idle_interfaces(
+        "/interface/6to4",
+        "6to4-tunnel",
+        "IPv6 tunnels over IPv4 (RFC 4213)",
+    )
+};

@@ -1,0 +1,48 @@
+//! `/interface/sstp-client`: PPP over TLS, the client's side.
+
+use menu::{Kind, Menu, Property};
+
+use super::dial::{
+    CONNECT_TO, NAME, ROUTES, TLS, UNIT, USER, VERIFY, authentication, keepalive, profile, units,
+};
+use crate::fragment::{COMMENT_WAITING, INTERFACE_COUNTERS, LINK_TIMES, idle_interfaces};
+use crate::terms::{HOST, certificate, list, no, number, words, yes};
+
+/// Ciphers of SSTP.
+pub(crate) const CIPHERS: Kind = Kind::Words(&["aes256-gcm-sha384", "aes256-sha"]);
+
+pub(crate) static MENU: Menu = Menu {
+    properties: &[
+        NAME,
+        &units(UNIT, "1500"),
+        &[
+            CONNECT_TO,
+            number("port", 0, 65_535, "Port of the server").default("443"),
+            Property::new("http-proxy", HOST, "Proxy on the way").default("0.0.0.0"),
+            number("proxy-port", 0, 65_535, "Port of the proxy").default("443"),
+            certificate("certificate", "The client's certificate"),
+            VERIFY,
+            yes(
+                "verify-server-address-from-certificate",
+                "Checks the server's name",
+            ),
+        ],
+        USER,
+        &[profile("profile", "default"), keepalive("60")],
+        ROUTES,
+        &[
+            authentication("pap,chap,mschap1,mschap2"),
+            words("pfs", &["no", "required", "yes"], "Perfect forward secrecy").default("no"),
+            TLS,
+            list("ciphers", &CIPHERS, "Ciphers of TLS").default("aes256-sha,aes256-gcm-sha384"),
+            no("add-sni", "Says the server's name to the server"),
+        ],
+        LINK_TIMES,
+        INTERFACE_COUNTERS,
+        COMMENT_WAITING,
+    ],
+    columns: &["name", "connect-to", "user", "profile"],
+    naming: "sstp-out",
+    rank: 253,
+    ..idle_interfaces("/interface/sstp-client", "sstp-out", "SSTP clients")
+};

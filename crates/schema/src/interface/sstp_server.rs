@@ -1,0 +1,26 @@
+//! `/interface/sstp-server`: interfaces that sessions of SSTP shall have.
+
+pub(crate) mod server;
+
+use menu::Menu;
+
+use super::dial::BINDING;
+use crate::fragment::{COMMENT_DISABLED, INTERFACE_COUNTERS, LINK_TIMES, idle_interfaces};
+
+pub(crate) static MENU: Menu = Menu {
+    properties: &[BINDING, LINK_TIMES, INTERFACE_COUNTERS, COMMENT_DISABLED],
+    columns: &[
+        "name",
+        "user",
+        "mtu",
+        "client-address",
+        "uptime",
+        "encoding",
+    ],
+    rank: 256,
+    ..idle_interfaces(
+        "/interface/sstp-server",
+        "sstp-in",
+        "Interfaces of SSTP sessions",
+    )
+};

@@ -1,0 +1,103 @@
+//! `/interface/vpls`: Ethernet over MPLS (RFC 4762).
+
+use menu::{Kind, Menu, Old, Property};
+
+use crate::fragment::{
+    ARP, COMMENT_WAITING, INTERFACE_COUNTERS, LINK_TIMES, idle_interfaces, name_mtu,
+};
+use crate::terms::{address, mac, no, number, words};
+
+const RD: Kind = Kind::Tuple(
+    ":",
+    &[
+        Kind::Number {
+            min: 0,
+            max: 4_294_967_295,
+        },
+        Kind::Number {
+            min: 0,
+            max: 4_294_967_295,
+        },
+    ],
+);
+
+pub(crate) static MENU: Menu = Menu {
+    properties: &[
+        &name_mtu("1500"),
+        &[mac("mac-address", "Hardware address of the interface")],
+        ARP,
+        &[
+            no("disable-running-check", "Takes the interface for running"),
+            address("peer", "The other end").required(),
+            Property::new("vpls-id", RD, "Number of the service").optional(),
+            number(
+                "cisco-static-id",
+                0,
+                4_294_967_295,
+                "Number of the pseudowire",
+            )
+            .optional(),
+            words(
+                "pw-type",
+                &["raw-ethernet", "tagged-ethernet", "vpls"],
+                "What is carried",
+            )
+            .default("raw-ethernet"),
+            number("pw-l2mtu", 0, 65_535, "Largest frame").default("1500"),
+            words(
+                "pw-control-word",
+                &["default", "disabled", "enabled"],
+                "Control word",
+            )
+            .default("default"),
+            Property::new(
+                "bridge",
+                Kind::Reference("interface"),
+                "Bridge that it is put into",
+            )
+            .optional(),
+            number("bridge-cost", 1, 200_000_000, "Path cost in that bridge").optional(),
+            Property::new(
+                "bridge-horizon",
+                Kind::Or(
+                    &["none"],
+                    &Kind::Number {
+                        min: 0,
+                        max: 4_294_967_295,
+                    },
+                ),
+                "Horizon in that bridge",
+            )
+            .optional(),
+            number("bridge-pvid", 1, 4_094, "VLAN of its port of that bridge").default("1"),
+        ],
+        LINK_TIMES,
+        INTERFACE_COUNTERS,
+        COMMENT_WAITING,
+    ],
+    columns: &["name", "mtu", "mac-address", "peer", "vpls-id"],
+    old: &[
+        Old::renamed("remote-peer", "peer"),
+        Old::renamed("l2mtu", "pw-l2mtu"),
+        Old::renamed("advertised-l2mtu", "pw-l2mtu"),
+        Old::renamed("cisco-style-id", "cisco-static-id"),
+        Old::gone("cisco-style"),
+        Old {
+            value: Some("default"),
+            becomes: "",
+            ..Old::renamed("use-control-word", "")
+        },
+        Old {
+            value: Some("yes"),
+            with: Some("enabled"),
+            ..Old::renamed("use-control-word", "pw-control-word")
+        },
+        Old {
+            value: Some("no"),
+            with: Some("disabled"),
+            ..Old::renamed("use-control-word", "pw-control-word")
+        },
+    ],
+    rank: 72,
+    ..idle_interfaces("/interface/vpls", "vpls", "VPLS interfaces")
+};

@@ -1,0 +1,89 @@
+//! `/interface/vrrp`: addresses that several routers share (RFC 9568).
+
+use menu::{Flag, Kind, Menu, Old, Property};
+
+use crate::fragment::{
+    ARP, COMMENT_DISABLED, INTERFACE_COUNTERS, LINK_TIMES, idle_interfaces, interface,
+};
+use crate::terms::{ipv4, no, number, shown, text, within, words, yes};
+
+pub(crate) static MENU: Menu = Menu {
+    properties: &[
+        &[
+            Property::new("name", Kind::Name, "Name of the interface"),
+            shown("mtu", Kind::COUNTER, "Maximum transmission unit of layer 3"),
+            shown(
+                "mac-address",
+                Kind::Mac,
+                "Hardware address of the virtual router",
+            ),
+        ],
+        ARP,
+        &[
+            interface("The interface that the routers share"),
+            number("vrid", 1, 255, "Number of the virtual router").default("1"),
+            number("priority", 1, 254, "Who is master").default("100"),
+            within("interval", 10, 255_000, "Time between advertisements").default("1s"),
+            yes("preemption-mode", "A higher priority takes over"),
+            words(
+                "authentication",
+                &["ah", "none", "simple"],
+                "Authentication of version 2",
+            )
+            .default("none"),
+            Property::new(
+                "password",
+                Kind::Sized { min: 0, max: 16 },
+                "Password of that",
+            )
+            .default("")
+            .sensitive(),
+            text("on-backup", "Script that runs on becoming a backup"),
+            text("on-master", "Script that runs on becoming the master"),
+            text("on-fail", "Script that runs when the interface fails"),
+            number("version", 2, 3, "Version of VRRP").default("3"),
+            words("v3-protocol", &["ipv4", "ipv6"], "Protocol of version 3").default("ipv4"),
+            no("v3-checksum-as-v2", "Sums version 3 as version 2 did"),
+            Property::new(
+                "group-authority",
+                Kind::Or(&["none", "self"], &Kind::Reference("interface")),
+                "The interface that decides for a group",
+            )
+            .default("none"),
+            no(
+                "sync-connection-tracking",
+                "Shares connections with the backups",
+            ),
+            words(
+                "connection-tracking-mode",
+                &["active-active", "passive-active"],
+                "Who is told",
+            )
+            .default("passive-active"),
+            number("connection-tracking-port", 0, 65_535, "Port for that").default("8275"),
+            ipv4("remote-address", "Address of the other router for that").optional(),
+        ],
+        LINK_TIMES,
+        INTERFACE_COUNTERS,
+        COMMENT_DISABLED,
+    ],
+    flags: &[
+        Flag::new('X', "disabled", 0),
+        Flag::new('I', "invalid", 0),
+        Flag::new('R', "running", 0),
+        Flag::new('M', "master", 1),
+        Flag::new('B', "backup", 1),
+    ],
+    columns: &[
+        "name",
+        "interface",
+        "mac-address",
+        "vrid",
+        "priority",
+        "interval",
+        "version",
+    ],
+    old: &[Old::renamed("group-master", "group-authority")],
+    rank: 70,
+    ..idle_interfaces("/interface/vrrp", "vrrp", "Virtual routers")
+};

@@ -1,0 +1,17 @@
+//! `/interface/vxlan/fdb`: behind which other end a host is.
+
+use menu::{Flag, Kind, Menu};
+
+use crate::fragment::idle_rows;
+use crate::terms::shown;
+
+pub(crate) static MENU: Menu = Menu {
+    properties: &[&[
+        shown("interface", Kind::Text, "The VXLAN interface"),
+        shown("mac-address", Kind::Mac, "Hardware address of the host"),
+        shown("remote-ip", Kind::Text, "Address of the other end"),
+    ]],
+    flags: &[Flag::new('D', "dynamic", 0)],
+    columns: &["interface", "mac-address", "remote-ip"],
+    ..idle_rows("/interface/vxlan/fdb", "Hosts behind VXLAN interfaces")
+};

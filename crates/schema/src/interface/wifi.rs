@@ -1,0 +1,112 @@
+//! `/interface/wifi`: radios and their networks. There are no radios here.
+
+pub(crate) mod aaa;
+pub(crate) mod access_list;
+pub(crate) mod cap;
+pub(crate) mod capsman;
+pub(crate) mod channel;
+pub(crate) mod configuration;
+pub(crate) mod datapath;
+pub(crate) mod interworking;
+pub(crate) mod network;
+pub(crate) mod provisioning;
+pub(crate) mod radio;
+pub(crate) mod registration_table;
+pub(crate) mod security;
+pub(crate) mod steering;
+
+use menu::{Flag, Kind, Menu, Property};
+
+use self::configuration::{AAA, CHANNEL, DATAPATH, INTERWORKING, PROFILES, SECURITY, STEERING};
+use super::{IDLE_MONITOR, RESET_COUNTERS, idle_command};
+use crate::brief::may;
+use crate::fragment::{ARP, COMMENT_WAITING, INTERFACE_COUNTERS, LINK_TIMES, idle_interfaces};
+use crate::terms::{maybe, number, refer, shown};
+use crate::wifi::configuration;
+
+const CONFIGURATION: &[Property] = configuration!("configuration.");
+const MASTER: Kind = Kind::Or(&["none"], &Kind::Reference("interface"));
+
+pub(crate) static MENU: Menu = Menu {
+    properties: &[
+        &[
+            shown(
+                "default-name",
+                Kind::Text,
+                "The name that the radio has by itself",
+            ),
+            Property::new("name", Kind::Name, "Name of the interface"),
+            number("mtu", 32, 65_535, "Maximum transmission unit of layer 3").default("1500"),
+            number("l2mtu", 32, 65_535, "Maximum transmission unit of layer 2").default("1560"),
+            may("mac-address", Kind::Mac, "Hardware address"),
+            may("radio-mac", Kind::Mac, "Hardware address of the radio"),
+            shown(
+                "orig-mac-address",
+                Kind::Mac,
+                "The radio's own hardware address",
+            ),
+            may(
+                "master-interface",
+                MASTER,
+                "The radio of a virtual interface",
+            ),
+            may("mld-interface", MASTER, "The interface of several links"),
+            may(
+                "mld-name",
+                Kind::Name,
+                "Name of the interface of several links",
+            ),
+            maybe("disable-running-check", "Takes the interface for running"),
+        ],
+        ARP,
+        &[refer("configuration", "wifi-configuration", "The network").optional()],
+        CONFIGURATION,
+        PROFILES,
+        CHANNEL,
+        SECURITY,
+        DATAPATH,
+        AAA,
+        INTERWORKING,
+        STEERING,
+        LINK_TIMES,
+        INTERFACE_COUNTERS,
+        COMMENT_WAITING,
+    ],
+    flags: &[
+        Flag::new('M', "master", 0),
+        Flag::new('D', "dynamic", 1),
+        Flag::new('B', "bound", 2),
+        Flag::new('X', "disabled", 3),
+        Flag::new('I', "inactive", 3),
+        Flag::new('R', "running", 3),
+    ],
+    columns: &[
+        "name",
+        "mac-address",
+        "configuration",
+        "configuration.mode",
+        "configuration.ssid",
+        "channel",
+    ],
+    ports: &[("wifi", "wifi")],
+    commands: &[
+        IDLE_MONITOR,
+        idle_command("flat-snoop", "Show who uses the air, as a list"),
+        idle_command("frequency-scan", "Show how busy frequencies are"),
+        idle_command("liberate", "Let clients go"),
+        idle_command(
+            "reset-mac-address",
+            "Give radios their own hardware address again",
+        ),
+        idle_command("scan", "Show networks around"),
+        idle_command("sniffer", "Record frames"),
+        idle_command("spectral-history", "Show the spectrum over time"),
+        idle_command("spectral-scan", "Show the spectrum"),
+        idle_command("wps-client", "Ask an access point for its settings"),
+        idle_command("wps-push-button", "Press the WPS button"),
+        RESET_COUNTERS,
+    ],
+    old_paths: &["/interface/wifiwave2"],
+    rank: 34,
+    ..idle_interfaces("/interface/wifi", "wifi", "Wireless interfaces")
+};

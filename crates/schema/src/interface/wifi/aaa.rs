@@ -1,0 +1,27 @@
+//! `/interface/wifi/aaa`: what RADIUS servers are told of clients.
+
+use menu::{Menu, Property, Unique};
+
+use crate::fragment::{COMMENT_SAID, DISABLED_DYNAMIC, idle_list};
+use crate::terms::named;
+use crate::wifi::aaa;
+
+const SAID: &[Property] = aaa!("");
+
+pub(crate) static MENU: Menu = Menu {
+    properties: &[&[named("Name of the profile")], SAID, COMMENT_SAID],
+    flags: DISABLED_DYNAMIC,
+    columns: &["name", "called-format", "interim-update"],
+    space: Some("wifi-aaa"),
+    key: Some("name"),
+    unique: &[Unique {
+        properties: &["name"],
+        failure: "already have such name",
+    }],
+    old_paths: &["/interface/wifiwave2/aaa"],
+    rank: 30,
+    ..idle_list(
+        "/interface/wifi/aaa",
+        "what RADIUS servers are told of clients",
+    )
+};

@@ -1,0 +1,24 @@
+//! `/interface/wifi/channel`: channels of wireless networks.
+
+use menu::{Menu, Property, Unique};
+
+use crate::fragment::{COMMENT_SAID, DISABLED_DYNAMIC, idle_list};
+use crate::terms::named;
+use crate::wifi::channel;
+
+const SAID: &[Property] = channel!("");
+
+pub(crate) static MENU: Menu = Menu {
+    properties: &[&[named("Name of the profile")], SAID, COMMENT_SAID],
+    flags: DISABLED_DYNAMIC,
+    columns: &["name", "frequency", "band", "width"],
+    space: Some("wifi-channel"),
+    key: Some("name"),
+    unique: &[Unique {
+        properties: &["name"],
+        failure: "already have such name",
+    }],
+    old_paths: &["/interface/wifiwave2/channel"],
+    rank: 30,
+    ..idle_list("/interface/wifi/channel", "channels of wireless networks")
+};

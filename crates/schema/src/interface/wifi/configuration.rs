@@ -1,0 +1,62 @@
+//! `/interface/wifi/configuration`: wireless networks, of profiles and of what is said in place.
+
+use menu::{Menu, Property, Unique};
+
+use crate::fragment::{COMMENT_SAID, DISABLED_DYNAMIC, idle_list};
+use crate::interworking::interworking;
+use crate::terms::{named, refer};
+use crate::wifi::{aaa, channel, configuration, datapath, security, steering};
+
+const OWN: &[Property] = configuration!("");
+/// What a channel is, in place.
+pub(crate) const CHANNEL: &[Property] = channel!("channel.");
+/// What security is, in place.
+pub(crate) const SECURITY: &[Property] = security!("security.");
+/// Where frames go, in place.
+pub(crate) const DATAPATH: &[Property] = datapath!("datapath.");
+/// What a RADIUS server is told, in place.
+pub(crate) const AAA: &[Property] = aaa!("aaa.");
+/// How clients are moved, in place.
+pub(crate) const STEERING: &[Property] = steering!("steering.");
+/// What is said before one joins, in place.
+pub(crate) const INTERWORKING: &[Property] = interworking!("interworking.");
+/// The profiles.
+pub(crate) const PROFILES: &[Property] = &[
+    refer("channel", "wifi-channel", "Channel").optional(),
+    refer("security", "wifi-security", "Security").optional(),
+    refer("datapath", "wifi-datapath", "Where frames go").optional(),
+    refer("aaa", "wifi-aaa", "What a RADIUS server is told").optional(),
+    refer(
+        "interworking",
+        "wifi-interworking",
+        "What is said before one joins",
+    )
+    .optional(),
+    refer("steering", "wifi-steering", "How clients are moved").optional(),
+];
+
+pub(crate) static MENU: Menu = Menu {
+    properties: &[
+        &[named("Name of the profile")],
+        OWN,
+        PROFILES,
+        CHANNEL,
+        SECURITY,
+        DATAPATH,
+        AAA,
+        INTERWORKING,
+        STEERING,
+        COMMENT_SAID,
+    ],
+    flags: DISABLED_DYNAMIC,
+    columns: &["name", "mode", "ssid", "channel", "security", "datapath"],
+    space: Some("wifi-configuration"),
+    key: Some("name"),
+    unique: &[Unique {
+        properties: &["name"],
+        failure: "already have such name",
+    }],
+    old_paths: &["/interface/wifiwave2/configuration"],
+    rank: 32,
+    ..idle_list("/interface/wifi/configuration", "Wireless networks")
+};

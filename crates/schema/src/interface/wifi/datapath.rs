@@ -1,0 +1,27 @@
+//! `/interface/wifi/datapath`: where frames of wireless clients go.
+
+use menu::{Menu, Property, Unique};
+
+use crate::fragment::{COMMENT_SAID, DISABLED_DYNAMIC, idle_list};
+use crate::terms::named;
+use crate::wifi::datapath;
+
+const SAID: &[Property] = datapath!("");
+
+pub(crate) static MENU: Menu = Menu {
+    properties: &[&[named("Name of the profile")], SAID, COMMENT_SAID],
+    flags: DISABLED_DYNAMIC,
+    columns: &["name", "bridge", "vlan-id"],
+    space: Some("wifi-datapath"),
+    key: Some("name"),
+    unique: &[Unique {
+        properties: &["name"],
+        failure: "already have such name",
+    }],
+    old_paths: &["/interface/wifiwave2/datapath"],
+    rank: 30,
+    ..idle_list(
+        "/interface/wifi/datapath",
+        "where frames of wireless clients go",
+    )
+};

@@ -1,0 +1,27 @@
+//! `/interface/wifi/interworking`: what access points say before one joins.
+
+use menu::{Menu, Property, Unique};
+
+use crate::fragment::{COMMENT_SAID, DISABLED_DYNAMIC, idle_list};
+use crate::interworking::interworking;
+use crate::terms::named;
+
+const SAID: &[Property] = interworking!("");
+
+pub(crate) static MENU: Menu = Menu {
+    properties: &[&[named("Name of the profile")], SAID, COMMENT_SAID],
+    flags: DISABLED_DYNAMIC,
+    columns: &["name", "network-type", "internet"],
+    space: Some("wifi-interworking"),
+    key: Some("name"),
+    unique: &[Unique {
+        properties: &["name"],
+        failure: "already have such name",
+    }],
+    old_paths: &["/interface/wifiwave2/interworking"],
+    rank: 30,
+    ..idle_list(
+        "/interface/wifi/interworking",
+        "what access points say before one joins",
+    )
+};

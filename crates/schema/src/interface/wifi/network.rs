@@ -1,0 +1,53 @@
+//! `/interface/wifi/network`: networks that all radios of some labels have.
+
+pub(crate) mod radio;
+
+use menu::{Kind, Menu, Property};
+
+use super::configuration::{DATAPATH, SECURITY};
+use crate::brief::{may, number};
+use crate::fragment::{COMMENT_SAID, DISABLED_DYNAMIC, idle_list};
+use crate::terms::{list, maybe, within};
+
+const OWN: &[Property] = &[
+    may(
+        "mode",
+        Kind::Words(&["ap", "station", "station-bridge", "station-pseudobridge"]),
+        "What radios do",
+    ),
+    may(
+        "ssid",
+        Kind::Sized { min: 0, max: 32 },
+        "Name of the network",
+    ),
+    list("labels", &Kind::Name, "Labels of radios").optional(),
+    within("beacon-interval", 100, 1_000, "Time between beacons").optional(),
+    may("dtim-period", number(1, 255), "Beacons between multicasts"),
+    maybe("hide-ssid", "Does not announce the name"),
+    may(
+        "hw-protection-mode",
+        Kind::Words(&["cts-to-self", "none", "rts-cts"]),
+        "Protection",
+    ),
+    may("max-clients", number(0, 65_535), "Most clients"),
+    maybe("mlo", "Uses several links at once"),
+    may(
+        "multicast-enhance",
+        Kind::Words(&["disabled", "enabled"]),
+        "Multicast as unicast",
+    ),
+    may(
+        "qos-classifier",
+        Kind::Words(&["dscp-high-3-bits", "priority"]),
+        "Priorities",
+    ),
+    maybe("station-roaming", "Looks for better access points"),
+];
+
+pub(crate) static MENU: Menu = Menu {
+    properties: &[OWN, SECURITY, DATAPATH, COMMENT_SAID],
+    flags: DISABLED_DYNAMIC,
+    columns: &["mode", "ssid", "labels"],
+    rank: 35,
+    ..idle_list("/interface/wifi/network", "Networks of labelled radios")
+};

@@ -1,0 +1,51 @@
+//! `/interface/wifi/network/radio`: what radios of some labels are like.
+
+use menu::{Kind, Menu, Property};
+
+use crate::brief::{may, number};
+use crate::fragment::{COMMENT_SAID, DISABLED_DYNAMIC, idle_list};
+use crate::interface::wifi::configuration::CHANNEL;
+use crate::radio::CHAINS;
+use crate::terms::list;
+use crate::wifi::AUTHENTICATION;
+
+const OWN: &[Property] = &[
+    list("labels", &Kind::Name, "Labels of the radios").optional(),
+    list("extra-labels", &Kind::Name, "Further labels that they get").optional(),
+    may("configuration.antenna-gain", number(0, 30), "Gain in dBi"),
+    list("configuration.chains", &CHAINS, "Antennas").optional(),
+    may(
+        "configuration.country",
+        Kind::Name,
+        "Country whose rules hold",
+    ),
+    may(
+        "configuration.distance",
+        number(0, 1_000),
+        "The farthest host, in km",
+    ),
+    may(
+        "configuration.installation",
+        Kind::Words(&["any", "indoor", "outdoor"]),
+        "Where",
+    ),
+    list("configuration.tx-chains", &CHAINS, "Antennas that send").optional(),
+    may("configuration.tx-power", number(0, 40), "Power in dBm"),
+    list(
+        "security.authentication-types",
+        &AUTHENTICATION,
+        "Ways of authentication",
+    )
+    .optional(),
+];
+
+pub(crate) static MENU: Menu = Menu {
+    properties: &[OWN, CHANNEL, COMMENT_SAID],
+    flags: DISABLED_DYNAMIC,
+    columns: &["labels", "channel.band", "channel.frequency"],
+    rank: 35,
+    ..idle_list(
+        "/interface/wifi/network/radio",
+        "What labelled radios are like",
+    )
+};

@@ -1,0 +1,60 @@
+//! `/interface/wifi/provisioning`: how radios of other devices are configured.
+
+use menu::{Family, Kind, Menu};
+
+use crate::brief::may;
+use crate::fragment::{COMMENT_SAID, DISABLED, idle_rules};
+use crate::terms::{list, note};
+use crate::wifi::BANDS;
+
+const ACTIONS: Kind = Kind::Words(&[
+    "create-disabled",
+    "create-dynamic-enabled",
+    "create-enabled",
+    "none",
+]);
+const CONFIGURATION: Kind = Kind::Reference("wifi-configuration");
+const CAPABILITIES: Kind = Kind::Words(&["mlo"]);
+
+pub(crate) static MENU: Menu = Menu {
+    properties: &[
+        &[
+            may("action", ACTIONS, "What happens"),
+            may(
+                "master-configuration",
+                CONFIGURATION,
+                "Network of the radio",
+            ),
+            list("slave-configurations", &CONFIGURATION, "Further networks").optional(),
+            note("name-format", "Names of interfaces"),
+            note("slave-name-format", "Names of further interfaces"),
+            list("supported-bands", &Kind::Words(BANDS), "Bands of the radio").optional(),
+            list("supported-hw-caps", &CAPABILITIES, "What the radio can do").optional(),
+            note("identity-regexp", "Names of devices"),
+            note("common-name-regexp", "Names in certificates"),
+            list(
+                "address-ranges",
+                &Kind::Addresses(Family::Any),
+                "Addresses of devices",
+            )
+            .optional(),
+            may("radio-mac", Kind::Mac, "Hardware address of the radio"),
+            may(
+                "multi-link-mode",
+                Kind::Words(&["disabled", "enabled"]),
+                "Several links at once",
+            ),
+        ],
+        COMMENT_SAID,
+    ],
+    flags: DISABLED,
+    columns: &[
+        "action",
+        "master-configuration",
+        "supported-bands",
+        "identity-regexp",
+    ],
+    old_paths: &["/interface/wifiwave2/provisioning"],
+    rank: 342,
+    ..idle_rules("/interface/wifi/provisioning", "How radios are configured")
+};

@@ -1,0 +1,23 @@
+//! `/interface/wifi/radio/settings`: what radios are used for.
+
+use menu::{Kind, Menu};
+
+use crate::brief::may;
+use crate::fragment::idle_settings;
+
+pub(crate) static MENU: Menu = Menu {
+    properties: &[&[
+        may(
+            "external-antenna",
+            Kind::Words(&["a", "b", "both", "none"]),
+            "Antennas outside",
+        ),
+        may(
+            "wifi-band",
+            Kind::Words(&["2ghz", "5ghz", "6ghz"]),
+            "Band of a radio with several",
+        ),
+    ]],
+    rank: 341,
+    ..idle_settings("/interface/wifi/radio/settings", "What radios are used for")
+};

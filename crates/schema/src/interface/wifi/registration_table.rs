@@ -1,0 +1,38 @@
+//! `/interface/wifi/registration-table`: who is connected.
+
+use menu::{Flag, Kind, Menu};
+
+use crate::fragment::idle_rows;
+use crate::terms::shown;
+
+pub(crate) static MENU: Menu = Menu {
+    properties: &[&[
+        shown("interface", Kind::Text, "The interface"),
+        shown("ssid", Kind::Text, "Name of the network"),
+        shown("mac-address", Kind::Mac, "Hardware address"),
+        shown("uptime", Kind::SPAN, "How long it has been connected"),
+        shown("last-activity", Kind::SPAN, "When it was last heard"),
+        shown("signal", Kind::Text, "Signal in dBm"),
+        shown("auth-type", Kind::Text, "Way of authentication"),
+        shown("band", Kind::Text, "Band and standard"),
+        shown("tx-rate", Kind::Text, "Rate to it"),
+        shown("rx-rate", Kind::Text, "Rate from it"),
+        shown("vlan-id", Kind::COUNTER, "Its VLAN"),
+        shown("comment", Kind::Text, "Short description of it"),
+    ]],
+    flags: &[Flag::new('A', "authorized", 0)],
+    columns: &[
+        "interface",
+        "ssid",
+        "mac-address",
+        "uptime",
+        "signal",
+        "auth-type",
+        "band",
+    ],
+    old_paths: &["/interface/wifiwave2/registration-table"],
+    ..idle_rows(
+        "/interface/wifi/registration-table",
+        "Clients that are connected",
+    )
+};

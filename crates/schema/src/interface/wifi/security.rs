@@ -1,0 +1,29 @@
+//! `/interface/wifi/security`: how wireless networks keep others out.
+
+pub(crate) mod multi_passphrase;
+
+use menu::{Menu, Property, Unique};
+
+use crate::fragment::{COMMENT_SAID, DISABLED_DYNAMIC, idle_list};
+use crate::terms::named;
+use crate::wifi::security;
+
+const SAID: &[Property] = security!("");
+
+pub(crate) static MENU: Menu = Menu {
+    properties: &[&[named("Name of the profile")], SAID, COMMENT_SAID],
+    flags: DISABLED_DYNAMIC,
+    columns: &["name", "authentication-types", "encryption"],
+    space: Some("wifi-security"),
+    key: Some("name"),
+    unique: &[Unique {
+        properties: &["name"],
+        failure: "already have such name",
+    }],
+    old_paths: &["/interface/wifiwave2/security"],
+    rank: 30,
+    ..idle_list(
+        "/interface/wifi/security",
+        "how wireless networks keep others out",
+    )
+};

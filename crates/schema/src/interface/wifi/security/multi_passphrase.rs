@@ -1,0 +1,34 @@
+//! `/interface/wifi/security/multi-passphrase`: passphrases of one network for several groups.
+
+use menu::{Kind, Menu, Property};
+
+use crate::brief::may;
+use crate::fragment::{COMMENT_SAID, DISABLED_DYNAMIC, idle_list};
+use crate::terms::{maybe, note};
+use crate::wifi::VLAN;
+
+pub(crate) static MENU: Menu = Menu {
+    properties: &[
+        &[
+            Property::new("group", Kind::Name, "The group of passphrases").required(),
+            Property::new(
+                "passphrase",
+                Kind::Sized { min: 8, max: 64 },
+                "The passphrase",
+            )
+            .required()
+            .sensitive(),
+            may("vlan-id", VLAN, "VLAN of clients"),
+            maybe("isolation", "Keeps clients apart"),
+            note("expires", "When it does not hold any more"),
+        ],
+        COMMENT_SAID,
+    ],
+    flags: DISABLED_DYNAMIC,
+    columns: &["group", "vlan-id", "isolation", "expires"],
+    rank: 31,
+    ..idle_list(
+        "/interface/wifi/security/multi-passphrase",
+        "Passphrases of groups",
+    )
+};

@@ -1,0 +1,29 @@
+//! `/interface/wifi/steering`: moving clients to where they are better off.
+
+pub(crate) mod neighbor_group;
+
+use menu::{Menu, Property, Unique};
+
+use crate::fragment::{COMMENT_SAID, DISABLED_DYNAMIC, idle_list};
+use crate::terms::named;
+use crate::wifi::steering;
+
+const SAID: &[Property] = steering!("");
+
+pub(crate) static MENU: Menu = Menu {
+    properties: &[&[named("Name of the profile")], SAID, COMMENT_SAID],
+    flags: DISABLED_DYNAMIC,
+    columns: &["name", "neighbor-group", "rrm", "wnm"],
+    space: Some("wifi-steering"),
+    key: Some("name"),
+    unique: &[Unique {
+        properties: &["name"],
+        failure: "already have such name",
+    }],
+    old_paths: &["/interface/wifiwave2/steering"],
+    rank: 30,
+    ..idle_list(
+        "/interface/wifi/steering",
+        "moving clients to where they are better off",
+    )
+};

@@ -1,0 +1,21 @@
+//! `/interface/wifi/steering/neighbor-group`: access points that clients are told of.
+
+use menu::{Flag, Kind, Menu};
+
+use crate::fragment::idle_rows;
+use crate::terms::shown;
+
+pub(crate) static MENU: Menu = Menu {
+    properties: &[&[
+        shown("name", Kind::Text, "Name of the group"),
+        shown("ssid", Kind::Text, "Name of the network"),
+        shown("members", Kind::Text, "Its access points"),
+        shown("comment", Kind::Text, "Short description of it"),
+    ]],
+    flags: &[Flag::new('D', "dynamic", 0)],
+    columns: &["name", "members"],
+    ..idle_rows(
+        "/interface/wifi/steering/neighbor-group",
+        "Access points around",
+    )
+};

@@ -1,0 +1,499 @@
+//! `/interface/wireless`: radios of the older wireless package. There are none here.
+
+pub(crate) mod access_list;
+pub(crate) mod align;
+pub(crate) mod cap;
+pub(crate) mod channels;
+pub(crate) mod connect_list;
+pub(crate) mod info;
+pub(crate) mod interworking_profiles;
+pub(crate) mod manual_tx_power_table;
+pub(crate) mod nstreme;
+pub(crate) mod nstreme_dual;
+pub(crate) mod registration_table;
+pub(crate) mod security_profiles;
+pub(crate) mod sniffer;
+pub(crate) mod snooper;
+pub(crate) mod wds;
+
+use menu::{Kind, Menu, Property};
+
+use super::{IDLE_MONITOR, RESET_COUNTERS, idle_command};
+use crate::brief::may;
+use crate::fragment::{ARP, COMMENT_WAITING, INTERFACE_COUNTERS, LINK_TIMES, idle_interfaces};
+use crate::radio::{BANDS, CHAINS, MCS, RATES_AG, RATES_B, VHT_MCS, WIDTHS};
+use crate::terms::{list, mac, no, number, refer, secret, shown, text, within, words, yes};
+
+/// What radios speak.
+pub(crate) const PROTOCOLS: &[&str] = &[
+    "802.11",
+    "any",
+    "nstreme",
+    "nv2",
+    "nv2-nstreme",
+    "nv2-nstreme-802.11",
+    "unspecified",
+];
+/// How VLANs are tagged.
+pub(crate) const VLAN_MODES: &[&str] = &["no-tag", "use-service-tag", "use-tag"];
+/// A frequency in MHz.
+pub(crate) const MHZ: Kind = Kind::Number {
+    min: 700,
+    max: 10_000,
+};
+/// Another interface that this one is on.
+pub(crate) const MASTER: Kind = Kind::Or(&["none"], &Kind::Reference("interface"));
+
+const CHANNEL: Kind = Kind::Or(
+    &["auto"],
+    &Kind::Either(&MHZ, &Kind::Reference("wireless-channel")),
+);
+const SCAN: Kind = Kind::Or(
+    &["default"],
+    &Kind::Either(&Kind::Range("-", &MHZ), &Kind::Name),
+);
+const AUTO_OR_NUMBER: Kind = Kind::Or(
+    &["default"],
+    &Kind::Number {
+        min: -128,
+        max: 127,
+    },
+);
+
+const MODES: &[&str] = &[
+    "alignment-only",
+    "ap-bridge",
+    "bridge",
+    "nstreme-dual-slave",
+    "station",
+    "station-bridge",
+    "station-pseudobridge",
+    "station-pseudobridge-clone",
+    "station-wds",
+    "wds-slave",
+];
+
+const RADIO: &[Property] = &[
+    words("mode", MODES, "What the radio does").default("station"),
+    may(
+        "ssid",
+        Kind::Sized { min: 0, max: 32 },
+        "Name of the network",
+    ),
+    may("frequency", CHANNEL, "Frequency in MHz, or a channel"),
+    may("band", Kind::Words(BANDS), "Band and standards"),
+    may("channel-width", Kind::Words(WIDTHS), "Width of the channel"),
+    may(
+        "secondary-frequency",
+        Kind::Or(&["auto", ""], &MHZ),
+        "Second part of a split channel",
+    ),
+    list("scan-list", &SCAN, "Frequencies that are looked at").default("default"),
+    words("wireless-protocol", PROTOCOLS, "What the radio speaks").default("any"),
+    may(
+        "vlan-mode",
+        Kind::Words(VLAN_MODES),
+        "How frames are tagged",
+    )
+    .default("no-tag"),
+    number("vlan-id", 1, 4_095, "VLAN of frames").default("1"),
+    words(
+        "wds-mode",
+        &[
+            "disabled",
+            "dynamic",
+            "dynamic-mesh",
+            "static",
+            "static-mesh",
+        ],
+        "WDS",
+    )
+    .default("disabled"),
+    Property::new("wds-default-bridge", MASTER, "Bridge of WDS interfaces").default("none"),
+    number(
+        "wds-default-cost",
+        0,
+        4_294_967_295,
+        "Path cost of WDS interfaces",
+    )
+    .default("100"),
+    Property::new(
+        "wds-cost-range",
+        Kind::Range(
+            "-",
+            &Kind::Number {
+                min: 0,
+                max: 4_294_967_295,
+            },
+        ),
+        "Path costs by signal",
+    )
+    .default("50-150"),
+    no("wds-ignore-ssid", "Takes other networks for WDS"),
+    words(
+        "bridge-mode",
+        &["disabled", "enabled"],
+        "Takes stations with hosts behind",
+    )
+    .default("enabled"),
+    yes("default-authentication", "Takes clients that no list names"),
+    yes("default-forwarding", "Lets clients reach each other"),
+    number(
+        "default-ap-tx-limit",
+        0,
+        4_294_967_295,
+        "Bits a second to a client",
+    )
+    .default("0"),
+    number(
+        "default-client-tx-limit",
+        0,
+        4_294_967_295,
+        "Bits a second from a client",
+    )
+    .default("0"),
+    no("hide-ssid", "Does not announce the name"),
+    refer("security-profile", "wireless-security", "Security").default("default"),
+    Property::new(
+        "interworking-profile",
+        Kind::Or(&["disabled"], &Kind::Reference("wireless-interworking")),
+        "Interworking",
+    )
+    .default("disabled"),
+    words(
+        "wps-mode",
+        &[
+            "disabled",
+            "push-button",
+            "push-button-5s",
+            "push-button-virtual-only",
+        ],
+        "WPS",
+    )
+    .optional(),
+    words(
+        "station-roaming",
+        &["disabled", "enabled"],
+        "Looks for better access points",
+    )
+    .default("disabled"),
+    mac(
+        "station-bridge-clone-mac",
+        "Hardware address that is taken over",
+    )
+    .default("00:00:00:00:00:00"),
+];
+
+const LINK: &[Property] = &[
+    may("country", Kind::Name, "Country whose rules hold"),
+    words(
+        "installation",
+        &["any", "indoor", "outdoor"],
+        "Where the antenna is",
+    )
+    .default("any"),
+    words(
+        "frequency-mode",
+        &["manual-txpower", "regulatory-domain", "superchannel"],
+        "Rules",
+    )
+    .default("regulatory-domain"),
+    may(
+        "antenna-gain",
+        Kind::Number {
+            min: 0,
+            max: 4_294_967_295,
+        },
+        "Gain in dBi",
+    ),
+    words(
+        "antenna-mode",
+        &["ant-a", "ant-b", "rxa-txb", "txa-rxb"],
+        "Antennas",
+    )
+    .optional(),
+    words(
+        "rate-set",
+        &["configured", "default"],
+        "Whether rates are those below",
+    )
+    .default("default"),
+    list("supported-rates-b", &RATES_B, "Rates of 802.11b").default("1Mbps,2Mbps,5.5Mbps,11Mbps"),
+    list("supported-rates-a/g", &RATES_AG, "Rates of 802.11a and g")
+        .default("6Mbps,9Mbps,12Mbps,18Mbps,24Mbps,36Mbps,48Mbps,54Mbps"),
+    list("basic-rates-b", &RATES_B, "Basic rates of 802.11b").default("1Mbps"),
+    list("basic-rates-a/g", &RATES_AG, "Basic rates of 802.11a and g").default("6Mbps"),
+    list("ht-basic-mcs", &MCS, "Basic rates of 802.11n")
+        .default("mcs-0,mcs-1,mcs-2,mcs-3,mcs-4,mcs-5,mcs-6,mcs-7"),
+    list("ht-supported-mcs", &MCS, "Rates of 802.11n").optional(),
+    may("vht-basic-mcs", VHT_MCS, "Basic rates of 802.11ac"),
+    may("vht-supported-mcs", VHT_MCS, "Rates of 802.11ac"),
+    list("tx-chains", &CHAINS, "Antennas that send").optional(),
+    list("rx-chains", &CHAINS, "Antennas that receive").optional(),
+    may(
+        "tx-power",
+        Kind::Number { min: -30, max: 40 },
+        "Power in dBm",
+    ),
+    words(
+        "tx-power-mode",
+        &["all-rates-fixed", "card-rates", "default", "manual-table"],
+        "Power",
+    )
+    .default("default"),
+    words(
+        "rate-selection",
+        &["advanced", "legacy"],
+        "How rates are chosen",
+    )
+    .default("advanced"),
+    words("guard-interval", &["any", "long"], "Guard interval").default("any"),
+    list("ampdu-priorities", &CHAINS, "Priorities that are bundled").default("0"),
+    number("amsdu-limit", 0, 8_192, "Largest bundle").default("8192"),
+    number("amsdu-threshold", 0, 8_192, "Largest frame that is bundled").default("8192"),
+    words(
+        "adaptive-noise-immunity",
+        &["ap-and-client-mode", "client-mode", "none"],
+        "Noise",
+    )
+    .default("none"),
+    words("preamble-mode", &["both", "long", "short"], "Preamble").default("both"),
+    Property::new(
+        "burst-time",
+        Kind::Or(&["disabled"], &Kind::Number { min: 0, max: 8_192 }),
+        "Microseconds of a burst",
+    )
+    .default("disabled"),
+    Property::new(
+        "distance",
+        Kind::Or(
+            &["dynamic", "indoors"],
+            &Kind::Number { min: 1, max: 1_000 },
+        ),
+        "How far the farthest host is, in km",
+    )
+    .default("dynamic"),
+    words(
+        "wmm-support",
+        &["disabled", "enabled", "required"],
+        "Priorities",
+    )
+    .default("disabled"),
+    words(
+        "skip-dfs-channels",
+        &["10min-cac", "all", "disabled"],
+        "Leaves out radar channels",
+    )
+    .default("disabled"),
+    words(
+        "keepalive-frames",
+        &["disabled", "enabled"],
+        "Asks silent clients",
+    )
+    .default("enabled"),
+];
+
+const FRAMES: &[Property] = &[
+    within(
+        "disconnect-timeout",
+        0,
+        15_000,
+        "How long a client may fail",
+    )
+    .default("3s"),
+    within(
+        "on-fail-retry-time",
+        100,
+        1_000,
+        "When a frame is tried again",
+    )
+    .default("100ms"),
+    number(
+        "frame-lifetime",
+        0,
+        4_294_967_295,
+        "Hundredths of a second of a frame",
+    )
+    .default("0"),
+    number("hw-retries", 0, 15, "How often a frame is tried").default("7"),
+    Property::new(
+        "hw-fragmentation-threshold",
+        Kind::Or(
+            &["disabled"],
+            &Kind::Number {
+                min: 256,
+                max: 3_000,
+            },
+        ),
+        "Largest frame in one piece",
+    )
+    .default("disabled"),
+    words(
+        "hw-protection-mode",
+        &["cts-to-self", "none", "rts-cts"],
+        "How frames are protected",
+    )
+    .default("none"),
+    number(
+        "hw-protection-threshold",
+        0,
+        65_535,
+        "Largest frame without that",
+    )
+    .default("0"),
+    number("max-station-count", 1, 2_007, "Most clients").default("2007"),
+    words(
+        "multicast-buffering",
+        &["disabled", "enabled"],
+        "Keeps frames for sleeping clients",
+    )
+    .default("enabled"),
+    words(
+        "multicast-helper",
+        &["default", "disabled", "dhcp", "full"],
+        "Multicast as unicast",
+    )
+    .default("default"),
+    Property::new("noise-floor-threshold", AUTO_OR_NUMBER, "Noise in dBm").default("default"),
+    Property::new(
+        "update-stats-interval",
+        Kind::Or(
+            &["disabled"],
+            &Kind::Time {
+                min: 10_000_000_000,
+                max: i64::MAX,
+            },
+        ),
+        "How often clients' signal is asked",
+    )
+    .default("disabled"),
+    no("allow-sharedkey", "Takes shared key authentication"),
+    no("compression", "Compresses"),
+    text("area", "Name of a group of access points"),
+    text("radio-name", "Name of the device that others see").optional(),
+    may(
+        "prism-cardtype",
+        Kind::Words(&["100mW", "200mW", "30mW"]),
+        "Type of an old card",
+    ),
+    may(
+        "frequency-offset",
+        Kind::Number {
+            min: -10_000,
+            max: 10_000,
+        },
+        "MHz of a converter",
+    ),
+];
+
+const NV2: &[Property] = &[
+    may(
+        "tdma-period-size",
+        Kind::Or(&["auto"], &Kind::Number { min: 1, max: 10 }),
+        "Milliseconds of a turn",
+    )
+    .default("2"),
+    number(
+        "nv2-cell-radius",
+        10,
+        200,
+        "How far the farthest client is, in km",
+    )
+    .default("30"),
+    words(
+        "nv2-mode",
+        &[
+            "dynamic-downlink",
+            "fixed-downlink",
+            "sync-master",
+            "sync-slave",
+        ],
+        "Turns",
+    )
+    .default("dynamic-downlink"),
+    number("nv2-downlink-ratio", 20, 80, "Percent of time to clients").default("50"),
+    words(
+        "nv2-qos",
+        &["default", "frame-priority"],
+        "How frames are sorted",
+    )
+    .default("default"),
+    number("nv2-queue-count", 2, 8, "Queues").default("2"),
+    words("nv2-security", &["disabled", "enabled"], "Encrypts").default("disabled"),
+    secret("nv2-preshared-key", "Key of that"),
+    secret("nv2-sync-secret", "Secret of access points in step"),
+    Property::new(
+        "nv2-noise-floor-offset",
+        Kind::Or(&["default"], &Kind::Number { min: 0, max: 20 }),
+        "Offset in dB",
+    )
+    .default("default"),
+];
+
+pub(crate) static MENU: Menu = Menu {
+    properties: &[
+        &[
+            Property::new("name", Kind::Name, "Name of the interface"),
+            shown(
+                "default-name",
+                Kind::Text,
+                "The name that the radio has by itself",
+            ),
+            number("mtu", 68, 65_535, "Maximum transmission unit of layer 3").default("1500"),
+            number("l2mtu", 0, 65_535, "Maximum transmission unit of layer 2").optional(),
+            mac("mac-address", "Hardware address").optional(),
+            shown(
+                "orig-mac-address",
+                Kind::Mac,
+                "The radio's own hardware address",
+            ),
+        ],
+        ARP,
+        &[
+            no("disable-running-check", "Takes the interface for running"),
+            shown("interface-type", Kind::Text, "What the radio is"),
+            Property::new(
+                "master-interface",
+                MASTER,
+                "The radio of a virtual interface",
+            )
+            .default("none"),
+        ],
+        RADIO,
+        LINK,
+        FRAMES,
+        NV2,
+        LINK_TIMES,
+        INTERFACE_COUNTERS,
+        COMMENT_WAITING,
+    ],
+    columns: &[
+        "name",
+        "mtu",
+        "mac-address",
+        "mode",
+        "ssid",
+        "frequency",
+        "band",
+        "channel-width",
+    ],
+    ports: &[("wlan", "wlan")],
+    commands: &[
+        IDLE_MONITOR,
+        idle_command("frequency-monitor", "Show how busy frequencies are"),
+        idle_command("reset-configuration", "Reset radios to their defaults"),
+        idle_command(
+            "reset-mac-address",
+            "Give radios their own hardware address again",
+        ),
+        idle_command("scan", "Show networks around"),
+        idle_command("setup-repeater", "Repeat another access point"),
+        idle_command("spectral-history", "Show the spectrum over time"),
+        idle_command("spectral-scan", "Show the spectrum"),
+        idle_command("wps-client", "Ask an access point for its settings"),
+        idle_command("wps-push-button", "Press the WPS button"),
+        RESET_COUNTERS,
+    ],
+    rank: 23,
+    ..idle_interfaces("/interface/wireless", "wlan", "Wireless interfaces")
+};

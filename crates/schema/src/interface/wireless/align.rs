@@ -1,0 +1,22 @@
+//! `/interface/wireless/align`: aiming antennas.
+
+use menu::Menu;
+
+use crate::fragment::idle_settings;
+use crate::terms::{mac, no, number, yes};
+
+pub(crate) static MENU: Menu = Menu {
+    properties: &[&[
+        number("frame-size", 200, 1_500, "Size of frames").default("300"),
+        yes("active-mode", "Sends frames"),
+        no("receive-all", "Takes others' frames"),
+        mac("audio-monitor", "Whose signal is heard").default("00:00:00:00:00:00"),
+        mac("filter-mac", "Whose frames are taken").default("00:00:00:00:00:00"),
+        no("ssid-all", "Takes all networks"),
+        number("frames-per-second", 1, 100, "Frames a second").default("25"),
+        number("audio-min", -100, 0, "Signal of the lowest tone").default("-100"),
+        number("audio-max", -100, 0, "Signal of the highest tone").default("-20"),
+    ]],
+    rank: 341,
+    ..idle_settings("/interface/wireless/align", "Aiming of antennas")
+};

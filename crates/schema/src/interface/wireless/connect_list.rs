@@ -1,0 +1,79 @@
+//! `/interface/wireless/connect-list`: which access points a client takes.
+
+use menu::{Kind, Menu, Property};
+
+use super::PROTOCOLS;
+use crate::brief::may;
+use crate::fragment::{COMMENT_DISABLED, DISABLED, idle_rules};
+use crate::radio::{IPV4, IPV6, NETWORKS, SIGNAL};
+use crate::terms::{mac, note, text, words, yes};
+
+pub(crate) static MENU: Menu = Menu {
+    properties: &[
+        &[
+            Property::new("interface", Kind::Reference("interface"), "The interface").required(),
+            mac("mac-address", "Hardware address of the access point").default("00:00:00:00:00:00"),
+            text("ssid", "Name of the network"),
+            text("area-prefix", "How the area's name begins"),
+            Property::new("signal-range", SIGNAL, "How strong it is").default("-120..120"),
+            may(
+                "allow-signal-out-of-range",
+                Kind::Or(&["always"], &Kind::SPAN),
+                "For how long it may be otherwise",
+            )
+            .default("10s"),
+            words("wireless-protocol", PROTOCOLS, "What it speaks").default("any"),
+            Property::new(
+                "security-profile",
+                Kind::Or(&["none"], &Kind::Reference("wireless-security")),
+                "Security",
+            )
+            .default("none"),
+            yes("connect", "Takes the access point"),
+            words(
+                "interworking",
+                &["any", "no", "yes"],
+                "Whether it says more of itself",
+            )
+            .default("any"),
+            note("iw-authentication-types", "How it authenticates"),
+            note("iw-connection-capabilities", "What can be reached"),
+            mac("iw-hessid", "Hardware address of the network").optional(),
+            note("iw-realms", "Realms"),
+            note("iw-roaming-ois", "Roaming partners"),
+            note("iw-venue", "Kind of place"),
+            note("3gpp", "Mobile networks"),
+        ],
+        IW,
+        COMMENT_DISABLED,
+    ],
+    flags: DISABLED,
+    columns: &[
+        "interface",
+        "mac-address",
+        "ssid",
+        "signal-range",
+        "connect",
+    ],
+    rank: 340,
+    ..idle_rules(
+        "/interface/wireless/connect-list",
+        "Access points of clients",
+    )
+};
+
+const IW: &[Property] = &[
+    any("iw-asra", "A further step is needed"),
+    any("iw-esr", "Emergency services can be reached"),
+    any("iw-hotspot20", "Hotspot 2.0"),
+    any("iw-hotspot20-dgaf", "Multicast is not forwarded"),
+    any("iw-internet", "The Internet can be reached"),
+    any("iw-uesa", "Emergency services without authentication"),
+    may("iw-ipv4-availability", Kind::Words(IPV4), "IPv4"),
+    may("iw-ipv6-availability", Kind::Words(IPV6), "IPv6"),
+    may("iw-network-type", Kind::Words(NETWORKS), "Kind of network"),
+];
+
+const fn any(name: &'static str, help: &'static str) -> Property {
+    words(name, &["any", "no", "yes"], help).optional()
+}

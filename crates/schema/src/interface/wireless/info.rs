@@ -1,0 +1,34 @@
+//! `/interface/wireless/info`: what radios can do and may do.
+
+use menu::{Argument, Command, Effect, Kind, Menu, Shape};
+
+use crate::brief::argument as may;
+use crate::fragment::idle_rows;
+
+const ARGUMENTS: &[Argument] = &[
+    may("interface", Kind::Reference("interface"), "The radio"),
+    may("country", Kind::Name, "Country whose rules hold"),
+    may("as-value", Kind::Presence, "Give the result as a value"),
+];
+
+const fn show(name: &'static str, help: &'static str) -> Command {
+    Command {
+        name,
+        help,
+        arguments: ARGUMENTS,
+        effect: Effect::None,
+    }
+}
+
+pub(crate) static MENU: Menu = Menu {
+    shape: Shape::Folder,
+    commands: &[
+        show("allowed-channels", "Show channels that are allowed"),
+        show("country-info", "Show the rules of a country"),
+        show("country-list", "Show countries"),
+        show("default-scan-list", "Show frequencies that are looked at"),
+        show("hw-info", "Show what a radio can do"),
+        show("scan-list", "Show frequencies that are looked at"),
+    ],
+    ..idle_rows("/interface/wireless/info", "What radios can do")
+};

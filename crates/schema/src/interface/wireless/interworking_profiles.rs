@@ -1,0 +1,29 @@
+//! `/interface/wireless/interworking-profiles`: what access points say before one joins.
+
+use menu::{Menu, Property};
+
+use crate::fragment::{COMMENT, idle_list};
+use crate::interworking::interworking;
+use crate::terms::{maybe, named, note};
+
+const INTERWORKING: &[Property] = interworking!("");
+
+pub(crate) static MENU: Menu = Menu {
+    properties: &[
+        &[
+            named("Name of the profile"),
+            maybe("asra", "A further step is needed"),
+            note("3gpp-raw", "Mobile networks, as sent"),
+        ],
+        INTERWORKING,
+        &[COMMENT],
+    ],
+    columns: &["name", "network-type", "internet"],
+    space: Some("wireless-interworking"),
+    key: Some("name"),
+    rank: 22,
+    ..idle_list(
+        "/interface/wireless/interworking-profiles",
+        "What access points say of themselves",
+    )
+};

@@ -1,0 +1,26 @@
+//! `/interface/wireless/manual-tx-power-table`: power of radios by rate.
+
+use menu::{Follow, Kind, Menu};
+
+use crate::fragment::idle_fixed;
+use crate::terms::{list, refer};
+
+const POWER: Kind = Kind::Tuple(":", &[Kind::Name, Kind::Number { min: -30, max: 40 }]);
+
+pub(crate) static MENU: Menu = Menu {
+    properties: &[&[
+        refer("name", "interface", "The radio").read_only(),
+        list("manual-tx-powers", &POWER, "Rates with their power in dBm").optional(),
+    ]],
+    columns: &["name", "manual-tx-powers"],
+    key: Some("name"),
+    follows: &[Follow {
+        path: "/interface/wireless",
+        values: &[],
+    }],
+    rank: 341,
+    ..idle_fixed(
+        "/interface/wireless/manual-tx-power-table",
+        "Power of radios by rate",
+    )
+};

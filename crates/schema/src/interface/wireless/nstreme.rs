@@ -1,0 +1,34 @@
+//! `/interface/wireless/nstreme`: the protocol Nstreme of radios.
+
+use menu::{Follow, Menu};
+
+use crate::fragment::idle_fixed;
+use crate::terms::{no, number, refer, words, yes};
+
+/// How frames are put together.
+pub(crate) const FRAMERS: &[&str] = &["best-fit", "dynamic-size", "exact-size", "none"];
+
+pub(crate) static MENU: Menu = Menu {
+    properties: &[&[
+        refer("name", "interface", "The radio").read_only(),
+        no("enable-nstreme", "Speaks Nstreme"),
+        yes("enable-polling", "Asks clients in turn"),
+        no("disable-csma", "Does not listen before it sends"),
+        words("framer-policy", FRAMERS, "How frames are put together").default("none"),
+        number("framer-limit", 100, 4_000, "Largest frame").default("3200"),
+    ]],
+    columns: &[
+        "name",
+        "enable-nstreme",
+        "enable-polling",
+        "framer-policy",
+        "framer-limit",
+    ],
+    key: Some("name"),
+    follows: &[Follow {
+        path: "/interface/wireless",
+        values: &[],
+    }],
+    rank: 341,
+    ..idle_fixed("/interface/wireless/nstreme", "Nstreme of radios")
+};

@@ -1,0 +1,70 @@
+//! `/interface/wireless/nstreme-dual`: one interface of two radios, one for each direction.
+
+use menu::{Kind, Menu, Property};
+
+use super::MHZ;
+use super::nstreme::FRAMERS;
+use crate::fragment::{ARP, COMMENT_WAITING, INTERFACE_COUNTERS, LINK_TIMES, idle_interfaces};
+use crate::radio::{BANDS, RATES_AG, RATES_B};
+use crate::terms::{list, mac, no, number, words};
+
+const RADIO: Kind = Kind::Or(&["none"], &Kind::Reference("interface"));
+const WIDTHS: &[&str] = &["10mhz", "20mhz", "40mhz", "5mhz"];
+
+pub(crate) static MENU: Menu = Menu {
+    properties: &[
+        &[
+            Property::new("name", Kind::Name, "Name of the interface"),
+            number("mtu", 0, 65_535, "Maximum transmission unit of layer 3").default("1500"),
+            number("l2mtu", 0, 65_535, "Maximum transmission unit of layer 2").optional(),
+        ],
+        ARP,
+        &[
+            no("disable-running-check", "Takes the interface for running"),
+            Property::new("tx-radio", RADIO, "The radio that sends").default("none"),
+            Property::new("rx-radio", RADIO, "The radio that receives").default("none"),
+            mac("remote-mac", "Hardware address of the other end").default("00:00:00:00:00:00"),
+            words("tx-band", BANDS, "Band and standards of sending").optional(),
+            words("tx-channel-width", WIDTHS, "Width of sending").default("20mhz"),
+            Property::new("tx-frequency", MHZ, "Frequency of sending").optional(),
+            words("rx-band", BANDS, "Band and standards of receiving").optional(),
+            words("rx-channel-width", WIDTHS, "Width of receiving").default("20mhz"),
+            Property::new("rx-frequency", MHZ, "Frequency of receiving").optional(),
+            list("rates-b", &RATES_B, "Rates of 802.11b").default("1Mbps,2Mbps,5.5Mbps,11Mbps"),
+            list("rates-a/g", &RATES_AG, "Rates of 802.11a and g")
+                .default("6Mbps,9Mbps,12Mbps,18Mbps,24Mbps,36Mbps,48Mbps,54Mbps"),
+            words("framer-policy", FRAMERS, "How frames are put together").default("none"),
+            number("framer-limit", 64, 4_000, "Largest frame").default("2560"),
+            no("disable-csma", "Does not listen before it sends"),
+            list(
+                "ht-rates",
+                &Kind::Number { min: 1, max: 8 },
+                "Rates of 802.11n",
+            )
+            .optional(),
+            words("ht-streams", &["both", "double", "single"], "Streams").default("both"),
+            words(
+                "ht-guard-interval",
+                &["both", "long", "short"],
+                "Guard interval",
+            )
+            .default("long"),
+            words(
+                "ht-channel-width",
+                &["2040mhz", "20mhz", "40mhz"],
+                "Width of 802.11n",
+            )
+            .default("20mhz"),
+        ],
+        LINK_TIMES,
+        INTERFACE_COUNTERS,
+        COMMENT_WAITING,
+    ],
+    columns: &["name", "mtu", "tx-radio", "rx-radio"],
+    rank: 24,
+    ..idle_interfaces(
+        "/interface/wireless/nstreme-dual",
+        "nstreme-dual",
+        "Links of two radios",
+    )
+};

@@ -1,0 +1,150 @@
+//! `/interface/wireless/security-profiles`: how wireless interfaces keep others out.
+
+use menu::{Builtin, Flag, Kind, Menu, Pick, Property, Unique};
+
+use crate::fragment::{COMMENT, idle_list};
+use crate::interface::dot1x::server::MAC_FORMATS;
+use crate::terms::{certificate, list, named, no, secret, span, text, within, words};
+
+const TYPES: Kind = Kind::Words(&["wpa-eap", "wpa-psk", "wpa2-eap", "wpa2-psk"]);
+const CIPHERS: Kind = Kind::Words(&["aes-ccm", "tkip"]);
+const METHODS: Kind = Kind::Words(&["eap-tls", "eap-ttls-mschapv2", "passthrough", "peap"]);
+/// Ciphers of fixed keys.
+pub(crate) const ALGORITHMS: &[&str] = &["104bit-wep", "40bit-wep", "aes-ccm", "none", "tkip"];
+const CALLED: &[&str] = &["mac", "mac:ssid", "ssid"];
+const TLS: &[&str] = &[
+    "dont-verify-certificate",
+    "no-certificates",
+    "verify-certificate",
+    "verify-certificate-with-crl",
+];
+
+const WPA: &[Property] = &[
+    words(
+        "mode",
+        &[
+            "dynamic-keys",
+            "none",
+            "static-keys-optional",
+            "static-keys-required",
+        ],
+        "Keys",
+    )
+    .default("none"),
+    list("authentication-types", &TYPES, "Ways of authentication").default(""),
+    list("unicast-ciphers", &CIPHERS, "Ciphers for one").default("aes-ccm"),
+    list("group-ciphers", &CIPHERS, "Ciphers for many").default("aes-ccm"),
+    secret("wpa-pre-shared-key", "Passphrase of WPA"),
+    secret("wpa2-pre-shared-key", "Passphrase of WPA2"),
+    text("supplicant-identity", "Name of a client that speaks EAP"),
+    list("eap-methods", &METHODS, "Ways of EAP").default("passthrough"),
+    words("tls-mode", TLS, "Whether certificates are checked").default("no-certificates"),
+    certificate("tls-certificate", "Certificate of EAP"),
+    text("mschapv2-username", "User name of EAP"),
+    secret("mschapv2-password", "Password of EAP"),
+    no("disable-pmkid", "Leaves a value out that can be attacked"),
+];
+
+const KEYS: &[Property] = &[
+    words("static-algo-0", ALGORITHMS, "Cipher of the first fixed key").default("none"),
+    secret("static-key-0", "First fixed key"),
+    words(
+        "static-algo-1",
+        ALGORITHMS,
+        "Cipher of the second fixed key",
+    )
+    .default("none"),
+    secret("static-key-1", "Second fixed key"),
+    words("static-algo-2", ALGORITHMS, "Cipher of the third fixed key").default("none"),
+    secret("static-key-2", "Third fixed key"),
+    words(
+        "static-algo-3",
+        ALGORITHMS,
+        "Cipher of the fourth fixed key",
+    )
+    .default("none"),
+    secret("static-key-3", "Fourth fixed key"),
+    words(
+        "static-transmit-key",
+        &["key-0", "key-1", "key-2", "key-3"],
+        "The key that is used",
+    )
+    .default("key-0"),
+    words(
+        "static-sta-private-algo",
+        ALGORITHMS,
+        "Cipher of a client's own key",
+    )
+    .default("none"),
+    secret("static-sta-private-key", "A client's own key"),
+];
+
+const RADIUS: &[Property] = &[
+    no(
+        "radius-mac-authentication",
+        "Asks a RADIUS server about hardware addresses",
+    ),
+    no("radius-mac-accounting", "Tells it what they use"),
+    no("radius-eap-accounting", "Tells it what users of EAP use"),
+    span("interim-update", "How often it is told").default("0s"),
+    words(
+        "radius-mac-format",
+        MAC_FORMATS,
+        "How addresses are spelled",
+    )
+    .default("XX:XX:XX:XX:XX:XX"),
+    words(
+        "radius-mac-mode",
+        &["as-username", "as-username-and-password"],
+        "What they are",
+    )
+    .default("as-username"),
+    words(
+        "radius-called-format",
+        CALLED,
+        "What the access point is called",
+    )
+    .default("mac:ssid"),
+    Property::new(
+        "radius-mac-caching",
+        Kind::Or(&["disabled"], &Kind::SPAN),
+        "How long it is believed",
+    )
+    .default("disabled"),
+    within(
+        "group-key-update",
+        30_000,
+        86_400_000,
+        "How often the group's key changes",
+    )
+    .default("5m"),
+    words(
+        "management-protection",
+        &["allowed", "disabled", "required"],
+        "Protects management",
+    )
+    .default("disabled"),
+    secret("management-protection-key", "Key of that"),
+    COMMENT,
+];
+
+pub(crate) static MENU: Menu = Menu {
+    properties: &[&[named("Name of the profile")], WPA, KEYS, RADIUS],
+    flags: &[Flag::new('*', "default", 0)],
+    columns: &["name", "mode", "authentication-types"],
+    space: Some("wireless-security"),
+    key: Some("name"),
+    unique: &[Unique {
+        properties: &["name"],
+        failure: "security profile with the same name already exists",
+    }],
+    builtin: &[Builtin {
+        values: &[("name", "default")],
+    }],
+    pick: Pick::Default,
+    rank: 20,
+    ..idle_list(
+        "/interface/wireless/security-profiles",
+        "Security of wireless interfaces",
+    )
+};

@@ -1,0 +1,39 @@
+//! `/interface/wireless/sniffer`: recording frames of the air.
+
+pub(crate) mod packet;
+
+use menu::Menu;
+
+use crate::fragment::idle_settings;
+use crate::interface::idle_command;
+use crate::terms::{ipv4, no, number, span, text};
+
+pub(crate) static MENU: Menu = Menu {
+    properties: &[&[
+        no("multiple-channels", "Looks at all channels"),
+        span("channel-time", "How long at each").default("200ms"),
+        no("only-headers", "Leaves contents out"),
+        no("receive-errors", "Takes damaged frames"),
+        number("memory-limit", 10, 4_294_967_295, "KiB of memory").default("10"),
+        text("file-name", "The file"),
+        number("file-limit", 10, 4_294_967_295, "KiB of the file").default("10"),
+        no("streaming-enabled", "Sends frames to a host"),
+        number(
+            "streaming-max-rate",
+            0,
+            4_294_967_295,
+            "Packets a second to it",
+        )
+        .default("0"),
+        ipv4("streaming-server", "That host").default("0.0.0.0"),
+    ]],
+    commands: &[
+        idle_command("save", "Save frames"),
+        idle_command("sniff", "Record frames"),
+    ],
+    rank: 341,
+    ..idle_settings(
+        "/interface/wireless/sniffer",
+        "Recording of frames of the air",
+    )
+};

@@ -1,0 +1,21 @@
+//! `/interface/wireless/snooper`: who uses the air.
+
+use menu::Menu;
+
+use crate::fragment::idle_settings;
+use crate::interface::idle_command;
+use crate::terms::{no, span, yes};
+
+pub(crate) static MENU: Menu = Menu {
+    properties: &[&[
+        yes("multiple-channels", "Looks at all channels"),
+        span("channel-time", "How long at each").default("200ms"),
+        no("receive-errors", "Takes damaged frames"),
+    ]],
+    commands: &[
+        idle_command("snoop", "Show who uses the air"),
+        idle_command("flat-snoop", "Show who uses the air, as a list"),
+    ],
+    rank: 341,
+    ..idle_settings("/interface/wireless/snooper", "Users of the air")
+};

@@ -1,0 +1,33 @@
+//! `/interface/wireless/wds`: links between access points.
+
+use menu::{Kind, Menu, Property};
+
+use super::MASTER;
+use crate::fragment::{ARP, COMMENT_WAITING, INTERFACE_COUNTERS, LINK_TIMES, idle_interfaces};
+use crate::terms::{mac, no, number};
+
+pub(crate) static MENU: Menu = Menu {
+    properties: &[
+        &[
+            Property::new("name", Kind::Name, "Name of the interface"),
+            number("mtu", 0, 65_535, "Maximum transmission unit of layer 3").default("1500"),
+            number("l2mtu", 0, 65_535, "Maximum transmission unit of layer 2").optional(),
+        ],
+        ARP,
+        &[
+            no("disable-running-check", "Takes the interface for running"),
+            Property::new("master-interface", MASTER, "The radio").default("none"),
+            mac("wds-address", "Hardware address of the other end").default("00:00:00:00:00:00"),
+        ],
+        LINK_TIMES,
+        INTERFACE_COUNTERS,
+        COMMENT_WAITING,
+    ],
+    columns: &["name", "mtu", "master-interface", "wds-address"],
+    rank: 25,
+    ..idle_interfaces(
+        "/interface/wireless/wds",
+        "wds",
+        "Links between access points",
+    )
+};

@@ -1,0 +1,221 @@
+//! What an access point says of its network before one joins it (IEEE 802.11u, Hotspot 2.0).
+
+use menu::Kind;
+
+/// Kinds of places.
+pub(crate) const VENUES: &[&str] = &[
+    "assembly-amphitheater",
+    "assembly-amusement-park",
+    "assembly-arena",
+    "assembly-bar",
+    "assembly-coffee-shop",
+    "assembly-convention-center",
+    "assembly-emergency-coordination-center",
+    "assembly-library",
+    "assembly-museum",
+    "assembly-passenger-terminal",
+    "assembly-place-of-worship",
+    "assembly-restaurant",
+    "assembly-stadium",
+    "assembly-theater",
+    "assembly-unspecified",
+    "assembly-zoo",
+    "business-attorney-office",
+    "business-bank",
+    "business-doctor-office",
+    "business-fire-station",
+    "business-police-station",
+    "business-post-office",
+    "business-professional-office",
+    "business-research-and-development",
+    "business-unspecified",
+    "educational-school-primary",
+    "educational-school-secondary",
+    "educational-university",
+    "educational-unspecified",
+    "factory-unspecified",
+    "institutional-group-home",
+    "institutional-hospital",
+    "institutional-long-term-care",
+    "institutional-prison",
+    "institutional-rehab",
+    "institutional-unspecified",
+    "mercantile-automotive-service-station",
+    "mercantile-gas-station",
+    "mercantile-grocery-market",
+    "mercantile-retail-store",
+    "mercantile-shopping-mall",
+    "mercantile-unspecified",
+    "outdoor-bus-stop",
+    "outdoor-city-park",
+    "outdoor-kiosk",
+    "outdoor-mesh-network",
+    "outdoor-rest-area",
+    "outdoor-traffic-control",
+    "outdoor-unspecified",
+    "residential-boarding-house",
+    "residential-dormitory",
+    "residential-hotel",
+    "residential-private-residence",
+    "residential-unspecified",
+    "storage-unspecified",
+    "unspecified",
+    "utility-unspecified",
+    "vehicular-airplane",
+    "vehicular-automobile",
+    "vehicular-bus",
+    "vehicular-ferry",
+    "vehicular-motor-bike",
+    "vehicular-ship",
+    "vehicular-train",
+    "vehicular-unspecified",
+];
+
+/// A way of authentication, some with an address: `http-redirect:http://a.example`.
+pub(crate) const AUTHENTICATION: Kind = Kind::Name;
+
+/// What can be reached: protocol, port and state, such as `6:443:open`.
+pub(crate) const CONNECTION: Kind = Kind::Tuple(
+    ":",
+    &[
+        Kind::Number { min: 0, max: 255 },
+        Kind::Number {
+            min: 0,
+            max: 65_535,
+        },
+        Kind::Words(&["closed", "open", "unknown"]),
+    ],
+);
+
+/// The properties of interworking, each with this beginning of its name.
+macro_rules! interworking {
+    ($start:literal) => {{
+        use menu::Kind;
+
+        use crate::brief::may;
+        use crate::interworking::{AUTHENTICATION, CONNECTION, VENUES};
+        use crate::radio::{IPV4, IPV6, NETWORKS};
+        use crate::terms::{list, maybe, note};
+        const LOAD: Kind = Kind::Number { min: 0, max: 255 };
+        const RATE: Kind = Kind::Number {
+            min: 0,
+            max: 4_294_967_295,
+        };
+        const MINUTES: Kind = Kind::Number {
+            min: 0,
+            max: 65_535,
+        };
+        const STATUS: Kind = Kind::Words(&["down", "reserved", "test", "up"]);
+        &[
+            list(concat!($start, "3gpp-info"), &Kind::Name, "Mobile networks").optional(),
+            note(concat!($start, "3gpp-info-raw"), "Mobile networks, as sent"),
+            list(
+                concat!($start, "authentication-types"),
+                &AUTHENTICATION,
+                "Ways of authentication",
+            )
+            .optional(),
+            list(
+                concat!($start, "connection-capabilities"),
+                &CONNECTION,
+                "What can be reached",
+            )
+            .optional(),
+            list(concat!($start, "domain-names"), &Kind::Name, "Domains").optional(),
+            maybe(concat!($start, "esr"), "Emergency services can be reached"),
+            may(
+                concat!($start, "hessid"),
+                Kind::Mac,
+                "Hardware address of the network",
+            ),
+            maybe(concat!($start, "hotspot20"), "Says that it is Hotspot 2.0"),
+            maybe(concat!($start, "hotspot20-dgaf"), "Forwards multicast"),
+            maybe(concat!($start, "internet"), "The Internet can be reached"),
+            may(
+                concat!($start, "ipv4-availability"),
+                Kind::Words(IPV4),
+                "IPv4",
+            ),
+            may(
+                concat!($start, "ipv6-availability"),
+                Kind::Words(IPV6),
+                "IPv6",
+            ),
+            may(
+                concat!($start, "network-type"),
+                Kind::Words(NETWORKS),
+                "Kind of network",
+            ),
+            list(
+                concat!($start, "operational-classes"),
+                &LOAD,
+                "Classes of operation",
+            )
+            .optional(),
+            list(
+                concat!($start, "operator-names"),
+                &Kind::Name,
+                "Operators with language",
+            )
+            .optional(),
+            list(
+                concat!($start, "realms"),
+                &Kind::Name,
+                "Realms with ways of authentication",
+            )
+            .optional(),
+            note(concat!($start, "realms-raw"), "Realms, as sent"),
+            list(
+                concat!($start, "roaming-ois"),
+                &Kind::Name,
+                "Roaming partners",
+            )
+            .optional(),
+            maybe(
+                concat!($start, "uesa"),
+                "Emergency services without authentication",
+            ),
+            may(
+                concat!($start, "venue"),
+                Kind::Words(VENUES),
+                "Kind of place",
+            ),
+            list(
+                concat!($start, "venue-names"),
+                &Kind::Name,
+                "Names of the place",
+            )
+            .optional(),
+            maybe(concat!($start, "wan-at-capacity"), "The uplink is full"),
+            may(
+                concat!($start, "wan-downlink"),
+                RATE,
+                "Its rate down, in kbit/s",
+            ),
+            may(
+                concat!($start, "wan-downlink-load"),
+                LOAD,
+                "Its load down, of 255",
+            ),
+            may(
+                concat!($start, "wan-measurement-duration"),
+                MINUTES,
+                "Time of that measure",
+            ),
+            may(concat!($start, "wan-status"), STATUS, "Its state"),
+            maybe(concat!($start, "wan-symmetric"), "Its rates are equal"),
+            may(
+                concat!($start, "wan-uplink"),
+                RATE,
+                "Its rate up, in kbit/s",
+            ),
+            may(
+                concat!($start, "wan-uplink-load"),
+                LOAD,
+                "Its load up, of 255",
+            ),
+        ]
+    }};
+}
+
+pub(crate) use interworking;

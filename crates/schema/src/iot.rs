@@ -1,0 +1,7 @@
+//! `/iot`: things that measure and report.
+
+pub(crate) mod bluetooth;
+pub(crate) mod lora;
+pub(crate) mod modbus;
+pub(crate) mod mqtt;
+pub(crate) mod wiliot;

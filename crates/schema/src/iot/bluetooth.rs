@@ -1,0 +1,406 @@
+//! `/iot/bluetooth`: advertisements that are sent and heard.
+
+use menu::{Effect, Flag, Kind, Menu, Property, Shape};
+
+use crate::fragment::COMMENT_DISABLED;
+use crate::short::{
+    AS_VALUE, COUNT, DISABLED, NUMBERS, between, idle, may, need, shown, switch, text,
+};
+
+/// The menus of this file.
+pub(crate) const MENUS: &[&Menu] = &[
+    &MENU,
+    &ADVERTISERS,
+    &AD_STRUCTURES,
+    &CONNECTIONS,
+    &ASYNC_DATA,
+    &CHARACTERISTICS,
+    &PERIPHERAL,
+    &SCANNERS,
+    &ADVERTISEMENTS,
+    &WHITELIST,
+];
+
+const DEVICE: Kind = Kind::Reference("bluetooth");
+const PHY: Kind = Kind::Words(&["1M", "2M", "coded"]);
+const OWN: Kind = Kind::Words(&[
+    "public",
+    "random-static",
+    "rpa-fallback-to-public",
+    "rpa-fallback-to-random",
+]);
+const ADDRESS_TYPE: Kind = Kind::Words(&["public", "random"]);
+/// Twenty milliseconds to ten seconds, in milliseconds.
+const INTERVAL_MS: Kind = between(20, 10_240);
+
+pub(crate) static MENU: Menu = Menu {
+    properties: &[&[
+        Property::new("name", Kind::Name, "Name of the device"),
+        Property::new(
+            "random-static-address",
+            Kind::Mac,
+            "Address that is not the device's own",
+        )
+        .optional(),
+        Property::new("antenna", Kind::Words(&["external", "internal"]), "Antenna").optional(),
+        shown("public-address", Kind::Mac, "Public address"),
+        shown("rx-bytes", COUNT, "Received bytes"),
+        shown("tx-bytes", COUNT, "Transmitted bytes"),
+        shown("rx-errors", COUNT, "Received errors"),
+        shown("tx-errors", COUNT, "Transmitted errors"),
+        shown("rx-evt", COUNT, "Received evt"),
+        shown("tx-cmd", COUNT, "Transmitted command"),
+        shown("rx-acl", COUNT, "Received acl"),
+        shown("tx-acl", COUNT, "Transmitted acl"),
+    ]],
+    flags: &[Flag::new('X', "offline", 1)],
+    columns: &["name", "public-address"],
+    space: Some("bluetooth"),
+    key: Some("name"),
+    kind: "bt",
+    parts: 8,
+    commands: &[
+        idle(
+            "decode-ad",
+            "Take an advertisement apart",
+            &[
+                AS_VALUE,
+                may("data", Kind::Text, "Data"),
+                may("key", Kind::Text, "Key"),
+            ],
+        ),
+        idle("reset-counters", "Set the counters to zero", &[NUMBERS]),
+    ],
+    effect: Effect::None,
+    rank: 1_100,
+    ..Menu::new("/iot/bluetooth", Shape::Fixed, "Bluetooth devices")
+};
+
+pub(crate) static ADVERTISERS: Menu = Menu {
+    properties: &[&[
+        Property::new(
+            "min-interval",
+            INTERVAL_MS,
+            "Least time between two in milliseconds",
+        )
+        .default("1280"),
+        Property::new(
+            "max-interval",
+            INTERVAL_MS,
+            "Greatest time between two in milliseconds",
+        )
+        .default("2560"),
+        Property::new("own-address-type", OWN, "Own address type").default("public"),
+        Property::new(
+            "channel-map",
+            Kind::List(&Kind::Words(&["37", "38", "39"])),
+            "Channels",
+        )
+        .default("37,38,39"),
+        Property::new("phy", PHY, "Phy").default("1M"),
+        switch("legacy", "yes", "Legacy"),
+        Property::new(
+            "ad-structures",
+            Kind::List(&Kind::Reference("bluetooth-ad")),
+            "What is sent",
+        )
+        .default(""),
+        shown("device", Kind::Text, "Device"),
+        shown("ad-size", COUNT, "Advertisement size"),
+        DISABLED,
+    ]],
+    flags: &[Flag::new('X', "disabled", 1)],
+    effect: Effect::None,
+    rank: 1_101,
+    ..Menu::new(
+        "/iot/bluetooth/advertisers",
+        Shape::Fixed,
+        "Advertisements that are sent",
+    )
+};
+
+pub(crate) static AD_STRUCTURES: Menu = Menu {
+    properties: &[&[
+        Property::new("name", Kind::Name, "Name").required(),
+        Property::new(
+            "type",
+            Kind::Words(&["mfg-data", "service-data", "short-name", "complete-name"]),
+            "Type",
+        )
+        .required(),
+        text("data", "The bytes, or the name"),
+    ]],
+    columns: &["name", "type", "data"],
+    space: Some("bluetooth-ad"),
+    key: Some("name"),
+    effect: Effect::None,
+    rank: 1_102,
+    ..Menu::new(
+        "/iot/bluetooth/advertisers/ad-structures",
+        Shape::List,
+        "What advertisements consist of",
+    )
+};
+
+pub(crate) static CONNECTIONS: Menu = Menu {
+    properties: &[&[
+        shown("name", Kind::Text, "Name"),
+        shown(
+            "direction",
+            Kind::Words(&["incoming", "outgoing"]),
+            "Direction",
+        ),
+    ]],
+    commands: &[
+        idle(
+            "connect",
+            "Connect to a device",
+            &[AS_VALUE, need("pdev", Kind::Text, "Pdev")],
+        ),
+        idle(
+            "disconnect",
+            "Leave a device",
+            &[AS_VALUE, need("pdev", Kind::Text, "Pdev")],
+        ),
+        idle(
+            "read",
+            "Read a value",
+            &[
+                AS_VALUE,
+                need("pdev", Kind::Text, "Pdev"),
+                may("uuid", Kind::Text, "UUID"),
+            ],
+        ),
+        idle(
+            "subscribe",
+            "Ask for a value's changes",
+            &[
+                AS_VALUE,
+                need("pdev", Kind::Text, "Pdev"),
+                may("type", Kind::Words(&["indicate", "notify"]), "Type"),
+                may("uuid", Kind::Text, "UUID"),
+            ],
+        ),
+        idle(
+            "unsubscribe",
+            "Ask no longer",
+            &[
+                AS_VALUE,
+                need("pdev", Kind::Text, "Pdev"),
+                may("type", Kind::Words(&["indicate", "notify"]), "Type"),
+                may("uuid", Kind::Text, "UUID"),
+            ],
+        ),
+        idle(
+            "write",
+            "Write a value",
+            &[
+                AS_VALUE,
+                may("data-bytes", Kind::List(&between(0, 255)), "Data bytes"),
+                may("data-hex", Kind::Text, "Data hex"),
+                may("data-str", Kind::Text, "Data str"),
+                need("pdev", Kind::Text, "Pdev"),
+                may("uuid", Kind::Text, "UUID"),
+            ],
+        ),
+        idle(
+            "write-no-resp",
+            "Write a value without an answer",
+            &[
+                AS_VALUE,
+                may("data-bytes", Kind::List(&between(0, 255)), "Data bytes"),
+                may("data-hex", Kind::Text, "Data hex"),
+                may("data-str", Kind::Text, "Data str"),
+                need("pdev", Kind::Text, "Pdev"),
+                may("uuid", Kind::Text, "UUID"),
+            ],
+        ),
+    ],
+    effect: Effect::None,
+    rank: 1_103,
+    ..Menu::new("/iot/bluetooth/connections", Shape::Rows, "Connections")
+};
+
+pub(crate) static ASYNC_DATA: Menu = Menu {
+    properties: &[&[
+        shown("pdev", Kind::Text, "Pdev"),
+        shown("uuid", Kind::Text, "UUID"),
+        shown("data-text", Kind::Text, "Data text"),
+        shown("data-hex", Kind::Text, "Data hex"),
+        shown("data-bytes", Kind::List(&COUNT), "Data bytes"),
+        shown("type", Kind::Words(&["notification", "indication"]), "Type"),
+        shown("time", Kind::Text, "Time"),
+    ]],
+    commands: &[idle("clear", "Forget them", &[])],
+    effect: Effect::None,
+    rank: 1_104,
+    ..Menu::new(
+        "/iot/bluetooth/connections/async-data",
+        Shape::Rows,
+        "Changes of values",
+    )
+};
+
+pub(crate) static CHARACTERISTICS: Menu = Menu {
+    properties: &[&[
+        shown("name", Kind::Text, "Name"),
+        shown("uuid", Kind::Text, "UUID"),
+        shown("handle", COUNT, "Handle"),
+        shown("service-name", Kind::Text, "Service name"),
+        shown("service-uuid", Kind::Text, "Service UUID"),
+        shown("props", Kind::Text, "Props"),
+        shown("pdev", Kind::Text, "Pdev"),
+    ]],
+    effect: Effect::None,
+    rank: 1_105,
+    ..Menu::new(
+        "/iot/bluetooth/connections/characteristics",
+        Shape::Rows,
+        "Values of connected devices",
+    )
+};
+
+pub(crate) static PERIPHERAL: Menu = Menu {
+    properties: &[&[
+        Property::new("address-type", ADDRESS_TYPE, "Address type").default("public"),
+        Property::new("address", Kind::Mac, "Address").required(),
+        text("name", "Name"),
+        switch("persist", "no", "Persist"),
+        text("mtik-key", "Mtik key").sensitive(),
+        shown("rssi", COUNT, "Rssi"),
+        shown("last-data", Kind::Text, "Last data"),
+        shown("last-seen", Kind::Text, "Last seen"),
+        shown("beacon-types", Kind::Text, "Beacon types"),
+        shown("mtik-version", COUNT, "Mtik version"),
+        shown("mtik-encrypted", Kind::Bool, "Mtik encrypted"),
+        shown("mtik-acc-x", COUNT, "Mtik acc x"),
+        shown("mtik-acc-y", COUNT, "Mtik acc y"),
+        shown("mtik-acc-z", COUNT, "Mtik acc z"),
+        shown("mtik-temperature", COUNT, "Mtik temperature"),
+        shown("mtik-battery", COUNT, "Mtik battery"),
+        shown("mtik-uptime", COUNT, "Mtik uptime"),
+        shown("mtik-flags", Kind::Text, "Mtik flags"),
+        shown("ibeacon-uuid", Kind::Text, "Ibeacon UUID"),
+        shown("ibeacon-major", COUNT, "Ibeacon major"),
+        shown("ibeacon-minor", COUNT, "Ibeacon minor"),
+        shown("ibeacon-rssi-at-1m", COUNT, "Ibeacon rssi at 1m"),
+        shown("eddy-rssi-at-1m", COUNT, "Eddy rssi at 1m"),
+        shown("eddy-namespace", Kind::Text, "Eddy namespace"),
+        shown("eddy-instance", Kind::Text, "Eddy instance"),
+        shown("eddy-version", COUNT, "Eddy version"),
+        shown("eddy-battery-voltage", COUNT, "Eddy battery voltage"),
+        shown("eddy-temperature", COUNT, "Eddy temperature"),
+        shown("eddy-packet-count", COUNT, "Eddy packet count"),
+        shown("eddy-uptime", COUNT, "Eddy uptime"),
+        shown("eddy-tx-power", COUNT, "Eddy transmitted power"),
+        shown("eddy-eid", Kind::Text, "Eddy eid"),
+    ]],
+    effect: Effect::None,
+    rank: 1_106,
+    ..Menu::new(
+        "/iot/bluetooth/peripheral-devices",
+        Shape::Fixed,
+        "Devices that were heard",
+    )
+};
+
+pub(crate) static SCANNERS: Menu = Menu {
+    properties: &[&[
+        Property::new("type", Kind::Words(&["active", "passive"]), "Type").default("passive"),
+        Property::new("interval", INTERVAL_MS, "Interval").default("20"),
+        Property::new("window", INTERVAL_MS, "Window").default("20"),
+        Property::new("own-address-type", OWN, "Own address type").default("public"),
+        Property::new(
+            "filter-policy",
+            Kind::Words(&["default", "whitelist"]),
+            "Filter policy",
+        )
+        .default("default"),
+        Property::new(
+            "filter-duplicates",
+            Kind::Or(&["keep-newest", "off", "on"], &Kind::SPAN),
+            "Filter duplicates",
+        )
+        .default("off"),
+        Property::new("phy", PHY, "Phy").default("1M"),
+        shown("device", Kind::Text, "Device"),
+        DISABLED,
+    ]],
+    flags: &[Flag::new('X', "disabled", 1)],
+    effect: Effect::None,
+    rank: 1_107,
+    ..Menu::new(
+        "/iot/bluetooth/scanners",
+        Shape::Fixed,
+        "Search for advertisements",
+    )
+};
+
+pub(crate) static ADVERTISEMENTS: Menu = Menu {
+    properties: &[&[
+        shown("device", Kind::Text, "Device"),
+        shown(
+            "pdu-type",
+            Kind::Words(&[
+                "adv-ind",
+                "adv-direct-ind",
+                "adv-scan-ind",
+                "adv-noconn-ind",
+                "scan-rsp",
+                "unknown",
+            ]),
+            "Pdu type",
+        ),
+        shown("time", Kind::Text, "Time"),
+        shown("epoch", COUNT, "Epoch"),
+        shown(
+            "address-type",
+            Kind::Words(&["public", "random"]),
+            "Address type",
+        ),
+        shown("address", Kind::Mac, "Address"),
+        shown("rssi", COUNT, "Rssi"),
+        shown("length", COUNT, "Length"),
+        shown("data", Kind::Text, "Data"),
+        shown(
+            "phy",
+            Kind::Words(&["1M", "2M", "CODED-S8", "CODED-S2", "NONE"]),
+            "Phy",
+        ),
+        shown(
+            "phy-secondary",
+            Kind::Words(&["1M", "2M", "CODED-S8", "CODED-S2", "NONE"]),
+            "Phy secondary",
+        ),
+        shown("legacy", Kind::Bool, "Legacy"),
+        shown("filter-comment", Kind::Text, "Filter comment"),
+    ]],
+    commands: &[idle("clear", "Forget them", &[])],
+    effect: Effect::None,
+    rank: 1_108,
+    ..Menu::new(
+        "/iot/bluetooth/scanners/advertisements",
+        Shape::Rows,
+        "Advertisements that were heard",
+    )
+};
+
+pub(crate) static WHITELIST: Menu = Menu {
+    properties: &[
+        &[
+            Property::new("device", DEVICE, "The Bluetooth device").required(),
+            Property::new("address-type", ADDRESS_TYPE, "Address type").default("public"),
+            Property::new("address", Kind::Mac, "Address").required(),
+        ],
+        COMMENT_DISABLED,
+    ],
+    flags: &[Flag::new('X', "disabled", 1)],
+    columns: &["device", "address-type", "address"],
+    effect: Effect::None,
+    rank: 1_109,
+    ..Menu::new(
+        "/iot/bluetooth/whitelist",
+        Shape::List,
+        "Devices to listen to",
+    )
+};

@@ -1,0 +1,305 @@
+//! `/iot/lora`: gateways of LoRaWAN.
+
+use menu::{Builtin, Effect, Flag, Kind, Menu, Pick, Property, Shape};
+
+use crate::fragment::SECOND;
+use crate::short::{COUNT, DISABLED, PORT, between, idle, may, shown, span, switch, text};
+use crate::spelling::{DECIMAL, HOST};
+
+/// The menus of this file.
+pub(crate) const MENUS: &[&Menu] = &[
+    &MENU, &CHANNELS, &JOINEUI, &NETID, &RADIOS, &SERVERS, &TRAFFIC, &OPTIONS,
+];
+
+const LOGGING: Kind = Kind::Bool;
+const FILTER_TYPE: Kind = Kind::Words(&["blacklist", "whitelist"]);
+const FREQUENCY: Kind = between(0, 1_000_000_000);
+
+pub(crate) static MENU: Menu = Menu {
+    properties: &[&[
+        text("gateway-id", "Gateway identifier"),
+        Property::new("name", Kind::Name, "Name"),
+        Property::new(
+            "servers",
+            Kind::List(&Kind::Reference("lora-server")),
+            "Servers that packets are passed on to",
+        )
+        .default(""),
+        Property::new(
+            "tx-immediate-delay-us",
+            COUNT,
+            "Transmitted immediate delay us",
+        )
+        .default("0"),
+        Property::new(
+            "channel-plan",
+            Kind::Words(&[
+                "au-915-928-1",
+                "au-915-928-2",
+                "as-923",
+                "custom",
+                "eu-868",
+                "in-865-867",
+                "kr-920-923",
+                "ru-864-870",
+                "us-902-928-1",
+                "us-902-928-2",
+            ]),
+            "Channel plan",
+        )
+        .default("eu-868"),
+        Property::new("antenna-gain", between(0, 30), "Antenna gain").default("0"),
+        Property::new(
+            "forward",
+            Kind::List(&Kind::Words(&[
+                "crc-disabled",
+                "crc-error",
+                "crc-valid",
+                "crc-validation",
+                "dev-addr-validation",
+                "proprietary-traffic",
+            ])),
+            "Packets that are passed on",
+        )
+        .default("crc-valid"),
+        Property::new("network", Kind::Words(&["private", "public"]), "Network").default("public"),
+        switch("lbt-enabled", "no", "Listen before talk enabled"),
+        Property::new("listen-time", between(0, 10_000), "Listen time").default("128"),
+        Property::new("rssi-threshold", between(-150, 0), "Rssi threshold").default("-80"),
+        switch("spoof-gps", "no", "Spoof GPS"),
+        Property::new("lat", DECIMAL, "Latitude").default("0"),
+        Property::new("long", DECIMAL, "Longitude").default("0"),
+        Property::new("alt", between(-1_000, 100_000), "Height in metres").default("0"),
+        Property::new(
+            "antenna",
+            Kind::Words(&["uFL", "uFL-or-N", "internal"]),
+            "Antenna",
+        )
+        .optional(),
+        shown("status", Kind::Text, "Status"),
+        shown("firmware-id", Kind::Text, "Firmware identifier"),
+        shown("version", Kind::Text, "Version"),
+        shown("rx-packets", COUNT, "Received packets"),
+        shown("tx-packets", COUNT, "Transmitted packets"),
+        shown("tx-toa", COUNT, "Transmitted toa"),
+        shown(
+            "band",
+            Kind::Words(&["unknown", "863-870", "902-928", "2.4-ghz"]),
+            "Band",
+        ),
+        DISABLED,
+    ]],
+    flags: &[Flag::new('X', "disabled", 1)],
+    columns: &["name", "gateway-id", "network", "servers"],
+    space: Some("lora"),
+    key: Some("name"),
+    kind: "lora",
+    parts: 8,
+    commands: &[
+        idle("reset-devices", "Restart the gateways", &[]),
+        idle(
+            "send",
+            "Send a packet",
+            &[
+                may("bandwidth", FREQUENCY, "Bandwidth"),
+                may("device-id", COUNT, "Device identifier"),
+                may("frequency", FREQUENCY, "Frequency"),
+                may("inverted", Kind::Bool, "Inverted"),
+                may("modulation", Kind::Words(&["fsk", "lora"]), "Modulation"),
+                may("payload", Kind::Text, "Payload"),
+                may("power", between(0, 30), "Power"),
+                may("preamble", COUNT, "Preamble"),
+                may("spread-factor", between(5, 12), "Spread factor"),
+            ],
+        ),
+    ],
+    effect: Effect::None,
+    rank: 1_110,
+    ..Menu::new("/iot/lora", Shape::Fixed, "Gateways")
+};
+
+pub(crate) static CHANNELS: Menu = Menu {
+    properties: &[&[
+        text("radio", "Radio"),
+        Property::new(
+            "freq-off",
+            between(-1_000_000, 1_000_000_000),
+            "Frequency off",
+        )
+        .default("0"),
+        Property::new("bandwidth", between(-1_000_000, 1_000_000_000), "Bandwidth")
+            .default("125000"),
+        text("spread-factor", "Spread factor"),
+        Property::new("datarate", COUNT, "Datarate").default("0"),
+        shown("name", Kind::Text, "Name"),
+        shown("type", Kind::Words(&["MSF", "LoRa", "FSK"]), "Type"),
+        shown("freq", COUNT, "Frequency"),
+        DISABLED,
+    ]],
+    flags: &[Flag::new('X', "disabled", 1)],
+    effect: Effect::None,
+    rank: 1_111,
+    ..Menu::new("/iot/lora/channels", Shape::Fixed, "Channels")
+};
+
+pub(crate) static JOINEUI: Menu = Menu {
+    properties: &[&[
+        Property::new("name", Kind::Name, "Name").required(),
+        Property::new("logging", LOGGING, "Logging").default("no"),
+        Property::new("type", FILTER_TYPE, "Type").default("whitelist"),
+        Property::new("joineuis", Kind::List(&Kind::Text), "Joineuis").required(),
+    ]],
+    columns: &["name", "type", "joineuis"],
+    space: Some("lora-joineui"),
+    key: Some("name"),
+    effect: Effect::None,
+    rank: 1_112,
+    ..Menu::new("/iot/lora/joineui", Shape::List, "Filters by join EUI")
+};
+
+pub(crate) static NETID: Menu = Menu {
+    properties: &[&[
+        Property::new("name", Kind::Name, "Name").required(),
+        Property::new("logging", LOGGING, "Logging").default("no"),
+        Property::new("type", FILTER_TYPE, "Type").default("whitelist"),
+        Property::new("netids", Kind::List(&Kind::Text), "Netids").required(),
+    ]],
+    columns: &["name", "type", "netids"],
+    space: Some("lora-netid"),
+    key: Some("name"),
+    effect: Effect::None,
+    rank: 1_113,
+    ..Menu::new("/iot/lora/netid", Shape::List, "Filters by network")
+};
+
+pub(crate) static RADIOS: Menu = Menu {
+    properties: &[&[
+        Property::new("center-freq", FREQUENCY, "Center frequency").optional(),
+        Property::new("tx-freq-min", FREQUENCY, "Transmitted frequency least").optional(),
+        Property::new("tx-freq-max", FREQUENCY, "Transmitted frequency greatest").optional(),
+        shown("name", Kind::Text, "Name"),
+        shown(
+            "type",
+            Kind::Words(&["SX1255", "SX1257", "SX1272", "SX1276", "SX1280", "SX1250"]),
+            "Type",
+        ),
+        shown("rssi-off", COUNT, "Rssi off"),
+        shown("tx-enabled", Kind::Bool, "Transmitted enabled"),
+        DISABLED,
+    ]],
+    flags: &[Flag::new('X', "disabled", 1)],
+    effect: Effect::None,
+    rank: 1_114,
+    ..Menu::new("/iot/lora/radios", Shape::Fixed, "Radios")
+};
+
+pub(crate) static SERVERS: Menu = Menu {
+    properties: &[&[
+        Property::new("name", Kind::Name, "Name").required(),
+        Property::new("address", HOST, "Address").required(),
+        Property::new("up-port", PORT, "Up port").default("1700"),
+        Property::new("down-port", PORT, "Down port").default("1700"),
+        text("key", "Key").sensitive(),
+        Property::new("port", PORT, "Port").default("0"),
+        Property::new("interval", span(SECOND, i64::MAX), "Interval").default("30s"),
+        switch("ssl", "no", "TLS"),
+        Property::new(
+            "certificate",
+            Kind::Or(&["none"], &Kind::Reference("certificate")),
+            "Certificate",
+        )
+        .default("none"),
+        Property::new("protocol", Kind::Words(&["LNS", "UDP"]), "Protocol").default("UDP"),
+        Property::new("netid", Kind::List(&Kind::Reference("lora-netid")), "Netid").default(""),
+        Property::new(
+            "joineui",
+            Kind::List(&Kind::Reference("lora-joineui")),
+            "Joineui",
+        )
+        .default(""),
+    ]],
+    columns: &["name", "up-port", "down-port", "address"],
+    space: Some("lora-server"),
+    key: Some("name"),
+    pick: Pick::Name,
+    builtin: &[
+        Builtin {
+            values: &[
+                ("name", "TTN-EU"),
+                ("address", "eu.mikrotik.thethings.industries"),
+            ],
+        },
+        Builtin {
+            values: &[
+                ("name", "TTN-US"),
+                ("address", "us.mikrotik.thethings.industries"),
+            ],
+        },
+    ],
+    commands: &[idle(
+        "reset-servers",
+        "Bring the servers of the factory back",
+        &[],
+    )],
+    effect: Effect::None,
+    rank: 1_115,
+    ..Menu::new("/iot/lora/servers", Shape::List, "Servers")
+};
+
+pub(crate) static TRAFFIC: Menu = Menu {
+    properties: &[&[
+        shown("time", Kind::Text, "Time"),
+        shown("gwid", Kind::Text, "Gwid"),
+        shown("msgtype", Kind::Text, "Msgtype"),
+        shown("devaddr", Kind::Text, "Devaddr"),
+        shown("mver", Kind::Text, "Mver"),
+        shown("fcnt", COUNT, "Fcnt"),
+        shown("type", Kind::Text, "Type"),
+        shown("netid", Kind::Text, "Netid"),
+        shown("joineui", Kind::Text, "Joineui"),
+        shown("deveui", Kind::Text, "Deveui"),
+        shown("devnonce", Kind::Text, "Devnonce"),
+        shown("joinnonce", Kind::Text, "Joinnonce"),
+        shown("freqhz", COUNT, "Freqhz"),
+        shown("mod", Kind::Text, "Mod"),
+        shown("band", Kind::Text, "Band"),
+        shown("datarate", Kind::Text, "Datarate"),
+        shown("coderate", Kind::Text, "Coderate"),
+        shown("ifchain", Kind::Text, "Ifchain"),
+        shown("crc", Kind::Text, "Crc"),
+        shown("txmode", Kind::Text, "Txmode"),
+        shown("counter", Kind::Text, "Counter"),
+        shown("rfchain", Kind::Text, "Rfchain"),
+        shown("rssi", Kind::Text, "Rssi"),
+        shown("snr", Kind::Text, "Snr"),
+        shown("snrmin", Kind::Text, "Snrmin"),
+        shown("snrmax", Kind::Text, "Snrmax"),
+        shown("rxcrc", Kind::Text, "Rxcrc"),
+        shown("rfpow", Kind::Text, "Rfpow"),
+        shown("invertpol", Kind::Text, "Invertpol"),
+        shown("freq", Kind::Text, "Frequency"),
+        shown("preamblen", Kind::Text, "Preamblen"),
+        shown("nocrc", Kind::Text, "Nocrc"),
+        shown("noheader", Kind::Text, "Noheader"),
+        shown("size", Kind::Text, "Size"),
+        shown("data", Kind::Text, "Data"),
+    ]],
+    commands: &[idle("clear", "Forget them", &[])],
+    effect: Effect::None,
+    rank: 1_116,
+    ..Menu::new("/iot/lora/traffic", Shape::Rows, "Packets")
+};
+
+pub(crate) static OPTIONS: Menu = Menu {
+    properties: &[&[
+        switch("crc-errors", "no", "Crc errors"),
+        Property::new("pckt-limit", between(0, 10_000), "Packets limit").default("100"),
+    ]],
+    effect: Effect::None,
+    rank: 1_117,
+    ..Menu::new(
+        "/iot/lora/traffic/options",
+        Shape::Settings,
+        "Which packets are kept",
+    )
+};

@@ -1,0 +1,155 @@
+//! `/iot/mqtt`: messages to and from brokers.
+
+use menu::{Effect, Flag, Kind, Menu, Property, Shape};
+
+use crate::short::{
+    APPEND, AS_VALUE, COUNT, DO, DURATION, FILE, FREEZE, INTERVAL, ONCE, PORT, PROPLIST,
+    WITHOUT_PAGING, between, idle, may, need, shown, switch, text,
+};
+use crate::spelling::HOST;
+
+/// The menus of this file.
+pub(crate) const MENUS: &[&Menu] = &[&MENU, &BROKERS, &SUBSCRIPTIONS, &RECEIVED];
+
+const BROKER: Kind = Kind::Reference("mqtt-broker");
+const QOS: Kind = between(0, 2);
+
+pub(crate) static MENU: Menu = Menu {
+    commands: &[
+        idle(
+            "connect",
+            "Connect to a broker",
+            &[AS_VALUE, need("broker", BROKER, "Broker")],
+        ),
+        idle(
+            "disconnect",
+            "Leave a broker",
+            &[AS_VALUE, need("broker", BROKER, "Broker")],
+        ),
+        idle(
+            "publish",
+            "Send a message",
+            &[
+                AS_VALUE,
+                need("broker", BROKER, "Broker"),
+                may("disconnect-after", Kind::Bool, "Disconnect after"),
+                may("force", Kind::Bool, "Force"),
+                may("message", Kind::Text, "Message"),
+                may("qos", QOS, "Quality of service"),
+                may("retain", Kind::Bool, "Retain"),
+                may("topic", Kind::Text, "Topic"),
+            ],
+        ),
+        idle(
+            "subscribe",
+            "Ask for a topic",
+            &[
+                AS_VALUE,
+                need("broker", BROKER, "Broker"),
+                may("force", Kind::Bool, "Force"),
+                may("qos", QOS, "Quality of service"),
+                may("topic", Kind::Text, "Topic"),
+            ],
+        ),
+        idle(
+            "unsubscribe",
+            "Ask no longer",
+            &[
+                AS_VALUE,
+                need("broker", BROKER, "Broker"),
+                may("topic", Kind::Text, "Topic"),
+            ],
+        ),
+    ],
+    effect: Effect::None,
+    rank: 1_130,
+    ..Menu::new("/iot/mqtt", Shape::Folder, "Messages of MQTT")
+};
+
+pub(crate) static BROKERS: Menu = Menu {
+    properties: &[&[
+        Property::new("name", Kind::Name, "Name").required(),
+        Property::new("address", HOST, "The broker").required(),
+        Property::new("port", PORT, "Port").default("1883"),
+        switch("ssl", "no", "TLS"),
+        text("client-id", "Client identifier"),
+        text("username", "Username"),
+        text("password", "Password").sensitive(),
+        text("will-topic", "Will topic"),
+        text("will-message", "Will message"),
+        Property::new("will-qos", QOS, "Will quality of service").default("0"),
+        switch("will-retain", "no", "Will retain"),
+        Property::new(
+            "certificate",
+            Kind::Or(&["none"], &Kind::Reference("certificate")),
+            "Certificate",
+        )
+        .default("none"),
+        switch("auto-connect", "no", "Auto connect"),
+        Property::new("keep-alive", COUNT, "Keep alive").default("60"),
+        Property::new(
+            "parallel-scripts-limit",
+            Kind::Or(&["off"], &COUNT),
+            "Parallel scripts limit",
+        )
+        .default("off"),
+        shown("connected", Kind::Bool, "Connected"),
+    ]],
+    flags: &[Flag::new('W', "Will message enabled", 1)],
+    columns: &["name", "address", "port"],
+    space: Some("mqtt-broker"),
+    key: Some("name"),
+    effect: Effect::None,
+    rank: 1_131,
+    ..Menu::new("/iot/mqtt/brokers", Shape::List, "Brokers")
+};
+
+pub(crate) static SUBSCRIPTIONS: Menu = Menu {
+    properties: &[&[
+        Property::new("broker", BROKER, "Broker").required(),
+        Property::new("topic", Kind::Name, "Topic").required(),
+        Property::new("qos", QOS, "Quality of service").default("0"),
+        text("on-message", "Script to run for a message"),
+    ]],
+    columns: &["broker", "topic", "qos"],
+    commands: &[idle(
+        "monitor-data",
+        "Show messages as they come",
+        &[
+            APPEND,
+            AS_VALUE,
+            DO,
+            DURATION,
+            FILE,
+            FREEZE,
+            INTERVAL,
+            ONCE,
+            PROPLIST,
+            WITHOUT_PAGING,
+        ],
+    )],
+    effect: Effect::None,
+    rank: 1_132,
+    ..Menu::new(
+        "/iot/mqtt/subscriptions",
+        Shape::List,
+        "Topics that are asked for",
+    )
+};
+
+pub(crate) static RECEIVED: Menu = Menu {
+    properties: &[&[
+        shown("broker", Kind::Text, "Broker"),
+        shown("topic", Kind::Text, "Topic"),
+        shown("data", Kind::Text, "Data"),
+        shown("time", Kind::Text, "Time"),
+    ]],
+    commands: &[idle("clear", "Forget them", &[])],
+    effect: Effect::None,
+    rank: 1_133,
+    ..Menu::new(
+        "/iot/mqtt/subscriptions/recv",
+        Shape::Rows,
+        "Messages that came",
+    )
+};

@@ -1,0 +1,116 @@
+//! `/iot/wiliot`: tags without batteries.
+
+use menu::{Effect, Kind, Menu, Property, Shape};
+
+use crate::short::{COUNT, PORT, between, idle, shown, switch};
+use crate::spelling::{DECIMAL, HOST};
+
+/// The menus of this file.
+pub(crate) const MENUS: &[&Menu] = &[&MENU, &BLUETOOTH, &MQTT, &OPTIONS, &SERVERS];
+
+pub(crate) static MENU: Menu = Menu {
+    properties: &[&[
+        switch("spoof-gps", "no", "Spoof GPS"),
+        Property::new("lat", DECIMAL, "Latency").default("0"),
+        Property::new("long", DECIMAL, "Long").default("0"),
+        Property::new("server", Kind::Or(&["none"], &Kind::Text), "Server").default("none"),
+        Property::new(
+            "scanner",
+            Kind::Or(&["none"], &Kind::Reference("bluetooth")),
+            "Scanner",
+        )
+        .default("none"),
+        Property::new(
+            "advertiser",
+            Kind::Or(&["none"], &Kind::Reference("bluetooth")),
+            "Advertiser",
+        )
+        .default("none"),
+        switch("wi-fi", "no", "Wi Fi"),
+        Property::new(
+            "features",
+            Kind::List(&Kind::Words(&["bridge", "gateway"])),
+            "Features",
+        )
+        .default("gateway"),
+        shown("status", Kind::Text, "Status"),
+        shown("gateway-id", Kind::Text, "Gateway identifier"),
+        shown("type", Kind::Text, "Type"),
+        shown("owner", Kind::Text, "Owner"),
+    ]],
+    commands: &[idle("clear", "Forget what was heard", &[])],
+    effect: Effect::None,
+    rank: 1_140,
+    ..Menu::new("/iot/wiliot", Shape::Settings, "Wiliot tags")
+};
+
+pub(crate) static BLUETOOTH: Menu = Menu {
+    properties: &[&[
+        shown("time", Kind::Text, "Time"),
+        shown("address", Kind::Mac, "Address"),
+        shown("rssi", COUNT, "Rssi"),
+        shown("payload", Kind::Text, "Payload"),
+    ]],
+    commands: &[idle("clear", "Forget them", &[])],
+    effect: Effect::None,
+    rank: 1_141,
+    ..Menu::new(
+        "/iot/wiliot/bluetooth-traffic",
+        Shape::Rows,
+        "Messages of tags",
+    )
+};
+
+pub(crate) static MQTT: Menu = Menu {
+    properties: &[&[
+        shown("time", Kind::Text, "Time"),
+        shown("topic", Kind::Text, "Topic"),
+        shown("data", Kind::Text, "Data"),
+    ]],
+    commands: &[idle("clear", "Forget them", &[])],
+    effect: Effect::None,
+    rank: 1_142,
+    ..Menu::new(
+        "/iot/wiliot/mqtt-traffic",
+        Shape::Rows,
+        "Messages to servers",
+    )
+};
+
+pub(crate) static OPTIONS: Menu = Menu {
+    properties: &[&[
+        Property::new("token-refresh-handicap", COUNT, "Token refresh handicap").default("0"),
+        Property::new("pckt-limit", between(0, 10_000), "Packets limit").default("100"),
+    ]],
+    effect: Effect::None,
+    rank: 1_143,
+    ..Menu::new(
+        "/iot/wiliot/options",
+        Shape::Settings,
+        "Which messages are kept",
+    )
+};
+
+pub(crate) static SERVERS: Menu = Menu {
+    properties: &[&[
+        Property::new("name", Kind::Name, "Name").required(),
+        Property::new("address", HOST, "Address").required(),
+        Property::new("port", PORT, "Port").default("8883"),
+        switch("ssl", "yes", "TLS"),
+        Property::new(
+            "certificate",
+            Kind::Or(&["none"], &Kind::Reference("certificate")),
+            "Certificate",
+        )
+        .default("none"),
+    ]],
+    columns: &["name", "address", "port"],
+    commands: &[idle(
+        "defaults",
+        "Bring the servers of the factory back",
+        &[],
+    )],
+    effect: Effect::None,
+    rank: 1_144,
+    ..Menu::new("/iot/wiliot/servers", Shape::Fixed, "Servers")
+};

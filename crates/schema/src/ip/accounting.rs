@@ -1,0 +1,30 @@
+//! `/ip/accounting`: counting of traffic by pairs of addresses, as older versions had it.
+
+pub(crate) mod web_access;
+
+use menu::{Effect, Menu, Shape};
+
+use crate::brief::{no, number, with};
+
+pub(crate) static MENU: Menu = Menu {
+    properties: &[&[
+        no("enabled", "Whether traffic is counted"),
+        no(
+            "account-local-traffic",
+            "Whether the router's own traffic is counted",
+        ),
+        with(
+            "threshold",
+            number(1, 8_192),
+            "256",
+            "Most pairs that are counted",
+        ),
+    ]],
+    effect: Effect::None,
+    rank: 401,
+    ..Menu::new(
+        "/ip/accounting",
+        Shape::Settings,
+        "Traffic accounting of older versions",
+    )
+};

@@ -1,0 +1,24 @@
+//! `/ip/accounting/web-access`: who may see what was counted.
+
+use menu::{Effect, Family, Kind, Menu, Shape};
+
+use crate::brief::{no, with};
+
+pub(crate) static MENU: Menu = Menu {
+    properties: &[&[
+        no("accessible-via-web", "Whether it is shown by HTTP"),
+        with(
+            "address",
+            Kind::Prefix(Family::V4),
+            "0.0.0.0/0",
+            "Networks that may see it",
+        ),
+    ]],
+    effect: Effect::None,
+    rank: 402,
+    ..Menu::new(
+        "/ip/accounting/web-access",
+        Shape::Settings,
+        "Who may see what was counted",
+    )
+};

@@ -1,0 +1,50 @@
+//! `/ip/cloud`: the maker's service for names and time.
+
+pub(crate) mod advanced;
+pub(crate) mod back_to_home_file;
+pub(crate) mod back_to_home_user;
+
+use menu::{Effect, Kind, Menu, Shape};
+
+use crate::brief::{IPV4, IPV6, command, read, seconds, with, yes};
+
+pub(crate) static MENU: Menu = Menu {
+    properties: &[&[
+        with(
+            "ddns-enabled",
+            Kind::Words(&["auto", "no", "yes"]),
+            "auto",
+            "Whether the router has a name",
+        ),
+        with(
+            "ddns-update-interval",
+            Kind::Or(&["none"], &seconds(60, 4_294_967_295)),
+            "none",
+            "How often the name's address is told",
+        ),
+        yes("update-time", "Whether the clock is set"),
+        with(
+            "back-to-home-vpn",
+            Kind::Words(&["disabled", "enabled", "revoked-and-disabled"]),
+            "revoked-and-disabled",
+            "Whether users reach the router through the service",
+        ),
+        read(
+            "public-address",
+            IPV4,
+            "The router's address as the service sees it",
+        ),
+        read(
+            "public-address-ipv6",
+            IPV6,
+            "The router's IPv6 address as the service sees it",
+        ),
+        read("dns-name", Kind::Text, "The router's name"),
+        read("status", Kind::Text, "What the service said last"),
+        read("warning", Kind::Text, "What the service warns of"),
+    ]],
+    commands: &[command("force-update", "Tell the address now", &[])],
+    effect: Effect::None,
+    rank: 421,
+    ..Menu::new("/ip/cloud", Shape::Settings, "Cloud services")
+};

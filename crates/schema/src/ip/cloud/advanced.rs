@@ -1,0 +1,19 @@
+//! `/ip/cloud/advanced`: which address the service is told.
+
+use menu::{Effect, Menu, Shape};
+
+use crate::brief::no;
+
+pub(crate) static MENU: Menu = Menu {
+    properties: &[&[no(
+        "use-local-address",
+        "Whether the router's own address is told",
+    )]],
+    effect: Effect::None,
+    rank: 422,
+    ..Menu::new(
+        "/ip/cloud/advanced",
+        Shape::Settings,
+        "Which address the service is told",
+    )
+};

@@ -1,0 +1,39 @@
+//! `/ip/cloud/back-to-home-file`: files that are shared through the service.
+
+use menu::{Effect, Kind, Menu, Shape};
+
+use crate::brief::{DISABLED_INVALID_DYNAMIC, count, no, read, some, with};
+use crate::fragment::COMMENT_DISABLED;
+
+pub(crate) static MENU: Menu = Menu {
+    properties: &[
+        &[
+            some("path", Kind::Name, "The file or folder").required(),
+            no("allow-uploads", "Whether others may add files"),
+            with(
+                "expires",
+                Kind::Or(&["never"], &Kind::Name),
+                "never",
+                "When sharing ends",
+            ),
+            read("key", Kind::Text, "The key of the share").sensitive(),
+            read("url", Kind::Text, "Where the share is found"),
+            read(
+                "direct-url",
+                Kind::Text,
+                "Where the share is found without the service",
+            ),
+            count("downloads", "How often it was fetched"),
+        ],
+        COMMENT_DISABLED,
+    ],
+    flags: DISABLED_INVALID_DYNAMIC,
+    columns: &["path", "expires", "allow-uploads", "downloads"],
+    effect: Effect::None,
+    rank: 423,
+    ..Menu::new(
+        "/ip/cloud/back-to-home-file",
+        Shape::List,
+        "Files that are shared",
+    )
+};

@@ -1,0 +1,46 @@
+//! `/ip/cloud/back-to-home-user`: who reaches the router through the service.
+
+use menu::{Effect, Flag, Kind, Menu, Shape};
+
+use crate::brief::{named, no, read, text, with};
+use crate::fragment::COMMENT_DISABLED;
+
+pub(crate) static MENU: Menu = Menu {
+    properties: &[
+        &[
+            named("Name of the user"),
+            with(
+                "expires",
+                Kind::Or(&["never"], &Kind::Name),
+                "never",
+                "When access ends",
+            ),
+            no(
+                "allow-lan",
+                "Whether the user reaches the network behind the router",
+            ),
+            text("private-key", "The user's private key").sensitive(),
+            text("public-key", "The user's public key"),
+            with(
+                "file-access",
+                Kind::Words(&["disabled", "read-only", "full"]),
+                "disabled",
+                "What the user may do with files",
+            ),
+            text("file-access-path", "The folder that the user sees"),
+            read("client-address", Kind::Text, "The user's addresses"),
+        ],
+        COMMENT_DISABLED,
+    ],
+    flags: &[Flag::new('X', "disabled", 0), Flag::new('A', "active", 1)],
+    columns: &["name", "expires", "allow-lan"],
+    key: Some("name"),
+    old_paths: &["/ip/cloud/back-to-home-users"],
+    effect: Effect::None,
+    rank: 424,
+    ..Menu::new(
+        "/ip/cloud/back-to-home-user",
+        Shape::List,
+        "Who reaches the router by the service",
+    )
+};

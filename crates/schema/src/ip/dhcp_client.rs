@@ -1,0 +1,123 @@
+//! `/ip/dhcp-client`: addresses that this router gets by DHCP (RFC 2131).
+
+pub(crate) mod option;
+
+use menu::{Effect, Kind, Menu, Property, Shape, Unique};
+
+use crate::brief::{
+    DISABLED_INVALID_DYNAMIC, IPV4, TABLES, may, number, on_items, read, with, yes,
+};
+use crate::fragment::{COMMENT_DISABLED, interface};
+
+/// How a gateway is watched.
+pub(crate) const CHECK_GATEWAY: Kind = Kind::Words(&["none", "arp", "ping", "bfd"]);
+
+const LEASE: &[Property] = &[
+    read("status", Kind::Text, "How far the client has come"),
+    read("address", Kind::Local(menu::Family::V4), "The address"),
+    read("gateway", IPV4, "The gateway"),
+    read("dhcp-server", IPV4, "The server"),
+    read("primary-dns", IPV4, "The first DNS server"),
+    read("secondary-dns", IPV4, "The second DNS server"),
+    read("primary-ntp", IPV4, "The first time server"),
+    read("secondary-ntp", IPV4, "The second time server"),
+    read(
+        "caps-managers",
+        Kind::List(&IPV4),
+        "Managers of access points",
+    ),
+    read(
+        "expires-after",
+        Kind::SPAN,
+        "How long the lease still holds",
+    ),
+];
+
+pub(crate) static MENU: Menu = Menu {
+    properties: &[
+        &[
+            Property::new("name", Kind::Name, "Name of the client"),
+            interface("The interface that asks for an address"),
+            with(
+                "add-default-route",
+                Kind::Words(&["no", "yes", "special-classless"]),
+                "yes",
+                "Whether a default route is added",
+            ),
+            with(
+                "default-route-distance",
+                number(0, 255),
+                "1",
+                "Distance of the default route",
+            ),
+            with(
+                "default-route-tables",
+                TABLES,
+                "default",
+                "Tables that get the default route",
+            ),
+            with(
+                "check-gateway",
+                CHECK_GATEWAY,
+                "none",
+                "How the gateway is watched",
+            ),
+            yes("use-peer-dns", "Whether the server's DNS servers are used"),
+            yes("use-peer-ntp", "Whether the server's time servers are used"),
+            with(
+                "allow-reconfigure",
+                Kind::Bool,
+                "no",
+                "Whether the server may ask to renew",
+            ),
+            with(
+                "vlan-priority",
+                number(0, 7),
+                "0",
+                "Priority of requests in a VLAN",
+            ),
+            with("dscp", number(0, 63), "0", "Code point of requests"),
+            with(
+                "use-broadcast",
+                Kind::Words(&["always", "never", "both"]),
+                "both",
+                "Whether answers are asked for by broadcast",
+            ),
+            with(
+                "dhcp-options",
+                Kind::List(&Kind::Reference("dhcp-client-option")),
+                "hostname,clientid",
+                "Options to send",
+            ),
+            with("script", Kind::Text, "", "Runs when the lease changes"),
+        ],
+        LEASE,
+        COMMENT_DISABLED,
+    ],
+    flags: DISABLED_INVALID_DYNAMIC,
+    columns: &[
+        "interface",
+        "use-peer-dns",
+        "add-default-route",
+        "status",
+        "address",
+    ],
+    space: Some("dhcp-client"),
+    key: Some("name"),
+    kind: "client",
+    unique: &[Unique {
+        properties: &["interface"],
+        failure: "dhcp-client on that interface already exists",
+    }],
+    commands: &[
+        on_items("release", "Give the address back and ask for another"),
+        on_items("renew", "Ask for a longer lease"),
+    ],
+    effect: Effect::None,
+    rank: 425,
+    ..Menu::new("/ip/dhcp-client", Shape::List, "DHCP client settings")
+};
+
+/// `expires-after` is what is left of it; nothing can be set.
+pub(crate) const OPTION_CODE: Property =
+    may("code", number(1, 254), "Number of the option (RFC 2132)");

@@ -1,0 +1,52 @@
+//! `/ip/dhcp-client/option`: options that clients send.
+
+use menu::{Builtin, Effect, Kind, Menu, Pick, Shape};
+
+use super::OPTION_CODE;
+use crate::brief::{DEFAULT, named, read, text};
+use crate::fragment::COMMENT;
+
+pub(crate) static MENU: Menu = Menu {
+    properties: &[&[
+        named("Name of the option"),
+        OPTION_CODE,
+        text("value", "What is sent"),
+        read("raw-value", Kind::Text, "What is sent, as bytes"),
+        COMMENT,
+    ]],
+    flags: DEFAULT,
+    columns: &["name", "code", "value", "raw-value"],
+    space: Some("dhcp-client-option"),
+    key: Some("name"),
+    pick: Pick::Name,
+    builtin: &[
+        Builtin {
+            values: &[
+                ("name", "clientid_duid"),
+                ("code", "61"),
+                ("value", "0xff$(CLIENT_DUID)"),
+            ],
+        },
+        Builtin {
+            values: &[
+                ("name", "clientid"),
+                ("code", "61"),
+                ("value", "0x01$(CLIENT_MAC)"),
+            ],
+        },
+        Builtin {
+            values: &[
+                ("name", "hostname"),
+                ("code", "12"),
+                ("value", "$(HOSTNAME)"),
+            ],
+        },
+    ],
+    effect: Effect::None,
+    rank: 97,
+    ..Menu::new(
+        "/ip/dhcp-client/option",
+        Shape::List,
+        "Options that clients send",
+    )
+};

@@ -1,0 +1,57 @@
+//! `/ip/dhcp-relay`: passing requests on to servers in other networks (RFC 3046).
+
+use menu::{Argument, Command, Effect, Kind, Menu, Property, Shape};
+
+use crate::brief::{DISABLED_INVALID, IPV4, NONE_OR_SPAN, command, no, on_items, text, with};
+use crate::fragment::{COMMENT_DISABLED, counter, interface};
+
+/// What tells how a relay is doing.
+pub(crate) const COMMANDS: &[Command] = &[
+    const { command("monitor", "Monitor requests and answers", MONITOR) },
+    on_items("reset-counters", "Reset counters"),
+];
+const MONITOR: &[Argument] = &[crate::interface::NUMBERS, crate::interface::ONCE];
+/// How long a client has asked before the relay helps.
+pub(crate) const THRESHOLD: Property = with(
+    "delay-threshold",
+    NONE_OR_SPAN,
+    "none",
+    "Requests younger than this are ignored",
+);
+
+pub(crate) static MENU: Menu = Menu {
+    properties: &[
+        &[
+            Property::new("name", Kind::Name, "Name of the relay"),
+            interface("The interface that requests come in by"),
+            Property::new("dhcp-server", Kind::List(&IPV4), "The servers").required(),
+            with(
+                "dhcp-server-vrf",
+                Kind::Reference("routing-table"),
+                "main",
+                "The VRF that the servers are reached in",
+            ),
+            THRESHOLD,
+            with("local-address", IPV4, "0.0.0.0", "The relay's address"),
+            no("add-relay-info", "Whether option 82 is added"),
+            text("relay-info-remote-id", "The remote id of option 82"),
+            no(
+                "local-address-as-src-ip",
+                "Whether requests come from the relay's address",
+            ),
+            counter("requests", "Requests that were passed on"),
+            counter("responses", "Answers that were passed back"),
+        ],
+        COMMENT_DISABLED,
+    ],
+    flags: DISABLED_INVALID,
+    columns: &["name", "interface", "dhcp-server", "local-address"],
+    stats: &["name", "requests", "responses"],
+    space: Some("dhcp-relay"),
+    key: Some("name"),
+    kind: "relay",
+    commands: COMMANDS,
+    effect: Effect::None,
+    rank: 426,
+    ..Menu::new("/ip/dhcp-relay", Shape::List, "DHCP relay settings")
+};

@@ -1,0 +1,171 @@
+//! `/ip/dhcp-server`: addresses for others (RFC 2131).
+
+pub(crate) mod alert;
+pub(crate) mod config;
+pub(crate) mod lease;
+pub(crate) mod matcher;
+pub(crate) mod network;
+pub(crate) mod option;
+
+use menu::{Argument, Effect, Flag, Kind, Menu, Property, Shape};
+
+use crate::brief::{IPV4, NONE_OR_SPAN, argument, command, may, no, number, seconds, text, with};
+use crate::fragment::{COMMENT_DISABLED, interface};
+
+/// Where a queue for a client is put.
+pub(crate) const QUEUE_PLACE: Kind = Kind::Words(&["first", "bottom"]);
+/// The queue above that for a client.
+pub(crate) const PARENT: Kind = Kind::Or(&["none"], &Kind::Name);
+/// Options to send.
+pub(crate) const OPTIONS: Kind = Kind::List(&Kind::Reference("dhcp-option"));
+/// Options to send, by the name of their set.
+pub(crate) const OPTION_SET: Kind = Kind::Or(&["none"], &Kind::Reference("dhcp-option-set"));
+/// A pool, or the static leases alone.
+pub(crate) const POOL: Kind = Kind::Or(&["static-only"], &Kind::Reference("pool"));
+/// Whether RADIUS is asked.
+pub(crate) const USE_RADIUS: Kind = Kind::Words(&["no", "yes", "accounting"]);
+/// The letters of servers.
+pub(crate) const FLAGS: &[Flag] = &[
+    Flag::new('D', "dynamic", 0),
+    Flag::new('X', "disabled", 1),
+    Flag::new('I', "invalid", 1),
+];
+
+const BOOT: &[Property] = &[
+    with(
+        "bootp-support",
+        Kind::Words(&["none", "static", "dynamic"]),
+        "static",
+        "Whether BOOTP clients are served",
+    ),
+    with(
+        "bootp-lease-time",
+        Kind::Or(&["lease-time", "forever"], &Kind::SPAN),
+        "forever",
+        "How long a BOOTP client keeps its address",
+    ),
+];
+
+const SERVING: &[Property] = &[
+    with(
+        "delay-threshold",
+        NONE_OR_SPAN,
+        "none",
+        "Requests younger than this are ignored",
+    ),
+    with(
+        "server-address",
+        IPV4,
+        "0.0.0.0",
+        "The server's address in answers",
+    ),
+    no("add-arp", "Whether clients get an ARP entry"),
+    no("add-dns-entries", "Whether clients get a name in the DNS"),
+    with(
+        "add-dns-entries-suffix",
+        Kind::Sized { min: 1, max: 64 },
+        "lan",
+        "The domain of such names",
+    ),
+    with(
+        "authoritative",
+        Kind::Words(&["no", "after-10sec-delay", "after-2sec-delay", "yes"]),
+        "yes",
+        "Whether clients that ask for a foreign address are refused",
+    ),
+    no("always-broadcast", "Whether all answers are broadcast"),
+    with("use-radius", USE_RADIUS, "no", "Whether RADIUS is asked"),
+    with(
+        "client-mac-limit",
+        Kind::Or(&["unlimited"], &number(0, 4_294_967_295)),
+        "unlimited",
+        "Most leases of one hardware address",
+    ),
+    with(
+        "conflict-detection",
+        Kind::Bool,
+        "yes",
+        "Whether an address is probed before it is given",
+    ),
+    with(
+        "use-framed-as-classless",
+        Kind::Bool,
+        "yes",
+        "Whether routes of RADIUS become option 121",
+    ),
+    no("use-reconfigure", "Whether clients can be told to renew"),
+    text("lease-script", "Runs when a lease begins or ends"),
+];
+
+const QUEUES: &[Property] = &[
+    may(
+        "insert-queue-before",
+        QUEUE_PLACE,
+        "Where queues for clients are put",
+    ),
+    with(
+        "parent-queue",
+        PARENT,
+        "none",
+        "The queue above those for clients",
+    ),
+    with("dhcp-option-set", OPTION_SET, "none", "Options to send"),
+    with(
+        "address-lists",
+        Kind::List(&Kind::Name),
+        "",
+        "Lists that clients' addresses are added to",
+    ),
+    with(
+        "allow-dual-stack-queue",
+        Kind::Bool,
+        "yes",
+        "Whether one queue serves both families",
+    ),
+    no(
+        "support-broadband-tr101",
+        "Whether option 82 is passed on to RADIUS (TR-101)",
+    ),
+];
+
+const SETUP: &[Argument] = &[argument(
+    "interface",
+    Kind::Reference("interface"),
+    "The interface to serve",
+)];
+
+pub(crate) static MENU: Menu = Menu {
+    properties: &[
+        &[
+            Property::new("name", Kind::Name, "Name of the server"),
+            interface("The interface that is served"),
+            with("relay", IPV4, "0.0.0.0", "The relay that requests come by"),
+            with(
+                "lease-time",
+                seconds(1, 4_294_967_295),
+                "30m",
+                "How long a lease holds",
+            ),
+            with("address-pool", POOL, "static-only", "The pool of addresses"),
+            with(
+                "dynamic-lease-identifiers",
+                Kind::Set(&["client-mac", "client-id", "opt-82"]),
+                "client-mac,client-id",
+                "What tells clients apart",
+            ),
+        ],
+        BOOT,
+        SERVING,
+        QUEUES,
+        COMMENT_DISABLED,
+    ],
+    flags: FLAGS,
+    columns: &["name", "interface", "relay", "address-pool", "lease-time"],
+    space: Some("dhcp-server"),
+    key: Some("name"),
+    kind: "dhcp",
+    commands: &[command("setup", "Set up a server", SETUP)],
+    effect: Effect::None,
+    rank: 109,
+    ..Menu::new("/ip/dhcp-server", Shape::List, "DHCP server settings")
+};

@@ -1,0 +1,46 @@
+//! `/ip/dhcp-server/alert`: looking for servers that should not be there.
+
+use menu::{Effect, Kind, Menu, Shape};
+
+use crate::brief::{DISABLED_INVALID, on_items, read, text, with};
+use crate::fragment::{COMMENT_DISABLED, interface};
+
+pub(crate) static MENU: Menu = Menu {
+    properties: &[
+        &[
+            interface("The interface that is watched"),
+            with(
+                "valid-server",
+                Kind::List(&Kind::Mac),
+                "",
+                "Servers that may be there",
+            ),
+            with(
+                "alert-timeout",
+                Kind::Or(&["none"], &Kind::SPAN),
+                "1h",
+                "How long a server that was found is not reported again",
+            ),
+            text("on-alert", "Runs when a server is found"),
+            read(
+                "unknown-server",
+                Kind::List(&Kind::Mac),
+                "Servers that were found",
+            ),
+        ],
+        COMMENT_DISABLED,
+    ],
+    flags: DISABLED_INVALID,
+    columns: &["interface", "valid-server", "unknown-server"],
+    commands: &[on_items(
+        "reset-alert",
+        "Forget the servers that were found",
+    )],
+    effect: Effect::None,
+    rank: 427,
+    ..Menu::new(
+        "/ip/dhcp-server/alert",
+        Shape::List,
+        "Alerts of foreign servers",
+    )
+};

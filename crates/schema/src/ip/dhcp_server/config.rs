@@ -1,0 +1,37 @@
+//! `/ip/dhcp-server/config`: what all servers have in common.
+
+use menu::{Effect, Kind, Menu, Shape};
+
+use crate::brief::{with, yes};
+
+pub(crate) static MENU: Menu = Menu {
+    properties: &[&[
+        with(
+            "store-leases-disk",
+            Kind::Or(&["immediately", "never"], &Kind::SPAN),
+            "5m",
+            "How often leases are written to disk",
+        ),
+        yes("accounting", "Whether RADIUS is told of leases"),
+        with(
+            "interim-update",
+            Kind::SPAN,
+            "0s",
+            "How often RADIUS is told in between",
+        ),
+        with(
+            "radius-password",
+            Kind::Or(&["empty", "same-as-user"], &Kind::Text),
+            "empty",
+            "The password that RADIUS is asked with",
+        )
+        .sensitive(),
+    ]],
+    effect: Effect::None,
+    rank: 428,
+    ..Menu::new(
+        "/ip/dhcp-server/config",
+        Shape::Settings,
+        "DHCP server configuration",
+    )
+};

@@ -1,0 +1,53 @@
+//! `/ip/dhcp-server/matcher`: clients that get other addresses by what they send.
+
+use menu::{Effect, Kind, Menu, Property, Shape};
+
+use super::{OPTION_SET, POOL};
+use crate::brief::{DISABLED, number, some, with};
+use crate::fragment::COMMENT_DISABLED;
+
+pub(crate) static MENU: Menu = Menu {
+    properties: &[
+        &[
+            Property::new("name", Kind::Name, "Name of the matcher").required(),
+            with(
+                "server",
+                Kind::Or(&["all"], &Kind::Reference("dhcp-server")),
+                "all",
+                "The server that matches",
+            ),
+            some("code", number(1, 254), "Number of the option").required(),
+            some(
+                "value",
+                Kind::Sized { min: 1, max: 510 },
+                "What the option says",
+            )
+            .required(),
+            with(
+                "matching-type",
+                Kind::Words(&["exact", "substring"]),
+                "exact",
+                "Whether the option says just this",
+            ),
+            with(
+                "address-pool",
+                Kind::Or(&["none"], &POOL),
+                "none",
+                "The pool of addresses",
+            ),
+            with("option-set", OPTION_SET, "none", "Options to send"),
+        ],
+        COMMENT_DISABLED,
+    ],
+    flags: DISABLED,
+    columns: &["name", "server", "address-pool", "code", "value"],
+    space: Some("dhcp-matcher"),
+    key: Some("name"),
+    effect: Effect::None,
+    rank: 430,
+    ..Menu::new(
+        "/ip/dhcp-server/matcher",
+        Shape::List,
+        "Clients by what they send",
+    )
+};

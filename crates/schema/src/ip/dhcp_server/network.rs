@@ -1,0 +1,52 @@
+//! `/ip/dhcp-server/network`: what clients of a network are told.
+
+use menu::{Effect, Family, Flag, Kind, Menu, Shape};
+
+use super::{OPTION_SET, OPTIONS};
+use crate::brief::{IPV4, may, no, number, some, text, with};
+use crate::fragment::COMMENT;
+
+const ADDRESSES: Kind = Kind::List(&IPV4);
+
+pub(crate) static MENU: Menu = Menu {
+    properties: &[&[
+        some("address", Kind::Prefix(Family::V4), "The network").required(),
+        with("gateway", ADDRESSES, "", "The gateways"),
+        may(
+            "netmask",
+            number(0, 32),
+            "Length of the prefix; 0 is the network's",
+        ),
+        with(
+            "dns-server",
+            ADDRESSES,
+            "",
+            "The DNS servers; the router's if empty",
+        ),
+        no("dns-none", "Whether no DNS server is told"),
+        with("wins-server", ADDRESSES, "", "The WINS servers"),
+        with(
+            "ntp-server",
+            ADDRESSES,
+            "",
+            "The time servers; the router's if empty",
+        ),
+        no("ntp-none", "Whether no time server is told"),
+        with("caps-manager", ADDRESSES, "", "Managers of access points"),
+        text("domain", "The domain"),
+        may("next-server", IPV4, "The server to boot from"),
+        text("boot-file-name", "The file to boot"),
+        with("dhcp-option", OPTIONS, "", "Options to send"),
+        may("dhcp-option-set", OPTION_SET, "Set of options to send"),
+        COMMENT,
+    ]],
+    flags: &[Flag::new('D', "dynamic", 0)],
+    columns: &["address", "gateway", "dns-server", "wins-server", "domain"],
+    effect: Effect::None,
+    rank: 431,
+    ..Menu::new(
+        "/ip/dhcp-server/network",
+        Shape::List,
+        "Network configuration",
+    )
+};

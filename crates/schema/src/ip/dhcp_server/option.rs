@@ -1,0 +1,29 @@
+//! `/ip/dhcp-server/option`: options that servers send.
+
+pub(crate) mod sets;
+
+use menu::{Effect, Kind, Menu, Shape};
+
+use crate::brief::{named, no, number, read, some, text};
+use crate::fragment::COMMENT;
+
+pub(crate) static MENU: Menu = Menu {
+    properties: &[&[
+        named("Name of the option"),
+        some("code", number(1, 254), "Number of the option (RFC 2132)").required(),
+        text("value", "What is sent"),
+        no("force", "Whether it is sent to clients that do not ask"),
+        read("raw-value", Kind::Text, "What is sent, as bytes"),
+        COMMENT,
+    ]],
+    columns: &["name", "code", "value", "raw-value", "force"],
+    space: Some("dhcp-option"),
+    key: Some("name"),
+    effect: Effect::None,
+    rank: 107,
+    ..Menu::new(
+        "/ip/dhcp-server/option",
+        Shape::List,
+        "Options that servers send",
+    )
+};

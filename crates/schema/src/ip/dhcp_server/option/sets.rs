@@ -1,0 +1,25 @@
+//! `/ip/dhcp-server/option/sets`: options that go together.
+
+use menu::{Effect, Menu, Shape};
+
+use crate::brief::{named, with};
+use crate::fragment::COMMENT;
+use crate::ip::dhcp_server::OPTIONS;
+
+pub(crate) static MENU: Menu = Menu {
+    properties: &[&[
+        named("Name of the set"),
+        with("options", OPTIONS, "", "The options"),
+        COMMENT,
+    ]],
+    columns: &["name", "options"],
+    space: Some("dhcp-option-set"),
+    key: Some("name"),
+    effect: Effect::None,
+    rank: 108,
+    ..Menu::new(
+        "/ip/dhcp-server/option/sets",
+        Shape::List,
+        "Options that go together",
+    )
+};

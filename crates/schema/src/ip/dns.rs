@@ -1,0 +1,115 @@
+//! `/ip/dns`: names of hosts, asked for and answered (RFC 1035).
+
+pub(crate) mod adlist;
+pub(crate) mod cache;
+pub(crate) mod forwarders;
+#[path = "dns/static.rs"]
+pub(crate) mod statics;
+
+use menu::{Effect, Family, Kind, Menu, Shape};
+
+use crate::brief::{INTERFACE, count, no, number, read, text, with};
+
+const SERVERS: Kind = Kind::List(&Kind::Either(
+    &Kind::Address(Family::Any),
+    &Kind::Gateway(Family::V6),
+));
+const SPAN: Kind = Kind::SPAN;
+const MANY: Kind = number(1, 4_294_967_295);
+
+pub(crate) static MENU: Menu = Menu {
+    properties: &[&[
+        with("servers", SERVERS, "", "The servers to ask"),
+        read(
+            "dynamic-servers",
+            Kind::List(&Kind::Text),
+            "Servers that others told of",
+        ),
+        text("use-doh-server", "The server to ask by HTTPS (RFC 8484)"),
+        no(
+            "verify-doh-cert",
+            "Whether that server's certificate is checked",
+        ),
+        with(
+            "doh-max-server-connections",
+            MANY,
+            "5",
+            "Most connections to that server",
+        ),
+        with(
+            "doh-max-concurrent-queries",
+            MANY,
+            "50",
+            "Most questions to that server at a time",
+        ),
+        with("doh-timeout", SPAN, "5s", "How long that server may take"),
+        no(
+            "allow-remote-requests",
+            "Whether others may ask this router",
+        ),
+        with(
+            "max-udp-packet-size",
+            number(50, 65_507),
+            "4096",
+            "Longest answer by UDP",
+        ),
+        with(
+            "query-server-timeout",
+            SPAN,
+            "2s",
+            "How long a server may take",
+        ),
+        with(
+            "query-total-timeout",
+            SPAN,
+            "10s",
+            "How long an answer may take",
+        ),
+        with(
+            "max-concurrent-queries",
+            MANY,
+            "100",
+            "Most questions at a time",
+        ),
+        with(
+            "max-concurrent-tcp-sessions",
+            MANY,
+            "20",
+            "Most connections at a time",
+        ),
+        with(
+            "cache-size",
+            Kind::Kib,
+            "2048KiB",
+            "Greatest size of the cache",
+        ),
+        with(
+            "cache-max-ttl",
+            SPAN,
+            "1w",
+            "Longest time that an answer is kept",
+        ),
+        with(
+            "address-list-extra-time",
+            SPAN,
+            "0s",
+            "How much longer addresses stay in lists",
+        ),
+        with(
+            "vrf",
+            Kind::Reference("routing-table"),
+            "main",
+            "The VRF that servers are reached in",
+        ),
+        with(
+            "mdns-repeat-ifaces",
+            Kind::List(&INTERFACE),
+            "",
+            "Interfaces that share mDNS",
+        ),
+        count("cache-used", "Size of the cache").unit("B"),
+    ]],
+    effect: Effect::None,
+    rank: 435,
+    ..Menu::new("/ip/dns", Shape::Settings, "DNS settings")
+};

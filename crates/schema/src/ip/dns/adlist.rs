@@ -1,0 +1,36 @@
+//! `/ip/dns/adlist`: lists of names that are answered with nothing.
+
+use menu::{Effect, Kind, Menu, Shape};
+
+use crate::brief::{DISABLED, argument, command, count, text, yes};
+use crate::fragment::COMMENT_DISABLED;
+
+pub(crate) static MENU: Menu = Menu {
+    properties: &[
+        &[
+            text("file", "The file with the list"),
+            text("url", "Where the list is fetched from"),
+            yes("ssl-verify", "Whether the server's certificate is checked"),
+            count("match-count", "Questions that were answered by the list"),
+            count("name-count", "Names in the list"),
+        ],
+        COMMENT_DISABLED,
+    ],
+    flags: DISABLED,
+    columns: &["url", "file", "ssl-verify", "match-count", "name-count"],
+    commands: &[
+        command(
+            "pause",
+            "Do not use the lists for a while",
+            &[argument("duration", Kind::SPAN, "For how long")],
+        ),
+        command("reload", "Fetch the lists again", &[]),
+    ],
+    effect: Effect::None,
+    rank: 436,
+    ..Menu::new(
+        "/ip/dns/adlist",
+        Shape::List,
+        "Names that are answered with nothing",
+    )
+};

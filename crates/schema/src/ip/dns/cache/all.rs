@@ -1,0 +1,18 @@
+//! `/ip/dns/cache/all`: answers that are kept, of all types.
+
+use menu::{Effect, Flag, Kind, Menu, Shape};
+
+use crate::brief::read;
+
+pub(crate) static MENU: Menu = Menu {
+    properties: &[&[
+        read("name", Kind::Text, "The name"),
+        read("type", Kind::Text, "Type of the record"),
+        read("data", Kind::Text, "The answer"),
+        read("ttl", Kind::SPAN, "How long it is kept"),
+    ]],
+    flags: &[Flag::new('S', "static", 0), Flag::new('N', "negative", 1)],
+    columns: &["name", "type", "data", "ttl"],
+    effect: Effect::None,
+    ..Menu::new("/ip/dns/cache/all", Shape::Rows, "DNS cache of all types")
+};

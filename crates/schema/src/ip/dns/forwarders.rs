@@ -1,0 +1,42 @@
+//! `/ip/dns/forwarders`: servers that are asked for some names.
+
+use menu::{Effect, Family, Kind, Menu, Shape};
+
+use crate::brief::{DISABLED, named, with, yes};
+use crate::fragment::COMMENT_DISABLED;
+
+pub(crate) static MENU: Menu = Menu {
+    properties: &[
+        &[
+            named("Name of the forwarder"),
+            with(
+                "dns-servers",
+                Kind::List(&Kind::Either(&Kind::Address(Family::Any), &Kind::Host)),
+                "",
+                "The servers to ask",
+            ),
+            with(
+                "doh-servers",
+                Kind::List(&Kind::Name),
+                "",
+                "The servers to ask by HTTPS",
+            ),
+            yes(
+                "verify-doh-cert",
+                "Whether those servers' certificates are checked",
+            ),
+        ],
+        COMMENT_DISABLED,
+    ],
+    flags: DISABLED,
+    columns: &["name", "dns-servers", "doh-servers", "verify-doh-cert"],
+    space: Some("dns-forwarder"),
+    key: Some("name"),
+    effect: Effect::None,
+    rank: 437,
+    ..Menu::new(
+        "/ip/dns/forwarders",
+        Shape::List,
+        "Servers that are asked for some names",
+    )
+};

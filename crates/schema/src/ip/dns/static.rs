@@ -1,0 +1,83 @@
+//! `/ip/dns/static`: names that are answered by the configuration.
+
+use menu::{Draft, Effect, Family, Flag, Kind, Menu, Property, Shape, Value};
+
+use crate::brief::{PORT, may, no, with};
+use crate::fragment::COMMENT_DISABLED;
+
+const NAME: &[Property] = &[
+    may("name", Kind::Name, "The name"),
+    may("regexp", Kind::Name, "A pattern of names"),
+    may(
+        "type",
+        Kind::Words(&[
+            "A", "NS", "CNAME", "MX", "TXT", "AAAA", "SRV", "FWD", "NXDOMAIN",
+        ]),
+        "Type of the record",
+    ),
+    may("forward-to", Kind::Name, "The server or forwarder to ask"),
+    may(
+        "address",
+        Kind::Address(Family::Any),
+        "The address of the name",
+    ),
+];
+
+const RECORDS: &[Property] = &[
+    may("mx-preference", PORT, "Preference of the mail server"),
+    may("mx-exchange", Kind::Name, "Name of the mail server"),
+    may("cname", Kind::Name, "The name that it stands for"),
+    may("text", Kind::Name, "The text of the name"),
+    may("ns", Kind::Name, "The name server"),
+    may("srv-priority", PORT, "Priority of the service"),
+    may("srv-weight", PORT, "Weight of the service"),
+    may("srv-port", PORT, "Port of the service"),
+    may("srv-target", Kind::Name, "Host of the service"),
+    with(
+        "ttl",
+        Kind::SPAN,
+        "1d",
+        "How long others may keep the answer",
+    ),
+    no("match-subdomain", "Whether names below it are answered too"),
+    may(
+        "address-list",
+        Kind::Name,
+        "A list that the addresses are added to",
+    ),
+];
+
+pub(crate) static MENU: Menu = Menu {
+    properties: &[NAME, RECORDS, COMMENT_DISABLED],
+    flags: &[Flag::new('D', "dynamic", 0), Flag::new('X', "disabled", 0)],
+    columns: &["name", "regexp", "type", "address", "ttl"],
+    effect: Effect::None,
+    rank: 438,
+    derive: Some(complete),
+    ..Menu::new("/ip/dns/static", Shape::Ordered, "Static DNS entries")
+};
+
+/// The type follows from what is given.
+fn complete(draft: &mut Draft<'_>) {
+    if draft.get("type").is_some() {
+        return;
+    }
+    let others = [
+        ("cname", "CNAME"),
+        ("forward-to", "FWD"),
+        ("mx-exchange", "MX"),
+        ("ns", "NS"),
+        ("srv-target", "SRV"),
+        ("text", "TXT"),
+    ];
+    let other = others
+        .into_iter()
+        .find(|(name, _)| draft.get(name).is_some());
+    let address = draft.get("address").and_then(Value::as_address);
+    let kind = match (other, address) {
+        (Some((_, kind)), None) => kind,
+        (_, Some(address)) if address.is_ipv6() => "AAAA",
+        _ => "A",
+    };
+    draft.set("type", Some(Value::Word(kind)));
+}

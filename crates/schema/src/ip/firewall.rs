@@ -1,0 +1,11 @@
+//! `/ip/firewall`: what IPv4 packets are let through, translated and marked.
+
+pub(crate) mod address_list;
+pub(crate) mod calea;
+pub(crate) mod connection;
+pub(crate) mod filter;
+pub(crate) mod layer7_protocol;
+pub(crate) mod mangle;
+pub(crate) mod nat;
+pub(crate) mod raw;
+pub(crate) mod service_port;

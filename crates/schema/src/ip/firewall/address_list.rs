@@ -1,0 +1,44 @@
+//! `/ip/firewall/address-list`: named sets of IPv4 addresses.
+
+use menu::{Effect, Family, Kind, Menu, Shape, Unique};
+
+use crate::brief::{DISABLED_DYNAMIC, may, no, read, seconds, some};
+use crate::fragment::COMMENT_DISABLED;
+
+/// An entry that is there already.
+pub(crate) const UNIQUE: &[Unique] = &[Unique {
+    properties: &["list", "address"],
+    failure: "already have such entry",
+}];
+
+pub(crate) static MENU: Menu = Menu {
+    properties: &[
+        &[
+            some("list", Kind::Name, "Name of the list").required(),
+            some(
+                "address",
+                Kind::Either(&Kind::Addresses(Family::V4), &Kind::Host),
+                "An address, several of them, or the name of a host",
+            )
+            .default("0.0.0.0"),
+            read("creation-time", Kind::Text, "When the entry was made"),
+            may(
+                "timeout",
+                seconds(0, 21_474_836),
+                "How long the entry is kept",
+            ),
+            no("dynamic", "Whether the entry is gone after a restart"),
+        ],
+        COMMENT_DISABLED,
+    ],
+    flags: DISABLED_DYNAMIC,
+    columns: &["list", "address", "creation-time", "timeout"],
+    unique: UNIQUE,
+    effect: Effect::None,
+    rank: 448,
+    ..Menu::new(
+        "/ip/firewall/address-list",
+        Shape::List,
+        "Lists of addresses",
+    )
+};

@@ -1,0 +1,52 @@
+//! `/ip/firewall/calea`: copies of packets for lawful interception.
+
+use menu::{Effect, Menu, Property, Shape};
+
+use crate::brief::{IPV4, PORT, RULE_FLAGS, U32, may};
+use crate::firewall as fw;
+use crate::fragment::COMMENT_DISABLED;
+
+const ACTION: &[Property] = &[
+    may("sniff-id", U32, "Number of the case"),
+    may("sniff-target", IPV4, "Where copies of packets go"),
+    may(
+        "sniff-target-port",
+        PORT,
+        "The port that copies of packets go to",
+    ),
+];
+
+pub(crate) static MENU: Menu = Menu {
+    properties: &[
+        &fw::head(&["sniff", "sniff-pc"]),
+        ACTION,
+        fw::TLS,
+        &[fw::connection_limit(&fw::LIMIT_V4)],
+        fw::DEEP,
+        &fw::addresses(&fw::ADDRESSES_V4),
+        fw::V4,
+        &fw::address_types(&fw::TYPES_V4),
+        fw::ADDRESS_LISTS,
+        fw::HOTSPOT,
+        fw::LISTS,
+        fw::TTL,
+        fw::CONNECTION,
+        fw::ROUTING,
+        fw::INTERFACES,
+        fw::PACKET_MARK,
+        fw::PACKET,
+        fw::LOG,
+        fw::COUNTS,
+        COMMENT_DISABLED,
+    ],
+    flags: RULE_FLAGS,
+    stats: fw::STATS,
+    commands: fw::COMMANDS,
+    effect: Effect::None,
+    rank: 449,
+    ..Menu::new(
+        "/ip/firewall/calea",
+        Shape::Ordered,
+        "Copies for lawful interception",
+    )
+};

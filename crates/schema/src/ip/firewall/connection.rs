@@ -1,0 +1,103 @@
+//! `/ip/firewall/connection`: the connections that are tracked.
+
+pub(crate) mod tracking;
+
+use menu::{Effect, Flag, Kind, Menu, Property, Shape};
+
+use crate::brief::{count, on_items, read};
+
+const ENDS: &[Property] = &[
+    read("protocol", Kind::Text, "Protocol above IP"),
+    read("src-address", Kind::Text, "Source of the first packet"),
+    read("src-port", Kind::COUNTER, "Source port of the first packet"),
+    read("dst-address", Kind::Text, "Destination of the first packet"),
+    read(
+        "dst-port",
+        Kind::COUNTER,
+        "Destination port of the first packet",
+    ),
+    read("reply-src-address", Kind::Text, "Source of answers"),
+    read("reply-src-port", Kind::COUNTER, "Source port of answers"),
+    read("reply-dst-address", Kind::Text, "Destination of answers"),
+    read(
+        "reply-dst-port",
+        Kind::COUNTER,
+        "Destination port of answers",
+    ),
+    read("tcp-state", Kind::Text, "State of the TCP connection"),
+    count("icmp-type", "ICMP type"),
+    count("icmp-code", "ICMP code"),
+    count("icmp-id", "ICMP identifier"),
+    count("gre-protocol", "Protocol within GRE"),
+    count("gre-version", "Version of GRE"),
+    count("gre-key", "Key of GRE"),
+    read(
+        "connection-type",
+        Kind::Text,
+        "The helper that expected the connection",
+    ),
+    read(
+        "timeout",
+        Kind::SPAN,
+        "How long until the connection is forgotten",
+    ),
+    read("connection-mark", Kind::Text, "Mark of the connection"),
+];
+
+const COUNTERS: &[Property] = &[
+    count("orig-packets", "Packets from the source"),
+    count("orig-bytes", "Bytes from the source"),
+    count(
+        "orig-fasttrack-packets",
+        "Packets from the source by FastTrack",
+    ),
+    count("orig-fasttrack-bytes", "Bytes from the source by FastTrack"),
+    count("repl-packets", "Packets of answers"),
+    count("repl-bytes", "Bytes of answers"),
+    count("repl-fasttrack-packets", "Packets of answers by FastTrack"),
+    count("repl-fasttrack-bytes", "Bytes of answers by FastTrack"),
+    count("orig-rate", "Bits a second from the source"),
+    count("repl-rate", "Bits a second of answers"),
+];
+
+/// Flags of connections.
+const FLAGS: &[Flag] = &[
+    Flag::new('E', "expected", 0),
+    Flag::new('S', "seen-reply", 1),
+    Flag::new('A', "assured", 2),
+    Flag::new('C', "confirmed", 3),
+    Flag::new('D', "dying", 4),
+    Flag::new('F', "fasttrack", 5),
+    Flag::new('H', "hw-offload", 6),
+    Flag::new('s', "srcnat", 7),
+    Flag::new('d', "dstnat", 8),
+    Flag::new('h', "uses-helper", 9),
+];
+
+const COLUMNS: &[&str] = &[
+    "protocol",
+    "src-address",
+    "dst-address",
+    "tcp-state",
+    "timeout",
+    "orig-rate",
+    "repl-rate",
+    "orig-packets",
+    "repl-packets",
+    "orig-bytes",
+    "repl-bytes",
+];
+
+/// The table of connections of a family.
+pub(crate) const fn connections(path: &'static str, help: &'static str) -> Menu {
+    Menu {
+        properties: &[ENDS, COUNTERS],
+        flags: FLAGS,
+        columns: COLUMNS,
+        commands: &[const { on_items("remove", "Remove item") }],
+        effect: Effect::None,
+        ..Menu::new(path, Shape::Rows, help)
+    }
+}
+
+pub(crate) static MENU: Menu = connections("/ip/firewall/connection", "Active connections");

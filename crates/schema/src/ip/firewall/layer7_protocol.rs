@@ -1,0 +1,28 @@
+//! `/ip/firewall/layer7-protocol`: patterns to look for in streams.
+
+use menu::{Effect, Menu, Shape, Unique};
+
+use crate::brief::{named, text};
+use crate::fragment::COMMENT;
+
+pub(crate) static MENU: Menu = Menu {
+    properties: &[&[
+        named("Name of the pattern"),
+        text("regexp", "The pattern, a regular expression"),
+        COMMENT,
+    ]],
+    columns: &["name", "regexp"],
+    space: Some("layer7-protocol"),
+    key: Some("name"),
+    unique: &[Unique {
+        properties: &["name"],
+        failure: "already have layer7 protocol with such name",
+    }],
+    effect: Effect::None,
+    rank: 98,
+    ..Menu::new(
+        "/ip/firewall/layer7-protocol",
+        Shape::List,
+        "Patterns to look for in streams",
+    )
+};

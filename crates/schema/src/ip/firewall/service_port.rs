@@ -1,0 +1,60 @@
+//! `/ip/firewall/service-port`: helpers of connection tracking for protocols that name other
+//! connections within theirs.
+
+use menu::{Builtin, Effect, Flag, Kind, Menu, Pick, Shape};
+
+use crate::brief::{PORT, may, no, read};
+
+const fn helper(values: &'static [(&'static str, &'static str)]) -> Builtin {
+    Builtin { values }
+}
+
+pub(crate) static MENU: Menu = Menu {
+    properties: &[&[
+        read("name", Kind::Name, "Name of the helper"),
+        may(
+            "ports",
+            Kind::List(&PORT),
+            "Ports that the helper listens to",
+        ),
+        may(
+            "sip-direct-media",
+            Kind::Bool,
+            "Whether media go from phone to phone",
+        ),
+        may(
+            "sip-timeout",
+            Kind::SPAN,
+            "How long an idle connection is kept",
+        ),
+        no("disabled", "Defines whether item is ignored or used"),
+    ]],
+    flags: &[Flag::new('X', "disabled", 0), Flag::new('I', "invalid", 0)],
+    columns: &["name", "ports"],
+    key: Some("name"),
+    pick: Pick::Name,
+    builtin: &[
+        helper(&[("name", "ftp"), ("ports", "21")]),
+        helper(&[("name", "tftp"), ("ports", "69")]),
+        helper(&[("name", "irc"), ("ports", "6667"), ("disabled", "yes")]),
+        helper(&[("name", "h323")]),
+        helper(&[
+            ("name", "sip"),
+            ("ports", "5060,5061"),
+            ("sip-direct-media", "yes"),
+            ("sip-timeout", "1h"),
+        ]),
+        helper(&[("name", "pptp")]),
+        helper(&[("name", "rtsp"), ("ports", "554"), ("disabled", "yes")]),
+        helper(&[("name", "udplite")]),
+        helper(&[("name", "dccp")]),
+        helper(&[("name", "sctp")]),
+    ],
+    effect: Effect::None,
+    rank: 455,
+    ..Menu::new(
+        "/ip/firewall/service-port",
+        Shape::Fixed,
+        "Helpers of connection tracking",
+    )
+};

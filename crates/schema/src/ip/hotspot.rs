@@ -1,0 +1,101 @@
+//! `/ip/hotspot`: access for guests who log in.
+
+pub(crate) mod active;
+pub(crate) mod cookie;
+pub(crate) mod host;
+pub(crate) mod ip_binding;
+pub(crate) mod profile;
+pub(crate) mod service_port;
+pub(crate) mod user;
+pub(crate) mod walled_garden;
+
+use menu::{Effect, Flag, Kind, Menu, Property, Shape};
+
+use crate::brief::{INTERFACE, NONE_OR_SPAN, argument, command, number, on_items, read, with};
+use crate::fragment::{COMMENT, interface};
+
+/// A pool, or none.
+pub(crate) const POOL: Kind = Kind::Or(&["none"], &Kind::Reference("pool"));
+/// A server, or all.
+pub(crate) const SERVER: Kind = Kind::Or(&["all"], &Kind::Reference("hotspot"));
+
+pub(crate) static MENU: Menu = Menu {
+    properties: &[&[
+        Property::new("name", Kind::Name, "Name of the server"),
+        interface("The interface that guests are on"),
+        with(
+            "address-pool",
+            POOL,
+            "none",
+            "The pool that guests' addresses are translated to",
+        ),
+        with(
+            "profile",
+            Kind::Reference("hotspot-profile"),
+            "default",
+            "The profile",
+        ),
+        with(
+            "idle-timeout",
+            NONE_OR_SPAN,
+            "5m",
+            "How long a guest may be silent",
+        ),
+        with(
+            "keepalive-timeout",
+            NONE_OR_SPAN,
+            "none",
+            "How long a guest may be out of reach",
+        ),
+        with(
+            "login-timeout",
+            NONE_OR_SPAN,
+            "none",
+            "How long a guest may take to log in",
+        ),
+        with(
+            "addresses-per-mac",
+            Kind::Or(&["unlimited"], &number(1, 4_294_967_295)),
+            "2",
+            "Most addresses of one hardware address",
+        ),
+        read(
+            "ip-of-dns-name",
+            Kind::Text,
+            "The address of the server's name",
+        ),
+        read("proxy-status", Kind::Text, "State of the proxy"),
+        COMMENT,
+        crate::brief::no("disabled", "Defines whether item is ignored or used"),
+    ]],
+    flags: &[
+        Flag::new('X', "disabled", 0),
+        Flag::new('I', "invalid", 0),
+        Flag::new('S', "HTTPS", 1),
+    ],
+    columns: &[
+        "name",
+        "interface",
+        "address-pool",
+        "profile",
+        "idle-timeout",
+    ],
+    space: Some("hotspot"),
+    key: Some("name"),
+    kind: "hotspot",
+    commands: &[
+        on_items("reset-html", "Write the pages anew"),
+        command(
+            "setup",
+            "Set up a server",
+            &[argument(
+                "interface",
+                INTERFACE,
+                "The interface that guests are on",
+            )],
+        ),
+    ],
+    effect: Effect::None,
+    rank: 110,
+    ..Menu::new("/ip/hotspot", Shape::List, "HotSpot servers")
+};

@@ -1,0 +1,23 @@
+//! `/ip/hotspot/cookie`: guests who need not log in again.
+
+use menu::{Effect, Flag, Kind, Menu, Shape};
+
+use crate::brief::{on_items, read};
+
+pub(crate) static MENU: Menu = Menu {
+    properties: &[&[
+        read("user", Kind::Text, "The user"),
+        read("domain", Kind::Text, "The user's domain"),
+        read("mac-address", Kind::Mac, "The guest's hardware address"),
+        read("expires-in", Kind::SPAN, "How long the cookie holds"),
+    ]],
+    flags: &[Flag::new('M', "mac-cookie", 0)],
+    columns: &["user", "domain", "mac-address", "expires-in"],
+    commands: &[on_items("remove", "Forget cookies")],
+    effect: Effect::None,
+    ..Menu::new(
+        "/ip/hotspot/cookie",
+        Shape::Rows,
+        "Guests who need not log in again",
+    )
+};

@@ -1,0 +1,40 @@
+//! `/ip/hotspot/ip-binding`: hosts that need not log in, or may not.
+
+use menu::{Effect, Family, Flag, Kind, Menu, Shape};
+
+use super::SERVER;
+use crate::brief::{IPV4, may, with};
+use crate::fragment::COMMENT_DISABLED;
+
+/// What a host may do.
+pub(crate) const TYPES: Kind = Kind::Words(&["regular", "bypassed", "blocked"]);
+
+pub(crate) static MENU: Menu = Menu {
+    properties: &[
+        &[
+            may("mac-address", Kind::Mac, "The host's hardware address"),
+            may(
+                "address",
+                Kind::Addresses(Family::V4),
+                "The host's addresses",
+            ),
+            may("to-address", IPV4, "What the address is translated to"),
+            with("server", SERVER, "all", "The server"),
+            with("type", TYPES, "regular", "What the host may do"),
+        ],
+        COMMENT_DISABLED,
+    ],
+    flags: &[
+        Flag::new('X', "disabled", 0),
+        Flag::new('P', "bypassed", 1),
+        Flag::new('B', "blocked", 1),
+    ],
+    columns: &["mac-address", "address", "to-address", "server"],
+    effect: Effect::None,
+    rank: 460,
+    ..Menu::new(
+        "/ip/hotspot/ip-binding",
+        Shape::Ordered,
+        "Hosts that need not log in",
+    )
+};

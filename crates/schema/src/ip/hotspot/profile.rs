@@ -1,0 +1,141 @@
+//! `/ip/hotspot/profile`: how servers treat guests.
+
+use menu::{Builtin, Effect, Kind, Menu, Pick, Property, Shape};
+
+use crate::brief::{DEFAULT, IPV4, no, text, with, yes};
+use crate::ip::dhcp_server::USE_RADIUS;
+
+const PAGES: &[Property] = &[
+    Property::new("name", Kind::Name, "Name of the profile"),
+    with("hotspot-address", IPV4, "0.0.0.0", "The server's address"),
+    text("dns-name", "The server's name"),
+    with(
+        "html-directory",
+        Kind::Text,
+        "flash/hotspot",
+        "Folder of the pages",
+    ),
+    text("html-directory-override", "Folder of pages that come first"),
+    no("install-hotspot-queue", "Whether unknown hosts get a queue"),
+    text("rate-limit", "Limit of the rate of unknown hosts"),
+    with(
+        "http-proxy",
+        Kind::Tuple(":", &[IPV4, crate::brief::PORT]),
+        "0.0.0.0:0",
+        "The proxy that requests are sent to",
+    ),
+    with(
+        "smtp-server",
+        IPV4,
+        "0.0.0.0",
+        "The server that mail is sent to",
+    ),
+];
+
+const LOGIN: &[Property] = &[
+    with(
+        "login-by",
+        Kind::Set(&[
+            "mac",
+            "cookie",
+            "http-chap",
+            "https",
+            "http-pap",
+            "trial",
+            "mac-cookie",
+        ]),
+        "cookie,http-chap",
+        "How guests log in",
+    ),
+    with(
+        "mac-auth-mode",
+        Kind::Words(&["mac-as-username", "mac-as-username-and-password"]),
+        "mac-as-username",
+        "What a hardware address logs in as",
+    ),
+    text("mac-auth-password", "The password of hardware addresses").sensitive(),
+    with(
+        "http-cookie-lifetime",
+        Kind::SPAN,
+        "3d",
+        "How long a cookie holds",
+    ),
+    with(
+        "ssl-certificate",
+        Kind::Or(&["none"], &Kind::Name),
+        "none",
+        "The server's certificate",
+    ),
+    no("split-user-domain", "Whether a user's name has a domain"),
+    with(
+        "trial-uptime-limit",
+        Kind::SPAN,
+        "30m",
+        "How long a trial lasts",
+    ),
+    with(
+        "trial-uptime-reset",
+        Kind::SPAN,
+        "1d",
+        "When a trial can be had again",
+    ),
+    with(
+        "trial-user-profile",
+        Kind::Name,
+        "default",
+        "The profile of trials",
+    ),
+];
+
+const RADIUS: &[Property] = &[
+    with("use-radius", USE_RADIUS, "no", "Whether RADIUS is asked"),
+    yes("radius-accounting", "Whether RADIUS is told of guests"),
+    with(
+        "radius-interim-update",
+        Kind::Or(&["received"], &Kind::SPAN),
+        "received",
+        "How often RADIUS is told in between",
+    ),
+    with(
+        "nas-port-type",
+        Kind::Words(&["ethernet", "cable", "wireless-802.11"]),
+        "wireless-802.11",
+        "The kind of port that RADIUS is told",
+    ),
+    text("radius-default-domain", "The domain of users without one"),
+    text(
+        "radius-location-id",
+        "The place that RADIUS is told, as a number",
+    ),
+    text("radius-location-name", "The place that RADIUS is told"),
+    with(
+        "radius-mac-format",
+        Kind::Words(&[
+            "XX:XX:XX:XX:XX:XX",
+            "XXXX:XXXX:XXXX",
+            "XXXXXX:XXXXXX",
+            "XX-XX-XX-XX-XX-XX",
+            "XXXXXX-XXXXXX",
+            "XXXXXXXXXXXX",
+            "XX XX XX XX XX XX",
+        ]),
+        "XX:XX:XX:XX:XX:XX",
+        "How RADIUS is told hardware addresses",
+    ),
+];
+
+pub(crate) static MENU: Menu = Menu {
+    properties: &[PAGES, LOGIN, RADIUS],
+    flags: DEFAULT,
+    columns: &["name", "hotspot-address", "dns-name", "login-by"],
+    space: Some("hotspot-profile"),
+    key: Some("name"),
+    kind: "hsprof",
+    pick: Pick::Default,
+    builtin: &[Builtin {
+        values: &[("name", "default")],
+    }],
+    effect: Effect::None,
+    rank: 99,
+    ..Menu::new("/ip/hotspot/profile", Shape::List, "HotSpot profiles")
+};

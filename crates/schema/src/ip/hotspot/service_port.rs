@@ -1,0 +1,32 @@
+//! `/ip/hotspot/service-port`: helpers for guests whose addresses are translated.
+
+use menu::{Builtin, Effect, Kind, Menu, Pick, Shape};
+
+use crate::brief::{DISABLED, PORT, no, read, with};
+
+pub(crate) static MENU: Menu = Menu {
+    properties: &[&[
+        read("name", Kind::Name, "Name of the helper"),
+        with(
+            "ports",
+            Kind::List(&PORT),
+            "21",
+            "Ports that the helper listens to",
+        ),
+        no("disabled", "Defines whether item is ignored or used"),
+    ]],
+    flags: DISABLED,
+    columns: &["name", "ports"],
+    key: Some("name"),
+    pick: Pick::Name,
+    builtin: &[Builtin {
+        values: &[("name", "ftp")],
+    }],
+    effect: Effect::None,
+    rank: 461,
+    ..Menu::new(
+        "/ip/hotspot/service-port",
+        Shape::Fixed,
+        "Helpers for guests",
+    )
+};

@@ -1,0 +1,91 @@
+//! `/ip/hotspot/user`: who may log in.
+
+pub(crate) mod profile;
+
+use menu::{Builtin, Effect, Flag, Kind, Menu, Pick, Property, Shape};
+
+use super::SERVER;
+use crate::brief::{IPV4, count, may, on_items, read, text, with};
+use crate::fragment::COMMENT_DISABLED;
+
+const USER: &[Property] = &[
+    with(
+        "server",
+        SERVER,
+        "all",
+        "The server that the user may log in to",
+    ),
+    Property::new("name", Kind::Name, "Name of the user"),
+    text("password", "Password of the user").sensitive(),
+    text("otp-secret", "Secret of the user's one-time passwords").sensitive(),
+    may("address", IPV4, "The address that the user gets"),
+    may(
+        "mac-address",
+        Kind::Mac,
+        "The hardware address that the user must have",
+    ),
+    with(
+        "profile",
+        Kind::Reference("hotspot-user-profile"),
+        "default",
+        "The user's profile",
+    ),
+    text("routes", "Routes to the user's networks"),
+    text("email", "The user's address for mail"),
+    with(
+        "limit-uptime",
+        Kind::SPAN,
+        "0s",
+        "How long the user may be there; 0 is no limit",
+    ),
+    with(
+        "limit-bytes-in",
+        Kind::COUNTER,
+        "0",
+        "Most bytes from the user; 0 is no limit",
+    ),
+    with(
+        "limit-bytes-out",
+        Kind::COUNTER,
+        "0",
+        "Most bytes to the user; 0 is no limit",
+    ),
+    with(
+        "limit-bytes-total",
+        Kind::COUNTER,
+        "0",
+        "Most bytes in all; 0 is no limit",
+    ),
+];
+
+const COUNTERS: &[Property] = &[
+    read("uptime", Kind::SPAN, "How long the user has been there"),
+    count("bytes-in", "Bytes from the user"),
+    count("bytes-out", "Bytes to the user"),
+    count("packets-in", "Packets from the user"),
+    count("packets-out", "Packets to the user"),
+];
+
+pub(crate) static MENU: Menu = Menu {
+    properties: &[USER, COUNTERS, COMMENT_DISABLED],
+    flags: &[
+        Flag::new('*', "default", 0),
+        Flag::new('X', "disabled", 1),
+        Flag::new('D', "dynamic", 1),
+    ],
+    columns: &["server", "name", "address", "profile", "uptime"],
+    space: Some("hotspot-user"),
+    key: Some("name"),
+    kind: "user",
+    pick: Pick::Default,
+    builtin: &[Builtin {
+        values: &[
+            ("name", "default-trial"),
+            ("comment", "counters and limits for trial users"),
+        ],
+    }],
+    commands: &[on_items("reset-counters", "Reset counters of users")],
+    effect: Effect::None,
+    rank: 462,
+    ..Menu::new("/ip/hotspot/user", Shape::List, "HotSpot users")
+};

@@ -1,0 +1,134 @@
+//! `/ip/hotspot/user/profile`: what users may do.
+
+use menu::{Builtin, Effect, Kind, Menu, Pick, Property, Shape};
+
+use crate::brief::{DEFAULT, NONE_OR_SPAN, may, no, number, text, with, yes};
+use crate::ip::dhcp_server::{PARENT, QUEUE_PLACE};
+use crate::ip::hotspot::POOL;
+
+const SESSION: &[Property] = &[
+    Property::new("name", Kind::Name, "Name of the profile"),
+    with(
+        "address-pool",
+        POOL,
+        "none",
+        "The pool that users' addresses come from",
+    ),
+    with(
+        "session-timeout",
+        Kind::SPAN,
+        "0s",
+        "How long a user may stay; 0 is no limit",
+    ),
+    may(
+        "idle-timeout",
+        NONE_OR_SPAN,
+        "How long a user may be silent",
+    ),
+    may(
+        "keepalive-timeout",
+        NONE_OR_SPAN,
+        "How long a user may be out of reach",
+    ),
+    with(
+        "status-autorefresh",
+        NONE_OR_SPAN,
+        "1m",
+        "How often the page of the state is shown anew",
+    ),
+    with(
+        "shared-users",
+        Kind::Or(&["unlimited"], &number(1, 4_294_967_295)),
+        "1",
+        "How many may log in as one user",
+    ),
+    yes("add-mac-cookie", "Whether users need not log in again"),
+    may(
+        "mac-cookie-timeout",
+        Kind::SPAN,
+        "How long they need not log in again",
+    ),
+];
+
+const TRAFFIC: &[Property] = &[
+    text("rate-limit", "Limit of users' rates"),
+    may(
+        "insert-queue-before",
+        QUEUE_PLACE,
+        "Where users' queues are put",
+    ),
+    may("parent-queue", PARENT, "The queue above those of users"),
+    may("queue-type", Kind::Name, "The type of users' queues"),
+    with(
+        "address-list",
+        Kind::List(&Kind::Name),
+        "",
+        "Lists that users' addresses are added to",
+    ),
+    text("incoming-filter", "The chain for packets from users"),
+    text("outgoing-filter", "The chain for packets to users"),
+    text("incoming-packet-mark", "Mark for packets from users"),
+    text("outgoing-packet-mark", "Mark for packets to users"),
+];
+
+const PAGES: &[Property] = &[
+    text("on-login", "Runs when a user logs in"),
+    text("on-logout", "Runs when a user logs out"),
+    yes("transparent-proxy", "Whether requests go through the proxy"),
+    with(
+        "open-status-page",
+        Kind::Words(&["always", "http-login"]),
+        "always",
+        "When the page of the state is opened",
+    ),
+    no("advertise", "Whether advertisements are shown"),
+    with(
+        "advertise-url",
+        Kind::List(&Kind::Name),
+        "",
+        "The advertisements",
+    ),
+    with(
+        "advertise-interval",
+        Kind::List(&Kind::SPAN),
+        "",
+        "How often they are shown",
+    ),
+    with(
+        "advertise-timeout",
+        Kind::Or(&["immediately", "never"], &Kind::SPAN),
+        "1m",
+        "When a user who does not look is blocked",
+    ),
+];
+
+pub(crate) static MENU: Menu = Menu {
+    properties: &[SESSION, TRAFFIC, PAGES],
+    flags: DEFAULT,
+    columns: &[
+        "name",
+        "address-pool",
+        "idle-timeout",
+        "shared-users",
+        "rate-limit",
+    ],
+    space: Some("hotspot-user-profile"),
+    key: Some("name"),
+    kind: "uprof",
+    pick: Pick::Default,
+    builtin: &[Builtin {
+        values: &[
+            ("name", "default"),
+            ("idle-timeout", "none"),
+            ("keepalive-timeout", "2m"),
+            ("mac-cookie-timeout", "3d"),
+        ],
+    }],
+    effect: Effect::None,
+    rank: 111,
+    ..Menu::new(
+        "/ip/hotspot/user/profile",
+        Shape::List,
+        "Profiles of HotSpot users",
+    )
+};

@@ -1,0 +1,59 @@
+//! `/ip/hotspot/walled-garden`: pages that may be seen without logging in.
+
+pub(crate) mod ip;
+
+use menu::{Command, Effect, Family, Flag, Kind, Menu, Property, Shape};
+
+use crate::brief::{PORTS, command, may, on_items, read, with};
+use crate::fragment::{COMMENT_DISABLED, counter};
+
+/// Counters of rules.
+pub(crate) const COMMANDS: &[Command] = &[
+    on_items("reset-counters", "Reset statistics for rules"),
+    command("reset-counters-all", "Reset statistics for all rules", &[]),
+];
+/// Methods of HTTP.
+pub(crate) const METHODS: Kind = Kind::Not(&Kind::Words(&[
+    "CONNECT", "DELETE", "GET", "HEAD", "OPTIONS", "POST", "PUT", "TRACE",
+]));
+/// A part of an address of a page.
+pub(crate) const PATTERN: Kind = Kind::Not(&Kind::Name);
+/// Ports of servers.
+pub(crate) const WEB_PORTS: Kind = Kind::Not(&Kind::List(&PORTS));
+/// A server of guests, or any but that.
+pub(crate) const OF_SERVER: Kind = Kind::Not(&Kind::Reference("hotspot"));
+
+const RULE: &[Property] = &[
+    may("server", OF_SERVER, "The server"),
+    may(
+        "src-address",
+        Kind::Not(&Kind::Addresses(Family::V4)),
+        "Address of the guest",
+    ),
+    may("method", METHODS, "Method of the request"),
+    may("dst-host", PATTERN, "Name of the host that is asked"),
+    may("dst-port", WEB_PORTS, "Port of the host that is asked"),
+    may("path", PATTERN, "Name of the page"),
+    with(
+        "action",
+        Kind::Words(&["allow", "deny"]),
+        "allow",
+        "Whether the page may be seen",
+    ),
+    read("dst-address", Kind::Text, "Addresses of the host"),
+    counter("hits", "Requests that matched"),
+];
+
+pub(crate) static MENU: Menu = Menu {
+    properties: &[RULE, COMMENT_DISABLED],
+    flags: &[Flag::new('X', "disabled", 0), Flag::new('D', "dynamic", 0)],
+    stats: &["dst-host", "path", "action", "hits"],
+    commands: COMMANDS,
+    effect: Effect::None,
+    rank: 463,
+    ..Menu::new(
+        "/ip/hotspot/walled-garden",
+        Shape::Ordered,
+        "Pages to see without logging in",
+    )
+};

@@ -1,0 +1,111 @@
+//! `/ip/ipsec/identity`: how peers prove who they are.
+
+use menu::{Absent, Effect, Flag, Kind, Menu, Part, Property, Shape};
+
+use super::PEER;
+use crate::brief::{may, some, text, with};
+use crate::fragment::COMMENT_DISABLED;
+
+const MY_ID: Kind = Kind::Either(&Kind::Words(&["auto", "dn"]), &NAMED);
+const REMOTE_ID: Kind = Kind::Either(&Kind::Words(&["auto", "ignore", "dn"]), &NAMED);
+/// `fqdn:router.example.com`: what kind of name it is, and the name.
+const NAMED: Kind = Kind::Parts(&[
+    Part::new("", Kind::Words(&["address", "fqdn", "user-fqdn", "key-id"])),
+    Part::new(":", Kind::Name).or(Absent::Left),
+]);
+
+const PROOF: &[Property] = &[
+    some("peer", PEER, "The peer").required(),
+    with(
+        "auth-method",
+        Kind::Words(&[
+            "pre-shared-key",
+            "digital-signature",
+            "eap",
+            "eap-radius",
+            "pre-shared-key-xauth",
+            "rsa-key",
+            "rsa-signature-hybrid",
+        ]),
+        "pre-shared-key",
+        "What proves who the peer is",
+    ),
+    with(
+        "eap-methods",
+        Kind::List(&Kind::Words(&[
+            "eap-tls",
+            "eap-ttls",
+            "eap-peap",
+            "eap-mschapv2",
+        ])),
+        "eap-tls",
+        "Methods of EAP",
+    ),
+    with(
+        "mode-config",
+        Kind::Or(&["none"], &Kind::Reference("ipsec-mode-config")),
+        "none",
+        "What the peer is told, or tells",
+    ),
+    text(
+        "notrack-chain",
+        "The raw chain that gets rules for the peer",
+    ),
+    with("my-id", MY_ID, "auto", "What this router calls itself"),
+    with(
+        "remote-id",
+        REMOTE_ID,
+        "auto",
+        "What the peer must call itself",
+    ),
+    with(
+        "match-by",
+        Kind::Words(&["remote-id", "certificate"]),
+        "remote-id",
+        "What tells which identity a peer has",
+    ),
+];
+
+const SECRETS: &[Property] = &[
+    may("key", Kind::Name, "This router's key"),
+    may("remote-key", Kind::Name, "The peer's key"),
+    text("secret", "The secret that both know").sensitive(),
+    with(
+        "certificate",
+        Kind::List(&Kind::Name),
+        "",
+        "This router's certificates",
+    ),
+    with(
+        "remote-certificate",
+        Kind::Or(&["none"], &Kind::Name),
+        "none",
+        "The peer's certificate",
+    ),
+    text("username", "The name to log in with"),
+    text("password", "The password to log in with").sensitive(),
+    with(
+        "generate-policy",
+        Kind::Words(&["no", "port-override", "port-strict"]),
+        "no",
+        "Whether policies are made for the peer",
+    ),
+    with(
+        "policy-template-group",
+        Kind::Reference("ipsec-policy-group"),
+        "default",
+        "The group of templates of such policies",
+    ),
+];
+
+pub(crate) static MENU: Menu = Menu {
+    properties: &[PROOF, SECRETS, COMMENT_DISABLED],
+    flags: &[Flag::new('D', "dynamic", 0), Flag::new('X', "disabled", 0)],
+    effect: Effect::None,
+    rank: 470,
+    ..Menu::new(
+        "/ip/ipsec/identity",
+        Shape::List,
+        "How peers prove who they are",
+    )
+};

@@ -1,0 +1,27 @@
+//! `/ip/ipsec/key/psk`: keys that both know, against computers to come (RFC 8784).
+
+use menu::{Effect, Kind, Menu, Shape};
+
+use crate::brief::{argument, command, number, some};
+use crate::ip::ipsec::PEER;
+
+pub(crate) static MENU: Menu = Menu {
+    properties: &[&[
+        some("peer", PEER, "The peer").required(),
+        some("id", Kind::Sized { min: 16, max: 255 }, "Name of the key").required(),
+        some("key", Kind::Digits, "The key").required().sensitive(),
+    ]],
+    columns: &["peer", "id"],
+    commands: &[command(
+        "generate",
+        "Make keys",
+        &[
+            argument("peer", PEER, "The peer"),
+            argument("count", number(1, 1_000_000), "How many"),
+            argument("size", number(64, 65_535), "Length of a key"),
+        ],
+    )],
+    effect: Effect::None,
+    rank: 474,
+    ..Menu::new("/ip/ipsec/key/psk", Shape::List, "Keys that both know")
+};

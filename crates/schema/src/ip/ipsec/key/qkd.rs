@@ -1,0 +1,41 @@
+//! `/ip/ipsec/key/qkd`: keys from a line of light (ETSI GS QKD 014).
+
+use menu::{Effect, Kind, Menu, Shape};
+
+use crate::brief::{count, no, number, text, with};
+
+pub(crate) static MENU: Menu = Menu {
+    properties: &[&[
+        no("enabled", "Whether keys are fetched"),
+        text("address", "The server of keys"),
+        text("kme-id", "Name of the server of keys"),
+        with(
+            "key-size",
+            number(0, 65_535),
+            "256",
+            "Length of a key in bits",
+        ),
+        with(
+            "certificate",
+            Kind::Or(&["none"], &Kind::Name),
+            "none",
+            "This router's certificate",
+        ),
+        text("peer-sae-id", "Name of the peer"),
+        with(
+            "cache-size",
+            number(0, 65_535),
+            "0",
+            "How many keys are kept",
+        ),
+        count("cache-state", "Keys that are kept"),
+        count("total-keys-received", "Keys that were fetched"),
+    ]],
+    effect: Effect::None,
+    rank: 475,
+    ..Menu::new(
+        "/ip/ipsec/key/qkd",
+        Shape::Settings,
+        "Keys from a line of light",
+    )
+};

@@ -1,0 +1,50 @@
+//! `/ip/ipsec/key/rsa`: pairs of keys.
+
+use menu::{Argument, Effect, Flag, Kind, Menu, Property, Shape};
+
+use crate::brief::{argument, command, count, on_items};
+
+const NAME: Argument = argument("name", Kind::Text, "Name of the key");
+const FILE: Argument = argument("file-name", Kind::Text, "The file");
+
+pub(crate) static MENU: Menu = Menu {
+    properties: &[&[
+        Property::new("name", Kind::Name, "Name of the key"),
+        count("key-size", "Length of the key in bits"),
+    ]],
+    flags: &[Flag::new('P', "private-key", 0), Flag::new('R', "rsa", 1)],
+    columns: &["name", "key-size"],
+    key: Some("name"),
+    commands: &[
+        command(
+            "export-pub-key",
+            "Write the public key to a file",
+            &[argument("key", Kind::Text, "The key"), FILE],
+        ),
+        command(
+            "generate-key",
+            "Make a key",
+            &[
+                NAME,
+                argument(
+                    "key-size",
+                    Kind::Words(&["2048", "4096", "8192"]),
+                    "Its length in bits",
+                ),
+            ],
+        ),
+        command(
+            "import",
+            "Take a key from a file",
+            &[
+                FILE,
+                NAME,
+                argument("passphrase", Kind::Text, "The passphrase of the key"),
+            ],
+        ),
+        on_items("remove", "Remove keys"),
+    ],
+    effect: Effect::None,
+    rank: 476,
+    ..Menu::new("/ip/ipsec/key/rsa", Shape::Fixed, "Pairs of keys")
+};

@@ -1,0 +1,81 @@
+//! `/ip/ipsec/mode-config`: what peers are told of addresses and names, or ask for.
+
+use menu::{Builtin, Effect, Family, Flag, Kind, Menu, Pick, Property, Shape};
+
+use super::ADDRESS;
+use crate::brief::{IPV4, may, number, with, yes};
+use crate::ip::hotspot::POOL;
+
+pub(crate) static MENU: Menu = Menu {
+    properties: &[&[
+        Property::new("name", Kind::Name, "Name of the configuration"),
+        with(
+            "responder",
+            Kind::Bool,
+            "yes",
+            "Whether peers are told, or tell",
+        ),
+        yes(
+            "system-dns",
+            "Whether peers are told the router's DNS servers",
+        ),
+        with(
+            "static-dns",
+            Kind::List(&ADDRESS),
+            "",
+            "DNS servers that peers are told",
+        ),
+        may("address", IPV4, "The address that a peer gets"),
+        with(
+            "address-pool",
+            POOL,
+            "none",
+            "The pool that peers' addresses come from",
+        ),
+        may(
+            "address-prefix-length",
+            number(1, 32),
+            "Length of the prefix that a peer is told",
+        ),
+        with(
+            "split-include",
+            Kind::List(&Kind::Prefix(Family::Any)),
+            "",
+            "Networks that peers reach this way",
+        ),
+        with(
+            "split-dns",
+            Kind::List(&Kind::Name),
+            "",
+            "Domains that peers ask this way",
+        ),
+        may(
+            "src-address-list",
+            Kind::Name,
+            "A list whose addresses are translated",
+        ),
+        may(
+            "connection-mark",
+            Kind::Or(&["no-mark"], &Kind::Name),
+            "Mark of what is translated",
+        ),
+        with(
+            "use-responder-dns",
+            Kind::Words(&["no", "yes", "exclusively"]),
+            "exclusively",
+            "Whether the peer's DNS servers are used",
+        ),
+    ]],
+    flags: &[Flag::new('*', "default", 0), Flag::new('R', "responder", 1)],
+    columns: &["name", "responder", "use-responder-dns"],
+    space: Some("ipsec-mode-config"),
+    key: Some("name"),
+    kind: "cfg",
+    pick: Pick::Default,
+    builtin: &[Builtin {
+        values: &[("name", "request-only"), ("responder", "no")],
+    }],
+    effect: Effect::None,
+    rank: 106,
+    ..Menu::new("/ip/ipsec/mode-config", Shape::List, "What peers are told")
+};

@@ -1,0 +1,62 @@
+//! `/ip/ipsec/peer`: who keys are exchanged with.
+
+use menu::{Effect, Flag, Kind, Menu, Old, Property, Shape};
+
+use super::{ADDRESS, PREFIX};
+use crate::brief::{PORT, may, no, text, with, yes};
+use crate::fragment::COMMENT_DISABLED;
+
+/// Values that are addresses or names of hosts.
+const WHO: Kind = Kind::Either(&PREFIX, &Kind::Host);
+
+/// The exchange of an L2TP peer is the main one under another name.
+const MAIN_L2TP: Old = Old {
+    name: "exchange-mode",
+    value: Some("main-l2tp"),
+    becomes: "exchange-mode",
+    with: Some("main"),
+    makes: None,
+};
+
+pub(crate) static MENU: Menu = Menu {
+    properties: &[
+        &[
+            Property::new("name", Kind::Name, "Name of the peer"),
+            may("address", WHO, "The peer's address; any if not given"),
+            may("local-address", ADDRESS, "This router's address"),
+            no("passive", "Whether the peer begins"),
+            may("port", PORT, "The peer's port"),
+            with(
+                "profile",
+                Kind::Reference("ipsec-profile"),
+                "default",
+                "How keys are exchanged",
+            ),
+            with(
+                "exchange-mode",
+                Kind::Words(&["main", "base", "aggressive", "ike2"]),
+                "main",
+                "The exchange of keys",
+            ),
+            yes(
+                "send-initial-contact",
+                "Whether the peer is told to forget older keys",
+            ),
+            text("ppk-secret", "A secret against computers to come").sensitive(),
+            crate::brief::read("current-address", ADDRESS, "The peer's address now"),
+        ],
+        COMMENT_DISABLED,
+    ],
+    flags: &[
+        Flag::new('X', "disabled", 0),
+        Flag::new('D', "dynamic", 0),
+        Flag::new('R', "responder", 1),
+    ],
+    space: Some("ipsec-peer"),
+    key: Some("name"),
+    kind: "peer",
+    old: &[MAIN_L2TP],
+    effect: Effect::None,
+    rank: 102,
+    ..Menu::new("/ip/ipsec/peer", Shape::List, "Who keys are exchanged with")
+};

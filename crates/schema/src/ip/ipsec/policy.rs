@@ -1,0 +1,114 @@
+//! `/ip/ipsec/policy`: which packets are encrypted, and for whom.
+
+pub(crate) mod group;
+
+use menu::{Builtin, Draft, Effect, Flag, Kind, Menu, Pick, Property, Reason, Shape, Store};
+
+use super::{ADDRESS, PEER, PREFIX};
+use crate::brief::{PORT, may, no, read, with};
+use crate::firewall::PROTOCOL;
+use crate::fragment::COMMENT_DISABLED;
+
+const ANY_PORT: Kind = Kind::Or(&["any"], &PORT);
+
+const WHICH: &[Property] = &[
+    may("peer", Kind::List(&PEER), "The peers"),
+    no("tunnel", "Whether whole packets are encrypted"),
+    with(
+        "group",
+        Kind::Reference("ipsec-policy-group"),
+        "default",
+        "The group of a template",
+    ),
+    with("src-address", PREFIX, "0.0.0.0/0", "Source of packets"),
+    with("src-port", ANY_PORT, "any", "Source port of packets"),
+    with("dst-address", PREFIX, "0.0.0.0/0", "Destination of packets"),
+    with("dst-port", ANY_PORT, "any", "Destination port of packets"),
+    with(
+        "protocol",
+        Kind::Or(&["all"], &PROTOCOL),
+        "all",
+        "Protocol above IP",
+    ),
+];
+
+const HOW: &[Property] = &[
+    with(
+        "action",
+        Kind::Words(&["encrypt", "discard", "none"]),
+        "encrypt",
+        "What happens to packets",
+    ),
+    with(
+        "level",
+        Kind::Words(&["require", "use", "unique"]),
+        "require",
+        "What happens while there are no keys",
+    ),
+    with(
+        "ipsec-protocols",
+        Kind::Words(&["ah", "esp"]),
+        "esp",
+        "How packets are protected",
+    ),
+    may("sa-src-address", ADDRESS, "This end of the tunnel"),
+    may("sa-dst-address", ADDRESS, "The other end of the tunnel"),
+    with(
+        "proposal",
+        Kind::Reference("ipsec-proposal"),
+        "default",
+        "The algorithms",
+    ),
+    no("template", "Whether policies are made from this one"),
+    read("ph2-count", Kind::COUNTER, "Pairs of keys in use"),
+    read("ph2-state", Kind::Text, "How far the exchange has come"),
+];
+
+pub(crate) static MENU: Menu = Menu {
+    properties: &[WHICH, HOW, COMMENT_DISABLED],
+    flags: &[
+        Flag::new('T', "template", 0),
+        Flag::new('B', "backup", 0),
+        Flag::new('X', "disabled", 1),
+        Flag::new('D', "dynamic", 1),
+        Flag::new('I', "invalid", 1),
+        Flag::new('A', "active", 2),
+        Flag::new('*', "default", 3),
+    ],
+    columns: &[
+        "peer",
+        "tunnel",
+        "src-address",
+        "dst-address",
+        "protocol",
+        "action",
+        "level",
+        "ph2-count",
+    ],
+    pick: Pick::Number,
+    builtin: &[Builtin {
+        values: &[
+            ("src-address", "::/0"),
+            ("dst-address", "::/0"),
+            ("template", "yes"),
+        ],
+    }],
+    effect: Effect::None,
+    rank: 471,
+    check: Some(has_peer),
+    ..Menu::new(
+        "/ip/ipsec/policy",
+        Shape::Ordered,
+        "Which packets are encrypted",
+    )
+};
+
+/// Whole packets go to a peer.
+fn has_peer(draft: &Draft<'_>, _: &Store) -> Result<(), Reason> {
+    let encrypts = draft.get("action").and_then(|action| action.as_str()) == Some("encrypt");
+    let ends = draft.get("sa-dst-address").is_some() || draft.get("peer").is_some();
+    if encrypts && draft.is("tunnel") && !draft.is("template") && !ends {
+        return Err(Reason::failure("peer must be set for tunnel policy"));
+    }
+    Ok(())
+}

@@ -1,0 +1,29 @@
+//! `/ip/ipsec/policy/group`: templates that go together.
+
+use menu::{Builtin, Effect, Kind, Menu, Pick, Property, Shape};
+
+use crate::brief::DEFAULT;
+use crate::fragment::COMMENT;
+
+pub(crate) static MENU: Menu = Menu {
+    properties: &[&[
+        Property::new("name", Kind::Name, "Name of the group"),
+        COMMENT,
+    ]],
+    flags: DEFAULT,
+    columns: &["name"],
+    space: Some("ipsec-policy-group"),
+    key: Some("name"),
+    kind: "group",
+    pick: Pick::Default,
+    builtin: &[Builtin {
+        values: &[("name", "default")],
+    }],
+    effect: Effect::None,
+    rank: 100,
+    ..Menu::new(
+        "/ip/ipsec/policy/group",
+        Shape::List,
+        "Templates that go together",
+    )
+};

@@ -1,0 +1,88 @@
+//! `/ip/ipsec/profile`: how keys are exchanged.
+
+use menu::{Builtin, Effect, Kind, Menu, Pick, Property, Shape};
+
+use crate::brief::{DEFAULT, number, with, yes};
+
+/// The groups that keys are agreed on in (RFC 3526, RFC 5903, RFC 8031).
+const GROUPS: Kind = Kind::Set(&[
+    "x25519", "ecp256", "ecp384", "ecp521", "modp8192", "modp6144", "modp4096", "modp3072",
+    "modp2048", "modp1536", "modp1024", "modp768",
+]);
+
+pub(crate) static MENU: Menu = Menu {
+    properties: &[&[
+        Property::new("name", Kind::Name, "Name of the profile"),
+        with(
+            "hash-algorithm",
+            Kind::Words(&["md5", "sha1", "sha256", "sha384", "sha512"]),
+            "sha1",
+            "What signs the exchange",
+        ),
+        with(
+            "prf-algorithm",
+            Kind::Words(&["auto", "sha1", "sha256", "sha384", "sha512"]),
+            "auto",
+            "What keys are derived by",
+        ),
+        with(
+            "enc-algorithm",
+            Kind::Set(&["aes-256", "aes-192", "aes-128", "3des", "des"]),
+            "aes-128,3des",
+            "What encrypts the exchange",
+        ),
+        with(
+            "dh-group",
+            GROUPS,
+            "modp2048,modp1024",
+            "What keys are agreed on in",
+        ),
+        with("lifetime", Kind::SPAN, "1d", "How long keys hold"),
+        with(
+            "lifebytes",
+            number(0, 4_294_967_295),
+            "0",
+            "How many bytes keys hold for",
+        ),
+        with(
+            "proposal-check",
+            Kind::Words(&["obey", "strict", "claim", "exact"]),
+            "obey",
+            "Whose lifetime counts",
+        ),
+        yes(
+            "nat-traversal",
+            "Whether packets pass translators (RFC 3947)",
+        ),
+        with(
+            "ppk",
+            Kind::Words(&["no", "psk", "psk-ike-initial", "qkd"]),
+            "no",
+            "Secrets against computers to come",
+        ),
+        with(
+            "dpd-interval",
+            Kind::Or(&["disable-dpd"], &crate::brief::seconds(0, 3_600)),
+            "2m",
+            "How often a silent peer is asked whether it is there",
+        ),
+        with(
+            "dpd-maximum-failures",
+            number(1, 100),
+            "5",
+            "How often it may not answer",
+        ),
+    ]],
+    flags: DEFAULT,
+    space: Some("ipsec-profile"),
+    key: Some("name"),
+    kind: "profile",
+    pick: Pick::Default,
+    builtin: &[Builtin {
+        values: &[("name", "default")],
+    }],
+    old_paths: &["/ip/ipsec/peer/profile"],
+    effect: Effect::None,
+    rank: 101,
+    ..Menu::new("/ip/ipsec/profile", Shape::List, "How keys are exchanged")
+};

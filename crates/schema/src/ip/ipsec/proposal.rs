@@ -1,0 +1,74 @@
+//! `/ip/ipsec/proposal`: what encrypts and signs packets.
+
+use menu::{Builtin, Effect, Flag, Kind, Menu, Pick, Property, Shape};
+
+use crate::brief::with;
+use crate::fragment::COMMENT_DISABLED;
+
+const CIPHERS: Kind = Kind::Set(&[
+    "chacha20poly1305",
+    "aes-256-cbc",
+    "aes-256-ctr",
+    "aes-256-gcm",
+    "camellia-256",
+    "aes-192-cbc",
+    "aes-192-ctr",
+    "aes-192-gcm",
+    "camellia-192",
+    "aes-128-cbc",
+    "aes-128-ctr",
+    "aes-128-gcm",
+    "camellia-128",
+    "3des",
+    "blowfish",
+    "twofish",
+    "des",
+    "null",
+]);
+const GROUPS: Kind = Kind::Words(&[
+    "none", "x25519", "ecp256", "ecp384", "ecp521", "modp8192", "modp6144", "modp4096", "modp3072",
+    "modp2048", "modp1536", "modp1024", "modp768",
+]);
+
+pub(crate) static MENU: Menu = Menu {
+    properties: &[
+        &[
+            Property::new("name", Kind::Name, "Name of the proposal"),
+            with(
+                "auth-algorithms",
+                Kind::Set(&["sha512", "sha256", "sha1", "md5", "null"]),
+                "sha1",
+                "What signs packets",
+            ),
+            with(
+                "enc-algorithms",
+                CIPHERS,
+                "aes-256-cbc,aes-192-cbc,aes-128-cbc",
+                "What encrypts packets",
+            ),
+            with("lifetime", Kind::SPAN, "30m", "How long keys hold"),
+            with(
+                "pfs-group",
+                GROUPS,
+                "modp1024",
+                "What new keys are agreed on in",
+            ),
+        ],
+        COMMENT_DISABLED,
+    ],
+    flags: &[Flag::new('X', "disabled", 0), Flag::new('*', "default", 1)],
+    space: Some("ipsec-proposal"),
+    key: Some("name"),
+    kind: "proposal",
+    pick: Pick::Default,
+    builtin: &[Builtin {
+        values: &[("name", "default")],
+    }],
+    effect: Effect::None,
+    rank: 103,
+    ..Menu::new(
+        "/ip/ipsec/proposal",
+        Shape::List,
+        "What encrypts and signs packets",
+    )
+};

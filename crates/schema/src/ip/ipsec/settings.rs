@@ -1,0 +1,28 @@
+//! `/ip/ipsec/settings`: what all peers have in common.
+
+use menu::{Effect, Kind, Menu, Shape};
+
+use crate::brief::{U32, no, with, yes};
+
+pub(crate) static MENU: Menu = Menu {
+    properties: &[&[
+        no("xauth-use-radius", "Whether RADIUS is asked"),
+        yes("accounting", "Whether RADIUS is told of users"),
+        with(
+            "interim-update",
+            Kind::SPAN,
+            "0s",
+            "How often RADIUS is told in between",
+        ),
+        with(
+            "ddos-cookie-threshold",
+            U32,
+            "1000",
+            "Exchanges under way beyond which peers must prove their address",
+        ),
+    ]],
+    old_paths: &["/ip/ipsec/user/settings"],
+    effect: Effect::None,
+    rank: 472,
+    ..Menu::new("/ip/ipsec/settings", Shape::Settings, "IPsec settings")
+};

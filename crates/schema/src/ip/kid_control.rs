@@ -1,0 +1,76 @@
+//! `/ip/kid-control`: when children may use the network.
+
+pub(crate) mod device;
+
+use menu::{Absent, Effect, Flag, Kind, Menu, Part, Property, Shape};
+
+use crate::brief::{ONLY_DISABLED, argument, command, on_items, read, seconds, text, with};
+
+/// Hours of a day: `8h-20h`; `0s-0s` is never, nothing is never too.
+const HOURS: Kind = Kind::List(&Kind::Parts(&[
+    Part::new("", seconds(0, 86_400)),
+    Part::new("-", seconds(0, 86_400)).or(Absent::Left),
+]));
+
+const fn day(name: &'static str) -> Property {
+    with(name, HOURS, "", "Hours with access")
+}
+
+const fn slow(name: &'static str) -> Property {
+    with(name, HOURS, "", "Hours without a limit of the rate")
+}
+
+pub(crate) static MENU: Menu = Menu {
+    properties: &[
+        &[
+            Property::new("name", Kind::Name, "Name of the child"),
+            day("sun"),
+            day("mon"),
+            day("tue"),
+            day("wed"),
+            day("thu"),
+            day("fri"),
+            day("sat"),
+            text("rate-limit", "Limit of the rate"),
+            slow("tur-sun"),
+            slow("tur-mon"),
+            slow("tur-tue"),
+            slow("tur-wed"),
+            slow("tur-thu"),
+            slow("tur-fri"),
+            slow("tur-sat"),
+            read("pause-left", Kind::SPAN, "How long access is still paused"),
+            read("pause-till", Kind::Text, "Until when access is paused"),
+        ],
+        ONLY_DISABLED,
+    ],
+    flags: &[
+        Flag::new('X', "disabled", 0),
+        Flag::new('P', "paused", 1),
+        Flag::new('B', "blocked", 2),
+        Flag::new('L', "rate-limited", 3),
+    ],
+    columns: &["name", "sun", "mon", "tue", "wed", "thu", "fri", "sat"],
+    space: Some("kid"),
+    key: Some("name"),
+    kind: "kid",
+    commands: &[
+        command(
+            "pause",
+            "Pause access",
+            &[
+                crate::interface::NUMBERS,
+                argument("duration", seconds(0, 604_800), "For how long"),
+                argument("till", Kind::Text, "Until when"),
+            ],
+        ),
+        on_items("resume", "End a pause"),
+    ],
+    effect: Effect::None,
+    rank: 104,
+    ..Menu::new(
+        "/ip/kid-control",
+        Shape::List,
+        "When children may use the network",
+    )
+};

@@ -1,0 +1,32 @@
+//! `/ip/media`: films and music for the network (DLNA).
+
+pub(crate) mod settings;
+
+use menu::{Effect, Family, Kind, Menu, Shape};
+
+use crate::brief::{DISABLED_DYNAMIC, ONLY_DISABLED, read, text, with};
+use crate::fragment::interface;
+
+pub(crate) static MENU: Menu = Menu {
+    properties: &[
+        &[
+            interface("The interface that is served"),
+            text("path", "The folder"),
+            text("friendly-name", "What the server calls itself"),
+            with(
+                "allowed-ip",
+                Kind::List(&Kind::Address(Family::V4)),
+                "",
+                "Hosts that are served",
+            ),
+            text("allowed-hostname", "Names of hosts that are served"),
+            read("status", Kind::Text, "State of the server"),
+        ],
+        ONLY_DISABLED,
+    ],
+    flags: DISABLED_DYNAMIC,
+    columns: &["interface", "path", "friendly-name", "status"],
+    effect: Effect::None,
+    rank: 477,
+    ..Menu::new("/ip/media", Shape::List, "Media servers")
+};

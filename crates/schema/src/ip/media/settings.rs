@@ -1,0 +1,16 @@
+//! `/ip/media/settings`: what all media servers have in common.
+
+use menu::{Effect, Menu, Shape};
+
+use crate::brief::text;
+
+pub(crate) static MENU: Menu = Menu {
+    properties: &[&[text("thumbnails", "Folder of small pictures")]],
+    effect: Effect::None,
+    rank: 478,
+    ..Menu::new(
+        "/ip/media/settings",
+        Shape::Settings,
+        "Media server settings",
+    )
+};

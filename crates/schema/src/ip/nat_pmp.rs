@@ -1,0 +1,14 @@
+//! `/ip/nat-pmp`: hosts that ask for a port (RFC 6886).
+
+pub(crate) mod interfaces;
+
+use menu::{Effect, Menu, Shape};
+
+use crate::brief::no;
+
+pub(crate) static MENU: Menu = Menu {
+    properties: &[&[no("enabled", "Whether hosts may ask")]],
+    effect: Effect::None,
+    rank: 479,
+    ..Menu::new("/ip/nat-pmp", Shape::Settings, "NAT port mapping protocol")
+};

@@ -1,0 +1,19 @@
+//! `/ip/nat-pmp/interfaces`: where hosts ask, and where the ports are.
+
+use menu::{Effect, Menu, Shape};
+
+use crate::brief::{DISABLED_DYNAMIC, ONLY_DISABLED};
+use crate::ip::upnp::interfaces::SIDES;
+
+pub(crate) static MENU: Menu = Menu {
+    properties: &[SIDES, ONLY_DISABLED],
+    flags: DISABLED_DYNAMIC,
+    columns: &["interface", "type", "forced-ip"],
+    effect: Effect::None,
+    rank: 480,
+    ..Menu::new(
+        "/ip/nat-pmp/interfaces",
+        Shape::List,
+        "Interfaces of NAT-PMP",
+    )
+};

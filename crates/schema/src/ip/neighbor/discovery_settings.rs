@@ -1,0 +1,78 @@
+//! `/ip/neighbor/discovery-settings`: where and how this router tells of itself.
+
+use menu::{Effect, Kind, Menu, Old, Shape};
+
+use crate::brief::{INTERFACE_LIST, no, number, seconds, with, yes};
+
+pub(crate) static MENU: Menu = Menu {
+    properties: &[&[
+        with(
+            "discover-interface-list",
+            Kind::Not(&INTERFACE_LIST),
+            "static",
+            "Interfaces that tell and listen",
+        ),
+        with(
+            "discover-interval",
+            seconds(5, 32_767),
+            "30s",
+            "How often the router tells of itself",
+        ),
+        yes("lldp-med", "Whether LLDP tells of voice"),
+        with(
+            "lldp-med-net-policy-vlan",
+            Kind::Or(&["disabled"], &number(0, 4_094)),
+            "disabled",
+            "The VLAN for voice",
+        ),
+        no(
+            "lldp-mac-phy-config",
+            "Whether LLDP tells of the port's speed",
+        ),
+        no(
+            "lldp-max-frame-size",
+            "Whether LLDP tells of the longest frame",
+        ),
+        no("lldp-vlan-info", "Whether LLDP tells of VLANs"),
+        yes(
+            "lldp-poe-power",
+            "Whether LLDP tells of power over Ethernet",
+        ),
+        no("lldp-dcbx", "Whether LLDP tells of data center bridging"),
+        no(
+            "dying-gasp",
+            "Whether the router tells that its power fails",
+        ),
+        with(
+            "protocol",
+            Kind::Set(&["cdp", "lldp", "mndp"]),
+            "cdp,lldp,mndp",
+            "Protocols to tell and listen by",
+        ),
+        with(
+            "mode",
+            Kind::Words(&["tx-and-rx", "tx-only", "rx-only"]),
+            "tx-and-rx",
+            "Whether the router tells, listens, or both",
+        ),
+        no(
+            "add-dns-entries",
+            "Whether neighbours get a name in the DNS",
+        ),
+        with(
+            "add-dns-entries-suffix",
+            Kind::Sized { min: 1, max: 64 },
+            "lan",
+            "The domain of such names",
+        ),
+    ]],
+    old: &[Old::gone("default")],
+    old_paths: &["/ip/neighbor/discovery/settings"],
+    effect: Effect::None,
+    rank: 292,
+    ..Menu::new(
+        "/ip/neighbor/discovery-settings",
+        Shape::Settings,
+        "Neighbor discovery settings",
+    )
+};

@@ -1,0 +1,30 @@
+//! `/ip/packing`: several packets in one, between two of the maker's routers.
+
+use menu::{Effect, Kind, Menu, Shape};
+
+use crate::brief::{DISABLED, ONLY_DISABLED, number, with};
+use crate::fragment::interface;
+
+const HOW: Kind = Kind::Words(&["none", "simple", "compress-headers", "compress-all"]);
+
+pub(crate) static MENU: Menu = Menu {
+    properties: &[
+        &[
+            interface("The interface"),
+            with("packing", HOW, "simple", "How packets are put together"),
+            with("unpacking", HOW, "simple", "How packets are taken apart"),
+            with(
+                "aggregated-size",
+                number(20, 16_384),
+                "1500",
+                "Longest packet",
+            ),
+        ],
+        ONLY_DISABLED,
+    ],
+    flags: DISABLED,
+    columns: &["interface", "packing", "unpacking", "aggregated-size"],
+    effect: Effect::None,
+    rank: 481,
+    ..Menu::new("/ip/packing", Shape::List, "Packet packing")
+};

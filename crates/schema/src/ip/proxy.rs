@@ -1,0 +1,135 @@
+//! `/ip/proxy`: web pages that are fetched for others.
+
+pub(crate) mod access;
+pub(crate) mod cache;
+pub(crate) mod cache_contents;
+pub(crate) mod connections;
+pub(crate) mod direct;
+pub(crate) mod inserts;
+pub(crate) mod lookups;
+pub(crate) mod refreshes;
+
+use menu::{Effect, Family, Kind, Menu, Property, Shape};
+
+use crate::brief::{PORT, U32, command, may, no, number, text, with};
+use crate::fragment::{COMMENT_DISABLED, counter};
+use crate::ip::hotspot::walled_garden::{METHODS, PATTERN, WEB_PORTS};
+
+const ANY: Kind = Kind::Address(Family::Any);
+const WHO: Kind = Kind::Not(&Kind::Addresses(Family::Any));
+
+/// What a request is matched by.
+pub(crate) const REQUEST: &[Property] = &[
+    may("src-address", WHO, "Address of the client"),
+    may("dst-address", WHO, "Address of the server"),
+    may("dst-port", WEB_PORTS, "Port of the server"),
+    may("local-port", Kind::Not(&PORT), "Port of the proxy"),
+    may("dst-host", PATTERN, "Name of the server"),
+    may("path", PATTERN, "Name of the page"),
+    may("method", METHODS, "Method of the request"),
+];
+
+/// What happens to a request that matches.
+pub(crate) const ALLOW: &[Property] = &[with(
+    "action",
+    Kind::Words(&["allow", "deny"]),
+    "allow",
+    "What happens to a request that matches",
+)];
+
+/// Rules for requests.
+pub(crate) const fn rules(path: &'static str, help: &'static str) -> Menu {
+    Menu {
+        properties: &[REQUEST, ALLOW, HITS, COMMENT_DISABLED],
+        flags: crate::brief::DISABLED,
+        stats: &["dst-host", "path", "action", "hits"],
+        commands: crate::ip::hotspot::walled_garden::COMMANDS,
+        effect: Effect::None,
+        ..Menu::new(path, Shape::Ordered, help)
+    }
+}
+
+/// How many requests matched.
+pub(crate) const HITS: &[Property] = &[counter("hits", "Requests that matched")];
+
+const CACHE: &[Property] = &[
+    with(
+        "max-cache-size",
+        Kind::Or(&["none", "unlimited"], &Kind::Kib),
+        "unlimited",
+        "Greatest size of the cache",
+    ),
+    with(
+        "max-cache-object-size",
+        Kind::Kib,
+        "2048KiB",
+        "Longest page in the cache",
+    ),
+    no("cache-on-disk", "Whether the cache is on disk"),
+    with(
+        "max-client-connections",
+        U32,
+        "600",
+        "Most connections of clients",
+    ),
+    with(
+        "max-server-connections",
+        U32,
+        "600",
+        "Most connections to servers",
+    ),
+    with(
+        "max-fresh-time",
+        Kind::SPAN,
+        "3d",
+        "How long a page counts as new",
+    ),
+    no(
+        "serialize-connections",
+        "Whether a server gets one request at a time",
+    ),
+    no(
+        "always-from-cache",
+        "Whether clients cannot ask for a new page",
+    ),
+    with(
+        "cache-hit-dscp",
+        number(0, 63),
+        "4",
+        "Code point of pages from the cache",
+    ),
+    with("cache-path", Kind::Text, "web-proxy", "Where the cache is"),
+];
+
+pub(crate) static MENU: Menu = Menu {
+    properties: &[
+        &[
+            no("enabled", "Whether pages are fetched for others"),
+            with(
+                "src-address",
+                Kind::List(&ANY),
+                "::",
+                "The router's address",
+            ),
+            with("port", Kind::List(&PORT), "8080", "The proxy's ports"),
+            no("anonymous", "Whether servers are not told of clients"),
+            with("parent-proxy", ANY, "::", "The proxy that is asked"),
+            with(
+                "parent-proxy-port",
+                PORT,
+                "0",
+                "The port of the proxy that is asked",
+            ),
+            text("cache-administrator", "Whom users may write to").default("webmaster"),
+        ],
+        CACHE,
+    ],
+    commands: &[
+        command("clear-cache", "Clear the cache", &[]),
+        command("monitor", "Monitor the proxy", &[crate::interface::ONCE]),
+        command("reset-html", "Write the pages anew", &[]),
+    ],
+    effect: Effect::None,
+    rank: 482,
+    ..Menu::new("/ip/proxy", Shape::Settings, "HTTP proxy")
+};

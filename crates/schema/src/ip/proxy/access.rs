@@ -1,0 +1,33 @@
+//! `/ip/proxy/access`: which pages may be fetched.
+
+use menu::{Effect, Kind, Menu, Old, Property, Shape};
+
+use super::{HITS, REQUEST};
+use crate::brief::{DISABLED, text, with};
+use crate::fragment::COMMENT_DISABLED;
+use crate::ip::hotspot::walled_garden::COMMANDS;
+
+const ACTION: &[Property] = &[
+    with(
+        "action",
+        Kind::Words(&["allow", "deny", "redirect", "url-append"]),
+        "allow",
+        "What happens to a request that matches",
+    ),
+    text("action-data", "Where the client is sent, or what is added"),
+];
+
+pub(crate) static MENU: Menu = Menu {
+    properties: &[REQUEST, ACTION, HITS, COMMENT_DISABLED],
+    flags: DISABLED,
+    stats: &["dst-host", "path", "action", "hits"],
+    commands: COMMANDS,
+    old: &[Old::renamed("redirect-to", "action-data")],
+    effect: Effect::None,
+    rank: 483,
+    ..Menu::new(
+        "/ip/proxy/access",
+        Shape::Ordered,
+        "Which pages may be fetched",
+    )
+};

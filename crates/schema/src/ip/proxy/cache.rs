@@ -1,0 +1,10 @@
+//! `/ip/proxy/cache`: which pages are kept.
+
+use menu::Menu;
+
+use super::rules;
+
+pub(crate) static MENU: Menu = Menu {
+    rank: 484,
+    ..rules("/ip/proxy/cache", "Which pages are kept")
+};

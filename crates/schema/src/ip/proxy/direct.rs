@@ -1,0 +1,13 @@
+//! `/ip/proxy/direct`: which pages are fetched without the other proxy.
+
+use menu::Menu;
+
+use super::rules;
+
+pub(crate) static MENU: Menu = Menu {
+    rank: 485,
+    ..rules(
+        "/ip/proxy/direct",
+        "Which pages are fetched without the other proxy",
+    )
+};

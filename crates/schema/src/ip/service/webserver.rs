@@ -1,0 +1,28 @@
+//! `/ip/service/webserver`: what the web services show, in the clear and over TLS.
+
+use menu::{Effect, Menu, Shape};
+
+use crate::brief::yes;
+
+pub(crate) static MENU: Menu = Menu {
+    properties: &[&[
+        yes("index-plain", "The front page by HTTP"),
+        yes("webfig-plain", "WebFig by HTTP"),
+        yes("graphs-plain", "Graphs by HTTP"),
+        yes("rest-plain", "REST by HTTP"),
+        yes("crl-plain", "Lists of revoked certificates by HTTP"),
+        yes("scep-plain", "SCEP by HTTP"),
+        yes("acme-plain", "Answers for ACME by HTTP"),
+        yes("index-secure", "The front page by HTTPS"),
+        yes("webfig-secure", "WebFig by HTTPS"),
+        yes("graphs-secure", "Graphs by HTTPS"),
+        yes("rest-secure", "REST by HTTPS"),
+    ]],
+    effect: Effect::None,
+    rank: 506,
+    ..Menu::new(
+        "/ip/service/webserver",
+        Shape::Settings,
+        "What web services show",
+    )
+};

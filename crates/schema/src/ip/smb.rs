@@ -1,0 +1,32 @@
+//! `/ip/smb`: files for the network.
+
+pub(crate) mod shares;
+pub(crate) mod users;
+
+use menu::{Effect, Kind, Menu, Old, Shape};
+
+use crate::brief::{INTERFACE, read, text, with};
+
+pub(crate) static MENU: Menu = Menu {
+    properties: &[&[
+        with(
+            "enabled",
+            Kind::Words(&["no", "auto", "yes"]),
+            "auto",
+            "Whether files are served",
+        ),
+        text("domain", "Name of the work group").default("MSHOME"),
+        text("comment", "What the server says of itself").default("MikrotikSMB"),
+        with(
+            "interfaces",
+            Kind::List(&Kind::Or(&["all"], &INTERFACE)),
+            "all",
+            "Interfaces that are served",
+        ),
+        read("status", Kind::Text, "State of the server"),
+    ]],
+    old: &[Old::gone("allow-guests")],
+    effect: Effect::None,
+    rank: 507,
+    ..Menu::new("/ip/smb", Shape::Settings, "File sharing")
+};

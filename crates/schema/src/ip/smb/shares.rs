@@ -1,0 +1,46 @@
+//! `/ip/smb/shares`: folders that are served.
+
+use menu::{Builtin, Effect, Flag, Kind, Menu, Old, Pick, Property, Shape};
+
+use crate::brief::{no, text, with};
+use crate::fragment::COMMENT_DISABLED;
+
+const USERS: Kind = Kind::List(&Kind::Reference("smb-user"));
+
+pub(crate) static MENU: Menu = Menu {
+    properties: &[
+        &[
+            Property::new("name", Kind::Name, "Name of the share"),
+            text("directory", "The folder"),
+            no("read-only", "Whether nothing can be changed"),
+            no("require-encryption", "Whether clients must encrypt"),
+            with("valid-users", USERS, "", "Who may see it; all if empty"),
+            with("invalid-users", USERS, "", "Who may not see it"),
+        ],
+        COMMENT_DISABLED,
+    ],
+    flags: &[
+        Flag::new('D', "dynamic", 0),
+        Flag::new('X', "disabled", 0),
+        Flag::new('*', "default", 1),
+        Flag::new('r', "read-only", 2),
+        Flag::new('c', "require-encryption", 3),
+    ],
+    columns: &["name", "directory", "valid-users", "invalid-users"],
+    space: Some("smb-share"),
+    key: Some("name"),
+    kind: "share",
+    pick: Pick::Default,
+    builtin: &[Builtin {
+        values: &[
+            ("name", "pub"),
+            ("directory", "/pub"),
+            ("comment", "default share"),
+        ],
+    }],
+    old: &[Old::gone("max-sessions")],
+    old_paths: &["/ip/smb/share"],
+    effect: Effect::None,
+    rank: 508,
+    ..Menu::new("/ip/smb/shares", Shape::List, "Folders that are served")
+};

@@ -1,0 +1,34 @@
+//! `/ip/smb/users`: who may see files.
+
+use menu::{Builtin, Effect, Flag, Kind, Menu, Pick, Property, Shape};
+
+use crate::brief::{no, text};
+use crate::fragment::COMMENT_DISABLED;
+
+pub(crate) static MENU: Menu = Menu {
+    properties: &[
+        &[
+            Property::new("name", Kind::Name, "Name of the user"),
+            text("password", "Password of the user").sensitive(),
+            no("read-only", "Whether the user can change nothing"),
+        ],
+        COMMENT_DISABLED,
+    ],
+    flags: &[
+        Flag::new('D', "dynamic", 0),
+        Flag::new('X', "disabled", 0),
+        Flag::new('*', "default", 1),
+        Flag::new('r', "read-only", 2),
+    ],
+    columns: &["name", "password"],
+    space: Some("smb-user"),
+    key: Some("name"),
+    kind: "user",
+    pick: Pick::Default,
+    builtin: &[Builtin {
+        values: &[("name", "guest")],
+    }],
+    effect: Effect::None,
+    rank: 112,
+    ..Menu::new("/ip/smb/users", Shape::List, "Who may see files")
+};

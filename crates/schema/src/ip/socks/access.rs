@@ -1,0 +1,41 @@
+//! `/ip/socks/access`: which connections are made.
+
+use menu::{Effect, Family, Kind, Menu, Property, Shape};
+
+use crate::brief::{DISABLED, PORTS, may, with};
+use crate::fragment::COMMENT_DISABLED;
+
+const SOURCE: Kind = Kind::Not(&Kind::Addresses(Family::Any));
+const DESTINATION: Kind = Kind::Not(&Kind::Either(&Kind::Addresses(Family::Any), &Kind::Host));
+
+const RULE: &[Property] = &[
+    may("src-address", SOURCE, "Address of the client"),
+    may("src-port", Kind::Not(&PORTS), "Port of the client"),
+    may("dst-address", DESTINATION, "Address or name of the server"),
+    may("dst-port", Kind::Not(&PORTS), "Port of the server"),
+    with(
+        "action",
+        Kind::Words(&["deny", "allow"]),
+        "allow",
+        "Whether the connection is made",
+    ),
+];
+
+pub(crate) static MENU: Menu = Menu {
+    properties: &[RULE, COMMENT_DISABLED],
+    flags: DISABLED,
+    columns: &[
+        "src-address",
+        "src-port",
+        "dst-address",
+        "dst-port",
+        "action",
+    ],
+    effect: Effect::None,
+    rank: 511,
+    ..Menu::new(
+        "/ip/socks/access",
+        Shape::Ordered,
+        "Which connections are made",
+    )
+};

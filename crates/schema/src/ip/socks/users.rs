@@ -1,0 +1,32 @@
+//! `/ip/socks/users`: who may use the server.
+
+use menu::{Effect, Kind, Menu, Shape};
+
+use crate::brief::{DISABLED, ONLY_DISABLED, no, some, text};
+
+const WORD: Kind = Kind::Sized { min: 1, max: 255 };
+
+pub(crate) static MENU: Menu = Menu {
+    properties: &[
+        &[
+            some("name", WORD, "Name of the user").required(),
+            some("password", WORD, "Password of the user")
+                .required()
+                .sensitive(),
+            no("only-one", "Whether the user may log in once at a time"),
+            text("rate-limit", "Limit of the user's rate"),
+        ],
+        ONLY_DISABLED,
+    ],
+    flags: DISABLED,
+    columns: &["name", "only-one", "rate-limit"],
+    space: Some("socks-user"),
+    key: Some("name"),
+    effect: Effect::None,
+    rank: 512,
+    ..Menu::new(
+        "/ip/socks/users",
+        Shape::List,
+        "Who may use the SOCKS server",
+    )
+};

@@ -1,0 +1,38 @@
+//! `/ip/socksify`: connections that a SOCKS server makes for the router's clients.
+
+use menu::{Effect, Kind, Menu, Property, Shape};
+
+use crate::brief::{DISABLED_DYNAMIC, IPV4, PORT, number, text, with};
+use crate::fragment::COMMENT;
+
+pub(crate) static MENU: Menu = Menu {
+    properties: &[&[
+        Property::new("name", Kind::Name, "Name of the service"),
+        with(
+            "connection-timeout",
+            number(0, 65_535),
+            "60",
+            "Seconds that a connection may take",
+        ),
+        with("port", PORT, "952", "The port that connections are sent to"),
+        with("socks5-server", IPV4, "0.0.0.0", "The SOCKS server"),
+        with("socks5-port", PORT, "1080", "The SOCKS server's port"),
+        text("socks5-user", "The name to log in with"),
+        text("socks5-password", "The password to log in with").sensitive(),
+        COMMENT,
+        with(
+            "disabled",
+            Kind::Bool,
+            "yes",
+            "Defines whether item is ignored or used",
+        ),
+    ]],
+    flags: DISABLED_DYNAMIC,
+    columns: &["name", "port", "socks5-server", "socks5-port"],
+    space: Some("socksify"),
+    key: Some("name"),
+    kind: "socksify",
+    effect: Effect::None,
+    rank: 513,
+    ..Menu::new("/ip/socksify", Shape::List, "Connections by a SOCKS server")
+};

@@ -1,0 +1,57 @@
+//! `/ip/traffic-flow`: telling collectors of flows (RFC 3954, RFC 7011).
+
+pub(crate) mod ipfix;
+pub(crate) mod target;
+
+use menu::{Effect, Kind, Menu, Shape};
+
+use crate::brief::{INTERFACE, INTERFACE_LIST, U32, command, no, seconds, with};
+
+const FLOWS: Kind = Kind::Words(&[
+    "1k", "2k", "4k", "8k", "16k", "32k", "64k", "128k", "256k", "512k", "1M", "2M", "4M", "8M",
+    "16M", "32M",
+]);
+const SPAN: Kind = seconds(1, 4_294_967_295);
+
+pub(crate) static MENU: Menu = Menu {
+    properties: &[&[
+        no("enabled", "Whether collectors are told"),
+        with(
+            "interfaces",
+            Kind::List(&Kind::Or(
+                &["all"],
+                &Kind::Either(&INTERFACE, &INTERFACE_LIST),
+            )),
+            "all",
+            "Interfaces whose flows are told of",
+        ),
+        with("cache-entries", FLOWS, "32k", "Most flows at a time"),
+        with(
+            "active-flow-timeout",
+            SPAN,
+            "30m",
+            "How often a flow is told of",
+        ),
+        with(
+            "inactive-flow-timeout",
+            SPAN,
+            "15s",
+            "How long a flow may be silent",
+        ),
+        no("packet-sampling", "Whether some packets count for all"),
+        with("sampling-interval", U32, "0", "Packets in a row that count"),
+        with("sampling-space", U32, "0", "Packets in a row that do not"),
+    ]],
+    commands: &[command(
+        "monitor",
+        "Monitor flows",
+        &[crate::interface::ONCE],
+    )],
+    effect: Effect::None,
+    rank: 520,
+    ..Menu::new(
+        "/ip/traffic-flow",
+        Shape::Settings,
+        "Telling collectors of flows",
+    )
+};

@@ -1,0 +1,57 @@
+//! `/ip/traffic-flow/ipfix`: what collectors are told.
+
+use menu::{Effect, Menu, Property, Shape};
+
+use crate::brief::{no, yes};
+
+const fn field(name: &'static str) -> Property {
+    yes(name, "Whether collectors are told this")
+}
+
+pub(crate) static MENU: Menu = Menu {
+    properties: &[&[
+        no("nat-events", "Whether collectors are told of translations"),
+        field("first-forwarded"),
+        field("last-forwarded"),
+        field("sys-init-time"),
+        field("packets"),
+        field("bytes"),
+        field("src-port"),
+        field("dst-port"),
+        field("in-interface"),
+        field("out-interface"),
+        field("protocol"),
+        field("tos"),
+        field("tcp-flags"),
+        field("dst-mac-address"),
+        field("src-mac-address"),
+        field("src-address"),
+        field("dst-address"),
+        field("src-address-mask"),
+        field("dst-address-mask"),
+        field("gateway"),
+        field("ttl"),
+        field("ip-header-length"),
+        field("is-multicast"),
+        field("ip-total-length"),
+        field("nat-src-address"),
+        field("nat-dst-address"),
+        field("nat-src-port"),
+        field("nat-dst-port"),
+        field("ipv6-flow-label"),
+        field("udp-length"),
+        field("tcp-seq-num"),
+        field("tcp-ack-num"),
+        field("tcp-window-size"),
+        field("igmp-type"),
+        field("icmp-type"),
+        field("icmp-code"),
+    ]],
+    effect: Effect::None,
+    rank: 521,
+    ..Menu::new(
+        "/ip/traffic-flow/ipfix",
+        Shape::Settings,
+        "What collectors are told",
+    )
+};

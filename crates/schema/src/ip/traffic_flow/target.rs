@@ -1,0 +1,45 @@
+//! `/ip/traffic-flow/target`: the collectors.
+
+use menu::{Effect, Family, Kind, Menu, Shape};
+
+use crate::brief::{DISABLED, ONLY_DISABLED, PORT, U32, seconds, some, with};
+
+const ANY: Kind = Kind::Address(Family::Any);
+
+pub(crate) static MENU: Menu = Menu {
+    properties: &[
+        &[
+            with("src-address", ANY, "0.0.0.0", "The router's address"),
+            some("dst-address", ANY, "The collector").required(),
+            with("port", PORT, "2055", "The collector's port"),
+            with(
+                "version",
+                Kind::Words(&["1", "5", "9", "ipfix"]),
+                "9",
+                "Version of the format",
+            ),
+            with(
+                "v9-template-refresh",
+                U32,
+                "20",
+                "Packets after which the format is told again",
+            ),
+            with(
+                "v9-template-timeout",
+                seconds(1, 4_294_967_295),
+                "30m",
+                "Time after which the format is told again",
+            ),
+        ],
+        ONLY_DISABLED,
+    ],
+    flags: DISABLED,
+    columns: &["src-address", "dst-address", "port", "version"],
+    effect: Effect::None,
+    rank: 522,
+    ..Menu::new(
+        "/ip/traffic-flow/target",
+        Shape::List,
+        "Collectors of flows",
+    )
+};

@@ -1,0 +1,24 @@
+//! `/ip/upnp`: hosts that ask for a port by UPnP.
+
+pub(crate) mod interfaces;
+
+use menu::{Effect, Menu, Shape};
+
+use crate::brief::{no, yes};
+
+pub(crate) static MENU: Menu = Menu {
+    properties: &[&[
+        no("enabled", "Whether hosts may ask"),
+        no(
+            "allow-disable-external-interface",
+            "Whether hosts may switch the line off",
+        ),
+        yes(
+            "show-dummy-rule",
+            "Whether a rule is shown that means nothing",
+        ),
+    ]],
+    effect: Effect::None,
+    rank: 518,
+    ..Menu::new("/ip/upnp", Shape::Settings, "Universal Plug and Play")
+};

@@ -1,0 +1,27 @@
+//! `/ip/upnp/interfaces`: where hosts ask, and where the ports are.
+
+use menu::{Effect, Kind, Menu, Property, Shape};
+
+use crate::brief::{DISABLED_DYNAMIC, IPV4, ONLY_DISABLED, may, some};
+use crate::fragment::interface;
+
+/// A side of the router.
+pub(crate) const SIDES: &[Property] = &[
+    interface("The interface"),
+    some(
+        "type",
+        Kind::Words(&["external", "internal"]),
+        "Which side it is on",
+    )
+    .required(),
+    may("forced-ip", IPV4, "The address that hosts are told"),
+];
+
+pub(crate) static MENU: Menu = Menu {
+    properties: &[SIDES, ONLY_DISABLED],
+    flags: DISABLED_DYNAMIC,
+    columns: &["interface", "type", "forced-ip"],
+    effect: Effect::None,
+    rank: 519,
+    ..Menu::new("/ip/upnp/interfaces", Shape::List, "Interfaces of UPnP")
+};

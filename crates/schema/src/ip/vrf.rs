@@ -1,0 +1,39 @@
+//! `/ip/vrf`: routers within the router: interfaces that have a routing table of their own.
+
+use menu::{Effect, Flag, Kind, Menu, Old, Shape};
+
+use crate::brief::{INTERFACE, INTERFACE_LIST, named, with};
+use crate::fragment::COMMENT_DISABLED;
+
+pub(crate) static MENU: Menu = Menu {
+    properties: &[
+        &[
+            named("Name of the VRF and of its routing table"),
+            with(
+                "interfaces",
+                Kind::List(&Kind::Or(
+                    &["none"],
+                    &Kind::Either(&INTERFACE, &INTERFACE_LIST),
+                )),
+                "none",
+                "The interfaces",
+            ),
+        ],
+        COMMENT_DISABLED,
+    ],
+    flags: &[Flag::new('X', "disabled", 0), Flag::new('*', "builtin", 1)],
+    columns: &["name", "interfaces"],
+    space: Some("routing-table"),
+    key: Some("name"),
+    old: &[
+        Old::renamed("routing-mark", "name"),
+        Old::gone("export-route-targets"),
+        Old::gone("import-route-targets"),
+        Old::gone("route-distinguisher"),
+    ],
+    old_paths: &["/ip/route/vrf"],
+    effect: Effect::None,
+    // Behind all interfaces, those of PPP included.
+    rank: 258,
+    ..Menu::new("/ip/vrf", Shape::Ordered, "Routers within the router")
+};

@@ -1,0 +1,111 @@
+//! `/ipv6/dhcp-client`: addresses and prefixes that this router gets by DHCPv6 (RFC 8415).
+
+pub(crate) mod option;
+
+use menu::{Effect, Family, Kind, Menu, Property, Shape};
+
+use crate::brief::{IPV6, TABLES, U32, may, no, number, on_items, read, some, text, with, yes};
+use crate::fragment::{COMMENT_DISABLED, interface};
+use crate::ip::dhcp_client::CHECK_GATEWAY;
+use crate::ip::dhcp_server::FLAGS;
+
+const ASK: &[Property] = &[
+    interface("The interface that asks"),
+    some(
+        "request",
+        Kind::Set(&["info", "address", "prefix"]),
+        "What is asked for",
+    )
+    .required(),
+    no(
+        "accept-prefix-without-address",
+        "Whether a prefix alone will do",
+    ),
+    no("add-default-route", "Whether a default route is added"),
+    with(
+        "default-route-distance",
+        number(0, 255),
+        "1",
+        "Distance of the default route",
+    ),
+    with(
+        "default-route-tables",
+        TABLES,
+        "default",
+        "Tables that get the default route",
+    ),
+    with(
+        "check-gateway",
+        CHECK_GATEWAY,
+        "none",
+        "How the gateway is watched",
+    ),
+    yes("use-peer-dns", "Whether the server's DNS servers are used"),
+    no(
+        "use-interface-duid",
+        "Whether the interface's address names this router",
+    ),
+    with("custom-duid", Kind::Digits, "", "What names this router"),
+    yes(
+        "validate-server-duid",
+        "Whether the server's name is checked",
+    ),
+    no("rapid-commit", "Whether two messages will do"),
+    no("allow-reconfigure", "Whether the server may ask to renew"),
+    with(
+        "dhcp-options",
+        Kind::List(&Kind::Reference("dhcp6-client-option")),
+        "",
+        "Options to send",
+    ),
+];
+
+const POOL: &[Property] = &[
+    text("pool-name", "The pool that prefixes go to"),
+    with(
+        "pool-prefix-length",
+        number(0, 128),
+        "64",
+        "Length of the pool's prefixes",
+    ),
+    with(
+        "prefix-hint",
+        Kind::Prefix(Family::V6),
+        "::/0",
+        "The prefix that is asked for",
+    ),
+    with(
+        "prefix-address-lists",
+        Kind::List(&Kind::Name),
+        "",
+        "Lists that prefixes are added to",
+    ),
+    text("script", "Runs when what was got changes"),
+    may("custom-iapd-id", U32, "Number of the request for a prefix"),
+    may(
+        "custom-iana-id",
+        U32,
+        "Number of the request for an address",
+    ),
+];
+
+const GOT: &[Property] = &[
+    read("status", Kind::Text, "How far the client has come"),
+    read("duid", Kind::Text, "What names this router"),
+    read("dhcp-server-v6", IPV6, "The server"),
+    read("prefix", Kind::Text, "The prefix, and how long it holds"),
+    read("address", Kind::Text, "The address, and how long it holds"),
+];
+
+pub(crate) static MENU: Menu = Menu {
+    properties: &[ASK, POOL, GOT, COMMENT_DISABLED],
+    flags: FLAGS,
+    columns: &["interface", "status", "request", "prefix", "address"],
+    commands: &[
+        on_items("release", "Give everything back and ask again"),
+        on_items("renew", "Ask for longer"),
+    ],
+    effect: Effect::None,
+    rank: 531,
+    ..Menu::new("/ipv6/dhcp-client", Shape::List, "DHCPv6 client settings")
+};

@@ -1,0 +1,27 @@
+//! `/ipv6/dhcp-client/option`: options that clients send.
+
+use menu::{Effect, Kind, Menu, Shape};
+
+use crate::brief::{DEFAULT, PORT, named, read, some, text};
+use crate::fragment::COMMENT;
+
+pub(crate) static MENU: Menu = Menu {
+    properties: &[&[
+        named("Name of the option"),
+        some("code", PORT, "Number of the option").required(),
+        text("value", "What is sent"),
+        read("raw-value", Kind::Text, "What is sent, as bytes"),
+        COMMENT,
+    ]],
+    flags: DEFAULT,
+    columns: &["name", "code", "value", "raw-value"],
+    space: Some("dhcp6-client-option"),
+    key: Some("name"),
+    effect: Effect::None,
+    rank: 113,
+    ..Menu::new(
+        "/ipv6/dhcp-client/option",
+        Shape::List,
+        "Options that clients send",
+    )
+};

@@ -1,0 +1,56 @@
+//! `/ipv6/dhcp-relay`: passing requests on to servers in other networks.
+
+pub(crate) mod option;
+pub(crate) mod routes;
+
+use menu::{Absent, Effect, Kind, Menu, Part, Property, Shape};
+
+use crate::brief::{DISABLED_INVALID, IPV6, no, with};
+use crate::fragment::{COMMENT_DISABLED, counter, interface};
+use crate::ip::dhcp_relay::{COMMANDS, THRESHOLD};
+
+/// `fe80::1%ether1`: an address, and the interface for one that is of a link.
+const SERVER: Kind = Kind::Parts(&[
+    Part::new("", IPV6),
+    Part::new("%", Kind::Name).or(Absent::Left),
+]);
+
+pub(crate) static MENU: Menu = Menu {
+    properties: &[
+        &[
+            Property::new("name", Kind::Name, "Name of the relay"),
+            interface("The interface that requests come in by"),
+            Property::new("dhcp-server", Kind::List(&SERVER), "The servers").required(),
+            with(
+                "dhcp-options",
+                Kind::List(&Kind::Reference("dhcp6-relay-option")),
+                "",
+                "Options to add",
+            ),
+            with(
+                "link-address",
+                IPV6,
+                "::",
+                "The relay's address on the clients' link",
+            ),
+            THRESHOLD,
+            no(
+                "store-relayed-bindings",
+                "Whether routes to clients' prefixes are added",
+            ),
+            counter("requests", "Requests that were passed on"),
+            counter("responses", "Answers that were passed back"),
+        ],
+        COMMENT_DISABLED,
+    ],
+    flags: DISABLED_INVALID,
+    columns: &["name", "interface", "dhcp-server", "link-address"],
+    stats: &["name", "requests", "responses"],
+    space: Some("dhcp6-relay"),
+    key: Some("name"),
+    kind: "relay",
+    commands: COMMANDS,
+    effect: Effect::None,
+    rank: 532,
+    ..Menu::new("/ipv6/dhcp-relay", Shape::List, "DHCPv6 relay settings")
+};

@@ -1,0 +1,40 @@
+//! `/ipv6/dhcp-relay/option`: options that relays add.
+
+use menu::{Builtin, Effect, Kind, Menu, Pick, Shape};
+
+use crate::brief::{DEFAULT, PORT, named, no, read, some, text};
+use crate::fragment::COMMENT;
+
+pub(crate) static MENU: Menu = Menu {
+    properties: &[&[
+        named("Name of the option"),
+        some("code", PORT, "Number of the option").required(),
+        text("value", "What is added"),
+        no(
+            "only-if-mac-available",
+            "Whether it is added for known hardware addresses only",
+        ),
+        read("raw-value", Kind::Text, "What is added, as bytes"),
+        COMMENT,
+    ]],
+    flags: DEFAULT,
+    columns: &["name", "code", "value", "only-if-mac-available"],
+    space: Some("dhcp6-relay-option"),
+    key: Some("name"),
+    pick: Pick::Name,
+    builtin: &[Builtin {
+        values: &[
+            ("name", "client_mac"),
+            ("code", "79"),
+            ("value", "0x0001$(CLIENT_MAC)"),
+            ("only-if-mac-available", "yes"),
+        ],
+    }],
+    effect: Effect::None,
+    rank: 114,
+    ..Menu::new(
+        "/ipv6/dhcp-relay/option",
+        Shape::List,
+        "Options that relays add",
+    )
+};

@@ -1,0 +1,94 @@
+//! `/ipv6/dhcp-server`: addresses and prefixes for others (RFC 8415).
+
+pub(crate) mod binding;
+pub(crate) mod option;
+
+use menu::{Effect, Kind, Menu, Property, Shape};
+
+use crate::brief::{may, no, number, read, text, with, yes};
+use crate::fragment::{COMMENT_DISABLED, interface};
+use crate::ip::dhcp_server::{FLAGS, PARENT, QUEUE_PLACE, USE_RADIUS};
+
+/// Options to send, or sets of them.
+pub(crate) const OPTIONS: Kind = Kind::List(&Kind::Either(
+    &Kind::Reference("dhcp6-option"),
+    &Kind::Reference("dhcp6-option-set"),
+));
+
+/// A pool, or the static bindings alone. A pool may come later by a client of this name.
+const POOL: Kind = Kind::Or(&["static-only"], &Kind::Name);
+
+const SERVER: &[Property] = &[
+    Property::new("name", Kind::Name, "Name of the server"),
+    interface("The interface that is served"),
+    with("prefix-pool", POOL, "static-only", "The pool of prefixes"),
+    with("address-pool", POOL, "static-only", "The pool of addresses"),
+    with("lease-time", Kind::SPAN, "3d", "How long a binding holds"),
+    yes("rapid-commit", "Whether two messages will do"),
+    with("use-radius", USE_RADIUS, "no", "Whether RADIUS is asked"),
+    with(
+        "preference",
+        number(0, 255),
+        "255",
+        "Preference among servers",
+    ),
+    text("binding-script", "Runs when a binding begins or ends"),
+    with("dhcp-option", OPTIONS, "", "Options to send"),
+];
+
+const MORE: &[Property] = &[
+    may(
+        "insert-queue-before",
+        QUEUE_PLACE,
+        "Where queues for clients are put",
+    ),
+    with(
+        "parent-queue",
+        PARENT,
+        "none",
+        "The queue above those for clients",
+    ),
+    with(
+        "route-distance",
+        number(0, 255),
+        "1",
+        "Distance of routes to clients' prefixes",
+    ),
+    with(
+        "allow-dual-stack-queue",
+        Kind::Bool,
+        "yes",
+        "Whether one queue serves both families",
+    ),
+    no("use-reconfigure", "Whether clients can be told to renew"),
+    with(
+        "address-lists",
+        Kind::List(&Kind::Name),
+        "",
+        "Lists that clients' addresses are added to",
+    ),
+    no(
+        "ignore-ia-na-bindings",
+        "Whether clients get prefixes alone",
+    ),
+    read("duid", Kind::Text, "What names this router"),
+];
+
+pub(crate) static MENU: Menu = Menu {
+    properties: &[SERVER, MORE, COMMENT_DISABLED],
+    flags: FLAGS,
+    columns: &[
+        "name",
+        "interface",
+        "address-pool",
+        "prefix-pool",
+        "preference",
+        "lease-time",
+    ],
+    space: Some("dhcp6-server"),
+    key: Some("name"),
+    kind: "server",
+    effect: Effect::None,
+    rank: 118,
+    ..Menu::new("/ipv6/dhcp-server", Shape::List, "DHCPv6 server settings")
+};

@@ -1,0 +1,28 @@
+//! `/ipv6/dhcp-server/option`: options that servers send.
+
+pub(crate) mod sets;
+
+use menu::{Effect, Kind, Menu, Shape};
+
+use crate::brief::{PORT, named, read, some, text};
+use crate::fragment::COMMENT;
+
+pub(crate) static MENU: Menu = Menu {
+    properties: &[&[
+        named("Name of the option"),
+        some("code", PORT, "Number of the option").required(),
+        text("value", "What is sent"),
+        read("raw-value", Kind::Text, "What is sent, as bytes"),
+        COMMENT,
+    ]],
+    columns: &["name", "code", "value", "raw-value"],
+    space: Some("dhcp6-option"),
+    key: Some("name"),
+    effect: Effect::None,
+    rank: 115,
+    ..Menu::new(
+        "/ipv6/dhcp-server/option",
+        Shape::List,
+        "Options that servers send",
+    )
+};

@@ -1,0 +1,29 @@
+//! `/ipv6/dhcp-server/option/sets`: options that go together.
+
+use menu::{Effect, Kind, Menu, Shape};
+
+use crate::brief::{named, with};
+use crate::fragment::COMMENT;
+
+pub(crate) static MENU: Menu = Menu {
+    properties: &[&[
+        named("Name of the set"),
+        with(
+            "options",
+            Kind::List(&Kind::Reference("dhcp6-option")),
+            "",
+            "The options",
+        ),
+        COMMENT,
+    ]],
+    columns: &["name", "options"],
+    space: Some("dhcp6-option-set"),
+    key: Some("name"),
+    effect: Effect::None,
+    rank: 116,
+    ..Menu::new(
+        "/ipv6/dhcp-server/option/sets",
+        Shape::List,
+        "Options that go together",
+    )
+};

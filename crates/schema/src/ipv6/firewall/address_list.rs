@@ -1,0 +1,35 @@
+//! `/ipv6/firewall/address-list`: named sets of IPv6 addresses.
+
+use menu::{Effect, Family, Kind, Menu, Shape};
+
+use crate::brief::{DISABLED_DYNAMIC, may, no, read, some};
+use crate::fragment::COMMENT_DISABLED;
+use crate::ip::firewall::address_list::UNIQUE;
+
+pub(crate) static MENU: Menu = Menu {
+    properties: &[
+        &[
+            some("list", Kind::Name, "Name of the list").required(),
+            some(
+                "address",
+                Kind::Either(&Kind::Addresses(Family::V6), &Kind::Host),
+                "A prefix, several addresses, or the name of a host",
+            )
+            .required(),
+            read("creation-time", Kind::Text, "When the entry was made"),
+            may("timeout", Kind::SPAN, "How long the entry is kept"),
+            no("dynamic", "Whether the entry is gone after a restart"),
+        ],
+        COMMENT_DISABLED,
+    ],
+    flags: DISABLED_DYNAMIC,
+    columns: &["list", "address", "creation-time", "timeout"],
+    unique: UNIQUE,
+    effect: Effect::None,
+    rank: 533,
+    ..Menu::new(
+        "/ipv6/firewall/address-list",
+        Shape::List,
+        "Lists of addresses",
+    )
+};

@@ -1,0 +1,80 @@
+//! `/ipv6/firewall/mangle`: marks for packets, connections and routes, and changes of headers.
+
+use menu::{Effect, Family, Kind, Menu, Property, Shape};
+
+use crate::brief::{RULE_FLAGS, may};
+use crate::firewall as fw;
+use crate::fragment::COMMENT_DISABLED;
+
+/// Translation of prefixes (RFC 6296).
+const PREFIXES: &[Property] = &[
+    may(
+        "src-prefix",
+        Kind::Prefix(Family::V6),
+        "The prefix that is translated",
+    ),
+    may(
+        "dst-prefix",
+        Kind::Prefix(Family::V6),
+        "The prefix that it becomes",
+    ),
+];
+
+pub(crate) static MENU: Menu = Menu {
+    properties: &[
+        &fw::head(&[
+            "accept",
+            "add-dst-to-address-list",
+            "add-src-to-address-list",
+            "change-dscp",
+            "change-hop-limit",
+            "change-mss",
+            "dnpt",
+            "drop",
+            "jump",
+            "log",
+            "mark-connection",
+            "mark-packet",
+            "mark-routing",
+            "passthrough",
+            "return",
+            "set-priority",
+            "sniff-pc",
+            "sniff-tzsp",
+            "snpt",
+        ]),
+        PREFIXES,
+        &fw::changes(("new-hop-limit", "Change of the hop limit")),
+        fw::NAT_STATE,
+        fw::TLS,
+        fw::STATE,
+        &[fw::connection_limit(&fw::LIMIT_V6)],
+        &fw::addresses(&fw::ADDRESSES_V6),
+        fw::ADDRESS_LISTS,
+        fw::LISTS,
+        &fw::address_types(&fw::TYPES_V6),
+        fw::HEADERS,
+        fw::FLAGS,
+        fw::HOP_LIMIT,
+        fw::CONNECTION,
+        fw::ROUTING,
+        fw::INTERFACES,
+        fw::PACKET_MARK,
+        fw::PACKET,
+        fw::LOG,
+        fw::COUNTS,
+        COMMENT_DISABLED,
+    ],
+    flags: RULE_FLAGS,
+    stats: fw::STATS,
+    commands: fw::COMMANDS,
+    old: fw::OLD_MARKS,
+    effect: Effect::None,
+    rank: 535,
+    derive: Some(fw::complete),
+    ..Menu::new(
+        "/ipv6/firewall/mangle",
+        Shape::Ordered,
+        "Packet marking and header changes",
+    )
+};

@@ -1,0 +1,58 @@
+//! `/ipv6/nd/prefix`: prefixes that are advertised beside those of addresses (RFC 4861, 4.6.2).
+
+pub(crate) mod default;
+
+use menu::{Effect, Family, Kind, Menu, Property, Shape};
+
+use crate::brief::{INTERFACE, RULE_FLAGS, may, no, with, yes};
+use crate::fragment::{COMMENT_DISABLED, interface};
+
+/// How long a prefix may be used.
+pub(crate) const LIFETIME: Kind = Kind::Or(&["infinity"], &Kind::SPAN);
+/// Whether hosts should rather ask for a prefix (RFC 9762).
+pub(crate) const BY_DHCP: Property = no(
+    "dhcp6-pd-preferred",
+    "Whether hosts should ask for a prefix by DHCPv6",
+);
+
+pub(crate) static MENU: Menu = Menu {
+    properties: &[
+        &[
+            with(
+                "prefix",
+                Kind::Or(&["none"], &Kind::Prefix(Family::V6)),
+                "::/64",
+                "The prefix",
+            ),
+            with(
+                "6to4-interface",
+                Kind::Or(&["none"], &INTERFACE),
+                "none",
+                "The 6to4 interface that the prefix comes from",
+            ),
+            interface("The interface that advertises"),
+            yes("on-link", "Whether hosts of the prefix are on the link"),
+            yes("autonomous", "Whether hosts make addresses of the prefix"),
+            BY_DHCP,
+            may(
+                "valid-lifetime",
+                LIFETIME,
+                "How long the prefix may be used",
+            ),
+            may(
+                "preferred-lifetime",
+                LIFETIME,
+                "How long the prefix should be used",
+            ),
+        ],
+        COMMENT_DISABLED,
+    ],
+    flags: RULE_FLAGS,
+    effect: Effect::None,
+    rank: 541,
+    ..Menu::new(
+        "/ipv6/nd/prefix",
+        Shape::List,
+        "Prefixes that are advertised",
+    )
+};

@@ -1,0 +1,32 @@
+//! `/ipv6/nd/prefix/default`: how prefixes of addresses are advertised.
+
+use menu::{Effect, Menu, Shape};
+
+use super::{BY_DHCP, LIFETIME};
+use crate::brief::{with, yes};
+
+pub(crate) static MENU: Menu = Menu {
+    properties: &[&[
+        yes("autonomous", "Whether hosts make addresses of the prefix"),
+        BY_DHCP,
+        with(
+            "valid-lifetime",
+            LIFETIME,
+            "4w2d",
+            "How long the prefix may be used",
+        ),
+        with(
+            "preferred-lifetime",
+            LIFETIME,
+            "1w",
+            "How long the prefix should be used",
+        ),
+    ]],
+    effect: Effect::None,
+    rank: 542,
+    ..Menu::new(
+        "/ipv6/nd/prefix/default",
+        Shape::Settings,
+        "How prefixes are advertised",
+    )
+};

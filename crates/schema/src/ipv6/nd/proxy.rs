@@ -1,0 +1,25 @@
+//! `/ipv6/nd/proxy`: addresses that this router answers for (RFC 4389).
+
+use menu::{Effect, Menu, Shape};
+
+use crate::brief::{DISABLED, IPV6, some};
+use crate::fragment::{COMMENT_DISABLED, interface};
+
+pub(crate) static MENU: Menu = Menu {
+    properties: &[
+        &[
+            some("address", IPV6, "The address").required(),
+            interface("The interface that answers"),
+        ],
+        COMMENT_DISABLED,
+    ],
+    flags: DISABLED,
+    columns: &["address", "interface"],
+    effect: Effect::None,
+    rank: 543,
+    ..Menu::new(
+        "/ipv6/nd/proxy",
+        Shape::List,
+        "Addresses that are answered for",
+    )
+};

@@ -1,0 +1,29 @@
+//! `/ipv6/nd/settings`: what is taken of other routers' advertisements.
+
+use menu::{Effect, Kind, Menu, Shape};
+
+use crate::brief::{number, with};
+
+pub(crate) static MENU: Menu = Menu {
+    properties: &[&[
+        with(
+            "router-advertisement-route-distance",
+            number(1, 255),
+            "1",
+            "Distance of routes from advertisements",
+        ),
+        with(
+            "router-advertisement-ignored-options",
+            Kind::Set(&["dns", "mtu"]),
+            "",
+            "What is not taken",
+        ),
+    ]],
+    effect: Effect::None,
+    rank: 544,
+    ..Menu::new(
+        "/ipv6/nd/settings",
+        Shape::Settings,
+        "What is taken of advertisements",
+    )
+};

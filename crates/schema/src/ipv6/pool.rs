@@ -1,0 +1,48 @@
+//! `/ipv6/pool`: prefixes to give out.
+
+pub(crate) mod used;
+
+use menu::{Effect, Family, Flag, Kind, Menu, Property, Shape};
+
+use crate::brief::{may, number, read, some};
+use crate::fragment::COMMENT;
+
+const PREFIX: Kind = Kind::Prefix(Family::V6);
+
+pub(crate) static MENU: Menu = Menu {
+    properties: &[&[
+        Property::new("name", Kind::Name, "Name of the pool"),
+        may("prefix", PREFIX, "The prefix"),
+        some(
+            "prefix-length",
+            number(1, 128),
+            "Length of the prefixes that are given out",
+        )
+        .required(),
+        may(
+            "from-pool",
+            Kind::Name,
+            "The pool that the prefix comes from",
+        ),
+        read("actual-prefix", PREFIX, "The prefix in use"),
+        read(
+            "valid-lifetime",
+            Kind::SPAN,
+            "How long the prefix may be used",
+        ),
+        read(
+            "preferred-lifetime",
+            Kind::SPAN,
+            "How long the prefix should be used",
+        ),
+        COMMENT,
+    ]],
+    flags: &[Flag::new('D', "dynamic", 0), Flag::new('I', "inactive", 1)],
+    columns: &["name", "prefix", "prefix-length", "valid-lifetime"],
+    space: Some("ipv6-pool"),
+    key: Some("name"),
+    kind: "pool",
+    effect: Effect::None,
+    rank: 117,
+    ..Menu::new("/ipv6/pool", Shape::List, "IPv6 prefix pools")
+};

@@ -1,0 +1,142 @@
+//! `/lcd`: the screen of boards that have one.
+
+use menu::{Effect, Flag, Follow, Kind, Menu, Property, Shape};
+
+use crate::fragment::SECOND;
+use crate::short::{DISABLED, idle, shown, span, switch};
+
+/// The menus of this file.
+pub(crate) const MENUS: &[&Menu] = &[&MENU, &PIN, &INTERFACES, &PAGES, &SCREEN];
+
+pub(crate) static MENU: Menu = Menu {
+    properties: &[&[
+        switch("enabled", "yes", "Whether the screen is used"),
+        Property::new(
+            "touch-screen",
+            Kind::Words(&["disabled", "enabled"]),
+            "Whether it can be touched",
+        )
+        .default("enabled"),
+        Property::new(
+            "backlight-timeout",
+            Kind::Or(&["never"], &span(30 * SECOND, 7_200 * SECOND)),
+            "When it goes dark",
+        )
+        .default("30m"),
+        switch(
+            "read-only-mode",
+            "no",
+            "Whether nothing can be changed at it",
+        ),
+        Property::new(
+            "time-interval",
+            Kind::Words(&["min", "hour", "daily", "weekly"]),
+            "Time of the graphs",
+        )
+        .default("min"),
+        Property::new(
+            "default-screen",
+            Kind::Words(&[
+                "informative-slideshow",
+                "interfaces",
+                "log",
+                "main-menu",
+                "stat-slideshow",
+                "stats",
+                "stats-all",
+            ]),
+            "What is shown at first",
+        )
+        .default("main-menu"),
+        Property::new("color-scheme", Kind::Words(&["dark", "light"]), "Colours").default("dark"),
+        switch("flip-screen", "no", "Turns the picture over"),
+    ]],
+    commands: &[
+        idle("backlight", "Switch the light", &[]),
+        idle("show", "Show a screen", &[]),
+        idle("take-screenshot", "Write the picture to a file", &[]),
+    ],
+    effect: Effect::None,
+    rank: 998,
+    ..Menu::new("/lcd", Shape::Settings, "The screen")
+};
+
+pub(crate) static PIN: Menu = Menu {
+    properties: &[&[
+        Property::new(
+            "pin-number",
+            Kind::Sized { min: 4, max: 16 },
+            "Code that is asked for",
+        )
+        .default("1234")
+        .sensitive(),
+        switch("hide-pin-number", "no", "Hides the code while it is typed"),
+    ]],
+    effect: Effect::None,
+    rank: 999,
+    ..Menu::new("/lcd/pin", Shape::Settings, "The screen's code")
+};
+
+pub(crate) static INTERFACES: Menu = Menu {
+    properties: &[&[
+        Property::new("interface", Kind::Reference("interface"), "The interface").required(),
+        Property::new("timeout", Kind::SPAN, "How long it is shown").default("10s"),
+        Property::new(
+            "max-speed",
+            Kind::Or(&["auto"], &Kind::Rate),
+            "Greatest speed of the graph",
+        )
+        .default("auto"),
+        DISABLED,
+    ]],
+    flags: &[
+        Flag::new('*', "default", 0),
+        Flag::new('I', "inactive", 1),
+        Flag::new('X', "disabled", 1),
+        Flag::new('D', "displayed", 0),
+        Flag::new('W', "default-wireless", 1),
+    ],
+    columns: &["interface", "max-speed", "timeout"],
+    key: Some("interface"),
+    follows: &[Follow {
+        path: "/interface/ethernet",
+        values: &[],
+    }],
+    effect: Effect::None,
+    rank: 1_000,
+    ..Menu::new("/lcd/interface", Shape::Fixed, "Interfaces on the screen")
+};
+
+pub(crate) static PAGES: Menu = Menu {
+    properties: &[&[Property::new(
+        "interfaces",
+        Kind::List(&Kind::Reference("interface")),
+        "The interfaces",
+    )
+    .default("")]],
+    flags: &[Flag::new('*', "default", 0)],
+    columns: &["interfaces"],
+    parts: 16,
+    effect: Effect::None,
+    rank: 1_001,
+    ..Menu::new(
+        "/lcd/interface/pages",
+        Shape::List,
+        "Pages of interfaces on the screen",
+    )
+};
+
+pub(crate) static SCREEN: Menu = Menu {
+    properties: &[&[
+        Property::new("timeout", Kind::SPAN, "How long it is shown").default("10s"),
+        shown("name", Kind::Text, "Name"),
+        DISABLED,
+    ]],
+    flags: &[Flag::new('*', "default", 0), Flag::new('X', "disabled", 1)],
+    columns: &["name", "timeout"],
+    key: Some("name"),
+    parts: 16,
+    effect: Effect::None,
+    rank: 1_002,
+    ..Menu::new("/lcd/screen", Shape::Fixed, "Slides on the screen")
+};

@@ -1,0 +1,26 @@
+//! `/mpls/forwarding-table`: what happens to which label.
+
+use menu::{Flag, Kind, Menu};
+
+use crate::fragment::idle_rows;
+use crate::terms::shown;
+
+pub(crate) static MENU: Menu = Menu {
+    properties: &[&[
+        shown("label", Kind::Text, "The label"),
+        shown("vrf", Kind::Text, "The VRF"),
+        shown("prefix", Kind::Text, "The network"),
+        shown(
+            "nexthops",
+            Kind::Text,
+            "Where packets go, and with which labels",
+        ),
+    ]],
+    flags: &[
+        Flag::new('L', "ldp", 0),
+        Flag::new('V', "vpls", 0),
+        Flag::new('T', "traffic-eng", 0),
+    ],
+    columns: &["label", "vrf", "prefix", "nexthops"],
+    ..idle_rows("/mpls/forwarding-table", "What happens to labels")
+};

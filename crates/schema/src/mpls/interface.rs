@@ -1,0 +1,30 @@
+//! `/mpls/interface`: how large labelled packets may be.
+
+use menu::{Builtin, Flag, Menu, Property};
+
+use crate::brief::{may, number};
+use crate::dynamic_routing::INTERFACES;
+use crate::fragment::{COMMENT_SAID, idle_rules};
+use crate::terms::maybe;
+
+pub(crate) static MENU: Menu = Menu {
+    properties: &[
+        &[
+            Property::new("interface", INTERFACES, "The interface").required(),
+            may(
+                "mpls-mtu",
+                number(512, 65_535),
+                "Largest packet with its labels",
+            ),
+            maybe("input", "Takes labelled packets"),
+        ],
+        COMMENT_SAID,
+    ],
+    flags: &[Flag::new('X', "disabled", 0), Flag::new('I', "inactive", 0)],
+    columns: &["interface", "mpls-mtu", "input"],
+    supposed: &[Builtin {
+        values: &[("interface", "all"), ("mpls-mtu", "1508")],
+    }],
+    rank: 691,
+    ..idle_rules("/mpls/interface", "Interfaces that carry labelled packets")
+};

@@ -1,0 +1,65 @@
+//! `/mpls/ldp`: telling neighbours of labels (RFC 5036).
+
+pub(crate) mod accept_filter;
+pub(crate) mod advertise_filter;
+pub(crate) mod interface;
+pub(crate) mod local_mapping;
+pub(crate) mod neighbor;
+pub(crate) mod remote_mapping;
+
+use menu::{Builtin, Family, Flag, Kind, Menu, Old};
+
+use crate::brief::{may, number};
+use crate::dynamic_routing::FAMILIES;
+use crate::fragment::{COMMENT_SAID, idle_list};
+use crate::terms::{VRF, ipv4, list, maybe};
+
+const ENABLED: Old = Old {
+    value: Some("yes"),
+    with: Some("no"),
+    ..Old::renamed("enabled", "disabled")
+};
+
+/// Addresses of the router.
+pub(crate) const ADDRESSES: Kind = Kind::Address(Family::Any);
+
+pub(crate) static MENU: Menu = Menu {
+    properties: &[
+        &[
+            list("afi", &FAMILIES, "Families").optional(),
+            may("vrf", VRF, "The VRF that it is in"),
+            ipv4("lsr-id", "Number of the router").optional(),
+            list(
+                "transport-addresses",
+                &ADDRESSES,
+                "Own addresses of sessions",
+            )
+            .optional(),
+            may("preferred-afi", FAMILIES, "Family of sessions"),
+            maybe("distribute-for-default", "Gives the default route a label"),
+            may("path-vector-limit", number(0, 255), "Routers on a way"),
+            may("hop-limit", number(0, 255), "Hops on a way"),
+            maybe("loop-detect", "Looks for loops"),
+            maybe("use-explicit-null", "Keeps the label up to the last router"),
+        ],
+        COMMENT_SAID,
+    ],
+    flags: &[Flag::new('X', "disabled", 0), Flag::new('I', "inactive", 0)],
+    columns: &["vrf", "lsr-id", "transport-addresses"],
+    // Version 6 had one set of settings.
+    supposed: &[Builtin {
+        values: &[("afi", "ip"), ("disabled", "yes")],
+    }],
+    old: &[
+        ENABLED,
+        Old {
+            value: Some("no"),
+            with: Some("yes"),
+            ..ENABLED
+        },
+        Old::renamed("transport-address", "transport-addresses"),
+        Old::renamed("distribute-for-default-route", "distribute-for-default"),
+    ],
+    rank: 693,
+    ..idle_list("/mpls/ldp", "Routers that speak LDP")
+};

@@ -1,0 +1,35 @@
+//! `/mpls/ldp/interface`: interfaces of LDP.
+
+use menu::{Flag, Menu, Old, Property};
+
+use super::ADDRESSES;
+use crate::dynamic_routing::{FAMILIES, INTERFACES};
+use crate::fragment::{COMMENT_SAID, idle_list};
+use crate::terms::{list, maybe, span};
+
+pub(crate) static MENU: Menu = Menu {
+    properties: &[
+        &[
+            Property::new("interface", INTERFACES, "The interface").required(),
+            span("hello-interval", "How often neighbours are greeted").optional(),
+            span("hold-time", "After which silence they are gone").optional(),
+            list(
+                "transport-addresses",
+                &ADDRESSES,
+                "Own addresses of sessions",
+            )
+            .optional(),
+            list("afi", &FAMILIES, "Families").optional(),
+            maybe(
+                "accept-dynamic-neighbors",
+                "Takes neighbours that nobody named",
+            ),
+        ],
+        COMMENT_SAID,
+    ],
+    flags: &[Flag::new('X', "disabled", 0), Flag::new('I', "inactive", 0)],
+    columns: &["interface", "hello-interval", "hold-time"],
+    old: &[Old::renamed("transport-address", "transport-addresses")],
+    rank: 694,
+    ..idle_list("/mpls/ldp/interface", "Interfaces of LDP")
+};

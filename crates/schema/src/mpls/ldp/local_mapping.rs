@@ -1,0 +1,35 @@
+//! `/mpls/ldp/local-mapping`: labels of networks here.
+
+use menu::{Family, Flag, Kind, Menu, Property};
+
+use crate::brief::{may, number};
+use crate::fragment::{COMMENT_SAID, idle_list};
+use crate::terms::{VRF, shown};
+
+/// A label, or none by one of its names.
+pub(crate) const LABEL: Kind = Kind::Or(
+    &["alert", "expl-null", "expl-null6", "impl-null", "none"],
+    &number(0, 1_048_575),
+);
+
+pub(crate) static MENU: Menu = Menu {
+    properties: &[
+        &[
+            Property::new("dst-address", Kind::Prefix(Family::Any), "The network").required(),
+            may("label", LABEL, "Its label"),
+            may("vrf", VRF, "The VRF"),
+            shown("peers", Kind::Text, "Neighbours that were told"),
+        ],
+        COMMENT_SAID,
+    ],
+    flags: &[
+        Flag::new('X', "disabled", 0),
+        Flag::new('D', "dynamic", 1),
+        Flag::new('E', "egress", 2),
+        Flag::new('G', "gateway", 3),
+        Flag::new('L', "local", 4),
+    ],
+    columns: &["vrf", "dst-address", "label", "peers"],
+    rank: 697,
+    ..idle_list("/mpls/ldp/local-mapping", "Labels of networks here")
+};

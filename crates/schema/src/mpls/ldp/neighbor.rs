@@ -1,0 +1,31 @@
+//! `/mpls/ldp/neighbor`: other routers of LDP.
+
+use menu::{Flag, Kind, Menu, Property};
+
+use super::ADDRESSES;
+use crate::fragment::{COMMENT_SAID, idle_list};
+use crate::terms::{maybe, shown};
+
+pub(crate) static MENU: Menu = Menu {
+    properties: &[
+        &[
+            Property::new("transport", ADDRESSES, "Address of the neighbour").required(),
+            maybe("send-targeted", "Greets it by its address"),
+            shown("local-transport", Kind::Text, "Own address"),
+            shown("peer", Kind::Text, "Its number"),
+            shown("addresses", Kind::Text, "Its addresses"),
+        ],
+        COMMENT_SAID,
+    ],
+    flags: &[
+        Flag::new('D', "dynamic", 0),
+        Flag::new('X', "disabled", 1),
+        Flag::new('O', "operational", 2),
+        Flag::new('t', "sending-targeted-hello", 3),
+        Flag::new('v', "vpls", 4),
+        Flag::new('p', "passive", 5),
+    ],
+    columns: &["transport", "local-transport", "peer", "send-targeted"],
+    rank: 695,
+    ..idle_list("/mpls/ldp/neighbor", "Neighbours of LDP")
+};

@@ -1,0 +1,37 @@
+//! `/mpls/settings`: switching by labels as a whole.
+
+use menu::{Kind, Menu, Property};
+
+use crate::fragment::idle_settings;
+use crate::terms::{shown, yes};
+
+const LABELS: Kind = Kind::Range(
+    "-",
+    &Kind::Number {
+        min: 16,
+        max: 1_048_575,
+    },
+);
+
+pub(crate) static MENU: Menu = Menu {
+    properties: &[&[
+        Property::new("dynamic-label-range", LABELS, "Labels that are given away")
+            .default("16-1048575"),
+        yes("propagate-ttl", "Copies the TTL between packet and label"),
+        yes("allow-fast-path", "Allows FastPath"),
+        shown(
+            "mpls-fast-path-active",
+            Kind::Bool,
+            "Whether FastPath is in use",
+        ),
+        shown(
+            "mpls-fast-path-packets",
+            Kind::COUNTER,
+            "Packets by FastPath",
+        ),
+        shown("mpls-fast-path-bytes", Kind::COUNTER, "Bytes by FastPath"),
+    ]],
+    old_paths: &["/mpls"],
+    rank: 690,
+    ..idle_settings("/mpls/settings", "Switching by labels as a whole")
+};

@@ -1,0 +1,49 @@
+//! `/mpls/traffic-eng/interface`: links of tunnels with a bandwidth.
+
+use menu::{Kind, Menu, Property};
+
+use crate::brief::{U32, may, number};
+use crate::fragment::{COMMENT_SAID, DISABLED_INVALID, idle_list, interface};
+use crate::terms::{list, maybe, span};
+
+const PERCENT: Kind = number(0, 100);
+
+pub(crate) static MENU: Menu = Menu {
+    properties: &[
+        &[
+            interface("The interface"),
+            Property::new("bandwidth", Kind::Rate, "Its bandwidth").default("0"),
+            may("resource-class", U32, "Its classes"),
+            may("te-metric", U32, "Its metric"),
+            span("refresh-time", "How often tunnels are told of").optional(),
+            may("k-factor", U32, "How often that may fail"),
+            may("blockade-k-factor", U32, "How long a refused tunnel waits"),
+            span(
+                "igp-flood-period",
+                "How often others are told of free bandwidth",
+            )
+            .optional(),
+            list(
+                "up-flood-thresholds",
+                &PERCENT,
+                "Percent at which they are told",
+            )
+            .optional(),
+            list(
+                "down-flood-thresholds",
+                &PERCENT,
+                "Percent at which they are told",
+            )
+            .optional(),
+            maybe("use-udp", "Speaks over UDP"),
+        ],
+        COMMENT_SAID,
+    ],
+    flags: DISABLED_INVALID,
+    columns: &["interface", "bandwidth", "te-metric"],
+    rank: 698,
+    ..idle_list(
+        "/mpls/traffic-eng/interface",
+        "Links of tunnels with a bandwidth",
+    )
+};

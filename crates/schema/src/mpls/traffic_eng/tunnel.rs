@@ -1,0 +1,60 @@
+//! `/mpls/traffic-eng/tunnel`: tunnels with a bandwidth.
+
+use menu::{Family, Kind, Menu, Property};
+
+use super::AFFINITY;
+use crate::brief::{may, number, seconds};
+use crate::fragment::{COMMENT_SAID, DISABLED_INVALID, idle_list};
+use crate::interface::idle_command;
+use crate::terms::{VRF, list, maybe, named, refer, span};
+
+const FROM: Kind = Kind::Or(&["auto"], &Kind::Address(Family::V4));
+const RANGE: Kind = Kind::Range("-", &Kind::Rate);
+const PATH: Kind = Kind::Reference("tunnel-path");
+
+const OWN: &[Property] = &[
+    named("Name of the tunnel"),
+    Property::new("to-address", Kind::Address(Family::V4), "Where it leads").required(),
+    may("from-address", FROM, "Where it begins"),
+    may("vrf", VRF, "The VRF that it is in"),
+    refer("primary-path", "tunnel-path", "Its way").optional(),
+    list("secondary-paths", &PATH, "Its ways otherwise").optional(),
+    span("primary-retry-interval", "When its way is tried again").optional(),
+    maybe("secondary-standby", "Keeps a second way ready"),
+    may("bandwidth", Kind::Rate, "Its bandwidth"),
+    may(
+        "bandwidth-limit",
+        Kind::Or(&["disabled"], &number(0, 1_000)),
+        "Percent of it",
+    ),
+    may(
+        "auto-bandwidth-range",
+        Kind::Or(&["disabled"], &RANGE),
+        "Bandwidth by use",
+    ),
+    may(
+        "auto-bandwidth-reserve",
+        number(0, 1_000),
+        "Percent more than that",
+    ),
+    may(
+        "auto-bandwidth-avg-interval",
+        seconds(1, 42_949_672),
+        "Time of that average",
+    ),
+    may(
+        "auto-bandwidth-update-interval",
+        seconds(60, 42_949_672),
+        "How often it changes",
+    ),
+];
+
+pub(crate) static MENU: Menu = Menu {
+    properties: &[OWN, AFFINITY, COMMENT_SAID],
+    flags: DISABLED_INVALID,
+    columns: &["name", "to-address", "bandwidth", "primary-path"],
+    key: Some("name"),
+    commands: &[idle_command("reoptimize", "Look for better ways")],
+    rank: 699,
+    ..idle_list("/mpls/traffic-eng/tunnel", "Tunnels with a bandwidth")
+};

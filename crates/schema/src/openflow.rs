@@ -1,0 +1,164 @@
+//! `/openflow`: switching that a controller decides.
+
+use menu::{Effect, Flag, Kind, Menu, Property, Shape, Spelling};
+
+use crate::fragment::COMMENT_DISABLED;
+use crate::short::{COUNT, PORT, shown, switch};
+
+/// The menus of this file.
+pub(crate) const MENUS: &[&Menu] = &[&MENU, &FLOW, &GROUP, &METER, &PORTS];
+
+/// `tcp/10.0.0.1/6653`.
+const CONTROLLER: Spelling = Spelling {
+    describe: "tcp|tls/ADDRESS/PORT    (controller)",
+    canonical: |text| {
+        let mut parts = text.splitn(3, '/');
+        let known = matches!(parts.next()?, "tcp" | "tls");
+        let address = parts.next()?.parse::<std::net::IpAddr>().is_ok();
+        let port = parts.next()?.parse::<u16>().is_ok();
+        (known && address && port).then(|| text.to_owned())
+    },
+};
+
+pub(crate) static MENU: Menu = Menu {
+    properties: &[
+        &[
+            Property::new("name", Kind::Name, "Name of the switch").required(),
+            Property::new("datapath-id", Kind::Text, "Identifier of the switch").optional(),
+            Property::new(
+                "version",
+                Kind::Words(&["default", "1", "1.3"]),
+                "Version of the protocol",
+            )
+            .default("default"),
+            Property::new("passive-port", PORT, "Port that controllers connect to").default("6633"),
+            Property::new(
+                "controllers",
+                Kind::List(&Kind::Spelled(&CONTROLLER)),
+                "Controllers to connect to",
+            )
+            .default(""),
+            Property::new(
+                "certificate",
+                Kind::Or(&["none"], &Kind::Reference("certificate")),
+                "Own certificate",
+            )
+            .default("none"),
+            Property::new(
+                "verify-peer",
+                Kind::Words(&["required", "none", "if-cert-present"]),
+                "Checks the controllers' certificates",
+            )
+            .default("none"),
+            switch(
+                "isolate-controllers",
+                "no",
+                "Keeps controllers from each other",
+            ),
+            shown(
+                "openflow-fast-path-packets",
+                COUNT,
+                "Openflow fast path packets",
+            ),
+            shown(
+                "openflow-fast-path-bytes",
+                COUNT,
+                "Openflow fast path bytes",
+            ),
+        ],
+        COMMENT_DISABLED,
+    ],
+    flags: &[Flag::new('X', "disabled", 1)],
+    columns: &["name", "version", "controllers"],
+    space: Some("openflow"),
+    key: Some("name"),
+    effect: Effect::None,
+    rank: 1_003,
+    ..Menu::new("/openflow", Shape::List, "OpenFlow switches")
+};
+
+pub(crate) static FLOW: Menu = Menu {
+    properties: &[&[
+        shown("switch", Kind::Text, "Switch"),
+        shown("version", COUNT, "Version"),
+        shown("match", Kind::Text, "Match"),
+        shown("actions", Kind::Text, "Actions"),
+        shown("info", Kind::Text, "Info"),
+        shown("table-id", COUNT, "Table identifier"),
+        shown("bytes", COUNT, "Bytes"),
+        shown("packets", COUNT, "Packets"),
+        shown("duration", Kind::SPAN, "Duration"),
+    ]],
+    flags: &[Flag::new('I', "inactive", 1)],
+    columns: &["switch", "match", "actions"],
+    effect: Effect::None,
+    rank: 1_004,
+    ..Menu::new("/openflow/flow", Shape::Rows, "Flows")
+};
+
+pub(crate) static GROUP: Menu = Menu {
+    properties: &[&[
+        shown("switch", Kind::Text, "Switch"),
+        shown("id", COUNT, "Identifier"),
+        shown(
+            "type",
+            Kind::Words(&["all", "select", "indirect", "ff"]),
+            "Type",
+        ),
+        shown("bucket-count", COUNT, "Bucket count"),
+        shown("flow-count", COUNT, "Flow count"),
+        shown("buckets", Kind::Text, "Buckets"),
+        shown("bytes", COUNT, "Bytes"),
+        shown("packets", COUNT, "Packets"),
+        shown("duration", Kind::SPAN, "Duration"),
+        shown("bucket-stats", Kind::Text, "Bucket stats"),
+        shown("group-id", Kind::Text, "Group identifier"),
+    ]],
+    flags: &[Flag::new('I', "inactive", 1)],
+    columns: &["switch", "group-id", "type"],
+    effect: Effect::None,
+    rank: 1_005,
+    ..Menu::new("/openflow/group", Shape::Rows, "Groups")
+};
+
+pub(crate) static METER: Menu = Menu {
+    properties: &[&[
+        shown("switch", Kind::Text, "Switch"),
+        shown("id", COUNT, "Identifier"),
+        shown("band-count", COUNT, "Band count"),
+        shown("bands", Kind::Text, "Bands"),
+        shown("bytes", COUNT, "Bytes"),
+        shown("packets", COUNT, "Packets"),
+        shown("duration", Kind::SPAN, "Duration"),
+        shown("meter-id", Kind::Text, "Meter identifier"),
+    ]],
+    flags: &[Flag::new('I', "inactive", 1)],
+    columns: &["switch", "meter-id", "bands"],
+    effect: Effect::None,
+    rank: 1_006,
+    ..Menu::new("/openflow/meter", Shape::Rows, "Meters")
+};
+
+pub(crate) static PORTS: Menu = Menu {
+    properties: &[
+        &[
+            Property::new("interface", Kind::Reference("interface"), "The interface").required(),
+            Property::new("switch", Kind::Reference("openflow"), "The switch").required(),
+            Property::new("port-id", COUNT, "Number of the port").optional(),
+            shown("tx-bytes", COUNT, "Transmitted bytes"),
+            shown("tx-packets", COUNT, "Transmitted packets"),
+            shown("rx-bytes", COUNT, "Received bytes"),
+            shown("rx-packets", COUNT, "Received packets"),
+        ],
+        COMMENT_DISABLED,
+    ],
+    flags: &[
+        Flag::new('X', "disabled", 1),
+        Flag::new('I', "inactive", 1),
+        Flag::new('D', "dynamic", 0),
+    ],
+    columns: &["switch", "interface", "port-id"],
+    effect: Effect::None,
+    rank: 1_007,
+    ..Menu::new("/openflow/port", Shape::List, "Ports of switches")
+};

@@ -1,0 +1,121 @@
+//! `/port`: serial ports.
+
+use menu::{Builtin, Effect, Family, Flag, Kind, Menu, Old, Pick, Property, Shape};
+
+use crate::fragment::COMMENT_DISABLED;
+use crate::short::{COUNT, PORT, shown, switch, text};
+use crate::spelling::HOST;
+
+/// The menus of this file.
+pub(crate) const MENUS: &[&Menu] = &[&MENU, &FIRMWARE, &REMOTE_ACCESS];
+
+pub(crate) static MENU: Menu = Menu {
+    properties: &[&[
+        Property::new("name", Kind::Name, "Name of the port"),
+        Property::new(
+            "baud-rate",
+            Kind::Words(&[
+                "auto", "50", "75", "110", "134", "150", "200", "300", "600", "1200", "1800",
+                "2400", "4800", "9600", "19200", "38400", "57600", "115200", "230400", "460800",
+                "500000", "576000", "921600", "1000000", "1152000", "1500000", "2000000",
+                "2500000", "3000000", "3500000", "4000000",
+            ]),
+            "Speed",
+        )
+        .default("auto"),
+        Property::new("data-bits", Kind::Words(&["7", "8"]), "Bits of data").default("8"),
+        Property::new("parity", Kind::Words(&["none", "odd", "even"]), "Parity").default("none"),
+        Property::new("stop-bits", Kind::Words(&["1", "2"]), "Stop bits").default("1"),
+        Property::new(
+            "flow-control",
+            Kind::Words(&["xon-xoff", "hardware", "none"]),
+            "Flow control",
+        )
+        .default("none"),
+        switch("rts", "yes", "Sets the line RTS"),
+        switch("dtr", "yes", "Sets the line DTR"),
+        shown("used-by", Kind::Text, "Used by"),
+        shown("device", Kind::Text, "Device"),
+        shown("channels", COUNT, "Channels"),
+        shown("line-state", Kind::Text, "Line state"),
+    ]],
+    flags: &[Flag::new('I', "inactive", 1)],
+    columns: &["name", "channels", "used-by", "baud-rate"],
+    space: Some("port"),
+    key: Some("name"),
+    parts: 16,
+    pick: Pick::Number,
+    builtin: &[
+        Builtin {
+            values: &[("name", "serial0")],
+        },
+        Builtin {
+            values: &[("name", "serial1")],
+        },
+    ],
+    effect: Effect::None,
+    rank: 41,
+    ..Menu::new("/port", Shape::Fixed, "Serial ports")
+};
+
+pub(crate) static FIRMWARE: Menu = Menu {
+    properties: &[&[
+        Property::new("directory", Kind::Text, "Folder of firmware").default("firmware"),
+        switch(
+            "ignore-directip-modem",
+            "no",
+            "Leaves modems alone that speak DirectIP",
+        ),
+    ]],
+    effect: Effect::None,
+    rank: 42,
+    ..Menu::new("/port/firmware", Shape::Settings, "Firmware of modems")
+};
+
+pub(crate) static REMOTE_ACCESS: Menu = Menu {
+    properties: &[
+        &[
+            Property::new("port", Kind::Reference("port"), "The serial port").required(),
+            Property::new("channel", COUNT, "The channel of the port").default("0"),
+            Property::new(
+                "remote-addresses",
+                Kind::List(&HOST),
+                "Who may connect, or where to connect to",
+            )
+            .default(""),
+            Property::new(
+                "local-address",
+                Kind::Address(Family::Any),
+                "Address of the connection",
+            )
+            .optional(),
+            Property::new("ip-port", PORT, "TCP or UDP port").default("0"),
+            Property::new(
+                "protocol",
+                Kind::Words(&["tcp-server", "rfc2217", "tcp-client", "udp"]),
+                "What is spoken",
+            )
+            .default("rfc2217"),
+            text("log-file", "File that data is kept in"),
+            shown("active-peer", Kind::Address(Family::V6), "Active peer"),
+            shown("active-peer-port", COUNT, "Active peer port"),
+        ],
+        COMMENT_DISABLED,
+    ],
+    flags: &[
+        Flag::new('X', "disabled", 1),
+        Flag::new('I', "inactive", 1),
+        Flag::new('A', "active", 1),
+        Flag::new('B', "busy", 1),
+        Flag::new('L', "logging-active", 1),
+    ],
+    columns: &["port", "channel", "protocol", "ip-port"],
+    old: &[Old::renamed("allowed-addresses", "remote-addresses")],
+    effect: Effect::None,
+    rank: 43,
+    ..Menu::new(
+        "/port/remote-access",
+        Shape::List,
+        "Serial ports that are reached by TCP and UDP",
+    )
+};

@@ -1,0 +1,21 @@
+//! `/ppp/aaa`: whether a RADIUS server knows the users.
+
+use menu::Menu;
+
+use crate::fragment::idle_settings;
+use crate::terms::{no, span, yes};
+
+pub(crate) static MENU: Menu = Menu {
+    properties: &[&[
+        no("use-radius", "Asks a RADIUS server who users are"),
+        yes("accounting", "Tells it what was used"),
+        span("interim-update", "How often it is told").default("0s"),
+        no(
+            "use-circuit-id-in-nas-port-id",
+            "Tells it the circuit of PPPoE clients",
+        ),
+        no("enable-ipv6-accounting", "Counts IPv6 apart"),
+    ]],
+    rank: 610,
+    ..idle_settings("/ppp/aaa", "Authentication of PPP users by RADIUS")
+};

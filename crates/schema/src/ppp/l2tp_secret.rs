@@ -1,0 +1,22 @@
+//! `/ppp/l2tp-secret`: secrets by which L2TP tunnels are set up.
+
+use menu::{Family, Kind, Menu, Property};
+
+use crate::fragment::{COMMENT, idle_list};
+use crate::terms::secret;
+
+pub(crate) static MENU: Menu = Menu {
+    properties: &[&[
+        Property::new(
+            "address",
+            Kind::Prefix(Family::Any),
+            "Network of the other ends",
+        )
+        .default("0.0.0.0/0"),
+        secret("secret", "The secret that both ends know"),
+        COMMENT,
+    ]],
+    columns: &["address"],
+    rank: 612,
+    ..idle_list("/ppp/l2tp-secret", "Secrets of L2TP tunnels")
+};

@@ -1,0 +1,36 @@
+//! `/queue`: who may send how much.
+
+pub(crate) mod interface;
+pub(crate) mod simple;
+pub(crate) mod tree;
+pub(crate) mod r#type;
+
+use menu::{Command, Effect, Kind, Property};
+
+use crate::interface::NUMBERS;
+
+/// A kind of queue, by name.
+pub(crate) const TYPE: Kind = Kind::Reference("queue-type");
+/// Who comes first: 1 before 8.
+pub(crate) const PRIORITY: Kind = Kind::Number { min: 1, max: 8 };
+
+/// The commands of queues.
+pub(crate) const COMMANDS: &[Command] = &[
+    Command {
+        name: "reset-counters",
+        help: "Reset counters of queues",
+        arguments: &[NUMBERS],
+        effect: Effect::None,
+    },
+    Command {
+        name: "reset-counters-all",
+        help: "Reset all counters",
+        arguments: &[],
+        effect: Effect::None,
+    },
+];
+
+/// A number that is counted for a queue.
+pub(crate) const fn count(name: &'static str, help: &'static str) -> Property {
+    Property::new(name, Kind::Text, help).stats()
+}

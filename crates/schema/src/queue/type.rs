@@ -1,0 +1,222 @@
+//! `/queue/type`: kinds of queues.
+
+use menu::{Builtin, Flag, Kind, Menu, Pick, Property, Unique};
+
+use crate::fragment::{COMMENT, idle_list};
+use crate::terms::{list, named, no, number, span, within, words, yes};
+
+const KINDS: &[&str] = &[
+    "bfifo", "cake", "codel", "fq-codel", "mq-pfifo", "none", "pcq", "pfifo", "red", "sfq",
+];
+const CLASSES: Kind = Kind::Words(&["dst-address", "dst-port", "src-address", "src-port"]);
+const U32: i64 = 4_294_967_295;
+
+const fn count(name: &'static str, default: &'static str, help: &'static str) -> Property {
+    number(name, 0, U32, help).default(default)
+}
+
+const fn rate(name: &'static str, help: &'static str) -> Property {
+    Property::new(name, Kind::Rate, help).default("0")
+}
+
+const SIMPLE: &[Property] = &[
+    count("pfifo-limit", "50", "Packets that wait"),
+    count("bfifo-limit", "15000", "Bytes that wait"),
+    count(
+        "mq-pfifo-limit",
+        "50",
+        "Packets that wait, for each hardware queue",
+    ),
+    count("red-limit", "60", "Packets that wait"),
+    count(
+        "red-min-threshold",
+        "10",
+        "Packets at which dropping may begin",
+    ),
+    count(
+        "red-max-threshold",
+        "50",
+        "Packets at which dropping is surest",
+    ),
+    count("red-burst", "20", "Packets of a burst"),
+    count("red-avg-packet", "1000", "Bytes of a usual packet"),
+    count(
+        "sfq-perturb",
+        "5",
+        "Seconds after which flows are mixed anew",
+    ),
+    count("sfq-allot", "1514", "Bytes at a turn"),
+];
+
+const PCQ: &[Property] = &[
+    rate("pcq-rate", "Rate of each"),
+    Property::new("pcq-limit", Kind::Kib, "What waits of each").default("50KiB"),
+    list("pcq-classifier", &CLASSES, "What tells them apart").default(""),
+    Property::new("pcq-total-limit", Kind::Kib, "What waits of all").default("2000KiB"),
+    rate("pcq-burst-rate", "Rate of a burst"),
+    rate("pcq-burst-threshold", "Average rate at which a burst ends"),
+    within("pcq-burst-time", 1_000, U32 * 1_000, "Time of that average").default("10s"),
+    number("pcq-src-address-mask", 0, 32, "Bits of a source that count").default("32"),
+    number(
+        "pcq-dst-address-mask",
+        0,
+        32,
+        "Bits of a destination that count",
+    )
+    .default("32"),
+    number(
+        "pcq-src-address6-mask",
+        0,
+        128,
+        "Bits of an IPv6 source that count",
+    )
+    .default("128"),
+    number(
+        "pcq-dst-address6-mask",
+        0,
+        128,
+        "Bits of an IPv6 destination that count",
+    )
+    .default("128"),
+];
+
+const CODEL: &[Property] = &[
+    count("codel-limit", "1000", "Packets that wait"),
+    span("codel-target", "Delay that is accepted").default("5ms"),
+    span("codel-interval", "Time in which it may be exceeded").default("100ms"),
+    no("codel-ecn", "Marks packets before it drops them"),
+    span("codel-ce-threshold", "Delay at which packets are marked").optional(),
+    count("fq-codel-limit", "10240", "Packets that wait"),
+    count("fq-codel-flows", "1024", "Flows"),
+    span("fq-codel-target", "Delay that is accepted").default("5ms"),
+    span("fq-codel-interval", "Time in which it may be exceeded").default("100ms"),
+    count("fq-codel-quantum", "1514", "Bytes at a turn"),
+    yes("fq-codel-ecn", "Marks packets before it drops them"),
+    count("fq-codel-memlimit", "33554432", "Bytes that wait").unit("B"),
+    span("fq-codel-ce-threshold", "Delay at which packets are marked").optional(),
+];
+
+const CAKE: &[Property] = &[
+    rate("cake-bandwidth", "Rate; 0 is no limit"),
+    no("cake-autorate-ingress", "Finds the rate out"),
+    words("cake-atm", &["atm", "none", "ptm"], "Cells of the line").default("none"),
+    number("cake-overhead", -64, 256, "Bytes that the line adds").default("0"),
+    number("cake-mpu", 0, 256, "Bytes of the smallest packet").default("0"),
+    words("cake-overhead-scheme", OVERHEAD, "What the line is").optional(),
+    span("cake-rtt", "Round trip that flows have").default("100ms"),
+    words("cake-rtt-scheme", RTT, "How far flows go").optional(),
+    words("cake-diffserv", DIFFSERV, "How packets are sorted").default("diffserv3"),
+    words("cake-flowmode", FLOWS, "What tells flows apart").default("triple-isolate"),
+    no("cake-nat", "Looks at addresses before NAT"),
+    no("cake-wash", "Clears the DSCP"),
+    words(
+        "cake-ack-filter",
+        &["aggressive", "filter", "none"],
+        "Drops needless acknowledgements",
+    )
+    .default("none"),
+    count("cake-memlimit", "0", "Bytes that wait").unit("B"),
+];
+
+const OVERHEAD: &[&str] = &[
+    "bridged-llcsnap",
+    "bridged-ptm",
+    "bridged-vcmux",
+    "conservative",
+    "docsis",
+    "ether-vlan",
+    "ethernet",
+    "ipoa-llcsnap",
+    "ipoa-vcmux",
+    "none",
+    "pppoa-llc",
+    "pppoa-vcmux",
+    "pppoe-llcsnap",
+    "pppoe-ptm",
+    "pppoe-vcmux",
+    "raw",
+];
+const RTT: &[&str] = &[
+    "datacentre",
+    "internet",
+    "interplanetary",
+    "lan",
+    "metro",
+    "none",
+    "oceanic",
+    "regional",
+    "satellite",
+];
+const DIFFSERV: &[&str] = &[
+    "besteffort",
+    "diffserv3",
+    "diffserv4",
+    "diffserv8",
+    "precedence",
+];
+const FLOWS: &[&str] = &[
+    "dsthost",
+    "dual-dsthost",
+    "dual-srchost",
+    "flowblind",
+    "flows",
+    "hosts",
+    "srchost",
+    "triple-isolate",
+];
+
+const fn kind(values: &'static [(&'static str, &'static str)]) -> Builtin {
+    Builtin { values }
+}
+
+pub(crate) static MENU: Menu = Menu {
+    properties: &[
+        &[
+            named("Name of the type"),
+            words("kind", KINDS, "How packets wait").required(),
+        ],
+        SIMPLE,
+        PCQ,
+        CODEL,
+        CAKE,
+        &[COMMENT],
+    ],
+    flags: &[Flag::new('*', "default", 0)],
+    columns: &["name", "kind"],
+    space: Some("queue-type"),
+    key: Some("name"),
+    unique: &[Unique {
+        properties: &["name"],
+        failure: "queue type with such name already exists",
+    }],
+    builtin: &[
+        kind(&[("name", "default"), ("kind", "pfifo")]),
+        kind(&[("name", "ethernet-default"), ("kind", "pfifo")]),
+        kind(&[("name", "wireless-default"), ("kind", "sfq")]),
+        kind(&[("name", "synchronous-default"), ("kind", "red")]),
+        kind(&[("name", "hotspot-default"), ("kind", "sfq")]),
+        kind(&[
+            ("name", "pcq-upload-default"),
+            ("kind", "pcq"),
+            ("pcq-classifier", "src-address"),
+        ]),
+        kind(&[
+            ("name", "pcq-download-default"),
+            ("kind", "pcq"),
+            ("pcq-classifier", "dst-address"),
+        ]),
+        kind(&[("name", "only-hardware-queue"), ("kind", "none")]),
+        kind(&[
+            ("name", "multi-queue-ethernet-default"),
+            ("kind", "mq-pfifo"),
+        ]),
+        kind(&[
+            ("name", "default-small"),
+            ("kind", "pfifo"),
+            ("pfifo-limit", "10"),
+        ]),
+    ],
+    pick: Pick::Number,
+    rank: 230,
+    ..idle_list("/queue/type", "Types of queues")
+};

@@ -1,0 +1,137 @@
+//! `/radius`: servers that know users.
+
+use menu::{Effect, Family, Flag, Kind, Menu, Property, Shape};
+
+use crate::fragment::{COMMENT_DISABLED, SECOND};
+use crate::short::{
+    APPEND, AS_VALUE, DO, DURATION, FILE, FREEZE, INTERVAL, NUMBERS, ONCE, PORT, PROPLIST,
+    WITHOUT_PAGING, idle, shown, span, switch, text,
+};
+use crate::spelling::HOST;
+
+/// The menus of this file.
+pub(crate) const MENUS: &[&Menu] = &[&MENU, &INCOMING];
+
+pub(crate) static MENU: Menu = Menu {
+    properties: &[
+        &[
+            Property::new(
+                "service",
+                Kind::List(&Kind::Words(&[
+                    "ppp", "login", "hotspot", "wireless", "dhcp", "ipsec", "dot1x",
+                ])),
+                "What the server is asked about",
+            )
+            .required(),
+            text("called-id", "What the called identifier must be"),
+            text("domain", "Domain of the users"),
+            Property::new("address", HOST, "The server").required(),
+            text("secret", "Secret shared with the server").sensitive(),
+            Property::new("authentication-port", PORT, "Port for authentication").default("1812"),
+            Property::new("accounting-port", PORT, "Port for accounting").default("1813"),
+            Property::new(
+                "timeout",
+                span(SECOND / 100, 60 * SECOND),
+                "How long an answer may take",
+            )
+            .default("300ms"),
+            Property::new(
+                "radsec-timeout",
+                span(SECOND / 100, 60 * SECOND),
+                "How long an answer over TLS may take",
+            )
+            .default("3s300ms"),
+            switch(
+                "accounting-backup",
+                "no",
+                "Is for accounting when others fail",
+            ),
+            text("realm", "Realm of the users"),
+            Property::new(
+                "src-address",
+                Kind::Address(Family::Any),
+                "Address to ask from",
+            )
+            .optional(),
+            Property::new(
+                "protocol",
+                Kind::Words(&["udp", "radsec"]),
+                "Whether it is asked by UDP or over TLS",
+            )
+            .default("udp"),
+            Property::new(
+                "certificate",
+                Kind::Or(&["none"], &Kind::Reference("certificate")),
+                "Own certificate",
+            )
+            .default("none"),
+            Property::new(
+                "require-message-auth",
+                Kind::Words(&["no", "yes-for-request-resp"]),
+                "Asks for proof of every answer",
+            )
+            .default("yes-for-request-resp"),
+            shown("status", Kind::Text, "Status"),
+        ],
+        COMMENT_DISABLED,
+    ],
+    flags: &[Flag::new('X', "disabled", 1)],
+    columns: &["service", "address", "secret"],
+    commands: &[
+        idle(
+            "monitor",
+            "Show what was asked and answered",
+            &[
+                APPEND,
+                AS_VALUE,
+                DO,
+                DURATION,
+                FILE,
+                FREEZE,
+                INTERVAL,
+                NUMBERS,
+                ONCE,
+                PROPLIST,
+                WITHOUT_PAGING,
+            ],
+        ),
+        idle("reset-counters", "Set the counters to zero", &[]),
+    ],
+    effect: Effect::None,
+    rank: 620,
+    ..Menu::new("/radius", Shape::Ordered, "RADIUS servers")
+};
+
+pub(crate) static INCOMING: Menu = Menu {
+    properties: &[&[
+        switch("accept", "no", "Whether servers may end or change sessions"),
+        Property::new("port", PORT, "Port of the requests").default("3799"),
+        Property::new("vrf", Kind::Name, "The VRF of the servers").default("main"),
+    ]],
+    commands: &[
+        idle(
+            "monitor",
+            "Show what was asked",
+            &[
+                APPEND,
+                AS_VALUE,
+                DO,
+                DURATION,
+                FILE,
+                FREEZE,
+                INTERVAL,
+                ONCE,
+                PROPLIST,
+                WITHOUT_PAGING,
+            ],
+        ),
+        idle("reset-counters", "Set the counters to zero", &[]),
+    ],
+    effect: Effect::None,
+    rank: 621,
+    ..Menu::new(
+        "/radius/incoming",
+        Shape::Settings,
+        "Requests of RADIUS servers",
+    )
+};

@@ -1,0 +1,36 @@
+//! `/routing/bfd/configuration`: how neighbours are watched.
+
+use menu::{Family, Kind, Menu};
+
+use crate::brief::{U32, may};
+use crate::dynamic_routing::INTERFACES;
+use crate::fragment::{COMMENT_SAID, DISABLED, idle_rules};
+use crate::terms::{VRF, list, maybe, span};
+
+pub(crate) static MENU: Menu = Menu {
+    properties: &[
+        &[
+            list("interfaces", &INTERFACES, "Interfaces of neighbours").optional(),
+            list(
+                "addresses",
+                &Kind::Prefix(Family::Any),
+                "Addresses of neighbours",
+            )
+            .optional(),
+            may("address-list", Kind::Name, "List of their addresses"),
+            maybe("forbid-bfd", "Does not watch them"),
+            may("vrf", VRF, "The VRF that they are in"),
+            span("min-tx", "Shortest time between messages to them").optional(),
+            span("min-rx", "Shortest time between messages from them").optional(),
+            may("multiplier", U32, "Messages that may be missed"),
+        ],
+        COMMENT_SAID,
+    ],
+    flags: DISABLED,
+    columns: &["interfaces", "addresses", "min-tx", "min-rx", "multiplier"],
+    rank: 630,
+    ..idle_rules(
+        "/routing/bfd/configuration",
+        "How neighbours are watched by BFD",
+    )
+};

@@ -1,0 +1,28 @@
+//! `/routing/bfd/interface`: what version 6 said of interfaces on which neighbours are watched.
+
+use menu::{Builtin, Flag, Menu, Pick, Property};
+
+use crate::brief::{may, number};
+use crate::dynamic_routing::INTERFACES;
+use crate::fragment::{COMMENT_DISABLED, idle_list};
+use crate::terms::span;
+
+pub(crate) static MENU: Menu = Menu {
+    properties: &[
+        &[
+            Property::new("interface", INTERFACES, "The interface").required(),
+            span("interval", "Shortest time between messages to them").default("200ms"),
+            span("min-rx", "Shortest time between messages from them").default("200ms"),
+            may("multiplier", number(1, 255), "Messages that may be missed").default("5"),
+        ],
+        COMMENT_DISABLED,
+    ],
+    flags: &[Flag::new('X', "disabled", 0), Flag::new('*', "default", 1)],
+    columns: &["interface", "interval", "min-rx", "multiplier"],
+    builtin: &[Builtin {
+        values: &[("interface", "all")],
+    }],
+    pick: Pick::Default,
+    rank: 630,
+    ..idle_list("/routing/bfd/interface", "Version 6: interfaces of BFD")
+};

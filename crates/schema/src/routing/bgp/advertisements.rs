@@ -1,0 +1,22 @@
+//! `/routing/bgp/advertisements`: what others were told.
+
+use menu::{Kind, Menu};
+
+use crate::fragment::idle_rows;
+use crate::terms::shown;
+
+pub(crate) static MENU: Menu = Menu {
+    properties: &[&[
+        shown("peer", Kind::Text, "The connection"),
+        shown("dst", Kind::Text, "The network"),
+        shown("afi", Kind::Text, "What is carried"),
+        shown("nexthop", Kind::Text, "Where it leads"),
+        shown("origin", Kind::COUNTER, "Where it comes from"),
+        shown("as-path", Kind::Text, "The way"),
+    ]],
+    columns: &["peer", "dst", "nexthop", "as-path"],
+    ..idle_rows(
+        "/routing/bgp/advertisements",
+        "Routes that others were told",
+    )
+};

@@ -1,0 +1,33 @@
+//! `/routing/bgp/aggregate`: what version 6 said of routes that others are told as one.
+
+use menu::{Family, Kind, Menu, Property};
+
+use crate::dynamic_routing::chain;
+use crate::fragment::{COMMENT_DISABLED, DISABLED, idle_list};
+use crate::terms::{no, refer, yes};
+
+pub(crate) static MENU: Menu = Menu {
+    properties: &[
+        &[
+            Property::new("prefix", Kind::Prefix(Family::Any), "The network").required(),
+            refer("instance", "bgp-instance", "The instance").required(),
+            yes("summary-only", "Leaves out its parts"),
+            yes("inherit-attributes", "Has the attributes of its parts"),
+            no("include-igp", "Other protocols' routes are parts too"),
+            chain("attribute-filter", "Chain that gives attributes"),
+            chain(
+                "suppress-filter",
+                "Chain that names parts which are left out",
+            ),
+            chain("advertise-filter", "Chain that names parts which count"),
+        ],
+        COMMENT_DISABLED,
+    ],
+    flags: DISABLED,
+    columns: &["prefix", "instance", "summary-only"],
+    rank: 641,
+    ..idle_list(
+        "/routing/bgp/aggregate",
+        "Version 6: routes that others are told as one",
+    )
+};

@@ -1,0 +1,103 @@
+//! `/routing/bgp/connection`: routers that are spoken to.
+
+use menu::{Family, Kind, Menu, Old, Property, Unique};
+
+use super::{AS, INPUT, OUTPUT, WHOLE};
+use crate::brief::{PORT, may, number};
+use crate::fragment::{COMMENT_SAID, DISABLED_INVALID, idle_list};
+use crate::terms::{list, maybe, refer};
+
+const ROLES: Kind = Kind::Words(&[
+    "ebgp",
+    "ebgp-customer",
+    "ebgp-peer",
+    "ebgp-provider",
+    "ebgp-rs",
+    "ebgp-rs-client",
+    "ibgp",
+    "ibgp-rr",
+    "ibgp-rr-client",
+]);
+const LOCAL: Kind = Kind::Either(&Kind::Address(Family::Any), &Kind::Reference("interface"));
+const REMOTE: Kind = Kind::Either(&Kind::Prefix(Family::Any), &Kind::Gateway(Family::Any));
+const RANGE: Kind = Kind::Range("-", &AS);
+const TTL: Kind = Kind::Or(&["default"], &number(1, 255));
+const KEY: Kind = Kind::Sized { min: 0, max: 80 };
+
+const ENDS: &[Property] = &[
+    Property::new("name", Kind::Name, "Name of the connection"),
+    refer("instance", "bgp-instance", "The instance").optional(),
+    may(
+        "remote.address",
+        REMOTE,
+        "Address of the other end, or the network that it is in",
+    ),
+    may("remote.as", AS, "Number of its autonomous system"),
+    list("remote.allowed-as", &RANGE, "Numbers that it may have").optional(),
+    may("remote.port", PORT, "Its TCP port"),
+    may("remote.ttl", TTL, "How far away it may be"),
+    may(
+        "local.address",
+        LOCAL,
+        "Address of this end, or its interface",
+    ),
+    may("local.role", ROLES, "What this end is to the other"),
+    may("local.port", PORT, "TCP port of this end"),
+    may("local.ttl", TTL, "How far packets go"),
+    maybe("connect", "Connects to it"),
+    maybe("listen", "Lets it connect"),
+    may("tcp-md5-key", KEY, "Key that signs TCP segments").sensitive(),
+];
+
+const fn old(name: &'static str, becomes: &'static str) -> Old {
+    Old::renamed(name, becomes)
+}
+
+const REFLECT: Old = old("route-reflect", "local.role");
+
+pub(crate) static MENU: Menu = Menu {
+    properties: &[ENDS, WHOLE, INPUT, OUTPUT, COMMENT_SAID],
+    flags: DISABLED_INVALID,
+    columns: &[
+        "name",
+        "instance",
+        "remote.address",
+        "remote.as",
+        "local.role",
+    ],
+    space: Some("bgp-connection"),
+    key: Some("name"),
+    kind: "peer",
+    unique: &[Unique {
+        properties: &["name"],
+        failure: "already have connection with such name",
+    }],
+    old: &[
+        old("address-families", "afi"),
+        old("remote-address", "remote.address"),
+        old("remote-as", "remote.as"),
+        old("remote-port", "remote.port"),
+        old("update-source", "local.address"),
+        Old {
+            value: Some("yes"),
+            with: Some("ibgp-rr"),
+            ..REFLECT
+        },
+        Old {
+            value: Some("no"),
+            becomes: "",
+            ..REFLECT
+        },
+        old("in-filter", "input.filter"),
+        old("out-filter", "output.filter-chain"),
+        old("default-originate", "output.default-originate"),
+        old("as-override", "output.as-override"),
+        old("remove-private-as", "output.remove-private-as"),
+        old("ttl", "local.ttl"),
+        old("allow-as-in", "input.allow-as"),
+        old("max-prefix-limit", "input.limit-process-routes-ipv4"),
+    ],
+    old_paths: &["/routing/bgp/peer"],
+    rank: 640,
+    ..idle_list("/routing/bgp/connection", "Connections of BGP")
+};

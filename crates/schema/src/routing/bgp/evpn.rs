@@ -1,0 +1,32 @@
+//! `/routing/bgp/evpn`: Ethernet networks whose hosts are told by BGP (RFC 7432).
+
+use menu::Menu;
+
+use super::TARGET;
+use crate::brief::{may, number};
+use crate::fragment::{COMMENT_SAID, DISABLED_INVALID, idle_rules};
+use crate::terms::{VRF, list, named, refer};
+
+pub(crate) static MENU: Menu = Menu {
+    properties: &[
+        &[
+            named("Name of the network"),
+            refer("instance", "bgp-instance", "The instance").optional(),
+            may("vrf", VRF, "The VRF that it is in"),
+            list(
+                "vni",
+                &menu::Kind::Range("-", &number(0, 16_777_215)),
+                "Networks of VXLAN",
+            )
+            .optional(),
+            may("rd", TARGET, "What tells networks apart"),
+            list("import.route-targets", &TARGET, "Hosts that are taken").optional(),
+            list("export.route-targets", &TARGET, "What others know hosts by").optional(),
+        ],
+        COMMENT_SAID,
+    ],
+    flags: DISABLED_INVALID,
+    columns: &["name", "instance", "vni"],
+    rank: 642,
+    ..idle_rules("/routing/bgp/evpn", "Ethernet networks by BGP")
+};

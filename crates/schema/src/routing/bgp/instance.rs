@@ -1,0 +1,80 @@
+//! `/routing/bgp/instance`: BGP routers.
+
+pub(crate) mod vrf;
+
+use menu::{Builtin, Family, Flag, Kind, Menu, Property, Unique};
+
+use super::AS;
+use crate::brief::may;
+use crate::dynamic_routing::{ROUTER_ID, chain};
+use crate::fragment::{COMMENT_SAID, idle_list};
+use crate::terms::{VRF, list, maybe, named, refer};
+
+const OWN: &[Property] = &[
+    may("as", AS, "Number of the own autonomous system"),
+    may("router-id", ROUTER_ID, "Number of the router"),
+    may("vrf", VRF, "The VRF that it is in"),
+    refer("routing-table", "routing-table", "Table of its routes").optional(),
+    may(
+        "cluster-id",
+        Kind::Address(Family::V4),
+        "Number of the reflectors' group",
+    ),
+    may("multipath", Kind::Bool, "Uses several ways"),
+    maybe("ignore-as-path-len", "Does not prefer short ways"),
+];
+
+/// What version 6 said; kept as it was said.
+const SIX: &[Property] = &[
+    maybe(
+        "client-to-client-reflection",
+        "Version 6: tells clients of each other",
+    ),
+    may(
+        "confederation",
+        AS,
+        "Version 6: number of the confederation",
+    ),
+    list("confederation-peers", &AS, "Version 6: numbers within it").optional(),
+    chain(
+        "out-filter",
+        "Version 6: chain that routes pass before others are told",
+    ),
+    maybe(
+        "redistribute-connected",
+        "Version 6: tells others of connected networks",
+    ),
+    maybe(
+        "redistribute-static",
+        "Version 6: tells others of static routes",
+    ),
+    maybe(
+        "redistribute-rip",
+        "Version 6: tells others of routes of RIP",
+    ),
+    maybe(
+        "redistribute-ospf",
+        "Version 6: tells others of routes of OSPF",
+    ),
+    maybe(
+        "redistribute-other-bgp",
+        "Version 6: tells others of other instances",
+    ),
+];
+
+pub(crate) static MENU: Menu = Menu {
+    properties: &[&[named("Name of the instance")], OWN, SIX, COMMENT_SAID],
+    flags: &[Flag::new('X', "disabled", 0), Flag::new('I', "inactive", 0)],
+    columns: &["name", "as", "router-id"],
+    space: Some("bgp-instance"),
+    key: Some("name"),
+    unique: &[Unique {
+        properties: &["name"],
+        failure: "already have instance with such name",
+    }],
+    supposed: &[Builtin {
+        values: &[("name", "default"), ("as", "65530")],
+    }],
+    rank: 637,
+    ..idle_list("/routing/bgp/instance", "BGP instances")
+};

@@ -1,0 +1,35 @@
+//! `/routing/bgp/instance/vrf`: what version 6 said of customers' routes.
+
+use menu::{Kind, Menu};
+
+use crate::brief::may;
+use crate::dynamic_routing::chain;
+use crate::fragment::{COMMENT_DISABLED, DISABLED, idle_list};
+use crate::terms::{no, refer};
+
+pub(crate) static MENU: Menu = Menu {
+    properties: &[
+        &[
+            refer("instance", "bgp-instance", "The instance").optional(),
+            may("routing-mark", Kind::Name, "The customer's routes"),
+            no(
+                "redistribute-connected",
+                "Tells others of connected networks",
+            ),
+            no("redistribute-static", "Tells others of static routes"),
+            no("redistribute-rip", "Tells others of routes of RIP"),
+            no("redistribute-ospf", "Tells others of routes of OSPF"),
+            no("redistribute-other-bgp", "Tells others of other instances"),
+            chain("in-filter", "Chain that routes pass before they are used"),
+            chain(
+                "out-filter",
+                "Chain that routes pass before others are told",
+            ),
+        ],
+        COMMENT_DISABLED,
+    ],
+    flags: DISABLED,
+    columns: &["instance", "routing-mark"],
+    rank: 641,
+    ..idle_list("/routing/bgp/instance/vrf", "Version 6: customers' routes")
+};

@@ -1,0 +1,23 @@
+//! `/routing/bgp/network`: what version 6 said of networks that others are told.
+
+use menu::{Family, Kind, Menu, Property};
+
+use crate::fragment::{COMMENT_DISABLED, DISABLED, idle_list};
+use crate::terms::yes;
+
+pub(crate) static MENU: Menu = Menu {
+    properties: &[
+        &[
+            Property::new("network", Kind::Prefix(Family::Any), "The network").required(),
+            yes("synchronize", "Tells others while there is a route"),
+        ],
+        COMMENT_DISABLED,
+    ],
+    flags: DISABLED,
+    columns: &["network", "synchronize"],
+    rank: 641,
+    ..idle_list(
+        "/routing/bgp/network",
+        "Version 6: networks that others are told",
+    )
+};

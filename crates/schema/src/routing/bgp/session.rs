@@ -1,0 +1,57 @@
+//! `/routing/bgp/session`: connections that are up.
+
+use menu::{Flag, Kind, Menu};
+
+use crate::fragment::idle_rows;
+use crate::interface::idle_command;
+use crate::terms::shown;
+
+pub(crate) static MENU: Menu = Menu {
+    properties: &[&[
+        shown("name", Kind::Text, "Name of the session"),
+        shown("instance", Kind::Text, "The instance"),
+        shown("remote.address", Kind::Text, "Address of the other end"),
+        shown(
+            "remote.as",
+            Kind::COUNTER,
+            "Number of its autonomous system",
+        ),
+        shown("remote.id", Kind::Text, "Its number"),
+        shown("remote.capabilities", Kind::Text, "What it can do"),
+        shown("local.role", Kind::Text, "What this end is to the other"),
+        shown("local.address", Kind::Text, "Address of this end"),
+        shown(
+            "local.as",
+            Kind::COUNTER,
+            "Number of the own autonomous system",
+        ),
+        shown("local.id", Kind::Text, "Own number"),
+        shown(
+            "output.procid",
+            Kind::COUNTER,
+            "Process of what others are told",
+        ),
+        shown("input.procid", Kind::COUNTER, "Process of what comes in"),
+        shown("hold-time", Kind::Text, "After which silence it is gone"),
+        shown("keepalive-time", Kind::Text, "How often it is greeted"),
+        shown("uptime", Kind::SPAN, "How long it has been up"),
+        shown("last-started", Kind::Text, "When it came up"),
+        shown("prefix-count", Kind::COUNTER, "Routes that came"),
+    ]],
+    flags: &[Flag::new('E', "established", 0)],
+    columns: &[
+        "name",
+        "remote.address",
+        "remote.as",
+        "uptime",
+        "prefix-count",
+    ],
+    commands: &[
+        idle_command("clear", "Forget what came or went"),
+        idle_command("dump-saved-advertisements", "Save what others were told"),
+        idle_command("refresh", "Ask for all routes again"),
+        idle_command("resend", "Tell all routes again"),
+        idle_command("stop", "End sessions"),
+    ],
+    ..idle_rows("/routing/bgp/session", "Sessions of BGP")
+};

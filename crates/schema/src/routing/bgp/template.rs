@@ -1,0 +1,36 @@
+//! `/routing/bgp/template`: what several connections have in common.
+
+use menu::{Builtin, Flag, Menu, Old, Pick, Unique};
+
+use super::{INPUT, OUTPUT, WHOLE};
+use crate::fragment::{COMMENT_SAID, idle_list};
+use crate::terms::named;
+
+pub(crate) static MENU: Menu = Menu {
+    properties: &[
+        &[named("Name of the template")],
+        WHOLE,
+        INPUT,
+        OUTPUT,
+        COMMENT_SAID,
+    ],
+    flags: &[
+        Flag::new('*', "default", 0),
+        Flag::new('X', "disabled", 1),
+        Flag::new('I', "inactive", 1),
+    ],
+    columns: &["name", "as", "router-id", "afi"],
+    space: Some("bgp-template"),
+    key: Some("name"),
+    unique: &[Unique {
+        properties: &["name"],
+        failure: "already have template with such name",
+    }],
+    builtin: &[Builtin {
+        values: &[("name", "default"), ("as", "65530")],
+    }],
+    pick: Pick::Name,
+    old: &[Old::renamed("address-families", "afi")],
+    rank: 638,
+    ..idle_list("/routing/bgp/template", "Templates of BGP")
+};

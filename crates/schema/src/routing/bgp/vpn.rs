@@ -1,0 +1,48 @@
+//! `/routing/bgp/vpn`: customers' routes (RFC 4364).
+
+use menu::{Kind, Menu};
+
+use super::TARGET;
+use crate::brief::may;
+use crate::dynamic_routing::{SOURCES, chain};
+use crate::fragment::{COMMENT_SAID, DISABLED_INVALID, idle_list};
+use crate::terms::{VRF, list, note, refer};
+
+const LABELS: Kind = Kind::Words(&["per-prefix", "per-vrf"]);
+
+pub(crate) static MENU: Menu = Menu {
+    properties: &[
+        &[
+            note("name", "Name of the customer"),
+            refer("instance", "bgp-instance", "The instance").optional(),
+            may("vrf", VRF, "The customer's VRF"),
+            may(
+                "route-distinguisher",
+                TARGET,
+                "What tells customers' routes apart",
+            ),
+            may("label-allocation-policy", LABELS, "Labels"),
+            list("import.route-targets", &TARGET, "Routes that are taken").optional(),
+            chain("import.filter-chain", "Chain that they pass"),
+            list(
+                "export.route-targets",
+                &TARGET,
+                "What others know the routes by",
+            )
+            .optional(),
+            list(
+                "export.redistribute",
+                &SOURCES,
+                "Routes that others are told",
+            )
+            .optional(),
+            chain("export.filter-chain", "Chain that they pass"),
+            chain("export.filter-select", "Chain that chooses them"),
+        ],
+        COMMENT_SAID,
+    ],
+    flags: DISABLED_INVALID,
+    columns: &["name", "vrf", "route-distinguisher"],
+    rank: 642,
+    ..idle_list("/routing/bgp/vpn", "Customers' routes by BGP")
+};

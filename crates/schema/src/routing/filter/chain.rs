@@ -1,0 +1,13 @@
+//! `/routing/filter/chain`: the chains that rules are in.
+
+use menu::{Flag, Kind, Menu};
+
+use crate::fragment::idle_rows;
+use crate::terms::shown;
+
+pub(crate) static MENU: Menu = Menu {
+    properties: &[&[shown("name", Kind::Text, "Name of the chain")]],
+    flags: &[Flag::new('D', "dynamic", 0), Flag::new('I', "inactive", 1)],
+    columns: &["name"],
+    ..idle_rows("/routing/filter/chain", "Chains of filters")
+};

@@ -1,0 +1,24 @@
+//! `/routing/filter/community-ext-list`: lists of extended communities that rules name, such as `rt:65000:1`.
+
+use menu::{Kind, Menu, Property};
+
+use crate::fragment::{COMMENT_SAID, DISABLED_INVALID, idle_rules};
+use crate::terms::{list, note};
+
+pub(crate) static MENU: Menu = Menu {
+    properties: &[
+        &[
+            Property::new("list", Kind::Name, "The list").required(),
+            list("communities", &Kind::Name, "The extended communities").optional(),
+            note("regexp", "A regular expression instead"),
+        ],
+        COMMENT_SAID,
+    ],
+    flags: DISABLED_INVALID,
+    columns: &["list", "communities", "regexp"],
+    rank: 650,
+    ..idle_rules(
+        "/routing/filter/community-ext-list",
+        "Lists of extended communities",
+    )
+};

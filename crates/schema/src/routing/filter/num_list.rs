@@ -1,0 +1,25 @@
+//! `/routing/filter/num-list`: lists of numbers that rules name.
+
+use menu::{Kind, Menu, Property};
+
+use crate::brief::U32;
+use crate::fragment::{COMMENT_SAID, DISABLED_INVALID, idle_rules};
+
+pub(crate) static MENU: Menu = Menu {
+    properties: &[
+        &[
+            Property::new("list", Kind::Name, "The list").required(),
+            Property::new(
+                "range",
+                Kind::Range("-", &U32),
+                "A number, or from one to another",
+            )
+            .required(),
+        ],
+        COMMENT_SAID,
+    ],
+    flags: DISABLED_INVALID,
+    columns: &["list", "range"],
+    rank: 650,
+    ..idle_rules("/routing/filter/num-list", "Lists of numbers")
+};

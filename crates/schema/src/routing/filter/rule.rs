@@ -1,0 +1,19 @@
+//! `/routing/filter/rule`: what becomes of routes, in a language of its own.
+
+use menu::{Kind, Menu, Property};
+
+use crate::fragment::{COMMENT_SAID, DISABLED_INVALID, idle_rules};
+
+pub(crate) static MENU: Menu = Menu {
+    properties: &[
+        &[
+            Property::new("chain", Kind::Name, "The chain that the rule is in").required(),
+            Property::new("rule", Kind::Text, "The rule: if (condition) { action }").required(),
+        ],
+        COMMENT_SAID,
+    ],
+    flags: DISABLED_INVALID,
+    columns: &["chain", "rule"],
+    rank: 651,
+    ..idle_rules("/routing/filter/rule", "Filters of routes")
+};

@@ -1,0 +1,25 @@
+//! `/routing/gmp`: multicast groups that the router listens to itself.
+
+use menu::{Family, Kind, Menu};
+
+use crate::dynamic_routing::INTERFACES;
+use crate::fragment::{COMMENT_SAID, DISABLED, idle_list};
+use crate::terms::{list, maybe};
+
+const ADDRESS: Kind = Kind::Address(Family::Any);
+
+pub(crate) static MENU: Menu = Menu {
+    properties: &[
+        &[
+            list("interfaces", &INTERFACES, "Interfaces").optional(),
+            list("groups", &ADDRESS, "Groups").optional(),
+            list("sources", &ADDRESS, "Senders").optional(),
+            maybe("exclude", "All senders but those"),
+        ],
+        COMMENT_SAID,
+    ],
+    flags: DISABLED,
+    columns: &["interfaces", "groups", "sources"],
+    rank: 652,
+    ..idle_list("/routing/gmp", "Multicast groups of the router itself")
+};

@@ -1,0 +1,47 @@
+//! `/routing/id`: numbers that routers are known by.
+
+use menu::{Flag, Kind, Menu, Unique};
+
+use crate::brief::may;
+use crate::fragment::{COMMENT_SAID, idle_list};
+use crate::terms::{VRF, ipv4, list, named, shown};
+
+const SELECT: Kind = Kind::Words(&[
+    "any",
+    "lowest",
+    "only-active",
+    "only-loopback",
+    "only-static",
+    "only-vrf",
+]);
+
+pub(crate) static MENU: Menu = Menu {
+    properties: &[
+        &[
+            named("Name of the number"),
+            ipv4("id", "The number").optional(),
+            list(
+                "select-dynamic-id",
+                &SELECT,
+                "Which addresses it may be, if none is given",
+            )
+            .optional(),
+            may("select-from-vrf", VRF, "The VRF of those"),
+            shown("dynamic-id", Kind::Text, "The number at present"),
+        ],
+        COMMENT_SAID,
+    ],
+    flags: &[
+        Flag::new('D', "dynamic", 0),
+        Flag::new('X', "disabled", 1),
+        Flag::new('I', "inactive", 1),
+    ],
+    columns: &["name", "dynamic-id", "select-dynamic-id"],
+    key: Some("name"),
+    unique: &[Unique {
+        properties: &["name"],
+        failure: "already have id with such name",
+    }],
+    rank: 202,
+    ..idle_list("/routing/id", "Numbers of routers")
+};

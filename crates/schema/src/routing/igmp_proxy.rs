@@ -1,0 +1,25 @@
+//! `/routing/igmp-proxy`: passing multicast on between one interface and others (RFC 4605).
+
+pub(crate) mod interface;
+pub(crate) mod mfc;
+
+use menu::Menu;
+
+use crate::fragment::idle_settings;
+use crate::terms::{no, within};
+
+pub(crate) static MENU: Menu = Menu {
+    properties: &[&[
+        within("query-interval", 1_000, 3_600_000, "Time between queries").default("2m5s"),
+        within(
+            "query-response-interval",
+            1_000,
+            3_600_000,
+            "Time to answer a query",
+        )
+        .default("10s"),
+        no("quick-leave", "Leaves a group at once"),
+    ]],
+    rank: 653,
+    ..idle_settings("/routing/igmp-proxy", "IGMP proxy")
+};

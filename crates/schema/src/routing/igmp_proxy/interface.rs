@@ -1,0 +1,41 @@
+//! `/routing/igmp-proxy/interface`: where senders and listeners are.
+
+use menu::{Family, Flag, Kind, Menu, Property, Unique};
+
+use crate::dynamic_routing::INTERFACES;
+use crate::fragment::{COMMENT_DISABLED, idle_list};
+use crate::terms::{list, no, number, shown};
+
+pub(crate) static MENU: Menu = Menu {
+    properties: &[
+        &[
+            Property::new("interface", INTERFACES, "The interface").default("all"),
+            number("threshold", 0, 255, "Least TTL of packets").default("1"),
+            list(
+                "alternative-subnets",
+                &Kind::Prefix(Family::V4),
+                "Networks of senders",
+            )
+            .default(""),
+            no("upstream", "Senders are there"),
+            shown("status", Kind::Text, "How far it is"),
+        ],
+        COMMENT_DISABLED,
+    ],
+    flags: &[
+        Flag::new('X', "disabled", 0),
+        Flag::new('I', "inactive", 0),
+        Flag::new('D', "dynamic", 1),
+        Flag::new('U', "upstream", 2),
+    ],
+    columns: &["interface", "threshold"],
+    unique: &[Unique {
+        properties: &["interface"],
+        failure: "already have such interface",
+    }],
+    rank: 654,
+    ..idle_list(
+        "/routing/igmp-proxy/interface",
+        "Interfaces of the IGMP proxy",
+    )
+};

@@ -1,0 +1,32 @@
+//! `/routing/igmp-proxy/mfc`: where multicast goes.
+
+use menu::{Kind, Menu, Property};
+
+use crate::fragment::{COMMENT_DISABLED, DISABLED_DYNAMIC, idle_list};
+use crate::terms::{ipv4, list};
+
+const INTERFACE: Kind = Kind::Reference("interface");
+
+pub(crate) static MENU: Menu = Menu {
+    properties: &[
+        &[
+            ipv4("group", "The group").required(),
+            ipv4("source", "The sender").required(),
+            Property::new("upstream-interface", INTERFACE, "Where the sender is").required(),
+            list("downstream-interfaces", &INTERFACE, "Where listeners are").default(""),
+        ],
+        COMMENT_DISABLED,
+    ],
+    flags: DISABLED_DYNAMIC,
+    columns: &[
+        "group",
+        "source",
+        "upstream-interface",
+        "downstream-interfaces",
+    ],
+    rank: 654,
+    ..idle_list(
+        "/routing/igmp-proxy/mfc",
+        "Multicast routes of the IGMP proxy",
+    )
+};

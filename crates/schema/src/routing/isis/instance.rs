@@ -1,0 +1,89 @@
+//! `/routing/isis/instance`: IS-IS routers.
+
+use menu::{Kind, Menu, Property};
+
+use crate::brief::{U32, may, number};
+use crate::dynamic_routing::{FAMILIES, ORIGINATE, SOURCES, chain};
+use crate::fragment::{COMMENT_SAID, DISABLED_INVALID, idle_list};
+use crate::terms::{VRF, list, named, note, span};
+
+/// What holds for one level.
+macro_rules! level {
+    ($start:literal) => {
+        &[
+            span(
+                concat!($start, "lsp-max-age"),
+                "How long what is said holds",
+            )
+            .optional(),
+            may(
+                concat!($start, "lsp-max-size"),
+                number(512, 65_535),
+                "Largest message",
+            ),
+            span(
+                concat!($start, "lsp-refresh-interval"),
+                "How often it is said again",
+            )
+            .optional(),
+            span(
+                concat!($start, "lsp-update-interval"),
+                "How often it may change",
+            )
+            .optional(),
+            may(
+                concat!($start, "originate-default"),
+                Kind::Words(ORIGINATE),
+                "Default route",
+            ),
+            chain(
+                concat!($start, "out-filter-chain"),
+                "Chain that routes pass",
+            ),
+            chain(
+                concat!($start, "out-filter-select"),
+                "Chain that chooses routes",
+            ),
+            list(
+                concat!($start, "redistribute"),
+                &SOURCES,
+                "Routes that others are told",
+            )
+            .optional(),
+        ]
+    };
+}
+
+const L1: &[Property] = level!("l1.");
+const L2: &[Property] = level!("l2.");
+
+pub(crate) static MENU: Menu = Menu {
+    properties: &[
+        &[
+            named("Name of the instance"),
+            list("afi", &FAMILIES, "Families").optional(),
+            may("vrf", VRF, "The VRF that it is in"),
+            note("system-id", "Number of the router, such as 0000.0000.0001"),
+            list("areas", &Kind::Name, "Areas, such as 49.0001").optional(),
+            may("areas-max", U32, "Most areas"),
+            chain(
+                "in-filter-chain",
+                "Chain that routes pass before they are used",
+            ),
+            may(
+                "metric-type",
+                Kind::Words(&["narrow", "transition", "wide"]),
+                "Metrics",
+            ),
+        ],
+        L1,
+        L2,
+        COMMENT_SAID,
+    ],
+    flags: DISABLED_INVALID,
+    columns: &["name", "vrf", "system-id", "areas"],
+    space: Some("isis-instance"),
+    key: Some("name"),
+    rank: 670,
+    ..idle_list("/routing/isis/instance", "IS-IS instances")
+};

@@ -1,0 +1,24 @@
+//! `/routing/isis/interface`: interfaces that IS-IS speaks on.
+
+use menu::{Flag, Kind, Menu};
+
+use crate::fragment::idle_rows;
+use crate::terms::shown;
+
+pub(crate) static MENU: Menu = Menu {
+    properties: &[&[
+        shown("instance", Kind::Text, "The instance"),
+        shown("interface", Kind::Text, "The interface"),
+        shown("hello-interval", Kind::SPAN, "How often others are greeted"),
+        shown("ptp", Kind::Bool, "Whether there are two routers"),
+        shown("ptp.usage", Kind::Text, "Levels between two routers"),
+        shown("ptp.3way-state", Kind::Text, "Whether both hear"),
+        shown("l1.metric", Kind::COUNTER, "Cost of the way at level 1"),
+        shown("l1.priority", Kind::COUNTER, "Priority at level 1"),
+        shown("l2.metric", Kind::COUNTER, "Cost of the way at level 2"),
+        shown("l2.priority", Kind::COUNTER, "Priority at level 2"),
+    ]],
+    flags: &[Flag::new('D', "dynamic", 0)],
+    columns: &["instance", "interface"],
+    ..idle_rows("/routing/isis/interface", "Interfaces that IS-IS speaks on")
+};

@@ -1,0 +1,20 @@
+//! `/routing/isis/neighbor`: neighbours of IS-IS.
+
+use menu::{Flag, Kind, Menu};
+
+use crate::fragment::idle_rows;
+use crate::terms::shown;
+
+pub(crate) static MENU: Menu = Menu {
+    properties: &[&[
+        shown("instance", Kind::Text, "The instance"),
+        shown("interface", Kind::Text, "The interface"),
+        shown("level-type", Kind::Text, "The level"),
+        shown("snpa", Kind::Mac, "Hardware address of the neighbour"),
+        shown("srcid", Kind::Text, "Its number"),
+        shown("state", Kind::Text, "How far it is"),
+    ]],
+    flags: &[Flag::new('D', "dynamic", 0)],
+    columns: &["instance", "interface", "srcid", "state"],
+    ..idle_rows("/routing/isis/neighbor", "Neighbours of IS-IS")
+};

@@ -1,0 +1,25 @@
+//! `/routing/mme/interface`: interfaces of the mesh.
+
+use menu::{Menu, Property};
+
+use crate::dynamic_routing::INTERFACES;
+use crate::fragment::{COMMENT_DISABLED, DISABLED, idle_list};
+use crate::terms::no;
+
+pub(crate) static MENU: Menu = Menu {
+    properties: &[
+        &[
+            Property::new("interface", INTERFACES, "The interface").required(),
+            no("passive", "Tells nobody"),
+            no("primary", "Names the router"),
+        ],
+        COMMENT_DISABLED,
+    ],
+    flags: DISABLED,
+    columns: &["interface", "passive"],
+    rank: 666,
+    ..idle_list(
+        "/routing/mme/interface",
+        "Version 6: interfaces of the mesh",
+    )
+};

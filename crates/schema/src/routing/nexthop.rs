@@ -1,0 +1,18 @@
+//! `/routing/nexthop`: next hops of routes.
+
+use menu::{Kind, Menu};
+
+use crate::fragment::idle_rows;
+use crate::terms::shown;
+
+pub(crate) static MENU: Menu = Menu {
+    properties: &[&[
+        shown("address", Kind::Text, "Address of the next hop"),
+        shown("interface", Kind::Text, "The interface"),
+        shown("scope", Kind::COUNTER, "Scope"),
+        shown("check-gateway", Kind::Text, "How it is watched"),
+        shown("hash", Kind::Text, "What it is known by"),
+    ]],
+    columns: &["address", "interface", "scope"],
+    ..idle_rows("/routing/nexthop", "Next hops of routes")
+};

@@ -1,0 +1,71 @@
+//! `/routing/ospf/area`: parts of OSPF networks.
+
+pub(crate) mod range;
+
+use menu::{Builtin, Family, Kind, Menu, Old, Property, Unique};
+
+use crate::brief::{U32, may};
+use crate::fragment::{COMMENT_SAID, DISABLED_INVALID, idle_list};
+use crate::terms::{named, refer};
+
+const NO: Old = Old {
+    value: Some("no"),
+    with: Some("yes"),
+    ..Old::renamed("inject-summary-lsas", "no-summaries")
+};
+
+pub(crate) static MENU: Menu = Menu {
+    properties: &[
+        &[
+            named("Name of the area"),
+            refer("instance", "ospf-instance", "The instance"),
+            Property::new("area-id", Kind::Address(Family::V4), "Number of the area")
+                .default("0.0.0.0"),
+            may(
+                "type",
+                Kind::Words(&["default", "nssa", "stub"]),
+                "Which routes go in",
+            )
+            .default("default"),
+            may(
+                "no-summaries",
+                Kind::Presence,
+                "No routes of other areas go in",
+            ),
+            may(
+                "default-cost",
+                U32,
+                "Cost of the default route that goes in",
+            ),
+            may(
+                "nssa-translator",
+                Kind::Words(&["candidate", "no", "yes"]),
+                "Who passes outer routes on",
+            ),
+        ],
+        COMMENT_SAID,
+    ],
+    flags: DISABLED_INVALID,
+    columns: &["name", "instance", "area-id", "type"],
+    space: Some("ospf-area"),
+    key: Some("name"),
+    unique: &[Unique {
+        properties: &["name"],
+        failure: "already have area with such name",
+    }],
+    supposed: &[Builtin {
+        values: &[("name", "backbone"), ("instance", "default")],
+    }],
+    old: &[
+        NO,
+        Old {
+            value: Some("yes"),
+            becomes: "",
+            with: None,
+            ..NO
+        },
+        Old::renamed("translator-role", "nssa-translator"),
+    ],
+    rank: 621,
+    ..idle_list("/routing/ospf/area", "OSPF areas")
+};

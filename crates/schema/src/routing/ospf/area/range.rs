@@ -1,0 +1,27 @@
+//! `/routing/ospf/area/range`: routes of an area that others are told as one.
+
+use menu::{Family, Kind, Menu, Old, Property};
+
+use crate::brief::{U32, may};
+use crate::fragment::{COMMENT_SAID, DISABLED, idle_list};
+use crate::routing::ospf::AREA;
+use crate::terms::maybe;
+
+const COST: Kind = Kind::Or(&["calculated", "default"], &U32);
+
+pub(crate) static MENU: Menu = Menu {
+    properties: &[
+        &[
+            AREA.required(),
+            Property::new("prefix", Kind::Prefix(Family::Any), "The network").required(),
+            maybe("advertise", "Tells others of it"),
+            may("cost", COST, "Its cost"),
+        ],
+        COMMENT_SAID,
+    ],
+    flags: DISABLED,
+    columns: &["area", "prefix", "advertise"],
+    old: &[Old::renamed("range", "prefix")],
+    rank: 622,
+    ..idle_list("/routing/ospf/area/range", "Ranges of OSPF areas")
+};

@@ -1,0 +1,120 @@
+//! `/routing/ospf/instance`: OSPF routers.
+
+use menu::{Builtin, Family, Kind, Menu, Old, Property, Unique};
+
+use crate::brief::{U32, may};
+use crate::dynamic_routing::{ORIGINATE, ROUTER_ID, SOURCES, as_type, chain, metric};
+use crate::fragment::{COMMENT_SAID, idle_list};
+use crate::terms::{VRF, list, maybe, named, words};
+
+const SEVEN: &[Property] = &[
+    may("version", Kind::Words(&["2", "3"]), "Version of OSPF").default("2"),
+    may("vrf", VRF, "The VRF that it is in").default("main"),
+    may("router-id", ROUTER_ID, "Number of the router").default("main"),
+    may(
+        "routing-table",
+        Kind::Reference("routing-table"),
+        "Table of its routes",
+    ),
+    may("domain-id", Kind::Text, "Domain of routes between sites"),
+    may("domain-tag", U32, "Tag of such routes"),
+    maybe(
+        "use-dn",
+        "Heeds the bit that keeps such routes from coming back",
+    ),
+    chain(
+        "in-filter-chain",
+        "Chain that routes pass before they are used",
+    ),
+    chain(
+        "out-filter-chain",
+        "Chain that routes pass before others are told",
+    ),
+    chain("out-filter-select", "Chain that chooses such routes"),
+    may(
+        "mpls-te-area",
+        Kind::Address(Family::V4),
+        "Area of traffic engineering",
+    ),
+    may(
+        "mpls-te-address",
+        ROUTER_ID,
+        "Address of traffic engineering",
+    ),
+    may(
+        "originate-default",
+        Kind::Words(ORIGINATE),
+        "When others are told a default route",
+    ),
+    list("redistribute", &SOURCES, "Routes that others are told").optional(),
+];
+
+/// What version 6 said; kept as it was said.
+const SIX: &[Property] = &[
+    words(
+        "distribute-default",
+        &[
+            "always-as-type-1",
+            "always-as-type-2",
+            "if-installed-as-type-1",
+            "if-installed-as-type-2",
+            "never",
+        ],
+        "Version 6: when others are told a default route",
+    )
+    .optional(),
+    as_type(
+        "redistribute-connected",
+        "Version 6: tells others of connected networks",
+    ),
+    as_type(
+        "redistribute-static",
+        "Version 6: tells others of static routes",
+    ),
+    as_type(
+        "redistribute-rip",
+        "Version 6: tells others of routes of RIP",
+    ),
+    as_type(
+        "redistribute-bgp",
+        "Version 6: tells others of routes of BGP",
+    ),
+    as_type(
+        "redistribute-other-ospf",
+        "Version 6: tells others of routes of other instances",
+    ),
+    metric("metric-default", "Version 6: metric of the default route"),
+    metric(
+        "metric-connected",
+        "Version 6: metric of connected networks",
+    ),
+    metric("metric-static", "Version 6: metric of static routes"),
+    metric("metric-rip", "Version 6: metric of routes of RIP"),
+    metric("metric-bgp", "Version 6: metric of routes of BGP"),
+    metric(
+        "metric-other-ospf",
+        "Version 6: metric of routes of other instances",
+    ),
+];
+
+pub(crate) static MENU: Menu = Menu {
+    properties: &[&[named("Name of the instance")], SEVEN, SIX, COMMENT_SAID],
+    flags: crate::fragment::DISABLED_INVALID,
+    columns: &["name", "version", "vrf", "router-id"],
+    space: Some("ospf-instance"),
+    key: Some("name"),
+    unique: &[Unique {
+        properties: &["name"],
+        failure: "already have instance with such name",
+    }],
+    supposed: &[Builtin {
+        values: &[("name", "default")],
+    }],
+    old: &[
+        Old::renamed("in-filter", "in-filter-chain"),
+        Old::renamed("out-filter", "out-filter-chain"),
+        Old::renamed("mpls-te-router-id", "mpls-te-address"),
+    ],
+    rank: 620,
+    ..idle_list("/routing/ospf/instance", "OSPF instances")
+};

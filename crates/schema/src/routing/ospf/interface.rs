@@ -1,0 +1,41 @@
+//! `/routing/ospf/interface`: interfaces that OSPF speaks on, and how.
+
+use menu::{Family, Flag, Kind, Menu, Property};
+
+use super::{AREA, HOW, OLD};
+use crate::brief::may;
+use crate::dynamic_routing::INTERFACES;
+use crate::fragment::{COMMENT_SAID, idle_list};
+use crate::terms::{refer, shown};
+
+const WHICH: &[Property] = &[
+    Property::new("interface", INTERFACES, "The interface").default("all"),
+    AREA.optional(),
+    may(
+        "address",
+        Kind::Address(Family::Any),
+        "Address of the interface",
+    ),
+    may(
+        "vlink-neighbor-id",
+        Kind::Address(Family::V4),
+        "Other end of a virtual link",
+    ),
+    refer(
+        "vlink-transit-area",
+        "ospf-area",
+        "Area that such a link passes",
+    )
+    .optional(),
+    shown("state", Kind::Text, "How far it is"),
+    shown("neighbors", Kind::COUNTER, "Neighbours"),
+];
+
+pub(crate) static MENU: Menu = Menu {
+    properties: &[WHICH, HOW, COMMENT_SAID],
+    flags: &[Flag::new('D', "dynamic", 0), Flag::new('X', "disabled", 1)],
+    columns: &["interface", "area", "type", "state"],
+    old: OLD,
+    rank: 624,
+    ..idle_list("/routing/ospf/interface", "Interfaces that OSPF speaks on")
+};

@@ -1,0 +1,28 @@
+//! `/routing/ospf/interface-template`: which interfaces are in which area.
+
+use menu::{Family, Kind, Menu, Old, Property};
+
+use super::{AREA, HOW};
+use crate::brief::may;
+use crate::dynamic_routing::INTERFACES;
+use crate::fragment::{COMMENT_SAID, DISABLED, idle_rules};
+use crate::terms::list;
+
+const NETWORKS: Kind = Kind::Prefix(Family::Any);
+
+const WHICH: &[Property] = &[
+    list("interfaces", &INTERFACES, "The interfaces").optional(),
+    list("networks", &NETWORKS, "Networks of interfaces").optional(),
+    AREA.required(),
+    may("prefix-list", Kind::Text, "Networks that others are told"),
+];
+
+pub(crate) static MENU: Menu = Menu {
+    properties: &[WHICH, HOW, COMMENT_SAID],
+    flags: DISABLED,
+    columns: &["interfaces", "networks", "area", "type"],
+    old: &[Old::renamed("network", "networks")],
+    old_paths: &["/routing/ospf/network"],
+    rank: 623,
+    ..idle_rules("/routing/ospf/interface-template", "Interfaces of OSPF")
+};

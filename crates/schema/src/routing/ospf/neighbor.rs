@@ -1,0 +1,31 @@
+//! `/routing/ospf/neighbor`: other routers.
+
+use menu::{Flag, Kind, Menu};
+
+use crate::fragment::idle_rows;
+use crate::terms::shown;
+
+pub(crate) static MENU: Menu = Menu {
+    properties: &[&[
+        shown("instance", Kind::Text, "The instance"),
+        shown("area", Kind::Text, "The area"),
+        shown("address", Kind::Text, "Address of the neighbour"),
+        shown("interface", Kind::Text, "The interface"),
+        shown("priority", Kind::COUNTER, "Its priority"),
+        shown("router-id", Kind::Text, "Its number"),
+        shown("state", Kind::Text, "How far it is"),
+        shown("adjacency", Kind::SPAN, "How long it has been there"),
+        shown("timeout", Kind::SPAN, "When it will be gone"),
+        shown("comment", Kind::Text, "Short description of it"),
+    ]],
+    flags: &[Flag::new('V', "virtual", 0), Flag::new('D', "dynamic", 1)],
+    columns: &[
+        "instance",
+        "area",
+        "address",
+        "priority",
+        "router-id",
+        "state",
+    ],
+    ..idle_rows("/routing/ospf/neighbor", "Neighbours of OSPF")
+};

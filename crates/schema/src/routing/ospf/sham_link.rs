@@ -1,0 +1,27 @@
+//! `/routing/ospf/sham-link`: what version 6 said of links through a provider (RFC 4577).
+
+use menu::Menu;
+
+use super::AREA;
+use crate::brief::{may, number};
+use crate::fragment::{COMMENT_DISABLED, DISABLED, idle_list};
+use crate::terms::ipv4;
+
+pub(crate) static MENU: Menu = Menu {
+    properties: &[
+        &[
+            AREA.required(),
+            ipv4("src-address", "Address of this end").required(),
+            ipv4("dst-address", "Address of the other end").required(),
+            may("cost", number(1, 65_535), "Cost of the link").default("1"),
+        ],
+        COMMENT_DISABLED,
+    ],
+    flags: DISABLED,
+    columns: &["area", "src-address", "dst-address", "cost"],
+    rank: 625,
+    ..idle_list(
+        "/routing/ospf/sham-link",
+        "Version 6: links through a provider",
+    )
+};

@@ -1,0 +1,39 @@
+//! `/routing/ospf/static-neighbor`: neighbours that do not hear multicast.
+
+use menu::{Family, Kind, Menu, Property};
+
+use super::AREA;
+use crate::brief::{may, number};
+use crate::fragment::{COMMENT_SAID, DISABLED, idle_list};
+use crate::terms::span;
+
+/// An address, or an address on an interface: `fe80::1%ether1`.
+const ADDRESS: Kind = Kind::Gateway(Family::Any);
+
+pub(crate) static MENU: Menu = Menu {
+    properties: &[
+        &[
+            AREA.required(),
+            Property::new(
+                "address",
+                ADDRESS,
+                "Address of the neighbour, and its interface",
+            )
+            .required(),
+            may(
+                "instance-id",
+                number(0, 255),
+                "Number of the instance on the link",
+            ),
+            span("poll-interval", "How often a silent neighbour is asked").optional(),
+        ],
+        COMMENT_SAID,
+    ],
+    flags: DISABLED,
+    columns: &["area", "address", "poll-interval"],
+    rank: 624,
+    ..idle_list(
+        "/routing/ospf/static-neighbor",
+        "Neighbours of OSPF by address",
+    )
+};

@@ -1,0 +1,28 @@
+//! `/routing/ospf-v3/area`: what version 6 said of parts of OSPF networks of IPv6.
+
+use menu::{Builtin, Flag, Menu, Pick};
+
+use crate::fragment::{COMMENT_DISABLED, idle_list};
+use crate::terms::{ipv4, named, refer, words};
+
+pub(crate) static MENU: Menu = Menu {
+    properties: &[
+        &[
+            named("Name of the area"),
+            refer("instance", "ospf-v3-instance", "The instance").default("default"),
+            ipv4("area-id", "Number of the area").default("0.0.0.0"),
+            words("type", &["default", "nssa", "stub"], "Which routes go in").default("default"),
+        ],
+        COMMENT_DISABLED,
+    ],
+    flags: &[Flag::new('X', "disabled", 0), Flag::new('*', "default", 1)],
+    columns: &["name", "instance", "area-id", "type"],
+    space: Some("ospf-v3-area"),
+    key: Some("name"),
+    builtin: &[Builtin {
+        values: &[("name", "backbone")],
+    }],
+    pick: Pick::Default,
+    rank: 627,
+    ..idle_list("/routing/ospf-v3/area", "Version 6: areas of OSPF for IPv6")
+};

@@ -1,0 +1,61 @@
+//! `/routing/ospf-v3/instance`: what version 6 said of routers that speak OSPF for IPv6.
+
+use menu::{Builtin, Family, Flag, Kind, Menu, Pick, Property};
+
+use crate::dynamic_routing::{as_type, metric};
+use crate::fragment::{COMMENT_DISABLED, idle_list};
+use crate::terms::{named, words};
+
+const DEFAULTS: &[&str] = &[
+    "always-as-type-1",
+    "always-as-type-2",
+    "if-installed-as-type-1",
+    "if-installed-as-type-2",
+    "never",
+];
+
+pub(crate) static MENU: Menu = Menu {
+    properties: &[
+        &[
+            named("Name of the instance"),
+            Property::new(
+                "router-id",
+                Kind::Address(Family::V4),
+                "Number of the router",
+            )
+            .default("0.0.0.0"),
+            words(
+                "distribute-default",
+                DEFAULTS,
+                "When others are told a default route",
+            )
+            .default("never"),
+            as_type(
+                "redistribute-connected",
+                "Tells others of connected networks",
+            )
+            .default("no"),
+            as_type("redistribute-static", "Tells others of static routes").default("no"),
+            as_type("redistribute-rip", "Tells others of routes of RIP").default("no"),
+            as_type("redistribute-bgp", "Tells others of routes of BGP").default("no"),
+            as_type("redistribute-other-ospf", "Tells others of other instances").default("no"),
+            metric("metric-default", "Metric of the default route").default("1"),
+            metric("metric-connected", "Metric of connected networks").default("20"),
+            metric("metric-static", "Metric of static routes").default("20"),
+            metric("metric-rip", "Metric of routes of RIP").default("20"),
+            metric("metric-bgp", "Metric of routes of BGP").default("auto"),
+            metric("metric-other-ospf", "Metric of other instances").default("auto"),
+        ],
+        COMMENT_DISABLED,
+    ],
+    flags: &[Flag::new('X', "disabled", 0), Flag::new('*', "default", 1)],
+    columns: &["name", "router-id"],
+    space: Some("ospf-v3-instance"),
+    key: Some("name"),
+    builtin: &[Builtin {
+        values: &[("name", "default")],
+    }],
+    pick: Pick::Default,
+    rank: 626,
+    ..idle_list("/routing/ospf-v3/instance", "Version 6: OSPF for IPv6")
+};

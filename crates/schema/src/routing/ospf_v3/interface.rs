@@ -1,0 +1,72 @@
+//! `/routing/ospf-v3/interface`: what version 6 said of interfaces of OSPF for IPv6.
+
+use menu::{Menu, Property};
+
+use crate::brief::{may, number, seconds};
+use crate::dynamic_routing::INTERFACES;
+use crate::fragment::{COMMENT_DISABLED, DISABLED, idle_list};
+use crate::terms::{no, refer, words};
+
+const TYPES: &[&str] = &["broadcast", "default", "nbma", "point-to-point", "ptmp"];
+
+pub(crate) static MENU: Menu = Menu {
+    properties: &[
+        &[
+            Property::new("interface", INTERFACES, "The interface").default("all"),
+            refer("area", "ospf-v3-area", "The area").required(),
+            may(
+                "cost",
+                number(1, 65_535),
+                "Cost of the way over the interface",
+            )
+            .default("10"),
+            may(
+                "priority",
+                number(0, 255),
+                "Who becomes the designated router",
+            )
+            .default("1"),
+            words("network-type", TYPES, "What kind of network it is").default("default"),
+            may(
+                "instance-id",
+                number(0, 255),
+                "Number of the instance on the link",
+            )
+            .default("0"),
+            no("passive", "Speaks to nobody"),
+            no("use-bfd", "Watches neighbours by BFD"),
+            may(
+                "retransmit-interval",
+                seconds(1, 65_535),
+                "When a message is sent again",
+            )
+            .default("5s"),
+            may(
+                "transmit-delay",
+                seconds(1, 65_535),
+                "How long a message is under way",
+            )
+            .default("1s"),
+            may(
+                "hello-interval",
+                seconds(1, 65_535),
+                "How often neighbours are greeted",
+            )
+            .default("10s"),
+            may(
+                "dead-interval",
+                seconds(1, 65_535),
+                "After which silence they are gone",
+            )
+            .default("40s"),
+        ],
+        COMMENT_DISABLED,
+    ],
+    flags: DISABLED,
+    columns: &["interface", "area", "cost"],
+    rank: 628,
+    ..idle_list(
+        "/routing/ospf-v3/interface",
+        "Version 6: interfaces of OSPF for IPv6",
+    )
+};

@@ -1,0 +1,19 @@
+//! `/routing/pimsm`: multicast routing by PIM (RFC 7761).
+
+pub(crate) mod bsr;
+pub(crate) mod igmp_interface_template;
+pub(crate) mod instance;
+pub(crate) mod interface;
+pub(crate) mod interface_template;
+pub(crate) mod neighbor;
+pub(crate) mod static_rp;
+pub(crate) mod uib_g;
+pub(crate) mod uib_sg;
+
+use menu::Property;
+
+use crate::terms::refer;
+
+/// The instance that an item is for.
+pub(crate) const INSTANCE: Property =
+    refer("instance", "pimsm-instance", "The instance").required();

@@ -1,0 +1,28 @@
+//! `/routing/pimsm/bsr/rp-candidate`: whether this router may be a meeting point.
+
+use menu::{Family, Kind, Menu};
+
+use crate::brief::{may, number, seconds};
+use crate::fragment::{COMMENT_SAID, DISABLED, idle_list};
+use crate::routing::pimsm::INSTANCE;
+use crate::terms::address;
+
+pub(crate) static MENU: Menu = Menu {
+    properties: &[
+        &[
+            INSTANCE,
+            address("address", "Own address").required(),
+            may("group", Kind::Prefix(Family::Any), "Groups"),
+            may("holdtime", seconds(0, 65_535), "How long that holds"),
+            may("priority", number(0, 255), "Which meeting point is taken"),
+        ],
+        COMMENT_SAID,
+    ],
+    flags: DISABLED,
+    columns: &["instance", "address", "group", "priority"],
+    rank: 683,
+    ..idle_list(
+        "/routing/pimsm/bsr/rp-candidate",
+        "Whether this router is a meeting point",
+    )
+};

@@ -1,0 +1,18 @@
+//! `/routing/pimsm/bsr/rp-set`: meeting points that were told.
+
+use menu::{Kind, Menu};
+
+use crate::fragment::idle_rows;
+use crate::terms::shown;
+
+pub(crate) static MENU: Menu = Menu {
+    properties: &[&[
+        shown("instance", Kind::Text, "The instance"),
+        shown("group", Kind::Text, "Its groups"),
+        shown("address", Kind::Text, "Address of the meeting point"),
+        shown("priority", Kind::COUNTER, "Its priority"),
+        shown("holdtime", Kind::SPAN, "How long that holds"),
+    ]],
+    columns: &["instance", "group", "address"],
+    ..idle_rows("/routing/pimsm/bsr/rp-set", "Meeting points that were told")
+};

@@ -1,0 +1,18 @@
+//! `/routing/pimsm/igmp-interface-template`: interfaces on which listeners are asked.
+
+use menu::{Kind, Menu};
+
+use crate::fragment::idle_rows;
+use crate::terms::shown;
+
+pub(crate) static MENU: Menu = Menu {
+    properties: &[&[
+        shown("instance", Kind::Text, "The instance"),
+        shown("interfaces", Kind::Text, "The interfaces"),
+    ]],
+    columns: &["instance", "interfaces"],
+    ..idle_rows(
+        "/routing/pimsm/igmp-interface-template",
+        "Interfaces on which listeners are asked",
+    )
+};

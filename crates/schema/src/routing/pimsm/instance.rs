@@ -1,0 +1,48 @@
+//! `/routing/pimsm/instance`: PIM routers.
+
+use menu::{Family, Kind, Menu};
+
+use crate::brief::{U32, may, number};
+use crate::dynamic_routing::FAMILIES;
+use crate::fragment::{COMMENT_SAID, DISABLED_INVALID, idle_list};
+use crate::terms::{VRF, maybe, named, span};
+
+pub(crate) static MENU: Menu = Menu {
+    properties: &[
+        &[
+            named("Name of the instance"),
+            may("afi", FAMILIES, "Family"),
+            may("vrf", VRF, "The VRF that it is in"),
+            maybe(
+                "bsm-forward-back",
+                "Sends messages back where they came from",
+            ),
+            may(
+                "crp-advertise-contained",
+                Kind::Bool,
+                "Tells of groups within others",
+            ),
+            may(
+                "rp-hash-mask-length",
+                number(0, 128),
+                "Groups that share a meeting point",
+            ),
+            maybe("rp-static-override", "Meeting points by hand come first"),
+            may(
+                "ssm-range",
+                Kind::Prefix(Family::Any),
+                "Groups with one sender",
+            ),
+            maybe("switch-to-spt", "Changes to the shortest way"),
+            may("switch-to-spt-bytes", U32, "Bytes at which it does"),
+            span("switch-to-spt-interval", "Time of those bytes").optional(),
+        ],
+        COMMENT_SAID,
+    ],
+    flags: DISABLED_INVALID,
+    columns: &["name", "vrf", "afi"],
+    space: Some("pimsm-instance"),
+    key: Some("name"),
+    rank: 680,
+    ..idle_list("/routing/pimsm/instance", "PIM instances")
+};

@@ -1,0 +1,18 @@
+//! `/routing/pimsm/interface`: interfaces that PIM speaks on.
+
+use menu::{Flag, Kind, Menu};
+
+use crate::fragment::idle_rows;
+use crate::terms::shown;
+
+pub(crate) static MENU: Menu = Menu {
+    properties: &[&[
+        shown("instance", Kind::Text, "The instance"),
+        shown("interface", Kind::Text, "The interface"),
+        shown("address", Kind::Text, "Own address"),
+        shown("priority", Kind::COUNTER, "Own priority"),
+    ]],
+    flags: &[Flag::new('D', "dynamic", 0), Flag::new('R', "dr", 1)],
+    columns: &["instance", "interface", "address"],
+    ..idle_rows("/routing/pimsm/interface", "Interfaces that PIM speaks on")
+};

@@ -1,0 +1,19 @@
+//! `/routing/pimsm/neighbor`: neighbours of PIM.
+
+use menu::{Flag, Kind, Menu};
+
+use crate::fragment::idle_rows;
+use crate::terms::shown;
+
+pub(crate) static MENU: Menu = Menu {
+    properties: &[&[
+        shown("instance", Kind::Text, "The instance"),
+        shown("address", Kind::Text, "Address of the neighbour"),
+        shown("interface", Kind::Text, "The interface"),
+        shown("priority", Kind::COUNTER, "Its priority"),
+        shown("timeout", Kind::SPAN, "When it will be gone"),
+    ]],
+    flags: &[Flag::new('R', "dr", 0)],
+    columns: &["instance", "address", "interface"],
+    ..idle_rows("/routing/pimsm/neighbor", "Neighbours of PIM")
+};

@@ -1,0 +1,22 @@
+//! `/routing/pimsm/static-rp`: meeting points of senders and listeners, by hand.
+
+use menu::{Family, Kind, Menu, Property};
+
+use super::INSTANCE;
+use crate::fragment::{COMMENT_SAID, DISABLED, idle_list};
+use crate::terms::address;
+
+pub(crate) static MENU: Menu = Menu {
+    properties: &[
+        &[
+            INSTANCE,
+            address("address", "Address of the meeting point").required(),
+            Property::new("group", Kind::Prefix(Family::Any), "Its groups").optional(),
+        ],
+        COMMENT_SAID,
+    ],
+    flags: DISABLED,
+    columns: &["instance", "address", "group"],
+    rank: 682,
+    ..idle_list("/routing/pimsm/static-rp", "Meeting points by hand")
+};

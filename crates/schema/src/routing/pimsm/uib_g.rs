@@ -1,0 +1,16 @@
+//! `/routing/pimsm/uib-g`: multicast groups.
+
+use menu::{Kind, Menu};
+
+use crate::fragment::idle_rows;
+use crate::terms::shown;
+
+pub(crate) static MENU: Menu = Menu {
+    properties: &[&[
+        shown("instance", Kind::Text, "The instance"),
+        shown("group", Kind::Text, "The group"),
+        shown("rp", Kind::Text, "Its meeting point"),
+    ]],
+    columns: &["instance", "group", "rp"],
+    ..idle_rows("/routing/pimsm/uib-g", "Multicast groups")
+};

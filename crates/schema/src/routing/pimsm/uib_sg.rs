@@ -1,0 +1,17 @@
+//! `/routing/pimsm/uib-sg`: senders of multicast groups.
+
+use menu::{Kind, Menu};
+
+use crate::fragment::idle_rows;
+use crate::terms::shown;
+
+pub(crate) static MENU: Menu = Menu {
+    properties: &[&[
+        shown("instance", Kind::Text, "The instance"),
+        shown("group", Kind::Text, "The group"),
+        shown("source", Kind::Text, "The sender"),
+        shown("rp", Kind::Text, "Its meeting point"),
+    ]],
+    columns: &["instance", "group", "source"],
+    ..idle_rows("/routing/pimsm/uib-sg", "Senders of multicast groups")
+};

@@ -1,0 +1,48 @@
+//! `/routing/rip`: RIP (RFC 2453), as version 6 said it. Version 7 has instances.
+
+pub(crate) mod instance;
+pub(crate) mod interface;
+pub(crate) mod interface_template;
+pub(crate) mod keys;
+pub(crate) mod neighbor;
+pub(crate) mod network;
+pub(crate) mod static_neighbor;
+
+use menu::{Menu, Property};
+
+use crate::brief::number;
+use crate::fragment::idle_settings;
+use crate::terms::{no, refer, span, words};
+
+const fn metric(name: &'static str, help: &'static str) -> Property {
+    Property::new(name, number(1, 16), help).default("1")
+}
+
+pub(crate) static MENU: Menu = Menu {
+    properties: &[&[
+        words(
+            "distribute-default",
+            &["always", "if-installed", "never"],
+            "Default route",
+        )
+        .default("never"),
+        no("redistribute-static", "Tells others of static routes"),
+        no(
+            "redistribute-connected",
+            "Tells others of connected networks",
+        ),
+        no("redistribute-ospf", "Tells others of routes of OSPF"),
+        no("redistribute-bgp", "Tells others of routes of BGP"),
+        metric("metric-default", "Metric of the default route"),
+        metric("metric-static", "Metric of static routes"),
+        metric("metric-connected", "Metric of connected networks"),
+        metric("metric-ospf", "Metric of routes of OSPF"),
+        metric("metric-bgp", "Metric of routes of BGP"),
+        span("update-timer", "How often others are told").default("30s"),
+        span("timeout-timer", "After which silence a route is gone").default("3m"),
+        span("garbage-timer", "How long others are told that it is").default("2m"),
+        refer("routing-table", "routing-table", "Table of its routes").default("main"),
+    ]],
+    rank: 660,
+    ..idle_settings("/routing/rip", "Version 6: RIP")
+};

@@ -1,0 +1,42 @@
+//! `/routing/rip/interface`: what version 6 said of interfaces of RIP.
+
+use menu::{Kind, Menu, Property};
+
+use crate::brief::may;
+use crate::dynamic_routing::{INTERFACES, chain};
+use crate::fragment::{COMMENT_DISABLED, DISABLED, idle_list};
+use crate::terms::{no, secret, words};
+
+const VERSIONS: &[&str] = &["v1", "v1-2", "v2"];
+
+pub(crate) static MENU: Menu = Menu {
+    properties: &[
+        &[
+            Property::new("interface", INTERFACES, "The interface").default("all"),
+            no("passive", "Tells nobody"),
+            words("receive", VERSIONS, "Versions that are heard").default("v2"),
+            words("send", VERSIONS, "Version that is spoken").default("v2"),
+            words(
+                "authentication",
+                &["md5", "none", "simple"],
+                "How messages are signed",
+            )
+            .default("none"),
+            secret("authentication-key", "The key"),
+            may("key-chain", Kind::Name, "Keys"),
+            chain(
+                "in-prefix-list",
+                "List that routes pass before they are used",
+            ),
+            chain(
+                "out-prefix-list",
+                "List that routes pass before others are told",
+            ),
+        ],
+        COMMENT_DISABLED,
+    ],
+    flags: DISABLED,
+    columns: &["interface", "receive", "send", "authentication"],
+    rank: 663,
+    ..idle_list("/routing/rip/interface", "Version 6: interfaces of RIP")
+};

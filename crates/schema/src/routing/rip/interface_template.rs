@@ -1,0 +1,38 @@
+//! `/routing/rip/interface-template`: interfaces of RIP, and how it speaks there.
+
+use menu::{Family, Kind, Menu};
+
+use crate::brief::{may, number};
+use crate::dynamic_routing::INTERFACES;
+use crate::fragment::{COMMENT_SAID, DISABLED_INVALID, idle_list};
+use crate::terms::{list, maybe, refer};
+
+const MODES: Kind = Kind::Words(&["passive", "strict"]);
+const KEY: Kind = Kind::Sized { min: 0, max: 16 };
+
+pub(crate) static MENU: Menu = Menu {
+    properties: &[
+        &[
+            list("interfaces", &INTERFACES, "The interfaces").optional(),
+            refer("instance", "rip-instance", "The instance").required(),
+            may("cost", number(1, 16), "Cost of the way over them"),
+            may("key-chain", Kind::Name, "Keys"),
+            may("password", KEY, "Password of messages").sensitive(),
+            may("mode", Kind::List(&MODES), "How it speaks"),
+            maybe("poison-reverse", "Tells back that a way is none"),
+            maybe("split-horizon", "Does not tell back"),
+            list(
+                "source-addresses",
+                &Kind::Address(Family::Any),
+                "Own addresses",
+            )
+            .optional(),
+            maybe("use-bfd", "Watches neighbours by BFD"),
+        ],
+        COMMENT_SAID,
+    ],
+    flags: DISABLED_INVALID,
+    columns: &["interfaces", "instance", "cost"],
+    rank: 662,
+    ..idle_list("/routing/rip/interface-template", "Interfaces of RIP")
+};

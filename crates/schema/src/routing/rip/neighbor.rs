@@ -1,0 +1,28 @@
+//! `/routing/rip/neighbor`: other routers; version 6 named them here too.
+
+use menu::{Kind, Menu};
+
+use crate::fragment::{COMMENT_DISABLED, DISABLED_DYNAMIC, idle_list};
+use crate::terms::{address, shown};
+
+pub(crate) static MENU: Menu = Menu {
+    properties: &[
+        &[
+            address("address", "Address of the neighbour").required(),
+            shown("instance", Kind::Text, "The instance"),
+            shown("routes", Kind::COUNTER, "Routes that came"),
+            shown("packets-total", Kind::COUNTER, "Messages that came"),
+            shown(
+                "packets-bad",
+                Kind::COUNTER,
+                "Messages that could not be read",
+            ),
+            shown("last-update", Kind::SPAN, "When it was last heard"),
+        ],
+        COMMENT_DISABLED,
+    ],
+    flags: DISABLED_DYNAMIC,
+    columns: &["address", "routes", "last-update"],
+    rank: 664,
+    ..idle_list("/routing/rip/neighbor", "Neighbours of RIP")
+};

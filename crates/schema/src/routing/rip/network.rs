@@ -1,0 +1,16 @@
+//! `/routing/rip/network`: what version 6 said of networks whose interfaces speak RIP.
+
+use menu::{Family, Kind, Menu, Property};
+
+use crate::fragment::{COMMENT_DISABLED, DISABLED, idle_list};
+
+pub(crate) static MENU: Menu = Menu {
+    properties: &[
+        &[Property::new("network", Kind::Prefix(Family::V4), "The network").default("0.0.0.0/0")],
+        COMMENT_DISABLED,
+    ],
+    flags: DISABLED,
+    columns: &["network"],
+    rank: 664,
+    ..idle_list("/routing/rip/network", "Version 6: networks of RIP")
+};

@@ -1,0 +1,39 @@
+//! `/routing/route`: the routes of all protocols and families.
+
+use menu::{Effect, Kind, Menu, Shape};
+
+use crate::ip::route::FLAGS;
+use crate::terms::shown;
+
+pub(crate) static MENU: Menu = Menu {
+    properties: &[&[
+        shown("dst-address", Kind::Text, "Destination of the route"),
+        shown("routing-table", Kind::Text, "The table of the route"),
+        shown("gateway", Kind::Text, "Where the route leads"),
+        shown("immediate-gw", Kind::Text, "The gateways after resolution"),
+        shown("distance", Kind::COUNTER, "The smallest distance wins"),
+        shown(
+            "scope",
+            Kind::COUNTER,
+            "Which routes may resolve by this one",
+        ),
+        shown(
+            "target-scope",
+            Kind::COUNTER,
+            "The greatest scope of a route that resolves it",
+        ),
+        shown("afi", Kind::Text, "The family"),
+        shown("belongs-to", Kind::Text, "Who made the route"),
+    ]],
+    flags: FLAGS,
+    columns: &[
+        "dst-address",
+        "gateway",
+        "afi",
+        "distance",
+        "scope",
+        "target-scope",
+    ],
+    effect: Effect::None,
+    ..Menu::new("/routing/route", Shape::Rows, "Routes of all protocols")
+};

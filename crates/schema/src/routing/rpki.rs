@@ -1,0 +1,36 @@
+//! `/routing/rpki`: who may announce which network (RFC 6810).
+
+pub(crate) mod session;
+
+use menu::{Kind, Menu, Property};
+
+use crate::brief::{PORT, U32, may, seconds};
+use crate::fragment::{COMMENT_SAID, DISABLED_INVALID, idle_list};
+use crate::interface::idle_command;
+use crate::terms::{HOST, VRF};
+
+const TIME: Kind = seconds(1, 172_800);
+
+pub(crate) static MENU: Menu = Menu {
+    properties: &[
+        &[
+            Property::new("group", Kind::Name, "Group of servers that rules name").required(),
+            Property::new("address", HOST, "Address of the server").required(),
+            may("port", PORT, "Its TCP port"),
+            may("preference", U32, "Which server comes first"),
+            may("refresh-interval", TIME, "How often it is asked"),
+            may("retry-interval", TIME, "When it is asked again"),
+            may("expire-interval", TIME, "How long answers hold"),
+            may("vrf", VRF, "The VRF that it is in"),
+        ],
+        COMMENT_SAID,
+    ],
+    flags: DISABLED_INVALID,
+    columns: &["group", "address", "port"],
+    commands: &[
+        idle_command("rpki-check", "Show whether an origin is allowed"),
+        idle_command("rpki-query", "Show who may announce a network"),
+    ],
+    rank: 657,
+    ..idle_list("/routing/rpki", "Servers of RPKI")
+};

@@ -1,0 +1,15 @@
+//! `/routing/stats/memory`: memory of routing.
+
+use menu::{Kind, Menu};
+
+use crate::fragment::idle_rows;
+use crate::terms::shown;
+
+pub(crate) static MENU: Menu = Menu {
+    properties: &[&[
+        shown("name", Kind::Text, "What it is for"),
+        shown("size", Kind::COUNTER, "Bytes"),
+    ]],
+    columns: &["name", "size"],
+    ..idle_rows("/routing/stats/memory", "Memory of routing")
+};

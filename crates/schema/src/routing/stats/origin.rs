@@ -1,0 +1,17 @@
+//! `/routing/stats/origin`: where routes come from.
+
+use menu::{Kind, Menu};
+
+use crate::fragment::idle_rows;
+use crate::terms::shown;
+
+pub(crate) static MENU: Menu = Menu {
+    properties: &[&[
+        shown("name", Kind::Text, "Where they come from"),
+        shown("instance-id", Kind::Text, "The instance"),
+        shown("total-route-count", Kind::COUNTER, "Routes"),
+        shown("afi", Kind::Text, "The family"),
+    ]],
+    columns: &["name", "total-route-count"],
+    ..idle_rows("/routing/stats/origin", "Where routes come from")
+};

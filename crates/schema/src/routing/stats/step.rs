@@ -1,0 +1,15 @@
+//! `/routing/stats/step`: steps of routing.
+
+use menu::{Kind, Menu};
+
+use crate::fragment::idle_rows;
+use crate::terms::shown;
+
+pub(crate) static MENU: Menu = Menu {
+    properties: &[&[
+        shown("name", Kind::Text, "The step"),
+        shown("count", Kind::COUNTER, "How often it was taken"),
+    ]],
+    columns: &["name", "count"],
+    ..idle_rows("/routing/stats/step", "Steps of routing")
+};

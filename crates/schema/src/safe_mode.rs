@@ -1,0 +1,29 @@
+//! `/safe-mode`: changes that are taken back when the session ends badly.
+
+use menu::{Kind, Menu, Shape};
+
+use crate::brief::{argument, command, read};
+
+pub(crate) static MENU: Menu = Menu {
+    properties: &[&[
+        read("enabled", Kind::Bool, "Whether somebody is in safe mode"),
+        read("user", Kind::Text, "Who is"),
+        read("current", Kind::Bool, "Whether it is this session"),
+        read("owner", Kind::Text, "How its session came here"),
+    ]],
+    commands: &[
+        command("release", "Keep the changes and leave safe mode", &[]),
+        command(
+            "take",
+            "Enter safe mode",
+            &[argument(
+                "on-error",
+                Kind::Words(&["abort", "ask", "release", "unroll"]),
+                "What becomes of the changes of who is in safe mode already",
+            )],
+        ),
+        command("toggle", "Enter safe mode, or leave it", &[]),
+        command("unroll", "Take the changes back and leave safe mode", &[]),
+    ],
+    ..Menu::new("/safe-mode", Shape::Status, "Safe mode")
+};

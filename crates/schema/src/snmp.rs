@@ -1,0 +1,144 @@
+//! `/snmp`: monitoring by SNMP.
+
+use menu::{Builtin, Effect, Family, Flag, Kind, Menu, Old, Pick, Property, Shape};
+
+use crate::fragment::COMMENT_DISABLED;
+use crate::short::{idle, may, shown, switch, text};
+
+/// The menus of this file.
+pub(crate) const MENUS: &[&Menu] = &[&MENU, &COMMUNITY];
+
+pub(crate) static MENU: Menu = Menu {
+    properties: &[&[
+        switch("enabled", "no", "Whether questions are answered"),
+        text("contact", "Whom to ask about the router"),
+        text("location", "Where the router is"),
+        text("engine-id-suffix", "End of the engine's identifier"),
+        Property::new(
+            "src-address",
+            Kind::Address(Family::Any),
+            "Address that traps are sent from",
+        )
+        .default("::"),
+        Property::new(
+            "trap-target",
+            Kind::List(&Kind::Address(Family::Any)),
+            "Who gets traps",
+        )
+        .default(""),
+        Property::new(
+            "trap-community",
+            Kind::Reference("snmp-community"),
+            "Community of traps",
+        )
+        .default("public"),
+        Property::new(
+            "trap-version",
+            Kind::Words(&["1", "2", "3"]),
+            "Version of traps",
+        )
+        .default("1"),
+        Property::new(
+            "trap-generators",
+            Kind::List(&Kind::Words(&[
+                "interfaces",
+                "start-trap",
+                "temp-exception",
+            ])),
+            "What makes traps",
+        )
+        .default("temp-exception"),
+        Property::new(
+            "trap-interfaces",
+            Kind::List(&Kind::Or(&["all"], &Kind::Reference("interface"))),
+            "Interfaces whose changes make traps",
+        )
+        .default(""),
+        Property::new("vrf", Kind::Name, "The VRF of those who ask").default("main"),
+        shown("engine-id", Kind::Text, "Engine identifier"),
+    ]],
+    old: &[Old::renamed("engine-id", "engine-id-suffix")],
+    commands: &[idle(
+        "send-trap",
+        "Send a trap",
+        &[
+            may("oid", Kind::Text, "Oid"),
+            may(
+                "type",
+                Kind::Words(&[
+                    "integer",
+                    "string",
+                    "nullobj",
+                    "obj-id",
+                    "ip-address",
+                    "counter32",
+                    "timeticks",
+                    "unsigned",
+                ]),
+                "Type",
+            ),
+            may("value", Kind::Text, "Value"),
+        ],
+    )],
+    effect: Effect::None,
+    rank: 640,
+    ..Menu::new("/snmp", Shape::Settings, "SNMP")
+};
+
+pub(crate) static COMMUNITY: Menu = Menu {
+    properties: &[
+        &[
+            Property::new("name", Kind::Name, "Name of the community").required(),
+            Property::new(
+                "addresses",
+                Kind::List(&Kind::Prefix(Family::Any)),
+                "Who may ask",
+            )
+            .default("::/0"),
+            Property::new(
+                "security",
+                Kind::Words(&["none", "authorized", "private"]),
+                "What is asked of those who ask",
+            )
+            .default("none"),
+            switch("read-access", "yes", "Whether values may be read"),
+            switch("write-access", "no", "Whether values may be written"),
+            Property::new(
+                "authentication-protocol",
+                Kind::Words(&["MD5", "SHA1"]),
+                "Hash of messages",
+            )
+            .default("MD5"),
+            Property::new(
+                "encryption-protocol",
+                Kind::Words(&["DES", "AES"]),
+                "Encryption of messages",
+            )
+            .default("DES"),
+            text("authentication-password", "Password of the hash").sensitive(),
+            text("encryption-password", "Password of the encryption").sensitive(),
+        ],
+        COMMENT_DISABLED,
+    ],
+    flags: &[Flag::new('*', "default", 0), Flag::new('X', "disabled", 1)],
+    columns: &[
+        "name",
+        "addresses",
+        "security",
+        "read-access",
+        "write-access",
+    ],
+    space: Some("snmp-community"),
+    key: Some("name"),
+    builtin: &[Builtin {
+        values: &[("name", "public")],
+    }],
+    pick: Pick::Default,
+    effect: Effect::None,
+    rank: 639,
+    ..Menu::new(
+        "/snmp/community",
+        Shape::List,
+        "Communities and users of SNMP",
+    )
+};

@@ -1,0 +1,22 @@
+//! `/special-login`: users who log in at serial ports without a name.
+
+use menu::{Effect, Flag, Kind, Menu, Property, Shape};
+
+use crate::short::{COUNT, DISABLED};
+
+/// The menus of this file.
+pub(crate) const MENUS: &[&Menu] = &[&MENU];
+
+pub(crate) static MENU: Menu = Menu {
+    properties: &[&[
+        Property::new("user", Kind::Name, "Who is logged in").required(),
+        Property::new("port", Kind::Reference("port"), "The serial port").required(),
+        Property::new("channel", COUNT, "The channel of the port").default("0"),
+        DISABLED,
+    ]],
+    flags: &[Flag::new('X', "disabled", 1)],
+    columns: &["user", "port", "channel"],
+    effect: Effect::None,
+    rank: 44,
+    ..Menu::new("/special-login", Shape::List, "Logins at serial ports")
+};

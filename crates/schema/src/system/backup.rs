@@ -1,0 +1,47 @@
+//! `/system/backup`: the whole configuration in a file.
+
+use menu::{Argument, Kind, Menu, Shape};
+
+use crate::brief::{argument, command};
+
+const PASSWORD: Argument = argument("password", Kind::Text, "What the file is encrypted with");
+
+pub(crate) static MENU: Menu = Menu {
+    commands: &[
+        command(
+            "load",
+            "Load configuration backup",
+            &[
+                Argument {
+                    required: true,
+                    ..argument("name", Kind::Name, "The file")
+                },
+                PASSWORD,
+                argument(
+                    "force-v6-to-v7-configuration-upgrade",
+                    Kind::Bool,
+                    "Of no use here",
+                ),
+            ],
+        ),
+        command(
+            "save",
+            "Save configuration backup",
+            &[
+                argument("name", Kind::Name, "The file"),
+                PASSWORD,
+                argument(
+                    "dont-encrypt",
+                    Kind::Bool,
+                    "Whether the file is readable to all",
+                ),
+                argument(
+                    "encryption",
+                    Kind::Words(&["aes-sha256"]),
+                    "How the file is encrypted",
+                ),
+            ],
+        ),
+    ],
+    ..Menu::new("/system/backup", Shape::Folder, "Configuration backup")
+};

@@ -1,0 +1,62 @@
+//! `/system/clock`: time of day and time zone.
+
+use menu::{Effect, Kind, Menu, Old, Property, Shape};
+
+use crate::short::{shown, switch};
+use crate::spelling::{DATE_TIME, OFFSET};
+
+/// The menus of this file.
+pub(crate) const MENUS: &[&Menu] = &[&MENU, &MANUAL];
+
+const fn set_elsewhere(name: &'static str) -> Old {
+    Old::gone(name)
+}
+
+pub(crate) static MENU: Menu = Menu {
+    properties: &[&[
+        switch(
+            "time-zone-autodetect",
+            "yes",
+            "Finds the time zone by the public address",
+        ),
+        Property::new(
+            "time-zone-name",
+            Kind::Words(super::zones::ZONES),
+            "Name of the time zone; manual takes what the menu below says",
+        )
+        .default("manual"),
+        shown("gmt-offset", OFFSET, "What local time is ahead of UTC"),
+        shown(
+            "dst-active",
+            Kind::Bool,
+            "Whether daylight saving time is in force",
+        ),
+    ]],
+    old: &[set_elsewhere("date"), set_elsewhere("time")],
+    effect: Effect::None,
+    rank: 900,
+    ..Menu::new("/system/clock", Shape::Settings, "Date, time and time zone")
+};
+
+pub(crate) static MANUAL: Menu = Menu {
+    properties: &[&[
+        Property::new(
+            "time-zone",
+            OFFSET,
+            "What local time is ahead of UTC, without daylight saving time",
+        )
+        .default("+00:00"),
+        Property::new("dst-delta", OFFSET, "What daylight saving time adds").default("+00:00"),
+        Property::new("dst-start", DATE_TIME, "When daylight saving time begins")
+            .default("1970-01-01 00:00:00"),
+        Property::new("dst-end", DATE_TIME, "When daylight saving time ends")
+            .default("1970-01-01 00:00:00"),
+    ]],
+    effect: Effect::None,
+    rank: 901,
+    ..Menu::new(
+        "/system/clock/manual",
+        Shape::Settings,
+        "The time zone and its daylight saving time, where none is named",
+    )
+};

@@ -1,0 +1,90 @@
+//! `/system/configuration`: the configuration as a whole, and its revisions.
+
+use menu::{Argument, Kind, Menu, Shape};
+
+use crate::brief::{argument, command, count, read};
+
+const FILE: Argument = argument("file", Kind::Name, "A file of configuration");
+const REVISION: Argument = argument("revision", Kind::COUNTER, "A revision of the configuration");
+
+/// An argument that the command needs.
+const fn needed(argument: Argument) -> Argument {
+    Argument {
+        required: true,
+        ..argument
+    }
+}
+
+pub(crate) static MENU: Menu = Menu {
+    properties: &[&[
+        count("revision", "The revision that is in force"),
+        read(
+            "unconfirmed",
+            Kind::COUNTER,
+            "The revision that is to be confirmed",
+        ),
+        read("by", Kind::Text, "Who applied it, and can confirm it"),
+        read(
+            "confirm-within",
+            Kind::SPAN,
+            "The time until it is taken back",
+        ),
+    ]],
+    commands: &[
+        command(
+            "apply",
+            "Make the smallest change that leads to a file",
+            &[
+                needed(FILE),
+                argument(
+                    "confirm",
+                    Kind::SPAN,
+                    "Take it back unless it is confirmed within",
+                ),
+            ],
+        ),
+        command("cancel", "Take back what is not confirmed", &[]),
+        command("confirm", "Keep what was applied", &[]),
+        command(
+            "diff",
+            "Show what a file, or an earlier revision, has otherwise",
+            &[FILE, REVISION],
+        ),
+        command(
+            "revert",
+            "Go back to an earlier revision",
+            &[
+                needed(REVISION),
+                argument(
+                    "confirm",
+                    Kind::SPAN,
+                    "Take it back unless it is confirmed within",
+                ),
+            ],
+        ),
+    ],
+    ..Menu::new(
+        "/system/configuration",
+        Shape::Status,
+        "Configuration as a whole",
+    )
+};
+
+/// `/system/configuration/history`
+pub(crate) static HISTORY: Menu = Menu {
+    properties: &[&[
+        count("revision", "The revision that the change made"),
+        read("time", Kind::Text, "When it was made"),
+        read("by", Kind::Text, "Who made it"),
+        read("action", Kind::Text, "What was done"),
+        count("items", "How many items changed"),
+        read("diff", Kind::List(&Kind::Text), "What changed"),
+    ]],
+    columns: &["revision", "time", "by", "action", "items"],
+    unnumbered_dynamic: true,
+    ..Menu::new(
+        "/system/configuration/history",
+        Shape::Rows,
+        "Revisions of the configuration",
+    )
+};

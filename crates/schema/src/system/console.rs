@@ -1,0 +1,59 @@
+//! `/system/console`: terminals of the machine.
+
+use menu::{Effect, Flag, Kind, Menu, Property, Shape};
+
+use crate::short::{COUNT, DISABLED, shown, text};
+
+/// The menus of this file.
+pub(crate) const MENUS: &[&Menu] = &[&MENU, &SCREEN];
+
+pub(crate) static MENU: Menu = Menu {
+    properties: &[&[
+        Property::new(
+            "port",
+            Kind::Or(&["none"], &Kind::Reference("port")),
+            "The serial port",
+        )
+        .default("none"),
+        Property::new("channel", COUNT, "The channel of the port").default("0"),
+        text("term", "The type of the terminal"),
+        shown("vcno", COUNT, "Number of the virtual terminal"),
+        DISABLED,
+    ]],
+    flags: &[
+        Flag::new('*', "default", 0),
+        Flag::new('X', "disabled", 1),
+        Flag::new('W', "wedged", 1),
+        Flag::new('U', "used", 1),
+        Flag::new('F', "free", 1),
+    ],
+    columns: &["port", "term"],
+    parts: 16,
+    effect: Effect::None,
+    rank: 902,
+    ..Menu::new(
+        "/system/console",
+        Shape::List,
+        "Terminals at serial ports and the screen",
+    )
+};
+
+pub(crate) static SCREEN: Menu = Menu {
+    properties: &[&[
+        Property::new(
+            "line-count",
+            Kind::Words(&["25", "40", "50"]),
+            "Lines of text",
+        )
+        .default("25"),
+        Property::new(
+            "blank-interval",
+            Kind::Words(&["never", "1min", "10min", "60min"]),
+            "How long after the last key the screen goes dark",
+        )
+        .default("10min"),
+    ]],
+    effect: Effect::None,
+    rank: 903,
+    ..Menu::new("/system/console/screen", Shape::Settings, "The text screen")
+};

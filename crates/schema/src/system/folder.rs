@@ -1,0 +1,101 @@
+//! `/system`: what is done to the router as a whole.
+
+use menu::{Family, Kind, Menu, Shape};
+
+use crate::short::{
+    APPEND, AS_VALUE, COUNT, DO, DURATION, FILE, FREEZE, INTERVAL, ONCE, PORT, WITHOUT_PAGING,
+    idle, may, need,
+};
+use crate::spelling::HOST;
+
+/// The menus of this file.
+pub(crate) const MENUS: &[&Menu] = &[&MENU];
+
+pub(crate) static MENU: Menu = Menu {
+    commands: &[
+        idle("check-disk", "Check the disk for errors", &[]),
+        idle(
+            "check-installation",
+            "Check whether the installed files are whole",
+            &[
+                APPEND,
+                AS_VALUE,
+                DO,
+                DURATION,
+                FILE,
+                FREEZE,
+                INTERVAL,
+                ONCE,
+                WITHOUT_PAGING,
+            ],
+        ),
+        idle("reboot", "Restart the router", &[]),
+        super::reset::RESET,
+        idle(
+            "serial-terminal",
+            "Talk to a device at a serial port",
+            &[
+                may("channel", COUNT, "Channel"),
+                need("port", Kind::Reference("port"), "Port"),
+                may("write", Kind::Text, "Write"),
+            ],
+        ),
+        idle("shell", "Open a shell of a package", &[]),
+        idle("shutdown", "Stop the router", &[]),
+        idle(
+            "ssh",
+            "Open an SSH session",
+            &[
+                may("address", HOST, "Address"),
+                may("command", Kind::Text, "Command"),
+                may("output-to-file", Kind::Text, "Output to file"),
+                may("port", PORT, "Port"),
+                may("src-address", Kind::Address(Family::Any), "Source address"),
+                may("user", Kind::Text, "User"),
+                may("vrf", Kind::Name, "VRF"),
+            ],
+        ),
+        idle(
+            "ssh-exec",
+            "Run a command over SSH",
+            &[
+                may("address", HOST, "Address"),
+                AS_VALUE,
+                may("command", Kind::Text, "Command"),
+                may("output-to-file", Kind::Text, "Output to file"),
+                may("password", Kind::Text, "Password"),
+                may("port", PORT, "Port"),
+                may("src-address", Kind::Address(Family::Any), "Source address"),
+                may("user", Kind::Text, "User"),
+                may("vrf", Kind::Name, "VRF"),
+            ],
+        ),
+        idle(
+            "sup-output",
+            "Write a file for support",
+            &[
+                APPEND,
+                AS_VALUE,
+                DO,
+                DURATION,
+                FREEZE,
+                INTERVAL,
+                may("name", Kind::Text, "Name"),
+                ONCE,
+                may("output-width", COUNT, "Output width"),
+                WITHOUT_PAGING,
+            ],
+        ),
+        idle(
+            "telnet",
+            "Open a Telnet session",
+            &[
+                may("address", HOST, "Address"),
+                may("port", PORT, "Port"),
+                may("vrf", Kind::Name, "VRF"),
+            ],
+        ),
+    ],
+    rank: 900,
+    ..Menu::new("/system", Shape::Folder, "The router itself")
+};

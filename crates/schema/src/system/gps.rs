@@ -1,0 +1,61 @@
+//! `/system/gps`: position and time from satellites.
+
+use menu::{Effect, Kind, Menu, Property, Shape};
+
+use crate::short::{
+    APPEND, AS_VALUE, COUNT, DO, DURATION, FILE, FREEZE, INTERVAL, ONCE, PROPLIST, WITHOUT_PAGING,
+    idle, switch, text,
+};
+
+/// The menus of this file.
+pub(crate) const MENUS: &[&Menu] = &[&GPS];
+
+pub(crate) static GPS: Menu = Menu {
+    properties: &[&[
+        switch("enabled", "no", "Whether the receiver is used"),
+        Property::new(
+            "port",
+            Kind::Or(&["none"], &Kind::Or(&["auto"], &Kind::Text)),
+            "The port of the receiver",
+        )
+        .default("none"),
+        Property::new("channel", COUNT, "The channel of the port").default("0"),
+        Property::new(
+            "init-channel",
+            COUNT,
+            "The channel that the receiver is set up by",
+        )
+        .default("0"),
+        text("init-string", "What is sent to set the receiver up"),
+        switch("set-system-time", "no", "Sets the clock"),
+        Property::new(
+            "coordinate-format",
+            Kind::Words(&["dms", "dd", "ddmm"]),
+            "How positions are written",
+        )
+        .default("dms"),
+    ]],
+    commands: &[idle(
+        "monitor",
+        "Show position and time",
+        &[
+            APPEND,
+            AS_VALUE,
+            DO,
+            DURATION,
+            FILE,
+            FREEZE,
+            INTERVAL,
+            ONCE,
+            PROPLIST,
+            WITHOUT_PAGING,
+        ],
+    )],
+    effect: Effect::None,
+    rank: 960,
+    ..Menu::new(
+        "/system/gps",
+        Shape::Settings,
+        "Position and time from satellites",
+    )
+};

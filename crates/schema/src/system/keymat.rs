@@ -1,0 +1,73 @@
+//! `/system/keymat-provider`: where keys for encryption come from.
+
+use menu::{Effect, Kind, Menu, Property, Shape};
+
+use crate::short::{DISABLED, NUMBER, NUMBERS, between, idle, may};
+
+/// The menus of this file.
+pub(crate) const MENUS: &[&Menu] = &[&MENU];
+
+pub(crate) static MENU: Menu = Menu {
+    properties: &[&[
+        Property::new(
+            "hkdf-hash",
+            Kind::Words(&["sha1", "sha256", "sha384", "sha512"]),
+            "Hash that keys are derived by",
+        )
+        .default("sha256"),
+        Property::new(
+            "hkdf-secret",
+            Kind::Digits,
+            "Secret that keys are derived from",
+        )
+        .sensitive(),
+        Property::new("key-size", between(128, 4_096), "Length of a key in bits").default("256"),
+        Property::new("name", Kind::Name, "Name of the provider").required(),
+        Property::new("qkd-address", Kind::Text, "Address of the key server"),
+        Property::new(
+            "qkd-cache-size",
+            between(0, 1_000),
+            "How many keys are kept ready",
+        )
+        .default("0"),
+        Property::new(
+            "qkd-certificate",
+            Kind::Or(&["none"], &Kind::Reference("certificate")),
+            "QKD certificate",
+        )
+        .default("none"),
+        Property::new("qkd-kme-id", Kind::Text, "QKD KME identifier"),
+        Property::new("qkd-peer-sae-id", Kind::Text, "QKD peer SAE identifier"),
+        Property::new("type", Kind::Words(&["hkdf", "qkd"]), "How keys are made").default("qkd"),
+        DISABLED,
+    ]],
+    columns: &["name", "type", "key-size"],
+    commands: &[
+        idle(
+            "qkd-get-key",
+            "Ask the server for a key",
+            &[
+                may("additional-sae-ids", Kind::Text, "Additional SAE ids"),
+                NUMBER,
+                NUMBERS,
+            ],
+        ),
+        idle(
+            "qkd-get-key-with-ids",
+            "Ask the server for named keys",
+            &[may("key-ids", Kind::Text, "Key ids"), NUMBERS],
+        ),
+        idle(
+            "qkd-get-status",
+            "Ask the server for its state",
+            &[NUMBERS, may("sae-id", Kind::Text, "SAE identifier")],
+        ),
+    ],
+    effect: Effect::None,
+    rank: 964,
+    ..Menu::new(
+        "/system/keymat-provider",
+        Shape::List,
+        "Providers of key material",
+    )
+};

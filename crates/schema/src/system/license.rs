@@ -1,0 +1,64 @@
+//! `/system/license`: what the software is licensed for.
+
+use menu::{Effect, Kind, Menu, Shape};
+
+use crate::short::{
+    APPEND, AS_VALUE, DO, DURATION, FILE, FREEZE, INTERVAL, ONCE, WITHOUT_PAGING, idle, may, shown,
+};
+
+/// The menus of this file.
+pub(crate) const MENUS: &[&Menu] = &[&MENU];
+
+pub(crate) static MENU: Menu = Menu {
+    properties: &[&[
+        shown("software-id", Kind::Text, "Software identifier"),
+        shown(
+            "features",
+            Kind::List(&Kind::Words(&[
+                "AP",
+                "synchronous",
+                "radiolan",
+                "wireless",
+                "extra-channels",
+            ])),
+            "Features",
+        ),
+        shown("expires-in", Kind::SPAN, "Expires in"),
+        shown("system-id", Kind::Text, "System identifier"),
+        shown(
+            "level",
+            Kind::Words(&["free", "p1", "p10", "p-unlimited"]),
+            "Level",
+        ),
+        shown("next-renewal-at", Kind::Text, "Next renewal at"),
+        shown("deadline-at", Kind::Text, "Deadline at"),
+    ]],
+    commands: &[
+        idle(
+            "generate-new-id",
+            "Give the machine another identifier",
+            &[],
+        ),
+        idle(
+            "renew",
+            "Renew the license",
+            &[
+                may("account", Kind::Text, "Account"),
+                APPEND,
+                AS_VALUE,
+                DO,
+                DURATION,
+                FILE,
+                FREEZE,
+                INTERVAL,
+                may("level", Kind::Words(&["p1", "p10", "p-unlimited"]), "Level"),
+                ONCE,
+                may("password", Kind::Text, "Password"),
+                WITHOUT_PAGING,
+            ],
+        ),
+    ],
+    effect: Effect::None,
+    rank: 920,
+    ..Menu::new("/system/license", Shape::Status, "License")
+};

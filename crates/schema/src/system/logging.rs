@@ -1,0 +1,337 @@
+//! `/system/logging`: which messages go where.
+
+use menu::{Builtin, Effect, Family, Flag, Kind, Menu, Old, Pick, Property, Shape};
+
+use crate::fragment::{COMMENT, COMMENT_DISABLED};
+use crate::short::{AS_VALUE, between, idle, need, switch, text};
+use crate::spelling::HOST;
+
+/// The menus of this file.
+pub(crate) const MENUS: &[&Menu] = &[&MENU, &ACTION];
+
+/// What messages are about.
+const TOPICS: &[&str] = &[
+    "account",
+    "acme-client",
+    "amt",
+    "async",
+    "backup",
+    "bfd",
+    "bgp",
+    "bridge",
+    "calc",
+    "caps",
+    "certificate",
+    "clock",
+    "container",
+    "critical",
+    "ddns",
+    "debug",
+    "dhcp",
+    "discover",
+    "disk",
+    "dns",
+    "dot1x",
+    "dude",
+    "e-mail",
+    "error",
+    "event",
+    "evpn",
+    "fetch",
+    "firewall",
+    "gps",
+    "gsm",
+    "health",
+    "hotspot",
+    "igmp-proxy",
+    "info",
+    "interface",
+    "ipsec",
+    "iscsi",
+    "isdn",
+    "isis",
+    "kvm",
+    "l2tp",
+    "ldp",
+    "lora",
+    "lte",
+    "macsec",
+    "manager",
+    "mme",
+    "mpls",
+    "mqtt",
+    "mvrp",
+    "natpmp",
+    "netinstall",
+    "netwatch",
+    "ntp",
+    "ospf",
+    "ospfv3",
+    "ovpn",
+    "packet",
+    "pim",
+    "poe-in",
+    "poe-out",
+    "ppp",
+    "pppoe",
+    "pptp",
+    "ptp",
+    "queue",
+    "radius",
+    "radvd",
+    "raw",
+    "read",
+    "rip",
+    "romon",
+    "route",
+    "rpki",
+    "rproxy",
+    "rsvp",
+    "script",
+    "sertcp",
+    "simulator",
+    "smb",
+    "snmp",
+    "socksify",
+    "ssh",
+    "ssld",
+    "sstp",
+    "state",
+    "store",
+    "stp",
+    "system",
+    "telephony",
+    "tftp",
+    "timer",
+    "tr069",
+    "update",
+    "upnp",
+    "ups",
+    "vpls",
+    "vrrp",
+    "warning",
+    "watchdog",
+    "web-proxy",
+    "wiliot",
+    "wireguard",
+    "wireless",
+    "write",
+    "zerotier",
+];
+
+/// A rule that exists from the start.
+const fn rule(topics: &'static str, action: &'static str) -> [(&'static str, &'static str); 2] {
+    [("topics", topics), ("action", action)]
+}
+
+pub(crate) static MENU: Menu = Menu {
+    properties: &[
+        &[
+            Property::new(
+                "topics",
+                Kind::List(&Kind::Not(&Kind::Words(TOPICS))),
+                "What a message must be about, and with ! what it must not be about",
+            )
+            .default("info"),
+            text("prefix", "Text to put before the message"),
+            text("regex", "Expression that the message must match"),
+            Property::new(
+                "action",
+                Kind::Reference("logging-action"),
+                "Where the message goes",
+            )
+            .default("memory"),
+        ],
+        COMMENT_DISABLED,
+    ],
+    flags: &[
+        Flag::new('*', "default", 0),
+        Flag::new('D', "dynamic", 0),
+        Flag::new('X', "disabled", 1),
+        Flag::new('I', "invalid", 1),
+    ],
+    columns: &["topics", "action", "prefix"],
+    pick: Pick::Number,
+    builtin: &[
+        Builtin {
+            values: &rule("info", "memory"),
+        },
+        Builtin {
+            values: &rule("error", "memory"),
+        },
+        Builtin {
+            values: &rule("warning", "memory"),
+        },
+        Builtin {
+            values: &rule("critical", "echo"),
+        },
+    ],
+    effect: Effect::None,
+    rank: 920,
+    ..Menu::new("/system/logging", Shape::List, "Which messages go where")
+};
+
+pub(crate) static ACTION: Menu = Menu {
+    properties: &[&[
+        Property::new("name", Kind::Name, "Name of the action").required(),
+        Property::new(
+            "target",
+            Kind::Words(&["disk", "echo", "email", "memory", "remote", "script"]),
+            "What is done with a message",
+        )
+        .default("memory"),
+        Property::new(
+            "memory-lines",
+            between(1, 65_535),
+            "How many messages are kept in memory",
+        )
+        .default("1000"),
+        switch(
+            "memory-stop-on-full",
+            "no",
+            "Keeps the oldest rather than the newest messages",
+        ),
+        Property::new(
+            "disk-file-name",
+            Kind::Text,
+            "Beginning of the files' names",
+        )
+        .default("log"),
+        Property::new(
+            "disk-lines-per-file",
+            between(1, 65_535),
+            "How many messages a file holds",
+        )
+        .default("1000"),
+        Property::new(
+            "disk-file-count",
+            between(1, 65_535),
+            "How many files there are",
+        )
+        .default("2"),
+        switch(
+            "disk-stop-on-full",
+            "no",
+            "Keeps the oldest rather than the newest files",
+        ),
+        Property::new("remote", HOST, "The server that messages are sent to").default("0.0.0.0"),
+        Property::new("remote-port", between(1, 65_535), "The server's port").default("514"),
+        Property::new(
+            "src-address",
+            Kind::Address(Family::Any),
+            "Address that messages are sent from",
+        )
+        .default("0.0.0.0"),
+        Property::new(
+            "remote-log-format",
+            Kind::Words(&["default", "syslog", "cef"]),
+            "Format of messages to a server",
+        )
+        .default("default"),
+        Property::new(
+            "remote-protocol",
+            Kind::Words(&["udp", "tcp", "tls"]),
+            "Protocol of messages to a server",
+        )
+        .default("udp"),
+        switch("check-certificate", "no", "Checks the server's certificate"),
+        Property::new(
+            "cef-event-delimiter",
+            Kind::Text,
+            "What stands between two messages in CEF",
+        ),
+        Property::new(
+            "syslog-time-format",
+            Kind::Words(&["bsd-syslog", "iso8601"]),
+            "How the time is written",
+        )
+        .default("bsd-syslog"),
+        Property::new(
+            "syslog-facility",
+            Kind::Words(&[
+                "kern", "user", "mail", "daemon", "auth", "syslog", "lpr", "news", "uucp", "cron",
+                "authpriv", "ftp", "ntp", "local0", "local1", "local2", "local3", "local4",
+                "local5", "local6", "local7",
+            ]),
+            "Facility that messages bear",
+        )
+        .default("daemon"),
+        Property::new(
+            "syslog-severity",
+            Kind::Words(&[
+                "auto",
+                "emergency",
+                "alert",
+                "critical",
+                "error",
+                "warning",
+                "notice",
+                "info",
+                "debug",
+            ]),
+            "Severity that messages bear",
+        )
+        .default("auto"),
+        text("email-to", "Who gets messages by mail"),
+        Property::new(
+            "email-cc",
+            Kind::List(&Kind::Text),
+            "Who else gets messages by mail",
+        )
+        .default(""),
+        switch("email-start-tls", "no", "Sends mail over TLS"),
+        switch(
+            "remember",
+            "yes",
+            "Keeps messages for a console that is not open yet",
+        ),
+        switch(
+            "add-topics-string",
+            "no",
+            "Puts the topics before the message",
+        ),
+        Property::new("script", Kind::Name, "Script to run for a message").optional(),
+        Property::new("vrf", Kind::Name, "The VRF of the server").default("main"),
+        COMMENT,
+    ]],
+    flags: &[Flag::new('*', "default", 0)],
+    columns: &["name", "target"],
+    space: Some("logging-action"),
+    key: Some("name"),
+    old: &[
+        Old {
+            name: "bsd-syslog",
+            value: Some("yes"),
+            becomes: "remote-log-format",
+            with: Some("syslog"),
+            makes: None,
+        },
+        Old::gone("bsd-syslog"),
+    ],
+    pick: Pick::Number,
+    builtin: &[
+        Builtin {
+            values: &[("name", "memory"), ("target", "memory")],
+        },
+        Builtin {
+            values: &[("name", "disk"), ("target", "disk")],
+        },
+        Builtin {
+            values: &[("name", "echo"), ("target", "echo")],
+        },
+        Builtin {
+            values: &[("name", "remote"), ("target", "remote")],
+        },
+    ],
+    commands: &[idle(
+        "clear",
+        "Forget what an action keeps in memory",
+        &[
+            need("action", Kind::Reference("logging-action"), "Action"),
+            AS_VALUE,
+        ],
+    )],
+    effect: Effect::None,
+    rank: 919,
+    ..Menu::new("/system/logging/action", Shape::List, "Where messages go")
+};

@@ -1,0 +1,27 @@
+//! `/system/note`: a note for those who log in.
+
+use menu::{Effect, Menu, Shape};
+
+use crate::short::{switch, text};
+
+/// The menus of this file.
+pub(crate) const MENUS: &[&Menu] = &[&MENU];
+
+pub(crate) static MENU: Menu = Menu {
+    properties: &[&[
+        switch(
+            "show-at-login",
+            "yes",
+            "Shows the note before the console's first prompt",
+        ),
+        switch(
+            "show-at-cli-login",
+            "no",
+            "Shows the note before the password is asked for",
+        ),
+        text("note", "The note"),
+    ]],
+    effect: Effect::None,
+    rank: 930,
+    ..Menu::new("/system/note", Shape::Settings, "Note for those who log in")
+};

@@ -1,0 +1,191 @@
+//! `/system/ntp`: the time from other machines, and for them.
+
+use menu::{Effect, Family, Flag, Kind, Menu, Old, Property, Shape, Unique};
+
+use crate::fragment::{COMMENT, COMMENT_DISABLED};
+use crate::short::{
+    AS_VALUE, COUNT, DURATION, FREEZE, PROPLIST, WITHOUT_PAGING, between, idle, shown, switch,
+};
+use crate::spelling::HOST;
+
+/// The menus of this file.
+pub(crate) const MENUS: &[&Menu] = &[&MENU, &CLIENT, &SERVERS, &KEY, &SERVER];
+
+pub(crate) static MENU: Menu = Menu {
+    commands: &[idle(
+        "monitor-peers",
+        "Show the servers that the time comes from",
+        &[AS_VALUE, DURATION, FREEZE, PROPLIST, WITHOUT_PAGING],
+    )],
+    effect: Effect::None,
+    rank: 931,
+    ..Menu::new("/system/ntp", Shape::Folder, "Network time")
+};
+
+pub(crate) static CLIENT: Menu = Menu {
+    properties: &[&[
+        switch("enabled", "no", "Whether the clock is set by servers"),
+        Property::new(
+            "mode",
+            Kind::Words(&["unicast", "broadcast", "multicast", "manycast"]),
+            "How servers are found",
+        )
+        .default("unicast"),
+        Property::new(
+            "servers",
+            Kind::List(&HOST),
+            "The servers, as the menu below lists them",
+        )
+        .default(""),
+        Property::new("vrf", Kind::Name, "The VRF of the servers").default("main"),
+        shown("freq-drift", Kind::Text, "How much the clock runs wrong"),
+        shown(
+            "status",
+            Kind::Words(&["stopped", "waiting", "synchronized", "using-local-clock"]),
+            "Status",
+        ),
+        shown("synced-server", HOST, "Synced server"),
+        shown("synced-stratum", COUNT, "Synced stratum"),
+        shown("system-offset", Kind::Text, "System offset"),
+    ]],
+    old: &[
+        Old {
+            name: "primary-ntp",
+            value: Some("0.0.0.0"),
+            becomes: "",
+            with: None,
+            makes: None,
+        },
+        Old {
+            name: "secondary-ntp",
+            value: Some("0.0.0.0"),
+            becomes: "",
+            with: None,
+            makes: None,
+        },
+        Old::gone("primary-ntp"),
+        Old::gone("secondary-ntp"),
+        Old::gone("server-dns-names"),
+    ],
+    commands: &[idle(
+        "reset-freq-drift",
+        "Forget how much the clock runs wrong",
+        &[],
+    )],
+    effect: Effect::None,
+    rank: 932,
+    ..Menu::new(
+        "/system/ntp/client",
+        Shape::Settings,
+        "The time from servers",
+    )
+};
+
+pub(crate) static SERVERS: Menu = Menu {
+    properties: &[
+        &[
+            Property::new("address", HOST, "The server").required(),
+            Property::new(
+                "min-poll",
+                between(3, 17),
+                "Least time between two questions, as a power of two seconds",
+            )
+            .default("6"),
+            Property::new(
+                "max-poll",
+                between(3, 17),
+                "Greatest time between two questions, as a power of two seconds",
+            )
+            .default("10"),
+            switch("iburst", "yes", "Asks several times at the beginning"),
+            Property::new(
+                "auth-key",
+                Kind::Or(&["none"], &Kind::Reference("ntp-key")),
+                "Key that the server proves itself with",
+            )
+            .default("none"),
+            shown(
+                "resolved-address",
+                Kind::Address(Family::Any),
+                "Resolved address",
+            ),
+        ],
+        COMMENT_DISABLED,
+    ],
+    flags: &[Flag::new('D', "dynamic", 0), Flag::new('X', "disabled", 1)],
+    columns: &[
+        "address",
+        "resolved-address",
+        "min-poll",
+        "max-poll",
+        "iburst",
+        "auth-key",
+    ],
+    unique: &[Unique {
+        properties: &["address"],
+        failure: "already have such server",
+    }],
+    effect: Effect::None,
+    rank: 933,
+    ..Menu::new(
+        "/system/ntp/client/servers",
+        Shape::List,
+        "Servers that the time comes from",
+    )
+};
+
+pub(crate) static KEY: Menu = Menu {
+    properties: &[&[
+        Property::new("key-id", between(1, 65_535), "Number of the key").required(),
+        Property::new("key-val", Kind::Name, "The key")
+            .required()
+            .sensitive(),
+        COMMENT,
+    ]],
+    columns: &["key-id"],
+    space: Some("ntp-key"),
+    key: Some("key-id"),
+    effect: Effect::None,
+    rank: 934,
+    ..Menu::new("/system/ntp/key", Shape::List, "Keys of authentication")
+};
+
+pub(crate) static SERVER: Menu = Menu {
+    properties: &[&[
+        switch("enabled", "no", "Whether questions are answered"),
+        switch("broadcast", "no", "Sends the time to broadcast addresses"),
+        switch("multicast", "no", "Sends the time to a multicast group"),
+        switch("manycast", "no", "Answers those who look for a server"),
+        Property::new(
+            "broadcast-addresses",
+            Kind::List(&Kind::Address(Family::V4)),
+            "Broadcast addresses that the time is sent to",
+        )
+        .default(""),
+        Property::new("vrf", Kind::Name, "The VRF of those who ask").default("main"),
+        switch(
+            "use-local-clock",
+            "no",
+            "Answers by the own clock when no server is known",
+        ),
+        Property::new(
+            "local-clock-stratum",
+            between(0, 16),
+            "Stratum that the own clock is said to have",
+        )
+        .default("5"),
+        Property::new(
+            "auth-key",
+            Kind::Or(&["none"], &Kind::Reference("ntp-key")),
+            "Key that the router proves itself with",
+        )
+        .default("none"),
+    ]],
+    effect: Effect::None,
+    rank: 935,
+    ..Menu::new(
+        "/system/ntp/server",
+        Shape::Settings,
+        "The time for other machines",
+    )
+};

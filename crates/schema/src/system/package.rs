@@ -1,0 +1,275 @@
+//! `/system/package`: installed software and where it comes from.
+
+use menu::{Effect, Family, Flag, Kind, Menu, Old, Property, Shape};
+
+use crate::fragment::SECOND;
+use crate::short::{
+    APPEND, AS_VALUE, COUNT, DO, DURATION, FILE, FREEZE, INTERVAL, NUMBERS, ONCE, PROPLIST,
+    WITHOUT_PAGING, idle, may, shown, span, switch, text,
+};
+
+/// The menus of this file.
+pub(crate) const MENUS: &[&Menu] = &[&MENU, &LOCAL_UPDATE, &MIRROR, &SOURCE, &UPDATE];
+
+pub(crate) static MENU: Menu = Menu {
+    properties: &[&[
+        shown("name", Kind::Text, "Name"),
+        shown("version", Kind::Text, "Version"),
+        shown("build-time", Kind::Text, "Build time"),
+        shown(
+            "scheduled",
+            Kind::Words(&[
+                "",
+                "scheduled for uninstall",
+                "scheduled for disable",
+                "scheduled for enable",
+                "Use `apply-changes` to proceed with install",
+            ]),
+            "Scheduled",
+        ),
+        shown("bundle", Kind::Text, "Bundle"),
+        shown("size", COUNT, "Size"),
+    ]],
+    flags: &[
+        Flag::new('X', "disabled", 1),
+        Flag::new('A', "available", 1),
+    ],
+    columns: &["name", "version", "build-time", "size"],
+    commands: &[
+        idle(
+            "apply-changes",
+            "Do what is scheduled",
+            &[may("ignore-missing", Kind::Bool, "Ignore missing")],
+        ),
+        idle("disable", "Schedule packages to be disabled", &[NUMBERS]),
+        idle("downgrade", "Install an older version", &[]),
+        idle("enable", "Schedule packages to be enabled", &[NUMBERS]),
+        idle("uninstall", "Schedule packages for removal", &[NUMBERS]),
+        idle("unschedule", "Take back what is scheduled", &[NUMBERS]),
+    ],
+    effect: Effect::None,
+    rank: 940,
+    ..Menu::new("/system/package", Shape::Rows, "Installed packages")
+};
+
+pub(crate) static LOCAL_UPDATE: Menu = Menu {
+    properties: &[&[
+        shown("download", Kind::Bool, "Download"),
+        shown("source", Kind::Address(Family::Any), "Source"),
+        shown("name", Kind::Text, "Name"),
+        shown("version", Kind::Text, "Version"),
+        shown(
+            "status",
+            Kind::Words(&[
+                "installed",
+                "downloaded",
+                "downloading",
+                "scheduled",
+                "available",
+            ]),
+            "Status",
+        ),
+        shown("completed", COUNT, "Completed"),
+    ]],
+    columns: &["source", "name", "version", "status", "completed"],
+    old_paths: &["/system/upgrade"],
+    commands: &[
+        idle("download", "Download packages", &[NUMBERS]),
+        idle(
+            "download-all",
+            "Download all packages",
+            &[
+                AS_VALUE,
+                may("download-beta", Kind::Bool, "Download beta"),
+                may("reboot-after-download", Kind::Bool, "Reboot after download"),
+            ],
+        ),
+        idle("refresh", "Ask the other routers", &[]),
+    ],
+    effect: Effect::None,
+    rank: 941,
+    ..Menu::new(
+        "/system/package/local-update",
+        Shape::Rows,
+        "Packages of another router",
+    )
+};
+
+pub(crate) static MIRROR: Menu = Menu {
+    properties: &[&[
+        switch("enabled", "no", "Whether packages are copied"),
+        Property::new(
+            "primary-server",
+            Kind::Address(Family::Any),
+            "Where packages come from",
+        )
+        .default("0.0.0.0"),
+        Property::new(
+            "secondary-server",
+            Kind::Address(Family::Any),
+            "Where packages come from otherwise",
+        )
+        .default("0.0.0.0"),
+        Property::new(
+            "check-interval",
+            span(300 * SECOND, i64::MAX),
+            "How often new packages are looked for",
+        )
+        .default("1d"),
+        text("user", "Name at the server"),
+        text("password", "Password at the server").sensitive(),
+        shown("software-id", Kind::Text, "Software identifier"),
+    ]],
+    old_paths: &["/system/upgrade/mirror"],
+    commands: &[idle("force-check", "Force check", &[])],
+    effect: Effect::None,
+    rank: 942,
+    ..Menu::new(
+        "/system/package/local-update/mirror",
+        Shape::Settings,
+        "A copy of another router's packages",
+    )
+};
+
+pub(crate) static SOURCE: Menu = Menu {
+    properties: &[&[
+        Property::new(
+            "address",
+            Kind::Address(Family::Any),
+            "Address of the router",
+        )
+        .required(),
+        Property::new("user", Kind::Name, "Name at the router").required(),
+        text("password", "Password at the router").sensitive(),
+    ]],
+    columns: &["address", "user"],
+    old_paths: &["/system/upgrade/upgrade-package-source"],
+    effect: Effect::None,
+    rank: 943,
+    ..Menu::new(
+        "/system/package/local-update/update-package-source",
+        Shape::List,
+        "Routers that packages come from",
+    )
+};
+
+pub(crate) static UPDATE: Menu = Menu {
+    properties: &[&[
+        Property::new(
+            "channel",
+            Kind::Words(&[
+                "bugfix",
+                "current",
+                "development",
+                "long-term",
+                "release-candidate",
+                "stable",
+                "testing",
+                "upgrade",
+            ]),
+            "Which versions are offered",
+        )
+        .default("stable"),
+        Property::new(
+            "mode",
+            Kind::Words(&["auto", "manual"]),
+            "Whether a new version is installed by itself",
+        )
+        .default("manual"),
+        Property::new(
+            "check-certificate",
+            Kind::Words(&["no", "yes", "yes-without-crl"]),
+            "Checks the certificate of the update server",
+        )
+        .default("no"),
+        Property::new(
+            "ip-version",
+            Kind::Words(&["any", "ipv4", "ipv6"]),
+            "How the update server is reached",
+        )
+        .default("any"),
+        shown("installed-version", Kind::Text, "Installed version"),
+        shown("latest-version", Kind::Text, "Latest version"),
+        shown("status", Kind::Text, "Status"),
+    ]],
+    old: &[
+        Old {
+            name: "channel",
+            value: Some("bugfix"),
+            becomes: "channel",
+            with: Some("long-term"),
+            makes: None,
+        },
+        Old {
+            name: "channel",
+            value: Some("current"),
+            becomes: "channel",
+            with: Some("stable"),
+            makes: None,
+        },
+        Old {
+            name: "channel",
+            value: Some("release-candidate"),
+            becomes: "channel",
+            with: Some("testing"),
+            makes: None,
+        },
+    ],
+    commands: &[
+        idle("cancel", "Stop looking or downloading", &[AS_VALUE]),
+        idle(
+            "check-for-updates",
+            "Look for a new version",
+            &[
+                APPEND,
+                AS_VALUE,
+                DO,
+                DURATION,
+                may("fetch-changelog", Kind::Presence, "Fetch changelog"),
+                FILE,
+                FREEZE,
+                INTERVAL,
+                ONCE,
+                PROPLIST,
+                WITHOUT_PAGING,
+            ],
+        ),
+        idle(
+            "download",
+            "Download the new version",
+            &[
+                APPEND,
+                AS_VALUE,
+                DO,
+                DURATION,
+                FILE,
+                FREEZE,
+                may("ignore-missing", Kind::Bool, "Ignore missing"),
+                INTERVAL,
+                ONCE,
+                PROPLIST,
+                WITHOUT_PAGING,
+            ],
+        ),
+        idle(
+            "install",
+            "Download the new version and restart with it",
+            &[
+                APPEND,
+                AS_VALUE,
+                DO,
+                DURATION,
+                FILE,
+                FREEZE,
+                may("ignore-missing", Kind::Bool, "Ignore missing"),
+                INTERVAL,
+                ONCE,
+                PROPLIST,
+                WITHOUT_PAGING,
+            ],
+        ),
+    ],
+    effect: Effect::None,
+    rank: 944,
+    ..Menu::new("/system/package/update", Shape::Settings, "Updates")
+};

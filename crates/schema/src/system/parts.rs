@@ -1,0 +1,215 @@
+//! `/system/resource`: parts of the machine.
+
+use menu::{Effect, Flag, Kind, Menu, Property, Shape};
+
+use crate::short::{COUNT, DURATION, NUMBERS, between, idle, may, shown, switch};
+
+/// The menus of this file.
+pub(crate) const MENUS: &[&Menu] = &[
+    &CPU,
+    &HARDWARE,
+    &USB_SETTINGS,
+    &IRQ,
+    &RPS,
+    &RTRACE,
+    &DEFAULTS,
+    &DEFAULTS_SCRIPT,
+    &DEFAULTS_CAPS,
+    &DEFAULTS_CUSTOM,
+];
+
+pub(crate) static CPU: Menu = Menu {
+    properties: &[&[
+        shown("cpu", Kind::Text, "CPU"),
+        shown("load", between(0, 100), "Load"),
+        shown("irq", between(0, 100), "IRQ"),
+        shown("disk", between(0, 100), "Disk"),
+    ]],
+    columns: &["cpu", "load", "irq", "disk"],
+    effect: Effect::None,
+    rank: 950,
+    ..Menu::new(
+        "/system/resource/cpu",
+        Shape::Rows,
+        "Load of the processors",
+    )
+};
+
+pub(crate) static HARDWARE: Menu = Menu {
+    properties: &[&[
+        shown("location", Kind::Text, "Location"),
+        shown("parent", Kind::Text, "Parent"),
+        shown(
+            "type",
+            Kind::Words(&["usb", "pci", "scsi", "serial"]),
+            "Type",
+        ),
+        shown("vendor", Kind::Text, "Vendor"),
+        shown("name", Kind::Text, "Name"),
+        shown("category", Kind::Text, "Category"),
+        shown("serial-number", Kind::Text, "Serial number"),
+        shown("vendor-id", Kind::Text, "Vendor identifier"),
+        shown("device-id", Kind::Text, "Device identifier"),
+        shown("speed", Kind::Text, "Speed"),
+        shown("ports", COUNT, "Ports"),
+        shown("usb-version", Kind::Text, "USB version"),
+        shown(
+            "manufacturer-reported-max-power",
+            Kind::Text,
+            "Manufacturer reported greatest power",
+        ),
+        shown("irq", COUNT, "IRQ"),
+        shown("memory", Kind::Text, "Memory"),
+        shown("io", Kind::Text, "I/O"),
+        shown("owner", Kind::Text, "Owner"),
+        shown("device-path", Kind::List(&Kind::Text), "Device path"),
+    ]],
+    flags: &[Flag::new('I', "inactive", 1)],
+    columns: &["location", "type", "category", "vendor", "name"],
+    commands: &[
+        idle(
+            "authorize",
+            "Let a USB device be used",
+            &[may("allow", Kind::Bool, "Allow"), NUMBERS],
+        ),
+        idle(
+            "usb-power-reset",
+            "Switch the power of a USB port off for a while",
+            &[
+                may("bus", COUNT, "Bus"),
+                DURATION,
+                may("slot", COUNT, "Slot"),
+            ],
+        ),
+    ],
+    effect: Effect::None,
+    rank: 951,
+    ..Menu::new(
+        "/system/resource/hardware",
+        Shape::Rows,
+        "Devices of the machine",
+    )
+};
+
+pub(crate) static USB_SETTINGS: Menu = Menu {
+    properties: &[&[switch(
+        "authorization",
+        "no",
+        "Lets devices be used that are authorized only",
+    )]],
+    effect: Effect::None,
+    rank: 952,
+    ..Menu::new(
+        "/system/resource/hardware/usb-settings",
+        Shape::Settings,
+        "USB devices",
+    )
+};
+
+pub(crate) static IRQ: Menu = Menu {
+    properties: &[&[
+        Property::new(
+            "cpu",
+            Kind::Or(&["auto"], &between(0, 255)),
+            "The processor",
+        )
+        .default("auto"),
+        shown("irq", COUNT, "IRQ"),
+        shown("users", Kind::Text, "Devices that share the interrupt"),
+        shown(
+            "active-cpu",
+            Kind::Or(&["auto"], &between(0, 255)),
+            "Active CPU",
+        ),
+        shown("count", COUNT, "How often it came"),
+        shown("per-cpu-count", Kind::List(&COUNT), "Per CPU count"),
+    ]],
+    flags: &[Flag::new('o', "read-only", 0)],
+    columns: &["irq", "users", "cpu", "active-cpu", "count"],
+    parts: 64,
+    effect: Effect::None,
+    rank: 953,
+    ..Menu::new(
+        "/system/resource/irq",
+        Shape::Fixed,
+        "Interrupts, and which processor takes them",
+    )
+};
+
+pub(crate) static RPS: Menu = Menu {
+    properties: &[&[shown("name", Kind::Reference("interface"), "Name")]],
+    flags: &[Flag::new('X', "disabled", 1)],
+    columns: &["name"],
+    parts: 64,
+    effect: Effect::None,
+    rank: 954,
+    ..Menu::new(
+        "/system/resource/irq/rps",
+        Shape::Fixed,
+        "Processors that take received packets",
+    )
+};
+
+pub(crate) static RTRACE: Menu = Menu {
+    properties: &[&[shown(
+        "state",
+        Kind::Words(&["stopped", "running", "stopping"]),
+        "State",
+    )]],
+    commands: &[
+        idle("start", "Begin to trace", &[]),
+        idle("stop", "Stop to trace", &[]),
+    ],
+    effect: Effect::None,
+    rank: 955,
+    ..Menu::new("/system/rtrace", Shape::Status, "Trace for support")
+};
+
+pub(crate) static DEFAULTS: Menu = Menu {
+    properties: &[&[
+        shown("script", Kind::Text, "Script"),
+        shown("caps-mode-script", Kind::Text, "Caps mode script"),
+        shown("wps-sync-mode-script", Kind::Text, "Wps sync mode script"),
+        shown("custom-script", Kind::Text, "Custom script"),
+    ]],
+    effect: Effect::None,
+    rank: 956,
+    ..Menu::new(
+        "/system/default-configuration",
+        Shape::Status,
+        "The configuration of the factory",
+    )
+};
+
+pub(crate) static DEFAULTS_SCRIPT: Menu = Menu {
+    properties: &[&[shown("script", Kind::Text, "Script")]],
+    effect: Effect::None,
+    rank: 957,
+    ..Menu::new(
+        "/system/default-configuration/script",
+        Shape::Status,
+        "Script of the factory's configuration",
+    )
+};
+
+pub(crate) static DEFAULTS_CAPS: Menu = Menu {
+    properties: &[&[shown("caps-mode-script", Kind::Text, "Caps mode script")]],
+    effect: Effect::None,
+    rank: 958,
+    ..Menu::new(
+        "/system/default-configuration/caps-mode-script",
+        Shape::Status,
+        "Script of the configuration for managed access points",
+    )
+};
+
+pub(crate) static DEFAULTS_CUSTOM: Menu = Menu {
+    properties: &[&[shown("custom-script", Kind::Text, "Custom script")]],
+    effect: Effect::None,
+    rank: 959,
+    ..Menu::new(
+        "/system/default-configuration/custom-script",
+        Shape::Status,
+        "Script of the owner's own factory configuration",
+    )
+};

@@ -1,0 +1,147 @@
+//! `/system/ups` and `/system/watchdog`: power and restarts.
+
+use menu::{Effect, Family, Flag, Kind, Menu, Old, Property, Shape};
+
+use crate::fragment::{COMMENT_DISABLED, SECOND};
+use crate::short::{
+    APPEND, AS_VALUE, COUNT, DO, DURATION, FILE, FREEZE, INTERVAL, NUMBER, NUMBERS, ONCE, PROPLIST,
+    WITHOUT_PAGING, idle, may, shown, span, switch, text,
+};
+use crate::spelling::HOST;
+
+/// The menus of this file.
+pub(crate) const MENUS: &[&Menu] = &[&UPS, &WATCHDOG];
+
+pub(crate) static UPS: Menu = Menu {
+    properties: &[
+        &[
+            Property::new("name", Kind::Name, "Name of the supply").required(),
+            Property::new(
+                "port",
+                Kind::Or(&["none"], &Kind::Text),
+                "Port of the supply",
+            )
+            .required(),
+            Property::new(
+                "offline-time",
+                Kind::SPAN,
+                "Time on battery after which the router stops",
+            )
+            .default("5m"),
+            Property::new(
+                "min-runtime",
+                Kind::Or(&["never"], &Kind::SPAN),
+                "Remaining time at which the router stops",
+            )
+            .default("never"),
+            Property::new(
+                "alarm-setting",
+                Kind::Words(&["delayed", "immediate", "low-battery", "none"]),
+                "When the supply sounds an alarm",
+            )
+            .default("immediate"),
+            switch(
+                "check-capabilities",
+                "yes",
+                "Finds out what the supply can do",
+            ),
+            shown("model", Kind::Text, "Model"),
+            shown("version", Kind::Text, "Version"),
+            shown("serial", Kind::Text, "Serial"),
+            shown("manufacture-date", Kind::Text, "Manufacture date"),
+            shown("load", COUNT, "Load"),
+            shown("on-line", Kind::Bool, "On line"),
+            shown("nominal-battery-voltage", COUNT, "Nominal battery voltage"),
+            shown("offline-after", Kind::SPAN, "Offline after"),
+        ],
+        COMMENT_DISABLED,
+    ],
+    flags: &[Flag::new('X', "disabled", 1), Flag::new('I', "invalid", 1)],
+    columns: &["name", "port", "model"],
+    commands: &[
+        idle("beep", "Sound the alarm", &[AS_VALUE, NUMBER]),
+        idle(
+            "monitor",
+            "Show the state of supplies",
+            &[
+                APPEND,
+                AS_VALUE,
+                DO,
+                DURATION,
+                FILE,
+                FREEZE,
+                INTERVAL,
+                NUMBERS,
+                ONCE,
+                PROPLIST,
+                WITHOUT_PAGING,
+            ],
+        ),
+        idle(
+            "rtc",
+            "Measure how long the battery lasts",
+            &[AS_VALUE, NUMBER],
+        ),
+        idle(
+            "self-test",
+            "Let the supply test itself",
+            &[
+                AS_VALUE,
+                may(
+                    "hid-test-type",
+                    Kind::Words(&["quick", "deep", "abort"]),
+                    "Hid test type",
+                ),
+                NUMBER,
+            ],
+        ),
+    ],
+    effect: Effect::None,
+    rank: 970,
+    ..Menu::new("/system/ups", Shape::List, "Uninterruptible power supplies")
+};
+
+pub(crate) static WATCHDOG: Menu = Menu {
+    properties: &[&[
+        Property::new(
+            "watch-address",
+            Kind::Or(&["none"], &Kind::Address(Family::Any)),
+            "Address that must answer",
+        )
+        .default("none"),
+        switch(
+            "watchdog-timer",
+            "yes",
+            "Restarts the router when its software hangs",
+        ),
+        Property::new(
+            "ping-start-after-boot",
+            Kind::SPAN,
+            "How long after the start the address is first asked",
+        )
+        .default("5m"),
+        Property::new(
+            "ping-timeout",
+            span(10 * SECOND, 600 * SECOND),
+            "How long the address may not answer",
+        )
+        .default("1m"),
+        switch(
+            "automatic-supout",
+            "yes",
+            "Writes a file for support after a crash",
+        ),
+        switch("auto-send-supout", "no", "Sends the file by mail"),
+        text("send-email-to", "Who gets the mail"),
+        text("send-email-from", "Who sends the mail"),
+        Property::new("send-smtp-server", HOST, "The mail server").default("0.0.0.0"),
+    ]],
+    old: &[Old::gone("no-ping-delay")],
+    effect: Effect::None,
+    rank: 971,
+    ..Menu::new(
+        "/system/watchdog",
+        Shape::Settings,
+        "Restarts of a router that hangs",
+    )
+};

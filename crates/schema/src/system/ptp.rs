@@ -1,0 +1,89 @@
+//! `/system/ptp`: precise time on the local network (IEEE 1588).
+
+use menu::{Effect, Flag, Kind, Menu, Property, Shape};
+
+use crate::fragment::COMMENT_DISABLED;
+use crate::short::{COUNT, between, idle, shown};
+
+/// The menus of this file.
+pub(crate) const MENUS: &[&Menu] = &[&MENU, &PORT_MENU, &STATUS];
+
+pub(crate) static MENU: Menu = Menu {
+    properties: &[
+        &[
+            Property::new("name", Kind::Name, "Name of the clock").required(),
+            Property::new(
+                "priority1",
+                Kind::Or(&["auto"], &between(0, 255)),
+                "First priority when a master is chosen",
+            )
+            .default("auto"),
+            Property::new(
+                "priority2",
+                Kind::Or(&["auto"], &between(0, 255)),
+                "Second priority when a master is chosen",
+            )
+            .default("auto"),
+            Property::new(
+                "delay-mode",
+                Kind::Words(&["auto", "e2e", "p2p"]),
+                "How the delay is measured",
+            )
+            .default("auto"),
+            Property::new(
+                "transport",
+                Kind::Words(&["auto", "ipv4", "l2-non-forwardable", "l2-forwardable"]),
+                "What carries the messages",
+            )
+            .default("auto"),
+            Property::new(
+                "profile",
+                Kind::Words(&["default", "802.1as", "g8275.1", "aes67", "smpte"]),
+                "Which profile of the standard is followed",
+            )
+            .default("default"),
+            Property::new(
+                "domain",
+                Kind::Or(&["auto"], &between(0, 255)),
+                "Which domain the clock is in",
+            )
+            .default("auto"),
+        ],
+        COMMENT_DISABLED,
+    ],
+    flags: &[Flag::new('I', "inactive", 1), Flag::new('X', "disabled", 1)],
+    columns: &["name", "profile", "transport", "domain"],
+    space: Some("ptp"),
+    key: Some("name"),
+    commands: &[idle("monitor", "Show the state of clocks", &[])],
+    effect: Effect::None,
+    rank: 961,
+    ..Menu::new("/system/ptp", Shape::List, "Precision time protocol")
+};
+
+pub(crate) static PORT_MENU: Menu = Menu {
+    properties: &[&[
+        Property::new("ptp", Kind::Reference("ptp"), "The clock").required(),
+        Property::new("interface", Kind::Reference("interface"), "The interface").required(),
+    ]],
+    flags: &[Flag::new('I', "inactive", 1)],
+    columns: &["interface", "ptp"],
+    effect: Effect::None,
+    rank: 962,
+    ..Menu::new("/system/ptp/port", Shape::List, "Ports that take part")
+};
+
+pub(crate) static STATUS: Menu = Menu {
+    properties: &[&[
+        shown("interface", Kind::Reference("interface"), "Interface"),
+        shown("state", Kind::Text, "State"),
+        shown("delay", COUNT, "Delay"),
+        shown("port-nr", COUNT, "Port nr"),
+        shown("as-capable", Kind::Bool, "As capable"),
+        shown("neigh-freq-drift", COUNT, "Neigh frequency drift"),
+    ]],
+    columns: &["interface", "state", "delay"],
+    effect: Effect::None,
+    rank: 963,
+    ..Menu::new("/system/ptp/status", Shape::Rows, "State of the ports")
+};

@@ -1,0 +1,298 @@
+//! `/system/routerboard`: the board, its boot loader and its buttons.
+
+use menu::{Effect, Family, Kind, Menu, Old, Property, Shape, Spelling};
+
+use crate::fragment::SECOND;
+use crate::short::{idle, shown, span, switch, text};
+
+/// The menus of this file.
+pub(crate) const MENUS: &[&Menu] = &[
+    &MENU,
+    &SETTINGS,
+    &MODE_BUTTON,
+    &RESET_BUTTON,
+    &WPS_BUTTON,
+    &USB,
+];
+
+const DISABLED_OR_ENABLED: Kind = Kind::Words(&["disabled", "enabled"]);
+const HOLD: Kind = Kind::Range("..", &Kind::SPAN);
+const FREQUENCY: Kind = Kind::Spelled(&Spelling {
+    describe: "number with MHz",
+    canonical: |text| {
+        let number = text.strip_suffix("MHz").unwrap_or(text);
+        let digits = !number.is_empty() && number.bytes().all(|byte| byte.is_ascii_digit());
+        digits.then(|| format!("{number}MHz"))
+    },
+});
+
+pub(crate) static MENU: Menu = Menu {
+    properties: &[&[
+        shown("routerboard", Kind::Bool, "Routerboard"),
+        shown("board-name", Kind::Text, "Board name"),
+        shown("model", Kind::Text, "Model"),
+        shown("revision", Kind::Text, "Revision"),
+        shown("serial-number", Kind::Text, "Serial number"),
+        shown("firmware-type", Kind::Text, "Firmware type"),
+        shown("factory-firmware", Kind::Text, "Factory firmware"),
+        shown("current-firmware", Kind::Text, "Current firmware"),
+        shown("upgrade-firmware", Kind::Text, "Upgrade firmware"),
+    ]],
+    commands: &[idle(
+        "upgrade",
+        "Write the new boot loader, used after a restart",
+        &[],
+    )],
+    effect: Effect::None,
+    rank: 910,
+    ..Menu::new("/system/routerboard", Shape::Status, "The board")
+};
+
+pub(crate) static SETTINGS: Menu = Menu {
+    properties: &[&[
+        switch(
+            "auto-upgrade",
+            "no",
+            "Writes the boot loader that comes with a new version",
+        ),
+        Property::new(
+            "baud-rate",
+            Kind::Words(&[
+                "115200", "57600", "38400", "19200", "9600", "4800", "2400", "1200",
+            ]),
+            "Speed of the serial console",
+        )
+        .default("115200"),
+        Property::new(
+            "boot-delay",
+            Kind::SPAN,
+            "How long a key can stop the start",
+        )
+        .default("2s"),
+        Property::new(
+            "init-delay",
+            Kind::SPAN,
+            "How long the start waits for devices",
+        )
+        .default("0s"),
+        Property::new(
+            "enter-setup-on",
+            Kind::Words(&["any-key", "delete-key"]),
+            "Which key opens the boot loader's menu",
+        )
+        .default("any-key"),
+        Property::new(
+            "boot-device",
+            Kind::Words(&[
+                "nand-if-fail-then-ethernet",
+                "nand-only",
+                "ethernet",
+                "try-ethernet-once-then-nand",
+                "flash-boot",
+                "flash-boot-once-then-nand",
+                "ether-once-then-nand",
+            ]),
+            "What it starts from",
+        )
+        .default("nand-if-fail-then-ethernet"),
+        Property::new(
+            "preboot-etherboot",
+            Kind::Or(&["disabled"], &span(SECOND, 30 * SECOND)),
+            "How long a start from the network is tried first",
+        )
+        .default("disabled"),
+        Property::new(
+            "preboot-etherboot-server",
+            Kind::Or(&["any"], &Kind::Address(Family::V4)),
+            "The server of the start from the network",
+        )
+        .default("any"),
+        Property::new(
+            "etherboot-port",
+            Kind::Words(&["ether1", "ether2"]),
+            "The port of the start from the network",
+        )
+        .default("ether1"),
+        Property::new(
+            "boot-os",
+            Kind::Words(&["router-os", "swos"]),
+            "The system that is started",
+        )
+        .default("router-os"),
+        switch(
+            "regulatory-domain-ce",
+            "no",
+            "Keeps the radio to European rules",
+        ),
+        Property::new(
+            "cpu-mode",
+            Kind::Words(&["power-save", "regular"]),
+            "Whether the processor saves power",
+        )
+        .default("power-save"),
+        Property::new(
+            "cpu-frequency",
+            Kind::Or(&["auto"], &FREQUENCY),
+            "Clock of the processor",
+        )
+        .default("auto"),
+        Property::new(
+            "memory-frequency",
+            Kind::Or(&["auto"], &FREQUENCY),
+            "Clock of the memory",
+        )
+        .default("auto"),
+        Property::new(
+            "memory-data-rate",
+            Kind::Or(&["auto"], &FREQUENCY),
+            "Data rate of the memory",
+        )
+        .default("auto"),
+        Property::new(
+            "preferred-architecture",
+            Kind::Words(&["arm32", "arm64"]),
+            "Architecture of the next installation",
+        ),
+        Property::new(
+            "boot-protocol",
+            Kind::Words(&["bootp", "dhcp"]),
+            "How the start from the network asks for an address",
+        )
+        .default("bootp"),
+        switch(
+            "enable-jumper-reset",
+            "yes",
+            "Lets the jumper reset the configuration",
+        ),
+        switch(
+            "force-backup-booter",
+            "no",
+            "Starts by the spare boot loader",
+        ),
+        switch(
+            "silent-boot",
+            "no",
+            "Starts without a beep and without output",
+        ),
+        switch("disable-pci", "no", "Leaves the PCI bus off"),
+        Property::new(
+            "gpio-function",
+            Kind::List(&Kind::Words(&["serial1"])),
+            "What the pins are used for",
+        )
+        .default(""),
+        Property::new(
+            "protected-routerboot",
+            DISABLED_OR_ENABLED,
+            "Locks the boot loader's menu and its reset",
+        )
+        .default("disabled"),
+        Property::new(
+            "reformat-hold-button",
+            span(5 * SECOND, 600 * SECOND),
+            "How long the button is held to erase all",
+        )
+        .default("20s"),
+        Property::new(
+            "reformat-hold-button-max",
+            span(5 * SECOND, 600 * SECOND),
+            "How long it may be held at most",
+        )
+        .default("10m"),
+        shown("safe-cpu-frequency", Kind::Text, "Safe CPU frequency"),
+    ]],
+    old: &[Old {
+        name: "boot-os",
+        value: Some("routeros"),
+        becomes: "boot-os",
+        with: Some("router-os"),
+        makes: None,
+    }],
+    effect: Effect::None,
+    rank: 911,
+    ..Menu::new(
+        "/system/routerboard/settings",
+        Shape::Settings,
+        "The boot loader",
+    )
+};
+
+pub(crate) static MODE_BUTTON: Menu = Menu {
+    properties: &[&[
+        switch("enabled", "no", "Whether the button runs the script"),
+        Property::new("hold-time", HOLD, "How long the button is held").default("0s..1m"),
+        text("on-event", "Script to run"),
+    ]],
+    effect: Effect::None,
+    rank: 912,
+    ..Menu::new(
+        "/system/routerboard/mode-button",
+        Shape::Settings,
+        "The mode button",
+    )
+};
+
+pub(crate) static RESET_BUTTON: Menu = Menu {
+    properties: &[&[
+        switch("enabled", "no", "Whether the button runs the script"),
+        Property::new("hold-time", HOLD, "How long the button is held").default("0s..1m"),
+        text("on-event", "Script to run"),
+    ]],
+    effect: Effect::None,
+    rank: 913,
+    ..Menu::new(
+        "/system/routerboard/reset-button",
+        Shape::Settings,
+        "The reset button",
+    )
+};
+
+pub(crate) static WPS_BUTTON: Menu = Menu {
+    properties: &[&[
+        switch("enabled", "no", "Whether the button runs the script"),
+        Property::new("hold-time", HOLD, "How long the button is held").default("0s..1m"),
+        text("on-event", "Script to run"),
+    ]],
+    effect: Effect::None,
+    rank: 914,
+    ..Menu::new(
+        "/system/routerboard/wps-button",
+        Shape::Settings,
+        "The WPS button",
+    )
+};
+
+pub(crate) static USB: Menu = Menu {
+    properties: &[&[
+        Property::new(
+            "type",
+            Kind::Words(&["USB-type-A", "mini-PCIe", "auto"]),
+            "Which of two sockets is used",
+        )
+        .default("auto"),
+        Property::new(
+            "usb-mode",
+            Kind::Words(&["automatic", "force-host"]),
+            "Which end of USB the board is",
+        )
+        .default("automatic"),
+        shown(
+            "auto-type",
+            Kind::Words(&["USB-type-A", "mini-PCIe"]),
+            "Auto type",
+        ),
+        shown(
+            "bootstrap",
+            Kind::Words(&["host-mode", "device-mode"]),
+            "Bootstrap",
+        ),
+    ]],
+    commands: &[idle(
+        "power-reset",
+        "Switch the power of USB off for a while",
+        &[],
+    )],
+    effect: Effect::None,
+    rank: 915,
+    ..Menu::new("/system/routerboard/usb", Shape::Settings, "The USB port")
+};

@@ -1,0 +1,118 @@
+//! `/tool/graphing`: graphs of what was measured.
+
+use menu::{Effect, Family, Flag, Kind, Menu, Property, Shape};
+
+use crate::fragment::COMMENT_DISABLED;
+use crate::short::{between, switch};
+
+/// The menus of this file.
+pub(crate) const MENUS: &[&Menu] = &[&MENU, &INTERFACES, &QUEUES, &RESOURCES];
+
+const ALLOWED: Kind = Kind::Prefix(Family::Any);
+
+pub(crate) static MENU: Menu = Menu {
+    properties: &[&[
+        Property::new(
+            "store-every",
+            Kind::Words(&["5min", "hour", "24hours"]),
+            "How often what was measured is stored",
+        )
+        .default("5min"),
+        Property::new(
+            "page-refresh",
+            Kind::Or(&["never"], &between(1, 86_400)),
+            "After how many seconds a page is loaded again",
+        )
+        .default("300"),
+    ]],
+    effect: Effect::None,
+    rank: 705,
+    ..Menu::new("/tool/graphing", Shape::Settings, "Graphs")
+};
+
+pub(crate) static INTERFACES: Menu = Menu {
+    properties: &[
+        &[
+            Property::new(
+                "interface",
+                Kind::Or(&["all"], &Kind::Reference("interface")),
+                "The interface",
+            )
+            .default("all"),
+            Property::new("allow-address", ALLOWED, "Who may see the graphs").default("0.0.0.0/0"),
+            switch(
+                "store-on-disk",
+                "yes",
+                "Keeps what was measured over a restart",
+            ),
+        ],
+        COMMENT_DISABLED,
+    ],
+    flags: &[Flag::new('X', "disabled", 1)],
+    columns: &["interface", "allow-address", "store-on-disk"],
+    effect: Effect::None,
+    rank: 706,
+    ..Menu::new(
+        "/tool/graphing/interface",
+        Shape::List,
+        "Interfaces with graphs",
+    )
+};
+
+pub(crate) static QUEUES: Menu = Menu {
+    properties: &[
+        &[
+            Property::new(
+                "simple-queue",
+                Kind::Or(&["all"], &Kind::Name),
+                "The simple queue",
+            )
+            .default("all"),
+            Property::new("allow-address", ALLOWED, "Who may see the graphs").default("0.0.0.0/0"),
+            switch(
+                "store-on-disk",
+                "yes",
+                "Keeps what was measured over a restart",
+            ),
+            switch(
+                "allow-target",
+                "yes",
+                "Lets the queue's target see the graphs",
+            ),
+        ],
+        COMMENT_DISABLED,
+    ],
+    flags: &[Flag::new('X', "disabled", 1)],
+    columns: &[
+        "simple-queue",
+        "allow-address",
+        "store-on-disk",
+        "allow-target",
+    ],
+    effect: Effect::None,
+    rank: 707,
+    ..Menu::new("/tool/graphing/queue", Shape::List, "Queues with graphs")
+};
+
+pub(crate) static RESOURCES: Menu = Menu {
+    properties: &[
+        &[
+            Property::new("allow-address", ALLOWED, "Who may see the graphs").default("0.0.0.0/0"),
+            switch(
+                "store-on-disk",
+                "yes",
+                "Keeps what was measured over a restart",
+            ),
+        ],
+        COMMENT_DISABLED,
+    ],
+    flags: &[Flag::new('X', "disabled", 1)],
+    columns: &["allow-address", "store-on-disk"],
+    effect: Effect::None,
+    rank: 708,
+    ..Menu::new(
+        "/tool/graphing/resource",
+        Shape::List,
+        "Graphs of processor, memory and disk",
+    )
+};

@@ -1,0 +1,67 @@
+//! `/tool/mac-server`: sessions by hardware address.
+
+use menu::{Effect, Kind, Menu, Property, Shape};
+
+use crate::short::switch;
+
+/// The menus of this file.
+pub(crate) const MENUS: &[&Menu] = &[&MENU, &MAC_WINBOX, &PING, &SESSIONS];
+
+pub(crate) static MENU: Menu = Menu {
+    properties: &[&[Property::new(
+        "allowed-interface-list",
+        Kind::Reference("interface-list"),
+        "Interfaces that sessions may come by",
+    )
+    .default("all")]],
+    effect: Effect::None,
+    rank: 709,
+    ..Menu::new(
+        "/tool/mac-server",
+        Shape::Settings,
+        "Telnet by hardware address",
+    )
+};
+
+pub(crate) static MAC_WINBOX: Menu = Menu {
+    properties: &[&[Property::new(
+        "allowed-interface-list",
+        Kind::Reference("interface-list"),
+        "Interfaces that sessions may come by",
+    )
+    .default("all")]],
+    effect: Effect::None,
+    rank: 710,
+    ..Menu::new(
+        "/tool/mac-server/mac-winbox",
+        Shape::Settings,
+        "WinBox by hardware address",
+    )
+};
+
+pub(crate) static PING: Menu = Menu {
+    properties: &[&[switch("enabled", "yes", "Whether requests are answered")]],
+    effect: Effect::None,
+    rank: 711,
+    ..Menu::new(
+        "/tool/mac-server/ping",
+        Shape::Settings,
+        "Echo by hardware address",
+    )
+};
+
+pub(crate) static SESSIONS: Menu = Menu {
+    properties: &[&[
+        Property::new("interface", Kind::Reference("interface"), "Interface"),
+        Property::new("src-address", Kind::Mac, "Source address"),
+        Property::new("uptime", Kind::SPAN, "Uptime"),
+    ]],
+    columns: &["interface", "src-address", "uptime"],
+    effect: Effect::None,
+    rank: 712,
+    ..Menu::new(
+        "/tool/mac-server/sessions",
+        Shape::Rows,
+        "Sessions by hardware address",
+    )
+};

@@ -1,0 +1,140 @@
+//! `/tool/netinstall`: installs other routers over the network.
+
+use menu::{Effect, Family, Kind, Menu, Property, Shape};
+
+use crate::fragment::COMMENT_DISABLED;
+use crate::short::{AS_VALUE, NUMBERS, idle, may, shown, switch, text};
+
+/// The menus of this file.
+pub(crate) const MENUS: &[&Menu] = &[&MENU, &CACHE, &DEVICES, &SETTINGS];
+
+pub(crate) static MENU: Menu = Menu {
+    properties: &[
+        &[
+            switch(
+                "allow-etherboot",
+                "yes",
+                "Answers routers that start from the network",
+            ),
+            switch(
+                "allow-flashfig",
+                "no",
+                "Answers routers that ask for a configuration",
+            ),
+            switch(
+                "apply-default-configuration",
+                "yes",
+                "Gives the new router the factory's configuration",
+            ),
+            switch(
+                "auto-reboot",
+                "yes",
+                "Restarts the router when it is installed",
+            ),
+            Property::new(
+                "branding-package",
+                Kind::Text,
+                "Package of the own branding",
+            )
+            .optional(),
+            Property::new(
+                "extra-packages",
+                Kind::List(&Kind::Text),
+                "Further packages",
+            )
+            .default(""),
+            switch("install-once", "no", "Installs each router once"),
+            Property::new(
+                "interface",
+                Kind::Reference("interface"),
+                "Interface of the routers",
+            )
+            .optional(),
+            Property::new(
+                "ip-range",
+                Kind::Addresses(Family::V4),
+                "Addresses that routers get",
+            )
+            .optional(),
+            switch(
+                "keep-old-configuration",
+                "no",
+                "Keeps the router's configuration",
+            ),
+            Property::new("mac-address", Kind::Mac, "The router's hardware address").optional(),
+            Property::new("mode-file", Kind::Text, "File with the device mode").optional(),
+            switch("remove-branding", "no", "Removes another's branding"),
+            Property::new("script-file", Kind::Text, "Script of the configuration").optional(),
+            Property::new("version", Kind::Text, "Version to install").optional(),
+            switch("wait", "no", "Waits for a command before it installs"),
+        ],
+        COMMENT_DISABLED,
+    ],
+    columns: &["interface", "mac-address", "version"],
+    effect: Effect::None,
+    rank: 733,
+    ..Menu::new("/tool/netinstall", Shape::Ordered, "Routers to install")
+};
+
+pub(crate) static CACHE: Menu = Menu {
+    properties: &[&[
+        Property::new(
+            "arch",
+            Kind::Words(&[
+                "arm", "arm64", "mipsbe", "mmips", "ppc", "smips", "tile", "x86",
+            ]),
+            "Architecture",
+        ),
+        Property::new("packages", Kind::List(&Kind::Text), "Packages").default(""),
+        Property::new("version", Kind::Text, "Version"),
+    ]],
+    columns: &["version", "arch", "packages"],
+    effect: Effect::None,
+    rank: 734,
+    ..Menu::new(
+        "/tool/netinstall/cache",
+        Shape::List,
+        "Packages that are kept",
+    )
+};
+
+pub(crate) static DEVICES: Menu = Menu {
+    properties: &[&[
+        shown("mac-address", Kind::Text, "MAC address"),
+        shown("interface", Kind::Text, "Interface"),
+        shown("architecture", Kind::Text, "Architecture"),
+        shown("status", Kind::Text, "Status"),
+    ]],
+    columns: &["mac-address", "interface", "architecture", "status"],
+    commands: &[
+        idle("clear", "Forget routers", &[AS_VALUE]),
+        idle(
+            "install",
+            "Install a router",
+            &[
+                may("auto-reboot", Kind::Bool, "Auto reboot"),
+                may("extra-packages", Kind::List(&Kind::Text), "Extra packages"),
+                NUMBERS,
+                may("version", Kind::Text, "Version"),
+            ],
+        ),
+    ],
+    effect: Effect::None,
+    rank: 735,
+    ..Menu::new(
+        "/tool/netinstall/devices",
+        Shape::Rows,
+        "Routers that were seen",
+    )
+};
+
+pub(crate) static SETTINGS: Menu = Menu {
+    properties: &[&[text("cache-directory", "Folder of packages that are kept")]],
+    effect: Effect::None,
+    rank: 736,
+    ..Menu::new(
+        "/tool/netinstall/settings",
+        Shape::Settings,
+        "Settings of installation",
+    )
+};

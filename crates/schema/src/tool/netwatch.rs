@@ -1,0 +1,185 @@
+//! `/tool/netwatch`: watches hosts and runs scripts when they come and go.
+
+use menu::{Effect, Family, Flag, Kind, Menu, Property, Shape};
+
+use crate::fragment::{COMMENT_DISABLED, SECOND};
+use crate::short::{COUNT, PORT, between, shown, span, switch, text};
+use crate::spelling::HOST;
+
+/// The menus of this file.
+pub(crate) const MENUS: &[&Menu] = &[&MENU];
+
+pub(crate) static MENU: Menu = Menu {
+    properties: &[
+        &[
+            text("name", "Name of the watch"),
+            Property::new("host", HOST, "The host").required(),
+            Property::new(
+                "type",
+                Kind::Words(&["simple", "icmp", "tcp-conn", "http-get", "https-get", "dns"]),
+                "What is asked",
+            )
+            .default("simple"),
+            Property::new(
+                "src-address",
+                Kind::Address(Family::Any),
+                "Address to ask from",
+            )
+            .optional(),
+            Property::new("interval", span(SECOND, i64::MAX), "Time between two tests")
+                .default("10s"),
+            Property::new(
+                "timeout",
+                span(SECOND / 100, i64::MAX),
+                "How long an answer may take",
+            )
+            .default("3s"),
+            Property::new("start-delay", Kind::SPAN, "How long the first test waits").default("3s"),
+            Property::new(
+                "startup-delay",
+                Kind::SPAN,
+                "How long the first test waits after the router's start",
+            )
+            .default("5m"),
+            switch(
+                "ignore-initial-up",
+                "no",
+                "Does not run the script when the host is up at first",
+            ),
+            switch(
+                "ignore-initial-down",
+                "no",
+                "Does not run the script when the host is down at first",
+            ),
+            text("up-script", "Script to run when the host has come"),
+            text("down-script", "Script to run when the host has gone"),
+            text("test-script", "Script to run after every test"),
+            Property::new(
+                "packet-interval",
+                Kind::SPAN,
+                "Time between two echo requests",
+            )
+            .default("50ms"),
+            Property::new("packet-count", COUNT, "How many echo requests make a test")
+                .default("10"),
+            Property::new("packet-size", between(28, 65_535), "Size of echo requests")
+                .default("54"),
+            Property::new("ttl", between(1, 255), "TTL of echo requests").default("255"),
+            switch(
+                "accept-icmp-time-exceeded",
+                "no",
+                "Takes an expired TTL for an answer",
+            ),
+            switch(
+                "early-success-detection",
+                "no",
+                "Ends the test when it can no longer fail",
+            ),
+            switch(
+                "early-failure-detection",
+                "no",
+                "Ends the test when it can no longer succeed",
+            ),
+            Property::new(
+                "thr-max",
+                Kind::SPAN,
+                "Greatest round trip time of a good test",
+            )
+            .default("1s"),
+            Property::new(
+                "thr-avg",
+                Kind::SPAN,
+                "Greatest average round trip time of a good test",
+            )
+            .default("100ms"),
+            Property::new(
+                "thr-stdev",
+                Kind::SPAN,
+                "Greatest standard deviation of a good test",
+            )
+            .default("250ms"),
+            Property::new("thr-jitter", Kind::SPAN, "Greatest jitter of a good test").default("1s"),
+            Property::new(
+                "thr-loss-percent",
+                between(0, 100),
+                "Greatest loss of a good test in percent",
+            )
+            .default("85"),
+            Property::new(
+                "thr-loss-count",
+                COUNT,
+                "Greatest loss of a good test in packets",
+            )
+            .default("4294967295"),
+            Property::new("port", PORT, "Port of the host").optional(),
+            Property::new(
+                "thr-tcp-conn-time",
+                Kind::SPAN,
+                "How long a connection may take",
+            )
+            .default("1s"),
+            Property::new("thr-http-time", Kind::SPAN, "How long a page may take").default("10s"),
+            Property::new(
+                "http-codes",
+                Kind::List(&Kind::Range("-", &between(100, 599))),
+                "Status codes of a good test",
+            )
+            .default("100-299"),
+            Property::new(
+                "certificate",
+                Kind::Or(&["none"], &Kind::Reference("certificate")),
+                "Certificate to show to the host",
+            )
+            .default("none"),
+            Property::new(
+                "check-certificate",
+                Kind::Words(&["no", "yes", "yes-without-crl"]),
+                "Checks the host's certificate",
+            )
+            .default("no"),
+            Property::new(
+                "record-type",
+                Kind::Words(&["A", "AAAA", "MX", "NS"]),
+                "Type of record to ask for",
+            )
+            .default("A"),
+            Property::new(
+                "dns-server",
+                Kind::Address(Family::Any),
+                "DNS server to ask",
+            )
+            .optional(),
+            shown("status", Kind::Words(&["unknown", "down", "up"]), "Status"),
+            shown("since", Kind::Text, "Since"),
+            shown("done-tests", COUNT, "Done tests"),
+            shown("failed-tests", COUNT, "Failed tests"),
+            shown("sent-count", COUNT, "Sent count"),
+            shown("response-count", COUNT, "Response count"),
+            shown("loss-count", COUNT, "Loss count"),
+            shown("loss-percent", COUNT, "Loss percent"),
+            shown("rtt-avg", Kind::SPAN, "Round trip time average"),
+            shown("rtt-min", Kind::SPAN, "Round trip time least"),
+            shown("rtt-max", Kind::SPAN, "Round trip time greatest"),
+            shown("rtt-jitter", Kind::SPAN, "Round trip time jitter"),
+            shown(
+                "rtt-stdev",
+                Kind::SPAN,
+                "Round trip time standard deviation",
+            ),
+            shown("tcp-connect-time", Kind::SPAN, "TCP connect time"),
+            shown("http-status-code", COUNT, "HTTP status code"),
+            shown("http-resp-time", Kind::SPAN, "HTTP response time"),
+            shown("ip", Kind::Address(Family::V4), "IP"),
+            shown("ip6", Kind::Address(Family::V6), "Ip6"),
+            shown("name-servers", Kind::List(&Kind::Text), "Name servers"),
+            shown("mail-servers", Kind::List(&Kind::Text), "Mail servers"),
+        ],
+        COMMENT_DISABLED,
+    ],
+    flags: &[Flag::new('D', "dynamic", 0), Flag::new('X', "disabled", 1)],
+    columns: &["type", "host", "timeout", "interval", "status", "since"],
+    effect: Effect::None,
+    rank: 713,
+    conditions: crate::conditions::NETWATCH,
+    ..Menu::new("/tool/netwatch", Shape::List, "Hosts that are watched")
+};

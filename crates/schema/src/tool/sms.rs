@@ -1,0 +1,69 @@
+//! `/tool/sms`: short messages by a modem.
+
+use menu::{Effect, Kind, Menu, Old, Property, Shape};
+
+use crate::short::{AS_VALUE, COUNT, NUMBERS, idle, may, need, shown, switch, text};
+
+/// The menus of this file.
+pub(crate) const MENUS: &[&Menu] = &[&MENU, &INBOX];
+
+/// A serial port or a modem.
+const MODEM: Kind = Kind::Or(
+    &["none"],
+    &Kind::Either(&Kind::Reference("interface"), &Kind::Reference("port")),
+);
+
+pub(crate) static MENU: Menu = Menu {
+    properties: &[&[
+        switch("receive-enabled", "no", "Whether messages are received"),
+        Property::new("port", MODEM, "The modem").default("none"),
+        Property::new("channel", COUNT, "Channel of the modem").default("0"),
+        text("secret", "Word that a message must begin with to be obeyed").sensitive(),
+        text("allowed-number", "Numbers whose messages are obeyed"),
+        text("sim-pin", "PIN of the SIM card").sensitive(),
+        Property::new(
+            "sms-storage",
+            Kind::Words(&["modem", "sim", "combined"]),
+            "Where messages are kept",
+        )
+        .default("modem"),
+        switch("polling", "no", "Asks the modem for messages"),
+        switch("remove-sent-sms-after-send", "no", "Forgets what was sent"),
+        shown("status", Kind::Bool, "Status"),
+        shown("last-ussd", Kind::Text, "Last ussd"),
+    ]],
+    old: &[Old::gone("auto-erase")],
+    commands: &[idle(
+        "send",
+        "Send a message",
+        &[
+            AS_VALUE,
+            may("channel", COUNT, "Channel"),
+            may("message", Kind::Text, "Message"),
+            may("phone-number", Kind::Text, "Phone number"),
+            need("port", MODEM, "Port"),
+            may("smsc", Kind::Text, "Smsc"),
+            may("status-report-request", Kind::Bool, "Status report request"),
+            may("type", Kind::Words(&["class-1", "class-0", "ussd"]), "Type"),
+        ],
+    )],
+    effect: Effect::None,
+    rank: 716,
+    ..Menu::new("/tool/sms", Shape::Settings, "Short messages")
+};
+
+pub(crate) static INBOX: Menu = Menu {
+    properties: &[&[
+        shown("source", Kind::Text, "Source"),
+        shown("phone", Kind::Text, "Phone"),
+        shown("type", Kind::Words(&["class-0"]), "Type"),
+        shown("timestamp", Kind::Text, "Timestamp"),
+        shown("message", Kind::Text, "Message"),
+        shown("pdu", Kind::Text, "Pdu"),
+    ]],
+    columns: &["phone", "timestamp", "message"],
+    commands: &[idle("remove", "Remove items", &[NUMBERS])],
+    effect: Effect::None,
+    rank: 717,
+    ..Menu::new("/tool/sms/inbox", Shape::Rows, "Received messages")
+};

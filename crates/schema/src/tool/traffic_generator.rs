@@ -1,0 +1,683 @@
+//! `/tool/traffic-generator`: sends packets that test a network.
+
+use menu::{Effect, Family, Flag, Kind, Menu, Property, Shape};
+
+use crate::fragment::COMMENT;
+use crate::short::{
+    APPEND, AS_VALUE, COUNT, DISABLED, DO, DURATION, FILE, FREEZE, INTERVAL, ONCE, PORT, PROPLIST,
+    WITHOUT_PAGING, between, idle, may, shown, switch,
+};
+
+/// The menus of this file.
+pub(crate) const MENUS: &[&Menu] = &[
+    &MENU,
+    &PACKET_TEMPLATE,
+    &PORTS,
+    &RAW_TEMPLATE,
+    &STREAM,
+    &LATENCY,
+    &STATS_PORT,
+    &STATS_RAW,
+    &STATS_STREAM,
+];
+
+const OFFSETS: Kind = Kind::List(&between(0, 65_535));
+const PORT_RANGES: Kind = Kind::List(&Kind::Range("-", &PORT));
+const NUMBERS_RANGES: Kind = Kind::List(&Kind::Range("-", &COUNT));
+const BYTES: Kind = Kind::List(&between(0, 255));
+const V4_RANGES: Kind = Kind::List(&Kind::Addresses(Family::V4));
+const V6_PREFIXES: Kind = Kind::List(&Kind::Prefix(Family::V6));
+const MAC_MASKS: Kind = Kind::List(&Kind::Tuple("/", &[Kind::Mac, Kind::Mac]));
+const MAC_PROTOCOLS: Kind = Kind::List(&Kind::Or(
+    &[
+        "arp",
+        "ip",
+        "ipv6",
+        "ipx",
+        "mpls-multicast",
+        "mpls-unicast",
+        "pppoe",
+        "rarp",
+        "service-vlan",
+        "vlan",
+    ],
+    &between(0, 65_535),
+));
+const IP_PROTOCOLS: Kind = Kind::List(&Kind::Or(
+    &[
+        "gre",
+        "icmp",
+        "icmpv6",
+        "igmp",
+        "ipip",
+        "ipsec-ah",
+        "ipsec-esp",
+        "l2tp",
+        "ospf",
+        "pim",
+        "sctp",
+        "tcp",
+        "udp",
+        "vrrp",
+    ],
+    &between(0, 255),
+));
+const STREAMS: Kind = Kind::List(&Kind::Reference("traffic-generator-stream"));
+const TEMPLATES: Kind = Kind::List(&Kind::Reference("packet-template"));
+const TEST_PORTS: Kind = Kind::List(&Kind::Reference("traffic-generator-port"));
+const TEST_PORT: Kind = Kind::Reference("traffic-generator-port");
+const RANDOM_RANGES: Kind = Kind::List(&Kind::Tuple(
+    ":",
+    &[
+        between(0, 256),
+        Kind::Words(&["8", "16", "32"]),
+        Kind::Range("-", &COUNT),
+    ],
+));
+const OFFSETS_AND_MASKS: Kind = Kind::List(&Kind::Tuple("/", &[between(0, 65_535), Kind::Digits]));
+
+pub(crate) static MENU: Menu = Menu {
+    properties: &[&[
+        Property::new(
+            "test-id",
+            between(0, 255),
+            "Number that packets of this router bear",
+        )
+        .default("0"),
+        switch(
+            "measure-out-of-order",
+            "yes",
+            "Counts packets that overtook others",
+        ),
+        Property::new(
+            "latency-distribution-max",
+            Kind::SPAN,
+            "Greatest delay of the distribution",
+        )
+        .default("100us"),
+        Property::new("stats-samples-to-keep", COUNT, "Samples that are kept").default("100"),
+        shown("running", Kind::Bool, "Running"),
+        shown(
+            "latency-distribution-samples",
+            COUNT,
+            "Latency distribution samples",
+        ),
+        shown(
+            "latency-distribution-measure-interval",
+            Kind::Text,
+            "Latency distribution measure interval",
+        ),
+    ]],
+    commands: &[
+        idle(
+            "inject",
+            "Send a packet",
+            &[
+                may("data", Kind::Text, "Data"),
+                may("interface", Kind::Reference("interface"), "Interface"),
+                may("priority", COUNT, "Priority"),
+            ],
+        ),
+        idle(
+            "inject-pcap",
+            "Send the packets of a file",
+            &[
+                APPEND,
+                AS_VALUE,
+                DO,
+                DURATION,
+                FILE,
+                FREEZE,
+                may("interface", Kind::Reference("interface"), "Interface"),
+                INTERVAL,
+                may("loop", Kind::Bool, "Loop"),
+                ONCE,
+                may("pcap-file", Kind::Text, "Capture file"),
+                PROPLIST,
+                may("speed-multiplier", COUNT, "Speed multiplier"),
+                WITHOUT_PAGING,
+            ],
+        ),
+        idle(
+            "quick",
+            "Send packets and show what comes back",
+            &[
+                AS_VALUE,
+                may("cpu-core", NUMBERS_RANGES, "CPU core"),
+                DURATION,
+                may("entries-to-show", COUNT, "Entries to show"),
+                FREEZE,
+                may("id", Kind::List(&between(0, 255)), "Identifier"),
+                may(
+                    "interface",
+                    Kind::List(&Kind::Reference("interface")),
+                    "Interface",
+                ),
+                may("mbps", Kind::List(&COUNT), "Mbps"),
+                may("measure-out-of-order", Kind::Bool, "Measure out of order"),
+                may("packet-count", Kind::List(&COUNT), "Packet count"),
+                may("packet-size", NUMBERS_RANGES, "Packet size"),
+                may("port", TEST_PORTS, "Port"),
+                may("pps", Kind::List(&COUNT), "Pps"),
+                PROPLIST,
+                may("stream", STREAMS, "Stream"),
+                may("test-id", COUNT, "Test identifier"),
+                may("tx-template", TEMPLATES, "Transmitted template"),
+                WITHOUT_PAGING,
+            ],
+        ),
+        idle(
+            "start",
+            "Begin to send",
+            &[
+                may("cpu-core", NUMBERS_RANGES, "CPU core"),
+                may("id", Kind::List(&between(0, 255)), "Identifier"),
+                may(
+                    "interface",
+                    Kind::List(&Kind::Reference("interface")),
+                    "Interface",
+                ),
+                may("mbps", Kind::List(&COUNT), "Mbps"),
+                may("measure-out-of-order", Kind::Bool, "Measure out of order"),
+                may("packet-count", Kind::List(&COUNT), "Packet count"),
+                may("packet-size", NUMBERS_RANGES, "Packet size"),
+                may("port", TEST_PORTS, "Port"),
+                may("pps", Kind::List(&COUNT), "Pps"),
+                may("stream", STREAMS, "Stream"),
+                may("test-id", COUNT, "Test identifier"),
+                may("tx-template", TEMPLATES, "Transmitted template"),
+            ],
+        ),
+        idle("stop", "Stop to send", &[]),
+    ],
+    effect: Effect::None,
+    rank: 724,
+    ..Menu::new(
+        "/tool/traffic-generator",
+        Shape::Settings,
+        "Generator of test traffic",
+    )
+};
+
+pub(crate) static PACKET_TEMPLATE: Menu = Menu {
+    properties: &[&[
+        Property::new("name", Kind::Name, "Name of the template"),
+        Property::new(
+            "header-stack",
+            Kind::List(&Kind::Words(&[
+                "ip", "ipv6", "mac", "raw", "tcp", "udp", "vlan",
+            ])),
+            "Headers, the outermost first",
+        )
+        .optional(),
+        Property::new("port", TEST_PORT, "Port").optional(),
+        Property::new("interface", Kind::Reference("interface"), "Interface").optional(),
+        Property::new("mac-src", MAC_MASKS, "MAC source").optional(),
+        Property::new("mac-dst", MAC_MASKS, "MAC destination").optional(),
+        Property::new("mac-protocol", MAC_PROTOCOLS, "MAC protocol").optional(),
+        Property::new("vlan-priority", Kind::List(&between(0, 7)), "VLAN priority").optional(),
+        Property::new("vlan-id", Kind::List(&between(0, 4_095)), "VLAN identifier").optional(),
+        Property::new("vlan-protocol", MAC_PROTOCOLS, "VLAN protocol").optional(),
+        Property::new("ip-dscp", BYTES, "IP DSCP").optional(),
+        Property::new("ip-id", OFFSETS, "IP identifier").optional(),
+        Property::new("ip-frag-off", OFFSETS, "IP frag off").optional(),
+        Property::new("ip-ttl", BYTES, "IP TTL").optional(),
+        Property::new("ip-src", V4_RANGES, "IP source").optional(),
+        Property::new("ip-dst", V4_RANGES, "IP destination").optional(),
+        Property::new("ip-protocol", IP_PROTOCOLS, "IP protocol").optional(),
+        Property::new("ip-gateway", Kind::Address(Family::V4), "IP gateway").optional(),
+        Property::new("udp-src-port", PORT_RANGES, "UDP source port").optional(),
+        Property::new("udp-dst-port", PORT_RANGES, "UDP destination port").optional(),
+        Property::new("udp-checksum", OFFSETS, "UDP checksum").optional(),
+        Property::new("raw-header", Kind::List(&Kind::Digits), "Raw header").optional(),
+        Property::new("ipv6-src", V6_PREFIXES, "IPv6 source").optional(),
+        Property::new("ipv6-dst", V6_PREFIXES, "IPv6 destination").optional(),
+        Property::new("ipv6-next-header", IP_PROTOCOLS, "IPv6 next header").optional(),
+        Property::new("ipv6-gateway", Kind::Address(Family::V6), "IPv6 gateway").optional(),
+        Property::new("ipv6-traffic-class", BYTES, "IPv6 traffic class").optional(),
+        Property::new(
+            "ipv6-flow-label",
+            Kind::List(&between(0, 0xf_ffff)),
+            "IPv6 flow label",
+        )
+        .optional(),
+        Property::new("ipv6-hop-limit", BYTES, "IPv6 hop limit").optional(),
+        Property::new("tcp-src-port", PORT_RANGES, "TCP source port").optional(),
+        Property::new("tcp-dst-port", PORT_RANGES, "TCP destination port").optional(),
+        Property::new("tcp-syn", NUMBERS_RANGES, "TCP syn").optional(),
+        Property::new("tcp-ack", NUMBERS_RANGES, "TCP ack").optional(),
+        Property::new(
+            "tcp-data-offset",
+            Kind::List(&between(0, 15)),
+            "TCP data offset",
+        )
+        .optional(),
+        Property::new(
+            "tcp-flags",
+            Kind::List(&Kind::Words(&[
+                "ack", "cwr", "ece", "fin", "ns", "psh", "res0", "res1", "res2", "rst", "syn",
+                "urg",
+            ])),
+            "TCP flags",
+        )
+        .optional(),
+        Property::new("tcp-window-size", OFFSETS, "TCP window size").optional(),
+        Property::new("tcp-urgent-pointer", OFFSETS, "TCP urgent pointer").optional(),
+        Property::new(
+            "data",
+            Kind::Words(&["uninitialized", "random", "specific-byte", "incrementing"]),
+            "What follows the headers",
+        )
+        .default("uninitialized"),
+        Property::new(
+            "data-byte",
+            between(0, 255),
+            "The byte that follows the headers",
+        )
+        .default("0"),
+        Property::new(
+            "random-byte-offsets-and-masks",
+            OFFSETS_AND_MASKS,
+            "Random byte offsets and masks",
+        )
+        .optional(),
+        Property::new("random-ranges", RANDOM_RANGES, "Random ranges").optional(),
+        switch(
+            "special-footer",
+            "yes",
+            "Ends with what delay and loss are measured by",
+        ),
+        Property::new(
+            "compute-checksum-from-offset",
+            COUNT,
+            "Where the checksum begins",
+        )
+        .optional(),
+        shown("assumed-port", Kind::Words(&["none"]), "Assumed port"),
+        shown(
+            "assumed-interface",
+            Kind::Reference("interface"),
+            "Assumed interface",
+        ),
+        shown(
+            "assumed-mac-src",
+            Kind::List(&Kind::Mac),
+            "Assumed MAC source",
+        ),
+        shown(
+            "assumed-mac-dst",
+            Kind::List(&Kind::Mac),
+            "Assumed MAC destination",
+        ),
+        shown("assumed-mac-protocol", Kind::Text, "Assumed MAC protocol"),
+        shown(
+            "assumed-vlan-priority",
+            Kind::List(&COUNT),
+            "Assumed VLAN priority",
+        ),
+        shown(
+            "assumed-vlan-id",
+            Kind::List(&COUNT),
+            "Assumed VLAN identifier",
+        ),
+        shown("assumed-vlan-protocol", Kind::Text, "Assumed VLAN protocol"),
+        shown("assumed-ip-dscp", Kind::List(&COUNT), "Assumed IP DSCP"),
+        shown("assumed-ip-id", Kind::List(&COUNT), "Assumed IP identifier"),
+        shown(
+            "assumed-ip-frag-off",
+            Kind::List(&COUNT),
+            "Assumed IP frag off",
+        ),
+        shown("assumed-ip-ttl", Kind::List(&COUNT), "Assumed IP TTL"),
+        shown(
+            "assumed-ip-src",
+            Kind::List(&Kind::Address(Family::V4)),
+            "Assumed IP source",
+        ),
+        shown(
+            "assumed-ip-dst",
+            Kind::List(&Kind::Address(Family::V4)),
+            "Assumed IP destination",
+        ),
+        shown("assumed-ip-protocol", Kind::Text, "Assumed IP protocol"),
+        shown(
+            "assumed-udp-src-port",
+            Kind::List(&COUNT),
+            "Assumed UDP source port",
+        ),
+        shown(
+            "assumed-udp-dst-port",
+            Kind::List(&COUNT),
+            "Assumed UDP destination port",
+        ),
+        shown(
+            "assumed-udp-checksum",
+            Kind::List(&COUNT),
+            "Assumed UDP checksum",
+        ),
+        shown(
+            "assumed-raw-header",
+            Kind::List(&Kind::Text),
+            "Assumed raw header",
+        ),
+        shown(
+            "assumed-ipv6-src",
+            Kind::List(&Kind::Address(Family::V6)),
+            "Assumed IPv6 source",
+        ),
+        shown(
+            "assumed-ipv6-dst",
+            Kind::List(&Kind::Address(Family::V6)),
+            "Assumed IPv6 destination",
+        ),
+        shown(
+            "assumed-ipv6-next-header",
+            Kind::Text,
+            "Assumed IPv6 next header",
+        ),
+        shown(
+            "assumed-ipv6-traffic-class",
+            Kind::List(&COUNT),
+            "Assumed IPv6 traffic class",
+        ),
+        shown(
+            "assumed-ipv6-flow-label",
+            Kind::List(&COUNT),
+            "Assumed IPv6 flow label",
+        ),
+        shown(
+            "assumed-ipv6-hop-limit",
+            Kind::List(&COUNT),
+            "Assumed IPv6 hop limit",
+        ),
+        shown(
+            "assumed-tcp-src-port",
+            Kind::List(&COUNT),
+            "Assumed TCP source port",
+        ),
+        shown(
+            "assumed-tcp-dst-port",
+            Kind::List(&COUNT),
+            "Assumed TCP destination port",
+        ),
+        shown("assumed-tcp-syn", Kind::List(&COUNT), "Assumed TCP syn"),
+        shown("assumed-tcp-ack", Kind::List(&COUNT), "Assumed TCP ack"),
+        shown(
+            "assumed-tcp-data-offset",
+            Kind::List(&COUNT),
+            "Assumed TCP data offset",
+        ),
+        shown("assumed-tcp-flags", Kind::List(&COUNT), "Assumed TCP flags"),
+        shown(
+            "assumed-tcp-window-size",
+            Kind::List(&COUNT),
+            "Assumed TCP window size",
+        ),
+        shown(
+            "assumed-tcp-urgent-pointer",
+            Kind::List(&COUNT),
+            "Assumed TCP urgent pointer",
+        ),
+        COMMENT,
+    ]],
+    columns: &["name", "header-stack"],
+    space: Some("packet-template"),
+    key: Some("name"),
+    kind: "template",
+    effect: Effect::None,
+    rank: 726,
+    ..Menu::new(
+        "/tool/traffic-generator/packet-template",
+        Shape::List,
+        "Templates of packets, by their headers",
+    )
+};
+
+pub(crate) static PORTS: Menu = Menu {
+    properties: &[&[
+        Property::new("name", Kind::Name, "Name of the port"),
+        Property::new("interface", Kind::Reference("interface"), "The interface").required(),
+        shown(
+            "first-header",
+            Kind::Words(&["mac", "vlan", "ip", "udp", "raw", "ipv6", "tcp"]),
+            "First header",
+        ),
+        DISABLED,
+    ]],
+    flags: &[
+        Flag::new('X', "disabled", 1),
+        Flag::new('I', "invalid", 1),
+        Flag::new('D', "dynamic", 0),
+    ],
+    columns: &["name", "interface"],
+    space: Some("traffic-generator-port"),
+    key: Some("name"),
+    kind: "port",
+    effect: Effect::None,
+    rank: 725,
+    ..Menu::new(
+        "/tool/traffic-generator/port",
+        Shape::List,
+        "Interfaces that send and receive",
+    )
+};
+
+pub(crate) static RAW_TEMPLATE: Menu = Menu {
+    properties: &[&[
+        Property::new("name", Kind::Name, "Name of the template"),
+        Property::new("port", TEST_PORT, "Port").optional(),
+        Property::new("header", Kind::Digits, "The header's bytes").optional(),
+        Property::new(
+            "data",
+            Kind::Words(&["uninitialized", "random", "specific-byte", "incrementing"]),
+            "What follows the header",
+        )
+        .default("uninitialized"),
+        Property::new(
+            "data-byte",
+            between(0, 255),
+            "The byte that follows the header",
+        )
+        .default("0"),
+        Property::new(
+            "random-byte-offsets-and-masks",
+            OFFSETS_AND_MASKS,
+            "Random byte offsets and masks",
+        )
+        .optional(),
+        Property::new("random-ranges", RANDOM_RANGES, "Random ranges").optional(),
+        Property::new("ip-header-offset", OFFSETS, "IP header offset").optional(),
+        Property::new("ipv6-header-offset", OFFSETS, "IPv6 header offset").optional(),
+        Property::new("udp-header-offset", OFFSETS, "UDP header offset").optional(),
+        Property::new(
+            "udp-compute-checksum",
+            Kind::List(&Kind::Bool),
+            "UDP compute checksum",
+        )
+        .optional(),
+        Property::new("tcp-header-offset", OFFSETS, "TCP header offset").optional(),
+        switch(
+            "special-footer",
+            "yes",
+            "Ends with what delay and loss are measured by",
+        ),
+        Property::new(
+            "compute-checksum-from-offset",
+            COUNT,
+            "Where the checksum begins",
+        )
+        .optional(),
+        shown("header-length", COUNT, "Header length"),
+        COMMENT,
+    ]],
+    flags: &[Flag::new('D', "dynamic", 0)],
+    columns: &["name", "port"],
+    space: Some("packet-template"),
+    key: Some("name"),
+    kind: "raw-template",
+    effect: Effect::None,
+    rank: 727,
+    ..Menu::new(
+        "/tool/traffic-generator/raw-packet-template",
+        Shape::List,
+        "Templates of packets, by their bytes",
+    )
+};
+
+pub(crate) static STREAM: Menu = Menu {
+    properties: &[&[
+        Property::new("name", Kind::Name, "Name of the stream"),
+        Property::new("port", TEST_PORT, "The port").optional(),
+        Property::new("id", between(0, 255), "Number of the stream").default("0"),
+        Property::new("packet-size", Kind::Range("-", &PORT), "Size of packets").default("64"),
+        Property::new("pps", COUNT, "Packets a second; 0 is as many as can be").default("0"),
+        Property::new("mbps", COUNT, "Megabits a second; 0 is as many as can be").default("0"),
+        Property::new("packet-count", COUNT, "How many packets; 0 is without end").default("0"),
+        Property::new("cpu-core", Kind::Range("-", &PORT), "Processor that sends").optional(),
+        Property::new(
+            "tx-template",
+            Kind::Reference("packet-template"),
+            "Template of packets",
+        )
+        .required(),
+        shown("default-port", Kind::Text, "Default port"),
+        DISABLED,
+    ]],
+    flags: &[Flag::new('X', "disabled", 1), Flag::new('I', "invalid", 1)],
+    columns: &[
+        "name",
+        "port",
+        "id",
+        "packet-size",
+        "pps",
+        "mbps",
+        "tx-template",
+    ],
+    space: Some("traffic-generator-stream"),
+    key: Some("name"),
+    kind: "str",
+    effect: Effect::None,
+    rank: 728,
+    ..Menu::new(
+        "/tool/traffic-generator/stream",
+        Shape::List,
+        "Streams of packets",
+    )
+};
+
+pub(crate) static LATENCY: Menu = Menu {
+    properties: &[&[
+        shown("stream-id", COUNT, "Stream identifier"),
+        shown("port", Kind::Text, "Port"),
+        shown("seq", Kind::Text, "Seq"),
+        shown("latency", Kind::Text, "Latency"),
+        shown("count", COUNT, "Count"),
+        shown("share", COUNT, "Share"),
+        shown("graph", Kind::Text, "Graph"),
+    ]],
+    columns: &["latency", "count", "share"],
+    effect: Effect::None,
+    rank: 729,
+    ..Menu::new(
+        "/tool/traffic-generator/stats/latency-distribution",
+        Shape::Rows,
+        "How delays are spread",
+    )
+};
+
+pub(crate) static STATS_PORT: Menu = Menu {
+    properties: &[&[
+        shown("seq", Kind::Words(&["TOT"]), "Seq"),
+        shown("port", Kind::Text, "Port"),
+        shown("rx-unk-packet", COUNT, "Received unknown packet"),
+        shown("rx-unk-byte", COUNT, "Received unknown byte"),
+        shown("rx-unk-rate", COUNT, "Received unknown rate"),
+        shown("tx-packet", COUNT, "Transmitted packet"),
+        shown("tx-byte", COUNT, "Transmitted byte"),
+        shown("tx-rate", COUNT, "Transmitted rate"),
+        shown("rx-packet", COUNT, "Received packet"),
+        shown("rx-byte", COUNT, "Received byte"),
+        shown("rx-rate", COUNT, "Received rate"),
+        shown("rx-ooo", COUNT, "Received out of order"),
+        shown("rx-bad-csum", COUNT, "Received bad checksum"),
+        shown("lost-packet", COUNT, "Lost packet"),
+        shown("lost-byte", COUNT, "Lost byte"),
+        shown("lost-rate", COUNT, "Lost rate"),
+        shown("lost-ratio", Kind::Text, "Lost ratio"),
+        shown("lat-min", Kind::Text, "Latency least"),
+        shown("lat-avg", Kind::Text, "Latency average"),
+        shown("lat-max", Kind::Text, "Latency greatest"),
+        shown("jitter", Kind::Text, "Jitter"),
+    ]],
+    columns: &["seq", "port", "tx-packet", "rx-packet", "lost-packet"],
+    effect: Effect::None,
+    rank: 730,
+    ..Menu::new(
+        "/tool/traffic-generator/stats/port",
+        Shape::Rows,
+        "What ports have sent and received",
+    )
+};
+
+pub(crate) static STATS_RAW: Menu = Menu {
+    properties: &[&[
+        shown("seq", Kind::Words(&["TOT"]), "Seq"),
+        shown("port", Kind::Text, "Port"),
+        shown("id", Kind::Words(&["TOT"]), "Identifier"),
+        shown("tx-packet", COUNT, "Transmitted packet"),
+        shown("tx-byte", COUNT, "Transmitted byte"),
+        shown("tx-rate", COUNT, "Transmitted rate"),
+        shown("rx-packet", COUNT, "Received packet"),
+        shown("rx-byte", COUNT, "Received byte"),
+        shown("rx-rate", COUNT, "Received rate"),
+        shown("rx-ooo", COUNT, "Received out of order"),
+        shown("rx-bad-csum", COUNT, "Received bad checksum"),
+        shown("lost-packet", COUNT, "Lost packet"),
+        shown("lost-byte", COUNT, "Lost byte"),
+        shown("lost-rate", COUNT, "Lost rate"),
+        shown("lost-ratio", Kind::Text, "Lost ratio"),
+        shown("lat-min", Kind::Text, "Latency least"),
+        shown("lat-avg", Kind::Text, "Latency average"),
+        shown("lat-max", Kind::Text, "Latency greatest"),
+        shown("jitter", Kind::Text, "Jitter"),
+    ]],
+    columns: &["seq", "port", "id", "tx-packet", "rx-packet", "lost-packet"],
+    effect: Effect::None,
+    rank: 731,
+    ..Menu::new(
+        "/tool/traffic-generator/stats/raw",
+        Shape::Rows,
+        "What streams have sent and received at each port",
+    )
+};
+
+pub(crate) static STATS_STREAM: Menu = Menu {
+    properties: &[&[
+        shown("seq", Kind::Words(&["TOT"]), "Seq"),
+        shown("id", Kind::Words(&["TOT"]), "Identifier"),
+        shown("tx-packet", COUNT, "Transmitted packet"),
+        shown("tx-byte", COUNT, "Transmitted byte"),
+        shown("tx-rate", COUNT, "Transmitted rate"),
+        shown("rx-packet", COUNT, "Received packet"),
+        shown("rx-byte", COUNT, "Received byte"),
+        shown("rx-rate", COUNT, "Received rate"),
+        shown("rx-ooo", COUNT, "Received out of order"),
+        shown("rx-bad-csum", COUNT, "Received bad checksum"),
+        shown("lost-packet", COUNT, "Lost packet"),
+        shown("lost-byte", COUNT, "Lost byte"),
+        shown("lost-rate", COUNT, "Lost rate"),
+        shown("lost-ratio", Kind::Text, "Lost ratio"),
+        shown("lat-min", Kind::Text, "Latency least"),
+        shown("lat-avg", Kind::Text, "Latency average"),
+        shown("lat-max", Kind::Text, "Latency greatest"),
+        shown("jitter", Kind::Text, "Jitter"),
+    ]],
+    columns: &["seq", "id", "tx-packet", "rx-packet", "lost-packet"],
+    effect: Effect::None,
+    rank: 732,
+    ..Menu::new(
+        "/tool/traffic-generator/stats/stream",
+        Shape::Rows,
+        "What streams have sent and received",
+    )
+};

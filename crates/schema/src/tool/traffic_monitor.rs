@@ -1,0 +1,42 @@
+//! `/tool/traffic-monitor`: runs scripts by the amount of traffic.
+
+use menu::{Effect, Flag, Kind, Menu, Property, Shape};
+
+use crate::fragment::COMMENT_DISABLED;
+use crate::short::text;
+
+/// The menus of this file.
+pub(crate) const MENUS: &[&Menu] = &[&MENU];
+
+pub(crate) static MENU: Menu = Menu {
+    properties: &[
+        &[
+            Property::new("name", Kind::Name, "Name of the rule"),
+            Property::new("interface", Kind::Reference("interface"), "The interface").required(),
+            Property::new(
+                "traffic",
+                Kind::Words(&["transmitted", "received"]),
+                "Which traffic",
+            )
+            .default("transmitted"),
+            Property::new(
+                "trigger",
+                Kind::Words(&["above", "below", "always"]),
+                "Whether the script runs above or below the threshold",
+            )
+            .default("above"),
+            Property::new("threshold", Kind::Rate, "Bits a second").default("0"),
+            text("on-event", "Script to run"),
+        ],
+        COMMENT_DISABLED,
+    ],
+    flags: &[Flag::new('X', "disabled", 1), Flag::new('I', "invalid", 1)],
+    columns: &["name", "interface", "traffic", "trigger", "threshold"],
+    effect: Effect::None,
+    rank: 723,
+    ..Menu::new(
+        "/tool/traffic-monitor",
+        Shape::List,
+        "Scripts that traffic runs",
+    )
+};

@@ -1,0 +1,74 @@
+//! `/tr069-client`: management by a server of the provider.
+
+use menu::{Effect, Kind, Menu, Property, Shape};
+
+use crate::fragment::SECOND;
+use crate::short::{COUNT, PORT, idle, shown, span, switch, text};
+
+/// The menus of this file.
+pub(crate) const MENUS: &[&Menu] = &[&MENU];
+
+pub(crate) static MENU: Menu = Menu {
+    properties: &[&[
+        switch("enabled", "no", "Whether the server is asked"),
+        text("acs-url", "Address of the server"),
+        text("username", "Name at the server"),
+        text("password", "Password at the server").sensitive(),
+        switch(
+            "periodic-inform-enabled",
+            "yes",
+            "Reports from time to time",
+        ),
+        Property::new(
+            "periodic-inform-interval",
+            span(SECOND, i64::MAX),
+            "How often it reports",
+        )
+        .default("1d"),
+        text("connection-request-username", "Name that the server gives"),
+        text(
+            "connection-request-password",
+            "Password that the server gives",
+        )
+        .sensitive(),
+        Property::new(
+            "connection-request-port",
+            PORT,
+            "Port that the server connects to",
+        )
+        .default("7547"),
+        text("provisioning-code", "Code for the server"),
+        Property::new(
+            "client-certificate",
+            Kind::Or(&["none"], &Kind::Reference("certificate")),
+            "Own certificate",
+        )
+        .default("none"),
+        switch(
+            "check-certificate",
+            "yes",
+            "Checks the server's certificate",
+        ),
+        shown(
+            "status",
+            Kind::Words(&[
+                "disabled",
+                "initializing",
+                "error",
+                "waiting-url",
+                "running",
+            ]),
+            "Status",
+        ),
+        shown("last-session-error", Kind::Text, "Last session error"),
+        shown("retry-count", COUNT, "Retry count"),
+    ]],
+    commands: &[idle(
+        "reset-tr069-config",
+        "Forget what the server set",
+        &[],
+    )],
+    effect: Effect::None,
+    rank: 993,
+    ..Menu::new("/tr069-client", Shape::Settings, "TR-069 client")
+};

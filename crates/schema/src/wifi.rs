@@ -1,0 +1,510 @@
+//! What is said of wireless networks by the package `wifi`: in profiles of their own, and in place,
+//! where each name begins with the profile's kind (`security.passphrase`).
+
+use menu::Kind;
+
+/// Bands and standards.
+pub(crate) const BANDS: &[&str] = &[
+    "2ghz-ax", "2ghz-be", "2ghz-g", "2ghz-n", "5ghz-a", "5ghz-ac", "5ghz-an", "5ghz-ax", "5ghz-be",
+    "5ghz-n", "6ghz-ax", "6ghz-be",
+];
+
+/// Widths of channels.
+pub(crate) const WIDTHS: &[&str] = &[
+    "20mhz",
+    "20/40mhz",
+    "20/40mhz-Ce",
+    "20/40mhz-eC",
+    "20/40/80mhz",
+    "20/40/80+80mhz",
+    "20/40/80/160mhz",
+    "20/40/80/160/320mhz",
+    "20/40/80/160/320mhz-1",
+    "20/40/80/160/320mhz-2",
+];
+
+/// Ways of authentication.
+pub(crate) const AUTHENTICATION: Kind = Kind::Words(&[
+    "owe",
+    "wpa-eap",
+    "wpa-psk",
+    "wpa2-eap",
+    "wpa2-psk",
+    "wpa2-psk-sha2",
+    "wpa3-eap",
+    "wpa3-eap-192",
+    "wpa3-psk",
+]);
+
+/// Frequencies in MHz, alone or from one to another in steps: `5180-5300:20`.
+pub(crate) const FREQUENCY: Kind = Kind::Parts(&[
+    menu::Part::new("", MHZ),
+    menu::Part::new("-", MHZ).or(menu::Absent::Left),
+    menu::Part::new(":", Kind::Number { min: 1, max: 1_000 }).or(menu::Absent::Left),
+]);
+
+/// A frequency in MHz.
+pub(crate) const MHZ: Kind = Kind::Number {
+    min: 2_000,
+    max: 8_000,
+};
+
+/// A VLAN, or none.
+pub(crate) const VLAN: Kind = Kind::Or(&["none"], &Kind::Number { min: 1, max: 4_095 });
+
+/// The properties of a channel.
+macro_rules! channel {
+    ($start:literal) => {{
+        use menu::Kind;
+
+        use crate::brief::{may, seconds};
+        use crate::terms::{list, maybe};
+        use crate::wifi::{BANDS, FREQUENCY, MHZ, WIDTHS};
+        const INTERVAL: Kind = Kind::Range("..", &seconds(1, 25_920_000));
+        const TIMES: Kind = Kind::Range("..", &seconds(0, 86_400));
+        const SECONDARY: Kind = Kind::Or(&["disabled"], &Kind::List(&MHZ));
+        &[
+            may(
+                concat!($start, "band"),
+                Kind::Words(BANDS),
+                "Band and standards",
+            ),
+            list(
+                concat!($start, "frequency"),
+                &FREQUENCY,
+                "Frequencies in MHz",
+            )
+            .optional(),
+            may(
+                concat!($start, "secondary-frequency"),
+                SECONDARY,
+                "Of a split channel",
+            ),
+            may(
+                concat!($start, "width"),
+                Kind::Words(WIDTHS),
+                "Width of the channel",
+            ),
+            may(
+                concat!($start, "skip-dfs-channels"),
+                Kind::Words(&["10min-cac", "all", "disabled"]),
+                "Leaves out radar channels",
+            ),
+            may(
+                concat!($start, "reselect-interval"),
+                INTERVAL,
+                "How often another is looked for",
+            ),
+            may(
+                concat!($start, "reselect-time"),
+                TIMES,
+                "When another is looked for",
+            ),
+            maybe(
+                concat!($start, "deprioritize-unii-3-4"),
+                "Takes those channels last",
+            ),
+            maybe(
+                concat!($start, "preamble-puncturing"),
+                "Leaves out busy parts",
+            ),
+            maybe(concat!($start, "afc"), "Asks which frequencies are free"),
+        ]
+    }};
+}
+
+/// The properties of security.
+macro_rules! security {
+    ($start:literal) => {{
+        use menu::Kind;
+
+        use crate::brief::{may, seconds};
+        use crate::terms::{HOST_LIMIT, list, maybe, note};
+        use crate::wifi::AUTHENTICATION;
+        const GROUPS: Kind = Kind::Words(&["19", "20", "21"]);
+        const CIPHERS: &[&str] = &["ccmp", "ccmp-256", "gcmp", "gcmp-256", "tkip"];
+        const MANAGEMENT: Kind = Kind::Words(&["cmac", "cmac-256", "gmac", "gmac-256"]);
+        const CERTIFICATES: Kind = Kind::Words(&[
+            "dont-verify-certificate",
+            "no-certificates",
+            "verify-certificate",
+            "verify-certificate-with-crl",
+        ]);
+        const METHODS: Kind = Kind::Words(&["peap", "tls", "ttls"]);
+        const PROTECTION: Kind = Kind::Words(&["allowed", "disabled", "required"]);
+        const PWE: Kind = Kind::Words(&["both", "hash-to-element", "hunting-and-pecking"]);
+        const PRIORITY: Kind = Kind::Parts(&[
+            menu::Part::new("", Kind::COUNTER),
+            menu::Part::new("/", Kind::COUNTER).or(menu::Absent::Left),
+        ]);
+        const TRANSITION: Kind = Kind::Or(&["auto"], &Kind::Name);
+        const CERTIFICATE: Kind = Kind::Or(&["none"], &Kind::Name);
+        &[
+            list(
+                concat!($start, "authentication-types"),
+                &AUTHENTICATION,
+                "Ways of authentication",
+            )
+            .optional(),
+            may(
+                concat!($start, "passphrase"),
+                Kind::Sized { min: 0, max: 64 },
+                "Passphrase of the network",
+            )
+            .sensitive(),
+            maybe(concat!($start, "beacon-protection"), "Signs beacons"),
+            note(
+                concat!($start, "connect-group"),
+                "Networks in which a client is once",
+            ),
+            may(
+                concat!($start, "connect-priority"),
+                PRIORITY,
+                "Who keeps the client",
+            ),
+            list(
+                concat!($start, "dh-groups"),
+                &GROUPS,
+                "Groups of key exchange",
+            )
+            .optional(),
+            maybe(
+                concat!($start, "disable-pmkid"),
+                "Leaves a value out that can be attacked",
+            ),
+            maybe(
+                concat!($start, "eap-accounting"),
+                "Tells a RADIUS server what users use",
+            ),
+            note(
+                concat!($start, "eap-anonymous-identity"),
+                "Name that others see",
+            ),
+            may(
+                concat!($start, "eap-certificate-mode"),
+                CERTIFICATES,
+                "Check of certificates",
+            ),
+            list(concat!($start, "eap-methods"), &METHODS, "Ways of EAP").optional(),
+            note(concat!($start, "eap-password"), "Password of EAP").sensitive(),
+            may(
+                concat!($start, "eap-tls-certificate"),
+                CERTIFICATE,
+                "Certificate of EAP",
+            ),
+            note(concat!($start, "eap-username"), "User name of EAP"),
+            list(
+                concat!($start, "encryption"),
+                &Kind::Words(CIPHERS),
+                "Ciphers for one",
+            )
+            .optional(),
+            maybe(concat!($start, "ft"), "Clients move fast (IEEE 802.11r)"),
+            may(
+                concat!($start, "ft-mobility-domain"),
+                Kind::Hex { max: 0xffff },
+                "Where they move",
+            ),
+            may(
+                concat!($start, "ft-nas-identifier"),
+                Kind::Sized { min: 2, max: 96 },
+                "Its name",
+            ),
+            maybe(concat!($start, "ft-over-ds"), "They move by the wire"),
+            maybe(
+                concat!($start, "ft-preserve-vlanid"),
+                "They keep their VLAN",
+            ),
+            may(
+                concat!($start, "ft-r0-key-lifetime"),
+                seconds(1, 3_931_200),
+                "How long keys hold",
+            ),
+            may(
+                concat!($start, "ft-reassociation-deadline"),
+                seconds(0, 70),
+                "How long that takes",
+            ),
+            may(
+                concat!($start, "group-encryption"),
+                Kind::Words(CIPHERS),
+                "Cipher for many",
+            ),
+            may(
+                concat!($start, "group-key-update"),
+                seconds(30, 4_294_967_295),
+                "Change of keys",
+            ),
+            may(
+                concat!($start, "management-encryption"),
+                MANAGEMENT,
+                "Cipher of management",
+            ),
+            may(
+                concat!($start, "management-protection"),
+                PROTECTION,
+                "Protects management",
+            ),
+            note(
+                concat!($start, "multi-passphrase-group"),
+                "Passphrases of a group",
+            ),
+            may(
+                concat!($start, "owe-transition-interface"),
+                TRANSITION,
+                "The open network",
+            ),
+            may(
+                concat!($start, "sae-anti-clogging-threshold"),
+                HOST_LIMIT,
+                "Handshakes at a time",
+            ),
+            may(
+                concat!($start, "sae-max-failure-rate"),
+                HOST_LIMIT,
+                "Failures a minute",
+            ),
+            may(
+                concat!($start, "sae-pwe"),
+                PWE,
+                "How passwords become points",
+            ),
+            may(
+                concat!($start, "wps"),
+                Kind::Words(&["disable", "push-button"]),
+                "WPS",
+            ),
+        ]
+    }};
+}
+
+/// The properties of a network and its radio, but for the profiles.
+macro_rules! configuration {
+    ($start:literal) => {{
+        use menu::Kind;
+
+        use crate::brief::{may, number};
+        use crate::radio::CHAINS;
+        use crate::terms::{list, maybe, within};
+        const MODES: Kind =
+            Kind::Words(&["ap", "station", "station-bridge", "station-pseudobridge"]);
+        const MANAGERS: Kind = Kind::Words(&["capsman", "capsman-or-local", "local"]);
+        const PROTECTION: Kind = Kind::Words(&["cts-to-self", "none", "rts-cts"]);
+        const QOS: Kind = Kind::Words(&["dscp-high-3-bits", "priority"]);
+        &[
+            may(concat!($start, "mode"), MODES, "What the radio does"),
+            may(
+                concat!($start, "ssid"),
+                Kind::Sized { min: 0, max: 32 },
+                "Name of the network",
+            ),
+            may(
+                concat!($start, "antenna-gain"),
+                number(0, 30),
+                "Gain in dBi",
+            ),
+            within(
+                concat!($start, "beacon-interval"),
+                100,
+                1_000,
+                "Time between beacons",
+            )
+            .optional(),
+            list(concat!($start, "chains"), &CHAINS, "Antennas").optional(),
+            may(
+                concat!($start, "country"),
+                Kind::Name,
+                "Country whose rules hold",
+            ),
+            may(
+                concat!($start, "distance"),
+                number(0, 1_000),
+                "The farthest host, in km",
+            ),
+            may(
+                concat!($start, "dtim-period"),
+                number(1, 255),
+                "Beacons between multicasts",
+            ),
+            maybe(concat!($start, "hide-ssid"), "Does not announce the name"),
+            may(
+                concat!($start, "hw-protection-mode"),
+                PROTECTION,
+                "How frames are protected",
+            ),
+            may(
+                concat!($start, "installation"),
+                Kind::Words(&["any", "indoor", "outdoor"]),
+                "Where the antenna is",
+            ),
+            may(
+                concat!($start, "manager"),
+                MANAGERS,
+                "Who configures the radio",
+            ),
+            may(
+                concat!($start, "max-clients"),
+                number(0, 65_535),
+                "Most clients",
+            ),
+            may(
+                concat!($start, "multicast-enhance"),
+                Kind::Words(&["disabled", "enabled"]),
+                "Multicast as unicast",
+            ),
+            may(
+                concat!($start, "qos-classifier"),
+                QOS,
+                "What decides on priorities",
+            ),
+            maybe(
+                concat!($start, "station-roaming"),
+                "Looks for better access points",
+            ),
+            list(concat!($start, "tx-chains"), &CHAINS, "Antennas that send").optional(),
+            may(concat!($start, "tx-power"), number(0, 40), "Power in dBm"),
+        ]
+    }};
+}
+
+/// The properties of where frames go.
+macro_rules! datapath {
+    ($start:literal) => {{
+        use menu::Kind;
+
+        use crate::brief::{U32, may, number};
+        use crate::terms::maybe;
+        use crate::wifi::VLAN;
+        const BRIDGE: Kind = Kind::Or(&["none"], &Kind::Reference("interface"));
+        const LISTS: Kind = Kind::Or(&["none"], &Kind::Reference("interface-list"));
+        const PROCESSING: Kind = Kind::Words(&["on-cap", "on-capsman"]);
+        &[
+            may(
+                concat!($start, "bridge"),
+                BRIDGE,
+                "Bridge that it is put into",
+            ),
+            may(
+                concat!($start, "bridge-cost"),
+                number(1, 200_000_000),
+                "Path cost there",
+            ),
+            may(
+                concat!($start, "bridge-horizon"),
+                Kind::Or(&["none"], &U32),
+                "Horizon there",
+            ),
+            maybe(concat!($start, "client-isolation"), "Keeps clients apart"),
+            may(
+                concat!($start, "interface-list"),
+                LISTS,
+                "List that it is put into",
+            ),
+            may(
+                concat!($start, "openflow-switch"),
+                Kind::Name,
+                "OpenFlow switch",
+            ),
+            may(
+                concat!($start, "traffic-processing"),
+                PROCESSING,
+                "Where frames go first",
+            ),
+            may(concat!($start, "vlan-id"), VLAN, "VLAN of clients"),
+        ]
+    }};
+}
+
+/// The properties of what a RADIUS server is told.
+macro_rules! aaa {
+    ($start:literal) => {{
+        use menu::Kind;
+
+        use crate::brief::may;
+        use crate::terms::note;
+        const TIME: Kind = Kind::Or(&["disabled"], &Kind::SPAN);
+        &[
+            note(
+                concat!($start, "called-format"),
+                "What the access point is called",
+            ),
+            note(
+                concat!($start, "calling-format"),
+                "What the client is called",
+            ),
+            may(
+                concat!($start, "interim-update"),
+                TIME,
+                "How often it is told",
+            ),
+            may(
+                concat!($start, "mac-caching"),
+                TIME,
+                "How long it is believed",
+            ),
+            note(
+                concat!($start, "nas-identifier"),
+                "What this device is called",
+            ),
+            note(
+                concat!($start, "password-format"),
+                "How passwords are spelled",
+            ),
+            note(concat!($start, "username-format"), "How users are spelled"),
+        ]
+    }};
+}
+
+/// The properties of moving clients to where they are better off.
+macro_rules! steering {
+    ($start:literal) => {{
+        use menu::Kind;
+
+        use crate::brief::{may, number};
+        use crate::terms::{list, maybe, span};
+        &[
+            maybe(
+                concat!($start, "2g-probe-delay"),
+                "Answers later at 2.4 GHz",
+            ),
+            list(
+                concat!($start, "neighbor-group"),
+                &Kind::Name,
+                "Access points around",
+            )
+            .optional(),
+            maybe(concat!($start, "rrm"), "Measures (IEEE 802.11k)"),
+            may(
+                concat!($start, "transition-request-count"),
+                number(0, 255),
+                "Requests",
+            ),
+            span(
+                concat!($start, "transition-request-period"),
+                "Time between them",
+            )
+            .optional(),
+            may(
+                concat!($start, "transition-threshold"),
+                number(-127, 0),
+                "Signal in dBm",
+            ),
+            span(
+                concat!($start, "transition-threshold-time"),
+                "How long it is less",
+            )
+            .optional(),
+            may(
+                concat!($start, "transition-time"),
+                number(0, 4_294_967_295),
+                "Seconds to go",
+            ),
+            maybe(
+                concat!($start, "wnm"),
+                "Asks clients to move (IEEE 802.11v)",
+            ),
+        ]
+    }};
+}
+
+pub(crate) use {aaa, channel, configuration, datapath, security, steering};

@@ -1,0 +1,199 @@
+//! `/zerotier`: virtual Ethernet over the Internet, decided by a controller.
+
+use menu::{Effect, Family, Flag, Kind, Menu, Property, Shape};
+
+use crate::fragment::COMMENT_DISABLED;
+use crate::short::{COUNT, PORT, between, shown, switch, text};
+
+/// The menus of this file.
+pub(crate) const MENUS: &[&Menu] = &[&MENU, &INTERFACE, &PEER, &CONTROLLER, &MEMBER];
+
+const INSTANCE: Kind = Kind::Reference("zerotier");
+const TO_ROUTES: Kind = Kind::List(&Kind::Text);
+
+pub(crate) static MENU: Menu = Menu {
+    properties: &[
+        &[
+            Property::new("name", Kind::Name, "Name of the instance").required(),
+            Property::new("port", PORT, "UDP port").default("9993"),
+            Property::new("identity", Kind::Text, "Identity of the instance")
+                .optional()
+                .sensitive(),
+            Property::new(
+                "interfaces",
+                Kind::List(&Kind::Or(&["all"], &Kind::Reference("interface"))),
+                "Interfaces that it is reached by",
+            )
+            .default("all"),
+            Property::new(
+                "route-distance",
+                between(1, 255),
+                "Distance of routes that the controller gives",
+            )
+            .default("1"),
+            shown("identity.public", Kind::Text, "Identity.public"),
+            shown("state", Kind::Text, "State"),
+            shown("moons", Kind::List(&Kind::Text), "Moons"),
+        ],
+        COMMENT_DISABLED,
+    ],
+    flags: &[
+        Flag::new('X', "disabled", 1),
+        Flag::new('R', "online", 1),
+        Flag::new('F', "tcp-fallback", 1),
+    ],
+    columns: &["name", "port", "interfaces"],
+    space: Some("zerotier"),
+    key: Some("name"),
+    parts: 4,
+    effect: Effect::None,
+    rank: 1_400,
+    ..Menu::new("/zerotier", Shape::List, "Instances of ZeroTier")
+};
+
+pub(crate) static INTERFACE: Menu = Menu {
+    properties: &[
+        &[
+            Property::new("name", Kind::Name, "Name of the interface"),
+            Property::new(
+                "arp-timeout",
+                Kind::Or(&["auto"], &Kind::SPAN),
+                "How long a neighbour is remembered",
+            )
+            .default("auto"),
+            switch(
+                "disable-running-check",
+                "yes",
+                "Takes the interface for running",
+            ),
+            Property::new("network", Kind::Name, "Network that it is in").required(),
+            Property::new("instance", INSTANCE, "The instance").required(),
+            switch(
+                "allow-managed",
+                "yes",
+                "Takes addresses and routes of the controller",
+            ),
+            switch("allow-global", "no", "Takes public addresses and routes"),
+            switch("allow-default", "no", "Takes a default route"),
+            Property::new("mac-address", Kind::Mac, "Hardware address").optional(),
+            shown("mtu", COUNT, "Mtu"),
+            shown("bridge", Kind::Bool, "Bridge"),
+            shown("dhcp", Kind::Bool, "DHCP"),
+            shown("network-name", Kind::Text, "Network name"),
+            shown("status", Kind::Text, "Status"),
+            shown("type", Kind::Text, "Type"),
+        ],
+        COMMENT_DISABLED,
+    ],
+    flags: &[
+        Flag::new('D', "dynamic", 0),
+        Flag::new('X', "disabled", 1),
+        Flag::new('R', "running", 1),
+    ],
+    columns: &["name", "mac-address", "network", "instance"],
+    space: Some("interface"),
+    key: Some("name"),
+    kind: "zerotier",
+    naming: "zerotier",
+    effect: Effect::None,
+    rank: 1_402,
+    ..Menu::new("/zerotier/interface", Shape::List, "Virtual interfaces")
+};
+
+pub(crate) static PEER: Menu = Menu {
+    properties: &[&[
+        shown("instance", Kind::Text, "Instance"),
+        shown("zt-address", Kind::Text, "Zt address"),
+        shown("bonded", Kind::Bool, "Bonded"),
+        shown("latency", Kind::SPAN, "Latency"),
+        shown("role", Kind::Text, "Role"),
+        shown("path", Kind::List(&Kind::Text), "Path"),
+    ]],
+    flags: &[Flag::new('B', "bonded", 1)],
+    columns: &["instance", "zt-address", "latency", "role", "path"],
+    effect: Effect::None,
+    rank: 1_403,
+    ..Menu::new("/zerotier/peer", Shape::Rows, "Other machines")
+};
+
+pub(crate) static CONTROLLER: Menu = Menu {
+    properties: &[
+        &[
+            Property::new("instance", INSTANCE, "The instance").required(),
+            Property::new("name", Kind::Name, "Name of the network").required(),
+            Property::new("network", Kind::Text, "Identifier of the network").optional(),
+            switch("private", "yes", "Whether members need to be let in"),
+            switch("broadcast", "yes", "Whether broadcast is passed on"),
+            Property::new("mtu", between(1_280, 10_000), "Greatest packet").default("2800"),
+            Property::new("multicast-limit", COUNT, "How many members get a multicast")
+                .default("32"),
+            Property::new(
+                "ip-range",
+                Kind::Addresses(Family::V4),
+                "IPv4 addresses of members",
+            )
+            .optional(),
+            Property::new(
+                "ip6-range",
+                Kind::Addresses(Family::V6),
+                "IPv6 addresses of members",
+            )
+            .optional(),
+            switch("ip6-rfc4193", "no", "Gives members addresses by RFC 4193"),
+            switch("ip6-6plane", "no", "Gives members networks of 6PLANE"),
+            Property::new("routes", TO_ROUTES, "Routes of members").default(""),
+        ],
+        COMMENT_DISABLED,
+    ],
+    flags: &[Flag::new('X', "disabled", 1), Flag::new('I', "inactive", 1)],
+    columns: &["name", "instance", "network", "private"],
+    space: Some("zerotier-network"),
+    key: Some("name"),
+    effect: Effect::None,
+    rank: 1_404,
+    ..Menu::new(
+        "/zerotier/controller",
+        Shape::List,
+        "Networks that this router decides",
+    )
+};
+
+pub(crate) static MEMBER: Menu = Menu {
+    properties: &[
+        &[
+            text("name", "Name of the member"),
+            Property::new(
+                "network",
+                Kind::Reference("zerotier-network"),
+                "The network",
+            )
+            .required(),
+            Property::new("zt-address", Kind::Digits, "Address of the member").required(),
+            switch("authorized", "no", "Whether it is let in"),
+            switch("bridge", "no", "Whether it may bridge"),
+            Property::new(
+                "ip-address",
+                Kind::List(&Kind::Address(Family::Any)),
+                "Its addresses",
+            )
+            .default(""),
+            shown("lost", Kind::Bool, "Lost"),
+            shown("last-seen", Kind::SPAN, "Last seen"),
+        ],
+        COMMENT_DISABLED,
+    ],
+    flags: &[
+        Flag::new('X', "disabled", 1),
+        Flag::new('I', "inactive", 1),
+        Flag::new('A', "authorized", 1),
+        Flag::new('B', "bridge", 1),
+    ],
+    columns: &["network", "zt-address", "name", "authorized", "ip-address"],
+    effect: Effect::None,
+    rank: 1_405,
+    ..Menu::new(
+        "/zerotier/controller/member",
+        Shape::List,
+        "Members of networks",
+    )
+};

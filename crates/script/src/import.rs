@@ -1,0 +1,227 @@
+//! `/import`, `/undo` and `/redo`.
+
+use std::ops::ControlFlow;
+
+use menu::{By, Live, Output, Reason, Refusal, Store, bytes};
+
+use crate::ast::{Block, Command, Statement};
+use crate::machine::{Collected, Machine, Result, finish};
+use crate::parser::Parser;
+use crate::ready::{Ready, lend};
+use crate::run::waits;
+use crate::session::Session;
+use crate::site::{Held, Site};
+use crate::source::Source;
+use crate::suppose::suppose;
+use crate::tree::Tree;
+use crate::value::Value;
+
+/// Files that import each other.
+const IMPORTS: usize = 10;
+
+/// How a file is run.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Options {
+    /// Whether each statement is shown before it is run.
+    verbose: bool,
+    /// Whether nothing is to remain of it.
+    dry_run: bool,
+    /// Whether a file that cannot be one transaction is refused.
+    atomic: bool,
+    /// The first line that is run.
+    from_line: u32,
+}
+
+/// A file that was read: what it says, and what words it says it in.
+struct Script<'a> {
+    source: &'a Source,
+    block: &'a Block,
+    options: Options,
+}
+
+impl Machine<'_> {
+    /// `/import` of a file: as one transaction, unless it has commands that wait.
+    pub(crate) fn import(&mut self, command: &Command) -> Result<Value> {
+        let ready = self.ready(command)?;
+        let options = options(&ready)?;
+        let name = ready.text("file-name").or_else(|| ready.text("file"));
+        let name = name.ok_or_else(|| Reason::Missing(vec!["file-name"]).at(command.at))?;
+        if self.session.imports >= IMPORTS {
+            return Err(Reason::Limit("nesting").nowhere().into());
+        }
+        let text = self.with(|loan| read(loan.live, &name))?;
+        if self.checking && !options.dry_run {
+            return Ok(Value::Nothing);
+        }
+        self.session.imports += 1;
+        let done = import_with(self.site, self.session, &text, self.out, options);
+        self.session.imports -= 1;
+        done.map_err(with_place)?;
+        self.print("\nScript file loaded and executed successfully\n")?;
+        Ok(Value::Nothing)
+    }
+
+    /// `/undo` and `/redo`.
+    pub(crate) fn back_and_forth(&mut self, name: &str) -> Result<Value> {
+        if self.checking {
+            return Ok(Value::Nothing);
+        }
+        self.with(|loan| {
+            let by = By::user(loan.caller.user, loan.live.clock());
+            let done = match name {
+                "undo" => loan.store.undo(by),
+                _ => loan.store.redo(by),
+            };
+            if let Some(changes) = done.map_err(Reason::nowhere)? {
+                loan.live.changed(loan.store, &changes);
+            }
+            Ok(Value::Nothing)
+        })
+    }
+}
+
+fn options(ready: &Ready<'_>) -> std::result::Result<Options, Refusal> {
+    let is = |name: &str| ready.text(name).is_some_and(|text| text != "no");
+    let from_line = ready.text("from-line").map_or(Ok(1), |text| text.parse());
+    let options = Options {
+        verbose: is("verbose"),
+        dry_run: is("dry-run"),
+        atomic: is("atomic"),
+        from_line: from_line.map_err(|_| {
+            let text = "invalid value for argument from-line".to_owned();
+            Reason::BadValue(text).nowhere()
+        })?,
+    };
+    // RouterOS: both work with `verbose` only.
+    if (options.dry_run || options.from_line > 1) && !options.verbose {
+        return Err(Reason::failure("only possible with verbose=yes").nowhere());
+    }
+    Ok(options)
+}
+
+/// The text of a file, with or without its ending in the name.
+fn read(live: &mut dyn Live, name: &str) -> std::result::Result<String, Refusal> {
+    let missing = "Cannot open import file, file does not exist".to_owned();
+    let files = live.files().ok_or_else(|| Reason::NoItem.nowhere())?;
+    let contents = files
+        .read(name)
+        .or_else(|_| files.read(&format!("{name}.rsc")))
+        .map_err(|_| Reason::Script(missing).nowhere())?;
+    Ok(bytes::from_bytes(&contents))
+}
+
+/// A refusal of a file says where, whatever it is: there is no line to look at.
+fn with_place(refusal: Refusal) -> Refusal {
+    let stays = matches!(
+        refusal.reason,
+        Reason::Interrupted | Reason::Limit(_) | Reason::Storage(_)
+    );
+    match refusal.at {
+        Some(at) if !stays && !refusal.reason.is_located() => {
+            Reason::Script(format!("{} {at}", refusal.reason)).at(at)
+        }
+        _ => refusal,
+    }
+}
+
+/// Runs a file.
+pub(crate) fn import_with(
+    site: &mut dyn Site,
+    session: &mut Session,
+    text: &str,
+    out: &mut dyn Output,
+    options: Options,
+) -> std::result::Result<(), Refusal> {
+    let source = Source::new(text);
+    let tree = Tree::of(site.menus());
+    let block = Parser::new(&source, &tree, 0).program()?;
+    let script = Script {
+        source: &source,
+        block: &block,
+        options,
+    };
+    let waits = waits(&block) && !options.dry_run;
+    if waits && options.atomic {
+        let text = "the file waits, or asks others: it can not be one transaction";
+        return Err(Reason::failure(text).nowhere());
+    }
+    let path = std::mem::replace(&mut session.path, "/".to_owned());
+    let _running = session.interrupt.running();
+    let result = if waits {
+        script.play(&mut Machine::new(site, session, out))
+    } else {
+        script.as_transaction(site, session, out)
+    };
+    session.path = path;
+    result
+}
+
+impl Script<'_> {
+    /// Runs the statements one by one.
+    fn play(&self, machine: &mut Machine<'_>) -> std::result::Result<(), Refusal> {
+        let from = self.options.from_line;
+        let statements = self.block.statements.iter();
+        for statement in statements.filter(|statement| statement.at.line >= from) {
+            if self.options.verbose {
+                let shown = machine.out.write(&self.shown(statement));
+                if shown.is_break() {
+                    return Err(Reason::Interrupted.nowhere());
+                }
+            }
+            if let Err(stop) = machine.statement(statement) {
+                return finish(stop);
+            }
+        }
+        Ok(())
+    }
+
+    fn shown(&self, statement: &Statement) -> String {
+        let (from, to) = statement.span;
+        let text = self.source.text.get(from..to).unwrap_or_default().trim();
+        format!("#line {}\n{text}\n", statement.at.line)
+    }
+
+    /// Runs the file while nobody else has the router; what it prints goes out afterwards.
+    fn as_transaction(
+        &self,
+        site: &mut dyn Site,
+        session: &mut Session,
+        out: &mut dyn Output,
+    ) -> std::result::Result<(), Refusal> {
+        let mut text = Collected::new(out.width());
+        let done = lend(site, |store, live| {
+            self.at_once(store, live, session, &mut text)
+        });
+        let flow = out.write(&text.text);
+        done.and_then(|done| done).and(match flow {
+            ControlFlow::Continue(()) => Ok(()),
+            ControlFlow::Break(()) => Err(Reason::Interrupted.nowhere()),
+        })
+    }
+
+    fn at_once(
+        &self,
+        store: &mut Store,
+        live: &mut dyn Live,
+        session: &mut Session,
+        out: &mut dyn Output,
+    ) -> std::result::Result<(), Refusal> {
+        let mark = store.begin();
+        let supposed = suppose(store, self.block);
+        let result = supposed.map_err(Refusal::from).and_then(|()| {
+            let mut site = Held::new(store, live);
+            let mut machine = Machine::new(&mut site, session, out);
+            machine.checking = self.options.dry_run;
+            self.play(&mut machine)
+        });
+        if result.is_err() || self.options.dry_run {
+            store.rollback(mark);
+            return result;
+        }
+        let by = By::user(session.caller().user, live.clock());
+        if let Some(changes) = store.commit_by(mark, by).map_err(Refusal::from)? {
+            live.changed(store, &changes);
+        }
+        Ok(())
+    }
+}

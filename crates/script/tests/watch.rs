@@ -1,0 +1,149 @@
+//! What goes on until it is stopped: `print follow`, `interval`, monitors.
+
+use std::cell::RefCell;
+use std::collections::VecDeque;
+use std::ops::ControlFlow;
+use std::rc::Rc;
+use std::time::Duration;
+
+use menu::{Live, Menu, Offline, Output, Reason, Store};
+use script::{Interrupt, Session, Site};
+
+/// A router whose clock moves only when somebody waits, and to which something happens then.
+struct Busy {
+    store: Store,
+    now: Duration,
+    waits: Vec<Duration>,
+    happens: VecDeque<&'static str>,
+}
+
+impl Busy {
+    fn new(happens: &[&'static str]) -> Self {
+        Self {
+            store: schema::store(),
+            now: Duration::from_secs(1_000),
+            waits: Vec::new(),
+            happens: happens.iter().copied().collect(),
+        }
+    }
+
+    fn do_now(&mut self, line: &str) {
+        let (mut session, mut out) = (Session::new("other"), String::new());
+        let done = script::run(&mut self.store, &mut Offline, &mut session, line, &mut out);
+        done.expect("a good command");
+    }
+}
+
+impl Site for Busy {
+    fn menus(&self) -> &'static [&'static Menu] {
+        schema::ALL
+    }
+
+    fn lend(&mut self, run: &mut dyn FnMut(&mut Store, &mut dyn Live)) {
+        run(&mut self.store, &mut Offline);
+    }
+
+    fn now(&self) -> Duration {
+        self.now
+    }
+
+    fn wait(&mut self, until: Duration, interrupt: &Interrupt) -> Result<(), Reason> {
+        self.waits.push(until.saturating_sub(self.now));
+        self.now = until;
+        assert!(interrupt.is_watched(), "Q would not end it");
+        match self.happens.pop_front() {
+            Some(line) => self.do_now(line),
+            None => assert!(interrupt.stop(), "a command runs"),
+        }
+        Ok(())
+    }
+}
+
+/// A terminal that notes where it is drawn over.
+#[derive(Clone, Default)]
+struct Screen(Rc<RefCell<String>>);
+
+impl Output for Screen {
+    fn write(&mut self, text: &str) -> ControlFlow<()> {
+        self.0.borrow_mut().push_str(text);
+        ControlFlow::Continue(())
+    }
+
+    fn repaint(&mut self) -> ControlFlow<()> {
+        self.write("<again>\n")
+    }
+}
+
+fn shown(site: &mut Busy, line: &str) -> (Option<Reason>, String) {
+    let mut screen = Screen::default();
+    let mut session = Session::new("admin");
+    let result = script::run_at(site, &mut session, line, &mut screen);
+    let text = screen.0.borrow().clone();
+    (result.err().map(|refusal| refusal.reason), text)
+}
+
+const ADDS: &[&str] = &[
+    "/interface list add name=a",
+    "/interface list set a comment=changed",
+    "/interface list remove a",
+    "/interface list add name=b",
+];
+
+#[test]
+fn following_shows_what_is_new_and_what_has_changed() {
+    let mut site = Busy::new(ADDS);
+
+    let (ended, text) = shown(&mut site, "/interface list print follow terse");
+
+    assert_eq!(ended, Some(Reason::Interrupted));
+    let lines: Vec<_> = text.lines().collect();
+    assert_eq!(lines.len(), 4 + 3, "{text}");
+    assert!(lines[4].contains("name=a") && !lines[4].contains("changed"));
+    assert!(lines[5].contains("name=a") && lines[5].contains("changed"));
+    assert!(lines[6].contains("name=b"));
+    assert!(
+        site.waits
+            .iter()
+            .all(|span| *span == Duration::from_millis(250))
+    );
+}
+
+#[test]
+fn following_only_leaves_out_what_was_there() {
+    let (_, text) = shown(
+        &mut Busy::new(ADDS),
+        "/interface list print follow-only terse where name=b",
+    );
+
+    assert_eq!(text.lines().count(), 1, "{text}");
+}
+
+#[test]
+fn a_print_with_an_interval_is_painted_over_and_over() {
+    let mut site = Busy::new(&["/system identity set name=x"]);
+
+    let (ended, text) = shown(&mut site, "/system identity print interval=2s");
+
+    assert_eq!(ended, Some(Reason::Interrupted));
+    assert_eq!(text, "<again>\n  name: ferroute\n<again>\n  name: x\n");
+    assert_eq!(site.waits, [Duration::from_secs(2); 2]);
+    let (refused, _) = shown(&mut site, "/system identity print interval=10ms");
+    assert!(matches!(refused, Some(Reason::BadValue(_))), "{refused:?}");
+}
+
+#[test]
+fn rows_are_printed_in_the_order_that_is_asked_for() {
+    let mut site = Busy::new(&[]);
+    for name in ["list10", "list9", "alpha"] {
+        site.do_now(&format!("/interface list add name={name}"));
+    }
+
+    let line = "/interface list print terse order-by=name where !builtin";
+    let (_, text) = shown(&mut site, line);
+
+    let names: Vec<_> = text
+        .split_whitespace()
+        .filter_map(|word| word.strip_prefix("name="))
+        .collect();
+    assert_eq!(names, ["alpha", "list9", "list10"], "{text}");
+}
