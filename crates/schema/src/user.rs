@@ -68,10 +68,6 @@ pub(crate) static MENU: Menu = Menu {
             ("comment", "system default user"),
         ],
     }],
-    commands: &[crate::interface::idle_command(
-        "expire-password",
-        "Make users choose another password",
-    )],
     removable: true,
     guard: Some(somebody_manages),
     conditions: crate::conditions::USER,

@@ -143,7 +143,7 @@ fn who_guesses_too_often_has_to_wait_and_others_do_not() {
         Some(Refused::TooMany)
     );
     assert!(door.knock("eve", "secret", HOME).is_ok());
-    door.now = door.now + Duration::from_secs(6);
+    door.now += Duration::from_secs(6);
     assert!(door.knock("eve", "secret", AWAY).is_ok());
 }
 

@@ -42,7 +42,7 @@ impl Machine<'_> {
             "resolve" => self.resolve(command),
             // There is no speaker.
             "beep" => Ok(Value::Nothing),
-            "toarray" => self.to_array(command),
+            "toarray" => self.array_of(command),
             _ => {
                 let value = self.value_of(command, "value")?;
                 Ok(typed(name, value))
@@ -78,7 +78,7 @@ impl Machine<'_> {
             .ok_or_else(|| invalid(name).at(command.at).into())
     }
 
-    fn to_array(&mut self, command: &Command) -> Result<Value> {
+    fn array_of(&mut self, command: &Command) -> Result<Value> {
         let value = self.value_of(command, "value")?;
         let delimiter = self.text_of(command, "delimiter")?;
         let delimiter = delimiter.filter(|text| !text.is_empty());
