@@ -50,8 +50,8 @@ pub struct Session {
     pub limits: Limits,
     /// What is at the other end: `console`, `api`.
     pub via: &'static str,
-    /// Tells it from all other sessions.
-    serial: u64,
+    /// Tells it from all other sessions; the sessions of one login share it.
+    pub serial: u64,
     /// Files that import each other, so far.
     pub(crate) imports: usize,
     pub(crate) globals: BTreeMap<String, Value>,
