@@ -11,6 +11,7 @@ use rustix::rand::{GetRandomFlags, getrandom};
 use script::Session;
 
 use crate::core::{Shared, set_clock};
+use crate::seat::Seat;
 
 /// Letters of a password that is made up: five bits each.
 const LETTERS: usize = 16;
@@ -31,12 +32,23 @@ pub(crate) enum Proof<'a> {
 pub(crate) struct Entered {
     shared: Arc<Shared>,
     login: Login,
+    /// What is held in safe mode goes with it.
+    seat: Seat,
 }
 
 impl Entered {
+    fn new(shared: &Arc<Shared>, login: Login) -> Self {
+        Self {
+            seat: Seat::new(shared, &login.user),
+            shared: Arc::clone(shared),
+            login,
+        }
+    }
+
     /// A session of commands with what the user may do.
     pub(crate) fn session(&self) -> Session {
         let mut session = self.shared.scripting.session(&self.login.user);
+        self.seat.give(&mut session);
         session.policies = self.login.policies;
         session
     }
@@ -85,8 +97,7 @@ impl Shared {
         set_clock(&mut instance);
         let login = instance.admit(answer)?;
         drop(instance);
-        let shared = Arc::clone(self);
-        Ok(Entered { shared, login })
+        Ok(Entered::new(self, login))
     }
 
     /// Lets in whoever has the local socket: the user who runs the router. The log has no line for
@@ -103,8 +114,7 @@ impl Shared {
         set_clock(&mut instance);
         let login = instance.admit_locally(user, quiet)?;
         drop(instance);
-        let shared = Arc::clone(self);
-        Ok(Entered { shared, login })
+        Ok(Entered::new(self, login))
     }
 }
 

@@ -235,9 +235,12 @@ pub(crate) struct Terminal {
 impl Terminal {
     /// The session of somebody who has logged in.
     pub(crate) fn new(shared: &Arc<Shared>, entered: Arc<Entered>) -> Self {
-        let session = entered.session();
+        let mut session = entered.session();
+        // A login may have several consoles; each is in safe mode for itself.
+        let seat = Seat::new(shared, entered.user());
+        seat.give(&mut session);
         Self {
-            seat: Seat::new(shared, &session),
+            seat,
             shared: Arc::clone(shared),
             session,
             width: 80,

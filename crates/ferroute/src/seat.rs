@@ -1,4 +1,4 @@
-//! A session's place at the router: what it holds in safe mode goes with it.
+//! The place at the router of somebody who is logged in: what they hold in safe mode goes with it.
 
 use std::sync::Arc;
 
@@ -15,12 +15,17 @@ pub(crate) struct Seat {
 }
 
 impl Seat {
-    /// The place of a session.
-    pub(crate) fn new(shared: &Arc<Shared>, session: &Session) -> Self {
+    /// A new place.
+    pub(crate) fn new(shared: &Arc<Shared>, user: &str) -> Self {
         Self {
             shared: Arc::clone(shared),
-            session: session.caller().session,
+            session: Session::new(user).serial,
         }
+    }
+
+    /// Gives a session of commands this place.
+    pub(crate) const fn give(&self, session: &mut Session) {
+        session.serial = self.session;
     }
 
     /// Who is in safe mode.

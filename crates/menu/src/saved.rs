@@ -145,15 +145,16 @@ impl Store {
         for item in &saved.items {
             self.load_item(item, &mut lost);
         }
-        self.complete(saved);
-        self.settle();
-        self.follow_all();
+        // What is made from here on has none of the ids that were given before.
         for (path, last) in &saved.last_ids {
             if let Some(index) = self.menu(path).and_then(|menu| self.index_of(menu)) {
                 let domain = self.tables[index].domain;
                 self.next_ids[domain] = self.next_ids[domain].max(*last);
             }
         }
+        self.complete(saved);
+        self.settle();
+        self.follow_all();
         self.revision = saved.revision;
         // Neither journaled nor history: it is what was journaled before.
         self.forget(mark);

@@ -57,8 +57,8 @@ pub struct Session {
     pub(crate) declared: BTreeSet<String>,
     /// What is at the other end: `console`, `api`.
     pub via: &'static str,
-    /// Tells it from all other sessions.
-    serial: u64,
+    /// Tells it from all other sessions; the sessions of one login share it.
+    pub serial: u64,
     /// Files that import each other, so far.
     pub(crate) imports: usize,
     pub(crate) numbers: Numbers,
