@@ -54,8 +54,10 @@ def by_password():
     shown = session.send_command("/foo bar")
     wanted("error", shown.strip().startswith("bad command name foo"), shown)
 
-    shown = session.send_command("/ip address print terse without-paging", use_textfsm=True)
-    wanted("addresses, parsed", isinstance(shown, list) and shown, shown)
+    shown = session.send_command("/ip address print terse without-paging")
+    wanted("addresses", f"address={HOST}/24" in shown, shown)
+    shown = session.send_command("/system identity print", use_textfsm=True)
+    wanted("identity, parsed", shown == [{"name": "ferroute"}], shown)
     whole = session.send_command("/export verbose")
     wanted("export", whole.count("\n") > 100 and "/interface list" in whole, whole)
     shown = session.send_command("/user active print")
