@@ -10,7 +10,7 @@ use router::Instance;
 use rustix::rand::{GetRandomFlags, getrandom};
 use script::Session;
 
-use crate::core::{Shared, clock};
+use crate::core::{Shared, set_clock};
 
 /// Letters of a password that is made up: five bits each.
 const LETTERS: usize = 16;
@@ -55,7 +55,7 @@ impl Entered {
 impl Drop for Entered {
     fn drop(&mut self) {
         let mut instance = self.shared.lock();
-        instance.control().set_clock(clock());
+        set_clock(&mut instance);
         instance.leave(&self.login);
     }
 }
@@ -82,7 +82,7 @@ impl Shared {
             Proof::Key(key) => attempt.key(key),
         };
         let mut instance = self.lock();
-        instance.control().set_clock(clock());
+        set_clock(&mut instance);
         let login = instance.admit(answer)?;
         drop(instance);
         let shared = Arc::clone(self);
@@ -100,7 +100,7 @@ impl Shared {
         quiet: bool,
     ) -> Result<Entered, Refused> {
         let mut instance = self.lock();
-        instance.control().set_clock(clock());
+        set_clock(&mut instance);
         let login = instance.admit_locally(user, quiet)?;
         drop(instance);
         let shared = Arc::clone(self);

@@ -24,6 +24,7 @@ mod seat;
 mod services;
 mod terminal;
 mod workers;
+mod zone;
 
 use std::process::ExitCode;
 

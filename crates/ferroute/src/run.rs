@@ -15,7 +15,7 @@ use router::files::Files;
 
 use crate::cli::Run;
 use crate::control::Server;
-use crate::core::{Shared, clock};
+use crate::core::{Shared, set_clock};
 use crate::devices::Devices;
 use crate::host::{HostPlane, mirrors::Mirrors};
 use crate::notify::notify;
@@ -112,7 +112,7 @@ pub(crate) fn start(run: &Run, default: Option<&str>) -> Result<Running, String>
     };
     let (mut instance, mut workers) =
         Instance::new(&setup, store).map_err(|error| format!("memory for packets: {error}"))?;
-    instance.control().set_clock(clock());
+    set_clock(&mut instance);
     if !run.no_host || run.listen.is_some() {
         crate::access::first_password(&mut instance)?;
     }

@@ -29,6 +29,15 @@ pub fn to_bytes(text: &str) -> Vec<u8> {
     bytes
 }
 
+/// The text with bytes that are characters together as those characters: a text that was put
+/// together from pieces may have a character's bytes one by one.
+pub fn whole(text: String) -> String {
+    if text.chars().any(|c| raw(c).is_some()) {
+        return from_bytes(&to_bytes(&text));
+    }
+    text
+}
+
 /// How many bytes the text has when it goes out.
 pub fn len(text: &str) -> usize {
     text.chars()
@@ -59,5 +68,7 @@ mod tests {
         assert_eq!(to_bytes(&from_bytes(&all)), all);
         assert_eq!(len(&from_bytes(&all)), 256);
         assert_eq!(from_bytes("Tamás".as_bytes()), "Tamás");
+        let pieces = [from_bytes(b"Tam\xc3"), from_bytes(b"\xa1s")].concat();
+        assert_eq!(whole(pieces), "Tamás");
     }
 }

@@ -290,6 +290,9 @@ impl Old {
 /// Says why an item can not have these values, if it can not.
 pub type Check = fn(&Draft<'_>, &Store) -> Result<(), Reason>;
 
+/// Says why the items of a menu can not be as they are, all together.
+pub type Guard = fn(&Store) -> Result<(), Reason>;
+
 /// A menu. Build it from [`Menu::new`] with the struct update syntax.
 pub struct Menu {
     /// The path, such as `/ip/address`.
@@ -349,6 +352,8 @@ pub struct Menu {
     pub unnumbered_dynamic: bool,
     /// Whether `print` gives each row as a line of its columns without a heading.
     pub lines: bool,
+    /// Says why the menu's items can not be as a transaction leaves them, all together.
+    pub guard: Option<Guard>,
     /// What changing items needs besides the policy to write.
     pub policies: Policies,
     /// What single commands need, where that does not follow from their names.
@@ -405,6 +410,7 @@ impl Menu {
             lines: false,
             rank: 1_000,
             unnumbered_dynamic: false,
+            guard: None,
             filled: &[],
             policies: Policies::NONE,
             command_policies: &[],

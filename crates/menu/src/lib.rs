@@ -39,7 +39,7 @@ mod view;
 
 pub use change::{By, Change, Changes, Journal, NoJournal, Origin};
 pub use declare::{
-    Argument, Builtin, Check, Command, Draft, Effect, Fill, Flag, Follow, Menu, Old, Pick,
+    Argument, Builtin, Check, Command, Draft, Effect, Fill, Flag, Follow, Guard, Menu, Old, Pick,
     Property, Shape, Unique,
 };
 pub use history::Standing;

@@ -133,6 +133,8 @@ pub struct Clock {
     pub nanos: u32,
     /// Seconds that local time is ahead of UTC.
     pub offset_seconds: i32,
+    /// Whether daylight saving time is part of that.
+    pub daylight: bool,
 }
 
 impl Clock {
@@ -146,6 +148,13 @@ impl Clock {
             seconds / 60 % 60,
             seconds % 60
         )
+    }
+
+    /// What local time is ahead of UTC: `+02:00`.
+    pub fn offset(self) -> String {
+        let sign = if self.offset_seconds < 0 { '-' } else { '+' };
+        let minutes = self.offset_seconds.unsigned_abs() / 60;
+        format!("{sign}{:02}:{:02}", minutes / 60, minutes % 60)
     }
 
     /// Local year, month and day, and the second of the day.
@@ -296,8 +305,8 @@ mod tests {
         let at = |unix_seconds, offset_seconds| {
             Clock {
                 unix_seconds,
-                nanos: 0,
                 offset_seconds,
+                ..Clock::default()
             }
             .date_time()
         };
@@ -306,5 +315,10 @@ mod tests {
         assert_eq!(at(1_795_287_477, 0), "2026-11-21 18:57:57");
         assert_eq!(at(951_782_400, 0), "2000-02-29 00:00:00");
         assert_eq!(at(1_795_287_477, 2 * 3_600), "2026-11-21 20:57:57");
+        let west = Clock {
+            offset_seconds: -12_600,
+            ..Clock::default()
+        };
+        assert_eq!(west.offset(), "-03:30");
     }
 }

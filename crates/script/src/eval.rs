@@ -54,7 +54,7 @@ impl Machine<'_> {
             self.charge(piece.len())?;
             text.push_str(&piece);
         }
-        Ok(Value::str(text))
+        Ok(Value::str(bytes::whole(text)))
     }
 
     fn array(&mut self, elements: &[(Option<Expr>, Expr)]) -> Result<Value> {

@@ -135,7 +135,12 @@ impl Machine<'_> {
         for script in &scripts {
             self.run_script(menu.path, script)?;
         }
-        for row in &reply.rows {
+        let shown = if ready.has("as-value") {
+            &[][..]
+        } else {
+            &reply.rows
+        };
+        for row in shown {
             let names = row.cells.iter().map(|(name, _)| name.len());
             let width = names.max().unwrap_or(0) + 2;
             let lines = row
@@ -496,7 +501,7 @@ impl Loan<'_> {
     }
 
     /// A command that is not about configuration: the router's.
-    fn act(
+    pub(crate) fn act(
         &mut self,
         menu: &'static Menu,
         name: &'static str,
@@ -569,16 +574,9 @@ pub(crate) fn with_filter<T>(
     };
     let mut pairs = Vec::new();
     condition.equalities(&mut pairs);
-    let typed = pairs.into_iter().filter_map(|(name, value)| {
-        let property = menu.property(name)?;
-        // Types with one spelling per value, so that to look up is to compare.
-        let exact = matches!(
-            property.kind,
-            Kind::Address(_) | Kind::Prefix(_) | Kind::Mac | Kind::Reference(_) | Kind::Name
-        );
-        let value = exact.then(|| property.kind.parse(name, &value.to_string()).ok())??;
-        Some((property.name, value))
-    });
+    let typed = pairs
+        .into_iter()
+        .filter_map(|(name, value)| looked_up(menu, name, &value.to_string()));
     let equals = typed.collect();
     let test = |row: &Row| condition.holds(row);
     run(&RowFilter {
@@ -586,6 +584,22 @@ pub(crate) fn with_filter<T>(
         test: Some(&test),
         without_secrets,
     })
+}
+
+/// The cell by which rows are looked up that must have this value.
+pub(crate) fn looked_up(
+    menu: &'static Menu,
+    name: &str,
+    text: &str,
+) -> Option<(&'static str, menu::Value)> {
+    let property = menu.property(name)?;
+    // Types with one spelling per value, so that to look up is to compare.
+    let exact = matches!(
+        property.kind,
+        Kind::Address(_) | Kind::Prefix(_) | Kind::Mac | Kind::Reference(_) | Kind::Name
+    );
+    let value = exact.then(|| property.kind.parse(name, text).ok())??;
+    Some((property.name, value))
 }
 
 /// A row as an array with keys.

@@ -292,7 +292,7 @@ impl<'a> Machine<'a> {
         self.session.policies.contains(Policies::SENSITIVE)
     }
 
-    fn command(&mut self, command: &Command) -> Result<Value> {
+    pub(crate) fn command(&mut self, command: &Command) -> Result<Value> {
         let result = match command.target {
             Target::Menu(menu, name) => self.menu_command(menu, name, command),
             Target::Export(path) => self.export(path, None, command),
@@ -328,6 +328,12 @@ impl<'a> Machine<'a> {
             return Err(Reason::Interrupted.nowhere().into());
         }
         Ok(())
+    }
+
+    /// Begins to count anew, for what goes on for as long as it is wanted.
+    pub(crate) fn renew(&mut self) {
+        self.steps = 0;
+        self.bytes = 0;
     }
 
     /// Counts bytes that a value takes, and stops what keeps too many.

@@ -398,6 +398,7 @@ impl RouterNode {
             unix_seconds: i64::try_from(now.as_nanos() / 1_000_000_000).unwrap_or(0),
             nanos: (now.as_nanos() % 1_000_000_000) as u32,
             offset_seconds: 0,
+            daylight: false,
         });
         // Bounded: two parties that feed each other without end are a fault of ours.
         for _ in 0..10_000 {

@@ -59,6 +59,7 @@ impl Schedule {
             unix_seconds: next.div_euclid(time::SECOND),
             nanos: u32::try_from(next.rem_euclid(time::SECOND)).unwrap_or(0),
             offset_seconds: 0,
+            daylight: false,
         })
     }
 

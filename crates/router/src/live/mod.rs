@@ -82,6 +82,7 @@ impl Live for Control {
             "/routing/rule" => self.annotate_rule(id, row),
             "/ip/settings" => self.annotate_settings4(row),
             "/ipv6/settings" => self.annotate_settings6(row),
+            "/system/clock" => self.annotate_clock(row),
             "/system/resource" => self.annotate_resource(row),
             "/system/script" | "/system/scheduler" => self.annotate_script(menu, id, row),
             "/user" => self.annotate_user(id, row),

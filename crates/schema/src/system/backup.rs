@@ -1,6 +1,6 @@
 //! `/system/backup`: the whole configuration in a file.
 
-use menu::{Argument, Kind, Menu, Shape};
+use menu::{Argument, Kind, Menu, Policies, Shape};
 
 use crate::brief::{argument, command};
 
@@ -43,5 +43,7 @@ pub(crate) static MENU: Menu = Menu {
             ],
         ),
     ],
+    // A backup holds all secrets, and brings all users back.
+    policies: Policies::POLICY.or(Policies::SENSITIVE),
     ..Menu::new("/system/backup", Shape::Folder, "Configuration backup")
 };

@@ -1,6 +1,6 @@
 //! `/system/configuration`: the configuration as a whole, and its revisions.
 
-use menu::{Argument, Kind, Menu, Shape};
+use menu::{Argument, Kind, Menu, Policies, Shape};
 
 use crate::brief::{argument, command, count, read};
 
@@ -63,6 +63,9 @@ pub(crate) static MENU: Menu = Menu {
             ],
         ),
     ],
+    // What replaces everything replaces users, too.
+    policies: Policies::POLICY,
+    command_policies: &[("diff", Policies::READ.or(Policies::SENSITIVE))],
     ..Menu::new(
         "/system/configuration",
         Shape::Status,

@@ -1,6 +1,6 @@
 //! `/system`: what is done to the router as a whole.
 
-use menu::{Family, Kind, Menu, Shape};
+use menu::{Family, Kind, Menu, Policies, Shape};
 
 use crate::short::{
     APPEND, AS_VALUE, COUNT, DO, DURATION, FILE, FREEZE, INTERVAL, ONCE, PORT, WITHOUT_PAGING,
@@ -96,6 +96,7 @@ pub(crate) static MENU: Menu = Menu {
             ],
         ),
     ],
+    command_policies: &[("reset-configuration", Policies::WRITE.or(Policies::POLICY))],
     rank: 900,
     ..Menu::new("/system", Shape::Folder, "The router itself")
 };

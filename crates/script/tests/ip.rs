@@ -1,0 +1,245 @@
+//! The menus of `/ip` and `/ipv6`: what they take, what they refuse, what they export.
+
+use menu::{Store, export};
+
+/// The store after these commands, and what was refused of them.
+fn after(text: &str) -> (Store, Vec<String>) {
+    let mut store = schema::store();
+    let report = script::check(&mut store, text);
+    let refused = report.refused.into_iter().map(|r| r.reason);
+    (store, refused.collect())
+}
+
+/// What is exported at and below a path.
+fn exported(store: &Store, under: &str, sensitive: bool) -> String {
+    let options = export::Options {
+        under,
+        sensitive,
+        ..export::Options::default()
+    };
+    let mut text = String::new();
+    let _ = export::export(store, &options, &mut text);
+    text
+}
+
+/// What a command is refused with; empty if it is taken.
+fn refusal(text: &str) -> String {
+    after(text).1.join("; ")
+}
+
+#[test]
+fn a_fresh_router_has_nothing_to_export() {
+    let store = schema::store();
+
+    assert_eq!(exported(&store, "/ip", true), "");
+    assert_eq!(exported(&store, "/ipv6", true), "");
+}
+
+#[test]
+fn rules_are_exported_in_the_spelling_of_the_router() {
+    let (store, refused) = after(
+        "/ip firewall filter\n\
+         add chain=input connection-state=untracked,related,established\n\
+         add chain=input action=drop limit=50,100 protocol=tcp tcp-flags=syn,!ack \
+         src-address=!10.1.2.3/32 dst-port=!80,1000-2000 disabled=no log=no\n\
+         add chain=forward action=add-src-to-address-list address-list=seen\n\
+         /ip firewall mangle\n\
+         add action=mark-routing chain=prerouting new-routing-mark=isp1 \
+         per-connection-classifier=both-addresses:2/0 connection-rate=!2500-1000000000\n\
+         add action=change-mss chain=forward new-mss=clamp-to-pmtu icmp-options=8\n\
+         /ip firewall nat\n\
+         add action=dst-nat chain=dstnat to-addresses=10.0.0.1-10.0.0.9 to-ports=80-80 !tls-host\n\
+         /ipv6 firewall filter\n\
+         add action=drop chain=forward hop-limit=equal:1 dst-address=fe80::1 headers=hop,frag\n",
+    );
+
+    assert_eq!(refused, [""; 0]);
+    assert_eq!(
+        exported(&store, "/ip/firewall", false),
+        "/ip firewall filter\n\
+         add action=accept chain=input connection-state=established,related,untracked\n\
+         add action=drop chain=input dst-port=!80,1000-2000 limit=50,100:packet \\\n    \
+         protocol=tcp src-address=!10.1.2.3 tcp-flags=syn,!ack\n\
+         add action=add-src-to-address-list address-list=seen address-list-timeout=\\\n    \
+         none-dynamic chain=forward\n\
+         /ip firewall mangle\n\
+         add action=mark-routing chain=prerouting connection-rate=!2500-1G \\\n    \
+         new-routing-mark=isp1 passthrough=yes per-connection-classifier=\\\n    \
+         both-addresses:2/0\n\
+         add action=change-mss chain=forward icmp-options=8:0-255 new-mss=\\\n    \
+         clamp-to-pmtu passthrough=yes\n\
+         /ip firewall nat\n\
+         add action=dst-nat chain=dstnat to-addresses=10.0.0.1-10.0.0.9 to-ports=80\n"
+    );
+    assert_eq!(
+        exported(&store, "/ipv6", false),
+        "/ipv6 firewall filter\n\
+         add action=drop chain=forward dst-address=fe80::1/128 headers=\\\n    \
+         hop,frag:contains hop-limit=equal:1\n"
+    );
+    // Version 6 made the table of a mark by itself.
+    assert_eq!(
+        exported(&store, "/routing", false),
+        "/routing table\nadd fib name=isp1\n"
+    );
+}
+
+#[test]
+fn what_exists_from_the_start_is_set_as_the_router_sets_it() {
+    let text = "/ip dhcp-client option\n\
+                set hostname value=none\n\
+                /ip hotspot profile\n\
+                set [ find default=yes ] html-directory=hotspot\n\
+                /ip ipsec profile\n\
+                set [ find default=yes ] dh-group=modp4096\n\
+                /ip ipsec proposal\n\
+                set [ find default=yes ] enc-algorithms=aes-128-cbc pfs-group=none\n\
+                /ip firewall service-port\n\
+                set irc disabled=no\n\
+                set sip ports=5060\n\
+                /ip ipsec policy\n\
+                set 0 disabled=yes\n\
+                /ip service\n\
+                set api-ssl certificate=mine tls-version=only-1.2\n\
+                set telnet disabled=yes\n\
+                /ip smb shares\n\
+                set [ find default=yes ] directory=pub\n";
+
+    let (store, refused) = after(text);
+
+    assert_eq!(refused, [""; 0]);
+    assert_eq!(exported(&store, "/ip", false), text);
+}
+
+#[test]
+fn defaults_are_not_exported_however_they_are_spelled() {
+    let (store, refused) = after(
+        "/ip dhcp-server add interface=ether1 name=dhcp1 lease-time=00:30:00 authoritative=yes \
+         dynamic-lease-identifiers=client-id,client-mac\n\
+         /ip pool add name=p ranges=10.0.0.1-10.0.0.9,10.0.1.0/24 next-pool=none\n\
+         /ip dns set cache-size=2MiB servers=1.1.1.1\n\
+         /ip neighbor discovery-settings set protocol=mndp,lldp,cdp\n\
+         /ip hotspot user profile set [ find default=yes ] keepalive-timeout=120\n",
+    );
+
+    assert_eq!(refused, [""; 0]);
+    assert_eq!(
+        exported(&store, "/ip", false),
+        "/ip pool\nadd name=p ranges=10.0.0.1-10.0.0.9,10.0.1.0/24\n\
+         /ip dhcp-server\nadd interface=ether1 name=dhcp1\n\
+         /ip dns\nset servers=1.1.1.1\n"
+    );
+}
+
+#[test]
+fn words_of_older_versions_are_taken() {
+    let (store, refused) = after(
+        "/ip ssh set always-allow-password-login=yes allow-none-crypto=no\n\
+         /ip route vrf add interfaces=ether1 routing-mark=red route-distinguisher=1:1\n\
+         /ip route add dst-address=10.0.0.0/8 gateway=10.9.9.9 routing-table=red\n\
+         /ip ipsec peer add name=p address=192.0.2.1/32 exchange-mode=main-l2tp\n",
+    );
+
+    assert_eq!(refused, [""; 0]);
+    let text = exported(&store, "/ip", false);
+    for line in [
+        "set password-authentication=yes\n",
+        "/ip vrf\nadd interfaces=ether1 name=red\n",
+        "/ip ipsec peer\nadd address=192.0.2.1/32 name=p\n",
+    ] {
+        assert!(text.contains(line), "{line}: {text}");
+    }
+}
+
+#[test]
+fn secrets_are_exported_only_when_asked_for() {
+    let (store, refused) = after(
+        "/ip ipsec peer add name=p\n/ip ipsec identity add peer=p secret=shibboleth\n\
+         /ip hotspot user add name=u password=shibboleth\n/ip smb users add name=u password=shibboleth\n",
+    );
+
+    assert_eq!(refused, [""; 0]);
+    assert!(!exported(&store, "/ip", false).contains("shibboleth"));
+    assert_eq!(
+        exported(&store, "/ip", true).matches("shibboleth").count(),
+        3
+    );
+}
+
+#[test]
+fn what_does_not_fit_is_refused_in_the_routers_words() {
+    let cases = [
+        (
+            "/ip firewall filter add action=drop",
+            "missing value(s) of argument(s) chain",
+        ),
+        (
+            "/ip firewall filter add chain=input action=repel",
+            "input does not match any value of action",
+        ),
+        (
+            "/ip firewall nat add chain=srcnat tcp-flags=syn",
+            "expected end of command (line 1 column 35)",
+        ),
+        (
+            "/ip firewall filter add chain=input dst-port=80-70",
+            "invalid value for argument dst-port",
+        ),
+        (
+            "/ip firewall filter add chain=input in-interface-list=!nowhere",
+            "input does not match any value of in-interface-list",
+        ),
+        (
+            "/ip firewall filter add chain=input dscp=64",
+            "value of dscp out of range (0..63)",
+        ),
+        (
+            "/ip firewall address-list add list=a address=1.2.3.300",
+            "failure: 1.2.3.300 is not a valid dns name",
+        ),
+        (
+            "/ip firewall address-list\nadd list=a address=10.0.0.1/32\nadd list=a address=10.0.0.1",
+            "failure: already have such entry",
+        ),
+        (
+            "/ip pool add name=p ranges=10.0.0.9-10.0.0.1",
+            "invalid value for argument ranges",
+        ),
+        (
+            "/ip dhcp-server add interface=ether1 address-pool=nowhere",
+            "input does not match any value of address-pool",
+        ),
+        ("/ip service set gopher port=70", "no such item"),
+        (
+            "/ip ipsec policy remove 0",
+            "failure: can not remove builtin",
+        ),
+        (
+            "/ip dns set cache-size=-1",
+            "invalid value for argument cache-size",
+        ),
+        (
+            "/ipv6 pool add name=p prefix=2001:db8::/48 prefix-length=129",
+            "value of prefix-length out of range (1..128)",
+        ),
+    ];
+    for (text, expected) in cases {
+        assert_eq!(refusal(text), expected, "{text}");
+    }
+}
+
+#[test]
+fn a_menu_without_effect_is_named_once_for_each_command() {
+    let mut store = schema::store();
+    let text = "/ip dns set servers=1.1.1.1\n/ip dns print\n/ip dns cache flush\n";
+
+    let report = script::check(&mut store, text);
+
+    let what: Vec<_> = report
+        .no_effect
+        .iter()
+        .map(|n| (n.line, n.what.as_str()))
+        .collect();
+    assert_eq!(what, [(1, "/ip/dns"), (3, "/ip/dns/cache")]);
+    assert_eq!((report.accepted, report.applied), (3, 1));
+}
