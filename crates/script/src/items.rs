@@ -4,8 +4,8 @@ use std::ops::ControlFlow;
 use std::time::Duration;
 
 use menu::{
-    By, Call, Fill, Id, Kind, Menu, Output, Property, Reason, Refusal, Reply, Row, RowFilter,
-    Script, Slices, stream_rows,
+    By, Call, Fill, Id, Kind, Menu, Output, Policies, Property, Reason, Refusal, Reply, Row,
+    RowFilter, Script, Slices, stream_rows,
 };
 
 use crate::ast::{Argument, Command};
@@ -176,6 +176,38 @@ impl Loan<'_> {
     }
 
     fn edit(&mut self, menu: &'static Menu, name: &str, ready: &Ready<'_>) -> Result<Value> {
+        if !menu.filled.iter().any(|(_, fill)| *fill == Fill::User) {
+            return self.edit_any(menu, name, ready);
+        }
+        let mut ids = match name {
+            "add" => Vec::new(),
+            _ => self.selected(menu, ready, "numbers")?,
+        };
+        ids.iter().try_for_each(|id| self.may_own(menu, *id))?;
+        let value = self.edit_any(menu, name, ready)?;
+        if let Value::Id(id) = value {
+            ids.push(id);
+        }
+        ids.iter().try_for_each(|id| self.may_own(menu, *id))?;
+        Ok(value)
+    }
+
+    /// Refuses what would let a user do by a script what the user may not do, or do it as another.
+    fn may_own(&self, menu: &'static Menu, id: Id) -> Result<()> {
+        let Some(item) = self.store.item(menu.path, id) else {
+            return Ok(());
+        };
+        let asked = item.get("policy").map(Policies::from_value);
+        let own = item.text("owner") == self.caller.user;
+        let may = self.policies.contains(asked.unwrap_or_default())
+            && (own || self.policies.contains(Policies::POLICY));
+        if may {
+            return Ok(());
+        }
+        Err(Reason::Denied.nowhere())
+    }
+
+    fn edit_any(&mut self, menu: &'static Menu, name: &str, ready: &Ready<'_>) -> Result<Value> {
         if name == "add" {
             return self.add(menu, ready).map(Value::Id);
         }
@@ -304,6 +336,18 @@ impl Loan<'_> {
             if given.iter().all(|(own, _)| own != name) {
                 given.push((name, Some(menu::Value::text(self.filled(*fill)))));
             }
+        }
+        // RouterOS: a script may by itself do no more than who makes it.
+        let given_policy = given.iter().any(|(name, _)| *name == "policy");
+        if let Some(property) = menu.property("policy").filter(|_| !given_policy)
+            && menu.filled.iter().any(|(_, fill)| *fill == Fill::User)
+            && let Some(usual) = property.default
+        {
+            let usual = property.kind.parse(property.name, usual);
+            let usual = Policies::from_value(&usual.map_err(Reason::nowhere)?);
+            let text = usual.and(self.policies).to_string();
+            let value = self.store.parse(property, &text).map_err(Reason::nowhere)?;
+            given.push((property.name, value));
         }
         let before = self.place(menu, ready, "place-before")?;
         self.store

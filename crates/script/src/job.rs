@@ -4,11 +4,11 @@
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use menu::{Clock, Id, Output, Policies, Reason, Refusal};
+use menu::{Clock, Id, Live, Output, Policies, Reason, Refusal, bytes};
 
 use crate::ast::Block;
 use crate::environment::Environment;
-use crate::machine::{Machine, Stop, finish};
+use crate::machine::{Collected, Machine, Stop, finish};
 use crate::ready::lend;
 use crate::session::Session;
 use crate::site::{Interrupt, Site};
@@ -168,6 +168,8 @@ pub struct Job {
     code: Code,
     /// The name of the script, for `:jobname` and the log.
     name: String,
+    /// Where its output goes.
+    file: Option<String>,
     working: Working,
 }
 
@@ -201,8 +203,18 @@ impl Job {
             session,
             code,
             name,
+            file: None,
             working,
         })
+    }
+
+    /// Lets what it prints go to a file. RouterOS: its name ends with `.txt`, unless a null byte
+    /// ends what was given.
+    pub(crate) fn write_to(&mut self, name: &str) {
+        self.file = Some(match name.strip_suffix('\0') {
+            Some(whole) => whole.to_owned(),
+            None => format!("{name}.txt"),
+        });
     }
 
     /// Takes from the job what these policies do not have.
@@ -217,16 +229,25 @@ impl Job {
 
     /// Runs it to its end. Why it failed is logged: nobody waits for the answer.
     pub fn run(mut self, site: &mut dyn Site) {
-        let mut out = Nowhere;
+        let (mut nowhere, mut text) = (Nowhere, Collected::new(80));
+        let out: &mut dyn Output = match &self.file {
+            Some(_) => &mut text,
+            None => &mut nowhere,
+        };
         let result = {
             let _running = self.session.interrupt.running();
-            let mut machine = Machine::new(site, &mut self.session, &mut out);
+            let mut machine = Machine::new(site, &mut self.session, out);
             machine.job.clone_from(&self.name);
             machine.parent = Some(self.working.id);
             let done = machine.code(&self.code);
             done.map_err(|refusal| machine.explained(&refusal))
         };
-        if let Err(text) = result {
+        let written = self.file.take().map_or(Ok(()), |file| {
+            let written = lend(site, |_, live| write_file(live, &file, &text.text));
+            written.and_then(|done| done)
+        });
+        let written = written.map_err(|refusal| refusal.to_string());
+        if let Err(text) = result.and(written) {
             let name = match &*self.name {
                 "" => String::new(),
                 name => format!("{name}: "),
@@ -284,6 +305,13 @@ impl Machine<'_> {
             Err(stop) => Err(stop),
         }
     }
+}
+
+/// Writes a file of the router.
+pub(crate) fn write_file(live: &mut dyn Live, name: &str, text: &str) -> Result<(), Refusal> {
+    let files = live.files().ok_or_else(|| Reason::NoItem.nowhere())?;
+    let written = files.write(name, &bytes::to_bytes(text));
+    written.map_err(Reason::nowhere)
 }
 
 /// Where nobody reads.

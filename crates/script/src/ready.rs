@@ -1,6 +1,6 @@
 //! A command that is ready to run: its arguments are computed, and no script runs from here on.
 
-use menu::{Caller, Live, Refusal, Store};
+use menu::{Caller, Live, Policies, Refusal, Store};
 
 use crate::ast::{Argument, Command, Expr, Node};
 use crate::machine::{Machine, Result};
@@ -69,6 +69,8 @@ pub(crate) struct Loan<'a> {
     pub(crate) live: &'a mut dyn Live,
     pub(crate) numbers: &'a Numbers,
     pub(crate) caller: Caller<'a>,
+    /// What the user may do.
+    pub(crate) policies: Policies,
     /// Whether the user may not see secrets.
     pub(crate) without_secrets: bool,
 }
@@ -99,6 +101,7 @@ impl Machine<'_> {
         run: impl FnOnce(&mut Loan<'_>) -> std::result::Result<T, Refusal>,
     ) -> Result<T> {
         let without_secrets = !self.sees_secrets();
+        let policies = self.session.policies;
         let (numbers, caller) = (&self.session.numbers, self.session.caller());
         lend(self.site, |store, live| {
             live.asked_by(&caller);
@@ -107,6 +110,7 @@ impl Machine<'_> {
                 live,
                 numbers,
                 caller,
+                policies,
                 without_secrets,
             })
         })?

@@ -1,6 +1,6 @@
 //! The language as a user sees it: what a script prints, and what a variable is.
 
-use menu::{Offline, Store};
+use menu::{Offline, Policies, Store};
 use script::{Limits, Session};
 
 /// A session at a router without ports.
@@ -341,4 +341,35 @@ fn scripts_of_the_configuration_belong_to_who_made_them() {
     );
     let exported = console.run("/system script export");
     assert!(exported.contains("add name=a owner=admin"), "{exported}");
+}
+
+#[test]
+fn nobody_gets_more_rights_by_a_script_than_its_maker_has() {
+    let mut console = Console::new();
+    let all = "/system script add name=all source=\":put 1\"";
+    assert_eq!(console.run(all), "");
+    console.session = console.session.scripting.session("guest");
+    console.session.policies = Policies::READ | Policies::WRITE;
+
+    let denied = "not enough permissions (9)";
+    for text in [
+        "/system scheduler add name=a policy=read,write,policy",
+        "/system scheduler add name=a owner=admin",
+        "/system script set all source=\":put 2\"",
+        "/system script remove all",
+    ] {
+        assert_eq!(console.run(text), denied, "{text}");
+    }
+    assert_eq!(
+        console.run("/system script add name=own source=\":put 3\""),
+        ""
+    );
+    assert_eq!(
+        console.run(":put [/system script get own policy]"),
+        "read;write"
+    );
+    assert_eq!(
+        console.run("/system script set own name=mine; /system script remove mine"),
+        ""
+    );
 }

@@ -155,10 +155,6 @@ impl Machine<'_> {
 
     /// `:execute {…}`: code that runs beside the script, or at once with `as-string`.
     fn execute(&mut self, command: &Command) -> Result<Value> {
-        if let Some(file) = argument(command, "file") {
-            let text = "the output of a script goes to no file here";
-            return Err(Reason::failure(text).at(file.at).into());
-        }
         if argument(command, "as-string").is_some() {
             return self.captured(command, "script").map(Value::str);
         }
@@ -175,8 +171,13 @@ impl Machine<'_> {
         };
         let mut session = self.session.scripting.session(&self.session.user);
         session.policies = self.session.policies;
+        let file = self.text_of(command, "file")?;
         let job = Job::new(session, entry, Code::Read(code));
-        let job = job.map_err(|reason| reason.at(command.at))?;
+        let mut job = job.map_err(|reason| reason.at(command.at))?;
+        if let Some(file) = file {
+            self.permit_builtin("import")?;
+            job.write_to(&file);
+        }
         let id = job.id();
         let spawned = self.site.spawn(job);
         spawned.map_err(|reason| reason.at(command.at))?;

@@ -6,6 +6,7 @@ use menu::Reason;
 
 use super::{invalid, json, rows};
 use crate::ast::{Binary, Command, Expr, Node};
+use crate::job;
 use crate::language::argument;
 use crate::machine::{Machine, Result};
 use crate::value::Value;
@@ -41,10 +42,6 @@ impl Machine<'_> {
         let mut options = self.serial_options(command)?;
         let order = self.value_of(command, "order")?.to_array();
         options.order = order.iter().map(|(_, name)| name.to_string()).collect();
-        if let Some((name, at)) = argument(command, "file-name").map(|a| (&a.name, a.at)) {
-            let text = format!("{name} is not supported");
-            return Err(Reason::failure(text).at(at).into());
-        }
         let to = self.text_of(command, "to")?;
         let text = match to.as_deref() {
             Some("json") => Ok(json::write(&value, &options)),
@@ -53,7 +50,15 @@ impl Machine<'_> {
             None => Err(Reason::Missing(vec!["to"])),
         };
         let text = text.map_err(|reason| reason.at(command.at))?;
-        Ok(Value::str(text))
+        // RouterOS: what goes to a file is not the value as well.
+        match self.text_of(command, "file-name")? {
+            Some(name) if !self.checking => {
+                self.permit_builtin("import")?;
+                self.with(|loan| job::write_file(loan.live, &name, &text))?;
+                Ok(Value::Nothing)
+            }
+            _ => Ok(Value::str(text)),
+        }
     }
 
     pub(super) fn deserialize(&mut self, command: &Command) -> Result<Value> {
