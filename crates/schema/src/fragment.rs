@@ -240,18 +240,21 @@ pub(crate) const COMMENT_SAID: &[Property] = &[
     .optional(),
 ];
 
-/// The letter of items that can be switched off.
-pub(crate) const DISABLED: &[Flag] = &[Flag::new('X', "disabled", 0)];
-
-/// The letters of items that can be switched off and of those that the router made.
-pub(crate) const DISABLED_DYNAMIC: &[Flag] =
-    &[Flag::new('X', "disabled", 0), Flag::new('D', "dynamic", 1)];
+pub(crate) use crate::brief::{DISABLED, DISABLED_DYNAMIC};
 
 /// The letters of items that can be switched off, do not hold, or were made by the router.
 pub(crate) const DISABLED_INVALID: &[Flag] = &[
     Flag::new('D', "dynamic", 0),
     Flag::new('X', "disabled", 1),
     Flag::new('I', "invalid", 1),
+];
+
+/// The same, and the letter of items that version 6 had from the start.
+pub(crate) const INVALID_DEFAULT: &[Flag] = &[
+    Flag::new('D', "dynamic", 0),
+    Flag::new('X', "disabled", 1),
+    Flag::new('I', "invalid", 1),
+    Flag::new('*', "default", 2),
 ];
 
 /// A list with items whose feature is not there.

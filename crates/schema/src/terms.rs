@@ -2,18 +2,10 @@
 
 use menu::{Family, Kind, Property};
 
+pub(crate) use crate::brief::{named, no, read as shown, text, yes};
+
 /// The words of a certificate that is not named.
 const CERTIFICATE: Kind = Kind::Or(&["none"], &Kind::Name);
-
-/// `yes` or `no`; yes unless said otherwise.
-pub(crate) const fn yes(name: &'static str, help: &'static str) -> Property {
-    Property::new(name, Kind::Bool, help).default("yes")
-}
-
-/// `yes` or `no`; no unless said otherwise.
-pub(crate) const fn no(name: &'static str, help: &'static str) -> Property {
-    Property::new(name, Kind::Bool, help).default("no")
-}
 
 /// `yes`, `no`, or nothing said.
 pub(crate) const fn maybe(name: &'static str, help: &'static str) -> Property {
@@ -37,11 +29,6 @@ pub(crate) const fn words(
 /// Several values of a type.
 pub(crate) const fn list(name: &'static str, kind: &'static Kind, help: &'static str) -> Property {
     Property::new(name, Kind::List(kind), help)
-}
-
-/// Free text, empty unless given.
-pub(crate) const fn text(name: &'static str, help: &'static str) -> Property {
-    Property::new(name, Kind::Text, help).default("")
 }
 
 /// Free text that may be absent.
@@ -100,16 +87,6 @@ pub(crate) const fn certificate(name: &'static str, help: &'static str) -> Prope
     Property::new(name, CERTIFICATE, help).default("none")
 }
 
-/// What an item is called.
-pub(crate) const fn named(help: &'static str) -> Property {
-    Property::new("name", Kind::Name, help).required()
-}
-
-/// A value that is only shown.
-pub(crate) const fn shown(name: &'static str, kind: Kind, help: &'static str) -> Property {
-    Property::new(name, kind, help).read_only()
-}
-
 /// A host by address or by name.
 pub(crate) const HOST: Kind = Kind::Either(&Kind::Address(Family::Any), &Kind::Host);
 
@@ -117,7 +94,10 @@ pub(crate) const HOST: Kind = Kind::Either(&Kind::Address(Family::Any), &Kind::H
 pub(crate) const PPP_AUTHENTICATION: Kind = Kind::Words(&["chap", "mschap1", "mschap2", "pap"]);
 
 /// The routing tables and interfaces of a customer.
-pub(crate) const VRF: Kind = Kind::Or(&["main"], &Kind::Name);
+pub(crate) const VRF: Kind = Kind::Or(&["main"], &Kind::Reference("routing-table"));
+
+/// The same where it may be made later than who is in it, as of interfaces.
+pub(crate) const LATER_VRF: Kind = Kind::Or(&["main"], &Kind::Name);
 
 /// The VRF that something is in.
 pub(crate) const IN_VRF: Property =

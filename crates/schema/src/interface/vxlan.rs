@@ -9,7 +9,7 @@ use super::tunnel::FAST;
 use crate::fragment::{
     ARP, COMMENT_DISABLED, INTERFACE_COUNTERS, LINK_TIMES, LOOP_PROTECT, idle_interfaces, name_mtu,
 };
-use crate::terms::{VRF, address, mac, no, number, words, yes};
+use crate::terms::{LATER_VRF, address, mac, no, number, words, yes};
 
 pub(crate) static MENU: Menu = Menu {
     properties: &[
@@ -34,7 +34,7 @@ pub(crate) static MENU: Menu = Menu {
                 "Family of the other ends",
             )
             .default("ipv4"),
-            Property::new("vtep-vrf", VRF, "VRF of the other ends").default("main"),
+            Property::new("vtep-vrf", LATER_VRF, "LATER_VRF of the other ends").default("main"),
             number(
                 "max-fdb-size",
                 0,

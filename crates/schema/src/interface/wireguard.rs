@@ -8,7 +8,7 @@ use super::idle_command;
 use crate::fragment::{
     COMMENT_DISABLED, INTERFACE_COUNTERS, LINK_TIMES, idle_interfaces, name_mtu,
 };
-use crate::terms::{VRF, number, shown};
+use crate::terms::{LATER_VRF, number, shown};
 
 pub(crate) static MENU: Menu = Menu {
     properties: &[
@@ -17,7 +17,7 @@ pub(crate) static MENU: Menu = Menu {
             number("listen-port", 0, 65_535, "UDP port that it listens on"),
             Property::new("private-key", Kind::Text, "Private key in base64").sensitive(),
             shown("public-key", Kind::Text, "Public key that follows from it"),
-            Property::new("vrf", VRF, "VRF of the outer packets").default("main"),
+            Property::new("vrf", LATER_VRF, "LATER_VRF of the outer packets").default("main"),
         ],
         LINK_TIMES,
         INTERFACE_COUNTERS,

@@ -20,7 +20,11 @@ pub(crate) static MENU: Menu = Menu {
         ],
         COMMENT_SAID,
     ],
-    flags: &[Flag::new('X', "disabled", 0), Flag::new('I', "inactive", 0)],
+    flags: &[
+        Flag::new('X', "disabled", 0),
+        Flag::new('I', "inactive", 0),
+        Flag::new('*', "default", 1),
+    ],
     columns: &["interface", "mpls-mtu", "input"],
     supposed: &[Builtin {
         values: &[("interface", "all"), ("mpls-mtu", "1508")],

@@ -44,7 +44,11 @@ pub(crate) static MENU: Menu = Menu {
         ],
         COMMENT_SAID,
     ],
-    flags: &[Flag::new('X', "disabled", 0), Flag::new('I', "inactive", 0)],
+    flags: &[
+        Flag::new('X', "disabled", 0),
+        Flag::new('I', "inactive", 0),
+        Flag::new('*', "default", 1),
+    ],
     columns: &["vrf", "lsr-id", "transport-addresses"],
     // Version 6 had one set of settings.
     supposed: &[Builtin {

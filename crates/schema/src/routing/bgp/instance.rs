@@ -64,7 +64,11 @@ const SIX: &[Property] = &[
 
 pub(crate) static MENU: Menu = Menu {
     properties: &[&[named("Name of the instance")], OWN, SIX, COMMENT_SAID],
-    flags: &[Flag::new('X', "disabled", 0), Flag::new('I', "inactive", 0)],
+    flags: &[
+        Flag::new('X', "disabled", 0),
+        Flag::new('I', "inactive", 0),
+        Flag::new('*', "default", 1),
+    ],
     columns: &["name", "as", "router-id"],
     space: Some("bgp-instance"),
     key: Some("name"),

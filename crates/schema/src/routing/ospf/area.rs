@@ -5,7 +5,7 @@ pub(crate) mod range;
 use menu::{Builtin, Family, Kind, Menu, Old, Property, Unique};
 
 use crate::brief::{U32, may};
-use crate::fragment::{COMMENT_SAID, DISABLED_INVALID, idle_list};
+use crate::fragment::{COMMENT_SAID, INVALID_DEFAULT, idle_list};
 use crate::terms::{named, refer};
 
 const NO: Old = Old {
@@ -45,7 +45,7 @@ pub(crate) static MENU: Menu = Menu {
         ],
         COMMENT_SAID,
     ],
-    flags: DISABLED_INVALID,
+    flags: INVALID_DEFAULT,
     columns: &["name", "instance", "area-id", "type"],
     space: Some("ospf-area"),
     key: Some("name"),

@@ -99,7 +99,7 @@ const SIX: &[Property] = &[
 
 pub(crate) static MENU: Menu = Menu {
     properties: &[&[named("Name of the instance")], SEVEN, SIX, COMMENT_SAID],
-    flags: crate::fragment::DISABLED_INVALID,
+    flags: crate::fragment::INVALID_DEFAULT,
     columns: &["name", "version", "vrf", "router-id"],
     space: Some("ospf-instance"),
     key: Some("name"),
