@@ -10,7 +10,7 @@ use router::Instance;
 use rustix::rand::{GetRandomFlags, getrandom};
 use script::Session;
 
-use crate::core::{Shared, clock};
+use crate::core::{Shared, set_clock};
 use crate::seat::Seat;
 
 /// Letters of a password that is made up: five bits each.
@@ -47,7 +47,7 @@ impl Entered {
 
     /// A session of commands with what the user may do.
     pub(crate) fn session(&self) -> Session {
-        let mut session = Session::new(&*self.login.user);
+        let mut session = self.shared.scripting.session(&self.login.user);
         self.seat.give(&mut session);
         session.policies = self.login.policies;
         session
@@ -67,7 +67,7 @@ impl Entered {
 impl Drop for Entered {
     fn drop(&mut self) {
         let mut instance = self.shared.lock();
-        instance.control().set_clock(clock());
+        set_clock(&mut instance);
         instance.leave(&self.login);
     }
 }
@@ -94,7 +94,7 @@ impl Shared {
             Proof::Key(key) => attempt.key(key),
         };
         let mut instance = self.lock();
-        instance.control().set_clock(clock());
+        set_clock(&mut instance);
         let login = instance.admit(answer)?;
         drop(instance);
         Ok(Entered::new(self, login))
@@ -111,7 +111,7 @@ impl Shared {
         quiet: bool,
     ) -> Result<Entered, Refused> {
         let mut instance = self.lock();
-        instance.control().set_clock(clock());
+        set_clock(&mut instance);
         let login = instance.admit_locally(user, quiet)?;
         drop(instance);
         Ok(Entered::new(self, login))

@@ -3,6 +3,7 @@
 //! Workers never wait for this lock: it is between the control thread and the sessions alone. A
 //! session has it for one command at a time, never while a script waits or its output goes out.
 
+use std::net::IpAddr;
 use std::ops::ControlFlow;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -10,10 +11,10 @@ use std::time::{Duration, Instant as SystemInstant};
 
 use console::{Candidate, Colour, Outcome, Page, Said, Shell, Span};
 use machine::Instant;
-use menu::{Live, Menu, Output, Reason, Store};
+use menu::{Live, Menu, Output, Reason, Refusal, Store};
 use netio::Waker;
 use router::{Holder, Instance};
-use script::{Class, Interrupt, Session, Site, Subject};
+use script::{Class, Done, Interrupt, Job, Request, Rows, Scripting, Session, Site, Subject};
 
 use crate::access::Entered;
 use crate::control::Router;
@@ -25,6 +26,8 @@ use crate::workers::Sleeper;
 /// A running router, as its threads share it.
 pub(crate) struct Shared {
     instance: Fair<Instance>,
+    /// What the scripts of all users share.
+    pub(crate) scripting: Scripting,
     /// Wakes the control thread.
     pub(crate) wake: Waker,
     sleepers: Arc<[Sleeper]>,
@@ -43,8 +46,11 @@ impl Shared {
         (namespace, state): (Option<String>, Option<PathBuf>),
         started: SystemInstant,
     ) -> Self {
+        let mut instance = instance;
+        let scripting = instance.control().scripting().clone();
         Self {
             instance: Fair::new(instance),
+            scripting,
             wake,
             sleepers,
             namespace,
@@ -72,27 +78,51 @@ impl Shared {
         }
     }
 
+    /// Runs a request of another program.
+    ///
+    /// # Errors
+    /// The refusal.
+    pub(crate) fn request(
+        self: &Arc<Self>,
+        session: &mut Session,
+        request: &Request,
+        rows: &mut dyn Rows,
+    ) -> Result<Done, Refusal> {
+        script::request_at(&mut Visit { shared: self }, session, request, rows)
+    }
+
     /// Tells control what time it is, and lets it do what is due. Says whether there is more.
     pub(crate) fn set_time(&self, instance: &mut Instance) -> bool {
-        instance.control().set_clock(clock());
+        set_clock(instance);
         instance.poll(self.now())
     }
 }
 
-/// The time of day, for logs and prints.
+/// Tells control the time of day where the router is.
+pub(crate) fn set_clock(instance: &mut Instance) {
+    let clock = clock();
+    let local = crate::zone::local(instance.store(), clock.unix_seconds);
+    instance.control().set_clock(menu::Clock {
+        offset_seconds: local.offset_seconds,
+        daylight: local.daylight,
+        ..clock
+    });
+}
+
+/// The time of day in UTC.
 pub(crate) fn clock() -> menu::Clock {
     let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH);
     let now = now.unwrap_or_default();
     menu::Clock {
         unix_seconds: i64::try_from(now.as_secs()).unwrap_or(0),
         nanos: now.subsec_nanos(),
-        offset_seconds: 0,
+        ..menu::Clock::default()
     }
 }
 
 /// A session at the router: it takes its turn for each command.
 struct Visit<'a> {
-    shared: &'a Shared,
+    shared: &'a Arc<Shared>,
 }
 
 impl Site for Visit<'_> {
@@ -122,6 +152,19 @@ impl Site for Visit<'_> {
         interrupt.wait(until.saturating_sub(self.now()));
         Ok(())
     }
+
+    fn resolve(&mut self, name: &str, interrupt: &Interrupt) -> Result<Vec<IpAddr>, Reason> {
+        crate::jobs::resolve(name, interrupt)
+    }
+
+    fn spawn(&mut self, job: Job) -> Result<(), Reason> {
+        crate::jobs::start(self.shared, job)
+    }
+}
+
+/// Runs a job to its end, in a thread of its own.
+pub(crate) fn work(shared: &Arc<Shared>, job: Job) {
+    job.run(&mut Visit { shared });
 }
 
 impl Drop for Visit<'_> {
@@ -159,7 +202,7 @@ impl Router for Shared {
         let result = run(&mut visit, &mut shell.session, command, out);
         // RouterOS: safe mode of a single command ends with it, and what it changed stays; a client
         // that went away in the middle has not ended it.
-        let interrupted = |refusal: &menu::Refusal| refusal.reason == Reason::Interrupted;
+        let interrupted = |refusal: &Refusal| refusal.reason == Reason::Interrupted;
         if !result.as_ref().is_err_and(interrupted) {
             shell.seat.leave();
         }
@@ -208,10 +251,22 @@ impl Terminal {
     /// What somebody is shown who has just logged in from elsewhere.
     pub(crate) fn greeting(&self) -> String {
         format!(
-            "\r\n  ferroute {}, RouterOS {}\r\n\r\n  Press F1 for help\r\n\r\n",
+            "\r\n  ferroute {}, RouterOS {}\r\n\r\n  Press F1 for help\r\n\r\n{}",
             env!("CARGO_PKG_VERSION"),
-            schema::VERSION
+            schema::VERSION,
+            self.note().replace('\n', "\r\n")
         )
+    }
+
+    /// The router's note for those who log in, with an empty line after it; empty if there is none.
+    pub(crate) fn note(&self) -> String {
+        let instance = self.shared.lock();
+        let note = instance.store().settings("/system/note");
+        let note = note.filter(|item| item.is("show-at-login"));
+        match note.map_or("", |item| item.text("note")).trim_end() {
+            "" => String::new(),
+            note => format!("{}\n\n", note.replace('\r', "")),
+        }
     }
 
     /// What stops the session's commands from another thread.

@@ -13,6 +13,7 @@ mod devices;
 mod docs;
 mod fair;
 mod host;
+mod jobs;
 mod labs;
 mod notify;
 mod past;
@@ -23,6 +24,7 @@ mod seat;
 mod services;
 mod terminal;
 mod workers;
+mod zone;
 
 use std::process::ExitCode;
 

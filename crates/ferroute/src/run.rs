@@ -15,7 +15,7 @@ use router::files::Files;
 
 use crate::cli::Run;
 use crate::control::Server;
-use crate::core::{Shared, clock};
+use crate::core::{Shared, set_clock};
 use crate::devices::Devices;
 use crate::host::{HostPlane, mirrors::Mirrors};
 use crate::notify::notify;
@@ -112,7 +112,7 @@ pub(crate) fn start(run: &Run, default: Option<&str>) -> Result<Running, String>
     };
     let (mut instance, mut workers) =
         Instance::new(&setup, store).map_err(|error| format!("memory for packets: {error}"))?;
-    instance.control().set_clock(clock());
+    set_clock(&mut instance);
     if !run.no_host || run.listen.is_some() {
         crate::access::first_password(&mut instance)?;
     }
@@ -216,10 +216,12 @@ struct Outside {
 
 impl Outside {
     /// One round: links, mirrors, packets from workers, timers; then a sleep until there is more.
-    fn round(&mut self, shared: &Shared) {
+    fn round(&mut self, shared: &Arc<Shared>) {
+        let jobs;
         let wait = {
             let mut instance = shared.lock();
             let busy = shared.set_time(&mut instance);
+            jobs = instance.due_jobs();
             if let Err(error) = self.devices.follow(&mut instance) {
                 tracing::error!("{error}");
             }
@@ -236,6 +238,11 @@ impl Outside {
             shared.after_change(&mut instance);
             if busy { Some(Duration::ZERO) } else { until }
         };
+        for job in jobs {
+            if let Err(error) = crate::jobs::start(shared, job) {
+                tracing::error!("{error}");
+            }
+        }
         // What `/system/resource` shows is never older than this.
         let wait = wait.map_or(LOOK, |wait| wait.min(LOOK));
         if let Err(error) = self.waiting.wait(Some(wait)) {

@@ -290,6 +290,9 @@ impl Old {
 /// Says why an item can not have these values, if it can not.
 pub type Check = fn(&Draft<'_>, &Store) -> Result<(), Reason>;
 
+/// Says why the items of a menu can not be as they are, all together.
+pub type Guard = fn(&Store) -> Result<(), Reason>;
+
 /// A menu. Build it from [`Menu::new`] with the struct update syntax.
 pub struct Menu {
     /// The path, such as `/ip/address`.
@@ -322,6 +325,8 @@ pub struct Menu {
     pub unique: &'static [Unique],
     /// The properties by which rows are sorted; in order of creation if empty.
     pub sort: &'static [&'static str],
+    /// Properties that a new item gets from who makes it and when.
+    pub filled: &'static [(&'static str, Fill)],
     /// Items that exist from the start.
     pub builtin: &'static [Builtin],
     /// How an export names them.
@@ -347,6 +352,8 @@ pub struct Menu {
     pub unnumbered_dynamic: bool,
     /// Whether `print` gives each row as a line of its columns without a heading.
     pub lines: bool,
+    /// Says why the menu's items can not be as a transaction leaves them, all together.
+    pub guard: Option<Guard>,
     /// What changing items needs besides the policy to write.
     pub policies: Policies,
     /// What single commands need, where that does not follow from their names.
@@ -359,6 +366,17 @@ pub struct Menu {
     pub derive: Option<fn(&mut Draft<'_>)>,
     /// Says what the types cannot: what values do not go together.
     pub check: Option<Check>,
+}
+
+/// What a new item gets in a property that nobody gave.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Fill {
+    /// The date: `2026-11-22`.
+    Date,
+    /// The time of the day: `03:30:00`.
+    Time,
+    /// The user's name.
+    User,
 }
 
 impl Menu {
@@ -392,6 +410,8 @@ impl Menu {
             lines: false,
             rank: 1_000,
             unnumbered_dynamic: false,
+            guard: None,
+            filled: &[],
             policies: Policies::NONE,
             command_policies: &[],
             removable: false,

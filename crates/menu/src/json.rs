@@ -11,6 +11,10 @@ pub fn fields(menu: &'static Menu, row: &Row, wanted: &[&str]) -> Vec<(&'static 
     }
     for property in menu.properties() {
         if let Some(value) = row.get(property.name) {
+            // RouterOS: a note that nobody wrote is not there.
+            if property.name == "comment" && value.is_empty() {
+                continue;
+            }
             fields.push((
                 property.name,
                 text(property.kind == crate::Kind::Presence, value),

@@ -111,6 +111,19 @@ pub struct Reply {
     pub rows: Vec<Row>,
 }
 
+/// A script of the configuration that is to be run.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Script {
+    /// Whose it is: the item.
+    pub id: Id,
+    /// Its name; empty where it has none.
+    pub name: String,
+    /// Its text.
+    pub source: String,
+    /// The user who made it.
+    pub owner: String,
+}
+
 /// The time of day, as the configuration's clock shows it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Clock {
@@ -120,6 +133,8 @@ pub struct Clock {
     pub nanos: u32,
     /// Seconds that local time is ahead of UTC.
     pub offset_seconds: i32,
+    /// Whether daylight saving time is part of that.
+    pub daylight: bool,
 }
 
 impl Clock {
@@ -133,6 +148,13 @@ impl Clock {
             seconds / 60 % 60,
             seconds % 60
         )
+    }
+
+    /// What local time is ahead of UTC: `+02:00`.
+    pub fn offset(self) -> String {
+        let sign = if self.offset_seconds < 0 { '-' } else { '+' };
+        let minutes = self.offset_seconds.unsigned_abs() / 60;
+        format!("{sign}{:02}:{:02}", minutes / 60, minutes % 60)
     }
 
     /// Local year, month and day, and the second of the day.
@@ -188,6 +210,16 @@ pub trait Live {
             "{} needs a running router",
             call.command
         )))
+    }
+
+    /// The scripts that a command runs, for the language to run them; none where it is no such
+    /// command.
+    ///
+    /// # Errors
+    /// Why it cannot be run.
+    fn scripts(&self, store: &Store, call: &Call<'_>) -> Result<Vec<Script>, Reason> {
+        let _ = (store, call);
+        Ok(Vec::new())
     }
 
     /// Carries out a command that concerns the configuration as a whole, such as `/safe-mode/take`;
@@ -273,8 +305,8 @@ mod tests {
         let at = |unix_seconds, offset_seconds| {
             Clock {
                 unix_seconds,
-                nanos: 0,
                 offset_seconds,
+                ..Clock::default()
             }
             .date_time()
         };
@@ -283,5 +315,10 @@ mod tests {
         assert_eq!(at(1_795_287_477, 0), "2026-11-21 18:57:57");
         assert_eq!(at(951_782_400, 0), "2000-02-29 00:00:00");
         assert_eq!(at(1_795_287_477, 2 * 3_600), "2026-11-21 20:57:57");
+        let west = Clock {
+            offset_seconds: -12_600,
+            ..Clock::default()
+        };
+        assert_eq!(west.offset(), "-03:30");
     }
 }

@@ -43,6 +43,8 @@ pub enum Reason {
     Syntax,
     /// A word that names no menu and no command here.
     BadCommand(String),
+    /// A path or argument of a program's request that there is not; the whole sentence.
+    Unknown(String),
     /// A value that the type of its property does not take; the whole sentence.
     BadValue(String),
     /// Arguments without which the command does nothing.
@@ -97,7 +99,7 @@ impl Reason {
     /// The category that the API reports (0 missing item or command … 4 general).
     pub const fn category(&self) -> u8 {
         match self {
-            Self::BadCommand(_) | Self::NoItem | Self::ExpectedCommand => 0,
+            Self::BadCommand(_) | Self::NoItem | Self::ExpectedCommand | Self::Unknown(_) => 0,
             Self::BadValue(_) | Self::Missing(_) | Self::ExpectedValue => 1,
             Self::Interrupted => 2,
             Self::ExpectedEnd
@@ -131,7 +133,7 @@ impl fmt::Display for Reason {
             Self::MissingClosing(what) => write!(f, "missing closing {what}"),
             Self::Syntax => f.write_str("syntax error"),
             Self::BadCommand(name) => write!(f, "bad command name {name}"),
-            Self::BadValue(text) | Self::Script(text) => f.write_str(text),
+            Self::BadValue(text) | Self::Script(text) | Self::Unknown(text) => f.write_str(text),
             Self::Missing(names) => {
                 write!(f, "missing value(s) of argument(s) {}", names.join(" "))
             }

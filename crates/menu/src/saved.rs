@@ -152,7 +152,7 @@ impl Store {
                 self.next_ids[domain] = self.next_ids[domain].max(*last);
             }
         }
-        self.complete();
+        self.complete(saved);
         self.settle();
         self.follow_all();
         self.revision = saved.revision;
@@ -161,9 +161,15 @@ impl Store {
         lost
     }
 
-    /// Makes what exists from the start in menus that are newer than what was saved.
-    fn complete(&mut self) {
+    /// Makes what exists from the start in menus that are newer than what was saved. What users
+    /// can remove is made only if the menu itself is newer.
+    fn complete(&mut self, saved: &Saved) {
         for index in 0..self.tables.len() {
+            let menu = self.tables[index].menu;
+            let mut counted = saved.last_ids.iter();
+            if menu.removable && counted.any(|(path, _)| path == menu.path) {
+                continue;
+            }
             for builtin in 0..self.tables[index].menu.builtin.len() {
                 let is_it = |item: &Arc<Item>| item.builtin == Some(builtin);
                 if !self.tables[index].items.values().any(is_it) {

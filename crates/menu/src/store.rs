@@ -330,7 +330,8 @@ impl Store {
     /// changed is returned, `None` if that is nothing or the transaction goes on.
     ///
     /// # Errors
-    /// [`Reason::Storage`] if the journal fails; everything is then as before `begin`.
+    /// [`Reason::Storage`] if the journal fails, or why a menu's items can not be as they are now;
+    /// everything is then as before `begin`.
     pub fn commit(&mut self, mark: Mark) -> Result<Option<Arc<Changes>>, Reason> {
         self.finish(mark, By::default(), Origin::Router)
     }
@@ -358,6 +359,12 @@ impl Store {
             self.undo.clear();
             self.depth = 0;
             return Ok(None);
+        }
+        let mut guards: Vec<_> = list.iter().filter_map(|c| c.menu.guard).collect();
+        guards.dedup_by(|a, b| std::ptr::fn_addr_eq(*a, *b));
+        if let Err(reason) = guards.into_iter().try_for_each(|guard| guard(self)) {
+            self.rollback(mark);
+            return Err(reason);
         }
         let changes = Changes {
             revision: self.revision + 1,

@@ -490,3 +490,70 @@ pub(crate) const NETWATCH: &[&str] = &[
     "disabled",
     "comment",
 ];
+
+/// `/user`
+pub(crate) const USER: &[&str] = &[
+    "name",
+    "group",
+    "password",
+    "inactivity-timeout",
+    "inactivity-policy",
+    "address",
+    "last-logged-in",
+    "expired",
+    "disabled",
+    "comment",
+];
+
+/// `/file`
+pub(crate) const FILE: &[&str] = &[
+    "name",
+    "type",
+    "size",
+    "last-modified",
+    "package-name",
+    "package-version",
+    "package-build-time",
+    "package-architecture",
+    "contents",
+    "shared",
+];
+
+/// `/interface/lte`
+pub(crate) const LTE: &[&str] = &[
+    "default-name",
+    "name",
+    "mtu",
+    "master",
+    "advertised-mtu",
+    "pin",
+    "apn-profiles",
+    "modem-init",
+    "operator",
+    "allow-roaming",
+    "sms-read",
+    "sms-protocol",
+    "network-mode",
+    "band",
+    "nr-band",
+    "running",
+    "inactive",
+    "disabled",
+    "comment",
+];
+
+/// `/ip/smb/shares`
+pub(crate) const SHARES: &[&str] = &[
+    "name",
+    "directory",
+    "read-only",
+    "require-encryption",
+    "valid-users",
+    "invalid-users",
+    "dynamic",
+    "default",
+    "read-only",
+    "require-encryption",
+    "disabled",
+    "comment",
+];

@@ -1,18 +1,32 @@
-//! `/console`: the console itself.
+//! `/console` and `/terminal`: the console itself, and what scripts do with its terminal.
 
 use menu::{Effect, Kind, Menu, Property, Shape};
 
-use crate::short::{between, idle, may, switch};
+use crate::short::{between, idle, may, need, switch};
 
 /// The menus of this file.
-pub(crate) const MENUS: &[&Menu] = &[&MENU, &SETTINGS];
+pub(crate) const MENUS: &[&Menu] = &[&MENU, &SETTINGS, &TERMINAL];
 
 pub(crate) static MENU: Menu = Menu {
-    commands: &[idle(
-        "clear-history",
-        "Forget what was typed",
-        &[may("user", Kind::Name, "User")],
-    )],
+    commands: &[
+        idle(
+            "clear-history",
+            "Forget what was typed",
+            &[may("user", Kind::Name, "User")],
+        ),
+        idle(
+            "inspect",
+            "Show what the console knows of a text",
+            &[
+                may("request", Kind::Text, "What is asked"),
+                may("path", Kind::Text, "Words of the path, with commas between"),
+                may("input", Kind::Text, "The text"),
+                may("proplist", Kind::Text, "What is shown"),
+                may("as-value", Kind::Presence, "Give the result as a value"),
+                may("without-paging", Kind::Presence, "Show all at once"),
+            ],
+        ),
+    ],
     effect: Effect::None,
     rank: 994,
     ..Menu::new("/console", Shape::Folder, "The console")
@@ -39,4 +53,38 @@ pub(crate) static SETTINGS: Menu = Menu {
         Shape::Settings,
         "Settings of the console",
     )
+};
+
+pub(crate) static TERMINAL: Menu = Menu {
+    commands: &[
+        idle(
+            "ask",
+            "Ask the user for a line",
+            &[
+                may("preinput", Kind::Text, "What stands there to be changed"),
+                may("prompt", Kind::Text, "The question"),
+                may("sensitive", Kind::Presence, "Do not show what is typed"),
+                may("value-name", Kind::Text, "What is asked for"),
+            ],
+        ),
+        idle(
+            "cuu",
+            "Move the cursor up",
+            &[may("count", Kind::COUNTER, "How many lines")],
+        ),
+        idle("el", "Clear the rest of the line", &[]),
+        idle(
+            "inkey",
+            "Read a key",
+            &[may("timeout", Kind::SPAN, "How long to wait for one")],
+        ),
+        idle(
+            "style",
+            "Set the style of what is printed",
+            &[need("style", Kind::Text, "The name of the style")],
+        ),
+    ],
+    effect: Effect::None,
+    rank: 996,
+    ..Menu::new("/terminal", Shape::Folder, "The terminal of the console")
 };

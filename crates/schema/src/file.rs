@@ -27,6 +27,7 @@ pub(crate) static MENU: Menu = Menu {
     columns: &["name", "type", "size", "last-modified"],
     key: Some("name"),
     commands: COMMANDS,
+    conditions: crate::conditions::FILE,
     ..Menu::new("/file", Shape::Rows, "Local router file storage.")
 };
 

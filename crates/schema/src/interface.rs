@@ -114,6 +114,33 @@ pub(crate) const fn idle_command(name: &'static str, help: &'static str) -> Comm
     }
 }
 
+/// The item that a command is about.
+pub(crate) const NUMBER: Argument = Argument {
+    name: "number",
+    ..NUMBERS
+};
+
+/// A command without effect on one item.
+pub(crate) const fn idle_command_on_one(
+    name: &'static str,
+    help: &'static str,
+    arguments: &'static [Argument],
+) -> Command {
+    Command {
+        name,
+        help,
+        arguments,
+        effect: Effect::None,
+    }
+}
+
+/// What a modem is told, and whether its answer is waited for.
+pub(crate) const AT_CHAT: &[Argument] = &[
+    NUMBER,
+    crate::brief::argument("input", Kind::Text, "The command for the modem"),
+    crate::brief::argument("wait", Kind::Bool, "Whether to wait for the answer"),
+];
+
 /// Prints the state of items that do nothing here.
 pub(crate) const IDLE_MONITOR: Command = Command {
     name: "monitor",

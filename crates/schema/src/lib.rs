@@ -58,6 +58,9 @@ use menu::{Menu, Store};
 /// The version that the configuration language is that of; defaults follow it.
 pub const VERSION: &str = "7.22.1";
 
+/// Whether a `print` of the API without rows says so: since 7.18.
+pub const VERSION_SAYS_EMPTY: bool = true;
+
 /// All menus.
 pub const ALL: &[&Menu] = &joined::<{ count(GROUPS) }>(GROUPS);
 
@@ -523,6 +526,11 @@ const LISTED: &[&Menu] = &[
     &routing::table::MENU,
     &system::identity::MENU,
     &system::resource::MENU,
+    &system::scheduler::MENU,
+    &system::script::MENU,
+    &system::script::environment::ROOT,
+    &system::script::environment::MENU,
+    &system::script::job::MENU,
     &user::MENU,
     &user::aaa::MENU,
     &user::active::MENU,

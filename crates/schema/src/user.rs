@@ -6,7 +6,7 @@ pub(crate) mod group;
 pub(crate) mod settings;
 pub(crate) mod ssh_keys;
 
-use menu::{Builtin, Family, Flag, Kind, Menu, Policies, Property, Shape, Unique};
+use menu::{Builtin, Family, Flag, Kind, Menu, Policies, Property, Reason, Shape, Store, Unique};
 
 use crate::fragment::{COMMENT_DISABLED, SECOND};
 
@@ -68,8 +68,30 @@ pub(crate) static MENU: Menu = Menu {
             ("comment", "system default user"),
         ],
     }],
+    commands: &[crate::interface::idle_command(
+        "expire-password",
+        "Make users choose another password",
+    )],
     removable: true,
+    guard: Some(somebody_manages),
+    conditions: crate::conditions::USER,
     policies: Policies::POLICY,
     rank: 292,
     ..Menu::new("/user", Shape::List, "User management")
 };
+
+/// Whoever may manage users lets others in: without such a user a router could not be reached.
+pub(crate) fn somebody_manages(store: &Store) -> Result<(), Reason> {
+    let needed = Policies::READ | Policies::WRITE | Policies::POLICY;
+    let manages = store
+        .items("/user")
+        .filter(|user| !user.is("disabled"))
+        .filter_map(|user| store.named("user-group", user.text("group"))?.get("policy"))
+        .any(|policy| Policies::from_value(policy).contains(needed));
+    match manages {
+        true => Ok(()),
+        false => Err(Reason::failure(
+            "at least one user with full rights must be left",
+        )),
+    }
+}

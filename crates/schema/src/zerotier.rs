@@ -47,7 +47,7 @@ pub(crate) static MENU: Menu = Menu {
     key: Some("name"),
     parts: 4,
     effect: Effect::None,
-    rank: 1_400,
+    rank: 56,
     ..Menu::new("/zerotier", Shape::List, "Instances of ZeroTier")
 };
 
@@ -96,7 +96,7 @@ pub(crate) static INTERFACE: Menu = Menu {
     kind: "zerotier",
     naming: "zerotier",
     effect: Effect::None,
-    rank: 1_402,
+    rank: 57,
     ..Menu::new("/zerotier/interface", Shape::List, "Virtual interfaces")
 };
 

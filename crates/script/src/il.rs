@@ -6,7 +6,7 @@
 
 use std::collections::BTreeMap;
 
-use menu::{Kind, Menu};
+use menu::{Family, Kind, Menu};
 
 use crate::ast::{
     Argument, Bad, Binary, Block, Command, Expr, Node, Statement, Target, Unary, What,
@@ -381,8 +381,15 @@ fn look(command: &Command, argument: &Argument) -> Look {
             let own = menu.commands.iter().find(|own| own.name == name);
             let taken = own.and_then(|own| own.arguments.iter().find(|a| a.name == argument.name));
             let kind = taken.map(|argument| &argument.kind);
-            kind.or_else(|| menu.property(&argument.name).map(|p| &p.kind))
-                .map_or(Look::Text, Look::Of)
+            let kind = kind.or_else(|| menu.property(&argument.name).map(|p| &p.kind));
+            match (menu.path, argument.name.as_str()) {
+                // RouterOS: a network, and yet shown in the parts of an address.
+                ("/ip/dhcp-server/network", "address") => Look::Of(&Kind::Local(Family::V4)),
+                (_, "duration" | "interval" | "freeze-frame-interval") if kind.is_none() => {
+                    Look::Of(&Kind::SPAN)
+                }
+                _ => kind.map_or(Look::Text, Look::Of),
+            }
         }
         Target::Export(_) => Look::Text,
         Target::Builtin(builtin) => {

@@ -99,8 +99,9 @@ fn of_kind(text: &str, kind: &'static Kind, out: &mut String) {
         }
         Kind::Or(words, inner) if !words.contains(&text) => of_kind(text, inner, out),
         Kind::List(inner) => parts(text, ',', &|_| *inner, out),
-        Kind::Pair(inner) => parts(text, '/', &|_| *inner, out),
-        Kind::Tuple(apart, kinds) => {
+        Kind::Set(_) => parts(text, ',', &|_| &Kind::Name, out),
+        // RouterOS: a word and a value are two, two numbers are one.
+        Kind::Tuple(apart, kinds) if matches!(kinds, [Kind::Words(_), ..]) => {
             let apart = apart.chars().next().unwrap_or(',');
             let kind = |index| kinds.get(index).unwrap_or(&Kind::Text);
             parts(text, apart, &kind, out);

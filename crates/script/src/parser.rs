@@ -44,6 +44,8 @@ pub(crate) struct Parser<'a> {
     pub(crate) expected: Option<Expected>,
     /// The byte that closes the statements that are being read.
     close: Option<u8>,
+    /// Whether the path that is being read began with a colon.
+    colon: bool,
     depth: usize,
     /// How high the tree is that was read last.
     pub(crate) height: usize,
@@ -81,6 +83,7 @@ impl<'a> Parser<'a> {
             classes: Vec::new(),
             expected: None,
             close: None,
+            colon: false,
             depth: 0,
             height: 0,
             started: false,
@@ -309,10 +312,14 @@ impl<'a> Parser<'a> {
             return self.refuse(Reason::ExpectedCommand, start);
         }
         self.at = start;
-        self.path(0, true)
+        self.colon = true;
+        let what = self.path(0, true);
+        self.colon = false;
+        what
     }
 
     fn builtin(&mut self, builtin: &'static Builtin, start: usize) -> Result<What, Refusal> {
+        self.colon = false;
         self.mark(start, Class::Command);
         self.names.open();
         let arguments = self.arguments(&spec::of_builtin(builtin), None, Some(builtin));
@@ -411,6 +418,7 @@ impl<'a> Parser<'a> {
     }
 
     fn scope_at(&mut self, node: usize) -> Result<What, Refusal> {
+        self.colon = false;
         let (old, lost) = (std::mem::replace(&mut self.node, node), self.lost.take());
         let block = self.scope();
         (self.node, self.lost) = (old, lost);
@@ -428,9 +436,18 @@ impl<'a> Parser<'a> {
                 arguments,
             }));
         };
-        let parameters = spec::of_menu(menu, name);
-        // `[find]` among the arguments is of the command's menu.
-        let (outer, lost) = (std::mem::replace(&mut self.node, node), self.lost.take());
+        let parameters = if self.exact {
+            spec::of_menu_exactly(menu, name)
+        } else {
+            spec::of_menu(menu, name)
+        };
+        // `[find]` among the arguments is of the command's menu, but for `:log info [find]`.
+        let context = if std::mem::take(&mut self.colon) {
+            self.node
+        } else {
+            node
+        };
+        let (outer, lost) = (std::mem::replace(&mut self.node, context), self.lost.take());
         let arguments = if name == "find" {
             self.condition_argument(menu)
         } else {

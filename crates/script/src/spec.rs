@@ -62,6 +62,36 @@ const PRINT_VALUES: [&str; 7] = [
     "file", "from", "group-by", "interval", "on-event", "order-by", "proplist",
 ];
 
+/// What a command of a menu takes as RouterOS reads it: one that watches also takes how it is shown,
+/// and most others whether they give a value.
+pub(crate) fn of_menu_exactly(menu: &'static Menu, command: &str) -> Vec<Parameter> {
+    let mut parameters = of_menu(menu, command);
+    let Some(own) = menu.commands.iter().find(|own| own.name == command) else {
+        return parameters;
+    };
+    let watches = own.arguments.iter().any(|argument| argument.name == "once");
+    let more = if watches { SHOWN } else { &SHOWN[..1] };
+    for (name, takes) in more {
+        if parameters.iter().all(|parameter| parameter.name != *name) {
+            parameters.push(Parameter::new(name, *takes, false, "How it is shown"));
+        }
+    }
+    parameters
+}
+
+/// What commands take that watch.
+const SHOWN: &[(&str, Takes)] = &[
+    ("as-value", Takes::Flag),
+    ("append", Takes::Flag),
+    ("do", Takes::Code),
+    ("duration", Takes::Span),
+    ("file", Takes::Text),
+    ("freeze-frame-interval", Takes::Span),
+    ("interval", Takes::Span),
+    ("proplist", Takes::Text),
+    ("without-paging", Takes::Flag),
+];
+
 /// What a command of a menu takes.
 pub(crate) fn of_menu(menu: &'static Menu, command: &str) -> Vec<Parameter> {
     if let Some(own) = menu.commands.iter().find(|own| own.name == command) {
@@ -201,7 +231,7 @@ fn own_argument(argument: &'static menu::Argument) -> Parameter {
         } else {
             Takes::Value
         },
-        unnamed: argument.required,
+        unnamed: argument.required || matches!(argument.name, "numbers" | "number" | "url"),
         required: argument.required,
         property: None,
         help: argument.help,

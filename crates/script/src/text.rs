@@ -7,7 +7,8 @@ use crate::highlight::Class;
 use crate::parser::Parser;
 
 impl Parser<'_> {
-    /// A text in quotes. RouterOS: what is escaped is a piece of its own, as values are.
+    /// A text in quotes. RouterOS: what is escaped is a piece of its own, as values are, and a line
+    /// that goes on begins another.
     pub(crate) fn quoted(&mut self) -> Result<Expr, Refusal> {
         let at = self.position(self.at);
         let start = self.at;
@@ -30,7 +31,10 @@ impl Parser<'_> {
                     self.at += 1;
                     break;
                 }
-                b'\\' if self.continuation() > 0 => self.skip_spaces(),
+                b'\\' if self.continuation() > 0 => {
+                    piece(&mut raw, &mut parts);
+                    self.skip_spaces();
+                }
                 b'\\' => {
                     piece(&mut raw, &mut parts);
                     raw.push(self.escape()?);

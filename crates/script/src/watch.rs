@@ -3,26 +3,15 @@
 //! The router is looked at now and then, never held; each look is a page that is drawn over the one
 //! before, or the rows that are new or have changed.
 
-use std::collections::BTreeMap;
-use std::collections::hash_map::DefaultHasher;
-use std::hash::{Hash as _, Hasher as _};
 use std::ops::ControlFlow;
 use std::time::Duration;
 
-use menu::{Id, Menu, Reason, Row, RowFilter, print};
+use menu::{Menu, Reason, RowFilter, print};
 
 use crate::machine::{Machine, Result};
 use crate::ready::Ready;
+use crate::seen::Seen;
 use crate::value::Value;
-
-/// How often it is looked for new rows.
-const LOOK: Duration = Duration::from_millis(250);
-
-/// A look that takes long is made more seldom: at most this part of the time goes into looking.
-const SHARE: u32 = 10;
-
-/// Rows that are followed.
-const FOLLOWED: usize = 1_000_000;
 
 /// RouterOS: nothing is shown more often than this.
 const SHORTEST: Duration = Duration::from_millis(200);
@@ -53,31 +42,14 @@ impl Machine<'_> {
         from_now_on: bool,
     ) -> Result<Value> {
         let mut printer = print::Printer::new(menu, options);
-        let mut seen = BTreeMap::new();
-        let mut shown = !from_now_on;
+        let mut seen = Seen::new(menu, !from_now_on);
         loop {
-            let begun = self.site.now();
-            let mut present = BTreeMap::new();
-            self.each_slice(menu, filter, |machine, rows| {
-                if present.len() > FOLLOWED {
-                    return Err(Reason::Limit("rows").nowhere().into());
-                }
-                let fresh = rows
-                    .into_iter()
-                    .filter(|row| is_fresh(menu, row, &seen, &mut present))
-                    .collect();
-                let flow = match shown {
-                    true => printer.rows(fresh, machine.out),
-                    false => ControlFlow::Continue(()),
-                };
-                broken(flow)
+            seen.look(self, filter, |machine, rows| {
+                broken(printer.rows(rows, machine.out))
             })?;
-            seen = present;
-            shown = true;
             // Rows that are printed anew have no numbers to be called by.
             printer.numbers.clear();
-            let took = self.site.now().saturating_sub(begun);
-            self.pause(LOOK.max(took.saturating_mul(SHARE)))?;
+            seen.wait(self)?;
         }
     }
 
@@ -107,24 +79,6 @@ pub(crate) fn interval(ready: &Ready<'_>) -> Result<Option<Duration>> {
             Err(Reason::BadValue(text).nowhere().into())
         }
     }
-}
-
-/// Whether a row is new or has changed; counters change all the time and do not count.
-fn is_fresh(
-    menu: &Menu,
-    row: &Row,
-    seen: &BTreeMap<Option<Id>, u64>,
-    present: &mut BTreeMap<Option<Id>, u64>,
-) -> bool {
-    let mut hasher = DefaultHasher::new();
-    for (name, value) in &row.cells {
-        if menu.property(name).is_none_or(|property| !property.stats) {
-            (name, value).hash(&mut hasher);
-        }
-    }
-    let print = hasher.finish();
-    present.insert(row.id, print);
-    seen.get(&row.id) != Some(&print)
 }
 
 fn broken(flow: ControlFlow<()>) -> Result<()> {

@@ -106,7 +106,7 @@ fn escapes_and_values_are_pieces_of_a_text() {
     assert_forms(&[
         (":put \"a\\$b$c d\"", "(evl /putmessage=(. a $ b $c  d))"),
         (":put \"$a\"", "(evl /putmessage=$a)"),
-        (":put \"x\\\n   y\"", "(evl /putmessage=xy)"),
+        (":put \"x\\\n   y\"", "(evl /putmessage=(. x y))"),
         (
             ":put \"$[:len $a]$($b + 1)\"",
             "(evl /putmessage=(. (evl (evl /lenvalue=$a)) (+ $b 1)))",
@@ -198,6 +198,24 @@ fn words_that_name_nothing_are_calls_that_fail() {
         ("to", "(<%% bad command name to (line 1 column 1) to)"),
         ("/nowhere {", "syntax error (line 1 column 10)"),
         ("/nowhere x=\"a\\nb\"", "syntax error (line 1 column 11)"),
+    ]);
+}
+
+#[test]
+fn commands_in_brackets_are_of_the_menu_of_their_command() {
+    assert_forms(&[
+        (
+            "/ip address set [find] comment=x",
+            "(evl /ip/address/setcomment=x;numbers=(evl (evl /ip/address/find)))",
+        ),
+        (
+            "/ip address {:log info [find]}",
+            "(evl (evl /log/infomessage=(evl (evl /ip/address/find))))",
+        ),
+        (
+            "/ip address {:put [get 0 address]}",
+            "(evl (evl /putmessage=(evl (evl /ip/address/getnumber=0;value-name=address))))",
+        ),
     ]);
 }
 

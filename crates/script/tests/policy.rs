@@ -144,6 +144,16 @@ fn nobody_is_shown_a_password_or_its_seal() {
 fn the_first_user_can_be_removed_when_there_is_another() {
     let mut console = Console::with(Policies::ALL);
 
+    let last = "failure: at least one user with full rights must be left";
+    for line in [
+        "/user remove admin",
+        "/user disable admin",
+        "/user set admin group=write",
+        "/user group set full policy=read,write",
+    ] {
+        assert_eq!(console.run(line), last, "{line}");
+    }
+    assert_eq!(console.run("/user set eve group=full"), "");
     assert_eq!(console.run("/user remove admin"), "");
     assert_eq!(console.run(":put [:len [/user find]]"), "1\n");
     assert_eq!(

@@ -1,18 +1,33 @@
-//! HTTP at `www` and `www-ssl`.
+//! HTTP at `www` and `www-ssl`: carries requests of REST to the threads in which they run.
 
 use std::convert::Infallible;
-use std::sync::Arc;
+use std::ops::ControlFlow;
+use std::pin::Pin;
+use std::sync::{Arc, OnceLock};
+use std::task::{Context, Poll};
 use std::time::Duration;
 
-use http_body_util::Full;
-use hyper::body::{Bytes, Incoming};
-use hyper::header::CONTENT_TYPE;
+use access::Service;
+use api::rest::{self, Asked, Fault};
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+use http_body_util::{BodyExt as _, LengthLimitError, Limited};
+use hyper::body::{Body, Bytes, Frame, Incoming};
+use hyper::header::{AUTHORIZATION, CONTENT_TYPE, HeaderMap, HeaderValue, WWW_AUTHENTICATE};
 use hyper::server::conn::http1;
 use hyper::service::service_fn;
-use hyper::{Request, Response, StatusCode};
+use hyper::{Method, Request, Response, StatusCode};
 use hyper_util::rt::{TokioIo, TokioTimer};
+use menu::bytes;
+use script::Interrupt;
+use tokio::sync::mpsc::{Receiver, Sender, channel};
+use tokio::sync::{Mutex, oneshot};
+use tokio::task::spawn_blocking;
+use tokio::time::{sleep, timeout};
 
 use super::{Conversation, Peer, Speaker, Stream};
+use crate::access::{Entered, Proof};
+use crate::core::Shared;
 
 /// How long a peer may take for the head of a request, and be silent between two.
 const HEAD: Duration = Duration::from_secs(30);
@@ -20,13 +35,42 @@ const HEAD: Duration = Duration::from_secs(30);
 /// The longest head of a request in bytes.
 const HEAD_BYTES: usize = 64 << 10;
 
+/// How long a peer may take for the body of a request.
+const BODY: Duration = Duration::from_secs(60);
+
+/// The longest body in bytes.
+const BODY_BYTES: usize = 4 << 20;
+
+/// How long a command may take.
+const COMMAND: Duration = Duration::from_secs(60);
+
+/// Pieces of an answer that wait to go out.
+const WAITING: usize = 4;
+
 /// The speaker of HTTP.
-pub(crate) struct Http;
+pub(crate) struct Http {
+    shared: Arc<Shared>,
+}
+
+impl Http {
+    /// A speaker for this router.
+    pub(crate) const fn new(shared: Arc<Shared>) -> Self {
+        Self { shared }
+    }
+}
 
 impl Speaker for Http {
     fn serve(self: Arc<Self>, stream: Box<dyn Stream>, peer: Peer) -> Conversation {
         Box::pin(async move {
-            let answer = service_fn(|request| async move { Ok::<_, Infallible>(answer(&request)) });
+            let visitor = Arc::new(Visitor {
+                shared: Arc::clone(&self.shared),
+                peer,
+                known: Mutex::new(None),
+            });
+            let answer = service_fn(|request| {
+                let visitor = Arc::clone(&visitor);
+                async move { Ok::<_, Infallible>(visitor.answer(request).await) }
+            });
             let served = http1::Builder::new()
                 .timer(TokioTimer::new())
                 .header_read_timeout(HEAD)
@@ -34,24 +78,254 @@ impl Speaker for Http {
                 .serve_connection(TokioIo::new(stream), answer)
                 .await;
             if let Err(error) = served {
-                tracing::debug!("{}: {}: {error}", peer.service, peer.address);
+                tracing::debug!(
+                    "{}: {}: {error}",
+                    visitor.peer.service,
+                    visitor.peer.address
+                );
             }
+            // To leave takes the router's lock, for which no task may wait.
+            let _ = spawn_blocking(move || drop(visitor)).await;
         })
     }
 }
 
-fn answer(request: &Request<Incoming>) -> Response<Full<Bytes>> {
-    let (status, kind, text) = match request.uri().path() {
-        "/" => (StatusCode::OK, "text/plain", "ferroute\n"),
-        _ => (
-            StatusCode::NOT_FOUND,
-            "application/json",
-            "{\"error\":404,\"message\":\"Not Found\"}",
-        ),
+/// One connection: who it is is found out once.
+struct Visitor {
+    shared: Arc<Shared>,
+    peer: Peer,
+    /// The words that proved who it is, and who that is.
+    known: Mutex<Option<(HeaderValue, Arc<Entered>)>>,
+}
+
+impl Visitor {
+    async fn answer(self: Arc<Self>, request: Request<Incoming>) -> Response<Pieces> {
+        let path = request.uri().path();
+        let Some(rest) = path.strip_prefix("/rest").map(str::to_owned) else {
+            return match path {
+                "/" => text(
+                    StatusCode::OK,
+                    "text/plain",
+                    Bytes::from_static(b"ferroute\n"),
+                ),
+                _ => refuse(&Fault::not_found()),
+            };
+        };
+        let Some(entered) = self.enter(request.headers()).await else {
+            return refuse(&Fault::unauthorized());
+        };
+        if rest == "/openapi.json" && request.method() == Method::GET {
+            return text(StatusCode::OK, "application/json", description());
+        }
+        let (head, body) = request.into_parts();
+        let collected = timeout(BODY, Limited::new(body, BODY_BYTES).collect()).await;
+        let body = match collected {
+            Ok(Ok(body)) => body.to_bytes(),
+            Ok(Err(error)) if error.is::<LengthLimitError>() => {
+                return refuse(&Fault::new(413, "the body is too long"));
+            }
+            Ok(Err(_)) | Err(_) => return refuse(&Fault::new(400, "the body did not arrive")),
+        };
+        let command = Command {
+            method: head.method,
+            path: rest,
+            query: head.uri.query().unwrap_or_default().to_owned(),
+            body,
+        };
+        command.run(Arc::clone(&self.shared), &entered).await
+    }
+
+    /// Who asks, by the user and password that come with each request.
+    async fn enter(&self, headers: &HeaderMap) -> Option<Arc<Entered>> {
+        let proof = headers.get(AUTHORIZATION)?;
+        let mut known = self.known.lock().await;
+        if let Some((words, entered)) = &*known
+            && words == proof
+            && !entered.is_over(Duration::ZERO)
+        {
+            return Some(Arc::clone(entered));
+        }
+        let (user, password) = basic(proof)?;
+        let (shared, address) = (Arc::clone(&self.shared), self.peer.address.ip());
+        let before = known.take();
+        let entered = spawn_blocking(move || {
+            drop(before);
+            shared.authenticate(&user, Proof::Password(&password), address, Service::Rest)
+        });
+        let entered = Arc::new(entered.await.ok()?.ok()?);
+        *known = Some((proof.clone(), Arc::clone(&entered)));
+        Some(entered)
+    }
+}
+
+/// User and password of HTTP Basic (RFC 7617).
+fn basic(header: &HeaderValue) -> Option<(String, Vec<u8>)> {
+    let text = header.to_str().ok()?;
+    let (scheme, coded) = text.split_once(' ')?;
+    if !scheme.eq_ignore_ascii_case("basic") {
+        return None;
+    }
+    let pair = STANDARD.decode(coded.trim()).ok()?;
+    let colon = pair.iter().position(|byte| *byte == b':')?;
+    let (user, password) = pair.split_at(colon);
+    Some((bytes::from_bytes(user), password.get(1..)?.to_vec()))
+}
+
+/// The description of REST, made when somebody asks for it first.
+fn description() -> Bytes {
+    static MADE: OnceLock<Bytes> = OnceLock::new();
+    let make = || Bytes::from(api::openapi::describe(schema::ALL, schema::VERSION));
+    MADE.get_or_init(make).clone()
+}
+
+/// A request of REST.
+struct Command {
+    method: Method,
+    path: String,
+    query: String,
+    body: Bytes,
+}
+
+impl Command {
+    /// Runs it in a thread of its own and answers when it has begun to answer.
+    async fn run(self, shared: Arc<Shared>, entered: &Entered) -> Response<Pieces> {
+        let mut session = entered.session();
+        let stop = Stop(session.interrupter());
+        let alarm = Arc::clone(&stop.0);
+        let alarm = tokio::spawn(async move {
+            sleep(COMMAND).await;
+            alarm.close();
+        });
+        let (begun, begins) = oneshot::channel();
+        let (tell, more) = channel(WAITING);
+        spawn_blocking(move || {
+            let asked = Asked {
+                method: self.method.as_str(),
+                path: &self.path,
+                query: &self.query,
+                body: &self.body,
+            };
+            let mut answer = Answer {
+                begun: Some(begun),
+                tell,
+            };
+            let mut run = |request: &script::Request, rows: &mut dyn script::Rows| {
+                shared.request(&mut session, request, rows)
+            };
+            rest::answer(schema::ALL, &asked, &mut run, &mut answer);
+            alarm.abort();
+        });
+        match begins.await {
+            Ok(status) => {
+                let status = StatusCode::from_u16(status).unwrap_or(StatusCode::OK);
+                let pieces = Pieces {
+                    first: None,
+                    more: Some((more, stop)),
+                };
+                response(status, "application/json", pieces)
+            }
+            Err(_) => refuse(&Fault::new(500, "the command did not end well")),
+        }
+    }
+}
+
+/// Stops a command when nobody waits for its answer any more.
+struct Stop(Arc<Interrupt>);
+
+impl Drop for Stop {
+    fn drop(&mut self) {
+        self.0.close();
+    }
+}
+
+/// The thread's end of an answer.
+struct Answer {
+    begun: Option<oneshot::Sender<u16>>,
+    tell: Sender<Bytes>,
+}
+
+impl rest::Answer for Answer {
+    fn begin(&mut self, status: u16) {
+        if let Some(begun) = self.begun.take() {
+            // Who does not wait any more is noticed when the body is written.
+            let _ = begun.send(status);
+        }
+    }
+
+    fn write(&mut self, piece: &str) -> ControlFlow<()> {
+        match self.tell.blocking_send(Bytes::from(piece.to_owned())) {
+            Ok(()) => ControlFlow::Continue(()),
+            Err(_) => ControlFlow::Break(()),
+        }
+    }
+}
+
+/// A body: one piece, or pieces as they come.
+struct Pieces {
+    first: Option<Bytes>,
+    more: Option<(Receiver<Bytes>, Stop)>,
+}
+
+impl Body for Pieces {
+    type Data = Bytes;
+    type Error = Infallible;
+
+    fn poll_frame(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+    ) -> Poll<Option<Result<Frame<Bytes>, Infallible>>> {
+        if let Some(first) = self.first.take() {
+            return Poll::Ready(Some(Ok(Frame::data(first))));
+        }
+        match &mut self.more {
+            Some((more, _)) => more
+                .poll_recv(context)
+                .map(|piece| piece.map(|piece| Ok(Frame::data(piece)))),
+            None => Poll::Ready(None),
+        }
+    }
+}
+
+fn text(status: StatusCode, kind: &'static str, text: Bytes) -> Response<Pieces> {
+    let pieces = Pieces {
+        first: Some(text),
+        more: None,
     };
-    let mut response = Response::new(Full::new(Bytes::from_static(text.as_bytes())));
+    response(status, kind, pieces)
+}
+
+fn response(status: StatusCode, kind: &'static str, pieces: Pieces) -> Response<Pieces> {
+    let mut response = Response::new(pieces);
     *response.status_mut() = status;
-    let kind = hyper::header::HeaderValue::from_static(kind);
-    response.headers_mut().insert(CONTENT_TYPE, kind);
+    let headers = response.headers_mut();
+    if status != StatusCode::NO_CONTENT {
+        headers.insert(CONTENT_TYPE, HeaderValue::from_static(kind));
+    }
+    if status == StatusCode::UNAUTHORIZED {
+        let ask = HeaderValue::from_static("Basic realm=\"ferroute\"");
+        headers.insert(WWW_AUTHENTICATE, ask);
+    }
     response
+}
+
+fn refuse(fault: &Fault) -> Response<Pieces> {
+    let status = StatusCode::from_u16(fault.status()).unwrap_or(StatusCode::BAD_REQUEST);
+    text(status, "application/json", Bytes::from(fault.body()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn user_and_password_are_parted_at_the_first_colon() {
+        let read = |text: &'static str| basic(&HeaderValue::from_static(text));
+
+        let pair = Some(("admin".to_owned(), b"a:b".to_vec()));
+        assert_eq!(read("Basic YWRtaW46YTpi"), pair);
+        assert_eq!(read("basic YWRtaW46YTpi"), pair);
+        assert_eq!(read("Bearer YWRtaW46YTpi"), None);
+        assert_eq!(read("Basic YWRtaW4="), None);
+        assert_eq!(read("Basic !"), None);
+    }
 }

@@ -4,6 +4,7 @@
 //! listeners are opened and closed until they are what it says; connections that are there stay.
 //! Each connection is a task of a small runtime of its own: packets never wait for it.
 
+mod api;
 mod config;
 mod http;
 mod listen;
@@ -76,12 +77,15 @@ pub(crate) fn offers(shared: &Arc<Shared>, state: Option<&Path>) -> Result<Vec<O
         tls,
         speaker: Arc::clone(speaker),
     };
-    let http: Arc<dyn Speaker> = Arc::new(http::Http);
+    let http: Arc<dyn Speaker> = Arc::new(http::Http::new(Arc::clone(shared)));
+    let api: Arc<dyn Speaker> = Arc::new(api::Api::new(Arc::clone(shared)));
     let ssh: Arc<dyn Speaker> = Arc::new(ssh::Ssh::new(shared, state)?);
     Ok(vec![
         offer("ssh", false, &ssh),
         offer("www", false, &http),
         offer("www-ssl", true, &http),
+        offer("api", false, &api),
+        offer("api-ssl", true, &api),
     ])
 }
 
@@ -92,7 +96,7 @@ const HANDSHAKE: Duration = Duration::from_secs(10);
 const THREADS: usize = 2;
 
 /// Commands that run at the same time, over all connections.
-const COMMANDS: usize = 64;
+const COMMANDS: usize = 1_024;
 
 /// All services.
 pub(crate) struct Services {

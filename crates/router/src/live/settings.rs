@@ -93,6 +93,16 @@ impl Control {
         row.set("platform", Value::text("ferroute"));
     }
 
+    pub(super) fn annotate_clock(&self, row: &mut Row) {
+        let clock = self.log.clock;
+        let now = clock.date_time();
+        let (date, time) = now.split_once(' ').unwrap_or((&now, ""));
+        row.set("date", Value::text(date));
+        row.set("time", Value::text(time));
+        row.set("gmt-offset", Value::text(clock.offset()));
+        row.set("dst-active", Value::Bool(clock.daylight));
+    }
+
     pub(super) fn log_rows(
         &self,
         filter: &RowFilter<'_>,

@@ -73,6 +73,7 @@ pub(crate) fn read_changes(revision: u64, bytes: &[u8]) -> Option<SavedChanges> 
         unix_seconds: i64::from_le_bytes(reader.take()?),
         nanos: u32::from_le_bytes(reader.take()?),
         offset_seconds: i32::from_le_bytes(reader.take()?),
+        ..Clock::default()
     };
     let [kind] = reader.take()?;
     let of = reader.number()?;
@@ -210,6 +211,7 @@ mod tests {
                 unix_seconds: 5,
                 nanos: 6,
                 offset_seconds: -7,
+                ..Clock::default()
             },
             action: String::from("x added"),
         };

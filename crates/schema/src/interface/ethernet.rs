@@ -230,6 +230,12 @@ pub(crate) static MENU: Menu = Menu {
             effect: Effect::None,
         },
         Command {
+            name: "cable-test",
+            help: "Measure the cables of ports",
+            arguments: &[NUMBERS, ONCE],
+            effect: Effect::None,
+        },
+        Command {
             name: "monitor",
             help: "Monitor the status of ports",
             arguments: &[NUMBERS, ONCE],

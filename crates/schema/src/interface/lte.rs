@@ -6,7 +6,7 @@ pub(crate) mod settings;
 
 use menu::{Kind, Menu, Property, Shape};
 
-use super::{IDLE_MONITOR, idle_command};
+use super::{AT_CHAT, IDLE_MONITOR, NUMBER, idle_command, idle_command_on_one};
 use crate::brief::may;
 use crate::fragment::{COMMENT_DISABLED, INTERFACE_COUNTERS, LINK_TIMES, idle_interfaces};
 use crate::terms::{list, number, shown, text, words, yes};
@@ -55,13 +55,14 @@ pub(crate) static MENU: Menu = Menu {
     ports: &[("lte", "lte")],
     commands: &[
         IDLE_MONITOR,
-        idle_command("at-chat", "Send a command to the modem"),
-        idle_command("cell-monitor", "Show cells around"),
-        idle_command("firmware-upgrade", "Upgrade the modem"),
+        idle_command_on_one("at-chat", "Send a command to the modem", AT_CHAT),
+        idle_command_on_one("cell-monitor", "Show cells around", &[NUMBER]),
+        idle_command_on_one("firmware-upgrade", "Upgrade the modem", &[NUMBER]),
         idle_command("info", "Show what the modem is"),
-        idle_command("scan", "Show networks around"),
-        idle_command("show-capabilities", "Show what the modem can do"),
+        idle_command_on_one("scan", "Show networks around", &[NUMBER]),
+        idle_command_on_one("show-capabilities", "Show what the modem can do", &[NUMBER]),
     ],
     rank: 19,
+    conditions: crate::conditions::LTE,
     ..idle_interfaces("/interface/lte", "lte", "Mobile modems")
 };

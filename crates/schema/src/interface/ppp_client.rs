@@ -3,7 +3,7 @@
 use menu::{Family, Kind, Menu, Property};
 
 use super::dial::{ALLOW, NAME, PEER_DNS, ROUTES, UNIT, USER, keepalive, profile, units};
-use super::{IDLE_MONITOR, idle_command};
+use super::{AT_CHAT, IDLE_MONITOR, NUMBER, idle_command_on_one};
 use crate::brief::may;
 use crate::fragment::{COMMENT_WAITING, INTERFACE_COUNTERS, LINK_TIMES, idle_interfaces};
 use crate::terms::{list, no, number, text};
@@ -53,10 +53,10 @@ pub(crate) static MENU: Menu = Menu {
     naming: "ppp-out",
     commands: &[
         IDLE_MONITOR,
-        idle_command("at-chat", "Send a command to the modem"),
-        idle_command("firmware-upgrade", "Upgrade the modem"),
-        idle_command("info", "Show what the modem is"),
-        idle_command("scan", "Show networks around"),
+        idle_command_on_one("at-chat", "Send a command to the modem", AT_CHAT),
+        idle_command_on_one("firmware-upgrade", "Upgrade the modem", &[NUMBER]),
+        idle_command_on_one("info", "Show what the modem is", &[NUMBER]),
+        idle_command_on_one("scan", "Show networks around", &[NUMBER]),
     ],
     rank: 255,
     ..idle_interfaces(

@@ -1,6 +1,6 @@
 //! `/system/clock`: time of day and time zone.
 
-use menu::{Effect, Kind, Menu, Old, Property, Shape};
+use menu::{Kind, Menu, Old, Property, Shape};
 
 use crate::short::{shown, switch};
 use crate::spelling::{DATE_TIME, OFFSET};
@@ -8,17 +8,16 @@ use crate::spelling::{DATE_TIME, OFFSET};
 /// The menus of this file.
 pub(crate) const MENUS: &[&Menu] = &[&MENU, &MANUAL];
 
-const fn set_elsewhere(name: &'static str) -> Old {
-    Old::gone(name)
-}
-
 pub(crate) static MENU: Menu = Menu {
     properties: &[&[
+        shown("time", Kind::Text, "Time of day"),
+        shown("date", Kind::Text, "Date"),
         switch(
             "time-zone-autodetect",
             "yes",
             "Finds the time zone by the public address",
-        ),
+        )
+        .inert(),
         Property::new(
             "time-zone-name",
             Kind::Words(super::zones::ZONES),
@@ -32,8 +31,8 @@ pub(crate) static MENU: Menu = Menu {
             "Whether daylight saving time is in force",
         ),
     ]],
-    old: &[set_elsewhere("date"), set_elsewhere("time")],
-    effect: Effect::None,
+    // The machine's clock is not for us to set.
+    old: &[Old::gone("date"), Old::gone("time")],
     rank: 900,
     ..Menu::new("/system/clock", Shape::Settings, "Date, time and time zone")
 };
@@ -52,7 +51,6 @@ pub(crate) static MANUAL: Menu = Menu {
         Property::new("dst-end", DATE_TIME, "When daylight saving time ends")
             .default("1970-01-01 00:00:00"),
     ]],
-    effect: Effect::None,
     rank: 901,
     ..Menu::new(
         "/system/clock/manual",

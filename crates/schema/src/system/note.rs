@@ -1,6 +1,6 @@
 //! `/system/note`: a note for those who log in.
 
-use menu::{Effect, Menu, Shape};
+use menu::{Menu, Shape};
 
 use crate::short::{switch, text};
 
@@ -18,10 +18,10 @@ pub(crate) static MENU: Menu = Menu {
             "show-at-cli-login",
             "no",
             "Shows the note before the password is asked for",
-        ),
+        )
+        .inert(),
         text("note", "The note"),
     ]],
-    effect: Effect::None,
     rank: 930,
     ..Menu::new("/system/note", Shape::Settings, "Note for those who log in")
 };

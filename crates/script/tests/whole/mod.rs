@@ -24,9 +24,9 @@ fn walk(path: &str, node: &Value, all: &mut Vec<&'static Menu>) {
         return;
     };
     if !path.is_empty()
-        && !all
-            .iter()
-            .any(|menu| menu.path == path && menu.shape != Shape::Folder)
+        && !all.iter().any(|menu| {
+            menu.path == path && (menu.shape != Shape::Folder || !menu.commands.is_empty())
+        })
     {
         all.retain(|menu| menu.path != path);
         all.push(menu_of(path, node));

@@ -42,5 +42,6 @@ pub(crate) static MENU: Menu = Menu {
     old_paths: &["/ip/smb/share"],
     effect: Effect::None,
     rank: 508,
+    conditions: crate::conditions::SHARES,
     ..Menu::new("/ip/smb/shares", Shape::List, "Folders that are served")
 };

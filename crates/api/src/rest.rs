@@ -1,0 +1,373 @@
+//! REST: what a method and a path ask for, and the JSON that they are answered.
+//!
+//! `GET` is `print`, `PUT` `add`, `PATCH` `set`, `DELETE` `remove`; `POST` is any command. Values
+//! are strings in both directions. The answer goes out while rows come: a long menu is never held
+//! in memory.
+
+use std::ops::ControlFlow;
+
+use menu::{Menu, Reason, Refusal, Shape, json};
+use script::{Done, Request, Rows};
+
+use crate::body;
+use crate::connection::message;
+
+/// A request of HTTP.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Asked<'a> {
+    /// The method, in capitals.
+    pub method: &'a str,
+    /// The path behind `/rest`, with its first slash, as it came.
+    pub path: &'a str,
+    /// What stands behind the question mark.
+    pub query: &'a str,
+    /// The body.
+    pub body: &'a [u8],
+}
+
+/// Who takes an answer: first its status, then its body in pieces.
+pub trait Answer {
+    /// Takes the status.
+    fn begin(&mut self, status: u16);
+
+    /// Takes a piece of the body.
+    fn write(&mut self, piece: &str) -> ControlFlow<()>;
+}
+
+/// Who runs requests.
+pub type Run<'a> = dyn FnMut(&Request, &mut dyn Rows) -> Result<Done, Refusal> + 'a;
+
+/// An answer that is an error: its status and the router's own words.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Fault {
+    status: u16,
+    detail: Option<String>,
+}
+
+/// Bytes of an answer that are held back, so that an error can still be one.
+const HELD: usize = 64 << 10;
+
+/// Answers a request.
+pub fn answer(
+    menus: &'static [&'static Menu],
+    asked: &Asked<'_>,
+    run: &mut Run<'_>,
+    out: &mut dyn Answer,
+) {
+    let fault = match served(menus, asked, run, out) {
+        Ok(()) => return,
+        Err(fault) => fault,
+    };
+    out.begin(fault.status);
+    let _ = out.write(&fault.body());
+}
+
+fn served(
+    menus: &'static [&'static Menu],
+    asked: &Asked<'_>,
+    run: &mut Run<'_>,
+    out: &mut dyn Answer,
+) -> Result<(), Fault> {
+    let mut request = Request::default();
+    body::read(asked.body, &mut request).map_err(|why| Fault::new(400, why))?;
+    let path: Vec<_> = asked.path.split('/').filter(|w| !w.is_empty()).collect();
+    let path: Vec<_> = path.into_iter().map(body::unescape).collect();
+    if asked.method == "POST" {
+        request.path = format!("/{}", path.join("/"));
+        return command(&request, run, out);
+    }
+    let (menu, item) = place(menus, &path)?;
+    let one = |name: &str| [(String::from(".id"), name.to_owned())];
+    match (asked.method, item) {
+        ("GET", None) => {
+            body::filters(asked.query, &mut request);
+            print(menu, request, run, out)
+        }
+        ("GET", Some(item)) => {
+            body::filters(asked.query, &mut request);
+            request.arguments.extend(one(&item));
+            let object = found(menu, request, run)?;
+            whole(200, &object, out)
+        }
+        ("PUT", None) if menu.grows() => {
+            request.path = format!("{}/add", menu.path);
+            let done = run(&request, &mut Nobody).map_err(|refusal| Fault::of(&refusal))?;
+            let Done::Ret(id) = done else {
+                return whole(201, "{}", out);
+            };
+            let object = found(menu, chosen(&id), run)?;
+            whole(201, &object, out)
+        }
+        ("PATCH", item) if item.is_some() == menu.has_rows() => {
+            request.path = format!("{}/set", menu.path);
+            let chosen = item.map_or_else(Request::default, |item| {
+                request.arguments.extend(one(&item));
+                chosen(&item)
+            });
+            run(&request, &mut Nobody).map_err(|refusal| Fault::of_item(&refusal))?;
+            let object = found(menu, chosen, run)?;
+            whole(200, &object, out)
+        }
+        ("DELETE", Some(item)) if menu.grows() => {
+            request.path = format!("{}/remove", menu.path);
+            request.arguments.extend(one(&item));
+            run(&request, &mut Nobody).map_err(|refusal| Fault::of_item(&refusal))?;
+            out.begin(204);
+            Ok(())
+        }
+        (method, _) => {
+            let command = match method {
+                "PUT" => "add",
+                "PATCH" => "set",
+                "DELETE" => "remove",
+                other => other,
+            };
+            Err(Fault::new(
+                406,
+                format!("no such command or directory ({command})"),
+            ))
+        }
+    }
+}
+
+/// A request for the one row that a text names.
+fn chosen(item: &str) -> Request {
+    Request {
+        arguments: vec![(String::from(".id"), item.to_owned())],
+        ..Request::default()
+    }
+}
+
+/// The menu of a path, and the item that a last word names.
+fn place(
+    menus: &'static [&'static Menu],
+    words: &[String],
+) -> Result<(&'static Menu, Option<String>), Fault> {
+    let menu = |words: &[String]| {
+        let path = format!("/{}", words.join("/"));
+        let is_it = |menu: &&&Menu| menu.path == path || menu.old_paths.contains(&path.as_str());
+        let found = menus.iter().find(is_it).copied();
+        found.filter(|menu| menu.shape != Shape::Folder && !menu.hidden)
+    };
+    let unknown = |words: &[String]| {
+        let word = words.last().map_or("", String::as_str);
+        Fault::new(404, format!("no such command or directory ({word})"))
+    };
+    if let Some(menu) = menu(words) {
+        return Ok((menu, None));
+    }
+    match words.split_last() {
+        Some((item, rest)) => match menu(rest) {
+            Some(menu) if menu.has_rows() => Ok((menu, Some(item.clone()))),
+            _ => Err(unknown(words)),
+        },
+        None => Err(unknown(words)),
+    }
+}
+
+/// Answers with all rows, or with the one set of values.
+fn print(
+    menu: &'static Menu,
+    mut request: Request,
+    run: &mut Run<'_>,
+    out: &mut dyn Answer,
+) -> Result<(), Fault> {
+    request.path = format!("{}/print", menu.path);
+    if !menu.has_rows() {
+        let object = one_row(&request, run)?;
+        return whole(200, object.as_deref().unwrap_or("{}"), out);
+    }
+    let mut list = List::new(out);
+    let done = run(&request, &mut list);
+    list.end(done)
+}
+
+/// The row that a request for one finds.
+fn found(menu: &'static Menu, mut request: Request, run: &mut Run<'_>) -> Result<String, Fault> {
+    request.path = format!("{}/print", menu.path);
+    one_row(&request, run)?.ok_or_else(Fault::not_found)
+}
+
+fn one_row(request: &Request, run: &mut Run<'_>) -> Result<Option<String>, Fault> {
+    let mut row = First(None);
+    run(request, &mut row).map_err(|refusal| Fault::of_item(&refusal))?;
+    Ok(row.0)
+}
+
+fn command(request: &Request, run: &mut Run<'_>, out: &mut dyn Answer) -> Result<(), Fault> {
+    let mut list = List::new(out);
+    let done = run(request, &mut list);
+    list.end(done)
+}
+
+fn whole(status: u16, text: &str, out: &mut dyn Answer) -> Result<(), Fault> {
+    out.begin(status);
+    let _ = out.write(text);
+    Ok(())
+}
+
+fn object(fields: &[(&str, String)]) -> String {
+    let mut text = String::from("{");
+    for (index, (name, value)) in fields.iter().enumerate() {
+        if index > 0 {
+            text.push(',');
+        }
+        json::string(name, &mut text);
+        text.push(':');
+        json::string(value, &mut text);
+    }
+    text.push('}');
+    text
+}
+
+/// Takes no row.
+struct Nobody;
+
+impl Rows for Nobody {
+    fn row(&mut self, _fields: &[(&str, String)]) -> ControlFlow<()> {
+        ControlFlow::Continue(())
+    }
+}
+
+/// Keeps the first row as JSON.
+struct First(Option<String>);
+
+impl Rows for First {
+    fn row(&mut self, fields: &[(&str, String)]) -> ControlFlow<()> {
+        self.0.get_or_insert_with(|| object(fields));
+        ControlFlow::Continue(())
+    }
+}
+
+/// Rows as an array; its beginning is held back for a while.
+struct List<'a> {
+    out: &'a mut dyn Answer,
+    text: String,
+    any: bool,
+    begun: bool,
+}
+
+impl<'a> List<'a> {
+    fn new(out: &'a mut dyn Answer) -> Self {
+        let text = String::new();
+        Self {
+            out,
+            text,
+            any: false,
+            begun: false,
+        }
+    }
+
+    fn flush(&mut self) -> ControlFlow<()> {
+        if !std::mem::replace(&mut self.begun, true) {
+            self.out.begin(200);
+        }
+        self.out.write(&std::mem::take(&mut self.text))
+    }
+
+    /// Ends the answer. An error is one as long as nothing has gone out.
+    fn end(mut self, done: Result<Done, Refusal>) -> Result<(), Fault> {
+        match done {
+            Err(refusal) if !self.begun => return Err(Fault::of(&refusal)),
+            Ok(Done::Ret(value)) if !self.any => {
+                self.text.push_str("{\"ret\":");
+                json::string(&value, &mut self.text);
+                self.text.push('}');
+            }
+            _ => self.text.push_str(if self.any { "]" } else { "[]" }),
+        }
+        let _ = self.flush();
+        Ok(())
+    }
+}
+
+impl Rows for List<'_> {
+    fn row(&mut self, fields: &[(&str, String)]) -> ControlFlow<()> {
+        let first = !std::mem::replace(&mut self.any, true);
+        self.text.push_str(if first { "[" } else { "," });
+        self.text.push_str(&object(fields));
+        if self.text.len() < HELD {
+            return ControlFlow::Continue(());
+        }
+        self.flush()
+    }
+}
+
+impl Fault {
+    /// An error with the router's own words.
+    pub fn new(status: u16, detail: impl Into<String>) -> Self {
+        let detail = Some(detail.into());
+        Self { status, detail }
+    }
+
+    /// Nobody who may come in.
+    pub const fn unauthorized() -> Self {
+        Self {
+            status: 401,
+            detail: None,
+        }
+    }
+
+    /// Nothing of that name.
+    pub const fn not_found() -> Self {
+        Self {
+            status: 404,
+            detail: None,
+        }
+    }
+
+    /// A command that took too long.
+    pub fn too_slow() -> Self {
+        Self::new(400, "Session closed")
+    }
+
+    /// The status.
+    pub const fn status(&self) -> u16 {
+        self.status
+    }
+
+    fn of(refusal: &Refusal) -> Self {
+        match &refusal.reason {
+            Reason::Interrupted => Self::too_slow(),
+            Reason::NoItem => Self::new(404, message(refusal)),
+            Reason::Unknown(text) if text.starts_with("no such command") => {
+                Self::new(404, message(refusal))
+            }
+            _ => Self::new(400, message(refusal)),
+        }
+    }
+
+    /// As [`Fault::of`], where an item of a path may not be there.
+    fn of_item(refusal: &Refusal) -> Self {
+        match refusal.reason {
+            Reason::NoItem => Self::not_found(),
+            _ => Self::of(refusal),
+        }
+    }
+
+    /// The error as JSON.
+    pub fn body(&self) -> String {
+        let reason = match self.status {
+            401 => "Unauthorized",
+            404 => "Not Found",
+            406 => "Not Acceptable",
+            413 => "Payload Too Large",
+            500 => "Internal Server Error",
+            _ => "Bad Request",
+        };
+        let mut text = String::from("{");
+        if let Some(detail) = &self.detail {
+            text.push_str("\"detail\":");
+            json::string(detail, &mut text);
+            text.push(',');
+        }
+        text.push_str(&format!(
+            "\"error\":{},\"message\":\"{reason}\"}}",
+            self.status
+        ));
+        text
+    }
+}
+
+#[cfg(test)]
+mod tests;

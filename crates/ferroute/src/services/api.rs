@@ -1,0 +1,281 @@
+//! The binary API at `api` and `api-ssl`: carries bytes between a peer, its [`Connection`] and the
+//! threads in which its commands run.
+
+use std::collections::BTreeMap;
+use std::io;
+use std::ops::ControlFlow;
+use std::sync::Arc;
+use std::time::Duration;
+
+use access::Service;
+use api::{Action, Connection, Reply};
+use menu::Refusal;
+use script::{Done, Interrupt, Request, Rows, Session};
+use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _, ReadHalf, WriteHalf};
+use tokio::sync::mpsc::{Receiver, Sender, channel};
+use tokio::task::spawn_blocking;
+use tokio::time::{Instant, sleep_until, timeout};
+
+use super::{Conversation, Peer, Speaker, Stream};
+use crate::access::{Entered, Proof, random};
+use crate::core::Shared;
+
+/// Bytes of rows that go out at once.
+const BATCH: usize = 16 << 10;
+
+/// Batches of rows that wait to go out, of all commands of a connection.
+const WAITING: usize = 16;
+
+/// How long a stranger may stay.
+const STRANGER: Duration = Duration::from_secs(60);
+
+/// How long a peer may refuse to read.
+const STUCK: Duration = Duration::from_secs(60);
+
+/// How often it is asked whether the session has been ended by somebody else.
+const LOOK: Duration = Duration::from_secs(1);
+
+/// The speaker of the binary API.
+pub(crate) struct Api {
+    shared: Arc<Shared>,
+}
+
+impl Api {
+    /// A speaker for this router.
+    pub(crate) const fn new(shared: Arc<Shared>) -> Self {
+        Self { shared }
+    }
+}
+
+impl Speaker for Api {
+    fn serve(self: Arc<Self>, stream: Box<dyn Stream>, peer: Peer) -> Conversation {
+        Box::pin(async move {
+            let served = match Talk::new(Arc::clone(&self.shared), stream, &peer) {
+                Ok(talk) => talk.serve().await,
+                Err(error) => Err(io::Error::other(error)),
+            };
+            if let Err(error) = served {
+                tracing::debug!("{}: {}: {error}", peer.service, peer.address);
+            }
+        })
+    }
+}
+
+/// What a command tells the connection.
+enum News {
+    /// Sentences of rows.
+    Rows(u64, Vec<u8>),
+    /// Its end.
+    Ended(u64, Result<Done, Refusal>),
+}
+
+/// A connection with all that belongs to it.
+struct Talk {
+    shared: Arc<Shared>,
+    peer: Peer,
+    connection: Connection,
+    reader: ReadHalf<Box<dyn Stream>>,
+    writer: WriteHalf<Box<dyn Stream>>,
+    entered: Option<Arc<Entered>>,
+    running: BTreeMap<u64, Arc<Interrupt>>,
+    news: Receiver<News>,
+    tell: Sender<News>,
+}
+
+impl Talk {
+    fn new(shared: Arc<Shared>, stream: Box<dyn Stream>, peer: &Peer) -> Result<Self, String> {
+        let (reader, writer) = tokio::io::split(stream);
+        let (tell, news) = channel(WAITING);
+        Ok(Self {
+            shared,
+            peer: peer.clone(),
+            connection: Connection::new(random()?, schema::VERSION_SAYS_EMPTY),
+            reader,
+            writer,
+            entered: None,
+            running: BTreeMap::new(),
+            news,
+            tell,
+        })
+    }
+
+    async fn serve(mut self) -> io::Result<()> {
+        let served = self.talk().await;
+        // What still runs is not wanted any more, and ends by itself.
+        self.running
+            .values()
+            .for_each(|interrupt| interrupt.close());
+        let _ = self.writer.shutdown().await;
+        // To leave takes the router's lock, for which no task may wait.
+        let entered = self.entered.take();
+        let _ = spawn_blocking(move || drop(entered)).await;
+        served
+    }
+
+    async fn talk(&mut self) -> io::Result<()> {
+        let mut bytes = vec![0; BATCH];
+        let begun = Instant::now();
+        let (mut look, mut heard) = (begun + LOOK, begun);
+        loop {
+            let mut actions = Vec::new();
+            tokio::select! {
+                read = self.reader.read(&mut bytes) => match read? {
+                    0 => return Ok(()),
+                    count => {
+                        heard = Instant::now();
+                        let read = bytes.get(..count).unwrap_or_default();
+                        self.connection.receive(read, &mut actions);
+                    }
+                },
+                Some(news) = self.news.recv() => match news {
+                    News::Rows(number, rows) => {
+                        if self.connection.wants(number) {
+                            self.send(&rows).await?;
+                        }
+                    }
+                    News::Ended(number, ended) => {
+                        self.running.remove(&number);
+                        self.connection.ended(number, &ended, &mut actions);
+                    }
+                },
+                () = sleep_until(look) => {
+                    look += LOOK;
+                    let idle = match self.running.is_empty() {
+                        true => heard.elapsed(),
+                        false => Duration::ZERO,
+                    };
+                    let over = self.entered.as_ref().is_some_and(|entered| entered.is_over(idle));
+                    if over || (self.entered.is_none() && begun.elapsed() > STRANGER) {
+                        return Ok(());
+                    }
+                }
+            }
+            if self.act(actions).await?.is_break() {
+                return Ok(());
+            }
+        }
+    }
+
+    /// Does what the connection asks for; a login may lead to more.
+    async fn act(&mut self, mut actions: Vec<Action>) -> io::Result<ControlFlow<()>> {
+        while !actions.is_empty() {
+            let mut more = Vec::new();
+            let mut bytes = Vec::new();
+            for action in actions {
+                match action {
+                    Action::Send(sentence) => bytes.extend(sentence),
+                    Action::Login { name, password } => {
+                        let is_user = self.login(name, password).await;
+                        self.connection.admitted(is_user, &mut more);
+                        self.connection.receive(&[], &mut more);
+                    }
+                    Action::Run {
+                        number,
+                        tag,
+                        request,
+                    } => self.run(number, tag, request),
+                    Action::Stop(number) => {
+                        if let Some(interrupt) = self.running.get(&number) {
+                            interrupt.close();
+                        }
+                    }
+                    Action::Close => {
+                        self.send(&bytes).await?;
+                        return Ok(ControlFlow::Break(()));
+                    }
+                }
+            }
+            self.send(&bytes).await?;
+            actions = more;
+        }
+        Ok(ControlFlow::Continue(()))
+    }
+
+    async fn send(&mut self, bytes: &[u8]) -> io::Result<()> {
+        if bytes.is_empty() {
+            return Ok(());
+        }
+        timeout(STUCK, async {
+            self.writer.write_all(bytes).await?;
+            self.writer.flush().await
+        })
+        .await?
+    }
+
+    async fn login(&mut self, name: String, password: Option<Vec<u8>>) -> bool {
+        // RouterOS keeps no password in a form that could prove the digest of old versions; that
+        // somebody tried is worth counting all the same.
+        let password = password.unwrap_or_default();
+        let (shared, address) = (Arc::clone(&self.shared), self.peer.address.ip());
+        let service = match self.peer.service {
+            "api-ssl" => Service::ApiSsl,
+            _ => Service::Api,
+        };
+        let entered = spawn_blocking(move || {
+            shared.authenticate(&name, Proof::Password(&password), address, service)
+        });
+        self.entered = entered.await.ok().and_then(Result::ok).map(Arc::new);
+        self.entered.is_some()
+    }
+
+    /// Runs a command in a thread of its own.
+    fn run(&mut self, number: u64, tag: Vec<u8>, request: Request) {
+        let Some(entered) = &self.entered else { return };
+        let mut session = entered.session();
+        self.running.insert(number, session.interrupter());
+        let (shared, tell) = (Arc::clone(&self.shared), self.tell.clone());
+        spawn_blocking(move || {
+            let mut rows = Batch {
+                number,
+                tag,
+                bytes: Vec::new(),
+                tell: &tell,
+            };
+            let ended = run(&shared, &mut session, &request, &mut rows);
+            let _ = tell.blocking_send(News::Ended(number, ended));
+        });
+    }
+}
+
+/// Runs a command to its end; all its rows are on their way then.
+fn run(
+    shared: &Arc<Shared>,
+    session: &mut Session,
+    request: &Request,
+    rows: &mut Batch<'_>,
+) -> Result<Done, Refusal> {
+    let done = shared.request(session, request, rows);
+    match rows.rest() {
+        ControlFlow::Continue(()) => done,
+        ControlFlow::Break(()) => Err(menu::Reason::Interrupted.nowhere()),
+    }
+}
+
+/// Rows that are collected, so that not each takes a message of its own.
+struct Batch<'a> {
+    number: u64,
+    tag: Vec<u8>,
+    bytes: Vec<u8>,
+    tell: &'a Sender<News>,
+}
+
+impl Rows for Batch<'_> {
+    fn row(&mut self, fields: &[(&str, String)]) -> ControlFlow<()> {
+        Reply::Row(fields).encode(&self.tag, &mut self.bytes);
+        if self.bytes.len() < BATCH {
+            return ControlFlow::Continue(());
+        }
+        self.rest()
+    }
+
+    fn rest(&mut self) -> ControlFlow<()> {
+        if self.bytes.is_empty() && !self.tell.is_closed() {
+            return ControlFlow::Continue(());
+        }
+        let rows = News::Rows(self.number, std::mem::take(&mut self.bytes));
+        match self.tell.blocking_send(rows) {
+            Ok(()) => ControlFlow::Continue(()),
+            Err(_) => ControlFlow::Break(()),
+        }
+    }
+}

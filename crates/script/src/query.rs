@@ -1,0 +1,340 @@
+//! The queries of the API: conditions on rows as a stack of truth values.
+//!
+//! A word of a query pushes whether the row has a value (`name`), lacks it (`-name`), or how it
+//! compares (`name=x`, `<name=x`, `>name=x`); `#` and operators work on the stack. A row passes
+//! when no false remains.
+
+use std::cmp::Ordering;
+
+use menu::{Kind, Menu, Row, RowFilter, Value};
+
+use crate::items::looked_up;
+
+/// The most bytes of all words of a query.
+const BYTES: usize = 16 << 10;
+
+/// A query that is ready for rows.
+#[derive(Debug, Default)]
+pub(crate) struct Query {
+    words: Vec<Word>,
+    /// Whether there are operators: without them every word must hold.
+    operators: bool,
+}
+
+#[derive(Debug)]
+enum Word {
+    Compare(Compare),
+    Operators(Vec<Operator>),
+}
+
+/// A comparison of a cell.
+#[derive(Debug)]
+struct Compare {
+    name: String,
+    test: Test,
+    text: String,
+    /// The text as a value of the property's type, if it is one.
+    value: Option<Value>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Test {
+    Has,
+    Lacks,
+    Equal,
+    Less,
+    Greater,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Operator {
+    /// Pushes a copy of the value at this index; the top is 0.
+    Copy(usize),
+    /// Puts the value at this index in place of all.
+    Only(usize),
+    Not,
+    And,
+    Or,
+}
+
+impl Query {
+    /// Reads the words of a query, each without its question mark.
+    pub(crate) fn read(menu: &'static Menu, words: &[String]) -> Option<Self> {
+        if words.iter().map(String::len).sum::<usize>() > BYTES {
+            return None;
+        }
+        let mut query = Self::default();
+        for word in words {
+            query.words.push(match word.strip_prefix('#') {
+                Some(operators) => {
+                    query.operators = true;
+                    Word::Operators(read_operators(operators)?)
+                }
+                None => Word::Compare(Compare::read(menu, word)),
+            });
+        }
+        Some(query)
+    }
+
+    /// Asks also for a cell that must be there and not be false.
+    pub(crate) fn also(&mut self, menu: &'static Menu, name: &str) {
+        let flag = menu.property(name).is_none_or(|p| p.kind == Kind::Bool);
+        let word = if flag {
+            format!("{name}=yes")
+        } else {
+            name.to_owned()
+        };
+        self.words.push(Word::Compare(Compare::read(menu, &word)));
+    }
+
+    /// Runs `run` with the filter of the query: equalities are given for looking up, and secrets
+    /// are not to be found out by asking for them.
+    pub(crate) fn with_filter<T>(
+        &self,
+        menu: &'static Menu,
+        without_secrets: bool,
+        run: impl FnOnce(&RowFilter<'_>) -> T,
+    ) -> T {
+        if self.words.is_empty() {
+            return run(&RowFilter {
+                without_secrets,
+                ..RowFilter::default()
+            });
+        }
+        let equals = self.words.iter().filter_map(|word| match word {
+            Word::Compare(compare) if compare.test == Test::Equal => {
+                looked_up(menu, &compare.name, &compare.text)
+            }
+            _ => None,
+        });
+        let equals = if self.operators {
+            Vec::new()
+        } else {
+            equals.collect()
+        };
+        let test = |row: &Row| self.holds(menu, row);
+        run(&RowFilter {
+            equals,
+            test: Some(&test),
+            without_secrets,
+        })
+    }
+
+    /// Whether a row passes.
+    fn holds(&self, menu: &'static Menu, row: &Row) -> bool {
+        let mut stack = Vec::with_capacity(self.words.len());
+        for word in &self.words {
+            match word {
+                Word::Compare(compare) => stack.push(compare.holds(menu, row)),
+                Word::Operators(operators) => {
+                    operators.iter().for_each(|op| op.apply(&mut stack));
+                }
+            }
+        }
+        stack.iter().all(|value| *value)
+    }
+}
+
+impl Operator {
+    /// Works on the stack; below it there are infinitely many trues.
+    fn apply(self, stack: &mut Vec<bool>) {
+        let at = |stack: &[bool], index: usize| {
+            let place = stack.len().checked_sub(index.saturating_add(1));
+            place
+                .and_then(|place| stack.get(place))
+                .copied()
+                .unwrap_or(true)
+        };
+        match self {
+            Self::Copy(index) => stack.push(at(stack, index)),
+            Self::Only(index) => {
+                let value = at(stack, index);
+                stack.clear();
+                stack.push(value);
+            }
+            Self::Not => {
+                let value = stack.pop().unwrap_or(true);
+                stack.push(!value);
+            }
+            Self::And | Self::Or => {
+                let (b, a) = (stack.pop().unwrap_or(true), stack.pop().unwrap_or(true));
+                stack.push(if self == Self::And { a && b } else { a || b });
+            }
+        }
+    }
+}
+
+fn read_operators(text: &str) -> Option<Vec<Operator>> {
+    let mut operators = Vec::new();
+    let mut rest = text;
+    // Whether an index stands right before.
+    let mut indexed = false;
+    while let Some(c) = rest.chars().next() {
+        let digits = rest.bytes().take_while(u8::is_ascii_digit).count();
+        if digits > 0 {
+            let (index, after) = rest.split_at(digits);
+            let index = index.parse().ok()?;
+            operators.push(match after.is_empty() {
+                true => Operator::Only(index),
+                false => Operator::Copy(index),
+            });
+            (rest, indexed) = (after, true);
+            continue;
+        }
+        match c {
+            '!' => operators.push(Operator::Not),
+            '&' => operators.push(Operator::And),
+            '|' => operators.push(Operator::Or),
+            '.' if indexed => {}
+            '.' => operators.push(Operator::Copy(0)),
+            _ => return None,
+        }
+        (rest, indexed) = (rest.get(c.len_utf8()..)?, false);
+    }
+    Some(operators)
+}
+
+impl Compare {
+    fn read(menu: &'static Menu, word: &str) -> Self {
+        let (test, rest) = match word.as_bytes().first() {
+            Some(b'-') => (Test::Lacks, word.get(1..)),
+            Some(b'<') => (Test::Less, word.get(1..)),
+            Some(b'>') => (Test::Greater, word.get(1..)),
+            Some(b'=') => (Test::Equal, word.get(1..)),
+            _ => (Test::Has, Some(word)),
+        };
+        let rest = rest.unwrap_or_default();
+        let (name, text, test) = match rest.split_once('=') {
+            Some((name, text)) if test == Test::Has => (name, text, Test::Equal),
+            Some((name, text)) if test != Test::Lacks => (name, text, test),
+            _ => (rest, "", test),
+        };
+        let property = menu.property(name);
+        let value = property.and_then(|p| p.kind.parse(name, text).ok());
+        Self {
+            name: name.to_owned(),
+            test,
+            text: text.to_owned(),
+            value,
+        }
+    }
+
+    fn holds(&self, menu: &'static Menu, row: &Row) -> bool {
+        let flag = || {
+            let flag = menu.flags.iter().any(|flag| flag.name == self.name);
+            flag.then_some(Value::Bool(false))
+        };
+        let cell = match self.name.as_str() {
+            ".id" => row.id.map(|id| Value::text(id.to_string())),
+            name => row.get(name).cloned().or_else(flag),
+        };
+        match (self.test, cell) {
+            (Test::Lacks, cell) => cell.is_none(),
+            (_, None) => false,
+            (Test::Has, Some(_)) => true,
+            (Test::Equal, Some(cell)) => self.equals(&cell),
+            (Test::Less, Some(cell)) => self.order(&cell) == Ordering::Less,
+            (Test::Greater, Some(cell)) => self.order(&cell) == Ordering::Greater,
+        }
+    }
+
+    fn equals(&self, cell: &Value) -> bool {
+        match cell {
+            Value::Bool(value) => match self.text.as_str() {
+                "true" | "yes" => *value,
+                "false" | "no" => !*value,
+                _ => false,
+            },
+            cell => self.value.as_ref() == Some(cell) || cell.to_string() == self.text,
+        }
+    }
+
+    /// How the cell compares with what is asked for: numbers and typed values as such, else texts.
+    fn order(&self, cell: &Value) -> Ordering {
+        let text = cell.to_string();
+        let numbers = (text.parse::<i64>(), self.text.parse::<i64>());
+        if let (Ok(a), Ok(b)) = numbers {
+            return a.cmp(&b);
+        }
+        match &self.value {
+            Some(value) if std::mem::discriminant(value) == std::mem::discriminant(cell) => {
+                cell.cmp(value)
+            }
+            _ => text.cmp(&self.text),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use menu::{Id, Property, Shape};
+
+    static MENU: Menu = Menu {
+        properties: &[&[
+            Property::new("type", Kind::Text, "its type"),
+            Property::new("distance", Kind::COUNTER, "how far"),
+            Property::new("comment", Kind::Text, "a note"),
+            Property::new("age", Kind::SPAN, "how old"),
+            Property::new("disabled", Kind::Bool, "whether it counts"),
+        ]],
+        flags: &[menu::Flag::new('D', "dynamic", 0)],
+        ..Menu::new("/thing", Shape::List, "things")
+    };
+
+    fn row() -> Row {
+        let mut row = Row {
+            id: Some(Id(0x1f)),
+            ..Row::default()
+        };
+        row.set("type", Value::text("vlan"));
+        row.set("distance", Value::Number(10));
+        row.set("comment", Value::text(""));
+        row.set("age", Value::Time(60_000_000_000));
+        row.set("disabled", Value::Bool(false));
+        row
+    }
+
+    fn passes(words: &[&str]) -> bool {
+        let words: Vec<_> = words.iter().map(|word| (*word).to_owned()).collect();
+        let query = Query::read(&MENU, &words).expect("a query");
+        query.with_filter(&MENU, false, |filter| filter.accepts(&row()))
+    }
+
+    #[test]
+    fn a_word_asks_for_a_value_or_compares_it() {
+        assert!(passes(&["type"]));
+        assert!(!passes(&["-type"]));
+        assert!(passes(&["-name"]));
+        assert!(passes(&["type=vlan"]));
+        assert!(passes(&["=type=vlan"]));
+        assert!(passes(&[".id=*1F"]));
+        assert!(passes(&["disabled=no"]) && passes(&["disabled=false"]));
+        assert!(passes(&["dynamic=false"]));
+        assert!(passes(&[">distance=9"]), "numbers compare as numbers");
+        assert!(!passes(&["<distance=9"]));
+        assert!(passes(&["<age=1h"]), "spans compare as spans");
+        assert!(!passes(&[">comment="]));
+    }
+
+    #[test]
+    fn operators_work_on_the_stack() {
+        assert!(passes(&["type=ether", "type=vlan", "#|"]));
+        assert!(!passes(&["type=ether", "type=vlan"]));
+        assert!(!passes(&["type=vlan", "distance=10", "#&!"]));
+        assert!(passes(&["type=ether", "#!"]));
+        assert!(passes(&["type=ether", "type=vlan", "#0"]), "the top alone");
+        assert!(!passes(&["type=ether", "type=vlan", "#1"]));
+        assert!(passes(&["type=vlan", "#.&"]));
+        assert!(passes(&["#|||"]), "below the stack all is true");
+        assert!(passes(&["type=ether", "type=vlan", "#1.!|", "#0"]));
+    }
+
+    #[test]
+    fn what_is_no_query_is_none() {
+        for word in ["#~", "#x", "#99999999999999999999999"] {
+            assert!(Query::read(&MENU, &[word.to_owned()]).is_none(), "{word}");
+        }
+        assert!(Query::read(&MENU, &["x".repeat(BYTES + 1)]).is_none());
+    }
+}

@@ -1,0 +1,114 @@
+//! Which rows of a menu have changed since the last look, for all that follows them.
+
+use std::collections::BTreeMap;
+use std::hash::{DefaultHasher, Hash as _, Hasher as _};
+use std::time::Duration;
+
+use menu::{Id, Kind, Menu, Property, Reason, Row, RowFilter};
+
+use crate::machine::{self, Machine};
+
+/// How often it is asked whether the configuration has changed.
+const GLANCE: Duration = Duration::from_millis(100);
+
+/// How often what runs is looked at: links, routes, neighbours.
+const LOOK: Duration = Duration::from_secs(1);
+
+/// A long menu is looked at less often: a look takes no more than this part of the time.
+const SHARE: u32 = 10;
+
+/// Rows that are followed.
+const FOLLOWED: usize = 1_000_000;
+
+/// What was there at the last look.
+pub(crate) struct Seen {
+    menu: &'static Menu,
+    /// Whether the first look gives what is there.
+    all: bool,
+    /// A digest of each row; none before the first look.
+    rows: Option<BTreeMap<Id, u64>>,
+    revision: Option<u64>,
+    /// When it was looked last, and how long that took.
+    looked: (Duration, Duration),
+}
+
+impl Seen {
+    /// Nothing seen yet; the first look gives `all` that is there, or none of it.
+    pub(crate) const fn new(menu: &'static Menu, all: bool) -> Self {
+        Self {
+            menu,
+            all,
+            rows: None,
+            revision: None,
+            looked: (Duration::ZERO, Duration::ZERO),
+        }
+    }
+
+    /// Gives the rows that are new or have changed, and returns those that are gone.
+    pub(crate) fn look(
+        &mut self,
+        machine: &mut Machine<'_>,
+        filter: &RowFilter<'_>,
+        mut each: impl FnMut(&mut Machine<'_>, Vec<Row>) -> machine::Result<()>,
+    ) -> machine::Result<Vec<Id>> {
+        machine.renew();
+        let began = machine.site.now();
+        self.revision = Some(machine.with(|loan| Ok(loan.store.revision()))?);
+        let mut now = BTreeMap::new();
+        let (menu, seen) = (self.menu, self.rows.take());
+        let first = seen.is_none();
+        let seen = seen.unwrap_or_default();
+        let all = self.all || !first;
+        machine.each_slice(menu, filter, |machine, rows| {
+            if now.len() > FOLLOWED {
+                return Err(Reason::Limit("rows").nowhere().into());
+            }
+            let fresh = rows.into_iter().filter(|row| {
+                let (id, digest) = (row.id.unwrap_or(Id::SETTINGS), digest(menu, row));
+                now.insert(id, digest);
+                all && seen.get(&id) != Some(&digest)
+            });
+            let fresh: Vec<_> = fresh.collect();
+            match fresh.is_empty() {
+                true => Ok(()),
+                false => each(machine, fresh),
+            }
+        })?;
+        let gone = seen.keys().filter(|id| !now.contains_key(id)).copied();
+        let gone = gone.collect();
+        self.rows = Some(now);
+        self.looked = (began, machine.site.now().saturating_sub(began));
+        Ok(gone)
+    }
+
+    /// Waits until another look is worth it.
+    pub(crate) fn wait(&mut self, machine: &mut Machine<'_>) -> machine::Result<()> {
+        let (began, took) = self.looked;
+        let soonest = began + took * SHARE;
+        let latest = soonest.max(began + LOOK);
+        loop {
+            machine.pause(GLANCE)?;
+            let now = machine.site.now();
+            let revision = machine.with(|loan| Ok(loan.store.revision()))?;
+            if now >= latest || (now >= soonest && self.revision != Some(revision)) {
+                return Ok(());
+            }
+        }
+    }
+}
+
+/// A digest of what makes a row another: all but what changes by itself, such as counters.
+fn digest(menu: &'static Menu, row: &Row) -> u64 {
+    let mut hasher = DefaultHasher::new();
+    for (name, value) in &row.cells {
+        if !menu.property(name).is_some_and(runs_on) {
+            (name, value).hash(&mut hasher);
+        }
+    }
+    hasher.finish()
+}
+
+/// Whether the value changes while nothing happens: a counter, an age.
+fn runs_on(property: &Property) -> bool {
+    property.stats || (property.read_only && matches!(property.kind, Kind::Time { .. }))
+}

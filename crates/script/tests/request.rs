@@ -1,0 +1,158 @@
+//! Requests of programs: what they are answered.
+
+use std::ops::ControlFlow;
+
+use menu::{Offline, Policies, Store};
+use script::{Done, Held, Request, Rows, Session, request_at};
+
+#[derive(Default)]
+struct Taken(Vec<Vec<(String, String)>>);
+
+impl Rows for Taken {
+    fn row(&mut self, fields: &[(&str, String)]) -> ControlFlow<()> {
+        let fields = fields.iter().map(|(n, v)| ((*n).to_owned(), v.clone()));
+        self.0.push(fields.collect());
+        ControlFlow::Continue(())
+    }
+}
+
+/// `/path =name=value ?query` as a request; values have no spaces here.
+fn request(text: &str) -> Request {
+    let mut request = Request::default();
+    for word in text.split(' ') {
+        if let Some(query) = word.strip_prefix('?') {
+            request.query.push(query.to_owned());
+        } else if let Some((name, value)) = word.strip_prefix('=').and_then(|w| w.split_once('=')) {
+            request.arguments.push((name.to_owned(), value.to_owned()));
+        } else {
+            request.path = word.to_owned();
+        }
+    }
+    request
+}
+
+fn ask(store: &mut Store, text: &str) -> (Result<Done, String>, Vec<String>) {
+    ask_as(store, &mut Session::new("admin"), text)
+}
+
+fn ask_as(
+    store: &mut Store,
+    session: &mut Session,
+    text: &str,
+) -> (Result<Done, String>, Vec<String>) {
+    let mut taken = Taken::default();
+    let mut live = Offline;
+    let mut site = Held::new(store, &mut live);
+    let done = request_at(&mut site, session, &request(text), &mut taken);
+    let line = |row: &Vec<(String, String)>| {
+        let fields: Vec<_> = row.iter().map(|(n, v)| format!("{n}={v}")).collect();
+        fields.join(" ")
+    };
+    let rows = taken.0.iter().map(line).collect();
+    (done.map_err(|refusal| refusal.to_string()), rows)
+}
+
+fn refused(store: &mut Store, text: &str) -> String {
+    ask(store, text).0.expect_err(text)
+}
+
+#[test]
+fn an_item_is_added_changed_and_removed() {
+    let mut store = schema::store();
+
+    let (done, _) = ask(&mut store, "/interface/list/add =name=a=b =comment=[x]$y");
+    let Ok(Done::Ret(id)) = done else {
+        panic!("{done:?}")
+    };
+    let find = format!("/interface/list/print ?.id={id} =.proplist=name,comment,nothing");
+    assert_eq!(ask(&mut store, &find).1, ["name=a=b comment=[x]$y"]);
+
+    let set = format!("/interface/list/set =.id={id} =comment=z =!include=");
+    assert_eq!(ask(&mut store, &set).0, Ok(Done::Nothing));
+    let get = "/interface/list/get =number=a=b =value-name=comment";
+    assert_eq!(ask(&mut store, get).0, Ok(Done::Ret("z".into())));
+    let by_name = "/interface/list/set =numbers=a=b =name=c";
+    assert_eq!(ask(&mut store, by_name).0, Ok(Done::Nothing));
+
+    let remove = format!("/interface/list/remove =.id={id}");
+    assert_eq!(ask(&mut store, &remove).0, Ok(Done::Nothing));
+    assert_eq!(refused(&mut store, &remove), "no such item");
+    assert_eq!(ask(&mut store, &find).0, Ok(Done::Empty));
+}
+
+#[test]
+fn queries_choose_and_count_rows() {
+    let mut store = schema::store();
+
+    let all = ask(&mut store, "/interface/list/getall").1.len();
+    let count = ask(&mut store, "/interface/list/print =count-only=").0;
+    assert_eq!(count, Ok(Done::Ret(all.to_string())));
+    let some = "/interface/list/print ?name=all ?name=none ?#| =.proplist=name";
+    assert_eq!(ask(&mut store, some).1, ["name=all", "name=none"]);
+    let not = "/interface/list/print =.proplist=name ?name=all ?#!";
+    assert_eq!(ask(&mut store, not).1.len(), all - 1);
+    assert_eq!(
+        refused(&mut store, "/interface/list/print ?#~"),
+        "invalid query"
+    );
+}
+
+#[test]
+fn settings_are_one_row_without_an_id() {
+    let mut store = schema::store();
+
+    let set = ask(&mut store, "/system/identity/set =name=R1").0;
+    assert_eq!(set, Ok(Done::Nothing));
+    let print = ask(&mut store, "/system/identity/print").1;
+    assert_eq!(print, ["name=R1"]);
+}
+
+#[test]
+fn what_is_not_there_is_named_as_routeros_names_it() {
+    let mut store = schema::store();
+
+    for (text, message) in [
+        ("/no/such/print", "no such command prefix"),
+        ("#", "no such command prefix"),
+        ("/put", "no such command prefix"),
+        ("/ip/address/fly", "no such command"),
+        ("/ip/address/find", "no such command"),
+        ("/ip/address/pri", "no such command"),
+        ("/ip/address/add =colour=red", "unknown parameter colour"),
+        ("/ip/address/print =colour=red", "unknown parameter colour"),
+        ("/ip/address/remove =.id=*7", "no such item"),
+        (
+            "/ip/address/add =address=10.0.0.1/24 =interface=x",
+            "input does not match any value of interface",
+        ),
+    ] {
+        assert_eq!(refused(&mut store, text), message, "{text}");
+    }
+}
+
+#[test]
+fn a_user_may_do_no_more_than_at_the_console() {
+    let mut store = schema::store();
+    let mut session = Session::new("reader");
+    session.policies = Policies::READ;
+
+    let read = ask_as(&mut store, &mut session, "/system/identity/print");
+    assert_eq!(read.1.len(), 1);
+    let (write, _) = ask_as(&mut store, &mut session, "/system/identity/set =name=x");
+    assert_eq!(write, Err("not enough permissions (9)".into()));
+    session.policies = Policies::WRITE;
+    let (read, _) = ask_as(&mut store, &mut session, "/system/identity/print");
+    assert_eq!(read, Err("not enough permissions (9)".into()));
+}
+
+#[test]
+fn an_export_is_the_text_of_its_answer() {
+    let mut store = schema::store();
+
+    let _ = ask(&mut store, "/system/identity/set =name=R1");
+    let (done, _) = ask(&mut store, "/export =terse=");
+    let Ok(Done::Ret(text)) = done else {
+        panic!("{done:?}")
+    };
+    assert!(text.ends_with("/system identity set name=R1"), "{text}");
+}
