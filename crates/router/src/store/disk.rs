@@ -134,8 +134,10 @@ impl StorageBackend for Disk {
             for step in &state.pending {
                 if let Step::Write(at, bytes) = step {
                     let at = *at as usize;
-                    for index in at.max(from)..(at + bytes.len()).min(to) {
-                        seen[index - from] = bytes[index - at];
+                    let (start, end) = (at.max(from), (at + bytes.len()).min(to));
+                    if start < end {
+                        let piece = &bytes[start - at..end - at];
+                        seen[start - from..end - from].copy_from_slice(piece);
                     }
                 }
             }
