@@ -12,6 +12,7 @@
 
 mod body;
 mod connection;
+pub mod fuzz;
 pub mod openapi;
 pub mod rest;
 mod sentence;

@@ -36,7 +36,7 @@ pub(crate) struct Entered {
 impl Entered {
     /// A session of commands with what the user may do.
     pub(crate) fn session(&self) -> Session {
-        let mut session = Session::new(&*self.login.user);
+        let mut session = self.shared.scripting.session(&self.login.user);
         session.policies = self.login.policies;
         session
     }

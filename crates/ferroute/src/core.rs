@@ -3,6 +3,7 @@
 //! Workers never wait for this lock: it is between the control thread and the sessions alone. A
 //! session has it for one command at a time, never while a script waits or its output goes out.
 
+use std::net::IpAddr;
 use std::ops::ControlFlow;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -13,7 +14,7 @@ use machine::Instant;
 use menu::{Live, Menu, Output, Reason, Refusal, Store};
 use netio::Waker;
 use router::{Holder, Instance};
-use script::{Class, Done, Interrupt, Request, Rows, Session, Site, Subject};
+use script::{Class, Done, Interrupt, Job, Request, Rows, Scripting, Session, Site, Subject};
 
 use crate::access::Entered;
 use crate::control::Router;
@@ -25,6 +26,8 @@ use crate::workers::Sleeper;
 /// A running router, as its threads share it.
 pub(crate) struct Shared {
     instance: Fair<Instance>,
+    /// What the scripts of all users share.
+    pub(crate) scripting: Scripting,
     /// Wakes the control thread.
     pub(crate) wake: Waker,
     sleepers: Arc<[Sleeper]>,
@@ -43,8 +46,11 @@ impl Shared {
         (namespace, state): (Option<String>, Option<PathBuf>),
         started: SystemInstant,
     ) -> Self {
+        let mut instance = instance;
+        let scripting = instance.control().scripting().clone();
         Self {
             instance: Fair::new(instance),
+            scripting,
             wake,
             sleepers,
             namespace,
@@ -77,7 +83,7 @@ impl Shared {
     /// # Errors
     /// The refusal.
     pub(crate) fn request(
-        &self,
+        self: &Arc<Self>,
         session: &mut Session,
         request: &Request,
         rows: &mut dyn Rows,
@@ -116,7 +122,7 @@ pub(crate) fn clock() -> menu::Clock {
 
 /// A session at the router: it takes its turn for each command.
 struct Visit<'a> {
-    shared: &'a Shared,
+    shared: &'a Arc<Shared>,
 }
 
 impl Site for Visit<'_> {
@@ -146,6 +152,19 @@ impl Site for Visit<'_> {
         interrupt.wait(until.saturating_sub(self.now()));
         Ok(())
     }
+
+    fn resolve(&mut self, name: &str, interrupt: &Interrupt) -> Result<Vec<IpAddr>, Reason> {
+        crate::jobs::resolve(name, interrupt)
+    }
+
+    fn spawn(&mut self, job: Job) -> Result<(), Reason> {
+        crate::jobs::start(self.shared, job)
+    }
+}
+
+/// Runs a job to its end, in a thread of its own.
+pub(crate) fn work(shared: &Arc<Shared>, job: Job) {
+    job.run(&mut Visit { shared });
 }
 
 impl Drop for Visit<'_> {

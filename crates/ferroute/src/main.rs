@@ -13,6 +13,7 @@ mod devices;
 mod docs;
 mod fair;
 mod host;
+mod jobs;
 mod labs;
 mod notify;
 mod past;

@@ -216,10 +216,12 @@ struct Outside {
 
 impl Outside {
     /// One round: links, mirrors, packets from workers, timers; then a sleep until there is more.
-    fn round(&mut self, shared: &Shared) {
+    fn round(&mut self, shared: &Arc<Shared>) {
+        let jobs;
         let wait = {
             let mut instance = shared.lock();
             let busy = shared.set_time(&mut instance);
+            jobs = instance.due_jobs();
             if let Err(error) = self.devices.follow(&mut instance) {
                 tracing::error!("{error}");
             }
@@ -236,6 +238,11 @@ impl Outside {
             shared.after_change(&mut instance);
             if busy { Some(Duration::ZERO) } else { until }
         };
+        for job in jobs {
+            if let Err(error) = crate::jobs::start(shared, job) {
+                tracing::error!("{error}");
+            }
+        }
         // What `/system/resource` shows is never older than this.
         let wait = wait.map_or(LOOK, |wait| wait.min(LOOK));
         if let Err(error) = self.waiting.wait(Some(wait)) {

@@ -325,6 +325,8 @@ pub struct Menu {
     pub unique: &'static [Unique],
     /// The properties by which rows are sorted; in order of creation if empty.
     pub sort: &'static [&'static str],
+    /// Properties that a new item gets from who makes it and when.
+    pub filled: &'static [(&'static str, Fill)],
     /// Items that exist from the start.
     pub builtin: &'static [Builtin],
     /// How an export names them.
@@ -366,6 +368,17 @@ pub struct Menu {
     pub check: Option<Check>,
 }
 
+/// What a new item gets in a property that nobody gave.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Fill {
+    /// The date: `2026-11-22`.
+    Date,
+    /// The time of the day: `03:30:00`.
+    Time,
+    /// The user's name.
+    User,
+}
+
 impl Menu {
     /// An empty menu of a shape, to be filled in by the struct update syntax.
     pub const fn new(path: &'static str, shape: Shape, help: &'static str) -> Self {
@@ -398,6 +411,7 @@ impl Menu {
             rank: 1_000,
             unnumbered_dynamic: false,
             guard: None,
+            filled: &[],
             policies: Policies::NONE,
             command_policies: &[],
             removable: false,

@@ -39,12 +39,12 @@ mod view;
 
 pub use change::{By, Change, Changes, Journal, NoJournal, Origin};
 pub use declare::{
-    Argument, Builtin, Check, Command, Draft, Effect, Flag, Follow, Guard, Menu, Old, Pick,
+    Argument, Builtin, Check, Command, Draft, Effect, Fill, Flag, Follow, Guard, Menu, Old, Pick,
     Property, Shape, Unique,
 };
 pub use history::Standing;
 pub use kind::{Family, Kind, Spelling};
-pub use live::{Call, Caller, Clock, Files, Live, Offline, Output, Reply, Row, RowFilter};
+pub use live::{Call, Caller, Clock, Files, Live, Offline, Output, Reply, Row, RowFilter, Script};
 pub use matcher::{Absent, Part};
 pub use policy::Policies;
 pub use quote::{quote, quote_always};

@@ -111,6 +111,19 @@ pub struct Reply {
     pub rows: Vec<Row>,
 }
 
+/// A script of the configuration that is to be run.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Script {
+    /// Whose it is: the item.
+    pub id: Id,
+    /// Its name; empty where it has none.
+    pub name: String,
+    /// Its text.
+    pub source: String,
+    /// The user who made it.
+    pub owner: String,
+}
+
 /// The time of day, as the configuration's clock shows it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Clock {
@@ -197,6 +210,16 @@ pub trait Live {
             "{} needs a running router",
             call.command
         )))
+    }
+
+    /// The scripts that a command runs, for the language to run them; none where it is no such
+    /// command.
+    ///
+    /// # Errors
+    /// Why it cannot be run.
+    fn scripts(&self, store: &Store, call: &Call<'_>) -> Result<Vec<Script>, Reason> {
+        let _ = (store, call);
+        Ok(Vec::new())
     }
 
     /// Carries out a command that concerns the configuration as a whole, such as `/safe-mode/take`;

@@ -114,6 +114,48 @@ fn nanos_of(fraction: &str) -> Option<i64> {
         .checked_mul(10_i64.checked_pow(9_u32.checked_sub(digits)?)?)
 }
 
+/// The days from 1970-01-01 to a date: `2026-11-22`, or `nov/22/2026` of older versions.
+pub fn date(text: &str) -> Option<i64> {
+    const MONTHS: [&str; 12] = [
+        "jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec",
+    ];
+    let number = |text: &str, digits: usize| {
+        let plain = text.len() == digits && text.bytes().all(|b| b.is_ascii_digit());
+        plain.then(|| text.parse::<i64>().ok()).flatten()
+    };
+    let parts: Vec<_> = text.split(['-', '/']).collect();
+    let [first, second, third] = parts[..] else {
+        return None;
+    };
+    let (year, month, day) = if text.contains('/') {
+        let name = first.to_ascii_lowercase();
+        let month = MONTHS.iter().position(|month| *month == name)?;
+        (
+            number(third, 4)?,
+            i64::try_from(month).ok()? + 1,
+            number(second, 2)?,
+        )
+    } else {
+        (number(first, 4)?, number(second, 2)?, number(third, 2)?)
+    };
+    let valid = (1..=12).contains(&month) && (1..=31).contains(&day);
+    valid.then(|| days(year, month, day))
+}
+
+/// The days from 1970-01-01 to a date of the calendar, in eras of 400 years that begin on 1 March.
+pub const fn days(year: i64, month: i64, day: i64) -> i64 {
+    let year = if month <= 2 { year - 1 } else { year };
+    let of_era = year.rem_euclid(400);
+    let shifted = if month > 2 { month - 3 } else { month + 9 };
+    let of_year = (153 * shifted + 2) / 5 + day - 1;
+    year.div_euclid(400) * 146_097 + of_era * 365 + of_era / 4 - of_era / 100 + of_year - 719_468
+}
+
+/// The nanoseconds of a day until a time of it: `03:30:00`, `3h30m`.
+pub fn of_day(text: &str) -> Option<i64> {
+    parse(text).filter(|nanos| (0..86_400 * SECOND).contains(nanos))
+}
+
 /// The span as menus show it: `1w2d3h4m5s`, `1s500ms`, `0s`.
 pub fn units(nanos: i64) -> String {
     if nanos == 0 {
@@ -191,6 +233,25 @@ mod tests {
         ] {
             assert!(parse(bad).is_none() || bad == "1w1w1", "{bad}");
         }
+    }
+
+    #[test]
+    fn dates_and_times_of_the_day_are_read() {
+        assert_eq!(date("1970-01-02"), Some(1));
+        assert_eq!(date("nov/21/2026"), date("2026-11-21"));
+        assert_eq!(date("2000-02-29"), Some(951_782_400 / 86_400));
+        assert_eq!(of_day("03:30:00"), Some(12_600 * SECOND));
+        for bad in [
+            "2026-13-01",
+            "2026-1-1",
+            "foo/01/2026",
+            "2026-11",
+            "-1-01-01",
+            "",
+        ] {
+            assert_eq!(date(bad), None, "{bad}");
+        }
+        assert_eq!(of_day("24:00:00"), None);
     }
 
     #[test]

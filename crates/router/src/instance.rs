@@ -44,6 +44,14 @@ impl Instance {
         &mut self.control
     }
 
+    /// The scripts whose time has come: the owner runs each beside everything else. To be asked for
+    /// after a poll.
+    pub fn due_jobs(&mut self) -> Vec<script::Job> {
+        let jobs = self.control.due_jobs(&self.store);
+        self.control.watch_schedule();
+        jobs
+    }
+
     /// When [`Control::poll`] is next worth calling, if no worker hands anything over before.
     pub fn deadline(&self) -> Option<Instant> {
         self.control.deadline()

@@ -22,4 +22,6 @@ pub(crate) mod ptp;
 pub(crate) mod reset;
 pub(crate) mod resource;
 pub(crate) mod routerboard;
+pub(crate) mod scheduler;
+pub(crate) mod script;
 mod zones;

@@ -113,7 +113,6 @@ pub static ALL: &[Builtin] = &[
             code("on-error", false),
         ],
     ),
-    builtin("environment", "list of all variables", &[]),
     builtin("error", "stop the script with an error", MESSAGE),
     builtin(
         "find",

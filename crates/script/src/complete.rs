@@ -108,9 +108,14 @@ impl Found<'_> {
         for (name, help) in tree.commands(node) {
             self.push(start, name, Subject::Command, help);
         }
-        if node == 0 && (colon || !self.typed.contains('/')) {
+        if node == 0 {
+            // RouterOS: these few are commands of the root, the others want a colon.
+            let of_root = ["import", "redo", "undo"];
+            let all = colon || !self.typed.contains('/');
             for builtin in builtin::ALL {
-                self.push(start, builtin.name, Subject::Command, builtin.help);
+                if all || of_root.contains(&builtin.name) {
+                    self.push(start, builtin.name, Subject::Command, builtin.help);
+                }
             }
         }
     }

@@ -49,10 +49,11 @@ impl Machine<'_> {
         if self.session.imports >= IMPORTS {
             return Err(Reason::Limit("nesting").nowhere().into());
         }
-        let text = self.with(|loan| read(loan.live, &name))?;
-        if self.checking && !options.dry_run {
+        // What is checked has no files beside it.
+        if self.checking {
             return Ok(Value::Nothing);
         }
+        let text = self.with(|loan| read(loan.live, &name))?;
         self.session.imports += 1;
         let done = import_with(self.site, self.session, &text, self.out, options);
         self.session.imports -= 1;

@@ -4,8 +4,8 @@ use std::ops::ControlFlow;
 use std::time::Duration;
 
 use menu::{
-    By, Call, Id, Kind, Menu, Output, Property, Reason, Refusal, Reply, Row, RowFilter, Slices,
-    stream_rows,
+    By, Call, Fill, Id, Kind, Menu, Output, Property, Reason, Refusal, Reply, Row, RowFilter,
+    Script, Slices, stream_rows,
 };
 
 use crate::ast::{Argument, Command};
@@ -91,7 +91,7 @@ impl Machine<'_> {
                 Ok(())
             })
         })?;
-        Ok(Value::Array(found))
+        Ok(Value::array(found))
     }
 
     /// A command that is not about configuration: the router's.
@@ -131,8 +131,16 @@ impl Machine<'_> {
         let reply = self.with(run)?;
         // What was said before a refusal is to be read as well.
         self.print(&text.text)?;
-        let reply = reply?;
-        for row in &reply.rows {
+        let (reply, scripts) = reply?;
+        for script in &scripts {
+            self.run_script(menu.path, script)?;
+        }
+        let shown = if ready.has("as-value") {
+            &[][..]
+        } else {
+            &reply.rows
+        };
+        for row in shown {
             let names = row.cells.iter().map(|(name, _)| name.len());
             let width = names.max().unwrap_or(0) + 2;
             let lines = row
@@ -142,8 +150,7 @@ impl Machine<'_> {
             let text: String = lines.collect();
             self.print(&text)?;
         }
-        let rows = reply.rows.iter().map(|row| (None, row_value(row)));
-        Ok(Value::Array(rows.collect()))
+        Ok(Value::list(reply.rows.iter().map(row_value)))
     }
 }
 
@@ -293,10 +300,26 @@ impl Loan<'_> {
                 }
             }
         }
+        for (name, fill) in menu.filled {
+            if given.iter().all(|(own, _)| own != name) {
+                given.push((name, Some(menu::Value::text(self.filled(*fill)))));
+            }
+        }
         let before = self.place(menu, ready, "place-before")?;
         self.store
             .add(menu, &given, before)
             .map_err(|reason| reason.nowhere())
+    }
+
+    /// What a new item gets from who makes it and when.
+    fn filled(&self, fill: Fill) -> String {
+        let clock = self.live.clock().date_time();
+        let (date, time) = clock.split_once(' ').unwrap_or_default();
+        match fill {
+            Fill::Date => date.to_owned(),
+            Fill::Time => time.to_owned(),
+            Fill::User => self.caller.user.to_owned(),
+        }
     }
 
     /// The item that an argument names a place by.
@@ -441,7 +464,7 @@ impl Loan<'_> {
         ready: &Ready<'_>,
         checking: bool,
         out: &mut dyn Output,
-    ) -> Result<Reply> {
+    ) -> Result<(Reply, Vec<Script>)> {
         let Some(own) = menu.commands.iter().find(|own| own.name == name) else {
             return Err(Reason::BadCommand(name.to_owned()).nowhere());
         };
@@ -454,8 +477,8 @@ impl Loan<'_> {
                 }
                 continue;
             }
-            if taken.name == "numbers" {
-                items = self.selected(menu, ready, "numbers")?;
+            if matches!(taken.name, "numbers" | "number") {
+                items = self.selected(menu, ready, taken.name)?;
                 continue;
             }
             let text = ready.text(taken.name).unwrap_or_default();
@@ -464,7 +487,7 @@ impl Loan<'_> {
         }
         // In a check there is no router that could answer.
         if menu.is_idle(name) || checking {
-            return Ok(Reply::default());
+            return Ok(Default::default());
         }
         if menu.path == "/log" {
             let text = arguments
@@ -472,7 +495,7 @@ impl Loan<'_> {
                 .map(|(_, value)| value.to_string())
                 .unwrap_or_default();
             self.live.log(&format!("script,{name}"), &text);
-            return Ok(Reply::default());
+            return Ok(Default::default());
         }
         let call = Call {
             menu,
@@ -480,10 +503,14 @@ impl Loan<'_> {
             items: &items,
             arguments: &arguments,
         };
+        let scripts = self.live.scripts(self.store, &call);
+        let scripts = scripts.map_err(|reason| reason.nowhere())?;
+        if !scripts.is_empty() {
+            return Ok((Reply::default(), scripts));
+        }
         let managed = self.live.manage(self.store, &call, &self.caller, out);
-        managed
-            .unwrap_or_else(|| self.live.action(self.store, &call))
-            .map_err(|reason| reason.nowhere())
+        let reply = managed.unwrap_or_else(|| self.live.action(self.store, &call));
+        Ok((reply.map_err(|reason| reason.nowhere())?, scripts))
     }
 }
 
@@ -540,5 +567,5 @@ pub(crate) fn row_value(row: &Row) -> Value {
     for (name, value) in &row.cells {
         Value::insert(&mut elements, (*name).to_owned(), Value::from(value));
     }
-    Value::Array(elements)
+    Value::array(elements)
 }

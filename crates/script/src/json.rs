@@ -30,9 +30,8 @@ pub fn run_json_at(
     let tree = Tree::of(site.menus());
     let node = tree.find(&session.path).unwrap_or(0);
     let mut parser = Parser::new(&source, &tree, node);
-    session
-        .variables()
-        .for_each(|name| parser.names.declare(name));
+    let variables = session.variables();
+    variables.for_each(|name| parser.names.declare(name));
     let block = parser.program()?;
     let _running = session.interrupt.running();
     if let Some((menu, command)) = printed(&block) {

@@ -1,12 +1,12 @@
-//! The commands of the language itself.
+//! The commands of the language that decide what runs: variables, conditions, loops, errors.
 
 use std::time::Duration;
 
-use menu::{Reason, bytes};
+use menu::Reason;
 
-use crate::ast::{Argument, Command, Expr, Node};
+use crate::ast::{Argument, Binary, Command, Expr, Node};
 use crate::expr::no_code;
-use crate::machine::{Machine, Result, Stop, Variable};
+use crate::machine::{Machine, Result, Stop};
 use crate::value::Value;
 
 impl Machine<'_> {
@@ -26,108 +26,123 @@ impl Machine<'_> {
             "put" => self.put(command),
             "local" | "global" | "set" => self.define(name, command),
             "if" => self.branch(command),
-            "for" => self.count(command),
-            "foreach" => self.each(command),
-            "while" | "do" => self.repeat(name, command),
+            "for" => self.with_handler(command, Self::count),
+            "foreach" => self.with_handler(command, Self::each),
+            "while" => self.repeat(command),
+            "do" => self.attempt(command),
             "onerror" => self.handle(command),
             "retry" => self.retry(command),
             "return" => Err(Stop::Return(self.value_of(command, "value")?)),
             "break" => Err(Stop::Break),
             "continue" => Err(Stop::Continue),
+            "exit" | "quit" => Err(Stop::Exit),
             "error" => {
                 let text = self.value_of(command, "message")?.to_string();
                 Err(Reason::Script(text).at(command.at).into())
             }
             "delay" => self.delay(command),
-            "environment" => self.environment(),
             "nothing" => Ok(Value::Nothing),
             "import" => self.import(command),
             "undo" | "redo" => self.back_and_forth(name),
             "password" => self.password(command),
-            "find" => self.search(command),
-            "pick" => self.pick(command),
-            "toarray" if argument(command, "delimiter").is_some() => self.split(command),
-            _ => {
-                let value = self.value_of(command, "value")?;
-                convert(name, value)
-            }
+            _ => self.function(name, command),
         }
     }
 
-    fn value_of(&mut self, command: &Command, name: &str) -> Result<Value> {
+    /// The value of an argument; nothing, if it is not given.
+    pub(crate) fn value_of(&mut self, command: &Command, name: &str) -> Result<Value> {
         match argument(command, name).and_then(|argument| argument.value.as_ref()) {
             Some(expr) => self.eval(expr),
             None => Ok(Value::Nothing),
         }
     }
 
+    /// RouterOS: the value of `:put` is what it printed.
     fn put(&mut self, command: &Command) -> Result<Value> {
-        let mut text = self.value_of(command, "message")?.to_string();
-        text.push('\n');
-        self.print(&text)?;
-        Ok(Value::Nothing)
+        let value = self.value_of(command, "message")?;
+        let text = value.to_string();
+        self.print(&format!("{text}\n"))?;
+        Ok(Value::str(text))
     }
 
     fn define(&mut self, name: &str, command: &Command) -> Result<Value> {
-        let code = argument(command, "do").and_then(|argument| argument.value.as_ref());
-        let given = code.or_else(|| argument(command, "value").and_then(|a| a.value.as_ref()));
-        let value = given.map(|expr| self.eval(expr)).transpose()?;
+        let value = self.given_value(command)?;
         let Some(target) = argument(command, "name").and_then(|a| a.value.as_ref()) else {
-            return Ok(Value::Nothing);
+            return Ok(Value::Nil);
         };
         match &target.node {
-            Node::Variable(variable) | Node::Text(variable) => match name {
-                "local" => self.declare(variable, Variable::Local(value.unwrap_or_default())),
-                "global" => {
-                    self.declare(variable, Variable::Global);
-                    let slot = self.session.globals.entry(variable.clone()).or_default();
-                    if let Some(value) = value {
-                        *slot = value;
-                    }
-                }
-                _ => self.assign(variable, value.unwrap_or_default()),
+            Node::Variable(variable) | Node::Text(variable) | Node::Word(variable) => match name {
+                "local" => self.declare(variable, value.unwrap_or_default()),
+                "global" => self.declare_global(variable, value)?,
+                _ => match value {
+                    Some(value) => self.change_variable(variable, |slot| *slot = value)?,
+                    None => self.clear(variable),
+                },
             },
-            Node::Binary(crate::ast::Binary::Index, array, key) => {
-                self.set_element(array, key, value.unwrap_or_default())?;
+            Node::Binary(Binary::Index, ..) if name == "set" => {
+                self.set_element(target, value.unwrap_or_default())?;
             }
             _ => return Err(Reason::Syntax.at(target.at).into()),
         }
-        Ok(Value::Nothing)
+        Ok(Value::Nil)
     }
 
-    /// `:set ($array->key) value`
-    fn set_element(&mut self, array: &Expr, key: &Expr, value: Value) -> Result<()> {
-        let mut elements = self.eval(array)?.to_array();
-        let key = self.eval(key)?;
-        self.charge(elements.len() * size_of::<Value>())?;
-        match &key {
-            Value::Num(number) => {
-                let index = usize::try_from(*number).unwrap_or(usize::MAX);
-                match elements.get_mut(index) {
-                    Some(slot) => slot.1 = value,
-                    None => elements.push((None, value)),
-                }
-            }
-            key => Value::insert(&mut elements, key.to_string(), value),
+    /// The value that a variable is given: code becomes a function.
+    fn given_value(&mut self, command: &Command) -> Result<Option<Value>> {
+        if let Some(code) = argument(command, "do").and_then(|argument| argument.value.as_ref()) {
+            return Ok(Some(match self.eval(code)? {
+                Value::Code(code) => Value::function(code),
+                other => other,
+            }));
         }
-        match &array.node {
-            Node::Variable(name) => self.assign(name, Value::Array(elements)),
-            Node::Binary(crate::ast::Binary::Index, outer, key) => {
-                self.deeper(|machine| machine.set_element(outer, key, Value::Array(elements)))?;
-            }
-            _ => return Err(Reason::Syntax.at(array.at).into()),
+        let given = argument(command, "value").and_then(|argument| argument.value.as_ref());
+        given.map(|expr| self.eval(expr)).transpose()
+    }
+
+    /// `:set ($array->key->key) value`
+    fn set_element(&mut self, target: &Expr, value: Value) -> Result<()> {
+        let mut keys = Vec::new();
+        let mut at = target;
+        while let Node::Binary(Binary::Index, array, key) = &at.node {
+            let key = self.eval(key)?;
+            keys.push(key);
+            at = array;
         }
-        Ok(())
+        let Node::Variable(name) = &at.node else {
+            return Err(Reason::Syntax.at(at.at).into());
+        };
+        // What is put in may itself be deep: no array nests without end.
+        if value.depth() + keys.len() > Value::NESTED {
+            return Err(Reason::Limit("nesting").at(target.at).into());
+        }
+        self.charge(value.weight() + keys.len() * size_of::<Value>())?;
+        self.change_variable(name, |slot| {
+            let mut place = Some(slot);
+            for key in keys.iter().rev() {
+                place = place.and_then(|place| place.element_mut(key));
+            }
+            if let Some(place) = place {
+                *place = value;
+            }
+        })
+    }
+
+    /// Whether the condition of a command holds.
+    fn holds(&mut self, command: &Command, name: &str) -> Result<bool> {
+        let condition = self.value_of(command, name)?;
+        condition.truth().ok_or_else(|| {
+            let text = "conditional not boolean".to_owned();
+            Reason::Script(text).at(command.at).into()
+        })
     }
 
     fn branch(&mut self, command: &Command) -> Result<Value> {
-        let condition = self.value_of(command, "condition")?;
-        let holds = condition.to_bool().unwrap_or(false);
+        let holds = self.holds(command, "condition")?;
         self.run(command, if holds { "do" } else { "else" })
     }
 
     /// Runs the code of an argument in its own scope.
-    fn run(&mut self, command: &Command, name: &str) -> Result<Value> {
+    pub(crate) fn run(&mut self, command: &Command, name: &str) -> Result<Value> {
         let Some(argument) = argument(command, name) else {
             return Ok(Value::Nothing);
         };
@@ -136,20 +151,40 @@ impl Machine<'_> {
                 node: Node::Code(code),
                 ..
             }) => code.clone(),
-            Some(expr) => match self.eval(expr)? {
-                Value::Code(code) => code,
-                _ => return Err(Reason::ExpectedValue.at(expr.at).into()),
+            Some(expr) => match self.eval(expr)?.code() {
+                Some(code) => code.clone(),
+                None => return Err(Reason::ExpectedValue.at(expr.at).into()),
             },
             None => no_code(),
         };
         self.deeper(|machine| machine.block(&code))
     }
 
+    /// Runs a loop; its `on-error` takes what is refused within.
+    fn with_handler(
+        &mut self,
+        command: &Command,
+        inner: fn(&mut Self, &Command) -> Result<Value>,
+    ) -> Result<Value> {
+        let scopes = self.scopes.len();
+        let result = inner(self, command);
+        self.scopes.truncate(scopes);
+        match result {
+            Err(Stop::Refused(refusal))
+                if argument(command, "on-error").is_some() && is_handled(&refusal.reason) =>
+            {
+                self.fault = None;
+                self.run(command, "on-error")
+            }
+            other => other,
+        }
+    }
+
     /// One turn of a loop; whether it goes on.
     fn turn(&mut self, command: &Command, variables: &[(&str, Value)]) -> Result<bool> {
         self.scopes.push(Default::default());
         for (name, value) in variables {
-            self.declare(name, Variable::Local(value.clone()));
+            self.declare(name, value.clone());
         }
         let result = self.run(command, "do");
         self.scopes.pop();
@@ -163,7 +198,7 @@ impl Machine<'_> {
     fn count(&mut self, command: &Command) -> Result<Value> {
         let mut number = |name: &str| -> Result<Option<i64>> {
             let value = self.value_of(command, name)?;
-            if matches!(value, Value::Nothing) {
+            if value.is_none() {
                 return Ok(None);
             }
             let wrong = || Reason::Script(format!("invalid value for argument {name}"));
@@ -190,17 +225,22 @@ impl Machine<'_> {
     }
 
     fn each(&mut self, command: &Command) -> Result<Value> {
-        let values = self.value_of(command, "in")?.to_array();
+        let values = self.value_of(command, "in")?;
+        let weight = values.weight();
+        self.holding(weight, |machine| machine.each_of(command, values))
+    }
+
+    fn each_of(&mut self, command: &Command, values: Value) -> Result<Value> {
         let names = variable_name(command);
         let (key_name, value_name) = match names.split_once(',') {
             Some((key, value)) => (Some(key), value),
             None => (None, names.as_str()),
         };
-        for (index, (key, value)) in values.into_iter().enumerate() {
+        for (index, (key, value)) in values.to_array().into_iter().enumerate() {
             let mut variables = vec![(value_name, value)];
             if let Some(name) = key_name {
                 let number = i64::try_from(index).unwrap_or(i64::MAX);
-                variables.push((name, key.map_or(Value::Num(number), Value::Str)));
+                variables.push((name, key.map_or(Value::Num(number), Value::str)));
             }
             if !self.turn(command, &variables)? {
                 break;
@@ -209,20 +249,10 @@ impl Machine<'_> {
         Ok(Value::Nothing)
     }
 
-    fn repeat(&mut self, name: &str, command: &Command) -> Result<Value> {
-        if name == "do" {
-            return self.attempt(command);
-        }
+    fn repeat(&mut self, command: &Command) -> Result<Value> {
         loop {
             self.step()?;
-            if !self
-                .value_of(command, "condition")?
-                .to_bool()
-                .unwrap_or(false)
-            {
-                return Ok(Value::Nothing);
-            }
-            if !self.turn(command, &[])? {
+            if !self.holds(command, "condition")? || !self.turn(command, &[])? {
                 return Ok(Value::Nothing);
             }
         }
@@ -235,34 +265,50 @@ impl Machine<'_> {
             let scopes = self.scopes.len();
             let result = self.run(command, "command");
             self.scopes.truncate(scopes);
-            match result {
+            let value = match result {
                 Err(Stop::Refused(refusal))
                     if argument(command, "on-error").is_some() && is_handled(&refusal.reason) =>
                 {
+                    self.fault = None;
                     return self.run(command, "on-error");
                 }
-                Err(Stop::Break) => return Ok(Value::Nothing),
-                Ok(_) | Err(Stop::Continue) => {}
-                Err(stop) => return Err(stop),
-            }
-            let again = argument(command, "while").is_some()
-                && self.value_of(command, "while")?.to_bool().unwrap_or(false);
-            if !again {
-                return Ok(Value::Nothing);
+                Err(Stop::Break) if argument(command, "while").is_some() => {
+                    return Ok(Value::Nothing);
+                }
+                Err(Stop::Continue) if argument(command, "while").is_some() => Value::Nothing,
+                other => other?,
+            };
+            if argument(command, "while").is_none() || !self.holds(command, "while")? {
+                return Ok(value);
             }
         }
     }
 
+    /// `:onerror e in={…} do={…}`; RouterOS: its value says whether there was an error.
     fn handle(&mut self, command: &Command) -> Result<Value> {
         let scopes = self.scopes.len();
+        self.fault = None;
         let result = self.run(command, "in");
         self.scopes.truncate(scopes);
         match result {
             Ok(_) => Ok(Value::Bool(false)),
             Err(Stop::Refused(refusal)) if is_handled(&refusal.reason) => {
-                let text = Value::str(refusal.to_string());
-                self.turn(command, &[(&variable_name(command), text)])?;
-                Ok(Value::Bool(true))
+                let text = self.explained(&refusal);
+                let names = variable_name(command);
+                let mut names = names.split(',');
+                let error = names.next().unwrap_or_default();
+                let attributes = names.next().unwrap_or("");
+                let variables = [
+                    (attributes, Value::array(Vec::new())),
+                    (error, Value::str(text)),
+                ];
+                self.scopes.push(Default::default());
+                for (name, value) in variables {
+                    self.declare(name, value);
+                }
+                let result = self.run(command, "do");
+                self.scopes.pop();
+                result.map(|_| Value::Bool(true))
             }
             Err(stop) => Err(stop),
         }
@@ -280,11 +326,13 @@ impl Machine<'_> {
             match result {
                 Err(Stop::Refused(refusal)) if is_handled(&refusal.reason) => {
                     if turn == max && argument(command, "on-error").is_some() {
+                        self.fault = None;
                         return self.run(command, "on-error");
                     }
                     if turn == max {
                         return Err(refusal.into());
                     }
+                    self.fault = None;
                 }
                 other => return other,
             }
@@ -301,92 +349,6 @@ impl Machine<'_> {
         };
         self.wait(span(nanos))?;
         Ok(Value::Nothing)
-    }
-
-    fn environment(&mut self) -> Result<Value> {
-        let lines: Vec<_> = self
-            .session
-            .globals
-            .iter()
-            .map(|(name, value)| format!("{name}={value}\n"))
-            .collect();
-        lines.iter().try_for_each(|line| self.print(line))?;
-        Ok(Value::Nothing)
-    }
-
-    fn search(&mut self, command: &Command) -> Result<Value> {
-        let (all, key) = (
-            self.value_of(command, "in")?,
-            self.value_of(command, "key")?,
-        );
-        let from = self.value_of(command, "from")?.to_num().unwrap_or(-1);
-        // RouterOS: the search begins after `from`.
-        let from = usize::try_from(from.saturating_add(1)).unwrap_or(0);
-        let found = match &all {
-            Value::Array(elements) => elements
-                .iter()
-                .skip(from)
-                .position(|(_, value)| value.equals(&key)),
-            text => {
-                let text = bytes::to_bytes(&text.to_string());
-                let key = bytes::to_bytes(&key.to_string());
-                let rest = text.get(from..).unwrap_or_default();
-                let whole = !key.is_empty() && key.len() <= rest.len();
-                whole
-                    .then(|| rest.windows(key.len()).position(|piece| piece == key))
-                    .flatten()
-            }
-        };
-        Ok(found
-            .and_then(|at| i64::try_from(at + from).ok())
-            .map_or(Value::Nil, Value::Num))
-    }
-
-    fn pick(&mut self, command: &Command) -> Result<Value> {
-        let all = self.value_of(command, "counter")?;
-        let begin = self
-            .value_of(command, "begin")?
-            .to_num()
-            .unwrap_or(0)
-            .max(0);
-        let begin = usize::try_from(begin).unwrap_or(usize::MAX);
-        let end = match self.value_of(command, "end")? {
-            Value::Nothing | Value::Nil => begin.saturating_add(1),
-            value => usize::try_from(value.to_num().unwrap_or(0).max(0)).unwrap_or(usize::MAX),
-        };
-        let limit = |len: usize| (begin.min(len), end.min(len).max(begin.min(len)));
-        Ok(match all {
-            Value::Array(elements) => {
-                let (from, to) = limit(elements.len());
-                let single = argument(command, "end").is_none();
-                match &elements[from..to] {
-                    [(_, value)] if single => value.clone(),
-                    piece => Value::Array(piece.to_vec()),
-                }
-            }
-            text => {
-                let text = bytes::to_bytes(&text.to_string());
-                let (from, to) = limit(text.len());
-                Value::Str(bytes::from_bytes(&text[from..to]))
-            }
-        })
-    }
-}
-
-impl Machine<'_> {
-    /// `:toarray delimiter=… value`
-    fn split(&mut self, command: &Command) -> Result<Value> {
-        let text = self.value_of(command, "value")?.to_string();
-        let delimiter = self.value_of(command, "delimiter")?.to_string();
-        if delimiter.is_empty() {
-            return Ok(Value::Array(Value::str(text).to_array()));
-        }
-        let mut pieces = Vec::new();
-        for piece in text.split(delimiter.as_str()) {
-            self.charge(piece.len() + 2 * size_of::<Value>())?;
-            pieces.push((None, Value::of_word(piece)));
-        }
-        Ok(Value::Array(pieces))
     }
 }
 
@@ -417,38 +379,9 @@ fn variable_name(command: &Command) -> String {
 }
 
 /// Whether a script may handle a refusal: limits and the user's will are above it.
-const fn is_handled(reason: &Reason) -> bool {
+pub(crate) const fn is_handled(reason: &Reason) -> bool {
     !matches!(
         reason,
         Reason::Limit(_) | Reason::Interrupted | Reason::Storage(_)
     )
-}
-
-fn convert(name: &str, value: Value) -> Result<Value> {
-    let or_nothing = |value: Option<Value>| value.unwrap_or(Value::Nil);
-    Ok(match name {
-        "len" => Value::Num(i64::try_from(value.len()).unwrap_or(i64::MAX)),
-        "typeof" => Value::str(value.type_name()),
-        "tostr" => Value::Str(value.to_string()),
-        "tonum" => or_nothing(value.to_num().map(Value::Num)),
-        "tobool" => or_nothing(value.to_bool().map(Value::Bool)),
-        "totime" => or_nothing(value.to_time().map(Value::Time)),
-        "toarray" => Value::Array(value.to_array()),
-        "toid" => match value {
-            Value::Num(number) => {
-                or_nothing(u64::try_from(number).ok().map(|n| Value::Id(menu::Id(n))))
-            }
-            value => or_nothing(menu::Id::parse(&value.to_string()).map(Value::Id)),
-        },
-        "toip" | "toip6" => match value {
-            Value::Num(number) if name == "toip" => u32::try_from(number).map_or(Value::Nil, |n| {
-                Value::Ip(std::net::Ipv4Addr::from(n).into())
-            }),
-            value => match Value::of_word(&value.to_string()) {
-                Value::Ip(ip) if ip.is_ipv4() == (name == "toip") => Value::Ip(ip),
-                _ => Value::Nil,
-            },
-        },
-        _ => Value::Nothing,
-    })
 }

@@ -5,12 +5,16 @@ use std::ops::ControlFlow;
 use std::sync::Arc;
 use std::time::Duration;
 
-use menu::{Menu, Output, Policies, Position, Reason, Refusal};
+use menu::{Id, Menu, Output, Policies, Position, Reason, Refusal};
 
-use crate::ast::{Bad, Block, Command, Statement, Target, What};
+use crate::ast::{Bad, Block, Command, Node, Statement, Target, What};
 use crate::known::is_known_only;
+use crate::language::argument;
+use crate::parser::Parser;
 use crate::session::Session;
 use crate::site::Site;
+use crate::source::Source;
+use crate::tree::Tree;
 use crate::value::Value;
 
 /// What ends a run before its last statement.
@@ -24,6 +28,8 @@ pub(crate) enum Stop {
     Break,
     /// `:continue`
     Continue,
+    /// `:exit`
+    Exit,
 }
 
 impl From<Refusal> for Stop {
@@ -39,20 +45,38 @@ pub(crate) struct Machine<'a> {
     pub(crate) site: &'a mut dyn Site,
     pub(crate) session: &'a mut Session,
     pub(crate) out: &'a mut dyn Output,
-    pub(crate) scopes: Vec<BTreeMap<String, Variable>>,
+    /// The variables that are seen, innermost last.
+    pub(crate) scopes: Vec<Scope>,
+    /// Those of the callers, who wait.
+    callers: Vec<Vec<Scope>>,
     /// Whether nothing is to be waited for: a configuration is checked.
     pub(crate) checking: bool,
+    /// The script that runs, as `:jobname` gives it.
+    pub(crate) job: String,
+    /// The job that runs it.
+    pub(crate) parent: Option<Id>,
+    /// The command that refused, for handlers of the error.
+    pub(crate) fault: Option<String>,
     steps: u64,
+    /// Bytes of values that were made since all were weighed.
     bytes: usize,
+    /// Bytes of values that expressions hold which are not finished.
+    held: usize,
     depth: usize,
 }
 
-/// A variable of a scope: its own, or the session's.
+/// The variables of a scope.
+pub(crate) type Scope = BTreeMap<String, Variable>;
+
+/// A variable of a scope: its own, or the user's.
 #[derive(Clone, Debug)]
 pub(crate) enum Variable {
     Local(Value),
     Global,
 }
+
+/// Steps that a script gets back for each second in which it does nothing.
+const STEPS_A_SECOND: u64 = 1_000_000;
 
 impl<'a> Machine<'a> {
     pub(crate) fn new(
@@ -60,15 +84,22 @@ impl<'a> Machine<'a> {
         session: &'a mut Session,
         out: &'a mut dyn Output,
     ) -> Self {
-        let scopes = vec![BTreeMap::new()];
+        let declared = session.declared.iter();
+        let outermost = declared.map(|name| (name.clone(), Variable::Global));
+        let scopes = vec![outermost.collect()];
         Self {
             site,
             session,
             out,
             scopes,
+            callers: Vec::new(),
             checking: false,
+            job: String::new(),
+            parent: None,
+            fault: None,
             steps: 0,
             bytes: 0,
+            held: 0,
             depth: 0,
         }
     }
@@ -91,7 +122,7 @@ impl<'a> Machine<'a> {
 
     /// Runs statements in a scope of their own; the value is that of the last.
     pub(crate) fn block(&mut self, block: &Block) -> Result<Value> {
-        self.scopes.push(BTreeMap::new());
+        self.scopes.push(Scope::new());
         let result = self.statements(block);
         self.scopes.pop();
         result
@@ -100,24 +131,36 @@ impl<'a> Machine<'a> {
     fn statements(&mut self, block: &Block) -> Result<Value> {
         let mut last = Value::Nothing;
         for statement in &block.statements {
-            last = self.statement(statement)?;
+            let value = self.statement(statement)?;
+            // What stands behind the last semicolon is no command.
+            if !matches!(statement.what, What::Empty(_)) {
+                last = value;
+            }
         }
         Ok(last)
     }
 
-    /// Calls code with arguments in scopes of its own: it sees no variable of its caller.
-    pub(crate) fn call(
-        &mut self,
-        code: &Arc<Block>,
-        arguments: BTreeMap<String, Variable>,
-    ) -> Result<Value> {
-        let outer = std::mem::replace(&mut self.scopes, vec![arguments]);
-        let result = self.deeper(|machine| machine.block(code));
-        self.scopes = outer;
-        match result {
+    /// Calls code with arguments: it sees no variable of its caller.
+    pub(crate) fn call(&mut self, code: &Arc<Block>, arguments: Scope) -> Result<Value> {
+        match self.apart(arguments, |machine| machine.block(code)) {
             Err(Stop::Return(value)) => Ok(value),
             other => other,
         }
+    }
+
+    /// Runs something that sees these variables alone.
+    pub(crate) fn apart<T>(
+        &mut self,
+        scope: Scope,
+        inner: impl FnOnce(&mut Self) -> Result<T>,
+    ) -> Result<T> {
+        self.deeper(|machine| {
+            let outer = std::mem::replace(&mut machine.scopes, vec![scope]);
+            machine.callers.push(outer);
+            let result = inner(machine);
+            machine.scopes = machine.callers.pop().unwrap_or_default();
+            result
+        })
     }
 
     pub(crate) fn deeper<T>(&mut self, inner: impl FnOnce(&mut Self) -> Result<T>) -> Result<T> {
@@ -127,6 +170,71 @@ impl<'a> Machine<'a> {
         self.depth += 1;
         let result = inner(self);
         self.depth -= 1;
+        result
+    }
+
+    /// Reads a text as code.
+    pub(crate) fn parsed(&mut self, text: &str) -> Result<Arc<Block>> {
+        // What is read takes more than its text.
+        self.charge(text.len().saturating_mul(16))?;
+        let tree = Tree::of(self.site.menus());
+        let source = Source::new(text);
+        Ok(Arc::new(Parser::new(&source, &tree, 0).program()?))
+    }
+
+    /// The code of an argument, in braces or as a text.
+    pub(crate) fn code_of(&mut self, command: &Command, name: &str) -> Result<Arc<Block>> {
+        let Some(expr) = argument(command, name).and_then(|argument| argument.value.as_ref())
+        else {
+            return Ok(Arc::default());
+        };
+        let value = match &expr.node {
+            Node::Word(word) => Value::str(word.as_str()),
+            _ => self.eval(expr)?,
+        };
+        match value.code() {
+            Some(code) => Ok(Arc::clone(code)),
+            None => self.parsed(&value.text()),
+        }
+    }
+
+    /// Runs something apart from the variables here, with its output elsewhere.
+    pub(crate) fn printing_to<T>(
+        &mut self,
+        out: &mut dyn Output,
+        inner: impl FnOnce(&mut Machine<'_>) -> Result<T>,
+    ) -> Result<T> {
+        let held = self.weight();
+        let mut machine = Machine {
+            site: &mut *self.site,
+            session: &mut *self.session,
+            out,
+            scopes: vec![Scope::new()],
+            callers: Vec::new(),
+            checking: self.checking,
+            job: self.job.clone(),
+            parent: self.parent,
+            fault: None,
+            steps: self.steps,
+            bytes: self.bytes,
+            held,
+            depth: self.depth,
+        };
+        let result = machine.deeper(inner);
+        (self.steps, self.bytes) = (machine.steps, machine.bytes);
+        self.fault = machine.fault;
+        result
+    }
+
+    /// Runs something while an expression holds values of so many bytes.
+    pub(crate) fn holding<T>(
+        &mut self,
+        bytes: usize,
+        inner: impl FnOnce(&mut Self) -> Result<T>,
+    ) -> Result<T> {
+        self.held += bytes;
+        let result = inner(self);
+        self.held -= bytes;
         result
     }
 
@@ -143,7 +251,15 @@ impl<'a> Machine<'a> {
             What::Empty(_) => Ok(Value::Nothing),
             What::Run(command) => self.command(command),
             What::Scope(_, block) => self.deeper(|machine| machine.block(block)),
-            What::Call(expr) | What::Value(expr) => self.eval(expr),
+            What::Call(expr) => self.eval(expr),
+            // Code that stands where a command could is run: `[[:parse "…"]]`.
+            What::Value(expr) => match self.eval(expr) {
+                Ok(value) => match value.code() {
+                    Some(code) => self.call(code, Scope::new()),
+                    None => Ok(value),
+                },
+                stop => stop,
+            },
             What::Bad(bad) => Err(refused_word(bad)),
         };
         result.map_err(|stop| located(stop, statement.at))
@@ -181,13 +297,25 @@ impl<'a> Machine<'a> {
             Target::Menu(menu, name) => self.menu_command(menu, name, command),
             Target::Export(path) => self.export(path, None, command),
             Target::Builtin(builtin) if is_known_only(builtin) => {
-                Err(Reason::BadCommand(builtin.name.to_owned())
-                    .at(command.at)
-                    .into())
+                let reason = Reason::BadCommand(builtin.name.to_owned());
+                return Err(reason.at(command.at).into());
             }
             Target::Builtin(builtin) => self.builtin(builtin.name, command),
         };
+        if let (Err(Stop::Refused(_)), Target::Menu(menu, name), None) =
+            (&result, command.target, &self.fault)
+        {
+            self.fault = Some(format!("{}/{name}; line {}", menu.path, command.at.line));
+        }
         result.map_err(|stop| located(stop, command.at))
+    }
+
+    /// The text of a refusal with the command and line that it came from.
+    pub(crate) fn explained(&mut self, refusal: &Refusal) -> String {
+        match self.fault.take() {
+            Some(fault) if !refusal.reason.is_located() => format!("{refusal} ({fault})"),
+            _ => refusal.to_string(),
+        }
     }
 
     /// Counts a step, and stops what takes too many.
@@ -208,19 +336,39 @@ impl<'a> Machine<'a> {
         self.bytes = 0;
     }
 
-    /// Counts bytes that a value takes, and stops what takes too many.
+    /// Counts bytes that a value takes, and stops what keeps too many.
+    ///
+    /// All values are weighed when as many as are allowed have been made since the last time: what
+    /// a loop makes and forgets is no matter.
     pub(crate) fn charge(&mut self, bytes: usize) -> Result<()> {
         self.bytes = self.bytes.saturating_add(bytes);
-        if self.bytes > self.session.limits.bytes {
-            return Err(Reason::Limit("memory").nowhere().into());
+        let limit = self.session.limits.bytes;
+        if self.bytes <= limit {
+            return Ok(());
         }
-        Ok(())
+        if bytes <= limit / 2 {
+            self.bytes = self.weight();
+            if self.bytes <= limit / 2 {
+                return Ok(());
+            }
+        }
+        Err(Reason::Limit("memory").nowhere().into())
+    }
+
+    /// The bytes of all values that are kept.
+    fn weight(&self) -> usize {
+        let scopes = self.callers.iter().flatten().chain(&self.scopes);
+        let variables = scopes.flatten().map(|(name, variable)| match variable {
+            Variable::Local(value) => name.len() + value.weight(),
+            Variable::Global => name.len(),
+        });
+        variables.sum::<usize>() + self.held
     }
 
     /// Lets time pass, with the router free for others.
     pub(crate) fn wait(&mut self, span: Duration) -> Result<()> {
-        if self.checking {
-            return Ok(());
+        if self.checking || span.is_zero() {
+            return self.step();
         }
         if self.out.flush().is_break() {
             return Err(Reason::Interrupted.nowhere().into());
@@ -230,6 +378,9 @@ impl<'a> Machine<'a> {
         self.site
             .wait(until, &interrupt)
             .map_err(|reason| reason.nowhere())?;
+        let seconds = u64::try_from(span.as_millis() / 1_000).unwrap_or(u64::MAX);
+        let rested = seconds.saturating_mul(STEPS_A_SECOND);
+        self.steps = self.steps.saturating_sub(rested);
         self.step()
     }
 
@@ -241,36 +392,66 @@ impl<'a> Machine<'a> {
         Ok(())
     }
 
-    /// The value of a variable.
+    /// The value of a variable; nothing, if none is declared.
     pub(crate) fn variable(&self, name: &str) -> Value {
         match self.scopes.iter().rev().find_map(|scope| scope.get(name)) {
             Some(Variable::Local(value)) => value.clone(),
-            Some(Variable::Global) | None => {
-                self.session.globals.get(name).cloned().unwrap_or_default()
-            }
+            Some(Variable::Global) => self.session.globals.get(name).unwrap_or_default(),
+            None => Value::Nothing,
         }
     }
 
-    /// Sets a variable where it was declared.
-    pub(crate) fn assign(&mut self, name: &str, value: Value) {
-        let scope = self
-            .scopes
-            .iter_mut()
-            .rev()
-            .find_map(|scope| scope.get_mut(name));
-        match scope {
-            Some(Variable::Local(slot)) => *slot = value,
-            Some(Variable::Global) | None => {
-                self.session.globals.insert(name.to_owned(), value);
+    /// Changes the value of a variable where it was declared.
+    ///
+    /// RouterOS: what is not declared is not set, and that is no error.
+    pub(crate) fn change_variable(
+        &mut self,
+        name: &str,
+        change: impl FnOnce(&mut Value),
+    ) -> Result<()> {
+        let mut scopes = self.scopes.iter_mut().rev();
+        match scopes.find_map(|scope| scope.get_mut(name)) {
+            Some(Variable::Local(slot)) => change(slot),
+            Some(Variable::Global) => {
+                let done = self.session.globals.change(name, change);
+                done.map_err(|reason| reason.nowhere())?;
             }
+            None => {}
+        }
+        Ok(())
+    }
+
+    /// Takes the value from a variable; one of the user is gone.
+    pub(crate) fn clear(&mut self, name: &str) {
+        let mut scopes = self.scopes.iter_mut().rev();
+        match scopes.find_map(|scope| scope.get_mut(name)) {
+            Some(Variable::Local(slot)) => *slot = Value::Nothing,
+            Some(Variable::Global) => _ = self.session.globals.remove(name),
+            None => {}
         }
     }
 
     /// Declares a variable in the innermost scope.
-    pub(crate) fn declare(&mut self, name: &str, variable: Variable) {
+    pub(crate) fn declare(&mut self, name: &str, value: Value) {
         if let Some(scope) = self.scopes.last_mut() {
-            scope.insert(name.to_owned(), variable);
+            scope.insert(name.to_owned(), Variable::Local(value));
         }
+    }
+
+    /// Declares a variable of the user in the innermost scope; at the top it is seen by later
+    /// commands of the session, too.
+    pub(crate) fn declare_global(&mut self, name: &str, value: Option<Value>) -> Result<()> {
+        if let Some(scope) = self.scopes.last_mut() {
+            scope.insert(name.to_owned(), Variable::Global);
+        }
+        if self.callers.is_empty() && self.scopes.len() == 1 {
+            self.session.declared.insert(name.to_owned());
+        }
+        let done = match value {
+            Some(value) => self.session.globals.set(name, value),
+            None => self.session.globals.declare(name),
+        };
+        done.map_err(|reason| reason.nowhere().into())
     }
 }
 
@@ -278,7 +459,7 @@ impl<'a> Machine<'a> {
 pub(crate) fn finish(stop: Stop) -> std::result::Result<(), Refusal> {
     match stop {
         Stop::Refused(refusal) => Err(refusal),
-        Stop::Return(_) | Stop::Break | Stop::Continue => Ok(()),
+        Stop::Return(_) | Stop::Break | Stop::Continue | Stop::Exit => Ok(()),
     }
 }
 

@@ -86,7 +86,7 @@ impl Machine<'_> {
                 Some(Expr {
                     node: Node::Word(word),
                     ..
-                }) => Some(Value::Str(word.clone())),
+                }) => Some(Value::str(word.as_str())),
                 Some(expr) => Some(self.eval(expr)?),
             });
         }

@@ -100,7 +100,9 @@ pub fn request_at(
         Ok(done) => Ok(done),
         Err(machine::Stop::Return(value)) => Ok(returned(&value)),
         Err(machine::Stop::Refused(refusal)) => Err(refusal),
-        Err(machine::Stop::Break | machine::Stop::Continue) => Ok(Done::Nothing),
+        Err(machine::Stop::Break | machine::Stop::Continue | machine::Stop::Exit) => {
+            Ok(Done::Nothing)
+        }
     }
 }
 
@@ -399,8 +401,11 @@ impl Machine<'_> {
         let checking = self.checking;
         let mut said = Collected::new(usize::MAX);
         let run = |loan: &mut Loan<'_>| loan.act(menu, name, ready, checking, &mut said);
-        let reply = self.with(run)?;
+        let (reply, scripts) = self.with(run)?;
         self.print(&said.text)?;
+        for script in &scripts {
+            self.run_script(menu.path, script)?;
+        }
         let wanted = manner.wanted();
         for row in &reply.rows {
             let texts = row.cells.iter().map(|(name, value)| (*name, text(value)));

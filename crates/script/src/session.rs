@@ -1,13 +1,14 @@
 //! What lasts from one command of a console to the next.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use menu::{Caller, Id, Policies};
 
+use crate::environment::Environment;
+use crate::job::Scripting;
 use crate::site::Interrupt;
-use crate::value::Value;
 
 /// The items of the last `print` of each menu, by number.
 pub(crate) type Numbers = BTreeMap<&'static str, Vec<Id>>;
@@ -48,29 +49,43 @@ pub struct Session {
     pub policies: Policies,
     /// What a command may use.
     pub limits: Limits,
+    /// What the scripts of the router share.
+    pub scripting: Scripting,
+    /// The global variables of the user.
+    pub(crate) globals: Environment,
+    /// The global variables that were declared here: others of the user are not seen.
+    pub(crate) declared: BTreeSet<String>,
     /// What is at the other end: `console`, `api`.
     pub via: &'static str,
     /// Tells it from all other sessions.
     serial: u64,
     /// Files that import each other, so far.
     pub(crate) imports: usize,
-    pub(crate) globals: BTreeMap<String, Value>,
     pub(crate) numbers: Numbers,
     pub(crate) interrupt: Arc<Interrupt>,
 }
 
 impl Session {
-    /// A session at the root that may do everything, without numbers and variables.
+    /// A session at the root that may do everything, without numbers, with variables of its own.
     pub fn new(user: impl Into<String>) -> Self {
+        Self::sharing(user, Scripting::default())
+    }
+
+    /// A session at the root, without numbers, with the global variables of the user.
+    pub fn sharing(user: impl Into<String>, scripting: Scripting) -> Self {
+        let user = user.into();
+        let globals = scripting.environment(&user);
         Self {
-            user: user.into(),
+            user,
+            scripting,
             path: "/".to_owned(),
             policies: Policies::ALL,
             limits: Limits::default(),
+            globals,
+            declared: BTreeSet::new(),
             via: "console",
             serial: SERIALS.fetch_add(1, Ordering::Relaxed),
             imports: 0,
-            globals: BTreeMap::new(),
             numbers: BTreeMap::new(),
             interrupt: Arc::default(),
         }
@@ -95,8 +110,8 @@ impl Session {
         Arc::clone(&self.interrupt)
     }
 
-    /// The names of global variables.
+    /// The names of the global variables that commands see here.
     pub fn variables(&self) -> impl Iterator<Item = &str> {
-        self.globals.keys().map(String::as_str)
+        self.declared.iter().map(String::as_str)
     }
 }

@@ -192,7 +192,7 @@ impl Machine<'_> {
             Some((_, row)) if !menu.has_rows() => Ok(row),
             last => {
                 all.extend(last);
-                Ok(Value::Array(all))
+                Ok(Value::array(all))
             }
         }
     }

@@ -1,10 +1,14 @@
 //! Where a script runs: who lends it the router, tells it the time and lets it wait.
 
+use std::hash::{BuildHasher as _, RandomState};
+use std::net::IpAddr;
 use std::sync::atomic::{AtomicBool, AtomicU8, Ordering};
 use std::sync::{Arc, Condvar, Mutex, PoisonError};
 use std::time::Duration;
 
 use menu::{Live, Menu, Reason, Store};
+
+use crate::job::Job;
 
 /// Where a script runs.
 ///
@@ -26,6 +30,32 @@ pub trait Site {
     /// # Errors
     /// There is nobody who could wait.
     fn wait(&mut self, until: Duration, interrupt: &Interrupt) -> Result<(), Reason>;
+
+    /// A random number.
+    fn random(&mut self) -> u64 {
+        // The standard library seeds this from the system, each time anew.
+        RandomState::new().hash_one(0)
+    }
+
+    /// The addresses of a name, as the system's resolver knows them.
+    ///
+    /// # Errors
+    /// There is no such name, or nobody to ask.
+    fn resolve(&mut self, name: &str, interrupt: &Interrupt) -> Result<Vec<IpAddr>, Reason> {
+        let _ = (name, interrupt);
+        Err(Reason::failure("dns server failure"))
+    }
+
+    /// Runs a job beside the script.
+    ///
+    /// # Errors
+    /// There is nobody who could run it.
+    fn spawn(&mut self, job: Job) -> Result<(), Reason> {
+        let _ = job;
+        Err(Reason::failure(
+            "a script can not run in the background here",
+        ))
+    }
 }
 
 /// A site that has the router for itself: nothing else goes on while a script runs, so none waits.

@@ -2,7 +2,7 @@
 
 use std::cmp::Ordering;
 use std::fmt;
-use std::net::IpAddr;
+use std::net::{IpAddr, Ipv4Addr};
 use std::sync::Arc;
 
 use ipnet::IpNet;
@@ -11,7 +11,10 @@ use menu::{Id, bytes, time};
 use crate::ast::{Block, Expr};
 use crate::il;
 
-/// A value of a script.
+/// Elements of an array: those without keys first, those with keys sorted by them.
+pub type Elements = Vec<(Option<String>, Value)>;
+
+/// A value of a script. To copy one costs no more than to count it.
 #[derive(Clone, Debug, Default)]
 pub enum Value {
     /// Nothing: a variable without a value.
@@ -26,7 +29,7 @@ pub enum Value {
     /// A span of time in nanoseconds.
     Time(i64),
     /// Text.
-    Str(String),
+    Str(Arc<str>),
     /// An address.
     Ip(IpAddr),
     /// A network.
@@ -34,7 +37,7 @@ pub enum Value {
     /// The id of an item.
     Id(Id),
     /// Values with keys or without; those with keys are sorted by them.
-    Array(Vec<(Option<String>, Self)>),
+    Array(Arc<Elements>),
     /// Code.
     Code(Arc<Block>),
     /// An expression as a value.
@@ -55,22 +58,49 @@ impl Value {
         if let Some(id) = Id::parse(word) {
             return Self::Id(id);
         }
-        if let Ok(address) = word.parse::<IpAddr>() {
+        if let Some(address) = address(word) {
             return Self::Ip(address);
         }
-        if let Ok(net) = word.parse::<IpNet>() {
+        if let Some(net) = network(word) {
             return Self::Prefix(net);
         }
         let begins = word.bytes().next().is_some_and(|b| b.is_ascii_digit());
         match time::parse(word).filter(|_| begins) {
             Some(nanos) => Self::Time(nanos),
-            None => Self::Str(word.to_owned()),
+            None => Self::str(word),
         }
     }
 
     /// Text as a value.
-    pub fn str(text: impl Into<String>) -> Self {
+    pub fn str(text: impl Into<Arc<str>>) -> Self {
         Self::Str(text.into())
+    }
+
+    /// Elements as a value.
+    pub fn array(elements: Elements) -> Self {
+        Self::Array(Arc::new(elements))
+    }
+
+    /// Values without keys as a value.
+    pub fn list(values: impl IntoIterator<Item = Self>) -> Self {
+        Self::array(values.into_iter().map(|value| (None, value)).collect())
+    }
+
+    /// RouterOS: a function is an array of nothing and its code.
+    pub fn function(code: Arc<Block>) -> Self {
+        Self::list([Self::Nil, Self::Code(code)])
+    }
+
+    /// The code of a function or of `:parse`.
+    pub fn code(&self) -> Option<&Arc<Block>> {
+        match self {
+            Self::Code(code) => Some(code),
+            Self::Array(elements) => match &elements[..] {
+                [(None, Self::Nil), (None, Self::Code(code))] => Some(code),
+                _ => None,
+            },
+            _ => None,
+        }
     }
 
     /// The name of the value's type, as `:typeof` gives it.
@@ -93,6 +123,31 @@ impl Value {
         }
     }
 
+    /// The type in the words of error messages.
+    pub(crate) const fn type_words(&self) -> &'static str {
+        match self {
+            Self::Nothing => "nothing",
+            Self::Nil => "nil",
+            Self::Bool(_) => "truth value",
+            Self::Num(_) => "integer number",
+            Self::Time(_) => "time interval",
+            Self::Str(_) => "string",
+            Self::Ip(IpAddr::V4(_)) => "ip address",
+            Self::Ip(IpAddr::V6(_)) => "ip6 address",
+            Self::Prefix(IpNet::V4(_)) => "ip prefix",
+            Self::Prefix(IpNet::V6(_)) => "ip6 prefix",
+            Self::Id(_) => "internal number",
+            Self::Array(_) => "array",
+            Self::Code(_) => "code",
+            Self::Op(_) => "operation",
+        }
+    }
+
+    /// Whether it is nothing or the absence of a result.
+    pub const fn is_none(&self) -> bool {
+        matches!(self, Self::Nothing | Self::Nil)
+    }
+
     /// Elements of an array, characters of anything else.
     pub fn len(&self) -> usize {
         match self {
@@ -105,6 +160,44 @@ impl Value {
     /// Whether there is nothing in it.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
+    }
+
+    /// How deep arrays may be in arrays.
+    pub(crate) const NESTED: usize = 100;
+
+    /// How deep arrays are in it.
+    pub(crate) fn depth(&self) -> usize {
+        match self {
+            Self::Array(elements) => {
+                let inner = elements.iter().map(|(_, value)| value.depth());
+                1 + inner.max().unwrap_or(0)
+            }
+            _ => 0,
+        }
+    }
+
+    /// The bytes that the value keeps, with all that is in it.
+    pub(crate) fn weight(&self) -> usize {
+        size_of::<Self>()
+            + match self {
+                Self::Str(text) => text.len(),
+                Self::Array(elements) => elements
+                    .iter()
+                    .map(|(key, value)| {
+                        let key = key.as_ref().map_or(0, String::len);
+                        size_of::<String>() + key + value.weight()
+                    })
+                    .sum(),
+                _ => 0,
+            }
+    }
+
+    /// The text: without a copy where it is one.
+    pub(crate) fn text(&self) -> Arc<str> {
+        match self {
+            Self::Str(text) => Arc::clone(text),
+            other => other.to_string().into(),
+        }
     }
 
     /// The integer that the value is or spells; seconds of a span.
@@ -129,7 +222,7 @@ impl Value {
         match self {
             Self::Bool(value) => Some(*value),
             Self::Num(value) => Some(*value != 0),
-            Self::Str(text) => match text.as_str() {
+            Self::Str(text) => match &**text {
                 "true" | "yes" => Some(true),
                 "false" | "no" => Some(false),
                 _ => None,
@@ -138,24 +231,47 @@ impl Value {
         }
     }
 
-    /// The span in nanoseconds that the value is or spells.
+    /// What a condition takes the value for; none that is no condition.
+    pub(crate) fn truth(&self) -> Option<bool> {
+        match self {
+            Self::Nothing | Self::Nil => Some(false),
+            Self::Id(_) => Some(true),
+            // One item that a search found, or none.
+            Self::Array(elements) => match &elements[..] {
+                [] => Some(false),
+                [(None, single)] => single.truth(),
+                _ => None,
+            },
+            Self::Str(text) if text.is_empty() => Some(false),
+            other => other.to_bool(),
+        }
+    }
+
+    /// The span in nanoseconds that the value is or spells; that of a date is since 1970.
     pub fn to_time(&self) -> Option<i64> {
         match self {
             Self::Time(nanos) => Some(*nanos),
             Self::Num(seconds) => seconds.checked_mul(time::SECOND),
-            Self::Str(text) => time::parse(text),
+            Self::Str(text) => time::parse(text).or_else(|| date(text)),
             _ => None,
         }
     }
 
     /// The elements of an array; a text is split at commas, anything else is alone.
-    pub fn to_array(&self) -> Vec<(Option<String>, Self)> {
+    pub fn to_array(&self) -> Elements {
         match self {
-            Self::Array(elements) => elements.clone(),
+            Self::Array(elements) => elements.to_vec(),
+            other => other.split(","),
+        }
+    }
+
+    /// The pieces of a text between delimiters, each with the type that it looks like.
+    pub(crate) fn split(&self, delimiter: &str) -> Elements {
+        match self {
             Self::Nothing | Self::Nil => Vec::new(),
             Self::Str(text) if text.is_empty() => Vec::new(),
             Self::Str(text) => text
-                .split(',')
+                .split(delimiter)
                 .map(|part| (None, Self::of_word(part)))
                 .collect(),
             other => vec![(None, other.clone())],
@@ -163,15 +279,68 @@ impl Value {
     }
 
     /// Puts an element under a key into an array; those with keys are sorted.
-    pub fn insert(elements: &mut Vec<(Option<String>, Self)>, key: String, value: Self) {
-        let keyed = elements
-            .iter()
-            .position(|(k, _)| k.is_some())
-            .unwrap_or(elements.len());
+    pub fn insert(elements: &mut Elements, key: String, value: Self) {
+        let keyed = elements.partition_point(|(key, _)| key.is_none());
         match elements[keyed..].binary_search_by(|(k, _)| k.as_deref().cmp(&Some(&key))) {
             Ok(index) => elements[keyed + index].1 = value,
             Err(index) => elements.insert(keyed + index, (Some(key), value)),
         }
+    }
+
+    /// Puts an element without a key behind the others that have none.
+    pub fn push(elements: &mut Elements, value: Self) {
+        let keyed = elements.partition_point(|(key, _)| key.is_none());
+        elements.insert(keyed, (None, value));
+    }
+
+    /// The element at a key, or at a number.
+    pub(crate) fn element(&self, key: &Self) -> Option<&Self> {
+        let Self::Array(elements) = self else {
+            return None;
+        };
+        let keyed = elements.partition_point(|(key, _)| key.is_none());
+        if keyed < elements.len() {
+            let name = key.text();
+            let found =
+                elements[keyed..].binary_search_by(|(k, _)| k.as_deref().cmp(&Some(&*name)));
+            if let Ok(index) = found {
+                return elements.get(keyed + index).map(|(_, value)| value);
+            }
+        }
+        let Self::Num(number) = key else { return None };
+        let index = usize::try_from(*number).ok()?;
+        elements.get(index).map(|(_, value)| value)
+    }
+
+    /// The place of the element at a key or number, made where there is none.
+    pub(crate) fn element_mut(&mut self, key: &Self) -> Option<&mut Self> {
+        if !matches!(self, Self::Array(_)) {
+            *self = Self::array(self.to_array());
+        }
+        let Self::Array(shared) = self else {
+            return None;
+        };
+        let elements = Arc::make_mut(shared);
+        if let Self::Num(number) = key {
+            let index = usize::try_from(*number).unwrap_or(usize::MAX);
+            if index >= elements.len() {
+                Self::push(elements, Self::Nothing);
+                let last = elements.partition_point(|(key, _)| key.is_none());
+                return elements.get_mut(last.wrapping_sub(1)).map(|(_, v)| v);
+            }
+            return elements.get_mut(index).map(|(_, value)| value);
+        }
+        let name = key.text();
+        let keyed = elements.partition_point(|(key, _)| key.is_none());
+        let index =
+            match elements[keyed..].binary_search_by(|(k, _)| k.as_deref().cmp(&Some(&*name))) {
+                Ok(index) => keyed + index,
+                Err(index) => {
+                    elements.insert(keyed + index, (Some(name.to_string()), Self::Nothing));
+                    keyed + index
+                }
+            };
+        elements.get_mut(index).map(|(_, value)| value)
     }
 
     /// Whether two values are equal as conditions see it: of one type, or spelled alike.
@@ -183,15 +352,19 @@ impl Value {
             (Self::Bool(_), _) | (_, Self::Bool(_)) => {
                 self.to_bool().is_some() && self.to_bool() == other.to_bool()
             }
-            (Self::Time(_), _) | (_, Self::Time(_)) => self.to_time() == other.to_time(),
+            (Self::Time(_), _) | (_, Self::Time(_)) => {
+                self.to_time().is_some() && self.to_time() == other.to_time()
+            }
             (Self::Array(a), Self::Array(b)) => {
                 a.len() == b.len()
                     && a.iter()
-                        .zip(b)
+                        .zip(&**b)
                         .all(|((k, x), (l, y))| k == l && x.equals(y))
             }
             (Self::Nothing | Self::Nil, Self::Nothing | Self::Nil) => true,
-            _ => self.to_string() == other.to_string(),
+            (Self::Code(a), Self::Code(b)) => Arc::ptr_eq(a, b),
+            (Self::Op(a), Self::Op(b)) => Arc::ptr_eq(a, b),
+            _ => self.text() == other.text(),
         }
     }
 
@@ -212,12 +385,52 @@ impl Value {
     }
 }
 
-fn number(text: &str) -> Option<i64> {
+pub(crate) fn number(text: &str) -> Option<i64> {
     match text.strip_prefix("0x") {
-        Some(hex) => i64::from_str_radix(hex, 16).ok(),
+        Some(hex) if hex.bytes().all(|b| b.is_ascii_hexdigit()) => {
+            u64::from_str_radix(hex, 16).ok().map(u64::cast_signed)
+        }
+        Some(_) => None,
         None if text.starts_with('+') => None,
         None => text.parse().ok(),
     }
+}
+
+/// An address; RouterOS: `10.1` is `10.0.0.1`.
+pub(crate) fn address(text: &str) -> Option<IpAddr> {
+    if let Ok(address) = text.parse() {
+        return Some(address);
+    }
+    let parts: Vec<u8> = text
+        .split('.')
+        .map(|part| part.parse().ok().filter(|_| !part.starts_with('+')))
+        .collect::<Option<_>>()?;
+    match parts[..] {
+        [a, d] => Some(Ipv4Addr::new(a, 0, 0, d).into()),
+        [a, b, d] => Some(Ipv4Addr::new(a, b, 0, d).into()),
+        _ => None,
+    }
+}
+
+/// A network. RouterOS: an address with a length is text.
+pub(crate) fn network(text: &str) -> Option<IpNet> {
+    let net: IpNet = text.parse().ok()?;
+    (net.addr() == net.network()).then_some(net)
+}
+
+/// The nanoseconds from 1970 to `2024-02-29` or `2024-02-29 12:30:00`.
+fn date(text: &str) -> Option<i64> {
+    let (day, clock) = text
+        .split_once([' ', 'T'])
+        .map_or((text, None), |(day, clock)| (day, Some(clock)));
+    let of_day = match clock {
+        Some(clock) if clock.contains(':') => time::parse(clock)?,
+        Some(_) => return None,
+        None => 0,
+    };
+    time::date(day)?
+        .checked_mul(86_400 * time::SECOND)?
+        .checked_add(of_day)
 }
 
 impl fmt::Display for Value {
@@ -259,16 +472,11 @@ impl From<&menu::Value> for Value {
             menu::Value::List(values)
                 if !values.iter().any(|v| matches!(v, menu::Value::Gateway(_))) =>
             {
-                Self::Array(
-                    values
-                        .iter()
-                        .map(|value| (None, Self::from(value)))
-                        .collect(),
-                )
+                Self::list(values.iter().map(Self::from))
             }
             // RouterOS: an address with a length is text, a network is a prefix.
             menu::Value::Prefix(net) if net.addr() == net.network() => Self::Prefix(*net),
-            other => Self::Str(other.to_string()),
+            other => Self::str(other.to_string()),
         }
     }
 }
@@ -292,6 +500,11 @@ mod tests {
             ("true", "bool"),
             ("ether1", "str"),
             ("-3", "num"),
+            ("10.1", "ip"),
+            ("10.0.0.1/24", "str"),
+            ("0xffffffffffffffff", "num"),
+            ("0x+1", "str"),
+            ("+1", "str"),
         ];
         for (word, kind) in kinds {
             assert_eq!(Value::of_word(word).type_name(), kind, "{word}");
@@ -305,6 +518,40 @@ mod tests {
             Value::insert(&mut elements, key.to_owned(), Value::str(key));
         }
 
-        assert_eq!(Value::Array(elements).to_string(), "0;a=a;b=b;c=c");
+        assert_eq!(Value::array(elements).to_string(), "0;a=a;b=b;c=c");
+    }
+
+    #[test]
+    fn elements_are_found_and_made_by_key_and_number() {
+        let mut array = Value::Nothing;
+        for (key, value) in [(Value::str("b"), 1), (Value::Num(0), 2), (Value::Num(9), 3)] {
+            *array.element_mut(&key).expect("a place") = Value::Num(value);
+        }
+
+        // A number counts those with keys, too, and makes a place behind those without.
+        assert_eq!(array.to_string(), "3;b=2");
+        let copy = array.clone();
+        *array.element_mut(&Value::str("b")).expect("a place") = Value::Num(7);
+        let of_copy = copy.element(&Value::str("b")).map(Value::to_string);
+        assert_eq!(of_copy.as_deref(), Some("2"), "a copy is another value");
+        assert!(array.element(&Value::str("c")).is_none());
+    }
+
+    #[test]
+    fn a_date_is_the_time_since_1970() {
+        let seconds = |text: &str| Value::str(text).to_time().map(|n| n / time::SECOND);
+
+        assert_eq!(seconds("1970-01-02"), Some(86_400));
+        assert_eq!(seconds("2026-11-21 18:57:57"), Some(1_795_287_477));
+        assert_eq!(seconds("2000-02-29"), Some(951_782_400));
+        for bad in [
+            "2000-13-01",
+            "2000-1-1",
+            "2000-01-01 x",
+            "99999-01-01",
+            "-1-01-01",
+        ] {
+            assert_eq!(seconds(bad), None, "{bad}");
+        }
     }
 }

@@ -17,6 +17,16 @@ add interface=wan name=vlan10 vlan-id=10; add interface=wan vlan-id=20 disabled=
 :local a {1;2;"k"=3}; :global f do={ :return ($1 + $b) }
 :foreach k,v in=$a do={ :if (($v > 1) && !($k = "z")) do={ :put "$k $[:len $v] $($v * 2)" } else={ :put no } }
 :do { :error "why" } on-error={ :log info caught }
+:onerror e,x in={ :put [[:parse ":return (1 . \$a)"]] } do={ :put $e }
+:put [:serialize to=json value=({a={1;2};"b"="x"}) options=(json.pretty,json.no-string-conversion)]
+:put ([:deserialize from=json value="{\"a\":[1,{\"b\":null}]}"]->"a"->1)
+:put [:deserialize from=dsv delimiter=";" options=dsv.array value="a;b\n1;\"2\""]
+:put [:convert from=hex to=base64 transform=md5 "00ff"]; :retry command={ :error x } max=3 on-error={}
+:put [:execute as-string script={ :put [:pick [:rndstr length=5] 1 3] }]; :put [:time { :delay 0s }]
+:put [:grep script={ :put abc } pattern="b" as-array]; :set ($a->"k"->0) 5; :put (any $a)
+:put ((10.0.0.1 + 5 & 255.255.0.0) in 10.0.0.0/8 || (1h / 7s > 2)); :put [:toarray "a,b" delimiter=","]
+/system script add name=s source=":put \$1; :exit"; /system script run s; /environment print
+/system scheduler add name=t start-time=startup interval=1h on-event=s
 /ip address { print where interface~"^vlan" && !disabled; set [find] !comment }
 :put [$f 1 b=2]; /export terse
 "#;

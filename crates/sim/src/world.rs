@@ -204,7 +204,8 @@ impl World {
     /// If a command is refused.
     pub fn run_on(&mut self, id: NodeId, commands: &str) -> String {
         let mut out = String::new();
-        let mut session = Session::new("admin");
+        let scripting = self.node(id).instance.control().scripting();
+        let mut session = scripting.session("admin");
         let mut visit = Visit { world: self, id };
         let done = script::run_at(&mut visit, &mut session, commands, &mut out);
         done.unwrap_or_else(|refusal| panic!("{commands}: {refusal}"));
@@ -223,6 +224,7 @@ impl World {
         let end = self.now + span;
         loop {
             self.settle();
+            self.run_events();
             let Some(next) = self.next().filter(|next| *next <= end) else {
                 break;
             };
@@ -231,6 +233,20 @@ impl World {
         }
         self.now = end;
         self.settle();
+        self.run_events();
+    }
+
+    /// Runs the scripts whose time has come. One that waits lets the world go on.
+    fn run_events(&mut self) {
+        for number in 0..self.nodes.len() {
+            let Node::Router(router) = &mut self.nodes[number] else {
+                continue;
+            };
+            for job in router.instance.due_jobs() {
+                let id = NodeId(number);
+                job.run(&mut Visit { world: self, id });
+            }
+        }
     }
 
     /// Lets time pass until something is true, and says whether it came true in this span.
@@ -377,6 +393,13 @@ impl RouterNode {
     }
 
     fn settle(&mut self, now: Instant, mut leave: impl FnMut(usize, Vec<u8>)) {
+        // The world's clock shows how long it has been there.
+        self.instance.control().set_clock(menu::Clock {
+            unix_seconds: i64::try_from(now.as_nanos() / 1_000_000_000).unwrap_or(0),
+            nanos: (now.as_nanos() % 1_000_000_000) as u32,
+            offset_seconds: 0,
+            daylight: false,
+        });
         // Bounded: two parties that feed each other without end are a fault of ours.
         for _ in 0..10_000 {
             let mut idle = !self.instance.poll(now);

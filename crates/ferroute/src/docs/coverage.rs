@@ -296,6 +296,8 @@ fn property(menu: &Menu, name: &str) -> State {
     match menu.property(name) {
         _ if menu.effect == Effect::None && menu.property(name).is_some() => State::NoEffect,
         Some(property) if !property.read_only => state(property.effect),
+        // It is taken, and forgotten.
+        _ if menu.old.iter().any(|old| old.name == name) => State::NoEffect,
         _ => State::Unknown,
     }
 }

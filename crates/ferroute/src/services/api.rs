@@ -239,7 +239,7 @@ impl Talk {
 
 /// Runs a command to its end; all its rows are on their way then.
 fn run(
-    shared: &Shared,
+    shared: &Arc<Shared>,
     session: &mut Session,
     request: &Request,
     rows: &mut Batch<'_>,

@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use lab::Lab;
 use lab::testing::skip;
 
-use crate::world::{PACKET, Router, Start, lab, layout, text};
+use crate::world::{PACKET, Router, Start, have, lab, layout, text};
 
 /// Users that the scripts know.
 pub(crate) const USERS: &str = "
@@ -37,13 +37,18 @@ pub(crate) fn python(test: &str) -> Option<PathBuf> {
 
 /// Runs a script of `tests/clients` in a lab's host; it must end with `ok`.
 pub(crate) fn script(lab: &Lab, python: &Path, script: &str, arguments: &[&str]) {
+    script_by(lab, &python.display().to_string(), script, arguments);
+}
+
+fn script_by(lab: &Lab, interpreter: &str, script: &str, arguments: &[&str]) {
     let script = root().join("tests/clients").join(script);
-    let mut argv = vec![python.display().to_string(), script.display().to_string()];
+    let mut argv = vec![interpreter.to_owned(), script.display().to_string()];
     argv.extend(arguments.iter().map(|argument| (*argument).to_owned()));
     let output = lab
         .command_line("client", &argv)
         .expect("a host of the layout")
         .env("PYTHONDONTWRITEBYTECODE", "1")
+        .env("NODE_PATH", root().join("target/clients-node/node_modules"))
         .output()
         .expect("nsenter is there: it made the lab");
     let (said, complaint) = (text(&output.stdout), text(&output.stderr));
@@ -78,4 +83,49 @@ fn garbage_by_ssh_harms_nobody() {
         let arguments = [ROUTER, "operator", "Let-me-in-1", seed];
         script(&lab, &python, "ssh_garbage.py", &arguments);
     }
+}
+
+/// Runs a script of Python against a router with the users that it knows.
+fn as_operator(test: &str, name: &str) {
+    let Some(python) = python(test) else { return };
+    let Some(lab) = lab(test, layout("home")) else {
+        return;
+    };
+    let config = format!("{}{USERS}", layout("home").config);
+    let _router = Router::start(&lab, &Start::with(PACKET, &config));
+
+    script(&lab, &python, name, &[ROUTER, "operator", "Let-me-in-1"]);
+}
+
+#[test]
+fn librouteros_works_by_the_api_as_on_any_routeros_device() {
+    as_operator(
+        "librouteros_works_by_the_api_as_on_any_routeros_device",
+        "librouteros_api.py",
+    );
+}
+
+#[test]
+fn rest_works_by_an_ordinary_http_client() {
+    as_operator("rest_works_by_an_ordinary_http_client", "rest_api.py");
+}
+
+#[test]
+fn node_routeros_works_by_the_api_as_on_any_routeros_device() {
+    let test = "node_routeros_works_by_the_api_as_on_any_routeros_device";
+    if !root().join("target/clients-node/installed.json").exists() {
+        skip(test, "the Node.js clients are not installed (make deps)");
+        return;
+    }
+    let Some(lab) = have(test, &["node"])
+        .then(|| lab(test, layout("home")))
+        .flatten()
+    else {
+        return;
+    };
+    let config = format!("{}{USERS}", layout("home").config);
+    let _router = Router::start(&lab, &Start::with(PACKET, &config));
+
+    let arguments = [ROUTER, "operator", "Let-me-in-1"];
+    script_by(&lab, "node", "node/routeros_api.js", &arguments);
 }

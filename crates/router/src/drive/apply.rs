@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use menu::{Change, Changes, Item, Store};
 
 use super::Control;
+use super::schedule::EVENTS;
 use crate::intent::{Intent, ItemId, Route};
 use crate::plan::{Step, plan};
 use crate::read::{self, ROUTES4, ROUTES6};
@@ -32,6 +33,8 @@ impl Control {
     /// Takes over what is in the store.
     pub fn load(&mut self, store: &Store) {
         self.apply(read::intent(store));
+        self.schedule.follow(store, self.log.clock);
+        self.watch_schedule();
     }
 
     /// Takes over what one transaction changed: the price is that of the change where it is about
@@ -42,6 +45,10 @@ impl Control {
         let elsewhere = |change: &Change| ![ROUTES4, ROUTES6].contains(&change.menu.path);
         if changes.of("/user").next().is_some() {
             self.access.follow(store);
+        }
+        if changes.of(EVENTS).next().is_some() {
+            self.schedule.follow(store, self.log.clock);
+            self.watch_schedule();
         }
         if changes.list.iter().any(elsewhere) {
             read::all_but_routes(store, &mut self.intent);

@@ -74,6 +74,8 @@ pub enum TimerKey {
     Pieces4,
     /// Incomplete IPv6 packets.
     Pieces6,
+    /// Scripts that run by themselves.
+    Schedule,
 }
 
 /// A packet that waits for its neighbour, and the worker that it goes back to.

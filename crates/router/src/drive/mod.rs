@@ -18,6 +18,7 @@ mod pieces;
 mod punt;
 mod reconcile;
 mod reset;
+pub(crate) mod schedule;
 pub mod sink;
 pub mod timers;
 pub mod workers;
@@ -156,6 +157,9 @@ pub struct Control {
     pub(crate) errors6: Limiter,
     pub(crate) redirects: Limiter,
     pub(crate) log: Log,
+    /// What scripts share.
+    pub(crate) scripting: script::Scripting,
+    pub(crate) schedule: schedule::Schedule,
     /// Who is logged in.
     pub(crate) access: Access,
     pub(crate) started: Instant,
@@ -220,6 +224,8 @@ impl Control {
             errors6: Limiter::new(Rate::V6, rng.next_u64()),
             redirects: Limiter::new(Rate::REDIRECTS, rng.next_u64()),
             log: Log::default(),
+            scripting: script::Scripting::default(),
+            schedule: schedule::Schedule::default(),
             access: Access::default(),
             started: now,
             now,
@@ -401,6 +407,19 @@ impl Control {
         self.timers.deadline().into_iter().chain(confirm).min()
     }
 
+    /// What the scripts of this router share.
+    pub fn scripting(&self) -> &script::Scripting {
+        &self.scripting
+    }
+
+    /// Sees to being polled when the next event of the schedule is due.
+    pub(crate) fn watch_schedule(&mut self) {
+        let wait = self.schedule.wait(self.log.clock);
+        let wait = wait.and_then(|nanos| u64::try_from(nanos).ok());
+        let at = wait.map(|nanos| self.now + core::time::Duration::from_nanos(nanos));
+        self.timers.set(TimerKey::Schedule, at);
+    }
+
     fn tick(&mut self, key: TimerKey) {
         match key {
             TimerKey::Arp(id) => {
@@ -418,6 +437,8 @@ impl Control {
             TimerKey::Check => self.tick_check(),
             TimerKey::Pieces4 => self.tick_pieces4(),
             TimerKey::Pieces6 => self.tick_pieces6(),
+            // The owner asks for the jobs when it has polled.
+            TimerKey::Schedule => {}
         }
     }
 

@@ -13,6 +13,10 @@ impl Control {
     pub(super) fn act(&mut self, store: &Store, call: &Call<'_>) -> Result<Reply, Reason> {
         match (call.menu.path, call.command) {
             ("/ip/arp", "remove") => self.forget4(call.items),
+            ("/environment" | "/system/script/environment", "remove" | "set") => {
+                self.change_variables(call)
+            }
+            ("/system/script/job", "remove") => self.stop_jobs(call.items),
             ("/ipv6/neighbor", "remove") => self.forget6(call.items),
             ("/user/active", "remove") => self.end_sessions(call.items),
             ("/log", topic @ ("debug" | "error" | "info" | "warning")) => {

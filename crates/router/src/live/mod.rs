@@ -7,6 +7,7 @@ mod action;
 mod interface;
 mod neighbour;
 mod route;
+mod script;
 mod service;
 mod settings;
 mod user;
@@ -15,7 +16,7 @@ use std::ops::ControlFlow;
 
 use menu::{
     Call, Caller, Changes, Clock, Files, Id, Live, Menu, Output, Reason, Reply, Row, RowFilter,
-    Store, Value,
+    Script, Store, Value,
 };
 
 use crate::drive::Control;
@@ -57,6 +58,8 @@ impl Live for Control {
             "/ipv6/route" => self.route_rows6(filter, each),
             "/ipv6/address" => self.address_rows6(filter, each),
             "/log" => self.log_rows(filter, each),
+            "/environment" | "/system/script/environment" => self.environment_rows(filter, each),
+            "/system/script/job" => self.job_rows(filter, each),
             "/user/active" => self.active_rows(filter, each),
             "/file" => self.file_rows(filter, each),
             "/system/history" => self.history_rows(store, filter, each),
@@ -81,6 +84,7 @@ impl Live for Control {
             "/ipv6/settings" => self.annotate_settings6(row),
             "/system/clock" => self.annotate_clock(row),
             "/system/resource" => self.annotate_resource(row),
+            "/system/script" | "/system/scheduler" => self.annotate_script(menu, id, row),
             "/user" => self.annotate_user(id, row),
             "/user/ssh-keys" => annotate_key(row),
             "/system/configuration" => self.annotate_configuration(store, row),
@@ -91,6 +95,10 @@ impl Live for Control {
 
     fn action(&mut self, store: &Store, call: &Call<'_>) -> Result<Reply, Reason> {
         self.act(store, call)
+    }
+
+    fn scripts(&self, store: &Store, call: &Call<'_>) -> Result<Vec<Script>, Reason> {
+        self.scripts_of(store, call)
     }
 
     fn manage(

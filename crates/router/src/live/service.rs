@@ -3,7 +3,7 @@
 use menu::{Flag, Row, Value};
 
 /// Services of RouterOS that nothing answers for in this router.
-const MISSING: [&str; 3] = ["ftp", "telnet", "winbox"];
+const MISSING: [&str; 4] = ["ftp", "reverse-proxy", "telnet", "winbox"];
 
 /// Marks an open service that nothing answers for. A closed one is as closed as it says.
 pub(super) fn annotate(row: &mut Row) {

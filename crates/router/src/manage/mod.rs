@@ -59,6 +59,20 @@ impl Control {
         caller: &Caller<'_>,
         out: &mut dyn Output,
     ) -> Option<Result<Reply, Reason>> {
+        let whole = matches!(
+            (call.menu.path, call.command),
+            ("/system/backup", "load")
+                | ("/system", "reset-configuration")
+                | (
+                    "/system/configuration",
+                    "apply" | "revert" | "cancel" | "confirm"
+                )
+                | ("/safe-mode", _)
+        );
+        if whole && store.is_open() {
+            let text = "not possible in a file that is one transaction";
+            return Some(Err(Reason::failure(text)));
+        }
         let mut desk = Desk {
             control: self,
             store,

@@ -31,8 +31,9 @@ const SERVICE: &[Property] = &[
     may(
         "certificate",
         CERTIFICATE,
-        "The certificate that the service shows",
-    ),
+        "The certificate that the service shows; the router's own serves in any case",
+    )
+    .inert(),
     may(
         "tls-version",
         Kind::Words(&["any", "only-1.2"]),
@@ -43,7 +44,8 @@ const SERVICE: &[Property] = &[
         Kind::Reference("routing-table"),
         "main",
         "The VRF of the service",
-    ),
+    )
+    .inert(),
     with(
         "max-sessions",
         number(1, 1_000),

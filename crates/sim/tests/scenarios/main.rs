@@ -7,6 +7,7 @@ mod local;
 mod neighbours;
 mod path_mtu;
 mod routes;
+mod scripts;
 mod trace;
 mod workers;
 

@@ -1,0 +1,135 @@
+//! `/system/script`: scripts that are kept, the jobs that run, and the global variables of users.
+
+use menu::{Argument, Command, Effect, Fill, Kind, Menu, Policies, Property, Shape, Unique};
+
+use crate::fragment::COMMENT;
+
+/// What a script may do if nobody says otherwise.
+const POLICY: &str = "ftp,reboot,read,write,policy,test,password,sniff,sensitive,romon";
+
+/// Whose a script is, and what it may do.
+pub(crate) const OWNER: &[Property] = &[
+    Property::new("owner", Kind::Text, "The user who added the item"),
+    Property::new(
+        "policy",
+        Kind::Set(Policies::WORDS),
+        "What the script may do",
+    )
+    .default(POLICY),
+];
+
+pub(crate) static MENU: Menu = Menu {
+    properties: &[
+        &[Property::new("name", Kind::Name, "Name of the script")],
+        OWNER,
+        &[
+            Property::new(
+                "dont-require-permissions",
+                Kind::Bool,
+                "Whether a user with fewer permissions than the script may run it",
+            )
+            .default("no"),
+            Property::new(
+                "last-started",
+                Kind::Text,
+                "When the script was last started",
+            )
+            .read_only(),
+            Property::new("run-count", Kind::COUNTER, "How often the script ran").read_only(),
+            Property::new("source", Kind::Text, "The script").default(""),
+            COMMENT,
+        ],
+    ],
+    space: Some("script"),
+    key: Some("name"),
+    kind: "script",
+    unique: &[Unique {
+        properties: &["name"],
+        failure: "item with such name already exists",
+    }],
+    filled: &[("owner", Fill::User)],
+    commands: &[Command {
+        name: "run",
+        help: "Run the script",
+        arguments: &[
+            Argument {
+                name: "number",
+                kind: Kind::Text,
+                help: "The script",
+                required: true,
+            },
+            Argument {
+                name: "use-script-permissions",
+                kind: Kind::Presence,
+                help: "Run it with what the script may do, not with what the user may",
+                required: false,
+            },
+        ],
+        effect: Effect::Full,
+    }],
+    rank: 720,
+    ..Menu::new("/system/script", Shape::List, "Scripts of the router")
+};
+
+/// `/system/script/job`
+pub(crate) mod job {
+    use super::{Kind, Menu, Property, Shape};
+
+    pub(crate) static MENU: Menu = Menu {
+        properties: &[&[
+            Property::new("type", Kind::Text, "What runs").read_only(),
+            Property::new("script", Kind::Text, "Name of the script").read_only(),
+            Property::new("owner", Kind::Text, "Whose it is").read_only(),
+            Property::new("parent", Kind::Text, "The job that started it").read_only(),
+            Property::new("started", Kind::Text, "When it was started").read_only(),
+        ]],
+        columns: &["type", "script", "owner", "parent", "started"],
+        removable: true,
+        ..Menu::new("/system/script/job", Shape::Rows, "Scripts that run")
+    };
+}
+
+/// `/system/script/environment`, which is `/environment` too.
+pub(crate) mod environment {
+    use super::{Argument, Command, Effect, Kind, Menu, Property, Shape};
+
+    const PROPERTIES: &[&[Property]] = &[&[
+        Property::new("name", Kind::Text, "Name of the variable").read_only(),
+        Property::new("user", Kind::Text, "Whose it is").read_only(),
+        Property::new("value", Kind::Text, "Its value").read_only(),
+    ]];
+
+    const COMMANDS: &[Command] = &[Command {
+        name: "set",
+        help: "Change the value of a variable",
+        arguments: &[
+            Argument {
+                name: "numbers",
+                kind: Kind::Text,
+                help: "List of item numbers",
+                required: true,
+            },
+            Argument {
+                name: "value",
+                kind: Kind::Text,
+                help: "The value",
+                required: true,
+            },
+        ],
+        effect: Effect::Full,
+    }];
+
+    const fn of(path: &'static str) -> Menu {
+        Menu {
+            properties: PROPERTIES,
+            columns: &["name", "user", "value"],
+            sort: &["name"],
+            commands: COMMANDS,
+            removable: true,
+            ..Menu::new(path, Shape::Rows, "Global variables of the users")
+        }
+    }
+
+    pub(crate) static MENU: Menu = of("/system/script/environment");
+    pub(crate) static ROOT: Menu = of("/environment");
+}

@@ -1,0 +1,258 @@
+//! The commands of the language that give a value: about texts and arrays, types, time and chance.
+
+mod encode;
+mod json;
+mod rows;
+mod serial;
+mod text;
+
+use std::sync::Arc;
+
+use menu::{Clock, Reason, time};
+
+use crate::ast::{Command, Node};
+use crate::job::{Code, Entry, Job};
+use crate::language::argument;
+use crate::machine::{Machine, Result};
+use crate::ready::lend;
+use crate::value::{self, Value};
+
+impl Machine<'_> {
+    /// Runs a command that gives a value.
+    pub(crate) fn function(&mut self, name: &str, command: &Command) -> Result<Value> {
+        match name {
+            "find" => self.search(command),
+            "pick" => self.pick(command),
+            "range" => self.range(command),
+            "grep" => self.grep(command),
+            "tocrlf" | "tolf" => self.line_ends(name, command),
+            "convert" => self.convert(command),
+            "serialize" => self.serialize(command),
+            "deserialize" => self.deserialize(command),
+            "rndnum" => self.random_number(command),
+            "rndstr" => self.random_text(command),
+            "timestamp" => self.timestamp(command),
+            "time" => self.measured(command),
+            "jobname" => Ok(Value::str(self.job.as_str())),
+            "execute" => self.execute(command),
+            "parse" => {
+                let text = self.value_of(command, "value")?.text();
+                Ok(Value::Code(self.parsed(&text)?))
+            }
+            "resolve" => self.resolve(command),
+            // There is no speaker.
+            "beep" => Ok(Value::Nothing),
+            "toarray" => self.to_array(command),
+            _ => {
+                let value = self.value_of(command, "value")?;
+                Ok(typed(name, value))
+            }
+        }
+    }
+
+    /// The text of an argument; a bare word is taken as it stands.
+    pub(crate) fn text_of(&mut self, command: &Command, name: &str) -> Result<Option<Arc<str>>> {
+        let Some(expr) = argument(command, name).and_then(|argument| argument.value.as_ref())
+        else {
+            return Ok(None);
+        };
+        match &expr.node {
+            Node::Word(word) => Ok(Some(word.as_str().into())),
+            _ => Ok(Some(self.eval(expr)?.text())),
+        }
+    }
+
+    /// The number of an argument, or another if it is not given.
+    pub(crate) fn number_of(
+        &mut self,
+        command: &Command,
+        name: &'static str,
+        default: i64,
+    ) -> Result<i64> {
+        let value = self.value_of(command, name)?;
+        if value.is_none() {
+            return Ok(default);
+        }
+        value
+            .to_num()
+            .ok_or_else(|| invalid(name).at(command.at).into())
+    }
+
+    fn to_array(&mut self, command: &Command) -> Result<Value> {
+        let value = self.value_of(command, "value")?;
+        let delimiter = self.text_of(command, "delimiter")?;
+        let delimiter = delimiter.filter(|text| !text.is_empty());
+        // Pieces cost more than their text.
+        self.charge(value.weight())?;
+        Ok(match (&value, delimiter) {
+            (Value::Array(_), _) => value,
+            (_, Some(delimiter)) => Value::array(value.split(&delimiter)),
+            (_, None) => Value::array(value.to_array()),
+        })
+    }
+
+    fn random_number(&mut self, command: &Command) -> Result<Value> {
+        let from = self.number_of(command, "from", 0)?;
+        let to = self.number_of(command, "to", 0)?;
+        if to < from {
+            return Err(invalid("to").at(command.at).into());
+        }
+        Ok(Value::Num(self.random(from, to)))
+    }
+
+    /// A number from one to another, both among them.
+    fn random(&mut self, from: i64, to: i64) -> i64 {
+        let count = u128::from(to.abs_diff(from)) + 1;
+        // Of 64 bits more than the count has: no number is noticeably more likely.
+        let wide = u128::from(self.site.random()) << 64 | u128::from(self.site.random());
+        let step = u64::try_from(wide % count).unwrap_or(0);
+        from.wrapping_add_unsigned(step)
+    }
+
+    fn random_text(&mut self, command: &Command) -> Result<Value> {
+        const USUAL: &str = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789";
+        let length = self.number_of(command, "length", 16)?;
+        let from = self.text_of(command, "from")?;
+        let from: Vec<char> = from.as_deref().unwrap_or(USUAL).chars().collect();
+        let count = usize::try_from(length)
+            .ok()
+            .filter(|_| !from.is_empty())
+            .ok_or_else(|| invalid("length").at(command.at))?;
+        self.charge(count)?;
+        let last = i64::try_from(from.len() - 1).unwrap_or(0);
+        let mut text = String::with_capacity(count);
+        for _ in 0..count {
+            let index = usize::try_from(self.random(0, last)).unwrap_or(0);
+            text.extend(from.get(index));
+        }
+        Ok(Value::str(text))
+    }
+
+    /// The time of day of the router.
+    pub(crate) fn clock(&mut self) -> Result<Clock> {
+        Ok(lend(self.site, |_, live| live.clock())?)
+    }
+
+    fn timestamp(&mut self, command: &Command) -> Result<Value> {
+        let clock = self.clock()?;
+        let mut seconds = clock.unix_seconds;
+        if argument(command, "use-tz").is_some() {
+            seconds = seconds.saturating_add(clock.offset_seconds.into());
+        }
+        let nanos = seconds.saturating_mul(time::SECOND);
+        Ok(Value::Time(nanos.saturating_add(clock.nanos.into())))
+    }
+
+    /// `:time {…}`: how long a command takes.
+    fn measured(&mut self, command: &Command) -> Result<Value> {
+        let begin = self.site.now();
+        self.run(command, "command")?;
+        let span = self.site.now().saturating_sub(begin);
+        Ok(Value::Time(
+            i64::try_from(span.as_nanos()).unwrap_or(i64::MAX),
+        ))
+    }
+
+    /// `:execute {…}`: code that runs beside the script, or at once with `as-string`.
+    fn execute(&mut self, command: &Command) -> Result<Value> {
+        if let Some(file) = argument(command, "file") {
+            let text = "the output of a script goes to no file here";
+            return Err(Reason::failure(text).at(file.at).into());
+        }
+        if argument(command, "as-string").is_some() {
+            return self.captured(command, "script").map(Value::str);
+        }
+        let code = self.code_of(command, "script")?;
+        if self.checking {
+            return Ok(Value::Nothing);
+        }
+        let entry = Entry {
+            kind: "command",
+            script: String::new(),
+            owner: self.session.user.clone(),
+            parent: self.parent,
+            started: self.clock()?,
+        };
+        let mut session = self.session.scripting.session(&self.session.user);
+        session.policies = self.session.policies;
+        let job = Job::new(session, entry, Code::Read(code));
+        let job = job.map_err(|reason| reason.at(command.at))?;
+        let id = job.id();
+        let spawned = self.site.spawn(job);
+        spawned.map_err(|reason| reason.at(command.at))?;
+        Ok(Value::Id(id))
+    }
+
+    fn resolve(&mut self, command: &Command) -> Result<Value> {
+        let name = self.text_of(command, "domain-name")?.unwrap_or_default();
+        let kind = self.text_of(command, "type")?;
+        if argument(command, "server").is_some() {
+            let text = "another server is not asked here: the host's resolver is";
+            return Err(Reason::failure(text).at(command.at).into());
+        }
+        let families: &[bool] = match kind.as_deref() {
+            None | Some("any") => &[true, false],
+            Some("any6") => &[false, true],
+            Some("ipv4") => &[true],
+            Some("ipv6") => &[false],
+            Some(_) => return Err(Reason::no_match("type").at(command.at).into()),
+        };
+        if let Some(address) = value::address(&name) {
+            return Ok(Value::Ip(address));
+        }
+        if self.checking {
+            return Ok(Value::Nothing);
+        }
+        let interrupt = Arc::clone(&self.session.interrupt);
+        let found = self.site.resolve(&name, &interrupt);
+        let found = found.map_err(|reason| reason.at(command.at))?;
+        let address = families
+            .iter()
+            .find_map(|v4| found.iter().find(|address| address.is_ipv4() == *v4));
+        let missing = || Reason::failure("dns name does not exist").at(command.at);
+        Ok(Value::Ip(*address.ok_or_else(missing)?))
+    }
+}
+
+/// The sentence for a value that an argument does not take.
+pub(crate) fn invalid(name: &str) -> Reason {
+    Reason::BadValue(format!("invalid value for argument {name}"))
+}
+
+/// A value as one of another type; nil where it cannot be that.
+fn typed(name: &str, value: Value) -> Value {
+    let or_nil = |value: Option<Value>| value.unwrap_or(Value::Nil);
+    match name {
+        "len" => Value::Num(i64::try_from(value.len()).unwrap_or(i64::MAX)),
+        "typeof" => Value::str(value.type_name()),
+        "tostr" => Value::Str(value.text()),
+        "tonum" => or_nil(value.to_num().map(Value::Num)),
+        "tobool" => or_nil(value.to_bool().map(Value::Bool)),
+        "totime" => or_nil(value.to_time().map(Value::Time)),
+        "tonsec" => or_nil(value.to_time().map(Value::Num)),
+        "toid" => match value {
+            Value::Id(_) => value,
+            Value::Num(number) => {
+                or_nil(u64::try_from(number).ok().map(|n| Value::Id(menu::Id(n))))
+            }
+            value => or_nil(menu::Id::parse(&value.text()).map(Value::Id)),
+        },
+        "toip" => match value {
+            Value::Num(number) => {
+                let v4 = u32::try_from(number).map(std::net::Ipv4Addr::from);
+                or_nil(v4.ok().map(|v4| Value::Ip(v4.into())))
+            }
+            value => or_nil(
+                value::address(&value.text())
+                    .filter(|a| a.is_ipv4())
+                    .map(Value::Ip),
+            ),
+        },
+        "toip6" => or_nil(
+            value::address(&value.text())
+                .filter(|a| a.is_ipv6())
+                .map(Value::Ip),
+        ),
+        _ => Value::Nothing,
+    }
+}

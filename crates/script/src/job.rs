@@ -1,0 +1,296 @@
+//! Scripts that run by themselves, and what all scripts of a router share: global variables, the
+//! jobs that run, how often each ran.
+
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use menu::{Clock, Id, Output, Policies, Reason, Refusal};
+
+use crate::ast::Block;
+use crate::environment::Environment;
+use crate::machine::{Machine, Stop, finish};
+use crate::ready::lend;
+use crate::session::Session;
+use crate::site::{Interrupt, Site};
+
+/// The most jobs at a time.
+const JOBS: usize = 100;
+
+/// What the scripts of a router share.
+#[derive(Clone, Debug, Default)]
+pub struct Scripting {
+    shared: Arc<Mutex<Shared>>,
+}
+
+#[derive(Debug, Default)]
+struct Shared {
+    environments: BTreeMap<String, Environment>,
+    jobs: BTreeMap<Id, (Entry, Arc<Interrupt>)>,
+    last_job: u64,
+    runs: BTreeMap<(&'static str, Id), Runs>,
+}
+
+/// How often an item's script ran.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Runs {
+    /// How often since the router started.
+    pub count: u64,
+    /// When last.
+    pub last: Option<Clock>,
+}
+
+/// What runs, as `/system/script/job` shows it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Entry {
+    /// What it is: `command`, `script` or `scheduler`.
+    pub kind: &'static str,
+    /// The name of the script; empty where it has none.
+    pub script: String,
+    /// Whose it is.
+    pub owner: String,
+    /// The job that started it.
+    pub parent: Option<Id>,
+    /// When it was started.
+    pub started: Clock,
+}
+
+impl Scripting {
+    /// A session of a user at the root.
+    pub fn session(&self, user: &str) -> Session {
+        Session::sharing(user, self.clone())
+    }
+
+    /// The global variables of a user.
+    pub fn environment(&self, user: &str) -> Environment {
+        let mut shared = self.lock();
+        let environment = shared.environments.entry(user.to_owned());
+        environment.or_default().clone()
+    }
+
+    /// The users that have global variables, with them.
+    pub fn environments(&self) -> Vec<(String, Environment)> {
+        let shared = self.lock();
+        let all = shared.environments.iter();
+        all.map(|(user, environment)| (user.clone(), environment.clone()))
+            .collect()
+    }
+
+    /// What runs, oldest first.
+    pub fn jobs(&self) -> Vec<(Id, Entry)> {
+        let shared = self.lock();
+        let jobs = shared.jobs.iter();
+        jobs.map(|(id, (entry, _))| (*id, entry.clone())).collect()
+    }
+
+    /// Stops a job; says whether there was one.
+    pub fn stop(&self, job: Id) -> bool {
+        let shared = self.lock();
+        let found = shared.jobs.get(&job);
+        found.is_some_and(|(entry, interrupt)| {
+            // A script within a session ends; the session goes on.
+            if entry.kind == "script" {
+                interrupt.stop();
+            } else {
+                interrupt.close();
+            }
+            true
+        })
+    }
+
+    /// How often the script of an item ran.
+    pub fn runs(&self, path: &'static str, id: Id) -> Runs {
+        self.lock()
+            .runs
+            .get(&(path, id))
+            .copied()
+            .unwrap_or_default()
+    }
+
+    /// Counts a run of an item's script.
+    pub fn ran(&self, path: &'static str, id: Id, at: Clock) {
+        let mut shared = self.lock();
+        let runs = shared.runs.entry((path, id)).or_default();
+        runs.count += 1;
+        runs.last = Some(at);
+    }
+
+    /// Forgets the counts of items that are gone.
+    pub fn forget(&self, path: &'static str, id: Id) {
+        self.lock().runs.remove(&(path, id));
+    }
+
+    /// Notes that something runs, until what this gives is dropped.
+    pub(crate) fn begin(&self, entry: Entry, interrupt: Arc<Interrupt>) -> Result<Working, Reason> {
+        let mut shared = self.lock();
+        if shared.jobs.len() >= JOBS {
+            return Err(Reason::Limit("jobs"));
+        }
+        shared.last_job += 1;
+        let id = Id(shared.last_job);
+        shared.jobs.insert(id, (entry, interrupt));
+        Ok(Working {
+            id,
+            scripting: self.clone(),
+        })
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Shared> {
+        self.shared.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// A job that runs.
+#[derive(Debug)]
+pub(crate) struct Working {
+    pub(crate) id: Id,
+    scripting: Scripting,
+}
+
+impl Drop for Working {
+    fn drop(&mut self) {
+        self.scripting.lock().jobs.remove(&self.id);
+    }
+}
+
+/// Code that is still to be read, or is.
+#[derive(Clone, Debug)]
+pub(crate) enum Code {
+    /// As somebody wrote it.
+    Text(Arc<str>),
+    /// As it was read.
+    Read(Arc<Block>),
+}
+
+/// Something to run beside all sessions: the one who has threads runs it.
+#[derive(Debug)]
+pub struct Job {
+    session: Session,
+    code: Code,
+    /// The name of the script, for `:jobname` and the log.
+    name: String,
+    working: Working,
+}
+
+impl Job {
+    /// A script that an event starts.
+    ///
+    /// # Errors
+    /// As many jobs as may run do so.
+    pub fn of_event(
+        scripting: &Scripting,
+        kind: &'static str,
+        script: &menu::Script,
+        started: Clock,
+    ) -> Result<Self, Reason> {
+        let session = scripting.session(&script.owner);
+        let entry = Entry {
+            kind,
+            script: script.name.clone(),
+            owner: script.owner.clone(),
+            parent: None,
+            started,
+        };
+        Self::new(session, entry, Code::Text(script.source.as_str().into()))
+    }
+
+    pub(crate) fn new(session: Session, entry: Entry, code: Code) -> Result<Self, Reason> {
+        let name = entry.script.clone();
+        let interrupt = Arc::clone(&session.interrupt);
+        let working = session.scripting.begin(entry, interrupt)?;
+        Ok(Self {
+            session,
+            code,
+            name,
+            working,
+        })
+    }
+
+    /// Takes from the job what these policies do not have.
+    pub const fn restrict(&mut self, policies: Policies) {
+        self.session.policies = policies;
+    }
+
+    /// The number of the job.
+    pub fn id(&self) -> Id {
+        self.working.id
+    }
+
+    /// Runs it to its end. Why it failed is logged: nobody waits for the answer.
+    pub fn run(mut self, site: &mut dyn Site) {
+        let mut out = Nowhere;
+        let result = {
+            let _running = self.session.interrupt.running();
+            let mut machine = Machine::new(site, &mut self.session, &mut out);
+            machine.job.clone_from(&self.name);
+            machine.parent = Some(self.working.id);
+            let done = machine.code(&self.code);
+            done.map_err(|refusal| machine.explained(&refusal))
+        };
+        if let Err(text) = result {
+            let name = match &*self.name {
+                "" => String::new(),
+                name => format!("{name}: "),
+            };
+            let _ = lend(site, |_, live| {
+                live.log("script,error", &format!("{name}script error: {text}"));
+            });
+        }
+    }
+}
+
+impl Machine<'_> {
+    /// Runs code that is nobody's function to its end.
+    fn code(&mut self, code: &Code) -> Result<(), Refusal> {
+        let block = match code {
+            Code::Read(block) => Ok(Arc::clone(block)),
+            Code::Text(text) => self.parsed(text),
+        };
+        match block {
+            Ok(block) => self.program(&block),
+            Err(stop) => finish(stop),
+        }
+    }
+
+    /// Runs a script of the configuration within another: it sees no variable of its caller but
+    /// those of the user that it declares itself.
+    pub(crate) fn run_script(
+        &mut self,
+        path: &'static str,
+        script: &menu::Script,
+    ) -> crate::machine::Result<()> {
+        let started = self.clock()?;
+        let entry = Entry {
+            kind: "script",
+            script: script.name.clone(),
+            owner: self.session.user.clone(),
+            parent: self.parent,
+            started,
+        };
+        let interrupt = Arc::clone(&self.session.interrupt);
+        let working = self.session.scripting.begin(entry, interrupt);
+        let working = working.map_err(|reason| reason.nowhere())?;
+        self.session.scripting.ran(path, script.id, started);
+        let block = self.parsed(&script.source)?;
+        let job = std::mem::replace(&mut self.job, script.name.clone());
+        let parent = self.parent.replace(working.id);
+        let menu = std::mem::replace(&mut self.session.path, "/".to_owned());
+        let declared = std::mem::take(&mut self.session.declared);
+        let result = self.apart(Default::default(), |machine| machine.block(&block));
+        self.session.declared = declared;
+        self.session.path = menu;
+        (self.job, self.parent) = (job, parent);
+        match result {
+            Ok(_) | Err(Stop::Return(_) | Stop::Exit | Stop::Break | Stop::Continue) => Ok(()),
+            Err(stop) => Err(stop),
+        }
+    }
+}
+
+/// Where nobody reads.
+struct Nowhere;
+
+impl Output for Nowhere {
+    fn write(&mut self, _text: &str) -> std::ops::ControlFlow<()> {
+        std::ops::ControlFlow::Continue(())
+    }
+}

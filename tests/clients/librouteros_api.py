@@ -1,0 +1,151 @@
+"""librouteros, unmodified, against the binary API of a running router.
+
+Arguments: address, user, password. Ends with `ok`, or with what went wrong.
+"""
+
+import ssl
+import sys
+
+import librouteros
+from librouteros.exceptions import TrapError
+from librouteros.query import And, Key, Or
+
+HOST, USER, PASSWORD = sys.argv[1:4]
+NAME, COMMENT, DISABLED = Key("name"), Key("comment"), Key("disabled")
+
+
+def connect(**others):
+    """A session of librouteros."""
+    wanted = {"host": HOST, "username": USER, "password": PASSWORD, "timeout": 60}
+    return librouteros.connect(**{**wanted, **others})
+
+
+def wanted(what, holds, shown):
+    """Ends the test unless it holds."""
+    if not holds:
+        sys.exit(f"{what}: {shown!r}")
+
+
+def refused(what, message, run):
+    """Ends the test unless the router refuses with this message."""
+    try:
+        shown = run()
+    except TrapError as error:
+        wanted(what, error.message == message, error.message)
+    else:
+        wanted(what, False, shown)
+
+
+def logins():
+    """The right password, a wrong one, and none by the digest of old versions."""
+    connect().close()
+    message = "invalid user name or password (6)"
+    refused("wrong password", message, lambda: connect(password="wrong"))
+    refused("old login", message, lambda: connect(login_method=librouteros.login.token))
+
+
+def encrypted():
+    """The same over TLS, without the anonymous ciphers of RouterOS."""
+    context = ssl.create_default_context()
+    context.check_hostname = False
+    context.verify_mode = ssl.CERT_NONE
+    api = connect(port=8729, ssl_wrapper=context.wrap_socket)
+    shown = list(api("/system/identity/print"))
+    wanted("identity by TLS", shown == [{"name": "ferroute"}], shown)
+    api.close()
+
+
+def items(api):
+    """An item from add to remove, and the queries that find it."""
+    lists = api.path("interface", "list")
+    made = lists.add(name="a=b", comment="x" * 20_000)
+    wanted("id", made.startswith("*"), made)
+    shown = list(lists.select(NAME).where(NAME == "a=b"))
+    wanted("proplist and query", shown == [{"name": "a=b"}], shown)
+    shown = list(lists.select(COMMENT).where(And(NAME == "a=b", COMMENT > "")))
+    wanted("a long value", shown == [{"comment": "x" * 20_000}], len(shown))
+    shown = list(lists.select(NAME).where(Or(NAME == "all", NAME == "none")))
+    wanted("or", shown == [{"name": "all"}, {"name": "none"}], shown)
+    shown = list(lists.select(NAME).where(NAME.In("all", "a=b", "nobody")))
+    wanted("in", shown == [{"name": "all"}, {"name": "a=b"}], shown)
+    lists.update(**{".id": made, "comment": "short"})
+    shown = list(lists.select(COMMENT).where(Key(".id") == made))
+    wanted("set", shown == [{"comment": "short"}], shown)
+    shown = list(api("/interface/list/print", **{"count-only": ""}))
+    wanted("count", shown == [{"ret": len(list(lists))}], shown)
+    lists.remove(made)
+    wanted("remove", not list(lists.select(NAME).where(NAME == "a=b")), "still there")
+    refused("removed twice", "no such item", lambda: lists.remove(made))
+
+
+def order(api):
+    """Rules that are moved."""
+    rules = api.path("routing", "rule")
+    first = rules.add(**{"action": "lookup", "table": "main", "comment": "1"})
+    second = rules.add(**{"action": "lookup", "table": "main", "comment": "2"})
+    tuple(rules("move", numbers=second, destination=first))
+    shown = [row["comment"] for row in rules.select(COMMENT)]
+    wanted("move", shown == [2, 1], shown)
+    rules.remove(first, second)
+
+
+def errors(api):
+    """What there is not."""
+    for path, message in [
+        ("/no/such/menu/print", "no such command prefix"),
+        ("/interface/list/fly", "no such command"),
+    ]:
+        refused(path, message, lambda path=path: list(api(path)))
+    addresses = api.path("ip", "address")
+    refused("argument", "unknown parameter colour", lambda: addresses.add(colour="red"))
+    refused(
+        "value",
+        "input does not match any value of interface",
+        lambda: addresses.add(address="192.0.2.1/24", interface="nobody"),
+    )
+    reader = connect(username="reader", password="Only-reads-1")
+    shown = list(reader("/system/identity/print"))
+    wanted("reading", shown == [{"name": "ferroute"}], shown)
+    message = "not enough permissions (9)"
+    refused("writing", message, lambda: tuple(reader("/system/identity/set", name="x")))
+    reader.close()
+
+
+def changes(api):
+    """What happens while somebody listens."""
+    listener = connect()
+    told = listener("/interface/list/listen")
+    lists = api.path("interface", "list")
+    # It listens from some time on: changes go on until one is heard.
+    heard = []
+    import threading
+
+    thread = threading.Thread(target=lambda: heard.append(next(iter(told))))
+    thread.start()
+    number = 0
+    while thread.is_alive():
+        lists.remove(lists.add(name=f"heard{number}"))
+        number += 1
+        made = lists.add(name=f"kept{number}")
+        thread.join(0.3)
+        lists.remove(made)
+    wanted("listen", heard and ".id" in heard[0], heard)
+    listener.close()
+
+
+def main():
+    """All of it."""
+    logins()
+    encrypted()
+    api = connect()
+    items(api)
+    order(api)
+    errors(api)
+    changes(api)
+    shown = [row["via"] for row in api("/user/active/print") if row["name"] == USER]
+    wanted("active", "api" in shown, shown)
+    api.close()
+    print("ok")
+
+
+main()
