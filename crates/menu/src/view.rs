@@ -43,7 +43,11 @@ impl Slices {
         }
     }
 
-    /// The next rows, at most so many; none at the end. The filter is the same in every call.
+    /// The next rows, at most so many, or an eighth of the dynamic rows that were given; none at the
+    /// end. The filter is the same in every call.
+    ///
+    /// To go on, the dynamic rows that were given are passed over again: as the slices grow with
+    /// them, that costs a few times what the rows themselves do, however many there are.
     pub fn next(
         &mut self,
         store: &Store,
@@ -51,6 +55,7 @@ impl Slices {
         filter: &RowFilter<'_>,
         most: usize,
     ) -> Vec<Row> {
+        let most = most.max(self.dynamic / 8);
         let mut rows = Vec::new();
         let _ = self.go_on(store, live, filter, &mut |row| {
             rows.push(row);
