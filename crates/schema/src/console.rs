@@ -1,19 +1,40 @@
 //! `/console`: the console itself.
 
-use menu::{Effect, Kind, Menu, Property, Shape};
+use menu::{Command, Effect, Kind, Menu, Property, Shape};
 
 use crate::short::{between, idle, may, switch};
 
 /// The menus of this file.
 pub(crate) const MENUS: &[&Menu] = &[&MENU, &SETTINGS];
 
+/// What `inspect` is asked for.
+const REQUESTS: Kind = Kind::List(&Kind::Words(&[
+    "child",
+    "completion",
+    "error",
+    "highlight",
+    "self",
+    "syntax",
+]));
+
 pub(crate) static MENU: Menu = Menu {
-    commands: &[idle(
-        "clear-history",
-        "Forget what was typed",
-        &[may("user", Kind::Name, "User")],
-    )],
-    effect: Effect::None,
+    commands: &[
+        idle(
+            "clear-history",
+            "Forget what was typed",
+            &[may("user", Kind::Name, "User")],
+        ),
+        Command {
+            name: "inspect",
+            help: "Tell programs about menus, commands and texts",
+            arguments: &[
+                may("request", REQUESTS, "What is asked; child if nothing is"),
+                may("path", Kind::Text, "The path, its words between commas"),
+                may("input", Kind::Text, "The text that is being typed"),
+            ],
+            effect: Effect::Full,
+        },
+    ],
     rank: 994,
     ..Menu::new("/console", Shape::Folder, "The console")
 };

@@ -23,6 +23,7 @@ mod highlight;
 mod il;
 mod il_word;
 mod import;
+mod inspect;
 mod items;
 mod json;
 mod known;
