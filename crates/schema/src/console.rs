@@ -1,11 +1,21 @@
 //! `/console` and `/terminal`: the console itself, and what scripts do with its terminal.
 
-use menu::{Effect, Kind, Menu, Property, Shape};
+use menu::{Command, Effect, Kind, Menu, Property, Shape};
 
 use crate::short::{between, idle, may, need, switch};
 
 /// The menus of this file.
 pub(crate) const MENUS: &[&Menu] = &[&MENU, &SETTINGS, &TERMINAL];
+
+/// What `inspect` is asked for.
+const REQUESTS: Kind = Kind::List(&Kind::Words(&[
+    "child",
+    "completion",
+    "error",
+    "highlight",
+    "self",
+    "syntax",
+]));
 
 pub(crate) static MENU: Menu = Menu {
     commands: &[
@@ -14,20 +24,20 @@ pub(crate) static MENU: Menu = Menu {
             "Forget what was typed",
             &[may("user", Kind::Name, "User")],
         ),
-        idle(
-            "inspect",
-            "Show what the console knows of a text",
-            &[
-                may("request", Kind::Text, "What is asked"),
-                may("path", Kind::Text, "Words of the path, with commas between"),
-                may("input", Kind::Text, "The text"),
+        Command {
+            name: "inspect",
+            help: "Tell programs about menus, commands and texts",
+            arguments: &[
+                may("request", REQUESTS, "What is asked; child if nothing is"),
+                may("path", Kind::Text, "The path, its words between commas"),
+                may("input", Kind::Text, "The text that is being typed"),
                 may("proplist", Kind::Text, "What is shown"),
                 may("as-value", Kind::Presence, "Give the result as a value"),
                 may("without-paging", Kind::Presence, "Show all at once"),
             ],
-        ),
+            effect: Effect::Full,
+        },
     ],
-    effect: Effect::None,
     rank: 994,
     ..Menu::new("/console", Shape::Folder, "The console")
 };

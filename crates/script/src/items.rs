@@ -10,6 +10,7 @@ use menu::{
 
 use crate::ast::{Argument, Command};
 use crate::eval::Condition;
+use crate::inspect::inspect;
 use crate::language::argument;
 use crate::machine::{self, Collected, Machine};
 use crate::ready::{self, Loan, Ready};
@@ -540,6 +541,18 @@ impl Loan<'_> {
                 .unwrap_or_default();
             self.live.log(&format!("script,{name}"), &text);
             return Ok(Default::default());
+        }
+        if (menu.path, name) == ("/console", "inspect") {
+            let text = |name: &str| ready.text(name).unwrap_or_default();
+            let requests = ready.text("request").unwrap_or_else(|| "child".to_owned());
+            let (path, input) = (text("path"), text("input"));
+            let rows = requests
+                .split(',')
+                .flat_map(|request| inspect(self.store, request, &path, &input));
+            let reply = Reply {
+                rows: rows.collect(),
+            };
+            return Ok((reply, Vec::new()));
         }
         let call = Call {
             menu,

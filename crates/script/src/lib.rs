@@ -25,6 +25,7 @@ mod highlight;
 mod il;
 mod il_word;
 mod import;
+mod inspect;
 mod items;
 mod job;
 mod json;

@@ -156,3 +156,39 @@ fn an_export_is_the_text_of_its_answer() {
     };
     assert!(text.ends_with("/system identity set name=R1"), "{text}");
 }
+
+#[test]
+fn editors_are_told_of_the_tree_and_of_what_is_typed() {
+    let mut store = schema::store();
+
+    let (_, rows) = ask(
+        &mut store,
+        "/console/inspect =request=child =path=ip,address",
+    );
+    assert!(
+        rows.contains(&"type=child name=add node-type=cmd".to_owned()),
+        "{rows:?}"
+    );
+    let (_, rows) = ask(
+        &mut store,
+        "/console/inspect =request=child =path=ip,address,add",
+    );
+    assert!(
+        rows.contains(&"type=child name=interface node-type=arg".to_owned()),
+        "{rows:?}"
+    );
+    let (_, rows) = ask(&mut store, "/console/inspect =request=child =path=no,such");
+    assert!(rows.is_empty());
+    let (_, rows) = ask(
+        &mut store,
+        "/console/inspect =request=completion =input=/ip/addr",
+    );
+    let address = |row: &String| row.contains("completion=address offset=4 ");
+    assert!(rows.iter().any(address), "{rows:?}");
+    let (_, rows) = ask(
+        &mut store,
+        "/console/inspect =request=highlight =input=/ip/address/print",
+    );
+    let (_, classes) = rows[0].split_once("highlight=").expect("a cell");
+    assert_eq!(classes.split(',').count(), "/ip/address/print".len());
+}

@@ -1,0 +1,204 @@
+//! `/console/inspect`: what editors ask about the language: what there is below a path, what can
+//! stand at the end of a text, and what its pieces are.
+
+use menu::{Menu, Row, Store, Value};
+
+use crate::builtin::{self, Builtin};
+use crate::complete::{Subject, complete};
+use crate::highlight::{Class, highlight};
+use crate::session::Session;
+use crate::spec::{self, Parameter};
+use crate::tree::Tree;
+
+/// The longest text that is looked at, in bytes.
+const LONGEST: usize = 32 << 10;
+
+/// Something below a path.
+struct Child {
+    name: &'static str,
+    /// `dir`, `cmd` or `arg`.
+    kind: &'static str,
+    help: &'static str,
+}
+
+/// Where a path leads: a place of the tree, or a command there.
+enum Place {
+    Node(usize),
+    Command(&'static Menu, &'static str),
+    Builtin(&'static Builtin),
+}
+
+/// The rows of one request. A path is words between commas, slashes or spaces.
+pub(crate) fn inspect(store: &Store, request: &str, path: &str, input: &str) -> Vec<Row> {
+    let tree = Tree::of(store.menus());
+    let words: Vec<_> = path
+        .split([',', '/', ' '])
+        .filter(|word| !word.is_empty())
+        .collect();
+    let cut = (0..=input.len().min(LONGEST)).rev();
+    let cut = cut.into_iter().find(|at| input.is_char_boundary(*at));
+    let input = &input[..cut.unwrap_or(0)];
+    let Some(place) = place(&tree, &words) else {
+        return Vec::new();
+    };
+    match request {
+        "self" => vec![own(&place, words.last().copied().unwrap_or_default())],
+        "child" => children(&tree, &place).iter().map(child).collect(),
+        "syntax" => children(&tree, &place).iter().map(syntax).collect(),
+        "completion" => completion(store, &words, input),
+        "highlight" => vec![colours(store, &words, input)],
+        _ => Vec::new(),
+    }
+}
+
+fn place(tree: &Tree, words: &[&str]) -> Option<Place> {
+    if let Some(node) = tree.find(&words.join("/")) {
+        return Some(Place::Node(node));
+    }
+    let (name, before) = words.split_last()?;
+    let node = tree.find(&before.join("/"))?;
+    let mut commands = tree.commands(node).iter();
+    if let Some((known, _)) = commands.find(|(known, _)| known == name)
+        && let Some(menu) = tree.has(node, known)
+    {
+        return Some(Place::Command(menu, known));
+    }
+    let builtin = builtin::ALL.iter().find(|builtin| builtin.name == *name);
+    builtin.filter(|_| node == 0).map(Place::Builtin)
+}
+
+fn children(tree: &Tree, place: &Place) -> Vec<Child> {
+    let arguments = |parameters: Vec<Parameter>| {
+        let argument = |parameter: &Parameter| Child {
+            name: parameter.name,
+            kind: "arg",
+            help: parameter.help,
+        };
+        parameters.iter().map(argument).collect()
+    };
+    match place {
+        Place::Command(menu, name) => arguments(spec::of_menu(menu, name)),
+        Place::Builtin(builtin) => arguments(spec::of_builtin(builtin)),
+        Place::Node(node) => {
+            let below = tree.nodes[*node].children.iter();
+            let mut all: Vec<_> = below
+                .map(|(name, child)| Child {
+                    name,
+                    kind: "dir",
+                    help: tree.nodes[*child].menu.map_or("", |menu| menu.help),
+                })
+                .collect();
+            let command = |name: &'static str, help: &'static str| Child {
+                name,
+                kind: "cmd",
+                help,
+            };
+            let own = tree.commands(*node).iter();
+            all.extend(own.map(|(name, help)| command(name, help)));
+            if *node == 0 {
+                for builtin in builtin::ALL {
+                    if all.iter().all(|known| known.name != builtin.name) {
+                        all.push(command(builtin.name, builtin.help));
+                    }
+                }
+            }
+            all.sort_by_key(|child| child.name);
+            all
+        }
+    }
+}
+
+fn row(cells: &[(&'static str, &str)]) -> Row {
+    let mut row = Row::default();
+    for (name, text) in cells {
+        row.set(name, Value::text(*text));
+    }
+    row
+}
+
+fn own(place: &Place, name: &str) -> Row {
+    let kind = match place {
+        Place::Node(_) => "dir",
+        Place::Command(..) | Place::Builtin(_) => "cmd",
+    };
+    row(&[("type", "self"), ("name", name), ("node-type", kind)])
+}
+
+fn child(child: &Child) -> Row {
+    row(&[
+        ("type", "child"),
+        ("name", child.name),
+        ("node-type", child.kind),
+    ])
+}
+
+fn syntax(child: &Child) -> Row {
+    let kind = if child.kind == "arg" {
+        "explanation"
+    } else {
+        "definition"
+    };
+    row(&[
+        ("type", "syntax"),
+        ("symbol", child.name),
+        ("symbol-type", kind),
+        ("nested", "0"),
+        ("nonorm", "false"),
+        ("text", child.help),
+    ])
+}
+
+/// What can stand at the end of the text.
+fn completion(store: &Store, words: &[&str], input: &str) -> Vec<Row> {
+    let mut session = Session::new("");
+    session.path = format!("/{}", words.join("/"));
+    let found = complete(store, &session, input, input.len());
+    let candidate = |candidate: &crate::Candidate| {
+        let style = match candidate.subject {
+            Subject::Menu => "dir",
+            Subject::Command => "cmd",
+            Subject::Argument => "arg",
+            Subject::Variable => "variable-global",
+            Subject::Value | Subject::Hint => "none",
+        };
+        let show = candidate.subject != Subject::Hint;
+        row(&[
+            ("type", "completion"),
+            ("completion", &candidate.text),
+            ("offset", &candidate.start.to_string()),
+            ("preference", if show { "96" } else { "0" }),
+            ("show", if show { "true" } else { "false" }),
+            ("style", style),
+            ("text", &candidate.help),
+        ])
+    };
+    found.iter().map(candidate).collect()
+}
+
+/// The class of each character of the text.
+fn colours(store: &Store, words: &[&str], input: &str) -> Row {
+    let path = format!("/{}", words.join("/"));
+    let mut pieces = highlight(store, &path, input).into_iter().peekable();
+    let classes = input.char_indices().map(|(at, _)| {
+        while pieces.next_if(|(_, end, _)| *end <= at).is_some() {}
+        match pieces.peek() {
+            Some((from, _, class)) if *from <= at => word(*class),
+            _ => "none",
+        }
+    });
+    let classes: Vec<_> = classes.collect();
+    row(&[("type", "highlight"), ("highlight", &classes.join(","))])
+}
+
+const fn word(class: Class) -> &'static str {
+    match class {
+        Class::Menu => "dir",
+        Class::Command => "cmd",
+        Class::Argument => "arg",
+        Class::Value => "none",
+        Class::Variable => "variable-global",
+        Class::Operator | Class::Syntax => "syntax-meta",
+        Class::Comment => "comment",
+        Class::Error => "error",
+    }
+}
