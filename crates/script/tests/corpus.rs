@@ -2,21 +2,11 @@
 //!
 //! The files are not part of the project; without them the test says so and passes.
 
-use std::path::{Path, PathBuf};
+mod beside;
 
-/// The folder of real configurations beside the repository, if it is there.
-fn corpus() -> Option<PathBuf> {
-    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
-    let places = ["../shared/corpus", "../../shared/corpus"];
-    let found = places
-        .iter()
-        .map(|place| root.join(place))
-        .find(|path| path.is_dir());
-    if found.is_none() {
-        eprintln!("skipped: no ../shared/corpus beside the repository");
-    }
-    found
-}
+use std::path::Path;
+
+use beside::shared;
 
 /// The files of the index as texts.
 fn indexed(corpus: &Path) -> Vec<(String, String)> {
@@ -31,7 +21,9 @@ fn indexed(corpus: &Path) -> Vec<(String, String)> {
 
 #[test]
 fn real_configurations_are_accepted() {
-    let Some(corpus) = corpus() else { return };
+    let Some(corpus) = shared("real_configurations_are_accepted", "corpus") else {
+        return;
+    };
     let (mut all, mut refused) = (0, Vec::new());
     for (file, text) in exports(&corpus) {
         let report = script::check(&mut schema::store(), &text);
@@ -53,7 +45,9 @@ fn real_configurations_are_accepted() {
 
 #[test]
 fn what_is_exported_is_imported_as_the_same_items() {
-    let Some(corpus) = corpus() else { return };
+    let Some(corpus) = shared("what_is_exported_is_imported_as_the_same_items", "corpus") else {
+        return;
+    };
     let mut wrong = Vec::new();
     for (file, text) in exports(&corpus) {
         let mut first = schema::store();
@@ -137,7 +131,9 @@ fn exports(corpus: &Path) -> impl Iterator<Item = (String, String)> {
 
 #[test]
 fn commands_are_counted_as_the_index_counts_them() {
-    let Some(corpus) = corpus() else { return };
+    let Some(corpus) = shared("commands_are_counted_as_the_index_counts_them", "corpus") else {
+        return;
+    };
     let (mut wrong, mut off, mut all) = (Vec::new(), 0, 0);
     for (file, text, commands) in counted(&corpus) {
         let report = script::check(&mut schema::store(), &text);

@@ -2,24 +2,13 @@
 //!
 //! The scripts are not part of the project; without them the test says so and passes.
 
+mod beside;
 mod whole;
 
 use std::collections::BTreeMap;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
-/// The folder of scripts with RouterOS's answers, if it is there.
-fn folder() -> Option<PathBuf> {
-    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
-    let places = ["../shared/corpus/parse", "../../shared/corpus/parse"];
-    let found = places
-        .iter()
-        .map(|place| root.join(place))
-        .find(|path| path.is_dir());
-    if found.is_none() {
-        eprintln!("skipped: no ../shared/corpus/parse beside the repository");
-    }
-    found
-}
+use beside::shared;
 
 /// The menus that this router declares.
 fn menus() -> &'static [&'static menu::Menu] {
@@ -172,7 +161,9 @@ fn compare(menus: &'static [&'static menu::Menu], folder: &Path) -> (usize, usiz
 
 #[test]
 fn scripts_are_read_as_routeros_reads_them() {
-    let Some(folder) = folder() else { return };
+    let Some(folder) = shared("scripts_are_read_as_routeros_reads_them", "corpus/parse") else {
+        return;
+    };
     let (all, placed, same) = compare(menus(), &folder);
     assert!(
         placed * 100 >= all * 97 && same * 100 >= all * 95,
@@ -182,12 +173,16 @@ fn scripts_are_read_as_routeros_reads_them() {
 
 #[test]
 fn with_all_menus_scripts_are_read_as_routeros_reads_them() {
-    let Some(folder) = folder() else { return };
-    let tree = folder.join("../../facts/routeros-7.24-tree.json");
-    if !tree.is_file() {
-        eprintln!("skipped: no tree of RouterOS's menus beside the repository");
+    let Some(folder) = shared(
+        "with_all_menus_scripts_are_read_as_routeros_reads_them",
+        "corpus/parse",
+    ) else {
         return;
-    }
+    };
+    let test = "with_all_menus_scripts_are_read_as_routeros_reads_them";
+    let Some(tree) = shared(test, "facts/routeros-7.24-tree.json") else {
+        return;
+    };
     let (all, placed, same) = compare(whole::menus(menus(), &tree), &folder);
     assert!(
         placed * 1_000 >= all * 995 && same * 100 >= all * 96,

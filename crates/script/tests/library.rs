@@ -2,24 +2,14 @@
 //!
 //! The files are not part of the project; without them the test says so and passes.
 
-use std::path::{Path, PathBuf};
+mod beside;
+
+use std::path::Path;
 
 use menu::{Offline, Store};
 use script::Session;
 
-/// The folder of libraries beside the repository, if it is there.
-fn scripts() -> Option<PathBuf> {
-    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
-    let places = ["../shared/corpus/scripts", "../../shared/corpus/scripts"];
-    let found = places
-        .iter()
-        .map(|place| root.join(place))
-        .find(|path| path.is_dir());
-    if found.is_none() {
-        eprintln!("skipped: no ../shared/corpus/scripts beside the repository");
-    }
-    found
-}
+use beside::shared;
 
 fn run(store: &mut Store, session: &mut Session, text: &str) -> String {
     let mut out = String::new();
@@ -80,7 +70,12 @@ const CALLS: &[(&str, &str)] = &[
 
 #[test]
 fn functions_of_libraries_give_what_they_give_on_a_router() {
-    let Some(folder) = scripts() else { return };
+    let Some(folder) = shared(
+        "functions_of_libraries_give_what_they_give_on_a_router",
+        "corpus/scripts",
+    ) else {
+        return;
+    };
     let (mut store, mut session) = (schema::store(), Session::new("admin"));
     for library in ["global-functions", "ipcalc", "inspectvar"] {
         let file = folder.join(format!("eworm-de__routeros-scripts__{library}.rsc"));

@@ -1,22 +1,14 @@
 //! What is exported is imported again: the same items, and the same text.
 
+mod beside;
+
 use std::collections::BTreeMap;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use menu::export::{Options, Style, export};
 use menu::{Shape, Store};
 
-/// The folder of real exports beside the repository, if it is there.
-fn corpus() -> Option<PathBuf> {
-    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
-    let places = ["../shared/corpus/exports", "../../shared/corpus/exports"];
-    let mut found = places.iter().map(|place| root.join(place));
-    let found = found.find(|path| path.is_dir());
-    if found.is_none() {
-        eprintln!("skipped: no ../shared/corpus beside the repository");
-    }
-    found
-}
+use beside::shared;
 
 fn exported(store: &Store, style: Style) -> String {
     let options = Options {
@@ -93,7 +85,12 @@ fn differences(text: &str) -> Option<Vec<String>> {
 
 #[test]
 fn an_export_makes_the_items_again_that_it_was_made_of() {
-    let Some(corpus) = corpus() else { return };
+    let Some(corpus) = shared(
+        "an_export_makes_the_items_again_that_it_was_made_of",
+        "corpus/exports",
+    ) else {
+        return;
+    };
     let (mut wrong, mut compared) = (Vec::new(), 0);
     let mut files: Vec<_> = std::fs::read_dir(corpus)
         .expect("the folder is readable")
