@@ -4,11 +4,12 @@ use std::fs;
 use std::io::{Read as _, Write as _};
 use std::path::Path;
 
-use menu::{By, Offline, Store};
+use menu::{By, Clock, Live, Store};
 use router::store::Durable;
 use script::{Refused, Session};
 
 use crate::cli::{Check, Parse, Run};
+use crate::core::clock;
 
 /// Fills the store from the state folder, or from `--config` (or `default`) when nothing is there
 /// yet, and makes it durable from then on. With an error nothing has changed.
@@ -46,7 +47,7 @@ pub(crate) fn load(
     let mut wanted = schema::store();
     import(&mut wanted, &name, &text)?;
     if run.replace {
-        let by = By::user("", crate::core::clock()).doing(format!("{name} taken"));
+        let by = By::user("", clock()).doing(format!("{name} taken"));
         router::reach(store, &wanted, by).map_err(|reason| format!("{name}: {reason}"))?;
     } else {
         tell_difference(store, &name, &wanted);
@@ -65,10 +66,19 @@ fn read(path: &Path) -> Result<String, String> {
     Ok(menu::bytes::from_bytes(&bytes))
 }
 
+/// A router that does not run yet: it knows what time it is, for the history, and no more.
+struct Starting;
+
+impl Live for Starting {
+    fn clock(&self) -> Clock {
+        clock()
+    }
+}
+
 fn import(store: &mut Store, name: &str, text: &str) -> Result<(), String> {
     let mut out = String::new();
     let mut session = Session::new("admin");
-    let imported = script::import(store, &mut Offline, &mut session, text, &mut out);
+    let imported = script::import(store, &mut Starting, &mut session, text, &mut out);
     imported.map_err(|refusal| mistakes(name, text).unwrap_or(format!("{name}: {refusal}")))
 }
 

@@ -33,6 +33,8 @@ pub struct Property {
     pub sensitive: bool,
     /// Whether only a seal of the value is kept, which nobody is shown: the value of a password.
     pub sealed: bool,
+    /// Whether print shows its text without quotes, as the name that it is.
+    pub bare: bool,
     /// Whether the value shows in `print stats` only.
     pub stats: bool,
     /// What its number counts, as printed after it: `%`, `MHz`; `B` prints as KiB, MiB or GiB.
@@ -54,6 +56,7 @@ impl Property {
             unset: false,
             sensitive: false,
             sealed: false,
+            bare: false,
             stats: false,
             unit: "",
             effect: Effect::Full,
@@ -108,6 +111,13 @@ impl Property {
     pub const fn sealed(mut self) -> Self {
         self.sensitive = true;
         self.sealed = true;
+        self
+    }
+
+    /// A name that print shows without quotes.
+    #[must_use]
+    pub const fn bare(mut self) -> Self {
+        self.bare = true;
         self
     }
 

@@ -291,7 +291,9 @@ pub(crate) fn letter(menu: &Menu, row: &Row, group: u8) -> Option<char> {
 fn assignment(property: &Property, value: &Value) -> String {
     match value {
         _ if property.kind == Kind::Presence => property.name.to_owned(),
-        Value::Text(text) => format!("{}={}", property.name, quote_always(text)),
+        Value::Text(text) if !property.bare => {
+            format!("{}={}", property.name, quote_always(text))
+        }
         Value::List(values) if values.is_empty() => format!("{}=\"\"", property.name),
         value if property.stats => format!("{}={}", property.name, grouped(&value.to_string())),
         value => format!("{}={value}", property.name),

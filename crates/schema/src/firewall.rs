@@ -174,13 +174,15 @@ pub(crate) const NEW_HOPS: Kind = Kind::Tuple(
 /// The chain and the action; its words are the table's.
 pub(crate) const fn head(actions: &'static [&'static str]) -> [Property; 3] {
     [
-        some("chain", Kind::Name, "The chain that the rule is in").required(),
+        some("chain", Kind::Name, "The chain that the rule is in")
+            .required()
+            .bare(),
         some(
             "action",
             Kind::Words(actions),
             "What happens to a packet that matches",
         ),
-        may("jump-target", Kind::Name, "The chain that jump goes to"),
+        may("jump-target", Kind::Name, "The chain that jump goes to").bare(),
     ]
 }
 
@@ -246,12 +248,13 @@ pub(crate) const fn address_types(kinds: &'static Kind) -> [Property; 2] {
 
 /// The lists that addresses are in.
 pub(crate) const ADDRESS_LISTS: &[Property] = &[
-    may("src-address-list", NOT_NAME, "A list that the source is in"),
+    may("src-address-list", NOT_NAME, "A list that the source is in").bare(),
     may(
         "dst-address-list",
         NOT_NAME,
         "A list that the destination is in",
-    ),
+    )
+    .bare(),
 ];
 
 pub(crate) const TYPES_V4: Kind = Kind::Not(&Kind::Set(&[
@@ -277,7 +280,8 @@ pub(crate) const LISTS: &[Property] = &[
         "address-list",
         Kind::Name,
         "The list that the address is added to",
-    ),
+    )
+    .bare(),
     may(
         "address-list-timeout",
         LIST_TIMEOUT,
@@ -287,7 +291,7 @@ pub(crate) const LISTS: &[Property] = &[
 
 /// What connection tracking remembers.
 pub(crate) const CONNECTION: &[Property] = &[
-    may("connection-mark", NOT_MARK, "Mark of the connection"),
+    may("connection-mark", NOT_MARK, "Mark of the connection").bare(),
     may(
         "connection-type",
         HELPERS,
@@ -353,7 +357,8 @@ pub(crate) const INTERFACES: &[Property] = &[
 ];
 
 /// The packet's own mark.
-pub(crate) const PACKET_MARK: &[Property] = &[may("packet-mark", NOT_MARK, "Mark of the packet")];
+pub(crate) const PACKET_MARK: &[Property] =
+    &[may("packet-mark", NOT_MARK, "Mark of the packet").bare()];
 
 /// What the packet's headers say, and limits.
 pub(crate) const PACKET: &[Property] = &[
@@ -402,11 +407,8 @@ pub(crate) const PACKET: &[Property] = &[
 ];
 
 /// The name of the server that a TLS client asks for.
-pub(crate) const TLS: &[Property] = &[may(
-    "tls-host",
-    NOT_NAME,
-    "Name of the server that TLS asks for",
-)];
+pub(crate) const TLS: &[Property] =
+    &[may("tls-host", NOT_NAME, "Name of the server that TLS asks for").bare()];
 
 /// What is logged, and what IPsec does.
 pub(crate) const LOG: &[Property] = &[
@@ -532,8 +534,8 @@ pub(crate) const P2P: &[Property] = &[may(
 /// Marks and changes of the mangle table; `hops` is the family's name and help for its counter.
 pub(crate) const fn changes(hops: (&'static str, &'static str)) -> [Property; 11] {
     [
-        may("new-packet-mark", MARK, "Mark for the packet"),
-        may("new-connection-mark", MARK, "Mark for the connection"),
+        may("new-packet-mark", MARK, "Mark for the packet").bare(),
+        may("new-connection-mark", MARK, "Mark for the connection").bare(),
         may(
             "new-routing-mark",
             Kind::Reference("routing-table"),

@@ -4,8 +4,6 @@
 
 mod beside;
 
-use std::path::Path;
-
 use menu::{Offline, Store};
 use script::Session;
 

@@ -3,7 +3,6 @@
 mod beside;
 
 use std::collections::BTreeMap;
-use std::path::Path;
 
 use menu::export::{Options, Style, export};
 use menu::{Shape, Store};

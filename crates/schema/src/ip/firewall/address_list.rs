@@ -14,7 +14,9 @@ pub(crate) const UNIQUE: &[Unique] = &[Unique {
 pub(crate) static MENU: Menu = Menu {
     properties: &[
         &[
-            some("list", Kind::Name, "Name of the list").required(),
+            some("list", Kind::Name, "Name of the list")
+                .required()
+                .bare(),
             some(
                 "address",
                 Kind::Either(&Kind::Addresses(Family::V4), &Kind::Host),

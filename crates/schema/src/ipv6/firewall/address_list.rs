@@ -9,7 +9,9 @@ use crate::ip::firewall::address_list::UNIQUE;
 pub(crate) static MENU: Menu = Menu {
     properties: &[
         &[
-            some("list", Kind::Name, "Name of the list").required(),
+            some("list", Kind::Name, "Name of the list")
+                .required()
+                .bare(),
             some(
                 "address",
                 Kind::Either(&Kind::Addresses(Family::V6), &Kind::Host),
