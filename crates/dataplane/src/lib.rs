@@ -16,6 +16,7 @@ pub mod drop;
 pub mod flow;
 mod handover;
 mod outlet;
+pub mod packet;
 pub mod punt;
 pub mod rings;
 pub mod snapshot;
