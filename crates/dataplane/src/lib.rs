@@ -15,10 +15,12 @@ pub mod counters;
 pub mod drop;
 pub mod flow;
 mod handover;
+pub mod nat;
 mod outlet;
 pub mod packet;
 pub mod punt;
 pub mod rings;
+pub mod rule;
 pub mod snapshot;
 pub mod table;
 #[cfg(test)]
