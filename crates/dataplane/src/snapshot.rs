@@ -9,6 +9,8 @@ use std::sync::Arc;
 use frame::{InterfaceId, Offloads};
 use wire::Mac;
 
+use crate::firewall::Firewall;
+
 /// Everything that the walk reads and that changes only by configuration or link state.
 #[derive(Clone, Debug, Default)]
 pub struct Snapshot {
@@ -28,6 +30,8 @@ pub struct Snapshot {
     pub rules: Vec<RoutingRule>,
     /// Whether ICMP redirects are sent.
     pub send_redirects: bool,
+    /// `/ip/firewall` and `/ipv6/firewall`.
+    pub firewall: Arc<Firewall>,
 }
 
 impl Snapshot {
@@ -200,6 +204,8 @@ pub struct Walk {
     pub rules: bool,
     /// The reverse path is checked.
     pub reverse_path: bool,
+    /// The firewall looks at packets.
+    pub guarded: bool,
 }
 
 impl Walk {
@@ -216,6 +222,10 @@ pub enum SlowReason {
     NotAllowed,
     /// `/routing/rule` has enabled rules.
     RoutingRules,
+    /// `/ip/firewall` or `/ipv6/firewall` has enabled rules.
+    FirewallRules,
+    /// Connections are tracked.
+    ConnectionTracking,
     /// `rp-filter` is not `no`.
     ReversePathFilter,
     /// The driver does not take part (a host mirror).
@@ -228,6 +238,8 @@ impl SlowReason {
         match self {
             Self::NotAllowed => "allow-fast-path=no",
             Self::RoutingRules => "/routing/rule has enabled rules",
+            Self::FirewallRules => "the firewall has enabled rules",
+            Self::ConnectionTracking => "connections are tracked",
             Self::ReversePathFilter => "rp-filter checks the way back to the source",
             Self::Interface => "the interface has no fast path",
         }
