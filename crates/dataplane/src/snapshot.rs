@@ -3,7 +3,7 @@
 //!
 //! Routes, next hops and counters are not in it: they live in the shared tables and outlive it.
 
-use core::net::Ipv4Addr;
+use core::net::{Ipv4Addr, Ipv6Addr};
 use std::sync::Arc;
 
 use frame::{InterfaceId, Offloads};
@@ -92,6 +92,8 @@ pub struct Interface {
     /// What record-route and timestamp options get of packets that leave here: its own first
     /// address, else one of this router's.
     pub address4: Option<Ipv4Addr>,
+    /// Its first IPv6 address that reaches beyond the link: what masquerade and redirect take.
+    pub address6: Option<Ipv6Addr>,
     /// The port that its frames leave by.
     pub port: u16,
     /// The VLAN interfaces on it, sorted by (EtherType, VLAN id): empty for most.
