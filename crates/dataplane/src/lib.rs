@@ -19,6 +19,7 @@ mod outlet;
 pub mod packet;
 pub mod punt;
 pub mod rings;
+pub mod rule;
 pub mod snapshot;
 pub mod table;
 #[cfg(test)]

@@ -38,6 +38,7 @@ mod single;
 mod tests;
 
 use frame::{InterfaceId, Offload};
+use machine::Instant;
 
 pub(crate) use passes::{Scratch, vector};
 pub(crate) use single::{own, resume, transmit};
@@ -118,6 +119,8 @@ pub struct Context<'a> {
     pub snapshot: &'a Snapshot,
     /// Routes and next hops.
     pub fib: &'a Fib,
+    /// When the vector was received.
+    pub now: Instant,
     /// What timestamp options get: milliseconds since midnight UTC, or [`UNKNOWN_TIME`].
     pub midnight_ms: u32,
 }

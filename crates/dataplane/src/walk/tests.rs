@@ -3,6 +3,7 @@
 mod options;
 
 use frame::{Offload, Segmentation};
+use machine::Instant;
 
 use crate::drop::Drop;
 use crate::punt::Why;
@@ -832,7 +833,7 @@ fn a_worker_that_stands_still_costs_the_others_their_overflow_only() {
         let frame = udp.frame();
         expected += u64::from(crate::handover::home(&frame, true, 2) == Some(1));
         rig.arrive(frame);
-        rig.workers[0].step();
+        rig.workers[0].step(Instant::ZERO);
     }
 
     assert_eq!(rig.drops(), [(Drop::HandoverFull, expected - 1024)]);
