@@ -113,6 +113,12 @@ drops! {
     ArpMalformed = "arp-malformed",
     /// A malformed ICMP or neighbour discovery message.
     IcmpMalformed = "icmp-malformed",
+    /// The connection should get one of the router's addresses, and there is none.
+    NatAddress = "nat-address",
+    /// No port or address is left by which the connection's answers could be told from others'.
+    NatPorts = "nat-ports",
+    /// The packet is too short for what its connection's translation changes.
+    NatMalformed = "nat-malformed",
     /// Fragments that overlap, or a datagram that was never completed.
     Reassembly = "reassembly",
 }

@@ -15,6 +15,7 @@ pub mod counters;
 pub mod drop;
 pub mod flow;
 mod handover;
+pub mod nat;
 mod outlet;
 pub mod packet;
 pub mod punt;
