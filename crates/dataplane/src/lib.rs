@@ -13,6 +13,7 @@
 pub mod bench;
 pub mod counters;
 pub mod drop;
+pub mod firewall;
 pub mod flow;
 mod handover;
 pub mod nat;
