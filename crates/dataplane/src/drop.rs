@@ -121,6 +121,10 @@ drops! {
     NatMalformed = "nat-malformed",
     /// Fragments that overlap, or a datagram that was never completed.
     Reassembly = "reassembly",
+    /// A new connection, and the table of connections is full of ones that may not be evicted.
+    ConnectionsFull = "connections-full",
+    /// A new connection whose tuple, or whose answers' tuple, another connection has.
+    ConnectionTaken = "connection-taken",
 }
 
 #[cfg(test)]

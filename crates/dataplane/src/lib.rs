@@ -11,6 +11,7 @@
 #![forbid(unsafe_code)]
 
 pub mod bench;
+pub mod connection;
 pub mod counters;
 pub mod drop;
 pub mod firewall;
