@@ -6,10 +6,10 @@ use frame::InterfaceId;
 use super::{Guard, Watcher};
 use crate::connection;
 use crate::drop::Drop;
-use crate::firewall::{Chains, Tables};
+use crate::firewall::{Tables, filter, mangle, nat, raw};
 use crate::packet::Tuple;
 use crate::punt::Why;
-use crate::rule::{self, AddressTypes, ChainId, Facts, Helper, Hotspot, Subject, Verdict};
+use crate::rule::{self, AddressTypes, ChainId, Facts, Helper, Hotspot, Subject, Table, Verdict};
 use crate::table::Kind;
 use crate::walk::{Context, Exit, Stage, routing};
 
@@ -34,7 +34,7 @@ pub(super) enum Hook {
 
 /// What is asked at a hook, in order: the table, its chain, and what a discarded packet is counted
 /// as.
-type Asked<'a> = (&'a Chains, Option<ChainId>, Menu);
+type Asked<'a> = (&'a Table, ChainId, Menu);
 
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Menu {
@@ -68,41 +68,26 @@ impl Hook {
 
     /// RouterOS: where the diagram leaves open what comes first, netfilter's priorities say it.
     fn asks(self, tables: &Tables) -> [Option<Asked<'_>>; 3] {
-        let Tables {
-            raw,
-            mangle,
-            nat,
-            filter,
-            ..
-        } = tables;
+        let raw = |chain| Some((&*tables.raw, chain, Menu::Raw));
+        let mangle = |chain| Some((&*tables.mangle, chain, Menu::Mangle));
+        let nat = |chain| Some((&*tables.nat, chain, Menu::Nat));
+        let filter = |chain| Some((&*tables.filter, chain, Menu::Filter));
         match self {
-            Self::Raw => [Some((raw, raw.prerouting, Menu::Raw)), None, None],
-            Self::OutputRaw => [Some((raw, raw.output, Menu::Raw)), None, None],
-            Self::Prerouting => [
-                Some((mangle, mangle.prerouting, Menu::Mangle)),
-                Some((nat, nat.prerouting, Menu::Nat)),
-                None,
-            ],
+            Self::Raw => [raw(raw::PREROUTING), None, None],
+            Self::OutputRaw => [raw(raw::OUTPUT), None, None],
+            Self::Prerouting => [mangle(mangle::PREROUTING), nat(nat::DSTNAT), None],
             Self::Input => [
-                Some((mangle, mangle.input, Menu::Mangle)),
-                Some((filter, filter.input, Menu::Filter)),
-                Some((nat, nat.input, Menu::Nat)),
+                mangle(mangle::INPUT),
+                filter(filter::INPUT),
+                nat(nat::INPUT),
             ],
-            Self::Forward => [
-                Some((mangle, mangle.forward, Menu::Mangle)),
-                Some((filter, filter.forward, Menu::Filter)),
-                None,
-            ],
+            Self::Forward => [mangle(mangle::FORWARD), filter(filter::FORWARD), None],
             Self::Output => [
-                Some((mangle, mangle.output, Menu::Mangle)),
-                Some((nat, nat.output, Menu::Nat)),
-                Some((filter, filter.output, Menu::Filter)),
+                mangle(mangle::OUTPUT),
+                nat(nat::OUTPUT),
+                filter(filter::OUTPUT),
             ],
-            Self::Postrouting => [
-                Some((mangle, mangle.postrouting, Menu::Mangle)),
-                Some((nat, nat.postrouting, Menu::Nat)),
-                None,
-            ],
+            Self::Postrouting => [mangle(mangle::POSTROUTING), nat(nat::SRCNAT), None],
         }
     }
 
@@ -122,11 +107,12 @@ impl<W: Watcher> Guard<'_, W> {
     /// # Errors
     /// A rule ends its way.
     pub(super) fn hook(&mut self, hook: Hook, egress: InterfaceId) -> Result<(), Exit> {
-        for (chains, chain, menu) in hook.asks(self.tables).into_iter().flatten() {
+        for (table, chain, menu) in hook.asks(self.tables).into_iter().flatten() {
+            let chain = table.busy(chain);
             if menu == Menu::Nat {
-                self.translate(hook, chains, chain, egress)?;
+                self.translate(hook, table, chain, egress)?;
             } else if let Some(chain) = chain {
-                let verdict = self.run(chains, chain, egress);
+                let verdict = self.run(table, chain, egress);
                 self.obey(hook, menu, verdict)?;
             }
         }
@@ -134,7 +120,7 @@ impl<W: Watcher> Guard<'_, W> {
     }
 
     /// Runs a chain; what it changes about the packet is in the passage afterwards.
-    pub(super) fn run(&mut self, chains: &Chains, chain: ChainId, egress: InterfaceId) -> Verdict {
+    pub(super) fn run(&mut self, table: &Table, chain: ChainId, egress: InterfaceId) -> Verdict {
         let passage = &mut *self.passage;
         let mut subject = Subject {
             source_mac: self.view.source_mac,
@@ -153,7 +139,7 @@ impl<W: Watcher> Guard<'_, W> {
             bytes: passage.fields.len,
         };
         let worker = &mut self.memory.rules;
-        let verdict = rule::run(&chains.table, chain, &mut subject, &facts, worker, self.watch);
+        let verdict = rule::run(table, chain, &mut subject, &facts, worker, self.watch);
         (passage.marks, passage.changes) = (subject.marks, subject.changes);
         verdict
     }

@@ -6,10 +6,9 @@ use frame::InterfaceId;
 use super::chains::Hook;
 use super::{Guard, Watcher};
 use crate::connection::{NatState, State, Tracker};
-use crate::firewall::Chains;
 use crate::nat::{self, Action, Side, Unique};
 use crate::packet::Tuple;
-use crate::rule::{ChainId, Verdict};
+use crate::rule::{ChainId, Table, Verdict};
 use crate::walk::{Exit, Stage};
 
 impl Unique for Tracker {
@@ -24,7 +23,7 @@ impl<W: Watcher> Guard<'_, W> {
     pub(super) fn translate(
         &mut self,
         hook: Hook,
-        chains: &Chains,
+        table: &Table,
         chain: Option<ChainId>,
         egress: InterfaceId,
     ) -> Result<(), Exit> {
@@ -38,7 +37,7 @@ impl<W: Watcher> Guard<'_, W> {
         let Some(chain) = chain else {
             return Ok(());
         };
-        match self.run(chains, chain, egress) {
+        match self.run(table, chain, egress) {
             Verdict::Translate(target) => self.choose(hook, target, egress),
             _ => Ok(()),
         }
@@ -59,7 +58,7 @@ impl<W: Watcher> Guard<'_, W> {
 
     /// A rule's target meets a new connection.
     fn choose(&mut self, hook: Hook, target: u32, egress: InterfaceId) -> Result<(), Exit> {
-        let Some(target) = self.tables.targets.get(target as usize) else {
+        let Some(target) = self.cx.snapshot.firewall.targets.get(target as usize) else {
             return Ok(());
         };
         let before = self.passage.fields.tuple;
