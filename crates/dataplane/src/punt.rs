@@ -5,6 +5,7 @@ use frame::Frame;
 use crate::drop::Drop;
 use crate::rule::Reject;
 use crate::table::NextHopId;
+use crate::walk::Event;
 
 /// What control is asked to do about a packet. The packet is as it arrived, unless noted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -40,9 +41,9 @@ pub enum Why {
     Rejected(Reject),
     /// A rule holds the TCP connection that it would begin: it is answered, and never served.
     Tarpit,
-    /// A rule logs it; the packet itself goes its way, and this is a copy of its beginning. What the
-    /// line says besides is in the ring of events.
-    Logged(u32),
+    /// A rule tells control about it; the packet itself goes its way, and this is a copy of its
+    /// beginning.
+    Told(Event),
 }
 
 impl Why {
@@ -62,7 +63,7 @@ impl Why {
             Self::ParameterProblem(_) => "parameter-problem",
             Self::Rejected(_) => "rejected",
             Self::Tarpit => "tarpit",
-            Self::Logged(_) => "logged",
+            Self::Told(_) => "told",
         }
     }
 }
@@ -87,7 +88,7 @@ impl Why {
             Self::ParameterProblem(_) => 10,
             Self::Rejected(_) => 11,
             Self::Tarpit => 12,
-            Self::Logged(_) => 13,
+            Self::Told(_) => 13,
         }
     }
 
@@ -107,7 +108,7 @@ impl Why {
             Why::ParameterProblem(0).name(),
             Why::Rejected(Reject::TcpReset).name(),
             Why::Tarpit.name(),
-            Why::Logged(0).name(),
+            "told",
         ];
         NAMES[index % REASONS]
     }
@@ -125,7 +126,9 @@ impl Why {
             Self::ParameterProblem(_) => Some(Drop::Ipv4Options),
             Self::Rejected(_) => Some(Drop::FirewallReject),
             Self::Tarpit => Some(Drop::FirewallTarpit),
-            Self::Arp | Self::Local | Self::Unresolved(_) | Self::Redirect(_) | Self::Logged(_) => None,
+            Self::Arp | Self::Local | Self::Unresolved(_) | Self::Redirect(_) | Self::Told(_) => {
+                None
+            }
         }
     }
 

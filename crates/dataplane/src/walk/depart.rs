@@ -225,7 +225,8 @@ impl Tally {
 
     /// Whether control is to be told of a packet that goes back where it came from: once a vector.
     pub(super) fn owes_redirect(&mut self, egress: InterfaceId, ingress: InterfaceId) -> bool {
-        (egress == ingress) & core::mem::replace(&mut self.redirects, self.redirects & (egress != ingress))
+        (egress == ingress)
+            & core::mem::replace(&mut self.redirects, self.redirects & (egress != ingress))
     }
 
     /// Counts a frame that leaves.

@@ -41,7 +41,8 @@ mod tests;
 use frame::{InterfaceId, Offload};
 use machine::Instant;
 
-pub(crate) use guarded::Memory;
+pub use guarded::{Event, Logged};
+pub(crate) use guarded::{Memory, Told};
 pub(crate) use passes::{Scratch, vector};
 pub(crate) use single::{own, resume, transmit};
 

@@ -133,7 +133,6 @@ impl<W: Watcher> Guard<'_, W> {
         };
         let facts = Known {
             cx: self.cx,
-            tracker: &self.memory.tracker,
             track: &passage.track,
             received: &passage.received,
             bytes: passage.fields.len,
@@ -159,7 +158,6 @@ impl<W: Watcher> Guard<'_, W> {
 /// What rules may ask beyond the packet.
 struct Known<'a> {
     cx: &'a Context<'a>,
-    tracker: &'a connection::Tracker,
     track: &'a connection::Track,
     received: &'a Tuple,
     /// Those of the packet itself, which its connection does not count yet.

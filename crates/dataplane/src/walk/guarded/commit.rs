@@ -18,11 +18,7 @@ const HEADERS: [u16; 2] = [40, 60];
 ///
 /// # Errors
 /// The packet is too short for what was decided about it; the frame is good for nothing.
-pub(in crate::walk) fn commit(
-    frame: &mut Frame,
-    passage: &Passage,
-    mtu: u32,
-) -> Result<(), Drop> {
+pub(in crate::walk) fn commit(frame: &mut Frame, passage: &Passage, mtu: u32) -> Result<(), Drop> {
     let l3 = usize::from(frame.l3);
     let end = l3 + passage.fields.len as usize;
     // What the last link padded the packet with is no part of it.
@@ -156,7 +152,9 @@ fn clamp(packet: &mut [u8], received: &Received<'_>, largest: u16) -> Option<()>
     if announced <= largest {
         return Some(());
     }
-    segment.get_mut(at..at + 2)?.copy_from_slice(&largest.to_be_bytes());
+    segment
+        .get_mut(at..at + 2)?
+        .copy_from_slice(&largest.to_be_bytes());
     if received.offload.needs_checksum && received.shape.unfinished {
         // The sum over the segment is made later.
         return Some(());
@@ -189,7 +187,9 @@ fn find_mss(header: &[u8]) -> Option<usize> {
 fn translate_prefix(packet: &mut [u8], at: usize, prefix: &Npt) -> Option<()> {
     let place = packet.get_mut(at..)?.first_chunk_mut::<16>()?;
     let old = u128::from_be_bytes(*place);
-    let mask = u128::MAX.checked_shl(128 - u32::from(prefix.len)).unwrap_or(0);
+    let mask = u128::MAX
+        .checked_shl(128 - u32::from(prefix.len))
+        .unwrap_or(0);
     if (old ^ prefix.from) & mask != 0 {
         return Some(());
     }

@@ -16,8 +16,8 @@
 
 mod chains;
 mod commit;
-mod connection;
-mod translation;
+mod stub;
+mod told;
 mod vector;
 
 use frame::{InterfaceId, Offload};
@@ -25,7 +25,7 @@ use wire::Mac;
 
 use super::forward::{self, Fit};
 use super::{Context, Exit, Leaving, routing};
-use crate::connection::{Draft, Track, Tracker};
+use crate::connection::{Draft, Track};
 use crate::drop::Drop;
 use crate::firewall::Tables;
 use crate::packet::{Fields, Tuple};
@@ -37,15 +37,15 @@ use crate::walk::Stage;
 use chains::Hook;
 
 pub(super) use commit::commit;
-pub(super) use vector::vector;
+pub(crate) use told::Told;
+pub use told::{Event, Logged};
+pub(super) use vector::{one, own, vector};
 
 /// What a worker remembers between packets for the firewall.
 #[derive(Debug)]
 pub(crate) struct Memory {
     /// The worker's part of rules: counters, clock, random source.
     pub(crate) rules: rule::Worker,
-    /// Its connections.
-    pub(crate) tracker: Tracker,
 }
 
 /// Who is told what is decided: the walk, or the tracer.
@@ -152,12 +152,19 @@ impl<W: Watcher> Guard<'_, W> {
         &mut self,
         (mut hop, mut adjacency): (NextHopId, Adjacency),
     ) -> Result<Onward, Exit> {
-        let before = (self.passage.fields.tuple.destination, self.passage.marks.routing);
+        let before = (
+            self.passage.fields.tuple.destination,
+            self.passage.marks.routing,
+        );
         self.hook(Hook::OutputRaw, adjacency.egress)?;
         self.connect()?;
         self.hook(Hook::Output, adjacency.egress)?;
         // RouterOS: "routing adjustment" is what makes `mark-routing` work in `output`.
-        if (self.passage.fields.tuple.destination, self.passage.marks.routing) != before {
+        if (
+            self.passage.fields.tuple.destination,
+            self.passage.marks.routing,
+        ) != before
+        {
             (hop, adjacency) = self.route()?;
         }
         self.leave(hop, adjacency, true)
@@ -254,8 +261,12 @@ impl<W: Watcher> Guard<'_, W> {
             _ => Err(Exit::Drop(Drop::Ipv4Length)),
         };
         match &fit {
-            Ok(Fit::Whole) => self.watch.passed(Stage::Forward, || "fits the link".to_owned()),
-            Ok(Fit::Fragments) => self.watch.passed(Stage::Forward, || "in fragments".to_owned()),
+            Ok(Fit::Whole) => self
+                .watch
+                .passed(Stage::Forward, || "fits the link".to_owned()),
+            Ok(Fit::Fragments) => self
+                .watch
+                .passed(Stage::Forward, || "in fragments".to_owned()),
             Err(exit) => self.watch.left(Stage::Forward, exit),
         }
         fit

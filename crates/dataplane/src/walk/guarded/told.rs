@@ -18,12 +18,14 @@ pub enum Event {
     Log(Logged),
     /// A copy to be sent away.
     Sniff(Sniff),
-    /// An address for a list, for ever, entered by this rule.
+    /// An address for a list, for ever.
     Keep {
-        /// The rule.
-        rule: u32,
-        /// The source rather than the destination.
-        source: bool,
+        /// The list's number.
+        list: u32,
+        /// The address; IPv4 in the low 32 bits.
+        address: u128,
+        /// Of IPv6.
+        ipv6: bool,
     },
 }
 
@@ -66,5 +68,52 @@ impl Told {
     #[inline]
     pub(crate) fn take(&mut self) -> Option<Event> {
         self.events.pop()
+    }
+}
+
+impl Tracer for Told {
+    #[inline(always)]
+    fn passed(&mut self, _stage: Stage, _decision: impl FnOnce() -> String) {}
+
+    #[inline(always)]
+    fn left(&mut self, _stage: Stage, _exit: &Exit) {}
+}
+
+impl Watch for Told {
+    const COMMITS: bool = true;
+
+    #[inline(always)]
+    fn tried(
+        &mut self,
+        _chain: &Chain,
+        _rule: &Rule,
+        _failed: Option<&Matcher>,
+        _subject: &Subject<'_>,
+    ) {
+    }
+
+    #[cold]
+    fn log(&mut self, _chain: &Chain, rule: &Rule, subject: &Subject<'_>) {
+        self.add(Event::Log(Logged {
+            rule: rule.id,
+            egress: subject.egress,
+            state: subject.state,
+        }));
+    }
+
+    #[cold]
+    fn sniff(&mut self, rule: &Rule, _subject: &Subject<'_>) {
+        if let Action::Sniff(how) = rule.action {
+            self.add(Event::Sniff(how));
+        }
+    }
+
+    #[cold]
+    fn keep(&mut self, list: &List, address: u128, ipv6: bool) {
+        self.add(Event::Keep {
+            list: list.number,
+            address,
+            ipv6,
+        });
     }
 }

@@ -122,7 +122,9 @@ fn settle(
         outlet.redirect(frame, onward.hop);
     }
     let came = cx.snapshot.interface(frame.ingress);
-    let mtu = came.map_or(u32::MAX, |interface| interface.mtu).min(adjacency.mtu);
+    let mtu = came
+        .map_or(u32::MAX, |interface| interface.mtu)
+        .min(adjacency.mtu);
     commit(frame, passage, mtu).map_err(Exit::Drop)?;
     if !ipv6 && frame.ingress != InterfaceId::NONE {
         options::commit(cx, frame, adjacency.egress);
