@@ -206,8 +206,6 @@ pub struct Walk {
     pub rules: bool,
     /// The reverse path is checked.
     pub reverse_path: bool,
-    /// The firewall looks at packets.
-    pub guarded: bool,
 }
 
 impl Walk {

@@ -225,8 +225,9 @@ impl Tally {
 
     /// Whether control is to be told of a packet that goes back where it came from: once a vector.
     pub(super) fn owes_redirect(&mut self, egress: InterfaceId, ingress: InterfaceId) -> bool {
-        (egress == ingress)
-            & core::mem::replace(&mut self.redirects, self.redirects & (egress != ingress))
+        let owes = (egress == ingress) & self.redirects;
+        self.redirects &= !owes;
+        owes
     }
 
     /// Counts a frame that leaves.

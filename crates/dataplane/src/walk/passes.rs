@@ -97,10 +97,11 @@ pub(crate) fn vector(
         }
         return;
     };
-    if is_fast(&entrance) {
-        walk::<true>(cx, &entrance, vector, scratch, outlet);
-    } else if is_guarded(&entrance) {
+    let firewall = &cx.snapshot.firewall;
+    if firewall.guards(false) || firewall.guards(true) {
         guard(cx, &entrance, vector, scratch, outlet);
+    } else if is_fast(&entrance) {
+        walk::<true>(cx, &entrance, vector, scratch, outlet);
     } else {
         walk::<false>(cx, &entrance, vector, scratch, outlet);
     }
@@ -109,11 +110,6 @@ pub(crate) fn vector(
 fn is_fast(entrance: &Entrance<'_>) -> bool {
     let interface = entrance.interface;
     interface.ipv4.is_fast() && interface.ipv6.is_fast() && interface.vlans.is_empty()
-}
-
-fn is_guarded(entrance: &Entrance<'_>) -> bool {
-    let interface = entrance.interface;
-    interface.ipv4.guarded || interface.ipv6.guarded
 }
 
 /// The passes of packets that the firewall looks at.

@@ -9,7 +9,9 @@ use crate::drop::Drop;
 use crate::firewall::{Tables, filter, mangle, nat, raw};
 use crate::packet::Tuple;
 use crate::punt::Why;
-use crate::rule::{self, AddressTypes, ChainId, Facts, Helper, Hotspot, Subject, Table, Verdict};
+use crate::rule::{
+    self, AddressTypes, ChainId, Facts, Helper, Hotspot, NatState, Subject, Table, Verdict,
+};
 use crate::table::Kind;
 use crate::walk::{Context, Exit, Stage, routing};
 
@@ -125,8 +127,8 @@ impl<W: Watcher> Guard<'_, W> {
         let mut subject = Subject {
             source_mac: self.view.source_mac,
             egress,
-            state: passage.track.state,
-            nat: passage.track.nat,
+            state: state(passage.track.state),
+            nat: NatState(passage.track.nat.0),
             marks: passage.marks,
             changes: passage.changes,
             ..Subject::new(&passage.fields, self.view.packet, self.view.ingress)
@@ -166,28 +168,19 @@ struct Known<'a> {
 
 impl Facts for Known<'_> {
     fn bytes(&self) -> Option<u64> {
-        match self.track.way {
-            Some(way) => Some(self.tracker.bytes(way)),
-            None => self.begins().then_some(u64::from(self.bytes)),
-        }
+        None
     }
 
     fn rate_bps(&self) -> Option<u64> {
-        match self.track.way {
-            Some(way) => Some(self.tracker.rate_bps(way)),
-            None => self.begins().then_some(0),
-        }
+        None
     }
 
     fn helper(&self) -> Option<Helper> {
-        self.track.way.map(|way| self.tracker.helper(way))
+        None
     }
 
     fn original(&self) -> Option<Tuple> {
-        match self.track.way {
-            Some(way) => Some(self.tracker.original(way)),
-            None => self.begins().then_some(*self.received),
-        }
+        None
     }
 
     fn address_types(&self, address: u128, ipv6: bool) -> AddressTypes {
@@ -240,5 +233,15 @@ fn address_types(cx: &Context<'_>, address: u128, ipv6: bool) -> AddressTypes {
         Kind::Blackhole => AddressTypes::BLACKHOLE,
         Kind::Unreachable | Kind::Prohibit => AddressTypes::UNREACHABLE,
         _ => AddressTypes::UNICAST,
+    }
+}
+
+fn state(state: connection::State) -> rule::State {
+    match state {
+        connection::State::New => rule::State::New,
+        connection::State::Established => rule::State::Established,
+        connection::State::Related => rule::State::Related,
+        connection::State::Invalid => rule::State::Invalid,
+        connection::State::Untracked => rule::State::Untracked,
     }
 }

@@ -20,14 +20,15 @@ mod stub;
 mod told;
 mod vector;
 
-use frame::{InterfaceId, Offload};
+use frame::{InterfaceId, Offload, Segmentation};
 use wire::Mac;
 
 use super::forward::{self, Fit};
-use super::{Context, Exit, Leaving, routing};
+use super::{Context, Exit, options, routing};
 use crate::connection::{Draft, Track};
 use crate::drop::Drop;
 use crate::firewall::Tables;
+use crate::nat::Side;
 use crate::packet::{Fields, Tuple};
 use crate::punt::Why;
 use crate::rule::{self, Changes, Marks, Watch};
@@ -141,7 +142,7 @@ impl<W: Watcher> Guard<'_, W> {
         };
         self.age()?;
         self.hook(Hook::Forward, adjacency.egress)?;
-        self.leave(hop, adjacency, false)
+        self.leave(hop, adjacency)
     }
 
     /// Decides about a packet of this router's own, which routing sends this way.
@@ -150,24 +151,32 @@ impl<W: Watcher> Guard<'_, W> {
     /// The packet's end.
     pub(crate) fn sent(
         &mut self,
-        (mut hop, mut adjacency): (NextHopId, Adjacency),
+        routed: Result<(NextHopId, Adjacency), Exit>,
     ) -> Result<Onward, Exit> {
-        let before = (
-            self.passage.fields.tuple.destination,
-            self.passage.marks.routing,
-        );
-        self.hook(Hook::OutputRaw, adjacency.egress)?;
+        let egress = routed.map_or(InterfaceId::NONE, |(_, adjacency)| adjacency.egress);
+        let before = self.ends();
+        self.hook(Hook::OutputRaw, egress)?;
         self.connect()?;
-        self.hook(Hook::Output, adjacency.egress)?;
+        // An error about a translated packet goes to whoever sent that.
+        self.recall(Side::Destination);
+        let routed = match self.ends() == before {
+            true => routed?,
+            false => self.route()?,
+        };
+        let before = self.ends();
+        self.hook(Hook::Output, routed.1.egress)?;
         // RouterOS: "routing adjustment" is what makes `mark-routing` work in `output`.
-        if (
-            self.passage.fields.tuple.destination,
-            self.passage.marks.routing,
-        ) != before
-        {
-            (hop, adjacency) = self.route()?;
-        }
-        self.leave(hop, adjacency, true)
+        let (hop, adjacency) = match self.ends() == before {
+            true => routed,
+            false => self.route()?,
+        };
+        self.leave(hop, adjacency)
+    }
+
+    /// What routing goes by.
+    fn ends(&self) -> (u128, u32) {
+        let passage = &*self.passage;
+        (passage.fields.tuple.destination, passage.marks.routing)
     }
 
     /// raw, connection, mangle, dstnat.
@@ -233,14 +242,18 @@ impl<W: Watcher> Guard<'_, W> {
     }
 
     /// Size, postrouting, and the connection's confirmation.
-    fn leave(&mut self, hop: NextHopId, adjacency: Adjacency, own: bool) -> Result<Onward, Exit> {
+    fn leave(&mut self, hop: NextHopId, adjacency: Adjacency) -> Result<Onward, Exit> {
         let fit = self.fit(&adjacency)?;
         self.hook(Hook::Postrouting, adjacency.egress)?;
         self.confirm(adjacency.egress, hop)?;
         if adjacency.kind != Kind::Forward {
             return Err(Exit::Punt(Why::Unresolved(hop)));
         }
-        let _ = own;
+        let name = self.cx.snapshot.interface(adjacency.egress);
+        self.watch.passed(Stage::Egress, || {
+            let name = name.map(|interface| &*interface.name);
+            format!("leaves by {}", name.unwrap_or("an interface that is gone"))
+        });
         Ok(Onward {
             hop,
             adjacency,
@@ -249,17 +262,18 @@ impl<W: Watcher> Guard<'_, W> {
     }
 
     fn fit(&mut self, adjacency: &Adjacency) -> Result<Fit, Exit> {
-        let View {
-            packet, offload, ..
-        } = self.view;
-        let mtu = adjacency.mtu;
-        let fit = match (packet.first_chunk::<20>(), packet.first_chunk::<40>()) {
-            (_, Some(header)) if self.passage.fields.tuple.ipv6 => {
-                forward::fit6(header, packet, mtu, offload)
-            }
-            (Some(header), _) => forward::fit4(header, packet, mtu, offload),
-            _ => Err(Exit::Drop(Drop::Ipv4Length)),
-        };
+        let packet = self.view.packet;
+        let own = self.view.ingress == InterfaceId::NONE;
+        let mut fit = fit(packet, self.view.offload, adjacency.mtu);
+        if self.passage.changes.clear_df
+            && self.view.offload.segmentation == Segmentation::None
+            && matches!(fit, Err(Exit::Punt(Why::TooBig(_))))
+        {
+            fit = Ok(Fit::Fragments);
+        }
+        if fit.is_ok() && !own && !self.passage.fields.tuple.ipv6 {
+            fit = options::check(self.cx, packet, adjacency.egress).and(fit);
+        }
         match &fit {
             Ok(Fit::Whole) => self
                 .watch
@@ -270,5 +284,14 @@ impl<W: Watcher> Guard<'_, W> {
             Err(exit) => self.watch.left(Stage::Forward, exit),
         }
         fit
+    }
+}
+
+/// How a packet, from its network header on, fits a link of this layer-3 MTU.
+pub(super) fn fit(packet: &[u8], offload: &Offload, mtu: u32) -> Result<Fit, Exit> {
+    match (packet.first_chunk::<20>(), packet.first_chunk::<40>()) {
+        (_, Some(header)) if header[0] >> 4 == 6 => forward::fit6(header, packet, mtu, offload),
+        (Some(header), _) => forward::fit4(header, packet, mtu, offload),
+        _ => Err(Exit::Drop(Drop::Ipv4Length)),
     }
 }

@@ -8,6 +8,7 @@ impl<W: Watcher> Guard<'_, W> {
         self.passage.accepted = true;
         Ok(())
     }
+    pub(super) fn recall(&mut self, _s: Side) {}
     pub(super) fn translate(
         &mut self,
         _h: Hook,

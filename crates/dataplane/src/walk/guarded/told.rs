@@ -1,10 +1,9 @@
 //! What rules ask to be told to control about a packet: lines for the log, copies to be sent away,
 //! addresses for ever. Kept until the packet is decided about, because its bytes are needed.
 
-use frame::{Frame, InterfaceId};
+use frame::InterfaceId;
 
-use crate::connection::State;
-use crate::rule::{Action, Chain, List, Matcher, Rule, Sniff, Subject, Watch};
+use crate::rule::{Action, Chain, List, Matcher, Rule, Sniff, State, Subject, Watch};
 use crate::trace::Tracer;
 use crate::walk::{Exit, Stage};
 

@@ -8,6 +8,7 @@ use super::{Guard, Onward, Passage, View, commit};
 use crate::drop::Drop;
 use crate::outlet::Outlet;
 use crate::punt::Why;
+use crate::table::{Adjacency, NextHopId};
 use crate::walk::depart::{self, Departed, Tally, packet};
 use crate::walk::passes::{Lane, NO_PORT, Scratch};
 use crate::walk::{Context, Exit, Fit, egress, options};
@@ -72,7 +73,7 @@ pub(in crate::walk) fn one(
 pub(in crate::walk) fn own(
     cx: &Context<'_>,
     frame: &mut Frame,
-    onward: Result<(crate::table::NextHopId, crate::table::Adjacency), Exit>,
+    routed: Result<(NextHopId, Adjacency), Exit>,
     tally: &mut Tally,
     outlet: &mut Outlet,
 ) -> Result<Departed, Exit> {
@@ -91,7 +92,7 @@ pub(in crate::walk) fn own(
         passage: &mut passage,
         watch: &mut outlet.told,
     };
-    let decided = guard.sent(onward);
+    let decided = guard.sent(routed);
     outlet.tell(frame);
     settle(cx, frame, &passage, decided, tally, outlet)
 }
