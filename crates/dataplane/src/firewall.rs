@@ -7,6 +7,7 @@
 
 use std::sync::Arc;
 
+use crate::connection::Settings;
 use crate::nat::Target;
 use crate::rule::Table;
 
@@ -98,6 +99,8 @@ pub struct Firewall {
     pub tracks4: bool,
     /// Whether connections of IPv6 are tracked.
     pub tracks6: bool,
+    /// Timeouts and strictness of tracking.
+    pub settings: Settings,
 }
 
 impl Firewall {
