@@ -7,14 +7,16 @@
 /// The Castagnoli polynomial, without its highest power.
 const POLYNOMIAL: u32 = 0x82f6_3b78;
 
-/// Replaces the ports of a packet, from its SCTP header on and at least 12 bytes long, and keeps the
+/// Ports, verification tag, checksum (RFC 9260, 3.1).
+pub(super) const HEADER: usize = 12;
+
+/// Replaces the ports of a packet, from its SCTP header on and at least [`HEADER`] bytes long, and keeps the
 /// checksum as right as it was. The whole of `packet` counts: no padding of the link.
 pub(super) fn replace_ports(packet: &mut [u8], new: [u8; 4]) {
     let bits = 8 * packet.len() as u64;
     let Some((ports, rest)) = packet.split_first_chunk_mut::<4>() else {
         return;
     };
-    // Behind the ports come the verification tag and the checksum (RFC 9260, 3.1).
     let Some(checksum) = rest.get_mut(4..).and_then(|rest| rest.first_chunk_mut()) else {
         return;
     };
@@ -51,12 +53,12 @@ fn multiply(a: u32, mut b: u32) -> u32 {
 }
 
 #[cfg(test)]
-mod tests {
+pub(super) mod tests {
     use super::*;
     use proptest::prelude::*;
 
     /// RFC 9260, appendix A, bit by bit.
-    fn crc32c(bytes: &[u8]) -> u32 {
+    pub(in crate::nat) fn crc32c(bytes: &[u8]) -> u32 {
         let mut crc = u32::MAX;
         for byte in bytes {
             crc ^= u32::from(*byte);

@@ -17,8 +17,11 @@
 mod apply;
 mod choose;
 mod crc32c;
+mod icmp_error;
 mod rewrite;
 mod target;
+#[cfg(test)]
+mod tests;
 
 pub use apply::{Malformed, Shape};
 pub use choose::{Context, Exhausted, PROBES, Unique, choose, settle};

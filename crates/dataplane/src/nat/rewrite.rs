@@ -52,6 +52,44 @@ impl Layer {
             _ => Self::Bare,
         }
     }
+
+    /// Where its ports and checksum are. SCTP's is a CRC ([`super::crc32c`]).
+    #[inline(always)]
+    pub(super) const fn places(self) -> Places {
+        let (ports, ports_len, checksum) = match self {
+            Self::Bare => (0, 0, 0),
+            Self::Tcp => (0, 4, 16),
+            Self::Udp | Self::UdpLite | Self::Dccp => (0, 4, 6),
+            Self::Sctp => (0, 4, 8),
+            Self::Icmp | Self::Icmp6 => (4, 2, 2),
+        };
+        Places {
+            ports,
+            ports_len,
+            checksum,
+        }
+    }
+}
+
+/// Where an upper layer has what translation changes, in bytes from its first.
+#[derive(Clone, Copy)]
+pub(super) struct Places {
+    pub(super) ports: usize,
+    /// 4 bytes of ports, 2 of an identifier.
+    pub(super) ports_len: usize,
+    pub(super) checksum: usize,
+}
+
+impl Places {
+    /// Behind the last of them.
+    pub(super) const fn reach(&self) -> usize {
+        let ports_end = self.ports + self.ports_len;
+        if self.checksum + 2 > ports_end {
+            self.checksum + 2
+        } else {
+            ports_end
+        }
+    }
 }
 
 /// The rewrite of one direction, of packets whose addresses have `BYTES` bytes (4 or 16).
@@ -114,13 +152,13 @@ impl<const BYTES: usize> Rewrite<BYTES> {
         self.changes == 0
     }
 
-    /// Whether the source's address or port changes.
+    /// Whether the source's address changes.
     #[inline(always)]
     pub const fn changes_source(&self) -> bool {
         self.changes & SOURCE != 0
     }
 
-    /// Whether the destination's address or port changes.
+    /// Whether the destination's address changes.
     #[inline(always)]
     pub const fn changes_destination(&self) -> bool {
         self.changes & DESTINATION != 0
