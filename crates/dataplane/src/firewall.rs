@@ -59,7 +59,8 @@ pub struct Tables {
 }
 
 impl Tables {
-    fn is_empty(&self) -> bool {
+    /// Whether no rule can be met.
+    pub fn is_empty(&self) -> bool {
         [&self.raw, &self.mangle, &self.nat, &self.filter]
             .iter()
             .all(|chains| chains.is_empty())

@@ -146,7 +146,11 @@ const PPP: [&str; 7] = [
 fn list(item: &Item) -> InterfaceList {
     let names = |property: &str| {
         let names = item.get(property).map(Value::as_list).unwrap_or_default();
-        names.iter().filter_map(Value::as_str).map(Arc::from).collect()
+        names
+            .iter()
+            .filter_map(Value::as_str)
+            .map(Arc::from)
+            .collect()
     };
     InterfaceList {
         include: names("include"),

@@ -23,10 +23,7 @@ pub fn endless<'a>(jumps: impl Iterator<Item = Jump<'a>>) -> BTreeSet<ItemId> {
 }
 
 /// The chains that packets reach from these ones.
-pub fn reached<'a>(
-    from: &[&str],
-    jumps: impl Iterator<Item = Jump<'a>>,
-) -> BTreeSet<Name> {
+pub fn reached<'a>(from: &[&str], jumps: impl Iterator<Item = Jump<'a>>) -> BTreeSet<Name> {
     let mut graph = BTreeMap::<&str, BTreeSet<&Name>>::new();
     for (_, chain, to) in jumps {
         graph.entry(chain).or_default().insert(to);

@@ -20,6 +20,8 @@ mod rule;
 mod sets;
 mod table;
 mod targets;
+#[cfg(test)]
+mod tests;
 mod tracking;
 mod value;
 
@@ -123,9 +125,7 @@ impl Firewall {
         }
         if changes.of(PATTERNS).next().is_some() {
             self.patterns = patterns(store);
-            self.rebind(around, |rule| {
-                names_changed_pattern(rule, changes)
-            });
+            self.rebind(around, |rule| names_changed_pattern(rule, changes));
         }
         self.tracking = Tracking::read(store);
         let world = world(around, &self.sets, &self.patterns);

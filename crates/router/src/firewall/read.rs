@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use dataplane::nat;
 use dataplane::rule::{
-    Action, ConnectionLimit, DstLimit, Dscp, Glob, Limit, Match, Mss, Npt, Nth, Priority, Psd,
+    Action, ConnectionLimit, Dscp, DstLimit, Glob, Limit, Match, Mss, Npt, Nth, Priority, Psd,
     Reject, Sniff, Timeout, Ttl,
 };
 use machine::Duration;
@@ -112,9 +112,7 @@ fn header(name: &str, value: &Value) -> Option<Option<Match>> {
         "tos" => value::tos(value).map(Match::Tos),
         "packet-size" => lengths(Match::PacketSize),
         "tcp-mss" => lengths(Match::TcpMss),
-        "tcp-flags" => {
-            value::tcp_flags(value).map(|(set, clear)| Match::TcpFlags { set, clear })
-        }
+        "tcp-flags" => value::tcp_flags(value).map(|(set, clear)| Match::TcpFlags { set, clear }),
         "icmp-options" => value::icmp(value).map(Match::Icmp),
         "fragment" => value.as_bool().map(Match::Fragment),
         "ipv4-options" => value
@@ -125,9 +123,7 @@ fn header(name: &str, value: &Value) -> Option<Option<Match>> {
         "ingress-priority" => value::small(value).map(Match::IngressPriority),
         "priority" => value::small(value).map(Match::Priority),
         "realm" => value::small(value).map(Match::Realm),
-        "hotspot" => {
-            value::hotspot(value).map(|(set, clear)| Match::Hotspot { set, clear })
-        }
+        "hotspot" => value::hotspot(value).map(|(set, clear)| Match::Hotspot { set, clear }),
         "content" => value
             .as_str()
             .map(|text| Match::Content(menu::bytes::to_bytes(text).into())),
@@ -179,9 +175,8 @@ fn remembered(name: &str, value: &Value) -> Option<Option<Match>> {
             let psd = Psd::new(threshold, delay, low, high).ok()?;
             Some(Match::Psd(Arc::new(psd)))
         }),
-        "nth" => value::nth(value).map(|(every, packet)| {
-            Match::Nth(Arc::new(Nth::new(every.max(1), packet.max(1))))
-        }),
+        "nth" => value::nth(value)
+            .map(|(every, packet)| Match::Nth(Arc::new(Nth::new(every.max(1), packet.max(1))))),
         "random" => value::small(value).map(Match::Random),
         _ => return None,
     })

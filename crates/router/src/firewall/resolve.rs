@@ -71,7 +71,10 @@ pub fn compile(
         })
     });
     let matchers: Option<Vec<_>> = conditions.collect();
-    let action = rule.deed.as_ref().map(|deed| act(deed, rule, place, world, numbered));
+    let action = rule
+        .deed
+        .as_ref()
+        .map(|deed| act(deed, rule, place, world, numbered));
     let (matchers, action, invalid) = match (matchers, action) {
         (Some(matchers), Some(Some(action))) => (matchers, action, false),
         // This router cannot do it, and it is said elsewhere.
@@ -105,9 +108,7 @@ fn resolve(what: &What, world: &World<'_>, numbered: &mut Numbered<'_>) -> Optio
         },
         What::RoutingMark(name) => Match::RoutingMark(table(name)?),
         What::PacketMark(name) => Match::PacketMark(mark(numbered.packet_marks, name)?),
-        What::ConnectionMark(name) => {
-            Match::ConnectionMark(mark(numbered.connection_marks, name)?)
-        }
+        What::ConnectionMark(name) => Match::ConnectionMark(mark(numbered.connection_marks, name)?),
         What::Layer7(name) => Match::Layer7(world.patterns.get(name)?.clone()),
     })
 }

@@ -231,7 +231,11 @@ impl Desk {
         concerns: impl Fn(&Rule) -> bool,
     ) {
         let mut changed = false;
-        for entry in self.rules.values_mut().filter(|entry| concerns(&entry.rule)) {
+        for entry in self
+            .rules
+            .values_mut()
+            .filter(|entry| concerns(&entry.rule))
+        {
             entry.compiled = None;
             changed = true;
         }
@@ -276,7 +280,8 @@ impl Desk {
     ) {
         self.order = store.items(self.which.path).map(|item| item.id.0).collect();
         for (item, entry) in &mut self.rules {
-            if touched(*item, &entry.rule) && is_translation(&entry.rule) != entry.target.is_some() {
+            if touched(*item, &entry.rule) && is_translation(&entry.rule) != entry.target.is_some()
+            {
                 let targets = &mut shared.targets[usize::from(self.which.ipv6)];
                 match entry.target.take() {
                     Some(place) => targets.take_back(place),
@@ -331,8 +336,8 @@ impl Desk {
             let chain = &entry.rule.chain;
             // A chain without room for it is one that no packet reaches.
             let _ = numbered.chains.place(chain);
-            let destinations = matches!(&**chain, "dstnat" | "output")
-                || self.of_destinations.contains(chain);
+            let destinations =
+                matches!(&**chain, "dstnat" | "output") || self.of_destinations.contains(chain);
             let place = Place {
                 number: entry.number,
                 target: entry.target,
@@ -367,7 +372,10 @@ impl Desk {
     /// A table with its built-in chains at hand; those without rules are none.
     fn built_in(&self, table: Arc<Table>) -> Chains {
         let find = |name: &str| {
-            let place = self.chains.known(name).filter(|id| self.chains.is_builtin(*id))?;
+            let place = self
+                .chains
+                .known(name)
+                .filter(|id| self.chains.is_builtin(*id))?;
             let has_rules = !table.chain(place)?.rules().is_empty();
             has_rules.then_some(place)
         };
@@ -397,7 +405,9 @@ fn give_back(entry: &Entry, ipv6: bool, shared: &mut Shared) {
 /// Whether two items say the same of packets.
 fn is_same_rule(before: &Item, after: &Item) -> bool {
     let said = |item: &Item| -> Vec<_> {
-        let values = item.values().map(|(property, value)| (property.name, value.clone()));
+        let values = item
+            .values()
+            .map(|(property, value)| (property.name, value.clone()));
         values.filter(|(name, _)| *name != "comment").collect()
     };
     said(before) == said(after)
