@@ -1,117 +1,130 @@
-//! The firewall as control compiles it: the tables of both families, in the order in which a packet
-//! meets them. What it asks of the walk is said here; what it does stands in `rule`, `nat` and
-//! `connection`, and where its chains are run in `walk`.
+//! What filters, translates and marks packets, as control compiles it: the tables of both families
+//! and what their rules point at.
+//!
+//! A built-in chain has the same place in its table always, with or without rules ([`raw`],
+//! [`mangle`], [`nat`], [`filter`]); the users' chains lie behind them. A table that nothing was said
+//! about is empty, and its chains accept.
 
 use std::sync::Arc;
 
 use crate::connection::Settings;
 use crate::nat::Target;
-use crate::rule::{ChainId, Table};
+use crate::rule::Table;
 
-/// Everything that the walk obeys besides routing. Swapped with the snapshot; tables that did not
-/// change are the same `Arc` as before.
+/// The built-in chains of `raw`, before connections are looked at.
+pub mod raw {
+    use crate::rule::ChainId;
+
+    /// Packets that arrive.
+    pub const PREROUTING: ChainId = ChainId(0);
+    /// Packets of this router's own.
+    pub const OUTPUT: ChainId = ChainId(1);
+    /// Their names, by place.
+    pub const CHAINS: &[&str] = &["prerouting", "output"];
+}
+
+/// The built-in chains of `mangle`.
+pub mod mangle {
+    use crate::rule::ChainId;
+
+    /// Packets that arrive.
+    pub const PREROUTING: ChainId = ChainId(0);
+    /// Packets for this router.
+    pub const INPUT: ChainId = ChainId(1);
+    /// Packets for others.
+    pub const FORWARD: ChainId = ChainId(2);
+    /// Packets of this router's own.
+    pub const OUTPUT: ChainId = ChainId(3);
+    /// Packets that leave.
+    pub const POSTROUTING: ChainId = ChainId(4);
+    /// Their names, by place.
+    pub const CHAINS: &[&str] = &["prerouting", "input", "forward", "output", "postrouting"];
+}
+
+/// The built-in chains of `nat`: for the first packet of a connection.
+pub mod nat {
+    use crate::rule::ChainId;
+
+    /// Destinations of what arrives.
+    pub const DSTNAT: ChainId = ChainId(0);
+    /// Sources of what leaves.
+    pub const SRCNAT: ChainId = ChainId(1);
+    /// Sources of what is for this router.
+    pub const INPUT: ChainId = ChainId(2);
+    /// Destinations of what is this router's own.
+    pub const OUTPUT: ChainId = ChainId(3);
+    /// Their names, by place.
+    pub const CHAINS: &[&str] = &["dstnat", "srcnat", "input", "output"];
+}
+
+/// The built-in chains of `filter`.
+pub mod filter {
+    use crate::rule::ChainId;
+
+    /// Packets for this router.
+    pub const INPUT: ChainId = ChainId(0);
+    /// Packets for others.
+    pub const FORWARD: ChainId = ChainId(1);
+    /// Packets of this router's own.
+    pub const OUTPUT: ChainId = ChainId(2);
+    /// Their names, by place.
+    pub const CHAINS: &[&str] = &["input", "forward", "output"];
+}
+
+/// The tables of one address family.
+#[derive(Clone, Debug, Default)]
+pub struct Tables {
+    /// Before connections are looked at.
+    pub raw: Arc<Table>,
+    /// Marks and changes.
+    pub mangle: Arc<Table>,
+    /// Translations.
+    pub nat: Arc<Table>,
+    /// What goes on and what does not.
+    pub filter: Arc<Table>,
+}
+
+/// Everything that the firewall is made of. What rules remember hangs on the rules; connections and
+/// counters live elsewhere and outlive it.
 #[derive(Clone, Debug, Default)]
 pub struct Firewall {
-    /// IPv4 connections are tracked.
-    pub tracking4: bool,
-    /// IPv6 connections are tracked.
-    pub tracking6: bool,
+    /// The tables of IPv4.
+    pub ipv4: Tables,
+    /// The tables of IPv6.
+    pub ipv6: Tables,
+    /// What `Action::Translate` of rules points at, by place. Places are of one snapshot only:
+    /// a connection keeps what its first packet chose.
+    pub targets: Arc<[Target]>,
+    /// Whether connections of IPv4 are tracked.
+    pub tracks4: bool,
+    /// Whether connections of IPv6 are tracked.
+    pub tracks6: bool,
     /// Timeouts and strictness of tracking.
     pub settings: Settings,
-    /// The rules of `/ip/firewall`.
-    pub ipv4: Tables,
-    /// The rules of `/ipv6/firewall`.
-    pub ipv6: Tables,
 }
 
 impl Firewall {
     /// The tables of a family.
-    #[inline(always)]
-    pub fn tables(&self, ipv6: bool) -> &Tables {
+    #[inline]
+    pub const fn tables(&self, ipv6: bool) -> &Tables {
         if ipv6 { &self.ipv6 } else { &self.ipv4 }
-    }
-
-    /// Whether connections of a family are tracked.
-    #[inline(always)]
-    pub fn tracks(&self, ipv6: bool) -> bool {
-        if ipv6 { self.tracking6 } else { self.tracking4 }
     }
 
     /// Whether packets of a family have to be looked at: there is a rule, or they are tracked.
     pub fn guards(&self, ipv6: bool) -> bool {
-        self.tracks(ipv6) || !self.tables(ipv6).is_empty()
-    }
-}
-
-/// The four menus of one family.
-#[derive(Clone, Debug, Default)]
-pub struct Tables {
-    /// `raw`: before connections.
-    pub raw: Chains,
-    /// `mangle`.
-    pub mangle: Chains,
-    /// `nat`: only the first packet of a connection meets it.
-    pub nat: Chains,
-    /// `filter`.
-    pub filter: Chains,
-    /// What `Action::Translate` of `nat` names, by index.
-    pub targets: Arc<[Target]>,
-}
-
-impl Tables {
-    /// Whether no rule can be met.
-    pub fn is_empty(&self) -> bool {
-        [&self.raw, &self.mangle, &self.nat, &self.filter]
-            .iter()
-            .all(|chains| chains.is_empty())
-    }
-}
-
-/// A menu's table, with its built-in chains at hand. One that has no rules is none.
-#[derive(Clone, Debug, Default)]
-pub struct Chains {
-    /// All its chains.
-    pub table: Arc<Table>,
-    /// `prerouting`; of `nat`: `dstnat`.
-    pub prerouting: Option<ChainId>,
-    /// `input`.
-    pub input: Option<ChainId>,
-    /// `forward`.
-    pub forward: Option<ChainId>,
-    /// `output`.
-    pub output: Option<ChainId>,
-    /// `postrouting`; of `nat`: `srcnat`.
-    pub postrouting: Option<ChainId>,
-}
-
-impl Chains {
-    /// The built-in chains of a table by their names; those without rules are none.
-    pub fn new(table: Arc<Table>) -> Self {
-        let find = |name: &str, other: &str| {
-            let id = table.find(name).or_else(|| table.find(other))?;
-            let has_rules = table
-                .chain(id)
-                .is_some_and(|chain| !chain.rules().is_empty());
-            has_rules.then_some(id)
-        };
-        Self {
-            prerouting: find("prerouting", "dstnat"),
-            input: find("input", "input"),
-            forward: find("forward", "forward"),
-            output: find("output", "output"),
-            postrouting: find("postrouting", "srcnat"),
-            table,
-        }
+        self.tracks(ipv6) || self.filters(ipv6)
     }
 
-    fn is_empty(&self) -> bool {
-        let built_in = [
-            self.prerouting,
-            self.input,
-            self.forward,
-            self.output,
-            self.postrouting,
-        ];
-        built_in.iter().all(Option::is_none)
+    /// Whether a family has a rule.
+    pub fn filters(&self, ipv6: bool) -> bool {
+        let tables = self.tables(ipv6);
+        let tables = [&tables.raw, &tables.mangle, &tables.nat, &tables.filter];
+        tables.iter().any(|table| !table.is_empty())
+    }
+
+    /// Whether connections of a family are tracked.
+    #[inline]
+    pub const fn tracks(&self, ipv6: bool) -> bool {
+        if ipv6 { self.tracks6 } else { self.tracks4 }
     }
 }

@@ -30,7 +30,7 @@ pub struct Snapshot {
     pub rules: Vec<RoutingRule>,
     /// Whether ICMP redirects are sent.
     pub send_redirects: bool,
-    /// `/ip/firewall` and `/ipv6/firewall`.
+    /// Rules of the firewall, and whether connections are tracked.
     pub firewall: Arc<Firewall>,
 }
 
@@ -206,8 +206,6 @@ pub struct Walk {
     pub rules: bool,
     /// The reverse path is checked.
     pub reverse_path: bool,
-    /// The firewall looks at packets.
-    pub guarded: bool,
 }
 
 impl Walk {
@@ -224,12 +222,12 @@ pub enum SlowReason {
     NotAllowed,
     /// `/routing/rule` has enabled rules.
     RoutingRules,
-    /// `/ip/firewall` or `/ipv6/firewall` has enabled rules.
+    /// `rp-filter` is not `no`.
+    ReversePathFilter,
+    /// A table of the firewall has enabled rules.
     FirewallRules,
     /// Connections are tracked.
     ConnectionTracking,
-    /// `rp-filter` is not `no`.
-    ReversePathFilter,
     /// The driver does not take part (a host mirror).
     Interface,
 }
@@ -240,9 +238,9 @@ impl SlowReason {
         match self {
             Self::NotAllowed => "allow-fast-path=no",
             Self::RoutingRules => "/routing/rule has enabled rules",
-            Self::FirewallRules => "the firewall has enabled rules",
-            Self::ConnectionTracking => "connections are tracked",
             Self::ReversePathFilter => "rp-filter checks the way back to the source",
+            Self::FirewallRules => "the firewall has rules",
+            Self::ConnectionTracking => "connections are tracked",
             Self::Interface => "the interface has no fast path",
         }
     }

@@ -25,6 +25,7 @@
 mod depart;
 mod egress;
 mod forward;
+mod guarded;
 mod ingress;
 mod input;
 mod options;
@@ -40,6 +41,8 @@ mod tests;
 use frame::{InterfaceId, Offload};
 use machine::Instant;
 
+pub use guarded::{Event, Logged};
+pub(crate) use guarded::{Memory, Told};
 pub(crate) use passes::{Scratch, vector};
 pub(crate) use single::{own, resume, transmit};
 
@@ -60,8 +63,12 @@ pub enum Stage {
     Prerouting,
     /// Rules, table, next hop; local delivery is decided here.
     Routing,
-    /// Lifetime and size.
+    /// What looks at packets for this router.
+    Input,
+    /// Lifetime and size, and what looks at packets for others.
     Forward,
+    /// What looks at this router's own packets.
+    Output,
     /// What looks at packets that are about to leave.
     Postrouting,
     /// Link header and queue.
@@ -75,7 +82,9 @@ impl Stage {
             Self::Ingress => "ingress",
             Self::Prerouting => "prerouting",
             Self::Routing => "routing",
+            Self::Input => "input",
             Self::Forward => "forward",
+            Self::Output => "output",
             Self::Postrouting => "postrouting",
             Self::Egress => "egress",
         }

@@ -1,5 +1,6 @@
 //! Packets through a whole worker: what comes out, what is counted, what is handed to control.
 
+mod firewall;
 mod options;
 
 use frame::{Offload, Segmentation};
@@ -862,9 +863,23 @@ fn every_reason_is_reached_here_or_belongs_to_control() {
         Drop::IcmpMalformed,
         Drop::Reassembly,
     ];
+    // Tested with connections, translations and rules.
+    let of_firewall = [
+        Drop::NatAddress,
+        Drop::NatPorts,
+        Drop::NatMalformed,
+        Drop::ConnectionsFull,
+        Drop::ConnectionTaken,
+        Drop::FirewallRaw,
+        Drop::FirewallMangle,
+        Drop::FirewallFilter,
+        Drop::FirewallReject,
+        Drop::FirewallTarpit,
+        Drop::FirewallTruncated,
+    ];
     let reached: Vec<_> = refused().iter().map(|(reason, _)| *reason).collect();
     for reason in Drop::ALL {
-        let known = [&reached[..], &elsewhere_here, &of_control];
+        let known = [&reached[..], &elsewhere_here, &of_control, &of_firewall];
         assert!(known.concat().contains(reason), "{}", reason.name());
     }
 }

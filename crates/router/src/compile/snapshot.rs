@@ -103,7 +103,7 @@ fn slot<T: Default>(list: &mut Vec<T>, index: usize) -> &mut T {
 fn interface(laid: &Laid, vlans: Vec<Vlan>, intent: &Intent, made: &Snapshot) -> Interface {
     let rp_filter = intent.ipv4.rp_filter;
     let conditions = |ipv6: bool| Conditions {
-        enabled: !laid.disabled && !(ipv6 && intent.ipv6.disabled),
+        enabled: !(laid.disabled || ipv6 && intent.ipv6.disabled),
         allowed: match ipv6 {
             true => intent.ipv6.allow_fast_path,
             false => intent.ipv4.allow_fast_path,
@@ -111,7 +111,7 @@ fn interface(laid: &Laid, vlans: Vec<Vlan>, intent: &Intent, made: &Snapshot) ->
         rules: !made.rules.is_empty(),
         // RouterOS has no rp-filter for IPv6.
         reverse_path: !ipv6 && rp_filter != RpFilter::No,
-        filtered: !made.firewall.tables(ipv6).is_empty(),
+        filtered: made.firewall.filters(ipv6),
         tracked: made.firewall.tracks(ipv6),
     };
     Interface {
@@ -168,7 +168,6 @@ fn walk(given: &Conditions) -> Walk {
             .collect(),
         rules: given.rules,
         reverse_path: given.reverse_path,
-        guarded: given.filtered || given.tracked,
     }
 }
 

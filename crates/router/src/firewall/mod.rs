@@ -39,7 +39,6 @@ use resolve::World;
 use rule::Rule;
 use sets::Sets;
 use table::{Desk, Kind, MENUS, Shared};
-use targets::Targets;
 
 pub use numbers::Hits;
 pub use table::Which;
@@ -165,19 +164,18 @@ impl Firewall {
             let desk = desks.find(|desk| (desk.which().kind, desk.which().ipv6) == (kind, ipv6));
             desk.map(|desk| desk.table().clone()).unwrap_or_default()
         };
-        let targets = self.shared.targets.each_mut().map(Targets::shared);
         let tables = |ipv6| Tables {
             raw: table(Kind::Raw, ipv6),
             mangle: table(Kind::Mangle, ipv6),
             nat: table(Kind::Nat, ipv6),
             filter: table(Kind::Filter, ipv6),
-            targets: targets[usize::from(ipv6)].clone(),
         };
         let made = dataplane::firewall::Firewall {
             ipv4: tables(false),
             ipv6: tables(true),
-            tracking4: self.tracking.is_active(self.has_rules(false)),
-            tracking6: self.tracking.is_active(self.has_rules(true)),
+            targets: self.shared.targets.shared(),
+            tracks4: self.tracking.is_active(self.has_rules(false)),
+            tracks6: self.tracking.is_active(self.has_rules(true)),
             settings: self.tracking.settings.clone(),
         };
         let same = is_same(&made, &self.compiled);
@@ -268,11 +266,11 @@ fn is_same(a: &dataplane::firewall::Firewall, b: &dataplane::firewall::Firewall)
             (&a.nat, &b.nat),
             (&a.filter, &b.filter),
         ];
-        let tables = pairs.iter().all(|(a, b)| Arc::ptr_eq(&a.table, &b.table));
-        tables && Arc::ptr_eq(&a.targets, &b.targets)
+        pairs.iter().all(|(a, b)| Arc::ptr_eq(a, b))
     };
     same(&a.ipv4, &b.ipv4)
         && same(&a.ipv6, &b.ipv6)
-        && (a.tracking4, a.tracking6) == (b.tracking4, b.tracking6)
+        && Arc::ptr_eq(&a.targets, &b.targets)
+        && (a.tracks4, a.tracks6) == (b.tracks4, b.tracks6)
         && a.settings == b.settings
 }

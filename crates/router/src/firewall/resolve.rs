@@ -196,10 +196,11 @@ fn target(translation: &Translation, side: nat::Side, rule: &Rule) -> nat::Targe
 /// The addresses of a side that a rule matches, where it says them by itself.
 fn matched(rule: &Rule, side: nat::Side) -> Option<nat::Addresses> {
     rule.conditions.iter().find_map(|condition| {
-        let range = match (&condition.what, side) {
-            (What::Plain(Match::Source(range)), nat::Side::Source)
-            | (What::Plain(Match::Destination(range)), nat::Side::Destination) => range,
-            _ => return None,
+        let ((What::Plain(Match::Source(range)), nat::Side::Source)
+        | (What::Plain(Match::Destination(range)), nat::Side::Destination)) =
+            (&condition.what, side)
+        else {
+            return None;
         };
         let range = nat::Addresses::new(range.first, range.last);
         range.filter(|_| !condition.negated)

@@ -7,13 +7,13 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use dataplane::firewall::Chains;
+use dataplane::firewall;
 use dataplane::nat::Side;
 use dataplane::rule::{self, RuleCounters, Table};
 use menu::{Change, Item, Store};
 
 use super::jumps;
-use super::names::{self, Lists, Marks};
+use super::names::{Chains, Lists, Marks};
 use super::numbers::Numbers;
 use super::read;
 use super::resolve::{self, Numbered, Place, World};
@@ -46,13 +46,13 @@ pub enum Kind {
 }
 
 impl Kind {
-    /// The chains that packets come to without a jump; they have the first places of their table.
+    /// The chains that packets come to without a jump.
     pub const fn chains(self) -> &'static [&'static str] {
         match self {
-            Self::Raw => &["prerouting", "output"],
-            Self::Mangle => &["prerouting", "input", "forward", "output", "postrouting"],
-            Self::Nat => &["dstnat", "srcnat", "input", "output"],
-            Self::Filter => &["input", "forward", "output"],
+            Self::Raw => firewall::raw::CHAINS,
+            Self::Mangle => firewall::mangle::CHAINS,
+            Self::Nat => firewall::nat::CHAINS,
+            Self::Filter => firewall::filter::CHAINS,
         }
     }
 }
@@ -84,8 +84,8 @@ pub struct Shared {
     pub connection_marks: Marks,
     /// Address lists of IPv4 and of IPv6.
     pub lists: [Lists; 2],
-    /// Translations of IPv4 and of IPv6.
-    pub targets: [Targets; 2],
+    /// Translations.
+    pub targets: Targets,
     /// The counters of all workers.
     pub counters: Vec<Arc<RuleCounters>>,
 }
@@ -111,14 +111,14 @@ struct Entry {
 #[derive(Debug)]
 pub struct Desk {
     which: Which,
-    chains: names::Chains,
+    chains: Chains,
     rules: BTreeMap<ItemId, Entry>,
     order: Vec<ItemId>,
     /// The jumps that are not made.
     endless: BTreeSet<ItemId>,
     /// Of nat: the user's chains that translate destinations.
     of_destinations: BTreeSet<crate::intent::Name>,
-    table: Chains,
+    table: Arc<Table>,
 }
 
 impl Desk {
@@ -126,12 +126,12 @@ impl Desk {
     pub fn new(which: Which) -> Self {
         Self {
             which,
-            chains: names::Chains::new(which.kind.chains()),
+            chains: Chains::new(which.kind.chains()),
             rules: BTreeMap::new(),
             order: Vec::new(),
             endless: BTreeSet::new(),
             of_destinations: BTreeSet::new(),
-            table: Chains::default(),
+            table: Arc::default(),
         }
     }
 
@@ -141,7 +141,7 @@ impl Desk {
     }
 
     /// What the data plane has of it.
-    pub const fn table(&self) -> &Chains {
+    pub const fn table(&self) -> &Arc<Table> {
         &self.table
     }
 
@@ -191,7 +191,7 @@ impl Desk {
     /// Takes over all rules of a configuration.
     pub fn load(&mut self, store: &Store, world: &World<'_>, shared: &mut Shared) {
         for (_, entry) in core::mem::take(&mut self.rules) {
-            give_back(&entry, self.which.ipv6, shared);
+            give_back(&entry, shared);
         }
         let items: Vec<_> = store.items(self.which.path).cloned().collect();
         for item in &items {
@@ -214,7 +214,7 @@ impl Desk {
                 Some(item) => self.take(item, change.before.as_deref(), shared),
                 None => {
                     if let Some(entry) = self.rules.remove(&change.id.0) {
-                        give_back(&entry, self.which.ipv6, shared);
+                        give_back(&entry, shared);
                     }
                 }
             }
@@ -282,10 +282,9 @@ impl Desk {
         for (item, entry) in &mut self.rules {
             if touched(*item, &entry.rule) && is_translation(&entry.rule) != entry.target.is_some()
             {
-                let targets = &mut shared.targets[usize::from(self.which.ipv6)];
                 match entry.target.take() {
-                    Some(place) => targets.take_back(place),
-                    None => entry.target = Some(targets.give()),
+                    Some(place) => shared.targets.take_back(place),
+                    None => entry.target = Some(shared.targets.give()),
                 }
             }
         }
@@ -297,11 +296,10 @@ impl Desk {
     /// Finds the jumps that are not made, and the chains that translate destinations.
     fn follow_jumps(&mut self) {
         let jumps = || {
-            let rules = self.order.iter().filter_map(|item| {
+            self.order.iter().filter_map(|item| {
                 let rule = &self.rules.get(item)?.rule;
                 Some((*item, &rule.chain, rule.jumps_to()?)).filter(|_| !rule.disabled)
-            });
-            rules
+            })
         };
         let endless = jumps::endless(jumps());
         let of_destinations = match self.which.kind {
@@ -329,7 +327,7 @@ impl Desk {
             connection_marks: &mut shared.connection_marks,
             lists: &mut shared.lists[usize::from(self.which.ipv6)],
             chains: &mut self.chains,
-            targets: &mut shared.targets[usize::from(self.which.ipv6)],
+            targets: &mut shared.targets,
         };
         let all = self.rules.iter_mut();
         for (item, entry) in all.filter(|(_, entry)| entry.compiled.is_none()) {
@@ -365,29 +363,7 @@ impl Desk {
                 chains[usize::from(place.0)].1.push(Arc::clone(rule));
             }
         }
-        let table = Table::compile(Some(&self.table.table), chains);
-        self.table = self.built_in(Arc::new(table));
-    }
-
-    /// A table with its built-in chains at hand; those without rules are none.
-    fn built_in(&self, table: Arc<Table>) -> Chains {
-        let find = |name: &str| {
-            let place = self
-                .chains
-                .known(name)
-                .filter(|id| self.chains.is_builtin(*id))?;
-            let has_rules = !table.chain(place)?.rules().is_empty();
-            has_rules.then_some(place)
-        };
-        let of_nat = self.which.kind == Kind::Nat;
-        Chains {
-            prerouting: find(if of_nat { "dstnat" } else { "prerouting" }),
-            input: find("input"),
-            forward: find("forward"),
-            output: find("output"),
-            postrouting: find(if of_nat { "srcnat" } else { "postrouting" }),
-            table,
-        }
+        self.table = Arc::new(Table::compile(Some(&self.table), chains));
     }
 }
 
@@ -395,10 +371,10 @@ fn is_translation(rule: &Rule) -> bool {
     matches!(rule.deed, Some(Deed::Translate(_)))
 }
 
-fn give_back(entry: &Entry, ipv6: bool, shared: &mut Shared) {
+fn give_back(entry: &Entry, shared: &mut Shared) {
     shared.numbers.take_back(entry.number);
     if let Some(place) = entry.target {
-        shared.targets[usize::from(ipv6)].take_back(place);
+        shared.targets.take_back(place);
     }
 }
 
