@@ -15,6 +15,7 @@
 pub mod compile;
 pub mod drive;
 pub mod files;
+pub mod firewall;
 mod instance;
 pub mod intent;
 mod live;

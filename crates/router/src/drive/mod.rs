@@ -46,6 +46,7 @@ use service::reassembly::{self, Reassembly};
 use wire::Mac;
 
 use crate::compile::{Addresses, Layout, Numbers, PortState};
+use crate::firewall::Firewall;
 use crate::intent::{Intent, ItemId, Name};
 
 use check::Checked;
@@ -149,6 +150,7 @@ pub struct Control {
     /// The identifier of this router's own echo requests.
     pub(crate) check_id: u16,
     pub(crate) dad: BTreeMap<(InterfaceId, Ipv6Addr), Dad>,
+    pub(crate) firewall: Firewall,
     pub(crate) fib: FibWriter,
     pub(crate) snapshot: Arc<ArcSwap<Snapshot>>,
     pub(crate) workers: Workers,
@@ -216,6 +218,7 @@ impl Control {
             detected: false,
             check_id: rng.next_u32() as u16,
             dad: BTreeMap::new(),
+            firewall: Firewall::new(workers.rule_counters()),
             fib,
             snapshot,
             workers,

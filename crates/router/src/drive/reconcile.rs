@@ -17,13 +17,22 @@ use super::sink::FibSink;
 use super::{Control, Dad};
 use crate::compile::address::OfferKey;
 use crate::compile::{self, Addresses, Laid, Layout, Own4, Own6};
+use crate::firewall::{Around, Firewall};
 use crate::intent::{self, Name};
 use crate::plan::{Step, plan};
 use crate::rib::{Family, MAIN, Offer, RouteSink};
 
+/// What the firewall follows when everything else is laid out; says whether it is other.
+pub(super) type Follow<'a> = &'a mut dyn FnMut(&mut Firewall, &Around<'_>) -> bool;
+
 impl Control {
     /// Lays everything out anew and carries out the difference.
     pub(crate) fn reconcile(&mut self) {
+        self.reconcile_with(&mut |_, _| false);
+    }
+
+    /// The same, with what the firewall has to follow: workers see all of it at once.
+    pub(super) fn reconcile_with(&mut self, firewall: Follow<'_>) {
         let tables = self.table_numbers();
         let tables_changed = tables != self.tables;
         self.tables = tables;
@@ -36,6 +45,14 @@ impl Control {
         let before = core::mem::replace(&mut self.layout, layout);
         let before_addresses = core::mem::replace(&mut self.addresses, addresses);
 
+        let around = Around {
+            intent: &self.intent,
+            layout: &self.layout,
+            tables: &self.tables,
+        };
+        self.firewall
+            .lay_out(&around, names_changed, tables_changed);
+        firewall(&mut self.firewall, &around);
         self.configure_families();
         self.change_links(&before);
         self.publish();
@@ -123,6 +140,7 @@ impl Control {
             &self.ports,
             &self.mirror_ports,
             &self.tables,
+            self.firewall.compiled(),
         );
         self.inactive_rules =
             compile::snapshot::inactive_rules(&self.intent, &self.layout, &self.tables);

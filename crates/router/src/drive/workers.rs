@@ -3,6 +3,7 @@
 use std::collections::VecDeque;
 use std::sync::Arc;
 
+use dataplane::rule::RuleCounters;
 use dataplane::{Command, Counters, Drop, Punt, Remote};
 use frame::{Frame, Pool};
 
@@ -47,6 +48,12 @@ impl Workers {
     pub fn counters(&self) -> impl Iterator<Item = &Counters> {
         let own = core::iter::once(&*self.own);
         self.counters.iter().map(|counters| &**counters).chain(own)
+    }
+
+    /// Where each of them counts what rules matched.
+    pub fn rule_counters(&self) -> Vec<Arc<RuleCounters>> {
+        let all = self.counters();
+        all.map(|counters| Arc::clone(&counters.rules)).collect()
     }
 
     /// Asks something of a worker; of the first one if there is none of this number.
