@@ -1,6 +1,9 @@
 //! What rules and connections read of a packet, parsed once: RouterOS's matchers and the tuple that
 //! a connection is known by.
 
+use core::fmt;
+use core::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
+
 use crate::flow::{upper4, upper6};
 
 /// The protocols above IP that the router tells apart by number.
@@ -71,6 +74,26 @@ impl Tuple {
     /// Whether the protocol has ports.
     pub const fn has_ports(&self) -> bool {
         has_ports(self.protocol)
+    }
+}
+
+/// As `ADDRESS:PORT->ADDRESS:PORT`, with brackets around IPv6 addresses; without ports where the
+/// protocol has none.
+impl fmt::Display for Tuple {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let end = |address: u128, port: u16| -> SocketAddr {
+            let address: IpAddr = match self.ipv6 {
+                true => Ipv6Addr::from_bits(address).into(),
+                false => Ipv4Addr::from_bits(address as u32).into(),
+            };
+            (address, port).into()
+        };
+        let source = end(self.source, self.source_port);
+        let destination = end(self.destination, self.destination_port);
+        match self.has_ports() {
+            true => write!(f, "{source}->{destination}"),
+            false => write!(f, "{}->{}", source.ip(), destination.ip()),
+        }
     }
 }
 

@@ -10,6 +10,7 @@ use arc_swap::{ArcSwap, Cache};
 use frame::{Pool, Port, Vector};
 use machine::Instant;
 
+use crate::connection::{Tick, Tracker};
 use crate::counters::Counters;
 use crate::drop::Drop;
 use crate::handover;
@@ -22,6 +23,8 @@ use crate::walk::{self, Context, Scratch};
 
 /// Commands and handed-over frames that one step takes at most, so that none starves the ports.
 const PER_STEP: usize = 256;
+/// Connections whose end is looked at in a 64th of a second at most: 64,000 a second.
+const PER_TICK: usize = 1024;
 
 /// What a worker is made of.
 #[derive(Debug)]
@@ -40,6 +43,8 @@ pub struct Parts {
     pub rings: Rings,
     /// Its counters.
     pub counters: Arc<Counters>,
+    /// Its connections.
+    pub tracker: Tracker,
 }
 
 /// What one step did.
@@ -79,6 +84,8 @@ pub struct Worker {
     /// Frames of a steered port that stay here, and those handed over, grouped by port.
     kept: Vector,
     midnight_ms: u32,
+    /// When connections were last looked at.
+    tick: Tick,
 }
 
 impl Worker {
@@ -89,11 +96,18 @@ impl Worker {
             snapshot: Cache::new(parts.snapshot),
             fib: parts.fib,
             reader: parts.reader,
-            outlet: Outlet::new(parts.index, parts.pool, parts.rings, parts.counters),
+            outlet: Outlet::new(
+                parts.index,
+                parts.pool,
+                parts.rings,
+                parts.counters,
+                parts.tracker,
+            ),
             scratch: Scratch::new(),
             vector: Vector::new(),
             kept: Vector::new(),
             midnight_ms: walk::UNKNOWN_TIME,
+            tick: Tick::default(),
         }
     }
 
@@ -145,6 +159,11 @@ impl Worker {
             let number = self.outlet.receive(place, &mut self.vector);
             step.received += self.vector.len() as u32;
             self.received(&cx, number);
+        }
+        let tick = Tick::of(now);
+        if tick != self.tick {
+            self.tick = tick;
+            self.outlet.memory.tracker.tick(tick, PER_TICK);
         }
         step.transmitted = self.outlet.transmit_all(&cx);
         (step.punted, step.handed_to) = self.outlet.take_wakes();
