@@ -11,10 +11,13 @@
 #![forbid(unsafe_code)]
 
 pub mod bench;
+pub mod connection;
 pub mod counters;
 pub mod drop;
+pub mod firewall;
 pub mod flow;
 mod handover;
+pub mod nat;
 mod outlet;
 pub mod packet;
 pub mod punt;

@@ -78,6 +78,18 @@ impl Table {
         u16::try_from(place).ok().map(ChainId)
     }
 
+    /// Whether no chain has a rule.
+    pub fn is_empty(&self) -> bool {
+        self.chains.iter().all(|chain| chain.rules.is_empty())
+    }
+
+    /// A chain by its place, if it has a rule.
+    #[inline]
+    pub fn busy(&self, id: ChainId) -> Option<ChainId> {
+        let chain = self.chain(id)?;
+        (!chain.rules.is_empty()).then_some(id)
+    }
+
     /// A chain by its place.
     #[inline]
     pub fn chain(&self, id: ChainId) -> Option<&Chain> {
