@@ -58,7 +58,7 @@ impl Kind {
 }
 
 /// All menus of rules.
-pub const MENUS: [Which; 8] = [
+pub(super) const MENUS: [Which; 8] = [
     which("/ip/firewall/raw", false, Kind::Raw),
     which("/ip/firewall/mangle", false, Kind::Mangle),
     which("/ip/firewall/nat", false, Kind::Nat),
