@@ -1,19 +1,28 @@
 //! TCP as a connection tracker sees it from the middle: a state, and what each side may send.
 //!
 //! `segment` reads a packet, `machine` is the table of states, `window` knows which sequence and
-//! acknowledgement numbers can be true (after Rooij, "Real Stateful TCP Packet Filtering", with the
-//! care of RFC 5961 for resets and for SYNs out of place).
+//! acknowledgement numbers can be true (after Rooij, "Real Stateful TCP Packet Filtering", 2001, with
+//! the care of RFC 5961 for resets and for SYNs out of place). `judge` puts them together and
+//! changes nothing.
 
+mod machine;
 mod segment;
+mod window;
+
+#[cfg(test)]
+mod tests;
 
 pub(super) use segment::Segment;
+pub(super) use window::Talk;
 
+use self::machine::{Next, Signal, next};
+use self::window::Fit;
 use super::state::TcpState;
 
 /// What TCP makes of a packet of an existing connection.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) enum Step {
-    /// The connection is not TCP, or the packet changes nothing.
+    /// The connection is not TCP.
     #[default]
     Nothing,
     /// The packet is part of the conversation, which is then in this state.
@@ -27,6 +36,17 @@ pub(super) enum Step {
     Doubt,
 }
 
+/// What a segment is to a conversation.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Judgement {
+    /// Part of it.
+    Step(Step),
+    /// It cannot be.
+    Invalid,
+    /// The conversation is over, and this begins another.
+    Reopen,
+}
+
 /// The state of TCP after a connection's first packet.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Opening {
@@ -34,4 +54,80 @@ pub(super) struct Opening {
     pub(super) state: TcpState,
     /// The first segment.
     pub(super) segment: Segment,
+}
+
+/// The state that a first packet leads to; none when it may not begin anything. `loose` picks up
+/// conversations in their middle.
+pub(super) fn open(segment: &Segment, loose: bool) -> Option<TcpState> {
+    match Signal::of(segment)? {
+        Signal::Syn => Some(TcpState::SynSent),
+        // RouterOS: both pick a connection up (`loose-tcp-tracking`).
+        Signal::SynAck | Signal::Ack => loose.then_some(TcpState::Established),
+        Signal::Fin | Signal::Rst => None,
+    }
+}
+
+/// What a segment is to the conversation. `liberal`: of what lies outside the window only a RST is
+/// invalid.
+pub(super) fn judge(
+    talk: &Talk,
+    state: TcpState,
+    segment: &Segment,
+    reply: bool,
+    liberal: bool,
+) -> Judgement {
+    let Some(signal) = Signal::of(segment) else {
+        return Judgement::Invalid;
+    };
+    let to = match next(state, signal, reply) {
+        Next::Invalid => return Judgement::Invalid,
+        Next::Reopen => return Judgement::Reopen,
+        Next::Ignore if signal == Signal::SynAck && talk.agrees(segment, reply) => {
+            return Judgement::Step(Step::Resync);
+        }
+        Next::Ignore => return Judgement::Step(Step::Ignore),
+        Next::To(to) => to,
+    };
+    if signal == Signal::Rst {
+        return judge_reset(talk, state, segment, reply);
+    }
+    // Nobody has answered yet: its sender may begin anew.
+    let anew = signal == Signal::Syn && state == TcpState::SynSent && !reply;
+    match talk.fit(segment, reply) {
+        Fit::Outside if !liberal && !anew => Judgement::Invalid,
+        _ => Judgement::Step(Step::Advance(to)),
+    }
+}
+
+/// A RST ends a conversation when its receiver would obey it; where it lies within the window but
+/// its receiver would rather ask (RFC 5961, 3.2), the conversation goes on if something follows.
+fn judge_reset(talk: &Talk, state: TcpState, segment: &Segment, reply: bool) -> Judgement {
+    if talk.answers_ack(segment, reply) {
+        return Judgement::Step(Step::Ignore);
+    }
+    let asks = matches!(
+        state,
+        TcpState::Established | TcpState::FinWait | TcpState::CloseWait | TcpState::LastAck
+    );
+    match (talk.reset(segment, reply), talk.fit(segment, reply)) {
+        (None, _) | (_, Fit::Outside) => Judgement::Invalid,
+        (Some(false), _) if asks => Judgement::Step(Step::Doubt),
+        (_, Fit::Unknown) => Judgement::Step(Step::Doubt),
+        _ => Judgement::Step(Step::Advance(TcpState::Close)),
+    }
+}
+
+/// The same of a conversation whose windows are not known because FastTrack carries it.
+pub(super) fn judge_fast(state: TcpState, segment: &Segment, reply: bool) -> Judgement {
+    let Some(signal) = Signal::of(segment) else {
+        return Judgement::Invalid;
+    };
+    match next(state, signal, reply) {
+        Next::Invalid => Judgement::Invalid,
+        Next::Reopen => Judgement::Reopen,
+        Next::Ignore => Judgement::Step(Step::Ignore),
+        // Nothing tells a true one from a forged one.
+        Next::To(_) if signal == Signal::Rst => Judgement::Step(Step::Doubt),
+        Next::To(to) => Judgement::Step(Step::Advance(to)),
+    }
 }
