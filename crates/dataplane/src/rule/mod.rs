@@ -18,11 +18,13 @@
 
 mod action;
 mod address;
+mod header;
 mod holds;
 mod limit;
 mod list;
 mod matcher;
 mod run;
+mod shared;
 mod state;
 mod stream;
 mod subject;
@@ -32,7 +34,7 @@ mod worker;
 pub use action::{Action, Dscp, Mss, Npt, Priority, Reject, Sniff, Timeout, Ttl, Verdict};
 pub use address::{AddressRange, AddressTypes, InterfaceSet};
 pub use limit::{ConnectionLimit, DstLimit, Limit, Nth, Psd, Rate, Unit};
-pub use list::List;
+pub use list::{Added, DYNAMIC_MAX, List};
 pub use matcher::{
     Compare, FlowKey, Headers, Hotspot, Icmp, Ipv4Option, Match, Matcher, Tos, When,
 };

@@ -21,6 +21,7 @@ mod reset;
 pub(crate) mod schedule;
 pub mod sink;
 pub mod timers;
+mod told;
 pub mod workers;
 
 pub use build::Setup;
@@ -158,6 +159,10 @@ pub struct Control {
     pub(crate) errors4: Limiter,
     pub(crate) errors6: Limiter,
     pub(crate) redirects: Limiter,
+    /// Segments that are sent in the place of others.
+    segments: Limiter,
+    tarpit_key: u64,
+    told: told::Told,
     pub(crate) log: Log,
     /// What scripts share.
     pub(crate) scripting: script::Scripting,
@@ -226,6 +231,9 @@ impl Control {
             errors4: Limiter::new(Rate::V4, rng.next_u64()),
             errors6: Limiter::new(Rate::V6, rng.next_u64()),
             redirects: Limiter::new(Rate::REDIRECTS, rng.next_u64()),
+            segments: Limiter::new(Rate::SEGMENTS, rng.next_u64()),
+            tarpit_key: rng.next_u64(),
+            told: told::Told::default(),
             log: Log::default(),
             scripting: script::Scripting::default(),
             schedule: schedule::Schedule::default(),

@@ -11,13 +11,13 @@ use crate::intent::{ItemId, Name};
 
 /// The configured entries of one family.
 #[derive(Debug, Default)]
-pub struct Entries {
+pub(super) struct Entries {
     by_list: BTreeMap<Name, BTreeMap<ItemId, AddressRange>>,
 }
 
 impl Entries {
     /// Takes over all entries.
-    pub fn load(&mut self, store: &Store, path: &str, lists: &mut Lists) {
+    pub(super) fn load(&mut self, store: &Store, path: &str, lists: &mut Lists) {
         let mut stale: BTreeSet<Name> = self.by_list.keys().cloned().collect();
         self.by_list.clear();
         for item in store.items(path) {
@@ -27,7 +27,7 @@ impl Entries {
     }
 
     /// Takes over what a transaction changed.
-    pub fn follow(&mut self, changes: &Changes, path: &str, lists: &mut Lists) {
+    pub(super) fn follow(&mut self, changes: &Changes, path: &str, lists: &mut Lists) {
         let mut stale = BTreeSet::new();
         for change in changes.of(path) {
             if let Some(before) = &change.before {

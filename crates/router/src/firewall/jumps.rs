@@ -7,11 +7,11 @@ use dataplane::rule::DEPTH;
 use crate::intent::{ItemId, Name};
 
 /// A rule that jumps: its item, its chain, and the chain that it leads to.
-pub type Jump<'a> = (ItemId, &'a Name, &'a Name);
+pub(super) type Jump<'a> = (ItemId, &'a Name, &'a Name);
 
 /// The jumps that would lead in a circle or deeper than chains nest; in order, so that the first
 /// of a circle are good and the one that closes it is not.
-pub fn endless<'a>(jumps: impl Iterator<Item = Jump<'a>>) -> BTreeSet<ItemId> {
+pub(super) fn endless<'a>(jumps: impl Iterator<Item = Jump<'a>>) -> BTreeSet<ItemId> {
     let mut graph = Graph::default();
     let mut refused = BTreeSet::new();
     for (item, from, to) in jumps {
@@ -23,7 +23,7 @@ pub fn endless<'a>(jumps: impl Iterator<Item = Jump<'a>>) -> BTreeSet<ItemId> {
 }
 
 /// The chains that packets reach from these ones.
-pub fn reached<'a>(from: &[&str], jumps: impl Iterator<Item = Jump<'a>>) -> BTreeSet<Name> {
+pub(super) fn reached<'a>(from: &[&str], jumps: impl Iterator<Item = Jump<'a>>) -> BTreeSet<Name> {
     let mut graph = BTreeMap::<&str, BTreeSet<&Name>>::new();
     for (_, chain, to) in jumps {
         graph.entry(chain).or_default().insert(to);

@@ -214,6 +214,24 @@ impl Firewall {
         self.shared.counters.iter().map(|counters| &**counters)
     }
 
+    /// The name of an address list.
+    pub(crate) fn list_name(&self, number: u32, ipv6: bool) -> Option<&Name> {
+        self.shared.lists(ipv6).name(number)
+    }
+
+    /// The chain of the rule that is counted under this number, and what its lines begin with.
+    pub(crate) fn logs(&self, number: u32) -> Option<(&Name, &str)> {
+        let (_, rule) = self.rule(number)?;
+        Some((&rule.chain, rule.log.as_deref().unwrap_or_default()))
+    }
+
+    /// The rule that is counted under this number, and its menu.
+    pub(crate) fn rule(&self, number: u32) -> Option<(Which, &Rule)> {
+        let desk = self.shared.owners.get(&number)?;
+        let (desk, item) = (self.desks.get(desk.0)?, desk.1);
+        Some((desk.which(), desk.rule(item)?))
+    }
+
     /// The name of a packet's mark.
     pub fn packet_mark(&self, number: u32) -> Option<&Name> {
         self.shared.packet_marks.name(number)

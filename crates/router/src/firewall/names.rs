@@ -82,7 +82,7 @@ impl Lists {
 
 /// The places of a table's chains: the built-in ones come first.
 #[derive(Debug)]
-pub struct Chains {
+pub(super) struct Chains {
     places: BTreeMap<Name, ChainId>,
     names: Vec<Name>,
     builtin: usize,
@@ -90,7 +90,7 @@ pub struct Chains {
 
 impl Chains {
     /// A table that has only these.
-    pub fn new(builtin: &[&str]) -> Self {
+    pub(super) fn new(builtin: &[&str]) -> Self {
         let names: Vec<_> = builtin.iter().map(|name| Name::from(*name)).collect();
         let place = |(place, name): (usize, &Name)| (name.clone(), ChainId(place as u16));
         Self {
@@ -101,7 +101,7 @@ impl Chains {
     }
 
     /// The place of a chain, given if it has none; none if all are taken.
-    pub fn place(&mut self, name: &Name) -> Option<ChainId> {
+    pub(super) fn place(&mut self, name: &Name) -> Option<ChainId> {
         if let Some(place) = self.places.get(name) {
             return Some(*place);
         }
@@ -112,17 +112,17 @@ impl Chains {
     }
 
     /// The place of a chain that has one.
-    pub fn known(&self, name: &str) -> Option<ChainId> {
+    pub(super) fn known(&self, name: &str) -> Option<ChainId> {
         self.places.get(name).copied()
     }
 
     /// Whether packets come to the chain without a jump.
-    pub fn is_builtin(&self, place: ChainId) -> bool {
+    pub(super) fn is_builtin(&self, place: ChainId) -> bool {
         usize::from(place.0) < self.builtin
     }
 
     /// The names of all chains, by place.
-    pub fn names(&self) -> &[Name] {
+    pub(super) fn names(&self) -> &[Name] {
         &self.names
     }
 }

@@ -22,7 +22,7 @@ use crate::intent::Name;
 const SNIFF_PORT: u16 = 37_008;
 
 /// A rule, from its item.
-pub fn rule(item: &Item, ipv6: bool) -> Rule {
+pub(super) fn rule(item: &Item, ipv6: bool) -> Rule {
     let conditions = item.values().filter_map(|(property, value)| {
         let (negated, inner) = value::unturned(value);
         condition(property.name, inner).map(|what| Condition { negated, what })

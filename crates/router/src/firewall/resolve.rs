@@ -29,7 +29,7 @@ pub struct World<'a> {
 
 /// What gets numbers when it is named.
 #[derive(Debug)]
-pub struct Numbered<'a> {
+pub(super) struct Numbered<'a> {
     /// Marks of packets.
     pub packet_marks: &'a mut Marks,
     /// Marks of connections.
@@ -44,7 +44,7 @@ pub struct Numbered<'a> {
 
 /// Which rule it is.
 #[derive(Clone, Copy, Debug)]
-pub struct Place {
+pub(super) struct Place {
     /// The index of its counters.
     pub number: u32,
     /// The place of its translation, if it has one.
@@ -57,7 +57,7 @@ pub struct Place {
 
 /// A rule for the data plane. `None` within says that it names what is not there: it is invalid, and
 /// never matches.
-pub fn compile(
+pub(super) fn compile(
     rule: &Rule,
     place: &Place,
     world: &World<'_>,

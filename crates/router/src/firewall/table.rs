@@ -58,7 +58,7 @@ impl Kind {
 }
 
 /// All menus of rules.
-pub const MENUS: [Which; 8] = [
+pub(super) const MENUS: [Which; 8] = [
     which("/ip/firewall/raw", false, Kind::Raw),
     which("/ip/firewall/mangle", false, Kind::Mangle),
     which("/ip/firewall/nat", false, Kind::Nat),
@@ -86,6 +86,8 @@ pub struct Shared {
     pub lists: [Lists; 2],
     /// Translations.
     pub targets: Targets,
+    /// Whose number it is: the place of a table, and an item there.
+    pub owners: BTreeMap<u32, (usize, ItemId)>,
     /// The counters of all workers.
     pub counters: Vec<Arc<RuleCounters>>,
 }
@@ -175,12 +177,9 @@ impl Desk {
         entry.is_none_or(|entry| entry.rule.deed.is_some())
     }
 
-    /// The rule that is counted under this number: its item and its place among all rules.
-    pub fn rule(&self, number: u32) -> Option<(ItemId, &Rule)> {
-        let mut rules = self.rules.iter();
-        rules
-            .find(|(_, entry)| entry.number == number)
-            .map(|(item, entry)| (*item, &entry.rule))
+    /// A rule, by its item.
+    pub(super) fn rule(&self, item: ItemId) -> Option<&Rule> {
+        self.rules.get(&item).map(|entry| &entry.rule)
     }
 
     /// The items of all rules with their numbers.
@@ -260,6 +259,10 @@ impl Desk {
         let all = shared.counters.iter().map(|counters| &**counters);
         // Beyond a million rules they share the last number.
         let number = shared.numbers.give(all).unwrap_or(u32::MAX);
+        let place = MENUS.iter().position(|which| *which == self.which);
+        if let Some(place) = place {
+            shared.owners.insert(number, (place, id));
+        }
         let entry = Entry {
             rule: read::rule(item, self.which.ipv6),
             number,
@@ -372,6 +375,7 @@ fn is_translation(rule: &Rule) -> bool {
 }
 
 fn give_back(entry: &Entry, shared: &mut Shared) {
+    shared.owners.remove(&entry.number);
     shared.numbers.take_back(entry.number);
     if let Some(place) = entry.target {
         shared.targets.take_back(place);

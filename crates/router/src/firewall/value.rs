@@ -11,7 +11,7 @@ use machine::Duration;
 use menu::Value;
 
 /// Whether a value is one that must not be, and the value.
-pub fn unturned(value: &Value) -> (bool, &Value) {
+pub(super) fn unturned(value: &Value) -> (bool, &Value) {
     match value {
         Value::Not(inner) => (true, inner),
         value => (false, value),
@@ -38,7 +38,7 @@ fn part<'a>(value: &'a Value, before: &str, from: usize) -> Option<&'a Value> {
 }
 
 /// A number that fits.
-pub fn small<T: TryFrom<i64>>(value: &Value) -> Option<T> {
+pub(super) fn small<T: TryFrom<i64>>(value: &Value) -> Option<T> {
     T::try_from(value.as_number()?).ok()
 }
 
@@ -48,7 +48,7 @@ fn span(value: &Value) -> Option<Duration> {
 }
 
 /// The bits of an address; IPv4 in the low 32.
-pub fn bits(address: IpAddr) -> u128 {
+pub(super) fn bits(address: IpAddr) -> u128 {
     match address {
         IpAddr::V4(address) => u128::from(u32::from(address)),
         IpAddr::V6(address) => u128::from(address),
@@ -56,7 +56,7 @@ pub fn bits(address: IpAddr) -> u128 {
 }
 
 /// `10.0.0.1`, `10.0.0.0/8`, `10.0.0.1-10.0.0.9`.
-pub fn addresses(value: &Value) -> Option<AddressRange> {
+pub(super) fn addresses(value: &Value) -> Option<AddressRange> {
     if let Value::Tuple(_, ends) = value {
         let [first, last] = &**ends else { return None };
         return Some(AddressRange {
@@ -73,13 +73,13 @@ pub fn addresses(value: &Value) -> Option<AddressRange> {
 }
 
 /// `80`, `80-90`: both ends.
-pub fn range<T: TryFrom<i64> + Copy>(value: &Value) -> Option<(T, T)> {
+pub(super) fn range<T: TryFrom<i64> + Copy>(value: &Value) -> Option<(T, T)> {
     let ends = elements(value);
     Some((small(ends.first()?)?, small(ends.last()?)?))
 }
 
 /// `80,443,8000-8080`.
-pub fn ranges(value: &Value) -> Option<Box<[(u16, u16)]>> {
+pub(super) fn ranges(value: &Value) -> Option<Box<[(u16, u16)]>> {
     value.as_list().iter().map(range).collect()
 }
 
@@ -107,7 +107,7 @@ fn sets<'a>(value: &'a Value, bit: impl Fn(&'a str) -> Option<u8>) -> Option<(u8
 }
 
 /// The flags of TCP that are set, and those that are clear.
-pub fn tcp_flags(value: &Value) -> Option<(u8, u8)> {
+pub(super) fn tcp_flags(value: &Value) -> Option<(u8, u8)> {
     const FLAGS: [&str; 8] = ["fin", "syn", "rst", "psh", "ack", "urg", "ece", "cwr"];
     sets(value, |word| {
         let place = FLAGS.iter().position(|flag| *flag == word)?;
@@ -116,7 +116,7 @@ pub fn tcp_flags(value: &Value) -> Option<(u8, u8)> {
 }
 
 /// What the hotspot knows, and what it does not.
-pub fn hotspot(value: &Value) -> Option<(Hotspot, Hotspot)> {
+pub(super) fn hotspot(value: &Value) -> Option<(Hotspot, Hotspot)> {
     let bit = |word: &str| {
         Some(match word {
             "from-client" => Hotspot::FROM_CLIENT.0,
@@ -132,7 +132,7 @@ pub fn hotspot(value: &Value) -> Option<(Hotspot, Hotspot)> {
 }
 
 /// `src-address-type` and the like.
-pub fn address_types(value: &Value) -> Option<AddressTypes> {
+pub(super) fn address_types(value: &Value) -> Option<AddressTypes> {
     let bit = |word: &str| {
         Some(match word {
             "unicast" => AddressTypes::UNICAST.0,
@@ -149,7 +149,7 @@ pub fn address_types(value: &Value) -> Option<AddressTypes> {
 }
 
 /// `connection-state`.
-pub fn states(value: &Value) -> Option<States> {
+pub(super) fn states(value: &Value) -> Option<States> {
     let state = |word: &Value| {
         Some(match word.as_str()? {
             "new" => State::New,
@@ -164,7 +164,7 @@ pub fn states(value: &Value) -> Option<States> {
 }
 
 /// `connection-nat-state`.
-pub fn nat_states(value: &Value) -> Option<NatState> {
+pub(super) fn nat_states(value: &Value) -> Option<NatState> {
     let bit = |word: &str| {
         Some(match word {
             "srcnat" => NatState::SRCNAT.0,
@@ -178,7 +178,7 @@ pub fn nat_states(value: &Value) -> Option<NatState> {
 }
 
 /// `connection-type`.
-pub fn helper(word: &str) -> Option<Helper> {
+pub(super) fn helper(word: &str) -> Option<Helper> {
     Some(match word {
         "ftp" => Helper::Ftp,
         "pptp" => Helper::Pptp,
@@ -192,7 +192,7 @@ pub fn helper(word: &str) -> Option<Helper> {
 }
 
 /// `equal:64`.
-pub fn compare(value: &Value) -> Option<Compare> {
+pub(super) fn compare(value: &Value) -> Option<Compare> {
     let [word, number] = elements(value) else {
         return None;
     };
@@ -207,7 +207,7 @@ pub fn compare(value: &Value) -> Option<Compare> {
 }
 
 /// `64/0xff`.
-pub fn tos(value: &Value) -> Option<Tos> {
+pub(super) fn tos(value: &Value) -> Option<Tos> {
     let mask = part(value, "/", 0).map_or(Some(u8::MAX), small)?;
     let value: u8 = small(part(value, "", 0)?)?;
     Some(Tos {
@@ -217,14 +217,14 @@ pub fn tos(value: &Value) -> Option<Tos> {
 }
 
 /// `8:0-255`.
-pub fn icmp(value: &Value) -> Option<Icmp> {
+pub(super) fn icmp(value: &Value) -> Option<Icmp> {
     let (first, last) = part(value, ":", 0).map_or(Some((0, u8::MAX)), range)?;
     let kind = small(part(value, "", 0)?)?;
     Some(Icmp { kind, first, last })
 }
 
 /// `ipv4-options`.
-pub fn ipv4_option(word: &str) -> Option<Ipv4Option> {
+pub(super) fn ipv4_option(word: &str) -> Option<Ipv4Option> {
     Some(match word {
         "any" => Ipv4Option::Any,
         "none" => Ipv4Option::None,
@@ -242,7 +242,7 @@ pub fn ipv4_option(word: &str) -> Option<Ipv4Option> {
 }
 
 /// `hop,dst:contains`.
-pub fn headers(value: &Value) -> Option<Headers> {
+pub(super) fn headers(value: &Value) -> Option<Headers> {
     const HEADERS: [&str; 8] = ["hop", "dst", "route", "frag", "ah", "esp", "none", "proto"];
     let bit = |word: &str| {
         let place = HEADERS.iter().position(|header| *header == word)?;
@@ -256,7 +256,7 @@ pub fn headers(value: &Value) -> Option<Headers> {
 }
 
 /// `8h-17h,mon,tue`.
-pub fn time(value: &Value) -> Option<When> {
+pub(super) fn time(value: &Value) -> Option<When> {
     const DAYS: [&str; 7] = ["sun", "mon", "tue", "wed", "thu", "fri", "sat"];
     let second = |value: &Value| Some(span(value)?.as_secs().min(86_399) as u32);
     let bit = |word: &str| {
@@ -271,7 +271,7 @@ pub fn time(value: &Value) -> Option<When> {
 }
 
 /// `10/1m,5:packet`: a rate and its burst.
-pub fn rate(value: &Value) -> Option<Rate> {
+pub(super) fn rate(value: &Value) -> Option<Rate> {
     let number = |value: &Value| small::<u64>(value);
     let unit = match part(value, ":", 0).and_then(Value::as_str) {
         Some("bit") => Unit::Bits,
@@ -303,7 +303,7 @@ fn per(value: &Value) -> Option<Duration> {
 const EXPIRE: Duration = Duration::from_secs(100);
 
 /// `10/1s,5,src-address/1m40s`: a rate, what tells flows apart, and when they are forgotten.
-pub fn flow_rate(value: &Value) -> Option<(Rate, FlowKey, Duration)> {
+pub(super) fn flow_rate(value: &Value) -> Option<(Rate, FlowKey, Duration)> {
     let rate = rate(value)?;
     let Value::Parts(parts) = value else {
         return None;
@@ -325,14 +325,14 @@ pub fn flow_rate(value: &Value) -> Option<(Rate, FlowKey, Duration)> {
 }
 
 /// `2,1`: which packet of how many.
-pub fn nth(value: &Value) -> Option<(u32, u32)> {
+pub(super) fn nth(value: &Value) -> Option<(u32, u32)> {
     let every = small(part(value, "", 0)?)?;
     let packet = part(value, ",", 0).map_or(Some(1), small)?;
     Some((every, packet))
 }
 
 /// `both-addresses:3/0`.
-pub fn classifier(value: &Value) -> Option<(FlowKey, u32, u32)> {
+pub(super) fn classifier(value: &Value) -> Option<(FlowKey, u32, u32)> {
     let key = match part(value, "", 0)?.as_str()? {
         "src-address" => 1,
         "dst-address" => 2,
@@ -351,7 +351,7 @@ pub fn classifier(value: &Value) -> Option<(FlowKey, u32, u32)> {
 }
 
 /// `21,3s,3,1`: weight, delay, weight of low and of high ports.
-pub fn psd(value: &Value) -> Option<(u16, Duration, u16, u16)> {
+pub(super) fn psd(value: &Value) -> Option<(u16, Duration, u16, u16)> {
     let [threshold, delay, low, high] = elements(value) else {
         return None;
     };
@@ -359,7 +359,7 @@ pub fn psd(value: &Value) -> Option<(u16, Duration, u16, u16)> {
 }
 
 /// Two numbers, one behind the other.
-pub fn pair(value: &Value) -> Option<(u64, u64)> {
+pub(super) fn pair(value: &Value) -> Option<(u64, u64)> {
     let [first, second] = elements(value) else {
         return None;
     };
@@ -367,7 +367,7 @@ pub fn pair(value: &Value) -> Option<(u64, u64)> {
 }
 
 /// `in,ipsec`: whether it came out of IPsec rather than goes in, and whether it is to be protected.
-pub fn ipsec(value: &Value) -> Option<(bool, bool)> {
+pub(super) fn ipsec(value: &Value) -> Option<(bool, bool)> {
     let [way, policy] = elements(value) else {
         return None;
     };
@@ -375,7 +375,7 @@ pub fn ipsec(value: &Value) -> Option<(bool, bool)> {
 }
 
 /// A protocol above IP by its name or number (IANA, Assigned Internet Protocol Numbers).
-pub fn protocol(value: &Value) -> Option<u8> {
+pub(super) fn protocol(value: &Value) -> Option<u8> {
     if let Some(number) = small(value) {
         return Some(number);
     }
