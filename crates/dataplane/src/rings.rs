@@ -4,6 +4,7 @@
 use frame::{Frame, Port};
 use rtrb::{Consumer, Producer, RingBuffer};
 
+use crate::connection::{EntryId, Purge, Settings};
 use crate::punt::{Punt, Why};
 
 /// How many frames a ring between two threads holds.
@@ -33,6 +34,12 @@ pub enum Command {
     /// Walk this punted packet again, because its neighbour is known now. Packets of the router's
     /// own have `frame.ingress` unset.
     Resume(Frame),
+    /// Forget this connection; only its owner can.
+    Forget(EntryId),
+    /// Forget connections that were translated by what is gone.
+    Purge(Purge),
+    /// Track connections like this from now on.
+    Track(Box<Settings>),
 }
 
 impl core::fmt::Debug for Command {
@@ -43,6 +50,9 @@ impl core::fmt::Debug for Command {
             Self::Transmit(frame) => write!(f, "Transmit({frame:?})"),
             Self::Output(frame) => write!(f, "Output({frame:?})"),
             Self::Resume(frame) => write!(f, "Resume({frame:?})"),
+            Self::Forget(id) => write!(f, "Forget({id})"),
+            Self::Purge(purge) => write!(f, "Purge({purge:?})"),
+            Self::Track(settings) => write!(f, "Track({settings:?})"),
         }
     }
 }

@@ -185,7 +185,10 @@ impl Worker {
                     self.outlet.pool.free(frame);
                 }
                 Command::Attach { mut port, .. } => port.close(&mut self.outlet.pool),
-                Command::Detach { .. } => {}
+                Command::Detach { .. }
+                | Command::Forget(_)
+                | Command::Purge(_)
+                | Command::Track(_) => {}
             }
         }
         let outlet = &mut self.outlet;
@@ -209,6 +212,12 @@ impl Worker {
                 Command::Transmit(frame) => walk::transmit(cx, frame, &mut self.outlet),
                 Command::Output(frame) => walk::own(cx, frame, &mut self.outlet),
                 Command::Resume(frame) => walk::resume(cx, frame, &mut self.outlet),
+                Command::Forget(id) => {
+                    // Another end may have come before.
+                    let _ = self.outlet.memory.tracker.remove(id);
+                }
+                Command::Purge(purge) => self.outlet.memory.tracker.purge(purge),
+                Command::Track(settings) => self.outlet.memory.tracker.configure(&settings),
             }
         }
         count

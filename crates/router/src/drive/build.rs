@@ -64,7 +64,7 @@ impl Control {
             }));
         }
         let ends = Workers::new(remotes, own, counters);
-        let control = Self::new(ends, fib, snapshot, setup.seed, setup.now);
+        let control = Self::new(ends, fib, snapshot, connections, setup.seed, setup.now);
         Ok((control, workers))
     }
 }

@@ -33,6 +33,7 @@ use std::sync::Arc;
 use access::Access;
 use arc_swap::ArcSwap;
 use dataplane::Command;
+use dataplane::connection::{self, Table};
 use dataplane::counters::InterfaceTraffic;
 use dataplane::snapshot::Snapshot;
 use dataplane::table::Fib;
@@ -89,6 +90,14 @@ pub(crate) struct LinkTimes {
     pub(crate) up: Option<Clock>,
     /// When it last went down.
     pub(crate) down: Option<Clock>,
+}
+
+/// How workers were told to track connections.
+#[derive(Debug, Default)]
+struct TrackingTold {
+    settings: connection::Settings,
+    /// Whether any family's are.
+    tracks: bool,
 }
 
 /// What the owner knows of the machine underneath, for `/system/resource`.
@@ -152,6 +161,9 @@ pub struct Control {
     pub(crate) check_id: u16,
     pub(crate) dad: BTreeMap<(InterfaceId, Ipv6Addr), Dad>,
     pub(crate) firewall: Firewall,
+    pub(crate) connections: Arc<Table>,
+    /// How workers were told to track connections.
+    tracking: TrackingTold,
     pub(crate) fib: FibWriter,
     pub(crate) snapshot: Arc<ArcSwap<Snapshot>>,
     pub(crate) workers: Workers,
@@ -198,6 +210,7 @@ impl Control {
         workers: Workers,
         fib: FibWriter,
         snapshot: Arc<ArcSwap<Snapshot>>,
+        connections: Arc<Table>,
         seed: u64,
         now: Instant,
     ) -> Self {
@@ -224,6 +237,8 @@ impl Control {
             check_id: rng.next_u32() as u16,
             dad: BTreeMap::new(),
             firewall: Firewall::new(workers.rule_counters()),
+            connections,
+            tracking: TrackingTold::default(),
             fib,
             snapshot,
             workers,

@@ -5,6 +5,8 @@ use core::net::{Ipv4Addr, Ipv6Addr};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use dataplane::Command;
+use dataplane::connection::Purge;
 use dataplane::snapshot::Snapshot;
 use frame::InterfaceId;
 use machine::{Duration, Machine};
@@ -145,6 +147,31 @@ impl Control {
         self.inactive_rules =
             compile::snapshot::inactive_rules(&self.intent, &self.layout, &self.tables);
         self.snapshot.store(Arc::new(snapshot));
+        self.change_tracking();
+    }
+
+    /// Tells the workers how connections are tracked, if that is other than before.
+    fn change_tracking(&mut self) {
+        let compiled = Arc::clone(self.firewall.compiled());
+        let tracks = compiled.tracks4 || compiled.tracks6;
+        if self.tracking.settings != compiled.settings {
+            self.workers
+                .send_all(|| Command::Track(Box::new(compiled.settings.clone())));
+        }
+        if core::mem::replace(&mut self.tracking.tracks, tracks) && !tracks {
+            self.workers.send_all(|| Command::Purge(Purge::Everything));
+        }
+        self.tracking.settings = compiled.settings.clone();
+    }
+
+    /// Connections end that were translated by what is gone.
+    ///
+    // RouterOS: masquerade's do, those of src-nat stay.
+    fn purge_masquerade(&mut self, id: InterfaceId, address: Option<u128>) {
+        if self.tracking.tracks {
+            let purge = Purge::Masquerade(id, address);
+            self.workers.send_all(|| Command::Purge(purge));
+        }
     }
 
     /// The IPv6 addresses that have passed duplicate address detection.
@@ -228,6 +255,7 @@ impl Control {
         } else {
             times.down = Some(clock);
             times.downs += 1;
+            self.purge_masquerade(id, None);
         }
         self.log
             .add("interface,info", format!("{} link {state}", laid.name));
@@ -279,6 +307,7 @@ impl Control {
     }
 
     fn lose4(&mut self, (id, address): (InterfaceId, Ipv4Addr)) {
+        self.purge_masquerade(id, Some(u128::from(u32::from(address))));
         self.feed4(id, Event::AddressRemoved { address });
     }
 
@@ -298,6 +327,7 @@ impl Control {
 
     fn lose6(&mut self, (id, address): (InterfaceId, Ipv6Addr)) {
         self.dad.remove(&(id, address));
+        self.purge_masquerade(id, Some(u128::from(address)));
         self.feed6(id, Event::AddressRemoved { address });
     }
 

@@ -11,6 +11,7 @@ use dataplane::rule::{Reject, Sniff};
 use dataplane::walk::{Event, Logged};
 use frame::{Frame, InterfaceId};
 use machine::Instant;
+use menu::{Store, Value};
 use wire::{Mac, Protocol, ipv4, ipv6, udp};
 
 use super::punt::packet_of;
@@ -70,9 +71,39 @@ impl Control {
         self.workers.free(frame);
     }
 
-    /// The addresses that are to become part of the configuration.
-    pub(crate) fn take_kept(&mut self) -> Vec<Kept> {
-        core::mem::take(&mut self.told.kept)
+    /// Makes addresses part of the configuration that rules have put into lists for ever.
+    pub(crate) fn keep_addresses(&mut self, store: &mut Store) {
+        for kept in core::mem::take(&mut self.told.kept) {
+            let path = match kept.address {
+                IpAddr::V4(_) => "/ip/firewall/address-list",
+                IpAddr::V6(_) => "/ipv6/firewall/address-list",
+            };
+            let Some(menu) = store.menu(path) else {
+                continue;
+            };
+            let address = match kept.address {
+                IpAddr::V4(_) => Value::Address(kept.address),
+                IpAddr::V6(_) => Value::Prefix(kept.address.into()),
+            };
+            let values = [
+                ("list", Some(Value::text(&*kept.list))),
+                ("address", Some(address)),
+            ];
+            let mark = store.begin();
+            if store.add(menu, &values, None).is_err() {
+                // It is there already.
+                store.rollback(mark);
+                continue;
+            }
+            match store.commit(mark) {
+                Ok(Some(changes)) => self.apply_changes(store, &changes),
+                Ok(None) => {}
+                Err(reason) => {
+                    let message = format!("{} is not kept: {reason}", kept.address);
+                    self.log.add("firewall,error", message);
+                }
+            }
+        }
     }
 
     fn keep_address(&mut self, list: u32, address: u128, ipv6: bool) {

@@ -74,6 +74,13 @@ impl Workers {
         self.push(at);
     }
 
+    /// Asks the same of all workers.
+    pub fn send_all(&mut self, command: impl Fn() -> Command) {
+        for worker in 0..self.len() as u16 {
+            self.send(worker, command());
+        }
+    }
+
     /// Moves what waits into a worker's ring.
     fn push(&mut self, at: usize) {
         let (ring, backlog) = (&mut self.remotes[at].commands, &mut self.backlog[at]);
@@ -102,7 +109,8 @@ impl Workers {
                 self.discard(frame, Drop::HandoverFull);
             }
             Command::Attach { mut port, .. } => port.close(&mut self.pool),
-            Command::Detach { .. } => {}
+            Command::Detach { .. } | Command::Forget(_) | Command::Purge(_) | Command::Track(_) => {
+            }
         }
     }
 

@@ -29,7 +29,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use dataplane::firewall::Tables;
-use dataplane::rule::{Layer7, RuleCounters};
+use dataplane::rule::{Layer7, List, RuleCounters};
 use menu::{Change, Changes, Store};
 
 use crate::compile::Layout;
@@ -212,6 +212,18 @@ impl Firewall {
 
     fn counters(&self) -> impl Iterator<Item = &RuleCounters> + Clone {
         self.shared.counters.iter().map(|counters| &**counters)
+    }
+
+    /// The address lists of a family, by name.
+    pub(crate) fn address_lists(&self, ipv6: bool) -> impl Iterator<Item = (&Name, &Arc<List>)> {
+        self.shared.lists(ipv6).iter()
+    }
+
+    /// Whether a rule fasttracks connections of a family.
+    pub(crate) fn fasttracks(&self, ipv6: bool) -> bool {
+        let of_family = |desk: &&Desk| desk.which().ipv6 == ipv6;
+        let mut desks = self.desks.iter().filter(of_family);
+        self.compiled.tracks(ipv6) && desks.any(Desk::fasttracks)
     }
 
     /// The name of an address list.

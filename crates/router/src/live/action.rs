@@ -8,6 +8,7 @@ use service::neighbour::Event;
 
 use super::{DYNAMIC, number};
 use crate::drive::Control;
+use crate::firewall::is_about;
 
 impl Control {
     pub(super) fn act(&mut self, store: &Store, call: &Call<'_>) -> Result<Reply, Reason> {
@@ -18,6 +19,14 @@ impl Control {
             }
             ("/system/script/job", "remove") => self.stop_jobs(call.items),
             ("/ipv6/neighbor", "remove") => self.forget6(call.items),
+            ("/ip/firewall/connection" | "/ipv6/firewall/connection", "remove") => {
+                self.forget_connections(call.items)
+            }
+            ("/ip/firewall/address-list", "remove") => self.forget_addresses(false, call.items),
+            ("/ipv6/firewall/address-list", "remove") => self.forget_addresses(true, call.items),
+            (path, "reset-counters" | "reset-counters-all") if is_about(path) => {
+                self.reset_rules(call)
+            }
             ("/user/active", "remove") => self.end_sessions(call.items),
             ("/log", topic @ ("debug" | "error" | "info" | "warning")) => {
                 let message = text(call, "message");
