@@ -4,7 +4,7 @@
 use frame::{Frame, Port};
 use rtrb::{Consumer, Producer, RingBuffer};
 
-use crate::connection::{EntryId, Purge, Settings};
+use crate::connection::{EntryId, Purge};
 use crate::punt::{Punt, Why};
 
 /// How many frames a ring between two threads holds.
@@ -38,8 +38,6 @@ pub enum Command {
     Forget(EntryId),
     /// Forget connections that were translated by what is gone.
     Purge(Purge),
-    /// Track connections like this from now on.
-    Track(Box<Settings>),
 }
 
 impl core::fmt::Debug for Command {
@@ -52,7 +50,6 @@ impl core::fmt::Debug for Command {
             Self::Resume(frame) => write!(f, "Resume({frame:?})"),
             Self::Forget(id) => write!(f, "Forget({id})"),
             Self::Purge(purge) => write!(f, "Purge({purge:?})"),
-            Self::Track(settings) => write!(f, "Track({settings:?})"),
         }
     }
 }

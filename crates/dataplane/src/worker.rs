@@ -185,10 +185,7 @@ impl Worker {
                     self.outlet.pool.free(frame);
                 }
                 Command::Attach { mut port, .. } => port.close(&mut self.outlet.pool),
-                Command::Detach { .. }
-                | Command::Forget(_)
-                | Command::Purge(_)
-                | Command::Track(_) => {}
+                Command::Detach { .. } | Command::Forget(_) | Command::Purge(_) => {}
             }
         }
         let outlet = &mut self.outlet;
@@ -217,7 +214,6 @@ impl Worker {
                     let _ = self.outlet.memory.tracker.remove(id);
                 }
                 Command::Purge(purge) => self.outlet.memory.tracker.purge(purge),
-                Command::Track(settings) => self.outlet.memory.tracker.configure(&settings),
             }
         }
         count

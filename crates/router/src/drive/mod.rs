@@ -33,7 +33,7 @@ use std::sync::Arc;
 use access::Access;
 use arc_swap::ArcSwap;
 use dataplane::Command;
-use dataplane::connection::{self, Table};
+use dataplane::connection::Table;
 use dataplane::counters::InterfaceTraffic;
 use dataplane::snapshot::Snapshot;
 use dataplane::table::Fib;
@@ -90,14 +90,6 @@ pub(crate) struct LinkTimes {
     pub(crate) up: Option<Clock>,
     /// When it last went down.
     pub(crate) down: Option<Clock>,
-}
-
-/// How workers were told to track connections.
-#[derive(Debug, Default)]
-struct TrackingTold {
-    settings: connection::Settings,
-    /// Whether any family's are.
-    tracks: bool,
 }
 
 /// What the owner knows of the machine underneath, for `/system/resource`.
@@ -162,8 +154,8 @@ pub struct Control {
     pub(crate) dad: BTreeMap<(InterfaceId, Ipv6Addr), Dad>,
     pub(crate) firewall: Firewall,
     pub(crate) connections: Arc<Table>,
-    /// How workers were told to track connections.
-    tracking: TrackingTold,
+    /// Whether connections of any family are tracked.
+    tracks: bool,
     pub(crate) fib: FibWriter,
     pub(crate) snapshot: Arc<ArcSwap<Snapshot>>,
     pub(crate) workers: Workers,
@@ -238,7 +230,7 @@ impl Control {
             dad: BTreeMap::new(),
             firewall: Firewall::new(workers.rule_counters()),
             connections,
-            tracking: TrackingTold::default(),
+            tracks: false,
             fib,
             snapshot,
             workers,

@@ -150,25 +150,20 @@ impl Control {
         self.change_tracking();
     }
 
-    /// Tells the workers how connections are tracked, if that is other than before.
+    /// Connections end when they are not tracked any more.
     fn change_tracking(&mut self) {
-        let compiled = Arc::clone(self.firewall.compiled());
+        let compiled = self.firewall.compiled();
         let tracks = compiled.tracks4 || compiled.tracks6;
-        if self.tracking.settings != compiled.settings {
-            self.workers
-                .send_all(|| Command::Track(Box::new(compiled.settings.clone())));
-        }
-        if core::mem::replace(&mut self.tracking.tracks, tracks) && !tracks {
+        if core::mem::replace(&mut self.tracks, tracks) && !tracks {
             self.workers.send_all(|| Command::Purge(Purge::Everything));
         }
-        self.tracking.settings = compiled.settings.clone();
     }
 
     /// Connections end that were translated by what is gone.
     ///
     // RouterOS: masquerade's do, those of src-nat stay.
     fn purge_masquerade(&mut self, id: InterfaceId, address: Option<u128>) {
-        if self.tracking.tracks {
+        if self.tracks {
             let purge = Purge::Masquerade(id, address);
             self.workers.send_all(|| Command::Purge(purge));
         }

@@ -109,8 +109,7 @@ impl Workers {
                 self.discard(frame, Drop::HandoverFull);
             }
             Command::Attach { mut port, .. } => port.close(&mut self.pool),
-            Command::Detach { .. } | Command::Forget(_) | Command::Purge(_) | Command::Track(_) => {
-            }
+            Command::Detach { .. } | Command::Forget(_) | Command::Purge(_) => {}
         }
     }
 
