@@ -109,6 +109,7 @@ impl<W: Watcher> Guard<'_, W> {
     /// # Errors
     /// A rule ends its way.
     pub(super) fn hook(&mut self, hook: Hook, egress: InterfaceId) -> Result<(), Exit> {
+        self.watch.asks(hook.stage());
         for (table, chain, menu) in hook.asks(self.tables).into_iter().flatten() {
             let chain = table.busy(chain);
             if menu == Menu::Nat {

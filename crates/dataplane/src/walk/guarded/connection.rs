@@ -39,10 +39,27 @@ impl<W: Watcher> Guard<'_, W> {
             }
             None => {}
         }
-        let state = passage.track.state;
+        self.assume();
+        let state = self.passage.track.state;
         self.watch.passed(Stage::Prerouting, || {
             format!("connection-state is {}", state.name())
         });
+    }
+
+    /// A traced packet may be taken to belong to a connection that is not there.
+    #[inline(always)]
+    fn assume(&mut self) {
+        let assumed = self.watch.assumed();
+        let Some(state) = assumed.state else {
+            return;
+        };
+        let passage = &mut *self.passage;
+        passage.track.state = state;
+        passage.track.nat = assumed.nat;
+        passage.marks.connection = assumed.marks.connection;
+        if !matches!(state, State::New | State::Related) {
+            passage.draft = None;
+        }
     }
 
     /// The packet leaves, or is delivered: a new connection enters the table, and what rules said

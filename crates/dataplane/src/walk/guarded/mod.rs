@@ -297,6 +297,27 @@ impl<W: Watcher> Guard<'_, W> {
     }
 }
 
+/// Decides about a packet for the tracer: nothing is committed.
+pub(super) fn decide<W: Watcher>(
+    cx: &Context<'_>,
+    view: View<'_>,
+    local: Option<Exit>,
+    memory: &mut Memory,
+    watch: &mut W,
+) -> Result<Adjacency, Exit> {
+    let mut passage = Passage::new(view.packet);
+    passage.marks = watch.assumed().marks;
+    let mut guard = Guard {
+        cx,
+        tables: cx.snapshot.firewall.tables(passage.fields.tuple.ipv6),
+        memory,
+        view,
+        passage: &mut passage,
+        watch,
+    };
+    guard.forwarded(local).map(|onward| onward.adjacency)
+}
+
 /// How a packet, from its network header on, fits a link of this layer-3 MTU.
 pub(super) fn fit(packet: &[u8], offload: &Offload, mtu: u32) -> Result<Fit, Exit> {
     match (packet.first_chunk::<20>(), packet.first_chunk::<40>()) {
