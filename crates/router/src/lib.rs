@@ -22,6 +22,7 @@ mod live;
 mod manage;
 pub mod mirror;
 pub mod plan;
+mod probe;
 pub mod read;
 mod replace;
 pub mod rib;

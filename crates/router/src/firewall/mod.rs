@@ -33,7 +33,7 @@ use dataplane::rule::{Layer7, List, RuleCounters};
 use menu::{Change, Changes, Store};
 
 use crate::compile::Layout;
-use crate::intent::{Intent, Name};
+use crate::intent::{Intent, ItemId, Name};
 use addresses::Entries;
 use resolve::World;
 use rule::Rule;
@@ -44,6 +44,7 @@ pub use numbers::Hits;
 pub use table::Which;
 pub use tracking::Tracking;
 pub use value::protocol_name;
+pub(crate) use value::{nat_states, protocol as protocol_of, tcp_flags};
 
 const ADDRESSES: [&str; 2] = ["/ip/firewall/address-list", "/ipv6/firewall/address-list"];
 const PATTERNS: &str = "/ip/firewall/layer7-protocol";
@@ -242,6 +243,22 @@ impl Firewall {
         let desk = self.shared.owners.get(&number)?;
         let (desk, item) = (self.desks.get(desk.0)?, desk.1);
         Some((desk.which(), desk.rule(item)?))
+    }
+
+    /// The number of a packet's mark, if a rule names it.
+    pub(crate) fn known_packet_mark(&self, name: &str) -> Option<u32> {
+        self.shared.packet_marks.known(name)
+    }
+
+    /// The number of a connection's mark, if a rule names it.
+    pub(crate) fn known_connection_mark(&self, name: &str) -> Option<u32> {
+        self.shared.connection_marks.known(name)
+    }
+
+    /// The item of the rule that is counted under this number.
+    pub(crate) fn item_of(&self, number: u32) -> Option<(&'static str, ItemId)> {
+        let (desk, item) = self.shared.owners.get(&number)?;
+        Some((self.desks.get(*desk)?.which().path, *item))
     }
 
     /// The name of a packet's mark.

@@ -107,7 +107,7 @@ fn sets<'a>(value: &'a Value, bit: impl Fn(&'a str) -> Option<u8>) -> Option<(u8
 }
 
 /// The flags of TCP that are set, and those that are clear.
-pub(super) fn tcp_flags(value: &Value) -> Option<(u8, u8)> {
+pub(crate) fn tcp_flags(value: &Value) -> Option<(u8, u8)> {
     const FLAGS: [&str; 8] = ["fin", "syn", "rst", "psh", "ack", "urg", "ece", "cwr"];
     sets(value, |word| {
         let place = FLAGS.iter().position(|flag| *flag == word)?;
@@ -164,7 +164,7 @@ pub(super) fn states(value: &Value) -> Option<States> {
 }
 
 /// `connection-nat-state`.
-pub(super) fn nat_states(value: &Value) -> Option<NatState> {
+pub(crate) fn nat_states(value: &Value) -> Option<NatState> {
     let bit = |word: &str| {
         Some(match word {
             "srcnat" => NatState::SRCNAT.0,
@@ -375,7 +375,7 @@ pub(super) fn ipsec(value: &Value) -> Option<(bool, bool)> {
 }
 
 /// A protocol above IP by its name or number (IANA, Assigned Internet Protocol Numbers).
-pub(super) fn protocol(value: &Value) -> Option<u8> {
+pub(crate) fn protocol(value: &Value) -> Option<u8> {
     if let Some(number) = small(value) {
         return Some(number);
     }

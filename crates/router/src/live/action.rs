@@ -9,6 +9,7 @@ use service::neighbour::Event;
 use super::{DYNAMIC, number};
 use crate::drive::Control;
 use crate::firewall::is_about;
+use crate::probe::argument;
 
 impl Control {
     pub(super) fn act(&mut self, store: &Store, call: &Call<'_>) -> Result<Reply, Reason> {
@@ -39,6 +40,7 @@ impl Control {
             }
             (_, "monitor") => Ok(self.monitor(store, call.items)),
             ("/interface", "monitor-traffic") => Ok(self.monitor_traffic(call)),
+            ("/tool", "trace") => self.trace(store, call),
             ("/ip/route", "check") => {
                 let to = argument(call, "dst-ip").and_then(Value::as_address);
                 let to = to.ok_or_else(|| Reason::no_match("dst-ip"))?;
@@ -132,13 +134,6 @@ impl Control {
             rows: rows.collect(),
         }
     }
-}
-
-fn argument<'a>(call: &Call<'a>, name: &str) -> Option<&'a Value> {
-    let mut arguments = call.arguments.iter();
-    arguments
-        .find(|(other, _)| *other == name)
-        .map(|(_, value)| value)
 }
 
 fn text(call: &Call<'_>, name: &str) -> String {

@@ -12,6 +12,7 @@ mod route;
 mod script;
 mod service;
 mod settings;
+mod trace;
 mod user;
 
 use std::ops::ControlFlow;

@@ -382,6 +382,7 @@ pub(crate) static MENU: Menu = Menu {
                 WITHOUT_PAGING,
             ],
         ),
+        super::trace::TRACE,
         idle(
             "traceroute",
             "Show the routers on the way",
