@@ -13,6 +13,7 @@ use machine::Instant;
 use crate::connection::{Tick, Tracker};
 use crate::counters::Counters;
 use crate::drop::Drop;
+use crate::firewall::Firewall;
 use crate::handover;
 use crate::outlet::Outlet;
 use crate::rings::{Command, Handed, Rings};
@@ -86,6 +87,8 @@ pub struct Worker {
     midnight_ms: u32,
     /// When connections were last looked at.
     tick: Tick,
+    /// What its connections obey the settings of.
+    firewall: Arc<Firewall>,
 }
 
 impl Worker {
@@ -108,6 +111,7 @@ impl Worker {
             kept: Vector::new(),
             midnight_ms: walk::UNKNOWN_TIME,
             tick: Tick::default(),
+            firewall: Arc::default(),
         }
     }
 
@@ -144,6 +148,12 @@ impl Worker {
         self.reader.pass();
         let snapshot = Arc::clone(self.snapshot.load());
         let fib = Arc::clone(&self.fib);
+        let memory = &mut self.outlet.memory;
+        if !Arc::ptr_eq(&self.firewall, &snapshot.firewall) {
+            self.firewall = Arc::clone(&snapshot.firewall);
+            memory.tracker.configure(&self.firewall.settings);
+        }
+        memory.rules.clock.now = now;
         let cx = Context {
             snapshot: &snapshot,
             fib: &fib,
@@ -170,6 +180,11 @@ impl Worker {
         step
     }
 
+    /// Whether it has to be stepped now and then though nothing arrives: connections end.
+    pub fn has_timers(&self) -> bool {
+        !self.outlet.memory.tracker.is_empty()
+    }
+
     /// Holds nothing of the shared tables until the next step, so that their writer need not wait.
     /// Call it before sleeping.
     pub fn sleep(&mut self) {
@@ -185,7 +200,7 @@ impl Worker {
                     self.outlet.pool.free(frame);
                 }
                 Command::Attach { mut port, .. } => port.close(&mut self.outlet.pool),
-                Command::Detach { .. } => {}
+                Command::Detach { .. } | Command::Forget(_) | Command::Purge(_) => {}
             }
         }
         let outlet = &mut self.outlet;
@@ -209,6 +224,10 @@ impl Worker {
                 Command::Transmit(frame) => walk::transmit(cx, frame, &mut self.outlet),
                 Command::Output(frame) => walk::own(cx, frame, &mut self.outlet),
                 Command::Resume(frame) => walk::resume(cx, frame, &mut self.outlet),
+                Command::Forget(id) => {
+                    self.outlet.memory.tracker.remove(id);
+                }
+                Command::Purge(purge) => self.outlet.memory.tracker.purge(purge),
             }
         }
         count

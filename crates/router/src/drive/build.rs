@@ -64,7 +64,8 @@ impl Control {
             }));
         }
         let ends = Workers::new(remotes, own, counters);
-        let control = Self::new(ends, fib, snapshot, setup.seed, setup.now);
+        let mut control = Self::new(ends, fib, snapshot, setup.seed, setup.now);
+        control.connections = Some(connections);
         Ok((control, workers))
     }
 }

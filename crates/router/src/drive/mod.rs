@@ -32,11 +32,11 @@ use std::sync::Arc;
 
 use access::Access;
 use arc_swap::ArcSwap;
-use dataplane::Command;
 use dataplane::counters::InterfaceTraffic;
 use dataplane::snapshot::Snapshot;
 use dataplane::table::Fib;
 use dataplane::table::fib::FibWriter;
+use dataplane::{Command, connection};
 use frame::{InterfaceId, Offloads, Port};
 use machine::{Instant, Rng};
 use menu::Clock;
@@ -152,6 +152,8 @@ pub struct Control {
     pub(crate) check_id: u16,
     pub(crate) dad: BTreeMap<(InterfaceId, Ipv6Addr), Dad>,
     pub(crate) firewall: Firewall,
+    /// What the workers track, which they alone write; none in a router without workers.
+    connections: Option<Arc<connection::Table>>,
     pub(crate) fib: FibWriter,
     pub(crate) snapshot: Arc<ArcSwap<Snapshot>>,
     pub(crate) workers: Workers,
@@ -224,6 +226,7 @@ impl Control {
             check_id: rng.next_u32() as u16,
             dad: BTreeMap::new(),
             firewall: Firewall::new(workers.rule_counters()),
+            connections: None,
             fib,
             snapshot,
             workers,
@@ -252,6 +255,11 @@ impl Control {
             epoch: 0,
             ip_id: 0,
         }
+    }
+
+    /// The connections that are tracked.
+    pub fn connections(&self) -> Option<&Arc<connection::Table>> {
+        self.connections.as_ref()
     }
 
     /// What workers read of routes.

@@ -102,7 +102,7 @@ impl Workers {
                 self.discard(frame, Drop::HandoverFull);
             }
             Command::Attach { mut port, .. } => port.close(&mut self.pool),
-            Command::Detach { .. } => {}
+            Command::Detach { .. } | Command::Forget(_) | Command::Purge(_) => {}
         }
     }
 
