@@ -34,9 +34,9 @@ pub enum Command {
     /// Walk this punted packet again, because its neighbour is known now. Packets of the router's
     /// own have `frame.ingress` unset.
     Resume(Frame),
-    /// Forget this connection; only its owner can.
+    /// Forget this connection.
     Forget(EntryId),
-    /// Forget connections that were translated by what is gone.
+    /// Forget connections that something is gone of.
     Purge(Purge),
 }
 

@@ -13,6 +13,7 @@ use machine::Instant;
 use crate::connection::{Tick, Tracker};
 use crate::counters::Counters;
 use crate::drop::Drop;
+use crate::firewall::Firewall;
 use crate::handover;
 use crate::outlet::Outlet;
 use crate::rings::{Command, Handed, Rings};
@@ -86,6 +87,8 @@ pub struct Worker {
     midnight_ms: u32,
     /// When connections were last looked at.
     tick: Tick,
+    /// What its connections obey the settings of.
+    firewall: Arc<Firewall>,
 }
 
 impl Worker {
@@ -108,6 +111,7 @@ impl Worker {
             kept: Vector::new(),
             midnight_ms: walk::UNKNOWN_TIME,
             tick: Tick::default(),
+            firewall: Arc::default(),
         }
     }
 
@@ -144,6 +148,12 @@ impl Worker {
         self.reader.pass();
         let snapshot = Arc::clone(self.snapshot.load());
         let fib = Arc::clone(&self.fib);
+        let memory = &mut self.outlet.memory;
+        if !Arc::ptr_eq(&self.firewall, &snapshot.firewall) {
+            self.firewall = Arc::clone(&snapshot.firewall);
+            memory.tracker.configure(&self.firewall.settings);
+        }
+        memory.rules.clock.now = now;
         let cx = Context {
             snapshot: &snapshot,
             fib: &fib,
@@ -168,6 +178,11 @@ impl Worker {
         step.transmitted = self.outlet.transmit_all(&cx);
         (step.punted, step.handed_to) = self.outlet.take_wakes();
         step
+    }
+
+    /// Whether it has to be stepped now and then though nothing arrives: connections end.
+    pub fn has_timers(&self) -> bool {
+        !self.outlet.memory.tracker.is_empty()
     }
 
     /// Holds nothing of the shared tables until the next step, so that their writer need not wait.
@@ -210,8 +225,7 @@ impl Worker {
                 Command::Output(frame) => walk::own(cx, frame, &mut self.outlet),
                 Command::Resume(frame) => walk::resume(cx, frame, &mut self.outlet),
                 Command::Forget(id) => {
-                    // Another end may have come before.
-                    let _ = self.outlet.memory.tracker.remove(id);
+                    self.outlet.memory.tracker.remove(id);
                 }
                 Command::Purge(purge) => self.outlet.memory.tracker.purge(purge),
             }

@@ -14,6 +14,7 @@ mod docs;
 mod fair;
 mod host;
 mod jobs;
+mod keyboard;
 mod labs;
 mod notify;
 mod past;

@@ -261,6 +261,11 @@ impl Control {
         }
     }
 
+    /// The connections that are tracked.
+    pub fn connections(&self) -> &Arc<Table> {
+        &self.connections
+    }
+
     /// What workers read of routes.
     pub fn fib(&self) -> &Arc<Fib> {
         self.fib.fib()
