@@ -178,10 +178,10 @@ pub(crate) struct Trace {
     /// The state that its connection is taken to have: new, established, related, invalid,
     /// untracked.
     #[arg(long, value_name = "STATE")]
-    pub(crate) state: Option<String>,
+    pub(crate) connection_state: Option<String>,
     /// How its connection is taken to be translated: srcnat, dstnat.
     #[arg(long, value_name = "STATES")]
-    pub(crate) nat_state: Option<String>,
+    pub(crate) connection_nat_state: Option<String>,
     /// The mark that its connection is taken to have.
     #[arg(long, value_name = "MARK")]
     pub(crate) connection_mark: Option<String>,

@@ -71,8 +71,11 @@ fn command(trace: &Trace) -> Result<String, String> {
         ("dscp", trace.dscp.as_deref()),
         ("src-mac-address", trace.mac.as_deref()),
         ("vlan-id", trace.vlan.as_deref()),
-        ("connection-state", trace.state.as_deref()),
-        ("connection-nat-state", trace.nat_state.as_deref()),
+        ("connection-state", trace.connection_state.as_deref()),
+        (
+            "connection-nat-state",
+            trace.connection_nat_state.as_deref(),
+        ),
         ("connection-mark", trace.connection_mark.as_deref()),
         ("packet-mark", trace.packet_mark.as_deref()),
         ("routing-mark", trace.routing_mark.as_deref()),
@@ -292,7 +295,7 @@ mod tests {
             "192.168.88.10:5000",
             "--flags",
             "syn,ack",
-            "--state",
+            "--connection-state",
             "established",
         ]);
         assert_eq!(code, 0, "{out}");

@@ -28,6 +28,7 @@ impl Targets {
     pub fn give(&mut self) -> u32 {
         self.free.pop().unwrap_or_else(|| {
             self.list.push(NONE);
+            self.shared = None;
             self.list.len() as u32 - 1
         })
     }
@@ -52,5 +53,21 @@ impl Targets {
         let list = &self.list;
         let shared = self.shared.get_or_insert_with(|| list.as_slice().into());
         Arc::clone(shared)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_new_place_is_shared_even_if_what_lies_there_is_what_lies_in_none() {
+        let mut targets = Targets::default();
+        assert!(targets.shared().is_empty());
+
+        let place = targets.give();
+        targets.set(place, NONE);
+
+        assert_eq!(targets.shared()[..], [NONE]);
     }
 }
