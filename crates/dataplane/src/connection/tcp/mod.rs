@@ -9,9 +9,6 @@ mod machine;
 mod segment;
 mod window;
 
-#[cfg(test)]
-mod tests;
-
 pub(super) use segment::Segment;
 pub(super) use window::Talk;
 
@@ -82,7 +79,12 @@ pub(super) fn judge(
     let to = match next(state, signal, reply) {
         Next::Invalid => return Judgement::Invalid,
         Next::Reopen => return Judgement::Reopen,
-        Next::Ignore if signal == Signal::SynAck && talk.agrees(segment, reply) => {
+        // A SYN-ACK that is only repeated fits what is known.
+        Next::Ignore
+            if signal == Signal::SynAck
+                && talk.agrees(segment, reply)
+                && talk.fit(segment, reply) != Fit::Inside =>
+        {
             return Judgement::Step(Step::Resync);
         }
         Next::Ignore => return Judgement::Step(Step::Ignore),
@@ -95,8 +97,21 @@ pub(super) fn judge(
     let anew = signal == Signal::Syn && state == TcpState::SynSent && !reply;
     match talk.fit(segment, reply) {
         Fit::Outside if !liberal && !anew => Judgement::Invalid,
-        _ => Judgement::Step(Step::Advance(to)),
+        _ => Judgement::Step(Step::Advance(closing(talk, state, to, segment, reply))),
     }
+}
+
+/// The state that follows, if the numbers bear it out: a FIN that is sent again is not the other
+/// side's, and a FIN is acknowledged only by what lies behind it.
+fn closing(talk: &Talk, state: TcpState, to: TcpState, segment: &Segment, reply: bool) -> TcpState {
+    use TcpState::{CloseWait, FinWait, LastAck, TimeWait};
+    let borne_out = match (state, to) {
+        (FinWait | CloseWait, LastAck) => talk.is_finished(!reply),
+        (FinWait, CloseWait) => talk.is_finished(!reply) && talk.acknowledges_all(segment, reply),
+        (LastAck, TimeWait) => talk.acknowledges_all(segment, reply) && !talk.is_unacked(reply),
+        _ => true,
+    };
+    if borne_out { to } else { state }
 }
 
 /// A RST ends a conversation when its receiver would obey it; where it lies within the window but

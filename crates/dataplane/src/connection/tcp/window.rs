@@ -20,6 +20,8 @@ const LIBERAL: u8 = 2;
 const UNACKED: u8 = 4;
 /// `ack_max` is known.
 const ACKED: u8 = 8;
+/// It sent its FIN.
+const FINISHED: u8 = 16;
 
 /// One side.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -212,6 +214,9 @@ impl Talk {
             sender.end = segment.end;
             sender.flags |= UNACKED;
         }
+        if segment.has(flag::FIN) {
+            sender.flags |= FINISHED;
+        }
         if segment.has(flag::ACK) && !(sender.is(ACKED) && before(ack, sender.ack_max)) {
             sender.ack_max = ack;
             sender.flags |= ACKED;
@@ -241,16 +246,18 @@ impl Talk {
         );
         if segment.has(flag::SYN) && (first || opening) {
             let kept = self.peers[side];
+            let opened = Peer::open(segment);
+            // A first window holds before anything is acknowledged: answers may carry data at once.
+            let allowed = segment.end.wrapping_add(self.peers[1 - side].window_max);
             self.peers[side] = Peer {
-                // What the other side allows already stays allowed.
-                end_max: if before(segment.end, kept.end_max) && !first {
+                end_max: if before(allowed, kept.end_max) && !first {
                     kept.end_max
                 } else {
-                    segment.end
+                    allowed
                 },
                 ack_max: kept.ack_max,
-                flags: Peer::open(segment).flags | kept.flags & (LIBERAL | ACKED),
-                ..Peer::open(segment)
+                flags: opened.flags | kept.flags & (LIBERAL | ACKED),
+                ..opened
             };
             if segment.has(flag::ACK) && !(self.peers.iter().all(|peer| peer.is(SCALED))) {
                 // Only both scale, or none (RFC 7323, 2.2).
@@ -315,6 +322,21 @@ impl Talk {
         self.count_repeats(segment, reply, false);
     }
 
+    /// Whether the side that sends in this direction sent its FIN.
+    pub(super) fn is_finished(&self, reply: bool) -> bool {
+        self.peers[usize::from(reply)].is(FINISHED)
+    }
+
+    /// Whether something that was sent in this direction is not acknowledged.
+    pub(super) fn is_unacked(&self, reply: bool) -> bool {
+        self.peers[usize::from(reply)].is(UNACKED)
+    }
+
+    /// Whether a segment acknowledges all that the other side sent.
+    pub(super) fn acknowledges_all(&self, segment: &Segment, reply: bool) -> bool {
+        segment.has(flag::ACK) && segment.ack == self.peers[usize::from(!reply)].end
+    }
+
     /// Something was sent and is not acknowledged.
     pub(in crate::connection) fn unacked(&self) -> bool {
         self.peers.iter().any(|peer| peer.is(UNACKED))
@@ -331,22 +353,22 @@ impl Talk {
         u32::from(original.scale)
             | u32::from(reply.scale) << 4
             | u32::from(original.flags) << 8
-            | u32::from(reply.flags) << 12
-            | (self.last as u32) << 16
-            | u32::from(self.last_reply) << 18
-            | u32::from(self.shut) << 19
-            | u32::from(self.repeats) << 20
+            | u32::from(reply.flags) << 13
+            | (self.last as u32) << 18
+            | u32::from(self.last_reply) << 20
+            | u32::from(self.shut) << 21
+            | u32::from(self.repeats) << 22
     }
 
     /// Takes the small parts from such bits.
     pub(in crate::connection) fn with_bits(mut self, bits: u32) -> Self {
-        let nibble = |shift: u32| (bits >> shift & 0xf) as u8;
-        (self.peers[0].scale, self.peers[1].scale) = (nibble(0), nibble(4));
-        (self.peers[0].flags, self.peers[1].flags) = (nibble(8), nibble(12));
-        self.last = [Last::Other, Last::Segment, Last::Syn, Last::Ack][(bits >> 16 & 3) as usize];
-        self.last_reply = bits >> 18 & 1 != 0;
-        self.shut = bits >> 19 & 1 != 0;
-        self.repeats = (bits >> 20 & 3) as u8;
+        let part = |shift: u32, mask: u32| (bits >> shift & mask) as u8;
+        (self.peers[0].scale, self.peers[1].scale) = (part(0, 0xf), part(4, 0xf));
+        (self.peers[0].flags, self.peers[1].flags) = (part(8, 0x1f), part(13, 0x1f));
+        self.last = [Last::Other, Last::Segment, Last::Syn, Last::Ack][usize::from(part(18, 3))];
+        self.last_reply = part(20, 1) != 0;
+        self.shut = part(21, 1) != 0;
+        self.repeats = part(22, 3);
         self
     }
 }
