@@ -8,7 +8,7 @@ use super::id::Way;
 use super::layout::{Layout, flag, half_of, load, pair, shared, store};
 use super::limits::Limits;
 use super::part::Part;
-use super::row::Rate;
+use super::rate::Rate;
 use super::settings::Tick;
 use super::state::{NatState, State, TcpState, Track};
 use super::table::Entry;
@@ -225,11 +225,8 @@ impl<F: Layout> Entry<'_, F> {
     #[inline(never)]
     fn turn_rate(self, reply: bool, last: Tick, now: Tick) {
         let rate = self.rate(reply, 0);
-        let turned = Rate {
-            before: half_of(load(rate), 0),
-            sample: half_of(load(rate), 1),
-        }
-        .turn(load(self.word(reply, F::BYTES)), last, now);
-        store(rate, pair(turned.before, turned.sample));
+        let word = load(rate);
+        let turned = Rate::of_word(word).turn(load(self.word(reply, F::BYTES)), last, now);
+        store(rate, turned.to_word((word >> 48) as u16));
     }
 }

@@ -12,6 +12,7 @@ use super::index::{Index, Target};
 use super::layout::{
     FLAGS_SHIFT, Layout, NEXT_HOP_SHIFT, flag, half_of, load, own, pair, shared, store,
 };
+use super::rate::Rate;
 use super::settings::{TICKS_PER_SECOND, Tick};
 use super::table::{Entries, Entry};
 use super::tcp::Talk;
@@ -316,10 +317,10 @@ fn write<F: Layout>(
         store(entry.word(reply, F::PACKETS), counted.0);
         store(entry.word(reply, F::BYTES), u64::from(counted.1));
         store(entry.word(reply, F::LAST), pair(now.0, hop.generation));
-        store(entry.rate(reply, 0), 0);
-        for word in 0..7 - F::RATE {
-            let packed = F::pack(&rewrites[usize::from(reply)], word);
-            store(entry.rate(reply, 1 + word), packed);
+        let (words, rest) = F::pack(&rewrites[usize::from(reply)]);
+        store(entry.rate(reply, 0), Rate::default().to_word(rest));
+        for (at, word) in words.iter().enumerate() {
+            store(entry.rate(reply, 1 + at), *word);
         }
     }
     (1..8).for_each(|word| store(entry.shared(word), 0));

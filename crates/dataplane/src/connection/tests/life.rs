@@ -47,8 +47,8 @@ fn everything_that_a_draft_says_is_in_the_row() {
     let packet = plain(&tuple6(1, protocol::UDP), 100);
     let fields = Fields::of(&packet);
     let rewrites = [
-        Rewrite6([7; 14]),
-        Rewrite6(core::array::from_fn(|at| at as u32)),
+        Rewrite6([7; 7]),
+        Rewrite6(core::array::from_fn(|at| at as u64)),
     ];
     let reply = tuple6(9, protocol::UDP).reversed();
     let draft = Draft {
@@ -104,6 +104,29 @@ fn everything_that_a_draft_says_is_in_the_row() {
     assert_eq!(row.directions[1].next_hop.id, NextHopId(9));
     bed.wait(31);
     assert_eq!(bed.table.totals(), (0, 0));
+}
+
+#[test]
+fn an_ipv4_rewrite_survives_beside_the_rate() {
+    let mut bed = Bed::new(&Settings::default());
+    let packet = plain(&tuple4(1, protocol::UDP), 100);
+    let rewrites = [
+        Rewrite4([u64::MAX, 1, 0xffff]),
+        Rewrite4([2, u64::MAX, 0x8001]),
+    ];
+    let draft = Draft {
+        rewrites: Rewrites::Ipv4(rewrites),
+        ..bed.tracker.draft(&Fields::of(&packet), &packet)
+    };
+    let way = bed.tracker.confirm(&draft, bed.now).expect("room");
+    for _ in 0..3 {
+        bed.wait(1);
+        bed.show_times(&packet, 2);
+    }
+
+    assert_eq!(bed.tracker.rewrite4(way), rewrites[0]);
+    assert_eq!(bed.tracker.rewrite4(way.reversed()), rewrites[1]);
+    assert_eq!(bed.tracker.rate_bps(way, bed.now), 2 * 8 * 128);
 }
 
 #[test]
