@@ -93,20 +93,22 @@ fn establish(tracker: &mut Tracker, tuple: &Tuple) {
 /// Clocks per packet of a vector: hash, both prefetches, find, classify, advance.
 fn vector(tracker: &mut Tracker, packets: &[Vec<u8>], fields: &[Fields], now: Tick) -> u64 {
     let mut hashes = [None; VECTOR];
+    let mut candidates = [None; VECTOR];
     let start = kernels::tsc();
     for (hash, fields) in hashes.iter_mut().zip(fields) {
         let made = tracker.hash(&fields.tuple);
         tracker.prefetch(made, fields.tuple.ipv6);
         *hash = Some(made);
     }
-    for (hash, fields) in hashes.iter().zip(fields) {
-        let way = hash.and_then(|hash| tracker.candidate(hash, fields.tuple.ipv6));
-        if let Some(way) = way {
+    for ((hash, candidate), fields) in hashes.iter().zip(&mut candidates).zip(fields) {
+        *candidate = hash.and_then(|hash| tracker.candidate(hash, fields.tuple.ipv6));
+        if let Some(way) = *candidate {
             tracker.prefetch_entry(way);
         }
     }
-    for ((hash, fields), packet) in hashes.iter().zip(fields).zip(packets) {
-        let found = hash.and_then(|hash| tracker.find(hash, &fields.tuple));
+    let found = hashes.iter().zip(candidates);
+    for (((hash, candidate), fields), packet) in found.zip(fields).zip(packets) {
+        let found = hash.and_then(|hash| tracker.verify(candidate, hash, &fields.tuple));
         std::hint::black_box(tracker.track(found, fields, packet, now));
     }
     kernels::tsc() - start

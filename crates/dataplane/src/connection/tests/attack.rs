@@ -95,6 +95,75 @@ fn a_table_full_of_assured_connections_refuses_under_a_name() {
 }
 
 #[test]
+fn a_flood_of_datagrams_leaves_handshakes_alone() {
+    let mut bed = full(0, 100);
+    for number in 0..10 {
+        assert!(flood(&mut bed, number).is_ok());
+    }
+    for number in 0..5_000 {
+        bed.show(&plain(&tuple4(number, protocol::UDP), 0));
+        if number % 64 == 0 {
+            bed.tracker.tick(bed.now, 16);
+        }
+    }
+
+    let handshakes = (0..10).map(|number| tuple4(1_000_000 + number, protocol::TCP));
+    assert!(
+        handshakes
+            .into_iter()
+            .all(|tuple| bed.row(&tuple).is_some())
+    );
+    assert_eq!(bed.table.totals(), (100, 0));
+}
+
+#[test]
+fn a_way_that_was_found_before_its_connection_went_does_no_harm() {
+    for protocol in [protocol::UDP, protocol::TCP] {
+        let mut bed = Bed::new(&Settings {
+            entries_max: 2,
+            ..Settings::default()
+        });
+        let tuple = tuple4(1, protocol);
+        let segment = |flags, seq, ack| Tcp {
+            flags,
+            seq,
+            ack,
+            window: 1_024,
+            ..Tcp::default()
+        };
+        let (there, back) = match protocol {
+            protocol::UDP => (plain(&tuple, 0), plain(&tuple.reversed(), 0)),
+            _ => (
+                tcp(&tuple, &segment(SYN, 0, 0)),
+                tcp(&tuple.reversed(), &segment(SYN | super::support::ACK, 0, 1)),
+            ),
+        };
+        bed.show(&there);
+        bed.show(&back);
+        let hash = bed.tracker.hash(&tuple);
+        let candidate = bed.tracker.candidate(hash, false);
+        let way = candidate.expect("entered");
+
+        bed.tracker.remove(bed.tracker.id(way));
+        assert!(flood(&mut bed, 1).is_ok() && flood(&mut bed, 2).is_ok());
+        assert_eq!(bed.tracker.verify(candidate, hash, &tuple), None);
+        for packet in [&there, &back, &there] {
+            let fields = Fields::of(packet);
+            let reply = fields.tuple != tuple;
+            let way = if reply { way.reversed() } else { way };
+            bed.tracker.track(Some(way), &fields, packet, bed.now);
+        }
+        assert_eq!(bed.table.totals(), (2, 0));
+        bed.wait(10);
+        assert_eq!(bed.table.totals(), (0, 0));
+        for number in 0..9 {
+            assert!(flood(&mut bed, number).is_ok());
+            bed.wait(1);
+        }
+    }
+}
+
+#[test]
 fn expiry_looks_at_no_more_than_its_budget() {
     let mut bed = Bed::new(&Settings::default());
     for number in 0..1_000 {
