@@ -61,6 +61,13 @@ impl Tuple {
         }
     }
 
+    /// Whether it is that of an ICMP message that is answered: the source port is its identifier.
+    pub const fn is_query(&self) -> bool {
+        let kind = (self.destination_port >> 8) as u8;
+        matches!(self.protocol, protocol::ICMP | protocol::ICMPV6)
+            && answer(self.protocol, kind) != kind
+    }
+
     /// Whether the protocol has ports.
     pub const fn has_ports(&self) -> bool {
         has_ports(self.protocol)
