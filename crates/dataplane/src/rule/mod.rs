@@ -30,6 +30,8 @@ mod state;
 mod stream;
 mod subject;
 mod table;
+#[cfg(test)]
+mod tests;
 mod worker;
 
 pub use action::{Action, Dscp, Mss, Npt, Priority, Reject, Sniff, Timeout, Ttl, Verdict};
