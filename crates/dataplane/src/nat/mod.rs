@@ -18,6 +18,7 @@ mod apply;
 mod choose;
 mod crc32c;
 mod icmp_error;
+mod mapping;
 mod rewrite;
 mod target;
 #[cfg(test)]
@@ -25,5 +26,6 @@ mod tests;
 
 pub use apply::{Malformed, Shape};
 pub use choose::{Context, Exhausted, PROBES, Unique, choose, settle};
+pub use mapping::{ADDRESSES, Endpoint, Mappings, Unavailable};
 pub use rewrite::{Layer, Rewrite};
 pub use target::{Action, Addresses, Ports, Side, Target};
