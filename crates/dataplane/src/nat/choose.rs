@@ -283,7 +283,7 @@ fn source_ports(given: Option<Ports>, tuple: &Tuple) -> Option<Ports> {
 }
 
 /// An order of ports: each once, from a place and in steps that depend on a seed.
-struct Order {
+pub(super) struct Order {
     ports: Ports,
     start: u64,
     step: u64,
@@ -295,7 +295,7 @@ impl Order {
         65_537, 71_993, 77_951, 83_939, 89_963, 95_917, 99_991, 104_729,
     ];
 
-    fn new(ports: Ports, seed: u64) -> Self {
+    pub(super) fn new(ports: Ports, seed: u64) -> Self {
         let step = Self::STEPS[(seed >> 61) as usize];
         Self {
             ports,
@@ -305,7 +305,7 @@ impl Order {
     }
 
     /// The first answer that is one, among as many ports as `budget` says.
-    fn find(&self, budget: u32, ask: impl FnMut(u16) -> Option<Tuple>) -> Option<Tuple> {
+    pub(super) fn find<T>(&self, budget: u32, ask: impl FnMut(u16) -> Option<T>) -> Option<T> {
         let turns = 0..u64::from(budget.min(self.ports.count()));
         let port = |turn| self.ports.at(self.start + turn * self.step);
         turns.map(port).find_map(ask)
