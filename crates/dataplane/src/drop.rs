@@ -121,6 +121,22 @@ drops! {
     NatMalformed = "nat-malformed",
     /// Fragments that overlap, or a datagram that was never completed.
     Reassembly = "reassembly",
+    /// A new connection, and the table of connections is full of ones that may not be evicted.
+    ConnectionsFull = "connections-full",
+    /// A new connection whose tuple, or whose answers' tuple, another connection has.
+    ConnectionTaken = "connection-taken",
+    /// A rule of `raw` drops it.
+    FirewallRaw = "firewall-raw",
+    /// A rule of `mangle` drops it.
+    FirewallMangle = "firewall-mangle",
+    /// A rule of `filter` drops it.
+    FirewallFilter = "firewall-filter",
+    /// A rule of `filter` rejects it; its sender is told.
+    FirewallReject = "firewall-reject",
+    /// A rule of `filter` keeps it in a tarpit.
+    FirewallTarpit = "firewall-tarpit",
+    /// The packet ends before what a rule changes in it.
+    FirewallTruncated = "firewall-truncated",
 }
 
 #[cfg(test)]
