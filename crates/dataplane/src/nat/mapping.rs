@@ -239,6 +239,28 @@ mod tests {
         assert_eq!(mappings.hold(end(1, 1), end(99, 1)), Ok(()));
     }
 
+    #[test]
+    fn workers_that_hold_and_release_at_once_lose_nothing() {
+        let mappings = mappings();
+        let ports = Ports::new(5000, 5003).unwrap();
+        let work = |worker: u32| {
+            for turn in 0..20_000 {
+                let inside = end(turn % 3, 5000 + (turn % 2) as u16);
+                if let Some(outside) = map(&mappings, inside, ports, worker % 2 == 0) {
+                    // Held: nobody takes it away meanwhile.
+                    assert_eq!(mappings.inside(outside), Some(inside));
+                    mappings.release(inside, outside);
+                }
+            }
+        };
+
+        std::thread::scope(|scope| {
+            (0..4).for_each(|worker| drop(scope.spawn(move || work(worker))));
+        });
+
+        assert!((0..=u16::MAX).all(|port| mappings.inside(end(9, port)).is_none()));
+    }
+
     proptest! {
         #[test]
         fn insides_and_outsides_are_one_to_one(

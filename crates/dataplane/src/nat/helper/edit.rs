@@ -140,14 +140,23 @@ fn write(room: &mut [u8], start: usize, end: usize, edits: &Edits) {
 }
 
 /// Where the payload begins, and what the layer's checksum is.
-struct Place {
+pub(super) struct Place {
     payload: usize,
     layer: Layer,
     ipv6: bool,
 }
 
 impl Place {
-    fn of(room: &[u8], shape: Shape) -> Option<Self> {
+    pub(super) const fn payload(&self) -> usize {
+        self.payload
+    }
+
+    pub(super) const fn layer(&self) -> Layer {
+        self.layer
+    }
+
+    /// None for what is no whole segment or datagram.
+    pub(super) fn of(room: &[u8], shape: Shape) -> Option<Self> {
         let packet = room.get(..shape.len as usize)?;
         let upper = usize::from(shape.upper);
         let ipv6 = packet.first()? >> 4 == 6;

@@ -3,8 +3,8 @@
 //! A helper reads one packet's payload and says two things: which connections are to be expected
 //! ([`Expectation`]: a tuple with wildcards, and what becomes of its ends), and which bytes have to
 //! be others so that the far side reads an address that means something there ([`Edit`]). It keeps
-//! nothing, changes nothing, and reads garbage as nothing. [`edit`] then changes the packet, and
-//! [`super::Shift`] the numbers of TCP behind it.
+//! nothing, changes nothing, and reads garbage as nothing. [`edit()`] then changes the packet, and
+//! [`super::Shift`] the numbers of TCP behind it; [`treat()`] is all of that for one packet.
 //!
 //! | helper | reads | expects |
 //! |---|---|---|
@@ -26,10 +26,12 @@ mod sip;
 mod tests;
 mod text;
 mod tftp;
+mod treat;
 
 pub use edit::{EDITS, Edit, Edits, edit};
 pub use sip::TIMEOUT_S as SIP_TIMEOUT_S;
 pub use text::Text;
+pub use treat::{Shifts, treat};
 
 use super::choose::Order;
 use super::target::Ports;

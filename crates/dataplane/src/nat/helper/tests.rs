@@ -6,7 +6,7 @@ use super::*;
 use crate::nat::tests::{Built, Checksum, shape};
 
 /// The client 10.0.0.2:5000, seen as 198.51.100.1:6000, talks to the server 192.0.2.9.
-fn view(protocol: u8, server_port: u16, reply: bool) -> View {
+pub(super) fn view(protocol: u8, server_port: u16, reply: bool) -> View {
     let forth = Tuple {
         source: 0x0a00_0002,
         destination: 0xc000_0209,
@@ -33,7 +33,7 @@ fn view(protocol: u8, server_port: u16, reply: bool) -> View {
 
 /// Expectations of everybody.
 #[derive(Default)]
-struct Table(RefCell<Vec<Expectation>>);
+pub(super) struct Table(RefCell<Vec<Expectation>>);
 
 impl Expected for Table {
     fn by_another(&self, expectation: &Expectation) -> bool {

@@ -130,6 +130,36 @@ proptest! {
     }
 
     #[test]
+    fn an_answer_to_what_left_comes_back_to_who_asked(
+        tuple in any_tuple(),
+        first in target(),
+        second in target(),
+        payload in proptest::collection::vec(any::<u8>(), 0..40),
+    ) {
+        let model = Model::default();
+        let dstnat = Target { side: Side::Destination, ..first };
+        let srcnat = Target { side: Side::Source, ..second };
+        let moved = choose(&dstnat, &tuple, &CONTEXT, &model).unwrap();
+        let moved = choose(&srcnat, &moved, &CONTEXT, &model).unwrap();
+        let moved = settle(&moved, &model).unwrap();
+        let built = super::Built {
+            tuple,
+            payload,
+            options: false,
+            checksum: super::Checksum::Finished,
+        };
+        let packet = |built: &super::Built| (built.packet(), super::shape(&built.packet()));
+
+        let (asks, shape) = packet(&built);
+        let asked = super::rewritten(asks, &tuple, &moved, shape);
+        prop_assert_eq!(asked, built.with(moved).packet());
+        let reply = moved.reversed();
+        let (answers, shape) = packet(&built.with(reply));
+        let answered = super::rewritten(answers, &reply, &tuple.reversed(), shape);
+        prop_assert_eq!(answered, built.with(tuple.reversed()).packet());
+    }
+
+    #[test]
     fn the_port_is_kept_or_one_of_its_class_is_taken(
         port in 1..=u16::MAX,
         random in any::<u64>(),

@@ -133,6 +133,16 @@ pub(super) fn shape(packet: &[u8]) -> Shape {
     Shape::of(&Fields::of(packet), &frame::Offload::FINISHED, 0)
 }
 
+/// Writes the checksum of a TCP segment in an IPv4 packet without options.
+pub(super) fn seal_tcp(packet: &mut [u8]) {
+    packet[36..38].fill(0);
+    let mut summed = packet[12..20].to_vec();
+    summed.extend([0, protocol::TCP]);
+    summed.extend((packet.len() as u16 - 20).to_be_bytes());
+    summed.extend(&packet[20..]);
+    packet[36..38].copy_from_slice(&(!sum(&summed)).to_be_bytes());
+}
+
 /// Applies the rewrite from one tuple to another.
 fn rewritten(mut packet: Vec<u8>, before: &Tuple, after: &Tuple, shape: Shape) -> Vec<u8> {
     let applied = match before.ipv6 {
