@@ -16,37 +16,29 @@ use super::tcp::{self, Judgement, Segment, Step, Talk};
 use crate::packet::{Fields, protocol};
 
 impl<F: Layout> Part<F> {
-    /// What a packet that was found in this direction is to its connection.
+    /// What a packet that was found in this direction is to its connection, if it is not TCP.
     #[inline(always)]
-    pub(super) fn judge(
-        &self,
-        way: Way,
-        fields: &Fields,
-        packet: &[u8],
-        limits: &Limits,
-    ) -> (Track, Sight) {
+    pub(super) fn judge(&self, way: Way) -> Track {
+        of(self.entry(way).flags(way.reply), way)
+    }
+
+    /// What a segment that was found in this direction is to its connection.
+    #[inline(always)]
+    pub(super) fn judge_segment(&self, way: Way, sight: &Sight, limits: &Limits) -> Track {
+        let track = self.judge(way);
         let entry = self.entry(way);
-        let flags = entry.flags(way.reply);
-        let track = of(flags, way);
-        if fields.tuple.protocol != protocol::TCP {
-            return (track, Sight::default());
-        }
-        let Some(sight) = self.sight(way, fields, packet) else {
-            return (INVALID, Sight::default());
-        };
         let tcp_state = entry.tcp_state();
-        let Sight { segment, talk } = &sight;
+        let Sight { segment, talk } = sight;
         let judgement = if track.fasttrack {
             tcp::judge_fast(tcp_state, segment, way.reply)
         } else {
             tcp::judge(talk, tcp_state, segment, way.reply, limits.liberal)
         };
-        let track = match judgement {
+        match judgement {
             Judgement::Step(step) => Track { step, ..track },
             Judgement::Invalid => INVALID,
             Judgement::Reopen => NEW,
-        };
-        (track, sight)
+        }
     }
 
     /// A segment and the talk that it may be part of; none where its header does not fit.
@@ -58,36 +50,41 @@ impl<F: Layout> Part<F> {
         })
     }
 
-    /// Does to the connection what the packet does.
+    /// Does to the connection what a packet does that is not TCP.
     #[inline(always)]
-    pub(super) fn commit(
+    pub(super) fn commit(&mut self, way: Way, fields: &Fields, now: Tick, limits: &Limits) {
+        let entry = self.entry(way);
+        let flags = entry.flags(way.reply);
+        entry.touch(way.reply, now);
+        entry.count_walked(way.reply, flags, fields.len);
+        if flags & flag::ASSURED == 0 {
+            self.settle(way, flags, fields.tuple.protocol, limits);
+        }
+    }
+
+    /// Does to the connection what a segment does.
+    #[inline(always)]
+    pub(super) fn commit_segment(
         &mut self,
-        track: &Track,
+        way: Way,
+        step: Step,
         sight: &Sight,
         fields: &Fields,
         now: Tick,
         limits: &Limits,
     ) {
-        let Some(way) = track.way else { return };
         let entry = self.entry(way);
         let flags = entry.flags(way.reply);
-        let fasttrack = flags & flag::FASTTRACK != 0;
-        // The rate of a second that is over is made before this one's bytes are counted.
-        if track.step != Step::Ignore {
+        if step != Step::Ignore {
             entry.touch(way.reply, now);
         }
-        entry.count(way.reply, u64::from(fields.len));
-        if fasttrack {
-            entry.count_slow(way.reply, u64::from(fields.len));
-        }
-        match track.step {
-            Step::Nothing if flags & flag::ASSURED != 0 => {}
-            Step::Nothing => self.settle(way, flags, fields.tuple.protocol, limits),
-            step => self.converse(way, step, sight, limits),
-        }
+        entry.count_walked(way.reply, flags, fields.len);
+        self.converse(way, step, sight, limits);
     }
 
     /// A connection that is not TCP is seen in its second direction, then becomes a stream.
+    #[cold]
+    #[inline(never)]
     fn settle(&mut self, way: Way, flags: u8, protocol: u8, limits: &Limits) {
         let place = way.slot.place();
         if flags & flag::SEEN_REPLY == 0 {
@@ -215,14 +212,25 @@ impl<F: Layout> Entry<'_, F> {
         add(self.word(reply, F::BYTES), len);
     }
 
+    /// Counts a packet that did not go the fast way. The rate of a second that is over is made, by
+    /// `touch`, before that.
+    #[inline(always)]
+    fn count_walked(self, reply: bool, flags: u8, len: u32) {
+        self.count(reply, u64::from(len));
+        if flags & flag::FASTTRACK != 0 {
+            self.count_slow(reply, u64::from(len));
+        }
+    }
+
     /// Counts a packet of a connection with FastTrack that walked slowly.
-    pub(super) fn count_slow(self, reply: bool, len: u64) {
+    #[cold]
+    fn count_slow(self, reply: bool, len: u64) {
         let add = |word, more: u64| store(word, load(word).wrapping_add(more));
         add(self.shared(shared::SLOW_PACKETS[usize::from(reply)]), 1);
         add(self.shared(shared::SLOW_BYTES[usize::from(reply)]), len);
     }
 
-    /// Something came in this direction. `count` comes after it.
+    /// Something came in this direction.
     #[inline(always)]
     pub(super) fn touch(self, reply: bool, now: Tick) {
         let word = self.word(reply, F::LAST);

@@ -10,7 +10,7 @@ use machine::Rng;
 use super::draft::{Draft, Rewrites};
 use super::expectation::Expectations;
 use super::first::{self, First};
-use super::follow::{self, Sight};
+use super::follow;
 use super::hash::{Hash, Keys};
 use super::homes::Homes;
 use super::id::{EntryId, Way};
@@ -159,10 +159,19 @@ impl Tracker {
     /// header.
     #[inline]
     pub fn classify(&self, found: Option<Way>, fields: &Fields, packet: &[u8]) -> Track {
-        match found {
-            Some(way) => self.judge(way, fields, packet).0,
-            None => self.first(fields, packet),
-        }
+        let Some(way) = found else {
+            return self.first(fields, packet);
+        };
+        let limits = &self.limits;
+        of_family!(ref self, way.slot.is_ipv6(), part => {
+            if fields.tuple.protocol != protocol::TCP {
+                return part.judge(way);
+            }
+            match part.sight(way, fields, packet) {
+                Some(sight) => part.judge_segment(way, &sight, limits),
+                None => follow::INVALID,
+            }
+        })
     }
 
     /// Does to the connection what a classified packet does. Packets of one connection are
@@ -172,12 +181,14 @@ impl Tracker {
         let Some(way) = track.way.filter(|_| !track.quoted) else {
             return;
         };
-        let ipv6 = way.slot.is_ipv6();
-        let sight = match fields.tuple.protocol {
-            protocol::TCP => of_family!(ref self, ipv6, part => part.sight(way, fields, packet)),
-            _ => None,
-        };
-        self.commit(track, &sight.unwrap_or_default(), fields, now);
+        let limits = &self.limits;
+        of_family!(mut self, way.slot.is_ipv6(), part => {
+            if fields.tuple.protocol != protocol::TCP {
+                part.commit(way, fields, now, limits);
+            } else if let Some(sight) = part.sight(way, fields, packet) {
+                part.commit_segment(way, track.step, &sight, fields, now, limits);
+            }
+        });
     }
 
     /// Classifies and advances at once.
@@ -192,21 +203,22 @@ impl Tracker {
         let Some(way) = found else {
             return self.first(fields, packet);
         };
-        let (track, sight) = self.judge(way, fields, packet);
-        self.commit(&track, &sight, fields, now);
-        track
-    }
-
-    #[inline(always)]
-    fn judge(&self, way: Way, fields: &Fields, packet: &[u8]) -> (Track, Sight) {
         let limits = &self.limits;
-        of_family!(ref self, way.slot.is_ipv6(), part => part.judge(way, fields, packet, limits))
-    }
-
-    #[inline(always)]
-    fn commit(&mut self, track: &Track, sight: &Sight, fields: &Fields, now: Tick) {
-        let limits = &self.limits;
-        of_family!(mut self, fields.tuple.ipv6, part => part.commit(track, sight, fields, now, limits));
+        of_family!(mut self, way.slot.is_ipv6(), part => {
+            if fields.tuple.protocol != protocol::TCP {
+                let track = part.judge(way);
+                part.commit(way, fields, now, limits);
+                return track;
+            }
+            let Some(sight) = part.sight(way, fields, packet) else {
+                return follow::INVALID;
+            };
+            let track = part.judge_segment(way, &sight, limits);
+            if track.way.is_some() {
+                part.commit_segment(way, track.step, &sight, fields, now, limits);
+            }
+            track
+        })
     }
 
     /// What a packet without an entry is.
