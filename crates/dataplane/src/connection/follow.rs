@@ -30,7 +30,7 @@ impl<F: Layout> Part<F> {
         let tcp_state = entry.tcp_state();
         let Sight { segment, talk } = sight;
         let judgement = if track.fasttrack {
-            tcp::judge_fast(tcp_state, segment, way.reply)
+            tcp::judge_fast(tcp_state, *segment, way.reply)
         } else {
             tcp::judge(talk, tcp_state, segment, way.reply, limits.liberal)
         };
@@ -115,11 +115,11 @@ impl<F: Layout> Part<F> {
                 state
             }
             Step::Resync => {
-                talk.resync(&segment);
+                talk = talk.resynced(segment);
                 TcpState::SynReceived
             }
             Step::Ignore => {
-                talk.ignore(&segment);
+                talk = talk.ignoring(segment);
                 old
             }
             Step::Nothing | Step::Doubt => old,
@@ -224,6 +224,7 @@ impl<F: Layout> Entry<'_, F> {
 
     /// Counts a packet of a connection with FastTrack that walked slowly.
     #[cold]
+    #[inline(never)]
     fn count_slow(self, reply: bool, len: u64) {
         let add = |word, more: u64| store(word, load(word).wrapping_add(more));
         add(self.shared(shared::SLOW_PACKETS[usize::from(reply)]), 1);
