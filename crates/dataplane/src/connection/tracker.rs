@@ -250,6 +250,9 @@ impl Tracker {
     /// The draft of a connection that a packet begins, which was classified as `New` or `Related`
     /// without a way. Its answers' tuple is the reversed one until a stage translates it.
     pub fn draft(&self, fields: &Fields, packet: &[u8]) -> Draft {
+        // Where its answers will be entered: by the time it leaves, that has come.
+        self.prefetch(self.hash(&fields.tuple.reversed()), fields.tuple.ipv6);
+        of_family!(ref self, fields.tuple.ipv6, part => part.prefetch_free());
         let expected = self.expectations.find(&fields.tuple);
         let segment = match fields.tuple.protocol {
             protocol::TCP => Segment::read(fields, packet).unwrap_or_default(),
@@ -288,7 +291,7 @@ impl Tracker {
     pub fn confirm(&mut self, draft: &Draft, now: Tick) -> Result<Way, Refused> {
         if let Some(old) = self.lookup(&draft.original) {
             // A new conversation between the ports of one that is over.
-            if old.reply || !self.is_over(old) {
+            if !self.is_over(old) {
                 return Err(Refused::Taken);
             }
             self.leave(old.slot);
