@@ -24,11 +24,16 @@ impl<F: Layout> Part<F> {
 
     /// What a segment that was found in this direction is to its connection.
     #[inline(always)]
-    pub(super) fn judge_segment(&self, way: Way, sight: &Sight, limits: &Limits) -> Track {
+    pub(super) fn judge_segment(
+        &self,
+        way: Way,
+        segment: &Segment,
+        talk: &Talk,
+        limits: &Limits,
+    ) -> Track {
         let track = self.judge(way);
         let entry = self.entry(way);
         let tcp_state = entry.tcp_state();
-        let Sight { segment, talk } = sight;
         let judgement = if track.fasttrack {
             tcp::judge_fast(tcp_state, *segment, way.reply)
         } else {
@@ -39,15 +44,6 @@ impl<F: Layout> Part<F> {
             Judgement::Invalid => INVALID,
             Judgement::Reopen => NEW,
         }
-    }
-
-    /// A segment and the talk that it may be part of; none where its header does not fit.
-    #[inline(always)]
-    pub(super) fn sight(&self, way: Way, fields: &Fields, packet: &[u8]) -> Option<Sight> {
-        Some(Sight {
-            segment: Segment::read(fields, packet)?,
-            talk: self.entry(way).talk(way.reply),
-        })
     }
 
     /// Does to the connection what a packet does that is not TCP.
@@ -67,8 +63,7 @@ impl<F: Layout> Part<F> {
     pub(super) fn commit_segment(
         &mut self,
         way: Way,
-        step: Step,
-        sight: &Sight,
+        (step, segment, talk): (Step, &Segment, &Talk),
         fields: &Fields,
         now: Tick,
         limits: &Limits,
@@ -79,7 +74,7 @@ impl<F: Layout> Part<F> {
             entry.touch(way.reply, now);
         }
         entry.count_walked(way.reply, flags, fields.len);
-        self.converse(way, step, sight, limits);
+        self.converse(way, step, segment, *talk, limits);
     }
 
     /// A connection that is not TCP is seen in its second direction, then becomes a stream.
@@ -102,24 +97,30 @@ impl<F: Layout> Part<F> {
 
     /// Moves a TCP conversation on.
     #[inline(always)]
-    fn converse(&mut self, way: Way, step: Step, sight: &Sight, limits: &Limits) {
+    fn converse(
+        &mut self,
+        way: Way,
+        step: Step,
+        segment: &Segment,
+        mut talk: Talk,
+        limits: &Limits,
+    ) {
         let place = way.slot.place();
         let entry = self.entry(way);
         let flags = entry.flags(way.reply);
         let fasttrack = flags & flag::FASTTRACK != 0;
         let old = entry.tcp_state();
-        let Sight { segment, mut talk } = *sight;
         let state = match step {
             Step::Advance(state) => {
-                talk.note(&segment, old);
+                talk.note(segment, old);
                 state
             }
             Step::Resync => {
-                talk = talk.resynced(segment);
+                talk = talk.resynced(*segment);
                 TcpState::SynReceived
             }
             Step::Ignore => {
-                talk = talk.ignoring(segment);
+                talk = talk.ignoring(*segment);
                 old
             }
             Step::Nothing | Step::Doubt => old,
@@ -141,14 +142,6 @@ impl<F: Layout> Part<F> {
         };
         self.set_state(place, state as u8, timeout_secs);
     }
-}
-
-/// A segment, and what was said before it.
-#[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Sight {
-    pub(super) segment: Segment,
-    /// Of a connection that FastTrack carries it means nothing.
-    pub(super) talk: Talk,
 }
 
 /// The packet belongs to nothing.

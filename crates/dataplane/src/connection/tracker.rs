@@ -167,8 +167,11 @@ impl Tracker {
             if fields.tuple.protocol != protocol::TCP {
                 return part.judge(way);
             }
-            match part.sight(way, fields, packet) {
-                Some(sight) => part.judge_segment(way, &sight, limits),
+            match Segment::read(fields, packet) {
+                Some(segment) => {
+                    let talk = part.entry(way).talk(way.reply);
+                    part.judge_segment(way, &segment, &talk, limits)
+                }
                 None => follow::INVALID,
             }
         })
@@ -185,8 +188,9 @@ impl Tracker {
         of_family!(mut self, way.slot.is_ipv6(), part => {
             if fields.tuple.protocol != protocol::TCP {
                 part.commit(way, fields, now, limits);
-            } else if let Some(sight) = part.sight(way, fields, packet) {
-                part.commit_segment(way, track.step, &sight, fields, now, limits);
+            } else if let Some(segment) = Segment::read(fields, packet) {
+                let talk = part.entry(way).talk(way.reply);
+                part.commit_segment(way, (track.step, &segment, &talk), fields, now, limits);
             }
         });
     }
@@ -210,12 +214,13 @@ impl Tracker {
                 part.commit(way, fields, now, limits);
                 return track;
             }
-            let Some(sight) = part.sight(way, fields, packet) else {
+            let Some(segment) = Segment::read(fields, packet) else {
                 return follow::INVALID;
             };
-            let track = part.judge_segment(way, &sight, limits);
+            let talk = part.entry(way).talk(way.reply);
+            let track = part.judge_segment(way, &segment, &talk, limits);
             if track.way.is_some() {
-                part.commit_segment(way, track.step, &sight, fields, now, limits);
+                part.commit_segment(way, (track.step, &segment, &talk), fields, now, limits);
             }
             track
         })
