@@ -94,6 +94,11 @@ impl Tracker {
         })
     }
 
+    /// Whether it has no connection.
+    pub fn is_empty(&self) -> bool {
+        self.table.totals() == (0, 0)
+    }
+
     /// Settings changed. A connection takes its new timeout with its next change of state.
     pub fn configure(&mut self, settings: &Settings) {
         self.limits = Limits::of(settings);

@@ -1,10 +1,11 @@
 //! Whether a matcher holds for a packet.
 
-use super::matcher::{Compare, Match, Matcher};
+use super::header;
+use super::matcher::{Compare, Icmp, Match, Matcher, When};
 use super::run::Watch;
-use super::subject::{Facts, Subject};
+use super::subject::{Clock, Facts, Subject};
 use super::worker::Worker;
-use crate::packet::{Fragment, protocol};
+use crate::packet::{Fields, Fragment, Tuple, protocol};
 
 /// What a matcher may read.
 pub(super) struct Asked<'a, 'p, F> {
@@ -16,57 +17,209 @@ pub(super) struct Asked<'a, 'p, F> {
 /// Whether it holds. What the packet does not have fails, negated or not.
 #[inline]
 pub(super) fn holds<F: Facts, W: Watch>(matcher: &Matcher, asked: &mut Asked<'_, '_, F>) -> bool {
-    answer::<F, W>(&matcher.what, asked).is_some_and(|fits| fits != matcher.negated)
+    let answer = of_packet(&matcher.what, asked.subject)
+        .or_else(|| of_connection(&matcher.what, asked))
+        .unwrap_or_else(|| of_memory::<F, W>(&matcher.what, asked));
+    answer.is_some_and(|fits| fits != matcher.negated)
 }
+
+/// An answer; none inside where the packet does not have what is asked for, none outside where the
+/// matcher is of another kind.
+type Answer = Option<Option<bool>>;
 
 fn within(ranges: &[(u16, u16)], port: u16) -> bool {
-    ranges
-        .iter()
-        .any(|(first, last)| (*first..=*last).contains(&port))
+    let mut ranges = ranges.iter();
+    ranges.any(|(first, last)| (*first..=*last).contains(&port))
 }
 
-/// None where the packet does not have what is asked for.
-fn answer<F: Facts, W: Watch>(what: &Match, asked: &mut Asked<'_, '_, F>) -> Option<bool> {
-    let subject = &mut *asked.subject;
+/// The ports, where the packet shows them.
+#[inline(always)]
+pub(super) fn ports(fields: &Fields) -> Option<(u16, u16)> {
+    let tuple = &fields.tuple;
+    let shown = tuple.has_ports()
+        && fields.fragment != Fragment::Later
+        && (!fields.truncated || (tuple.source_port, tuple.destination_port) != (0, 0));
+    shown.then_some((tuple.source_port, tuple.destination_port))
+}
+
+#[inline(always)]
+pub(super) fn tcp(fields: &Fields) -> Option<u8> {
+    let whole = fields.tuple.protocol == protocol::TCP
+        && fields.fragment != Fragment::Later
+        && !fields.truncated;
+    whole.then_some(fields.tcp_flags)
+}
+
+/// Matchers of what the packet and its way say. The ones that the classifier knows come first.
+#[inline]
+fn of_packet(what: &Match, subject: &Subject<'_>) -> Answer {
     let (fields, tuple) = (subject.fields, &subject.fields.tuple);
-    let ports = || {
-        let shown = tuple.has_ports() && fields.fragment != Fragment::Later && !fields.truncated;
-        shown.then_some((tuple.source_port, tuple.destination_port))
-    };
-    Some(match what {
-        Match::Never => return None,
-        Match::SourceMac(mac) => subject.source_mac? == *mac,
+    Some(Some(match what {
+        Match::Source(range) => range.has(tuple.source),
+        Match::Destination(range) => range.has(tuple.destination),
+        Match::Protocol(number) => tuple.protocol == *number,
+        Match::DestinationPort(ranges) => {
+            return Some(ports(fields).map(|ports| within(ranges, ports.1)));
+        }
+        Match::SourcePort(ranges) => {
+            return Some(ports(fields).map(|ports| within(ranges, ports.0)));
+        }
+        Match::Port(ranges) => {
+            let any = |(from, to)| within(ranges, from) || within(ranges, to);
+            return Some(ports(fields).map(any));
+        }
         Match::InInterface(id) => subject.ingress == *id,
         Match::OutInterface(id) => subject.egress == *id,
         Match::InInterfaceList(set) => set.has(subject.ingress),
         Match::OutInterfaceList(set) => set.has(subject.egress),
-        Match::Source(range) => range.has(tuple.source),
-        Match::Destination(range) => range.has(tuple.destination),
-        Match::Protocol(number) => tuple.protocol == *number,
-        Match::DestinationPort(ranges) => within(ranges, ports()?.1),
-        Match::SourcePort(ranges) => within(ranges, ports()?.0),
-        Match::Port(ranges) => {
-            let (source, destination) = ports()?;
-            within(ranges, source) || within(ranges, destination)
-        }
-        Match::TcpFlags { set, clear } => {
-            if tuple.protocol != protocol::TCP || fields.truncated {
-                return None;
-            }
-            fields.tcp_flags & (set | clear) == *set
-        }
-        Match::Ttl(compare) => match *compare {
-            Compare::Equal(ttl) => subject.ttl() == ttl,
-            Compare::NotEqual(ttl) => subject.ttl() != ttl,
-            Compare::Less(ttl) => subject.ttl() < ttl,
-            Compare::Greater(ttl) => subject.ttl() > ttl,
-        },
-        Match::Dscp(code) => subject.tos() >> 2 == *code,
+        Match::InBridgePort(id) => subject.bridge_ingress == *id,
+        Match::OutBridgePort(id) => subject.bridge_egress == *id,
+        Match::InBridgePortList(set) => set.has(subject.bridge_ingress),
+        Match::OutBridgePortList(set) => set.has(subject.bridge_egress),
+        Match::ConnectionState(states) => states.has(subject.state),
+        Match::ConnectionNatState(nat) => nat.meets(subject.nat),
         Match::PacketMark(mark) => subject.marks.packet == *mark,
         Match::RoutingMark(mark) => subject.marks.routing == *mark,
         Match::ConnectionMark(mark) => subject.marks.connection == *mark,
-        Match::ConnectionState(states) => states.has(subject.state),
-        Match::ConnectionNatState(nat) => nat.meets(subject.nat),
+        Match::IngressPriority(value) => subject.marks.ingress_priority == *value,
+        Match::Priority(value) => subject.marks.priority == *value,
+        Match::TcpFlags { set, clear } => {
+            return Some(tcp(fields).map(|flags| flags & (set | clear) == *set));
+        }
+        Match::Fragment(later) => (fields.fragment == Fragment::Later) == *later,
+        other => return of_header(other, subject),
+    }))
+}
+
+/// Matchers that look at more of the header.
+fn of_header(what: &Match, subject: &Subject<'_>) -> Answer {
+    let (fields, packet) = (subject.fields, subject.packet);
+    Some(Some(match what {
+        Match::Never => return Some(None),
+        Match::SourceMac(mac) => return Some(subject.source_mac.map(|source| source == *mac)),
+        Match::Ttl(Compare::Equal(ttl)) => subject.ttl() == *ttl,
+        Match::Ttl(Compare::NotEqual(ttl)) => subject.ttl() != *ttl,
+        Match::Ttl(Compare::Less(ttl)) => subject.ttl() < *ttl,
+        Match::Ttl(Compare::Greater(ttl)) => subject.ttl() > *ttl,
+        Match::Dscp(code) => subject.tos() >> 2 == *code,
+        Match::Tos(tos) => subject.tos() & tos.mask == tos.value,
+        Match::PacketSize(first, last) => {
+            (u32::from(*first)..=u32::from(*last)).contains(&fields.len)
+        }
+        Match::Ipv4Options(option) => {
+            let options = header::ipv4_options(packet);
+            return Some((!fields.tuple.ipv6).then(|| options.fit(*option)));
+        }
+        Match::Headers(wanted) => {
+            let present = header::ipv6_headers(packet);
+            let fits = present & wanted.bits == wanted.bits;
+            fits && (!wanted.exact || present == wanted.bits)
+        }
+        Match::TcpMss(first, last) => {
+            let mss = tcp(fields).and_then(|_| header::mss(fields, packet));
+            return Some(mss.map(|mss| (*first..=*last).contains(&mss)));
+        }
+        Match::Icmp(wanted) => return Some(icmp(fields).map(|found| fits_icmp(wanted, found))),
+        Match::Content(bytes) => header::contains(packet, bytes),
+        _ => return None,
+    }))
+}
+
+/// The type and code of an ICMP message.
+#[inline(always)]
+pub(super) fn icmp(fields: &Fields) -> Option<(u8, u8)> {
+    let tuple = &fields.tuple;
+    let right = match tuple.ipv6 {
+        true => tuple.protocol == protocol::ICMPV6,
+        false => tuple.protocol == protocol::ICMP,
+    };
+    let shown = right && fields.fragment != Fragment::Later && !fields.truncated;
+    let [kind, code] = tuple.destination_port.to_be_bytes();
+    shown.then_some((kind, code))
+}
+
+fn fits_icmp(wanted: &Icmp, (kind, code): (u8, u8)) -> bool {
+    kind == wanted.kind && (wanted.first..=wanted.last).contains(&code)
+}
+
+/// Matchers of what the walk knows about the connection, the route and the time.
+fn of_connection<F: Facts>(what: &Match, asked: &mut Asked<'_, '_, F>) -> Answer {
+    let (facts, tuple) = (asked.facts, &asked.subject.fields.tuple);
+    let now = asked.worker.clock.now;
+    Some(match what {
+        Match::SourceType(types) => {
+            Some(facts.address_types(tuple.source, tuple.ipv6).meets(*types))
+        }
+        Match::DestinationType(types) => {
+            let found = facts.address_types(tuple.destination, tuple.ipv6);
+            Some(found.meets(*types))
+        }
+        Match::SourceList(list) => Some(list.has(tuple.source, now)),
+        Match::DestinationList(list) => Some(list.has(tuple.destination, now)),
+        Match::ConnectionBytes { first, last } => {
+            let most = if *last == 0 { u64::MAX } else { *last };
+            facts.bytes().map(|bytes| (*first..=most).contains(&bytes))
+        }
+        Match::ConnectionRate { first, last } => facts
+            .rate_bps()
+            .map(|rate| (*first..=*last).contains(&rate)),
+        Match::ConnectionType(helper) => Some(facts.helper() == Some(*helper)),
+        Match::Realm(realm) => facts.realm().map(|found| found == *realm),
+        Match::Hotspot { set, clear } => Some(facts.hotspot().0 & (set.0 | clear.0) == set.0),
+        Match::Ipsec { inbound, protected } => Some(match inbound {
+            true => facts.ipsec_in() == *protected,
+            false => facts.ipsec_out() == *protected,
+        }),
+        Match::Time(when) => Some(is_now(when, &asked.worker.clock)),
         _ => return None,
     })
+}
+
+fn is_now(when: &When, clock: &Clock) -> bool {
+    let second = clock.second_of_day;
+    let within = match when.first <= when.last {
+        true => when.first <= second && second <= when.last,
+        false => second >= when.first || second <= when.last,
+    };
+    within && when.days >> (clock.weekday & 7) & 1 != 0
+}
+
+/// Matchers that remember. They are last in their rule.
+fn of_memory<F: Facts, W: Watch>(what: &Match, asked: &mut Asked<'_, '_, F>) -> Option<bool> {
+    let (fields, now) = (asked.subject.fields, asked.worker.clock.now);
+    let (tuple, len) = (&fields.tuple, fields.len);
+    Some(match what {
+        Match::ConnectionLimit(limit) => {
+            let original = asked.facts.original().unwrap_or(*tuple);
+            asked.subject.changes.counted |= W::COMMITS;
+            limit.holds(&original, W::COMMITS)
+        }
+        Match::Psd(psd) => {
+            ports(fields)?;
+            psd.holds(tuple, now, W::COMMITS)
+        }
+        Match::Random(percent) => match W::COMMITS {
+            true => asked.worker.rng.percent(*percent),
+            false => asked.worker.rng.clone().percent(*percent),
+        },
+        Match::Nth(nth) => nth.holds(W::COMMITS),
+        Match::PerConnection {
+            key,
+            denominator,
+            remainder,
+        } => key.hash(&shown(fields)) % (*denominator).max(1) == *remainder,
+        Match::Limit(limit) => limit.holds(len, now, W::COMMITS),
+        Match::DstLimit(limit) => limit.holds(&shown(fields), len, now, W::COMMITS),
+        _ => return None,
+    })
+}
+
+/// The tuple, without what is no port.
+fn shown(fields: &Fields) -> Tuple {
+    let (source_port, destination_port) = ports(fields).unwrap_or_default();
+    Tuple {
+        source_port,
+        destination_port,
+        ..fields.tuple
+    }
 }

@@ -1,17 +1,56 @@
 //! Address lists: a fixed part that control swaps as a whole, and a part that rules add to.
+//!
+//! Both belong to the list and not to a snapshot: a rule that names the list needs no compiling when
+//! the list changes, and an address that a rule adds is there for the next packet on any worker.
+
+use core::sync::atomic::{AtomicU64, Ordering};
+use std::sync::Arc;
 
 use arc_swap::ArcSwap;
-
 use machine::Instant;
 
 use super::address::AddressRange;
+use super::shared::{Shared, Values};
+
+/// How many addresses rules can add to a list. They take memory as they come: 40 bytes each, and at
+/// first a page.
+pub const DYNAMIC_MAX: usize = 1 << 18;
+
+/// How often an address is entered that is taken out meanwhile.
+const TRIES: usize = 8;
+
+/// The values of an added address.
+const HIGH: usize = 0;
+const LOW: usize = 1;
+/// When it was added, in nanoseconds.
+const SINCE: usize = 2;
+/// When it ends, in nanoseconds; all ones is never.
+const EXPIRY: usize = 3;
 
 /// One address list, shared by all rules that name it.
+///
+/// Exact over workers: the added addresses lie in one table of atomics; an address is entered once,
+/// whoever does it first, and seen by the next packet.
 #[derive(Debug)]
 pub struct List {
     /// The number that control gave its name; stable.
     pub number: u32,
-    fixed: ArcSwap<Box<[AddressRange]>>,
+    fixed: ArcSwap<Fixed>,
+    added: Shared<4>,
+    /// How many were added and may still be there: 0 saves the look.
+    entered: AtomicU64,
+    refused: AtomicU64,
+}
+
+/// An address that a rule added.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Added {
+    /// The address; IPv4 in the low 32 bits.
+    pub address: u128,
+    /// When it was added.
+    pub since: Instant,
+    /// When it ends, if ever.
+    pub expiry: Option<Instant>,
 }
 
 impl List {
@@ -23,15 +62,264 @@ impl List {
         Ok(Self {
             number,
             fixed: ArcSwap::default(),
+            added: Shared::new(DYNAMIC_MAX)?,
+            entered: AtomicU64::new(0),
+            refused: AtomicU64::new(0),
         })
     }
 
     /// Replaces the fixed part; in any order, overlaps allowed.
     pub fn set_fixed(&self, ranges: Vec<AddressRange>) {
-        self.fixed.store(std::sync::Arc::new(ranges.into()));
+        self.fixed.store(Arc::new(Fixed::new(ranges)));
     }
 
-    /// Adds an address until `expiry`, or for ever; one that is there lasts until then. The next
-    /// packet on any worker sees it.
-    pub fn add(&self, _address: u128, _expiry: Option<Instant>, _now: Instant) {}
+    /// Whether the address is in the list now.
+    #[inline]
+    pub fn has(&self, address: u128, now: Instant) -> bool {
+        self.fixed.load().has(address) || self.has_added(address, now)
+    }
+
+    fn has_added(&self, address: u128, now: Instant) -> bool {
+        self.entered.load(Ordering::Acquire) != 0
+            && self
+                .added
+                .find(self.tag(address))
+                .is_some_and(|values| is(values, address) && !ended(values, now))
+    }
+
+    fn tag(&self, address: u128) -> u64 {
+        self.added.tag((address >> 64) as u64, address as u64, 0)
+    }
+
+    /// Adds an address until `expiry`, or for ever; one that is there lasts until then, and one
+    /// that lasts for ever stays so. False when there was no room: then it is not in the list.
+    pub fn add(&self, address: u128, expiry: Option<Instant>, now: Instant) -> bool {
+        let expiry = expiry.map_or(u64::MAX, Instant::as_nanos);
+        let begin = |values: &Values<4>| {
+            values[HIGH].store((address >> 64) as u64, Ordering::Relaxed);
+            values[LOW].store(address as u64, Ordering::Relaxed);
+            values[SINCE].store(now.as_nanos(), Ordering::Relaxed);
+            values[EXPIRY].store(expiry, Ordering::Relaxed);
+        };
+        let (tag, stale) = (self.tag(address), |values: &Values<4>| ended(values, now));
+        for _ in 0..TRIES {
+            let entered = self.added.enter(tag, stale, |_| None, begin);
+            let Some(entered) = entered else { break };
+            self.entered
+                .fetch_add(u64::from(entered.new), Ordering::AcqRel);
+            if entered.new {
+                return true;
+            }
+            refresh(entered.values, expiry, now);
+            // It may have ended and be taken out just now: then once more.
+            if self.added.is(tag, entered.values) {
+                return true;
+            }
+        }
+        self.refused.fetch_add(1, Ordering::Relaxed);
+        false
+    }
+
+    /// Takes an added address out; whether it was there.
+    pub fn remove(&self, address: u128) -> bool {
+        self.added.remove(self.tag(address))
+    }
+
+    /// Takes out what has ended. It counts as gone before that; this makes room, and is control's
+    /// to call now and then.
+    pub fn sweep(&self, now: Instant) {
+        if self.entered.load(Ordering::Acquire) != 0 {
+            self.added.sweep(|values| ended(values, now));
+        }
+    }
+
+    /// The added addresses that are in force.
+    pub fn added(&self, now: Instant) -> impl Iterator<Item = Added> {
+        let some = self.entered.load(Ordering::Acquire) != 0;
+        let rows = some.then(|| self.added.rows()).into_iter().flatten();
+        let rows = rows.filter(move |row| row[EXPIRY] > now.as_nanos());
+        rows.map(|row| Added {
+            address: u128::from(row[HIGH]) << 64 | u128::from(row[LOW]),
+            since: Instant::from_nanos(row[SINCE]),
+            expiry: (row[EXPIRY] != u64::MAX).then(|| Instant::from_nanos(row[EXPIRY])),
+        })
+    }
+
+    /// How many addresses could not be added for want of room.
+    pub fn refused(&self) -> u64 {
+        self.refused.load(Ordering::Relaxed)
+    }
+}
+
+fn is(values: &Values<4>, address: u128) -> bool {
+    values[LOW].load(Ordering::Relaxed) == address as u64
+        && values[HIGH].load(Ordering::Relaxed) == (address >> 64) as u64
+}
+
+/// Makes an address that is there last until `expiry`.
+fn refresh(values: &Values<4>, expiry: u64, now: Instant) {
+    let nanos = now.as_nanos();
+    let order = Ordering::SeqCst;
+    let step = |old: u64| (old != u64::MAX).then_some(expiry);
+    if values[EXPIRY]
+        .fetch_update(order, order, step)
+        .is_ok_and(|old| old <= nanos)
+    {
+        values[SINCE].store(nanos, Ordering::Relaxed);
+    }
+}
+
+fn ended(values: &Values<4>, now: Instant) -> bool {
+    values[EXPIRY].load(Ordering::SeqCst) <= now.as_nanos()
+}
+
+/// How many of an IPv4 address's first bits the index knows.
+const INDEXED: u32 = 12;
+
+/// Ranges in order that neither touch nor overlap.
+#[derive(Debug, Default)]
+struct Fixed {
+    /// IPv4, and whatever else lies below 2^32.
+    first: Box<[u32]>,
+    last: Box<[u32]>,
+    /// By an address's first bits: how many ranges begin below these addresses. Empty without ranges.
+    index: Box<[u32]>,
+    /// The rest, in order of `first`.
+    wide: Box<[AddressRange]>,
+}
+
+impl Fixed {
+    fn new(mut ranges: Vec<AddressRange>) -> Self {
+        const EDGE: u128 = u32::MAX as u128;
+        ranges.retain(|range| range.first <= range.last);
+        ranges.sort_unstable();
+        let mut merged: Vec<AddressRange> = Vec::with_capacity(ranges.len());
+        for range in ranges {
+            match merged.last_mut() {
+                Some(last) if range.first <= last.last.saturating_add(1) => {
+                    last.last = last.last.max(range.last);
+                }
+                _ => merged.push(range),
+            }
+        }
+        let below = merged.iter().filter(|range| range.first <= EDGE);
+        let first: Box<[u32]> = below.clone().map(|range| range.first as u32).collect();
+        let last = below.map(|range| range.last.min(EDGE) as u32).collect();
+        let index = match first.len() {
+            0 => Box::default(),
+            _ => (0..=1_u64 << INDEXED)
+                .map(|top| {
+                    first.partition_point(|one| u64::from(*one) < top << (32 - INDEXED)) as u32
+                })
+                .collect(),
+        };
+        let wide = merged.iter().filter(|range| range.last > EDGE);
+        let wide = wide.map(|range| AddressRange {
+            first: range.first.max(EDGE + 1),
+            ..*range
+        });
+        Self {
+            first,
+            last,
+            index,
+            wide: wide.collect(),
+        }
+    }
+
+    #[inline]
+    fn has(&self, address: u128) -> bool {
+        let Ok(narrow) = u32::try_from(address) else {
+            return self.has_wide(address);
+        };
+        let top = (narrow >> (32 - INDEXED)) as usize;
+        let Some([from, to]) = self.index.get(top..top + 2) else {
+            return false;
+        };
+        let (from, to) = (*from as usize, *to as usize);
+        let within = self.first[from..to].partition_point(|first| *first <= narrow);
+        match (from + within).checked_sub(1) {
+            Some(place) => narrow <= self.last[place],
+            None => false,
+        }
+    }
+
+    fn has_wide(&self, address: u128) -> bool {
+        let after = self.wide.partition_point(|range| range.first <= address);
+        let range = after.checked_sub(1).and_then(|place| self.wide.get(place));
+        range.is_some_and(|range| address <= range.last)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    proptest! {
+        #[test]
+        fn the_fixed_part_has_what_some_range_has(
+            ranges in proptest::collection::vec((any::<u32>(), 0_u32..1 << 22, any::<bool>()), 0..60),
+            asked in proptest::collection::vec(any::<u32>(), 40),
+        ) {
+            let ranges: Vec<_> = ranges
+                .iter()
+                .map(|(first, len, wide)| {
+                    let base = if *wide { 0x2001_0db8_u128 << 96 } else { 0 };
+                    let last = first.saturating_add(*len);
+                    AddressRange { first: base + u128::from(*first), last: base + u128::from(last) }
+                })
+                .collect();
+            let fixed = Fixed::new(ranges.clone());
+            let edges = ranges.iter().flat_map(|range| {
+                [range.first.wrapping_sub(1), range.first, range.last, range.last.wrapping_add(1)]
+            });
+            for address in edges.chain(asked.iter().map(|one| u128::from(*one))) {
+                let right = ranges.iter().any(|range| range.has(address));
+                prop_assert_eq!(fixed.has(address), right, "{:x}", address);
+            }
+        }
+    }
+
+    #[test]
+    fn an_added_address_is_there_until_its_time() {
+        let list = List::new(1).expect("address space");
+        let at = Instant::from_secs;
+        assert!(list.add(7, Some(at(10)), at(1)) && list.add(8, None, at(1)));
+
+        assert!(list.has(7, at(9)) && !list.has(7, at(10)) && list.has(8, at(1000)));
+        assert!(list.add(7, Some(at(20)), at(5)) && list.add(8, Some(at(9)), at(5)));
+        assert!(list.has(7, at(19)) && list.has(8, at(1000)));
+        assert_eq!(list.added(at(6)).count(), 2);
+
+        list.sweep(at(30));
+        assert!(list.remove(8) && !list.remove(7));
+        assert!(list.add(7, Some(at(50)), at(40)));
+        let rows: Vec<_> = list.added(at(41)).collect();
+        let row = Added {
+            address: 7,
+            since: at(40),
+            expiry: Some(at(50)),
+        };
+        assert_eq!(rows, [row]);
+    }
+
+    #[test]
+    fn addresses_that_workers_add_are_there_for_all() {
+        let list = List::new(1).expect("address space");
+        std::thread::scope(|scope| {
+            for worker in 0..2_u128 {
+                let list = &list;
+                scope.spawn(move || {
+                    for address in 0..5000 {
+                        assert!(list.add(address, None, Instant::ZERO));
+                        assert!(list.add(address << 80 | worker, None, Instant::ZERO));
+                        assert!(list.has(address, Instant::ZERO));
+                    }
+                });
+            }
+        });
+        // Two of the shifted ones are 0 and 1.
+        assert_eq!(list.added(Instant::ZERO).count(), 5000 + 2 * 4999);
+        assert_eq!(list.refused(), 0);
+    }
 }

@@ -13,8 +13,10 @@ use wire::Mac;
 use super::address::{AddressRange, AddressTypes, InterfaceSet};
 use super::limit::{ConnectionLimit, DstLimit, Limit, Nth, Psd};
 use super::list::List;
+use super::shared::fold;
 use super::state::{Helper, NatState, States};
 use super::stream::{Glob, Layer7};
+use crate::packet::Tuple;
 
 /// One condition of a rule.
 #[derive(Clone, Debug)]
@@ -344,6 +346,37 @@ impl FlowKey {
     pub const SOURCE_PORT: Self = Self(4);
     /// The destination port.
     pub const DESTINATION_PORT: Self = Self(8);
+
+    /// A number of 32 bits that these parts of a tuple give on every router and after every start.
+    /// RouterOS's own function is not known.
+    pub(super) fn hash(self, tuple: &Tuple) -> u32 {
+        let (high, low, more) = self.pick(tuple);
+        (fold(
+            fold(low, more ^ 0x9e37_79b9_7f4a_7c15),
+            high ^ 0xd6e8_feb8_6659_fd93,
+        ) >> 32) as u32
+    }
+
+    /// These parts of a tuple as numbers; the same parts give the same, others hardly ever: two
+    /// addresses of IPv6 do not fit, and are folded.
+    pub(super) fn pick(self, tuple: &Tuple) -> (u64, u64, u64) {
+        let if_has = |bit: Self| (self.0 & bit.0 != 0) as u128;
+        let (from, to) = (
+            tuple.source * if_has(Self::SOURCE),
+            tuple.destination * if_has(Self::DESTINATION),
+        );
+        let ports = tuple.source_port as u64 * if_has(Self::SOURCE_PORT) as u64
+            | (tuple.destination_port as u64 * if_has(Self::DESTINATION_PORT) as u64) << 16
+            | (tuple.ipv6 as u64) << 32;
+        let high = fold((from >> 64) as u64, 1) ^ fold((to >> 64) as u64, 3);
+        let high = if tuple.ipv6 { high } else { 0 };
+        let low = if tuple.ipv6 {
+            fold(from as u64, 5) ^ fold(to as u64, 7)
+        } else {
+            (from << 32 | to) as u64
+        };
+        (high, low, ports)
+    }
 }
 
 /// RouterOS: `time=from-to,days`.

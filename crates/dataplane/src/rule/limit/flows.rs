@@ -1,0 +1,126 @@
+//! `dst-limit`: a token bucket for each flow.
+
+use core::sync::atomic::Ordering;
+use core::time::Duration;
+
+use machine::Instant;
+
+use super::rate::{Price, Rate};
+use crate::packet::Tuple;
+use crate::rule::matcher::FlowKey;
+use crate::rule::shared::{Shared, Values};
+
+/// How many flows a rule remembers; beyond, the one that was idle longest is forgotten.
+const FLOWS: usize = 1 << 16;
+/// When the bucket will be full again.
+const FULL_AT: usize = 0;
+/// When a packet came last, in nanoseconds.
+const LAST: usize = 1;
+
+/// `dst-limit`: holds as long as a flow keeps the rate.
+///
+/// Exact over workers: a flow has one bucket in a table that they share. A flow is forgotten when it
+/// was idle for `expire`, or when 16 flows whose hashes meet are busier.
+#[derive(Debug)]
+pub struct DstLimit {
+    price: Price,
+    key: FlowKey,
+    expire: Duration,
+    flows: Shared<2>,
+}
+
+impl DstLimit {
+    /// Without a flow yet.
+    ///
+    /// # Errors
+    /// What the kernel says when there is no address space for the flows.
+    pub fn new(rate: Rate, key: FlowKey, expire: Duration) -> std::io::Result<Self> {
+        Ok(Self {
+            price: Price::new(&rate),
+            key,
+            expire,
+            flows: Shared::new(FLOWS)?,
+        })
+    }
+
+    pub(in crate::rule) fn holds(
+        &self,
+        tuple: &Tuple,
+        len: u32,
+        now: Instant,
+        commit: bool,
+    ) -> bool {
+        let (high, low, more) = self.key.pick(tuple);
+        let tag = self.flows.tag(high, low, more);
+        let last = |values: &Values<2>| Instant::from_nanos(values[LAST].load(Ordering::Relaxed));
+        let stale = |values: &Values<2>| now.saturating_since(last(values)) > self.expire;
+        if !commit {
+            let known = self.flows.find(tag).filter(|values| !stale(values));
+            return known.is_none_or(|values| self.price.take(&values[FULL_AT], len, now, false));
+        }
+        let begin = |values: &Values<2>| {
+            values[FULL_AT].store(0, Ordering::Relaxed);
+            values[LAST].store(now.as_nanos(), Ordering::Relaxed);
+        };
+        let age = |values: &Values<2>| Some(values[LAST].load(Ordering::Relaxed));
+        let Some(entered) = self.flows.enter(tag, stale, age, begin) else {
+            // Others kept writing to its places: they are many, and it is not let through.
+            return false;
+        };
+        if stale(entered.values) {
+            begin(entered.values);
+        }
+        entered.values[LAST].fetch_max(now.as_nanos(), Ordering::Relaxed);
+        self.price.take(&entered.values[FULL_AT], len, now, true)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::rate::Unit;
+    use super::*;
+
+    #[test]
+    fn each_destination_has_its_own_bucket() {
+        let rate = Rate {
+            count: 1,
+            per: Duration::from_secs(1),
+            burst: 2,
+            unit: Unit::Packets,
+        };
+        let limit = DstLimit::new(rate, FlowKey::DESTINATION, Duration::from_millis(500))
+            .expect("address space");
+        let to = |destination| Tuple {
+            destination,
+            ..Tuple::default()
+        };
+        let holds = |to: &Tuple, at| limit.holds(to, 60, Instant::from_millis(at), true);
+
+        for destination in 0..1000 {
+            let tuple = to(destination);
+            assert!(holds(&tuple, 0) && holds(&tuple, 1) && !holds(&tuple, 2));
+        }
+        assert!(!limit.holds(&to(3), 60, Instant::from_millis(400), false));
+        // Forgotten, and so with a full bucket again.
+        assert!(holds(&to(3), 600) && holds(&to(3), 601) && !holds(&to(3), 602));
+    }
+
+    #[test]
+    fn more_flows_than_it_remembers_do_no_harm() {
+        let rate = Rate {
+            count: 1,
+            per: Duration::from_secs(1),
+            burst: 1,
+            unit: Unit::Packets,
+        };
+        let key = FlowKey(FlowKey::SOURCE.0 | FlowKey::DESTINATION_PORT.0);
+        let limit = DstLimit::new(rate, key, Duration::from_secs(10)).expect("address space");
+        for source in 0..2 * FLOWS as u128 {
+            let tuple = Tuple {
+                source,
+                ..Tuple::default()
+            };
+            assert!(limit.holds(&tuple, 60, Instant::from_nanos(source as u64), true));
+        }
+    }
+}
