@@ -189,12 +189,14 @@ fn row(count: u32, ipv6: bool) {
     let hits: u64 = (0..count).map(|id| counters.get(id).0.packets).sum();
     let median = times.map(|mut times| {
         times.sort_by(f64::total_cmp);
-        times[times.len() / 2]
+        (times[times.len() / 2], times[times.len() / 10])
     });
     let share = hits as f64 / (2 * ROUNDS * PACKETS) as f64;
     let ip = if ipv6 { "v6" } else { "v4" };
     let [batch, ahead, single] = median;
-    println!("{count:>6} {ip:>5} {batch:>8.1} {ahead:>8.1} {single:>8.1}   hits {share:.2}");
+    let [batch, ahead, single] =
+        [batch, ahead, single].map(|(median, low)| format!("{median:.1} ({low:.1})"));
+    println!("{count:>6} {ip:>5} {batch:>15} {ahead:>15} {single:>15}   hits {share:.2}");
 }
 
 /// Clocks per packet in batches: the look-up of candidates, and with `whole` what follows. The

@@ -36,9 +36,10 @@ fn within(ranges: &[(u16, u16)], port: u16) -> bool {
 #[inline(always)]
 pub(super) fn ports(fields: &Fields) -> Option<(u16, u16)> {
     let tuple = &fields.tuple;
+    // Without short cuts: what would be guessed there differs from packet to packet.
     let shown = tuple.has_ports()
-        && fields.fragment != Fragment::Later
-        && (!fields.truncated || (tuple.source_port, tuple.destination_port) != (0, 0));
+        & (fields.fragment != Fragment::Later)
+        & (!fields.truncated | ((tuple.source_port | tuple.destination_port) != 0));
     shown.then_some((tuple.source_port, tuple.destination_port))
 }
 
@@ -129,11 +130,9 @@ fn of_header(what: &Match, subject: &Subject<'_>) -> Answer {
 #[inline(always)]
 pub(super) fn icmp(fields: &Fields) -> Option<(u8, u8)> {
     let tuple = &fields.tuple;
-    let right = match tuple.ipv6 {
-        true => tuple.protocol == protocol::ICMPV6,
-        false => tuple.protocol == protocol::ICMP,
-    };
-    let shown = right && fields.fragment != Fragment::Later && !fields.truncated;
+    let right = (tuple.ipv6 & (tuple.protocol == protocol::ICMPV6))
+        | (!tuple.ipv6 & (tuple.protocol == protocol::ICMP));
+    let shown = right & (fields.fragment != Fragment::Later) & !fields.truncated;
     let [kind, code] = tuple.destination_port.to_be_bytes();
     shown.then_some((kind, code))
 }

@@ -131,7 +131,7 @@ impl Block {
             return self.place(0, bits);
         }
         for line in from / 64 / LINE..self.words / LINE {
-            let mut both = self.line(rows, line);
+            let mut both = self.line(rows.iter().copied(), line);
             if line == from / 64 / LINE {
                 let word = from / 64 % LINE;
                 both[..word].fill(0);
@@ -146,12 +146,26 @@ impl Block {
         None
     }
 
+    /// The first rule whose bit is set in all rows of a packet of a batch.
+    #[inline(always)]
+    fn first(&self, rows: &[[u64; BATCH]], at: usize) -> Option<usize> {
+        for line in 0..self.words / LINE {
+            let both = self.line(rows.iter().map(|rows| rows[at % BATCH]), line);
+            let any = both.iter().fold(0, |any, word| any | word);
+            if any != 0 {
+                let word = both.iter().take_while(|word| **word == 0).count() % LINE;
+                return self.place(line * LINE + word, both[word]);
+            }
+        }
+        None
+    }
+
     /// What all rows of a packet leave in a line of words.
     #[inline(always)]
-    fn line(&self, rows: &Rows, line: usize) -> [u64; LINE] {
+    fn line(&self, rows: impl Iterator<Item = u64>, line: usize) -> [u64; LINE] {
         let mut both = [u64::MAX; LINE];
         for (part, row) in self.parts.iter().zip(rows) {
-            let start = *row as usize + line * LINE;
+            let start = row as usize + line * LINE;
             if let Some(bits) = part.bits.get(start..start + LINE) {
                 for (one, other) in both.iter_mut().zip(bits) {
                     *one &= other;
@@ -261,7 +275,7 @@ impl Part {
         rows: &mut [u64; BATCH],
     ) {
         match self.spans.levels() {
-            1 => self.fill(lanes, of, 1, packets, which, rows),
+            0 => self.fill(lanes, of, 0, packets, which, rows),
             2 => self.fill(lanes, of, 2, packets, which, rows),
             3 => self.fill(lanes, of, 3, packets, which, rows),
             levels => self.fill(lanes, of, levels, packets, which, rows),
@@ -372,18 +386,26 @@ impl<P: Packets> Work for Many<'_, P> {
         let block = self.block;
         let mut rows = [[0; BATCH]; PARTS];
         for which in self.which.chunks(BATCH) {
-            for (part, rows) in block.parts.iter().zip(&mut rows) {
+            let rows = &mut rows[..block.parts.len()];
+            for (part, rows) in block.parts.iter().zip(rows.iter_mut()) {
                 part.rows(lanes, self.packets, which, rows);
             }
-            for (at, packet) in which.iter().enumerate() {
-                let mut own = [0; PARTS];
-                for (own, rows) in own.iter_mut().zip(&rows[..block.parts.len()]) {
-                    *own = rows[at];
+            let mut left = [u64::MAX; BATCH];
+            if block.words == 1 {
+                for rows in rows.iter() {
+                    for (left, row) in left.iter_mut().zip(rows) {
+                        *left &= row;
+                    }
                 }
-                let Some(place) = block.next(&own, 0) else {
-                    continue;
+            }
+            for ((at, packet), left) in which.iter().enumerate().zip(&left) {
+                let place = match block.words {
+                    1 => block.place(0, *left),
+                    _ => block.first(&*rows, at),
                 };
-                if let Some(found) = self.places.get_mut(usize::from(*packet)) {
+                if let (Some(place), Some(found)) =
+                    (place, self.places.get_mut(usize::from(*packet)))
+                {
                     *found = self.start + place as u32;
                 }
             }

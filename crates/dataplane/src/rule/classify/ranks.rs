@@ -6,6 +6,9 @@
 
 use kernels::Lanes;
 
+/// The depth of a tree of two lines at most: all are searched, none after the other.
+const FLAT: usize = 0;
+
 /// How many levels a tree has at most: nine to the seventh are more boundaries than there can be.
 const LEVELS: usize = 7;
 
@@ -15,7 +18,7 @@ struct Tree<T, const N: usize> {
     lines: Box<[[T; N]]>,
     /// Where each level begins, and its last line, counted from there.
     levels: [(u32, u32); LEVELS],
-    /// How many levels there are; 0 without numbers.
+    /// How many levels there are; [`FLAT`] where the lines are simply all searched.
     count: usize,
 }
 
@@ -44,9 +47,11 @@ impl<T: Copy, const N: usize> Tree<T, N> {
         let mut tree = Self {
             lines: Box::default(),
             levels: [(0, 0); LEVELS],
-            count: 0,
+            count: FLAT,
         };
-        if numbers.is_empty() {
+        if numbers.len() <= 2 * N {
+            let line = |some: &[T]| core::array::from_fn(|at| some.get(at).copied().unwrap_or(pad));
+            tree.lines = numbers.chunks(N).map(line).collect();
             return tree;
         }
         let mut levels = vec![numbers.to_vec()];
@@ -78,6 +83,9 @@ impl<T: Copy, const N: usize> Tree<T, N> {
     /// constant where the caller has it.
     #[inline(always)]
     fn leaf(&self, count: usize, rank: impl Fn(&[T; N]) -> u32) -> usize {
+        if count == FLAT {
+            return self.lines.iter().map(rank).sum::<u32>() as usize;
+        }
         let (mut line, mut found) = (0, 0);
         for (start, last) in self.levels.iter().take(count) {
             line = (line * (N as u32 + 1) + found).min(*last);
