@@ -197,6 +197,15 @@ fn of_memory<F: Facts, W: Watch>(what: &Match, asked: &mut Asked<'_, '_, F>) -> 
             ports(fields)?;
             psd.holds(tuple, now, W::COMMITS)
         }
+        Match::TlsHost(glob) => {
+            let streams = &mut asked.worker.streams;
+            return streams.tls_host(asked.subject, glob, now, W::COMMITS);
+        }
+        Match::Layer7(pattern) => {
+            let original = asked.facts.original().unwrap_or(*tuple);
+            let streams = &mut asked.worker.streams;
+            return streams.layer7(asked.subject, &original, pattern, now, W::COMMITS);
+        }
         Match::Random(percent) => match W::COMMITS {
             true => asked.worker.rng.percent(*percent),
             false => asked.worker.rng.clone().percent(*percent),
