@@ -135,6 +135,41 @@ def changes(api):
     listener.close()
 
 
+def streaming(api):
+    """A change is told while the command goes on; `/cancel` ends it."""
+    listener = connect()
+    # librouteros itself gives rows only when a command has ended: its sentences are used.
+    line = listener.protocol
+    lists = api.path("interface", "list")
+    made = lists.add(name="streamed")
+    told = threading.Event()
+
+    def change():
+        # It listens from some time on: changes go on until one was told.
+        number = 0
+        while not told.is_set():
+            lists.update(comment=str(number), **{".id": made})
+            number += 1
+
+    thread = threading.Thread(target=change, daemon=True)
+    thread.start()
+    line.writeSentence("/interface/list/listen", ".tag=listen")
+    first, words = line.readSentence()
+    told.set()
+    thread.join()
+    wanted("streamed", first == "!re" and f"=.id={made}" in words, (first, words))
+    line.writeSentence("/cancel", "=tag=listen", ".tag=cancel")
+    done, trapped = set(), set()
+    while len(done) < 2:
+        reply, words = line.readSentence()
+        tags = {word for word in words if word.startswith(".tag=")}
+        done |= tags if reply == "!done" else set()
+        trapped |= tags if reply == "!trap" else set()
+    wanted("canceled", trapped == {".tag=listen"}, trapped)
+    lists.remove(made)
+    listener.close()
+
+
 def main():
     """All of it."""
     logins()
@@ -144,6 +179,7 @@ def main():
     order(api)
     errors(api)
     changes(api)
+    streaming(api)
     shown = [row["via"] for row in api("/user/active/print") if row["name"] == USER]
     wanted("active", "api" in shown, shown)
     api.close()

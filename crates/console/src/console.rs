@@ -3,7 +3,7 @@
 use crate::editor::{Edit, Editor};
 use crate::history::History;
 use crate::keys::{Decoder, Key};
-use crate::pager::{Page, Wire, write_lines};
+use crate::pager::{PIECE, Page, Wire, write_lines};
 use crate::screen::Screen;
 use crate::{Candidate, Outcome, Said, Shell, Span};
 
@@ -22,7 +22,7 @@ pub struct Settings {
     pub dumb: bool,
 }
 
-/// A console on some stream of bytes. It is fed with [`Console::input`], and draws on a [`Wire`].
+/// A console on some stream of bytes: a [`Wire`], from which [`Console::input`] takes what was typed.
 pub struct Console<S> {
     shell: S,
     settings: Settings,
@@ -35,6 +35,8 @@ pub struct Console<S> {
     mode: Mode,
     /// The last key asked for a completion that had several answers.
     ambiguous: bool,
+    /// The line has changed since it was drawn.
+    stale: bool,
 }
 
 enum Mode {
@@ -68,6 +70,7 @@ impl<S: Shell> Console<S> {
             before: String::new(),
             mode: Mode::Line,
             ambiguous: false,
+            stale: false,
         }
     }
 
@@ -107,40 +110,47 @@ impl<S: Shell> Console<S> {
         }
     }
 
-    /// Takes bytes from the terminal.
-    pub fn input(&mut self, bytes: &[u8], wire: &mut dyn Wire) -> Outcome {
+    /// Takes what was typed, until nothing more is there. A byte at a time: what follows the key that
+    /// runs a command may be for that command's pages, or be forgotten by an interrupt.
+    pub fn input(&mut self, wire: &mut dyn Wire) -> Outcome {
         let mut out = Vec::new();
         if let Some(notice) = self.shell.notice() {
             self.announce(&notice, &mut out);
         }
-        let outcome = self.keys(bytes, &mut out, wire);
+        let outcome = self.keys(&mut out, wire);
+        // Drawing after each key of a pasted block would be quadratic.
+        if self.stale && matches!(self.mode, Mode::Line) {
+            self.draw(&mut out);
+        }
         // A terminal that is gone is noticed by whoever reads from it.
         let _ = wire.send(&out);
         outcome
     }
 
-    fn keys(&mut self, bytes: &[u8], out: &mut Vec<u8>, wire: &mut dyn Wire) -> Outcome {
+    fn keys(&mut self, out: &mut Vec<u8>, wire: &mut dyn Wire) -> Outcome {
         let mut keys = Vec::new();
-        self.decoder.decode(bytes, &mut keys);
-        let mut pending = keys.into_iter().peekable();
-        while let Some(key) = pending.next() {
-            // Drawing after each key of a pasted block would be quadratic.
-            let last = pending.peek().is_none();
-            if self.key(key, last, out, wire) == Outcome::Quit {
-                return Outcome::Quit;
+        while let Some(byte) = wire.typed() {
+            self.decoder.decode(&[byte], &mut keys);
+            for key in keys.drain(..) {
+                if self.key(key, out, wire) == Outcome::Quit {
+                    return Outcome::Quit;
+                }
+            }
+            if out.len() >= PIECE {
+                let _ = wire.send(&std::mem::take(out));
             }
         }
         Outcome::Continue
     }
 
-    fn key(&mut self, key: Key, last: bool, out: &mut Vec<u8>, wire: &mut dyn Wire) -> Outcome {
+    fn key(&mut self, key: Key, out: &mut Vec<u8>, wire: &mut dyn Wire) -> Outcome {
         match &mut self.mode {
             Mode::Search(_) => {
                 self.search_key(key, out);
                 Outcome::Continue
             }
             Mode::Ask(_) => self.answer(key, out, wire),
-            Mode::Line => self.line_key(key, last, out, wire),
+            Mode::Line => self.line_key(key, out, wire),
         }
     }
 
@@ -187,22 +197,12 @@ impl<S: Shell> Console<S> {
         self.draw(out);
     }
 
-    fn line_key(
-        &mut self,
-        key: Key,
-        last: bool,
-        out: &mut Vec<u8>,
-        wire: &mut dyn Wire,
-    ) -> Outcome {
+    fn line_key(&mut self, key: Key, out: &mut Vec<u8>, wire: &mut dyn Wire) -> Outcome {
         let again = std::mem::take(&mut self.ambiguous);
         match self.editor.key(key) {
             Edit::Nothing => {}
             Edit::SafeMode => self.safe_mode(out),
-            Edit::Changed => {
-                if last {
-                    self.draw(out);
-                }
-            }
+            Edit::Changed => self.stale = true,
             Edit::Submit => return self.submit(out, wire),
             Edit::Complete => self.complete(again, out),
             Edit::Help => self.help(out, wire),
@@ -267,7 +267,7 @@ impl<S: Shell> Console<S> {
         if wire.send(&std::mem::take(out)).is_break() {
             return Outcome::Quit;
         }
-        let mut page = Page::new(wire, self.settings.columns, rows);
+        let mut page = Page::new(wire, &mut self.decoder, self.settings.columns, rows);
         let outcome = self.shell.execute(command, &mut page);
         let _ = page.finish();
         if outcome == Outcome::Continue {
@@ -347,7 +347,7 @@ impl<S: Shell> Console<S> {
         }
         let rows = self.page_rows();
         let _ = wire.send(&std::mem::take(out));
-        let mut page = Page::new(wire, self.settings.columns, rows);
+        let mut page = Page::new(wire, &mut self.decoder, self.settings.columns, rows);
         let _ = page.write(text.as_bytes());
         let _ = page.finish();
         self.draw(out);
@@ -407,6 +407,7 @@ impl<S: Shell> Console<S> {
     }
 
     fn draw(&mut self, out: &mut Vec<u8>) {
+        self.stale = false;
         let (prompt, spans) = (self.prompt(), self.spans());
         self.screen.draw(
             &prompt,
@@ -418,6 +419,7 @@ impl<S: Shell> Console<S> {
     }
 
     fn leave_line(&mut self, out: &mut Vec<u8>) {
+        self.stale = false;
         let (prompt, spans) = (self.prompt(), self.spans());
         self.screen.leave(&prompt, self.editor.text(), &spans, out);
     }

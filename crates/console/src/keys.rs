@@ -43,6 +43,9 @@ pub enum Key {
     Escape,
 }
 
+/// What Ctrl-C sends.
+pub const INTERRUPT: u8 = 3;
+
 /// Turns a stream of bytes into keys; sequences may be cut anywhere.
 pub struct Decoder {
     parser: Parser,
@@ -62,11 +65,17 @@ impl Decoder {
     /// Appends the keys that `bytes` complete to `out`. Unknown sequences are passed over.
     pub fn decode(&mut self, bytes: &[u8], out: &mut Vec<Key>) {
         for byte in bytes {
-            // DEL is no control character to the parser, but it is what Backspace sends.
-            if *byte == 0x7f {
-                self.collected.keys.push(Key::Backspace);
-            } else {
-                self.parser.advance(&mut self.collected, &[*byte]);
+            match *byte {
+                // Ctrl-C leads out of any sequence: a stray `ESC ]` or `ESC P` opens a string,
+                // which would swallow all that follows.
+                INTERRUPT => {
+                    self.parser = Parser::new();
+                    self.collected.ss3 = false;
+                    self.collected.key(Key::Ctrl('c'));
+                }
+                // DEL is no control character to the parser, but it is what Backspace sends.
+                0x7f => self.collected.key(Key::Backspace),
+                byte => self.parser.advance(&mut self.collected, &[byte]),
             }
         }
         // A carriage return is Enter by itself; a line feed that follows it is part of it.
@@ -210,6 +219,23 @@ mod tests {
     #[test]
     fn a_line_feed_after_a_return_is_one_enter() {
         assert_eq!(keys(b"\r\n\n"), [Key::Enter, Key::Enter]);
+    }
+
+    #[test]
+    fn ctrl_c_leads_out_of_any_sequence() {
+        let open = [
+            "\x1b", "\x1b[", "\x1b[1;", "\x1bO", "\x1b]", "\x1bP", "\x1bPq", "\x1b_", "\x1b^",
+        ];
+        for open in open {
+            let typed = format!("{open}\x03[A");
+
+            assert_eq!(
+                keys(typed.as_bytes()),
+                [Key::Ctrl('c'), Key::Char('['), Key::Char('A')],
+                "{open:?}"
+            );
+        }
+        assert_eq!(keys(b"\xc3\x03\xa9").first(), Some(&Key::Ctrl('c')));
     }
 
     #[test]

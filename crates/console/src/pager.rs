@@ -15,13 +15,19 @@ pub trait Wire {
     /// Sends bytes to the terminal. Breaks when there is nobody there any more.
     fn send(&mut self, bytes: &[u8]) -> ControlFlow<()>;
 
-    /// Waits for keys, as a page is full; none when the command is to stop.
-    fn wait(&mut self) -> Option<Vec<u8>>;
+    /// The next byte that was typed already, if one was. What is not taken yet is still the
+    /// terminal's, which may forget it.
+    fn typed(&mut self) -> Option<u8>;
+
+    /// Waits for the next byte, as a page is full; none when the command is to stop.
+    fn wait(&mut self) -> Option<u8>;
 }
 
 /// Where a command's output goes.
 pub struct Page<'a> {
     wire: &'a mut dyn Wire,
+    /// The console's own: a sequence that was begun before the page may end here, or the reverse.
+    decoder: &'a mut Decoder,
     columns: usize,
     /// Rows of a page; a terminal that does not stop has none.
     rows: Option<usize>,
@@ -31,7 +37,6 @@ pub struct Page<'a> {
     column: usize,
     /// Rows since the last [`Page::repaint`].
     painted: usize,
-    decoder: Decoder,
     ready: Vec<u8>,
     /// Whether anything was written, and whether the last of it ended a line.
     ended: bool,
@@ -39,20 +44,25 @@ pub struct Page<'a> {
 }
 
 /// Bytes that are sent together.
-const PIECE: usize = 32 << 10;
+pub(crate) const PIECE: usize = 32 << 10;
 
 impl<'a> Page<'a> {
     /// The output of a command on a terminal of this size.
-    pub fn new(wire: &'a mut dyn Wire, columns: usize, rows: Option<usize>) -> Self {
+    pub fn new(
+        wire: &'a mut dyn Wire,
+        decoder: &'a mut Decoder,
+        columns: usize,
+        rows: Option<usize>,
+    ) -> Self {
         let rows = rows.map(|rows| rows.max(3) - 1);
         Self {
             wire,
+            decoder,
             columns: columns.max(1),
             rows,
             left: rows.unwrap_or(usize::MAX),
             column: 0,
             painted: 0,
-            decoder: Decoder::default(),
             ready: Vec::new(),
             ended: true,
             quit: false,
@@ -158,12 +168,19 @@ impl<'a> Page<'a> {
         }
     }
 
-    /// How many rows are wanted; none if no more are.
+    /// Shows what is left without asking: the user has interrupted the command, and types for the
+    /// line that comes.
+    pub const fn hurry(&mut self) {
+        self.left = usize::MAX;
+    }
+
+    /// How many rows are wanted; none if no more are. A byte at a time, since what is typed behind
+    /// the answer is not for the page.
     fn ask(&mut self) -> Option<usize> {
+        let mut keys = Vec::new();
         loop {
-            let mut keys = Vec::new();
-            self.decoder.decode(&self.wire.wait()?, &mut keys);
-            for key in keys {
+            self.decoder.decode(&[self.wire.wait()?], &mut keys);
+            for key in keys.drain(..) {
                 match key {
                     Key::Char('q' | 'Q') | Key::Ctrl('c') | Key::Escape => return None,
                     Key::Char('d' | 'D') => return Some(usize::MAX),
@@ -192,15 +209,16 @@ pub(crate) fn write_lines(text: &[u8], out: &mut Vec<u8>) {
 #[cfg(test)]
 pub(crate) struct Recorded {
     pub(crate) sent: Vec<u8>,
-    pub(crate) keys: std::collections::VecDeque<Vec<u8>>,
+    pub(crate) keys: std::collections::VecDeque<u8>,
 }
 
 #[cfg(test)]
 impl Recorded {
-    pub(crate) fn new(keys: &[&str]) -> Self {
-        let keys = keys.iter().map(|keys| keys.as_bytes().to_vec()).collect();
-        let sent = Vec::new();
-        Self { sent, keys }
+    pub(crate) fn new(keys: &[u8]) -> Self {
+        Self {
+            sent: Vec::new(),
+            keys: keys.iter().copied().collect(),
+        }
     }
 
     pub(crate) fn text(&self) -> String {
@@ -215,7 +233,11 @@ impl Wire for Recorded {
         ControlFlow::Continue(())
     }
 
-    fn wait(&mut self) -> Option<Vec<u8>> {
+    fn typed(&mut self) -> Option<u8> {
+        self.keys.pop_front()
+    }
+
+    fn wait(&mut self) -> Option<u8> {
         self.keys.pop_front()
     }
 }
@@ -230,9 +252,9 @@ mod tests {
             .collect()
     }
 
-    fn shown(count: usize, keys: &[&str]) -> (ControlFlow<()>, Recorded) {
-        let mut wire = Recorded::new(keys);
-        let mut page = Page::new(&mut wire, 80, Some(10));
+    fn shown(count: usize, keys: &[u8]) -> (ControlFlow<()>, Recorded) {
+        let (mut wire, mut decoder) = (Recorded::new(keys), Decoder::default());
+        let mut page = Page::new(&mut wire, &mut decoder, 80, Some(10));
         let flow = page.write(&lines(count));
         let _ = page.finish();
         (flow, wire)
@@ -240,7 +262,7 @@ mod tests {
 
     #[test]
     fn what_fits_is_shown_without_asking() {
-        let (flow, wire) = shown(9, &[]);
+        let (flow, wire) = shown(9, b"");
 
         assert!(flow.is_continue());
         assert!(wire.text().ends_with("8\r\n"));
@@ -248,7 +270,7 @@ mod tests {
 
     #[test]
     fn pages_lines_and_the_rest() {
-        let (flow, wire) = shown(100, &["\r", "x", " ", "d"]);
+        let (flow, wire) = shown(100, b"\rx d");
         let text = wire.text();
 
         assert!(flow.is_continue());
@@ -262,7 +284,7 @@ mod tests {
 
     #[test]
     fn quitting_shows_no_more_and_stops_the_command() {
-        for keys in [&["q"][..], &[]] {
+        for keys in [&b"q"[..], b"\x03", b""] {
             let (flow, wire) = shown(100, keys);
 
             assert!(flow.is_break());
@@ -274,9 +296,44 @@ mod tests {
     }
 
     #[test]
+    fn what_is_typed_behind_the_answer_stays_typed() {
+        for answer in [&b"q"[..], b"\x03", b"xd", b"\x1b[6~q"] {
+            let (_, wire) = shown(100, &[answer, b"rest"].concat());
+
+            assert_eq!(wire.keys, b"rest", "{answer:?}");
+        }
+    }
+
+    #[test]
+    fn a_sequence_that_was_begun_before_the_page_ends_there() {
+        let (mut wire, mut decoder) = (Recorded::new(b"[6~q"), Decoder::default());
+        decoder.decode(b"\x1b", &mut Vec::new());
+        let mut page = Page::new(&mut wire, &mut decoder, 80, Some(10));
+
+        let flow = page.write(&lines(100));
+
+        assert!(flow.is_break());
+        assert!(wire.text().contains("\n17\r\n--"), "{:?}", wire.text());
+    }
+
+    #[test]
+    fn what_hurries_does_not_ask() {
+        let (mut wire, mut decoder) = (Recorded::new(b"rest"), Decoder::default());
+        let mut page = Page::new(&mut wire, &mut decoder, 80, Some(10));
+
+        let _ = page.write(&lines(9));
+        page.hurry();
+        let _ = page.write(b"interrupted\n");
+        let _ = page.finish();
+
+        assert!(wire.text().ends_with("8\r\ninterrupted\r\n"));
+        assert_eq!(wire.keys, b"rest");
+    }
+
+    #[test]
     fn a_long_line_takes_several_rows() {
-        let mut wire = Recorded::new(&["q"]);
-        let mut page = Page::new(&mut wire, 20, Some(4));
+        let (mut wire, mut decoder) = (Recorded::new(b"q"), Decoder::default());
+        let mut page = Page::new(&mut wire, &mut decoder, 20, Some(4));
 
         let flow = page.write(format!("{}\nmore\n", "x".repeat(41)).as_bytes());
 
@@ -286,8 +343,8 @@ mod tests {
 
     #[test]
     fn what_is_painted_again_stands_where_it_stood() {
-        let mut wire = Recorded::new(&[]);
-        let mut page = Page::new(&mut wire, 80, Some(10));
+        let (mut wire, mut decoder) = (Recorded::new(b""), Decoder::default());
+        let mut page = Page::new(&mut wire, &mut decoder, 80, Some(10));
 
         for n in 0..2 {
             let _ = page.repaint();

@@ -7,6 +7,7 @@
 
 use std::sync::Arc;
 
+use crate::connection::Settings;
 use crate::nat::Target;
 use crate::rule::Table;
 
@@ -98,6 +99,8 @@ pub struct Firewall {
     pub tracks4: bool,
     /// Whether connections of IPv6 are tracked.
     pub tracks6: bool,
+    /// Timeouts and strictness of tracking.
+    pub settings: Settings,
 }
 
 impl Firewall {
@@ -109,9 +112,14 @@ impl Firewall {
 
     /// Whether packets of a family have to be looked at: there is a rule, or they are tracked.
     pub fn guards(&self, ipv6: bool) -> bool {
+        self.tracks(ipv6) || self.filters(ipv6)
+    }
+
+    /// Whether a family has a rule.
+    pub fn filters(&self, ipv6: bool) -> bool {
         let tables = self.tables(ipv6);
         let tables = [&tables.raw, &tables.mangle, &tables.nat, &tables.filter];
-        self.tracks(ipv6) || tables.iter().any(|table| !table.is_empty())
+        tables.iter().any(|table| !table.is_empty())
     }
 
     /// Whether connections of a family are tracked.

@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use frame::{Frame, InterfaceId, Pool, Port, VECTOR_FRAMES, Vector};
 
+use crate::connection::Tracker;
 use crate::counters::Counters;
 use crate::drop::Drop;
 use crate::punt::{Punt, Why};
@@ -49,9 +50,16 @@ pub(crate) struct Outlet {
 }
 
 impl Outlet {
-    pub(crate) fn new(index: u16, pool: Pool, rings: Rings, counters: Arc<Counters>) -> Self {
+    pub(crate) fn new(
+        index: u16,
+        pool: Pool,
+        rings: Rings,
+        counters: Arc<Counters>,
+        tracker: Tracker,
+    ) -> Self {
         let memory = Memory {
             rules: rule::Worker::new(Arc::clone(&counters.rules), u64::from(index)),
+            tracker,
         };
         Self {
             memory,

@@ -1,6 +1,9 @@
 //! What rules and connections read of a packet, parsed once: RouterOS's matchers and the tuple that
 //! a connection is known by.
 
+use core::fmt;
+use core::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
+
 use crate::flow::{upper4, upper6};
 
 /// The protocols above IP that the router tells apart by number.
@@ -32,7 +35,8 @@ pub struct Tuple {
     pub destination: u128,
     /// The source port; of ICMP queries and answers the identifier; else 0.
     pub source_port: u16,
-    /// The destination port; of ICMP the type (high byte) and the code; else 0.
+    /// The destination port; of ICMP the type (high byte) and the code; of PPTP's GRE the call's
+    /// number, which each side gives for itself; else 0.
     pub destination_port: u16,
     /// The protocol above IP.
     pub protocol: u8,
@@ -71,6 +75,26 @@ impl Tuple {
     /// Whether the protocol has ports.
     pub const fn has_ports(&self) -> bool {
         has_ports(self.protocol)
+    }
+}
+
+/// As `ADDRESS:PORT->ADDRESS:PORT`, with brackets around IPv6 addresses; without ports where the
+/// protocol has none.
+impl fmt::Display for Tuple {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let end = |address: u128, port: u16| -> SocketAddr {
+            let address: IpAddr = match self.ipv6 {
+                true => Ipv6Addr::from_bits(address).into(),
+                false => Ipv4Addr::from_bits(address as u32).into(),
+            };
+            (address, port).into()
+        };
+        let source = end(self.source, self.source_port);
+        let destination = end(self.destination, self.destination_port);
+        match self.has_ports() {
+            true => write!(f, "{source}->{destination}"),
+            false => write!(f, "{}->{}", source.ip(), destination.ip()),
+        }
     }
 }
 
@@ -235,8 +259,19 @@ impl Fields {
                 }
                 None => self.truncated = true,
             },
+            protocol::GRE => tuple.destination_port = call(upper).unwrap_or_default(),
             _ => {}
         }
+    }
+}
+
+/// The number of the call that a packet of PPTP's tunnel belongs to (RFC 2637, 4.1).
+fn call(upper: &[u8]) -> Option<u16> {
+    match upper.first_chunk()? {
+        [_, flags, 0x88, 0x0b, _, _, high, low] if flags & 7 == 1 => {
+            Some(u16::from_be_bytes([*high, *low]))
+        }
+        _ => None,
     }
 }
 

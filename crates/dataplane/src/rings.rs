@@ -4,6 +4,7 @@
 use frame::{Frame, Port};
 use rtrb::{Consumer, Producer, RingBuffer};
 
+use crate::connection::{EntryId, Purge};
 use crate::punt::{Punt, Why};
 
 /// How many frames a ring between two threads holds.
@@ -33,6 +34,10 @@ pub enum Command {
     /// Walk this punted packet again, because its neighbour is known now. Packets of the router's
     /// own have `frame.ingress` unset.
     Resume(Frame),
+    /// Forget this connection.
+    Forget(EntryId),
+    /// Forget connections that something is gone of.
+    Purge(Purge),
 }
 
 impl core::fmt::Debug for Command {
@@ -43,6 +48,8 @@ impl core::fmt::Debug for Command {
             Self::Transmit(frame) => write!(f, "Transmit({frame:?})"),
             Self::Output(frame) => write!(f, "Output({frame:?})"),
             Self::Resume(frame) => write!(f, "Resume({frame:?})"),
+            Self::Forget(id) => write!(f, "Forget({id})"),
+            Self::Purge(purge) => write!(f, "Purge({purge:?})"),
         }
     }
 }

@@ -5,9 +5,10 @@ use std::sync::{Arc, Mutex};
 
 use arc_swap::ArcSwap;
 use frame::{Frame, InterfaceId, Offload, Offloads, Pool, Port, Sizes, Transmitted, Vector};
-use machine::Instant;
+use machine::{Instant, Rng};
 use wire::Mac;
 
+use crate::connection;
 use crate::counters::{Counters, InterfaceTraffic, interface_traffic};
 use crate::rings::{Command, Remote, rings};
 use crate::snapshot::{
@@ -217,6 +218,7 @@ pub(crate) struct Rig {
     pub(crate) snapshot: Snapshot,
     published: Arc<ArcSwap<Snapshot>>,
     pub(crate) workers: Vec<Worker>,
+    pub(crate) connections: Arc<connection::Table>,
     /// The time of the steps; tests move it on.
     pub(crate) now: Instant,
     pub(crate) remotes: Vec<Remote>,
@@ -243,12 +245,17 @@ impl Rig {
         for counters in &counters {
             assert!(counters.make_room(InterfaceId(255)));
         }
+        let settings = connection::Settings::default();
+        let (connections, trackers) =
+            connection::trackers(count as u16, &settings, &mut Rng::seeded(1))
+                .expect("address space");
         let workers = pools
             .into_iter()
             .zip(worker_rings)
             .zip(&counters)
+            .zip(trackers)
             .enumerate()
-            .map(|(index, ((pool, rings), counters))| {
+            .map(|(index, (((pool, rings), counters), tracker))| {
                 Worker::new(Parts {
                     index: index as u16,
                     pool,
@@ -257,6 +264,7 @@ impl Rig {
                     reader: writer.fib().grace.reader().expect("a free slot"),
                     rings,
                     counters: Arc::clone(counters),
+                    tracker,
                 })
             })
             .collect();
@@ -271,6 +279,7 @@ impl Rig {
             pool,
             ports: Vec::new(),
             gateway,
+            connections,
             now: Instant::ZERO,
         };
         rig.routes();

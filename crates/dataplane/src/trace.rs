@@ -1,13 +1,21 @@
-//! The tracer: what every stage decided about a packet, in words.
+//! The tracer: what every stage decided about a packet, and every rule, in words.
 //!
 //! Stages are generic over it, and the tracer of production does nothing, so that it costs nothing.
+//! A traced packet runs the code that forwards, with a tracker of its own: what it begins, or is
+//! assumed to belong to, is nowhere but in its trace.
+
+use std::sync::Arc;
 
 use frame::{InterfaceId, Offload};
-use machine::Instant;
+use machine::Rng;
 
+use crate::connection::{self, NatState, State};
+use crate::rule::{
+    self, Chain, Clock, List, Marks, Match, Matcher, Rule, RuleCounters, Subject, Watch,
+};
 use crate::snapshot::Snapshot;
 use crate::table::Fib;
-use crate::walk::{self, Context, Exit, Stage};
+use crate::walk::{self, Context, Exit, Memory, Stage};
 
 /// Told by each stage what it decided.
 pub trait Tracer {
@@ -15,6 +23,25 @@ pub trait Tracer {
     fn passed(&mut self, stage: Stage, decision: impl FnOnce() -> String);
     /// The stage ended the packet's walk.
     fn left(&mut self, stage: Stage, exit: &Exit);
+    /// The stage asks rules.
+    #[inline(always)]
+    fn asks(&mut self, _stage: Stage) {}
+    /// What is assumed of the packet's connection.
+    #[inline(always)]
+    fn assumed(&self) -> Assumed {
+        Assumed::default()
+    }
+}
+
+/// What a traced packet is taken to be besides its bytes.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Assumed {
+    /// The state of its connection; none leaves that to the tracker.
+    pub state: Option<State>,
+    /// How its connection is translated already.
+    pub nat: NatState,
+    /// Marks that it comes with.
+    pub marks: Marks,
 }
 
 /// The tracer of production.
@@ -29,13 +56,26 @@ impl Tracer for Silent {
     fn left(&mut self, _stage: Stage, _exit: &Exit) {}
 }
 
-/// What one stage decided.
+/// What one stage decided, or one rule.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Line {
     /// The stage.
     pub stage: Stage,
-    /// Its decision, as a user reads it.
+    /// The rule, if it was one.
+    pub rule: Option<Tried>,
+    /// The decision, as a user reads it.
     pub decision: String,
+}
+
+/// A rule that a packet met.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Tried {
+    /// Its number, by which control knows it.
+    pub number: u32,
+    /// The chain that it is in.
+    pub chain: Arc<str>,
+    /// The property that it failed at first; none if it matched.
+    pub failed: Option<&'static str>,
 }
 
 /// A tracer that keeps what it is told.
@@ -43,21 +83,128 @@ pub struct Line {
 pub struct Recorder {
     /// In the packet's order.
     pub lines: Vec<Line>,
+    /// What the packet is taken to be.
+    pub assumed: Assumed,
+    asking: Option<Stage>,
+}
+
+impl Recorder {
+    fn tell(&mut self, stage: Stage, decision: String) {
+        self.lines.push(Line {
+            stage,
+            rule: None,
+            decision,
+        });
+    }
 }
 
 impl Tracer for Recorder {
     fn passed(&mut self, stage: Stage, decision: impl FnOnce() -> String) {
-        self.lines.push(Line {
-            stage,
-            decision: decision(),
-        });
+        self.tell(stage, decision());
     }
 
     fn left(&mut self, stage: Stage, exit: &Exit) {
+        self.tell(stage, exit.to_string());
+    }
+
+    fn asks(&mut self, stage: Stage) {
+        self.asking = Some(stage);
+    }
+
+    fn assumed(&self) -> Assumed {
+        self.assumed
+    }
+}
+
+impl Watch for Recorder {
+    const COMMITS: bool = false;
+
+    fn tried(
+        &mut self,
+        chain: &Chain,
+        rule: &Rule,
+        failed: Option<&Matcher>,
+        _subject: &Subject<'_>,
+    ) {
+        let failed = failed.map(|matcher| property(&matcher.what));
         self.lines.push(Line {
-            stage,
-            decision: exit.to_string(),
+            stage: self.asking.unwrap_or(Stage::Ingress),
+            rule: Some(Tried {
+                number: rule.id,
+                chain: Arc::clone(&chain.name),
+                failed,
+            }),
+            decision: match failed {
+                None => "matched".to_owned(),
+                Some(failed) => format!("not matched: {failed}"),
+            },
         });
+    }
+
+    fn log(&mut self, _chain: &Chain, _rule: &Rule, _subject: &Subject<'_>) {}
+
+    fn sniff(&mut self, _rule: &Rule, _subject: &Subject<'_>) {}
+
+    fn keep(&mut self, _list: &List, _address: u128, _ipv6: bool) {}
+}
+
+/// The property of a rule that a matcher stands for.
+const fn property(what: &Match) -> &'static str {
+    match what {
+        Match::Never => "invalid",
+        Match::SourceMac(_) => "src-mac-address",
+        Match::InInterface(_) => "in-interface",
+        Match::OutInterface(_) => "out-interface",
+        Match::InInterfaceList(_) => "in-interface-list",
+        Match::OutInterfaceList(_) => "out-interface-list",
+        Match::InBridgePort(_) => "in-bridge-port",
+        Match::OutBridgePort(_) => "out-bridge-port",
+        Match::InBridgePortList(_) => "in-bridge-port-list",
+        Match::OutBridgePortList(_) => "out-bridge-port-list",
+        Match::Source(_) => "src-address",
+        Match::Destination(_) => "dst-address",
+        Match::SourceType(_) => "src-address-type",
+        Match::DestinationType(_) => "dst-address-type",
+        Match::SourceList(_) => "src-address-list",
+        Match::DestinationList(_) => "dst-address-list",
+        Match::Ttl(_) => "ttl",
+        Match::Dscp(_) => "dscp",
+        Match::Tos(_) => "tos",
+        Match::PacketSize(..) => "packet-size",
+        Match::TlsHost(_) => "tls-host",
+        Match::Ipv4Options(_) => "ipv4-options",
+        Match::Headers(_) => "headers",
+        Match::Fragment(_) => "fragment",
+        Match::Protocol(_) => "protocol",
+        Match::DestinationPort(_) => "dst-port",
+        Match::SourcePort(_) => "src-port",
+        Match::Port(_) => "port",
+        Match::TcpFlags { .. } => "tcp-flags",
+        Match::TcpMss(..) => "tcp-mss",
+        Match::Icmp(_) => "icmp-options",
+        Match::IngressPriority(_) => "ingress-priority",
+        Match::Priority(_) => "priority",
+        Match::PacketMark(_) => "packet-mark",
+        Match::RoutingMark(_) => "routing-mark",
+        Match::Realm(_) => "realm",
+        Match::Hotspot { .. } => "hotspot",
+        Match::ConnectionMark(_) => "connection-mark",
+        Match::ConnectionState(_) => "connection-state",
+        Match::ConnectionNatState(_) => "connection-nat-state",
+        Match::ConnectionBytes { .. } => "connection-bytes",
+        Match::ConnectionLimit(_) => "connection-limit",
+        Match::ConnectionRate { .. } => "connection-rate",
+        Match::Ipsec { .. } => "ipsec-policy",
+        Match::ConnectionType(_) => "connection-type",
+        Match::Content(_) => "content",
+        Match::Time(_) => "time",
+        Match::Psd(_) => "psd",
+        Match::Layer7(_) => "layer7-protocol",
+        Match::Random(_) => "random",
+        Match::Nth(_) => "nth",
+        Match::PerConnection { .. } => "per-connection-classifier",
+        Match::Limit(_) => "limit",
+        Match::DstLimit(_) => "dst-limit",
     }
 }
 
@@ -82,19 +229,72 @@ pub enum End {
 /// Walks a frame that would arrive at `ingress` through the stages, and commits nothing: no counter
 /// moves, no byte changes.
 pub fn trace_packet(snapshot: &Snapshot, fib: &Fib, frame: &[u8], ingress: InterfaceId) -> Walked {
-    let mut recorder = Recorder::default();
+    let question = Question {
+        frame,
+        ingress,
+        assumed: Assumed::default(),
+        clock: Clock::default(),
+    };
+    trace(snapshot, fib, &question)
+}
+
+/// A packet that is asked about.
+#[derive(Clone, Copy, Debug)]
+pub struct Question<'a> {
+    /// From its link header on.
+    pub frame: &'a [u8],
+    /// Where it would arrive.
+    pub ingress: InterfaceId,
+    /// What it is taken to be.
+    pub assumed: Assumed,
+    /// When it would arrive.
+    pub clock: Clock,
+}
+
+/// Connections that a trace has room for: it begins one at most.
+const CONNECTIONS: u32 = 1;
+
+/// As [`trace_packet`], for a packet that is taken to be more than its bytes say.
+pub fn trace(snapshot: &Snapshot, fib: &Fib, question: &Question<'_>) -> Walked {
+    let mut recorder = Recorder {
+        assumed: question.assumed,
+        ..Recorder::default()
+    };
     let cx = Context {
         snapshot,
         fib,
-        now: Instant::ZERO,
+        now: question.clock.now,
         midnight_ms: walk::UNKNOWN_TIME,
     };
-    let end = match walk::decide(&cx, ingress, frame, &Offload::FINISHED, &mut recorder) {
-        Ok(adjacency) => End::Sent(adjacency.egress),
-        Err(exit) => End::Exit(exit),
+    let (ingress, frame) = (question.ingress, question.frame);
+    let decided = match memory(snapshot, question.clock) {
+        Some(mut memory) => {
+            let finished = &Offload::FINISHED;
+            walk::decide(&cx, ingress, frame, finished, &mut memory, &mut recorder)
+        }
+        None => Err(Exit::Drop(crate::Drop::NoBuffer)),
     };
     Walked {
         lines: recorder.lines,
-        end,
+        end: match decided {
+            Ok(adjacency) => End::Sent(adjacency.egress),
+            Err(exit) => End::Exit(exit),
+        },
     }
+}
+
+/// What a worker would remember, with nothing in it.
+fn memory(snapshot: &Snapshot, clock: Clock) -> Option<Memory> {
+    let settings = connection::Settings {
+        entries_max: CONNECTIONS,
+        ..snapshot.firewall.settings.clone()
+    };
+    let mut rng = Rng::seeded(0);
+    let (_, trackers) = connection::trackers(1, &settings, &mut rng).ok()?;
+    let mut rules = rule::Worker::new(Arc::<RuleCounters>::default(), 0);
+    rules.clock = clock;
+    Some(Memory {
+        rules,
+        tracker: trackers.into_iter().next()?,
+    })
 }

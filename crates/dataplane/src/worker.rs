@@ -10,8 +10,10 @@ use arc_swap::{ArcSwap, Cache};
 use frame::{Pool, Port, Vector};
 use machine::Instant;
 
+use crate::connection::{Tick, Tracker};
 use crate::counters::Counters;
 use crate::drop::Drop;
+use crate::firewall::Firewall;
 use crate::handover;
 use crate::outlet::Outlet;
 use crate::rings::{Command, Handed, Rings};
@@ -22,6 +24,8 @@ use crate::walk::{self, Context, Scratch};
 
 /// Commands and handed-over frames that one step takes at most, so that none starves the ports.
 const PER_STEP: usize = 256;
+/// Connections whose end is looked at in a 64th of a second at most: 64,000 a second.
+const PER_TICK: usize = 1024;
 
 /// What a worker is made of.
 #[derive(Debug)]
@@ -40,6 +44,8 @@ pub struct Parts {
     pub rings: Rings,
     /// Its counters.
     pub counters: Arc<Counters>,
+    /// Its connections.
+    pub tracker: Tracker,
 }
 
 /// What one step did.
@@ -79,6 +85,10 @@ pub struct Worker {
     /// Frames of a steered port that stay here, and those handed over, grouped by port.
     kept: Vector,
     midnight_ms: u32,
+    /// When connections were last looked at.
+    tick: Tick,
+    /// What its connections obey the settings of.
+    firewall: Arc<Firewall>,
 }
 
 impl Worker {
@@ -89,11 +99,19 @@ impl Worker {
             snapshot: Cache::new(parts.snapshot),
             fib: parts.fib,
             reader: parts.reader,
-            outlet: Outlet::new(parts.index, parts.pool, parts.rings, parts.counters),
+            outlet: Outlet::new(
+                parts.index,
+                parts.pool,
+                parts.rings,
+                parts.counters,
+                parts.tracker,
+            ),
             scratch: Scratch::new(),
             vector: Vector::new(),
             kept: Vector::new(),
             midnight_ms: walk::UNKNOWN_TIME,
+            tick: Tick::default(),
+            firewall: Arc::default(),
         }
     }
 
@@ -130,6 +148,12 @@ impl Worker {
         self.reader.pass();
         let snapshot = Arc::clone(self.snapshot.load());
         let fib = Arc::clone(&self.fib);
+        let memory = &mut self.outlet.memory;
+        if !Arc::ptr_eq(&self.firewall, &snapshot.firewall) {
+            self.firewall = Arc::clone(&snapshot.firewall);
+            memory.tracker.configure(&self.firewall.settings);
+        }
+        memory.rules.clock.now = now;
         let cx = Context {
             snapshot: &snapshot,
             fib: &fib,
@@ -146,9 +170,19 @@ impl Worker {
             step.received += self.vector.len() as u32;
             self.received(&cx, number);
         }
+        let tick = Tick::of(now);
+        if tick != self.tick {
+            self.tick = tick;
+            self.outlet.memory.tracker.tick(tick, PER_TICK);
+        }
         step.transmitted = self.outlet.transmit_all(&cx);
         (step.punted, step.handed_to) = self.outlet.take_wakes();
         step
+    }
+
+    /// Whether it has to be stepped now and then though nothing arrives: connections end.
+    pub fn has_timers(&self) -> bool {
+        !self.outlet.memory.tracker.is_empty()
     }
 
     /// Holds nothing of the shared tables until the next step, so that their writer need not wait.
@@ -166,7 +200,7 @@ impl Worker {
                     self.outlet.pool.free(frame);
                 }
                 Command::Attach { mut port, .. } => port.close(&mut self.outlet.pool),
-                Command::Detach { .. } => {}
+                Command::Detach { .. } | Command::Forget(_) | Command::Purge(_) => {}
             }
         }
         let outlet = &mut self.outlet;
@@ -190,6 +224,10 @@ impl Worker {
                 Command::Transmit(frame) => walk::transmit(cx, frame, &mut self.outlet),
                 Command::Output(frame) => walk::own(cx, frame, &mut self.outlet),
                 Command::Resume(frame) => walk::resume(cx, frame, &mut self.outlet),
+                Command::Forget(id) => {
+                    self.outlet.memory.tracker.remove(id);
+                }
+                Command::Purge(purge) => self.outlet.memory.tracker.purge(purge),
             }
         }
         count

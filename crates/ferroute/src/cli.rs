@@ -32,6 +32,8 @@ pub(crate) enum Command {
     Exec(Exec),
     /// Check a configuration without running anything.
     Check(Check),
+    /// Show which way a packet would take, and why: stage by stage, rule by rule.
+    Trace(Trace),
     /// Show a script as the language understands it, without running anything.
     Parse(Parse),
     /// Make labs of hosts in network namespaces, and work in them.
@@ -131,6 +133,70 @@ pub(crate) struct Check {
     pub(crate) json: bool,
     /// The configuration (.rsc); - is the standard input.
     pub(crate) file: PathBuf,
+}
+
+/// A packet that is asked about. The exit code is 0 if it is sent or delivered, 10 if it is
+/// discarded, 11 if it is discarded and its sender is told.
+#[derive(Debug, Args)]
+pub(crate) struct Trace {
+    /// The configuration (.rsc), in which all ports have a link; without one a running router is
+    /// asked, and nothing of it changes.
+    pub(crate) file: Option<PathBuf>,
+    /// The interface by which the packet comes.
+    #[arg(long = "in", value_name = "INTERFACE")]
+    pub(crate) ingress: String,
+    /// Where it comes from; [ADDRESS]:PORT in IPv6.
+    #[arg(long, value_name = "ADDRESS[:PORT]")]
+    pub(crate) src: String,
+    /// Where it goes to.
+    #[arg(long, value_name = "ADDRESS[:PORT]")]
+    pub(crate) dst: String,
+    /// The protocol above IP, by name or number.
+    #[arg(long, value_name = "PROTOCOL", default_value = "tcp")]
+    pub(crate) proto: String,
+    /// TCP's flags, separated by commas; syn by default.
+    #[arg(long, value_name = "FLAGS")]
+    pub(crate) flags: Option<String>,
+    /// ICMP's type and code; an echo request by default.
+    #[arg(long, value_name = "TYPE[:CODE]")]
+    pub(crate) icmp: Option<String>,
+    /// The packet's length in bytes, with its IP header.
+    #[arg(long, value_name = "BYTES")]
+    pub(crate) size: Option<String>,
+    /// Its time to live, or hop limit.
+    #[arg(long, value_name = "HOPS")]
+    pub(crate) ttl: Option<String>,
+    /// Its differentiated services code point.
+    #[arg(long, value_name = "0..63")]
+    pub(crate) dscp: Option<String>,
+    /// The hardware address of its sender.
+    #[arg(long, value_name = "MAC")]
+    pub(crate) mac: Option<String>,
+    /// The VLAN of its frame.
+    #[arg(long, value_name = "ID")]
+    pub(crate) vlan: Option<String>,
+    /// The state that its connection is taken to have: new, established, related, invalid,
+    /// untracked.
+    #[arg(long, value_name = "STATE")]
+    pub(crate) connection_state: Option<String>,
+    /// How its connection is taken to be translated: srcnat, dstnat.
+    #[arg(long, value_name = "STATES")]
+    pub(crate) connection_nat_state: Option<String>,
+    /// The mark that its connection is taken to have.
+    #[arg(long, value_name = "MARK")]
+    pub(crate) connection_mark: Option<String>,
+    /// The mark that it comes with.
+    #[arg(long, value_name = "MARK")]
+    pub(crate) packet_mark: Option<String>,
+    /// The routing table that it is marked for.
+    #[arg(long, value_name = "TABLE")]
+    pub(crate) routing_mark: Option<String>,
+    /// Answer in JSON.
+    #[arg(long)]
+    pub(crate) json: bool,
+    /// Which router, without a file.
+    #[command(flatten)]
+    pub(crate) reach: Reach,
 }
 
 /// A script to be read.

@@ -75,6 +75,27 @@ fn attend(mut stream: UnixStream) -> Result<u8, String> {
     code
 }
 
+/// Asks something of a router, for its answer as a text.
+pub(crate) fn answer(control: &Path, request: &Message) -> Result<String, String> {
+    let mut stream = connect(control)?;
+    send(&mut stream, request).map_err(broken)?;
+    let (mut said, mut complaint) = (Vec::new(), Vec::new());
+    loop {
+        match receive(&mut stream).map_err(broken)? {
+            Some(Message::Output(bytes)) => said.extend(bytes),
+            Some(Message::Error(bytes)) => complaint.extend(bytes),
+            Some(Message::Exit(0)) => return Ok(String::from_utf8_lossy(&said).into_owned()),
+            Some(Message::Exit(_)) => {
+                // The console says why on its output.
+                let text = [said, complaint].concat();
+                return Err(String::from_utf8_lossy(&text).trim_end().to_owned());
+            }
+            Some(_) => return Err(String::from("the router sent what only a client sends")),
+            None => return Err(String::from("the router closed the connection")),
+        }
+    }
+}
+
 /// Asks where the router's host plane is.
 pub(crate) fn namespace(control: &Path) -> Result<String, String> {
     let mut stream = connect(control)?;

@@ -75,6 +75,14 @@ impl Live for Starting {
     }
 }
 
+/// Takes over a file.
+///
+/// # Errors
+/// All of its mistakes, with their places.
+pub(crate) fn import_file(store: &mut Store, path: &Path) -> Result<(), String> {
+    import(store, &path.display().to_string(), &read(path)?)
+}
+
 fn import(store: &mut Store, name: &str, text: &str) -> Result<(), String> {
     let mut out = String::new();
     let mut session = Session::new("admin");

@@ -11,17 +11,18 @@ use std::os::unix::net::{UnixListener, UnixStream};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::mpsc::{Receiver, sync_channel};
 use std::thread;
 use std::time::{Duration, Instant as SystemInstant};
 
+use console::keys::INTERRUPT;
 use console::protocol::{Message, receive, send};
 use console::{Settings, Shell};
 use menu::Output;
 use script::Interrupt;
 
+use crate::keyboard::Keyboard;
 use crate::past::Past;
-use crate::terminal::{Event, attend, typed};
+use crate::terminal::attend;
 
 /// How many clients are served at once.
 const CLIENTS: usize = 64;
@@ -222,7 +223,7 @@ fn exec<R: Router>(
 
 /// Whether a client asks to stop what runs: Ctrl-C.
 fn is_stop(message: &Message) -> bool {
-    matches!(message, Message::Input(bytes) if bytes.contains(&3))
+    matches!(message, Message::Input(bytes) if bytes.contains(&INTERRUPT))
 }
 
 /// Output that goes to a client as it comes. Writing waits for a slow reader; one that has gone away
@@ -276,28 +277,25 @@ impl Output for Stream<'_> {
 }
 
 /// Reads what a client sends, in a thread of its own, so that Ctrl-C reaches a command that runs.
-fn listen_to(stream: &UnixStream, interrupt: Arc<Interrupt>) -> io::Result<Receiver<Event>> {
+fn listen_to(stream: &UnixStream, interrupt: Arc<Interrupt>) -> io::Result<Arc<Keyboard>> {
     let mut reader = stream.try_clone()?;
-    let (events, receiver) = sync_channel(TYPED_AHEAD);
+    let keyboard = Keyboard::new(interrupt);
+    let keys = Arc::clone(&keyboard);
+    // Only to wait for room.
+    let runtime = tokio::runtime::Builder::new_current_thread().build()?;
     let typing = thread::Builder::new().name(String::from("client-input"));
     typing.spawn(move || {
         while let Ok(Some(message)) = receive(&mut reader) {
-            let event = match message {
-                Message::Input(bytes) => typed(bytes, &interrupt),
-                Message::Resize(columns, rows) => Event::Resize(columns, rows),
+            match message {
+                Message::Input(bytes) => runtime.block_on(keys.press(&bytes)),
+                Message::Resize(columns, rows) => keys.resize(columns, rows),
                 _ => break,
-            };
-            if events.send(event).is_err() {
-                return;
             }
         }
-        interrupt.close();
+        keys.close();
     })?;
-    Ok(receiver)
+    Ok(keyboard)
 }
-
-/// Messages that a client may send before the first is looked at.
-const TYPED_AHEAD: usize = 256;
 
 fn terminal<R: Router>(
     stream: &mut UnixStream,
@@ -311,13 +309,13 @@ fn terminal<R: Router>(
             return Ok(());
         }
     };
-    let events = listen_to(stream, R::interrupter(&shell))?;
+    let keyboard = listen_to(stream, R::interrupter(&shell))?;
     let past = router.past(&shell);
     let mut sent = |bytes: &[u8]| match send(stream, &Message::Output(bytes.to_vec())) {
         Ok(()) => ControlFlow::Continue(()),
         Err(_) => ControlFlow::Break(()),
     };
-    let (left, history) = attend(shell, settings, past.load(), (&events, &mut sent));
+    let (left, history) = attend(shell, settings, past.load(), (&keyboard, &mut sent));
     past.keep(&history);
     if left {
         send(stream, &Message::Exit(0))?;

@@ -362,6 +362,9 @@ impl Shell for Terminal {
         if let Err(refusal) = result
             && !(watched && refusal.reason == Reason::Interrupted)
         {
+            if refusal.reason == Reason::Interrupted {
+                shown.page.hurry();
+            }
             let _ = shown.page.write(format!("{refusal}\n").as_bytes());
         }
         Outcome::Continue

@@ -14,6 +14,7 @@ mod docs;
 mod fair;
 mod host;
 mod jobs;
+mod keyboard;
 mod labs;
 mod notify;
 mod past;
@@ -23,6 +24,7 @@ mod run;
 mod seat;
 mod services;
 mod terminal;
+mod trace;
 mod workers;
 mod zone;
 
@@ -43,6 +45,7 @@ fn main() -> ExitCode {
         Command::Console(reach) => client::console(&Place::of(&reach).control),
         Command::Exec(exec) => client::exec(&exec),
         Command::Check(check) => config::check(&check),
+        Command::Trace(asked) => trace::trace(&asked),
         Command::Parse(parse) => config::parse(&parse),
         Command::Lab(command) => labs::run(&command),
         Command::Host(Host::Exec { reach, command }) => {

@@ -1,37 +1,15 @@
-//! A console at work: what a terminal sends, one thing after the other, and what it is shown.
+//! A console at work: what is typed at a terminal, one key after the other, and what it is shown.
 //!
-//! The local socket and SSH both feed it. Ctrl-C reaches a command that runs, because whoever
-//! reads the terminal tells the session's interrupt before anything queues up.
+//! The local socket and SSH both press a [`Keyboard`]'s keys, so that Ctrl-C reaches a command that
+//! runs before anything queues up.
 
-use std::collections::VecDeque;
 use std::ops::ControlFlow;
-use std::sync::mpsc::{Receiver, RecvTimeoutError};
 use std::time::{Duration, Instant};
 
 use console::history::History;
 use console::{Console, Outcome, Settings, Shell, Wire};
-use script::Interrupt;
 
-/// What a terminal says.
-#[derive(Debug)]
-pub(crate) enum Event {
-    /// Bytes typed.
-    Input(Vec<u8>),
-    /// It has so many columns and rows now.
-    Resize(u16, u16),
-    /// Ctrl-C has stopped the command that ran.
-    Stopped,
-}
-
-/// What becomes of bytes that are typed: Ctrl-C stops a command that runs, and `Q` one that would
-/// go on for ever; they are nothing else then.
-pub(crate) fn typed(bytes: Vec<u8>, interrupt: &Interrupt) -> Event {
-    let quits = |byte: &u8| *byte == 3 || matches!(byte, b'q' | b'Q') && interrupt.is_watched();
-    match bytes.iter().any(quits) && interrupt.stop() {
-        true => Event::Stopped,
-        false => Event::Input(bytes),
-    }
-}
+use crate::keyboard::{Event, Keyboard};
 
 /// Where what is shown goes.
 pub(crate) type Send<'a> = &'a mut dyn FnMut(&[u8]) -> ControlFlow<()>;
@@ -45,13 +23,9 @@ pub(crate) fn attend<S: Shell>(
     shell: S,
     settings: Settings,
     history: History,
-    (events, send): (&Receiver<Event>, Send<'_>),
+    (keyboard, send): (&Keyboard, Send<'_>),
 ) -> (bool, History) {
-    let mut line = Line {
-        events,
-        send,
-        later: VecDeque::new(),
-    };
+    let mut line = Line { keyboard, send };
     let mut console = Console::new(shell, settings, history);
     let mut out = Vec::new();
     console.begin(&mut out);
@@ -61,23 +35,18 @@ pub(crate) fn attend<S: Shell>(
             return (false, console.into_history());
         }
         out.clear();
-        let event = match line.later.pop_front() {
-            Some(event) => Ok(event),
-            None => line.events.recv_timeout(LOOK),
-        };
-        match event {
-            Ok(Event::Input(bytes)) => {
+        match keyboard.next(LOOK) {
+            Event::Typed => {
                 last = Instant::now();
-                if console.input(&bytes, &mut line) == Outcome::Quit {
+                if console.input(&mut line) == Outcome::Quit {
                     return (true, console.into_history());
                 }
             }
-            Ok(Event::Resize(columns, rows)) => {
+            Event::Resized(columns, rows) => {
                 console.resize(usize::from(columns), usize::from(rows), &mut out);
             }
-            Ok(Event::Stopped) => {}
-            Err(RecvTimeoutError::Disconnected) => return (false, console.into_history()),
-            Err(RecvTimeoutError::Timeout) => {
+            Event::Gone => return (false, console.into_history()),
+            Event::Quiet => {
                 if console.shell().is_over(last.elapsed()) {
                     let _ = line.send(b"\r\n");
                     return (true, console.into_history());
@@ -87,12 +56,16 @@ pub(crate) fn attend<S: Shell>(
     }
 }
 
-/// The terminal, as a command's output sees it.
+/// The terminal, as a console and its commands' output see it.
 struct Line<'a> {
-    events: &'a Receiver<Event>,
+    keyboard: &'a Keyboard,
     send: Send<'a>,
-    /// What came while a page was full and was not for it.
-    later: VecDeque<Event>,
+}
+
+impl Drop for Line<'_> {
+    fn drop(&mut self) {
+        self.keyboard.deafen();
+    }
 }
 
 impl Wire for Line<'_> {
@@ -103,17 +76,119 @@ impl Wire for Line<'_> {
         }
     }
 
-    fn wait(&mut self) -> Option<Vec<u8>> {
-        loop {
-            match self.events.recv() {
-                Ok(Event::Input(bytes)) => return Some(bytes),
-                Ok(size @ Event::Resize(..)) => {
-                    // Only the last size counts.
-                    self.later.clear();
-                    self.later.push_back(size);
+    fn typed(&mut self) -> Option<u8> {
+        self.keyboard.take()
+    }
+
+    fn wait(&mut self) -> Option<u8> {
+        self.keyboard.wait(LOOK)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::cell::RefCell;
+    use std::rc::Rc;
+    use std::sync::Arc;
+
+    use console::{Candidate, Page, Span};
+    use script::Session;
+
+    use super::*;
+    use crate::keyboard::tests::{WAITS, run};
+
+    /// A shell that notes its lines. `long` fills pages; while `wait` waits, keys are typed.
+    struct Noting {
+        lines: Rc<RefCell<Vec<String>>>,
+        session: Session,
+        keyboard: Arc<Keyboard>,
+        typed: &'static [u8],
+    }
+
+    impl Shell for Noting {
+        fn prompt(&self) -> String {
+            String::from("> ")
+        }
+
+        fn continuation(&self, _: &str) -> Option<String> {
+            None
+        }
+
+        fn execute(&mut self, line: &str, page: &mut Page<'_>) -> Outcome {
+            self.lines.borrow_mut().push(line.to_owned());
+            match line {
+                "long" => {
+                    let _ = page.write("row\n".repeat(100).as_bytes());
                 }
-                Ok(Event::Stopped) | Err(_) => return None,
+                "wait" => {
+                    let typed = || assert!(pressed(&self.keyboard, self.typed));
+                    let ended = run(&mut self.session, WAITS, &mut { typed });
+                    assert!(ended.is_some(), "it was interrupted");
+                }
+                _ => {}
+            }
+            match line {
+                "quit" => Outcome::Quit,
+                _ => Outcome::Continue,
             }
         }
+
+        fn complete(&self, _: &str, cursor: usize) -> (usize, Vec<Candidate>) {
+            (cursor, Vec::new())
+        }
+
+        fn highlight(&self, _: &str) -> Vec<Span> {
+            Vec::new()
+        }
+    }
+
+    /// Types keys; says whether there was room for them.
+    fn pressed(keyboard: &Keyboard, keys: &[u8]) -> bool {
+        let mut context = std::task::Context::from_waker(std::task::Waker::noop());
+        std::pin::pin!(keyboard.press(keys))
+            .poll(&mut context)
+            .is_ready()
+    }
+
+    /// The lines that are run, as these keys are typed, and those while a command waits.
+    fn lines(keys: &[u8], typed: &'static [u8]) -> Vec<String> {
+        let session = Session::new("admin");
+        let keyboard = Keyboard::new(session.interrupter());
+        let lines = Rc::default();
+        let shell = Noting {
+            lines: Rc::clone(&lines),
+            session,
+            keyboard: Arc::clone(&keyboard),
+            typed,
+        };
+        let settings = Settings {
+            columns: 80,
+            rows: 24,
+            colours: false,
+            paging: true,
+            dumb: false,
+        };
+        assert!(pressed(&keyboard, keys));
+        let mut send = |_: &[u8]| ControlFlow::Continue(());
+        let (left, _) = attend(shell, settings, History::default(), (&keyboard, &mut send));
+        assert!(left, "in order");
+        assert!(pressed(&keyboard, &[b'x'; 3 << 20]), "nobody reads");
+        lines.take()
+    }
+
+    #[test]
+    fn what_is_typed_behind_ctrl_c_is_run_and_what_was_typed_ahead_is_not() {
+        assert_eq!(
+            lines(b"wait\rahead\r", b"more\r\x03behind\rquit\r"),
+            ["wait", "behind", "quit"]
+        );
+    }
+
+    #[test]
+    fn what_is_typed_behind_the_answer_to_a_page_is_run() {
+        assert_eq!(
+            lines(b"long\r qnext\rquit\r", b""),
+            ["long", "next", "quit"]
+        );
     }
 }

@@ -20,6 +20,8 @@ const PAUSES: u32 = 32;
 /// A worker is told the time of day once in so many steps, and after each sleep: a step takes less
 /// than a millisecond, and timestamps need sixteen values a second (RFC 1812, 4.3.3.8).
 const STEPS_PER_CLOCK: u32 = 32;
+/// How long a worker sleeps at most that has connections to end.
+const TIMERS: Duration = Duration::from_millis(500);
 const DAY_MS: u128 = 86_400_000;
 
 /// A worker's thread, as others see it.
@@ -184,7 +186,8 @@ impl Thread {
         // A command or a frame may have come before the others knew that we sleep.
         if self.step().is_idle() && !self.stop.load(Ordering::SeqCst) {
             self.worker.sleep();
-            if self.waiting.wait(None).is_err() {
+            let until = self.worker.has_timers().then_some(TIMERS);
+            if self.waiting.wait(until).is_err() {
                 thread::yield_now();
             }
             self.until_clock = 0;

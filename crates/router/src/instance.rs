@@ -63,10 +63,11 @@ impl Instance {
     }
 
     /// Does what is due at `now`: see [`Control::poll`]. What was applied and not confirmed in time
-    /// is taken back.
+    /// is taken back, and what rules put into lists for ever becomes configuration.
     pub fn poll(&mut self, now: Instant) -> bool {
         let busy = self.control.poll(now);
         self.control.take_back_unconfirmed(&mut self.store);
+        self.control.keep_addresses(&mut self.store);
         busy
     }
 

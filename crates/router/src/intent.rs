@@ -27,6 +27,10 @@ pub struct Intent {
     pub identity: String,
     /// Ports and VLAN interfaces; their numbers are of one kind.
     pub interfaces: BTreeMap<ItemId, Interface>,
+    /// `/interface/list`, by name.
+    pub lists: BTreeMap<Name, InterfaceList>,
+    /// `/interface/list/member`.
+    pub members: BTreeMap<ItemId, Member>,
     /// `/ip/address`.
     pub addresses4: BTreeMap<ItemId, Address4>,
     /// `/ipv6/address`.
@@ -66,6 +70,64 @@ pub struct Interface {
     pub arp_timeout: Option<Duration>,
     /// What it is.
     pub kind: InterfaceKind,
+    /// Which of the words for many interfaces it belongs to.
+    pub class: Class,
+}
+
+/// What RouterOS counts an interface among: `all-ethernet` and the like.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Class {
+    /// Ports with a cable.
+    Ethernet,
+    /// Ports without one.
+    Wireless,
+    /// VLANs.
+    Vlan,
+    /// Point-to-point connections, of clients and servers.
+    Ppp,
+    /// All else.
+    Other,
+}
+
+impl Class {
+    /// The words of rules for all interfaces of a class.
+    pub const WORDS: [&'static str; 4] = [
+        Self::Ethernet.word(),
+        Self::Wireless.word(),
+        Self::Vlan.word(),
+        Self::Ppp.word(),
+    ];
+
+    /// The word for all interfaces of the class; empty where there is none.
+    pub const fn word(self) -> &'static str {
+        match self {
+            Self::Ethernet => "all-ethernet",
+            Self::Wireless => "all-wireless",
+            Self::Vlan => "all-vlan",
+            Self::Ppp => "all-ppp",
+            Self::Other => "",
+        }
+    }
+}
+
+/// An item of `/interface/list`.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct InterfaceList {
+    /// Lists whose members are in it.
+    pub include: Vec<Name>,
+    /// Lists whose members are not.
+    pub exclude: Vec<Name>,
+}
+
+/// An item of `/interface/list/member`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Member {
+    /// The list.
+    pub list: Name,
+    /// The interface that is in it.
+    pub interface: Name,
+    /// Configured and not in use.
+    pub disabled: bool,
 }
 
 /// What an interface is.

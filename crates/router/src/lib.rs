@@ -15,12 +15,14 @@
 pub mod compile;
 pub mod drive;
 pub mod files;
+pub mod firewall;
 mod instance;
 pub mod intent;
 mod live;
 mod manage;
 pub mod mirror;
 pub mod plan;
+mod probe;
 pub mod read;
 mod replace;
 pub mod rib;

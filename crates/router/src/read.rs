@@ -14,8 +14,8 @@ use service::neighbour::Mode;
 use wire::Mac;
 
 use crate::intent::{
-    Address4, Address6, AnyNet, Gateway, Intent, Interface, InterfaceKind, ItemId, Name, Nd,
-    Neighbour, Refuse, Route, Rule, Settings4, Settings6, Table,
+    Address4, Address6, AnyNet, Class, Gateway, Intent, Interface, InterfaceKind, InterfaceList,
+    ItemId, Member, Name, Nd, Neighbour, Refuse, Route, Rule, Settings4, Settings6, Table,
 };
 use crate::rib::{Check, Family, Net, V4, V6};
 
@@ -43,6 +43,11 @@ pub fn all_but_routes(store: &Store, intent: &mut Intent) {
         .members("interface")
         .filter_map(|item| Some((item.id.0, interface(item)?)))
         .collect();
+    intent.lists = store
+        .items("/interface/list")
+        .filter_map(|item| Some((Arc::from(item.name()?), list(item))))
+        .collect();
+    intent.members = items(store, "/interface/list/member", member);
     intent.addresses4 = items(store, "/ip/address", address4);
     intent.addresses6 = items(store, "/ipv6/address", address6);
     intent.neighbours4 = items(store, "/ip/arp", neighbour::<V4>);
@@ -106,6 +111,58 @@ fn interface(item: &Item) -> Option<Interface> {
             // What is not built yet has a name, and carries nothing.
             _ => InterfaceKind::Idle,
         },
+        class: class(item),
+    })
+}
+
+/// What an interface is counted among, by its menu.
+fn class(item: &Item) -> Class {
+    let path = item.menu.path;
+    let begins = |starts: &[&str]| starts.iter().any(|start| path.starts_with(start));
+    if begins(&["/interface/ethernet"]) {
+        Class::Ethernet
+    } else if begins(&["/interface/vlan"]) {
+        Class::Vlan
+    } else if begins(&["/interface/wireless", "/interface/wifi"]) {
+        Class::Wireless
+    } else if begins(&PPP) {
+        Class::Ppp
+    } else {
+        Class::Other
+    }
+}
+
+/// The menus of point-to-point connections.
+const PPP: [&str; 7] = [
+    "/interface/ppp-",
+    "/interface/pppoe-",
+    "/interface/pptp-",
+    "/interface/l2tp-client",
+    "/interface/l2tp-server",
+    "/interface/sstp-",
+    "/interface/ovpn-",
+];
+
+fn list(item: &Item) -> InterfaceList {
+    let names = |property: &str| {
+        let names = item.get(property).map(Value::as_list).unwrap_or_default();
+        names
+            .iter()
+            .filter_map(Value::as_str)
+            .map(Arc::from)
+            .collect()
+    };
+    InterfaceList {
+        include: names("include"),
+        exclude: names("exclude"),
+    }
+}
+
+fn member(item: &Item) -> Option<Member> {
+    Some(Member {
+        list: name(item, "list")?,
+        interface: name(item, "interface")?,
+        disabled: item.is("disabled"),
     })
 }
 

@@ -430,6 +430,7 @@ pub(crate) const LOG: &[Property] = &[
 pub(crate) const COUNTS: &[Property] = &[
     counter("bytes", "Bytes of packets that matched"),
     counter("packets", "Packets that matched"),
+    Property::new("last-hit", Kind::Text, "When a packet matched last").stats(),
 ];
 
 /// What IPv4 has alone, before the kinds of address.
@@ -583,7 +584,7 @@ pub(crate) const fn changes(hops: (&'static str, &'static str)) -> [Property; 11
 }
 
 /// The columns of a table of rules.
-pub(crate) const STATS: &[&str] = &["chain", "action", "bytes", "packets"];
+pub(crate) const STATS: &[&str] = &["chain", "action", "bytes", "packets", "last-hit"];
 
 /// The commands of a table of rules.
 pub(crate) const COMMANDS: &[Command] = &[

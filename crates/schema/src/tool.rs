@@ -11,5 +11,6 @@ pub(crate) mod netwatch;
 pub(crate) mod romon;
 pub(crate) mod sms;
 pub(crate) mod sniffer;
+pub(crate) mod trace;
 pub(crate) mod traffic_generator;
 pub(crate) mod traffic_monitor;

@@ -95,6 +95,8 @@ pub struct Interrupt {
     state: AtomicU8,
     /// The command shows something again and again: `Q` is to end it.
     watched: AtomicBool,
+    /// Ctrl-C came when nothing ran, and nobody has read it yet.
+    early: AtomicBool,
     waiting: Mutex<()>,
     changed: Condvar,
 }
@@ -108,6 +110,21 @@ impl Interrupt {
     /// Stops the command that runs; says whether one did.
     pub fn stop(&self) -> bool {
         self.turn(RUNNING, STOPPED)
+    }
+
+    /// Ctrl-C: stops the command that runs; without one, a command that begins before this is
+    /// [`Interrupt::taken`] as the key that it is then. Says whether one ran.
+    pub fn press(&self) -> bool {
+        let _guard = self.waiting.lock().unwrap_or_else(PoisonError::into_inner);
+        let ran = self.swap(RUNNING, STOPPED);
+        self.early.store(!ran, Ordering::SeqCst);
+        self.changed.notify_all();
+        ran
+    }
+
+    /// The line's editor, or a page, has read the Ctrl-C that stopped nothing.
+    pub fn taken(&self) {
+        self.early.store(false, Ordering::SeqCst);
     }
 
     /// Stops the command that runs and all that come: the session has ended.
@@ -144,6 +161,9 @@ impl Interrupt {
         let outermost = self.turn(IDLE, RUNNING);
         if outermost {
             self.watched.store(false, Ordering::Relaxed);
+            if self.early.swap(false, Ordering::SeqCst) {
+                self.stop();
+            }
         }
         Running {
             outermost: outermost.then(|| Arc::clone(self)),
@@ -152,11 +172,15 @@ impl Interrupt {
 
     fn turn(&self, from: u8, to: u8) -> bool {
         let _guard = self.waiting.lock().unwrap_or_else(PoisonError::into_inner);
-        let turned = self
-            .state
-            .compare_exchange(from, to, Ordering::SeqCst, Ordering::SeqCst);
+        let turned = self.swap(from, to);
         self.changed.notify_all();
-        turned.is_ok()
+        turned
+    }
+
+    fn swap(&self, from: u8, to: u8) -> bool {
+        let (success, failure) = (Ordering::SeqCst, Ordering::SeqCst);
+        let swapped = self.state.compare_exchange(from, to, success, failure);
+        swapped.is_ok()
     }
 }
 
@@ -194,5 +218,25 @@ mod tests {
         interrupt.close();
         let _running = interrupt.running();
         assert!(interrupt.is_on(), "an ended session runs nothing");
+    }
+
+    #[test]
+    fn ctrl_c_stops_the_command_that_was_about_to_begin() {
+        let interrupt = Arc::new(Interrupt::default());
+        assert!(!interrupt.press(), "nothing runs");
+
+        let begun = interrupt.running();
+        assert!(interrupt.is_on());
+        drop(begun);
+        let next = interrupt.running();
+        assert!(!interrupt.is_on(), "once");
+        assert!(interrupt.press());
+        assert!(interrupt.is_on());
+        drop(next);
+
+        assert!(!interrupt.press());
+        interrupt.taken();
+        let _running = interrupt.running();
+        assert!(!interrupt.is_on(), "it was a key of the line");
     }
 }

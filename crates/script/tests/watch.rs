@@ -104,7 +104,7 @@ fn following_shows_what_is_new_and_what_has_changed() {
     assert!(
         site.waits
             .iter()
-            .all(|span| *span <= Duration::from_millis(250))
+            .all(|span| *span == Duration::from_millis(100))
     );
 }
 

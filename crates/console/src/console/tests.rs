@@ -18,7 +18,11 @@ impl Shell for Echo {
     }
 
     fn execute(&mut self, line: &str, page: &mut Page<'_>) -> Outcome {
-        let _ = page.write(format!("<{line}>").as_bytes());
+        let text = match line {
+            "long" => "row\n".repeat(100),
+            line => format!("<{line}>"),
+        };
+        let _ = page.write(text.as_bytes());
         if line == "quit" {
             Outcome::Quit
         } else {
@@ -80,8 +84,8 @@ fn console() -> Console<Echo> {
 }
 
 fn typed(console: &mut Console<Echo>, text: &str) -> (Outcome, String) {
-    let mut wire = Recorded::new(&[]);
-    let outcome = console.input(text.as_bytes(), &mut wire);
+    let mut wire = Recorded::new(text.as_bytes());
+    let outcome = console.input(&mut wire);
     (outcome, wire.text())
 }
 
@@ -92,6 +96,36 @@ fn a_line_is_run_and_the_prompt_comes_back() {
     assert_eq!(outcome, Outcome::Continue);
     assert!(out.contains("<hello>\r\n"), "{out:?}");
     assert!(out.contains("[admin@test] > "), "{out:?}");
+}
+
+#[test]
+fn what_is_typed_behind_the_answer_to_a_page_is_the_next_line() {
+    for answer in ["q", "\x03", "xd", "\x1b[6~ q"] {
+        let (_, out) = typed(&mut console(), &format!("long\r{answer}next\r"));
+
+        assert!(out.contains("-- [Q quit|D dump|down]"), "{out:?}");
+        assert!(out.contains("<next>\r\n"), "{answer:?}: {out:?}");
+    }
+}
+
+#[test]
+fn what_is_typed_behind_the_answer_to_a_page_of_help_stays() {
+    let mut console = console();
+    console.settings.rows = 3;
+
+    let (_, out) = typed(&mut console, "?qprint\r");
+
+    assert!(out.contains("-- [Q quit|D dump|down]"), "{out:?}");
+    assert!(out.contains("<print>\r\n"), "{out:?}");
+}
+
+#[test]
+fn a_block_is_drawn_once_whatever_its_last_key() {
+    let mut console = console();
+
+    let (_, out) = typed(&mut console, "zzz\x1b[B\t");
+
+    assert_eq!(out.matches("zzz").count(), 1, "{out:?}");
 }
 
 #[test]
@@ -188,13 +222,15 @@ fn the_history_is_walked_and_searched() {
 #[test]
 fn a_terminal_without_colours_gets_each_character_once() {
     let mut console = console();
-    let mut wire = Recorded::new(&[]);
+    let mut wire = Recorded::new(b"");
 
     console.begin(&mut wire.sent);
     for byte in b"/ip address" {
-        console.input(&[*byte], &mut wire);
+        wire.keys.push_back(*byte);
+        console.input(&mut wire);
     }
-    console.input(b"\r\n", &mut wire);
+    wire.keys.extend(b"\r\n");
+    console.input(&mut wire);
 
     assert_eq!(
         wire.text(),
@@ -209,12 +245,13 @@ fn a_dumb_terminal_sees_no_sequence() {
         ..console().settings
     };
     let mut console = Console::new(Echo::default(), settings, History::default());
-    let mut wire = Recorded::new(&[]);
+    let mut wire = Recorded::new(b"");
     console.begin(&mut wire.sent);
 
-    console.input(b"abc", &mut wire);
-    console.input(b"\x7f\x7f\x1b[D", &mut wire);
-    console.input(b"x\r", &mut wire);
+    for keys in ["abc", "\x7f\x7f\x1b[D", "x\r"] {
+        wire.keys.extend(keys.as_bytes());
+        console.input(&mut wire);
+    }
 
     assert!(!wire.text().contains('\x1b'), "{:?}", wire.text());
     assert!(wire.text().contains("<xa>"), "{:?}", wire.text());

@@ -12,6 +12,7 @@ use wire::Mac;
 
 use super::packets::Templates;
 use super::{Family, Invalid};
+use crate::connection;
 use crate::counters::Counters;
 use crate::rings::{Command, Remote, rings};
 use crate::snapshot::{FamilySettings, Interface, OwnAddresses, PortBinding, Snapshot, Walk};
@@ -88,7 +89,12 @@ impl Rig {
         let (rings, mut remotes) = rings(count);
         let snapshot = Arc::new(ArcSwap::from_pointee(snapshot()));
         let mut lanes = Vec::new();
-        for (((index, pool), rings), remote) in (0..).zip(pools).zip(rings).zip(&mut remotes) {
+        let settings = connection::Settings::default();
+        let trackers = connection::trackers(workers.max(1), &settings, &mut Rng::seeded(seed));
+        let (_, trackers) = trackers.map_err(|error| Invalid::Memory(error.to_string()))?;
+        let ends = rings.into_iter().zip(&mut remotes);
+        for (((index, pool), (rings, remote)), tracker) in (0..).zip(pools).zip(ends).zip(trackers)
+        {
             let reader = writer.fib().grace.reader();
             let counters = Arc::new(Counters::new());
             counters.make_room(EGRESS);
@@ -100,6 +106,7 @@ impl Rig {
                 reader: reader.ok_or_else(|| Invalid::Memory("too many workers".to_owned()))?,
                 rings,
                 counters,
+                tracker,
             };
             lanes.push(Lane::new(parts, remote));
         }

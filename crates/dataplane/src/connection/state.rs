@@ -21,6 +21,19 @@ pub enum State {
     Untracked,
 }
 
+impl State {
+    /// The word of RouterOS.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::New => "new",
+            Self::Established => "established",
+            Self::Related => "related",
+            Self::Invalid => "invalid",
+            Self::Untracked => "untracked",
+        }
+    }
+}
+
 /// A set of [`State`]s, as a rule lists them.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct States(pub u8);

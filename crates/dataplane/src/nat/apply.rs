@@ -53,6 +53,9 @@ impl Shape {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Malformed;
 
+/// Where the checksum of an IPv4 header lies.
+pub(super) const IPV4_CHECKSUM: usize = 10;
+
 /// What a lifetime less by one, the high byte of its word, adds to the sum of an IPv4 header, in the
 /// byte order of memory (RFC 1624, 4).
 const LIFETIME: u16 = (!0x0100_u16).to_be();
@@ -77,7 +80,10 @@ impl<const BYTES: usize> Rewrite<BYTES> {
             return self.write_addresses(packet, 0);
         }
         let (network, upper) = packet.split_at_mut_checked(upper).ok_or(Malformed)?;
+        // The layer as a constant: its places are known when this is compiled.
         match self.layer {
+            Layer::Tcp => self.write_upper(upper, Layer::Tcp, shape.unfinished)?,
+            Layer::Udp => self.write_upper(upper, Layer::Udp, shape.unfinished)?,
             Layer::Sctp => self.write_sctp(upper, shape)?,
             layer => self.write_upper(upper, layer, shape.unfinished)?,
         }
@@ -93,7 +99,6 @@ impl<const BYTES: usize> Rewrite<BYTES> {
     #[inline(always)]
     pub fn forward(&self, packet: &mut [u8], unfinished: bool) -> Result<(), Malformed> {
         let (network, upper) = packet.split_at_mut_checked(Self::HEADER).ok_or(Malformed)?;
-        // The layer as a constant on either side: places are known when this is compiled.
         match self.layer {
             Layer::Tcp => self.write_upper(upper, Layer::Tcp, unfinished)?,
             Layer::Udp => self.write_upper(upper, Layer::Udp, unfinished)?,
@@ -108,12 +113,10 @@ impl<const BYTES: usize> Rewrite<BYTES> {
     #[inline(always)]
     pub(super) fn write_addresses(&self, packet: &mut [u8], more: u16) -> Result<(), Malformed> {
         let header = packet.get_mut(..Self::HEADER).ok_or(Malformed)?;
-        let (before, addresses) = header.split_at_mut(Self::SOURCE_AT);
-        let (source, destination) = addresses.split_at_mut(BYTES);
-        source.copy_from_slice(&self.source);
-        destination.copy_from_slice(&self.destination);
+        put(header, Self::SOURCE_AT, self.source);
+        put(header, Self::SOURCE_AT + BYTES, self.destination);
         if BYTES == 4
-            && let Some(checksum) = before.last_chunk_mut()
+            && let Some(checksum) = header[IPV4_CHECKSUM..].first_chunk_mut()
         {
             update(checksum, combine(self.addresses, more));
         }
@@ -130,8 +133,11 @@ impl<const BYTES: usize> Rewrite<BYTES> {
     ) -> Result<(), Malformed> {
         let places = layer.places();
         let header = upper.get_mut(..places.reach()).ok_or(Malformed)?;
-        let ports = &mut header[places.ports..places.ports + places.ports_len];
-        ports.copy_from_slice(&self.ports[..places.ports_len]);
+        let [a, b, ..] = self.ports;
+        match layer {
+            Layer::Icmp | Layer::Icmp6 => put(header, places.ports, [a, b]),
+            _ => put(header, places.ports, self.ports),
+        }
         if let Some(checksum) = header[places.checksum..].first_chunk_mut() {
             self.carry(checksum, layer, unfinished);
         }
@@ -177,6 +183,14 @@ impl<const BYTES: usize> Rewrite<BYTES> {
         let segment = segment.filter(|segment| segment.len() >= crc32c::HEADER);
         crc32c::replace_ports(segment.ok_or(Malformed)?, self.ports);
         Ok(())
+    }
+}
+
+/// Writes bytes at a place which lies within.
+#[inline(always)]
+pub(super) fn put<const BYTES: usize>(into: &mut [u8], at: usize, bytes: [u8; BYTES]) {
+    if let Some(place) = into.get_mut(at..).and_then(|tail| tail.first_chunk_mut()) {
+        *place = bytes;
     }
 }
 

@@ -98,6 +98,11 @@ impl Worker {
         }
     }
 
+    /// A number that nobody can guess from those before.
+    pub(crate) fn random(&mut self) -> u64 {
+        self.rng.next_u64()
+    }
+
     #[inline]
     pub(super) fn count(&self, rule: u32, bytes: u32) {
         self.counters.count(rule, bytes, self.clock.now);

@@ -4,6 +4,7 @@
 //! number of `/routing/table` (0 is `main`) and has an IPv4 and an IPv6 half; it is made when it is
 //! first written and stays, empty perhaps, for the process's life.
 
+use core::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, OnceLock};
 
 use kernels::Pages;
@@ -22,6 +23,8 @@ pub struct Fib {
     tables: [OnceLock<Table>; TABLES],
     /// The next hops that routes of all tables lead to.
     pub adjacencies: AdjacencyTable,
+    /// How many rounds of route changes there were: what remembers a route compares it.
+    rounds: AtomicU32,
     /// Where each worker registers, and says between two vectors that it has passed.
     pub grace: Arc<Grace>,
 }
@@ -36,6 +39,12 @@ pub struct Table {
 }
 
 impl Fib {
+    /// A number that is another one after each round of route changes.
+    #[inline(always)]
+    pub fn round(&self) -> u32 {
+        self.rounds.load(Ordering::Acquire)
+    }
+
     /// Routing table `number`; `None` if no route was ever written to it.
     #[inline]
     pub fn table(&self, number: u16) -> Option<&Table> {
@@ -57,6 +66,8 @@ pub struct FibWriter {
     fib: Arc<Fib>,
     tables: Vec<Option<TableRoutes>>,
     next_hops: NextHops,
+    /// Routes may have changed since the last round was closed.
+    changed: bool,
 }
 
 /// The writers of a routing table's halves.
@@ -84,12 +95,14 @@ impl FibWriter {
         let fib = Arc::new(Fib {
             tables: [const { OnceLock::new() }; TABLES],
             adjacencies: AdjacencyTable::new(),
+            rounds: AtomicU32::new(0),
             grace: Arc::clone(&grace),
         });
         let mut writer = Self {
             fib,
             tables: (0..TABLES).map(|_| None).collect(),
             next_hops: NextHops::new(grace),
+            changed: false,
         };
         writer
             .table(0)
@@ -107,6 +120,7 @@ impl FibWriter {
     /// # Errors
     /// [`Full`]: the number is not below [`TABLES`], or there is no address space for a new one.
     pub fn table(&mut self, number: u16) -> Result<&mut TableRoutes, Full> {
+        self.changed = true;
         let number = usize::from(number);
         let slot = self.tables.get_mut(number).ok_or(Full)?;
         // Full tables are looked up in `main`; others may be many, and have few routes.
@@ -129,9 +143,12 @@ impl FibWriter {
         Ok(routes)
     }
 
-    /// Has the kernel give memory for changes to come, so that none waits for it: to be called
-    /// when there is time, best after each round of changes.
+    /// Closes a round of changes: what remembers routes looks them up again ([`Fib::round`]). Has
+    /// the kernel give memory for changes to come, so that none waits for it.
     pub fn prepare(&mut self) {
+        if core::mem::take(&mut self.changed) {
+            self.fib.rounds.fetch_add(1, Ordering::Release);
+        }
         for routes in self.tables.iter_mut().flatten() {
             routes.ipv4.prepare();
             routes.ipv6.prepare();

@@ -40,6 +40,7 @@ mod tests;
 
 use frame::{InterfaceId, Offload};
 use machine::Instant;
+use wire::Mac;
 
 pub use guarded::{Event, Logged};
 pub(crate) use guarded::{Memory, Told};
@@ -52,6 +53,7 @@ use crate::snapshot::Snapshot;
 use crate::table::{Adjacency, Fib, Kind, NextHopId};
 use crate::trace::Tracer;
 use forward::Fit;
+use guarded::{View, Watcher};
 use ingress::{Arrived, Entrance};
 
 /// The stages, in the packet's order.
@@ -328,32 +330,55 @@ fn fit(cx: &Context<'_>, leaving: &Leaving<'_>, adjacency: &Adjacency) -> Result
     }
 }
 
+/// Who sent a frame on the link, whose packet begins at `l3`; none on links without such addresses.
+fn source_mac(bytes: &[u8], l3: u16) -> Option<Mac> {
+    let source = bytes.get(6..12)?.first_chunk()?;
+    (l3 >= 14).then_some(Mac(*source))
+}
+
 /// All decisions about one frame, one after the other, for the tracer.
-pub(crate) fn decide<T: Tracer>(
+pub(crate) fn decide<W: Watcher>(
     cx: &Context<'_>,
     ingress: InterfaceId,
     bytes: &[u8],
     offload: &Offload,
-    tracer: &mut T,
+    memory: &mut Memory,
+    watch: &mut W,
 ) -> Result<Adjacency, Exit> {
     let Some(entrance) = Entrance::new(cx.snapshot, ingress) else {
         let exit = Exit::Drop(Drop::InterfaceDown);
-        tracer.left(Stage::Ingress, &exit);
+        watch.left(Stage::Ingress, &exit);
         return Err(exit);
     };
     let mut place = Place {
         interface: ingress,
         l3: 0,
     };
-    let key = enter::<false, T>(cx, &entrance, bytes, &mut place, tracer)?;
+    let entered = enter::<false, W>(cx, &entrance, bytes, &mut place, watch);
     let packet = bytes.get(usize::from(place.l3)..).unwrap_or_default();
-    let (destination, ipv6) = match key {
-        Key::V4(address) => (routing::Address::V4(address), false),
-        Key::V6(address) => (routing::Address::V6(address), true),
+    let ipv6 = packet.first().is_some_and(|first| first >> 4 == 6);
+    if cx.snapshot.firewall.guards(ipv6) {
+        let local = match entered {
+            Ok(_) => None,
+            Err(exit @ (Exit::Deliver(_) | Exit::Punt(Why::Local))) => Some(exit),
+            Err(exit) => return Err(exit),
+        };
+        let view = View {
+            packet,
+            offload,
+            ingress: place.interface,
+            source_mac: source_mac(bytes, place.l3),
+        };
+        return guarded::decide(cx, view, local, memory, watch);
+    }
+    let key = entered?;
+    let destination = match key {
+        Key::V4(address) => routing::Address::V4(address),
+        Key::V6(address) => routing::Address::V6(address),
     };
     let hop = match cx.snapshot.rules.is_empty() {
         true => routing::lookup(cx, routing::MAIN, destination),
-        false => by_rules(cx, packet, place.interface, tracer)?,
+        false => by_rules(cx, packet, place.interface, watch)?,
     };
     let leaving = Leaving {
         packet,
@@ -363,8 +388,8 @@ pub(crate) fn decide<T: Tracer>(
     };
     let mut adjacency = cx.fib.adjacencies.read(hop);
     if adjacency.kind != Kind::Forward {
-        adjacency = follow(cx, packet, place.interface, hop, tracer)?;
+        adjacency = follow(cx, packet, place.interface, hop, watch)?;
     }
-    leave(cx, &leaving, &adjacency, tracer)?;
+    leave(cx, &leaving, &adjacency, watch)?;
     Ok(adjacency)
 }

@@ -2,7 +2,9 @@
 
 use core::net::{Ipv4Addr, Ipv6Addr};
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 
+use dataplane::firewall::Firewall;
 use dataplane::snapshot::{
     FamilySettings, Interface, OwnAddresses, PortBinding, Prefix, Role, RoutingRule, RpFilter,
     SlowReason, Snapshot, Vlan, Walk,
@@ -33,6 +35,7 @@ pub fn compile(
     ports: &BTreeMap<Name, PortState>,
     mirror_ports: &MirrorPorts,
     tables: &BTreeMap<Name, u16>,
+    firewall: &Arc<Firewall>,
 ) -> Snapshot {
     let rules: Vec<_> = intent
         .rules
@@ -57,14 +60,17 @@ pub fn compile(
         },
         rules,
         send_redirects: intent.ipv4.send_redirects,
+        firewall: Arc::clone(firewall),
         ..Snapshot::default()
     };
     let mut vlans = vlans(layout);
     for (id, laid) in &layout.interfaces {
         let own_vlans = vlans.remove(id).unwrap_or_default();
         *slot(&mut snapshot.interfaces, id.0 as usize) =
-            interface(laid, own_vlans, intent, &snapshot.rules);
-        snapshot.interfaces[id.0 as usize].address4 = address4(addresses, *id);
+            interface(laid, own_vlans, intent, &snapshot);
+        let made = &mut snapshot.interfaces[id.0 as usize];
+        made.address4 = address4(addresses, *id);
+        made.address6 = address6(addresses, *id, in_use6);
         if let Some((port, mirror)) = laid.mirror {
             *slot(&mut snapshot.interfaces, mirror.0 as usize) = mirror_of(laid, port);
         }
@@ -80,6 +86,12 @@ fn address4(addresses: &Addresses, id: InterfaceId) -> Option<Ipv4Addr> {
     own.or_else(|| addresses.ipv4.keys().next().map(|(_, address)| *address))
 }
 
+/// The address that masquerade speaks with on an interface.
+fn address6(addresses: &Addresses, id: InterfaceId, in_use6: &[Ipv6Addr]) -> Option<Ipv6Addr> {
+    let mut own = addresses.of6(id).map(|(address, _)| address);
+    own.find(|own| !own.is_unicast_link_local() && in_use6.contains(own))
+}
+
 /// The place with this index, made if it is not there.
 fn slot<T: Default>(list: &mut Vec<T>, index: usize) -> &mut T {
     if list.len() <= index {
@@ -88,10 +100,19 @@ fn slot<T: Default>(list: &mut Vec<T>, index: usize) -> &mut T {
     &mut list[index]
 }
 
-fn interface(laid: &Laid, vlans: Vec<Vlan>, intent: &Intent, rules: &[RoutingRule]) -> Interface {
+fn interface(laid: &Laid, vlans: Vec<Vlan>, intent: &Intent, made: &Snapshot) -> Interface {
     let rp_filter = intent.ipv4.rp_filter;
-    let walk = |enabled: bool, allowed: bool, rp_filter: RpFilter| {
-        walk(enabled, allowed, !rules.is_empty(), rp_filter)
+    let conditions = |ipv6: bool| Conditions {
+        enabled: !(laid.disabled || ipv6 && intent.ipv6.disabled),
+        allowed: match ipv6 {
+            true => intent.ipv6.allow_fast_path,
+            false => intent.ipv4.allow_fast_path,
+        },
+        rules: !made.rules.is_empty(),
+        // RouterOS has no rp-filter for IPv6.
+        reverse_path: !ipv6 && rp_filter != RpFilter::No,
+        filtered: made.firewall.filters(ipv6),
+        tracked: made.firewall.tracks(ipv6),
     };
     Interface {
         name: laid.name.clone(),
@@ -102,13 +123,8 @@ fn interface(laid: &Laid, vlans: Vec<Vlan>, intent: &Intent, rules: &[RoutingRul
         vlans,
         tags: tags(laid),
         ethernet: laid.link.ethernet,
-        ipv4: walk(!laid.disabled, intent.ipv4.allow_fast_path, rp_filter),
-        // RouterOS has no rp-filter for IPv6.
-        ipv6: walk(
-            !laid.disabled && !intent.ipv6.disabled,
-            intent.ipv6.allow_fast_path,
-            RpFilter::No,
-        ),
+        ipv4: walk(&conditions(false)),
+        ipv6: walk(&conditions(true)),
         rp_filter,
         mirror: laid.mirror.map(|(port, _)| port),
         groups4: Vec::new(),
@@ -117,22 +133,41 @@ fn interface(laid: &Laid, vlans: Vec<Vlan>, intent: &Intent, rules: &[RoutingRul
     }
 }
 
+/// What decides how one family walks on one interface (packet flow of RouterOS: its list of
+/// conditions of FastPath).
+#[derive(Clone, Copy, Debug)]
+struct Conditions {
+    /// The family is in use there.
+    enabled: bool,
+    /// `allow-fast-path`.
+    allowed: bool,
+    /// There are routing rules.
+    rules: bool,
+    /// The reverse path is checked.
+    reverse_path: bool,
+    /// There are rules of the firewall.
+    filtered: bool,
+    /// Connections are tracked.
+    tracked: bool,
+}
+
 /// The walk of one family on one interface: the fast one, unless there is a reason.
-pub fn walk(enabled: bool, allowed: bool, rules: bool, rp_filter: RpFilter) -> Walk {
-    let reverse_path = rp_filter != RpFilter::No;
+fn walk(given: &Conditions) -> Walk {
     let reasons = [
-        (!allowed, SlowReason::NotAllowed),
-        (rules, SlowReason::RoutingRules),
-        (reverse_path, SlowReason::ReversePathFilter),
+        (!given.allowed, SlowReason::NotAllowed),
+        (given.rules, SlowReason::RoutingRules),
+        (given.filtered, SlowReason::FirewallRules),
+        (given.tracked, SlowReason::ConnectionTracking),
+        (given.reverse_path, SlowReason::ReversePathFilter),
     ];
     Walk {
-        enabled,
+        enabled: given.enabled,
         slow: reasons
             .into_iter()
             .filter_map(|(holds, reason)| holds.then_some(reason))
             .collect(),
-        rules,
-        reverse_path,
+        rules: given.rules,
+        reverse_path: given.reverse_path,
     }
 }
 

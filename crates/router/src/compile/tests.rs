@@ -1,4 +1,5 @@
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use dataplane::snapshot::{RuleAction, SlowReason, Snapshot};
 use menu::Offline;
@@ -54,7 +55,18 @@ fn desk(configuration: &str) -> Desk {
         tables.insert(table.name.clone(), number);
     }
     let none = BTreeMap::new();
-    let snapshot = compile(1, &intent, &layout, &addresses, &[], &ports, &none, &tables);
+    let firewall = Arc::default();
+    let snapshot = compile(
+        1,
+        &intent,
+        &layout,
+        &addresses,
+        &[],
+        &ports,
+        &none,
+        &tables,
+        &firewall,
+    );
     Desk {
         intent,
         layout,

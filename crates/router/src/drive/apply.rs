@@ -5,7 +5,9 @@ use std::collections::BTreeMap;
 use menu::{Change, Changes, Item, Store};
 
 use super::Control;
+use super::reconcile::Follow;
 use super::schedule::EVENTS;
+use crate::firewall::{self, Around};
 use crate::intent::{Intent, ItemId, Route};
 use crate::plan::{Step, plan};
 use crate::read::{self, ROUTES4, ROUTES6};
@@ -16,9 +18,9 @@ type Touched<F> = BTreeMap<ItemId, (Option<Route<F>>, Option<Route<F>>)>;
 
 impl Control {
     /// Makes this what is wanted, with the least change.
-    pub fn apply(&mut self, wanted: Intent) {
+    fn apply(&mut self, wanted: Intent, firewall: Follow<'_>) {
         let running = core::mem::replace(&mut self.intent, wanted);
-        self.reconcile();
+        self.reconcile_with(firewall);
         let routes = self.intent.routes4.clone();
         for step in plan(&running.routes4, &routes) {
             self.change_route4(step);
@@ -32,7 +34,10 @@ impl Control {
 
     /// Takes over what is in the store.
     pub fn load(&mut self, store: &Store) {
-        self.apply(read::intent(store));
+        self.apply(read::intent(store), &mut |firewall, around| {
+            firewall.load(store, around);
+            true
+        });
         self.schedule.follow(store, self.log.clock);
         self.watch_schedule();
     }
@@ -42,7 +47,10 @@ impl Control {
     pub(crate) fn apply_changes(&mut self, store: &Store, changes: &Changes) {
         let routes4 = touched(changes, ROUTES4, &mut self.intent.routes4);
         let routes6 = touched(changes, ROUTES6, &mut self.intent.routes6);
-        let elsewhere = |change: &Change| ![ROUTES4, ROUTES6].contains(&change.menu.path);
+        let elsewhere = |change: &Change| {
+            let path = change.menu.path;
+            ![ROUTES4, ROUTES6].contains(&path) && !firewall::is_about(path)
+        };
         if changes.of("/user").next().is_some() {
             self.access.follow(store);
         }
@@ -52,7 +60,9 @@ impl Control {
         }
         if changes.list.iter().any(elsewhere) {
             read::all_but_routes(store, &mut self.intent);
-            self.reconcile();
+            self.reconcile_with(&mut |firewall, around| firewall.follow(store, changes, around));
+        } else if self.follow_firewall(store, changes) {
+            self.publish();
         }
         for (item, change) in &routes4 {
             if let Some(step) = step_of(item, change) {
@@ -65,6 +75,18 @@ impl Control {
             }
         }
         self.settle();
+    }
+}
+
+impl Control {
+    /// Lets the firewall follow a transaction that is about nothing that it stands on.
+    fn follow_firewall(&mut self, store: &Store, changes: &Changes) -> bool {
+        let around = Around {
+            intent: &self.intent,
+            layout: &self.layout,
+            tables: &self.tables,
+        };
+        self.firewall.follow(store, changes, &around)
     }
 }
 

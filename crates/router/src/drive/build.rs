@@ -5,9 +5,9 @@ use std::sync::Arc;
 use arc_swap::ArcSwap;
 use dataplane::snapshot::Snapshot;
 use dataplane::table::fib::FibWriter;
-use dataplane::{Counters, Parts, Worker, rings};
+use dataplane::{Counters, Parts, Worker, connection, rings};
 use frame::{Pool, Sizes};
-use machine::Instant;
+use machine::{Instant, Rng};
 
 use super::Control;
 use super::workers::Workers;
@@ -42,7 +42,11 @@ impl Control {
         let (ends, remotes) = rings(count);
         let counters: Vec<_> = (0..count).map(|_| Arc::new(Counters::new())).collect();
         let mut workers = Vec::with_capacity(count);
-        for (index, (pool, rings)) in pools.into_iter().zip(ends).enumerate() {
+        let settings = connection::Settings::default();
+        let mut rng = Rng::seeded(setup.seed);
+        let (connections, trackers) = connection::trackers(count as u16, &settings, &mut rng)?;
+        let parts = pools.into_iter().zip(ends).zip(trackers);
+        for (index, ((pool, rings), tracker)) in parts.enumerate() {
             let reader = fib
                 .fib()
                 .grace
@@ -56,10 +60,11 @@ impl Control {
                 reader,
                 rings,
                 counters: Arc::clone(&counters[index]),
+                tracker,
             }));
         }
         let ends = Workers::new(remotes, own, counters);
-        let control = Self::new(ends, fib, snapshot, setup.seed, setup.now);
+        let control = Self::new(ends, fib, snapshot, connections, setup.seed, setup.now);
         Ok((control, workers))
     }
 }

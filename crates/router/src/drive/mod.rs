@@ -21,6 +21,7 @@ mod reset;
 pub(crate) mod schedule;
 pub mod sink;
 pub mod timers;
+mod told;
 pub mod workers;
 
 pub use build::Setup;
@@ -32,6 +33,7 @@ use std::sync::Arc;
 use access::Access;
 use arc_swap::ArcSwap;
 use dataplane::Command;
+use dataplane::connection::Table;
 use dataplane::counters::InterfaceTraffic;
 use dataplane::snapshot::Snapshot;
 use dataplane::table::Fib;
@@ -46,6 +48,7 @@ use service::reassembly::{self, Reassembly};
 use wire::Mac;
 
 use crate::compile::{Addresses, Layout, Numbers, PortState};
+use crate::firewall::Firewall;
 use crate::intent::{Intent, ItemId, Name};
 
 use check::Checked;
@@ -149,6 +152,10 @@ pub struct Control {
     /// The identifier of this router's own echo requests.
     pub(crate) check_id: u16,
     pub(crate) dad: BTreeMap<(InterfaceId, Ipv6Addr), Dad>,
+    pub(crate) firewall: Firewall,
+    pub(crate) connections: Arc<Table>,
+    /// Whether connections of any family are tracked.
+    tracks: bool,
     pub(crate) fib: FibWriter,
     pub(crate) snapshot: Arc<ArcSwap<Snapshot>>,
     pub(crate) workers: Workers,
@@ -156,6 +163,10 @@ pub struct Control {
     pub(crate) errors4: Limiter,
     pub(crate) errors6: Limiter,
     pub(crate) redirects: Limiter,
+    /// Segments that are sent in the place of others.
+    segments: Limiter,
+    tarpit_key: u64,
+    told: told::Told,
     pub(crate) log: Log,
     /// What scripts share.
     pub(crate) scripting: script::Scripting,
@@ -191,6 +202,7 @@ impl Control {
         workers: Workers,
         fib: FibWriter,
         snapshot: Arc<ArcSwap<Snapshot>>,
+        connections: Arc<Table>,
         seed: u64,
         now: Instant,
     ) -> Self {
@@ -216,6 +228,9 @@ impl Control {
             detected: false,
             check_id: rng.next_u32() as u16,
             dad: BTreeMap::new(),
+            firewall: Firewall::new(workers.rule_counters()),
+            connections,
+            tracks: false,
             fib,
             snapshot,
             workers,
@@ -223,6 +238,9 @@ impl Control {
             errors4: Limiter::new(Rate::V4, rng.next_u64()),
             errors6: Limiter::new(Rate::V6, rng.next_u64()),
             redirects: Limiter::new(Rate::REDIRECTS, rng.next_u64()),
+            segments: Limiter::new(Rate::SEGMENTS, rng.next_u64()),
+            tarpit_key: rng.next_u64(),
+            told: told::Told::default(),
             log: Log::default(),
             scripting: script::Scripting::default(),
             schedule: schedule::Schedule::default(),
@@ -241,6 +259,11 @@ impl Control {
             epoch: 0,
             ip_id: 0,
         }
+    }
+
+    /// The connections that are tracked.
+    pub fn connections(&self) -> &Arc<Table> {
+        &self.connections
     }
 
     /// What workers read of routes.

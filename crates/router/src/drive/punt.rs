@@ -51,9 +51,10 @@ impl Control {
             | Why::Unreachable
             | Why::Prohibit
             | Why::BeyondScope
-            | Why::ParameterProblem(_)
-            | Why::Rejected(_) => self.report(frame, why, worker),
-            Why::Tarpit | Why::Told(_) => self.workers.free(frame),
+            | Why::ParameterProblem(_) => self.report(frame, why, worker),
+            Why::Rejected(how) => self.reject(frame, how, worker),
+            Why::Tarpit => self.tarpit(frame, worker),
+            Why::Told(event) => self.hear_rule(frame, event),
         }
     }
 

@@ -5,6 +5,8 @@ use core::net::{Ipv4Addr, Ipv6Addr};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use dataplane::Command;
+use dataplane::connection::Purge;
 use dataplane::snapshot::Snapshot;
 use frame::InterfaceId;
 use machine::{Duration, Machine};
@@ -17,13 +19,22 @@ use super::sink::FibSink;
 use super::{Control, Dad};
 use crate::compile::address::OfferKey;
 use crate::compile::{self, Addresses, Laid, Layout, Own4, Own6};
+use crate::firewall::{Around, Firewall};
 use crate::intent::{self, Name};
 use crate::plan::{Step, plan};
 use crate::rib::{Family, MAIN, Offer, RouteSink};
 
+/// What the firewall follows when everything else is laid out; says whether it is other.
+pub(super) type Follow<'a> = &'a mut dyn FnMut(&mut Firewall, &Around<'_>) -> bool;
+
 impl Control {
     /// Lays everything out anew and carries out the difference.
     pub(crate) fn reconcile(&mut self) {
+        self.reconcile_with(&mut |_, _| false);
+    }
+
+    /// The same, with what the firewall has to follow: workers see all of it at once.
+    pub(super) fn reconcile_with(&mut self, firewall: Follow<'_>) {
         let tables = self.table_numbers();
         let tables_changed = tables != self.tables;
         self.tables = tables;
@@ -36,6 +47,14 @@ impl Control {
         let before = core::mem::replace(&mut self.layout, layout);
         let before_addresses = core::mem::replace(&mut self.addresses, addresses);
 
+        let around = Around {
+            intent: &self.intent,
+            layout: &self.layout,
+            tables: &self.tables,
+        };
+        self.firewall
+            .lay_out(&around, names_changed, tables_changed);
+        firewall(&mut self.firewall, &around);
         self.configure_families();
         self.change_links(&before);
         self.publish();
@@ -123,10 +142,31 @@ impl Control {
             &self.ports,
             &self.mirror_ports,
             &self.tables,
+            self.firewall.compiled(),
         );
         self.inactive_rules =
             compile::snapshot::inactive_rules(&self.intent, &self.layout, &self.tables);
         self.snapshot.store(Arc::new(snapshot));
+        self.change_tracking();
+    }
+
+    /// Connections end when they are not tracked any more.
+    fn change_tracking(&mut self) {
+        let compiled = self.firewall.compiled();
+        let tracks = compiled.tracks4 || compiled.tracks6;
+        if core::mem::replace(&mut self.tracks, tracks) && !tracks {
+            self.workers.send_all(|| Command::Purge(Purge::Everything));
+        }
+    }
+
+    /// Connections end that were translated by what is gone.
+    ///
+    // RouterOS: masquerade's do, those of src-nat stay.
+    fn purge_masquerade(&mut self, id: InterfaceId, address: Option<u128>) {
+        if self.tracks {
+            let purge = Purge::Masquerade(id, address);
+            self.workers.send_all(|| Command::Purge(purge));
+        }
     }
 
     /// The IPv6 addresses that have passed duplicate address detection.
@@ -210,6 +250,7 @@ impl Control {
         } else {
             times.down = Some(clock);
             times.downs += 1;
+            self.purge_masquerade(id, None);
         }
         self.log
             .add("interface,info", format!("{} link {state}", laid.name));
@@ -261,6 +302,7 @@ impl Control {
     }
 
     fn lose4(&mut self, (id, address): (InterfaceId, Ipv4Addr)) {
+        self.purge_masquerade(id, Some(u128::from(u32::from(address))));
         self.feed4(id, Event::AddressRemoved { address });
     }
 
@@ -280,6 +322,7 @@ impl Control {
 
     fn lose6(&mut self, (id, address): (InterfaceId, Ipv6Addr)) {
         self.dad.remove(&(id, address));
+        self.purge_masquerade(id, Some(u128::from(address)));
         self.feed6(id, Event::AddressRemoved { address });
     }
 

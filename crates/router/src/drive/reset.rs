@@ -1,4 +1,5 @@
-//! Resets: what TCP owes a segment for which there is no connection (RFC 9293, 3.10.7.1).
+//! Segments that this router answers with: resets, which TCP owes a segment for which there is no
+//! connection (RFC 9293, 3.10.7.1), and what holds those who knock where nobody lives.
 
 use core::net::IpAddr;
 
@@ -44,6 +45,64 @@ pub(super) fn answer6(packet: &[u8]) -> Option<Vec<u8>> {
     reset.emit(&[], &[], pseudo, &mut bytes);
     let header = ipv6::Repr::new(Protocol::TCP, dst, src);
     Some([&header.to_bytes(len)[..], &bytes].concat())
+}
+
+/// The answer of a server that takes a connection and never its data; none for what asks for
+/// nothing. `key` is what nobody can guess: numbers follow from it, so that nothing is remembered.
+pub(super) fn hold4(packet: &[u8], id: u16, key: u64) -> Option<Vec<u8>> {
+    let packet = ipv4::Packet::new_checked(packet).ok()?;
+    let (src, dst) = (packet.src(), packet.dst());
+    if !is_one(src.into()) || !is_one(dst.into()) || dst.is_broadcast() {
+        return None;
+    }
+    let segment = Segment::new_checked(packet.payload()).ok()?;
+    segment.verify_v4(src, dst).ok()?;
+    let answer = hold(&segment, (u32::from(src), u32::from(dst)), key)?;
+    let mut upper = Vec::new();
+    let len = Repr::len(&[], &[]);
+    let pseudo = pseudo_v4(dst, src, Protocol::TCP, len as u16);
+    answer.emit(&[], &[], pseudo, &mut upper);
+    let header = ipv4::Repr {
+        id,
+        ..ipv4::Repr::new(Protocol::TCP, dst, src)
+    };
+    Some([&header.to_bytes(len)[..], &upper].concat())
+}
+
+/// A window of nothing: the sender asks again and again whether there is room, and keeps the
+/// connection (RFC 9293, 3.8.6.1).
+fn hold(segment: &Segment<'_>, (src, dst): (u32, u32), key: u64) -> Option<Repr> {
+    let flags = segment.flags();
+    if flags.contains(Flags::RST) || flags.contains(Flags::FIN) {
+        return None;
+    }
+    let ends = u64::from(src) << 32 | u64::from(dst);
+    let ports = u64::from(segment.src_port()) << 16 | u64::from(segment.dst_port());
+    let (seq, ack, flags) = if flags.contains(Flags::SYN) {
+        let both = Flags(Flags::SYN.0 | Flags::ACK.0);
+        let seq = mix64(mix64(ends ^ key) ^ ports) as u32;
+        (seq, segment.seq().wrapping_add(1), both)
+    } else if flags.contains(Flags::ACK) {
+        (segment.ack(), segment.seq(), Flags::ACK)
+    } else {
+        return None;
+    };
+    Some(Repr {
+        src_port: segment.dst_port(),
+        dst_port: segment.src_port(),
+        seq,
+        ack,
+        flags,
+        window: 0,
+        urgent: 0,
+    })
+}
+
+/// Every bit of a number depends on every bit of another (MurmurHash3, its last step).
+const fn mix64(mut bits: u64) -> u64 {
+    bits = (bits ^ bits >> 33).wrapping_mul(0xff51_afd7_ed55_8ccd);
+    bits = (bits ^ bits >> 33).wrapping_mul(0xc4ce_b9fe_1a85_ec53);
+    bits ^ bits >> 33
 }
 
 fn is_one(addr: IpAddr) -> bool {
@@ -95,6 +154,30 @@ mod tests {
         segment.emit(&[], b"abc", pseudo, &mut upper);
         let header = ipv4::Repr::new(Protocol::TCP, src, dst);
         [&header.to_bytes(upper.len())[..], &upper].concat()
+    }
+
+    #[test]
+    fn who_is_held_gets_a_connection_without_a_window() {
+        let held = |flags: Flags| {
+            let bytes = hold4(&syn(flags), 1, 7)?;
+            let packet = ipv4::Packet::new_verified(&bytes).expect("a whole packet");
+            let segment = Segment::new_checked(packet.payload()).expect("a segment");
+            let sum = segment.verify_v4(packet.src(), packet.dst());
+            sum.expect("a checksum");
+            Some((
+                segment.flags(),
+                segment.seq(),
+                segment.ack(),
+                segment.window(),
+            ))
+        };
+        let both = Flags(Flags::SYN.0 | Flags::ACK.0);
+
+        let (flags, seq, ack, window) = held(Flags::SYN).expect("an answer");
+        assert_eq!((flags, ack, window), (both, 1_001, 0));
+        assert_eq!(held(Flags::SYN).map(|answer| answer.1), Some(seq));
+        assert_eq!(held(Flags::ACK), Some((Flags::ACK, 77, 1_000, 0)));
+        assert_eq!((held(Flags::RST), held(Flags::FIN)), (None, None));
     }
 
     fn answer(flags: Flags) -> Option<(u32, u32, Flags)> {

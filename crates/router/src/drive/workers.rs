@@ -3,6 +3,7 @@
 use std::collections::VecDeque;
 use std::sync::Arc;
 
+use dataplane::rule::RuleCounters;
 use dataplane::{Command, Counters, Drop, Punt, Remote};
 use frame::{Frame, Pool};
 
@@ -49,6 +50,12 @@ impl Workers {
         self.counters.iter().map(|counters| &**counters).chain(own)
     }
 
+    /// Where each of them counts what rules matched.
+    pub fn rule_counters(&self) -> Vec<Arc<RuleCounters>> {
+        let all = self.counters();
+        all.map(|counters| Arc::clone(&counters.rules)).collect()
+    }
+
     /// Asks something of a worker; of the first one if there is none of this number.
     pub fn send(&mut self, worker: u16, command: Command) {
         let at = usize::from(worker);
@@ -65,6 +72,13 @@ impl Workers {
         }
         backlog.push_back(command);
         self.push(at);
+    }
+
+    /// Asks the same of all workers.
+    pub fn send_all(&mut self, command: impl Fn() -> Command) {
+        for worker in 0..self.len() as u16 {
+            self.send(worker, command());
+        }
     }
 
     /// Moves what waits into a worker's ring.
@@ -95,7 +109,7 @@ impl Workers {
                 self.discard(frame, Drop::HandoverFull);
             }
             Command::Attach { mut port, .. } => port.close(&mut self.pool),
-            Command::Detach { .. } => {}
+            Command::Detach { .. } | Command::Forget(_) | Command::Purge(_) => {}
         }
     }
 

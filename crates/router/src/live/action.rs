@@ -8,6 +8,8 @@ use service::neighbour::Event;
 
 use super::{DYNAMIC, number};
 use crate::drive::Control;
+use crate::firewall::is_about;
+use crate::probe::argument;
 
 impl Control {
     pub(super) fn act(&mut self, store: &Store, call: &Call<'_>) -> Result<Reply, Reason> {
@@ -18,6 +20,14 @@ impl Control {
             }
             ("/system/script/job", "remove") => self.stop_jobs(call.items),
             ("/ipv6/neighbor", "remove") => self.forget6(call.items),
+            ("/ip/firewall/connection" | "/ipv6/firewall/connection", "remove") => {
+                self.forget_connections(call.items)
+            }
+            ("/ip/firewall/address-list", "remove") => self.forget_addresses(false, call.items),
+            ("/ipv6/firewall/address-list", "remove") => self.forget_addresses(true, call.items),
+            (path, "reset-counters" | "reset-counters-all") if is_about(path) => {
+                self.reset_rules(call)
+            }
             ("/user/active", "remove") => self.end_sessions(call.items),
             ("/log", topic @ ("debug" | "error" | "info" | "warning")) => {
                 let message = text(call, "message");
@@ -30,6 +40,7 @@ impl Control {
             }
             (_, "monitor") => Ok(self.monitor(store, call.items)),
             ("/interface", "monitor-traffic") => Ok(self.monitor_traffic(call)),
+            ("/tool", "trace") => self.trace(store, call),
             ("/ip/route", "check") => {
                 let to = argument(call, "dst-ip").and_then(Value::as_address);
                 let to = to.ok_or_else(|| Reason::no_match("dst-ip"))?;
@@ -123,13 +134,6 @@ impl Control {
             rows: rows.collect(),
         }
     }
-}
-
-fn argument<'a>(call: &Call<'a>, name: &str) -> Option<&'a Value> {
-    let mut arguments = call.arguments.iter();
-    arguments
-        .find(|(other, _)| *other == name)
-        .map(|(_, value)| value)
 }
 
 fn text(call: &Call<'_>, name: &str) -> String {

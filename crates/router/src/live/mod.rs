@@ -4,12 +4,15 @@
 //! and stay the same for as long as what they stand for is there.
 
 mod action;
+mod connection;
+mod firewall;
 mod interface;
 mod neighbour;
 mod route;
 mod script;
 mod service;
 mod settings;
+mod trace;
 mod user;
 
 use std::ops::ControlFlow;
@@ -57,6 +60,11 @@ impl Live for Control {
             "/ip/route" => self.route_rows4(filter, each),
             "/ipv6/route" => self.route_rows6(filter, each),
             "/ipv6/address" => self.address_rows6(filter, each),
+            "/ip/firewall/connection" => self.connection_rows(false, filter, each),
+            "/ipv6/firewall/connection" => self.connection_rows(true, filter, each),
+            "/ip/firewall/address-list" => self.list_rows(false, filter, each),
+            "/ipv6/firewall/address-list" => self.list_rows(true, filter, each),
+            path if self.firewall.desk(path).is_some() => self.fasttrack_rows(menu, filter, each),
             "/log" => self.log_rows(filter, each),
             "/environment" | "/system/script/environment" => self.environment_rows(filter, each),
             "/system/script/job" => self.job_rows(filter, each),
@@ -79,6 +87,9 @@ impl Live for Control {
             "/ip/route" => self.annotate_route4(id, row),
             "/ipv6/route" => self.annotate_route6(id, row),
             "/ip/service" => service::annotate(row),
+            "/ip/firewall/connection/tracking" => self.annotate_tracking(row),
+            "/ip/firewall/service-port" => self.annotate_helper(row),
+            path if self.firewall.desk(path).is_some() => self.annotate_rule_of(menu, id, row),
             "/routing/rule" => self.annotate_rule(id, row),
             "/ip/settings" => self.annotate_settings4(row),
             "/ipv6/settings" => self.annotate_settings6(row),

@@ -23,10 +23,11 @@ impl Control {
         }
         row.set("ipv4-fast-path-packets", number(sum.packets));
         row.set("ipv4-fast-path-bytes", number(sum.bytes));
-        // Without connection tracking no connection is fasttracked.
-        row.set("ipv4-fasttrack-active", Value::Bool(false));
-        row.set("ipv4-fasttrack-packets", number(0));
-        row.set("ipv4-fasttrack-bytes", number(0));
+        let fasttracked = self.fasttracked(false);
+        let active = self.intent.ipv4.allow_fast_path && self.firewall.fasttracks(false);
+        row.set("ipv4-fasttrack-active", Value::Bool(active));
+        row.set("ipv4-fasttrack-packets", number(fasttracked.packets));
+        row.set("ipv4-fasttrack-bytes", number(fasttracked.bytes));
     }
 
     pub(super) fn annotate_settings6(&self, row: &mut Row) {
@@ -41,9 +42,11 @@ impl Control {
         }
         row.set("ipv6-fast-path-packets", number(sum.packets));
         row.set("ipv6-fast-path-bytes", number(sum.bytes));
-        row.set("ipv6-fasttrack-active", Value::Bool(false));
-        row.set("ipv6-fasttrack-packets", number(0));
-        row.set("ipv6-fasttrack-bytes", number(0));
+        let fasttracked = self.fasttracked(true);
+        let active = self.intent.ipv6.allow_fast_path && self.firewall.fasttracks(true);
+        row.set("ipv6-fasttrack-active", Value::Bool(active));
+        row.set("ipv6-fasttrack-packets", number(fasttracked.packets));
+        row.set("ipv6-fasttrack-bytes", number(fasttracked.bytes));
     }
 
     /// Why which interfaces have no fast path: each reason with the interfaces that it holds for.

@@ -1,6 +1,6 @@
 //! `/tool`: tools that are commands.
 
-use menu::{Effect, Family, Kind, Menu, Shape};
+use menu::{Family, Kind, Menu, Shape};
 
 use crate::short::{
     APPEND, AS_VALUE, COUNT, DO, DURATION, FILE, FREEZE, ONCE, PORT, PROPLIST, WITHOUT_PAGING,
@@ -382,6 +382,7 @@ pub(crate) static MENU: Menu = Menu {
                 WITHOUT_PAGING,
             ],
         ),
+        super::trace::TRACE,
         idle(
             "traceroute",
             "Show the routers on the way",
@@ -416,7 +417,6 @@ pub(crate) static MENU: Menu = Menu {
             ],
         ),
     ],
-    effect: Effect::None,
     rank: 700,
     ..Menu::new("/tool", Shape::Folder, "Tools")
 };

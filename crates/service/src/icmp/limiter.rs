@@ -55,6 +55,14 @@ impl Rate {
         burst_all: 50,
     };
 
+    /// TCP segments in the place of others: resets of rules that reject, answers of a tarpit. As the
+    /// errors of IPv4, whatever the type.
+    pub const SEGMENTS: Self = Self {
+        mask: u32::MAX,
+        mask_all: u32::MAX,
+        ..Self::V4
+    };
+
     /// Redirects of either family, per sender (RFC 1812, 4.3.2.8; RFC 4861, 8.2): one a second after
     /// a few.
     pub const REDIRECTS: Self = Self {

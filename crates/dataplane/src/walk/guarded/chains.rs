@@ -4,7 +4,7 @@
 use frame::InterfaceId;
 
 use super::{Guard, Watcher};
-use crate::connection;
+use crate::connection::{self, Tick, Tracker, Way};
 use crate::drop::Drop;
 use crate::firewall::{Tables, filter, mangle, nat, raw};
 use crate::packet::Tuple;
@@ -58,7 +58,7 @@ impl Menu {
 }
 
 impl Hook {
-    const fn stage(self) -> Stage {
+    pub(super) const fn stage(self) -> Stage {
         match self {
             Self::Raw | Self::Prerouting => Stage::Prerouting,
             Self::Input => Stage::Input,
@@ -109,6 +109,7 @@ impl<W: Watcher> Guard<'_, W> {
     /// # Errors
     /// A rule ends its way.
     pub(super) fn hook(&mut self, hook: Hook, egress: InterfaceId) -> Result<(), Exit> {
+        self.watch.asks(hook.stage());
         for (table, chain, menu) in hook.asks(self.tables).into_iter().flatten() {
             let chain = table.busy(chain);
             if menu == Menu::Nat {
@@ -135,6 +136,7 @@ impl<W: Watcher> Guard<'_, W> {
         };
         let facts = Known {
             cx: self.cx,
+            tracker: &self.memory.tracker,
             track: &passage.track,
             received: &passage.received,
             bytes: passage.fields.len,
@@ -160,6 +162,7 @@ impl<W: Watcher> Guard<'_, W> {
 /// What rules may ask beyond the packet.
 struct Known<'a> {
     cx: &'a Context<'a>,
+    tracker: &'a Tracker,
     track: &'a connection::Track,
     received: &'a Tuple,
     /// Those of the packet itself, which its connection does not count yet.
@@ -168,19 +171,40 @@ struct Known<'a> {
 
 impl Facts for Known<'_> {
     fn bytes(&self) -> Option<u64> {
-        None
+        match self.track.way {
+            Some(way) => {
+                let [a, b] = [way, way.reversed()].map(|way| self.tracker.traffic(way).bytes);
+                Some(a + b)
+            }
+            None => self.begins().then_some(u64::from(self.bytes)),
+        }
     }
 
     fn rate_bps(&self) -> Option<u64> {
-        None
+        let now = Tick::of(self.cx.now);
+        match self.track.way {
+            Some(way) => {
+                let [a, b] = [way, way.reversed()].map(|way| self.tracker.rate_bps(way, now));
+                Some(a + b)
+            }
+            None => self.begins().then_some(0),
+        }
     }
 
     fn helper(&self) -> Option<Helper> {
-        None
+        self.track
+            .way
+            .and_then(|way| helper(self.tracker.helper(way)))
     }
 
     fn original(&self) -> Option<Tuple> {
-        None
+        match self.track.way {
+            Some(way) => Some(self.tracker.tuple(Way {
+                reply: false,
+                ..way
+            })),
+            None => self.begins().then_some(*self.received),
+        }
     }
 
     fn address_types(&self, address: u128, ipv6: bool) -> AddressTypes {
@@ -244,4 +268,17 @@ fn state(state: connection::State) -> rule::State {
         connection::State::Invalid => rule::State::Invalid,
         connection::State::Untracked => rule::State::Untracked,
     }
+}
+
+fn helper(helper: connection::Helper) -> Option<Helper> {
+    Some(match helper {
+        connection::Helper::None | connection::Helper::Rtsp => return None,
+        connection::Helper::Ftp => Helper::Ftp,
+        connection::Helper::Tftp => Helper::Tftp,
+        connection::Helper::Irc => Helper::Irc,
+        connection::Helper::H323 => Helper::H323,
+        connection::Helper::Sip => Helper::Sip,
+        connection::Helper::Pptp => Helper::Pptp,
+        connection::Helper::Quake3 => Helper::Quake3,
+    })
 }

@@ -60,8 +60,8 @@ fn ipv4(packet: &mut [u8], passage: &Passage, received: &Received<'_>, mtu: u32)
     if let Some(mss) = changes.mss {
         clamp(packet, received, largest(mss, mtu, HEADERS[0]))?;
     }
-    if let Some(after) = &passage.translated {
-        let rewrite = Rewrite::<4>::of(&passage.received, after);
+    if let Some(translation) = &passage.translation {
+        let rewrite = Rewrite::<4>::of(&translation.before, &translation.after);
         let applied = match passage.track.quoted {
             true => rewrite.apply_error(packet, received.shape),
             false => rewrite.apply(packet, received.shape),
@@ -81,8 +81,8 @@ fn ipv6(packet: &mut [u8], passage: &Passage, received: &Received<'_>, mtu: u32)
     if let Some(mss) = changes.mss {
         clamp(packet, received, largest(mss, mtu, HEADERS[1]))?;
     }
-    if let Some(after) = &passage.translated {
-        let rewrite = Rewrite::<16>::of(&passage.received, after);
+    if let Some(translation) = &passage.translation {
+        let rewrite = Rewrite::<16>::of(&translation.before, &translation.after);
         let applied = match passage.track.quoted {
             true => rewrite.apply_error(packet, received.shape),
             false => rewrite.apply(packet, received.shape),

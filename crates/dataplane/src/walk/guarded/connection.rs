@@ -2,44 +2,64 @@
 
 use frame::InterfaceId;
 
-use super::{Guard, Watcher};
-use crate::connection::{NextHop, State};
-use crate::table::NextHopId;
+use super::{Guard, Watcher, translation};
+use crate::connection::{NextHop, State, Tick};
+use crate::table::{Fib, NextHopId};
 use crate::walk::{Exit, Stage};
 
 impl<W: Watcher> Guard<'_, W> {
     /// Finds the packet's connection, tells its state and counts it there.
-    ///
-    /// # Errors
-    /// It cannot be told what it is.
-    pub(super) fn connect(&mut self) -> Result<(), Exit> {
+    pub(super) fn connect(&mut self) {
         let passage = &mut *self.passage;
         let tuple = passage.fields.tuple;
         if passage.changes.untracked || !self.cx.snapshot.firewall.tracks(tuple.ipv6) {
-            self.watch.passed(Stage::Prerouting, || "not tracked".to_owned());
-            return Ok(());
+            self.watch.passed(Stage::Prerouting, || {
+                "the connection is not tracked".to_owned()
+            });
+            return;
         }
         let tracker = &mut self.memory.tracker;
-        let found = tracker.find(tracker.hash(&tuple), &tuple);
-        passage.track = tracker.classify(found, &passage.fields, self.view.packet);
-        if W::COMMITS {
-            tracker.advance(&passage.track, &passage.fields);
-        }
+        let found = tracker.lookup(&tuple);
+        passage.track = match W::COMMITS {
+            true => {
+                let now = Tick::of(self.cx.now);
+                tracker.track(found, &passage.fields, self.view.packet, now)
+            }
+            false => tracker.classify(found, &passage.fields, self.view.packet),
+        };
         match passage.track.way {
             Some(way) => {
                 passage.marks.connection = tracker.mark(way);
-                passage.translated = tracker.translated(&passage.track);
+                passage.translation = translation::known(tracker, &passage.track);
             }
             None if matches!(passage.track.state, State::New | State::Related) => {
-                passage.draft = tracker.draft(&passage.track, &passage.fields);
+                let draft = tracker.draft(&passage.fields, self.view.packet);
+                passage.marks.connection = draft.mark;
+                passage.draft = Some(draft);
             }
             None => {}
         }
-        let state = passage.track.state;
+        self.assume();
+        let state = self.passage.track.state;
         self.watch.passed(Stage::Prerouting, || {
-            format!("connection-state {}", state.name())
+            format!("connection-state is {}", state.name())
         });
-        Ok(())
+    }
+
+    /// A traced packet may be taken to belong to a connection that is not there.
+    #[inline(always)]
+    fn assume(&mut self) {
+        let assumed = self.watch.assumed();
+        let Some(state) = assumed.state else {
+            return;
+        };
+        let passage = &mut *self.passage;
+        passage.track.state = state;
+        passage.track.nat = assumed.nat;
+        passage.marks.connection = assumed.marks.connection;
+        if !matches!(state, State::New | State::Related) {
+            passage.draft = None;
+        }
     }
 
     /// The packet leaves, or is delivered: a new connection enters the table, and what rules said
@@ -48,29 +68,60 @@ impl<W: Watcher> Guard<'_, W> {
     /// # Errors
     /// There is no room for it.
     pub(super) fn confirm(&mut self, egress: InterfaceId, hop: NextHopId) -> Result<(), Exit> {
-        let passage = &mut *self.passage;
-        let tracker = &mut self.memory.tracker;
-        if let (Some(way), true) = (passage.track.way, W::COMMITS) {
-            if tracker.mark(way) != passage.marks.connection {
-                tracker.set_mark(way, passage.marks.connection);
-            }
-            if passage.changes.fasttrack && !passage.track.quoted {
-                tracker.fasttrack(way);
-            }
-        }
-        if let Some(mut draft) = passage.draft.take() {
-            draft.mark = passage.marks.connection;
-            draft.fasttrack = passage.changes.fasttrack;
+        if let Some(mut draft) = self.passage.draft {
+            draft.mark = self.passage.marks.connection;
+            draft.fasttrack = self.passage.changes.fasttrack;
             draft.egress = egress;
-            draft.next_hop = NextHop { id: hop, generation: 0 };
-            let after = super::translation::settle(tracker, &passage.fields.tuple);
-            let _ = after;
-            if W::COMMITS {
-                let confirmed = tracker.confirm(draft);
-                confirmed.map_err(|refused| Exit::Drop(refused.drop()))?;
+            draft.next_hop = remembered(self.cx.fib, hop);
+            let settled = translation::settle(&self.memory.tracker, self.passage, &mut draft);
+            let entered = settled.and_then(|()| match W::COMMITS {
+                true => {
+                    let now = Tick::of(self.cx.now);
+                    let entered = self.memory.tracker.confirm(&draft, now);
+                    entered
+                        .map(|_| ())
+                        .map_err(|refused| Exit::Drop(refused.drop()))
+                }
+                false => Ok(()),
+            });
+            if let Err(exit) = entered {
+                self.watch.left(Stage::Postrouting, &exit);
+                return Err(exit);
+            }
+        } else if W::COMMITS {
+            self.keep(hop);
+        }
+        self.passage.accepted = true;
+        Ok(())
+    }
+
+    /// What rules said about a connection that is in the table, and its way on.
+    fn keep(&mut self, hop: NextHopId) {
+        let passage = &*self.passage;
+        let Some(way) = passage.track.way.filter(|_| !passage.track.quoted) else {
+            return;
+        };
+        let tracker = &mut self.memory.tracker;
+        if tracker.mark(way) != passage.marks.connection {
+            tracker.set_mark(way, passage.marks.connection);
+        }
+        if passage.changes.fasttrack && !passage.track.fasttrack {
+            tracker.fasttrack(way);
+        }
+        if (passage.track.fasttrack || passage.changes.fasttrack) && hop != NextHopId::NO_ROUTE {
+            let next_hop = remembered(self.cx.fib, hop);
+            if tracker.next_hop(way) != next_hop {
+                tracker.set_next_hop(way, next_hop);
             }
         }
-        passage.accepted = true;
-        Ok(())
+    }
+}
+
+/// A next hop as a connection remembers it: good until routes change, or its id is given back.
+pub(super) fn remembered(fib: &Fib, id: NextHopId) -> NextHop {
+    let generation = fib.adjacencies.generation(id);
+    NextHop {
+        id,
+        generation: fib.round() << 8 | generation & 0xff,
     }
 }

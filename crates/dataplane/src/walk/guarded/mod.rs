@@ -16,8 +16,9 @@
 
 mod chains;
 mod commit;
-mod stub;
+mod connection;
 mod told;
+mod translation;
 mod vector;
 
 use frame::{InterfaceId, Offload, Segmentation};
@@ -25,7 +26,7 @@ use wire::Mac;
 
 use super::forward::{self, Fit};
 use super::{Context, Exit, options, routing};
-use crate::connection::{Draft, Track};
+use crate::connection::{Draft, Track, Tracker};
 use crate::drop::Drop;
 use crate::firewall::Tables;
 use crate::nat::Side;
@@ -47,6 +48,8 @@ pub(super) use vector::{one, own, vector};
 pub(crate) struct Memory {
     /// The worker's part of rules: counters, clock, random source.
     pub(crate) rules: rule::Worker,
+    /// Its connections.
+    pub(crate) tracker: Tracker,
 }
 
 /// Who is told what is decided: the walk, or the tracer.
@@ -79,8 +82,8 @@ pub(crate) struct Passage {
     pub(crate) draft: Option<Draft>,
     pub(crate) marks: Marks,
     pub(crate) changes: Changes,
-    /// Between whom it travels when it leaves; none without a translation.
-    pub(crate) translated: Option<Tuple>,
+    /// How it is translated, if it is.
+    pub(crate) translation: Option<Translation>,
     /// All stages have let it pass: what is above is written into it, whatever its exit.
     pub(crate) accepted: bool,
 }
@@ -95,10 +98,17 @@ impl Passage {
             draft: None,
             marks: Marks::default(),
             changes: Changes::default(),
-            translated: None,
+            translation: None,
             accepted: false,
         }
     }
+}
+
+/// The tuples of the packets that a translation applies to, and of what it makes of them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Translation {
+    pub(crate) before: Tuple,
+    pub(crate) after: Tuple,
 }
 
 /// Where an accepted packet goes.
@@ -156,7 +166,7 @@ impl<W: Watcher> Guard<'_, W> {
         let egress = routed.map_or(InterfaceId::NONE, |(_, adjacency)| adjacency.egress);
         let before = self.ends();
         self.hook(Hook::OutputRaw, egress)?;
-        self.connect()?;
+        self.connect();
         // An error about a translated packet goes to whoever sent that.
         self.recall(Side::Destination);
         let routed = match self.ends() == before {
@@ -182,7 +192,7 @@ impl<W: Watcher> Guard<'_, W> {
     /// raw, connection, mangle, dstnat.
     fn prerouting(&mut self) -> Result<(), Exit> {
         self.hook(Hook::Raw, InterfaceId::NONE)?;
-        self.connect()?;
+        self.connect();
         self.hook(Hook::Prerouting, InterfaceId::NONE)
     }
 
@@ -285,6 +295,27 @@ impl<W: Watcher> Guard<'_, W> {
         }
         fit
     }
+}
+
+/// Decides about a packet for the tracer: nothing is committed.
+pub(super) fn decide<W: Watcher>(
+    cx: &Context<'_>,
+    view: View<'_>,
+    local: Option<Exit>,
+    memory: &mut Memory,
+    watch: &mut W,
+) -> Result<Adjacency, Exit> {
+    let mut passage = Passage::new(view.packet);
+    passage.marks = watch.assumed().marks;
+    let mut guard = Guard {
+        cx,
+        tables: cx.snapshot.firewall.tables(passage.fields.tuple.ipv6),
+        memory,
+        view,
+        passage: &mut passage,
+        watch,
+    };
+    guard.forwarded(local).map(|onward| onward.adjacency)
 }
 
 /// How a packet, from its network header on, fits a link of this layer-3 MTU.

@@ -1,19 +1,19 @@
-//! Where connections are translated: rules choose for the first packet, the table remembers for the
+//! Where connections are translated: rules choose for the first packet, the table remembers for all
 //! others.
 
 use frame::InterfaceId;
 
 use super::chains::Hook;
-use super::{Guard, Watcher};
-use crate::connection::{NatState, State, Tracker};
-use crate::nat::{self, Action, Side, Unique};
+use super::{Guard, Passage, Translation, Watcher};
+use crate::connection::{Draft, NatState, Rewrite4, Rewrite6, Rewrites, State, Track, Tracker};
+use crate::nat::{self, Action, Rewrite, Side, Unique};
 use crate::packet::Tuple;
 use crate::rule::{ChainId, Table, Verdict};
-use crate::walk::{Exit, Stage};
+use crate::walk::Exit;
 
 impl Unique for Tracker {
     fn taken(&self, reply: &Tuple) -> bool {
-        self.find(self.hash(reply), reply).is_some()
+        self.is_taken(reply)
     }
 }
 
@@ -31,62 +31,62 @@ impl<W: Watcher> Guard<'_, W> {
             self.recall(hook.side());
             return Ok(());
         }
-        if self.passage.draft.is_none() || !self.may_begin() {
-            return Ok(());
+        let begins = self.passage.draft.is_some() && self.passage.track.state == State::New;
+        match chain.filter(|_| begins) {
+            Some(chain) => match self.run(table, chain, egress) {
+                Verdict::Translate(target) => self.choose(hook, target, egress),
+                _ => Ok(()),
+            },
+            None => Ok(()),
         }
-        let Some(chain) = chain else {
-            return Ok(());
-        };
-        match self.run(table, chain, egress) {
-            Verdict::Translate(target) => self.choose(hook, target, egress),
-            _ => Ok(()),
-        }
-    }
-
-    /// What a connection that a helper expected is translated by is known already.
-    fn may_begin(&self) -> bool {
-        self.passage.track.state == State::New
     }
 
     /// The translation that the connection has, on this side.
-    fn recall(&mut self, side: Side) {
-        let Some(after) = self.passage.translated else {
-            return;
-        };
-        turn(&mut self.passage.fields.tuple, &after, side);
+    pub(super) fn recall(&mut self, side: Side) {
+        if let Some(Translation { after, .. }) = self.passage.translation {
+            turn(&mut self.passage.fields.tuple, &after, side);
+        }
     }
 
     /// A rule's target meets a new connection.
     fn choose(&mut self, hook: Hook, target: u32, egress: InterfaceId) -> Result<(), Exit> {
-        let Some(target) = self.cx.snapshot.firewall.targets.get(target as usize) else {
+        let targets = &self.cx.snapshot.firewall.targets;
+        let Some(target) = targets.get(target as usize) else {
             return Ok(());
         };
         let before = self.passage.fields.tuple;
-        let own = match hook {
-            Hook::Postrouting => self.own_address(egress, before.ipv6),
-            _ => self.own_address(self.view.ingress, before.ipv6),
+        let interface = match hook {
+            Hook::Postrouting => egress,
+            _ => self.view.ingress,
         };
         let context = nat::Context {
-            own,
+            own: self.own_address(interface, before.ipv6),
             random: self.memory.rules.random(),
+            mappings: None,
         };
-        let chosen = nat::choose(target, &before, &context, &self.memory.tracker);
-        let after = chosen.map_err(|exhausted| {
-            let exit = Exit::Drop(exhausted.reason());
-            self.watch.left(Stage::Postrouting, &exit);
-            exit
-        })?;
-        self.passage.fields.tuple = after;
-        if let Some(draft) = &mut self.passage.draft {
-            draft.masquerade |= target.side == Side::Source && target.action == Action::Own;
-            let bit = match target.side {
-                Side::Source => NatState::SRCNAT,
-                Side::Destination => NatState::DSTNAT,
-            };
-            if after != before {
-                draft.nat = draft.nat.with(bit);
-                self.passage.track.nat = draft.nat;
+        let after = match nat::choose(target, &before, &context, &self.memory.tracker) {
+            Ok(after) => after,
+            Err(exhausted) => {
+                let exit = Exit::Drop(exhausted.reason());
+                self.watch.left(hook.stage(), &exit);
+                return Err(exit);
             }
+        };
+        self.watch.passed(hook.stage(), || {
+            format!("translated: {before} becomes {after}")
+        });
+        self.passage.fields.tuple = after;
+        let bit = match target.side {
+            Side::Source => NatState::SRCNAT,
+            Side::Destination => NatState::DSTNAT,
+        };
+        if after != before {
+            let nat = self.passage.track.nat.with(bit);
+            self.passage.track.nat = nat;
+        }
+        if let Some(draft) = &mut self.passage.draft {
+            draft.nat = self.passage.track.nat;
+            draft.masquerade |= target.side == Side::Source && target.action == Action::Own;
         }
         Ok(())
     }
@@ -96,7 +96,9 @@ impl<W: Watcher> Guard<'_, W> {
         let interface = self.cx.snapshot.interface(interface)?;
         match ipv6 {
             true => interface.address6.map(|address| address.to_bits()),
-            false => interface.address4.map(|address| u128::from(address.to_bits())),
+            false => interface
+                .address4
+                .map(|address| u128::from(address.to_bits())),
         }
     }
 }
@@ -110,4 +112,56 @@ fn turn(tuple: &mut Tuple, after: &Tuple, side: Side) {
                 (after.destination, after.destination_port);
         }
     }
+}
+
+/// How a connection that is in the table translates packets like this one.
+pub(super) fn known(tracker: &Tracker, track: &Track) -> Option<Translation> {
+    let way = track.way.filter(|_| track.nat != NatState::default())?;
+    // An error travels against the packet that it quotes.
+    let way = if track.quoted { way.reversed() } else { way };
+    Some(Translation {
+        before: tracker.tuple(way),
+        after: tracker.tuple(way.reversed()).reversed(),
+    })
+}
+
+/// The last step of a new connection: its answers are told from everybody else's, and both
+/// directions' rewrites are worked out.
+///
+/// # Errors
+/// No port is left for it.
+pub(super) fn settle(
+    tracker: &Tracker,
+    passage: &mut Passage,
+    draft: &mut Draft,
+) -> Result<(), Exit> {
+    let settled = nat::settle(&passage.fields.tuple, tracker);
+    let after = settled.map_err(|exhausted| Exit::Drop(exhausted.reason()))?;
+    let before = draft.original;
+    passage.fields.tuple = after;
+    draft.reply = after.reversed();
+    if after == before {
+        return Ok(());
+    }
+    if (after.source, after.source_port) != (before.source, before.source_port) {
+        draft.nat = draft.nat.with(NatState::SRCNAT);
+    }
+    passage.translation = Some(Translation { before, after });
+    let answers = (draft.reply, before.reversed());
+    draft.rewrites = match before.ipv6 {
+        true => Rewrites::Ipv6([pack6(&before, &after), pack6(&answers.0, &answers.1)]),
+        false => Rewrites::Ipv4([pack4(&before, &after), pack4(&answers.0, &answers.1)]),
+    };
+    Ok(())
+}
+
+fn pack4(before: &Tuple, after: &Tuple) -> Rewrite4 {
+    Rewrite4(Rewrite::<4>::of(before, after).to_words())
+}
+
+fn pack6(before: &Tuple, after: &Tuple) -> Rewrite6 {
+    let mut packed = Rewrite6::default();
+    let words = Rewrite::<16>::of(before, after).to_words();
+    packed.0[..words.len()].copy_from_slice(&words);
+    packed
 }

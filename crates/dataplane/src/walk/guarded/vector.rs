@@ -2,7 +2,6 @@
 //! each packet is decided about by itself, in order, because what one begins the next belongs to.
 
 use frame::{Frame, InterfaceId, VECTOR_FRAMES};
-use wire::Mac;
 
 use super::{Guard, Onward, Passage, View, commit};
 use crate::drop::Drop;
@@ -11,7 +10,7 @@ use crate::punt::Why;
 use crate::table::{Adjacency, NextHopId};
 use crate::walk::depart::{self, Departed, Tally, packet};
 use crate::walk::passes::{Lane, NO_PORT, Scratch};
-use crate::walk::{Context, Exit, Fit, egress, options};
+use crate::walk::{Context, Exit, Fit, egress, options, source_mac};
 
 /// Passes 2 and 3 for the frames that pass 1 let in, and for those that it found to be for this
 /// router. Fills in `scratch.ports` and `scratch.exits`.
@@ -54,7 +53,7 @@ pub(in crate::walk) fn one(
         packet: packet(frame),
         offload: &frame.offload,
         ingress: frame.ingress,
-        source_mac: source_mac(frame),
+        source_mac: source_mac(frame.bytes(), frame.l3),
     };
     let mut guard = Guard {
         cx,
@@ -135,10 +134,4 @@ fn settle(
     }
     tally.count(cx, frame, ipv6, false, &outlet.counters);
     Ok(depart::departed(frame, adjacency, onward.fit == Fit::Whole))
-}
-
-/// Who sent it on the link; none on links without such addresses.
-fn source_mac(frame: &Frame) -> Option<Mac> {
-    let bytes = frame.bytes().get(6..12)?.first_chunk()?;
-    (frame.l3 >= 14).then_some(Mac(*bytes))
 }

@@ -4,10 +4,12 @@ use std::sync::Arc;
 
 use super::{forwarded4, rig};
 use crate::drop::Drop;
-use crate::firewall::{Firewall, filter, mangle, raw};
+use crate::firewall::{Firewall, filter, mangle, nat, raw};
+use crate::nat::{Action as nat_action, Side, Target};
 use crate::punt::Why;
-use crate::rule::{Action, AddressRange, ChainId, Match, Reject, Rule, Table, Ttl};
-use crate::testing::{ETHER1, ETHER2, MIRROR, Rig, Udp4};
+use crate::rule::{Action, AddressRange, ChainId, Match, Reject, Rule, State, Table, Ttl};
+use crate::table::Adjacency;
+use crate::testing::{ETHER1, ETHER2, MIRROR, Rig, Udp4, gateway};
 use crate::walk::Event;
 
 /// A table with the built-in chains of these names, and these rules in one of them.
@@ -204,4 +206,130 @@ fn a_routing_mark_leads_to_its_table() {
 
     assert_eq!(rig.drops(), [(Drop::Blackhole, 1)]);
     assert_eq!(sent.len(), 1);
+}
+
+/// The client's address is resolved.
+fn client(rig: &mut Rig) {
+    let hop = rig.add_hop(&Adjacency {
+        egress: ETHER1,
+        port: 0,
+        ..gateway()
+    });
+    rig.route4(0x0a00_0002, 32, hop);
+}
+
+fn tracked(rig: &mut Rig) {
+    let mut firewall = Firewall::clone(&rig.snapshot.firewall);
+    firewall.tracks4 = true;
+    rig.snapshot.firewall = Arc::new(firewall);
+    rig.publish();
+}
+
+fn translated(rig: &mut Rig, chain: ChainId, matchers: Vec<crate::rule::Matcher>, target: Target) {
+    tracked(rig);
+    let mut firewall = Firewall::clone(&rig.snapshot.firewall);
+    let rule = Rule::new(4, matchers, Action::Translate(0));
+    firewall.ipv4.nat = table(nat::CHAINS, chain, vec![rule]);
+    firewall.targets = Arc::new([target]);
+    rig.snapshot.firewall = Arc::new(firewall);
+    for counters in &rig.counters {
+        assert!(counters.rules.make_room(9));
+    }
+    rig.publish();
+}
+
+/// The answer to a UDP packet as the gateway sends it, from what left the router.
+fn answer(sent: &[u8]) -> Vec<u8> {
+    let word = |at: usize| u32::from_be_bytes([sent[at], sent[at + 1], sent[at + 2], sent[at + 3]]);
+    let port = |at: usize| u16::from_be_bytes([sent[at], sent[at + 1]]);
+    Udp4 {
+        to: [2, 0, 0, 0, 0, 2],
+        source: word(30),
+        destination: word(26),
+        source_port: port(36),
+        destination_port: port(34),
+        ..Udp4::default()
+    }
+    .frame()
+}
+
+#[test]
+fn a_connection_is_new_until_it_is_answered_and_established_then() {
+    let mut rig = rig();
+    tracked(&mut rig);
+    let state = |state| Match::ConnectionState([state].into_iter().collect()).into();
+    let rules = vec![
+        Rule::new(1, vec![state(State::New)], Action::Passthrough),
+        Rule::new(2, vec![state(State::Established)], Action::Passthrough),
+    ];
+    filtered(&mut rig, filter::FORWARD, rules);
+
+    let first = rig.pass(Udp4::default().frame());
+    let second = rig.pass(Udp4::default().frame());
+    assert_eq!((first.len(), second.len()), (1, 1));
+    assert_eq!((hits(&rig, 1).0, hits(&rig, 2).0), (2, 0));
+
+    client(&mut rig);
+    rig.arrive_unfinished(1, answer(&first[0]), frame::Offload::FINISHED);
+    rig.settle();
+    rig.pass(Udp4::default().frame());
+
+    assert_eq!((hits(&rig, 1).0, hits(&rig, 2).0), (2, 2));
+    assert_eq!(rig.connections.totals(), (1, 0));
+    assert_eq!(rig.drops(), []);
+}
+
+#[test]
+fn packets_that_follow_the_first_in_one_vector_are_of_its_connection() {
+    let mut rig = rig();
+    tracked(&mut rig);
+    for _ in 0..200 {
+        rig.arrive(Udp4::default().frame());
+    }
+    rig.settle();
+
+    assert_eq!(rig.connections.totals(), (1, 0));
+    let rows: Vec<_> = rig.connections.rows(false).collect();
+    assert_eq!(rows[0].directions[0].traffic.packets, 200);
+    assert_eq!(rig.sent(1).len(), 200);
+}
+
+#[test]
+fn masquerade_gives_the_egress_address_and_answers_find_back() {
+    let mut rig = rig();
+    rig.interface(ETHER2).address4 = Some(core::net::Ipv4Addr::from_bits(0x0a01_0001));
+    let masquerade = Target {
+        side: Side::Source,
+        action: nat_action::Own,
+        addresses: None,
+        ports: None,
+        randomise: false,
+    };
+    let matchers = vec![Match::OutInterface(ETHER2).into()];
+    translated(&mut rig, nat::SRCNAT, matchers, masquerade);
+
+    let sent = rig.pass(Udp4::default().frame());
+
+    let expected = Udp4 {
+        source: 0x0a01_0001,
+        ..Udp4::default()
+    };
+    assert_eq!(sent, [forwarded4(&expected.packet())]);
+    assert_eq!(hits(&rig, 4).0, 1);
+
+    client(&mut rig);
+    rig.arrive_unfinished(1, answer(&sent[0]), frame::Offload::FINISHED);
+    rig.settle();
+
+    let back = rig.sent(0);
+    assert_eq!(back.len(), 1);
+    assert_eq!(back[0][30..34], 0x0a00_0002u32.to_be_bytes());
+    assert_eq!(crate::testing::sum(&back[0][14..34]), 0xffff);
+    assert_eq!(hits(&rig, 4).0, 1, "answers do not meet nat's rules");
+    // A second packet of the connection neither.
+    assert_eq!(
+        rig.pass(Udp4::default().frame()),
+        [forwarded4(&expected.packet())]
+    );
+    assert_eq!(hits(&rig, 4).0, 1);
 }

@@ -2,7 +2,6 @@
 
 use std::ops::ControlFlow;
 use std::sync::Arc;
-use std::sync::mpsc::{Receiver, SyncSender, TrySendError, sync_channel};
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -10,17 +9,14 @@ use console::Settings;
 use menu::Output;
 use russh::server::Msg;
 use russh::{Channel, ChannelWriteHalf};
-use script::Interrupt;
 use tokio::sync::mpsc;
 
 use super::suffix::Suffix;
 use crate::access::Entered;
 use crate::control::Router as _;
 use crate::core::{Shared, Terminal};
-use crate::terminal::{Event, attend, typed};
-
-/// What a terminal may send ahead, in messages.
-const TYPED_AHEAD: usize = 256;
+use crate::keyboard::Keyboard;
+use crate::terminal::attend;
 
 /// Pieces of output that wait for the peer to take them.
 const PIECES: usize = 16;
@@ -37,14 +33,11 @@ pub(crate) struct Open {
 }
 
 /// The way to the thread of a channel.
-struct Input {
-    events: SyncSender<Event>,
-    interrupt: Arc<Interrupt>,
-}
+struct Input(Arc<Keyboard>);
 
 impl Drop for Input {
     fn drop(&mut self) {
-        self.interrupt.close();
+        self.0.close();
     }
 }
 
@@ -108,17 +101,20 @@ impl Open {
         let Some(writer) = self.writer.take() else {
             return false;
         };
-        let (events, typed) = sync_channel(TYPED_AHEAD);
         let (pieces, ready) = mpsc::channel(PIECES);
         let shell = Terminal::new(shared, entered);
-        let interrupt = shell.interrupter();
+        let keyboard = Keyboard::new(shell.interrupter());
+        let input = Input(Arc::clone(&keyboard));
         let settings = settings(self.size, suffix);
         let shared = Arc::clone(shared);
         let working = thread::Builder::new().name(String::from("ssh-channel"));
         let working = working.spawn(move || {
             let status = match work {
-                Work::Console => console(&shared, shell, settings, &typed, &pieces),
-                Work::Command(command) => run(shell, &command, &pieces),
+                Work::Console => console(&shared, shell, settings, &keyboard, &pieces),
+                Work::Command(command) => {
+                    keyboard.deafen();
+                    run(shell, &command, &pieces)
+                }
             };
             let _ = pieces.blocking_send(Piece::Exit(status));
         });
@@ -126,46 +122,30 @@ impl Open {
             return false;
         }
         tokio::spawn(carry(ready, writer));
-        self.input = Some(Input { events, interrupt });
+        self.input = Some(input);
         true
     }
 
     /// Takes bytes of the terminal. Says whether the channel can go on.
     pub(crate) async fn input(&mut self, bytes: &[u8]) -> bool {
-        let Some(input) = &self.input else {
+        let Some(Input(keyboard)) = &self.input else {
             return true;
         };
-        let event = typed(bytes.to_vec(), &input.interrupt);
-        input.put(event).await
+        let pressed = tokio::time::timeout(PATIENCE, keyboard.press(bytes));
+        pressed.await.is_ok()
     }
 
     /// Hears of another size of the terminal.
-    pub(crate) async fn resize(&mut self, size: Size) {
-        if let Some(input) = &self.input {
-            input.put(Event::Resize(size.columns, size.rows)).await;
+    pub(crate) fn resize(&mut self, size: Size) {
+        if let Some(Input(keyboard)) = &self.input {
+            keyboard.resize(size.columns, size.rows);
         }
     }
 
     /// The peer sends nothing more: as if Ctrl-D were typed, behind all that is.
     pub(crate) fn end_of_input(&mut self) {
-        if let Some(input) = &self.input {
-            let _ = input.events.try_send(Event::Input(vec![4]));
-        }
-    }
-}
-
-impl Input {
-    /// Puts an event behind the others; waits while there are too many.
-    async fn put(&self, event: Event) -> bool {
-        let begun = Instant::now();
-        let mut event = event;
-        loop {
-            match self.events.try_send(event) {
-                Ok(()) | Err(TrySendError::Disconnected(_)) => return true,
-                Err(TrySendError::Full(_)) if begun.elapsed() > PATIENCE => return false,
-                Err(TrySendError::Full(back)) => event = back,
-            }
-            tokio::time::sleep(Duration::from_millis(10)).await;
+        if let Some(Input(keyboard)) = &self.input {
+            keyboard.end();
         }
     }
 }
@@ -211,7 +191,7 @@ fn console(
     shared: &Shared,
     shell: Terminal,
     settings: Settings,
-    events: &Receiver<Event>,
+    keyboard: &Keyboard,
     pieces: &mpsc::Sender<Piece>,
 ) -> u32 {
     let past = shared.past(&shell);
@@ -220,7 +200,7 @@ fn console(
         Err(_) => ControlFlow::Break(()),
     };
     let _ = send(shell.greeting().as_bytes());
-    let (_, history) = attend(shell, settings, past.load(), (events, &mut send));
+    let (_, history) = attend(shell, settings, past.load(), (keyboard, &mut send));
     past.keep(&history);
     0
 }

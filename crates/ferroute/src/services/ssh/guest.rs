@@ -176,7 +176,7 @@ impl Handler for Guest {
     ) -> Done {
         let suffix = self.suffix;
         if let Some(open) = self.channel(channel) {
-            open.resize(Size::of(columns, rows).with(suffix)).await;
+            open.resize(Size::of(columns, rows).with(suffix));
         }
         Ok(())
     }

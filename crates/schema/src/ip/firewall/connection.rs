@@ -42,6 +42,11 @@ const ENDS: &[Property] = &[
         "How long until the connection is forgotten",
     ),
     read("connection-mark", Kind::Text, "Mark of the connection"),
+    read(
+        "slow-path-reason",
+        Kind::Text,
+        "Why FastTrack does not carry the connection",
+    ),
 ];
 
 const COUNTERS: &[Property] = &[

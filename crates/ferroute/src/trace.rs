@@ -1,0 +1,303 @@
+//! `ferroute trace`: which way a packet would take through a configuration, or a running router.
+//!
+//! Both are asked the same console command, `/tool/trace`; a configuration alone is given to a
+//! router without devices, whose ports all have a link.
+
+use std::fmt::Write as _;
+use std::io::Write as _;
+
+use console::protocol::Message;
+use frame::{Offloads, Sizes};
+use machine::{Duration, Instant};
+use menu::quote_always;
+use router::Instance;
+use router::drive::{PortNews, Setup};
+use script::Session;
+use serde_json::Value;
+use wire::Mac;
+
+use crate::cli::Trace;
+use crate::reach::Place;
+
+/// Exit codes of verdicts: what is sent or delivered is 0.
+const DISCARDED: u8 = 10;
+const REFUSED: u8 = 11;
+
+/// Does what `ferroute trace` was asked to; the result is the process's exit code.
+pub(crate) fn trace(trace: &Trace) -> Result<u8, String> {
+    let command = command(trace)?;
+    let answer = match &trace.file {
+        Some(file) => offline(file, &command)?,
+        None => ask(&Place::of(&trace.reach), &command)?,
+    };
+    let steps: Vec<Value> = serde_json::from_str(answer.trim())
+        .map_err(|_| format!("the router's answer is no trace: {}", answer.trim()))?;
+    let shown = match trace.json {
+        true => format!("{}\n", to_json(&steps)),
+        false => to_text(&steps),
+    };
+    let written = std::io::stdout().write_all(shown.as_bytes());
+    written.map_err(|error| format!("standard output: {error}"))?;
+    Ok(code(&steps))
+}
+
+/// The console command that asks.
+fn command(trace: &Trace) -> Result<String, String> {
+    let mut command = String::from(":put [:serialize to=json value=[/tool/trace as-value");
+    let mut add = |name: &str, value: &str| {
+        let _ = write!(command, " {name}={}", quote_always(value));
+    };
+    let (source, source_port) = end("--src", &trace.src)?;
+    let (destination, destination_port) = end("--dst", &trace.dst)?;
+    add("in-interface", &trace.ingress);
+    add("src-address", source);
+    add("dst-address", destination);
+    add("protocol", &trace.proto);
+    let icmp = trace
+        .icmp
+        .as_deref()
+        .map(|icmp| match icmp.split_once(':') {
+            Some((kind, code)) => (kind, Some(code)),
+            None => (icmp, None),
+        });
+    for (name, value) in [
+        ("src-port", source_port),
+        ("dst-port", destination_port),
+        ("tcp-flags", trace.flags.as_deref()),
+        ("icmp-type", icmp.map(|(kind, _)| kind)),
+        ("icmp-code", icmp.and_then(|(_, code)| code)),
+        ("packet-size", trace.size.as_deref()),
+        ("ttl", trace.ttl.as_deref()),
+        ("dscp", trace.dscp.as_deref()),
+        ("src-mac-address", trace.mac.as_deref()),
+        ("vlan-id", trace.vlan.as_deref()),
+        ("connection-state", trace.connection_state.as_deref()),
+        (
+            "connection-nat-state",
+            trace.connection_nat_state.as_deref(),
+        ),
+        ("connection-mark", trace.connection_mark.as_deref()),
+        ("packet-mark", trace.packet_mark.as_deref()),
+        ("routing-mark", trace.routing_mark.as_deref()),
+    ] {
+        if let Some(value) = value {
+            add(name, value);
+        }
+    }
+    command.push_str("]]");
+    Ok(command)
+}
+
+/// `10.0.0.1`, `10.0.0.1:80`, `2001:db8::1`, `[2001:db8::1]:80`: the address, and the port.
+fn end<'a>(option: &str, text: &'a str) -> Result<(&'a str, Option<&'a str>), String> {
+    let bad =
+        || format!("{option} {text}: an address is wanted, or address:port, or [address]:port");
+    let parts = if let Some(rest) = text.strip_prefix('[') {
+        let (address, port) = rest.split_once(']').ok_or_else(bad)?;
+        match port {
+            "" => (address, None),
+            port => (address, Some(port.strip_prefix(':').ok_or_else(bad)?)),
+        }
+    } else if text.matches(':').count() == 1 {
+        let (address, port) = text.split_once(':').ok_or_else(bad)?;
+        (address, Some(port))
+    } else {
+        (text, None)
+    };
+    match parts.0.parse::<std::net::IpAddr>() {
+        Ok(_) => Ok(parts),
+        Err(_) => Err(bad()),
+    }
+}
+
+/// Asks a router that runs.
+fn ask(place: &Place, command: &str) -> Result<String, String> {
+    let request = Message::Exec {
+        command: command.to_owned(),
+        json: false,
+    };
+    crate::client::answer(&place.control, &request)
+}
+
+/// Asks a router that is made of a file and runs nowhere.
+fn offline(file: &std::path::Path, command: &str) -> Result<String, String> {
+    let mut store = schema::store();
+    crate::config::import_file(&mut store, file)?;
+    let ports: Vec<_> = store
+        .members("interface")
+        .filter(|item| item.is_port())
+        .map(|item| item.text("default-name").to_owned())
+        .collect();
+    let setup = Setup {
+        workers: 1,
+        sizes: Sizes::TEST,
+        seed: 0,
+        now: Instant::ZERO,
+    };
+    let made = Instance::new(&setup, store);
+    let (mut instance, _workers) = made.map_err(|error| format!("memory: {error}"))?;
+    crate::core::set_clock(&mut instance);
+    for (number, port) in ports.iter().enumerate() {
+        let news = PortNews {
+            up: true,
+            mac: Mac([2, 0, 0, 0, 1, number as u8]),
+            mtu: 0,
+        };
+        instance
+            .attach_port(port, news, Offloads::default(), Vec::new())
+            .map_err(|reason| format!("{port}: {reason}"))?;
+    }
+    // IPv6 addresses are used when nobody has objected for a while.
+    for second in 1..=5 {
+        while instance.poll(Instant::ZERO + Duration::from_secs(second)) {}
+    }
+    let mut out = String::new();
+    let ran = instance.run(&mut Session::new("admin"), command, &mut out);
+    ran.map_err(|refusal| refusal.to_string())?;
+    Ok(out)
+}
+
+fn text<'a>(step: &'a Value, name: &str) -> &'a str {
+    step.get(name).and_then(Value::as_str).unwrap_or_default()
+}
+
+fn verdict(steps: &[Value]) -> Option<&Value> {
+    steps.iter().find(|step| text(step, "stage") == "verdict")
+}
+
+fn code(steps: &[Value]) -> u8 {
+    match verdict(steps).map(|step| text(step, "verdict")) {
+        Some("sent" | "delivered") => 0,
+        Some("refused") => REFUSED,
+        _ => DISCARDED,
+    }
+}
+
+/// One object: the verdict, and the steps that lead to it.
+fn to_json(steps: &[Value]) -> Value {
+    let of = |stage: &str, name: &str| {
+        let step = steps.iter().find(|step| text(step, "stage") == stage);
+        step.map(|step| text(step, name)).unwrap_or_default()
+    };
+    let way: Vec<_> = steps
+        .iter()
+        .filter(|step| !["verdict", "path"].contains(&text(step, "stage")))
+        .collect();
+    serde_json::json!({
+        "verdict": of("verdict", "verdict"),
+        "decision": of("verdict", "decision"),
+        "path": of("path", "decision"),
+        "steps": way,
+    })
+}
+
+/// A line for each step; rules stand below their stage.
+fn to_text(steps: &[Value]) -> String {
+    let mut shown = String::new();
+    let (mut stage, mut chain) = ("", String::new());
+    for step in steps {
+        let own = text(step, "stage");
+        let label = if own == stage { "" } else { own };
+        stage = own;
+        let table = text(step, "table");
+        if table.is_empty() {
+            chain.clear();
+            let _ = writeln!(shown, "{label:<12} {}", text(step, "decision"));
+            continue;
+        }
+        let name = format!("{table} {}", text(step, "chain"));
+        if name != chain {
+            let _ = writeln!(shown, "{label:<12} {name}");
+            chain = name;
+        }
+        let comment = match text(step, "comment") {
+            "" => String::new(),
+            comment => format!("  ;;; {comment}"),
+        };
+        let rule = match step.get("rule") {
+            Some(Value::String(rule)) => rule.clone(),
+            Some(rule) => rule.to_string(),
+            None => String::new(),
+        };
+        let _ = writeln!(
+            shown,
+            "{:<12} {rule:>4} {:<22} {}{comment}",
+            "",
+            text(step, "action"),
+            text(step, "decision")
+        );
+    }
+    shown
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ends_are_addresses_with_or_without_a_port() {
+        assert_eq!(end("--src", "10.0.0.1"), Ok(("10.0.0.1", None)));
+        assert_eq!(end("--src", "10.0.0.1:80"), Ok(("10.0.0.1", Some("80"))));
+        assert_eq!(end("--src", "fd00::1"), Ok(("fd00::1", None)));
+        assert_eq!(end("--src", "[fd00::1]:53"), Ok(("fd00::1", Some("53"))));
+        assert!(end("--src", "router").is_err());
+    }
+
+    fn home(packet: &[&str]) -> (String, u8) {
+        let file = concat!(env!("CARGO_MANIFEST_DIR"), "/../lab/configs/home.rsc");
+        let words = [&["ferroute", "trace", file], packet].concat();
+        let cli: crate::cli::Cli = clap::Parser::parse_from(words);
+        let crate::cli::Command::Trace(asked) = cli.command else {
+            panic!("it is a trace");
+        };
+        let answer = offline(
+            std::path::Path::new(file),
+            &command(&asked).expect("a command"),
+        );
+        let steps: Vec<Value> =
+            serde_json::from_str(answer.expect("an answer").trim()).expect("JSON");
+        (to_text(&steps), code(&steps))
+    }
+
+    #[test]
+    fn the_default_firewall_lets_out_and_keeps_out() {
+        let (out, code) = home(&[
+            "--in",
+            "ether2",
+            "--src",
+            "192.168.88.10:5000",
+            "--dst",
+            "1.1.1.1:443",
+        ]);
+        assert_eq!(code, 0, "{out}");
+        assert!(out.contains("masquerade"), "{out}");
+
+        let (out, code) = home(&[
+            "--in",
+            "ether1",
+            "--src",
+            "198.51.100.80:5000",
+            "--dst",
+            "192.168.88.10:22",
+        ]);
+        assert_eq!(code, DISCARDED, "{out}");
+        assert!(
+            out.contains(";;; defconf: drop all from WAN not DSTNATed"),
+            "{out}"
+        );
+
+        let (out, code) = home(&[
+            "--in",
+            "ether1",
+            "--src",
+            "198.51.100.80:443",
+            "--dst",
+            "192.168.88.10:5000",
+            "--flags",
+            "syn,ack",
+            "--connection-state",
+            "established",
+        ]);
+        assert_eq!(code, 0, "{out}");
+    }
+}

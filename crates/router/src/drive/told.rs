@@ -1,0 +1,306 @@
+//! What rules tell control of packets that go their way: lines for the log, copies to be sent away,
+//! addresses that become part of the configuration; and what rules have answered in a packet's
+//! place.
+
+use core::fmt::Write as _;
+use core::net::{IpAddr, Ipv4Addr, Ipv6Addr};
+
+use dataplane::Why;
+use dataplane::packet::{Fields, protocol};
+use dataplane::rule::{Reject, Sniff};
+use dataplane::walk::{Event, Logged};
+use frame::{Frame, InterfaceId};
+use machine::Instant;
+use menu::{Store, Value};
+use wire::{Mac, Protocol, ipv4, ipv6, udp};
+
+use super::punt::packet_of;
+use super::{Control, reset};
+
+/// Lines that rules write in a second, at most: the log keeps a thousand in all.
+const LINES: u32 = 100;
+/// Addresses that wait to become part of the configuration.
+const KEPT: usize = 1024;
+
+/// What bounds the lines of rules, and what waits for the configuration.
+#[derive(Debug, Default)]
+pub(crate) struct Told {
+    second: u64,
+    lines: u32,
+    lost: u64,
+    kept: Vec<Kept>,
+}
+
+/// An address that a rule has put into a list for ever.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Kept {
+    /// The list's name.
+    pub(crate) list: crate::intent::Name,
+    /// The address.
+    pub(crate) address: IpAddr,
+}
+
+impl Told {
+    /// Whether there is room for a line; and how many were left out before it, once.
+    fn admit(&mut self, now: Instant) -> Option<u64> {
+        let second = now.as_nanos() / 1_000_000_000;
+        if second != self.second {
+            (self.second, self.lines) = (second, 0);
+        }
+        if self.lines >= LINES {
+            self.lost += 1;
+            return None;
+        }
+        self.lines += 1;
+        Some(core::mem::take(&mut self.lost))
+    }
+}
+
+impl Control {
+    /// Sees to what a rule tells of a packet.
+    pub(super) fn hear_rule(&mut self, frame: Frame, event: Event) {
+        match event {
+            Event::Log(logged) => self.log_packet(&frame, logged),
+            Event::Sniff(how) => self.send_copy(&frame, how),
+            Event::Keep {
+                list,
+                address,
+                ipv6,
+            } => self.keep_address(list, address, ipv6),
+        }
+        self.workers.free(frame);
+    }
+
+    /// Makes addresses part of the configuration that rules have put into lists for ever.
+    pub(crate) fn keep_addresses(&mut self, store: &mut Store) {
+        for kept in core::mem::take(&mut self.told.kept) {
+            let path = match kept.address {
+                IpAddr::V4(_) => "/ip/firewall/address-list",
+                IpAddr::V6(_) => "/ipv6/firewall/address-list",
+            };
+            let Some(menu) = store.menu(path) else {
+                continue;
+            };
+            let address = match kept.address {
+                IpAddr::V4(_) => Value::Address(kept.address),
+                IpAddr::V6(_) => Value::Prefix(kept.address.into()),
+            };
+            let values = [
+                ("list", Some(Value::text(&*kept.list))),
+                ("address", Some(address)),
+            ];
+            let mark = store.begin();
+            if store.add(menu, &values, None).is_err() {
+                // It is there already.
+                store.rollback(mark);
+                continue;
+            }
+            match store.commit(mark) {
+                Ok(Some(changes)) => self.apply_changes(store, &changes),
+                Ok(None) => {}
+                Err(reason) => {
+                    let message = format!("{} is not kept: {reason}", kept.address);
+                    self.log.add("firewall,error", message);
+                }
+            }
+        }
+    }
+
+    fn keep_address(&mut self, list: u32, address: u128, ipv6: bool) {
+        let Some(list) = self.firewall.list_name(list, ipv6).cloned() else {
+            return;
+        };
+        let address = match ipv6 {
+            true => IpAddr::V6(Ipv6Addr::from(address)),
+            false => IpAddr::V4(Ipv4Addr::from(address as u32)),
+        };
+        let kept = Kept { list, address };
+        if self.told.kept.len() < KEPT && !self.told.kept.contains(&kept) {
+            self.told.kept.push(kept);
+        }
+    }
+
+    fn log_packet(&mut self, frame: &Frame, logged: Logged) {
+        let Some(lost) = self.told.admit(self.now) else {
+            return;
+        };
+        if lost > 0 {
+            let message = format!("{lost} lines of firewall rules were left out");
+            self.log.add("firewall,warning", message);
+        }
+        let Some((chain, prefix)) = self.firewall.logs(logged.rule) else {
+            return;
+        };
+        let gap = if prefix.is_empty() { "" } else { " " };
+        let line = format!(
+            "{prefix}{gap}{chain}: in:{} out:{}, {}",
+            self.interface_word(frame.ingress),
+            self.interface_word(logged.egress),
+            describe(frame, &logged)
+        );
+        self.log.add("firewall,info", line);
+    }
+
+    /// The name of an interface, as lines of rules have it.
+    fn interface_word(&self, id: InterfaceId) -> &str {
+        match self.layout.name(id) {
+            "" => "(unknown 0)",
+            name => name,
+        }
+    }
+
+    /// Sends a copy of a packet away (TaZmen Sniffer Protocol: version 1, a received packet, of
+    /// Ethernet, and no more tags).
+    fn send_copy(&mut self, frame: &Frame, how: Sniff) {
+        const HEADER: [u8; 5] = [1, 0, 0, 1, 1];
+        let payload = [&HEADER[..], frame.bytes()].concat();
+        let header = udp::Repr {
+            src_port: how.port,
+            dst_port: how.port,
+        };
+        let to = Ipv4Addr::from(how.target as u32);
+        let Some(from) = self.source4(to).filter(|_| !how.ipv6 && how.id.is_none()) else {
+            return;
+        };
+        // What does not fit a datagram is not sent.
+        if payload.len() > 65_507 {
+            return;
+        }
+        let upper = header.to_bytes_v4(&payload, from, to);
+        let ip = ipv4::Repr {
+            id: self.next_id(),
+            ..ipv4::Repr::new(Protocol::UDP, from, to)
+        };
+        let len = upper.len() + payload.len();
+        let packet = [&ip.to_bytes(len)[..], &upper, &payload].concat();
+        self.output(&packet, InterfaceId::NONE, 0);
+    }
+
+    /// Tells the sender of a packet that a rule rejected it. The worker has counted it.
+    pub(super) fn reject(&mut self, frame: Frame, how: Reject, worker: u16) {
+        if how != Reject::TcpReset {
+            return self.report(frame, Why::Rejected(how), worker);
+        }
+        if let Some(to) = self.owes_segment(&frame) {
+            let id = self.next_id();
+            let packet = packet_of(&frame);
+            let answer = match to {
+                IpAddr::V4(_) => reset::answer4(packet, id),
+                IpAddr::V6(_) => reset::answer6(packet),
+            };
+            if let Some(answer) = answer {
+                self.output(&answer, frame.ingress, worker);
+            }
+        }
+        self.workers.free(frame);
+    }
+
+    /// Answers in the place of a server that never does anything.
+    pub(super) fn tarpit(&mut self, frame: Frame, worker: u16) {
+        if self.owes_segment(&frame).is_some() {
+            let id = self.next_id();
+            if let Some(answer) = reset::hold4(packet_of(&frame), id, self.tarpit_key) {
+                self.output(&answer, frame.ingress, worker);
+            }
+        }
+        self.workers.free(frame);
+    }
+
+    /// Whether a segment may be answered, by the limits of what this router says unasked; to whom.
+    fn owes_segment(&mut self, frame: &Frame) -> Option<IpAddr> {
+        let packet = packet_of(frame);
+        let from: IpAddr = match packet.first()? >> 4 {
+            4 => ipv4::Packet::new_checked(packet).ok()?.src().into(),
+            _ => ipv6::Packet::new_checked(packet).ok()?.src().into(),
+        };
+        self.segments.admit(from, 0, self.now).then_some(from)
+    }
+}
+
+/// What a line says of a packet: the state of its connection, who sent it, what it is.
+fn describe(frame: &Frame, logged: &Logged) -> String {
+    let fields = Fields::of(packet_of(frame));
+    let mut line = format!("connection-state:{}", logged.state.name());
+    if frame.l3 >= 14
+        && let Some(mac) = frame.bytes().get(6..).and_then(|rest| rest.first_chunk())
+    {
+        let _ = write!(line, " src-mac {}", Mac(*mac).to_string().to_lowercase());
+    }
+    let _ = write!(line, ", proto {}", protocol_words(&fields));
+    let tuple = &fields.tuple;
+    let address = |bits: u128| match tuple.ipv6 {
+        true => IpAddr::V6(Ipv6Addr::from(bits)),
+        false => IpAddr::V4(Ipv4Addr::from(bits as u32)),
+    };
+    let end = |bits: u128, port: u16| match (address(bits), tuple.has_ports()) {
+        (IpAddr::V6(address), true) => format!("[{address}]:{port}"),
+        (address, true) => format!("{address}:{port}"),
+        (address, false) => address.to_string(),
+    };
+    let from = end(tuple.source, tuple.source_port);
+    let to = end(tuple.destination, tuple.destination_port);
+    let _ = write!(line, ", {from}->{to}, len {}", fields.len);
+    line
+}
+
+/// `TCP (SYN,ACK)`, `ICMP (type 8, code 0)`, `UDP`, `47`.
+fn protocol_words(fields: &Fields) -> String {
+    const FLAGS: [(u8, &str); 8] = [
+        (0x02, "SYN"),
+        (0x10, "ACK"),
+        (0x01, "FIN"),
+        (0x04, "RST"),
+        (0x08, "PSH"),
+        (0x20, "URG"),
+        (0x40, "ECE"),
+        (0x80, "CWR"),
+    ];
+    let [kind, code] = fields.tuple.destination_port.to_be_bytes();
+    match fields.tuple.protocol {
+        protocol::TCP => {
+            let set = FLAGS.iter().filter(|(bit, _)| fields.tcp_flags & bit != 0);
+            let words: Vec<_> = set.map(|(_, word)| *word).collect();
+            match words.is_empty() {
+                true => "TCP".to_owned(),
+                false => format!("TCP ({})", words.join(",")),
+            }
+        }
+        protocol::UDP => "UDP".to_owned(),
+        protocol::ICMP => format!("ICMP (type {kind}, code {code})"),
+        protocol::ICMPV6 => format!("ICMPv6 (type {kind}, code {code})"),
+        number => number.to_string(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lines_are_bounded_in_a_second_and_the_rest_is_counted() {
+        let mut told = Told::default();
+        let at = Instant::from_secs;
+
+        let admitted = (0..LINES + 7).filter(|_| told.admit(at(1)).is_some());
+        assert_eq!(admitted.count(), LINES as usize);
+        assert_eq!(told.admit(at(2)), Some(7));
+        assert_eq!(told.admit(at(2)), Some(0));
+    }
+
+    #[test]
+    fn protocols_are_named_as_routeros_names_them() {
+        let of = |protocol: u8, ports: u16, flags: u8| {
+            let mut fields = Fields::default();
+            fields.tuple.protocol = protocol;
+            fields.tuple.destination_port = ports;
+            fields.tcp_flags = flags;
+            protocol_words(&fields)
+        };
+
+        assert_eq!(of(6, 80, 0x12), "TCP (SYN,ACK)");
+        assert_eq!(of(6, 80, 0x19), "TCP (ACK,FIN,PSH)");
+        assert_eq!(of(17, 53, 0), "UDP");
+        assert_eq!(of(1, 0x0800, 0), "ICMP (type 8, code 0)");
+        assert_eq!(of(47, 0, 0), "47");
+    }
+}

@@ -1,0 +1,323 @@
+//! The firewall's control side: from items to what the data plane runs, and back to what is shown.
+//!
+//! ```text
+//! items ─read─▶ Rule (names) ─resolve─▶ rule::Rule (numbers) ─▶ Table ─▶ dataplane::Firewall
+//!   Desk: a menu's rules by item, in order                     Numbers: counters ◀─ workers
+//! ```
+//!
+//! A transaction's changes are followed one by one: of ten thousand rules only those are read and
+//! compiled that it touched. What rules name (interfaces and lists of them, routing tables) comes
+//! from the layout; when that changes, the rules that name it are compiled anew and keep what they
+//! remember.
+
+mod addresses;
+mod jumps;
+mod names;
+mod numbers;
+mod read;
+mod resolve;
+mod rule;
+mod sets;
+mod table;
+mod targets;
+#[cfg(test)]
+mod tests;
+mod tracking;
+mod value;
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use dataplane::firewall::Tables;
+use dataplane::rule::{Layer7, List, RuleCounters};
+use menu::{Change, Changes, Store};
+
+use crate::compile::Layout;
+use crate::intent::{Intent, ItemId, Name};
+use addresses::Entries;
+use resolve::World;
+use rule::Rule;
+use sets::Sets;
+use table::{Desk, Kind, MENUS, Shared};
+
+pub use numbers::Hits;
+pub use table::Which;
+pub use tracking::Tracking;
+pub use value::protocol_name;
+pub(crate) use value::{nat_states, protocol as protocol_of, tcp_flags};
+
+const ADDRESSES: [&str; 2] = ["/ip/firewall/address-list", "/ipv6/firewall/address-list"];
+const PATTERNS: &str = "/ip/firewall/layer7-protocol";
+
+/// What rules can name, as it is laid out.
+#[derive(Clone, Copy, Debug)]
+pub struct Around<'a> {
+    /// What is configured.
+    pub intent: &'a Intent,
+    /// The interfaces.
+    pub layout: &'a Layout,
+    /// The routing tables that forward.
+    pub tables: &'a BTreeMap<Name, u16>,
+}
+
+/// See the module.
+#[derive(Debug)]
+pub struct Firewall {
+    desks: Vec<Desk>,
+    shared: Shared,
+    sets: Sets,
+    entries: [Entries; 2],
+    patterns: BTreeMap<Name, Layer7>,
+    tracking: Tracking,
+    compiled: Arc<dataplane::firewall::Firewall>,
+}
+
+impl Firewall {
+    /// A firewall without rules; workers count there.
+    pub fn new(counters: Vec<Arc<RuleCounters>>) -> Self {
+        Self {
+            desks: MENUS.into_iter().map(Desk::new).collect(),
+            shared: Shared {
+                counters,
+                ..Shared::default()
+            },
+            sets: Sets::default(),
+            entries: Default::default(),
+            patterns: BTreeMap::new(),
+            tracking: Tracking::default(),
+            compiled: Arc::default(),
+        }
+    }
+
+    /// What the data plane runs.
+    pub const fn compiled(&self) -> &Arc<dataplane::firewall::Firewall> {
+        &self.compiled
+    }
+
+    /// Connection tracking as it is set.
+    pub const fn tracking(&self) -> &Tracking {
+        &self.tracking
+    }
+
+    /// Takes over a configuration.
+    pub fn load(&mut self, store: &Store, around: &Around<'_>) {
+        self.sets = Sets::new(around.intent, around.layout, &self.sets);
+        for (ipv6, path) in ADDRESSES.into_iter().enumerate() {
+            self.entries[ipv6].load(store, path, &mut self.shared.lists[ipv6]);
+        }
+        self.patterns = patterns(store);
+        self.tracking = Tracking::read(store);
+        let world = world(around, &self.sets, &self.patterns);
+        for desk in &mut self.desks {
+            desk.load(store, &world, &mut self.shared);
+        }
+        self.put_together();
+    }
+
+    /// Takes over what a transaction changed; says whether workers must be told.
+    pub fn follow(&mut self, store: &Store, changes: &Changes, around: &Around<'_>) -> bool {
+        let about = |change: &Change| is_about(change.menu.path);
+        if !changes.list.iter().any(about) {
+            return false;
+        }
+        for (ipv6, path) in ADDRESSES.into_iter().enumerate() {
+            self.entries[ipv6].follow(changes, path, &mut self.shared.lists[ipv6]);
+        }
+        if changes.of(PATTERNS).next().is_some() {
+            self.patterns = patterns(store);
+            self.rebind(around, |rule| names_changed_pattern(rule, changes));
+        }
+        self.tracking = Tracking::read(store);
+        let world = world(around, &self.sets, &self.patterns);
+        for desk in &mut self.desks {
+            let changed: Vec<_> = changes.of(desk.which().path).collect();
+            if !changed.is_empty() {
+                desk.follow(store, &changed, &world, &mut self.shared);
+            }
+        }
+        self.put_together()
+    }
+
+    /// Hears that interfaces, lists of them or routing tables may be other.
+    pub fn lay_out(&mut self, around: &Around<'_>, names: bool, tables: bool) {
+        let sets = Sets::new(around.intent, around.layout, &self.sets);
+        let names = names || sets != self.sets;
+        self.sets = sets;
+        if names || tables {
+            self.rebind(around, |rule| {
+                names && rule.names_interfaces() || tables && rule.names_tables()
+            });
+            self.put_together();
+        }
+    }
+
+    fn rebind(&mut self, around: &Around<'_>, concerns: impl Fn(&Rule) -> bool) {
+        let world = world(around, &self.sets, &self.patterns);
+        for desk in &mut self.desks {
+            desk.rebind(&world, &mut self.shared, &concerns);
+        }
+    }
+
+    /// Makes what workers run; says whether it is other than before.
+    fn put_together(&mut self) -> bool {
+        let table = |kind: Kind, ipv6: bool| {
+            let mut desks = self.desks.iter();
+            let desk = desks.find(|desk| (desk.which().kind, desk.which().ipv6) == (kind, ipv6));
+            desk.map(|desk| desk.table().clone()).unwrap_or_default()
+        };
+        let tables = |ipv6| Tables {
+            raw: table(Kind::Raw, ipv6),
+            mangle: table(Kind::Mangle, ipv6),
+            nat: table(Kind::Nat, ipv6),
+            filter: table(Kind::Filter, ipv6),
+        };
+        let made = dataplane::firewall::Firewall {
+            ipv4: tables(false),
+            ipv6: tables(true),
+            targets: self.shared.targets.shared(),
+            tracks4: self.tracking.is_active(self.has_rules(false)),
+            tracks6: self.tracking.is_active(self.has_rules(true)),
+            settings: self.tracking.settings.clone(),
+        };
+        let same = is_same(&made, &self.compiled);
+        if !same {
+            self.compiled = Arc::new(made);
+        }
+        !same
+    }
+
+    /// Whether rules of a family want connections tracked (RouterOS: `enabled=auto`). Raw rules are
+    /// there to do without.
+    fn has_rules(&self, ipv6: bool) -> bool {
+        let of_family = |desk: &&Desk| desk.which().ipv6 == ipv6 && desk.which().kind != Kind::Raw;
+        self.desks.iter().filter(of_family).any(Desk::is_used)
+    }
+
+    /// The menu of this path, if it is one of rules.
+    pub fn desk(&self, path: &str) -> Option<&Desk> {
+        self.desks.iter().find(|desk| desk.which().path == path)
+    }
+
+    /// What a rule has counted since it was made, or its counters were reset.
+    pub fn hits(&self, number: u32) -> Hits {
+        self.shared.numbers.hits(number, self.counters())
+    }
+
+    /// Lets rules count from here on.
+    pub fn reset(&mut self, numbers: impl IntoIterator<Item = u32>) {
+        for number in numbers {
+            let all = self.shared.counters.iter().map(|counters| &**counters);
+            self.shared.numbers.reset(number, all);
+        }
+    }
+
+    fn counters(&self) -> impl Iterator<Item = &RuleCounters> + Clone {
+        self.shared.counters.iter().map(|counters| &**counters)
+    }
+
+    /// The address lists of a family, by name.
+    pub(crate) fn address_lists(&self, ipv6: bool) -> impl Iterator<Item = (&Name, &Arc<List>)> {
+        self.shared.lists(ipv6).iter()
+    }
+
+    /// Whether a rule fasttracks connections of a family.
+    pub(crate) fn fasttracks(&self, ipv6: bool) -> bool {
+        let of_family = |desk: &&Desk| desk.which().ipv6 == ipv6;
+        let mut desks = self.desks.iter().filter(of_family);
+        self.compiled.tracks(ipv6) && desks.any(Desk::fasttracks)
+    }
+
+    /// The name of an address list.
+    pub(crate) fn list_name(&self, number: u32, ipv6: bool) -> Option<&Name> {
+        self.shared.lists(ipv6).name(number)
+    }
+
+    /// The chain of the rule that is counted under this number, and what its lines begin with.
+    pub(crate) fn logs(&self, number: u32) -> Option<(&Name, &str)> {
+        let (_, rule) = self.rule(number)?;
+        Some((&rule.chain, rule.log.as_deref().unwrap_or_default()))
+    }
+
+    /// The rule that is counted under this number, and its menu.
+    pub(crate) fn rule(&self, number: u32) -> Option<(Which, &Rule)> {
+        let desk = self.shared.owners.get(&number)?;
+        let (desk, item) = (self.desks.get(desk.0)?, desk.1);
+        Some((desk.which(), desk.rule(item)?))
+    }
+
+    /// The number of a packet's mark, if a rule names it.
+    pub(crate) fn known_packet_mark(&self, name: &str) -> Option<u32> {
+        self.shared.packet_marks.known(name)
+    }
+
+    /// The number of a connection's mark, if a rule names it.
+    pub(crate) fn known_connection_mark(&self, name: &str) -> Option<u32> {
+        self.shared.connection_marks.known(name)
+    }
+
+    /// The item of the rule that is counted under this number.
+    pub(crate) fn item_of(&self, number: u32) -> Option<(&'static str, ItemId)> {
+        let (desk, item) = self.shared.owners.get(&number)?;
+        Some((self.desks.get(*desk)?.which().path, *item))
+    }
+
+    /// The name of a packet's mark.
+    pub fn packet_mark(&self, number: u32) -> Option<&Name> {
+        self.shared.packet_marks.name(number)
+    }
+
+    /// The name of a connection's mark.
+    pub fn connection_mark(&self, number: u32) -> Option<&Name> {
+        self.shared.connection_marks.name(number)
+    }
+}
+
+/// Whether a menu is the firewall's.
+pub fn is_about(path: &str) -> bool {
+    path.starts_with("/ip/firewall/") || path.starts_with("/ipv6/firewall/")
+}
+
+fn names_changed_pattern(rule: &Rule, changes: &Changes) -> bool {
+    let both = changes.of(PATTERNS);
+    let names = both.flat_map(|change| [&change.before, &change.after]);
+    let mut names = names.flatten().filter_map(|item| item.name());
+    names.any(|name| rule.names_pattern(name))
+}
+
+fn world<'a>(
+    around: &Around<'a>,
+    sets: &'a Sets,
+    patterns: &'a BTreeMap<Name, Layer7>,
+) -> World<'a> {
+    World {
+        layout: around.layout,
+        sets,
+        tables: around.tables,
+        patterns,
+    }
+}
+
+fn patterns(store: &Store) -> BTreeMap<Name, Layer7> {
+    let named = store.items(PATTERNS).filter_map(|item| item.name());
+    named
+        .map(|name| (Name::from(name), Layer7 { name: name.into() }))
+        .collect()
+}
+
+/// Whether workers would not see a difference.
+fn is_same(a: &dataplane::firewall::Firewall, b: &dataplane::firewall::Firewall) -> bool {
+    let same = |a: &Tables, b: &Tables| {
+        let pairs = [
+            (&a.raw, &b.raw),
+            (&a.mangle, &b.mangle),
+            (&a.nat, &b.nat),
+            (&a.filter, &b.filter),
+        ];
+        pairs.iter().all(|(a, b)| Arc::ptr_eq(a, b))
+    };
+    same(&a.ipv4, &b.ipv4)
+        && same(&a.ipv6, &b.ipv6)
+        && Arc::ptr_eq(&a.targets, &b.targets)
+        && (a.tracks4, a.tracks6) == (b.tracks4, b.tracks6)
+        && a.settings == b.settings
+}

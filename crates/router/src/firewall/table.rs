@@ -1,0 +1,394 @@
+//! One menu of rules: what it has, in order, and what the data plane has of it.
+//!
+//! A change costs what it touches: rules that are other are read and compiled, and chains are put
+//! together of what is there. Only what a rule names brings others with it: an interface, a list of
+//! them, a routing table, a jump that closes a circle.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+
+use dataplane::firewall;
+use dataplane::nat::Side;
+use dataplane::rule::{self, RuleCounters, Table};
+use menu::{Change, Item, Store};
+
+use super::jumps;
+use super::names::{Chains, Lists, Marks};
+use super::numbers::Numbers;
+use super::read;
+use super::resolve::{self, Numbered, Place, World};
+use super::rule::{Deed, Rule};
+use super::targets::Targets;
+use crate::intent::ItemId;
+
+/// Which menu it is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Which {
+    /// Its path.
+    pub path: &'static str,
+    /// IPv6 rather than IPv4.
+    pub ipv6: bool,
+    /// What its rules are for.
+    pub kind: Kind,
+}
+
+/// What rules are for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kind {
+    /// Before connections are looked at.
+    Raw,
+    /// Marks and changes.
+    Mangle,
+    /// Translations.
+    Nat,
+    /// What goes on and what does not.
+    Filter,
+}
+
+impl Kind {
+    /// The chains that packets come to without a jump.
+    pub const fn chains(self) -> &'static [&'static str] {
+        match self {
+            Self::Raw => firewall::raw::CHAINS,
+            Self::Mangle => firewall::mangle::CHAINS,
+            Self::Nat => firewall::nat::CHAINS,
+            Self::Filter => firewall::filter::CHAINS,
+        }
+    }
+}
+
+/// All menus of rules.
+pub(super) const MENUS: [Which; 8] = [
+    which("/ip/firewall/raw", false, Kind::Raw),
+    which("/ip/firewall/mangle", false, Kind::Mangle),
+    which("/ip/firewall/nat", false, Kind::Nat),
+    which("/ip/firewall/filter", false, Kind::Filter),
+    which("/ipv6/firewall/raw", true, Kind::Raw),
+    which("/ipv6/firewall/mangle", true, Kind::Mangle),
+    which("/ipv6/firewall/nat", true, Kind::Nat),
+    which("/ipv6/firewall/filter", true, Kind::Filter),
+];
+
+const fn which(path: &'static str, ipv6: bool, kind: Kind) -> Which {
+    Which { path, ipv6, kind }
+}
+
+/// What tables share.
+#[derive(Debug, Default)]
+pub struct Shared {
+    /// Numbers of rules.
+    pub numbers: Numbers,
+    /// Marks of packets.
+    pub packet_marks: Marks,
+    /// Marks of connections.
+    pub connection_marks: Marks,
+    /// Address lists of IPv4 and of IPv6.
+    pub lists: [Lists; 2],
+    /// Translations.
+    pub targets: Targets,
+    /// Whose number it is: the place of a table, and an item there.
+    pub owners: BTreeMap<u32, (usize, ItemId)>,
+    /// The counters of all workers.
+    pub counters: Vec<Arc<RuleCounters>>,
+}
+
+impl Shared {
+    /// The address lists of a family.
+    pub fn lists(&self, ipv6: bool) -> &Lists {
+        &self.lists[usize::from(ipv6)]
+    }
+}
+
+/// A rule of a table.
+#[derive(Debug)]
+struct Entry {
+    rule: Rule,
+    number: u32,
+    target: Option<u32>,
+    compiled: Option<Arc<rule::Rule>>,
+    invalid: bool,
+}
+
+/// See the module.
+#[derive(Debug)]
+pub struct Desk {
+    which: Which,
+    chains: Chains,
+    rules: BTreeMap<ItemId, Entry>,
+    order: Vec<ItemId>,
+    /// The jumps that are not made.
+    endless: BTreeSet<ItemId>,
+    /// Of nat: the user's chains that translate destinations.
+    of_destinations: BTreeSet<crate::intent::Name>,
+    table: Arc<Table>,
+}
+
+impl Desk {
+    /// A table without rules.
+    pub fn new(which: Which) -> Self {
+        Self {
+            which,
+            chains: Chains::new(which.kind.chains()),
+            rules: BTreeMap::new(),
+            order: Vec::new(),
+            endless: BTreeSet::new(),
+            of_destinations: BTreeSet::new(),
+            table: Arc::default(),
+        }
+    }
+
+    /// The menu.
+    pub const fn which(&self) -> Which {
+        self.which
+    }
+
+    /// What the data plane has of it.
+    pub const fn table(&self) -> &Arc<Table> {
+        &self.table
+    }
+
+    /// Whether it has a rule that is in use.
+    pub fn is_used(&self) -> bool {
+        self.rules.values().any(|entry| !entry.rule.disabled)
+    }
+
+    /// Whether a rule in use fasttracks connections.
+    pub fn fasttracks(&self) -> bool {
+        let fasttracks = |rule: &Rule| {
+            let deed = rule.deed.as_ref();
+            matches!(deed, Some(Deed::Plain(rule::Action::Fasttrack))) && !rule.disabled
+        };
+        self.rules.values().any(|entry| fasttracks(&entry.rule))
+    }
+
+    /// The number that a rule is counted under.
+    pub fn number(&self, item: ItemId) -> Option<u32> {
+        self.rules.get(&item).map(|entry| entry.number)
+    }
+
+    /// Whether a rule names what is not there, and so never matches.
+    pub fn is_invalid(&self, item: ItemId) -> bool {
+        self.rules.get(&item).is_some_and(|entry| entry.invalid)
+    }
+
+    /// Whether the router can do what a rule asks for.
+    pub fn is_possible(&self, item: ItemId) -> bool {
+        let entry = self.rules.get(&item);
+        entry.is_none_or(|entry| entry.rule.deed.is_some())
+    }
+
+    /// A rule, by its item.
+    pub(super) fn rule(&self, item: ItemId) -> Option<&Rule> {
+        self.rules.get(&item).map(|entry| &entry.rule)
+    }
+
+    /// The items of all rules with their numbers.
+    pub fn numbers(&self) -> impl Iterator<Item = (ItemId, u32)> {
+        self.rules.iter().map(|(item, entry)| (*item, entry.number))
+    }
+
+    /// Takes over all rules of a configuration.
+    pub fn load(&mut self, store: &Store, world: &World<'_>, shared: &mut Shared) {
+        for (_, entry) in core::mem::take(&mut self.rules) {
+            give_back(&entry, shared);
+        }
+        let items: Vec<_> = store.items(self.which.path).cloned().collect();
+        for item in &items {
+            self.take(item, None, shared);
+        }
+        self.finish(store, world, shared, |_, _| true);
+    }
+
+    /// Takes over what a transaction changed.
+    pub fn follow(
+        &mut self,
+        store: &Store,
+        changes: &[&Change],
+        world: &World<'_>,
+        shared: &mut Shared,
+    ) {
+        let mut touched = BTreeSet::new();
+        for change in changes {
+            match &change.after {
+                Some(item) => self.take(item, change.before.as_deref(), shared),
+                None => {
+                    if let Some(entry) = self.rules.remove(&change.id.0) {
+                        give_back(&entry, shared);
+                    }
+                }
+            }
+            touched.insert(change.id.0);
+        }
+        self.finish(store, world, shared, |item, _| touched.contains(&item));
+    }
+
+    /// Compiles the rules anew that name something which may be other now.
+    pub fn rebind(
+        &mut self,
+        world: &World<'_>,
+        shared: &mut Shared,
+        concerns: impl Fn(&Rule) -> bool,
+    ) {
+        let mut changed = false;
+        for entry in self
+            .rules
+            .values_mut()
+            .filter(|entry| concerns(&entry.rule))
+        {
+            entry.compiled = None;
+            changed = true;
+        }
+        if changed {
+            self.compile(world, shared);
+            self.assemble();
+        }
+    }
+
+    /// Reads an item. What a rule remembers is kept when only its comment or its place is other.
+    fn take(&mut self, item: &Item, before: Option<&Item>, shared: &mut Shared) {
+        let id = item.id.0;
+        let known = self.rules.get_mut(&id);
+        if let (Some(entry), Some(before)) = (known, before) {
+            if is_same_rule(before, item) {
+                return;
+            }
+            entry.rule = read::rule(item, self.which.ipv6);
+            entry.compiled = None;
+            return;
+        }
+        let all = shared.counters.iter().map(|counters| &**counters);
+        // Beyond a million rules they share the last number.
+        let number = shared.numbers.give(all).unwrap_or(u32::MAX);
+        let place = MENUS.iter().position(|which| *which == self.which);
+        if let Some(place) = place {
+            shared.owners.insert(number, (place, id));
+        }
+        let entry = Entry {
+            rule: read::rule(item, self.which.ipv6),
+            number,
+            target: None,
+            compiled: None,
+            invalid: false,
+        };
+        self.rules.insert(id, entry);
+    }
+
+    /// Brings everything up to date after rules were read.
+    fn finish(
+        &mut self,
+        store: &Store,
+        world: &World<'_>,
+        shared: &mut Shared,
+        touched: impl Fn(ItemId, &Rule) -> bool,
+    ) {
+        self.order = store.items(self.which.path).map(|item| item.id.0).collect();
+        for (item, entry) in &mut self.rules {
+            if touched(*item, &entry.rule) && is_translation(&entry.rule) != entry.target.is_some()
+            {
+                match entry.target.take() {
+                    Some(place) => shared.targets.take_back(place),
+                    None => entry.target = Some(shared.targets.give()),
+                }
+            }
+        }
+        self.follow_jumps();
+        self.compile(world, shared);
+        self.assemble();
+    }
+
+    /// Finds the jumps that are not made, and the chains that translate destinations.
+    fn follow_jumps(&mut self) {
+        let jumps = || {
+            self.order.iter().filter_map(|item| {
+                let rule = &self.rules.get(item)?.rule;
+                Some((*item, &rule.chain, rule.jumps_to()?)).filter(|_| !rule.disabled)
+            })
+        };
+        let endless = jumps::endless(jumps());
+        let of_destinations = match self.which.kind {
+            Kind::Nat => jumps::reached(&["dstnat", "output"], jumps()),
+            _ => BTreeSet::new(),
+        };
+        for item in endless.symmetric_difference(&self.endless) {
+            if let Some(entry) = self.rules.get_mut(item) {
+                entry.compiled = None;
+            }
+        }
+        if of_destinations != self.of_destinations {
+            let translations = self.rules.values_mut();
+            for entry in translations.filter(|entry| is_translation(&entry.rule)) {
+                entry.compiled = None;
+            }
+        }
+        (self.endless, self.of_destinations) = (endless, of_destinations);
+    }
+
+    /// Compiles what is not compiled.
+    fn compile(&mut self, world: &World<'_>, shared: &mut Shared) {
+        let mut numbered = Numbered {
+            packet_marks: &mut shared.packet_marks,
+            connection_marks: &mut shared.connection_marks,
+            lists: &mut shared.lists[usize::from(self.which.ipv6)],
+            chains: &mut self.chains,
+            targets: &mut shared.targets,
+        };
+        let all = self.rules.iter_mut();
+        for (item, entry) in all.filter(|(_, entry)| entry.compiled.is_none()) {
+            let chain = &entry.rule.chain;
+            // A chain without room for it is one that no packet reaches.
+            let _ = numbered.chains.place(chain);
+            let destinations =
+                matches!(&**chain, "dstnat" | "output") || self.of_destinations.contains(chain);
+            let place = Place {
+                number: entry.number,
+                target: entry.target,
+                side: match destinations {
+                    true => Side::Destination,
+                    false => Side::Source,
+                },
+                endless: self.endless.contains(item),
+            };
+            let (rule, invalid) = resolve::compile(&entry.rule, &place, world, &mut numbered);
+            entry.invalid = invalid && !entry.rule.disabled;
+            entry.compiled = Some(Arc::new(rule));
+        }
+    }
+
+    /// Puts chains together of rules that are compiled.
+    fn assemble(&mut self) {
+        let names = self.chains.names().iter();
+        let mut chains: Vec<_> = names.map(|name| (name.clone(), Vec::new())).collect();
+        let used = self.order.iter().filter_map(|item| self.rules.get(item));
+        for entry in used.filter(|entry| !entry.rule.disabled) {
+            if let (Some(place), Some(rule)) =
+                (self.chains.known(&entry.rule.chain), &entry.compiled)
+            {
+                chains[usize::from(place.0)].1.push(Arc::clone(rule));
+            }
+        }
+        self.table = Arc::new(Table::compile(Some(&self.table), chains));
+    }
+}
+
+fn is_translation(rule: &Rule) -> bool {
+    matches!(rule.deed, Some(Deed::Translate(_)))
+}
+
+fn give_back(entry: &Entry, shared: &mut Shared) {
+    shared.owners.remove(&entry.number);
+    shared.numbers.take_back(entry.number);
+    if let Some(place) = entry.target {
+        shared.targets.take_back(place);
+    }
+}
+
+/// Whether two items say the same of packets.
+fn is_same_rule(before: &Item, after: &Item) -> bool {
+    let said = |item: &Item| -> Vec<_> {
+        let values = item
+            .values()
+            .map(|(property, value)| (property.name, value.clone()));
+        values.filter(|(name, _)| *name != "comment").collect()
+    };
+    said(before) == said(after)
+}

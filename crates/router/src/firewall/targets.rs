@@ -1,0 +1,73 @@
+//! Where translations of rules lie in a snapshot: a rule keeps its place for as long as it is there,
+//! so that a new rule before it leaves it as it was compiled.
+
+use std::sync::Arc;
+
+use dataplane::nat::{Action, Side, Target};
+
+/// What lies in a place that no rule has.
+const NONE: Target = Target {
+    side: Side::Source,
+    action: Action::Own,
+    addresses: None,
+    ports: None,
+    randomise: false,
+};
+
+/// All translations, by place.
+#[derive(Debug, Default)]
+pub struct Targets {
+    list: Vec<Target>,
+    free: Vec<u32>,
+    /// As the last snapshot has them; none after a change.
+    shared: Option<Arc<[Target]>>,
+}
+
+impl Targets {
+    /// A place for a new rule.
+    pub fn give(&mut self) -> u32 {
+        self.free.pop().unwrap_or_else(|| {
+            self.list.push(NONE);
+            self.shared = None;
+            self.list.len() as u32 - 1
+        })
+    }
+
+    /// The rule of this place is gone.
+    pub fn take_back(&mut self, place: u32) {
+        self.free.push(place);
+    }
+
+    /// Puts a translation in its place.
+    pub fn set(&mut self, place: u32, target: Target) {
+        if let Some(slot) = self.list.get_mut(place as usize)
+            && *slot != target
+        {
+            *slot = target;
+            self.shared = None;
+        }
+    }
+
+    /// All of them, for a snapshot.
+    pub fn shared(&mut self) -> Arc<[Target]> {
+        let list = &self.list;
+        let shared = self.shared.get_or_insert_with(|| list.as_slice().into());
+        Arc::clone(shared)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_new_place_is_shared_even_if_what_lies_there_is_what_lies_in_none() {
+        let mut targets = Targets::default();
+        assert!(targets.shared().is_empty());
+
+        let place = targets.give();
+        targets.set(place, NONE);
+
+        assert_eq!(targets.shared()[..], [NONE]);
+    }
+}

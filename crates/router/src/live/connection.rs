@@ -1,0 +1,249 @@
+//! `/ip/firewall/connection`: rows straight from the table, one by one, however many there are.
+
+use core::net::{IpAddr, Ipv4Addr, Ipv6Addr};
+use std::ops::ControlFlow;
+
+use dataplane::Command;
+use dataplane::connection::{EntryId, Helper, NatState, Row as Entry, TcpState, Tick};
+use dataplane::packet::{Tuple, protocol};
+use menu::{Id, Reason, Reply, Row, RowFilter, Value};
+
+use super::{give, number};
+use crate::drive::Control;
+use crate::firewall::protocol_name;
+
+impl Control {
+    /// The connections of a family that the filter accepts.
+    pub(super) fn connection_rows(
+        &self,
+        ipv6: bool,
+        filter: &RowFilter<'_>,
+        each: &mut dyn FnMut(Row) -> ControlFlow<()>,
+    ) -> ControlFlow<()> {
+        let wanted = Wanted::new(filter);
+        for entry in self.connections.rows(ipv6) {
+            if wanted.may_accept(&entry) {
+                give(self.connection_row(&entry), filter, each)?;
+            }
+        }
+        ControlFlow::Continue(())
+    }
+
+    fn connection_row(&self, entry: &Entry) -> Row {
+        let now = Tick::of(self.now);
+        let mut row = Row {
+            id: Some(Id(entry.id.to_bits())),
+            ..Row::default()
+        };
+        let original = &entry.original;
+        row.set("protocol", Value::text(protocol_word(original.protocol)));
+        ends(&mut row, ORIGINAL, original);
+        ends(&mut row, REPLY, &entry.reply);
+        match original.protocol {
+            protocol::TCP => row.set("tcp-state", Value::text(entry.tcp_state.name())),
+            protocol::ICMP | protocol::ICMPV6 => {
+                let [kind, code] = original.destination_port.to_be_bytes();
+                row.set("icmp-type", number(kind.into()));
+                row.set("icmp-code", number(code.into()));
+                row.set("icmp-id", number(original.source_port.into()));
+            }
+            _ => {}
+        }
+        if entry.helper != Helper::None {
+            row.set("connection-type", Value::text(entry.helper.name()));
+        }
+        let timeout = entry.timeout(now);
+        row.set("timeout", Value::Time(i64::from(timeout) * 1_000_000_000));
+        if let Some(mark) = self.firewall.connection_mark(entry.mark) {
+            row.set("connection-mark", Value::text(&**mark));
+        }
+        count(&mut row, entry, now);
+        if let Some(reason) = self.slow_reason(entry) {
+            row.set("slow-path-reason", Value::text(reason));
+        }
+        flags(&mut row, entry, timeout);
+        row
+    }
+
+    /// Why FastTrack does not carry a connection.
+    fn slow_reason(&self, entry: &Entry) -> Option<&'static str> {
+        let ipv6 = entry.original.ipv6;
+        let allowed = match ipv6 {
+            true => self.intent.ipv6.allow_fast_path,
+            false => self.intent.ipv4.allow_fast_path,
+        };
+        if !matches!(entry.original.protocol, protocol::TCP | protocol::UDP) {
+            Some("FastTrack carries TCP and UDP")
+        } else if !allowed {
+            Some("allow-fast-path=no")
+        } else if entry.fasttrack {
+            None
+        } else if entry.helper != Helper::None && !entry.expected {
+            Some("a helper reads what it says")
+        } else if !self.firewall.fasttracks(ipv6) {
+            Some("no rule says fasttrack-connection")
+        } else {
+            Some("no fasttrack-connection rule has matched it")
+        }
+    }
+
+    /// Ends connections: their owners forget them.
+    pub(super) fn forget_connections(&mut self, items: &[Id]) -> Result<Reply, Reason> {
+        for Id(bits) in items {
+            let id = EntryId::from_bits(*bits);
+            if self.connections.row(id).is_none() {
+                return Err(Reason::NoItem);
+            }
+            self.workers.send(id.slot.worker(), Command::Forget(id));
+        }
+        Ok(Reply::default())
+    }
+}
+
+/// What can be seen of an entry before its row is made: who is asked for one of a million should not
+/// write them all.
+#[derive(Debug, Default)]
+struct Wanted {
+    protocol: Option<Option<u8>>,
+    addresses: [Option<Option<u128>>; 4],
+    ports: [Option<i64>; 4],
+    fasttrack: Option<bool>,
+    tcp_state: Option<TcpState>,
+}
+
+impl Wanted {
+    fn new(filter: &RowFilter<'_>) -> Self {
+        let mut wanted = Self::default();
+        for (name, value) in &filter.equals {
+            let place = |names: [&str; 4]| names.iter().position(|own| own == name);
+            if let Some(place) = place(ADDRESSES) {
+                let address = value.as_str().and_then(|text| text.parse::<IpAddr>().ok());
+                wanted.addresses[place] = Some(address.map(bits));
+            } else if let Some(place) = place(PORTS) {
+                wanted.ports[place] = value.as_number();
+            }
+            match (*name, value) {
+                ("protocol", value) => {
+                    wanted.protocol = Some(value.as_str().and_then(protocol_number));
+                }
+                ("fasttrack", Value::Bool(on)) => wanted.fasttrack = Some(*on),
+                ("tcp-state", value) => {
+                    let mut states = TcpState::ALL.into_iter();
+                    wanted.tcp_state = states.find(|state| Some(state.name()) == value.as_str());
+                }
+                _ => {}
+            }
+        }
+        wanted
+    }
+
+    /// Whether the filter may accept the row of an entry.
+    fn may_accept(&self, entry: &Entry) -> bool {
+        let tuples = [&entry.original, &entry.reply];
+        let ends = tuples.map(|tuple| {
+            [
+                (tuple.source, tuple.source_port),
+                (tuple.destination, tuple.destination_port),
+            ]
+        });
+        let ends = ends.as_flattened();
+        let addresses = self.addresses.iter().zip(ends);
+        let mut addresses =
+            addresses.map(|(wanted, (address, _))| wanted.is_none_or(|w| w == Some(*address)));
+        let ports = self.ports.iter().zip(ends);
+        let mut ports =
+            ports.map(|(wanted, (_, port))| wanted.is_none_or(|w| w == i64::from(*port)));
+        let tcp = entry.original.protocol == protocol::TCP;
+        self.protocol
+            .is_none_or(|wanted| wanted == Some(entry.original.protocol))
+            && self.fasttrack.is_none_or(|on| on == entry.fasttrack)
+            && self
+                .tcp_state
+                .is_none_or(|state| tcp && state == entry.tcp_state)
+            && addresses.all(|fits| fits)
+            && ports.all(|fits| fits)
+    }
+}
+
+/// The names of both ends' cells: addresses, then ports.
+type Names = ([&'static str; 2], [&'static str; 2]);
+const ADDRESSES: [&str; 4] = [
+    "src-address",
+    "dst-address",
+    "reply-src-address",
+    "reply-dst-address",
+];
+const PORTS: [&str; 4] = ["src-port", "dst-port", "reply-src-port", "reply-dst-port"];
+const ORIGINAL: Names = ([ADDRESSES[0], ADDRESSES[1]], [PORTS[0], PORTS[1]]);
+const REPLY: Names = ([ADDRESSES[2], ADDRESSES[3]], [PORTS[2], PORTS[3]]);
+
+fn ends(row: &mut Row, (addresses, ports): Names, tuple: &Tuple) {
+    let address = |bits: u128| match tuple.ipv6 {
+        true => Value::text(Ipv6Addr::from(bits).to_string()),
+        false => Value::text(Ipv4Addr::from(bits as u32).to_string()),
+    };
+    row.set(addresses[0], address(tuple.source));
+    row.set(addresses[1], address(tuple.destination));
+    if tuple.has_ports() {
+        row.set(ports[0], number(tuple.source_port.into()));
+        row.set(ports[1], number(tuple.destination_port.into()));
+    }
+}
+
+fn count(row: &mut Row, entry: &Entry, now: Tick) {
+    let [original, reply] = &entry.directions;
+    let rates = entry.rates_bps(now);
+    for (name, count) in [
+        ("orig-packets", original.traffic.packets),
+        ("orig-bytes", original.traffic.bytes),
+        ("orig-fasttrack-packets", original.fasttrack.packets),
+        ("orig-fasttrack-bytes", original.fasttrack.bytes),
+        ("repl-packets", reply.traffic.packets),
+        ("repl-bytes", reply.traffic.bytes),
+        ("repl-fasttrack-packets", reply.fasttrack.packets),
+        ("repl-fasttrack-bytes", reply.fasttrack.bytes),
+        ("orig-rate", rates[0]),
+        ("repl-rate", rates[1]),
+    ] {
+        row.set(name, number(count));
+    }
+}
+
+fn flags(row: &mut Row, entry: &Entry, timeout: u32) {
+    let is = |state: NatState| entry.nat.0 & state.0 != 0;
+    for (name, on) in [
+        ("expected", entry.expected),
+        ("seen-reply", entry.seen_reply),
+        ("assured", entry.assured),
+        // Nothing unconfirmed lies in the table.
+        ("confirmed", true),
+        ("dying", timeout == 0),
+        ("fasttrack", entry.fasttrack),
+        ("srcnat", is(NatState::SRCNAT)),
+        ("dstnat", is(NatState::DSTNAT)),
+        (
+            "uses-helper",
+            entry.helper != Helper::None && !entry.expected,
+        ),
+    ] {
+        row.flag(name, on);
+    }
+}
+
+fn protocol_word(number: u8) -> String {
+    match protocol_name(number) {
+        Some(name) => name.to_owned(),
+        None => number.to_string(),
+    }
+}
+
+fn protocol_number(word: &str) -> Option<u8> {
+    (0..=u8::MAX).find(|number| protocol_word(*number) == word)
+}
+
+fn bits(address: IpAddr) -> u128 {
+    match address {
+        IpAddr::V4(address) => u128::from(u32::from(address)),
+        IpAddr::V6(address) => u128::from(address),
+    }
+}

@@ -1,0 +1,200 @@
+//! The firewall as it runs: what rules counted, which of them cannot match, addresses that rules put
+//! into lists, and the rows that count what FastTrack carries.
+
+use core::net::{IpAddr, Ipv4Addr, Ipv6Addr};
+use std::ops::ControlFlow;
+
+use dataplane::counters::Traffic;
+use dataplane::rule::Added;
+use ipnet::IpNet;
+use machine::Instant;
+use menu::{Call, Clock, Flag, Id, Menu, Reason, Reply, Row, RowFilter, Value};
+
+use super::{DYNAMIC, give, number};
+use crate::drive::Control;
+
+/// The comment of the rows that count what FastTrack carries, word for word.
+const DUMMY: [&str; 2] = [
+    "special dummy rule to show fasttrack counters",
+    "special dummy rule to show fasttrack6 counters",
+];
+
+impl Control {
+    /// Says what became of a rule.
+    pub(super) fn annotate_rule_of(&self, menu: &'static Menu, item: Id, row: &mut Row) {
+        let Some(desk) = self.firewall.desk(menu.path) else {
+            return;
+        };
+        row.flag("invalid", desk.is_invalid(item.0));
+        if !desk.is_possible(item.0) {
+            row.flag(Flag::NO_EFFECT.name, true);
+        }
+        let Some(counted) = desk.number(item.0) else {
+            return;
+        };
+        let hits = self.firewall.hits(counted);
+        row.set("bytes", number(hits.traffic.bytes));
+        row.set("packets", number(hits.traffic.packets));
+        if let Some(last) = hits.last {
+            row.set("last-hit", Value::text(self.date_of(last)));
+        }
+    }
+
+    /// The time of day of something that happened.
+    fn date_of(&self, at: Instant) -> String {
+        let clock = self.log.clock;
+        let ago = self.now.saturating_since(at).as_secs();
+        let ago = i64::try_from(ago).unwrap_or(i64::MAX);
+        let at = Clock {
+            unix_seconds: clock.unix_seconds.saturating_sub(ago),
+            ..clock
+        };
+        at.date_time()
+    }
+
+    /// The rows that are no rules: they count what FastTrack carries, as soon as it carried anything.
+    pub(super) fn fasttrack_rows(
+        &self,
+        menu: &'static Menu,
+        filter: &RowFilter<'_>,
+        each: &mut dyn FnMut(Row) -> ControlFlow<()>,
+    ) -> ControlFlow<()> {
+        let chains: &[&str] = match menu.path {
+            "/ip/firewall/filter" | "/ipv6/firewall/filter" => &["forward"],
+            "/ip/firewall/mangle" => &["prerouting", "forward", "postrouting"],
+            "/ip/firewall/raw" => &["prerouting"],
+            _ => &[],
+        };
+        let ipv6 = menu.path.starts_with("/ipv6");
+        let carried = self.fasttracked(ipv6);
+        if carried.packets == 0 {
+            return ControlFlow::Continue(());
+        }
+        for (place, chain) in chains.iter().enumerate() {
+            let mut row = Row {
+                id: Some(Id(DYNAMIC | place as u64)),
+                ..Row::default()
+            };
+            row.set("comment", Value::text(DUMMY[usize::from(ipv6)]));
+            row.set("chain", Value::text(*chain));
+            row.set("action", Value::Word("passthrough"));
+            row.set("bytes", number(carried.bytes));
+            row.set("packets", number(carried.packets));
+            row.flag("dynamic", true);
+            give(row, filter, each)?;
+        }
+        ControlFlow::Continue(())
+    }
+
+    /// What FastTrack has carried of a family.
+    pub(super) fn fasttracked(&self, ipv6: bool) -> Traffic {
+        let mut sum = Traffic::default();
+        for counters in self.workers.counters() {
+            sum += match ipv6 {
+                true => counters.ipv6_fasttrack.get(),
+                false => counters.ipv4_fasttrack.get(),
+            };
+        }
+        sum
+    }
+
+    /// The addresses that rules put into lists.
+    pub(super) fn list_rows(
+        &self,
+        ipv6: bool,
+        filter: &RowFilter<'_>,
+        each: &mut dyn FnMut(Row) -> ControlFlow<()>,
+    ) -> ControlFlow<()> {
+        let mut wanted = filter.equals.iter();
+        let wanted = wanted.find(|(name, _)| *name == "list");
+        let wanted = wanted.and_then(|(_, value)| value.as_str());
+        for (name, list) in self.firewall.address_lists(ipv6) {
+            if wanted.is_some_and(|wanted| wanted != &**name) {
+                continue;
+            }
+            for added in list.added(self.now) {
+                let row = self.list_row(name, list.number, &added, ipv6);
+                give(row, filter, each)?;
+            }
+        }
+        ControlFlow::Continue(())
+    }
+
+    fn list_row(&self, name: &str, list: u32, added: &Added, ipv6: bool) -> Row {
+        let mut row = Row {
+            id: Some(list_id(list, added.address)),
+            ..Row::default()
+        };
+        row.set("list", Value::text(name));
+        let address = match ipv6 {
+            true => Value::Prefix(IpNet::from(IpAddr::V6(Ipv6Addr::from(added.address)))),
+            false => Value::Address(Ipv4Addr::from(added.address as u32).into()),
+        };
+        row.set("address", address);
+        row.set("creation-time", Value::text(self.date_of(added.since)));
+        if let Some(expiry) = added.expiry {
+            let left = expiry.saturating_since(self.now).as_secs();
+            let left = i64::try_from(left).unwrap_or(i64::MAX);
+            row.set("timeout", Value::Time(left.saturating_mul(1_000_000_000)));
+        }
+        row.flag("dynamic", true);
+        row
+    }
+
+    /// Takes addresses out of lists that rules put in.
+    pub(super) fn forget_addresses(&mut self, ipv6: bool, items: &[Id]) -> Result<Reply, Reason> {
+        for item in items {
+            let mut lists = self.firewall.address_lists(ipv6);
+            let gone = lists.any(|(_, list)| {
+                let mut added = list.added(self.now);
+                let found = added.find(|added| list_id(list.number, added.address) == *item);
+                found.is_some_and(|added| list.remove(added.address))
+            });
+            if !gone {
+                return Err(Reason::NoItem);
+            }
+        }
+        Ok(Reply::default())
+    }
+
+    /// Lets rules count from here on: those that are named, or all of a table.
+    pub(super) fn reset_rules(&mut self, call: &Call<'_>) -> Result<Reply, Reason> {
+        let Some(desk) = self.firewall.desk(call.menu.path) else {
+            return Err(Reason::NoItem);
+        };
+        let numbers: Vec<_> = match call.command {
+            "reset-counters-all" => desk.numbers().map(|(_, number)| number).collect(),
+            _ => {
+                let items = call.items.iter();
+                items.filter_map(|item| desk.number(item.0)).collect()
+            }
+        };
+        self.firewall.reset(numbers);
+        Ok(Reply::default())
+    }
+
+    /// `/ip/firewall/connection/tracking`.
+    pub(super) fn annotate_tracking(&self, row: &mut Row) {
+        let compiled = self.firewall.compiled();
+        let (ipv4, ipv6) = self.connections.totals();
+        row.set("active-ipv4", Value::Bool(compiled.tracks4));
+        row.set("active-ipv6", Value::Bool(compiled.tracks6));
+        row.set("max-entries", number(compiled.settings.entries_max.into()));
+        row.set("total-entries", number(u64::from(ipv4) + u64::from(ipv6)));
+        row.set("total-ip4-entries", number(ipv4.into()));
+        row.set("total-ip6-entries", number(ipv6.into()));
+    }
+
+    /// Helpers are nothing without connections.
+    pub(super) fn annotate_helper(&self, row: &mut Row) {
+        let tracks = self.firewall.compiled().tracks4;
+        row.flag("invalid", !tracks && !row.is("disabled"));
+    }
+}
+
+/// The id of an address that a rule put into a list.
+fn list_id(list: u32, address: u128) -> Id {
+    let bits = (address >> 64) as u64 ^ (address as u64).rotate_left(29);
+    // Two addresses of IPv6 hardly ever share this; then both rows have one id.
+    Id(DYNAMIC | (bits ^ u64::from(list) << 40) & (DYNAMIC - 1))
+}

@@ -1,0 +1,219 @@
+//! `/tool/trace`: which way a packet would take, stage by stage and rule by rule. The data plane's
+//! own code decides; here its words get the names of the configuration.
+
+use dataplane::connection::{NatState, State};
+use dataplane::rule::{Clock, Marks};
+use dataplane::trace::{Assumed, End, Line, Question, Tried, Walked, trace};
+use dataplane::walk::Exit;
+use dataplane::{Drop, Why};
+use frame::InterfaceId;
+use menu::{Call, Id, Reason, Reply, Row, Store, Value};
+
+use super::number;
+use crate::drive::Control;
+use crate::firewall::nat_states;
+use crate::probe::{Probe, argument};
+
+impl Control {
+    pub(super) fn trace(&self, store: &Store, call: &Call<'_>) -> Result<Reply, Reason> {
+        let probe = Probe::of(call)?;
+        let name = argument(call, "in-interface").and_then(Value::as_str);
+        let (id, laid) = name
+            .and_then(|name| self.layout.named(name))
+            .ok_or_else(|| Reason::no_match("in-interface"))?;
+        let port = self.port_of(id);
+        let frame = probe.frame(laid.link.mac, &laid.link.tags);
+        let question = Question {
+            frame: &frame,
+            ingress: port,
+            assumed: self.assumed(call)?,
+            clock: self.rule_clock(),
+        };
+        let walked = trace(&self.snapshot(), self.fib(), &question);
+        let ipv6 = probe.source.is_ipv6();
+        let mut rows: Vec<_> = walked
+            .lines
+            .iter()
+            .map(|line| self.line_row(store, line))
+            .collect();
+        rows.push(self.path_row(id, ipv6));
+        rows.push(self.end_row(&walked, ipv6));
+        Ok(Reply { rows })
+    }
+
+    /// The interface that frames of another one arrive by.
+    fn port_of(&self, mut id: InterfaceId) -> InterfaceId {
+        while let Some((parent, _)) = self.layout.interfaces.get(&id).and_then(|laid| laid.parent) {
+            id = parent;
+        }
+        id
+    }
+
+    /// The time, as rules see it.
+    fn rule_clock(&self) -> Clock {
+        let (_, second_of_day) = self.log.clock.local();
+        let clock = &self.log.clock;
+        let seconds = clock.unix_seconds + i64::from(clock.offset_seconds);
+        Clock {
+            now: self.now,
+            second_of_day: second_of_day as u32,
+            // 1970-01-01 was a Thursday.
+            weekday: (seconds.div_euclid(86_400) + 4).rem_euclid(7) as u8,
+        }
+    }
+
+    /// What the packet is taken to be besides its bytes.
+    fn assumed(&self, call: &Call<'_>) -> Result<Assumed, Reason> {
+        let word = |name: &str| argument(call, name).and_then(Value::as_str);
+        let known = |name: &str, number: &dyn Fn(&str) -> Option<u32>| match word(name) {
+            None => Ok(0),
+            // A mark that no rule names is another one than all of theirs.
+            Some(word) => Ok::<_, Reason>(number(word).unwrap_or(u32::MAX)),
+        };
+        let state = word("connection-state").map(|word| match word {
+            "established" => State::Established,
+            "related" => State::Related,
+            "invalid" => State::Invalid,
+            "untracked" => State::Untracked,
+            _ => State::New,
+        });
+        let nat = argument(call, "connection-nat-state").and_then(nat_states);
+        let table = |name: &str| self.tables.get(name).map(|number| u32::from(*number));
+        Ok(Assumed {
+            // A translated connection was seen before.
+            state: state.or_else(|| nat.map(|_| State::Established)),
+            nat: NatState(nat.map_or(0, |nat| nat.0)),
+            marks: Marks {
+                packet: known("packet-mark", &|name| self.firewall.known_packet_mark(name))?,
+                connection: known("connection-mark", &|name| {
+                    self.firewall.known_connection_mark(name)
+                })?,
+                routing: known("routing-mark", &table)?,
+                ..Marks::default()
+            },
+        })
+    }
+
+    fn line_row(&self, store: &Store, line: &Line) -> Row {
+        let mut row = Row::default();
+        row.set("stage", Value::Word(line.stage.name()));
+        match &line.rule {
+            None => row.set("decision", Value::text(&*line.decision)),
+            Some(tried) => self.tell_rule(store, tried, &mut row),
+        }
+        row
+    }
+
+    /// A rule that the packet met: which it is, and the property that it failed.
+    fn tell_rule(&self, store: &Store, tried: &Tried, row: &mut Row) {
+        let Some((path, item)) = self.firewall.item_of(tried.number) else {
+            return;
+        };
+        row.set("table", Value::text(path));
+        row.set("chain", Value::text(&*tried.chain));
+        let place = store.items(path).position(|other| other.id.0 == item);
+        if let Some(place) = place {
+            row.set("rule", number(place as u64));
+        }
+        let Some(item) = store.item(path, Id(item)) else {
+            return;
+        };
+        let comment = item.text("comment");
+        if !comment.is_empty() {
+            row.set("comment", Value::text(comment));
+        }
+        let action = match item.text("action") {
+            "" => "accept",
+            action => action,
+        };
+        row.set("action", Value::text(action));
+        let decision = match tried.failed {
+            None => "matched".to_owned(),
+            Some("invalid") => "never matches: it names what is not there".to_owned(),
+            Some(failed) => {
+                // IPv6 has the same matcher by another name.
+                let failed = match (failed, item.get(failed)) {
+                    ("ttl", None) => "hop-limit",
+                    _ => failed,
+                };
+                let value = item.get(failed).map(ToString::to_string);
+                format!("not matched: {failed}={}", value.unwrap_or_default())
+            }
+        };
+        row.set("decision", Value::text(decision));
+    }
+
+    /// Whether it takes the fast path, and why not.
+    fn path_row(&self, id: InterfaceId, ipv6: bool) -> Row {
+        let snapshot = self.snapshot();
+        let walk = snapshot.interface(id).map(|interface| match ipv6 {
+            true => &interface.ipv6,
+            false => &interface.ipv4,
+        });
+        let reasons: Vec<_> = walk
+            .into_iter()
+            .flat_map(|walk| &walk.slow)
+            .map(|reason| reason.explain())
+            .collect();
+        let mut row = Row::default();
+        row.set("stage", Value::Word("path"));
+        row.set(
+            "decision",
+            Value::text(match reasons.is_empty() {
+                true => "fast".to_owned(),
+                false => format!("slow: {}", reasons.join("; ")),
+            }),
+        );
+        row
+    }
+
+    /// What becomes of the packet.
+    fn end_row(&self, walked: &Walked, ipv6: bool) -> Row {
+        let mut row = Row::default();
+        row.set("stage", Value::Word("verdict"));
+        let (verdict, decision) = match walked.end {
+            End::Sent(egress) => ("sent", format!("sent by {}", self.layout.name(egress))),
+            End::Exit(Exit::Deliver(_) | Exit::Punt(Why::Local)) => {
+                ("delivered", "delivered to this router".to_owned())
+            }
+            End::Exit(Exit::Finish { .. }) => ("sent", "sent in pieces".to_owned()),
+            End::Exit(Exit::Punt(Why::Unresolved(hop))) => {
+                let target = match ipv6 {
+                    true => self
+                        .v6
+                        .rib
+                        .target(hop)
+                        .and_then(|target| self.immediate(&target)),
+                    false => self
+                        .v4
+                        .rib
+                        .target(hop)
+                        .and_then(|target| self.immediate(&target)),
+                };
+                let to = target.unwrap_or_default();
+                (
+                    "sent",
+                    format!("sent to {to} when its link address is known"),
+                )
+            }
+            End::Exit(Exit::Punt(Why::Arp | Why::Redirect(_) | Why::Told(_))) => {
+                ("delivered", "seen to by this router".to_owned())
+            }
+            End::Exit(Exit::Punt(Why::Tarpit)) => ("refused", "held without a window".to_owned()),
+            End::Exit(Exit::Punt(why)) => (
+                "refused",
+                format!("discarded, and the sender is told: {}", why.name()),
+            ),
+            End::Exit(Exit::Drop(reason)) => ("discarded", explain(reason)),
+        };
+        row.set("verdict", Value::Word(verdict));
+        row.set("decision", Value::text(decision));
+        row
+    }
+}
+
+fn explain(reason: Drop) -> String {
+    let text = reason.explain();
+    let text = text.trim().trim_end_matches('.');
+    format!("discarded ({}): {text}", reason.name())
+}

@@ -1,0 +1,78 @@
+//! `/tool/trace`: which way a packet would take, and why. RouterOS has no such command.
+
+use menu::{Argument, Command, Effect, Family, Kind};
+
+use crate::brief::{INTERFACE, PORT, argument, number};
+use crate::firewall::{BYTE, PROTOCOL};
+use crate::short::AS_VALUE;
+
+const STATES: Kind = Kind::Words(&["established", "invalid", "new", "related", "untracked"]);
+const NAT_STATES: Kind = Kind::Set(&["srcnat", "dstnat", "ein-snat", "ein-dnat"]);
+const FLAGS: Kind = Kind::Set(&["fin", "syn", "rst", "psh", "ack", "urg", "ece", "cwr"]);
+
+pub(crate) const TRACE: Command = Command {
+    name: "trace",
+    help: "Show which way a packet would take, and why; nothing is sent or counted",
+    arguments: &[
+        AS_VALUE,
+        needed("in-interface", INTERFACE, "Where the packet arrives"),
+        needed("src-address", Kind::Address(Family::Any), "Source address"),
+        needed(
+            "dst-address",
+            Kind::Address(Family::Any),
+            "Destination address",
+        ),
+        argument("protocol", PROTOCOL, "Protocol above IP; tcp if left out"),
+        argument("src-port", PORT, "Source port; 40000 if left out"),
+        argument("dst-port", PORT, "Destination port"),
+        argument("tcp-flags", FLAGS, "TCP flags; syn if left out"),
+        argument("icmp-type", BYTE, "ICMP type; an echo request if left out"),
+        argument("icmp-code", BYTE, "ICMP code"),
+        argument(
+            "packet-size",
+            number(20, 65_535),
+            "Length of the packet in bytes",
+        ),
+        argument("ttl", BYTE, "Time to live, or hop limit; 64 if left out"),
+        argument("dscp", number(0, 63), "Differentiated services code point"),
+        argument(
+            "src-mac-address",
+            Kind::Mac,
+            "Hardware address of the sender",
+        ),
+        argument(
+            "vlan-id",
+            number(1, 4_095),
+            "VLAN of the frame on the interface",
+        ),
+        argument(
+            "connection-state",
+            STATES,
+            "State that its connection is taken to have",
+        ),
+        argument(
+            "connection-nat-state",
+            NAT_STATES,
+            "How its connection is taken to be translated",
+        ),
+        argument(
+            "connection-mark",
+            Kind::Name,
+            "Mark that its connection is taken to have",
+        ),
+        argument("packet-mark", Kind::Name, "Mark that it comes with"),
+        argument(
+            "routing-mark",
+            Kind::Reference("routing-table"),
+            "Routing table that it is marked for",
+        ),
+    ],
+    effect: Effect::Full,
+};
+
+const fn needed(name: &'static str, kind: Kind, help: &'static str) -> Argument {
+    Argument {
+        required: true,
+        ..argument(name, kind, help)
+    }
+}
