@@ -144,9 +144,9 @@ impl View {
                     && !expected.by_another(&behind)
             }
         };
-        let order = Order::new(Ports::class(inside), mix64(u64::from(inside)));
-        let other = || order.find(PROBES, |outside| free(outside).then_some(outside));
-        free(inside).then_some(inside).or_else(other)
+        let others = Order::new(Ports::class(inside), mix64(u64::from(inside))).ports();
+        let mut tried = core::iter::once(inside).chain(others).take(PROBES);
+        tried.find(|outside| free(*outside))
     }
 
     /// What comes from the peer to a port that the sender named.
@@ -173,7 +173,7 @@ pub trait Expected {
 }
 
 /// The most ports that are tried for an expectation.
-const PROBES: u32 = 128;
+const PROBES: usize = 128;
 
 /// How many ports an expectation needs.
 #[derive(Clone, Copy, PartialEq, Eq)]
