@@ -18,12 +18,39 @@
 //! [`Tick`]; nothing here reads a clock.
 
 mod draft;
+mod expectation;
+mod facts;
+mod first;
+mod follow;
+mod hash;
+mod homes;
 mod id;
+mod index;
+mod layout;
+mod limits;
+mod part;
+mod rate;
+mod row;
 mod settings;
 mod state;
+mod sweep;
+mod table;
 mod tcp;
+mod tracker;
+mod wheel;
+
+#[cfg(test)]
+mod tests;
 
 pub use draft::{Draft, Rewrite4, Rewrite6, Rewrites};
-pub use id::{EntryId, NextHop, Way};
-pub use settings::{Settings, Tick};
+pub use expectation::Expectation;
+pub use facts::Fast;
+pub use hash::Hash;
+pub use homes::Homes;
+pub use id::{EntryId, NextHop, SLOTS_MAX, Slot, WORKERS_MAX, Way};
+pub use row::{Direction, Row};
+pub use settings::{Settings, TICKS_PER_SECOND, Tick};
 pub use state::{Helper, NatState, Refused, State, States, TcpState, Track};
+pub use sweep::Purge;
+pub use table::Table;
+pub use tracker::{Setup, Tracker};

@@ -3,34 +3,34 @@
 use crate::packet::Fields;
 
 /// The flags of TCP.
-pub(in super::super) mod flag {
-    pub(in super::super::super) const FIN: u8 = 1;
-    pub(in super::super::super) const SYN: u8 = 2;
-    pub(in super::super::super) const RST: u8 = 4;
-    pub(in super::super::super) const ACK: u8 = 16;
+pub(in crate::connection) mod flag {
+    pub(in crate::connection) const FIN: u8 = 1;
+    pub(in crate::connection) const SYN: u8 = 2;
+    pub(in crate::connection) const RST: u8 = 4;
+    pub(in crate::connection) const ACK: u8 = 16;
 }
 
 /// A segment's numbers.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(in super::super) struct Segment {
+pub(in crate::connection) struct Segment {
     /// Its first sequence number.
-    pub(in super::super) seq: u32,
+    pub(in crate::connection) seq: u32,
     /// The number behind its last: SYN and FIN count.
-    pub(in super::super) end: u32,
+    pub(in crate::connection) end: u32,
     /// What it acknowledges, if `flags` has ACK.
-    pub(in super::super) ack: u32,
+    pub(in crate::connection) ack: u32,
     /// The window field, not scaled.
-    pub(in super::super) window: u16,
+    pub(in crate::connection) window: u16,
     /// Its flags.
-    pub(in super::super) flags: u8,
+    pub(in crate::connection) flags: u8,
     /// The window scale that a SYN offers (RFC 7323, 2), at most 14.
-    pub(in super::super) scale: Option<u8>,
+    pub(in crate::connection) scale: Option<u8>,
 }
 
 impl Segment {
     /// Reads a packet whose fields say TCP, not truncated; none when its header does not fit.
-    #[inline]
-    pub(in super::super) fn read(fields: &Fields, packet: &[u8]) -> Option<Self> {
+    #[inline(always)]
+    pub(in crate::connection) fn read(fields: &Fields, packet: &[u8]) -> Option<Self> {
         let at = usize::from(fields.upper);
         let header = packet.get(at..)?.first_chunk::<20>()?;
         let header_len = usize::from(header[12] >> 4) * 4;
@@ -60,18 +60,25 @@ impl Segment {
 
     /// Whether it has all of these flags.
     #[inline(always)]
-    pub(in super::super) const fn has(&self, flags: u8) -> bool {
+    pub(in crate::connection) const fn has(&self, flags: u8) -> bool {
         self.flags & flags == flags
+    }
+
+    /// Whether it acknowledges and neither opens nor ends anything.
+    #[inline(always)]
+    pub(in crate::connection) const fn is_plain(&self) -> bool {
+        self.flags & (flag::FIN | flag::SYN | flag::RST | flag::ACK) == flag::ACK
     }
 
     /// Whether it carries data, SYN or FIN.
     #[inline(always)]
-    pub(in super::super) const fn spans(&self) -> bool {
+    pub(in crate::connection) const fn spans(&self) -> bool {
         self.end != self.seq
     }
 }
 
 /// The window scale among a SYN's options; more than 14 counts as 14 (RFC 7323, 2.3).
+#[cold]
 fn scale(mut options: &[u8]) -> Option<u8> {
     loop {
         match *options {

@@ -1,0 +1,229 @@
+//! What the stages ask and tell of a connection that they hold a way of, and the few lines that are
+//! FastTrack's.
+
+use super::draft::{Rewrite4, Rewrite6};
+use super::id::{NextHop, Way};
+use super::layout::{Layout, NEXT_HOP_SHIFT, flag, half_of, load, pair, shared, store};
+use super::rate::Rate;
+use super::settings::Tick;
+use super::state::{Helper, NatState, TcpState};
+use super::table::Entry;
+use super::tracker::{Tracker, of_family};
+use crate::counters::Traffic;
+use crate::packet::Tuple;
+use crate::table::NextHopId;
+
+/// What a packet of a connection with FastTrack finds in its direction's line.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Fast {
+    /// The way on that the direction remembers.
+    pub next_hop: NextHop,
+    /// How the connection is translated; nothing is rewritten where it is empty.
+    pub nat: NatState,
+}
+
+/// Where the bits lie of a mark's word that are not the mark.
+const EGRESS: u64 = u64::MAX << 32;
+
+impl<F: Layout> Entry<'_, F> {
+    pub(super) fn helper(self) -> Helper {
+        Helper::from_bits((load(self.shared(shared::STATE)) >> 32) as u8)
+    }
+
+    fn set_helper(self, helper: Helper) {
+        let word = self.shared(shared::STATE);
+        store(word, load(word) & !(0xff << 32) | (helper as u64) << 32);
+    }
+
+    fn set_mark(self, mark: u32) {
+        let word = self.shared(shared::MARK);
+        store(word, load(word) & EGRESS | u64::from(mark));
+    }
+
+    fn tuple(self, reply: bool) -> Tuple {
+        F::tuple(&core::array::from_fn(|word| load(self.word(reply, word))))
+    }
+
+    fn traffic(self, reply: bool) -> Traffic {
+        Traffic {
+            packets: load(self.word(reply, F::PACKETS)),
+            bytes: load(self.word(reply, F::BYTES)),
+        }
+    }
+
+    fn rate_bps(self, reply: bool, now: Tick) -> u64 {
+        let rate = Rate::of_word(load(self.rate(reply, 0)));
+        let last = Tick(half_of(load(self.word(reply, F::LAST)), 0));
+        rate.bps(load(self.word(reply, F::BYTES)), last, now)
+    }
+
+    #[inline(always)]
+    fn next_hop(self, reply: bool) -> NextHop {
+        NextHop {
+            id: NextHopId((load(self.word(reply, F::META)) >> NEXT_HOP_SHIFT) as u16),
+            generation: half_of(load(self.word(reply, F::LAST)), 1),
+        }
+    }
+
+    fn set_next_hop(self, reply: bool, next_hop: NextHop) {
+        let meta = self.word(reply, F::META);
+        let rest = load(meta) & !(u64::MAX << NEXT_HOP_SHIFT);
+        store(meta, rest | u64::from(next_hop.id.0) << NEXT_HOP_SHIFT);
+        let last = self.word(reply, F::LAST);
+        store(last, pair(load(last) as u32, next_hop.generation));
+    }
+
+    #[inline(always)]
+    fn rewrite(self, reply: bool) -> F::Rewrite {
+        let rest = (load(self.rate(reply, 0)) >> 48) as u16;
+        F::unpack(|word| load(self.rate(reply, 1 + word)), rest)
+    }
+
+    /// From here on TCP's numbers are not followed, and their place counts what walks slowly.
+    fn begin_fasttrack(self) {
+        if self.flags(false) & flag::FASTTRACK != 0 {
+            return;
+        }
+        self.change(self.generation(), || {
+            for reply in [false, true] {
+                let side = usize::from(reply);
+                let slow = self.traffic(reply);
+                store(self.shared(shared::SLOW_PACKETS[side]), slow.packets);
+                store(self.shared(shared::SLOW_BYTES[side]), slow.bytes);
+            }
+            self.set_flags(flag::FASTTRACK);
+        });
+    }
+
+    /// Counts a packet that goes the fast way; false, and nothing counted, when its second has
+    /// begun with it.
+    #[inline(always)]
+    fn count_fast(self, reply: bool, len: u32, now: Tick) -> bool {
+        let last = self.word(reply, F::LAST);
+        if Tick(load(last) as u32).second() != now.second() {
+            return false;
+        }
+        store(last, pair(now.0, half_of(load(last), 1)));
+        self.count(reply, u64::from(len));
+        true
+    }
+}
+
+impl Tracker {
+    /// The tuple of a way.
+    pub fn tuple(&self, way: Way) -> Tuple {
+        of_family!(ref self, way.slot.is_ipv6(), part => part.entry(way).tuple(way.reply))
+    }
+
+    /// The connection's mark.
+    #[inline]
+    pub fn mark(&self, way: Way) -> u32 {
+        let word = of_family!(ref self, way.slot.is_ipv6(), part => {
+            load(part.entry(way).shared(shared::MARK))
+        });
+        half_of(word, 0)
+    }
+
+    /// Sets the connection's mark.
+    pub fn set_mark(&mut self, way: Way, mark: u32) {
+        of_family!(ref self, way.slot.is_ipv6(), part => part.entry(way).set_mark(mark));
+    }
+
+    /// The helper that watches the connection, or that expected it.
+    pub fn helper(&self, way: Way) -> Helper {
+        of_family!(ref self, way.slot.is_ipv6(), part => part.entry(way).helper())
+    }
+
+    /// Has a helper watch the connection.
+    pub fn set_helper(&mut self, way: Way, helper: Helper) {
+        of_family!(ref self, way.slot.is_ipv6(), part => part.entry(way).set_helper(helper));
+    }
+
+    /// `tcp-state`.
+    pub fn tcp_state(&self, way: Way) -> TcpState {
+        of_family!(ref self, way.slot.is_ipv6(), part => part.entry(way).tcp_state())
+    }
+
+    /// What one direction counted.
+    pub fn traffic(&self, way: Way) -> Traffic {
+        of_family!(ref self, way.slot.is_ipv6(), part => part.entry(way).traffic(way.reply))
+    }
+
+    /// Bits that one direction carried in the last whole second.
+    pub fn rate_bps(&self, way: Way, now: Tick) -> u64 {
+        of_family!(ref self, way.slot.is_ipv6(), part => part.entry(way).rate_bps(way.reply, now))
+    }
+
+    /// What somebody else keeps about the connection, 0 at first.
+    pub fn attachment(&self, way: Way) -> u32 {
+        let word = of_family!(ref self, way.slot.is_ipv6(), part => load(part.entry(way).cold(1)));
+        half_of(word, 0)
+    }
+
+    /// Keeps something about the connection: the number of a state of Layer7, say.
+    pub fn set_attachment(&mut self, way: Way, attachment: u32) {
+        of_family!(ref self, way.slot.is_ipv6(), part => {
+            let word = part.entry(way).cold(1);
+            store(word, pair(attachment, half_of(load(word), 1)));
+        });
+    }
+
+    /// The next hop that a direction remembers.
+    #[inline]
+    pub fn next_hop(&self, way: Way) -> NextHop {
+        of_family!(ref self, way.slot.is_ipv6(), part => part.entry(way).next_hop(way.reply))
+    }
+
+    /// Has a direction remember its next hop.
+    pub fn set_next_hop(&mut self, way: Way, next_hop: NextHop) {
+        of_family!(ref self, way.slot.is_ipv6(), part => {
+            part.entry(way).set_next_hop(way.reply, next_hop);
+        });
+    }
+
+    /// The rewrite of an IPv4 connection's direction; nothing's of IPv6.
+    #[inline]
+    pub fn rewrite4(&self, way: Way) -> Rewrite4 {
+        if way.slot.is_ipv6() {
+            return Rewrite4::default();
+        }
+        self.ipv4.entry(way).rewrite(way.reply)
+    }
+
+    /// The rewrite of an IPv6 connection's direction; nothing's of IPv4.
+    #[inline]
+    pub fn rewrite6(&self, way: Way) -> Rewrite6 {
+        if !way.slot.is_ipv6() {
+            return Rewrite6::default();
+        }
+        self.ipv6.entry(way).rewrite(way.reply)
+    }
+
+    /// Marks the connection for FastTrack.
+    pub fn fasttrack(&mut self, way: Way) {
+        of_family!(ref self, way.slot.is_ipv6(), part => part.entry(way).begin_fasttrack());
+    }
+
+    /// What a packet of this way, not SYN, FIN or RST, needs to go the fast way; none when the
+    /// connection is not marked for FastTrack.
+    #[inline(always)]
+    pub fn fast(&self, way: Way) -> Option<Fast> {
+        of_family!(ref self, way.slot.is_ipv6(), part => {
+            let entry = part.entry(way);
+            let flags = entry.flags(way.reply);
+            (flags & flag::FASTTRACK != 0).then(|| Fast {
+                next_hop: entry.next_hop(way.reply),
+                nat: NatState(flags >> flag::NAT_SHIFT & 0xf),
+            })
+        })
+    }
+
+    /// Counts a packet of `len` bytes, from the network header on, that goes the fast way. False
+    /// when it is to walk slowly, once a second in each direction; then nothing is counted.
+    #[inline(always)]
+    pub fn count_fast(&mut self, way: Way, len: u32, now: Tick) -> bool {
+        of_family!(ref self, way.slot.is_ipv6(), part => {
+            part.entry(way).count_fast(way.reply, len, now)
+        })
+    }
+}

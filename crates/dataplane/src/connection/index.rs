@@ -1,0 +1,343 @@
+//! Where tuples are found: from a hash to the places that may hold its tuple. Private to a worker.
+//!
+//! Linear hashing (Litwin, 1980): buckets are added one by one at the end, and with each the items
+//! of one older bucket are divided between both. So the index grows in steps of one cache line,
+//! never pauses, and takes memory as it grows. A bucket is a line: seven items and the number of its
+//! overflow bucket; items of a chain fill its buckets from the first on. An item holds all 32 bits
+//! of the hash, so that dividing touches no entry.
+
+use core::sync::atomic::Ordering;
+
+use kernels::{Pages, Zeroed};
+
+use super::hash::Hash;
+use super::layout::Line;
+
+/// Items of a bucket; the word behind them links to the overflow bucket.
+const ITEMS: usize = 7;
+const LINK: usize = ITEMS;
+/// Items per bucket, on average, from which on the index grows.
+const LOAD: usize = 4;
+/// Buckets of an empty index.
+const BUCKETS_MIN: usize = 64;
+/// The bit that tells an item from an empty place.
+const PRESENT: u64 = 1 << 31;
+
+/// A place in the table and a direction, as an item holds it: place × 2, +1 for the reply.
+pub(super) type Target = u32;
+
+/// See the module.
+#[derive(Debug)]
+pub(super) struct Index {
+    buckets: Zeroed<Line>,
+    /// Buckets of chains; number 0 is none.
+    overflow: Zeroed<Line>,
+    /// The first of the overflow buckets that were given back; they link to one another.
+    overflow_free: u64,
+    /// Overflow buckets that were ever used.
+    overflow_used: u64,
+    /// Buckets in use.
+    count: usize,
+    /// The largest power of two that is at most `count`, minus one.
+    mask: usize,
+    items: usize,
+}
+
+impl Index {
+    /// An empty index that may grow to `items`.
+    ///
+    /// # Errors
+    /// What the kernel says when there is not that much address space.
+    pub(super) fn new(items: usize) -> std::io::Result<Self> {
+        let buckets = (items / LOAD + 1).max(BUCKETS_MIN);
+        Ok(Self {
+            buckets: Zeroed::new(buckets, Pages::Huge)?,
+            // Chains need a tenth of this; a hash that is bad beyond reason makes `insert` fail.
+            overflow: Zeroed::new(buckets + BUCKETS_MIN, Pages::Huge)?,
+            overflow_free: 0,
+            overflow_used: 1,
+            count: BUCKETS_MIN,
+            mask: BUCKETS_MIN - 1,
+            items: 0,
+        })
+    }
+
+    /// Bytes of buckets in use.
+    pub(super) fn bytes(&self) -> usize {
+        (self.count + self.overflow_used as usize) * size_of::<Line>()
+    }
+
+    /// Asks for the bucket of a hash.
+    #[inline(always)]
+    pub(super) fn prefetch(&self, hash: Hash) {
+        kernels::prefetch(&self.buckets[self.bucket(hash.0)]);
+    }
+
+    /// The first target under this hash: in all but one of 500 million lookups the only one.
+    #[inline(always)]
+    pub(super) fn first(&self, hash: Hash) -> Option<Target> {
+        self.find(hash, |_| true)
+    }
+
+    /// The target under this hash that `right` agrees with.
+    #[inline(always)]
+    pub(super) fn find(&self, hash: Hash, right: impl Fn(Target) -> bool) -> Option<Target> {
+        let mut bucket = &self.buckets[self.bucket(hash.0)];
+        loop {
+            let mut matches = matching(bucket, hash.0);
+            while matches != 0 {
+                let at = matches.trailing_zeros() as usize % ITEMS;
+                let target = (get(bucket, at) & (PRESENT - 1)) as Target;
+                if right(target) {
+                    return Some(target);
+                }
+                matches &= matches - 1;
+            }
+            match get(bucket, LINK) {
+                0 => return None,
+                next => bucket = self.chained(next),
+            }
+        }
+    }
+
+    /// Adds an item. False when there is no room, which leaves everything as it was.
+    pub(super) fn insert(&mut self, hash: Hash, target: Target) -> bool {
+        let item = u64::from(hash.0) << 32 | PRESENT | u64::from(target);
+        if !self.place(self.bucket(hash.0), item) {
+            return false;
+        }
+        self.items += 1;
+        if self.items > self.count * LOAD && self.count < self.buckets.len() {
+            self.divide();
+        }
+        true
+    }
+
+    /// Takes an item out. False when it is not there.
+    pub(super) fn remove(&mut self, hash: Hash, target: Target) -> bool {
+        let item = u64::from(hash.0) << 32 | PRESENT | u64::from(target);
+        let mut bucket = &self.buckets[self.bucket(hash.0)];
+        let (hole, at) = loop {
+            match (0..ITEMS).find(|at| get(bucket, *at) == item) {
+                Some(at) => break (bucket, at),
+                None if get(bucket, LINK) == 0 => return false,
+                None => bucket = self.chained(get(bucket, LINK)),
+            }
+        };
+        // The chain's last item fills the hole, so that chains stay short.
+        let (mut before, mut last) = (None, hole);
+        while get(last, LINK) != 0 {
+            before = Some(last);
+            last = self.chained(get(last, LINK));
+        }
+        let from = (0..ITEMS)
+            .rev()
+            .find(|at| get(last, *at) != 0)
+            .unwrap_or(at);
+        put(hole, at, get(last, from));
+        put(last, from, 0);
+        if from == 0 {
+            let freed = before.map(|before| {
+                let number = get(before, LINK);
+                put(before, LINK, 0);
+                number
+            });
+            // A hole in the last bucket itself: what links to it is further up.
+            let freed = freed.or_else(|| self.unlink_empty(hash));
+            freed.into_iter().for_each(|number| self.give_back(number));
+        }
+        self.items -= 1;
+        true
+    }
+
+    /// The bucket of a hash among those in use.
+    #[inline(always)]
+    fn bucket(&self, hash: u32) -> usize {
+        let wide = hash as usize & (self.mask << 1 | 1);
+        let narrow = hash as usize & self.mask;
+        // Without a branch: which it is cannot be predicted.
+        if wide < self.count { wide } else { narrow }
+    }
+
+    #[inline(always)]
+    fn chained(&self, number: u64) -> &Line {
+        &self.overflow[number as usize]
+    }
+
+    /// Puts an item into the first free place of a bucket's chain.
+    fn place(&mut self, bucket: usize, item: u64) -> bool {
+        let mut last = &self.buckets[bucket];
+        loop {
+            if let Some(free) = (0..ITEMS).find(|at| get(last, *at) == 0) {
+                put(last, free, item);
+                return true;
+            }
+            match get(last, LINK) {
+                0 => break,
+                next => last = self.chained(next),
+            }
+        }
+        let number = match self.overflow_free {
+            0 if self.overflow_used as usize >= self.overflow.len() => return false,
+            0 => self.overflow_used,
+            free => free,
+        };
+        put(last, LINK, number);
+        put(self.chained(number), 0, item);
+        if number == self.overflow_free {
+            self.overflow_free = get(self.chained(number), LINK);
+            put(self.chained(number), LINK, 0);
+        } else {
+            self.overflow_used += 1;
+        }
+        true
+    }
+
+    /// Adds a bucket and divides the items of the oldest undivided one.
+    fn divide(&mut self) {
+        let old = self.count - (self.mask + 1);
+        let (mut items, mut chain) = take(&self.buckets[old]);
+        self.count += 1;
+        if self.count == (self.mask + 1) * 2 {
+            self.mask = self.mask << 1 | 1;
+        }
+        loop {
+            // What was read is placed again only when its bucket is free to take it.
+            for item in items.into_iter().filter(|item| *item != 0) {
+                let placed = self.place(self.bucket((item >> 32) as u32), item);
+                debug_assert!(placed);
+            }
+            if chain == 0 {
+                return;
+            }
+            let number = chain;
+            (items, chain) = take(self.chained(number));
+            self.give_back(number);
+        }
+    }
+
+    /// Takes the last bucket, which is empty, off the chain of a hash.
+    fn unlink_empty(&self, hash: Hash) -> Option<u64> {
+        let mut bucket = &self.buckets[self.bucket(hash.0)];
+        loop {
+            let next = get(bucket, LINK);
+            if next == 0 {
+                return None;
+            }
+            if get(self.chained(next), 0) == 0 {
+                put(bucket, LINK, 0);
+                return Some(next);
+            }
+            bucket = self.chained(next);
+        }
+    }
+
+    fn give_back(&mut self, number: u64) {
+        put(self.chained(number), LINK, self.overflow_free);
+        self.overflow_free = number;
+    }
+}
+
+/// A bit for each item of the bucket that has this hash.
+#[inline(always)]
+fn matching(bucket: &Line, hash: u32) -> u32 {
+    let key = u64::from(hash) << 1 | 1;
+    let mut matches = 0;
+    for at in 0..ITEMS {
+        matches |= u32::from(get(bucket, at) >> 31 == key) << at;
+    }
+    matches
+}
+
+/// A bucket's items and its link; the bucket is empty then.
+fn take(bucket: &Line) -> ([u64; ITEMS], u64) {
+    let items = core::array::from_fn(|at| get(bucket, at));
+    let link = get(bucket, LINK);
+    (0..=LINK).for_each(|at| put(bucket, at, 0));
+    (items, link)
+}
+
+// Only this worker touches the words; they are atomics because that is what huge pages come as.
+#[inline(always)]
+fn get(line: &Line, at: usize) -> u64 {
+    line[at].load(Ordering::Relaxed)
+}
+
+#[inline(always)]
+fn put(line: &Line, at: usize, value: u64) {
+    line[at].store(value, Ordering::Relaxed);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+    use std::collections::BTreeSet;
+
+    /// Chains hold no hole but behind their last item, and every item lies where it is looked for.
+    fn check(index: &Index) {
+        let mut items = 0;
+        for number in 0..index.count {
+            let mut bucket = &index.buckets[number];
+            loop {
+                let used = (0..ITEMS).take_while(|at| get(bucket, *at) != 0).count();
+                assert!((used..ITEMS).all(|at| get(bucket, at) == 0));
+                for at in 0..used {
+                    assert_eq!(index.bucket((get(bucket, at) >> 32) as u32), number);
+                }
+                items += used;
+                match get(bucket, LINK) {
+                    0 => break,
+                    next => {
+                        assert_eq!(used, ITEMS);
+                        bucket = index.chained(next);
+                        assert_ne!(get(bucket, 0), 0);
+                    }
+                }
+            }
+        }
+        assert_eq!(items, index.items);
+    }
+
+    proptest! {
+        #[test]
+        fn the_index_is_a_set_of_pairs(
+            steps in prop::collection::vec((any::<bool>(), 0..40_u32, 0..60_u32), 0..800),
+        ) {
+            let mut index = Index::new(4_000).expect("address space");
+            let mut model = BTreeSet::new();
+            for (add, hash, target) in steps {
+                // Few hashes, so that chains become long; they differ in high bits too.
+                let hash = Hash((hash % 8).wrapping_mul(0x0100_0000) | (hash / 8));
+                if add && model.insert((hash.0, target)) {
+                    prop_assert!(index.insert(hash, target));
+                } else {
+                    prop_assert_eq!(model.remove(&(hash.0, target)), index.remove(hash, target));
+                }
+            }
+            check(&index);
+            for (hash, target) in &model {
+                prop_assert_eq!(index.find(Hash(*hash), |found| found == *target), Some(*target));
+            }
+        }
+    }
+
+    #[test]
+    fn it_grows_step_by_step_and_finds_everything() {
+        let mut index = Index::new(40_000).expect("address space");
+        let hash = |item: u32| Hash(item.wrapping_mul(0x9e37_79b9));
+        for item in 0..40_000 {
+            assert!(index.insert(hash(item), item));
+        }
+        check(&index);
+
+        assert!(
+            (0..40_000).all(|item| index.find(hash(item), |found| found == item) == Some(item))
+        );
+        assert_eq!(index.find(Hash(12_345), |found| found == 40_001), None);
+
+        assert!((0..40_000).all(|item| index.remove(hash(item), item)));
+        check(&index);
+        assert_eq!(index.items, 0);
+    }
+}

@@ -1,0 +1,268 @@
+//! How connections end: their time is up, there is no room, control removes one, or an address or
+//! interface that they were translated by is gone.
+
+use frame::InterfaceId;
+
+use super::expectation::Expectation;
+use super::id::{EntryId, Slot};
+use super::layout::{Layout, half_of, load, own, shared};
+use super::part::Part;
+use super::settings::Tick;
+use super::state::{Helper, Refused};
+use super::tracker::{Tracker, of_family};
+use crate::packet::Tuple;
+
+/// Which connections go.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Purge {
+    /// All.
+    Everything,
+    /// Those whose source was translated by `masquerade` on this interface: its link went down, or,
+    /// with an address, it lost this one.
+    Masquerade(InterfaceId, Option<u128>),
+}
+
+/// Purges that are under way: one pass over all places at a time.
+#[derive(Debug, Default)]
+pub(super) struct Sweep {
+    running: Vec<Purge>,
+    /// They begin when the running ones are done.
+    waiting: Vec<Purge>,
+    /// The next places to look at: IPv4, IPv6.
+    next: [u32; 2],
+}
+
+/// More purges than these wait as one: every connection that was translated by `masquerade`.
+const PURGES_MAX: usize = 64;
+
+impl Sweep {
+    fn add(&mut self, purge: Purge) {
+        if !self.waiting.contains(&purge) {
+            self.waiting.push(purge);
+        }
+        if self.waiting.len() > PURGES_MAX {
+            self.waiting.clear();
+            self.waiting
+                .push(Purge::Masquerade(InterfaceId::NONE, None));
+        }
+    }
+}
+
+impl Purge {
+    /// Whether a connection goes: its flags, its egress, and where its answers go.
+    fn takes(&self, owned: u16, egress: InterfaceId, answers_to: impl Fn() -> u128) -> bool {
+        match *self {
+            Self::Everything => true,
+            Self::Masquerade(interface, address) => {
+                owned & own::MASQUERADE != 0
+                    && (interface == InterfaceId::NONE || interface == egress)
+                    && address.is_none_or(|address| address == answers_to())
+            }
+        }
+    }
+}
+
+impl<F: Layout> Part<F> {
+    /// Whether one of the purges takes the connection at a place.
+    fn is_purged(&self, place: u32, purges: &[Purge]) -> bool {
+        let entry = self.entries.at(place);
+        let owned = entry.own();
+        let egress = InterfaceId(half_of(load(entry.shared(shared::MARK)), 1));
+        let answers_to =
+            || F::tuple(&core::array::from_fn(|word| load(entry.word(true, word)))).destination;
+        owned & own::LIVE != 0
+            && purges
+                .iter()
+                .any(|purge| purge.takes(owned, egress, answers_to))
+    }
+}
+
+impl Tracker {
+    /// Begins a round, before the first packet of a vector is looked up: removes connections whose
+    /// time is up and goes on with purges, looking at `budget` connections for each. Gives how many
+    /// connections ended.
+    pub fn tick(&mut self, now: Tick, budget: usize) -> usize {
+        self.ipv4.begin_round();
+        self.ipv6.begin_round();
+        let mut ended = 0;
+        let mut left = budget;
+        while let Some(place) = self.ipv4.expired(now, &mut left) {
+            self.leave(Slot::new(false, self.worker, place));
+            ended += 1;
+        }
+        let mut left = budget;
+        while let Some(place) = self.ipv6.expired(now, &mut left) {
+            self.leave(Slot::new(true, self.worker, place));
+            ended += 1;
+        }
+        let homes = self.homes.as_ref();
+        self.expectations.sweep(now, |tuple| {
+            homes.into_iter().for_each(|homes| homes.release(tuple))
+        });
+        ended + self.go_on_purging(budget)
+    }
+
+    /// Connections that go because something else went: some with each tick.
+    pub fn purge(&mut self, purge: Purge) {
+        self.sweep.add(purge);
+    }
+
+    fn go_on_purging(&mut self, budget: usize) -> usize {
+        if self.sweep.running.is_empty() {
+            if self.sweep.waiting.is_empty() {
+                return 0;
+            }
+            self.sweep.running = core::mem::take(&mut self.sweep.waiting);
+            self.sweep.next = [0; 2];
+        }
+        let purges = core::mem::take(&mut self.sweep.running);
+        let mut ended = 0;
+        let mut done = true;
+        for ipv6 in [false, true] {
+            let family = usize::from(ipv6);
+            let used = of_family!(ref self, ipv6, part => part.entries.used());
+            let end = used.min(self.sweep.next[family].saturating_add(budget as u32));
+            for place in self.sweep.next[family]..end {
+                if of_family!(ref self, ipv6, part => part.is_purged(place, &purges)) {
+                    self.leave(Slot::new(ipv6, self.worker, place));
+                    ended += 1;
+                }
+            }
+            self.sweep.next[family] = end;
+            done &= end == used;
+        }
+        if !done {
+            self.sweep.running = purges;
+        }
+        ended
+    }
+
+    /// Removes a connection. False when it is not there, or another worker's.
+    pub fn remove(&mut self, id: EntryId) -> bool {
+        let mine = id.slot.worker() == self.worker;
+        let there = mine
+            && of_family!(ref self, id.slot.is_ipv6(), part => {
+                let place = id.slot.place();
+                place < part.entries.used()
+                    && part.entries.at(place).is_live()
+                    && part.entries.at(place).generation() == id.generation
+            });
+        if there {
+            self.leave(id.slot);
+        }
+        there
+    }
+
+    /// Makes room for a connection, if need be by evicting another that is not assured.
+    pub(super) fn admit(&mut self, ipv6: bool) -> Result<(), Refused> {
+        let max = self.limits.entries_max;
+        if self.table.admit(ipv6, max) {
+            return Ok(());
+        }
+        let victim = |tracker: &mut Self, ipv6| {
+            let place = of_family!(mut tracker, ipv6, part => part.victim())?;
+            Some(Slot::new(ipv6, tracker.worker, place))
+        };
+        let slot = victim(self, ipv6).or_else(|| victim(self, !ipv6));
+        self.leave(slot.ok_or(Refused::Full)?);
+        match self.table.admit(ipv6, max) {
+            true => Ok(()),
+            false => Err(Refused::Full),
+        }
+    }
+
+    /// Ends a connection.
+    pub(super) fn leave(&mut self, slot: Slot) {
+        let keys = &self.keys;
+        let place = slot.place();
+        let (claimed, id, helper) = of_family!(mut self, slot.is_ipv6(), part => {
+            let entry = part.entries.at(place);
+            let id = EntryId { slot, generation: entry.generation() };
+            let helper = entry.helper();
+            (part.leave(place, keys), id, helper)
+        });
+        self.table.dismiss(slot.is_ipv6());
+        if let Some(reply) = claimed {
+            self.release(&reply);
+        }
+        if helper != Helper::None {
+            let homes = self.homes.as_ref();
+            self.expectations.forget(id, |tuple| {
+                homes.into_iter().for_each(|homes| homes.release(tuple))
+            });
+        }
+    }
+
+    pub(super) fn release(&self, tuple: &Tuple) {
+        if let Some(homes) = &self.homes {
+            homes.release(tuple);
+        }
+    }
+
+    /// Expects a connection. False when too many are expected, or when another worker expects the
+    /// same.
+    pub fn expect(&mut self, expectation: Expectation, now: Tick) -> bool {
+        let tuple = expectation.tuple;
+        let renewed = self.expectations.contains(&tuple);
+        if let Some(homes) = self.homes.as_ref().filter(|_| !renewed)
+            && homes.claim(&tuple, self.worker).is_err()
+        {
+            return false;
+        }
+        let expected = self.expectations.insert(expectation, now);
+        if !expected {
+            self.release(&tuple);
+        }
+        expected
+    }
+
+    /// What expects a connection with this tuple.
+    pub fn expected(&self, tuple: &Tuple) -> Option<&Expectation> {
+        self.expectations.find(tuple)
+    }
+
+    /// An expected connection came.
+    pub(super) fn fulfil(&mut self, tuple: &Tuple) {
+        let fulfilled = self.expectations.fulfil(tuple);
+        if let Some(expectation) = fulfilled.filter(|expectation| !expectation.lasting) {
+            self.release(&expectation.tuple);
+        }
+    }
+
+    /// The worker that owns packets with this tuple, if another does.
+    pub fn owner(&self, tuple: &Tuple) -> Option<u16> {
+        let homes = self.homes.as_ref()?;
+        let forms = [
+            *tuple,
+            Tuple {
+                source_port: 0,
+                ..*tuple
+            },
+            Tuple {
+                source: 0,
+                ..*tuple
+            },
+            Tuple {
+                source: 0,
+                source_port: 0,
+                ..*tuple
+            },
+        ];
+        let owner = forms.iter().find_map(|form| homes.owner(form))?;
+        (owner != self.worker).then_some(owner)
+    }
+
+    /// Whether answers with this tuple would be another connection's.
+    pub fn is_taken(&self, tuple: &Tuple) -> bool {
+        self.lookup(tuple).is_some()
+            || self
+                .homes
+                .as_ref()
+                .is_some_and(|homes| homes.owner(tuple).is_some())
+    }
+
+    /// Bytes that the index takes.
+    pub fn index_bytes(&self) -> usize {
+        self.ipv4.index_bytes() + self.ipv6.index_bytes()
+    }
+}

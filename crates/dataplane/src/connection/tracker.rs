@@ -1,0 +1,342 @@
+//! A worker's connections: what its walk calls for each packet.
+//!
+//! For a vector: `hash` and `prefetch` each packet; then `candidate` and `prefetch_entry`; then, in
+//! the packets' order, `verify` and `track`. What is found by then lies in the first cache.
+
+use std::sync::Arc;
+
+use machine::Rng;
+
+use super::draft::{Draft, Rewrites};
+use super::expectation::Expectations;
+use super::first::{self, First};
+use super::follow::{self, Sight};
+use super::hash::{Hash, Keys};
+use super::homes::Homes;
+use super::id::{EntryId, Way};
+use super::layout::{Ipv4, Ipv6, Layout};
+use super::limits::Limits;
+use super::part::Part;
+use super::settings::{Settings, Tick};
+use super::state::{Helper, Refused, State, TcpState, Track};
+use super::sweep::Sweep;
+use super::table::Table;
+use super::tcp::{self, Opening, Segment};
+use crate::packet::{Fields, Tuple, protocol};
+
+/// What a tracker is made with.
+#[derive(Debug)]
+pub struct Setup<'a> {
+    /// Where its entries lie.
+    pub table: Arc<Table>,
+    /// Its worker, below the table's number of workers.
+    pub worker: u16,
+    /// What the workers share about answers; none when there is one worker.
+    pub homes: Option<Arc<Homes>>,
+    /// The settings.
+    pub settings: &'a Settings,
+}
+
+/// See the module.
+#[derive(Debug)]
+pub struct Tracker {
+    pub(super) table: Arc<Table>,
+    pub(super) worker: u16,
+    pub(super) homes: Option<Arc<Homes>>,
+    pub(super) limits: Limits,
+    pub(super) keys: Keys,
+    pub(super) ipv4: Part<Ipv4>,
+    pub(super) ipv6: Part<Ipv6>,
+    pub(super) expectations: Expectations,
+    pub(super) sweep: Sweep,
+}
+
+/// Does the same with the part of a way's family.
+macro_rules! of_family {
+    (ref $tracker:expr, $ipv6:expr, $part:ident => $what:expr) => {
+        if $ipv6 {
+            let $part = &$tracker.ipv6;
+            $what
+        } else {
+            let $part = &$tracker.ipv4;
+            $what
+        }
+    };
+    (mut $tracker:expr, $ipv6:expr, $part:ident => $what:expr) => {
+        if $ipv6 {
+            let $part = &mut $tracker.ipv6;
+            $what
+        } else {
+            let $part = &mut $tracker.ipv4;
+            $what
+        }
+    };
+}
+pub(super) use of_family;
+
+impl Tracker {
+    /// A tracker without connections, the only one of its worker in this table.
+    ///
+    /// # Errors
+    /// What the kernel says when there is not enough address space for the index.
+    pub fn new(setup: Setup<'_>, rng: &mut Rng, now: Tick) -> std::io::Result<Self> {
+        let (ipv4, ipv6) = setup.table.part(setup.worker);
+        Ok(Self {
+            worker: setup.worker,
+            homes: setup.homes,
+            limits: Limits::of(setup.settings),
+            keys: Keys::random(rng),
+            ipv4: Part::new(ipv4, setup.worker, now)?,
+            ipv6: Part::new(ipv6, setup.worker, now)?,
+            expectations: Expectations::default(),
+            sweep: Sweep::default(),
+            table: setup.table,
+        })
+    }
+
+    /// Settings changed. A connection takes its new timeout with its next change of state.
+    pub fn configure(&mut self, settings: &Settings) {
+        self.limits = Limits::of(settings);
+    }
+
+    /// The hash of a packet's tuple, for the calls below.
+    #[inline(always)]
+    pub fn hash(&self, tuple: &Tuple) -> Hash {
+        self.keys.hash(tuple)
+    }
+
+    /// Asks for what `candidate` reads.
+    #[inline(always)]
+    pub fn prefetch(&self, hash: Hash, ipv6: bool) {
+        of_family!(ref self, ipv6, part => part.prefetch(hash));
+    }
+
+    /// The way that a tuple with this hash most likely has, without a look at its entry.
+    #[inline(always)]
+    pub fn candidate(&self, hash: Hash, ipv6: bool) -> Option<Way> {
+        of_family!(ref self, ipv6, part => part.candidate(hash))
+    }
+
+    /// Asks for the lines of a way.
+    #[inline(always)]
+    pub fn prefetch_entry(&self, way: Way) {
+        let place = way.slot.place();
+        of_family!(ref self, way.slot.is_ipv6(), part => part.entries.prefetch(place, way.reply));
+    }
+
+    /// The way of a tuple, whose hash this is.
+    #[inline(always)]
+    pub fn find(&self, hash: Hash, tuple: &Tuple) -> Option<Way> {
+        if tuple.ipv6 {
+            self.ipv6.find(hash, &Ipv6::key(tuple))
+        } else {
+            self.ipv4.find(hash, &Ipv4::key(tuple))
+        }
+    }
+
+    /// The way of a tuple, given what `candidate` said of it.
+    #[inline(always)]
+    pub fn verify(&self, candidate: Option<Way>, hash: Hash, tuple: &Tuple) -> Option<Way> {
+        let way = candidate?;
+        let right = if tuple.ipv6 {
+            self.ipv6.entry(way).is(way.reply, &Ipv6::key(tuple))
+        } else {
+            self.ipv4.entry(way).is(way.reply, &Ipv4::key(tuple))
+        };
+        if right {
+            Some(way)
+        } else {
+            self.find(hash, tuple)
+        }
+    }
+
+    /// The same, with the hash made for it.
+    pub fn lookup(&self, tuple: &Tuple) -> Option<Way> {
+        self.find(self.hash(tuple), tuple)
+    }
+
+    /// What a packet is, given what `find` says; changes nothing. `packet` begins with its network
+    /// header.
+    #[inline]
+    pub fn classify(&self, found: Option<Way>, fields: &Fields, packet: &[u8]) -> Track {
+        match found {
+            Some(way) => self.judge(way, fields, packet).0,
+            None => self.first(fields, packet),
+        }
+    }
+
+    /// Does to the connection what a classified packet does. Packets of one connection are
+    /// classified and advanced in turn.
+    #[inline]
+    pub fn advance(&mut self, track: &Track, fields: &Fields, packet: &[u8], now: Tick) {
+        let Some(way) = track.way.filter(|_| !track.quoted) else {
+            return;
+        };
+        let ipv6 = way.slot.is_ipv6();
+        let sight = match fields.tuple.protocol {
+            protocol::TCP => of_family!(ref self, ipv6, part => part.sight(way, fields, packet)),
+            _ => None,
+        };
+        self.commit(track, &sight.unwrap_or_default(), fields, now);
+    }
+
+    /// Classifies and advances at once.
+    #[inline]
+    pub fn track(
+        &mut self,
+        found: Option<Way>,
+        fields: &Fields,
+        packet: &[u8],
+        now: Tick,
+    ) -> Track {
+        let Some(way) = found else {
+            return self.first(fields, packet);
+        };
+        let (track, sight) = self.judge(way, fields, packet);
+        self.commit(&track, &sight, fields, now);
+        track
+    }
+
+    #[inline(always)]
+    fn judge(&self, way: Way, fields: &Fields, packet: &[u8]) -> (Track, Sight) {
+        let limits = &self.limits;
+        of_family!(ref self, way.slot.is_ipv6(), part => part.judge(way, fields, packet, limits))
+    }
+
+    #[inline(always)]
+    fn commit(&mut self, track: &Track, sight: &Sight, fields: &Fields, now: Tick) {
+        let limits = &self.limits;
+        of_family!(mut self, fields.tuple.ipv6, part => part.commit(track, sight, fields, now, limits));
+    }
+
+    /// What a packet without an entry is.
+    #[cold]
+    fn first(&self, fields: &Fields, packet: &[u8]) -> Track {
+        match first::judge(fields, packet, &self.limits) {
+            First::Track(track) if track.state == State::New => Track {
+                state: match self.expectations.find(&fields.tuple) {
+                    Some(_) => State::Related,
+                    None => State::New,
+                },
+                ..track
+            },
+            First::Track(track) => track,
+            First::Error(quoted) => match self.lookup(&quoted.reversed()) {
+                Some(answers) => self.related(answers.reversed()),
+                None => follow::INVALID,
+            },
+        }
+    }
+
+    /// An ICMP error about a packet of this direction.
+    fn related(&self, way: Way) -> Track {
+        let flags =
+            of_family!(ref self, way.slot.is_ipv6(), part => part.entry(way).flags(way.reply));
+        first::related(follow::of(flags, way))
+    }
+
+    /// The draft of a connection that a packet begins, which was classified as `New` or `Related`
+    /// without a way. Its answers' tuple is the reversed one until a stage translates it.
+    pub fn draft(&self, fields: &Fields, packet: &[u8]) -> Draft {
+        let expected = self.expectations.find(&fields.tuple);
+        let segment = match fields.tuple.protocol {
+            protocol::TCP => Segment::read(fields, packet).unwrap_or_default(),
+            _ => Segment::default(),
+        };
+        let state = match fields.tuple.protocol {
+            protocol::TCP => tcp::open(&segment, self.limits.loose).unwrap_or_default(),
+            _ => TcpState::None,
+        };
+        let mark = expected.and_then(|expected| {
+            let row = self.table.row(expected.parent)?;
+            Some(row.mark)
+        });
+        Draft {
+            original: fields.tuple,
+            reply: fields.tuple.reversed(),
+            mark: mark.unwrap_or_default(),
+            helper: expected.map_or(Helper::None, |expected| expected.helper),
+            nat: Default::default(),
+            rewrites: Rewrites::None,
+            fasttrack: false,
+            masquerade: false,
+            egress: frame::InterfaceId::NONE,
+            next_hop: Default::default(),
+            claim: false,
+            bytes: fields.len,
+            expected: expected.is_some(),
+            opening: Opening { state, segment },
+        }
+    }
+
+    /// Enters a connection whose first packet leaves the router.
+    ///
+    /// # Errors
+    /// Why it cannot be; then nothing changed, but that others may have been evicted for it.
+    pub fn confirm(&mut self, draft: &Draft, now: Tick) -> Result<Way, Refused> {
+        if let Some(old) = self.lookup(&draft.original) {
+            // A new conversation between the ports of one that is over.
+            if old.reply || !self.is_over(old) {
+                return Err(Refused::Taken);
+            }
+            self.leave(old.slot);
+        }
+        if self.lookup(&draft.reply).is_some() {
+            return Err(Refused::Taken);
+        }
+        if let Some(homes) = self.homes.as_ref().filter(|_| draft.claim) {
+            homes.claim(&draft.reply, self.worker)?;
+        }
+        let entered = self.admit(draft.original.ipv6).and_then(|()| {
+            let way = self.enter(draft, now);
+            if way.is_none() {
+                self.table.dismiss(draft.original.ipv6);
+            }
+            way.ok_or(Refused::Full)
+        });
+        match entered {
+            Ok(_) if draft.expected => self.fulfil(&draft.original),
+            Err(_) if draft.claim => self.release(&draft.reply),
+            _ => {}
+        }
+        entered
+    }
+
+    fn enter(&mut self, draft: &Draft, now: Tick) -> Option<Way> {
+        let (limits, keys) = (&self.limits, &self.keys);
+        let opening = &draft.opening;
+        let timeout_secs = match opening.state {
+            TcpState::None => limits.plain(draft.original.protocol, false),
+            state => limits.tcp(state, &Default::default(), false),
+        };
+        if draft.original.ipv6 {
+            let rewrites = match draft.rewrites {
+                Rewrites::Ipv6(rewrites) => rewrites,
+                _ => Default::default(),
+            };
+            self.ipv6.enter(draft, keys, timeout_secs, rewrites, now)
+        } else {
+            let rewrites = match draft.rewrites {
+                Rewrites::Ipv4(rewrites) => rewrites,
+                _ => Default::default(),
+            };
+            self.ipv4.enter(draft, keys, timeout_secs, rewrites, now)
+        }
+    }
+
+    /// Whether a SYN may begin a new connection in the place of this one.
+    fn is_over(&self, way: Way) -> bool {
+        let state = of_family!(ref self, way.slot.is_ipv6(), part => part.entry(way).tcp_state());
+        matches!(state, TcpState::TimeWait | TcpState::Close)
+    }
+
+    /// The id of a way's connection.
+    pub fn id(&self, way: Way) -> EntryId {
+        let generation =
+            of_family!(ref self, way.slot.is_ipv6(), part => part.entry(way).generation());
+        EntryId {
+            slot: way.slot,
+            generation,
+        }
+    }
+}
