@@ -221,6 +221,14 @@ impl Tracker {
         self.expectations.find(tuple)
     }
 
+    /// Whether what this expectation waits for belongs to another; an equal one is not another.
+    pub fn is_expected_by_another(&self, expectation: &Expectation) -> bool {
+        match self.expectations.find(&expectation.tuple) {
+            Some(known) => known != expectation,
+            None => self.owner(&expectation.tuple).is_some(),
+        }
+    }
+
     /// An expected connection came.
     pub(super) fn fulfil(&mut self, tuple: &Tuple) {
         let fulfilled = self.expectations.fulfil(tuple);

@@ -217,18 +217,14 @@ fn endpoint_independent(
     unique: &dyn Unique,
 ) -> Result<Tuple, Exhausted> {
     if target.side == Side::Destination {
-        let (address, port) = (tuple.destination as u32, tuple.destination_port);
-        let inside = mappings.inside(Endpoint { address, port });
+        let inside = mappings.inside(Endpoint::destination(tuple));
         return Ok(inside.map_or(*tuple, |inside| Tuple {
             destination: u128::from(inside.address),
             destination_port: inside.port,
             ..*tuple
         }));
     }
-    let inside = Endpoint {
-        address: tuple.source as u32,
-        port: tuple.source_port,
-    };
+    let inside = Endpoint::source(tuple);
     let ports = target.ports.unwrap_or(Ports::class(tuple.source_port));
     let port = mappings
         .find(inside, address, ports, target.randomise)

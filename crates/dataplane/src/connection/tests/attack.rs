@@ -233,6 +233,7 @@ fn a_worker_without_the_answers_knows_who_has_them() {
         helper: Helper::Ftp,
         destination: None,
         source: None,
+        answer: None,
         timeout_secs: 1,
         lasting: false,
     };
