@@ -30,6 +30,7 @@ use std::sync::Arc;
 
 use dataplane::firewall::Tables;
 use dataplane::rule::{Layer7, List, RuleCounters};
+use machine::Instant;
 use menu::{Change, Changes, Store};
 
 use crate::compile::Layout;
@@ -58,6 +59,8 @@ pub struct Around<'a> {
     pub layout: &'a Layout,
     /// The routing tables that forward.
     pub tables: &'a BTreeMap<Name, u16>,
+    /// The time.
+    pub now: Instant,
 }
 
 /// See the module.
@@ -121,7 +124,8 @@ impl Firewall {
             return false;
         }
         for (ipv6, path) in ADDRESSES.into_iter().enumerate() {
-            self.entries[ipv6].follow(changes, path, &mut self.shared.lists[ipv6]);
+            let lists = &mut self.shared.lists[ipv6];
+            self.entries[ipv6].follow(changes, path, around.now, lists);
         }
         if changes.of(PATTERNS).next().is_some() {
             self.patterns = patterns(store);
@@ -213,6 +217,23 @@ impl Firewall {
 
     fn counters(&self) -> impl Iterator<Item = &RuleCounters> + Clone {
         self.shared.counters.iter().map(|counters| &**counters)
+    }
+
+    /// The entries of address lists whose time is over, each with its menu.
+    pub(crate) fn due(&self, now: Instant) -> Vec<(&'static str, ItemId)> {
+        let both = ADDRESSES.into_iter().zip(&self.entries);
+        let due = both.flat_map(|(path, entries)| entries.due(now).map(move |item| (path, item)));
+        due.collect()
+    }
+
+    /// When the next entry of an address list ends.
+    pub(crate) fn next_end(&self) -> Option<Instant> {
+        self.entries.iter().filter_map(Entries::next_end).min()
+    }
+
+    /// When an entry of an address list was made, and when it ends.
+    pub(crate) fn times(&self, ipv6: bool, item: ItemId) -> (Option<Instant>, Option<Instant>) {
+        self.entries[usize::from(ipv6)].times(item)
     }
 
     /// The address lists of a family, by name.
