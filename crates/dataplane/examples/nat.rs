@@ -3,7 +3,7 @@
 //! A vector of packets is rewritten there and back, all of it in the first-level cache: what is
 //! measured is the arithmetic, and not the memory that a walk waits for elsewhere.
 
-use dataplane::nat::{Rewrite, Shape};
+use dataplane::nat::{Action, Context, Rewrite, Shape, Side, Target, Unique, choose};
 use dataplane::packet::{Fields, Tuple, protocol};
 
 const VECTOR: usize = 64;
@@ -18,6 +18,39 @@ fn main() {
     ] {
         family::<4>("ipv4", name, number);
         family::<16>("ipv6", name, number);
+    }
+    choice();
+}
+
+/// Whether a port is taken, as the number of the asker decides: one of two.
+struct Half;
+
+impl Unique for Half {
+    fn taken(&self, reply: &Tuple) -> bool {
+        reply.destination_port & 1 == 0
+    }
+}
+
+/// What the choice of a port costs without the questions that it asks of the table.
+fn choice() {
+    let target = Target {
+        side: Side::Source,
+        action: Action::Own,
+        addresses: None,
+        ports: None,
+        randomise: false,
+    };
+    let context = Context {
+        own: Some(0xc633_6401),
+        ..Context::default()
+    };
+    for (name, port) in [("kept", 5001), ("another", 5000)] {
+        let tuple = tuple(protocol::TCP, false, port);
+        let mut packets = [[0; 64]; VECTOR];
+        let chosen = clocks(&mut packets, |_, _| {
+            choose(core::hint::black_box(&target), &tuple, &context, &Half).is_ok()
+        });
+        println!("ipv4 port {name:7} {chosen:5.1}");
     }
 }
 
@@ -37,6 +70,11 @@ fn family<const BYTES: usize>(family: &str, name: &str, number: u8) {
         rewrite.apply(packet, shape).is_ok()
     });
     println!("{family} {name:4} apply   {apply:5.1}");
+    let of = clocks(&mut packets, |_, _| {
+        let rewrite = Rewrite::<BYTES>::of(core::hint::black_box(&before), &after);
+        !core::hint::black_box(rewrite).is_identity()
+    });
+    println!("{family} {name:4} of      {of:5.1}");
     if number == protocol::ICMP || number == protocol::ICMPV6 {
         return;
     }

@@ -35,7 +35,8 @@ pub struct Tuple {
     pub destination: u128,
     /// The source port; of ICMP queries and answers the identifier; else 0.
     pub source_port: u16,
-    /// The destination port; of ICMP the type (high byte) and the code; else 0.
+    /// The destination port; of ICMP the type (high byte) and the code; of PPTP's GRE the call's
+    /// number, which each side gives for itself; else 0.
     pub destination_port: u16,
     /// The protocol above IP.
     pub protocol: u8,
@@ -258,8 +259,19 @@ impl Fields {
                 }
                 None => self.truncated = true,
             },
+            protocol::GRE => tuple.destination_port = call(upper).unwrap_or_default(),
             _ => {}
         }
+    }
+}
+
+/// The number of the call that a packet of PPTP's tunnel belongs to (RFC 2637, 4.1).
+fn call(upper: &[u8]) -> Option<u16> {
+    match upper.first_chunk()? {
+        [_, flags, 0x88, 0x0b, _, _, high, low] if flags & 7 == 1 => {
+            Some(u16::from_be_bytes([*high, *low]))
+        }
+        _ => None,
     }
 }
 

@@ -24,6 +24,18 @@ pub trait Lanes: Copy {
     /// Which of 10 numbers of 32 bits are at most `key`. `at` is even, and 0 for more than 8.
     fn at_most_u32(self, line: &Line, at: u32, key: u32) -> u32;
 
+    /// How many of 16 numbers are at most `key`.
+    #[inline(always)]
+    fn rank(self, numbers: &[u32; 16], key: u32) -> u32 {
+        numbers.iter().map(|number| u32::from(*number <= key)).sum()
+    }
+
+    /// How many of 8 numbers are at most `key`.
+    #[inline(always)]
+    fn rank_u64(self, numbers: &[u64; 8], key: u64) -> u32 {
+        numbers.iter().map(|number| u32::from(*number <= key)).sum()
+    }
+
     /// How many of the first `lanes` bits are set; those that are set come first. `lanes` is at
     /// most 31.
     #[inline(always)]
@@ -141,7 +153,8 @@ mod wide {
         _mm256_extracti128_si256, _mm256_max_epu8, _mm256_max_epu16, _mm256_max_epu32,
         _mm256_movemask_epi8, _mm256_movemask_ps, _mm256_set1_epi8, _mm256_set1_epi16,
         _mm256_set1_epi32, _mm512_cmple_epu8_mask, _mm512_cmple_epu16_mask,
-        _mm512_cmple_epu32_mask, _mm512_set1_epi8, _mm512_set1_epi16, _mm512_set1_epi32,
+        _mm512_cmple_epu32_mask, _mm512_cmple_epu64_mask, _mm512_loadu_si512, _mm512_set1_epi8,
+        _mm512_set1_epi16, _mm512_set1_epi32, _mm512_set1_epi64,
     };
 
     use super::{Lanes, Line};
@@ -282,6 +295,26 @@ mod wide {
 
     impl Lanes for V4 {
         #[inline(always)]
+        fn rank(self, numbers: &[u32; 16], key: u32) -> u32 {
+            // SAFETY: there is a `V4` only where AVX-512 F was detected; 16 numbers are read, of 16.
+            let bits = unsafe {
+                let numbers = _mm512_loadu_si512(numbers.as_ptr().cast());
+                _mm512_cmple_epu32_mask(numbers, _mm512_set1_epi32(key as i32))
+            };
+            bits.count_ones()
+        }
+
+        #[inline(always)]
+        fn rank_u64(self, numbers: &[u64; 8], key: u64) -> u32 {
+            // SAFETY: there is a `V4` only where AVX-512 F was detected; 8 numbers are read, of 8.
+            let bits = unsafe {
+                let numbers = _mm512_loadu_si512(numbers.as_ptr().cast());
+                _mm512_cmple_epu64_mask(numbers, _mm512_set1_epi64(key as i64))
+            };
+            bits.count_ones()
+        }
+
+        #[inline(always)]
         fn count(self, bits: u32, lanes: u32) -> u32 {
             (bits & ((1 << lanes) - 1)).count_ones()
         }
@@ -375,6 +408,39 @@ mod tests {
                     lanes.at_most_u32(line, at & 2, key),
                 ],
             )
+        }
+    }
+
+    struct Rank<'a>(&'a [u32; 16], &'a [u64; 8], u64);
+
+    impl Work for Rank<'_> {
+        type Output = (u32, u32);
+
+        #[inline(always)]
+        fn run<L: Lanes>(self, lanes: L) -> (u32, u32) {
+            (
+                lanes.rank(self.0, self.2 as u32),
+                lanes.rank_u64(self.1, self.2),
+            )
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn every_level_ranks_numbers_without_sign(
+            narrow: [u32; 16],
+            wide: [u64; 8],
+            key: u64,
+            lane in 0..8_usize,
+        ) {
+            for key in [key, wide[lane], u64::from(narrow[lane]), u64::MAX, 0] {
+                let right = (
+                    narrow.iter().filter(|one| **one <= key as u32).count() as u32,
+                    wide.iter().filter(|one| **one <= key).count() as u32,
+                );
+                prop_assert_eq!(widest(Rank(&narrow, &wide, key)), right);
+                prop_assert_eq!(Rank(&narrow, &wide, key).run(Baseline), right);
+            }
         }
     }
 

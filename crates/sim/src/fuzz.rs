@@ -1,9 +1,12 @@
-//! What a fuzzer does with the readers of foreign bytes above `wire`: the walk, the software
-//! offloads, reassembly, and the language of configurations.
+//! What a fuzzer does with the readers of foreign bytes above `wire`: the walk, translation and its
+//! helpers, the software offloads, reassembly, and the language of configurations.
 //!
 //! As in [`wire::fuzz`]: the libFuzzer targets in `fuzz/` and the tests that replay the corpora call
 //! the same functions. A violation panics; nothing else may.
 
+use dataplane::nat::helper::{Expectation, Expected, Helper, Shifts, View, treat};
+use dataplane::nat::{Rewrite, Shape};
+use dataplane::packet::{Fields, Tuple, protocol};
 use dataplane::trace::End;
 use frame::{Frame, Offload, Pool, Segmentation, Sizes};
 use machine::{Duration, Instant, Machine};
@@ -14,10 +17,12 @@ use wire::{ipv4, ipv6};
 use crate::rig::{Rig, WAN};
 
 /// Every reader with the name of its fuzz target and corpus.
-pub const TARGETS: [(&str, Target); 4] = [
+pub const TARGETS: [(&str, Target); 6] = [
     ("finish", finish),
+    ("helper", helper),
     ("reassembly", reassembly),
     ("script", script),
+    ("translate", translate),
     ("walk", walk),
 ];
 
@@ -44,6 +49,96 @@ pub fn walk(bytes: &[u8]) {
     } else {
         assert!(ipv6::Packet::new_checked(packet).is_ok_and(|packet| packet.hop_limit() > 1));
     }
+}
+
+/// Translates a packet there and back, as one of a connection and as an error about one: from the
+/// second time on each way leads to the same bytes.
+pub fn translate(bytes: &[u8]) {
+    let fields = Fields::of(bytes);
+    let after = Tuple {
+        source: fields.tuple.source ^ 0x0102_0304,
+        source_port: fields.tuple.source_port ^ 0x55aa,
+        ..fields.tuple
+    };
+    match fields.tuple.ipv6 {
+        true => there_and_back::<16>(bytes, &fields, &after),
+        false => there_and_back::<4>(bytes, &fields, &after),
+    }
+}
+
+fn there_and_back<const BYTES: usize>(bytes: &[u8], fields: &Fields, after: &Tuple) {
+    let shape = Shape::of(fields, &Offload::FINISHED, 0);
+    let there = Rewrite::<BYTES>::of(&fields.tuple, after);
+    let back = Rewrite::<BYTES>::of(after, &fields.tuple);
+    for apply in [Rewrite::<BYTES>::apply, Rewrite::<BYTES>::apply_error] {
+        let mut packet = bytes.to_vec();
+        if apply(&there, &mut packet, shape).is_err() {
+            assert_eq!(packet, bytes);
+            continue;
+        }
+        let translated = packet.clone();
+        assert!(apply(&back, &mut packet, shape).is_ok());
+        assert!(apply(&there, &mut packet, shape).is_ok());
+        assert_eq!(packet, translated);
+    }
+}
+
+/// Nobody expects anything.
+struct Nobody;
+
+impl Expected for Nobody {
+    fn by_another(&self, _: &Expectation) -> bool {
+        false
+    }
+}
+
+/// Gives a payload to a helper: the first byte says which, and on which way. What it finds can be
+/// done, and the packet has the length that it says.
+pub fn helper(bytes: &[u8]) {
+    let Some((&kind, payload)) = bytes.split_first() else {
+        return;
+    };
+    let helper = Helper::ALL[usize::from(kind) % Helper::ALL.len()];
+    let udp = matches!(helper, Helper::Sip | Helper::Tftp);
+    let forth = Tuple {
+        source: 0x0a00_0002,
+        destination: 0xc000_0209,
+        source_port: 5000,
+        destination_port: 5060,
+        protocol: if udp { protocol::UDP } else { protocol::TCP },
+        ipv6: false,
+    };
+    let back = Tuple {
+        destination: 0xc633_6401,
+        ..forth.reversed()
+    };
+    let reply = kind & 0x80 != 0;
+    let (forth, back) = if reply { (back, forth) } else { (forth, back) };
+    let view = View {
+        forth,
+        back,
+        reply,
+        direct_media: kind & 0x40 == 0,
+    };
+    let header = if udp { 28 } else { 40 };
+    let len = header + payload.len().min(1400);
+    let mut room = vec![0; len + 600];
+    room[0] = 0x45;
+    room[2..4].copy_from_slice(&(len as u16).to_be_bytes());
+    room[9] = forth.protocol;
+    room[32] = if udp { 0 } else { 0x50 };
+    room[header..len].copy_from_slice(&payload[..len - header]);
+    let shape = Shape::of(&Fields::of(&room), &Offload::FINISHED, 0);
+    let mut shifts = Shifts::default();
+
+    let treated = treat(Some(helper), &mut room, shape, &view, &mut shifts, &Nobody);
+
+    let (new_len, found) = treated.expect("there is room");
+    assert_eq!(
+        new_len as usize,
+        len.wrapping_add_signed(found.edits.growth(0) as isize)
+    );
+    assert_eq!(u32::from(u16::from_be_bytes([room[2], room[3]])), new_len);
 }
 
 /// Finishes a frame in software: the first bytes say what is unfinished, the rest is the frame.

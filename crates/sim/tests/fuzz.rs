@@ -66,8 +66,70 @@ fn seeds() -> Vec<(&'static str, String, Vec<u8>)> {
             .into_iter()
             .map(|(name, bytes)| ("reassembly", name.to_owned(), bytes)),
     );
+    for (name, kind, text) in MESSAGES {
+        let bytes = [&[*kind], text.as_bytes()].concat();
+        seeds.push(("helper", (*name).to_owned(), bytes));
+    }
+    seeds.extend(translated());
     for (name, text) in SCRIPTS {
         seeds.push(("script", (*name).to_owned(), text.as_bytes().to_vec()));
+    }
+    seeds
+}
+
+/// What helpers read. The number modulo 5 is the helper's place among them, its highest bit says that
+/// it is an answer.
+const MESSAGES: &[(&str, u8, &str)] = &[
+    ("port", 0, "PORT 10,0,0,2,19,137\r\n"),
+    ("eprt", 0, "EPRT |1|10.0.0.2|5001|\r\n"),
+    (
+        "pasv",
+        130,
+        "227 Entering Passive Mode (192,0,2,9,19,137)\r\n",
+    ),
+    (
+        "epsv",
+        130,
+        "229 Entering Extended Passive Mode (|||5001|)\r\n",
+    ),
+    (
+        "dcc",
+        1,
+        "PRIVMSG a :\u{1}DCC SEND b 167772162 5001 7\u{1}\r\n",
+    ),
+    (
+        "call",
+        132,
+        "\0\u{20}\0\u{1}\u{1a}+<M\0\u{8}\0\0\u{11}\u{22}\u{33}\u{44}\u{1}\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0",
+    ),
+    (
+        "invite",
+        3,
+        "INVITE sip:b@192.0.2.9 SIP/2.0\r\nVia: SIP/2.0/UDP 10.0.0.2:5000\r\n\
+         Contact: <sip:a@10.0.0.2:5000>\r\nContent-Length: 78\r\n\r\n\
+         v=0\r\no=a 1 1 IN IP4 10.0.0.2\r\nc=IN IP4 10.0.0.2\r\nm=audio 49170 RTP/AVP 0\r\n",
+    ),
+    ("read", 4, "\0\u{1}file\0octet\0"),
+];
+
+/// Packets of the walk's corpus without their link, and errors that quote them.
+fn translated() -> Vec<(&'static str, String, Vec<u8>)> {
+    let hosts = odd::Hosts::example();
+    let mut seeds = Vec::new();
+    for case in odd::cases() {
+        for (index, frame) in (case.frames)(&hosts).into_iter().enumerate() {
+            let packet = frame.get(14..).unwrap_or_default();
+            let name = format!("{}-{index}", case.name);
+            if packet.first().is_some_and(|first| first >> 4 == 4) {
+                let repr = ipv4::Repr::new(Protocol::ICMP, hosts.client, hosts.router);
+                let mut error = Vec::new();
+                repr.emit(&[], packet.len() + 8, &mut error);
+                error.extend([11, 0, 0, 0, 0, 0, 0, 0]);
+                error.extend(packet);
+                seeds.push(("translate", format!("{name}-quoted"), error));
+            }
+            seeds.push(("translate", name, packet.to_vec()));
+        }
     }
     seeds
 }

@@ -7,13 +7,14 @@ use super::state::{Helper, NatState};
 use super::tcp::Opening;
 use crate::packet::Tuple;
 
-/// The room that a direction of an IPv4 connection has for its rewrite: 16 bytes of its line.
+/// The room that a direction of an IPv4 connection has for its rewrite, in its line: two words, and
+/// 16 bits of a third.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Rewrite4(pub [u32; 4]);
+pub struct Rewrite4(pub [u64; 3]);
 
-/// The same of IPv6: 56 bytes of the direction's second line.
+/// The same of IPv6: seven words of the direction's second line.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Rewrite6(pub [u32; 14]);
+pub struct Rewrite6(pub [u64; 7]);
 
 /// Both directions' rewrites: original, reply. What they mean is `nat`'s.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

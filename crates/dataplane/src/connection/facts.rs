@@ -4,7 +4,7 @@
 use super::draft::{Rewrite4, Rewrite6};
 use super::id::{NextHop, Way};
 use super::layout::{Layout, NEXT_HOP_SHIFT, flag, half_of, load, pair, shared, store};
-use super::row::Rate;
+use super::rate::Rate;
 use super::settings::Tick;
 use super::state::{Helper, NatState, TcpState};
 use super::table::Entry;
@@ -52,11 +52,7 @@ impl<F: Layout> Entry<'_, F> {
     }
 
     fn rate_bps(self, reply: bool, now: Tick) -> u64 {
-        let rate = load(self.rate(reply, 0));
-        let rate = Rate {
-            before: half_of(rate, 0),
-            sample: half_of(rate, 1),
-        };
+        let rate = Rate::of_word(load(self.rate(reply, 0)));
         let last = Tick(half_of(load(self.word(reply, F::LAST)), 0));
         rate.bps(load(self.word(reply, F::BYTES)), last, now)
     }
@@ -77,8 +73,10 @@ impl<F: Layout> Entry<'_, F> {
         store(last, pair(load(last) as u32, next_hop.generation));
     }
 
+    #[inline(always)]
     fn rewrite(self, reply: bool) -> F::Rewrite {
-        F::unpack(|word| load(self.rate(reply, 1 + word)))
+        let rest = (load(self.rate(reply, 0)) >> 48) as u16;
+        F::unpack(|word| load(self.rate(reply, 1 + word)), rest)
     }
 
     /// From here on TCP's numbers are not followed, and their place counts what walks slowly.

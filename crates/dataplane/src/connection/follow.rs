@@ -8,7 +8,7 @@ use super::id::Way;
 use super::layout::{Layout, flag, half_of, load, pair, shared, store};
 use super::limits::Limits;
 use super::part::Part;
-use super::row::Rate;
+use super::rate::Rate;
 use super::settings::Tick;
 use super::state::{NatState, State, TcpState, Track};
 use super::table::Entry;
@@ -24,29 +24,38 @@ impl<F: Layout> Part<F> {
         fields: &Fields,
         packet: &[u8],
         limits: &Limits,
-    ) -> (Track, Segment) {
+    ) -> (Track, Sight) {
         let entry = self.entry(way);
         let flags = entry.flags(way.reply);
         let track = of(flags, way);
         if fields.tuple.protocol != protocol::TCP {
-            return (track, Segment::default());
+            return (track, Sight::default());
         }
-        let Some(segment) = Segment::read(fields, packet) else {
-            return (INVALID, Segment::default());
+        let Some(sight) = self.sight(way, fields, packet) else {
+            return (INVALID, Sight::default());
         };
         let tcp_state = entry.tcp_state();
+        let Sight { segment, talk } = &sight;
         let judgement = if track.fasttrack {
-            tcp::judge_fast(tcp_state, &segment, way.reply)
+            tcp::judge_fast(tcp_state, segment, way.reply)
         } else {
-            let talk = entry.talk();
-            tcp::judge(&talk, tcp_state, &segment, way.reply, limits.liberal)
+            tcp::judge(talk, tcp_state, segment, way.reply, limits.liberal)
         };
         let track = match judgement {
             Judgement::Step(step) => Track { step, ..track },
             Judgement::Invalid => INVALID,
             Judgement::Reopen => NEW,
         };
-        (track, segment)
+        (track, sight)
+    }
+
+    /// A segment and the talk that it may be part of; none where its header does not fit.
+    #[inline(always)]
+    pub(super) fn sight(&self, way: Way, fields: &Fields, packet: &[u8]) -> Option<Sight> {
+        Some(Sight {
+            segment: Segment::read(fields, packet)?,
+            talk: self.entry(way).talk(way.reply),
+        })
     }
 
     /// Does to the connection what the packet does.
@@ -54,7 +63,7 @@ impl<F: Layout> Part<F> {
     pub(super) fn commit(
         &mut self,
         track: &Track,
-        segment: &Segment,
+        sight: &Sight,
         fields: &Fields,
         now: Tick,
         limits: &Limits,
@@ -74,7 +83,7 @@ impl<F: Layout> Part<F> {
         match track.step {
             Step::Nothing if flags & flag::ASSURED != 0 => {}
             Step::Nothing => self.settle(way, flags, fields.tuple.protocol, limits),
-            step => self.converse(way, step, segment, limits),
+            step => self.converse(way, step, sight, limits),
         }
     }
 
@@ -96,34 +105,30 @@ impl<F: Layout> Part<F> {
 
     /// Moves a TCP conversation on.
     #[inline(always)]
-    fn converse(&mut self, way: Way, step: Step, segment: &Segment, limits: &Limits) {
+    fn converse(&mut self, way: Way, step: Step, sight: &Sight, limits: &Limits) {
         let place = way.slot.place();
         let entry = self.entry(way);
         let flags = entry.flags(way.reply);
         let fasttrack = flags & flag::FASTTRACK != 0;
         let old = entry.tcp_state();
-        let mut talk = if fasttrack {
-            Talk::default()
-        } else {
-            entry.talk()
-        };
+        let Sight { segment, mut talk } = *sight;
         let state = match step {
             Step::Advance(state) => {
-                talk.note(segment, way.reply, old);
+                talk.note(&segment, old);
                 state
             }
             Step::Resync => {
-                talk.resync(segment, way.reply);
+                talk.resync(&segment);
                 TcpState::SynReceived
             }
             Step::Ignore => {
-                talk.ignore(segment, way.reply);
+                talk.ignore(&segment);
                 old
             }
             Step::Nothing | Step::Doubt => old,
         };
         if !fasttrack {
-            entry.set_talk(&talk);
+            entry.set_talk(&talk, way.reply);
         }
         let answered = flags & flag::SEEN_REPLY != 0;
         if way.reply && !answered {
@@ -139,6 +144,14 @@ impl<F: Layout> Part<F> {
         };
         self.set_state(place, state as u8, timeout_secs);
     }
+}
+
+/// A segment, and what was said before it.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Sight {
+    pub(super) segment: Segment,
+    /// Of a connection that FastTrack carries it means nothing.
+    pub(super) talk: Talk,
 }
 
 /// The packet belongs to nothing.
@@ -225,11 +238,8 @@ impl<F: Layout> Entry<'_, F> {
     #[inline(never)]
     fn turn_rate(self, reply: bool, last: Tick, now: Tick) {
         let rate = self.rate(reply, 0);
-        let turned = Rate {
-            before: half_of(load(rate), 0),
-            sample: half_of(load(rate), 1),
-        }
-        .turn(load(self.word(reply, F::BYTES)), last, now);
-        store(rate, pair(turned.before, turned.sample));
+        let word = load(rate);
+        let turned = Rate::of_word(word).turn(load(self.word(reply, F::BYTES)), last, now);
+        store(rate, turned.to_word((word >> 48) as u16));
     }
 }

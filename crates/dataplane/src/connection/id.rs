@@ -19,7 +19,9 @@ impl Slot {
     /// The slot at a place of a worker's part; what is out of range wraps.
     pub const fn new(ipv6: bool, worker: u16, place: u32) -> Self {
         Self(
-            (ipv6 as u32) << 31 | ((worker % WORKERS_MAX) as u32) << LOCAL_BITS | place % SLOTS_MAX,
+            (ipv6 as u32) << 31
+                | ((worker % WORKERS_MAX) as u32) << LOCAL_BITS
+                | (place % SLOTS_MAX),
         )
     }
 

@@ -308,7 +308,7 @@ mod tests {
             let mut model = BTreeSet::new();
             for (add, hash, target) in steps {
                 // Few hashes, so that chains become long; they differ in high bits too.
-                let hash = Hash((hash % 8).wrapping_mul(0x0100_0000) | hash / 8);
+                let hash = Hash((hash % 8).wrapping_mul(0x0100_0000) | (hash / 8));
                 if add && model.insert((hash.0, target)) {
                     prop_assert!(index.insert(hash, target));
                 } else {

@@ -29,6 +29,7 @@ mod index;
 mod layout;
 mod limits;
 mod part;
+mod rate;
 mod row;
 mod settings;
 mod setup;

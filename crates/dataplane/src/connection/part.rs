@@ -12,6 +12,7 @@ use super::index::{Index, Target};
 use super::layout::{
     FLAGS_SHIFT, Layout, NEXT_HOP_SHIFT, flag, half_of, load, own, pair, shared, store,
 };
+use super::rate::Rate;
 use super::settings::{TICKS_PER_SECOND, Tick};
 use super::table::{Entries, Entry};
 use super::tcp::Talk;
@@ -24,13 +25,17 @@ pub(super) struct Part<F> {
     pub(super) entries: Arc<Entries<F>>,
     worker: u16,
     index: Index,
-    /// Connections that may be evicted, and assured ones.
-    wheels: [Wheel; 2],
+    /// One for each class of those that may be evicted, and one of assured connections.
+    wheels: [Wheel; CLASSES + 1],
     /// The first free place plus one; they are linked by their cold words.
     free: u32,
     /// Given back in this round: the first and the last, plus one.
     resting: (u32, u32),
 }
+
+/// TCP, UDP, ICMP, all others: which of them may be evicted for another is decided within a class, so
+/// that a flood of one protocol pays for itself.
+const CLASSES: usize = 4;
 
 /// How many connections eviction looks at before it takes one that spoke since it was put there.
 const CANDIDATES: usize = 8;
@@ -41,7 +46,7 @@ impl<F: Layout> Part<F> {
             index: Index::new(entries.capacity() as usize * 2)?,
             entries,
             worker,
-            wheels: [Wheel::new(now), Wheel::new(now)],
+            wheels: core::array::from_fn(|_| Wheel::new(now)),
             free: 0,
             resting: (0, 0),
         })
@@ -122,7 +127,7 @@ impl<F: Layout> Part<F> {
             write(entry, draft, timeout_secs, rewrites, now);
         });
         let deadline = now.after(timeout_secs * TICKS_PER_SECOND);
-        self.wheels[0].insert(&self.entries, place, deadline);
+        self.wheels[entry.wheel()].insert(&self.entries, place, deadline);
         Some(self.way(targets[0]))
     }
 
@@ -132,10 +137,14 @@ impl<F: Layout> Part<F> {
         let tuple = |reply| F::tuple(&core::array::from_fn(|word| load(entry.word(reply, word))));
         let (original, reply) = (tuple(false), tuple(true));
         let claimed = entry.own() & own::CLAIMED != 0;
-        self.wheels[usize::from(entry.is_assured())].remove(&self.entries, place);
+        self.wheels[entry.wheel()].remove(&self.entries, place);
         entry.change(entry.generation(), || {
             let state = entry.shared(shared::STATE);
             store(state, load(state) & !(u64::from(own::LIVE) << 40));
+            // Who found it before in this round finds neither tuple nor flags.
+            for reply in [false, true] {
+                store(entry.word(reply, F::META), 0);
+            }
         });
         self.index.remove(keys.hash(&original), place << 1);
         if original != reply {
@@ -185,9 +194,11 @@ impl<F: Layout> Part<F> {
         None
     }
 
-    /// A connection to evict: of those that are not assured about the one that was silent longest.
+    /// A connection to evict: of the largest class of those that are not assured about the one that
+    /// was silent longest.
     pub(super) fn victim(&mut self) -> Option<u32> {
-        let wheel = &mut self.wheels[0];
+        let classes = self.wheels[..CLASSES].iter_mut();
+        let wheel = classes.max_by_key(|wheel| wheel.len())?;
         for _ in 0..CANDIDATES {
             let place = wheel.soonest()?;
             let deadline = self.entries.at(place).deadline();
@@ -204,33 +215,47 @@ impl<F: Layout> Part<F> {
     /// Sets flags in both directions; one that becomes assured changes wheels.
     pub(super) fn set_flags(&mut self, place: u32, flags: u8) {
         let entry = self.entries.at(place);
+        if !entry.is_live() {
+            return;
+        }
+        let before = entry.wheel();
         let promoted = flags & flag::ASSURED != 0 && !entry.is_assured();
         if promoted {
-            self.wheels[0].remove(&self.entries, place);
+            self.wheels[before].remove(&self.entries, place);
         }
         entry.set_flags(flags);
         if promoted {
-            self.wheels[1].insert(&self.entries, place, entry.deadline());
+            self.wheels[entry.wheel()].insert(&self.entries, place, entry.deadline());
         }
     }
 
     /// Changes TCP's state and the timeout.
+    #[inline(always)]
     pub(super) fn set_state(&mut self, place: u32, state: u8, timeout_secs: u32) {
-        let entry = self.entries.at(place);
-        let word = entry.shared(shared::STATE);
+        let word = self.entries.at(place).shared(shared::STATE);
         let old = load(word);
         let new = old >> 32 << 32 | u64::from(state) << 24 | u64::from(timeout_secs);
         if new == old {
             return;
         }
         store(word, new);
-        let shorter = timeout_secs < old as u32 & TIMEOUT_BITS;
         // What is longer than the wheel comes up before any such timeout ends.
-        if shorter && timeout_secs < HORIZON_SECS {
-            let wheel = &mut self.wheels[usize::from(entry.is_assured())];
-            wheel.remove(&self.entries, place);
-            wheel.insert(&self.entries, place, entry.deadline());
+        if timeout_secs < (old as u32 & TIMEOUT_BITS).min(HORIZON_SECS) {
+            self.hasten(place);
         }
+    }
+
+    /// Has a connection come up earlier.
+    #[cold]
+    #[inline(never)]
+    fn hasten(&mut self, place: u32) {
+        let entry = self.entries.at(place);
+        if !entry.is_live() {
+            return;
+        }
+        let wheel = &mut self.wheels[entry.wheel()];
+        wheel.remove(&self.entries, place);
+        wheel.insert(&self.entries, place, entry.deadline());
     }
 }
 
@@ -238,6 +263,19 @@ impl<F: Layout> Part<F> {
 const TIMEOUT_BITS: u32 = 0xff_ffff;
 
 impl<F: Layout> Entry<'_, F> {
+    /// The wheel that it is in.
+    fn wheel(self) -> usize {
+        if self.is_assured() {
+            return CLASSES;
+        }
+        match (load(self.word(false, F::META)) >> 32) as u8 {
+            protocol::TCP => 0,
+            protocol::UDP | protocol::UDP_LITE => 1,
+            protocol::ICMP | protocol::ICMPV6 => 2,
+            _ => 3,
+        }
+    }
+
     /// When it expires if nothing more comes.
     pub(super) fn deadline(self) -> Tick {
         let [original, reply] =
@@ -251,41 +289,46 @@ impl<F: Layout> Entry<'_, F> {
         last.after(secs * TICKS_PER_SECOND)
     }
 
-    /// TCP's numbers.
+    /// TCP's numbers, as seen from a direction.
     #[inline(always)]
-    pub(super) fn talk(self) -> Talk {
+    pub(super) fn talk(self, reply: bool) -> Talk {
         let mut talk = Talk::default();
-        let windows = load(self.shared(shared::WINDOWS));
-        let acks = load(self.shared(shared::ACKS));
-        for (side, peer) in talk.peers.iter_mut().enumerate() {
-            let sent = load(self.shared(shared::SENT[side]));
+        // The direction's half first, then the other's.
+        let halves = |word| load(self.shared(word)).rotate_left(u32::from(reply) * 32);
+        let (windows, acks) = (halves(shared::WINDOWS), halves(shared::ACKS));
+        for (side, peer) in [(0, &mut talk.sender), (1, &mut talk.receiver)] {
+            let sent = load(self.shared(shared::SENT[side ^ usize::from(reply)]));
             (peer.end, peer.end_max) = (half_of(sent, 0), half_of(sent, 1));
             (peer.window_max, peer.ack_max) = (half_of(windows, side), half_of(acks, side));
         }
         let last = load(self.shared(shared::LAST));
         talk.last_end = half_of(last, 0);
-        talk.with_bits(half_of(last, 1))
+        talk.set_bits(half_of(last, 1), reply);
+        talk
     }
 
     /// Keeps TCP's numbers.
     #[inline(always)]
-    pub(super) fn set_talk(self, talk: &Talk) {
-        let [original, reply] = &talk.peers;
-        for (side, peer) in talk.peers.iter().enumerate() {
-            store(
-                self.shared(shared::SENT[side]),
-                pair(peer.end, peer.end_max),
-            );
+    pub(super) fn set_talk(self, talk: &Talk, reply: bool) {
+        let Talk {
+            sender, receiver, ..
+        } = talk;
+        for (side, peer) in [(0, sender), (1, receiver)] {
+            let word = self.shared(shared::SENT[side ^ usize::from(reply)]);
+            store(word, pair(peer.end, peer.end_max));
         }
-        store(
-            self.shared(shared::WINDOWS),
-            pair(original.window_max, reply.window_max),
+        let keep = |word, halves: u64| {
+            store(self.shared(word), halves.rotate_left(u32::from(reply) * 32));
+        };
+        keep(
+            shared::WINDOWS,
+            pair(sender.window_max, receiver.window_max),
         );
+        keep(shared::ACKS, pair(sender.ack_max, receiver.ack_max));
         store(
-            self.shared(shared::ACKS),
-            pair(original.ack_max, reply.ack_max),
+            self.shared(shared::LAST),
+            pair(talk.last_end, talk.bits(reply)),
         );
-        store(self.shared(shared::LAST), pair(talk.last_end, talk.bits()));
     }
 }
 
@@ -316,15 +359,15 @@ fn write<F: Layout>(
         store(entry.word(reply, F::PACKETS), counted.0);
         store(entry.word(reply, F::BYTES), u64::from(counted.1));
         store(entry.word(reply, F::LAST), pair(now.0, hop.generation));
-        store(entry.rate(reply, 0), 0);
-        for word in 0..7 - F::RATE {
-            let packed = F::pack(&rewrites[usize::from(reply)], word);
-            store(entry.rate(reply, 1 + word), packed);
+        let (words, rest) = F::pack(&rewrites[usize::from(reply)]);
+        store(entry.rate(reply, 0), Rate::default().to_word(rest));
+        for (at, word) in words.iter().enumerate() {
+            store(entry.rate(reply, 1 + at), *word);
         }
     }
     (1..8).for_each(|word| store(entry.shared(word), 0));
     if draft.original.protocol == protocol::TCP && !draft.fasttrack {
-        entry.set_talk(&Talk::begin(&draft.opening.segment));
+        entry.set_talk(&Talk::begin(&draft.opening.segment), false);
     } else if draft.fasttrack {
         store(entry.shared(shared::SLOW_PACKETS[0]), 1);
         store(entry.shared(shared::SLOW_BYTES[0]), u64::from(draft.bytes));

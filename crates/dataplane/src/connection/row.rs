@@ -6,6 +6,7 @@ use super::id::{EntryId, NextHop, Slot};
 use super::layout::{
     FLAGS_SHIFT, Layout, NEXT_HOP_SHIFT, SHARED, flag, half_of, line_of, own, shared,
 };
+use super::rate::Rate;
 use super::settings::Tick;
 use super::state::{Helper, NatState, TcpState};
 use crate::counters::Traffic;
@@ -31,48 +32,6 @@ pub struct Direction {
     /// The way on that FastTrack remembers.
     pub next_hop: NextHop,
     pub(super) rate: Rate,
-}
-
-/// Bytes per second, measured over whole seconds.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) struct Rate {
-    /// Bytes of the second before that of the last packet.
-    pub(super) before: u32,
-    /// The byte counter when the second of the last packet began.
-    pub(super) sample: u32,
-}
-
-impl Rate {
-    /// Bits of the last whole second, given the byte counter and when it last moved.
-    #[inline]
-    pub(super) fn bps(self, bytes: u64, last: Tick, now: Tick) -> u64 {
-        let bytes = match seconds_between(last, now) {
-            0 => self.before,
-            1 => (bytes as u32).wrapping_sub(self.sample),
-            _ => 0,
-        };
-        u64::from(bytes) * 8
-    }
-
-    /// The rate when the first packet of another second comes, before it is counted.
-    #[inline]
-    pub(super) fn turn(self, bytes: u64, last: Tick, now: Tick) -> Self {
-        let before = match seconds_between(last, now) {
-            1 => (bytes as u32).wrapping_sub(self.sample),
-            _ => 0,
-        };
-        Self {
-            before,
-            sample: bytes as u32,
-        }
-    }
-}
-
-/// How many seconds' beginnings lie between two ticks; the counter of seconds comes round with the
-/// ticks.
-#[inline(always)]
-fn seconds_between(last: Tick, now: Tick) -> u32 {
-    now.second().wrapping_sub(last.second()) % (1 << 26)
 }
 
 /// One row of `/ip/firewall/connection` or `/ipv6/firewall/connection`.
@@ -188,10 +147,7 @@ fn direction<F: Layout>(words: &Words, reply: bool, fasttrack: bool) -> Directio
             id: NextHopId((line[F::META] >> NEXT_HOP_SHIFT) as u16),
             generation: half_of(line[F::LAST], 1),
         },
-        rate: Rate {
-            before: half_of(rate, 0),
-            sample: half_of(rate, 1),
-        },
+        rate: Rate::of_word(rate),
     }
     .without_fasttrack(!fasttrack)
 }

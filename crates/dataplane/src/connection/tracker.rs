@@ -1,7 +1,7 @@
 //! A worker's connections: what its walk calls for each packet.
 //!
 //! For a vector: `hash` and `prefetch` each packet; then `candidate` and `prefetch_entry`; then, in
-//! the packets' order, `find` and `track`. What is found by then lies in the first cache.
+//! the packets' order, `verify` and `track`. What is found by then lies in the first cache.
 
 use std::sync::Arc;
 
@@ -10,7 +10,7 @@ use machine::Rng;
 use super::draft::{Draft, Rewrites};
 use super::expectation::Expectations;
 use super::first::{self, First};
-use super::follow;
+use super::follow::{self, Sight};
 use super::hash::{Hash, Keys};
 use super::homes::Homes;
 use super::id::{EntryId, Way};
@@ -139,6 +139,22 @@ impl Tracker {
         }
     }
 
+    /// The way of a tuple, given what `candidate` said of it.
+    #[inline(always)]
+    pub fn verify(&self, candidate: Option<Way>, hash: Hash, tuple: &Tuple) -> Option<Way> {
+        let way = candidate?;
+        let right = if tuple.ipv6 {
+            self.ipv6.entry(way).is(way.reply, &Ipv6::key(tuple))
+        } else {
+            self.ipv4.entry(way).is(way.reply, &Ipv4::key(tuple))
+        };
+        if right {
+            Some(way)
+        } else {
+            self.find(hash, tuple)
+        }
+    }
+
     /// The same, with the hash made for it.
     pub fn lookup(&self, tuple: &Tuple) -> Option<Way> {
         self.find(self.hash(tuple), tuple)
@@ -158,14 +174,15 @@ impl Tracker {
     /// classified and advanced in turn.
     #[inline]
     pub fn advance(&mut self, track: &Track, fields: &Fields, packet: &[u8], now: Tick) {
-        if track.way.is_none() || track.quoted {
+        let Some(way) = track.way.filter(|_| !track.quoted) else {
             return;
-        }
-        let segment = match fields.tuple.protocol {
-            protocol::TCP => Segment::read(fields, packet).unwrap_or_default(),
-            _ => Segment::default(),
         };
-        self.commit(track, &segment, fields, now);
+        let ipv6 = way.slot.is_ipv6();
+        let sight = match fields.tuple.protocol {
+            protocol::TCP => of_family!(ref self, ipv6, part => part.sight(way, fields, packet)),
+            _ => None,
+        };
+        self.commit(track, &sight.unwrap_or_default(), fields, now);
     }
 
     /// Classifies and advances at once.
@@ -180,21 +197,21 @@ impl Tracker {
         let Some(way) = found else {
             return self.first(fields, packet);
         };
-        let (track, segment) = self.judge(way, fields, packet);
-        self.commit(&track, &segment, fields, now);
+        let (track, sight) = self.judge(way, fields, packet);
+        self.commit(&track, &sight, fields, now);
         track
     }
 
     #[inline(always)]
-    fn judge(&self, way: Way, fields: &Fields, packet: &[u8]) -> (Track, Segment) {
+    fn judge(&self, way: Way, fields: &Fields, packet: &[u8]) -> (Track, Sight) {
         let limits = &self.limits;
         of_family!(ref self, way.slot.is_ipv6(), part => part.judge(way, fields, packet, limits))
     }
 
     #[inline(always)]
-    fn commit(&mut self, track: &Track, segment: &Segment, fields: &Fields, now: Tick) {
+    fn commit(&mut self, track: &Track, sight: &Sight, fields: &Fields, now: Tick) {
         let limits = &self.limits;
-        of_family!(mut self, fields.tuple.ipv6, part => part.commit(track, segment, fields, now, limits));
+        of_family!(mut self, fields.tuple.ipv6, part => part.commit(track, sight, fields, now, limits));
     }
 
     /// What a packet without an entry is.

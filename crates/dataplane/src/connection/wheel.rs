@@ -24,6 +24,7 @@ pub(super) struct Wheel {
     occupied: [u64; LISTS as usize / 64],
     /// The first tick of the list whose turn it is.
     turn: Tick,
+    len: u32,
 }
 
 impl Wheel {
@@ -32,7 +33,13 @@ impl Wheel {
             heads: vec![0; LISTS as usize].into(),
             occupied: [0; LISTS as usize / 64],
             turn: Tick(now.0 / LIST_TICKS * LIST_TICKS),
+            len: 0,
         }
+    }
+
+    /// How many connections are in it.
+    pub(super) fn len(&self) -> u32 {
+        self.len
     }
 
     /// Has the connection come up when `deadline` has passed, or earlier.
@@ -50,10 +57,12 @@ impl Wheel {
         let other = entries.at(place).cold(1);
         store(other, pair(half_of(load(other), 0), list));
         self.occupied[list as usize / 64] |= 1 << (list % 64);
+        self.len += 1;
     }
 
     /// Takes the connection out of its list.
     pub(super) fn remove<F: Layout>(&mut self, entries: &Entries<F>, place: u32) {
+        self.len -= 1;
         let links = load(entries.at(place).cold(0));
         let (before, next) = (half_of(links, 0), half_of(links, 1));
         if let Some(next) = next.checked_sub(1) {

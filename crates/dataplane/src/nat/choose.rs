@@ -7,6 +7,7 @@
 //! meets each of them once; after [`PROBES`] taken ones the connection is refused, so that a full
 //! pool costs a bounded time. Smaller pools than that are searched whole.
 
+use super::mapping::{Endpoint, Mappings};
 use super::target::{Action, Addresses, Ports, Side, Target};
 use crate::drop::Drop;
 use crate::flow::mix64;
@@ -24,12 +25,14 @@ pub trait Unique {
 
 /// What a choice depends on beside the rule and the packet.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct Context {
+pub struct Context<'a> {
     /// The router's own address for [`Action::Own`]: of masquerade the route's preferred source or
     /// the egress interface's address, of redirect that of the ingress interface.
     pub own: Option<u128>,
     /// A number that nobody can guess, new for every connection.
     pub random: u64,
+    /// The mappings of [`Action::EndpointIndependent`]; without them it is none.
+    pub mappings: Option<&'a Mappings>,
 }
 
 /// Why a connection cannot be translated.
@@ -61,10 +64,16 @@ impl Exhausted {
 pub fn choose(
     target: &Target,
     tuple: &Tuple,
-    context: &Context,
+    context: &Context<'_>,
     unique: &dyn Unique,
 ) -> Result<Tuple, Exhausted> {
     let candidates = Candidates::of(target, tuple, context)?;
+    if let (Action::EndpointIndependent, Some(mappings)) = (target.action, context.mappings)
+        && tuple.protocol == protocol::UDP
+        && !tuple.ipv6
+    {
+        return endpoint_independent(target, tuple, mappings, candidates.at(0) as u32, unique);
+    }
     match target.side {
         Side::Source => source(target, tuple, context, candidates, unique),
         Side::Destination => Ok(destination(target, tuple, candidates, unique)),
@@ -101,18 +110,22 @@ struct Candidates {
 }
 
 impl Candidates {
-    fn of(target: &Target, tuple: &Tuple, context: &Context) -> Result<Self, Exhausted> {
+    fn of(target: &Target, tuple: &Tuple, context: &Context<'_>) -> Result<Self, Exhausted> {
         let own = match target.side {
             Side::Source => tuple.source,
             Side::Destination => tuple.destination,
         };
-        let addresses = match target.action {
-            Action::Own => Addresses::one(context.own.ok_or(Exhausted::Addresses)?),
-            _ => target.addresses.unwrap_or(Addresses::one(own)),
+        let addresses = match (target.action, target.side, target.addresses) {
+            (Action::Own, ..) | (Action::EndpointIndependent, Side::Source, None) => {
+                Addresses::one(context.own.ok_or(Exhausted::Addresses)?)
+            }
+            (_, _, given) => given.unwrap_or(Addresses::one(own)),
         };
         let all = addresses.count();
         let (first, count) = match target.action {
             Action::Own => (0, 1),
+            // All of a client's ports at one address (RFC 4787, REQ-2).
+            Action::EndpointIndependent => (u128::from(hash(own)), 1),
             Action::Translate => (u128::from(seed(tuple)), all),
             Action::Netmap { from } => {
                 let from = from.filter(|from| from.count() == all);
@@ -145,7 +158,7 @@ impl Candidates {
 fn source(
     target: &Target,
     tuple: &Tuple,
-    context: &Context,
+    context: &Context<'_>,
     candidates: Candidates,
     unique: &dyn Unique,
 ) -> Result<Tuple, Exhausted> {
@@ -195,6 +208,43 @@ fn source(
     Err(Exhausted::Ports)
 }
 
+/// The endpoint that stands for the source whatever the destination is; or who stands behind the
+/// destination, which keeps what it is when that is nobody.
+fn endpoint_independent(
+    target: &Target,
+    tuple: &Tuple,
+    mappings: &Mappings,
+    address: u32,
+    unique: &dyn Unique,
+) -> Result<Tuple, Exhausted> {
+    if target.side == Side::Destination {
+        let (address, port) = (tuple.destination as u32, tuple.destination_port);
+        let inside = mappings.inside(Endpoint { address, port });
+        return Ok(inside.map_or(*tuple, |inside| Tuple {
+            destination: u128::from(inside.address),
+            destination_port: inside.port,
+            ..*tuple
+        }));
+    }
+    let inside = Endpoint {
+        address: tuple.source as u32,
+        port: tuple.source_port,
+    };
+    let ports = target.ports.unwrap_or(Ports::class(tuple.source_port));
+    let port = mappings
+        .find(inside, address, ports, target.randomise)
+        .ok_or(Exhausted::Ports)?;
+    let moved = Tuple {
+        source: u128::from(address),
+        source_port: port,
+        ..*tuple
+    };
+    match unique.taken(&moved.reversed()) {
+        true => Err(Exhausted::Ports),
+        false => Ok(moved),
+    }
+}
+
 /// The destination: the packet's own port if it may be kept, else the first of the range whose
 /// reply tuple is free, or the first of all.
 fn destination(
@@ -233,7 +283,7 @@ fn source_ports(given: Option<Ports>, tuple: &Tuple) -> Option<Ports> {
 }
 
 /// An order of ports: each once, from a place and in steps that depend on a seed.
-struct Order {
+pub(super) struct Order {
     ports: Ports,
     start: u64,
     step: u64,
@@ -245,7 +295,7 @@ impl Order {
         65_537, 71_993, 77_951, 83_939, 89_963, 95_917, 99_991, 104_729,
     ];
 
-    fn new(ports: Ports, seed: u64) -> Self {
+    pub(super) fn new(ports: Ports, seed: u64) -> Self {
         let step = Self::STEPS[(seed >> 61) as usize];
         Self {
             ports,
@@ -255,7 +305,7 @@ impl Order {
     }
 
     /// The first answer that is one, among as many ports as `budget` says.
-    fn find(&self, budget: u32, ask: impl FnMut(u16) -> Option<Tuple>) -> Option<Tuple> {
+    pub(super) fn find<T>(&self, budget: u32, ask: impl FnMut(u16) -> Option<T>) -> Option<T> {
         let turns = 0..u64::from(budget.min(self.ports.count()));
         let port = |turn| self.ports.at(self.start + turn * self.step);
         turns.map(port).find_map(ask)

@@ -17,13 +17,18 @@
 mod apply;
 mod choose;
 mod crc32c;
+pub mod helper;
 mod icmp_error;
+mod mapping;
 mod rewrite;
+mod sequence;
 mod target;
 #[cfg(test)]
 mod tests;
 
 pub use apply::{Malformed, Shape};
 pub use choose::{Context, Exhausted, PROBES, Unique, choose, settle};
+pub use mapping::{ADDRESSES, Endpoint, Mappings, Unavailable};
 pub use rewrite::{Layer, Rewrite};
+pub use sequence::{Shift, shift};
 pub use target::{Action, Addresses, Ports, Side, Target};

@@ -19,6 +19,12 @@ pub enum Action {
     ///
     /// [`Context::own`]: super::Context::own
     Own,
+    /// `endpoint-independent-nat`: of UDP over IPv4, the endpoint that stands for the source towards
+    /// everybody ([`Mappings`]), or who stands behind the destination. Everything else is masqueraded
+    /// at the source and left alone at the destination.
+    ///
+    /// [`Mappings`]: super::Mappings
+    EndpointIndependent,
     /// `netmap`: the address at the same place of the target's addresses.
     Netmap {
         /// The addresses that the rule matches, where they are as many as the target's: the first

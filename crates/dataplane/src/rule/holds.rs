@@ -33,8 +33,8 @@ fn within(ranges: &[(u16, u16)], port: u16) -> bool {
 }
 
 /// The ports, where the packet shows them.
-#[inline]
-fn ports(fields: &Fields) -> Option<(u16, u16)> {
+#[inline(always)]
+pub(super) fn ports(fields: &Fields) -> Option<(u16, u16)> {
     let tuple = &fields.tuple;
     let shown = tuple.has_ports()
         && fields.fragment != Fragment::Later
@@ -42,7 +42,8 @@ fn ports(fields: &Fields) -> Option<(u16, u16)> {
     shown.then_some((tuple.source_port, tuple.destination_port))
 }
 
-fn tcp(fields: &Fields) -> Option<u8> {
+#[inline(always)]
+pub(super) fn tcp(fields: &Fields) -> Option<u8> {
     let whole = fields.tuple.protocol == protocol::TCP
         && fields.fragment != Fragment::Later
         && !fields.truncated;
@@ -125,7 +126,8 @@ fn of_header(what: &Match, subject: &Subject<'_>) -> Answer {
 }
 
 /// The type and code of an ICMP message.
-fn icmp(fields: &Fields) -> Option<(u8, u8)> {
+#[inline(always)]
+pub(super) fn icmp(fields: &Fields) -> Option<(u8, u8)> {
     let tuple = &fields.tuple;
     let right = match tuple.ipv6 {
         true => tuple.protocol == protocol::ICMPV6,

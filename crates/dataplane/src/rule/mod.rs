@@ -18,6 +18,7 @@
 
 mod action;
 mod address;
+mod classify;
 mod header;
 mod holds;
 mod limit;
@@ -29,18 +30,21 @@ mod state;
 mod stream;
 mod subject;
 mod table;
+#[cfg(test)]
+mod tests;
 mod worker;
 
 pub use action::{Action, Dscp, Mss, Npt, Priority, Reject, Sniff, Timeout, Ttl, Verdict};
 pub use address::{AddressRange, AddressTypes, InterfaceSet};
+pub use classify::Packets;
 pub use limit::{ConnectionLimit, DstLimit, Limit, Nth, Psd, Rate, Unit};
 pub use list::{Added, DYNAMIC_MAX, List};
 pub use matcher::{
     Compare, FlowKey, Headers, Hotspot, Icmp, Ipv4Option, Match, Matcher, Tos, When,
 };
-pub use run::{DEPTH, Watch, run};
+pub use run::{Ahead, Watch, run};
 pub use state::{Helper, NatState, State, States};
 pub use stream::{Glob, Layer7};
 pub use subject::{Changes, Clock, Facts, Marks, Nothing, Subject};
-pub use table::{Chain, ChainId, Rule, Table};
+pub use table::{Chain, ChainId, DEPTH, NONE, Rule, Table};
 pub use worker::{RuleCounters, Worker};

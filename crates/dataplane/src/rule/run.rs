@@ -2,15 +2,13 @@
 //! ends the chain.
 
 use super::action::{Action, Dscp, Priority, Timeout, Ttl, Verdict};
+use super::classify::{Block, Rows};
 use super::holds::{Asked, holds};
 use super::list::List;
 use super::matcher::Matcher;
 use super::subject::{Facts, Subject};
-use super::table::{Chain, ChainId, Rule, Table};
+use super::table::{Chain, ChainId, DEPTH, NONE, Rule, Table};
 use super::worker::Worker;
-
-/// How deep jumps nest. `Table::compile` refuses what goes deeper, so that no packet meets the end.
-pub const DEPTH: usize = 16;
 
 /// Who is told what rules do: the walk, or the tracer.
 pub trait Watch {
@@ -41,7 +39,9 @@ pub trait Watch {
 /// What acting on a rule means for the chain.
 enum Then {
     Next,
-    Jump(ChainId),
+    /// The packet's marks are others now.
+    Changed,
+    Jump(ChainId, u32),
     Return,
     End(Verdict),
 }
@@ -56,71 +56,179 @@ pub fn run<F: Facts, W: Watch>(
     worker: &mut Worker,
     watch: &mut W,
 ) -> Verdict {
-    let Some(mut current) = table.chain(chain) else {
-        return Verdict::Accept;
-    };
-    let mut calls: [(ChainId, usize); DEPTH] = [(ChainId(0), 0); DEPTH];
-    let (mut depth, mut id, mut from) = (0, chain, 0);
-    loop {
-        let then = match next(current, from, subject, facts, worker, watch) {
-            Some(place) => {
-                from = place + 1;
-                act(current, &current.rules[place], subject, worker, watch)
-            }
-            None => Then::Return,
-        };
-        match then {
-            Then::Next => {}
-            Then::End(verdict) => return verdict,
-            Then::Jump(to) => {
-                let (Some(target), Some(call)) = (table.chain(to), calls.get_mut(depth)) else {
-                    continue;
-                };
-                *call = (id, from);
-                (depth, id, from, current) = (depth + 1, to, 0, target);
-            }
-            Then::Return => {
-                let Some(last) = depth.checked_sub(1) else {
-                    return Verdict::Accept;
-                };
-                (depth, (id, from)) = (last, calls[last]);
-                let Some(caller) = table.chain(id) else {
-                    return Verdict::Accept;
-                };
-                current = caller;
-            }
+    Ahead::default().run(table, chain, subject, facts, worker, watch)
+}
+
+/// The first candidate of a packet, where it was looked up with others by `Table::ahead`.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Ahead(Option<u32>);
+
+impl Ahead {
+    /// The place that `Table::ahead` gave, for the same packet and chain.
+    pub const fn of(place: u32) -> Self {
+        Self(Some(place))
+    }
+
+    /// The same as [`run`].
+    #[inline]
+    pub fn run<F: Facts, W: Watch>(
+        self,
+        table: &Table,
+        chain: ChainId,
+        subject: &mut Subject<'_>,
+        facts: &F,
+        worker: &mut Worker,
+        watch: &mut W,
+    ) -> Verdict {
+        if W::COMMITS && self.0 == Some(NONE) {
+            return Verdict::Accept;
         }
+        let Some(current) = table.chain(chain) else {
+            return Verdict::Accept;
+        };
+        let mut run = Run {
+            table,
+            id: chain,
+            chain: current,
+            from: 0,
+            candidate: self.0.map(|place| place as usize),
+            cursor: None,
+        };
+        run.all(subject, facts, worker, watch)
     }
 }
 
-/// The place of the first rule from `from` on that matches.
-fn next<F: Facts, W: Watch>(
-    chain: &Chain,
+/// Where a packet is in its chains.
+struct Run<'a> {
+    table: &'a Table,
+    id: ChainId,
+    chain: &'a Chain,
+    /// The next rule.
     from: usize,
-    subject: &mut Subject<'_>,
-    facts: &F,
-    worker: &mut Worker,
-    watch: &mut W,
-) -> Option<usize> {
-    let rules = chain.rules.get(from..).unwrap_or_default();
-    for (offset, rule) in rules.iter().enumerate() {
-        let mut asked = Asked {
-            subject,
-            facts,
-            worker,
-        };
-        let failed = rule
-            .matchers
-            .iter()
-            .find(|matcher| !holds::<F, W>(matcher, &mut asked));
-        if !W::COMMITS {
-            watch.tried(chain, rule, failed, subject);
-        }
-        if failed.is_none() {
-            return Some(from + offset);
+    /// The first rule that may match, if it is known.
+    candidate: Option<usize>,
+    /// The rows of the packet in a block of this chain, by the block's place.
+    cursor: Option<(usize, Rows)>,
+}
+
+impl Run<'_> {
+    fn all<F: Facts, W: Watch>(
+        &mut self,
+        subject: &mut Subject<'_>,
+        facts: &F,
+        worker: &mut Worker,
+        watch: &mut W,
+    ) -> Verdict {
+        let mut calls: [(ChainId, usize); DEPTH] = [(ChainId(0), 0); DEPTH];
+        let mut depth = 0;
+        loop {
+            let mut asked = Asked {
+                subject,
+                facts,
+                worker,
+            };
+            let place = match W::COMMITS {
+                true => self.next::<F, W>(&mut asked),
+                false => self.next_told(&mut asked, watch),
+            };
+            let then = match place {
+                Some(place) => {
+                    self.from = place + 1;
+                    act(self.chain, &self.chain.rules[place], subject, worker, watch)
+                }
+                None => Then::Return,
+            };
+            match then {
+                Then::Next => {}
+                Then::Changed => self.cursor = None,
+                Then::End(verdict) => return verdict,
+                Then::Jump(to, rule) => {
+                    if self.table.refused().binary_search(&rule).is_err()
+                        && let Some(call) = calls.get_mut(depth)
+                    {
+                        *call = (self.id, self.from);
+                        depth += 1;
+                        self.enter(to, 0);
+                    }
+                }
+                Then::Return => {
+                    let Some(last) = depth.checked_sub(1) else {
+                        return Verdict::Accept;
+                    };
+                    depth = last;
+                    let (caller, from) = calls[last];
+                    self.enter(caller, from);
+                }
+            }
         }
     }
-    None
+
+    /// Goes on in a chain. One that does not exist has been refused.
+    fn enter(&mut self, id: ChainId, from: usize) {
+        if let Some(chain) = self.table.chain(id) {
+            (self.id, self.chain, self.from, self.cursor) = (id, chain, from, None);
+        }
+    }
+
+    /// The place of the next rule that matches.
+    #[inline]
+    fn next<F: Facts, W: Watch>(&mut self, asked: &mut Asked<'_, '_, F>) -> Option<usize> {
+        if let Some(place) = self.candidate.take() {
+            let block = self.chain.block_of(place);
+            let start = self.chain.starts[block] as usize;
+            if fits::<F, W>(&self.chain.blocks[block], place - start, asked) {
+                return Some(place);
+            }
+            self.from = place + 1;
+        }
+        let first = self.chain.block_of(self.from);
+        let blocks = self.chain.blocks.iter().enumerate().skip(first);
+        for (number, block) in blocks {
+            let start = self.chain.starts[number] as usize;
+            let mut from = self.from.saturating_sub(start);
+            let rows = match &self.cursor {
+                Some((known, rows)) if *known == number => *rows,
+                _ => block.rows(&*asked.subject),
+            };
+            while let Some(place) = block.next(&rows, from) {
+                if fits::<F, W>(block, place, asked) {
+                    self.cursor = Some((number, rows));
+                    return Some(start + place);
+                }
+                from = place + 1;
+            }
+        }
+        None
+    }
+
+    /// The same by trying each rule and telling how it went.
+    fn next_told<F: Facts, W: Watch>(
+        &mut self,
+        asked: &mut Asked<'_, '_, F>,
+        watch: &mut W,
+    ) -> Option<usize> {
+        let rules = self.chain.rules.iter().enumerate().skip(self.from);
+        for (place, rule) in rules {
+            let mut matchers = rule.matchers.iter();
+            let failed = matchers.find(|matcher| !holds::<F, W>(matcher, asked));
+            watch.tried(self.chain, rule, failed, asked.subject);
+            if failed.is_none() {
+                return Some(place);
+            }
+        }
+        None
+    }
+}
+
+/// Whether what the bits do not say of a rule holds, too.
+#[inline(always)]
+fn fits<F: Facts, W: Watch>(block: &Block, place: usize, asked: &mut Asked<'_, '_, F>) -> bool {
+    let rest = block.rest(place);
+    rest.is_empty() || {
+        let matchers = &block.rules[place].matchers;
+        let mut rest = rest.iter();
+        rest.all(|number| holds::<F, W>(&matchers[usize::from(*number)], asked))
+    }
 }
 
 /// Does what a rule that matched says.
@@ -147,7 +255,7 @@ fn act<W: Watch>(
             subject.changes.untracked = true;
             return Then::End(Verdict::Accept);
         }
-        Action::Jump(to) => return Then::Jump(*to),
+        Action::Jump(to) => return Then::Jump(*to, rule.id),
         Action::Return => return Then::Return,
         Action::Passthrough | Action::Log => return Then::Next,
         Action::Fasttrack => {
@@ -169,7 +277,7 @@ fn act<W: Watch>(
         change => apply(change, subject),
     }
     match rule.passthrough {
-        true => Then::Next,
+        true => Then::Changed,
         false => Then::End(Verdict::Accept),
     }
 }

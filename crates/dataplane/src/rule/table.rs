@@ -1,9 +1,25 @@
 //! Rules, chains and the tables that they form.
+//!
+//! A chain is cut into blocks, each compiled for itself. A table that is compiled from another one
+//! takes over the blocks whose rules are the same, from both ends of each chain; so the change of
+//! one rule among thousands compiles one block, or two where a small one is joined to its neighbour.
 
 use std::sync::Arc;
 
+use kernels::widest;
+
 use super::action::Action;
-use super::matcher::Matcher;
+use super::classify::{Block, Many, Packets, RULES};
+use super::limit::ConnectionLimit;
+use super::matcher::{Match, Matcher};
+use crate::packet::Tuple;
+
+/// How deep jumps nest.
+pub const DEPTH: usize = 16;
+/// No rule, where the place of one could stand.
+pub const NONE: u32 = u32::MAX;
+/// How many rules a new block gets, so that some more fit in later.
+const FILL: usize = RULES - RULES / 32;
 
 /// One rule, compiled.
 #[derive(Clone, Debug)]
@@ -44,32 +60,145 @@ pub struct Chain {
     /// Its name in the configuration.
     pub name: Arc<str>,
     pub(super) rules: Box<[Arc<Rule>]>,
+    pub(super) blocks: Box<[Arc<Block>]>,
+    /// Where each block begins.
+    pub(super) starts: Box<[u32]>,
 }
 
 impl Chain {
+    fn compile(previous: Option<&Self>, name: Arc<str>, rules: Vec<Arc<Rule>>) -> Self {
+        let old = previous.map_or(&[][..], |chain| &chain.blocks);
+        let blocks = cut(old, &rules);
+        let starts = blocks.iter().scan(0, |next, block| {
+            let start = *next;
+            *next += block.rules.len() as u32;
+            Some(start)
+        });
+        Self {
+            name,
+            starts: starts.collect(),
+            blocks: blocks.into(),
+            rules: rules.into(),
+        }
+    }
+
     /// Its rules, in order.
     pub fn rules(&self) -> &[Arc<Rule>] {
         &self.rules
     }
+
+    /// The block that a rule lies in, or the one behind all.
+    #[inline]
+    pub(super) fn block_of(&self, place: usize) -> usize {
+        match self.starts.len() {
+            0 | 1 => 0,
+            _ => {
+                self.starts
+                    .partition_point(|start| *start as usize <= place)
+                    - 1
+            }
+        }
+    }
+}
+
+/// Cuts rules into blocks, old ones where they fit.
+fn cut(old: &[Arc<Block>], rules: &[Arc<Rule>]) -> Vec<Arc<Block>> {
+    let same = |block: &Block, rules: &[Arc<Rule>]| {
+        let pairs = block.rules.iter().zip(rules);
+        block.rules.len() == rules.len() && { pairs }.all(|(one, other)| Arc::ptr_eq(one, other))
+    };
+    let (mut front, mut from) = (0, 0);
+    while let Some(block) = old.get(front)
+        && rules
+            .get(from..from + block.rules.len())
+            .is_some_and(|rules| same(block, rules))
+    {
+        (front, from) = (front + 1, from + block.rules.len());
+    }
+    let (mut back, mut to) = (old.len(), rules.len());
+    while back > front
+        && let Some(start) = to.checked_sub(old[back - 1].rules.len())
+        && start >= from
+        && same(&old[back - 1], &rules[start..to])
+    {
+        (back, to) = (back - 1, start);
+    }
+    // What changed joins a neighbour that has room, else blocks would become ever more and smaller.
+    if from < to || front < back {
+        let room = |block: &Block, len: usize| block.rules.len() + len <= FILL;
+        if front > 0 && room(&old[front - 1], to - from) {
+            (front, from) = (front - 1, from - old[front - 1].rules.len());
+        }
+        if back < old.len() && room(&old[back], to - from) {
+            (back, to) = (back + 1, to + old[back].rules.len());
+        }
+    }
+    let mut blocks = old[..front].to_vec();
+    let changed = &rules[from..to];
+    if changed.len() <= RULES && !changed.is_empty() {
+        blocks.push(Arc::new(Block::new(changed.into())));
+    } else {
+        let fair = changed
+            .len()
+            .div_ceil(changed.len().div_ceil(FILL).max(1))
+            .max(1);
+        let new = changed
+            .chunks(fair)
+            .map(|some| Arc::new(Block::new(some.into())));
+        blocks.extend(new);
+    }
+    blocks.extend_from_slice(&old[back..]);
+    blocks
 }
 
 /// The chains of one menu: `/ip/firewall/filter` and the like.
 #[derive(Clone, Debug, Default)]
 pub struct Table {
     pub(super) chains: Box<[Chain]>,
+    /// The ids of rules that may not jump, in order.
+    refused: Box<[u32]>,
+    censuses: Box<[Arc<ConnectionLimit>]>,
 }
 
 impl Table {
     /// Compiles chains; a chain's place is its [`ChainId`]. Rules that `previous` has by the same
     /// `Arc` are not compiled anew.
-    pub fn compile(_previous: Option<&Self>, chains: Vec<(Arc<str>, Vec<Arc<Rule>>)>) -> Self {
-        let chains = chains.into_iter().map(|(name, rules)| Chain {
-            name,
-            rules: rules.into(),
+    pub fn compile(previous: Option<&Self>, chains: Vec<(Arc<str>, Vec<Arc<Rule>>)>) -> Self {
+        let compiled = chains.into_iter().map(|(name, rules)| {
+            let old = previous.and_then(|table| table.chain(table.find(&name)?));
+            Chain::compile(old, name, rules)
+        });
+        let chains: Box<[Chain]> = compiled.collect();
+        let mut jumps = Jumps {
+            chains: &chains,
+            depths: vec![Depth::Unknown; chains.len()],
+            refused: Vec::new(),
+        };
+        for chain in 0..chains.len() {
+            jumps.depth(chain, DEPTH);
+        }
+        let mut refused = jumps.refused;
+        refused.sort_unstable();
+        refused.dedup();
+        let matchers = chains
+            .iter()
+            .flat_map(Chain::rules)
+            .flat_map(|rule| &rule.matchers);
+        let censuses = matchers.filter_map(|matcher| match &matcher.what {
+            Match::ConnectionLimit(limit) => Some(Arc::clone(limit)),
+            _ => None,
         });
         Self {
-            chains: chains.collect(),
+            censuses: censuses.collect(),
+            refused: refused.into(),
+            chains,
         }
+    }
+
+    /// The ids of rules, in order, whose jump would lead back to where it comes from or nests more
+    /// than [`DEPTH`] deep: such a rule matches and does not jump.
+    pub fn refused(&self) -> &[u32] {
+        &self.refused
     }
 
     /// The chain of this name.
@@ -94,5 +223,89 @@ impl Table {
     #[inline]
     pub fn chain(&self, id: ChainId) -> Option<&Chain> {
         self.chains.get(usize::from(id.0))
+    }
+
+    /// Takes a connection out of all `connection-limit`s: it ended, or the packet that would have
+    /// begun it was discarded. `original` is the tuple of its first packet as it came.
+    pub fn leave(&self, original: &Tuple) {
+        for census in &self.censuses {
+            census.leave(original);
+        }
+    }
+
+    /// Looks up a vector of packets at once, [`frame::VECTOR_FRAMES`] at most: for each the place of the first rule of the chain whose
+    /// compiled part fits it, or [`NONE`]. What the packets are must not change before
+    /// [`super::Ahead`] is used with it.
+    pub fn ahead<P: Packets>(&self, chain: ChainId, packets: &P, places: &mut [u32]) {
+        places.fill(NONE);
+        let Some(chain) = self.chain(chain) else {
+            return;
+        };
+        let len = packets.len().min(places.len());
+        let mut which = [0; frame::VECTOR_FRAMES];
+        let mut count = len.min(which.len());
+        for (at, place) in which.iter_mut().enumerate() {
+            *place = at as u16;
+        }
+        for (block, start) in chain.blocks.iter().zip(&chain.starts) {
+            widest(Many {
+                block,
+                packets,
+                which: &which[..count],
+                start: *start,
+                places,
+            });
+            let mut left = 0;
+            for at in 0..count {
+                let packet = which[at];
+                which[left] = packet;
+                left += usize::from(places[usize::from(packet)] == NONE);
+            }
+            count = left;
+        }
+    }
+}
+
+/// How deep the jumps of a chain nest.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Depth {
+    Unknown,
+    /// Being looked at: who jumps here, jumps back.
+    Open,
+    Known(usize),
+}
+
+/// Finds jumps in a circle.
+struct Jumps<'a> {
+    chains: &'a [Chain],
+    depths: Vec<Depth>,
+    refused: Vec<u32>,
+}
+
+impl Jumps<'_> {
+    /// How deep the jumps of a chain nest, with `left` levels to go; none where they go back.
+    fn depth(&mut self, chain: usize, left: usize) -> Option<usize> {
+        match self.depths[chain] {
+            Depth::Open => return None,
+            Depth::Known(depth) => return Some(depth),
+            Depth::Unknown => self.depths[chain] = Depth::Open,
+        }
+        let mut deepest = 0;
+        for rule in &self.chains[chain].rules {
+            let Action::Jump(to) = rule.action else {
+                continue;
+            };
+            let to = usize::from(to.0);
+            let below = match left.checked_sub(1) {
+                Some(left) if to < self.chains.len() => self.depth(to, left),
+                _ => None,
+            };
+            match below {
+                Some(below) if below < DEPTH => deepest = deepest.max(below + 1),
+                _ => self.refused.push(rule.id),
+            }
+        }
+        self.depths[chain] = Depth::Known(deepest);
+        Some(deepest)
     }
 }

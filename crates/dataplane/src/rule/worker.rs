@@ -36,7 +36,7 @@ impl Default for RuleCounters {
 }
 
 impl RuleCounters {
-    /// Makes room for rules up to this one. Control calls it before it publishes the rule.
+    /// Makes room for this rule and those of its page. Control calls it before it publishes a rule.
     ///
     /// # Errors
     /// False when the id is beyond what can be counted (2^20); such a rule counts nothing.

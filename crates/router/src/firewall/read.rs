@@ -162,9 +162,9 @@ fn connection(name: &str, value: &Value) -> Option<Option<Match>> {
 /// What remembers something from packet to packet. Without room for that it never matches.
 fn remembered(name: &str, value: &Value) -> Option<Option<Match>> {
     Some(match name {
-        "limit" => value::rate(value).map(|rate| Match::Limit(Arc::new(Limit::new(&rate)))),
+        "limit" => value::rate(value).map(|rate| Match::Limit(Arc::new(Limit::new(rate)))),
         "dst-limit" => value::flow_rate(value).and_then(|(rate, key, expire)| {
-            let limit = DstLimit::new(&rate, key, expire).ok()?;
+            let limit = DstLimit::new(rate, key, expire).ok()?;
             Some(Match::DstLimit(Arc::new(limit)))
         }),
         "connection-limit" => value::pair(value).and_then(|(count, len)| {

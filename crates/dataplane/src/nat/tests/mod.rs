@@ -13,7 +13,7 @@ use super::{Rewrite, Shape};
 
 /// What stands in the field of the upper layer's checksum.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Checksum {
+pub(super) enum Checksum {
     Finished,
     /// The sum of the pseudo header, as a virtual port leaves it.
     Unfinished,
@@ -23,16 +23,16 @@ enum Checksum {
 
 /// A packet of a tuple.
 #[derive(Clone, Debug)]
-struct Built {
-    tuple: Tuple,
-    payload: Vec<u8>,
+pub(super) struct Built {
+    pub(in crate::nat) tuple: Tuple,
+    pub(in crate::nat) payload: Vec<u8>,
     /// Behind the network header: options of IPv4, a header of destination options of IPv6.
-    options: bool,
-    checksum: Checksum,
+    pub(in crate::nat) options: bool,
+    pub(in crate::nat) checksum: Checksum,
 }
 
 impl Built {
-    fn packet(&self) -> Vec<u8> {
+    pub(in crate::nat) fn packet(&self) -> Vec<u8> {
         let upper = self.upper();
         let options = if self.options { 8 } else { 0 };
         let tuple = &self.tuple;
@@ -121,7 +121,7 @@ impl Built {
         }
     }
 
-    fn shape(&self, packet: &[u8]) -> Shape {
+    pub(in crate::nat) fn shape(&self, packet: &[u8]) -> Shape {
         Shape {
             unfinished: self.checksum == Checksum::Unfinished,
             ..shape(packet)
@@ -129,8 +129,18 @@ impl Built {
     }
 }
 
-fn shape(packet: &[u8]) -> Shape {
+pub(super) fn shape(packet: &[u8]) -> Shape {
     Shape::of(&Fields::of(packet), &frame::Offload::FINISHED, 0)
+}
+
+/// Writes the checksum of a TCP segment in an IPv4 packet without options.
+pub(super) fn seal_tcp(packet: &mut [u8]) {
+    packet[36..38].fill(0);
+    let mut summed = packet[12..20].to_vec();
+    summed.extend([0, protocol::TCP]);
+    summed.extend((packet.len() as u16 - 20).to_be_bytes());
+    summed.extend(&packet[20..]);
+    packet[36..38].copy_from_slice(&(!sum(&summed)).to_be_bytes());
 }
 
 /// Applies the rewrite from one tuple to another.
@@ -149,7 +159,7 @@ fn pair() -> impl Strategy<Value = (Tuple, Tuple)> {
 }
 
 /// The same of some protocols.
-fn pair_of(numbers: Vec<u8>) -> impl Strategy<Value = (Tuple, Tuple)> {
+pub(super) fn pair_of(numbers: Vec<u8>) -> impl Strategy<Value = (Tuple, Tuple)> {
     let ends = || (any::<u128>(), any::<u128>(), any::<u16>(), any::<u16>());
     let kind = prop::sample::select(vec![8_u16, 0]);
     (

@@ -34,9 +34,9 @@ impl DstLimit {
     ///
     /// # Errors
     /// What the kernel says when there is no address space for the flows.
-    pub fn new(rate: &Rate, key: FlowKey, expire: Duration) -> std::io::Result<Self> {
+    pub fn new(rate: Rate, key: FlowKey, expire: Duration) -> std::io::Result<Self> {
         Ok(Self {
-            price: Price::new(rate),
+            price: Price::new(&rate),
             key,
             expire,
             flows: Shared::new(FLOWS)?,
@@ -88,7 +88,7 @@ mod tests {
             burst: 2,
             unit: Unit::Packets,
         };
-        let limit = DstLimit::new(&rate, FlowKey::DESTINATION, Duration::from_millis(500))
+        let limit = DstLimit::new(rate, FlowKey::DESTINATION, Duration::from_millis(500))
             .expect("address space");
         let to = |destination| Tuple {
             destination,
@@ -114,7 +114,7 @@ mod tests {
             unit: Unit::Packets,
         };
         let key = FlowKey(FlowKey::SOURCE.0 | FlowKey::DESTINATION_PORT.0);
-        let limit = DstLimit::new(&rate, key, Duration::from_secs(10)).expect("address space");
+        let limit = DstLimit::new(rate, key, Duration::from_secs(10)).expect("address space");
         for source in 0..2 * FLOWS as u128 {
             let tuple = Tuple {
                 source,

@@ -89,9 +89,9 @@ pub struct Limit {
 
 impl Limit {
     /// A full bucket.
-    pub fn new(rate: &Rate) -> Self {
+    pub fn new(rate: Rate) -> Self {
         Self {
-            price: Price::new(rate),
+            price: Price::new(&rate),
             full_at: AtomicU64::new(0),
         }
     }
@@ -121,7 +121,7 @@ mod tests {
 
     #[test]
     fn a_burst_passes_and_then_the_rate() {
-        let limit = Limit::new(&rate(10, 5, Unit::Packets));
+        let limit = Limit::new(rate(10, 5, Unit::Packets));
         assert_eq!(passed(&limit, 1000..1001), 1);
         assert_eq!(passed(&limit, 1000..2000), 4 + 9);
         assert_eq!(passed(&limit, 9000..9005), 5);
@@ -130,23 +130,23 @@ mod tests {
     #[test]
     fn bits_are_counted_by_the_length_of_packets() {
         // 8,000 bits a second are ten packets of 100 bytes.
-        let limit = Limit::new(&rate(8000, 1600, Unit::Bits));
+        let limit = Limit::new(rate(8000, 1600, Unit::Bits));
         assert_eq!(passed(&limit, 0..1000), 2 + 9);
-        let fast = Limit::new(&rate(32_000_000_000, 800, Unit::Bits));
+        let fast = Limit::new(rate(32_000_000_000, 800, Unit::Bits));
         let times = (0..1000).map(Instant::from_nanos);
         assert_eq!(times.filter(|now| fast.holds(100, *now, true)).count(), 40);
     }
 
     #[test]
     fn asking_takes_nothing() {
-        let limit = Limit::new(&rate(1, 1, Unit::Packets));
+        let limit = Limit::new(rate(1, 1, Unit::Packets));
         assert!((0..9).all(|_| limit.holds(60, Instant::ZERO, false)));
         assert!(limit.holds(60, Instant::ZERO, true) && !limit.holds(60, Instant::ZERO, false));
     }
 
     #[test]
     fn workers_take_from_one_bucket() {
-        let limit = Limit::new(&rate(1, 1000, Unit::Packets));
+        let limit = Limit::new(rate(1, 1000, Unit::Packets));
         let sum = AtomicU64::new(0);
         std::thread::scope(|scope| {
             for _ in 0..2 {

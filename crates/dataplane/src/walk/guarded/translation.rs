@@ -62,6 +62,7 @@ impl<W: Watcher> Guard<'_, W> {
         let context = nat::Context {
             own: self.own_address(interface, before.ipv6),
             random: self.memory.rules.random(),
+            mappings: None,
         };
         let after = match nat::choose(target, &before, &context, &self.memory.tracker) {
             Ok(after) => after,
@@ -154,23 +155,13 @@ pub(super) fn settle(
     Ok(())
 }
 
-/// A rewrite in a connection's line. The third word says what the protocol says, too.
 fn pack4(before: &Tuple, after: &Tuple) -> Rewrite4 {
-    let [addresses, rest, _] = Rewrite::<4>::of(before, after).to_words();
-    Rewrite4([
-        addresses as u32,
-        (addresses >> 32) as u32,
-        rest as u32,
-        (rest >> 32) as u32,
-    ])
+    Rewrite4(Rewrite::<4>::of(before, after).to_words())
 }
 
 fn pack6(before: &Tuple, after: &Tuple) -> Rewrite6 {
     let mut packed = Rewrite6::default();
     let words = Rewrite::<16>::of(before, after).to_words();
-    for (pair, word) in packed.0.chunks_exact_mut(2).zip(words) {
-        pair[0] = word as u32;
-        pair[1] = (word >> 32) as u32;
-    }
+    packed.0[..words.len()].copy_from_slice(&words);
     packed
 }

@@ -1,0 +1,136 @@
+//! FTP says where the data connection goes to (RFC 959, 4.1.2 and 4.2; RFC 2428).
+//!
+//! ```text
+//! client  PORT 10,0,0,2,19,137            server  227 Entering Passive Mode (10,0,0,5,19,137)
+//! client  EPRT |1|10.0.0.2|5001|          server  229 Entering Extended Passive Mode (|||5001|)
+//! ```
+
+use core::ops::Range;
+
+use super::text::{Host, Text, address, number, port};
+use super::{Expected, Findings, View};
+
+const LIFETIME_S: u16 = 300;
+
+/// How the endpoint is written.
+enum Form {
+    /// Six numbers and commas.
+    Commas,
+    /// Address and port between delimiters.
+    Delimited(u8),
+    /// The port alone.
+    Port,
+}
+
+/// An endpoint in the text.
+struct Named {
+    address: u128,
+    port: u16,
+    at: Range<usize>,
+    form: Form,
+}
+
+pub(super) fn read(payload: &[u8], view: &View, known: &dyn Expected) -> Option<Findings> {
+    let named = find(payload, view)?;
+    if !view.is_sender(named.address) {
+        return None;
+    }
+    let mut findings = Findings::default();
+    let expected = view.expect_tcp(named.port, LIFETIME_S, false, known)?;
+    let (outside, port) = (view.back.destination, expected.tuple.destination_port);
+    if (named.address, named.port) != (outside, port) {
+        let [high, low] = port.to_be_bytes();
+        let host = Host::of(outside, view.forth.ipv6);
+        let text = match named.form {
+            Form::Commas => {
+                let [.., a, b, c, d] = outside.to_be_bytes();
+                Text::of(format_args!("{a},{b},{c},{d},{high},{low}"))
+            }
+            Form::Delimited(by) => Text::of(format_args!("{host}{}{port}", char::from(by))),
+            Form::Port => Text::of(format_args!("{port}")),
+        };
+        findings.edits.push(named.at, text?)?;
+    }
+    findings.expect(expected);
+    Some(findings)
+}
+
+/// The endpoint that a command of the client, or an answer of the server, names.
+fn find(payload: &[u8], view: &View) -> Option<Named> {
+    // A line that is not all there may say something else when it is.
+    let end = payload
+        .iter()
+        .position(|byte| matches!(byte, b'\r' | b'\n'))?;
+    let line = &payload[..end];
+    let (word, rest) = line.split_at_checked(4)?;
+    let from = 4 + rest.iter().position(|byte| *byte != b' ')?;
+    match (view.reply, word.to_ascii_uppercase().as_slice()) {
+        (false, b"PORT") => commas(line, from),
+        (false, b"EPRT") => delimited(line, from, view.forth.ipv6),
+        (true, b"227 ") => {
+            let digit = line[4..].iter().position(u8::is_ascii_digit)?;
+            commas(line, 4 + digit)
+        }
+        (true, b"229 ") => {
+            let open = line.iter().position(|byte| *byte == b'(')? + 1;
+            extended(line, open, view.forth.source)
+        }
+        _ => None,
+    }
+}
+
+/// `10,0,0,2,19,137`
+fn commas(line: &[u8], from: usize) -> Option<Named> {
+    let (mut at, mut numbers) = (from, [0; 6]);
+    for (index, into) in numbers.iter_mut().enumerate() {
+        if index > 0 {
+            at += usize::from(*line.get(at)? == b',');
+        }
+        let (value, digits) = number(line.get(at..)?)?;
+        *into = u8::try_from(value).ok()?;
+        at += digits;
+    }
+    let [a, b, c, d, high, low] = numbers;
+    Some(Named {
+        address: u128::from(u32::from_be_bytes([a, b, c, d])),
+        port: u16::from_be_bytes([high, low]),
+        at: from..at,
+        form: Form::Commas,
+    })
+}
+
+/// `|1|10.0.0.2|5001|`
+fn delimited(line: &[u8], from: usize, ipv6: bool) -> Option<Named> {
+    let by = *line.get(from)?;
+    let family = if ipv6 { b'2' } else { b'1' };
+    if line.get(from + 1..from + 3)? != [family, by] {
+        return None;
+    }
+    let start = from + 3;
+    let len = line[start..].iter().position(|byte| *byte == by)?;
+    let host = address(&line[start..start + len], ipv6)?;
+    let (port, digits) = port(&line[start + len + 1..])?;
+    let end = start + len + 1 + digits;
+    (*line.get(end)? == by).then_some(Named {
+        address: host,
+        port,
+        at: start..end,
+        form: Form::Delimited(by),
+    })
+}
+
+/// `|||5001|`
+fn extended(line: &[u8], from: usize, own: u128) -> Option<Named> {
+    let by = *line.get(from)?;
+    if line.get(from..from + 3)? != [by; 3] {
+        return None;
+    }
+    let (port, digits) = port(&line[from + 3..])?;
+    let end = from + 3 + digits;
+    (*line.get(end)? == by).then_some(Named {
+        address: own,
+        port,
+        at: from + 3..end,
+        form: Form::Port,
+    })
+}

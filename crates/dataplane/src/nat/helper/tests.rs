@@ -1,0 +1,522 @@
+use std::cell::RefCell;
+
+use proptest::prelude::*;
+
+use super::*;
+use crate::nat::tests::{Built, Checksum, shape};
+
+/// The client 10.0.0.2:5000, seen as 198.51.100.1:6000, talks to the server 192.0.2.9.
+pub(super) fn view(protocol: u8, server_port: u16, reply: bool) -> View {
+    let forth = Tuple {
+        source: 0x0a00_0002,
+        destination: 0xc000_0209,
+        source_port: 5000,
+        destination_port: server_port,
+        protocol,
+        ipv6: false,
+    };
+    let back = Tuple {
+        source: 0xc000_0209,
+        destination: 0xc633_6401,
+        source_port: server_port,
+        destination_port: 6000,
+        ..forth
+    };
+    let (forth, back) = if reply { (back, forth) } else { (forth, back) };
+    View {
+        forth,
+        back,
+        reply,
+        direct_media: true,
+    }
+}
+
+/// Expectations of everybody.
+#[derive(Default)]
+pub(super) struct Table(RefCell<Vec<Expectation>>);
+
+impl Expected for Table {
+    fn by_another(&self, expectation: &Expectation) -> bool {
+        let same = |known: &&Expectation| known.tuple == expectation.tuple;
+        self.0
+            .borrow()
+            .iter()
+            .find(same)
+            .is_some_and(|known| known != expectation)
+    }
+}
+
+impl Table {
+    fn read(&self, helper: Helper, payload: &[u8], view: &View) -> Findings {
+        let findings = read(helper, payload, view, self);
+        self.0.borrow_mut().extend(findings.expectations());
+        findings
+    }
+}
+
+/// What the payload becomes, and the expectations.
+fn run(helper: Helper, payload: &str, view: &View) -> (String, Vec<Expectation>) {
+    run_with(&Table::default(), helper, payload, view)
+}
+
+fn run_with(
+    table: &Table,
+    helper: Helper,
+    payload: &str,
+    view: &View,
+) -> (String, Vec<Expectation>) {
+    let findings = table.read(helper, payload.as_bytes(), view);
+    let built = Built {
+        tuple: view.forth,
+        payload: payload.as_bytes().to_vec(),
+        options: false,
+        checksum: Checksum::Finished,
+    };
+    let mut room = built.packet();
+    let shape = shape(&room);
+    room.extend([0; 1400]);
+    let len = edit(&mut room, shape, &findings.edits).expect("room");
+    room.truncate(len as usize);
+    let header = room.len()
+        - payload
+            .len()
+            .wrapping_add_signed(findings.edits.growth(0) as isize);
+    let text = String::from_utf8(room[header..].to_vec()).unwrap();
+    let fresh = Built {
+        payload: text.clone().into_bytes(),
+        ..built
+    };
+    assert_eq!(room, fresh.packet());
+    (text, findings.expectations().copied().collect())
+}
+
+fn tcp(source: u128, source_port: u16, destination: u128, destination_port: u16) -> Tuple {
+    Tuple {
+        source,
+        destination,
+        source_port,
+        destination_port,
+        protocol: protocol::TCP,
+        ipv6: false,
+    }
+}
+
+#[test]
+fn ftp_names_the_outside_address_and_expects_the_server_there() {
+    let view = view(protocol::TCP, 21, false);
+    for (said, becomes) in [
+        ("PORT 10,0,0,2,19,137\r\n", "PORT 198,51,100,1,19,137\r\n"),
+        (
+            "EPRT |1|10.0.0.2|5001|\r\n",
+            "EPRT |1|198.51.100.1|5001|\r\n",
+        ),
+        ("port  10,0,0,2,19,137\n", "port  198,51,100,1,19,137\n"),
+    ] {
+        let (text, expected) = run(Helper::Ftp, said, &view);
+
+        assert_eq!(text, becomes);
+        let [expected] = expected[..] else {
+            panic!("{expected:?}")
+        };
+        let comes = tcp(0xc000_0209, 20, 0xc633_6401, 5001);
+        assert!(expected.matches(&comes));
+        assert!(!expected.matches(&Tuple { source: 1, ..comes }));
+        assert!(!expected.matches(&Tuple {
+            destination_port: 5002,
+            ..comes
+        }));
+        let leaves = expected.translated(&comes);
+        assert_eq!(leaves, tcp(0xc000_0209, 20, 0x0a00_0002, 5001));
+        assert_eq!(expected.reply(&leaves), leaves.reversed());
+    }
+}
+
+#[test]
+fn a_server_behind_a_forwarded_port_is_reached_where_it_says() {
+    // The server 10.0.0.2 answers a client that came to 198.51.100.1.
+    let mut view = view(protocol::TCP, 4000, true);
+    (view.forth, view.back) = (view.back, view.forth);
+    for (said, becomes) in [
+        (
+            "227 Entering Passive Mode (10,0,0,2,19,137).\r\n",
+            "227 Entering Passive Mode (198,51,100,1,19,137).\r\n",
+        ),
+        (
+            "229 Entering Extended Passive Mode (|||5001|)\r\n",
+            "229 Entering Extended Passive Mode (|||5001|)\r\n",
+        ),
+        // It knows how it is seen.
+        (
+            "227 Entering Passive Mode (198,51,100,1,19,137).\r\n",
+            "227 Entering Passive Mode (198,51,100,1,19,137).\r\n",
+        ),
+    ] {
+        let (text, expected) = run(Helper::Ftp, said, &view);
+
+        assert_eq!(text, becomes);
+        let comes = tcp(0xc000_0209, 4001, 0xc633_6401, 5001);
+        assert!(expected[0].matches(&comes));
+        assert_eq!(
+            expected[0].translated(&comes),
+            tcp(0xc000_0209, 4001, 0x0a00_0002, 5001)
+        );
+    }
+}
+
+#[test]
+fn a_port_that_is_expected_for_another_is_told_otherwise_and_always_alike() {
+    let table = Table::default();
+    let first = view(protocol::TCP, 21, false);
+    let mut second = first;
+    second.forth.source = 0x0a00_0003;
+    run_with(&table, Helper::Ftp, "EPRT |1|10.0.0.2|5001|\r\n", &first);
+
+    let (text, expected) = run_with(&table, Helper::Ftp, "EPRT |1|10.0.0.3|5001|\r\n", &second);
+    let again = run_with(&table, Helper::Ftp, "EPRT |1|10.0.0.3|5001|\r\n", &second);
+
+    let port = expected[0].tuple.destination_port;
+    assert!(port != 5001 && port >= 1024);
+    assert_eq!(text, format!("EPRT |1|198.51.100.1|{port}|\r\n"));
+    assert_eq!(expected[0].destination_port, 5001);
+    assert_eq!(again, (text, expected));
+}
+
+#[test]
+fn nobody_expects_what_a_sender_says_of_others_or_of_services() {
+    let view = view(protocol::TCP, 21, false);
+    for said in [
+        "PORT 10,0,0,3,19,137\r\n",
+        "PORT 10,0,0,2,0,22\r\n",
+        "PORT 10,0,0,2,19,137",
+        "PORT 10,0,0,2,19,1370\r\n",
+        "PORT 10,0,0,256,19,137\r\n",
+        "EPRT |2|10.0.0.2|5001|\r\n",
+        "EPRT |1|10.0.0.2|5001\r\n",
+        "227 Entering Passive Mode (10,0,0,2,19,137)\r\n",
+        "STOR PORT 10,0,0,2,19,137\r\n",
+    ] {
+        assert_eq!(
+            run(Helper::Ftp, said, &view),
+            (said.to_owned(), vec![]),
+            "{said}"
+        );
+    }
+}
+
+#[test]
+fn ftp_over_ipv6_says_so() {
+    let mut view = view(protocol::TCP, 21, false);
+    for tuple in [&mut view.forth, &mut view.back] {
+        tuple.ipv6 = true;
+        tuple.source |= 0xfd00 << 112;
+        tuple.destination |= 0xfd00 << 112;
+    }
+
+    let (text, expected) = run(Helper::Ftp, "EPRT |2|fd00::a00:2|5001|\r\n", &view);
+
+    assert_eq!(text, "EPRT |2|fd00::c633:6401|5001|\r\n");
+    assert_eq!(expected[0].tuple.destination, view.back.destination);
+}
+
+#[test]
+fn tftp_is_answered_from_any_port() {
+    let view = view(protocol::UDP, 69, false);
+
+    let (_, expected) = run(Helper::Tftp, "\0\x01file\0octet\0", &view);
+
+    let comes = Tuple {
+        protocol: protocol::UDP,
+        ..tcp(0xc000_0209, 1069, 0xc633_6401, 6000)
+    };
+    assert!(expected[0].matches(&comes));
+    let leaves = Tuple {
+        protocol: protocol::UDP,
+        ..tcp(0xc000_0209, 1069, 0x0a00_0002, 5000)
+    };
+    assert_eq!(expected[0].translated(&comes), leaves);
+    assert_eq!(run(Helper::Tftp, "\0\x03\0\x01data", &view).1, []);
+}
+
+#[test]
+fn irc_offers_are_taken_by_anybody() {
+    let view = view(protocol::TCP, 6667, false);
+    let offer = |host: u32| format!("PRIVMSG friend :\x01DCC SEND a.png {host} 5001 77\x01\r\n");
+
+    let (text, expected) = run(Helper::Irc, &offer(0x0a00_0002), &view);
+
+    assert_eq!(text, offer(0xc633_6401));
+    let comes = tcp(0x0102_0304, 4444, 0xc633_6401, 5001);
+    assert!(expected[0].matches(&comes));
+    assert_eq!(
+        expected[0].translated(&comes),
+        tcp(0x0102_0304, 4444, 0x0a00_0002, 5001)
+    );
+    assert_eq!(run(Helper::Irc, &offer(0x0a00_0003), &view).1, []);
+}
+
+#[test]
+fn a_pptp_call_expects_its_tunnel_in_both_directions() {
+    let view = view(protocol::TCP, 1723, true);
+    let mut reply = vec![
+        0, 32, 0, 1, 0x1a, 0x2b, 0x3c, 0x4d, 0, 8, 0, 0, 0x11, 0x22, 0x33, 0x44, 1,
+    ];
+    reply.resize(32, 0);
+
+    let findings = read(Helper::Pptp, &reply, &view, &Table::default());
+
+    let gre = |source, destination, call| Tuple {
+        source,
+        destination,
+        source_port: 0,
+        destination_port: call,
+        protocol: protocol::GRE,
+        ipv6: false,
+    };
+    let (client, outside, server) = (0x0a00_0002, 0xc633_6401, 0xc000_0209);
+    let [to_server, to_client] = findings.expectations().collect::<Vec<_>>()[..] else {
+        panic!("{findings:?}")
+    };
+    let leaves = to_server.translated(&gre(client, server, 0x1122));
+    assert!(to_server.matches(&gre(client, server, 0x1122)));
+    assert_eq!(leaves, gre(outside, server, 0x1122));
+    assert_eq!(to_server.reply(&leaves), gre(server, outside, 0x3344));
+    let leaves = to_client.translated(&gre(server, outside, 0x3344));
+    assert!(to_client.matches(&gre(server, outside, 0x3344)));
+    assert_eq!(leaves, gre(server, client, 0x3344));
+    assert_eq!(to_client.reply(&leaves), gre(client, server, 0x1122));
+}
+
+const INVITE: &str = "INVITE sip:bob@192.0.2.9 SIP/2.0\r\n\
+    Via: SIP/2.0/UDP 10.0.0.2:5000;branch=z9hG4bK776\r\n\
+    From: \"A\" <sip:alice@10.0.0.2>;tag=19\r\n\
+    To: <sip:bob@192.0.2.9>\r\n\
+    Call-ID: 10.0.0.2-77@10.0.0.2\r\n\
+    Contact: <sip:alice@10.0.0.2:5000;transport=udp>\r\n\
+    Content-Type: application/sdp\r\n\
+    Content-Length: 112\r\n\
+    \r\n\
+    v=0\r\n\
+    o=alice 1 1 IN IP4 10.0.0.2\r\n\
+    s=-\r\n\
+    c=IN IP4 10.0.0.2\r\n\
+    t=0 0\r\n\
+    m=audio 49170 RTP/AVP 0\r\n\
+    m=video 0 RTP/AVP 31\r\n";
+
+#[test]
+fn sip_names_the_outside_endpoint_everywhere_and_expects_the_streams() {
+    let view = view(protocol::UDP, 5060, false);
+
+    let (text, expected) = run(Helper::Sip, INVITE, &view);
+
+    // The call's name is nobody's address.
+    let wanted = INVITE
+        .replace("10.0.0.2:5000", "198.51.100.1:6000")
+        .replace("alice@10.0.0.2>", "alice@198.51.100.1>")
+        .replace("IP4 10.0.0.2", "IP4 198.51.100.1")
+        .replace("Length: 112", "Length: 120");
+    assert_eq!(text, wanted);
+    let body = |text: &str| text.split_once("\r\n\r\n").unwrap().1.len();
+    assert_eq!((body(INVITE), body(&text)), (112, 120));
+    let ports: Vec<_> = expected
+        .iter()
+        .map(|one| one.tuple.destination_port)
+        .collect();
+    assert_eq!(ports, [49_170, 49_171]);
+    let comes = Tuple {
+        protocol: protocol::UDP,
+        ..tcp(0xc000_0209, 7078, 0xc633_6401, 49_171)
+    };
+    assert!(expected[1].matches(&comes));
+    assert_eq!(expected[1].translated(&comes).destination_port, 49_171);
+    assert!(!expected[1].matches(&Tuple { source: 1, ..comes }));
+}
+
+#[test]
+fn streams_of_two_clients_with_the_same_ports_get_others() {
+    let table = Table::default();
+    let first = view(protocol::UDP, 5060, false);
+    let mut second = first;
+    second.forth.source = 0x0a00_0003;
+    run_with(&table, Helper::Sip, INVITE, &first);
+    let invite = INVITE.replace("10.0.0.2", "10.0.0.3");
+
+    let (text, expected) = run_with(&table, Helper::Sip, &invite, &second);
+
+    let ports: Vec<_> = expected
+        .iter()
+        .map(|one| one.tuple.destination_port)
+        .collect();
+    let [rtp, rtcp] = ports[..] else {
+        panic!("{ports:?}")
+    };
+    assert!(rtp % 2 == 0 && rtcp == rtp + 1 && rtp != 49_170);
+    assert!(text.contains(&format!("m=audio {rtp} RTP/AVP 0\r\n")));
+    assert_eq!(expected[1].destination_port, 49_171);
+}
+
+#[test]
+fn what_comes_back_from_the_server_names_the_client_as_it_knows_itself() {
+    let view = view(protocol::UDP, 5060, true);
+    let request = "OPTIONS sip:alice@198.51.100.1:6000 SIP/2.0\r\n\
+        Via: SIP/2.0/UDP 192.0.2.9\r\nTo: <sip:alice@198.51.100.10:6000>\r\n\r\n";
+
+    let (text, expected) = run(Helper::Sip, request, &view);
+
+    let wanted = request.replace("198.51.100.1:6000", "10.0.0.2:5000");
+    assert_eq!((text, expected), (wanted, vec![]));
+}
+
+#[test]
+fn streams_come_from_anybody_where_media_need_not_be_direct() {
+    let view = View {
+        direct_media: false,
+        ..view(protocol::UDP, 5060, false)
+    };
+
+    let (_, expected) = run(Helper::Sip, INVITE, &view);
+
+    let comes = Tuple {
+        protocol: protocol::UDP,
+        ..tcp(1, 7078, 0xc633_6401, 49_170)
+    };
+    assert!(expected[0].matches(&comes));
+    assert_eq!(expected[0].translated(&comes).source, 1);
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(500))]
+
+    #[test]
+    fn an_edited_packet_is_what_its_sender_would_have_written(
+        (tuple, _) in crate::nat::tests::pair_of(vec![6, 17]),
+        payload in proptest::collection::vec(any::<u8>(), 0..200),
+        edits in proptest::collection::vec(
+            (0..200_usize, 0..12_usize, proptest::collection::vec(any::<u8>(), 0..20)),
+            0..30,
+        ),
+        options in any::<bool>(),
+        checksum in prop::sample::select(
+            vec![Checksum::Finished, Checksum::Unfinished, Checksum::None],
+        ),
+    ) {
+        let mut list = Edits::default();
+        let mut taken: Vec<(usize, usize, Vec<u8>)> = Vec::new();
+        for (at, len, text) in edits {
+            let range = at..at + len;
+            if range.end <= payload.len()
+                && list.push(range, Text::from_bytes(&text).unwrap()).is_some()
+            {
+                taken.push((at, len, text));
+            }
+        }
+        // Several may begin at the same place when they take nothing away: the first stays first.
+        prop_assume!(taken.iter().all(|(_, len, _)| *len > 0));
+        taken.sort_by_key(|(at, ..)| *at);
+        let mut expected = payload.clone();
+        for (at, len, text) in taken.iter().rev() {
+            expected.splice(at..&(at + len), text.iter().copied());
+        }
+        let built = Built { tuple, payload, options, checksum };
+        let mut room = built.packet();
+        let shape = built.shape(&room);
+        room.extend([0x55; 700]);
+
+        let len = edit(&mut room, shape, &list).unwrap();
+
+        room.truncate(len as usize);
+        let fresh = Built { payload: expected, ..built };
+        prop_assert_eq!(room, fresh.packet());
+    }
+}
+
+/// Numbers that look random and are the same each time (xorshift).
+struct Dice(u64);
+
+impl Dice {
+    fn roll(&mut self, below: usize) -> usize {
+        self.0 ^= self.0 << 13;
+        self.0 ^= self.0 >> 7;
+        self.0 ^= self.0 << 17;
+        (self.0 >> 11) as usize % below.max(1)
+    }
+}
+
+/// A message with some bytes changed, taken out, doubled, or of another message.
+fn mutated(dice: &mut Dice, seeds: &[Vec<u8>]) -> Vec<u8> {
+    let mut bytes = seeds[dice.roll(seeds.len())].clone();
+    for _ in 0..dice.roll(6) {
+        let at = dice.roll(bytes.len());
+        match dice.roll(5) {
+            0 if !bytes.is_empty() => bytes[at] = dice.roll(256) as u8,
+            1 if !bytes.is_empty() => bytes[at] ^= 1 << dice.roll(8),
+            2 => bytes.truncate(at),
+            3 => {
+                let piece = bytes[at..(at + dice.roll(40)).min(bytes.len())].to_vec();
+                bytes.splice(at..at, piece);
+            }
+            _ => {
+                let other = &seeds[dice.roll(seeds.len())];
+                let from = dice.roll(other.len());
+                bytes.splice(at.., other[from..].iter().copied());
+            }
+        }
+    }
+    bytes
+}
+
+#[test]
+fn garbage_is_read_as_nothing_worse() {
+    let mut pptp = vec![
+        0, 32, 0, 1, 0x1a, 0x2b, 0x3c, 0x4d, 0, 8, 0, 0, 1, 2, 3, 4, 1,
+    ];
+    pptp.resize(32, 0);
+    let seeds: Vec<Vec<u8>> = [
+        &b"PORT 10,0,0,2,19,137\r\n"[..],
+        b"EPRT |1|10.0.0.2|5001|\r\n",
+        b"227 Entering Passive Mode (198,51,100,1,19,137)\r\n",
+        b"229 Extended (|||5001|)\r\n",
+        b"PRIVMSG friend :\x01DCC SEND a.png 167772162 5001 77\x01\r\n",
+        b"\0\x01file\0octet\0",
+        INVITE.as_bytes(),
+        &pptp,
+    ]
+    .map(<[u8]>::to_vec)
+    .to_vec();
+    let mut dice = Dice(0x2545_f491_4f6c_dd1d);
+    let mut edited = 0;
+    for turn in 0..20_000 {
+        let payload = mutated(&mut dice, &seeds);
+        let number = [protocol::TCP, protocol::UDP][dice.roll(2)];
+        let view = view(number, 5060, turn % 2 == 1);
+        for helper in Helper::ALL {
+            edited += usize::from(survives(helper, &payload, &view));
+        }
+    }
+    assert!(edited > 1000, "the mutations are all garbage: {edited}");
+}
+
+/// Whatever a helper finds in a payload can be done to its packet. Says whether the packet changed.
+fn survives(helper: Helper, payload: &[u8], view: &View) -> bool {
+    let built = Built {
+        tuple: view.forth,
+        payload: payload.to_vec(),
+        options: false,
+        checksum: Checksum::Finished,
+    };
+    let mut room = built.packet();
+    let (shape, before) = (shape(&room), room.len());
+    room.extend([0; 500]);
+
+    let findings = Table::default().read(helper, payload, view);
+
+    for expectation in findings.expectations() {
+        assert!(expectation.tuple.destination_port >= 1024 || helper == Helper::Pptp);
+    }
+    let len = edit(&mut room, shape, &findings.edits).expect("room") as usize;
+    assert_eq!(
+        len,
+        before.wrapping_add_signed(findings.edits.growth(0) as isize)
+    );
+    !findings.edits.is_empty()
+}

@@ -1,0 +1,113 @@
+//! Short texts, and numbers and addresses read from bytes.
+
+use core::fmt;
+use core::net::{Ipv4Addr, Ipv6Addr};
+
+/// The longest text, in bytes: an IPv6 address in brackets, a colon and a port.
+const LEN: usize = 48;
+
+/// A short text on the stack. What does not fit is an error, and the text is to be thrown away.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub struct Text {
+    bytes: [u8; LEN],
+    len: u8,
+}
+
+impl Default for Text {
+    fn default() -> Self {
+        Self {
+            bytes: [0; LEN],
+            len: 0,
+        }
+    }
+}
+
+impl Text {
+    /// What `arguments` say; none when it is too long.
+    pub fn of(arguments: fmt::Arguments<'_>) -> Option<Self> {
+        let mut text = Self::default();
+        fmt::write(&mut text, arguments).ok()?;
+        Some(text)
+    }
+
+    /// The bytes; none when they are too many.
+    pub fn from_bytes(bytes: &[u8]) -> Option<Self> {
+        let mut text = Self::default();
+        text.bytes.get_mut(..bytes.len())?.copy_from_slice(bytes);
+        text.len = bytes.len() as u8;
+        Some(text)
+    }
+
+    /// Its bytes.
+    pub fn as_bytes(&self) -> &[u8] {
+        &self.bytes[..usize::from(self.len)]
+    }
+}
+
+impl fmt::Write for Text {
+    fn write_str(&mut self, more: &str) -> fmt::Result {
+        let end = usize::from(self.len) + more.len();
+        let place = self.bytes.get_mut(usize::from(self.len)..end);
+        place.ok_or(fmt::Error)?.copy_from_slice(more.as_bytes());
+        self.len = end as u8;
+        Ok(())
+    }
+}
+
+impl fmt::Debug for Text {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Debug::fmt(&String::from_utf8_lossy(self.as_bytes()), f)
+    }
+}
+
+/// An address of a tuple in words.
+pub(super) enum Host {
+    V4(Ipv4Addr),
+    V6(Ipv6Addr),
+}
+
+impl Host {
+    pub(super) const fn of(address: u128, ipv6: bool) -> Self {
+        match ipv6 {
+            true => Self::V6(Ipv6Addr::from_bits(address)),
+            false => Self::V4(Ipv4Addr::from_bits(address as u32)),
+        }
+    }
+}
+
+impl fmt::Display for Host {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::V4(address) => fmt::Display::fmt(address, f),
+            Self::V6(address) => fmt::Display::fmt(address, f),
+        }
+    }
+}
+
+/// A decimal number at the beginning, and how many digits it has.
+pub(super) fn number(bytes: &[u8]) -> Option<(u32, usize)> {
+    let digits = bytes
+        .iter()
+        .take_while(|byte| byte.is_ascii_digit())
+        .count();
+    let text = core::str::from_utf8(&bytes[..digits]).ok()?;
+    Some((text.parse().ok()?, digits))
+}
+
+/// A port.
+pub(super) fn port(bytes: &[u8]) -> Option<(u16, usize)> {
+    let (value, digits) = number(bytes)?;
+    Some((u16::try_from(value).ok()?, digits))
+}
+
+/// An address of the family, as all of `bytes`, in the low bits of a number.
+pub(super) fn address(bytes: &[u8], ipv6: bool) -> Option<u128> {
+    let text = core::str::from_utf8(bytes).ok()?;
+    match ipv6 {
+        true => text.parse().ok().map(Ipv6Addr::to_bits),
+        false => text
+            .parse()
+            .ok()
+            .map(|address| u128::from(Ipv4Addr::to_bits(address))),
+    }
+}

@@ -1,0 +1,162 @@
+//! All that a helper does to one packet of its connection.
+
+use super::{Edits, Expected, Findings, Helper, View, edit, read};
+use crate::nat::apply::{Malformed, Shape};
+use crate::nat::rewrite::Layer;
+use crate::nat::sequence::{Shift, shift};
+
+/// What the numbers of a helped TCP connection are off by: of the original direction, of the reply.
+pub type Shifts = [Shift; 2];
+
+/// Reads a packet's payload, edits it, and shifts the numbers of TCP; `helper` is none where only the
+/// numbers are left to do. Says the packet's new length and what it was found to say.
+///
+/// `room` begins with the packet's network header and goes on behind its end as far as it may grow.
+/// It is apart from [`Rewrite::apply`], before it or behind it: all checksums follow by differences.
+///
+/// [`Rewrite::apply`]: crate::nat::Rewrite::apply
+///
+/// # Errors
+/// [`Malformed`] when the packet is no whole segment or datagram or there is no room for what it
+/// should say; it and the shifts are unchanged then.
+pub fn treat(
+    helper: Option<Helper>,
+    room: &mut [u8],
+    shape: Shape,
+    view: &View,
+    shifts: &mut Shifts,
+    expected: &dyn Expected,
+) -> Result<(u32, Findings), Malformed> {
+    let place = edit::Place::of(room, shape).ok_or(Malformed)?;
+    let payload = &room[place.payload()..shape.len as usize];
+    let findings = match helper {
+        Some(helper) if !payload.is_empty() => read(helper, payload, view, expected),
+        _ => Findings::default(),
+    };
+    let len = match findings.edits.is_empty() {
+        true => shape.len,
+        false => edit(room, shape, &findings.edits)?,
+    };
+    if place.layer() == Layer::Tcp {
+        let segment = room.get_mut(usize::from(shape.upper)..).ok_or(Malformed)?;
+        renumber(
+            segment,
+            &findings.edits,
+            shape.unfinished,
+            view.reply,
+            shifts,
+        )?;
+    }
+    Ok((len, findings))
+}
+
+/// Remembers a change of length, and shifts the numbers of the segment.
+fn renumber(
+    segment: &mut [u8],
+    edits: &Edits,
+    unfinished: bool,
+    reply: bool,
+    shifts: &mut Shifts,
+) -> Result<(), Malformed> {
+    let [original, answers] = shifts;
+    let (own, other) = match reply {
+        false => (original, answers),
+        true => (answers, original),
+    };
+    let number = segment.get(4..).and_then(|tail| tail.first_chunk());
+    own.record(
+        u32::from_be_bytes(*number.ok_or(Malformed)?),
+        edits.growth(0),
+    );
+    match own.is_none() && other.is_none() {
+        true => Ok(()),
+        false => shift(segment, own, other, unfinished),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::nat::helper::tests::{Table, view};
+    use crate::nat::tests::{Built, Checksum, shape};
+    use crate::packet::protocol;
+    use proptest::prelude::*;
+
+    /// One segment through the router: its number, what it acknowledges and its payload, as they
+    /// come out.
+    fn pass(
+        shifts: &mut Shifts,
+        reply: bool,
+        number: u32,
+        acknowledged: u32,
+        payload: &[u8],
+    ) -> (u32, u32, Vec<u8>) {
+        let view = view(protocol::TCP, 21, reply);
+        let built = Built {
+            tuple: view.forth,
+            payload: payload.to_vec(),
+            options: false,
+            checksum: Checksum::Finished,
+        };
+        let mut room = built.packet();
+        room[24..28].copy_from_slice(&number.to_be_bytes());
+        room[28..32].copy_from_slice(&acknowledged.to_be_bytes());
+        crate::nat::tests::seal_tcp(&mut room);
+        let shape = shape(&room);
+        room.resize(room.len() + 100, 0);
+
+        let treated = treat(
+            Some(Helper::Ftp),
+            &mut room,
+            shape,
+            &view,
+            shifts,
+            &Table::default(),
+        );
+
+        room.truncate(treated.unwrap().0 as usize);
+        let before = room.clone();
+        crate::nat::tests::seal_tcp(&mut room);
+        assert_eq!(before, room, "the checksum is right");
+        let word = |at: usize| u32::from_be_bytes(room[at..at + 4].try_into().unwrap());
+        (word(24), word(28), room[40..].to_vec())
+    }
+
+    proptest! {
+        /// The client's commands, some of which grow, arrive in order, or again, or are lost.
+        #[test]
+        fn a_stream_arrives_whole_and_is_acknowledged(
+            start in any::<u32>(),
+            commands in proptest::collection::vec((any::<bool>(), 0..256_u32, 0..4_u32), 1..20),
+        ) {
+            let mut shifts = Shifts::default();
+            let (mut sent, mut received) = (start, start);
+            let (mut stream, mut wanted) = (Vec::new(), Vec::new());
+            for (names, byte, lost) in commands {
+                let (said, becomes) = match names {
+                    true => (
+                        format!("PORT 10,0,0,2,19,{byte}\r\n"),
+                        format!("PORT 198,51,100,1,19,{byte}\r\n"),
+                    ),
+                    false => (format!("NOOP {byte}\r\n"), format!("NOOP {byte}\r\n")),
+                };
+                wanted.extend(becomes.as_bytes());
+                // The last copy arrives and its acknowledgement too; before it, copies were lost on
+                // one of both ways.
+                for copy in 0..=lost {
+                    let (number, _, payload) = pass(&mut shifts, false, sent, 7, said.as_bytes());
+                    prop_assert_eq!(number, received);
+                    prop_assert_eq!(&payload, becomes.as_bytes());
+                    if copy == lost {
+                        stream.extend(payload);
+                    }
+                }
+                received = received.wrapping_add(becomes.len() as u32);
+                sent = sent.wrapping_add(said.len() as u32);
+                let (number, acknowledged, _) = pass(&mut shifts, true, 7, received, b"200 Okay.\r\n");
+                prop_assert_eq!((number, acknowledged), (7, sent));
+            }
+            prop_assert_eq!(stream, wanted);
+        }
+    }
+}

@@ -1,0 +1,270 @@
+//! The parts of a packet that rules are told apart by, each as a number; and the spans of that
+//! number that a matcher holds for.
+
+use frame::InterfaceId;
+
+use crate::packet::{Fields, protocol};
+use crate::rule::address::{AddressRange, InterfaceSet};
+use crate::rule::holds;
+use crate::rule::matcher::{Icmp, Match, Matcher};
+use crate::rule::state::{NatState, State};
+use crate::rule::subject::{Marks, Subject};
+
+/// Packets, as the classifier reads them: one, or a vector of them. `at` is the packet's place.
+pub trait Packets {
+    /// How many there are.
+    fn len(&self) -> usize;
+    /// Its fields.
+    fn fields(&self, at: usize) -> &Fields;
+    /// The interfaces that it came by and leaves by.
+    fn interfaces(&self, at: usize) -> (InterfaceId, InterfaceId);
+    /// What its connection is.
+    fn state(&self, at: usize) -> (State, NatState);
+    /// Its marks, as they are now.
+    fn marks(&self, at: usize) -> Marks;
+
+    /// Whether there are none.
+    fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+}
+
+impl Packets for Subject<'_> {
+    #[inline(always)]
+    fn len(&self) -> usize {
+        1
+    }
+
+    #[inline(always)]
+    fn fields(&self, _at: usize) -> &Fields {
+        self.fields
+    }
+
+    #[inline(always)]
+    fn interfaces(&self, _at: usize) -> (InterfaceId, InterfaceId) {
+        (self.ingress, self.egress)
+    }
+
+    #[inline(always)]
+    fn state(&self, _at: usize) -> (State, NatState) {
+        (self.state, self.nat)
+    }
+
+    #[inline(always)]
+    fn marks(&self, _at: usize) -> Marks {
+        self.marks
+    }
+}
+
+/// A part of a packet.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[repr(u8)]
+pub(super) enum Of {
+    Source,
+    Destination,
+    /// Protocol, whether ports (or an ICMP type) are shown, and the destination port (or the type
+    /// and code).
+    Service,
+    /// Whether ports are shown, and the source port.
+    SourcePort,
+    Ingress,
+    Egress,
+    /// Translation and state of the connection.
+    State,
+    /// Whether flags of TCP are shown, and they.
+    TcpFlags,
+    PacketMark,
+    RoutingMark,
+    ConnectionMark,
+}
+
+/// How many parts there are.
+pub(super) const PARTS: usize = 11;
+
+/// From and to, both included; in order, and apart from each other.
+pub(super) type Spans = Vec<(u128, u128)>;
+
+const SHOWN: u32 = 1 << 16;
+const PROTOCOL: u32 = 17;
+
+/// A packet's number of a part that is no address.
+#[inline(always)]
+pub(super) fn key<P: Packets>(of: Of, packets: &P, at: usize) -> u32 {
+    let fields = packets.fields(at);
+    let tuple = &fields.tuple;
+    match of {
+        Of::Source => u32::try_from(tuple.source).unwrap_or(u32::MAX),
+        Of::Destination => u32::try_from(tuple.destination).unwrap_or(u32::MAX),
+        Of::Service => {
+            let number = u32::from(tuple.protocol) << PROTOCOL;
+            let shown = holds::ports(fields).is_some() || holds::icmp(fields).is_some();
+            let what = SHOWN | u32::from(tuple.destination_port);
+            number | if shown { what } else { 0 }
+        }
+        Of::SourcePort => match holds::ports(fields) {
+            Some((port, _)) => SHOWN | u32::from(port),
+            None => 0,
+        },
+        Of::Ingress => packets.interfaces(at).0.0,
+        Of::Egress => packets.interfaces(at).1.0,
+        Of::State => {
+            let (state, nat) = packets.state(at);
+            u32::from(nat.0) << 3 | state as u32
+        }
+        Of::TcpFlags => holds::tcp(fields).map_or(0, |flags| 0x100 | u32::from(flags)),
+        Of::PacketMark => packets.marks(at).packet,
+        Of::RoutingMark => packets.marks(at).routing,
+        Of::ConnectionMark => packets.marks(at).connection,
+    }
+}
+
+/// The part that a matcher asks about and the spans that it holds for; none where it asks something
+/// else. What the spans say is exact.
+pub(super) fn spans(matcher: &Matcher) -> Option<(Of, Spans)> {
+    let one = |value: u32| vec![(value.into(), value.into())];
+    let (of, domain, spans) = match &matcher.what {
+        Match::Source(range) => (Of::Source, all(), addresses(range)),
+        Match::Destination(range) => (Of::Destination, all(), addresses(range)),
+        Match::Protocol(number) => (Of::Service, all(), vec![services(*number)]),
+        Match::DestinationPort(ranges) => {
+            (Of::Service, with_ports(&[(0, 0xffff)]), with_ports(ranges))
+        }
+        Match::Icmp(icmp) => (Of::Service, with_icmp(None), with_icmp(Some(icmp))),
+        Match::SourcePort(ranges) => {
+            let domain = vec![(SHOWN.into(), (SHOWN | 0xffff).into())];
+            (Of::SourcePort, domain, shifted(ranges, SHOWN.into()))
+        }
+        Match::InInterface(id) => (Of::Ingress, all(), one(id.0)),
+        Match::OutInterface(id) => (Of::Egress, all(), one(id.0)),
+        Match::InInterfaceList(set) => (Of::Ingress, all(), members(set)),
+        Match::OutInterfaceList(set) => (Of::Egress, all(), members(set)),
+        Match::ConnectionState(states) => {
+            let has = |value: u32| states.0 >> (value & 7) & 1 != 0;
+            (Of::State, all(), runs(0..1 << 11, has))
+        }
+        Match::ConnectionNatState(nat) => {
+            let has = |value: u32| NatState((value >> 3) as u8).meets(*nat);
+            (Of::State, all(), runs(0..1 << 11, has))
+        }
+        Match::TcpFlags { set, clear } => {
+            let has = |value: u32| value as u8 & (set | clear) == *set;
+            (Of::TcpFlags, vec![(0x100, 0x1ff)], runs(0x100..0x200, has))
+        }
+        Match::PacketMark(mark) => (Of::PacketMark, all(), one(*mark)),
+        Match::RoutingMark(mark) => (Of::RoutingMark, all(), one(*mark)),
+        Match::ConnectionMark(mark) => (Of::ConnectionMark, all(), one(*mark)),
+        _ => return None,
+    };
+    let spans = match matcher.negated {
+        true => common(&domain, &others(&spans)),
+        false => spans,
+    };
+    Some((of, spans))
+}
+
+fn all() -> Spans {
+    vec![(0, u128::MAX)]
+}
+
+fn addresses(range: &AddressRange) -> Spans {
+    let some = range.first <= range.last;
+    some.then_some((range.first, range.last))
+        .into_iter()
+        .collect()
+}
+
+/// All that a protocol has.
+fn services(number: u8) -> (u128, u128) {
+    let first = u128::from(number) << PROTOCOL;
+    (first, first | (1 << PROTOCOL) - 1)
+}
+
+fn with_ports(ranges: &[(u16, u16)]) -> Spans {
+    let numbers = [
+        protocol::TCP,
+        protocol::UDP,
+        protocol::DCCP,
+        protocol::SCTP,
+        protocol::UDP_LITE,
+    ];
+    let bases = numbers.map(|number| u128::from(number) << PROTOCOL | u128::from(SHOWN));
+    let spans = bases.map(|base| shifted(ranges, base));
+    spans.into_iter().flatten().collect()
+}
+
+fn with_icmp(wanted: Option<&Icmp>) -> Spans {
+    let (first, last) = wanted.map_or((0, 0xffff), |icmp| {
+        let kind = u16::from(icmp.kind) << 8;
+        (kind | u16::from(icmp.first), kind | u16::from(icmp.last))
+    });
+    let bases = [protocol::ICMP, protocol::ICMPV6];
+    let bases = bases.map(|number| u128::from(number) << PROTOCOL | u128::from(SHOWN));
+    let spans = bases.map(|base| shifted(&[(first, last)], base));
+    spans.into_iter().flatten().collect()
+}
+
+/// Ranges in any order that may overlap, as spans above `base`.
+fn shifted(ranges: &[(u16, u16)], base: u128) -> Spans {
+    let mut spans: Spans = ranges
+        .iter()
+        .filter(|(first, last)| first <= last)
+        .map(|(first, last)| (base + u128::from(*first), base + u128::from(*last)))
+        .collect();
+    spans.sort_unstable();
+    merged(spans)
+}
+
+fn members(set: &InterfaceSet) -> Spans {
+    merged(set.iter().map(|id| (id.0.into(), id.0.into())).collect())
+}
+
+/// The values of a small domain that fit.
+fn runs(domain: core::ops::Range<u32>, fits: impl Fn(u32) -> bool) -> Spans {
+    let values = domain.filter(|value| fits(*value));
+    merged(values.map(|value| (value.into(), value.into())).collect())
+}
+
+/// Spans in order by their beginning, with those that touch or overlap made one.
+fn merged(spans: Spans) -> Spans {
+    let mut merged: Spans = Vec::with_capacity(spans.len());
+    for (from, to) in spans {
+        match merged.last_mut() {
+            Some(last) if from <= last.1.saturating_add(1) => last.1 = last.1.max(to),
+            _ => merged.push((from, to)),
+        }
+    }
+    merged
+}
+
+/// What lies in none of them.
+fn others(spans: &Spans) -> Spans {
+    let (mut others, mut next) = (Vec::new(), Some(0));
+    for (from, to) in spans {
+        if let Some(first) = next
+            && first < *from
+        {
+            others.push((first, from - 1));
+        }
+        next = to.checked_add(1);
+    }
+    others.extend(next.map(|first| (first, u128::MAX)));
+    others
+}
+
+/// What lies in both.
+pub(super) fn common(some: &Spans, other: &Spans) -> Spans {
+    let (mut common, mut rest) = (Vec::new(), other.as_slice());
+    for (from, to) in some {
+        while let Some(((first, last), behind)) = rest.split_first() {
+            let (low, high) = (*from.max(first), *to.min(last));
+            if low <= high {
+                common.push((low, high));
+            }
+            if last > to {
+                break;
+            }
+            rest = behind;
+        }
+    }
+    common
+}
