@@ -64,7 +64,7 @@ impl Entries {
         let mut stale = BTreeSet::new();
         for change in changes.of(path) {
             if let Some(before) = &change.before {
-                self.forget(before, &mut stale);
+                self.forget(before, &mut stale, lists);
             }
             if let Some(after) = &change.after {
                 self.take(after, &mut stale);
@@ -83,13 +83,28 @@ impl Entries {
         }
     }
 
-    fn forget(&mut self, item: &Item, stale: &mut BTreeSet<Name>) {
+    /// The single addresses of a list: a rule that put one in for ever made it an entry.
+    pub(super) fn singles(&self, list: &str) -> BTreeSet<u128> {
+        let ranges = self.by_list.get(list).into_iter();
+        let ranges = ranges.flat_map(BTreeMap::values);
+        let singles = ranges.filter(|range| range.first == range.last);
+        singles.map(|range| range.first).collect()
+    }
+
+    fn forget(&mut self, item: &Item, stale: &mut BTreeSet<Name>, lists: &mut Lists) {
         self.ends.remove(&item.id.0);
         let name = Name::from(item.text("list"));
-        if let Some(list) = self.by_list.get_mut(&name) {
-            list.remove(&item.id.0);
-            stale.insert(name);
+        let Some(list) = self.by_list.get_mut(&name) else {
+            return;
+        };
+        if let Some(range) = list.remove(&item.id.0)
+            && range.first == range.last
+            && let Some(list) = lists.list(&name)
+        {
+            // What a rule has put there goes with it.
+            list.remove(range.first);
         }
+        stale.insert(name);
     }
 
     fn take(&mut self, item: &Item, stale: &mut BTreeSet<Name>) {

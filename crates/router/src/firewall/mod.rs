@@ -25,7 +25,7 @@ mod tests;
 mod tracking;
 mod value;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use dataplane::firewall::Tables;
@@ -234,6 +234,11 @@ impl Firewall {
     /// When an entry of an address list was made, and when it ends.
     pub(crate) fn times(&self, ipv6: bool, item: ItemId) -> (Option<Instant>, Option<Instant>) {
         self.entries[usize::from(ipv6)].times(item)
+    }
+
+    /// The addresses that are entries of a list by themselves.
+    pub(crate) fn singles(&self, ipv6: bool, list: &str) -> BTreeSet<u128> {
+        self.entries[usize::from(ipv6)].singles(list)
     }
 
     /// The address lists of a family, by name.

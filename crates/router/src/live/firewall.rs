@@ -131,7 +131,12 @@ impl Control {
             if wanted.is_some_and(|wanted| wanted != &**name) {
                 continue;
             }
+            let kept = self.firewall.singles(ipv6, name);
             for added in list.added(self.now) {
+                // It is an entry of the configuration, too.
+                if added.expiry.is_none() && kept.contains(&added.address) {
+                    continue;
+                }
                 let row = self.list_row(name, list.number, &added, ipv6);
                 give(row, filter, each)?;
             }

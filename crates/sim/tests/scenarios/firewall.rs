@@ -123,8 +123,8 @@ fn addresses_stay_in_lists_as_long_as_is_said() {
         4,
         1,
         "/ip firewall filter\n\
-         add chain=forward action=add-src-to-address-list address-list=seen address-list-timeout=5s\n\
-         add chain=forward action=add-dst-to-address-list address-list=kept address-list-timeout=none-static\n\
+         add chain=forward action=add-src-to-address-list connection-state=new address-list=seen address-list-timeout=5s\n\
+         add chain=forward action=add-dst-to-address-list connection-state=new address-list=kept address-list-timeout=none-static\n\
          /ip firewall address-list add list=own address=192.0.2.0/24 timeout=5s",
     );
 
