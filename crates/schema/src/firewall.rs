@@ -418,7 +418,11 @@ pub(crate) const PACKET: &[Property] = &[
 
 /// The name of the server that a TLS client asks for.
 pub(crate) const TLS: &[Property] =
-    &[may("tls-host", NOT_NAME, "Name of the server that TLS asks for").bare()];
+    &[
+        may("tls-host", NOT_NAME, "Name of the server that TLS asks for")
+            .bare()
+            .inert(),
+    ];
 
 /// What is logged, and what IPsec does.
 pub(crate) const LOG: &[Property] = &[

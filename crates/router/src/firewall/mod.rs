@@ -31,7 +31,7 @@ use std::sync::Arc;
 use dataplane::firewall::Tables;
 use dataplane::rule::{Layer7, List, RuleCounters};
 use machine::Instant;
-use menu::{Change, Changes, Store};
+use menu::{Change, Changes, Item, Store};
 
 use crate::compile::Layout;
 use crate::intent::{Intent, ItemId, Name};
@@ -324,10 +324,15 @@ fn world<'a>(
 }
 
 fn patterns(store: &Store) -> BTreeMap<Name, Layer7> {
-    let named = store.items(PATTERNS).filter_map(|item| item.name());
+    let named = store.items(PATTERNS).filter_map(|item| pattern(item));
     named
-        .map(|name| (Name::from(name), Layer7 { name: name.into() }))
+        .map(|pattern| (Name::clone(&pattern.name), pattern))
         .collect()
+}
+
+fn pattern(item: &Item) -> Option<Layer7> {
+    let name = Name::from(item.name()?);
+    Some(Layer7 { name })
 }
 
 /// Whether workers would not see a difference.
