@@ -1,7 +1,7 @@
 //! What a menu's declaration says. A declaration is a constant and has no behaviour but small pure
 //! hooks; parsing, printing, export, completion, API and reference are walks over it.
 
-use crate::{Kind, Policies, Reason, Store, Value};
+use crate::{Item, Kind, Policies, Reason, Store, Value};
 
 /// Whether a property or command does anything in this router.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -41,6 +41,8 @@ pub struct Property {
     pub unit: &'static str,
     /// Whether it does anything.
     pub effect: Effect,
+    /// Which of its values, as text, do nothing though others do.
+    pub inert_for: Option<fn(&str) -> bool>,
 }
 
 impl Property {
@@ -60,6 +62,7 @@ impl Property {
             stats: false,
             unit: "",
             effect: Effect::Full,
+            inert_for: None,
         }
     }
 
@@ -131,11 +134,20 @@ impl Property {
     /// Whether this value says something that does not happen: one that is not the default of a
     /// property without effect.
     pub fn is_idle(&self, value: &Value) -> bool {
-        self.effect == Effect::None
-            && !self.read_only
-            && self
-                .default
+        let differs = || {
+            self.default
                 .map_or(!value.is_empty(), |text| value.to_string() != text)
+        };
+        let idle = self.inert_for;
+        self.effect == Effect::None && !self.read_only && differs()
+            || idle.is_some_and(|idle| idle(&value.to_string()))
+    }
+
+    /// Does something, but for these values.
+    #[must_use]
+    pub const fn inert_for(mut self, idle: fn(&str) -> bool) -> Self {
+        self.inert_for = Some(idle);
+        self
     }
 
     /// Typed, checked, kept, exported; nothing else happens.
@@ -360,6 +372,10 @@ pub struct Menu {
     pub rank: u16,
     /// Whether only rows of the configuration are numbered by `print`.
     pub unnumbered_dynamic: bool,
+    /// Whether dynamic rows stand before those of the configuration.
+    pub dynamic_first: bool,
+    /// Whether an item is there for a while only: it is not exported.
+    pub passing: Option<fn(&Item) -> bool>,
     /// Whether `print` gives each row as a line of its columns without a heading.
     pub lines: bool,
     /// Says why the menu's items can not be as a transaction leaves them, all together.
@@ -420,6 +436,8 @@ impl Menu {
             lines: false,
             rank: 1_000,
             unnumbered_dynamic: false,
+            dynamic_first: false,
+            passing: None,
             guard: None,
             filled: &[],
             policies: Policies::NONE,

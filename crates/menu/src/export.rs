@@ -116,7 +116,11 @@ fn export_menu(
         .filter(|_| menu.hidden)
         .map_or(menu.export_path(), |view| view.export_path());
     let mut header = format!("{path}\n");
-    let mut items: Vec<_> = store.items(menu.path).filter(|item| wanted(item)).collect();
+    let stays = |item: &Item| menu.passing.is_none_or(|passing| !passing(item));
+    let mut items: Vec<_> = store
+        .items(menu.path)
+        .filter(|item| stays(item) && wanted(item))
+        .collect();
     if menu.shape != Shape::Ordered {
         // Items with names go by name, after those that exist by themselves.
         items.sort_by(|a, b| {

@@ -119,8 +119,10 @@ impl Slices {
                     return ControlFlow::Continue(());
                 }
                 let earlier = |item: &Arc<Item>| {
-                    menu.sort.is_empty()
-                        || compare(menu, &|n| item.get(n), &|n| row.get(n)) != Ordering::Greater
+                    !menu.dynamic_first
+                        && (menu.sort.is_empty()
+                            || compare(menu, &|n| item.get(n), &|n| row.get(n))
+                                != Ordering::Greater)
                 };
                 while items.front().is_some_and(earlier) {
                     if let Some(item) = items.pop_front() {

@@ -68,6 +68,7 @@ impl Instance {
         let busy = self.control.poll(now);
         self.control.take_back_unconfirmed(&mut self.store);
         self.control.keep_addresses(&mut self.store);
+        self.control.expire_addresses(&mut self.store);
         busy
     }
 

@@ -171,6 +171,11 @@ pub(crate) const NEW_HOPS: Kind = Kind::Tuple(
     &[Kind::Words(&["decrement", "increment", "set"]), BYTE],
 );
 
+/// Actions that are known, and not done here.
+fn is_idle_action(word: &str) -> bool {
+    matches!(word, "endpoint-independent-nat" | "sniff-pc" | "socksify")
+}
+
 /// The chain and the action; its words are the table's.
 pub(crate) const fn head(actions: &'static [&'static str]) -> [Property; 3] {
     [
@@ -181,7 +186,8 @@ pub(crate) const fn head(actions: &'static [&'static str]) -> [Property; 3] {
             "action",
             Kind::Words(actions),
             "What happens to a packet that matches",
-        ),
+        )
+        .inert_for(is_idle_action),
         may("jump-target", Kind::Name, "The chain that jump goes to").bare(),
     ]
 }
@@ -338,22 +344,26 @@ pub(crate) const INTERFACES: &[Property] = &[
         "in-bridge-port",
         Kind::Not(&INTERFACE),
         "The port of a bridge that got the packet",
-    ),
+    )
+    .inert(),
     may(
         "out-bridge-port",
         Kind::Not(&INTERFACE),
         "The port of a bridge that sends the packet",
-    ),
+    )
+    .inert(),
     may(
         "in-bridge-port-list",
         ANY_INTERFACE_LIST,
         "A list that the port of arrival is in",
-    ),
+    )
+    .inert(),
     may(
         "out-bridge-port-list",
         ANY_INTERFACE_LIST,
         "A list that the port of departure is in",
-    ),
+    )
+    .inert(),
 ];
 
 /// The packet's own mark.
@@ -408,7 +418,11 @@ pub(crate) const PACKET: &[Property] = &[
 
 /// The name of the server that a TLS client asks for.
 pub(crate) const TLS: &[Property] =
-    &[may("tls-host", NOT_NAME, "Name of the server that TLS asks for").bare()];
+    &[
+        may("tls-host", NOT_NAME, "Name of the server that TLS asks for")
+            .bare()
+            .inert(),
+    ];
 
 /// What is logged, and what IPsec does.
 pub(crate) const LOG: &[Property] = &[
@@ -479,7 +493,8 @@ pub(crate) const HOTSPOT: &[Property] = &[may(
         "to-client",
     ]))),
     "What the hotspot knows of the packet",
-)];
+)
+.inert()];
 
 /// The hops that an IPv4 packet has left.
 pub(crate) const TTL: &[Property] = &[may("ttl", HOPS, "Time to live")];
@@ -490,12 +505,14 @@ pub(crate) const DEEP: &[Property] = &[
         "layer7-protocol",
         Kind::Not(&Kind::Reference("layer7-protocol")),
         "Pattern within the stream",
-    ),
+    )
+    .inert(),
     may(
         "realm",
         Kind::Not(&number(0, 4_294_967_295)),
         "Realm of the route",
-    ),
+    )
+    .inert(),
 ];
 
 /// Extension headers, which IPv6 has alone.
@@ -569,7 +586,7 @@ pub(crate) const fn changes(hops: (&'static str, &'static str)) -> [Property; 11
             Kind::Bool,
             "Whether later rules see the packet too",
         ),
-        may("sniff-id", crate::brief::U32, "Number of the case"),
+        may("sniff-id", crate::brief::U32, "Number of the case").inert(),
         may(
             "sniff-target",
             Kind::Address(Family::V4),

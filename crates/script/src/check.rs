@@ -421,7 +421,9 @@ fn inert(command: &Command) -> Vec<String> {
             .iter()
             .any(|old| old.name == argument.name && old.becomes.is_empty());
         let property = property.is_some_and(|p| {
+            let idle = p.inert_for.zip(word);
             p.effect == Effect::None && (p.default.is_none() || p.default != word)
+                || idle.is_some_and(|(idle, word)| idle(word))
         });
         !argument.negated && (property || (old && word != Some("unicast")))
     };

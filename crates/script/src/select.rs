@@ -86,6 +86,19 @@ impl Loan<'_> {
             ids.sort_unstable();
             return ids.get(number).copied();
         }
+        if menu.dynamic_first {
+            let mut rows = Vec::new();
+            let all = RowFilter::default();
+            let _ = self.live.rows(self.store, menu, &all, &mut |row| {
+                rows.push(row.id);
+                ControlFlow::Continue(())
+            });
+            if let Some(id) = rows.get(number) {
+                return *id;
+            }
+            let item = self.store.items(menu.path).nth(number - rows.len());
+            return item.map(|item| item.id);
+        }
         self.store.items(menu.path).nth(number).map(|item| item.id)
     }
 

@@ -243,3 +243,28 @@ fn a_menu_without_effect_is_named_once_for_each_command() {
     assert_eq!(what, [(1, "/ip/dns"), (3, "/ip/dns/cache")]);
     assert_eq!((report.accepted, report.applied), (3, 1));
 }
+
+#[test]
+fn single_values_without_effect_are_named() {
+    let text = "/ip firewall nat add chain=srcnat action=masquerade\n\
+                /ip firewall nat add chain=dstnat action=socksify\n\
+                /ip firewall address-list add list=a address=10.0.0.0/8\n\
+                /ip firewall address-list add list=a address=host.example\n";
+
+    let report = script::check(&mut schema::store(), text);
+
+    let what: Vec<_> = report
+        .no_effect
+        .iter()
+        .map(|n| (n.line, n.what.as_str()))
+        .collect();
+    assert_eq!(what, [(2, "action"), (4, "address")]);
+}
+
+#[test]
+fn entries_that_pass_are_not_exported() {
+    let (store, _) = after("/ip firewall address-list add list=a address=10.0.0.1 timeout=1h");
+
+    assert_eq!(store.count("/ip/firewall/address-list"), 1);
+    assert_eq!(exported(&store, "/ip/firewall/address-list", false), "");
+}

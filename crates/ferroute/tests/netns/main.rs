@@ -8,6 +8,7 @@
 mod clients;
 mod drivers;
 mod flap;
+mod home;
 mod hostplane;
 mod jumbo;
 mod life;

@@ -85,6 +85,7 @@ impl Control {
             intent: &self.intent,
             layout: &self.layout,
             tables: &self.tables,
+            now: self.now,
         };
         self.firewall.follow(store, changes, &around)
     }

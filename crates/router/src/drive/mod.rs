@@ -427,7 +427,9 @@ impl Control {
     /// When `poll` is next worth calling, if no worker hands anything over before.
     pub fn deadline(&self) -> Option<Instant> {
         let confirm = self.confirm_until();
-        self.timers.deadline().into_iter().chain(confirm).min()
+        let entries = self.firewall.next_end();
+        let timers = self.timers.deadline().into_iter();
+        timers.chain(confirm).chain(entries).min()
     }
 
     /// What the scripts of this router share.

@@ -51,6 +51,7 @@ impl Control {
             intent: &self.intent,
             layout: &self.layout,
             tables: &self.tables,
+            now: self.now,
         };
         self.firewall
             .lay_out(&around, names_changed, tables_changed);

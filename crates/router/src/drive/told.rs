@@ -11,7 +11,7 @@ use dataplane::rule::{Reject, Sniff};
 use dataplane::walk::{Event, Logged};
 use frame::{Frame, InterfaceId};
 use machine::Instant;
-use menu::{Store, Value};
+use menu::{Id, Store, Value};
 use wire::{Mac, Protocol, ipv4, ipv6, udp};
 
 use super::punt::packet_of;
@@ -102,6 +102,23 @@ impl Control {
                     let message = format!("{} is not kept: {reason}", kept.address);
                     self.log.add("firewall,error", message);
                 }
+            }
+        }
+    }
+
+    /// Takes entries out of address lists whose time is over.
+    pub(crate) fn expire_addresses(&mut self, store: &mut Store) {
+        for (path, item) in self.firewall.due(self.now) {
+            let Some(menu) = store.menu(path) else {
+                continue;
+            };
+            let mark = store.begin();
+            if store.remove(menu, Id(item)).is_err() {
+                store.rollback(mark);
+                continue;
+            }
+            if let Ok(Some(changes)) = store.commit(mark) {
+                self.apply_changes(store, &changes);
             }
         }
     }

@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use dataplane::rule::AddressRange;
+use machine::{Duration, Instant};
 use menu::{Changes, Item, Store, Value};
 
 use super::names::Lists;
@@ -13,39 +14,97 @@ use crate::intent::{ItemId, Name};
 #[derive(Debug, Default)]
 pub(super) struct Entries {
     by_list: BTreeMap<Name, BTreeMap<ItemId, AddressRange>>,
+    /// When entries end that do.
+    ends: BTreeMap<ItemId, Instant>,
+    /// When entries were made, of those that this run has seen come.
+    made: BTreeMap<ItemId, Instant>,
 }
 
 impl Entries {
     /// Takes over all entries.
     pub(super) fn load(&mut self, store: &Store, path: &str, lists: &mut Lists) {
         let mut stale: BTreeSet<Name> = self.by_list.keys().cloned().collect();
-        self.by_list.clear();
+        *self = Self::default();
         for item in store.items(path) {
             self.take(item, &mut stale);
+            // RouterOS: what has a timeout does not outlive a restart.
+            if item.get("timeout").is_some() {
+                self.ends.insert(item.id.0, Instant::ZERO);
+            }
         }
         self.publish(&stale, lists);
+    }
+
+    /// The entries whose time is over.
+    pub(super) fn due(&self, now: Instant) -> impl Iterator<Item = ItemId> {
+        let ends = self.ends.iter();
+        ends.filter(move |(_, end)| **end <= now)
+            .map(|(item, _)| *item)
+    }
+
+    /// When the next entry ends.
+    pub(super) fn next_end(&self) -> Option<Instant> {
+        self.ends.values().min().copied()
+    }
+
+    /// When an entry was made, and when it ends, as far as either is known.
+    pub(super) fn times(&self, item: ItemId) -> (Option<Instant>, Option<Instant>) {
+        let of = |times: &BTreeMap<ItemId, Instant>| times.get(&item).copied();
+        (of(&self.made), of(&self.ends))
     }
 
     /// Takes over what a transaction changed.
-    pub(super) fn follow(&mut self, changes: &Changes, path: &str, lists: &mut Lists) {
+    pub(super) fn follow(
+        &mut self,
+        changes: &Changes,
+        path: &str,
+        now: Instant,
+        lists: &mut Lists,
+    ) {
         let mut stale = BTreeSet::new();
         for change in changes.of(path) {
             if let Some(before) = &change.before {
-                self.forget(before, &mut stale);
+                self.forget(before, &mut stale, lists);
             }
             if let Some(after) = &change.after {
                 self.take(after, &mut stale);
+                self.time(after, now);
             }
         }
         self.publish(&stale, lists);
     }
 
-    fn forget(&mut self, item: &Item, stale: &mut BTreeSet<Name>) {
-        let name = Name::from(item.text("list"));
-        if let Some(list) = self.by_list.get_mut(&name) {
-            list.remove(&item.id.0);
-            stale.insert(name);
+    fn time(&mut self, item: &Item, now: Instant) {
+        self.made.entry(item.id.0).or_insert(now);
+        let timeout = item.get("timeout").and_then(Value::as_nanos);
+        if let Some(timeout) = timeout.and_then(|nanos| u64::try_from(nanos).ok()) {
+            let end = now + Duration::from_nanos(timeout);
+            self.ends.insert(item.id.0, end);
         }
+    }
+
+    /// The single addresses of a list: a rule that put one in for ever made it an entry.
+    pub(super) fn singles(&self, list: &str) -> BTreeSet<u128> {
+        let ranges = self.by_list.get(list).into_iter();
+        let ranges = ranges.flat_map(BTreeMap::values);
+        let singles = ranges.filter(|range| range.first == range.last);
+        singles.map(|range| range.first).collect()
+    }
+
+    fn forget(&mut self, item: &Item, stale: &mut BTreeSet<Name>, lists: &mut Lists) {
+        self.ends.remove(&item.id.0);
+        let name = Name::from(item.text("list"));
+        let Some(list) = self.by_list.get_mut(&name) else {
+            return;
+        };
+        if let Some(range) = list.remove(&item.id.0)
+            && range.first == range.last
+            && let Some(list) = lists.list(&name)
+        {
+            // What a rule has put there goes with it.
+            list.remove(range.first);
+        }
+        stale.insert(name);
     }
 
     fn take(&mut self, item: &Item, stale: &mut BTreeSet<Name>) {

@@ -25,12 +25,13 @@ mod tests;
 mod tracking;
 mod value;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use dataplane::firewall::Tables;
 use dataplane::rule::{Layer7, List, RuleCounters};
-use menu::{Change, Changes, Store};
+use machine::Instant;
+use menu::{Change, Changes, Item, Store};
 
 use crate::compile::Layout;
 use crate::intent::{Intent, ItemId, Name};
@@ -58,6 +59,8 @@ pub struct Around<'a> {
     pub layout: &'a Layout,
     /// The routing tables that forward.
     pub tables: &'a BTreeMap<Name, u16>,
+    /// The time.
+    pub now: Instant,
 }
 
 /// See the module.
@@ -121,7 +124,8 @@ impl Firewall {
             return false;
         }
         for (ipv6, path) in ADDRESSES.into_iter().enumerate() {
-            self.entries[ipv6].follow(changes, path, &mut self.shared.lists[ipv6]);
+            let lists = &mut self.shared.lists[ipv6];
+            self.entries[ipv6].follow(changes, path, around.now, lists);
         }
         if changes.of(PATTERNS).next().is_some() {
             self.patterns = patterns(store);
@@ -215,6 +219,28 @@ impl Firewall {
         self.shared.counters.iter().map(|counters| &**counters)
     }
 
+    /// The entries of address lists whose time is over, each with its menu.
+    pub(crate) fn due(&self, now: Instant) -> Vec<(&'static str, ItemId)> {
+        let both = ADDRESSES.into_iter().zip(&self.entries);
+        let due = both.flat_map(|(path, entries)| entries.due(now).map(move |item| (path, item)));
+        due.collect()
+    }
+
+    /// When the next entry of an address list ends.
+    pub(crate) fn next_end(&self) -> Option<Instant> {
+        self.entries.iter().filter_map(Entries::next_end).min()
+    }
+
+    /// When an entry of an address list was made, and when it ends.
+    pub(crate) fn times(&self, ipv6: bool, item: ItemId) -> (Option<Instant>, Option<Instant>) {
+        self.entries[usize::from(ipv6)].times(item)
+    }
+
+    /// The addresses that are entries of a list by themselves.
+    pub(crate) fn singles(&self, ipv6: bool, list: &str) -> BTreeSet<u128> {
+        self.entries[usize::from(ipv6)].singles(list)
+    }
+
     /// The address lists of a family, by name.
     pub(crate) fn address_lists(&self, ipv6: bool) -> impl Iterator<Item = (&Name, &Arc<List>)> {
         self.shared.lists(ipv6).iter()
@@ -298,10 +324,15 @@ fn world<'a>(
 }
 
 fn patterns(store: &Store) -> BTreeMap<Name, Layer7> {
-    let named = store.items(PATTERNS).filter_map(|item| item.name());
+    let named = store.items(PATTERNS).filter_map(|item| pattern(item));
     named
-        .map(|name| (Name::from(name), Layer7 { name: name.into() }))
+        .map(|pattern| (Name::clone(&pattern.name), pattern))
         .collect()
+}
+
+fn pattern(item: &Item) -> Option<Layer7> {
+    let name = Name::from(item.name()?);
+    Some(Layer7 { name })
 }
 
 /// Whether workers would not see a difference.

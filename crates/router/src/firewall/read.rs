@@ -347,6 +347,7 @@ fn translation(item: &Item, word: &str) -> Option<Translation> {
         "masquerade" => (Some(Side::Source), How::Own),
         "redirect" => (Some(Side::Destination), How::Own),
         "netmap" => (None, How::Netmap { from: None }),
+        "endpoint-independent-nat" => (None, How::EndpointIndependent),
         "same" => {
             let by_destination = !item.is("same-not-by-dst");
             (Some(Side::Source), How::Same { by_destination })

@@ -7,6 +7,7 @@ use dataplane::rule::{
     Worker,
 };
 use frame::InterfaceId;
+use machine::Instant;
 use menu::{Offline, Store};
 use script::Session;
 
@@ -72,6 +73,7 @@ impl Bench {
             intent: &self.intent,
             layout: &self.layout,
             tables: &self.tables,
+            now: Instant::ZERO,
         }
     }
 
@@ -86,6 +88,7 @@ impl Bench {
             intent: &self.intent,
             layout: &self.layout,
             tables: &self.tables,
+            now: Instant::ZERO,
         };
         self.firewall.lay_out(&around, false, false);
         let mut changed = false;
@@ -313,6 +316,7 @@ fn what_names_what_is_not_there_is_invalid_and_never_matches() {
         intent: &bench.intent,
         layout: &bench.layout,
         tables: &bench.tables,
+        now: Instant::ZERO,
     };
     bench.firewall.lay_out(&around, true, false);
 

@@ -98,6 +98,25 @@ impl Control {
         sum
     }
 
+    /// When an entry of an address list was made, and how long it stays.
+    pub(super) fn annotate_entry(&self, ipv6: bool, item: Id, row: &mut Row) {
+        let (made, end) = self.firewall.times(ipv6, item.0);
+        if let Some(made) = made {
+            row.set("creation-time", Value::text(self.date_of(made)));
+        }
+        if let Some(end) = end {
+            row.set("timeout", self.left_until(end));
+            row.flag("dynamic", true);
+        }
+    }
+
+    /// The whole seconds until something happens.
+    fn left_until(&self, end: Instant) -> Value {
+        let left = end.saturating_since(self.now).as_secs();
+        let left = i64::try_from(left).unwrap_or(i64::MAX);
+        Value::Time(left.saturating_mul(1_000_000_000))
+    }
+
     /// The addresses that rules put into lists.
     pub(super) fn list_rows(
         &self,
@@ -112,7 +131,12 @@ impl Control {
             if wanted.is_some_and(|wanted| wanted != &**name) {
                 continue;
             }
+            let kept = self.firewall.singles(ipv6, name);
             for added in list.added(self.now) {
+                // It is an entry of the configuration, too.
+                if added.expiry.is_none() && kept.contains(&added.address) {
+                    continue;
+                }
                 let row = self.list_row(name, list.number, &added, ipv6);
                 give(row, filter, each)?;
             }
@@ -133,9 +157,7 @@ impl Control {
         row.set("address", address);
         row.set("creation-time", Value::text(self.date_of(added.since)));
         if let Some(expiry) = added.expiry {
-            let left = expiry.saturating_since(self.now).as_secs();
-            let left = i64::try_from(left).unwrap_or(i64::MAX);
-            row.set("timeout", Value::Time(left.saturating_mul(1_000_000_000)));
+            row.set("timeout", self.left_until(expiry));
         }
         row.flag("dynamic", true);
         row

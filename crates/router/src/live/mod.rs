@@ -88,6 +88,8 @@ impl Live for Control {
             "/ipv6/route" => self.annotate_route6(id, row),
             "/ip/service" => service::annotate(row),
             "/ip/firewall/connection/tracking" => self.annotate_tracking(row),
+            "/ip/firewall/address-list" => self.annotate_entry(false, id, row),
+            "/ipv6/firewall/address-list" => self.annotate_entry(true, id, row),
             "/ip/firewall/service-port" => self.annotate_helper(row),
             path if self.firewall.desk(path).is_some() => self.annotate_rule_of(menu, id, row),
             "/routing/rule" => self.annotate_rule(id, row),

@@ -1,6 +1,6 @@
 //! `/ip/firewall/address-list`: named sets of IPv4 addresses.
 
-use menu::{Effect, Family, Kind, Menu, Shape, Unique};
+use menu::{Family, Item, Kind, Menu, Shape, Unique};
 
 use crate::brief::{DISABLED_DYNAMIC, may, no, read, seconds, some};
 use crate::fragment::COMMENT_DISABLED;
@@ -10,6 +10,17 @@ pub(crate) const UNIQUE: &[Unique] = &[Unique {
     properties: &["list", "address"],
     failure: "already have such entry",
 }];
+
+/// Entries with a timeout are there for a while.
+pub(crate) fn passing(item: &Item) -> bool {
+    item.get("timeout").is_some()
+}
+
+/// A host's name stands for no address yet: nobody asks for it.
+pub(crate) fn is_host(address: &str) -> bool {
+    let first = address.split(['/', '-']).next().unwrap_or_default();
+    first.parse::<std::net::IpAddr>().is_err()
+}
 
 pub(crate) static MENU: Menu = Menu {
     properties: &[
@@ -22,7 +33,8 @@ pub(crate) static MENU: Menu = Menu {
                 Kind::Either(&Kind::Addresses(Family::V4), &Kind::Host),
                 "An address, several of them, or the name of a host",
             )
-            .default("0.0.0.0"),
+            .default("0.0.0.0")
+            .inert_for(is_host),
             read("creation-time", Kind::Text, "When the entry was made"),
             may(
                 "timeout",
@@ -36,7 +48,7 @@ pub(crate) static MENU: Menu = Menu {
     flags: DISABLED_DYNAMIC,
     columns: &["list", "address", "creation-time", "timeout"],
     unique: UNIQUE,
-    effect: Effect::None,
+    passing: Some(passing),
     rank: 448,
     ..Menu::new(
         "/ip/firewall/address-list",

@@ -2,7 +2,7 @@
 
 pub(crate) mod tracking;
 
-use menu::{Effect, Flag, Kind, Menu, Property, Shape};
+use menu::{Flag, Kind, Menu, Property, Shape};
 
 use crate::brief::{count, on_items, read};
 
@@ -100,7 +100,6 @@ pub(crate) const fn connections(path: &'static str, help: &'static str) -> Menu 
         flags: FLAGS,
         columns: COLUMNS,
         commands: &[const { on_items("remove", "Remove item") }],
-        effect: Effect::None,
         ..Menu::new(path, Shape::Rows, help)
     }
 }

@@ -1,6 +1,6 @@
 //! `/ip/firewall/mangle`: marks for packets, connections and routes, and changes of headers.
 
-use menu::{Effect, Menu, Property, Shape};
+use menu::{Menu, Property, Shape};
 
 use crate::brief::{IPV4, RULE_FLAGS, may};
 use crate::firewall as fw;
@@ -66,9 +66,9 @@ pub(crate) static MENU: Menu = Menu {
     stats: fw::STATS,
     commands: fw::COMMANDS,
     old: fw::OLD_MARKS,
-    effect: Effect::None,
     rank: 451,
     derive: Some(fw::complete),
+    dynamic_first: true,
     ..Menu::new(
         "/ip/firewall/mangle",
         Shape::Ordered,

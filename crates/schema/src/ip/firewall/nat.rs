@@ -1,6 +1,6 @@
 //! `/ip/firewall/nat`: which addresses and ports are translated.
 
-use menu::{Effect, Family, Kind, Menu, Property, Shape};
+use menu::{Family, Kind, Menu, Property, Shape};
 
 use crate::brief::{IPV4, PORT, PORTS, RULE_FLAGS, may};
 use crate::firewall as fw;
@@ -27,13 +27,15 @@ const ACTION: &[Property] = &[
         "socksify-service",
         Kind::Name,
         "The SOCKS client that takes connections",
-    ),
+    )
+    .inert(),
     may(
         "socks5-server",
         IPV4,
         "The SOCKS5 server that takes connections",
-    ),
-    may("socks5-port", PORT, "The port of the SOCKS5 server"),
+    )
+    .inert(),
+    may("socks5-port", PORT, "The port of the SOCKS5 server").inert(),
 ];
 
 pub(crate) static MENU: Menu = Menu {
@@ -78,9 +80,9 @@ pub(crate) static MENU: Menu = Menu {
     stats: fw::STATS,
     commands: fw::COMMANDS,
     old: fw::OLD_NAT,
-    effect: Effect::None,
     rank: 452,
     derive: Some(fw::complete),
+    dynamic_first: true,
     ..Menu::new(
         "/ip/firewall/nat",
         Shape::Ordered,

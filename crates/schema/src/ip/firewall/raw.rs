@@ -1,6 +1,6 @@
 //! `/ip/firewall/raw`: what happens to packets before their connections are tracked.
 
-use menu::{Effect, Menu, Shape};
+use menu::{Menu, Shape};
 
 use crate::brief::RULE_FLAGS;
 use crate::firewall as fw;
@@ -38,9 +38,9 @@ pub(crate) static MENU: Menu = Menu {
     flags: RULE_FLAGS,
     stats: fw::STATS,
     commands: fw::COMMANDS,
-    effect: Effect::None,
     rank: 453,
     derive: Some(fw::complete),
+    dynamic_first: true,
     ..Menu::new(
         "/ip/firewall/raw",
         Shape::Ordered,

@@ -1,10 +1,10 @@
 //! `/ipv6/firewall/address-list`: named sets of IPv6 addresses.
 
-use menu::{Effect, Family, Kind, Menu, Shape};
+use menu::{Family, Kind, Menu, Shape};
 
 use crate::brief::{DISABLED_DYNAMIC, may, no, read, some};
 use crate::fragment::COMMENT_DISABLED;
-use crate::ip::firewall::address_list::UNIQUE;
+use crate::ip::firewall::address_list::{UNIQUE, is_host, passing};
 
 pub(crate) static MENU: Menu = Menu {
     properties: &[
@@ -17,7 +17,8 @@ pub(crate) static MENU: Menu = Menu {
                 Kind::Either(&Kind::Addresses(Family::V6), &Kind::Host),
                 "A prefix, several addresses, or the name of a host",
             )
-            .required(),
+            .required()
+            .inert_for(is_host),
             read("creation-time", Kind::Text, "When the entry was made"),
             may("timeout", Kind::SPAN, "How long the entry is kept"),
             no("dynamic", "Whether the entry is gone after a restart"),
@@ -27,7 +28,7 @@ pub(crate) static MENU: Menu = Menu {
     flags: DISABLED_DYNAMIC,
     columns: &["list", "address", "creation-time", "timeout"],
     unique: UNIQUE,
-    effect: Effect::None,
+    passing: Some(passing),
     rank: 533,
     ..Menu::new(
         "/ipv6/firewall/address-list",

@@ -1,6 +1,6 @@
 //! `/ipv6/firewall/filter`: which packets go on and which do not.
 
-use menu::{Effect, Kind, Menu, Property, Shape};
+use menu::{Kind, Menu, Property, Shape};
 
 use crate::brief::{RULE_FLAGS, may};
 use crate::firewall as fw;
@@ -60,8 +60,8 @@ pub(crate) static MENU: Menu = Menu {
     stats: fw::STATS,
     commands: fw::COMMANDS,
     old: fw::OLD,
-    effect: Effect::None,
     rank: 534,
     derive: Some(fw::complete),
+    dynamic_first: true,
     ..Menu::new("/ipv6/firewall/filter", Shape::Ordered, "Firewall filters")
 };

@@ -1,6 +1,6 @@
 //! `/ipv6/firewall/mangle`: marks for packets, connections and routes, and changes of headers.
 
-use menu::{Effect, Family, Kind, Menu, Property, Shape};
+use menu::{Family, Kind, Menu, Property, Shape};
 
 use crate::brief::{RULE_FLAGS, may};
 use crate::firewall as fw;
@@ -69,9 +69,9 @@ pub(crate) static MENU: Menu = Menu {
     stats: fw::STATS,
     commands: fw::COMMANDS,
     old: fw::OLD_MARKS,
-    effect: Effect::None,
     rank: 535,
     derive: Some(fw::complete),
+    dynamic_first: true,
     ..Menu::new(
         "/ipv6/firewall/mangle",
         Shape::Ordered,

@@ -1,6 +1,6 @@
 //! `/ipv6/firewall/nat`: which addresses and ports are translated.
 
-use menu::{Effect, Family, Kind, Menu, Old, Property, Shape};
+use menu::{Family, Kind, Menu, Old, Property, Shape};
 
 use crate::brief::{PORTS, RULE_FLAGS, may};
 use crate::firewall as fw;
@@ -54,9 +54,9 @@ pub(crate) static MENU: Menu = Menu {
     stats: fw::STATS,
     commands: fw::COMMANDS,
     old: &[Old::renamed("to-addresses", "to-address")],
-    effect: Effect::None,
     rank: 536,
     derive: Some(fw::complete),
+    dynamic_first: true,
     ..Menu::new(
         "/ipv6/firewall/nat",
         Shape::Ordered,

@@ -1,6 +1,6 @@
 //! `/ipv6/firewall/raw`: what happens to packets before their connections are tracked.
 
-use menu::{Effect, Menu, Shape};
+use menu::{Menu, Shape};
 
 use crate::brief::RULE_FLAGS;
 use crate::firewall as fw;
@@ -37,9 +37,9 @@ pub(crate) static MENU: Menu = Menu {
     flags: RULE_FLAGS,
     stats: fw::STATS,
     commands: fw::COMMANDS,
-    effect: Effect::None,
     rank: 537,
     derive: Some(fw::complete),
+    dynamic_first: true,
     ..Menu::new(
         "/ipv6/firewall/raw",
         Shape::Ordered,

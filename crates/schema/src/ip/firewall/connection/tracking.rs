@@ -1,6 +1,6 @@
 //! `/ip/firewall/connection/tracking`: how connections are tracked, of both families.
 
-use menu::{Effect, Kind, Menu, Shape};
+use menu::{Kind, Menu, Shape};
 
 use crate::brief::{count, no, read, with, yes};
 
@@ -83,7 +83,6 @@ pub(crate) static MENU: Menu = Menu {
         count("total-ip4-entries", "Connections of IPv4 that are tracked"),
         count("total-ip6-entries", "Connections of IPv6 that are tracked"),
     ]],
-    effect: Effect::None,
     rank: 290,
     ..Menu::new(
         "/ip/firewall/connection/tracking",

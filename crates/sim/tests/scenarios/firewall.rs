@@ -1,0 +1,187 @@
+//! The firewall of a router between two networks, from its commands to what its neighbours see.
+
+use sim::{Heard, Line, NodeId, World};
+
+use crate::{Chain, chain, errors, seconds};
+
+/// A chain whose first router has this firewall.
+fn guarded(seed: u64, workers: usize, firewall: &str) -> Chain {
+    let mut chain = chain(seed, Line::default(), workers);
+    chain.world.run_on(chain.west, firewall);
+    chain
+}
+
+/// From whom a host has heard datagrams.
+fn datagrams(world: &mut World, host: NodeId) -> Vec<String> {
+    let heard = world.at(host).heard.iter();
+    let datagrams = heard.filter_map(|heard| match heard {
+        Heard::Udp { from, .. } => Some(from.to_string()),
+        _ => None,
+    });
+    datagrams.collect()
+}
+
+#[test]
+fn a_rule_drops_counts_and_logs() {
+    let Chain {
+        mut world,
+        client,
+        server,
+        west,
+        ..
+    } = guarded(
+        1,
+        1,
+        "/ip firewall filter add chain=forward action=drop protocol=udp dst-port=9 log=yes log-prefix=bad",
+    );
+
+    world.at(client).send_udp_from(4_000, "10.2.0.2", 9, 100);
+    world.at(client).send_udp_from(4_000, "10.2.0.2", 10, 100);
+    world.run(seconds(2));
+
+    assert_eq!(datagrams(&mut world, server), ["10.1.0.2"]);
+    let log = world.run_on(west, "/log print where topics~\"firewall\"");
+    let line = "bad forward: in:ether1 out:ether2, connection-state:new src-mac ";
+    assert!(log.contains(line), "{log}");
+    let end = ", proto UDP, 10.1.0.2:4000->10.2.0.2:9, len 128";
+    assert!(log.contains(end), "{log}");
+    let counted = world.run_on(west, ":put [/ip firewall filter get 0 packets]");
+    assert_eq!(counted, "1\n");
+    let last = world.run_on(west, ":put [:len [/ip firewall filter get 0 last-hit]]");
+    assert_ne!(last, "0\n");
+
+    world.run_on(west, "/ip firewall filter reset-counters-all");
+    let counted = world.run_on(west, ":put [/ip firewall filter get 0 packets]");
+    assert_eq!(counted, "0\n");
+}
+
+#[test]
+fn connections_are_shown_as_they_are_translated_and_can_be_forgotten() {
+    for workers in [1, 2] {
+        let Chain {
+            mut world,
+            client,
+            server,
+            west,
+            ..
+        } = guarded(
+            2,
+            workers,
+            "/ip firewall nat add chain=srcnat action=masquerade out-interface=ether2",
+        );
+
+        world.at(client).send_udp_from(4_000, "10.2.0.2", 53, 100);
+        world.run(seconds(2));
+
+        assert_eq!(datagrams(&mut world, server), ["10.9.0.1"]);
+        let shown = world.run_on(
+            west,
+            ":foreach c in=[/ip firewall connection find where protocol=udp src-address=10.1.0.2 dst-port=53] \
+             do={:put [/ip firewall connection get $c reply-dst-address]; \
+             :put [/ip firewall connection get $c srcnat]}",
+        );
+        assert_eq!(shown, "10.9.0.1\ntrue\n", "{workers} workers");
+        let total = ":put [/ip firewall connection tracking get total-ip4-entries]";
+        assert_eq!(world.run_on(west, total), "1\n");
+
+        world.run_on(west, "/ip firewall connection remove [find]");
+        world.run(seconds(1));
+        assert_eq!(world.run_on(west, total), "0\n");
+    }
+}
+
+#[test]
+fn who_is_rejected_is_told_how_the_rule_says() {
+    let Chain {
+        mut world, client, ..
+    } = guarded(
+        3,
+        1,
+        "/ip firewall filter add chain=forward action=reject reject-with=icmp-admin-prohibited protocol=udp\n\
+         /ipv6 firewall filter add chain=forward action=reject reject-with=icmp-port-unreachable protocol=udp",
+    );
+
+    world.at(client).send_udp("10.2.0.2", 9, 100);
+    world.at(client).send_udp("2001:db8:2::2", 9, 100);
+    world.run(seconds(1));
+
+    let expected = [
+        ("10.1.0.1".to_owned(), 3, 13, 0),
+        ("2001:db8:1::1".to_owned(), 1, 4, 0),
+    ];
+    assert_eq!(errors(&mut world, client), expected);
+}
+
+#[test]
+fn addresses_stay_in_lists_as_long_as_is_said() {
+    let Chain {
+        mut world,
+        client,
+        west,
+        ..
+    } = guarded(
+        4,
+        1,
+        "/ip firewall filter\n\
+         add chain=forward action=add-src-to-address-list connection-state=new address-list=seen address-list-timeout=5s\n\
+         add chain=forward action=add-dst-to-address-list connection-state=new address-list=kept address-list-timeout=none-static\n\
+         /ip firewall address-list add list=own address=192.0.2.0/24 timeout=5s",
+    );
+
+    world.at(client).ping("10.2.0.2", 1, 40);
+    world.run(seconds(2));
+    let lists = ":foreach e in=[/ip firewall address-list find] do={\
+         :put ([/ip firewall address-list get $e list] . [/ip firewall address-list get $e address])}";
+    let mut shown: Vec<_> = world
+        .run_on(west, lists)
+        .lines()
+        .map(str::to_owned)
+        .collect();
+    shown.sort();
+    assert_eq!(shown, ["kept10.2.0.2", "own192.0.2.0/24", "seen10.1.0.2"]);
+
+    world.run(seconds(6));
+    assert_eq!(world.run_on(west, lists), "kept10.2.0.2\n");
+    let exported = world.run_on(west, "/ip firewall address-list export");
+    assert!(
+        exported.contains("add address=10.2.0.2 list=kept"),
+        "{exported}"
+    );
+}
+
+#[test]
+fn a_trace_follows_rules_and_changes_nothing() {
+    let Chain {
+        mut world, west, ..
+    } = guarded(
+        5,
+        1,
+        "/ip firewall filter\n\
+         add chain=forward action=jump jump-target=out protocol=tcp out-interface=ether2\n\
+         add chain=out action=accept dst-port=80 comment=web\n\
+         add chain=out action=reject reject-with=tcp-reset",
+    );
+    let trace = |world: &mut World, port: u16| {
+        world.run_on(
+            west,
+            &format!(
+                "/tool trace in-interface=ether1 src-address=10.1.0.2 dst-address=10.2.0.2 dst-port={port}"
+            ),
+        )
+    };
+
+    let web = trace(&mut world, 80);
+    assert!(
+        web.contains("comment: web") && web.contains("verdict: sent"),
+        "{web}"
+    );
+    let other = trace(&mut world, 81);
+    assert!(other.contains("not matched: dst-port=80"), "{other}");
+    assert!(other.contains("verdict: refused"), "{other}");
+
+    let counted =
+        ":put ([/ip firewall filter get 0 packets] + [/ip firewall filter get 2 packets])";
+    assert_eq!(world.run_on(west, counted), "0\n");
+    let total = ":put [/ip firewall connection tracking get total-entries]";
+    assert_eq!(world.run_on(west, total), "0\n");
+}
