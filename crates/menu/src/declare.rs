@@ -372,6 +372,8 @@ pub struct Menu {
     pub removable: bool,
     /// Whether the console hides the menu: its items show in a view only.
     pub hidden: bool,
+    /// Whether the menu is there to read configurations of older versions: nobody is offered it.
+    pub older: bool,
     /// Fills in what follows from what was given.
     pub derive: Option<fn(&mut Draft<'_>)>,
     /// Says what the types cannot: what values do not go together.
@@ -426,6 +428,7 @@ impl Menu {
             command_policies: &[],
             removable: false,
             hidden: false,
+            older: false,
             derive: None,
             check: None,
         }

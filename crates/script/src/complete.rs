@@ -100,9 +100,7 @@ impl Found<'_> {
 
     fn words(&mut self, tree: &Tree, start: usize, node: usize) {
         let colon = self.typed.as_bytes().get(start.wrapping_sub(1)) == Some(&b':');
-        let place = &tree.nodes[node];
-        for (name, child) in &place.children {
-            let help = tree.nodes[*child].menu.map_or("", |menu| menu.help);
+        for (name, help) in tree.offered(node) {
             self.push(start, name, Subject::Menu, help);
         }
         for (name, help) in tree.commands(node) {

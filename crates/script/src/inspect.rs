@@ -80,12 +80,12 @@ fn children(tree: &Tree, place: &Place) -> Vec<Child> {
         Place::Command(menu, name) => arguments(spec::of_menu(menu, name)),
         Place::Builtin(builtin) => arguments(spec::of_builtin(builtin)),
         Place::Node(node) => {
-            let below = tree.nodes[*node].children.iter();
-            let mut all: Vec<_> = below
-                .map(|(name, child)| Child {
+            let mut all: Vec<_> = tree
+                .offered(*node)
+                .map(|(name, help)| Child {
                     name,
                     kind: "dir",
-                    help: tree.nodes[*child].menu.map_or("", |menu| menu.help),
+                    help,
                 })
                 .collect();
             let command = |name: &'static str, help: &'static str| Child {

@@ -594,6 +594,44 @@ fn completion_offers_what_can_stand_there() {
 }
 
 #[test]
+fn menus_of_older_versions_are_read_and_not_offered() {
+    let mut console = Console::new();
+
+    for (line, gone) in [
+        ("/ip ", "accounting"),
+        ("/routing ", "mme"),
+        ("/ip route ", "rule"),
+    ] {
+        let offered = script::complete(&console.store, &console.session, line, line.len());
+        assert!(offered.iter().all(|candidate| candidate.text != gone));
+    }
+    let below = console.run(":put [/console/inspect request=child path=ip as-value]");
+    assert!(!below.contains("accounting"), "{below}");
+
+    assert_eq!(console.run("/ip accounting set enabled=yes"), "");
+    assert_eq!(
+        console.run("/ip acc print"),
+        "bad command name acc (line 1 column 5)"
+    );
+}
+
+#[test]
+fn every_menu_that_is_offered_says_what_it_is() {
+    let console = Console::new();
+    let mut paths = vec!["/".to_owned()];
+
+    while let Some(path) = paths.pop() {
+        let offered = script::complete(&console.store, &console.session, &path, path.len());
+        for menu in offered {
+            if menu.subject == script::Subject::Menu {
+                assert!(!menu.help.is_empty(), "{path}{}", menu.text);
+                paths.push(format!("{path}{}/", menu.text));
+            }
+        }
+    }
+}
+
+#[test]
 fn highlighting_tells_words_and_errors_apart() {
     use script::Class::{Argument, Command, Error, Menu, Value};
     let console = Console::new();
