@@ -153,6 +153,12 @@ impl Site for Visit<'_> {
         Ok(())
     }
 
+    fn wait_for_news(&mut self, until: Duration, interrupt: &Interrupt) -> Result<(), Reason> {
+        self.shared.wake.wake();
+        interrupt.wait_for_news(until.saturating_sub(self.now()));
+        Ok(())
+    }
+
     fn resolve(&mut self, name: &str, interrupt: &Interrupt) -> Result<Vec<IpAddr>, Reason> {
         crate::jobs::resolve(name, interrupt)
     }

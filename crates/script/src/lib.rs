@@ -39,6 +39,7 @@ mod operate;
 mod parse;
 mod parser;
 mod password;
+mod ping;
 mod query;
 mod ready;
 mod regex;

@@ -15,6 +15,7 @@ mod link6;
 pub mod log;
 mod output;
 mod pieces;
+mod ping;
 mod punt;
 mod reconcile;
 mod reset;
@@ -28,6 +29,7 @@ pub use build::Setup;
 use core::net::{Ipv4Addr, Ipv6Addr};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
+use std::task::Waker;
 
 use access::Access;
 use arc_swap::ArcSwap;
@@ -42,6 +44,7 @@ use menu::Clock;
 use service::gateway_check::{GatewayCheck, How};
 use service::icmp::{Limiter, Rate};
 use service::neighbour::{Arp, Discovery, Event};
+use service::ping::Pings;
 use service::reassembly::{self, Reassembly};
 use wire::Mac;
 
@@ -148,6 +151,8 @@ pub struct Control {
     detected: bool,
     /// The identifier of this router's own echo requests.
     pub(crate) check_id: u16,
+    /// Echo requests of users.
+    pub(crate) pings: Pings<Waker>,
     pub(crate) dad: BTreeMap<(InterfaceId, Ipv6Addr), Dad>,
     pub(crate) fib: FibWriter,
     pub(crate) snapshot: Arc<ArcSwap<Snapshot>>,
@@ -195,6 +200,8 @@ impl Control {
         now: Instant,
     ) -> Self {
         let mut rng = Rng::seeded(seed);
+        let check = GatewayCheck::new(rng.next_u64());
+        let check_id = rng.next_u32() as u16;
         Self {
             intent: Intent::default(),
             numbers: Numbers::default(),
@@ -209,12 +216,14 @@ impl Control {
             links6: BTreeMap::new(),
             pieces4: Reassembly::new(reassembly::Config::V4),
             pieces6: Reassembly::new(reassembly::Config::V6),
-            check: GatewayCheck::new(rng.next_u64()),
+            check,
             watched: BTreeSet::new(),
             fallback: None,
             in_use6: Vec::new(),
             detected: false,
-            check_id: rng.next_u32() as u16,
+            check_id,
+            // Not the same, so that neither takes the other's answers.
+            pings: Pings::new(check_id.wrapping_add(1)),
             dad: BTreeMap::new(),
             fib,
             snapshot,
