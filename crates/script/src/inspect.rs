@@ -77,7 +77,7 @@ fn children(tree: &Tree, place: &Place) -> Vec<Child> {
         parameters.iter().map(argument).collect()
     };
     match place {
-        Place::Command(menu, name) => arguments(spec::of_menu(menu, name)),
+        Place::Command(menu, name) => arguments(spec::of_menu_shown(menu, name)),
         Place::Builtin(builtin) => arguments(spec::of_builtin(builtin)),
         Place::Node(node) => {
             let mut all: Vec<_> = tree

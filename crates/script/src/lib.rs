@@ -36,6 +36,7 @@ mod machine;
 mod names;
 mod open;
 mod operate;
+mod page;
 mod parse;
 mod parser;
 mod password;

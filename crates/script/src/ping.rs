@@ -432,10 +432,10 @@ mod tests {
             text,
             "  SEQ HOST                                     SIZE TTL TIME       STATUS\n    \
              0 10.0.0.2                                   56  64 5ms896us\n    \
-             1 10.0.0.2                                                       timeout\n    \
-             2                                                                no route to host\n    \
+             1 10.0.0.2                                                     timeout\n    \
+             2                                                              no route to host\n    \
              3 10.0.0.2                                   56  64 61us\n    \
-             sent=4 received=2 packet-loss=50% min-rtt=61us avg-rtt=2ms978us max-rtt=5ms896us\n"
+             sent=4 received=2 packet-loss=50% min-rtt=61us avg-rtt=2ms979us max-rtt=5ms896us\n"
         );
     }
 }

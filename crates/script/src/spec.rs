@@ -66,14 +66,38 @@ const PRINT_VALUES: [&str; 7] = [
 /// and most others whether they give a value.
 pub(crate) fn of_menu_exactly(menu: &'static Menu, command: &str) -> Vec<Parameter> {
     let mut parameters = of_menu(menu, command);
-    let Some(own) = menu.commands.iter().find(|own| own.name == command) else {
+    if menu.commands.iter().all(|own| own.name != command) {
         return parameters;
+    }
+    let more = if watches(menu, command) {
+        SHOWN
+    } else {
+        &SHOWN[..1]
     };
-    let watches = own.arguments.iter().any(|argument| argument.name == "once");
-    let more = if watches { SHOWN } else { &SHOWN[..1] };
     for (name, takes) in more {
         if parameters.iter().all(|parameter| parameter.name != *name) {
             parameters.push(Parameter::new(name, *takes, false, "How it is shown"));
+        }
+    }
+    parameters
+}
+
+/// Whether a command of a menu looks again and again at something, unless it is to do so once.
+pub(crate) fn watches(menu: &Menu, command: &str) -> bool {
+    let mut own = menu.commands.iter().filter(|own| own.name == command);
+    own.any(|own| own.arguments.iter().any(|argument| argument.name == "once"))
+}
+
+/// What a command of a menu takes at the console: one that watches also takes how often, for how
+/// long, and what becomes of what it sees.
+pub(crate) fn of_menu_shown(menu: &'static Menu, command: &str) -> Vec<Parameter> {
+    let mut parameters = of_menu(menu, command);
+    if watches(menu, command) {
+        for (name, takes) in SHOWN {
+            let told = !["append", "file", "freeze-frame-interval"].contains(name);
+            if told && parameters.iter().all(|parameter| parameter.name != *name) {
+                parameters.push(Parameter::new(name, *takes, false, "How it is shown"));
+            }
         }
     }
     parameters

@@ -700,3 +700,50 @@ fn check_sorts_every_command_and_goes_on_after_an_error() {
         )
     );
 }
+
+/// A router whose interfaces carry something.
+struct Carrying;
+
+impl Live for Carrying {
+    fn action(&mut self, _: &Store, call: &menu::Call<'_>) -> Result<menu::Reply, menu::Reason> {
+        let (_, names) = call.arguments.first().expect("it is needed");
+        let rows = names.as_list().iter().map(|name| {
+            let mut row = Row::default();
+            row.set("name", name.clone());
+            row.set("rx-bits-per-second", Value::Number(12_345));
+            row
+        });
+        Ok(menu::Reply {
+            rows: rows.collect(),
+        })
+    }
+}
+
+#[test]
+fn what_a_monitor_sees_is_shown_given_or_run_with() {
+    let mut console = Console::new();
+    let mut run = |line: &str| console.run_with(line, &mut Carrying);
+    let monitor = "/interface monitor-traffic ether1";
+
+    assert_eq!(
+        run(&format!("{monitor} once proplist=rx-bits-per-second")),
+        "  rx-bits-per-second: 12.3kbps\n"
+    );
+    assert_eq!(
+        run(&format!(
+            ":put ([{monitor} once as-value]->\"rx-bits-per-second\")"
+        )),
+        "12345\n"
+    );
+    assert_eq!(
+        run(&format!(
+            ":local seen; {monitor} once proplist=name,rx-bits-per-second \
+             do={{:set seen ($\"rx-bits-per-second\" / 1000)}}; :put $seen"
+        )),
+        "                name: ether1\n  rx-bits-per-second: 12.3kbps\n12\n"
+    );
+    assert_eq!(
+        run(&format!("{monitor} interval=10ms")),
+        "invalid time value for argument interval"
+    );
+}

@@ -17,6 +17,7 @@ mod output;
 mod pieces;
 mod ping;
 mod punt;
+mod rate;
 mod reconcile;
 mod reset;
 pub(crate) mod schedule;
@@ -174,6 +175,8 @@ pub struct Control {
     pub(crate) links: BTreeMap<InterfaceId, LinkTimes>,
     /// What interfaces had counted when their counters were reset.
     pub(crate) reset: BTreeMap<InterfaceId, InterfaceTraffic>,
+    /// How fast interfaces carry.
+    pub(crate) rates: rate::Rates,
     /// The machine underneath.
     pub(crate) resources: Resources,
     /// Rules that have no effect because they name what is not there.
@@ -241,6 +244,7 @@ impl Control {
             rng,
             links: BTreeMap::new(),
             reset: BTreeMap::new(),
+            rates: rate::Rates::default(),
             resources: Resources::default(),
             inactive_rules: BTreeSet::new(),
             missed: BTreeSet::new(),
@@ -394,6 +398,9 @@ impl Control {
     /// more to do at once.
     pub fn poll(&mut self, now: Instant) -> bool {
         self.now = self.now.max(now);
+        if self.rates.is_due(self.now) {
+            self.look_at_counters();
+        }
         self.workers.push_all();
         self.warn_of_missing();
         while let Some(key) = self.timers.due(self.now) {

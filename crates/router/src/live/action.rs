@@ -6,7 +6,7 @@ use frame::InterfaceId;
 use menu::{Call, Id, Reason, Reply, Row, Store, Value};
 use service::neighbour::Event;
 
-use super::{DYNAMIC, number};
+use super::DYNAMIC;
 use crate::drive::Control;
 
 impl Control {
@@ -29,7 +29,10 @@ impl Control {
                 Ok(Reply::default())
             }
             (_, "monitor") => Ok(self.monitor(store, call.items)),
-            ("/interface", "monitor-traffic") => Ok(self.monitor_traffic(call)),
+            ("/interface", "monitor-traffic") => {
+                let names = argument(call, "interface").map(Value::as_list);
+                Ok(self.monitor_traffic(names.unwrap_or_default()))
+            }
             ("/ip/route", "check") => {
                 let to = argument(call, "dst-ip").and_then(Value::as_address);
                 let to = to.ok_or_else(|| Reason::no_match("dst-ip"))?;
@@ -96,27 +99,6 @@ impl Control {
             };
             row.set("name", Value::text(name));
             row.set("status", Value::Word(status));
-            Some(row)
-        });
-        Reply {
-            rows: rows.collect(),
-        }
-    }
-
-    /// One page of `monitor-traffic`: what was counted in all, as rates need two looks.
-    fn monitor_traffic(&self, call: &Call<'_>) -> Reply {
-        let names = argument(call, "interface")
-            .map(Value::as_list)
-            .unwrap_or_default();
-        let rows = names.iter().filter_map(|name| {
-            let (id, laid) = self.layout.named(name.as_str()?)?;
-            let traffic = self.traffic(id);
-            let mut row = Row::default();
-            row.set("name", Value::text(&*laid.name));
-            row.set("rx-packets", number(traffic.rx.packets));
-            row.set("rx-bytes", number(traffic.rx.bytes));
-            row.set("tx-packets", number(traffic.tx.packets));
-            row.set("tx-bytes", number(traffic.tx.bytes));
             Some(row)
         });
         Reply {

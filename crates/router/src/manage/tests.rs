@@ -489,7 +489,7 @@ fn files_are_added_shown_read_and_removed() {
     assert_eq!(
         once(
             &mut router,
-            ":put ([/file read file=flash/b.rsc offset=1 chunk-size=3 as-value]->0->\"data\")"
+            ":put ([/file read file=flash/b.rsc offset=1 chunk-size=3 as-value]->\"data\")"
         ),
         "hre\n"
     );
