@@ -22,6 +22,7 @@ mod resources;
 mod run;
 mod seat;
 mod services;
+mod syslog;
 mod terminal;
 mod workers;
 mod zone;

@@ -22,6 +22,7 @@ use crate::notify::notify;
 use crate::reach::Place;
 use crate::resources::Watch;
 use crate::services::{self, Services};
+use crate::syslog::Syslog;
 use crate::workers::Workers;
 
 /// Runs a router in the foreground until it is told to stop.
@@ -162,6 +163,7 @@ pub(crate) fn start(run: &Run, default: Option<&str>) -> Result<Running, String>
                 services,
                 host,
                 resources,
+                syslog: Syslog::default(),
             };
             while !stop.load(Ordering::SeqCst) {
                 outside.round(&shared);
@@ -212,12 +214,13 @@ struct Outside {
     services: Services,
     host: Option<HostPlane>,
     resources: Watch,
+    syslog: Syslog,
 }
 
 impl Outside {
     /// One round: links, mirrors, packets from workers, timers; then a sleep until there is more.
     fn round(&mut self, shared: &Arc<Shared>) {
-        let jobs;
+        let (jobs, datagrams);
         let wait = {
             let mut instance = shared.lock();
             let busy = shared.set_time(&mut instance);
@@ -233,11 +236,13 @@ impl Outside {
             for entry in control.log().take_new() {
                 print_log(&entry.topics, &entry.message);
             }
+            datagrams = control.log().take_datagrams();
             let until = control.deadline().map(|at| at - shared.now());
             self.services.follow(self.host.as_ref(), instance.store());
             shared.after_change(&mut instance);
             if busy { Some(Duration::ZERO) } else { until }
         };
+        self.syslog.send(self.host.as_ref(), &datagrams);
         for job in jobs {
             if let Err(error) = crate::jobs::start(shared, job) {
                 tracing::error!("{error}");

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use menu::{Change, Changes, Item, Store};
 
 use super::Control;
+use super::log;
 use super::schedule::EVENTS;
 use crate::intent::{Intent, ItemId, Route};
 use crate::plan::{Step, plan};
@@ -32,6 +33,7 @@ impl Control {
 
     /// Takes over what is in the store.
     pub fn load(&mut self, store: &Store) {
+        self.log.follow(store);
         self.apply(read::intent(store));
         self.schedule.follow(store, self.log.clock);
         self.watch_schedule();
@@ -45,6 +47,12 @@ impl Control {
         let elsewhere = |change: &Change| ![ROUTES4, ROUTES6].contains(&change.menu.path);
         if changes.of("/user").next().is_some() {
             self.access.follow(store);
+        }
+        if log::MENUS
+            .iter()
+            .any(|menu| changes.of(menu).next().is_some())
+        {
+            self.log.follow(store);
         }
         if changes.of(EVENTS).next().is_some() {
             self.schedule.follow(store, self.log.clock);

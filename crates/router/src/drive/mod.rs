@@ -235,7 +235,7 @@ impl Control {
             errors4: Limiter::new(Rate::V4, rng.next_u64()),
             errors6: Limiter::new(Rate::V6, rng.next_u64()),
             redirects: Limiter::new(Rate::REDIRECTS, rng.next_u64()),
-            log: Log::default(),
+            log: Log::new(),
             scripting: script::Scripting::default(),
             schedule: schedule::Schedule::default(),
             access: Access::default(),
@@ -412,6 +412,7 @@ impl Control {
             self.offer_dynamic();
             self.settle();
         }
+        self.log.write(&mut self.manage.files);
         // Here is time, which changes of routes should not have to take.
         self.fib.prepare();
         busy || self.workers.is_backed_up()

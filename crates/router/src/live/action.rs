@@ -24,6 +24,10 @@ impl Control {
                 self.log.add(format!("script,{topic}"), message);
                 Ok(Reply::default())
             }
+            ("/system/logging/action", "clear") => {
+                self.log.clear(&text(call, "action"));
+                Ok(Reply::default())
+            }
             (path, "reset-counters") if path.starts_with("/interface") => {
                 self.reset_counters(call.items);
                 Ok(Reply::default())

@@ -22,6 +22,7 @@ use menu::{
 
 use crate::drive::Control;
 
+use settings::annotate_action;
 use user::annotate_key;
 
 /// Ids from here on are of dynamic rows.
@@ -86,6 +87,7 @@ impl Live for Control {
             "/system/clock" => self.annotate_clock(row),
             "/system/resource" => self.annotate_resource(row),
             "/system/script" | "/system/scheduler" => self.annotate_script(menu, id, row),
+            "/system/logging/action" => annotate_action(row),
             "/user" => self.annotate_user(id, row),
             "/user/ssh-keys" => annotate_key(row),
             "/system/configuration" => self.annotate_configuration(store, row),
