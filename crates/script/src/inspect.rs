@@ -63,7 +63,7 @@ fn place(tree: &Tree, words: &[&str]) -> Option<Place> {
     {
         return Some(Place::Command(menu, known));
     }
-    let builtin = builtin::ALL.iter().find(|builtin| builtin.name == *name);
+    let builtin = builtin::offered().find(|builtin| builtin.name == *name);
     builtin.filter(|_| node == 0).map(Place::Builtin)
 }
 
@@ -96,7 +96,7 @@ fn children(tree: &Tree, place: &Place) -> Vec<Child> {
             let own = tree.commands(*node).iter();
             all.extend(own.map(|(name, help)| command(name, help)));
             if *node == 0 {
-                for builtin in builtin::ALL {
+                for builtin in builtin::offered() {
                     if all.iter().all(|known| known.name != builtin.name) {
                         all.push(command(builtin.name, builtin.help));
                     }

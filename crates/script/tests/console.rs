@@ -585,6 +585,26 @@ fn completion_offers_what_can_stand_there() {
         ["loose", "no", "strict"]
     );
     assert_eq!(offered(":fore"), ["foreach"]);
+    assert_eq!(
+        offered("/interface monitor-traffic interface=eth"),
+        ["ether1", "ether2", "ether3", "<value>"]
+    );
+    assert_eq!(offered(":reso"), ["resolve"]);
+    assert_eq!(offered("/pi"), ["ping"]);
+    assert_eq!(offered("/par"), ["partitions"], "`:parse` wants a colon");
+    assert_eq!(
+        offered("/interface disable eth"),
+        ["ether1", "ether2", "ether3"]
+    );
+    assert_eq!(offered(":put [/ip address get 0 netw"), ["network"]);
+    assert_eq!(
+        offered("/ip firewall filter add src-mac"),
+        ["src-mac-address"]
+    );
+    assert!(
+        !offered("/system logging action add ").contains(&"bsd-syslog".to_owned()),
+        "a word of an older version is not offered"
+    );
     assert!(offered("/ip address print where int").contains(&"interface".to_owned()));
     assert!(offered("").contains(&"system".to_owned()));
     assert!(
