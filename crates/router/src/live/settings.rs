@@ -123,7 +123,8 @@ impl Control {
     }
 }
 
-/// Marks where messages go in vain: by mail, to a script, or in a way that is not spoken.
+/// Marks where messages go in vain: to consoles, by mail, to a script, or in a way that is not
+/// spoken.
 pub(super) fn annotate_action(row: &mut Row) {
     let is = |row: &Row, name: &str, words: &[&str]| {
         let text = row.get(name).map(ToString::to_string);
@@ -131,7 +132,7 @@ pub(super) fn annotate_action(row: &mut Row) {
     };
     let remote = is(row, "target", &["remote"])
         && (is(row, "remote-log-format", &["cef"]) || is(row, "remote-protocol", &["tcp", "tls"]));
-    if remote || is(row, "target", &["email", "script"]) {
+    if remote || is(row, "target", &["echo", "email", "script"]) {
         row.flag(Flag::NO_EFFECT.name, true);
     }
 }
