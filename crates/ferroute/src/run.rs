@@ -102,7 +102,7 @@ pub(crate) fn start(run: &Run, default: Option<&str>) -> Result<Running, String>
             .ensure_port(&spec.name, None)
             .map_err(|error| error.to_string())?;
     }
-    crate::config::load(&mut store, place.state.as_deref(), run, default)?;
+    let notes = crate::config::load(&mut store, place.state.as_deref(), run, default)?;
 
     let started = SystemInstant::now();
     let setup = Setup {
@@ -114,6 +114,7 @@ pub(crate) fn start(run: &Run, default: Option<&str>) -> Result<Running, String>
     let (mut instance, mut workers) =
         Instance::new(&setup, store).map_err(|error| format!("memory for packets: {error}"))?;
     set_clock(&mut instance);
+    instance.recall(&notes);
     if !run.no_host || run.listen.is_some() {
         crate::access::first_password(&mut instance)?;
     }

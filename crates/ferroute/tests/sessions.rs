@@ -120,13 +120,19 @@ impl Router {
         console
     }
 
-    /// A session of the API of this user, in safe mode and with another name for the router.
-    fn program_in_safe_mode(&self, user: &str, name: &str) -> Program {
+    /// A session of the API of this user, whose password is `secret`.
+    fn program(&self, user: &str) -> Program {
         let stream = TcpStream::connect((self.address, BASE + 8728)).expect("the API");
         let patience = Some(Duration::from_secs(60));
         stream.set_read_timeout(patience).expect("a time limit");
         let mut program = Program { stream };
         program.ask(&["/login", &format!("=name={user}"), "=password=secret"]);
+        program
+    }
+
+    /// The same, in safe mode and with another name for the router.
+    fn program_in_safe_mode(&self, user: &str, name: &str) -> Program {
+        let mut program = self.program(user);
         program.ask(&["/safe-mode/take"]);
         program.ask(&["/system/identity/set", &format!("=name={name}")]);
         assert_eq!(self.name(), name);
@@ -327,6 +333,22 @@ fn a_router_that_is_killed_gives_back_safe_mode_and_what_was_not_confirmed() {
     assert_eq!(router.name(), "before");
     let history = router.exec("/system history print");
     assert!(history.contains("system identity changed"), "{history}");
+}
+
+#[test]
+fn when_a_user_logged_in_last_is_known_after_a_stop() {
+    let mut router = Router::start("seen");
+    router.exec("/user add name=joe group=full password=secret; /user add name=jim group=full");
+    let seen = ":put [/user get joe last-logged-in]";
+    drop(router.program("joe"));
+    let before = router.exec(seen);
+    assert!(before.starts_with("20"), "{before}");
+
+    router.kill();
+    router.run();
+
+    assert_eq!(router.exec(seen), before);
+    assert_eq!(router.exec(":put [/user get jim last-logged-in]"), "\n");
 }
 
 #[test]

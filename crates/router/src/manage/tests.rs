@@ -185,7 +185,7 @@ fn no_number_of_changes_is_too_many_for_safe_mode() {
 fn what_is_printed_replaces_a_file_or_stands_behind_what_is_in_it() {
     let mut router = router();
     once(&mut router, "/interface list add name=LAN");
-    let print = "/interface list print terse proplist=name file=lists where name=LAN";
+    let print = "/interface list print terse proplist=name file=lists";
 
     once(&mut router, print);
     let one = read(&mut router, "lists.txt");
