@@ -434,6 +434,12 @@ impl Output for Shown<'_, '_> {
         self.page.repaint()
     }
 
+    fn go_on(&mut self) -> ControlFlow<()> {
+        // A page that begins here has room, and there is nothing behind it to be drawn over.
+        self.page.mark();
+        self.page.repaint()
+    }
+
     fn width(&self) -> usize {
         self.page.columns()
     }

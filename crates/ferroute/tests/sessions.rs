@@ -352,6 +352,18 @@ fn when_a_user_logged_in_last_is_known_after_a_stop() {
 }
 
 #[test]
+fn what_goes_on_until_it_is_stopped_stops_at_no_page() {
+    let router = Router::start("page");
+    let mut console = router.console();
+
+    // There is no way anywhere; the terminal has 40 rows.
+    console.type_keys("/ping 192.0.2.1 interval=10ms count=100\r");
+    let shown = console.until("sent=100 received=0 packet-loss=100%");
+
+    assert!(!shown.contains("-- ["), "{shown}");
+}
+
+#[test]
 fn a_reset_asks_first() {
     let router = Router::start("reset");
     router.exec("/system identity set name=old");

@@ -335,6 +335,11 @@ pub trait Output {
         ControlFlow::Continue(())
     }
 
+    /// What follows is read as it comes, for as long as it does: no page waits for a key.
+    fn go_on(&mut self) -> ControlFlow<()> {
+        ControlFlow::Continue(())
+    }
+
     /// The width of the terminal in characters; lines of details and exports are folded there.
     fn width(&self) -> usize {
         80

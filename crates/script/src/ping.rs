@@ -81,7 +81,8 @@ impl Machine<'_> {
                 machine.print(HEADING)?;
             }
             so_far = turn.sums.line();
-            machine.print(&turn.line())
+            machine.print(&turn.line())?;
+            machine.go_on()
         });
         if sums.sent > 0 {
             let told = self.print(&format!("{}\n", sums.line()));

@@ -137,12 +137,18 @@ impl Machine<'_> {
             // Rows that are printed anew have no numbers to be called by.
             printer.numbers.clear();
             seen.wait(self)?;
+            self.go_on()?;
         }
     }
 
     /// Draws what follows over what was shown last, where the terminal can.
     pub(crate) fn repaint(&mut self) -> Result<()> {
         broken(self.out.repaint())
+    }
+
+    /// Lets what follows go out without stopping at full pages.
+    pub(crate) fn go_on(&mut self) -> Result<()> {
+        broken(self.out.go_on())
     }
 
     /// Lets time pass between two looks; `Q` ends it, as Ctrl-C does.
