@@ -4,12 +4,13 @@
 //! pages that control adds before it publishes a snapshot with a new interface; workers go on.
 
 use core::sync::atomic::{AtomicU64, Ordering};
-use std::sync::OnceLock;
+use std::sync::{Arc, OnceLock};
 
 use frame::InterfaceId;
 
 use crate::drop::Drop;
 use crate::punt::{REASONS, Why};
+use crate::rule::RuleCounters;
 
 /// Interfaces whose counters share a page.
 const PAGE: usize = 256;
@@ -86,6 +87,12 @@ pub struct Counters {
     pub ipv4_fast_path: Pair,
     /// The same of IPv6.
     pub ipv6_fast_path: Pair,
+    /// IPv4 packets of FastTracked connections that FastTrack forwarded, and their bytes.
+    pub ipv4_fasttrack: Pair,
+    /// The same of IPv6.
+    pub ipv6_fasttrack: Pair,
+    /// What rules of the firewall counted.
+    pub rules: Arc<RuleCounters>,
     pages: Box<[OnceLock<Box<[InterfaceCounters]>>]>,
     /// What belongs to an interface without a page.
     nowhere: InterfaceCounters,
@@ -105,6 +112,9 @@ impl Counters {
             punts: core::array::from_fn(|_| Counter::default()),
             ipv4_fast_path: Pair::default(),
             ipv6_fast_path: Pair::default(),
+            ipv4_fasttrack: Pair::default(),
+            ipv6_fasttrack: Pair::default(),
+            rules: Arc::default(),
             pages: (0..PAGES).map(|_| OnceLock::new()).collect(),
             nowhere: InterfaceCounters::default(),
         }

@@ -113,8 +113,30 @@ drops! {
     ArpMalformed = "arp-malformed",
     /// A malformed ICMP or neighbour discovery message.
     IcmpMalformed = "icmp-malformed",
+    /// The connection should get one of the router's addresses, and there is none.
+    NatAddress = "nat-address",
+    /// No port or address is left by which the connection's answers could be told from others'.
+    NatPorts = "nat-ports",
+    /// The packet is too short for what its connection's translation changes.
+    NatMalformed = "nat-malformed",
     /// Fragments that overlap, or a datagram that was never completed.
     Reassembly = "reassembly",
+    /// A new connection, and the table of connections is full of ones that may not be evicted.
+    ConnectionsFull = "connections-full",
+    /// A new connection whose tuple, or whose answers' tuple, another connection has.
+    ConnectionTaken = "connection-taken",
+    /// A rule of `raw` drops it.
+    FirewallRaw = "firewall-raw",
+    /// A rule of `mangle` drops it.
+    FirewallMangle = "firewall-mangle",
+    /// A rule of `filter` drops it.
+    FirewallFilter = "firewall-filter",
+    /// A rule of `filter` rejects it; its sender is told.
+    FirewallReject = "firewall-reject",
+    /// A rule of `filter` keeps it in a tarpit.
+    FirewallTarpit = "firewall-tarpit",
+    /// The packet ends before what a rule changes in it.
+    FirewallTruncated = "firewall-truncated",
 }
 
 #[cfg(test)]

@@ -63,6 +63,26 @@ pub fn upper6(packet: &[u8]) -> Option<Upper> {
     None
 }
 
+/// Whether an IPv6 packet with a fragment header is the first part of its datagram, by the walk of
+/// [`upper6`]: the offset of a later one is not 0 (RFC 8200, 4.5).
+pub(crate) fn is_first_fragment6(packet: &[u8]) -> bool {
+    let (mut kind, mut at) = (packet.get(6).copied(), 40);
+    for _ in 0..EXTENSIONS {
+        let field = packet.get(at..at + 4);
+        let (Some(number), Some(field)) = (kind, field) else {
+            return true;
+        };
+        at += match number {
+            0 | 43 | 60 => 8 + 8 * usize::from(field[1]),
+            51 => 8 + 4 * usize::from(field[1]),
+            44 => return u16::from_be_bytes([field[2], field[3]]) & 0xfff8 == 0,
+            _ => return true,
+        };
+        kind = Some(field[0]);
+    }
+    true
+}
+
 /// The same number for both directions of a flow: addresses and ports, or the addresses alone for
 /// fragments and for protocols without ports. None for what is not IP.
 pub fn symmetric(packet: &[u8]) -> Option<u32> {
@@ -182,7 +202,7 @@ fn half(bytes: &[u8]) -> u64 {
 }
 
 /// The finaliser of splitmix64: every input bit moves every output bit.
-fn mix64(mut z: u64) -> u64 {
+pub(crate) fn mix64(mut z: u64) -> u64 {
     z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
     z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
     z ^ (z >> 31)

@@ -11,13 +11,18 @@
 #![forbid(unsafe_code)]
 
 pub mod bench;
+pub mod connection;
 pub mod counters;
 pub mod drop;
+pub mod firewall;
 pub mod flow;
 mod handover;
+pub mod nat;
 mod outlet;
+pub mod packet;
 pub mod punt;
 pub mod rings;
+pub mod rule;
 pub mod snapshot;
 pub mod table;
 #[cfg(test)]

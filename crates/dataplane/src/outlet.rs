@@ -9,13 +9,17 @@ use crate::counters::Counters;
 use crate::drop::Drop;
 use crate::punt::{Punt, Why};
 use crate::rings::{Handed, Rings};
-use crate::walk::Context;
+use crate::rule;
+use crate::walk::{Context, Event, Memory, Told};
 
 /// Frames that wait for one transmission. As many as a vector has, whose memory a queue takes over
 /// when all its frames go to one port.
 const QUEUE: usize = VECTOR_FRAMES;
 /// Bytes of a packet that a redirect is told about by.
 const REDIRECT_BYTES: usize = 128;
+/// Bytes of a packet that a line of the log is written from: link header, tags, an IPv6 header with
+/// some extensions, ports.
+const LOG_BYTES: usize = 192;
 
 /// A port's queue in the hands of this worker.
 struct Attached {
@@ -35,6 +39,9 @@ pub(crate) struct Outlet {
     pub(crate) counters: Arc<Counters>,
     /// Fragments and segments of the frame at hand; empty between two frames.
     pub(crate) pieces: Vec<Frame>,
+    /// What the firewall remembers, and what it tells about the packet at hand.
+    pub(crate) memory: Memory,
+    pub(crate) told: Told,
     transmitted: u32,
     /// Packets handed to control, and the workers that were handed frames, since the last step.
     punted: u32,
@@ -43,7 +50,12 @@ pub(crate) struct Outlet {
 
 impl Outlet {
     pub(crate) fn new(index: u16, pool: Pool, rings: Rings, counters: Arc<Counters>) -> Self {
+        let memory = Memory {
+            rules: rule::Worker::new(Arc::clone(&counters.rules), u64::from(index)),
+        };
         Self {
+            memory,
+            told: Told::new(),
             index,
             pool,
             ports: Vec::new(),
@@ -255,16 +267,32 @@ impl Outlet {
 
     /// Tells control that a packet goes back to where it came from.
     pub(crate) fn redirect(&mut self, frame: &Frame, hop: crate::table::NextHopId) {
+        self.punt_copy(frame, REDIRECT_BYTES, Why::Redirect(hop));
+    }
+
+    /// Tells control what rules said about the packet at hand, in their order.
+    #[inline(always)]
+    pub(crate) fn tell(&mut self, frame: &Frame) {
+        while let Some(event) = self.told.take() {
+            let bytes = match event {
+                Event::Sniff(_) => usize::MAX,
+                Event::Log(_) | Event::Keep { .. } => LOG_BYTES,
+            };
+            self.punt_copy(frame, bytes, Why::Told(event));
+        }
+    }
+
+    /// Hands control a copy of a packet's beginning.
+    #[cold]
+    fn punt_copy(&mut self, frame: &Frame, bytes_max: usize, why: Why) {
         let bytes = frame.bytes();
-        let Some(mut copy) = self
-            .pool
-            .alloc_from(&bytes[..bytes.len().min(REDIRECT_BYTES)])
-        else {
+        let beginning = &bytes[..bytes.len().min(bytes_max)];
+        let Some(mut copy) = self.pool.alloc_from(beginning) else {
             return;
         };
         copy.copy_meta(frame);
         copy.offload = frame::Offload::FINISHED;
-        self.punt(copy, Why::Redirect(hop));
+        self.punt(copy, why);
     }
 
     /// Discards a packet.

@@ -3,7 +3,9 @@
 use frame::Frame;
 
 use crate::drop::Drop;
+use crate::rule::Reject;
 use crate::table::NextHopId;
+use crate::walk::Event;
 
 /// What control is asked to do about a packet. The packet is as it arrived, unless noted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -35,6 +37,13 @@ pub enum Why {
     /// A header field or option is in error (RFC 792 parameter problem, RFC 4443 3.4), at this
     /// offset in the network header.
     ParameterProblem(u16),
+    /// A rule rejects it: its sender is told so.
+    Rejected(Reject),
+    /// A rule holds the TCP connection that it would begin: it is answered, and never served.
+    Tarpit,
+    /// A rule tells control about it; the packet itself goes its way, and this is a copy of its
+    /// beginning.
+    Told(Event),
 }
 
 impl Why {
@@ -52,12 +61,15 @@ impl Why {
             Self::Redirect(_) => "redirect",
             Self::BeyondScope => "beyond-scope",
             Self::ParameterProblem(_) => "parameter-problem",
+            Self::Rejected(_) => "rejected",
+            Self::Tarpit => "tarpit",
+            Self::Told(_) => "told",
         }
     }
 }
 
 /// How many reasons there are.
-pub const REASONS: usize = 11;
+pub const REASONS: usize = 14;
 
 impl Why {
     /// The index of its counter, below [`REASONS`].
@@ -74,6 +86,9 @@ impl Why {
             Self::Redirect(_) => 8,
             Self::BeyondScope => 9,
             Self::ParameterProblem(_) => 10,
+            Self::Rejected(_) => 11,
+            Self::Tarpit => 12,
+            Self::Told(_) => 13,
         }
     }
 
@@ -91,6 +106,9 @@ impl Why {
             Why::Redirect(NextHopId::NO_ROUTE).name(),
             Why::BeyondScope.name(),
             Why::ParameterProblem(0).name(),
+            Why::Rejected(Reject::TcpReset).name(),
+            Why::Tarpit.name(),
+            "told",
         ];
         NAMES[index % REASONS]
     }
@@ -106,7 +124,11 @@ impl Why {
             Self::Prohibit => Some(Drop::Prohibit),
             Self::BeyondScope => Some(Drop::Ipv6BeyondScope),
             Self::ParameterProblem(_) => Some(Drop::Ipv4Options),
-            Self::Arp | Self::Local | Self::Unresolved(_) | Self::Redirect(_) => None,
+            Self::Rejected(_) => Some(Drop::FirewallReject),
+            Self::Tarpit => Some(Drop::FirewallTarpit),
+            Self::Arp | Self::Local | Self::Unresolved(_) | Self::Redirect(_) | Self::Told(_) => {
+                None
+            }
         }
     }
 

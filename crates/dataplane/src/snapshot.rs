@@ -3,11 +3,13 @@
 //!
 //! Routes, next hops and counters are not in it: they live in the shared tables and outlive it.
 
-use core::net::Ipv4Addr;
+use core::net::{Ipv4Addr, Ipv6Addr};
 use std::sync::Arc;
 
 use frame::{InterfaceId, Offloads};
 use wire::Mac;
+
+use crate::firewall::Firewall;
 
 /// Everything that the walk reads and that changes only by configuration or link state.
 #[derive(Clone, Debug, Default)]
@@ -28,6 +30,8 @@ pub struct Snapshot {
     pub rules: Vec<RoutingRule>,
     /// Whether ICMP redirects are sent.
     pub send_redirects: bool,
+    /// Rules of the firewall, and whether connections are tracked.
+    pub firewall: Arc<Firewall>,
 }
 
 impl Snapshot {
@@ -88,6 +92,8 @@ pub struct Interface {
     /// What record-route and timestamp options get of packets that leave here: its own first
     /// address, else one of this router's.
     pub address4: Option<Ipv4Addr>,
+    /// Its first IPv6 address in use that reaches beyond the link: what masquerade makes the source.
+    pub address6: Option<Ipv6Addr>,
     /// The port that its frames leave by.
     pub port: u16,
     /// The VLAN interfaces on it, sorted by (EtherType, VLAN id): empty for most.
@@ -218,6 +224,10 @@ pub enum SlowReason {
     RoutingRules,
     /// `rp-filter` is not `no`.
     ReversePathFilter,
+    /// A table of the firewall has enabled rules.
+    FirewallRules,
+    /// Connections are tracked.
+    ConnectionTracking,
     /// The driver does not take part (a host mirror).
     Interface,
 }
@@ -229,6 +239,8 @@ impl SlowReason {
             Self::NotAllowed => "allow-fast-path=no",
             Self::RoutingRules => "/routing/rule has enabled rules",
             Self::ReversePathFilter => "rp-filter checks the way back to the source",
+            Self::FirewallRules => "the firewall has rules",
+            Self::ConnectionTracking => "connections are tracked",
             Self::Interface => "the interface has no fast path",
         }
     }

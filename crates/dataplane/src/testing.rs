@@ -5,6 +5,7 @@ use std::sync::{Arc, Mutex};
 
 use arc_swap::ArcSwap;
 use frame::{Frame, InterfaceId, Offload, Offloads, Pool, Port, Sizes, Transmitted, Vector};
+use machine::Instant;
 use wire::Mac;
 
 use crate::counters::{Counters, InterfaceTraffic, interface_traffic};
@@ -216,6 +217,8 @@ pub(crate) struct Rig {
     pub(crate) snapshot: Snapshot,
     published: Arc<ArcSwap<Snapshot>>,
     pub(crate) workers: Vec<Worker>,
+    /// The time of the steps; tests move it on.
+    pub(crate) now: Instant,
     pub(crate) remotes: Vec<Remote>,
     pub(crate) counters: Vec<Arc<Counters>>,
     pub(crate) pool: Pool,
@@ -268,6 +271,7 @@ impl Rig {
             pool,
             ports: Vec::new(),
             gateway,
+            now: Instant::ZERO,
         };
         rig.routes();
         for number in 0..3 {
@@ -360,7 +364,8 @@ impl Rig {
     /// Steps all workers until nothing is left to do.
     pub(crate) fn settle(&mut self) {
         loop {
-            let steps = self.workers.iter_mut().map(Worker::step);
+            let now = self.now;
+            let steps = self.workers.iter_mut().map(|worker| worker.step(now));
             if steps.fold(true, |idle, step| idle & step.is_idle()) {
                 break;
             }

@@ -3,6 +3,7 @@
 //! Stages are generic over it, and the tracer of production does nothing, so that it costs nothing.
 
 use frame::{InterfaceId, Offload};
+use machine::Instant;
 
 use crate::snapshot::Snapshot;
 use crate::table::Fib;
@@ -85,6 +86,7 @@ pub fn trace_packet(snapshot: &Snapshot, fib: &Fib, frame: &[u8], ingress: Inter
     let cx = Context {
         snapshot,
         fib,
+        now: Instant::ZERO,
         midnight_ms: walk::UNKNOWN_TIME,
     };
     let end = match walk::decide(&cx, ingress, frame, &Offload::FINISHED, &mut recorder) {

@@ -8,6 +8,7 @@ use std::sync::Arc;
 
 use arc_swap::{ArcSwap, Cache};
 use frame::{Pool, Port, Vector};
+use machine::Instant;
 
 use crate::counters::Counters;
 use crate::drop::Drop;
@@ -123,15 +124,16 @@ impl Worker {
         self.midnight_ms = midnight_ms;
     }
 
-    /// One round: commands, what other workers handed over, a vector of each port; then everything
-    /// that is to be sent.
-    pub fn step(&mut self) -> Step {
+    /// One round at `now`: commands, what other workers handed over, a vector of each port; then
+    /// everything that is to be sent. All workers and control read the same clock.
+    pub fn step(&mut self, now: Instant) -> Step {
         self.reader.pass();
         let snapshot = Arc::clone(self.snapshot.load());
         let fib = Arc::clone(&self.fib);
         let cx = Context {
             snapshot: &snapshot,
             fib: &fib,
+            now,
             midnight_ms: self.midnight_ms,
         };
         let mut step = Step {

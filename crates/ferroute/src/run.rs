@@ -139,7 +139,7 @@ pub(crate) fn start(run: &Run, default: Option<&str>) -> Result<Running, String>
     let mut mirrors = Mirrors::default();
     mirrors.follow(host.as_ref(), instance.control());
     let namespace = host.as_ref().map(HostPlane::path);
-    let workers = Workers::start(workers, &waiting.waker())
+    let workers = Workers::start(workers, &waiting.waker(), started)
         .map_err(|error| format!("worker threads: {error}"))?;
     let sleepers = Arc::clone(workers.sleepers());
     let shared = Shared::new(

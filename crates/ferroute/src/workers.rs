@@ -57,8 +57,12 @@ pub(crate) struct Workers {
 
 impl Workers {
     /// Starts a thread for each worker, each on a core of its own as far as there are enough.
-    /// `control` is woken when a worker has punted.
-    pub(crate) fn start(workers: Vec<Worker>, control: &Waker) -> io::Result<Self> {
+    /// `control` is woken when a worker has punted; the router's clock began at `started`.
+    pub(crate) fn start(
+        workers: Vec<Worker>,
+        control: &Waker,
+        started: Instant,
+    ) -> io::Result<Self> {
         let sets: io::Result<Vec<_>> = workers.iter().map(|_| WaitSet::new()).collect();
         let sets = sets?;
         let mut all = Self {
@@ -82,6 +86,7 @@ impl Workers {
                 index,
                 control: control.clone(),
                 stop: Arc::clone(&all.stop),
+                started,
                 until_clock: 0,
             };
             let name = format!("worker-{index}");
@@ -119,6 +124,7 @@ struct Thread {
     index: usize,
     control: Waker,
     stop: Arc<AtomicBool>,
+    started: Instant,
     /// Steps until the worker is told the time of day.
     until_clock: u32,
 }
@@ -149,12 +155,17 @@ impl Thread {
             self.worker.set_midnight_ms(midnight_ms());
         }
         self.until_clock -= 1;
-        let step = self.worker.step();
+        let step = self.worker.step(self.now());
         if step.punted > 0 {
             self.control.wake();
         }
         self.wake_others(step.handed_to);
         step
+    }
+
+    /// The time on the router's clock.
+    fn now(&self) -> machine::Instant {
+        machine::Instant::ZERO + self.started.elapsed()
     }
 
     fn wake_others(&self, handed_to: u64) {

@@ -35,6 +35,9 @@ pub struct Frame {
     pub ingress: InterfaceId,
     /// The interface that it goes out by; none before the routing decision.
     pub egress: InterfaceId,
+    /// The firewall has let it pass and what was decided is written into it: all that is left is its
+    /// next hop.
+    pub walked: bool,
     /// What is unfinished about it.
     pub offload: Offload,
 }
@@ -66,6 +69,7 @@ impl Frame {
             l3: 0,
             ingress: InterfaceId::NONE,
             egress: InterfaceId::NONE,
+            walked: false,
             offload: Offload::FINISHED,
         }
     }
@@ -187,6 +191,7 @@ impl Frame {
         self.l3 = other.l3;
         self.ingress = other.ingress;
         self.egress = other.egress;
+        self.walked = other.walked;
         self.offload = other.offload;
     }
 

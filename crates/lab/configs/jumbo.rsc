@@ -1,4 +1,4 @@
-# The lab "jumbo": as "home", with links of 9,000 bytes.
+# The lab "jumbo": as "plain", with links of 9,000 bytes.
 /interface ethernet
 set ether1 mtu=9000
 set ether2 mtu=9000

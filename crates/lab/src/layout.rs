@@ -102,7 +102,7 @@ pub fn layout(name: &str) -> Option<&'static Layout> {
 }
 
 /// The layouts that come with ferroute.
-pub const LAYOUTS: &[Layout] = &[HOME, SEGMENTS, JUMBO, PMTU, TWO_QUEUES];
+pub const LAYOUTS: &[Layout] = &[HOME, PLAIN, SEGMENTS, JUMBO, PMTU, TWO_QUEUES];
 
 /// The host in every layout that ferroute runs in.
 pub(crate) const ROUTER: &str = "router";
@@ -183,17 +183,77 @@ const LAN: Link = Link {
     ],
 };
 
+// The default firewall drops what uses addresses of documentation; RFC 5180 has some for labs.
 const HOME: Layout = Layout {
     name: "home",
-    summary: "a client on the LAN, the router, a server on the internet",
+    summary: "a client on the LAN, a router with RouterOS's default firewall, a server on the internet",
+    hosts: &[
+        Host {
+            routes: &[
+                Route {
+                    destination: "default",
+                    via: "192.168.88.1",
+                },
+                Route {
+                    destination: "default",
+                    via: "2001:2:0:88::1",
+                },
+            ],
+            ..CLIENT
+        },
+        ROUTER_HOST,
+        Host {
+            loopback: &["198.51.100.80/32", "2001:2:0:80::80/128"],
+            // It knows the way to the LAN: what keeps it out is the router's firewall.
+            routes: &[
+                Route {
+                    destination: "default",
+                    via: "203.0.113.2",
+                },
+                Route {
+                    destination: "default",
+                    via: "2001:2:0:1::2",
+                },
+            ],
+            ..SERVER
+        },
+    ],
+    links: &[
+        Link {
+            ends: [
+                INTERNET.ends[0],
+                End {
+                    addresses: &["203.0.113.1/24", "2001:2:0:1::1/64"],
+                    ..INTERNET.ends[1]
+                },
+            ],
+            ..INTERNET
+        },
+        Link {
+            ends: [
+                LAN.ends[0],
+                End {
+                    addresses: &["192.168.88.10/24", "2001:2:0:88::10/64"],
+                    ..LAN.ends[1]
+                },
+            ],
+            ..LAN
+        },
+    ],
+    config: include_str!("../configs/home.rsc"),
+};
+
+const PLAIN: Layout = Layout {
+    name: "plain",
+    summary: "a client on the LAN, a router that filters nothing, a server on the internet",
     hosts: &[CLIENT, ROUTER_HOST, SERVER],
     links: &[INTERNET, LAN],
-    config: include_str!("../configs/home.rsc"),
+    config: include_str!("../configs/plain.rsc"),
 };
 
 const SEGMENTS: Layout = Layout {
     name: "segments",
-    summary: "home, with hosts that send whole segments and unfinished checksums",
+    summary: "plain, with hosts that send whole segments and unfinished checksums",
     links: &[
         Link {
             offloads: Offloads::On,
@@ -204,12 +264,12 @@ const SEGMENTS: Layout = Layout {
             ..LAN
         },
     ],
-    ..HOME
+    ..PLAIN
 };
 
 const JUMBO: Layout = Layout {
     name: "jumbo",
-    summary: "home, with links of 9,000 bytes",
+    summary: "plain, with links of 9,000 bytes",
     links: &[
         Link {
             mtu: 9000,
@@ -218,12 +278,12 @@ const JUMBO: Layout = Layout {
         Link { mtu: 9000, ..LAN },
     ],
     config: include_str!("../configs/jumbo.rsc"),
-    ..HOME
+    ..PLAIN
 };
 
 const TWO_QUEUES: Layout = Layout {
     name: "two-queues",
-    summary: "home, with two queues at every device",
+    summary: "plain, with two queues at every device",
     links: &[
         Link {
             queues: 2,
@@ -231,7 +291,7 @@ const TWO_QUEUES: Layout = Layout {
         },
         Link { queues: 2, ..LAN },
     ],
-    ..HOME
+    ..PLAIN
 };
 
 const PMTU: Layout = Layout {

@@ -170,7 +170,7 @@ mod tests {
              type veth peer name eth0 address 02:00:00:00:01:02 mtu 1500 numtxqueues 1 \
              numrxqueues 1 netns /ns/server",
             "address add 192.168.88.10/24 dev eth0",
-            "address add 2001:db8:88::10/64 dev eth0 nodad",
+            "address add 2001:2:0:88::10/64 dev eth0 nodad",
             "route add default via 192.168.88.1",
             "ethtool -K eth0 tx off rx off tso off gso off gro off",
         ] {

@@ -406,7 +406,7 @@ impl RouterNode {
             for worker in &mut self.workers {
                 // The world begins at midnight.
                 worker.set_midnight_ms((now.as_nanos() / 1_000_000 % DAY_MS) as u32);
-                idle &= worker.step().is_idle();
+                idle &= worker.step(now).is_idle();
             }
             for (number, port) in self.ports.iter().enumerate() {
                 for bytes in port.port.leave() {

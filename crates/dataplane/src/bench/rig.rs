@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex};
 
 use arc_swap::ArcSwap;
 use frame::{Frame, InterfaceId, Pool, Port, Sizes, Transmitted, VECTOR_FRAMES, Vector};
-use machine::Rng;
+use machine::{Duration, Instant, Rng};
 use wire::Mac;
 
 use super::packets::Templates;
@@ -23,6 +23,8 @@ use crate::workload;
 pub(super) const MAC: [u8; 6] = [2, 0, 0, 0, 0, 1];
 const INGRESS: InterfaceId = InterfaceId(1);
 const EGRESS: InterfaceId = InterfaceId(2);
+/// What the clock that workers are told goes on by with each vector.
+const VECTOR_TIME: Duration = Duration::from_micros(10);
 /// Next hops that the routes of a large table are spread over.
 const GATEWAYS: usize = 16;
 
@@ -60,6 +62,7 @@ pub(super) struct Rig {
 /// A worker between ports of its own.
 pub(super) struct Lane {
     worker: Worker,
+    now: Instant,
     meter: Arc<Meter>,
     templates: Arc<Mutex<Option<Templates>>>,
 }
@@ -155,6 +158,7 @@ impl Lane {
         }
         Self {
             worker: Worker::new(parts),
+            now: Instant::ZERO,
             meter,
             templates,
         }
@@ -167,7 +171,8 @@ impl Lane {
         take(&self.meter.clocks);
         let vectors = packets / VECTOR_FRAMES;
         for _ in 0..vectors {
-            self.worker.step();
+            self.now += VECTOR_TIME;
+            self.worker.step(self.now);
         }
         let (expected, sent) = ((vectors * VECTOR_FRAMES) as u64, take(&self.meter.sent));
         if expected != sent {

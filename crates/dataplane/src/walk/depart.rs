@@ -25,13 +25,7 @@ pub(super) fn pass3<const FAST: bool>(
     outlet: &mut Outlet,
 ) {
     let count = frames.len().min(VECTOR_FRAMES);
-    let mut state = State {
-        near_to: entrance.id,
-        redirects: cx.snapshot.send_redirects,
-        run: Run::default(),
-        count4: 0,
-        count6: 0,
-    };
+    let mut state = Tally::new(cx, entrance.id);
     scratch.near.forget();
     let mut at = 0;
     while at < count {
@@ -44,11 +38,11 @@ pub(super) fn pass3<const FAST: bool>(
             at += 1;
         }
     }
-    state.run.flush(cx, &outlet.counters);
+    state.flush(cx, &outlet.counters);
 }
 
 /// What pass 3 keeps from frame to frame.
-struct State {
+pub(super) struct Tally {
     /// The interface that the vector came in by.
     near_to: InterfaceId,
     /// A redirect may still be asked for.
@@ -67,7 +61,7 @@ fn straight_run<const IPV6: bool>(
     frames: &mut [Frame],
     from: usize,
     scratch: &mut Scratch,
-    state: &mut State,
+    state: &mut Tally,
     outlet: &mut Outlet,
 ) -> usize {
     let (lane, used) = match IPV6 {
@@ -162,7 +156,7 @@ fn one<const FAST: bool>(
     frame: &mut Frame,
     at: usize,
     scratch: &mut Scratch,
-    state: &mut State,
+    state: &mut Tally,
     outlet: &mut Outlet,
 ) {
     let place = at % VECTOR_FRAMES;
@@ -213,9 +207,31 @@ fn one<const FAST: bool>(
     }
 }
 
-impl State {
+impl Tally {
+    pub(super) fn new(cx: &Context<'_>, near_to: InterfaceId) -> Self {
+        Self {
+            near_to,
+            redirects: cx.snapshot.send_redirects,
+            run: Run::default(),
+            count4: 0,
+            count6: 0,
+        }
+    }
+
+    /// Counts what was not counted yet.
+    pub(super) fn flush(&mut self, cx: &Context<'_>, counters: &Counters) {
+        self.run.flush(cx, counters);
+    }
+
+    /// Whether control is to be told of a packet that goes back where it came from: once a vector.
+    pub(super) fn owes_redirect(&mut self, egress: InterfaceId, ingress: InterfaceId) -> bool {
+        let owes = (egress == ingress) & self.redirects;
+        self.redirects &= !owes;
+        owes
+    }
+
     /// Counts a frame that leaves.
-    fn count(
+    pub(super) fn count(
         &mut self,
         cx: &Context<'_>,
         frame: &Frame,
@@ -355,12 +371,18 @@ pub(super) fn depart(
     if !(aged && egress::rewrite(frame, adjacency)) {
         return Err(Exit::Drop(Drop::NoBuffer));
     }
+    Ok(departed(frame, adjacency, fit == Fit::Whole))
+}
+
+/// How a frame with its new link header leaves by this adjacency, into which it fits `whole` or not.
+#[inline(always)]
+pub(super) fn departed(frame: &Frame, adjacency: &Adjacency, whole: bool) -> Departed {
     let port = adjacency.port;
-    if (fit == Fit::Whole) & frame.offload.is_finished() {
-        Ok(Departed::Whole(port))
+    if whole & frame.offload.is_finished() {
+        Departed::Whole(port)
     } else {
         let mtu = adjacency.mtu;
-        Ok(Departed::Unfinished { port, mtu })
+        Departed::Unfinished { port, mtu }
     }
 }
 

@@ -25,6 +25,7 @@
 mod depart;
 mod egress;
 mod forward;
+mod guarded;
 mod ingress;
 mod input;
 mod options;
@@ -38,7 +39,10 @@ mod single;
 mod tests;
 
 use frame::{InterfaceId, Offload};
+use machine::Instant;
 
+pub use guarded::{Event, Logged};
+pub(crate) use guarded::{Memory, Told};
 pub(crate) use passes::{Scratch, vector};
 pub(crate) use single::{own, resume, transmit};
 
@@ -59,8 +63,12 @@ pub enum Stage {
     Prerouting,
     /// Rules, table, next hop; local delivery is decided here.
     Routing,
-    /// Lifetime and size.
+    /// What looks at packets for this router.
+    Input,
+    /// Lifetime and size, and what looks at packets for others.
     Forward,
+    /// What looks at this router's own packets.
+    Output,
     /// What looks at packets that are about to leave.
     Postrouting,
     /// Link header and queue.
@@ -74,7 +82,9 @@ impl Stage {
             Self::Ingress => "ingress",
             Self::Prerouting => "prerouting",
             Self::Routing => "routing",
+            Self::Input => "input",
             Self::Forward => "forward",
+            Self::Output => "output",
             Self::Postrouting => "postrouting",
             Self::Egress => "egress",
         }
@@ -118,6 +128,8 @@ pub struct Context<'a> {
     pub snapshot: &'a Snapshot,
     /// Routes and next hops.
     pub fib: &'a Fib,
+    /// When the vector was received.
+    pub now: Instant,
     /// What timestamp options get: milliseconds since midnight UTC, or [`UNKNOWN_TIME`].
     pub midnight_ms: u32,
 }

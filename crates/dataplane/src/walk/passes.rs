@@ -4,7 +4,7 @@ use frame::{Frame, InterfaceId, VECTOR_FRAMES, Vector};
 
 use super::depart::{self, Near};
 use super::ingress::{self, Entrance};
-use super::{Context, Exit, Key, Place, egress, prerouting};
+use super::{Context, Exit, Key, Place, egress, guarded, prerouting};
 use crate::counters::{Counters, Traffic};
 use crate::drop::Drop;
 use crate::outlet::Outlet;
@@ -97,7 +97,10 @@ pub(crate) fn vector(
         }
         return;
     };
-    if is_fast(&entrance) {
+    let firewall = &cx.snapshot.firewall;
+    if firewall.guards(false) || firewall.guards(true) {
+        guard(cx, &entrance, vector, scratch, outlet);
+    } else if is_fast(&entrance) {
         walk::<true>(cx, &entrance, vector, scratch, outlet);
     } else {
         walk::<false>(cx, &entrance, vector, scratch, outlet);
@@ -107,6 +110,20 @@ pub(crate) fn vector(
 fn is_fast(entrance: &Entrance<'_>) -> bool {
     let interface = entrance.interface;
     interface.ipv4.is_fast() && interface.ipv6.is_fast() && interface.vlans.is_empty()
+}
+
+/// The passes of packets that the firewall looks at.
+fn guard(
+    cx: &Context<'_>,
+    entrance: &Entrance<'_>,
+    vector: &mut Vector,
+    scratch: &mut Scratch,
+    outlet: &mut Outlet,
+) {
+    let frames = vector.frames_mut();
+    pass1::<false>(cx, entrance, frames, scratch, &outlet.counters);
+    guarded::vector(cx, entrance.id, frames, scratch, outlet);
+    pass4(cx, vector, scratch, outlet);
 }
 
 /// The passes, one after the other.

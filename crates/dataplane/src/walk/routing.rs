@@ -26,6 +26,8 @@ pub(crate) struct Query<'a> {
     pub(crate) ingress: Option<(InterfaceId, &'a Interface)>,
     pub(crate) source: Address,
     pub(crate) destination: Address,
+    /// The routing mark: a table's number; 0 is none.
+    pub(crate) mark: u32,
 }
 
 impl<'a> Query<'a> {
@@ -51,6 +53,7 @@ impl<'a> Query<'a> {
                 .map(|interface| (ingress, interface)),
             source,
             destination,
+            mark: 0,
         }
     }
 }
@@ -63,6 +66,14 @@ pub(crate) enum Address {
 }
 
 impl Address {
+    /// From its bits.
+    pub(crate) fn of(bits: u128, ipv6: bool) -> Self {
+        match ipv6 {
+            true => Self::V6(bits),
+            false => Self::V4(bits as u32),
+        }
+    }
+
     fn bits(self) -> u128 {
         match self {
             Self::V4(bits) => u128::from(bits),
@@ -130,11 +141,17 @@ pub(crate) fn by_rules(cx: &Context<'_>, query: &Query<'_>) -> Result<NextHopId,
             return Ok(hop);
         }
     }
+    if query.mark != 0 {
+        // RouterOS: a marked packet is looked up in the mark's table, and in main if it finds nothing.
+        let hop = lookup(cx, query.mark as u16, query.destination);
+        if hop != NextHopId::NO_ROUTE {
+            return Ok(hop);
+        }
+    }
     Ok(lookup(cx, MAIN, query.destination))
 }
 
-/// Whether all conditions of a rule hold. No mark is set by anything yet, so a rule for one never
-/// matches.
+/// Whether all conditions of a rule hold.
 fn matches(rule: &RoutingRule, query: &Query<'_>) -> bool {
     let ingress = query.ingress.map_or(InterfaceId::NONE, |(id, _)| id);
     rule.source.is_none_or(|prefix| query.source.is_in(&prefix))
@@ -142,7 +159,7 @@ fn matches(rule: &RoutingRule, query: &Query<'_>) -> bool {
             .destination
             .is_none_or(|prefix| query.destination.is_in(&prefix))
         && rule.interface.is_none_or(|interface| interface == ingress)
-        && rule.mark.is_none()
+        && rule.mark.is_none_or(|mark| mark == query.mark)
 }
 
 /// Follows a next hop that is not simply to be forwarded to: groups, other tables, this router
@@ -156,23 +173,38 @@ pub(crate) fn follow(
     cx: &Context<'_>,
     packet: &[u8],
     ingress: InterfaceId,
+    hop: NextHopId,
+) -> Result<(NextHopId, Adjacency), Exit> {
+    let query = Query::new(cx, packet, ingress);
+    match resolve(cx, &query, hop)? {
+        (hop, adjacency) if adjacency.kind == Kind::Forward => Ok((hop, adjacency)),
+        (hop, _) => Err(Exit::Punt(Why::Unresolved(hop))),
+    }
+}
+
+/// As [`follow`], for a packet whose ends may differ from what its bytes say; a next hop whose link
+/// address is not known yet is an answer, too.
+///
+/// # Errors
+/// As [`follow`].
+pub(crate) fn resolve(
+    cx: &Context<'_>,
+    query: &Query<'_>,
     mut hop: NextHopId,
 ) -> Result<(NextHopId, Adjacency), Exit> {
-    let query = &Query::new(cx, packet, ingress);
     for _ in 0..=DEPTH {
         let adjacency = cx.fib.adjacencies.read(hop);
         match adjacency.kind {
-            Kind::Forward => return Ok((hop, adjacency)),
+            Kind::Forward | Kind::Glean | Kind::Incomplete => return Ok((hop, adjacency)),
             Kind::Group => {
                 let policy = match query.destination {
                     Address::V4(_) => cx.snapshot.ipv4.multipath_hash,
                     Address::V6(_) => cx.snapshot.ipv6.multipath_hash,
                 };
-                hop = adjacency.member(flow::multipath(packet, policy));
+                hop = adjacency.member(flow::multipath(query.packet, policy));
             }
             Kind::Table => hop = lookup(cx, adjacency.egress.0 as u16, query.destination),
             Kind::NoRoute => return Err(Exit::Punt(Why::NoRoute)),
-            Kind::Glean | Kind::Incomplete => return Err(Exit::Punt(Why::Unresolved(hop))),
             Kind::Local => return Err(local(query)),
             Kind::Broadcast => return Err(broadcast(query, &adjacency)),
             Kind::Blackhole => return Err(Exit::Drop(Drop::Blackhole)),

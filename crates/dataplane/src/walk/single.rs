@@ -3,12 +3,14 @@
 
 use frame::{Frame, InterfaceId};
 
-use super::depart::{Departed, Way, depart, packet};
+use super::depart::{self, Departed, Tally, Way, depart, packet};
 use super::ingress::Arrived;
 use super::passes::settle;
-use super::{Context, Exit, Key, egress, output, routing};
+use super::{Context, Exit, Fit, Key, egress, guarded, output, routing};
 use crate::drop::Drop;
 use crate::outlet::Outlet;
+use crate::punt::Why;
+use crate::table::Kind;
 use crate::trace::Silent;
 
 /// Routes a packet of this router's own, which begins at `frame.l3`.
@@ -16,6 +18,12 @@ pub(crate) fn own(cx: &Context<'_>, mut frame: Frame, outlet: &mut Outlet) {
     frame.ingress = InterfaceId::NONE;
     let decided = output::run(cx, packet(&frame), frame.egress);
     let ipv6 = packet(&frame).first().is_some_and(|first| first >> 4 == 6);
+    if cx.snapshot.firewall.guards(ipv6) {
+        let mut tally = Tally::new(cx, InterfaceId::NONE);
+        let departed = guarded::own(cx, &mut frame, decided, &mut tally, outlet);
+        tally.flush(cx, &outlet.counters);
+        return go(cx, frame, departed, outlet);
+    }
     match decided {
         Ok((hop, adjacency)) => {
             let way = Way {
@@ -31,7 +39,11 @@ pub(crate) fn own(cx: &Context<'_>, mut frame: Frame, outlet: &mut Outlet) {
 }
 
 /// Walks a punted packet again, from prerouting on.
-pub(crate) fn resume(cx: &Context<'_>, frame: Frame, outlet: &mut Outlet) {
+pub(crate) fn resume(cx: &Context<'_>, mut frame: Frame, outlet: &mut Outlet) {
+    if frame.walked {
+        let departed = onward(cx, &mut frame, outlet);
+        return go(cx, frame, departed, outlet);
+    }
     let Some(interface) = cx.snapshot.interface(frame.ingress) else {
         return own(cx, frame, outlet);
     };
@@ -43,6 +55,18 @@ pub(crate) fn resume(cx: &Context<'_>, frame: Frame, outlet: &mut Outlet) {
         group: false,
     };
     let key = super::check::<false, _>(cx, &arrived, frame.bytes(), &mut Silent);
+    if cx.snapshot.firewall.guards(arrived.ipv6) {
+        let mut tally = Tally::new(cx, InterfaceId::NONE);
+        let departed = match key {
+            Ok(_) => guarded::one(cx, &mut frame, None, &mut tally, outlet),
+            Err(exit @ (Exit::Deliver(_) | Exit::Punt(Why::Local))) => {
+                guarded::one(cx, &mut frame, Some(exit), &mut tally, outlet)
+            }
+            Err(exit) => Err(exit),
+        };
+        tally.flush(cx, &outlet.counters);
+        return go(cx, frame, departed, outlet);
+    }
     let routed = key.and_then(|key| {
         let destination = match key {
             Key::V4(address) => routing::Address::V4(address),
@@ -70,14 +94,34 @@ pub(crate) fn resume(cx: &Context<'_>, frame: Frame, outlet: &mut Outlet) {
 
 /// Passes 3 and 4 for a frame by itself.
 fn one(cx: &Context<'_>, mut frame: Frame, way: &Way<'_>, outlet: &mut Outlet) {
-    let exit = match depart(cx, &mut frame, way, &mut false, outlet) {
-        Ok(departed) => {
-            egress::count_sent(cx, &outlet.counters, frame.egress, 1, frame.len() as u64);
-            match departed {
-                Departed::Whole(port) => return outlet.send(cx, frame, port),
-                Departed::Unfinished { port, mtu } => Exit::Finish { port, mtu },
-            }
-        }
+    let departed = depart(cx, &mut frame, way, &mut false, outlet);
+    if departed.is_ok() {
+        egress::count_sent(cx, &outlet.counters, frame.egress, 1, frame.len() as u64);
+    }
+    go(cx, frame, departed, outlet);
+}
+
+/// The last step of a packet that the firewall has let pass, whose neighbour was not known then.
+fn onward(cx: &Context<'_>, frame: &mut Frame, outlet: &Outlet) -> Result<Departed, Exit> {
+    let query = routing::Query::new(cx, packet(frame), frame.ingress);
+    let hop = routing::by_rules(cx, &query)?;
+    let (hop, adjacency) = routing::resolve(cx, &query, hop)?;
+    if adjacency.kind != Kind::Forward {
+        return Err(Exit::Punt(Why::Unresolved(hop)));
+    }
+    let fit = guarded::fit(packet(frame), &frame.offload, adjacency.mtu)?;
+    if !egress::rewrite(frame, &adjacency) {
+        return Err(Exit::Drop(Drop::NoBuffer));
+    }
+    egress::count_sent(cx, &outlet.counters, frame.egress, 1, frame.len() as u64);
+    Ok(depart::departed(frame, &adjacency, fit == Fit::Whole))
+}
+
+/// Sends a frame by itself, or does what its exit says.
+fn go(cx: &Context<'_>, frame: Frame, departed: Result<Departed, Exit>, outlet: &mut Outlet) {
+    let exit = match departed {
+        Ok(Departed::Whole(port)) => return outlet.send(cx, frame, port),
+        Ok(Departed::Unfinished { port, mtu }) => Exit::Finish { port, mtu },
         Err(exit) => exit,
     };
     settle(cx, frame, exit, outlet);

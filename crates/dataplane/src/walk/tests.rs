@@ -1,8 +1,10 @@
 //! Packets through a whole worker: what comes out, what is counted, what is handed to control.
 
+mod firewall;
 mod options;
 
 use frame::{Offload, Segmentation};
+use machine::Instant;
 
 use crate::drop::Drop;
 use crate::punt::Why;
@@ -832,7 +834,7 @@ fn a_worker_that_stands_still_costs_the_others_their_overflow_only() {
         let frame = udp.frame();
         expected += u64::from(crate::handover::home(&frame, true, 2) == Some(1));
         rig.arrive(frame);
-        rig.workers[0].step();
+        rig.workers[0].step(Instant::ZERO);
     }
 
     assert_eq!(rig.drops(), [(Drop::HandoverFull, expected - 1024)]);
@@ -861,9 +863,23 @@ fn every_reason_is_reached_here_or_belongs_to_control() {
         Drop::IcmpMalformed,
         Drop::Reassembly,
     ];
+    // Tested with connections, translations and rules.
+    let of_firewall = [
+        Drop::NatAddress,
+        Drop::NatPorts,
+        Drop::NatMalformed,
+        Drop::ConnectionsFull,
+        Drop::ConnectionTaken,
+        Drop::FirewallRaw,
+        Drop::FirewallMangle,
+        Drop::FirewallFilter,
+        Drop::FirewallReject,
+        Drop::FirewallTarpit,
+        Drop::FirewallTruncated,
+    ];
     let reached: Vec<_> = refused().iter().map(|(reason, _)| *reason).collect();
     for reason in Drop::ALL {
-        let known = [&reached[..], &elsewhere_here, &of_control];
+        let known = [&reached[..], &elsewhere_here, &of_control, &of_firewall];
         assert!(known.concat().contains(reason), "{}", reason.name());
     }
 }

@@ -18,7 +18,7 @@ add name=reader group=read password=\"Only-reads-1\"
 add name=keyed group=read password=\"Has-a-key-1\"
 ";
 
-/// The router's address on the client's side of the lab `home`.
+/// The router's address on the client's side of the lab `plain`.
 const ROUTER: &str = "192.168.88.1";
 
 fn root() -> PathBuf {
@@ -59,10 +59,10 @@ fn script_by(lab: &Lab, interpreter: &str, script: &str, arguments: &[&str]) {
 fn netmiko_works_by_ssh_as_on_any_routeros_device() {
     let test = "netmiko_works_by_ssh_as_on_any_routeros_device";
     let Some(python) = python(test) else { return };
-    let Some(lab) = lab(test, layout("home")) else {
+    let Some(lab) = lab(test, layout("plain")) else {
         return;
     };
-    let config = format!("{}{USERS}", layout("home").config);
+    let config = format!("{}{USERS}", layout("plain").config);
     let _router = Router::start(&lab, &Start::with(PACKET, &config));
 
     let arguments = [ROUTER, "operator", "Let-me-in-1"];
@@ -73,10 +73,10 @@ fn netmiko_works_by_ssh_as_on_any_routeros_device() {
 fn garbage_by_ssh_harms_nobody() {
     let test = "garbage_by_ssh_harms_nobody";
     let Some(python) = python(test) else { return };
-    let Some(lab) = lab(test, layout("home")) else {
+    let Some(lab) = lab(test, layout("plain")) else {
         return;
     };
-    let config = format!("{}{USERS}", layout("home").config);
+    let config = format!("{}{USERS}", layout("plain").config);
     let _router = Router::start(&lab, &Start::with(PACKET, &config));
 
     for seed in ["1", "2", "3"] {
@@ -88,10 +88,10 @@ fn garbage_by_ssh_harms_nobody() {
 /// Runs a script of Python against a router with the users that it knows.
 fn as_operator(test: &str, name: &str) {
     let Some(python) = python(test) else { return };
-    let Some(lab) = lab(test, layout("home")) else {
+    let Some(lab) = lab(test, layout("plain")) else {
         return;
     };
-    let config = format!("{}{USERS}", layout("home").config);
+    let config = format!("{}{USERS}", layout("plain").config);
     let _router = Router::start(&lab, &Start::with(PACKET, &config));
 
     script(&lab, &python, name, &[ROUTER, "operator", "Let-me-in-1"]);
@@ -118,12 +118,12 @@ fn node_routeros_works_by_the_api_as_on_any_routeros_device() {
         return;
     }
     let Some(lab) = have(test, &["node"])
-        .then(|| lab(test, layout("home")))
+        .then(|| lab(test, layout("plain")))
         .flatten()
     else {
         return;
     };
-    let config = format!("{}{USERS}", layout("home").config);
+    let config = format!("{}{USERS}", layout("plain").config);
     let _router = Router::start(&lab, &Start::with(PACKET, &config));
 
     let arguments = [ROUTER, "operator", "Let-me-in-1"];

@@ -54,28 +54,28 @@ pub(crate) fn devices(lab: &Lab) -> String {
 fn xdp_generic_carries_everything() {
     driver(
         XDP_GENERIC,
-        layout("home"),
+        layout("plain"),
         "xdp_generic_carries_everything",
     );
 }
 
 #[test]
 fn xdp_native_carries_everything() {
-    driver(XDP_NATIVE, layout("home"), "xdp_native_carries_everything");
+    driver(XDP_NATIVE, layout("plain"), "xdp_native_carries_everything");
 }
 
 #[test]
 fn xdp_picks_a_mode_and_carries_everything() {
     driver(
         XDP,
-        layout("home"),
+        layout("plain"),
         "xdp_picks_a_mode_and_carries_everything",
     );
 }
 
 #[test]
 fn packet_carries_everything() {
-    driver(PACKET, layout("home"), "packet_carries_everything");
+    driver(PACKET, layout("plain"), "packet_carries_everything");
 }
 
 /// The mean length of what came in at the LAN port while TCP went through, in bytes.
@@ -166,7 +166,7 @@ fn tap_ports_pass_segments_whole() {
 #[test]
 fn segments_from_one_port_are_finished_in_software_for_another() {
     let test = "segments_from_one_port_are_finished_in_software_for_another";
-    let (whole, wire) = (layout("segments"), layout("home"));
+    let (whole, wire) = (layout("segments"), layout("plain"));
     let links = [wire.links[0], whole.links[1]];
     assert!(links[0].ends[0].device == "ether1" && links[1].ends[0].device == "ether2");
     let mixed = Layout {

@@ -31,12 +31,12 @@ fn running(router: &Router, port: &str) -> bool {
 fn a_link_that_was_down_carries_packets_when_it_is_up_again() {
     let test = "a_link_that_was_down_carries_packets_when_it_is_up_again";
     let Some(lab) = have(test, &["ping"])
-        .then(|| lab(test, layout("home")))
+        .then(|| lab(test, layout("plain")))
         .flatten()
     else {
         return;
     };
-    let router = Router::start(&lab, &Start::with(PACKET, layout("home").config));
+    let router = Router::start(&lab, &Start::with(PACKET, layout("plain").config));
     until("packets pass", || passes(&lab));
 
     run(&lab, "server", "ip link set dev eth0 down");
@@ -54,12 +54,12 @@ fn a_link_that_was_down_carries_packets_when_it_is_up_again() {
 fn a_device_that_was_removed_is_picked_up_when_it_is_there_again() {
     let test = "a_device_that_was_removed_is_picked_up_when_it_is_there_again";
     let Some(lab) = have(test, &["ping"])
-        .then(|| lab(test, layout("home")))
+        .then(|| lab(test, layout("plain")))
         .flatten()
     else {
         return;
     };
-    let router = Router::start(&lab, &Start::with(PACKET, layout("home").config));
+    let router = Router::start(&lab, &Start::with(PACKET, layout("plain").config));
     until("packets pass", || passes(&lab));
 
     for _ in 0..3 {

@@ -12,12 +12,12 @@ const ASK: &str = "import sys,http.client;\
 fn a_web_server_in_the_host_plane_is_reached_at_every_address_of_the_router() {
     let test = "a_web_server_in_the_host_plane_is_reached_at_every_address_of_the_router";
     let Some(lab) = have(test, &["python3"])
-        .then(|| lab(test, layout("home")))
+        .then(|| lab(test, layout("plain")))
         .flatten()
     else {
         return;
     };
-    let router = Router::start(&lab, &Start::with(PACKET, layout("home").config));
+    let router = Router::start(&lab, &Start::with(PACKET, layout("plain").config));
     let folder = Folder::new();
     std::fs::write(folder.file("greeting"), "from inside").expect("a folder of our own");
     let mut server = Command::new(binary());

@@ -48,7 +48,7 @@ fn a_router_asked_to_end_leaves_nothing_behind_but_its_state() {
     let test = "a_router_asked_to_end_leaves_nothing_behind_but_its_state";
     for driver in [PACKET, XDP] {
         let Some(lab) = have(test, &["ping"])
-            .then(|| lab(test, layout("home")))
+            .then(|| lab(test, layout("plain")))
             .flatten()
         else {
             return;
@@ -58,7 +58,7 @@ fn a_router_asked_to_end_leaves_nothing_behind_but_its_state() {
         }
         furnish(&lab);
         let before = devices(&lab);
-        let router = Router::start(&lab, &Start::with(driver, layout("home").config));
+        let router = Router::start(&lab, &Start::with(driver, layout("plain").config));
         run(&lab, "client", PING);
         assert!(
             !run(&lab, "router", "ip -o address").contains("10.9.8.7"),
@@ -85,7 +85,7 @@ fn a_killed_router_leaves_nothing_that_the_next_start_does_not_clean() {
         .unwrap_or(6);
     for driver in [PACKET, XDP] {
         let Some(lab) = have(test, &["ping"])
-            .then(|| lab(test, layout("home")))
+            .then(|| lab(test, layout("plain")))
             .flatten()
         else {
             return;
@@ -99,7 +99,7 @@ fn a_killed_router_leaves_nothing_that_the_next_start_does_not_clean() {
         let state = folder.file("state");
         let start = Start {
             state: Some(&state),
-            ..Start::with(driver, layout("home").config)
+            ..Start::with(driver, layout("plain").config)
         };
 
         // From before it has begun until long after it routes, in steps of the golden ratio: every
@@ -122,7 +122,7 @@ fn a_killed_router_leaves_nothing_that_the_next_start_does_not_clean() {
 #[test]
 fn a_configuration_with_a_mistake_is_refused_with_its_place_and_nothing_applied() {
     let test = "a_configuration_with_a_mistake_is_refused_with_its_place_and_nothing_applied";
-    let Some(lab) = lab(test, layout("home")) else {
+    let Some(lab) = lab(test, layout("plain")) else {
         return;
     };
     furnish(&lab);
@@ -159,7 +159,7 @@ fn a_configuration_with_a_mistake_is_refused_with_its_place_and_nothing_applied(
 fn the_device_of_the_default_route_is_taken_only_when_told_to() {
     let test = "the_device_of_the_default_route_is_taken_only_when_told_to";
     let Some(lab) = have(test, &["ping"])
-        .then(|| lab(test, layout("home")))
+        .then(|| lab(test, layout("plain")))
         .flatten()
     else {
         return;
@@ -171,7 +171,7 @@ fn the_device_of_the_default_route_is_taken_only_when_told_to() {
         "ip route add default via 10.9.8.1 dev ether1",
     );
     let before = devices(&lab);
-    let start = Start::with(PACKET, layout("home").config);
+    let start = Start::with(PACKET, layout("plain").config);
 
     let ended = Router::try_start(&lab, &start).expect_err("it carries the default route");
 
@@ -201,12 +201,12 @@ fn the_device_of_the_default_route_is_taken_only_when_told_to() {
 fn a_change_at_the_console_takes_effect_on_packets() {
     let test = "a_change_at_the_console_takes_effect_on_packets";
     let Some(lab) = have(test, &["ping"])
-        .then(|| lab(test, layout("home")))
+        .then(|| lab(test, layout("plain")))
         .flatten()
     else {
         return;
     };
-    let router = Router::start(&lab, &Start::with(PACKET, layout("home").config));
+    let router = Router::start(&lab, &Start::with(PACKET, layout("plain").config));
     let remote = "ping -q -c 1 -W 1 198.51.100.80";
     until("packets pass", || works(&lab, "client", remote));
 

@@ -11,12 +11,12 @@ const LAN_LINK_LOCAL: &str = "fe80::ff:fe00:201%eth0";
 fn flood(destination: &str, protocol: u8) {
     let test = format!("ten_thousand_pings_arrive_and_are_counted_ipv{protocol}");
     let Some(lab) = have(&test, &["ping"])
-        .then(|| lab(&test, layout("home")))
+        .then(|| lab(&test, layout("plain")))
         .flatten()
     else {
         return;
     };
-    let router = Router::start(&lab, &Start::with(PACKET, layout("home").config));
+    let router = Router::start(&lab, &Start::with(PACKET, layout("plain").config));
     let counters = || {
         ["ether1", "ether2"].map(|port| {
             ["rx-packet", "tx-packet", "rx-byte", "tx-byte"]
@@ -70,12 +70,12 @@ fn ten_thousand_pings_arrive_and_are_counted_ipv6() {
 fn a_default_route_leads_to_what_is_on_no_link_and_other_addresses_answer() {
     let test = "a_default_route_leads_to_what_is_on_no_link_and_other_addresses_answer";
     let Some(lab) = have(test, &["ping"])
-        .then(|| lab(test, layout("home")))
+        .then(|| lab(test, layout("plain")))
         .flatten()
     else {
         return;
     };
-    let _router = Router::start(&lab, &Start::with(PACKET, layout("home").config));
+    let _router = Router::start(&lab, &Start::with(PACKET, layout("plain").config));
 
     for address in [
         "198.51.100.80",
@@ -98,7 +98,7 @@ fn a_default_route_leads_to_what_is_on_no_link_and_other_addresses_answer() {
 fn a_destination_without_a_route_is_answered_as_unreachable() {
     let test = "a_destination_without_a_route_is_answered_as_unreachable";
     let Some(lab) = have(test, &["ping"])
-        .then(|| lab(test, layout("home")))
+        .then(|| lab(test, layout("plain")))
         .flatten()
     else {
         return;
@@ -130,11 +130,11 @@ fn a_destination_without_a_route_is_answered_as_unreachable() {
 #[test]
 fn a_host_makes_itself_an_address_from_the_router_s_advertisement() {
     let test = "a_host_makes_itself_an_address_from_the_router_s_advertisement";
-    let Some(lab) = lab(test, layout("home")) else {
+    let Some(lab) = lab(test, layout("plain")) else {
         return;
     };
     run(&lab, "client", "ip -6 route delete default");
-    let _router = Router::start(&lab, &Start::with(PACKET, layout("home").config));
+    let _router = Router::start(&lab, &Start::with(PACKET, layout("plain").config));
 
     until(
         "the client has an address of the LAN's prefix and a default route",
@@ -159,8 +159,8 @@ fn anybody_can_route_in_a_user_namespace() {
     if !have(test, &["ping"]) {
         return;
     }
-    let lab = lab_held(test, layout("home"), Holding::Held);
-    let _router = Router::start(&lab, &Start::with(PACKET, layout("home").config));
+    let lab = lab_held(test, layout("plain"), Holding::Held);
+    let _router = Router::start(&lab, &Start::with(PACKET, layout("plain").config));
 
     for address in ["203.0.113.1", "2001:db8:1::1"] {
         run(

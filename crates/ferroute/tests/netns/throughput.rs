@@ -42,12 +42,12 @@ pub(crate) fn udp(lab: &Lab, address: &str, megabytes: u64, length: u32) {
 
 fn everything(address: &str, test: &str) {
     let Some(lab) = have(test, &["iperf3"])
-        .then(|| lab(test, layout("home")))
+        .then(|| lab(test, layout("plain")))
         .flatten()
     else {
         return;
     };
-    let _router = Router::start(&lab, &Start::with(PACKET, layout("home").config));
+    let _router = Router::start(&lab, &Start::with(PACKET, layout("plain").config));
 
     tcp_both_ways(&lab, address, 50);
     udp(&lab, address, 10, 1400);

@@ -6,12 +6,12 @@ use crate::world::{PACKET, Router, Start, have, lab, layout, run};
 fn traceroute_shows_the_router_and_then_the_destination() {
     let test = "traceroute_shows_the_router_and_then_the_destination";
     let Some(lab) = have(test, &["traceroute"])
-        .then(|| lab(test, layout("home")))
+        .then(|| lab(test, layout("plain")))
         .flatten()
     else {
         return;
     };
-    let _router = Router::start(&lab, &Start::with(PACKET, layout("home").config));
+    let _router = Router::start(&lab, &Start::with(PACKET, layout("plain").config));
 
     for (protocol, hops) in [
         (4, ["192.168.88.1", "203.0.113.1"]),

@@ -55,7 +55,7 @@ fn an_idle_router_uses_under_two_percent_of_a_core() {
     let test = "an_idle_router_uses_under_two_percent_of_a_core";
     for driver in [PACKET, XDP] {
         let Some(lab) = have(test, &["ping"])
-            .then(|| lab(test, layout("home")))
+            .then(|| lab(test, layout("plain")))
             .flatten()
         else {
             return;
@@ -63,7 +63,7 @@ fn an_idle_router_uses_under_two_percent_of_a_core() {
         if !driver_works(test, &lab, driver) {
             continue;
         }
-        let start = Start::with(driver, layout("home").config);
+        let start = Start::with(driver, layout("plain").config);
         let router = Router::start(
             &lab,
             &Start {

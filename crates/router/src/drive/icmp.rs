@@ -2,6 +2,7 @@
 
 use core::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
+use dataplane::rule::Reject;
 use dataplane::table::NextHopId;
 use dataplane::{Drop, Why};
 use frame::{Frame, InterfaceId};
@@ -271,9 +272,15 @@ fn error4_of(why: Why) -> Option<v4::Error> {
         Why::ParameterProblem(at) => v4::Error::ParameterProblem {
             pointer: u8::try_from(at).unwrap_or(u8::MAX),
         },
-        Why::Arp | Why::Local | Why::Unresolved(_) | Why::Redirect(_) | Why::BeyondScope => {
-            return None;
-        }
+        Why::Rejected(Reject::Icmp(code)) => v4::Error::Unreachable(Code(code)),
+        Why::Arp
+        | Why::Local
+        | Why::Unresolved(_)
+        | Why::Redirect(_)
+        | Why::BeyondScope
+        | Why::Rejected(_)
+        | Why::Tarpit
+        | Why::Told(_) => return None,
     })
 }
 
@@ -291,6 +298,17 @@ fn error6_of(why: Why) -> Option<v6::Error> {
             code: Parameter::Field,
             pointer: u32::from(at),
         },
-        Why::Arp | Why::Local | Why::Unresolved(_) | Why::Redirect(_) => return None,
+        Why::Rejected(Reject::Icmpv6(code)) => v6::Error::Unreachable(Code(code)),
+        Why::Rejected(Reject::Icmpv6Problem(_)) => v6::Error::ParameterProblem {
+            code: Parameter::HeaderChain,
+            pointer: 0,
+        },
+        Why::Arp
+        | Why::Local
+        | Why::Unresolved(_)
+        | Why::Redirect(_)
+        | Why::Rejected(_)
+        | Why::Tarpit
+        | Why::Told(_) => return None,
     })
 }

@@ -52,7 +52,9 @@ impl Control {
             | Why::Unreachable
             | Why::Prohibit
             | Why::BeyondScope
-            | Why::ParameterProblem(_) => self.report(frame, why, worker),
+            | Why::ParameterProblem(_)
+            | Why::Rejected(_) => self.report(frame, why, worker),
+            Why::Tarpit | Why::Told(_) => self.workers.free(frame),
         }
     }
 

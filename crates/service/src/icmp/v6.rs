@@ -44,6 +44,8 @@ pub enum Parameter {
     NextHeader = 1,
     /// The option is not known; its two highest bits ask for a report.
     Option = 2,
+    /// The first fragment has not all headers (RFC 7112, 5).
+    HeaderChain = 3,
 }
 
 impl Error {

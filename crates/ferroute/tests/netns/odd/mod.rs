@@ -176,7 +176,7 @@ fn compare(lab: &Lab, expected: impl Fn(&Case) -> Fate) {
 
 /// The lab `home`, with the kernel's router in it.
 fn kernel_layout() -> Layout {
-    let home = layout("home");
+    let plain = layout("plain");
     let host = |host: &Host| Host {
         forwards: host.forwards || host.name == "router",
         ..*host
@@ -199,9 +199,9 @@ fn kernel_layout() -> Layout {
     };
     Layout {
         name: "kernel",
-        hosts: Box::leak(home.hosts.iter().map(host).collect()),
-        links: Box::leak(home.links.iter().map(link).collect()),
-        ..*home
+        hosts: Box::leak(plain.hosts.iter().map(host).collect()),
+        links: Box::leak(plain.links.iter().map(link).collect()),
+        ..*plain
     }
 }
 
@@ -231,12 +231,12 @@ fn the_kernel_s_router_treats_odd_packets_as_listed() {
 fn ferroute_treats_odd_packets_as_listed() {
     let test = "ferroute_treats_odd_packets_as_listed";
     let Some(lab) = have(test, &["python3", "ping"])
-        .then(|| lab(test, layout("home")))
+        .then(|| lab(test, layout("plain")))
         .flatten()
     else {
         return;
     };
-    let _router = Router::start(&lab, &Start::with(PACKET, layout("home").config));
+    let _router = Router::start(&lab, &Start::with(PACKET, layout("plain").config));
     compare(&lab, |case| {
         case.ferroute.map_or(case.kernel, |(fate, _)| fate)
     });

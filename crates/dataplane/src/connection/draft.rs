@@ -1,0 +1,61 @@
+//! A connection that is not in the table yet: it lives on the stack of its first packet's walk.
+
+use frame::InterfaceId;
+
+use super::id::NextHop;
+use super::state::{Helper, NatState};
+use super::tcp::Opening;
+use crate::packet::Tuple;
+
+/// The room that a direction of an IPv4 connection has for its rewrite: 16 bytes of its line.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Rewrite4(pub [u32; 4]);
+
+/// The same of IPv6: 56 bytes of the direction's second line.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Rewrite6(pub [u32; 14]);
+
+/// Both directions' rewrites: original, reply. What they mean is `nat`'s.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Rewrites {
+    /// Nothing is rewritten: both slots read as zeros.
+    #[default]
+    None,
+    /// Of IPv4.
+    Ipv4([Rewrite4; 2]),
+    /// Of IPv6.
+    Ipv6([Rewrite6; 2]),
+}
+
+/// A new connection, made by `Tracker::draft` from its first packet and filled in by the stages.
+#[derive(Clone, Copy, Debug)]
+pub struct Draft {
+    /// As the first packet came in.
+    pub original: Tuple,
+    /// As answers will come in: the original tuple, translated, reversed.
+    pub reply: Tuple,
+    /// The connection's mark; an expected connection begins with its parent's.
+    pub mark: u32,
+    /// The helper that watches it, or that expected it.
+    pub helper: Helper,
+    /// How it is translated.
+    pub nat: NatState,
+    /// Both directions' rewrites.
+    pub rewrites: Rewrites,
+    /// A rule marked it for FastTrack.
+    pub fasttrack: bool,
+    /// The source was translated by `masquerade`: it goes when its egress interface does.
+    pub masquerade: bool,
+    /// Where it leaves the router.
+    pub egress: InterfaceId,
+    /// The next hop of the original direction, for FastTrack.
+    pub next_hop: NextHop,
+    /// Answers do not hash home to this worker: the reply tuple is claimed in `Homes`.
+    pub claim: bool,
+    /// Bytes of the first packet, from its network header on.
+    pub(super) bytes: u32,
+    /// A helper expected it.
+    pub(super) expected: bool,
+    /// The state of TCP after the first packet.
+    pub(super) opening: Opening,
+}

@@ -1,0 +1,29 @@
+//! Connection tracking: which packets belong together, in which state they are, and what was
+//! decided for them.
+//!
+//! A connection has one owner, a worker. The worker's [`Tracker`] finds, decides and advances; it
+//! keeps index and timers for itself. The entries lie in a [`Table`] of atomics that the owner
+//! alone writes and control reads without a lock.
+//!
+//! ```text
+//! packet ─ hash ─ index (private) ─▶ entry: original line │ shared line │ reply line   + cold words
+//!            classify: reads, decides   advance: counters and time into the direction's line
+//! ```
+//!
+//! A packet that has an entry is classified and at once advanced, one packet after the other, in
+//! prerouting. One without is a [`Draft`] on the stack until it leaves the router; then `confirm`
+//! puts it into the table. Nothing unconfirmed lies there.
+//!
+//! States and timeouts are RouterOS's (`/ip/firewall/connection/tracking`). Time comes in as a
+//! [`Tick`]; nothing here reads a clock.
+
+mod draft;
+mod id;
+mod settings;
+mod state;
+mod tcp;
+
+pub use draft::{Draft, Rewrite4, Rewrite6, Rewrites};
+pub use id::{EntryId, NextHop, Way};
+pub use settings::{Settings, Tick};
+pub use state::{Helper, NatState, Refused, State, States, TcpState, Track};

@@ -1,0 +1,122 @@
+//! What filters, translates and marks packets, as control compiles it: the tables of both families
+//! and what their rules point at.
+//!
+//! A built-in chain has the same place in its table always, with or without rules ([`raw`],
+//! [`mangle`], [`nat`], [`filter`]); the users' chains lie behind them. A table that nothing was said
+//! about is empty, and its chains accept.
+
+use std::sync::Arc;
+
+use crate::nat::Target;
+use crate::rule::Table;
+
+/// The built-in chains of `raw`, before connections are looked at.
+pub mod raw {
+    use crate::rule::ChainId;
+
+    /// Packets that arrive.
+    pub const PREROUTING: ChainId = ChainId(0);
+    /// Packets of this router's own.
+    pub const OUTPUT: ChainId = ChainId(1);
+    /// Their names, by place.
+    pub const CHAINS: &[&str] = &["prerouting", "output"];
+}
+
+/// The built-in chains of `mangle`.
+pub mod mangle {
+    use crate::rule::ChainId;
+
+    /// Packets that arrive.
+    pub const PREROUTING: ChainId = ChainId(0);
+    /// Packets for this router.
+    pub const INPUT: ChainId = ChainId(1);
+    /// Packets for others.
+    pub const FORWARD: ChainId = ChainId(2);
+    /// Packets of this router's own.
+    pub const OUTPUT: ChainId = ChainId(3);
+    /// Packets that leave.
+    pub const POSTROUTING: ChainId = ChainId(4);
+    /// Their names, by place.
+    pub const CHAINS: &[&str] = &["prerouting", "input", "forward", "output", "postrouting"];
+}
+
+/// The built-in chains of `nat`: for the first packet of a connection.
+pub mod nat {
+    use crate::rule::ChainId;
+
+    /// Destinations of what arrives.
+    pub const DSTNAT: ChainId = ChainId(0);
+    /// Sources of what leaves.
+    pub const SRCNAT: ChainId = ChainId(1);
+    /// Sources of what is for this router.
+    pub const INPUT: ChainId = ChainId(2);
+    /// Destinations of what is this router's own.
+    pub const OUTPUT: ChainId = ChainId(3);
+    /// Their names, by place.
+    pub const CHAINS: &[&str] = &["dstnat", "srcnat", "input", "output"];
+}
+
+/// The built-in chains of `filter`.
+pub mod filter {
+    use crate::rule::ChainId;
+
+    /// Packets for this router.
+    pub const INPUT: ChainId = ChainId(0);
+    /// Packets for others.
+    pub const FORWARD: ChainId = ChainId(1);
+    /// Packets of this router's own.
+    pub const OUTPUT: ChainId = ChainId(2);
+    /// Their names, by place.
+    pub const CHAINS: &[&str] = &["input", "forward", "output"];
+}
+
+/// The tables of one address family.
+#[derive(Clone, Debug, Default)]
+pub struct Tables {
+    /// Before connections are looked at.
+    pub raw: Arc<Table>,
+    /// Marks and changes.
+    pub mangle: Arc<Table>,
+    /// Translations.
+    pub nat: Arc<Table>,
+    /// What goes on and what does not.
+    pub filter: Arc<Table>,
+}
+
+/// Everything that the firewall is made of. What rules remember hangs on the rules; connections and
+/// counters live elsewhere and outlive it.
+#[derive(Clone, Debug, Default)]
+pub struct Firewall {
+    /// The tables of IPv4.
+    pub ipv4: Tables,
+    /// The tables of IPv6.
+    pub ipv6: Tables,
+    /// What `Action::Translate` of rules points at, by place. Places are of one snapshot only:
+    /// a connection keeps what its first packet chose.
+    pub targets: Arc<[Target]>,
+    /// Whether connections of IPv4 are tracked.
+    pub tracks4: bool,
+    /// Whether connections of IPv6 are tracked.
+    pub tracks6: bool,
+}
+
+impl Firewall {
+    /// The tables of a family.
+    #[inline]
+    pub const fn tables(&self, ipv6: bool) -> &Tables {
+        if ipv6 { &self.ipv6 } else { &self.ipv4 }
+    }
+
+    /// Whether packets of a family have to be looked at: there is a rule, or they are tracked.
+    pub fn guards(&self, ipv6: bool) -> bool {
+        let tables = self.tables(ipv6);
+        let tables = [&tables.raw, &tables.mangle, &tables.nat, &tables.filter];
+        self.tracks(ipv6) || tables.iter().any(|table| !table.is_empty())
+    }
+
+    /// Whether connections of a family are tracked.
+    #[inline]
+    pub const fn tracks(&self, ipv6: bool) -> bool {
+        if ipv6 { self.tracks6 } else { self.tracks4 }
+    }
+}

@@ -1,0 +1,358 @@
+//! What rules and connections read of a packet, parsed once: RouterOS's matchers and the tuple that
+//! a connection is known by.
+
+use crate::flow::{upper4, upper6};
+
+/// The protocols above IP that the router tells apart by number.
+pub mod protocol {
+    /// Internet control messages (RFC 792).
+    pub const ICMP: u8 = 1;
+    /// Transmission control (RFC 9293).
+    pub const TCP: u8 = 6;
+    /// User datagrams (RFC 768).
+    pub const UDP: u8 = 17;
+    /// Congestion-controlled datagrams (RFC 4340).
+    pub const DCCP: u8 = 33;
+    /// Generic routing encapsulation (RFC 2784, RFC 2637).
+    pub const GRE: u8 = 47;
+    /// Internet control messages of IPv6 (RFC 4443).
+    pub const ICMPV6: u8 = 58;
+    /// Stream control transmission (RFC 9260).
+    pub const SCTP: u8 = 132;
+    /// Datagrams whose checksum may be partial (RFC 3828).
+    pub const UDP_LITE: u8 = 136;
+}
+
+/// Between whom a packet travels, as its sender wrote it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub struct Tuple {
+    /// The source address; IPv4 in the low 32 bits.
+    pub source: u128,
+    /// The destination address; IPv4 in the low 32 bits.
+    pub destination: u128,
+    /// The source port; of ICMP queries and answers the identifier; else 0.
+    pub source_port: u16,
+    /// The destination port; of ICMP the type (high byte) and the code; else 0.
+    pub destination_port: u16,
+    /// The protocol above IP.
+    pub protocol: u8,
+    /// IPv6 rather than IPv4.
+    pub ipv6: bool,
+}
+
+impl Tuple {
+    /// The tuple of answers to this one. An ICMP query's answer has its own type; what has none is
+    /// answered by nothing, and only its addresses change places.
+    pub const fn reversed(&self) -> Self {
+        let (source_port, destination_port) = match self.protocol {
+            protocol::ICMP | protocol::ICMPV6 => (
+                self.source_port,
+                (answer(self.protocol, (self.destination_port >> 8) as u8) as u16) << 8
+                    | self.destination_port & 0xff,
+            ),
+            _ => (self.destination_port, self.source_port),
+        };
+        Self {
+            source: self.destination,
+            destination: self.source,
+            source_port,
+            destination_port,
+            ..*self
+        }
+    }
+
+    /// Whether it is that of an ICMP message that is answered: the source port is its identifier.
+    pub const fn is_query(&self) -> bool {
+        let kind = (self.destination_port >> 8) as u8;
+        matches!(self.protocol, protocol::ICMP | protocol::ICMPV6)
+            && answer(self.protocol, kind) != kind
+    }
+
+    /// Whether the protocol has ports.
+    pub const fn has_ports(&self) -> bool {
+        has_ports(self.protocol)
+    }
+}
+
+/// The type of the ICMP message that answers one of this type, and the other way round; the type
+/// itself where nothing answers it.
+const fn answer(protocol: u8, kind: u8) -> u8 {
+    match (protocol, kind) {
+        // Echo (RFC 792), timestamp, information, address mask (RFC 950).
+        (protocol::ICMP, 8) => 0,
+        (protocol::ICMP, 0) => 8,
+        (protocol::ICMP, 13 | 15 | 17) => kind + 1,
+        (protocol::ICMP, 14 | 16 | 18) => kind - 1,
+        // Echo (RFC 4443); node information (RFC 4620).
+        (protocol::ICMPV6, 128 | 139) => kind + 1,
+        (protocol::ICMPV6, 129 | 140) => kind - 1,
+        _ => kind,
+    }
+}
+
+const fn has_ports(number: u8) -> bool {
+    matches!(
+        number,
+        protocol::TCP | protocol::UDP | protocol::DCCP | protocol::SCTP | protocol::UDP_LITE
+    )
+}
+
+/// Which part of its datagram a packet is.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Fragment {
+    /// All of it.
+    #[default]
+    Whole,
+    /// Its beginning, with the header of the upper layer.
+    First,
+    /// A later part: it has no ports.
+    Later,
+}
+
+/// See the module.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Fields {
+    /// Between whom. Ports are 0 where the packet does not show them.
+    pub tuple: Tuple,
+    /// The length of the packet from its network header on, in bytes, without the link's padding.
+    pub len: u32,
+    /// Where the upper layer begins, in bytes from the network header. 0 where it cannot be found.
+    pub upper: u16,
+    /// The flags of TCP, FIN (bit 0) to CWR (bit 7); else 0.
+    pub tcp_flags: u8,
+    /// The lifetime, or hop limit.
+    pub ttl: u8,
+    /// The type of service, or traffic class.
+    pub tos: u8,
+    /// Which part of its datagram it is.
+    pub fragment: Fragment,
+    /// The upper layer's header is cut short: its ports or flags could not be read.
+    pub truncated: bool,
+}
+
+impl Fields {
+    /// Reads a packet, from its network header on, whose header was checked. Whatever is missing
+    /// reads as 0.
+    #[inline]
+    pub fn of(packet: &[u8]) -> Self {
+        match packet.first().map(|first| first >> 4) {
+            Some(6) => Self::of_ipv6(packet),
+            _ => Self::of_ipv4(packet),
+        }
+    }
+
+    /// The same for a packet that is known to be IPv4.
+    #[inline(always)]
+    pub fn of_ipv4(packet: &[u8]) -> Self {
+        let (Some(header), Some(upper)) = (packet.first_chunk::<20>(), upper4(packet)) else {
+            return Self::default();
+        };
+        let word = |at: usize| {
+            u32::from_be_bytes([header[at], header[at + 1], header[at + 2], header[at + 3]])
+        };
+        let fragment = u16::from_be_bytes([header[6], header[7]]);
+        let mut fields = Self {
+            tuple: Tuple {
+                source: u128::from(word(12)),
+                destination: u128::from(word(16)),
+                protocol: upper.protocol,
+                ..Tuple::default()
+            },
+            len: u32::from(u16::from_be_bytes([header[2], header[3]])),
+            upper: upper.offset as u16,
+            ttl: header[8],
+            tos: header[1],
+            fragment: match (fragment & 0x1fff, fragment & 0x2000) {
+                (0, 0) => Fragment::Whole,
+                (0, _) => Fragment::First,
+                _ => Fragment::Later,
+            },
+            ..Self::default()
+        };
+        fields.read_upper(packet);
+        fields
+    }
+
+    /// The same for a packet that is known to be IPv6.
+    #[inline(always)]
+    pub fn of_ipv6(packet: &[u8]) -> Self {
+        let Some(header) = packet.first_chunk::<40>() else {
+            return Self::default();
+        };
+        let address = |at: usize| {
+            let bytes = header[at..].first_chunk::<16>();
+            bytes.map_or(0, |bytes| u128::from_be_bytes(*bytes))
+        };
+        let upper = upper6(packet);
+        let mut fields = Self {
+            tuple: Tuple {
+                source: address(8),
+                destination: address(24),
+                protocol: upper.map_or(header[6], |upper| upper.protocol),
+                ipv6: true,
+                ..Tuple::default()
+            },
+            len: u32::from(u16::from_be_bytes([header[4], header[5]])) + 40,
+            upper: upper.map_or(0, |upper| upper.offset as u16),
+            ttl: header[7],
+            tos: header[0] << 4 | header[1] >> 4,
+            fragment: upper.map_or(Fragment::Whole, |upper| part6(packet, upper.fragment)),
+            truncated: upper.is_none(),
+            ..Self::default()
+        };
+        if upper.is_some() {
+            fields.read_upper(packet);
+        }
+        fields
+    }
+
+    /// Ports, flags and types.
+    #[inline(always)]
+    fn read_upper(&mut self, packet: &[u8]) {
+        if self.fragment == Fragment::Later {
+            return;
+        }
+        let upper = packet.get(usize::from(self.upper)..).unwrap_or_default();
+        let tuple = &mut self.tuple;
+        match tuple.protocol {
+            number if has_ports(number) => match upper.first_chunk::<4>() {
+                Some([a, b, c, d]) => {
+                    tuple.source_port = u16::from_be_bytes([*a, *b]);
+                    tuple.destination_port = u16::from_be_bytes([*c, *d]);
+                    if number == protocol::TCP {
+                        self.truncated = upper.len() < 20;
+                        self.tcp_flags = upper.get(13).copied().unwrap_or_default();
+                    }
+                }
+                None => self.truncated = true,
+            },
+            protocol::ICMP | protocol::ICMPV6 => match upper.first_chunk::<8>() {
+                Some([kind, code, _, _, high, low, ..]) => {
+                    tuple.destination_port = u16::from_be_bytes([*kind, *code]);
+                    if answer(tuple.protocol, *kind) != *kind {
+                        tuple.source_port = u16::from_be_bytes([*high, *low]);
+                    }
+                }
+                None => self.truncated = true,
+            },
+            _ => {}
+        }
+    }
+}
+
+/// Which part of its datagram an IPv6 packet is that may have a fragment header.
+#[inline(always)]
+fn part6(packet: &[u8], fragment: bool) -> Fragment {
+    if fragment {
+        part6_odd(packet)
+    } else {
+        Fragment::Whole
+    }
+}
+
+/// The first part is the one whose offset is 0 (RFC 8200, 4.5).
+#[cold]
+#[inline(never)]
+fn part6_odd(packet: &[u8]) -> Fragment {
+    match crate::flow::is_first_fragment6(packet) {
+        true => Fragment::First,
+        false => Fragment::Later,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn ipv4(protocol: u8, fragment: u16, upper: &[u8]) -> Vec<u8> {
+        let mut packet = vec![0x45, 0x28, 0, 0, 0, 0, 0, 0, 63, protocol, 0, 0];
+        packet.extend([10, 0, 0, 1, 192, 0, 2, 9]);
+        packet.extend(upper);
+        let len = packet.len() as u16;
+        packet[2..4].copy_from_slice(&len.to_be_bytes());
+        packet[6..8].copy_from_slice(&fragment.to_be_bytes());
+        packet
+    }
+
+    #[test]
+    fn ports_and_flags_are_read_where_the_packet_shows_them() {
+        let mut tcp = [0; 20];
+        tcp[..4].copy_from_slice(&[0x13, 0x88, 0x01, 0xbb]);
+        tcp[13] = 0x12;
+
+        let fields = Fields::of(&ipv4(protocol::TCP, 0, &tcp));
+
+        assert_eq!(fields.tuple.source, 0x0a00_0001);
+        assert_eq!(fields.tuple.destination, 0xc000_0209);
+        assert_eq!(
+            (fields.tuple.source_port, fields.tuple.destination_port),
+            (5000, 443)
+        );
+        assert_eq!(
+            (fields.tcp_flags, fields.ttl, fields.tos, fields.len),
+            (0x12, 63, 0x28, 40)
+        );
+        assert_eq!(
+            (fields.fragment, fields.truncated),
+            (Fragment::Whole, false)
+        );
+    }
+
+    #[test]
+    fn later_fragments_have_no_ports() {
+        let first = Fields::of(&ipv4(protocol::UDP, 0x2000, &[0, 1, 0, 2, 0, 0, 0, 0]));
+        let later = Fields::of(&ipv4(protocol::UDP, 0x0001, &[0, 1, 0, 2, 0, 0, 0, 0]));
+
+        assert_eq!(
+            (first.fragment, first.tuple.source_port),
+            (Fragment::First, 1)
+        );
+        assert_eq!(
+            (later.fragment, later.tuple.source_port),
+            (Fragment::Later, 0)
+        );
+    }
+
+    #[test]
+    fn what_is_cut_short_is_said_to_be() {
+        for len in 0..8 {
+            let fields = Fields::of(&ipv4(protocol::ICMP, 0, &[8, 0, 0, 0, 0, 7, 0, 1][..len]));
+            assert!(fields.truncated, "{len}");
+        }
+        let whole = Fields::of(&ipv4(protocol::ICMP, 0, &[8, 0, 0, 0, 0, 7, 0, 1]));
+        assert_eq!(
+            (whole.tuple.source_port, whole.tuple.destination_port),
+            (7, 0x0800)
+        );
+    }
+
+    #[test]
+    fn an_answers_tuple_is_the_question_reversed() {
+        let echo = Fields::of(&ipv4(protocol::ICMP, 0, &[8, 0, 0, 0, 0, 7, 0, 1])).tuple;
+
+        assert_eq!(echo.reversed().destination_port, 0x0000);
+        assert_eq!(echo.reversed().source_port, 7);
+        assert_eq!(echo.reversed().reversed(), echo);
+    }
+
+    #[test]
+    fn an_ipv6_packet_is_read_behind_its_extension_headers() {
+        let mut packet = vec![0x60 | 0x02, 0x80, 0, 0, 0, 24, 60, 64];
+        packet.extend([0xfd; 16]);
+        packet.extend([0xfe; 16]);
+        packet.extend([17, 0, 1, 4, 0, 0, 0, 0]);
+        packet.extend([0x13, 0x88, 0, 53, 0, 16, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0]);
+
+        let fields = Fields::of(&packet);
+
+        assert_eq!(fields.tuple.protocol, protocol::UDP);
+        assert_eq!(
+            (fields.tuple.source_port, fields.tuple.destination_port),
+            (5000, 53)
+        );
+        assert_eq!(
+            (fields.upper, fields.len, fields.ttl, fields.tos),
+            (48, 64, 64, 0x28)
+        );
+    }
+}

@@ -1,0 +1,44 @@
+//! Firewall rules: filter, nat, mangle and raw of both families, compiled from the configuration and
+//! run on packets.
+//!
+//! ```text
+//! Rule = matchers (all must hold) + action        Chain = rules in order, cut into blocks
+//! Table = chains of one menu; jumps know their chain's place          ┌─ changes, marks (Subject)
+//! run(table, chain, subject, facts, worker, watch) ── first rule… ──→ ├─ Verdict
+//!                                                                     └─ what Watch is told
+//! ```
+//!
+//! What a rule remembers between packets (token buckets, counters of `nth`, address lists) hangs on
+//! the rule by an `Arc` and is made of atomics: all workers share it, and a rule that a new
+//! [`Table`] takes over unchanged keeps it. What is a worker's alone is [`Worker`].
+//!
+//! Whether a rule commits (counts, takes tokens, enters addresses) is said by [`Watch::COMMITS`]:
+//! the tracer runs the same code and changes nothing. RouterOS: the order of matchers within a rule
+//! is fixed, the ones with a memory come last and are asked only when all others hold.
+
+mod action;
+mod address;
+mod holds;
+mod limit;
+mod list;
+mod matcher;
+mod run;
+mod state;
+mod stream;
+mod subject;
+mod table;
+mod worker;
+
+pub use action::{Action, Dscp, Mss, Npt, Priority, Reject, Sniff, Timeout, Ttl, Verdict};
+pub use address::{AddressRange, AddressTypes, InterfaceSet};
+pub use limit::{ConnectionLimit, DstLimit, Limit, Nth, Psd, Rate, Unit};
+pub use list::List;
+pub use matcher::{
+    Compare, FlowKey, Headers, Hotspot, Icmp, Ipv4Option, Match, Matcher, Tos, When,
+};
+pub use run::{DEPTH, Watch, run};
+pub use state::{Helper, NatState, State, States};
+pub use stream::{Glob, Layer7};
+pub use subject::{Changes, Clock, Facts, Marks, Nothing, Subject};
+pub use table::{Chain, ChainId, Rule, Table};
+pub use worker::{RuleCounters, Worker};

@@ -1,0 +1,189 @@
+//! A packet as rules see it, what they change about it, and what they may ask beyond it.
+
+use frame::InterfaceId;
+use machine::Instant;
+use wire::Mac;
+
+use super::action::{Mss, Npt};
+use super::address::AddressTypes;
+use super::matcher::Hotspot;
+use super::state::{Helper, NatState, State};
+use crate::packet::{Fields, Tuple};
+
+/// Marks and priorities that travel with a packet through all tables. Mark 0 is `no-mark`.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Marks {
+    /// RouterOS: `packet-mark`; one namespace with bridges and queues.
+    pub packet: u32,
+    /// RouterOS: `routing-mark`.
+    pub routing: u32,
+    /// RouterOS: `connection-mark`; whoever has the connection stores it when it changed.
+    pub connection: u32,
+    /// RouterOS: `priority`, 0 to 63, for the link that it leaves by.
+    pub priority: u8,
+    /// RouterOS: `ingress-priority`, as the packet arrived with it.
+    pub ingress_priority: u8,
+}
+
+/// What rules decided about a packet besides the verdict and marks. Later matchers of the same walk
+/// see the changed values; the bytes are changed by the walk when it commits.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Changes {
+    /// The new lifetime or hop limit.
+    pub ttl: Option<u8>,
+    /// The new type of service or traffic class, with the ECN bits as they were (RFC 3168).
+    pub tos: Option<u8>,
+    /// The largest segment that a SYN may announce.
+    pub mss: Option<Mss>,
+    /// May be fragmented.
+    pub clear_df: bool,
+    /// IPv4 options become no-operations.
+    pub strip_options: bool,
+    /// IPv6: the source's prefix is another (RFC 6296).
+    pub source_prefix: Option<Npt>,
+    /// IPv6: the destination's prefix is another.
+    pub destination_prefix: Option<Npt>,
+    /// This gateway whatever the table says.
+    pub gateway: Option<u128>,
+    /// The connection may take the fast path from now on.
+    pub fasttrack: bool,
+    /// Not to be tracked.
+    pub untracked: bool,
+    /// The connection was entered into a `connection-limit`'s census: if the packet begins it and is
+    /// then discarded, or when it ends, it must leave that (`Table::leave`).
+    pub counted: bool,
+}
+
+/// A packet on its way through rules.
+#[derive(Clone, Copy, Debug)]
+pub struct Subject<'a> {
+    /// As it was parsed.
+    pub fields: &'a Fields,
+    /// Its bytes from the network header on.
+    pub packet: &'a [u8],
+    /// Its link-layer source, where it has one.
+    pub source_mac: Option<Mac>,
+    /// The interface that it came by; none for the router's own.
+    pub ingress: InterfaceId,
+    /// The interface that it leaves by; none before routing, and for the router.
+    pub egress: InterfaceId,
+    /// The bridge port that it came by, only with `use-ip-firewall`.
+    pub bridge_ingress: InterfaceId,
+    /// The bridge port that it leaves by, only with `use-ip-firewall`.
+    pub bridge_egress: InterfaceId,
+    /// The state of its connection.
+    pub state: State,
+    /// How its connection is translated.
+    pub nat: NatState,
+    /// Marks, as they are now.
+    pub marks: Marks,
+    /// What rules decided so far.
+    pub changes: Changes,
+}
+
+impl<'a> Subject<'a> {
+    /// A packet that came by `ingress`, with all else unknown or none.
+    pub fn new(fields: &'a Fields, packet: &'a [u8], ingress: InterfaceId) -> Self {
+        Self {
+            fields,
+            packet,
+            source_mac: None,
+            ingress,
+            egress: InterfaceId::NONE,
+            bridge_ingress: InterfaceId::NONE,
+            bridge_egress: InterfaceId::NONE,
+            state: State::New,
+            nat: NatState::default(),
+            marks: Marks::default(),
+            changes: Changes::default(),
+        }
+    }
+
+    /// Its lifetime, as rules left it.
+    #[inline(always)]
+    pub fn ttl(&self) -> u8 {
+        self.changes.ttl.unwrap_or(self.fields.ttl)
+    }
+
+    /// Its type of service, as rules left it.
+    #[inline(always)]
+    pub fn tos(&self) -> u8 {
+        self.changes.tos.unwrap_or(self.fields.tos)
+    }
+}
+
+/// The time, as a worker was told it for a vector.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Clock {
+    /// Monotonic.
+    pub now: Instant,
+    /// Seconds since local midnight.
+    pub second_of_day: u32,
+    /// The local day of the week: 0 is Sunday.
+    pub weekday: u8,
+}
+
+/// What a rule may ask beyond the packet: asked only when everything cheaper holds.
+pub trait Facts {
+    /// Bytes of the connection in both directions, from the IP header on, this packet included; none
+    /// without a connection.
+    fn bytes(&self) -> Option<u64>;
+    /// The connection's rate in bits a second, both directions, over the last full second.
+    fn rate_bps(&self) -> Option<u64>;
+    /// The helper that looks after the connection.
+    fn helper(&self) -> Option<Helper>;
+    /// The connection's tuple as its first packet had it; none without a connection.
+    fn original(&self) -> Option<Tuple>;
+    /// What the routing table says of an address.
+    fn address_types(&self, address: u128, ipv6: bool) -> AddressTypes;
+    /// The realm of the packet's route.
+    fn realm(&self) -> Option<u32>;
+    /// What the hotspot knows of the packet.
+    fn hotspot(&self) -> Hotspot;
+    /// Whether the packet came out of IPsec.
+    fn ipsec_in(&self) -> bool;
+    /// Whether the packet will go into IPsec.
+    fn ipsec_out(&self) -> bool;
+}
+
+/// Facts of which nothing is known: where a chain cannot ask for any, and in tests.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Nothing;
+
+impl Facts for Nothing {
+    fn bytes(&self) -> Option<u64> {
+        None
+    }
+
+    fn rate_bps(&self) -> Option<u64> {
+        None
+    }
+
+    fn helper(&self) -> Option<Helper> {
+        None
+    }
+
+    fn original(&self) -> Option<Tuple> {
+        None
+    }
+
+    fn address_types(&self, _address: u128, _ipv6: bool) -> AddressTypes {
+        AddressTypes::UNICAST
+    }
+
+    fn realm(&self) -> Option<u32> {
+        None
+    }
+
+    fn hotspot(&self) -> Hotspot {
+        Hotspot::default()
+    }
+
+    fn ipsec_in(&self) -> bool {
+        false
+    }
+
+    fn ipsec_out(&self) -> bool {
+        false
+    }
+}

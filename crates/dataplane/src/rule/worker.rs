@@ -1,0 +1,102 @@
+//! What is one worker's alone: counters of rules, the clock, the random source.
+
+use core::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, OnceLock};
+
+use machine::{Instant, Rng};
+
+use super::subject::Clock;
+use crate::counters::{Pair, Traffic};
+
+/// Rules whose counters share a page.
+const PAGE: usize = 256;
+/// How many pages there can be: a million rules in the life of a process.
+const PAGES: usize = 4096;
+
+/// The counters of one rule.
+#[derive(Debug, Default)]
+struct Hits {
+    traffic: Pair,
+    /// Nanoseconds; 0 is never.
+    last: AtomicU64,
+}
+
+/// The counters of all rules, written by one worker and read by anybody.
+#[derive(Debug)]
+pub struct RuleCounters {
+    pages: Box<[OnceLock<Box<[Hits]>>]>,
+}
+
+impl Default for RuleCounters {
+    fn default() -> Self {
+        Self {
+            pages: (0..PAGES).map(|_| OnceLock::new()).collect(),
+        }
+    }
+}
+
+impl RuleCounters {
+    /// Makes room for rules up to this one. Control calls it before it publishes the rule.
+    ///
+    /// # Errors
+    /// False when the id is beyond what can be counted (2^20); such a rule counts nothing.
+    pub fn make_room(&self, rule: u32) -> bool {
+        let Some(page) = self.pages.get(rule as usize / PAGE) else {
+            return false;
+        };
+        page.get_or_init(|| (0..PAGE).map(|_| Hits::default()).collect());
+        true
+    }
+
+    #[inline]
+    fn hits(&self, rule: u32) -> Option<&Hits> {
+        let page = self.pages.get(rule as usize / PAGE)?.get()?;
+        page.get(rule as usize % PAGE)
+    }
+
+    /// Counts a packet of `bytes` bytes; only the owner calls this.
+    #[inline]
+    pub fn count(&self, rule: u32, bytes: u32, now: Instant) {
+        if let Some(hits) = self.hits(rule) {
+            hits.traffic.add(1, u64::from(bytes));
+            hits.last.store(now.as_nanos(), Ordering::Relaxed);
+        }
+    }
+
+    /// What a rule counted, and when last.
+    pub fn get(&self, rule: u32) -> (Traffic, Option<Instant>) {
+        let Some(hits) = self.hits(rule) else {
+            return (Traffic::default(), None);
+        };
+        let last = match hits.last.load(Ordering::Relaxed) {
+            0 => None,
+            nanos => Some(Instant::from_nanos(nanos)),
+        };
+        (hits.traffic.get(), last)
+    }
+}
+
+/// See the module.
+#[derive(Debug)]
+pub struct Worker {
+    /// The time of the vector; whoever walks it sets this first.
+    pub clock: Clock,
+    pub(super) counters: Arc<RuleCounters>,
+    pub(super) rng: Rng,
+}
+
+impl Worker {
+    /// A worker that counts there; `seed` begins its random source.
+    pub fn new(counters: Arc<RuleCounters>, seed: u64) -> Self {
+        Self {
+            clock: Clock::default(),
+            counters,
+            rng: Rng::seeded(seed),
+        }
+    }
+
+    #[inline]
+    pub(super) fn count(&self, rule: u32, bytes: u32) {
+        self.counters.count(rule, bytes, self.clock.now);
+    }
+}

@@ -1,0 +1,247 @@
+//! Where chains are run: which tables a packet meets at each hook, and what their verdicts are to
+//! the walk.
+
+use frame::InterfaceId;
+
+use super::{Guard, Watcher};
+use crate::connection;
+use crate::drop::Drop;
+use crate::firewall::{Tables, filter, mangle, nat, raw};
+use crate::packet::Tuple;
+use crate::punt::Why;
+use crate::rule::{
+    self, AddressTypes, ChainId, Facts, Helper, Hotspot, NatState, Subject, Table, Verdict,
+};
+use crate::table::Kind;
+use crate::walk::{Context, Exit, Stage, routing};
+
+/// A place of the packet flow where rules are asked.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Hook {
+    /// Before connections.
+    Raw,
+    /// mangle prerouting, dstnat.
+    Prerouting,
+    /// mangle input, filter input, nat input.
+    Input,
+    /// mangle forward, filter forward.
+    Forward,
+    /// Before connections, of the router's own packets.
+    OutputRaw,
+    /// mangle output, nat output, filter output.
+    Output,
+    /// mangle postrouting, srcnat.
+    Postrouting,
+}
+
+/// What is asked at a hook, in order: the table, its chain, and what a discarded packet is counted
+/// as.
+type Asked<'a> = (&'a Table, ChainId, Menu);
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Menu {
+    Raw,
+    Mangle,
+    Nat,
+    Filter,
+}
+
+impl Menu {
+    const fn drop(self) -> Drop {
+        match self {
+            Self::Raw => Drop::FirewallRaw,
+            Self::Mangle => Drop::FirewallMangle,
+            // Its rules have no action that discards.
+            Self::Nat | Self::Filter => Drop::FirewallFilter,
+        }
+    }
+}
+
+impl Hook {
+    const fn stage(self) -> Stage {
+        match self {
+            Self::Raw | Self::Prerouting => Stage::Prerouting,
+            Self::Input => Stage::Input,
+            Self::Forward => Stage::Forward,
+            Self::OutputRaw | Self::Output => Stage::Output,
+            Self::Postrouting => Stage::Postrouting,
+        }
+    }
+
+    /// RouterOS: where the diagram leaves open what comes first, netfilter's priorities say it.
+    fn asks(self, tables: &Tables) -> [Option<Asked<'_>>; 3] {
+        let raw = |chain| Some((&*tables.raw, chain, Menu::Raw));
+        let mangle = |chain| Some((&*tables.mangle, chain, Menu::Mangle));
+        let nat = |chain| Some((&*tables.nat, chain, Menu::Nat));
+        let filter = |chain| Some((&*tables.filter, chain, Menu::Filter));
+        match self {
+            Self::Raw => [raw(raw::PREROUTING), None, None],
+            Self::OutputRaw => [raw(raw::OUTPUT), None, None],
+            Self::Prerouting => [mangle(mangle::PREROUTING), nat(nat::DSTNAT), None],
+            Self::Input => [
+                mangle(mangle::INPUT),
+                filter(filter::INPUT),
+                nat(nat::INPUT),
+            ],
+            Self::Forward => [mangle(mangle::FORWARD), filter(filter::FORWARD), None],
+            Self::Output => [
+                mangle(mangle::OUTPUT),
+                nat(nat::OUTPUT),
+                filter(filter::OUTPUT),
+            ],
+            Self::Postrouting => [mangle(mangle::POSTROUTING), nat(nat::SRCNAT), None],
+        }
+    }
+
+    /// Which end of a connection nat translates there.
+    pub(super) const fn side(self) -> crate::nat::Side {
+        match self {
+            Self::Input | Self::Postrouting => crate::nat::Side::Source,
+            _ => crate::nat::Side::Destination,
+        }
+    }
+}
+
+impl<W: Watcher> Guard<'_, W> {
+    /// Asks the rules of a hook about the packet, and translates it where it begins a connection or
+    /// belongs to a translated one. `egress` is where it would leave.
+    ///
+    /// # Errors
+    /// A rule ends its way.
+    pub(super) fn hook(&mut self, hook: Hook, egress: InterfaceId) -> Result<(), Exit> {
+        for (table, chain, menu) in hook.asks(self.tables).into_iter().flatten() {
+            let chain = table.busy(chain);
+            if menu == Menu::Nat {
+                self.translate(hook, table, chain, egress)?;
+            } else if let Some(chain) = chain {
+                let verdict = self.run(table, chain, egress);
+                self.obey(hook, menu, verdict)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Runs a chain; what it changes about the packet is in the passage afterwards.
+    pub(super) fn run(&mut self, table: &Table, chain: ChainId, egress: InterfaceId) -> Verdict {
+        let passage = &mut *self.passage;
+        let mut subject = Subject {
+            source_mac: self.view.source_mac,
+            egress,
+            state: state(passage.track.state),
+            nat: NatState(passage.track.nat.0),
+            marks: passage.marks,
+            changes: passage.changes,
+            ..Subject::new(&passage.fields, self.view.packet, self.view.ingress)
+        };
+        let facts = Known {
+            cx: self.cx,
+            track: &passage.track,
+            received: &passage.received,
+            bytes: passage.fields.len,
+        };
+        let worker = &mut self.memory.rules;
+        let verdict = rule::run(table, chain, &mut subject, &facts, worker, self.watch);
+        (passage.marks, passage.changes) = (subject.marks, subject.changes);
+        verdict
+    }
+
+    fn obey(&mut self, hook: Hook, menu: Menu, verdict: Verdict) -> Result<(), Exit> {
+        let exit = match verdict {
+            Verdict::Accept | Verdict::Translate(_) => return Ok(()),
+            Verdict::Drop(_) => Exit::Drop(menu.drop()),
+            Verdict::Reject(_, how) => Exit::Punt(Why::Rejected(how)),
+            Verdict::Tarpit(_) => Exit::Punt(Why::Tarpit),
+        };
+        self.watch.left(hook.stage(), &exit);
+        Err(exit)
+    }
+}
+
+/// What rules may ask beyond the packet.
+struct Known<'a> {
+    cx: &'a Context<'a>,
+    track: &'a connection::Track,
+    received: &'a Tuple,
+    /// Those of the packet itself, which its connection does not count yet.
+    bytes: u32,
+}
+
+impl Facts for Known<'_> {
+    fn bytes(&self) -> Option<u64> {
+        None
+    }
+
+    fn rate_bps(&self) -> Option<u64> {
+        None
+    }
+
+    fn helper(&self) -> Option<Helper> {
+        None
+    }
+
+    fn original(&self) -> Option<Tuple> {
+        None
+    }
+
+    fn address_types(&self, address: u128, ipv6: bool) -> AddressTypes {
+        address_types(self.cx, address, ipv6)
+    }
+
+    fn realm(&self) -> Option<u32> {
+        None
+    }
+
+    fn hotspot(&self) -> Hotspot {
+        Hotspot::default()
+    }
+
+    fn ipsec_in(&self) -> bool {
+        false
+    }
+
+    fn ipsec_out(&self) -> bool {
+        false
+    }
+}
+
+impl Known<'_> {
+    /// Whether the packet begins a connection.
+    fn begins(&self) -> bool {
+        matches!(
+            self.track.state,
+            connection::State::New | connection::State::Related
+        )
+    }
+}
+
+/// What the routing table says of an address (`src-address-type`, `dst-address-type`).
+fn address_types(cx: &Context<'_>, address: u128, ipv6: bool) -> AddressTypes {
+    let group = match ipv6 {
+        true => address >> 120 == 0xff,
+        false => address >> 28 == 0xe,
+    };
+    if group {
+        return AddressTypes::MULTICAST;
+    }
+    if !ipv6 && address == u128::from(u32::MAX) {
+        return AddressTypes::BROADCAST;
+    }
+    let hop = routing::lookup(cx, routing::MAIN, routing::Address::of(address, ipv6));
+    match cx.fib.adjacencies.read(hop).kind {
+        Kind::Local => AddressTypes::LOCAL,
+        Kind::Broadcast => AddressTypes::BROADCAST,
+        Kind::Blackhole => AddressTypes::BLACKHOLE,
+        Kind::Unreachable | Kind::Prohibit => AddressTypes::UNREACHABLE,
+        _ => AddressTypes::UNICAST,
+    }
+}
+
+fn state(state: connection::State) -> rule::State {
+    match state {
+        connection::State::New => rule::State::New,
+        connection::State::Established => rule::State::Established,
+        connection::State::Related => rule::State::Related,
+        connection::State::Invalid => rule::State::Invalid,
+        connection::State::Untracked => rule::State::Untracked,
+    }
+}

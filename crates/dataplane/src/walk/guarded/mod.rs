@@ -1,0 +1,297 @@
+//! The walk of packets that the firewall looks at, in the order of RouterOS's packet flow.
+//!
+//! ```text
+//! prerouting:  raw → connection → mangle → dstnat
+//! routing:     by the destination as it is now, and by the routing mark
+//! input:       mangle → filter → nat input          forward:  lifetime → mangle → filter
+//! output:      raw → connection → mangle → nat output → filter → routing again
+//! postrouting: mangle → srcnat; then the connection is confirmed
+//! ```
+//!
+//! A [`Guard`] decides all of it about one packet and changes no byte of it: what rules and
+//! translations make of the packet is kept in its [`Passage`], which later rules read instead of the
+//! bytes, and [`commit`] writes it when the packet leaves. So an ICMP error quotes the packet as it
+//! came, and the tracer runs the very same functions: what is remembered between packets is changed
+//! only where [`Watch::COMMITS`] says so.
+
+mod chains;
+mod commit;
+mod stub;
+mod told;
+mod vector;
+
+use frame::{InterfaceId, Offload, Segmentation};
+use wire::Mac;
+
+use super::forward::{self, Fit};
+use super::{Context, Exit, options, routing};
+use crate::connection::{Draft, Track};
+use crate::drop::Drop;
+use crate::firewall::Tables;
+use crate::nat::Side;
+use crate::packet::{Fields, Tuple};
+use crate::punt::Why;
+use crate::rule::{self, Changes, Marks, Watch};
+use crate::table::{Adjacency, Kind, NextHopId};
+use crate::trace::Tracer;
+use crate::walk::Stage;
+use chains::Hook;
+
+pub(super) use commit::commit;
+pub(crate) use told::Told;
+pub use told::{Event, Logged};
+pub(super) use vector::{one, own, vector};
+
+/// What a worker remembers between packets for the firewall.
+#[derive(Debug)]
+pub(crate) struct Memory {
+    /// The worker's part of rules: counters, clock, random source.
+    pub(crate) rules: rule::Worker,
+}
+
+/// Who is told what is decided: the walk, or the tracer.
+pub(crate) trait Watcher: Tracer + Watch {}
+impl<T: Tracer + Watch> Watcher for T {}
+
+/// A packet as it is before anything is decided about it.
+#[derive(Clone, Copy)]
+pub(crate) struct View<'a> {
+    /// From its network header on.
+    pub(crate) packet: &'a [u8],
+    pub(crate) offload: &'a Offload,
+    /// Where it came in; none for the router's own.
+    pub(crate) ingress: InterfaceId,
+    pub(crate) source_mac: Option<Mac>,
+}
+
+/// What became of a packet so far: what rules read instead of its bytes, and what is written into
+/// them when it leaves.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Passage {
+    /// As later stages see it: the destination translated from dstnat on, the lifetime lowered from
+    /// forward on.
+    pub(crate) fields: Fields,
+    /// Between whom it travelled when it came.
+    pub(crate) received: Tuple,
+    /// What its connection is.
+    pub(crate) track: Track,
+    /// The connection that it begins, until that is confirmed.
+    pub(crate) draft: Option<Draft>,
+    pub(crate) marks: Marks,
+    pub(crate) changes: Changes,
+    /// Between whom it travels when it leaves; none without a translation.
+    pub(crate) translated: Option<Tuple>,
+    /// All stages have let it pass: what is above is written into it, whatever its exit.
+    pub(crate) accepted: bool,
+}
+
+impl Passage {
+    pub(crate) fn new(packet: &[u8]) -> Self {
+        let fields = Fields::of(packet);
+        Self {
+            fields,
+            received: fields.tuple,
+            track: Track::default(),
+            draft: None,
+            marks: Marks::default(),
+            changes: Changes::default(),
+            translated: None,
+            accepted: false,
+        }
+    }
+}
+
+/// Where an accepted packet goes.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Onward {
+    pub(crate) hop: NextHopId,
+    pub(crate) adjacency: Adjacency,
+    pub(crate) fit: Fit,
+}
+
+/// See the module.
+pub(crate) struct Guard<'a, W> {
+    pub(crate) cx: &'a Context<'a>,
+    pub(crate) tables: &'a Tables,
+    pub(crate) memory: &'a mut Memory,
+    pub(crate) view: View<'a>,
+    pub(crate) passage: &'a mut Passage,
+    pub(crate) watch: &'a mut W,
+}
+
+impl<W: Watcher> Guard<'_, W> {
+    /// Decides about a packet that came in. `local` is how it ends where the header checks know
+    /// already that it is for this router: a group, a broadcast, an address of the link.
+    ///
+    /// # Errors
+    /// The packet's end.
+    pub(crate) fn forwarded(&mut self, local: Option<Exit>) -> Result<Onward, Exit> {
+        self.prerouting()?;
+        let routed = match local {
+            Some(exit) if self.passage.fields.tuple == self.passage.received => Err(exit),
+            _ => self.route(),
+        };
+        let (hop, adjacency) = match routed {
+            Ok(onward) => onward,
+            Err(exit @ (Exit::Deliver(_) | Exit::Punt(Why::Local))) => {
+                self.input()?;
+                self.confirm(InterfaceId::NONE, NextHopId::NO_ROUTE)?;
+                return Err(exit);
+            }
+            Err(exit) => return Err(exit),
+        };
+        self.age()?;
+        self.hook(Hook::Forward, adjacency.egress)?;
+        self.leave(hop, adjacency)
+    }
+
+    /// Decides about a packet of this router's own, which routing sends this way.
+    ///
+    /// # Errors
+    /// The packet's end.
+    pub(crate) fn sent(
+        &mut self,
+        routed: Result<(NextHopId, Adjacency), Exit>,
+    ) -> Result<Onward, Exit> {
+        let egress = routed.map_or(InterfaceId::NONE, |(_, adjacency)| adjacency.egress);
+        let before = self.ends();
+        self.hook(Hook::OutputRaw, egress)?;
+        self.connect()?;
+        // An error about a translated packet goes to whoever sent that.
+        self.recall(Side::Destination);
+        let routed = match self.ends() == before {
+            true => routed?,
+            false => self.route()?,
+        };
+        let before = self.ends();
+        self.hook(Hook::Output, routed.1.egress)?;
+        // RouterOS: "routing adjustment" is what makes `mark-routing` work in `output`.
+        let (hop, adjacency) = match self.ends() == before {
+            true => routed,
+            false => self.route()?,
+        };
+        self.leave(hop, adjacency)
+    }
+
+    /// What routing goes by.
+    fn ends(&self) -> (u128, u32) {
+        let passage = &*self.passage;
+        (passage.fields.tuple.destination, passage.marks.routing)
+    }
+
+    /// raw, connection, mangle, dstnat.
+    fn prerouting(&mut self) -> Result<(), Exit> {
+        self.hook(Hook::Raw, InterfaceId::NONE)?;
+        self.connect()?;
+        self.hook(Hook::Prerouting, InterfaceId::NONE)
+    }
+
+    fn input(&mut self) -> Result<(), Exit> {
+        self.hook(Hook::Input, InterfaceId::NONE)
+    }
+
+    /// The routing decision about the packet as it is now. A next hop whose link address is not known
+    /// yet is one, too: rules see where the packet would leave.
+    fn route(&mut self) -> Result<(NextHopId, Adjacency), Exit> {
+        let passage = &*self.passage;
+        let query = routing::Query {
+            packet: self.view.packet,
+            ingress: self
+                .cx
+                .snapshot
+                .interface(self.view.ingress)
+                .map(|interface| (self.view.ingress, interface)),
+            source: routing::Address::of(passage.fields.tuple.source, passage.fields.tuple.ipv6),
+            destination: routing::Address::of(
+                passage.fields.tuple.destination,
+                passage.fields.tuple.ipv6,
+            ),
+            mark: passage.marks.routing,
+        };
+        let found = routing::by_rules(self.cx, &query)
+            .and_then(|hop| routing::resolve(self.cx, &query, hop));
+        if let Err(exit) = &found {
+            self.watch.left(Stage::Routing, exit);
+        }
+        found
+    }
+
+    /// "TTL check and decrement" is what forward begins with.
+    fn age(&mut self) -> Result<(), Exit> {
+        let ipv6 = self.passage.fields.tuple.ipv6;
+        let settings = match ipv6 {
+            true => &self.cx.snapshot.ipv6,
+            false => &self.cx.snapshot.ipv4,
+        };
+        let ttl = self.passage.changes.ttl.unwrap_or(self.passage.fields.ttl);
+        let exit = match (settings.forward, ttl) {
+            (false, _) if ipv6 => Some(Exit::Drop(Drop::ForwardingOff)),
+            (_, 0 | 1) => Some(Exit::Punt(Why::TtlExceeded)),
+            (false, _) => Some(Exit::Drop(Drop::ForwardingOff)),
+            _ => None,
+        };
+        if let Some(exit) = exit {
+            self.watch.left(Stage::Forward, &exit);
+            return Err(exit);
+        }
+        match &mut self.passage.changes.ttl {
+            Some(ttl) => *ttl -= 1,
+            None => self.passage.fields.ttl -= 1,
+        }
+        Ok(())
+    }
+
+    /// Size, postrouting, and the connection's confirmation.
+    fn leave(&mut self, hop: NextHopId, adjacency: Adjacency) -> Result<Onward, Exit> {
+        let fit = self.fit(&adjacency)?;
+        self.hook(Hook::Postrouting, adjacency.egress)?;
+        self.confirm(adjacency.egress, hop)?;
+        if adjacency.kind != Kind::Forward {
+            return Err(Exit::Punt(Why::Unresolved(hop)));
+        }
+        let name = self.cx.snapshot.interface(adjacency.egress);
+        self.watch.passed(Stage::Egress, || {
+            let name = name.map(|interface| &*interface.name);
+            format!("leaves by {}", name.unwrap_or("an interface that is gone"))
+        });
+        Ok(Onward {
+            hop,
+            adjacency,
+            fit,
+        })
+    }
+
+    fn fit(&mut self, adjacency: &Adjacency) -> Result<Fit, Exit> {
+        let packet = self.view.packet;
+        let own = self.view.ingress == InterfaceId::NONE;
+        let mut fit = fit(packet, self.view.offload, adjacency.mtu);
+        if self.passage.changes.clear_df
+            && self.view.offload.segmentation == Segmentation::None
+            && matches!(fit, Err(Exit::Punt(Why::TooBig(_))))
+        {
+            fit = Ok(Fit::Fragments);
+        }
+        if fit.is_ok() && !own && !self.passage.fields.tuple.ipv6 {
+            fit = options::check(self.cx, packet, adjacency.egress).and(fit);
+        }
+        match &fit {
+            Ok(Fit::Whole) => self
+                .watch
+                .passed(Stage::Forward, || "fits the link".to_owned()),
+            Ok(Fit::Fragments) => self
+                .watch
+                .passed(Stage::Forward, || "in fragments".to_owned()),
+            Err(exit) => self.watch.left(Stage::Forward, exit),
+        }
+        fit
+    }
+}
+
+/// How a packet, from its network header on, fits a link of this layer-3 MTU.
+pub(super) fn fit(packet: &[u8], offload: &Offload, mtu: u32) -> Result<Fit, Exit> {
+    match (packet.first_chunk::<20>(), packet.first_chunk::<40>()) {
+        (_, Some(header)) if header[0] >> 4 == 6 => forward::fit6(header, packet, mtu, offload),
+        (Some(header), _) => forward::fit4(header, packet, mtu, offload),
+        _ => Err(Exit::Drop(Drop::Ipv4Length)),
+    }
+}

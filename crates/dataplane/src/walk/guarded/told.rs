@@ -1,0 +1,118 @@
+//! What rules ask to be told to control about a packet: lines for the log, copies to be sent away,
+//! addresses for ever. Kept until the packet is decided about, because its bytes are needed.
+
+use frame::InterfaceId;
+
+use crate::rule::{Action, Chain, List, Matcher, Rule, Sniff, State, Subject, Watch};
+use crate::trace::Tracer;
+use crate::walk::{Exit, Stage};
+
+/// What one packet may ask for at most; what is beyond is counted as lost.
+const EVENTS: usize = 32;
+
+/// Something to be told about the packet at hand.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Event {
+    /// A line for the log.
+    Log(Logged),
+    /// A copy to be sent away.
+    Sniff(Sniff),
+    /// An address for a list, for ever.
+    Keep {
+        /// The list's number.
+        list: u32,
+        /// The address; IPv4 in the low 32 bits.
+        address: u128,
+        /// Of IPv6.
+        ipv6: bool,
+    },
+}
+
+/// What a line of the log says besides the packet.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Logged {
+    /// The rule that logs: its chain and its prefix.
+    pub rule: u32,
+    /// Where the packet would leave, if that is known.
+    pub egress: InterfaceId,
+    /// The state of its connection.
+    pub state: State,
+}
+
+/// See the module.
+#[derive(Debug, Default)]
+pub(crate) struct Told {
+    events: Vec<Event>,
+    /// Events beyond what one packet may ask for.
+    pub(crate) lost: u64,
+}
+
+impl Told {
+    pub(crate) fn new() -> Self {
+        Self {
+            events: Vec::with_capacity(EVENTS),
+            lost: 0,
+        }
+    }
+
+    fn add(&mut self, event: Event) {
+        if self.events.len() < EVENTS {
+            self.events.push(event);
+        } else {
+            self.lost += 1;
+        }
+    }
+
+    /// The next event of the packet at hand, last first.
+    #[inline]
+    pub(crate) fn take(&mut self) -> Option<Event> {
+        self.events.pop()
+    }
+}
+
+impl Tracer for Told {
+    #[inline(always)]
+    fn passed(&mut self, _stage: Stage, _decision: impl FnOnce() -> String) {}
+
+    #[inline(always)]
+    fn left(&mut self, _stage: Stage, _exit: &Exit) {}
+}
+
+impl Watch for Told {
+    const COMMITS: bool = true;
+
+    #[inline(always)]
+    fn tried(
+        &mut self,
+        _chain: &Chain,
+        _rule: &Rule,
+        _failed: Option<&Matcher>,
+        _subject: &Subject<'_>,
+    ) {
+    }
+
+    #[cold]
+    fn log(&mut self, _chain: &Chain, rule: &Rule, subject: &Subject<'_>) {
+        self.add(Event::Log(Logged {
+            rule: rule.id,
+            egress: subject.egress,
+            state: subject.state,
+        }));
+    }
+
+    #[cold]
+    fn sniff(&mut self, rule: &Rule, _subject: &Subject<'_>) {
+        if let Action::Sniff(how) = rule.action {
+            self.add(Event::Sniff(how));
+        }
+    }
+
+    #[cold]
+    fn keep(&mut self, list: &List, address: u128, ipv6: bool) {
+        self.add(Event::Keep {
+            list: list.number,
+            address,
+            ipv6,
+        });
+    }
+}

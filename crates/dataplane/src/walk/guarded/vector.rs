@@ -1,0 +1,144 @@
+//! The passes over a vector of packets that the firewall looks at. Pass 1 is that of all walks; then
+//! each packet is decided about by itself, in order, because what one begins the next belongs to.
+
+use frame::{Frame, InterfaceId, VECTOR_FRAMES};
+use wire::Mac;
+
+use super::{Guard, Onward, Passage, View, commit};
+use crate::drop::Drop;
+use crate::outlet::Outlet;
+use crate::punt::Why;
+use crate::table::{Adjacency, NextHopId};
+use crate::walk::depart::{self, Departed, Tally, packet};
+use crate::walk::passes::{Lane, NO_PORT, Scratch};
+use crate::walk::{Context, Exit, Fit, egress, options};
+
+/// Passes 2 and 3 for the frames that pass 1 let in, and for those that it found to be for this
+/// router. Fills in `scratch.ports` and `scratch.exits`.
+pub(in crate::walk) fn vector(
+    cx: &Context<'_>,
+    ingress: InterfaceId,
+    frames: &mut [Frame],
+    scratch: &mut Scratch,
+    outlet: &mut Outlet,
+) {
+    let mut tally = Tally::new(cx, ingress);
+    for (at, frame) in frames.iter_mut().enumerate().take(VECTOR_FRAMES) {
+        scratch.ports[at] = NO_PORT;
+        let local = match (scratch.lanes[at], scratch.exits[at]) {
+            (Lane::V4 | Lane::V6, _) => None,
+            (Lane::Exit, exit @ (Exit::Deliver(_) | Exit::Punt(Why::Local))) => Some(exit),
+            (Lane::Exit, _) => continue,
+        };
+        match one(cx, frame, local, &mut tally, outlet) {
+            Ok(Departed::Whole(port)) => scratch.ports[at] = port,
+            Ok(Departed::Unfinished { port, mtu }) => {
+                scratch.exits[at] = Exit::Finish { port, mtu };
+            }
+            Err(exit) => scratch.exits[at] = exit,
+        }
+    }
+    tally.flush(cx, &outlet.counters);
+}
+
+/// Decides about a packet that came in, and writes into it what was decided.
+pub(in crate::walk) fn one(
+    cx: &Context<'_>,
+    frame: &mut Frame,
+    local: Option<Exit>,
+    tally: &mut Tally,
+    outlet: &mut Outlet,
+) -> Result<Departed, Exit> {
+    let mut passage = Passage::new(packet(frame));
+    let view = View {
+        packet: packet(frame),
+        offload: &frame.offload,
+        ingress: frame.ingress,
+        source_mac: source_mac(frame),
+    };
+    let mut guard = Guard {
+        cx,
+        tables: cx.snapshot.firewall.tables(passage.fields.tuple.ipv6),
+        memory: &mut outlet.memory,
+        view,
+        passage: &mut passage,
+        watch: &mut outlet.told,
+    };
+    let decided = guard.forwarded(local);
+    outlet.tell(frame);
+    settle(cx, frame, &passage, decided, tally, outlet)
+}
+
+/// The same for a packet of this router's own.
+pub(in crate::walk) fn own(
+    cx: &Context<'_>,
+    frame: &mut Frame,
+    routed: Result<(NextHopId, Adjacency), Exit>,
+    tally: &mut Tally,
+    outlet: &mut Outlet,
+) -> Result<Departed, Exit> {
+    let mut passage = Passage::new(packet(frame));
+    let view = View {
+        packet: packet(frame),
+        offload: &frame.offload,
+        ingress: InterfaceId::NONE,
+        source_mac: None,
+    };
+    let mut guard = Guard {
+        cx,
+        tables: cx.snapshot.firewall.tables(passage.fields.tuple.ipv6),
+        memory: &mut outlet.memory,
+        view,
+        passage: &mut passage,
+        watch: &mut outlet.told,
+    };
+    let decided = guard.sent(routed);
+    outlet.tell(frame);
+    settle(cx, frame, &passage, decided, tally, outlet)
+}
+
+/// Writes what was decided.
+fn settle(
+    cx: &Context<'_>,
+    frame: &mut Frame,
+    passage: &Passage,
+    decided: Result<Onward, Exit>,
+    tally: &mut Tally,
+    outlet: &mut Outlet,
+) -> Result<Departed, Exit> {
+    let ipv6 = passage.fields.tuple.ipv6;
+    let onward = match decided {
+        Ok(onward) => onward,
+        Err(exit) => {
+            if passage.accepted {
+                commit(frame, passage, u32::MAX).map_err(Exit::Drop)?;
+                frame.walked = true;
+            }
+            return Err(exit);
+        }
+    };
+    let adjacency = &onward.adjacency;
+    // Back where it came from: control may owe its sender a redirect. One per vector says it.
+    if tally.owes_redirect(adjacency.egress, frame.ingress) {
+        outlet.redirect(frame, onward.hop);
+    }
+    let came = cx.snapshot.interface(frame.ingress);
+    let mtu = came
+        .map_or(u32::MAX, |interface| interface.mtu)
+        .min(adjacency.mtu);
+    commit(frame, passage, mtu).map_err(Exit::Drop)?;
+    if !ipv6 && frame.ingress != InterfaceId::NONE {
+        options::commit(cx, frame, adjacency.egress);
+    }
+    if !egress::rewrite(frame, adjacency) {
+        return Err(Exit::Drop(Drop::NoBuffer));
+    }
+    tally.count(cx, frame, ipv6, false, &outlet.counters);
+    Ok(depart::departed(frame, adjacency, onward.fit == Fit::Whole))
+}
+
+/// Who sent it on the link; none on links without such addresses.
+fn source_mac(frame: &Frame) -> Option<Mac> {
+    let bytes = frame.bytes().get(6..12)?.first_chunk()?;
+    (frame.l3 >= 14).then_some(Mac(*bytes))
+}
