@@ -17,6 +17,16 @@ pub fn from_bytes(bytes: &[u8]) -> String {
     text
 }
 
+/// As [`from_bytes`], of bytes among which there are those of texts that it has made already.
+pub fn from_pieces(bytes: &[u8]) -> String {
+    let mut text = String::with_capacity(bytes.len());
+    for chunk in bytes.utf8_chunks() {
+        text.push_str(chunk.valid());
+        text.extend(chunk.invalid().iter().filter_map(|byte| private(*byte)));
+    }
+    text
+}
+
 fn push_valid(valid: &str, text: &mut String) {
     // All characters of the range begin with this byte, and few others do.
     if !valid.as_bytes().contains(&0xee) {
