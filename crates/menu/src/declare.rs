@@ -129,13 +129,14 @@ impl Property {
     }
 
     /// Whether this value says something that does not happen: one that is not the default of a
-    /// property without effect.
+    /// property without effect, nor that there is none.
     pub fn is_idle(&self, value: &Value) -> bool {
+        let says = || !value.is_empty() && value.to_string() != "none";
         self.effect == Effect::None
             && !self.read_only
             && self
                 .default
-                .map_or(!value.is_empty(), |text| value.to_string() != text)
+                .map_or_else(says, |text| value.to_string() != text)
     }
 
     /// Typed, checked, kept, exported; nothing else happens.

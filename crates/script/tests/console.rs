@@ -636,6 +636,16 @@ fn menus_of_older_versions_are_read_and_not_offered() {
 }
 
 #[test]
+fn what_says_that_there_is_none_of_something_is_not_without_effect() {
+    let mut console = Console::new();
+
+    let services = "/ip service print terse proplist=name where name=api-ssl";
+    assert!(!console.run(services).contains('~'));
+    console.quietly(&["/ip service set api-ssl certificate=own"]);
+    assert!(console.run(services).contains('~'));
+}
+
+#[test]
 fn every_menu_that_is_offered_says_what_it_is() {
     let console = Console::new();
     let mut paths = vec!["/".to_owned()];
