@@ -161,9 +161,14 @@ impl Control {
             Why::TooBig(_) => Outcome::TooBig,
             Why::NoRoute | Why::BeyondScope => Outcome::NetUnreachable,
             Why::Unreachable => Outcome::HostUnreachable,
-            Why::Prohibit => Outcome::Prohibited,
+            Why::Prohibit | Why::Rejected(_) => Outcome::Prohibited,
             Why::ParameterProblem(_) => Outcome::ParameterProblem,
-            Why::Arp | Why::Local | Why::Unresolved(_) | Why::Redirect(_) => return false,
+            Why::Arp
+            | Why::Local
+            | Why::Unresolved(_)
+            | Why::Redirect(_)
+            | Why::Tarpit
+            | Why::Told(_) => return false,
         };
         let Some((to, (id, seq))) = request4(packet).or_else(|| request6(packet)) else {
             return false;
