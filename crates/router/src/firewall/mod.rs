@@ -331,8 +331,7 @@ fn patterns(store: &Store) -> BTreeMap<Name, Layer7> {
 }
 
 fn pattern(item: &Item) -> Option<Layer7> {
-    let name = Name::from(item.name()?);
-    Some(Layer7 { name })
+    Layer7::new(item.name()?, item.text("regexp")).ok()
 }
 
 /// Whether workers would not see a difference.
