@@ -4,7 +4,8 @@
 //! As in [`wire::fuzz`]: the libFuzzer targets in `fuzz/` and the tests that replay the corpora call
 //! the same functions. A violation panics; nothing else may.
 
-use dataplane::nat::helper::{Expectation, Expected, Helper, Shifts, View, treat};
+use dataplane::connection::{EntryId, Expectation, Helper};
+use dataplane::nat::helper::{Expected, Shifts, View, treat};
 use dataplane::nat::{Rewrite, Shape};
 use dataplane::packet::{Fields, Tuple, protocol};
 use dataplane::trace::End;
@@ -92,13 +93,22 @@ impl Expected for Nobody {
     }
 }
 
+/// Those that read.
+const HELPERS: [Helper; 5] = [
+    Helper::Ftp,
+    Helper::Irc,
+    Helper::Pptp,
+    Helper::Sip,
+    Helper::Tftp,
+];
+
 /// Gives a payload to a helper: the first byte says which, and on which way. What it finds can be
 /// done, and the packet has the length that it says.
 pub fn helper(bytes: &[u8]) {
     let Some((&kind, payload)) = bytes.split_first() else {
         return;
     };
-    let helper = Helper::ALL[usize::from(kind) % Helper::ALL.len()];
+    let helper = HELPERS[usize::from(kind) % HELPERS.len()];
     let udp = matches!(helper, Helper::Sip | Helper::Tftp);
     let forth = Tuple {
         source: 0x0a00_0002,
@@ -115,6 +125,8 @@ pub fn helper(bytes: &[u8]) {
     let reply = kind & 0x80 != 0;
     let (forth, back) = if reply { (back, forth) } else { (forth, back) };
     let view = View {
+        id: EntryId::from_bits(1),
+        helper,
         forth,
         back,
         reply,
@@ -131,7 +143,7 @@ pub fn helper(bytes: &[u8]) {
     let shape = Shape::of(&Fields::of(&room), &Offload::FINISHED, 0);
     let mut shifts = Shifts::default();
 
-    let treated = treat(Some(helper), &mut room, shape, &view, &mut shifts, &Nobody);
+    let treated = treat(&mut room, shape, &view, &mut shifts, &Nobody);
 
     let (new_len, found) = treated.expect("there is room");
     assert_eq!(

@@ -25,12 +25,42 @@ pub struct Expectation {
     pub helper: Helper,
     /// Where its first packet is to be sent instead; none leaves the destination as it is.
     pub destination: Option<(u128, u16)>,
-    /// The source that its first packet leaves with; none leaves the source as it is.
-    pub source: Option<(u128, u16)>,
+    /// The source address that its first packet leaves with; none leaves the source as it is.
+    pub source: Option<u128>,
+    /// The destination port of its answers where that is not the source port that it leaves with:
+    /// PPTP's tunnels have a number of their own in each direction.
+    pub answer: Option<u16>,
     /// How long it is expected, in seconds.
     pub timeout_secs: u32,
     /// More than one connection is expected.
     pub lasting: bool,
+}
+
+impl Expectation {
+    /// What becomes of its first packet, which came with this tuple.
+    pub fn translated(&self, tuple: &Tuple) -> Tuple {
+        let own = (tuple.destination, tuple.destination_port);
+        let (destination, destination_port) = self.destination.unwrap_or(own);
+        Tuple {
+            source: self.source.unwrap_or(tuple.source),
+            destination,
+            destination_port,
+            ..*tuple
+        }
+    }
+
+    /// The tuple of its answers when it leaves like this.
+    pub fn reply(&self, leaves: &Tuple) -> Tuple {
+        let reversed = leaves.reversed();
+        match self.answer {
+            None => reversed,
+            Some(answer) => Tuple {
+                source_port: 0,
+                destination_port: answer,
+                ..reversed
+            },
+        }
+    }
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]

@@ -70,14 +70,20 @@ fn icmpv6(fields: &Fields, packet: &[u8]) -> First {
     }
 }
 
-/// The packet that an error quotes behind its eight bytes.
+/// What an error says that it quotes.
 fn quoted(fields: &Fields, packet: &[u8]) -> First {
-    let quote = packet
-        .get(usize::from(fields.upper) + 8..)
-        .unwrap_or_default();
+    match quote(fields, packet) {
+        Some((_, inner)) => First::Error(inner.tuple),
+        None => First::Track(INVALID),
+    }
+}
+
+/// The packet that an error quotes behind its eight bytes, if it can be about one.
+fn quote<'a>(fields: &Fields, packet: &'a [u8]) -> Option<(&'a [u8], Fields)> {
+    let quote = packet.get(usize::from(fields.upper) + 8..)?;
     let version = if fields.tuple.ipv6 { 6 } else { 4 };
-    if quote.first().is_none_or(|first| first >> 4 != version) {
-        return First::Track(INVALID);
+    if quote.first()? >> 4 != version {
+        return None;
     }
     let inner = Fields::of(quote);
     let about_itself = match inner.tuple.protocol {
@@ -87,10 +93,20 @@ fn quoted(fields: &Fields, packet: &[u8]) -> First {
     // Of TCP eight bytes are enough. An error goes to the one whose packet it quotes.
     let cut = inner.truncated && inner.tuple.protocol != protocol::TCP;
     let astray = inner.tuple.source != fields.tuple.destination;
-    if inner.fragment == Fragment::Later || cut || astray || about_itself || inner.len == 0 {
-        return First::Track(INVALID);
-    }
-    First::Error(inner.tuple)
+    let useless = inner.fragment == Fragment::Later || cut || astray || about_itself;
+    (!useless && inner.len > 0).then_some((quote, inner))
+}
+
+/// The packet that an ICMP error quotes, and the tuple of answers to it; none for other packets.
+pub(super) fn quoted_answers<'a>(fields: &Fields, packet: &'a [u8]) -> Option<(&'a [u8], Tuple)> {
+    let kind = fields.tuple.destination_port >> 8;
+    let error = match fields.tuple.protocol {
+        protocol::ICMP => matches!(kind, 3 | 4 | 5 | 11 | 12),
+        protocol::ICMPV6 => matches!(kind, 1..=4),
+        _ => false,
+    };
+    let (quote, inner) = quote(fields, packet).filter(|_| error)?;
+    Some((quote, inner.tuple.reversed()))
 }
 
 /// An error about a packet of this direction.

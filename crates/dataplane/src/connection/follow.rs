@@ -16,78 +16,70 @@ use super::tcp::{self, Judgement, Segment, Step, Talk};
 use crate::packet::{Fields, protocol};
 
 impl<F: Layout> Part<F> {
-    /// What a packet that was found in this direction is to its connection.
+    /// What a packet that was found in this direction is to its connection, if it is not TCP.
     #[inline(always)]
-    pub(super) fn judge(
+    pub(super) fn judge(&self, way: Way) -> Track {
+        of(self.entry(way).flags(way.reply), way)
+    }
+
+    /// What a segment that was found in this direction is to its connection.
+    #[inline(always)]
+    pub(super) fn judge_segment(
         &self,
         way: Way,
-        fields: &Fields,
-        packet: &[u8],
+        segment: &Segment,
+        talk: &Talk,
         limits: &Limits,
-    ) -> (Track, Sight) {
+    ) -> Track {
+        let track = self.judge(way);
         let entry = self.entry(way);
-        let flags = entry.flags(way.reply);
-        let track = of(flags, way);
-        if fields.tuple.protocol != protocol::TCP {
-            return (track, Sight::default());
-        }
-        let Some(sight) = self.sight(way, fields, packet) else {
-            return (INVALID, Sight::default());
-        };
         let tcp_state = entry.tcp_state();
-        let Sight { segment, talk } = &sight;
         let judgement = if track.fasttrack {
-            tcp::judge_fast(tcp_state, segment, way.reply)
+            tcp::judge_fast(tcp_state, *segment, way.reply)
         } else {
             tcp::judge(talk, tcp_state, segment, way.reply, limits.liberal)
         };
-        let track = match judgement {
+        match judgement {
             Judgement::Step(step) => Track { step, ..track },
             Judgement::Invalid => INVALID,
             Judgement::Reopen => NEW,
-        };
-        (track, sight)
+        }
     }
 
-    /// A segment and the talk that it may be part of; none where its header does not fit.
+    /// Does to the connection what a packet does that is not TCP.
     #[inline(always)]
-    pub(super) fn sight(&self, way: Way, fields: &Fields, packet: &[u8]) -> Option<Sight> {
-        Some(Sight {
-            segment: Segment::read(fields, packet)?,
-            talk: self.entry(way).talk(way.reply),
-        })
+    pub(super) fn commit(&mut self, way: Way, fields: &Fields, now: Tick, limits: &Limits) {
+        let entry = self.entry(way);
+        let flags = entry.flags(way.reply);
+        entry.touch(way.reply, now);
+        entry.count_walked(way.reply, flags, fields.len);
+        if flags & flag::ASSURED == 0 {
+            self.settle(way, flags, fields.tuple.protocol, limits);
+        }
     }
 
-    /// Does to the connection what the packet does.
+    /// Does to the connection what a segment does.
     #[inline(always)]
-    pub(super) fn commit(
+    pub(super) fn commit_segment(
         &mut self,
-        track: &Track,
-        sight: &Sight,
+        way: Way,
+        (step, segment, talk): (Step, &Segment, &Talk),
         fields: &Fields,
         now: Tick,
         limits: &Limits,
     ) {
-        let Some(way) = track.way else { return };
         let entry = self.entry(way);
         let flags = entry.flags(way.reply);
-        let fasttrack = flags & flag::FASTTRACK != 0;
-        // The rate of a second that is over is made before this one's bytes are counted.
-        if track.step != Step::Ignore {
+        if step != Step::Ignore {
             entry.touch(way.reply, now);
         }
-        entry.count(way.reply, u64::from(fields.len));
-        if fasttrack {
-            entry.count_slow(way.reply, u64::from(fields.len));
-        }
-        match track.step {
-            Step::Nothing if flags & flag::ASSURED != 0 => {}
-            Step::Nothing => self.settle(way, flags, fields.tuple.protocol, limits),
-            step => self.converse(way, step, sight, limits),
-        }
+        entry.count_walked(way.reply, flags, fields.len);
+        self.converse(way, step, segment, *talk, limits);
     }
 
     /// A connection that is not TCP is seen in its second direction, then becomes a stream.
+    #[cold]
+    #[inline(never)]
     fn settle(&mut self, way: Way, flags: u8, protocol: u8, limits: &Limits) {
         let place = way.slot.place();
         if flags & flag::SEEN_REPLY == 0 {
@@ -105,24 +97,30 @@ impl<F: Layout> Part<F> {
 
     /// Moves a TCP conversation on.
     #[inline(always)]
-    fn converse(&mut self, way: Way, step: Step, sight: &Sight, limits: &Limits) {
+    fn converse(
+        &mut self,
+        way: Way,
+        step: Step,
+        segment: &Segment,
+        mut talk: Talk,
+        limits: &Limits,
+    ) {
         let place = way.slot.place();
         let entry = self.entry(way);
         let flags = entry.flags(way.reply);
         let fasttrack = flags & flag::FASTTRACK != 0;
         let old = entry.tcp_state();
-        let Sight { segment, mut talk } = *sight;
         let state = match step {
             Step::Advance(state) => {
-                talk.note(&segment, old);
+                talk.note(segment, old);
                 state
             }
             Step::Resync => {
-                talk.resync(&segment);
+                talk = talk.resynced(*segment);
                 TcpState::SynReceived
             }
             Step::Ignore => {
-                talk.ignore(&segment);
+                talk = talk.ignoring(*segment);
                 old
             }
             Step::Nothing | Step::Doubt => old,
@@ -144,14 +142,6 @@ impl<F: Layout> Part<F> {
         };
         self.set_state(place, state as u8, timeout_secs);
     }
-}
-
-/// A segment, and what was said before it.
-#[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Sight {
-    pub(super) segment: Segment,
-    /// Of a connection that FastTrack carries it means nothing.
-    pub(super) talk: Talk,
 }
 
 /// The packet belongs to nothing.
@@ -215,14 +205,26 @@ impl<F: Layout> Entry<'_, F> {
         add(self.word(reply, F::BYTES), len);
     }
 
+    /// Counts a packet that did not go the fast way. The rate of a second that is over is made, by
+    /// `touch`, before that.
+    #[inline(always)]
+    fn count_walked(self, reply: bool, flags: u8, len: u32) {
+        self.count(reply, u64::from(len));
+        if flags & flag::FASTTRACK != 0 {
+            self.count_slow(reply, u64::from(len));
+        }
+    }
+
     /// Counts a packet of a connection with FastTrack that walked slowly.
-    pub(super) fn count_slow(self, reply: bool, len: u64) {
+    #[cold]
+    #[inline(never)]
+    fn count_slow(self, reply: bool, len: u64) {
         let add = |word, more: u64| store(word, load(word).wrapping_add(more));
         add(self.shared(shared::SLOW_PACKETS[usize::from(reply)]), 1);
         add(self.shared(shared::SLOW_BYTES[usize::from(reply)]), len);
     }
 
-    /// Something came in this direction. `count` comes after it.
+    /// Something came in this direction.
     #[inline(always)]
     pub(super) fn touch(self, reply: bool, now: Tick) {
         let word = self.word(reply, F::LAST);

@@ -7,7 +7,7 @@ use super::layout::{Ipv4, Ipv6, Layout};
 use crate::packet::Tuple;
 
 /// A tuple's hash under a tracker's keys.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Hash(pub(super) u32);
 
 /// A tracker's secret.

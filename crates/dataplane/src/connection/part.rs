@@ -91,6 +91,16 @@ impl<F: Layout> Part<F> {
         self.entries.at(way.slot.place())
     }
 
+    /// Asks for the place that the next connection takes.
+    pub(super) fn prefetch_free(&self) {
+        if let Some(place) = self.free.checked_sub(1) {
+            let entry = self.entries.at(place);
+            kernels::prefetch(entry.cold(0));
+            self.entries.prefetch(place, false);
+            self.entries.prefetch(place, true);
+        }
+    }
+
     /// A place for one more connection.
     fn take_place(&mut self) -> Option<u32> {
         let Some(place) = self.free.checked_sub(1) else {

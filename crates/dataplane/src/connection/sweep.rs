@@ -4,13 +4,14 @@
 use frame::InterfaceId;
 
 use super::expectation::Expectation;
+use super::first;
 use super::id::{EntryId, Slot};
 use super::layout::{Layout, half_of, load, own, shared};
 use super::part::Part;
 use super::settings::Tick;
 use super::state::{Helper, Refused};
 use super::tracker::{Tracker, of_family};
-use crate::packet::Tuple;
+use crate::packet::{Fields, Tuple};
 
 /// Which connections go.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -221,6 +222,14 @@ impl Tracker {
         self.expectations.find(tuple)
     }
 
+    /// Whether what this expectation waits for belongs to another; an equal one is not another.
+    pub fn is_expected_by_another(&self, expectation: &Expectation) -> bool {
+        match self.expectations.find(&expectation.tuple) {
+            Some(known) => known != expectation,
+            None => self.owner(&expectation.tuple).is_some(),
+        }
+    }
+
     /// An expected connection came.
     pub(super) fn fulfil(&mut self, tuple: &Tuple) {
         let fulfilled = self.expectations.fulfil(tuple);
@@ -229,7 +238,23 @@ impl Tracker {
         }
     }
 
-    /// The worker that owns packets with this tuple, if another does.
+    /// The worker that owns a packet without an entry here, if another does: what was claimed, and
+    /// errors about packets whose home another worker is.
+    pub fn home(&self, fields: &Fields, packet: &[u8]) -> Option<u16> {
+        self.homes.as_ref()?;
+        let Some((quote, answers)) = first::quoted_answers(fields, packet) else {
+            return self.owner(&fields.tuple);
+        };
+        if self.lookup(&answers).is_some() {
+            return None;
+        }
+        self.owner(&answers).or_else(|| {
+            let home = crate::handover::home(quote, false, self.table.workers())?;
+            (home != self.worker).then_some(home)
+        })
+    }
+
+    /// The worker that claimed packets with this tuple, if another did.
     pub fn owner(&self, tuple: &Tuple) -> Option<u16> {
         let homes = self.homes.as_ref()?;
         let forms = [

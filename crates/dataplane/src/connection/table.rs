@@ -275,6 +275,11 @@ impl Table {
         }
     }
 
+    /// How many workers share it.
+    pub(super) fn workers(&self) -> usize {
+        self.parts.len()
+    }
+
     /// A worker's entries.
     pub(super) fn part(&self, worker: u16) -> (Arc<Entries<Ipv4>>, Arc<Entries<Ipv6>>) {
         let part = &self.parts[usize::from(worker) % self.parts.len()];

@@ -10,7 +10,7 @@ use machine::Rng;
 use super::draft::{Draft, Rewrites};
 use super::expectation::Expectations;
 use super::first::{self, First};
-use super::follow::{self, Sight};
+use super::follow;
 use super::hash::{Hash, Keys};
 use super::homes::Homes;
 use super::id::{EntryId, Way};
@@ -164,10 +164,22 @@ impl Tracker {
     /// header.
     #[inline]
     pub fn classify(&self, found: Option<Way>, fields: &Fields, packet: &[u8]) -> Track {
-        match found {
-            Some(way) => self.judge(way, fields, packet).0,
-            None => self.first(fields, packet),
-        }
+        let Some(way) = found else {
+            return self.first(fields, packet);
+        };
+        let limits = &self.limits;
+        of_family!(ref self, way.slot.is_ipv6(), part => {
+            if fields.tuple.protocol != protocol::TCP {
+                return part.judge(way);
+            }
+            match Segment::read(fields, packet) {
+                Some(segment) => {
+                    let talk = part.entry(way).talk(way.reply);
+                    part.judge_segment(way, &segment, &talk, limits)
+                }
+                None => follow::INVALID,
+            }
+        })
     }
 
     /// Does to the connection what a classified packet does. Packets of one connection are
@@ -177,12 +189,15 @@ impl Tracker {
         let Some(way) = track.way.filter(|_| !track.quoted) else {
             return;
         };
-        let ipv6 = way.slot.is_ipv6();
-        let sight = match fields.tuple.protocol {
-            protocol::TCP => of_family!(ref self, ipv6, part => part.sight(way, fields, packet)),
-            _ => None,
-        };
-        self.commit(track, &sight.unwrap_or_default(), fields, now);
+        let limits = &self.limits;
+        of_family!(mut self, way.slot.is_ipv6(), part => {
+            if fields.tuple.protocol != protocol::TCP {
+                part.commit(way, fields, now, limits);
+            } else if let Some(segment) = Segment::read(fields, packet) {
+                let talk = part.entry(way).talk(way.reply);
+                part.commit_segment(way, (track.step, &segment, &talk), fields, now, limits);
+            }
+        });
     }
 
     /// Classifies and advances at once.
@@ -197,21 +212,23 @@ impl Tracker {
         let Some(way) = found else {
             return self.first(fields, packet);
         };
-        let (track, sight) = self.judge(way, fields, packet);
-        self.commit(&track, &sight, fields, now);
-        track
-    }
-
-    #[inline(always)]
-    fn judge(&self, way: Way, fields: &Fields, packet: &[u8]) -> (Track, Sight) {
         let limits = &self.limits;
-        of_family!(ref self, way.slot.is_ipv6(), part => part.judge(way, fields, packet, limits))
-    }
-
-    #[inline(always)]
-    fn commit(&mut self, track: &Track, sight: &Sight, fields: &Fields, now: Tick) {
-        let limits = &self.limits;
-        of_family!(mut self, fields.tuple.ipv6, part => part.commit(track, sight, fields, now, limits));
+        of_family!(mut self, way.slot.is_ipv6(), part => {
+            if fields.tuple.protocol != protocol::TCP {
+                let track = part.judge(way);
+                part.commit(way, fields, now, limits);
+                return track;
+            }
+            let Some(segment) = Segment::read(fields, packet) else {
+                return follow::INVALID;
+            };
+            let talk = part.entry(way).talk(way.reply);
+            let track = part.judge_segment(way, &segment, &talk, limits);
+            if track.way.is_some() {
+                part.commit_segment(way, (track.step, &segment, &talk), fields, now, limits);
+            }
+            track
+        })
     }
 
     /// What a packet without an entry is.
@@ -243,6 +260,9 @@ impl Tracker {
     /// The draft of a connection that a packet begins, which was classified as `New` or `Related`
     /// without a way. Its answers' tuple is the reversed one until a stage translates it.
     pub fn draft(&self, fields: &Fields, packet: &[u8]) -> Draft {
+        // Where its answers will be entered: by the time it leaves, that has come.
+        self.prefetch(self.hash(&fields.tuple.reversed()), fields.tuple.ipv6);
+        of_family!(ref self, fields.tuple.ipv6, part => part.prefetch_free());
         let expected = self.expectations.find(&fields.tuple);
         let segment = match fields.tuple.protocol {
             protocol::TCP => Segment::read(fields, packet).unwrap_or_default(),
@@ -281,7 +301,7 @@ impl Tracker {
     pub fn confirm(&mut self, draft: &Draft, now: Tick) -> Result<Way, Refused> {
         if let Some(old) = self.lookup(&draft.original) {
             // A new conversation between the ports of one that is over.
-            if old.reply || !self.is_over(old) {
+            if !self.is_over(old) {
                 return Err(Refused::Taken);
             }
             self.leave(old.slot);

@@ -86,17 +86,10 @@ pub fn choose(
 /// # Errors
 /// [`Exhausted::Ports`] when there is none.
 pub fn settle(tuple: &Tuple, unique: &dyn Unique) -> Result<Tuple, Exhausted> {
-    if !unique.taken(&tuple.reversed()) {
-        return Ok(*tuple);
-    }
-    let ports = source_ports(None, tuple).ok_or(Exhausted::Ports)?;
-    let found = Order::new(ports, seed(tuple)).find(PROBES, |port| {
-        let other = Tuple {
-            source_port: port,
-            ..*tuple
-        };
-        (!unique.taken(&other.reversed())).then_some(other)
-    });
+    let ports = source_ports(None, tuple);
+    let found = sources(*tuple, true, ports, seed(tuple))
+        .take(PROBES as usize)
+        .find(|other| !unique.taken(&other.reversed()));
     found.ok_or(Exhausted::Ports)
 }
 
@@ -129,7 +122,11 @@ impl Candidates {
             Action::Translate => (u128::from(seed(tuple)), all),
             Action::Netmap { from } => {
                 let from = from.filter(|from| from.count() == all);
-                (from.and_then(|from| from.place(own)).unwrap_or(own), 1)
+                // Below the count, so that adding a turn to it does not pass the end of the numbers.
+                (
+                    from.and_then(|from| from.place(own)).unwrap_or(own % all),
+                    1,
+                )
             }
             Action::Same { by_destination } => {
                 let client = match target.side {
@@ -148,13 +145,12 @@ impl Candidates {
     }
 
     fn at(&self, turn: u32) -> u128 {
-        // Modulo before the addition: the sum must not pass the end of the numbers.
-        let place = self.first % self.addresses.count();
-        self.addresses.at(place.saturating_add(u128::from(turn)))
+        self.addresses.at(self.first + u128::from(turn))
     }
 }
 
-/// A source whose reply tuple is free.
+/// A source whose reply tuple is free: at the first address that has one, and there at the packet's
+/// own port if it may be kept.
 fn source(
     target: &Target,
     tuple: &Tuple,
@@ -162,12 +158,11 @@ fn source(
     candidates: Candidates,
     unique: &dyn Unique,
 ) -> Result<Tuple, Exhausted> {
-    let free = |candidate: Tuple| (!unique.taken(&candidate.reversed())).then_some(candidate);
     let ports = source_ports(target.ports, tuple);
-    let start = if target.randomise {
-        context.random
-    } else {
-        seed(tuple)
+    let keeps = ports.is_none_or(|ports| !target.randomise && ports.contains(tuple.source_port));
+    let start = match target.randomise {
+        true => context.random,
+        false => seed(tuple),
     };
     // A share for each address; what an address does not use is left for later ones.
     let share = PROBES / candidates.count.clamp(1, 4) as u32;
@@ -180,32 +175,36 @@ fn source(
             source: candidates.at(turn),
             ..*tuple
         };
-        let Some(ports) = ports else {
+        for other in sources(moved, keeps, ports, start).take(left.min(share) as usize) {
             left -= 1;
-            match free(moved) {
-                Some(found) => return Ok(found),
-                None => continue,
+            if !unique.taken(&other.reversed()) {
+                return Ok(other);
             }
-        };
-        if !target.randomise && ports.contains(moved.source_port) {
-            left -= 1;
-            if let Some(found) = free(moved) {
-                return Ok(found);
-            }
-        }
-        let budget = left.min(share).min(ports.count());
-        left -= budget;
-        let found = Order::new(ports, start).find(budget, |port| {
-            free(Tuple {
-                source_port: port,
-                ..moved
-            })
-        });
-        if let Some(found) = found {
-            return Ok(found);
         }
     }
     Err(Exhausted::Ports)
+}
+
+/// The tuple with its own source port, if it keeps it, and then with each of the others.
+fn sources(
+    tuple: Tuple,
+    keeps: bool,
+    ports: Option<Ports>,
+    start: u64,
+) -> impl Iterator<Item = Tuple> {
+    let own = tuple.source_port;
+    let others = ports
+        .into_iter()
+        .flat_map(move |ports| Order::new(ports, start).ports());
+    let others = others.filter(move |port| !keeps || *port != own);
+    keeps
+        .then_some(own)
+        .into_iter()
+        .chain(others)
+        .map(move |source_port| Tuple {
+            source_port,
+            ..tuple
+        })
 }
 
 /// The endpoint that stands for the source whatever the destination is; or who stands behind the
@@ -218,18 +217,14 @@ fn endpoint_independent(
     unique: &dyn Unique,
 ) -> Result<Tuple, Exhausted> {
     if target.side == Side::Destination {
-        let (address, port) = (tuple.destination as u32, tuple.destination_port);
-        let inside = mappings.inside(Endpoint { address, port });
+        let inside = mappings.inside(Endpoint::destination(tuple));
         return Ok(inside.map_or(*tuple, |inside| Tuple {
             destination: u128::from(inside.address),
             destination_port: inside.port,
             ..*tuple
         }));
     }
-    let inside = Endpoint {
-        address: tuple.source as u32,
-        port: tuple.source_port,
-    };
+    let inside = Endpoint::source(tuple);
     let ports = target.ports.unwrap_or(Ports::class(tuple.source_port));
     let port = mappings
         .find(inside, address, ports, target.randomise)
@@ -304,11 +299,10 @@ impl Order {
         }
     }
 
-    /// The first answer that is one, among as many ports as `budget` says.
-    pub(super) fn find<T>(&self, budget: u32, ask: impl FnMut(u16) -> Option<T>) -> Option<T> {
-        let turns = 0..u64::from(budget.min(self.ports.count()));
-        let port = |turn| self.ports.at(self.start + turn * self.step);
-        turns.map(port).find_map(ask)
+    /// Each of the ports.
+    pub(super) fn ports(self) -> impl Iterator<Item = u16> {
+        let turns = 0..u64::from(self.ports.count());
+        turns.map(move |turn| self.ports.at(self.start + turn * self.step))
     }
 }
 

@@ -18,6 +18,7 @@ use kernels::{Pages, Zeroed};
 
 use super::target::Ports;
 use crate::flow::mix64;
+use crate::packet::Tuple;
 
 /// The most outside addresses that have mappings.
 pub const ADDRESSES: usize = 16;
@@ -40,6 +41,24 @@ pub struct Endpoint {
 }
 
 impl Endpoint {
+    /// A tuple's source. A connection with the bit `ein-snat` holds the mapping of its original
+    /// tuple's source to its reply tuple's destination.
+    pub const fn source(tuple: &Tuple) -> Self {
+        Self {
+            address: tuple.source as u32,
+            port: tuple.source_port,
+        }
+    }
+
+    /// A tuple's destination. One with the bit `ein-dnat` holds the mapping of its reply tuple's
+    /// source to its original tuple's destination.
+    pub const fn destination(tuple: &Tuple) -> Self {
+        Self {
+            address: tuple.destination as u32,
+            port: tuple.destination_port,
+        }
+    }
+
     const fn bits(self) -> u64 {
         (self.address as u64) << 16 | self.port as u64
     }
@@ -246,7 +265,7 @@ mod tests {
         let work = |worker: u32| {
             for turn in 0..20_000 {
                 let inside = end(turn % 3, 5000 + (turn % 2) as u16);
-                if let Some(outside) = map(&mappings, inside, ports, worker % 2 == 0) {
+                if let Some(outside) = map(&mappings, inside, ports, worker.is_multiple_of(2)) {
                     // Held: nobody takes it away meanwhile.
                     assert_eq!(mappings.inside(outside), Some(inside));
                     mappings.release(inside, outside);

@@ -91,6 +91,10 @@ impl Addresses {
 
     /// The address at a place, counted from the first, around and around.
     pub const fn at(&self, place: u128) -> u128 {
+        // A division of such numbers is not cheap, and one address is what most targets have.
+        if self.first == self.last {
+            return self.first;
+        }
         self.first + place % self.count()
     }
 

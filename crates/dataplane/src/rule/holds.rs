@@ -36,9 +36,10 @@ fn within(ranges: &[(u16, u16)], port: u16) -> bool {
 #[inline(always)]
 pub(super) fn ports(fields: &Fields) -> Option<(u16, u16)> {
     let tuple = &fields.tuple;
+    // Without short cuts: what would be guessed there differs from packet to packet.
     let shown = tuple.has_ports()
-        && fields.fragment != Fragment::Later
-        && (!fields.truncated || (tuple.source_port, tuple.destination_port) != (0, 0));
+        & (fields.fragment != Fragment::Later)
+        & (!fields.truncated | ((tuple.source_port | tuple.destination_port) != 0));
     shown.then_some((tuple.source_port, tuple.destination_port))
 }
 
@@ -129,11 +130,9 @@ fn of_header(what: &Match, subject: &Subject<'_>) -> Answer {
 #[inline(always)]
 pub(super) fn icmp(fields: &Fields) -> Option<(u8, u8)> {
     let tuple = &fields.tuple;
-    let right = match tuple.ipv6 {
-        true => tuple.protocol == protocol::ICMPV6,
-        false => tuple.protocol == protocol::ICMP,
-    };
-    let shown = right && fields.fragment != Fragment::Later && !fields.truncated;
+    let right = (tuple.ipv6 & (tuple.protocol == protocol::ICMPV6))
+        | (!tuple.ipv6 & (tuple.protocol == protocol::ICMP));
+    let shown = right & (fields.fragment != Fragment::Later) & !fields.truncated;
     let [kind, code] = tuple.destination_port.to_be_bytes();
     shown.then_some((kind, code))
 }
@@ -197,6 +196,15 @@ fn of_memory<F: Facts, W: Watch>(what: &Match, asked: &mut Asked<'_, '_, F>) -> 
         Match::Psd(psd) => {
             ports(fields)?;
             psd.holds(tuple, now, W::COMMITS)
+        }
+        Match::TlsHost(glob) => {
+            let streams = &mut asked.worker.streams;
+            return streams.tls_host(asked.subject, glob, now, W::COMMITS);
+        }
+        Match::Layer7(pattern) => {
+            let original = asked.facts.original().unwrap_or(*tuple);
+            let streams = &mut asked.worker.streams;
+            return streams.layer7(asked.subject, &original, pattern, now, W::COMMITS);
         }
         Match::Random(percent) => match W::COMMITS {
             true => asked.worker.rng.percent(*percent),

@@ -91,10 +91,26 @@ impl Ahead {
             id: chain,
             chain: current,
             from: 0,
-            candidate: self.0.map(|place| place as usize),
             cursor: None,
         };
-        run.all(subject, facts, worker, watch)
+        if W::COMMITS
+            && let Some(place) = self.0
+        {
+            let mut asked = Asked {
+                subject,
+                facts,
+                worker,
+            };
+            if run.try_candidate::<F, W>(place as usize, &mut asked) {
+                let rule = &current.rules[place as usize];
+                // Most rules that match end the chain: then nothing else is needed.
+                match act(current, rule, subject, worker, watch) {
+                    Then::End(verdict) => return verdict,
+                    then => return run.all(Some(then), subject, facts, worker, watch),
+                }
+            }
+        }
+        run.all(None, subject, facts, worker, watch)
     }
 }
 
@@ -105,40 +121,27 @@ struct Run<'a> {
     chain: &'a Chain,
     /// The next rule.
     from: usize,
-    /// The first rule that may match, if it is known.
-    candidate: Option<usize>,
     /// The rows of the packet in a block of this chain, by the block's place.
     cursor: Option<(usize, Rows)>,
 }
 
 impl Run<'_> {
+    /// Goes on until the chain ends; `then` is what the last rule that matched meant for it.
     fn all<F: Facts, W: Watch>(
         &mut self,
+        mut then: Option<Then>,
         subject: &mut Subject<'_>,
         facts: &F,
         worker: &mut Worker,
         watch: &mut W,
     ) -> Verdict {
-        let mut calls: [(ChainId, usize); DEPTH] = [(ChainId(0), 0); DEPTH];
+        let mut calls: [(ChainId, u32); DEPTH] = [(ChainId(0), 0); DEPTH];
         let mut depth = 0;
         loop {
-            let mut asked = Asked {
-                subject,
-                facts,
-                worker,
-            };
-            let place = match W::COMMITS {
-                true => self.next::<F, W>(&mut asked),
-                false => self.next_told(&mut asked, watch),
-            };
-            let then = match place {
-                Some(place) => {
-                    self.from = place + 1;
-                    act(self.chain, &self.chain.rules[place], subject, worker, watch)
-                }
-                None => Then::Return,
-            };
-            match then {
+            match then
+                .take()
+                .unwrap_or_else(|| self.step(subject, facts, worker, watch))
+            {
                 Then::Next => {}
                 Then::Changed => self.cursor = None,
                 Then::End(verdict) => return verdict,
@@ -146,7 +149,7 @@ impl Run<'_> {
                     if self.table.refused().binary_search(&rule).is_err()
                         && let Some(call) = calls.get_mut(depth)
                     {
-                        *call = (self.id, self.from);
+                        *call = (self.id, self.from as u32);
                         depth += 1;
                         self.enter(to, 0);
                     }
@@ -157,10 +160,47 @@ impl Run<'_> {
                     };
                     depth = last;
                     let (caller, from) = calls[last];
-                    self.enter(caller, from);
+                    self.enter(caller, from as usize);
                 }
             }
         }
+    }
+
+    /// Looks for the next rule that matches, and does what it says.
+    fn step<F: Facts, W: Watch>(
+        &mut self,
+        subject: &mut Subject<'_>,
+        facts: &F,
+        worker: &mut Worker,
+        watch: &mut W,
+    ) -> Then {
+        let mut asked = Asked {
+            subject,
+            facts,
+            worker,
+        };
+        let place = match W::COMMITS {
+            true => self.next::<F, W>(&mut asked),
+            false => self.next_told(&mut asked, watch),
+        };
+        let Some(place) = place else {
+            return Then::Return;
+        };
+        self.from = place + 1;
+        act(self.chain, &self.chain.rules[place], subject, worker, watch)
+    }
+
+    /// Whether a rule whose bits fit matches; the chain goes on behind it in any case.
+    #[inline(always)]
+    fn try_candidate<F: Facts, W: Watch>(
+        &mut self,
+        place: usize,
+        asked: &mut Asked<'_, '_, F>,
+    ) -> bool {
+        self.from = place + 1;
+        let block = self.chain.block_of(place);
+        let start = self.chain.starts[block] as usize;
+        fits::<F, W>(&self.chain.blocks[block], place - start, asked)
     }
 
     /// Goes on in a chain. One that does not exist has been refused.
@@ -173,14 +213,6 @@ impl Run<'_> {
     /// The place of the next rule that matches.
     #[inline]
     fn next<F: Facts, W: Watch>(&mut self, asked: &mut Asked<'_, '_, F>) -> Option<usize> {
-        if let Some(place) = self.candidate.take() {
-            let block = self.chain.block_of(place);
-            let start = self.chain.starts[block] as usize;
-            if fits::<F, W>(&self.chain.blocks[block], place - start, asked) {
-                return Some(place);
-            }
-            self.from = place + 1;
-        }
         let first = self.chain.block_of(self.from);
         let blocks = self.chain.blocks.iter().enumerate().skip(first);
         for (number, block) in blocks {

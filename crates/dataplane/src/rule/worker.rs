@@ -5,6 +5,7 @@ use std::sync::{Arc, OnceLock};
 
 use machine::{Instant, Rng};
 
+use super::stream::Streams;
 use super::subject::Clock;
 use crate::counters::{Pair, Traffic};
 
@@ -83,6 +84,7 @@ pub struct Worker {
     pub clock: Clock,
     pub(super) counters: Arc<RuleCounters>,
     pub(super) rng: Rng,
+    pub(super) streams: Streams,
 }
 
 impl Worker {
@@ -92,6 +94,7 @@ impl Worker {
             clock: Clock::default(),
             counters,
             rng: Rng::seeded(seed),
+            streams: Streams::default(),
         }
     }
 

@@ -90,7 +90,7 @@ fn straight_run<const IPV6: bool>(
         let leaves = RunKey {
             egress: next.adjacency.egress,
             ipv6: IPV6,
-            fast: true,
+            speed: Speed::FastPath,
         };
         if leaves != key {
             state.run.add(packets, bytes, packets * u64::from(ETHERNET));
@@ -145,7 +145,7 @@ fn straight<const IPV6: bool>(frame: &mut Frame, adjacency: &Adjacency) -> bool 
 
 /// Cuts off what the last link padded the packet with.
 #[inline(always)]
-fn trim(frame: &mut Frame, len: usize) -> bool {
+pub(super) fn trim(frame: &mut Frame, len: usize) -> bool {
     len == frame.len() || frame.set_len(len)
 }
 
@@ -191,7 +191,8 @@ fn one<const FAST: bool>(
     match depart(cx, frame, &way, &mut state.redirects, outlet) {
         Ok(departed) => {
             let fast = FAST || slow_is_fast(cx, frame, ipv6);
-            state.count(cx, frame, ipv6, fast, &outlet.counters);
+            let speed = if fast { Speed::FastPath } else { Speed::Slow };
+            state.count(cx, frame, ipv6, speed, &outlet.counters);
             if !FAST && fast {
                 let ingress = outlet.counters.interface(frame.ingress);
                 ingress.fp_rx.add(1, received);
@@ -236,13 +237,13 @@ impl Tally {
         cx: &Context<'_>,
         frame: &Frame,
         ipv6: bool,
-        fast: bool,
+        speed: Speed,
         counters: &Counters,
     ) {
         let key = RunKey {
             egress: frame.egress,
             ipv6,
-            fast,
+            speed,
         };
         if key != self.run.key {
             self.run.flush(cx, counters);
@@ -258,12 +259,12 @@ pub(super) struct Near([Next; Self::PLACES]);
 /// One of them, on a cache line.
 #[derive(Clone, Copy)]
 #[repr(align(64))]
-struct Next {
-    adjacency: Adjacency,
+pub(super) struct Next {
+    pub(super) adjacency: Adjacency,
     id: NextHopId,
     /// Packets for it are forwarded in an Ethernet header, and not back to where they came from:
     /// only their lifetime and size are left to decide about.
-    straight: bool,
+    pub(super) straight: bool,
 }
 
 impl Near {
@@ -279,7 +280,7 @@ impl Near {
     }
 
     /// Control may have changed them since the last vector.
-    fn forget(&mut self) {
+    pub(super) fn forget(&mut self) {
         for (place, next) in self.0.iter_mut().enumerate() {
             // An id that belongs to another place is never found.
             next.id = NextHopId(place as u16 ^ 1);
@@ -287,7 +288,7 @@ impl Near {
     }
 
     #[inline(always)]
-    fn get(&mut self, cx: &Context<'_>, hop: NextHopId, ingress: InterfaceId) -> &Next {
+    pub(super) fn get(&mut self, cx: &Context<'_>, hop: NextHopId, ingress: InterfaceId) -> &Next {
         let next = &mut self.0[usize::from(hop.0) % Self::PLACES];
         if next.id != hop {
             next.read(cx, hop, ingress);
@@ -432,7 +433,19 @@ struct Run {
 struct RunKey {
     egress: InterfaceId,
     ipv6: bool,
-    fast: bool,
+    speed: Speed,
+}
+
+/// Which handler a frame went through.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) enum Speed {
+    /// The whole walk.
+    #[default]
+    Slow,
+    /// FastPath: nothing looks at the packet but routing.
+    FastPath,
+    /// FastTrack: its connection says what becomes of it.
+    FastTrack,
 }
 
 impl Run {
@@ -454,14 +467,14 @@ impl Run {
             return;
         }
         egress::count_sent(cx, counters, key.egress, packets, bytes);
-        if !key.fast {
-            return;
-        }
-        counters.interface(key.egress).fp_tx.add(packets, bytes);
-        let family = match key.ipv6 {
-            true => &counters.ipv6_fast_path,
-            false => &counters.ipv4_fast_path,
+        let family = match (key.speed, key.ipv6) {
+            (Speed::Slow, _) => return,
+            (Speed::FastPath, true) => &counters.ipv6_fast_path,
+            (Speed::FastPath, false) => &counters.ipv4_fast_path,
+            (Speed::FastTrack, true) => &counters.ipv6_fasttrack,
+            (Speed::FastTrack, false) => &counters.ipv4_fasttrack,
         };
+        counters.interface(key.egress).fp_tx.add(packets, bytes);
         family.add(packets, bytes - headers.min(bytes));
     }
 }

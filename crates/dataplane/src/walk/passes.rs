@@ -28,6 +28,7 @@ pub(crate) struct Scratch {
     pub(super) keys6: [u128; VECTOR_FRAMES],
     pub(super) hops6: [NextHopId; VECTOR_FRAMES],
     pub(super) near: Near,
+    pub(super) ahead: guarded::Ahead,
 }
 
 /// What pass 1 found a frame to be.
@@ -75,6 +76,7 @@ impl Scratch {
             keys6: [0; VECTOR_FRAMES],
             hops6: [NextHopId::NO_ROUTE; VECTOR_FRAMES],
             near: Near::new(),
+            ahead: guarded::Ahead::new(),
         })
     }
 }

@@ -9,6 +9,7 @@ use super::passes::settle;
 use super::{Context, Exit, Fit, Key, egress, guarded, output, routing};
 use crate::drop::Drop;
 use crate::outlet::Outlet;
+use crate::packet::Fields;
 use crate::punt::Why;
 use crate::table::Kind;
 use crate::trace::Silent;
@@ -57,10 +58,11 @@ pub(crate) fn resume(cx: &Context<'_>, mut frame: Frame, outlet: &mut Outlet) {
     let key = super::check::<false, _>(cx, &arrived, frame.bytes(), &mut Silent);
     if cx.snapshot.firewall.guards(arrived.ipv6) {
         let mut tally = Tally::new(cx, InterfaceId::NONE);
+        let fields = Fields::of(packet(&frame));
         let departed = match key {
-            Ok(_) => guarded::one(cx, &mut frame, None, &mut tally, outlet),
+            Ok(_) => guarded::one(cx, &mut frame, &fields, None, &mut tally, outlet),
             Err(exit @ (Exit::Deliver(_) | Exit::Punt(Why::Local))) => {
-                guarded::one(cx, &mut frame, Some(exit), &mut tally, outlet)
+                guarded::one(cx, &mut frame, &fields, Some(exit), &mut tally, outlet)
             }
             Err(exit) => Err(exit),
         };

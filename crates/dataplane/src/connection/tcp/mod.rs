@@ -147,8 +147,10 @@ fn judge_reset(talk: &Talk, state: TcpState, segment: &Segment) -> Judgement {
 }
 
 /// The same of a conversation whose windows are not known because FastTrack carries it.
-pub(super) fn judge_fast(state: TcpState, segment: &Segment, reply: bool) -> Judgement {
-    let Some(signal) = Signal::of(segment) else {
+#[cold]
+#[inline(never)]
+pub(super) fn judge_fast(state: TcpState, segment: Segment, reply: bool) -> Judgement {
+    let Some(signal) = Signal::of(&segment) else {
         return Judgement::Invalid;
     };
     match next(state, signal, reply) {

@@ -225,7 +225,7 @@ impl Talk {
     #[inline(always)]
     pub(in crate::connection) fn note(&mut self, segment: &Segment, state: TcpState) {
         if segment.has(flag::SYN) || self.sender.window_max == 0 {
-            *self = self.begun(segment, state);
+            *self = self.begun(*segment, state);
         }
         let ack = self.acknowledged(segment);
         let Self {
@@ -262,8 +262,8 @@ impl Talk {
     /// Begins a side with its first segment, or with a SYN that it sends anew.
     #[cold]
     #[inline(never)]
-    fn begun(self, segment: &Segment, state: TcpState) -> Self {
-        let mut talk = self;
+    fn begun(self, segment: Segment, state: TcpState) -> Self {
+        let (mut talk, segment) = (self, &segment);
         let kept = self.sender;
         let first = kept.window_max == 0;
         let opening = matches!(
@@ -316,8 +316,10 @@ impl Talk {
         self.shut = shut && !segment.has(flag::RST);
     }
 
-    /// Remembers what was let through without belief.
-    pub(in crate::connection) fn ignore(&mut self, segment: &Segment) {
+    /// The talk that remembers what was let through without belief.
+    #[cold]
+    #[inline(never)]
+    pub(in crate::connection) fn ignoring(mut self, segment: Segment) -> Self {
         self.last_same = true;
         (self.last, self.last_end) = if segment.has(flag::SYN) && !segment.has(flag::ACK) {
             (Last::Syn, segment.end)
@@ -326,11 +328,14 @@ impl Talk {
         } else {
             (Last::Other, 0)
         };
+        self
     }
 
-    /// Begins again with the SYN that was ignored and the SYN-ACK that agrees with it. Its options
-    /// were not kept, so both sides are liberal.
-    pub(in crate::connection) fn resync(&mut self, segment: &Segment) {
+    /// The talk that begins again with the SYN that was ignored and the SYN-ACK that agrees with it.
+    /// Its options were not kept, so both sides are liberal.
+    #[cold]
+    #[inline(never)]
+    pub(in crate::connection) fn resynced(self, segment: Segment) -> Self {
         let liberal = |peer| Peer {
             scale: 0,
             flags: LIBERAL,
@@ -342,12 +347,13 @@ impl Talk {
             window_max: u32::from(u16::MAX),
             ..Peer::default()
         };
-        *self = Self {
-            sender: liberal(Peer::open(segment)),
+        let mut talk = Self {
+            sender: liberal(Peer::open(&segment)),
             receiver: liberal(receiver),
             ..Self::default()
         };
-        self.count_repeats(segment, false);
+        talk.count_repeats(&segment, false);
+        talk
     }
 
     /// Something was sent and is not acknowledged.

@@ -223,6 +223,11 @@ fn a_worker_without_the_answers_knows_who_has_them() {
     assert_eq!(workers[1].owner(&outside.reversed()), None);
     assert!(workers[1].confirm(&second, Tick(0)).is_ok());
 
+    // An error goes to the owner of the connection that it is about.
+    let error = super::support::error(&outside);
+    assert_eq!(workers[0].home(&Fields::of(&error), &error), Some(1));
+    assert_eq!(workers[1].home(&Fields::of(&error), &error), None);
+
     let expectation = Expectation {
         parent: EntryId::from_bits(1),
         tuple: Tuple {
@@ -233,6 +238,7 @@ fn a_worker_without_the_answers_knows_who_has_them() {
         helper: Helper::Ftp,
         destination: None,
         source: None,
+        answer: None,
         timeout_secs: 1,
         lasting: false,
     };

@@ -121,6 +121,8 @@ fn the_server_may_close_first_and_both_at_once() {
         > FA  1   1        -> established last-ack 10
         < A   2   2        -> established last-ack 10
         > A   2   2        -> established time-wait 10
+        < S 70000 0        -> new syn-sent 5
+        > SA 90000 70001   -> established syn-received 5
     ",
     ));
 }

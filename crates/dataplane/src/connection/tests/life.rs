@@ -310,6 +310,7 @@ fn an_expected_connection_is_related_and_its_parents() {
         helper: Helper::Tftp,
         destination: None,
         source: None,
+        answer: None,
         timeout_secs: 5,
         lasting: false,
     };

@@ -58,6 +58,23 @@ pub(super) fn plain(tuple: &Tuple, data: usize) -> Vec<u8> {
     packet(tuple, &upper)
 }
 
+/// An error, from somebody on the way, that time was exceeded for a datagram of this tuple.
+pub(super) fn error(quoted: &Tuple) -> Vec<u8> {
+    let mut upper = vec![if quoted.ipv6 { 3 } else { 11 }, 0, 0, 0, 0, 0, 0, 0];
+    upper.extend(plain(quoted, 0));
+    let kind = match quoted.ipv6 {
+        true => protocol::ICMPV6,
+        false => protocol::ICMP,
+    };
+    let tuple = Tuple {
+        source: 5,
+        destination: quoted.source,
+        protocol: kind,
+        ..*quoted
+    };
+    packet(&tuple, &upper)
+}
+
 /// A segment's numbers.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Tcp {

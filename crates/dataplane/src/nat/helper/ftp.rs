@@ -8,9 +8,9 @@
 use core::ops::Range;
 
 use super::text::{Host, Text, address, number, port};
-use super::{Expected, Findings, View};
+use super::{Expected, Findings, From, View};
 
-const LIFETIME_S: u16 = 300;
+const TIMEOUT_SECS: u32 = 300;
 
 /// How the endpoint is written.
 enum Form {
@@ -36,7 +36,7 @@ pub(super) fn read(payload: &[u8], view: &View, known: &dyn Expected) -> Option<
         return None;
     }
     let mut findings = Findings::default();
-    let expected = view.expect_tcp(named.port, LIFETIME_S, false, known)?;
+    let expected = view.expect_tcp(named.port, TIMEOUT_SECS, From::Peer, known)?;
     let (outside, port) = (view.back.destination, expected.tuple.destination_port);
     if (named.address, named.port) != (outside, port) {
         let [high, low] = port.to_be_bytes();

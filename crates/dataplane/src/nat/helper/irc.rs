@@ -5,9 +5,9 @@
 //! ```
 
 use super::text::{Text, number, port};
-use super::{Expected, Findings, View};
+use super::{Expected, Findings, From, View};
 
-const LIFETIME_S: u16 = 300;
+const TIMEOUT_SECS: u32 = 300;
 
 const MARK: &[u8] = b"\x01DCC ";
 
@@ -59,7 +59,7 @@ fn one(
         return None;
     };
     // Whoever got the message connects, and that is not the server.
-    let expected = view.expect_tcp(port, LIFETIME_S, true, known)?;
+    let expected = view.expect_tcp(port, TIMEOUT_SECS, From::Anywhere, known)?;
     let (outside, outside_port) = (
         view.back.destination as u32,
         expected.tuple.destination_port,

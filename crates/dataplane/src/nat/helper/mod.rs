@@ -35,44 +35,17 @@ pub use treat::{Shifts, treat};
 
 use super::choose::Order;
 use super::target::Ports;
+use crate::connection::{EntryId, Expectation, Helper, Tracker};
 use crate::flow::mix64;
 use crate::packet::{Tuple, protocol};
-
-/// A protocol whose payload is read.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-#[repr(u8)]
-pub enum Helper {
-    /// The file transfer's control connection.
-    Ftp,
-    /// Chat, of which clients connect to each other directly.
-    Irc,
-    /// The tunnel's control connection.
-    Pptp,
-    /// Telephony's signalling over UDP.
-    Sip,
-    /// The trivial file transfer.
-    Tftp,
-}
-
-impl Helper {
-    /// All of them, in the order of their names.
-    pub const ALL: [Self; 5] = [Self::Ftp, Self::Irc, Self::Pptp, Self::Sip, Self::Tftp];
-
-    /// The name in `service-port` and `connection-type`.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Ftp => "ftp",
-            Self::Irc => "irc",
-            Self::Pptp => "pptp",
-            Self::Sip => "sip",
-            Self::Tftp => "tftp",
-        }
-    }
-}
 
 /// The connection whose payload is read, and which way the payload goes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct View {
+    /// The connection.
+    pub id: EntryId,
+    /// What reads it.
+    pub helper: Helper,
     /// The tuple of packets in the payload's direction, before they are translated.
     pub forth: Tuple,
     /// The tuple of packets in the other direction, before they are translated.
@@ -97,7 +70,7 @@ impl View {
 
     /// What comes from the peer, from any port, to a port of the payload's sender: `inside` as the
     /// sender has it, `outside` as the peer is told.
-    fn expect(&self, protocol: u8, inside: u16, outside: u16, lifetime_s: u16) -> Expectation {
+    fn expect(&self, protocol: u8, inside: u16, outside: u16, timeout_secs: u32) -> Expectation {
         Expectation {
             tuple: Tuple {
                 source_port: 0,
@@ -105,24 +78,25 @@ impl View {
                 protocol,
                 ..self.back
             },
-            any_source: false,
-            any_source_port: true,
-            source: self.forth.destination,
-            destination: self.forth.source,
-            destination_port: inside,
+            parent: self.id,
+            helper: self.helper,
+            destination: Some((self.forth.source, inside)),
+            source: Some(self.forth.destination),
             answer: None,
-            lifetime_s,
+            timeout_secs,
+            lasting: false,
         }
     }
 
     /// The port by which the peer is told of the port `inside`: the same if it can be, else another
-    /// that nobody expects anything at. `make` says what would be expected there.
+    /// that nobody expects anything at. `make` says what would be expected, inside and
+    /// outside.
     fn free_port(
         &self,
         inside: u16,
         needs: Needs,
         expected: &dyn Expected,
-        make: impl Fn(u16) -> Expectation,
+        make: impl Fn(u16, u16) -> Expectation,
     ) -> Option<u16> {
         // Whoever can make a program say such a port does not open the router's way to a service.
         if inside < 1024 || (needs == Needs::Two && inside == u16::MAX) {
@@ -132,36 +106,31 @@ impl View {
             return Some(inside);
         }
         let free = |outside: u16| match needs {
-            Needs::One => !expected.by_another(&make(outside)),
+            Needs::One => !expected.by_another(&make(inside, outside)),
             Needs::Two => {
-                let behind = Expectation {
-                    destination_port: inside + 1,
-                    ..make(outside.saturating_add(1))
-                };
                 outside % 2 == inside % 2
                     && outside != u16::MAX
-                    && !expected.by_another(&make(outside))
-                    && !expected.by_another(&behind)
+                    && !expected.by_another(&make(inside, outside))
+                    && !expected.by_another(&make(inside + 1, outside + 1))
             }
         };
-        let order = Order::new(Ports::class(inside), mix64(u64::from(inside)));
-        let other = || order.find(PROBES, |outside| free(outside).then_some(outside));
-        free(inside).then_some(inside).or_else(other)
+        let others = Order::new(Ports::class(inside), mix64(u64::from(inside))).ports();
+        let mut tried = core::iter::once(inside).chain(others).take(PROBES);
+        tried.find(|outside| free(*outside))
     }
 
     /// What comes from the peer to a port that the sender named.
     fn expect_tcp(
         &self,
         inside: u16,
-        lifetime_s: u16,
-        any_source: bool,
+        timeout_secs: u32,
+        from: From,
         expected: &dyn Expected,
     ) -> Option<Expectation> {
-        let make = |outside| Expectation {
-            any_source,
-            ..self.expect(protocol::TCP, inside, outside, lifetime_s)
-        };
-        self.free_port(inside, Needs::One, expected, make).map(make)
+        let make =
+            |inside, outside| from.widen(self.expect(protocol::TCP, inside, outside, timeout_secs));
+        let outside = self.free_port(inside, Needs::One, expected, make)?;
+        Some(make(inside, outside))
     }
 }
 
@@ -172,8 +141,39 @@ pub trait Expected {
     fn by_another(&self, expectation: &Expectation) -> bool;
 }
 
+impl Expected for Tracker {
+    fn by_another(&self, expectation: &Expectation) -> bool {
+        self.is_expected_by_another(expectation)
+    }
+}
+
 /// The most ports that are tried for an expectation.
-const PROBES: u32 = 128;
+const PROBES: usize = 128;
+
+/// From where an expected connection may come.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum From {
+    /// From the peer.
+    Peer,
+    /// From anywhere; then the peer is nobody to be shown as somebody else.
+    Anywhere,
+}
+
+impl From {
+    fn widen(self, expectation: Expectation) -> Expectation {
+        match self {
+            Self::Peer => expectation,
+            Self::Anywhere => Expectation {
+                tuple: Tuple {
+                    source: 0,
+                    ..expectation.tuple
+                },
+                source: None,
+                ..expectation
+            },
+        }
+    }
+}
 
 /// How many ports an expectation needs.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -181,73 +181,6 @@ enum Needs {
     One,
     /// RTP, and RTCP at the port behind it (RFC 3550, 11).
     Two,
-}
-
-/// A connection that will come because this one said so.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Expectation {
-    /// The tuple of its first packet as it comes.
-    pub tuple: Tuple,
-    /// It may come from any address.
-    pub any_source: bool,
-    /// It may come from any port.
-    pub any_source_port: bool,
-    /// What its source address becomes; nothing when it may come from any.
-    pub source: u128,
-    /// What its destination address becomes.
-    pub destination: u128,
-    /// What its destination port becomes.
-    pub destination_port: u16,
-    /// What answers have as their destination port where that is not its source port (GRE).
-    pub answer: Option<u16>,
-    /// How long it is waited for, in seconds.
-    pub lifetime_s: u16,
-}
-
-impl Expectation {
-    /// Whether a packet is the one.
-    pub fn matches(&self, tuple: &Tuple) -> bool {
-        let wild = Tuple {
-            source: if self.any_source {
-                self.tuple.source
-            } else {
-                tuple.source
-            },
-            source_port: match self.any_source_port {
-                true => self.tuple.source_port,
-                false => tuple.source_port,
-            },
-            ..*tuple
-        };
-        wild == self.tuple
-    }
-
-    /// What becomes of its first packet.
-    pub fn translated(&self, tuple: &Tuple) -> Tuple {
-        Tuple {
-            source: if self.any_source {
-                tuple.source
-            } else {
-                self.source
-            },
-            destination: self.destination,
-            destination_port: self.destination_port,
-            ..*tuple
-        }
-    }
-
-    /// The tuple of its answers, when it leaves like this.
-    pub fn reply(&self, translated: &Tuple) -> Tuple {
-        let reversed = translated.reversed();
-        match self.answer {
-            None => reversed,
-            Some(answer) => Tuple {
-                source_port: 0,
-                destination_port: answer,
-                ..reversed
-            },
-        }
-    }
 }
 
 /// The most expectations of one packet.
@@ -275,14 +208,16 @@ impl Findings {
     }
 }
 
-/// Reads the payload of a packet of a connection with this helper.
-pub fn read(helper: Helper, payload: &[u8], view: &View, expected: &dyn Expected) -> Findings {
-    let found = match helper {
+/// Reads the payload of a packet with its connection's helper.
+pub fn read(payload: &[u8], view: &View, expected: &dyn Expected) -> Findings {
+    let found = match view.helper {
         Helper::Ftp => ftp::read(payload, view, expected),
         Helper::Irc => irc::read(payload, view, expected),
         Helper::Pptp => pptp::read(payload, view, expected),
         Helper::Sip => sip::read(payload, view, expected),
         Helper::Tftp => tftp::read(payload, view),
+        // RouterOS: reads H.323 and RTSP as well.
+        Helper::None | Helper::H323 | Helper::Rtsp | Helper::Quake3 => None,
     };
     found.unwrap_or_default()
 }

@@ -3,10 +3,11 @@
 //! A packet has the number that its receiver gave the call. The two directions of a tunnel therefore
 //! have tuples of their own: each is the other's answer.
 
-use super::{Expectation, Expected, Findings, View};
-use crate::packet::{Tuple, protocol};
+use super::{Expected, Findings, View};
+use crate::connection::Expectation;
+use crate::packet::protocol;
 
-const LIFETIME_S: u16 = 300;
+const TIMEOUT_SECS: u32 = 300;
 
 /// Control messages begin with a length, a kind of message and this (RFC 2637, 2).
 const COOKIE: [u8; 4] = [0x1a, 0x2b, 0x3c, 0x4d];
@@ -36,14 +37,8 @@ pub(super) fn read(payload: &[u8], view: &View, expected: &dyn Expected) -> Opti
 
 /// Packets to the view's sender, which gave the call its number `own`.
 fn direction(view: &View, own: u16, peers: u16) -> Expectation {
-    let expectation = view.expect(protocol::GRE, own, own, LIFETIME_S);
     Expectation {
-        tuple: Tuple {
-            source_port: 0,
-            ..expectation.tuple
-        },
-        any_source_port: false,
         answer: Some(peers),
-        ..expectation
+        ..view.expect(protocol::GRE, own, own, TIMEOUT_SECS)
     }
 }

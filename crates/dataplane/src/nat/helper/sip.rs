@@ -9,14 +9,14 @@
 use core::ops::Range;
 
 use super::text::{Host, Text, address, number, port};
-use super::{Expectation, Expected, Findings, Needs, View};
+use super::{Expected, Findings, From, Needs, View};
 use crate::packet::protocol;
 
 /// The lifetime of a connection that signals, where `sip-timeout` does not say another.
 pub const TIMEOUT_S: u32 = 3600;
 
 /// How long a stream is waited for.
-const LIFETIME_S: u16 = 180;
+const TIMEOUT_SECS: u32 = 180;
 
 /// The most lines that are read.
 const LINES: usize = 128;
@@ -272,18 +272,15 @@ impl Message<'_> {
         if stream.port == 0 || !own {
             return Some(());
         }
-        let any_source = !view.direct_media;
-        let make = |outside| Expectation {
-            any_source,
-            ..view.expect(protocol::UDP, stream.port, outside, LIFETIME_S)
+        let from = match view.direct_media {
+            true => From::Peer,
+            false => From::Anywhere,
         };
+        let make =
+            |inside, outside| from.widen(view.expect(protocol::UDP, inside, outside, TIMEOUT_SECS));
         let outside = view.free_port(stream.port, Needs::Two, expected, make)?;
-        let behind = Expectation {
-            destination_port: stream.port + 1,
-            ..make(outside + 1)
-        };
-        self.findings.expect(make(outside));
-        self.findings.expect(behind);
+        self.findings.expect(make(stream.port, outside));
+        self.findings.expect(make(stream.port + 1, outside + 1));
         if outside != stream.port {
             self.findings
                 .edits

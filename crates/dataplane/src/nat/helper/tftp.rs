@@ -3,7 +3,7 @@
 use super::{Findings, View};
 use crate::packet::protocol;
 
-const LIFETIME_S: u16 = 300;
+const TIMEOUT_SECS: u32 = 300;
 
 pub(super) fn read(payload: &[u8], view: &View) -> Option<Findings> {
     // A request to read or to write (RFC 1350, 5), which only the client sends.
@@ -12,6 +12,6 @@ pub(super) fn read(payload: &[u8], view: &View) -> Option<Findings> {
     };
     let (inside, outside) = (view.forth.source_port, view.back.destination_port);
     let mut findings = Findings::default();
-    findings.expect(view.expect(protocol::UDP, inside, outside, LIFETIME_S));
+    findings.expect(view.expect(protocol::UDP, inside, outside, TIMEOUT_SECS));
     Some(findings)
 }

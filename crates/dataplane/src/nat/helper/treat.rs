@@ -1,6 +1,6 @@
 //! All that a helper does to one packet of its connection.
 
-use super::{Edits, Expected, Findings, Helper, View, edit, read};
+use super::{Edits, Expected, Findings, View, edit, read};
 use crate::nat::apply::{Malformed, Shape};
 use crate::nat::rewrite::Layer;
 use crate::nat::sequence::{Shift, shift};
@@ -8,8 +8,7 @@ use crate::nat::sequence::{Shift, shift};
 /// What the numbers of a helped TCP connection are off by: of the original direction, of the reply.
 pub type Shifts = [Shift; 2];
 
-/// Reads a packet's payload, edits it, and shifts the numbers of TCP; `helper` is none where only the
-/// numbers are left to do. Says the packet's new length and what it was found to say.
+/// Reads a packet's payload, edits it, and shifts the numbers of TCP. Says the packet's new length and what it was found to say.
 ///
 /// `room` begins with the packet's network header and goes on behind its end as far as it may grow.
 /// It is apart from [`Rewrite::apply`], before it or behind it: all checksums follow by differences.
@@ -20,7 +19,6 @@ pub type Shifts = [Shift; 2];
 /// [`Malformed`] when the packet is no whole segment or datagram or there is no room for what it
 /// should say; it and the shifts are unchanged then.
 pub fn treat(
-    helper: Option<Helper>,
     room: &mut [u8],
     shape: Shape,
     view: &View,
@@ -29,10 +27,7 @@ pub fn treat(
 ) -> Result<(u32, Findings), Malformed> {
     let place = edit::Place::of(room, shape).ok_or(Malformed)?;
     let payload = &room[place.payload()..shape.len as usize];
-    let findings = match helper {
-        Some(helper) if !payload.is_empty() => read(helper, payload, view, expected),
-        _ => Findings::default(),
-    };
+    let findings = read(payload, view, expected);
     let len = match findings.edits.is_empty() {
         true => shape.len,
         false => edit(room, shape, &findings.edits)?,
@@ -77,7 +72,8 @@ fn renumber(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::nat::helper::tests::{Table, view};
+    use crate::connection::Helper;
+    use crate::nat::helper::tests::{Known, view};
     use crate::nat::tests::{Built, Checksum, shape};
     use crate::packet::protocol;
     use proptest::prelude::*;
@@ -91,7 +87,7 @@ mod tests {
         acknowledged: u32,
         payload: &[u8],
     ) -> (u32, u32, Vec<u8>) {
-        let view = view(protocol::TCP, 21, reply);
+        let view = view(Helper::Ftp, protocol::TCP, 21, reply);
         let built = Built {
             tuple: view.forth,
             payload: payload.to_vec(),
@@ -105,14 +101,7 @@ mod tests {
         let shape = shape(&room);
         room.resize(room.len() + 100, 0);
 
-        let treated = treat(
-            Some(Helper::Ftp),
-            &mut room,
-            shape,
-            &view,
-            shifts,
-            &Table::default(),
-        );
+        let treated = treat(&mut room, shape, &view, shifts, &Known::default());
 
         room.truncate(treated.unwrap().0 as usize);
         let before = room.clone();

@@ -97,9 +97,9 @@ pub(super) fn key<P: Packets>(of: Of, packets: &P, at: usize) -> u32 {
         Of::Destination => u32::try_from(tuple.destination).unwrap_or(u32::MAX),
         Of::Service => {
             let number = u32::from(tuple.protocol) << PROTOCOL;
-            let shown = holds::ports(fields).is_some() || holds::icmp(fields).is_some();
+            let shown = holds::ports(fields).is_some() | holds::icmp(fields).is_some();
             let what = SHOWN | u32::from(tuple.destination_port);
-            number | if shown { what } else { 0 }
+            number | what & u32::from(shown).wrapping_neg()
         }
         Of::SourcePort => match holds::ports(fields) {
             Some((port, _)) => SHOWN | u32::from(port),

@@ -33,8 +33,9 @@ pub(super) const RULES: usize = 1024;
 /// Words of a cache line.
 const LINE: usize = 8;
 
-/// The row of each part that a packet's numbers lie in, as the place of its first word.
-pub(super) type Rows = [u32; PARTS];
+/// What each part of a packet leaves of a block's rules, by the number of the part in the block:
+/// the bits themselves where a row is one word, else where the row begins.
+pub(super) type Rows = [u64; PARTS];
 
 /// See the module.
 #[derive(Debug)]
@@ -52,8 +53,8 @@ pub(super) struct Block {
 struct Part {
     of: Of,
     spans: Search,
-    /// By span: where its row begins.
-    rows: Box<[u32]>,
+    /// By span: its row, or where that begins in `bits`.
+    rows: Box<[u64]>,
     bits: Box<[u64]>,
 }
 
@@ -121,41 +122,64 @@ impl Block {
     /// The first rule from `from` on whose bit is set in all rows.
     #[inline(always)]
     pub(super) fn next(&self, rows: &Rows, from: usize) -> Option<usize> {
-        if self.words == 1 {
-            let mut bits = u64::MAX << (from % 64);
-            if from >= self.rules.len() {
-                return None;
-            }
-            for (part, row) in self.parts.iter().zip(rows) {
-                bits &= part.bits[*row as usize];
-            }
-            let place = bits.trailing_zeros() as usize;
-            return (place < self.rules.len()).then_some(place);
+        if from >= self.rules.len() {
+            return None;
         }
-        let mut mask = u64::MAX << (from % 64);
+        if self.words == 1 {
+            let rows = rows.iter().take(self.parts.len());
+            let bits = rows.fold(u64::MAX << (from % 64), |bits, row| bits & row);
+            return self.place(0, bits);
+        }
         for line in from / 64 / LINE..self.words / LINE {
-            let mut both = [u64::MAX; LINE];
-            for (part, row) in self.parts.iter().zip(rows) {
-                let start = *row as usize + line * LINE;
-                let bits = part.bits[start..].first_chunk::<LINE>();
-                for (one, other) in both.iter_mut().zip(bits.into_iter().flatten()) {
-                    *one &= other;
-                }
+            let mut both = self.line(rows.iter().copied(), line);
+            if line == from / 64 / LINE {
+                let word = from / 64 % LINE;
+                both[..word].fill(0);
+                both[word] &= u64::MAX << (from % 64);
             }
-            for (word, bits) in both.into_iter().enumerate() {
-                let word = line * LINE + word;
-                let bits = match word.cmp(&(from / 64)) {
-                    core::cmp::Ordering::Less => 0,
-                    core::cmp::Ordering::Equal => bits & core::mem::replace(&mut mask, 0),
-                    core::cmp::Ordering::Greater => bits,
-                };
-                if bits != 0 {
-                    let place = word * 64 + bits.trailing_zeros() as usize;
-                    return (place < self.rules.len()).then_some(place);
-                }
+            let any = both.iter().fold(0, |any, word| any | word);
+            if any != 0 {
+                let word = both.iter().take_while(|word| **word == 0).count() % LINE;
+                return self.place(line * LINE + word, both[word]);
             }
         }
         None
+    }
+
+    /// The first rule whose bit is set in all rows of a packet of a batch.
+    #[inline(always)]
+    fn first(&self, rows: &[[u64; BATCH]], at: usize) -> Option<usize> {
+        for line in 0..self.words / LINE {
+            let both = self.line(rows.iter().map(|rows| rows[at % BATCH]), line);
+            let any = both.iter().fold(0, |any, word| any | word);
+            if any != 0 {
+                let word = both.iter().take_while(|word| **word == 0).count() % LINE;
+                return self.place(line * LINE + word, both[word]);
+            }
+        }
+        None
+    }
+
+    /// What all rows of a packet leave in a line of words.
+    #[inline(always)]
+    fn line(&self, rows: impl Iterator<Item = u64>, line: usize) -> [u64; LINE] {
+        let mut both = [u64::MAX; LINE];
+        for (part, row) in self.parts.iter().zip(rows) {
+            let start = row as usize + line * LINE;
+            if let Some(bits) = part.bits.get(start..start + LINE) {
+                for (one, other) in both.iter_mut().zip(bits) {
+                    *one &= other;
+                }
+            }
+        }
+        both
+    }
+
+    /// The rule of the first bit; a block without parts has bits beyond its rules.
+    #[inline(always)]
+    fn place(&self, word: usize, bits: u64) -> Option<usize> {
+        let place = word * 64 + bits.trailing_zeros() as usize;
+        (bits != 0 && place < self.rules.len()).then_some(place)
     }
 }
 
@@ -187,33 +211,102 @@ impl Part {
             boundaries.push(group[0].0);
             rows.push(found.place(&row));
         }
+        let bits = found.bits;
+        if words == 1 {
+            rows = rows.iter().map(|row| bits[*row as usize]).collect();
+        }
         Self {
             of,
             spans: Search::new(of, &boundaries),
             rows: rows.into(),
-            bits: found.bits.into(),
+            bits: bits.into(),
         }
     }
 
-    /// The row of a packet.
+    /// The row of a packet. `of` and `levels` are the part's own, as constants where the caller has
+    /// them.
     #[inline(always)]
-    fn row<L: Lanes, P: Packets>(&self, lanes: L, packets: &P, at: usize) -> u32 {
+    fn row<L: Lanes, P: Packets>(
+        &self,
+        lanes: L,
+        of: Of,
+        levels: usize,
+        packets: &P,
+        at: usize,
+    ) -> u64 {
         let span = match &self.spans {
-            Search::Narrow(ranks) => ranks.rank(lanes, dimension::key(self.of, packets, at)),
+            Search::Narrow(ranks) => ranks.rank(lanes, levels, dimension::key(of, packets, at)),
             Search::Wide(ranks) => {
                 let tuple = &packets.fields(at).tuple;
-                let address = match self.of {
+                let address = match of {
                     Of::Source => tuple.source,
                     _ => tuple.destination,
                 };
-                ranks.rank(lanes, address)
+                ranks.rank(lanes, levels, address)
             }
         };
         self.rows[span]
     }
+
+    /// The rows of many packets: the loop for the usual parts and depths each by itself.
+    #[inline(always)]
+    fn rows<L: Lanes, P: Packets>(
+        &self,
+        lanes: L,
+        packets: &P,
+        which: &[u16],
+        rows: &mut [u64; BATCH],
+    ) {
+        match self.of {
+            Of::Source => self.rows_of(lanes, Of::Source, packets, which, rows),
+            Of::Destination => self.rows_of(lanes, Of::Destination, packets, which, rows),
+            Of::Service => self.rows_of(lanes, Of::Service, packets, which, rows),
+            other => self.fill(lanes, other, self.spans.levels(), packets, which, rows),
+        }
+    }
+
+    #[inline(always)]
+    fn rows_of<L: Lanes, P: Packets>(
+        &self,
+        lanes: L,
+        of: Of,
+        packets: &P,
+        which: &[u16],
+        rows: &mut [u64; BATCH],
+    ) {
+        match self.spans.levels() {
+            0 => self.fill(lanes, of, 0, packets, which, rows),
+            2 => self.fill(lanes, of, 2, packets, which, rows),
+            3 => self.fill(lanes, of, 3, packets, which, rows),
+            levels => self.fill(lanes, of, levels, packets, which, rows),
+        }
+    }
+
+    #[inline(always)]
+    fn fill<L: Lanes, P: Packets>(
+        &self,
+        lanes: L,
+        of: Of,
+        levels: usize,
+        packets: &P,
+        which: &[u16],
+        rows: &mut [u64; BATCH],
+    ) {
+        for (row, at) in rows.iter_mut().zip(which) {
+            *row = self.row(lanes, of, levels, packets, usize::from(*at));
+        }
+    }
 }
 
 impl Search {
+    #[inline(always)]
+    const fn levels(&self) -> usize {
+        match self {
+            Self::Narrow(ranks) => ranks.levels(),
+            Self::Wide(ranks) => ranks.levels(),
+        }
+    }
+
     /// Addresses whose boundaries fit into 32 bits are searched as such: a greater one lies behind
     /// all of them, and its number is the greatest. Only a boundary there would tell them apart.
     fn new(of: Of, boundaries: &[u128]) -> Self {
@@ -236,15 +329,15 @@ impl Search {
 #[derive(Default)]
 struct Found {
     bits: Vec<u64>,
-    places: HashMap<Box<[u64]>, u32>,
+    places: HashMap<Box<[u64]>, u64>,
 }
 
 impl Found {
-    fn place(&mut self, row: &[u64]) -> u32 {
+    fn place(&mut self, row: &[u64]) -> u64 {
         if let Some(place) = self.places.get(row) {
             return *place;
         }
-        let place = self.bits.len() as u32;
+        let place = self.bits.len() as u64;
         self.bits.extend(row);
         self.places.insert(row.into(), place);
         place
@@ -264,7 +357,7 @@ impl<P: Packets> Work for One<'_, P> {
     fn run<L: Lanes>(self, lanes: L) -> Rows {
         let mut rows = [0; PARTS];
         for (part, row) in self.block.parts.iter().zip(&mut rows) {
-            *row = part.row(lanes, self.packet, 0);
+            *row = part.row(lanes, part.of, part.spans.levels(), self.packet, 0);
         }
         rows
     }
@@ -290,16 +383,28 @@ impl<P: Packets> Work for Many<'_, P> {
 
     #[inline(always)]
     fn run<L: Lanes>(self, lanes: L) {
-        let mut rows = [[0; PARTS]; BATCH];
+        let block = self.block;
+        let mut rows = [[0; BATCH]; PARTS];
         for which in self.which.chunks(BATCH) {
-            for (number, part) in self.block.parts.iter().enumerate() {
-                for (rows, at) in rows.iter_mut().zip(which) {
-                    rows[number % PARTS] = part.row(lanes, self.packets, usize::from(*at));
+            let rows = &mut rows[..block.parts.len()];
+            for (part, rows) in block.parts.iter().zip(rows.iter_mut()) {
+                part.rows(lanes, self.packets, which, rows);
+            }
+            let mut left = [u64::MAX; BATCH];
+            if block.words == 1 {
+                for rows in rows.iter() {
+                    for (left, row) in left.iter_mut().zip(rows) {
+                        *left &= row;
+                    }
                 }
             }
-            for (rows, at) in rows.iter().zip(which) {
-                if let Some(place) = self.block.next(rows, 0)
-                    && let Some(found) = self.places.get_mut(usize::from(*at))
+            for ((at, packet), left) in which.iter().enumerate().zip(&left) {
+                let place = match block.words {
+                    1 => block.place(0, *left),
+                    _ => block.first(&*rows, at),
+                };
+                if let (Some(place), Some(found)) =
+                    (place, self.places.get_mut(usize::from(*packet)))
                 {
                     *found = self.start + place as u32;
                 }

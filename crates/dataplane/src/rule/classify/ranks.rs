@@ -6,19 +6,34 @@
 
 use kernels::Lanes;
 
+/// The depth of a tree of two lines at most: all are searched, none after the other.
+const FLAT: usize = 0;
+
+/// How many levels a tree has at most: nine to the seventh are more boundaries than there can be.
+const LEVELS: usize = 7;
+
+/// The lines of a tree, level by level from the root; the leaves hold all numbers.
+#[derive(Debug)]
+struct Tree<T, const N: usize> {
+    lines: Box<[[T; N]]>,
+    /// Where each level begins, and its last line, counted from there.
+    levels: [(u32, u32); LEVELS],
+    /// How many levels there are; [`FLAT`] where the lines are simply all searched.
+    count: usize,
+}
+
 /// Counts how many of a set of 32-bit numbers are at most another.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(super) struct Ranks {
-    /// From the root to the leaves, which hold all numbers.
-    levels: Box<[Box<[[u32; 16]]>]>,
-    len: u32,
+    tree: Tree<u32, 16>,
+    len: usize,
 }
 
 /// The same of 128-bit numbers: their high halves are searched, and only among those that are equal
 /// the low ones.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(super) struct WideRanks {
-    levels: Box<[Box<[[u64; 8]]>]>,
+    tree: Tree<u64, 8>,
     /// The high halves, each once.
     high: Box<[u64]>,
     /// Where the numbers with this high half begin; one more at the end.
@@ -26,61 +41,84 @@ pub(super) struct WideRanks {
     low: Box<[u64]>,
 }
 
-/// The lines of a tree over numbers in order, root first; `pad` is the greatest number.
-fn levels<T: Copy, const N: usize>(numbers: &[T], pad: T) -> Box<[Box<[[T; N]]>]> {
-    let lines = |numbers: &[T]| -> Box<[[T; N]]> {
-        let lines = numbers.chunks(N);
-        let lines =
-            lines.map(|some| core::array::from_fn(|at| some.get(at).copied().unwrap_or(pad)));
-        lines.collect()
-    };
-    let mut levels = Vec::new();
-    // The first number under each line of the level below.
-    let mut firsts: Vec<T> = numbers.iter().step_by(N).copied().collect();
-    levels.push(lines(numbers));
-    while firsts.len() > 1 {
-        let (mut line, mut above) = (Vec::new(), Vec::new());
-        for family in firsts.chunks(N + 1) {
-            above.push(family[0]);
-            line.extend(&family[1..]);
-            line.resize(line.len().next_multiple_of(N), pad);
-            // A lone child needs a line, too.
-            if family.len() == 1 {
-                line.extend([pad; N]);
-            }
+impl<T: Copy, const N: usize> Tree<T, N> {
+    /// `numbers` are in order; `pad` is the greatest number.
+    fn new(numbers: &[T], pad: T) -> Self {
+        let mut tree = Self {
+            lines: Box::default(),
+            levels: [(0, 0); LEVELS],
+            count: FLAT,
+        };
+        if numbers.len() <= 2 * N {
+            let line = |some: &[T]| core::array::from_fn(|at| some.get(at).copied().unwrap_or(pad));
+            tree.lines = numbers.chunks(N).map(line).collect();
+            return tree;
         }
-        levels.push(lines(&line));
-        firsts = above;
+        let mut levels = vec![numbers.to_vec()];
+        // The first number under each line of the level below.
+        let mut firsts: Vec<T> = numbers.iter().step_by(N).copied().collect();
+        while firsts.len() > 1 {
+            let (mut level, mut above) = (Vec::new(), Vec::new());
+            for family in firsts.chunks(N + 1) {
+                above.push(family[0]);
+                level.extend(&family[1..]);
+                level.resize(above.len() * N, pad);
+            }
+            levels.push(level);
+            firsts = above;
+        }
+        let mut lines = Vec::new();
+        for (level, numbers) in levels.iter().rev().take(LEVELS).enumerate() {
+            let start = lines.len();
+            let line = |some: &[T]| core::array::from_fn(|at| some.get(at).copied().unwrap_or(pad));
+            lines.extend(numbers.chunks(N).map(line));
+            tree.levels[level] = (start as u32, (lines.len() - start) as u32 - 1);
+            tree.count += 1;
+        }
+        tree.lines = lines.into();
+        tree
     }
-    levels.reverse();
-    levels.into()
+
+    /// A number's place among the leaves; `rank` counts in a line. `count` is `self.count`, as a
+    /// constant where the caller has it.
+    #[inline(always)]
+    fn leaf(&self, count: usize, rank: impl Fn(&[T; N]) -> u32) -> usize {
+        if count == FLAT {
+            return self.lines.iter().map(rank).sum::<u32>() as usize;
+        }
+        let (mut line, mut found) = (0, 0);
+        for (start, last) in self.levels.iter().take(count) {
+            line = (line * (N as u32 + 1) + found).min(*last);
+            found = rank(&self.lines[(start + line) as usize]);
+        }
+        line as usize * N + found as usize
+    }
 }
 
 impl Ranks {
     /// `numbers` are in order, each once.
     pub(super) fn new(numbers: &[u32]) -> Self {
         Self {
-            levels: match numbers.is_empty() {
-                true => Box::default(),
-                false => levels(numbers, u32::MAX),
-            },
-            len: numbers.len() as u32,
+            tree: Tree::new(numbers, u32::MAX),
+            len: numbers.len(),
         }
     }
 
-    /// How many of them are at most `key`.
+    /// How many levels its tree has.
     #[inline(always)]
-    pub(super) fn rank<L: Lanes>(&self, lanes: L, key: u32) -> usize {
-        let Some((leaves, above)) = self.levels.split_last() else {
-            return 0;
-        };
-        let mut line = 0;
-        for level in above {
-            line = line * 17 + lanes.rank(&level[line.min(level.len() - 1)], key) as usize;
-        }
-        let line = line.min(leaves.len() - 1);
-        let rank = line * 16 + lanes.rank(&leaves[line], key) as usize;
-        rank.min(self.len as usize)
+    pub(super) const fn levels(&self) -> usize {
+        self.tree.count
+    }
+
+    /// How many of them are at most `key`. `levels` is `self.levels()`.
+    #[inline(always)]
+    pub(super) fn rank<L: Lanes>(&self, lanes: L, levels: usize, key: u32) -> usize {
+        let rank = self.tree.leaf(
+            levels,
+            #[inline(always)]
+            |line| lanes.rank(line, key),
+        );
+        rank.min(self.len)
     }
 }
 
@@ -97,29 +135,28 @@ impl WideRanks {
         }
         from.push(numbers.len() as u32);
         Self {
-            levels: match high.is_empty() {
-                true => Box::default(),
-                false => levels(&high, u64::MAX),
-            },
+            tree: Tree::new(&high, u64::MAX),
             high: high.into(),
             from: from.into(),
             low: numbers.iter().map(|number| *number as u64).collect(),
         }
     }
 
-    /// How many of them are at most `key`.
+    /// How many levels its tree has.
     #[inline(always)]
-    pub(super) fn rank<L: Lanes>(&self, lanes: L, key: u128) -> usize {
-        let Some((leaves, above)) = self.levels.split_last() else {
-            return 0;
-        };
+    pub(super) const fn levels(&self) -> usize {
+        self.tree.count
+    }
+
+    /// How many of them are at most `key`. `levels` is `self.levels()`.
+    #[inline(always)]
+    pub(super) fn rank<L: Lanes>(&self, lanes: L, levels: usize, key: u128) -> usize {
         let half = (key >> 64) as u64;
-        let mut line = 0;
-        for level in above {
-            line = line * 9 + lanes.rank_u64(&level[line.min(level.len() - 1)], half) as usize;
-        }
-        let line = line.min(leaves.len() - 1);
-        let rank = line * 8 + lanes.rank_u64(&leaves[line], half) as usize;
+        let rank = self.tree.leaf(
+            levels,
+            #[inline(always)]
+            |line| lanes.rank_u64(line, half),
+        );
         let rank = rank.min(self.high.len());
         match rank.checked_sub(1) {
             Some(last) if self.high[last] == half => {
@@ -138,6 +175,14 @@ mod tests {
     use kernels::Baseline;
     use proptest::prelude::*;
 
+    fn narrow(ranks: &Ranks, key: u32) -> usize {
+        ranks.rank(Baseline, ranks.levels(), key)
+    }
+
+    fn long(ranks: &WideRanks, key: u128) -> usize {
+        ranks.rank(Baseline, ranks.levels(), key)
+    }
+
     #[test]
     fn every_size_of_tree_counts_right() {
         for len in [0, 1, 15, 16, 17, 271, 272, 273, 289, 290, 4624, 4625, 6000] {
@@ -147,8 +192,8 @@ mod tests {
             let wide = WideRanks::new(&wide);
             for key in (0..len * 3 + 9).chain([u32::MAX - 1, u32::MAX]) {
                 let right = numbers.partition_point(|one| *one <= key);
-                assert_eq!(ranks.rank(Baseline, key), right, "{len} {key}");
-                assert_eq!(wide.rank(Baseline, u128::from(key) << 64 | 7), right);
+                assert_eq!(narrow(&ranks, key), right, "{len} {key}");
+                assert_eq!(long(&wide, u128::from(key) << 64 | 7), right);
             }
         }
     }
@@ -166,16 +211,16 @@ mod tests {
                 let ranks = Ranks::new(&numbers);
                 for key in numbers.iter().copied().chain([key, u32::MAX]) {
                     let right = numbers.iter().filter(|one| **one <= key).count();
-                    prop_assert_eq!(ranks.rank(Baseline, key), right);
+                    prop_assert_eq!(narrow(&ranks, key), right);
                 }
             }
-            let long = |(high, low): (u64, u64)| u128::from(high) << 64 | u128::from(low);
-            let numbers: Vec<u128> = halves.into_iter().map(long).collect();
+            let joined = |(high, low): (u64, u64)| u128::from(high) << 64 | u128::from(low);
+            let numbers: Vec<u128> = halves.into_iter().map(joined).collect();
             let ranks = WideRanks::new(&numbers);
-            let others = [long(wide), long((wide.0 % 9, wide.1)), 0, u128::MAX];
+            let others = [joined(wide), joined((wide.0 % 9, wide.1)), 0, u128::MAX];
             for key in numbers.iter().copied().chain(others) {
                 let right = numbers.iter().filter(|one| **one <= key).count();
-                prop_assert_eq!(ranks.rank(Baseline, key), right);
+                prop_assert_eq!(long(&ranks, key), right);
             }
         }
     }

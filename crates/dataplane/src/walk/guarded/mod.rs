@@ -17,6 +17,7 @@
 mod chains;
 mod commit;
 mod connection;
+mod fasttrack;
 mod told;
 mod translation;
 mod vector;
@@ -41,7 +42,7 @@ use chains::Hook;
 pub(super) use commit::commit;
 pub(crate) use told::Told;
 pub use told::{Event, Logged};
-pub(super) use vector::{one, own, vector};
+pub(super) use vector::{Ahead, one, own, vector};
 
 /// What a worker remembers between packets for the firewall.
 #[derive(Debug)]
@@ -89,8 +90,7 @@ pub(crate) struct Passage {
 }
 
 impl Passage {
-    pub(crate) fn new(packet: &[u8]) -> Self {
-        let fields = Fields::of(packet);
+    pub(crate) fn new(fields: Fields) -> Self {
         Self {
             fields,
             received: fields.tuple,
@@ -305,7 +305,7 @@ pub(super) fn decide<W: Watcher>(
     memory: &mut Memory,
     watch: &mut W,
 ) -> Result<Adjacency, Exit> {
-    let mut passage = Passage::new(view.packet);
+    let mut passage = Passage::new(Fields::of(view.packet));
     passage.marks = watch.assumed().marks;
     let mut guard = Guard {
         cx,

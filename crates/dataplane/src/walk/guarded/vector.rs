@@ -3,14 +3,31 @@
 
 use frame::{Frame, InterfaceId, VECTOR_FRAMES};
 
-use super::{Guard, Onward, Passage, View, commit};
+use super::{Guard, Onward, Passage, View, commit, fasttrack};
+use crate::connection::{Hash, Tracker};
 use crate::drop::Drop;
 use crate::outlet::Outlet;
+use crate::packet::Fields;
 use crate::punt::Why;
 use crate::table::{Adjacency, NextHopId};
-use crate::walk::depart::{self, Departed, Tally, packet};
+use crate::walk::depart::{self, Departed, Speed, Tally, packet};
 use crate::walk::passes::{Lane, NO_PORT, Scratch};
 use crate::walk::{Context, Exit, Fit, egress, options, source_mac};
+
+/// What the passes tell each other about the frames of a vector, by their place in it.
+pub(in crate::walk) struct Ahead {
+    fields: [Fields; VECTOR_FRAMES],
+    hashes: [Hash; VECTOR_FRAMES],
+}
+
+impl Ahead {
+    pub(in crate::walk) fn new() -> Self {
+        Self {
+            fields: [Fields::default(); VECTOR_FRAMES],
+            hashes: [Hash::default(); VECTOR_FRAMES],
+        }
+    }
+}
 
 /// Passes 2 and 3 for the frames that pass 1 let in, and for those that it found to be for this
 /// router. Fills in `scratch.ports` and `scratch.exits`.
@@ -22,6 +39,8 @@ pub(in crate::walk) fn vector(
     outlet: &mut Outlet,
 ) {
     let mut tally = Tally::new(cx, ingress);
+    scratch.near.forget();
+    look_ahead(cx, frames, scratch, &outlet.memory.tracker);
     for (at, frame) in frames.iter_mut().enumerate().take(VECTOR_FRAMES) {
         scratch.ports[at] = NO_PORT;
         let local = match (scratch.lanes[at], scratch.exits[at]) {
@@ -29,7 +48,27 @@ pub(in crate::walk) fn vector(
             (Lane::Exit, exit @ (Exit::Deliver(_) | Exit::Punt(Why::Local))) => Some(exit),
             (Lane::Exit, _) => continue,
         };
-        match one(cx, frame, local, &mut tally, outlet) {
+        let fields = &scratch.ahead.fields[at];
+        let tracks = cx.snapshot.firewall.tracks(fields.tuple.ipv6);
+        let tracker = &mut outlet.memory.tracker;
+        let way = match tracks {
+            true => tracker.find(scratch.ahead.hashes[at], &fields.tuple),
+            false => None,
+        };
+        let received = frame.len() as u64;
+        if let (Some(way), None) = (way, local)
+            && fasttrack::is_eligible(cx, fields, frame)
+            && let Some(port) =
+                fasttrack::forward(cx, frame, fields, way, tracker, &mut scratch.near)
+        {
+            let ipv6 = fields.tuple.ipv6;
+            tally.count(cx, frame, ipv6, Speed::FastTrack, &outlet.counters);
+            let own = outlet.counters.interface(frame.ingress);
+            own.fp_rx.add(1, received);
+            scratch.ports[at] = port;
+            continue;
+        }
+        match one(cx, frame, fields, local, &mut tally, outlet) {
             Ok(Departed::Whole(port)) => scratch.ports[at] = port,
             Ok(Departed::Unfinished { port, mtu }) => {
                 scratch.exits[at] = Exit::Finish { port, mtu };
@@ -40,15 +79,43 @@ pub(in crate::walk) fn vector(
     tally.flush(cx, &outlet.counters);
 }
 
+/// Reads all packets and asks for what their connections lie in: the index for the whole vector,
+/// then the entries.
+#[inline(never)]
+fn look_ahead(cx: &Context<'_>, frames: &[Frame], scratch: &mut Scratch, tracker: &Tracker) {
+    let firewall = &cx.snapshot.firewall;
+    let tracks = firewall.tracks4 || firewall.tracks6;
+    let count = frames.len().min(VECTOR_FRAMES);
+    for (at, frame) in frames.iter().enumerate().take(count) {
+        let fields = Fields::of(packet(frame));
+        if tracks {
+            let hash = tracker.hash(&fields.tuple);
+            tracker.prefetch(hash, fields.tuple.ipv6);
+            scratch.ahead.hashes[at] = hash;
+        }
+        scratch.ahead.fields[at] = fields;
+    }
+    if tracks {
+        for at in 0..count {
+            let ipv6 = scratch.ahead.fields[at].tuple.ipv6;
+            if let Some(way) = tracker.candidate(scratch.ahead.hashes[at], ipv6) {
+                tracker.prefetch_entry(way);
+            }
+        }
+    }
+}
+
 /// Decides about a packet that came in, and writes into it what was decided.
+#[inline(never)]
 pub(in crate::walk) fn one(
     cx: &Context<'_>,
     frame: &mut Frame,
+    fields: &Fields,
     local: Option<Exit>,
     tally: &mut Tally,
     outlet: &mut Outlet,
 ) -> Result<Departed, Exit> {
-    let mut passage = Passage::new(packet(frame));
+    let mut passage = Passage::new(*fields);
     let view = View {
         packet: packet(frame),
         offload: &frame.offload,
@@ -68,7 +135,7 @@ pub(in crate::walk) fn one(
     settle(cx, frame, &passage, decided, tally, outlet)
 }
 
-/// The same for a packet of this router's own.
+/// The same for a packet of this router's own, which routing sends this way.
 pub(in crate::walk) fn own(
     cx: &Context<'_>,
     frame: &mut Frame,
@@ -76,7 +143,7 @@ pub(in crate::walk) fn own(
     tally: &mut Tally,
     outlet: &mut Outlet,
 ) -> Result<Departed, Exit> {
-    let mut passage = Passage::new(packet(frame));
+    let mut passage = Passage::new(Fields::of(packet(frame)));
     let view = View {
         packet: packet(frame),
         offload: &frame.offload,
@@ -132,6 +199,6 @@ fn settle(
     if !egress::rewrite(frame, adjacency) {
         return Err(Exit::Drop(Drop::NoBuffer));
     }
-    tally.count(cx, frame, ipv6, false, &outlet.counters);
+    tally.count(cx, frame, ipv6, Speed::Slow, &outlet.counters);
     Ok(depart::departed(frame, adjacency, onward.fit == Fit::Whole))
 }

@@ -333,3 +333,93 @@ fn masquerade_gives_the_egress_address_and_answers_find_back() {
     );
     assert_eq!(hits(&rig, 4).0, 1);
 }
+
+/// A UDP connection through masquerade that a rule FastTracks, answered once.
+fn fasttracked() -> Rig {
+    let mut rig = rig();
+    rig.interface(ETHER2).address4 = Some(core::net::Ipv4Addr::from_bits(0x0a01_0001));
+    client(&mut rig);
+    let masquerade = Target {
+        side: Side::Source,
+        action: nat_action::Own,
+        addresses: None,
+        ports: None,
+        randomise: false,
+    };
+    translated(&mut rig, nat::SRCNAT, Vec::new(), masquerade);
+    let established = Match::ConnectionState([State::Established].into_iter().collect());
+    let rules = vec![
+        Rule::new(1, vec![established.into()], Action::Fasttrack),
+        Rule::new(2, Vec::new(), Action::Passthrough),
+    ];
+    filtered(&mut rig, filter::FORWARD, rules);
+    let first = rig.pass(Udp4::default().frame());
+    rig.arrive_unfinished(1, answer(&first[0]), frame::Offload::FINISHED);
+    rig.settle();
+    assert_eq!(rig.sent(0).len(), 1);
+    rig.pass(Udp4::default().frame());
+    rig
+}
+
+#[test]
+fn fasttracked_packets_meet_no_rule_and_leave_as_slow_ones_do() {
+    let mut rig = fasttracked();
+    let before = (hits(&rig, 1).0, hits(&rig, 2).0);
+    let expected = Udp4 {
+        source: 0x0a01_0001,
+        ..Udp4::default()
+    };
+
+    let fast = rig.pass(Udp4::default().frame());
+    rig.arrive_unfinished(1, answer(&fast[0]), frame::Offload::FINISHED);
+    rig.settle();
+
+    assert_eq!(fast, [forwarded4(&expected.packet())]);
+    assert_eq!((hits(&rig, 1).0, hits(&rig, 2).0), before);
+    let counted = rig.counters[0].ipv4_fasttrack.get();
+    let len = expected.packet().len() as u64;
+    // The answer was the packet that the rule marked: all behind it went the fast way.
+    assert_eq!((counted.packets, counted.bytes), (3, 3 * len));
+    assert_eq!(rig.counters[0].ipv4_fast_path.get().packets, 0);
+    let row = rig.connections.rows(false).next().expect("a connection");
+    assert_eq!(row.directions[0].fasttrack.packets, 2);
+    assert_eq!(row.directions[0].traffic.packets, 3);
+}
+
+#[test]
+fn one_packet_a_second_of_a_fasttracked_connection_meets_the_rules() {
+    let mut rig = fasttracked();
+    let before = hits(&rig, 2).0;
+
+    for millis in [1_500, 1_600, 1_900, 2_100, 2_200] {
+        rig.now = machine::Instant::from_millis(millis);
+        assert_eq!(rig.pass(Udp4::default().frame()).len(), 1);
+    }
+
+    assert_eq!(hits(&rig, 2).0 - before, 2);
+}
+
+#[test]
+fn a_fasttracked_connection_follows_a_changed_route() {
+    let mut rig = fasttracked();
+    rig.pass(Udp4::default().frame());
+    let hole = rig.hop(crate::table::Kind::Blackhole);
+    rig.route4(Udp4::default().destination, 32, hole);
+    rig.writer.prepare();
+
+    assert_eq!(rig.pass(Udp4::default().frame()), Vec::<Vec<u8>>::new());
+    assert_eq!(rig.drops(), [(Drop::Blackhole, 1)]);
+}
+
+#[test]
+fn a_fasttracked_connection_stays_so_when_its_rule_goes() {
+    let mut rig = fasttracked();
+    filtered(
+        &mut rig,
+        filter::FORWARD,
+        vec![Rule::new(3, Vec::new(), Action::Drop)],
+    );
+
+    assert_eq!(rig.pass(Udp4::default().frame()).len(), 1);
+    assert_eq!(hits(&rig, 3).0, 0);
+}

@@ -1,0 +1,150 @@
+//! The server's name in a TLS ClientHello (RFC 8446, 4.1.2 and 5.1; RFC 6066, 3).
+
+/// What the first bytes of a connection are.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Read {
+    /// A ClientHello for this server.
+    Name(Box<[u8]>),
+    /// The beginning of what may be one.
+    More,
+    /// Something else, or a ClientHello without a name.
+    Other,
+}
+
+/// The content type of handshakes, and the type of a ClientHello among them.
+const HANDSHAKE: u8 = 22;
+const CLIENT_HELLO: u8 = 1;
+/// The most that a record carries (RFC 8446, 5.1).
+const RECORD_MAX: usize = 1 << 14;
+
+/// Reads the beginning of what a client sends.
+pub(super) fn read(bytes: &[u8]) -> Read {
+    // The records' contents one behind the other; usually there is but one.
+    let (mut handshake, mut rest) = (Vec::new(), bytes);
+    loop {
+        let Some(([kind, major, _, high, low], behind)) = rest.split_first_chunk() else {
+            let begins = [HANDSHAKE, 3];
+            let may = rest.iter().zip(begins).all(|(one, other)| *one == other);
+            return if may { Read::More } else { Read::Other };
+        };
+        let len = usize::from(u16::from_be_bytes([*high, *low]));
+        if (*kind, *major) != (HANDSHAKE, 3) || len == 0 || len > RECORD_MAX {
+            return Read::Other;
+        }
+        let (inside, behind) = behind.split_at_checked(len).unwrap_or((behind, &[]));
+        handshake.extend_from_slice(inside);
+        let whole = match handshake.as_slice() {
+            [CLIENT_HELLO, a, b, c, hello @ ..] => {
+                let len = u32::from_be_bytes([0, *a, *b, *c]) as usize;
+                hello.get(..len)
+            }
+            [] | [CLIENT_HELLO, ..] => None,
+            _ => return Read::Other,
+        };
+        if let Some(hello) = whole {
+            let name = server_name(hello);
+            return name.map_or(Read::Other, |name| Read::Name(name.into()));
+        }
+        if inside.len() < len {
+            return Read::More;
+        }
+        rest = behind;
+    }
+}
+
+/// Takes what a length of `N` bytes announces.
+fn vector<'a, const N: usize>(bytes: &mut &'a [u8]) -> Option<&'a [u8]> {
+    let (len, behind) = bytes.split_first_chunk::<N>()?;
+    let len = len
+        .iter()
+        .fold(0, |len, byte| len << 8 | usize::from(*byte));
+    let (inside, behind) = behind.split_at_checked(len)?;
+    *bytes = behind;
+    Some(inside)
+}
+
+/// The name in the body of a ClientHello.
+fn server_name(hello: &[u8]) -> Option<&[u8]> {
+    // Version and random.
+    let mut rest = hello.get(2 + 32..)?;
+    vector::<1>(&mut rest)?;
+    vector::<2>(&mut rest)?;
+    vector::<1>(&mut rest)?;
+    let mut extensions = vector::<2>(&mut rest)?;
+    loop {
+        let (kind, behind) = extensions.split_first_chunk::<2>()?;
+        extensions = behind;
+        let mut content = vector::<2>(&mut extensions)?;
+        if *kind == [0, 0] {
+            let mut names = vector::<2>(&mut content)?;
+            let (kind, behind) = names.split_first()?;
+            names = behind;
+            let name = vector::<2>(&mut names)?;
+            return (*kind == 0 && !name.is_empty()).then_some(name);
+        }
+    }
+}
+
+#[cfg(test)]
+pub(super) mod tests {
+    use super::*;
+
+    /// A ClientHello with this name and a key share of `padding` bytes before it.
+    pub(in super::super) fn client_hello(name: &[u8], padding: u16) -> Vec<u8> {
+        let long = |bytes: &[u8]| [&(bytes.len() as u16).to_be_bytes(), bytes].concat();
+        let one = [&[0], long(name).as_slice()].concat();
+        let share = vec![7; usize::from(padding)];
+        let extensions = [&[0, 51][..], &long(&share), &[0, 0], &long(&long(&one))].concat();
+        let hello = [
+            &[3, 3][..],
+            &[9; 32],
+            &[0],
+            &long(&[0x13, 1]),
+            &[1, 0],
+            &long(&extensions),
+        ]
+        .concat();
+        let len = (hello.len() as u32).to_be_bytes();
+        let handshake = [&[CLIENT_HELLO], &len[1..], &hello].concat();
+        [&[HANDSHAKE, 3, 1], long(&handshake).as_slice()].concat()
+    }
+
+    #[test]
+    fn a_name_is_read_when_all_of_it_is_there() {
+        let hello = client_hello(b"example.org", 40);
+        assert_eq!(read(&hello), Read::Name(b"example.org".to_vec().into()));
+        for len in 0..hello.len() {
+            assert_eq!(read(&hello[..len]), Read::More, "{len}");
+        }
+        assert_eq!(read(b"GET / HTTP/1.1\r\n"), Read::Other);
+        assert_eq!(read(&[HANDSHAKE, 3, 1, 0, 1, 2]), Read::Other);
+    }
+
+    #[test]
+    fn records_are_put_together() {
+        let hello = client_hello(b"example.org", 40);
+        let (first, second) = hello[5..].split_at(30);
+        let record = |inside: &[u8]| {
+            [
+                &[HANDSHAKE, 3, 3],
+                &(inside.len() as u16).to_be_bytes()[..],
+                inside,
+            ]
+            .concat()
+        };
+        let split = [record(first), record(second)].concat();
+        assert_eq!(read(&split), Read::Name(b"example.org".to_vec().into()));
+    }
+
+    #[test]
+    fn no_bytes_do_harm() {
+        let hello = client_hello(b"example.org", 40);
+        for at in 0..hello.len() {
+            for bit in 0..8 {
+                let mut other = hello.clone();
+                other[at] ^= 1 << bit;
+                let _ = read(&other);
+            }
+        }
+    }
+}

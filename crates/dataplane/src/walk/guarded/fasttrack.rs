@@ -1,0 +1,98 @@
+//! FastTrack: a packet of a connection that a rule marked needs no rule, no routing table and no
+//! state machine. Its direction's line holds the complete rewrite and the next hop.
+//!
+//! Whole TCP segments and UDP datagrams without options go this way. SYN, FIN and RST walk slowly,
+//! so that the connection's state is followed; so does one packet a second in each direction, which
+//! keeps its timeout alive and looks its route up again. RouterOS says only that "some" packets of a
+//! FastTracked connection walk slowly.
+
+use frame::Frame;
+
+use crate::connection::{Fast, NatState, Tick, Tracker, Way};
+use crate::nat::Rewrite;
+use crate::packet::{Fields, Fragment, protocol};
+use crate::walk::depart::{self, Near};
+use crate::walk::{Context, forward};
+
+/// FIN, SYN, RST.
+const SLOW_FLAGS: u8 = 0x07;
+const ETHERNET: usize = 14;
+
+/// Whether a packet is of the kind that goes the fast way.
+#[inline(always)]
+pub(super) fn is_eligible(cx: &Context<'_>, fields: &Fields, frame: &Frame) -> bool {
+    let (settings, header) = match fields.tuple.ipv6 {
+        true => (&cx.snapshot.ipv6, 40),
+        false => (&cx.snapshot.ipv4, 20),
+    };
+    let plain = match fields.tuple.protocol {
+        protocol::TCP => fields.tcp_flags & SLOW_FLAGS == 0,
+        protocol::UDP => true,
+        _ => false,
+    };
+    plain
+        & settings.allow_fast_path
+        & (fields.upper == header)
+        & (fields.ttl > 1)
+        & (fields.fragment == Fragment::Whole)
+        & !fields.truncated
+        & frame.offload.is_finished()
+        & (usize::from(frame.l3) == ETHERNET)
+}
+
+/// Forwards a packet of a FastTracked connection. None, and nothing changed, when it is to walk
+/// slowly.
+#[inline(always)]
+pub(super) fn forward(
+    cx: &Context<'_>,
+    frame: &mut Frame,
+    fields: &Fields,
+    way: Way,
+    tracker: &mut Tracker,
+    near: &mut Near,
+) -> Option<u16> {
+    let fast = tracker.fast(way)?;
+    if super::connection::remembered(cx.fib, fast.next_hop.id) != fast.next_hop {
+        return None;
+    }
+    let next = near.get(cx, fast.next_hop.id, frame.ingress);
+    if !next.straight || fields.len > next.adjacency.mtu {
+        return None;
+    }
+    if !tracker.count_fast(way, fields.len, Tick::of(cx.now)) {
+        return None;
+    }
+    rewrite(frame, fields, way, &fast, tracker)?;
+    let header = next.adjacency.header.first_chunk::<ETHERNET>()?;
+    *frame.bytes_mut().first_chunk_mut::<ETHERNET>()? = *header;
+    frame.egress = next.adjacency.egress;
+    depart::trim(frame, ETHERNET + fields.len as usize).then_some(next.adjacency.port)
+}
+
+/// Addresses, ports, lifetime.
+#[inline(always)]
+fn rewrite(
+    frame: &mut Frame,
+    fields: &Fields,
+    way: Way,
+    fast: &Fast,
+    tracker: &Tracker,
+) -> Option<()> {
+    let packet = frame.bytes_mut().get_mut(ETHERNET..)?;
+    let translated = fast.nat != NatState::default();
+    match (fields.tuple.ipv6, translated) {
+        (false, false) => forward::age4(packet.first_chunk_mut()?),
+        (true, false) => forward::age6(packet.first_chunk_mut()?),
+        (false, true) => {
+            let rewrite = Rewrite::<4>::from_words(tracker.rewrite4(way).0);
+            rewrite.forward(packet, false).ok()?;
+        }
+        (true, true) => {
+            let [words @ .., _] = tracker.rewrite6(way).0;
+            Rewrite::<16>::from_words(words)
+                .forward(packet, false)
+                .ok()?;
+        }
+    }
+    Some(())
+}
