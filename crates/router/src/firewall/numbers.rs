@@ -53,7 +53,9 @@ impl Numbers {
     /// The rule of this number is gone.
     pub fn take_back(&mut self, number: u32) {
         self.base.remove(&number);
-        self.free.push_back(number);
+        if number < MOST {
+            self.free.push_back(number);
+        }
     }
 
     /// Counts from here on.

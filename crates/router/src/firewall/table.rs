@@ -109,6 +109,9 @@ struct Entry {
     invalid: bool,
 }
 
+/// How many chains without a rule keep their places.
+const STALE_CHAINS: usize = 1024;
+
 /// See the module.
 #[derive(Debug)]
 pub struct Desk {
@@ -292,6 +295,7 @@ impl Desk {
             }
         }
         self.follow_jumps();
+        self.forget_chains();
         self.compile(world, shared);
         self.assemble();
     }
@@ -321,6 +325,20 @@ impl Desk {
             }
         }
         (self.endless, self.of_destinations) = (endless, of_destinations);
+    }
+
+    /// Forgets chains that no rule names any more, when they are many: chains come and go for as
+    /// long as the router runs, and their places are few.
+    fn forget_chains(&mut self) {
+        let rules = self.rules.values().map(|entry| &entry.rule);
+        let named = rules.flat_map(|rule| rule.jumps_to().into_iter().chain([&rule.chain]));
+        let named: BTreeSet<_> = named.collect();
+        if self.chains.names().len() > named.len() + STALE_CHAINS {
+            self.chains = Chains::new(self.which.kind.chains());
+            for entry in self.rules.values_mut() {
+                entry.compiled = None;
+            }
+        }
     }
 
     /// Compiles what is not compiled.

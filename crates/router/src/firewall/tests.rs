@@ -516,3 +516,17 @@ fn a_change_of_one_rule_of_ten_thousand_reads_no_other() {
         .filter(|(a, b)| !Arc::ptr_eq(a, b));
     assert_eq!((before.len(), other.count()), (10_000, 1));
 }
+
+#[test]
+fn chains_that_come_and_go_leave_room_for_others() {
+    let mut bench = Bench::new("/ip firewall filter add chain=input action=jump jump-target=c0");
+
+    for n in 1..3_000 {
+        bench.change(&format!("/ip firewall filter set 0 jump-target=c{n}"));
+    }
+
+    let desk = bench.firewall.desk(FILTER).expect("a table");
+    assert!(!desk.is_invalid(bench.item(FILTER, 0)));
+    let table = &bench.firewall.compiled().ipv4.filter;
+    assert!(table.find("c2999").is_some() && table.find("c0").is_none());
+}
