@@ -51,6 +51,12 @@ impl Pair {
         self.bytes.add(bytes);
     }
 
+    /// Takes what was added back; only the owner calls this.
+    #[inline]
+    pub fn take_back(&self, packets: u64, bytes: u64) {
+        self.add(packets.wrapping_neg(), bytes.wrapping_neg());
+    }
+
     /// Both values.
     pub fn get(&self) -> Traffic {
         Traffic {

@@ -207,6 +207,11 @@ impl Outlet {
         }
     }
 
+    /// Which of how many workers this is.
+    pub(crate) fn place_among(&self) -> (u16, usize) {
+        (self.index, self.rings.to.len())
+    }
+
     /// Hands a frame to another worker; returns it with the reason when that is not possible.
     pub(crate) fn hand(&mut self, worker: u16, handed: Handed) -> Option<(Frame, Drop)> {
         let ring = self.rings.to.get_mut(usize::from(worker));
@@ -220,7 +225,7 @@ impl Outlet {
             },
             None => (handed, Drop::EgressDown),
         };
-        let (Handed::Arrived(frame, _) | Handed::Leaving(frame, _)) = handed;
+        let (Handed::Arrived(frame, _) | Handed::Leaving(frame, _) | Handed::Own(frame)) = handed;
         Some((frame, reason))
     }
 

@@ -61,6 +61,8 @@ pub enum Handed {
     Arrived(Frame, u16),
     /// It is to leave by this port, of which only the other worker has a queue.
     Leaving(Frame, u16),
+    /// It is this router's own, and its connection lives on the other worker.
+    Own(Frame),
 }
 
 /// A worker's ends.

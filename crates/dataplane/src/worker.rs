@@ -205,7 +205,10 @@ impl Worker {
         }
         let outlet = &mut self.outlet;
         for ring in outlet.rings.from.iter_mut().flatten() {
-            while let Ok(Handed::Arrived(frame, _) | Handed::Leaving(frame, _)) = ring.pop() {
+            while let Ok(
+                Handed::Arrived(frame, _) | Handed::Leaving(frame, _) | Handed::Own(frame),
+            ) = ring.pop()
+            {
                 outlet.pool.free(frame);
             }
         }
@@ -246,6 +249,7 @@ impl Worker {
                 count += 1;
                 match handed {
                     Handed::Leaving(frame, port) => self.outlet.send_own(cx, frame, port),
+                    Handed::Own(frame) => walk::own_here(cx, frame, &mut self.outlet),
                     Handed::Arrived(frame, from) => {
                         // A vector has one port.
                         if from != port || self.kept.is_full() {

@@ -94,6 +94,11 @@ impl Tracker {
         })
     }
 
+    /// Whether other workers track connections too.
+    pub fn is_shared(&self) -> bool {
+        self.homes.is_some()
+    }
+
     /// Whether it has no connection.
     pub fn is_empty(&self) -> bool {
         self.table.totals() == (0, 0)

@@ -45,7 +45,7 @@ use wire::Mac;
 pub use guarded::{Event, Logged};
 pub(crate) use guarded::{Memory, Told};
 pub(crate) use passes::{Scratch, vector};
-pub(crate) use single::{own, resume, transmit};
+pub(crate) use single::{own, own_here, resume, transmit};
 
 use crate::drop::Drop;
 use crate::punt::Why;
@@ -100,6 +100,8 @@ pub enum Exit {
     Drop(Drop),
     /// Handed to control.
     Punt(Why),
+    /// Walked by this other worker, whose connection it belongs to.
+    HandOver(u16),
     /// Given to the host stack, without its link header, by this mirror port.
     Deliver(u16),
     /// Rewritten already, but too long for its link (of this layer-3 MTU) or unfinished: fragments,
@@ -117,6 +119,7 @@ impl core::fmt::Display for Exit {
         match self {
             Self::Drop(reason) => write!(f, "drop: {}", reason.name()),
             Self::Punt(why) => write!(f, "to control: {}", why.name()),
+            Self::HandOver(worker) => write!(f, "to worker {worker}, whose connection it is of"),
             Self::Deliver(port) => write!(f, "to the host stack by port {port}"),
             Self::Finish { port, mtu } => write!(f, "fit to {mtu} bytes for port {port}"),
         }

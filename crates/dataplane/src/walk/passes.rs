@@ -8,6 +8,7 @@ use super::{Context, Exit, Key, Place, egress, guarded, prerouting};
 use crate::counters::{Counters, Traffic};
 use crate::drop::Drop;
 use crate::outlet::Outlet;
+use crate::rings::Handed;
 use crate::table::NextHopId;
 use crate::trace::Silent;
 
@@ -312,12 +313,24 @@ fn pass4(cx: &Context<'_>, vector: &mut Vector, scratch: &Scratch, outlet: &mut 
     ended
 }
 
+/// The port that a frame came by, through its interface.
+fn arrived_by(cx: &Context<'_>, frame: &Frame) -> u16 {
+    let interface = cx.snapshot.interface(frame.ingress);
+    interface.map_or(NO_PORT, |interface| interface.port)
+}
+
 /// Does what an exit says.
 #[cold]
 pub(super) fn settle(cx: &Context<'_>, mut frame: Frame, exit: Exit, outlet: &mut Outlet) {
     match exit {
         Exit::Drop(reason) => outlet.discard(frame, reason),
         Exit::Punt(why) => outlet.punt(frame, why),
+        Exit::HandOver(worker) => {
+            let port = arrived_by(cx, &frame);
+            if let Some((frame, reason)) = outlet.hand(worker, Handed::Arrived(frame, port)) {
+                outlet.discard(frame, reason);
+            }
+        }
         Exit::Finish { port, mtu } => egress::finish(cx, outlet, frame, port, mtu),
         Exit::Deliver(port) => {
             let l3 = frame.l3;

@@ -8,14 +8,46 @@ use super::ingress::Arrived;
 use super::passes::settle;
 use super::{Context, Exit, Fit, Key, egress, guarded, output, routing};
 use crate::drop::Drop;
+use crate::handover;
 use crate::outlet::Outlet;
 use crate::packet::Fields;
 use crate::punt::Why;
+use crate::rings::Handed;
 use crate::table::Kind;
 use crate::trace::Silent;
 
 /// Routes a packet of this router's own, which begins at `frame.l3`.
-pub(crate) fn own(cx: &Context<'_>, mut frame: Frame, outlet: &mut Outlet) {
+pub(crate) fn own(cx: &Context<'_>, frame: Frame, outlet: &mut Outlet) {
+    match home(cx, &frame, outlet) {
+        Some(worker) => {
+            if let Some((frame, reason)) = outlet.hand(worker, Handed::Own(frame)) {
+                outlet.discard(frame, reason);
+            }
+        }
+        None => own_here(cx, frame, outlet),
+    }
+}
+
+/// The other worker that a packet of this router's own belongs to, where connections are tracked:
+/// that of its connection, else that which its answers are steered to.
+fn home(cx: &Context<'_>, frame: &Frame, outlet: &Outlet) -> Option<u16> {
+    let (index, workers) = outlet.place_among();
+    if workers < 2 {
+        return None;
+    }
+    let packet = packet(frame);
+    let fields = Fields::of(packet);
+    let tracker = &outlet.memory.tracker;
+    if !cx.snapshot.firewall.tracks(fields.tuple.ipv6) || tracker.lookup(&fields.tuple).is_some() {
+        return None;
+    }
+    let home = tracker.home(&fields, packet);
+    let home = home.or_else(|| handover::home(packet, false, workers));
+    home.filter(|home| *home != index)
+}
+
+/// The same, on the worker that its connection lives on.
+pub(crate) fn own_here(cx: &Context<'_>, mut frame: Frame, outlet: &mut Outlet) {
     frame.ingress = InterfaceId::NONE;
     let decided = output::run(cx, packet(&frame), frame.egress);
     let ipv6 = packet(&frame).first().is_some_and(|first| first >> 4 == 6);

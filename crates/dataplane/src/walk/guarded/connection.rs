@@ -73,7 +73,12 @@ impl<W: Watcher> Guard<'_, W> {
             draft.fasttrack = self.passage.changes.fasttrack;
             draft.egress = egress;
             draft.next_hop = remembered(self.cx.fib, hop);
-            let settled = translation::settle(&self.memory.tracker, self.passage, &mut draft);
+            let settled = translation::settle(
+                &self.memory.tracker,
+                self.passage,
+                &mut draft,
+                &self.cx.snapshot.own,
+            );
             let entered = settled.and_then(|()| match W::COMMITS {
                 true => {
                     let now = Tick::of(self.cx.now);

@@ -9,6 +9,7 @@ use crate::connection::{Draft, NatState, Rewrite4, Rewrite6, Rewrites, State, Tr
 use crate::nat::{self, Action, Rewrite, Side, Unique};
 use crate::packet::Tuple;
 use crate::rule::{ChainId, Table, Verdict};
+use crate::snapshot::OwnAddresses;
 use crate::walk::Exit;
 
 impl Unique for Tracker {
@@ -134,12 +135,20 @@ pub(super) fn settle(
     tracker: &Tracker,
     passage: &mut Passage,
     draft: &mut Draft,
+    own: &OwnAddresses,
 ) -> Result<(), Exit> {
     let settled = nat::settle(&passage.fields.tuple, tracker);
     let after = settled.map_err(|exhausted| Exit::Drop(exhausted.reason()))?;
     let before = draft.original;
     passage.fields.tuple = after;
     draft.reply = after.reversed();
+    let to_us = match before.ipv6 {
+        true => own.has_ipv6(draft.reply.destination),
+        false => own.has_ipv4(draft.reply.destination as u32),
+    };
+    // Answers to what is not translated are steered here by themselves, unless the router's own
+    // connections could have the same.
+    draft.claim = tracker.is_shared() && (after != before || to_us);
     if after == before {
         return Ok(());
     }

@@ -68,6 +68,16 @@ pub(in crate::walk) fn vector(
             scratch.ports[at] = port;
             continue;
         }
+        if way.is_none()
+            && tracks
+            && let Some(worker) = outlet.memory.tracker.home(fields, packet(frame))
+        {
+            // It is counted where it is walked.
+            let own = outlet.counters.interface(frame.ingress);
+            own.rx.take_back(1, received);
+            scratch.exits[at] = Exit::HandOver(worker);
+            continue;
+        }
         match one(cx, frame, fields, local, &mut tally, outlet) {
             Ok(Departed::Whole(port)) => scratch.ports[at] = port,
             Ok(Departed::Unfinished { port, mtu }) => {

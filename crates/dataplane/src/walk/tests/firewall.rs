@@ -423,3 +423,44 @@ fn a_fasttracked_connection_stays_so_when_its_rule_goes() {
     assert_eq!(rig.pass(Udp4::default().frame()).len(), 1);
     assert_eq!(hits(&rig, 3).0, 0);
 }
+
+#[test]
+fn answers_to_translated_connections_find_their_worker() {
+    let mut rig = Rig::with_workers(3);
+    super::gateway4(&mut rig);
+    rig.interface(ETHER2).address4 = Some(core::net::Ipv4Addr::from_bits(0x0a01_0001));
+    client(&mut rig);
+    let masquerade = Target {
+        side: Side::Source,
+        action: nat_action::Own,
+        addresses: None,
+        ports: None,
+        randomise: false,
+    };
+    let matchers = vec![Match::OutInterface(ETHER2).into()];
+    translated(&mut rig, nat::SRCNAT, matchers, masquerade);
+    let mut sent = Vec::new();
+    for port in 0..60 {
+        let udp = Udp4 {
+            source_port: 4000 + port,
+            ..Udp4::default()
+        };
+        sent.extend(rig.pass(udp.frame()));
+    }
+    assert_eq!(sent.len(), 60);
+
+    for frame in &sent {
+        rig.arrive_unfinished(1, answer(frame), frame::Offload::FINISHED);
+    }
+    rig.settle();
+
+    let back = rig.sent(0);
+    assert_eq!(back.len(), 60);
+    assert!(
+        back.iter()
+            .all(|frame| frame[30..34] == 0x0a00_0002u32.to_be_bytes())
+    );
+    assert_eq!(rig.connections.totals(), (60, 0));
+    assert_eq!(rig.traffic(ETHER2).rx.packets, 60, "each is counted once");
+    assert_eq!(rig.drops(), []);
+}
