@@ -61,6 +61,8 @@ pub struct Login {
     pub id: u64,
     /// The user's name.
     pub user: String,
+    /// The user's item; none for whoever sits at the machine itself.
+    pub item: Option<Id>,
     /// What the user may do.
     pub policies: Policies,
     /// How long the session may be idle, where that is limited.
@@ -203,7 +205,8 @@ impl Access {
         self.sources.give_back(&source(address));
         self.names.give_back(&name);
         self.seen.insert(user.id, clock);
-        let login = self.enter(name, &user, Some(address), service, clock)?;
+        let mut login = self.enter(name, &user, Some(address), service, clock)?;
+        login.item = Some(user.id);
         let line = format!("user {} logged in from {whence}", login.user);
         out.push(("system,info,account", line));
         Ok(login)
@@ -272,6 +275,7 @@ impl Access {
         let login = Login {
             id: self.last,
             user: active.user.clone(),
+            item: None,
             policies,
             idle,
             ended: Arc::clone(&active.ended),
@@ -327,6 +331,11 @@ impl Access {
     /// When a user last logged in from the network.
     pub fn last_seen(&self, user: Id) -> Option<Clock> {
         self.seen.get(&user).copied()
+    }
+
+    /// Hears when a user logged in before the router was started.
+    pub fn recall(&mut self, user: Id, when: Clock) {
+        self.seen.insert(user, when);
     }
 
     /// Whether a key is one of a user's: whether it is worth proving its possession.

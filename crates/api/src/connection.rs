@@ -39,6 +39,8 @@ pub enum Action {
     },
     /// Stop a command as soon as possible. It ends as others do.
     Stop(u64),
+    /// The peer leaves in order: what it holds in safe mode is kept.
+    Leave,
     /// Close, when all is sent.
     Close,
 }
@@ -107,7 +109,13 @@ impl Connection {
 
     fn sentence(&mut self, sentence: &Sentence, out: &mut Vec<Action>) {
         match (self.state, sentence.request.path.as_str()) {
-            (_, "/quit") => self.fatal("session terminated on request", out),
+            (state, "/quit") => {
+                // RouterOS: as at the console, unlike a connection that is cut.
+                if state == State::User {
+                    out.push(Action::Leave);
+                }
+                self.fatal("session terminated on request", out);
+            }
             (State::Stranger, "/login") => self.login(sentence, out),
             (State::Stranger, _) => self.fatal("not logged in", out),
             (_, "/login") => {

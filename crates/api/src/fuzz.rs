@@ -42,7 +42,7 @@ pub fn sentences(bytes: &[u8]) {
                         connection.receive(&[], &mut more);
                     }
                     Action::Run { number, .. } => running.push(number),
-                    Action::Stop(_) | Action::Close => {}
+                    Action::Stop(_) | Action::Leave | Action::Close => {}
                 }
             }
             actions = more;

@@ -58,6 +58,11 @@ impl Entered {
         &self.login.user
     }
 
+    /// The session leaves in order: what it holds in safe mode is kept.
+    pub(crate) fn leave(&self) {
+        self.seat.leave();
+    }
+
     /// Whether the session is to close: somebody has ended it, or it was idle for too long.
     pub(crate) fn is_over(&self, idle: Duration) -> bool {
         self.login.is_ended() || self.login.idle.is_some_and(|most| idle >= most)

@@ -1,5 +1,6 @@
 //! What a router begins with: its own configuration, or the file that it was given.
 
+use std::collections::BTreeMap;
 use std::fs;
 use std::io::{Read as _, Write as _};
 use std::path::Path;
@@ -12,13 +13,14 @@ use crate::cli::{Check, Parse, Run};
 use crate::core::clock;
 
 /// Fills the store from the state folder, or from `--config` (or `default`) when nothing is there
-/// yet, and makes it durable from then on. With an error nothing has changed.
+/// yet, and makes it durable from then on. Gives what was noted beside it. With an error nothing has
+/// changed.
 pub(crate) fn load(
     store: &mut Store,
     state: Option<&Path>,
     run: &Run,
     default: Option<&str>,
-) -> Result<(), String> {
+) -> Result<BTreeMap<String, String>, String> {
     let mut durable = state.map(Durable::open).transpose()?;
     let kept = match &durable {
         Some(open) => open.load()?,
@@ -36,13 +38,14 @@ pub(crate) fn load(
             durable.replace(&store.save())?;
             store.set_journal(Box::new(durable));
         }
-        return Ok(());
+        return Ok(BTreeMap::new());
     };
     for said in router::store::take_up(store, durable, kept)? {
         tracing::warn!("{said}");
     }
+    let notes = kept.notes.clone();
     let Some((name, text)) = text else {
-        return Ok(());
+        return Ok(notes);
     };
     let mut wanted = schema::store();
     import(&mut wanted, &name, &text)?;
@@ -52,7 +55,7 @@ pub(crate) fn load(
     } else {
         tell_difference(store, &name, &wanted);
     }
-    Ok(())
+    Ok(notes)
 }
 
 fn read(path: &Path) -> Result<String, String> {

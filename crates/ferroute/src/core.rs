@@ -153,6 +153,12 @@ impl Site for Visit<'_> {
         Ok(())
     }
 
+    fn wait_for_news(&mut self, until: Duration, interrupt: &Interrupt) -> Result<(), Reason> {
+        self.shared.wake.wake();
+        interrupt.wait_for_news(until.saturating_sub(self.now()));
+        Ok(())
+    }
+
     fn resolve(&mut self, name: &str, interrupt: &Interrupt) -> Result<Vec<IpAddr>, Reason> {
         crate::jobs::resolve(name, interrupt)
     }
@@ -428,6 +434,12 @@ impl Output for Shown<'_, '_> {
     }
 
     fn repaint(&mut self) -> ControlFlow<()> {
+        self.page.repaint()
+    }
+
+    fn go_on(&mut self) -> ControlFlow<()> {
+        // A page that begins here has room, and there is nothing behind it to be drawn over.
+        self.page.mark();
         self.page.repaint()
     }
 

@@ -23,6 +23,7 @@ mod resources;
 mod run;
 mod seat;
 mod services;
+mod syslog;
 mod terminal;
 mod trace;
 mod workers;

@@ -22,6 +22,7 @@ use crate::notify::notify;
 use crate::reach::Place;
 use crate::resources::Watch;
 use crate::services::{self, Services};
+use crate::syslog::Syslog;
 use crate::workers::Workers;
 
 /// Runs a router in the foreground until it is told to stop.
@@ -101,7 +102,7 @@ pub(crate) fn start(run: &Run, default: Option<&str>) -> Result<Running, String>
             .ensure_port(&spec.name, None)
             .map_err(|error| error.to_string())?;
     }
-    crate::config::load(&mut store, place.state.as_deref(), run, default)?;
+    let notes = crate::config::load(&mut store, place.state.as_deref(), run, default)?;
 
     let started = SystemInstant::now();
     let setup = Setup {
@@ -113,6 +114,7 @@ pub(crate) fn start(run: &Run, default: Option<&str>) -> Result<Running, String>
     let (mut instance, mut workers) =
         Instance::new(&setup, store).map_err(|error| format!("memory for packets: {error}"))?;
     set_clock(&mut instance);
+    instance.recall(&notes);
     if !run.no_host || run.listen.is_some() {
         crate::access::first_password(&mut instance)?;
     }
@@ -162,6 +164,7 @@ pub(crate) fn start(run: &Run, default: Option<&str>) -> Result<Running, String>
                 services,
                 host,
                 resources,
+                syslog: Syslog::default(),
             };
             while !stop.load(Ordering::SeqCst) {
                 outside.round(&shared);
@@ -212,12 +215,13 @@ struct Outside {
     services: Services,
     host: Option<HostPlane>,
     resources: Watch,
+    syslog: Syslog,
 }
 
 impl Outside {
     /// One round: links, mirrors, packets from workers, timers; then a sleep until there is more.
     fn round(&mut self, shared: &Arc<Shared>) {
-        let jobs;
+        let (jobs, datagrams);
         let wait = {
             let mut instance = shared.lock();
             let busy = shared.set_time(&mut instance);
@@ -233,11 +237,13 @@ impl Outside {
             for entry in control.log().take_new() {
                 print_log(&entry.topics, &entry.message);
             }
+            datagrams = control.log().take_datagrams();
             let until = control.deadline().map(|at| at - shared.now());
             self.services.follow(self.host.as_ref(), instance.store());
             shared.after_change(&mut instance);
             if busy { Some(Duration::ZERO) } else { until }
         };
+        self.syslog.send(self.host.as_ref(), &datagrams);
         for job in jobs {
             if let Err(error) = crate::jobs::start(shared, job) {
                 tracing::error!("{error}");

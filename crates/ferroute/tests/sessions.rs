@@ -1,10 +1,12 @@
 //! Sessions that die, and routers that do: what was not to be kept is taken back. Nothing here needs
 //! a namespace or a right.
 
-use std::io::{BufRead as _, BufReader};
+use std::io::{BufRead as _, BufReader, Read as _, Write as _};
+use std::net::{Ipv4Addr, TcpStream};
 use std::os::unix::net::UnixStream;
 use std::path::PathBuf;
 use std::process::{Child, Command, Stdio};
+use std::sync::atomic::{AtomicU8, Ordering};
 use std::time::{Duration, Instant};
 
 use console::protocol::{Message, receive, send};
@@ -13,14 +15,25 @@ use console::protocol::{Message, receive, send};
 struct Router {
     state: PathBuf,
     process: Option<Child>,
+    /// An address that no other test of this machine listens at.
+    address: Ipv4Addr,
 }
+
+/// What is added to the port of each service.
+const BASE: u16 = 20_000;
+
+/// Tells the routers of this process apart.
+static ROUTERS: AtomicU8 = AtomicU8::new(1);
 
 impl Router {
     fn start(name: &str) -> Self {
         let name = format!("ferroute-sessions-{}-{name}", std::process::id());
+        let [.., high, low] = std::process::id().to_be_bytes();
+        let number = ROUTERS.fetch_add(1, Ordering::Relaxed);
         let mut router = Self {
             state: std::env::temp_dir().join(name),
             process: None,
+            address: Ipv4Addr::new(127, high, low, number),
         };
         router.run();
         router
@@ -31,6 +44,7 @@ impl Router {
         let mut process = Command::new(env!("CARGO_BIN_EXE_ferroute"))
             .args(["run", "--no-host", "--state"])
             .arg(&self.state)
+            .args(["--listen", &format!("{}:{BASE}", self.address)])
             .stdin(Stdio::null())
             .stderr(Stdio::piped())
             .spawn()
@@ -105,12 +119,72 @@ impl Router {
         console.until("] > ");
         console
     }
+
+    /// A session of the API of this user, whose password is `secret`.
+    fn program(&self, user: &str) -> Program {
+        let stream = TcpStream::connect((self.address, BASE + 8728)).expect("the API");
+        let patience = Some(Duration::from_secs(60));
+        stream.set_read_timeout(patience).expect("a time limit");
+        let mut program = Program { stream };
+        program.ask(&["/login", &format!("=name={user}"), "=password=secret"]);
+        program
+    }
+
+    /// The same, in safe mode and with another name for the router.
+    fn program_in_safe_mode(&self, user: &str, name: &str) -> Program {
+        let mut program = self.program(user);
+        program.ask(&["/safe-mode/take"]);
+        program.ask(&["/system/identity/set", &format!("=name={name}")]);
+        assert_eq!(self.name(), name);
+        program
+    }
 }
 
 impl Drop for Router {
     fn drop(&mut self) {
         self.kill();
         let _ = std::fs::remove_dir_all(&self.state);
+    }
+}
+
+/// A session of the API.
+struct Program {
+    stream: TcpStream,
+}
+
+impl Program {
+    /// Sends a sentence of short words, and gives the words of its end.
+    fn ask(&mut self, words: &[&str]) -> Vec<String> {
+        let mut bytes = Vec::new();
+        for word in words {
+            bytes.push(u8::try_from(word.len()).expect("a short word"));
+            bytes.extend(word.as_bytes());
+        }
+        bytes.push(0);
+        self.stream.write_all(&bytes).expect("the router listens");
+        loop {
+            let sentence = self.sentence();
+            let end = sentence.first().map(String::as_str);
+            assert_ne!(end, Some("!trap"), "{sentence:?}");
+            if matches!(end, Some("!done" | "!fatal")) {
+                return sentence;
+            }
+        }
+    }
+
+    fn sentence(&mut self) -> Vec<String> {
+        let mut words = Vec::new();
+        loop {
+            let mut length = [0];
+            self.stream.read_exact(&mut length).expect("a word");
+            if length == [0] {
+                return words;
+            }
+            assert!(length[0] < 0x80, "a short word");
+            let mut word = vec![0; length[0].into()];
+            self.stream.read_exact(&mut word).expect("a word");
+            words.push(String::from_utf8(word).expect("it is text"));
+        }
     }
 }
 
@@ -221,6 +295,23 @@ fn a_client_that_is_killed_in_safe_mode_takes_its_changes_back() {
 }
 
 #[test]
+fn a_program_that_is_cut_off_in_safe_mode_takes_its_changes_back_and_one_that_quits_does_not() {
+    let router = Router::start("program");
+    router.exec("/user add name=joe group=full password=secret");
+    let program = router.program_in_safe_mode("joe", "during");
+    drop(program);
+    router.wait_for_name("ferroute");
+
+    let mut program = router.program_in_safe_mode("joe", "kept");
+    let end = program.ask(&["/quit"]);
+    assert_eq!(end, ["!fatal", "session terminated on request"]);
+    drop(program);
+    assert_eq!(router.name(), "kept");
+    let held = router.exec(":put [/safe-mode get]");
+    assert!(held.contains("enabled=false"), "{held}");
+}
+
+#[test]
 fn a_router_that_is_killed_gives_back_safe_mode_and_what_was_not_confirmed() {
     let mut router = Router::start("router");
     router.exec("/system identity set name=before");
@@ -242,6 +333,34 @@ fn a_router_that_is_killed_gives_back_safe_mode_and_what_was_not_confirmed() {
     assert_eq!(router.name(), "before");
     let history = router.exec("/system history print");
     assert!(history.contains("system identity changed"), "{history}");
+}
+
+#[test]
+fn when_a_user_logged_in_last_is_known_after_a_stop() {
+    let mut router = Router::start("seen");
+    router.exec("/user add name=joe group=full password=secret; /user add name=jim group=full");
+    let seen = ":put [/user get joe last-logged-in]";
+    drop(router.program("joe"));
+    let before = router.exec(seen);
+    assert!(before.starts_with("20"), "{before}");
+
+    router.kill();
+    router.run();
+
+    assert_eq!(router.exec(seen), before);
+    assert_eq!(router.exec(":put [/user get jim last-logged-in]"), "\n");
+}
+
+#[test]
+fn what_goes_on_until_it_is_stopped_stops_at_no_page() {
+    let router = Router::start("page");
+    let mut console = router.console();
+
+    // There is no way anywhere; the terminal has 40 rows.
+    console.type_keys("/ping 192.0.2.1 interval=10ms count=100\r");
+    let shown = console.until("sent=100 received=0 packet-loss=100%");
+
+    assert!(!shown.contains("-- ["), "{shown}");
 }
 
 #[test]

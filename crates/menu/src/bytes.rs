@@ -2,7 +2,8 @@
 //!
 //! Configurations hold bytes of any encoding. Each byte that is not part of valid UTF-8 is carried
 //! as one character of a private range (U+EF80 to U+EFFF, as MirBSD's OPTU-8 does), so that text
-//! stays a `String` everywhere and still goes out as the very bytes that came in.
+//! stays a `String` everywhere and still goes out as the very bytes that came in. A character of
+//! that range that comes in is carried byte by byte, too.
 
 const BASE: u32 = 0xef00;
 
@@ -10,10 +11,37 @@ const BASE: u32 = 0xef00;
 pub fn from_bytes(bytes: &[u8]) -> String {
     let mut text = String::with_capacity(bytes.len());
     for chunk in bytes.utf8_chunks() {
+        push_valid(chunk.valid(), &mut text);
+        text.extend(chunk.invalid().iter().filter_map(|byte| private(*byte)));
+    }
+    text
+}
+
+/// As [`from_bytes`], of bytes among which there are those of texts that it has made already.
+pub fn from_pieces(bytes: &[u8]) -> String {
+    let mut text = String::with_capacity(bytes.len());
+    for chunk in bytes.utf8_chunks() {
         text.push_str(chunk.valid());
         text.extend(chunk.invalid().iter().filter_map(|byte| private(*byte)));
     }
     text
+}
+
+fn push_valid(valid: &str, text: &mut String) {
+    // All characters of the range begin with this byte, and few others do.
+    if !valid.as_bytes().contains(&0xee) {
+        return text.push_str(valid);
+    }
+    let mut buffer = [0; 4];
+    for c in valid.chars() {
+        match raw(c) {
+            Some(_) => {
+                let bytes = c.encode_utf8(&mut buffer).bytes();
+                text.extend(bytes.filter_map(private));
+            }
+            None => text.push(c),
+        }
+    }
 }
 
 /// The bytes of a text: the reverse of [`from_bytes`].
@@ -70,5 +98,7 @@ mod tests {
         assert_eq!(from_bytes("Tamás".as_bytes()), "Tamás");
         let pieces = [from_bytes(b"Tam\xc3"), from_bytes(b"\xa1s")].concat();
         assert_eq!(whole(pieces), "Tamás");
+        let itself = "a\u{ef80}\u{efff}\u{e000}b".as_bytes();
+        assert_eq!(to_bytes(&from_bytes(itself)), itself);
     }
 }

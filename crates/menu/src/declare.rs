@@ -132,11 +132,12 @@ impl Property {
     }
 
     /// Whether this value says something that does not happen: one that is not the default of a
-    /// property without effect.
+    /// property without effect, nor that there is none.
     pub fn is_idle(&self, value: &Value) -> bool {
+        let says = || !value.is_empty() && value.to_string() != "none";
         let differs = || {
             self.default
-                .map_or(!value.is_empty(), |text| value.to_string() != text)
+                .map_or_else(says, |text| value.to_string() != text)
         };
         let idle = self.inert_for;
         self.effect == Effect::None && !self.read_only && differs()
@@ -388,6 +389,8 @@ pub struct Menu {
     pub removable: bool,
     /// Whether the console hides the menu: its items show in a view only.
     pub hidden: bool,
+    /// Whether the menu is there to read configurations of older versions: nobody is offered it.
+    pub older: bool,
     /// Fills in what follows from what was given.
     pub derive: Option<fn(&mut Draft<'_>)>,
     /// Says what the types cannot: what values do not go together.
@@ -444,6 +447,7 @@ impl Menu {
             command_policies: &[],
             removable: false,
             hidden: false,
+            older: false,
             derive: None,
             check: None,
         }

@@ -44,7 +44,9 @@ pub use declare::{
 };
 pub use history::Standing;
 pub use kind::{Family, Kind, Spelling};
-pub use live::{Call, Caller, Clock, Files, Live, Offline, Output, Reply, Row, RowFilter, Script};
+pub use live::{
+    Call, Caller, Clock, Files, Live, Offline, Output, Ping, Pong, Reply, Row, RowFilter, Script,
+};
 pub use matcher::{Absent, Part};
 pub use policy::Policies;
 pub use quote::{quote, quote_always};

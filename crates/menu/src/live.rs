@@ -1,6 +1,9 @@
 //! The running router, as menus see it: dynamic rows, read-only values, actions.
 
+use std::net::IpAddr;
 use std::ops::ControlFlow;
+use std::task::Waker;
+use std::time::Duration;
 
 use crate::{Changes, Id, Menu, Reason, Store, Value};
 
@@ -124,6 +127,40 @@ pub struct Script {
     pub owner: String,
 }
 
+/// An echo request that somebody wants sent.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Ping {
+    /// Whom it is for.
+    pub to: IpAddr,
+    /// The sender, if it is not left to the router.
+    pub source: Option<IpAddr>,
+    /// The interface that it leaves by, if it is not left to the routes.
+    pub interface: Option<String>,
+    /// The length of its packet in bytes, from the IP header on.
+    pub bytes: u16,
+    /// Its TTL, or hop limit.
+    pub ttl: u8,
+    /// Its DSCP.
+    pub dscp: u8,
+    /// Whether it must not be cut into fragments.
+    pub whole: bool,
+}
+
+/// What came of an echo request.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Pong {
+    /// Who answered; nobody where the request never went out.
+    pub from: Option<IpAddr>,
+    /// The length of the answer's packet in bytes.
+    pub bytes: u64,
+    /// Its TTL, or hop limit.
+    pub ttl: u8,
+    /// How long it took.
+    pub took: Duration,
+    /// What is wrong; nothing if it is an echo.
+    pub status: Option<&'static str>,
+}
+
 /// The time of day, as the configuration's clock shows it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Clock {
@@ -212,6 +249,21 @@ pub trait Live {
         )))
     }
 
+    /// Sends an echo request; gives its ticket. `news` is woken when there is an answer.
+    ///
+    /// # Errors
+    /// Why it cannot be sent, whatever the router's neighbours do.
+    fn ping(&mut self, ping: &Ping, news: &Waker) -> Result<u64, Reason> {
+        let _ = (ping, news);
+        Err(Reason::failure("ping needs a running router"))
+    }
+
+    /// What has come of an echo request; it is forgotten with that.
+    fn pong(&mut self, ticket: u64) -> Option<Pong> {
+        let _ = ticket;
+        None
+    }
+
     /// The scripts that a command runs, for the language to run them; none where it is no such
     /// command.
     ///
@@ -280,6 +332,11 @@ pub trait Output {
     /// Draws what follows over what was written since this was last called, where that can be
     /// done; elsewhere one page follows the other.
     fn repaint(&mut self) -> ControlFlow<()> {
+        ControlFlow::Continue(())
+    }
+
+    /// What follows is read as it comes, for as long as it does: no page waits for a key.
+    fn go_on(&mut self) -> ControlFlow<()> {
         ControlFlow::Continue(())
     }
 

@@ -172,6 +172,41 @@ impl Files {
         }
     }
 
+    /// Puts bytes behind what is in a file, which is made if it is not there. They are not waited
+    /// for to be on disk.
+    ///
+    /// # Errors
+    /// The name is none, there is no room, or it cannot be written.
+    pub(crate) fn append(&mut self, name: &str, contents: &[u8]) -> Result<(), Reason> {
+        let name = checked(name)?;
+        let there = self.entry(&name);
+        if there.as_ref().is_some_and(|entry| entry.folder) {
+            return Err(taken());
+        }
+        let before = there.map_or(0, |entry| entry.bytes);
+        let before = usize::try_from(before).unwrap_or(usize::MAX);
+        self.room_for(&name, before.saturating_add(contents.len()))?;
+        match &mut self.place {
+            Place::Memory(files) => {
+                let kept = files.entry(name).or_insert(Kept {
+                    contents: Some(Vec::new()),
+                    modified: 0,
+                });
+                kept.modified = self.clock.unix_seconds;
+                kept.contents.get_or_insert_default().extend(contents);
+                Ok(())
+            }
+            Place::Folder(root) => {
+                let (folder, leaf) = parent(root, &name)?;
+                let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::APPEND;
+                let flags = flags | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
+                let opened = fs::openat(&folder, leaf, flags, Mode::RUSR | Mode::WUSR);
+                let mut file = File::from(opened.map_err(failed)?);
+                file.write_all(contents).map_err(told)
+            }
+        }
+    }
+
     /// Removes a file, or a folder that is empty.
     ///
     /// # Errors

@@ -1,11 +1,12 @@
 //! A router as a value: its configuration and what runs of it.
 
+use std::collections::BTreeMap;
 use std::net::IpAddr;
 
 use access::{Answer, Attempt, Login, Refused, Service};
 use frame::Offloads;
 use machine::Instant;
-use menu::{By, Live, Output, Reason, Refusal, Store};
+use menu::{By, Clock, Id, Live, Output, Reason, Refusal, Store};
 use script::{Held, Session};
 
 use dataplane::Worker;
@@ -21,7 +22,15 @@ use crate::drive::{Control, PortNews, Queue, Setup};
 pub struct Instance {
     store: Store,
     control: Control,
+    /// When the last login of each user was noted, in seconds since 1970.
+    logins: BTreeMap<Id, i64>,
 }
+
+/// How the notes begin that say when a user logged in: the number of the user's item follows.
+const LOGIN: &str = "login ";
+
+/// Seconds between two notes about one user, at least.
+const NOTED: i64 = 60;
 
 impl Instance {
     /// A router with the configuration in `store`, and its workers.
@@ -31,7 +40,12 @@ impl Instance {
     pub fn new(setup: &Setup, store: Store) -> std::io::Result<(Self, Vec<Worker>)> {
         let (mut control, workers) = Control::build(setup)?;
         control.load(&store);
-        Ok((Self { store, control }, workers))
+        let instance = Self {
+            store,
+            control,
+            logins: BTreeMap::new(),
+        };
+        Ok((instance, workers))
     }
 
     /// The configuration.
@@ -172,7 +186,51 @@ impl Instance {
         let (mut lines, clock) = (Vec::new(), self.control.log.clock);
         let admitted = self.control.access.admit(answer, clock, &mut lines);
         self.control.log.add_all(lines);
+        if let Some(user) = admitted.as_ref().ok().and_then(|login| login.item) {
+            self.note_login(user, clock);
+        }
         admitted
+    }
+
+    /// Keeps when a user logged in; a program that comes every second is noted now and then.
+    fn note_login(&mut self, user: Id, clock: Clock) {
+        let noted = self.logins.get(&user).copied();
+        let soon = noted.is_some_and(|noted| (0..NOTED).contains(&(clock.unix_seconds - noted)));
+        if soon {
+            return;
+        }
+        self.logins.insert(user, clock.unix_seconds);
+        let name = format!("{LOGIN}{}", user.0);
+        let text = format!("{} {}", clock.unix_seconds, clock.offset_seconds);
+        if let Err(reason) = self.store.note(&name, Some(&text)) {
+            let message = format!("a login is not kept: {reason}");
+            self.control.log.add("system,error", message);
+        }
+    }
+
+    /// Takes up what was noted beside the configuration before the router was started.
+    pub fn recall(&mut self, notes: &BTreeMap<String, String>) {
+        for (name, text) in notes {
+            let id = name.strip_prefix(LOGIN).and_then(|id| id.parse().ok());
+            let Some(user) = id.map(Id) else { continue };
+            let mut numbers = text.split(' ').map(str::parse::<i64>);
+            let (Some(Ok(unix_seconds)), Some(Ok(offset))) = (numbers.next(), numbers.next())
+            else {
+                continue;
+            };
+            if self.store.item("/user", user).is_none() {
+                // Nobody asks any more. If it cannot be forgotten now, it is the next time.
+                let _ = self.store.note(name, None);
+                continue;
+            }
+            let when = Clock {
+                unix_seconds,
+                offset_seconds: i32::try_from(offset).unwrap_or(0),
+                ..Clock::default()
+            };
+            self.logins.insert(user, unix_seconds);
+            self.control.access.recall(user, when);
+        }
     }
 
     /// Lets in whoever sits at the machine itself; `quiet` for a single command.

@@ -21,6 +21,7 @@ mod dynamic_routing;
 mod file;
 mod file_sync;
 mod firewall;
+mod folders;
 mod fragment;
 mod interface;
 mod interworking;
@@ -74,6 +75,7 @@ const GROUPS: &[&[&Menu]] = &[
     disk::MENUS,
     dude::own::MENUS,
     file_sync::MENUS,
+    folders::MENUS,
     iot::bluetooth::MENUS,
     iot::lora::MENUS,
     iot::modbus::MENUS,

@@ -247,6 +247,16 @@ pub(crate) const WAITING: &[&str] = &[
     "delay", "while", "retry", "execute", "fetch", "ping", "resolve",
 ];
 
+/// The commands that are offered: those that do something, each once, by name.
+pub(crate) fn offered() -> impl Iterator<Item = &'static Builtin> {
+    let known = crate::known::KNOWN.iter();
+    let known = known.filter(|builtin| !crate::known::is_known_only(builtin));
+    let mut all: Vec<_> = ALL.iter().chain(known).collect();
+    all.sort_by_key(|builtin| builtin.name);
+    all.dedup_by_key(|builtin| builtin.name);
+    all.into_iter()
+}
+
 /// The command of this name, or of this unique beginning.
 pub fn find(word: &str) -> Option<&'static Builtin> {
     let all = || ALL.iter().chain(crate::known::KNOWN);

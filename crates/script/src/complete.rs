@@ -100,9 +100,7 @@ impl Found<'_> {
 
     fn words(&mut self, tree: &Tree, start: usize, node: usize) {
         let colon = self.typed.as_bytes().get(start.wrapping_sub(1)) == Some(&b':');
-        let place = &tree.nodes[node];
-        for (name, child) in &place.children {
-            let help = tree.nodes[*child].menu.map_or("", |menu| menu.help);
+        for (name, help) in tree.offered(node) {
             self.push(start, name, Subject::Menu, help);
         }
         for (name, help) in tree.commands(node) {
@@ -110,9 +108,9 @@ impl Found<'_> {
         }
         if node == 0 {
             // RouterOS: these few are commands of the root, the others want a colon.
-            let of_root = ["import", "redo", "undo"];
+            let of_root = ["beep", "import", "password", "ping", "quit", "redo", "undo"];
             let all = colon || !self.typed.contains('/');
-            for builtin in builtin::ALL {
+            for builtin in builtin::offered() {
                 if all || of_root.contains(&builtin.name) {
                     self.push(start, builtin.name, Subject::Command, builtin.help);
                 }
@@ -128,7 +126,9 @@ impl Found<'_> {
         given: &[String],
     ) {
         let begun = self.typed.get(start..).unwrap_or_default();
-        let open = |p: &&Parameter| begun == p.name || given.iter().all(|name| name != p.name);
+        let open = |p: &&Parameter| {
+            !p.older && (begun == p.name || given.iter().all(|name| name != p.name))
+        };
         for parameter in parameters.iter().filter(open) {
             self.push(start, parameter.name, Subject::Argument, parameter.help);
         }
@@ -142,30 +142,55 @@ impl Found<'_> {
         // Of a list, the last element is being typed.
         let typed = self.typed.get(start..).unwrap_or_default();
         let start = start + typed.rfind(',').map_or(0, |comma| comma + 1);
-        let Some(property) = parameter.property else {
+        if let Some(menu) = parameter.names {
+            return self.named(store, start, (parameter, menu));
+        }
+        let Some(kind) = parameter.kind() else {
             return;
         };
-        for word in property.kind.words() {
+        for word in kind.words() {
             self.push(start, word, Subject::Value, "");
         }
-        if let Some(space) = property.kind.space() {
+        if let Some(space) = kind.space() {
             let begun = self.typed.get(start..).unwrap_or_default();
             for name in store.names_from(space, begun).take(MOST) {
                 self.push(start, name, Subject::Value, space);
             }
         }
         if !matches!(
-            property.kind,
-            Kind::Bool | Kind::Words(_) | Kind::Reference(_)
+            kind,
+            Kind::Presence | Kind::Bool | Kind::Words(_) | Kind::Reference(_)
         ) {
             let text = String::from("<value>");
-            let help = property.kind.describe();
+            let help = kind.describe();
             self.list.push(Candidate {
                 text,
                 start,
                 subject: Subject::Hint,
                 help,
             });
+        }
+    }
+
+    /// The names of a menu's properties, or of its items.
+    fn named(
+        &mut self,
+        store: &Store,
+        start: usize,
+        (parameter, menu): (&Parameter, &'static Menu),
+    ) {
+        if parameter.name == "value-name" {
+            for property in menu.properties() {
+                self.push(start, property.name, Subject::Value, property.help);
+            }
+            return;
+        }
+        let Some(space) = menu.space else { return };
+        let begun = self.typed.get(start..).unwrap_or_default();
+        let names = store.names_from(space, begun);
+        let own = names.filter(|name| store.by_name(menu, name).is_some());
+        for name in own.take(MOST) {
+            self.push(start, name, Subject::Value, space);
         }
     }
 

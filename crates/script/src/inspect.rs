@@ -63,7 +63,7 @@ fn place(tree: &Tree, words: &[&str]) -> Option<Place> {
     {
         return Some(Place::Command(menu, known));
     }
-    let builtin = builtin::ALL.iter().find(|builtin| builtin.name == *name);
+    let builtin = builtin::offered().find(|builtin| builtin.name == *name);
     builtin.filter(|_| node == 0).map(Place::Builtin)
 }
 
@@ -77,15 +77,15 @@ fn children(tree: &Tree, place: &Place) -> Vec<Child> {
         parameters.iter().map(argument).collect()
     };
     match place {
-        Place::Command(menu, name) => arguments(spec::of_menu(menu, name)),
+        Place::Command(menu, name) => arguments(spec::of_menu_shown(menu, name)),
         Place::Builtin(builtin) => arguments(spec::of_builtin(builtin)),
         Place::Node(node) => {
-            let below = tree.nodes[*node].children.iter();
-            let mut all: Vec<_> = below
-                .map(|(name, child)| Child {
+            let mut all: Vec<_> = tree
+                .offered(*node)
+                .map(|(name, help)| Child {
                     name,
                     kind: "dir",
-                    help: tree.nodes[*child].menu.map_or("", |menu| menu.help),
+                    help,
                 })
                 .collect();
             let command = |name: &'static str, help: &'static str| Child {
@@ -96,7 +96,7 @@ fn children(tree: &Tree, place: &Place) -> Vec<Child> {
             let own = tree.commands(*node).iter();
             all.extend(own.map(|(name, help)| command(name, help)));
             if *node == 0 {
-                for builtin in builtin::ALL {
+                for builtin in builtin::offered() {
                     if all.iter().all(|known| known.name != builtin.name) {
                         all.push(command(builtin.name, builtin.help));
                     }

@@ -1,7 +1,6 @@
 //! The commands of menus: what they do to items.
 
 use std::ops::ControlFlow;
-use std::time::Duration;
 
 use menu::{
     By, Call, Fill, Id, Kind, Menu, Output, Policies, Property, Reason, Refusal, Reply, Row,
@@ -13,17 +12,15 @@ use crate::eval::Condition;
 use crate::inspect::inspect;
 use crate::language::argument;
 use crate::machine::{self, Collected, Machine};
+use crate::page::page;
 use crate::ready::{self, Loan, Ready};
 use crate::value::Value;
-use crate::watch::interval;
+use crate::watch::Watching;
 
 /// Values by property; `None` unsets.
 type Given = Vec<(&'static str, Option<menu::Value>)>;
 
 type Result<T> = std::result::Result<T, Refusal>;
-
-/// How often a monitor looks, unless it is told.
-const SECOND: Duration = Duration::from_secs(1);
 
 /// Rows that are looked at before others have their turn at the router.
 pub(crate) const SLICE: usize = 500;
@@ -103,20 +100,16 @@ impl Machine<'_> {
         command: &Command,
     ) -> machine::Result<Value> {
         let ready = self.ready(command)?;
-        // RouterOS: a monitor shows its page again and again, unless it is to do so once.
-        let own = menu.commands.iter().find(|own| own.name == name);
-        let has_once = own.is_some_and(|own| own.arguments.iter().any(|a| a.name == "once"));
-        let once = !has_once || ready.flag("once") || ready.flag("as-value") || self.checking;
-        let every = interval(&ready)?.unwrap_or(SECOND);
+        let manner = self.watching(menu, name, command, &ready)?;
         loop {
-            if !once {
+            if !manner.once {
                 self.repaint()?;
             }
-            let value = self.act_once(menu, name, &ready)?;
-            if once {
+            let value = self.act_once(menu, name, &ready, &manner)?;
+            if manner.once || manner.is_over(self.site.now()) {
                 return Ok(value);
             }
-            self.pause(every)?;
+            self.pause(manner.every)?;
         }
     }
 
@@ -125,6 +118,7 @@ impl Machine<'_> {
         menu: &'static Menu,
         name: &'static str,
         ready: &Ready<'_>,
+        manner: &Watching,
     ) -> machine::Result<Value> {
         let checking = self.checking;
         let mut text = Collected::new(self.out.width());
@@ -132,26 +126,24 @@ impl Machine<'_> {
         let reply = self.with(run)?;
         // What was said before a refusal is to be read as well.
         self.print(&text.text)?;
-        let (reply, scripts) = reply?;
+        let (mut reply, scripts) = reply?;
         for script in &scripts {
             self.run_script(menu.path, script)?;
         }
-        let shown = if ready.has("as-value") {
-            &[][..]
-        } else {
-            &reply.rows
-        };
-        for row in shown {
-            let names = row.cells.iter().map(|(name, _)| name.len());
-            let width = names.max().unwrap_or(0) + 2;
-            let lines = row
-                .cells
-                .iter()
-                .map(|(name, value)| format!("{name:>width$}: {value}\n"));
-            let text: String = lines.collect();
-            self.print(&text)?;
+        for row in &mut reply.rows {
+            row.cells.retain(|(name, _)| manner.wants(name));
         }
-        Ok(Value::list(reply.rows.iter().map(row_value)))
+        if !manner.as_value {
+            self.print(&page(&reply.rows))?;
+        }
+        for row in &reply.rows {
+            self.run_each(manner, row)?;
+        }
+        // What scripts look into with `->`, if one item is watched.
+        Ok(match &reply.rows[..] {
+            [only] => row_value(only),
+            rows => Value::list(rows.iter().map(row_value)),
+        })
     }
 }
 

@@ -97,7 +97,7 @@ pub(crate) static KNOWN: &[Builtin] = &[
             text("arp-ping"),
             named("count"),
             named("dscp"),
-            named("do-not-fragment"),
+            flag("do-not-fragment"),
             text("interface"),
             parameter("interval", Takes::Span, false, false),
             text("routing-table"),
@@ -172,7 +172,7 @@ pub(crate) static KNOWN: &[Builtin] = &[
 ];
 
 /// The commands that are read and not run.
-const NOT_RUN: &[&str] = &["lock", "ping", "recursive-print"];
+const NOT_RUN: &[&str] = &["lock", "recursive-print"];
 
 /// Whether a command is read and not run.
 pub(crate) fn is_known_only(builtin: &Builtin) -> bool {

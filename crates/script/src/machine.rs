@@ -278,6 +278,7 @@ impl<'a> Machine<'a> {
     pub(crate) fn permit_builtin(&self, name: &str) -> Result<()> {
         let needed = match name {
             "undo" | "redo" | "import" => Policies::WRITE,
+            "ping" => Policies::TEST,
             "password" => Policies::PASSWORD,
             _ => Policies::NONE,
         };
@@ -294,6 +295,7 @@ impl<'a> Machine<'a> {
 
     pub(crate) fn command(&mut self, command: &Command) -> Result<Value> {
         let result = match command.target {
+            Target::Menu(menu, "ping") if menu.path == crate::ping::MENU => self.ping(command),
             Target::Menu(menu, name) => self.menu_command(menu, name, command),
             Target::Export(path) => self.export(path, None, command),
             Target::Builtin(builtin) if is_known_only(builtin) => {
@@ -382,6 +384,24 @@ impl<'a> Machine<'a> {
         let rested = seconds.saturating_mul(STEPS_A_SECOND);
         self.steps = self.steps.saturating_sub(rested);
         self.step()
+    }
+
+    /// Lets time pass until then on the site's clock, or until there is news. Says whether it is
+    /// not yet then.
+    pub(crate) fn wait_for_news(&mut self, until: Duration) -> Result<bool> {
+        self.step()?;
+        if self.site.now() >= until {
+            return Ok(false);
+        }
+        if self.out.flush().is_break() {
+            return Err(Reason::Interrupted.nowhere().into());
+        }
+        let interrupt = Arc::clone(&self.session.interrupt);
+        self.site
+            .wait_for_news(until, &interrupt)
+            .map_err(|reason| reason.nowhere())?;
+        self.step()?;
+        Ok(true)
     }
 
     /// Prints text.

@@ -439,7 +439,7 @@ impl<'a> Parser<'a> {
         let parameters = if self.exact {
             spec::of_menu_exactly(menu, name)
         } else {
-            spec::of_menu(menu, name)
+            spec::of_menu_shown(menu, name)
         };
         // `[find]` among the arguments is of the command's menu, but for `:log info [find]`.
         let context = if std::mem::take(&mut self.colon) {

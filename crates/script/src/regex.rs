@@ -22,13 +22,13 @@ enum Op {
 
 /// A compiled pattern.
 #[derive(Clone, Debug)]
-pub(crate) struct Regex {
+pub struct Regex {
     program: Vec<Op>,
 }
 
 impl Regex {
     /// The program of a pattern; `None` if it is no pattern, or too long a one.
-    pub(crate) fn new(pattern: &[u8]) -> Option<Self> {
+    pub fn new(pattern: &[u8]) -> Option<Self> {
         let mut compiler = Compiler {
             pattern,
             at: 0,
@@ -46,7 +46,7 @@ impl Regex {
     }
 
     /// Whether the pattern matches somewhere in the text.
-    pub(crate) fn matches(&self, text: &[u8]) -> bool {
+    pub fn matches(&self, text: &[u8]) -> bool {
         let mut now = Threads::new(self.program.len());
         let mut next = Threads::new(self.program.len());
         for at in 0..=text.len() {

@@ -203,6 +203,12 @@ impl Machine<'_> {
             Target::Menu(menu, "print" | "listen") => {
                 self.request_rows(menu, target, request, rows)
             }
+            Target::Menu(menu, "ping") if menu.path == crate::ping::MENU => {
+                self.request_ping(target, &spec::of_menu(menu, "ping"), request, rows)
+            }
+            Target::Builtin(builtin) if builtin.name == "ping" => {
+                self.request_ping(target, &spec::of_builtin(builtin), request, rows)
+            }
             Target::Menu(menu, name) if menu.commands.iter().any(|own| own.name == name) => {
                 self.request_action(menu, name, request, rows)
             }
@@ -223,6 +229,42 @@ impl Machine<'_> {
                 self.command(&command).map(|value| returned(&value))
             }
         }
+    }
+
+    /// `ping`: a row for each request that is sent.
+    fn request_ping(
+        &mut self,
+        target: Target,
+        known: &[spec::Parameter],
+        request: &Request,
+        rows: &mut dyn Rows,
+    ) -> machine::Result<Done> {
+        let (mut manner, mut rest) = (Manner::default(), request.clone());
+        let mut fault = None;
+        rest.arguments.retain(|(name, text)| {
+            // How often is its own business.
+            let about = ["proplist", ".proplist"].contains(&name.as_str());
+            let took = if about {
+                manner.take(name, text)
+            } else {
+                Ok(false)
+            };
+            let keep = matches!(took, Ok(false)) && !["as-value", "once"].contains(&name.as_str());
+            fault = fault.take().or(took.err());
+            keep
+        });
+        if let Some(refusal) = fault {
+            return Err(refusal.into());
+        }
+        let command = command(target, &rest, known, false)?;
+        let wanted = manner.wanted();
+        self.ping_for_rows(&command, |fields| {
+            let mut fields: Vec<_> = fields.iter().map(|(n, v)| (*n, v.clone())).collect();
+            fields.retain(|(name, _)| wanted.is_empty() || wanted.contains(name));
+            taken(rows.row(&fields))?;
+            taken(rows.rest())
+        })?;
+        Ok(Done::Nothing)
     }
 
     /// `print` and `listen`.

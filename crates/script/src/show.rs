@@ -18,7 +18,7 @@ use crate::watch::interval;
 pub(crate) const VERSION: &str = "7.22.1";
 
 /// Ways to print that there are none of here.
-const NOT_YET: [&str; 4] = ["group-by", "on-event", "append", "timestamp"];
+const NOT_YET: [&str; 3] = ["group-by", "on-event", "timestamp"];
 
 impl Machine<'_> {
     /// `print` of a menu.
@@ -72,7 +72,8 @@ impl Machine<'_> {
             return self.rows_as_value(menu, order, filter);
         }
         if let Some(name) = ready.text("file") {
-            return self.print_to_file(menu, options, &name, filter);
+            let append = ready.flag("append");
+            return self.print_to_file(menu, options, (&name, append), filter);
         }
         if let Some(interval) = interval(ready)? {
             return self.print_again(menu, &options, filter, interval);
@@ -128,7 +129,7 @@ impl Machine<'_> {
         &mut self,
         menu: &'static Menu,
         options: print::Options,
-        name: &str,
+        (name, append): (&str, bool),
         filter: &RowFilter<'_>,
     ) -> Result<Value> {
         let mut text = Collected::new(80);
@@ -146,7 +147,14 @@ impl Machine<'_> {
             let files = loan.live.files();
             let files =
                 files.ok_or_else(|| Reason::failure("there are no files here").nowhere())?;
-            files.write(&with_ending(name, ".txt"), &bytes::to_bytes(&text.text))?;
+            let name = with_ending(name, ".txt");
+            let mut contents = match append {
+                // RouterOS: what is not there yet is made.
+                true => files.read(&name).unwrap_or_default(),
+                false => Vec::new(),
+            };
+            contents.extend_from_slice(&bytes::to_bytes(&text.text));
+            files.write(&name, &contents)?;
             Ok(Value::Nothing)
         })
     }

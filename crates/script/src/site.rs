@@ -4,6 +4,7 @@ use std::hash::{BuildHasher as _, RandomState};
 use std::net::IpAddr;
 use std::sync::atomic::{AtomicBool, AtomicU8, Ordering};
 use std::sync::{Arc, Condvar, Mutex, PoisonError};
+use std::task::Wake;
 use std::time::Duration;
 
 use menu::{Live, Menu, Reason, Store};
@@ -30,6 +31,14 @@ pub trait Site {
     /// # Errors
     /// There is nobody who could wait.
     fn wait(&mut self, until: Duration, interrupt: &Interrupt) -> Result<(), Reason>;
+
+    /// As [`Site::wait`], but also no longer than until the interrupt is woken: there is news.
+    ///
+    /// # Errors
+    /// There is nobody who could wait.
+    fn wait_for_news(&mut self, until: Duration, interrupt: &Interrupt) -> Result<(), Reason> {
+        self.wait(until, interrupt)
+    }
 
     /// A random number.
     fn random(&mut self) -> u64 {
@@ -97,7 +106,8 @@ pub struct Interrupt {
     watched: AtomicBool,
     /// Ctrl-C came when nothing ran, and nobody has read it yet.
     early: AtomicBool,
-    waiting: Mutex<()>,
+    /// Whether there is news that nobody has looked at.
+    waiting: Mutex<bool>,
     changed: Condvar,
 }
 
@@ -152,7 +162,18 @@ impl Interrupt {
         let guard = self.waiting.lock().unwrap_or_else(PoisonError::into_inner);
         let _ = self
             .changed
-            .wait_timeout_while(guard, span, |()| !self.is_on());
+            .wait_timeout_while(guard, span, |_| !self.is_on());
+        self.is_on()
+    }
+
+    /// Waits for so long, until it is woken, or until it is on; says whether it is.
+    pub fn wait_for_news(&self, span: Duration) -> bool {
+        let guard = self.waiting.lock().unwrap_or_else(PoisonError::into_inner);
+        let waited = self
+            .changed
+            .wait_timeout_while(guard, span, |news| !*news && !self.is_on());
+        let (mut news, _) = waited.unwrap_or_else(PoisonError::into_inner);
+        *news = false;
         self.is_on()
     }
 
@@ -184,6 +205,13 @@ impl Interrupt {
     }
 }
 
+impl Wake for Interrupt {
+    fn wake(self: Arc<Self>) {
+        *self.waiting.lock().unwrap_or_else(PoisonError::into_inner) = true;
+        self.changed.notify_all();
+    }
+}
+
 /// The time in which a command runs.
 pub(crate) struct Running {
     outermost: Option<Arc<Interrupt>>,
@@ -201,6 +229,21 @@ impl Drop for Running {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn news_end_a_wait_for_them_and_no_other() {
+        let interrupt = Arc::new(Interrupt::default());
+        let _running = interrupt.running();
+        Arc::clone(&interrupt).wake();
+
+        assert!(!interrupt.wait_for_news(Duration::from_secs(3_600)));
+
+        Arc::clone(&interrupt).wake();
+        let before = std::time::Instant::now();
+        let span = Duration::from_millis(1);
+        assert!(!interrupt.wait(span));
+        assert!(before.elapsed() >= span);
+    }
 
     #[test]
     fn an_interrupt_wakes_who_waits_and_is_over_with_the_command() {

@@ -1,6 +1,6 @@
 //! Which arguments the commands of menus take.
 
-use menu::{Kind, Menu, Property, Shape};
+use menu::{Argument, Kind, Menu, Property, Shape};
 
 use crate::builtin::{Builtin, Takes};
 
@@ -12,6 +12,12 @@ pub(crate) struct Parameter {
     pub(crate) unnamed: bool,
     pub(crate) required: bool,
     pub(crate) property: Option<&'static Property>,
+    /// What a command of a menu declares.
+    pub(crate) argument: Option<&'static Argument>,
+    /// The menu whose items or properties its values name.
+    pub(crate) names: Option<&'static Menu>,
+    /// Only older versions had it: it is understood and not offered.
+    pub(crate) older: bool,
     pub(crate) help: &'static str,
 }
 
@@ -23,8 +29,17 @@ impl Parameter {
             unnamed,
             required: false,
             property: None,
+            argument: None,
+            names: None,
+            older: false,
             help,
         }
+    }
+
+    /// The type of its values, where a menu says it.
+    pub(crate) fn kind(&self) -> Option<&'static Kind> {
+        let argument = self.argument.map(|argument| &argument.kind);
+        self.property.map(|property| &property.kind).or(argument)
     }
 
     const fn required(mut self) -> Self {
@@ -66,14 +81,38 @@ const PRINT_VALUES: [&str; 7] = [
 /// and most others whether they give a value.
 pub(crate) fn of_menu_exactly(menu: &'static Menu, command: &str) -> Vec<Parameter> {
     let mut parameters = of_menu(menu, command);
-    let Some(own) = menu.commands.iter().find(|own| own.name == command) else {
+    if menu.commands.iter().all(|own| own.name != command) {
         return parameters;
+    }
+    let more = if watches(menu, command) {
+        SHOWN
+    } else {
+        &SHOWN[..1]
     };
-    let watches = own.arguments.iter().any(|argument| argument.name == "once");
-    let more = if watches { SHOWN } else { &SHOWN[..1] };
     for (name, takes) in more {
         if parameters.iter().all(|parameter| parameter.name != *name) {
             parameters.push(Parameter::new(name, *takes, false, "How it is shown"));
+        }
+    }
+    parameters
+}
+
+/// Whether a command of a menu looks again and again at something, unless it is to do so once.
+pub(crate) fn watches(menu: &Menu, command: &str) -> bool {
+    let mut own = menu.commands.iter().filter(|own| own.name == command);
+    own.any(|own| own.arguments.iter().any(|argument| argument.name == "once"))
+}
+
+/// What a command of a menu takes at the console: one that watches also takes how often, for how
+/// long, and what becomes of what it sees.
+pub(crate) fn of_menu_shown(menu: &'static Menu, command: &str) -> Vec<Parameter> {
+    let mut parameters = of_menu(menu, command);
+    if watches(menu, command) {
+        for (name, takes) in SHOWN {
+            let told = !["append", "file", "freeze-frame-interval"].contains(name);
+            if told && parameters.iter().all(|parameter| parameter.name != *name) {
+                parameters.push(Parameter::new(name, *takes, false, "How it is shown"));
+            }
         }
     }
     parameters
@@ -94,6 +133,17 @@ const SHOWN: &[(&str, Takes)] = &[
 
 /// What a command of a menu takes.
 pub(crate) fn of_menu(menu: &'static Menu, command: &str) -> Vec<Parameter> {
+    let mut parameters = of_any_menu(menu, command);
+    let named = ["destination", "number", "numbers", "value-name"];
+    for parameter in &mut parameters {
+        if named.contains(&parameter.name) {
+            parameter.names = Some(menu);
+        }
+    }
+    parameters
+}
+
+fn of_any_menu(menu: &'static Menu, command: &str) -> Vec<Parameter> {
     if let Some(own) = menu.commands.iter().find(|own| own.name == command) {
         return own.arguments.iter().map(own_argument).collect();
     }
@@ -164,6 +214,9 @@ pub(crate) fn of_builtin(builtin: &'static Builtin) -> Vec<Parameter> {
         unnamed: p.unnamed,
         required: p.required,
         property: None,
+        argument: None,
+        names: None,
+        older: false,
         help: "",
     };
     builtin.parameters.iter().map(convert).collect()
@@ -180,14 +233,19 @@ fn settable(menu: &'static Menu) -> impl Iterator<Item = Parameter> {
             unnamed: false,
             required: property.required,
             property: Some(property),
+            argument: None,
+            names: None,
+            older: false,
             help: property.help,
         });
     let old = menu.old.iter().filter(|old| {
         menu.property(old.name)
             .is_none_or(|property| property.read_only)
     });
-    let help = "Word of an older version";
-    own.chain(old.map(move |old| Parameter::new(old.name, Takes::Value, false, help)))
+    own.chain(old.map(|old| Parameter {
+        older: true,
+        ..Parameter::new(old.name, Takes::Value, false, "Word of an older version")
+    }))
 }
 
 fn extras(menu: &'static Menu) -> impl Iterator<Item = Parameter> {
@@ -223,7 +281,7 @@ fn print(menu: &'static Menu) -> Vec<Parameter> {
     flags.into_iter().chain(values).chain([condition]).collect()
 }
 
-fn own_argument(argument: &'static menu::Argument) -> Parameter {
+fn own_argument(argument: &'static Argument) -> Parameter {
     Parameter {
         name: argument.name,
         takes: if argument.kind == Kind::Presence {
@@ -234,6 +292,9 @@ fn own_argument(argument: &'static menu::Argument) -> Parameter {
         unnamed: argument.required || matches!(argument.name, "numbers" | "number" | "url"),
         required: argument.required,
         property: None,
+        argument: Some(argument),
+        names: None,
+        older: false,
         help: argument.help,
     }
 }

@@ -18,7 +18,7 @@ impl Parser<'_> {
         let mut raw = Vec::new();
         let piece = |raw: &mut Vec<u8>, parts: &mut Vec<Expr>| {
             if !raw.is_empty() {
-                let text = Node::Text(bytes::from_bytes(&std::mem::take(raw)));
+                let text = Node::Text(bytes::from_pieces(&std::mem::take(raw)));
                 parts.push(Expr { at, node: text });
             }
         };

@@ -21,6 +21,8 @@ pub(crate) struct Node {
     pub(crate) menu: Option<&'static Menu>,
     pub(crate) children: BTreeMap<&'static str, usize>,
     pub(crate) parent: usize,
+    /// Only older versions had it: it is understood and not offered.
+    pub(crate) older: bool,
     commands: Vec<(&'static str, &'static str)>,
 }
 
@@ -48,9 +50,9 @@ impl Tree {
     pub(crate) fn new(menus: &'static [&'static Menu]) -> Self {
         let mut tree = Self::root();
         for menu in menus.iter().filter(|menu| !menu.hidden) {
-            tree.insert(menu.path, menu);
+            tree.insert(menu.path, menu, menu.older);
             for path in menu.old_paths {
-                tree.insert(path, menu);
+                tree.insert(path, menu, true);
             }
         }
         tree
@@ -62,9 +64,9 @@ impl Tree {
         let mut tree = Self::root();
         for menu in menus
             .iter()
-            .filter(|menu| !menu.hidden && !is_extra(menu.path))
+            .filter(|menu| !menu.hidden && !menu.older && !is_extra(menu.path))
         {
-            tree.insert(menu.path, menu);
+            tree.insert(menu.path, menu, false);
         }
         for (parent, old, name) in RENAMED {
             let parent = tree.find(parent);
@@ -86,7 +88,7 @@ impl Tree {
         Self { nodes: vec![root] }
     }
 
-    fn insert(&mut self, path: &'static str, menu: &'static Menu) {
+    fn insert(&mut self, path: &'static str, menu: &'static Menu, older: bool) {
         let mut at = 0;
         let mut end = 0;
         for word in path.split('/').filter(|word| !word.is_empty()) {
@@ -101,15 +103,27 @@ impl Tree {
                     self.nodes.push(Node {
                         path,
                         parent: at,
+                        older,
                         commands,
                         ..Node::default()
                     });
                     child
                 }
             };
+            self.nodes[at].older &= older;
         }
         self.nodes[at].menu = Some(menu);
         self.nodes[at].commands = menu.all_commands();
+    }
+
+    /// The places below a place that are offered, with their names and help.
+    pub(crate) fn offered(
+        &self,
+        node: usize,
+    ) -> impl Iterator<Item = (&'static str, &'static str)> + '_ {
+        let all = self.nodes[node].children.iter();
+        let offered = all.filter(|(_, child)| !self.nodes[**child].older);
+        offered.map(|(name, child)| (*name, self.nodes[*child].menu.map_or("", |menu| menu.help)))
     }
 
     /// The commands of a place with their help.
@@ -148,7 +162,7 @@ impl Tree {
         let children = node
             .children
             .iter()
-            .filter(|(name, _)| name.starts_with(word));
+            .filter(|(name, child)| !self.nodes[**child].older && name.starts_with(word));
         let commands = node
             .commands
             .iter()

@@ -4,19 +4,106 @@
 //! before, or the rows that are new or have changed.
 
 use std::ops::ControlFlow;
+use std::sync::Arc;
 use std::time::Duration;
 
-use menu::{Menu, Reason, RowFilter, print};
+use menu::{Menu, Reason, Row, RowFilter, print};
 
-use crate::machine::{Machine, Result};
+use crate::ast::{Block, Command};
+use crate::machine::{Machine, Result, Stop, Variable};
 use crate::ready::Ready;
 use crate::seen::Seen;
+use crate::spec;
 use crate::value::Value;
 
 /// RouterOS: nothing is shown more often than this.
 const SHORTEST: Duration = Duration::from_millis(200);
 
+/// How often a monitor looks, unless it is told.
+const SECOND: Duration = Duration::from_secs(1);
+
+/// How a command shows what it sees.
+pub(crate) struct Watching {
+    /// Whether it looks no more than once.
+    pub(crate) once: bool,
+    /// Whether it gives its page as a value and shows none.
+    pub(crate) as_value: bool,
+    /// The time between two looks.
+    pub(crate) every: Duration,
+    /// When it ends by itself, on the site's clock.
+    until: Option<Duration>,
+    /// What is shown; everything if empty.
+    wanted: Vec<String>,
+    /// What is run for each item and look.
+    each: Option<Arc<Block>>,
+}
+
+impl Watching {
+    /// Whether there is no time for another look.
+    pub(crate) fn is_over(&self, now: Duration) -> bool {
+        self.until.is_some_and(|until| now + self.every > until)
+    }
+
+    /// Whether a value is shown.
+    pub(crate) fn wants(&self, name: &str) -> bool {
+        self.wanted.is_empty() || self.wanted.iter().any(|wanted| wanted == name)
+    }
+}
+
 impl Machine<'_> {
+    /// How a command of a menu shows what it sees. RouterOS: a monitor shows its page again and
+    /// again, unless it is to do so once.
+    pub(crate) fn watching(
+        &mut self,
+        menu: &'static Menu,
+        name: &str,
+        command: &Command,
+        ready: &Ready<'_>,
+    ) -> Result<Watching> {
+        let as_value = ready.flag("as-value");
+        let mut watching = Watching {
+            once: true,
+            as_value,
+            every: SECOND,
+            until: None,
+            wanted: Vec::new(),
+            each: None,
+        };
+        if !spec::watches(menu, name) {
+            return Ok(watching);
+        }
+        watching.once = ready.flag("once") || as_value || self.checking;
+        if let Some(every) = interval(ready)? {
+            watching.every = every;
+        }
+        let span = span(ready, "duration")?;
+        watching.until = span.map(|span| self.site.now().saturating_add(span));
+        let wanted = ready.text("proplist").unwrap_or_default();
+        let wanted = wanted.split(',').map(str::trim);
+        watching.wanted = wanted
+            .filter(|n| !n.is_empty())
+            .map(str::to_owned)
+            .collect();
+        if ready.has("do") {
+            watching.each = Some(self.code_of(command, "do")?);
+        }
+        Ok(watching)
+    }
+
+    /// Runs what is to be run for an item that was looked at; it sees the item's values, and the
+    /// variables around it.
+    pub(crate) fn run_each(&mut self, watching: &Watching, row: &Row) -> Result<()> {
+        let Some(code) = &watching.each else {
+            return Ok(());
+        };
+        let values = row.cells.iter();
+        let values = values.map(|(n, v)| ((*n).to_owned(), Variable::Local(v.into())));
+        self.scopes.push(values.collect());
+        let done = self.deeper(|machine| machine.block(code));
+        self.scopes.pop();
+        done.map(drop)
+    }
+
     /// `print interval=`: the same page again and again.
     pub(crate) fn print_again(
         &mut self,
@@ -50,12 +137,18 @@ impl Machine<'_> {
             // Rows that are printed anew have no numbers to be called by.
             printer.numbers.clear();
             seen.wait(self)?;
+            self.go_on()?;
         }
     }
 
     /// Draws what follows over what was shown last, where the terminal can.
     pub(crate) fn repaint(&mut self) -> Result<()> {
         broken(self.out.repaint())
+    }
+
+    /// Lets what follows go out without stopping at full pages.
+    pub(crate) fn go_on(&mut self) -> Result<()> {
+        broken(self.out.go_on())
     }
 
     /// Lets time pass between two looks; `Q` ends it, as Ctrl-C does.
@@ -67,18 +160,25 @@ impl Machine<'_> {
 
 /// How long to wait between two pages: what `interval` says.
 pub(crate) fn interval(ready: &Ready<'_>) -> Result<Option<Duration>> {
-    let Some(text) = ready.text("interval") else {
+    match span(ready, "interval")? {
+        Some(span) if span < SHORTEST => Err(bad_time("interval")),
+        span => Ok(span),
+    }
+}
+
+/// The span of time of an argument.
+fn span(ready: &Ready<'_>, name: &str) -> Result<Option<Duration>> {
+    let Some(text) = ready.text(name) else {
         return Ok(None);
     };
     let nanos = menu::time::parse(&text).and_then(|nanos| u64::try_from(nanos).ok());
-    let span = nanos.map(Duration::from_nanos);
-    match span.filter(|span| *span >= SHORTEST) {
-        Some(span) => Ok(Some(span)),
-        None => {
-            let text = "invalid time value for argument interval".to_owned();
-            Err(Reason::BadValue(text).nowhere().into())
-        }
-    }
+    let span = nanos.ok_or_else(|| bad_time(name))?;
+    Ok(Some(Duration::from_nanos(span)))
+}
+
+fn bad_time(name: &str) -> Stop {
+    let text = format!("invalid time value for argument {name}");
+    Reason::BadValue(text).nowhere().into()
 }
 
 fn broken(flow: ControlFlow<()>) -> Result<()> {

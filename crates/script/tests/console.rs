@@ -585,12 +585,80 @@ fn completion_offers_what_can_stand_there() {
         ["loose", "no", "strict"]
     );
     assert_eq!(offered(":fore"), ["foreach"]);
+    assert_eq!(
+        offered("/interface monitor-traffic interface=eth"),
+        ["ether1", "ether2", "ether3", "<value>"]
+    );
+    assert_eq!(offered(":reso"), ["resolve"]);
+    assert_eq!(offered("/pi"), ["ping"]);
+    assert_eq!(offered("/par"), ["partitions"], "`:parse` wants a colon");
+    assert_eq!(
+        offered("/interface disable eth"),
+        ["ether1", "ether2", "ether3"]
+    );
+    assert_eq!(offered(":put [/ip address get 0 netw"), ["network"]);
+    assert_eq!(
+        offered("/ip firewall filter add src-mac"),
+        ["src-mac-address"]
+    );
+    assert!(
+        !offered("/system logging action add ").contains(&"bsd-syslog".to_owned()),
+        "a word of an older version is not offered"
+    );
     assert!(offered("/ip address print where int").contains(&"interface".to_owned()));
     assert!(offered("").contains(&"system".to_owned()));
     assert!(
         !offered("/interface ").contains(&"port".to_owned()),
         "a hidden menu is not offered"
     );
+}
+
+#[test]
+fn menus_of_older_versions_are_read_and_not_offered() {
+    let mut console = Console::new();
+
+    for (line, gone) in [
+        ("/ip ", "accounting"),
+        ("/routing ", "mme"),
+        ("/ip route ", "rule"),
+    ] {
+        let offered = script::complete(&console.store, &console.session, line, line.len());
+        assert!(offered.iter().all(|candidate| candidate.text != gone));
+    }
+    let below = console.run(":put [/console/inspect request=child path=ip as-value]");
+    assert!(!below.contains("accounting"), "{below}");
+
+    assert_eq!(console.run("/ip accounting set enabled=yes"), "");
+    assert_eq!(
+        console.run("/ip acc print"),
+        "bad command name acc (line 1 column 5)"
+    );
+}
+
+#[test]
+fn what_says_that_there_is_none_of_something_is_not_without_effect() {
+    let mut console = Console::new();
+
+    let services = "/ip service print terse proplist=name where name=api-ssl";
+    assert!(!console.run(services).contains('~'));
+    console.quietly(&["/ip service set api-ssl certificate=own"]);
+    assert!(console.run(services).contains('~'));
+}
+
+#[test]
+fn every_menu_that_is_offered_says_what_it_is() {
+    let console = Console::new();
+    let mut paths = vec!["/".to_owned()];
+
+    while let Some(path) = paths.pop() {
+        let offered = script::complete(&console.store, &console.session, &path, path.len());
+        for menu in offered {
+            if menu.subject == script::Subject::Menu {
+                assert!(!menu.help.is_empty(), "{path}{}", menu.text);
+                paths.push(format!("{path}{}/", menu.text));
+            }
+        }
+    }
 }
 
 #[test]
@@ -660,5 +728,52 @@ fn check_sorts_every_command_and_goes_on_after_an_error() {
         report.to_json().starts_with(
             "{\"commands\":5,\"accepted\":3,\"applied\":1,\"no_effect\":[{\"line\":4,"
         )
+    );
+}
+
+/// A router whose interfaces carry something.
+struct Carrying;
+
+impl Live for Carrying {
+    fn action(&mut self, _: &Store, call: &menu::Call<'_>) -> Result<menu::Reply, menu::Reason> {
+        let (_, names) = call.arguments.first().expect("it is needed");
+        let rows = names.as_list().iter().map(|name| {
+            let mut row = Row::default();
+            row.set("name", name.clone());
+            row.set("rx-bits-per-second", Value::Number(12_345));
+            row
+        });
+        Ok(menu::Reply {
+            rows: rows.collect(),
+        })
+    }
+}
+
+#[test]
+fn what_a_monitor_sees_is_shown_given_or_run_with() {
+    let mut console = Console::new();
+    let mut run = |line: &str| console.run_with(line, &mut Carrying);
+    let monitor = "/interface monitor-traffic ether1";
+
+    assert_eq!(
+        run(&format!("{monitor} once proplist=rx-bits-per-second")),
+        "  rx-bits-per-second: 12.3kbps\n"
+    );
+    assert_eq!(
+        run(&format!(
+            ":put ([{monitor} once as-value]->\"rx-bits-per-second\")"
+        )),
+        "12345\n"
+    );
+    assert_eq!(
+        run(&format!(
+            ":local seen; {monitor} once proplist=name,rx-bits-per-second \
+             do={{:set seen ($\"rx-bits-per-second\" / 1000)}}; :put $seen"
+        )),
+        "                name: ether1\n  rx-bits-per-second: 12.3kbps\n12\n"
+    );
+    assert_eq!(
+        run(&format!("{monitor} interval=10ms")),
+        "invalid time value for argument interval"
     );
 }

@@ -9,6 +9,7 @@
 //! - [`mld`]: tells switches which groups are received here.
 //! - [`neighbour`]: ARP and neighbour discovery: who has an address on this link, and whether he is
 //!   still there.
+//! - [`ping`]: echo requests that a user sends, and what comes of them.
 //! - [`ra`]: tells hosts who routes, and from which prefixes they may take addresses.
 //! - [`reassembly`]: puts fragments together that were sent to this router.
 //!
@@ -25,6 +26,7 @@ pub mod icmp;
 pub mod mld;
 pub mod neighbour;
 mod outbound;
+pub mod ping;
 pub mod ra;
 pub mod reassembly;
 

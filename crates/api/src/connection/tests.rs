@@ -31,6 +31,7 @@ fn told(actions: Vec<Action>) -> Vec<String> {
                 number, request, ..
             } => told.push(format!("run {number} {}", request.path)),
             Action::Stop(number) => told.push(format!("stop {number}")),
+            Action::Leave => told.push("leave".to_owned()),
             Action::Close => told.push("close".to_owned()),
         }
     }
@@ -225,6 +226,11 @@ fn leaving_ends_what_runs() {
 
     assert_eq!(
         told,
-        ["!fatal session terminated on request", "stop 0", "close"]
+        [
+            "leave",
+            "!fatal session terminated on request",
+            "stop 0",
+            "close"
+        ]
     );
 }

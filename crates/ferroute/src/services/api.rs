@@ -179,6 +179,11 @@ impl Talk {
                             interrupt.close();
                         }
                     }
+                    Action::Leave => {
+                        if let Some(entered) = self.entered.clone() {
+                            let _ = spawn_blocking(move || entered.leave()).await;
+                        }
+                    }
                     Action::Close => {
                         self.send(&bytes).await?;
                         return Ok(ControlFlow::Break(()));
@@ -222,6 +227,7 @@ impl Talk {
     fn run(&mut self, number: u64, tag: Vec<u8>, request: Request) {
         let Some(entered) = &self.entered else { return };
         let mut session = entered.session();
+        session.via = "api";
         self.running.insert(number, session.interrupter());
         let (shared, tell) = (Arc::clone(&self.shared), self.tell.clone());
         spawn_blocking(move || {

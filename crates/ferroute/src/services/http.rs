@@ -190,6 +190,7 @@ impl Command {
     /// Runs it in a thread of its own and answers when it has begun to answer.
     async fn run(self, shared: Arc<Shared>, entered: &Entered) -> Response<Pieces> {
         let mut session = entered.session();
+        session.via = "rest-api";
         let stop = Stop(session.interrupter());
         let alarm = Arc::clone(&stop.0);
         let alarm = tokio::spawn(async move {

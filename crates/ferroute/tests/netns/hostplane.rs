@@ -2,7 +2,7 @@
 
 use std::process::{Command, Stdio};
 
-use crate::world::{Folder, PACKET, Router, Server, Start, binary, have, lab, layout, run};
+use crate::world::{Folder, PACKET, Router, Server, Start, binary, have, lab, layout, run, until};
 
 const ASK: &str = "import sys,http.client;\
                    c=http.client.HTTPConnection(sys.argv[1],8080,timeout=20);\
@@ -55,4 +55,42 @@ fn a_web_server_in_the_host_plane_is_reached_at_every_address_of_the_router() {
         assert_eq!(said.trim(), "200 from inside", "{address}: {output:?}");
     }
     run(&lab, "client", "ping -q -c 3 -i 0.01 -W 10 192.168.88.1");
+}
+
+/// Writes the messages that come to port 514 to a file, a line each.
+const LISTEN: &str = "import socket,sys;\
+                      s=socket.socket(socket.AF_INET,socket.SOCK_DGRAM);s.bind(('',514));\
+                      print('listening',flush=True);f=open(sys.argv[1],'ab',0);\
+                      [f.write(s.recv(2000)+b'\\n') for _ in iter(int,1)]";
+
+#[test]
+fn a_log_server_hears_what_the_rules_send_it() {
+    let test = "a_log_server_hears_what_the_rules_send_it";
+    let Some(lab) = have(test, &["python3"])
+        .then(|| lab(test, layout("home")))
+        .flatten()
+    else {
+        return;
+    };
+    let folder = Folder::new();
+    let heard = folder.file("heard");
+    let argv = ["python3", "-c", LISTEN, &heard.display().to_string()].map(str::to_owned);
+    let listening = lab.command_line("server", &argv);
+    let mut listening = listening.expect("a host of the layout");
+    listening.stdin(Stdio::null()).stderr(Stdio::null());
+    let _server = Server::begin(listening, "listening");
+    let router = Router::start(&lab, &Start::with(PACKET, layout("home").config));
+
+    router.exec(
+        "/system logging action set remote remote=203.0.113.1 src-address=192.168.88.1; \
+         /system logging add topics=script,!debug action=remote prefix=says",
+    );
+    router.exec("/log debug \"not this\"; /log warning \"the first\"; /log info \"the second\"");
+
+    let text = || std::fs::read_to_string(&heard).unwrap_or_default();
+    until("two messages were heard", || text().lines().count() >= 2);
+    assert_eq!(
+        text(),
+        "script,warning says: the first\nscript,info says: the second\n"
+    );
 }

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use menu::{Change, Changes, Item, Store};
 
 use super::Control;
+use super::log;
 use super::reconcile::Follow;
 use super::schedule::EVENTS;
 use crate::firewall::{self, Around};
@@ -34,6 +35,7 @@ impl Control {
 
     /// Takes over what is in the store.
     pub fn load(&mut self, store: &Store) {
+        self.log.follow(store);
         self.apply(read::intent(store), &mut |firewall, around| {
             firewall.load(store, around);
             true
@@ -54,6 +56,12 @@ impl Control {
         };
         if changes.of("/user").next().is_some() {
             self.access.follow(store);
+        }
+        if log::MENUS
+            .iter()
+            .any(|menu| changes.of(menu).next().is_some())
+        {
+            self.log.follow(store);
         }
         if changes.of(EVENTS).next().is_some() {
             self.schedule.follow(store, self.log.clock);

@@ -78,6 +78,9 @@ impl Control {
 
     /// Tells the sender of a packet why it is lost. The worker has counted it.
     pub(super) fn report(&mut self, frame: Frame, why: Why, worker: u16) {
+        if frame.ingress == InterfaceId::NONE && self.own_ping_ended(packet_of(&frame), why) {
+            return self.workers.free(frame);
+        }
         match packet_of(&frame).first().map(|first| first >> 4) {
             Some(4) => {
                 if let Some(error) = error4_of(why) {

@@ -15,7 +15,9 @@ mod link6;
 pub mod log;
 mod output;
 mod pieces;
+mod ping;
 mod punt;
+mod rate;
 mod reconcile;
 mod reset;
 pub(crate) mod schedule;
@@ -29,6 +31,7 @@ pub use build::Setup;
 use core::net::{Ipv4Addr, Ipv6Addr};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
+use std::task::Waker;
 
 use access::Access;
 use arc_swap::ArcSwap;
@@ -44,6 +47,7 @@ use menu::Clock;
 use service::gateway_check::{GatewayCheck, How};
 use service::icmp::{Limiter, Rate};
 use service::neighbour::{Arp, Discovery, Event};
+use service::ping::Pings;
 use service::reassembly::{self, Reassembly};
 use wire::Mac;
 
@@ -151,6 +155,8 @@ pub struct Control {
     detected: bool,
     /// The identifier of this router's own echo requests.
     pub(crate) check_id: u16,
+    /// Echo requests of users.
+    pub(crate) pings: Pings<Waker>,
     pub(crate) dad: BTreeMap<(InterfaceId, Ipv6Addr), Dad>,
     pub(crate) firewall: Firewall,
     pub(crate) connections: Arc<Table>,
@@ -180,6 +186,8 @@ pub struct Control {
     pub(crate) links: BTreeMap<InterfaceId, LinkTimes>,
     /// What interfaces had counted when their counters were reset.
     pub(crate) reset: BTreeMap<InterfaceId, InterfaceTraffic>,
+    /// How fast interfaces carry.
+    pub(crate) rates: rate::Rates,
     /// The machine underneath.
     pub(crate) resources: Resources,
     /// Rules that have no effect because they name what is not there.
@@ -207,6 +215,8 @@ impl Control {
         now: Instant,
     ) -> Self {
         let mut rng = Rng::seeded(seed);
+        let check = GatewayCheck::new(rng.next_u64());
+        let check_id = rng.next_u32() as u16;
         Self {
             intent: Intent::default(),
             numbers: Numbers::default(),
@@ -221,12 +231,14 @@ impl Control {
             links6: BTreeMap::new(),
             pieces4: Reassembly::new(reassembly::Config::V4),
             pieces6: Reassembly::new(reassembly::Config::V6),
-            check: GatewayCheck::new(rng.next_u64()),
+            check,
             watched: BTreeSet::new(),
             fallback: None,
             in_use6: Vec::new(),
             detected: false,
-            check_id: rng.next_u32() as u16,
+            check_id,
+            // Not the same, so that neither takes the other's answers.
+            pings: Pings::new(check_id.wrapping_add(1)),
             dad: BTreeMap::new(),
             firewall: Firewall::new(workers.rule_counters()),
             connections,
@@ -241,7 +253,7 @@ impl Control {
             segments: Limiter::new(Rate::SEGMENTS, rng.next_u64()),
             tarpit_key: rng.next_u64(),
             told: told::Told::default(),
-            log: Log::default(),
+            log: Log::new(),
             scripting: script::Scripting::default(),
             schedule: schedule::Schedule::default(),
             access: Access::default(),
@@ -250,6 +262,7 @@ impl Control {
             rng,
             links: BTreeMap::new(),
             reset: BTreeMap::new(),
+            rates: rate::Rates::default(),
             resources: Resources::default(),
             inactive_rules: BTreeSet::new(),
             missed: BTreeSet::new(),
@@ -408,6 +421,9 @@ impl Control {
     /// more to do at once.
     pub fn poll(&mut self, now: Instant) -> bool {
         self.now = self.now.max(now);
+        if self.rates.is_due(self.now) {
+            self.look_at_counters();
+        }
         self.workers.push_all();
         self.warn_of_missing();
         while let Some(key) = self.timers.due(self.now) {
@@ -419,6 +435,7 @@ impl Control {
             self.offer_dynamic();
             self.settle();
         }
+        self.log.write(&mut self.manage.files);
         // Here is time, which changes of routes should not have to take.
         self.fib.prepare();
         busy || self.workers.is_backed_up()

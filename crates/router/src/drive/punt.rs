@@ -8,6 +8,7 @@ use frame::{Frame, InterfaceId};
 use service::gateway_check::How;
 use service::mld;
 use service::neighbour::{Event, Proxy, Question};
+use service::ping;
 use wire::icmpv6::Type;
 use wire::{Mac, Protocol, ipv4, ipv6};
 
@@ -81,6 +82,11 @@ impl Control {
         {
             return self.workers.free(frame);
         }
+        if packet.protocol() == Protocol::ICMP
+            && ping::heard4(&packet).is_some_and(|heard| self.hear_pong(&heard))
+        {
+            return self.workers.free(frame);
+        }
         let is_echo = packet.protocol() == Protocol::ICMP
             && packet.payload().first() == Some(&wire::icmpv4::Type::ECHO_REQUEST.0);
         if is_echo {
@@ -116,6 +122,9 @@ impl Control {
         if let Some((from, id)) = echo_reply6(&packet, upper.payload)
             && self.hear_echo_reply(from.into(), id)
         {
+            return self.workers.free(frame);
+        }
+        if ping::heard6(&packet, upper.payload).is_some_and(|heard| self.hear_pong(&heard)) {
             return self.workers.free(frame);
         }
         match upper.payload.first().map(|kind| Type(*kind)) {

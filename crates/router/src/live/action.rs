@@ -6,7 +6,7 @@ use frame::InterfaceId;
 use menu::{Call, Id, Reason, Reply, Row, Store, Value};
 use service::neighbour::Event;
 
-use super::{DYNAMIC, number};
+use super::DYNAMIC;
 use crate::drive::Control;
 use crate::firewall::is_about;
 use crate::probe::argument;
@@ -34,12 +34,19 @@ impl Control {
                 self.log.add(format!("script,{topic}"), message);
                 Ok(Reply::default())
             }
+            ("/system/logging/action", "clear") => {
+                self.log.clear(&text(call, "action"));
+                Ok(Reply::default())
+            }
             (path, "reset-counters") if path.starts_with("/interface") => {
                 self.reset_counters(call.items);
                 Ok(Reply::default())
             }
             (_, "monitor") => Ok(self.monitor(store, call.items)),
-            ("/interface", "monitor-traffic") => Ok(self.monitor_traffic(call)),
+            ("/interface", "monitor-traffic") => {
+                let names = argument(call, "interface").map(Value::as_list);
+                Ok(self.monitor_traffic(names.unwrap_or_default()))
+            }
             ("/tool", "trace") => self.trace(store, call),
             ("/ip/route", "check") => {
                 let to = argument(call, "dst-ip").and_then(Value::as_address);
@@ -107,27 +114,6 @@ impl Control {
             };
             row.set("name", Value::text(name));
             row.set("status", Value::Word(status));
-            Some(row)
-        });
-        Reply {
-            rows: rows.collect(),
-        }
-    }
-
-    /// One page of `monitor-traffic`: what was counted in all, as rates need two looks.
-    fn monitor_traffic(&self, call: &Call<'_>) -> Reply {
-        let names = argument(call, "interface")
-            .map(Value::as_list)
-            .unwrap_or_default();
-        let rows = names.iter().filter_map(|name| {
-            let (id, laid) = self.layout.named(name.as_str()?)?;
-            let traffic = self.traffic(id);
-            let mut row = Row::default();
-            row.set("name", Value::text(&*laid.name));
-            row.set("rx-packets", number(traffic.rx.packets));
-            row.set("rx-bytes", number(traffic.rx.bytes));
-            row.set("tx-packets", number(traffic.tx.packets));
-            row.set("tx-bytes", number(traffic.tx.bytes));
             Some(row)
         });
         Reply {

@@ -5,11 +5,29 @@ use std::ops::ControlFlow;
 use dataplane::counters::{InterfaceTraffic, interface_traffic};
 use frame::InterfaceId;
 use ipnet::{IpNet, Ipv6Net};
-use menu::{Id, Row, RowFilter, Value};
+use menu::{Id, Reply, Row, RowFilter, Value};
 
 use super::{DYNAMIC, give, number};
 use crate::compile::{Laid, Own6};
 use crate::drive::Control;
+
+/// Packets and bits of a direction.
+type Names = [&'static str; 2];
+
+const RX: Names = ["rx-packets-per-second", "rx-bits-per-second"];
+const FP_RX: Names = ["fp-rx-packets-per-second", "fp-rx-bits-per-second"];
+const TX: Names = ["tx-packets-per-second", "tx-bits-per-second"];
+const FP_TX: Names = ["fp-tx-packets-per-second", "fp-tx-bits-per-second"];
+
+fn sum(mut all: InterfaceTraffic, one: InterfaceTraffic) -> InterfaceTraffic {
+    all.rx += one.rx;
+    all.tx += one.tx;
+    all.fp_rx += one.fp_rx;
+    all.fp_tx += one.fp_tx;
+    all.rx_drop += one.rx_drop;
+    all.tx_drop += one.tx_drop;
+    all
+}
 
 impl Control {
     /// The interface of an item.
@@ -35,6 +53,50 @@ impl Control {
         since.rx_drop = sum.rx_drop.saturating_sub(base.rx_drop);
         since.tx_drop = sum.tx_drop.saturating_sub(base.tx_drop);
         since
+    }
+
+    /// Looks how far the counters of all interfaces are.
+    pub(crate) fn look_at_counters(&mut self) {
+        let workers = &self.workers;
+        let all = self.layout.interfaces.keys();
+        let counted = all.map(|id| (*id, interface_traffic(workers.counters(), *id)));
+        self.rates.look(counted, self.now);
+    }
+
+    /// What an interface carries in a second.
+    fn rate_row(name: &str, rate: &InterfaceTraffic) -> Row {
+        let mut row = Row::default();
+        row.set("name", Value::text(name));
+        for (names, traffic) in [(RX, rate.rx), (FP_RX, rate.fp_rx)] {
+            row.set(names[0], number(traffic.packets));
+            row.set(names[1], number(traffic.bytes.saturating_mul(8)));
+        }
+        row.set("rx-drops-per-second", number(rate.rx_drop));
+        for (names, traffic) in [(TX, rate.tx), (FP_TX, rate.fp_tx)] {
+            row.set(names[0], number(traffic.packets));
+            row.set(names[1], number(traffic.bytes.saturating_mul(8)));
+        }
+        row.set("tx-drops-per-second", number(rate.tx_drop));
+        row
+    }
+
+    /// One page of `monitor-traffic`.
+    pub(super) fn monitor_traffic(&self, names: &[Value]) -> Reply {
+        let names = names.iter().filter_map(Value::as_str);
+        let rows = names.filter_map(|name| {
+            let rate = match name {
+                "aggregate" => {
+                    let all = self.layout.interfaces.keys();
+                    all.map(|id| self.rates.of(*id))
+                        .fold(InterfaceTraffic::default(), sum)
+                }
+                name => self.rates.of(self.layout.named(name)?.0),
+            };
+            Some(Self::rate_row(name, &rate))
+        });
+        Reply {
+            rows: rows.collect(),
+        }
     }
 
     pub(super) fn annotate_interface(&self, item: Id, row: &mut Row) {

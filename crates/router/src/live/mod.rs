@@ -16,14 +16,16 @@ mod trace;
 mod user;
 
 use std::ops::ControlFlow;
+use std::task::Waker;
 
 use menu::{
-    Call, Caller, Changes, Clock, Files, Id, Live, Menu, Output, Reason, Reply, Row, RowFilter,
-    Script, Store, Value,
+    Call, Caller, Changes, Clock, Files, Id, Live, Menu, Output, Ping, Pong, Reason, Reply, Row,
+    RowFilter, Script, Store, Value,
 };
 
 use crate::drive::Control;
 
+use settings::annotate_action;
 use user::annotate_key;
 
 /// Ids from here on are of dynamic rows.
@@ -98,6 +100,7 @@ impl Live for Control {
             "/system/clock" => self.annotate_clock(row),
             "/system/resource" => self.annotate_resource(row),
             "/system/script" | "/system/scheduler" => self.annotate_script(menu, id, row),
+            "/system/logging/action" => annotate_action(row),
             "/user" => self.annotate_user(id, row),
             "/user/ssh-keys" => annotate_key(row),
             "/system/configuration" => self.annotate_configuration(store, row),
@@ -108,6 +111,14 @@ impl Live for Control {
 
     fn action(&mut self, store: &Store, call: &Call<'_>) -> Result<Reply, Reason> {
         self.act(store, call)
+    }
+
+    fn ping(&mut self, ping: &Ping, news: &Waker) -> Result<u64, Reason> {
+        self.send_ping(ping, news)
+    }
+
+    fn pong(&mut self, ticket: u64) -> Option<Pong> {
+        self.take_pong(ticket)
     }
 
     fn scripts(&self, store: &Store, call: &Call<'_>) -> Result<Vec<Script>, Reason> {

@@ -5,7 +5,7 @@ use std::ops::ControlFlow;
 
 use dataplane::counters::Traffic;
 use dataplane::snapshot::{SlowReason, Walk};
-use menu::{Id, Row, RowFilter, Value};
+use menu::{Flag, Id, Row, RowFilter, Value};
 
 use super::{DYNAMIC, give, number};
 use crate::drive::Control;
@@ -123,5 +123,19 @@ impl Control {
             give(row, filter, each)?;
         }
         ControlFlow::Continue(())
+    }
+}
+
+/// Marks where messages go in vain: to consoles, by mail, to a script, or in a way that is not
+/// spoken.
+pub(super) fn annotate_action(row: &mut Row) {
+    let is = |row: &Row, name: &str, words: &[&str]| {
+        let text = row.get(name).map(ToString::to_string);
+        text.is_some_and(|text| words.contains(&&*text))
+    };
+    let remote = is(row, "target", &["remote"])
+        && (is(row, "remote-log-format", &["cef"]) || is(row, "remote-protocol", &["tcp", "tls"]));
+    if remote || is(row, "target", &["echo", "email", "script"]) {
+        row.flag(Flag::NO_EFFECT.name, true);
     }
 }

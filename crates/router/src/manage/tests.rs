@@ -182,6 +182,20 @@ fn no_number_of_changes_is_too_many_for_safe_mode() {
 }
 
 #[test]
+fn what_is_printed_replaces_a_file_or_stands_behind_what_is_in_it() {
+    let mut router = router();
+    once(&mut router, "/interface list add name=LAN");
+    let print = "/interface list print terse proplist=name file=lists";
+
+    once(&mut router, print);
+    let one = read(&mut router, "lists.txt");
+    once(&mut router, &format!("{print} append"));
+    assert_eq!(read(&mut router, "lists.txt"), one.repeat(2));
+    once(&mut router, print);
+    assert_eq!(read(&mut router, "lists.txt"), one);
+}
+
+#[test]
 fn an_export_to_a_file_imports_to_the_same() {
     let mut router = router();
     once(&mut router, "/interface list add name=LAN comment=\"a b\"");
@@ -489,7 +503,7 @@ fn files_are_added_shown_read_and_removed() {
     assert_eq!(
         once(
             &mut router,
-            ":put ([/file read file=flash/b.rsc offset=1 chunk-size=3 as-value]->0->\"data\")"
+            ":put ([/file read file=flash/b.rsc offset=1 chunk-size=3 as-value]->\"data\")"
         ),
         "hre\n"
     );

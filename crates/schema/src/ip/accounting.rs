@@ -22,6 +22,7 @@ pub(crate) static MENU: Menu = Menu {
     ]],
     effect: Effect::None,
     rank: 401,
+    older: true,
     ..Menu::new(
         "/ip/accounting",
         Shape::Settings,

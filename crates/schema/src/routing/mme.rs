@@ -26,6 +26,7 @@ pub(crate) static MENU: Menu = Menu {
         ipv4("preferred-gateway", "The gateway that is preferred").default("0.0.0.0"),
     ]],
     rank: 665,
+    older: true,
     ..idle_settings("/routing/mme", "Version 6: mesh protocol")
 };
 

@@ -1,9 +1,9 @@
 //! `/system/logging`: which messages go where.
 
-use menu::{Builtin, Effect, Family, Flag, Kind, Menu, Old, Pick, Property, Shape};
+use menu::{Builtin, Command, Effect, Family, Flag, Kind, Menu, Old, Pick, Property, Shape};
 
 use crate::fragment::{COMMENT, COMMENT_DISABLED};
-use crate::short::{AS_VALUE, between, idle, need, switch, text};
+use crate::short::{AS_VALUE, between, need, switch, text};
 use crate::spelling::HOST;
 
 /// The menus of this file.
@@ -166,7 +166,6 @@ pub(crate) static MENU: Menu = Menu {
             values: &rule("critical", "echo"),
         },
     ],
-    effect: Effect::None,
     rank: 920,
     ..Menu::new("/system/logging", Shape::List, "Which messages go where")
 };
@@ -233,13 +232,15 @@ pub(crate) static ACTION: Menu = Menu {
             Kind::Words(&["udp", "tcp", "tls"]),
             "Protocol of messages to a server",
         )
-        .default("udp"),
-        switch("check-certificate", "no", "Checks the server's certificate"),
+        .default("udp")
+        .inert(),
+        switch("check-certificate", "no", "Checks the server's certificate").inert(),
         Property::new(
             "cef-event-delimiter",
             Kind::Text,
             "What stands between two messages in CEF",
-        ),
+        )
+        .inert(),
         Property::new(
             "syslog-time-format",
             Kind::Words(&["bsd-syslog", "iso8601"]),
@@ -272,26 +273,32 @@ pub(crate) static ACTION: Menu = Menu {
             "Severity that messages bear",
         )
         .default("auto"),
-        text("email-to", "Who gets messages by mail"),
+        text("email-to", "Who gets messages by mail").inert(),
         Property::new(
             "email-cc",
             Kind::List(&Kind::Text),
             "Who else gets messages by mail",
         )
-        .default(""),
-        switch("email-start-tls", "no", "Sends mail over TLS"),
+        .default("")
+        .inert(),
+        switch("email-start-tls", "no", "Sends mail over TLS").inert(),
         switch(
             "remember",
             "yes",
             "Keeps messages for a console that is not open yet",
-        ),
+        )
+        .inert(),
         switch(
             "add-topics-string",
             "no",
             "Puts the topics before the message",
         ),
-        Property::new("script", Kind::Name, "Script to run for a message").optional(),
-        Property::new("vrf", Kind::Name, "The VRF of the server").default("main"),
+        Property::new("script", Kind::Name, "Script to run for a message")
+            .optional()
+            .inert(),
+        Property::new("vrf", Kind::Name, "The VRF of the server")
+            .default("main")
+            .inert(),
         COMMENT,
     ]],
     flags: &[Flag::new('*', "default", 0)],
@@ -323,15 +330,15 @@ pub(crate) static ACTION: Menu = Menu {
             values: &[("name", "remote"), ("target", "remote")],
         },
     ],
-    commands: &[idle(
-        "clear",
-        "Forget what an action keeps in memory",
-        &[
+    commands: &[Command {
+        name: "clear",
+        help: "Forget what an action keeps in memory",
+        arguments: &[
             need("action", Kind::Reference("logging-action"), "Action"),
             AS_VALUE,
         ],
-    )],
-    effect: Effect::None,
+        effect: Effect::Full,
+    }],
     rank: 919,
     ..Menu::new("/system/logging/action", Shape::List, "Where messages go")
 };

@@ -1,6 +1,6 @@
 //! `/tool`: tools that are commands.
 
-use menu::{Family, Kind, Menu, Shape};
+use menu::{Command, Effect, Family, Kind, Menu, Shape};
 
 use crate::short::{
     APPEND, AS_VALUE, COUNT, DO, DURATION, FILE, FREEZE, ONCE, PORT, PROPLIST, WITHOUT_PAGING,
@@ -198,26 +198,31 @@ pub(crate) static MENU: Menu = Menu {
                 may("interface", INTERFACE, "Interface"),
             ],
         ),
-        idle(
-            "ping",
-            "Send echo requests",
-            &[
-                need("address", HOST, "Address"),
-                may("arp-ping", Kind::Bool, "Arp ping"),
+        Command {
+            name: "ping",
+            help: "Send echo requests",
+            arguments: &[
+                need("address", HOST, "Whom they are for"),
+                may("arp-ping", Kind::Bool, "Ask by ARP instead; not supported"),
                 AS_VALUE,
-                may("count", COUNT, "Count"),
-                may("do-not-fragment", Kind::Presence, "Do not fragment"),
+                may("count", COUNT, "How many; 0 for no end"),
+                may(
+                    "do-not-fragment",
+                    Kind::Presence,
+                    "Do not cut them into fragments",
+                ),
                 may("dscp", COUNT, "DSCP"),
-                may("interface", INTERFACE, "Interface"),
-                may("interval", Kind::SPAN, "Interval"),
+                may("interface", INTERFACE, "Interface that they leave by"),
+                may("interval", Kind::SPAN, "Time between two of them"),
                 PROPLIST,
-                may("size", COUNT, "Size"),
+                may("size", COUNT, "Length of the packet with its IP header"),
                 may("src-address", Kind::Address(Family::Any), "Source address"),
                 may("ttl", COUNT, "TTL"),
-                may("vrf", Kind::Name, "VRF"),
+                may("vrf", Kind::Name, "VRF; main only"),
                 WITHOUT_PAGING,
             ],
-        ),
+            effect: Effect::Full,
+        },
         idle(
             "ping-speed",
             "Estimate throughput by echo requests",

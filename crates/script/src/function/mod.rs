@@ -6,6 +6,7 @@ mod rows;
 mod serial;
 mod text;
 
+use std::net::IpAddr;
 use std::sync::Arc;
 
 use menu::{Clock, Reason, time};
@@ -40,6 +41,7 @@ impl Machine<'_> {
                 Ok(Value::Code(self.parsed(&text)?))
             }
             "resolve" => self.resolve(command),
+            "ping" => self.ping(command),
             // There is no speaker.
             "beep" => Ok(Value::Nothing),
             "toarray" => self.array_of(command),
@@ -198,20 +200,30 @@ impl Machine<'_> {
             Some("ipv6") => &[false],
             Some(_) => return Err(Reason::no_match("type").at(command.at).into()),
         };
-        if let Some(address) = value::address(&name) {
-            return Ok(Value::Ip(address));
-        }
         if self.checking {
-            return Ok(Value::Nothing);
+            return Ok(value::address(&name).map_or(Value::Nothing, Value::Ip));
+        }
+        let found = self.address_of(&name, families);
+        Ok(Value::Ip(found.map_err(|reason| reason.at(command.at))?))
+    }
+
+    /// The address that a text is or names, of the first of these families that there is one of:
+    /// `true` stands for IPv4.
+    pub(crate) fn address_of(
+        &mut self,
+        name: &str,
+        families: &[bool],
+    ) -> std::result::Result<IpAddr, Reason> {
+        if let Some(address) = value::address(name) {
+            return Ok(address);
         }
         let interrupt = Arc::clone(&self.session.interrupt);
-        let found = self.site.resolve(&name, &interrupt);
-        let found = found.map_err(|reason| reason.at(command.at))?;
+        let found = self.site.resolve(name, &interrupt)?;
         let address = families
             .iter()
             .find_map(|v4| found.iter().find(|address| address.is_ipv4() == *v4));
-        let missing = || Reason::failure("dns name does not exist").at(command.at);
-        Ok(Value::Ip(*address.ok_or_else(missing)?))
+        let missing = || Reason::failure("dns name does not exist");
+        address.copied().ok_or_else(missing)
     }
 }
 

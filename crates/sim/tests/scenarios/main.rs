@@ -7,6 +7,7 @@ mod links;
 mod local;
 mod neighbours;
 mod path_mtu;
+mod ping;
 mod routes;
 mod scripts;
 mod trace;

@@ -26,6 +26,7 @@ pub(crate) static MENU: Menu = Menu {
     flags: DISABLED,
     columns: &["prefix", "instance", "summary-only"],
     rank: 641,
+    older: true,
     ..idle_list(
         "/routing/bgp/aggregate",
         "Version 6: routes that others are told as one",

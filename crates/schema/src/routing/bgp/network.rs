@@ -16,6 +16,7 @@ pub(crate) static MENU: Menu = Menu {
     flags: DISABLED,
     columns: &["network", "synchronize"],
     rank: 641,
+    older: true,
     ..idle_list(
         "/routing/bgp/network",
         "Version 6: networks that others are told",

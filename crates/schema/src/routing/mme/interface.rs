@@ -18,6 +18,7 @@ pub(crate) static MENU: Menu = Menu {
     flags: DISABLED,
     columns: &["interface", "passive"],
     rank: 666,
+    older: true,
     ..idle_list(
         "/routing/mme/interface",
         "Version 6: interfaces of the mesh",

@@ -28,6 +28,7 @@ pub(crate) static MENU: Menu = Menu {
     flags: DISABLED,
     columns: &["address", "poll-interval", "priority"],
     rank: 625,
+    older: true,
     ..idle_list(
         "/routing/ospf/nbma-neighbor",
         "Version 6: neighbours of OSPF by address",

@@ -20,6 +20,7 @@ pub(crate) static MENU: Menu = Menu {
     flags: DISABLED,
     columns: &["area", "src-address", "dst-address", "cost"],
     rank: 625,
+    older: true,
     ..idle_list(
         "/routing/ospf/sham-link",
         "Version 6: links through a provider",

@@ -57,5 +57,6 @@ pub(crate) static MENU: Menu = Menu {
     }],
     pick: Pick::Default,
     rank: 626,
+    older: true,
     ..idle_list("/routing/ospf-v3/instance", "Version 6: OSPF for IPv6")
 };

@@ -65,6 +65,7 @@ pub(crate) static MENU: Menu = Menu {
     flags: DISABLED,
     columns: &["interface", "area", "cost"],
     rank: 628,
+    older: true,
     ..idle_list(
         "/routing/ospf-v3/interface",
         "Version 6: interfaces of OSPF for IPv6",

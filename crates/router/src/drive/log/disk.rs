@@ -1,0 +1,133 @@
+//! Lines in files. RouterOS: `log.0.txt` is being written; when it is full it becomes `log.1.txt`,
+//! and the last one goes.
+
+use std::collections::VecDeque;
+
+use menu::Files as _;
+
+use super::{Entry, push};
+use crate::files::Files;
+
+/// Which files there are, and how much is in them.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(super) struct Config {
+    /// How their names begin.
+    pub(super) name: String,
+    /// Lines of each.
+    pub(super) lines: usize,
+    /// How many there are.
+    pub(super) files: usize,
+    /// Whether nothing more is written when all are full.
+    pub(super) stop: bool,
+}
+
+/// What waits for the files of an action.
+#[derive(Debug, Default)]
+pub(super) struct Disk {
+    config: Config,
+    waiting: VecDeque<String>,
+    /// Lines in the file that is being written, if that is known.
+    written: Option<usize>,
+    full: bool,
+}
+
+impl Disk {
+    /// Takes a line.
+    pub(super) fn add(&mut self, config: &Config, entry: &Entry) {
+        if self.config != *config {
+            self.config.clone_from(config);
+            (self.written, self.full) = (None, false);
+        }
+        let (at, topics) = (entry.at.date_time(), &entry.topics);
+        let message = entry.message.replace('\n', " ");
+        push(&mut self.waiting, format!("{at} {topics} {message}\n"));
+    }
+
+    /// Appends what waits. What cannot be written is lost, as there is no room for it.
+    pub(super) fn write(&mut self, files: &mut Files) {
+        while !self.waiting.is_empty() && !self.full {
+            let file = self.file(0);
+            let written = *self.written.get_or_insert_with(|| lines_of(files, &file));
+            let room = self.config.lines.saturating_sub(written);
+            if room == 0 {
+                self.turn(files);
+                continue;
+            }
+            let count = room.min(self.waiting.len());
+            let text: String = self.waiting.drain(..count).collect();
+            let _ = files.append(&file, &menu::bytes::to_bytes(&text));
+            self.written = Some(written + count);
+        }
+        if self.full {
+            self.waiting.clear();
+        }
+    }
+
+    /// Makes room for a new file.
+    fn turn(&mut self, files: &mut Files) {
+        let last = self.config.files - 1;
+        if self.config.stop && files.entry(&self.file(last)).is_some() {
+            self.full = true;
+            return;
+        }
+        let _ = files.remove(&self.file(last));
+        for number in (0..last).rev() {
+            let _ = files.rename(&self.file(number), &self.file(number + 1));
+        }
+        self.written = Some(0);
+    }
+
+    fn file(&self, number: usize) -> String {
+        format!("{}.{number}.txt", self.config.name)
+    }
+}
+
+fn lines_of(files: &Files, name: &str) -> usize {
+    let contents = files.read(name).unwrap_or_default();
+    contents.iter().filter(|byte| **byte == b'\n').count()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn files(stop: bool) -> Vec<String> {
+        let config = Config {
+            name: String::from("log"),
+            lines: 2,
+            files: 2,
+            stop,
+        };
+        let mut files = Files::memory();
+        for piece in [&["1", "2", "3"][..], &["4", "5"], &["6", "7"]] {
+            // Each time as after a restart: how much there is has to be looked up.
+            let mut disk = Disk::default();
+            for word in piece {
+                let entry = Entry {
+                    number: 1,
+                    at: menu::Clock::default(),
+                    topics: "system,info".into(),
+                    message: (*word).to_owned(),
+                };
+                disk.add(&config, &entry);
+            }
+            disk.write(&mut files);
+        }
+        let all = files.list();
+        let told = all.iter().map(|file| {
+            let text = String::from_utf8(files.read(&file.name).expect("it is there"));
+            let text = text.expect("it is text");
+            let last = text
+                .lines()
+                .map(|line| line.rsplit(' ').next().unwrap_or(""));
+            format!("{} {}", file.name, last.collect::<String>())
+        });
+        told.collect()
+    }
+
+    #[test]
+    fn files_take_turns_and_a_full_disk_can_be_the_end() {
+        assert_eq!(files(false), ["log.0.txt 7", "log.1.txt 56"]);
+        assert_eq!(files(true), ["log.0.txt 34", "log.1.txt 12"]);
+    }
+}

@@ -1,0 +1,275 @@
+//! The log: what is said goes where the rules of `/system/logging` send it.
+//!
+//! ```text
+//! add ─▶ rules ─┬▶ memory: the last entries of each action, which `/log` shows
+//!               ├▶ disk:   lines for files, which control appends now and then
+//!               ├▶ remote: datagrams of syslog, which the binary sends
+//!               └▶ echo:   entries for consoles
+//!     └▶ the program's own log, whatever the rules are
+//! ```
+//!
+//! Nothing here waits, and all that waits to be taken is bounded.
+
+mod disk;
+mod remote;
+mod rule;
+
+use std::borrow::Cow;
+use std::collections::{BTreeMap, VecDeque};
+
+use menu::{Clock, Id, Store};
+
+pub use remote::Datagram;
+
+use disk::Disk;
+use remote::Remote;
+use rule::{Action, Rule, Target};
+
+/// The menus that say what goes where, and what the router is called.
+pub(crate) const MENUS: [&str; 3] = [
+    "/system/logging",
+    "/system/logging/action",
+    "/system/identity",
+];
+
+/// Entries that wait for somebody to take them, at most.
+const WAITING: usize = 1_000;
+
+/// One entry.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Entry {
+    /// Its number; they count from 1.
+    pub number: u64,
+    /// When it was made.
+    pub at: Clock,
+    /// What it is about, separated by commas, as RouterOS names its topics.
+    pub topics: Cow<'static, str>,
+    /// What happened.
+    pub message: String,
+}
+
+/// The log.
+#[derive(Debug, Default)]
+pub struct Log {
+    rules: Vec<Rule>,
+    actions: BTreeMap<Id, Action>,
+    memory: BTreeMap<Id, VecDeque<Entry>>,
+    disks: BTreeMap<Id, Disk>,
+    datagrams: VecDeque<Datagram>,
+    /// Entries for the program's own log.
+    fresh: VecDeque<Entry>,
+    last: u64,
+    /// The configuration has not been read: what is said waits.
+    early: Option<Vec<Entry>>,
+    name: String,
+    /// The time of day of what is written.
+    pub clock: Clock,
+}
+
+impl Log {
+    /// A log that keeps what is said until it knows the rules.
+    pub fn new() -> Self {
+        Self {
+            early: Some(Vec::new()),
+            ..Self::default()
+        }
+    }
+
+    /// Takes the rules over; what is kept of an action that is still there stays.
+    pub(crate) fn follow(&mut self, store: &Store) {
+        self.actions = rule::actions(store);
+        self.rules = rule::rules(store, &self.actions);
+        let identity = store.settings("/system/identity");
+        self.name = identity.map_or_else(String::new, |item| item.text("name").to_owned());
+        let actions = &self.actions;
+        self.memory.retain(|id, _| actions.contains_key(id));
+        self.disks.retain(|id, _| actions.contains_key(id));
+        for entry in self.early.take().unwrap_or_default() {
+            self.deliver(&entry);
+        }
+    }
+
+    /// Adds an entry.
+    pub fn add(&mut self, topics: impl Into<Cow<'static, str>>, message: impl Into<String>) {
+        let entry = Entry {
+            number: self.next(),
+            at: self.clock,
+            topics: topics.into(),
+            message: message.into(),
+        };
+        push(&mut self.fresh, entry.clone());
+        match &mut self.early {
+            Some(early) if early.len() < WAITING => early.push(entry),
+            Some(_) => {}
+            None => self.deliver(&entry),
+        }
+    }
+
+    /// Adds several entries.
+    pub fn add_all(&mut self, lines: Vec<(&'static str, String)>) {
+        for (topics, message) in lines {
+            self.add(topics, message);
+        }
+    }
+
+    /// All entries in memory, the oldest first.
+    pub fn entries(&self) -> impl Iterator<Item = &Entry> {
+        let mut all: Vec<_> = self.memory.values().flatten().collect();
+        // Of one action they are in order.
+        if self.memory.len() > 1 {
+            all.sort_by_key(|entry| entry.number);
+        }
+        all.into_iter()
+    }
+
+    /// The entries that were made since this was last asked.
+    pub fn take_new(&mut self) -> Vec<Entry> {
+        self.fresh.drain(..).collect()
+    }
+
+    /// The datagrams for servers that were made since this was last asked.
+    pub fn take_datagrams(&mut self) -> Vec<Datagram> {
+        self.datagrams.drain(..).collect()
+    }
+
+    /// Forgets what an action keeps in memory.
+    pub(crate) fn clear(&mut self, action: &str) {
+        let named = self.actions.iter().filter(|(_, a)| a.name == action);
+        for (id, _) in named {
+            self.memory.remove(id);
+        }
+    }
+
+    /// Appends what waits to files, with the one that does it.
+    pub(crate) fn write(&mut self, files: &mut crate::files::Files) {
+        for disk in self.disks.values_mut() {
+            disk.write(files);
+        }
+    }
+
+    fn next(&mut self) -> u64 {
+        self.last += 1;
+        self.last
+    }
+
+    /// Gives an entry to the actions of all rules that it fits.
+    fn deliver(&mut self, entry: &Entry) {
+        let rules = std::mem::take(&mut self.rules);
+        for rule in rules.iter().filter(|rule| rule.takes(entry)) {
+            let entry = Entry {
+                number: self.next(),
+                message: rule.prefixed(&entry.message),
+                ..entry.clone()
+            };
+            self.carry_out(rule.action, entry);
+        }
+        self.rules = rules;
+    }
+
+    fn carry_out(&mut self, id: Id, entry: Entry) {
+        let Some(action) = self.actions.get(&id) else {
+            return;
+        };
+        match &action.target {
+            Target::Memory { lines, stop } => {
+                let kept = self.memory.entry(id).or_default();
+                if *stop && kept.len() >= *lines {
+                    return;
+                }
+                kept.push_back(entry);
+                let over = kept.len().saturating_sub(*lines);
+                kept.drain(..over);
+            }
+            Target::Disk(config) => {
+                let disk = self.disks.entry(id).or_default();
+                disk.add(config, &entry);
+            }
+            Target::Remote(remote) => {
+                let bytes = remote.message(&entry, &self.name);
+                let Remote {
+                    to, port, source, ..
+                } = *remote;
+                let datagram = Datagram {
+                    to,
+                    port,
+                    source,
+                    bytes,
+                };
+                push(&mut self.datagrams, datagram);
+            }
+            Target::Other => {}
+        }
+    }
+}
+
+fn push<T>(queue: &mut VecDeque<T>, one: T) {
+    if queue.len() >= WAITING {
+        queue.pop_front();
+    }
+    queue.push_back(one);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use script::Session;
+
+    fn log(configuration: &str) -> Log {
+        let mut store = schema::store();
+        let (mut session, mut out) = (Session::new("admin"), String::new());
+        let live = &mut menu::Offline;
+        script::run(&mut store, live, &mut session, configuration, &mut out)
+            .unwrap_or_else(|refusal| panic!("{refusal}"));
+        let mut log = Log::new();
+        log.add("system,info", "early");
+        log.follow(&store);
+        log
+    }
+
+    fn messages(log: &Log) -> Vec<&str> {
+        log.entries().map(|entry| &*entry.message).collect()
+    }
+
+    #[test]
+    fn the_log_keeps_the_last_entries_and_gives_new_ones_once() {
+        let mut log = log("");
+        assert_eq!(messages(&log), ["early"]);
+        (0..1_005).for_each(|n| log.add("system,info", format!("entry {n}")));
+
+        assert_eq!(log.entries().count(), 1_000);
+        assert_eq!(log.take_new().len(), WAITING);
+        log.add("system,error", "one more");
+        let new = log.take_new();
+        assert_eq!((new.len(), &*new[0].topics), (1, "system,error"));
+    }
+
+    #[test]
+    fn rules_say_what_is_kept_where_and_with_which_words_before_it() {
+        let mut log = log(
+            "/system logging action add name=few target=memory memory-lines=2\n\
+             /system logging add topics=script,!debug action=few prefix=S regex=\"^[a-y]\"\n\
+             /system logging set [find topics=info] disabled=yes",
+        );
+
+        log.add("system,info", "nobody wants it");
+        log.add("system,warning", "kept as it is");
+        for word in ["first", "second", "third", "zebra"] {
+            log.add("script,info", word);
+        }
+        log.add("script,debug", "not this");
+
+        assert_eq!(messages(&log), ["kept as it is", "S: second", "S: third"]);
+        log.clear("few");
+        assert_eq!(messages(&log), ["kept as it is"]);
+    }
+
+    #[test]
+    fn a_full_memory_that_is_to_stop_keeps_the_oldest() {
+        let mut log =
+            log("/system logging action set memory memory-lines=2 memory-stop-on-full=yes");
+        log.add("system,info", "second");
+        log.add("system,info", "third");
+
+        assert_eq!(messages(&log), ["early", "second"]);
+    }
+}

@@ -1,0 +1,88 @@
+//! A page of a monitor: a line for each value, a column for each item that is watched.
+
+use menu::{Row, Value};
+
+/// The page of these rows.
+pub(crate) fn page(rows: &[Row]) -> String {
+    let mut names: Vec<&str> = Vec::new();
+    for (name, _) in rows.iter().flat_map(|row| &row.cells) {
+        if !names.contains(name) {
+            names.push(name);
+        }
+    }
+    let texts = |row: &Row| -> Vec<String> {
+        let cell = |name: &&str| row.get(name).map(|value| shown(name, value));
+        names.iter().map(|n| cell(n).unwrap_or_default()).collect()
+    };
+    let columns: Vec<_> = rows.iter().map(texts).collect();
+    // Columns side by side end at one place; a single one begins there.
+    let width = |column: &Vec<String>| match columns.len() {
+        0 | 1 => 0,
+        _ => column
+            .iter()
+            .map(|text| text.chars().count() + 1)
+            .max()
+            .unwrap_or(0),
+    };
+    let widths: Vec<_> = columns.iter().map(width).collect();
+    let indent = names.iter().map(|name| name.len()).max().unwrap_or(0) + 2;
+    let mut page = String::new();
+    for (at, name) in names.iter().enumerate() {
+        page.push_str(&format!("{name:>indent$}:"));
+        for (column, width) in columns.iter().zip(&widths) {
+            let text = &column[at];
+            page.push_str(&format!(" {text:>width$}"));
+        }
+        page.push('\n');
+    }
+    page
+}
+
+/// RouterOS: a console shows rates of bits with their unit; a program has the number.
+fn shown(name: &str, value: &Value) -> String {
+    match value.as_number() {
+        Some(bits) if name.ends_with("bits-per-second") => rate(bits),
+        _ => value.to_string(),
+    }
+}
+
+fn rate(bits: i64) -> String {
+    const UNITS: [(i64, &str); 3] = [
+        (1_000_000_000, "Gbps"),
+        (1_000_000, "Mbps"),
+        (1_000, "kbps"),
+    ];
+    match UNITS.iter().find(|(size, _)| bits >= *size) {
+        Some((size, unit)) => {
+            let tenths = bits / (size / 10);
+            format!("{}.{}{unit}", tenths / 10, tenths % 10)
+        }
+        None => format!("{bits}bps"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn row(name: &str, bits: i64) -> Row {
+        let mut row = Row::default();
+        row.set("name", Value::text(name));
+        row.set("rx-bits-per-second", Value::Number(bits));
+        row
+    }
+
+    #[test]
+    fn what_is_watched_together_stands_side_by_side() {
+        assert_eq!(
+            page(&[row("ether1", 1_250)]),
+            "                name: ether1\n  rx-bits-per-second: 1.2kbps\n"
+        );
+        assert_eq!(
+            page(&[row("ether1", 999), row("bridge-local", 9_876_543_210)]),
+            "                name:  ether1  bridge-local\n  \
+               rx-bits-per-second:  999bps       9.8Gbps\n"
+        );
+        assert_eq!(page(&[]), "");
+    }
+}

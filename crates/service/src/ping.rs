@@ -1,0 +1,408 @@
+//! Echo requests that somebody sends to see who answers (RFC 792; RFC 4443, 4.1): what is under way,
+//! and what has come of it.
+//!
+//! ```text
+//! ask ─▶ ticket ─▶ the request on the wire ─▶ reply, or an error that quotes it ─▶ heard ─▶ take
+//! ```
+//!
+//! All requests of a router have one identifier; the sequence number is the end of the ticket. An
+//! answer counts if it comes from whom the request went to, an error if it quotes such a request.
+//! What nobody takes is forgotten when too many are under way.
+
+use core::net::IpAddr;
+use core::time::Duration;
+use std::collections::BTreeMap;
+
+use machine::Instant;
+use wire::{Protocol, icmpv4, icmpv6, ipv4, ipv6};
+
+/// Most requests that are under way.
+const MOST: usize = 4_096;
+
+/// How a request ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Outcome {
+    /// It was answered.
+    Reply,
+    /// It was on its way for too long.
+    TtlExceeded,
+    /// No network of that kind is known.
+    NetUnreachable,
+    /// The host does not answer on its link.
+    HostUnreachable,
+    /// The receiver does not speak ICMP.
+    ProtocolUnreachable,
+    /// The receiver has no such port.
+    PortUnreachable,
+    /// Somebody does not let it through.
+    Prohibited,
+    /// It does not fit a link, and may not be cut.
+    TooBig,
+    /// Something of its header is wrong.
+    ParameterProblem,
+    /// This router knows no way there.
+    NoRoute,
+}
+
+/// What came of a request.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Answer {
+    /// Who said so; nobody if the request never went out.
+    pub from: Option<IpAddr>,
+    /// The length of the answer's packet in bytes.
+    pub bytes: usize,
+    /// Its TTL, or hop limit.
+    pub ttl: u8,
+    /// How long it took.
+    pub took: Duration,
+    /// What it says.
+    pub outcome: Outcome,
+}
+
+/// A packet that may answer a request.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Heard {
+    /// Who sent it.
+    pub from: IpAddr,
+    /// Whom the request went to: for a reply the sender, for an error as it quotes.
+    pub to: IpAddr,
+    /// The identifier.
+    pub id: u16,
+    /// The sequence number.
+    pub seq: u16,
+    /// The packet's length in bytes.
+    pub bytes: usize,
+    /// Its TTL, or hop limit.
+    pub ttl: u8,
+    /// What it says.
+    pub outcome: Outcome,
+}
+
+/// The requests that are under way. `T` is what their owner wants back when one is answered.
+#[derive(Debug)]
+pub struct Pings<T> {
+    id: u16,
+    next: u64,
+    sent: BTreeMap<u64, Sent<T>>,
+}
+
+#[derive(Debug)]
+struct Sent<T> {
+    to: IpAddr,
+    at: Instant,
+    owner: T,
+    answer: Option<Answer>,
+}
+
+impl<T> Pings<T> {
+    /// None, all to have this identifier.
+    pub const fn new(id: u16) -> Self {
+        Self {
+            id,
+            next: 0,
+            sent: BTreeMap::new(),
+        }
+    }
+
+    /// Begins a request; gives its ticket.
+    pub fn ask(&mut self, to: IpAddr, owner: T, now: Instant) -> u64 {
+        let ticket = self.next;
+        self.next += 1;
+        if self.sent.len() >= MOST {
+            self.sent.pop_first();
+        }
+        let sent = Sent {
+            to,
+            at: now,
+            owner,
+            answer: None,
+        };
+        self.sent.insert(ticket, sent);
+        ticket
+    }
+
+    /// The identifier and the sequence number of a request on the wire.
+    pub const fn numbers(&self, ticket: u64) -> (u16, u16) {
+        (self.id, ticket as u16)
+    }
+
+    /// Takes what may be an answer. Gives the owner of the request that it is the first one to.
+    pub fn hear(&mut self, heard: &Heard, now: Instant) -> Option<&T> {
+        if heard.id != self.id {
+            return None;
+        }
+        let ticket = self.ticket(heard.seq)?;
+        let sent = self.sent.get(&ticket)?;
+        // A group answers one by one.
+        if heard.to != sent.to && !sent.to.is_multicast() {
+            return None;
+        }
+        let answer = Answer {
+            from: Some(heard.from),
+            bytes: heard.bytes,
+            ttl: heard.ttl,
+            took: now.saturating_since(sent.at),
+            outcome: heard.outcome,
+        };
+        self.end(ticket, answer)
+    }
+
+    /// Ends a request that was not sent, or that this router itself knows the end of.
+    pub fn fail(&mut self, ticket: u64, outcome: Outcome) {
+        let answer = Answer {
+            from: None,
+            bytes: 0,
+            ttl: 0,
+            took: Duration::ZERO,
+            outcome,
+        };
+        self.end(ticket, answer);
+    }
+
+    /// What has come of a request; it is forgotten with that.
+    pub fn take(&mut self, ticket: u64) -> Option<Answer> {
+        self.sent.get(&ticket)?.answer?;
+        self.sent.remove(&ticket)?.answer
+    }
+
+    /// Forgets a request.
+    pub fn forget(&mut self, ticket: u64) {
+        self.sent.remove(&ticket);
+    }
+
+    fn end(&mut self, ticket: u64, answer: Answer) -> Option<&T> {
+        let sent = self.sent.get_mut(&ticket)?;
+        if sent.answer.is_some() {
+            return None;
+        }
+        sent.answer = Some(answer);
+        Some(&sent.owner)
+    }
+
+    /// The last ticket with this end.
+    fn ticket(&self, seq: u16) -> Option<u64> {
+        let last = self.next.checked_sub(1)?;
+        let back = (last as u16).wrapping_sub(seq);
+        last.checked_sub(u64::from(back))
+    }
+}
+
+/// What an IPv4 packet may answer.
+pub fn heard4(packet: &ipv4::Packet<'_>) -> Option<Heard> {
+    let icmp = icmpv4::Packet::new_verified(packet.payload()).ok()?;
+    let (from, bytes, ttl) = (packet.src().into(), packet.total_len(), packet.ttl());
+    let heard = |to, (id, seq), outcome| Heard {
+        from,
+        to,
+        id,
+        seq,
+        bytes: usize::from(bytes),
+        ttl,
+        outcome,
+    };
+    use icmpv4::Message;
+    let (quoted, outcome) = match icmp.message() {
+        Message::EchoReply { id, seq, .. } => return Some(heard(from, (id, seq), Outcome::Reply)),
+        Message::Unreachable { code, quoted, .. } => (quoted, unreachable4(code)),
+        Message::TimeExceeded { quoted, .. } => (quoted, Outcome::TtlExceeded),
+        Message::ParameterProblem { quoted, .. } => (quoted, Outcome::ParameterProblem),
+        _ => return None,
+    };
+    let (to, numbers) = request4(quoted)?;
+    Some(heard(to, numbers, outcome))
+}
+
+/// What an IPv6 packet may answer; `upper` is what its extension headers lead to.
+pub fn heard6(packet: &ipv6::Packet<'_>, upper: &[u8]) -> Option<Heard> {
+    let icmp = icmpv6::Packet::new_verified(upper, packet.src(), packet.dst()).ok()?;
+    let (from, bytes, ttl) = (
+        packet.src().into(),
+        packet.payload_len(),
+        packet.hop_limit(),
+    );
+    let heard = |to, (id, seq), outcome| Heard {
+        from,
+        to,
+        id,
+        seq,
+        bytes: ipv6::HEADER_LEN + usize::from(bytes),
+        ttl,
+        outcome,
+    };
+    use icmpv6::Message;
+    let (quoted, outcome) = match icmp.message() {
+        Message::EchoReply { id, seq, .. } => return Some(heard(from, (id, seq), Outcome::Reply)),
+        Message::Unreachable { code, quoted } => (quoted, unreachable6(code)),
+        Message::PacketTooBig { quoted, .. } => (quoted, Outcome::TooBig),
+        Message::TimeExceeded { quoted, .. } => (quoted, Outcome::TtlExceeded),
+        Message::ParameterProblem { quoted, .. } => (quoted, Outcome::ParameterProblem),
+        _ => return None,
+    };
+    let (to, numbers) = request6(quoted)?;
+    Some(heard(to, numbers, outcome))
+}
+
+/// The receiver and the numbers of an echo request, from the beginning of an IPv4 packet.
+pub fn request4(packet: &[u8]) -> Option<(IpAddr, (u16, u16))> {
+    let packet = ipv4::Packet::new_quoted(packet).ok()?;
+    if packet.protocol() != Protocol::ICMP {
+        return None;
+    }
+    let icmp = icmpv4::Packet::new_checked(packet.payload()).ok()?;
+    let asks = icmp.kind() == icmpv4::Type::ECHO_REQUEST;
+    asks.then(|| (packet.dst().into(), (icmp.echo_id(), icmp.echo_seq())))
+}
+
+/// The same of IPv6.
+pub fn request6(packet: &[u8]) -> Option<(IpAddr, (u16, u16))> {
+    let packet = ipv6::Packet::new_quoted(packet).ok()?;
+    let upper = packet.upper().ok()?;
+    if upper.protocol != Protocol::ICMPV6 {
+        return None;
+    }
+    let icmp = icmpv6::Packet::new_checked(upper.payload).ok()?;
+    let asks = icmp.kind() == icmpv6::Type::ECHO_REQUEST;
+    asks.then(|| (packet.dst().into(), (icmp.echo_id(), icmp.echo_seq())))
+}
+
+/// RFC 792 and RFC 1812, 5.2.7.1.
+fn unreachable4(code: icmpv4::Unreachable) -> Outcome {
+    use icmpv4::Unreachable as Code;
+    match code {
+        Code::HOST => Outcome::HostUnreachable,
+        Code::PROTOCOL => Outcome::ProtocolUnreachable,
+        Code::PORT => Outcome::PortUnreachable,
+        Code::FRAGMENTATION_NEEDED => Outcome::TooBig,
+        Code::NETWORK_PROHIBITED | Code::HOST_PROHIBITED | Code::PROHIBITED => Outcome::Prohibited,
+        _ => Outcome::NetUnreachable,
+    }
+}
+
+/// RFC 4443, 3.1.
+fn unreachable6(code: icmpv6::Unreachable) -> Outcome {
+    use icmpv6::Unreachable as Code;
+    match code {
+        Code::ADDRESS => Outcome::HostUnreachable,
+        Code::PROHIBITED => Outcome::Prohibited,
+        Code::PORT => Outcome::PortUnreachable,
+        _ => Outcome::NetUnreachable,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use core::net::Ipv4Addr;
+
+    use super::*;
+
+    const TO: Ipv4Addr = Ipv4Addr::new(10, 0, 0, 2);
+    const GATEWAY: Ipv4Addr = Ipv4Addr::new(10, 0, 0, 1);
+
+    fn packet(from: Ipv4Addr, message: &icmpv4::Message<'_>) -> Vec<u8> {
+        let mut icmp = Vec::new();
+        message.emit(&mut icmp);
+        let header = ipv4::Repr::new(Protocol::ICMP, from, Ipv4Addr::new(10, 0, 0, 9));
+        [&header.to_bytes(icmp.len())[..], &icmp].concat()
+    }
+
+    fn heard(bytes: &[u8]) -> Option<Heard> {
+        heard4(&ipv4::Packet::new_checked(bytes).expect("it was made here"))
+    }
+
+    fn after(millis: u64) -> Instant {
+        Instant::ZERO + Duration::from_millis(millis)
+    }
+
+    #[test]
+    fn the_first_reply_of_whom_was_asked_counts() {
+        let mut pings = Pings::new(7);
+        let ticket = pings.ask(TO.into(), "owner", after(0));
+        let (id, seq) = pings.numbers(ticket);
+        let reply = icmpv4::Message::EchoReply {
+            id,
+            seq,
+            data: b"x",
+        };
+        let other = heard(&packet(GATEWAY, &reply)).expect("a reply");
+        let right = heard(&packet(TO, &reply)).expect("a reply");
+
+        assert_eq!(pings.hear(&other, after(1)), None, "nobody asked him");
+        assert_eq!(pings.take(ticket), None);
+        assert_eq!(pings.hear(&right, after(2)), Some(&"owner"));
+        assert_eq!(pings.hear(&right, after(3)), None, "it comes twice");
+
+        let answer = pings.take(ticket).expect("it was answered");
+        assert_eq!(answer.took, Duration::from_millis(2));
+        assert_eq!((answer.bytes, answer.outcome), (29, Outcome::Reply));
+        assert_eq!(pings.take(ticket), None, "it was taken");
+    }
+
+    #[test]
+    fn an_error_counts_that_quotes_the_request() {
+        let mut pings = Pings::new(7);
+        let ticket = pings.ask(TO.into(), (), after(0));
+        let (id, seq) = pings.numbers(ticket);
+        let mut request = Vec::new();
+        let message = icmpv4::Message::EchoRequest {
+            id,
+            seq,
+            data: &[0; 28],
+        };
+        message.emit(&mut request);
+        let header = ipv4::Repr::new(Protocol::ICMP, GATEWAY, TO);
+        let quoted = [&header.to_bytes(request.len())[..], &request[..8]].concat();
+        let error = icmpv4::Message::TimeExceeded {
+            code: 0,
+            quoted: &quoted,
+        };
+
+        let error = heard(&packet(GATEWAY, &error)).expect("it quotes a request");
+        assert!(pings.hear(&error, after(5)).is_some());
+
+        let answer = pings.take(ticket).expect("it has an end");
+        assert_eq!(answer.outcome, Outcome::TtlExceeded);
+        assert_eq!(answer.from, Some(GATEWAY.into()));
+    }
+
+    #[test]
+    fn what_nobody_takes_is_forgotten_and_numbers_begin_again() {
+        let mut pings = Pings::new(7);
+        let first = pings.ask(TO.into(), (), after(0));
+        for _ in 0..70_000 {
+            pings.ask(TO.into(), (), after(0));
+        }
+        assert_eq!(pings.sent.len(), MOST);
+        pings.fail(first, Outcome::NoRoute);
+        assert_eq!(pings.take(first), None);
+
+        let last = pings.ask(TO.into(), (), after(0));
+        let (id, seq) = pings.numbers(last);
+        let data = &[];
+        let reply = heard(&packet(TO, &icmpv4::Message::EchoReply { id, seq, data }));
+        assert!(pings.hear(&reply.expect("a reply"), after(1)).is_some());
+        assert!(pings.take(last).is_some());
+    }
+
+    #[test]
+    fn no_packet_cut_short_or_damaged_is_trouble() {
+        let mut request = Vec::new();
+        let message = icmpv4::Message::EchoRequest {
+            id: 7,
+            seq: 0,
+            data: &[0; 8],
+        };
+        message.emit(&mut request);
+        let header = ipv4::Repr::new(Protocol::ICMP, GATEWAY, TO);
+        let whole = [&header.to_bytes(request.len())[..], &request].concat();
+        for end in 0..whole.len() {
+            let _ = request4(&whole[..end]);
+            let _ = request6(&whole[..end]);
+        }
+        for bit in 0..whole.len() * 8 {
+            let mut damaged = whole.clone();
+            damaged[bit / 8] ^= 1 << (bit % 8);
+            let _ = request4(&damaged);
+            let _ = request6(&damaged);
+        }
+    }
+}
