@@ -33,7 +33,7 @@ pub(crate) enum Command {
     /// Check a configuration without running anything.
     Check(Check),
     /// Show which way a packet would take, and why: stage by stage, rule by rule.
-    Trace(Trace),
+    Trace(Box<Trace>),
     /// Show a script as the language understands it, without running anything.
     Parse(Parse),
     /// Make labs of hosts in network namespaces, and work in them.

@@ -505,8 +505,7 @@ pub(crate) const DEEP: &[Property] = &[
         "layer7-protocol",
         Kind::Not(&Kind::Reference("layer7-protocol")),
         "Pattern within the stream",
-    )
-    .inert(),
+    ),
     may(
         "realm",
         Kind::Not(&number(0, 4_294_967_295)),
@@ -601,7 +600,10 @@ pub(crate) const fn changes(hops: (&'static str, &'static str)) -> [Property; 11
 }
 
 /// The columns of a table of rules.
-pub(crate) const STATS: &[&str] = &["chain", "action", "bytes", "packets", "last-hit"];
+pub(crate) const STATS: &[&str] = &["chain", "action", "bytes", "packets"];
+
+/// The same of a table that says when a rule matched last.
+pub(crate) const HITS: &[&str] = &["chain", "action", "bytes", "packets", "last-hit"];
 
 /// The commands of a table of rules.
 pub(crate) const COMMANDS: &[Command] = &[

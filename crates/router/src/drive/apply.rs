@@ -40,6 +40,7 @@ impl Control {
             firewall.load(store, around);
             true
         });
+        self.complain();
         self.schedule.follow(store, self.log.clock);
         self.watch_schedule();
     }
@@ -72,6 +73,7 @@ impl Control {
         } else if self.follow_firewall(store, changes) {
             self.publish();
         }
+        self.complain();
         for (item, change) in &routes4 {
             if let Some(step) = step_of(item, change) {
                 self.change_route4(step);
@@ -87,6 +89,13 @@ impl Control {
 }
 
 impl Control {
+    /// Says what of the firewall cannot be done as it is configured.
+    fn complain(&mut self) {
+        for complaint in self.firewall.take_complaints() {
+            self.log.add("firewall,warning", complaint);
+        }
+    }
+
     /// Lets the firewall follow a transaction that is about nothing that it stands on.
     fn follow_firewall(&mut self, store: &Store, changes: &Changes) -> bool {
         let around = Around {

@@ -31,7 +31,7 @@ use std::sync::Arc;
 use dataplane::firewall::Tables;
 use dataplane::rule::{Layer7, List, RuleCounters};
 use machine::Instant;
-use menu::{Change, Changes, Item, Store};
+use menu::{Change, Changes, Store};
 
 use crate::compile::Layout;
 use crate::intent::{Intent, ItemId, Name};
@@ -71,6 +71,8 @@ pub struct Firewall {
     sets: Sets,
     entries: [Entries; 2],
     patterns: BTreeMap<Name, Layer7>,
+    /// What users are to be told.
+    complaints: Vec<String>,
     tracking: Tracking,
     compiled: Arc<dataplane::firewall::Firewall>,
 }
@@ -87,9 +89,15 @@ impl Firewall {
             sets: Sets::default(),
             entries: Default::default(),
             patterns: BTreeMap::new(),
+            complaints: Vec::new(),
             tracking: Tracking::default(),
             compiled: Arc::default(),
         }
+    }
+
+    /// What users are to be told, once.
+    pub(crate) fn take_complaints(&mut self) -> Vec<String> {
+        core::mem::take(&mut self.complaints)
     }
 
     /// What the data plane runs.
@@ -108,7 +116,7 @@ impl Firewall {
         for (ipv6, path) in ADDRESSES.into_iter().enumerate() {
             self.entries[ipv6].load(store, path, &mut self.shared.lists[ipv6]);
         }
-        self.patterns = patterns(store);
+        (self.patterns, self.complaints) = patterns(store);
         self.tracking = Tracking::read(store);
         let world = world(around, &self.sets, &self.patterns);
         for desk in &mut self.desks {
@@ -128,7 +136,7 @@ impl Firewall {
             self.entries[ipv6].follow(changes, path, around.now, lists);
         }
         if changes.of(PATTERNS).next().is_some() {
-            self.patterns = patterns(store);
+            (self.patterns, self.complaints) = patterns(store);
             self.rebind(around, |rule| names_changed_pattern(rule, changes));
         }
         self.tracking = Tracking::read(store);
@@ -323,15 +331,19 @@ fn world<'a>(
     }
 }
 
-fn patterns(store: &Store) -> BTreeMap<Name, Layer7> {
-    let named = store.items(PATTERNS).filter_map(|item| pattern(item));
-    named
-        .map(|pattern| (Name::clone(&pattern.name), pattern))
-        .collect()
-}
-
-fn pattern(item: &Item) -> Option<Layer7> {
-    Layer7::new(item.name()?, item.text("regexp")).ok()
+/// The patterns of streams, and what is wrong with those that cannot run.
+fn patterns(store: &Store) -> (BTreeMap<Name, Layer7>, Vec<String>) {
+    let (mut good, mut complaints) = (BTreeMap::new(), Vec::new());
+    for item in store.items(PATTERNS) {
+        let name = item.name().unwrap_or_default();
+        match Layer7::new(name, item.text("regexp")) {
+            Ok(pattern) => {
+                good.insert(Name::from(name), pattern);
+            }
+            Err(why) => complaints.push(format!("layer7 pattern {name} cannot run: {why}")),
+        }
+    }
+    (good, complaints)
 }
 
 /// Whether workers would not see a difference.

@@ -185,3 +185,22 @@ fn a_trace_follows_rules_and_changes_nothing() {
     let total = ":put [/ip firewall connection tracking get total-entries]";
     assert_eq!(world.run_on(west, total), "0\n");
 }
+
+#[test]
+fn a_pattern_that_cannot_run_is_complained_about() {
+    let Chain {
+        mut world, west, ..
+    } = guarded(
+        6,
+        1,
+        "/ip firewall layer7-protocol add name=good regexp=\"^get\"\n\
+         /ip firewall layer7-protocol add name=bad regexp=\"(\"\n\
+         /ip firewall filter add chain=forward action=drop layer7-protocol=good\n\
+         /ip firewall filter add chain=forward action=drop layer7-protocol=bad",
+    );
+
+    let log = world.run_on(west, "/log print where topics~\"firewall\"");
+    assert!(log.contains("layer7 pattern bad cannot run"), "{log}");
+    let invalid = ":put [:len [/ip firewall filter find where invalid]]";
+    assert_eq!(world.run_on(west, invalid), "1\n");
+}

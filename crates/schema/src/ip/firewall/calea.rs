@@ -40,7 +40,7 @@ pub(crate) static MENU: Menu = Menu {
         COMMENT_DISABLED,
     ],
     flags: RULE_FLAGS,
-    stats: fw::STATS,
+    stats: fw::HITS,
     commands: fw::COMMANDS,
     effect: Effect::None,
     rank: 449,

@@ -68,7 +68,7 @@ pub(crate) static MENU: Menu = Menu {
         COMMENT_DISABLED,
     ],
     flags: RULE_FLAGS,
-    stats: fw::STATS,
+    stats: fw::HITS,
     commands: fw::COMMANDS,
     old: fw::OLD,
     rank: 450,

@@ -1,6 +1,6 @@
 //! `/ip/firewall/layer7-protocol`: patterns to look for in streams.
 
-use menu::{Effect, Menu, Shape, Unique};
+use menu::{Menu, Shape, Unique};
 
 use crate::brief::{named, text};
 use crate::fragment::COMMENT;
@@ -18,7 +18,6 @@ pub(crate) static MENU: Menu = Menu {
         properties: &["name"],
         failure: "already have layer7 protocol with such name",
     }],
-    effect: Effect::None,
     rank: 98,
     ..Menu::new(
         "/ip/firewall/layer7-protocol",

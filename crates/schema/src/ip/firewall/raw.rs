@@ -36,7 +36,7 @@ pub(crate) static MENU: Menu = Menu {
         COMMENT_DISABLED,
     ],
     flags: RULE_FLAGS,
-    stats: fw::STATS,
+    stats: fw::HITS,
     commands: fw::COMMANDS,
     rank: 453,
     derive: Some(fw::complete),

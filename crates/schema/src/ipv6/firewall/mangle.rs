@@ -66,7 +66,7 @@ pub(crate) static MENU: Menu = Menu {
         COMMENT_DISABLED,
     ],
     flags: RULE_FLAGS,
-    stats: fw::STATS,
+    stats: fw::HITS,
     commands: fw::COMMANDS,
     old: fw::OLD_MARKS,
     rank: 535,

@@ -51,7 +51,7 @@ pub(crate) static MENU: Menu = Menu {
         COMMENT_DISABLED,
     ],
     flags: RULE_FLAGS,
-    stats: fw::STATS,
+    stats: fw::HITS,
     commands: fw::COMMANDS,
     old: &[Old::renamed("to-addresses", "to-address")],
     rank: 536,
