@@ -338,8 +338,11 @@ fn fold_words(words: &[String], indent: usize, width: usize) -> String {
     text
 }
 
-/// Digits in groups of three, as counters are shown.
+/// Digits in groups of three, as counters are shown; what is no number stays as it is.
 pub(crate) fn grouped(digits: &str) -> String {
+    if !digits.bytes().all(|byte| byte.is_ascii_digit()) {
+        return digits.to_owned();
+    }
     let mut text = String::with_capacity(digits.len() * 4 / 3);
     for (index, c) in digits.chars().enumerate() {
         if index > 0 && (digits.len() - index).is_multiple_of(3) {
@@ -357,5 +360,17 @@ pub(crate) const fn is_numbered(menu: &Menu) -> bool {
         // Where only items are numbered, a menu without items is not.
         Shape::Rows => !menu.unnumbered_dynamic,
         _ => true,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::grouped;
+
+    #[test]
+    fn numbers_are_shown_in_groups_and_nothing_else_is() {
+        let shown = ["7", "1234567", "2026-11-22 04:19:21"].map(grouped);
+
+        assert_eq!(shown, ["7", "1 234 567", "2026-11-22 04:19:21"]);
     }
 }
