@@ -1,15 +1,20 @@
-//! The benchmark in memory: the rows `routing-fast-path` (the walk) and `fib-update` (a change of
-//! the routes).
+//! The benchmark in memory: the rows `routing-fast-path` (the walk), those of the firewall
+//! ([`GUARDED`]), and `fib-update` (a change of the routes).
 //!
 //! Of the walk, what is timed is everything from a received vector to a transmitted one, in a whole worker:
 //! commands and rings, header checks, lookup, lifetime, link header, counters, queues. What is not
 //! timed is the making of the packets: they are copied fresh from templates for every vector.
 
+mod ends;
+mod guarded;
 mod packets;
 mod rig;
 mod row;
+mod rules;
+mod traffic;
 mod update;
 
+pub use guarded::{GUARDED, guarded};
 pub use packets::packet;
 pub use row::{Peer, Row, Spread};
 pub use update::{Update, updates};
@@ -17,6 +22,7 @@ pub use update::{Update, updates};
 use std::sync::Barrier;
 use std::thread;
 
+use crate::firewall::Firewall;
 use rig::{Lane, Rig};
 
 /// The address families.
@@ -49,6 +55,8 @@ pub struct Options {
     pub flows: Vec<u32>,
     /// How many routes, of a full table's mix of lengths.
     pub routes: Vec<u32>,
+    /// Rows of the firewall with more connections than this are left out.
+    pub connections_max: u32,
     /// Runs per row; each carries [`PACKETS`] packets.
     pub runs: u32,
     /// How many workers walk at the same time, over one table, each with `flows` flows of its own.
@@ -71,6 +79,7 @@ impl Default for Options {
             frames: vec![1518, 512, 64],
             flows: vec![1, 1_000, 64_000],
             routes: vec![1, 100_000, 1_000_000],
+            connections_max: u32::MAX,
             runs: 101,
             workers: 1,
             seed: 1,
@@ -129,10 +138,17 @@ pub fn run(options: &Options, emit: &mut dyn FnMut(Row)) -> Result<(), Invalid> 
     let (tsc_hz, core_hz) = kernels::measure_hz();
     for &family in &options.families {
         for &routes in &options.routes {
-            let mut rig = Rig::new(family, routes, options.workers, options.seed)?;
+            let mut rig = Rig::new(
+                family,
+                routes,
+                options.workers,
+                Firewall::default(),
+                options.seed,
+            )?;
             for &flows in &options.flows {
                 for &frame in &options.frames {
-                    let mut measured = measure(options, &mut rig, flows, frame)?;
+                    rig.load(flows, frame, options.seed);
+                    let mut measured = measure(options, &mut rig)?;
                     emit(Row {
                         row: "routing-fast-path",
                         family: family.name(),
@@ -163,8 +179,7 @@ struct Measured {
     reference: Vec<f64>,
 }
 
-fn measure(options: &Options, rig: &mut Rig, flows: u32, frame: u16) -> Result<Measured, Invalid> {
-    rig.load(flows, frame, options.seed);
+fn measure(options: &Options, rig: &mut Rig) -> Result<Measured, Invalid> {
     let lanes = rig.lanes();
     let start = &Barrier::new(lanes.len());
     let measured: Result<Vec<_>, Invalid> = thread::scope(|scope| {

@@ -3,7 +3,7 @@
 use machine::Rng;
 
 use super::Family;
-use super::rig::Rig;
+use super::rig::{CLIENTS4, CLIENTS6, Rig};
 
 /// Ethernet's check sequence, which frames in memory do not have.
 const CHECK_SEQUENCE: usize = 4;
@@ -20,12 +20,20 @@ impl Templates {
     /// A frame for each of `flows` flows, `frame` bytes long with the check sequence.
     pub(super) fn new(rig: &Rig, flows: u32, frame: u16, seed: u64) -> Self {
         let mut rng = Rng::seeded(seed ^ 0x7e3a);
-        let len = length(frame);
-        let mut bytes = Vec::with_capacity(len * flows as usize);
-        for destination in rig.destinations(flows, seed) {
-            bytes.extend(packet(rig.family(), frame, destination, &mut rng));
+        let destinations = rig.destinations(flows, seed);
+        let packets = destinations.into_iter();
+        let packets = packets.map(|one| packet(rig.family(), frame, one, &mut rng));
+        Self::of(packets, length(frame), seed)
+    }
+
+    /// These frames, of `len` bytes each, in random order.
+    pub(super) fn of(frames: impl IntoIterator<Item = Vec<u8>>, len: usize, seed: u64) -> Self {
+        let mut rng = Rng::seeded(seed ^ 0x51de);
+        let mut bytes = Vec::new();
+        for frame in frames {
+            bytes.extend_from_slice(&frame[..len]);
         }
-        let mut order: Vec<u32> = (0..flows).collect();
+        let mut order: Vec<u32> = (0..(bytes.len() / len) as u32).collect();
         for at in (1..order.len()).rev() {
             order.swap(at, rng.below(at as u64 + 1) as usize);
         }
@@ -35,6 +43,11 @@ impl Templates {
             order,
             next: 0,
         }
+    }
+
+    /// How many frames there are.
+    pub(super) fn count(&self) -> usize {
+        self.order.len()
     }
 
     /// The next frame.
@@ -71,8 +84,7 @@ fn ipv4(len: usize, destination: u32, rng: &mut Rng) -> Vec<u8> {
     header[0] = 0x45;
     header[2..4].copy_from_slice(&(total as u16).to_be_bytes());
     header[8..10].copy_from_slice(&[64, 17]);
-    // 100.64.0.0/10: plain sources that no other part of the benchmark uses.
-    let source = 0x6440_0000 | rng.next_u32() >> 10;
+    let source = CLIENTS4 | rng.next_u32() >> 10;
     header[12..16].copy_from_slice(&source.to_be_bytes());
     header[16..20].copy_from_slice(&destination.to_be_bytes());
     let sum = !wire::checksum::sum(&header);
@@ -88,7 +100,7 @@ fn ipv6(len: usize, destination: u128, rng: &mut Rng) -> Vec<u8> {
     frame.extend([0x60, 0, 0, 0]);
     frame.extend((payload as u16).to_be_bytes());
     frame.extend([17, 64]);
-    let source = 0x2001_0db8 << 96 | u128::from(rng.next_u64());
+    let source = CLIENTS6 | u128::from(rng.next_u64());
     frame.extend(source.to_be_bytes());
     frame.extend(destination.to_be_bytes());
     udp(&mut frame, len, rng);

@@ -1,19 +1,21 @@
 //! A router whose workers each sit between a port that copies templates and one that takes
 //! everything.
 
-use core::sync::atomic::{AtomicU64, Ordering};
+use core::net::{Ipv4Addr, Ipv6Addr};
 use std::iter::repeat_with;
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 
 use arc_swap::ArcSwap;
-use frame::{Frame, InterfaceId, Pool, Port, Sizes, Transmitted, VECTOR_FRAMES, Vector};
+use frame::{InterfaceId, Pool, Sizes, VECTOR_FRAMES};
 use machine::{Duration, Instant, Rng};
 use wire::Mac;
 
+use super::ends::{End, Meter};
 use super::packets::Templates;
 use super::{Family, Invalid};
 use crate::connection;
 use crate::counters::Counters;
+use crate::firewall::Firewall;
 use crate::rings::{Command, Remote, rings};
 use crate::snapshot::{FamilySettings, Interface, OwnAddresses, PortBinding, Snapshot, Walk};
 use crate::table::{Adjacency, FibWriter, Kind, Network};
@@ -22,33 +24,25 @@ use crate::workload;
 
 /// The router's link address.
 pub(super) const MAC: [u8; 6] = [2, 0, 0, 0, 0, 1];
-const INGRESS: InterfaceId = InterfaceId(1);
-const EGRESS: InterfaceId = InterfaceId(2);
+/// Its link address on the other side.
+const FAR_MAC: [u8; 6] = [2, 0, 0, 0, 0, 2];
+/// Where clients are.
+pub(super) const INGRESS: InterfaceId = InterfaceId(1);
+/// Where everybody else is.
+pub(super) const EGRESS: InterfaceId = InterfaceId(2);
+/// 100.64.0.0/10 (RFC 6598): plain sources that no other part of the benchmark uses.
+pub(super) const CLIENTS4: u32 = 0x6440_0000;
+/// 2001:db8::/64 (RFC 3849).
+pub(super) const CLIENTS6: u128 = 0x2001_0db8 << 96;
+/// The router's addresses on the far side, which masquerade gives.
+const OWN4: u32 = 0x0a00_0101;
+const OWN6: u128 = 0x2001_0db8_0001 << 80 | 1;
+/// Counters of rules: more than any row has.
+const RULES: u32 = 2048;
 /// What the clock that workers are told goes on by with each vector.
 const VECTOR_TIME: Duration = Duration::from_micros(10);
 /// Next hops that the routes of a large table are spread over.
 const GATEWAYS: usize = 16;
-
-/// When a vector was received, and what all took.
-#[derive(Debug, Default)]
-struct Meter {
-    received: AtomicU64,
-    sent: AtomicU64,
-    /// Clocks from received vectors to transmitted ones.
-    clocks: AtomicU64,
-}
-
-impl Meter {
-    /// Takes note of frames that were transmitted.
-    fn transmitted(&self, frames: u32) {
-        let now = kernels::tsc();
-        // A second transmission for the same vector counts from the first.
-        let since = self.received.swap(now, Ordering::Relaxed);
-        let clocks = now.wrapping_sub(since);
-        self.clocks.fetch_add(clocks, Ordering::Relaxed);
-        self.sent.fetch_add(u64::from(frames), Ordering::Relaxed);
-    }
-}
 
 /// See the module.
 pub(super) struct Rig {
@@ -64,20 +58,25 @@ pub(super) struct Rig {
 pub(super) struct Lane {
     worker: Worker,
     now: Instant,
+    /// What `now` goes on by with each vector.
+    vector_time: Duration,
     meter: Arc<Meter>,
-    templates: Arc<Mutex<Option<Templates>>>,
 }
 
 impl Rig {
-    /// A router of so many workers, with such a table.
+    /// A router of so many workers, with such a table and such rules.
     pub(super) fn new(
         family: Family,
         routes: u32,
         workers: u16,
+        firewall: Firewall,
         seed: u64,
     ) -> Result<Self, Invalid> {
         let mut writer = FibWriter::new();
         let networks = fill(&mut writer, family, routes, seed)?;
+        if firewall.guards(family == Family::Ipv6) {
+            way_back(&mut writer, family)?;
+        }
         let count = usize::from(workers.max(1));
         let sizes = Sizes {
             small: 1024,
@@ -87,10 +86,10 @@ impl Rig {
         let pools =
             Pool::group(count, sizes).map_err(|error| Invalid::Memory(error.to_string()))?;
         let (rings, mut remotes) = rings(count);
-        let snapshot = Arc::new(ArcSwap::from_pointee(snapshot()));
+        let settings = &firewall.settings;
+        let trackers = connection::trackers(workers.max(1), settings, &mut Rng::seeded(seed));
+        let snapshot = Arc::new(ArcSwap::from_pointee(snapshot(firewall)));
         let mut lanes = Vec::new();
-        let settings = connection::Settings::default();
-        let trackers = connection::trackers(workers.max(1), &settings, &mut Rng::seeded(seed));
         let (_, trackers) = trackers.map_err(|error| Invalid::Memory(error.to_string()))?;
         let ends = rings.into_iter().zip(&mut remotes);
         for (((index, pool), (rings, remote)), tracker) in (0..).zip(pools).zip(ends).zip(trackers)
@@ -98,6 +97,11 @@ impl Rig {
             let reader = writer.fib().grace.reader();
             let counters = Arc::new(Counters::new());
             counters.make_room(EGRESS);
+            if !counters.rules.make_room(RULES) {
+                return Err(Invalid::Memory(
+                    "no room for the counters of rules".to_owned(),
+                ));
+            }
             let parts = Parts {
                 index,
                 pool,
@@ -142,9 +146,7 @@ impl Rig {
     pub(super) fn load(&mut self, flows: u32, frame: u16, seed: u64) {
         for (index, lane) in (0..).zip(&self.lanes) {
             let templates = Templates::new(self, flows, frame, seed + index);
-            if let Ok(mut place) = lane.templates.lock() {
-                *place = Some(templates);
-            }
+            lane.meter.load([Some(templates), None]);
         }
     }
 }
@@ -152,40 +154,50 @@ impl Rig {
 impl Lane {
     fn new(parts: Parts, remote: &mut Remote) -> Self {
         let meter = Arc::new(Meter::default());
-        let templates = Arc::new(Mutex::new(None));
-        let source = Source {
-            meter: Arc::clone(&meter),
-            templates: Arc::clone(&templates),
-        };
-        let sink = Sink(Arc::clone(&meter));
-        let ports: [Box<dyn Port>; 2] = [Box::new(source), Box::new(sink)];
-        for (number, port) in (0..).zip(ports) {
+        for number in [0, 1] {
+            let port = Box::new(End::new(number, Arc::clone(&meter)));
             // Two commands fit any ring.
             let _ = remote.commands.push(Command::Attach { number, port });
         }
         Self {
             worker: Worker::new(parts),
             now: Instant::ZERO,
+            vector_time: VECTOR_TIME,
             meter,
-            templates,
         }
     }
 
-    /// Walks this many packets; clocks per packet, over all of them.
+    /// Which worker it is.
+    pub(super) fn index(&self) -> u16 {
+        self.worker.index()
+    }
+
+    /// What vectors are made of.
+    pub(super) fn meter(&self) -> &Meter {
+        &self.meter
+    }
+
+    /// What the worker's clock goes on by with each vector from now on.
+    pub(super) fn set_vector_time(&mut self, time: Duration) {
+        self.vector_time = time;
+    }
+
+    /// Walks this many packets, in vectors from both sides in turn where both send; clocks per
+    /// packet, over all of them.
     pub(super) fn run(&mut self, packets: usize) -> Result<f64, Invalid> {
-        let take = |counter: &AtomicU64| counter.swap(0, Ordering::Relaxed);
-        take(&self.meter.sent);
-        take(&self.meter.clocks);
+        self.meter.take();
         let vectors = packets / VECTOR_FRAMES;
         for _ in 0..vectors {
-            self.now += VECTOR_TIME;
+            self.now += self.vector_time;
             self.worker.step(self.now);
+            self.meter.turn();
         }
-        let (expected, sent) = ((vectors * VECTOR_FRAMES) as u64, take(&self.meter.sent));
+        let (sent, clocks) = self.meter.take();
+        let expected = (vectors * VECTOR_FRAMES) as u64;
         if expected != sent {
             return Err(Invalid::Lost { expected, sent });
         }
-        Ok(take(&self.meter.clocks) as f64 / sent.max(1) as f64)
+        Ok(clocks as f64 / sent.max(1) as f64)
     }
 }
 
@@ -228,6 +240,22 @@ pub(super) fn fill(
     filled.map(|_| networks).map_err(|_| Invalid::TableFull)
 }
 
+/// The route to clients, for what is answered: a longer prefix of theirs than any table has.
+fn way_back(writer: &mut FibWriter, family: Family) -> Result<(), Invalid> {
+    let mut client = gateway(family, 0xfe);
+    (client.port, client.egress) = (0, INGRESS);
+    client.header[6..12].copy_from_slice(&MAC);
+    let hop = writer
+        .add_next_hop(&client)
+        .map_err(|_| Invalid::TableFull)?;
+    let table = writer.table(0).map_err(|_| Invalid::TableFull)?;
+    let written = match family {
+        Family::Ipv4 => table.ipv4.change([(Network::new(CLIENTS4, 10), hop)]),
+        Family::Ipv6 => table.ipv6.change([(Network::new(CLIENTS6, 64), hop)]),
+    };
+    written.map_err(|_| Invalid::TableFull)
+}
+
 /// Random networks; the default route if there is to be one only.
 fn networks<A: workload::Family>(routes: u32, seed: u64) -> Vec<Network<A>> {
     match routes {
@@ -257,7 +285,7 @@ pub(super) fn gateway(family: Family, number: u8) -> Adjacency {
         ..Adjacency::default()
     };
     gateway.header[..6].copy_from_slice(&[2, 0, 0, 1, 0, number]);
-    gateway.header[6..12].copy_from_slice(&[2, 0, 0, 0, 0, 2]);
+    gateway.header[6..12].copy_from_slice(&FAR_MAC);
     gateway.header[12..14].copy_from_slice(match family {
         Family::Ipv4 => &[0x08, 0x00],
         Family::Ipv6 => &[0x86, 0xdd],
@@ -265,7 +293,7 @@ pub(super) fn gateway(family: Family, number: u8) -> Adjacency {
     gateway
 }
 
-fn snapshot() -> Snapshot {
+fn snapshot(firewall: Firewall) -> Snapshot {
     let interface = |name: &str, mac, port| Interface {
         name: Arc::from(name),
         running: true,
@@ -286,16 +314,18 @@ fn snapshot() -> Snapshot {
         allow_fast_path: true,
         ..FamilySettings::default()
     };
+    let far = Interface {
+        address4: Some(Ipv4Addr::from_bits(OWN4)),
+        address6: Some(Ipv6Addr::from_bits(OWN6)),
+        ..interface("ether2", FAR_MAC, 1)
+    };
     Snapshot {
-        interfaces: vec![
-            Interface::default(),
-            interface("ether1", MAC, 0),
-            interface("ether2", [2, 0, 0, 0, 0, 2], 1),
-        ],
+        firewall: Arc::new(firewall),
+        interfaces: vec![Interface::default(), interface("ether1", MAC, 0), far],
         ports: vec![binding(INGRESS), binding(EGRESS)],
         own: OwnAddresses::new(
-            vec![0x0a00_0001, 0x0a00_0101],
-            vec![0x2001_0db8 << 96 | 1, 0xfe80 << 112 | 1],
+            vec![0x0a00_0001, OWN4],
+            vec![CLIENTS6 | 1, OWN6, 0xfe80 << 112 | 1],
         ),
         send_redirects: true,
         ipv4: settings,
@@ -308,58 +338,5 @@ fn walk() -> Walk {
     Walk {
         enabled: true,
         ..Walk::default()
-    }
-}
-
-/// A port at which a full vector has always just arrived.
-struct Source {
-    meter: Arc<Meter>,
-    templates: Arc<Mutex<Option<Templates>>>,
-}
-
-impl Port for Source {
-    fn receive(&mut self, pool: &mut Pool, into: &mut Vector) -> usize {
-        let mut count = 0;
-        if let Ok(mut templates) = self.templates.lock()
-            && let Some(templates) = &mut *templates
-        {
-            while into.room() > 0
-                && let Some(frame) = pool.alloc_from(templates.next())
-            {
-                if let Err(frame) = into.push(frame) {
-                    pool.free(frame);
-                    break;
-                }
-                count += 1;
-            }
-        }
-        self.meter.received.store(kernels::tsc(), Ordering::Relaxed);
-        count
-    }
-
-    fn transmit(&mut self, pool: &mut Pool, frames: &mut Vec<Frame>) -> Transmitted {
-        let dropped = frames.len() as u32;
-        for frame in frames.drain(..) {
-            pool.free(frame);
-        }
-        Transmitted { sent: 0, dropped }
-    }
-}
-
-/// A port that takes everything.
-struct Sink(Arc<Meter>);
-
-impl Port for Sink {
-    fn receive(&mut self, _pool: &mut Pool, _into: &mut Vector) -> usize {
-        0
-    }
-
-    fn transmit(&mut self, pool: &mut Pool, frames: &mut Vec<Frame>) -> Transmitted {
-        let sent = frames.len() as u32;
-        self.0.transmitted(sent);
-        for frame in frames.drain(..) {
-            pool.free(frame);
-        }
-        Transmitted { sent, dropped: 0 }
     }
 }

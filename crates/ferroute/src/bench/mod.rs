@@ -9,7 +9,7 @@ mod veth;
 use std::io::{self, Write as _};
 use std::sync::LazyLock;
 
-use dataplane::bench::{Options, Peer, Row};
+use dataplane::bench::{GUARDED, Options, Peer, Row};
 
 use crate::cli::{Bench, Via};
 use crate::workers;
@@ -24,12 +24,17 @@ const ROWS: &[&str] = &[
     store::ROWS[2],
 ];
 
+/// Whether there is a row of this name.
+fn exists(row: &str) -> bool {
+    ROWS.contains(&row) || GUARDED.contains(&row)
+}
+
 /// Measures what is asked for and prints it, a row at a time.
 pub(crate) fn run(bench: &Bench) -> Result<u8, String> {
-    if let Some(unknown) = bench.rows.iter().find(|row| !ROWS.contains(&row.as_str())) {
+    if let Some(unknown) = bench.rows.iter().find(|row| !exists(row)) {
         return Err(format!(
             "no row is called {unknown}; there are: {}",
-            ROWS.join(", ")
+            [ROWS, GUARDED].concat().join(", ")
         ));
     }
     let asked = |row: &str| bench.rows.iter().any(|asked| asked == row);
@@ -55,8 +60,19 @@ pub(crate) fn run(bench: &Bench) -> Result<u8, String> {
         tap::run(bench)?;
         return Ok(0);
     }
-    if asked("routing-fast-path") || bench.rows.is_empty() {
-        walk(bench)?;
+    let all = bench.rows.is_empty();
+    let guarded = GUARDED.iter().copied();
+    let guarded: Vec<_> = guarded
+        .filter(|row| asked(row) || (all && bench.via == Via::Memory))
+        .collect();
+    if !guarded.is_empty() && bench.via != Via::Memory {
+        return Err(format!(
+            "{} are measured with --via memory",
+            guarded.join(", ")
+        ));
+    }
+    if asked("routing-fast-path") || !guarded.is_empty() || all {
+        walk(bench, &guarded)?;
     }
     if asked("fib-update") || (bench.rows.is_empty() && bench.via == Via::Memory) {
         update::run(bench)?;
@@ -67,7 +83,8 @@ pub(crate) fn run(bench: &Bench) -> Result<u8, String> {
     Ok(0)
 }
 
-fn walk(bench: &Bench) -> Result<(), String> {
+/// `routing-fast-path` and the rows of the firewall: one table.
+fn walk(bench: &Bench, guarded: &[&'static str]) -> Result<(), String> {
     let json = bench.json;
     let mut begun = false;
     let mut print = |row: &Row| {
@@ -81,7 +98,7 @@ fn walk(bench: &Bench) -> Result<(), String> {
         let _ = writeln!(out, "{line}").and_then(|()| out.flush());
     };
     match bench.via {
-        Via::Memory => memory(bench, &mut print)?,
+        Via::Memory => memory(bench, guarded, &mut print)?,
         Via::Xdp | Via::Packet | Via::Tap => veth::run(bench, &mut print)?,
     }
     if !json {
@@ -90,7 +107,11 @@ fn walk(bench: &Bench) -> Result<(), String> {
     Ok(())
 }
 
-fn memory(bench: &Bench, print: &mut dyn FnMut(&Row)) -> Result<(), String> {
+fn memory(
+    bench: &Bench,
+    guarded: &[&'static str],
+    print: &mut dyn FnMut(&Row),
+) -> Result<(), String> {
     let cores = workers::cores().len();
     if usize::from(bench.workers) > cores.max(1) {
         return Err(format!(
@@ -109,10 +130,11 @@ fn memory(bench: &Bench, print: &mut dyn FnMut(&Row)) -> Result<(), String> {
         allocations: Some(kernels::CountingAllocator::count),
         ..Options::default()
     };
-    dataplane::bench::run(&options, &mut |row| {
-        print(&row);
-    })
-    .map_err(|invalid| invalid.to_string())
+    let mut print = |row: Row| print(&row);
+    if bench.rows.is_empty() || bench.rows.iter().any(|row| row == "routing-fast-path") {
+        dataplane::bench::run(&options, &mut print).map_err(|invalid| invalid.to_string())?;
+    }
+    dataplane::bench::guarded(&options, guarded, &mut print).map_err(|invalid| invalid.to_string())
 }
 
 /// The cores from the second on, and the first last: it has the most to do beside.

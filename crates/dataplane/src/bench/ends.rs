@@ -1,0 +1,132 @@
+//! The ports of the benchmark: both sides send templates in turn, and take everything.
+
+use core::sync::atomic::{AtomicBool, AtomicU16, AtomicU64, Ordering};
+use std::sync::{Arc, Mutex};
+
+use frame::{Frame, Pool, Port, Transmitted, Vector};
+
+use super::packets::Templates;
+
+/// What both ports of a worker share: what they send, when a vector was received, and what all took.
+#[derive(Default)]
+pub(super) struct Meter {
+    received: AtomicU64,
+    sent: AtomicU64,
+    /// Clocks from received vectors to transmitted ones.
+    clocks: AtomicU64,
+    /// The port that has a vector now.
+    turn: AtomicU16,
+    /// Both ports send.
+    both: AtomicBool,
+    templates: [Mutex<Option<Templates>>; 2],
+    /// What is transmitted is kept for looking at it.
+    recording: AtomicBool,
+    record: Mutex<Vec<Vec<u8>>>,
+}
+
+impl Meter {
+    /// Gives each side what it sends from now on.
+    pub(super) fn load(&self, templates: [Option<Templates>; 2]) {
+        self.both.store(templates[1].is_some(), Ordering::Relaxed);
+        self.turn.store(0, Ordering::Relaxed);
+        for (place, templates) in self.templates.iter().zip(templates) {
+            if let Ok(mut place) = place.lock() {
+                *place = templates;
+            }
+        }
+    }
+
+    /// Adds what the far side sends.
+    pub(super) fn answer(&self, templates: Templates) {
+        if let Ok(mut place) = self.templates[1].lock() {
+            *place = Some(templates);
+        }
+        self.both.store(true, Ordering::Relaxed);
+    }
+
+    /// It is the other side's turn, if that sends.
+    pub(super) fn turn(&self) {
+        if self.both.load(Ordering::Relaxed) {
+            self.turn.fetch_xor(1, Ordering::Relaxed);
+        }
+    }
+
+    /// Frames that were transmitted since the last call, and what they took.
+    pub(super) fn take(&self) -> (u64, u64) {
+        let take = |counter: &AtomicU64| counter.swap(0, Ordering::Relaxed);
+        (take(&self.sent), take(&self.clocks))
+    }
+
+    /// Keeps copies of what is transmitted from now on, or no longer.
+    pub(super) fn record(&self, on: bool) {
+        self.recording.store(on, Ordering::Relaxed);
+    }
+
+    /// The copies.
+    pub(super) fn recorded(&self) -> Vec<Vec<u8>> {
+        let record = self.record.lock().map(|mut record| record.split_off(0));
+        record.unwrap_or_default()
+    }
+
+    /// Takes note of frames that were transmitted.
+    fn transmitted(&self, frames: &[Frame]) {
+        let now = kernels::tsc();
+        // A second transmission for the same vector counts from the first.
+        let since = self.received.swap(now, Ordering::Relaxed);
+        let clocks = now.wrapping_sub(since);
+        self.clocks.fetch_add(clocks, Ordering::Relaxed);
+        self.sent.fetch_add(frames.len() as u64, Ordering::Relaxed);
+        if self.recording.load(Ordering::Relaxed)
+            && let Ok(mut record) = self.record.lock()
+        {
+            record.extend(frames.iter().map(|frame| frame.bytes().to_vec()));
+        }
+    }
+}
+
+/// A port at which, when it is its turn, a full vector has always just arrived, and which takes
+/// everything.
+pub(super) struct End {
+    number: u16,
+    meter: Arc<Meter>,
+}
+
+impl End {
+    /// The port of this number, 0 or 1.
+    pub(super) fn new(number: u16, meter: Arc<Meter>) -> Self {
+        Self { number, meter }
+    }
+}
+
+impl Port for End {
+    fn receive(&mut self, pool: &mut Pool, into: &mut Vector) -> usize {
+        if self.meter.turn.load(Ordering::Relaxed) != self.number {
+            return 0;
+        }
+        let mut count = 0;
+        if let Ok(mut templates) = self.meter.templates[usize::from(self.number)].lock()
+            && let Some(templates) = &mut *templates
+        {
+            while into.room() > 0
+                && let Some(frame) = pool.alloc_from(templates.next())
+            {
+                if let Err(frame) = into.push(frame) {
+                    pool.free(frame);
+                    break;
+                }
+                count += 1;
+            }
+        }
+        self.meter.received.store(kernels::tsc(), Ordering::Relaxed);
+        count
+    }
+
+    fn transmit(&mut self, pool: &mut Pool, frames: &mut Vec<Frame>) -> Transmitted {
+        self.meter.transmitted(frames);
+        let sent = frames.len() as u32;
+        for frame in frames.drain(..) {
+            pool.free(frame);
+        }
+        Transmitted { sent, dropped: 0 }
+    }
+}

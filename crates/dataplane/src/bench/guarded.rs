@@ -1,0 +1,227 @@
+//! The firewall's rows: the walk of `routing-fast-path` past rules and connections, with the
+//! shortest packets.
+//!
+//! Rows without connections send in one direction; half of their packets hit, spread over the rules,
+//! the others fall through. In the others each flow is a connection, made by real packets: its first
+//! one walks out, the answer to what left walks back, and both directions go round until whatever
+//! happens at a connection's beginning is over. Then vectors of both directions are timed in turn.
+
+use machine::{Duration, Rng};
+
+use super::packets::Templates;
+use super::rig::{Lane, Rig};
+use super::rules::{Build, Shapes, home, layer7, tls_hosts};
+use super::{Family, Invalid, Options, Row, Spread, measure, traffic};
+use crate::firewall::Firewall;
+use crate::handover;
+use crate::packet::{Tuple, protocol};
+use crate::rule::{Action, Matcher};
+
+/// The rows of this kind, by name.
+pub const GUARDED: &[&str] = &[
+    "filter-25",
+    "filter-1000",
+    "stateful",
+    "masquerade",
+    "fasttrack",
+    "fasttrack-nat",
+    "new-connections",
+    "notrack",
+    "layer7-50",
+    "tls-host-50",
+    "mangle-25",
+    "mangle-1000",
+];
+
+/// Flows of rows without connections.
+const PLAIN: &[u32] = &[64_000];
+/// Connections at a time, up to a small provider's.
+const TALKS: &[u32] = &[1, 1_000, 64_000];
+/// More entries than any row has connections.
+const ENTRIES: u32 = 1 << 22;
+/// Flows that go round while connections begin: more than live at a time.
+const BEGINNERS: u32 = 1 << 20;
+/// By what the clock goes on with each vector while connections begin. With RouterOS's 30 seconds a
+/// quarter of [`BEGINNERS`] live at a time, and as many end as begin.
+const BEGIN_TIME: Duration = Duration::from_millis(30);
+
+/// What a row is about.
+enum Kind {
+    /// Rules of six shapes, without connections.
+    Shapes(Vec<Tuple>),
+    /// Connections, which both ends keep busy; by protocol.
+    Talk(u8),
+    /// Connections that begin.
+    Begin,
+}
+
+/// Measures the rows of these names, for each family of the options. The frames are the shortest that
+/// there are, the route one, and connections as many as the rows say.
+///
+/// # Errors
+/// As [`super::run`].
+pub fn guarded(
+    options: &Options,
+    rows: &[&'static str],
+    emit: &mut dyn FnMut(Row),
+) -> Result<(), Invalid> {
+    let (tsc_hz, core_hz) = kernels::measure_hz();
+    for &name in rows {
+        for &family in &options.families {
+            for &flows in counts(name) {
+                if flows > options.connections_max {
+                    continue;
+                }
+                let (firewall, kind) = firewall(name, family, flows, options.seed);
+                let mut rig = Rig::new(family, 1, options.workers, firewall, options.seed)?;
+                for lane in rig.lanes() {
+                    begin(lane, &kind, family, flows, options)?;
+                }
+                let mut measured = measure(options, &mut rig)?;
+                emit(Row {
+                    row: name,
+                    family: family.name(),
+                    frame: traffic::frame_len(family),
+                    flows,
+                    routes: 1,
+                    via: "memory",
+                    workers: options.workers.max(1),
+                    tsc_hz,
+                    core_hz,
+                    tsc_per_packet: Spread::of(&mut measured.clocks),
+                    reference_tsc: Spread::of(&mut measured.reference).median,
+                    simd: kernels::Level::here().name(),
+                    core_ns: None,
+                    peer: None,
+                });
+            }
+        }
+    }
+    Ok(())
+}
+
+/// The numbers of flows of a row; of `new-connections`, how many the table takes.
+fn counts(row: &str) -> &'static [u32] {
+    match row {
+        "stateful" => &[1, 1_000, 64_000, 1_000_000],
+        "masquerade" | "fasttrack" | "fasttrack-nat" => TALKS,
+        "new-connections" => &[64_000, 1_000_000],
+        "layer7-50" | "tls-host-50" => &[1_000],
+        _ => PLAIN,
+    }
+}
+
+/// A row's rules, and what its packets are.
+fn firewall(row: &str, family: Family, flows: u32, seed: u64) -> (Firewall, Kind) {
+    let build = Build::new(family);
+    let accept = |_| Action::Accept;
+    let built = match row {
+        "filter-25" | "filter-1000" | "mangle-25" | "mangle-1000" => {
+            let count = if row.ends_with("25") { 25 } else { 1000 };
+            let shapes = Shapes::new(family, count, seed);
+            let build = match row.starts_with("filter") {
+                true => build.filter(acting(shapes.rules, accept)),
+                false => build.mangle(acting(shapes.rules, Action::MarkPacket)),
+            };
+            return (build.done(), Kind::Shapes(shapes.hits));
+        }
+        "new-connections" => {
+            let build = build.tracked(flows).filter(home(family, false));
+            return (build.done(), Kind::Begin);
+        }
+        "tls-host-50" => {
+            let build = build.tracked(ENTRIES).filter(tls_hosts(50));
+            return (build.done(), Kind::Talk(protocol::TCP));
+        }
+        "layer7-50" => build.tracked(ENTRIES).filter(layer7(50)),
+        "notrack" => build.tracked(ENTRIES).notrack().filter(home(family, false)),
+        "masquerade" => build
+            .tracked(ENTRIES)
+            .filter(home(family, false))
+            .masquerade(),
+        "fasttrack" => build.tracked(ENTRIES).filter(home(family, true)),
+        "fasttrack-nat" => build
+            .tracked(ENTRIES)
+            .filter(home(family, true))
+            .masquerade(),
+        _ => build.tracked(ENTRIES).filter(home(family, false)),
+    };
+    (built.done(), Kind::Talk(protocol::UDP))
+}
+
+/// Rules with an action each, by their number from 1.
+fn acting(rules: Vec<Vec<Matcher>>, action: impl Fn(u32) -> Action) -> Vec<(Vec<Matcher>, Action)> {
+    let numbered = (1..).zip(rules);
+    numbered
+        .map(|(number, matchers)| (matchers, action(number)))
+        .collect()
+}
+
+/// Gives a worker its packets, and makes the connections that they belong to.
+fn begin(
+    lane: &mut Lane,
+    kind: &Kind,
+    family: Family,
+    flows: u32,
+    options: &Options,
+) -> Result<(), Invalid> {
+    let index = lane.index();
+    let seed = options.seed + u64::from(index);
+    let mut rng = Rng::seeded(seed ^ 0xf10c);
+    let workers = usize::from(options.workers.max(1));
+    // As a network card spreads them: both directions come to one worker.
+    let at_home =
+        |frame: &[u8]| handover::home(frame, true, workers).is_none_or(|home| home == index);
+    let mut draw = |protocol| loop {
+        let frame = traffic::packet(&traffic::flow(family, protocol, &mut rng), b"hello");
+        if at_home(&frame) {
+            return frame;
+        }
+    };
+    let len = usize::from(traffic::frame_len(family)) - 4;
+    match kind {
+        Kind::Shapes(hits) => {
+            let hit = |number: u32| traffic::packet(&hits[number as usize / 2 % hits.len()], b"");
+            let either = [protocol::TCP, protocol::UDP];
+            let frames = (0..flows).map(|number| match number % 2 {
+                0 => hit(number),
+                _ => draw(either[number as usize / 2 % 2]),
+            });
+            let templates = Templates::of(frames, len, seed);
+            lane.meter().load([Some(templates), None]);
+        }
+        Kind::Talk(protocol) => {
+            let frames = (0..flows).map(|_| draw(*protocol));
+            talk(lane, Templates::of(frames, len, seed), len, seed)?;
+        }
+        Kind::Begin => {
+            let frames = (0..BEGINNERS).map(|_| draw(protocol::UDP));
+            let templates = Templates::of(frames, len, seed);
+            lane.meter().load([Some(templates), None]);
+            lane.set_vector_time(BEGIN_TIME);
+            // Until as many end as begin.
+            lane.run(BEGINNERS as usize)?;
+        }
+    }
+    Ok(())
+}
+
+/// Begins a connection with each of these packets, answers what leaves, and lets both directions go
+/// round.
+fn talk(lane: &mut Lane, templates: Templates, len: usize, seed: u64) -> Result<(), Invalid> {
+    /// How often each packet goes by before it is timed: what a connection's first packets cost
+    /// (patterns are looked for in ten of them) is over by then.
+    const LAPS: usize = 6;
+    let vectors = templates.count().div_ceil(frame::VECTOR_FRAMES);
+    let count = templates.count();
+    lane.meter().load([Some(templates), None]);
+    lane.meter().record(true);
+    lane.run(vectors * frame::VECTOR_FRAMES)?;
+    lane.meter().record(false);
+    let mut left = lane.meter().recorded();
+    left.truncate(count);
+    let answers = left.into_iter().map(traffic::answer);
+    lane.meter().answer(Templates::of(answers, len, seed ^ 1));
+    lane.run(2 * LAPS * vectors * frame::VECTOR_FRAMES)?;
+    Ok(())
+}
