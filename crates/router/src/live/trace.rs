@@ -196,9 +196,9 @@ impl Control {
                     format!("sent to {to} when its link address is known"),
                 )
             }
-            End::Exit(Exit::Punt(Why::Arp | Why::Redirect(_) | Why::Told(_))) => {
-                ("delivered", "seen to by this router".to_owned())
-            }
+            End::Exit(
+                Exit::HandOver(_) | Exit::Punt(Why::Arp | Why::Redirect(_) | Why::Told(_)),
+            ) => ("delivered", "seen to by this router".to_owned()),
             End::Exit(Exit::Punt(Why::Tarpit)) => ("refused", "held without a window".to_owned()),
             End::Exit(Exit::Punt(why)) => (
                 "refused",
