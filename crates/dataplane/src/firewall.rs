@@ -9,6 +9,7 @@ use std::sync::Arc;
 
 use crate::connection::Settings;
 use crate::nat::Target;
+use crate::packet::Tuple;
 use crate::rule::Table;
 
 /// The built-in chains of `raw`, before connections are looked at.
@@ -101,6 +102,16 @@ pub struct Firewall {
     pub tracks6: bool,
     /// Timeouts and strictness of tracking.
     pub settings: Settings,
+}
+
+impl Tables {
+    /// Takes a connection out of all `connection-limit`s: it ended, or never began. `original` is the
+    /// tuple of its first packet as it came.
+    pub fn leave(&self, original: &Tuple) {
+        for table in [&self.mangle, &self.nat, &self.filter] {
+            table.leave(original);
+        }
+    }
 }
 
 impl Firewall {

@@ -175,6 +175,9 @@ impl Worker {
             self.tick = tick;
             self.outlet.memory.tracker.tick(tick, PER_TICK);
         }
+        while let Some(original) = self.outlet.memory.tracker.take_counted() {
+            snapshot.firewall.tables(original.ipv6).leave(&original);
+        }
         step.transmitted = self.outlet.transmit_all(&cx);
         (step.punted, step.handed_to) = self.outlet.take_wakes();
         step

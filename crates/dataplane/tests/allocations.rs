@@ -1,12 +1,18 @@
 //! Nothing is allocated while packets are walked. By itself in this binary: other tests allocate.
 
+use std::sync::{Mutex, PoisonError};
+
 use dataplane::bench::{GUARDED, Options, guarded, run};
 
 #[global_allocator]
 static ALLOCATOR: kernels::CountingAllocator = kernels::CountingAllocator;
 
+/// What one test allocates is not laid at the other's door: the count is the process's.
+static ALONE: Mutex<()> = Mutex::new(());
+
 #[test]
 fn a_walked_packet_allocates_nothing() {
+    let _alone = ALONE.lock().unwrap_or_else(PoisonError::into_inner);
     for workers in [1, 2] {
         let options = Options {
             frames: vec![64, 1518],
@@ -31,6 +37,7 @@ fn a_walked_packet_allocates_nothing() {
 
 #[test]
 fn a_packet_past_rules_and_connections_allocates_nothing() {
+    let _alone = ALONE.lock().unwrap_or_else(PoisonError::into_inner);
     for workers in [1, 2] {
         let options = Options {
             runs: 2,

@@ -47,6 +47,8 @@ pub struct Draft {
     pub fasttrack: bool,
     /// The source was translated by `masquerade`: it goes when its egress interface does.
     pub masquerade: bool,
+    /// A `connection-limit` counts it.
+    pub counted: bool,
     /// Where it leaves the router.
     pub egress: InterfaceId,
     /// The next hop of the original direction, for FastTrack.

@@ -3,7 +3,7 @@
 
 use super::draft::{Rewrite4, Rewrite6};
 use super::id::{NextHop, Way};
-use super::layout::{Layout, NEXT_HOP_SHIFT, flag, half_of, load, pair, shared, store};
+use super::layout::{Layout, NEXT_HOP_SHIFT, flag, half_of, load, own, pair, shared, store};
 use super::rate::Rate;
 use super::settings::Tick;
 use super::state::{Helper, NatState, TcpState};
@@ -33,6 +33,11 @@ impl<F: Layout> Entry<'_, F> {
     fn set_helper(self, helper: Helper) {
         let word = self.shared(shared::STATE);
         store(word, load(word) & !(0xff << 32) | (helper as u64) << 32);
+    }
+
+    fn set_counted(self) {
+        let word = self.shared(shared::STATE);
+        store(word, load(word) | u64::from(own::COUNTED) << 40);
     }
 
     fn set_mark(self, mark: u32) {
@@ -113,6 +118,11 @@ impl Tracker {
     /// The tuple of a way.
     pub fn tuple(&self, way: Way) -> Tuple {
         of_family!(ref self, way.slot.is_ipv6(), part => part.entry(way).tuple(way.reply))
+    }
+
+    /// A `connection-limit` counts the connection.
+    pub fn set_counted(&mut self, way: Way) {
+        of_family!(ref self, way.slot.is_ipv6(), part => part.entry(way).set_counted());
     }
 
     /// The connection's mark.

@@ -71,6 +71,8 @@ pub(super) mod own {
     pub(in crate::connection) const MASQUERADE: u16 = 2;
     /// Its reply tuple is claimed in `Homes`.
     pub(in crate::connection) const CLAIMED: u16 = 4;
+    /// A `connection-limit` counts it: rules are told when it ends.
+    pub(in crate::connection) const COUNTED: u16 = 8;
 }
 
 /// The part of `meta` that belongs to the tuple.

@@ -40,6 +40,15 @@ const CLASSES: usize = 4;
 /// How many connections eviction looks at before it takes one that spoke since it was put there.
 const CANDIDATES: usize = 8;
 
+/// What somebody else holds of a connection that ended.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Left {
+    /// The reply tuple, claimed in `Homes`.
+    pub(super) claimed: Option<Tuple>,
+    /// The original tuple, counted by a `connection-limit`.
+    pub(super) counted: Option<Tuple>,
+}
+
 impl<F: Layout> Part<F> {
     pub(super) fn new(entries: Arc<Entries<F>>, worker: u16, now: Tick) -> std::io::Result<Self> {
         Ok(Self {
@@ -142,11 +151,11 @@ impl<F: Layout> Part<F> {
     }
 
     /// Takes a connection out; the reply tuple if it is claimed.
-    pub(super) fn leave(&mut self, place: u32, keys: &Keys) -> Option<Tuple> {
+    pub(super) fn leave(&mut self, place: u32, keys: &Keys) -> Left {
         let entry = self.entries.at(place);
         let tuple = |reply| F::tuple(&core::array::from_fn(|word| load(entry.word(reply, word))));
         let (original, reply) = (tuple(false), tuple(true));
-        let claimed = entry.own() & own::CLAIMED != 0;
+        let owned = entry.own();
         self.wheels[entry.wheel()].remove(&self.entries, place);
         entry.change(entry.generation(), || {
             let state = entry.shared(shared::STATE);
@@ -161,7 +170,10 @@ impl<F: Layout> Part<F> {
             self.index.remove(keys.hash(&reply), place << 1 | 1);
         }
         self.rest(place);
-        claimed.then_some(reply)
+        Left {
+            claimed: (owned & own::CLAIMED != 0).then_some(reply),
+            counted: (owned & own::COUNTED != 0).then_some(original),
+        }
     }
 
     /// Gives a place back, from the next round on.
@@ -385,6 +397,7 @@ fn write<F: Layout>(
     let mut owned = own::LIVE;
     owned |= if draft.masquerade { own::MASQUERADE } else { 0 };
     owned |= if draft.claim { own::CLAIMED } else { 0 };
+    owned |= if draft.counted { own::COUNTED } else { 0 };
     let state = u64::from(timeout_secs)
         | (draft.opening.state as u64) << 24
         | (draft.helper as u64) << 32

@@ -103,6 +103,11 @@ impl Tracker {
         ended + self.go_on_purging(budget)
     }
 
+    /// A connection that ended and that a `connection-limit` counts, by its original tuple.
+    pub fn take_counted(&mut self) -> Option<Tuple> {
+        self.counted.pop()
+    }
+
     /// Connections that go because something else went: some with each tick.
     pub fn purge(&mut self, purge: Purge) {
         self.sweep.add(purge);
@@ -176,16 +181,17 @@ impl Tracker {
     pub(super) fn leave(&mut self, slot: Slot) {
         let keys = &self.keys;
         let place = slot.place();
-        let (claimed, id, helper) = of_family!(mut self, slot.is_ipv6(), part => {
+        let (left, id, helper) = of_family!(mut self, slot.is_ipv6(), part => {
             let entry = part.entries.at(place);
             let id = EntryId { slot, generation: entry.generation() };
             let helper = entry.helper();
             (part.leave(place, keys), id, helper)
         });
         self.table.dismiss(slot.is_ipv6());
-        if let Some(reply) = claimed {
+        if let Some(reply) = left.claimed {
             self.release(&reply);
         }
+        self.counted.extend(left.counted);
         if helper != Helper::None {
             let homes = self.homes.as_ref();
             self.expectations.forget(id, |tuple| {

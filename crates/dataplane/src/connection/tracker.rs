@@ -24,6 +24,9 @@ use super::table::Table;
 use super::tcp::{self, Opening, Segment};
 use crate::packet::{Fields, Tuple, protocol};
 
+/// How many connections may end in one step, usually, that a `connection-limit` counts.
+const COUNTED: usize = 4096;
+
 /// What a tracker is made with.
 #[derive(Debug)]
 pub struct Setup<'a> {
@@ -49,6 +52,8 @@ pub struct Tracker {
     pub(super) ipv6: Part<Ipv6>,
     pub(super) expectations: Expectations,
     pub(super) sweep: Sweep,
+    /// Connections that ended and that a `connection-limit` counts; emptied with each step.
+    pub(super) counted: Vec<Tuple>,
 }
 
 /// Does the same with the part of a way's family.
@@ -90,6 +95,7 @@ impl Tracker {
             ipv6: Part::new(ipv6, setup.worker, now)?,
             expectations: Expectations::default(),
             sweep: Sweep::default(),
+            counted: Vec::with_capacity(COUNTED),
             table: setup.table,
         })
     }
@@ -290,6 +296,7 @@ impl Tracker {
             rewrites: Rewrites::None,
             fasttrack: false,
             masquerade: false,
+            counted: false,
             egress: frame::InterfaceId::NONE,
             next_hop: Default::default(),
             claim: false,

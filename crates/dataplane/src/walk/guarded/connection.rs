@@ -71,6 +71,7 @@ impl<W: Watcher> Guard<'_, W> {
         if let Some(mut draft) = self.passage.draft {
             draft.mark = self.passage.marks.connection;
             draft.fasttrack = self.passage.changes.fasttrack;
+            draft.counted = self.passage.changes.counted;
             draft.egress = egress;
             draft.next_hop = remembered(self.cx.fib, hop);
             let settled = translation::settle(
@@ -109,6 +110,9 @@ impl<W: Watcher> Guard<'_, W> {
         let tracker = &mut self.memory.tracker;
         if tracker.mark(way) != passage.marks.connection {
             tracker.set_mark(way, passage.marks.connection);
+        }
+        if passage.changes.counted {
+            tracker.set_counted(way);
         }
         if passage.changes.fasttrack && !passage.track.fasttrack {
             tracker.fasttrack(way);

@@ -186,6 +186,9 @@ fn settle(
     let onward = match decided {
         Ok(onward) => onward,
         Err(exit) => {
+            if passage.changes.counted && passage.draft.is_some() && !passage.accepted {
+                cx.snapshot.firewall.tables(ipv6).leave(&passage.received);
+            }
             if passage.accepted {
                 commit(frame, passage, u32::MAX).map_err(Exit::Drop)?;
                 frame.walked = true;

@@ -7,7 +7,9 @@ use crate::drop::Drop;
 use crate::firewall::{Firewall, filter, mangle, nat, raw};
 use crate::nat::{Action as nat_action, Side, Target};
 use crate::punt::Why;
-use crate::rule::{Action, AddressRange, ChainId, Match, Reject, Rule, State, Table, Ttl};
+use crate::rule::{
+    Action, AddressRange, ChainId, ConnectionLimit, Match, Reject, Rule, State, Table, Ttl,
+};
 use crate::table::Adjacency;
 use crate::testing::{ETHER1, ETHER2, MIRROR, Rig, Udp4, gateway};
 use crate::walk::Event;
@@ -463,4 +465,34 @@ fn answers_to_translated_connections_find_their_worker() {
     assert_eq!(rig.connections.totals(), (60, 0));
     assert_eq!(rig.traffic(ETHER2).rx.packets, 60, "each is counted once");
     assert_eq!(rig.drops(), []);
+}
+
+#[test]
+fn a_connection_limit_counts_connections_until_they_end() {
+    let mut rig = rig();
+    tracked(&mut rig);
+    let limit = ConnectionLimit::new(2, 32).expect("address space");
+    let rule = Rule::new(
+        1,
+        vec![Match::ConnectionLimit(Arc::new(limit)).into()],
+        Action::Drop,
+    );
+    filtered(&mut rig, filter::FORWARD, vec![rule]);
+    let from = |port| Udp4 {
+        source_port: port,
+        ..Udp4::default()
+    };
+
+    let first: usize = (1..=5).map(|port| rig.pass(from(port).frame()).len()).sum();
+    assert_eq!((first, rig.connections.totals().0), (2, 2));
+    // Ones that are there go on; UDP without an answer is forgotten after 30 seconds.
+    assert_eq!(rig.pass(from(1).frame()).len(), 1);
+    for second in 0..40 {
+        rig.now = machine::Instant::from_secs(second);
+        rig.settle();
+    }
+    assert_eq!(rig.connections.totals(), (0, 0));
+
+    let second: usize = (1..=5).map(|port| rig.pass(from(port).frame()).len()).sum();
+    assert_eq!(second, 2);
 }
