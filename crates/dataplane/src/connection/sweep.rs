@@ -159,22 +159,38 @@ impl Tracker {
         there
     }
 
-    /// Makes room for a connection, if need be by evicting another that is not assured.
+    /// Makes room for a connection, if need be by evicting others that are not assured. A full table
+    /// leaves every worker its share: none can fill it for all, and who has more than that gives
+    /// back what others take.
     pub(super) fn admit(&mut self, ipv6: bool) -> Result<(), Refused> {
         let max = self.limits.entries_max;
         if self.table.admit(ipv6, max) {
+            self.live += 1;
             return Ok(());
         }
+        let share = max / self.table.workers().max(1) as u32;
+        let mut evicted = self.evict(ipv6);
+        if self.live < share {
+            evicted = true;
+        } else if evicted && self.live > share && self.table.is_over(max) {
+            self.evict(ipv6);
+        }
+        if !evicted {
+            return Err(Refused::Full);
+        }
+        self.table.count(ipv6);
+        self.live += 1;
+        Ok(())
+    }
+
+    /// Ends a connection that is not assured, of this family if there is one; says whether it did.
+    fn evict(&mut self, ipv6: bool) -> bool {
         let victim = |tracker: &mut Self, ipv6| {
             let place = of_family!(mut tracker, ipv6, part => part.victim())?;
             Some(Slot::new(ipv6, tracker.worker, place))
         };
         let slot = victim(self, ipv6).or_else(|| victim(self, !ipv6));
-        self.leave(slot.ok_or(Refused::Full)?);
-        match self.table.admit(ipv6, max) {
-            true => Ok(()),
-            false => Err(Refused::Full),
-        }
+        slot.inspect(|slot| self.leave(*slot)).is_some()
     }
 
     /// Ends a connection.
@@ -187,7 +203,7 @@ impl Tracker {
             let helper = entry.helper();
             (part.leave(place, keys), id, helper)
         });
-        self.table.dismiss(slot.is_ipv6());
+        self.dismiss(slot.is_ipv6());
         if let Some(reply) = left.claimed {
             self.release(&reply);
         }
@@ -198,6 +214,12 @@ impl Tracker {
                 homes.into_iter().for_each(|homes| homes.release(tuple))
             });
         }
+    }
+
+    /// One connection less.
+    pub(super) fn dismiss(&mut self, ipv6: bool) {
+        self.table.dismiss(ipv6);
+        self.live -= 1;
     }
 
     pub(super) fn release(&self, tuple: &Tuple) {

@@ -293,8 +293,19 @@ impl Table {
             return false;
         }
         // Workers that meet here exceed the limit by their number at most.
-        self.totals[usize::from(ipv6)].fetch_add(1, Ordering::Relaxed);
+        self.count(ipv6);
         true
+    }
+
+    /// Counts one entry more.
+    pub(super) fn count(&self, ipv6: bool) {
+        self.totals[usize::from(ipv6)].fetch_add(1, Ordering::Relaxed);
+    }
+
+    /// Whether there are more than `max`.
+    pub(super) fn is_over(&self, max: u32) -> bool {
+        let (ipv4, ipv6) = self.totals();
+        ipv4.saturating_add(ipv6) > max
     }
 
     /// Counts one entry less.

@@ -51,6 +51,8 @@ pub struct Tracker {
     pub(super) ipv4: Part<Ipv4>,
     pub(super) ipv6: Part<Ipv6>,
     pub(super) expectations: Expectations,
+    /// How many connections it has, of both families.
+    pub(super) live: u32,
     pub(super) sweep: Sweep,
     /// Connections that ended and that a `connection-limit` counts; emptied with each step.
     pub(super) counted: Vec<Tuple>,
@@ -94,6 +96,7 @@ impl Tracker {
             ipv4: Part::new(ipv4, setup.worker, now)?,
             ipv6: Part::new(ipv6, setup.worker, now)?,
             expectations: Expectations::default(),
+            live: 0,
             sweep: Sweep::default(),
             counted: Vec::with_capacity(COUNTED),
             table: setup.table,
@@ -327,7 +330,7 @@ impl Tracker {
         let entered = self.admit(draft.original.ipv6).and_then(|()| {
             let way = self.enter(draft, now);
             if way.is_none() {
-                self.table.dismiss(draft.original.ipv6);
+                self.dismiss(draft.original.ipv6);
             }
             way.ok_or(Refused::Full)
         });

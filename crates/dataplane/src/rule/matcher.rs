@@ -365,8 +365,8 @@ impl FlowKey {
             tuple.source * if_has(Self::SOURCE),
             tuple.destination * if_has(Self::DESTINATION),
         );
-        let ports = tuple.source_port as u64 * if_has(Self::SOURCE_PORT) as u64
-            | (tuple.destination_port as u64 * if_has(Self::DESTINATION_PORT) as u64) << 16
+        let ports = (tuple.source_port as u64 * if_has(Self::SOURCE_PORT) as u64)
+            | ((tuple.destination_port as u64 * if_has(Self::DESTINATION_PORT) as u64) << 16)
             | (tuple.ipv6 as u64) << 32;
         let high = fold((from >> 64) as u64, 1) ^ fold((to >> 64) as u64, 3);
         let high = if tuple.ipv6 { high } else { 0 };

@@ -176,7 +176,7 @@ fn addresses(range: &AddressRange) -> Spans {
 /// All that a protocol has.
 fn services(number: u8) -> (u128, u128) {
     let first = u128::from(number) << PROTOCOL;
-    (first, first | (1 << PROTOCOL) - 1)
+    (first, first | ((1 << PROTOCOL) - 1))
 }
 
 fn with_ports(ranges: &[(u16, u16)]) -> Spans {
