@@ -338,8 +338,11 @@ fn fold_words(words: &[String], indent: usize, width: usize) -> String {
     text
 }
 
-/// Digits in groups of three, as counters are shown.
+/// Digits in groups of three, as counters are shown. What is no counter, such as a date, stays.
 pub(crate) fn grouped(digits: &str) -> String {
+    if !digits.bytes().all(|byte| byte.is_ascii_digit()) {
+        return digits.to_owned();
+    }
     let mut text = String::with_capacity(digits.len() * 4 / 3);
     for (index, c) in digits.chars().enumerate() {
         if index > 0 && (digits.len() - index).is_multiple_of(3) {
@@ -357,5 +360,17 @@ pub(crate) const fn is_numbered(menu: &Menu) -> bool {
         // Where only items are numbered, a menu without items is not.
         Shape::Rows => !menu.unnumbered_dynamic,
         _ => true,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::grouped;
+
+    #[test]
+    fn counters_are_grouped_and_dates_are_not() {
+        assert_eq!(grouped("1234567"), "1 234 567");
+        assert_eq!(grouped("12"), "12");
+        assert_eq!(grouped("2026-11-22 04:53:51"), "2026-11-22 04:53:51");
     }
 }
