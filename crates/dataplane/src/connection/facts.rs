@@ -20,6 +20,8 @@ pub struct Fast {
     pub next_hop: NextHop,
     /// How the connection is translated; nothing is rewritten where it is empty.
     pub nat: NatState,
+    /// Both sides have spoken; of TCP, the handshake is done.
+    pub assured: bool,
 }
 
 /// Where the bits lie of a mark's word that are not the mark.
@@ -224,6 +226,7 @@ impl Tracker {
             (flags & flag::FASTTRACK != 0).then(|| Fast {
                 next_hop: entry.next_hop(way.reply),
                 nat: NatState(flags >> flag::NAT_SHIFT & 0xf),
+                assured: flags & flag::ASSURED != 0,
             })
         })
     }

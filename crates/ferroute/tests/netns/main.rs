@@ -7,6 +7,7 @@
 
 mod clients;
 mod drivers;
+mod firewall;
 mod flap;
 mod home;
 mod hostplane;

@@ -5,10 +5,10 @@
 use core::fmt::Write as _;
 use core::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
-use dataplane::Why;
 use dataplane::packet::{Fields, protocol};
 use dataplane::rule::{Reject, Sniff};
 use dataplane::walk::{Event, Logged};
+use dataplane::{Command, Why};
 use frame::{Frame, InterfaceId};
 use machine::Instant;
 use menu::{Id, Store, Value};
@@ -213,11 +213,19 @@ impl Control {
     }
 
     /// Answers in the place of a server that never does anything.
+    ///
+    /// The answer passes no rules and meets no connection: it would begin one, whose reply, the next
+    /// segment of who is held, would then be established and pass.
     pub(super) fn tarpit(&mut self, frame: Frame, worker: u16) {
         if self.owes_segment(&frame).is_some() {
             let id = self.next_id();
-            if let Some(answer) = reset::hold4(packet_of(&frame), id, self.tarpit_key) {
-                self.output(&answer, frame.ingress, worker);
+            let answer = reset::hold4(packet_of(&frame), id, self.tarpit_key);
+            if let Some(mut answer) = answer.and_then(|answer| self.workers.frame(&answer)) {
+                answer.l3 = 0;
+                answer.ingress = InterfaceId::NONE;
+                answer.egress = frame.ingress;
+                answer.walked = true;
+                self.workers.send(worker, Command::Resume(answer));
             }
         }
         self.workers.free(frame);

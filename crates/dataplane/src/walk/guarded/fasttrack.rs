@@ -2,9 +2,10 @@
 //! state machine. Its direction's line holds the complete rewrite and the next hop.
 //!
 //! Whole TCP segments and UDP datagrams without options go this way. SYN, FIN and RST walk slowly,
-//! so that the connection's state is followed; so does one packet a second in each direction, which
-//! keeps its timeout alive and looks its route up again. RouterOS says only that "some" packets of a
-//! FastTracked connection walk slowly.
+//! so that the connection's state is followed; so does what ends the handshake, or the connection
+//! would be forgotten like one that nobody answered; so does one packet a second in each direction,
+//! which keeps its timeout alive and looks its route up again. RouterOS says only that "some" packets
+//! of a FastTracked connection walk slowly.
 
 use frame::Frame;
 
@@ -52,6 +53,9 @@ pub(super) fn forward(
     near: &mut Near,
 ) -> Option<u16> {
     let fast = tracker.fast(way)?;
+    if fields.tuple.protocol == protocol::TCP && !fast.assured {
+        return None;
+    }
     if super::connection::remembered(cx.fib, fast.next_hop.id) != fast.next_hop {
         return None;
     }

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use super::{forwarded4, rig};
+use crate::connection::TcpState;
 use crate::drop::Drop;
 use crate::firewall::{Firewall, filter, mangle, nat, raw};
 use crate::nat::{Action as nat_action, Side, Target};
@@ -386,6 +387,53 @@ fn fasttracked_packets_meet_no_rule_and_leave_as_slow_ones_do() {
     let row = rig.connections.rows(false).next().expect("a connection");
     assert_eq!(row.directions[0].fasttrack.packets, 2);
     assert_eq!(row.directions[0].traffic.packets, 3);
+}
+
+/// The frame as a TCP segment without data.
+fn segment(udp: Udp4, flags: u8, seq: u32, ack: u32) -> Vec<u8> {
+    let tcp = Udp4 {
+        protocol: 6,
+        payload: 12,
+        ..udp
+    };
+    let mut frame = tcp.frame();
+    frame[38..42].copy_from_slice(&seq.to_be_bytes());
+    frame[42..46].copy_from_slice(&ack.to_be_bytes());
+    frame[46..52].copy_from_slice(&[5 << 4, flags, 0x20, 0, 0, 0]);
+    frame
+}
+
+#[test]
+fn a_fasttracked_handshake_is_followed_to_its_end() {
+    let mut rig = rig();
+    client(&mut rig);
+    tracked(&mut rig);
+    let established = Match::ConnectionState([State::Established].into_iter().collect());
+    let rules = vec![
+        Rule::new(1, vec![established.into()], Action::Fasttrack),
+        Rule::new(2, Vec::new(), Action::Passthrough),
+    ];
+    filtered(&mut rig, filter::FORWARD, rules);
+    let there = Udp4::default();
+    let back = Udp4 {
+        to: [2, 0, 0, 0, 0, 2],
+        source: there.destination,
+        destination: there.source,
+        source_port: there.destination_port,
+        destination_port: there.source_port,
+        ..there
+    };
+
+    rig.pass(segment(there, 0x02, 99, 0));
+    rig.arrive_unfinished(1, segment(back, 0x12, 499, 100), frame::Offload::FINISHED);
+    rig.settle();
+    rig.pass(segment(there, 0x10, 100, 500));
+
+    let row = rig.connections.rows(false).next().expect("a connection");
+    assert_eq!(row.tcp_state, TcpState::Established);
+    assert_eq!((row.fasttrack, hits(&rig, 2).0), (true, 3));
+    rig.pass(segment(there, 0x10, 100, 500));
+    assert_eq!(hits(&rig, 2).0, 3);
 }
 
 #[test]

@@ -1,0 +1,243 @@
+//! The same rules and the same packets, here and in the kernel's nftables: the same gets through,
+//! changed in the same way.
+//!
+//! Each set of rules is written twice, side by side. `beside.py` has the packets: some of every kind
+//! that the rules tell apart.
+
+use std::fmt::Write as _;
+use std::io::{BufRead, BufReader, Read, Write};
+use std::process::Stdio;
+
+use lab::Lab;
+
+use crate::world::{PACKET, Router, Start, have, lab, layout, run, shell, until, works};
+
+const PACKETS: &str = include_str!("beside.py");
+
+/// A set of rules: lines for `/ip firewall`, and chains of nftables.
+struct Set {
+    name: &'static str,
+    ours: &'static str,
+    theirs: &'static str,
+}
+
+const SETS: &[Set] = &[
+    Set {
+        name: "ports, lengths and what headers say",
+        ours: "\
+filter add chain=forward action=drop protocol=udp dst-port=1000-1999,3000
+filter add chain=forward action=drop protocol=udp src-port=!11000-11299 dst-port=53
+filter add chain=forward action=drop packet-size=120-140
+filter add chain=forward action=drop ttl=less-than:9
+filter add chain=forward action=drop ttl=equal:9 protocol=udp
+filter add chain=forward action=drop dscp=46 protocol=tcp
+filter add chain=forward action=drop tcp-flags=syn,!ack dst-port=443 protocol=tcp
+filter add chain=forward action=drop protocol=icmp icmp-options=13:0
+filter add chain=forward action=drop src-address=192.168.88.12-192.168.88.14 protocol=!tcp",
+        theirs: "\
+chain forward { type filter hook forward priority 0
+udp dport 9 accept
+udp dport { 1000-1999, 3000 } drop
+udp sport != 11000-11299 udp dport 53 drop
+meta length 120-140 drop
+ip ttl < 9 drop
+ip ttl 9 meta l4proto udp drop
+ip dscp 46 meta l4proto tcp drop
+tcp flags & (syn | ack) == syn tcp dport 443 drop
+icmp type 13 icmp code 0 drop
+ip saddr 192.168.88.12-192.168.88.14 meta l4proto != tcp drop
+}",
+    },
+    Set {
+        name: "states of connections",
+        ours: "\
+filter add chain=forward action=accept connection-state=established,related
+filter add chain=forward action=drop connection-state=invalid
+filter add chain=forward action=drop connection-state=new protocol=tcp tcp-flags=!syn src-address=192.168.88.10-192.168.88.14",
+        theirs: "\
+chain forward { type filter hook forward priority 0
+udp dport 9 accept
+ct state established,related accept
+ct state invalid drop
+ct state new tcp flags & syn == 0 ip saddr 192.168.88.10-192.168.88.14 drop
+}",
+    },
+    Set {
+        name: "chains, marks and changes",
+        ours: "\
+mangle add chain=prerouting action=mark-packet new-packet-mark=low src-address=192.168.88.10-192.168.88.13
+mangle add chain=prerouting action=mark-packet new-packet-mark=high dst-port=443 protocol=tcp
+mangle add chain=forward action=change-ttl new-ttl=set:33 packet-mark=low
+mangle add chain=forward action=change-dscp new-dscp=12 packet-mark=high
+mangle add chain=forward action=change-mss new-mss=1300 protocol=tcp tcp-flags=syn
+filter add chain=forward action=jump jump-target=own
+filter add chain=forward action=drop dst-port=80 protocol=udp
+filter add chain=own action=return packet-mark=low
+filter add chain=own action=accept dst-port=80 protocol=udp
+filter add chain=own action=jump jump-target=deeper packet-mark=!high
+filter add chain=deeper action=return protocol=icmp
+filter add chain=deeper action=drop dst-port=2000,3000 protocol=tcp",
+        theirs: "\
+chain prerouting { type filter hook prerouting priority -150
+ip saddr 192.168.88.10-192.168.88.13 meta mark set 1
+tcp dport 443 meta mark set 2
+}
+chain change { type filter hook forward priority -150
+meta mark 1 ip ttl set 33
+meta mark 2 ip dscp set 12
+tcp flags & syn == syn tcp option maxseg size set 1300
+}
+chain deeper { meta l4proto icmp return
+tcp dport { 2000, 3000 } drop
+}
+chain own { meta mark 1 return
+udp dport 80 accept
+meta mark != 2 jump deeper
+}
+chain forward { type filter hook forward priority 0
+udp dport 9 accept
+jump own
+udp dport 80 drop
+}",
+    },
+    Set {
+        name: "translation",
+        ours: "\
+filter add chain=forward action=drop connection-state=invalid
+nat add chain=srcnat action=src-nat to-addresses=203.0.113.2 protocol=tcp dst-port=443
+nat add chain=srcnat action=src-nat to-addresses=203.0.113.2 to-ports=20000-29999 protocol=tcp dst-port=80 src-port=14000
+nat add chain=srcnat action=accept dst-port=53 protocol=udp
+nat add chain=srcnat action=masquerade out-interface=ether1 protocol=!icmp",
+        theirs: "\
+chain forward { type filter hook forward priority 0
+ct state invalid drop
+}
+chain srcnat { type nat hook postrouting priority 100
+tcp dport 443 snat to 203.0.113.2
+tcp dport 80 tcp sport 14000 snat to 203.0.113.2:20000-29999
+udp dport 53 accept
+oifname ether1 meta l4proto != icmp masquerade
+}",
+    },
+    Set {
+        name: "what remembers",
+        ours: "\
+filter add chain=forward action=drop protocol=udp dst-port=53 nth=3,1
+filter add chain=forward action=accept protocol=tcp dst-port=80 limit=1/1h,5:packet
+filter add chain=forward action=drop protocol=tcp dst-port=80",
+        theirs: "\
+chain forward { type filter hook forward priority 0
+udp dport 9 accept
+udp dport 53 numgen inc mod 3 == 0 drop
+tcp dport 80 limit rate 1/hour burst 5 packets accept
+tcp dport 80 drop
+}",
+    },
+];
+
+#[test]
+fn the_same_gets_through_as_through_nftables() {
+    let test = "the_same_gets_through_as_through_nftables";
+    if !have(test, &["python3", "nft", "ping"]) {
+        return;
+    }
+    let (Some(ours), Some(theirs)) = (lab(test, layout("home")), lab(test, layout("home"))) else {
+        return;
+    };
+    if !works(&theirs, "router", "nft add table ip tried") {
+        return lab::testing::skip(test, "the kernel has no nftables");
+    }
+    let router = Router::start(&ours, &Start::with(PACKET, OPEN));
+    kernel_routes(&theirs);
+    for lab in [&ours, &theirs] {
+        until("packets pass", || {
+            works(lab, "client", "ping -q -c 1 -W 1 203.0.113.1")
+        });
+    }
+
+    let mut differing = String::new();
+    for (number, set) in (1..).zip(SETS) {
+        router.exec(&commands(set.ours));
+        let ruleset = format!("flush ruleset\ntable ip beside {{\n{}\n}}", set.theirs);
+        shell(
+            &theirs,
+            "router",
+            &format!("nft -f - <<'END'\n{ruleset}\nEND"),
+        );
+
+        let (here, there) = (through(&ours, number), through(&theirs, number));
+
+        assert!(there.len() > 20, "{}: {there:#?}", set.name);
+        differ(set.name, &here, &there, &mut differing);
+    }
+    assert!(differing.is_empty(), "{differing}");
+}
+
+const OPEN: &str = "\
+/ip address
+add address=203.0.113.2/24 interface=ether1
+add address=192.168.88.1/24 interface=ether2
+";
+
+/// Makes the kernel of the host `router` one.
+fn kernel_routes(lab: &Lab) {
+    run(lab, "router", "ip address add 203.0.113.2/24 dev ether1");
+    run(lab, "router", "ip address add 192.168.88.1/24 dev ether2");
+    let settings = "cd /proc/sys/net/ipv4; echo 1 > ip_forward; \
+                    for i in all ether1 ether2; do echo 0 > conf/$i/rp_filter; done";
+    shell(lab, "router", settings);
+}
+
+/// What puts these rules into the place of all others; the packet sent last always passes.
+fn commands(rules: &str) -> String {
+    let mut text = String::new();
+    for table in ["filter", "mangle", "nat"] {
+        let _ = write!(text, "/ip firewall {table} remove [find !dynamic]; ");
+    }
+    text += "/ip firewall filter add chain=forward protocol=udp dst-port=9; ";
+    for rule in rules.lines() {
+        let _ = write!(text, "/ip firewall {rule}; ");
+    }
+    text
+}
+
+/// Sends the packets of this set: what came of each that came.
+fn through(lab: &Lab, set: usize) -> Vec<String> {
+    let python = |host: &str| {
+        let mut command = lab.command(host, "python3").expect("a host of the layout");
+        command.args(["-c", PACKETS]).stdin(Stdio::piped());
+        command.stdout(Stdio::piped());
+        command
+    };
+    let mut listening = python("server").arg("listen").spawn().expect("it is there");
+    let mut said = BufReader::new(listening.stdout.take().expect("asked for above"));
+    let mut text = String::new();
+    said.read_line(&mut text).expect("it writes text");
+    assert_eq!(text, "ready\n");
+    let router = run(lab, "client", "ip neighbour show 192.168.88.1");
+    let words: Vec<_> = router.split_whitespace().collect();
+    let at = words.iter().position(|word| *word == "lladdr");
+    let mac = words[at.expect("it was just pinged") + 1].replace(':', "");
+
+    let mut sending = python("client")
+        .args(["send", &set.to_string()])
+        .spawn()
+        .expect("as above");
+    write!(sending.stdin.take().expect("asked for above"), "{mac}").expect("it reads");
+    assert!(sending.wait().expect("our child").success());
+
+    text.clear();
+    said.read_to_string(&mut text).expect("it writes text");
+    assert!(listening.wait().expect("our child").success());
+    let mut lines: Vec<_> = text.lines().map(str::to_owned).collect();
+    lines.sort_unstable();
+    lines
+}
+
+fn differ(set: &str, here: &[String], there: &[String], text: &mut String) {
+    for (who, some, others) in [("ferroute", here, there), ("nftables", there, here)] {
+        for line in some.iter().filter(|line| !others.contains(line)) {
+            let _ = writeln!(text, "{set}: only {who}: {line}");
+        }
+    }
+}

@@ -1,0 +1,184 @@
+//! RouterOS's default firewall, as it is and with what people put on top of it.
+
+use std::io::{BufRead, BufReader, Read};
+use std::process::Stdio;
+
+use lab::Lab;
+
+use super::{SERVER, ask, ask_one, hits, peer, seen, serve};
+use crate::throughput::iperf;
+use crate::world::{PACKET, Router, Start, have, lab, layout, output, run, text, until};
+
+const TRACKED: &str = "/ip/firewall/connection";
+const ACCEPTS: &str = "defconf: accept established,related, untracked";
+
+#[test]
+fn a_home_gets_out_and_nobody_gets_in() {
+    let test = "a_home_gets_out_and_nobody_gets_in";
+    let Some(lab) = have(test, &["python3", "iperf3", "traceroute"])
+        .then(|| lab(test, layout("home")))
+        .flatten()
+    else {
+        return;
+    };
+    let router = Router::start(&lab, &Start::with(PACKET, layout("home").config));
+    let _server = serve(&lab, "server", &["80", "53"]);
+    let _client = serve(&lab, "client", &["22", "80"]);
+    until("packets pass", || {
+        seen(&ask_one(&lab, "client", "tcp 203.0.113.1 80 1")) == "203.0.113.2"
+    });
+
+    the_lan_gets_out(&lab);
+    the_internet_stays_out(&lab, &router);
+    an_established_flow_takes_the_fast_track(&lab, &router);
+    a_removed_connection_is_gone(&lab, &router);
+    replaced_rules_lose_no_packet(&lab, &router);
+}
+
+fn the_lan_gets_out(lab: &Lab) {
+    for (address, shown) in SERVER.iter().zip(["203.0.113.2", "2001:2:0:88:"]) {
+        let probes = ["tcp", "udp"].map(|how| format!("{how} {address} 53"));
+        for said in ask(lab, "client", &probes) {
+            assert!(said.starts_with(shown), "{address}: {said}");
+        }
+        let line = format!("traceroute -n -q 1 -N 1 -w 10 -m 5 {address}");
+        let said = run(lab, "client", &line);
+        assert_eq!(said.lines().count(), 3, "{line}\n{said}");
+    }
+}
+
+fn the_internet_stays_out(lab: &Lab, router: &Router) {
+    let before = hits(
+        router,
+        "/ip/firewall/filter",
+        "defconf: drop all not coming from LAN",
+    );
+    let mut probes = Vec::new();
+    for to in [
+        "192.168.88.10",
+        "2001:2:0:88::10",
+        "203.0.113.2",
+        "2001:2:0:1::2",
+    ] {
+        // Of 22 and 80 the hosts of the LAN have servers; the router has its own.
+        let these = ["tcp 22", "tcp 80", "udp 80"].map(|probe| {
+            let (how, port) = probe.split_once(' ').expect("written above");
+            format!("{how} {to} {port} 0.2")
+        });
+        probes.extend(these);
+    }
+
+    let said = ask(lab, "server", &probes);
+
+    assert_eq!(said, vec!["nothing"; probes.len()]);
+    let after = hits(
+        router,
+        "/ip/firewall/filter",
+        "defconf: drop all not coming from LAN",
+    );
+    assert!(after >= before + 3, "{before} {after}");
+}
+
+fn an_established_flow_takes_the_fast_track(lab: &Lab, router: &Router) {
+    let counted = || {
+        let fast = router.number("/ip/settings/print", "", "ipv4-fasttrack-packets");
+        (fast, hits(router, "/ip/firewall/filter", ACCEPTS))
+    };
+    let before = counted();
+
+    let report = iperf(lab, SERVER[0], "--bytes 20M");
+
+    assert!(report["end"]["sum_received"]["bytes"].as_u64() > Some(18_000_000));
+    let after = counted();
+    // 20 MB are 14,000 packets at least; what walks slowly is a packet a second and the ends.
+    let (fast, slow) = (after.0 - before.0, after.1 - before.1);
+    assert!(fast > 10_000 && slow < 200, "{fast} fast, {slow} slow");
+    let rows = router.rows(&format!(
+        "{TRACKED}/print where fasttrack and dst-port=5201"
+    ));
+    let most = rows
+        .iter()
+        .filter_map(|row| row["orig-fasttrack-packets"].as_str()?.parse::<u64>().ok());
+    assert!(most.max() > Some(10_000), "{rows:#?}");
+}
+
+fn a_removed_connection_is_gone(lab: &Lab, router: &Router) {
+    let which = "where protocol=udp and dst-port=53 and src-address=192.168.88.10";
+    ask_one(lab, "client", "udp 203.0.113.1 53");
+    let rows = router.rows(&format!("{TRACKED}/print {which}"));
+    assert!(!rows.is_empty());
+    assert!(
+        rows.iter()
+            .all(|row| row["reply-dst-address"] == "203.0.113.2"),
+        "{rows:#?}"
+    );
+    let others = router.rows(&format!("{TRACKED}/print where protocol=tcp"));
+
+    let which = which.trim_start_matches("where ");
+    router.exec(&format!("{TRACKED}/remove [find {which}]"));
+
+    until("they are gone", || {
+        router
+            .rows(&format!("{TRACKED}/print where {which}"))
+            .is_empty()
+    });
+    let left = router.rows(&format!("{TRACKED}/print where protocol=tcp"));
+    assert!(others.is_empty() || !left.is_empty(), "{others:#?}");
+}
+
+fn replaced_rules_lose_no_packet(lab: &Lab, router: &Router) {
+    let mut stream = peer(lab, "client", "stream");
+    stream.args(["203.0.113.1", "53"]);
+    stream.stdin(Stdio::piped()).stdout(Stdio::piped());
+    let mut stream = stream.spawn().expect("python3 is there");
+    let mut said = BufReader::new(stream.stdout.take().expect("asked for above"));
+    let mut line = String::new();
+    said.read_line(&mut line).expect("it writes text");
+    assert_eq!(line, "begun\n");
+
+    router.exec(
+        ":for i from=1 to=50 do={\
+           /ip firewall filter add chain=forward action=drop protocol=tcp dst-port=\"$i\" comment=x; \
+           /ip firewall mangle add chain=prerouting action=mark-packet new-packet-mark=m comment=x; \
+           /ip firewall nat set [find action=masquerade] comment=\"number $i\"; \
+           /ip firewall filter remove [find comment=x]; /ip firewall mangle remove [find comment=x]}",
+    );
+    drop(stream.stdin.take());
+
+    line.clear();
+    said.read_to_string(&mut line).expect("it writes text");
+    assert!(stream.wait().expect("our child").success());
+    let numbers: Vec<u64> = line
+        .split_whitespace()
+        .filter_map(|n| n.parse().ok())
+        .collect();
+    assert!(
+        matches!(numbers[..], [sent, 0] if sent > 250),
+        "sent and lost: {line}"
+    );
+}
+
+#[test]
+fn the_size_that_fits_is_found_behind_a_translation() {
+    let test = "the_size_that_fits_is_found_behind_a_translation";
+    let Some(lab) = have(test, &["ping"])
+        .then(|| lab(test, layout("pmtu")))
+        .flatten()
+    else {
+        return;
+    };
+    let near = layout("pmtu").config.to_owned()
+        + "/ip firewall nat\nadd action=masquerade chain=srcnat out-interface=ether1\n";
+    let _router = Router::start(&lab, &Start::with(PACKET, &near));
+    // No host but the second router knows the LAN: what comes back was translated.
+    run(&lab, "far", "ip route delete 192.168.88.0/24");
+    run(&lab, "far", "ip link set eth1 mtu 1300");
+    let ping = |size: u32| format!("ping -M do -c 1 -W 10 -s {size} 198.51.100.80");
+
+    // The first size does not leave the near router, the second one not the far one.
+    for (size, mtu) in [(1472, 1400), (1372, 1300)] {
+        let said = text(&output(&lab, "client", &ping(size)).stdout);
+        assert!(said.contains(&format!("mtu = {mtu}")), "{said}");
+    }
+    run(&lab, "client", &ping(1272));
+}
