@@ -21,17 +21,24 @@ const ETHERNET: usize = 14;
 /// Whether a packet is of the kind that goes the fast way.
 #[inline(always)]
 pub(super) fn is_eligible(cx: &Context<'_>, fields: &Fields, frame: &Frame) -> bool {
-    let (settings, header) = match fields.tuple.ipv6 {
-        true => (&cx.snapshot.ipv6, 40),
-        false => (&cx.snapshot.ipv4, 20),
+    let settings = match fields.tuple.ipv6 {
+        true => &cx.snapshot.ipv6,
+        false => &cx.snapshot.ipv4,
     };
+    settings.allow_fast_path & is_plain(fields, frame)
+}
+
+/// Whether it is a whole TCP segment or UDP datagram without options behind an Ethernet header, to
+/// be forwarded as it is.
+#[inline(always)]
+pub(super) fn is_plain(fields: &Fields, frame: &Frame) -> bool {
+    let header = if fields.tuple.ipv6 { 40 } else { 20 };
     let plain = match fields.tuple.protocol {
         protocol::TCP => fields.tcp_flags & SLOW_FLAGS == 0,
         protocol::UDP => true,
         _ => false,
     };
     plain
-        & settings.allow_fast_path
         & (fields.upper == header)
         & (fields.ttl > 1)
         & (fields.fragment == Fragment::Whole)
