@@ -69,6 +69,12 @@ impl Ahead {
         Self(Some(place))
     }
 
+    /// Whether no rule of the chain can match.
+    #[inline(always)]
+    pub fn is_none(self) -> bool {
+        self.0 == Some(NONE)
+    }
+
     /// The same as [`run`].
     #[inline]
     pub fn run<F: Facts, W: Watch>(

@@ -110,7 +110,7 @@ fn straight_run<const IPV6: bool>(
 /// Decides about a frame behind an untagged Ethernet header that gets another one, and commits it.
 /// False, and nothing changed, if more is to be decided.
 #[inline(always)]
-fn straight<const IPV6: bool>(frame: &mut Frame, adjacency: &Adjacency) -> bool {
+pub(super) fn straight<const IPV6: bool>(frame: &mut Frame, adjacency: &Adjacency) -> bool {
     const LINK: usize = ETHERNET as usize;
     if (frame.l3 != u16::from(ETHERNET)) | !frame.offload.is_finished() {
         return false;

@@ -92,10 +92,22 @@ pub(crate) fn resume(cx: &Context<'_>, mut frame: Frame, outlet: &mut Outlet) {
         let mut tally = Tally::new(cx, InterfaceId::NONE);
         let fields = Fields::of(packet(&frame));
         let departed = match key {
-            Ok(_) => guarded::one(cx, &mut frame, &fields, None, &mut tally, outlet),
-            Err(exit @ (Exit::Deliver(_) | Exit::Punt(Why::Local))) => {
-                guarded::one(cx, &mut frame, &fields, Some(exit), &mut tally, outlet)
-            }
+            Ok(_) => guarded::one(
+                cx,
+                &mut frame,
+                &fields,
+                (None, guarded::Met::Unknown),
+                &mut tally,
+                outlet,
+            ),
+            Err(exit @ (Exit::Deliver(_) | Exit::Punt(Why::Local))) => guarded::one(
+                cx,
+                &mut frame,
+                &fields,
+                (Some(exit), guarded::Met::Unknown),
+                &mut tally,
+                outlet,
+            ),
             Err(exit) => Err(exit),
         };
         tally.flush(cx, &outlet.counters);

@@ -39,7 +39,7 @@ pub(super) enum Hook {
 type Asked<'a> = (&'a Table, ChainId, Menu);
 
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Menu {
+pub(super) enum Menu {
     Raw,
     Mangle,
     Nat,
@@ -53,6 +53,17 @@ impl Menu {
             Self::Mangle => Drop::FirewallMangle,
             // Its rules have no action that discards.
             Self::Nat | Self::Filter => Drop::FirewallFilter,
+        }
+    }
+
+    /// How a packet ends by a verdict, if it does.
+    #[inline(always)]
+    pub(super) const fn exit(self, verdict: Verdict) -> Option<Exit> {
+        match verdict {
+            Verdict::Accept | Verdict::Translate(_) => None,
+            Verdict::Drop(_) => Some(Exit::Drop(self.drop())),
+            Verdict::Reject(_, how) => Some(Exit::Punt(Why::Rejected(how))),
+            Verdict::Tarpit(_) => Some(Exit::Punt(Why::Tarpit)),
         }
     }
 }
@@ -148,11 +159,8 @@ impl<W: Watcher> Guard<'_, W> {
     }
 
     fn obey(&mut self, hook: Hook, menu: Menu, verdict: Verdict) -> Result<(), Exit> {
-        let exit = match verdict {
-            Verdict::Accept | Verdict::Translate(_) => return Ok(()),
-            Verdict::Drop(_) => Exit::Drop(menu.drop()),
-            Verdict::Reject(_, how) => Exit::Punt(Why::Rejected(how)),
-            Verdict::Tarpit(_) => Exit::Punt(Why::Tarpit),
+        let Some(exit) = menu.exit(verdict) else {
+            return Ok(());
         };
         self.watch.left(hook.stage(), &exit);
         Err(exit)
@@ -160,13 +168,13 @@ impl<W: Watcher> Guard<'_, W> {
 }
 
 /// What rules may ask beyond the packet.
-struct Known<'a> {
-    cx: &'a Context<'a>,
-    tracker: &'a Tracker,
-    track: &'a connection::Track,
-    received: &'a Tuple,
+pub(super) struct Known<'a> {
+    pub(super) cx: &'a Context<'a>,
+    pub(super) tracker: &'a Tracker,
+    pub(super) track: &'a connection::Track,
+    pub(super) received: &'a Tuple,
     /// Those of the packet itself, which its connection does not count yet.
-    bytes: u32,
+    pub(super) bytes: u32,
 }
 
 impl Facts for Known<'_> {
@@ -260,7 +268,8 @@ fn address_types(cx: &Context<'_>, address: u128, ipv6: bool) -> AddressTypes {
     }
 }
 
-fn state(state: connection::State) -> rule::State {
+#[inline(always)]
+pub(super) fn state(state: connection::State) -> rule::State {
     match state {
         connection::State::New => rule::State::New,
         connection::State::Established => rule::State::Established,

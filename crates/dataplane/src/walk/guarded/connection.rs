@@ -2,10 +2,10 @@
 
 use frame::InterfaceId;
 
-use super::{Guard, Watcher, translation};
-use crate::connection::{NextHop, State, Tick};
+use super::{Guard, Met, Watcher, translation};
+use crate::connection::{NextHop, State, Tick, Track, Tracker};
 use crate::table::{Fib, NextHopId};
-use crate::walk::{Exit, Stage};
+use crate::walk::{Context, Exit, Stage};
 
 impl<W: Watcher> Guard<'_, W> {
     /// Finds the packet's connection, tells its state and counts it there.
@@ -19,13 +19,18 @@ impl<W: Watcher> Guard<'_, W> {
             return;
         }
         let tracker = &mut self.memory.tracker;
-        let found = tracker.lookup(&tuple);
-        passage.track = match W::COMMITS {
-            true => {
+        let found = match self.met {
+            Met::Found(found) => found,
+            Met::Tracked(track) => track.way,
+            Met::Unknown => tracker.lookup(&tuple),
+        };
+        passage.track = match self.met {
+            Met::Tracked(track) => track,
+            _ if W::COMMITS => {
                 let now = Tick::of(self.cx.now);
                 tracker.track(found, &passage.fields, self.view.packet, now)
             }
-            false => tracker.classify(found, &passage.fields, self.view.packet),
+            _ => tracker.classify(found, &passage.fields, self.view.packet),
         };
         match passage.track.way {
             Some(way) => {
@@ -114,14 +119,34 @@ impl<W: Watcher> Guard<'_, W> {
         if passage.changes.counted {
             tracker.set_counted(way);
         }
-        if passage.changes.fasttrack && !passage.track.fasttrack {
-            tracker.fasttrack(way);
-        }
-        if (passage.track.fasttrack || passage.changes.fasttrack) && hop != NextHopId::NO_ROUTE {
-            let next_hop = remembered(self.cx.fib, hop);
-            if tracker.next_hop(way) != next_hop {
-                tracker.set_next_hop(way, next_hop);
-            }
+        stay(
+            self.cx,
+            tracker,
+            &passage.track,
+            passage.changes.fasttrack,
+            hop,
+        );
+    }
+}
+
+/// A connection that is FastTracked, or is to be from now on, remembers its way on.
+pub(super) fn stay(
+    cx: &Context<'_>,
+    tracker: &mut Tracker,
+    track: &Track,
+    marked: bool,
+    hop: NextHopId,
+) {
+    let Some(way) = track.way else {
+        return;
+    };
+    if marked && !track.fasttrack {
+        tracker.fasttrack(way);
+    }
+    if (track.fasttrack || marked) && hop != NextHopId::NO_ROUTE {
+        let next_hop = remembered(cx.fib, hop);
+        if tracker.next_hop(way) != next_hop {
+            tracker.set_next_hop(way, next_hop);
         }
     }
 }

@@ -9,9 +9,10 @@
 
 use frame::Frame;
 
-use crate::connection::{Fast, NatState, Tick, Tracker, Way};
+use crate::connection::{NatState, Tick, Tracker, Way};
 use crate::nat::Rewrite;
 use crate::packet::{Fields, Fragment, protocol};
+use crate::table::Adjacency;
 use crate::walk::depart::{self, Near};
 use crate::walk::{Context, forward};
 
@@ -22,17 +23,24 @@ const ETHERNET: usize = 14;
 /// Whether a packet is of the kind that goes the fast way.
 #[inline(always)]
 pub(super) fn is_eligible(cx: &Context<'_>, fields: &Fields, frame: &Frame) -> bool {
-    let (settings, header) = match fields.tuple.ipv6 {
-        true => (&cx.snapshot.ipv6, 40),
-        false => (&cx.snapshot.ipv4, 20),
+    let settings = match fields.tuple.ipv6 {
+        true => &cx.snapshot.ipv6,
+        false => &cx.snapshot.ipv4,
     };
+    settings.allow_fast_path & is_plain(fields, frame)
+}
+
+/// Whether it is a whole TCP segment or UDP datagram without options behind an Ethernet header, to
+/// be forwarded as it is.
+#[inline(always)]
+pub(super) fn is_plain(fields: &Fields, frame: &Frame) -> bool {
+    let header = if fields.tuple.ipv6 { 40 } else { 20 };
     let plain = match fields.tuple.protocol {
         protocol::TCP => fields.tcp_flags & SLOW_FLAGS == 0,
         protocol::UDP => true,
         _ => false,
     };
     plain
-        & settings.allow_fast_path
         & (fields.upper == header)
         & (fields.ttl > 1)
         & (fields.fragment == Fragment::Whole)
@@ -66,25 +74,35 @@ pub(super) fn forward(
     if !tracker.count_fast(way, fields.len, Tick::of(cx.now)) {
         return None;
     }
-    rewrite(frame, fields, way, &fast, tracker)?;
-    let header = next.adjacency.header.first_chunk::<ETHERNET>()?;
-    *frame.bytes_mut().first_chunk_mut::<ETHERNET>()? = *header;
-    frame.egress = next.adjacency.egress;
-    depart::trim(frame, ETHERNET + fields.len as usize).then_some(next.adjacency.port)
+    let translated = fast.nat != NatState::default();
+    rewrite(frame, fields.tuple.ipv6, way, translated, tracker)?;
+    relink(frame, fields, &next.adjacency).then_some(next.adjacency.port)
+}
+
+/// The next link's header, and an end without padding.
+#[inline(always)]
+pub(super) fn relink(frame: &mut Frame, fields: &Fields, adjacency: &Adjacency) -> bool {
+    let header = adjacency.header.first_chunk::<ETHERNET>();
+    let link = frame.bytes_mut().first_chunk_mut::<ETHERNET>();
+    let (Some(header), Some(link)) = (header, link) else {
+        return false;
+    };
+    *link = *header;
+    frame.egress = adjacency.egress;
+    depart::trim(frame, ETHERNET + fields.len as usize)
 }
 
 /// Addresses, ports, lifetime.
 #[inline(always)]
-fn rewrite(
+pub(super) fn rewrite(
     frame: &mut Frame,
-    fields: &Fields,
+    ipv6: bool,
     way: Way,
-    fast: &Fast,
+    translated: bool,
     tracker: &Tracker,
 ) -> Option<()> {
     let packet = frame.bytes_mut().get_mut(ETHERNET..)?;
-    let translated = fast.nat != NatState::default();
-    match (fields.tuple.ipv6, translated) {
+    match (ipv6, translated) {
         (false, false) => forward::age4(packet.first_chunk_mut()?),
         (true, false) => forward::age6(packet.first_chunk_mut()?),
         (false, true) => {

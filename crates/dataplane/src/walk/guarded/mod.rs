@@ -18,6 +18,7 @@ mod chains;
 mod commit;
 mod connection;
 mod fasttrack;
+mod plain;
 mod told;
 mod translation;
 mod vector;
@@ -27,7 +28,7 @@ use wire::Mac;
 
 use super::forward::{self, Fit};
 use super::{Context, Exit, options, routing};
-use crate::connection::{Draft, Track, Tracker};
+use crate::connection::{Draft, Track, Tracker, Way};
 use crate::drop::Drop;
 use crate::firewall::Tables;
 use crate::nat::Side;
@@ -119,6 +120,24 @@ pub(crate) struct Onward {
     pub(crate) fit: Fit,
 }
 
+/// What is known of a packet's connection before its stage.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Met {
+    /// Nothing.
+    Unknown,
+    /// It was looked up.
+    Found(Option<Way>),
+    /// It was counted there, too.
+    Tracked(Track),
+}
+
+impl Met {
+    /// Whether this worker was found to have none.
+    fn is_nowhere(&self) -> bool {
+        matches!(self, Self::Found(None))
+    }
+}
+
 /// See the module.
 pub(crate) struct Guard<'a, W> {
     pub(crate) cx: &'a Context<'a>,
@@ -126,6 +145,7 @@ pub(crate) struct Guard<'a, W> {
     pub(crate) memory: &'a mut Memory,
     pub(crate) view: View<'a>,
     pub(crate) passage: &'a mut Passage,
+    pub(crate) met: Met,
     pub(crate) watch: &'a mut W,
 }
 
@@ -313,6 +333,7 @@ pub(super) fn decide<W: Watcher>(
         memory,
         view,
         passage: &mut passage,
+        met: Met::Unknown,
         watch,
     };
     guard.forwarded(local).map(|onward| onward.adjacency)

@@ -55,6 +55,12 @@ impl Told {
         }
     }
 
+    /// Whether there is one.
+    #[inline]
+    pub(crate) fn has_events(&self) -> bool {
+        !self.events.is_empty()
+    }
+
     fn add(&mut self, event: Event) {
         if self.events.len() < EVENTS {
             self.events.push(event);

@@ -3,12 +3,14 @@
 
 use frame::{Frame, InterfaceId, VECTOR_FRAMES};
 
-use super::{Guard, Onward, Passage, View, commit, fasttrack};
+use super::plain::{Looked, Outcome, Plain};
+use super::{Guard, Met, Onward, Passage, View, commit, fasttrack};
 use crate::connection::{Hash, Tracker};
 use crate::drop::Drop;
 use crate::outlet::Outlet;
 use crate::packet::Fields;
 use crate::punt::Why;
+use crate::rule;
 use crate::table::{Adjacency, NextHopId};
 use crate::walk::depart::{self, Departed, Speed, Tally, packet};
 use crate::walk::passes::{Lane, NO_PORT, Scratch};
@@ -18,6 +20,10 @@ use crate::walk::{Context, Exit, Fit, egress, options, source_mac};
 pub(in crate::walk) struct Ahead {
     fields: [Fields; VECTOR_FRAMES],
     hashes: [Hash; VECTOR_FRAMES],
+    hops: [NextHopId; VECTOR_FRAMES],
+    interfaces: [(InterfaceId, InterfaceId); VECTOR_FRAMES],
+    /// The first rules of `filter`'s forward chain that may match.
+    places: [u32; VECTOR_FRAMES],
 }
 
 impl Ahead {
@@ -25,15 +31,19 @@ impl Ahead {
         Self {
             fields: [Fields::default(); VECTOR_FRAMES],
             hashes: [Hash::default(); VECTOR_FRAMES],
+            hops: [NextHopId::NO_ROUTE; VECTOR_FRAMES],
+            interfaces: [(InterfaceId::NONE, InterfaceId::NONE); VECTOR_FRAMES],
+            places: [rule::NONE; VECTOR_FRAMES],
         }
     }
 }
 
 /// Passes 2 and 3 for the frames that pass 1 let in, and for those that it found to be for this
-/// router. Fills in `scratch.ports` and `scratch.exits`.
+/// router. Fills in `scratch.ports` and `scratch.exits`. Beside the vector's interface come the
+/// numbers of destinations that pass 1 collected, of IPv4 and of IPv6.
 pub(in crate::walk) fn vector(
     cx: &Context<'_>,
-    ingress: InterfaceId,
+    (ingress, count4, count6): (InterfaceId, usize, usize),
     frames: &mut [Frame],
     scratch: &mut Scratch,
     outlet: &mut Outlet,
@@ -41,6 +51,19 @@ pub(in crate::walk) fn vector(
     let mut tally = Tally::new(cx, ingress);
     scratch.near.forget();
     look_ahead(cx, frames, scratch, &outlet.memory.tracker);
+    let plain = [Plain::of(cx, false), Plain::of(cx, true)];
+    // Both families in one vector are rare: then packets are looked up one by one.
+    let alone = match (count4, count6) {
+        (_, 0) => Some(false),
+        (0, _) => Some(true),
+        _ => None,
+    };
+    let untracked = alone.filter(|ipv6| !cx.snapshot.firewall.tracks(*ipv6));
+    if let Some(ipv6) = untracked
+        && let Some(plain) = plain[usize::from(ipv6)]
+    {
+        look_up(cx, &plain, ipv6, frames, scratch);
+    }
     for (at, frame) in frames.iter_mut().enumerate().take(VECTOR_FRAMES) {
         scratch.ports[at] = NO_PORT;
         let local = match (scratch.lanes[at], scratch.exits[at]) {
@@ -48,37 +71,41 @@ pub(in crate::walk) fn vector(
             (Lane::Exit, exit @ (Exit::Deliver(_) | Exit::Punt(Why::Local))) => Some(exit),
             (Lane::Exit, _) => continue,
         };
-        let fields = &scratch.ahead.fields[at];
-        let tracks = cx.snapshot.firewall.tracks(fields.tuple.ipv6);
-        let tracker = &mut outlet.memory.tracker;
-        let way = match tracks {
-            true => tracker.find(scratch.ahead.hashes[at], &fields.tuple),
-            false => None,
+        let ipv6 = scratch.ahead.fields[at].tuple.ipv6;
+        let met = match (local, plain[usize::from(ipv6)]) {
+            _ if cx.snapshot.firewall.tracks(ipv6) => {
+                known(cx, at, frame, (local, plain), scratch, &mut tally, outlet)
+            }
+            (None, Some(plain)) if untracked.is_some() => {
+                let ahead = &mut scratch.ahead;
+                let looked = (ahead.hops[at], rule::Ahead::of(ahead.places[at]));
+                let (fields, near) = (&mut ahead.fields[at], &mut scratch.near);
+                Some(plain.untracked(cx, frame, fields, looked, near, outlet))
+            }
+            _ => Some(Outcome::Guard(Met::Unknown)),
         };
-        let received = frame.len() as u64;
-        if let (Some(way), None) = (way, local)
-            && fasttrack::is_eligible(cx, fields, frame)
-            && let Some(port) =
-                fasttrack::forward(cx, frame, fields, way, tracker, &mut scratch.near)
-        {
-            let ipv6 = fields.tuple.ipv6;
-            tally.count(cx, frame, ipv6, Speed::FastTrack, &outlet.counters);
-            let own = outlet.counters.interface(frame.ingress);
-            own.fp_rx.add(1, received);
-            scratch.ports[at] = port;
-            continue;
-        }
-        if way.is_none()
-            && tracks
-            && let Some(worker) = outlet.memory.tracker.home(fields, packet(frame))
-        {
-            // It is counted where it is walked.
-            let own = outlet.counters.interface(frame.ingress);
-            own.rx.take_back(1, received);
-            scratch.exits[at] = Exit::HandOver(worker);
-            continue;
-        }
-        match one(cx, frame, fields, local, &mut tally, outlet) {
+        let departed = match met {
+            None => continue,
+            Some(Outcome::Leaves(port)) => {
+                tally.count(cx, frame, ipv6, Speed::Slow, &outlet.counters);
+                Ok(Departed::Whole(port))
+            }
+            Some(Outcome::Ends(exit)) => Err(exit),
+            Some(Outcome::Guard(met)) => {
+                let fields = &scratch.ahead.fields[at];
+                if met.is_nowhere()
+                    && let Some(worker) = outlet.memory.tracker.home(fields, packet(frame))
+                {
+                    // It is counted where it is walked.
+                    let own = outlet.counters.interface(frame.ingress);
+                    own.rx.take_back(1, frame.len() as u64);
+                    scratch.exits[at] = Exit::HandOver(worker);
+                    continue;
+                }
+                one(cx, frame, fields, (local, met), &mut tally, outlet)
+            }
+        };
+        match departed {
             Ok(Departed::Whole(port)) => scratch.ports[at] = port,
             Ok(Departed::Unfinished { port, mtu }) => {
                 scratch.exits[at] = Exit::Finish { port, mtu };
@@ -87,6 +114,87 @@ pub(in crate::walk) fn vector(
         }
     }
     tally.flush(cx, &outlet.counters);
+}
+
+/// A packet of a family that is tracked: the ways of those whose connection is there. None where it
+/// has left by FastTrack.
+#[inline(always)]
+fn known(
+    cx: &Context<'_>,
+    at: usize,
+    frame: &mut Frame,
+    (local, plain): (Option<Exit>, [Option<Plain<'_>>; 2]),
+    scratch: &mut Scratch,
+    tally: &mut Tally,
+    outlet: &mut Outlet,
+) -> Option<Outcome> {
+    let fields = &mut scratch.ahead.fields[at];
+    let ipv6 = fields.tuple.ipv6;
+    let tracker = &mut outlet.memory.tracker;
+    let found = tracker.find(scratch.ahead.hashes[at], &fields.tuple);
+    let (Some(way), None) = (found, local) else {
+        return Some(Outcome::Guard(Met::Found(found)));
+    };
+    let received = frame.len() as u64;
+    if fasttrack::is_eligible(cx, fields, frame)
+        && let Some(port) = fasttrack::forward(cx, frame, fields, way, tracker, &mut scratch.near)
+    {
+        tally.count(cx, frame, ipv6, Speed::FastTrack, &outlet.counters);
+        let own = outlet.counters.interface(frame.ingress);
+        own.fp_rx.add(1, received);
+        scratch.ports[at] = port;
+        return None;
+    }
+    Some(match plain[usize::from(ipv6)] {
+        Some(plain) => plain.tracked(cx, frame, fields, way, &mut scratch.near, outlet),
+        None => Outcome::Guard(Met::Found(found)),
+    })
+}
+
+/// Passes 2 and 3 ahead, for a vector of a family that is not tracked: where packets are routed, and
+/// which rules may match.
+#[inline(never)]
+fn look_up(
+    cx: &Context<'_>,
+    plain: &Plain<'_>,
+    ipv6: bool,
+    frames: &[Frame],
+    scratch: &mut Scratch,
+) {
+    let main = cx.fib.main();
+    let count = frames.len().min(VECTOR_FRAMES);
+    let routed = scratch.lanes[..count]
+        .iter()
+        .filter(|lane| **lane != Lane::Exit)
+        .count();
+    let hops = match ipv6 {
+        true => {
+            let hops = &mut scratch.hops6[..routed];
+            main.ipv6.lookup_vector(&scratch.keys6[..routed], hops);
+            hops
+        }
+        false => {
+            let hops = &mut scratch.hops4[..routed];
+            main.ipv4.lookup_vector(&scratch.keys4[..routed], hops);
+            hops
+        }
+    };
+    let mut hops = hops.iter();
+    for (at, frame) in frames.iter().enumerate().take(count) {
+        let hop = match scratch.lanes[at] {
+            Lane::Exit => NextHopId::NO_ROUTE,
+            _ => hops.next().copied().unwrap_or(NextHopId::NO_ROUTE),
+        };
+        let next = scratch.near.get(cx, hop, frame.ingress);
+        scratch.ahead.hops[at] = hop;
+        scratch.ahead.interfaces[at] = (frame.ingress, next.adjacency.egress);
+    }
+    let ahead = &mut scratch.ahead;
+    let looked = Looked {
+        fields: &ahead.fields[..count],
+        interfaces: &ahead.interfaces[..count],
+    };
+    plain.look_up(&looked, &mut ahead.places);
 }
 
 /// Reads all packets and asks for what their connections lie in: the index for the whole vector,
@@ -121,7 +229,7 @@ pub(in crate::walk) fn one(
     cx: &Context<'_>,
     frame: &mut Frame,
     fields: &Fields,
-    local: Option<Exit>,
+    (local, met): (Option<Exit>, Met),
     tally: &mut Tally,
     outlet: &mut Outlet,
 ) -> Result<Departed, Exit> {
@@ -138,6 +246,7 @@ pub(in crate::walk) fn one(
         memory: &mut outlet.memory,
         view,
         passage: &mut passage,
+        met,
         watch: &mut outlet.told,
     };
     let decided = guard.forwarded(local);
@@ -166,6 +275,7 @@ pub(in crate::walk) fn own(
         memory: &mut outlet.memory,
         view,
         passage: &mut passage,
+        met: Met::Unknown,
         watch: &mut outlet.told,
     };
     let decided = guard.sent(routed);
