@@ -14,8 +14,8 @@ use super::address::{AddressRange, AddressTypes, InterfaceSet};
 use super::limit::{ConnectionLimit, DstLimit, Limit, Nth, Psd};
 use super::list::List;
 use super::shared::fold;
-use super::state::{Helper, NatState, States};
 use super::stream::{Glob, Layer7};
+use crate::connection::{Helper, NatState, States};
 use crate::packet::Tuple;
 
 /// One condition of a rule.
@@ -365,7 +365,7 @@ impl FlowKey {
             tuple.source * if_has(Self::SOURCE),
             tuple.destination * if_has(Self::DESTINATION),
         );
-        let ports = tuple.source_port as u64 * if_has(Self::SOURCE_PORT) as u64
+        let ports = (tuple.source_port as u64 * if_has(Self::SOURCE_PORT) as u64)
             | (tuple.destination_port as u64 * if_has(Self::DESTINATION_PORT) as u64) << 16
             | (tuple.ipv6 as u64) << 32;
         let high = fold((from >> 64) as u64, 1) ^ fold((to >> 64) as u64, 3);

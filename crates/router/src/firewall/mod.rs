@@ -297,11 +297,14 @@ fn world<'a>(
     }
 }
 
+/// The patterns by name. One that cannot be compiled is none: a rule that names it never matches.
 fn patterns(store: &Store) -> BTreeMap<Name, Layer7> {
-    let named = store.items(PATTERNS).filter_map(|item| item.name());
-    named
-        .map(|name| (Name::from(name), Layer7 { name: name.into() }))
-        .collect()
+    let named = store.items(PATTERNS).filter_map(|item| {
+        let name = item.name()?;
+        let pattern = Layer7::new(name, item.text("regexp")).ok()?;
+        Some((Name::from(name), pattern))
+    });
+    named.collect()
 }
 
 /// Whether workers would not see a difference.

@@ -158,10 +158,7 @@ fn a_return_goes_on_behind_its_jump() {
                 (vec![], Action::MarkPacket(9)),
             ],
         ),
-        (
-            "first",
-            vec![(tcp.clone(), Action::Return), (vec![], Action::Drop)],
-        ),
+        ("first", vec![(tcp, Action::Return), (vec![], Action::Drop)]),
         ("second", vec![(vec![], Action::Jump(ChainId(3)))]),
         (
             "third",
