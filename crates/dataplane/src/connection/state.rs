@@ -52,6 +52,13 @@ impl States {
     }
 }
 
+impl FromIterator<State> for States {
+    fn from_iter<I: IntoIterator<Item = State>>(states: I) -> Self {
+        let none = Self::default();
+        states.into_iter().fold(none, |set, state| set.with(state))
+    }
+}
+
 /// `connection-nat-state`, as bits.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct NatState(pub u8);

@@ -14,8 +14,8 @@ use super::address::{AddressRange, AddressTypes, InterfaceSet};
 use super::limit::{ConnectionLimit, DstLimit, Limit, Nth, Psd};
 use super::list::List;
 use super::shared::fold;
-use super::state::{Helper, NatState, States};
 use super::stream::{Glob, Layer7};
+use crate::connection::{Helper, NatState, States};
 use crate::packet::Tuple;
 
 /// One condition of a rule.

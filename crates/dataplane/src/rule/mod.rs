@@ -26,7 +26,6 @@ mod list;
 mod matcher;
 mod run;
 mod shared;
-mod state;
 mod stream;
 mod subject;
 mod table;
@@ -34,6 +33,7 @@ mod table;
 mod tests;
 mod worker;
 
+pub use crate::connection::{Helper, NatState, State, States};
 pub use action::{Action, Dscp, Mss, Npt, Priority, Reject, Sniff, Timeout, Ttl, Verdict};
 pub use address::{AddressRange, AddressTypes, InterfaceSet};
 pub use classify::Packets;
@@ -43,7 +43,6 @@ pub use matcher::{
     Compare, FlowKey, Headers, Hotspot, Icmp, Ipv4Option, Match, Matcher, Tos, When,
 };
 pub use run::{Ahead, Watch, run};
-pub use state::{Helper, NatState, State, States};
 pub use stream::{Glob, Layer7};
 pub use subject::{Changes, Clock, Facts, Marks, Nothing, Subject};
 pub use table::{Chain, ChainId, DEPTH, NONE, Rule, Table};

@@ -7,7 +7,7 @@ use wire::Mac;
 use super::action::{Mss, Npt};
 use super::address::AddressTypes;
 use super::matcher::Hotspot;
-use super::state::{Helper, NatState, State};
+use crate::connection::{Helper, NatState, State};
 use crate::packet::{Fields, Tuple};
 
 /// Marks and priorities that travel with a packet through all tables. Mark 0 is `no-mark`.

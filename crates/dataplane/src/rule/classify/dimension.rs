@@ -3,11 +3,11 @@
 
 use frame::InterfaceId;
 
+use crate::connection::{NatState, State};
 use crate::packet::{Fields, protocol};
 use crate::rule::address::{AddressRange, InterfaceSet};
 use crate::rule::holds;
 use crate::rule::matcher::{Icmp, Match, Matcher};
-use crate::rule::state::{NatState, State};
 use crate::rule::subject::{Marks, Subject};
 
 /// Packets, as the classifier reads them: one, or a vector of them. `at` is the packet's place.
@@ -143,7 +143,7 @@ pub(super) fn spans(matcher: &Matcher) -> Option<(Of, Spans)> {
             (Of::State, all(), runs(0..1 << 11, has))
         }
         Match::ConnectionNatState(nat) => {
-            let has = |value: u32| NatState((value >> 3) as u8).meets(*nat);
+            let has = |value: u32| NatState((value >> 3) as u8).intersects(*nat);
             (Of::State, all(), runs(0..1 << 11, has))
         }
         Match::TcpFlags { set, clear } => {

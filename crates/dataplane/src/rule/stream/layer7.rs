@@ -29,6 +29,8 @@ const CACHE: usize = 1 << 18;
 pub struct Layer7 {
     /// Its name.
     pub name: Arc<str>,
+    /// The expression as it is written.
+    pub regexp: Arc<str>,
     /// A number of this compiled pattern alone.
     number: u64,
     automaton: Arc<DFA>,
@@ -60,6 +62,7 @@ impl Layer7 {
             .map_err(|error| error.to_string())?;
         Ok(Self {
             name: name.into(),
+            regexp: regexp.into(),
             number: NEXT.fetch_add(1, Ordering::Relaxed),
             automaton: Arc::new(automaton),
         })

@@ -91,8 +91,6 @@ fn action() -> impl Strategy<Value = Action> {
     ]
 }
 
-type Written = (Vec<Matcher>, Action);
-
 fn rules(most: usize) -> impl Strategy<Value = Vec<Written>> {
     vec((vec(matcher(), 0..4), action()), 0..most)
 }

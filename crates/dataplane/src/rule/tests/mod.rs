@@ -78,11 +78,11 @@ pub(super) fn segment() -> Fields {
     }
 }
 
-/// A chain's name and its rules.
-pub(super) type Named<'a> = (&'a str, Vec<(Vec<Matcher>, Action)>);
+/// A rule before it has a number.
+pub(super) type Written = (Vec<Matcher>, Action);
 
 /// A table of these chains; rules are numbered through.
-pub(super) fn table(chains: &[Named<'_>]) -> Table {
+pub(super) fn table(chains: &[(&str, Vec<Written>)]) -> Table {
     let mut id = 0;
     let chains = chains.iter().map(|(name, rules)| {
         let rules = rules.iter().map(|(matchers, action)| {

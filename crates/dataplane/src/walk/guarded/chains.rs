@@ -9,9 +9,7 @@ use crate::drop::Drop;
 use crate::firewall::{Tables, filter, mangle, nat, raw};
 use crate::packet::Tuple;
 use crate::punt::Why;
-use crate::rule::{
-    self, AddressTypes, ChainId, Facts, Helper, Hotspot, NatState, Subject, Table, Verdict,
-};
+use crate::rule::{self, AddressTypes, ChainId, Facts, Helper, Hotspot, Subject, Table, Verdict};
 use crate::table::Kind;
 use crate::walk::{Context, Exit, Stage, routing};
 
@@ -139,8 +137,8 @@ impl<W: Watcher> Guard<'_, W> {
         let mut subject = Subject {
             source_mac: self.view.source_mac,
             egress,
-            state: state(passage.track.state),
-            nat: NatState(passage.track.nat.0),
+            state: passage.track.state,
+            nat: passage.track.nat,
             marks: passage.marks,
             changes: passage.changes,
             ..Subject::new(&passage.fields, self.view.packet, self.view.ingress)
@@ -202,7 +200,8 @@ impl Facts for Known<'_> {
     fn helper(&self) -> Option<Helper> {
         self.track
             .way
-            .and_then(|way| helper(self.tracker.helper(way)))
+            .map(|way| self.tracker.helper(way))
+            .filter(|helper| *helper != Helper::None)
     }
 
     fn original(&self) -> Option<Tuple> {
@@ -266,28 +265,4 @@ fn address_types(cx: &Context<'_>, address: u128, ipv6: bool) -> AddressTypes {
         Kind::Unreachable | Kind::Prohibit => AddressTypes::UNREACHABLE,
         _ => AddressTypes::UNICAST,
     }
-}
-
-#[inline(always)]
-pub(super) fn state(state: connection::State) -> rule::State {
-    match state {
-        connection::State::New => rule::State::New,
-        connection::State::Established => rule::State::Established,
-        connection::State::Related => rule::State::Related,
-        connection::State::Invalid => rule::State::Invalid,
-        connection::State::Untracked => rule::State::Untracked,
-    }
-}
-
-fn helper(helper: connection::Helper) -> Option<Helper> {
-    Some(match helper {
-        connection::Helper::None | connection::Helper::Rtsp => return None,
-        connection::Helper::Ftp => Helper::Ftp,
-        connection::Helper::Tftp => Helper::Tftp,
-        connection::Helper::Irc => Helper::Irc,
-        connection::Helper::H323 => Helper::H323,
-        connection::Helper::Sip => Helper::Sip,
-        connection::Helper::Pptp => Helper::Pptp,
-        connection::Helper::Quake3 => Helper::Quake3,
-    })
 }

@@ -16,7 +16,7 @@ use crate::firewall::{filter, mangle, raw};
 use crate::nat::Side;
 use crate::outlet::Outlet;
 use crate::packet::{Fields, Tuple};
-use crate::rule::{self, Ahead, ChainId, Changes, Marks, Packets, Subject, Table, Verdict};
+use crate::rule::{Ahead, ChainId, Changes, Marks, Packets, Subject, Table, Verdict};
 use crate::table::NextHopId;
 use crate::walk::depart::{self, Near, Next, packet};
 use crate::walk::{Context, Exit, routing, source_mac};
