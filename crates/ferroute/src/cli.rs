@@ -268,10 +268,10 @@ pub(crate) struct Bench {
     /// The rows, separated by commas; all that exist by default.
     #[arg(long, value_delimiter = ',', value_name = "ROWS")]
     pub(crate) rows: Vec<String>,
-    /// Frame sizes in bytes, with FCS.
+    /// Frame sizes in bytes, with FCS; rows of the firewall have the shortest.
     #[arg(long, value_delimiter = ',', value_name = "BYTES", default_values_t = [64, 512, 1518])]
     pub(crate) frames: Vec<u32>,
-    /// Flows.
+    /// Flows; rows of the firewall have numbers of their own.
     #[arg(long, value_delimiter = ',', value_name = "COUNTS", default_values_t = [1, 1_000, 64_000])]
     pub(crate) flows: Vec<u32>,
     /// Routes in the table; through ports 1.

@@ -55,7 +55,7 @@ pub struct Options {
     pub flows: Vec<u32>,
     /// How many routes, of a full table's mix of lengths.
     pub routes: Vec<u32>,
-    /// Rows of the firewall with more connections than this are left out.
+    /// Rows of the firewall that keep more flows than this busy are left out.
     pub connections_max: u32,
     /// Runs per row; each carries [`PACKETS`] packets.
     pub runs: u32,

@@ -8,9 +8,10 @@
 
 use frame::Frame;
 
-use crate::connection::{Fast, NatState, Tick, Tracker, Way};
+use crate::connection::{NatState, Tick, Tracker, Way};
 use crate::nat::Rewrite;
 use crate::packet::{Fields, Fragment, protocol};
+use crate::table::Adjacency;
 use crate::walk::depart::{self, Near};
 use crate::walk::{Context, forward};
 
@@ -69,25 +70,35 @@ pub(super) fn forward(
     if !tracker.count_fast(way, fields.len, Tick::of(cx.now)) {
         return None;
     }
-    rewrite(frame, fields, way, &fast, tracker)?;
-    let header = next.adjacency.header.first_chunk::<ETHERNET>()?;
-    *frame.bytes_mut().first_chunk_mut::<ETHERNET>()? = *header;
-    frame.egress = next.adjacency.egress;
-    depart::trim(frame, ETHERNET + fields.len as usize).then_some(next.adjacency.port)
+    let translated = fast.nat != NatState::default();
+    rewrite(frame, fields.tuple.ipv6, way, translated, tracker)?;
+    relink(frame, fields, &next.adjacency).then_some(next.adjacency.port)
+}
+
+/// The next link's header, and an end without padding.
+#[inline(always)]
+pub(super) fn relink(frame: &mut Frame, fields: &Fields, adjacency: &Adjacency) -> bool {
+    let header = adjacency.header.first_chunk::<ETHERNET>();
+    let link = frame.bytes_mut().first_chunk_mut::<ETHERNET>();
+    let (Some(header), Some(link)) = (header, link) else {
+        return false;
+    };
+    *link = *header;
+    frame.egress = adjacency.egress;
+    depart::trim(frame, ETHERNET + fields.len as usize)
 }
 
 /// Addresses, ports, lifetime.
 #[inline(always)]
-fn rewrite(
+pub(super) fn rewrite(
     frame: &mut Frame,
-    fields: &Fields,
+    ipv6: bool,
     way: Way,
-    fast: &Fast,
+    translated: bool,
     tracker: &Tracker,
 ) -> Option<()> {
     let packet = frame.bytes_mut().get_mut(ETHERNET..)?;
-    let translated = fast.nat != NatState::default();
-    match (fields.tuple.ipv6, translated) {
+    match (ipv6, translated) {
         (false, false) => forward::age4(packet.first_chunk_mut()?),
         (true, false) => forward::age6(packet.first_chunk_mut()?),
         (false, true) => {

@@ -9,13 +9,14 @@
 use frame::{Frame, InterfaceId, VECTOR_FRAMES};
 
 use super::chains::{Known, Menu, state};
-use super::{Met, connection};
-use crate::connection::{NatState, State, Tick, Track, Way};
+use super::{Met, Translation, connection, fasttrack, translation};
+use crate::connection::{NatState, State, Tick, Track, Tracker, Way};
 use crate::drop::Drop;
 use crate::firewall::{filter, mangle, raw};
+use crate::nat::Side;
 use crate::outlet::Outlet;
-use crate::packet::Fields;
-use crate::rule::{self, Ahead, ChainId, Marks, Packets, Subject, Table, Verdict};
+use crate::packet::{Fields, Tuple};
+use crate::rule::{self, Ahead, ChainId, Changes, Marks, Packets, Subject, Table, Verdict};
 use crate::table::NextHopId;
 use crate::walk::depart::{self, Near, Next, packet};
 use crate::walk::{Context, Exit, routing, source_mac};
@@ -66,22 +67,23 @@ impl<'a> Plain<'a> {
         &self,
         cx: &Context<'_>,
         frame: &mut Frame,
-        fields: &Fields,
+        fields: &mut Fields,
         (hop, ahead): (NextHopId, Ahead),
         near: &mut Near,
         outlet: &mut Outlet,
     ) -> Outcome {
         let next = near.get(cx, hop, frame.ingress);
-        if !is_plain(fields, frame) || !takes(next, fields, frame) {
+        if !fasttrack::is_plain(fields, frame) || !takes(next, fields, frame) {
             return Outcome::Guard(Met::Unknown);
         }
         let asking = Asking {
+            received: fields.tuple,
             track: Track::default(),
             marks: Marks::default(),
             hop,
             ahead,
         };
-        self.filter(cx, frame, *fields, next, asking, outlet)
+        self.filter(cx, frame, fields, next, asking, outlet)
     }
 
     /// Decides about a packet of this connection.
@@ -90,29 +92,34 @@ impl<'a> Plain<'a> {
         &self,
         cx: &Context<'_>,
         frame: &mut Frame,
-        fields: &Fields,
+        fields: &mut Fields,
         way: Way,
         near: &mut Near,
         outlet: &mut Outlet,
     ) -> Outcome {
-        if !is_plain(fields, frame) {
+        if !fasttrack::is_plain(fields, frame) {
             return Outcome::Guard(Met::Found(Some(way)));
         }
         let tracker = &mut outlet.memory.tracker;
         let track = tracker.track(Some(way), fields, packet(frame), Tick::of(cx.now));
-        let known = track.state == State::Established && !track.quoted;
-        if !known || track.nat != NatState::default() {
+        if track.state != State::Established || track.quoted {
             return Outcome::Guard(Met::Tracked(track));
         }
-        let tuple = &fields.tuple;
-        let destination = routing::Address::of(tuple.destination, tuple.ipv6);
+        let received = fields.tuple;
+        let mut turned = received;
+        if let Some(Translation { after, .. }) = translation::known(tracker, &track) {
+            translation::turn(&mut turned, &after, Side::Destination);
+        }
+        let destination = routing::Address::of(turned.destination, turned.ipv6);
         let hop = routing::lookup(cx, routing::MAIN, destination);
         let next = near.get(cx, hop, frame.ingress);
         if !takes(next, fields, frame) {
             return Outcome::Guard(Met::Tracked(track));
         }
+        fields.tuple = turned;
         let connection = tracker.mark(way);
         let asking = Asking {
+            received,
             track,
             marks: Marks {
                 connection,
@@ -121,7 +128,7 @@ impl<'a> Plain<'a> {
             hop,
             ahead: Ahead::default(),
         };
-        self.filter(cx, frame, *fields, next, asking, outlet)
+        self.filter(cx, frame, fields, next, asking, outlet)
     }
 
     /// Asks the rules, and writes what they let pass.
@@ -130,41 +137,62 @@ impl<'a> Plain<'a> {
         &self,
         cx: &Context<'_>,
         frame: &mut Frame,
-        mut fields: Fields,
+        fields: &mut Fields,
         next: &Next,
         asking: Asking,
         outlet: &mut Outlet,
     ) -> Outcome {
         fields.ttl -= 1;
+        let mut fasttrack = false;
         if let Some((table, chain)) = self.filter
             && !asking.ahead.is_none()
         {
-            let (verdict, fasttrack) =
-                ask(cx, frame, (table, chain), &fields, next, &asking, outlet);
+            let (verdict, marked) = ask(cx, frame, (table, chain), fields, next, &asking, outlet);
             if outlet.told.has_events() {
                 outlet.tell(frame);
             }
             if let Some(exit) = Menu::Filter.exit(verdict) {
                 return Outcome::Ends(exit);
             }
-            if fasttrack || asking.track.fasttrack {
-                let tracker = &mut outlet.memory.tracker;
-                connection::stay(cx, tracker, &asking.track, fasttrack, asking.hop);
-            }
+            fasttrack = marked;
         }
-        let written = match fields.tuple.ipv6 {
-            true => depart::straight::<true>(frame, &next.adjacency),
-            false => depart::straight::<false>(frame, &next.adjacency),
-        };
-        match written {
-            true => Outcome::Leaves(next.adjacency.port),
-            false => Outcome::Ends(Exit::Drop(Drop::NoBuffer)),
+        let (tracker, track) = (&mut outlet.memory.tracker, &asking.track);
+        if fasttrack || track.fasttrack {
+            connection::stay(cx, tracker, track, fasttrack, asking.hop);
+        }
+        match write(frame, fields, next, track, tracker) {
+            Some(true) => Outcome::Leaves(next.adjacency.port),
+            Some(false) => Outcome::Ends(Exit::Drop(Drop::NoBuffer)),
+            None => Outcome::Ends(Exit::Drop(Drop::FirewallTruncated)),
         }
     }
 }
 
+/// Lifetime, translation, link header. None where the packet is too short for its translation; false
+/// where its end cannot be cut off.
+#[inline(always)]
+fn write(
+    frame: &mut Frame,
+    fields: &Fields,
+    next: &Next,
+    track: &Track,
+    tracker: &Tracker,
+) -> Option<bool> {
+    let ipv6 = fields.tuple.ipv6;
+    if let Some(way) = track.way.filter(|_| track.nat != NatState::default()) {
+        fasttrack::rewrite(frame, ipv6, way, true, tracker)?;
+        return Some(fasttrack::relink(frame, fields, &next.adjacency));
+    }
+    Some(match ipv6 {
+        true => depart::straight::<true>(frame, &next.adjacency),
+        false => depart::straight::<false>(frame, &next.adjacency),
+    })
+}
+
 /// What is known when rules are asked.
 struct Asking {
+    /// Between whom the packet travelled when it came.
+    received: Tuple,
     track: Track,
     marks: Marks,
     hop: NextHopId,
@@ -185,19 +213,24 @@ fn ask(
 ) -> (Verdict, bool) {
     let track = &asking.track;
     let mut subject = Subject {
+        fields,
+        packet: packet(frame),
         source_mac: source_mac(frame.bytes(), frame.l3),
+        ingress: frame.ingress,
         egress: next.adjacency.egress,
+        bridge_ingress: InterfaceId::NONE,
+        bridge_egress: InterfaceId::NONE,
         state: state(track.state),
         nat: rule::NatState(track.nat.0),
         marks: asking.marks,
-        ..Subject::new(fields, packet(frame), frame.ingress)
+        changes: Changes::default(),
     };
     let memory = &mut outlet.memory;
     let facts = Known {
         cx,
         tracker: &memory.tracker,
         track,
-        received: &fields.tuple,
+        received: &asking.received,
         bytes: fields.len,
     };
     let (worker, told) = (&mut memory.rules, &mut outlet.told);
@@ -205,12 +238,6 @@ fn ask(
         .ahead
         .run(table, chain, &mut subject, &facts, worker, told);
     (verdict, subject.changes.fasttrack)
-}
-
-/// Whether nothing about a packet itself is to be decided.
-#[inline(always)]
-fn is_plain(fields: &Fields, frame: &Frame) -> bool {
-    super::fasttrack::is_plain(fields, frame)
 }
 
 /// Whether a next hop takes the packet as it is.

@@ -104,7 +104,7 @@ impl<W: Watcher> Guard<'_, W> {
 }
 
 /// Gives a tuple one side of another.
-fn turn(tuple: &mut Tuple, after: &Tuple, side: Side) {
+pub(super) fn turn(tuple: &mut Tuple, after: &Tuple, side: Side) {
     match side {
         Side::Source => (tuple.source, tuple.source_port) = (after.source, after.source_port),
         Side::Destination => {

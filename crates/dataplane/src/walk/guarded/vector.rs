@@ -77,9 +77,9 @@ pub(in crate::walk) fn vector(
                 known(cx, at, frame, (local, plain), scratch, &mut tally, outlet)
             }
             (None, Some(plain)) if untracked.is_some() => {
-                let ahead = &scratch.ahead;
+                let ahead = &mut scratch.ahead;
                 let looked = (ahead.hops[at], rule::Ahead::of(ahead.places[at]));
-                let (fields, near) = (&ahead.fields[at], &mut scratch.near);
+                let (fields, near) = (&mut ahead.fields[at], &mut scratch.near);
                 Some(plain.untracked(cx, frame, fields, looked, near, outlet))
             }
             _ => Some(Outcome::Guard(Met::Unknown)),
@@ -119,7 +119,7 @@ fn known(
     tally: &mut Tally,
     outlet: &mut Outlet,
 ) -> Option<Outcome> {
-    let fields = &scratch.ahead.fields[at];
+    let fields = &mut scratch.ahead.fields[at];
     let ipv6 = fields.tuple.ipv6;
     let tracker = &mut outlet.memory.tracker;
     let found = tracker.find(scratch.ahead.hashes[at], &fields.tuple);

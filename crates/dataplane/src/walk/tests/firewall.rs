@@ -423,3 +423,53 @@ fn a_fasttracked_connection_stays_so_when_its_rule_goes() {
     assert_eq!(rig.pass(Udp4::default().frame()).len(), 1);
     assert_eq!(hits(&rig, 3).0, 0);
 }
+
+/// A connection through masquerade, answered and gone on with: what left on both sides, and how
+/// often each rule was hit. Where `whole`, a rule of mangle keeps packets from the short way.
+fn conversation(whole: bool) -> (Vec<Vec<u8>>, Vec<(u64, u64)>) {
+    let mut rig = rig();
+    rig.interface(ETHER2).address4 = Some(core::net::Ipv4Addr::from_bits(0x0a01_0001));
+    client(&mut rig);
+    let masquerade = Target {
+        side: Side::Source,
+        action: nat_action::Own,
+        addresses: None,
+        ports: None,
+        randomise: false,
+    };
+    translated(&mut rig, nat::SRCNAT, Vec::new(), masquerade);
+    let established = Match::ConnectionState([State::Established].into_iter().collect());
+    let client = Match::Destination(AddressRange::prefix(0x0a00_0002, 32, 32));
+    let lived = Match::Ttl(crate::rule::Compare::Equal(63));
+    let rules = vec![
+        Rule::new(1, vec![client.into()], Action::Passthrough),
+        Rule::new(2, vec![lived.into()], Action::Passthrough),
+        Rule::new(3, vec![established.into()], Action::Accept),
+        Rule::new(5, Vec::new(), Action::Passthrough),
+    ];
+    filtered(&mut rig, filter::FORWARD, rules);
+    if whole {
+        let rule = Rule::new(6, Vec::new(), Action::Passthrough);
+        mangled(&mut rig, mangle::POSTROUTING, vec![rule]);
+    }
+    let mut left = rig.pass(Udp4::default().frame());
+    let answer = answer(&left[0]);
+    for _ in 0..3 {
+        rig.arrive_unfinished(1, answer.clone(), frame::Offload::FINISHED);
+        rig.settle();
+        left.extend(rig.sent(0));
+        left.extend(rig.pass(Udp4::default().frame()));
+    }
+    assert_eq!(rig.drops(), []);
+    (left, [1, 2, 3, 5].map(|rule| hits(&rig, rule)).to_vec())
+}
+
+#[test]
+fn the_short_way_ends_where_the_whole_one_does() {
+    let short = conversation(false);
+
+    assert_eq!(short, conversation(true));
+    assert_eq!(short.0.len(), 7);
+    let packets: Vec<_> = short.1.iter().map(|(packets, _)| *packets).collect();
+    assert_eq!(packets, [3, 7, 6, 1]);
+}
