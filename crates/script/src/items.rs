@@ -134,7 +134,14 @@ impl Machine<'_> {
             row.cells.retain(|(name, _)| manner.wants(name));
         }
         if !manner.as_value {
-            self.print(&page(&reply.rows))?;
+            // What is watched together stands side by side; the steps of an answer follow each other.
+            let together = match crate::spec::watches(menu, name) {
+                true => reply.rows.len().max(1),
+                false => 1,
+            };
+            for rows in reply.rows.chunks(together) {
+                self.print(&page(rows))?;
+            }
         }
         for row in &reply.rows {
             self.run_each(manner, row)?;
