@@ -51,6 +51,8 @@ pub(super) struct Tally {
     /// How many next hops of each family are used up.
     count4: usize,
     count6: usize,
+    /// Whether the firewall looks at packets: of IPv4, of IPv6.
+    guards: [bool; 2],
 }
 
 /// Frames of one family that follow each other and whose next hop leaves nothing to decide but
@@ -216,6 +218,7 @@ impl Tally {
             run: Run::default(),
             count4: 0,
             count6: 0,
+            guards: [false, true].map(|ipv6| cx.snapshot.firewall.guards(ipv6)),
         }
     }
 
@@ -229,6 +232,25 @@ impl Tally {
         let owes = (egress == ingress) & self.redirects;
         self.redirects &= !owes;
         owes
+    }
+
+    /// Counts a frame that leaves past the firewall, and of which `received` bytes came in. Where that
+    /// looks only at the other family, it has left by FastPath.
+    pub(super) fn count_guarded(
+        &mut self,
+        cx: &Context<'_>,
+        frame: &Frame,
+        ipv6: bool,
+        received: u64,
+        counters: &Counters,
+    ) {
+        let fast = !self.guards[usize::from(ipv6)] && slow_is_fast(cx, frame, ipv6);
+        let speed = if fast { Speed::FastPath } else { Speed::Slow };
+        self.count(cx, frame, ipv6, speed, counters);
+        if fast {
+            let ingress = counters.interface(frame.ingress);
+            ingress.fp_rx.add(1, received);
+        }
     }
 
     /// Counts a frame that leaves.

@@ -17,9 +17,7 @@ pub(crate) static MENU: Menu = Menu {
                 TABLE,
                 "Packets with this routing mark match",
             )
-            .optional()
-            // Nothing sets marks, so a rule that asks for one never matches.
-            .inert(),
+            .optional(),
             Property::new(
                 "interface",
                 Kind::Reference("interface"),

@@ -13,12 +13,11 @@ use crate::rule::{Mss, Npt};
 /// Bytes of the IPv6 and TCP headers, and of the IPv4 and TCP headers, without options.
 const HEADERS: [u16; 2] = [40, 60];
 
-/// Writes a packet's passage into its frame. `mtu` is the smallest layer-3 MTU on its way through
-/// this router, for `clamp-to-pmtu`.
+/// Writes a packet's passage into its frame.
 ///
 /// # Errors
 /// The packet is too short for what was decided about it; the frame is good for nothing.
-pub(in crate::walk) fn commit(frame: &mut Frame, passage: &Passage, mtu: u32) -> Result<(), Drop> {
+pub(in crate::walk) fn commit(frame: &mut Frame, passage: &Passage) -> Result<(), Drop> {
     let l3 = usize::from(frame.l3);
     let end = l3 + passage.fields.len as usize;
     // What the last link padded the packet with is no part of it.
@@ -33,8 +32,8 @@ pub(in crate::walk) fn commit(frame: &mut Frame, passage: &Passage, mtu: u32) ->
     };
     let packet = frame.bytes_mut().get_mut(l3..).unwrap_or_default();
     let written = match passage.fields.tuple.ipv6 {
-        true => ipv6(packet, passage, &received, mtu),
-        false => ipv4(packet, passage, &received, mtu),
+        true => ipv6(packet, passage, &received),
+        false => ipv4(packet, passage, &received),
     };
     written.ok_or(Drop::FirewallTruncated)
 }
@@ -45,7 +44,7 @@ struct Received<'a> {
     offload: &'a Offload,
 }
 
-fn ipv4(packet: &mut [u8], passage: &Passage, received: &Received<'_>, mtu: u32) -> Option<()> {
+fn ipv4(packet: &mut [u8], passage: &Passage, received: &Received<'_>) -> Option<()> {
     let changes = &passage.changes;
     let tos = changes.tos.unwrap_or(passage.fields.tos);
     let ttl = changes.ttl.unwrap_or(passage.fields.ttl);
@@ -58,7 +57,7 @@ fn ipv4(packet: &mut [u8], passage: &Passage, received: &Received<'_>, mtu: u32)
         strip_options(packet)?;
     }
     if let Some(mss) = changes.mss {
-        clamp(packet, received, largest(mss, mtu, HEADERS[0]))?;
+        clamp(packet, received, largest(mss, passage.mtu, HEADERS[0]))?;
     }
     if let Some(translation) = &passage.translation {
         let rewrite = Rewrite::<4>::of(&translation.before, &translation.after);
@@ -71,7 +70,7 @@ fn ipv4(packet: &mut [u8], passage: &Passage, received: &Received<'_>, mtu: u32)
     Some(())
 }
 
-fn ipv6(packet: &mut [u8], passage: &Passage, received: &Received<'_>, mtu: u32) -> Option<()> {
+fn ipv6(packet: &mut [u8], passage: &Passage, received: &Received<'_>) -> Option<()> {
     let changes = &passage.changes;
     let tos = changes.tos.unwrap_or(passage.fields.tos);
     let header = packet.first_chunk_mut::<40>()?;
@@ -79,7 +78,7 @@ fn ipv6(packet: &mut [u8], passage: &Passage, received: &Received<'_>, mtu: u32)
     header[1] = header[1] & 0x0f | tos << 4;
     header[7] = changes.ttl.unwrap_or(passage.fields.ttl);
     if let Some(mss) = changes.mss {
-        clamp(packet, received, largest(mss, mtu, HEADERS[1]))?;
+        clamp(packet, received, largest(mss, passage.mtu, HEADERS[1]))?;
     }
     if let Some(translation) = &passage.translation {
         let rewrite = Rewrite::<16>::of(&translation.before, &translation.after);

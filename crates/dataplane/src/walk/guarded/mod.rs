@@ -86,6 +86,8 @@ pub(crate) struct Passage {
     pub(crate) changes: Changes,
     /// How it is translated, if it is.
     pub(crate) translation: Option<Translation>,
+    /// The smallest layer-3 MTU on its way through this router, in bytes, once that is known.
+    pub(crate) mtu: u32,
     /// All stages have let it pass: what is above is written into it, whatever its exit.
     pub(crate) accepted: bool,
 }
@@ -100,6 +102,7 @@ impl Passage {
             marks: Marks::default(),
             changes: Changes::default(),
             translation: None,
+            mtu: u32::MAX,
             accepted: false,
         }
     }
@@ -274,6 +277,9 @@ impl<W: Watcher> Guard<'_, W> {
     /// Size, postrouting, and the connection's confirmation.
     fn leave(&mut self, hop: NextHopId, adjacency: Adjacency) -> Result<Onward, Exit> {
         let fit = self.fit(&adjacency)?;
+        let came = self.cx.snapshot.interface(self.view.ingress);
+        let mtu = came.map_or(u32::MAX, |interface| interface.mtu);
+        self.passage.mtu = mtu.min(adjacency.mtu);
         self.hook(Hook::Postrouting, adjacency.egress)?;
         self.confirm(adjacency.egress, hop)?;
         if adjacency.kind != Kind::Forward {

@@ -72,6 +72,7 @@ pub(in crate::walk) fn vector(
             (Lane::Exit, _) => continue,
         };
         let ipv6 = scratch.ahead.fields[at].tuple.ipv6;
+        let received = frame.len() as u64;
         let met = match (local, plain[usize::from(ipv6)]) {
             _ if cx.snapshot.firewall.tracks(ipv6) => {
                 known(cx, at, frame, (local, plain), scratch, &mut tally, outlet)
@@ -87,7 +88,7 @@ pub(in crate::walk) fn vector(
         let departed = match met {
             None => continue,
             Some(Outcome::Leaves(port)) => {
-                tally.count(cx, frame, ipv6, Speed::Slow, &outlet.counters);
+                tally.count_guarded(cx, frame, ipv6, received, &outlet.counters);
                 Ok(Departed::Whole(port))
             }
             Some(Outcome::Ends(exit)) => Err(exit),
@@ -98,7 +99,7 @@ pub(in crate::walk) fn vector(
                 {
                     // It is counted where it is walked.
                     let own = outlet.counters.interface(frame.ingress);
-                    own.rx.take_back(1, frame.len() as u64);
+                    own.rx.take_back(1, received);
                     scratch.exits[at] = Exit::HandOver(worker);
                     continue;
                 }
@@ -300,7 +301,7 @@ fn settle(
                 cx.snapshot.firewall.tables(ipv6).leave(&passage.received);
             }
             if passage.accepted {
-                commit(frame, passage, u32::MAX).map_err(Exit::Drop)?;
+                commit(frame, passage).map_err(Exit::Drop)?;
                 frame.walked = true;
             }
             return Err(exit);
@@ -311,17 +312,14 @@ fn settle(
     if tally.owes_redirect(adjacency.egress, frame.ingress) {
         outlet.redirect(frame, onward.hop);
     }
-    let came = cx.snapshot.interface(frame.ingress);
-    let mtu = came
-        .map_or(u32::MAX, |interface| interface.mtu)
-        .min(adjacency.mtu);
-    commit(frame, passage, mtu).map_err(Exit::Drop)?;
+    let received = frame.len() as u64;
+    commit(frame, passage).map_err(Exit::Drop)?;
     if !ipv6 && frame.ingress != InterfaceId::NONE {
         options::commit(cx, frame, adjacency.egress);
     }
     if !egress::rewrite(frame, adjacency) {
         return Err(Exit::Drop(Drop::NoBuffer));
     }
-    tally.count(cx, frame, ipv6, Speed::Slow, &outlet.counters);
+    tally.count_guarded(cx, frame, ipv6, received, &outlet.counters);
     Ok(depart::departed(frame, adjacency, onward.fit == Fit::Whole))
 }

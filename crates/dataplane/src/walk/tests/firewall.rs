@@ -11,6 +11,7 @@ use crate::punt::Why;
 use crate::rule::{
     Action, AddressRange, ChainId, ConnectionLimit, Match, Reject, Rule, State, Table, Ttl,
 };
+use crate::snapshot::{RoutingRule, RuleAction};
 use crate::table::Adjacency;
 use crate::testing::{ETHER1, ETHER2, MIRROR, Rig, Udp4, gateway};
 use crate::walk::Event;
@@ -199,6 +200,34 @@ fn a_routing_mark_leads_to_its_table() {
     let port = Udp4::default().destination_port;
     let mark = Rule::new(3, to_port(port), Action::MarkRouting(7));
     mangled(&mut rig, mangle::PREROUTING, vec![mark]);
+    let other = Udp4 {
+        destination_port: port + 1,
+        ..Udp4::default()
+    };
+
+    rig.pass(Udp4::default().frame());
+    let sent = rig.pass(other.frame());
+
+    assert_eq!(rig.drops(), [(Drop::Blackhole, 1)]);
+    assert_eq!(sent.len(), 1);
+}
+
+#[test]
+fn a_routing_rule_asks_for_a_mark_before_the_marks_own_table_is_asked() {
+    let mut rig = rig();
+    let port = Udp4::default().destination_port;
+    let mark = Rule::new(3, to_port(port), Action::MarkRouting(7));
+    mangled(&mut rig, mangle::PREROUTING, vec![mark]);
+    rig.snapshot.rules = vec![RoutingRule {
+        source: None,
+        destination: None,
+        interface: None,
+        mark: Some(7),
+        action: RuleAction::Drop,
+        table: 0,
+        min_prefix: None,
+    }];
+    rig.publish();
     let other = Udp4 {
         destination_port: port + 1,
         ..Udp4::default()
@@ -593,4 +622,29 @@ fn the_short_way_ends_where_the_whole_one_does() {
     assert_eq!(short.0.len(), 7);
     let packets: Vec<_> = short.1.iter().map(|(packets, _)| *packets).collect();
     assert_eq!(packets, [3, 7, 6, 1]);
+}
+
+#[test]
+fn a_firewall_of_one_family_leaves_the_other_its_fast_path() {
+    let mut rig = rig();
+    let mut adjacency = gateway();
+    adjacency.header[12..14].copy_from_slice(&[0x86, 0xdd]);
+    let hop = rig.add_hop(&adjacency);
+    rig.route6(0x2001_0db8_0000_000b << 64, 64, hop);
+    filtered(
+        &mut rig,
+        filter::FORWARD,
+        vec![Rule::new(1, Vec::new(), Action::Passthrough)],
+    );
+
+    let sent = [
+        rig.pass(Udp4::default().frame()).len(),
+        rig.pass(crate::testing::Udp6::default().frame()).len(),
+    ];
+
+    assert_eq!(sent, [1, 1]);
+    let counters = &rig.counters[0];
+    assert_eq!(counters.ipv4_fast_path.get().packets, 0);
+    assert_eq!(counters.ipv6_fast_path.get().packets, 1);
+    assert_eq!(rig.traffic(ETHER1).fp_rx.packets, 1);
 }
