@@ -9,6 +9,15 @@ use wire::{Protocol, ipv4, ipv6};
 
 /// The reset that a segment in an IPv4 packet is owed; none for a reset, and for what is damaged.
 pub(super) fn answer4(packet: &[u8], id: u16) -> Option<Vec<u8>> {
+    reply4(packet, id, |segment, _| reset(segment))
+}
+
+/// A packet with what `answer` says to the segment in an IPv4 packet between these addresses.
+fn reply4(
+    packet: &[u8],
+    id: u16,
+    answer: impl FnOnce(&Segment<'_>, (u32, u32)) -> Option<Repr>,
+) -> Option<Vec<u8>> {
     let packet = ipv4::Packet::new_checked(packet).ok()?;
     let (src, dst) = (packet.src(), packet.dst());
     if !is_one(src.into()) || !is_one(dst.into()) || dst.is_broadcast() {
@@ -16,11 +25,11 @@ pub(super) fn answer4(packet: &[u8], id: u16) -> Option<Vec<u8>> {
     }
     let segment = Segment::new_checked(packet.payload()).ok()?;
     segment.verify_v4(src, dst).ok()?;
-    let reset = reset(&segment)?;
+    let answer = answer(&segment, (u32::from(src), u32::from(dst)))?;
     let mut upper = Vec::new();
     let len = Repr::len(&[], &[]);
     let pseudo = pseudo_v4(dst, src, Protocol::TCP, len as u16);
-    reset.emit(&[], &[], pseudo, &mut upper);
+    answer.emit(&[], &[], pseudo, &mut upper);
     let header = ipv4::Repr {
         id,
         ..ipv4::Repr::new(Protocol::TCP, dst, src)
@@ -50,23 +59,7 @@ pub(super) fn answer6(packet: &[u8]) -> Option<Vec<u8>> {
 /// The answer of a server that takes a connection and never its data; none for what asks for
 /// nothing. `key` is what nobody can guess: numbers follow from it, so that nothing is remembered.
 pub(super) fn hold4(packet: &[u8], id: u16, key: u64) -> Option<Vec<u8>> {
-    let packet = ipv4::Packet::new_checked(packet).ok()?;
-    let (src, dst) = (packet.src(), packet.dst());
-    if !is_one(src.into()) || !is_one(dst.into()) || dst.is_broadcast() {
-        return None;
-    }
-    let segment = Segment::new_checked(packet.payload()).ok()?;
-    segment.verify_v4(src, dst).ok()?;
-    let answer = hold(&segment, (u32::from(src), u32::from(dst)), key)?;
-    let mut upper = Vec::new();
-    let len = Repr::len(&[], &[]);
-    let pseudo = pseudo_v4(dst, src, Protocol::TCP, len as u16);
-    answer.emit(&[], &[], pseudo, &mut upper);
-    let header = ipv4::Repr {
-        id,
-        ..ipv4::Repr::new(Protocol::TCP, dst, src)
-    };
-    Some([&header.to_bytes(len)[..], &upper].concat())
+    reply4(packet, id, |segment, ends| hold(segment, ends, key))
 }
 
 /// A window of nothing: the sender asks again and again whether there is room, and keeps the

@@ -16,6 +16,15 @@ use crate::table::Adjacency;
 use crate::testing::{ETHER1, ETHER2, MIRROR, Rig, Udp4, gateway};
 use crate::walk::Event;
 
+/// What `masquerade` does.
+const MASQUERADE: Target = Target {
+    side: Side::Source,
+    action: nat_action::Own,
+    addresses: None,
+    ports: None,
+    randomise: false,
+};
+
 /// A table with the built-in chains of these names, and these rules in one of them.
 fn table(names: &[&str], chain: ChainId, rules: Vec<Rule>) -> Arc<Table> {
     let mut chains: Vec<_> = names
@@ -330,15 +339,8 @@ fn packets_that_follow_the_first_in_one_vector_are_of_its_connection() {
 fn masquerade_gives_the_egress_address_and_answers_find_back() {
     let mut rig = rig();
     rig.interface(ETHER2).address4 = Some(core::net::Ipv4Addr::from_bits(0x0a01_0001));
-    let masquerade = Target {
-        side: Side::Source,
-        action: nat_action::Own,
-        addresses: None,
-        ports: None,
-        randomise: false,
-    };
     let matchers = vec![Match::OutInterface(ETHER2).into()];
-    translated(&mut rig, nat::SRCNAT, matchers, masquerade);
+    translated(&mut rig, nat::SRCNAT, matchers, MASQUERADE);
 
     let sent = rig.pass(Udp4::default().frame());
 
@@ -371,14 +373,7 @@ fn fasttracked() -> Rig {
     let mut rig = rig();
     rig.interface(ETHER2).address4 = Some(core::net::Ipv4Addr::from_bits(0x0a01_0001));
     client(&mut rig);
-    let masquerade = Target {
-        side: Side::Source,
-        action: nat_action::Own,
-        addresses: None,
-        ports: None,
-        randomise: false,
-    };
-    translated(&mut rig, nat::SRCNAT, Vec::new(), masquerade);
+    translated(&mut rig, nat::SRCNAT, Vec::new(), MASQUERADE);
     let established = Match::ConnectionState([State::Established].into_iter().collect());
     let rules = vec![
         Rule::new(1, vec![established.into()], Action::Fasttrack),
@@ -509,15 +504,8 @@ fn answers_to_translated_connections_find_their_worker() {
     super::gateway4(&mut rig);
     rig.interface(ETHER2).address4 = Some(core::net::Ipv4Addr::from_bits(0x0a01_0001));
     client(&mut rig);
-    let masquerade = Target {
-        side: Side::Source,
-        action: nat_action::Own,
-        addresses: None,
-        ports: None,
-        randomise: false,
-    };
     let matchers = vec![Match::OutInterface(ETHER2).into()];
-    translated(&mut rig, nat::SRCNAT, matchers, masquerade);
+    translated(&mut rig, nat::SRCNAT, matchers, MASQUERADE);
     let mut sent = Vec::new();
     for port in 0..60 {
         let udp = Udp4 {
@@ -580,14 +568,7 @@ fn conversation(whole: bool) -> (Vec<Vec<u8>>, Vec<(u64, u64)>) {
     let mut rig = rig();
     rig.interface(ETHER2).address4 = Some(core::net::Ipv4Addr::from_bits(0x0a01_0001));
     client(&mut rig);
-    let masquerade = Target {
-        side: Side::Source,
-        action: nat_action::Own,
-        addresses: None,
-        ports: None,
-        randomise: false,
-    };
-    translated(&mut rig, nat::SRCNAT, Vec::new(), masquerade);
+    translated(&mut rig, nat::SRCNAT, Vec::new(), MASQUERADE);
     let established = Match::ConnectionState([State::Established].into_iter().collect());
     let client = Match::Destination(AddressRange::prefix(0x0a00_0002, 32, 32));
     let lived = Match::Ttl(crate::rule::Compare::Equal(63));
