@@ -6,8 +6,8 @@ use std::sync::Arc;
 
 use dataplane::packet::{Fields, Tuple, protocol};
 use dataplane::rule::{
-    Action, AddressRange, Ahead, Chain, ChainId, List, Marks, Match, Matcher, NONE, NatState,
-    Nothing, Packets, Rule, RuleCounters, State, Subject, Table, Watch, Worker, run,
+    Action, AddressRange, Ahead, Chain, ChainId, First, Ipsec, List, Marks, Match, Matcher,
+    NatState, Nothing, Packets, Rule, RuleCounters, State, Subject, Table, Watch, Worker, run,
 };
 use frame::InterfaceId;
 use kernels::tsc;
@@ -144,6 +144,11 @@ impl Packets for Vector<'_> {
     }
 
     #[inline(always)]
+    fn ipsec(&self, _at: usize) -> Ipsec {
+        Ipsec::default()
+    }
+
+    #[inline(always)]
     fn marks(&self, _at: usize) -> Marks {
         Marks::default()
     }
@@ -202,25 +207,25 @@ fn row(count: u32, ipv6: bool) {
 /// Clocks per packet in batches: the look-up of candidates, and with `whole` what follows. The
 /// fields of a batch are copied first, as if they had just been read.
 fn batches(table: &Table, packets: &[Fields], worker: &mut Worker, whole: bool) -> f64 {
-    let mut places = [NONE; BATCH];
+    let mut firsts = [First::NOBODY; BATCH];
     let (mut hot, mut clocks) = ([Fields::default(); BATCH], 0);
     for batch in packets.chunks_exact(BATCH) {
         hot.copy_from_slice(batch);
         let from = tsc();
-        table.ahead(ChainId(0), &Vector(&hot), &mut places);
+        table.ahead(ChainId(0), &Vector(&hot), &mut firsts);
         if whole {
-            for (fields, place) in hot.iter().zip(places) {
-                if place == NONE {
+            for (fields, first) in hot.iter().zip(firsts) {
+                if first == First::NOBODY {
                     continue;
                 }
                 let mut subject = Subject::new(fields, &[], InterfaceId(1));
-                let ahead = Ahead::of(place);
+                let ahead = Ahead::of(first);
                 let quiet = &mut Quiet;
                 ahead.run(table, ChainId(0), &mut subject, &Nothing, worker, quiet);
             }
         }
         clocks += tsc() - from;
-        std::hint::black_box(&places);
+        std::hint::black_box(&firsts);
     }
     clocks as f64 / packets.len() as f64
 }

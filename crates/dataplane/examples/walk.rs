@@ -1,9 +1,10 @@
 //! Prints the rows of the walk's benchmark: `cargo run --release -p dataplane --example walk`.
 //!
 //! Arguments narrow it: `ipv4`, `ipv6`, `frame=64`, `flows=64000`, `routes=1`, `runs=31`; each may
-//! be given several times.
+//! be given several times. With `row=stateful` and the like it prints those of the firewall instead,
+//! with at most as many `connections=` as are given.
 
-use dataplane::bench::{Family, Invalid, Options, run};
+use dataplane::bench::{Family, GUARDED, Invalid, Options, guarded, run};
 
 #[global_allocator]
 static ALLOCATOR: kernels::CountingAllocator = kernels::CountingAllocator;
@@ -15,8 +16,14 @@ fn main() -> Result<(), String> {
     };
     let mut families = Vec::new();
     let (mut frames, mut flows, mut routes) = (Vec::new(), Vec::new(), Vec::new());
+    let mut rows = Vec::new();
     for argument in std::env::args().skip(1) {
         let (name, value) = argument.split_once('=').unwrap_or((&argument, "0"));
+        if name == "row" {
+            let row = GUARDED.iter().find(|row| **row == value);
+            rows.push(*row.ok_or_else(|| format!("unknown row {value}"))?);
+            continue;
+        }
         let value: u32 = value
             .parse()
             .map_err(|_| format!("bad number in {argument}"))?;
@@ -27,6 +34,7 @@ fn main() -> Result<(), String> {
             "flows" => flows.push(value),
             "routes" => routes.push(value),
             "runs" => options.runs = value,
+            "connections" => options.connections_max = value,
             _ => return Err(format!("unknown argument {argument}")),
         }
     }
@@ -34,7 +42,11 @@ fn main() -> Result<(), String> {
     replace(&mut options.frames, frames);
     replace(&mut options.flows, flows);
     replace(&mut options.routes, routes);
-    run(&options, &mut |row| println!("{}", row.to_json())).map_err(|e: Invalid| e.to_string())
+    let measured = match rows.is_empty() {
+        true => run(&options, &mut |row| println!("{}", row.to_json())),
+        false => guarded(&options, &rows, &mut |row| println!("{}", row.to_json())),
+    };
+    measured.map_err(|error: Invalid| error.to_string())
 }
 
 /// What was given replaces the default.

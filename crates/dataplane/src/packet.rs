@@ -114,6 +114,12 @@ const fn answer(protocol: u8, kind: u8) -> u8 {
     }
 }
 
+/// TCP or UDP.
+#[inline(always)]
+const fn is_usual(number: u8) -> bool {
+    (number == protocol::TCP) | (number == protocol::UDP)
+}
+
 const fn has_ports(number: u8) -> bool {
     matches!(
         number,
@@ -160,9 +166,81 @@ impl Fields {
     #[inline]
     pub fn of(packet: &[u8]) -> Self {
         match packet.first().map(|first| first >> 4) {
-            Some(6) => Self::of_ipv6(packet),
-            _ => Self::of_ipv4(packet),
+            Some(6) => Self::plain6(packet).unwrap_or_else(|| Self::of_ipv6(packet)),
+            _ => Self::plain4(packet).unwrap_or_else(|| Self::of_ipv4(packet)),
         }
+    }
+
+    /// The same for an IPv4 packet that is a whole TCP segment or UDP datagram without options, as
+    /// nearly all are; none for others.
+    #[inline(always)]
+    fn plain4(packet: &[u8]) -> Option<Self> {
+        let header = packet.first_chunk::<28>()?;
+        let word = |at: usize| {
+            u32::from_be_bytes([header[at], header[at + 1], header[at + 2], header[at + 3]])
+        };
+        let whole = u16::from_be_bytes([header[6], header[7]]) & 0x3fff == 0;
+        if !((header[0] == 0x45) & whole & is_usual(header[9])) {
+            return None;
+        }
+        let mut fields = Self {
+            tuple: Tuple {
+                source: u128::from(word(12)),
+                destination: u128::from(word(16)),
+                protocol: header[9],
+                ..Tuple::default()
+            },
+            len: u32::from(u16::from_be_bytes([header[2], header[3]])),
+            upper: 20,
+            ttl: header[8],
+            tos: header[1],
+            ..Self::default()
+        };
+        fields.read_usual(word(20), packet);
+        Some(fields)
+    }
+
+    /// As [`Self::plain4`], for IPv6 without extension headers.
+    #[inline(always)]
+    fn plain6(packet: &[u8]) -> Option<Self> {
+        let header = packet.first_chunk::<48>()?;
+        if !is_usual(header[6]) {
+            return None;
+        }
+        let address = |at: usize| {
+            let bytes = header[at..].first_chunk::<16>();
+            bytes.map_or(0, |bytes| u128::from_be_bytes(*bytes))
+        };
+        let mut fields = Self {
+            tuple: Tuple {
+                source: address(8),
+                destination: address(24),
+                protocol: header[6],
+                ipv6: true,
+                ..Tuple::default()
+            },
+            len: u32::from(u16::from_be_bytes([header[4], header[5]])) + 40,
+            upper: 40,
+            ttl: header[7],
+            tos: header[0] << 4 | header[1] >> 4,
+            ..Self::default()
+        };
+        let ports = u32::from_be_bytes([header[40], header[41], header[42], header[43]]);
+        fields.read_usual(ports, packet);
+        Some(fields)
+    }
+
+    /// Ports and flags of a whole TCP segment or UDP datagram. Without branches: which of them it is
+    /// cannot be guessed.
+    #[inline(always)]
+    fn read_usual(&mut self, ports: u32, packet: &[u8]) {
+        let upper = usize::from(self.upper);
+        let tcp = self.tuple.protocol == protocol::TCP;
+        self.tuple.source_port = (ports >> 16) as u16;
+        self.tuple.destination_port = ports as u16;
+        self.truncated = tcp & (packet.len() < upper + 20);
+        let flags = packet.get(upper + 13).copied().unwrap_or_default();
+        self.tcp_flags = flags & u8::from(tcp).wrapping_neg();
     }
 
     /// The same for a packet that is known to be IPv4.
@@ -346,6 +424,20 @@ mod tests {
             (later.fragment, later.tuple.source_port),
             (Fragment::Later, 0)
         );
+    }
+
+    #[test]
+    fn usual_packets_are_read_as_all_others_are() {
+        for number in [protocol::TCP, protocol::UDP] {
+            for len in 0..24 {
+                let upper: Vec<u8> = (0..len).map(|byte| byte * 7 + 1).collect();
+                let packet = ipv4(number, 0x4000, &upper);
+                assert_eq!(Fields::of(&packet), Fields::of_ipv4(&packet), "{len}");
+                let mut packet = vec![0x61, 0x23, 0, 0, 0, len, number, 9];
+                packet.extend((0..32).chain(upper));
+                assert_eq!(Fields::of(&packet), Fields::of_ipv6(&packet), "{len}");
+            }
+        }
     }
 
     #[test]

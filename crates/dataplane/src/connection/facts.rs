@@ -33,8 +33,12 @@ impl<F: Layout> Entry<'_, F> {
     }
 
     fn set_helper(self, helper: Helper) {
+        if !self.is_live() {
+            return;
+        }
         let word = self.shared(shared::STATE);
         store(word, load(word) & !(0xff << 32) | (helper as u64) << 32);
+        self.set_flags(flag::NOTED);
     }
 
     fn set_counted(self) {
@@ -42,9 +46,18 @@ impl<F: Layout> Entry<'_, F> {
         store(word, load(word) | u64::from(own::COUNTED) << 40);
     }
 
+    #[inline(always)]
+    pub(super) fn mark(self) -> u32 {
+        half_of(load(self.shared(shared::MARK)), 0)
+    }
+
     fn set_mark(self, mark: u32) {
+        if !self.is_live() {
+            return;
+        }
         let word = self.shared(shared::MARK);
         store(word, load(word) & EGRESS | u64::from(mark));
+        self.set_flags(flag::NOTED);
     }
 
     fn tuple(self, reply: bool) -> Tuple {
@@ -130,10 +143,7 @@ impl Tracker {
     /// The connection's mark.
     #[inline]
     pub fn mark(&self, way: Way) -> u32 {
-        let word = of_family!(ref self, way.slot.is_ipv6(), part => {
-            load(part.entry(way).shared(shared::MARK))
-        });
-        half_of(word, 0)
+        of_family!(ref self, way.slot.is_ipv6(), part => part.entry(way).mark())
     }
 
     /// Sets the connection's mark.

@@ -5,7 +5,7 @@
 //! numbers are in the shared line beside it; a second begun in the direction turns its rate.
 
 use super::id::Way;
-use super::layout::{Layout, flag, half_of, load, pair, shared, store};
+use super::layout::{Layout, flag, half_of, load, own, pair, shared, store};
 use super::limits::Limits;
 use super::part::Part;
 use super::rate::Rate;
@@ -19,7 +19,19 @@ impl<F: Layout> Part<F> {
     /// What a packet that was found in this direction is to its connection, if it is not TCP.
     #[inline(always)]
     pub(super) fn judge(&self, way: Way) -> Track {
-        of(self.entry(way).flags(way.reply), way)
+        let entry = self.entry(way);
+        let flags = entry.flags(way.reply);
+        let track = of(flags, way);
+        let related = track.state == State::New
+            && flags & flag::NOTED != 0
+            && entry.own() & own::EXPECTED != 0;
+        match related {
+            true => Track {
+                state: State::Related,
+                ..track
+            },
+            false => track,
+        }
     }
 
     /// What a segment that was found in this direction is to its connection.
@@ -165,7 +177,7 @@ pub(super) const BLANK: Track = Track {
     step: Step::Nothing,
 };
 
-/// A packet of this direction of a connection with these flags.
+/// A packet of this direction of a connection with these flags, that nobody expected.
 #[inline(always)]
 pub(super) fn of(flags: u8, way: Way) -> Track {
     Track {
@@ -183,8 +195,6 @@ pub(super) fn of(flags: u8, way: Way) -> Track {
 fn state(flags: u8, reply: bool) -> State {
     if reply || flags & flag::SEEN_REPLY != 0 {
         State::Established
-    } else if flags & flag::EXPECTED != 0 {
-        State::Related
     } else {
         State::New
     }

@@ -59,8 +59,8 @@ pub(super) mod flag {
     pub(in crate::connection) const FASTTRACK: u8 = 4;
     /// The bits of `NatState`, from here on.
     pub(in crate::connection) const NAT_SHIFT: u8 = 3;
-    /// A helper expected it.
-    pub(in crate::connection) const EXPECTED: u8 = 128;
+    /// The shared line says more: it has a mark, a helper watches it, or one expected it.
+    pub(in crate::connection) const NOTED: u8 = 128;
 }
 
 /// What only the shared line knows.
@@ -73,6 +73,8 @@ pub(super) mod own {
     pub(in crate::connection) const CLAIMED: u16 = 4;
     /// A `connection-limit` counts it: rules are told when it ends.
     pub(in crate::connection) const COUNTED: u16 = 8;
+    /// A helper expected it.
+    pub(in crate::connection) const EXPECTED: u16 = 16;
 }
 
 /// The part of `meta` that belongs to the tuple.

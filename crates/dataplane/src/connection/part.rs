@@ -14,6 +14,7 @@ use super::layout::{
 };
 use super::rate::Rate;
 use super::settings::{TICKS_PER_SECOND, Tick};
+use super::state::{Helper, NatState};
 use super::table::{Entries, Entry};
 use super::tcp::Talk;
 use super::wheel::{HORIZON_SECS, Wheel};
@@ -31,6 +32,8 @@ pub(super) struct Part<F> {
     free: u32,
     /// Given back in this round: the first and the last, plus one.
     resting: (u32, u32),
+    /// A connection was translated at some time.
+    translates: bool,
 }
 
 /// TCP, UDP, ICMP, all others: which of them may be evicted for another is decided within a class, so
@@ -58,7 +61,14 @@ impl<F: Layout> Part<F> {
             wheels: core::array::from_fn(|_| Wheel::new(now)),
             free: 0,
             resting: (0, 0),
+            translates: false,
         })
+    }
+
+    /// Whether connections are translated.
+    #[inline(always)]
+    pub(super) fn translates(&self) -> bool {
+        self.translates
     }
 
     /// Bytes of the index.
@@ -145,6 +155,7 @@ impl<F: Layout> Part<F> {
         entry.change(entry.generation().wrapping_add(1), || {
             write(entry, draft, timeout_secs, rewrites, now);
         });
+        self.translates |= draft.nat != NatState::default();
         let deadline = now.after(timeout_secs * TICKS_PER_SECOND);
         self.wheels[entry.wheel()].insert(&self.entries, place, deadline);
         Some(self.way(targets[0]))
@@ -363,7 +374,8 @@ fn write<F: Layout>(
     now: Tick,
 ) {
     let mut flags = draft.nat.0 << flag::NAT_SHIFT;
-    flags |= if draft.expected { flag::EXPECTED } else { 0 };
+    let noted = draft.expected || draft.mark != 0 || draft.helper != Helper::None;
+    flags |= if noted { flag::NOTED } else { 0 };
     flags |= if draft.fasttrack { flag::FASTTRACK } else { 0 };
     for (reply, tuple) in [(false, &draft.original), (true, &draft.reply)] {
         let key = F::key(tuple);
@@ -398,6 +410,7 @@ fn write<F: Layout>(
     owned |= if draft.masquerade { own::MASQUERADE } else { 0 };
     owned |= if draft.claim { own::CLAIMED } else { 0 };
     owned |= if draft.counted { own::COUNTED } else { 0 };
+    owned |= if draft.expected { own::EXPECTED } else { 0 };
     let state = u64::from(timeout_secs)
         | (draft.opening.state as u64) << 24
         | (draft.helper as u64) << 32

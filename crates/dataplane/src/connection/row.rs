@@ -97,7 +97,7 @@ impl Row {
             nat: NatState(flags >> flag::NAT_SHIFT & 0xf),
             seen_reply: flags & flag::SEEN_REPLY != 0,
             assured: flags & flag::ASSURED != 0,
-            expected: flags & flag::EXPECTED != 0,
+            expected: owned & own::EXPECTED != 0,
             fasttrack,
             masquerade: owned & own::MASQUERADE != 0,
             timeout_secs: state as u32 & 0xff_ffff,

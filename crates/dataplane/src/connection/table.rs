@@ -89,9 +89,21 @@ impl<F: Layout> Entries<F> {
     /// Asks for the lines of a direction.
     #[inline(always)]
     pub(super) fn prefetch(&self, place: u32, reply: bool) {
-        let first = place as usize * F::LINES;
-        kernels::prefetch(&self.lines[first + line_of(reply)]);
-        kernels::prefetch(&self.lines[first + SHARED]);
+        self.prefetch_line(place, reply);
+        kernels::prefetch(&self.lines[place as usize * F::LINES + SHARED]);
+    }
+
+    /// Asks for the first line of a direction.
+    #[inline(always)]
+    pub(super) fn prefetch_line(&self, place: u32, reply: bool) {
+        kernels::prefetch(&self.lines[place as usize * F::LINES + line_of(reply)]);
+    }
+
+    /// Asks for the line of a direction's rewrite.
+    #[inline(always)]
+    pub(super) fn prefetch_rewrite(&self, place: u32, reply: bool) {
+        let line = F::RATE_LINE[usize::from(reply)];
+        kernels::prefetch(&self.lines[place as usize * F::LINES + line]);
     }
 
     /// Reads a place for a row, none when no connection is there.

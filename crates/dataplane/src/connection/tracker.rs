@@ -136,11 +136,18 @@ impl Tracker {
         of_family!(ref self, ipv6, part => part.candidate(hash))
     }
 
-    /// Asks for the lines of a way.
+    /// Asks for what [`Tracker::verify`] and a rewrite read of a way.
     #[inline(always)]
     pub fn prefetch_entry(&self, way: Way) {
         let place = way.slot.place();
-        of_family!(ref self, way.slot.is_ipv6(), part => part.entries.prefetch(place, way.reply));
+        if way.slot.is_ipv6() {
+            self.ipv6.entries.prefetch_line(place, way.reply);
+            if self.ipv6.translates() {
+                self.ipv6.entries.prefetch_rewrite(place, way.reply);
+            }
+        } else {
+            self.ipv4.entries.prefetch_line(place, way.reply);
+        }
     }
 
     /// The way of a tuple, whose hash this is.

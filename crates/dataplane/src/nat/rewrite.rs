@@ -146,6 +146,17 @@ impl<const BYTES: usize> Rewrite<BYTES> {
         }
     }
 
+    /// Gives a tuple that this rewrite belongs to the destination that packets of it get.
+    #[inline(always)]
+    pub(crate) fn turn_destination(&self, tuple: &mut Tuple) {
+        let mut wide = [0; 16];
+        wide[16 - BYTES..].copy_from_slice(&self.destination);
+        tuple.destination = u128::from_be_bytes(wide);
+        if matches!(self.layer, Layer::Tcp | Layer::Udp) {
+            tuple.destination_port = u16::from_be_bytes([self.ports[2], self.ports[3]]);
+        }
+    }
+
     /// Whether packets stay as they are.
     #[inline(always)]
     pub const fn is_identity(&self) -> bool {

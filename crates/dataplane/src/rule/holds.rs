@@ -79,6 +79,7 @@ fn of_packet(what: &Match, subject: &Subject<'_>) -> Answer {
         Match::OutBridgePortList(set) => set.has(subject.bridge_egress),
         Match::ConnectionState(states) => states.contains(subject.state),
         Match::ConnectionNatState(nat) => nat.intersects(subject.nat),
+        Match::Ipsec { inbound, protected } => subject.ipsec.is_protected(*inbound) == *protected,
         Match::PacketMark(mark) => subject.marks.packet == *mark,
         Match::RoutingMark(mark) => subject.marks.routing == *mark,
         Match::ConnectionMark(mark) => subject.marks.connection == *mark,
@@ -165,10 +166,6 @@ fn of_connection<F: Facts>(what: &Match, asked: &mut Asked<'_, '_, F>) -> Answer
         Match::ConnectionType(helper) => Some(facts.helper() == Some(*helper)),
         Match::Realm(realm) => facts.realm().map(|found| found == *realm),
         Match::Hotspot { set, clear } => Some(facts.hotspot().0 & (set.0 | clear.0) == set.0),
-        Match::Ipsec { inbound, protected } => Some(match inbound {
-            true => facts.ipsec_in() == *protected,
-            false => facts.ipsec_out() == *protected,
-        }),
         Match::Time(when) => Some(is_now(when, &asked.worker.clock)),
         _ => return None,
     })

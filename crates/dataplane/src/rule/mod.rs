@@ -36,7 +36,7 @@ mod worker;
 pub use crate::connection::{Helper, NatState, State, States};
 pub use action::{Action, Dscp, Mss, Npt, Priority, Reject, Sniff, Timeout, Ttl, Verdict};
 pub use address::{AddressRange, AddressTypes, InterfaceSet};
-pub use classify::Packets;
+pub use classify::{First, Packets};
 pub use limit::{ConnectionLimit, DstLimit, Limit, Nth, Psd, Rate, Unit};
 pub use list::{Added, DYNAMIC_MAX, List};
 pub use matcher::{
@@ -44,6 +44,6 @@ pub use matcher::{
 };
 pub use run::{Ahead, Watch, run};
 pub use stream::{Glob, Layer7};
-pub use subject::{Changes, Clock, Facts, Marks, Nothing, Subject};
-pub use table::{Chain, ChainId, DEPTH, NONE, Rule, Table};
+pub use subject::{Changes, Clock, Facts, Ipsec, Marks, Nothing, Subject};
+pub use table::{Chain, ChainId, DEPTH, NOBODY, NONE, Quick, Rule, Table};
 pub use worker::{RuleCounters, Worker};

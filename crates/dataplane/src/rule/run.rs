@@ -2,12 +2,12 @@
 //! ends the chain.
 
 use super::action::{Action, Dscp, Priority, Timeout, Ttl, Verdict};
-use super::classify::{Block, Rows};
+use super::classify::{Block, First, Left};
 use super::holds::{Asked, holds};
 use super::list::List;
 use super::matcher::Matcher;
 use super::subject::{Facts, Subject};
-use super::table::{Chain, ChainId, DEPTH, NONE, Rule, Table};
+use super::table::{Chain, ChainId, DEPTH, Rule, Table};
 use super::worker::Worker;
 
 /// Who is told what rules do: the walk, or the tracer.
@@ -61,18 +61,12 @@ pub fn run<F: Facts, W: Watch>(
 
 /// The first candidate of a packet, where it was looked up with others by `Table::ahead`.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct Ahead(Option<u32>);
+pub struct Ahead(Option<First>);
 
 impl Ahead {
-    /// The place that `Table::ahead` gave, for the same packet and chain.
-    pub const fn of(place: u32) -> Self {
-        Self(Some(place))
-    }
-
-    /// Whether no rule of the chain can match.
-    #[inline(always)]
-    pub fn is_none(self) -> bool {
-        self.0 == Some(NONE)
+    /// What `Table::ahead` gave, for the same packet and chain.
+    pub const fn of(first: First) -> Self {
+        Self(Some(first))
     }
 
     /// The same as [`run`].
@@ -86,7 +80,8 @@ impl Ahead {
         worker: &mut Worker,
         watch: &mut W,
     ) -> Verdict {
-        if W::COMMITS && self.0 == Some(NONE) {
+        let first = self.0.filter(|_| W::COMMITS);
+        if first == Some(First::NOBODY) {
             return Verdict::Accept;
         }
         let Some(current) = table.chain(chain) else {
@@ -99,16 +94,14 @@ impl Ahead {
             from: 0,
             cursor: None,
         };
-        if W::COMMITS
-            && let Some(place) = self.0
-        {
+        if let Some(first) = first {
             let mut asked = Asked {
                 subject,
                 facts,
                 worker,
             };
-            if run.try_candidate::<F, W>(place as usize, &mut asked) {
-                let rule = &current.rules[place as usize];
+            if run.try_candidate::<F, W>(&first, &mut asked) {
+                let rule = &current.rules[first.place as usize];
                 // Most rules that match end the chain: then nothing else is needed.
                 match act(current, rule, subject, worker, watch) {
                     Then::End(verdict) => return verdict,
@@ -127,8 +120,8 @@ struct Run<'a> {
     chain: &'a Chain,
     /// The next rule.
     from: usize,
-    /// The rows of the packet in a block of this chain, by the block's place.
-    cursor: Option<(usize, Rows)>,
+    /// What the packet leaves of a block of this chain, by the block's place.
+    cursor: Option<(usize, Left)>,
 }
 
 impl Run<'_> {
@@ -149,7 +142,7 @@ impl Run<'_> {
                 .unwrap_or_else(|| self.step(subject, facts, worker, watch))
             {
                 Then::Next => {}
-                Then::Changed => self.cursor = None,
+                Then::Changed => self.forget_marks(),
                 Then::End(verdict) => return verdict,
                 Then::Jump(to, rule) => {
                     if self.table.refused().binary_search(&rule).is_err()
@@ -196,17 +189,28 @@ impl Run<'_> {
         act(self.chain, &self.chain.rules[place], subject, worker, watch)
     }
 
-    /// Whether a rule whose bits fit matches; the chain goes on behind it in any case.
+    /// Whether the first candidate matches; the chain goes on behind it in any case.
     #[inline(always)]
     fn try_candidate<F: Facts, W: Watch>(
         &mut self,
-        place: usize,
+        first: &First,
         asked: &mut Asked<'_, '_, F>,
     ) -> bool {
+        let place = first.place as usize;
         self.from = place + 1;
-        let block = self.chain.block_of(place);
-        let start = self.chain.starts[block] as usize;
-        fits::<F, W>(&self.chain.blocks[block], place - start, asked)
+        let number = self.chain.block_of(place);
+        let start = self.chain.starts[number] as usize;
+        let block = &self.chain.blocks[number];
+        self.cursor = block.left_of(first).map(|left| (number, left));
+        fits::<F, W>(block, place - start, asked)
+    }
+
+    /// Marks changed: what was found out about the packet may be wrong.
+    fn forget_marks(&mut self) {
+        let known = self.cursor.and_then(|(number, _)| self.chain.blocks.get(number));
+        if known.is_some_and(|block| block.reads_marks) {
+            self.cursor = None;
+        }
     }
 
     /// Goes on in a chain. One that does not exist has been refused.
@@ -224,13 +228,16 @@ impl Run<'_> {
         for (number, block) in blocks {
             let start = self.chain.starts[number] as usize;
             let mut from = self.from.saturating_sub(start);
-            let rows = match &self.cursor {
-                Some((known, rows)) if *known == number => *rows,
-                _ => block.rows(&*asked.subject),
+            if from >= block.rules.len() {
+                continue;
+            }
+            let left = match self.cursor {
+                Some((known, left)) if known == number => left,
+                _ => block.left(&*asked.subject),
             };
-            while let Some(place) = block.next(&rows, from) {
+            while let Some(place) = block.next(&left, from) {
                 if fits::<F, W>(block, place, asked) {
-                    self.cursor = Some((number, rows));
+                    self.cursor = Some((number, left));
                     return Some(start + place);
                 }
                 from = place + 1;

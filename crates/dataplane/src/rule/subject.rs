@@ -54,6 +54,24 @@ pub struct Changes {
     pub counted: bool,
 }
 
+/// What IPsec has to do with a packet, as bits.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Ipsec(pub u8);
+
+impl Ipsec {
+    /// It came out of IPsec.
+    pub const CAME_OUT: Self = Self(1);
+    /// It will go into IPsec.
+    pub const GOES_IN: Self = Self(2);
+
+    /// Whether it came out (`inbound`), or else goes in.
+    #[inline]
+    pub const fn is_protected(self, inbound: bool) -> bool {
+        let bit = if inbound { Self::CAME_OUT } else { Self::GOES_IN };
+        self.0 & bit.0 != 0
+    }
+}
+
 /// A packet on its way through rules.
 #[derive(Clone, Copy, Debug)]
 pub struct Subject<'a> {
@@ -75,6 +93,8 @@ pub struct Subject<'a> {
     pub state: State,
     /// How its connection is translated.
     pub nat: NatState,
+    /// What IPsec has to do with it.
+    pub ipsec: Ipsec,
     /// Marks, as they are now.
     pub marks: Marks,
     /// What rules decided so far.
@@ -94,6 +114,7 @@ impl<'a> Subject<'a> {
             bridge_egress: InterfaceId::NONE,
             state: State::New,
             nat: NatState::default(),
+            ipsec: Ipsec::default(),
             marks: Marks::default(),
             changes: Changes::default(),
         }
@@ -140,10 +161,6 @@ pub trait Facts {
     fn realm(&self) -> Option<u32>;
     /// What the hotspot knows of the packet.
     fn hotspot(&self) -> Hotspot;
-    /// Whether the packet came out of IPsec.
-    fn ipsec_in(&self) -> bool;
-    /// Whether the packet will go into IPsec.
-    fn ipsec_out(&self) -> bool;
 }
 
 /// Facts of which nothing is known: where a chain cannot ask for any, and in tests.
@@ -177,13 +194,5 @@ impl Facts for Nothing {
 
     fn hotspot(&self) -> Hotspot {
         Hotspot::default()
-    }
-
-    fn ipsec_in(&self) -> bool {
-        false
-    }
-
-    fn ipsec_out(&self) -> bool {
-        false
     }
 }

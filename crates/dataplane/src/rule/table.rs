@@ -9,7 +9,7 @@ use std::sync::Arc;
 use kernels::widest;
 
 use super::action::Action;
-use super::classify::{Block, Many, Packets, RULES};
+use super::classify::{Block, First, Many, Packets, RULES};
 use super::limit::ConnectionLimit;
 use super::matcher::{Match, Matcher};
 use crate::packet::Tuple;
@@ -63,6 +63,32 @@ pub struct Chain {
     pub(super) blocks: Box<[Arc<Block>]>,
     /// Where each block begins.
     pub(super) starts: Box<[u32]>,
+    /// By the place of a first candidate, and behind them what it means that there is none.
+    quick: Box<[Quick]>,
+}
+
+/// What a packet's first candidate in a chain comes to, where that follows from its bit alone.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Quick {
+    /// The rule has to be asked, or does more than end the chain.
+    Ask,
+    /// The packet goes on, and the rule of this id counts it; [`NOBODY`] where there is none.
+    Accept(u32),
+    /// The packet ends, and the rule of this id counts it.
+    Drop(u32),
+}
+
+/// The id of no rule. What is counted under it says nothing.
+pub const NOBODY: u32 = 0;
+
+impl Quick {
+    fn of(rule: &Rule, is_exact: bool) -> Self {
+        match (&rule.action, is_exact && rule.log.is_none()) {
+            (Action::Accept, true) => Self::Accept(rule.id),
+            (Action::Drop, true) => Self::Drop(rule.id),
+            _ => Self::Ask,
+        }
+    }
 }
 
 impl Chain {
@@ -74,12 +100,24 @@ impl Chain {
             *next += block.rules.len() as u32;
             Some(start)
         });
+        let places = blocks.iter().flat_map(|block| {
+            let rules = block.rules.iter().enumerate();
+            rules.map(|(place, rule)| Quick::of(rule, block.rest(place).is_empty()))
+        });
         Self {
             name,
             starts: starts.collect(),
+            quick: places.chain([Quick::Accept(NOBODY)]).collect(),
             blocks: blocks.into(),
             rules: rules.into(),
         }
+    }
+
+    /// What a first candidate comes to.
+    #[inline(always)]
+    pub fn quick(&self, first: &First) -> Quick {
+        let last = self.quick.len() - 1;
+        self.quick[(first.place as usize).min(last)]
     }
 
     /// Its rules, in order.
@@ -233,15 +271,15 @@ impl Table {
         }
     }
 
-    /// Looks up a vector of packets at once, [`frame::VECTOR_FRAMES`] at most: for each the place of the first rule of the chain whose
-    /// compiled part fits it, or [`NONE`]. What the packets are must not change before
+    /// Looks up a vector of packets at once, [`frame::VECTOR_FRAMES`] at most: for each the first rule
+    /// of the chain whose compiled part fits it. What the packets are must not change before
     /// [`super::Ahead`] is used with it.
-    pub fn ahead<P: Packets>(&self, chain: ChainId, packets: &P, places: &mut [u32]) {
-        places.fill(NONE);
+    pub fn ahead<P: Packets>(&self, chain: ChainId, packets: &P, firsts: &mut [First]) {
+        firsts.fill(First::NOBODY);
         let Some(chain) = self.chain(chain) else {
             return;
         };
-        let len = packets.len().min(places.len());
+        let len = packets.len().min(firsts.len());
         let mut which = [0; frame::VECTOR_FRAMES];
         let mut count = len.min(which.len());
         for (at, place) in which.iter_mut().enumerate() {
@@ -253,13 +291,16 @@ impl Table {
                 packets,
                 which: &which[..count],
                 start: *start,
-                places,
+                firsts,
             });
+            if chain.blocks.len() == 1 {
+                return;
+            }
             let mut left = 0;
             for at in 0..count {
                 let packet = which[at];
                 which[left] = packet;
-                left += usize::from(places[usize::from(packet)] == NONE);
+                left += usize::from(firsts[usize::from(packet)] == First::NOBODY);
             }
             count = left;
         }

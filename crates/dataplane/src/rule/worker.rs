@@ -49,14 +49,14 @@ impl RuleCounters {
         true
     }
 
-    #[inline]
+    #[inline(always)]
     fn hits(&self, rule: u32) -> Option<&Hits> {
         let page = self.pages.get(rule as usize / PAGE)?.get()?;
         page.get(rule as usize % PAGE)
     }
 
     /// Counts a packet of `bytes` bytes; only the owner calls this.
-    #[inline]
+    #[inline(always)]
     pub fn count(&self, rule: u32, bytes: u32, now: Instant) {
         if let Some(hits) = self.hits(rule) {
             hits.traffic.add(1, u64::from(bytes));
@@ -103,8 +103,9 @@ impl Worker {
         self.rng.next_u64()
     }
 
-    #[inline]
-    pub(super) fn count(&self, rule: u32, bytes: u32) {
+    /// Counts a packet of so many bytes for a rule.
+    #[inline(always)]
+    pub(crate) fn count(&self, rule: u32, bytes: u32) {
         self.counters.count(rule, bytes, self.clock.now);
     }
 }

@@ -124,9 +124,8 @@ fn guard(
     outlet: &mut Outlet,
 ) {
     let frames = vector.frames_mut();
-    let Received { count4, count6, .. } =
-        pass1::<false>(cx, entrance, frames, scratch, &outlet.counters);
-    guarded::vector(cx, (entrance.id, count4, count6), frames, scratch, outlet);
+    pass1::<false>(cx, entrance, frames, scratch, &outlet.counters);
+    guarded::vector(cx, entrance.id, frames, scratch, outlet);
     pass4(cx, vector, scratch, outlet);
 }
 

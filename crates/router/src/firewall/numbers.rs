@@ -7,7 +7,7 @@
 use std::collections::{BTreeMap, VecDeque};
 
 use dataplane::counters::Traffic;
-use dataplane::rule::RuleCounters;
+use dataplane::rule::{NOBODY, RuleCounters};
 use machine::Instant;
 
 /// How many numbers rest before one is used again.
@@ -27,6 +27,7 @@ pub struct Hits {
 /// The numbers of all rules.
 #[derive(Debug, Default)]
 pub struct Numbers {
+    /// How many were given for the first time.
     next: u32,
     free: VecDeque<u32>,
     /// What was counted when the number was given, or when the counters were reset.
@@ -36,11 +37,11 @@ pub struct Numbers {
 impl Numbers {
     /// A number for a new rule, with room for it in all counters; none if all are in use.
     pub fn give<'a>(&mut self, all: impl Iterator<Item = &'a RuleCounters> + Clone) -> Option<u32> {
-        let number = if self.free.len() > REST || self.next >= MOST {
+        let number = if self.free.len() > REST || NOBODY + self.next + 1 >= MOST {
             self.free.pop_front()?
         } else {
             self.next += 1;
-            self.next - 1
+            NOBODY + self.next
         };
         for counters in all.clone() {
             // What is beyond the limit counts nothing.

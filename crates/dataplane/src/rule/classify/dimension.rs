@@ -8,7 +8,7 @@ use crate::packet::{Fields, protocol};
 use crate::rule::address::{AddressRange, InterfaceSet};
 use crate::rule::holds;
 use crate::rule::matcher::{Icmp, Match, Matcher};
-use crate::rule::subject::{Marks, Subject};
+use crate::rule::subject::{Ipsec, Marks, Subject};
 
 /// Packets, as the classifier reads them: one, or a vector of them. `at` is the packet's place.
 pub trait Packets {
@@ -20,6 +20,8 @@ pub trait Packets {
     fn interfaces(&self, at: usize) -> (InterfaceId, InterfaceId);
     /// What its connection is.
     fn state(&self, at: usize) -> (State, NatState);
+    /// What IPsec has to do with it.
+    fn ipsec(&self, at: usize) -> Ipsec;
     /// Its marks, as they are now.
     fn marks(&self, at: usize) -> Marks;
 
@@ -51,6 +53,11 @@ impl Packets for Subject<'_> {
     }
 
     #[inline(always)]
+    fn ipsec(&self, _at: usize) -> Ipsec {
+        self.ipsec
+    }
+
+    #[inline(always)]
     fn marks(&self, _at: usize) -> Marks {
         self.marks
     }
@@ -73,13 +80,24 @@ pub(super) enum Of {
     State,
     /// Whether flags of TCP are shown, and they.
     TcpFlags,
+    Ipsec,
     PacketMark,
     RoutingMark,
     ConnectionMark,
 }
 
+impl Of {
+    /// Whether rules can change it.
+    pub(super) const fn is_mark(self) -> bool {
+        matches!(
+            self,
+            Self::PacketMark | Self::RoutingMark | Self::ConnectionMark
+        )
+    }
+}
+
 /// How many parts there are.
-pub(super) const PARTS: usize = 11;
+pub(super) const PARTS: usize = 12;
 
 /// From and to, both included; in order, and apart from each other.
 pub(super) type Spans = Vec<(u128, u128)>;
@@ -112,6 +130,7 @@ pub(super) fn key<P: Packets>(of: Of, packets: &P, at: usize) -> u32 {
             u32::from(nat.0) << 3 | state as u32
         }
         Of::TcpFlags => holds::tcp(fields).map_or(0, |flags| 0x100 | u32::from(flags)),
+        Of::Ipsec => packets.ipsec(at).0.into(),
         Of::PacketMark => packets.marks(at).packet,
         Of::RoutingMark => packets.marks(at).routing,
         Of::ConnectionMark => packets.marks(at).connection,
@@ -149,6 +168,10 @@ pub(super) fn spans(matcher: &Matcher) -> Option<(Of, Spans)> {
         Match::TcpFlags { set, clear } => {
             let has = |value: u32| value as u8 & (set | clear) == *set;
             (Of::TcpFlags, vec![(0x100, 0x1ff)], runs(0x100..0x200, has))
+        }
+        Match::Ipsec { inbound, protected } => {
+            let has = |value: u32| Ipsec(value as u8).is_protected(*inbound) == *protected;
+            (Of::Ipsec, all(), runs(0..4, has))
         }
         Match::PacketMark(mark) => (Of::PacketMark, all(), one(*mark)),
         Match::RoutingMark(mark) => (Of::RoutingMark, all(), one(*mark)),

@@ -26,7 +26,7 @@ pub use dimension::Packets;
 use dimension::{Of, PARTS, Spans};
 use ranks::{Ranks, WideRanks};
 
-use super::table::Rule;
+use super::table::{NONE, Rule};
 
 /// How many rules a block has at most.
 pub(super) const RULES: usize = 1024;
@@ -35,7 +35,33 @@ const LINE: usize = 8;
 
 /// What each part of a packet leaves of a block's rules, by the number of the part in the block:
 /// the bits themselves where a row is one word, else where the row begins.
-pub(super) type Rows = [u64; PARTS];
+type Rows = [u64; PARTS];
+
+/// What a packet leaves of a block's rules.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Left {
+    /// A bit for each rule that it fits.
+    Word(u64),
+    /// What is to be joined for that.
+    Rows(Rows),
+}
+
+/// The first candidate of a packet in a chain.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct First {
+    /// The rule's place in the chain, or [`NONE`].
+    pub place: u32,
+    /// A bit for each rule of its block that the packet fits, where one word has a bit for each.
+    pub(super) left: u64,
+}
+
+impl First {
+    /// No rule can match.
+    pub const NOBODY: Self = Self {
+        place: NONE,
+        left: 0,
+    };
+}
 
 /// See the module.
 #[derive(Debug)]
@@ -46,6 +72,8 @@ pub(super) struct Block {
     words: usize,
     /// By rule: the matchers that no part says, by place.
     rest: Box<[Box<[u8]>]>,
+    /// A part is a mark: what rules change there, they change for the rules behind them.
+    pub(super) reads_marks: bool,
 }
 
 /// One part of packets.
@@ -97,6 +125,7 @@ impl Block {
             .map(|(of, wanted)| Part::new(*of, wanted, words))
             .collect();
         Self {
+            reads_marks: wanted.iter().any(|(of, _)| of.is_mark()),
             parts,
             words,
             rest: rest.into_iter().map(Into::into).collect(),
@@ -110,26 +139,39 @@ impl Block {
         &self.rest[place]
     }
 
-    /// The rows of one packet.
+    /// What one packet leaves.
     #[inline]
-    pub(super) fn rows<P: Packets>(&self, packet: &P) -> Rows {
-        widest(One {
+    pub(super) fn left<P: Packets>(&self, packet: &P) -> Left {
+        let rows = widest(One {
             block: self,
             packet,
-        })
+        });
+        match self.words {
+            1 => {
+                let rows = rows.iter().take(self.parts.len());
+                Left::Word(rows.fold(u64::MAX, |bits, row| bits & row))
+            }
+            _ => Left::Rows(rows),
+        }
     }
 
-    /// The first rule from `from` on whose bit is set in all rows.
+    /// The same of the packet that this is the first candidate of, and that lies in this block; none
+    /// where that does not say it.
     #[inline(always)]
-    pub(super) fn next(&self, rows: &Rows, from: usize) -> Option<usize> {
+    pub(super) fn left_of(&self, first: &First) -> Option<Left> {
+        (self.words == 1).then_some(Left::Word(first.left))
+    }
+
+    /// The first rule from `from` on that the packet fits.
+    #[inline(always)]
+    pub(super) fn next(&self, left: &Left, from: usize) -> Option<usize> {
         if from >= self.rules.len() {
             return None;
         }
-        if self.words == 1 {
-            let rows = rows.iter().take(self.parts.len());
-            let bits = rows.fold(u64::MAX << (from % 64), |bits, row| bits & row);
-            return self.place(0, bits);
-        }
+        let rows = match left {
+            Left::Word(bits) => return self.place(0, bits & u64::MAX << (from % 64)),
+            Left::Rows(rows) => rows,
+        };
         for line in from / 64 / LINE..self.words / LINE {
             let mut both = self.line(rows.iter().copied(), line);
             if line == from / 64 / LINE {
@@ -374,8 +416,8 @@ pub(super) struct Many<'a, P> {
     pub(super) which: &'a [u16],
     /// Where the block begins in its chain.
     pub(super) start: u32,
-    /// By packet: the rule's place in the chain; untouched where there is none.
-    pub(super) places: &'a mut [u32],
+    /// By packet; untouched where there is none in this block.
+    pub(super) firsts: &'a mut [First],
 }
 
 impl<P: Packets> Work for Many<'_, P> {
@@ -404,9 +446,12 @@ impl<P: Packets> Work for Many<'_, P> {
                     _ => block.first(&*rows, at),
                 };
                 if let (Some(place), Some(found)) =
-                    (place, self.places.get_mut(usize::from(*packet)))
+                    (place, self.firsts.get_mut(usize::from(*packet)))
                 {
-                    *found = self.start + place as u32;
+                    *found = First {
+                        place: self.start + place as u32,
+                        left: *left,
+                    };
                 }
             }
         }

@@ -151,9 +151,9 @@ fn subject_of(packet: &Packet) -> Subject<'_> {
 /// The verdict and what changed, by the compiled form, by the plain walk, and looked up ahead.
 fn agree(table: &Table, packets: &[Packet]) -> Result<(), TestCaseError> {
     let subjects: Vec<Subject<'_>> = packets.iter().map(subject_of).collect();
-    let mut places = vec![0; subjects.len()];
-    table.ahead(ChainId(0), &Vector(&subjects), &mut places);
-    for (subject, place) in subjects.iter().zip(places) {
+    let mut firsts = vec![First::NOBODY; subjects.len()];
+    table.ahead(ChainId(0), &Vector(&subjects), &mut firsts);
+    for (subject, first) in subjects.iter().zip(firsts) {
         let mut results = Vec::new();
         let (mut one, mut two, mut three) = (*subject, *subject, *subject);
         let mut plain = Quiet::<false>::new();
@@ -176,7 +176,12 @@ fn agree(table: &Table, packets: &[Packet]) -> Result<(), TestCaseError> {
             &mut watch,
         );
         results.push((verdict, two.marks, two.changes));
-        let ahead = Ahead::of(place);
+        match table.chains[0].quick(&first) {
+            Quick::Ask => {}
+            Quick::Accept(_) => prop_assert_eq!(right, Verdict::Accept),
+            Quick::Drop(id) => prop_assert_eq!(right, Verdict::Drop(id)),
+        }
+        let ahead = Ahead::of(first);
         let verdict = ahead.run(
             table,
             ChainId(0),
@@ -220,6 +225,11 @@ impl Packets for Vector<'_, '_> {
     #[inline(always)]
     fn state(&self, at: usize) -> (State, NatState) {
         (self.0[at].state, self.0[at].nat)
+    }
+
+    #[inline(always)]
+    fn ipsec(&self, at: usize) -> Ipsec {
+        self.0[at].ipsec
     }
 
     #[inline(always)]

@@ -253,14 +253,6 @@ impl Facts for Known {
     fn hotspot(&self) -> Hotspot {
         Hotspot(Hotspot::AUTH.0 | Hotspot::HTTP.0)
     }
-
-    fn ipsec_in(&self) -> bool {
-        true
-    }
-
-    fn ipsec_out(&self) -> bool {
-        false
-    }
 }
 
 #[test]
@@ -292,10 +284,6 @@ fn facts_are_asked_and_fail_where_there_is_no_connection() {
     let hotspot = |set, clear| Match::Hotspot { set, clear };
     assert_eq!(ask(hotspot(Hotspot::AUTH, Hotspot::TO_CLIENT)), HOLDS);
     assert_eq!(ask(hotspot(Hotspot::AUTH, Hotspot::HTTP)), FAILS);
-    let ipsec = |inbound, protected| Match::Ipsec { inbound, protected };
-    assert_eq!(ask(ipsec(true, true)), HOLDS);
-    assert_eq!(ask(ipsec(true, false)), FAILS);
-    assert_eq!(ask(ipsec(false, false)), HOLDS);
 }
 
 #[test]

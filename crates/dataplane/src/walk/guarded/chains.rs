@@ -225,14 +225,6 @@ impl Facts for Known<'_> {
     fn hotspot(&self) -> Hotspot {
         Hotspot::default()
     }
-
-    fn ipsec_in(&self) -> bool {
-        false
-    }
-
-    fn ipsec_out(&self) -> bool {
-        false
-    }
 }
 
 impl Known<'_> {

@@ -20,27 +20,15 @@ use crate::walk::{Context, forward};
 const SLOW_FLAGS: u8 = 0x07;
 const ETHERNET: usize = 14;
 
-/// Whether a packet is of the kind that goes the fast way.
-#[inline(always)]
-pub(super) fn is_eligible(cx: &Context<'_>, fields: &Fields, frame: &Frame) -> bool {
-    let settings = match fields.tuple.ipv6 {
-        true => &cx.snapshot.ipv6,
-        false => &cx.snapshot.ipv4,
-    };
-    settings.allow_fast_path & is_plain(fields, frame)
-}
-
 /// Whether it is a whole TCP segment or UDP datagram without options behind an Ethernet header, to
 /// be forwarded as it is.
 #[inline(always)]
 pub(super) fn is_plain(fields: &Fields, frame: &Frame) -> bool {
     let header = if fields.tuple.ipv6 { 40 } else { 20 };
-    let plain = match fields.tuple.protocol {
-        protocol::TCP => fields.tcp_flags & SLOW_FLAGS == 0,
-        protocol::UDP => true,
-        _ => false,
-    };
-    plain
+    let protocol = fields.tuple.protocol;
+    // What has no flags of TCP shows none.
+    ((protocol == protocol::TCP) | (protocol == protocol::UDP))
+        & (fields.tcp_flags & SLOW_FLAGS == 0)
         & (fields.upper == header)
         & (fields.ttl > 1)
         & (fields.fragment == Fragment::Whole)
@@ -49,7 +37,7 @@ pub(super) fn is_plain(fields: &Fields, frame: &Frame) -> bool {
         & (usize::from(frame.l3) == ETHERNET)
 }
 
-/// Forwards a packet of a FastTracked connection. None, and nothing changed, when it is to walk
+/// Forwards a plain packet of a FastTracked connection. None, and nothing changed, when it is to walk
 /// slowly.
 #[inline(always)]
 pub(super) fn forward(

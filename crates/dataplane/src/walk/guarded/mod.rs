@@ -19,6 +19,7 @@ mod commit;
 mod connection;
 mod fasttrack;
 mod plain;
+mod run;
 mod told;
 mod translation;
 mod vector;
@@ -123,6 +124,10 @@ pub(crate) struct Onward {
     pub(crate) fit: Fit,
 }
 
+/// Packets that are looked at together: what is known of them fits into the first cache, and memory
+/// that is asked for with the first has come when the last was read.
+const CHUNK: usize = 64;
+
 /// What is known of a packet's connection before its stage.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Met {
@@ -132,13 +137,6 @@ pub(crate) enum Met {
     Found(Option<Way>),
     /// It was counted there, too.
     Tracked(Track),
-}
-
-impl Met {
-    /// Whether this worker was found to have none.
-    fn is_nowhere(&self) -> bool {
-        matches!(self, Self::Found(None))
-    }
 }
 
 /// See the module.

@@ -1,30 +1,33 @@
 //! The short way of plain packets past the firewall, where only the forward chain of `filter` is
 //! asked: whole TCP segments and UDP datagrams without options, to a next hop that is simply
-//! forwarded to, of a family that is not tracked, or of a connection that both ends know of.
+//! forwarded to, of a family that is not tracked, or in the midst of a connection that both ends know
+//! of.
 //!
 //! It asks the same rules as [`super::Guard`] about the same subject, and leaves out what is decided
 //! before it looks: a lifetime that ends, a packet that does not fit, hooks without rules, a new
-//! connection. Whatever is not plain, it leaves untouched for the guard.
+//! connection. Nothing that it does to one packet is asked by the next; so those that follow each
+//! other wait in a [`Run`] until then. Whatever is not plain, it leaves untouched for the guard.
 
-use frame::{Frame, InterfaceId, VECTOR_FRAMES};
+use frame::Frame;
 
 use super::chains::{Known, Menu};
-use super::{Met, Translation, connection, fasttrack, translation};
-use crate::connection::{NatState, State, Tick, Track, Tracker, Way};
+use super::run::{Looked, Run, Waiting};
+use super::{CHUNK, Met, connection, fasttrack};
+use crate::connection::{NatState, Track, Tracker, Way};
 use crate::drop::Drop;
 use crate::firewall::{filter, mangle, raw};
-use crate::nat::Side;
 use crate::outlet::Outlet;
-use crate::packet::{Fields, Tuple};
-use crate::rule::{Ahead, ChainId, Changes, Marks, Packets, Subject, Table, Verdict};
-use crate::table::NextHopId;
+use crate::packet::Fields;
+use crate::rule::{
+    Ahead, Chain, ChainId, Changes, First, Ipsec, Marks, Quick, Subject, Table, Verdict,
+};
 use crate::walk::depart::{self, Near, Next, packet};
-use crate::walk::{Context, Exit, routing, source_mac};
+use crate::walk::{Context, Exit, source_mac};
 
 /// What plain packets of one family meet.
 #[derive(Clone, Copy)]
 pub(super) struct Plain<'a> {
-    filter: Option<(&'a Table, ChainId)>,
+    filter: Option<(&'a Table, ChainId, &'a Chain)>,
 }
 
 /// What the short way made of a packet.
@@ -46,128 +49,75 @@ impl<'a> Plain<'a> {
             tables.mangle.busy(mangle::FORWARD),
             tables.mangle.busy(mangle::POSTROUTING),
         ];
-        let filter = tables.filter.busy(filter::FORWARD);
+        let busy = tables.filter.busy(filter::FORWARD);
+        let filter = busy.and_then(|id| Some((&*tables.filter, id, tables.filter.chain(id)?)));
         let plain = cx.snapshot.rules.is_empty() && others.iter().all(Option::is_none);
-        plain.then(|| Self {
-            filter: filter.map(|chain| (&*tables.filter, chain)),
-        })
+        plain.then_some(Self { filter })
     }
 
-    /// Looks up a vector of packets of a family that is not tracked: where their next hops lead, and
-    /// which rules they may hit. They are not asked for by packets that are not plain.
-    pub(super) fn look_up(&self, looked: &Looked<'_>, places: &mut [u32; VECTOR_FRAMES]) {
-        if let Some((table, chain)) = self.filter {
-            table.ahead(chain, looked, places);
+    /// Looks up which rules the packets of a run may hit.
+    #[inline(always)]
+    pub(super) fn look_up(
+        &self,
+        run: &Run,
+        fields: &[Fields; CHUNK],
+        firsts: &mut [First; CHUNK],
+    ) {
+        if let Some((table, chain, _)) = self.filter {
+            let len = run.len().min(CHUNK);
+            table.ahead(chain, &Looked { run, fields }, &mut firsts[..len]);
         }
     }
 
-    /// Decides about a packet whose connection is not tracked.
+    /// Asks the rules about a packet of a run, and writes what they let pass.
     #[inline(always)]
-    pub(super) fn untracked(
+    pub(super) fn leave(
         &self,
         cx: &Context<'_>,
         frame: &mut Frame,
         fields: &mut Fields,
-        (hop, ahead): (NextHopId, Ahead),
+        waiting: &Waiting,
         near: &mut Near,
         outlet: &mut Outlet,
     ) -> Outcome {
-        let next = near.get(cx, hop, frame.ingress);
-        if !fasttrack::is_plain(fields, frame) || !takes(next, fields, frame) {
-            return Outcome::Guard(Met::Unknown);
-        }
-        let asking = Asking {
-            received: fields.tuple,
-            track: Track::default(),
-            marks: Marks::default(),
-            hop,
-            ahead,
-        };
-        self.filter(cx, frame, fields, next, asking, outlet)
-    }
-
-    /// Decides about a packet of this connection.
-    #[inline(always)]
-    pub(super) fn tracked(
-        &self,
-        cx: &Context<'_>,
-        frame: &mut Frame,
-        fields: &mut Fields,
-        way: Way,
-        near: &mut Near,
-        outlet: &mut Outlet,
-    ) -> Outcome {
-        if !fasttrack::is_plain(fields, frame) {
-            return Outcome::Guard(Met::Found(Some(way)));
-        }
-        let tracker = &mut outlet.memory.tracker;
-        let track = tracker.track(Some(way), fields, packet(frame), Tick::of(cx.now));
-        if track.state != State::Established || track.quoted {
-            return Outcome::Guard(Met::Tracked(track));
-        }
-        let received = fields.tuple;
-        let mut turned = received;
-        if let Some(Translation { after, .. }) = translation::known(tracker, &track) {
-            translation::turn(&mut turned, &after, Side::Destination);
-        }
-        let destination = routing::Address::of(turned.destination, turned.ipv6);
-        let hop = routing::lookup(cx, routing::MAIN, destination);
-        let next = near.get(cx, hop, frame.ingress);
+        let next = near.get(cx, waiting.hop, frame.ingress);
         if !takes(next, fields, frame) {
-            return Outcome::Guard(Met::Tracked(track));
+            return Outcome::Guard(give_up(fields, waiting, &outlet.memory.tracker));
         }
-        fields.tuple = turned;
-        let connection = tracker.mark(way);
-        let asking = Asking {
-            received,
-            track,
-            marks: Marks {
-                connection,
-                ..Marks::default()
-            },
-            hop,
-            ahead: Ahead::default(),
-        };
-        self.filter(cx, frame, fields, next, asking, outlet)
-    }
-
-    /// Asks the rules, and writes what they let pass.
-    #[inline(always)]
-    fn filter(
-        &self,
-        cx: &Context<'_>,
-        frame: &mut Frame,
-        fields: &mut Fields,
-        next: &Next,
-        asking: Asking,
-        outlet: &mut Outlet,
-    ) -> Outcome {
-        fields.ttl -= 1;
-        let mut changes = Changes::default();
-        if let Some((table, chain)) = self.filter
-            && !asking.ahead.is_none()
-        {
-            let (verdict, changed) = ask(cx, frame, (table, chain), fields, next, &asking, outlet);
-            if outlet.told.has_events() {
-                outlet.tell(frame);
-            }
-            if let Some(exit) = Menu::Filter.exit(verdict) {
+        if let Some((table, id, chain)) = self.filter {
+            let exit = match chain.quick(&waiting.first) {
+                Quick::Accept(rule) => {
+                    outlet.memory.rules.count(rule, fields.len);
+                    None
+                }
+                Quick::Drop(rule) => {
+                    outlet.memory.rules.count(rule, fields.len);
+                    Menu::Filter.exit(Verdict::Drop(rule))
+                }
+                Quick::Ask => ask(cx, frame, (table, id), fields, next, waiting, outlet),
+            };
+            if let Some(exit) = exit {
                 return Outcome::Ends(exit);
             }
-            changes = changed;
         }
-        let (tracker, track) = (&mut outlet.memory.tracker, &asking.track);
-        if let (Some(way), true) = (track.way, changes.counted) {
-            tracker.set_counted(way);
-        }
-        if changes.fasttrack || track.fasttrack {
-            connection::stay(cx, tracker, track, changes.fasttrack, asking.hop);
-        }
-        match write(frame, fields, next, track, tracker) {
+        match write(frame, fields, next, waiting, &outlet.memory.tracker) {
             Some(true) => Outcome::Leaves(next.adjacency.port),
             Some(false) => Outcome::Ends(Exit::Drop(Drop::NoBuffer)),
             None => Outcome::Ends(Exit::Drop(Drop::FirewallTruncated)),
         }
+    }
+}
+
+/// The guard is to see the packet as it came.
+#[cold]
+#[inline(never)]
+fn give_up(fields: &mut Fields, waiting: &Waiting, tracker: &Tracker) -> Met {
+    match waiting.way {
+        Some(way) => {
+            fields.tuple = tracker.tuple(way);
+            Met::Tracked(waiting.passed.track(way))
+        }
+        None => Met::Unknown,
     }
 }
 
@@ -178,11 +128,11 @@ fn write(
     frame: &mut Frame,
     fields: &Fields,
     next: &Next,
-    track: &Track,
+    waiting: &Waiting,
     tracker: &Tracker,
 ) -> Option<bool> {
     let ipv6 = fields.tuple.ipv6;
-    if let Some(way) = track.way.filter(|_| track.nat != NatState::default()) {
+    if let Some(way) = waiting.way.filter(|_| waiting.passed.nat != NatState::default()) {
         fasttrack::rewrite(frame, ipv6, way, true, tracker)?;
         return Some(fasttrack::relink(frame, fields, &next.adjacency));
     }
@@ -192,92 +142,77 @@ fn write(
     })
 }
 
-/// What is known when rules are asked.
-struct Asking {
-    /// Between whom the packet travelled when it came.
-    received: Tuple,
-    track: Track,
-    marks: Marks,
-    hop: NextHopId,
-    ahead: Ahead,
-}
-
-/// The verdict, and what rules change: `filter` can FastTrack a connection, and count it.
-#[inline(always)]
+/// Asks rules whose bits do not say all: how the packet ends by them, if it does. `filter` can
+/// FastTrack a connection, and count it.
+#[inline(never)]
 fn ask(
     cx: &Context<'_>,
     frame: &Frame,
     (table, chain): (&Table, ChainId),
-    fields: &Fields,
+    fields: &mut Fields,
     next: &Next,
-    asking: &Asking,
+    waiting: &Waiting,
     outlet: &mut Outlet,
-) -> (Verdict, Changes) {
-    let track = &asking.track;
+) -> Option<Exit> {
+    let track = match waiting.way {
+        Some(way) => waiting.passed.track(way),
+        None => Track::default(),
+    };
+    let received = fields.tuple;
+    fields.ttl -= 1;
     let mut subject = Subject {
-        fields,
-        packet: packet(frame),
         source_mac: source_mac(frame.bytes(), frame.l3),
-        ingress: frame.ingress,
         egress: next.adjacency.egress,
-        bridge_ingress: InterfaceId::NONE,
-        bridge_egress: InterfaceId::NONE,
         state: track.state,
         nat: track.nat,
-        marks: asking.marks,
-        changes: Changes::default(),
+        ipsec: Ipsec::default(),
+        marks: Marks {
+            connection: waiting.passed.mark,
+            ..Marks::default()
+        },
+        ..Subject::new(fields, packet(frame), frame.ingress)
     };
     let memory = &mut outlet.memory;
     let facts = Known {
         cx,
         tracker: &memory.tracker,
-        track,
-        received: &asking.received,
+        track: &track,
+        // Of a packet whose connection is known, that is asked.
+        received: &received,
         bytes: fields.len,
     };
     let (worker, told) = (&mut memory.rules, &mut outlet.told);
-    let verdict = asking
-        .ahead
-        .run(table, chain, &mut subject, &facts, worker, told);
-    (verdict, subject.changes)
+    let ahead = Ahead::of(waiting.first);
+    let verdict = ahead.run(table, chain, &mut subject, &facts, worker, told);
+    let changes = subject.changes;
+    if outlet.told.has_events() {
+        outlet.tell(frame);
+    }
+    let exit = Menu::Filter.exit(verdict);
+    if let (Some(way), None) = (waiting.way, exit) {
+        keep(cx, &mut outlet.memory.tracker, (way, &track), &changes, waiting);
+    }
+    exit
+}
+
+/// What rules said about a connection whose packet they let pass.
+fn keep(
+    cx: &Context<'_>,
+    tracker: &mut Tracker,
+    (way, track): (Way, &Track),
+    changes: &Changes,
+    waiting: &Waiting,
+) {
+    if changes.counted {
+        tracker.set_counted(way);
+    }
+    if changes.fasttrack {
+        connection::stay(cx, tracker, track, true, waiting.hop);
+    }
 }
 
 /// Whether a next hop takes the packet as it is.
 #[inline(always)]
 fn takes(next: &Next, fields: &Fields, frame: &Frame) -> bool {
     next.straight & (next.adjacency.egress != frame.ingress) & (fields.len <= next.adjacency.mtu)
-}
-
-/// The packets of a vector that are not tracked, as rules are to see them.
-pub(super) struct Looked<'a> {
-    pub(super) fields: &'a [Fields],
-    /// The interfaces that they came by and leave by.
-    pub(super) interfaces: &'a [(InterfaceId, InterfaceId)],
-}
-
-impl Packets for Looked<'_> {
-    fn len(&self) -> usize {
-        self.fields.len()
-    }
-
-    #[inline(always)]
-    fn fields(&self, at: usize) -> &Fields {
-        &self.fields[at]
-    }
-
-    #[inline(always)]
-    fn interfaces(&self, at: usize) -> (InterfaceId, InterfaceId) {
-        self.interfaces[at]
-    }
-
-    #[inline(always)]
-    fn state(&self, _at: usize) -> (State, NatState) {
-        let track = Track::default();
-        (track.state, track.nat)
-    }
-
-    #[inline(always)]
-    fn marks(&self, _at: usize) -> Marks {
-        Marks::default()
-    }
 }

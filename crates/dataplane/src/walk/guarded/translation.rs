@@ -5,7 +5,7 @@ use frame::InterfaceId;
 
 use super::chains::Hook;
 use super::{Guard, Passage, Translation, Watcher};
-use crate::connection::{Draft, NatState, Rewrite4, Rewrite6, Rewrites, State, Track, Tracker};
+use crate::connection::{Draft, NatState, Rewrite4, Rewrite6, Rewrites, State, Track, Tracker, Way};
 use crate::nat::{self, Action, Rewrite, Side, Unique};
 use crate::packet::Tuple;
 use crate::rule::{ChainId, Table, Verdict};
@@ -112,6 +112,17 @@ pub(super) fn turn(tuple: &mut Tuple, after: &Tuple, side: Side) {
             (tuple.destination, tuple.destination_port) =
                 (after.destination, after.destination_port);
         }
+    }
+}
+
+/// Gives a tuple of a translated connection the destination that its packets get.
+#[inline(always)]
+pub(super) fn turn_destination(tracker: &Tracker, way: Way, tuple: &mut Tuple) {
+    if tuple.ipv6 {
+        let [words @ .., _] = tracker.rewrite6(way).0;
+        Rewrite::<16>::from_words(words).turn_destination(tuple);
+    } else {
+        Rewrite::<4>::from_words(tracker.rewrite4(way).0).turn_destination(tuple);
     }
 }
 

@@ -1,225 +1,286 @@
-//! The passes over a vector of packets that the firewall looks at. Pass 1 is that of all walks; then
-//! each packet is decided about by itself, in order, because what one begins the next belongs to.
+//! The passes over a vector of packets that the firewall looks at. Pass 1 is that of all walks. Then
+//! the vector goes through in chunks that stay in the first cache: all packets of a chunk are read,
+//! what their connections lie in is asked for, and then they are decided about in order, because what
+//! one begins the next belongs to. Those that only `filter` is to be asked about wait for each other in
+//! a run, which ends before the next packet that is to be decided about alone.
 
 use frame::{Frame, InterfaceId, VECTOR_FRAMES};
 
-use super::plain::{Looked, Outcome, Plain};
-use super::{Guard, Met, Onward, Passage, View, commit, fasttrack};
-use crate::connection::{Hash, Tracker};
+use super::plain::{Outcome, Plain};
+use super::run::Run;
+use super::{CHUNK, Guard, Met, Onward, Passage, View, commit, fasttrack, translation};
+use crate::connection::{Hash, NatState, Passed, Tick, Tracker, Way};
 use crate::drop::Drop;
 use crate::outlet::Outlet;
-use crate::packet::Fields;
+use crate::packet::{Fields, protocol};
 use crate::punt::Why;
-use crate::rule;
+use crate::rule::First;
 use crate::table::{Adjacency, NextHopId};
-use crate::walk::depart::{self, Departed, Speed, Tally, packet};
+use crate::walk::depart::{self, Departed, Near, Speed, Tally, packet};
 use crate::walk::passes::{Lane, NO_PORT, Scratch};
 use crate::walk::{Context, Exit, Fit, egress, options, source_mac};
 
-/// What the passes tell each other about the frames of a vector, by their place in it.
+/// What the passes tell each other about the frames of a chunk, by their place in it.
 pub(in crate::walk) struct Ahead {
-    fields: [Fields; VECTOR_FRAMES],
-    hashes: [Hash; VECTOR_FRAMES],
-    hops: [NextHopId; VECTOR_FRAMES],
-    interfaces: [(InterfaceId, InterfaceId); VECTOR_FRAMES],
-    /// The first rules of `filter`'s forward chain that may match.
-    places: [u32; VECTOR_FRAMES],
+    fields: [Fields; CHUNK],
+    hashes: [Hash; CHUNK],
+    /// The connections that were there when the chunk began.
+    ways: [Option<Way>; CHUNK],
+    /// A bit for each packet that is plain.
+    plain: u64,
+    run: Run,
+    firsts: [First; CHUNK],
 }
 
 impl Ahead {
     pub(in crate::walk) fn new() -> Self {
         Self {
-            fields: [Fields::default(); VECTOR_FRAMES],
-            hashes: [Hash::default(); VECTOR_FRAMES],
-            hops: [NextHopId::NO_ROUTE; VECTOR_FRAMES],
-            interfaces: [(InterfaceId::NONE, InterfaceId::NONE); VECTOR_FRAMES],
-            places: [rule::NONE; VECTOR_FRAMES],
+            fields: [Fields::default(); CHUNK],
+            hashes: [Hash::default(); CHUNK],
+            ways: [None; CHUNK],
+            plain: 0,
+            run: Run::new(),
+            firsts: [First::NOBODY; CHUNK],
         }
     }
 }
 
+/// What is the same for all packets of a vector.
+struct Passes<'a, 'o> {
+    cx: &'a Context<'a>,
+    /// By family: IPv4, IPv6.
+    plain: [Option<Plain<'a>>; 2],
+    tracks: [bool; 2],
+    fasttracks: [bool; 2],
+    tally: Tally,
+    near: &'o mut Near,
+    outlet: &'o mut Outlet,
+}
+
+/// Some packets of a vector, with what pass 1 said of them.
+struct Chunk<'a> {
+    frames: &'a mut [Frame],
+    lanes: &'a [Lane],
+    ports: &'a mut [u16],
+    exits: &'a mut [Exit],
+}
+
 /// Passes 2 and 3 for the frames that pass 1 let in, and for those that it found to be for this
-/// router. Fills in `scratch.ports` and `scratch.exits`. Beside the vector's interface come the
-/// numbers of destinations that pass 1 collected, of IPv4 and of IPv6.
+/// router. Fills in `scratch.ports` and `scratch.exits`.
 pub(in crate::walk) fn vector(
     cx: &Context<'_>,
-    (ingress, count4, count6): (InterfaceId, usize, usize),
+    ingress: InterfaceId,
     frames: &mut [Frame],
     scratch: &mut Scratch,
     outlet: &mut Outlet,
 ) {
-    let mut tally = Tally::new(cx, ingress);
     scratch.near.forget();
-    look_ahead(cx, frames, scratch, &outlet.memory.tracker);
-    let plain = [Plain::of(cx, false), Plain::of(cx, true)];
-    // Both families in one vector are rare: then packets are looked up one by one.
-    let alone = match (count4, count6) {
-        (_, 0) => Some(false),
-        (0, _) => Some(true),
-        _ => None,
+    let settings = [&cx.snapshot.ipv4, &cx.snapshot.ipv6];
+    let mut passes = Passes {
+        cx,
+        plain: [Plain::of(cx, false), Plain::of(cx, true)],
+        tracks: [false, true].map(|ipv6| cx.snapshot.firewall.tracks(ipv6)),
+        fasttracks: settings.map(|settings| settings.allow_fast_path),
+        tally: Tally::new(cx, ingress),
+        near: &mut scratch.near,
+        outlet,
     };
-    let untracked = alone.filter(|ipv6| !cx.snapshot.firewall.tracks(*ipv6));
-    if let Some(ipv6) = untracked
-        && let Some(plain) = plain[usize::from(ipv6)]
-    {
-        look_up(cx, &plain, ipv6, frames, scratch);
-    }
-    for (at, frame) in frames.iter_mut().enumerate().take(VECTOR_FRAMES) {
-        scratch.ports[at] = NO_PORT;
-        let local = match (scratch.lanes[at], scratch.exits[at]) {
-            (Lane::V4 | Lane::V6, _) => None,
-            (Lane::Exit, exit @ (Exit::Deliver(_) | Exit::Punt(Why::Local))) => Some(exit),
-            (Lane::Exit, _) => continue,
+    let count = frames.len().min(VECTOR_FRAMES);
+    let chunks = frames[..count].chunks_mut(CHUNK);
+    let lanes = scratch.lanes.chunks(CHUNK);
+    let ports = scratch.ports.chunks_mut(CHUNK);
+    let exits = scratch.exits.chunks_mut(CHUNK);
+    for (((frames, lanes), ports), exits) in chunks.zip(lanes).zip(ports).zip(exits) {
+        let mut chunk = Chunk {
+            frames,
+            lanes,
+            ports,
+            exits,
         };
-        let ipv6 = scratch.ahead.fields[at].tuple.ipv6;
+        passes.chunk(&mut chunk, &mut scratch.ahead);
+    }
+    passes.tally.flush(cx, &passes.outlet.counters);
+}
+
+impl Passes<'_, '_> {
+    fn chunk(&mut self, chunk: &mut Chunk<'_>, ahead: &mut Ahead) {
+        read(chunk.frames, ahead, &self.outlet.memory.tracker, self.tracks);
+        if self.tracks[0] | self.tracks[1] {
+            let count = chunk.frames.len();
+            find(count, ahead, &self.outlet.memory.tracker, self.tracks);
+        }
+        for at in 0..chunk.frames.len() {
+            chunk.ports[at] = NO_PORT;
+            let local = match (chunk.lanes[at], chunk.exits[at]) {
+                (Lane::V4 | Lane::V6, _) if self.short(at, chunk, ahead) => continue,
+                (Lane::V4 | Lane::V6, _) => None,
+                (Lane::Exit, exit @ (Exit::Deliver(_) | Exit::Punt(Why::Local))) => Some(exit),
+                (Lane::Exit, _) => continue,
+            };
+            self.finish(chunk, ahead);
+            self.guard(at, (local, Met::Unknown), chunk, ahead);
+        }
+        self.finish(chunk, ahead);
+    }
+
+    /// Takes a plain packet the short way: it leaves by FastTrack, or waits in the run. False, and
+    /// nothing done, where it is none.
+    #[inline(always)]
+    fn short(&mut self, at: usize, chunk: &mut Chunk<'_>, ahead: &mut Ahead) -> bool {
+        if ahead.plain >> at & 1 == 0 {
+            return false;
+        }
+        let (frame, fields) = (&mut chunk.frames[at], &mut ahead.fields[at]);
+        let ipv6 = fields.tuple.ipv6;
+        let family = usize::from(ipv6);
+        let (way, mut passed) = (ahead.ways[at], Passed::default());
+        if self.tracks[family] {
+            let Some(way) = way else {
+                return false;
+            };
+            if self.fasttracks[family]
+                && let Some(port) = self.fasttrack(frame, fields, way)
+            {
+                chunk.ports[at] = port;
+                return true;
+            }
+            if self.plain[family].is_none() {
+                return false;
+            }
+            let tracker = &mut self.outlet.memory.tracker;
+            let now = Tick::of(self.cx.now);
+            match tracker.pass(way, fields, packet(frame), now) {
+                Some(found) => passed = found,
+                None => return false,
+            }
+            if passed.nat != NatState::default() {
+                translation::turn_destination(tracker, way, &mut fields.tuple);
+            }
+        } else if self.plain[family].is_none() {
+            return false;
+        }
+        if ahead.run.is_full(ipv6) {
+            self.finish(chunk, ahead);
+        }
+        let way = way.filter(|_| self.tracks[family]);
+        ahead.run.push(at, way, passed, &ahead.fields[at].tuple);
+        true
+    }
+
+    /// The port of a packet that leaves by FastTrack.
+    #[inline(always)]
+    fn fasttrack(&mut self, frame: &mut Frame, fields: &Fields, way: Way) -> Option<u16> {
         let received = frame.len() as u64;
-        let met = match (local, plain[usize::from(ipv6)]) {
-            _ if cx.snapshot.firewall.tracks(ipv6) => {
-                known(cx, at, frame, (local, plain), scratch, &mut tally, outlet)
-            }
-            (None, Some(plain)) if untracked.is_some() => {
-                let ahead = &mut scratch.ahead;
-                let looked = (ahead.hops[at], rule::Ahead::of(ahead.places[at]));
-                let (fields, near) = (&mut ahead.fields[at], &mut scratch.near);
-                Some(plain.untracked(cx, frame, fields, looked, near, outlet))
-            }
-            _ => Some(Outcome::Guard(Met::Unknown)),
+        let tracker = &mut self.outlet.memory.tracker;
+        let port = fasttrack::forward(self.cx, frame, fields, way, tracker, self.near)?;
+        let counters = &self.outlet.counters;
+        let ipv6 = fields.tuple.ipv6;
+        self.tally
+            .count(self.cx, frame, ipv6, Speed::FastTrack, counters);
+        counters.interface(frame.ingress).fp_rx.add(1, received);
+        Some(port)
+    }
+
+    /// Routes the packets of the run, asks rules about them, and writes them.
+    #[inline(never)]
+    fn finish(&mut self, chunk: &mut Chunk<'_>, ahead: &mut Ahead) {
+        let (len, ipv6) = (ahead.run.len(), ahead.run.is_ipv6());
+        let Some(plain) = self.plain[usize::from(ipv6)].filter(|_| len > 0) else {
+            return;
         };
-        let departed = match met {
-            None => continue,
-            Some(Outcome::Leaves(port)) => {
-                tally.count_guarded(cx, frame, ipv6, received, &outlet.counters);
-                Ok(Departed::Whole(port))
-            }
-            Some(Outcome::Ends(exit)) => Err(exit),
-            Some(Outcome::Guard(met)) => {
-                let fields = &scratch.ahead.fields[at];
-                if met.is_nowhere()
-                    && let Some(worker) = outlet.memory.tracker.home(fields, packet(frame))
-                {
-                    // It is counted where it is walked.
-                    let own = outlet.counters.interface(frame.ingress);
-                    own.rx.take_back(1, received);
-                    scratch.exits[at] = Exit::HandOver(worker);
-                    continue;
+        ahead.run.route(self.cx, chunk.frames, self.near);
+        plain.look_up(&ahead.run, &ahead.fields, &mut ahead.firsts);
+        for at in 0..len {
+            let waiting = ahead.run.get(at, &ahead.firsts);
+            let place = waiting.place;
+            let (frame, fields) = (&mut chunk.frames[place], &mut ahead.fields[place]);
+            let received = frame.len() as u64;
+            match plain.leave(self.cx, frame, fields, &waiting, self.near, self.outlet) {
+                Outcome::Leaves(port) => {
+                    let counters = &self.outlet.counters;
+                    self.tally
+                        .count_guarded(self.cx, frame, ipv6, received, counters);
+                    chunk.ports[place] = port;
                 }
-                one(cx, frame, fields, (local, met), &mut tally, outlet)
+                Outcome::Ends(exit) => chunk.exits[place] = exit,
+                Outcome::Guard(met) => self.guard(place, (None, met), chunk, ahead),
             }
-        };
-        match departed {
-            Ok(Departed::Whole(port)) => scratch.ports[at] = port,
+        }
+        ahead.run.clear();
+    }
+
+    /// Decides about a packet alone.
+    #[inline(never)]
+    fn guard(
+        &mut self,
+        at: usize,
+        (local, mut met): (Option<Exit>, Met),
+        chunk: &mut Chunk<'_>,
+        ahead: &Ahead,
+    ) {
+        let (frame, fields) = (&mut chunk.frames[at], &ahead.fields[at]);
+        let tracker = &self.outlet.memory.tracker;
+        if matches!(met, Met::Unknown) && self.tracks[usize::from(fields.tuple.ipv6)] {
+            let found = tracker.find(ahead.hashes[at], &fields.tuple);
+            if found.is_none()
+                && let Some(worker) = tracker.home(fields, packet(frame))
+            {
+                // It is counted where it is walked.
+                let own = self.outlet.counters.interface(frame.ingress);
+                own.rx.take_back(1, frame.len() as u64);
+                chunk.exits[at] = Exit::HandOver(worker);
+                return;
+            }
+            met = Met::Found(found);
+        }
+        match one(self.cx, frame, fields, (local, met), &mut self.tally, self.outlet) {
+            Ok(Departed::Whole(port)) => chunk.ports[at] = port,
             Ok(Departed::Unfinished { port, mtu }) => {
-                scratch.exits[at] = Exit::Finish { port, mtu };
+                chunk.exits[at] = Exit::Finish { port, mtu };
             }
-            Err(exit) => scratch.exits[at] = exit,
+            Err(exit) => chunk.exits[at] = exit,
         }
     }
-    tally.flush(cx, &outlet.counters);
 }
 
-/// A packet of a family that is tracked: the ways of those whose connection is there. None where it
-/// has left by FastTrack.
-#[inline(always)]
-fn known(
-    cx: &Context<'_>,
-    at: usize,
-    frame: &mut Frame,
-    (local, plain): (Option<Exit>, [Option<Plain<'_>>; 2]),
-    scratch: &mut Scratch,
-    tally: &mut Tally,
-    outlet: &mut Outlet,
-) -> Option<Outcome> {
-    let fields = &mut scratch.ahead.fields[at];
-    let ipv6 = fields.tuple.ipv6;
-    let tracker = &mut outlet.memory.tracker;
-    let found = tracker.find(scratch.ahead.hashes[at], &fields.tuple);
-    let (Some(way), None) = (found, local) else {
-        return Some(Outcome::Guard(Met::Found(found)));
-    };
-    let received = frame.len() as u64;
-    if fasttrack::is_eligible(cx, fields, frame)
-        && let Some(port) = fasttrack::forward(cx, frame, fields, way, tracker, &mut scratch.near)
-    {
-        tally.count(cx, frame, ipv6, Speed::FastTrack, &outlet.counters);
-        let own = outlet.counters.interface(frame.ingress);
-        own.fp_rx.add(1, received);
-        scratch.ports[at] = port;
-        return None;
-    }
-    Some(match plain[usize::from(ipv6)] {
-        Some(plain) => plain.tracked(cx, frame, fields, way, &mut scratch.near, outlet),
-        None => Outcome::Guard(Met::Found(found)),
-    })
-}
-
-/// Passes 2 and 3 ahead, for a vector of a family that is not tracked: where packets are routed, and
-/// which rules may match.
+/// Reads all packets, and asks for what the index says of their connections.
 #[inline(never)]
-fn look_up(
-    cx: &Context<'_>,
-    plain: &Plain<'_>,
-    ipv6: bool,
-    frames: &[Frame],
-    scratch: &mut Scratch,
-) {
-    let main = cx.fib.main();
-    let count = frames.len().min(VECTOR_FRAMES);
-    let routed = scratch.lanes[..count]
-        .iter()
-        .filter(|lane| **lane != Lane::Exit)
-        .count();
-    let hops = match ipv6 {
-        true => {
-            let hops = &mut scratch.hops6[..routed];
-            main.ipv6.lookup_vector(&scratch.keys6[..routed], hops);
-            hops
-        }
-        false => {
-            let hops = &mut scratch.hops4[..routed];
-            main.ipv4.lookup_vector(&scratch.keys4[..routed], hops);
-            hops
-        }
-    };
-    let mut hops = hops.iter();
-    for (at, frame) in frames.iter().enumerate().take(count) {
-        let hop = match scratch.lanes[at] {
-            Lane::Exit => NextHopId::NO_ROUTE,
-            _ => hops.next().copied().unwrap_or(NextHopId::NO_ROUTE),
-        };
-        let next = scratch.near.get(cx, hop, frame.ingress);
-        scratch.ahead.hops[at] = hop;
-        scratch.ahead.interfaces[at] = (frame.ingress, next.adjacency.egress);
-    }
-    let ahead = &mut scratch.ahead;
-    let looked = Looked {
-        fields: &ahead.fields[..count],
-        interfaces: &ahead.interfaces[..count],
-    };
-    plain.look_up(&looked, &mut ahead.places);
-}
-
-/// Reads all packets and asks for what their connections lie in: the index for the whole vector,
-/// then the entries.
-#[inline(never)]
-fn look_ahead(cx: &Context<'_>, frames: &[Frame], scratch: &mut Scratch, tracker: &Tracker) {
-    let firewall = &cx.snapshot.firewall;
-    let tracks = firewall.tracks4 || firewall.tracks6;
-    let count = frames.len().min(VECTOR_FRAMES);
-    for (at, frame) in frames.iter().enumerate().take(count) {
+fn read(frames: &[Frame], ahead: &mut Ahead, tracker: &Tracker, tracks: [bool; 2]) {
+    ahead.plain = 0;
+    for (at, frame) in frames.iter().enumerate().take(CHUNK) {
         let fields = Fields::of(packet(frame));
-        if tracks {
+        ahead.plain |= u64::from(fasttrack::is_plain(&fields, frame)) << at;
+        if tracks[usize::from(fields.tuple.ipv6)] {
             let hash = tracker.hash(&fields.tuple);
             tracker.prefetch(hash, fields.tuple.ipv6);
-            scratch.ahead.hashes[at] = hash;
+            ahead.hashes[at] = hash;
         }
-        scratch.ahead.fields[at] = fields;
+        ahead.fields[at] = fields;
     }
-    if tracks {
-        for at in 0..count {
-            let ipv6 = scratch.ahead.fields[at].tuple.ipv6;
-            if let Some(way) = tracker.candidate(scratch.ahead.hashes[at], ipv6) {
+}
+
+/// Finds the connections of all packets: first what they most likely are, so that the entries come
+/// while others are looked for.
+#[inline(never)]
+fn find(count: usize, ahead: &mut Ahead, tracker: &Tracker, tracks: [bool; 2]) {
+    let count = count.min(CHUNK);
+    for at in 0..count {
+        let ipv6 = ahead.fields[at].tuple.ipv6;
+        ahead.ways[at] = None;
+        if tracks[usize::from(ipv6)] {
+            let way = tracker.candidate(ahead.hashes[at], ipv6);
+            if let Some(way) = way {
                 tracker.prefetch_entry(way);
             }
+            ahead.ways[at] = way;
+        }
+    }
+    for at in 0..count {
+        let tuple = &ahead.fields[at].tuple;
+        let way = tracker.verify(ahead.ways[at], ahead.hashes[at], tuple);
+        ahead.ways[at] = way;
+        if let Some(way) = way.filter(|_| tuple.protocol == protocol::TCP) {
+            tracker.prefetch_shared(way);
         }
     }
 }

@@ -1,0 +1,168 @@
+//! Plain packets that follow each other wait in a run, and are routed and looked up together.
+
+use frame::{Frame, InterfaceId};
+
+use super::CHUNK;
+use crate::connection::{NatState, Passed, State, Way};
+use crate::packet::{Fields, Tuple};
+use crate::rule::{First, Ipsec, Marks, Packets};
+use crate::table::NextHopId;
+use crate::walk::Context;
+use crate::walk::depart::Near;
+
+/// See the module. They are of one family.
+pub(super) struct Run {
+    len: usize,
+    ipv6: bool,
+    tracked: bool,
+    /// Their places in the chunk.
+    places: [u8; CHUNK],
+    ways: [Option<Way>; CHUNK],
+    passed: [Passed; CHUNK],
+    keys4: [u32; CHUNK],
+    keys6: [u128; CHUNK],
+    hops: [NextHopId; CHUNK],
+    /// The interfaces that they came by and leave by.
+    interfaces: [(InterfaceId, InterfaceId); CHUNK],
+}
+
+/// A packet of a run, when its rules are asked.
+#[derive(Clone, Copy)]
+pub(super) struct Waiting {
+    /// Its place in the chunk.
+    pub(super) place: usize,
+    /// Its connection, if those are tracked.
+    pub(super) way: Option<Way>,
+    pub(super) passed: Passed,
+    pub(super) hop: NextHopId,
+    pub(super) first: First,
+}
+
+impl Run {
+    pub(super) fn new() -> Self {
+        Self {
+            len: 0,
+            ipv6: false,
+            tracked: false,
+            places: [0; CHUNK],
+            ways: [None; CHUNK],
+            passed: [Passed::default(); CHUNK],
+            keys4: [0; CHUNK],
+            keys6: [0; CHUNK],
+            hops: [NextHopId::NO_ROUTE; CHUNK],
+            interfaces: [(InterfaceId::NONE, InterfaceId::NONE); CHUNK],
+        }
+    }
+
+    /// Whether a packet of this family has to wait until those before it are gone.
+    #[inline(always)]
+    pub(super) fn is_full(&self, ipv6: bool) -> bool {
+        (self.len >= CHUNK) | ((self.len > 0) & (self.ipv6 != ipv6))
+    }
+
+    /// Adds the packet at a place, which goes by this tuple. The run is not full.
+    #[inline(always)]
+    pub(super) fn push(&mut self, place: usize, way: Option<Way>, passed: Passed, to: &Tuple) {
+        let at = self.len % CHUNK;
+        self.places[at] = place as u8;
+        self.ways[at] = way;
+        self.passed[at] = passed;
+        match to.ipv6 {
+            true => self.keys6[at] = to.destination,
+            false => self.keys4[at] = to.destination as u32,
+        }
+        (self.ipv6, self.tracked) = (to.ipv6, way.is_some());
+        self.len = at + 1;
+    }
+
+    #[inline(always)]
+    pub(super) fn len(&self) -> usize {
+        self.len
+    }
+
+    #[inline(always)]
+    pub(super) fn is_ipv6(&self) -> bool {
+        self.ipv6
+    }
+
+    #[inline(always)]
+    pub(super) fn get(&self, at: usize, firsts: &[First; CHUNK]) -> Waiting {
+        let at = at % CHUNK;
+        Waiting {
+            place: usize::from(self.places[at]) % CHUNK,
+            way: self.ways[at],
+            passed: self.passed[at],
+            hop: self.hops[at],
+            first: firsts[at],
+        }
+    }
+
+    /// All are gone.
+    #[inline(always)]
+    pub(super) fn clear(&mut self) {
+        self.len = 0;
+    }
+
+    /// Routes all of them.
+    #[inline(always)]
+    pub(super) fn route(&mut self, cx: &Context<'_>, frames: &[Frame], near: &mut Near) {
+        let (main, len) = (cx.fib.main(), self.len.min(CHUNK));
+        let hops = &mut self.hops[..len];
+        match self.ipv6 {
+            true => main.ipv6.lookup_vector(&self.keys6[..len], hops),
+            false => main.ipv4.lookup_vector(&self.keys4[..len], hops),
+        }
+        for at in 0..len {
+            let place = usize::from(self.places[at]);
+            let ingress = frames.get(place).map_or(InterfaceId::NONE, |frame| frame.ingress);
+            let next = near.get(cx, self.hops[at], ingress);
+            self.interfaces[at] = (ingress, next.adjacency.egress);
+        }
+    }
+}
+
+/// The packets of a run as rules are to see them.
+pub(super) struct Looked<'a> {
+    pub(super) run: &'a Run,
+    /// By place in the chunk.
+    pub(super) fields: &'a [Fields; CHUNK],
+}
+
+impl Packets for Looked<'_> {
+    #[inline(always)]
+    fn len(&self) -> usize {
+        self.run.len
+    }
+
+    #[inline(always)]
+    fn fields(&self, at: usize) -> &Fields {
+        &self.fields[usize::from(self.run.places[at % CHUNK]) % CHUNK]
+    }
+
+    #[inline(always)]
+    fn interfaces(&self, at: usize) -> (InterfaceId, InterfaceId) {
+        self.run.interfaces[at % CHUNK]
+    }
+
+    #[inline(always)]
+    fn state(&self, at: usize) -> (State, NatState) {
+        let state = match self.run.tracked {
+            true => State::Established,
+            false => State::Untracked,
+        };
+        (state, self.run.passed[at % CHUNK].nat)
+    }
+
+    #[inline(always)]
+    fn ipsec(&self, _at: usize) -> Ipsec {
+        Ipsec::default()
+    }
+
+    #[inline(always)]
+    fn marks(&self, at: usize) -> Marks {
+        Marks {
+            connection: self.run.passed[at % CHUNK].mark,
+            ..Marks::default()
+        }
+    }
+}
