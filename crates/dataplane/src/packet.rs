@@ -165,16 +165,36 @@ impl Fields {
     /// reads as 0.
     #[inline]
     pub fn of(packet: &[u8]) -> Self {
-        match packet.first().map(|first| first >> 4) {
-            Some(6) => Self::plain6(packet).unwrap_or_else(|| Self::of_ipv6(packet)),
-            _ => Self::plain4(packet).unwrap_or_else(|| Self::of_ipv4(packet)),
+        let mut fields = Self::default();
+        fields.read(packet);
+        fields
+    }
+
+    /// The same, in its place: what is put together elsewhere and then copied costs as much again.
+    #[inline(always)]
+    pub(crate) fn read(&mut self, packet: &[u8]) {
+        let usual = match packet.first().map(|first| first >> 4) {
+            Some(6) => self.read6(packet),
+            _ => self.read4(packet),
+        };
+        if usual.is_none() {
+            *self = Self::of_any(packet);
         }
     }
 
-    /// The same for an IPv4 packet that is a whole TCP segment or UDP datagram without options, as
-    /// nearly all are; none for others.
+    #[cold]
+    #[inline(never)]
+    fn of_any(packet: &[u8]) -> Self {
+        match packet.first().map(|first| first >> 4) {
+            Some(6) => Self::of_ipv6(packet),
+            _ => Self::of_ipv4(packet),
+        }
+    }
+
+    /// Reads an IPv4 packet that is a whole TCP segment or UDP datagram without options, as nearly all
+    /// are; none for others.
     #[inline(always)]
-    fn plain4(packet: &[u8]) -> Option<Self> {
+    fn read4(&mut self, packet: &[u8]) -> Option<()> {
         let header = packet.first_chunk::<28>()?;
         let word = |at: usize| {
             u32::from_be_bytes([header[at], header[at + 1], header[at + 2], header[at + 3]])
@@ -183,26 +203,18 @@ impl Fields {
         if !((header[0] == 0x45) & whole & is_usual(header[9])) {
             return None;
         }
-        let mut fields = Self {
-            tuple: Tuple {
-                source: u128::from(word(12)),
-                destination: u128::from(word(16)),
-                protocol: header[9],
-                ..Tuple::default()
-            },
-            len: u32::from(u16::from_be_bytes([header[2], header[3]])),
-            upper: 20,
-            ttl: header[8],
-            tos: header[1],
-            ..Self::default()
-        };
-        fields.read_usual(word(20), packet);
-        Some(fields)
+        self.tuple.source = u128::from(word(12));
+        self.tuple.destination = u128::from(word(16));
+        self.tuple.ipv6 = false;
+        self.len = u32::from(u16::from_be_bytes([header[2], header[3]]));
+        (self.ttl, self.tos) = (header[8], header[1]);
+        self.read_usual(20, header[9], word(20), packet);
+        Some(())
     }
 
-    /// As [`Self::plain4`], for IPv6 without extension headers.
+    /// As [`Self::read4`], for IPv6 without extension headers.
     #[inline(always)]
-    fn plain6(packet: &[u8]) -> Option<Self> {
+    fn read6(&mut self, packet: &[u8]) -> Option<()> {
         let header = packet.first_chunk::<48>()?;
         if !is_usual(header[6]) {
             return None;
@@ -211,35 +223,29 @@ impl Fields {
             let bytes = header[at..].first_chunk::<16>();
             bytes.map_or(0, |bytes| u128::from_be_bytes(*bytes))
         };
-        let mut fields = Self {
-            tuple: Tuple {
-                source: address(8),
-                destination: address(24),
-                protocol: header[6],
-                ipv6: true,
-                ..Tuple::default()
-            },
-            len: u32::from(u16::from_be_bytes([header[4], header[5]])) + 40,
-            upper: 40,
-            ttl: header[7],
-            tos: header[0] << 4 | header[1] >> 4,
-            ..Self::default()
-        };
+        self.tuple.source = address(8);
+        self.tuple.destination = address(24);
+        self.tuple.ipv6 = true;
+        self.len = u32::from(u16::from_be_bytes([header[4], header[5]])) + 40;
+        (self.ttl, self.tos) = (header[7], header[0] << 4 | header[1] >> 4);
         let ports = u32::from_be_bytes([header[40], header[41], header[42], header[43]]);
-        fields.read_usual(ports, packet);
-        Some(fields)
+        self.read_usual(40, header[6], ports, packet);
+        Some(())
     }
 
-    /// Ports and flags of a whole TCP segment or UDP datagram. Without branches: which of them it is
-    /// cannot be guessed.
+    /// The rest of a whole TCP segment or UDP datagram. Without branches: which of them it is cannot
+    /// be guessed.
     #[inline(always)]
-    fn read_usual(&mut self, ports: u32, packet: &[u8]) {
-        let upper = usize::from(self.upper);
-        let tcp = self.tuple.protocol == protocol::TCP;
+    fn read_usual(&mut self, upper: u16, protocol: u8, ports: u32, packet: &[u8]) {
+        let tcp = protocol == protocol::TCP;
+        let flags = packet.get(usize::from(upper) + 13);
+        let flags = flags.copied().unwrap_or_default();
+        self.tuple.protocol = protocol;
         self.tuple.source_port = (ports >> 16) as u16;
         self.tuple.destination_port = ports as u16;
-        self.truncated = tcp & (packet.len() < upper + 20);
-        let flags = packet.get(upper + 13).copied().unwrap_or_default();
+        self.upper = upper;
+        self.fragment = Fragment::Whole;
+        self.truncated = tcp & (packet.len() < usize::from(upper) + 20);
         self.tcp_flags = flags & u8::from(tcp).wrapping_neg();
     }
 

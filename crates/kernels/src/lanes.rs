@@ -7,7 +7,7 @@
 //! Words are loaded relaxed, each as a whole; a line that changes meanwhile may be seen partly
 //! changed.
 
-use core::sync::atomic::{AtomicU32, Ordering};
+use core::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 
 /// A cache line of a shared table.
 pub type Line = [AtomicU32; 16];
@@ -34,6 +34,17 @@ pub trait Lanes: Copy {
     #[inline(always)]
     fn rank_u64(self, numbers: &[u64; 8], key: u64) -> u32 {
         numbers.iter().map(|number| u32::from(*number <= key)).sum()
+    }
+
+    /// Which of 8 words are `key` above their lowest `SHIFT` bits: a bit for each, the first in bit 0,
+    /// and no others.
+    #[inline(always)]
+    fn alike<const SHIFT: u32>(self, words: &[AtomicU64; 8], key: u64) -> u32 {
+        let bits = words.iter().enumerate().map(|(at, word)| {
+            let word = word.load(Ordering::Relaxed);
+            u32::from(word >> SHIFT == key) << at
+        });
+        bits.sum()
     }
 
     /// How many of the first `lanes` bits are set; those that are set come first. `lanes` is at
@@ -154,8 +165,10 @@ mod wide {
         _mm256_movemask_epi8, _mm256_movemask_ps, _mm256_set1_epi8, _mm256_set1_epi16,
         _mm256_set1_epi32, _mm512_cmple_epu8_mask, _mm512_cmple_epu16_mask,
         _mm512_cmple_epu32_mask, _mm512_cmple_epu64_mask, _mm512_loadu_si512, _mm512_set1_epi8,
-        _mm512_set1_epi16, _mm512_set1_epi32, _mm512_set1_epi64,
+        _mm512_cmpeq_epi64_mask, _mm512_set1_epi16, _mm512_set1_epi32, _mm512_set1_epi64,
+        _mm512_srli_epi64,
     };
+    use core::sync::atomic::AtomicU64;
 
     use super::{Lanes, Line};
 
@@ -211,13 +224,24 @@ mod wide {
     #[inline]
     #[target_feature(enable = "avx512f")]
     fn whole(line: &Line) -> __m512i {
+        // SAFETY: the line has 64 bytes.
+        unsafe { load(line.as_ptr().cast()) }
+    }
+
+    /// 64 bytes.
+    ///
+    /// # Safety
+    /// They may be read.
+    #[inline]
+    #[target_feature(enable = "avx512f")]
+    unsafe fn load(address: *const u8) -> __m512i {
         let value: __m512i;
-        // SAFETY: the line has 64 bytes. In assembly as in `half`.
+        // SAFETY: the caller's. In assembly as in `half`.
         unsafe {
             asm!(
                 "vmovdqu64 {value}, [{address}]",
                 value = lateout(zmm_reg) value,
-                address = in(reg) line.as_ptr(),
+                address = in(reg) address,
                 options(nostack, readonly, preserves_flags),
             );
         }
@@ -302,6 +326,16 @@ mod wide {
                 _mm512_cmple_epu32_mask(numbers, _mm512_set1_epi32(key as i32))
             };
             bits.count_ones()
+        }
+
+        #[inline(always)]
+        fn alike<const SHIFT: u32>(self, words: &[AtomicU64; 8], key: u64) -> u32 {
+            // SAFETY: there is a `V4` only where AVX-512 F was detected; the words have 64 bytes.
+            let bits = unsafe {
+                let words = _mm512_srli_epi64::<SHIFT>(load(words.as_ptr().cast()));
+                _mm512_cmpeq_epi64_mask(words, _mm512_set1_epi64(key as i64))
+            };
+            u32::from(bits)
         }
 
         #[inline(always)]
@@ -408,6 +442,33 @@ mod tests {
                     lanes.at_most_u32(line, at & 2, key),
                 ],
             )
+        }
+    }
+
+    struct Alike<'a>(&'a [AtomicU64; 8], u64);
+
+    impl Work for Alike<'_> {
+        type Output = u32;
+
+        #[inline(always)]
+        fn run<L: Lanes>(self, lanes: L) -> u32 {
+            lanes.alike::<31>(self.0, self.1)
+        }
+    }
+
+    #[test]
+    fn words_are_alike_above_their_low_bits() {
+        let words = [5, 7, 5, 0, 5, 1 << 32, 6, 5].map(|high: u64| high << 31 | 9);
+        let words = words.map(AtomicU64::new);
+
+        for work in [Alike(&words, 5), Alike(&words, 1 << 32), Alike(&words, 4)] {
+            let right = match work.1 {
+                5 => 0b1001_0101,
+                4 => 0,
+                _ => 0b0010_0000,
+            };
+            assert_eq!(Alike(&words, work.1).run(Baseline), right);
+            assert_eq!(widest(work), right);
         }
     }
 

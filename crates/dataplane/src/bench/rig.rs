@@ -30,7 +30,7 @@ const FAR_MAC: [u8; 6] = [2, 0, 0, 0, 0, 2];
 pub(super) const INGRESS: InterfaceId = InterfaceId(1);
 /// Where everybody else is.
 pub(super) const EGRESS: InterfaceId = InterfaceId(2);
-/// 100.64.0.0/10 (RFC 6598): plain sources that no other part of the benchmark uses.
+/// 100.64.0.0/16 (of RFC 6598's): plain sources that no other part of the benchmark uses.
 pub(super) const CLIENTS4: u32 = 0x6440_0000;
 /// 2001:db8::/64 (RFC 3849).
 pub(super) const CLIENTS6: u128 = 0x2001_0db8 << 96;
@@ -250,7 +250,7 @@ fn way_back(writer: &mut FibWriter, family: Family) -> Result<(), Invalid> {
         .map_err(|_| Invalid::TableFull)?;
     let table = writer.table(0).map_err(|_| Invalid::TableFull)?;
     let written = match family {
-        Family::Ipv4 => table.ipv4.change([(Network::new(CLIENTS4, 10), hop)]),
+        Family::Ipv4 => table.ipv4.change([(Network::new(CLIENTS4, 16), hop)]),
         Family::Ipv6 => table.ipv6.change([(Network::new(CLIENTS6, 64), hop)]),
     };
     written.map_err(|_| Invalid::TableFull)

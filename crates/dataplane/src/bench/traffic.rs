@@ -28,7 +28,7 @@ const ACK: u8 = 0x10;
 pub(super) fn flow(family: Family, protocol: u8, rng: &mut Rng) -> Tuple {
     let (source, destination) = match family {
         Family::Ipv4 => (
-            u128::from(CLIENTS4 | rng.next_u32() >> 10),
+            u128::from(CLIENTS4 | rng.next_u32() >> 16),
             u128::from(far4(rng)),
         ),
         Family::Ipv6 => (CLIENTS6 | u128::from(rng.next_u64()), u128::random(rng)),

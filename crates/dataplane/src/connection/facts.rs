@@ -1,9 +1,13 @@
 //! What the stages ask and tell of a connection that they hold a way of, and the few lines that are
 //! FastTrack's.
 
+use core::sync::atomic::AtomicU64;
+
 use super::draft::{Rewrite4, Rewrite6};
 use super::id::{NextHop, Way};
-use super::layout::{Layout, NEXT_HOP_SHIFT, flag, half_of, load, own, pair, shared, store};
+use super::layout::{
+    FLAGS_SHIFT, Layout, NEXT_HOP_SHIFT, flag, half_of, load, own, pair, shared, store,
+};
 use super::rate::Rate;
 use super::settings::Tick;
 use super::state::{Helper, NatState, TcpState};
@@ -13,21 +17,40 @@ use crate::counters::Traffic;
 use crate::packet::Tuple;
 use crate::table::NextHopId;
 
-/// What a packet of a connection with FastTrack finds in its direction's line.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Fast {
+/// What a packet of a connection with FastTrack finds in its direction's line, and the line.
+#[derive(Clone, Copy, Debug)]
+pub struct Fast<'t> {
     /// The way on that the direction remembers.
     pub next_hop: NextHop,
     /// How the connection is translated; nothing is rewritten where it is empty.
     pub nat: NatState,
     /// Both sides have spoken; of TCP, the handshake is done.
     pub assured: bool,
+    packets: &'t AtomicU64,
+    bytes: &'t AtomicU64,
+    last: &'t AtomicU64,
+}
+
+impl Fast<'_> {
+    /// Counts a packet of `len` bytes, from the network header on, that goes the fast way. False
+    /// when it is to walk slowly, once a second in each direction; then nothing is counted.
+    #[inline(always)]
+    pub fn count(&self, len: u32, now: Tick) -> bool {
+        let last = load(self.last);
+        if Tick(last as u32).second() != now.second() {
+            return false;
+        }
+        store(self.last, pair(now.0, half_of(last, 1)));
+        store(self.packets, load(self.packets).wrapping_add(1));
+        store(self.bytes, load(self.bytes).wrapping_add(u64::from(len)));
+        true
+    }
 }
 
 /// Where the bits lie of a mark's word that are not the mark.
 const EGRESS: u64 = u64::MAX << 32;
 
-impl<F: Layout> Entry<'_, F> {
+impl<'a, F: Layout> Entry<'a, F> {
     pub(super) fn helper(self) -> Helper {
         Helper::from_bits((load(self.shared(shared::STATE)) >> 32) as u8)
     }
@@ -115,17 +138,22 @@ impl<F: Layout> Entry<'_, F> {
         });
     }
 
-    /// Counts a packet that goes the fast way; false, and nothing counted, when its second has
-    /// begun with it.
     #[inline(always)]
-    fn count_fast(self, reply: bool, len: u32, now: Tick) -> bool {
-        let last = self.word(reply, F::LAST);
-        if Tick(load(last) as u32).second() != now.second() {
-            return false;
-        }
-        store(last, pair(now.0, half_of(load(last), 1)));
-        self.count(reply, u64::from(len));
-        true
+    fn fast(self, reply: bool) -> Option<Fast<'a>> {
+        let line = self.line(reply);
+        let meta = load(&line[F::META]);
+        let flags = (meta >> FLAGS_SHIFT) as u8;
+        (flags & flag::FASTTRACK != 0).then(|| Fast {
+            next_hop: NextHop {
+                id: NextHopId((meta >> NEXT_HOP_SHIFT) as u16),
+                generation: half_of(load(&line[F::LAST]), 1),
+            },
+            nat: NatState(flags >> flag::NAT_SHIFT & 0xf),
+            assured: flags & flag::ASSURED != 0,
+            packets: &line[F::PACKETS],
+            bytes: &line[F::BYTES],
+            last: &line[F::LAST],
+        })
     }
 }
 
@@ -229,24 +257,7 @@ impl Tracker {
     /// What a packet of this way, not SYN, FIN or RST, needs to go the fast way; none when the
     /// connection is not marked for FastTrack.
     #[inline(always)]
-    pub fn fast(&self, way: Way) -> Option<Fast> {
-        of_family!(ref self, way.slot.is_ipv6(), part => {
-            let entry = part.entry(way);
-            let flags = entry.flags(way.reply);
-            (flags & flag::FASTTRACK != 0).then(|| Fast {
-                next_hop: entry.next_hop(way.reply),
-                nat: NatState(flags >> flag::NAT_SHIFT & 0xf),
-                assured: flags & flag::ASSURED != 0,
-            })
-        })
-    }
-
-    /// Counts a packet of `len` bytes, from the network header on, that goes the fast way. False
-    /// when it is to walk slowly, once a second in each direction; then nothing is counted.
-    #[inline(always)]
-    pub fn count_fast(&mut self, way: Way, len: u32, now: Tick) -> bool {
-        of_family!(ref self, way.slot.is_ipv6(), part => {
-            part.entry(way).count_fast(way.reply, len, now)
-        })
+    pub fn fast(&self, way: Way) -> Option<Fast<'_>> {
+        of_family!(ref self, way.slot.is_ipv6(), part => part.entry(way).fast(way.reply))
     }
 }

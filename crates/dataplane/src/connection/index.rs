@@ -8,7 +8,7 @@
 
 use core::sync::atomic::Ordering;
 
-use kernels::{Pages, Zeroed};
+use kernels::{Baseline, Lanes, Pages, Zeroed};
 
 use super::hash::Hash;
 use super::layout::Line;
@@ -75,8 +75,17 @@ impl Index {
 
     /// The first target under this hash: in all but one of 500 million lookups the only one.
     #[inline(always)]
-    pub(super) fn first(&self, hash: Hash) -> Option<Target> {
-        self.find(hash, |_| true)
+    pub(super) fn first<L: Lanes>(&self, lanes: L, hash: Hash) -> Option<Target> {
+        let bucket = &self.buckets[self.bucket(hash.0)];
+        let matches = matching(lanes, bucket, hash.0);
+        if matches == 0 {
+            return match get(bucket, LINK) {
+                0 => None,
+                _ => self.find(hash, |_| true),
+            };
+        }
+        let at = matches.trailing_zeros() as usize % ITEMS;
+        Some((get(bucket, at) & (PRESENT - 1)) as Target)
     }
 
     /// The target under this hash that `right` agrees with.
@@ -84,7 +93,7 @@ impl Index {
     pub(super) fn find(&self, hash: Hash, right: impl Fn(Target) -> bool) -> Option<Target> {
         let mut bucket = &self.buckets[self.bucket(hash.0)];
         loop {
-            let mut matches = matching(bucket, hash.0);
+            let mut matches = matching(Baseline, bucket, hash.0);
             while matches != 0 {
                 let at = matches.trailing_zeros() as usize % ITEMS;
                 let target = (get(bucket, at) & (PRESENT - 1)) as Target;
@@ -240,13 +249,9 @@ impl Index {
 
 /// A bit for each item of the bucket that has this hash.
 #[inline(always)]
-fn matching(bucket: &Line, hash: u32) -> u32 {
+fn matching<L: Lanes>(lanes: L, bucket: &Line, hash: u32) -> u32 {
     let key = u64::from(hash) << 1 | 1;
-    let mut matches = 0;
-    for at in 0..ITEMS {
-        matches |= u32::from(get(bucket, at) >> 31 == key) << at;
-    }
-    matches
+    lanes.alike::<{ PRESENT.trailing_zeros() }>(bucket, key) & !(1 << LINK)
 }
 
 /// A bucket's items and its link; the bucket is empty then.

@@ -5,6 +5,8 @@
 
 use std::sync::Arc;
 
+use kernels::Lanes;
+
 use super::draft::Draft;
 use super::hash::{Hash, Keys};
 use super::id::{Slot, Way};
@@ -84,8 +86,9 @@ impl<F: Layout> Part<F> {
 
     /// The way that a tuple with this hash most likely has.
     #[inline(always)]
-    pub(super) fn candidate(&self, hash: Hash) -> Option<Way> {
-        self.index.first(hash).map(|target| self.way(target))
+    pub(super) fn candidate<L: Lanes>(&self, lanes: L, hash: Hash) -> Option<Way> {
+        let target = self.index.first(lanes, hash)?;
+        Some(self.way(target))
     }
 
     /// The way of a tuple.

@@ -4,7 +4,7 @@
 //! numbers lie in the shared line.
 
 use super::id::Way;
-use super::layout::{Layout, flag};
+use super::layout::{FLAGS_SHIFT, Layout, flag, load};
 use super::limits::Limits;
 use super::part::Part;
 use super::settings::Tick;
@@ -67,7 +67,8 @@ impl<F: Layout> Part<F> {
     ) -> Option<Passed> {
         const KNOWN: u8 = flag::SEEN_REPLY | flag::ASSURED;
         let entry = self.entry(way);
-        let flags = entry.flags(way.reply);
+        let line = entry.line(way.reply);
+        let flags = (load(&line[F::META]) >> FLAGS_SHIFT) as u8;
         if flags & (KNOWN | flag::FASTTRACK) != KNOWN {
             return None;
         }

@@ -124,6 +124,12 @@ impl<F: Layout> Entries<F> {
 }
 
 impl<'a, F: Layout> Entry<'a, F> {
+    /// A direction's line.
+    #[inline(always)]
+    pub(super) fn line(self, reply: bool) -> &'a Line {
+        &self.lines[line_of(reply)]
+    }
+
     /// A word of a direction's line.
     #[inline(always)]
     pub(super) fn word(self, reply: bool, word: usize) -> &'a core::sync::atomic::AtomicU64 {
@@ -153,8 +159,9 @@ impl<'a, F: Layout> Entry<'a, F> {
     pub(super) fn is(self, reply: bool, key: &F::Key) -> bool {
         let line = &self.lines[line_of(reply)];
         let key = key.as_ref();
-        let addresses = (0..F::META).all(|word| load(&line[word]) == key[word]);
-        addresses && load(&line[F::META]) & TUPLE_BITS == key[F::META]
+        // Without branches: nearly always all of it is the same.
+        let others = (0..F::META).fold(0, |others, word| others | load(&line[word]) ^ key[word]);
+        others | (load(&line[F::META]) ^ key[F::META]) & TUPLE_BITS == 0
     }
 
     /// The flags that both directions know.

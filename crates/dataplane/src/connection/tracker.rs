@@ -1,10 +1,12 @@
 //! A worker's connections: what its walk calls for each packet.
 //!
-//! For a vector: `hash` and `prefetch` each packet; then `candidate` and `prefetch_entry`; then, in
-//! the packets' order, `verify` and `track`. What is found by then lies in the first cache.
+//! For some packets of a vector: `hash` and `prefetch` each; then `candidate` and `prefetch_entry`; then
+//! `verify`, and in the packets' order `pass`. What is read by then lies in the first cache. What
+//! those do not know is for `find` and `track`.
 
 use std::sync::Arc;
 
+use kernels::Lanes;
 use machine::Rng;
 
 use super::draft::{Draft, Rewrites};
@@ -130,10 +132,11 @@ impl Tracker {
         of_family!(ref self, ipv6, part => part.prefetch(hash));
     }
 
-    /// The way that a tuple with this hash most likely has, without a look at its entry.
+    /// The way that a tuple with this hash most likely has, without a look at its entry. That there
+    /// is none is certain only after [`Tracker::find`].
     #[inline(always)]
-    pub fn candidate(&self, hash: Hash, ipv6: bool) -> Option<Way> {
-        of_family!(ref self, ipv6, part => part.candidate(hash))
+    pub fn candidate<L: Lanes>(&self, lanes: L, hash: Hash, ipv6: bool) -> Option<Way> {
+        of_family!(ref self, ipv6, part => part.candidate(lanes, hash))
     }
 
     /// Asks for what [`Tracker::verify`] and a rewrite read of a way.
@@ -160,19 +163,13 @@ impl Tracker {
         }
     }
 
-    /// The way of a tuple, given what `candidate` said of it.
+    /// Whether a way that `candidate` gave is the tuple's.
     #[inline(always)]
-    pub fn verify(&self, candidate: Option<Way>, hash: Hash, tuple: &Tuple) -> Option<Way> {
-        let way = candidate?;
-        let right = if tuple.ipv6 {
+    pub fn verify(&self, way: Way, tuple: &Tuple) -> bool {
+        if tuple.ipv6 {
             self.ipv6.entry(way).is(way.reply, &Ipv6::key(tuple))
         } else {
             self.ipv4.entry(way).is(way.reply, &Ipv4::key(tuple))
-        };
-        if right {
-            Some(way)
-        } else {
-            self.find(hash, tuple)
         }
     }
 

@@ -221,8 +221,7 @@ impl AdjacencyTable {
         word.store(generation, Ordering::Release);
     }
 
-    /// How often `id` was given back: who keeps an id longer than a vector keeps this with it, and
-    /// looks the route up again when it differs.
+    /// How often `id` was given back.
     #[inline]
     pub fn generation(&self, id: NextHopId) -> u32 {
         (self.lines[usize::from(id.0)].0[2].load(Ordering::Acquire) >> 32) as u32

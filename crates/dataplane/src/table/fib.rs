@@ -45,6 +45,13 @@ impl Fib {
         self.rounds.load(Ordering::Acquire)
     }
 
+    /// A number that is another one when routes changed, or a next hop's id was given back: who keeps an
+    /// id longer than a vector keeps this with it, and looks the route up again when it differs.
+    #[inline(always)]
+    pub fn generation(&self, id: NextHopId) -> u32 {
+        self.round() << 8 | self.adjacencies.generation(id) & 0xff
+    }
+
     /// Routing table `number`; `None` if no route was ever written to it.
     #[inline]
     pub fn table(&self, number: u16) -> Option<&Table> {

@@ -236,6 +236,7 @@ impl Tally {
 
     /// Counts a frame that leaves past the firewall, and of which `received` bytes came in. Where that
     /// looks only at the other family, it has left by FastPath.
+    #[inline(always)]
     pub(super) fn count_guarded(
         &mut self,
         cx: &Context<'_>,
@@ -254,6 +255,7 @@ impl Tally {
     }
 
     /// Counts a frame that leaves.
+    #[inline(always)]
     pub(super) fn count(
         &mut self,
         cx: &Context<'_>,
@@ -284,6 +286,8 @@ pub(super) struct Near([Next; Self::PLACES]);
 pub(super) struct Next {
     pub(super) adjacency: Adjacency,
     id: NextHopId,
+    /// That of [`crate::table::Fib::generation`].
+    pub(super) generation: u32,
     /// Packets for it are forwarded in an Ethernet header, and not back to where they came from:
     /// only their lifetime and size are left to decide about.
     pub(super) straight: bool,
@@ -296,6 +300,7 @@ impl Near {
         let none = Next {
             adjacency: Adjacency::NONE,
             id: NextHopId::NO_ROUTE,
+            generation: 0,
             straight: false,
         };
         Self([none; Self::PLACES])
@@ -323,6 +328,7 @@ impl Next {
     #[inline(never)]
     fn read(&mut self, cx: &Context<'_>, hop: NextHopId, ingress: InterfaceId) {
         self.id = hop;
+        self.generation = cx.fib.generation(hop);
         self.adjacency = cx.fib.adjacencies.read(hop);
         let Snapshot {
             ipv4,
@@ -478,6 +484,7 @@ impl Run {
         self.headers += headers;
     }
 
+    #[inline(never)]
     fn flush(&mut self, cx: &Context<'_>, counters: &Counters) {
         let Self {
             key,

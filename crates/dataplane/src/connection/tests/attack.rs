@@ -1,5 +1,6 @@
 //! A table that is full, and workers that share one.
 
+use kernels::Baseline;
 use machine::Rng;
 
 use super::support::{Bed, SYN, Tcp, plain, tcp, tuple4, tuple6};
@@ -141,12 +142,13 @@ fn a_way_that_was_found_before_its_connection_went_does_no_harm() {
         bed.show(&there);
         bed.show(&back);
         let hash = bed.tracker.hash(&tuple);
-        let candidate = bed.tracker.candidate(hash, false);
+        let candidate = bed.tracker.candidate(Baseline, hash, false);
         let way = candidate.expect("entered");
 
         bed.tracker.remove(bed.tracker.id(way));
         assert!(flood(&mut bed, 1).is_ok() && flood(&mut bed, 2).is_ok());
-        assert_eq!(bed.tracker.verify(candidate, hash, &tuple), None);
+        assert!(!bed.tracker.verify(way, &tuple));
+        assert_eq!(bed.tracker.find(hash, &tuple), None);
         for packet in [&there, &back, &there] {
             let fields = Fields::of(packet);
             let reply = fields.tuple != tuple;

@@ -303,7 +303,34 @@ impl Part {
             Of::Source => self.rows_of(lanes, Of::Source, packets, which, rows),
             Of::Destination => self.rows_of(lanes, Of::Destination, packets, which, rows),
             Of::Service => self.rows_of(lanes, Of::Service, packets, which, rows),
-            other => self.fill(lanes, other, self.spans.levels(), packets, which, rows),
+            Of::Ingress => self.fill_alike(lanes, Of::Ingress, packets, which, rows),
+            Of::Egress => self.fill_alike(lanes, Of::Egress, packets, which, rows),
+            Of::State => self.fill_alike(lanes, Of::State, packets, which, rows),
+            Of::Ipsec => self.fill_alike(lanes, Of::Ipsec, packets, which, rows),
+            other => self.fill_alike(lanes, other, packets, which, rows),
+        }
+    }
+
+    /// The rows of a part that differs little from packet to packet: what is the same as before has
+    /// the same row.
+    #[inline(always)]
+    fn fill_alike<L: Lanes, P: Packets>(
+        &self,
+        lanes: L,
+        of: Of,
+        packets: &P,
+        which: &[u16],
+        rows: &mut [u64; BATCH],
+    ) {
+        let mut last = None;
+        for (row, at) in rows.iter_mut().zip(which) {
+            let at = usize::from(*at);
+            let key = dimension::key(of, packets, at);
+            *row = match last {
+                Some((known, row)) if known == key => row,
+                _ => self.row(lanes, of, self.spans.levels(), packets, at),
+            };
+            last = Some((key, *row));
         }
     }
 

@@ -153,9 +153,8 @@ pub(super) fn stay(
 
 /// A next hop as a connection remembers it: good until routes change, or its id is given back.
 pub(super) fn remembered(fib: &Fib, id: NextHopId) -> NextHop {
-    let generation = fib.adjacencies.generation(id);
     NextHop {
         id,
-        generation: fib.round() << 8 | generation & 0xff,
+        generation: fib.generation(id),
     }
 }

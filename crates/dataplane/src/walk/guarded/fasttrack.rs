@@ -45,21 +45,18 @@ pub(super) fn forward(
     frame: &mut Frame,
     fields: &Fields,
     way: Way,
-    tracker: &mut Tracker,
+    (tracker, now): (&Tracker, Tick),
     near: &mut Near,
 ) -> Option<u16> {
     let fast = tracker.fast(way)?;
     if fields.tuple.protocol == protocol::TCP && !fast.assured {
         return None;
     }
-    if super::connection::remembered(cx.fib, fast.next_hop.id) != fast.next_hop {
-        return None;
-    }
     let next = near.get(cx, fast.next_hop.id, frame.ingress);
-    if !next.straight || fields.len > next.adjacency.mtu {
-        return None;
-    }
-    if !tracker.count_fast(way, fields.len, Tick::of(cx.now)) {
+    let goes = (next.generation == fast.next_hop.generation)
+        & next.straight
+        & (fields.len <= next.adjacency.mtu);
+    if !(goes && fast.count(fields.len, now)) {
         return None;
     }
     let translated = fast.nat != NatState::default();

@@ -5,6 +5,7 @@
 //! a run, which ends before the next packet that is to be decided about alone.
 
 use frame::{Frame, InterfaceId, VECTOR_FRAMES};
+use kernels::{Lanes, Work, widest};
 
 use super::plain::{Outcome, Plain};
 use super::run::Run;
@@ -52,6 +53,7 @@ struct Passes<'a, 'o> {
     plain: [Option<Plain<'a>>; 2],
     tracks: [bool; 2],
     fasttracks: [bool; 2],
+    now: Tick,
     tally: Tally,
     near: &'o mut Near,
     outlet: &'o mut Outlet,
@@ -81,6 +83,7 @@ pub(in crate::walk) fn vector(
         plain: [Plain::of(cx, false), Plain::of(cx, true)],
         tracks: [false, true].map(|ipv6| cx.snapshot.firewall.tracks(ipv6)),
         fasttracks: settings.map(|settings| settings.allow_fast_path),
+        now: Tick::of(cx.now),
         tally: Tally::new(cx, ingress),
         near: &mut scratch.near,
         outlet,
@@ -104,10 +107,20 @@ pub(in crate::walk) fn vector(
 
 impl Passes<'_, '_> {
     fn chunk(&mut self, chunk: &mut Chunk<'_>, ahead: &mut Ahead) {
-        read(chunk.frames, ahead, &self.outlet.memory.tracker, self.tracks);
-        if self.tracks[0] | self.tracks[1] {
-            let count = chunk.frames.len();
-            find(count, ahead, &self.outlet.memory.tracker, self.tracks);
+        let (tracker, tracks) = (&self.outlet.memory.tracker, self.tracks);
+        widest(Read {
+            frames: chunk.frames,
+            ahead,
+            tracker,
+            tracks,
+        });
+        if tracks[0] | tracks[1] {
+            widest(Find {
+                count: chunk.frames.len(),
+                ahead,
+                tracker,
+                tracks,
+            });
         }
         for at in 0..chunk.frames.len() {
             chunk.ports[at] = NO_PORT;
@@ -148,8 +161,7 @@ impl Passes<'_, '_> {
                 return false;
             }
             let tracker = &mut self.outlet.memory.tracker;
-            let now = Tick::of(self.cx.now);
-            match tracker.pass(way, fields, packet(frame), now) {
+            match tracker.pass(way, fields, packet(frame), self.now) {
                 Some(found) => passed = found,
                 None => return false,
             }
@@ -171,8 +183,8 @@ impl Passes<'_, '_> {
     #[inline(always)]
     fn fasttrack(&mut self, frame: &mut Frame, fields: &Fields, way: Way) -> Option<u16> {
         let received = frame.len() as u64;
-        let tracker = &mut self.outlet.memory.tracker;
-        let port = fasttrack::forward(self.cx, frame, fields, way, tracker, self.near)?;
+        let tracked = (&self.outlet.memory.tracker, self.now);
+        let port = fasttrack::forward(self.cx, frame, fields, way, tracked, self.near)?;
         let counters = &self.outlet.counters;
         let ipv6 = fields.tuple.ipv6;
         self.tally
@@ -244,43 +256,79 @@ impl Passes<'_, '_> {
 }
 
 /// Reads all packets, and asks for what the index says of their connections.
-#[inline(never)]
-fn read(frames: &[Frame], ahead: &mut Ahead, tracker: &Tracker, tracks: [bool; 2]) {
-    ahead.plain = 0;
-    for (at, frame) in frames.iter().enumerate().take(CHUNK) {
-        let fields = Fields::of(packet(frame));
-        ahead.plain |= u64::from(fasttrack::is_plain(&fields, frame)) << at;
-        if tracks[usize::from(fields.tuple.ipv6)] {
-            let hash = tracker.hash(&fields.tuple);
-            tracker.prefetch(hash, fields.tuple.ipv6);
-            ahead.hashes[at] = hash;
+struct Read<'a> {
+    frames: &'a [Frame],
+    ahead: &'a mut Ahead,
+    tracker: &'a Tracker,
+    /// Which families are tracked.
+    tracks: [bool; 2],
+}
+
+impl Work for Read<'_> {
+    type Output = ();
+
+    #[inline(always)]
+    fn run<L: Lanes>(self, _lanes: L) {
+        let Self {
+            frames,
+            ahead,
+            tracker,
+            tracks,
+        } = self;
+        ahead.plain = 0;
+        let places = ahead.fields.iter_mut().zip(&mut ahead.hashes);
+        for ((at, frame), (fields, hash)) in frames.iter().enumerate().zip(places) {
+            fields.read(packet(frame));
+            ahead.plain |= u64::from(fasttrack::is_plain(fields, frame)) << at;
+            if tracks[usize::from(fields.tuple.ipv6)] {
+                *hash = tracker.hash(&fields.tuple);
+                tracker.prefetch(*hash, fields.tuple.ipv6);
+            }
         }
-        ahead.fields[at] = fields;
     }
 }
 
 /// Finds the connections of all packets: first what they most likely are, so that the entries come
-/// while others are looked for.
-#[inline(never)]
-fn find(count: usize, ahead: &mut Ahead, tracker: &Tracker, tracks: [bool; 2]) {
-    let count = count.min(CHUNK);
-    for at in 0..count {
-        let ipv6 = ahead.fields[at].tuple.ipv6;
-        ahead.ways[at] = None;
-        if tracks[usize::from(ipv6)] {
-            let way = tracker.candidate(ahead.hashes[at], ipv6);
-            if let Some(way) = way {
+/// while others are looked for. The few that this does not find, the guard does.
+struct Find<'a> {
+    count: usize,
+    ahead: &'a mut Ahead,
+    tracker: &'a Tracker,
+    tracks: [bool; 2],
+}
+
+impl Work for Find<'_> {
+    type Output = ();
+
+    #[inline(always)]
+    fn run<L: Lanes>(self, lanes: L) {
+        let Self {
+            count,
+            ahead,
+            tracker,
+            tracks,
+        } = self;
+        let packets = ahead.fields.iter().zip(&ahead.hashes).take(count);
+        for ((fields, hash), place) in packets.zip(&mut ahead.ways) {
+            let ipv6 = fields.tuple.ipv6;
+            *place = None;
+            if tracks[usize::from(ipv6)]
+                && let Some(way) = tracker.candidate(lanes, *hash, ipv6)
+            {
                 tracker.prefetch_entry(way);
+                *place = Some(way);
             }
-            ahead.ways[at] = way;
         }
-    }
-    for at in 0..count {
-        let tuple = &ahead.fields[at].tuple;
-        let way = tracker.verify(ahead.ways[at], ahead.hashes[at], tuple);
-        ahead.ways[at] = way;
-        if let Some(way) = way.filter(|_| tuple.protocol == protocol::TCP) {
-            tracker.prefetch_shared(way);
+        for (fields, place) in ahead.fields.iter().zip(&mut ahead.ways).take(count) {
+            let tuple = &fields.tuple;
+            let Some(way) = *place else {
+                continue;
+            };
+            if !tracker.verify(way, tuple) {
+                *place = None;
+            } else if tuple.protocol == protocol::TCP {
+                tracker.prefetch_shared(way);
+            }
         }
     }
 }
