@@ -232,7 +232,7 @@ impl Tracker {
     }
 
     /// The rewrite of an IPv4 connection's direction; nothing's of IPv6.
-    #[inline]
+    #[inline(always)]
     pub fn rewrite4(&self, way: Way) -> Rewrite4 {
         if way.slot.is_ipv6() {
             return Rewrite4::default();
@@ -241,7 +241,7 @@ impl Tracker {
     }
 
     /// The rewrite of an IPv6 connection's direction; nothing's of IPv4.
-    #[inline]
+    #[inline(always)]
     pub fn rewrite6(&self, way: Way) -> Rewrite6 {
         if !way.slot.is_ipv6() {
             return Rewrite6::default();

@@ -11,6 +11,7 @@ use super::plain::{Outcome, Plain};
 use super::run::Run;
 use super::{CHUNK, Guard, Met, Onward, Passage, View, commit, fasttrack, translation};
 use crate::connection::{Hash, NatState, Passed, Tick, Tracker, Way};
+use crate::counters::Traffic;
 use crate::drop::Drop;
 use crate::outlet::Outlet;
 use crate::packet::{Fields, protocol};
@@ -54,6 +55,9 @@ struct Passes<'a, 'o> {
     tracks: [bool; 2],
     fasttracks: [bool; 2],
     now: Tick,
+    /// The interface that the vector came in by, and what of it left by FastTrack.
+    ingress: InterfaceId,
+    received: Traffic,
     tally: Tally,
     near: &'o mut Near,
     outlet: &'o mut Outlet,
@@ -84,6 +88,8 @@ pub(in crate::walk) fn vector(
         tracks: [false, true].map(|ipv6| cx.snapshot.firewall.tracks(ipv6)),
         fasttracks: settings.map(|settings| settings.allow_fast_path),
         now: Tick::of(cx.now),
+        ingress,
+        received: Traffic::default(),
         tally: Tally::new(cx, ingress),
         near: &mut scratch.near,
         outlet,
@@ -102,7 +108,10 @@ pub(in crate::walk) fn vector(
         };
         passes.chunk(&mut chunk, &mut scratch.ahead);
     }
-    passes.tally.flush(cx, &passes.outlet.counters);
+    let counters = &passes.outlet.counters;
+    passes.tally.flush(cx, counters);
+    let Traffic { packets, bytes } = passes.received;
+    counters.interface(ingress).fp_rx.add(packets, bytes);
 }
 
 impl Passes<'_, '_> {
@@ -189,7 +198,12 @@ impl Passes<'_, '_> {
         let ipv6 = fields.tuple.ipv6;
         self.tally
             .count(self.cx, frame, ipv6, Speed::FastTrack, counters);
-        counters.interface(frame.ingress).fp_rx.add(1, received);
+        if frame.ingress == self.ingress {
+            self.received.packets += 1;
+            self.received.bytes += received;
+        } else {
+            counters.interface(frame.ingress).fp_rx.add(1, received);
+        }
         Some(port)
     }
 
