@@ -24,7 +24,7 @@ use kernels::{Lanes, Work, widest};
 
 pub use dimension::Packets;
 use dimension::{Of, PARTS, Spans};
-use ranks::{Ranks, WideRanks};
+use ranks::{FLAT, PAIR, Ranks, WideRanks};
 
 use super::table::{NONE, Rule};
 
@@ -344,7 +344,8 @@ impl Part {
         rows: &mut [u64; BATCH],
     ) {
         match self.spans.levels() {
-            0 => self.fill(lanes, of, 0, packets, which, rows),
+            FLAT => self.fill(lanes, of, FLAT, packets, which, rows),
+            PAIR => self.fill(lanes, of, PAIR, packets, which, rows),
             2 => self.fill(lanes, of, 2, packets, which, rows),
             3 => self.fill(lanes, of, 3, packets, which, rows),
             levels => self.fill(lanes, of, levels, packets, which, rows),

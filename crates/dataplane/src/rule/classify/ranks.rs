@@ -6,8 +6,10 @@
 
 use kernels::Lanes;
 
-/// The depth of a tree of two lines at most: all are searched, none after the other.
-const FLAT: usize = 0;
+/// In place of a depth: a tree of one line.
+pub(super) const FLAT: usize = 0;
+/// In place of a depth: a tree of two lines, of which both are searched, none after the other.
+pub(super) const PAIR: usize = LEVELS + 1;
 
 /// How many levels a tree has at most: nine to the seventh are more boundaries than there can be.
 const LEVELS: usize = 7;
@@ -18,7 +20,7 @@ struct Tree<T, const N: usize> {
     lines: Box<[[T; N]]>,
     /// Where each level begins, and its last line, counted from there.
     levels: [(u32, u32); LEVELS],
-    /// How many levels there are; [`FLAT`] where the lines are simply all searched.
+    /// How many levels there are, or [`FLAT`] or [`PAIR`].
     count: usize,
 }
 
@@ -49,9 +51,13 @@ impl<T: Copy, const N: usize> Tree<T, N> {
             levels: [(0, 0); LEVELS],
             count: FLAT,
         };
+        let line = |some: &[T]| core::array::from_fn(|at| some.get(at).copied().unwrap_or(pad));
         if numbers.len() <= 2 * N {
-            let line = |some: &[T]| core::array::from_fn(|at| some.get(at).copied().unwrap_or(pad));
-            tree.lines = numbers.chunks(N).map(line).collect();
+            let (first, second) = numbers.split_at(numbers.len().min(N));
+            (tree.lines, tree.count) = match second {
+                [] => ([line(first)].into(), FLAT),
+                _ => ([line(first), line(second)].into(), PAIR),
+            };
             return tree;
         }
         let mut levels = vec![numbers.to_vec()];
@@ -70,7 +76,6 @@ impl<T: Copy, const N: usize> Tree<T, N> {
         let mut lines = Vec::new();
         for (level, numbers) in levels.iter().rev().take(LEVELS).enumerate() {
             let start = lines.len();
-            let line = |some: &[T]| core::array::from_fn(|at| some.get(at).copied().unwrap_or(pad));
             lines.extend(numbers.chunks(N).map(line));
             tree.levels[level] = (start as u32, (lines.len() - start) as u32 - 1);
             tree.count += 1;
@@ -83,8 +88,10 @@ impl<T: Copy, const N: usize> Tree<T, N> {
     /// constant where the caller has it.
     #[inline(always)]
     fn leaf(&self, count: usize, rank: impl Fn(&[T; N]) -> u32) -> usize {
-        if count == FLAT {
-            return self.lines.iter().map(rank).sum::<u32>() as usize;
+        match count {
+            FLAT => return rank(&self.lines[0]) as usize,
+            PAIR => return (rank(&self.lines[0]) + rank(&self.lines[1])) as usize,
+            _ => {}
         }
         let (mut line, mut found) = (0, 0);
         for (start, last) in self.levels.iter().take(count) {
