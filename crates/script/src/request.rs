@@ -209,6 +209,11 @@ impl Machine<'_> {
             Target::Builtin(builtin) if builtin.name == "ping" => {
                 self.request_ping(target, &spec::of_builtin(builtin), request, rows)
             }
+            Target::Menu(menu, name) if menu.path == crate::terminal::MENU => {
+                let command = command(target, request, &spec::of_menu(menu, name), false)?;
+                let value = self.at_terminal(menu, name, &command)?;
+                Ok(returned(&value))
+            }
             Target::Menu(menu, name) if menu.commands.iter().any(|own| own.name == name) => {
                 self.request_action(menu, name, request, rows)
             }
