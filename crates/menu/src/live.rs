@@ -79,7 +79,12 @@ pub struct Call<'a> {
     pub items: &'a [Id],
     /// Its other arguments.
     pub arguments: &'a [(&'static str, Value)],
+    /// What [`Live::labour`] has made for it.
+    pub made: Option<&'a [u8]>,
 }
+
+/// Work that takes long and needs nothing of the router.
+pub type Labour = Box<dyn FnOnce() -> Result<Vec<u8>, Reason>>;
 
 /// The session that a command comes from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -272,6 +277,16 @@ pub trait Live {
     fn scripts(&self, store: &Store, call: &Call<'_>) -> Result<Vec<Script>, Reason> {
         let _ = (store, call);
         Ok(Vec::new())
+    }
+
+    /// Work that is to be done before a command can be carried out, with the router free for others;
+    /// what it makes comes with the call.
+    ///
+    /// # Errors
+    /// Why the command cannot be carried out.
+    fn labour(&self, store: &Store, call: &Call<'_>) -> Result<Option<Labour>, Reason> {
+        let _ = (store, call);
+        Ok(None)
     }
 
     /// Carries out a command that concerns the configuration as a whole, such as `/safe-mode/take`;

@@ -428,11 +428,13 @@ impl Machine<'_> {
         if measures && !once {
             let interval = manner.interval.unwrap_or(INTERVAL);
             return self.sample(interval, &manner, |machine, section| {
-                machine.act_for_rows(menu, name, &ready, &manner, Some(section), rows)
+                machine.act_for_rows(menu, name, (&ready, None), &manner, Some(section), rows)
             });
         }
         let section = measures.then_some(0);
-        self.act_for_rows(menu, name, &ready, &manner, section, rows)?;
+        let made = self.labour(menu, name, &ready)?;
+        let with = (&ready, made.as_deref());
+        self.act_for_rows(menu, name, with, &manner, section, rows)?;
         Ok(Done::Nothing)
     }
 
@@ -440,14 +442,14 @@ impl Machine<'_> {
         &mut self,
         menu: &'static Menu,
         name: &'static str,
-        ready: &Ready<'_>,
+        with: (&Ready<'_>, Option<&[u8]>),
         manner: &Manner,
         section: Option<usize>,
         rows: &mut dyn Rows,
     ) -> machine::Result<usize> {
         let checking = self.checking;
         let mut said = Collected::new(usize::MAX);
-        let run = |loan: &mut Loan<'_>| loan.act(menu, name, ready, checking, &mut said);
+        let run = |loan: &mut Loan<'_>| loan.act(menu, name, with, checking, &mut said);
         let (reply, scripts) = self.with(run)?;
         self.print(&said.text)?;
         for script in &scripts {
@@ -506,7 +508,7 @@ fn fields(menu: &'static Menu, row: &Row, wanted: &[&str]) -> Vec<(&'static str,
 fn text(value: &menu::Value) -> String {
     match value {
         menu::Value::Bool(value) => value.to_string(),
-        value => value.to_string(),
+        value => format!("{value:#}"),
     }
 }
 

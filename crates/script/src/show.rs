@@ -9,7 +9,7 @@ use menu::{
 };
 
 use crate::ast::{Block, Command};
-use crate::items::{row_value, with_filter};
+use crate::items::{SLICE, row_value, with_filter};
 use crate::machine::{Collected, Machine, Result};
 use crate::ready::Ready;
 use crate::value::Value;
@@ -263,46 +263,53 @@ impl Machine<'_> {
         let condition = self.condition(command)?;
         let sensitive = ready.flag("show-sensitive") && self.sees_secrets();
         let (file, paths) = (ready.text("file"), ready.text("path").unwrap_or_default());
-        // One state of the configuration, and it goes out when the router is free again.
-        let mut text = Collected::new(match file {
-            Some(_) => 80,
-            None => self.out.width(),
-        });
-        let checking = self.checking;
-        let flow = self.with(|loan| {
-            let options = export::Options {
-                style: export_style(&ready),
-                under: path,
-                paths: &paths,
-                sensitive,
-                version: VERSION,
-                clock: loan.live.clock(),
+        let options = export::Options {
+            style: export_style(&ready),
+            under: path,
+            paths: &paths,
+            sensitive,
+            version: VERSION,
+            clock: self.clock()?,
+        };
+        let mut exporter = export::Exporter::new(self.site.menus(), options);
+        let width = file.as_ref().map_or_else(|| self.out.width(), |_| 80);
+        let mut all = Collected::new(width);
+        loop {
+            // What is written goes out when the router is free again.
+            let mut text = Collected::new(width);
+            let flow = self.with(|loan| {
+                let wanted = |item: &Item| match (menu, &condition) {
+                    (Some(menu), Some(condition)) => {
+                        condition.holds(&item_row(loan.store, loan.live, menu, item))
+                    }
+                    _ => true,
+                };
+                Ok(exporter.write(loan.store, &wanted, SLICE, &mut text))
+            })?;
+            self.step()?;
+            let whole = match file {
+                Some(_) => all.write(&text.text),
+                None => self.out.write(&text.text),
             };
-            let wanted = |item: &Item| match (menu, &condition) {
-                (Some(menu), Some(condition)) => {
-                    condition.holds(&item_row(loan.store, loan.live, menu, item))
+            match (flow, whole) {
+                (ControlFlow::Continue(more), ControlFlow::Continue(())) if more => {}
+                (ControlFlow::Continue(_), ControlFlow::Continue(())) => break,
+                (ControlFlow::Continue(_), _) if file.is_none() => {
+                    return Err(Reason::Interrupted.nowhere().into());
                 }
-                _ => true,
-            };
-            let flow = export::export_where(loan.store, &options, &wanted, &mut text);
-            if let (Some(name), ControlFlow::Continue(())) = (&file, flow) {
-                let files = loan.live.files().filter(|_| !checking);
-                if let Some(files) = files {
-                    let name = with_ending(name, ".rsc");
-                    files.write(&name, &bytes::to_bytes(&text.text))?;
-                } else if !checking {
-                    return Err(Reason::failure("there are no files here").nowhere());
-                }
+                _ => return Err(Reason::Limit("output").nowhere().into()),
             }
-            Ok(flow)
-        })?;
-        if file.is_none() {
-            self.print(&text.text)?;
         }
-        match flow {
-            ControlFlow::Continue(()) => Ok(Value::Nothing),
-            ControlFlow::Break(()) => Err(Reason::Limit("output").nowhere().into()),
-        }
+        let Some(name) = file.filter(|_| !self.checking) else {
+            return Ok(Value::Nothing);
+        };
+        self.with(|loan| {
+            let files = loan.live.files();
+            let files =
+                files.ok_or_else(|| Reason::failure("there are no files here").nowhere())?;
+            files.write(&with_ending(&name, ".rsc"), &bytes::to_bytes(&all.text))?;
+            Ok(Value::Nothing)
+        })
     }
 }
 

@@ -19,7 +19,7 @@ use std::ops::ControlFlow;
 use std::task::Waker;
 
 use menu::{
-    Call, Caller, Changes, Clock, Files, Id, Live, Menu, Output, Ping, Pong, Reason, Reply,
+    Call, Caller, Changes, Clock, Files, Id, Labour, Live, Menu, Output, Ping, Pong, Reason, Reply,
     Row, RowFilter, Script, Store, Value,
 };
 
@@ -129,6 +129,13 @@ impl Live for Control {
 
     fn scripts(&self, store: &Store, call: &Call<'_>) -> Result<Vec<Script>, Reason> {
         self.scripts_of(store, call)
+    }
+
+    fn labour(&self, _: &Store, call: &Call<'_>) -> Result<Option<Labour>, Reason> {
+        match (call.menu.path, call.command) {
+            ("/system/backup", "save" | "load") => self.key_of_backup(call),
+            _ => Ok(None),
+        }
     }
 
     fn manage(
