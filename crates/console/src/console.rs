@@ -267,7 +267,8 @@ impl<S: Shell> Console<S> {
         if wire.send(&std::mem::take(out)).is_break() {
             return Outcome::Quit;
         }
-        let mut page = Page::new(wire, &mut self.decoder, self.settings.columns, rows);
+        let page = Page::new(wire, &mut self.decoder, self.settings.columns, rows);
+        let mut page = page.coloured(self.settings.colours);
         let outcome = self.shell.execute(command, &mut page);
         let _ = page.finish();
         if outcome == Outcome::Continue {

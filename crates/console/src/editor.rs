@@ -126,7 +126,8 @@ impl Editor {
         quoted
     }
 
-    fn insert(&mut self, character: char) -> Edit {
+    /// Types a character, whatever it means elsewhere.
+    pub(crate) fn insert(&mut self, character: char) -> Edit {
         if character.is_control() || self.text.len() + character.len_utf8() > LINE_BYTES {
             return Edit::Nothing;
         }

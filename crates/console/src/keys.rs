@@ -43,6 +43,26 @@ pub enum Key {
     Escape,
 }
 
+impl Key {
+    /// The number that RouterOS gives scripts for it; none of a key whose number is not known.
+    pub fn number(self) -> Option<u32> {
+        Some(match self {
+            Self::Char(character) => character.into(),
+            Self::Ctrl(letter) => u32::from(letter) & 0x1f,
+            Self::Backspace => 8,
+            Self::Tab => 9,
+            Self::Enter => 13,
+            Self::Escape => 27,
+            Self::Delete => 127,
+            Self::Left => 0xee01,
+            Self::Right => 0xee02,
+            Self::Up => 0xee03,
+            Self::Down => 0xee04,
+            _ => return None,
+        })
+    }
+}
+
 /// What Ctrl-C sends.
 pub const INTERRUPT: u8 = 3;
 
@@ -50,6 +70,8 @@ pub const INTERRUPT: u8 = 3;
 pub struct Decoder {
     parser: Parser,
     collected: Collected,
+    /// The last byte began a sequence, or was the key itself.
+    escape: bool,
 }
 
 impl Default for Decoder {
@@ -57,6 +79,7 @@ impl Default for Decoder {
         Self {
             parser: Parser::new(),
             collected: Collected::default(),
+            escape: false,
         }
     }
 }
@@ -65,6 +88,7 @@ impl Decoder {
     /// Appends the keys that `bytes` complete to `out`. Unknown sequences are passed over.
     pub fn decode(&mut self, bytes: &[u8], out: &mut Vec<Key>) {
         for byte in bytes {
+            self.escape = *byte == ESCAPE;
             match *byte {
                 // Ctrl-C leads out of any sequence: a stray `ESC ]` or `ESC P` opens a string,
                 // which would swallow all that follows.
@@ -81,7 +105,21 @@ impl Decoder {
         // A carriage return is Enter by itself; a line feed that follows it is part of it.
         out.append(&mut self.collected.keys);
     }
+
+    /// Whether the next byte tells if the key Escape was pressed, or another.
+    pub const fn may_be_escape(&self) -> bool {
+        self.escape
+    }
+
+    /// Nothing has followed: it was Escape.
+    pub fn escape(&mut self) -> Key {
+        *self = Self::default();
+        Key::Escape
+    }
 }
+
+/// What Escape sends, and what the sequences of other keys begin with.
+const ESCAPE: u8 = 0x1b;
 
 #[derive(Default)]
 struct Collected {
@@ -236,6 +274,19 @@ mod tests {
             );
         }
         assert_eq!(keys(b"\xc3\x03\xa9").first(), Some(&Key::Ctrl('c')));
+    }
+
+    #[test]
+    fn escape_is_a_key_where_nothing_follows() {
+        let (mut decoder, mut out) = (Decoder::default(), Vec::new());
+        decoder.decode(b"\x1b", &mut out);
+        assert!(out.is_empty() && decoder.may_be_escape());
+
+        assert_eq!(decoder.escape(), Key::Escape);
+
+        decoder.decode(b"[A", &mut out);
+        assert_eq!(out, [Key::Char('['), Key::Char('A')]);
+        assert!(!decoder.may_be_escape());
     }
 
     #[test]

@@ -1,8 +1,12 @@
 //! A command's output on its way to the terminal: a page at a time, while the command runs.
 
 use std::ops::ControlFlow;
+use std::time::Duration;
 
+use crate::Colour;
 use crate::keys::{Decoder, Key};
+
+mod ask;
 
 /// What RouterOS shows under a page.
 const LEGEND: &[u8] = b"-- [Q quit|D dump|down]";
@@ -19,8 +23,8 @@ pub trait Wire {
     /// terminal's, which may forget it.
     fn typed(&mut self) -> Option<u8>;
 
-    /// Waits for the next byte, as a page is full; none when the command is to stop.
-    fn wait(&mut self) -> Option<u8>;
+    /// Waits for the next byte, for so long at most; none when none came, or the command is to stop.
+    fn wait(&mut self, span: Option<Duration>) -> Option<u8>;
 }
 
 /// Where a command's output goes.
@@ -31,6 +35,12 @@ pub struct Page<'a> {
     columns: usize,
     /// Rows of a page; a terminal that does not stop has none.
     rows: Option<usize>,
+    /// Whether output stops where a page is full.
+    stops: bool,
+    /// Whether the terminal shows colours.
+    colours: bool,
+    /// Whether text is written in another colour than the usual.
+    dyed: bool,
     /// Rows that may still be filled.
     left: usize,
     /// The characters of the row being filled.
@@ -60,6 +70,9 @@ impl<'a> Page<'a> {
             decoder,
             columns: columns.max(1),
             rows,
+            stops: true,
+            colours: false,
+            dyed: false,
             left: rows.unwrap_or(usize::MAX),
             column: 0,
             painted: 0,
@@ -69,13 +82,28 @@ impl<'a> Page<'a> {
         }
     }
 
+    /// The same on a terminal that shows colours, or does not.
+    #[must_use]
+    pub const fn coloured(mut self, colours: bool) -> Self {
+        self.colours = colours;
+        self
+    }
+
+    /// Whether what follows stops where a page is full, and waits for a key. It does at first.
+    pub fn stop_at_pages(&mut self, stops: bool) {
+        if stops && !self.stops {
+            self.left = self.rows.unwrap_or(usize::MAX);
+        }
+        self.stops = stops;
+    }
+
     /// Shows text; waits for a key where a page is full. Breaks when the user has had enough.
     pub fn write(&mut self, text: &[u8]) -> ControlFlow<()> {
         for line in text.split_inclusive(|byte| *byte == b'\n') {
             if self.quit {
                 return ControlFlow::Break(());
             }
-            if self.left == 0 {
+            if self.left == 0 && self.stops {
                 self.stop()?;
             }
             self.line(line);
@@ -95,20 +123,28 @@ impl<'a> Page<'a> {
         self.ready.extend_from_slice(body);
         // The first byte of each UTF-8 character counts.
         self.column += body.iter().filter(|byte| **byte & 0xc0 != 0x80).count();
-        self.ended = end;
+        self.ended = false;
         if end {
             self.ready.extend_from_slice(b"\r\n");
-            let rows = self.column.saturating_sub(1) / self.columns + 1;
-            self.left = self.left.saturating_sub(rows);
-            self.painted += rows;
-            self.column = 0;
+            self.took_rows(self.column.saturating_sub(1) / self.columns + 1);
         }
+    }
+
+    /// So many rows are filled, and the cursor stands at the beginning of the next.
+    fn took_rows(&mut self, rows: usize) {
+        self.left = self.left.saturating_sub(rows);
+        self.painted += rows;
+        self.column = 0;
+        self.ended = true;
     }
 
     /// Ends what has no line end, and shows what waits.
     pub fn finish(&mut self) -> ControlFlow<()> {
         if !self.ended && !self.quit {
             self.line(b"\n");
+        }
+        if std::mem::take(&mut self.dyed) {
+            self.ready.extend_from_slice(Colour::END.as_bytes());
         }
         self.flush()
     }
@@ -158,7 +194,7 @@ impl<'a> Page<'a> {
     fn stop(&mut self) -> ControlFlow<()> {
         self.ready.extend_from_slice(LEGEND);
         self.flush()?;
-        let lines = self.ask();
+        let lines = self.how_many();
         self.wire.send(ERASE)?;
         self.left = lines.unwrap_or(0);
         self.quit = lines.is_none();
@@ -168,26 +204,16 @@ impl<'a> Page<'a> {
         }
     }
 
-    /// Shows what is left without asking: the user has interrupted the command, and types for the
-    /// line that comes.
-    pub const fn hurry(&mut self) {
-        self.left = usize::MAX;
-    }
-
     /// How many rows are wanted; none if no more are. A byte at a time, since what is typed behind
     /// the answer is not for the page.
-    fn ask(&mut self) -> Option<usize> {
-        let mut keys = Vec::new();
+    fn how_many(&mut self) -> Option<usize> {
         loop {
-            self.decoder.decode(&[self.wire.wait()?], &mut keys);
-            for key in keys.drain(..) {
-                match key {
-                    Key::Char('q' | 'Q') | Key::Ctrl('c') | Key::Escape => return None,
-                    Key::Char('d' | 'D') => return Some(usize::MAX),
-                    Key::Enter | Key::Down => return Some(1),
-                    Key::Char(' ') | Key::PageDown | Key::Right => return self.rows,
-                    _ => {}
-                }
+            match self.key(None)? {
+                Key::Char('q' | 'Q') | Key::Ctrl('c') | Key::Escape => return None,
+                Key::Char('d' | 'D') => return Some(usize::MAX),
+                Key::Enter | Key::Down => return Some(1),
+                Key::Char(' ') | Key::PageDown | Key::Right => return self.rows,
+                _ => {}
             }
         }
     }
@@ -237,7 +263,7 @@ impl Wire for Recorded {
         self.keys.pop_front()
     }
 
-    fn wait(&mut self) -> Option<u8> {
+    fn wait(&mut self, _: Option<Duration>) -> Option<u8> {
         self.keys.pop_front()
     }
 }
@@ -317,12 +343,12 @@ mod tests {
     }
 
     #[test]
-    fn what_hurries_does_not_ask() {
+    fn what_does_not_stop_at_pages_does_not_ask() {
         let (mut wire, mut decoder) = (Recorded::new(b"rest"), Decoder::default());
         let mut page = Page::new(&mut wire, &mut decoder, 80, Some(10));
 
         let _ = page.write(&lines(9));
-        page.hurry();
+        page.stop_at_pages(false);
         let _ = page.write(b"interrupted\n");
         let _ = page.finish();
 

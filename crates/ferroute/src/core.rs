@@ -4,7 +4,6 @@
 //! session has it for one command at a time, never while a script waits or its output goes out.
 
 use std::net::IpAddr;
-use std::ops::ControlFlow;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::{Duration, Instant as SystemInstant};
@@ -14,13 +13,17 @@ use machine::Instant;
 use menu::{Live, Menu, Output, Reason, Refusal, Store};
 use netio::Waker;
 use router::{Holder, Instance};
-use script::{Class, Done, Interrupt, Job, Request, Rows, Scripting, Session, Site, Subject};
+use script::{
+    Asked, Class, Done, Interrupt, Job, Request, Rows, Scripting, Session, Site, Subject,
+};
 
 use crate::access::Entered;
 use crate::control::Router;
 use crate::fair::{Fair, Guard};
+use crate::host::HostPlane;
 use crate::past::Past;
 use crate::seat::Seat;
+use crate::shown::Shown;
 use crate::workers::Sleeper;
 
 /// A running router, as its threads share it.
@@ -31,7 +34,8 @@ pub(crate) struct Shared {
     /// Wakes the control thread.
     pub(crate) wake: Waker,
     sleepers: Arc<[Sleeper]>,
-    namespace: Option<String>,
+    /// Where the router's own sockets are.
+    host: Option<Arc<HostPlane>>,
     /// The folder of the router's state.
     state: Option<PathBuf>,
     started: SystemInstant,
@@ -43,7 +47,7 @@ impl Shared {
         instance: Instance,
         wake: Waker,
         sleepers: Arc<[Sleeper]>,
-        (namespace, state): (Option<String>, Option<PathBuf>),
+        (host, state): (Option<Arc<HostPlane>>, Option<PathBuf>),
         started: SystemInstant,
     ) -> Self {
         let mut instance = instance;
@@ -53,7 +57,7 @@ impl Shared {
             scripting,
             wake,
             sleepers,
-            namespace,
+            host,
             state,
             started,
         }
@@ -159,8 +163,8 @@ impl Site for Visit<'_> {
         Ok(())
     }
 
-    fn resolve(&mut self, name: &str, interrupt: &Interrupt) -> Result<Vec<IpAddr>, Reason> {
-        crate::jobs::resolve(name, interrupt)
+    fn resolve(&mut self, asked: &Asked<'_>, interrupt: &Interrupt) -> Result<Vec<IpAddr>, Reason> {
+        crate::resolve::resolve(self.shared.host.as_deref(), asked, interrupt)
     }
 
     fn spawn(&mut self, job: Job) -> Result<(), Reason> {
@@ -224,7 +228,7 @@ impl Router for Shared {
     }
 
     fn namespace(&self) -> Option<String> {
-        self.namespace.clone()
+        self.host.as_deref().map(HostPlane::path)
     }
 }
 
@@ -355,10 +359,7 @@ impl Shell for Terminal {
             self.seat.leave();
             return Outcome::Quit;
         }
-        let mut shown = Shown {
-            page,
-            written: SystemInstant::now(),
-        };
+        let mut shown = Shown::new(page);
         let mut visit = Visit {
             shared: &self.shared,
         };
@@ -369,9 +370,9 @@ impl Shell for Terminal {
             && !(watched && refusal.reason == Reason::Interrupted)
         {
             if refusal.reason == Reason::Interrupted {
-                shown.page.hurry();
+                shown.stop_at_pages(false);
             }
-            let _ = shown.page.write(format!("{refusal}\n").as_bytes());
+            let _ = shown.write(&format!("{refusal}\n"));
         }
         Outcome::Continue
     }
@@ -409,44 +410,6 @@ impl Shell for Terminal {
 }
 
 const TAKEN: &str = "[Safe Mode taken]";
-
-/// What a command prints, on its way to the terminal.
-struct Shown<'a, 'b> {
-    page: &'a mut Page<'b>,
-    written: SystemInstant,
-}
-
-/// How long output stays when there is not enough for a piece.
-const STAYS: Duration = Duration::from_millis(20);
-
-impl Output for Shown<'_, '_> {
-    fn write(&mut self, text: &str) -> ControlFlow<()> {
-        self.page.write(&menu::bytes::to_bytes(text))?;
-        if self.written.elapsed() < STAYS {
-            return ControlFlow::Continue(());
-        }
-        self.flush()
-    }
-
-    fn flush(&mut self) -> ControlFlow<()> {
-        self.written = SystemInstant::now();
-        self.page.flush()
-    }
-
-    fn repaint(&mut self) -> ControlFlow<()> {
-        self.page.repaint()
-    }
-
-    fn go_on(&mut self) -> ControlFlow<()> {
-        // A page that begins here has room, and there is nothing behind it to be drawn over.
-        self.page.mark();
-        self.page.repaint()
-    }
-
-    fn width(&self) -> usize {
-        self.page.columns()
-    }
-}
 
 fn colour(class: Class) -> Colour {
     match class {

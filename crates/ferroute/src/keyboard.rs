@@ -10,7 +10,7 @@
 
 use std::collections::VecDeque;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use console::keys::INTERRUPT;
 use script::Interrupt;
@@ -149,9 +149,11 @@ impl Keyboard {
         self.pop(&mut self.queue())
     }
 
-    /// Waits for the next byte; none when the command that runs is to stop, or the terminal has gone.
-    /// It looks every `look` whether somebody else has stopped the command.
-    pub(crate) fn wait(&self, look: Duration) -> Option<u8> {
+    /// Waits for the next byte, for so long at most; none when none came, the command that runs is to
+    /// stop, or the terminal has gone. It looks every `look` whether somebody else has stopped the
+    /// command.
+    pub(crate) fn wait(&self, look: Duration, span: Option<Duration>) -> Option<u8> {
+        let until = span.and_then(|span| Instant::now().checked_add(span));
         let mut queue = self.queue();
         loop {
             if self.interrupt.is_on() {
@@ -161,7 +163,13 @@ impl Keyboard {
             if byte.is_some() || queue.closed {
                 return byte;
             }
-            let woken = self.news.wait_timeout(queue, look);
+            let left = until.map(|until| until.saturating_duration_since(Instant::now()));
+            if left == Some(Duration::ZERO) {
+                return None;
+            }
+            let woken = self
+                .news
+                .wait_timeout(queue, left.map_or(look, |left| left.min(look)));
             (queue, _) = woken.unwrap_or_else(PoisonError::into_inner);
         }
     }

@@ -135,10 +135,9 @@ pub(crate) fn start(run: &Run, default: Option<&str>) -> Result<Running, String>
         .map_err(|error| format!("netlink: {error}"))?;
     devices.follow(&mut instance)?;
     let ports = devices.in_words();
-    let host = host_plane(run);
+    let host = host_plane(run).map(Arc::new);
     let mut mirrors = Mirrors::default();
-    mirrors.follow(host.as_ref(), instance.control());
-    let namespace = host.as_ref().map(HostPlane::path);
+    mirrors.follow(host.as_deref(), instance.control());
     let workers = Workers::start(workers, &waiting.waker(), started)
         .map_err(|error| format!("worker threads: {error}"))?;
     let sleepers = Arc::clone(workers.sleepers());
@@ -146,7 +145,7 @@ pub(crate) fn start(run: &Run, default: Option<&str>) -> Result<Running, String>
         instance,
         waiting.waker(),
         sleepers,
-        (namespace, place.state.clone()),
+        (host.clone(), place.state.clone()),
         started,
     );
     let shared = Arc::new(shared);
@@ -213,7 +212,7 @@ struct Outside {
     devices: Devices,
     mirrors: Mirrors,
     services: Services,
-    host: Option<HostPlane>,
+    host: Option<Arc<HostPlane>>,
     resources: Watch,
     syslog: Syslog,
 }
@@ -233,17 +232,17 @@ impl Outside {
             if let Some(resources) = self.resources.look() {
                 control.set_resources(resources);
             }
-            self.mirrors.follow(self.host.as_ref(), control);
+            self.mirrors.follow(self.host.as_deref(), control);
             for entry in control.log().take_new() {
                 print_log(&entry.topics, &entry.message);
             }
             datagrams = control.log().take_datagrams();
             let until = control.deadline().map(|at| at - shared.now());
-            self.services.follow(self.host.as_ref(), instance.store());
+            self.services.follow(self.host.as_deref(), instance.store());
             shared.after_change(&mut instance);
             if busy { Some(Duration::ZERO) } else { until }
         };
-        self.syslog.send(self.host.as_ref(), &datagrams);
+        self.syslog.send(self.host.as_deref(), &datagrams);
         for job in jobs {
             if let Err(error) = crate::jobs::start(shared, job) {
                 tracing::error!("{error}");

@@ -80,8 +80,8 @@ impl Wire for Line<'_> {
         self.keyboard.take()
     }
 
-    fn wait(&mut self) -> Option<u8> {
-        self.keyboard.wait(LOOK)
+    fn wait(&mut self, span: Option<Duration>) -> Option<u8> {
+        self.keyboard.wait(LOOK, span)
     }
 }
 

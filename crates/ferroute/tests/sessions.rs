@@ -364,6 +364,101 @@ fn what_goes_on_until_it_is_stopped_stops_at_no_page() {
 }
 
 #[test]
+fn a_print_stops_at_a_full_page_and_what_scripts_put_does_not() {
+    let router = Router::start("pages");
+    router.exec(
+        ":for i from=1 to=60 do={/ip firewall address-list add list=a address=\"10.0.0.$i\"}",
+    );
+    let mut console = router.console();
+
+    console.type_keys(":for i from=1 to=60 do={:put \"line $i\"}\r");
+    assert!(!console.until("line 60").contains("-- ["));
+    console.until("] > ");
+    console.type_keys("/ip firewall address-list print without-paging\r");
+    assert!(!console.until("10.0.0.60").contains("-- ["));
+    console.until("] > ");
+    console.type_keys("/ip firewall address-list print\r");
+    console.until("-- [Q quit|D dump|down]");
+    console.type_keys("q");
+    console.until("] > ");
+}
+
+#[test]
+fn a_script_asks_at_the_console_for_keys_and_lines() {
+    let router = Router::start("ask");
+    let mut console = router.console();
+
+    // What is typed ahead is for who reads first.
+    console.type_keys(":put [/terminal inkey]; :put [/terminal inkey]\r\x1b[Aq");
+    console.until("60931\r\n113\r\n");
+    console.until("] > ");
+    console.type_keys(":put [/terminal inkey]\r\x1b");
+    console.until("27\r\n");
+    console.until("] > ");
+    console.type_keys(":put [/terminal inkey timeout=10ms]\r");
+    console.until("65535\r\n");
+    console.until("] > ");
+    console.type_keys(":put (\"<\".[/terminal/ask prompt=who preinput=joe].\">\")\r");
+    console.until("value: joe");
+    console.type_keys("\x08\x08im?\r");
+    console.until("<jim?>");
+    console.until("] > ");
+    console.type_keys(":put [/terminal ask]\r");
+    console.until("value: ");
+    console.type_keys("\x03");
+    console.until("interrupted");
+    console.until("] > ");
+    assert!(router.exec("/terminal inkey").contains("no terminal"));
+}
+
+#[test]
+fn a_name_is_asked_of_the_server_that_a_script_says() {
+    let router = Router::start("dns");
+    let server = std::net::UdpSocket::bind((router.address, 0)).expect("a socket");
+    let port = server.local_addr().expect("its address").port();
+    std::thread::spawn(move || answer_names(&server));
+    let resolve = |name: &str, more: &str| {
+        let server = format!("server={} server-port={port}", router.address);
+        router.exec(&format!(":put [:resolve {name} {server} {more}]"))
+    };
+
+    assert_eq!(resolve("a.example", ""), "192.0.2.7\n");
+    assert_eq!(resolve("A.Example.", "type=ipv6"), "2001:db8::7\n");
+    assert_eq!(
+        resolve("b.example", ""),
+        "failure: dns name does not exist\n"
+    );
+    let nobody = format!(":resolve a.example server={} server-port=9", router.address);
+    assert_eq!(router.exec(&nobody), "failure: dns server failure\n");
+}
+
+/// Answers questions for the addresses of `a.example`; there is no other name.
+fn answer_names(server: &std::net::UdpSocket) {
+    let mut bytes = [0; 512];
+    while let Ok((count, from)) = server.recv_from(&mut bytes) {
+        let mut answer = bytes[..count].to_vec();
+        let known = answer.windows(10).any(|name| name == b"\x01a\x07example");
+        answer[2..4].copy_from_slice(if known { b"\x81\x80" } else { b"\x81\x83" });
+        let data: &[u8] = match answer[count - 3] {
+            1 => &[192, 0, 2, 7],
+            _ => &[0x20, 1, 0xd, 0xb8, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 7],
+        };
+        if known {
+            answer[7] = 1;
+            let length = u8::try_from(data.len()).expect("an address");
+            let kind = answer[count - 3];
+            answer.extend([0xc0, 12, 0, kind, 0, 1, 0, 0, 0, 60, 0, length]);
+            answer.extend(data);
+        }
+        // Others ask forged answers first.
+        let forged = [&[!answer[0]], &answer[1..]].concat();
+        for message in [forged, answer] {
+            server.send_to(&message, from).expect("who asked");
+        }
+    }
+}
+
+#[test]
 fn a_reset_asks_first() {
     let router = Router::start("reset");
     router.exec("/system identity set name=old");

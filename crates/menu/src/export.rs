@@ -46,32 +46,90 @@ const INDENT: &str = "    ";
 
 /// Writes the configuration.
 pub fn export(store: &Store, options: &Options<'_>, out: &mut dyn Output) -> ControlFlow<()> {
-    export_where(store, options, &|_| true, out)
+    let mut exporter = Exporter::new(store.menus(), *options);
+    exporter
+        .write(store, &|_| true, usize::MAX, out)
+        .map_continue(|_| ())
 }
 
-/// Writes those items of the configuration that are wanted.
-pub fn export_where(
-    store: &Store,
-    options: &Options<'_>,
-    wanted: &dyn Fn(&Item) -> bool,
-    out: &mut dyn Output,
-) -> ControlFlow<()> {
-    if !options.version.is_empty() {
-        let date = options.clock.date_time();
-        out.write(&format!(
-            "# {date} by RouterOS {}\n# software id = \n#\n",
-            options.version
-        ))?;
+/// An export that goes on: between two pieces of it the configuration may be others'. RouterOS's is
+/// no picture of one moment either. A menu's items are those of when its turn came, each as a whole.
+pub struct Exporter<'a> {
+    options: Options<'a>,
+    menus: std::vec::IntoIter<&'static Menu>,
+    /// The menu that is being written.
+    open: Option<Open>,
+    begun: bool,
+}
+
+/// A menu, and its items that are not written yet.
+struct Open {
+    path: String,
+    /// Whether the path stands above its commands.
+    headed: bool,
+    items: std::vec::IntoIter<Arc<Item>>,
+}
+
+impl<'a> Exporter<'a> {
+    /// Nothing is written yet.
+    pub fn new(menus: &'static [&'static Menu], options: Options<'a>) -> Self {
+        let mut menus: Vec<_> = menus
+            .iter()
+            .filter(|m| is_under(m.path, options.under) && is_listed(m.path, options.paths))
+            .copied()
+            .collect();
+        menus.sort_by_key(|menu| menu.rank);
+        Self {
+            options,
+            menus: menus.into_iter(),
+            open: None,
+            begun: false,
+        }
     }
-    let mut menus: Vec<_> = store
-        .menus()
-        .iter()
-        .filter(|m| is_under(m.path, options.under) && is_listed(m.path, options.paths))
-        .collect();
-    menus.sort_by_key(|menu| menu.rank);
-    menus
-        .into_iter()
-        .try_for_each(|menu| export_menu(store, menu, options, wanted, out))
+
+    /// Writes the commands of no more than so many items, of those that are wanted. Says whether
+    /// there are more.
+    pub fn write(
+        &mut self,
+        store: &Store,
+        wanted: &dyn Fn(&Item) -> bool,
+        count: usize,
+        out: &mut dyn Output,
+    ) -> ControlFlow<(), bool> {
+        if !std::mem::replace(&mut self.begun, true) && !self.options.version.is_empty() {
+            let (date, version) = (self.options.clock.date_time(), self.options.version);
+            out.write(&format!(
+                "# {date} by RouterOS {version}\n# software id = \n#\n"
+            ))?;
+        }
+        for _ in 0..count {
+            let item = loop {
+                if let Some(item) = self.open.as_mut().and_then(|open| open.items.next()) {
+                    break item;
+                }
+                match self.menus.next() {
+                    Some(menu) => self.open = Open::new(store, menu, wanted),
+                    None => return ControlFlow::Continue(false),
+                }
+            };
+            self.item(store, &item, out)?;
+        }
+        ControlFlow::Continue(true)
+    }
+
+    fn item(&mut self, store: &Store, item: &Item, out: &mut dyn Output) -> ControlFlow<()> {
+        let (Some(open), Some(words)) = (&mut self.open, command(store, item, &self.options))
+        else {
+            return ControlFlow::Continue(());
+        };
+        if self.options.style == Style::Terse {
+            return out.write(&format!("{} {}\n", open.path, words.concat()));
+        }
+        if !std::mem::replace(&mut open.headed, true) {
+            out.write(&format!("{}\n", open.path))?;
+        }
+        out.write(&fold(&words))
+    }
 }
 
 /// Whether the longest path of a list that a menu is at or below wants it.
@@ -97,54 +155,40 @@ fn is_under(path: &str, under: &str) -> bool {
         .is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
 }
 
-fn export_menu(
-    store: &Store,
-    menu: &'static Menu,
-    options: &Options<'_>,
-    wanted: &dyn Fn(&Item) -> bool,
-    out: &mut dyn Output,
-) -> ControlFlow<()> {
-    if !menu.is_configuration() {
-        return ControlFlow::Continue(());
-    }
-    // What the console hides is set through the view that shows it.
-    let view = store
-        .menus()
-        .iter()
-        .find(|m| m.shape == Shape::View && m.space == menu.space);
-    let path = view
-        .filter(|_| menu.hidden)
-        .map_or(menu.export_path(), |view| view.export_path());
-    let mut header = format!("{path}\n");
-    let stays = |item: &Item| menu.passing.is_none_or(|passing| !passing(item));
-    let mut items: Vec<_> = store
-        .items(menu.path)
-        .filter(|item| stays(item) && wanted(item))
-        .collect();
-    if menu.shape != Shape::Ordered {
-        // Items with names go by name, after those that exist by themselves.
-        items.sort_by(|a, b| {
-            let builtin = b.builtin.is_some().cmp(&a.builtin.is_some());
-            builtin.then_with(|| match (a.name(), b.name()) {
-                (Some(a), Some(b)) => compare_names(a, b),
-                _ => a.builtin.cmp(&b.builtin),
-            })
-        });
-    }
-    for item in named_before_use(menu, items) {
-        let Some(words) = command(store, item, options) else {
-            continue;
-        };
-        if options.style == Style::Terse {
-            out.write(&format!("{path} {}\n", words.concat()))?;
-            continue;
+impl Open {
+    /// The items of a menu that are wanted, in order; none where a menu is no configuration.
+    fn new(store: &Store, menu: &'static Menu, wanted: &dyn Fn(&Item) -> bool) -> Option<Self> {
+        if !menu.is_configuration() {
+            return None;
         }
-        if !header.is_empty() {
-            out.write(&std::mem::take(&mut header))?;
+        // What the console hides is set through the view that shows it.
+        let mut views = store.menus().iter();
+        let view = views.find(|m| m.shape == Shape::View && m.space == menu.space);
+        let path = view
+            .filter(|_| menu.hidden)
+            .map_or(menu.export_path(), |view| view.export_path());
+        let stays = |item: &Item| menu.passing.is_none_or(|passing| !passing(item));
+        let mut items: Vec<_> = store
+            .items(menu.path)
+            .filter(|item| stays(item) && wanted(item))
+            .collect();
+        if menu.shape != Shape::Ordered {
+            // Items with names go by name, after those that exist by themselves.
+            items.sort_by(|a, b| {
+                let builtin = b.builtin.is_some().cmp(&a.builtin.is_some());
+                builtin.then_with(|| match (a.name(), b.name()) {
+                    (Some(a), Some(b)) => compare_names(a, b),
+                    _ => a.builtin.cmp(&b.builtin),
+                })
+            });
         }
-        out.write(&fold(&words))?;
+        let items: Vec<_> = named_before_use(menu, items).into_iter().cloned().collect();
+        Some(Self {
+            path,
+            headed: false,
+            items: items.into_iter(),
+        })
     }
-    ControlFlow::Continue(())
 }
 
 /// The command that makes the item in one line, without its menu.

@@ -75,6 +75,7 @@ fn text(presence: bool, value: &Value) -> String {
     match value {
         Value::Bool(_) if presence => String::new(),
         Value::Bool(value) => value.to_string(),
-        value => value.to_string(),
+        // RouterOS: programs are given numbers without their units.
+        value => format!("{value:#}"),
     }
 }

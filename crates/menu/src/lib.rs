@@ -23,6 +23,7 @@ pub mod json;
 mod kind;
 mod live;
 mod matcher;
+mod output;
 mod parse;
 mod policy;
 mod ports;
@@ -45,9 +46,10 @@ pub use declare::{
 pub use history::Standing;
 pub use kind::{Family, Kind, Spelling};
 pub use live::{
-    Call, Caller, Clock, Files, Live, Offline, Output, Ping, Pong, Reply, Row, RowFilter, Script,
+    Call, Caller, Clock, Files, Labour, Live, Offline, Ping, Pong, Reply, Row, RowFilter, Script,
 };
 pub use matcher::{Absent, Part};
+pub use output::{Drawing, Output, Question, Terminal, TextStyle};
 pub use policy::Policies;
 pub use quote::{quote, quote_always};
 pub use refusal::{Position, Reason, Refusal};

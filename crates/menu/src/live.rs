@@ -5,7 +5,7 @@ use std::ops::ControlFlow;
 use std::task::Waker;
 use std::time::Duration;
 
-use crate::{Changes, Id, Menu, Reason, Store, Value};
+use crate::{Changes, Id, Menu, Output, Reason, Store, Value};
 
 /// A row that is shown: an item with what the router adds to it, or a dynamic row.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -79,7 +79,12 @@ pub struct Call<'a> {
     pub items: &'a [Id],
     /// Its other arguments.
     pub arguments: &'a [(&'static str, Value)],
+    /// What [`Live::labour`] has made for it.
+    pub made: Option<&'a [u8]>,
 }
+
+/// Work that takes long and needs nothing of the router.
+pub type Labour = Box<dyn FnOnce() -> Result<Vec<u8>, Reason>>;
 
 /// The session that a command comes from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -274,6 +279,16 @@ pub trait Live {
         Ok(Vec::new())
     }
 
+    /// Work that is to be done before a command can be carried out, with the router free for others;
+    /// what it makes comes with the call.
+    ///
+    /// # Errors
+    /// Why the command cannot be carried out.
+    fn labour(&self, store: &Store, call: &Call<'_>) -> Result<Option<Labour>, Reason> {
+        let _ = (store, call);
+        Ok(None)
+    }
+
     /// Carries out a command that concerns the configuration as a whole, such as `/safe-mode/take`;
     /// `None` if it is none. What it says while it works goes to `out`.
     fn manage(
@@ -318,40 +333,6 @@ pub trait Live {
 pub struct Offline;
 
 impl Live for Offline {}
-
-/// Where commands print. A sink may be full for good: the user has broken the command off.
-pub trait Output {
-    /// Takes a piece of text; lines end with `\n`.
-    fn write(&mut self, text: &str) -> ControlFlow<()>;
-
-    /// Lets the reader have what was written: nothing may follow for a while.
-    fn flush(&mut self) -> ControlFlow<()> {
-        ControlFlow::Continue(())
-    }
-
-    /// Draws what follows over what was written since this was last called, where that can be
-    /// done; elsewhere one page follows the other.
-    fn repaint(&mut self) -> ControlFlow<()> {
-        ControlFlow::Continue(())
-    }
-
-    /// What follows is read as it comes, for as long as it does: no page waits for a key.
-    fn go_on(&mut self) -> ControlFlow<()> {
-        ControlFlow::Continue(())
-    }
-
-    /// The width of the terminal in characters; lines of details and exports are folded there.
-    fn width(&self) -> usize {
-        80
-    }
-}
-
-impl Output for String {
-    fn write(&mut self, text: &str) -> ControlFlow<()> {
-        self.push_str(text);
-        ControlFlow::Continue(())
-    }
-}
 
 #[cfg(test)]
 mod tests {

@@ -33,6 +33,8 @@ pub struct Options {
     pub proplist: Vec<&'static str>,
     /// Whether ids are shown in place of numbers.
     pub show_ids: bool,
+    /// A line stands before rows with another value of this property than those before them.
+    pub grouped: Option<&'static str>,
 }
 
 /// The items that have numbers after a `print`, by number.
@@ -46,6 +48,8 @@ pub struct Printer {
     /// The numbers of the rows so far.
     pub numbers: Numbers,
     begun: bool,
+    /// The value that the last rows have of the property that they are grouped by.
+    group: Option<String>,
 }
 
 impl Printer {
@@ -57,6 +61,7 @@ impl Printer {
             layout: None,
             numbers: Vec::new(),
             begun: false,
+            group: None,
         }
     }
 
@@ -92,13 +97,29 @@ impl Printer {
             Style::Brief if self.menu.columns.is_empty() => self.details(batch, out),
             Style::Brief | Style::Stats => self.table(batch, out),
             Style::Detail => self.details(batch, out),
-            Style::Terse => batch
-                .iter()
-                .try_for_each(|(number, row)| self.terse(*number, row, out)),
-            Style::ValueList => batch
-                .iter()
-                .try_for_each(|(_, row)| self.value_list(row, out)),
+            Style::Terse => batch.iter().try_for_each(|(number, row)| {
+                self.heading(row, out)?;
+                self.terse(*number, row, out)
+            }),
+            Style::ValueList => batch.iter().try_for_each(|(_, row)| {
+                self.heading(row, out)?;
+                self.value_list(row, out)
+            }),
         }
+    }
+
+    /// The line before the first row of a group.
+    fn heading(&mut self, row: &Row, out: &mut dyn Output) -> ControlFlow<()> {
+        let Some(name) = self.options.grouped else {
+            return ControlFlow::Continue(());
+        };
+        let value = row.get(name).map(ToString::to_string).unwrap_or_default();
+        if self.group.as_ref() == Some(&value) {
+            return ControlFlow::Continue(());
+        }
+        let line = format!("{name}: {value}\n");
+        self.group = Some(value);
+        out.write(&line)
     }
 
     fn table(&mut self, batch: &[(Option<usize>, Row)], out: &mut dyn Output) -> ControlFlow<()> {
@@ -112,6 +133,7 @@ impl Printer {
         };
         let mut text = String::new();
         for (number, row) in batch {
+            self.heading(row, out)?;
             layout.row(self.menu, &self.options, *number, row, &mut text);
             out.write(&std::mem::take(&mut text))?;
         }
@@ -125,6 +147,7 @@ impl Printer {
             out.write(&fold_words(&legend(self.menu, idle), 0, out.width()))?;
         }
         for (number, row) in batch {
+            self.heading(row, out)?;
             let head = head(self.menu, &self.options, *number, row);
             let indent = head.len();
             let mut text = head;

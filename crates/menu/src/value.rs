@@ -176,6 +176,7 @@ impl fmt::Display for Value {
                 write!(f, "{a:02X}:{b:02X}:{c:02X}:{d:02X}:{e:02X}:{g:02X}")
             }
             Self::Gateway(gateway) => write!(f, "{gateway}"),
+            Self::Rate(number) | Self::Kib(number) if f.alternate() => write!(f, "{number}"),
             Self::Rate(rate) => match rate {
                 0 => f.write_str("0"),
                 rate if rate % 1_000_000_000 == 0 => write!(f, "{}G", rate / 1_000_000_000),
@@ -191,10 +192,14 @@ impl fmt::Display for Value {
                 }
             }
             Self::Kib(count) => write!(f, "{count}KiB"),
-            Self::Not(value) => write!(f, "!{value}"),
-            Self::Parts(parts) => parts
-                .iter()
-                .try_for_each(|(before, value)| write!(f, "{before}{value}")),
+            Self::Not(value) => {
+                f.write_str("!")?;
+                fmt::Display::fmt(value, f)
+            }
+            Self::Parts(parts) => parts.iter().try_for_each(|(before, value)| {
+                f.write_str(before)?;
+                fmt::Display::fmt(value, f)
+            }),
             Self::Tuple(between, values) => joined(f, between, values),
             Self::List(values) => joined(f, ",", values),
         }
@@ -206,7 +211,7 @@ fn joined(f: &mut fmt::Formatter<'_>, between: &str, values: &[Value]) -> fmt::R
         if index > 0 {
             f.write_str(between)?;
         }
-        write!(f, "{value}")?;
+        fmt::Display::fmt(value, f)?;
     }
     Ok(())
 }

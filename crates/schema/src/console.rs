@@ -1,7 +1,8 @@
 //! `/console` and `/terminal`: the console itself, and what scripts do with its terminal.
 
-use menu::{Command, Effect, Kind, Menu, Property, Shape};
+use menu::{Command, Effect, Kind, Menu, Policies, Property, Shape};
 
+use crate::brief::command;
 use crate::short::{between, idle, may, need, switch};
 
 /// The menus of this file.
@@ -67,7 +68,7 @@ pub(crate) static SETTINGS: Menu = Menu {
 
 pub(crate) static TERMINAL: Menu = Menu {
     commands: &[
-        idle(
+        command(
             "ask",
             "Ask the user for a line",
             &[
@@ -77,24 +78,37 @@ pub(crate) static TERMINAL: Menu = Menu {
                 may("value-name", Kind::Text, "What is asked for"),
             ],
         ),
-        idle(
+        command(
             "cuu",
             "Move the cursor up",
-            &[may("count", Kind::COUNTER, "How many lines")],
+            &[may(
+                "count",
+                Kind::Number {
+                    min: 0,
+                    max: 65_535,
+                },
+                "How many lines",
+            )],
         ),
-        idle("el", "Clear the rest of the line", &[]),
-        idle(
+        command("el", "Clear the rest of the line", &[]),
+        command(
             "inkey",
             "Read a key",
             &[may("timeout", Kind::SPAN, "How long to wait for one")],
         ),
-        idle(
+        command(
             "style",
             "Set the style of what is printed",
             &[need("style", Kind::Text, "The name of the style")],
         ),
     ],
-    effect: Effect::None,
+    command_policies: &[
+        ("ask", Policies::NONE),
+        ("cuu", Policies::NONE),
+        ("el", Policies::NONE),
+        ("inkey", Policies::NONE),
+        ("style", Policies::NONE),
+    ],
     rank: 996,
     ..Menu::new("/terminal", Shape::Folder, "The terminal of the console")
 };

@@ -108,12 +108,14 @@ pub(crate) const LINK_TIMES: &[Property] = &[
         Kind::Text,
         "When the link last went down",
     )
+    .bare()
     .read_only(),
     Property::new(
         "last-link-up-time",
         Kind::Text,
         "When the link last came up",
     )
+    .bare()
     .read_only(),
     Property::new("link-downs", Kind::COUNTER, "How often the link went down").read_only(),
 ];

@@ -3,8 +3,8 @@
 use std::ops::ControlFlow;
 
 use menu::{
-    By, Call, Fill, Id, Kind, Menu, Output, Policies, Property, Reason, Refusal, Reply, Row,
-    RowFilter, Script, Slices, stream_rows,
+    By, Call, Fill, Id, Kind, Labour, Menu, Output, Policies, Property, Reason, Refusal, Reply,
+    Row, RowFilter, Script, Slices, stream_rows,
 };
 
 use crate::ast::{Argument, Command};
@@ -19,6 +19,9 @@ use crate::watch::Watching;
 
 /// Values by property; `None` unsets.
 type Given = Vec<(&'static str, Option<menu::Value>)>;
+
+/// Values of the arguments of a command of the router's own.
+type Own = Vec<(&'static str, menu::Value)>;
 
 type Result<T> = std::result::Result<T, Refusal>;
 
@@ -101,11 +104,12 @@ impl Machine<'_> {
     ) -> machine::Result<Value> {
         let ready = self.ready(command)?;
         let manner = self.watching(menu, name, command, &ready)?;
+        let made = self.labour(menu, name, &ready)?;
         loop {
             if !manner.once {
                 self.repaint()?;
             }
-            let value = self.act_once(menu, name, &ready, &manner)?;
+            let value = self.act_once(menu, name, (&ready, made.as_deref()), &manner)?;
             if manner.once || manner.is_over(self.site.now()) {
                 return Ok(value);
             }
@@ -113,16 +117,31 @@ impl Machine<'_> {
         }
     }
 
-    fn act_once(
+    /// Does what a command needs done before it has the router.
+    pub(crate) fn labour(
         &mut self,
         menu: &'static Menu,
         name: &'static str,
         ready: &Ready<'_>,
+    ) -> machine::Result<Option<Vec<u8>>> {
+        if self.checking || menu.is_idle(name) {
+            return Ok(None);
+        }
+        let labour = self.with(|loan| loan.labour(menu, name, ready))?;
+        let made = labour.map(|labour| labour().map_err(Reason::nowhere));
+        Ok(made.transpose()?)
+    }
+
+    fn act_once(
+        &mut self,
+        menu: &'static Menu,
+        name: &'static str,
+        with: (&Ready<'_>, Option<&[u8]>),
         manner: &Watching,
     ) -> machine::Result<Value> {
         let checking = self.checking;
         let mut text = Collected::new(self.out.width());
-        let run = |loan: &mut Loan<'_>| Ok(loan.act(menu, name, ready, checking, &mut text));
+        let run = |loan: &mut Loan<'_>| Ok(loan.act(menu, name, with, checking, &mut text));
         let reply = self.with(run)?;
         // What was said before a refusal is to be read as well.
         self.print(&text.text)?;
@@ -310,6 +329,7 @@ impl Loan<'_> {
             command,
             items: ids,
             arguments: &arguments,
+            made: None,
         };
         self.live
             .action(self.store, &call)
@@ -500,15 +520,13 @@ impl Loan<'_> {
         }
     }
 
-    /// A command that is not about configuration: the router's.
-    pub(crate) fn act(
+    /// The items and the other arguments of a command of the router's own.
+    fn own_arguments(
         &mut self,
         menu: &'static Menu,
         name: &'static str,
         ready: &Ready<'_>,
-        checking: bool,
-        out: &mut dyn Output,
-    ) -> Result<(Reply, Vec<Script>)> {
+    ) -> Result<(Vec<Id>, Own)> {
         let Some(own) = menu.commands.iter().find(|own| own.name == name) else {
             return Err(Reason::BadCommand(name.to_owned()).nowhere());
         };
@@ -529,6 +547,38 @@ impl Loan<'_> {
             let parsed = taken.kind.parse(taken.name, &text);
             arguments.push((taken.name, parsed.map_err(|reason| reason.nowhere())?));
         }
+        Ok((items, arguments))
+    }
+
+    /// What has to be done before [`Loan::act`].
+    fn labour(
+        &mut self,
+        menu: &'static Menu,
+        name: &'static str,
+        ready: &Ready<'_>,
+    ) -> Result<Option<Labour>> {
+        let (items, arguments) = self.own_arguments(menu, name, ready)?;
+        let call = Call {
+            menu,
+            command: name,
+            items: &items,
+            arguments: &arguments,
+            made: None,
+        };
+        let labour = self.live.labour(self.store, &call);
+        labour.map_err(|reason| reason.nowhere())
+    }
+
+    /// A command that is not about configuration: the router's.
+    pub(crate) fn act(
+        &mut self,
+        menu: &'static Menu,
+        name: &'static str,
+        (ready, made): (&Ready<'_>, Option<&[u8]>),
+        checking: bool,
+        out: &mut dyn Output,
+    ) -> Result<(Reply, Vec<Script>)> {
+        let (items, arguments) = self.own_arguments(menu, name, ready)?;
         // In a check there is no router that could answer.
         if menu.is_idle(name) || checking {
             return Ok(Default::default());
@@ -558,6 +608,7 @@ impl Loan<'_> {
             command: name,
             items: &items,
             arguments: &arguments,
+            made,
         };
         let scripts = self.live.scripts(self.store, &call);
         let scripts = scripts.map_err(|reason| reason.nowhere())?;

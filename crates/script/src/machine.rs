@@ -296,6 +296,9 @@ impl<'a> Machine<'a> {
     pub(crate) fn command(&mut self, command: &Command) -> Result<Value> {
         let result = match command.target {
             Target::Menu(menu, "ping") if menu.path == crate::ping::MENU => self.ping(command),
+            Target::Menu(menu, name) if menu.path == crate::terminal::MENU => {
+                self.at_terminal(menu, name, command)
+            }
             Target::Menu(menu, name) => self.menu_command(menu, name, command),
             Target::Export(path) => self.export(path, None, command),
             Target::Builtin(builtin) if is_known_only(builtin) => {
@@ -380,10 +383,15 @@ impl<'a> Machine<'a> {
         self.site
             .wait(until, &interrupt)
             .map_err(|reason| reason.nowhere())?;
+        self.rested(span);
+        self.step()
+    }
+
+    /// Gives back steps for time in which nothing was done.
+    pub(crate) fn rested(&mut self, span: Duration) {
         let seconds = u64::try_from(span.as_millis() / 1_000).unwrap_or(u64::MAX);
         let rested = seconds.saturating_mul(STEPS_A_SECOND);
         self.steps = self.steps.saturating_sub(rested);
-        self.step()
     }
 
     /// Lets time pass until then on the site's clock, or until there is news. Says whether it is

@@ -203,7 +203,7 @@ impl Machine<'_> {
                     Some(source) => &[source.is_ipv4()][..],
                     None => &[true, false],
                 };
-                let found = self.address_of(address, families);
+                let found = self.address_of(address, None, families);
                 found.map_err(|reason| reason.at(command.at))?
             }
         };

@@ -209,6 +209,11 @@ impl Machine<'_> {
             Target::Builtin(builtin) if builtin.name == "ping" => {
                 self.request_ping(target, &spec::of_builtin(builtin), request, rows)
             }
+            Target::Menu(menu, name) if menu.path == crate::terminal::MENU => {
+                let command = command(target, request, &spec::of_menu(menu, name), false)?;
+                let value = self.at_terminal(menu, name, &command)?;
+                Ok(returned(&value))
+            }
             Target::Menu(menu, name) if menu.commands.iter().any(|own| own.name == name) => {
                 self.request_action(menu, name, request, rows)
             }
@@ -423,11 +428,13 @@ impl Machine<'_> {
         if measures && !once {
             let interval = manner.interval.unwrap_or(INTERVAL);
             return self.sample(interval, &manner, |machine, section| {
-                machine.act_for_rows(menu, name, &ready, &manner, Some(section), rows)
+                machine.act_for_rows(menu, name, (&ready, None), &manner, Some(section), rows)
             });
         }
         let section = measures.then_some(0);
-        self.act_for_rows(menu, name, &ready, &manner, section, rows)?;
+        let made = self.labour(menu, name, &ready)?;
+        let with = (&ready, made.as_deref());
+        self.act_for_rows(menu, name, with, &manner, section, rows)?;
         Ok(Done::Nothing)
     }
 
@@ -435,14 +442,14 @@ impl Machine<'_> {
         &mut self,
         menu: &'static Menu,
         name: &'static str,
-        ready: &Ready<'_>,
+        with: (&Ready<'_>, Option<&[u8]>),
         manner: &Manner,
         section: Option<usize>,
         rows: &mut dyn Rows,
     ) -> machine::Result<usize> {
         let checking = self.checking;
         let mut said = Collected::new(usize::MAX);
-        let run = |loan: &mut Loan<'_>| loan.act(menu, name, ready, checking, &mut said);
+        let run = |loan: &mut Loan<'_>| loan.act(menu, name, with, checking, &mut said);
         let (reply, scripts) = self.with(run)?;
         self.print(&said.text)?;
         for script in &scripts {
@@ -501,7 +508,7 @@ fn fields(menu: &'static Menu, row: &Row, wanted: &[&str]) -> Vec<(&'static str,
 fn text(value: &menu::Value) -> String {
     match value {
         menu::Value::Bool(value) => value.to_string(),
-        value => value.to_string(),
+        value => format!("{value:#}"),
     }
 }
 

@@ -107,11 +107,13 @@ pub(crate) fn waits(block: &Block) -> bool {
     each_statement(block, &mut |statement| {
         found |= match &statement.what {
             What::Run(command) => {
-                matches!(command.target, Target::Builtin(b) if WAITING.contains(&b.name))
-                    || command
-                        .arguments
-                        .iter()
-                        .any(|argument| argument.name == "while")
+                let waiting = match command.target {
+                    Target::Builtin(builtin) => WAITING.contains(&builtin.name),
+                    Target::Menu(menu, _) => menu.path == crate::terminal::MENU,
+                    Target::Export(_) => false,
+                };
+                let mut arguments = command.arguments.iter();
+                waiting || arguments.any(|argument| argument.name == "while")
             }
             What::Bad(bad) => WAITING.contains(&bad.name.as_str()),
             _ => false,

@@ -1,24 +1,30 @@
 //! `print` and `export`.
 
 use std::ops::ControlFlow;
+use std::sync::Arc;
 
 use menu::{
     Clock, Item, Menu, Output, Policies, Reason, Refusal, Row, RowFilter, bytes, compare_rows,
     export, item_row, print,
 };
 
-use crate::ast::Command;
-use crate::items::{row_value, with_filter};
+use crate::ast::{Block, Command};
+use crate::items::{SLICE, row_value, with_filter};
 use crate::machine::{Collected, Machine, Result};
 use crate::ready::Ready;
 use crate::value::Value;
-use crate::watch::interval;
+use crate::watch::{Following, interval};
 
 /// The version that exports name: the language's.
 pub(crate) const VERSION: &str = "7.22.1";
 
-/// Ways to print that there are none of here.
-const NOT_YET: [&str; 3] = ["group-by", "on-event", "timestamp"];
+/// How `print` goes about its rows.
+struct Manner {
+    /// The properties that rows are sorted by.
+    order: Vec<&'static str>,
+    /// The code of `on-event`.
+    event: Option<Arc<Block>>,
+}
 
 impl Machine<'_> {
     /// `print` of a menu.
@@ -29,20 +35,16 @@ impl Machine<'_> {
             true => Some(self.with(|loan| loan.selected(menu, &ready, "from"))?),
             false => None,
         };
-        for name in NOT_YET {
-            if let Some((argument, _)) = ready.argument(name) {
-                let text = format!("print {name} is not supported");
-                return Err(Reason::failure(text).at(argument.at).into());
-            }
-        }
         let options = print::Options {
             style: style(&ready),
             proplist: proplist(menu, &ready)?,
             show_ids: ready.flag("show-ids"),
+            grouped: names_of(menu, &ready, "group-by")?.first().copied(),
         };
-        let order = names_of(menu, &ready, "order-by")?;
+        let manner = self.manner(menu, &ready, command, options.grouped)?;
         let hidden = !self.sees_secrets();
-        with_filter(menu, condition.as_ref(), hidden, |filter| {
+        self.out.stop_at_pages(!ready.flag("without-paging"));
+        let shown = with_filter(menu, condition.as_ref(), hidden, |filter| {
             let wanted = |row: &Row| {
                 let id = row.id;
                 from.as_ref()
@@ -54,33 +56,72 @@ impl Machine<'_> {
                 test: Some(&wanted),
                 without_secrets: filter.without_secrets,
             };
-            self.print_as_asked(menu, options, (&ready, &order), &filter)
-        })
+            self.print_as_asked(menu, options, (&ready, &manner), &filter)
+        });
+        self.out.stop_at_pages(false);
+        shown
+    }
+
+    /// What is said of the rows, beside which they are and how each is shown.
+    fn manner(
+        &mut self,
+        menu: &'static Menu,
+        ready: &Ready<'_>,
+        command: &Command,
+        grouped: Option<&'static str>,
+    ) -> Result<Manner> {
+        let unfit = |name: &str, text: &str| match ready.argument(name) {
+            Some((argument, _)) => Err(Reason::failure(text).at(argument.at)),
+            None => Ok(()),
+        };
+        // What comes one by one, or is only counted, is in no order.
+        let again = follows(ready) || ready.has("interval") || ready.flag("count-only");
+        if again {
+            unfit("group-by", "group-by goes with rows that are shown once")?;
+        }
+        if !follows(ready) {
+            unfit("on-event", "on-event goes with follow or follow-only")?;
+        }
+        let mut order = names_of(menu, ready, "order-by")?;
+        order.splice(..0, grouped);
+        let event = match ready.has("on-event") {
+            true => Some(self.code_of(command, "on-event")?),
+            false => None,
+        };
+        Ok(Manner { order, event })
     }
 
     fn print_as_asked(
         &mut self,
         menu: &'static Menu,
         options: print::Options,
-        (ready, order): (&Ready<'_>, &[&'static str]),
+        (ready, manner): (&Ready<'_>, &Manner),
         filter: &RowFilter<'_>,
     ) -> Result<Value> {
+        let order = &manner.order[..];
         if ready.flag("count-only") {
             return self.count_rows(menu, filter);
         }
         if ready.flag("as-value") {
-            return self.rows_as_value(menu, order, filter);
+            return self.rows_as_value(menu, (order, options.grouped), filter);
         }
         if let Some(name) = ready.text("file") {
             let append = ready.flag("append");
             return self.print_to_file(menu, options, (&name, append), filter);
         }
         if let Some(interval) = interval(ready)? {
-            return self.print_again(menu, &options, filter, interval);
+            let timed = ready.flag("timestamp");
+            return self.print_again(menu, &options, filter, (interval, timed));
         }
-        if ready.flag("follow") || ready.flag("follow-only") {
-            return self.follow(menu, options, filter, ready.flag("follow-only"));
+        if follows(ready) {
+            let following = Following {
+                from_now_on: ready.flag("follow-only"),
+                timed: ready.flag("timestamp"),
+                event: manner.event.clone(),
+            };
+            return self.follow(menu, options, filter, &following);
         }
+        self.print_time(ready.flag("timestamp"))?;
         if !order.is_empty() {
             return self.print_in_order(menu, options, order, filter);
         }
@@ -191,10 +232,13 @@ impl Machine<'_> {
     fn rows_as_value(
         &mut self,
         menu: &'static Menu,
-        order: &[&'static str],
+        (order, grouped): (&[&'static str], Option<&'static str>),
         filter: &RowFilter<'_>,
     ) -> Result<Value> {
         let rows = self.in_order(menu, order, filter)?;
+        if let Some(name) = grouped {
+            return Ok(groups(name, &rows));
+        }
         let mut all: Vec<_> = rows.iter().map(|row| (None, row_value(row))).collect();
         match all.pop() {
             Some((_, row)) if !menu.has_rows() => Ok(row),
@@ -219,47 +263,71 @@ impl Machine<'_> {
         let condition = self.condition(command)?;
         let sensitive = ready.flag("show-sensitive") && self.sees_secrets();
         let (file, paths) = (ready.text("file"), ready.text("path").unwrap_or_default());
-        // One state of the configuration, and it goes out when the router is free again.
-        let mut text = Collected::new(match file {
-            Some(_) => 80,
-            None => self.out.width(),
-        });
-        let checking = self.checking;
-        let flow = self.with(|loan| {
-            let options = export::Options {
-                style: export_style(&ready),
-                under: path,
-                paths: &paths,
-                sensitive,
-                version: VERSION,
-                clock: loan.live.clock(),
+        let options = export::Options {
+            style: export_style(&ready),
+            under: path,
+            paths: &paths,
+            sensitive,
+            version: VERSION,
+            clock: self.clock()?,
+        };
+        let mut exporter = export::Exporter::new(self.site.menus(), options);
+        let width = file.as_ref().map_or_else(|| self.out.width(), |_| 80);
+        let mut all = Collected::new(width);
+        loop {
+            // What is written goes out when the router is free again.
+            let mut text = Collected::new(width);
+            let flow = self.with(|loan| {
+                let wanted = |item: &Item| match (menu, &condition) {
+                    (Some(menu), Some(condition)) => {
+                        condition.holds(&item_row(loan.store, loan.live, menu, item))
+                    }
+                    _ => true,
+                };
+                Ok(exporter.write(loan.store, &wanted, SLICE, &mut text))
+            })?;
+            self.step()?;
+            let whole = match file {
+                Some(_) => all.write(&text.text),
+                None => self.out.write(&text.text),
             };
-            let wanted = |item: &Item| match (menu, &condition) {
-                (Some(menu), Some(condition)) => {
-                    condition.holds(&item_row(loan.store, loan.live, menu, item))
+            match (flow, whole) {
+                (ControlFlow::Continue(more), ControlFlow::Continue(())) if more => {}
+                (ControlFlow::Continue(_), ControlFlow::Continue(())) => break,
+                (ControlFlow::Continue(_), _) if file.is_none() => {
+                    return Err(Reason::Interrupted.nowhere().into());
                 }
-                _ => true,
-            };
-            let flow = export::export_where(loan.store, &options, &wanted, &mut text);
-            if let (Some(name), ControlFlow::Continue(())) = (&file, flow) {
-                let files = loan.live.files().filter(|_| !checking);
-                if let Some(files) = files {
-                    let name = with_ending(name, ".rsc");
-                    files.write(&name, &bytes::to_bytes(&text.text))?;
-                } else if !checking {
-                    return Err(Reason::failure("there are no files here").nowhere());
-                }
+                _ => return Err(Reason::Limit("output").nowhere().into()),
             }
-            Ok(flow)
-        })?;
-        if file.is_none() {
-            self.print(&text.text)?;
         }
-        match flow {
-            ControlFlow::Continue(()) => Ok(Value::Nothing),
-            ControlFlow::Break(()) => Err(Reason::Limit("output").nowhere().into()),
-        }
+        let Some(name) = file.filter(|_| !self.checking) else {
+            return Ok(Value::Nothing);
+        };
+        self.with(|loan| {
+            let files = loan.live.files();
+            let files =
+                files.ok_or_else(|| Reason::failure("there are no files here").nowhere())?;
+            files.write(&with_ending(&name, ".rsc"), &bytes::to_bytes(&all.text))?;
+            Ok(Value::Nothing)
+        })
     }
+}
+
+fn follows(ready: &Ready<'_>) -> bool {
+    ready.flag("follow") || ready.flag("follow-only")
+}
+
+/// Rows that are sorted by a property as an array of its values, each with its rows.
+fn groups(name: &str, rows: &[Row]) -> Value {
+    let same = |a: &Row, b: &Row| a.get(name) == b.get(name);
+    let groups = rows.chunk_by(same).map(|group| {
+        let value = group[0].get(name).map(ToString::to_string);
+        (
+            value.unwrap_or_default(),
+            Value::list(group.iter().map(row_value)),
+        )
+    });
+    Value::array(groups.map(|(value, rows)| (Some(value), rows)).collect())
 }
 
 /// A file's name with its ending, whether or not it was given.

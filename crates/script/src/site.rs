@@ -1,7 +1,7 @@
 //! Where a script runs: who lends it the router, tells it the time and lets it wait.
 
 use std::hash::{BuildHasher as _, RandomState};
-use std::net::IpAddr;
+use std::net::{IpAddr, SocketAddr};
 use std::sync::atomic::{AtomicBool, AtomicU8, Ordering};
 use std::sync::{Arc, Condvar, Mutex, PoisonError};
 use std::task::Wake;
@@ -46,12 +46,12 @@ pub trait Site {
         RandomState::new().hash_one(0)
     }
 
-    /// The addresses of a name, as the system's resolver knows them.
+    /// The addresses of a name, as a server or the system's resolver knows them.
     ///
     /// # Errors
     /// There is no such name, or nobody to ask.
-    fn resolve(&mut self, name: &str, interrupt: &Interrupt) -> Result<Vec<IpAddr>, Reason> {
-        let _ = (name, interrupt);
+    fn resolve(&mut self, asked: &Asked<'_>, interrupt: &Interrupt) -> Result<Vec<IpAddr>, Reason> {
+        let _ = (asked, interrupt);
         Err(Reason::failure("dns server failure"))
     }
 
@@ -65,6 +65,17 @@ pub trait Site {
             "a script can not run in the background here",
         ))
     }
+}
+
+/// A name whose addresses are wanted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Asked<'a> {
+    /// The name.
+    pub name: &'a str,
+    /// The server to ask; without one the system's resolver is.
+    pub server: Option<SocketAddr>,
+    /// The families that will do, the better one first: `true` stands for IPv4.
+    pub families: &'a [bool],
 }
 
 /// A site that has the router for itself: nothing else goes on while a script runs, so none waits.

@@ -73,8 +73,8 @@ const PRINT: [&str; 17] = [
 ];
 
 /// The arguments of `print` that have a value.
-const PRINT_VALUES: [&str; 7] = [
-    "file", "from", "group-by", "interval", "on-event", "order-by", "proplist",
+const PRINT_VALUES: [&str; 6] = [
+    "file", "from", "group-by", "interval", "order-by", "proplist",
 ];
 
 /// What a command of a menu takes as RouterOS reads it: one that watches also takes how it is shown,
@@ -278,7 +278,9 @@ fn print(menu: &'static Menu) -> Vec<Parameter> {
     let values =
         PRINT_VALUES.map(|name| Parameter::new(name, Takes::Value, false, "What is printed"));
     let condition = Parameter::new("where", Takes::Value, false, "Condition for rows");
-    flags.into_iter().chain(values).chain([condition]).collect()
+    let event = Parameter::new("on-event", Takes::Code, false, "Code to run for each row");
+    let last = [event, condition];
+    flags.into_iter().chain(values).chain(last).collect()
 }
 
 fn own_argument(argument: &'static Argument) -> Parameter {
@@ -289,7 +291,8 @@ fn own_argument(argument: &'static Argument) -> Parameter {
         } else {
             Takes::Value
         },
-        unnamed: argument.required || matches!(argument.name, "numbers" | "number" | "url"),
+        unnamed: argument.required
+            || matches!(argument.name, "numbers" | "number" | "prompt" | "url"),
         required: argument.required,
         property: None,
         argument: Some(argument),

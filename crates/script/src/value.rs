@@ -466,7 +466,9 @@ impl From<&menu::Value> for Value {
     fn from(value: &menu::Value) -> Self {
         match value {
             menu::Value::Bool(value) => Self::Bool(*value),
-            menu::Value::Number(value) => Self::Num(*value),
+            menu::Value::Number(value) | menu::Value::Rate(value) | menu::Value::Kib(value) => {
+                Self::Num(*value)
+            }
             menu::Value::Time(nanos) => Self::Time(*nanos),
             menu::Value::Address(address) => Self::Ip(*address),
             menu::Value::List(values)
@@ -476,7 +478,7 @@ impl From<&menu::Value> for Value {
             }
             // RouterOS: an address with a length is text, a network is a prefix.
             menu::Value::Prefix(net) if net.addr() == net.network() => Self::Prefix(*net),
-            other => Self::str(other.to_string()),
+            other => Self::str(format!("{other:#}")),
         }
     }
 }

@@ -38,6 +38,16 @@ pub(crate) struct Watching {
     each: Option<Arc<Block>>,
 }
 
+/// How `print` goes on when it follows.
+pub(crate) struct Following {
+    /// Whether what is there already is not shown.
+    pub(crate) from_now_on: bool,
+    /// Whether the time stands before what is shown.
+    pub(crate) timed: bool,
+    /// What is run for each row that is shown.
+    pub(crate) event: Option<Arc<Block>>,
+}
+
 impl Watching {
     /// Whether there is no time for another look.
     pub(crate) fn is_over(&self, now: Duration) -> bool {
@@ -93,52 +103,75 @@ impl Machine<'_> {
     /// Runs what is to be run for an item that was looked at; it sees the item's values, and the
     /// variables around it.
     pub(crate) fn run_each(&mut self, watching: &Watching, row: &Row) -> Result<()> {
-        let Some(code) = &watching.each else {
-            return Ok(());
-        };
+        match &watching.each {
+            Some(code) => self.run_for(code, row),
+            None => Ok(()),
+        }
+    }
+
+    /// Runs code that sees a row's values, and the variables around it.
+    fn run_for(&mut self, code: &Block, row: &Row) -> Result<()> {
         let values = row.cells.iter();
         let values = values.map(|(n, v)| ((*n).to_owned(), Variable::Local(v.into())));
-        self.scopes.push(values.collect());
+        let id = row
+            .id
+            .map(|id| (".id".to_owned(), Variable::Local(Value::Id(id))));
+        self.scopes.push(values.chain(id).collect());
         let done = self.deeper(|machine| machine.block(code));
         self.scopes.pop();
         done.map(drop)
     }
 
-    /// `print interval=`: the same page again and again.
+    /// `print interval=`: the same page again and again, with the time above it if `timed`.
     pub(crate) fn print_again(
         &mut self,
         menu: &'static Menu,
         options: &print::Options,
         filter: &RowFilter<'_>,
-        interval: Duration,
+        (interval, timed): (Duration, bool),
     ) -> Result<Value> {
         loop {
             self.repaint()?;
+            self.print_time(timed)?;
             self.print_rows(menu, options.clone(), filter)?;
             self.pause(interval)?;
         }
     }
 
-    /// `print follow`: the rows, then those that are new or have changed. With `follow-only`
-    /// nothing but the latter.
+    /// `print follow`: the rows, then those that are new or have changed.
     pub(crate) fn follow(
         &mut self,
         menu: &'static Menu,
         options: print::Options,
         filter: &RowFilter<'_>,
-        from_now_on: bool,
+        following: &Following,
     ) -> Result<Value> {
         let mut printer = print::Printer::new(menu, options);
-        let mut seen = Seen::new(menu, !from_now_on);
+        let mut seen = Seen::new(menu, !following.from_now_on);
         loop {
             seen.look(self, filter, |machine, rows| {
-                broken(printer.rows(rows, machine.out))
+                machine.print_time(following.timed)?;
+                let events = following.event.as_ref().map(|code| (code, rows.clone()));
+                broken(printer.rows(rows, machine.out))?;
+                let Some((code, rows)) = events else {
+                    return Ok(());
+                };
+                rows.iter().try_for_each(|row| machine.run_for(code, row))
             })?;
             // Rows that are printed anew have no numbers to be called by.
             printer.numbers.clear();
             seen.wait(self)?;
             self.go_on()?;
         }
+    }
+
+    /// `timestamp`: the time before what is shown.
+    pub(crate) fn print_time(&mut self, timed: bool) -> Result<()> {
+        if !timed {
+            return Ok(());
+        }
+        let time = self.clock()?.date_time();
+        self.print(&format!("{time}\n"))
     }
 
     /// Draws what follows over what was shown last, where the terminal can.
@@ -167,7 +200,7 @@ pub(crate) fn interval(ready: &Ready<'_>) -> Result<Option<Duration>> {
 }
 
 /// The span of time of an argument.
-fn span(ready: &Ready<'_>, name: &str) -> Result<Option<Duration>> {
+pub(crate) fn span(ready: &Ready<'_>, name: &str) -> Result<Option<Duration>> {
     let Some(text) = ready.text(name) else {
         return Ok(None);
     };

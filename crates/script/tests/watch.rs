@@ -147,3 +147,48 @@ fn rows_are_printed_in_the_order_that_is_asked_for() {
         .collect();
     assert_eq!(names, ["alpha", "list9", "list10"], "{text}");
 }
+
+#[test]
+fn rows_are_shown_in_groups_of_those_with_the_same_value() {
+    let mut site = Busy::new(&[]);
+    for (list, address) in [("b", "10.0.0.1"), ("a", "10.0.0.2"), ("b", "10.0.0.3")] {
+        site.do_now(&format!(
+            "/ip firewall address-list add list={list} address={address}"
+        ));
+    }
+
+    let print = "/ip firewall address-list print group-by=list proplist=address";
+    let (ended, text) = shown(&mut site, print);
+
+    assert_eq!(ended, None);
+    let lines: Vec<_> = text.lines().skip(2).map(str::trim).collect();
+    let expected = [
+        "list: a",
+        "0 10.0.0.2",
+        "list: b",
+        "1 10.0.0.1",
+        "2 10.0.0.3",
+    ];
+    assert_eq!(lines, expected, "{text}");
+    let value = "/ip firewall address-list; :put [:len ([print as-value group-by=list]->\"b\")]";
+    assert_eq!(shown(&mut site, value), (None, String::from("2\n")));
+    let (refused, _) = shown(&mut site, "/ip firewall address-list print group-by=no");
+    assert!(matches!(refused, Some(Reason::BadValue(_))), "{refused:?}");
+}
+
+#[test]
+fn code_is_run_for_each_row_that_is_followed() {
+    let mut site = Busy::new(ADDS);
+
+    let line = "/interface list print follow-only terse timestamp \
+                on-event={:put \"$[:len $\".id\"] is $name\"} where name=b";
+    let (_, text) = shown(&mut site, line);
+
+    let lines: Vec<_> = text.lines().collect();
+    assert_eq!(lines.len(), 3, "{text}");
+    assert_eq!(lines[0], "1970-01-01 00:00:00");
+    assert!(lines[1].contains("name=b"), "{text}");
+    assert!(lines[2].ends_with(" is b"), "{text}");
+    let (refused, _) = shown(&mut site, "/interface list print on-event={:put 1}");
+    assert!(matches!(refused, Some(Reason::Failure(_))), "{refused:?}");
+}

@@ -10,15 +10,17 @@ use alloc::vec::Vec;
 
 use crate::ndp::NdpOption;
 use crate::{
-    EtherType, Protocol, arp, checksum, ethernet, icmpv4, icmpv6, ipv4, ipv6, ndp, tcp, udp, vlan,
+    EtherType, Protocol, arp, checksum, dns, ethernet, icmpv4, icmpv6, ipv4, ipv6, ndp, tcp, udp,
+    vlan,
 };
 
 /// A reader of foreign bytes that a fuzzer drives.
 pub type Target = fn(&[u8]);
 
 /// Every reader with the name of its fuzz target and corpus.
-pub const TARGETS: [(&str, Target); 8] = [
+pub const TARGETS: [(&str, Target); 9] = [
     ("arp", arp),
+    ("dns", dns),
     ("frame", frame),
     ("icmp", icmp),
     ("ipv4", ipv4),
@@ -235,6 +237,24 @@ pub fn tcp(bytes: &[u8]) {
     assert_eq!(tcp::Repr::parse(&read), repr);
     assert_eq!((read.options(), read.payload()), (options, payload));
     assert_eq!(read.verify_v4(src, dst), Ok(()));
+}
+
+/// Reads an answer to the question that it says it answers.
+pub fn dns(bytes: &[u8]) {
+    let mut again = [0; dns::MESSAGE_LEN_MAX];
+    for kind in [dns::Kind::A, dns::Kind::Aaaa] {
+        let Some(name) = dns::Name::new("www.example.org") else {
+            panic!("a name")
+        };
+        let id = bytes.first_chunk().map_or(0, |id| u16::from_be_bytes(*id));
+        let question = dns::Question { id, name, kind };
+        let sent = question.emit(&mut again);
+        assert!(question.answer(sent).is_err(), "a question is no answer");
+        let Ok(answer) = question.answer(bytes) else {
+            continue;
+        };
+        assert!(answer.addresses.count() <= bytes.len());
+    }
 }
 
 /// Reads a UDP datagram.

@@ -16,6 +16,7 @@ extern crate alloc;
 
 pub mod arp;
 pub mod checksum;
+pub mod dns;
 pub mod ethernet;
 pub mod fuzz;
 pub mod icmpv4;

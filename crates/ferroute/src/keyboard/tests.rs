@@ -66,7 +66,11 @@ fn ctrl_c_that_stops_a_command_forgets_what_was_typed_before_it_and_nothing_behi
     let ended = run(&mut session, WAITS, &mut || {
         press(&keyboard, b"\rahead");
         press(&keyboard, b"more\x03behind");
-        assert_eq!(keyboard.wait(Duration::ZERO), None, "a page ends as well");
+        assert_eq!(
+            keyboard.wait(Duration::ZERO, None),
+            None,
+            "a page ends as well"
+        );
         press(&keyboard, b" it");
     });
 
@@ -186,8 +190,8 @@ fn a_page_waits_until_something_is_typed() {
     let (_, keyboard) = keyboard();
     let other = Arc::clone(&keyboard);
     let page = std::thread::spawn(move || {
-        let one = other.wait(Duration::from_secs(3_600));
-        (one, other.wait(Duration::from_secs(3_600)))
+        let one = other.wait(Duration::from_secs(3_600), None);
+        (one, other.wait(Duration::from_secs(3_600), None))
     });
 
     keyboard.resize(80, 24);

@@ -19,13 +19,13 @@ use std::ops::ControlFlow;
 use std::task::Waker;
 
 use menu::{
-    Call, Caller, Changes, Clock, Files, Id, Live, Menu, Output, Ping, Pong, Reason, Reply, Row,
-    RowFilter, Script, Store, Value,
+    Call, Caller, Changes, Clock, Files, Id, Labour, Live, Menu, Output, Ping, Pong, Reason, Reply,
+    Row, RowFilter, Script, Store, Value,
 };
 
 use crate::drive::Control;
 
-use settings::annotate_action;
+use settings::{annotate_action, annotate_engine};
 use user::annotate_key;
 
 /// Ids from here on are of dynamic rows.
@@ -72,6 +72,7 @@ impl Live for Control {
             "/system/script/job" => self.job_rows(filter, each),
             "/user/active" => self.active_rows(filter, each),
             "/file" => self.file_rows(filter, each),
+            "/system/package" => give(self.package_row(), filter, each),
             "/system/history" => self.history_rows(store, filter, each),
             "/system/configuration/history" => self.revision_rows(store, filter, each),
             _ => ControlFlow::Continue(()),
@@ -99,12 +100,17 @@ impl Live for Control {
             "/ipv6/settings" => self.annotate_settings6(row),
             "/system/clock" => self.annotate_clock(row),
             "/system/resource" => self.annotate_resource(row),
+            // RouterOS: as on a machine that is none of its maker's.
+            "/system/routerboard" => row.set("routerboard", Value::Bool(false)),
+            "/system/package/update" => row.set("installed-version", self.version()),
+            "/snmp" => annotate_engine(row),
             "/system/script" | "/system/scheduler" => self.annotate_script(menu, id, row),
             "/system/logging/action" => annotate_action(row),
             "/user" => self.annotate_user(id, row),
             "/user/ssh-keys" => annotate_key(row),
             "/system/configuration" => self.annotate_configuration(store, row),
             "/safe-mode" => self.annotate_safe_mode(row),
+            _ if menu.space == Some("interface") => interface::annotate_idle(row),
             _ => {}
         }
     }
@@ -123,6 +129,13 @@ impl Live for Control {
 
     fn scripts(&self, store: &Store, call: &Call<'_>) -> Result<Vec<Script>, Reason> {
         self.scripts_of(store, call)
+    }
+
+    fn labour(&self, _: &Store, call: &Call<'_>) -> Result<Option<Labour>, Reason> {
+        match (call.menu.path, call.command) {
+            ("/system/backup", "save" | "load") => self.key_of_backup(call),
+            _ => Ok(None),
+        }
     }
 
     fn manage(

@@ -96,6 +96,24 @@ impl Control {
         row.set("platform", Value::text("ferroute"));
     }
 
+    /// The version of the configuration language, without its channel.
+    pub(super) fn version(&self) -> Value {
+        let version = self.resources.version.split(' ').next();
+        Value::text(version.unwrap_or_default())
+    }
+
+    /// The one package that there is: all of it.
+    pub(super) fn package_row(&self) -> Row {
+        let mut row = Row {
+            id: Some(Id(DYNAMIC)),
+            ..Row::default()
+        };
+        row.set("name", Value::text("routeros"));
+        row.set("version", self.version());
+        row.set("build-time", Value::text(&*self.resources.build_time));
+        row
+    }
+
     pub(super) fn annotate_clock(&self, row: &mut Row) {
         let clock = self.log.clock;
         let now = clock.date_time();
@@ -124,6 +142,13 @@ impl Control {
         }
         ControlFlow::Continue(())
     }
+}
+
+/// RouterOS: the identifier of its maker (RFC 3411, 5: SnmpEngineID), and what is set behind it.
+pub(super) fn annotate_engine(row: &mut Row) {
+    let suffix = row.get("engine-id-suffix").map(ToString::to_string);
+    let id = format!("80003a8c04{}", suffix.unwrap_or_default());
+    row.set("engine-id", Value::text(id));
 }
 
 /// Marks where messages go in vain: to consoles, by mail, to a script, or in a way that is not

@@ -6,11 +6,12 @@
 
 use aes_gcm::aead::{Aead as _, Payload};
 use aes_gcm::{Aes256Gcm, KeyInit as _};
-use menu::{Reason, Reply, Saved};
+use menu::{Call, Labour, Reason, Reply, Saved, Value};
 use rustix::rand::{GetRandomFlags, getrandom};
 use sha2::{Digest as _, Sha256};
 
-use super::Desk;
+use super::{Desk, read_file};
+use crate::drive::Control;
 use crate::store::code;
 
 const MAGIC: &[u8] = b"ferroute backup 1\n";
@@ -18,7 +19,73 @@ const PLAIN: u8 = 0;
 const ENCRYPTED: u8 = 1;
 const SALT: usize = 16;
 const NONCE: usize = 12;
+const KEY: usize = 32;
 const SUM: usize = 32;
+
+/// What scrypt makes of a password, and with what salt.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Key {
+    salt: [u8; SALT],
+    key: [u8; KEY],
+}
+
+impl Key {
+    /// The key of a password; what it costs is what guessing costs.
+    fn of(password: &str, salt: [u8; SALT]) -> Result<Self, Reason> {
+        let mut key = [0; KEY];
+        let params = scrypt::Params::new(15, 8, 1).map_err(|_| damaged())?;
+        scrypt::scrypt(password.as_bytes(), &salt, &params, &mut key).map_err(|_| damaged())?;
+        Ok(Self { salt, key })
+    }
+
+    /// The key as what was made for a command.
+    fn made(self) -> Vec<u8> {
+        [&self.salt[..], &self.key].concat()
+    }
+
+    fn read(made: &[u8]) -> Option<Self> {
+        let (salt, key) = made.split_first_chunk()?;
+        let key = key.try_into().ok()?;
+        Some(Self { salt: *salt, key })
+    }
+
+    fn cipher(&self) -> Aes256Gcm {
+        Aes256Gcm::new(&self.key.into())
+    }
+}
+
+impl Control {
+    /// The making of the key that a backup is saved or loaded with; none where there is no password.
+    pub(crate) fn key_of_backup(&self, call: &Call<'_>) -> Result<Option<Labour>, Reason> {
+        let argument = |name: &str| {
+            let mut arguments = call.arguments.iter();
+            arguments.find(|(n, _)| *n == name).map(|(_, value)| value)
+        };
+        let text = |name| argument(name).map(ToString::to_string);
+        let salt = match call.command {
+            "save" => {
+                let plain = argument("dont-encrypt").and_then(Value::as_bool);
+                match text("password").is_none_or(|text| text.is_empty()) || plain == Some(true) {
+                    true => return Ok(None),
+                    false => random()?,
+                }
+            }
+            _ => {
+                let Some(name) = text("name").filter(|name| !name.is_empty()) else {
+                    return Ok(None);
+                };
+                match salt_of(&read_file(&self.manage.files, &name, ENDING)?) {
+                    Some(salt) => salt,
+                    None => return Ok(None),
+                }
+            }
+        };
+        let password = text("password").unwrap_or_default();
+        Ok(Some(Box::new(move || {
+            Key::of(&password, salt).map(Key::made)
+        })))
+    }
+}
 
 impl Desk<'_> {
     pub(super) fn save(&mut self) -> Result<Reply, Reason> {
@@ -27,10 +94,9 @@ impl Desk<'_> {
             None => self.name_by_date(),
         };
         // RouterOS: without a password the file is not encrypted.
-        let password = self.text("password").filter(|text| !text.is_empty());
-        let password = password.filter(|_| !self.is("dont-encrypt"));
+        let key = self.call.made.and_then(Key::read);
         self.say("Saving system configuration")?;
-        let contents = encode(&self.store.save(), password.as_deref())?;
+        let contents = encode(&self.store.save(), key.as_ref())?;
         let ending = if name.ends_with(ENDING) { "" } else { ENDING };
         self.write(&format!("{name}{ending}"), &contents)?;
         self.say("Configuration backup saved")?;
@@ -52,7 +118,8 @@ impl Desk<'_> {
         self.without(&["force-v6-to-v7-configuration-upgrade"])?;
         let name = self.needed("name")?;
         let contents = self.read(&name, ENDING)?;
-        let saved = decode(&contents, &self.text("password").unwrap_or_default())?;
+        let key = self.call.made.and_then(Key::read);
+        let saved = decode(&contents, key.as_ref())?;
         let mut wanted = schema::store();
         let lost = wanted.load(&saved);
         if let Some(lost) = lost.first() {
@@ -69,34 +136,42 @@ impl Desk<'_> {
 
 const ENDING: &str = ".backup";
 
+/// The salt of a file that is encrypted.
+fn salt_of(contents: &[u8]) -> Option<[u8; SALT]> {
+    let kept = contents.strip_prefix(MAGIC)?.strip_prefix(&[ENCRYPTED])?;
+    kept.first_chunk().copied()
+}
+
+fn random<const N: usize>() -> Result<[u8; N], Reason> {
+    let mut random = [0; N];
+    match getrandom(&mut random, GetRandomFlags::empty()) {
+        Ok(count) if count == N => Ok(random),
+        _ => Err(Reason::failure("no random numbers")),
+    }
+}
+
 /// A configuration as the contents of a file.
 ///
 /// # Errors
 /// There is no randomness to be had.
-pub(super) fn encode(saved: &Saved, password: Option<&str>) -> Result<Vec<u8>, Reason> {
+pub(super) fn encode(saved: &Saved, key: Option<&Key>) -> Result<Vec<u8>, Reason> {
     let plain = code::saved(saved);
     let mut out = MAGIC.to_vec();
-    let Some(password) = password else {
+    let Some(key) = key else {
         out.push(PLAIN);
         out.extend_from_slice(&Sha256::digest(&plain));
         out.extend_from_slice(&plain);
         return Ok(out);
     };
+    let nonce: [u8; NONCE] = random()?;
     out.push(ENCRYPTED);
-    let mut random = [0; SALT + NONCE];
-    let filled = getrandom(&mut random, GetRandomFlags::empty());
-    if filled != Ok(random.len()) {
-        return Err(Reason::failure("no random numbers"));
-    }
-    out.extend_from_slice(&random);
-    let (salt, nonce) = random.split_at(SALT);
-    let sealed = cipher(password, salt)?.encrypt(
-        &nonce.try_into().map_err(|_| damaged())?,
-        Payload {
-            msg: &plain,
-            aad: &out,
-        },
-    );
+    out.extend_from_slice(&key.salt);
+    out.extend_from_slice(&nonce);
+    let payload = Payload {
+        msg: &plain,
+        aad: &out,
+    };
+    let sealed = key.cipher().encrypt(&nonce.into(), payload);
     out.extend_from_slice(&sealed.map_err(|_| damaged())?);
     Ok(out)
 }
@@ -105,7 +180,7 @@ pub(super) fn encode(saved: &Saved, password: Option<&str>) -> Result<Vec<u8>, R
 ///
 /// # Errors
 /// It is none, it is damaged, or the password is another.
-pub(super) fn decode(contents: &[u8], password: &str) -> Result<Saved, Reason> {
+pub(super) fn decode(contents: &[u8], key: Option<&Key>) -> Result<Saved, Reason> {
     let kept = contents.strip_prefix(MAGIC);
     let kept = kept.ok_or_else(|| Reason::failure("not a backup file"))?;
     let plain = match kept.split_first() {
@@ -125,20 +200,14 @@ pub(super) fn decode(contents: &[u8], password: &str) -> Result<Saved, Reason> {
                 aad: head,
             };
             let nonce = nonce.try_into().map_err(|_| damaged())?;
-            let opened = cipher(password, salt)?.decrypt(&nonce, payload);
+            // A file that was put in the place of another since the key was made has another salt.
+            let key = key.filter(|key| key.salt == *salt).ok_or_else(damaged)?;
+            let opened = key.cipher().decrypt(&nonce, payload);
             opened.map_err(|_| Reason::failure("wrong password, or the file is damaged"))?
         }
         _ => return Err(damaged()),
     };
     code::read_saved(&plain).ok_or_else(damaged)
-}
-
-/// The cipher under the key that a password and a salt make; what it costs is what guessing costs.
-fn cipher(password: &str, salt: &[u8]) -> Result<Aes256Gcm, Reason> {
-    let mut key = [0; 32];
-    let params = scrypt::Params::new(15, 8, 1).map_err(|_| damaged())?;
-    scrypt::scrypt(password.as_bytes(), salt, &params, &mut key).map_err(|_| damaged())?;
-    Ok(Aes256Gcm::new(&key.into()))
 }
 
 fn damaged() -> Reason {
@@ -149,24 +218,27 @@ fn damaged() -> Reason {
 mod tests {
     use super::*;
 
+    fn key(password: &str) -> Key {
+        let salt = random().expect("random numbers");
+        let made = Key::of(password, salt).expect("a key").made();
+        Key::read(&made).expect("it was made here")
+    }
+
     #[test]
     fn a_backup_is_read_as_it_was_written_and_damage_is_noticed() {
         let saved = schema::store().save();
-        for password in [None, Some("secret")] {
-            let file = encode(&saved, password).expect("random numbers");
+        let secret = key("secret");
+        for key in [None, Some(&secret)] {
+            let file = encode(&saved, key).expect("random numbers");
 
-            let read = decode(&file, password.unwrap_or_default());
+            let read = decode(&file, key);
             assert_eq!(read.as_ref(), Ok(&saved));
-            let step = if password.is_some() {
-                file.len() / 3
-            } else {
-                97
-            };
+            let step = if key.is_some() { file.len() / 3 } else { 97 };
             for at in (0..file.len()).step_by(step.max(1)) {
                 let mut broken = file.clone();
                 broken[at] ^= 4;
-                assert!(decode(&broken, "secret").is_err(), "{at}");
-                assert!(decode(&file[..at], "secret").is_err(), "{at}");
+                assert!(decode(&broken, Some(&secret)).is_err(), "{at}");
+                assert!(decode(&file[..at], Some(&secret)).is_err(), "{at}");
             }
         }
     }
@@ -182,12 +254,14 @@ mod tests {
             .expect("a name");
         store.commit(mark).expect("no journal");
 
-        let file = encode(&store.save(), Some("secret")).expect("random numbers");
+        let file = encode(&store.save(), Some(&key("secret"))).expect("random numbers");
 
         let find = |hay: &[u8]| hay.windows(18).any(|piece| piece == b"a-name-to-look-for");
         assert!(find(&encode(&store.save(), None).expect("no randomness")));
         assert!(!find(&file));
-        let refused = decode(&file, "Secret");
+        let salt = salt_of(&file).expect("it is encrypted");
+        let other = Key::of("Secret", salt).expect("a key");
+        let refused = decode(&file, Some(&other));
         assert_eq!(
             refused,
             Err(Reason::failure("wrong password, or the file is damaged"))

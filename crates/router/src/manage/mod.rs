@@ -166,17 +166,21 @@ impl Desk<'_> {
 
     /// The contents of a file, with or without its ending in the name.
     fn read(&self, name: &str, ending: &str) -> Result<Vec<u8>, Reason> {
-        let files = &self.control.manage.files;
-        let with_ending = format!("{name}{ending}");
-        menu::Files::read(files, name).or_else(|reason| match name.ends_with(ending) {
-            true => Err(reason),
-            false => menu::Files::read(files, &with_ending),
-        })
+        read_file(&self.control.manage.files, name, ending)
     }
 
     fn write(&mut self, name: &str, contents: &[u8]) -> Result<(), Reason> {
         menu::Files::write(&mut self.control.manage.files, name, contents)
     }
+}
+
+/// The contents of a file, with or without its ending in the name.
+fn read_file(files: &Files, name: &str, ending: &str) -> Result<Vec<u8>, Reason> {
+    let with_ending = format!("{name}{ending}");
+    menu::Files::read(files, name).or_else(|reason| match name.ends_with(ending) {
+        true => Err(reason),
+        false => menu::Files::read(files, &with_ending),
+    })
 }
 
 /// A reply of one row.

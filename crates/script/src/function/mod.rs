@@ -6,7 +6,7 @@ mod rows;
 mod serial;
 mod text;
 
-use std::net::IpAddr;
+use std::net::{IpAddr, SocketAddr};
 use std::sync::Arc;
 
 use menu::{Clock, Reason, time};
@@ -16,6 +16,7 @@ use crate::job::{Code, Entry, Job};
 use crate::language::argument;
 use crate::machine::{Machine, Result};
 use crate::ready::lend;
+use crate::site::Asked;
 use crate::value::{self, Value};
 
 impl Machine<'_> {
@@ -189,10 +190,7 @@ impl Machine<'_> {
     fn resolve(&mut self, command: &Command) -> Result<Value> {
         let name = self.text_of(command, "domain-name")?.unwrap_or_default();
         let kind = self.text_of(command, "type")?;
-        if argument(command, "server").is_some() {
-            let text = "another server is not asked here: the host's resolver is";
-            return Err(Reason::failure(text).at(command.at).into());
-        }
+        let server = self.server(command)?;
         let families: &[bool] = match kind.as_deref() {
             None | Some("any") => &[true, false],
             Some("any6") => &[false, true],
@@ -203,8 +201,21 @@ impl Machine<'_> {
         if self.checking {
             return Ok(value::address(&name).map_or(Value::Nothing, Value::Ip));
         }
-        let found = self.address_of(&name, families);
+        let found = self.address_of(&name, server, families);
         Ok(Value::Ip(found.map_err(|reason| reason.at(command.at))?))
+    }
+
+    /// The server that a name is to be asked of.
+    fn server(&mut self, command: &Command) -> Result<Option<SocketAddr>> {
+        const DNS: i64 = 53;
+        let Some(text) = self.text_of(command, "server")? else {
+            return Ok(None);
+        };
+        let port = u16::try_from(self.number_of(command, "server-port", DNS)?);
+        let port = port.map_err(|_| invalid("server-port").at(command.at))?;
+        let address = value::address(&text);
+        let address = address.ok_or_else(|| invalid("server").at(command.at))?;
+        Ok(Some(SocketAddr::new(address, port)))
     }
 
     /// The address that a text is or names, of the first of these families that there is one of:
@@ -212,13 +223,19 @@ impl Machine<'_> {
     pub(crate) fn address_of(
         &mut self,
         name: &str,
+        server: Option<SocketAddr>,
         families: &[bool],
     ) -> std::result::Result<IpAddr, Reason> {
         if let Some(address) = value::address(name) {
             return Ok(address);
         }
         let interrupt = Arc::clone(&self.session.interrupt);
-        let found = self.site.resolve(name, &interrupt)?;
+        let asked = Asked {
+            name,
+            server,
+            families,
+        };
+        let found = self.site.resolve(&asked, &interrupt)?;
         let address = families
             .iter()
             .find_map(|v4| found.iter().find(|address| address.is_ipv4() == *v4));

@@ -1,0 +1,171 @@
+//! What a command asks whoever sits at the terminal: a key, a line. And what it does to the screen
+//! besides writing on it.
+
+use std::ops::ControlFlow;
+use std::time::Duration;
+
+use crate::Colour;
+use crate::editor::{Edit, Editor};
+use crate::keys::Key;
+use crate::screen::Screen;
+
+use super::Page;
+
+/// How long the bytes of a key's sequence may be apart: what comes later was typed later.
+const SEQUENCE: Duration = Duration::from_millis(50);
+
+impl Page<'_> {
+    /// Waits for a key, for so long at most after the last byte; none when none came, or the command
+    /// is to stop. A byte at a time, since what is typed behind the key is not for the page.
+    pub fn key(&mut self, span: Option<Duration>) -> Option<Key> {
+        if self.flush().is_break() {
+            return None;
+        }
+        let mut keys = Vec::new();
+        loop {
+            let begun = self.decoder.may_be_escape();
+            let wait = if begun { Some(SEQUENCE) } else { span };
+            match self.wire.wait(wait) {
+                Some(byte) => self.decoder.decode(&[byte], &mut keys),
+                None if begun => return Some(self.decoder.escape()),
+                None => return None,
+            }
+            // A byte ends one key at most.
+            if let Some(key) = keys.pop() {
+                return Some(key);
+            }
+        }
+    }
+
+    /// Asks for a line behind a prompt, with `text` standing there to be changed; `hidden`, a star
+    /// stands for each character. None if the command is to stop.
+    pub fn ask(&mut self, prompt: &str, text: &str, hidden: bool) -> Option<String> {
+        if !self.ended {
+            self.line(b"\n");
+        }
+        let mut editor = Editor::default();
+        editor.set(text);
+        let mut screen = Screen::new(self.columns, false, !self.is_terminal());
+        let shown = |editor: &Editor| match hidden {
+            false => (editor.text().to_owned(), editor.cursor()),
+            true => {
+                let before = editor.text()[..editor.cursor()].chars().count();
+                ("*".repeat(editor.text().chars().count()), before)
+            }
+        };
+        let line = loop {
+            let (line, cursor) = shown(&editor);
+            screen.draw(prompt, &line, cursor, &[], &mut self.ready);
+            let edit = match self.key(None) {
+                Some(Key::Char(character)) => editor.insert(character),
+                Some(key) => editor.key(key),
+                None => break None,
+            };
+            match edit {
+                Edit::Submit => break Some(editor.take()),
+                Edit::Interrupt | Edit::EndOfInput => break None,
+                Edit::Repaint => screen.forget(),
+                _ => {}
+            }
+        };
+        self.ready.extend_from_slice(b"\r\n");
+        self.took_rows(1);
+        self.flush().is_continue().then_some(line?)
+    }
+
+    /// Moves the cursor up so many lines, where the terminal can: what follows is written over what
+    /// stands there.
+    pub fn up(&mut self, lines: usize) -> ControlFlow<()> {
+        if !self.is_terminal() || lines == 0 {
+            return ControlFlow::Continue(());
+        }
+        self.ready
+            .extend_from_slice(format!("\x1b[{lines}A").as_bytes());
+        self.left = self.left.saturating_add(lines);
+        self.painted = self.painted.saturating_sub(lines);
+        self.flush()
+    }
+
+    /// Clears what stands behind the cursor in its line, where the terminal can.
+    pub fn erase_line(&mut self) -> ControlFlow<()> {
+        if self.is_terminal() {
+            self.ready.extend_from_slice(b"\x1b[K");
+        }
+        self.flush()
+    }
+
+    /// Writes what follows in a colour, where the terminal shows colours; the page ends without.
+    pub fn colour(&mut self, colour: Colour) {
+        if self.colours {
+            self.ready.extend_from_slice(Colour::END.as_bytes());
+            self.ready.extend_from_slice(colour.begin().as_bytes());
+            self.dyed = !colour.begin().is_empty();
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::keys::Decoder;
+    use crate::pager::Recorded;
+
+    fn asked(keys: &[u8], text: &str, hidden: bool) -> (Option<String>, Recorded) {
+        let (mut wire, mut decoder) = (Recorded::new(keys), Decoder::default());
+        let mut page = Page::new(&mut wire, &mut decoder, 80, Some(24));
+        let line = page.ask("value: ", text, hidden);
+        (line, wire)
+    }
+
+    #[test]
+    fn a_line_is_edited_and_what_is_typed_behind_it_stays_typed() {
+        let (line, wire) = asked(b"\x7fwhy?\rnext", "no!", false);
+
+        assert_eq!(line.as_deref(), Some("nowhy?"));
+        assert_eq!(wire.keys, b"next");
+        assert!(wire.text().starts_with("value: no!"), "{}", wire.text());
+        assert!(wire.text().ends_with("?\r\n"), "{}", wire.text());
+    }
+
+    #[test]
+    fn what_is_hidden_is_not_on_the_screen() {
+        let (line, wire) = asked(b"secret\r", "", true);
+
+        assert_eq!(line.as_deref(), Some("secret"));
+        assert!(wire.text().contains("******"));
+        assert!(!wire.text().contains("se"), "{}", wire.text());
+    }
+
+    #[test]
+    fn nobody_answers_when_the_terminal_goes_or_its_user_has_had_enough() {
+        for keys in [&b"half"[..], b"half\x03", b"\x04"] {
+            assert_eq!(asked(keys, "", false).0, None, "{keys:?}");
+        }
+    }
+
+    #[test]
+    fn keys_are_taken_one_by_one_and_escape_is_one() {
+        let (mut wire, mut decoder) = (Recorded::new(b"a\x1b[D\x1b"), Decoder::default());
+        let mut page = Page::new(&mut wire, &mut decoder, 80, Some(24));
+
+        let keys: Vec<_> = std::iter::from_fn(|| page.key(None)).collect();
+
+        assert_eq!(keys, [Key::Char('a'), Key::Left, Key::Escape]);
+        let numbers: Vec<_> = keys.iter().filter_map(|key| key.number()).collect();
+        assert_eq!(numbers, [97, 60_929, 27]);
+    }
+
+    #[test]
+    fn a_line_is_written_over_and_colours_end_with_the_page() {
+        let (mut wire, mut decoder) = (Recorded::new(b""), Decoder::default());
+        let mut page = Page::new(&mut wire, &mut decoder, 80, Some(24)).coloured(true);
+
+        let _ = page.write(b"1%\n");
+        let _ = page.up(1);
+        page.colour(Colour::Error);
+        let _ = page.write(b"2%\n");
+        let _ = page.finish();
+
+        assert_eq!(wire.text(), "1%\r\n\x1b[1A\x1b[m\x1b[31m2%\r\n\x1b[m");
+    }
+}

@@ -1,0 +1,109 @@
+//! What a console's command prints, on its way to the terminal, and what it asks there.
+
+use std::ops::ControlFlow;
+use std::time::{Duration, Instant};
+
+use console::{Colour, Page};
+use menu::{Drawing, Output, Question, Terminal, TextStyle};
+
+/// What a command prints, on its way to the terminal.
+pub(crate) struct Shown<'a, 'b> {
+    page: &'a mut Page<'b>,
+    written: Instant,
+}
+
+impl<'a, 'b> Shown<'a, 'b> {
+    /// The output of a command. RouterOS: only what `print` shows waits at each full page.
+    pub(crate) fn new(page: &'a mut Page<'b>) -> Self {
+        page.stop_at_pages(false);
+        Self {
+            page,
+            written: Instant::now(),
+        }
+    }
+}
+
+/// How long output stays when there is not enough for a piece.
+const STAYS: Duration = Duration::from_millis(20);
+
+impl Output for Shown<'_, '_> {
+    fn write(&mut self, text: &str) -> ControlFlow<()> {
+        self.page.write(&menu::bytes::to_bytes(text))?;
+        if self.written.elapsed() < STAYS {
+            return ControlFlow::Continue(());
+        }
+        self.flush()
+    }
+
+    fn flush(&mut self) -> ControlFlow<()> {
+        self.written = Instant::now();
+        self.page.flush()
+    }
+
+    fn repaint(&mut self) -> ControlFlow<()> {
+        self.page.repaint()
+    }
+
+    fn stop_at_pages(&mut self, stops: bool) {
+        self.page.stop_at_pages(stops);
+    }
+
+    fn go_on(&mut self) -> ControlFlow<()> {
+        // A page that begins here has room, and there is nothing behind it to be drawn over.
+        self.page.mark();
+        self.page.repaint()
+    }
+
+    fn width(&self) -> usize {
+        self.page.columns()
+    }
+
+    fn terminal(&mut self) -> Option<&mut dyn Terminal> {
+        Some(self)
+    }
+}
+
+impl Terminal for Shown<'_, '_> {
+    fn key(&mut self, span: Option<Duration>) -> Option<u32> {
+        // A key without a number is none to a script.
+        while let Some(key) = self.page.key(span) {
+            if let Some(number) = key.number() {
+                return Some(number);
+            }
+        }
+        None
+    }
+
+    fn ask(&mut self, question: &Question<'_>) -> Option<String> {
+        let Question {
+            prompt,
+            preinput,
+            hidden,
+        } = *question;
+        self.page.ask(prompt, preinput, hidden)
+    }
+
+    fn draw(&mut self, drawing: Drawing) -> ControlFlow<()> {
+        match drawing {
+            Drawing::Up(lines) => self.page.up(lines.into()),
+            Drawing::EraseLine => self.page.erase_line(),
+            Drawing::Style(style) => {
+                self.page.colour(colour(style));
+                ControlFlow::Continue(())
+            }
+        }
+    }
+}
+
+fn colour(style: TextStyle) -> Colour {
+    match style {
+        TextStyle::Plain => Colour::Plain,
+        TextStyle::Menu => Colour::Menu,
+        TextStyle::Command => Colour::Command,
+        TextStyle::Argument => Colour::Argument,
+        TextStyle::Variable => Colour::Variable,
+        TextStyle::Operator => Colour::Operator,
+        TextStyle::Comment => Colour::Comment,
+        TextStyle::Error => Colour::Error,
+    }
+}

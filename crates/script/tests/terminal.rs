@@ -1,0 +1,150 @@
+//! `/terminal`: what scripts ask whoever sits there, and what they draw.
+
+use std::collections::VecDeque;
+use std::ops::ControlFlow;
+use std::time::Duration;
+
+use menu::{Drawing, Live, Menu, Offline, Output, Question, Reason, Store, Terminal, TextStyle};
+use script::{Interrupt, Session, Site};
+
+/// A router that nobody holds while somebody is asked.
+struct Router {
+    store: Store,
+}
+
+impl Site for Router {
+    fn menus(&self) -> &'static [&'static Menu] {
+        schema::ALL
+    }
+
+    fn lend(&mut self, run: &mut dyn FnMut(&mut Store, &mut dyn Live)) {
+        run(&mut self.store, &mut Offline);
+    }
+
+    fn now(&self) -> Duration {
+        Duration::ZERO
+    }
+
+    fn wait(&mut self, _: Duration, _: &Interrupt) -> Result<(), Reason> {
+        Ok(())
+    }
+}
+
+/// A terminal whose user has made up their mind before.
+#[derive(Default)]
+struct Desk {
+    keys: VecDeque<u32>,
+    lines: VecDeque<&'static str>,
+    shown: String,
+    spans: Vec<Option<Duration>>,
+}
+
+impl Output for Desk {
+    fn write(&mut self, text: &str) -> ControlFlow<()> {
+        self.shown.push_str(text);
+        ControlFlow::Continue(())
+    }
+
+    fn terminal(&mut self) -> Option<&mut dyn Terminal> {
+        Some(self)
+    }
+}
+
+impl Terminal for Desk {
+    fn key(&mut self, span: Option<Duration>) -> Option<u32> {
+        self.spans.push(span);
+        self.keys.pop_front()
+    }
+
+    fn ask(&mut self, question: &Question<'_>) -> Option<String> {
+        let stars = if question.hidden { "*" } else { "" };
+        self.shown.push_str(question.prompt);
+        self.shown.push_str(stars);
+        let line = self.lines.pop_front()?;
+        Some(format!("{}{line}", question.preinput))
+    }
+
+    fn draw(&mut self, drawing: Drawing) -> ControlFlow<()> {
+        self.shown.push_str(&format!("<{drawing:?}>"));
+        ControlFlow::Continue(())
+    }
+}
+
+fn run(desk: &mut Desk, line: &str) -> Result<(), String> {
+    let mut router = Router {
+        store: schema::store(),
+    };
+    let done = script::run_at(&mut router, &mut Session::new("admin"), line, desk);
+    done.map_err(|refusal| refusal.to_string())
+}
+
+#[test]
+fn keys_are_numbers_and_none_in_time_is_65535() {
+    let mut desk = Desk {
+        keys: [113, 60_929].into(),
+        ..Desk::default()
+    };
+    let line = ":put [/terminal inkey]; :put [/terminal/inkey timeout=1500ms]; \
+                :put [:typeof [/terminal inkey timeout=60]]; :put [/terminal inkey timeout=1s]";
+
+    assert_eq!(run(&mut desk, line), Ok(()));
+
+    assert_eq!(desk.shown, "113\n60929\nnum\n65535\n");
+    let spans = [None, Some(1_500), Some(60_000), Some(1_000)];
+    assert_eq!(desk.spans, spans.map(|ms| ms.map(Duration::from_millis)));
+}
+
+#[test]
+fn a_line_is_asked_for_with_a_prompt_and_what_stands_there() {
+    let mut desk = Desk {
+        lines: ["88.1", "secret", "y"].into(),
+        ..Desk::default()
+    };
+    let line = ":put [/terminal/ask preinput=192.168. prompt=\"Which address?\"]; \
+                :put [/terminal/ask value-name=password sensitive]; \
+                :if ([/terminal/ask \"Go on?\"] = \"y\") do={:put yes}";
+
+    assert_eq!(run(&mut desk, line), Ok(()));
+
+    assert_eq!(
+        desk.shown,
+        "Which address?\nvalue: 192.168.88.1\npassword: *secret\nGo on?\nvalue: yes\n"
+    );
+}
+
+#[test]
+fn the_screen_is_drawn_on() {
+    let mut desk = Desk::default();
+    let line = ":put 1; /terminal cuu; /terminal/cuu count=2; /terminal el; \
+                /terminal style error; /terminal style style=none";
+
+    assert_eq!(run(&mut desk, line), Ok(()));
+
+    let style = |style: TextStyle| format!("<{:?}>", Drawing::Style(style));
+    let (error, plain) = (style(TextStyle::Error), style(TextStyle::Plain));
+    assert_eq!(
+        desk.shown,
+        format!("1\n<Up(1)><Up(2)><EraseLine>{error}{plain}")
+    );
+    let unknown = run(&mut desk, "/terminal style loud");
+    let text = "input does not match any value of style";
+    assert_eq!(unknown, Err(String::from(text)));
+}
+
+#[test]
+fn where_nobody_sits_nobody_is_asked_and_nothing_is_drawn() {
+    let (mut session, mut out) = (Session::new("admin"), String::new());
+    let mut run = |line: &str| {
+        let mut store = schema::store();
+        let done = script::run(&mut store, &mut Offline, &mut session, line, &mut out);
+        done.map_err(|refusal| refusal.to_string())
+    };
+
+    let refused = String::from("failure: there is no terminal to read from");
+    assert_eq!(run("/terminal inkey timeout=1s"), Err(refused.clone()));
+    assert_eq!(run("/terminal ask prompt=why"), Err(refused.clone()));
+    let inside = ":execute as-string script={/terminal ask}";
+    assert!(run(inside).is_err());
+    assert_eq!(run("/terminal cuu; /terminal style error; :put a"), Ok(()));
+    assert_eq!(out, "a\n");
+}
