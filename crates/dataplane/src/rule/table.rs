@@ -76,6 +76,8 @@ pub enum Quick {
     Accept(u32),
     /// The packet ends, and the rule of this id counts it.
     Drop(u32),
+    /// The packet goes on and is not tracked, and the rule of this id counts it.
+    Notrack(u32),
 }
 
 /// The id of no rule. What is counted under it says nothing.
@@ -86,6 +88,7 @@ impl Quick {
         match (&rule.action, is_exact && rule.log.is_none()) {
             (Action::Accept, true) => Self::Accept(rule.id),
             (Action::Drop, true) => Self::Drop(rule.id),
+            (Action::Notrack, true) => Self::Notrack(rule.id),
             _ => Self::Ask,
         }
     }

@@ -180,6 +180,7 @@ fn agree(table: &Table, packets: &[Packet]) -> Result<(), TestCaseError> {
             Quick::Ask => {}
             Quick::Accept(_) => prop_assert_eq!(right, Verdict::Accept),
             Quick::Drop(id) => prop_assert_eq!(right, Verdict::Drop(id)),
+            Quick::Notrack(_) => prop_assert!(plain.tried.iter().any(|(_, matched)| *matched)),
         }
         let ahead = Ahead::of(first);
         let verdict = ahead.run(

@@ -14,6 +14,7 @@
 //! came, and the tracer runs the very same functions: what is remembered between packets is changed
 //! only where [`Watch::COMMITS`] says so.
 
+mod ask;
 mod chains;
 mod commit;
 mod connection;

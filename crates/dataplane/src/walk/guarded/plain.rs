@@ -1,33 +1,79 @@
-//! The short way of plain packets past the firewall, where only the forward chain of `filter` is
-//! asked: whole TCP segments and UDP datagrams without options, to a next hop that is simply
-//! forwarded to, of a family that is not tracked, or in the midst of a connection that both ends know
-//! of.
+//! The short way of plain packets past the firewall: whole TCP segments and UDP datagrams without
+//! options, to a next hop that is simply forwarded to, which are not tracked, or in the midst of a
+//! connection that both ends know of, and about which no rule of `raw` and `mangle` has more to say
+//! than its bits do.
 //!
 //! It asks the same rules as [`super::Guard`] about the same subject, and leaves out what is decided
-//! before it looks: a lifetime that ends, a packet that does not fit, hooks without rules, a new
-//! connection. Nothing that it does to one packet is asked by the next; so those that follow each
-//! other wait in a [`Run`] until then. Whatever is not plain, it leaves untouched for the guard.
+//! before it looks: a lifetime that ends, a packet that does not fit, a new connection. Nothing that
+//! it does to one packet is asked by the next; so those that follow each other wait in a [`Run`] until
+//! then. Whatever is not plain, it leaves untouched for the guard.
 
-use frame::Frame;
+use frame::{Frame, InterfaceId};
 
-use super::chains::{Known, Menu};
+use super::ask::{self, Asking};
 use super::run::{Looked, Run, Waiting};
-use super::{CHUNK, Met, connection, fasttrack};
-use crate::connection::{NatState, Track, Tracker, Way};
+use super::{CHUNK, Met, fasttrack};
+use crate::connection::{NatState, State, Track, Tracker};
 use crate::drop::Drop;
 use crate::firewall::{filter, mangle, raw};
 use crate::outlet::Outlet;
 use crate::packet::Fields;
-use crate::rule::{
-    Ahead, Chain, ChainId, Changes, First, Ipsec, Marks, Quick, Subject, Table, Verdict,
-};
-use crate::walk::depart::{self, Near, Next, packet};
-use crate::walk::{Context, Exit, source_mac};
+use crate::rule::{self, Chain, ChainId, First, Ipsec, Marks, NOBODY, Packets, Quick, Table};
+use crate::walk::depart::{self, Near, Next};
+use crate::walk::{Context, Exit};
+
+/// A chain that has rules.
+#[derive(Clone, Copy)]
+pub(super) struct Busy<'a> {
+    pub(super) table: &'a Table,
+    pub(super) id: ChainId,
+    chain: &'a Chain,
+}
+
+impl<'a> Busy<'a> {
+    fn of(table: &'a Table, id: ChainId) -> Option<Self> {
+        let id = table.busy(id)?;
+        let chain = table.chain(id)?;
+        Some(Self { table, id, chain })
+    }
+}
 
 /// What plain packets of one family meet.
 #[derive(Clone, Copy)]
 pub(super) struct Plain<'a> {
-    filter: Option<(&'a Table, ChainId, &'a Chain)>,
+    raw: Option<Busy<'a>>,
+    pub(super) filter: Option<Busy<'a>>,
+    /// None where it has no rule for them at all.
+    pub(super) mangle: Option<Mangle<'a>>,
+}
+
+/// The chains of `mangle`, in their order around `filter`.
+#[derive(Clone, Copy)]
+pub(super) struct Mangle<'a> {
+    prerouting: Option<Busy<'a>>,
+    pub(super) forward: Option<Busy<'a>>,
+    pub(super) postrouting: Option<Busy<'a>>,
+}
+
+/// The first candidates of packets in the chains that they meet behind their connections, by the
+/// place in the run.
+pub(super) struct Firsts {
+    pub(super) filter: [First; CHUNK],
+    prerouting: [First; CHUNK],
+    pub(super) forward: [First; CHUNK],
+    pub(super) postrouting: [First; CHUNK],
+}
+
+impl Firsts {
+    pub(super) const fn new() -> Self {
+        const NONE: [First; CHUNK] = [First::NOBODY; CHUNK];
+        Self {
+            filter: NONE,
+            prerouting: NONE,
+            forward: NONE,
+            postrouting: NONE,
+        }
+    }
 }
 
 /// What the short way made of a packet.
@@ -43,40 +89,72 @@ impl<'a> Plain<'a> {
     /// None where something else is to be asked about every packet.
     pub(super) fn of(cx: &Context<'a>, ipv6: bool) -> Option<Self> {
         let tables = cx.snapshot.firewall.tables(ipv6);
-        let others = [
-            tables.raw.busy(raw::PREROUTING),
-            tables.mangle.busy(mangle::PREROUTING),
-            tables.mangle.busy(mangle::FORWARD),
-            tables.mangle.busy(mangle::POSTROUTING),
-        ];
-        let busy = tables.filter.busy(filter::FORWARD);
-        let filter = busy.and_then(|id| Some((&*tables.filter, id, tables.filter.chain(id)?)));
-        let plain = cx.snapshot.rules.is_empty() && others.iter().all(Option::is_none);
-        plain.then_some(Self { filter })
+        let mangle = Mangle {
+            prerouting: Busy::of(&tables.mangle, mangle::PREROUTING),
+            forward: Busy::of(&tables.mangle, mangle::FORWARD),
+            postrouting: Busy::of(&tables.mangle, mangle::POSTROUTING),
+        };
+        let chains = [mangle.prerouting, mangle.forward, mangle.postrouting];
+        cx.snapshot.rules.is_empty().then(|| Self {
+            raw: Busy::of(&tables.raw, raw::PREROUTING),
+            filter: Busy::of(&tables.filter, filter::FORWARD),
+            mangle: chains.iter().any(Option::is_some).then_some(mangle),
+        })
+    }
+
+    /// Whether rules see the destination that a packet came with.
+    #[inline(always)]
+    pub(super) fn asks_early(&self) -> bool {
+        self.mangle.is_some_and(|mangle| mangle.prerouting.is_some())
+    }
+
+    /// Looks up which rules of `raw` the packets of a chunk may hit.
+    #[inline(always)]
+    pub(super) fn look_up_raw(&self, arrived: &Arrived<'_>, firsts: &mut [First; CHUNK]) {
+        if let Some(raw) = self.raw {
+            let len = arrived.frames.len().min(CHUNK);
+            raw.table.ahead(raw.id, arrived, &mut firsts[..len]);
+        }
+    }
+
+    /// What `raw` says of a packet whose first candidate this is. Nothing is counted.
+    #[inline(always)]
+    pub(super) fn before(&self, first: &First) -> Quick {
+        self.raw
+            .map_or(Quick::Accept(NOBODY), |raw| raw.chain.quick(first))
     }
 
     /// Looks up which rules the packets of a run may hit.
     #[inline(always)]
-    pub(super) fn look_up(
-        &self,
-        run: &Run,
-        fields: &[Fields; CHUNK],
-        firsts: &mut [First; CHUNK],
-    ) {
-        if let Some((table, chain, _)) = self.filter {
-            let len = run.len().min(CHUNK);
-            table.ahead(chain, &Looked { run, fields }, &mut firsts[..len]);
+    pub(super) fn look_up(&self, run: &Run, fields: &[Fields; CHUNK], firsts: &mut Firsts) {
+        let len = run.len().min(CHUNK);
+        let ask = |busy: Option<Busy<'_>>, routed, firsts: &mut [First; CHUNK]| {
+            if let Some(Busy { table, id, .. }) = busy {
+                let looked = Looked {
+                    run,
+                    fields,
+                    routed,
+                };
+                table.ahead(id, &looked, &mut firsts[..len]);
+            }
+        };
+        ask(self.filter, true, &mut firsts.filter);
+        if let Some(mangle) = self.mangle {
+            ask(mangle.prerouting, false, &mut firsts.prerouting);
+            ask(mangle.forward, true, &mut firsts.forward);
+            ask(mangle.postrouting, true, &mut firsts.postrouting);
         }
     }
 
-    /// Asks the rules about a packet of a run, and writes what they let pass.
+    /// Asks the rules about a packet of a run, and writes what they let pass. `at` is its place there.
     #[inline(always)]
     pub(super) fn leave(
         &self,
         cx: &Context<'_>,
         frame: &mut Frame,
         fields: &mut Fields,
-        waiting: &Waiting,
+        (at, waiting): (usize, &Waiting),
+        firsts: &Firsts,
         near: &mut Near,
         outlet: &mut Outlet,
     ) -> Outcome {
@@ -84,27 +162,95 @@ impl<'a> Plain<'a> {
         if !takes(next, fields, frame) {
             return Outcome::Guard(give_up(fields, waiting, &outlet.memory.tracker));
         }
-        if let Some((table, id, chain)) = self.filter {
-            let exit = match chain.quick(&waiting.first) {
-                Quick::Accept(rule) => {
-                    outlet.memory.rules.count(rule, fields.len);
-                    None
-                }
-                Quick::Drop(rule) => {
-                    outlet.memory.rules.count(rule, fields.len);
-                    Menu::Filter.exit(Verdict::Drop(rule))
-                }
-                Quick::Ask => ask(cx, frame, (table, id), fields, next, waiting, outlet),
-            };
-            if let Some(exit) = exit {
-                return Outcome::Ends(exit);
+        let at = at % CHUNK;
+        let filter = quick(self.filter, &firsts.filter[at]);
+        if let Some(mangle) = self.mangle {
+            let early = quick(mangle.prerouting, &firsts.prerouting[at]);
+            let forward = quick(mangle.forward, &firsts.forward[at]);
+            let late = quick(mangle.postrouting, &firsts.postrouting[at]);
+            // What changes where the packet is routed is not decided here.
+            if early == Quick::Ask {
+                return Outcome::Guard(give_up(fields, waiting, &outlet.memory.tracker));
+            }
+            count(&outlet.memory.rules, early, fields);
+            if (forward == Quick::Ask) | (filter == Quick::Ask) | (late == Quick::Ask) {
+                let asking = Asking { waiting, next, at };
+                return ask::all(self, cx, frame, fields, &asking, firsts, outlet);
+            }
+            count(&outlet.memory.rules, forward, fields);
+            if !matches!(filter, Quick::Drop(_)) {
+                count(&outlet.memory.rules, late, fields);
             }
         }
-        match write(frame, fields, next, waiting, &outlet.memory.tracker) {
-            Some(true) => Outcome::Leaves(next.adjacency.port),
-            Some(false) => Outcome::Ends(Exit::Drop(Drop::NoBuffer)),
-            None => Outcome::Ends(Exit::Drop(Drop::FirewallTruncated)),
+        match filter {
+            Quick::Ask => {
+                let asking = Asking { waiting, next, at };
+                return ask::all(self, cx, frame, fields, &asking, firsts, outlet);
+            }
+            Quick::Drop(rule) => {
+                outlet.memory.rules.count(rule, fields.len);
+                return Outcome::Ends(Exit::Drop(Drop::FirewallFilter));
+            }
+            passes => count(&outlet.memory.rules, passes, fields),
         }
+        write(frame, fields, next, waiting, &outlet.memory.tracker)
+    }
+}
+
+/// What a first candidate comes to in a chain that may have no rules.
+#[inline(always)]
+fn quick(busy: Option<Busy<'_>>, first: &First) -> Quick {
+    match busy {
+        Some(busy) => busy.chain.quick(first),
+        None => Quick::Accept(NOBODY),
+    }
+}
+
+/// Counts a packet that goes on, for the rule that says so.
+#[inline(always)]
+fn count(rules: &rule::Worker, quick: Quick, fields: &Fields) {
+    if let Quick::Accept(rule) = quick {
+        rules.count(rule, fields.len);
+    }
+}
+
+/// The packets of a chunk as `raw` sees them, before connections.
+pub(super) struct Arrived<'a> {
+    pub(super) frames: &'a [Frame],
+    pub(super) fields: &'a [Fields; CHUNK],
+}
+
+impl Packets for Arrived<'_> {
+    #[inline(always)]
+    fn len(&self) -> usize {
+        self.frames.len()
+    }
+
+    #[inline(always)]
+    fn fields(&self, at: usize) -> &Fields {
+        &self.fields[at % CHUNK]
+    }
+
+    #[inline(always)]
+    fn interfaces(&self, at: usize) -> (InterfaceId, InterfaceId) {
+        let ingress = self.frames.get(at).map(|frame| frame.ingress);
+        (ingress.unwrap_or_default(), InterfaceId::NONE)
+    }
+
+    #[inline(always)]
+    fn state(&self, _at: usize) -> (State, NatState) {
+        let track = Track::default();
+        (track.state, track.nat)
+    }
+
+    #[inline(always)]
+    fn ipsec(&self, _at: usize) -> Ipsec {
+        Ipsec::default()
+    }
+
+    #[inline(always)]
+    fn marks(&self, _at: usize) -> Marks {
+        Marks::default()
     }
 }
 
@@ -121,93 +267,30 @@ fn give_up(fields: &mut Fields, waiting: &Waiting, tracker: &Tracker) -> Met {
     }
 }
 
-/// Lifetime, translation, link header. None where the packet is too short for its translation; false
-/// where its end cannot be cut off.
+/// Lifetime, translation, link header.
 #[inline(always)]
-fn write(
+pub(super) fn write(
     frame: &mut Frame,
     fields: &Fields,
     next: &Next,
     waiting: &Waiting,
     tracker: &Tracker,
-) -> Option<bool> {
+) -> Outcome {
     let ipv6 = fields.tuple.ipv6;
-    if let Some(way) = waiting.way.filter(|_| waiting.passed.nat != NatState::default()) {
-        fasttrack::rewrite(frame, ipv6, way, true, tracker)?;
-        return Some(fasttrack::relink(frame, fields, &next.adjacency));
-    }
-    Some(match ipv6 {
-        true => depart::straight::<true>(frame, &next.adjacency),
-        false => depart::straight::<false>(frame, &next.adjacency),
-    })
-}
-
-/// Asks rules whose bits do not say all: how the packet ends by them, if it does. `filter` can
-/// FastTrack a connection, and count it.
-#[inline(never)]
-fn ask(
-    cx: &Context<'_>,
-    frame: &Frame,
-    (table, chain): (&Table, ChainId),
-    fields: &mut Fields,
-    next: &Next,
-    waiting: &Waiting,
-    outlet: &mut Outlet,
-) -> Option<Exit> {
-    let track = match waiting.way {
-        Some(way) => waiting.passed.track(way),
-        None => Track::default(),
-    };
-    let received = fields.tuple;
-    fields.ttl -= 1;
-    let mut subject = Subject {
-        source_mac: source_mac(frame.bytes(), frame.l3),
-        egress: next.adjacency.egress,
-        state: track.state,
-        nat: track.nat,
-        ipsec: Ipsec::default(),
-        marks: Marks {
-            connection: waiting.passed.mark,
-            ..Marks::default()
+    let translated = waiting
+        .way
+        .filter(|_| waiting.passed.nat != NatState::default());
+    let whole = match (translated, ipv6) {
+        (Some(way), _) => match fasttrack::rewrite(frame, ipv6, way, true, tracker) {
+            Some(()) => fasttrack::relink(frame, fields, &next.adjacency),
+            None => return Outcome::Ends(Exit::Drop(Drop::FirewallTruncated)),
         },
-        ..Subject::new(fields, packet(frame), frame.ingress)
+        (None, true) => depart::straight::<true>(frame, &next.adjacency),
+        (None, false) => depart::straight::<false>(frame, &next.adjacency),
     };
-    let memory = &mut outlet.memory;
-    let facts = Known {
-        cx,
-        tracker: &memory.tracker,
-        track: &track,
-        // Of a packet whose connection is known, that is asked.
-        received: &received,
-        bytes: fields.len,
-    };
-    let (worker, told) = (&mut memory.rules, &mut outlet.told);
-    let ahead = Ahead::of(waiting.first);
-    let verdict = ahead.run(table, chain, &mut subject, &facts, worker, told);
-    let changes = subject.changes;
-    if outlet.told.has_events() {
-        outlet.tell(frame);
-    }
-    let exit = Menu::Filter.exit(verdict);
-    if let (Some(way), None) = (waiting.way, exit) {
-        keep(cx, &mut outlet.memory.tracker, (way, &track), &changes, waiting);
-    }
-    exit
-}
-
-/// What rules said about a connection whose packet they let pass.
-fn keep(
-    cx: &Context<'_>,
-    tracker: &mut Tracker,
-    (way, track): (Way, &Track),
-    changes: &Changes,
-    waiting: &Waiting,
-) {
-    if changes.counted {
-        tracker.set_counted(way);
-    }
-    if changes.fasttrack {
-        connection::stay(cx, tracker, track, true, waiting.hop);
+    match whole {
+        true => Outcome::Leaves(next.adjacency.port),
+        false => Outcome::Ends(Exit::Drop(Drop::NoBuffer)),
     }
 }
 

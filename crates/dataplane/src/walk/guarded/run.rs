@@ -5,7 +5,7 @@ use frame::{Frame, InterfaceId};
 use super::CHUNK;
 use crate::connection::{NatState, Passed, State, Way};
 use crate::packet::{Fields, Tuple};
-use crate::rule::{First, Ipsec, Marks, Packets};
+use crate::rule::{Ipsec, Marks, Packets};
 use crate::table::NextHopId;
 use crate::walk::Context;
 use crate::walk::depart::Near;
@@ -14,7 +14,6 @@ use crate::walk::depart::Near;
 pub(super) struct Run {
     len: usize,
     ipv6: bool,
-    tracked: bool,
     /// Their places in the chunk.
     places: [u8; CHUNK],
     ways: [Option<Way>; CHUNK],
@@ -31,11 +30,10 @@ pub(super) struct Run {
 pub(super) struct Waiting {
     /// Its place in the chunk.
     pub(super) place: usize,
-    /// Its connection, if those are tracked.
+    /// Its connection, if it is tracked.
     pub(super) way: Option<Way>,
     pub(super) passed: Passed,
     pub(super) hop: NextHopId,
-    pub(super) first: First,
 }
 
 impl Run {
@@ -43,7 +41,6 @@ impl Run {
         Self {
             len: 0,
             ipv6: false,
-            tracked: false,
             places: [0; CHUNK],
             ways: [None; CHUNK],
             passed: [Passed::default(); CHUNK],
@@ -71,7 +68,7 @@ impl Run {
             true => self.keys6[at] = to.destination,
             false => self.keys4[at] = to.destination as u32,
         }
-        (self.ipv6, self.tracked) = (to.ipv6, way.is_some());
+        self.ipv6 = to.ipv6;
         self.len = at + 1;
     }
 
@@ -86,14 +83,13 @@ impl Run {
     }
 
     #[inline(always)]
-    pub(super) fn get(&self, at: usize, firsts: &[First; CHUNK]) -> Waiting {
+    pub(super) fn get(&self, at: usize) -> Waiting {
         let at = at % CHUNK;
         Waiting {
             place: usize::from(self.places[at]) % CHUNK,
             way: self.ways[at],
             passed: self.passed[at],
             hop: self.hops[at],
-            first: firsts[at],
         }
     }
 
@@ -126,6 +122,8 @@ pub(super) struct Looked<'a> {
     pub(super) run: &'a Run,
     /// By place in the chunk.
     pub(super) fields: &'a [Fields; CHUNK],
+    /// Where they leave by is known.
+    pub(super) routed: bool,
 }
 
 impl Packets for Looked<'_> {
@@ -141,14 +139,18 @@ impl Packets for Looked<'_> {
 
     #[inline(always)]
     fn interfaces(&self, at: usize) -> (InterfaceId, InterfaceId) {
-        self.run.interfaces[at % CHUNK]
+        let (ingress, egress) = self.run.interfaces[at % CHUNK];
+        match self.routed {
+            true => (ingress, egress),
+            false => (ingress, InterfaceId::NONE),
+        }
     }
 
     #[inline(always)]
     fn state(&self, at: usize) -> (State, NatState) {
-        let state = match self.run.tracked {
-            true => State::Established,
-            false => State::Untracked,
+        let state = match self.run.ways[at % CHUNK] {
+            Some(_) => State::Established,
+            None => State::Untracked,
         };
         (state, self.run.passed[at % CHUNK].nat)
     }

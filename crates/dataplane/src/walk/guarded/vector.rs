@@ -7,7 +7,7 @@
 use frame::{Frame, InterfaceId, VECTOR_FRAMES};
 use kernels::{Lanes, Work, widest};
 
-use super::plain::{Outcome, Plain};
+use super::plain::{Arrived, Firsts, Outcome, Plain};
 use super::run::Run;
 use super::{CHUNK, Guard, Met, Onward, Passage, View, commit, fasttrack, translation};
 use crate::connection::{Hash, NatState, Passed, Tick, Tracker, Way};
@@ -16,7 +16,7 @@ use crate::drop::Drop;
 use crate::outlet::Outlet;
 use crate::packet::{Fields, protocol};
 use crate::punt::Why;
-use crate::rule::First;
+use crate::rule::{First, NOBODY, Quick};
 use crate::table::{Adjacency, NextHopId};
 use crate::walk::depart::{self, Departed, Near, Speed, Tally, packet};
 use crate::walk::passes::{Lane, NO_PORT, Scratch};
@@ -31,7 +31,9 @@ pub(in crate::walk) struct Ahead {
     /// A bit for each packet that is plain.
     plain: u64,
     run: Run,
-    firsts: [First; CHUNK],
+    /// The first candidates in `raw`, by family, by place.
+    raw: [[First; CHUNK]; 2],
+    firsts: Firsts,
 }
 
 impl Ahead {
@@ -42,7 +44,8 @@ impl Ahead {
             ways: [None; CHUNK],
             plain: 0,
             run: Run::new(),
-            firsts: [First::NOBODY; CHUNK],
+            raw: [[First::NOBODY; CHUNK]; 2],
+            firsts: Firsts::new(),
         }
     }
 }
@@ -131,6 +134,13 @@ impl Passes<'_, '_> {
                 tracks,
             });
         }
+        for (plain, firsts) in self.plain.iter().zip(&mut ahead.raw) {
+            let arrived = Arrived {
+                frames: chunk.frames,
+                fields: &ahead.fields,
+            };
+            plain.map(|plain| plain.look_up_raw(&arrived, firsts));
+        }
         for at in 0..chunk.frames.len() {
             chunk.ports[at] = NO_PORT;
             let local = match (chunk.lanes[at], chunk.exits[at]) {
@@ -155,35 +165,53 @@ impl Passes<'_, '_> {
         let (frame, fields) = (&mut chunk.frames[at], &mut ahead.fields[at]);
         let ipv6 = fields.tuple.ipv6;
         let family = usize::from(ipv6);
-        let (way, mut passed) = (ahead.ways[at], Passed::default());
-        if self.tracks[family] {
+        let way = ahead.ways[at].filter(|_| self.tracks[family]);
+        if let Some(way) = way.filter(|_| self.fasttracks[family])
+            && let Some(port) = self.fasttrack(frame, fields, way)
+        {
+            chunk.ports[at] = port;
+            return true;
+        }
+        let Some(plain) = self.plain[family] else {
+            return false;
+        };
+        let memory = &mut self.outlet.memory;
+        let (rule, tracked) = match plain.before(&ahead.raw[family][at]) {
+            Quick::Accept(rule) => (rule, self.tracks[family]),
+            Quick::Notrack(rule) => (rule, false),
+            Quick::Drop(rule) => {
+                memory.rules.count(rule, fields.len);
+                chunk.exits[at] = Exit::Drop(Drop::FirewallRaw);
+                return true;
+            }
+            Quick::Ask => return false,
+        };
+        let mut passed = Passed::default();
+        if tracked {
             let Some(way) = way else {
                 return false;
             };
-            if self.fasttracks[family]
-                && let Some(port) = self.fasttrack(frame, fields, way)
-            {
-                chunk.ports[at] = port;
-                return true;
-            }
-            if self.plain[family].is_none() {
-                return false;
-            }
-            let tracker = &mut self.outlet.memory.tracker;
-            match tracker.pass(way, fields, packet(frame), self.now) {
+            match memory.tracker.pass(way, fields, packet(frame), self.now) {
                 Some(found) => passed = found,
                 None => return false,
             }
             if passed.nat != NatState::default() {
-                translation::turn_destination(tracker, way, &mut fields.tuple);
+                if plain.asks_early() {
+                    self.finish(chunk, ahead);
+                    let met = Met::Tracked(passed.track(way));
+                    self.guard(at, (None, met), chunk, ahead);
+                    return true;
+                }
+                translation::turn_destination(&memory.tracker, way, &mut fields.tuple);
             }
-        } else if self.plain[family].is_none() {
-            return false;
+        }
+        if rule != NOBODY {
+            memory.rules.count(rule, fields.len);
         }
         if ahead.run.is_full(ipv6) {
             self.finish(chunk, ahead);
         }
-        let way = way.filter(|_| self.tracks[family]);
+        let way = way.filter(|_| tracked);
         ahead.run.push(at, way, passed, &ahead.fields[at].tuple);
         true
     }
@@ -217,11 +245,20 @@ impl Passes<'_, '_> {
         ahead.run.route(self.cx, chunk.frames, self.near);
         plain.look_up(&ahead.run, &ahead.fields, &mut ahead.firsts);
         for at in 0..len {
-            let waiting = ahead.run.get(at, &ahead.firsts);
+            let waiting = ahead.run.get(at);
             let place = waiting.place;
             let (frame, fields) = (&mut chunk.frames[place], &mut ahead.fields[place]);
             let received = frame.len() as u64;
-            match plain.leave(self.cx, frame, fields, &waiting, self.near, self.outlet) {
+            let left = plain.leave(
+                self.cx,
+                frame,
+                fields,
+                (at, &waiting),
+                &ahead.firsts,
+                self.near,
+                self.outlet,
+            );
+            match left {
                 Outcome::Leaves(port) => {
                     let counters = &self.outlet.counters;
                     self.tally

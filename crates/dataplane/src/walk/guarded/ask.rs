@@ -1,0 +1,173 @@
+//! Rules whose bits do not say all are asked about a plain packet, in order; what they change is
+//! written into it.
+
+use frame::Frame;
+
+use super::chains::{Known, Menu};
+use super::plain::{Busy, Firsts, Outcome, Plain, write};
+use super::run::Waiting;
+use super::{Memory, Passage, Told, commit, connection, translation};
+use crate::connection::Track;
+use crate::drop::Drop;
+use crate::outlet::Outlet;
+use crate::packet::{Fields, Tuple};
+use crate::rule::{Ahead, Changes, First, Marks, Subject};
+use crate::walk::depart::{Next, packet};
+use crate::walk::{Context, Exit, egress, source_mac};
+
+/// A plain packet when rules are asked about it.
+pub(super) struct Asking<'a> {
+    pub(super) waiting: &'a Waiting,
+    pub(super) next: &'a Next,
+    /// Its place in the run.
+    pub(super) at: usize,
+}
+
+/// What rules have made of it so far.
+struct Asked<'a> {
+    received: Tuple,
+    track: Track,
+    marks: Marks,
+    changes: Changes,
+    asking: &'a Asking<'a>,
+}
+
+/// Asks forward, filter and postrouting, and writes what they let pass.
+#[inline(never)]
+pub(super) fn all(
+    plain: &Plain<'_>,
+    cx: &Context<'_>,
+    frame: &mut Frame,
+    fields: &mut Fields,
+    asking: &Asking<'_>,
+    firsts: &Firsts,
+    outlet: &mut Outlet,
+) -> Outcome {
+    let (waiting, at) = (asking.waiting, asking.at);
+    let mut asked = Asked {
+        received: fields.tuple,
+        track: match waiting.way {
+            Some(way) => waiting.passed.track(way),
+            None => Track::default(),
+        },
+        marks: Marks {
+            connection: waiting.passed.mark,
+            ..Marks::default()
+        },
+        changes: Changes::default(),
+        asking,
+    };
+    fields.ttl -= 1;
+    let (forward, late) = match plain.mangle {
+        Some(mangle) => (mangle.forward, mangle.postrouting),
+        None => (None, None),
+    };
+    let chains = [
+        (forward, &firsts.forward[at], Menu::Mangle),
+        (plain.filter, &firsts.filter[at], Menu::Filter),
+        (late, &firsts.postrouting[at], Menu::Mangle),
+    ];
+    for (busy, first, menu) in chains {
+        let Some(busy) = busy else {
+            continue;
+        };
+        let exit = asked.chain(cx, frame, fields, (busy, first, menu), &mut outlet.memory, &mut outlet.told);
+        if outlet.told.has_events() {
+            outlet.tell(frame);
+        }
+        if let Some(exit) = exit {
+            return Outcome::Ends(exit);
+        }
+    }
+    asked.keep(cx, &mut outlet.memory);
+    asked.write(frame, fields, outlet)
+}
+
+impl Asked<'_> {
+    /// Asks one chain: how the packet ends by it, if it does.
+    fn chain(
+        &mut self,
+        cx: &Context<'_>,
+        frame: &Frame,
+        fields: &Fields,
+        (busy, first, menu): (Busy<'_>, &First, Menu),
+        memory: &mut Memory,
+        told: &mut Told,
+    ) -> Option<Exit> {
+        let waiting = self.asking.waiting;
+        let mut subject = Subject {
+            source_mac: source_mac(frame.bytes(), frame.l3),
+            egress: self.asking.next.adjacency.egress,
+            state: self.track.state,
+            nat: self.track.nat,
+            marks: self.marks,
+            changes: self.changes,
+            ..Subject::new(fields, packet(frame), frame.ingress)
+        };
+        let facts = Known {
+            cx,
+            tracker: &memory.tracker,
+            track: &self.track,
+            received: &self.received,
+            bytes: fields.len,
+        };
+        // What was looked up ahead was so with the marks that the packet had.
+        let known = Marks {
+            connection: waiting.passed.mark,
+            ..Marks::default()
+        };
+        let ahead = match self.marks == known {
+            true => Ahead::of(*first),
+            false => Ahead::default(),
+        };
+        let worker = &mut memory.rules;
+        let verdict = ahead.run(busy.table, busy.id, &mut subject, &facts, worker, told);
+        (self.marks, self.changes) = (subject.marks, subject.changes);
+        menu.exit(verdict)
+    }
+
+    /// What rules said about the packet's connection.
+    fn keep(&self, cx: &Context<'_>, memory: &mut Memory) {
+        let waiting = self.asking.waiting;
+        let Some(way) = waiting.way else {
+            return;
+        };
+        let tracker = &mut memory.tracker;
+        if self.marks.connection != waiting.passed.mark {
+            tracker.set_mark(way, self.marks.connection);
+        }
+        if self.changes.counted {
+            tracker.set_counted(way);
+        }
+        if self.changes.fasttrack {
+            connection::stay(cx, tracker, &self.track, true, waiting.hop);
+        }
+    }
+
+    fn write(&self, frame: &mut Frame, fields: &Fields, outlet: &mut Outlet) -> Outcome {
+        let Asking { waiting, next, .. } = self.asking;
+        let kept = Changes {
+            fasttrack: self.changes.fasttrack,
+            counted: self.changes.counted,
+            ..Changes::default()
+        };
+        let tracker = &outlet.memory.tracker;
+        if self.changes == kept {
+            return write(frame, fields, next, waiting, tracker);
+        }
+        let passage = Passage {
+            track: self.track,
+            changes: self.changes,
+            translation: translation::known(tracker, &self.track),
+            mtu: next.adjacency.mtu,
+            ..Passage::new(*fields)
+        };
+        match commit(frame, &passage) {
+            Err(drop) => Outcome::Ends(Exit::Drop(drop)),
+            Ok(()) if egress::rewrite(frame, &next.adjacency) => {
+                Outcome::Leaves(next.adjacency.port)
+            }
+            Ok(()) => Outcome::Ends(Exit::Drop(Drop::NoBuffer)),
+        }
+    }
+}
