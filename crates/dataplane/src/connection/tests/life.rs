@@ -89,7 +89,6 @@ fn everything_that_a_draft_says_is_in_the_row() {
     assert_eq!(bed.tracker.tuple(way.reversed()), reply);
 
     bed.tracker.set_mark(way, 3);
-    bed.tracker.set_helper(way, Helper::None);
     bed.tracker.set_attachment(way, u32::MAX);
     bed.tracker.set_next_hop(
         way.reversed(),
@@ -100,7 +99,7 @@ fn everything_that_a_draft_says_is_in_the_row() {
     );
     assert_eq!(
         (bed.tracker.mark(way), bed.tracker.helper(way)),
-        (3, Helper::None)
+        (3, Helper::Sip)
     );
     let row = bed.table.row(bed.tracker.id(way)).expect("still there");
     assert_eq!(
@@ -296,10 +295,13 @@ fn errors_are_related_to_the_packet_that_they_quote() {
 fn an_expected_connection_is_related_and_its_parents() {
     let mut bed = Bed::new(&Settings::default());
     let control = tuple4(1, protocol::UDP);
-    bed.show(&plain(&control, 0));
-    let parent = bed.tracker.lookup(&control).expect("entered");
+    let first = plain(&control, 0);
+    let draft = Draft {
+        helper: Helper::Tftp,
+        ..bed.tracker.draft(&Fields::of(&first), &first)
+    };
+    let parent = bed.tracker.confirm(&draft, bed.now).expect("room");
     bed.tracker.set_mark(parent, 42);
-    bed.tracker.set_helper(parent, Helper::Tftp);
     let data = crate::packet::Tuple {
         source: 0xc000_0201,
         source_port: 5_000,
@@ -318,7 +320,7 @@ fn an_expected_connection_is_related_and_its_parents() {
         source: None,
         answer: None,
         timeout_secs: 5,
-        lasting: false,
+        held: false,
     };
     assert!(bed.tracker.expect(expectation, bed.now));
     bed.tracker.remove(

@@ -84,7 +84,7 @@ impl View {
             source: Some(self.forth.destination),
             answer: None,
             timeout_secs,
-            lasting: false,
+            held: false,
         }
     }
 
