@@ -54,6 +54,7 @@ pub use homes::Homes;
 pub use id::{EntryId, NextHop, SLOTS_MAX, Slot, WORKERS_MAX, Way};
 pub use pass::Passed;
 pub use row::{Direction, Row};
+pub(crate) use settings::TIMEOUT_SECS_MAX;
 pub use settings::{Settings, TICKS_PER_SECOND, Tick};
 pub use setup::trackers;
 pub use state::{Helper, NatState, Refused, State, States, TcpState, Track};
