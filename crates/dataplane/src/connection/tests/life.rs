@@ -367,6 +367,44 @@ fn an_expected_connection_is_related_and_its_parents() {
 }
 
 #[test]
+fn what_one_was_told_is_told_to_nobody_else() {
+    let mut bed = Bed::new(&Settings::default());
+    let of = |parent, source, destination| Expectation {
+        parent: EntryId::from_bits(parent),
+        tuple: crate::packet::Tuple {
+            source,
+            source_port: 0,
+            ..tuple4(1, protocol::TCP)
+        },
+        helper: Helper::Irc,
+        destination: Some((destination, 5_001)),
+        source: None,
+        answer: None,
+        timeout_secs: 5,
+        held: false,
+    };
+    let anybody = of(1, 0, 7);
+    assert!(bed.tracker.expect(anybody, bed.now));
+
+    // Who comes to the one from a certain address would come to the other, too.
+    assert!(bed.tracker.is_expected_by_another(&of(2, 9, 8)));
+    assert!(bed.tracker.is_expected_by_another(&of(1, 0, 8)));
+    assert!(!bed.tracker.is_expected_by_another(&anybody));
+    assert!(!bed.tracker.expect(of(2, 0, 7), bed.now));
+    let comes = tuple4(1, protocol::TCP);
+    assert_eq!(bed.tracker.expected(&comes), Some(&anybody));
+
+    // What is only held is nobody else's either, and nothing is related by it.
+    let held = Expectation {
+        held: true,
+        ..anybody
+    };
+    assert!(bed.tracker.expect(held, bed.now));
+    assert_eq!(bed.tracker.expected(&comes), None);
+    assert!(bed.tracker.is_expected_by_another(&of(2, 9, 8)));
+}
+
+#[test]
 fn a_lost_address_takes_its_masqueraded_connections_along() {
     let mut bed = Bed::new(&Settings::default());
     for number in 0..600 {
