@@ -137,6 +137,13 @@ drops! {
     FirewallTarpit = "firewall-tarpit",
     /// The packet ends before what a rule changes in it.
     FirewallTruncated = "firewall-truncated",
+    /// A helper would have to remember more than it may: connections that are expected, or that it
+    /// altered. What it reads comes again, and finds more room or less.
+    HelperFull = "helper-full",
+    /// What a helper would make of the packet is longer than a packet, or than its buffer.
+    HelperRoom = "helper-room",
+    /// Part of a segment of a connection whose numbers a helper shifted.
+    HelperFragment = "helper-fragment",
 }
 
 #[cfg(test)]

@@ -9,6 +9,7 @@ use std::sync::Arc;
 
 use crate::connection::Settings;
 use crate::nat::Target;
+use crate::nat::helper::Services;
 use crate::packet::Tuple;
 use crate::rule::Table;
 
@@ -102,6 +103,8 @@ pub struct Firewall {
     pub tracks6: bool,
     /// Timeouts and strictness of tracking.
     pub settings: Settings,
+    /// Which connections helpers read.
+    pub services: Services,
 }
 
 impl Tables {

@@ -125,6 +125,12 @@ impl Worker {
         &self.outlet.counters
     }
 
+    /// Its connections.
+    #[cfg(test)]
+    pub(crate) fn tracker(&self) -> &Tracker {
+        &self.outlet.memory.tracker
+    }
+
     /// Its queues, with their ports' numbers.
     pub fn ports(&self) -> impl Iterator<Item = (u16, &dyn Port)> {
         self.outlet.ports()

@@ -4,8 +4,8 @@
 //! As in [`wire::fuzz`]: the libFuzzer targets in `fuzz/` and the tests that replay the corpora call
 //! the same functions. A violation panics; nothing else may.
 
-use dataplane::connection::{EntryId, Expectation, Helper};
-use dataplane::nat::helper::{Expected, Shifts, View, treat};
+use dataplane::connection::{Calls, EntryId, Expectation, Helper};
+use dataplane::nat::helper::{Expected, Shifts, View, payload as payload_of, read, treat};
 use dataplane::nat::{Rewrite, Shape};
 use dataplane::packet::{Fields, Tuple, protocol};
 use dataplane::trace::End;
@@ -91,6 +91,10 @@ impl Expected for Nobody {
     fn by_another(&self, _: &Expectation) -> bool {
         false
     }
+
+    fn is_there(&self, _: &Tuple) -> bool {
+        false
+    }
 }
 
 /// Those that read.
@@ -131,6 +135,7 @@ pub fn helper(bytes: &[u8]) {
         back,
         reply,
         direct_media: kind & 0x40 == 0,
+        calls: Calls::default(),
     };
     let header = if udp { 28 } else { 40 };
     let len = header + payload.len().min(1400);
@@ -143,9 +148,14 @@ pub fn helper(bytes: &[u8]) {
     let shape = Shape::of(&Fields::of(&room), &Offload::FINISHED, 0);
     let mut shifts = Shifts::default();
 
-    let treated = treat(&mut room, shape, &view, &mut shifts, &Nobody);
+    let found = read(
+        payload_of(&room, shape).expect("it is whole"),
+        &view,
+        &Nobody,
+    );
+    let treated = treat(&mut room, shape, &found.edits, reply, &mut shifts);
 
-    let (new_len, found) = treated.expect("there is room");
+    let new_len = treated.expect("there is room");
     assert_eq!(
         new_len as usize,
         len.wrapping_add_signed(found.edits.growth(0) as isize)

@@ -62,3 +62,15 @@ pub struct Draft {
     /// The state of TCP after the first packet.
     pub(super) opening: Opening,
 }
+
+impl Draft {
+    /// Whether a helper expected it.
+    pub const fn is_expected(&self) -> bool {
+        self.expected
+    }
+
+    /// Whether a helper reads what it carries.
+    pub fn is_helped(&self) -> bool {
+        self.helper != Helper::None && !self.expected
+    }
+}

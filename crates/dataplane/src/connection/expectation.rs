@@ -1,9 +1,10 @@
 //! Connections that helpers expect: a tuple, parts of which may be anything, and whose child it is.
 //!
-//! Bounded: 4,096 for a worker. Looking one up costs four lookups in an ordered map, and nothing
+//! Bounded: 4,096 for a worker, 32 of them for a connection; a connection that expects more forgets
+//! what it has waited for longest. Looking one up costs four lookups in an ordered map, and nothing
 //! while there is none.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use super::id::EntryId;
 use super::settings::{TICKS_PER_SECOND, Tick};
@@ -12,6 +13,9 @@ use crate::packet::Tuple;
 
 /// The most expectations of a worker.
 const EXPECTATIONS_MAX: usize = 4_096;
+
+/// The most expectations of a connection.
+const EACH_MAX: usize = 32;
 
 /// A connection that a helper expects.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -32,11 +36,22 @@ pub struct Expectation {
     pub answer: Option<u16>,
     /// How long it is expected, in seconds.
     pub timeout_secs: u32,
-    /// More than one connection is expected.
-    pub lasting: bool,
+    /// Its tuple is only held, so that nobody else is told the same: what is to come is not agreed
+    /// upon yet, and nothing is related by it.
+    pub held: bool,
 }
 
 impl Expectation {
+    /// Whether the other, which has the same tuple, is of another connection or leads elsewhere.
+    pub fn is_apart_from(&self, other: &Self) -> bool {
+        (self.parent, self.destination) != (other.parent, other.destination)
+    }
+
+    /// Whether it waits for a connection that begins with this tuple.
+    pub fn awaits(&self, tuple: &Tuple) -> bool {
+        Key::of(tuple).forms().contains(&Key::of(&self.tuple)) && !self.held
+    }
+
     /// What becomes of its first packet, which came with this tuple.
     pub fn translated(&self, tuple: &Tuple) -> Tuple {
         let own = (tuple.destination, tuple.destination_port);
@@ -82,68 +97,141 @@ impl Key {
             ipv6: tuple.ipv6,
         }
     }
+
+    /// The keys of what may expect this one, the most exact first.
+    const fn forms(self) -> [Self; 4] {
+        let any_port = Self {
+            ports: (self.ports.0, 0),
+            ..self
+        };
+        let any_source = Self { source: 0, ..self };
+        let anybody = Self {
+            source: 0,
+            ..any_port
+        };
+        [self, any_port, any_source, anybody]
+    }
+
+    /// Before all others.
+    const FIRST: Self = Self {
+        destination: 0,
+        source: 0,
+        ports: (0, 0),
+        protocol: 0,
+        ipv6: false,
+    };
 }
 
 /// See the module.
 #[derive(Debug, Default)]
 pub(super) struct Expectations {
     by_tuple: BTreeMap<Key, (Tick, Expectation)>,
+    by_parent: BTreeSet<(EntryId, Key)>,
     /// The second in which those whose time was up were last taken out.
     swept: u32,
 }
 
 impl Expectations {
-    /// Expects a connection, in the place of what was expected under the same tuple. False when
-    /// there are too many.
-    pub(super) fn insert(&mut self, expectation: Expectation, now: Tick) -> bool {
-        let key = Key::of(&expectation.tuple);
-        if self.by_tuple.len() >= EXPECTATIONS_MAX && !self.by_tuple.contains_key(&key) {
-            return false;
+    /// Expects a connection, in the place of what the same parent expected under the same tuple.
+    /// False when there are too many, or when it is another's. `gone` hears of the tuple that makes
+    /// room for it.
+    pub(super) fn insert(
+        &mut self,
+        expectation: Expectation,
+        now: Tick,
+        gone: impl FnOnce(&Tuple),
+    ) -> bool {
+        let (key, parent) = (Key::of(&expectation.tuple), expectation.parent);
+        match self.by_tuple.get(&key) {
+            Some((_, known)) if known.parent != parent => return false,
+            Some(_) => {}
+            None => {
+                if self.keys_of(parent).count() >= EACH_MAX
+                    && let Some(tuple) = self.forget_oldest(parent, now)
+                {
+                    gone(&tuple);
+                }
+                if self.by_tuple.len() >= EXPECTATIONS_MAX {
+                    return false;
+                }
+            }
         }
         let deadline = now.after(expectation.timeout_secs * TICKS_PER_SECOND);
         self.by_tuple.insert(key, (deadline, expectation));
+        self.by_parent.insert((parent, key));
         true
     }
 
     /// Whether just this tuple is expected.
     pub(super) fn contains(&self, tuple: &Tuple) -> bool {
-        self.by_tuple.contains_key(&Key::of(tuple))
+        !self.by_tuple.is_empty() && self.by_tuple.contains_key(&Key::of(tuple))
     }
 
-    /// What expects a connection with this tuple, the most exact first.
-    pub(super) fn find(&self, tuple: &Tuple) -> Option<&Expectation> {
+    /// What has this tuple, the most exact first, be it only held.
+    pub(super) fn get(&self, tuple: &Tuple) -> Option<&Expectation> {
         if self.by_tuple.is_empty() {
             return None;
         }
-        let exact = Key::of(tuple);
-        let any_port = |key: Key| Key {
-            ports: (key.ports.0, 0),
-            ..key
-        };
-        let any_source = Key { source: 0, ..exact };
-        [exact, any_port(exact), any_source, any_port(any_source)]
-            .iter()
-            .find_map(|key| Some(&self.by_tuple.get(key)?.1))
+        let forms = Key::of(tuple).forms();
+        let (_, found) = forms.iter().find_map(|key| self.by_tuple.get(key))?;
+        Some(found)
     }
 
-    /// The expected connection came.
-    pub(super) fn fulfil(&mut self, tuple: &Tuple) -> Option<Expectation> {
-        let found = *self.find(tuple)?;
-        if !found.lasting {
-            self.by_tuple.remove(&Key::of(&found.tuple));
+    /// What expects a connection with this tuple.
+    pub(super) fn find(&self, tuple: &Tuple) -> Option<&Expectation> {
+        self.get(tuple).filter(|found| !found.held)
+    }
+
+    /// What a connection expects.
+    pub(super) fn of(&self, parent: EntryId) -> impl Iterator<Item = &Expectation> {
+        self.keys_of(parent)
+            .filter_map(|key| Some(&self.by_tuple.get(&key)?.1))
+    }
+
+    fn keys_of(&self, parent: EntryId) -> impl Iterator<Item = Key> + '_ {
+        let from = self.by_parent.range((parent, Key::FIRST)..);
+        from.take_while(move |(of, _)| *of == parent)
+            .map(|(_, key)| *key)
+    }
+
+    fn forget_oldest(&mut self, parent: EntryId, now: Tick) -> Option<Tuple> {
+        let left = |key: &Key| {
+            let deadline = self.by_tuple.get(key).map(|(deadline, _)| *deadline);
+            deadline.map_or(i32::MIN, |deadline| deadline.since(now))
+        };
+        let oldest = self.keys_of(parent).min_by_key(left)?;
+        self.take(parent, oldest)
+    }
+
+    fn take(&mut self, parent: EntryId, key: Key) -> Option<Tuple> {
+        self.by_parent.remove(&(parent, key));
+        let (_, expectation) = self.by_tuple.remove(&key)?;
+        Some(expectation.tuple)
+    }
+
+    /// An expected connection came, whose tuples these are: what was expected with either of them is
+    /// not any more.
+    pub(super) fn fulfil(&mut self, original: &Tuple, reply: &Tuple, mut gone: impl FnMut(&Tuple)) {
+        let Some(parent) = self.find(original).map(|found| found.parent) else {
+            return;
+        };
+        let fulfilled = self.of(parent);
+        let fulfilled = fulfilled.filter(|one| one.awaits(original) || one.awaits(reply));
+        let mut keys = [None; EACH_MAX];
+        for (place, one) in keys.iter_mut().zip(fulfilled) {
+            *place = Some(Key::of(&one.tuple));
         }
-        Some(found)
+        for key in keys.into_iter().flatten() {
+            self.take(parent, key).iter().for_each(&mut gone);
+        }
     }
 
     /// Takes out what a connection expected that is gone.
     pub(super) fn forget(&mut self, parent: EntryId, mut gone: impl FnMut(&Tuple)) {
-        self.by_tuple.retain(|_, (_, expectation)| {
-            let stays = expectation.parent != parent;
-            if !stays {
-                gone(&expectation.tuple);
-            }
-            stays
-        });
+        let first = |all: &Self| all.keys_of(parent).next();
+        while let Some(key) = first(self) {
+            self.take(parent, key).iter().for_each(&mut gone);
+        }
     }
 
     /// Takes out what did not come in time, once a second.
@@ -152,9 +240,11 @@ impl Expectations {
             return;
         }
         self.swept = now.second();
-        self.by_tuple.retain(|_, (deadline, expectation)| {
+        let by_parent = &mut self.by_parent;
+        self.by_tuple.retain(|key, (deadline, expectation)| {
             let stays = deadline.since(now) > 0;
             if !stays {
+                by_parent.remove(&(expectation.parent, *key));
                 gone(&expectation.tuple);
             }
             stays

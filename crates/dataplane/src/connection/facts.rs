@@ -55,15 +55,6 @@ impl<'a, F: Layout> Entry<'a, F> {
         Helper::from_bits((load(self.shared(shared::STATE)) >> 32) as u8)
     }
 
-    fn set_helper(self, helper: Helper) {
-        if !self.is_live() {
-            return;
-        }
-        let word = self.shared(shared::STATE);
-        store(word, load(word) & !(0xff << 32) | (helper as u64) << 32);
-        self.set_flags(flag::NOTED);
-    }
-
     fn set_counted(self) {
         let word = self.shared(shared::STATE);
         store(word, load(word) | u64::from(own::COUNTED) << 40);
@@ -179,14 +170,14 @@ impl Tracker {
         of_family!(ref self, way.slot.is_ipv6(), part => part.entry(way).set_mark(mark));
     }
 
-    /// The helper that watches the connection, or that expected it.
+    /// The helper that reads the connection, or that expected it.
     pub fn helper(&self, way: Way) -> Helper {
         of_family!(ref self, way.slot.is_ipv6(), part => part.entry(way).helper())
     }
 
-    /// Has a helper watch the connection.
-    pub fn set_helper(&mut self, way: Way, helper: Helper) {
-        of_family!(ref self, way.slot.is_ipv6(), part => part.entry(way).set_helper(helper));
+    /// Whether a helper expected the connection.
+    pub fn is_expected(&self, way: Way) -> bool {
+        of_family!(ref self, way.slot.is_ipv6(), part => part.entry(way).is_expected())
     }
 
     /// `tcp-state`.

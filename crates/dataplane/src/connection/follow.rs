@@ -5,7 +5,7 @@
 //! numbers are in the shared line beside it; a second begun in the direction turns its rate.
 
 use super::id::Way;
-use super::layout::{Layout, flag, half_of, load, own, pair, shared, store};
+use super::layout::{Layout, flag, half_of, load, pair, shared, store};
 use super::limits::Limits;
 use super::part::Part;
 use super::rate::Rate;
@@ -19,18 +19,25 @@ impl<F: Layout> Part<F> {
     /// What a packet that was found in this direction is to its connection, if it is not TCP.
     #[inline(always)]
     pub(super) fn judge(&self, way: Way) -> Track {
-        let entry = self.entry(way);
-        let flags = entry.flags(way.reply);
+        let flags = self.entry(way).flags(way.reply);
         let track = of(flags, way);
-        let related = track.state == State::New
-            && flags & flag::NOTED != 0
-            && entry.own() & own::EXPECTED != 0;
-        match related {
-            true => Track {
-                state: State::Related,
-                ..track
+        if flags & flag::NOTED != 0 {
+            return self.judge_noted(track, way);
+        }
+        track
+    }
+
+    /// The same of a connection that helpers may have to do with.
+    #[inline(never)]
+    fn judge_noted(&self, track: Track, way: Way) -> Track {
+        let entry = self.entry(way);
+        Track {
+            state: match (track.state, entry.is_expected()) {
+                (State::New, true) => State::Related,
+                (state, _) => state,
             },
-            false => track,
+            helped: entry.is_helped(),
+            ..track
         }
     }
 
@@ -174,6 +181,7 @@ pub(super) const BLANK: Track = Track {
     nat: NatState(0),
     fasttrack: false,
     quoted: false,
+    helped: false,
     step: Step::Nothing,
 };
 
@@ -186,6 +194,7 @@ pub(super) fn of(flags: u8, way: Way) -> Track {
         nat: NatState(flags >> flag::NAT_SHIFT & 0xf),
         fasttrack: flags & flag::FASTTRACK != 0,
         quoted: false,
+        helped: false,
         step: Step::Nothing,
     }
 }

@@ -7,7 +7,7 @@
 //! port) is decided here. Two tuples of one hash (once in 2^57 pairs of a bucket) are told apart no
 //! more than that: the later one is refused.
 
-use core::sync::atomic::{AtomicU64, Ordering};
+use core::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 use std::sync::Arc;
 
 use kernels::{Pages, Zeroed};
@@ -31,6 +31,8 @@ const WORKER_BITS: u64 = 0xff;
 pub struct Homes {
     buckets: Zeroed<[AtomicU64; 8]>,
     keys: Keys,
+    /// How many claims there are of what helpers expect, whose source may be anything.
+    expected: AtomicU32,
 }
 
 impl Homes {
@@ -43,6 +45,7 @@ impl Homes {
         Ok(Arc::new(Self {
             buckets: Zeroed::new(buckets, Pages::Huge)?,
             keys: Keys::random(rng),
+            expected: AtomicU32::new(0),
         }))
     }
 
@@ -64,6 +67,31 @@ impl Homes {
             return Err(Refused::Taken);
         }
         Ok(())
+    }
+
+    /// As [`Self::claim`], for a tuple that a helper expects: where its source is 0 it stands for
+    /// all.
+    ///
+    /// # Errors
+    /// As of [`Self::claim`].
+    pub fn claim_expected(&self, tuple: &Tuple, worker: u16) -> Result<(), Refused> {
+        self.claim(tuple, worker)?;
+        self.expected.fetch_add(1, Ordering::SeqCst);
+        Ok(())
+    }
+
+    /// Gives up a tuple that is not expected any more, or keeps it for the connection that came.
+    pub fn release_expected(&self, tuple: &Tuple, keep: bool) {
+        if !keep {
+            self.release(tuple);
+        }
+        self.expected.fetch_sub(1, Ordering::SeqCst);
+    }
+
+    /// Whether a helper expects anything, on any worker.
+    #[inline]
+    pub fn expects(&self) -> bool {
+        self.expected.load(Ordering::SeqCst) > 0
     }
 
     /// The owner of packets with this tuple.

@@ -75,6 +75,8 @@ pub(super) mod own {
     pub(in crate::connection) const COUNTED: u16 = 8;
     /// A helper expected it.
     pub(in crate::connection) const EXPECTED: u16 = 16;
+    /// Its original tuple is claimed in `Homes`.
+    pub(in crate::connection) const CLAIMED_ORIGINAL: u16 = 32;
 }
 
 /// The part of `meta` that belongs to the tuple.

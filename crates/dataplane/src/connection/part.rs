@@ -48,8 +48,8 @@ const CANDIDATES: usize = 8;
 /// What somebody else holds of a connection that ended.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Left {
-    /// The reply tuple, claimed in `Homes`.
-    pub(super) claimed: Option<Tuple>,
+    /// The original tuple and the reply tuple, where they are claimed in `Homes`.
+    pub(super) claimed: [Option<Tuple>; 2],
     /// The original tuple, counted by a `connection-limit`.
     pub(super) counted: Option<Tuple>,
 }
@@ -164,7 +164,7 @@ impl<F: Layout> Part<F> {
         Some(self.way(targets[0]))
     }
 
-    /// Takes a connection out; the reply tuple if it is claimed.
+    /// Takes a connection out.
     pub(super) fn leave(&mut self, place: u32, keys: &Keys) -> Left {
         let entry = self.entries.at(place);
         let tuple = |reply| F::tuple(&core::array::from_fn(|word| load(entry.word(reply, word))));
@@ -185,7 +185,10 @@ impl<F: Layout> Part<F> {
         }
         self.rest(place);
         Left {
-            claimed: (owned & own::CLAIMED != 0).then_some(reply),
+            claimed: [
+                (owned & own::CLAIMED_ORIGINAL != 0).then_some(original),
+                (owned & own::CLAIMED != 0).then_some(reply),
+            ],
             counted: (owned & own::COUNTED != 0).then_some(original),
         }
     }
@@ -412,6 +415,10 @@ fn write<F: Layout>(
     let mut owned = own::LIVE;
     owned |= if draft.masquerade { own::MASQUERADE } else { 0 };
     owned |= if draft.claim { own::CLAIMED } else { 0 };
+    owned |= match draft.claim && draft.expected {
+        true => own::CLAIMED_ORIGINAL,
+        false => 0,
+    };
     owned |= if draft.counted { own::COUNTED } else { 0 };
     owned |= if draft.expected { own::EXPECTED } else { 0 };
     let state = u64::from(timeout_secs)

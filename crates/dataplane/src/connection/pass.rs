@@ -74,6 +74,7 @@ impl<F: Layout> Part<F> {
         }
         let mark = match flags & flag::NOTED {
             0 => 0,
+            _ if entry.is_helped() => return None,
             _ => entry.mark(),
         };
         if fields.tuple.protocol == protocol::TCP {

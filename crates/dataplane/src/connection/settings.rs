@@ -104,7 +104,7 @@ impl Default for Settings {
 
 /// The longest timeout that an entry can hold, in seconds (97 days): half of what ticks can compare
 /// is kept for being late.
-pub(super) const TIMEOUT_SECS_MAX: u32 = (1 << 23) - 1;
+pub(crate) const TIMEOUT_SECS_MAX: u32 = (1 << 23) - 1;
 
 /// Whole seconds for an entry, rounded up; at least one.
 pub(super) fn seconds(timeout: Duration) -> u32 {

@@ -229,6 +229,8 @@ pub struct Track {
     pub fasttrack: bool,
     /// The packet is an ICMP error about a packet of `way`.
     pub quoted: bool,
+    /// A helper reads what the connection carries.
+    pub helped: bool,
     /// What TCP makes of it, for `advance`.
     pub(super) step: Step,
 }

@@ -3,8 +3,8 @@
 
 use frame::InterfaceId;
 
-use super::expectation::Expectation;
 use super::first;
+use super::helped::gone;
 use super::id::{EntryId, Slot};
 use super::layout::{Layout, half_of, load, own, shared};
 use super::part::Part;
@@ -96,10 +96,8 @@ impl Tracker {
             self.leave(Slot::new(true, self.worker, place));
             ended += 1;
         }
-        let homes = self.homes.as_ref();
-        self.expectations.sweep(now, |tuple| {
-            homes.into_iter().for_each(|homes| homes.release(tuple))
-        });
+        let homes = self.homes.as_deref();
+        self.expectations.sweep(now, |tuple| gone(homes, tuple));
         ended + self.go_on_purging(budget)
     }
 
@@ -204,15 +202,12 @@ impl Tracker {
             (part.leave(place, keys), id, helper)
         });
         self.dismiss(slot.is_ipv6());
-        if let Some(reply) = left.claimed {
-            self.release(&reply);
+        for tuple in left.claimed.iter().flatten() {
+            self.release(tuple);
         }
         self.counted.extend(left.counted);
         if helper != Helper::None {
-            let homes = self.homes.as_ref();
-            self.expectations.forget(id, |tuple| {
-                homes.into_iter().for_each(|homes| homes.release(tuple))
-            });
+            self.forget_help(id);
         }
     }
 
@@ -225,44 +220,6 @@ impl Tracker {
     pub(super) fn release(&self, tuple: &Tuple) {
         if let Some(homes) = &self.homes {
             homes.release(tuple);
-        }
-    }
-
-    /// Expects a connection. False when too many are expected, or when another worker expects the
-    /// same.
-    pub fn expect(&mut self, expectation: Expectation, now: Tick) -> bool {
-        let tuple = expectation.tuple;
-        let renewed = self.expectations.contains(&tuple);
-        if let Some(homes) = self.homes.as_ref().filter(|_| !renewed)
-            && homes.claim(&tuple, self.worker).is_err()
-        {
-            return false;
-        }
-        let expected = self.expectations.insert(expectation, now);
-        if !expected {
-            self.release(&tuple);
-        }
-        expected
-    }
-
-    /// What expects a connection with this tuple.
-    pub fn expected(&self, tuple: &Tuple) -> Option<&Expectation> {
-        self.expectations.find(tuple)
-    }
-
-    /// Whether what this expectation waits for belongs to another; an equal one is not another.
-    pub fn is_expected_by_another(&self, expectation: &Expectation) -> bool {
-        match self.expectations.find(&expectation.tuple) {
-            Some(known) => known != expectation,
-            None => self.owner(&expectation.tuple).is_some(),
-        }
-    }
-
-    /// An expected connection came.
-    pub(super) fn fulfil(&mut self, tuple: &Tuple) {
-        let fulfilled = self.expectations.fulfil(tuple);
-        if let Some(expectation) = fulfilled.filter(|expectation| !expectation.lasting) {
-            self.release(&expectation.tuple);
         }
     }
 
@@ -285,23 +242,10 @@ impl Tracker {
     /// The worker that claimed packets with this tuple, if another did.
     pub fn owner(&self, tuple: &Tuple) -> Option<u16> {
         let homes = self.homes.as_ref()?;
-        let forms = [
-            *tuple,
-            Tuple {
-                source_port: 0,
-                ..*tuple
-            },
-            Tuple {
-                source: 0,
-                ..*tuple
-            },
-            Tuple {
-                source: 0,
-                source_port: 0,
-                ..*tuple
-            },
-        ];
-        let owner = forms.iter().find_map(|form| homes.owner(form))?;
+        let owner = homes.owner(tuple).or_else(|| match homes.expects() {
+            true => super::helped::wider(tuple).find_map(|form| homes.owner(&form)),
+            false => None,
+        })?;
         (owner != self.worker).then_some(owner)
     }
 

@@ -15,6 +15,7 @@ use super::layout::{
     own, pair, shared, store,
 };
 use super::row::{Row, Words};
+use super::state::Helper;
 
 /// One family's entries of one worker.
 #[derive(Debug)]
@@ -194,6 +195,16 @@ impl<'a, F: Layout> Entry<'a, F> {
     #[inline(always)]
     pub(super) fn is_live(self) -> bool {
         self.own() & own::LIVE != 0
+    }
+
+    /// Whether a helper expected it.
+    pub(super) fn is_expected(self) -> bool {
+        self.own() & own::EXPECTED != 0
+    }
+
+    /// Whether a helper reads what it carries.
+    pub(super) fn is_helped(self) -> bool {
+        self.helper() != Helper::None && !self.is_expected()
     }
 
     /// Whether it is kept when the table is full.

@@ -4,6 +4,7 @@
 //! `verify`, and in the packets' order `pass`. What is read by then lies in the first cache. What
 //! those do not know is for `find` and `track`.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use kernels::Lanes;
@@ -14,9 +15,10 @@ use super::expectation::Expectations;
 use super::first::{self, First};
 use super::follow;
 use super::hash::{Hash, Keys};
+use super::helped::Altered;
 use super::homes::Homes;
-use super::id::{EntryId, Way};
-use super::layout::{Ipv4, Ipv6, Layout};
+use super::id::{EntryId, Slot, Way};
+use super::layout::{Ipv4, Ipv6, Layout, flag};
 use super::limits::Limits;
 use super::part::Part;
 use super::settings::{Settings, Tick};
@@ -53,6 +55,8 @@ pub struct Tracker {
     pub(super) ipv4: Part<Ipv4>,
     pub(super) ipv6: Part<Ipv6>,
     pub(super) expectations: Expectations,
+    /// What helpers altered in the connections that they read.
+    pub(super) altered: BTreeMap<Slot, Altered>,
     /// How many connections it has, of both families.
     pub(super) live: u32,
     pub(super) sweep: Sweep,
@@ -98,6 +102,7 @@ impl Tracker {
             ipv4: Part::new(ipv4, setup.worker, now)?,
             ipv6: Part::new(ipv6, setup.worker, now)?,
             expectations: Expectations::default(),
+            altered: BTreeMap::new(),
             live: 0,
             sweep: Sweep::default(),
             counted: Vec::with_capacity(COUNTED),
@@ -190,7 +195,7 @@ impl Tracker {
             if fields.tuple.protocol != protocol::TCP {
                 return part.judge(way);
             }
-            match Segment::read(fields, packet) {
+            match segment(part, &self.altered, way, fields, packet) {
                 Some(segment) => {
                     let talk = part.entry(way).talk(way.reply);
                     part.judge_segment(way, &segment, &talk, limits)
@@ -211,7 +216,7 @@ impl Tracker {
         of_family!(mut self, way.slot.is_ipv6(), part => {
             if fields.tuple.protocol != protocol::TCP {
                 part.commit(way, fields, now, limits);
-            } else if let Some(segment) = Segment::read(fields, packet) {
+            } else if let Some(segment) = segment(part, &self.altered, way, fields, packet) {
                 let talk = part.entry(way).talk(way.reply);
                 part.commit_segment(way, (track.step, &segment, &talk), fields, now, limits);
             }
@@ -237,7 +242,7 @@ impl Tracker {
                 part.commit(way, fields, now, limits);
                 return track;
             }
-            let Some(segment) = Segment::read(fields, packet) else {
+            let Some(segment) = segment(part, &self.altered, way, fields, packet) else {
                 return follow::INVALID;
             };
             let talk = part.entry(way).talk(way.reply);
@@ -290,19 +295,20 @@ impl Tracker {
             protocol::TCP => tcp::open(&segment, self.limits.loose).unwrap_or_default(),
             _ => TcpState::None,
         };
-        let mark = expected.and_then(|expected| {
-            let row = self.table.row(expected.parent)?;
-            Some(row.mark)
-        });
+        let parent = expected.and_then(|expected| self.table.row(expected.parent));
         Draft {
             original: fields.tuple,
             reply: fields.tuple.reversed(),
-            mark: mark.unwrap_or_default(),
+            mark: parent.map_or(0, |parent| parent.mark),
             helper: expected.map_or(Helper::None, |expected| expected.helper),
             nat: Default::default(),
             rewrites: Rewrites::None,
             fasttrack: false,
-            masquerade: false,
+            // Its address is gone when its parent's is.
+            masquerade: parent.is_some_and(|parent| parent.masquerade)
+                && expected
+                    .and_then(|expected| expected.source)
+                    .is_some_and(|source| source != fields.tuple.source),
             counted: false,
             egress: frame::InterfaceId::NONE,
             next_hop: Default::default(),
@@ -328,9 +334,7 @@ impl Tracker {
         if self.lookup(&draft.reply).is_some() {
             return Err(Refused::Taken);
         }
-        if let Some(homes) = self.homes.as_ref().filter(|_| draft.claim) {
-            homes.claim(&draft.reply, self.worker)?;
-        }
+        self.claim(draft)?;
         let entered = self.admit(draft.original.ipv6).and_then(|()| {
             let way = self.enter(draft, now);
             if way.is_none() {
@@ -339,9 +343,9 @@ impl Tracker {
             way.ok_or(Refused::Full)
         });
         match entered {
-            Ok(_) if draft.expected => self.fulfil(&draft.original),
-            Err(_) if draft.claim => self.release(&draft.reply),
-            _ => {}
+            Ok(_) if draft.expected => self.fulfil(draft),
+            Ok(_) => {}
+            Err(_) => self.give_up(draft),
         }
         entered
     }
@@ -383,4 +387,31 @@ impl Tracker {
             generation,
         }
     }
+}
+
+/// What tracking reads of a segment of this direction: its numbers as both sides' senders wrote
+/// them, where a helper altered what is sent.
+#[inline(always)]
+fn segment<F: Layout>(
+    part: &Part<F>,
+    altered: &BTreeMap<Slot, Altered>,
+    way: Way,
+    fields: &Fields,
+    packet: &[u8],
+) -> Option<Segment> {
+    let segment = Segment::read(fields, packet)?;
+    let entry = part.entry(way);
+    if entry.flags(way.reply) & flag::NOTED != 0 && entry.is_helped() {
+        return Some(unshifted(altered, way, segment));
+    }
+    Some(segment)
+}
+
+#[cold]
+#[inline(never)]
+fn unshifted(altered: &BTreeMap<Slot, Altered>, way: Way, mut segment: Segment) -> Segment {
+    if let Some(altered) = altered.get(&way.slot) {
+        altered.unshift(way.reply, &mut segment);
+    }
+    segment
 }

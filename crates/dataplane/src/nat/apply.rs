@@ -6,6 +6,7 @@
 //! | TCP, UDP, UDP-Lite, DCCP, ICMPv6 | that of addresses and ports (pseudo header) |
 //! | UDP with 0 | nothing: it has none (RFC 768; RFC 6935) |
 //! | ICMP | that of the identifier |
+//! | GRE | nothing: it has none over addresses or a call's number |
 //! | SCTP | nothing for addresses; a port's change moves through the CRC, which is linear |
 //! | unfinished ([`frame::Offload`]) | that of the addresses: the pseudo header's sum stands there |
 //! | a later fragment | nothing above IP: the first carries it for all |
@@ -85,6 +86,7 @@ impl<const BYTES: usize> Rewrite<BYTES> {
             Layer::Tcp => self.write_upper(upper, Layer::Tcp, shape.unfinished)?,
             Layer::Udp => self.write_upper(upper, Layer::Udp, shape.unfinished)?,
             Layer::Sctp => self.write_sctp(upper, shape)?,
+            Layer::Gre => self.write_call(upper)?,
             layer => self.write_upper(upper, layer, shape.unfinished)?,
         }
         self.write_addresses(network, 0)
@@ -165,6 +167,18 @@ impl<const BYTES: usize> Rewrite<BYTES> {
         if matches!(layer, Layer::Udp | Layer::UdpLite) && *checksum == [0, 0] {
             *checksum = [0xff; 2];
         }
+    }
+
+    /// The call's number of a tunnel of PPTP.
+    #[cold]
+    #[inline(never)]
+    fn write_call(&self, upper: &mut [u8]) -> Result<(), Malformed> {
+        if let Some(call) = self.call() {
+            let places = Layer::Gre.places();
+            let header = upper.get_mut(..places.reach()).ok_or(Malformed)?;
+            put(header, places.ports, call.to_be_bytes());
+        }
+        Ok(())
     }
 
     /// SCTP's ports and CRC.

@@ -69,6 +69,11 @@ impl<const BYTES: usize> Rewrite<BYTES> {
             source: self.destination,
             destination: self.source,
             ports,
+            // A call's number is that of one direction alone.
+            layer: match self.layer {
+                Layer::Gre => Layer::Bare,
+                layer => layer,
+            },
             ..*self
         }
     }

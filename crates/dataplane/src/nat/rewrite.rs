@@ -25,10 +25,12 @@ pub enum Layer {
     Icmp,
     /// RFC 4443: the identifier; the checksum knows the addresses.
     Icmp6,
+    /// RFC 2637, 4.1: the call's number; a tunnel that has none keeps what it has.
+    Gre,
 }
 
 impl Layer {
-    const ALL: [Self; 8] = [
+    const ALL: [Self; 9] = [
         Self::Bare,
         Self::Tcp,
         Self::Udp,
@@ -37,6 +39,7 @@ impl Layer {
         Self::Sctp,
         Self::Icmp,
         Self::Icmp6,
+        Self::Gre,
     ];
 
     /// That of a protocol above IP.
@@ -49,11 +52,12 @@ impl Layer {
             protocol::SCTP => Self::Sctp,
             protocol::ICMP => Self::Icmp,
             protocol::ICMPV6 => Self::Icmp6,
+            protocol::GRE => Self::Gre,
             _ => Self::Bare,
         }
     }
 
-    /// Where its ports and checksum are. SCTP's is a CRC ([`super::crc32c`]).
+    /// Where its ports and checksum are. SCTP's is a CRC ([`super::crc32c`]), GRE's is none.
     #[inline(always)]
     pub(super) const fn places(self) -> Places {
         let (ports, ports_len, checksum) = match self {
@@ -62,6 +66,7 @@ impl Layer {
             Self::Udp | Self::UdpLite | Self::Dccp => (0, 4, 6),
             Self::Sctp => (0, 4, 8),
             Self::Icmp | Self::Icmp6 => (4, 2, 2),
+            Self::Gre => (6, 2, 0),
         };
         Places {
             ports,
@@ -75,7 +80,7 @@ impl Layer {
 #[derive(Clone, Copy)]
 pub(super) struct Places {
     pub(super) ports: usize,
-    /// 4 bytes of ports, 2 of an identifier.
+    /// 4 bytes of ports, 2 of an identifier or a call's number.
     pub(super) ports_len: usize,
     pub(super) checksum: usize,
 }
@@ -100,7 +105,8 @@ impl Places {
 pub struct Rewrite<const BYTES: usize> {
     pub(super) source: [u8; BYTES],
     pub(super) destination: [u8; BYTES],
-    /// Source and destination port as they lie in the packet; of ICMP the identifier and nothing.
+    /// Source and destination port as they lie in the packet; of ICMP the identifier and nothing, of
+    /// GRE the call's number and nothing.
     pub(super) ports: [u8; 4],
     /// What the addresses add to a sum, in the byte order of memory.
     pub(super) addresses: u16,
@@ -128,7 +134,7 @@ impl<const BYTES: usize> Rewrite<BYTES> {
         let address_difference = combine(difference(&old.0, &new.0), difference(&old.1, &new.1));
         let port_difference = difference(&old_ports, &new_ports);
         let upper = match layer {
-            Layer::Bare | Layer::Sctp => 0,
+            Layer::Bare | Layer::Sctp | Layer::Gre => 0,
             Layer::Icmp => port_difference,
             _ => combine(address_difference, port_difference),
         };
@@ -173,6 +179,16 @@ impl<const BYTES: usize> Rewrite<BYTES> {
     #[inline(always)]
     pub const fn changes_destination(&self) -> bool {
         self.changes & DESTINATION != 0
+    }
+
+    /// The number that a call of PPTP gets, if it gets another.
+    pub const fn call(&self) -> Option<u16> {
+        let [high, low, ..] = self.ports;
+        match (self.layer, self.changes & PORTS) {
+            (_, 0) => None,
+            (Layer::Gre, _) => Some(u16::from_be_bytes([high, low])),
+            _ => None,
+        }
     }
 
     /// Ports, differences and the rest in 10 bytes of a word and a half.
@@ -260,6 +276,7 @@ fn ports(layer: Layer, tuple: &Tuple) -> [u8; 4] {
     match layer {
         Layer::Bare => [0; 4],
         Layer::Icmp | Layer::Icmp6 => [a, b, 0, 0],
+        Layer::Gre => [c, d, 0, 0],
         _ => [a, b, c, d],
     }
 }

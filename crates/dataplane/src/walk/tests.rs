@@ -1,6 +1,7 @@
 //! Packets through a whole worker: what comes out, what is counted, what is handed to control.
 
 mod firewall;
+mod helper;
 mod options;
 
 use frame::{Offload, Segmentation};
@@ -876,6 +877,9 @@ fn every_reason_is_reached_here_or_belongs_to_control() {
         Drop::FirewallReject,
         Drop::FirewallTarpit,
         Drop::FirewallTruncated,
+        Drop::HelperFull,
+        Drop::HelperRoom,
+        Drop::HelperFragment,
     ];
     let reached: Vec<_> = refused().iter().map(|(reason, _)| *reason).collect();
     for reason in Drop::ALL {

@@ -17,6 +17,7 @@ mod numbers;
 mod read;
 mod resolve;
 mod rule;
+mod services;
 mod sets;
 mod table;
 mod targets;
@@ -29,6 +30,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use dataplane::firewall::Tables;
+use dataplane::nat::helper::Services;
 use dataplane::rule::{Layer7, List, RuleCounters};
 use machine::Instant;
 use menu::{Change, Changes, Store};
@@ -45,7 +47,7 @@ pub use numbers::Hits;
 pub use table::Which;
 pub use tracking::Tracking;
 pub use value::protocol_name;
-pub(crate) use value::{nat_states, protocol as protocol_of, tcp_flags};
+pub(crate) use value::{helper as helper_of, nat_states, protocol as protocol_of, tcp_flags};
 
 const ADDRESSES: [&str; 2] = ["/ip/firewall/address-list", "/ipv6/firewall/address-list"];
 const PATTERNS: &str = "/ip/firewall/layer7-protocol";
@@ -74,6 +76,7 @@ pub struct Firewall {
     /// What users are to be told.
     complaints: Vec<String>,
     tracking: Tracking,
+    services: Services,
     compiled: Arc<dataplane::firewall::Firewall>,
 }
 
@@ -91,6 +94,7 @@ impl Firewall {
             patterns: BTreeMap::new(),
             complaints: Vec::new(),
             tracking: Tracking::default(),
+            services: Services::default(),
             compiled: Arc::default(),
         }
     }
@@ -118,6 +122,7 @@ impl Firewall {
         }
         (self.patterns, self.complaints) = patterns(store);
         self.tracking = Tracking::read(store);
+        self.services = services::read(store);
         let world = world(around, &self.sets, &self.patterns);
         for desk in &mut self.desks {
             desk.load(store, &world, &mut self.shared);
@@ -140,6 +145,7 @@ impl Firewall {
             self.rebind(around, |rule| names_changed_pattern(rule, changes));
         }
         self.tracking = Tracking::read(store);
+        self.services = services::read(store);
         let world = world(around, &self.sets, &self.patterns);
         for desk in &mut self.desks {
             let changed: Vec<_> = changes.of(desk.which().path).collect();
@@ -190,6 +196,7 @@ impl Firewall {
             tracks4: self.tracking.is_active(self.has_rules(false)),
             tracks6: self.tracking.is_active(self.has_rules(true)),
             settings: self.tracking.settings.clone(),
+            services: self.services.clone(),
         };
         let same = is_same(&made, &self.compiled);
         if !same {
@@ -362,4 +369,5 @@ fn is_same(a: &dataplane::firewall::Firewall, b: &dataplane::firewall::Firewall)
         && Arc::ptr_eq(&a.targets, &b.targets)
         && (a.tracks4, a.tracks6) == (b.tracks4, b.tracks6)
         && a.settings == b.settings
+        && a.services == b.services
 }

@@ -530,3 +530,42 @@ fn chains_that_come_and_go_leave_room_for_others() {
     let table = &bench.firewall.compiled().ipv4.filter;
     assert!(table.find("c2999").is_some() && table.find("c0").is_none());
 }
+
+#[test]
+fn helpers_listen_at_the_ports_that_are_listed_while_they_are_enabled() {
+    use dataplane::packet::protocol::{TCP, UDP};
+    use dataplane::rule::Helper;
+    let mut bench = Bench::new("/ip firewall service-port set tftp disabled=yes\n");
+    let at = |bench: &Bench, protocol, port| {
+        let services = &bench.firewall.compiled().services;
+        services.find(protocol, port, false)
+    };
+    let usual = [(TCP, 21), (UDP, 69), (TCP, 6667), (UDP, 5061), (TCP, 1723)];
+    let expected = [
+        Helper::Ftp,
+        Helper::None,
+        Helper::None,
+        Helper::Sip,
+        Helper::Pptp,
+    ];
+    assert_eq!(
+        usual.map(|(number, port)| at(&bench, number, port)),
+        expected
+    );
+
+    let changed = bench.change(
+        "/ip firewall service-port\n\
+         set ftp ports=21,2121\nset irc disabled=no\n\
+         set sip sip-direct-media=no sip-timeout=2m\n",
+    );
+
+    assert!(changed);
+    assert_eq!(at(&bench, TCP, 2121), Helper::Ftp);
+    assert_eq!(at(&bench, TCP, 6667), Helper::Irc);
+    let services = &bench.firewall.compiled().services;
+    assert_eq!(
+        (services.sip_direct_media, services.sip_timeout_secs),
+        (false, 120)
+    );
+    assert!(!bench.change("/ip firewall service-port set rtsp disabled=no\n"));
+}

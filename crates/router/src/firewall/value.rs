@@ -177,8 +177,8 @@ pub(crate) fn nat_states(value: &Value) -> Option<NatState> {
     set(value, bit).map(NatState)
 }
 
-/// `connection-type`.
-pub(super) fn helper(word: &str) -> Option<Helper> {
+/// `connection-type`, and what `/ip/firewall/service-port` calls it.
+pub(crate) fn helper(word: &str) -> Option<Helper> {
     Some(match word {
         "ftp" => Helper::Ftp,
         "pptp" => Helper::Pptp,

@@ -5,6 +5,7 @@ use core::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use std::ops::ControlFlow;
 
 use dataplane::counters::Traffic;
+use dataplane::nat::helper::has_code;
 use dataplane::rule::Added;
 use ipnet::IpNet;
 use machine::Instant;
@@ -12,6 +13,7 @@ use menu::{Call, Clock, Flag, Id, Menu, Reason, Reply, Row, RowFilter, Value};
 
 use super::{DYNAMIC, give, number};
 use crate::drive::Control;
+use crate::firewall::helper_of;
 
 /// The comment of the rows that count what FastTrack carries, word for word.
 const DUMMY: [&str; 2] = [
@@ -207,10 +209,28 @@ impl Control {
         row.set("total-ip6-entries", number(ipv6.into()));
     }
 
-    /// Helpers are nothing without connections.
+    /// Helpers are nothing without connections, and some are not there.
     pub(super) fn annotate_helper(&self, row: &mut Row) {
-        let tracks = self.firewall.compiled().tracks4;
-        row.flag("invalid", !tracks && !row.is("disabled"));
+        let compiled = self.firewall.compiled();
+        let disabled = row.is("disabled");
+        row.flag(
+            "invalid",
+            !compiled.tracks4 && !compiled.tracks6 && !disabled,
+        );
+        let name = row.get("name").and_then(Value::as_str).unwrap_or_default();
+        if !is_as_it_says(name, disabled) {
+            row.flag(Flag::NO_EFFECT.name, true);
+        }
+    }
+}
+
+/// Whether a helper does what its row says.
+fn is_as_it_says(name: &str, disabled: bool) -> bool {
+    match helper_of(name) {
+        Some(helper) => disabled || has_code(helper),
+        // RouterOS: their connections are tracked in any case.
+        None if matches!(name, "udplite" | "dccp" | "sctp") => !disabled,
+        None => disabled,
     }
 }
 
@@ -219,4 +239,31 @@ fn list_id(list: u32, address: u128) -> Id {
     let bits = (address >> 64) as u64 ^ (address as u64).rotate_left(29);
     // Two addresses of IPv6 hardly ever share this; then both rows have one id.
     Id(DYNAMIC | (bits ^ u64::from(list) << 40) & (DYNAMIC - 1))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_helper_that_is_not_there_says_so_where_it_is_enabled() {
+        for name in ["ftp", "tftp", "irc", "sip", "pptp"] {
+            assert!(
+                is_as_it_says(name, false) && is_as_it_says(name, true),
+                "{name}"
+            );
+        }
+        for name in ["h323", "rtsp"] {
+            assert!(
+                !is_as_it_says(name, false) && is_as_it_says(name, true),
+                "{name}"
+            );
+        }
+        for name in ["udplite", "dccp", "sctp"] {
+            assert!(
+                is_as_it_says(name, false) && !is_as_it_says(name, true),
+                "{name}"
+            );
+        }
+    }
 }

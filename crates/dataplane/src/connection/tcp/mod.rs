@@ -9,7 +9,7 @@ mod machine;
 mod segment;
 mod window;
 
-pub(super) use segment::Segment;
+pub(super) use segment::{Segment, flag};
 pub(super) use window::Talk;
 
 use self::machine::{Next, Signal, next};

@@ -242,7 +242,7 @@ fn a_worker_without_the_answers_knows_who_has_them() {
         source: None,
         answer: None,
         timeout_secs: 1,
-        lasting: false,
+        held: false,
     };
     assert!(workers[0].expect(expectation, Tick(0)));
     assert!(workers[0].expect(expectation, Tick(0)));

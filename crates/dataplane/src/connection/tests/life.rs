@@ -89,7 +89,6 @@ fn everything_that_a_draft_says_is_in_the_row() {
     assert_eq!(bed.tracker.tuple(way.reversed()), reply);
 
     bed.tracker.set_mark(way, 3);
-    bed.tracker.set_helper(way, Helper::None);
     bed.tracker.set_attachment(way, u32::MAX);
     bed.tracker.set_next_hop(
         way.reversed(),
@@ -100,7 +99,7 @@ fn everything_that_a_draft_says_is_in_the_row() {
     );
     assert_eq!(
         (bed.tracker.mark(way), bed.tracker.helper(way)),
-        (3, Helper::None)
+        (3, Helper::Sip)
     );
     let row = bed.table.row(bed.tracker.id(way)).expect("still there");
     assert_eq!(
@@ -296,10 +295,13 @@ fn errors_are_related_to_the_packet_that_they_quote() {
 fn an_expected_connection_is_related_and_its_parents() {
     let mut bed = Bed::new(&Settings::default());
     let control = tuple4(1, protocol::UDP);
-    bed.show(&plain(&control, 0));
-    let parent = bed.tracker.lookup(&control).expect("entered");
+    let first = plain(&control, 0);
+    let draft = Draft {
+        helper: Helper::Tftp,
+        ..bed.tracker.draft(&Fields::of(&first), &first)
+    };
+    let parent = bed.tracker.confirm(&draft, bed.now).expect("room");
     bed.tracker.set_mark(parent, 42);
-    bed.tracker.set_helper(parent, Helper::Tftp);
     let data = crate::packet::Tuple {
         source: 0xc000_0201,
         source_port: 5_000,
@@ -318,7 +320,7 @@ fn an_expected_connection_is_related_and_its_parents() {
         source: None,
         answer: None,
         timeout_secs: 5,
-        lasting: false,
+        held: false,
     };
     assert!(bed.tracker.expect(expectation, bed.now));
     bed.tracker.remove(
@@ -362,6 +364,44 @@ fn an_expected_connection_is_related_and_its_parents() {
     assert!(bed.tracker.expect(expectation, bed.now));
     bed.tracker.remove(expectation.parent);
     assert_eq!(bed.tracker.expected(&data), None);
+}
+
+#[test]
+fn what_one_was_told_is_told_to_nobody_else() {
+    let mut bed = Bed::new(&Settings::default());
+    let of = |parent, source, destination| Expectation {
+        parent: EntryId::from_bits(parent),
+        tuple: crate::packet::Tuple {
+            source,
+            source_port: 0,
+            ..tuple4(1, protocol::TCP)
+        },
+        helper: Helper::Irc,
+        destination: Some((destination, 5_001)),
+        source: None,
+        answer: None,
+        timeout_secs: 5,
+        held: false,
+    };
+    let anybody = of(1, 0, 7);
+    assert!(bed.tracker.expect(anybody, bed.now));
+
+    // Who comes to the one from a certain address would come to the other, too.
+    assert!(bed.tracker.is_expected_by_another(&of(2, 9, 8)));
+    assert!(bed.tracker.is_expected_by_another(&of(1, 0, 8)));
+    assert!(!bed.tracker.is_expected_by_another(&anybody));
+    assert!(!bed.tracker.expect(of(2, 0, 7), bed.now));
+    let comes = tuple4(1, protocol::TCP);
+    assert_eq!(bed.tracker.expected(&comes), Some(&anybody));
+
+    // What is only held is nobody else's either, and nothing is related by it.
+    let held = Expectation {
+        held: true,
+        ..anybody
+    };
+    assert!(bed.tracker.expect(held, bed.now));
+    assert_eq!(bed.tracker.expected(&comes), None);
+    assert!(bed.tracker.is_expected_by_another(&of(2, 9, 8)));
 }
 
 #[test]

@@ -76,6 +76,13 @@ impl Edits {
         behind.map(Edit::growth).sum()
     }
 
+    /// How far behind its end a packet reaches while it is edited, in bytes: edits are made one after
+    /// another, and those that need room may come before those that give some.
+    pub fn reach(&self) -> usize {
+        let growths = self.as_slice().iter().map(Edit::growth);
+        growths.map(|growth| growth.max(0) as usize).sum()
+    }
+
     fn as_slice(&self) -> &[Edit] {
         &self.list[..usize::from(self.count)]
     }
@@ -102,13 +109,7 @@ pub fn edit(room: &mut [u8], shape: Shape, edits: &Edits) -> Result<u32, Malform
     let place = Place::of(room, shape).ok_or(Malformed)?;
     let (start, end) = (place.payload, shape.len as usize);
     let new_end = end.wrapping_add_signed(edits.growth(0) as isize);
-    // Edits are made one after another: those that need room may come before those that give some.
-    let most = end
-        + edits
-            .as_slice()
-            .iter()
-            .map(|edit| edit.growth().max(0) as usize)
-            .sum::<usize>();
+    let most = end + edits.reach();
     if most > room.len() || end.max(new_end) > usize::from(u16::MAX) {
         return Err(Malformed);
     }

@@ -3,14 +3,14 @@
 //! A helper reads one packet's payload and says two things: which connections are to be expected
 //! ([`Expectation`]: a tuple with wildcards, and what becomes of its ends), and which bytes have to
 //! be others so that the far side reads an address that means something there ([`Edit`]). It keeps
-//! nothing, changes nothing, and reads garbage as nothing. [`edit()`] then changes the packet, and
-//! [`super::Shift`] the numbers of TCP behind it; [`treat()`] is all of that for one packet.
+//! nothing, changes nothing, and reads garbage as nothing. [`treat()`] then changes the packet, and
+//! with [`super::Shift`] the numbers of TCP behind it.
 //!
 //! | helper | reads | expects |
 //! |---|---|---|
 //! | ftp | `PORT`, `EPRT`; answers 227 and 229 (RFC 959, RFC 2428) | the data connection |
 //! | irc | `DCC` | a connection of anybody |
-//! | pptp | call messages (RFC 2637) | GRE in both directions, by its call ids |
+//! | pptp | call messages (RFC 2637) | GRE in both directions, by the calls' numbers |
 //! | sip | `Via`, `Contact` and the like; SDP (RFC 3261, RFC 8866) | RTP and RTCP |
 //! | tftp | requests (RFC 1350) | an answer from another port |
 //!
@@ -21,6 +21,7 @@ mod edit;
 mod ftp;
 mod irc;
 mod pptp;
+mod services;
 mod sip;
 #[cfg(test)]
 mod tests;
@@ -29,13 +30,13 @@ mod tftp;
 mod treat;
 
 pub use edit::{EDITS, Edit, Edits, edit};
-pub use sip::TIMEOUT_S as SIP_TIMEOUT_S;
+pub use services::{Services, has_code};
 pub use text::Text;
-pub use treat::{Shifts, treat};
+pub use treat::{Shifts, payload, treat};
 
 use super::choose::Order;
 use super::target::Ports;
-use crate::connection::{EntryId, Expectation, Helper, Tracker};
+use crate::connection::{Calls, EntryId, Expectation, Helper, Tracker};
 use crate::flow::mix64;
 use crate::packet::{Tuple, protocol};
 
@@ -54,6 +55,8 @@ pub struct View {
     pub reply: bool,
     /// SIP: streams come from the signalling peer alone (`sip-direct-media`).
     pub direct_media: bool,
+    /// PPTP: the calls that were agreed upon already.
+    pub calls: Calls,
 }
 
 impl View {
@@ -66,6 +69,16 @@ impl View {
     /// Whether this is an address of the payload's sender, as it knows itself or as others know it.
     const fn is_sender(&self, address: u128) -> bool {
         address == self.forth.source || address == self.back.destination
+    }
+
+    /// The other direction's, of which nothing was said yet.
+    const fn turned(&self) -> Self {
+        Self {
+            forth: self.back,
+            back: self.forth,
+            reply: !self.reply,
+            ..*self
+        }
     }
 
     /// What comes from the peer, from any port, to a port of the payload's sender: `inside` as the
@@ -84,7 +97,7 @@ impl View {
             source: Some(self.forth.destination),
             answer: None,
             timeout_secs,
-            lasting: false,
+            held: false,
         }
     }
 
@@ -134,16 +147,23 @@ impl View {
     }
 }
 
-/// Who is expected already.
+/// What is known of other connections.
 pub trait Expected {
-    /// Whether what this expectation waits for is another's: an equal one is not, so that a message
-    /// that comes twice is read alike.
+    /// Whether what this expectation waits for is another's: that of the same connection, which
+    /// leads to the same place, is not, so that a message that comes twice is read alike.
     fn by_another(&self, expectation: &Expectation) -> bool;
+
+    /// Whether a connection has this tuple.
+    fn is_there(&self, tuple: &Tuple) -> bool;
 }
 
 impl Expected for Tracker {
     fn by_another(&self, expectation: &Expectation) -> bool {
         self.is_expected_by_another(expectation)
+    }
+
+    fn is_there(&self, tuple: &Tuple) -> bool {
+        self.lookup(tuple).is_some()
     }
 }
 
@@ -191,6 +211,8 @@ pub const EXPECTATIONS: usize = 8;
 pub struct Findings {
     /// Which bytes become others, in the payload's order.
     pub edits: Edits,
+    /// PPTP: the calls, when there are more now.
+    pub calls: Option<Calls>,
     expectations: [Option<Expectation>; EXPECTATIONS],
 }
 

@@ -13,10 +13,10 @@ use super::{Expected, Findings, From, Needs, View};
 use crate::packet::protocol;
 
 /// The lifetime of a connection that signals, where `sip-timeout` does not say another.
-pub const TIMEOUT_S: u32 = 3600;
+pub(super) const TIMEOUT_SECS: u32 = 3600;
 
 /// How long a stream is waited for.
-const TIMEOUT_SECS: u32 = 180;
+const STREAM_SECS: u32 = 180;
 
 /// The most lines that are read.
 const LINES: usize = 128;
@@ -277,7 +277,7 @@ impl Message<'_> {
             false => From::Anywhere,
         };
         let make =
-            |inside, outside| from.widen(view.expect(protocol::UDP, inside, outside, TIMEOUT_SECS));
+            |inside, outside| from.widen(view.expect(protocol::UDP, inside, outside, STREAM_SECS));
         let outside = view.free_port(stream.port, Needs::Two, expected, make)?;
         self.findings.expect(make(stream.port, outside));
         self.findings.expect(make(stream.port + 1, outside + 1));

@@ -32,6 +32,7 @@ pub(super) fn view(helper: Helper, protocol: u8, server_port: u16, reply: bool) 
         back,
         reply,
         direct_media: true,
+        calls: Calls::default(),
     }
 }
 
@@ -46,14 +47,23 @@ impl Expected for Known {
             .borrow()
             .iter()
             .find(same)
-            .is_some_and(|known| known != expectation)
+            .is_some_and(|known| known.is_apart_from(expectation))
+    }
+
+    fn is_there(&self, _: &Tuple) -> bool {
+        false
     }
 }
 
 impl Known {
     fn read(&self, payload: &[u8], view: &View) -> Findings {
         let findings = read(payload, view, self);
-        self.0.borrow_mut().extend(findings.expectations());
+        let mut known = self.0.borrow_mut();
+        for new in findings.expectations() {
+            known.retain(|one| one.tuple != new.tuple);
+            known.push(*new);
+        }
+        drop(known);
         findings
     }
 }

@@ -1,6 +1,6 @@
-//! All that a helper does to one packet of its connection.
+//! What a helper's findings do to one packet of its connection.
 
-use super::{Edits, Expected, Findings, View, edit, read};
+use super::{Edits, edit};
 use crate::nat::apply::{Malformed, Shape};
 use crate::nat::rewrite::Layer;
 use crate::nat::sequence::{Shift, shift};
@@ -8,10 +8,18 @@ use crate::nat::sequence::{Shift, shift};
 /// What the numbers of a helped TCP connection are off by: of the original direction, of the reply.
 pub type Shifts = [Shift; 2];
 
-/// Reads a packet's payload, edits it, and shifts the numbers of TCP. Says the packet's new length and what it was found to say.
+/// A packet's payload; none of what is no whole TCP segment or UDP datagram. `packet` begins with
+/// its network header.
+pub fn payload(packet: &[u8], shape: Shape) -> Option<&[u8]> {
+    let place = edit::Place::of(packet, shape)?;
+    packet.get(place.payload()..shape.len as usize)
+}
+
+/// Edits a packet's payload, and shifts the numbers of TCP. Says the packet's new length.
 ///
-/// `room` begins with the packet's network header and goes on behind its end as far as it may grow.
-/// It is apart from [`Rewrite::apply`], before it or behind it: all checksums follow by differences.
+/// `room` begins with the packet's network header and goes on behind its end as far as it may grow:
+/// [`Edits::reach`] bytes. It is apart from [`Rewrite::apply`], before it or behind it: all
+/// checksums follow by differences.
 ///
 /// [`Rewrite::apply`]: crate::nat::Rewrite::apply
 ///
@@ -21,28 +29,20 @@ pub type Shifts = [Shift; 2];
 pub fn treat(
     room: &mut [u8],
     shape: Shape,
-    view: &View,
+    edits: &Edits,
+    reply: bool,
     shifts: &mut Shifts,
-    expected: &dyn Expected,
-) -> Result<(u32, Findings), Malformed> {
+) -> Result<u32, Malformed> {
     let place = edit::Place::of(room, shape).ok_or(Malformed)?;
-    let payload = &room[place.payload()..shape.len as usize];
-    let findings = read(payload, view, expected);
-    let len = match findings.edits.is_empty() {
+    let len = match edits.is_empty() {
         true => shape.len,
-        false => edit(room, shape, &findings.edits)?,
+        false => edit(room, shape, edits)?,
     };
     if place.layer() == Layer::Tcp {
         let segment = room.get_mut(usize::from(shape.upper)..).ok_or(Malformed)?;
-        renumber(
-            segment,
-            &findings.edits,
-            shape.unfinished,
-            view.reply,
-            shifts,
-        )?;
+        renumber(segment, edits, shape.unfinished, reply, shifts)?;
     }
-    Ok((len, findings))
+    Ok(len)
 }
 
 /// Remembers a change of length, and shifts the numbers of the segment.
@@ -73,6 +73,7 @@ fn renumber(
 mod tests {
     use super::*;
     use crate::connection::Helper;
+    use crate::nat::helper::read;
     use crate::nat::helper::tests::{Known, view};
     use crate::nat::tests::{Built, Checksum, shape};
     use crate::packet::protocol;
@@ -101,9 +102,14 @@ mod tests {
         let shape = shape(&room);
         room.resize(room.len() + 100, 0);
 
-        let treated = treat(&mut room, shape, &view, shifts, &Known::default());
+        let findings = read(
+            super::payload(&room, shape).unwrap(),
+            &view,
+            &Known::default(),
+        );
+        let treated = treat(&mut room, shape, &findings.edits, reply, shifts);
 
-        room.truncate(treated.unwrap().0 as usize);
+        room.truncate(treated.unwrap() as usize);
         let before = room.clone();
         crate::nat::tests::seal_tcp(&mut room);
         assert_eq!(before, room, "the checksum is right");

@@ -290,3 +290,47 @@ fn a_part_of_sctp_cannot_have_other_ports() {
 
     assert_eq!((other, packet), (Err(Malformed), before));
 }
+
+#[test]
+fn a_tunnels_packets_get_the_number_that_their_receiver_gave_the_call() {
+    let before = Tuple {
+        source: 0xc000_0209,
+        destination: 0xc633_6401,
+        destination_port: 77,
+        protocol: protocol::GRE,
+        ..Tuple::default()
+    };
+    let after = Tuple {
+        destination: 0x0a00_0002,
+        destination_port: 5,
+        ..before
+    };
+    let built = |tuple: Tuple| {
+        let [high, low] = tuple.destination_port.to_be_bytes();
+        Built {
+            tuple,
+            payload: vec![0x30, 1, 0x88, 0x0b, 0, 2, high, low, 0, 0, 0, 1, 0xff, 3],
+            options: false,
+            checksum: Checksum::Finished,
+        }
+    };
+    let packet = built(before).packet();
+    let shape = shape(&packet);
+    assert_eq!(crate::packet::Fields::of(&packet).tuple, before);
+
+    assert_eq!(
+        rewritten(packet, &before, &after, shape),
+        built(after).packet()
+    );
+
+    let words = Rewrite::<4>::of(&before, &after).to_words();
+    assert_eq!(Rewrite::<4>::from_words(words).call(), Some(5));
+    let same = Rewrite::<4>::of(
+        &before,
+        &Tuple {
+            destination_port: 77,
+            ..after
+        },
+    );
+    assert_eq!(same.call(), None);
+}

@@ -197,11 +197,16 @@ impl Facts for Known<'_> {
         }
     }
 
+    /// RouterOS: `connection-type` is of related connections, not of the one that a helper reads.
     fn helper(&self) -> Option<Helper> {
-        self.track
-            .way
-            .map(|way| self.tracker.helper(way))
-            .filter(|helper| *helper != Helper::None)
+        match self.track.way {
+            Some(way) => self
+                .tracker
+                .is_expected(way)
+                .then(|| self.tracker.helper(way)),
+            None if self.begins() => Some(self.tracker.expected(self.received)?.helper),
+            None => None,
+        }
     }
 
     fn original(&self) -> Option<Tuple> {

@@ -2,7 +2,7 @@
 
 use frame::InterfaceId;
 
-use super::{Guard, Met, Watcher, translation};
+use super::{Guard, Met, Watcher, helper, translation};
 use crate::connection::{NextHop, State, Tick, Track, Tracker};
 use crate::table::{Fib, NextHopId};
 use crate::walk::{Context, Exit, Stage};
@@ -38,8 +38,10 @@ impl<W: Watcher> Guard<'_, W> {
                 passage.translation = translation::known(tracker, &passage.track);
             }
             None if matches!(passage.track.state, State::New | State::Related) => {
-                let draft = tracker.draft(&passage.fields, self.view.packet);
+                let mut draft = tracker.draft(&passage.fields, self.view.packet);
                 passage.marks.connection = draft.mark;
+                passage.translation = translation::expected(tracker, &mut draft);
+                passage.track.nat = draft.nat;
                 passage.draft = Some(draft);
             }
             None => {}
@@ -85,19 +87,25 @@ impl<W: Watcher> Guard<'_, W> {
                 &mut draft,
                 &self.cx.snapshot.own,
             );
-            let entered = settled.and_then(|()| match W::COMMITS {
-                true => {
-                    let now = Tick::of(self.cx.now);
-                    let entered = self.memory.tracker.confirm(&draft, now);
-                    entered
-                        .map(|_| ())
-                        .map_err(|refused| Exit::Drop(refused.drop()))
+            let entered = settled.and_then(|()| {
+                helper::assign(self.cx, &mut draft);
+                match W::COMMITS {
+                    true => {
+                        let now = Tick::of(self.cx.now);
+                        let entered = self.memory.tracker.confirm(&draft, now);
+                        entered
+                            .map(Some)
+                            .map_err(|refused| Exit::Drop(refused.drop()))
+                    }
+                    false => Ok(None),
                 }
-                false => Ok(()),
             });
-            if let Err(exit) = entered {
-                self.watch.left(Stage::Postrouting, &exit);
-                return Err(exit);
+            match entered {
+                Ok(way) => self.passage.helped = way.filter(|_| draft.is_helped()),
+                Err(exit) => {
+                    self.watch.left(Stage::Postrouting, &exit);
+                    return Err(exit);
+                }
             }
         } else if W::COMMITS {
             self.keep(hop);
@@ -108,10 +116,11 @@ impl<W: Watcher> Guard<'_, W> {
 
     /// What rules said about a connection that is in the table, and its way on.
     fn keep(&mut self, hop: NextHopId) {
-        let passage = &*self.passage;
+        let passage = &mut *self.passage;
         let Some(way) = passage.track.way.filter(|_| !passage.track.quoted) else {
             return;
         };
+        passage.helped = Some(way).filter(|_| passage.track.helped);
         let tracker = &mut self.memory.tracker;
         if tracker.mark(way) != passage.marks.connection {
             tracker.set_mark(way, passage.marks.connection);
@@ -140,7 +149,8 @@ pub(super) fn stay(
     let Some(way) = track.way else {
         return;
     };
-    if marked && !track.fasttrack {
+    // What a helper reads walks slowly.
+    if marked && !track.fasttrack && !track.helped {
         tracker.fasttrack(way);
     }
     if (track.fasttrack || marked) && hop != NextHopId::NO_ROUTE {

@@ -19,6 +19,7 @@ mod chains;
 mod commit;
 mod connection;
 mod fasttrack;
+mod helper;
 mod plain;
 mod run;
 mod told;
@@ -88,6 +89,8 @@ pub(crate) struct Passage {
     pub(crate) changes: Changes,
     /// How it is translated, if it is.
     pub(crate) translation: Option<Translation>,
+    /// The direction of its connection, where a helper reads what that carries.
+    pub(crate) helped: Option<Way>,
     /// The smallest layer-3 MTU on its way through this router, in bytes, once that is known.
     pub(crate) mtu: u32,
     /// All stages have let it pass: what is above is written into it, whatever its exit.
@@ -104,6 +107,7 @@ impl Passage {
             marks: Marks::default(),
             changes: Changes::default(),
             translation: None,
+            helped: None,
             mtu: u32::MAX,
             accepted: false,
         }

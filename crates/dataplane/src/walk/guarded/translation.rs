@@ -5,9 +5,11 @@ use frame::InterfaceId;
 
 use super::chains::Hook;
 use super::{Guard, Passage, Translation, Watcher};
-use crate::connection::{Draft, NatState, Rewrite4, Rewrite6, Rewrites, State, Track, Tracker, Way};
-use crate::nat::{self, Action, Rewrite, Side, Unique};
-use crate::packet::Tuple;
+use crate::connection::{
+    Draft, NatState, Rewrite4, Rewrite6, Rewrites, State, Track, Tracker, Way,
+};
+use crate::nat::{self, Action, Exhausted, Rewrite, Side, Unique};
+use crate::packet::{Tuple, protocol};
 use crate::rule::{ChainId, Table, Verdict};
 use crate::snapshot::OwnAddresses;
 use crate::walk::Exit;
@@ -19,8 +21,9 @@ impl Unique for Tracker {
 }
 
 impl<W: Watcher> Guard<'_, W> {
-    /// One nat chain's stage. The first packet of a connection asks its rules; all others are given
-    /// what the connection remembers, the destination here and the source there.
+    /// One nat chain's stage. The first packet of a connection asks its rules, unless a helper
+    /// expected it; all others are given what the connection remembers, the destination here and the
+    /// source there.
     pub(super) fn translate(
         &mut self,
         hook: Hook,
@@ -28,7 +31,9 @@ impl<W: Watcher> Guard<'_, W> {
         chain: Option<ChainId>,
         egress: InterfaceId,
     ) -> Result<(), Exit> {
-        if self.passage.track.way.is_some() {
+        let is_expected = |draft: &Draft| draft.is_expected();
+        if self.passage.track.way.is_some() || self.passage.draft.as_ref().is_some_and(is_expected)
+        {
             self.recall(hook.side());
             return Ok(());
         }
@@ -131,10 +136,43 @@ pub(super) fn known(tracker: &Tracker, track: &Track) -> Option<Translation> {
     let way = track.way.filter(|_| track.nat != NatState::default())?;
     // An error travels against the packet that it quotes.
     let way = if track.quoted { way.reversed() } else { way };
-    Some(Translation {
-        before: tracker.tuple(way),
-        after: tracker.tuple(way.reversed()).reversed(),
-    })
+    let before = tracker.tuple(way);
+    let mut after = tracker.tuple(way.reversed()).reversed();
+    if before.protocol == protocol::GRE {
+        // The answers' tuple has the number of the other direction.
+        let rewrite = Rewrite::<4>::from_words(tracker.rewrite4(way).0);
+        (after.source_port, after.destination_port) = (
+            before.source_port,
+            rewrite.call().unwrap_or(before.destination_port),
+        );
+    }
+    Some(Translation { before, after })
+}
+
+/// How a connection that a helper expects is translated, if one expects this draft.
+pub(super) fn expected(tracker: &Tracker, draft: &mut Draft) -> Option<Translation> {
+    let before = draft.original;
+    let expected = tracker.expected(&before).filter(|_| draft.is_expected())?;
+    let mut after = expected.translated(&before);
+    // A stream goes out by the port at which it is to be answered, whoever speaks first.
+    let inside = Some((before.source, before.source_port));
+    let outside = (after.source, before.protocol);
+    let mut others = tracker.expectations_of(expected.parent);
+    let answered = others.find(|other| {
+        let tuple = &other.tuple;
+        other.destination == inside && (tuple.destination, tuple.protocol) == outside
+    });
+    if let Some(answered) = answered {
+        after.source_port = answered.tuple.destination_port;
+    }
+    if (after.source, after.source_port) != (before.source, before.source_port) {
+        draft.nat = draft.nat.with(NatState::SRCNAT);
+    }
+    if (after.destination, after.destination_port) != (before.destination, before.destination_port)
+    {
+        draft.nat = draft.nat.with(NatState::DSTNAT);
+    }
+    (after != before).then_some(Translation { before, after })
 }
 
 /// The last step of a new connection: its answers are told from everybody else's, and both
@@ -148,31 +186,71 @@ pub(super) fn settle(
     draft: &mut Draft,
     own: &OwnAddresses,
 ) -> Result<(), Exit> {
-    let settled = nat::settle(&passage.fields.tuple, tracker);
-    let after = settled.map_err(|exhausted| Exit::Drop(exhausted.reason()))?;
+    let settled = told_apart(tracker, &passage.fields.tuple, draft);
+    let (after, answers) = settled.map_err(|exhausted| Exit::Drop(exhausted.reason()))?;
     let before = draft.original;
     passage.fields.tuple = after;
-    draft.reply = after.reversed();
+    draft.reply = answers.before;
     let to_us = match before.ipv6 {
         true => own.has_ipv6(draft.reply.destination),
         false => own.has_ipv4(draft.reply.destination as u32),
     };
     // Answers to what is not translated are steered here by themselves, unless the router's own
     // connections could have the same.
-    draft.claim = tracker.is_shared() && (after != before || to_us);
+    draft.claim = tracker.is_shared() && (after != before || to_us || draft.is_expected());
     if after == before {
+        passage.translation = None;
         return Ok(());
     }
     if (after.source, after.source_port) != (before.source, before.source_port) {
         draft.nat = draft.nat.with(NatState::SRCNAT);
     }
     passage.translation = Some(Translation { before, after });
-    let answers = (draft.reply, before.reversed());
+    let Translation {
+        before: reply,
+        after: back,
+    } = answers;
     draft.rewrites = match before.ipv6 {
-        true => Rewrites::Ipv6([pack6(&before, &after), pack6(&answers.0, &answers.1)]),
-        false => Rewrites::Ipv4([pack4(&before, &after), pack4(&answers.0, &answers.1)]),
+        true => Rewrites::Ipv6([pack6(&before, &after), pack6(&reply, &back)]),
+        false => Rewrites::Ipv4([pack4(&before, &after), pack4(&reply, &back)]),
     };
     Ok(())
+}
+
+/// What a new connection leaves as, and what becomes of its answers.
+fn told_apart(
+    tracker: &Tracker,
+    leaves: &Tuple,
+    draft: &Draft,
+) -> Result<(Tuple, Translation), Exhausted> {
+    let expected = tracker.expected(&draft.original);
+    let tunnel = expected.filter(|one| draft.is_expected() && one.answer.is_some());
+    let Some(tunnel) = tunnel else {
+        let after = nat::settle(leaves, tracker)?;
+        let answers = Translation {
+            before: after.reversed(),
+            after: draft.original.reversed(),
+        };
+        return Ok((after, answers));
+    };
+    // The other direction of a tunnel has a number of its own, and is expected by itself.
+    let reply = tunnel.reply(leaves);
+    if tracker.lookup(&reply).is_some() {
+        return Err(Exhausted::Ports);
+    }
+    let back = match tracker.expected(&reply) {
+        Some(other) => other.translated(&reply),
+        None => Tuple {
+            source: draft.original.destination,
+            destination: draft.original.source,
+            ..reply
+        },
+    };
+    let answers = Translation {
+        before: reply,
+        after: back,
+    };
+    Ok((*leaves, answers))
 }
 
 fn pack4(before: &Tuple, after: &Tuple) -> Rewrite4 {

@@ -9,7 +9,7 @@ use kernels::{Lanes, Work, widest};
 
 use super::plain::{Arrived, Firsts, Outcome, Plain};
 use super::run::Run;
-use super::{CHUNK, Guard, Met, Onward, Passage, View, commit, fasttrack, translation};
+use super::{CHUNK, Guard, Met, Onward, Passage, View, commit, fasttrack, helper, translation};
 use crate::connection::{Hash, NatState, Passed, Tick, Tracker, Way};
 use crate::counters::Traffic;
 use crate::drop::Drop;
@@ -412,7 +412,7 @@ pub(in crate::walk) fn one(
     };
     let decided = guard.forwarded(local);
     outlet.tell(frame);
-    settle(cx, frame, &passage, decided, tally, outlet)
+    settle(cx, frame, &mut passage, decided, tally, outlet)
 }
 
 /// The same for a packet of this router's own, which routing sends this way.
@@ -441,38 +441,41 @@ pub(in crate::walk) fn own(
     };
     let decided = guard.sent(routed);
     outlet.tell(frame);
-    settle(cx, frame, &passage, decided, tally, outlet)
+    settle(cx, frame, &mut passage, decided, tally, outlet)
 }
 
 /// Writes what was decided.
 fn settle(
     cx: &Context<'_>,
     frame: &mut Frame,
-    passage: &Passage,
+    passage: &mut Passage,
     decided: Result<Onward, Exit>,
     tally: &mut Tally,
     outlet: &mut Outlet,
 ) -> Result<Departed, Exit> {
     let ipv6 = passage.fields.tuple.ipv6;
-    let onward = match decided {
+    let mut onward = match decided {
         Ok(onward) => onward,
         Err(exit) => {
             if passage.changes.counted && passage.draft.is_some() && !passage.accepted {
                 cx.snapshot.firewall.tables(ipv6).leave(&passage.received);
             }
             if passage.accepted {
+                helper::treat(cx, frame, passage, None, &mut outlet.memory.tracker)?;
                 commit(frame, passage).map_err(Exit::Drop)?;
                 frame.walked = true;
             }
             return Err(exit);
         }
     };
-    let adjacency = &onward.adjacency;
     // Back where it came from: control may owe its sender a redirect. One per vector says it.
-    if tally.owes_redirect(adjacency.egress, frame.ingress) {
+    if tally.owes_redirect(onward.adjacency.egress, frame.ingress) {
         outlet.redirect(frame, onward.hop);
     }
     let received = frame.len() as u64;
+    let tracker = &mut outlet.memory.tracker;
+    helper::treat(cx, frame, passage, Some(&mut onward), tracker)?;
+    let adjacency = &onward.adjacency;
     commit(frame, passage).map_err(Exit::Drop)?;
     if !ipv6 && frame.ingress != InterfaceId::NONE {
         options::commit(cx, frame, adjacency.egress);

@@ -17,7 +17,7 @@ use crate::testing::{ETHER1, ETHER2, MIRROR, Rig, Udp4, gateway};
 use crate::walk::Event;
 
 /// What `masquerade` does.
-const MASQUERADE: Target = Target {
+pub(super) const MASQUERADE: Target = Target {
     side: Side::Source,
     action: nat_action::Own,
     addresses: None,
@@ -42,7 +42,7 @@ fn chains(names: &[&str], rules: Vec<(ChainId, Vec<Rule>)>) -> Arc<Table> {
     Arc::new(Table::compile(None, chains))
 }
 
-fn filtered(rig: &mut Rig, chain: ChainId, rules: Vec<Rule>) {
+pub(super) fn filtered(rig: &mut Rig, chain: ChainId, rules: Vec<Rule>) {
     let mut firewall = Firewall::clone(&rig.snapshot.firewall);
     firewall.ipv4.filter = table(filter::CHAINS, chain, rules);
     rig.snapshot.firewall = Arc::new(firewall);
@@ -59,7 +59,7 @@ fn mangled(rig: &mut Rig, chain: ChainId, rules: Vec<Rule>) {
     rig.publish();
 }
 
-fn hits(rig: &Rig, rule: u32) -> (u64, u64) {
+pub(super) fn hits(rig: &Rig, rule: u32) -> (u64, u64) {
     let (traffic, _) = rig.counters[0].rules.get(rule);
     (traffic.packets, traffic.bytes)
 }
@@ -273,7 +273,12 @@ fn tracked(rig: &mut Rig) {
     rig.publish();
 }
 
-fn translated(rig: &mut Rig, chain: ChainId, matchers: Vec<crate::rule::Matcher>, target: Target) {
+pub(super) fn translated(
+    rig: &mut Rig,
+    chain: ChainId,
+    matchers: Vec<crate::rule::Matcher>,
+    target: Target,
+) {
     tracked(rig);
     let mut firewall = Firewall::clone(&rig.snapshot.firewall);
     let rule = Rule::new(4, matchers, Action::Translate(0));

@@ -1,11 +1,13 @@
 //! The firewall on real packets: what somebody on the LAN, and somebody on the internet, gets.
 //!
 //! `rules.rs` has one rule for each thing there is, `usual.rs` RouterOS's default configuration and
-//! what comes on top of it; `beside.rs` sends the same packets through the kernel's own firewall.
+//! what comes on top of it; `beside.rs` sends the same packets through the kernel's own firewall,
+//! `helper.rs` has protocols that speak of other connections.
 //! `peer.py` is what runs in the hosts: servers that say whom they see, clients that say what they
 //! got.
 
 mod beside;
+mod helper;
 mod rules;
 mod usual;
 

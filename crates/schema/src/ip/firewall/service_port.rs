@@ -1,7 +1,7 @@
 //! `/ip/firewall/service-port`: helpers of connection tracking for protocols that name other
 //! connections within theirs.
 
-use menu::{Builtin, Effect, Flag, Kind, Menu, Pick, Shape};
+use menu::{Builtin, Flag, Kind, Menu, Pick, Shape};
 
 use crate::brief::{PORT, may, no, read};
 
@@ -20,12 +20,12 @@ pub(crate) static MENU: Menu = Menu {
         may(
             "sip-direct-media",
             Kind::Bool,
-            "Whether media go from phone to phone",
+            "Whether streams come from the other end of the signalling alone",
         ),
         may(
             "sip-timeout",
             Kind::SPAN,
-            "How long an idle connection is kept",
+            "How long a signalling connection may be idle",
         ),
         no("disabled", "Defines whether item is ignored or used"),
     ]],
@@ -50,7 +50,6 @@ pub(crate) static MENU: Menu = Menu {
         helper(&[("name", "dccp")]),
         helper(&[("name", "sctp")]),
     ],
-    effect: Effect::None,
     rank: 455,
     ..Menu::new(
         "/ip/firewall/service-port",

@@ -1,0 +1,151 @@
+//! Where helpers come in: a new connection gets the one that its port has, and each packet of such a
+//! connection is read, and edited, before it is written.
+//!
+//! A message is carried out wholly or dropped. What passed once in one form would have to come in the
+//! same form again, or the ends of a TCP connection would not agree on its numbers; what is dropped
+//! comes again, and is read anew.
+
+use frame::{Frame, Segmentation};
+
+use super::{Onward, Passage};
+use crate::connection::{Altered, Draft, Helper, Tick, Tracker, Way};
+use crate::drop::Drop;
+use crate::nat::Shape;
+use crate::nat::helper::{self, Findings, View};
+use crate::packet::Fragment;
+use crate::punt::Why;
+use crate::walk::depart::packet;
+use crate::walk::{Context, Exit, Fit};
+
+/// Gives a connection that is about to enter its helper.
+///
+/// The port is that of the server as it knows itself: a forwarded port need not be listed.
+pub(super) fn assign(cx: &Context<'_>, draft: &mut Draft) {
+    if draft.is_expected() {
+        return;
+    }
+    let reply = &draft.reply;
+    let services = &cx.snapshot.firewall.services;
+    draft.helper = services.find(reply.protocol, reply.source_port, reply.ipv6);
+    draft.fasttrack &= !draft.is_helped();
+}
+
+/// Has a helper read a packet that goes on, and edits it; `onward` says how it leaves, if it does.
+///
+/// # Errors
+/// The packet's end, where what the helper found cannot be carried out; it is unchanged where it is
+/// handed to control.
+pub(super) fn treat(
+    cx: &Context<'_>,
+    frame: &mut Frame,
+    passage: &mut Passage,
+    onward: Option<&mut Onward>,
+    tracker: &mut Tracker,
+) -> Result<(), Exit> {
+    let Some(way) = passage.helped else {
+        return Ok(());
+    };
+    let shape = Shape::of(&passage.fields, &frame.offload, frame.l3);
+    let known = tracker.altered(way.slot);
+    let unshifted = known.shifts.iter().all(|shift| shift.is_none());
+    let payload = helper::payload(packet(frame), shape);
+    let Some(payload) = payload else {
+        // A part of a datagram shows nothing to read.
+        return match unshifted {
+            true => Ok(()),
+            false => Err(Exit::Drop(Drop::HelperFragment)),
+        };
+    };
+    let findings = read(cx, way, payload, &known, tracker);
+    let quiet = findings.edits.is_empty() && findings.calls.is_none() && unshifted;
+    if let Some(onward) = onward {
+        fit(frame, shape, passage, &findings, onward)?;
+    }
+    for expectation in findings.expectations() {
+        if !tracker.expect(*expectation, Tick::of(cx.now)) {
+            return Err(Exit::Drop(Drop::HelperFull));
+        }
+    }
+    match quiet {
+        true => Ok(()),
+        false => write(frame, shape, passage, (way, &findings, known), tracker).map_err(Exit::Drop),
+    }
+}
+
+/// What the payload says, if its helper is still enabled.
+fn read(
+    cx: &Context<'_>,
+    way: Way,
+    payload: &[u8],
+    known: &Altered,
+    tracker: &mut Tracker,
+) -> Findings {
+    let services = &cx.snapshot.firewall.services;
+    let view = View {
+        id: tracker.id(way),
+        helper: tracker.helper(way),
+        forth: tracker.tuple(way),
+        back: tracker.tuple(way.reversed()),
+        reply: way.reply,
+        direct_media: services.sip_direct_media,
+        calls: known.calls,
+    };
+    if payload.is_empty() || !services.is_enabled(view.helper) {
+        return Findings::default();
+    }
+    if view.helper == Helper::Sip {
+        tracker.set_timeout(way, services.sip_timeout_secs);
+    }
+    helper::read(payload, &view, tracker)
+}
+
+/// Whether a packet that becomes longer still fits its link. Its sender is told of a size that leaves
+/// room for what is added.
+fn fit(
+    frame: &Frame,
+    shape: Shape,
+    passage: &Passage,
+    findings: &Findings,
+    onward: &mut Onward,
+) -> Result<(), Exit> {
+    let growth = findings.edits.growth(0).max(0).unsigned_abs();
+    let mtu = onward.adjacency.mtu;
+    let merged = frame.offload.segmentation != Segmentation::None;
+    if growth == 0 || merged || shape.len + growth <= mtu || shape.fragment != Fragment::Whole {
+        return Ok(());
+    }
+    let flags = packet(frame).get(6).copied().unwrap_or_default();
+    let whole = flags & 0x40 != 0 && !passage.changes.clear_df;
+    if passage.fields.tuple.ipv6 || whole {
+        return Err(Exit::Punt(Why::TooBig(mtu.saturating_sub(growth))));
+    }
+    onward.fit = Fit::Fragments;
+    Ok(())
+}
+
+/// Edits the payload and shifts TCP's numbers.
+fn write(
+    frame: &mut Frame,
+    shape: Shape,
+    passage: &mut Passage,
+    (way, findings, known): (Way, &Findings, Altered),
+    tracker: &mut Tracker,
+) -> Result<(), Drop> {
+    let l3 = usize::from(frame.l3);
+    let mut altered = known;
+    altered.calls = findings.calls.unwrap_or(known.calls);
+    if !frame.set_len(l3 + shape.len as usize + findings.edits.reach()) {
+        return Err(Drop::HelperRoom);
+    }
+    let room = frame.bytes_mut().get_mut(l3..).unwrap_or_default();
+    let treated = helper::treat(room, shape, &findings.edits, way.reply, &mut altered.shifts);
+    let len = treated.map_err(|_| Drop::HelperRoom)?;
+    if altered != known && !tracker.alter(way.slot, altered) {
+        return Err(Drop::HelperFull);
+    }
+    passage.fields.len = len;
+    match frame.set_len(l3 + len as usize) {
+        true => Ok(()),
+        false => Err(Drop::HelperRoom),
+    }
+}

@@ -1,0 +1,674 @@
+//! Helpers on the walk: what they make of the packets that they read, and of the connections that
+//! these speak of.
+
+use core::net::Ipv4Addr;
+use std::sync::Arc;
+
+use super::firewall::{MASQUERADE, filtered, hits, translated};
+use crate::connection::{Helper, Row};
+use crate::drop::Drop;
+use crate::firewall::{Firewall, filter, nat};
+use crate::nat::helper::Services;
+use crate::nat::{Action as NatAction, Addresses, Ports, Side, Target};
+use crate::packet::{Tuple, protocol};
+use crate::punt::Why;
+use crate::rule::{Action, Match, Rule, State};
+use crate::table::Adjacency;
+use crate::testing::{ETHER1, ETHER2, MAC, Rig, ethernet, gateway, seal, sum};
+
+const CLIENT: u32 = 0x0a00_0002;
+/// Longer in words than the client's address, by seven letters.
+const OUTSIDE: u32 = 0xc633_6464;
+const SERVER: u32 = 0x0b00_0002;
+/// A packet to the outside address that nothing leads inside.
+const ASTRAY: [(Drop, u64); 1] = [(Drop::NoRoute, 1)];
+const ACK: u8 = 0x10;
+const SYN: u8 = 0x02;
+
+/// A packet from one end to another.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Ends {
+    source: (u32, u16),
+    destination: (u32, u16),
+}
+
+impl Ends {
+    fn back(self) -> Self {
+        Self {
+            source: self.destination,
+            destination: self.source,
+        }
+    }
+}
+
+const fn ends(source: (u32, u16), destination: (u32, u16)) -> Ends {
+    Ends {
+        source,
+        destination,
+    }
+}
+
+fn ipv4(ends: Ends, number: u8, upper: &[u8]) -> Vec<u8> {
+    let mut packet = vec![0x45, 0];
+    packet.extend((20 + upper.len() as u16).to_be_bytes());
+    packet.extend([0x12, 0x34, 0, 0, 64, number, 0, 0]);
+    packet.extend(ends.source.0.to_be_bytes());
+    packet.extend(ends.destination.0.to_be_bytes());
+    seal(&mut packet);
+    packet.extend(upper);
+    packet
+}
+
+/// The sum over the upper layer of a packet and its pseudo header: all ones when it is right.
+fn upper_sum(packet: &[u8]) -> u16 {
+    let mut summed = packet[12..20].to_vec();
+    summed.extend([0, packet[9]]);
+    summed.extend((packet.len() as u16 - 20).to_be_bytes());
+    summed.extend(&packet[20..]);
+    sum(&summed)
+}
+
+/// A segment with a right checksum.
+fn tcp(ends: Ends, flags: u8, (number, acknowledged): (u32, u32), payload: &[u8]) -> Vec<u8> {
+    let mut upper = ends.source.1.to_be_bytes().to_vec();
+    upper.extend(ends.destination.1.to_be_bytes());
+    upper.extend(number.to_be_bytes());
+    upper.extend(acknowledged.to_be_bytes());
+    upper.extend([0x50, flags, 0x20, 0, 0, 0, 0, 0]);
+    upper.extend(payload);
+    let mut packet = ipv4(ends, protocol::TCP, &upper);
+    let checksum = !upper_sum(&packet);
+    packet[36..38].copy_from_slice(&checksum.to_be_bytes());
+    packet
+}
+
+/// A datagram without a checksum.
+fn udp(ends: Ends, payload: &[u8]) -> Vec<u8> {
+    let mut upper = ends.source.1.to_be_bytes().to_vec();
+    upper.extend(ends.destination.1.to_be_bytes());
+    upper.extend((8 + payload.len() as u16).to_be_bytes());
+    upper.extend([0, 0]);
+    upper.extend(payload);
+    ipv4(ends, protocol::UDP, &upper)
+}
+
+/// A packet of PPTP's tunnel (RFC 2637, 4.1).
+fn gre(source: u32, destination: u32, call: u16) -> Vec<u8> {
+    let [high, low] = call.to_be_bytes();
+    let upper = [0x30, 1, 0x88, 0x0b, 0, 2, high, low, 0, 0, 0, 1, 0xff, 3];
+    ipv4(ends((source, 0), (destination, 0)), protocol::GRE, &upper)
+}
+
+/// What left, as it is read again.
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct Left {
+    ends: Ends,
+    numbers: (u32, u32),
+    payload: Vec<u8>,
+}
+
+fn read(frame: &[u8]) -> Left {
+    let packet = &frame[14..];
+    assert_eq!(sum(&packet[..20]), 0xffff, "the header's checksum");
+    let total = usize::from(u16::from_be_bytes([packet[2], packet[3]]));
+    assert_eq!(total, packet.len());
+    let word = |at: usize| u32::from_be_bytes(packet[at..at + 4].try_into().expect("four bytes"));
+    let port = |at: usize| u16::from_be_bytes([packet[at], packet[at + 1]]);
+    let is_tcp = packet[9] == protocol::TCP;
+    if is_tcp {
+        assert_eq!(upper_sum(packet), 0xffff, "the segment's checksum");
+    }
+    Left {
+        ends: ends((word(12), port(20)), (word(16), port(22))),
+        numbers: if is_tcp { (word(24), word(28)) } else { (0, 0) },
+        payload: packet[if is_tcp { 40 } else { 28 }..].to_vec(),
+    }
+}
+
+/// A router that masquerades, with helpers, and lets in only what is established or related.
+struct World {
+    rig: Rig,
+}
+
+impl World {
+    fn new(workers: usize) -> Self {
+        let mut rig = Rig::with_workers(workers);
+        super::gateway4(&mut rig);
+        rig.interface(ETHER2).address4 = Some(Ipv4Addr::from_bits(OUTSIDE));
+        let inside = Adjacency {
+            egress: ETHER1,
+            port: 0,
+            ..gateway()
+        };
+        let hop = rig.add_hop(&inside);
+        for client in 0..4 {
+            rig.route4(CLIENT + client, 32, hop);
+        }
+        let leaves = vec![Match::OutInterface(ETHER2).into()];
+        translated(&mut rig, nat::SRCNAT, leaves, MASQUERADE);
+        let state =
+            |states: &[State]| Match::ConnectionState(states.iter().copied().collect()).into();
+        let known = state(&[State::Established, State::Related]);
+        let related = state(&[State::Related]);
+        let ftp = Match::ConnectionType(Helper::Ftp).into();
+        let rules = vec![
+            Rule::new(1, vec![related], Action::Passthrough),
+            Rule::new(5, vec![ftp], Action::Passthrough),
+            Rule::new(6, vec![known.clone()], Action::Fasttrack),
+            Rule::new(2, vec![known], Action::Accept),
+            Rule::new(3, vec![Match::InInterface(ETHER2).into()], Action::Drop),
+        ];
+        filtered(&mut rig, filter::FORWARD, rules);
+        let mut world = Self { rig };
+        world.serve(|services| {
+            services.enable(Helper::Ftp, &[21]);
+            services.enable(Helper::Tftp, &[69]);
+            services.enable(Helper::Sip, &[5060]);
+            services.enable(Helper::Pptp, &[]);
+        });
+        world
+    }
+
+    fn serve(&mut self, set: impl FnOnce(&mut Services)) {
+        let mut firewall = Firewall::clone(&self.rig.snapshot.firewall);
+        firewall.services = Services::default();
+        set(&mut firewall.services);
+        self.rig.snapshot.firewall = Arc::new(firewall);
+        self.rig.publish();
+    }
+
+    /// What somebody inside sends, as it leaves.
+    fn out(&mut self, packet: &[u8]) -> Option<Left> {
+        self.rig.arrive(ethernet(MAC, 0x0800, packet));
+        self.rig.settle();
+        self.rig.sent(1).first().map(|frame| read(frame))
+    }
+
+    /// What somebody outside sends, as it comes in.
+    fn back(&mut self, packet: &[u8]) -> Option<Left> {
+        self.raw_back(packet).map(|frame| read(&frame))
+    }
+
+    fn raw_back(&mut self, packet: &[u8]) -> Option<Vec<u8>> {
+        let frame = ethernet([2, 0, 0, 0, 0, 2], 0x0800, packet);
+        self.rig
+            .arrive_unfinished(1, frame, frame::Offload::FINISHED);
+        self.rig.settle();
+        self.rig.sent(0).pop()
+    }
+
+    fn row(&self, what: impl Fn(&Row) -> bool) -> Row {
+        let mut rows = self.rig.connections.rows(false);
+        rows.find(what).expect("a connection")
+    }
+
+    /// A control connection to a port of the server; its ends inside and outside.
+    fn connect(&mut self, port: u16) -> (Ends, Ends) {
+        self.connect_from(5000, port)
+    }
+
+    fn connect_from(&mut self, own: u16, port: u16) -> (Ends, Ends) {
+        let inside = ends((CLIENT, own), (SERVER, port));
+        let outside = ends((OUTSIDE, own), (SERVER, port));
+        self.out(&tcp(inside, SYN, (99, 0), b"")).expect("out");
+        self.back(&tcp(outside.back(), SYN | ACK, (499, 100), b""))
+            .expect("back");
+        self.out(&tcp(inside, ACK, (100, 500), b"")).expect("out");
+        (inside, outside)
+    }
+}
+
+const PORT: &[u8] = b"PORT 10,0,0,2,19,137\r\n";
+const TOLD: &[u8] = b"PORT 198,51,100,100,19,137\r\n";
+const GROWTH: u32 = 6;
+
+/// The client says where it waits, and the server is told and answers.
+fn port_is_told(world: &mut World) -> (Ends, Ends) {
+    let (inside, outside) = world.connect(21);
+    let said = tcp(inside, ACK, (100, 500), PORT);
+
+    let left = world.out(&said).expect("it goes on");
+
+    assert_eq!((&left.payload[..], left.numbers), (TOLD, (100, 500)));
+    assert_eq!(left.ends, outside);
+    (inside, outside)
+}
+
+#[test]
+fn a_command_is_rewritten_and_both_sides_numbers_stay_right() {
+    for workers in [1, 3] {
+        let mut world = World::new(workers);
+        let (inside, outside) = port_is_told(&mut world);
+        let (said, told) = (PORT.len() as u32, TOLD.len() as u32);
+        assert_eq!(told, said + GROWTH);
+
+        // Lost, and said again.
+        let again = world.out(&tcp(inside, ACK, (100, 500), PORT)).expect("out");
+        assert_eq!((&again.payload[..], again.numbers), (TOLD, (100, 500)));
+        let answer = tcp(outside.back(), ACK, (500, 100 + told), b"200 Okay.\r\n");
+        let heard = world.back(&answer).expect("inside the window");
+        assert_eq!(heard.numbers, (500, 100 + said));
+        assert_eq!(heard.ends, inside.back());
+
+        let more = tcp(inside, ACK, (100 + said, 511), b"STOR a\r\n");
+        let left = world.out(&more).expect("out");
+        assert_eq!(left.numbers, (100 + told, 511));
+        assert_eq!(left.payload, b"STOR a\r\n");
+        let end = tcp(outside.back(), ACK, (511, 100 + told + 8), b"150 Go.\r\n");
+        let heard = world.back(&end).expect("inside the window");
+        assert_eq!(heard.numbers, (511, 100 + said + 8));
+        // What acknowledges more than was sent is not believed, in the numbers of its receiver.
+        let forged = tcp(outside.back(), ACK, (520, 100 + told + 9), b"x");
+        assert_eq!(world.back(&forged), None);
+        assert_eq!(world.rig.drops(), ASTRAY);
+    }
+}
+
+#[test]
+fn the_data_connection_is_related_and_led_inside() {
+    for workers in [1, 3] {
+        let mut world = World::new(workers);
+        port_is_told(&mut world);
+        let data = ends((SERVER, 20), (OUTSIDE, 5001));
+
+        let came = world.back(&tcp(data, SYN, (900, 0), b"")).expect("related");
+
+        assert_eq!(came.ends, ends((SERVER, 20), (CLIENT, 5001)));
+        let back = tcp(came.ends.back(), SYN | ACK, (1, 901), b"");
+        assert_eq!(world.out(&back).expect("answered").ends, data.back());
+        for turn in 0..3 {
+            let more = tcp(data, ACK, (901 + turn, 2), b"x");
+            assert_eq!(world.back(&more).expect("established").ends, came.ends);
+        }
+        let row = world.row(|row| row.expected);
+        assert_eq!((row.helper, row.nat.0), (Helper::Ftp, 2));
+        assert_eq!(row.directions[0].traffic.packets, 4);
+        assert!(
+            row.fasttrack,
+            "it is fast, and the control connection is not"
+        );
+        let control = world.row(|row| !row.expected);
+        assert_eq!((control.helper, control.fasttrack), (Helper::Ftp, false));
+        // The first packet was related, and of a helper's connection; so was its last one.
+        assert_eq!(hits(&world.rig, 1).0, 1);
+        assert!(hits(&world.rig, 5).0 > 1);
+        // Only one was expected.
+        let other = ends((SERVER, 21), (OUTSIDE, 5001));
+        assert_eq!(world.back(&tcp(other, SYN, (900, 0), b"")), None);
+        assert_eq!(world.rig.drops(), ASTRAY);
+    }
+}
+
+#[test]
+fn nothing_is_related_without_a_helper() {
+    let mut world = World::new(1);
+    world.serve(|_| ());
+    let (inside, _) = world.connect(21);
+
+    let left = world.out(&tcp(inside, ACK, (100, 500), PORT)).expect("out");
+
+    assert_eq!(left.payload, PORT);
+    let data = ends((SERVER, 20), (OUTSIDE, 5001));
+    assert_eq!(world.back(&tcp(data, SYN, (900, 0), b"")), None);
+    assert_eq!(world.rig.drops(), ASTRAY);
+}
+
+#[test]
+fn numbers_stay_shifted_when_the_helper_goes() {
+    let mut world = World::new(1);
+    let (inside, outside) = port_is_told(&mut world);
+    let (said, told) = (PORT.len() as u32, TOLD.len() as u32);
+    world.serve(|_| ());
+
+    let left = world
+        .out(&tcp(inside, ACK, (100 + said, 500), PORT))
+        .expect("out");
+    assert_eq!((&left.payload[..], left.numbers), (PORT, (100 + told, 500)));
+    let answer = tcp(outside.back(), ACK, (500, 100 + told + said), b"");
+    let heard = world.back(&answer).expect("inside the window");
+    assert_eq!(heard.numbers, (500, 100 + said + said));
+}
+
+#[test]
+fn a_server_behind_a_forwarded_port_is_reached_where_it_says() {
+    for workers in [1, 3] {
+        let mut world = World::new(workers);
+        // The client is outside, the server inside, at a port of its own.
+        let to_server = Target {
+            side: Side::Destination,
+            action: NatAction::Translate,
+            addresses: Some(Addresses::one(CLIENT.into())),
+            ports: Ports::new(21, 21),
+            randomise: false,
+        };
+        let came = vec![
+            Match::Destination(crate::rule::AddressRange::prefix(OUTSIDE.into(), 32, 32)).into(),
+        ];
+        translated(&mut world.rig, nat::DSTNAT, came, to_server);
+        filtered(&mut world.rig, filter::FORWARD, Vec::new());
+        let outside = ends((SERVER, 4000), (OUTSIDE, 2121));
+        let inside = ends((SERVER, 4000), (CLIENT, 21));
+        let came = world.back(&tcp(outside, SYN, (99, 0), b"")).expect("in");
+        assert_eq!(came.ends, inside);
+        world
+            .out(&tcp(inside.back(), SYN | ACK, (499, 100), b""))
+            .expect("out");
+        let said = b"227 Entering Passive Mode (10,0,0,2,19,137).\r\n";
+
+        let left = world
+            .out(&tcp(inside.back(), ACK, (500, 100), said))
+            .expect("out");
+
+        let told = b"227 Entering Passive Mode (198,51,100,100,19,137).\r\n";
+        assert_eq!(left.payload, told);
+        // By no rule, which would lead it to the control port.
+        let data = ends((SERVER, 4001), (OUTSIDE, 5001));
+        let came = world.back(&tcp(data, SYN, (7, 0), b"")).expect("related");
+        assert_eq!(came.ends, ends((SERVER, 4001), (CLIENT, 5001)));
+    }
+}
+
+#[test]
+fn a_first_datagram_is_read_and_answered_from_another_port() {
+    for workers in [1, 3] {
+        let mut world = World::new(workers);
+        let asked = ends((CLIENT, 4000), (SERVER, 69));
+        world.out(&udp(asked, b"\0\x01file\0octet\0")).expect("out");
+        let data = ends((SERVER, 1069), (OUTSIDE, 4000));
+
+        let came = world.back(&udp(data, b"\0\x03\0\x01x")).expect("related");
+
+        assert_eq!(came.ends, ends((SERVER, 1069), (CLIENT, 4000)));
+        let acknowledged = world.out(&udp(came.ends.back(), b"\0\x04\0\x01"));
+        assert_eq!(acknowledged.expect("out").ends, data.back());
+        assert_eq!(world.row(|row| row.expected).helper, Helper::Tftp);
+        assert_eq!(world.rig.drops(), []);
+    }
+}
+
+/// A call's invitation by SIP, with or without a body of this much more.
+fn invite(more: usize) -> Vec<u8> {
+    let body = format!(
+        "v=0\r\no=a 1 1 IN IP4 10.0.0.2\r\ns=-\r\nc=IN IP4 10.0.0.2\r\nt=0 0\r\n\
+         m=audio 7000 RTP/AVP 0\r\na={}\r\n",
+        "x".repeat(more)
+    );
+    let head = format!(
+        "INVITE sip:b@11.0.0.2 SIP/2.0\r\nVia: SIP/2.0/UDP 10.0.0.2:5060\r\n\
+         Contact: <sip:a@10.0.0.2:5060>\r\nContent-Length: {}\r\n\r\n",
+        body.len()
+    );
+    (head + &body).into_bytes()
+}
+
+#[test]
+fn streams_of_a_call_find_each_other_whoever_speaks_first() {
+    for (first, workers) in [("inside", 1), ("outside", 1), ("inside", 3), ("outside", 3)] {
+        let mut world = World::new(workers);
+        let signals = ends((CLIENT, 5060), (SERVER, 5060));
+        let left = world.out(&udp(signals, &invite(0))).expect("out");
+        let told = String::from_utf8(left.payload).expect("text");
+        assert!(told.contains("c=IN IP4 198.51.100.100\r\n"), "{told}");
+        let answer = b"SIP/2.0 200 OK\r\nContent-Length: 58\r\n\r\n\
+            v=0\r\no=b 1 1 IN IP4 11.0.0.2\r\nc=IN IP4 11.0.0.2\r\n\
+            m=audio 8000 RTP/AVP 0\r\n";
+        let back = ends((SERVER, 5060), (OUTSIDE, 5060));
+        assert_eq!(world.back(&udp(back, answer)).expect("in").payload, answer);
+        let inside = ends((CLIENT, 7000), (SERVER, 8000));
+        let outside = ends((OUTSIDE, 7000), (SERVER, 8000));
+
+        for turn in 0..2 {
+            if turn == 1 || first == "inside" {
+                let left = world.out(&udp(inside, b"stream"));
+                assert_eq!(left.expect("out").ends, outside);
+            }
+            let came = world.back(&udp(outside.back(), b"stream"));
+            assert_eq!(came.expect("in").ends, inside.back(), "{first} {workers}");
+        }
+
+        let row = world.row(|row| row.expected);
+        assert_eq!(row.helper, Helper::Sip);
+        let signalling = world.row(|row| !row.expected);
+        assert_eq!(signalling.timeout_secs, 3600);
+        assert_eq!(world.rig.drops(), []);
+    }
+}
+
+#[test]
+fn a_stream_leaves_by_the_port_that_its_answers_are_told() {
+    let mut world = World::new(1);
+    for client in [CLIENT, CLIENT + 1] {
+        let text = String::from_utf8(invite(0)).expect("text");
+        let own = Ipv4Addr::from_bits(client).to_string();
+        let text = text.replace("10.0.0.2", &own);
+        let signals = ends((client, 5060), (SERVER, 5060));
+        world.out(&udp(signals, text.as_bytes())).expect("out");
+    }
+    let mut rows = world.rig.connections.rows(false);
+    let second = rows.find(|row| row.original.source == u128::from(CLIENT + 1));
+    let second = second.expect("entered");
+    let tracker = world.rig.workers[0].tracker();
+    let told = tracker
+        .expectations_of(second.id)
+        .find(|one| one.destination.is_some_and(|(_, port)| port == 7000));
+    let told = told.expect("its stream").tuple.destination_port;
+    assert_ne!(told, 7000);
+    drop(rows);
+    let answer = b"SIP/2.0 200 OK\r\nContent-Length: 54\r\n\r\n\
+        v=0\r\no=b 1 1 IN IP4 11.0.0.2\r\nc=IN IP4 11.0.0.2\r\n\
+        m=audio 8000 RTP/AVP 0\r\n";
+    let to = (OUTSIDE, second.reply.destination_port);
+    world
+        .back(&udp(ends((SERVER, 5060), to), answer))
+        .expect("in");
+
+    let left = world.out(&udp(ends((CLIENT + 1, 7000), (SERVER, 8000)), b"stream"));
+
+    let outside = ends((OUTSIDE, told), (SERVER, 8000));
+    assert_eq!(left.expect("out").ends, outside);
+    let came = world.back(&udp(outside.back(), b"stream"));
+    assert_eq!(came.expect("in").ends.destination, (CLIENT + 1, 7000));
+}
+
+#[test]
+fn what_grows_beyond_its_link_is_sent_in_parts_or_its_sender_is_told() {
+    let mut world = World::new(1);
+    let signals = ends((CLIENT, 5060), (SERVER, 5060));
+    let room = 1500 - 28 - (invite(1200).len() - 1200);
+    let mut packet = udp(signals, &invite(room));
+    assert_eq!(packet.len(), 1500);
+    packet[6] = 0x40;
+    seal(&mut packet[..20]);
+
+    assert_eq!(world.out(&packet), None);
+    let punts = world.rig.punts();
+    let [(Why::TooBig(mtu), told)] = &punts[..] else {
+        panic!("{punts:?}")
+    };
+    // Four addresses in words.
+    assert_eq!((*mtu, &told[14..]), (1500 - 4 * 6, &packet[..]));
+
+    packet[6] = 0;
+    seal(&mut packet[..20]);
+    world.rig.arrive(ethernet(MAC, 0x0800, &packet));
+    world.rig.settle();
+    let sent = world.rig.sent(1);
+    assert_eq!(sent.len(), 2);
+    assert!(sent.iter().all(|frame| frame.len() <= 1514));
+}
+
+/// A control message of PPTP that names calls.
+fn message(kind: u8, first: u16, second: u16) -> Vec<u8> {
+    let mut bytes = vec![0, 32, 0, 1, 0x1a, 0x2b, 0x3c, 0x4d, 0, kind, 0, 0];
+    bytes.extend(first.to_be_bytes());
+    bytes.extend(second.to_be_bytes());
+    bytes.extend([1, 0]);
+    bytes.resize(32, 0);
+    bytes
+}
+
+fn number(left: &Left, at: usize) -> u16 {
+    u16::from_be_bytes([left.payload[at], left.payload[at + 1]])
+}
+
+#[test]
+fn two_clients_with_one_call_number_have_a_tunnel_each() {
+    for workers in [1, 3] {
+        let mut world = World::new(workers);
+        let mut calls = Vec::new();
+        for client in [CLIENT, CLIENT + 1] {
+            let inside = ends((client, 5000), (SERVER, 1723));
+            let first = world.out(&tcp(inside, SYN, (99, 0), b"")).expect("out");
+            let outside = first.ends;
+            world
+                .back(&tcp(outside.back(), SYN | ACK, (499, 100), b""))
+                .expect("back");
+            // Outgoing-Call-Request, said twice; both name the same.
+            let request = tcp(inside, ACK, (100, 500), &message(7, 9, 1));
+            let told = number(&world.out(&request).expect("out"), 12);
+            assert_eq!(number(&world.out(&request).expect("out"), 12), told);
+            // Outgoing-Call-Reply.
+            let own = 70 + (client - CLIENT) as u16;
+            let reply = message(8, own, told);
+            let heard = world
+                .back(&tcp(outside.back(), ACK, (500, 132), &reply))
+                .expect("back");
+            assert_eq!((number(&heard, 12), number(&heard, 14)), (own, 9));
+            calls.push((client, told, own, inside));
+        }
+        assert_eq!(calls[0].1, 9);
+        assert_ne!(calls[1].1, 9);
+
+        // The first tunnel begins inside, the second one outside.
+        for turn in 0..4 {
+            for (at, (client, told, own, _)) in calls.iter().copied().enumerate() {
+                if turn > 0 || at == 0 {
+                    world
+                        .rig
+                        .arrive(ethernet(MAC, 0x0800, &gre(client, SERVER, own)));
+                    world.rig.settle();
+                    let left = world.rig.sent(1).pop().expect("out");
+                    let mut wanted = gre(OUTSIDE, SERVER, own);
+                    wanted[8] = 63;
+                    seal(&mut wanted[..20]);
+                    assert_eq!(left[14..], wanted);
+                }
+                let came = world.raw_back(&gre(SERVER, OUTSIDE, told)).expect("in");
+                let mut wanted = gre(SERVER, client, 9);
+                wanted[8] = 63;
+                seal(&mut wanted[..20]);
+                assert_eq!(came[14..], wanted);
+            }
+        }
+        let tunnels = world.rig.connections.rows(false).filter(|row| row.expected);
+        assert_eq!(tunnels.count(), 2);
+        assert_eq!(world.back(&gre(SERVER, OUTSIDE, 10)), None);
+
+        // Call-Clear-Request, and WAN-Error-Notify before it.
+        let (client, told, _, inside) = calls[1];
+        let control = world.row(|row| row.original.source == u128::from(client) && !row.expected);
+        let to = (OUTSIDE, control.reply.destination_port);
+        let notify = tcp(
+            ends((SERVER, 1723), to),
+            ACK,
+            (532, 132),
+            &message(14, told, 0),
+        );
+        assert_eq!(number(&world.back(&notify).expect("in"), 12), 9);
+        let clear = tcp(inside, ACK, (132, 564), &message(12, 9, 0));
+        assert_eq!(number(&world.out(&clear).expect("out"), 12), told);
+        assert_eq!(world.rig.drops(), ASTRAY);
+    }
+}
+
+#[test]
+fn a_connection_expects_its_newest_and_takes_them_along_when_it_ends() {
+    let mut world = World::new(1);
+    let (inside, _) = world.connect(21);
+    let mut number = 100;
+    for port in 0..100_u32 {
+        let said = format!("PORT 10,0,0,2,20,{port}\r\n");
+        let segment = tcp(inside, ACK, (number, 500), said.as_bytes());
+        assert!(world.out(&segment).is_some());
+        number += said.len() as u32;
+    }
+    let control = world.row(|_| true);
+    let tracker = world.rig.workers[0].tracker();
+    // The newest ones are those that are kept.
+    let ports = tracker.expectations_of(control.id);
+    let ports: Vec<_> = ports.map(|one| one.tuple.destination_port).collect();
+    assert_eq!(ports.len(), 32);
+    assert!(ports.contains(&(20 * 256 + 99)));
+
+    world.rig.command(crate::rings::Command::Forget(control.id));
+    world.rig.settle();
+
+    let tracker = world.rig.workers[0].tracker();
+    assert_eq!(tracker.expectations_of(control.id).count(), 0);
+    assert_eq!(tracker.altered(control.id.slot), Default::default());
+    let data = Tuple {
+        source: SERVER.into(),
+        source_port: 20,
+        destination: OUTSIDE.into(),
+        destination_port: 20 * 256 + 99,
+        protocol: protocol::TCP,
+        ipv6: false,
+    };
+    assert_eq!(tracker.expected(&data), None);
+}
+
+#[test]
+fn what_would_be_too_much_to_expect_is_dropped_by_name() {
+    let mut world = World::new(1);
+    let mut left = 0;
+    for own in 0..129_u16 {
+        let (inside, _) = world.connect_from(6000 + own, 21);
+        let mut number = 100;
+        for at in 0..32_u16 {
+            let port = 10_000 + own * 32 + at;
+            let said = format!("PORT 10,0,0,2,{},{}\r\n", port >> 8, port & 255);
+            let segment = tcp(inside, ACK, (number, 500), said.as_bytes());
+            left += u32::from(world.out(&segment).is_some());
+            number += said.len() as u32;
+        }
+    }
+    assert_eq!(left, 4096);
+    assert_eq!(world.rig.drops(), [(Drop::HelperFull, 32)]);
+}
+
+#[test]
+fn what_does_not_fit_its_slot_any_more_is_dropped_by_name() {
+    let mut world = World::new(1);
+    let wide = Adjacency {
+        mtu: 9000,
+        ..gateway()
+    };
+    world.rig.writer.set_next_hop(world.rig.gateway, &wide);
+    let signals = ends((CLIENT, 5060), (SERVER, 5060));
+
+    for more in (1000..1900).step_by(10) {
+        let left = world.out(&udp(signals, &invite(more)));
+        let told = left.map(|left| String::from_utf8(left.payload).expect("text"));
+        assert!(told.is_none_or(|told| told.contains("c=IN IP4 198.51.100.100\r\n")));
+    }
+
+    // Two or three of them fill the smallest slot to its end.
+    let drops = world.rig.drops();
+    assert!(
+        matches!(drops[..], [(Drop::HelperRoom, 1..=4)]),
+        "{drops:?}"
+    );
+}
+
+#[test]
+fn a_part_of_a_segment_with_other_numbers_is_dropped_by_name() {
+    let mut world = World::new(1);
+    let (inside, _) = port_is_told(&mut world);
+    let number = 100 + PORT.len() as u32;
+    let mut part = tcp(inside, ACK, (number, 500), b"STOR a\r\n");
+    part[6] = 0x20;
+    seal(&mut part[..20]);
+
+    assert_eq!(world.out(&part), None);
+    assert_eq!(world.rig.drops(), [(Drop::HelperFragment, 1)]);
+}

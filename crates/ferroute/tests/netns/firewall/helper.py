@@ -1,0 +1,322 @@
+"""Protocols that speak of other connections, for the firewall's tests. A server says `ready`, and what
+it was told; a client says what it got, and ends when its standard input does.
+
+    ftp-serve                           an FTP server on port 21, active and passive, both families
+    ftp ADDRESS PORT [TOLD]             a file there and back in each mode; its sums. With TOLD, the
+                                        one active transfer to that address that is named instead
+    tftp-serve | tftp ADDRESS           a file of several blocks from another port
+    irc-serve | irc ADDRESS             a file offered by DCC, fetched by the server
+    sip-serve OWN | sip ADDRESS         a call, and a stream in both directions
+"""
+
+import ftplib
+import hashlib
+import io
+import random
+import re
+import select
+import socket
+import struct
+import sys
+import threading
+
+PATIENCE = 20.0
+# How long a server tries to reach a client whose firewall may not let it.
+BRIEF = 1.0
+FILE = random.Random(7).randbytes(300_000)
+# Those of TFTP's file, of 512 bytes.
+BLOCKS = 50
+
+
+def digest(data):
+    return hashlib.sha256(data).hexdigest()
+
+
+def say(*words):
+    print(*words, flush=True)
+
+
+def own(s):
+    return s.getsockname()[0].removeprefix("::ffff:")
+
+
+class FtpServer:
+    """One control connection (RFC 959, RFC 2428)."""
+
+    def __init__(self, control):
+        self.control, self.lines = control, control.makefile("rb")
+        self.connect = None
+        self.files = {}
+
+    def answer(self, text):
+        self.control.sendall(text.encode() + b"\r\n")
+
+    def run(self):
+        self.answer("220 Ready.")
+        while line := self.lines.readline():
+            word, _, rest = line.decode().strip().partition(" ")
+            say("told", word, rest)
+            if word == "QUIT":
+                self.answer("221 Bye.")
+                break
+            try:
+                getattr(self, word.lower(), self.unknown)(rest)
+            except OSError:
+                self.answer("425 No data connection.")
+        self.control.close()
+
+    def unknown(self, _):
+        self.answer("502 No.")
+
+    def user(self, _):
+        self.answer("230 Come in.")
+
+    def type(self, _):
+        self.answer("200 Okay.")
+
+    def listen(self):
+        family = self.control.family
+        listening = socket.socket(family, socket.SOCK_STREAM)
+        listening.bind((self.control.getsockname()[0], 0))
+        listening.listen(1)
+        listening.settimeout(PATIENCE)
+        self.connect = lambda: listening.accept()[0]
+        return listening.getsockname()[1]
+
+    def pasv(self, _):
+        port = self.listen()
+        numbers = own(self.control).replace(".", ",")
+        self.answer(f"227 Entering Passive Mode ({numbers},{port >> 8},{port & 255}).")
+
+    def epsv(self, _):
+        self.answer(f"229 Entering Extended Passive Mode (|||{self.listen()}|)")
+
+    def port(self, rest):
+        *numbers, high, low = rest.split(",")
+        self.active(".".join(numbers), int(high) << 8 | int(low))
+
+    def eprt(self, rest):
+        _, _, address, port, _ = rest.split("|")
+        self.active(address, int(port))
+
+    def active(self, address, port):
+        def connect():
+            family = socket.AF_INET6 if ":" in address else socket.AF_INET
+            data = socket.socket(family, socket.SOCK_STREAM)
+            data.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+            data.bind((own(self.control), 20))
+            data.settimeout(BRIEF if "brief" in sys.argv else PATIENCE)
+            data.connect((address, port))
+            return data
+
+        self.connect = connect
+        self.answer("200 Okay.")
+
+    def stor(self, name):
+        self.answer("150 Go on.")
+        with self.connect() as data:
+            self.files[name] = data.makefile("rb").read()
+        self.answer("226 Done.")
+
+    def retr(self, name):
+        self.answer("150 Here it comes.")
+        with self.connect() as data:
+            data.sendall(self.files.get(name, b""))
+        self.answer("226 Done.")
+
+
+def ftp_serve():
+    listening = socket.socket(socket.AF_INET6, socket.SOCK_STREAM)
+    listening.setsockopt(socket.IPPROTO_IPV6, socket.IPV6_V6ONLY, 0)
+    listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    listening.bind(("::", 21))
+    listening.listen(8)
+    say("ready")
+    while True:
+        control, _ = listening.accept()
+        threading.Thread(target=FtpServer(control).run, daemon=True).start()
+
+
+def transfer(ftp, mode):
+    ipv6 = ftp.af == socket.AF_INET6
+    ftp.set_pasv(mode in ("pasv", "epsv"))
+    # The address that the server says is the one that is tried.
+    ftp.trust_server_pasv_ipv4_address = True
+    peer = ftp.sock.getpeername()
+    ftp.makepasv = lambda: (
+        ftplib.parse227(ftp.sendcmd("PASV"))
+        if mode == "pasv"
+        else ftplib.parse229(ftp.sendcmd("EPSV"), peer)
+    )
+    if mode == "eprt" and not ipv6:
+        ftp.sendport = ftp.sendeprt
+    else:
+        vars(ftp).pop("sendport", None)
+    back = io.BytesIO()
+    ftp.storbinary(f"STOR {mode}", io.BytesIO(FILE))
+    ftp.retrbinary(f"RETR {mode}", back.write)
+    return digest(back.getvalue())
+
+
+def ftp(address, port, told=None):
+    ftp = ftplib.FTP(timeout=PATIENCE)
+    ftp.connect(address, int(port))
+    ftp.sendcmd("USER anonymous")
+    if told:
+        return refused(ftp, told)
+    for mode in ("eprt", "epsv") if ":" in address else ("port", "pasv", "eprt", "epsv") * 2:
+        say(mode, transfer(ftp, mode))
+    say("wanted", digest(FILE))
+    sys.stdin.read()
+    ftp.quit()
+
+
+def refused(ftp, told):
+    """An active transfer to the address by which others know us."""
+    listening = socket.create_server(("", 0))
+    ftp.sendport(told, listening.getsockname()[1])
+    try:
+        ftp.sendcmd("RETR nothing")
+        say(ftp.getmultiline())
+    except ftplib.Error as error:
+        say(error)
+
+
+def tftp_serve():
+    s = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+    s.bind(("", 69))
+    say("ready")
+    while True:
+        _, peer = s.recvfrom(1000)
+        data = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+        data.settimeout(PATIENCE)
+        try:
+            for block in range(BLOCKS + 1):
+                # The last one is empty, and says so the end.
+                piece = FILE[: BLOCKS * 512][block * 512 :][:512]
+                data.sendto(struct.pack("!HH", 3, block + 1) + piece, peer)
+                data.recvfrom(1000)
+        except OSError:
+            pass
+
+
+def tftp(address, patience=PATIENCE):
+    s = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+    s.settimeout(float(patience))
+    s.sendto(b"\0\1file\0octet\0", (address, 69))
+    got = b""
+    try:
+        while True:
+            data, peer = s.recvfrom(1000)
+            s.sendto(b"\0\4" + data[2:4], peer)
+            got += data[4:]
+            if len(data) < 516:
+                break
+    except TimeoutError:
+        return say("nothing")
+    say(digest(got) == digest(FILE[: BLOCKS * 512]), peer[1] != 69)
+    sys.stdin.read()
+
+
+def irc_serve():
+    listening = socket.create_server(("", 6667))
+    say("ready")
+    while True:
+        talk, _ = listening.accept()
+        for line in talk.makefile("rb"):
+            offer = re.search(rb"DCC SEND (\S+) (\d+) (\d+)", line)
+            if not offer:
+                talk.sendall(b"PONG\r\n")
+                continue
+            host = socket.inet_ntoa(struct.pack("!I", int(offer[2])))
+            try:
+                data = socket.create_connection((host, int(offer[3])), PATIENCE)
+                talk.sendall(f"{host} {digest(data.makefile('rb').read())}\r\n".encode())
+            except OSError as error:
+                talk.sendall(f"{host} {error}\r\n".encode())
+
+
+def irc(address):
+    talk = socket.create_connection((address, 6667), PATIENCE)
+    said = talk.makefile("rb")
+    for _ in range(2):
+        listening = socket.create_server(("", 0))
+        listening.settimeout(PATIENCE)
+        number = struct.unpack("!I", socket.inet_aton(own(talk)))[0]
+        port = listening.getsockname()[1]
+        talk.sendall(f"PRIVMSG friend :\1DCC SEND a.bin {number} {port} 9\1\r\n".encode())
+        data, _ = listening.accept()
+        data.sendall(FILE)
+        data.close()
+        say(said.readline().decode().strip())
+        # The numbers of the connection are others now.
+        talk.sendall(b"PING\r\n")
+        say(said.readline().decode().strip())
+    say("wanted", digest(FILE))
+
+
+def sdp(host, port):
+    lines = ["v=0", f"o=a 1 1 IN IP4 {host}", "s=-", f"c=IN IP4 {host}", "t=0 0"]
+    return "\r\n".join([*lines, f"m=audio {port} RTP/AVP 0", ""])
+
+
+def media(body):
+    """The endpoint that a description names."""
+    host = re.search(r"c=IN IP4 (\S+)", body)[1]
+    return host, int(re.search(r"m=audio (\d+)", body)[1])
+
+
+def message(first, host, body):
+    head = [first, f"Via: SIP/2.0/UDP {host}:5060", f"Contact: <sip:a@{host}:5060>"]
+    head += ["Content-Type: application/sdp", f"Content-Length: {len(body)}", "", body]
+    return "\r\n".join(head).encode()
+
+
+def bodies(data):
+    head, _, body = data.decode().partition("\r\n\r\n")
+    assert int(re.search(r"Content-Length: (\d+)", head)[1]) == len(body), data
+    return head, body
+
+
+def datagrams(*ports):
+    made = [socket.socket(socket.AF_INET, socket.SOCK_DGRAM) for _ in ports]
+    for s, port in zip(made, ports):
+        s.bind(("", port))
+        s.settimeout(PATIENCE)
+    return made
+
+
+def sip_serve(me):
+    signals, stream = datagrams(5060, 8000)
+    signals.settimeout(None)
+    say("ready")
+    while True:
+        data, peer = signals.recvfrom(4000)
+        head, body = bodies(data)
+        caller = media(body)
+        host = re.search(r"Contact: <sip:a@([\d.]+)", head)[1]
+        # Who is called speaks first.
+        stream.sendto(f"{host} {caller[0]}".encode(), caller)
+        signals.sendto(message("SIP/2.0 200 OK", me, sdp(me, 8000)), peer)
+        try:
+            said, came = stream.recvfrom(4000)
+            stream.sendto(b"heard " + said + b" " + came[0].encode(), came)
+        except TimeoutError:
+            pass
+
+
+def sip(address):
+    signals, stream = datagrams(5060, 7000)
+    signals.connect((address, 5060))
+    me = own(signals)
+    signals.send(message(f"INVITE sip:b@{address} SIP/2.0", me, sdp(me, 7000)))
+    said, came = stream.recvfrom(4000)
+    say("first", said.decode(), *came)
+    _, body = bodies(signals.recv(4000))
+    stream.sendto(b"hello", media(body))
+    said, came = stream.recvfrom(4000)
+    say(said.decode())
+    sys.stdin.read()
+
+
+globals()[sys.argv[1].replace("-", "_")](*(w for w in sys.argv[2:] if w != "brief"))

@@ -1,0 +1,207 @@
+//! Helpers of connection tracking between real programs: files, chats and calls whose data
+//! connections are other ones than those over which they are agreed upon.
+
+use std::io::{BufRead, BufReader};
+use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
+
+use lab::Lab;
+
+use super::{SERVER, hits};
+use crate::world::{PACKET, Router, Server, Start, have, lab, layout};
+
+const HELPER: &str = include_str!("helper.py");
+/// The router's address on the internet.
+const OUTSIDE: &str = "203.0.113.2";
+
+/// A lab with RouterOS's default firewall in it.
+fn home(test: &str, arguments: &[&str]) -> Option<(Lab, Router)> {
+    let lab = have(test, &["python3"])
+        .then(|| lab(test, layout("home")))
+        .flatten()?;
+    let start = Start {
+        arguments,
+        ..Start::with(PACKET, layout("home").config)
+    };
+    let router = Router::start(&lab, &start);
+    Some((lab, router))
+}
+
+fn python(lab: &Lab, host: &str, words: &[&str]) -> Command {
+    let mut command = lab.command(host, "python3").expect("a host of the layout");
+    command.args(["-c", HELPER]).args(words);
+    command
+}
+
+fn serve(lab: &Lab, host: &str, words: &[&str]) -> Server {
+    Server::begin(python(lab, host, words), "ready")
+}
+
+/// A client that keeps what it has until it is let go.
+struct Client {
+    child: Child,
+    input: Option<ChildStdin>,
+    said: BufReader<ChildStdout>,
+}
+
+impl Client {
+    fn begin(lab: &Lab, host: &str, words: &[&str]) -> Self {
+        let mut command = python(lab, host, words);
+        command.stdin(Stdio::piped()).stdout(Stdio::piped());
+        let mut child = command.spawn().expect("python3 is there");
+        Self {
+            input: child.stdin.take(),
+            said: BufReader::new(child.stdout.take().expect("asked for above")),
+            child,
+        }
+    }
+
+    fn line(&mut self) -> String {
+        let mut line = String::new();
+        self.said.read_line(&mut line).expect("it writes text");
+        line.trim_end().to_owned()
+    }
+
+    fn end(mut self) {
+        drop(self.input.take());
+        assert!(self.child.wait().expect("our child").success());
+    }
+}
+
+/// A file that went there and back in each mode of FTP, twice; the rows of the connections meanwhile.
+fn files_arrive(router: &Router, mut client: Client) {
+    let mut sums = Vec::new();
+    let wanted = loop {
+        let line = client.line();
+        let (mode, sum) = line.split_once(' ').expect("two words");
+        if mode == "wanted" {
+            break sum.to_owned();
+        }
+        sums.push((mode.to_owned(), sum.to_owned()));
+    };
+    assert!(sums.len() >= 2, "{sums:?}");
+    for (mode, sum) in &sums {
+        assert_eq!(*sum, wanted, "{mode}");
+    }
+    let mut rows = router.rows("/ip/firewall/connection/print where connection-type=ftp");
+    rows.extend(router.rows("/ipv6/firewall/connection/print where connection-type=ftp"));
+    let (control, data): (Vec<_>, Vec<_>) =
+        rows.iter().partition(|row| row["uses-helper"] == "true");
+    assert_eq!(control.len(), 1, "{rows:#?}");
+    assert_ne!(control[0]["fasttrack"], "true", "{rows:#?}");
+    // Those of the last transfers are not forgotten yet.
+    assert!(!data.is_empty(), "{rows:#?}");
+    assert!(
+        data.iter().all(|row| row["expected"] == "true"),
+        "{rows:#?}"
+    );
+    client.end();
+    router.exec("/ip/firewall/connection/remove [find]");
+}
+
+fn files_pass(test: &str, arguments: &[&str]) {
+    let Some((lab, router)) = home(test, arguments) else {
+        return;
+    };
+    let _server = serve(&lab, "server", &["ftp-serve"]);
+    // Behind the masquerade.
+    let client = Client::begin(&lab, "client", &["ftp", SERVER[0], "21"]);
+    files_arrive(&router, client);
+
+    // To a server in the LAN, at a port of the router's address.
+    router.exec(
+        "/ip/firewall/nat/add chain=dstnat action=dst-nat in-interface=ether1 protocol=tcp \
+         dst-port=2121 to-addresses=192.168.88.10 to-ports=21",
+    );
+    let _inside = serve(&lab, "client", &["ftp-serve"]);
+    let client = Client::begin(&lab, "server", &["ftp", OUTSIDE, "2121"]);
+    files_arrive(&router, client);
+
+    // Without translation: the server comes to a client that the firewall keeps from strangers.
+    let client = Client::begin(&lab, "client", &["ftp", SERVER[1], "21"]);
+    files_arrive(&router, client);
+}
+
+#[test]
+fn files_pass_in_every_mode_of_ftp() {
+    files_pass("files_pass_in_every_mode_of_ftp", &[]);
+}
+
+#[test]
+fn files_pass_where_workers_share() {
+    files_pass("files_pass_where_workers_share", &["--workers", "2"]);
+}
+
+#[test]
+fn a_data_connection_gets_in_by_its_helper_alone() {
+    let Some((lab, router)) = home("a_data_connection_gets_in_by_its_helper_alone", &[]) else {
+        return;
+    };
+    let _ftp = serve(&lab, "server", &["ftp-serve", "brief"]);
+    let _tftp = serve(&lab, "server", &["tftp-serve"]);
+    let active = || {
+        let mut client = Client::begin(&lab, "client", &["ftp", SERVER[0], "21", OUTSIDE]);
+        let said = client.line();
+        client.end();
+        said
+    };
+    let dropped = || {
+        hits(
+            &router,
+            "/ip/firewall/filter",
+            "defconf: drop all not coming from LAN",
+        )
+    };
+    assert_eq!(active(), "226 Done.");
+    let mut client = Client::begin(&lab, "client", &["tftp", SERVER[0]]);
+    assert_eq!(client.line(), "True True");
+    client.end();
+    let before = dropped();
+
+    router.exec("/ip/firewall/service-port/set ftp,tftp disabled=yes");
+
+    assert_eq!(active(), "425 No data connection.");
+    let mut client = Client::begin(&lab, "client", &["tftp", SERVER[0], "0.5"]);
+    assert_eq!(client.line(), "nothing");
+    client.end();
+    assert!(dropped() >= before + 2, "{before}");
+}
+
+#[test]
+fn a_file_offered_in_a_chat_is_fetched() {
+    let Some((lab, router)) = home("a_file_offered_in_a_chat_is_fetched", &[]) else {
+        return;
+    };
+    router.exec("/ip/firewall/service-port/set irc disabled=no");
+    let _server = serve(&lab, "server", &["irc-serve"]);
+
+    let mut client = Client::begin(&lab, "client", &["irc", SERVER[0]]);
+
+    let said: Vec<_> = (0..5).map(|_| client.line()).collect();
+    let wanted = said[4].strip_prefix("wanted ").expect("the last line");
+    let fetched = format!("{OUTSIDE} {wanted}");
+    assert_eq!(said[..4], [&fetched, "PONG", &fetched, "PONG"]);
+    client.end();
+}
+
+#[test]
+fn a_call_is_heard_in_both_directions() {
+    let Some((lab, router)) = home("a_call_is_heard_in_both_directions", &[]) else {
+        return;
+    };
+    let _server = serve(&lab, "server", &["sip-serve", SERVER[0]]);
+
+    let mut client = Client::begin(&lab, "client", &["sip", SERVER[0]]);
+
+    // Both endpoints of the message are the router's address, and the stream comes from the other.
+    let first = format!("first {OUTSIDE} {OUTSIDE} {} 8000", SERVER[0]);
+    assert_eq!(client.line(), first);
+    assert_eq!(client.line(), format!("heard hello {OUTSIDE}"));
+    let rows = router.rows("/ip/firewall/connection/print where connection-type=sip");
+    let (signals, streams): (Vec<_>, Vec<_>) =
+        rows.iter().partition(|row| row["uses-helper"] == "true");
+    assert_eq!((signals.len(), streams.len()), (1, 1), "{rows:#?}");
+    assert_eq!(streams[0]["expected"], "true");
+    let timeout = signals[0]["timeout"].as_str().unwrap_or_default();
+    assert!(timeout.starts_with("59m") || timeout == "1h", "{timeout}");
+    client.end();
+}
