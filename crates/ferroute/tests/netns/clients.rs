@@ -108,7 +108,10 @@ fn librouteros_works_by_the_api_as_on_any_routeros_device() {
 #[test]
 fn ansible_brings_a_router_to_a_configuration_and_then_changes_nothing() {
     let test = "ansible_brings_a_router_to_a_configuration_and_then_changes_nothing";
-    if !root().join("target/clients/collections/collections.txt").exists() {
+    if !root()
+        .join("target/clients/collections/collections.txt")
+        .exists()
+    {
         skip(test, "Ansible's collections are not installed (make deps)");
         return;
     }
