@@ -1,6 +1,6 @@
 #!/bin/sh
-# Puts the clients of tests/clients into target/clients (Python) and target/clients-node (Node.js),
-# where tests look for them. Quick and silent when they are there; needs the network otherwise.
+# Puts the clients of tests/clients into target/clients (Python, and in it the collections of Ansible)
+# and target/clients-node (Node.js), where tests look for them. Quick and silent when they are there; needs the network otherwise.
 set -eu
 cd "$(dirname "$0")/.."
 
@@ -28,6 +28,35 @@ python_clients() {
     cp "$wanted" "$there/requirements.txt"
 }
 
+# Of 54 MB with collections for everything, what RouterOS needs is 5.
+ansible_collections() {
+    wanted=tests/clients/ansible/collections.txt
+    there=target/clients/collections
+    cmp -s "$wanted" "$there/collections.txt" && return
+    say "installing the collections of $wanted into $there"
+    rm -rf "$there"
+    mkdir -p "$there"
+    if ! target/clients/bin/pip --quiet --disable-pip-version-check download --no-deps \
+        --require-hashes --only-binary :all: --dest "$there/wheel" --requirement "$wanted"; then
+        rm -rf "$there"
+        say 'that failed'
+        return 1
+    fi
+    target/clients/bin/python - "$there" <<'END'
+import sys, zipfile
+from pathlib import Path
+
+there = Path(sys.argv[1])
+names = ["community/routeros", "ansible/netcommon", "ansible/utils"]
+wanted = tuple(f"ansible_collections/{name}/" for name in names)
+for wheel in (there / "wheel").glob("*.whl"):
+    with zipfile.ZipFile(wheel) as names:
+        names.extractall(there, [name for name in names.namelist() if name.startswith(wanted)])
+END
+    rm -r "$there/wheel"
+    cp "$wanted" "$there/collections.txt"
+}
+
 node_clients() {
     wanted=tests/clients/node
     there=target/clients-node
@@ -45,6 +74,6 @@ node_clients() {
 }
 
 failed=0
-python_clients || failed=1
+python_clients && ansible_collections || failed=1
 node_clients || failed=1
 exit "$failed"

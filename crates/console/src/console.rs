@@ -199,7 +199,12 @@ impl<S: Shell> Console<S> {
 
     fn line_key(&mut self, key: Key, out: &mut Vec<u8>, wire: &mut dyn Wire) -> Outcome {
         let again = std::mem::take(&mut self.ambiguous);
-        match self.editor.key(key) {
+        let edit = match key {
+            Key::Tab if self.is_text() => self.editor.insert(' '),
+            Key::Char('?') if self.is_comment() => self.editor.insert('?'),
+            key => self.editor.key(key),
+        };
+        match edit {
             Edit::Nothing => {}
             Edit::SafeMode => self.safe_mode(out),
             Edit::Changed => self.stale = true,
@@ -241,6 +246,18 @@ impl<S: Shell> Console<S> {
             }
         }
         Outcome::Continue
+    }
+
+    /// Whether the line is a comment: nothing in it can be completed.
+    fn is_comment(&self) -> bool {
+        self.editor.text().trim_start().starts_with('#')
+    }
+
+    /// Whether a Tab is a space here: in a comment, and before the first word of a line within a
+    /// block, as pasted scripts are indented.
+    fn is_text(&self) -> bool {
+        let indents = !self.before.is_empty() && self.editor.text().trim().is_empty();
+        indents || self.is_comment()
     }
 
     fn submit(&mut self, out: &mut Vec<u8>, wire: &mut dyn Wire) -> Outcome {
@@ -286,6 +303,8 @@ impl<S: Shell> Console<S> {
         let (from, candidates) = self
             .shell
             .complete(self.editor.text(), self.editor.cursor());
+        // What only describes a value is for help.
+        let candidates: Vec<_> = candidates.into_iter().filter(|c| c.inserts).collect();
         match candidates.as_slice() {
             [] => {}
             [only] => {

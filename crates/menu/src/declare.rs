@@ -37,6 +37,8 @@ pub struct Property {
     pub bare: bool,
     /// Whether the value shows in `print stats` only.
     pub stats: bool,
+    /// Whether it is shown only while it has another value than its default.
+    pub quiet: bool,
     /// What its number counts, as printed after it: `%`, `MHz`; `B` prints as KiB, MiB or GiB.
     pub unit: &'static str,
     /// Whether it does anything.
@@ -60,6 +62,7 @@ impl Property {
             sealed: false,
             bare: false,
             stats: false,
+            quiet: false,
             unit: "",
             effect: Effect::Full,
             inert_for: None,
@@ -122,6 +125,18 @@ impl Property {
     pub const fn bare(mut self) -> Self {
         self.bare = true;
         self
+    }
+
+    /// Not shown while it has its default, as if nothing were said.
+    #[must_use]
+    pub const fn quiet(mut self) -> Self {
+        self.quiet = true;
+        self
+    }
+
+    /// Whether this value goes without saying.
+    pub fn is_quiet(&self, value: &Value) -> bool {
+        self.quiet && self.default.is_some_and(|usual| value.to_string() == usual)
     }
 
     /// A number of something.

@@ -21,7 +21,9 @@ pub fn fields(menu: &'static Menu, row: &Row, wanted: &[&str]) -> Vec<(&'static 
             ));
         }
     }
-    for (name, value) in &row.cells {
+    // What the router knows of an item besides is for the views that declare it.
+    let others = row.cells.iter().filter(|_| !menu.is_configuration());
+    for (name, value) in others {
         if menu.property(name).is_none() && !menu.flags.iter().any(|flag| flag.name == *name) {
             fields.push((name, text(false, value)));
         }

@@ -5,7 +5,7 @@ use std::collections::VecDeque;
 use std::ops::ControlFlow;
 use std::sync::Arc;
 
-use crate::{Effect, Flag, Id, Item, Live, Menu, Row, RowFilter, Shape, Store, Value};
+use crate::{Effect, Flag, Id, Item, Kind, Live, Menu, Row, RowFilter, Shape, Store, Value};
 
 /// Gives the rows of a menu that the filter accepts: items and dynamic rows in the menu's order.
 pub fn stream_rows(
@@ -191,7 +191,8 @@ pub fn item_row(store: &Store, live: &dyn Live, menu: &'static Menu, item: &Item
     let mut idle = item.menu.effect == Effect::None;
     for (property, value) in item.values() {
         idle |= property.is_idle(value);
-        if !property.sealed && (!view || menu.property(property.name).is_some()) {
+        let shown = !property.sealed && !property.is_quiet(value);
+        if shown && (!view || menu.property(property.name).is_some()) {
             row.cells.push((property.name, value.clone()));
         }
     }
@@ -213,6 +214,15 @@ pub fn item_row(store: &Store, live: &dyn Live, menu: &'static Menu, item: &Item
         row.flag(Flag::NO_EFFECT.name, true);
     }
     live.annotate(store, item.menu, item.id, &mut row);
+    if view {
+        // What nobody counts is nothing.
+        let counters = menu.properties();
+        for counter in counters.filter(|p| p.read_only && p.kind == Kind::COUNTER) {
+            if row.get(counter.name).is_none() {
+                row.cells.push((counter.name, Value::Number(0)));
+            }
+        }
+    }
     row
 }
 

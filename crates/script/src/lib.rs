@@ -67,7 +67,7 @@ pub use highlight::{Class, Piece, highlight};
 pub use job::{Entry, Job, Runs, Scripting};
 pub use json::run_json_at;
 pub use open::open_brackets;
-pub use parse::parse_text;
+pub use parse::{is_readable, parse_text};
 pub use regex::Regex;
 pub use request::{Done, Request, Rows, request_at};
 pub use run::{commands, import, import_at, run, run_at};

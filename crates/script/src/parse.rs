@@ -17,6 +17,12 @@ pub fn parse_text(menus: &'static [&'static Menu], text: &str) -> Result<String,
     il::program(&block).ok_or(Reason::Limit("memory").nowhere())
 }
 
+/// Whether a text can be run: nothing of it is run otherwise.
+pub fn is_readable(menus: &'static [&'static Menu], text: &str) -> bool {
+    let source = Source::new(text);
+    Parser::new(&source, &Tree::of(menus), 0).program().is_ok()
+}
+
 /// The statements that `:parse` makes of a text.
 fn parse_block(menus: &'static [&'static Menu], text: &str) -> Result<Block, Refusal> {
     let source = Source::new(text);

@@ -4,21 +4,21 @@
 //! is what a command of the console is: the same menus, checks, transactions and policies.
 
 use std::ops::ControlFlow;
-use std::time::Duration;
 
-use menu::{Flag, Kind, Menu, Position, Reason, Refusal, Row, RowFilter, json};
+use menu::{Position, Reason, Refusal};
 
 use crate::ast::{Argument, Command, Expr, Node, Target};
 use crate::builtin;
-use crate::machine::{self, Collected, Machine};
-use crate::query::Query;
-use crate::ready::{Loan, Ready};
-use crate::seen::Seen;
+use crate::machine::{self, Machine};
 use crate::session::Session;
 use crate::site::Site;
 use crate::spec;
 use crate::tree::{Step, Tree};
 use crate::value::Value;
+
+mod action;
+mod manner;
+mod rows;
 
 /// A command with its values. Texts hold bytes that are not UTF-8 as [`menu::bytes`] does.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -57,26 +57,6 @@ pub trait Rows {
 const FOR_PROGRAMS: [&str; 8] = [
     "beep", "execute", "import", "password", "ping", "redo", "resolve", "undo",
 ];
-
-/// Words that `print` takes and that change nothing of what a program is given.
-const PRINT_WORDS: [&str; 13] = [
-    "active",
-    "as-value",
-    "brief",
-    "comments",
-    "detail",
-    "oid",
-    "show-ids",
-    "stats",
-    "stats-detail",
-    "terse",
-    "value-list",
-    "without-paging",
-    "all",
-];
-
-/// The pause between two samples of what is sampled.
-const INTERVAL: Duration = Duration::from_secs(1);
 
 /// Runs a request.
 ///
@@ -148,50 +128,6 @@ fn returned(value: &Value) -> Done {
     }
 }
 
-/// What a request says of how it is answered, beside the arguments of its command.
-#[derive(Default)]
-struct Manner {
-    wanted: Vec<String>,
-    once: bool,
-    count_only: bool,
-    follow: bool,
-    follow_only: bool,
-    interval: Option<Duration>,
-    duration: Option<Duration>,
-}
-
-impl Manner {
-    /// Takes an argument if it is about the manner.
-    fn take(&mut self, name: &str, text: &str) -> Result<bool, Refusal> {
-        // In JSON a flag can be said to be off.
-        let on = text != "false" && text != "no";
-        match name {
-            ".proplist" | "proplist" => {
-                let names = text.split(',').map(str::trim);
-                self.wanted = names.filter(|n| !n.is_empty()).map(str::to_owned).collect();
-            }
-            "once" => self.once = on,
-            "count-only" => self.count_only = on,
-            "follow" => self.follow = on,
-            "follow-only" => self.follow_only = on,
-            "interval" => self.interval = Some(span(name, text)?.max(Duration::from_millis(200))),
-            "duration" => self.duration = Some(span(name, text)?),
-            _ => return Ok(false),
-        }
-        Ok(true)
-    }
-
-    fn wanted(&self) -> Vec<&str> {
-        self.wanted.iter().map(String::as_str).collect()
-    }
-}
-
-fn span(name: &str, text: &str) -> Result<Duration, Refusal> {
-    let value = Kind::SPAN.parse(name, text).map_err(Reason::nowhere)?;
-    let nanos = value.as_nanos().and_then(|nanos| u64::try_from(nanos).ok());
-    Ok(Duration::from_nanos(nanos.unwrap_or(0)))
-}
-
 impl Machine<'_> {
     fn request(
         &mut self,
@@ -235,256 +171,6 @@ impl Machine<'_> {
             }
         }
     }
-
-    /// `ping`: a row for each request that is sent.
-    fn request_ping(
-        &mut self,
-        target: Target,
-        known: &[spec::Parameter],
-        request: &Request,
-        rows: &mut dyn Rows,
-    ) -> machine::Result<Done> {
-        let (mut manner, mut rest) = (Manner::default(), request.clone());
-        let mut fault = None;
-        rest.arguments.retain(|(name, text)| {
-            // How often is its own business.
-            let about = ["proplist", ".proplist"].contains(&name.as_str());
-            let took = if about {
-                manner.take(name, text)
-            } else {
-                Ok(false)
-            };
-            let keep = matches!(took, Ok(false)) && !["as-value", "once"].contains(&name.as_str());
-            fault = fault.take().or(took.err());
-            keep
-        });
-        if let Some(refusal) = fault {
-            return Err(refusal.into());
-        }
-        let command = command(target, &rest, known, false)?;
-        let wanted = manner.wanted();
-        self.ping_for_rows(&command, |fields| {
-            let mut fields: Vec<_> = fields.iter().map(|(n, v)| (*n, v.clone())).collect();
-            fields.retain(|(name, _)| wanted.is_empty() || wanted.contains(name));
-            taken(rows.row(&fields))?;
-            taken(rows.rest())
-        })?;
-        Ok(Done::Nothing)
-    }
-
-    /// `print` and `listen`.
-    fn request_rows(
-        &mut self,
-        menu: &'static Menu,
-        target: Target,
-        request: &Request,
-        rows: &mut dyn Rows,
-    ) -> machine::Result<Done> {
-        self.permit(menu, "print")?;
-        let mut manner = Manner::default();
-        let bad = || Reason::BadValue(String::from("invalid query")).nowhere();
-        let mut query = Query::read(menu, &request.query).ok_or_else(bad)?;
-        let mut from = None;
-        for (name, text) in &request.arguments {
-            let named = menu.property(name).is_some()
-                || menu.flags.iter().any(|flag| flag.name == name.as_str());
-            match name.as_str() {
-                ".id" | "from" | "numbers" => from = Some(text.clone()),
-                name if manner.take(name, text)? => {}
-                name if named => query.also(menu, name),
-                name if PRINT_WORDS.contains(&name) => {}
-                name => return Err(unknown_parameter(name).into()),
-            }
-        }
-        let from = match from {
-            Some(text) if menu.has_rows() => {
-                let chosen = argument("from", text);
-                let command = bare(target, vec![chosen]);
-                let ready = self.ready(&command)?;
-                Some(self.with(|loan| loan.selected(menu, &ready, "from"))?)
-            }
-            _ => None,
-        };
-        let listens = matches!(target, Target::Menu(_, "listen"));
-        let hidden = !self.sees_secrets();
-        query.with_filter(menu, hidden, |filter| {
-            let test = |row: &Row| {
-                let chosen = from.as_ref();
-                chosen.is_none_or(|ids| row.id.is_some_and(|id| ids.contains(&id)))
-                    && filter.test.is_none_or(|test| test(row))
-            };
-            let filter = RowFilter {
-                equals: filter.equals.clone(),
-                test: Some(&test),
-                without_secrets: hidden,
-            };
-            let all = !listens && !manner.follow_only;
-            match manner.interval {
-                _ if listens || manner.follow || manner.follow_only => {
-                    self.follow_for(menu, &filter, &manner, all, rows)
-                }
-                Some(interval) => self.sample(interval, &manner, |machine, section| {
-                    machine.rows(menu, &filter, &manner, Some(section), rows)
-                }),
-                None if manner.count_only => self.count_for(menu, &filter),
-                None => match self.rows(menu, &filter, &manner, None, rows)? {
-                    0 => Ok(Done::Empty),
-                    _ => Ok(Done::Nothing),
-                },
-            }
-        })
-    }
-
-    /// Gives all rows; says how many.
-    fn rows(
-        &mut self,
-        menu: &'static Menu,
-        filter: &RowFilter<'_>,
-        manner: &Manner,
-        section: Option<usize>,
-        rows: &mut dyn Rows,
-    ) -> machine::Result<usize> {
-        let wanted = manner.wanted();
-        let mut count = 0;
-        self.each_slice(menu, filter, |_, slice| {
-            count += slice.len();
-            for row in slice {
-                let mut fields = fields(menu, &row, &wanted);
-                fields.extend(section.map(|number| (".section", number.to_string())));
-                taken(rows.row(&fields))?;
-            }
-            Ok(())
-        })?;
-        Ok(count)
-    }
-
-    fn count_for(&mut self, menu: &'static Menu, filter: &RowFilter<'_>) -> machine::Result<Done> {
-        let mut count = 0;
-        self.each_slice(menu, filter, |_, rows| {
-            count += rows.len();
-            Ok(())
-        })?;
-        Ok(Done::Ret(count.to_string()))
-    }
-
-    /// Gives rows as they change, until somebody breaks it off.
-    fn follow_for(
-        &mut self,
-        menu: &'static Menu,
-        filter: &RowFilter<'_>,
-        manner: &Manner,
-        all: bool,
-        rows: &mut dyn Rows,
-    ) -> machine::Result<Done> {
-        let wanted = manner.wanted();
-        let until = manner.duration.map(|span| self.site.now() + span);
-        let mut seen = Seen::new(menu, all);
-        while until.is_none_or(|until| self.site.now() < until) {
-            let gone = seen.look(self, filter, |_, fresh| {
-                let mut fresh = fresh.iter();
-                fresh.try_for_each(|row| taken(rows.row(&fields(menu, row, &wanted))))
-            })?;
-            for id in gone {
-                let fields = [(".id", id.to_string()), (".dead", String::from("true"))];
-                taken(rows.row(&fields))?;
-            }
-            taken(rows.rest())?;
-            seen.wait(self)?;
-        }
-        Ok(Done::Nothing)
-    }
-
-    /// A command of the router's own; one that measures goes on until somebody breaks it off.
-    fn request_action(
-        &mut self,
-        menu: &'static Menu,
-        name: &'static str,
-        request: &Request,
-        rows: &mut dyn Rows,
-    ) -> machine::Result<Done> {
-        self.permit(menu, name)?;
-        let known = spec::of_menu(menu, name);
-        let own = |name: &str| known.iter().any(|parameter| parameter.name == name);
-        let (mut manner, mut rest) = (Manner::default(), request.clone());
-        let mut fault = None;
-        rest.arguments.retain(|(name, text)| {
-            if own(name) {
-                return true;
-            }
-            let took = manner.take(name, text);
-            let keep = matches!(took, Ok(false)) && name != "as-value";
-            fault = fault.take().or(took.err());
-            keep
-        });
-        if let Some(refusal) = fault {
-            return Err(refusal.into());
-        }
-        let target = Target::Menu(menu, name);
-        let command = command(target, &rest, &known, own("numbers"))?;
-        let ready = self.ready(&command)?;
-        // What takes `once` is a measurement that is repeated otherwise.
-        let measures = name.starts_with("monitor") || own("once");
-        let once = manner.once || ready.flag("once");
-        if measures && !once {
-            let interval = manner.interval.unwrap_or(INTERVAL);
-            return self.sample(interval, &manner, |machine, section| {
-                machine.act_for_rows(menu, name, (&ready, None), &manner, Some(section), rows)
-            });
-        }
-        let section = measures.then_some(0);
-        let made = self.labour(menu, name, &ready)?;
-        let with = (&ready, made.as_deref());
-        self.act_for_rows(menu, name, with, &manner, section, rows)?;
-        Ok(Done::Nothing)
-    }
-
-    fn act_for_rows(
-        &mut self,
-        menu: &'static Menu,
-        name: &'static str,
-        with: (&Ready<'_>, Option<&[u8]>),
-        manner: &Manner,
-        section: Option<usize>,
-        rows: &mut dyn Rows,
-    ) -> machine::Result<usize> {
-        let checking = self.checking;
-        let mut said = Collected::new(usize::MAX);
-        let run = |loan: &mut Loan<'_>| loan.act(menu, name, with, checking, &mut said);
-        let (reply, scripts) = self.with(run)?;
-        self.print(&said.text)?;
-        for script in &scripts {
-            self.run_script(menu.path, script)?;
-        }
-        let wanted = manner.wanted();
-        for row in &reply.rows {
-            let texts = row.cells.iter().map(|(name, value)| (*name, text(value)));
-            let mut fields: Vec<_> = texts
-                .filter(|(name, _)| wanted.is_empty() || wanted.contains(name))
-                .collect();
-            fields.extend(section.map(|number| (".section", number.to_string())));
-            taken(rows.row(&fields))?;
-        }
-        Ok(reply.rows.len())
-    }
-
-    /// Does something again and again, with the number of the turn.
-    fn sample(
-        &mut self,
-        interval: Duration,
-        manner: &Manner,
-        mut turn: impl FnMut(&mut Self, usize) -> machine::Result<usize>,
-    ) -> machine::Result<Done> {
-        let until = manner.duration.map(|span| self.site.now() + span);
-        for section in 0.. {
-            self.renew();
-            turn(self, section)?;
-            if manner.once || until.is_some_and(|until| self.site.now() + interval >= until) {
-                break;
-            }
-            self.wait(interval)?;
-        }
-        Ok(Done::Nothing)
-    }
 }
 
 /// A row's sink may be full for good.
@@ -492,23 +178,6 @@ fn taken(flow: ControlFlow<()>) -> machine::Result<()> {
     match flow {
         ControlFlow::Continue(()) => Ok(()),
         ControlFlow::Break(()) => Err(Reason::Interrupted.nowhere().into()),
-    }
-}
-
-/// The fields of a row. RouterOS knows no letter for what has no effect, and programs stumble over
-/// fields that they do not know: it is told to those that ask for it.
-fn fields(menu: &'static Menu, row: &Row, wanted: &[&str]) -> Vec<(&'static str, String)> {
-    let mut fields = json::fields(menu, row, wanted);
-    if wanted.is_empty() {
-        fields.retain(|(name, _)| *name != Flag::NO_EFFECT.name);
-    }
-    fields
-}
-
-fn text(value: &menu::Value) -> String {
-    match value {
-        menu::Value::Bool(value) => value.to_string(),
-        value => format!("{value:#}"),
     }
 }
 

@@ -1,10 +1,15 @@
-//! Real configurations: no crash, and the commands of the menus that are declared are accepted.
+//! Real configurations: no crash, the commands of the menus that are declared are accepted, and what is
+//! exported is imported again as the same items and the same text.
 //!
 //! The files are not part of the project; without them the test says so and passes.
 
 mod beside;
 
+use std::collections::BTreeMap;
 use std::path::Path;
+
+use menu::export::{Options, Style, export};
+use menu::{Shape, Store};
 
 use beside::shared;
 
@@ -52,7 +57,7 @@ fn what_is_exported_is_imported_as_the_same_items() {
     for (file, text) in exports(&corpus) {
         let mut first = schema::store();
         let report = script::check(&mut first, &text);
-        let mut export = exported(&first);
+        let mut export = exported(&first, Style::Terse);
         // What a refused command would have made is there by its name only.
         let made: Vec<_> = report
             .refused
@@ -61,7 +66,7 @@ fn what_is_exported_is_imported_as_the_same_items() {
             .collect();
         let is = loop {
             let (at, why) = match imported(&export) {
-                Ok(store) => break exported(&store),
+                Ok(store) => break exported(&store, Style::Terse),
                 Err(refusal) => (refusal.at.map_or(0, |at| at.line), refusal.to_string()),
             };
             let lines = || export.lines().zip(1..).filter(|(_, number)| *number == at);
@@ -83,7 +88,7 @@ fn what_is_exported_is_imported_as_the_same_items() {
 }
 
 /// The store that an export makes.
-fn imported(export: &str) -> Result<menu::Store, menu::Refusal> {
+fn imported(export: &str) -> Result<Store, menu::Refusal> {
     let mut store = schema::store();
     let supposed = export.lines().filter_map(supposed);
     supposed.for_each(|name| store.suppose("interface", name));
@@ -111,15 +116,15 @@ fn supposed(line: &str) -> Option<&str> {
     (name == same).then_some(name.trim_matches('"'))
 }
 
-/// All that is configured, as a terse export: a line an item.
-fn exported(store: &menu::Store) -> String {
-    let options = menu::export::Options {
-        style: menu::export::Style::Terse,
+/// All that is configured; a terse export has a line for an item.
+fn exported(store: &Store, style: Style) -> String {
+    let options = Options {
+        style,
         sensitive: true,
-        ..menu::export::Options::default()
+        ..Options::default()
     };
     let mut out = String::new();
-    let _ = menu::export::export(store, &options, &mut out);
+    let _ = export(store, &options, &mut out);
     out
 }
 
@@ -127,6 +132,89 @@ fn exported(store: &menu::Store) -> String {
 fn exports(corpus: &Path) -> impl Iterator<Item = (String, String)> {
     let files = indexed(corpus).into_iter();
     files.filter(|(file, _)| file.starts_with("exports"))
+}
+
+#[test]
+fn an_export_makes_the_items_again_that_it_was_made_of() {
+    let Some(corpus) = shared(
+        "an_export_makes_the_items_again_that_it_was_made_of",
+        "corpus",
+    ) else {
+        return;
+    };
+    let (mut wrong, mut compared, mut all) = (Vec::new(), 0, 0);
+    for (file, text) in exports(&corpus) {
+        all += 1;
+        if let Some(found) = differences(&text) {
+            compared += 1;
+            wrong.extend(found.into_iter().map(|line| format!("{file}: {line}")));
+        }
+    }
+    eprintln!("{compared} of {all} files are without errors");
+    assert!(compared * 2 > all, "{compared}");
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+/// What differs between the items of a file and those of its export, read again; `None` where the
+/// file has errors, for what a check supposes then is no item.
+fn differences(text: &str) -> Option<Vec<String>> {
+    let mut first = schema::store();
+    if !script::check(&mut first, text).refused.is_empty() {
+        return None;
+    }
+    let once = exported(&first, Style::Compact);
+    let mut second = schema::store();
+    // An export says nothing of a port that nobody has changed.
+    let ports: Vec<_> = first.members("interface").filter(|i| i.is_port()).collect();
+    for port in ports {
+        let _ = second.ensure_port(port.text("default-name"), None);
+    }
+    let bytes = menu::bytes::to_bytes(&once);
+    let report = script::check(&mut second, &menu::bytes::from_bytes(&bytes));
+    let refused = report.refused.iter();
+    let mut wrong: Vec<_> = refused
+        .map(|r| format!("{}: {}", r.reason, r.command))
+        .collect();
+    let (first, again) = (items(&first), items(&second));
+    for (path, items) in &first {
+        let others = again.get(path).map(Vec::as_slice).unwrap_or_default();
+        let gone = items.iter().filter(|item| !others.contains(item));
+        let new = others.iter().filter(|item| !items.contains(item));
+        wrong.extend(gone.map(|item| format!("- {path} {item}")));
+        wrong.extend(new.map(|item| format!("+ {path} {item}")));
+        if wrong.is_empty() && items != others {
+            wrong.push(format!("{path}: another order"));
+        }
+    }
+    if wrong.is_empty() && exported(&second, Style::Compact) != once {
+        wrong.push(String::from("the second export is another text"));
+    }
+    Some(wrong)
+}
+
+/// The items of all menus as texts, those of an ordered menu with their places. Passwords of users
+/// are not exported, and what parts the machine has is not the file's to say.
+fn items(store: &Store) -> BTreeMap<&'static str, Vec<String>> {
+    let mut all = BTreeMap::new();
+    let menus = store.menus().iter();
+    for menu in menus.filter(|menu| menu.is_configuration() && menu.parts == 0) {
+        let mut texts: Vec<String> = store
+            .items(menu.path)
+            .map(|item| {
+                let values = item.values().filter(|(property, _)| {
+                    !property.read_only && (menu.path, property.name) != ("/user", "password")
+                });
+                values
+                    .map(|(p, value)| format!("{}={value} ", p.name))
+                    .collect()
+            })
+            .collect();
+        if menu.shape != Shape::Ordered {
+            texts.sort();
+        }
+        all.insert(menu.path, texts);
+    }
+    all
 }
 
 #[test]

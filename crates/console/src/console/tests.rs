@@ -57,7 +57,7 @@ impl Shell for Echo {
             .map(|w| Candidate {
                 text: w.to_owned(),
                 suffix: " ",
-                inserts: true,
+                inserts: w != "print",
                 help: format!("about {w}"),
             });
         (from, found.collect())
@@ -255,4 +255,21 @@ fn a_dumb_terminal_sees_no_sequence() {
 
     assert!(!wire.text().contains('\x1b'), "{:?}", wire.text());
     assert!(wire.text().contains("<xa>"), "{:?}", wire.text());
+}
+
+#[test]
+fn what_only_describes_a_value_is_not_put_into_the_line() {
+    let (_, out) = typed(&mut console(), "pri\t?\r");
+
+    assert!(out.contains("print -- about print"), "{out:?}");
+    assert!(out.contains("<pri>\r\n"), "{out:?}");
+}
+
+#[test]
+fn a_pasted_script_is_text_where_nothing_can_be_completed() {
+    let (_, out) = typed(&mut console(), "#\tadd\t?\r{\r\t\tadd\r}\r");
+
+    assert!(out.contains("<# add ?>\r\n"), "{out:?}");
+    assert!(out.contains("<{\r\n  add\r\n}>\r\n"), "{out:?}");
+    assert!(!out.contains("--"), "{out:?}");
 }

@@ -106,6 +106,24 @@ fn librouteros_works_by_the_api_as_on_any_routeros_device() {
 }
 
 #[test]
+fn ansible_brings_a_router_to_a_configuration_and_then_changes_nothing() {
+    let test = "ansible_brings_a_router_to_a_configuration_and_then_changes_nothing";
+    if !root()
+        .join("target/clients/collections/collections.txt")
+        .exists()
+    {
+        skip(test, "Ansible's collections are not installed (make deps)");
+        return;
+    }
+    as_operator(test, "ansible_api.py");
+}
+
+#[test]
+fn an_exporter_tells_prometheus_of_the_router() {
+    as_operator("an_exporter_tells_prometheus_of_the_router", "exporter.py");
+}
+
+#[test]
 fn rest_works_by_an_ordinary_http_client() {
     as_operator("rest_works_by_an_ordinary_http_client", "rest_api.py");
 }

@@ -19,31 +19,6 @@ const FP_RX: Names = ["fp-rx-packets-per-second", "fp-rx-bits-per-second"];
 const TX: Names = ["tx-packets-per-second", "tx-bits-per-second"];
 const FP_TX: Names = ["fp-tx-packets-per-second", "fp-tx-bits-per-second"];
 
-/// What counts bytes and packets of an interface.
-const COUNTERS: [&str; 14] = [
-    "rx-byte",
-    "tx-byte",
-    "rx-packet",
-    "tx-packet",
-    "rx-drop",
-    "tx-drop",
-    "tx-queue-drop",
-    "rx-error",
-    "tx-error",
-    "fp-rx-byte",
-    "fp-tx-byte",
-    "fp-rx-packet",
-    "fp-tx-packet",
-    "link-downs",
-];
-
-/// An interface of a kind without effect: it has carried nothing.
-pub(super) fn annotate_idle(row: &mut Row) {
-    for name in COUNTERS {
-        row.set(name, number(0));
-    }
-}
-
 fn sum(mut all: InterfaceTraffic, one: InterfaceTraffic) -> InterfaceTraffic {
     all.rx += one.rx;
     all.tx += one.tx;

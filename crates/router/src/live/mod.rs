@@ -110,7 +110,6 @@ impl Live for Control {
             "/user/ssh-keys" => annotate_key(row),
             "/system/configuration" => self.annotate_configuration(store, row),
             "/safe-mode" => self.annotate_safe_mode(row),
-            _ if menu.space == Some("interface") => interface::annotate_idle(row),
             _ => {}
         }
     }

@@ -60,8 +60,16 @@ impl Control {
     pub(super) fn annotate_script(&self, menu: &'static Menu, id: Id, row: &mut Row) {
         let runs = self.scripting.runs(menu.path, id);
         row.set("run-count", number(runs.count));
-        if let Some(last) = runs.last.filter(|_| menu.path == SCRIPTS) {
-            row.set("last-started", Value::text(last.date_time()));
+        if menu.path == SCRIPTS {
+            let source = row
+                .get("source")
+                .and_then(Value::as_str)
+                .unwrap_or_default();
+            let invalid = !script::is_readable(schema::ALL, source);
+            row.flag("invalid", invalid);
+            if let Some(last) = runs.last {
+                row.set("last-started", Value::text(last.date_time()));
+            }
         }
         if let Some(next) = self.schedule.next(id).filter(|_| menu.path == EVENTS) {
             row.set("next-run", Value::text(next.date_time()));

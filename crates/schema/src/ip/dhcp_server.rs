@@ -37,7 +37,8 @@ const BOOT: &[Property] = &[
         Kind::Words(&["none", "static", "dynamic"]),
         "static",
         "Whether BOOTP clients are served",
-    ),
+    )
+    .quiet(),
     with(
         "bootp-lease-time",
         Kind::Or(&["lease-time", "forever"], &Kind::SPAN),
@@ -52,13 +53,15 @@ const SERVING: &[Property] = &[
         NONE_OR_SPAN,
         "none",
         "Requests younger than this are ignored",
-    ),
+    )
+    .quiet(),
     with(
         "server-address",
         IPV4,
         "0.0.0.0",
         "The server's address in answers",
-    ),
+    )
+    .quiet(),
     no("add-arp", "Whether clients get an ARP entry"),
     no("add-dns-entries", "Whether clients get a name in the DNS"),
     with(
@@ -73,26 +76,29 @@ const SERVING: &[Property] = &[
         "yes",
         "Whether clients that ask for a foreign address are refused",
     ),
-    no("always-broadcast", "Whether all answers are broadcast"),
+    no("always-broadcast", "Whether all answers are broadcast").quiet(),
     with("use-radius", USE_RADIUS, "no", "Whether RADIUS is asked"),
     with(
         "client-mac-limit",
         Kind::Or(&["unlimited"], &number(0, 4_294_967_295)),
         "unlimited",
         "Most leases of one hardware address",
-    ),
+    )
+    .quiet(),
     with(
         "conflict-detection",
         Kind::Bool,
         "yes",
         "Whether an address is probed before it is given",
-    ),
+    )
+    .quiet(),
     with(
         "use-framed-as-classless",
         Kind::Bool,
         "yes",
         "Whether routes of RADIUS become option 121",
-    ),
+    )
+    .quiet(),
     no("use-reconfigure", "Whether clients can be told to renew"),
     text("lease-script", "Runs when a lease begins or ends"),
 ];
@@ -108,8 +114,9 @@ const QUEUES: &[Property] = &[
         PARENT,
         "none",
         "The queue above those for clients",
-    ),
-    with("dhcp-option-set", OPTION_SET, "none", "Options to send"),
+    )
+    .quiet(),
+    with("dhcp-option-set", OPTION_SET, "none", "Options to send").quiet(),
     with(
         "address-lists",
         Kind::List(&Kind::Name),
@@ -121,7 +128,8 @@ const QUEUES: &[Property] = &[
         Kind::Bool,
         "yes",
         "Whether one queue serves both families",
-    ),
+    )
+    .quiet(),
     no(
         "support-broadband-tr101",
         "Whether option 82 is passed on to RADIUS (TR-101)",
@@ -139,7 +147,7 @@ pub(crate) static MENU: Menu = Menu {
         &[
             Property::new("name", Kind::Name, "Name of the server"),
             interface("The interface that is served"),
-            with("relay", IPV4, "0.0.0.0", "The relay that requests come by"),
+            with("relay", IPV4, "0.0.0.0", "The relay that requests come by").quiet(),
             with(
                 "lease-time",
                 seconds(1, 4_294_967_295),

@@ -21,7 +21,8 @@ pub(crate) static MENU: Menu = Menu {
             Kind::Or(&["none"], &Kind::Reference("pool")),
             "none",
             "The pool that addresses come from when this one is empty",
-        ),
+        )
+        .quiet(),
         count("total", "Addresses in the pool"),
         count("used", "Addresses that are given out"),
         count("available", "Addresses that are left"),

@@ -14,7 +14,7 @@ const fn rates(name: &'static str, help: &'static str) -> Property {
 }
 
 const fn total(name: &'static str, help: &'static str) -> Property {
-    Property::new(name, Kind::Rate, help).default("0")
+    Property::new(name, Kind::Rate, help).default("0").quiet()
 }
 
 const EACH: &[Property] = &[
@@ -50,8 +50,12 @@ const EACH: &[Property] = &[
 ];
 
 const TOTAL: &[Property] = &[
-    number("total-priority", 1, 8, "Who comes first, both ways").default("8"),
-    Property::new("total-queue", TYPE, "Type of the queue for both ways").default("default-small"),
+    number("total-priority", 1, 8, "Who comes first, both ways")
+        .default("8")
+        .quiet(),
+    Property::new("total-queue", TYPE, "Type of the queue for both ways")
+        .default("default-small")
+        .quiet(),
     total("total-limit-at", "Rate that is kept free, both ways"),
     total("total-max-limit", "Rate that is not exceeded, both ways"),
     total("total-burst-limit", "Rate of a burst, both ways"),
@@ -59,13 +63,16 @@ const TOTAL: &[Property] = &[
         "total-burst-threshold",
         "Average rate at which a burst ends, both ways",
     ),
-    span("total-burst-time", "Time of that average, both ways").default("0s"),
+    span("total-burst-time", "Time of that average, both ways")
+        .default("0s")
+        .quiet(),
     Property::new(
         "total-bucket-size",
         Kind::Thousandths,
         "Seconds that may be saved up",
     )
-    .default("0.1"),
+    .default("0.1")
+    .quiet(),
     count("bytes", "Bytes up and down"),
     Property::new("time", crate::terms::TIME_OF_WEEK, "When the queue counts").optional(),
     count("total-bytes", "Bytes both ways"),

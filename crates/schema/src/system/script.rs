@@ -1,6 +1,6 @@
 //! `/system/script`: scripts that are kept, the jobs that run, and the global variables of users.
 
-use menu::{Argument, Command, Effect, Fill, Kind, Menu, Policies, Property, Shape, Unique};
+use menu::{Argument, Command, Effect, Fill, Flag, Kind, Menu, Policies, Property, Shape, Unique};
 
 use crate::fragment::COMMENT;
 
@@ -40,6 +40,7 @@ pub(crate) static MENU: Menu = Menu {
             COMMENT,
         ],
     ],
+    flags: &[Flag::new('I', "invalid", 0)],
     space: Some("script"),
     key: Some("name"),
     kind: "script",

@@ -1,0 +1,73 @@
+//! How a request is answered: which fields, once or again and again.
+
+use std::time::Duration;
+
+use menu::{Kind, Reason, Refusal};
+
+use super::Done;
+use crate::machine::{self, Machine};
+
+/// What a request says of how it is answered, beside the arguments of its command.
+#[derive(Default)]
+pub(super) struct Manner {
+    wanted: Vec<String>,
+    pub(super) once: bool,
+    pub(super) count_only: bool,
+    pub(super) follow: bool,
+    pub(super) follow_only: bool,
+    pub(super) interval: Option<Duration>,
+    pub(super) duration: Option<Duration>,
+}
+
+impl Manner {
+    /// Takes an argument if it is about the manner.
+    pub(super) fn take(&mut self, name: &str, text: &str) -> Result<bool, Refusal> {
+        // In JSON a flag can be said to be off.
+        let on = text != "false" && text != "no";
+        match name {
+            ".proplist" | "proplist" => {
+                let names = text.split(',').map(str::trim);
+                self.wanted = names.filter(|n| !n.is_empty()).map(str::to_owned).collect();
+            }
+            "once" => self.once = on,
+            "count-only" => self.count_only = on,
+            "follow" => self.follow = on,
+            "follow-only" => self.follow_only = on,
+            "interval" => self.interval = Some(span(name, text)?.max(Duration::from_millis(200))),
+            "duration" => self.duration = Some(span(name, text)?),
+            _ => return Ok(false),
+        }
+        Ok(true)
+    }
+
+    pub(super) fn wanted(&self) -> Vec<&str> {
+        self.wanted.iter().map(String::as_str).collect()
+    }
+}
+
+fn span(name: &str, text: &str) -> Result<Duration, Refusal> {
+    let value = Kind::SPAN.parse(name, text).map_err(Reason::nowhere)?;
+    let nanos = value.as_nanos().and_then(|nanos| u64::try_from(nanos).ok());
+    Ok(Duration::from_nanos(nanos.unwrap_or(0)))
+}
+
+impl Machine<'_> {
+    /// Does something again and again, with the number of the turn.
+    pub(super) fn sample(
+        &mut self,
+        interval: Duration,
+        manner: &Manner,
+        mut turn: impl FnMut(&mut Self, usize) -> machine::Result<usize>,
+    ) -> machine::Result<Done> {
+        let until = manner.duration.map(|span| self.site.now() + span);
+        for section in 0.. {
+            self.renew();
+            turn(self, section)?;
+            if manner.once || until.is_some_and(|until| self.site.now() + interval >= until) {
+                break;
+            }
+            self.wait(interval)?;
+        }
+        Ok(Done::Nothing)
+    }
+}
