@@ -71,7 +71,14 @@ pub(super) fn all(
         let Some(busy) = busy else {
             continue;
         };
-        let exit = asked.chain(cx, frame, fields, (busy, first, menu), &mut outlet.memory, &mut outlet.told);
+        let exit = asked.chain(
+            cx,
+            frame,
+            fields,
+            (busy, first, menu),
+            &mut outlet.memory,
+            &mut outlet.told,
+        );
         if outlet.told.has_events() {
             outlet.tell(frame);
         }

@@ -105,7 +105,8 @@ impl<'a> Plain<'a> {
     /// Whether rules see the destination that a packet came with.
     #[inline(always)]
     pub(super) fn asks_early(&self) -> bool {
-        self.mangle.is_some_and(|mangle| mangle.prerouting.is_some())
+        self.mangle
+            .is_some_and(|mangle| mangle.prerouting.is_some())
     }
 
     /// Looks up which rules of `raw` the packets of a chunk may hit.
