@@ -5,6 +5,7 @@
 
 mod action;
 mod connection;
+mod drop;
 mod firewall;
 mod interface;
 mod neighbour;
@@ -67,6 +68,7 @@ impl Live for Control {
             "/ip/firewall/address-list" => self.list_rows(false, filter, each),
             "/ipv6/firewall/address-list" => self.list_rows(true, filter, each),
             path if self.firewall.desk(path).is_some() => self.fasttrack_rows(menu, filter, each),
+            "/tool/drop" => self.drop_rows(filter, each),
             "/log" => self.log_rows(filter, each),
             "/environment" | "/system/script/environment" => self.environment_rows(filter, each),
             "/system/script/job" => self.job_rows(filter, each),
