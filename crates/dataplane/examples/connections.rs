@@ -101,7 +101,8 @@ fn vector(tracker: &mut Tracker, packets: &[Vec<u8>], fields: &[Fields], now: Ti
         *hash = Some(made);
     }
     for ((hash, candidate), fields) in hashes.iter().zip(&mut candidates).zip(fields) {
-        *candidate = hash.and_then(|hash| tracker.candidate(kernels::Baseline, hash, fields.tuple.ipv6));
+        *candidate =
+            hash.and_then(|hash| tracker.candidate(kernels::Baseline, hash, fields.tuple.ipv6));
         if let Some(way) = *candidate {
             tracker.prefetch_entry(way);
         }

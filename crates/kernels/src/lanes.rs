@@ -163,10 +163,10 @@ mod wide {
         _mm256_castsi256_si128, _mm256_cmpeq_epi8, _mm256_cmpeq_epi16, _mm256_cmpeq_epi32,
         _mm256_extracti128_si256, _mm256_max_epu8, _mm256_max_epu16, _mm256_max_epu32,
         _mm256_movemask_epi8, _mm256_movemask_ps, _mm256_set1_epi8, _mm256_set1_epi16,
-        _mm256_set1_epi32, _mm512_cmple_epu8_mask, _mm512_cmple_epu16_mask,
-        _mm512_cmple_epu32_mask, _mm512_cmple_epu64_mask, _mm512_loadu_si512, _mm512_set1_epi8,
-        _mm512_cmpeq_epi64_mask, _mm512_set1_epi16, _mm512_set1_epi32, _mm512_set1_epi64,
-        _mm512_srli_epi64,
+        _mm256_set1_epi32, _mm512_cmpeq_epi64_mask, _mm512_cmple_epu8_mask,
+        _mm512_cmple_epu16_mask, _mm512_cmple_epu32_mask, _mm512_cmple_epu64_mask,
+        _mm512_loadu_si512, _mm512_set1_epi8, _mm512_set1_epi16, _mm512_set1_epi32,
+        _mm512_set1_epi64, _mm512_srli_epi64,
     };
     use core::sync::atomic::AtomicU64;
 

@@ -67,7 +67,11 @@ impl Ipsec {
     /// Whether it came out (`inbound`), or else goes in.
     #[inline]
     pub const fn is_protected(self, inbound: bool) -> bool {
-        let bit = if inbound { Self::CAME_OUT } else { Self::GOES_IN };
+        let bit = if inbound {
+            Self::CAME_OUT
+        } else {
+            Self::GOES_IN
+        };
         self.0 & bit.0 != 0
     }
 }

@@ -57,12 +57,7 @@ impl<'a> Plain<'a> {
 
     /// Looks up which rules the packets of a run may hit.
     #[inline(always)]
-    pub(super) fn look_up(
-        &self,
-        run: &Run,
-        fields: &[Fields; CHUNK],
-        firsts: &mut [First; CHUNK],
-    ) {
+    pub(super) fn look_up(&self, run: &Run, fields: &[Fields; CHUNK], firsts: &mut [First; CHUNK]) {
         if let Some((table, chain, _)) = self.filter {
             let len = run.len().min(CHUNK);
             table.ahead(chain, &Looked { run, fields }, &mut firsts[..len]);
@@ -132,7 +127,10 @@ fn write(
     tracker: &Tracker,
 ) -> Option<bool> {
     let ipv6 = fields.tuple.ipv6;
-    if let Some(way) = waiting.way.filter(|_| waiting.passed.nat != NatState::default()) {
+    if let Some(way) = waiting
+        .way
+        .filter(|_| waiting.passed.nat != NatState::default())
+    {
         fasttrack::rewrite(frame, ipv6, way, true, tracker)?;
         return Some(fasttrack::relink(frame, fields, &next.adjacency));
     }
@@ -190,7 +188,13 @@ fn ask(
     }
     let exit = Menu::Filter.exit(verdict);
     if let (Some(way), None) = (waiting.way, exit) {
-        keep(cx, &mut outlet.memory.tracker, (way, &track), &changes, waiting);
+        keep(
+            cx,
+            &mut outlet.memory.tracker,
+            (way, &track),
+            &changes,
+            waiting,
+        );
     }
     exit
 }

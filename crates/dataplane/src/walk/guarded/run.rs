@@ -114,7 +114,9 @@ impl Run {
         }
         for at in 0..len {
             let place = usize::from(self.places[at]);
-            let ingress = frames.get(place).map_or(InterfaceId::NONE, |frame| frame.ingress);
+            let ingress = frames
+                .get(place)
+                .map_or(InterfaceId::NONE, |frame| frame.ingress);
             let next = near.get(cx, self.hops[at], ingress);
             self.interfaces[at] = (ingress, next.adjacency.egress);
         }

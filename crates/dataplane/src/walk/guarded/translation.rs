@@ -5,7 +5,9 @@ use frame::InterfaceId;
 
 use super::chains::Hook;
 use super::{Guard, Passage, Translation, Watcher};
-use crate::connection::{Draft, NatState, Rewrite4, Rewrite6, Rewrites, State, Track, Tracker, Way};
+use crate::connection::{
+    Draft, NatState, Rewrite4, Rewrite6, Rewrites, State, Track, Tracker, Way,
+};
 use crate::nat::{self, Action, Rewrite, Side, Unique};
 use crate::packet::Tuple;
 use crate::rule::{ChainId, Table, Verdict};

@@ -259,7 +259,14 @@ impl Passes<'_, '_> {
             }
             met = Met::Found(found);
         }
-        match one(self.cx, frame, fields, (local, met), &mut self.tally, self.outlet) {
+        match one(
+            self.cx,
+            frame,
+            fields,
+            (local, met),
+            &mut self.tally,
+            self.outlet,
+        ) {
             Ok(Departed::Whole(port)) => chunk.ports[at] = port,
             Ok(Departed::Unfinished { port, mtu }) => {
                 chunk.exits[at] = Exit::Finish { port, mtu };
