@@ -279,7 +279,7 @@ pub(crate) struct Bench {
     #[arg(default_values_t = [1, 100_000, 1_000_000])]
     #[arg(default_value_ifs = [("via", "xdp", "1"), ("via", "packet", "1"), ("via", "tap", "1")])]
     pub(crate) routes: Vec<u32>,
-    /// Workers, each on a core of its own.
+    /// Workers, each on a core of its own with flows of its own; several are compared with one.
     #[arg(long, value_name = "N", default_value_t = 1)]
     #[arg(value_parser = clap::value_parser!(u8).range(1..=64))]
     pub(crate) workers: u8,

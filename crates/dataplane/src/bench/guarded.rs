@@ -9,10 +9,11 @@
 use frame::VECTOR_FRAMES;
 use machine::{Duration, Rng};
 
+use super::measure::Bench;
 use super::packets::Templates;
 use super::rig::{Lane, Rig};
 use super::rules::{Build, Shapes, home, layer7, tls_hosts};
-use super::{Family, Invalid, Options, Row, Spread, measure, traffic};
+use super::{Family, Invalid, Options, Row, traffic};
 use crate::firewall::Firewall;
 use crate::handover;
 use crate::packet::{Tuple, protocol};
@@ -66,42 +67,27 @@ pub fn guarded(
     rows: &[&'static str],
     emit: &mut dyn FnMut(Row),
 ) -> Result<(), Invalid> {
-    let (tsc_hz, core_hz) = kernels::measure_hz();
     for &name in rows {
         for &family in &options.families {
             for &flows in counts(name) {
-                let (firewall, kind) = firewall(name, family, flows, options.seed);
-                let left_out = match kind {
-                    // Workers take the room from each other that they make: some packets are lost.
-                    Kind::Begin => options.workers > 1 && flows < BEGINNERS,
-                    _ => flows > options.connections_max,
-                };
-                if left_out {
+                let begins = name == "new-connections";
+                // Workers take the room from each other that they make: some packets are lost.
+                let crowded = begins && options.workers > 1 && flows < BEGINNERS;
+                if crowded || !begins && flows > options.connections_max {
                     continue;
                 }
-                let mut rig = Rig::new(family, 1, options.workers, firewall, options.seed)?;
-                for lane in rig.lanes() {
-                    begin(lane, &kind, family, flows, options)?;
-                }
-                if matches!(kind, Kind::Begin) {
-                    fill(&mut rig)?;
-                }
-                let mut measured = measure(options, &mut rig)?;
+                let (firewall, kind) = firewall(name, family, flows, options.seed);
+                let mut bench = Bench::new(options, |workers| {
+                    Rig::new(family, 1, workers, firewall.clone(), options.seed)
+                })?;
+                bench.prepare(|rig, seed| begin(rig, &kind, flows, seed))?;
                 emit(Row {
                     row: name,
                     family: family.name(),
                     frame: traffic::frame_len(family),
                     flows,
                     routes: 1,
-                    via: "memory",
-                    workers: options.workers.max(1),
-                    tsc_hz,
-                    core_hz,
-                    tsc_per_packet: Spread::of(&mut measured.clocks),
-                    reference_tsc: Spread::of(&mut measured.reference).median,
-                    simd: kernels::Level::here().name(),
-                    core_ns: None,
-                    peer: None,
+                    ..bench.measure()?
                 });
             }
         }
@@ -166,18 +152,28 @@ fn acting(rules: Vec<Vec<Matcher>>, action: impl Fn(u32) -> Action) -> Vec<(Vec<
         .collect()
 }
 
-/// Gives a worker its packets, and makes the connections that they belong to.
-fn begin(
+/// Gives the workers of a router their packets, and makes the connections that they belong to.
+fn begin(rig: &mut Rig, kind: &Kind, flows: u32, seed: u64) -> Result<(), Invalid> {
+    let (family, workers) = (rig.family(), rig.lanes().len());
+    for lane in rig.lanes() {
+        let seed = seed + u64::from(lane.index());
+        begin_lane(lane, kind, (family, flows), workers, seed)?;
+    }
+    match kind {
+        Kind::Begin => fill(rig),
+        Kind::Shapes(_) | Kind::Talk(_) => Ok(()),
+    }
+}
+
+fn begin_lane(
     lane: &mut Lane,
     kind: &Kind,
-    family: Family,
-    flows: u32,
-    options: &Options,
+    (family, flows): (Family, u32),
+    workers: usize,
+    seed: u64,
 ) -> Result<(), Invalid> {
     let index = lane.index();
-    let seed = options.seed + u64::from(index);
     let mut rng = Rng::seeded(seed ^ 0xf10c);
-    let workers = usize::from(options.workers.max(1));
     // As a network card spreads them: both directions come to one worker.
     let at_home =
         |frame: &[u8]| handover::home(frame, true, workers).is_none_or(|home| home == index);

@@ -39,6 +39,12 @@ pub(crate) fn run(bench: &Bench) -> Result<u8, String> {
     }
     let asked = |row: &str| bench.rows.iter().any(|asked| asked == row);
     let of_store = |row: &String| store::ROWS.contains(&row.as_str());
+    let one_worker = |row: &&String| of_store(row) || *row == "fib-update";
+    if let Some(row) = bench.rows.iter().find(one_worker)
+        && bench.workers > 1
+    {
+        return Err(format!("{row} has nothing that several workers do"));
+    }
     if bench.rows.iter().any(of_store) {
         if bench.via != Via::Memory || !bench.rows.iter().all(of_store) {
             let rows = store::ROWS.join(", ");
@@ -74,10 +80,12 @@ pub(crate) fn run(bench: &Bench) -> Result<u8, String> {
     if asked("routing-fast-path") || !guarded.is_empty() || all {
         walk(bench, &guarded)?;
     }
-    if asked("fib-update") || (bench.rows.is_empty() && bench.via == Via::Memory) {
+    // What has nothing for several workers to do is no part of their table.
+    let all = all && bench.via == Via::Memory && bench.workers == 1;
+    if asked("fib-update") || all {
         update::run(bench)?;
     }
-    if bench.rows.is_empty() && bench.via == Via::Memory {
+    if all {
         store::run(bench)?;
     }
     Ok(0)
@@ -101,7 +109,7 @@ fn walk(bench: &Bench, guarded: &[&'static str]) -> Result<(), String> {
         Via::Memory => memory(bench, guarded, &mut print)?,
         Via::Xdp | Via::Packet | Via::Tap => veth::run(bench, &mut print)?,
     }
-    if !json {
+    if begun && !json {
         println!("\n{}", legend());
     }
     Ok(())
@@ -200,12 +208,13 @@ fn peer_words(peer: &Peer) -> String {
         ratio,
         core_ns,
     } = peer;
-    format!("{ratio:.2} times the {name}'s {kpps:.0} kpps ({core_ns:.0} core ns)")
+    format!("{ratio:.2} times {kpps:.0} kpps ({name}, {core_ns:.0} core ns)")
 }
 
 fn legend() -> &'static str {
     "frame: bytes with FCS. Mbps: layer 2. clk: clocks of the time stamp counter, median over the runs.\n\
      /reference: clk over those of a fixed loop (hash, copy, compare of a 64-byte header) run in between:\n\
      compare this between machines and days, not the clocks. core ns: processor time of what forwards, per\n\
-     packet. peer: the median of the ratios within each pair of runs."
+     packet. peer: another forwarder in alternation (with several workers: each of their cores alone with one\n\
+     worker), and the median of the ratios within each pair of runs."
 }
