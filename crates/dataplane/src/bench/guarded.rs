@@ -24,6 +24,7 @@ pub const GUARDED: &[&str] = &[
     "filter-25",
     "filter-1000",
     "stateful",
+    "stateful-25",
     "masquerade",
     "fasttrack",
     "fasttrack-nat",
@@ -53,6 +54,8 @@ enum Kind {
     Shapes(Vec<Tuple>),
     /// Connections, which both ends keep busy; by protocol.
     Talk(u8),
+    /// Connections of which half hit rules.
+    TalkShapes(Shapes),
     /// Connections that begin.
     Begin,
 }
@@ -99,6 +102,7 @@ pub fn guarded(
 fn counts(row: &str) -> &'static [u32] {
     match row {
         "stateful" => &[1, 1_000, 64_000, 1_000_000],
+        "stateful-25" => &TALKS[1..],
         "masquerade" | "fasttrack" | "fasttrack-nat" => TALKS,
         "new-connections" => &[16_000, 1_000_000],
         "layer7-50" | "tls-host-50" => &[1_000],
@@ -119,6 +123,12 @@ fn firewall(row: &str, family: Family, flows: u32, seed: u64) -> (Firewall, Kind
                 false => build.mangle(acting(shapes.rules, Action::MarkPacket)),
             };
             return (build.done(), Kind::Shapes(shapes.hits));
+        }
+        "stateful-25" => {
+            let shapes = Shapes::new(family, 25, seed);
+            let rules = acting(shapes.rules.clone(), accept);
+            let build = build.tracked(ENTRIES).filter(rules);
+            return (build.done(), Kind::TalkShapes(shapes));
         }
         "new-connections" => {
             let build = build.tracked(flows).filter(home(family, false));
@@ -161,7 +171,7 @@ fn begin(rig: &mut Rig, kind: &Kind, flows: u32, seed: u64) -> Result<(), Invali
     }
     match kind {
         Kind::Begin => fill(rig),
-        Kind::Shapes(_) | Kind::Talk(_) => Ok(()),
+        Kind::Shapes(_) | Kind::Talk(_) | Kind::TalkShapes(_) => Ok(()),
     }
 }
 
@@ -197,6 +207,13 @@ fn begin_lane(
         }
         Kind::Talk(protocol) => {
             let frames = (0..flows).map(|_| draw(*protocol));
+            talk(lane, Templates::of(frames, len, seed), len, seed)?;
+        }
+        Kind::TalkShapes(shapes) => {
+            let mut rng = Rng::seeded(seed ^ 0x7a1c);
+            let frames = shapes.flows(family, &mut rng);
+            let frames = frames.map(|flow| traffic::packet(&flow, b"hello"));
+            let frames = frames.filter(|frame| at_home(frame)).take(flows as usize);
             talk(lane, Templates::of(frames, len, seed), len, seed)?;
         }
         Kind::Begin => {

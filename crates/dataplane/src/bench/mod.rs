@@ -12,12 +12,14 @@ mod packets;
 mod rig;
 mod row;
 mod rules;
+mod ruleset;
 mod traffic;
 mod update;
 
 pub use guarded::{GUARDED, guarded};
 pub use packets::packet;
 pub use row::{Peer, Row, Spread};
+pub use ruleset::{Ruleset, answer};
 pub use update::{Update, updates};
 
 use crate::firewall::Firewall;

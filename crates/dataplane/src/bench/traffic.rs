@@ -47,7 +47,7 @@ pub(super) fn flow(family: Family, protocol: u8, rng: &mut Rng) -> Tuple {
 fn far4(rng: &mut Rng) -> u32 {
     loop {
         let address = u32::random(rng);
-        if !matches!(address >> 24, 10..=12 | 100) {
+        if !matches!(address >> 24, 10..=13 | 100) {
             return address;
         }
     }
