@@ -20,6 +20,7 @@ pub use guarded::{GUARDED, guarded};
 pub use packets::packet;
 pub use row::{Peer, Row, Spread};
 pub use ruleset::{Ruleset, answer};
+pub use traffic::finish;
 pub use update::{Update, updates};
 
 use crate::firewall::Firewall;

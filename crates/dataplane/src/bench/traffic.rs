@@ -127,8 +127,8 @@ impl SwapWith for Vec<u8> {
     }
 }
 
-/// Writes the checksums.
-fn finish(frame: &mut [u8]) {
+/// Writes the checksums of a frame that holds one packet, UDP or TCP, and nothing behind it.
+pub fn finish(frame: &mut [u8]) {
     let packet = &mut frame[LINK..];
     let ipv6 = packet[0] >> 4 == 6;
     let word = |at: usize| [packet[at], packet[at + 1], packet[at + 2], packet[at + 3]];

@@ -50,6 +50,7 @@ pub use facts::Fast;
 pub use hash::Hash;
 pub use homes::Homes;
 pub use id::{EntryId, NextHop, SLOTS_MAX, Slot, WORKERS_MAX, Way};
+pub use layout::ENTRY_BYTES;
 pub use pass::Passed;
 pub use row::{Direction, Row};
 pub use settings::{Settings, TICKS_PER_SECOND, Tick};

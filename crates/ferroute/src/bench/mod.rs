@@ -1,5 +1,6 @@
 //! `ferroute bench`: the field's table, measured.
 
+mod attack;
 mod process;
 mod store;
 mod tap;
@@ -11,7 +12,7 @@ use std::sync::LazyLock;
 
 use dataplane::bench::{GUARDED, Options, Peer, Row};
 
-use crate::cli::{Bench, Via};
+use crate::cli::{Bench, BenchPart, Via};
 use crate::workers;
 
 /// The rows that there are.
@@ -31,6 +32,9 @@ fn exists(row: &str) -> bool {
 
 /// Measures what is asked for and prints it, a row at a time.
 pub(crate) fn run(bench: &Bench) -> Result<u8, String> {
+    if let Some(BenchPart::Attack(attack)) = &bench.part {
+        return attack::run(attack).map(|()| 0);
+    }
     if let Some(unknown) = bench.rows.iter().find(|row| !exists(row)) {
         return Err(format!(
             "no row is called {unknown}; there are: {}",

@@ -77,6 +77,11 @@ impl Router {
         self.folder.join("control.sock")
     }
 
+    /// Its number among the machine's processes.
+    pub(super) fn id(&self) -> u32 {
+        self.child.id()
+    }
+
     /// Its worker threads.
     pub(super) fn workers(&self) -> Vec<Pid> {
         let tasks = fs::read_dir(format!("/proc/{}/task", self.child.id()));
