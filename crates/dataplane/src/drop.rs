@@ -97,6 +97,10 @@ drops! {
     MulticastNotMine = "multicast-not-mine",
     /// A directed broadcast from elsewhere (RFC 2644).
     DirectedBroadcast = "directed-broadcast",
+    /// The ingress port's ring was full: the worker was too slow for what arrived.
+    PortOverrun = "port-overrun",
+    /// A frame arrived damaged, or too long for the ingress port.
+    PortDamaged = "port-damaged",
     /// The egress port had no room.
     PortFull = "port-full",
     /// The pool had no slot left for a copy, a fragment or a segment.

@@ -3,7 +3,7 @@
 
 use std::sync::Arc;
 
-use frame::{Frame, InterfaceId, Pool, Port, VECTOR_FRAMES, Vector};
+use frame::{Frame, InterfaceId, Pool, Port, PortCounters, VECTOR_FRAMES, Vector};
 
 use crate::connection::Tracker;
 use crate::counters::Counters;
@@ -27,6 +27,8 @@ struct Attached {
     number: u16,
     port: Box<dyn Port>,
     frames: Vec<Frame>,
+    /// What the port's counters showed when they were last looked at.
+    counted: PortCounters,
 }
 
 /// See the module.
@@ -92,6 +94,7 @@ impl Outlet {
             number,
             port,
             frames: Vec::with_capacity(QUEUE),
+            counted: PortCounters::default(),
         });
         self.place();
     }
@@ -253,6 +256,26 @@ impl Outlet {
             if let Some(binding) = cx.snapshot.port(number) {
                 let counters = self.counters.interface(binding.interface);
                 counters.tx_drop.add(u64::from(result.dropped));
+            }
+        }
+    }
+
+    /// Counts what ports lost since the last call, before it reached us.
+    pub(crate) fn count_losses(&mut self, cx: &Context<'_>) {
+        for attached in &mut self.ports {
+            let now = attached.port.counters();
+            let before = core::mem::replace(&mut attached.counted, now);
+            if now == before {
+                continue;
+            }
+            let since = |now: u64, before: u64| now.saturating_sub(before);
+            let overrun = since(now.receive_dropped, before.receive_dropped);
+            let damaged = since(now.receive_errors, before.receive_errors);
+            self.counters.dropped_many(Drop::PortOverrun, overrun);
+            self.counters.dropped_many(Drop::PortDamaged, damaged);
+            if let Some(binding) = cx.snapshot.port(attached.number) {
+                let counters = self.counters.interface(binding.interface);
+                counters.rx_drop.add(overrun + damaged);
             }
         }
     }

@@ -4,7 +4,9 @@ use std::collections::VecDeque;
 use std::sync::{Arc, Mutex};
 
 use arc_swap::ArcSwap;
-use frame::{Frame, InterfaceId, Offload, Offloads, Pool, Port, Sizes, Transmitted, Vector};
+use frame::{
+    Frame, InterfaceId, Offload, Offloads, Pool, Port, PortCounters, Sizes, Transmitted, Vector,
+};
 use machine::{Instant, Rng};
 use wire::Mac;
 
@@ -153,6 +155,8 @@ pub(crate) struct Line {
     pub(crate) sent: Vec<(Vec<u8>, Offload)>,
     /// How many more frames the port takes; all of them if none is said.
     pub(crate) room: Option<usize>,
+    /// What the port has counted.
+    pub(crate) counters: PortCounters,
 }
 
 /// A port whose other end is a test.
@@ -193,6 +197,10 @@ impl Port for TestPort {
             pool.free(frame);
         }
         result
+    }
+
+    fn counters(&self) -> PortCounters {
+        self.line().counters
     }
 }
 

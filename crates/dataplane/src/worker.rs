@@ -180,6 +180,7 @@ impl Worker {
         if tick != self.tick {
             self.tick = tick;
             self.outlet.memory.tracker.tick(tick, PER_TICK);
+            self.outlet.count_losses(&cx);
         }
         while let Some(original) = self.outlet.memory.tracker.take_counted() {
             snapshot.firewall.tables(original.ipv6).leave(&original);

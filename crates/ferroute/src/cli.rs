@@ -264,7 +264,11 @@ pub(crate) enum Host {
 
 /// What is measured.
 #[derive(Debug, Args)]
+#[command(args_conflicts_with_subcommands = true)]
 pub(crate) struct Bench {
+    /// Something else than the rows.
+    #[command(subcommand)]
+    pub(crate) part: Option<BenchPart>,
     /// The rows, separated by commas; all that exist by default.
     #[arg(long, value_delimiter = ',', value_name = "ROWS")]
     pub(crate) rows: Vec<String>,
@@ -279,7 +283,7 @@ pub(crate) struct Bench {
     #[arg(default_values_t = [1, 100_000, 1_000_000])]
     #[arg(default_value_ifs = [("via", "xdp", "1"), ("via", "packet", "1"), ("via", "tap", "1")])]
     pub(crate) routes: Vec<u32>,
-    /// Workers, each on a core of its own.
+    /// Workers, each on a core of its own with flows of its own; several are compared with one.
     #[arg(long, value_name = "N", default_value_t = 1)]
     #[arg(value_parser = clap::value_parser!(u8).range(1..=64))]
     pub(crate) workers: u8,
@@ -293,6 +297,73 @@ pub(crate) struct Bench {
     /// Print JSON, a row a line.
     #[arg(long)]
     pub(crate) json: bool,
+}
+
+/// What is measured besides rows.
+#[derive(Debug, Subcommand)]
+pub(crate) enum BenchPart {
+    /// Attack a router, and see what its console and the connections through it notice.
+    Attack(Attack),
+}
+
+/// Attacks.
+#[derive(Debug, Args)]
+pub(crate) struct Attack {
+    /// The attacks; all by default.
+    #[arg(value_enum, value_name = "ATTACK")]
+    pub(crate) attacks: Vec<AttackKind>,
+    /// Packets of the attack in a second; below what the router can forward, for what is lost then is
+    /// the attack's doing.
+    #[arg(long, value_name = "PACKETS", default_value_t = 100_000)]
+    #[arg(value_parser = clap::value_parser!(u32).range(1..=10_000_000))]
+    pub(crate) rate: u32,
+    /// How long each attack lasts, in seconds.
+    #[arg(long, value_name = "SECONDS", default_value_t = 15)]
+    #[arg(value_parser = clap::value_parser!(u16).range(1..=3_600))]
+    pub(crate) seconds: u16,
+    /// The router's ports: packet or xdp.
+    #[arg(long, value_enum, default_value_t = Via::Packet)]
+    pub(crate) via: Via,
+    /// Print JSON, an attack a line.
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+/// An attack.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum AttackKind {
+    /// TCP connections that nobody goes on with, from random addresses.
+    SynFlood,
+    /// UDP packets from random addresses.
+    UdpFlood,
+    /// Fragments of datagrams that are never complete, from random addresses.
+    Fragments,
+    /// 64 addresses that try all ports, against a rule with `psd`.
+    PortScan,
+    /// New connections while the table is full of ones that are in use.
+    FullTable,
+}
+
+impl AttackKind {
+    /// All of them.
+    pub(crate) const ALL: [Self; 5] = [
+        Self::SynFlood,
+        Self::UdpFlood,
+        Self::Fragments,
+        Self::PortScan,
+        Self::FullTable,
+    ];
+
+    /// Its name on the command line.
+    pub(crate) const fn name(self) -> &'static str {
+        match self {
+            Self::SynFlood => "syn-flood",
+            Self::UdpFlood => "udp-flood",
+            Self::Fragments => "fragments",
+            Self::PortScan => "port-scan",
+            Self::FullTable => "full-table",
+        }
+    }
 }
 
 /// What carries the packets of a measurement.

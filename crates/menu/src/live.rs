@@ -68,6 +68,15 @@ impl RowFilter<'_> {
     }
 }
 
+/// How far [`Live::rows_from`] came.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Scan {
+    /// There may be more rows.
+    More,
+    /// These were the last.
+    Over,
+}
+
 /// A command for the running router.
 #[derive(Debug)]
 pub struct Call<'a> {
@@ -234,6 +243,26 @@ pub trait Live {
     ) -> ControlFlow<()> {
         let _ = (store, menu, filter, each);
         ControlFlow::Continue(())
+    }
+
+    /// As [`Self::rows`], for a menu without items that may have millions: from `place` on, which is
+    /// 0 at first and is left behind what was looked at. Looks at so few that others need not wait
+    /// for it. `None` where the menu is none of these.
+    fn rows_from(
+        &self,
+        menu: &'static Menu,
+        filter: &RowFilter<'_>,
+        place: &mut u64,
+        each: &mut dyn FnMut(Row) -> ControlFlow<()>,
+    ) -> Option<Scan> {
+        let _ = (menu, filter, place, each);
+        None
+    }
+
+    /// How many rows a menu without items has, if that is known without making them.
+    fn count(&self, menu: &'static Menu) -> Option<u64> {
+        let _ = menu;
+        None
     }
 
     /// Adds the read-only cells and flags to an item's row. For settings the id is that of the

@@ -5,7 +5,7 @@ use std::collections::VecDeque;
 use std::ops::ControlFlow;
 use std::sync::Arc;
 
-use crate::{Effect, Flag, Id, Item, Kind, Live, Menu, Row, RowFilter, Shape, Store, Value};
+use crate::{Effect, Flag, Id, Item, Kind, Live, Menu, Row, RowFilter, Scan, Shape, Store, Value};
 
 /// Gives the rows of a menu that the filter accepts: items and dynamic rows in the menu's order.
 pub fn stream_rows(
@@ -30,6 +30,10 @@ pub struct Slices {
     dynamic: usize,
     /// The dynamic rows are all given.
     drained: bool,
+    /// Where [`Live::rows_from`] goes on.
+    place: u64,
+    /// The last row was given.
+    over: bool,
 }
 
 impl Slices {
@@ -40,14 +44,17 @@ impl Slices {
             items: None,
             dynamic: 0,
             drained: false,
+            place: 0,
+            over: false,
         }
     }
 
-    /// The next rows, at most so many, or an eighth of the dynamic rows that were given; none at the
-    /// end. The filter is the same in every call.
+    /// The next rows, at most so many, or an eighth of the dynamic rows that were given. The filter is
+    /// the same in every call. There may be none before [`Self::is_over`] says that it is over.
     ///
-    /// To go on, the dynamic rows that were given are passed over again: as the slices grow with
-    /// them, that costs a few times what the rows themselves do, however many there are.
+    /// To go on, the dynamic rows that were given are passed over again, but for those of
+    /// [`Live::rows_from`]: as the slices grow with them, that costs a few times what the rows
+    /// themselves do, however many there are.
     pub fn next(
         &mut self,
         store: &Store,
@@ -55,6 +62,9 @@ impl Slices {
         filter: &RowFilter<'_>,
         most: usize,
     ) -> Vec<Row> {
+        if let Some(rows) = self.go_on_from_place(live, filter, most) {
+            return rows;
+        }
         let most = most.max(self.dynamic / 8);
         let mut rows = Vec::new();
         let _ = self.go_on(store, live, filter, &mut |row| {
@@ -65,7 +75,35 @@ impl Slices {
                 ControlFlow::Break(())
             }
         });
+        self.over = rows.is_empty();
         rows
+    }
+
+    /// Whether the last row was given.
+    pub const fn is_over(&self) -> bool {
+        self.over
+    }
+
+    /// The next rows of a menu that is looked at in pieces.
+    fn go_on_from_place(
+        &mut self,
+        live: &dyn Live,
+        filter: &RowFilter<'_>,
+        most: usize,
+    ) -> Option<Vec<Row>> {
+        let menu = self.menu;
+        let mut rows = Vec::new();
+        let scan = live.rows_from(menu, filter, &mut self.place, &mut |mut row| {
+            veil(menu, filter, &mut row);
+            rows.push(row);
+            if rows.len() < most {
+                ControlFlow::Continue(())
+            } else {
+                ControlFlow::Break(())
+            }
+        })?;
+        self.over = scan == Scan::Over;
+        Some(rows)
     }
 
     /// Gives rows from where it stopped, until `each` breaks.

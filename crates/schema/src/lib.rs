@@ -533,6 +533,7 @@ const LISTED: &[&Menu] = &[
     &system::script::environment::ROOT,
     &system::script::environment::MENU,
     &system::script::job::MENU,
+    &tool::drop::MENU,
     &user::MENU,
     &user::aaa::MENU,
     &user::active::MENU,

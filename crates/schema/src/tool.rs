@@ -2,6 +2,7 @@
 
 pub(crate) mod bandwidth_server;
 pub(crate) mod calea;
+pub(crate) mod drop;
 pub(crate) mod e_mail;
 pub(crate) mod folder;
 pub(crate) mod graphing;

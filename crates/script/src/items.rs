@@ -69,11 +69,15 @@ impl Machine<'_> {
         let mut slices = Slices::new(menu);
         loop {
             let rows = self.with(|loan| Ok(slices.next(loan.store, loan.live, filter, SLICE)))?;
-            if rows.is_empty() {
+            if !rows.is_empty() || !slices.is_over() {
+                self.step()?;
+            }
+            if !rows.is_empty() {
+                each(self, rows)?;
+            }
+            if slices.is_over() {
                 return Ok(());
             }
-            self.step()?;
-            each(self, rows)?;
         }
     }
 

@@ -42,6 +42,13 @@ impl Machine<'_> {
             grouped: names_of(menu, &ready, "group-by")?.first().copied(),
         };
         let manner = self.manner(menu, &ready, command, options.grouped)?;
+        let all = condition.is_none() && from.is_none();
+        if ready.flag("count-only")
+            && all
+            && let Some(count) = self.with(|loan| Ok(loan.live.count(menu)))?
+        {
+            return self.print_count(count);
+        }
         let hidden = !self.sees_secrets();
         self.out.stop_at_pages(!ready.flag("without-paging"));
         let shown = with_filter(menu, condition.as_ref(), hidden, |filter| {
@@ -222,11 +229,15 @@ impl Machine<'_> {
     fn count_rows(&mut self, menu: &'static Menu, filter: &RowFilter<'_>) -> Result<Value> {
         let mut count = 0;
         self.each_slice(menu, filter, |_, rows| {
-            count += i64::try_from(rows.len()).unwrap_or(0);
+            count += rows.len() as u64;
             Ok(())
         })?;
+        self.print_count(count)
+    }
+
+    fn print_count(&mut self, count: u64) -> Result<Value> {
         self.print(&format!("{count}\n"))?;
-        Ok(Value::Num(count))
+        Ok(Value::Num(i64::try_from(count).unwrap_or(i64::MAX)))
     }
 
     fn rows_as_value(

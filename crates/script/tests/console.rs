@@ -2,7 +2,7 @@
 
 use std::ops::ControlFlow;
 
-use menu::{Live, Offline, Output, Row, RowFilter, Store, Value};
+use menu::{Live, Offline, Output, Row, RowFilter, Scan, Store, Value};
 use script::{Held, Session};
 
 /// A router with three ports, and what it has printed.
@@ -477,6 +477,57 @@ fn rows_of_the_router_stream_between_those_of_the_configuration() {
         &mut Routes,
     );
     assert_eq!(counted, "1\n");
+}
+
+/// A router with a table of 100,000 places that it looks at in pieces; every 10,000th has a row.
+struct Pieces;
+
+impl Live for Pieces {
+    fn rows_from(
+        &self,
+        menu: &'static menu::Menu,
+        filter: &RowFilter<'_>,
+        place: &mut u64,
+        each: &mut dyn FnMut(Row) -> ControlFlow<()>,
+    ) -> Option<Scan> {
+        if menu.path != "/ip/firewall/connection" {
+            return None;
+        }
+        for _ in 0..1_000 {
+            if *place == 100_000 {
+                return Some(Scan::Over);
+            }
+            let at = *place;
+            *place += 1;
+            let mut row = Row {
+                id: Some(menu::Id(0x8000_0000 + at)),
+                cells: Vec::new(),
+            };
+            row.set("orig-packets", Value::Number(at as i64));
+            if at.is_multiple_of(10_000) && filter.accepts(&row) && each(row).is_break() {
+                break;
+            }
+        }
+        Some(Scan::More)
+    }
+
+    fn count(&self, menu: &'static menu::Menu) -> Option<u64> {
+        (menu.path == "/ip/firewall/connection").then_some(7)
+    }
+}
+
+#[test]
+fn a_large_table_is_looked_at_in_pieces_and_counted_at_once() {
+    let mut console = Console::new();
+    let mut run = |line: &str| console.run_with(line, &mut Pieces);
+
+    let found = run("/ip firewall connection print count-only where orig-packets>=20000");
+
+    assert_eq!(found, "8\n");
+    // The router knows how many there are, and is believed.
+    assert_eq!(run("/ip firewall connection print count-only"), "7\n");
+    let ids = run(":put [:len [/ip firewall connection find]]");
+    assert_eq!(ids, "10\n");
 }
 
 #[test]

@@ -9,10 +9,11 @@
 use frame::VECTOR_FRAMES;
 use machine::{Duration, Rng};
 
+use super::measure::Bench;
 use super::packets::Templates;
 use super::rig::{Lane, Rig};
 use super::rules::{Build, Shapes, home, layer7, tls_hosts};
-use super::{Family, Invalid, Options, Row, Spread, measure, traffic};
+use super::{Family, Invalid, Options, Row, traffic};
 use crate::firewall::Firewall;
 use crate::handover;
 use crate::packet::{Tuple, protocol};
@@ -23,6 +24,7 @@ pub const GUARDED: &[&str] = &[
     "filter-25",
     "filter-1000",
     "stateful",
+    "stateful-25",
     "masquerade",
     "fasttrack",
     "fasttrack-nat",
@@ -52,6 +54,8 @@ enum Kind {
     Shapes(Vec<Tuple>),
     /// Connections, which both ends keep busy; by protocol.
     Talk(u8),
+    /// Connections of which half hit rules.
+    TalkShapes(Shapes),
     /// Connections that begin.
     Begin,
 }
@@ -66,42 +70,27 @@ pub fn guarded(
     rows: &[&'static str],
     emit: &mut dyn FnMut(Row),
 ) -> Result<(), Invalid> {
-    let (tsc_hz, core_hz) = kernels::measure_hz();
     for &name in rows {
         for &family in &options.families {
             for &flows in counts(name) {
-                let (firewall, kind) = firewall(name, family, flows, options.seed);
-                let left_out = match kind {
-                    // Workers take the room from each other that they make: some packets are lost.
-                    Kind::Begin => options.workers > 1 && flows < BEGINNERS,
-                    _ => flows > options.connections_max,
-                };
-                if left_out {
+                let begins = name == "new-connections";
+                // Workers take the room from each other that they make: some packets are lost.
+                let crowded = begins && options.workers > 1 && flows < BEGINNERS;
+                if crowded || !begins && flows > options.connections_max {
                     continue;
                 }
-                let mut rig = Rig::new(family, 1, options.workers, firewall, options.seed)?;
-                for lane in rig.lanes() {
-                    begin(lane, &kind, family, flows, options)?;
-                }
-                if matches!(kind, Kind::Begin) {
-                    fill(&mut rig)?;
-                }
-                let mut measured = measure(options, &mut rig)?;
+                let (firewall, kind) = firewall(name, family, flows, options.seed);
+                let mut bench = Bench::new(options, |workers| {
+                    Rig::new(family, 1, workers, firewall.clone(), options.seed)
+                })?;
+                bench.prepare(|rig, seed| begin(rig, &kind, flows, seed))?;
                 emit(Row {
                     row: name,
                     family: family.name(),
                     frame: traffic::frame_len(family),
                     flows,
                     routes: 1,
-                    via: "memory",
-                    workers: options.workers.max(1),
-                    tsc_hz,
-                    core_hz,
-                    tsc_per_packet: Spread::of(&mut measured.clocks),
-                    reference_tsc: Spread::of(&mut measured.reference).median,
-                    simd: kernels::Level::here().name(),
-                    core_ns: None,
-                    peer: None,
+                    ..bench.measure()?
                 });
             }
         }
@@ -113,6 +102,7 @@ pub fn guarded(
 fn counts(row: &str) -> &'static [u32] {
     match row {
         "stateful" => &[1, 1_000, 64_000, 1_000_000],
+        "stateful-25" => &TALKS[1..],
         "masquerade" | "fasttrack" | "fasttrack-nat" => TALKS,
         "new-connections" => &[16_000, 1_000_000],
         "layer7-50" | "tls-host-50" => &[1_000],
@@ -133,6 +123,12 @@ fn firewall(row: &str, family: Family, flows: u32, seed: u64) -> (Firewall, Kind
                 false => build.mangle(acting(shapes.rules, Action::MarkPacket)),
             };
             return (build.done(), Kind::Shapes(shapes.hits));
+        }
+        "stateful-25" => {
+            let shapes = Shapes::new(family, 25, seed);
+            let rules = acting(shapes.rules.clone(), accept);
+            let build = build.tracked(ENTRIES).filter(rules);
+            return (build.done(), Kind::TalkShapes(shapes));
         }
         "new-connections" => {
             let build = build.tracked(flows).filter(home(family, false));
@@ -166,18 +162,28 @@ fn acting(rules: Vec<Vec<Matcher>>, action: impl Fn(u32) -> Action) -> Vec<(Vec<
         .collect()
 }
 
-/// Gives a worker its packets, and makes the connections that they belong to.
-fn begin(
+/// Gives the workers of a router their packets, and makes the connections that they belong to.
+fn begin(rig: &mut Rig, kind: &Kind, flows: u32, seed: u64) -> Result<(), Invalid> {
+    let (family, workers) = (rig.family(), rig.lanes().len());
+    for lane in rig.lanes() {
+        let seed = seed + u64::from(lane.index());
+        begin_lane(lane, kind, (family, flows), workers, seed)?;
+    }
+    match kind {
+        Kind::Begin => fill(rig),
+        Kind::Shapes(_) | Kind::Talk(_) | Kind::TalkShapes(_) => Ok(()),
+    }
+}
+
+fn begin_lane(
     lane: &mut Lane,
     kind: &Kind,
-    family: Family,
-    flows: u32,
-    options: &Options,
+    (family, flows): (Family, u32),
+    workers: usize,
+    seed: u64,
 ) -> Result<(), Invalid> {
     let index = lane.index();
-    let seed = options.seed + u64::from(index);
     let mut rng = Rng::seeded(seed ^ 0xf10c);
-    let workers = usize::from(options.workers.max(1));
     // As a network card spreads them: both directions come to one worker.
     let at_home =
         |frame: &[u8]| handover::home(frame, true, workers).is_none_or(|home| home == index);
@@ -201,6 +207,13 @@ fn begin(
         }
         Kind::Talk(protocol) => {
             let frames = (0..flows).map(|_| draw(*protocol));
+            talk(lane, Templates::of(frames, len, seed), len, seed)?;
+        }
+        Kind::TalkShapes(shapes) => {
+            let mut rng = Rng::seeded(seed ^ 0x7a1c);
+            let frames = shapes.flows(family, &mut rng);
+            let frames = frames.map(|flow| traffic::packet(&flow, b"hello"));
+            let frames = frames.filter(|frame| at_home(frame)).take(flows as usize);
             talk(lane, Templates::of(frames, len, seed), len, seed)?;
         }
         Kind::Begin => {

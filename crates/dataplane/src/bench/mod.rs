@@ -7,23 +7,25 @@
 
 mod ends;
 mod guarded;
+mod measure;
 mod packets;
 mod rig;
 mod row;
 mod rules;
+mod ruleset;
 mod traffic;
 mod update;
 
 pub use guarded::{GUARDED, guarded};
 pub use packets::packet;
 pub use row::{Peer, Row, Spread};
+pub use ruleset::{Ruleset, answer};
+pub use traffic::finish;
 pub use update::{Update, updates};
 
-use std::sync::Barrier;
-use std::thread;
-
 use crate::firewall::Firewall;
-use rig::{Lane, Rig};
+use measure::Bench;
+use rig::Rig;
 
 /// The address families.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -59,7 +61,9 @@ pub struct Options {
     pub connections_max: u32,
     /// Runs per row; each carries [`PACKETS`] packets.
     pub runs: u32,
-    /// How many workers walk at the same time, over one table, each with `flows` flows of its own.
+    /// How many workers walk at the same time, over one table, each with `flows` flows of its own. More
+    /// than one are measured in alternation with routers of one worker, each on the core of one of
+    /// them and alone while it runs: the peer `one worker` is their mean.
     pub workers: u16,
     /// What everything random follows from.
     pub seed: u64,
@@ -93,8 +97,6 @@ impl Default for Options {
 /// Packets per run and worker: few enough that most runs are over before the machine does
 /// something else on their core.
 pub const PACKETS: usize = 16_384;
-/// Runs before those that count.
-const WARM: usize = 4;
 
 /// Why a measurement means nothing.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -135,118 +137,28 @@ impl core::fmt::Display for Invalid {
 /// # Errors
 /// [`Invalid`]: the first row that means nothing; rows before it were emitted.
 pub fn run(options: &Options, emit: &mut dyn FnMut(Row)) -> Result<(), Invalid> {
-    let (tsc_hz, core_hz) = kernels::measure_hz();
     for &family in &options.families {
         for &routes in &options.routes {
-            let mut rig = Rig::new(
-                family,
-                routes,
-                options.workers,
-                Firewall::default(),
-                options.seed,
-            )?;
+            let mut bench = Bench::new(options, |workers| {
+                let seed = options.seed;
+                Rig::new(family, routes, workers, Firewall::default(), seed)
+            })?;
             for &flows in &options.flows {
                 for &frame in &options.frames {
-                    rig.load(flows, frame, options.seed);
-                    let mut measured = measure(options, &mut rig)?;
+                    bench.load(|rig, seed| rig.load(flows, frame, seed));
                     emit(Row {
                         row: "routing-fast-path",
                         family: family.name(),
                         frame,
                         flows,
                         routes,
-                        via: "memory",
-                        workers: options.workers.max(1),
-                        tsc_hz,
-                        core_hz,
-                        tsc_per_packet: Spread::of(&mut measured.clocks),
-                        reference_tsc: Spread::of(&mut measured.reference).median,
-                        simd: kernels::Level::here().name(),
-                        core_ns: None,
-                        peer: None,
+                        ..bench.measure()?
                     });
                 }
             }
         }
     }
     Ok(())
-}
-
-/// What the runs of a row took, in clocks of the time stamp counter per packet (per header for the
-/// reference).
-struct Measured {
-    clocks: Vec<f64>,
-    reference: Vec<f64>,
-}
-
-fn measure(options: &Options, rig: &mut Rig) -> Result<Measured, Invalid> {
-    let lanes = rig.lanes();
-    let start = &Barrier::new(lanes.len());
-    let measured: Result<Vec<_>, Invalid> = thread::scope(|scope| {
-        let spawn = |(index, lane)| {
-            scope.spawn(move || {
-                if let Some(pin) = options.pin {
-                    pin(index);
-                }
-                measure_lane(options, lane, start)
-            })
-        };
-        let threads: Vec<_> = (0..).zip(lanes).map(spawn).collect();
-        let join = |thread: thread::ScopedJoinHandle<'_, _>| {
-            let result = thread.join();
-            result.unwrap_or_else(|panic| std::panic::resume_unwind(panic))
-        };
-        threads.into_iter().map(join).collect()
-    });
-    Ok(together(&measured?))
-}
-
-/// What the workers took per packet in each run, so that the rate of all is as many times one of
-/// them: the harmonic mean.
-fn together(lanes: &[Measured]) -> Measured {
-    let runs = lanes.first().map_or(0, |lane| lane.clocks.len());
-    let mean = |run: usize| {
-        let rates = lanes.iter().map(|lane| lane.clocks[run].recip());
-        lanes.len() as f64 / rates.sum::<f64>()
-    };
-    let reference = lanes.iter().flat_map(|lane| &lane.reference);
-    Measured {
-        clocks: (0..runs).map(mean).collect(),
-        reference: reference.copied().collect(),
-    }
-}
-
-/// All runs of one worker, each begun together with those of the others. One that went wrong
-/// leaves the others their companion: only the last word is an error.
-fn measure_lane(options: &Options, lane: &mut Lane, start: &Barrier) -> Result<Measured, Invalid> {
-    let runs = options.runs.max(1) as usize;
-    let mut measured = Measured {
-        clocks: Vec::with_capacity(runs),
-        reference: Vec::with_capacity(runs),
-    };
-    let mut reference = Reference::new();
-    // The first runs fill caches and are not counted: all flows come by once.
-    let mut result = Ok(());
-    for _ in 0..WARM {
-        result = result.and(lane.run(PACKETS).map(|_| ()));
-    }
-    for _ in 0..runs {
-        measured.reference.push(reference.clocks());
-        start.wait();
-        let before = options.allocations.map_or(0, |count| count());
-        let clocks = lane.run(PACKETS);
-        let after = options.allocations.map_or(0, |count| count());
-        if before != after {
-            result = result.and(Err(Invalid::Allocated(after - before)));
-        }
-        match clocks {
-            Ok(clocks) => measured.clocks.push(clocks),
-            Err(invalid) => result = result.and(Err(invalid)),
-        }
-    }
-    // Whoever gathers the results allocates: not before the last run of the last worker is over.
-    start.wait();
-    result.map(|()| measured)
 }
 
 /// A fixed piece of work of a router's kind: hash, copy and compare headers of 64 bytes. Machines

@@ -12,6 +12,7 @@ use wire::Mac;
 
 use super::ends::{End, Meter};
 use super::packets::Templates;
+use super::rules::sources;
 use super::{Family, Invalid};
 use crate::connection;
 use crate::counters::Counters;
@@ -240,7 +241,7 @@ pub(super) fn fill(
     filled.map(|_| networks).map_err(|_| Invalid::TableFull)
 }
 
-/// The route to clients, for what is answered: a longer prefix of theirs than any table has.
+/// The routes to what packets come from, for what is answered.
 fn way_back(writer: &mut FibWriter, family: Family) -> Result<(), Invalid> {
     let mut client = gateway(family, 0xfe);
     (client.port, client.egress) = (0, INGRESS);
@@ -249,9 +250,16 @@ fn way_back(writer: &mut FibWriter, family: Family) -> Result<(), Invalid> {
         .add_next_hop(&client)
         .map_err(|_| Invalid::TableFull)?;
     let table = writer.table(0).map_err(|_| Invalid::TableFull)?;
+    let networks = sources(family);
     let written = match family {
-        Family::Ipv4 => table.ipv4.change([(Network::new(CLIENTS4, 16), hop)]),
-        Family::Ipv6 => table.ipv6.change([(Network::new(CLIENTS6, 64), hop)]),
+        Family::Ipv4 => {
+            let networks = networks.map(|(bits, len)| (Network::new(bits as u32, len), hop));
+            table.ipv4.change(networks)
+        }
+        Family::Ipv6 => {
+            let networks = networks.map(|(bits, len)| (Network::new(bits, len), hop));
+            table.ipv6.change(networks)
+        }
     };
     written.map_err(|_| Invalid::TableFull)
 }

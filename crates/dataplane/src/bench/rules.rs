@@ -13,7 +13,7 @@ use std::sync::Arc;
 
 use machine::Rng;
 
-use super::rig::{EGRESS, INGRESS};
+use super::rig::{CLIENTS4, CLIENTS6, EGRESS, INGRESS};
 use super::{Family, traffic};
 use crate::firewall::{Firewall, Tables, filter, mangle, nat, raw};
 use crate::nat::{Action as NatAction, Side, Target};
@@ -38,7 +38,48 @@ impl Shapes {
     }
 }
 
-/// Networks that no random flow touches: 11/8 or 12/8, their IPv6 twins, by number.
+impl Shapes {
+    /// UDP flows without end, each with a tuple of its own: every other one hits a rule, spread over
+    /// those that take UDP.
+    pub(super) fn flows(&self, family: Family, rng: &mut Rng) -> impl Iterator<Item = Tuple> {
+        let udp = |(hit, rule): (&Tuple, &Vec<Matcher>)| {
+            let tcp = |matcher: &Matcher| matches!(matcher.what, Match::Protocol(protocol::TCP));
+            let protocol = protocol::UDP;
+            (!rule.iter().any(tcp)).then_some(Tuple { protocol, ..*hit })
+        };
+        let hits = self.hits.iter().zip(&self.rules).filter_map(udp);
+        let hits: Vec<Tuple> = hits.collect();
+        (0..).map(move |number: usize| {
+            let round = number / 2 / hits.len().max(1);
+            match hits.get(number / 2 % hits.len().max(1)) {
+                Some(hit) if number.is_multiple_of(2) => Tuple {
+                    source_port: 1024 + round as u16,
+                    ..*hit
+                },
+                _ => traffic::flow(family, protocol::UDP, rng),
+            }
+        })
+    }
+}
+
+/// What the packets of rows come from, bits and length: clients, and what rules ask for as a source.
+/// No flow goes to one of them.
+pub(super) fn sources(family: Family) -> [(u128, u8); 3] {
+    match family {
+        Family::Ipv4 => [
+            (u128::from(CLIENTS4), 16),
+            (network(family, 11, 0, 24).1.first, 8),
+            (network(family, 13, 0, 24).1.first, 8),
+        ],
+        Family::Ipv6 => [
+            (CLIENTS6, 64),
+            (network(family, 11, 0, 24).1.first, 32),
+            (network(family, 13, 0, 24).1.first, 32),
+        ],
+    }
+}
+
+/// Networks that no random flow touches: 11/8 to 13/8, their IPv6 twins, by number.
 fn network(family: Family, first: u8, number: u32, len4: u8) -> (u128, AddressRange) {
     let (bits, len, width) = match family {
         Family::Ipv4 => (u128::from(u32::from(first) << 24 | number << 8), len4, 32),

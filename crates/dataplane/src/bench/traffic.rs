@@ -47,7 +47,7 @@ pub(super) fn flow(family: Family, protocol: u8, rng: &mut Rng) -> Tuple {
 fn far4(rng: &mut Rng) -> u32 {
     loop {
         let address = u32::random(rng);
-        if !matches!(address >> 24, 10..=12 | 100) {
+        if !matches!(address >> 24, 10..=13 | 100) {
             return address;
         }
     }
@@ -127,8 +127,8 @@ impl SwapWith for Vec<u8> {
     }
 }
 
-/// Writes the checksums.
-fn finish(frame: &mut [u8]) {
+/// Writes the checksums of a frame that holds one packet, UDP or TCP, and nothing behind it.
+pub fn finish(frame: &mut [u8]) {
     let packet = &mut frame[LINK..];
     let ipv6 = packet[0] >> 4 == 6;
     let word = |at: usize| [packet[at], packet[at + 1], packet[at + 2], packet[at + 3]];

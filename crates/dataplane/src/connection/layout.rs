@@ -24,6 +24,14 @@ pub(super) type Line = [AtomicU64; 8];
 /// The cold words of an entry: links of the timer; attachment and the timer's place.
 pub(super) type Cold = [AtomicU64; 2];
 
+/// Bytes that a connection takes, its two places in the index included: IPv4, IPv6.
+pub const ENTRY_BYTES: [u64; 2] = [
+    (Ipv4::LINES * 64 + 16 + INDEX_BYTES) as u64,
+    (Ipv6::LINES * 64 + 16 + INDEX_BYTES) as u64,
+];
+/// On average.
+const INDEX_BYTES: usize = 35;
+
 /// The line that both directions share.
 pub(super) const SHARED: usize = 1;
 

@@ -52,6 +52,7 @@ pub use hash::Hash;
 pub use helped::{Altered, Call, Calls};
 pub use homes::Homes;
 pub use id::{EntryId, NextHop, SLOTS_MAX, Slot, WORKERS_MAX, Way};
+pub use layout::ENTRY_BYTES;
 pub use pass::Passed;
 pub use row::{Direction, Row};
 pub(crate) use settings::TIMEOUT_SECS_MAX;

@@ -281,13 +281,29 @@ impl Table {
     /// The connections of a family, worker by worker, by place. Each row is consistent in itself;
     /// rows that come and go meanwhile may be seen or not. Nothing is kept in memory.
     pub fn rows(&self, ipv6: bool) -> impl Iterator<Item = Row> + '_ {
-        self.parts.iter().zip(0..).flat_map(move |(part, worker)| {
+        self.places(ipv6, 0).filter_map(|(_, row)| row)
+    }
+
+    /// The same in pieces: the places of a family from one on, 0 first, each with the one to go on
+    /// from and the connection that lies there, if any.
+    pub fn places(&self, ipv6: bool, from: u64) -> impl Iterator<Item = (u64, Option<Row>)> + '_ {
+        let first = (from >> 32) as usize;
+        let parts = self.parts.iter().zip(0u16..).skip(first);
+        parts.flat_map(move |(part, worker)| {
             let used = if ipv6 {
                 part.ipv6.used()
             } else {
                 part.ipv4.used()
             };
-            (0..used).filter_map(move |place| self.at(Slot::new(ipv6, worker, place)))
+            let begin = if usize::from(worker) == first {
+                from as u32
+            } else {
+                0
+            };
+            (begin..used).map(move |place| {
+                let next = u64::from(worker) << 32 | (u64::from(place) + 1);
+                (next, self.at(Slot::new(ipv6, worker, place)))
+            })
         })
     }
 

@@ -4,8 +4,8 @@ mod firewall;
 mod helper;
 mod options;
 
-use frame::{Offload, Segmentation};
-use machine::Instant;
+use frame::{Offload, PortCounters, Segmentation};
+use machine::{Duration, Instant};
 
 use crate::drop::Drop;
 use crate::punt::Why;
@@ -318,6 +318,27 @@ fn overflows_have_their_own_names() {
         rig.settle();
     }
     assert!(rig.drops().contains(&(Drop::PuntFull, 2000 - 1024)));
+}
+
+#[test]
+fn what_a_port_loses_has_a_name_and_is_counted_once() {
+    let mut rig = rig();
+    rig.ports[0].line().counters = PortCounters {
+        receive_dropped: 5,
+        receive_errors: 2,
+        transmit_errors: 1,
+    };
+
+    for _ in 0..3 {
+        rig.now += Duration::from_millis(20);
+        rig.settle();
+    }
+
+    assert_eq!(
+        rig.drops(),
+        [(Drop::PortOverrun, 5), (Drop::PortDamaged, 2)]
+    );
+    assert_eq!(rig.traffic(ETHER1).rx_drop, 7);
 }
 
 #[test]
@@ -851,6 +872,8 @@ fn every_reason_is_reached_here_or_belongs_to_control() {
         Drop::ReversePath,
         Drop::EgressDown,
         Drop::PortFull,
+        Drop::PortOverrun,
+        Drop::PortDamaged,
         Drop::PuntFull,
         Drop::HandoverFull,
         Drop::NoBuffer,

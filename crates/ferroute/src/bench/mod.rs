@@ -1,5 +1,6 @@
 //! `ferroute bench`: the field's table, measured.
 
+mod attack;
 mod process;
 mod store;
 mod tap;
@@ -11,7 +12,7 @@ use std::sync::LazyLock;
 
 use dataplane::bench::{GUARDED, Options, Peer, Row};
 
-use crate::cli::{Bench, Via};
+use crate::cli::{Bench, BenchPart, Via};
 use crate::workers;
 
 /// The rows that there are.
@@ -31,6 +32,9 @@ fn exists(row: &str) -> bool {
 
 /// Measures what is asked for and prints it, a row at a time.
 pub(crate) fn run(bench: &Bench) -> Result<u8, String> {
+    if let Some(BenchPart::Attack(attack)) = &bench.part {
+        return attack::run(attack).map(|()| 0);
+    }
     if let Some(unknown) = bench.rows.iter().find(|row| !exists(row)) {
         return Err(format!(
             "no row is called {unknown}; there are: {}",
@@ -39,6 +43,12 @@ pub(crate) fn run(bench: &Bench) -> Result<u8, String> {
     }
     let asked = |row: &str| bench.rows.iter().any(|asked| asked == row);
     let of_store = |row: &String| store::ROWS.contains(&row.as_str());
+    let one_worker = |row: &&String| of_store(row) || *row == "fib-update";
+    if let Some(row) = bench.rows.iter().find(one_worker)
+        && bench.workers > 1
+    {
+        return Err(format!("{row} has nothing that several workers do"));
+    }
     if bench.rows.iter().any(of_store) {
         if bench.via != Via::Memory || !bench.rows.iter().all(of_store) {
             let rows = store::ROWS.join(", ");
@@ -65,19 +75,21 @@ pub(crate) fn run(bench: &Bench) -> Result<u8, String> {
     let guarded: Vec<_> = guarded
         .filter(|row| asked(row) || (all && bench.via == Via::Memory))
         .collect();
-    if !guarded.is_empty() && bench.via != Via::Memory {
-        return Err(format!(
-            "{} are measured with --via memory",
-            guarded.join(", ")
-        ));
+    let in_memory = |row: &&str| !veth::ROWS.contains(row);
+    if let Some(row) = guarded.iter().copied().find(in_memory)
+        && bench.via != Via::Memory
+    {
+        return Err(format!("{row} is measured with --via memory"));
     }
     if asked("routing-fast-path") || !guarded.is_empty() || all {
         walk(bench, &guarded)?;
     }
-    if asked("fib-update") || (bench.rows.is_empty() && bench.via == Via::Memory) {
+    // What has nothing for several workers to do is no part of their table.
+    let all = all && bench.via == Via::Memory && bench.workers == 1;
+    if asked("fib-update") || all {
         update::run(bench)?;
     }
-    if bench.rows.is_empty() && bench.via == Via::Memory {
+    if all {
         store::run(bench)?;
     }
     Ok(0)
@@ -101,7 +113,7 @@ fn walk(bench: &Bench, guarded: &[&'static str]) -> Result<(), String> {
         Via::Memory => memory(bench, guarded, &mut print)?,
         Via::Xdp | Via::Packet | Via::Tap => veth::run(bench, &mut print)?,
     }
-    if !json {
+    if begun && !json {
         println!("\n{}", legend());
     }
     Ok(())
@@ -200,12 +212,13 @@ fn peer_words(peer: &Peer) -> String {
         ratio,
         core_ns,
     } = peer;
-    format!("{ratio:.2} times the {name}'s {kpps:.0} kpps ({core_ns:.0} core ns)")
+    format!("{ratio:.2} times {kpps:.0} kpps ({name}, {core_ns:.0} core ns)")
 }
 
 fn legend() -> &'static str {
     "frame: bytes with FCS. Mbps: layer 2. clk: clocks of the time stamp counter, median over the runs.\n\
      /reference: clk over those of a fixed loop (hash, copy, compare of a 64-byte header) run in between:\n\
      compare this between machines and days, not the clocks. core ns: processor time of what forwards, per\n\
-     packet. peer: the median of the ratios within each pair of runs."
+     packet. peer: another forwarder in alternation (with several workers: each of their cores alone with one\n\
+     worker), and the median of the ratios within each pair of runs."
 }

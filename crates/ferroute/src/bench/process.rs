@@ -2,11 +2,12 @@
 
 use std::fs;
 use std::os::unix::net::UnixStream;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::{Child, Stdio};
 use std::thread;
 use std::time::{Duration, Instant};
 
+use console::protocol::Message;
 use lab::Lab;
 use rustix::process::{Pid, Signal, kill_process};
 
@@ -63,6 +64,24 @@ impl Router {
         Ok(())
     }
 
+    /// What it says to a console command, or several in lines.
+    ///
+    /// # Errors
+    /// What it complains of.
+    pub(super) fn exec(&self, command: &str) -> Result<String, String> {
+        exec(&self.control(), command, false)
+    }
+
+    /// The socket of its console.
+    pub(super) fn control(&self) -> PathBuf {
+        self.folder.join("control.sock")
+    }
+
+    /// Its number among the machine's processes.
+    pub(super) fn id(&self) -> u32 {
+        self.child.id()
+    }
+
     /// Its worker threads.
     pub(super) fn workers(&self) -> Vec<Pid> {
         let tasks = fs::read_dir(format!("/proc/{}/task", self.child.id()));
@@ -95,8 +114,21 @@ impl Drop for Router {
     }
 }
 
+/// What the router behind this socket says to a console command, as `ferroute exec` asks: in text, or in
+/// JSON.
+///
+/// # Errors
+/// What it complains of.
+pub(super) fn exec(control: &Path, command: &str, json: bool) -> Result<String, String> {
+    let request = Message::Exec {
+        command: command.to_owned(),
+        json,
+    };
+    crate::client::answer(control, &request)
+}
+
 /// Nanoseconds that the thread of this folder of `/proc` has run.
-pub(super) fn run_time(thread: &std::path::Path) -> u64 {
+pub(super) fn run_time(thread: &Path) -> u64 {
     let text = fs::read_to_string(thread.join("schedstat")).unwrap_or_default();
     let first = text.split_ascii_whitespace().next();
     first.and_then(|ns| ns.parse().ok()).unwrap_or(0)

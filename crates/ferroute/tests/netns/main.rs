@@ -5,6 +5,7 @@
 //!
 //! `FERROUTE_BINARY` names another binary to test than the one just built.
 
+mod attack;
 mod clients;
 mod drivers;
 mod firewall;

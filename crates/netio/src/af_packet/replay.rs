@@ -24,6 +24,9 @@ const MIN_SLOT_BYTES: usize = 128;
 pub struct PacketReplay {
     socket: OwnedFd,
     slots: Slots,
+    /// The lengths of the frames, which are the slots' in turn.
+    lens: Vec<usize>,
+    count: u32,
     next: u32,
 }
 
@@ -61,23 +64,42 @@ impl PacketReplay {
         Ok(Self {
             socket,
             slots,
+            lens: frames.iter().map(Vec::len).collect(),
+            count,
             next: 0,
         })
     }
 
+    /// How many frames go by before the first comes again: at least as many as there are.
+    pub fn round(&self) -> u32 {
+        self.count
+    }
+
     /// Sends up to `burst` frames: fewer when the device, or the kernel's memory for what is under
-    /// way, is full. What it could not take is sent by the next call.
-    pub fn send(&mut self, burst: u32) {
-        for _ in 0..burst {
+    /// way, is full. What the kernel could not take is sent by the next call. Says how many were
+    /// marked for sending.
+    pub fn send(&mut self, burst: u32) -> u32 {
+        self.send_changed(burst, |_| ())
+    }
+
+    /// As [`Self::send`]; `change` may rewrite each frame before, but not its length. A frame stays as
+    /// it was written until its next turn.
+    pub fn send_changed(&mut self, burst: u32, mut change: impl FnMut(&mut [u8])) -> u32 {
+        let mut marked = 0;
+        while marked < burst {
             let status = self.slots.status(self.next).load(Ordering::Acquire);
             if status != TP_STATUS_AVAILABLE {
                 break;
             }
+            let len = self.lens[self.next as usize % self.lens.len()];
+            change(&mut self.slots.bytes_mut(self.next)[VNET_BYTES..VNET_BYTES + len]);
             self.slots.hand_over(self.next, TP_STATUS_SEND_REQUEST);
             self.next = self.slots.after(self.next);
+            marked += 1;
         }
         // A full device says so by an error; the slots stay marked.
         let _ = sys::kick(self.socket.as_raw_fd());
+        marked
     }
 }
 

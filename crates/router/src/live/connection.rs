@@ -6,11 +6,16 @@ use std::ops::ControlFlow;
 use dataplane::Command;
 use dataplane::connection::{EntryId, Helper, NatState, Row as Entry, TcpState, Tick};
 use dataplane::packet::{Tuple, protocol};
-use menu::{Id, Reason, Reply, Row, RowFilter, Value};
+use menu::{Id, Reason, Reply, Row, RowFilter, Scan, Value};
 
 use super::{give, number};
 use crate::drive::Control;
 use crate::firewall::protocol_name;
+
+/// Places that are looked at before others have their turn: a millisecond or two.
+const LOOKS: u32 = 4_096;
+/// As many of them as making a row takes.
+const LOOKS_PER_ROW: u32 = 16;
 
 impl Control {
     /// The connections of a family that the filter accepts.
@@ -20,13 +25,50 @@ impl Control {
         filter: &RowFilter<'_>,
         each: &mut dyn FnMut(Row) -> ControlFlow<()>,
     ) -> ControlFlow<()> {
-        let wanted = Wanted::new(filter);
-        for entry in self.connections.rows(ipv6) {
-            if wanted.may_accept(&entry) {
-                give(self.connection_row(&entry), filter, each)?;
+        let mut place = 0;
+        let mut stopped = ControlFlow::Continue(());
+        while stopped.is_continue() {
+            let scan = self.connections_from(ipv6, filter, &mut place, &mut |row| {
+                stopped = each(row);
+                stopped
+            });
+            if scan == Scan::Over {
+                break;
             }
         }
-        ControlFlow::Continue(())
+        stopped
+    }
+
+    /// As [`Self::connection_rows`], from a place on, and so many places that nobody has to wait for it.
+    pub(super) fn connections_from(
+        &self,
+        ipv6: bool,
+        filter: &RowFilter<'_>,
+        place: &mut u64,
+        each: &mut dyn FnMut(Row) -> ControlFlow<()>,
+    ) -> Scan {
+        let wanted = Wanted::new(filter);
+        let mut looks = 0;
+        for (next, entry) in self.connections.places(ipv6, *place) {
+            *place = next;
+            looks += 1;
+            if let Some(entry) = entry.filter(|entry| wanted.may_accept(entry)) {
+                looks += LOOKS_PER_ROW;
+                if give(self.connection_row(&entry), filter, each).is_break() {
+                    return Scan::More;
+                }
+            }
+            if looks >= LOOKS {
+                return Scan::More;
+            }
+        }
+        Scan::Over
+    }
+
+    /// How many connections of a family there are.
+    pub(super) fn connection_count(&self, ipv6: bool) -> u64 {
+        let (ipv4_now, ipv6_now) = self.connections.totals();
+        u64::from(if ipv6 { ipv6_now } else { ipv4_now })
     }
 
     fn connection_row(&self, entry: &Entry) -> Row {

@@ -5,6 +5,7 @@
 
 mod action;
 mod connection;
+mod drop;
 mod firewall;
 mod interface;
 mod neighbour;
@@ -20,7 +21,7 @@ use std::task::Waker;
 
 use menu::{
     Call, Caller, Changes, Clock, Files, Id, Labour, Live, Menu, Output, Ping, Pong, Reason, Reply,
-    Row, RowFilter, Script, Store, Value,
+    Row, RowFilter, Scan, Script, Store, Value,
 };
 
 use crate::drive::Control;
@@ -48,6 +49,15 @@ fn number(count: u64) -> Value {
     Value::Number(i64::try_from(count).unwrap_or(i64::MAX))
 }
 
+/// Whether a menu is the table of connections: of IPv6, or of IPv4.
+fn connections_of(menu: &Menu) -> Option<bool> {
+    match menu.path {
+        "/ip/firewall/connection" => Some(false),
+        "/ipv6/firewall/connection" => Some(true),
+        _ => None,
+    }
+}
+
 impl Live for Control {
     fn rows(
         &self,
@@ -67,6 +77,7 @@ impl Live for Control {
             "/ip/firewall/address-list" => self.list_rows(false, filter, each),
             "/ipv6/firewall/address-list" => self.list_rows(true, filter, each),
             path if self.firewall.desk(path).is_some() => self.fasttrack_rows(menu, filter, each),
+            "/tool/drop" => self.drop_rows(filter, each),
             "/log" => self.log_rows(filter, each),
             "/environment" | "/system/script/environment" => self.environment_rows(filter, each),
             "/system/script/job" => self.job_rows(filter, each),
@@ -77,6 +88,21 @@ impl Live for Control {
             "/system/configuration/history" => self.revision_rows(store, filter, each),
             _ => ControlFlow::Continue(()),
         }
+    }
+
+    fn rows_from(
+        &self,
+        menu: &'static Menu,
+        filter: &RowFilter<'_>,
+        place: &mut u64,
+        each: &mut dyn FnMut(Row) -> ControlFlow<()>,
+    ) -> Option<Scan> {
+        let ipv6 = connections_of(menu)?;
+        Some(self.connections_from(ipv6, filter, place, each))
+    }
+
+    fn count(&self, menu: &'static Menu) -> Option<u64> {
+        connections_of(menu).map(|ipv6| self.connection_count(ipv6))
     }
 
     fn annotate(&self, store: &Store, menu: &'static Menu, id: Id, row: &mut Row) {

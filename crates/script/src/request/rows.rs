@@ -40,13 +40,17 @@ impl Machine<'_> {
         let bad = || Reason::BadValue(String::from("invalid query")).nowhere();
         let mut query = Query::read(menu, &request.query).ok_or_else(bad)?;
         let mut from = None;
+        let mut whole = request.query.is_empty();
         for (name, text) in &request.arguments {
             let named = menu.property(name).is_some()
                 || menu.flags.iter().any(|flag| flag.name == name.as_str());
             match name.as_str() {
                 ".id" | "from" | "numbers" => from = Some(text.clone()),
                 name if manner.take(name, text)? => {}
-                name if named => query.also(menu, name),
+                name if named => {
+                    whole = false;
+                    query.also(menu, name);
+                }
                 name if PRINT_WORDS.contains(&name) => {}
                 name => return Err(unknown_parameter(name).into()),
             }
@@ -81,7 +85,7 @@ impl Machine<'_> {
                 Some(interval) => self.sample(interval, &manner, |machine, section| {
                     machine.rows(menu, &filter, &manner, Some(section), rows)
                 }),
-                None if manner.count_only => self.count_for(menu, &filter),
+                None if manner.count_only => self.count_for(menu, whole && from.is_none(), &filter),
                 None => match self.rows(menu, &filter, &manner, None, rows)? {
                     0 => Ok(Done::Empty),
                     _ => Ok(Done::Nothing),
@@ -113,7 +117,17 @@ impl Machine<'_> {
         Ok(count)
     }
 
-    fn count_for(&mut self, menu: &'static Menu, filter: &RowFilter<'_>) -> machine::Result<Done> {
+    /// How many rows the filter accepts; the `whole` menu if that is every one.
+    fn count_for(
+        &mut self,
+        menu: &'static Menu,
+        whole: bool,
+        filter: &RowFilter<'_>,
+    ) -> machine::Result<Done> {
+        let known = self.with(|loan| Ok(loan.live.count(menu).filter(|_| whole)))?;
+        if let Some(count) = known {
+            return Ok(Done::Ret(count.to_string()));
+        }
         let mut count = 0;
         self.each_slice(menu, filter, |_, rows| {
             count += rows.len();

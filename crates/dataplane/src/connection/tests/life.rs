@@ -444,6 +444,35 @@ fn a_lost_address_takes_its_masqueraded_connections_along() {
 }
 
 #[test]
+fn control_reads_the_table_in_pieces_and_sees_each_connection_once() {
+    let mut bed = Bed::new(&Settings::default());
+    let ways: Vec<_> = (0..100)
+        .map(|number| {
+            let packet = plain(&tuple4(number, protocol::UDP), 0);
+            let draft = bed.tracker.draft(&Fields::of(&packet), &packet);
+            bed.tracker.confirm(&draft, bed.now).expect("there is room")
+        })
+        .collect();
+    let (mut from, mut seen) = (0, Vec::new());
+
+    loop {
+        let piece: Vec<_> = bed.table.places(false, from).take(7).collect();
+        let Some((next, _)) = piece.last() else { break };
+        from = *next;
+        seen.extend(piece.into_iter().filter_map(|(_, row)| row));
+        // Those before and behind the place of the next piece go meanwhile.
+        for gone in [seen.len() - 1, 60 + seen.len() / 7] {
+            bed.tracker.remove(bed.tracker.id(ways[gone]));
+        }
+    }
+
+    let mut ids: Vec<_> = seen.iter().map(|row| row.id).collect();
+    let count = ids.len();
+    ids.dedup();
+    assert!(ids.len() == count && (80..100).contains(&count), "{count}");
+}
+
+#[test]
 fn control_reads_whole_rows_while_a_worker_writes() {
     let mut bed = Bed::new(&Settings::default());
     let table = std::sync::Arc::clone(&bed.table);

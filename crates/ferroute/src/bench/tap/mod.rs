@@ -122,6 +122,9 @@ pub(super) fn run(bench: &Bench) -> Result<(), String> {
             "--via tap needs root: it makes network devices",
         ));
     }
+    if bench.workers != 1 {
+        return Err(String::from("--via tap measures one worker"));
+    }
     let text = |error: lab::Error| error.to_string();
     let options = Options {
         name: Some(format!("bench-{}", std::process::id())),

@@ -40,6 +40,11 @@ pub(super) fn templates(family: Family, flows: u32, frame: u16) -> Vec<Vec<u8>> 
 
 /// Frames that are handed to the kernel at once.
 const BURST: u32 = 256;
+/// And where none is to be lost, with a pause after them.
+const SLOW_BURST: u32 = 32;
+const SLOW_PAUSE: Duration = Duration::from_micros(500);
+/// How many rounds may lose some.
+const SWEEPS: usize = 12;
 
 /// Sends into one path and counts what comes out.
 pub(super) struct Generator {
@@ -104,6 +109,38 @@ impl Generator {
             return Err(format!("nothing was forwarded to {}", self.sink));
         }
         sample
+    }
+
+    /// Sends every frame, slowly, until all of a round came out, and once more.
+    ///
+    /// # Errors
+    /// When some are lost in every round.
+    pub(super) fn sweep(&mut self) -> Result<(), String> {
+        let mut whole = 0;
+        for _ in 0..SWEEPS {
+            let before = self.counted()?;
+            let sent = self.round();
+            self.drain()?;
+            let came = self.counted()? - before;
+            whole += u32::from(came >= u64::from(sent));
+            if whole == 2 {
+                return Ok(());
+            }
+        }
+        Err(format!("not everything comes out at {}", self.sink))
+    }
+
+    /// Sends every frame at a rate that any forwarder has; how many those were.
+    fn round(&mut self) -> u32 {
+        let Some(frames) = &mut self.frames else {
+            return 0;
+        };
+        let mut left = frames.round();
+        while left > 0 {
+            left -= frames.send(left.min(SLOW_BURST));
+            thread::park_timeout(SLOW_PAUSE);
+        }
+        frames.round()
     }
 
     fn window(&mut self, cpu: impl Fn() -> u64) -> Result<Sample, String> {

@@ -9,7 +9,8 @@
 //! ```
 //!
 //! What arrives at the far end is addressed to a link address that nobody has, so that the kernel
-//! drops it at the first look. For the kernel's side that is the same.
+//! drops it at the first look. For the kernel's side that is the same. `guarded.rs` has the row past
+//! a firewall.
 //!
 //! The cores of a virtual machine run at different speeds while the host's other guests are busy, by
 //! half and for seconds. That is no common factor: one side may be limited by the generator's core,
@@ -18,11 +19,13 @@
 
 mod cores;
 mod generator;
+mod guarded;
 mod kernel;
+mod pair;
 
 use std::time::Duration;
 
-use dataplane::bench::{Family, Peer, Row, Spread};
+use dataplane::bench::{Family, Row};
 use lab::{End, Holding, Host, Lab, Layout, Life, Link, Offloads, Options};
 
 use super::process::Router;
@@ -30,13 +33,12 @@ use crate::cli::Bench;
 use cores::{Cores, realtime};
 use generator::Generator;
 use kernel::Kernel;
+use pair::{Pair, Sample};
 
 /// How long packets flow before they count.
 const WARM_UP: Duration = Duration::from_millis(50);
 /// How long they count.
 const WINDOW: Duration = Duration::from_millis(300);
-/// For each run that is wanted, this many may be run again because the cores were uneven.
-const AGAIN: usize = 2;
 /// What both sides' far ends are told to be the next hop's link address.
 const NOBODY: &str = "02:00:00:00:fe:fe";
 
@@ -104,7 +106,10 @@ const fn link(ends: [End; 2]) -> Link {
     }
 }
 
-/// Measures every combination of the options, ours against the kernel's.
+/// What is measured here.
+pub(super) const ROWS: [&str; 2] = ["routing-fast-path", "stateful-25"];
+
+/// Measures the rows that are asked for, ours against the kernel's.
 ///
 /// # Errors
 /// What cannot be measured here, or went wrong; rows before it were printed.
@@ -136,13 +141,35 @@ pub(super) fn run(bench: &Bench, print: &mut dyn FnMut(&Row)) -> Result<(), Stri
         kernel,
         cores,
     };
+    let asked = |row: &str| bench.rows.is_empty() || bench.rows.iter().any(|asked| asked == row);
+    if asked(ROWS[0]) {
+        plain(bench, (via, &frames), &mut pair, print)?;
+    }
+    if asked(ROWS[1]) {
+        match guarded::prepare(&lab, &pair) {
+            Ok(()) => guarded::measure(bench, via, &mut pair, print)?,
+            Err(reason) => eprintln!("{} is left out: {reason}", ROWS[1]),
+        }
+    }
+    drop(pair);
+    lab.down().map_err(text)
+}
+
+/// The row without a firewall: every combination of the options.
+fn plain(
+    bench: &Bench,
+    (via, frames): (&'static str, &[u16]),
+    pair: &mut Pair,
+    print: &mut dyn FnMut(&Row),
+) -> Result<(), String> {
     let machine = kernels::measure_hz();
     for family in [Family::Ipv4, Family::Ipv6] {
         for &flows in &bench.flows {
-            for &frame in &frames {
-                let templates = generator::templates(family, flows, frame);
-                let mut measured = pair.measure(&templates, bench.runs)?;
+            for &frame in frames {
+                pair.load(&generator::templates(family, flows, frame))?;
+                let mut measured = pair.measure(bench.runs)?;
                 print(&Row {
+                    row: ROWS[0],
                     frame,
                     flows,
                     via,
@@ -151,8 +178,7 @@ pub(super) fn run(bench: &Bench, print: &mut dyn FnMut(&Row)) -> Result<(), Stri
             }
         }
     }
-    drop(pair);
-    lab.down().map_err(text)
+    Ok(())
 }
 
 /// The router's part: as the kernel's.
@@ -205,122 +231,9 @@ fn frame(bytes: u32) -> Result<u16, String> {
     }
 }
 
-/// Both sides, ready to be measured.
-struct Pair {
-    ours: Generator,
-    theirs: Generator,
-    router: Router,
-    kernel: Kernel,
-    cores: Cores,
-}
-
-impl Pair {
-    /// Runs both in alternation; each begins every other time, so that neither always has the
-    /// machine as the other left it.
-    fn measure(&mut self, templates: &[Vec<u8>], runs: u32) -> Result<Measured, String> {
-        let mut measured = Measured::default();
-        self.ours.load(templates)?;
-        self.theirs.load(templates)?;
-        let (wanted, mut again) = (runs.max(1) as usize, 0);
-        while measured.ours.len() < wanted {
-            let before = self.cores.speeds()?;
-            let (ours, theirs) = self.run_both(measured.ours.len().is_multiple_of(2))?;
-            let after = self.cores.speeds()?;
-            if !(before.are_even() && after.are_even()) && again < wanted * AGAIN {
-                again += 1;
-                continue;
-            }
-            measured.reference.push(before.generator);
-            measured.ours.push(ours);
-            measured.theirs.push(theirs);
-        }
-        Ok(measured)
-    }
-
-    fn run_both(&mut self, ours_first: bool) -> Result<(Sample, Sample), String> {
-        if ours_first {
-            let ours = self.ours.run(|| self.router.cpu())?;
-            Ok((ours, self.theirs.run(|| self.kernel.cpu())?))
-        } else {
-            let theirs = self.theirs.run(|| self.kernel.cpu())?;
-            Ok((self.ours.run(|| self.router.cpu())?, theirs))
-        }
-    }
-}
-
-/// What one window of one side showed.
-#[derive(Clone, Copy, Debug)]
-struct Sample {
-    /// Packets that came out, per second.
-    rate: f64,
-    /// Processor time of what forwards, in nanoseconds per packet.
-    core_ns: f64,
-}
-
-/// All windows of a row, pair by pair.
-#[derive(Default)]
-struct Measured {
-    ours: Vec<Sample>,
-    theirs: Vec<Sample>,
-    reference: Vec<f64>,
-}
-
-impl Measured {
-    /// The row, but for what the caller knows.
-    fn row(&mut self, family: Family, (tsc_hz, core_hz): (u64, u64)) -> Row {
-        let spread = |samples: &[Sample], value: &dyn Fn(&Sample) -> f64| {
-            let mut values: Vec<f64> = samples.iter().map(value).collect();
-            Spread::of(&mut values)
-        };
-        let pairs = self.ours.iter().zip(&self.theirs);
-        let mut ratios: Vec<f64> = pairs.map(|(own, other)| own.rate / other.rate).collect();
-        Row {
-            row: "routing-fast-path",
-            family: family.name(),
-            frame: 0,
-            flows: 0,
-            routes: 1,
-            via: "",
-            workers: 1,
-            tsc_hz,
-            core_hz,
-            tsc_per_packet: spread(&self.ours, &|sample| tsc_hz as f64 / sample.rate),
-            reference_tsc: Spread::of(&mut self.reference).median,
-            simd: kernels::Level::here().name(),
-            core_ns: Some(spread(&self.ours, &|sample| sample.core_ns).median),
-            peer: Some(Peer {
-                name: "kernel",
-                kpps: spread(&self.theirs, &|sample| sample.rate).median / 1e3,
-                ratio: Spread::of(&mut ratios).median,
-                core_ns: spread(&self.theirs, &|sample| sample.core_ns).median,
-            }),
-        }
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn the_ratio_is_the_median_of_the_pairs_and_not_of_the_sides() {
-        let sample = |rate| Sample {
-            rate,
-            core_ns: 1e9 / rate,
-        };
-        let mut measured = Measured {
-            ours: [100.0, 400.0, 900.0].map(sample).into(),
-            theirs: [50.0, 400.0, 300.0].map(sample).into(),
-            reference: vec![7.0],
-        };
-
-        let row = measured.row(Family::Ipv4, (1_000_000, 1_000_000));
-
-        let peer = row.peer.expect("measured against the kernel");
-        assert_eq!(peer.ratio, 2.0);
-        assert_eq!((row.kpps(), peer.kpps), (0.4, 0.3));
-        assert_eq!((row.core_ns, peer.core_ns), (Some(2.5e6), 1e9 / 300.0));
-    }
 
     #[test]
     fn the_layout_has_the_ports_that_the_router_is_given() {

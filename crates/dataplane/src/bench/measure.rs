@@ -1,0 +1,255 @@
+//! Runs of workers: all at once, and, where there are several, each core's router of one worker alone
+//! in between.
+
+use std::sync::Barrier;
+use std::thread;
+
+use super::rig::{Lane, Rig};
+use super::{Invalid, Options, PACKETS, Peer, Reference, Row, Spread};
+
+/// Runs before those that count.
+const WARM: usize = 4;
+
+/// The routers that a row is measured on.
+pub(super) struct Bench<'a> {
+    options: &'a Options,
+    /// The one that the row is about.
+    rig: Rig,
+    /// For each of its workers a router that has no other; none when it has one only.
+    alone: Vec<Rig>,
+    /// Rates of the time stamp counter and of the core.
+    hz: (u64, u64),
+}
+
+impl<'a> Bench<'a> {
+    /// Routers of as many workers as `make` is told.
+    pub(super) fn new(
+        options: &'a Options,
+        make: impl Fn(u16) -> Result<Rig, Invalid>,
+    ) -> Result<Self, Invalid> {
+        let seeds = seeds(options).filter(|_| options.workers > 1);
+        Ok(Self {
+            rig: make(options.workers)?,
+            alone: seeds.map(|_| make(1)).collect::<Result<_, _>>()?,
+            hz: kernels::measure_hz(),
+            options,
+        })
+    }
+
+    /// Gives the workers of each router their packets; each router has a seed of its own.
+    pub(super) fn load(&mut self, mut load: impl FnMut(&mut Rig, u64)) {
+        load(&mut self.rig, self.options.seed);
+        for (rig, seed) in self.alone.iter_mut().zip(seeds(self.options)) {
+            load(rig, seed);
+        }
+    }
+
+    /// Does the same to every router before it is measured.
+    pub(super) fn prepare(
+        &mut self,
+        mut prepare: impl FnMut(&mut Rig, u64) -> Result<(), Invalid>,
+    ) -> Result<(), Invalid> {
+        let mut result = Ok(());
+        self.load(|rig, seed| {
+            if result.is_ok() {
+                result = prepare(rig, seed);
+            }
+        });
+        result
+    }
+
+    /// The row, but for what the caller knows.
+    pub(super) fn measure(&mut self) -> Result<Row, Invalid> {
+        let options = self.options;
+        let lanes = self.rig.lanes();
+        let mut alone = self.alone.iter_mut().flat_map(Rig::lanes);
+        let start = &Barrier::new(lanes.len());
+        let measured: Result<Vec<_>, Invalid> = thread::scope(|scope| {
+            let spawn = |(index, lane)| {
+                let mut turn = Turn {
+                    options,
+                    index,
+                    lane,
+                    alone: alone.next(),
+                    start,
+                };
+                scope.spawn(move || {
+                    if let Some(pin) = options.pin {
+                        pin(index);
+                    }
+                    turn.measure()
+                })
+            };
+            let threads: Vec<_> = (0..).zip(lanes).map(spawn).collect();
+            let join = |thread: thread::ScopedJoinHandle<'_, _>| {
+                let result = thread.join();
+                result.unwrap_or_else(|panic| std::panic::resume_unwind(panic))
+            };
+            threads.into_iter().map(join).collect()
+        });
+        Ok(row(options, self.hz, &measured?))
+    }
+}
+
+/// A seed for each worker: the first one's is that of the router with all of them.
+fn seeds(options: &Options) -> impl Iterator<Item = u64> + use<> {
+    let seed = options.seed;
+    (0..u64::from(options.workers.max(1))).map(move |index| seed + index)
+}
+
+/// What the runs of a worker took, in clocks of the time stamp counter per packet (per header for the
+/// reference).
+struct Measured {
+    clocks: Vec<f64>,
+    /// Of the router of one worker on the same core; empty when there is none.
+    alone: Vec<f64>,
+    reference: Vec<f64>,
+}
+
+/// A worker's runs on its core.
+struct Turn<'a> {
+    options: &'a Options,
+    index: u16,
+    lane: &'a mut Lane,
+    alone: Option<&'a mut Lane>,
+    start: &'a Barrier,
+}
+
+impl Turn<'_> {
+    /// All runs, each begun together with those of the others. One that went wrong leaves the others
+    /// their companion: only the last word is an error.
+    fn measure(&mut self) -> Result<Measured, Invalid> {
+        let runs = self.options.runs.max(1) as usize;
+        let mut measured = Measured {
+            clocks: Vec::with_capacity(runs),
+            alone: Vec::with_capacity(runs),
+            reference: Vec::with_capacity(runs),
+        };
+        let mut reference = Reference::new();
+        // The first runs fill caches and are not counted: all flows come by once.
+        let mut result = Ok(());
+        for _ in 0..WARM {
+            for lane in [Some(&mut *self.lane), self.alone.as_deref_mut()] {
+                let run = lane.map_or(Ok(0.0), |lane| lane.run(PACKETS));
+                result = result.and(run.map(|_| ()));
+            }
+        }
+        for _ in 0..runs {
+            measured.reference.push(reference.clocks());
+            self.start.wait();
+            match run(self.options, self.lane) {
+                Ok(clocks) => measured.clocks.push(clocks),
+                Err(invalid) => result = result.and(Err(invalid)),
+            }
+            match self.run_alone() {
+                Ok(clocks) => measured.alone.extend(clocks),
+                Err(invalid) => result = result.and(Err(invalid)),
+            }
+        }
+        // Whoever gathers the results allocates: not before the last run of the last worker is over.
+        self.start.wait();
+        result.map(|()| measured)
+    }
+
+    /// The routers of one worker, one after the other: while one runs, all others wait.
+    fn run_alone(&mut self) -> Result<Option<f64>, Invalid> {
+        let mut own = Ok(None);
+        let Some(lane) = self.alone.as_deref_mut() else {
+            return own;
+        };
+        for turn in 0..self.options.workers {
+            self.start.wait();
+            if turn == self.index {
+                own = run(self.options, lane).map(Some);
+            }
+        }
+        self.start.wait();
+        own
+    }
+}
+
+/// One run; clocks per packet.
+fn run(options: &Options, lane: &mut Lane) -> Result<f64, Invalid> {
+    let before = options.allocations.map_or(0, |count| count());
+    let clocks = lane.run(PACKETS);
+    let after = options.allocations.map_or(0, |count| count());
+    if before != after {
+        return Err(Invalid::Allocated(after - before));
+    }
+    clocks
+}
+
+fn row(options: &Options, (tsc_hz, core_hz): (u64, u64), lanes: &[Measured]) -> Row {
+    let mut clocks = together(lanes, |lane| &lane.clocks);
+    let reference = lanes.iter().flat_map(|lane| &lane.reference);
+    let mut reference: Vec<f64> = reference.copied().collect();
+    let mut alone = together(lanes, |lane| &lane.alone);
+    let pairs = clocks.iter().zip(&alone);
+    let workers = f64::from(options.workers.max(1));
+    let mut ratios: Vec<f64> = pairs.map(|(all, one)| workers * one / all).collect();
+    let one_worker = (options.workers > 1).then(|| {
+        let rate = tsc_hz as f64 / Spread::of(&mut alone).median.max(0.001);
+        Peer {
+            name: "one worker",
+            kpps: rate / 1e3,
+            ratio: Spread::of(&mut ratios).median,
+            core_ns: 1e9 / rate,
+        }
+    });
+    Row {
+        row: "",
+        family: "",
+        frame: 0,
+        flows: 0,
+        routes: 0,
+        via: "memory",
+        workers: options.workers.max(1),
+        tsc_hz,
+        core_hz,
+        tsc_per_packet: Spread::of(&mut clocks),
+        reference_tsc: Spread::of(&mut reference).median,
+        simd: kernels::Level::here().name(),
+        core_ns: None,
+        peer: one_worker,
+    }
+}
+
+/// What the workers took per packet in each run, so that the rate of all is as many times one of
+/// them: the harmonic mean.
+fn together(lanes: &[Measured], clocks: impl Fn(&Measured) -> &[f64]) -> Vec<f64> {
+    let runs = lanes.iter().map(|lane| clocks(lane).len()).min();
+    let mean = |run: usize| {
+        let rates = lanes.iter().map(|lane| clocks(lane)[run].recip());
+        lanes.len() as f64 / rates.sum::<f64>()
+    };
+    (0..runs.unwrap_or(0)).map(mean).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn two_workers_are_compared_with_one_on_either_core() {
+        let lane = |clocks, alone| Measured {
+            clocks: vec![clocks; 3],
+            alone: vec![alone; 3],
+            reference: vec![1.0],
+        };
+        let options = Options {
+            workers: 2,
+            ..Options::default()
+        };
+
+        // One core does everything in half the clocks of the other, and nothing is shared.
+        let row = row(
+            &options,
+            (1_000_000, 1),
+            &[lane(100.0, 100.0), lane(50.0, 50.0)],
+        );
+
+        let peer = row.peer.expect("there are two workers");
+        let kpps = (row.kpps().round(), peer.kpps.round());
+        assert_eq!((kpps, peer.ratio), ((30.0, 15.0), 2.0));
+    }
+}

@@ -1,0 +1,20 @@
+//! `/tool/drop`: what the router discarded, by reason. RouterOS has no such menu.
+
+use menu::{Kind, Menu, Shape};
+
+use crate::brief::{count, read};
+
+pub(crate) static MENU: Menu = Menu {
+    properties: &[&[
+        read("reason", Kind::Text, "Why packets were discarded"),
+        count("packets", "How many since the start"),
+        read("meaning", Kind::Text, "What the reason means"),
+    ]],
+    columns: &["reason", "packets", "meaning"],
+    unnumbered_dynamic: true,
+    ..Menu::new(
+        "/tool/drop",
+        Shape::Rows,
+        "Packets that were discarded, by reason",
+    )
+};
