@@ -208,6 +208,9 @@ impl Tracker {
             self.release(&reply);
         }
         self.counted.extend(left.counted);
+        if let Some((nat, original, reply)) = left.mapped {
+            self.release_endpoints(nat, (&original, &reply));
+        }
         if helper != Helper::None {
             let homes = self.homes.as_ref();
             self.expectations.forget(id, |tuple| {

@@ -331,12 +331,17 @@ impl Tracker {
         if let Some(homes) = self.homes.as_ref().filter(|_| draft.claim) {
             homes.claim(&draft.reply, self.worker)?;
         }
-        let entered = self.admit(draft.original.ipv6).and_then(|()| {
-            let way = self.enter(draft, now);
-            if way.is_none() {
-                self.dismiss(draft.original.ipv6);
-            }
-            way.ok_or(Refused::Full)
+        let ends = (&draft.original, &draft.reply);
+        let held = self.hold_endpoints(draft.nat, ends);
+        let entered = held.and_then(|()| {
+            let way = self.admit(draft.original.ipv6).and_then(|()| {
+                let way = self.enter(draft, now);
+                if way.is_none() {
+                    self.dismiss(draft.original.ipv6);
+                }
+                way.ok_or(Refused::Full)
+            });
+            way.inspect_err(|_| self.release_endpoints(draft.nat, ends))
         });
         match entered {
             Ok(_) if draft.expected => self.fulfil(&draft.original),

@@ -1,5 +1,6 @@
 //! Packets through a whole worker: what comes out, what is counted, what is handed to control.
 
+mod endpoint;
 mod firewall;
 mod options;
 

@@ -28,6 +28,7 @@ impl Control {
             ingress: port,
             assumed: self.assumed(call)?,
             clock: self.rule_clock(),
+            mappings: self.connections.mappings(),
         };
         let walked = trace(&self.snapshot(), self.fib(), &question);
         let ipv6 = probe.source.is_ipv6();

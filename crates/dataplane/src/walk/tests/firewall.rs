@@ -17,7 +17,7 @@ use crate::testing::{ETHER1, ETHER2, MIRROR, Rig, Udp4, gateway};
 use crate::walk::Event;
 
 /// What `masquerade` does.
-const MASQUERADE: Target = Target {
+pub(super) const MASQUERADE: Target = Target {
     side: Side::Source,
     action: nat_action::Own,
     addresses: None,
@@ -26,7 +26,7 @@ const MASQUERADE: Target = Target {
 };
 
 /// A table with the built-in chains of these names, and these rules in one of them.
-fn table(names: &[&str], chain: ChainId, rules: Vec<Rule>) -> Arc<Table> {
+pub(super) fn table(names: &[&str], chain: ChainId, rules: Vec<Rule>) -> Arc<Table> {
     let mut chains: Vec<_> = names
         .iter()
         .map(|name| (Arc::from(*name), Vec::new()))
@@ -35,7 +35,7 @@ fn table(names: &[&str], chain: ChainId, rules: Vec<Rule>) -> Arc<Table> {
     Arc::new(Table::compile(None, chains))
 }
 
-fn filtered(rig: &mut Rig, chain: ChainId, rules: Vec<Rule>) {
+pub(super) fn filtered(rig: &mut Rig, chain: ChainId, rules: Vec<Rule>) {
     let mut firewall = Firewall::clone(&rig.snapshot.firewall);
     firewall.ipv4.filter = table(filter::CHAINS, chain, rules);
     rig.snapshot.firewall = Arc::new(firewall);
@@ -52,7 +52,7 @@ fn mangled(rig: &mut Rig, chain: ChainId, rules: Vec<Rule>) {
     rig.publish();
 }
 
-fn hits(rig: &Rig, rule: u32) -> (u64, u64) {
+pub(super) fn hits(rig: &Rig, rule: u32) -> (u64, u64) {
     let (traffic, _) = rig.counters[0].rules.get(rule);
     (traffic.packets, traffic.bytes)
 }
@@ -250,7 +250,7 @@ fn a_routing_rule_asks_for_a_mark_before_the_marks_own_table_is_asked() {
 }
 
 /// The client's address is resolved.
-fn client(rig: &mut Rig) {
+pub(super) fn client(rig: &mut Rig) {
     let hop = rig.add_hop(&Adjacency {
         egress: ETHER1,
         port: 0,
@@ -280,7 +280,7 @@ fn translated(rig: &mut Rig, chain: ChainId, matchers: Vec<crate::rule::Matcher>
 }
 
 /// The answer to a UDP packet as the gateway sends it, from what left the router.
-fn answer(sent: &[u8]) -> Vec<u8> {
+pub(super) fn answer(sent: &[u8]) -> Vec<u8> {
     let word = |at: usize| u32::from_be_bytes([sent[at], sent[at + 1], sent[at + 2], sent[at + 3]]);
     let port = |at: usize| u16::from_be_bytes([sent[at], sent[at + 1]]);
     Udp4 {

@@ -6,6 +6,7 @@
 //! got.
 
 mod beside;
+mod endpoint;
 mod rules;
 mod usual;
 

@@ -1,10 +1,12 @@
-"""A host's side of the firewall's tests: `serve PORT...`, `ask PROBE...` or `stream ADDRESS PORT`.
+"""A host's side of the firewall's tests: `serve PORT...`, `ask PROBE...`, `stream ADDRESS PORT` or
+`endpoint ADDRESS:PORT...`.
 
 A server says to whoever comes, by TCP or UDP, IPv4 or IPv6, from which address it sees him come and
 with what segment size. A probe is `tcp|udp ADDRESS PORT [SECONDS]`; its outcome is that line, or
 what went wrong: `reset`, `icmp TYPE CODE FROM`, `nothing` after so many seconds. A stream is of
 numbered datagrams, 32 of them on their way, until standard input ends; its outcome is how many were
-sent and how many of them never came back.
+sent and how many of them never came back. An endpoint is one UDP socket that asks these servers, says
+what they said, and then is a server itself.
 """
 
 import socket
@@ -115,6 +117,18 @@ def stream(address, port):
     print(sent, len(on_their_way), flush=True)
 
 
+def endpoint(servers):
+    s = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+    s.bind(("", 5000))
+    s.settimeout(PATIENCE)
+    for server in servers:
+        address, port = server.split(":")
+        s.sendto(b"hello", (address, int(port)))
+        print(s.recv(65536).decode(), flush=True)
+    s.settimeout(None)
+    serve_udp(s)
+
+
 def ask(probe, kept):
     how, address, port, *patience = probe.split()
     family = socket.AF_INET6 if ":" in address else socket.AF_INET
@@ -135,6 +149,8 @@ if sys.argv[1] == "serve":
     serve(sys.argv[2:])
 elif sys.argv[1] == "stream":
     stream(sys.argv[2], int(sys.argv[3]))
+elif sys.argv[1] == "endpoint":
+    endpoint(sys.argv[2:])
 else:
     kept = []
     for probe in sys.argv[2:]:
