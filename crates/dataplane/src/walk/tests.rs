@@ -862,7 +862,6 @@ fn every_reason_is_reached_here_or_belongs_to_control() {
         Drop::NotForUs,
         Drop::ArpMalformed,
         Drop::IcmpMalformed,
-        Drop::Reassembly,
     ];
     // Tested with connections, translations and rules.
     let of_firewall = [
@@ -878,9 +877,24 @@ fn every_reason_is_reached_here_or_belongs_to_control() {
         Drop::FirewallTarpit,
         Drop::FirewallTruncated,
     ];
+    // Of where connections are tracked, and of control.
+    let of_fragments = [
+        Drop::FragmentMalformed,
+        Drop::FragmentDuplicate,
+        Drop::FragmentOverlap,
+        Drop::FragmentEcn,
+        Drop::FragmentTimeout,
+        Drop::FragmentsFull,
+    ];
     let reached: Vec<_> = refused().iter().map(|(reason, _)| *reason).collect();
     for reason in Drop::ALL {
-        let known = [&reached[..], &elsewhere_here, &of_control, &of_firewall];
+        let known = [
+            &reached[..],
+            &elsewhere_here,
+            &of_control,
+            &of_firewall,
+            &of_fragments,
+        ];
         assert!(known.concat().contains(reason), "{}", reason.name());
     }
 }

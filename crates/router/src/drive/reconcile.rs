@@ -10,10 +10,9 @@ use dataplane::connection::Purge;
 use dataplane::nat;
 use dataplane::snapshot::Snapshot;
 use frame::InterfaceId;
-use machine::{Duration, Machine};
+use machine::Duration;
 use service::icmp::Rate;
 use service::neighbour::{Config, DuplicateDetection, Event};
-use service::reassembly;
 
 use super::half::{Half, Side};
 use super::sink::FibSink;
@@ -104,14 +103,8 @@ impl Control {
             mask_all: self.intent.ipv4.icmp_rate_mask,
             ..Rate::V4
         });
-        let settings = reassembly::Config {
-            timeout: self.intent.ipv4.fragment_time,
-            memory_max_bytes: usize::try_from(self.intent.ipv4.fragment_bytes)
-                .unwrap_or(usize::MAX),
-            ..reassembly::Config::V4
-        };
-        let configure = reassembly::Event::Configure(settings);
-        self.pieces4.handle(configure, self.now, &mut Vec::new());
+        self.pieces4.configure(self.intent.ipv4.fragments());
+        self.settle_pieces();
     }
 
     /// Tells the RIBs of every link that is new, other or gone.
