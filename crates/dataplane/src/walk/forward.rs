@@ -4,6 +4,7 @@
 use frame::{Offload, Segmentation};
 
 use super::Exit;
+use crate::packet::protocol;
 use crate::punt::Why;
 
 /// How a packet fits the egress link.
@@ -127,6 +128,21 @@ pub(crate) fn fit6(
         return Ok(Fit::Whole);
     }
     Err(Exit::Punt(Why::TooBig(mtu)))
+}
+
+/// The same of the router's own packets. Control's messages are fragmented where they are sent, because
+/// nobody would send them again; the host stack is told, and does so itself.
+pub(crate) fn own6(
+    header: &[u8; 40],
+    packet: &[u8],
+    mtu: u32,
+    offload: &Offload,
+) -> Result<Fit, Exit> {
+    let is_message = header[6] == protocol::ICMPV6 && offload.segmentation == Segmentation::None;
+    match fit6(header, packet, mtu, offload) {
+        Err(Exit::Punt(Why::TooBig(_))) if is_message => Ok(Fit::Fragments),
+        fit => fit,
+    }
 }
 
 /// Whether each segment of a merged packet fits, or each fragment of one that was put together.

@@ -2,6 +2,7 @@
 
 mod endpoint;
 mod firewall;
+mod fragments;
 mod options;
 
 use frame::{Offload, Segmentation};

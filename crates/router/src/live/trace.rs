@@ -177,6 +177,9 @@ impl Control {
             End::Exit(Exit::Deliver(_) | Exit::Punt(Why::Local)) => {
                 ("delivered", "delivered to this router".to_owned())
             }
+            End::Exit(Exit::Collect) => {
+                ("delivered", "held until its datagram is whole".to_owned())
+            }
             End::Exit(Exit::Finish { .. }) => ("sent", "sent in pieces".to_owned()),
             End::Exit(Exit::Punt(Why::Unresolved(hop))) => {
                 let target = match ipv6 {

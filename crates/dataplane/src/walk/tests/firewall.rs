@@ -259,14 +259,19 @@ pub(super) fn client(rig: &mut Rig) {
     rig.route4(0x0a00_0002, 32, hop);
 }
 
-fn tracked(rig: &mut Rig) {
+pub(super) fn tracked(rig: &mut Rig) {
     let mut firewall = Firewall::clone(&rig.snapshot.firewall);
     firewall.tracks4 = true;
     rig.snapshot.firewall = Arc::new(firewall);
     rig.publish();
 }
 
-fn translated(rig: &mut Rig, chain: ChainId, matchers: Vec<crate::rule::Matcher>, target: Target) {
+pub(super) fn translated(
+    rig: &mut Rig,
+    chain: ChainId,
+    matchers: Vec<crate::rule::Matcher>,
+    target: Target,
+) {
     tracked(rig);
     let mut firewall = Firewall::clone(&rig.snapshot.firewall);
     let rule = Rule::new(4, matchers, Action::Translate(0));

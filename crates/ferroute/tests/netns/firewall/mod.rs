@@ -7,6 +7,7 @@
 
 mod beside;
 mod endpoint;
+mod fragments;
 mod rules;
 mod usual;
 
