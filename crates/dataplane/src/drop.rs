@@ -1,6 +1,8 @@
 //! Every reason to discard a packet, declared once: the counter, the trace, the manual and the
 //! doctor read the same line.
 
+use frame::reassembly::Lost;
+
 macro_rules! drops {
     ($($(#[doc = $doc:literal])+ $name:ident = $text:literal,)+) => {
         /// Why a packet was discarded.
@@ -123,8 +125,20 @@ drops! {
     NatPorts = "nat-ports",
     /// The packet is too short for what its connection's translation changes.
     NatMalformed = "nat-malformed",
-    /// Fragments that overlap, or a datagram that was never completed.
-    Reassembly = "reassembly",
+    /// A fragment that cannot be: empty, of a length that is no multiple of 8, beyond the end of a
+    /// datagram, or a first one without the headers that belong into it (RFC 791, 3.2; RFC 8200, 4.5;
+    /// RFC 7112).
+    FragmentMalformed = "fragment-malformed",
+    /// A fragment that came twice.
+    FragmentDuplicate = "fragment-duplicate",
+    /// Fragments of a datagram that overlap, or contradict each other about its end (RFC 5722).
+    FragmentOverlap = "fragment-overlap",
+    /// Fragments of which only some could carry the mark of congestion that others have (RFC 3168, 5.3).
+    FragmentEcn = "fragment-ecn",
+    /// A datagram that was not completed in time (RFC 1122, 3.3.2; RFC 8200, 4.5).
+    FragmentTimeout = "fragment-timeout",
+    /// Too many fragments waited for the rest of their datagrams: the oldest went.
+    FragmentsFull = "fragments-full",
     /// A new connection, and the table of connections is full of ones that may not be evicted.
     ConnectionsFull = "connections-full",
     /// A new connection whose tuple, or whose answers' tuple, another connection has.
@@ -148,6 +162,21 @@ drops! {
     HelperRoom = "helper-room",
     /// Part of a segment of a connection whose numbers a helper shifted.
     HelperFragment = "helper-fragment",
+}
+
+impl Drop {
+    /// The name under which a fragment is counted that reassembly gave up.
+    pub const fn of_fragment(lost: Lost) -> Self {
+        match lost {
+            Lost::Malformed | Lost::Problem { .. } => Self::FragmentMalformed,
+            Lost::Duplicate => Self::FragmentDuplicate,
+            Lost::Overlap => Self::FragmentOverlap,
+            Lost::Ecn => Self::FragmentEcn,
+            Lost::Full => Self::FragmentsFull,
+            Lost::NoBuffer => Self::NoBuffer,
+            Lost::TimedOut { .. } => Self::FragmentTimeout,
+        }
+    }
 }
 
 #[cfg(test)]

@@ -86,15 +86,34 @@ pub(crate) fn is_first_fragment6(packet: &[u8]) -> bool {
 /// The same number for both directions of a flow: addresses and ports, or the addresses alone for
 /// fragments and for protocols without ports. None for what is not IP.
 pub fn symmetric(packet: &[u8]) -> Option<u32> {
-    let (addresses, upper) = match packet.first()? >> 4 {
+    let (addresses, upper) = ends(packet)?;
+    let ports = match ports(packet, upper) {
+        Some((source, destination)) => {
+            u64::from(source ^ destination) << 16 | u64::from(source.wrapping_add(destination))
+        }
+        None => 0,
+    };
+    Some(mix(addresses ^ mix64(ports)))
+}
+
+/// That of a packet's fragments: addresses alone.
+pub(crate) fn symmetric_of_fragments(packet: &[u8]) -> Option<u32> {
+    let (addresses, _) = ends(packet)?;
+    Some(mix(addresses ^ mix64(0)))
+}
+
+/// A number for both addresses, the same both ways, and where the upper layer begins.
+#[inline(always)]
+fn ends(packet: &[u8]) -> Option<(u64, Upper)> {
+    match packet.first()? >> 4 {
         4 => {
             let header = packet.first_chunk::<20>()?;
             let (source, destination) = (word(&header[12..16]), word(&header[16..20]));
             let both = u64::from(source ^ destination) << 32;
-            (
+            Some((
                 both | u64::from(source.wrapping_add(destination)),
                 upper4(packet)?,
-            )
+            ))
         }
         6 => {
             let header = packet.first_chunk::<40>()?;
@@ -104,17 +123,10 @@ pub fn symmetric(packet: &[u8]) -> Option<u32> {
                 offset: 0,
                 fragment: true,
             });
-            (source.wrapping_add(destination), upper)
+            Some((source.wrapping_add(destination), upper))
         }
-        _ => return None,
-    };
-    let ports = match ports(packet, upper) {
-        Some((source, destination)) => {
-            u64::from(source ^ destination) << 16 | u64::from(source.wrapping_add(destination))
-        }
-        None => 0,
-    };
-    Some(mix(addresses ^ mix64(ports)))
+        _ => None,
+    }
 }
 
 /// The number by which a flow chooses one of several gateways.

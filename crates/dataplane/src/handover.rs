@@ -10,9 +10,17 @@ use crate::flow;
 /// the packet.
 pub(crate) fn home(bytes: &[u8], ethernet: bool, workers: usize) -> Option<u16> {
     let packet = if ethernet { packet(bytes)? } else { bytes };
-    let hash = flow::symmetric(packet)?;
-    // The high bits of the hash, without a division.
-    Some(((u64::from(hash) * workers as u64) >> 32) as u16)
+    flow::symmetric(packet).map(|hash| place(hash, workers))
+}
+
+/// The worker, of `workers`, on which the fragments of an IP packet meet.
+pub(crate) fn home_of_fragments(packet: &[u8], workers: usize) -> Option<u16> {
+    flow::symmetric_of_fragments(packet).map(|hash| place(hash, workers))
+}
+
+/// The high bits of a hash, without a division.
+fn place(hash: u32, workers: usize) -> u16 {
+    ((u64::from(hash) * workers as u64) >> 32) as u16
 }
 
 /// The IP packet of an Ethernet frame.
@@ -77,6 +85,11 @@ mod tests {
         assert_eq!(
             home(&first.frame(), true, 64),
             home(&second.frame(), true, 64)
+        );
+        let whole = Udp4::default();
+        assert_eq!(
+            home_of_fragments(&whole.packet(), 64),
+            home(&first.frame(), true, 64)
         );
         assert_eq!(home(&testing::arp(), true, 64), None);
     }

@@ -3,7 +3,8 @@
 
 use std::sync::Arc;
 
-use frame::{Frame, InterfaceId, Pool, Port, PortCounters, VECTOR_FRAMES, Vector};
+use frame::reassembly::{Config, Reassembly};
+use frame::{Class, Frame, InterfaceId, Pool, Port, PortCounters, VECTOR_FRAMES, Vector};
 
 use crate::connection::Tracker;
 use crate::counters::Counters;
@@ -21,6 +22,9 @@ const REDIRECT_BYTES: usize = 128;
 /// Bytes of a packet that a line of the log is written from: link header, tags, an IPv6 header with
 /// some extensions, ports.
 const LOG_BYTES: usize = 192;
+
+/// Fragments of a family may hold one in so many bytes of a worker's small slots.
+const FRAGMENTS_SHARE: usize = 8;
 
 /// A port's queue in the hands of this worker.
 struct Attached {
@@ -42,6 +46,12 @@ pub(crate) struct Outlet {
     pub(crate) counters: Arc<Counters>,
     /// Fragments and segments of the frame at hand; empty between two frames.
     pub(crate) pieces: Vec<Frame>,
+    /// Fragments of datagrams that are not whole yet: of IPv4, of IPv6.
+    pub(crate) fragments: [Reassembly<()>; 2],
+    /// What they may use of the pool, in bytes each.
+    fragment_bytes_max: usize,
+    /// The settings that they have, as they were given.
+    fragments4: Option<Config>,
     /// What the firewall remembers, and what it tells about the packet at hand.
     pub(crate) memory: Memory,
     pub(crate) told: Told,
@@ -63,11 +73,15 @@ impl Outlet {
             rules: rule::Worker::new(Arc::clone(&counters.rules), u64::from(index)),
             tracker,
         };
+        let small = pool.available(Class::Small) * Class::Small.slot_bytes();
         Self {
             memory,
             told: Told::new(),
             index,
             pool,
+            fragments: [Config::V4, Config::V6].map(Reassembly::new),
+            fragment_bytes_max: small / FRAGMENTS_SHARE,
+            fragments4: None,
             ports: Vec::new(),
             places: Vec::new(),
             rings,
@@ -76,6 +90,21 @@ impl Outlet {
             transmitted: 0,
             punted: 0,
             handed_to: 0,
+        }
+    }
+
+    /// Gives fragments their settings: those of IPv4 as they are configured, for all workers together.
+    pub(crate) fn configure_fragments(&mut self, ipv4: Config) {
+        if self.fragments4.replace(ipv4) == Some(ipv4) {
+            return;
+        }
+        let workers = self.rings.to.len().max(1);
+        for (held, config) in self.fragments.iter_mut().zip([ipv4, Config::V6]) {
+            let share = config.memory_max_bytes / workers;
+            held.configure(Config {
+                memory_max_bytes: share.min(self.fragment_bytes_max),
+                ..config
+            });
         }
     }
 
@@ -340,8 +369,30 @@ impl Outlet {
         self.pool.free(frame);
     }
 
+    /// Takes back what was counted of a packet that came in: another worker counts it, or its
+    /// fragments were counted.
+    #[cold]
+    pub(crate) fn count_back(&self, cx: &Context<'_>, frame: &Frame) {
+        let len = frame.len() as u64;
+        self.counters.interface(frame.ingress).rx.take_back(1, len);
+        // A VLAN's packet was counted on its port, too.
+        let port = cx.snapshot.interface(frame.ingress).map(|came| came.port);
+        let binding = port.and_then(|port| cx.snapshot.port(port));
+        if let Some(parent) = binding.map(|binding| binding.interface)
+            && parent != frame.ingress
+        {
+            self.counters.interface(parent).rx.take_back(1, len);
+        }
+    }
+
     /// Gives everything back before the worker goes.
     pub(crate) fn close(&mut self) {
+        for held in &mut self.fragments {
+            held.clear();
+            while let Some((frame, ..)) = held.take_lost() {
+                self.pool.free(frame);
+            }
+        }
         while let Some(attached) = self.ports.last() {
             self.detach(attached.number);
         }

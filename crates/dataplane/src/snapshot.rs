@@ -6,13 +6,13 @@
 use core::net::{Ipv4Addr, Ipv6Addr};
 use std::sync::Arc;
 
-use frame::{InterfaceId, Offloads};
+use frame::{InterfaceId, Offloads, reassembly};
 use wire::Mac;
 
 use crate::firewall::Firewall;
 
 /// Everything that the walk reads and that changes only by configuration or link state.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug)]
 pub struct Snapshot {
     /// Rises by one with each compile.
     pub epoch: u64,
@@ -32,6 +32,26 @@ pub struct Snapshot {
     pub send_redirects: bool,
     /// Rules of the firewall, and whether connections are tracked.
     pub firewall: Arc<Firewall>,
+    /// How long fragments of IPv4 wait, and how much memory those of all workers have, where
+    /// connections are tracked.
+    pub fragments4: reassembly::Config,
+}
+
+impl Default for Snapshot {
+    fn default() -> Self {
+        Self {
+            epoch: 0,
+            interfaces: Vec::new(),
+            ports: Vec::new(),
+            own: OwnAddresses::default(),
+            ipv4: FamilySettings::default(),
+            ipv6: FamilySettings::default(),
+            rules: Vec::new(),
+            send_redirects: false,
+            firewall: Arc::default(),
+            fragments4: reassembly::Config::V4,
+        }
+    }
 }
 
 impl Snapshot {

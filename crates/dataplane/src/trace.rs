@@ -10,6 +10,7 @@ use frame::{InterfaceId, Offload};
 use machine::Rng;
 
 use crate::connection::{self, NatState, State};
+use crate::nat::Mappings;
 use crate::rule::{
     self, Chain, Clock, List, Marks, Match, Matcher, Rule, RuleCounters, Subject, Watch,
 };
@@ -191,6 +192,8 @@ const fn property(what: &Match) -> &'static str {
         Match::ConnectionMark(_) => "connection-mark",
         Match::ConnectionState(_) => "connection-state",
         Match::ConnectionNatState(_) => "connection-nat-state",
+        // It is the action that does not apply.
+        Match::Mapped => "action",
         Match::ConnectionBytes { .. } => "connection-bytes",
         Match::ConnectionLimit(_) => "connection-limit",
         Match::ConnectionRate { .. } => "connection-rate",
@@ -234,6 +237,7 @@ pub fn trace_packet(snapshot: &Snapshot, fib: &Fib, frame: &[u8], ingress: Inter
         ingress,
         assumed: Assumed::default(),
         clock: Clock::default(),
+        mappings: None,
     };
     trace(snapshot, fib, &question)
 }
@@ -249,6 +253,8 @@ pub struct Question<'a> {
     pub assumed: Assumed,
     /// When it would arrive.
     pub clock: Clock,
+    /// The endpoints that stand for others, if there are any; nothing is added to them.
+    pub mappings: Option<&'a Arc<Mappings>>,
 }
 
 /// Connections that a trace has room for: it begins one at most.
@@ -267,7 +273,7 @@ pub fn trace(snapshot: &Snapshot, fib: &Fib, question: &Question<'_>) -> Walked 
         midnight_ms: walk::UNKNOWN_TIME,
     };
     let (ingress, frame) = (question.ingress, question.frame);
-    let decided = match memory(snapshot, question.clock) {
+    let decided = match memory(snapshot, question) {
         Some(mut memory) => {
             let finished = &Offload::FINISHED;
             walk::decide(&cx, ingress, frame, finished, &mut memory, &mut recorder)
@@ -284,15 +290,18 @@ pub fn trace(snapshot: &Snapshot, fib: &Fib, question: &Question<'_>) -> Walked 
 }
 
 /// What a worker would remember, with nothing in it.
-fn memory(snapshot: &Snapshot, clock: Clock) -> Option<Memory> {
+fn memory(snapshot: &Snapshot, question: &Question<'_>) -> Option<Memory> {
     let settings = connection::Settings {
         entries_max: CONNECTIONS,
         ..snapshot.firewall.settings.clone()
     };
     let mut rng = Rng::seeded(0);
-    let (_, trackers) = connection::trackers(1, &settings, &mut rng).ok()?;
+    let (table, trackers) = connection::trackers(1, &settings, &mut rng).ok()?;
+    if let Some(mappings) = question.mappings {
+        table.set_mappings(Arc::clone(mappings));
+    }
     let mut rules = rule::Worker::new(Arc::<RuleCounters>::default(), 0);
-    rules.clock = clock;
+    rules.clock = question.clock;
     Some(Memory {
         rules,
         tracker: trackers.into_iter().next()?,

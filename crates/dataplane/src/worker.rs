@@ -160,6 +160,7 @@ impl Worker {
             memory.tracker.configure(&self.firewall.settings);
         }
         memory.rules.clock.now = now;
+        self.outlet.configure_fragments(snapshot.fragments4);
         let cx = Context {
             snapshot: &snapshot,
             fib: &fib,
@@ -181,6 +182,7 @@ impl Worker {
             self.tick = tick;
             self.outlet.memory.tracker.tick(tick, PER_TICK);
             self.outlet.count_losses(&cx);
+            walk::expire(now, &mut self.outlet);
         }
         while let Some(original) = self.outlet.memory.tracker.take_counted() {
             snapshot.firewall.tables(original.ipv6).leave(&original);
@@ -190,9 +192,11 @@ impl Worker {
         step
     }
 
-    /// Whether it has to be stepped now and then though nothing arrives: connections end.
+    /// Whether it has to be stepped now and then though nothing arrives: connections end, and
+    /// fragments wait for others.
     pub fn has_timers(&self) -> bool {
-        !self.outlet.memory.tracker.is_empty()
+        let mut held = self.outlet.fragments.iter();
+        !self.outlet.memory.tracker.is_empty() || held.any(|held| !held.is_empty())
     }
 
     /// Holds nothing of the shared tables until the next step, so that their writer need not wait.

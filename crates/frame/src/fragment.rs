@@ -1,11 +1,16 @@
-//! Fragments IPv4 packets that are too long for their link (RFC 791, 2.3 and 3.2; RFC 1812, 4.2.2.7).
+//! Fragments IPv4 packets that are too long for their link (RFC 791, 2.3 and 3.2; RFC 1812, 4.2.2.7),
+//! and IPv6 packets that came in fragments (`v6`).
 //!
 //! The first fragment has all options, the others those with the copied flag. A fragment can be
 //! fragmented again: offsets are added, and only the last piece of a last piece is a last piece.
 
+mod v6;
+
 use wire::ipv4::{self, Fragment, HeaderMut, IpOption, Packet, Repr};
 
 use crate::segment::all_or_none;
+pub use v6::fragment6;
+
 use crate::{Frame, Offload, Pool};
 
 /// The smallest MTU in bytes that a link with IPv4 has (RFC 791, 3.2): every header and 8 bytes.
@@ -20,6 +25,8 @@ pub enum Unfragmentable {
     Mtu,
     /// The header is wrong.
     Header(ipv4::Malformed),
+    /// The header of IPv6, or one that extends it, is wrong.
+    Ipv6(wire::ipv6::Malformed),
     /// An option is wrong.
     Option(ipv4::MalformedOption),
     /// The last piece would end behind byte 65,535 of the whole packet.

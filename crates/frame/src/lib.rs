@@ -4,7 +4,8 @@
 //! ends in `Pool::free`. A [`Vector`] is up to 256 of them. A [`Port`] fills vectors and takes
 //! them back. Nothing here knows what the bytes mean, but for the checksum and segmentation state
 //! that a frame carries ([`Offload`]) and what finishes it in software: [`finish_checksum`],
-//! [`segment()`], and [`fragment()`] for a packet that is too long for its link.
+//! [`segment()`], and [`fragment()`] for a packet that is too long for its link. [`reassembly`] is the
+//! way back.
 
 #![allow(unsafe_code, reason = "the pool hands out slots of one mapping")]
 
@@ -13,10 +14,11 @@ mod frame;
 mod offload;
 mod pool;
 mod port;
+pub mod reassembly;
 mod segment;
 mod vector;
 
-pub use fragment::{MTU_MIN, Unfragmentable, fragment};
+pub use fragment::{MTU_MIN, Unfragmentable, fragment, fragment6};
 pub use frame::{Frame, InterfaceId};
 pub use offload::{Offload, Offloads, Segmentation, finish_checksum};
 pub use pool::{Class, HEADROOM, Pool, Sizes};

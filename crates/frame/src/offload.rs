@@ -17,6 +17,9 @@ pub enum Segmentation {
     Tcp6,
     /// UDP, each segment a datagram of its own (USO).
     Udp,
+    /// Any packet, put together from fragments: it leaves this router in fragments again, none longer
+    /// than the longest that came.
+    Fragments,
 }
 
 /// The unfinished business of a frame. The default is a finished frame.
@@ -27,7 +30,8 @@ pub struct Offload {
     pub needs_checksum: bool,
     /// How to split it.
     pub segmentation: Segmentation,
-    /// The payload bytes of each segment; 0 without segmentation.
+    /// The payload bytes of each segment; of fragments the bytes from the network header on; 0 without
+    /// segmentation.
     pub segment_bytes: u16,
     /// Bytes from the frame's first byte to where the checksum begins.
     pub checksum_start: u16,
@@ -106,6 +110,7 @@ impl Offloads {
             Segmentation::Tcp4 => self.tcp4,
             Segmentation::Tcp6 => self.tcp6,
             Segmentation::Udp => self.udp,
+            Segmentation::Fragments => false,
         };
         segmentation && (self.checksum || !offload.needs_checksum)
     }

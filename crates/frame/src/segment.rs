@@ -145,7 +145,7 @@ impl<'a> Merged<'a> {
             return Err(Unfinishable::NotMerged);
         }
         let protocol = match offload.segmentation {
-            Segmentation::None => return Err(Unfinishable::NotMerged),
+            Segmentation::None | Segmentation::Fragments => return Err(Unfinishable::NotMerged),
             Segmentation::Tcp4 | Segmentation::Tcp6 => Protocol::TCP,
             Segmentation::Udp => Protocol::UDP,
         };
@@ -154,7 +154,7 @@ impl<'a> Merged<'a> {
         let is_v6 = match offload.segmentation {
             Segmentation::Tcp6 => true,
             Segmentation::Udp => packet.first().is_some_and(|first| first >> 4 == 6),
-            Segmentation::None | Segmentation::Tcp4 => false,
+            Segmentation::None | Segmentation::Fragments | Segmentation::Tcp4 => false,
         };
         let (addresses, carried, upper_at, rest) = if is_v6 {
             network_v6(packet)?

@@ -74,7 +74,7 @@ pub(crate) fn encode(offload: &Offload, bytes: &[u8], linear: usize) -> [u8; VNE
     };
     let ecn = if offload.ecn { GSO_ECN } else { 0 };
     let (kind, in_front) = match offload.segmentation {
-        Segmentation::None => (GSO_NONE, linear),
+        Segmentation::None | Segmentation::Fragments => (GSO_NONE, linear),
         Segmentation::Tcp4 => (GSO_TCPV4 | ecn, headers_bytes(offload, bytes)),
         Segmentation::Tcp6 => (GSO_TCPV6 | ecn, headers_bytes(offload, bytes)),
         Segmentation::Udp => (GSO_UDP_L4, headers_bytes(offload, bytes)),

@@ -7,6 +7,7 @@ use core::net::{Ipv4Addr, Ipv6Addr};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use frame::reassembly;
 use machine::Duration;
 use service::neighbour::Mode;
 use wire::Mac;
@@ -323,6 +324,17 @@ pub struct Settings4 {
     pub multipath_hash: MultipathHash,
     /// `allow-fast-path`.
     pub allow_fast_path: bool,
+}
+
+impl Settings4 {
+    /// How fragments are put together, of packets for this router and where connections are tracked.
+    pub fn fragments(&self) -> reassembly::Config {
+        reassembly::Config {
+            timeout: self.fragment_time,
+            memory_max_bytes: usize::try_from(self.fragment_bytes).unwrap_or(usize::MAX),
+            ..reassembly::Config::V4
+        }
+    }
 }
 
 impl Default for Settings4 {

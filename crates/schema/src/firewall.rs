@@ -173,7 +173,7 @@ pub(crate) const NEW_HOPS: Kind = Kind::Tuple(
 
 /// Actions that are known, and not done here.
 fn is_idle_action(word: &str) -> bool {
-    matches!(word, "endpoint-independent-nat" | "sniff-pc" | "socksify")
+    matches!(word, "sniff-pc" | "socksify")
 }
 
 /// The chain and the action; its words are the table's.

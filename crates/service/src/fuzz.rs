@@ -16,19 +16,18 @@ use wire::{Mac, Protocol, ipv4, ipv6};
 
 use crate::icmp::{Offender, SentTo, v4, v6};
 use crate::neighbour::{self, Arp, Discovery, DuplicateDetection, Family, Neighbours};
-use crate::{mld, ra, reassembly};
+use crate::{mld, ra};
 
 /// A set of machines or functions that a fuzzer drives.
 pub type Target = fn(&[u8]);
 
 /// Every target with the name of its fuzz target and corpus.
-pub const TARGETS: [(&str, Target); 6] = [
+pub const TARGETS: [(&str, Target); 5] = [
     ("machine-arp", arp),
     ("machine-discovery", discovery),
     ("machine-icmp", icmp),
     ("machine-mld", mld),
     ("machine-ra", ra),
-    ("machine-reassembly", reassembly),
 ];
 
 /// Drives the neighbours of an IPv4 interface.
@@ -118,56 +117,6 @@ pub fn ra(script: &[u8]) {
             !out.iter().any(too_long),
             "an advertisement fits every link"
         );
-    }
-}
-
-/// Drives a reassembly; each event is a packet, raw or made of a piece's fields.
-pub fn reassembly(script: &[u8]) {
-    let config = reassembly::Config {
-        memory_max_bytes: 8_192,
-        packets_max: 8,
-        ..reassembly::Config::V6
-    };
-    let mut machine = reassembly::Reassembly::new(config);
-    let mut now = Instant::from_secs(1);
-    for (what, data) in events(script) {
-        let mut out = Vec::new();
-        let packet = match what % 4 {
-            0 => data.to_vec(),
-            1 => piece_v4(data),
-            2 => piece_v6(data),
-            _ => {
-                now += span(data);
-                machine.tick(now, &mut out);
-                quiet(&machine, now);
-                continue;
-            }
-        };
-        let (zone, tag) = (0, ());
-        let packet = &packet[..];
-        machine.handle(
-            reassembly::Event::Fragment { packet, zone, tag },
-            now,
-            &mut out,
-        );
-        for action in out {
-            if let reassembly::Action::Whole { packet, .. } = action {
-                whole(&packet);
-            }
-        }
-        assert!(machine.len() <= 8 && machine.used_bytes() <= 8_192);
-    }
-    machine.tick(now + Duration::from_secs(60), &mut Vec::new());
-    assert_eq!((machine.len(), machine.used_bytes()), (0, 0));
-}
-
-/// A packet that was put together can be read and is no piece.
-fn whole(packet: &[u8]) {
-    match ipv4::Packet::new_verified(packet) {
-        Ok(ip) => assert!(!ip.fragment().is_piece()),
-        // A packet that was whole when it came is passed on as it is.
-        Err(ipv4::Malformed::Checksum) => {}
-        Err(_) => assert!(ipv6::Packet::new_checked(packet).is_ok()),
     }
 }
 
@@ -387,32 +336,6 @@ fn ipv6_packet(
         ..ipv6::Repr::new(next_header, src, dst)
     };
     [&header.to_bytes(upper.len()), &upper[..]].concat()
-}
-
-/// A piece in IPv4: its packet, its offset in units of 8, whether more follows, its data.
-fn piece_v4(data: &[u8]) -> Vec<u8> {
-    let (&[id, offset, more], data) = data.split_first_chunk().unwrap_or((&[0; 3], &[]));
-    let header = ipv4::Repr {
-        id: (id & 15).into(),
-        tos: id >> 6,
-        fragment: ipv4::Fragment::piece(u16::from(offset) * 8, more & 1 == 1),
-        ..ipv4::Repr::new(Protocol::UDP, Ipv4Addr::LOCALHOST, Ipv4Addr::LOCALHOST)
-    };
-    [&header.to_bytes(data.len()), data].concat()
-}
-
-/// The same in IPv6.
-fn piece_v6(data: &[u8]) -> Vec<u8> {
-    let (&[id, offset, more], data) = data.split_first_chunk().unwrap_or((&[0; 3], &[]));
-    let fragment = ipv6::Fragment {
-        next_header: Protocol::UDP,
-        offset: u16::from(offset) * 8,
-        more: more & 1 == 1,
-        id: (id & 15).into(),
-    };
-    let payload = [&fragment.to_bytes(), data].concat();
-    let header = ipv6::Repr::new(Protocol::FRAGMENT, link_local(1), link_local(2));
-    [&header.to_bytes(payload.len()), &payload[..]].concat()
 }
 
 /// The events of a script.

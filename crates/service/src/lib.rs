@@ -11,7 +11,6 @@
 //!   still there.
 //! - [`ping`]: echo requests that a user sends, and what comes of them.
 //! - [`ra`]: tells hosts who routes, and from which prefixes they may take addresses.
-//! - [`reassembly`]: puts fragments together that were sent to this router.
 //!
 //! [`fuzz`] holds all of them against what must always be true.
 //!
@@ -28,6 +27,5 @@ pub mod neighbour;
 mod outbound;
 pub mod ping;
 pub mod ra;
-pub mod reassembly;
 
 pub use outbound::Frame;

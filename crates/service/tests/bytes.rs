@@ -132,16 +132,6 @@ fn scripts() -> Vec<Script> {
     let up = || vec![(0, vec![]), (7, vec![33])];
     let minute = || (4, vec![2, 0xff]);
     let solicit = (5, vec![0, 0x15, 0, 0, 0, 0, 0, 1, 1, 2, 0, 0, 0, 0, 2]);
-    let pieces = |kind: u8| {
-        let piece = |id, offset, more| (kind, [vec![id, offset, more], vec![7; 8]].concat());
-        vec![
-            piece(1, 0, 1),
-            piece(1, 2, 0),
-            piece(2, 1, 1),
-            piece(1, 1, 1),
-            (3, vec![0xff]),
-        ]
-    };
     vec![
         (
             "machine-arp",
@@ -210,7 +200,5 @@ fn scripts() -> Vec<Script> {
             "solicited",
             vec![(0, vec![0xff]), solicit, (3, vec![1, 2, 0xf5]), (1, vec![])],
         ),
-        ("machine-reassembly", "v4", pieces(1)),
-        ("machine-reassembly", "v6", pieces(2)),
     ]
 }

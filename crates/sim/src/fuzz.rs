@@ -9,9 +9,9 @@ use dataplane::nat::helper::{Expected, Shifts, View, payload as payload_of, read
 use dataplane::nat::{Rewrite, Shape};
 use dataplane::packet::{Fields, Tuple, protocol};
 use dataplane::trace::End;
-use frame::{Frame, Offload, Pool, Segmentation, Sizes};
-use machine::{Duration, Instant, Machine};
-use service::reassembly::{Action, Config, Event, Reassembly};
+use frame::reassembly::{Config, Reassembly};
+use frame::{Class, Frame, InterfaceId, Offload, Pool, Segmentation, Sizes};
+use machine::{Duration, Instant};
 use wire::fuzz::Target;
 use wire::{ipv4, ipv6};
 
@@ -215,46 +215,87 @@ fn take_back(pool: &mut Pool, out: &mut Vec<Frame>, promised: usize) {
 }
 
 /// Gives pieces of packets to reassembly: each a length byte, a second to wait for or none, and as
-/// many bytes.
+/// many bytes. What comes out is a packet, and comes back from its fragments.
 pub fn reassembly(bytes: &[u8]) {
     let config = Config {
         timeout: Duration::from_secs(30),
         memory_max_bytes: 16_384,
         packets_max: 8,
     };
-    let mut machine = Reassembly::new(config);
+    let sizes = Sizes {
+        small: 64,
+        medium: 2,
+        large: 2,
+    };
+    let Ok(mut pool) = Pool::new(sizes) else {
+        return;
+    };
+    let mut held = Reassembly::new(config);
     let mut now = Instant::ZERO;
-    let mut out = Vec::new();
     let mut rest = bytes;
     while let &[len, wait, ref tail @ ..] = rest {
         let (packet, after) = tail.split_at(tail.len().min(len.into()));
         rest = after;
         now += Duration::from_secs((wait & 1).into());
-        machine.tick(now, &mut out);
-        machine.handle(
-            Event::Fragment {
-                packet,
-                zone: 0,
-                tag: (),
-            },
-            now,
-            &mut out,
-        );
-        assert!(machine.used_bytes() <= config.memory_max_bytes);
-        assert!(machine.len() <= config.packets_max);
-        for action in out.drain(..) {
-            let Action::Whole { packet, .. } = action else {
-                continue;
-            };
-            let whole = match packet.first().map(|first| first >> 4) {
-                Some(6) => ipv6::Packet::new_checked(&packet).is_ok(),
-                // A packet that is no piece comes back as it was, and the walk checked its sum.
-                _ => ipv4::Packet::new_checked(&packet)
-                    .is_ok_and(|packet| !packet.fragment().is_piece()),
-            };
-            assert!(whole);
+        held.expire(now);
+        let Some(mut frame) = pool.alloc_from(packet) else {
+            return;
+        };
+        frame.ingress = InterfaceId(u32::from(wait >> 1));
+        let whole = held.collect(&mut pool, frame, (), now);
+        assert!(held.used_bytes() <= config.memory_max_bytes);
+        assert!(held.len() <= config.packets_max);
+        if let Some((frame, ())) = whole {
+            whole_again(&mut pool, frame, now);
+        }
+        while let Some((frame, ..)) = held.take_lost() {
+            pool.free(frame);
         }
     }
+    held.clear();
+    while let Some((frame, ..)) = held.take_lost() {
+        pool.free(frame);
+    }
+    assert_eq!(pool.available(Class::Small), 64);
+}
+
+/// What was put together is a packet. In fragments as long as those that came, and put together once
+/// more, it is the same.
+fn whole_again(pool: &mut Pool, mut frame: Frame, now: Instant) {
+    let packet = frame.bytes();
+    let ipv6 = packet.first().is_some_and(|first| first >> 4 == 6);
+    let is_whole = match ipv6 {
+        true => ipv6::Packet::new_checked(packet).is_ok(),
+        // A packet that is no piece comes back as it was, and the walk checked its sum.
+        false => {
+            ipv4::Packet::new_checked(packet).is_ok_and(|packet| !packet.fragment().is_piece())
+        }
+    };
+    assert!(is_whole);
+    let made = core::mem::take(&mut frame.offload);
+    let mut pieces = Vec::new();
+    if made.segmentation == Segmentation::Fragments {
+        let size = usize::from(made.segment_bytes);
+        let cut = match ipv6 {
+            true => frame::fragment6(pool, &frame, size.max(1280), 7, &mut pieces),
+            false => frame::fragment(pool, &frame, size.max(frame::MTU_MIN), &mut pieces),
+        };
+        let mut held = Reassembly::new(Config::V6);
+        let joined = pieces
+            .drain(..)
+            .filter_map(|piece| held.collect(pool, piece, (), now));
+        let joined: Vec<_> = joined.collect();
+        // A slot may be missing, and options be malformed.
+        if let (Ok(1..), [(again, ())]) = (cut, &joined[..]) {
+            assert_eq!(again.bytes(), frame.bytes());
+        }
+        held.clear();
+        while let Some((lost, ..)) = held.take_lost() {
+            pool.free(lost);
+        }
+        joined.into_iter().for_each(|(frame, ())| pool.free(frame));
+    }
+    pool.free(frame);
 }
 
 /// Reads a configuration, shows it as code, and colours it as a console would.

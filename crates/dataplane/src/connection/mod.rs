@@ -18,6 +18,7 @@
 //! [`Tick`]; nothing here reads a clock.
 
 mod draft;
+mod endpoint;
 mod expectation;
 mod facts;
 mod first;

@@ -52,6 +52,8 @@ pub(super) struct Left {
     pub(super) claimed: [Option<Tuple>; 2],
     /// The original tuple, counted by a `connection-limit`.
     pub(super) counted: Option<Tuple>,
+    /// Both tuples, which mappings of endpoints were held for, and which ones.
+    pub(super) mapped: Option<(NatState, Tuple, Tuple)>,
 }
 
 impl<F: Layout> Part<F> {
@@ -164,12 +166,13 @@ impl<F: Layout> Part<F> {
         Some(self.way(targets[0]))
     }
 
-    /// Takes a connection out.
+    /// Takes a connection out; what others hold of it.
     pub(super) fn leave(&mut self, place: u32, keys: &Keys) -> Left {
         let entry = self.entries.at(place);
         let tuple = |reply| F::tuple(&core::array::from_fn(|word| load(entry.word(reply, word))));
         let (original, reply) = (tuple(false), tuple(true));
         let owned = entry.own();
+        let nat = NatState(entry.flags(false) >> flag::NAT_SHIFT & 0xf);
         self.wheels[entry.wheel()].remove(&self.entries, place);
         entry.change(entry.generation(), || {
             let state = entry.shared(shared::STATE);
@@ -190,6 +193,9 @@ impl<F: Layout> Part<F> {
                 (owned & own::CLAIMED != 0).then_some(reply),
             ],
             counted: (owned & own::COUNTED != 0).then_some(original),
+            mapped: nat
+                .intersects(NatState::EIN)
+                .then_some((nat, original, reply)),
         }
     }
 

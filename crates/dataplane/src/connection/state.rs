@@ -72,6 +72,8 @@ impl NatState {
     pub const EIN_SNAT: Self = Self(4);
     /// The destination was translated because such a source mapping was met.
     pub const EIN_DNAT: Self = Self(8);
+    /// Either of the two: the connection holds a mapping of endpoints.
+    pub const EIN: Self = Self::EIN_SNAT.with(Self::EIN_DNAT);
 
     /// Both sets together.
     #[must_use]
@@ -242,6 +244,9 @@ pub enum Refused {
     Full,
     /// One of its tuples belongs to another connection.
     Taken,
+    /// The endpoint that stands for its source, or the one that it is to, went to another at the same
+    /// time.
+    Unmapped,
 }
 
 impl Refused {
@@ -250,6 +255,7 @@ impl Refused {
         match self {
             Self::Full => Drop::ConnectionsFull,
             Self::Taken => Drop::ConnectionTaken,
+            Self::Unmapped => Drop::NatPorts,
         }
     }
 }

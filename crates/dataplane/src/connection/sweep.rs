@@ -206,6 +206,9 @@ impl Tracker {
             self.release(tuple);
         }
         self.counted.extend(left.counted);
+        if let Some((nat, original, reply)) = left.mapped {
+            self.release_endpoints(nat, (&original, &reply));
+        }
         if helper != Helper::None {
             self.forget_help(id);
         }

@@ -5,7 +5,7 @@
 //! version: each is a word, whole by itself.
 
 use core::sync::atomic::{AtomicU32, Ordering, fence};
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use kernels::{Pages, Zeroed};
 
@@ -16,6 +16,7 @@ use super::layout::{
 };
 use super::row::{Row, Words};
 use super::state::Helper;
+use crate::nat::Mappings;
 
 /// One family's entries of one worker.
 #[derive(Debug)]
@@ -247,6 +248,8 @@ pub struct Table {
     parts: Box<[Part]>,
     /// IPv4, IPv6.
     totals: [AtomicU32; 2],
+    /// The endpoints that connections are translated by, from the first rule on that wants them.
+    mappings: OnceLock<Arc<Mappings>>,
 }
 
 /// Slots beyond the most entries: what went in this round is not used again before the next.
@@ -269,7 +272,21 @@ impl Table {
         Ok(Arc::new(Self {
             parts: parts.collect::<std::io::Result<_>>()?,
             totals: Default::default(),
+            mappings: OnceLock::new(),
         }))
+    }
+
+    /// The mappings of endpoint-independent translation; none before [`Self::set_mappings`].
+    #[inline]
+    pub fn mappings(&self) -> Option<&Arc<Mappings>> {
+        self.mappings.get()
+    }
+
+    /// Gives connections what endpoint-independent translation keeps. They hold parts of it, so it
+    /// stays for as long as the table is there, and a second call changes nothing.
+    pub fn set_mappings(&self, mappings: Arc<Mappings>) {
+        // A second one is dropped: connections hold parts of the first.
+        let _ = self.mappings.set(mappings);
     }
 
     /// `total-ip4-entries` and `total-ip6-entries`.

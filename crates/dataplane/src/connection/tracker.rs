@@ -335,12 +335,17 @@ impl Tracker {
             return Err(Refused::Taken);
         }
         self.claim(draft)?;
-        let entered = self.admit(draft.original.ipv6).and_then(|()| {
-            let way = self.enter(draft, now);
-            if way.is_none() {
-                self.dismiss(draft.original.ipv6);
-            }
-            way.ok_or(Refused::Full)
+        let ends = (&draft.original, &draft.reply);
+        let held = self.hold_endpoints(draft.nat, ends);
+        let entered = held.and_then(|()| {
+            let way = self.admit(draft.original.ipv6).and_then(|()| {
+                let way = self.enter(draft, now);
+                if way.is_none() {
+                    self.dismiss(draft.original.ipv6);
+                }
+                way.ok_or(Refused::Full)
+            });
+            way.inspect_err(|_| self.release_endpoints(draft.nat, ends))
         });
         match entered {
             Ok(_) if draft.expected => self.fulfil(draft),

@@ -68,9 +68,8 @@ pub fn choose(
     unique: &dyn Unique,
 ) -> Result<Tuple, Exhausted> {
     let candidates = Candidates::of(target, tuple, context)?;
-    if let (Action::EndpointIndependent, Some(mappings)) = (target.action, context.mappings)
-        && tuple.protocol == protocol::UDP
-        && !tuple.ipv6
+    if let Some(mappings) = context.mappings
+        && is_endpoint_independent(target, tuple, context)
     {
         return endpoint_independent(target, tuple, mappings, candidates.at(0) as u32, unique);
     }
@@ -78,6 +77,14 @@ pub fn choose(
         Side::Source => source(target, tuple, context, candidates, unique),
         Side::Destination => Ok(destination(target, tuple, candidates, unique)),
     }
+}
+
+/// Whether a tuple is translated by the mappings of endpoints: UDP of IPv4, by a rule that says so.
+pub fn is_endpoint_independent(target: &Target, tuple: &Tuple, context: &Context<'_>) -> bool {
+    target.action == Action::EndpointIndependent
+        && context.mappings.is_some()
+        && tuple.protocol == protocol::UDP
+        && !tuple.ipv6
 }
 
 /// The last step of every new connection, translated or not: the tuple itself when its reverse is

@@ -13,6 +13,7 @@
 //! ```
 
 use core::sync::atomic::{AtomicU64, Ordering};
+use std::sync::Mutex;
 
 use kernels::{Pages, Zeroed};
 
@@ -64,16 +65,19 @@ impl Endpoint {
     }
 }
 
-/// The mapping cannot be held: its outside is another's, or has all the holders or addresses that
-/// there is room for.
+/// The mapping cannot be held: its outside is another's, there are all the holders or addresses that
+/// there is room for, or another worker is just about to begin with an address.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Unavailable;
 
 /// All mappings, shared by the workers: 512 KB for each outside address that is in use.
 #[derive(Debug)]
 pub struct Mappings {
-    /// Outside addresses, with a bit above them that says that there is one.
-    addresses: [AtomicU64; ADDRESSES],
+    /// By row: the outside address (high half) and how many connections hold a mapping of it. Who
+    /// holds one keeps the row; one that nobody holds is free, and all of its slots are.
+    rows: [AtomicU64; ADDRESSES],
+    /// Held by who gives a row to an address, so that none ever has two.
+    giving: Mutex<()>,
     /// Inside address, inside port, holders; 0 is free.
     slots: Zeroed<AtomicU64>,
     secret: u64,
@@ -86,7 +90,8 @@ impl Mappings {
     /// What the kernel says when there is no address space.
     pub fn new(secret: u64) -> std::io::Result<Self> {
         Ok(Self {
-            addresses: Default::default(),
+            rows: Default::default(),
+            giving: Mutex::new(()),
             slots: Zeroed::new(ADDRESSES * PORTS, Pages::Small)?,
             secret,
         })
@@ -95,29 +100,29 @@ impl Mappings {
     /// The port at the outside address that stands for an inside endpoint: the one that it has, or
     /// one that is free among `ports`. Its own port is the first choice unless the rule draws.
     pub fn find(&self, inside: Endpoint, address: u32, ports: Ports, draw: bool) -> Option<u16> {
-        let own = inside.port;
-        let preferred = (!draw && ports.contains(own)).then_some(own);
+        let own = Some(inside.port).filter(|own| ports.contains(*own));
+        let preferred = own.filter(|_| !draw);
         let start = mix64(inside.bits() ^ self.secret) >> 16 & !7;
         let window = (0..WINDOW.min(u64::from(ports.count()))).map(|turn| ports.at(start + turn));
         let Some(row) = self.row(address) else {
             return preferred.or(Some(ports.at(start)));
         };
-        let mut free = None;
-        for port in preferred.into_iter().chain(window) {
-            let slot = self.slots[row + usize::from(port)].load(Ordering::Relaxed);
-            match slot {
-                0 => free = free.or(Some(port)),
-                _ if slot >> 16 == inside.bits() => return Some(port),
-                _ => {}
-            }
-        }
-        free
+        let slot = |port: u16| self.slots[row * PORTS + usize::from(port)].load(Ordering::Relaxed);
+        let is_its = |port: &u16| slot(*port) >> 16 == inside.bits();
+        // One from before the rule drew stands for it, too.
+        own.into_iter()
+            .chain(window.clone())
+            .find(is_its)
+            .or_else(|| {
+                let mut choices = preferred.into_iter().chain(window);
+                choices.find(|port| slot(*port) == 0)
+            })
     }
 
     /// Who stands behind an outside endpoint.
     pub fn inside(&self, outside: Endpoint) -> Option<Endpoint> {
         let row = self.row(outside.address)?;
-        let slot = self.slots[row + usize::from(outside.port)].load(Ordering::Relaxed);
+        let slot = self.slot(row, outside.port).load(Ordering::Relaxed);
         (slot != 0).then_some(Endpoint {
             address: (slot >> 32) as u32,
             port: (slot >> 16) as u16,
@@ -130,13 +135,19 @@ impl Mappings {
     /// # Errors
     /// [`Unavailable`], and nothing has changed.
     pub fn hold(&self, inside: Endpoint, outside: Endpoint) -> Result<(), Unavailable> {
-        let row = self.row_or_new(outside.address).ok_or(Unavailable)?;
-        let held = |slot: u64| match slot & HOLDERS {
-            0 => Some(inside.bits() << 16 | 1),
-            HOLDERS => None,
-            _ => (slot >> 16 == inside.bits()).then_some(slot + 1),
-        };
-        self.change(row, outside.port, held).ok_or(Unavailable)
+        let row = self.hold_row(outside.address).ok_or(Unavailable)?;
+        let slot = self.slot(row, outside.port);
+        let held = slot.fetch_update(Ordering::AcqRel, Ordering::Relaxed, |slot| {
+            match slot & HOLDERS {
+                0 => Some(inside.bits() << 16 | 1),
+                HOLDERS => None,
+                _ => (slot >> 16 == inside.bits()).then_some(slot + 1),
+            }
+        });
+        if held.is_err() {
+            self.rows[row].fetch_sub(1, Ordering::AcqRel);
+        }
+        held.map(|_| ()).map_err(|_| Unavailable)
     }
 
     /// A connection that held the mapping is gone; with the last one the outside is free. What
@@ -145,53 +156,59 @@ impl Mappings {
         let Some(row) = self.row(outside.address) else {
             return;
         };
-        self.change(row, outside.port, |slot| match slot & HOLDERS {
-            _ if slot >> 16 != inside.bits() => None,
-            0 | 1 => Some(0),
-            _ => Some(slot - 1),
+        let slot = self.slot(row, outside.port);
+        let released = slot.fetch_update(Ordering::AcqRel, Ordering::Relaxed, |slot| {
+            match slot & HOLDERS {
+                _ if slot >> 16 != inside.bits() => None,
+                0 | 1 => Some(0),
+                _ => Some(slot - 1),
+            }
         });
-    }
-
-    /// Changes one slot unless `to` says none.
-    fn change(&self, row: usize, port: u16, to: impl FnMut(u64) -> Option<u64>) -> Option<()> {
-        let slot = &self.slots[row + usize::from(port)];
-        let changed = slot.fetch_update(Ordering::Relaxed, Ordering::Relaxed, to);
-        changed.ok().map(|_| ())
-    }
-
-    /// Where an outside address's slots begin.
-    fn row(&self, address: u32) -> Option<usize> {
-        let marked = Self::marked(address);
-        let of = |place: &AtomicU64| place.load(Ordering::Relaxed) == marked;
-        self.addresses.iter().position(of).map(|at| at * PORTS)
-    }
-
-    /// The same; an address that has none gets the first that nobody has. An address keeps its slots
-    /// for good: that of a link which comes back with another each time is taken by [`Self::forget`].
-    fn row_or_new(&self, address: u32) -> Option<usize> {
-        let marked = Self::marked(address);
-        self.addresses.iter().enumerate().find_map(|(at, place)| {
-            let taken = place.compare_exchange(0, marked, Ordering::Relaxed, Ordering::Relaxed);
-            let ours = taken.is_ok() || taken == Err(marked);
-            ours.then_some(at * PORTS)
-        })
-    }
-
-    /// Drops an outside address with its mappings: the router does not have it any more, and the
-    /// connections that held them were removed.
-    pub fn forget(&self, address: u32) {
-        let Some(row) = self.row(address) else {
-            return;
-        };
-        for slot in &self.slots[row..row + PORTS] {
-            slot.store(0, Ordering::Relaxed);
+        if released.is_ok() {
+            self.rows[row].fetch_sub(1, Ordering::AcqRel);
         }
-        self.addresses[row / PORTS].store(0, Ordering::Relaxed);
     }
 
-    const fn marked(address: u32) -> u64 {
-        1 << 32 | address as u64
+    fn slot(&self, row: usize, port: u16) -> &AtomicU64 {
+        &self.slots[row * PORTS + usize::from(port)]
     }
+
+    /// The row of an outside address that somebody holds a mapping of.
+    fn row(&self, address: u32) -> Option<usize> {
+        let is_its = |row: &AtomicU64| is_held(row.load(Ordering::Acquire), address);
+        self.rows.iter().position(is_its)
+    }
+
+    /// The row of an outside address, counted as held once more; one that nobody holds if there is
+    /// none yet.
+    fn hold_row(&self, address: u32) -> Option<usize> {
+        if let Some(row) = self.row(address)
+            && self.count(row, |now| is_held(now, address).then_some(now + 1))
+        {
+            return Some(row);
+        }
+        // Nobody is waited for on the data path: the client sends its packet again.
+        let _giving = self.giving.try_lock().ok()?;
+        if let Some(row) = self.row(address)
+            && self.count(row, |now| is_held(now, address).then_some(now + 1))
+        {
+            return Some(row);
+        }
+        let first = u64::from(address) << 32 | 1;
+        (0..ADDRESSES).find(|row| self.count(*row, |now| (now as u32 == 0).then_some(first)))
+    }
+
+    /// Changes a row's count unless `to` says none.
+    fn count(&self, row: usize, to: impl FnMut(u64) -> Option<u64>) -> bool {
+        let row = &self.rows[row];
+        row.fetch_update(Ordering::AcqRel, Ordering::Acquire, to)
+            .is_ok()
+    }
+}
+
+/// Whether a row is this address's, and held.
+const fn is_held(row: u64, address: u32) -> bool {
+    (row >> 32) as u32 == address && row as u32 != 0
 }
 
 #[cfg(test)]
@@ -246,16 +263,30 @@ mod tests {
     }
 
     #[test]
-    fn a_seventeenth_outside_address_waits_until_one_is_forgotten() {
+    fn a_seventeenth_outside_address_waits_until_one_is_free() {
         let mappings = mappings();
         for address in 0..ADDRESSES as u32 {
             assert_eq!(mappings.hold(end(1, 1), end(address, 1)), Ok(()));
         }
 
         assert_eq!(mappings.hold(end(1, 1), end(99, 1)), Err(Unavailable));
-        mappings.forget(5);
+        mappings.release(end(1, 1), end(5, 1));
         assert_eq!(mappings.inside(end(5, 1)), None);
         assert_eq!(mappings.hold(end(1, 1), end(99, 1)), Ok(()));
+        // An address behind a free row stays in its own.
+        mappings.release(end(1, 1), end(3, 1));
+        assert_eq!(mappings.hold(end(2, 2), end(9, 2)), Ok(()));
+        assert_eq!(mappings.inside(end(9, 1)), Some(end(1, 1)));
+        assert_eq!(mappings.inside(end(9, 2)), Some(end(2, 2)));
+        assert_eq!(mappings.inside(end(3, 1)), None);
+    }
+
+    #[test]
+    fn a_mapping_outlives_a_rule_that_begins_to_draw() {
+        let mappings = mappings();
+        let outside = map(&mappings, end(1, 5000), HIGH, false);
+
+        assert_eq!(map(&mappings, end(1, 5000), HIGH, true), outside);
     }
 
     #[test]

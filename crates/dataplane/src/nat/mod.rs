@@ -27,7 +27,7 @@ mod target;
 mod tests;
 
 pub use apply::{Malformed, Shape};
-pub use choose::{Context, Exhausted, PROBES, Unique, choose, settle};
+pub use choose::{Context, Exhausted, PROBES, Unique, choose, is_endpoint_independent, settle};
 pub use mapping::{ADDRESSES, Endpoint, Mappings, Unavailable};
 pub use rewrite::{Layer, Rewrite};
 pub use sequence::{Shift, shift};

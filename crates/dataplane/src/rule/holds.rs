@@ -163,6 +163,7 @@ fn of_connection<F: Facts>(what: &Match, asked: &mut Asked<'_, '_, F>) -> Answer
         Match::ConnectionRate { first, last } => facts
             .rate_bps()
             .map(|rate| (*first..=*last).contains(&rate)),
+        Match::Mapped => Some(facts.is_mapped(tuple)),
         Match::ConnectionType(helper) => Some(facts.helper() == Some(*helper)),
         Match::Realm(realm) => facts.realm().map(|found| found == *realm),
         Match::Hotspot { set, clear } => Some(facts.hotspot().0 & (set.0 | clear.0) == set.0),

@@ -140,6 +140,9 @@ pub enum Match {
     ConnectionState(States),
     /// `connection-nat-state`.
     ConnectionNatState(NatState),
+    /// The destination is an endpoint that stands for somebody: what a rule of dstnat with
+    /// `endpoint-independent-nat` applies to.
+    Mapped,
     /// `connection-bytes`, both ends included; a `last` of 0 is without end.
     ConnectionBytes {
         /// The fewest.
@@ -228,6 +231,7 @@ impl Match {
             Self::ConnectionState(_) => 28,
             Self::ConnectionNatState(_) => 29,
             Self::ConnectionBytes { .. } => 30,
+            Self::Mapped => 31,
             Self::ConnectionRate { .. } => 32,
             Self::Ipsec { .. } => 33,
             Self::ConnectionType(_) => 34,

@@ -157,6 +157,8 @@ pub trait Facts {
     fn rate_bps(&self) -> Option<u64>;
     /// The helper that looks after the connection.
     fn helper(&self) -> Option<Helper>;
+    /// Whether the destination of a tuple is an endpoint that stands for somebody behind the router.
+    fn is_mapped(&self, tuple: &Tuple) -> bool;
     /// The connection's tuple as its first packet had it; none without a connection.
     fn original(&self) -> Option<Tuple>;
     /// What the routing table says of an address.
@@ -182,6 +184,10 @@ impl Facts for Nothing {
 
     fn helper(&self) -> Option<Helper> {
         None
+    }
+
+    fn is_mapped(&self, _tuple: &Tuple) -> bool {
+        false
     }
 
     fn original(&self) -> Option<Tuple> {

@@ -74,8 +74,14 @@ pub(crate) fn finish(cx: &Context<'_>, outlet: &mut Outlet, mut frame: Frame, po
         .snapshot
         .port(port)
         .is_some_and(|binding| binding.offloads.take(&frame.offload));
-    let merged = frame.offload.segmentation != Segmentation::None;
+    let segmentation = frame.offload.segmentation;
+    let gathered = segmentation == Segmentation::Fragments;
+    let merged = !gathered && segmentation != Segmentation::None;
     let too_long = !merged && frame.len() > usize::from(frame.l3).saturating_add(mtu as usize);
+    let limit = match gathered {
+        true => Some(mtu.min(piece_bytes(&frame))),
+        false => too_long.then_some(mtu),
+    };
     if taken && !too_long {
         return outlet.send(cx, frame, port);
     }
@@ -85,7 +91,7 @@ pub(crate) fn finish(cx: &Context<'_>, outlet: &mut Outlet, mut frame: Frame, po
             .map(|_| ())
             .map_err(unfinishable)
     } else {
-        finish_whole(outlet, &mut frame, too_long.then_some(mtu), &mut pieces)
+        finish_whole(outlet, &mut frame, limit, &mut pieces)
     };
     match made {
         Err(reason) => outlet.discard(frame, reason),
@@ -103,6 +109,23 @@ pub(crate) fn finish(cx: &Context<'_>, outlet: &mut Outlet, mut frame: Frame, po
     outlet.pieces = pieces;
 }
 
+/// The longest fragment that a packet leaves in which was put together: none is longer than those
+/// that came, but for ones that are shorter than every link takes.
+fn piece_bytes(frame: &Frame) -> u32 {
+    let every = match is_ipv6(frame) {
+        true => u32::from(wire::ipv6::MTU_MIN),
+        false => frame::MTU_MIN as u32,
+    };
+    every.max(frame.offload.segment_bytes.into())
+}
+
+fn is_ipv6(frame: &Frame) -> bool {
+    let packet = frame.bytes().get(usize::from(frame.l3)..);
+    packet
+        .and_then(<[u8]>::first)
+        .is_some_and(|first| first >> 4 == 6)
+}
+
 /// Completes the checksum, and fragments for a link of this MTU if one is given.
 fn finish_whole(
     outlet: &mut Outlet,
@@ -116,11 +139,19 @@ fn finish_whole(
     let Some(mtu) = mtu else {
         return Ok(());
     };
-    match frame::fragment(&mut outlet.pool, frame, mtu as usize, pieces) {
+    let made = match is_ipv6(frame) {
+        true => {
+            let id = outlet.memory.rules.random() as u32;
+            frame::fragment6(&mut outlet.pool, frame, mtu as usize, id, pieces)
+        }
+        false => frame::fragment(&mut outlet.pool, frame, mtu as usize, pieces),
+    };
+    match made {
         Ok(_) => Ok(()),
         Err(Unfragmentable::NoBuffer) => Err(Drop::NoBuffer),
         Err(Unfragmentable::Mtu) => Err(Drop::TooBig),
         Err(Unfragmentable::Option(_)) => Err(Drop::Ipv4Options),
+        Err(Unfragmentable::Ipv6(_)) => Err(Drop::Ipv6ExtensionHeader),
         Err(_) => Err(Drop::Ipv4Length),
     }
 }

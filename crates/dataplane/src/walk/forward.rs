@@ -4,6 +4,7 @@
 use frame::{Offload, Segmentation};
 
 use super::Exit;
+use crate::packet::protocol;
 use crate::punt::Why;
 
 /// How a packet fits the egress link.
@@ -73,7 +74,11 @@ fn too_big4(packet: &[u8], mtu: u32, offload: &Offload) -> Result<Fit, Exit> {
     // Merged segments are never split into fragments: TCP sets DF, and a run of datagrams that does
     // not fit is told so as well.
     let dont_fragment = packet[6] & 0x40 != 0;
-    if dont_fragment || offload.segmentation != Segmentation::None {
+    let merged = !matches!(
+        offload.segmentation,
+        Segmentation::None | Segmentation::Fragments
+    );
+    if dont_fragment || merged {
         return Err(Exit::Punt(Why::TooBig(mtu)));
     }
     Ok(Fit::Fragments)
@@ -111,7 +116,8 @@ pub(crate) fn ipv6(
     fit6(header, packet, mtu, offload)
 }
 
-/// The second half of [`ipv6`]. Routers do not fragment IPv6; whoever sent it is told.
+/// The second half of [`ipv6`]. Routers do not fragment IPv6, but for what they have put together;
+/// whoever sent it is told.
 pub(crate) fn fit6(
     header: &[u8; 40],
     packet: &[u8],
@@ -124,12 +130,28 @@ pub(crate) fn fit6(
     Err(Exit::Punt(Why::TooBig(mtu)))
 }
 
-/// Whether each segment of a merged packet fits.
+/// The same of the router's own packets. Control's messages are fragmented where they are sent, because
+/// nobody would send them again; the host stack is told, and does so itself.
+pub(crate) fn own6(
+    header: &[u8; 40],
+    packet: &[u8],
+    mtu: u32,
+    offload: &Offload,
+) -> Result<Fit, Exit> {
+    let is_message = header[6] == protocol::ICMPV6 && offload.segmentation == Segmentation::None;
+    match fit6(header, packet, mtu, offload) {
+        Err(Exit::Punt(Why::TooBig(_))) if is_message => Ok(Fit::Fragments),
+        fit => fit,
+    }
+}
+
+/// Whether each segment of a merged packet fits, or each fragment of one that was put together.
 #[cold]
 #[inline(never)]
 fn segments_fit(packet: &[u8], network_header: usize, mtu: u32, offload: &Offload) -> bool {
     let transport = match offload.segmentation {
         Segmentation::None => return false,
+        Segmentation::Fragments => return u32::from(offload.segment_bytes) <= mtu,
         Segmentation::Udp => 8,
         Segmentation::Tcp4 | Segmentation::Tcp6 => packet
             .get(network_header + 12)

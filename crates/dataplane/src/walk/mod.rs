@@ -25,6 +25,7 @@
 mod depart;
 mod egress;
 mod forward;
+mod gather;
 mod guarded;
 mod ingress;
 mod input;
@@ -42,6 +43,7 @@ use frame::{InterfaceId, Offload};
 use machine::Instant;
 use wire::Mac;
 
+pub(crate) use gather::expire;
 pub use guarded::{Event, Logged};
 pub(crate) use guarded::{Memory, Told};
 pub(crate) use passes::{Scratch, vector};
@@ -100,6 +102,8 @@ pub enum Exit {
     Drop(Drop),
     /// Handed to control.
     Punt(Why),
+    /// Held here until all fragments of its datagram have come.
+    Collect,
     /// Walked by this other worker, whose connection it belongs to.
     HandOver(u16),
     /// Given to the host stack, without its link header, by this mirror port.
@@ -119,6 +123,7 @@ impl core::fmt::Display for Exit {
         match self {
             Self::Drop(reason) => write!(f, "drop: {}", reason.name()),
             Self::Punt(why) => write!(f, "to control: {}", why.name()),
+            Self::Collect => write!(f, "held until its datagram is whole"),
             Self::HandOver(worker) => write!(f, "to worker {worker}, whose connection it is of"),
             Self::Deliver(port) => write!(f, "to the host stack by port {port}"),
             Self::Finish { port, mtu } => write!(f, "fit to {mtu} bytes for port {port}"),
@@ -313,7 +318,7 @@ fn fit(cx: &Context<'_>, leaving: &Leaving<'_>, adjacency: &Adjacency) -> Result
             return Err(Exit::Drop(Drop::Ipv6Length));
         };
         match leaving.own {
-            true => forward::fit6(header, packet, mtu, offload),
+            true => forward::own6(header, packet, mtu, offload),
             false if !cx.snapshot.ipv6.forward => Err(Exit::Drop(Drop::ForwardingOff)),
             false => forward::ipv6(header, packet, mtu, offload),
         }

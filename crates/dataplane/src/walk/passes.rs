@@ -4,10 +4,11 @@ use frame::{Frame, InterfaceId, VECTOR_FRAMES, Vector};
 
 use super::depart::{self, Near};
 use super::ingress::{self, Entrance};
-use super::{Context, Exit, Key, Place, egress, guarded, prerouting};
+use super::{Context, Exit, Key, Place, egress, gather, guarded, prerouting};
 use crate::counters::{Counters, Traffic};
 use crate::drop::Drop;
 use crate::outlet::Outlet;
+use crate::punt::Why;
 use crate::rings::Handed;
 use crate::table::NextHopId;
 use crate::trace::Silent;
@@ -314,7 +315,7 @@ fn pass4(cx: &Context<'_>, vector: &mut Vector, scratch: &Scratch, outlet: &mut 
 }
 
 /// The port that a frame came by, through its interface.
-fn arrived_by(cx: &Context<'_>, frame: &Frame) -> u16 {
+pub(super) fn arrived_by(cx: &Context<'_>, frame: &Frame) -> u16 {
     let interface = cx.snapshot.interface(frame.ingress);
     interface.map_or(NO_PORT, |interface| interface.port)
 }
@@ -324,7 +325,13 @@ fn arrived_by(cx: &Context<'_>, frame: &Frame) -> u16 {
 pub(super) fn settle(cx: &Context<'_>, mut frame: Frame, exit: Exit, outlet: &mut Outlet) {
     match exit {
         Exit::Drop(reason) => outlet.discard(frame, reason),
-        Exit::Punt(why) => outlet.punt(frame, why),
+        Exit::Punt(why) => {
+            if why == Why::Local {
+                gather::stays(&mut frame);
+            }
+            outlet.punt(frame, why);
+        }
+        Exit::Collect => gather::collect(cx, frame, outlet),
         Exit::HandOver(worker) => {
             let port = arrived_by(cx, &frame);
             if let Some((frame, reason)) = outlet.hand(worker, Handed::Arrived(frame, port)) {
@@ -333,6 +340,7 @@ pub(super) fn settle(cx: &Context<'_>, mut frame: Frame, exit: Exit, outlet: &mu
         }
         Exit::Finish { port, mtu } => egress::finish(cx, outlet, frame, port, mtu),
         Exit::Deliver(port) => {
+            gather::stays(&mut frame);
             let l3 = frame.l3;
             if l3 == 0 || egress::relayer(&mut frame, l3, 0) {
                 egress::finish(cx, outlet, frame, port, u32::MAX);

@@ -6,11 +6,11 @@ use frame::{Frame, InterfaceId};
 use super::depart::{self, Departed, Tally, Way, depart, packet};
 use super::ingress::Arrived;
 use super::passes::settle;
-use super::{Context, Exit, Fit, Key, egress, guarded, output, routing};
+use super::{Context, Exit, Fit, Key, egress, gather, guarded, output, routing};
 use crate::drop::Drop;
 use crate::handover;
 use crate::outlet::Outlet;
-use crate::packet::Fields;
+use crate::packet::{Fields, Fragment};
 use crate::punt::Why;
 use crate::rings::Handed;
 use crate::table::Kind;
@@ -38,6 +38,9 @@ fn home(cx: &Context<'_>, frame: &Frame, outlet: &Outlet) -> Option<u16> {
     let packet = packet(frame);
     let fields = Fields::of(packet);
     let tracker = &outlet.memory.tracker;
+    if fields.fragment != Fragment::Whole {
+        return gather::home(cx, &fields, frame, outlet);
+    }
     if !cx.snapshot.firewall.tracks(fields.tuple.ipv6) || tracker.lookup(&fields.tuple).is_some() {
         return None;
     }
@@ -155,7 +158,8 @@ fn onward(cx: &Context<'_>, frame: &mut Frame, outlet: &Outlet) -> Result<Depart
     if adjacency.kind != Kind::Forward {
         return Err(Exit::Punt(Why::Unresolved(hop)));
     }
-    let fit = guarded::fit(packet(frame), &frame.offload, adjacency.mtu)?;
+    let own = frame.ingress == InterfaceId::NONE;
+    let fit = guarded::fit(packet(frame), own, &frame.offload, adjacency.mtu)?;
     if !egress::rewrite(frame, &adjacency) {
         return Err(Exit::Drop(Drop::NoBuffer));
     }

@@ -1,6 +1,8 @@
 //! Packets through a whole worker: what comes out, what is counted, what is handed to control.
 
+mod endpoint;
 mod firewall;
+mod fragments;
 mod helper;
 mod options;
 
@@ -885,7 +887,6 @@ fn every_reason_is_reached_here_or_belongs_to_control() {
         Drop::NotForUs,
         Drop::ArpMalformed,
         Drop::IcmpMalformed,
-        Drop::Reassembly,
     ];
     // Tested with connections, translations and rules.
     let of_firewall = [
@@ -904,9 +905,24 @@ fn every_reason_is_reached_here_or_belongs_to_control() {
         Drop::HelperRoom,
         Drop::HelperFragment,
     ];
+    // Of where connections are tracked, and of control.
+    let of_fragments = [
+        Drop::FragmentMalformed,
+        Drop::FragmentDuplicate,
+        Drop::FragmentOverlap,
+        Drop::FragmentEcn,
+        Drop::FragmentTimeout,
+        Drop::FragmentsFull,
+    ];
     let reached: Vec<_> = refused().iter().map(|(reason, _)| *reason).collect();
     for reason in Drop::ALL {
-        let known = [&reached[..], &elsewhere_here, &of_control, &of_firewall];
+        let known = [
+            &reached[..],
+            &elsewhere_here,
+            &of_control,
+            &of_firewall,
+            &of_fragments,
+        ];
         assert!(known.concat().contains(reason), "{}", reason.name());
     }
 }

@@ -354,6 +354,17 @@ impl Router {
             .sum()
     }
 
+    /// The memory that it has, in KB.
+    pub(crate) fn resident_kb(&self) -> u64 {
+        let path = format!("/proc/{}/status", self.child.id());
+        let status = fs::read_to_string(path).expect("it runs");
+        let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:"));
+        let number = line.and_then(|line| line.trim().strip_suffix(" kB"));
+        number
+            .and_then(|kb| kb.parse().ok())
+            .expect("a number of KB")
+    }
+
     /// What it wrote to its standard error so far.
     pub(crate) fn log(&self) -> String {
         fs::read_to_string(self.folder.file("log")).unwrap_or_default()

@@ -61,6 +61,7 @@ pub fn compile(
         rules,
         send_redirects: intent.ipv4.send_redirects,
         firewall: Arc::clone(firewall),
+        fragments4: intent.ipv4.fragments(),
         ..Snapshot::default()
     };
     let mut vlans = vlans(layout);

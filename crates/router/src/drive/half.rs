@@ -70,10 +70,8 @@ pub enum TimerKey {
     Listen(InterfaceId),
     /// Gateway checks.
     Check,
-    /// Incomplete IPv4 packets.
-    Pieces4,
-    /// Incomplete IPv6 packets.
-    Pieces6,
+    /// Incomplete packets.
+    Pieces,
     /// Scripts that run by themselves.
     Schedule,
 }

@@ -41,6 +41,7 @@ use dataplane::counters::InterfaceTraffic;
 use dataplane::snapshot::Snapshot;
 use dataplane::table::Fib;
 use dataplane::table::fib::FibWriter;
+use frame::reassembly::{self, Reassembly};
 use frame::{InterfaceId, Offloads, Port};
 use machine::{Instant, Rng};
 use menu::Clock;
@@ -48,7 +49,6 @@ use service::gateway_check::{GatewayCheck, How};
 use service::icmp::{Limiter, Rate};
 use service::neighbour::{Arp, Discovery, Event};
 use service::ping::Pings;
-use service::reassembly::{self, Reassembly};
 use wire::Mac;
 
 use crate::compile::{Addresses, Layout, Numbers, PortState};
@@ -59,7 +59,6 @@ use check::Checked;
 use half::{Half, Means, TimerKey, Waiting};
 use link6::Link6;
 use log::Log;
-use pieces::Tag;
 use timers::Timers;
 use workers::Workers;
 
@@ -142,8 +141,9 @@ pub struct Control {
     pub(crate) v4: Half<Arp>,
     pub(crate) v6: Half<Discovery>,
     pub(crate) links6: BTreeMap<InterfaceId, Link6>,
-    pub(crate) pieces4: Reassembly<Tag>,
-    pub(crate) pieces6: Reassembly<Tag>,
+    /// Fragments of packets for this router, with the workers that they came by: of IPv4, of IPv6.
+    pub(crate) pieces4: Reassembly<u16>,
+    pub(crate) pieces6: Reassembly<u16>,
     pub(crate) check: GatewayCheck<Checked>,
     /// The gateways that are watched, as routes want it.
     pub(crate) watched: BTreeSet<(Checked, How)>,
@@ -477,8 +477,7 @@ impl Control {
             TimerKey::Advertise(id) => self.tick_advertiser(id),
             TimerKey::Listen(id) => self.tick_listener(id),
             TimerKey::Check => self.tick_check(),
-            TimerKey::Pieces4 => self.tick_pieces4(),
-            TimerKey::Pieces6 => self.tick_pieces6(),
+            TimerKey::Pieces => self.expire_pieces(),
             // The owner asks for the jobs when it has polled.
             TimerKey::Schedule => {}
         }

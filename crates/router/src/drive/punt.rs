@@ -73,8 +73,7 @@ impl Control {
             return self.workers.discard(frame, Drop::Ipv4Length);
         };
         if packet.fragment().is_piece() {
-            self.collect4(packet_of(&frame), (frame.ingress, worker));
-            return self.workers.free(frame);
+            return self.collect4(frame, worker);
         }
         if let Some((from, id)) = echo_reply4(&packet)
             && packet.protocol() == Protocol::ICMP
@@ -110,8 +109,7 @@ impl Control {
             return self.workers.discard(frame, Drop::Ipv6ExtensionHeader);
         };
         if upper.fragment.is_some() {
-            self.collect6(packet_of(&frame), (frame.ingress, worker));
-            return self.workers.free(frame);
+            return self.collect6(frame, worker);
         }
         if upper.protocol != Protocol::ICMPV6 {
             // The field that names it is the fixed header's, unless an extension header names it.

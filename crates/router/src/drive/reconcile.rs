@@ -7,12 +7,12 @@ use std::sync::Arc;
 
 use dataplane::Command;
 use dataplane::connection::Purge;
+use dataplane::nat;
 use dataplane::snapshot::Snapshot;
 use frame::InterfaceId;
-use machine::{Duration, Machine};
+use machine::Duration;
 use service::icmp::Rate;
 use service::neighbour::{Config, DuplicateDetection, Event};
-use service::reassembly;
 
 use super::half::{Half, Side};
 use super::sink::FibSink;
@@ -103,14 +103,8 @@ impl Control {
             mask_all: self.intent.ipv4.icmp_rate_mask,
             ..Rate::V4
         });
-        let settings = reassembly::Config {
-            timeout: self.intent.ipv4.fragment_time,
-            memory_max_bytes: usize::try_from(self.intent.ipv4.fragment_bytes)
-                .unwrap_or(usize::MAX),
-            ..reassembly::Config::V4
-        };
-        let configure = reassembly::Event::Configure(settings);
-        self.pieces4.handle(configure, self.now, &mut Vec::new());
+        self.pieces4.configure(self.intent.ipv4.fragments());
+        self.settle_pieces();
     }
 
     /// Tells the RIBs of every link that is new, other or gone.
@@ -134,6 +128,7 @@ impl Control {
         self.epoch += 1;
         self.workers.make_room(self.numbers.last());
         self.in_use6 = self.in_use6();
+        self.map_endpoints();
         let snapshot: Snapshot = compile::compile(
             self.epoch,
             &self.intent,
@@ -149,6 +144,24 @@ impl Control {
             compile::snapshot::inactive_rules(&self.intent, &self.layout, &self.tables);
         self.snapshot.store(Arc::new(snapshot));
         self.change_tracking();
+    }
+
+    /// Endpoint-independent translation has memory from the first rule on that wants it.
+    fn map_endpoints(&mut self) {
+        let wants =
+            |target: &nat::Target| matches!(target.action, nat::Action::EndpointIndependent);
+        let targets = &self.firewall.compiled().targets;
+        if self.connections.mappings().is_some() || !targets.iter().any(wants) {
+            return;
+        }
+        match nat::Mappings::new(self.rng.next_u64()) {
+            Ok(mappings) => self.connections.set_mappings(Arc::new(mappings)),
+            // Such rules masquerade for as long.
+            Err(error) => {
+                let message = format!("no memory for endpoint-independent-nat: {error}");
+                self.log.add("firewall,error", message);
+            }
+        }
     }
 
     /// Connections end when they are not tracked any more.

@@ -5,7 +5,9 @@ use std::sync::Arc;
 
 use dataplane::rule::RuleCounters;
 use dataplane::{Command, Counters, Drop, Punt, Remote};
+use frame::reassembly::Reassembly;
 use frame::{Frame, Pool};
+use machine::Instant;
 
 /// Commands that wait for room in a worker's ring; packets beyond this are dropped.
 const BACKLOG: usize = 4096;
@@ -134,6 +136,17 @@ impl Workers {
             self.own.dropped(Drop::NoBuffer);
         }
         frame
+    }
+
+    /// Puts a fragment to those that are here; the whole packet if it is the last.
+    pub fn collect(
+        &mut self,
+        pieces: &mut Reassembly<u16>,
+        fragment: Frame,
+        worker: u16,
+        now: Instant,
+    ) -> Option<(Frame, u16)> {
+        pieces.collect(&mut self.pool, fragment, worker, now)
     }
 
     /// Ends a frame that was seen to.

@@ -76,7 +76,12 @@ pub(super) fn compile(
         .as_ref()
         .map(|deed| act(deed, rule, place, world, numbered));
     let (matchers, action, invalid) = match (matchers, action) {
-        (Some(matchers), Some(Some(action))) => (matchers, action, false),
+        (Some(mut matchers), Some(Some(action))) => {
+            if is_to_mapped(rule, place) {
+                matchers.push(Match::Mapped.into());
+            }
+            (matchers, action, false)
+        }
         // This router cannot do it, and it is said elsewhere.
         (Some(_), None) => (never(), Action::Passthrough, false),
         _ => (never(), Action::Passthrough, true),
@@ -85,6 +90,16 @@ pub(super) fn compile(
     compiled.passthrough = rule.passthrough;
     compiled.log.clone_from(&rule.log);
     (compiled, invalid)
+}
+
+/// Whether a rule translates what comes for endpoints that stand for others: what is for nobody, it
+/// leaves to the rules behind it.
+fn is_to_mapped(rule: &Rule, place: &Place) -> bool {
+    let Some(Deed::Translate(translation)) = &rule.deed else {
+        return false;
+    };
+    translation.action == nat::Action::EndpointIndependent
+        && translation.side.unwrap_or(place.side) == nat::Side::Destination
 }
 
 fn never() -> Vec<Matcher> {

@@ -337,6 +337,40 @@ fn what_names_what_is_not_there_is_invalid_and_never_matches() {
 }
 
 #[test]
+fn an_endpoint_independent_rule_of_dstnat_is_for_endpoints_that_stand_for_somebody() {
+    let bench = Bench::new(
+        "/ip firewall nat\n\
+         add chain=srcnat action=endpoint-independent-nat protocol=udp randomise-ports=yes\n\
+         add chain=dstnat action=endpoint-independent-nat protocol=udp\n",
+    );
+
+    let compiled = bench.firewall.compiled();
+    let rule = |chain: &str| {
+        let table = &compiled.ipv4.nat;
+        let chain = table.chain(table.find(chain).expect("a chain"));
+        &chain.expect("it is there").rules()[0]
+    };
+    let is_to_mapped = |rule: &rule::Rule| {
+        rule.matchers
+            .iter()
+            .any(|it| matches!(it.what, Match::Mapped))
+    };
+    assert!(!is_to_mapped(rule("srcnat")) && is_to_mapped(rule("dstnat")));
+    let target = |rule: &rule::Rule| match rule.action {
+        Action::Translate(place) => compiled.targets[place as usize],
+        _ => panic!("{:?}", rule.action),
+    };
+    let [source, destination] = ["srcnat", "dstnat"].map(|chain| target(rule(chain)));
+    for (target, side, randomise) in [
+        (source, nat::Side::Source, true),
+        (destination, nat::Side::Destination, false),
+    ] {
+        assert_eq!(target.action, nat::Action::EndpointIndependent);
+        assert_eq!((target.side, target.randomise), (side, randomise));
+    }
+}
+
+#[test]
 fn connections_are_tracked_from_the_first_rule_on() {
     let mut bench = Bench::new("");
     let tracked = |bench: &Bench| {

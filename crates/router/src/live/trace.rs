@@ -28,6 +28,7 @@ impl Control {
             ingress: port,
             assumed: self.assumed(call)?,
             clock: self.rule_clock(),
+            mappings: self.connections.mappings(),
         };
         let walked = trace(&self.snapshot(), self.fib(), &question);
         let ipv6 = probe.source.is_ipv6();
@@ -175,6 +176,9 @@ impl Control {
             End::Sent(egress) => ("sent", format!("sent by {}", self.layout.name(egress))),
             End::Exit(Exit::Deliver(_) | Exit::Punt(Why::Local)) => {
                 ("delivered", "delivered to this router".to_owned())
+            }
+            End::Exit(Exit::Collect) => {
+                ("delivered", "held until its datagram is whole".to_owned())
             }
             End::Exit(Exit::Finish { .. }) => ("sent", "sent in pieces".to_owned()),
             End::Exit(Exit::Punt(Why::Unresolved(hop))) => {

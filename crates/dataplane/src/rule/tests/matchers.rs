@@ -235,6 +235,10 @@ impl Facts for Known {
         Some(Helper::Ftp)
     }
 
+    fn is_mapped(&self, tuple: &Tuple) -> bool {
+        *tuple == segment().tuple
+    }
+
     fn original(&self) -> Option<Tuple> {
         Some(segment().tuple)
     }
@@ -280,6 +284,8 @@ fn facts_are_asked_and_fail_where_there_is_no_connection() {
     assert_eq!(ask(Match::ConnectionType(Helper::Sip)), FAILS);
     assert_eq!(ask(Match::SourceType(AddressTypes::LOCAL)), HOLDS);
     assert_eq!(ask(Match::DestinationType(AddressTypes::LOCAL)), FAILS);
+    assert_eq!(ask(Match::Mapped), HOLDS);
+    assert_eq!(both(Match::Mapped, &packet), FAILS);
     assert_eq!(ask(Match::Realm(3)), HOLDS);
     let hotspot = |set, clear| Match::Hotspot { set, clear };
     assert_eq!(ask(hotspot(Hotspot::AUTH, Hotspot::TO_CLIENT)), HOLDS);

@@ -7,7 +7,8 @@ use super::{Guard, Watcher};
 use crate::connection::{self, Tick, Tracker, Way};
 use crate::drop::Drop;
 use crate::firewall::{Tables, filter, mangle, nat, raw};
-use crate::packet::Tuple;
+use crate::nat::Endpoint;
+use crate::packet::{Tuple, protocol};
 use crate::punt::Why;
 use crate::rule::{self, AddressTypes, ChainId, Facts, Helper, Hotspot, Subject, Table, Verdict};
 use crate::table::Kind;
@@ -207,6 +208,12 @@ impl Facts for Known<'_> {
             None if self.begins() => Some(self.tracker.expected(self.received)?.helper),
             None => None,
         }
+    }
+
+    fn is_mapped(&self, tuple: &Tuple) -> bool {
+        let of_udp = tuple.protocol == protocol::UDP && !tuple.ipv6;
+        let mappings = self.tracker.mappings().filter(|_| of_udp);
+        mappings.is_some_and(|mappings| mappings.inside(Endpoint::destination(tuple)).is_some())
     }
 
     fn original(&self) -> Option<Tuple> {

@@ -1,7 +1,7 @@
 //! The walk of packets that the firewall looks at, in the order of RouterOS's packet flow.
 //!
 //! ```text
-//! prerouting:  raw → connection → mangle → dstnat
+//! prerouting:  raw → fragments are put together → connection → mangle → dstnat
 //! routing:     by the destination as it is now, and by the routing mark
 //! input:       mangle → filter → nat input          forward:  lifetime → mangle → filter
 //! output:      raw → connection → mangle → nat output → filter → routing again
@@ -30,12 +30,12 @@ use frame::{InterfaceId, Offload, Segmentation};
 use wire::Mac;
 
 use super::forward::{self, Fit};
-use super::{Context, Exit, options, routing};
+use super::{Context, Exit, gather, options, routing};
 use crate::connection::{Draft, Track, Tracker, Way};
 use crate::drop::Drop;
 use crate::firewall::Tables;
 use crate::nat::Side;
-use crate::packet::{Fields, Tuple};
+use crate::packet::{Fields, Fragment, Tuple};
 use crate::punt::Why;
 use crate::rule::{self, Changes, Marks, Watch};
 use crate::table::{Adjacency, Kind, NextHopId};
@@ -191,7 +191,7 @@ impl<W: Watcher> Guard<'_, W> {
     ) -> Result<Onward, Exit> {
         let egress = routed.map_or(InterfaceId::NONE, |(_, adjacency)| adjacency.egress);
         let before = self.ends();
-        self.hook(Hook::OutputRaw, egress)?;
+        self.raw(Hook::OutputRaw, egress)?;
         self.connect();
         // An error about a translated packet goes to whoever sent that.
         self.recall(Side::Destination);
@@ -217,9 +217,27 @@ impl<W: Watcher> Guard<'_, W> {
 
     /// raw, connection, mangle, dstnat.
     fn prerouting(&mut self) -> Result<(), Exit> {
-        self.hook(Hook::Raw, InterfaceId::NONE)?;
+        self.raw(Hook::Raw, InterfaceId::NONE)?;
         self.connect();
         self.hook(Hook::Prerouting, InterfaceId::NONE)
+    }
+
+    /// What comes before connections: raw, which sees fragments, and their end.
+    fn raw(&mut self, hook: Hook, egress: InterfaceId) -> Result<(), Exit> {
+        if !gather::is_gathered(self.view.offload) {
+            self.hook(hook, egress)?;
+        }
+        let Fields {
+            fragment, tuple, ..
+        } = self.passage.fields;
+        if fragment == Fragment::Whole
+            || self.passage.changes.untracked
+            || !self.cx.snapshot.firewall.tracks(tuple.ipv6)
+        {
+            return Ok(());
+        }
+        self.watch.left(hook.stage(), &Exit::Collect);
+        Err(Exit::Collect)
     }
 
     fn input(&mut self) -> Result<(), Exit> {
@@ -303,9 +321,12 @@ impl<W: Watcher> Guard<'_, W> {
     fn fit(&mut self, adjacency: &Adjacency) -> Result<Fit, Exit> {
         let packet = self.view.packet;
         let own = self.view.ingress == InterfaceId::NONE;
-        let mut fit = fit(packet, self.view.offload, adjacency.mtu);
+        let mut fit = fit(packet, own, self.view.offload, adjacency.mtu);
         if self.passage.changes.clear_df
-            && self.view.offload.segmentation == Segmentation::None
+            && matches!(
+                self.view.offload.segmentation,
+                Segmentation::None | Segmentation::Fragments
+            )
             && matches!(fit, Err(Exit::Punt(Why::TooBig(_))))
         {
             fit = Ok(Fit::Fragments);
@@ -348,10 +369,14 @@ pub(super) fn decide<W: Watcher>(
     guard.forwarded(local).map(|onward| onward.adjacency)
 }
 
-/// How a packet, from its network header on, fits a link of this layer-3 MTU.
-pub(super) fn fit(packet: &[u8], offload: &Offload, mtu: u32) -> Result<Fit, Exit> {
+/// How a packet, from its network header on, fits a link of this layer-3 MTU. `own` says that it is this
+/// router's.
+pub(super) fn fit(packet: &[u8], own: bool, offload: &Offload, mtu: u32) -> Result<Fit, Exit> {
     match (packet.first_chunk::<20>(), packet.first_chunk::<40>()) {
-        (_, Some(header)) if header[0] >> 4 == 6 => forward::fit6(header, packet, mtu, offload),
+        (_, Some(header)) if header[0] >> 4 == 6 => match own {
+            true => forward::own6(header, packet, mtu, offload),
+            false => forward::fit6(header, packet, mtu, offload),
+        },
         (Some(header), _) => forward::fit4(header, packet, mtu, offload),
         _ => Err(Exit::Drop(Drop::Ipv4Length)),
     }

@@ -8,7 +8,8 @@ use super::{Guard, Passage, Translation, Watcher};
 use crate::connection::{
     Draft, NatState, Rewrite4, Rewrite6, Rewrites, State, Track, Tracker, Way,
 };
-use crate::nat::{self, Action, Exhausted, Rewrite, Side, Unique};
+use crate::drop::Drop;
+use crate::nat::{self, Action, Exhausted, Rewrite, Side, Target, Unique};
 use crate::packet::{Tuple, protocol};
 use crate::rule::{ChainId, Table, Verdict};
 use crate::snapshot::OwnAddresses;
@@ -68,7 +69,7 @@ impl<W: Watcher> Guard<'_, W> {
         let context = nat::Context {
             own: self.own_address(interface, before.ipv6),
             random: self.memory.rules.random(),
-            mappings: None,
+            mappings: self.memory.tracker.mappings(),
         };
         let after = match nat::choose(target, &before, &context, &self.memory.tracker) {
             Ok(after) => after,
@@ -82,17 +83,17 @@ impl<W: Watcher> Guard<'_, W> {
             format!("translated: {before} becomes {after}")
         });
         self.passage.fields.tuple = after;
-        let bit = match target.side {
-            Side::Source => NatState::SRCNAT,
-            Side::Destination => NatState::DSTNAT,
-        };
         if after != before {
+            let bit = bits(
+                target,
+                nat::is_endpoint_independent(target, &before, &context),
+            );
             let nat = self.passage.track.nat.with(bit);
             self.passage.track.nat = nat;
         }
         if let Some(draft) = &mut self.passage.draft {
             draft.nat = self.passage.track.nat;
-            draft.masquerade |= target.side == Side::Source && target.action == Action::Own;
+            draft.masquerade |= is_own_source(target);
         }
         Ok(())
     }
@@ -107,6 +108,28 @@ impl<W: Watcher> Guard<'_, W> {
                 .map(|address| u128::from(address.to_bits())),
         }
     }
+}
+
+/// What a translated connection is, to rules and rows.
+fn bits(target: &Target, endpoint_independent: bool) -> NatState {
+    let (bit, independent) = match target.side {
+        Side::Source => (NatState::SRCNAT, NatState::EIN_SNAT),
+        Side::Destination => (NatState::DSTNAT, NatState::EIN_DNAT),
+    };
+    match endpoint_independent {
+        true => bit.with(independent),
+        false => bit,
+    }
+}
+
+/// Whether the source becomes an address of the egress interface: with that it goes.
+fn is_own_source(target: &Target) -> bool {
+    target.side == Side::Source
+        && match target.action {
+            Action::Own => true,
+            Action::EndpointIndependent => target.addresses.is_none(),
+            _ => false,
+        }
 }
 
 /// Gives a tuple one side of another.
@@ -188,6 +211,10 @@ pub(super) fn settle(
 ) -> Result<(), Exit> {
     let settled = told_apart(tracker, &passage.fields.tuple, draft);
     let (after, answers) = settled.map_err(|exhausted| Exit::Drop(exhausted.reason()))?;
+    // Towards everybody it is the same endpoint, or none.
+    if draft.nat.intersects(NatState::EIN_SNAT) && after != passage.fields.tuple {
+        return Err(Exit::Drop(Drop::NatPorts));
+    }
     let before = draft.original;
     passage.fields.tuple = after;
     draft.reply = answers.before;

@@ -14,13 +14,13 @@ use crate::connection::{Hash, NatState, Passed, Tick, Tracker, Way};
 use crate::counters::Traffic;
 use crate::drop::Drop;
 use crate::outlet::Outlet;
-use crate::packet::{Fields, protocol};
+use crate::packet::{Fields, Fragment, protocol};
 use crate::punt::Why;
 use crate::rule::{First, NOBODY, Quick};
 use crate::table::{Adjacency, NextHopId};
 use crate::walk::depart::{self, Departed, Near, Speed, Tally, packet};
 use crate::walk::passes::{Lane, NO_PORT, Scratch};
-use crate::walk::{Context, Exit, Fit, egress, options, source_mac};
+use crate::walk::{Context, Exit, Fit, egress, gather, options, source_mac};
 
 /// What the passes tell each other about the frames of a chunk, by their place in it.
 pub(in crate::walk) struct Ahead {
@@ -285,12 +285,9 @@ impl Passes<'_, '_> {
         let tracker = &self.outlet.memory.tracker;
         if matches!(met, Met::Unknown) && self.tracks[usize::from(fields.tuple.ipv6)] {
             let found = tracker.find(ahead.hashes[at], &fields.tuple);
-            if found.is_none()
-                && let Some(worker) = tracker.home(fields, packet(frame))
-            {
+            if let Some(worker) = elsewhere(self.cx, found, fields, frame, self.outlet) {
                 // It is counted where it is walked.
-                let own = self.outlet.counters.interface(frame.ingress);
-                own.rx.take_back(1, frame.len() as u64);
+                self.outlet.count_back(self.cx, frame);
                 chunk.exits[at] = Exit::HandOver(worker);
                 return;
             }
@@ -311,6 +308,28 @@ impl Passes<'_, '_> {
             Err(exit) => chunk.exits[at] = exit,
         }
     }
+}
+
+/// The other worker that walks a packet whose connection was looked for here: that of the connection,
+/// or that which a datagram's fragments come to.
+#[inline(always)]
+fn elsewhere(
+    cx: &Context<'_>,
+    found: Option<Way>,
+    fields: &Fields,
+    frame: &Frame,
+    outlet: &Outlet,
+) -> Option<u16> {
+    if fields.fragment != Fragment::Whole {
+        return gather::home(cx, fields, frame, outlet);
+    }
+    if found.is_some() {
+        return None;
+    }
+    let tracker = &outlet.memory.tracker;
+    tracker
+        .home(fields, packet(frame))
+        .or_else(|| gather::next(cx, frame, outlet))
 }
 
 /// Reads all packets, and asks for what the index says of their connections.

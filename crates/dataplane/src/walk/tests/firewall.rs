@@ -26,7 +26,7 @@ pub(super) const MASQUERADE: Target = Target {
 };
 
 /// A table with the built-in chains of these names, and these rules in one of them.
-fn table(names: &[&str], chain: ChainId, rules: Vec<Rule>) -> Arc<Table> {
+pub(super) fn table(names: &[&str], chain: ChainId, rules: Vec<Rule>) -> Arc<Table> {
     chains(names, vec![(chain, rules)])
 }
 
@@ -257,7 +257,7 @@ fn a_routing_rule_asks_for_a_mark_before_the_marks_own_table_is_asked() {
 }
 
 /// The client's address is resolved.
-fn client(rig: &mut Rig) {
+pub(super) fn client(rig: &mut Rig) {
     let hop = rig.add_hop(&Adjacency {
         egress: ETHER1,
         port: 0,
@@ -266,7 +266,7 @@ fn client(rig: &mut Rig) {
     rig.route4(0x0a00_0002, 32, hop);
 }
 
-fn tracked(rig: &mut Rig) {
+pub(super) fn tracked(rig: &mut Rig) {
     let mut firewall = Firewall::clone(&rig.snapshot.firewall);
     firewall.tracks4 = true;
     rig.snapshot.firewall = Arc::new(firewall);
@@ -292,7 +292,7 @@ pub(super) fn translated(
 }
 
 /// The answer to a UDP packet as the gateway sends it, from what left the router.
-fn answer(sent: &[u8]) -> Vec<u8> {
+pub(super) fn answer(sent: &[u8]) -> Vec<u8> {
     let word = |at: usize| u32::from_be_bytes([sent[at], sent[at + 1], sent[at + 2], sent[at + 3]]);
     let port = |at: usize| u16::from_be_bytes([sent[at], sent[at + 1]]);
     Udp4 {

@@ -7,6 +7,8 @@
 //! got.
 
 mod beside;
+mod endpoint;
+mod fragments;
 mod helper;
 mod rules;
 mod usual;

@@ -1,12 +1,16 @@
-"""A host's side of the firewall's tests: `serve PORT...`, `ask PROBE...` or `stream ADDRESS PORT`.
+"""A host's side of the firewall's tests: `serve PORT...`, `ask PROBE...`, `stream ADDRESS PORT`,
+`endpoint ADDRESS:PORT...`, `large ADDRESS PORT SIZE...` or `storm FROM TO COUNT`.
 
 A server says to whoever comes, by TCP or UDP, IPv4 or IPv6, from which address it sees him come and
 with what segment size. A probe is `tcp|udp ADDRESS PORT [SECONDS]`; its outcome is that line, or
 what went wrong: `reset`, `icmp TYPE CODE FROM`, `nothing` after so many seconds. A stream is of
 numbered datagrams, 32 of them on their way, until standard input ends; its outcome is how many were
-sent and how many of them never came back.
+sent and how many of them never came back. An endpoint is one UDP socket that asks these servers, says
+what they said, and then is a server itself. Large datagrams are of random bytes; the outcome of each is whom the
+server saw, and whether the bytes came back. A storm is of fragments whose others never come.
 """
 
+import os
 import socket
 import struct
 import sys
@@ -115,6 +119,42 @@ def stream(address, port):
     print(sent, len(on_their_way), flush=True)
 
 
+def endpoint(servers):
+    s = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+    s.bind(("", 5000))
+    s.settimeout(PATIENCE)
+    for server in servers:
+        address, port = server.split(":")
+        s.sendto(b"hello", (address, int(port)))
+        print(s.recv(65536).decode(), flush=True)
+    s.settimeout(None)
+    serve_udp(s)
+
+
+def large(address, port, sizes):
+    s = socket.socket(socket.AF_INET6 if ":" in address else socket.AF_INET, socket.SOCK_DGRAM)
+    s.settimeout(PATIENCE)
+    s.connect((address, int(port)))
+    for size in map(int, sizes):
+        data = os.urandom(size)
+        s.send(data)
+        answer = s.recv(65536)
+        seen = answer[: len(answer) - size].decode().strip()
+        print(seen.split(" ")[0], "same" if answer[-size:] == data else "other", flush=True)
+
+
+def storm(source, to, count):
+    s = socket.socket(socket.AF_INET, socket.SOCK_RAW, socket.IPPROTO_RAW)
+    ends = socket.inet_aton(source) + socket.inet_aton(to)
+    data = bytes(1400)
+    for number in range(count):
+        # The first, or one from the middle.
+        place = 0x2000 | number % 2 * 175
+        word = struct.pack("!BBHHHBBH", 0x45, 0, 1420, 1 + number % 65535, place, 64, 17, 0)
+        s.sendto(word + ends + data, (to, 0))
+    print("done", flush=True)
+
+
 def ask(probe, kept):
     how, address, port, *patience = probe.split()
     family = socket.AF_INET6 if ":" in address else socket.AF_INET
@@ -135,6 +175,12 @@ if sys.argv[1] == "serve":
     serve(sys.argv[2:])
 elif sys.argv[1] == "stream":
     stream(sys.argv[2], int(sys.argv[3]))
+elif sys.argv[1] == "endpoint":
+    endpoint(sys.argv[2:])
+elif sys.argv[1] == "large":
+    large(sys.argv[2], sys.argv[3], sys.argv[4:])
+elif sys.argv[1] == "storm":
+    storm(sys.argv[2], sys.argv[3], int(sys.argv[4]))
 else:
     kept = []
     for probe in sys.argv[2:]:

@@ -154,13 +154,13 @@ fn replaced_rules_lose_no_packet(lab: &Lab, router: &Router) {
 }
 
 /// Numbered datagrams from the client to the server and back, until its end.
-struct Stream {
+pub(super) struct Stream {
     child: Child,
     said: BufReader<ChildStdout>,
 }
 
 impl Stream {
-    fn begin(lab: &Lab) -> Self {
+    pub(super) fn begin(lab: &Lab) -> Self {
         let mut command = peer(lab, "client", "stream");
         command.args([SERVER[0], "53"]);
         command.stdin(Stdio::piped()).stdout(Stdio::piped());
@@ -173,7 +173,7 @@ impl Stream {
     }
 
     /// How many were sent, and how many of them never came back.
-    fn end(mut self) -> (u64, u64) {
+    pub(super) fn end(mut self) -> (u64, u64) {
         drop(self.child.stdin.take());
         let mut line = String::new();
         self.said.read_line(&mut line).expect("it writes text");

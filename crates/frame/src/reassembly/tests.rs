@@ -6,40 +6,97 @@ use machine::Rng;
 use wire::{Protocol, ipv4, ipv6};
 
 use super::*;
+use crate::{InterfaceId, Sizes};
 
 const SRC: Ipv4Addr = Ipv4Addr::new(10, 0, 0, 2);
 const DST: Ipv4Addr = Ipv4Addr::new(10, 0, 0, 1);
 const SRC6: Ipv6Addr = Ipv6Addr::new(0x2001, 0xdb8, 0, 0, 0, 0, 0, 2);
 const DST6: Ipv6Addr = Ipv6Addr::new(0x2001, 0xdb8, 0, 0, 0, 0, 0, 1);
 
+/// What is in front of each packet; padding is behind it.
+const LINK: [u8; 14] = [2, 0, 0, 0, 0, 1, 2, 0, 0, 0, 0, 2, 8, 0];
+const PADDING: [u8; 5] = [0xee; 5];
+
+/// A packet that is whole, from its network header on, with the tag of its first piece.
+type Whole = (Vec<u8>, char);
+
 struct Desk {
     machine: Reassembly<char>,
+    pool: Pool,
     now: Instant,
+    /// What was given up: packets, and why.
+    lost: Vec<(Vec<u8>, char, Lost)>,
+    /// What was said of the last whole packet.
+    offload: Offload,
 }
 
 impl Desk {
     fn new(config: Config) -> Self {
-        let machine = Reassembly::new(config);
-        let now = Instant::from_secs(9);
-        Self { machine, now }
+        let sizes = Sizes {
+            small: 3_000,
+            medium: 100,
+            large: 8,
+        };
+        Self {
+            machine: Reassembly::new(config),
+            pool: Pool::new(sizes).expect("memory"),
+            now: Instant::from_secs(9),
+            lost: Vec::new(),
+            offload: Offload::FINISHED,
+        }
     }
 
-    fn hear(&mut self, packet: &[u8], tag: char) -> Vec<Action<char>> {
-        self.hear_in(packet, 0, tag)
+    fn hear(&mut self, packet: &[u8], tag: char) -> Vec<Whole> {
+        self.hear_by(InterfaceId(1), packet, tag)
     }
 
-    fn hear_in(&mut self, packet: &[u8], zone: u32, tag: char) -> Vec<Action<char>> {
-        let mut out = Vec::new();
-        let event = Event::Fragment { packet, zone, tag };
-        self.machine.handle(event, self.now, &mut out);
-        out
+    fn hear_by(&mut self, ingress: InterfaceId, packet: &[u8], tag: char) -> Vec<Whole> {
+        let bytes = [&LINK, packet, &PADDING].concat();
+        let mut frame = self.pool.alloc_from(&bytes).expect("a slot");
+        (frame.l3, frame.ingress) = (LINK.len() as u16, ingress);
+        let whole = self.machine.collect(&mut self.pool, frame, tag, self.now);
+        self.drain();
+        let whole = whole.map(|(frame, tag)| {
+            self.offload = frame.offload;
+            assert_eq!(frame.bytes()[..LINK.len()], LINK);
+            let packet = frame.bytes()[LINK.len()..].to_vec();
+            self.pool.free(frame);
+            (packet, tag)
+        });
+        whole.into_iter().collect()
     }
 
-    fn pass(&mut self, span: Duration) -> Vec<Action<char>> {
+    fn pass(&mut self, span: Duration) {
         self.now += span;
-        let mut out = Vec::new();
-        self.machine.tick(self.now, &mut out);
-        out
+        self.machine.expire(self.now);
+        self.drain();
+    }
+
+    fn drain(&mut self) {
+        let before = self.lost.len();
+        while let Some((frame, tag, why)) = self.machine.take_lost() {
+            let packet = &frame.bytes()[LINK.len()..frame.len() - PADDING.len()];
+            self.lost.push((packet.to_vec(), tag, why));
+            self.pool.free(frame);
+        }
+        // The last comes first.
+        self.lost[before..].reverse();
+    }
+
+    /// How many fragments were given up so.
+    fn count(&self, why: Lost) -> usize {
+        self.lost.iter().filter(|lost| lost.2 == why).count()
+    }
+
+    /// Nothing waits, and every slot is back.
+    fn is_clean(&mut self) -> bool {
+        let free = [
+            crate::Class::Small,
+            crate::Class::Medium,
+            crate::Class::Large,
+        ];
+        let free = free.map(|class| self.pool.available(class));
+        self.machine.is_empty() && self.machine.used_bytes() == 0 && free == [3_000, 100, 8]
     }
 }
 
@@ -85,8 +142,8 @@ fn data(len: usize) -> Vec<u8> {
     (0..len).map(|n| (n * 7) as u8).collect()
 }
 
-fn whole(packet: Vec<u8>, tag: char) -> Vec<Action<char>> {
-    vec![Action::Whole { packet, tag }]
+fn whole(packet: Vec<u8>, tag: char) -> Vec<Whole> {
+    vec![(packet, tag)]
 }
 
 #[test]
@@ -114,11 +171,7 @@ fn pieces_make_the_packet_in_whatever_order_they_come() {
 
         assert_eq!(out4, whole(v4_whole(5, &data, 0), 'a'), "{order:?}");
         assert_eq!(out6, whole(v6_whole(&data), 'a'), "{order:?}");
-        assert!(desk4.machine.is_empty() && desk6.machine.is_empty());
-        assert_eq!(
-            (desk4.machine.used_bytes(), desk6.machine.used_bytes()),
-            (0, 0)
-        );
+        assert!(desk4.is_clean() && desk6.is_clean());
     }
 }
 
@@ -137,7 +190,7 @@ fn the_header_is_the_first_pieces_with_its_options() {
     desk.hear(&first, 'a');
     let out = desk.hear(&v4(5, 8, false, &[2; 3], 0), 'b');
 
-    let [Action::Whole { packet, .. }] = &out[..] else {
+    let [(packet, _)] = &out[..] else {
         panic!("{out:?}");
     };
     let ip = ipv4::Packet::new_verified(packet).unwrap();
@@ -158,8 +211,24 @@ fn pieces_of_different_packets_never_meet() {
 
     assert_eq!(desk.hear(&v4(6, 8, false, &[0; 8], 0), 'a'), []);
     assert_eq!(desk.hear(&other_protocol, 'a'), []);
-    assert_eq!(desk.hear_in(&v4(5, 8, false, &[0; 8], 0), 1, 'a'), []);
-    assert_eq!(desk.machine.len(), 4);
+    assert_eq!(desk.machine.len(), 3);
+}
+
+#[test]
+fn addresses_of_a_link_are_others_on_another_and_global_ones_are_not() {
+    let other = InterfaceId(2);
+    for (first, meet) in [(0x20, true), (0xfe, false)] {
+        let mut desk = Desk::new(Config::V6);
+        let from = |mut packet: Vec<u8>| {
+            packet[8..10].copy_from_slice(&[first, if meet { 1 } else { 0x80 }]);
+            packet
+        };
+        desk.hear(&from(v6(5, 0, true, &[0; 8])), 'a');
+
+        let out = desk.hear_by(other, &from(v6(5, 8, false, &[0; 8])), 'b');
+
+        assert_eq!(out.len() == 1, meet);
+    }
 }
 
 #[test]
@@ -172,8 +241,8 @@ fn a_piece_that_comes_twice_is_ignored() {
     desk.hear(&first, 'b');
     let out = desk.hear(&v6(5, 8, false, &[2; 8]), 'c');
 
-    assert_eq!(desk.machine.counters().duplicates, 1);
-    assert!(matches!(out[..], [Action::Whole { tag: 'a', .. }]));
+    assert_eq!(desk.lost, [(first, 'b', Lost::Duplicate)]);
+    assert!(matches!(out[..], [(_, 'a')]));
 }
 
 #[test]
@@ -192,12 +261,13 @@ fn pieces_that_overlap_discard_the_packet() {
 
         desk.hear(&v6(5, offset, more, &vec![2; len]), 'a');
 
-        assert_eq!(desk.machine.counters().overlaps, 1, "{offset} {len}");
+        assert_eq!(desk.count(Lost::Overlap), 2, "{offset} {len}");
         // What comes later is discarded as well, whatever it would complete.
         desk.hear(&v6(5, 0, true, &[1; 24]), 'a');
         assert_eq!(desk.hear(&v6(5, 24, false, &[1; 8]), 'a'), []);
-        assert_eq!(desk.pass(Duration::from_secs(60)), [], "and nobody is told");
-        assert!(desk.machine.is_empty());
+        desk.pass(Duration::from_secs(60));
+        assert_eq!(desk.count(Lost::Overlap), desk.lost.len(), "nobody is told");
+        assert!(desk.is_clean());
     }
 }
 
@@ -207,7 +277,7 @@ fn the_same_place_with_other_bytes_is_an_overlap() {
     desk.hear(&v4(5, 0, true, &[1; 8], 0), 'a');
     desk.hear(&v4(5, 0, true, &[2; 8], 0), 'a');
 
-    assert_eq!(desk.machine.counters().overlaps, 1);
+    assert_eq!(desk.count(Lost::Overlap), 2);
     // In IPv4 the next packet with this identification is innocent.
     desk.hear(&v4(5, 0, true, &[3; 8], 0), 'a');
     let out = desk.hear(&v4(5, 8, false, &[3; 8], 0), 'a');
@@ -222,7 +292,7 @@ fn two_ends_contradict_each_other() {
 
         desk.hear(&v4(5, offset, more, &vec![1; len], 0), 'a');
 
-        assert_eq!(desk.machine.counters().overlaps, 1, "{offset} {more}");
+        assert_eq!(desk.count(Lost::Overlap), 2, "{offset} {more}");
     }
 }
 
@@ -233,7 +303,7 @@ fn an_end_before_what_is_here_contradicts_it() {
 
     desk.hear(&v4(5, 8, false, &[1; 8], 0), 'a');
 
-    assert_eq!(desk.machine.counters().overlaps, 1);
+    assert_eq!(desk.count(Lost::Overlap), 2);
 }
 
 #[test]
@@ -246,12 +316,23 @@ fn time_exceeded_is_owed_only_if_the_first_piece_is_here() {
         desk.hear(&first, 'a');
         desk.hear(&v4(6, 8, true, &[1; 8], 0), 'b');
 
-        assert_eq!(desk.pass(Duration::from_secs(seconds - 1)), []);
-        let out = desk.pass(Duration::from_secs(1));
+        desk.pass(Duration::from_secs(seconds - 1));
+        assert_eq!(desk.lost, []);
+        assert_eq!(
+            desk.machine.deadline(),
+            Some(desk.now + Duration::from_secs(1))
+        );
+        desk.pass(Duration::from_secs(1));
 
-        assert_eq!(out, [Action::TimedOut { first, tag: 'a' }]);
-        assert_eq!(desk.machine.counters().timed_out, 2);
-        assert!(desk.machine.is_empty());
+        let [
+            (packet, 'a', Lost::TimedOut { first: true }),
+            (_, 'b', other),
+        ] = &desk.lost[..]
+        else {
+            panic!("{:?}", desk.lost);
+        };
+        assert_eq!((packet, *other), (&first, Lost::TimedOut { first: false }));
+        assert!(desk.is_clean());
     }
 }
 
@@ -262,7 +343,9 @@ fn time_begins_with_the_first_piece_that_arrives() {
     desk.pass(Duration::from_secs(29));
     desk.hear(&v4(5, 16, true, &[1; 8], 0), 'a');
 
-    assert_eq!(desk.pass(Duration::from_secs(1)).len(), 1);
+    desk.pass(Duration::from_secs(1));
+
+    assert_eq!(desk.lost.len(), 2);
 }
 
 #[test]
@@ -272,17 +355,15 @@ fn ragged_and_endless_pieces_are_problems_in_ipv6() {
     let ragged = v6(5, 0, true, &[1; 9]);
     let endless = v6(5, 65_528, false, &[1; 9]);
 
-    let expect = |packet: &[u8], pointer| {
-        let packet = packet.to_vec();
-        [Action::ParameterProblem {
-            packet,
-            pointer,
-            tag: 'a',
-        }]
-    };
-    assert_eq!(desk.hear(&ragged, 'a'), expect(&ragged, 4));
-    assert_eq!(desk.hear(&endless, 'a'), expect(&endless, 50));
-    assert!(desk.machine.is_empty());
+    desk.hear(&ragged, 'a');
+    desk.hear(&endless, 'b');
+
+    let problem = |pointer| Lost::Problem { pointer };
+    assert_eq!(
+        desk.lost,
+        [(ragged, 'a', problem(4)), (endless, 'b', problem(50))]
+    );
+    assert!(desk.is_clean());
 }
 
 #[test]
@@ -293,8 +374,8 @@ fn ragged_endless_and_empty_pieces_are_dropped_in_ipv4() {
     desk.hear(&v4(5, 65_512, false, &[1; 9], 0), 'a');
     desk.hear(&v4(5, 8, true, &[], 0), 'a');
 
-    assert_eq!(desk.machine.counters().malformed, 3);
-    assert!(desk.machine.is_empty());
+    assert_eq!(desk.count(Lost::Malformed), 3);
+    assert!(desk.is_clean());
 }
 
 #[test]
@@ -317,8 +398,8 @@ fn a_packet_whose_headers_make_it_too_long_is_dropped() {
     let out = desk.hear(&v6(5, 65_504, false, &data[65_504..]), 'a');
 
     assert_eq!(out, []);
-    assert_eq!(desk.machine.counters().malformed, 1);
-    assert!(desk.machine.is_empty());
+    assert_eq!(desk.count(Lost::Malformed), 2);
+    assert!(desk.is_clean());
 }
 
 #[test]
@@ -353,8 +434,8 @@ fn a_first_piece_that_hides_its_headers_is_dropped() {
 
     desk.hear(&packet, 'a');
 
-    assert_eq!(desk.machine.counters().malformed, 1);
-    assert!(desk.machine.is_empty());
+    assert_eq!(desk.count(Lost::Malformed), 1);
+    assert!(desk.is_clean());
 }
 
 #[test]
@@ -384,13 +465,16 @@ fn a_flood_of_pieces_stays_within_its_memory_and_the_newest_packet_survives() {
             desk.hear(&v4(id, 8, true, &vec![1; piece], 0), 'a');
             assert!(desk.machine.used_bytes() <= 1 << 20);
             assert!(desk.machine.len() <= 500);
+            // The memory that it says it uses is all that it holds.
+            let held = 3_000 - desk.pool.available(crate::Class::Small);
+            assert!(held * crate::Class::Small.slot_bytes() <= 1 << 20);
         }
         desk.hear(&v4(60_000, 0, true, &[1; 8], 0), 'a');
 
         let out = desk.hear(&v4(60_000, 8, false, &[1; 8], 0), 'a');
 
         assert_eq!(out, whole(v4_whole(60_000, &[1; 16], 0), 'a'));
-        assert!(desk.machine.counters().evicted >= 19_000);
+        assert!(desk.count(Lost::Full) >= 19_000);
     }
 }
 
@@ -421,10 +505,7 @@ fn what_is_put_together_is_what_was_taken_apart() {
         let mut desk = Desk::new(Config::V4);
         let mut found = vec![false; 20];
         for piece in &line {
-            for action in desk.hear(piece, 'a') {
-                let Action::Whole { packet, .. } = action else {
-                    panic!("seed {seed}: {action:?}");
-                };
+            for (packet, _) in desk.hear(piece, 'a') {
                 let ip = ipv4::Packet::new_verified(&packet).unwrap();
                 let id = usize::from(ip.id());
                 assert_eq!(ip.payload(), packets[id], "seed {seed}");
@@ -474,11 +555,7 @@ fn noise_never_panics_and_is_forgotten() {
             desk.hear(&packet, 'a');
         }
         desk.pass(Duration::from_secs(60));
-        assert_eq!(
-            (desk.machine.len(), desk.machine.used_bytes()),
-            (0, 0),
-            "seed {seed}"
-        );
+        assert!(desk.is_clean(), "seed {seed}");
     }
 }
 
@@ -489,5 +566,180 @@ fn a_second_end_within_the_packet_contradicts_the_first() {
 
     desk.hear(&v4(5, 8, false, &[1; 8], 0), 'a');
 
-    assert_eq!(desk.machine.counters().overlaps, 1);
+    assert_eq!(desk.count(Lost::Overlap), 2);
+}
+
+#[test]
+fn a_whole_packet_knows_what_it_was_made_of() {
+    // As Linux has it: what may be fragmented, and how long the longest piece was.
+    let piece = |offset, more, len: usize, dont: bool| {
+        let mut packet = v4(5, offset, more, &vec![1; len], 0);
+        packet[6] |= if dont { 0x40 } else { 0 };
+        packet
+    };
+    for (dont_first, dont_last, dont) in [(true, false, true), (false, true, false)] {
+        let mut desk = Desk::new(Config::V4);
+        desk.hear(&piece(0, true, 64, dont_first), 'a');
+
+        let out = desk.hear(&piece(64, false, 8, dont_last), 'a');
+
+        let ip = ipv4::Packet::new_checked(&out[0].0).unwrap();
+        assert_eq!(ip.fragment().dont(), dont);
+        assert_eq!(desk.offload.segmentation, Segmentation::Fragments);
+        assert_eq!(desk.offload.segment_bytes, 84);
+    }
+}
+
+#[test]
+fn a_packet_in_too_many_pieces_is_given_up() {
+    let mut desk = Desk::new(Config::V4);
+
+    for at in 0..300 {
+        desk.hear(&v4(5, 8 * at, true, &[1; 8], 0), 'a');
+    }
+
+    assert_eq!(desk.count(Lost::Full), PIECES_MAX);
+    assert_eq!(
+        desk.machine.len(),
+        1,
+        "what comes behind them begins another"
+    );
+    desk.machine.clear();
+    desk.drain();
+    assert!(desk.is_clean());
+}
+
+#[test]
+fn a_whole_packet_without_a_slot_is_lost_by_that_name() {
+    let mut desk = Desk::new(Config::V4);
+    let taken: Vec<_> = core::iter::from_fn(|| desk.pool.alloc(60_000)).collect();
+    let data = data(60_000);
+    desk.hear(&v4(5, 0, true, &data[..8_000], 0), 'a');
+    desk.hear(&v4(5, 8_000, true, &data[..16_000 - 8], 0), 'a');
+    taken.into_iter().for_each(|frame| desk.pool.free(frame));
+    let taken: Vec<_> = core::iter::from_fn(|| desk.pool.alloc(60_000)).collect();
+
+    let out = desk.hear(&v4(5, 23_992, false, &data[..8_000], 0), 'a');
+
+    assert_eq!((out, desk.count(Lost::NoBuffer)), (vec![], 3));
+    taken.into_iter().for_each(|frame| desk.pool.free(frame));
+    assert!(desk.is_clean());
+}
+
+#[test]
+fn fragments_of_what_was_put_together_are_what_came() {
+    for len in [3_000, 9_001, 60_000] {
+        let data = data(len);
+        let mut desk = Desk::new(Config::V6);
+        let mut out = Vec::new();
+        for (number, part) in data.chunks(1_440).enumerate() {
+            let offset = (number * 1_440) as u16;
+            let more = usize::from(offset) + part.len() < len;
+            out.extend(desk.hear(&v6(7, offset, more, part), 'a'));
+        }
+        let size = usize::from(desk.offload.segment_bytes);
+        assert_eq!(size, 40 + 8 + 8 + 1_440);
+        let mut whole = desk
+            .pool
+            .alloc_from(&[&LINK[..], &out[0].0].concat())
+            .unwrap();
+        whole.l3 = LINK.len() as u16;
+
+        let mut pieces = Vec::new();
+        crate::fragment6(&mut desk.pool, &whole, size, 9, &mut pieces).unwrap();
+
+        // The destination options are part of what is fragmented, and 8 bytes longer that is.
+        let mut again = Vec::new();
+        for piece in &pieces {
+            assert!(piece.len() - LINK.len() <= size);
+            again.extend(desk.hear(&piece.bytes()[LINK.len()..], 'b'));
+        }
+        assert_eq!(again, [(out[0].0.clone(), 'b')]);
+        for frame in pieces.into_iter().chain([whole]) {
+            desk.pool.free(frame);
+        }
+        assert!(desk.is_clean());
+    }
+}
+
+/// What is known of a packet's pieces: each byte that is here, and where they end.
+#[derive(Default)]
+struct Model {
+    pieces: Vec<(u16, Vec<u8>)>,
+    end: Option<usize>,
+    poisoned: bool,
+}
+
+impl Model {
+    /// The name under which the piece is lost, or the bytes of the packet that is whole with it.
+    fn take(&mut self, offset: u16, more: bool, data: &[u8]) -> Result<Option<Vec<u8>>, Lost> {
+        let (from, to) = (usize::from(offset), usize::from(offset) + data.len());
+        if self.poisoned {
+            return Err(Lost::Overlap);
+        }
+        if self.pieces.contains(&(offset, data.to_vec())) {
+            return Err(Lost::Duplicate);
+        }
+        let mut bytes = vec![None; 512];
+        for (at, piece) in &self.pieces {
+            for (place, byte) in bytes[usize::from(*at)..].iter_mut().zip(piece) {
+                *place = Some(*byte);
+            }
+        }
+        let overlaps = bytes[from..to].iter().any(Option::is_some);
+        let beyond = self.end.is_some_and(|end| to > end || !more && to < end);
+        let before = !more && bytes[to..].iter().any(Option::is_some);
+        if overlaps || beyond || before {
+            self.poisoned = true;
+            self.pieces.clear();
+            return Err(Lost::Overlap);
+        }
+        for (place, byte) in bytes[from..to].iter_mut().zip(data) {
+            *place = Some(*byte);
+        }
+        self.pieces.push((offset, data.to_vec()));
+        self.end = self.end.or((!more).then_some(to));
+        let whole = self
+            .end
+            .and_then(|end| bytes[..end].iter().copied().collect());
+        if whole.is_some() {
+            *self = Self::default();
+        }
+        Ok(whole)
+    }
+}
+
+proptest::proptest! {
+    #[test]
+    fn pieces_in_any_order_are_put_together_or_lost_by_the_right_name(
+        pieces in proptest::collection::vec((0..8_u16, 1..4_usize, 0..3_u8, 0..9_u8), 1..40),
+    ) {
+        let mut desk = Desk::new(Config::V6);
+        let mut model = Model::default();
+        for (at, words, last, content) in pieces {
+            // Nearly always the bytes that belong there.
+            let (from, to) = (usize::from(at) * 8, usize::from(at) * 8 + words * 8);
+            let mut data = data(128)[from..to].to_vec();
+            data[0] ^= u8::from(content == 0);
+            let more = last != 0;
+            let held = desk.machine.used_bytes();
+
+            let out = desk.hear(&v6(5, at * 8, more, &data), 'a');
+
+            match model.take(at * 8, more, &data) {
+                Ok(None) => {
+                    proptest::prop_assert_eq!((out.len(), desk.lost.len()), (0, 0));
+                    proptest::prop_assert!(desk.machine.used_bytes() > held);
+                }
+                Ok(Some(bytes)) => proptest::prop_assert_eq!(out, whole(v6_whole(&bytes), 'a')),
+                Err(why) => {
+                    proptest::prop_assert!(out.is_empty() && !desk.lost.is_empty());
+                    proptest::prop_assert_eq!(desk.count(why), desk.lost.len());
+                }
+            }
+            desk.lost.clear();
+        }
+        desk.pass(Duration::from_secs(60));
+        proptest::prop_assert!(desk.is_clean());
+    }
 }

@@ -4,19 +4,21 @@ use core::net::{Ipv4Addr, Ipv6Addr};
 
 use wire::{Protocol, ipv4, ipv6};
 
+use crate::InterfaceId;
+
 /// What tells the pieces of one packet from those of others (RFC 791, 3.2; RFC 8200, 4.5: not the
 /// next header, which only the first piece's counts).
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(super) enum Key {
     V4 {
-        zone: u32,
         src: Ipv4Addr,
         dst: Ipv4Addr,
         protocol: u8,
         id: u16,
     },
     V6 {
-        zone: u32,
+        /// Addresses of a link, and of groups, mean something there only.
+        link: InterfaceId,
         src: Ipv6Addr,
         dst: Ipv6Addr,
         id: u32,
@@ -29,9 +31,9 @@ impl Key {
     }
 }
 
-/// A piece of a packet.
+/// A piece of a packet; places count from its network header.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Piece<'a> {
+pub(super) struct Piece {
     pub(super) key: Key,
     /// Where the data belongs in the fragmented part, in bytes.
     pub(super) offset: u16,
@@ -39,11 +41,13 @@ pub(super) struct Piece<'a> {
     pub(super) more: bool,
     /// The ECN bits of its header.
     pub(super) ecn: u8,
-    /// Everything in front of the data, as it arrived.
-    pub(super) head: &'a [u8],
-    /// What to do with `head` to make it the whole packet's.
+    /// It may not be fragmented further.
+    pub(super) dont: bool,
+    /// Everything in front of the data.
+    pub(super) head_len: usize,
+    pub(super) data_len: usize,
+    /// What to do with the head to make it the whole packet's.
     pub(super) join: Join,
-    pub(super) data: &'a [u8],
 }
 
 /// How the header of a first piece becomes that of the whole packet.
@@ -59,11 +63,16 @@ pub(super) enum Join {
 }
 
 /// A fragment, or a packet that is whole though it came here.
-#[derive(Debug)]
-pub(super) enum Read<'a> {
-    Piece(Piece<'a>),
-    /// An atomic fragment without its fragment header (RFC 6946, 4), or no fragment at all.
-    Whole(Vec<u8>),
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Read {
+    Piece(Piece),
+    /// No fragment at all.
+    Whole,
+    /// The whole packet with a fragment header (RFC 6946), which the head ends with.
+    Atomic {
+        head_len: usize,
+        join: Join,
+    },
 }
 
 /// Why a packet is no piece.
@@ -76,31 +85,29 @@ pub(super) enum NoPiece {
     },
 }
 
-/// Reads a packet from its IP header on.
-pub(super) fn read(packet: &[u8], zone: u32) -> Result<Read<'_>, NoPiece> {
+/// Reads a packet from its IP header on, which came by an interface.
+pub(super) fn read(packet: &[u8], ingress: InterfaceId) -> Result<Read, NoPiece> {
     match packet.first().map(|byte| byte >> 4) {
-        Some(4) => read_v4(packet, zone),
-        Some(6) => read_v6(packet, zone),
+        Some(4) => read_v4(packet),
+        Some(6) => read_v6(packet, ingress),
         _ => Err(NoPiece::Malformed),
     }
 }
 
-fn read_v4(packet: &[u8], zone: u32) -> Result<Read<'_>, NoPiece> {
+fn read_v4(packet: &[u8]) -> Result<Read, NoPiece> {
     let ip = ipv4::Packet::new_checked(packet).map_err(|_| NoPiece::Malformed)?;
     let fragment = ip.fragment();
-    let (head, data) = split(packet, ip.header_len(), ip.payload().len())?;
     if !fragment.is_piece() {
-        return Ok(Read::Whole([head, data].concat()));
+        return Ok(Read::Whole);
     }
-    let end = usize::from(fragment.offset()) + data.len();
-    let whole = ip.header_len() + end;
+    let (head_len, data_len) = (ip.header_len(), ip.payload().len());
+    let whole = head_len + usize::from(fragment.offset()) + data_len;
     // Only the last piece may have any length (RFC 791, 3.2).
-    let ragged = fragment.more() && data.len() % 8 != 0;
-    if data.is_empty() || ragged || whole > usize::from(u16::MAX) {
+    let ragged = fragment.more() && data_len % 8 != 0;
+    if data_len == 0 || ragged || whole > usize::from(u16::MAX) {
         return Err(NoPiece::Malformed);
     }
     let key = Key::V4 {
-        zone,
         src: ip.src(),
         dst: ip.dst(),
         protocol: ip.protocol().0,
@@ -111,54 +118,56 @@ fn read_v4(packet: &[u8], zone: u32) -> Result<Read<'_>, NoPiece> {
         offset: fragment.offset(),
         more: fragment.more(),
         ecn: ip.ecn(),
-        head,
+        dont: fragment.dont(),
+        head_len,
+        data_len,
         join: Join::V4,
-        data,
     }))
 }
 
-fn read_v6(packet: &[u8], zone: u32) -> Result<Read<'_>, NoPiece> {
+fn read_v6(packet: &[u8], ingress: InterfaceId) -> Result<Read, NoPiece> {
     let ip = ipv6::Packet::new_checked(packet).map_err(|_| NoPiece::Malformed)?;
     let Some((fragment, at, announced_at)) = fragment_header(&ip)? else {
-        let (head, data) = split(packet, ipv6::HEADER_LEN, ip.payload().len())?;
-        return Ok(Read::Whole([head, data].concat()));
+        return Ok(Read::Whole);
     };
     let head_len = at + ipv6::FRAGMENT_HEADER_LEN;
     let data_len = (ipv6::HEADER_LEN + ip.payload().len()).saturating_sub(head_len);
-    let (head, data) = split(packet, head_len, data_len)?;
     let join = Join::V6 {
         announced_at,
         next_header: fragment.next_header,
     };
     if fragment.is_atomic() {
-        return join
-            .header(head, data.len(), None)
-            .map(|head| Read::Whole([&head, data].concat()))
-            .ok_or(NoPiece::Malformed);
+        return Ok(Read::Atomic { head_len, join });
     }
     // RFC 8200, 4.5: the error points at the payload length, or at the offset.
-    if fragment.more && data.len() % 8 != 0 {
+    if fragment.more && data_len % 8 != 0 {
         return Err(NoPiece::Problem { pointer: 4 });
     }
-    if usize::from(fragment.offset) + data.len() > usize::from(u16::MAX) {
+    if usize::from(fragment.offset) + data_len > usize::from(u16::MAX) {
         let pointer = (at + 2) as u32;
         return Err(NoPiece::Problem { pointer });
     }
     // The first piece holds all headers, or filters could be fooled (RFC 7112, 5).
     let upper_is_here = ip.upper().is_ok_and(|upper| !upper.payload.is_empty());
     let hidden = fragment.offset == 0 && !upper_is_here;
-    if data.is_empty() || hidden {
+    if data_len == 0 || hidden {
         return Err(NoPiece::Malformed);
     }
     let (src, dst, id) = (ip.src(), ip.dst(), fragment.id);
+    let of_link = |address: &Ipv6Addr| address.is_unicast_link_local() || address.is_multicast();
+    let link = match of_link(&src) || of_link(&dst) {
+        true => ingress,
+        false => InterfaceId::NONE,
+    };
     Ok(Read::Piece(Piece {
-        key: Key::V6 { zone, src, dst, id },
+        key: Key::V6 { link, src, dst, id },
         offset: fragment.offset,
         more: fragment.more,
         ecn: ip.ecn(),
-        head,
+        dont: false,
+        head_len,
+        data_len,
         join,
-        data,
     }))
 }
 
@@ -180,49 +189,62 @@ fn fragment_header(
 }
 
 impl Join {
-    /// The whole packet's header, for `data_len` bytes behind it, with these ECN bits if they change;
-    /// `None` if the packet would be too long.
-    pub(super) fn header(self, head: &[u8], data_len: usize, ecn: Option<u8>) -> Option<Vec<u8>> {
+    /// How long a first piece's head is without what made it one.
+    pub(super) fn kept(self, head_len: usize) -> usize {
         match self {
-            Self::V4 => header_v4(head, data_len, ecn),
+            Self::V4 => head_len,
+            Self::V6 { .. } => head_len.saturating_sub(ipv6::FRAGMENT_HEADER_LEN),
+        }
+    }
+
+    /// Makes what was kept of a first piece's head that of the whole packet, with these ECN bits if
+    /// they change; nothing if the packet is too long.
+    pub(super) fn finish(
+        self,
+        head: &mut [u8],
+        data_len: usize,
+        ecn: Option<u8>,
+        dont: bool,
+    ) -> Option<()> {
+        match self {
+            Self::V4 => finish_v4(head, data_len, ecn, dont),
             Self::V6 {
                 announced_at,
                 next_header,
             } => {
-                let kept = head.len().checked_sub(ipv6::FRAGMENT_HEADER_LEN)?;
-                let mut bytes = head.get(..kept)?.to_vec();
-                *bytes.get_mut(announced_at)? = next_header.0;
-                let len = u16::try_from(kept - ipv6::HEADER_LEN + data_len).ok()?;
-                let mut header = ipv6::HeaderMut::new_checked(&mut bytes).ok()?;
+                *head.get_mut(announced_at)? = next_header.0;
+                let extensions = head.len().checked_sub(ipv6::HEADER_LEN)?;
+                let len = u16::try_from(extensions + data_len).ok()?;
+                let mut header = ipv6::HeaderMut::new_checked(head).ok()?;
                 header.set_payload_len(len);
                 if let Some(ecn) = ecn {
                     let class = header.view().traffic_class() & !3 | ecn;
                     header.set_traffic_class(class);
                 }
-                Some(bytes)
+                Some(())
             }
         }
     }
 }
 
-fn header_v4(head: &[u8], data_len: usize, ecn: Option<u8>) -> Option<Vec<u8>> {
+fn finish_v4(head: &mut [u8], data_len: usize, ecn: Option<u8>, dont: bool) -> Option<()> {
     let len = u16::try_from(head.len() + data_len).ok()?;
-    let mut bytes = head.to_vec();
-    let mut header = ipv4::HeaderMut::new_checked(&mut bytes).ok()?;
+    let mut options = [0; ipv4::OPTIONS_LEN_MAX];
+    let given = head.get(ipv4::HEADER_LEN..)?;
+    let options = options.get_mut(..given.len())?;
+    options.copy_from_slice(given);
+    let mut header = ipv4::HeaderMut::new_checked(head).ok()?;
     header.set_total_len(len);
-    header.set_fragment(ipv4::Fragment::WHOLE);
+    header.set_fragment(match dont {
+        true => ipv4::Fragment::DONT,
+        false => ipv4::Fragment::WHOLE,
+    });
     if let Some(ecn) = ecn {
         let tos = header.view().tos() & !3 | ecn;
         header.set_tos(tos);
     }
-    header.fill_checksum(head.get(ipv4::HEADER_LEN..)?);
-    Some(bytes)
-}
-
-fn split(packet: &[u8], head_len: usize, data_len: usize) -> Result<(&[u8], &[u8]), NoPiece> {
-    let head = packet.get(..head_len);
-    let data = packet.get(head_len..head_len + data_len);
-    head.zip(data).ok_or(NoPiece::Malformed)
+    header.fill_checksum(options);
+    Some(())
 }
 
 /// Where the next header field is in an IPv6 header.
