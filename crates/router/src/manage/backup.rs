@@ -248,7 +248,7 @@ mod tests {
         let mut store = schema::store();
         let menu = store.menu("/system/identity").expect("it is declared");
         let mark = store.begin();
-        let name = ("name", Some(menu::Value::text("a-name-to-look-for")));
+        let name = ("name", Some(Value::text("a-name-to-look-for")));
         store
             .set(menu, menu::Id::SETTINGS, &[name])
             .expect("a name");
