@@ -127,6 +127,8 @@ def exec_channel():
         ("/system identity print", 0, "name: ferroute"),
         (":put (1 + 2)", 0, "3"),
         ("/foo", 1, "bad command name foo"),
+        # More channels than may be open at a time.
+        *[(":put again", 0, "again")] * 10,
     ):
         _, out, _ = client.exec_command(command, timeout=60)
         text = out.read().decode()

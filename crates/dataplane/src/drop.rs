@@ -160,8 +160,6 @@ drops! {
     HelperFull = "helper-full",
     /// What a helper would make of the packet is longer than a packet, or than its buffer.
     HelperRoom = "helper-room",
-    /// Part of a segment of a connection whose numbers a helper shifted.
-    HelperFragment = "helper-fragment",
 }
 
 impl Drop {

@@ -903,7 +903,6 @@ fn every_reason_is_reached_here_or_belongs_to_control() {
         Drop::FirewallTruncated,
         Drop::HelperFull,
         Drop::HelperRoom,
-        Drop::HelperFragment,
     ];
     // Of where connections are tracked, and of control.
     let of_fragments = [

@@ -94,3 +94,32 @@ fn a_log_server_hears_what_the_rules_send_it() {
         "script,warning says: the first\nscript,info says: the second\n"
     );
 }
+
+/// Answers each question that comes to port 53 with 192.0.2.7 (RFC 1035, 4.1), and tells who asked.
+const ANSWER: &str = "import socket;\
+                      s=socket.socket(socket.AF_INET,socket.SOCK_DGRAM);s.bind(('',53));\
+                      print('listening',flush=True);\
+                      [s.sendto(q[:2]+b'\\x81\\x80'+q[4:6]+b'\\0\\1\\0\\0\\0\\0'+q[12:]\
+                      +b'\\xc0\\x0c\\0\\1\\0\\1\\0\\0\\0\\x3c\\0\\4\\xc0\\0\\2\\7',a) \
+                      for q,a in iter(lambda:s.recvfrom(512),None)]";
+
+#[test]
+fn a_script_asks_a_server_of_the_network_for_a_name() {
+    let test = "a_script_asks_a_server_of_the_network_for_a_name";
+    let Some(lab) = have(test, &["python3"])
+        .then(|| lab(test, layout("home")))
+        .flatten()
+    else {
+        return;
+    };
+    let argv = ["python3", "-c", ANSWER].map(str::to_owned);
+    let listening = lab.command_line("server", &argv);
+    let mut listening = listening.expect("a host of the layout");
+    listening.stdin(Stdio::null()).stderr(Stdio::null());
+    let _server = Server::begin(listening, "listening");
+    let router = Router::start(&lab, &Start::with(PACKET, layout("home").config));
+
+    let found = router.exec(":put [:resolve www.example.org server=203.0.113.1]");
+
+    assert_eq!(found, "192.0.2.7\n");
+}

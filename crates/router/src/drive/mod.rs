@@ -181,6 +181,8 @@ pub struct Control {
     pub(crate) access: Access,
     pub(crate) started: Instant,
     pub(crate) now: Instant,
+    /// The time of day when this router's clock began, in nanoseconds since 1970.
+    began: i64,
     pub(crate) rng: Rng,
     /// When links came and went.
     pub(crate) links: BTreeMap<InterfaceId, LinkTimes>,
@@ -259,6 +261,7 @@ impl Control {
             access: Access::default(),
             started: now,
             now,
+            began: 0,
             rng,
             links: BTreeMap::new(),
             reset: BTreeMap::new(),
@@ -417,10 +420,35 @@ impl Control {
         *self.port_numbers.entry(name).or_insert(next)
     }
 
+    /// Keeps the time of day at which the router's clock began, so that what happened has one date:
+    /// the two clocks are never read in the same moment. Who sets the time of day sets that, too.
+    fn anchor(&mut self) {
+        const SET: u64 = 1_000_000_000;
+        let clock = self.log.clock;
+        let day = clock.unix_seconds.saturating_mul(1_000_000_000);
+        let day = day.saturating_add(clock.nanos.into());
+        let began = day.saturating_sub(i64::try_from(self.now.as_nanos()).unwrap_or(i64::MAX));
+        if began.abs_diff(self.began) >= SET {
+            self.began = began;
+        }
+    }
+
+    /// The time of day of something that happened.
+    pub(crate) fn date_of(&self, at: Instant) -> String {
+        let at = i64::try_from(at.as_nanos()).unwrap_or(i64::MAX);
+        let day = self.began.saturating_add(at);
+        let at = Clock {
+            unix_seconds: day.div_euclid(1_000_000_000),
+            ..self.log.clock
+        };
+        at.date_time()
+    }
+
     /// Does what is due at `now`, and takes what the workers hand over. Says whether it may have
     /// more to do at once.
     pub fn poll(&mut self, now: Instant) -> bool {
         self.now = self.now.max(now);
+        self.anchor();
         if self.rates.is_due(self.now) {
             self.look_at_counters();
         }

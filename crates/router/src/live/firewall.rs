@@ -9,7 +9,7 @@ use dataplane::nat::helper::has_code;
 use dataplane::rule::Added;
 use ipnet::IpNet;
 use machine::Instant;
-use menu::{Call, Clock, Flag, Id, Menu, Reason, Reply, Row, RowFilter, Value};
+use menu::{Call, Flag, Id, Menu, Reason, Reply, Row, RowFilter, Value};
 
 use super::{DYNAMIC, give, number};
 use crate::drive::Control;
@@ -40,18 +40,6 @@ impl Control {
         if let Some(last) = hits.last {
             row.set("last-hit", Value::text(self.date_of(last)));
         }
-    }
-
-    /// The time of day of something that happened.
-    fn date_of(&self, at: Instant) -> String {
-        let clock = self.log.clock;
-        let ago = self.now.saturating_since(at).as_secs();
-        let ago = i64::try_from(ago).unwrap_or(i64::MAX);
-        let at = Clock {
-            unix_seconds: clock.unix_seconds.saturating_sub(ago),
-            ..clock
-        };
-        at.date_time()
     }
 
     /// The rows that are no rules: they count what FastTrack carries, as soon as it carried anything.
@@ -243,7 +231,27 @@ fn list_id(list: u32, address: u128) -> Id {
 
 #[cfg(test)]
 mod tests {
+    use frame::Sizes;
+    use machine::Instant;
+    use menu::Clock;
+    use script::Session;
+
     use super::*;
+    use crate::Instance;
+    use crate::drive::Setup;
+
+    const SECOND: u64 = 1_000_000_000;
+
+    /// Reads the clocks: the time of day so many nanoseconds late.
+    fn at(router: &mut Instance, now: u64, late: u64) {
+        let day = 1_795_287_477 * SECOND + now + late;
+        router.control().set_clock(Clock {
+            unix_seconds: i64::try_from(day / SECOND).expect("a date"),
+            nanos: u32::try_from(day % SECOND).expect("part of a second"),
+            ..Clock::default()
+        });
+        router.poll(Instant::from_nanos(now));
+    }
 
     #[test]
     fn a_helper_that_is_not_there_says_so_where_it_is_enabled() {
@@ -265,5 +273,36 @@ mod tests {
                 "{name}"
             );
         }
+    }
+
+    #[test]
+    fn an_entry_keeps_its_date_however_late_the_clock_is_read() {
+        let setup = Setup {
+            workers: 1,
+            sizes: Sizes::TEST,
+            seed: 1,
+            now: Instant::ZERO,
+        };
+        let (mut router, _) = Instance::new(&setup, schema::store()).expect("a small pool");
+        let run = |router: &mut Instance, line: &str| {
+            let mut out = String::new();
+            let done = router.run(&mut Session::new("admin"), line, &mut out);
+            done.map(|()| out).expect("a good command")
+        };
+        at(&mut router, 0, 0);
+        run(
+            &mut router,
+            "/ip firewall address-list add list=a address=192.0.2.1",
+        );
+
+        for (now, late) in [(SECOND / 2, 0), (SECOND - 1, 9_000), (7 * SECOND, 0)] {
+            at(&mut router, now, late);
+            let date = ":put [/ip firewall address-list get [find] creation-time]";
+            assert_eq!(run(&mut router, date), "2026-11-21 18:57:57\n", "{now}");
+        }
+        // Somebody sets the clock.
+        at(&mut router, 8 * SECOND, 3_600 * SECOND);
+        let date = ":put [/ip firewall address-list get [find] creation-time]";
+        assert_eq!(run(&mut router, date), "2026-11-21 19:57:57\n");
     }
 }

@@ -50,10 +50,10 @@ pub(super) fn treat(
     let unshifted = known.shifts.iter().all(|shift| shift.is_none());
     let payload = helper::payload(packet(frame), shape);
     let Some(payload) = payload else {
-        // A part of a datagram shows nothing to read.
+        // What has no whole header shows nothing to read.
         return match unshifted {
             true => Ok(()),
-            false => Err(Exit::Drop(Drop::HelperFragment)),
+            false => Err(Exit::Drop(Drop::FirewallTruncated)),
         };
     };
     let findings = read(cx, way, payload, &known, tracker);

@@ -659,16 +659,3 @@ fn what_does_not_fit_its_slot_any_more_is_dropped_by_name() {
         "{drops:?}"
     );
 }
-
-#[test]
-fn a_part_of_a_segment_with_other_numbers_is_dropped_by_name() {
-    let mut world = World::new(1);
-    let (inside, _) = port_is_told(&mut world);
-    let number = 100 + PORT.len() as u32;
-    let mut part = tcp(inside, ACK, (number, 500), b"STOR a\r\n");
-    part[6] = 0x20;
-    seal(&mut part[..20]);
-
-    assert_eq!(world.out(&part), None);
-    assert_eq!(world.rig.drops(), [(Drop::HelperFragment, 1)]);
-}

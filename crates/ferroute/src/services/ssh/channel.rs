@@ -10,6 +10,7 @@ use menu::Output;
 use russh::server::Msg;
 use russh::{Channel, ChannelWriteHalf};
 use tokio::sync::mpsc;
+use tokio::task::JoinHandle;
 
 use super::suffix::Suffix;
 use crate::access::Entered;
@@ -30,6 +31,8 @@ pub(crate) struct Open {
     /// The size of its terminal, if it has one.
     pub(crate) size: Option<Size>,
     input: Option<Input>,
+    /// Carries what its work gives; none before it works.
+    carrier: Option<JoinHandle<()>>,
 }
 
 /// The way to the thread of a channel.
@@ -87,6 +90,7 @@ impl Open {
             writer: Some(writer),
             size: None,
             input: None,
+            carrier: None,
         }
     }
 
@@ -121,9 +125,14 @@ impl Open {
         if working.is_err() {
             return false;
         }
-        tokio::spawn(carry(ready, writer));
+        self.carrier = Some(tokio::spawn(carry(ready, writer)));
         self.input = Some(input);
         true
+    }
+
+    /// Whether its work is done and the peer has been told.
+    pub(crate) fn is_over(&self) -> bool {
+        self.carrier.as_ref().is_some_and(JoinHandle::is_finished)
     }
 
     /// Takes bytes of the terminal. Says whether the channel can go on.

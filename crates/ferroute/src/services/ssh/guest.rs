@@ -139,6 +139,8 @@ impl Handler for Guest {
         reply: ChannelOpenHandle,
         _session: &mut Session,
     ) -> Done {
+        // Many clients use a channel for each command, and not all say that they are done with it.
+        self.channels.retain(|_, open| !open.is_over());
         if self.channels.len() >= CHANNELS {
             reply.reject(ChannelOpenFailure::ResourceShortage).await;
             return Ok(());
