@@ -60,7 +60,8 @@ pub(super) fn next(cx: &Context<'_>, frame: &Frame, outlet: &Outlet) -> Option<u
     }
     let (index, workers) = outlet.place_among();
     let met = handover::home_of_fragments(packet(frame), workers);
-    (met != Some(index)).then(|| following(index, workers))
+    met.filter(|met| *met != index)
+        .map(|_| following(index, workers))
 }
 
 const fn following(index: u16, workers: usize) -> u16 {

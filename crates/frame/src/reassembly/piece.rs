@@ -103,7 +103,7 @@ fn read_v4(packet: &[u8]) -> Result<Read, NoPiece> {
     let (head_len, data_len) = (ip.header_len(), ip.payload().len());
     let whole = head_len + usize::from(fragment.offset()) + data_len;
     // Only the last piece may have any length (RFC 791, 3.2).
-    let ragged = fragment.more() && data_len % 8 != 0;
+    let ragged = fragment.more() && !data_len.is_multiple_of(8);
     if data_len == 0 || ragged || whole > usize::from(u16::MAX) {
         return Err(NoPiece::Malformed);
     }
@@ -140,7 +140,7 @@ fn read_v6(packet: &[u8], ingress: InterfaceId) -> Result<Read, NoPiece> {
         return Ok(Read::Atomic { head_len, join });
     }
     // RFC 8200, 4.5: the error points at the payload length, or at the offset.
-    if fragment.more && data_len % 8 != 0 {
+    if fragment.more && !data_len.is_multiple_of(8) {
         return Err(NoPiece::Problem { pointer: 4 });
     }
     if usize::from(fragment.offset) + data_len > usize::from(u16::MAX) {

@@ -639,6 +639,28 @@ fn ipv6_leaves_in_the_fragments_that_came() {
 }
 
 #[test]
+fn the_routers_own_long_messages_leave_in_fragments_and_its_streams_are_told() {
+    for (protocol, fragments) in [(58, 3), (6, 0)] {
+        let mut rig = rig6(1_500);
+        let (mut packet, _) = ipv6(4_000, 1_500);
+        packet[6] = protocol;
+        packet[8..24].copy_from_slice(&(0x2001_0db8_0000_000a_u128 << 64 | 1).to_be_bytes());
+        let frame = rig.pool.alloc_from(&packet).expect("a slot");
+
+        rig.command(Command::Output(frame));
+        rig.settle();
+
+        let sent = rig.sent(1);
+        assert_eq!(sent.len(), fragments);
+        assert!(
+            sent.iter()
+                .all(|frame| frame.len() <= 1_514 && frame[20] == 44)
+        );
+        assert_eq!(rig.punts().len(), usize::from(fragments == 0));
+    }
+}
+
+#[test]
 fn the_sender_of_ipv6_fragments_that_do_not_fit_is_told() {
     let mut rig = rig6(1_400);
 
