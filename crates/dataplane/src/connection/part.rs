@@ -52,6 +52,8 @@ pub(super) struct Left {
     pub(super) claimed: Option<Tuple>,
     /// The original tuple, counted by a `connection-limit`.
     pub(super) counted: Option<Tuple>,
+    /// What others kept about it, if not 0.
+    pub(super) attached: Option<u32>,
 }
 
 impl<F: Layout> Part<F> {
@@ -183,10 +185,12 @@ impl<F: Layout> Part<F> {
         if original != reply {
             self.index.remove(keys.hash(&reply), place << 1 | 1);
         }
+        let kept = half_of(load(entry.cold(1)), 0);
         self.rest(place);
         Left {
             claimed: (owned & own::CLAIMED != 0).then_some(reply),
             counted: (owned & own::COUNTED != 0).then_some(original),
+            attached: (kept != 0).then_some(kept),
         }
     }
 
@@ -420,5 +424,5 @@ fn write<F: Layout>(
         | u64::from(owned) << 40;
     store(entry.shared(shared::STATE), state);
     store(entry.shared(shared::MARK), pair(draft.mark, draft.egress.0));
-    store(entry.cold(1), 0);
+    store(entry.cold(1), pair(draft.attachment, 0));
 }

@@ -108,6 +108,11 @@ impl Tracker {
         self.counted.pop()
     }
 
+    /// What somebody kept about a connection that ended.
+    pub fn take_attached(&mut self) -> Option<u32> {
+        self.attached.pop()
+    }
+
     /// Connections that go because something else went: some with each tick.
     pub fn purge(&mut self, purge: Purge) {
         self.sweep.add(purge);
@@ -208,6 +213,7 @@ impl Tracker {
             self.release(&reply);
         }
         self.counted.extend(left.counted);
+        self.attached.extend(left.attached);
         if helper != Helper::None {
             let homes = self.homes.as_ref();
             self.expectations.forget(id, |tuple| {

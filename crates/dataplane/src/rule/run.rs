@@ -207,7 +207,9 @@ impl Run<'_> {
 
     /// Marks changed: what was found out about the packet may be wrong.
     fn forget_marks(&mut self) {
-        let known = self.cursor.and_then(|(number, _)| self.chain.blocks.get(number));
+        let known = self
+            .cursor
+            .and_then(|(number, _)| self.chain.blocks.get(number));
         if known.is_some_and(|block| block.reads_marks) {
             self.cursor = None;
         }
@@ -240,7 +242,7 @@ impl Run<'_> {
                     self.cursor = Some((number, left));
                     return Some(start + place);
                 }
-                from = place + 1;
+                from = block.behind(place, &asked.subject.changes.looked);
             }
         }
         None

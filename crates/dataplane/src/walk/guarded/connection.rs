@@ -77,6 +77,7 @@ impl<W: Watcher> Guard<'_, W> {
             draft.mark = self.passage.marks.connection;
             draft.fasttrack = self.passage.changes.fasttrack;
             draft.counted = self.passage.changes.counted;
+            draft.attachment = self.passage.changes.looked.kept.0;
             draft.egress = egress;
             draft.next_hop = remembered(self.cx.fib, hop);
             let settled = translation::settle(
@@ -90,7 +91,7 @@ impl<W: Watcher> Guard<'_, W> {
                     let now = Tick::of(self.cx.now);
                     let entered = self.memory.tracker.confirm(&draft, now);
                     entered
-                        .map(|_| ())
+                        .map(|_| self.memory.rules.begun())
                         .map_err(|refused| Exit::Drop(refused.drop()))
                 }
                 false => Ok(()),
