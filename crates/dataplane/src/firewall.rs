@@ -11,7 +11,7 @@ use crate::connection::Settings;
 use crate::nat::Target;
 use crate::nat::helper::Services;
 use crate::packet::Tuple;
-use crate::rule::Table;
+use crate::rule::{Sought, Table};
 
 /// The built-in chains of `raw`, before connections are looked at.
 pub mod raw {
@@ -105,6 +105,8 @@ pub struct Firewall {
     pub settings: Settings,
     /// Which connections helpers read.
     pub services: Services,
+    /// What the rules of all tables look for in streams ([`Self::seek`]).
+    pub sought: Sought,
 }
 
 impl Tables {
@@ -122,6 +124,15 @@ impl Firewall {
     #[inline]
     pub const fn tables(&self, ipv6: bool) -> &Tables {
         if ipv6 { &self.ipv6 } else { &self.ipv4 }
+    }
+
+    /// Compiles what the rules look for in streams; what `before` has of it is taken over.
+    pub fn seek(&mut self, before: &Self) {
+        let families = [&self.ipv4, &self.ipv6].into_iter();
+        let tables = families
+            .flat_map(|tables| [&tables.raw, &tables.mangle, &tables.nat, &tables.filter])
+            .map(|table| &**table);
+        self.sought = before.sought.follow(tables);
     }
 
     /// Whether packets of a family have to be looked at: there is a rule, or they are tracked.

@@ -16,6 +16,7 @@ pub mod counters;
 pub mod drop;
 pub mod firewall;
 pub mod flow;
+pub mod fuzz;
 mod handover;
 pub mod nat;
 mod outlet;

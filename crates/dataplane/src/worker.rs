@@ -17,6 +17,7 @@ use crate::firewall::Firewall;
 use crate::handover;
 use crate::outlet::Outlet;
 use crate::rings::{Command, Handed, Rings};
+use crate::rule::Kept;
 use crate::snapshot::{Role, Snapshot};
 use crate::table::Fib;
 use crate::table::grace::Reader;
@@ -186,6 +187,9 @@ impl Worker {
         }
         while let Some(original) = self.outlet.memory.tracker.take_counted() {
             snapshot.firewall.tables(original.ipv6).leave(&original);
+        }
+        while let Some(kept) = self.outlet.memory.tracker.take_attached() {
+            self.outlet.memory.rules.forget(Kept(kept));
         }
         step.transmitted = self.outlet.transmit_all(&cx);
         (step.punted, step.handed_to) = self.outlet.take_wakes();

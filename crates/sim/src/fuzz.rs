@@ -18,11 +18,13 @@ use wire::{ipv4, ipv6};
 use crate::rig::{Rig, WAN};
 
 /// Every reader with the name of its fuzz target and corpus.
-pub const TARGETS: [(&str, Target); 6] = [
+pub const TARGETS: [(&str, Target); 8] = [
     ("finish", finish),
     ("helper", helper),
     ("reassembly", reassembly),
     ("script", script),
+    ("streams", dataplane::fuzz::streams),
+    ("tracker", dataplane::fuzz::tracker),
     ("translate", translate),
     ("walk", walk),
 ];

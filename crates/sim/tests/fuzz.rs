@@ -71,6 +71,10 @@ fn seeds() -> Vec<(&'static str, String, Vec<u8>)> {
         seeds.push(("helper", (*name).to_owned(), bytes));
     }
     seeds.extend(translated());
+    seeds.extend(carried().map(|(name, bytes)| ("streams", name.to_owned(), bytes)));
+    for (name, acts) in CONVERSATIONS {
+        seeds.push(("tracker", (*name).to_owned(), acts.concat()));
+    }
     for (name, text) in SCRIPTS {
         seeds.push(("script", (*name).to_owned(), text.as_bytes().to_vec()));
     }
@@ -111,6 +115,91 @@ const MESSAGES: &[(&str, u8, &str)] = &[
     ),
     ("read", 4, "\0\u{1}file\0octet\0"),
 ];
+
+/// What happens to connections, eight bytes each: kind, who, flags, sequence number, acknowledgement,
+/// window, data, time. 16 is an answer, 32 an error, 192 a time that passes.
+const CONVERSATIONS: &[(&str, &[[u8; 8]])] = &[
+    (
+        "opened-and-closed",
+        &[
+            [0, 1, 2, 10, 0, 100, 0, 0],
+            [16, 1, 18, 50, 11, 100, 0, 0],
+            [0, 1, 16, 11, 51, 100, 0, 0],
+            [0, 1, 24, 11, 51, 100, 20, 0],
+            [16, 1, 16, 51, 31, 100, 9, 0],
+            [0, 1, 17, 31, 60, 100, 0, 0],
+            [16, 1, 17, 60, 32, 100, 0, 0],
+            [0, 1, 16, 32, 61, 100, 0, 0],
+            [192, 1, 0, 0, 0, 0, 0, 31],
+        ],
+    ),
+    (
+        "opened-from-both-sides",
+        &[
+            [0, 1, 2, 10, 0, 100, 0, 0],
+            [16, 1, 2, 50, 0, 100, 0, 0],
+            [0, 1, 18, 10, 51, 100, 0, 0],
+            [16, 1, 18, 50, 11, 100, 0, 0],
+            [16, 1, 4, 199, 0, 0, 0, 0],
+            [0, 1, 4, 11, 0, 0, 0, 0],
+        ],
+    ),
+    (
+        "datagrams-errors-and-time",
+        &[
+            [2, 3, 0, 0, 0, 0, 40, 0],
+            [18, 3, 0, 0, 0, 0, 40, 0],
+            [50, 3, 0, 0, 0, 0, 0, 0],
+            [34, 3, 0, 0, 0, 0, 0, 0],
+            [3, 4, 0, 0, 0, 0, 8, 0],
+            [19, 4, 0, 0, 0, 0, 8, 0],
+            [10, 64, 0, 0, 0, 0, 1, 0],
+            [15, 5, 0, 0, 0, 0, 1, 0],
+            [192, 3, 1, 0, 0, 0, 0, 2],
+            [4, 9, 0, 0, 0, 0, 1, 0],
+        ],
+    ),
+];
+
+/// A ClientHello whole and in segments, and text for patterns.
+fn carried() -> impl Iterator<Item = (&'static str, Vec<u8>)> {
+    let long = |bytes: &[u8]| [&(bytes.len() as u16).to_be_bytes(), bytes].concat();
+    let name = long(&[&[0], long(b"www.example.com").as_slice()].concat());
+    let extensions = [&[0, 51][..], &long(&[7; 60]), &[0, 0], &long(&name)].concat();
+    let fixed = [&[3, 3][..], &[9; 32], &[0, 0, 2, 0x13, 1, 1, 0]].concat();
+    let body = [fixed, long(&extensions)].concat();
+    let message = [&[1, 0, 0, body.len() as u8][..], &body].concat();
+    let hello = [&[22, 3, 1][..], &long(&message)].concat();
+    let segment = |kind: u8, flags: u8, at: usize, bytes: &[u8]| {
+        [&[kind, flags, 5 + at as u8, bytes.len() as u8], bytes].concat()
+    };
+    let (front, back) = hello.split_at(70);
+    let (syn, first, last) = (
+        segment(0, 2, 0, b""),
+        segment(0, 16, 1, front),
+        segment(0, 16, 71, back),
+    );
+    let crypto = [
+        &[6, 0x40, 0, 0x40, message.len() as u8][..],
+        &message,
+        &[0, 1],
+    ]
+    .concat();
+    let text = |kind, text: &[u8]| segment(kind, 24, 0, text);
+    let texts = [
+        text(1, b"GET / HTTP/1.1"),
+        text(5, b"Host: example"),
+        text(1, b".com"),
+    ];
+    [
+        ("hello", [&[0][..], &hello].concat()),
+        ("crypto-frame", [&[1][..], &crypto].concat()),
+        ("hello-in-order", [&[3][..], &syn, &first, &last].concat()),
+        ("hello-backwards", [&[3][..], &syn, &last, &first].concat()),
+        ("patterns", [&[3][..], &texts.concat()].concat()),
+    ]
+    .into_iter()
+}
 
 /// Packets of the walk's corpus without their link, and errors that quote them.
 fn translated() -> Vec<(&'static str, String, Vec<u8>)> {

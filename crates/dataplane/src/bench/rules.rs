@@ -200,7 +200,8 @@ impl Build {
         self.table(nat::CHAINS, nat::SRCNAT, rules, |tables| &mut tables.nat)
     }
 
-    pub(super) fn done(self) -> Firewall {
+    pub(super) fn done(mut self) -> Firewall {
+        self.firewall.seek(&Firewall::default());
         self.firewall
     }
 

@@ -49,6 +49,8 @@ pub struct Draft {
     pub masquerade: bool,
     /// A `connection-limit` counts it.
     pub counted: bool,
+    /// What others keep about it (`Tracker::set_attachment`).
+    pub attachment: u32,
     /// Where it leaves the router.
     pub egress: InterfaceId,
     /// The next hop of the original direction, for FastTrack.

@@ -201,8 +201,8 @@ impl Tracker {
         half_of(word, 0)
     }
 
-    /// Keeps something about the connection: the number of a state of Layer7, say.
-    pub fn set_attachment(&mut self, way: Way, attachment: u32) {
+    /// Keeps something about the connection: what rules read of its stream. The owner alone does that.
+    pub fn set_attachment(&self, way: Way, attachment: u32) {
         of_family!(ref self, way.slot.is_ipv6(), part => {
             let word = part.entry(way).cold(1);
             store(word, pair(attachment, half_of(load(word), 1)));

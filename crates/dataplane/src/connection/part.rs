@@ -54,6 +54,8 @@ pub(super) struct Left {
     pub(super) counted: Option<Tuple>,
     /// Both tuples, which mappings of endpoints were held for, and which ones.
     pub(super) mapped: Option<(NatState, Tuple, Tuple)>,
+    /// What others kept about it, if not 0.
+    pub(super) attached: Option<u32>,
 }
 
 impl<F: Layout> Part<F> {
@@ -186,6 +188,7 @@ impl<F: Layout> Part<F> {
         if original != reply {
             self.index.remove(keys.hash(&reply), place << 1 | 1);
         }
+        let kept = half_of(load(entry.cold(1)), 0);
         self.rest(place);
         Left {
             claimed: [
@@ -196,6 +199,7 @@ impl<F: Layout> Part<F> {
             mapped: nat
                 .intersects(NatState::EIN)
                 .then_some((nat, original, reply)),
+            attached: (kept != 0).then_some(kept),
         }
     }
 
@@ -433,5 +437,5 @@ fn write<F: Layout>(
         | u64::from(owned) << 40;
     store(entry.shared(shared::STATE), state);
     store(entry.shared(shared::MARK), pair(draft.mark, draft.egress.0));
-    store(entry.cold(1), 0);
+    store(entry.cold(1), pair(draft.attachment, 0));
 }

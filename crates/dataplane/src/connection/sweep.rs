@@ -106,6 +106,11 @@ impl Tracker {
         self.counted.pop()
     }
 
+    /// What somebody kept about a connection that ended.
+    pub fn take_attached(&mut self) -> Option<u32> {
+        self.attached.pop()
+    }
+
     /// Connections that go because something else went: some with each tick.
     pub fn purge(&mut self, purge: Purge) {
         self.sweep.add(purge);
@@ -209,6 +214,7 @@ impl Tracker {
         if let Some((nat, original, reply)) = left.mapped {
             self.release_endpoints(nat, (&original, &reply));
         }
+        self.attached.extend(left.attached);
         if helper != Helper::None {
             self.forget_help(id);
         }

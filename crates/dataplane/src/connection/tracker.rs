@@ -28,7 +28,7 @@ use super::table::Table;
 use super::tcp::{self, Opening, Segment};
 use crate::packet::{Fields, Tuple, protocol};
 
-/// How many connections may end in one step, usually, that a `connection-limit` counts.
+/// How many connections may end in one step, usually, that somebody else has to hear of.
 const COUNTED: usize = 4096;
 
 /// What a tracker is made with.
@@ -62,6 +62,8 @@ pub struct Tracker {
     pub(super) sweep: Sweep,
     /// Connections that ended and that a `connection-limit` counts; emptied with each step.
     pub(super) counted: Vec<Tuple>,
+    /// What others kept about connections that ended; emptied with each step.
+    pub(super) attached: Vec<u32>,
 }
 
 /// Does the same with the part of a way's family.
@@ -106,6 +108,7 @@ impl Tracker {
             live: 0,
             sweep: Sweep::default(),
             counted: Vec::with_capacity(COUNTED),
+            attached: Vec::with_capacity(COUNTED),
             table: setup.table,
         })
     }
@@ -310,6 +313,7 @@ impl Tracker {
                     .and_then(|expected| expected.source)
                     .is_some_and(|source| source != fields.tuple.source),
             counted: false,
+            attachment: 0,
             egress: frame::InterfaceId::NONE,
             next_hop: Default::default(),
             claim: false,

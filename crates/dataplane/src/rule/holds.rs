@@ -89,6 +89,8 @@ fn of_packet(what: &Match, subject: &Subject<'_>) -> Answer {
             return Some(tcp(fields).map(|flags| flags & (set | clear) == *set));
         }
         Match::Fragment(later) => (fields.fragment == Fragment::Later) == *later,
+        Match::TlsHost(_) => return subject.changes.looked.of_host(),
+        Match::Layer7(_) => return subject.changes.looked.of_layer7(),
         other => return of_header(other, subject),
     }))
 }
@@ -197,12 +199,11 @@ fn of_memory<F: Facts, W: Watch>(what: &Match, asked: &mut Asked<'_, '_, F>) -> 
         }
         Match::TlsHost(glob) => {
             let streams = &mut asked.worker.streams;
-            return streams.tls_host(asked.subject, glob, now, W::COMMITS);
+            return streams.tls_host(asked.subject, asked.facts, glob, now, W::COMMITS);
         }
         Match::Layer7(pattern) => {
-            let original = asked.facts.original().unwrap_or(*tuple);
             let streams = &mut asked.worker.streams;
-            return streams.layer7(asked.subject, &original, pattern, now, W::COMMITS);
+            return streams.layer7(asked.subject, asked.facts, pattern, now, W::COMMITS);
         }
         Match::Random(percent) => match W::COMMITS {
             true => asked.worker.rng.percent(*percent),

@@ -43,7 +43,8 @@ pub use matcher::{
     Compare, FlowKey, Headers, Hotspot, Icmp, Ipv4Option, Match, Matcher, Tos, When,
 };
 pub use run::{Ahead, Watch, run};
-pub use stream::{Glob, Layer7};
-pub use subject::{Changes, Clock, Facts, Ipsec, Marks, Nothing, Subject};
+pub(crate) use stream::fuzz_streams;
+pub use stream::{Glob, Kept, Layer7, Looked, Sought};
+pub use subject::{Carrier, Changes, Clock, Facts, Ipsec, Marks, Nothing, Subject};
 pub use table::{Chain, ChainId, DEPTH, NOBODY, NONE, Quick, Rule, Table};
 pub use worker::{RuleCounters, Worker};

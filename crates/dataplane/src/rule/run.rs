@@ -242,7 +242,7 @@ impl Run<'_> {
                     self.cursor = Some((number, left));
                     return Some(start + place);
                 }
-                from = place + 1;
+                from = block.behind(place, &asked.subject.changes.looked);
             }
         }
         None

@@ -7,6 +7,7 @@ use wire::Mac;
 use super::action::{Mss, Npt};
 use super::address::AddressTypes;
 use super::matcher::Hotspot;
+use super::stream::{Kept, Looked, Sought};
 use crate::connection::{Helper, NatState, State};
 use crate::packet::{Fields, Tuple};
 
@@ -52,6 +53,8 @@ pub struct Changes {
     /// The connection was entered into a `connection-limit`'s census: if the packet begins it and is
     /// then discarded, or when it ends, it must leave that (`Table::leave`).
     pub counted: bool,
+    /// What was seen of the stream that it is a part of.
+    pub looked: Looked,
 }
 
 /// What IPsec has to do with a packet, as bits.
@@ -148,6 +151,23 @@ pub struct Clock {
     pub weekday: u8,
 }
 
+/// Which connection a packet's stream is.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Carrier {
+    /// None that is tracked.
+    #[default]
+    None,
+    /// One that this packet begins.
+    Begins,
+    /// One that is known.
+    Known {
+        /// What it keeps of its stream.
+        kept: Kept,
+        /// The packet goes the way of answers.
+        reply: bool,
+    },
+}
+
 /// What a rule may ask beyond the packet: asked only when everything cheaper holds.
 pub trait Facts {
     /// Bytes of the connection in both directions, from the IP header on, this packet included; none
@@ -161,6 +181,16 @@ pub trait Facts {
     fn is_mapped(&self, tuple: &Tuple) -> bool;
     /// The connection's tuple as its first packet had it; none without a connection.
     fn original(&self) -> Option<Tuple>;
+    /// The connection whose stream the packet is a part of.
+    fn carrier(&self) -> Carrier {
+        Carrier::None
+    }
+    /// Has a known connection keep something of its stream.
+    fn keep(&self, _kept: Kept) {}
+    /// What rules look for in streams.
+    fn sought(&self) -> Option<&Sought> {
+        None
+    }
     /// What the routing table says of an address.
     fn address_types(&self, address: u128, ipv6: bool) -> AddressTypes;
     /// The realm of the packet's route.

@@ -248,6 +248,11 @@ impl Table {
         u16::try_from(place).ok().map(ChainId)
     }
 
+    /// All chains.
+    pub(super) fn chains(&self) -> &[Chain] {
+        &self.chains
+    }
+
     /// Whether no chain has a rule.
     pub fn is_empty(&self) -> bool {
         self.chains.iter().all(|chain| chain.rules.is_empty())

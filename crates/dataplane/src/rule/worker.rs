@@ -5,7 +5,7 @@ use std::sync::{Arc, OnceLock};
 
 use machine::{Instant, Rng};
 
-use super::stream::Streams;
+use super::stream::{Kept, Streams};
 use super::subject::Clock;
 use crate::counters::{Pair, Traffic};
 
@@ -101,6 +101,17 @@ impl Worker {
     /// A number that nobody can guess from those before.
     pub(crate) fn random(&mut self) -> u64 {
         self.rng.next_u64()
+    }
+
+    /// The connection that the last packet began is in the table, and keeps what the packet's changes
+    /// say of its stream.
+    pub(crate) fn begun(&mut self) {
+        self.streams.begun();
+    }
+
+    /// A connection ended that kept this of its stream.
+    pub(crate) fn forget(&mut self, kept: Kept) {
+        self.streams.forget(kept);
     }
 
     /// Counts a packet of so many bytes for a rule.

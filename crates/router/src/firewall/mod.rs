@@ -189,7 +189,7 @@ impl Firewall {
             nat: table(Kind::Nat, ipv6),
             filter: table(Kind::Filter, ipv6),
         };
-        let made = dataplane::firewall::Firewall {
+        let mut made = dataplane::firewall::Firewall {
             ipv4: tables(false),
             ipv6: tables(true),
             targets: self.shared.targets.shared(),
@@ -197,9 +197,11 @@ impl Firewall {
             tracks6: self.tracking.is_active(self.has_rules(true)),
             settings: self.tracking.settings.clone(),
             services: self.services.clone(),
+            sought: Default::default(),
         };
         let same = is_same(&made, &self.compiled);
         if !same {
+            made.seek(&self.compiled);
             self.compiled = Arc::new(made);
         }
         !same

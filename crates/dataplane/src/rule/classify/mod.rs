@@ -14,6 +14,7 @@
 //!
 //! A vector is looked up part by part, so that the searches of many packets overlap (`ahead`).
 
+mod alike;
 mod dimension;
 mod ranks;
 
@@ -22,10 +23,12 @@ use std::sync::Arc;
 
 use kernels::{Lanes, Work, widest};
 
+use alike::Alike;
 pub use dimension::Packets;
 use dimension::{Of, PARTS, Spans};
 use ranks::{FLAT, PAIR, Ranks, WideRanks};
 
+use super::stream::Looked;
 use super::table::{NONE, Rule};
 
 /// How many rules a block has at most.
@@ -72,6 +75,7 @@ pub(super) struct Block {
     words: usize,
     /// By rule: the matchers that no part says, by place.
     rest: Box<[Box<[u8]>]>,
+    alike: Alike,
     /// A part is a mark: what rules change there, they change for the rules behind them.
     pub(super) reads_marks: bool,
 }
@@ -129,6 +133,7 @@ impl Block {
             parts,
             words,
             rest: rest.into_iter().map(Into::into).collect(),
+            alike: Alike::new(&rules),
             rules,
         }
     }
@@ -137,6 +142,13 @@ impl Block {
     #[inline(always)]
     pub(super) fn rest(&self, place: usize) -> &[u8] {
         &self.rest[place]
+    }
+
+    /// Where to go on behind a rule that did not match: rules fail with it that look for the same in a
+    /// stream in which nothing is.
+    #[inline(always)]
+    pub(super) fn behind(&self, place: usize, looked: &Looked) -> usize {
+        self.alike.behind(place, looked)
     }
 
     /// What one packet leaves.

@@ -1,10 +1,12 @@
 //! The server's name in a TLS ClientHello (RFC 8446, 4.1.2 and 5.1; RFC 6066, 3).
 
-/// What the first bytes of a connection are.
+use std::borrow::Cow;
+
+/// What bytes are.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum Read {
+pub(super) enum Read<'a> {
     /// A ClientHello for this server.
-    Name(Box<[u8]>),
+    Name(Cow<'a, [u8]>),
     /// The beginning of what may be one.
     More,
     /// Something else, or a ClientHello without a name.
@@ -17,10 +19,22 @@ const CLIENT_HELLO: u8 = 1;
 /// The most that a record carries (RFC 8446, 5.1).
 const RECORD_MAX: usize = 1 << 14;
 
-/// Reads the beginning of what a client sends.
-pub(super) fn read(bytes: &[u8]) -> Read {
+/// Whether a segment may be the first of a ClientHello.
+#[inline]
+pub(super) fn begins(segment: &[u8]) -> bool {
+    let right = |(at, byte): (usize, &u8)| match at {
+        0 => *byte == HANDSHAKE,
+        1 => *byte == 3,
+        5 => *byte == CLIENT_HELLO,
+        _ => true,
+    };
+    !segment.is_empty() && segment.iter().take(6).enumerate().all(right)
+}
+
+/// Reads the beginning of what a client sends over TCP.
+pub(super) fn records(bytes: &[u8]) -> Read<'_> {
     // The records' contents one behind the other; usually there is but one.
-    let (mut handshake, mut rest) = (Vec::new(), bytes);
+    let (mut handshake, mut rest) = (Cow::Borrowed(&[][..]), bytes);
     loop {
         let Some(([kind, major, _, high, low], behind)) = rest.split_first_chunk() else {
             let begins = [HANDSHAKE, 3];
@@ -32,23 +46,39 @@ pub(super) fn read(bytes: &[u8]) -> Read {
             return Read::Other;
         }
         let (inside, behind) = behind.split_at_checked(len).unwrap_or((behind, &[]));
-        handshake.extend_from_slice(inside);
-        let whole = match handshake.as_slice() {
-            [CLIENT_HELLO, a, b, c, hello @ ..] => {
-                let len = u32::from_be_bytes([0, *a, *b, *c]) as usize;
-                hello.get(..len)
-            }
-            [] | [CLIENT_HELLO, ..] => None,
-            _ => return Read::Other,
-        };
-        if let Some(hello) = whole {
-            let name = server_name(hello);
-            return name.map_or(Read::Other, |name| Read::Name(name.into()));
+        match handshake.is_empty() {
+            true => handshake = Cow::Borrowed(inside),
+            false => handshake.to_mut().extend_from_slice(inside),
         }
-        if inside.len() < len {
-            return Read::More;
+        let read = match &handshake {
+            Cow::Borrowed(bytes) => message(bytes),
+            Cow::Owned(bytes) => match message(bytes) {
+                Read::Name(name) => Read::Name(Cow::Owned(name.into_owned())),
+                Read::More => Read::More,
+                Read::Other => Read::Other,
+            },
+        };
+        if read != Read::More || inside.len() < len {
+            return read;
         }
         rest = behind;
+    }
+}
+
+/// Reads a handshake message, which QUIC carries without records (RFC 9001, 4).
+pub(super) fn message(handshake: &[u8]) -> Read<'_> {
+    let hello = match handshake {
+        [CLIENT_HELLO, a, b, c, hello @ ..] => {
+            let len = u32::from_be_bytes([0, *a, *b, *c]) as usize;
+            hello.get(..len)
+        }
+        [] | [CLIENT_HELLO, ..] => None,
+        _ => return Read::Other,
+    };
+    match hello.map(server_name) {
+        None => Read::More,
+        Some(None) => Read::Other,
+        Some(Some(name)) => Read::Name(Cow::Borrowed(name)),
     }
 }
 
@@ -112,12 +142,13 @@ pub(super) mod tests {
     #[test]
     fn a_name_is_read_when_all_of_it_is_there() {
         let hello = client_hello(b"example.org", 40);
-        assert_eq!(read(&hello), Read::Name(b"example.org".to_vec().into()));
+        assert_eq!(records(&hello), Read::Name(b"example.org"[..].into()));
         for len in 0..hello.len() {
-            assert_eq!(read(&hello[..len]), Read::More, "{len}");
+            assert_eq!(records(&hello[..len]), Read::More, "{len}");
+            assert!(begins(&hello[..len]) || len == 0);
         }
-        assert_eq!(read(b"GET / HTTP/1.1\r\n"), Read::Other);
-        assert_eq!(read(&[HANDSHAKE, 3, 1, 0, 1, 2]), Read::Other);
+        assert_eq!(records(b"GET / HTTP/1.1\r\n"), Read::Other);
+        assert_eq!(records(&[HANDSHAKE, 3, 1, 0, 1, 2]), Read::Other);
     }
 
     #[test]
@@ -133,7 +164,7 @@ pub(super) mod tests {
             .concat()
         };
         let split = [record(first), record(second)].concat();
-        assert_eq!(read(&split), Read::Name(b"example.org".to_vec().into()));
+        assert_eq!(records(&split), Read::Name(b"example.org"[..].into()));
     }
 
     #[test]
@@ -143,7 +174,7 @@ pub(super) mod tests {
             for bit in 0..8 {
                 let mut other = hello.clone();
                 other[at] ^= 1 << bit;
-                let _ = read(&other);
+                let _ = records(&other);
             }
         }
     }

@@ -1,225 +1,168 @@
 //! `layer7-protocol`: patterns on the beginning of what a connection carries, in both directions.
 //!
 //! RouterOS has them from l7-filter, and the dialect is its: Henry Spencer's V8 expressions with
-//! `\xHH`; case does not count, NUL bytes are left out, and `.` fits every byte. They are translated
-//! and searched by lazily built automata, whose time is bound by the length of what is searched and
-//! whose memory by a cache of a fixed size per worker and pattern.
+//! `\xHH`; case does not count, NUL bytes are left out, and `.` fits every byte. What both directions
+//! carry is read as one text, in the order in which it comes. All patterns that rules name are read
+//! at once, each byte once, and after each packet a pattern is found that fits the text up to there.
 
-use std::collections::HashMap;
+use std::collections::BTreeMap;
+use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
 
-use regex_automata::hybrid::dfa::{Cache, DFA};
-use regex_automata::util::syntax;
-use regex_automata::{Input, nfa::thompson};
-
-use super::Packet;
+use super::automata::{Automata, Expression, Reading, Run, Searches};
+use super::dialect;
 
 /// How many packets of a connection are looked at.
 const PACKETS: u8 = 10;
 /// How many bytes of them.
 const BYTES: usize = 2048;
-/// How much memory an expression's automaton may take, in bytes.
-const NFA_MAX: usize = 1 << 20;
-/// How much memory a worker keeps of what it has built of an automaton.
-const CACHE: usize = 1 << 18;
 
-/// A pattern of `/ip/firewall/layer7-protocol`, compiled.
+/// A pattern of `/ip/firewall/layer7-protocol` that can be looked for.
 #[derive(Clone, Debug)]
 pub struct Layer7 {
     /// Its name.
     pub name: Arc<str>,
     /// The expression as it is written.
     pub regexp: Arc<str>,
-    /// A number of this compiled pattern alone.
-    number: u64,
-    automaton: Arc<DFA>,
+    /// The same in the words of the library.
+    text: Arc<str>,
+    /// Of the expression: where two rules name the same one, it is looked for once.
+    pub(super) number: u64,
 }
 
 impl Layer7 {
-    /// Compiles an expression.
+    /// Reads an expression.
     ///
     /// # Errors
-    /// Why it cannot be: it is malformed or too large.
+    /// Why it cannot be looked for: it is malformed or too large.
     pub fn new(name: &str, regexp: &str) -> Result<Self, String> {
-        static NEXT: AtomicU64 = AtomicU64::new(0);
-        let syntax = syntax::Config::new()
-            .unicode(false)
-            .utf8(false)
-            .case_insensitive(true)
-            .dot_matches_new_line(true);
-        let nfa = thompson::Config::new()
-            .utf8(false)
-            .nfa_size_limit(Some(NFA_MAX));
-        let config = DFA::config()
-            .cache_capacity(CACHE)
-            .skip_cache_capacity_check(true);
-        let automaton = DFA::builder()
-            .configure(config)
-            .syntax(syntax)
-            .thompson(nfa)
-            .build(&translate(regexp)?)
-            .map_err(|error| error.to_string())?;
+        let text = dialect::translate(regexp)?;
+        READING.check(&text)?;
         Ok(Self {
             name: name.into(),
             regexp: regexp.into(),
-            number: NEXT.fetch_add(1, Ordering::Relaxed),
-            automaton: Arc::new(automaton),
+            number: number(&text),
+            text: text.into(),
         })
     }
 }
 
-/// The expression in the words of the library.
-fn translate(regexp: &str) -> Result<String, String> {
-    let (mut out, mut rest) = (String::new(), unescaped(regexp).into_iter().peekable());
-    while let Some((byte, quoted)) = rest.next() {
-        match byte {
-            _ if quoted => out.push_str(&literal(byte)),
-            b'[' => {
-                out.push('[');
-                if rest.next_if(|next| *next == (b'^', false)).is_some() {
-                    out.push('^');
-                }
-                let mut first = true;
-                loop {
-                    // V8 knows no quoting inside, and a bracket that comes first is a member.
-                    match rest.next() {
-                        None => return Err("a class has no end".to_owned()),
-                        Some((b']', false)) if !first => break,
-                        Some((b'-', false))
-                            if !first && rest.peek().is_some_and(|next| next.0 != b']') =>
-                        {
-                            out.push('-');
-                        }
-                        Some((byte, _)) => out.push_str(&literal(byte)),
-                    }
-                    first = false;
-                }
-                out.push(']');
-            }
-            b'^' | b'$' | b'.' | b'(' | b')' | b'|' | b'*' | b'+' | b'?' => {
-                out.push(char::from(byte));
-            }
-            byte => out.push_str(&literal(byte)),
+const READING: Reading = Reading { any_case: true };
+
+/// What a text is known by. That two share 64 bits does not happen by chance.
+pub(super) fn number(text: &str) -> u64 {
+    let mut hasher = DefaultHasher::new();
+    text.hash(&mut hasher);
+    hasher.finish()
+}
+
+/// Patterns, compiled together.
+#[derive(Debug, Default)]
+pub(super) struct Patterns {
+    automata: Automata,
+    numbers: Vec<u64>,
+}
+
+impl Patterns {
+    /// Compiles those of these patterns that differ; what was compiled before stays if it is the same.
+    pub(super) fn follow<'a>(
+        before: &Arc<Self>,
+        patterns: impl Iterator<Item = &'a Layer7>,
+    ) -> Arc<Self> {
+        let wanted: BTreeMap<u64, &Layer7> =
+            patterns.map(|pattern| (pattern.number, pattern)).collect();
+        let numbers: Vec<u64> = wanted.keys().copied().collect();
+        if numbers == before.numbers {
+            return Arc::clone(before);
         }
-    }
-    Ok(out)
-}
-
-/// The bytes of an expression, and whether each was quoted: `\xHH`, or a backslash before it.
-fn unescaped(regexp: &str) -> Vec<(u8, bool)> {
-    let (mut out, mut rest) = (Vec::new(), regexp.as_bytes());
-    loop {
-        let digit = |byte: &u8| char::from(*byte).to_digit(16);
-        rest = match rest {
-            [] => return out,
-            [b'\\', b'x', high, low, behind @ ..]
-                if digit(high).is_some() && digit(low).is_some() =>
-            {
-                let value = digit(high).unwrap_or(0) << 4 | digit(low).unwrap_or(0);
-                out.push((value as u8, true));
-                behind
-            }
-            [b'\\', byte, behind @ ..] => {
-                out.push((*byte, true));
-                behind
-            }
-            [byte, behind @ ..] => {
-                out.push((*byte, false));
-                behind
-            }
-        };
+        let expressions: Vec<_> = wanted
+            .values()
+            .map(|pattern| Expression {
+                text: &pattern.text,
+                number: pattern.number,
+            })
+            .collect();
+        Arc::new(Self {
+            automata: Automata::new(&expressions, READING),
+            numbers,
+        })
     }
 }
 
-/// A byte that means itself, inside and outside a class.
-fn literal(byte: u8) -> String {
-    match byte {
-        b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' | b' ' => char::from(byte).to_string(),
-        other => format!("\\x{other:02x}"),
-    }
-}
-
-/// What a worker has built of automata.
+/// How far a connection was read.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Searches(HashMap<u64, Cache>);
-
-impl Searches {
-    /// How many patterns are kept; beyond, all are built anew.
-    const MOST: usize = 256;
-
-    fn search(&mut self, pattern: &Layer7, bytes: &[u8]) -> bool {
-        if self.0.len() >= Self::MOST && !self.0.contains_key(&pattern.number) {
-            self.0.clear();
-        }
-        let automaton = &pattern.automaton;
-        let cache = self.0.entry(pattern.number);
-        let cache = cache.or_insert_with(|| automaton.create_cache());
-        let input = Input::new(bytes).earliest(true);
-        automaton
-            .try_search_fwd(cache, &input)
-            .is_ok_and(|found| found.is_some())
-    }
-}
-
-/// What a connection has carried so far, and which patterns were found in it.
-#[derive(Clone, Debug, Default)]
-pub(super) struct Collected {
-    bytes: Vec<u8>,
+pub(super) struct Text {
+    run: Run,
+    /// What it is read for. When rules name other patterns, what was found by then is kept, and no
+    /// more is looked for: the places in other automata would mean something else.
+    patterns: Option<Arc<Patterns>>,
     packets: u8,
-    /// Nothing more is looked at.
-    full: bool,
-    last: Option<Packet>,
-    /// By pattern: found, and else how many packets it was looked for in.
-    answers: Vec<(u64, Result<(), u8>)>,
+    len: u16,
 }
 
-impl Collected {
-    /// How many patterns' answers are kept for a connection.
-    const ANSWERS: usize = 64;
-
-    /// Takes in a packet, once.
-    pub(super) fn take(&mut self, packet: Packet, payload: &[u8]) {
-        if self.last == Some(packet) || self.full {
-            self.full |= self.last != Some(packet);
-            return;
-        }
-        self.last = Some(packet);
-        if self.packets >= PACKETS || self.bytes.len() >= BYTES {
-            // Not found by now: unknown for ever, and what was collected is given back.
-            (self.full, self.bytes) = (true, Vec::new());
-            return;
-        }
-        if !payload.is_empty() {
-            self.packets += 1;
-            let room = BYTES - self.bytes.len();
-            self.bytes
-                .extend(payload.iter().filter(|byte| **byte != 0).take(room));
-        }
+impl Text {
+    /// Begins to read a connection.
+    pub(super) fn begin(&mut self, patterns: &Arc<Patterns>) {
+        patterns.automata.begin(&mut self.run);
+        self.patterns = Some(Arc::clone(patterns));
+        (self.packets, self.len) = (0, 0);
     }
 
-    /// Whether the pattern is or was in what is collected.
-    pub(super) fn fits(&mut self, pattern: &Layer7, searches: &mut Searches) -> bool {
-        let known = self.answers.iter().position(|one| one.0 == pattern.number);
-        match known.map(|at| self.answers[at].1) {
-            Some(Ok(())) => return true,
-            Some(Err(packets)) if packets == self.packets => return false,
-            _ if self.full => return false,
-            _ => {}
+    /// Reads what a packet carries, and says whether more was found than before.
+    pub(super) fn read(
+        &mut self,
+        patterns: &Arc<Patterns>,
+        payload: &[u8],
+        searches: &mut Searches,
+    ) -> bool {
+        let same = { self.patterns.as_ref() }.is_some_and(|own| Arc::ptr_eq(own, patterns));
+        if !same || self.packets >= PACKETS {
+            self.packets = PACKETS;
+            return false;
         }
-        let found = match searches.search(pattern, &self.bytes) {
-            true => Ok(()),
-            false => Err(self.packets),
-        };
-        match known {
-            Some(at) => self.answers[at].1 = found,
-            None if self.answers.len() < Self::ANSWERS => {
-                self.answers.push((pattern.number, found));
-            }
-            None => {}
+        if payload.is_empty() {
+            return false;
         }
-        found.is_ok()
+        self.packets += 1;
+        let mut copy = [0; BYTES];
+        let room = BYTES - usize::from(self.len);
+        let text = without_nul(payload, &mut copy[..room]);
+        self.len += text.len() as u16;
+        patterns.automata.read(&mut self.run, text, searches)
     }
+
+    /// Whether all was read that is looked at, or nothing more can be found.
+    pub(super) fn is_over(&self) -> bool {
+        self.packets >= PACKETS || usize::from(self.len) >= BYTES || { self.patterns.as_ref() }
+            .is_none_or(|patterns| patterns.automata.is_over(&self.run))
+    }
+
+    /// The numbers of the patterns found.
+    pub(super) fn found(&self) -> impl Iterator<Item = u64> + '_ {
+        let patterns = self.patterns.iter();
+        patterns.flat_map(|patterns| patterns.automata.found(&self.run))
+    }
+
+    /// Gives back what it holds.
+    pub(super) fn end(&mut self) {
+        self.patterns = None;
+        self.run.end();
+    }
+}
+
+/// The first bytes that are not 0, as many as there is room for.
+fn without_nul<'a>(payload: &'a [u8], room: &'a mut [u8]) -> &'a [u8] {
+    let front = &payload[..payload.len().min(room.len())];
+    if !front.contains(&0) {
+        return front;
+    }
+    let mut len = 0;
+    let bytes = payload.iter().filter(|byte| **byte != 0);
+    for (place, byte) in room.iter_mut().zip(bytes) {
+        *place = *byte;
+        len += 1;
+    }
+    &room[..len]
 }
 
 #[cfg(test)]
@@ -228,7 +171,11 @@ mod tests {
 
     fn finds(regexp: &str, bytes: &[u8]) -> bool {
         let pattern = Layer7::new("x", regexp).expect(regexp);
-        Searches::default().search(&pattern, bytes)
+        let patterns = Patterns::follow(&Arc::default(), [&pattern].into_iter());
+        let mut text = Text::default();
+        text.begin(&patterns);
+        text.read(&patterns, bytes, &mut Searches::default());
+        text.found().count() == 1
     }
 
     #[test]

@@ -1,151 +1,581 @@
 //! Matchers that read what a connection carries: `tls-host` and `layer7-protocol`.
 //!
-//! What they keep about connections ([`Streams`]) is one worker's, because a connection is; it is
-//! bounded in connections and in bytes of each, and the oldest makes room. A packet is read once,
-//! however many rules ask about it.
+//! ```text
+//! rules ─▶ Sought: all patterns and globs that they name, compiled together, one for a snapshot
+//! packet ─▶ Streams::layer7, ::tls_host ─▶ its connection's Kept ─▶ a slot that is being read, or what was found
+//! ```
+//!
+//! A packet is read once, by the first rule that asks; what was found is a set with a number
+//! ([`Found`]), and for all others it is a look into that. What a connection keeps is 32 bits in its
+//! entry: a slot of the worker as long as it is read, then the set. Slots are bounded in number and in
+//! bytes of each, are given back when the connection ends, and about the oldest makes room.
+//!
+//! When rules name other patterns, connections keep what was found in them; one that is still read is
+//! given up, and new patterns count for connections that begin from then on.
 
+mod automata;
+mod dialect;
+mod found;
+mod fuzz;
 mod glob;
 mod hello;
+mod host;
 mod layer7;
+mod pieces;
+mod quic;
+mod slots;
+#[cfg(test)]
+mod tests;
 
 use std::collections::{HashMap, VecDeque};
+use std::sync::Arc;
 
+pub(super) use found::Found;
+pub(crate) use fuzz::streams as fuzz_streams;
 pub use glob::Glob;
 pub use layer7::Layer7;
+pub use slots::Kept;
 
-use layer7::{Collected, Searches};
+use automata::Searches;
+use found::Sets;
+use host::Hosts;
+use layer7::Patterns;
 use machine::Instant;
+use slots::{Hello, Place, Quic, Slots, Tcp};
 
+use super::matcher::Match;
 use super::shared::fold;
-use super::subject::Subject;
+use super::subject::{Carrier, Facts, Subject};
+use super::table::{Chain, Table};
 use crate::packet::{Fields, Fragment, Tuple, protocol};
 
-/// How many connections are read at a time, of each kind.
-const STREAMS: usize = 4096;
-/// The most bytes of a ClientHello that is spread over several segments.
-const HELLO_MAX: usize = 8192;
+/// How many directions of connections are known that are not tracked.
+const UNTRACKED: usize = 4096;
+/// How many packets of QUIC a worker opens in a second. Each costs some 10,000 clocks; what is beyond is
+/// not read, and no glob fits it.
+const OPENED_MAX: u32 = 4000;
+/// How many packets of a connection are tried.
+const TRIED_MAX: u8 = 8;
+
+/// What rules look for in streams, compiled together.
+#[derive(Clone, Debug, Default)]
+pub struct Sought {
+    patterns: Arc<Patterns>,
+    hosts: Arc<Hosts>,
+}
+
+impl Sought {
+    /// What the rules of these tables look for. What is the same as before is not compiled anew.
+    pub fn follow<'a>(&self, tables: impl Iterator<Item = &'a Table> + Clone) -> Self {
+        let matchers = tables
+            .flat_map(Table::chains)
+            .flat_map(Chain::rules)
+            .flat_map(|rule| &rule.matchers);
+        let patterns = matchers.clone().filter_map(|matcher| match &matcher.what {
+            Match::Layer7(pattern) => Some(pattern),
+            _ => None,
+        });
+        let globs = matchers.filter_map(|matcher| match &matcher.what {
+            Match::TlsHost(glob) => Some(glob),
+            _ => None,
+        });
+        Self {
+            patterns: Patterns::follow(&self.patterns, patterns),
+            hosts: Hosts::follow(&self.hosts, globs),
+        }
+    }
+}
+
+/// What is known of a packet for all rules that ask about it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Looked {
+    pub(super) layer7: Seen,
+    pub(super) host: Seen,
+    /// What the connection is to keep that the packet begins.
+    pub kept: Kept,
+}
+
+impl Looked {
+    /// No rule matches that asks for a server's name.
+    #[inline(always)]
+    pub(super) fn has_no_host(&self) -> bool {
+        self.host.is_nothing()
+    }
+
+    /// No rule matches that asks for a pattern.
+    #[inline(always)]
+    pub(super) fn has_no_pattern(&self) -> bool {
+        self.layer7.is_nothing()
+    }
+
+    /// What a glob is answered without a look at any, if that is so: outside none where it is not.
+    #[inline(always)]
+    pub(super) const fn of_host(&self) -> Option<Option<bool>> {
+        self.host.of_all()
+    }
+
+    /// The same of a pattern.
+    #[inline(always)]
+    pub(super) const fn of_layer7(&self) -> Option<Option<bool>> {
+        self.layer7.of_all()
+    }
+}
+
+/// What was seen in a packet.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) enum Seen {
+    /// It was not looked at.
+    #[default]
+    Not,
+    /// It has nothing that could fit, or not fit.
+    Lacks,
+    /// These fit.
+    Found(Found),
+}
+
+impl Seen {
+    /// It was looked at, and nothing fits.
+    #[inline(always)]
+    const fn is_nothing(self) -> bool {
+        match self {
+            Self::Not => false,
+            Self::Lacks => true,
+            Self::Found(found) => found.is_nothing(),
+        }
+    }
+
+    #[inline(always)]
+    const fn of_all(self) -> Option<Option<bool>> {
+        match self {
+            Self::Lacks => Some(None),
+            Self::Found(found) if found.is_nothing() => Some(Some(false)),
+            Self::Not | Self::Found(_) => None,
+        }
+    }
+}
 
 /// One worker's memory of what connections carry.
 #[derive(Debug, Default)]
 pub(super) struct Streams {
-    hellos: Bounded<Partial>,
-    collected: Bounded<Collected>,
+    slots: Slots,
+    sets: Sets,
     searches: Searches,
-    /// The server's name in the packet at hand, if it was looked for.
-    name: Option<(Packet, Option<Box<[u8]>>)>,
+    /// Directions of connections that are not tracked.
+    untracked: Untracked,
+    /// What the connection is to keep whose first packet is on its way.
+    beginning: Option<Kept>,
+    opened: Opened,
+    /// Where packets of QUIC are opened.
+    room: Vec<u8>,
 }
 
-/// What tells the packet at hand from others of the same worker.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct Packet {
-    place: usize,
+/// A packet that is looked at.
+struct Packet<'a> {
+    fields: &'a Fields,
+    payload: &'a [u8],
+    bytes: &'a [u8],
+    /// It goes the way of answers, where that is known and matters.
+    reply: bool,
     now: Instant,
-    tuple: u64,
 }
 
-impl Packet {
-    fn of(subject: &Subject<'_>, now: Instant) -> Self {
-        Self {
-            place: subject.packet.as_ptr() as usize,
+impl<'a> Packet<'a> {
+    fn of(subject: &Subject<'a>, now: Instant) -> Option<Self> {
+        Some(Self {
+            fields: subject.fields,
+            payload: payload(subject.fields, subject.packet)?,
+            bytes: subject.packet,
+            reply: false,
             now,
-            tuple: number(&subject.fields.tuple),
-        }
+        })
     }
-}
-
-/// The beginning of a ClientHello, and the sequence number that goes on.
-#[derive(Debug)]
-struct Partial {
-    bytes: Vec<u8>,
-    next: u32,
 }
 
 impl Streams {
-    /// Whether the packet ends a ClientHello that names such a server; none where it ends none, or
-    /// one without a name.
-    ///
-    /// RouterOS: recognises a ClientHello in one segment only; this also one in several, at its
-    /// last. Records are put together, too (RFC 8446, 5.1).
-    pub(super) fn tls_host(
+    /// Whether what the connection has carried so far fits the pattern; none where nothing is carried
+    /// that is looked at. RouterOS: nothing fits where connections are not tracked.
+    pub(super) fn layer7<F: Facts>(
         &mut self,
-        subject: &Subject<'_>,
-        glob: &Glob,
-        now: Instant,
-        commit: bool,
-    ) -> Option<bool> {
-        let packet = Packet::of(subject, now);
-        let known = self
-            .name
-            .as_ref()
-            .is_some_and(|(other, _)| *other == packet);
-        if !known || !commit {
-            let name = self.server_name(subject, commit);
-            if !commit {
-                return name.map(|name| glob.fits(&name));
-            }
-            self.name = Some((packet, name));
-        }
-        let (_, name) = self.name.as_ref()?;
-        name.as_ref().map(|name| glob.fits(name))
-    }
-
-    fn server_name(&mut self, subject: &Subject<'_>, commit: bool) -> Option<Box<[u8]>> {
-        if subject.fields.tuple.protocol != protocol::TCP {
-            return None;
-        }
-        let payload = payload(subject.fields, subject.packet).filter(|bytes| !bytes.is_empty())?;
-        let sequence = sequence(subject.fields, subject.packet)?;
-        let key = number(&subject.fields.tuple);
-        let end = sequence.wrapping_add(payload.len() as u32);
-        let joined = match self.hellos.find(key) {
-            Some(partial) if partial.next == sequence => {
-                let mut bytes = partial.bytes.clone();
-                bytes.extend_from_slice(payload);
-                Some(bytes)
-            }
-            _ => None,
-        };
-        let bytes = joined.as_deref().unwrap_or(payload);
-        let read = hello::read(bytes);
-        if commit {
-            let whole = matches!(read, hello::Read::More) && bytes.len() <= HELLO_MAX;
-            if whole {
-                let bytes = bytes.to_vec();
-                self.hellos.put(key, Partial { bytes, next: end });
-            } else if joined.is_some() {
-                self.hellos.remove(key);
-            }
-        }
-        match read {
-            hello::Read::Name(name) => Some(name),
-            hello::Read::More | hello::Read::Other => None,
-        }
-    }
-
-    /// Whether what the connection has carried so far fits the pattern; none where nothing is
-    /// carried that is looked at. `original` is the tuple of the connection's first packet.
-    pub(super) fn layer7(
-        &mut self,
-        subject: &Subject<'_>,
-        original: &Tuple,
+        subject: &mut Subject<'_>,
+        facts: &F,
         pattern: &Layer7,
         now: Instant,
         commit: bool,
     ) -> Option<bool> {
-        let payload = payload(subject.fields, subject.packet)?;
-        let (key, packet) = (number(original), Packet::of(subject, now));
-        if !commit {
-            let mut tried = self.collected.find(key).cloned().unwrap_or_default();
-            tried.take(packet, payload);
-            return Some(tried.fits(pattern, &mut self.searches.clone()));
+        if subject.changes.looked.layer7 == Seen::Not {
+            subject.changes.looked.layer7 = self.look_for_patterns(subject, facts, now, commit);
         }
-        if self.collected.find(key).is_none() {
-            self.collected.put(key, Collected::default());
-        }
-        let collected = self.collected.find_mut(key)?;
-        collected.take(packet, payload);
-        Some(collected.fits(pattern, &mut self.searches))
+        self.answer(subject.changes.looked.layer7, pattern.number)
     }
+
+    /// Whether the packet ends or repeats a ClientHello that names such a server; none where it is no
+    /// part of one, or of one without a name.
+    ///
+    /// RouterOS: recognises a ClientHello in one segment of TCP only; this also one in several
+    /// segments, in any order, and one in the first packets of QUIC.
+    pub(super) fn tls_host<F: Facts>(
+        &mut self,
+        subject: &mut Subject<'_>,
+        facts: &F,
+        glob: &Glob,
+        now: Instant,
+        commit: bool,
+    ) -> Option<bool> {
+        if subject.changes.looked.host == Seen::Not {
+            subject.changes.looked.host = self.look_for_host(subject, facts, now, commit);
+        }
+        self.answer(subject.changes.looked.host, glob.number)
+    }
+
+    fn answer(&self, seen: Seen, number: u64) -> Option<bool> {
+        match seen {
+            Seen::Not | Seen::Lacks => None,
+            Seen::Found(found) => Some(self.sets.has(found, number)),
+        }
+    }
+
+    fn look_for_patterns<F: Facts>(
+        &mut self,
+        subject: &mut Subject<'_>,
+        facts: &F,
+        now: Instant,
+        commit: bool,
+    ) -> Seen {
+        let carrier = facts.carrier();
+        let kept = match carrier {
+            Carrier::None => return Seen::Lacks,
+            Carrier::Begins => subject.changes.looked.kept,
+            Carrier::Known { kept, .. } => kept,
+        };
+        let Some(packet) = Packet::of(subject, now) else {
+            return Seen::Lacks;
+        };
+        let place = self.slots.place(kept);
+        if let Place::Done(found) = place {
+            return Seen::Found(found);
+        }
+        let Some(sought) = facts.sought() else {
+            return Seen::Lacks;
+        };
+        let look = |streams: &mut Self, kept| streams.read_text(kept, &sought.patterns, &packet);
+        let (seen, after) = self.committing(kept, commit, look);
+        if commit && after != kept {
+            self.keep(subject, facts, carrier, after);
+        }
+        seen
+    }
+
+    fn look_for_host<F: Facts>(
+        &mut self,
+        subject: &mut Subject<'_>,
+        facts: &F,
+        now: Instant,
+        commit: bool,
+    ) -> Seen {
+        let Some(mut packet) = Packet::of(subject, now) else {
+            return Seen::Lacks;
+        };
+        let read = match subject.fields.tuple.protocol {
+            protocol::TCP if packet.payload.is_empty() && !opens(&packet) => return Seen::Lacks,
+            protocol::TCP => Self::read_segment,
+            protocol::UDP if is_initial(packet.payload) => Self::read_datagram,
+            _ => return Seen::Lacks,
+        };
+        let Some(sought) = facts.sought().filter(|sought| !sought.hosts.is_empty()) else {
+            return Seen::Lacks;
+        };
+        let carrier = facts.carrier();
+        let kept = match carrier {
+            Carrier::None => self.untracked.find(number(&subject.fields.tuple)),
+            Carrier::Begins => subject.changes.looked.kept,
+            Carrier::Known { kept, reply } => {
+                packet.reply = reply;
+                kept
+            }
+        };
+        let look = |streams: &mut Self, kept| read(streams, kept, &sought.hosts, &packet);
+        let (seen, after) = self.committing(kept, commit, look);
+        if commit && after != kept {
+            self.keep(subject, facts, carrier, after);
+        }
+        seen
+    }
+
+    /// Looks, or looks at a copy of what the connection has.
+    fn committing(
+        &mut self,
+        kept: Kept,
+        commit: bool,
+        look: impl FnOnce(&mut Self, Kept) -> (Seen, Kept),
+    ) -> (Seen, Kept) {
+        if commit {
+            return look(self, kept);
+        }
+        let (slots, kept) = self.slots.copy_of(kept);
+        let slots = core::mem::replace(&mut self.slots, slots);
+        let opened = self.opened;
+        let (seen, _) = look(self, kept);
+        (self.slots, self.opened) = (slots, opened);
+        (seen, kept)
+    }
+
+    /// Has the packet's connection keep something.
+    fn keep<F: Facts>(
+        &mut self,
+        subject: &mut Subject<'_>,
+        facts: &F,
+        carrier: Carrier,
+        kept: Kept,
+    ) {
+        match carrier {
+            Carrier::Known { .. } => facts.keep(kept),
+            Carrier::Begins => {
+                let before = core::mem::replace(&mut subject.changes.looked.kept, kept);
+                // What the last such packet was to keep, nobody took: it was discarded.
+                if let Some(lost) = self.beginning.replace(kept).filter(|lost| *lost != before) {
+                    self.slots.forget(lost);
+                }
+            }
+            Carrier::None => self.untracked.put(number(&subject.fields.tuple), kept),
+        }
+    }
+
+    /// The connection that the last packet began is in the table, with what it keeps.
+    pub(super) fn begun(&mut self) {
+        self.beginning = None;
+    }
+
+    /// A connection ended that kept this.
+    pub(super) fn forget(&mut self, kept: Kept) {
+        self.slots.forget(kept);
+    }
+
+    /// Reads on for patterns.
+    fn read_text(
+        &mut self,
+        kept: Kept,
+        patterns: &Arc<Patterns>,
+        packet: &Packet<'_>,
+    ) -> (Seen, Kept) {
+        use slots::Patterns::{Done, Reading, Unasked};
+        let at = self.slots.open(self.slots.place(kept));
+        let slot = self.slots.at(at);
+        let mut found = match slot.patterns {
+            Done(found) => return (Seen::Found(found), kept),
+            Reading(found) => found,
+            Unasked => {
+                slot.text.begin(patterns);
+                Found::NOTHING
+            }
+        };
+        if slot.text.read(patterns, packet.payload, &mut self.searches) {
+            found = self.sets.of(slot.text.found());
+        }
+        slot.patterns = match slot.text.is_over() {
+            true => {
+                slot.text.end();
+                Done(found)
+            }
+            false => Reading(found),
+        };
+        (Seen::Found(found), self.slots.settle(at))
+    }
+
+    /// Reads a segment for a ClientHello.
+    fn read_segment(&mut self, kept: Kept, hosts: &Hosts, packet: &Packet<'_>) -> (Seen, Kept) {
+        let Some(sequence) = sequence(packet.fields, packet.bytes) else {
+            return (Seen::Lacks, kept);
+        };
+        let place = self.slots.place(kept);
+        let reads = match place {
+            Place::Slot(at) => match &self.slots.at(at).hello {
+                Hello::Tcp(tcp) => part(tcp, packet, sequence).map(|offset| (at, offset)),
+                _ => None,
+            },
+            _ => None,
+        };
+        let begins = hello::begins(packet.payload);
+        if let (true, hello::Read::Name(name)) = (begins, hello::records(packet.payload)) {
+            // All in one: nothing of it has to be kept.
+            let found = self.fitting(hosts, &name);
+            let kept = match reads {
+                Some((at, _)) => {
+                    self.slots.at(at).hello = Hello::None;
+                    self.slots.settle(at)
+                }
+                None => kept,
+            };
+            return (Seen::Found(found), kept);
+        }
+        let (at, offset) = match reads {
+            Some(reads) => reads,
+            None if begins || opens(packet) => {
+                let at = self.slots.open(place);
+                self.slots.at(at).hello = Hello::Tcp(Tcp {
+                    start: sequence,
+                    reply: packet.reply,
+                    ..Tcp::default()
+                });
+                (at, 0)
+            }
+            None => return (Seen::Lacks, kept),
+        };
+        let seen = self.gather_segment(at, offset, hosts, packet);
+        (seen, self.slots.settle(at))
+    }
+
+    /// Puts a segment to what its connection has of a ClientHello.
+    fn gather_segment(
+        &mut self,
+        at: usize,
+        offset: i32,
+        hosts: &Hosts,
+        packet: &Packet<'_>,
+    ) -> Seen {
+        let may = packet.payload.is_empty() || self.slots.may_gather(at);
+        let slot = self.slots.at(at);
+        let Hello::Tcp(tcp) = &mut slot.hello else {
+            return Seen::Lacks;
+        };
+        if let Some((_, found)) = tcp.known {
+            return Seen::Found(found);
+        }
+        // What came before the beginning is no part of it.
+        let skipped = offset.min(0).unsigned_abs() as usize;
+        let piece = packet.payload.get(skipped..).unwrap_or_default();
+        if !may || !tcp.pieces.put(offset.max(0) as usize, piece) {
+            slot.hello = Hello::None;
+            return Seen::Lacks;
+        }
+        let pieces = core::mem::take(&mut tcp.pieces);
+        let read = hello::records(pieces.beginning());
+        let known = match &read {
+            hello::Read::Name(name) => Some(self.fitting(hosts, name)),
+            hello::Read::More | hello::Read::Other => None,
+        };
+        let other = read == hello::Read::Other;
+        let slot = self.slots.at(at);
+        let Hello::Tcp(tcp) = &mut slot.hello else {
+            return Seen::Lacks;
+        };
+        match known {
+            Some(found) => {
+                tcp.known = Some((pieces.beginning().len() as u32, found));
+                Seen::Found(found)
+            }
+            None if other => {
+                slot.hello = Hello::None;
+                Seen::Lacks
+            }
+            None => {
+                tcp.pieces = pieces;
+                Seen::Lacks
+            }
+        }
+    }
+
+    /// Reads a datagram that has an Initial packet of QUIC.
+    fn read_datagram(&mut self, kept: Kept, hosts: &Hosts, packet: &Packet<'_>) -> (Seen, Kept) {
+        // Servers' are protected by other keys, and name nobody.
+        if packet.reply {
+            return (Seen::Lacks, kept);
+        }
+        let at = self.slots.open(self.slots.place(kept));
+        let slot = self.slots.at(at);
+        let mut quic = match core::mem::take(&mut slot.hello) {
+            Hello::Quic(quic) => quic,
+            _ => Box::default(),
+        };
+        let before = quic.known;
+        for initial in quic::initials(packet.payload) {
+            if quic.known.is_none() {
+                quic.known = self.read_initial(at, &mut quic, &initial, hosts, packet.now);
+            }
+        }
+        let seen = quic.known.or(before).map_or(Seen::Lacks, Seen::Found);
+        self.slots.at(at).hello = Hello::Quic(quic);
+        (seen, self.slots.settle(at))
+    }
+
+    /// Reads an Initial packet; the globs that fit, if the ClientHello is whole with it.
+    fn read_initial(
+        &mut self,
+        at: usize,
+        quic: &mut Quic,
+        initial: &quic::Initial<'_>,
+        hosts: &Hosts,
+        now: Instant,
+    ) -> Option<Found> {
+        if quic.tried >= TRIED_MAX || !self.opened.take(now) {
+            return None;
+        }
+        quic.tried += 1;
+        // A client goes over to its server's identifier under the same keys, but has new ones when it
+        // is told to come again (RFC 9001, 5.2).
+        let known = quic.keys.as_ref();
+        let opened = known.and_then(|keys| keys.open(initial, &mut self.room));
+        let frames = match opened {
+            Some(frames) => frames,
+            None => {
+                let keys = quic::Keys::new(initial)?;
+                let frames = keys.open(initial, &mut self.room)?;
+                (quic.keys, quic.pieces) = (Some(keys), Default::default());
+                frames
+            }
+        };
+        let frames = &self.room[frames];
+        if !self.slots.may_gather(at) || !quic::gather(frames, &mut quic.pieces) {
+            quic.tried = TRIED_MAX;
+            return None;
+        }
+        let read = hello::message(quic.pieces.beginning());
+        let found = match read {
+            hello::Read::More => return None,
+            hello::Read::Other => {
+                quic.tried = TRIED_MAX;
+                None
+            }
+            hello::Read::Name(name) => {
+                let fitting = hosts.fitting(&name, &mut self.searches);
+                Some(self.sets.of(fitting.into_iter()))
+            }
+        };
+        quic.pieces = Default::default();
+        found
+    }
+
+    /// The globs that a name fits.
+    fn fitting(&mut self, hosts: &Hosts, name: &[u8]) -> Found {
+        let fitting = hosts.fitting(name, &mut self.searches);
+        self.sets.of(fitting.into_iter())
+    }
+}
+
+/// Where a segment belongs in a ClientHello that is being read, or was; none where it is no part.
+fn part(tcp: &Tcp, packet: &Packet<'_>, sequence: u32) -> Option<i32> {
+    if tcp.reply != packet.reply {
+        return None;
+    }
+    let offset = sequence.wrapping_sub(tcp.start) as i32;
+    let end = offset.checked_add(i32::try_from(packet.payload.len()).ok()?)?;
+    match tcp.known {
+        Some((len, _)) => (offset < len as i32 && end > 0).then_some(offset),
+        None => (end > 0).then_some(offset),
+    }
+}
+
+const SYN: u8 = 0x02;
+const ACK: u8 = 0x10;
+
+/// Whether a segment begins a connection.
+fn opens(packet: &Packet<'_>) -> bool {
+    packet.fields.tcp_flags & (SYN | ACK) == SYN
+}
+
+/// Whether a datagram may carry a first packet of QUIC.
+fn is_initial(payload: &[u8]) -> bool {
+    let long = payload.first().is_some_and(|first| first & 0x80 != 0);
+    payload.len() >= quic::DATAGRAM_MIN && long && quic::initials(payload).next().is_some()
 }
 
 /// A number for a direction of a connection. Two that share one would be read as one; with 64 bits
@@ -177,164 +607,55 @@ fn payload<'a>(fields: &Fields, packet: &'a [u8]) -> Option<&'a [u8]> {
 
 /// The sequence number of a segment's first byte.
 fn sequence(fields: &Fields, packet: &[u8]) -> Option<u32> {
-    const SYN: u8 = 2;
     let number = packet.get(usize::from(fields.upper) + 4..)?.first_chunk()?;
     let syn = u32::from(fields.tcp_flags & SYN != 0);
     Some(u32::from_be_bytes(*number).wrapping_add(syn))
 }
 
-/// A map that forgets what was put in first.
-#[derive(Debug)]
-struct Bounded<T> {
-    values: HashMap<u64, T>,
+/// How many packets of QUIC were opened in this second.
+#[derive(Clone, Copy, Debug, Default)]
+struct Opened {
+    second: u64,
+    count: u32,
+}
+
+impl Opened {
+    fn take(&mut self, now: Instant) -> bool {
+        let second = now.as_nanos() / 1_000_000_000;
+        if second != self.second {
+            *self = Self { second, count: 0 };
+        }
+        self.count += 1;
+        self.count <= OPENED_MAX
+    }
+}
+
+/// What connections keep that are not tracked, by direction. What was put in first is forgotten first.
+#[derive(Debug, Default)]
+struct Untracked {
+    kept: HashMap<u64, Kept>,
     order: VecDeque<u64>,
 }
 
-impl<T> Default for Bounded<T> {
-    fn default() -> Self {
-        Self {
-            values: HashMap::new(),
-            order: VecDeque::new(),
+impl Untracked {
+    fn find(&self, key: u64) -> Kept {
+        self.kept.get(&key).copied().unwrap_or_default()
+    }
+
+    fn put(&mut self, key: u64, kept: Kept) {
+        if kept == Kept::default() {
+            self.kept.remove(&key);
+            return;
         }
-    }
-}
-
-impl<T> Bounded<T> {
-    fn find(&self, key: u64) -> Option<&T> {
-        self.values.get(&key)
-    }
-
-    fn find_mut(&mut self, key: u64) -> Option<&mut T> {
-        self.values.get_mut(&key)
-    }
-
-    fn put(&mut self, key: u64, value: T) {
-        if self.values.insert(key, value).is_some() {
+        if self.kept.insert(key, kept).is_some() {
             return;
         }
         self.order.push_back(key);
         // Also what was removed meanwhile stands in the queue, until its turn comes.
-        while self.order.len() > STREAMS {
+        while self.order.len() > UNTRACKED {
             if let Some(oldest) = self.order.pop_front() {
-                self.values.remove(&oldest);
+                self.kept.remove(&oldest);
             }
         }
-    }
-
-    fn remove(&mut self, key: u64) {
-        self.values.remove(&key);
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use frame::InterfaceId;
-
-    fn tcp(sequence: u32, payload: &[u8]) -> Vec<u8> {
-        let mut packet = vec![
-            0x45, 0, 0, 0, 0, 0, 0, 0, 64, 6, 0, 0, 10, 0, 0, 1, 10, 0, 0, 2,
-        ];
-        packet.extend([0x13, 0x88, 0x01, 0xbb]);
-        packet.extend(sequence.to_be_bytes());
-        packet.extend([0, 0, 0, 0, 0x50, 0x18, 0, 0, 0, 0, 0, 0]);
-        packet.extend(payload);
-        let len = packet.len() as u16;
-        packet[2..4].copy_from_slice(&len.to_be_bytes());
-        packet
-    }
-
-    fn asks(streams: &mut Streams, packet: &[u8], glob: &str, at: u64) -> Option<bool> {
-        let fields = Fields::of(packet);
-        let subject = Subject::new(&fields, packet, InterfaceId(1));
-        let now = Instant::from_millis(at);
-        let told = streams.tls_host(&subject, &Glob::new(glob), now, false);
-        let done = streams.tls_host(&subject, &Glob::new(glob), now, true);
-        assert_eq!(told, done);
-        done
-    }
-
-    #[test]
-    fn a_client_hello_is_read_in_one_segment_and_in_several() {
-        let hello = hello::tests::client_hello(b"www.example.com", 1800);
-        let mut streams = Streams::default();
-        assert_eq!(
-            asks(&mut streams, &tcp(1, &hello), "*.example.com", 0),
-            Some(true)
-        );
-        assert_eq!(
-            asks(&mut streams, &tcp(1, &hello), "example.com", 1),
-            Some(false)
-        );
-
-        let (first, rest) = hello.split_at(700);
-        let (second, third) = rest.split_at(1);
-        assert_eq!(asks(&mut streams, &tcp(9, first), "*", 2), None);
-        assert_eq!(asks(&mut streams, &tcp(5, b"x"), "*", 3), None);
-        assert_eq!(asks(&mut streams, &tcp(709, second), "*", 4), None);
-        assert_eq!(
-            asks(&mut streams, &tcp(710, third), "WWW.*.com", 5),
-            Some(true)
-        );
-        assert_eq!(asks(&mut streams, &tcp(710, third), "*", 6), None);
-        assert_eq!(asks(&mut streams, &tcp(1, b"GET / HTTP/1.1"), "*", 7), None);
-    }
-
-    #[test]
-    fn rules_that_ask_about_one_packet_get_the_same_answer() {
-        let hello = hello::tests::client_hello(b"a.example", 200);
-        let (first, second) = hello.split_at(100);
-        let (first, second) = (tcp(0, first), tcp(100, second));
-        let mut streams = Streams::default();
-        asks(&mut streams, &first, "*", 0);
-        for _ in 0..3 {
-            let fields = Fields::of(&second);
-            let subject = Subject::new(&fields, &second, InterfaceId(1));
-            let now = Instant::from_millis(1);
-            let fits = streams.tls_host(&subject, &Glob::new("a.*"), now, true);
-            assert_eq!(fits, Some(true));
-        }
-    }
-
-    #[test]
-    fn both_directions_are_searched_until_ten_packets_or_two_kilobytes() {
-        let pattern = Layer7::new("x", "^hello.*world$").expect("a pattern");
-        let mut streams = Streams::default();
-        let mut carries = |port: u16, payload: &[u8], at: u64| {
-            let mut packet = tcp(0, payload);
-            packet[20..22].copy_from_slice(&port.to_be_bytes());
-            let fields = Fields::of(&packet);
-            let subject = Subject::new(&fields, &packet, InterfaceId(1));
-            let original = Tuple {
-                source_port: port % 1000,
-                ..Tuple::default()
-            };
-            let now = Instant::from_millis(at);
-            let told = streams.layer7(&subject, &original, &pattern, now, false);
-            let done = streams.layer7(&subject, &original, &pattern, now, true);
-            assert_eq!(told, done);
-            done
-        };
-        assert_eq!(carries(1, b"HEL\0LO", 0), Some(false));
-        assert_eq!(carries(1001, b" World", 1), Some(true));
-        assert_eq!(carries(1, b"more", 2), Some(true));
-        for at in 0..10 {
-            assert_eq!(carries(2, b"hello ", 10 + at), Some(false));
-        }
-        assert_eq!(carries(2, b"world", 30), Some(false));
-        assert_eq!(carries(3, &[b'x'; 3000], 40), Some(false));
-        assert_eq!(carries(3, b"hello world", 41), Some(false));
-    }
-
-    #[test]
-    fn what_is_read_is_bounded() {
-        let mut map = Bounded::default();
-        for key in 0..3 * STREAMS as u64 {
-            map.put(key, ());
-            if key % 3 == 0 {
-                map.remove(key);
-            }
-        }
-        assert!(map.values.len() <= STREAMS && map.order.len() <= STREAMS);
     }
 }

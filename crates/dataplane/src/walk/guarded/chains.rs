@@ -10,7 +10,10 @@ use crate::firewall::{Tables, filter, mangle, nat, raw};
 use crate::nat::Endpoint;
 use crate::packet::{Tuple, protocol};
 use crate::punt::Why;
-use crate::rule::{self, AddressTypes, ChainId, Facts, Helper, Hotspot, Subject, Table, Verdict};
+use crate::rule::{
+    self, AddressTypes, Carrier, ChainId, Facts, Helper, Hotspot, Kept, Sought, Subject, Table,
+    Verdict,
+};
 use crate::table::Kind;
 use crate::walk::{Context, Exit, Stage, routing};
 
@@ -224,6 +227,29 @@ impl Facts for Known<'_> {
             })),
             None => self.begins().then_some(*self.received),
         }
+    }
+
+    fn carrier(&self) -> Carrier {
+        match self.track.way {
+            // An error about a packet is no part of its connection's stream.
+            Some(_) if self.track.quoted => Carrier::None,
+            Some(way) => Carrier::Known {
+                kept: Kept(self.tracker.attachment(way)),
+                reply: way.reply,
+            },
+            None if self.begins() => Carrier::Begins,
+            None => Carrier::None,
+        }
+    }
+
+    fn keep(&self, kept: Kept) {
+        if let Some(way) = self.track.way {
+            self.tracker.set_attachment(way, kept.0);
+        }
+    }
+
+    fn sought(&self) -> Option<&Sought> {
+        Some(&self.cx.snapshot.firewall.sought)
     }
 
     fn address_types(&self, address: u128, ipv6: bool) -> AddressTypes {

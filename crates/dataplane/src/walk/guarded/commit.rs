@@ -96,6 +96,14 @@ fn ipv6(packet: &mut [u8], passage: &Passage, received: &Received<'_>) -> Option
     Some(())
 }
 
+/// An address with another prefix, as it is written.
+pub(super) fn with_prefix(address: u128, prefix: &Npt) -> u128 {
+    let mut bytes = address.to_be_bytes();
+    // Without its prefix it stays as it is.
+    let _ = translate_prefix(&mut bytes, 0, prefix);
+    u128::from_be_bytes(bytes)
+}
+
 /// Replaces two bytes of an IPv4 header, and the header's checksum with them (RFC 1624).
 fn replace(packet: &mut [u8], at: usize, new: [u8; 2]) -> Option<()> {
     let place = packet.get_mut(at..)?.first_chunk_mut::<2>()?;

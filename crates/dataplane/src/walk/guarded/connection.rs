@@ -79,6 +79,7 @@ impl<W: Watcher> Guard<'_, W> {
             draft.mark = self.passage.marks.connection;
             draft.fasttrack = self.passage.changes.fasttrack;
             draft.counted = self.passage.changes.counted;
+            draft.attachment = self.passage.changes.looked.kept.0;
             draft.egress = egress;
             draft.next_hop = remembered(self.cx.fib, hop);
             let settled = translation::settle(
@@ -94,7 +95,10 @@ impl<W: Watcher> Guard<'_, W> {
                         let now = Tick::of(self.cx.now);
                         let entered = self.memory.tracker.confirm(&draft, now);
                         entered
-                            .map(Some)
+                            .map(|way| {
+                                self.memory.rules.begun();
+                                Some(way)
+                            })
                             .map_err(|refused| Exit::Drop(refused.drop()))
                     }
                     false => Ok(None),

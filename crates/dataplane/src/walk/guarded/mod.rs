@@ -256,10 +256,7 @@ impl<W: Watcher> Guard<'_, W> {
                 .interface(self.view.ingress)
                 .map(|interface| (self.view.ingress, interface)),
             source: routing::Address::of(passage.fields.tuple.source, passage.fields.tuple.ipv6),
-            destination: routing::Address::of(
-                passage.fields.tuple.destination,
-                passage.fields.tuple.ipv6,
-            ),
+            destination: routing::Address::of(self.towards(), passage.fields.tuple.ipv6),
             mark: passage.marks.routing,
         };
         let found = routing::by_rules(self.cx, &query)
@@ -268,6 +265,18 @@ impl<W: Watcher> Guard<'_, W> {
             self.watch.left(Stage::Routing, exit);
         }
         found
+    }
+
+    /// What is looked up: the destination as it will be, or the gateway that a rule chose. RouterOS: that
+    /// one counts, whatever the table says.
+    fn towards(&self) -> u128 {
+        let destination = self.passage.fields.tuple.destination;
+        let changes = &self.passage.changes;
+        match (changes.gateway, &changes.destination_prefix) {
+            (Some(gateway), _) => gateway,
+            (None, Some(prefix)) => commit::with_prefix(destination, prefix),
+            (None, None) => destination,
+        }
     }
 
     /// "TTL check and decrement" is what forward begins with.

@@ -1,7 +1,8 @@
-"""The packets of `beside.rs`: `send SET` from the client, `listen` on the server.
+"""Packets of the firewall's tests: `send SET FAMILY` and `craft` from the client, `listen` on the server.
 
 A set has the same packets each time, numbered, of ports of its own, so that nothing is known of its
-connections. The listener says what came of each until the last one, which every rule set lets pass.
+connections. What is to be crafted is read line by line. The listener says what came of each until the
+last one, which every rule set lets pass.
 """
 
 import random
@@ -10,9 +11,17 @@ import socket
 import struct
 import sys
 
-SERVER = socket.inet_aton("203.0.113.1")
+LANS = {4: "192.168.88.", 6: "2001:2:0:88::"}
+SERVERS = {4: "203.0.113.1", 6: "2001:2:0:1::1"}
+TYPES = {4: 0x0800, 6: 0x86DD}
+# Answers nobody asked for, timestamps or questions about nodes, and unknown ones: nobody answers those.
+ICMP = {4: [0, 8, 13, 42], 6: [129, 128, 139, 200]}
 LAST = 9
 PACKETS = 400
+
+
+def binary(address):
+    return socket.inet_pton(socket.AF_INET6 if ":" in address else socket.AF_INET, address)
 
 
 def checksum(data):
@@ -23,79 +32,139 @@ def checksum(data):
     return ~total & 0xFFFF
 
 
-def packet(source, protocol, body, at, ttl=64, tos=0):
-    """An IPv4 packet; the body's checksum, at this place in it, is filled in."""
-    pseudo = b"" if protocol == 1 else source + SERVER + struct.pack("!HH", protocol, len(body))
+def packet(ends, protocol, body, at, ttl=64, tos=0, options=b"", df=False, headers=b""):
+    """A packet; the body's checksum, at this place in it, is filled in. Of IPv6, `headers` are the
+    extension headers, the kind of the first one before them."""
+    pseudo = b"".join(ends) + struct.pack("!HH", protocol, len(body))
+    if protocol == 1:
+        pseudo = b""
     total = checksum(pseudo + body) or 0xFFFF
     body = body[:at] + struct.pack("!H", total) + body[at + 2 :]
-    head = struct.pack("!BBHHHBBH", 0x45, tos, 20 + len(body), 1, 0, ttl, protocol, 0)
-    head += source + SERVER
+    if len(ends[0]) == 16:
+        first, headers = (headers[0], headers[1:]) if headers else (protocol, b"")
+        head = struct.pack("!IHBB", 6 << 28 | tos << 20, len(headers + body), first, ttl)
+        return head + b"".join(ends) + headers + body
+    words = 5 + len(options) // 4
+    long = 4 * words + len(body)
+    flags = 0x4000 if df else 0
+    head = struct.pack("!BBHHHBBH", 0x40 | words, tos, long, 1, flags, ttl, protocol, 0)
+    head += b"".join(ends) + options
     return head[:10] + struct.pack("!H", checksum(head)) + head[12:] + body
 
 
-def udp(source, ports, text, **more):
-    return packet(source, 17, struct.pack("!HHHH", *ports, 8 + len(text), 0) + text, 6, **more)
+def udp(ends, ports, text, **more):
+    return packet(ends, 17, struct.pack("!HHHH", *ports, 8 + len(text), 0) + text, 6, **more)
 
 
-def tcp(source, ports, flags, text, **more):
-    head = struct.pack("!HHIIBBHHH", *ports, 1000, 77, 6 << 4, flags, 1000, 0, 0)
-    # MSS 1460.
-    return packet(source, 6, head + b"\2\4\5\xb4" + text, 16, **more)
+def tcp(ends, ports, flags, text, number=1000, size=1460, **more):
+    head = struct.pack("!HHIIBBHHH", *ports, number, 77, 6 << 4, flags, 1000, 0, 0)
+    return packet(ends, 6, head + struct.pack("!BBH", 2, 4, size) + text, 16, **more)
 
 
-def echo(source, number, kind, text, **more):
-    return packet(source, 1, struct.pack("!BBHHH", kind, 0, 0, number, 1) + text, 2, **more)
+def echo(ends, number, kind, text, **more):
+    protocol = 58 if len(ends[0]) == 16 else 1
+    return packet(ends, protocol, struct.pack("!BBHHH", kind, 0, 0, number, 1) + text, 2, **more)
 
 
-def packets(number):
+def packets(number, family):
     dice = random.Random(number)
+    server = binary(SERVERS[family])
     for n in range(PACKETS):
-        source = socket.inet_aton(f"192.168.88.{dice.randrange(10, 20)}")
+        ends = binary(f"{LANS[family]}{dice.randrange(10, 20)}"), server
         ports = 10_000 + 1_000 * number + n, dice.choice([53, 80, 443, 1000, 1500, 1999, 2000, 3000])
         text = f"#{n}#".encode().ljust(dice.choice([10, 60, 100, 150, 300]), b".")
         more = {"ttl": dice.choice([64, 64, 9, 10, 11]), "tos": dice.choice([0, 0, 40, 44, 184])}
         match dice.randrange(8):
             case 0:
-                # Answers nobody asked for, timestamps and unknown ones: nobody answers those.
-                yield echo(source, 1000 * number + n, dice.choice([0, 8, 13, 42]), text, **more)
+                yield echo(ends, 1000 * number + n, dice.choice(ICMP[family]), text, **more)
             case 1 | 2 | 3:
-                yield udp(source, ports, text, **more)
+                yield udp(ends, ports, text, **more)
             case _:
                 # Not SYN with ACK: RouterOS picks a connection up by it, nftables does not.
                 flags = dice.choice([2, 2, 2, 16, 24, 17, 4, 20, 1, 0, 3, 6, 41])
-                yield tcp(source, ports, flags, text, **more)
-    yield udp(socket.inet_aton("192.168.88.10"), (1, LAST), b"last")
+                yield tcp(ends, ports, flags, text, **more)
+    yield udp((binary(f"{LANS[family]}10"), server), (1, LAST), b"last")
 
 
-def send(number):
-    s = socket.socket(socket.AF_PACKET, socket.SOCK_DGRAM)
-    router = bytes.fromhex(sys.stdin.read())
-    for data in packets(number):
-        s.sendto(data, ("eth0", 0x0800, 0, 0, router))
+def crafted(line):
+    """`4|6 KIND PORT [NAME=VALUE]...`: a packet to this port, of ICMP with this type."""
+    family, kind, port, *said = line.split()
+    family, said = int(family), dict(word.split("=", 1) for word in said)
+    source = said.pop("src", LANS[family] + "10")
+    ends = binary(source), binary(said.pop("dst", SERVERS[family]))
+    ports = int(said.pop("from", 5000)), int(port)
+    text = bytes.fromhex(said.pop("hex", "")) or said.pop("text", f"#{port}#...").encode()
+    more = {name: int(said.pop(name)) for name in ("ttl", "tos", "df") if name in said}
+    for name in ("options", "headers"):
+        if name in said:
+            more[name] = bytes.fromhex(said.pop(name))
+    mac = bytes.fromhex(said.pop("mac", ""))
+    if kind == "udp":
+        data = udp(ends, ports, text, **more)
+    elif kind == "tcp":
+        for name in ("number", "size"):
+            if name in said:
+                more[name] = int(said.pop(name))
+        data = tcp(ends, ports, int(said.pop("flags", 2)), text, **more)
+    else:
+        data = echo(ends, ports[0], int(port), text, **more)
+    if "part" in said:
+        # A later part of a datagram.
+        head = data[:6] + struct.pack("!H", int(said.pop("part"))) + data[8:10] + b"\0\0" + data[12:20]
+        data = head[:10] + struct.pack("!H", checksum(head)) + head[12:] + data[20:]
+    assert not said, said
+    return family, mac, data
+
+
+def send(lines):
+    """Sends each of `(family, source MAC or none, packet)`."""
+    own = open("/sys/class/net/eth0/address").read().strip().replace(":", "")
+    s = socket.socket(socket.AF_PACKET, socket.SOCK_RAW)
+    s.bind(("eth0", 0))
+    router = bytes.fromhex(sys.stdin.readline())
+    for family, mac, data in lines:
+        s.send(router + (mac or bytes.fromhex(own)) + struct.pack("!H", TYPES[family]) + data)
+
+
+def shown(data):
+    """What came of a packet: its number, and what may have been changed."""
+    mark = re.search(rb"#(\d+)#", data)
+    if not mark:
+        return None
+    if data[0] >> 4 == 6:
+        protocol, at, ttl = data[6], 40, data[7]
+        tos = (data[0] << 4 | data[1] >> 4) & 0xFF
+        ends = [socket.inet_ntop(socket.AF_INET6, data[at : at + 16]) for at in (8, 24)]
+        options = ""
+    else:
+        protocol, at, ttl, tos = data[9], 4 * (data[0] & 15), data[8], data[1]
+        ends = [socket.inet_ntop(socket.AF_INET, data[at : at + 4]) for at in (12, 16)]
+        options = f" df {data[6] >> 6 & 1} options {data[20:at].hex()}"
+    ports = struct.unpack_from("!HH", data, at) if protocol in (6, 17) else ""
+    size = struct.unpack_from("!H", data, at + 22)[0] if protocol == 6 else 0
+    changed = f"ttl {ttl} tos {tos} from {ends[0]} to {ends[1]} {ports} mss {size}{options}"
+    return f"{int(mark[1]):03} protocol {protocol} {changed}"
 
 
 def listen():
-    s = socket.socket(socket.AF_PACKET, socket.SOCK_DGRAM, socket.htons(0x0800))
-    s.bind(("eth0", 0x0800))
+    s = socket.socket(socket.AF_PACKET, socket.SOCK_DGRAM, socket.htons(3))
+    s.bind(("eth0", 3))
     s.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 1 << 22)
     print("ready", flush=True)
     while True:
-        data, (_, _, direction, *_) = s.recvfrom(65536)
-        if direction == socket.PACKET_OUTGOING:
+        data, (_, kind, direction, *_) = s.recvfrom(65536)
+        if direction == socket.PACKET_OUTGOING or kind not in TYPES.values():
             continue
         if data.endswith(b"last"):
             break
-        mark = re.search(rb"#(\d+)#\.", data)
-        if not mark:
-            continue
-        number = int(mark[1])
-        source, ports = socket.inet_ntoa(data[12:16]), struct.unpack_from("!HH", data, 20)
-        size = struct.unpack_from("!H", data, 42)[0] if data[9] == 6 else 0
-        said = f"ttl {data[8]} tos {data[1]} from {source} {ports if data[9] != 1 else ''} mss {size}"
-        print(f"{number:03} protocol {data[9]} {said}", flush=True)
+        if said := shown(data):
+            print(said, flush=True)
 
 
 if sys.argv[1] == "listen":
     listen()
+elif sys.argv[1] == "craft":
+    send((crafted(line) for line in sys.stdin))
 else:
-    send(int(sys.argv[2]))
+    number, family = map(int, sys.argv[2:])
+    send((family, b"", data) for data in packets(number, family))

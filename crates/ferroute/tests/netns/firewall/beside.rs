@@ -10,21 +10,23 @@ use std::process::Stdio;
 
 use lab::Lab;
 
+use super::SERVER;
 use crate::world::{PACKET, Router, Start, have, lab, layout, run, shell, until, works};
 
 const PACKETS: &str = include_str!("beside.py");
 
-/// A set of rules: lines for `/ip firewall`, and chains of nftables.
+/// A set of rules for both families: lines for `/ip firewall`, and chains of nftables.
 struct Set {
     name: &'static str,
-    ours: &'static str,
-    theirs: &'static str,
+    ours: [&'static str; 2],
+    theirs: [&'static str; 2],
 }
 
 const SETS: &[Set] = &[
     Set {
         name: "ports, lengths and what headers say",
-        ours: "\
+        ours: [
+            "\
 filter add chain=forward action=drop protocol=udp dst-port=1000-1999,3000
 filter add chain=forward action=drop protocol=udp src-port=!11000-11299 dst-port=53
 filter add chain=forward action=drop packet-size=120-140
@@ -34,7 +36,19 @@ filter add chain=forward action=drop dscp=46 protocol=tcp
 filter add chain=forward action=drop tcp-flags=syn,!ack dst-port=443 protocol=tcp
 filter add chain=forward action=drop protocol=icmp icmp-options=13:0
 filter add chain=forward action=drop src-address=192.168.88.12-192.168.88.14 protocol=!tcp",
-        theirs: "\
+            "\
+filter add chain=forward action=drop protocol=udp dst-port=1000-1999,3000
+filter add chain=forward action=drop protocol=udp src-port=!11000-11299 dst-port=53
+filter add chain=forward action=drop packet-size=120-140
+filter add chain=forward action=drop hop-limit=less-than:9
+filter add chain=forward action=drop hop-limit=equal:9 protocol=udp
+filter add chain=forward action=drop dscp=46 protocol=tcp
+filter add chain=forward action=drop tcp-flags=syn,!ack dst-port=443 protocol=tcp
+filter add chain=forward action=drop protocol=icmpv6 icmp-options=139:0
+filter add chain=forward action=drop src-address=2001:2:0:88::14/126 protocol=!tcp",
+        ],
+        theirs: [
+            "\
 chain forward { type filter hook forward priority 0
 udp dport 9 accept
 udp dport { 1000-1999, 3000 } drop
@@ -47,24 +61,54 @@ tcp flags & (syn | ack) == syn tcp dport 443 drop
 icmp type 13 icmp code 0 drop
 ip saddr 192.168.88.12-192.168.88.14 meta l4proto != tcp drop
 }",
+            "\
+chain forward { type filter hook forward priority 0
+udp dport 9 accept
+udp dport { 1000-1999, 3000 } drop
+udp sport != 11000-11299 udp dport 53 drop
+meta length 120-140 drop
+ip6 hoplimit < 9 drop
+ip6 hoplimit 9 meta l4proto udp drop
+ip6 dscp 46 meta l4proto tcp drop
+tcp flags & (syn | ack) == syn tcp dport 443 drop
+icmpv6 type 139 icmpv6 code 0 drop
+ip6 saddr 2001:2:0:88::14/126 meta l4proto != tcp drop
+}",
+        ],
     },
     Set {
         name: "states of connections",
-        ours: "\
+        ours: [
+            "\
 filter add chain=forward action=accept connection-state=established,related
 filter add chain=forward action=drop connection-state=invalid
 filter add chain=forward action=drop connection-state=new protocol=tcp tcp-flags=!syn src-address=192.168.88.10-192.168.88.14",
-        theirs: "\
+            "\
+filter add chain=forward action=accept connection-state=established,related
+filter add chain=forward action=drop connection-state=invalid
+filter add chain=forward action=drop connection-state=new protocol=tcp tcp-flags=!syn src-address=2001:2:0:88::10/125",
+        ],
+        theirs: [
+            "\
 chain forward { type filter hook forward priority 0
 udp dport 9 accept
 ct state established,related accept
 ct state invalid drop
 ct state new tcp flags & syn == 0 ip saddr 192.168.88.10-192.168.88.14 drop
 }",
+            "\
+chain forward { type filter hook forward priority 0
+udp dport 9 accept
+ct state established,related accept
+ct state invalid drop
+ct state new tcp flags & syn == 0 ip6 saddr 2001:2:0:88::10/125 drop
+}",
+        ],
     },
     Set {
         name: "chains, marks and changes",
-        ours: "\
+        ours: [
+            "\
 mangle add chain=prerouting action=mark-packet new-packet-mark=low src-address=192.168.88.10-192.168.88.13
 mangle add chain=prerouting action=mark-packet new-packet-mark=high dst-port=443 protocol=tcp
 mangle add chain=forward action=change-ttl new-ttl=set:33 packet-mark=low
@@ -77,7 +121,22 @@ filter add chain=own action=accept dst-port=80 protocol=udp
 filter add chain=own action=jump jump-target=deeper packet-mark=!high
 filter add chain=deeper action=return protocol=icmp
 filter add chain=deeper action=drop dst-port=2000,3000 protocol=tcp",
-        theirs: "\
+            "\
+mangle add chain=prerouting action=mark-packet new-packet-mark=low src-address=2001:2:0:88::10/126
+mangle add chain=prerouting action=mark-packet new-packet-mark=high dst-port=443 protocol=tcp
+mangle add chain=forward action=change-hop-limit new-hop-limit=set:33 packet-mark=low
+mangle add chain=forward action=change-dscp new-dscp=12 packet-mark=high
+mangle add chain=forward action=change-mss new-mss=1300 protocol=tcp tcp-flags=syn
+filter add chain=forward action=jump jump-target=own
+filter add chain=forward action=drop dst-port=80 protocol=udp
+filter add chain=own action=return packet-mark=low
+filter add chain=own action=accept dst-port=80 protocol=udp
+filter add chain=own action=jump jump-target=deeper packet-mark=!high
+filter add chain=deeper action=return protocol=icmpv6
+filter add chain=deeper action=drop dst-port=2000,3000 protocol=tcp",
+        ],
+        theirs: [
+            "\
 chain prerouting { type filter hook prerouting priority -150
 ip saddr 192.168.88.10-192.168.88.13 meta mark set 1
 tcp dport 443 meta mark set 2
@@ -99,16 +158,48 @@ udp dport 9 accept
 jump own
 udp dport 80 drop
 }",
+            "\
+chain prerouting { type filter hook prerouting priority -150
+ip6 saddr 2001:2:0:88::10/126 meta mark set 1
+tcp dport 443 meta mark set 2
+}
+chain change { type filter hook forward priority -150
+meta mark 1 ip6 hoplimit set 33
+meta mark 2 ip6 dscp set 12
+tcp flags & syn == syn tcp option maxseg size set 1300
+}
+chain deeper { meta l4proto icmpv6 return
+tcp dport { 2000, 3000 } drop
+}
+chain own { meta mark 1 return
+udp dport 80 accept
+meta mark != 2 jump deeper
+}
+chain forward { type filter hook forward priority 0
+udp dport 9 accept
+jump own
+udp dport 80 drop
+}",
+        ],
     },
     Set {
         name: "translation",
-        ours: "\
+        ours: [
+            "\
 filter add chain=forward action=drop connection-state=invalid
 nat add chain=srcnat action=src-nat to-addresses=203.0.113.2 protocol=tcp dst-port=443
 nat add chain=srcnat action=src-nat to-addresses=203.0.113.2 to-ports=20000-29999 protocol=tcp dst-port=80 src-port=14000
 nat add chain=srcnat action=accept dst-port=53 protocol=udp
 nat add chain=srcnat action=masquerade out-interface=ether1 protocol=!icmp",
-        theirs: "\
+            "\
+filter add chain=forward action=drop connection-state=invalid
+nat add chain=srcnat action=src-nat to-address=2001:2:0:1::2/128 protocol=tcp dst-port=443
+nat add chain=srcnat action=src-nat to-address=2001:2:0:1::2/128 to-ports=20000-29999 protocol=tcp dst-port=80 src-port=14000
+nat add chain=srcnat action=accept dst-port=53 protocol=udp
+nat add chain=srcnat action=masquerade out-interface=ether1 protocol=!icmpv6",
+        ],
+        theirs: [
+            "\
 chain forward { type filter hook forward priority 0
 ct state invalid drop
 }
@@ -118,20 +209,46 @@ tcp dport 80 tcp sport 14000 snat to 203.0.113.2:20000-29999
 udp dport 53 accept
 oifname ether1 meta l4proto != icmp masquerade
 }",
+            "\
+chain forward { type filter hook forward priority 0
+ct state invalid drop
+}
+chain srcnat { type nat hook postrouting priority 100
+tcp dport 443 snat to 2001:2:0:1::2
+tcp dport 80 tcp sport 14000 snat to [2001:2:0:1::2]:20000-29999
+udp dport 53 accept
+oifname ether1 meta l4proto != icmpv6 masquerade
+}",
+        ],
     },
     Set {
         name: "what remembers",
-        ours: "\
+        ours: [
+            "\
 filter add chain=forward action=drop protocol=udp dst-port=53 nth=3,1
 filter add chain=forward action=accept protocol=tcp dst-port=80 limit=1/1h,5:packet
 filter add chain=forward action=drop protocol=tcp dst-port=80",
-        theirs: "\
+            "\
+filter add chain=forward action=drop protocol=udp dst-port=53 nth=3,1
+filter add chain=forward action=accept protocol=tcp dst-port=80 limit=1/1h,5:packet
+filter add chain=forward action=drop protocol=tcp dst-port=80",
+        ],
+        theirs: [
+            "\
 chain forward { type filter hook forward priority 0
 udp dport 9 accept
 udp dport 53 numgen inc mod 3 == 0 drop
 tcp dport 80 limit rate 1/hour burst 5 packets accept
 tcp dport 80 drop
 }",
+            "\
+chain forward { type filter hook forward priority 0
+udp dport 9 accept
+udp dport 53 numgen inc mod 3 == 0 drop
+tcp dport 80 limit rate 1/hour burst 5 packets accept
+tcp dport 80 drop
+}",
+        ],
     },
 ];
 
@@ -149,26 +266,31 @@ fn the_same_gets_through_as_through_nftables() {
     }
     let router = Router::start(&ours, &Start::with(PACKET, OPEN));
     kernel_routes(&theirs);
-    for lab in [&ours, &theirs] {
+    for (lab, server) in [&ours, &theirs]
+        .into_iter()
+        .flat_map(|lab| SERVER.map(|to| (lab, to)))
+    {
         until("packets pass", || {
-            works(lab, "client", "ping -q -c 1 -W 1 203.0.113.1")
+            works(lab, "client", &format!("ping -q -c 1 -W 1 {server}"))
         });
     }
 
     let mut differing = String::new();
     for (number, set) in (1..).zip(SETS) {
-        router.exec(&commands(set.ours));
-        let ruleset = format!("flush ruleset\ntable ip beside {{\n{}\n}}", set.theirs);
-        shell(
-            &theirs,
-            "router",
-            &format!("nft -f - <<'END'\n{ruleset}\nEND"),
-        );
+        for (family, other) in [(4, 6), (6, 4)] {
+            let (ours_of, theirs_of) = (set.ours[family / 6], set.theirs[family / 6]);
+            router.exec(&(commands("", other) + &commands(ours_of, family)));
+            let table = if family == 6 { "ip6" } else { "ip" };
+            let ruleset = format!("flush ruleset\ntable {table} beside {{\n{theirs_of}\n}}");
+            let put = format!("nft -f - <<'END'\n{ruleset}\nEND");
+            shell(&theirs, "router", &put);
 
-        let (here, there) = (through(&ours, number), through(&theirs, number));
+            let [here, there] = [&ours, &theirs].map(|lab| through(lab, number, family));
 
-        assert!(there.len() > 20, "{}: {there:#?}", set.name);
-        differ(set.name, &here, &there, &mut differing);
+            let name = format!("{}, IPv{family}", set.name);
+            assert!(there.len() > 20, "{name}: {there:#?}");
+            differ(&name, &here, &there, &mut differing);
+        }
     }
     assert!(differing.is_empty(), "{differing}");
 }
@@ -177,32 +299,59 @@ const OPEN: &str = "\
 /ip address
 add address=203.0.113.2/24 interface=ether1
 add address=192.168.88.1/24 interface=ether2
+/ipv6 address
+add address=2001:2:0:1::2/64 advertise=no interface=ether1
+add address=2001:2:0:88::1/64 advertise=no interface=ether2
 ";
 
 /// Makes the kernel of the host `router` one.
 fn kernel_routes(lab: &Lab) {
     run(lab, "router", "ip address add 203.0.113.2/24 dev ether1");
     run(lab, "router", "ip address add 192.168.88.1/24 dev ether2");
-    let settings = "cd /proc/sys/net/ipv4; echo 1 > ip_forward; \
-                    for i in all ether1 ether2; do echo 0 > conf/$i/rp_filter; done";
+    run(
+        lab,
+        "router",
+        "ip address add 2001:2:0:1::2/64 dev ether1 nodad",
+    );
+    run(
+        lab,
+        "router",
+        "ip address add 2001:2:0:88::1/64 dev ether2 nodad",
+    );
+    let settings = "cd /proc/sys/net; echo 1 > ipv4/ip_forward; \
+                    echo 1 > ipv6/conf/all/forwarding; \
+                    for i in all ether1 ether2; do echo 0 > ipv4/conf/$i/rp_filter; done";
     shell(lab, "router", settings);
 }
 
 /// What puts these rules into the place of all others; the packet sent last always passes.
-fn commands(rules: &str) -> String {
+fn commands(rules: &str, family: usize) -> String {
+    let menu = if family == 6 {
+        "/ipv6 firewall"
+    } else {
+        "/ip firewall"
+    };
     let mut text = String::new();
     for table in ["filter", "mangle", "nat"] {
-        let _ = write!(text, "/ip firewall {table} remove [find !dynamic]; ");
+        let _ = write!(text, "{menu} {table} remove [find !dynamic]; ");
     }
-    text += "/ip firewall filter add chain=forward protocol=udp dst-port=9; ";
+    let _ = write!(
+        text,
+        "{menu} filter add chain=forward protocol=udp dst-port=9; "
+    );
     for rule in rules.lines() {
-        let _ = write!(text, "/ip firewall {rule}; ");
+        let _ = write!(text, "{menu} {rule}; ");
     }
     text
 }
 
 /// Sends the packets of this set: what came of each that came.
-fn through(lab: &Lab, set: usize) -> Vec<String> {
+fn through(lab: &Lab, set: usize, family: usize) -> Vec<String> {
+    sent(lab, &["send", &set.to_string(), &family.to_string()], "")
+}
+
+/// What came at the server of packets that the client sends: those of a set, or those of these lines.
+pub(super) fn sent(lab: &Lab, arguments: &[&str], lines: &str) -> Vec<String> {
     let python = |host: &str| {
         let mut command = lab.command(host, "python3").expect("a host of the layout");
         command.args(["-c", PACKETS]).stdin(Stdio::piped());
@@ -219,11 +368,12 @@ fn through(lab: &Lab, set: usize) -> Vec<String> {
     let at = words.iter().position(|word| *word == "lladdr");
     let mac = words[at.expect("it was just pinged") + 1].replace(':', "");
 
-    let mut sending = python("client")
-        .args(["send", &set.to_string()])
-        .spawn()
-        .expect("as above");
-    write!(sending.stdin.take().expect("asked for above"), "{mac}").expect("it reads");
+    let mut sending = python("client").args(arguments).spawn().expect("as above");
+    write!(
+        sending.stdin.take().expect("asked for above"),
+        "{mac}\n{lines}"
+    )
+    .expect("it reads");
     assert!(sending.wait().expect("our child").success());
 
     text.clear();

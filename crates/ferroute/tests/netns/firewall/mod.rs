@@ -1,12 +1,16 @@
 //! The firewall on real packets: what somebody on the LAN, and somebody on the internet, gets.
 //!
 //! `rules.rs` has one rule for each thing there is, `usual.rs` RouterOS's default configuration and
-//! what comes on top of it; `beside.rs` sends the same packets through the kernel's own firewall,
-//! `helper.rs` has protocols that speak of other connections.
+//! what comes on top of it; `each.rs` has a row for each matcher and action that is left, and
+//! `beside.rs` sends the same packets through the kernel's own firewall. `helper.rs` has protocols
+//! that speak of other connections, `conversation.rs` lets hosts talk over a line that loses and
+//! reorders.
 //! `peer.py` is what runs in the hosts: servers that say whom they see, clients that say what they
 //! got.
 
 mod beside;
+mod conversation;
+mod each;
 mod endpoint;
 mod fragments;
 mod helper;

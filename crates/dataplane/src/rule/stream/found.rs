@@ -1,0 +1,117 @@
+//! Sets of what was found, each with a small number: most connections have the empty one, and all
+//! others share a few.
+
+use std::collections::HashMap;
+
+/// How many sets there can be at a time.
+const SETS: usize = 4096;
+
+/// A set of a worker.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Found {
+    /// Which generation of sets it belongs to; 12 bits.
+    age: u16,
+    /// Its place there; 0 is the empty set.
+    place: u16,
+}
+
+impl Found {
+    /// The set of nothing.
+    pub(crate) const NOTHING: Self = Self { age: 0, place: 0 };
+
+    /// Whether it is known to be empty.
+    #[inline(always)]
+    pub(crate) const fn is_nothing(self) -> bool {
+        self.place == 0
+    }
+
+    /// In 28 bits.
+    pub(super) const fn to_bits(self) -> u32 {
+        (self.age as u32) << 16 | self.place as u32
+    }
+
+    pub(super) const fn from_bits(bits: u32) -> Self {
+        Self {
+            age: (bits >> 16 & 0xfff) as u16,
+            place: bits as u16,
+        }
+    }
+}
+
+/// See the module. When there are too many, all are forgotten: whoever has one then has nothing.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Sets {
+    age: u16,
+    /// The numbers of what is in each, in order; that of place 1 is the first.
+    sets: Vec<Box<[u64]>>,
+    places: HashMap<Box<[u64]>, u16>,
+}
+
+impl Sets {
+    /// The set of these.
+    pub(super) fn of(&mut self, numbers: impl Iterator<Item = u64>) -> Found {
+        let mut numbers: Vec<u64> = numbers.collect();
+        if numbers.is_empty() {
+            return Found::NOTHING;
+        }
+        numbers.sort_unstable();
+        numbers.dedup();
+        let numbers = numbers.into_boxed_slice();
+        if let Some(place) = self.places.get(&numbers) {
+            return self.at(*place);
+        }
+        if self.sets.len() >= SETS {
+            self.sets.clear();
+            self.places.clear();
+            self.age = (self.age + 1) & 0xfff;
+        }
+        self.sets.push(numbers.clone());
+        let place = self.sets.len() as u16;
+        self.places.insert(numbers, place);
+        self.at(place)
+    }
+
+    const fn at(&self, place: u16) -> Found {
+        Found {
+            age: self.age,
+            place,
+        }
+    }
+
+    /// Whether something is in a set.
+    #[inline]
+    pub(super) fn has(&self, found: Found, number: u64) -> bool {
+        let Some(place) = found.place.checked_sub(1) else {
+            return false;
+        };
+        let set = self.sets.get(usize::from(place));
+        found.age == self.age && set.is_some_and(|set| set.contains(&number))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sets_of_the_same_are_one() {
+        let mut sets = Sets::default();
+        let set = sets.of([5, 3, 5].into_iter());
+        assert_eq!(sets.of([3, 5].into_iter()), set);
+        assert_eq!(Found::from_bits(set.to_bits()), set);
+        assert!(sets.has(set, 3) && sets.has(set, 5) && !sets.has(set, 4));
+        assert!(sets.of([].into_iter()).is_nothing());
+    }
+
+    #[test]
+    fn too_many_are_forgotten_at_once() {
+        let mut sets = Sets::default();
+        let first = sets.of([0, 1].into_iter());
+        for number in 0..3 * SETS as u64 {
+            let set = sets.of([number, 1 << 40].into_iter());
+            assert!(sets.has(set, number) && sets.sets.len() <= SETS);
+            assert_eq!(sets.places.len(), sets.sets.len());
+        }
+        assert!(!sets.has(first, 0) && !sets.has(first, 1));
+    }
+}

@@ -1,0 +1,110 @@
+//! `tls-host`: all globs that rules name, asked about a name at once.
+//!
+//! Names and `*.names` are looked up by hash; what is left is read by automata. So the time grows with
+//! the name and not with the number of globs.
+
+use std::collections::{BTreeMap, HashMap};
+use std::sync::Arc;
+
+use super::automata::{Automata, Expression, Reading, Run, Searches};
+use super::glob::{Glob, Shape};
+
+/// See the module.
+#[derive(Debug, Default)]
+pub(super) struct Hosts {
+    numbers: Vec<u64>,
+    /// Globs that every name fits.
+    any: Vec<u64>,
+    exact: HashMap<Box<[u8]>, u64>,
+    /// By what names end in, with the dot before it.
+    below: HashMap<Box<[u8]>, u64>,
+    others: Automata,
+}
+
+/// Names are asked about in lower case, and a glob is written in it.
+const READING: Reading = Reading { any_case: false };
+
+impl Hosts {
+    /// Compiles these globs; what was compiled before stays if it is the same.
+    pub(super) fn follow<'a>(
+        before: &Arc<Self>,
+        globs: impl Iterator<Item = &'a Glob>,
+    ) -> Arc<Self> {
+        let wanted: BTreeMap<u64, &Glob> = globs.map(|glob| (glob.number, glob)).collect();
+        let numbers: Vec<u64> = wanted.keys().copied().collect();
+        if numbers == before.numbers {
+            return Arc::clone(before);
+        }
+        let mut hosts = Self {
+            numbers,
+            ..Self::default()
+        };
+        let mut others = Vec::new();
+        for (number, glob) in wanted {
+            match glob.shape() {
+                Shape::Any => hosts.any.push(number),
+                Shape::Exact(name) => drop(hosts.exact.insert(name.into(), number)),
+                Shape::Below(name) => drop(hosts.below.insert(name.into(), number)),
+                Shape::Other(text) => others.push((text, number)),
+            }
+        }
+        let others: Vec<_> = others
+            .iter()
+            .map(|(text, number)| Expression {
+                text,
+                number: *number,
+            })
+            .collect();
+        hosts.others = Automata::new(&others, READING);
+        Arc::new(hosts)
+    }
+
+    /// Whether there is no glob.
+    pub(super) fn is_empty(&self) -> bool {
+        self.numbers.is_empty()
+    }
+
+    /// The numbers of the globs that a name fits.
+    pub(super) fn fitting(&self, name: &[u8], searches: &mut Searches) -> Vec<u64> {
+        let name = name.to_ascii_lowercase();
+        let mut found = self.any.clone();
+        found.extend(self.exact.get(&*name));
+        if !self.below.is_empty() {
+            let dots = (0..name.len()).filter(|at| name[*at] == b'.');
+            found.extend(dots.filter_map(|at| self.below.get(&name[at..])));
+        }
+        if !self.others.is_empty() {
+            let mut run = Run::default();
+            self.others.begin(&mut run);
+            self.others.read(&mut run, &name, searches);
+            found.extend(self.others.found(&run));
+        }
+        found
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    proptest! {
+        #[test]
+        fn all_at_once_fit_as_each_by_itself(
+            globs in prop::collection::vec("[*]?[.]?([ab.*?A]|\\[!?[]]?[a-c]?-?[ab]*\\]|\\[){0,5}[*]?", 1..12),
+            names in prop::collection::vec("[abA.\\[\\]-]{0,6}", 1..12),
+        ) {
+            let globs: Vec<Glob> = globs.iter().map(|glob| Glob::new(glob)).collect();
+            let hosts = Hosts::follow(&Arc::default(), globs.iter());
+            let mut searches = Searches::default();
+            for name in names {
+                let found = hosts.fitting(name.as_bytes(), &mut searches);
+                for glob in &globs {
+                    let fits = glob.fits(name.as_bytes());
+                    prop_assert_eq!(found.contains(&glob.number), fits, "{:?} {}", glob, name);
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,105 @@
+//! Pieces of a message, put together in whatever order they come.
+
+/// The longest message that is put together, in bytes: a ClientHello with the largest key shares in
+/// use has a quarter of it.
+const LEN_MAX: usize = 8192;
+/// How many gaps there may be at a time.
+const GAPS_MAX: usize = 16;
+
+/// See the module. Of bytes that come twice the first ones count, as with most receivers.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Pieces {
+    bytes: Vec<u8>,
+    /// What is there: from and to, in order, with gaps between.
+    have: Vec<(usize, usize)>,
+}
+
+impl Pieces {
+    /// Whether nothing came yet.
+    pub(super) fn is_empty(&self) -> bool {
+        self.have.is_empty()
+    }
+
+    /// Takes a piece; false where it is beyond what is put together.
+    pub(super) fn put(&mut self, at: usize, piece: &[u8]) -> bool {
+        let Some(end) = at.checked_add(piece.len()).filter(|end| *end <= LEN_MAX) else {
+            return false;
+        };
+        if piece.is_empty() {
+            return true;
+        }
+        if self.bytes.len() < end {
+            self.bytes.resize(end, 0);
+        }
+        let mut from = at;
+        for &(first, last) in &self.have {
+            if last <= from {
+                continue;
+            }
+            let to = first.clamp(from, end);
+            self.bytes[from..to].copy_from_slice(&piece[from - at..to - at]);
+            from = last.min(end);
+        }
+        self.bytes[from..end].copy_from_slice(&piece[from - at..]);
+        self.join(at, end);
+        self.have.len() <= GAPS_MAX
+    }
+
+    fn join(&mut self, mut from: usize, mut to: usize) {
+        self.have.retain(|&(first, last)| {
+            let touches = first <= to && from <= last;
+            if touches {
+                (from, to) = (from.min(first), to.max(last));
+            }
+            !touches
+        });
+        let place = self.have.partition_point(|have| have.0 < from);
+        self.have.insert(place, (from, to));
+    }
+
+    /// The beginning, as far as it is there without a gap.
+    pub(super) fn beginning(&self) -> &[u8] {
+        match self.have.first() {
+            Some(&(0, end)) => &self.bytes[..end],
+            _ => &[],
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    proptest! {
+        #[test]
+        fn pieces_come_together_in_any_order(
+            cuts in prop::collection::vec((0..300_usize, 1..80_usize), 1..20),
+        ) {
+            let whole: Vec<u8> = (0..400).map(|at| (at % 251) as u8).collect();
+            let (mut pieces, mut there) = (Pieces::default(), vec![false; 400]);
+            for (at, len) in cuts {
+                let taken = pieces.put(at, &whole[at..at + len]);
+                there[at..at + len].fill(true);
+                let gaps = there.windows(2).filter(|pair| *pair == [false, true]).count();
+                prop_assert!(taken || gaps >= GAPS_MAX);
+                let end = there.iter().position(|there| !there).unwrap_or(400);
+                prop_assert_eq!(pieces.beginning(), &whole[..end]);
+            }
+        }
+    }
+
+    #[test]
+    fn what_came_first_counts_and_what_is_too_long_is_refused() {
+        let mut pieces = Pieces::default();
+        assert!(pieces.put(2, b"cd") && pieces.put(0, b"abXYe"));
+        assert_eq!(pieces.beginning(), b"abcde");
+        assert!(!pieces.put(LEN_MAX, b"x") && !pieces.put(usize::MAX, b"x"));
+        assert!(pieces.put(LEN_MAX - 1, b"x"));
+        for at in 0..GAPS_MAX {
+            pieces.put(100 + 2 * at, b"x");
+        }
+        assert!(!pieces.put(200, b"x"));
+    }
+}

@@ -1,0 +1,158 @@
+"""A bad line, and who talks over it: `relay SEED`, `serve`, `talk ADDRESS...`, `meet FROM TO`.
+
+The relay hands every frame on to its other device, but of TCP it loses some, sends some twice, and
+holds some back until others have overtaken them. Two SYNs between the ports MEET wait for each other,
+so that they cross.
+"""
+
+import random
+import select
+import socket
+import struct
+import sys
+import threading
+
+TALK, MEET = 7001, 7002
+BYTES = 400_000
+LOST, TWICE, LATE = 0.02, 0.02, 0.08
+PATIENCE = 60.0
+
+
+def tcp_of(frame):
+    """Where TCP begins in a frame, if it does."""
+    kind = frame[12:14]
+    if kind == b"\x08\x00" and frame[23] == 6:
+        return 14 + 4 * (frame[14] & 15)
+    if kind == b"\x86\xdd" and frame[20] == 6:
+        return 54
+    return None
+
+
+class Line:
+    def __init__(self, out, dice):
+        self.out, self.dice, self.held, self.meeting = out, dice, [], None
+
+    def take(self, frame):
+        at = tcp_of(frame)
+        if at is None:
+            return self.out.send(frame)
+        what = self.dice.random()
+        if what < LOST:
+            return None
+        if what < LOST + LATE:
+            self.held.append([self.dice.randrange(1, 6), frame])
+            return None
+        self.out.send(frame)
+        if what < LOST + LATE + TWICE:
+            self.out.send(frame)
+        for late in self.held:
+            late[0] -= 1
+        self.let(lambda left: left <= 0)
+
+    def let(self, which):
+        for late in [late for late in self.held if which(late[0])]:
+            self.held.remove(late)
+            self.out.send(late[1])
+
+
+def is_meeting(frame):
+    at = tcp_of(frame)
+    return at and struct.unpack_from("!HH", frame, at) == (MEET, MEET) and frame[at + 13] & 0x12 == 2
+
+
+def relay(seed):
+    dice = random.Random(seed)
+    sockets = []
+    for device in "r1", "r2":
+        s = socket.socket(socket.AF_PACKET, socket.SOCK_RAW, socket.htons(3))
+        s.bind((device, 3))
+        sockets.append(s)
+    lines = {s: Line(other, dice) for s, other in zip(sockets, reversed(sockets))}
+    met = False
+    print("ready", flush=True)
+    while True:
+        ready, _, _ = select.select(sockets, [], [], 0.02)
+        if not ready:
+            # Nothing is left to overtake.
+            for line in lines.values():
+                line.let(lambda _: True)
+        for s in ready:
+            frame, (_, _, direction, *_) = s.recvfrom(65536)
+            line = lines[s]
+            if direction == socket.PACKET_OUTGOING:
+                continue
+            if is_meeting(frame) and not met:
+                line.meeting = frame
+                if met := all(line.meeting for line in lines.values()):
+                    for line in lines.values():
+                        line.out.send(line.meeting)
+                continue
+            line.take(frame)
+
+
+def answer(talk):
+    count = 0
+    while data := talk.recv(65536):
+        count += len(data)
+    # The other side has closed its half, and hears all the same.
+    talk.sendall(struct.pack("!Q", count) + b"a" * BYTES)
+    talk.close()
+
+
+def serve():
+    s = socket.create_server(("::", TALK), family=socket.AF_INET6, dualstack_ipv6=True, backlog=64)
+    print("ready", flush=True)
+    while True:
+        talk, _ = s.accept()
+        threading.Thread(target=answer, args=(talk,), daemon=True).start()
+
+
+def talk(address, results):
+    s = socket.create_connection((address, TALK), PATIENCE)
+    s.sendall(b"q" * BYTES)
+    s.shutdown(socket.SHUT_WR)
+    got = b""
+    while data := s.recv(65536):
+        got += data
+    count = struct.unpack("!Q", got[:8])[0]
+    results.append((count, len(got) - 8))
+
+
+def talks(addresses):
+    results, threads = [], []
+    for address in addresses:
+        threads.append(threading.Thread(target=talk, args=(address, results)))
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert results == [(BYTES, BYTES)] * len(addresses), results
+    print("done", flush=True)
+
+
+def meet(own, other):
+    """Connects with somebody who connects at the same time."""
+    s = socket.socket()
+    s.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    s.settimeout(PATIENCE)
+    s.bind((own, MEET))
+    s.connect((other, MEET))
+    s.sendall(b"hello")
+    heard = b""
+    while len(heard) < 5:
+        heard += s.recv(5)
+    print("met", flush=True)
+    for line in sys.stdin:
+        s.sendall(line.encode())
+        print(s.recv(100).decode().strip(), flush=True)
+    s.close()
+
+
+if sys.argv[1] == "relay":
+    relay(int(sys.argv[2]))
+elif sys.argv[1] == "serve":
+    serve()
+elif sys.argv[1] == "talk":
+    talks(sys.argv[2:])
+else:
+    meet(*sys.argv[2:])
