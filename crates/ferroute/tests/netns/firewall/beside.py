@@ -140,6 +140,9 @@ def shown(data):
         protocol, at, ttl, tos = data[9], 4 * (data[0] & 15), data[8], data[1]
         ends = [socket.inet_ntop(socket.AF_INET, data[at : at + 4]) for at in (12, 16)]
         options = f" df {data[6] >> 6 & 1} options {data[20:at].hex()}"
+    if (protocol, data[at]) in ((1, 3), (58, 1)):
+        # An error about an earlier set's packet, which comes when nobody was found for that.
+        return None
     ports = struct.unpack_from("!HH", data, at) if protocol in (6, 17) else ""
     size = struct.unpack_from("!H", data, at + 22)[0] if protocol == 6 else 0
     changed = f"ttl {ttl} tos {tos} from {ends[0]} to {ends[1]} {ports} mss {size}{options}"
