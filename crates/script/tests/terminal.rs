@@ -142,7 +142,7 @@ fn where_nobody_sits_nobody_is_asked_and_nothing_is_drawn() {
 
     let refused = String::from("failure: there is no terminal to read from");
     assert_eq!(run("/terminal inkey timeout=1s"), Err(refused.clone()));
-    assert_eq!(run("/terminal ask prompt=why"), Err(refused.clone()));
+    assert_eq!(run("/terminal ask prompt=why"), Err(refused));
     let inside = ":execute as-string script={/terminal ask}";
     assert!(run(inside).is_err());
     assert_eq!(run("/terminal cuu; /terminal style error; :put a"), Ok(()));

@@ -338,7 +338,7 @@ mod tests {
         assert_eq!(answer.code, Code::NoError);
         let found: Vec<_> = answer.addresses.collect();
         let expected = [[192, 0, 2, 1], [192, 0, 2, 2]];
-        assert_eq!(found, expected.map(|octets| IpAddr::from(octets)));
+        assert_eq!(found, expected.map(IpAddr::from));
     }
 
     #[test]
