@@ -1,6 +1,6 @@
 //! Somebody at the console, who gives one command after the other and looks at the clock.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::{self, JoinHandle};
@@ -134,7 +134,7 @@ impl Shared {
     }
 }
 
-fn ask(shared: &Shared, control: &PathBuf) {
+fn ask(shared: &Shared, control: &Path) {
     for (place, (_, command)) in COMMANDS.iter().enumerate().cycle() {
         if shared.stop.load(Ordering::Relaxed) {
             return;
