@@ -154,8 +154,7 @@ impl<'a> Plain<'a> {
         cx: &Context<'_>,
         frame: &mut Frame,
         fields: &mut Fields,
-        (at, waiting): (usize, &Waiting),
-        firsts: &Firsts,
+        (at, waiting, firsts): (usize, &Waiting, &Firsts),
         near: &mut Near,
         outlet: &mut Outlet,
     ) -> Outcome {

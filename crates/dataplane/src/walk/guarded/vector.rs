@@ -253,8 +253,7 @@ impl Passes<'_, '_> {
                 self.cx,
                 frame,
                 fields,
-                (at, &waiting),
-                &ahead.firsts,
+                (at, &waiting, &ahead.firsts),
                 self.near,
                 self.outlet,
             );
