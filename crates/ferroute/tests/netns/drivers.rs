@@ -1,5 +1,7 @@
 //! Each way of getting at frames carries everything, and leaves the device as it was.
 
+use std::slice;
+
 use lab::{Lab, Layout};
 
 use crate::throughput::{tcp_both_ways, udp};
@@ -9,7 +11,7 @@ use crate::world::{
 
 const PROGRAMS: [&str; 2] = ["iperf3", "ping"];
 
-fn carries_everything(lab: &Lab) {
+fn carries_everything(lab: &Lab, router: &Router) {
     for address in ["203.0.113.1", "2001:db8:1::1"] {
         run(
             lab,
@@ -17,7 +19,7 @@ fn carries_everything(lab: &Lab) {
             &format!("ping -q -c 200 -i 0.002 -W 10 {address}"),
         );
         tcp_both_ways(lab, address, 20);
-        udp(lab, address, 5, 1400);
+        udp(lab, slice::from_ref(router), address, 5, 1400);
     }
 }
 
@@ -31,7 +33,7 @@ fn driver(driver: &str, layout: &Layout, test: &str) {
     let before = devices(&lab);
     let router = Router::start(&lab, &Start::with(driver, layout.config));
 
-    carries_everything(&lab);
+    carries_everything(&lab, &router);
 
     assert!(router.stop().success());
     assert_eq!(devices(&lab), before);
@@ -101,7 +103,7 @@ fn packet_ports_pass_segments_whole() {
     };
     let router = Router::start(&lab, &Start::with(PACKET, layout("segments").config));
 
-    carries_everything(&lab);
+    carries_everything(&lab, &router);
 
     // Acknowledgements count too, which makes it far less than the 64 KB of a whole segment.
     let mean = mean_segment(&lab, &router);
@@ -151,7 +153,7 @@ fn tap_ports_pass_segments_whole() {
         );
     }
 
-    carries_everything(&lab);
+    carries_everything(&lab, &router);
 
     let mean = mean_segment(&lab, &router);
     assert!(
@@ -190,7 +192,7 @@ fn segments_from_one_port_are_finished_in_software_for_another() {
     };
     let router = Router::start(&lab, &start);
 
-    carries_everything(&lab);
+    carries_everything(&lab, &router);
 
     let mean = mean_segment(&lab, &router);
     assert!(

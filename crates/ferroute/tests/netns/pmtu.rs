@@ -89,7 +89,7 @@ fn datagrams_that_may_be_cut_are_cut_by_the_router_and_others_by_their_sender() 
     else {
         return;
     };
-    let _routers = routers(&lab);
+    let routers = routers(&lab);
     // A host that does not look for the path's MTU leaves it to the routers (RFC 1191, 5).
     for host in ["client", "server"] {
         shell(&lab, host, "echo 1 > /proc/sys/net/ipv4/ip_no_pmtu_disc");
@@ -110,7 +110,7 @@ fn datagrams_that_may_be_cut_are_cut_by_the_router_and_others_by_their_sender() 
         "server",
         "ping -q -M dont -c 5 -i 0.01 -W 10 -s 1472 192.168.88.10",
     );
-    udp(&lab, SERVER[0], 2, 1472);
+    udp(&lab, &routers, SERVER[0], 2, 1472);
     let known = run(&lab, "client", &format!("ip route get {}", SERVER[0]));
     assert!(
         !known.contains("mtu"),
@@ -123,5 +123,5 @@ fn datagrams_that_may_be_cut_are_cut_by_the_router_and_others_by_their_sender() 
         "client",
         &format!("ping -q -M do -c 1 -W 10 -s 1452 {}", SERVER[1])
     ));
-    udp(&lab, SERVER[1], 2, 1452);
+    udp(&lab, &routers, SERVER[1], 2, 1452);
 }
