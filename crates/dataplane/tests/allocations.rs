@@ -1,4 +1,4 @@
-//! Nothing is allocated while packets are walked. By itself in this binary: other tests allocate.
+//! Nothing is allocated while packets are walked: with an allocator of its own.
 
 use dataplane::bench::{Options, run};
 

@@ -67,7 +67,7 @@ pub struct Options {
     pub workers: u16,
     /// What everything random follows from.
     pub seed: u64,
-    /// Reads how often memory was allocated so far, if somebody counts.
+    /// Reads how often the calling thread has asked for memory so far, if somebody counts.
     pub allocations: Option<fn() -> u64>,
     /// Binds the calling thread to a core that no worker with another number has.
     pub pin: Option<fn(u16)>,
