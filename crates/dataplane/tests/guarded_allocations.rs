@@ -11,7 +11,7 @@ fn a_packet_past_rules_and_connections_allocates_nothing() {
         let options = Options {
             runs: 2,
             workers,
-            connections_max: 64_000,
+            flows: vec![1, 4_000],
             allocations: Some(kernels::CountingAllocator::count),
             ..Options::default()
         };

@@ -6,7 +6,7 @@ use super::forward::{self, Fit};
 use super::ingress::Entrance;
 use super::passes::{Lane, NO_PORT, Scratch};
 use super::{Context, Exit, Leaving, egress, options};
-use crate::counters::Counters;
+use crate::counters::{Counters, Traffic};
 use crate::drop::Drop;
 use crate::outlet::Outlet;
 use crate::snapshot::Snapshot;
@@ -252,6 +252,35 @@ impl Tally {
             let ingress = counters.interface(frame.ingress);
             ingress.fp_rx.add(1, received);
         }
+    }
+
+    /// Whether the firewall looks at a family.
+    #[inline(always)]
+    pub(super) fn is_guarded(&self, ipv6: bool) -> bool {
+        self.guards[usize::from(ipv6)]
+    }
+
+    /// Counts frames that leave past a firewall that looks at their family, by one interface; `headers`
+    /// are the bytes of their link headers.
+    #[inline(always)]
+    pub(super) fn count_stream(
+        &mut self,
+        cx: &Context<'_>,
+        (egress, ipv6): (InterfaceId, bool),
+        sent: Traffic,
+        headers: u64,
+        counters: &Counters,
+    ) {
+        let key = RunKey {
+            egress,
+            ipv6,
+            speed: Speed::Slow,
+        };
+        if key != self.run.key {
+            self.run.flush(cx, counters);
+            self.run.key = key;
+        }
+        self.run.add(sent.packets, sent.bytes, headers);
     }
 
     /// Counts a frame that leaves.

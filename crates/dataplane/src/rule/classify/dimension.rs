@@ -25,6 +25,11 @@ pub trait Packets {
     /// Its marks, as they are now.
     fn marks(&self, at: usize) -> Marks;
 
+    /// Whether all are whole TCP segments and UDP datagrams: their ports and flags are shown.
+    fn are_usual(&self) -> bool {
+        false
+    }
+
     /// Whether there are none.
     fn is_empty(&self) -> bool {
         self.len() == 0
@@ -115,10 +120,12 @@ pub(super) fn key<P: Packets>(of: Of, packets: &P, at: usize) -> u32 {
         Of::Destination => u32::try_from(tuple.destination).unwrap_or(u32::MAX),
         Of::Service => {
             let number = u32::from(tuple.protocol) << PROTOCOL;
-            let shown = holds::ports(fields).is_some() | holds::icmp(fields).is_some();
+            let shown = packets.are_usual()
+                || holds::ports(fields).is_some() | holds::icmp(fields).is_some();
             let what = SHOWN | u32::from(tuple.destination_port);
             number | what & u32::from(shown).wrapping_neg()
         }
+        Of::SourcePort if packets.are_usual() => SHOWN | u32::from(tuple.source_port),
         Of::SourcePort => match holds::ports(fields) {
             Some((port, _)) => SHOWN | u32::from(port),
             None => 0,

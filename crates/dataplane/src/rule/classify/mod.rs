@@ -88,6 +88,18 @@ struct Part {
     /// By span: its row, or where that begins in `bits`.
     rows: Box<[u64]>,
     bits: Box<[u64]>,
+    few: Option<Few>,
+}
+
+/// A few spans of rows of one word, for many packets at once: no search, and nothing to look up.
+#[derive(Debug)]
+struct Few {
+    /// The row of the first span.
+    first: u64,
+    /// Where the others begin.
+    boundaries: Box<[u32]>,
+    /// What changes in the row there.
+    changes: Box<[u64]>,
 }
 
 #[derive(Debug)]
@@ -269,9 +281,13 @@ impl Part {
         if words == 1 {
             rows = rows.iter().map(|row| bits[*row as usize]).collect();
         }
+        let spans = Search::new(of, &boundaries);
         Self {
             of,
-            spans: Search::new(of, &boundaries),
+            few: (words == 1)
+                .then(|| Few::of(&spans, &boundaries, &rows))
+                .flatten(),
+            spans,
             rows: rows.into(),
             bits: bits.into(),
         }
@@ -300,6 +316,39 @@ impl Part {
             }
         };
         self.rows[span]
+    }
+
+    /// Takes from each packet the rules that this part does not leave it; none where there is no way
+    /// to do that for many at once.
+    #[inline(always)]
+    fn narrow<L: Lanes, P: Packets>(
+        &self,
+        lanes: L,
+        packets: &P,
+        which: &[u16],
+        left: &mut [u64; BATCH],
+    ) -> Option<()> {
+        let few = self.few.as_ref()?;
+        let mut keys = [0; BATCH];
+        match self.of {
+            Of::Source => fill_keys(Of::Source, packets, which, &mut keys),
+            Of::Destination => fill_keys(Of::Destination, packets, which, &mut keys),
+            Of::Service => fill_keys(Of::Service, packets, which, &mut keys),
+            Of::Ingress => fill_keys(Of::Ingress, packets, which, &mut keys),
+            Of::Egress => fill_keys(Of::Egress, packets, which, &mut keys),
+            Of::State => fill_keys(Of::State, packets, which, &mut keys),
+            other => fill_keys(other, packets, which, &mut keys),
+        }
+        let (keys, _) = keys.as_chunks();
+        let (left, _) = left.as_chunks_mut::<16>();
+        let used = which.len().div_ceil(16);
+        for (keys, left) in keys.iter().zip(left).take(used) {
+            let changes = lanes.fold(&few.boundaries, &few.changes, keys);
+            for (left, changes) in left.iter_mut().zip(changes) {
+                *left &= few.first ^ changes;
+            }
+        }
+        Some(())
     }
 
     /// The rows of many packets: the loop for the usual parts and depths each by itself.
@@ -407,6 +456,35 @@ impl Search {
     }
 }
 
+/// The packets' numbers of a part.
+#[inline(always)]
+fn fill_keys<P: Packets>(of: Of, packets: &P, which: &[u16], keys: &mut [u32; BATCH]) {
+    for (key, at) in keys.iter_mut().zip(which) {
+        *key = dimension::key(of, packets, usize::from(*at));
+    }
+}
+
+impl Few {
+    /// How many boundaries are few: with more the search is faster.
+    const MOST: usize = 40;
+
+    fn of(spans: &Search, boundaries: &[u128], rows: &[u64]) -> Option<Self> {
+        if matches!(spans, Search::Wide(_)) || boundaries.len() > Self::MOST {
+            return None;
+        }
+        let pairs = boundaries.iter().zip(rows.windows(2));
+        // As in `Search`, what lies beyond a number's bits separates nothing.
+        let within = pairs.filter_map(|(one, rows)| Some((u32::try_from(*one).ok()?, rows)));
+        let (boundaries, changes): (Vec<u32>, Vec<u64>) =
+            within.map(|(one, rows)| (one, rows[0] ^ rows[1])).unzip();
+        Some(Self {
+            first: rows[0],
+            boundaries: boundaries.into(),
+            changes: changes.into(),
+        })
+    }
+}
+
 /// Rows, each kept once.
 #[derive(Default)]
 struct Found {
@@ -465,6 +543,48 @@ impl<P: Packets> Work for Many<'_, P> {
 
     #[inline(always)]
     fn run<L: Lanes>(self, lanes: L) {
+        match self.block.words {
+            1 => self.of_words(lanes),
+            _ => self.of_lines(lanes),
+        }
+    }
+}
+
+impl<P: Packets> Many<'_, P> {
+    /// A row is one word.
+    #[inline(always)]
+    fn of_words<L: Lanes>(self, lanes: L) {
+        let block = self.block;
+        // A part says nothing of rules that there are not.
+        let all = u64::MAX >> (64 - block.rules.len().clamp(1, 64));
+        for which in self.which.chunks(BATCH) {
+            let mut left = [all; BATCH];
+            for part in &block.parts {
+                if part.narrow(lanes, self.packets, which, &mut left).is_some() {
+                    continue;
+                }
+                let mut rows = [0; BATCH];
+                part.rows(lanes, self.packets, which, &mut rows);
+                for (left, row) in left.iter_mut().zip(&rows) {
+                    *left &= row;
+                }
+            }
+            for (packet, left) in which.iter().zip(&left) {
+                if *left != 0
+                    && let Some(first) = self.firsts.get_mut(usize::from(*packet))
+                {
+                    *first = First {
+                        place: self.start + left.trailing_zeros(),
+                        left: *left,
+                    };
+                }
+            }
+        }
+    }
+
+    /// A row is some lines.
+    #[inline(always)]
+    fn of_lines<L: Lanes>(self, lanes: L) {
         let block = self.block;
         let mut rows = [[0; BATCH]; PARTS];
         for which in self.which.chunks(BATCH) {
@@ -472,25 +592,14 @@ impl<P: Packets> Work for Many<'_, P> {
             for (part, rows) in block.parts.iter().zip(rows.iter_mut()) {
                 part.rows(lanes, self.packets, which, rows);
             }
-            let mut left = [u64::MAX; BATCH];
-            if block.words == 1 {
-                for rows in rows.iter() {
-                    for (left, row) in left.iter_mut().zip(rows) {
-                        *left &= row;
-                    }
-                }
-            }
-            for ((at, packet), left) in which.iter().enumerate().zip(&left) {
-                let place = match block.words {
-                    1 => block.place(0, *left),
-                    _ => block.first(&*rows, at),
-                };
-                if let (Some(place), Some(found)) =
-                    (place, self.firsts.get_mut(usize::from(*packet)))
-                {
-                    *found = First {
+            for (at, packet) in which.iter().enumerate() {
+                if let (Some(place), Some(first)) = (
+                    block.first(&*rows, at),
+                    self.firsts.get_mut(usize::from(*packet)),
+                ) {
+                    *first = First {
                         place: self.start + place as u32,
-                        left: *left,
+                        left: 0,
                     };
                 }
             }

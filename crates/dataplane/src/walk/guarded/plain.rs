@@ -102,6 +102,18 @@ impl<'a> Plain<'a> {
         })
     }
 
+    /// Whether rules are asked before connections.
+    #[inline(always)]
+    pub(super) fn asks_raw(&self) -> bool {
+        self.raw.is_some()
+    }
+
+    /// What `filter` says of a packet whose first candidate this is.
+    #[inline(always)]
+    pub(super) fn filtered(&self, first: &First) -> Quick {
+        quick(self.filter, first)
+    }
+
     /// Whether rules see the destination that a packet came with.
     #[inline(always)]
     pub(super) fn asks_early(&self) -> bool {

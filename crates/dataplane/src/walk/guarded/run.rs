@@ -72,6 +72,44 @@ impl Run {
         self.len = at + 1;
     }
 
+    /// Adds the packets of a whole chunk, of one family and untracked. The run is empty.
+    #[inline(always)]
+    pub(super) fn fill(&mut self, len: usize, ipv6: bool, fields: &[Fields; CHUNK]) {
+        let len = len.min(CHUNK);
+        for (at, place) in self.places.iter_mut().enumerate() {
+            *place = at as u8;
+        }
+        self.ways[..len].fill(None);
+        self.passed[..len].fill(Passed::default());
+        match ipv6 {
+            true => {
+                for (key, fields) in self.keys6[..len].iter_mut().zip(fields) {
+                    *key = fields.tuple.destination;
+                }
+            }
+            false => {
+                for (key, fields) in self.keys4[..len].iter_mut().zip(fields) {
+                    *key = fields.tuple.destination as u32;
+                }
+            }
+        }
+        self.ipv6 = ipv6;
+        self.len = len;
+    }
+
+    /// The next hop of a packet, and the interface that it came by.
+    #[inline(always)]
+    pub(super) fn between(&self, at: usize) -> (NextHopId, InterfaceId) {
+        let at = at % CHUNK;
+        (self.hops[at], self.interfaces[at].0)
+    }
+
+    /// The place of a packet in the chunk.
+    #[inline(always)]
+    pub(super) fn place(&self, at: usize) -> usize {
+        usize::from(self.places[at % CHUNK]) % CHUNK
+    }
+
     #[inline(always)]
     pub(super) fn len(&self) -> usize {
         self.len
@@ -136,7 +174,12 @@ impl Packets for Looked<'_> {
 
     #[inline(always)]
     fn fields(&self, at: usize) -> &Fields {
-        &self.fields[usize::from(self.run.places[at % CHUNK]) % CHUNK]
+        &self.fields[self.run.place(at)]
+    }
+
+    #[inline(always)]
+    fn are_usual(&self) -> bool {
+        true
     }
 
     #[inline(always)]

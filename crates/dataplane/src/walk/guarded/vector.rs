@@ -7,7 +7,7 @@
 use frame::{Frame, InterfaceId, VECTOR_FRAMES};
 use kernels::{Lanes, Work, widest};
 
-use super::plain::{Arrived, Firsts, Outcome, Plain};
+use super::plain::{Arrived, Firsts, Outcome, Plain, write};
 use super::run::Run;
 use super::{CHUNK, Guard, Met, Onward, Passage, View, commit, fasttrack, helper, translation};
 use crate::connection::{Hash, NatState, Passed, Tick, Tracker, Way};
@@ -141,8 +141,13 @@ impl Passes<'_, '_> {
             };
             plain.map(|plain| plain.look_up_raw(&arrived, firsts));
         }
+        chunk.ports.fill(NO_PORT);
+        if let Some(ipv6) = self.passes_untracked(chunk, ahead) {
+            ahead.run.fill(chunk.frames.len(), ipv6, &ahead.fields);
+            self.finish(chunk, ahead);
+            return;
+        }
         for at in 0..chunk.frames.len() {
-            chunk.ports[at] = NO_PORT;
             let local = match (chunk.lanes[at], chunk.exits[at]) {
                 (Lane::V4 | Lane::V6, _) if self.short(at, chunk, ahead) => continue,
                 (Lane::V4 | Lane::V6, _) => None,
@@ -153,6 +158,21 @@ impl Passes<'_, '_> {
             self.guard(at, (local, Met::Unknown), chunk, ahead);
         }
         self.finish(chunk, ahead);
+    }
+
+    /// The family of a chunk whose packets are all plain, of one family, and meet nothing before they
+    /// are routed.
+    #[inline(always)]
+    fn passes_untracked(&self, chunk: &Chunk<'_>, ahead: &Ahead) -> Option<bool> {
+        let ipv6 = ahead.fields[0].tuple.ipv6;
+        let family = usize::from(ipv6);
+        let lane = if ipv6 { Lane::V6 } else { Lane::V4 };
+        let count = chunk.frames.len();
+        let untracked = !self.tracks[family] & (ahead.plain.count_ones() as usize == count);
+        let plain = self.plain[family].as_ref().filter(|_| untracked)?;
+        let lanes = chunk.lanes.iter().take(count);
+        let alike = lanes.fold(true, |alike, other| alike & (*other == lane));
+        (alike && !plain.asks_raw()).then_some(ipv6)
     }
 
     /// Takes a plain packet the short way: it leaves by FastTrack, or waits in the run. False, and
@@ -244,7 +264,12 @@ impl Passes<'_, '_> {
         };
         ahead.run.route(self.cx, chunk.frames, self.near);
         plain.look_up(&ahead.run, &ahead.fields, &mut ahead.firsts);
-        for at in 0..len {
+        let mut at = 0;
+        while at < len {
+            at += self.stream(at, chunk, ahead);
+            if at >= len {
+                break;
+            }
             let waiting = ahead.run.get(at);
             let place = waiting.place;
             let (frame, fields) = (&mut chunk.frames[place], &mut ahead.fields[place]);
@@ -267,8 +292,58 @@ impl Passes<'_, '_> {
                 Outcome::Ends(exit) => chunk.exits[place] = exit,
                 Outcome::Guard(met) => self.guard(place, (None, met), chunk, ahead),
             }
+            at += 1;
         }
         ahead.run.clear();
+    }
+
+    /// Writes packets of the run that follow each other to one next hop, and of which rules say no more
+    /// than that they pass; how many those are. What is the same for all is looked at once.
+    #[inline(never)]
+    fn stream(&mut self, from: usize, chunk: &mut Chunk<'_>, ahead: &Ahead) -> usize {
+        let (run, ipv6) = (&ahead.run, ahead.run.is_ipv6());
+        let plain = self.plain[usize::from(ipv6)].as_ref();
+        let Some(plain) = plain.filter(|plain| plain.mangle.is_none()) else {
+            return 0;
+        };
+        let (hop, ingress) = run.between(from);
+        let next = self.near.get(self.cx, hop, ingress);
+        let egress = next.adjacency.egress;
+        if !next.straight | (egress == ingress) | !self.tally.is_guarded(ipv6) {
+            return 0;
+        }
+        let memory = &self.outlet.memory;
+        let (mut left, mut sent, mut done) = (0, Traffic::default(), 0);
+        for at in from..run.len() {
+            let place = run.place(at);
+            let (fields, frame) = (&ahead.fields[place], chunk.frames.get_mut(place));
+            let (Some(frame), Some(port)) = (frame, chunk.ports.get_mut(place)) else {
+                break;
+            };
+            let Quick::Accept(rule) = plain.filtered(&ahead.firsts.filter[at % CHUNK]) else {
+                break;
+            };
+            if (run.between(at) != (hop, ingress)) | (fields.len > next.adjacency.mtu) {
+                break;
+            }
+            memory.rules.count(rule, fields.len);
+            done += 1;
+            match write(frame, fields, next, &run.get(at), &memory.tracker) {
+                Outcome::Leaves(to) => *port = to,
+                Outcome::Ends(exit) => {
+                    chunk.exits[place] = exit;
+                    continue;
+                }
+                Outcome::Guard(_) => continue,
+            }
+            sent.packets += 1;
+            sent.bytes += frame.len() as u64;
+            left += u64::from(frame.l3);
+        }
+        let counters = &self.outlet.counters;
+        self.tally
+            .count_stream(self.cx, (egress, ipv6), sent, left, counters);
+        done
     }
 
     /// Decides about a packet alone.
