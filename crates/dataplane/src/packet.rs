@@ -160,6 +160,16 @@ pub struct Fields {
     pub truncated: bool,
 }
 
+/// FIN, SYN, RST.
+const SLOW_FLAGS: u8 = 0x07;
+
+/// What was read of a whole TCP segment or UDP datagram without options.
+pub(crate) struct Usual {
+    pub(crate) tuple: Tuple,
+    /// It is to be forwarded, and no flag of TCP begins or ends anything.
+    pub(crate) midst: bool,
+}
+
 impl Fields {
     /// Reads a packet, from its network header on, whose header was checked. Whatever is missing
     /// reads as 0.
@@ -171,8 +181,9 @@ impl Fields {
     }
 
     /// The same, in its place: what is put together elsewhere and then copied costs as much again.
+    /// Says what was read of a usual packet, as it is still at hand.
     #[inline(always)]
-    pub(crate) fn read(&mut self, packet: &[u8]) {
+    pub(crate) fn read(&mut self, packet: &[u8]) -> Option<Usual> {
         let usual = match packet.first().map(|first| first >> 4) {
             Some(6) => self.read6(packet),
             _ => self.read4(packet),
@@ -180,6 +191,7 @@ impl Fields {
         if usual.is_none() {
             *self = Self::of_any(packet);
         }
+        usual
     }
 
     #[cold]
@@ -194,7 +206,7 @@ impl Fields {
     /// Reads an IPv4 packet that is a whole TCP segment or UDP datagram without options, as nearly all
     /// are; none for others.
     #[inline(always)]
-    fn read4(&mut self, packet: &[u8]) -> Option<()> {
+    fn read4(&mut self, packet: &[u8]) -> Option<Usual> {
         let header = packet.first_chunk::<28>()?;
         let word = |at: usize| {
             u32::from_be_bytes([header[at], header[at + 1], header[at + 2], header[at + 3]])
@@ -203,18 +215,15 @@ impl Fields {
         if !((header[0] == 0x45) & whole & is_usual(header[9])) {
             return None;
         }
-        self.tuple.source = u128::from(word(12));
-        self.tuple.destination = u128::from(word(16));
-        self.tuple.ipv6 = false;
+        let addresses = (u128::from(word(12)), u128::from(word(16)));
         self.len = u32::from(u16::from_be_bytes([header[2], header[3]]));
         (self.ttl, self.tos) = (header[8], header[1]);
-        self.read_usual(20, header[9], word(20), packet);
-        Some(())
+        Some(self.read_usual::<false>(addresses, header[9], word(20), packet))
     }
 
     /// As [`Self::read4`], for IPv6 without extension headers.
     #[inline(always)]
-    fn read6(&mut self, packet: &[u8]) -> Option<()> {
+    fn read6(&mut self, packet: &[u8]) -> Option<Usual> {
         let header = packet.first_chunk::<48>()?;
         if !is_usual(header[6]) {
             return None;
@@ -223,30 +232,43 @@ impl Fields {
             let bytes = header[at..].first_chunk::<16>();
             bytes.map_or(0, |bytes| u128::from_be_bytes(*bytes))
         };
-        self.tuple.source = address(8);
-        self.tuple.destination = address(24);
-        self.tuple.ipv6 = true;
+        let addresses = (address(8), address(24));
         self.len = u32::from(u16::from_be_bytes([header[4], header[5]])) + 40;
         (self.ttl, self.tos) = (header[7], header[0] << 4 | header[1] >> 4);
         let ports = u32::from_be_bytes([header[40], header[41], header[42], header[43]]);
-        self.read_usual(40, header[6], ports, packet);
-        Some(())
+        Some(self.read_usual::<true>(addresses, header[6], ports, packet))
     }
 
-    /// The rest of a whole TCP segment or UDP datagram. Without branches: which of them it is cannot
-    /// be guessed.
+    /// The rest of a whole TCP segment or UDP datagram, whose lifetime was read. Without branches: which
+    /// of them it is cannot be guessed.
     #[inline(always)]
-    fn read_usual(&mut self, upper: u16, protocol: u8, ports: u32, packet: &[u8]) {
+    fn read_usual<const IPV6: bool>(
+        &mut self,
+        (source, destination): (u128, u128),
+        protocol: u8,
+        ports: u32,
+        packet: &[u8],
+    ) -> Usual {
+        let upper = if IPV6 { 40 } else { 20 };
         let tcp = protocol == protocol::TCP;
-        let flags = packet.get(usize::from(upper) + 13);
-        let flags = flags.copied().unwrap_or_default();
-        self.tuple.protocol = protocol;
-        self.tuple.source_port = (ports >> 16) as u16;
-        self.tuple.destination_port = ports as u16;
-        self.upper = upper;
+        let flags = packet.get(upper + 13).copied().unwrap_or_default();
+        let tuple = Tuple {
+            source,
+            destination,
+            source_port: (ports >> 16) as u16,
+            destination_port: ports as u16,
+            protocol,
+            ipv6: IPV6,
+        };
+        self.tuple = tuple;
+        self.upper = upper as u16;
         self.fragment = Fragment::Whole;
-        self.truncated = tcp & (packet.len() < usize::from(upper) + 20);
+        self.truncated = tcp & (packet.len() < upper + 20);
         self.tcp_flags = flags & u8::from(tcp).wrapping_neg();
+        Usual {
+            tuple,
+            midst: (self.tcp_flags & SLOW_FLAGS == 0) & !self.truncated & (self.ttl > 1),
+        }
     }
 
     /// The same for a packet that is known to be IPv4.

@@ -78,13 +78,7 @@ impl<F: Layout> Part<F> {
             _ => entry.mark(),
         };
         if fields.tuple.protocol == protocol::TCP {
-            let segment = Segment::read(fields, packet)?;
-            let talk = entry.talk(way.reply);
-            if !tcp::goes_on(&talk, entry.tcp_state(), &segment) {
-                return None;
-            }
-            let step = Step::Advance(TcpState::Established);
-            self.commit_segment(way, (step, &segment, &talk), fields, now, limits);
+            self.pass_segment(way, fields, packet, now, limits)?;
         } else {
             entry.touch(way.reply, now);
             entry.count(way.reply, u64::from(fields.len));
@@ -93,5 +87,26 @@ impl<F: Layout> Part<F> {
             nat: NatState(flags >> flag::NAT_SHIFT & 0xf),
             mark,
         })
+    }
+
+    /// The same for TCP's state. By itself, so that datagrams do not pay for what it needs.
+    #[inline(never)]
+    fn pass_segment(
+        &mut self,
+        way: Way,
+        fields: &Fields,
+        packet: &[u8],
+        now: Tick,
+        limits: &Limits,
+    ) -> Option<()> {
+        let entry = self.entry(way);
+        let segment = Segment::read(fields, packet)?;
+        let talk = entry.talk(way.reply);
+        if !tcp::goes_on(&talk, entry.tcp_state(), &segment) {
+            return None;
+        }
+        let step = Step::Advance(TcpState::Established);
+        self.commit_segment(way, (step, &segment, &talk), fields, now, limits);
+        Some(())
     }
 }

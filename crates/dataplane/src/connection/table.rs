@@ -159,11 +159,19 @@ impl<'a, F: Layout> Entry<'a, F> {
     /// Whether a direction has this tuple.
     #[inline(always)]
     pub(super) fn is(self, reply: bool, key: &F::Key) -> bool {
+        self.flags_of(reply, key).is_some()
+    }
+
+    /// The flags, where a direction has this tuple.
+    #[inline(always)]
+    pub(super) fn flags_of(self, reply: bool, key: &F::Key) -> Option<u8> {
         let line = &self.lines[line_of(reply)];
         let key = key.as_ref();
         // Without branches: nearly always all of it is the same.
         let others = (0..F::META).fold(0, |others, word| others | load(&line[word]) ^ key[word]);
-        others | (load(&line[F::META]) ^ key[F::META]) & TUPLE_BITS == 0
+        let meta = load(&line[F::META]);
+        let same = others | (meta ^ key[F::META]) & TUPLE_BITS == 0;
+        same.then_some((meta >> FLAGS_SHIFT) as u8)
     }
 
     /// The flags that both directions know.

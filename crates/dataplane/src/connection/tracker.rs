@@ -171,14 +171,16 @@ impl Tracker {
         }
     }
 
-    /// Whether a way that `candidate` gave is the tuple's.
+    /// Whether a way that `candidate` gave is the tuple's; and then whether its connection is marked
+    /// for FastTrack.
     #[inline(always)]
-    pub fn verify(&self, way: Way, tuple: &Tuple) -> bool {
-        if tuple.ipv6 {
-            self.ipv6.entry(way).is(way.reply, &Ipv6::key(tuple))
+    pub fn verify(&self, way: Way, tuple: &Tuple) -> Option<bool> {
+        let flags = if tuple.ipv6 {
+            self.ipv6.entry(way).flags_of(way.reply, &Ipv6::key(tuple))
         } else {
-            self.ipv4.entry(way).is(way.reply, &Ipv4::key(tuple))
-        }
+            self.ipv4.entry(way).flags_of(way.reply, &Ipv4::key(tuple))
+        };
+        flags.map(|flags| flags & flag::FASTTRACK != 0)
     }
 
     /// The same, with the hash made for it.

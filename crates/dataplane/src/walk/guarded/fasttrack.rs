@@ -11,30 +11,17 @@ use frame::Frame;
 
 use crate::connection::{NatState, Tick, Tracker, Way};
 use crate::nat::Rewrite;
-use crate::packet::{Fields, Fragment, protocol};
+use crate::packet::{Fields, protocol};
 use crate::table::Adjacency;
 use crate::walk::depart::{self, Near};
 use crate::walk::{Context, forward};
 
-/// FIN, SYN, RST.
-const SLOW_FLAGS: u8 = 0x07;
 const ETHERNET: usize = 14;
 
-/// Whether it is a whole TCP segment or UDP datagram without options behind an Ethernet header, to
-/// be forwarded as it is.
+/// Whether a frame can go on as it is: behind an Ethernet header, with nothing unfinished.
 #[inline(always)]
-pub(super) fn is_plain(fields: &Fields, frame: &Frame) -> bool {
-    let header = if fields.tuple.ipv6 { 40 } else { 20 };
-    let protocol = fields.tuple.protocol;
-    // What has no flags of TCP shows none.
-    ((protocol == protocol::TCP) | (protocol == protocol::UDP))
-        & (fields.tcp_flags & SLOW_FLAGS == 0)
-        & (fields.upper == header)
-        & (fields.ttl > 1)
-        & (fields.fragment == Fragment::Whole)
-        & !fields.truncated
-        & frame.offload.is_finished()
-        & (usize::from(frame.l3) == ETHERNET)
+pub(super) fn takes(frame: &Frame) -> bool {
+    frame.offload.is_finished() & (usize::from(frame.l3) == ETHERNET)
 }
 
 /// Forwards a plain packet of a FastTracked connection. None, and nothing changed, when it is to walk

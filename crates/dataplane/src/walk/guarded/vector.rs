@@ -30,6 +30,8 @@ pub(in crate::walk) struct Ahead {
     ways: [Option<Way>; CHUNK],
     /// A bit for each packet that is plain.
     plain: u64,
+    /// And for each whose connection is marked for FastTrack.
+    fasttrack: u64,
     run: Run,
     /// The first candidates in `raw`, by family, by place.
     raw: [[First; CHUNK]; 2],
@@ -43,6 +45,7 @@ impl Ahead {
             hashes: [Hash::default(); CHUNK],
             ways: [None; CHUNK],
             plain: 0,
+            fasttrack: 0,
             run: Run::new(),
             raw: [[First::NOBODY; CHUNK]; 2],
             firsts: Firsts::new(),
@@ -72,6 +75,17 @@ struct Chunk<'a> {
     lanes: &'a [Lane],
     ports: &'a mut [u16],
     exits: &'a mut [Exit],
+}
+
+/// Why packets do not go on waiting in the run.
+enum Stop {
+    /// There are no more.
+    End,
+    /// The connection of the next is marked for FastTrack.
+    FastTrack,
+    /// The next is to be decided about alone; what pass 1 said of one for this router, and what is
+    /// known of its connection.
+    Alone(Option<Exit>, Met),
 }
 
 /// Passes 2 and 3 for the frames that pass 1 let in, and for those that it found to be for this
@@ -132,6 +146,7 @@ impl Passes<'_, '_> {
                 ahead,
                 tracker,
                 tracks,
+                fasttracks: self.fasttracks,
             });
         }
         for (plain, firsts) in self.plain.iter().zip(&mut ahead.raw) {
@@ -147,17 +162,30 @@ impl Passes<'_, '_> {
             self.finish(chunk, ahead);
             return;
         }
-        for at in 0..chunk.frames.len() {
-            let local = match (chunk.lanes[at], chunk.exits[at]) {
-                (Lane::V4 | Lane::V6, _) if self.short(at, chunk, ahead) => continue,
-                (Lane::V4 | Lane::V6, _) => None,
-                (Lane::Exit, exit @ (Exit::Deliver(_) | Exit::Punt(Why::Local))) => Some(exit),
-                (Lane::Exit, _) => continue,
-            };
-            self.finish(chunk, ahead);
-            self.guard(at, (local, Met::Unknown), chunk, ahead);
+        let (mut at, count) = (0, chunk.frames.len());
+        while at < count {
+            match self.pass(&mut at, chunk, ahead) {
+                Stop::End => break,
+                Stop::FastTrack if self.fasttrack(&mut at, chunk, ahead) => {}
+                Stop::FastTrack => self.alone(&mut at, (None, Met::Unknown), chunk, ahead),
+                Stop::Alone(local, met) => self.alone(&mut at, (local, met), chunk, ahead),
+            }
         }
         self.finish(chunk, ahead);
+    }
+
+    /// Decides about a packet alone, when those before it are gone.
+    #[inline(never)]
+    fn alone(
+        &mut self,
+        at: &mut usize,
+        found: (Option<Exit>, Met),
+        chunk: &mut Chunk<'_>,
+        ahead: &mut Ahead,
+    ) {
+        self.finish(chunk, ahead);
+        self.guard(*at, found, chunk, ahead);
+        *at += 1;
     }
 
     /// The family of a chunk whose packets are all plain, of one family, and meet nothing before they
@@ -175,25 +203,46 @@ impl Passes<'_, '_> {
         (alike && !plain.asks_raw()).then_some(ipv6)
     }
 
-    /// Takes a plain packet the short way: it leaves by FastTrack, or waits in the run. False, and
-    /// nothing done, where it is none.
-    #[inline(always)]
-    fn short(&mut self, at: usize, chunk: &mut Chunk<'_>, ahead: &mut Ahead) -> bool {
-        if ahead.plain >> at & 1 == 0 {
-            return false;
+    /// Plain packets from `at` on go the short way: they wait in the run. Stops at the first that does
+    /// not, with nothing done to it.
+    #[inline(never)]
+    fn pass(&mut self, at: &mut usize, chunk: &mut Chunk<'_>, ahead: &mut Ahead) -> Stop {
+        let count = chunk.frames.len().min(CHUNK);
+        while *at < count {
+            let place = *at % CHUNK;
+            if chunk.lanes[place] == Lane::Exit {
+                match chunk.exits[place] {
+                    exit @ (Exit::Deliver(_) | Exit::Punt(Why::Local)) => {
+                        return Stop::Alone(Some(exit), Met::Unknown);
+                    }
+                    _ => {}
+                }
+                *at += 1;
+                continue;
+            }
+            if ahead.plain >> place & 1 == 0 {
+                return Stop::Alone(None, Met::Unknown);
+            }
+            if ahead.fasttrack >> place & 1 != 0 {
+                return Stop::FastTrack;
+            }
+            if let Some(met) = self.wait(place, chunk, ahead) {
+                return Stop::Alone(None, met);
+            }
+            *at += 1;
         }
-        let (frame, fields) = (&mut chunk.frames[at], &mut ahead.fields[at]);
+        Stop::End
+    }
+
+    /// Puts a plain packet into the run, or drops it if that is what `raw` says. Where it is to be
+    /// decided about alone: what is known of its connection.
+    #[inline(always)]
+    fn wait(&mut self, at: usize, chunk: &mut Chunk<'_>, ahead: &mut Ahead) -> Option<Met> {
+        let fields = &mut ahead.fields[at];
         let ipv6 = fields.tuple.ipv6;
         let family = usize::from(ipv6);
-        let way = ahead.ways[at].filter(|_| self.tracks[family]);
-        if let Some(way) = way.filter(|_| self.fasttracks[family])
-            && let Some(port) = self.fasttrack(frame, fields, way)
-        {
-            chunk.ports[at] = port;
-            return true;
-        }
-        let Some(plain) = self.plain[family] else {
-            return false;
+        let Some(plain) = &self.plain[family] else {
+            return Some(Met::Unknown);
         };
         let memory = &mut self.outlet.memory;
         let (rule, tracked) = match plain.before(&ahead.raw[family][at]) {
@@ -202,28 +251,26 @@ impl Passes<'_, '_> {
             Quick::Drop(rule) => {
                 memory.rules.count(rule, fields.len);
                 chunk.exits[at] = Exit::Drop(Drop::FirewallRaw);
-                return true;
+                return None;
             }
-            Quick::Ask => return false,
+            Quick::Ask => return Some(Met::Unknown),
         };
-        let mut passed = Passed::default();
+        let (mut way, mut passed) = (None, Passed::default());
         if tracked {
-            let Some(way) = way else {
-                return false;
+            let (Some(found), Some(frame)) = (ahead.ways[at], chunk.frames.get(at)) else {
+                return Some(Met::Unknown);
             };
-            match memory.tracker.pass(way, fields, packet(frame), self.now) {
-                Some(found) => passed = found,
-                None => return false,
-            }
-            if passed.nat != NatState::default() {
+            let Some(of_packet) = memory.tracker.pass(found, fields, packet(frame), self.now)
+            else {
+                return Some(Met::Unknown);
+            };
+            if of_packet.nat != NatState::default() {
                 if plain.asks_early() {
-                    self.finish(chunk, ahead);
-                    let met = Met::Tracked(passed.track(way));
-                    self.guard(at, (None, met), chunk, ahead);
-                    return true;
+                    return Some(Met::Tracked(of_packet.track(found)));
                 }
-                translation::turn_destination(&memory.tracker, way, &mut fields.tuple);
+                translation::turn_destination(&memory.tracker, found, &mut fields.tuple);
             }
+            (way, passed) = (Some(found), of_packet);
         }
         if rule != NOBODY {
             memory.rules.count(rule, fields.len);
@@ -231,28 +278,38 @@ impl Passes<'_, '_> {
         if ahead.run.is_full(ipv6) {
             self.finish(chunk, ahead);
         }
-        let way = way.filter(|_| tracked);
         ahead.run.push(at, way, passed, &ahead.fields[at].tuple);
-        true
+        None
     }
 
-    /// The port of a packet that leaves by FastTrack.
-    #[inline(always)]
-    fn fasttrack(&mut self, frame: &mut Frame, fields: &Fields, way: Way) -> Option<u16> {
-        let received = frame.len() as u64;
-        let tracked = (&self.outlet.memory.tracker, self.now);
-        let port = fasttrack::forward(self.cx, frame, fields, way, tracked, self.near)?;
-        let counters = &self.outlet.counters;
-        let ipv6 = fields.tuple.ipv6;
-        self.tally
-            .count(self.cx, frame, ipv6, Speed::FastTrack, counters);
-        if frame.ingress == self.ingress {
-            self.received.packets += 1;
-            self.received.bytes += received;
-        } else {
-            counters.interface(frame.ingress).fp_rx.add(1, received);
+    /// Packets from `at` on leave by FastTrack. False where one does not, with nothing done to it.
+    #[inline(never)]
+    fn fasttrack(&mut self, at: &mut usize, chunk: &mut Chunk<'_>, ahead: &mut Ahead) -> bool {
+        let count = chunk.frames.len().min(CHUNK);
+        while *at < count && (ahead.fasttrack & ahead.plain) >> (*at % CHUNK) & 1 != 0 {
+            let (frame, fields) = (&mut chunk.frames[*at], &ahead.fields[*at % CHUNK]);
+            let Some(way) = ahead.ways[*at % CHUNK] else {
+                return false;
+            };
+            let received = frame.len() as u64;
+            let tracked = (&self.outlet.memory.tracker, self.now);
+            let Some(port) = fasttrack::forward(self.cx, frame, fields, way, tracked, self.near)
+            else {
+                return false;
+            };
+            let (counters, ipv6) = (&self.outlet.counters, fields.tuple.ipv6);
+            self.tally
+                .count(self.cx, frame, ipv6, Speed::FastTrack, counters);
+            if frame.ingress == self.ingress {
+                self.received.packets += 1;
+                self.received.bytes += received;
+            } else {
+                counters.interface(frame.ingress).fp_rx.add(1, received);
+            }
+            chunk.ports[*at] = port;
+            *at += 1;
         }
-        Some(port)
+        true
     }
 
     /// Routes the packets of the run, asks rules about them, and writes them.
@@ -426,14 +483,17 @@ impl Work for Read<'_> {
             tracker,
             tracks,
         } = self;
-        ahead.plain = 0;
+        (ahead.plain, ahead.fasttrack) = (0, 0);
         let places = ahead.fields.iter_mut().zip(&mut ahead.hashes);
         for ((at, frame), (fields, hash)) in frames.iter().enumerate().zip(places) {
-            fields.read(packet(frame));
-            ahead.plain |= u64::from(fasttrack::is_plain(fields, frame)) << at;
-            if tracks[usize::from(fields.tuple.ipv6)] {
-                *hash = tracker.hash(&fields.tuple);
-                tracker.prefetch(*hash, fields.tuple.ipv6);
+            let (tuple, midst) = match fields.read(packet(frame)) {
+                Some(usual) => (usual.tuple, usual.midst),
+                None => (fields.tuple, false),
+            };
+            ahead.plain |= u64::from(midst & fasttrack::takes(frame)) << at;
+            if tracks[usize::from(tuple.ipv6)] {
+                *hash = tracker.hash(&tuple);
+                tracker.prefetch(*hash, tuple.ipv6);
             }
         }
     }
@@ -446,6 +506,8 @@ struct Find<'a> {
     ahead: &'a mut Ahead,
     tracker: &'a Tracker,
     tracks: [bool; 2],
+    /// Which families may be forwarded by FastTrack.
+    fasttracks: [bool; 2],
 }
 
 impl Work for Find<'_> {
@@ -458,6 +520,7 @@ impl Work for Find<'_> {
             ahead,
             tracker,
             tracks,
+            fasttracks,
         } = self;
         let packets = ahead.fields.iter().zip(&ahead.hashes).take(count);
         for ((fields, hash), place) in packets.zip(&mut ahead.ways) {
@@ -470,15 +533,19 @@ impl Work for Find<'_> {
                 *place = Some(way);
             }
         }
-        for (fields, place) in ahead.fields.iter().zip(&mut ahead.ways).take(count) {
+        let packets = ahead.fields.iter().zip(&mut ahead.ways).take(count);
+        for (at, (fields, place)) in packets.enumerate() {
             let tuple = &fields.tuple;
             let Some(way) = *place else {
                 continue;
             };
-            if !tracker.verify(way, tuple) {
-                *place = None;
-            } else if tuple.protocol == protocol::TCP {
-                tracker.prefetch_shared(way);
+            match tracker.verify(way, tuple) {
+                None => *place = None,
+                Some(fasttrack) if fasttrack & fasttracks[usize::from(tuple.ipv6)] => {
+                    ahead.fasttrack |= 1 << at;
+                }
+                Some(_) if tuple.protocol == protocol::TCP => tracker.prefetch_shared(way),
+                Some(_) => {}
             }
         }
     }
