@@ -4,11 +4,14 @@
 use frame::InterfaceId;
 
 use crate::connection::{NatState, State};
-use crate::packet::{Fields, protocol};
+use crate::packet::{Fields, Tuple, protocol};
 use crate::rule::address::{AddressRange, InterfaceSet};
 use crate::rule::holds;
 use crate::rule::matcher::{Icmp, Match, Matcher};
 use crate::rule::subject::{Ipsec, Marks, Subject};
+
+/// How many packets are looked up together.
+pub const TOGETHER: usize = 64;
 
 /// Packets, as the classifier reads them: one, or a vector of them. `at` is the packet's place.
 pub trait Packets {
@@ -25,9 +28,11 @@ pub trait Packets {
     /// Its marks, as they are now.
     fn marks(&self, at: usize) -> Marks;
 
-    /// Whether all are whole TCP segments and UDP datagrams: their ports and flags are shown.
-    fn are_usual(&self) -> bool {
-        false
+    /// The numbers of a part of all of them, [`TOGETHER`] at most, where they are at hand; what lies
+    /// behind the last packet's means nothing.
+    #[inline(always)]
+    fn column(&self, _of: Of) -> Option<&[u32; TOGETHER]> {
+        None
     }
 
     /// Whether there are none.
@@ -68,30 +73,50 @@ impl Packets for Subject<'_> {
     }
 }
 
-/// A part of a packet.
+/// A part of a packet, and its number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 #[repr(u8)]
-pub(super) enum Of {
+pub enum Of {
+    /// The source address; of IPv6 it is no number of 32 bits.
     Source,
+    /// The destination address.
     Destination,
     /// Protocol, whether ports (or an ICMP type) are shown, and the destination port (or the type
     /// and code).
     Service,
     /// Whether ports are shown, and the source port.
     SourcePort,
+    /// The interface that it came by.
     Ingress,
+    /// The interface that it leaves by.
     Egress,
     /// Translation and state of the connection.
     State,
     /// Whether flags of TCP are shown, and they.
     TcpFlags,
+    /// What IPsec has to do with it.
     Ipsec,
+    /// The packet's mark.
     PacketMark,
+    /// The mark that chooses a routing table.
     RoutingMark,
+    /// The connection's mark.
     ConnectionMark,
 }
 
 impl Of {
+    /// The number of [`Self::Service`] of a whole TCP segment or UDP datagram.
+    #[inline(always)]
+    pub fn service(tuple: &Tuple) -> u32 {
+        u32::from(tuple.protocol) << PROTOCOL | SHOWN | u32::from(tuple.destination_port)
+    }
+
+    /// The number of [`Self::State`].
+    #[inline(always)]
+    pub fn state(state: State, nat: NatState) -> u32 {
+        u32::from(nat.0) << 3 | state as u32
+    }
+
     /// Whether rules can change it.
     pub(super) const fn is_mark(self) -> bool {
         matches!(
@@ -120,12 +145,10 @@ pub(super) fn key<P: Packets>(of: Of, packets: &P, at: usize) -> u32 {
         Of::Destination => u32::try_from(tuple.destination).unwrap_or(u32::MAX),
         Of::Service => {
             let number = u32::from(tuple.protocol) << PROTOCOL;
-            let shown = packets.are_usual()
-                || holds::ports(fields).is_some() | holds::icmp(fields).is_some();
+            let shown = holds::ports(fields).is_some() | holds::icmp(fields).is_some();
             let what = SHOWN | u32::from(tuple.destination_port);
             number | what & u32::from(shown).wrapping_neg()
         }
-        Of::SourcePort if packets.are_usual() => SHOWN | u32::from(tuple.source_port),
         Of::SourcePort => match holds::ports(fields) {
             Some((port, _)) => SHOWN | u32::from(port),
             None => 0,
@@ -134,7 +157,7 @@ pub(super) fn key<P: Packets>(of: Of, packets: &P, at: usize) -> u32 {
         Of::Egress => packets.interfaces(at).1.0,
         Of::State => {
             let (state, nat) = packets.state(at);
-            u32::from(nat.0) << 3 | state as u32
+            Of::state(state, nat)
         }
         Of::TcpFlags => holds::tcp(fields).map_or(0, |flags| 0x100 | u32::from(flags)),
         Of::Ipsec => packets.ipsec(at).0.into(),

@@ -24,8 +24,8 @@ use std::sync::Arc;
 use kernels::{Lanes, Work, widest};
 
 use alike::Alike;
-pub use dimension::Packets;
-use dimension::{Of, PARTS, Spans};
+pub use dimension::{Of, Packets, TOGETHER};
+use dimension::{PARTS, Spans};
 use ranks::{FLAT, PAIR, Ranks, WideRanks};
 
 use super::stream::Looked;
@@ -59,6 +59,16 @@ pub struct First {
 }
 
 impl First {
+    /// That of a packet which fits these rules of a block; the first bit is the rule at `start`.
+    #[inline(always)]
+    fn of(start: u32, left: u64) -> Self {
+        let place = start + left.trailing_zeros();
+        Self {
+            place: if left == 0 { NONE } else { place },
+            left,
+        }
+    }
+
     /// No rule can match.
     pub const NOBODY: Self = Self {
         place: NONE,
@@ -319,26 +329,25 @@ impl Part {
     }
 
     /// Takes from each packet the rules that this part does not leave it; none where there is no way
-    /// to do that for many at once.
+    /// to do that for many at once. `all` are looked up, and not some of them.
     #[inline(always)]
     fn narrow<L: Lanes, P: Packets>(
         &self,
         lanes: L,
         packets: &P,
-        which: &[u16],
+        (which, all): (&[u16], bool),
         left: &mut [u64; BATCH],
     ) -> Option<()> {
         let few = self.few.as_ref()?;
         let mut keys = [0; BATCH];
-        match self.of {
-            Of::Source => fill_keys(Of::Source, packets, which, &mut keys),
-            Of::Destination => fill_keys(Of::Destination, packets, which, &mut keys),
-            Of::Service => fill_keys(Of::Service, packets, which, &mut keys),
-            Of::Ingress => fill_keys(Of::Ingress, packets, which, &mut keys),
-            Of::Egress => fill_keys(Of::Egress, packets, which, &mut keys),
-            Of::State => fill_keys(Of::State, packets, which, &mut keys),
-            other => fill_keys(other, packets, which, &mut keys),
-        }
+        let column = packets.column(self.of).filter(|_| all);
+        let keys = match column {
+            Some(column) => column,
+            None => {
+                self.fill_keys(packets, which, &mut keys);
+                &keys
+            }
+        };
         let (keys, _) = keys.as_chunks();
         let (left, _) = left.as_chunks_mut::<16>();
         let used = which.len().div_ceil(16);
@@ -349,6 +358,20 @@ impl Part {
             }
         }
         Some(())
+    }
+
+    /// The packets' numbers of this part.
+    #[inline(always)]
+    fn fill_keys<P: Packets>(&self, packets: &P, which: &[u16], keys: &mut [u32; BATCH]) {
+        match self.of {
+            Of::Source => fill_keys(Of::Source, packets, which, keys),
+            Of::Destination => fill_keys(Of::Destination, packets, which, keys),
+            Of::Service => fill_keys(Of::Service, packets, which, keys),
+            Of::Ingress => fill_keys(Of::Ingress, packets, which, keys),
+            Of::Egress => fill_keys(Of::Egress, packets, which, keys),
+            Of::State => fill_keys(Of::State, packets, which, keys),
+            other => fill_keys(other, packets, which, keys),
+        }
     }
 
     /// The rows of many packets: the loop for the usual parts and depths each by itself.
@@ -523,8 +546,7 @@ impl<P: Packets> Work for One<'_, P> {
     }
 }
 
-/// How many packets are looked up together.
-const BATCH: usize = 64;
+const BATCH: usize = TOGETHER;
 
 /// The first candidates of many packets in a block.
 pub(super) struct Many<'a, P> {
@@ -556,11 +578,13 @@ impl<P: Packets> Many<'_, P> {
     fn of_words<L: Lanes>(self, lanes: L) {
         let block = self.block;
         // A part says nothing of rules that there are not.
-        let all = u64::MAX >> (64 - block.rules.len().clamp(1, 64));
+        let rules = u64::MAX >> (64 - block.rules.len().clamp(1, 64));
+        let all = (self.which.len() == self.packets.len()) & (self.which.len() <= BATCH);
         for which in self.which.chunks(BATCH) {
-            let mut left = [all; BATCH];
+            let mut left = [rules; BATCH];
             for part in &block.parts {
-                if part.narrow(lanes, self.packets, which, &mut left).is_some() {
+                let narrowed = part.narrow(lanes, self.packets, (which, all), &mut left);
+                if narrowed.is_some() {
                     continue;
                 }
                 let mut rows = [0; BATCH];
@@ -569,14 +593,18 @@ impl<P: Packets> Many<'_, P> {
                     *left &= row;
                 }
             }
+            if all {
+                let firsts = self.firsts.iter_mut().zip(&left);
+                for (first, left) in firsts.take(which.len()) {
+                    *first = First::of(self.start, *left);
+                }
+                return;
+            }
             for (packet, left) in which.iter().zip(&left) {
                 if *left != 0
                     && let Some(first) = self.firsts.get_mut(usize::from(*packet))
                 {
-                    *first = First {
-                        place: self.start + left.trailing_zeros(),
-                        left: *left,
-                    };
+                    *first = First::of(self.start, *left);
                 }
             }
         }

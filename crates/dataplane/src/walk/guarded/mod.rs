@@ -131,7 +131,7 @@ pub(crate) struct Onward {
 
 /// Packets that are looked at together: what is known of them fits into the first cache, and memory
 /// that is asked for with the first has come when the last was read.
-const CHUNK: usize = 64;
+const CHUNK: usize = rule::TOGETHER;
 
 /// What is known of a packet's connection before its stage.
 #[derive(Clone, Copy, Debug)]

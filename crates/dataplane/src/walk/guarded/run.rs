@@ -5,7 +5,7 @@ use frame::{Frame, InterfaceId};
 use super::CHUNK;
 use crate::connection::{NatState, Passed, State, Way};
 use crate::packet::{Fields, Tuple};
-use crate::rule::{Ipsec, Marks, Packets};
+use crate::rule::{Ipsec, Marks, Of, Packets, TOGETHER};
 use crate::table::NextHopId;
 use crate::walk::Context;
 use crate::walk::depart::Near;
@@ -18,11 +18,21 @@ pub(super) struct Run {
     places: [u8; CHUNK],
     ways: [Option<Way>; CHUNK],
     passed: [Passed; CHUNK],
-    keys4: [u32; CHUNK],
     keys6: [u128; CHUNK],
     hops: [NextHopId; CHUNK],
-    /// The interfaces that they came by and leave by.
-    interfaces: [(InterfaceId, InterfaceId); CHUNK],
+    columns: Columns,
+}
+
+/// The numbers that rules tell packets apart by, as [`Of`] has them; addresses of IPv4 alone.
+struct Columns {
+    /// Sources and services are among them.
+    complete: bool,
+    source: [u32; CHUNK],
+    destination: [u32; CHUNK],
+    service: [u32; CHUNK],
+    state: [u32; CHUNK],
+    ingress: [u32; CHUNK],
+    egress: [u32; CHUNK],
 }
 
 /// A packet of a run, when its rules are asked.
@@ -44,10 +54,17 @@ impl Run {
             places: [0; CHUNK],
             ways: [None; CHUNK],
             passed: [Passed::default(); CHUNK],
-            keys4: [0; CHUNK],
             keys6: [0; CHUNK],
             hops: [NextHopId::NO_ROUTE; CHUNK],
-            interfaces: [(InterfaceId::NONE, InterfaceId::NONE); CHUNK],
+            columns: Columns {
+                complete: false,
+                source: [0; CHUNK],
+                destination: [0; CHUNK],
+                service: [0; CHUNK],
+                state: [0; CHUNK],
+                ingress: [0; CHUNK],
+                egress: [0; CHUNK],
+            },
         }
     }
 
@@ -64,11 +81,12 @@ impl Run {
         self.places[at] = place as u8;
         self.ways[at] = way;
         self.passed[at] = passed;
+        self.columns.state[at] = Of::state(state(way), passed.nat);
         match to.ipv6 {
             true => self.keys6[at] = to.destination,
-            false => self.keys4[at] = to.destination as u32,
+            false => self.columns.destination[at] = to.destination as u32,
         }
-        self.ipv6 = to.ipv6;
+        (self.ipv6, self.columns.complete) = (to.ipv6, false);
         self.len = at + 1;
     }
 
@@ -81,19 +99,18 @@ impl Run {
         }
         self.ways[..len].fill(None);
         self.passed[..len].fill(Passed::default());
-        match ipv6 {
-            true => {
-                for (key, fields) in self.keys6[..len].iter_mut().zip(fields) {
-                    *key = fields.tuple.destination;
-                }
-            }
-            false => {
-                for (key, fields) in self.keys4[..len].iter_mut().zip(fields) {
-                    *key = fields.tuple.destination as u32;
-                }
+        let untracked = Of::state(State::Untracked, NatState::default());
+        self.columns.state[..len].fill(untracked);
+        for (at, fields) in fields.iter().enumerate().take(len) {
+            self.columns.service[at] = Of::service(&fields.tuple);
+            if ipv6 {
+                self.keys6[at] = fields.tuple.destination;
+            } else {
+                self.columns.source[at] = fields.tuple.source as u32;
+                self.columns.destination[at] = fields.tuple.destination as u32;
             }
         }
-        self.ipv6 = ipv6;
+        (self.ipv6, self.columns.complete) = (ipv6, true);
         self.len = len;
     }
 
@@ -101,7 +118,7 @@ impl Run {
     #[inline(always)]
     pub(super) fn between(&self, at: usize) -> (NextHopId, InterfaceId) {
         let at = at % CHUNK;
-        (self.hops[at], self.interfaces[at].0)
+        (self.hops[at], InterfaceId(self.columns.ingress[at]))
     }
 
     /// The place of a packet in the chunk.
@@ -144,7 +161,9 @@ impl Run {
         let hops = &mut self.hops[..len];
         match self.ipv6 {
             true => main.ipv6.lookup_vector(&self.keys6[..len], hops),
-            false => main.ipv4.lookup_vector(&self.keys4[..len], hops),
+            false => main
+                .ipv4
+                .lookup_vector(&self.columns.destination[..len], hops),
         }
         for at in 0..len {
             let place = usize::from(self.places[at]);
@@ -152,8 +171,18 @@ impl Run {
                 .get(place)
                 .map_or(InterfaceId::NONE, |frame| frame.ingress);
             let next = near.get(cx, self.hops[at], ingress);
-            self.interfaces[at] = (ingress, next.adjacency.egress);
+            self.columns.ingress[at] = ingress.0;
+            self.columns.egress[at] = next.adjacency.egress.0;
         }
+    }
+}
+
+/// What a packet of a run is to its connection.
+#[inline(always)]
+fn state(way: Option<Way>) -> State {
+    match way {
+        Some(_) => State::Established,
+        None => State::Untracked,
     }
 }
 
@@ -178,26 +207,34 @@ impl Packets for Looked<'_> {
     }
 
     #[inline(always)]
-    fn are_usual(&self) -> bool {
-        true
-    }
-
-    #[inline(always)]
-    fn interfaces(&self, at: usize) -> (InterfaceId, InterfaceId) {
-        let (ingress, egress) = self.run.interfaces[at % CHUNK];
-        match self.routed {
-            true => (ingress, egress),
-            false => (ingress, InterfaceId::NONE),
+    fn column(&self, of: Of) -> Option<&[u32; TOGETHER]> {
+        let columns = &self.run.columns;
+        match of {
+            Of::Source | Of::Service if !columns.complete => None,
+            Of::Source if !self.run.ipv6 => Some(&columns.source),
+            Of::Destination if !self.run.ipv6 => Some(&columns.destination),
+            Of::Service => Some(&columns.service),
+            Of::State => Some(&columns.state),
+            Of::Ingress => Some(&columns.ingress),
+            Of::Egress if self.routed => Some(&columns.egress),
+            _ => None,
         }
     }
 
     #[inline(always)]
-    fn state(&self, at: usize) -> (State, NatState) {
-        let state = match self.run.ways[at % CHUNK] {
-            Some(_) => State::Established,
-            None => State::Untracked,
+    fn interfaces(&self, at: usize) -> (InterfaceId, InterfaceId) {
+        let columns = &self.run.columns;
+        let egress = match self.routed {
+            true => InterfaceId(columns.egress[at % CHUNK]),
+            false => InterfaceId::NONE,
         };
-        (state, self.run.passed[at % CHUNK].nat)
+        (InterfaceId(columns.ingress[at % CHUNK]), egress)
+    }
+
+    #[inline(always)]
+    fn state(&self, at: usize) -> (State, NatState) {
+        let at = at % CHUNK;
+        (state(self.run.ways[at]), self.run.passed[at].nat)
     }
 
     #[inline(always)]
