@@ -123,6 +123,12 @@ impl Chain {
         self.quick[(first.place as usize).min(last)]
     }
 
+    /// Whether the first candidates of all its blocks are found by lists.
+    #[cfg(test)]
+    pub(super) fn is_sparse(&self) -> bool {
+        self.blocks.iter().all(|block| block.is_sparse())
+    }
+
     /// Its rules, in order.
     pub fn rules(&self) -> &[Arc<Rule>] {
         &self.rules

@@ -17,6 +17,7 @@
 mod alike;
 mod dimension;
 mod ranks;
+mod sparse;
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -26,7 +27,8 @@ use kernels::{Lanes, Work, widest};
 use alike::Alike;
 pub use dimension::{Of, Packets, TOGETHER};
 use dimension::{PARTS, Spans};
-use ranks::{FLAT, PAIR, Ranks, WideRanks};
+use ranks::{BROAD, FLAT, PAIR, Ranks, WideRanks};
+use sparse::{Runs, SpansOf, Sparse};
 
 use super::stream::Looked;
 use super::table::{NONE, Rule};
@@ -86,6 +88,8 @@ pub(super) struct Block {
     /// By rule: the matchers that no part says, by place.
     rest: Box<[Box<[u8]>]>,
     alike: Alike,
+    /// Where rows are long.
+    sparse: Option<Sparse>,
     /// A part is a mark: what rules change there, they change for the rules behind them.
     pub(super) reads_marks: bool,
 }
@@ -147,17 +151,26 @@ impl Block {
         }
         wanted.sort_by_key(|(of, _)| *of);
         let parts = wanted.iter();
-        let parts = parts
+        let (parts, runs): (Vec<Part>, Vec<Vec<Runs>>) = parts
             .map(|(of, wanted)| Part::new(*of, wanted, words))
-            .collect();
+            .unzip();
+        let spans: Vec<usize> = parts.iter().map(|part| part.rows.len()).collect();
+        let sparse = (words > 1).then(|| Sparse::new(&runs, &spans, rules.len()));
         Self {
+            sparse: sparse.flatten(),
             reads_marks: wanted.iter().any(|(of, _)| of.is_mark()),
-            parts,
+            parts: parts.into(),
             words,
             rest: rest.into_iter().map(Into::into).collect(),
             alike: Alike::new(&rules),
             rules,
         }
+    }
+
+    /// Whether its first candidates are found by lists.
+    #[cfg(test)]
+    pub(super) fn is_sparse(&self) -> bool {
+        self.sparse.is_some()
     }
 
     /// The places of a rule's matchers that its bit does not answer for.
@@ -260,8 +273,9 @@ impl Block {
 }
 
 impl Part {
-    /// `wanted` has for each rule the spans that it fits; none where it does not ask.
-    fn new(of: Of, wanted: &[Option<Spans>], words: usize) -> Self {
+    /// `wanted` has for each rule the spans that it fits; none where it does not ask. With the same as
+    /// runs of the part's own spans.
+    fn new(of: Of, wanted: &[Option<Spans>], words: usize) -> (Self, Vec<Runs>) {
         // Where a rule's bit changes, in order; what holds before the first boundary is `row`.
         let (mut row, mut changes) = (vec![0_u64; words], Vec::new());
         for (place, spans) in wanted.iter().enumerate() {
@@ -291,8 +305,16 @@ impl Part {
         if words == 1 {
             rows = rows.iter().map(|row| bits[*row as usize]).collect();
         }
+        // Of a number, how many boundaries are at most it.
+        let span = |number: u128| boundaries.partition_point(|one| *one <= number) as u16;
+        let run = |(from, to): &(u128, u128)| (span(*from), span(*to));
+        let of_rule = |spans: &Option<Spans>| -> Runs {
+            let spans = spans.as_ref()?;
+            Some(spans.iter().map(run).collect())
+        };
+        let runs = wanted.iter().map(of_rule).collect();
         let spans = Search::new(of, &boundaries);
-        Self {
+        let part = Self {
             of,
             few: (words == 1)
                 .then(|| Few::of(&spans, &boundaries, &rows))
@@ -300,21 +322,22 @@ impl Part {
             spans,
             rows: rows.into(),
             bits: bits.into(),
-        }
+        };
+        (part, runs)
     }
 
-    /// The row of a packet. `of` and `levels` are the part's own, as constants where the caller has
+    /// The span of a packet. `of` and `levels` are the part's own, as constants where the caller has
     /// them.
     #[inline(always)]
-    fn row<L: Lanes, P: Packets>(
+    fn span<L: Lanes, P: Packets>(
         &self,
         lanes: L,
         of: Of,
         levels: usize,
         packets: &P,
         at: usize,
-    ) -> u64 {
-        let span = match &self.spans {
+    ) -> usize {
+        match &self.spans {
             Search::Narrow(ranks) => ranks.rank(lanes, levels, dimension::key(of, packets, at)),
             Search::Wide(ranks) => {
                 let tuple = &packets.fields(at).tuple;
@@ -324,8 +347,7 @@ impl Part {
                 };
                 ranks.rank(lanes, levels, address)
             }
-        };
-        self.rows[span]
+        }
     }
 
     /// Takes from each packet the rules that this part does not leave it; none where there is no way
@@ -374,29 +396,39 @@ impl Part {
         }
     }
 
-    /// The rows of many packets: the loop for the usual parts and depths each by itself.
+    /// The spans of many packets: the loop for the usual parts and depths each by itself. `all` are
+    /// looked up, and not some of them.
     #[inline(always)]
-    fn rows<L: Lanes, P: Packets>(
+    fn spans<L: Lanes, P: Packets>(
         &self,
         lanes: L,
         packets: &P,
-        which: &[u16],
-        rows: &mut [u64; BATCH],
+        (which, all): (&[u16], bool),
+        spans: &mut [u32; BATCH],
     ) {
+        if let Search::Narrow(ranks) = &self.spans
+            && let Some(column) = packets.column(self.of).filter(|_| all)
+        {
+            let column = &column[..which.len().min(BATCH)];
+            return match ranks.levels() {
+                BROAD => fill_column(lanes, ranks, BROAD, column, spans),
+                levels => fill_column(lanes, ranks, levels, column, spans),
+            };
+        }
         match self.of {
-            Of::Source => self.rows_of(lanes, Of::Source, packets, which, rows),
-            Of::Destination => self.rows_of(lanes, Of::Destination, packets, which, rows),
-            Of::Service => self.rows_of(lanes, Of::Service, packets, which, rows),
-            Of::Ingress => self.fill_alike(lanes, Of::Ingress, packets, which, rows),
-            Of::Egress => self.fill_alike(lanes, Of::Egress, packets, which, rows),
-            Of::State => self.fill_alike(lanes, Of::State, packets, which, rows),
-            Of::Ipsec => self.fill_alike(lanes, Of::Ipsec, packets, which, rows),
-            other => self.fill_alike(lanes, other, packets, which, rows),
+            Of::Source => self.spans_of(lanes, Of::Source, packets, which, spans),
+            Of::Destination => self.spans_of(lanes, Of::Destination, packets, which, spans),
+            Of::Service => self.spans_of(lanes, Of::Service, packets, which, spans),
+            Of::Ingress => self.fill_alike(lanes, Of::Ingress, packets, which, spans),
+            Of::Egress => self.fill_alike(lanes, Of::Egress, packets, which, spans),
+            Of::State => self.fill_alike(lanes, Of::State, packets, which, spans),
+            Of::Ipsec => self.fill_alike(lanes, Of::Ipsec, packets, which, spans),
+            other => self.fill_alike(lanes, other, packets, which, spans),
         }
     }
 
-    /// The rows of a part that differs little from packet to packet: what is the same as before has
-    /// the same row.
+    /// The spans of a part that differs little from packet to packet: what is the same as before lies
+    /// in the same one.
     #[inline(always)]
     fn fill_alike<L: Lanes, P: Packets>(
         &self,
@@ -404,35 +436,36 @@ impl Part {
         of: Of,
         packets: &P,
         which: &[u16],
-        rows: &mut [u64; BATCH],
+        spans: &mut [u32; BATCH],
     ) {
         let mut last = None;
-        for (row, at) in rows.iter_mut().zip(which) {
+        for (span, at) in spans.iter_mut().zip(which) {
             let at = usize::from(*at);
             let key = dimension::key(of, packets, at);
-            *row = match last {
-                Some((known, row)) if known == key => row,
-                _ => self.row(lanes, of, self.spans.levels(), packets, at),
+            *span = match last {
+                Some((known, span)) if known == key => span,
+                _ => self.span(lanes, of, self.spans.levels(), packets, at) as u32,
             };
-            last = Some((key, *row));
+            last = Some((key, *span));
         }
     }
 
     #[inline(always)]
-    fn rows_of<L: Lanes, P: Packets>(
+    fn spans_of<L: Lanes, P: Packets>(
         &self,
         lanes: L,
         of: Of,
         packets: &P,
         which: &[u16],
-        rows: &mut [u64; BATCH],
+        spans: &mut [u32; BATCH],
     ) {
         match self.spans.levels() {
-            FLAT => self.fill(lanes, of, FLAT, packets, which, rows),
-            PAIR => self.fill(lanes, of, PAIR, packets, which, rows),
-            2 => self.fill(lanes, of, 2, packets, which, rows),
-            3 => self.fill(lanes, of, 3, packets, which, rows),
-            levels => self.fill(lanes, of, levels, packets, which, rows),
+            FLAT => self.fill(lanes, of, FLAT, packets, which, spans),
+            PAIR => self.fill(lanes, of, PAIR, packets, which, spans),
+            BROAD => self.fill(lanes, of, BROAD, packets, which, spans),
+            2 => self.fill(lanes, of, 2, packets, which, spans),
+            3 => self.fill(lanes, of, 3, packets, which, spans),
+            levels => self.fill(lanes, of, levels, packets, which, spans),
         }
     }
 
@@ -444,10 +477,10 @@ impl Part {
         levels: usize,
         packets: &P,
         which: &[u16],
-        rows: &mut [u64; BATCH],
+        spans: &mut [u32; BATCH],
     ) {
-        for (row, at) in rows.iter_mut().zip(which) {
-            *row = self.row(lanes, of, levels, packets, usize::from(*at));
+        for (span, at) in spans.iter_mut().zip(which) {
+            *span = self.span(lanes, of, levels, packets, usize::from(*at)) as u32;
         }
     }
 }
@@ -476,6 +509,20 @@ impl Search {
                 Self::Narrow(Ranks::new(&within.collect::<Vec<_>>()))
             }
         }
+    }
+}
+
+/// The spans of numbers.
+#[inline(always)]
+fn fill_column<L: Lanes>(
+    lanes: L,
+    ranks: &Ranks,
+    levels: usize,
+    column: &[u32],
+    spans: &mut [u32; BATCH],
+) {
+    for (span, key) in spans.iter_mut().zip(column) {
+        *span = ranks.rank(lanes, levels, *key) as u32;
     }
 }
 
@@ -540,7 +587,7 @@ impl<P: Packets> Work for One<'_, P> {
     fn run<L: Lanes>(self, lanes: L) -> Rows {
         let mut rows = [0; PARTS];
         for (part, row) in self.block.parts.iter().zip(&mut rows) {
-            *row = part.row(lanes, part.of, part.spans.levels(), self.packet, 0);
+            *row = part.rows[part.span(lanes, part.of, part.spans.levels(), self.packet, 0)];
         }
         rows
     }
@@ -573,13 +620,19 @@ impl<P: Packets> Work for Many<'_, P> {
 }
 
 impl<P: Packets> Many<'_, P> {
+    /// Whether all packets are looked up at once, and not some of them.
+    #[inline(always)]
+    fn takes_all(&self) -> bool {
+        (self.which.len() == self.packets.len()) & (self.which.len() <= BATCH)
+    }
+
     /// A row is one word.
     #[inline(always)]
     fn of_words<L: Lanes>(self, lanes: L) {
         let block = self.block;
         // A part says nothing of rules that there are not.
         let rules = u64::MAX >> (64 - block.rules.len().clamp(1, 64));
-        let all = (self.which.len() == self.packets.len()) & (self.which.len() <= BATCH);
+        let all = self.takes_all();
         for which in self.which.chunks(BATCH) {
             let mut left = [rules; BATCH];
             for part in &block.parts {
@@ -587,10 +640,10 @@ impl<P: Packets> Many<'_, P> {
                 if narrowed.is_some() {
                     continue;
                 }
-                let mut rows = [0; BATCH];
-                part.rows(lanes, self.packets, which, &mut rows);
-                for (left, row) in left.iter_mut().zip(&rows) {
-                    *left &= row;
+                let mut spans = [0; BATCH];
+                part.spans(lanes, self.packets, (which, all), &mut spans);
+                for (left, span) in left.iter_mut().zip(&spans) {
+                    *left &= part.rows[*span as usize];
                 }
             }
             if all {
@@ -612,25 +665,55 @@ impl<P: Packets> Many<'_, P> {
 
     /// A row is some lines.
     #[inline(always)]
-    fn of_lines<L: Lanes>(self, lanes: L) {
+    fn of_lines<L: Lanes>(mut self, lanes: L) {
+        let all = self.takes_all();
+        for which in self.which.chunks(BATCH) {
+            match &self.block.sparse {
+                Some(sparse) => self.of_lists(lanes, sparse, (which, all)),
+                None => self.of_rows(lanes, (which, all)),
+            }
+        }
+    }
+
+    #[inline(always)]
+    fn of_lists<L: Lanes>(&mut self, lanes: L, sparse: &Sparse, which: (&[u16], bool)) {
+        let mut all = [SpansOf::default(); BATCH];
+        let mut spans = [0; BATCH];
+        for (number, part) in self.block.parts.iter().enumerate() {
+            part.spans(lanes, self.packets, which, &mut spans);
+            for (all, span) in all.iter_mut().zip(&spans) {
+                all[number % all.len()] = *span as u16;
+            }
+        }
+        for (spans, packet) in all.iter().zip(which.0) {
+            self.found(*packet, sparse.first(spans));
+        }
+    }
+
+    #[inline(always)]
+    fn of_rows<L: Lanes>(&mut self, lanes: L, which: (&[u16], bool)) {
         let block = self.block;
         let mut rows = [[0; BATCH]; PARTS];
-        for which in self.which.chunks(BATCH) {
-            let rows = &mut rows[..block.parts.len()];
-            for (part, rows) in block.parts.iter().zip(rows.iter_mut()) {
-                part.rows(lanes, self.packets, which, rows);
+        let rows = &mut rows[..block.parts.len()];
+        let mut spans = [0; BATCH];
+        for (part, rows) in block.parts.iter().zip(rows.iter_mut()) {
+            part.spans(lanes, self.packets, which, &mut spans);
+            for (row, span) in rows.iter_mut().zip(&spans) {
+                *row = part.rows[*span as usize];
             }
-            for (at, packet) in which.iter().enumerate() {
-                if let (Some(place), Some(first)) = (
-                    block.first(&*rows, at),
-                    self.firsts.get_mut(usize::from(*packet)),
-                ) {
-                    *first = First {
-                        place: self.start + place as u32,
-                        left: 0,
-                    };
-                }
-            }
+        }
+        for (at, packet) in which.0.iter().enumerate() {
+            self.found(*packet, block.first(&*rows, at).map(|place| place as u32));
+        }
+    }
+
+    #[inline(always)]
+    fn found(&mut self, packet: u16, place: Option<u32>) {
+        if let Some(place) = place
+            && let Some(first) = self.firsts.get_mut(usize::from(packet))
+        {
+            let place = self.start + place;
+            *first = First { place, left: 0 };
         }
     }
 }

@@ -11,6 +11,11 @@ pub(super) const FLAT: usize = 0;
 /// In place of a depth: a tree of two lines, of which both are searched, none after the other.
 pub(super) const PAIR: usize = LEVELS + 1;
 
+/// In place of a depth: two levels, of which the upper has [`ROOTS`] lines, all searched.
+pub(super) const BROAD: usize = LEVELS + 2;
+/// How many lines the root of a broad tree has.
+const ROOTS: usize = 4;
+
 /// How many levels a tree has at most: nine to the seventh are more boundaries than there can be.
 const LEVELS: usize = 7;
 
@@ -20,7 +25,7 @@ struct Tree<T, const N: usize> {
     lines: Box<[[T; N]]>,
     /// Where each level begins, and its last line, counted from there.
     levels: [(u32, u32); LEVELS],
-    /// How many levels there are, or [`FLAT`] or [`PAIR`].
+    /// How many levels there are, or [`FLAT`], [`PAIR`] or [`BROAD`].
     count: usize,
 }
 
@@ -60,9 +65,16 @@ impl<T: Copy, const N: usize> Tree<T, N> {
             };
             return tree;
         }
-        let mut levels = vec![numbers.to_vec()];
         // The first number under each line of the level below.
         let mut firsts: Vec<T> = numbers.iter().step_by(N).copied().collect();
+        if (N + 2..=ROOTS * N + 1).contains(&firsts.len()) {
+            let root = (0..ROOTS).map(|at| line(firsts.get(1 + at * N..).unwrap_or_default()));
+            tree.lines = root.chain(numbers.chunks(N).map(line)).collect();
+            tree.levels[1] = (ROOTS as u32, firsts.len() as u32 - 1);
+            tree.count = BROAD;
+            return tree;
+        }
+        let mut levels = vec![numbers.to_vec()];
         while firsts.len() > 1 {
             let (mut level, mut above) = (Vec::new(), Vec::new());
             for family in firsts.chunks(N + 1) {
@@ -91,6 +103,14 @@ impl<T: Copy, const N: usize> Tree<T, N> {
         match count {
             FLAT => return rank(&self.lines[0]) as usize,
             PAIR => return (rank(&self.lines[0]) + rank(&self.lines[1])) as usize,
+            BROAD => {
+                let line = match self.lines.first_chunk::<ROOTS>() {
+                    Some([a, b, c, d]) => rank(a) + rank(b) + rank(c) + rank(d),
+                    None => 0,
+                };
+                let line = line.min(self.levels[1].1) as usize;
+                return line * N + rank(&self.lines[ROOTS + line]) as usize;
+            }
             _ => {}
         }
         let (mut line, mut found) = (0, 0);
@@ -192,7 +212,9 @@ mod tests {
 
     #[test]
     fn every_size_of_tree_counts_right() {
-        for len in [0, 1, 15, 16, 17, 271, 272, 273, 289, 290, 4624, 4625, 6000] {
+        for len in [
+            0, 1, 15, 16, 17, 71, 72, 73, 263, 264, 271, 272, 273, 289, 290, 1040, 1041, 4624, 6000,
+        ] {
             let numbers: Vec<u32> = (0..len).map(|at| at * 3 + 1).collect();
             let ranks = Ranks::new(&numbers);
             let wide: Vec<u128> = numbers.iter().map(|one| u128::from(*one) << 64).collect();

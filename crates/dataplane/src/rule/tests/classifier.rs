@@ -340,3 +340,67 @@ fn rules_that_are_added_one_by_one_fill_blocks() {
     table = Table::compile(Some(&table), vec![(Arc::from("forward"), rules)]);
     assert!(table.chains[0].blocks.len() <= 2);
 }
+
+/// A rule that asks for something of its own.
+fn apart() -> impl Strategy<Value = Written> {
+    let network = |first: u8, len: u8| {
+        (0_u128..64).prop_map(move |number| {
+            let bits = u128::from(first) << 24 | number << 8;
+            AddressRange::prefix(bits, len, 32)
+        })
+    };
+    let service = (
+        prop_oneof![Just(protocol::TCP), Just(protocol::UDP)],
+        0_u16..64,
+    );
+    let service = service.prop_map(|(number, port)| {
+        let ports = [(port, port), (port + 100, port + 101)].into();
+        [Match::Protocol(number), Match::DestinationPort(ports)].map(Matcher::from)
+    });
+    let matchers = prop_oneof![
+        network(10, 24).prop_map(|range| vec![Match::Source(range).into()]),
+        network(11, 32).prop_map(|range| vec![Match::Destination(range).into()]),
+        service.clone().prop_map(Vec::from),
+        (network(10, 24), network(11, 26), service).prop_map(|(from, to, service)| {
+            let addresses = [Match::Source(from), Match::Destination(to)].map(Matcher::from);
+            addresses.into_iter().chain(service).collect()
+        }),
+    ];
+    (
+        matchers,
+        prop_oneof![Just(Action::Accept), Just(Action::Drop)],
+    )
+}
+
+/// A packet that some of them take.
+fn meant() -> impl Strategy<Value = Packet> {
+    let ends = (0_u128..64, 0_u128..64, 0_u128..3, 0_u16..170);
+    let tuple = (ends, prop_oneof![Just(protocol::TCP), Just(protocol::UDP)]);
+    (packet(), tuple).prop_map(|(mut packet, ((from, to, host, port), number))| {
+        packet.0.tuple = Tuple {
+            source: 0x0a00_0000 | from << 8 | host,
+            destination: 0x0b00_0000 | to << 8 | host,
+            destination_port: port,
+            protocol: number,
+            ipv6: false,
+            ..packet.0.tuple
+        };
+        packet
+    })
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(60))]
+
+    #[test]
+    fn rules_that_ask_for_something_of_their_own_are_found_as_by_a_plain_walk(
+        rules in vec(apart(), 100..160),
+        packets in vec(meant(), 1..100),
+    ) {
+        let last = (Vec::new(), Action::Accept);
+        let rules: Vec<Written> = rules.into_iter().chain([last]).collect();
+        let table = Table::compile(None, vec![(Arc::from("forward"), compiled(&rules, 1))]);
+        prop_assume!(table.chains().iter().all(Chain::is_sparse));
+        agree(&table, &packets)?;
+    }
+}

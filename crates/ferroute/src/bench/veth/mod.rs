@@ -20,6 +20,7 @@
 mod cores;
 mod generator;
 mod guarded;
+mod headroom;
 mod kernel;
 mod pair;
 
@@ -125,6 +126,9 @@ pub(super) fn run(bench: &Bench, print: &mut dyn FnMut(&Row)) -> Result<(), Stri
         holding: Some(Holding::Named),
     };
     let lab = Lab::up(&LAYOUT, &options).map_err(text)?;
+    if let Err(reason) = headroom::leave(&lab) {
+        eprintln!("frames are sent without the room that XDP wants in front of them: {reason}");
+    }
     let kernel = Kernel::prepare(&lab, cores)?;
     let ports = LAYOUT.ports().into_iter();
     let ports: Vec<String> = ports.map(|port| format!("{port}={via}:{port}")).collect();
