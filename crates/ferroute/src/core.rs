@@ -389,7 +389,7 @@ impl Shell for Terminal {
             suffix: match candidate.subject {
                 Subject::Argument => "=",
                 Subject::Hint => "",
-                Subject::Menu | Subject::Command | Subject::Value | Subject::Variable => " ",
+                _ => " ",
             },
             inserts: candidate.subject != Subject::Hint,
             text: candidate.text,

@@ -3,6 +3,7 @@
 use menu::{Family, Kind, Menu, Shape};
 
 use crate::brief::{DISABLED_DYNAMIC, may, no, read, some};
+use crate::firewall::LIST_NAMES;
 use crate::fragment::COMMENT_DISABLED;
 use crate::ip::firewall::address_list::{UNIQUE, is_host, passing};
 
@@ -11,7 +12,8 @@ pub(crate) static MENU: Menu = Menu {
         &[
             some("list", Kind::Name, "Name of the list")
                 .required()
-                .bare(),
+                .bare()
+                .shared(LIST_NAMES),
             some(
                 "address",
                 Kind::Either(&Kind::Addresses(Family::V6), &Kind::Host),
