@@ -65,7 +65,8 @@ const PORT_LIST: Kind = Kind::Not(&Kind::List(&PORTS));
 const LENGTHS: Kind = Kind::Not(&PORTS);
 const ANY_INTERFACE: Kind = Kind::Not(&Kind::Or(
     &["all-ethernet", "all-ppp", "all-vlan", "all-wireless"],
-    &INTERFACE,
+    // RouterOS: a VRF is an interface, too.
+    &Kind::Either(&INTERFACE, &Kind::Reference("routing-table")),
 ));
 const ANY_INTERFACE_LIST: Kind = Kind::Not(&INTERFACE_LIST);
 const SIX_BITS: Kind = number(0, 63);

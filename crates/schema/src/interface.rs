@@ -16,6 +16,7 @@ pub(crate) mod l2tp_client;
 pub(crate) mod l2tp_ether;
 pub(crate) mod l2tp_server;
 pub(crate) mod list;
+pub(crate) mod loopback;
 pub(crate) mod lte;
 pub(crate) mod macsec;
 pub(crate) mod macvlan;

@@ -232,6 +232,7 @@ const LISTED: &[&Menu] = &[
     &interface::ovpn_server::MENU,
     &interface::ovpn_server::server::MENU,
     &interface::port::MENU,
+    &interface::loopback::MENU,
     &interface::ppp_client::MENU,
     &interface::ppp_server::MENU,
     &interface::pppoe_client::MENU,
