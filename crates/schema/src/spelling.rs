@@ -28,6 +28,15 @@ pub(crate) const SOCKET: Kind = Kind::Spelled(&Spelling {
     canonical: socket,
 });
 
+/// A number of bytes, with or without their letter: `524288B`.
+pub(crate) const BYTES: Kind = Kind::Spelled(&Spelling {
+    describe: "number of bytes, such as 524288B",
+    canonical: |text| {
+        let number = text.strip_suffix('B').unwrap_or(text);
+        is_number(number).then(|| number.to_owned())
+    },
+});
+
 /// A decimal number that may have a sign and a fraction: a position on the globe, a gain.
 pub(crate) const DECIMAL: Kind = Kind::Spelled(&Spelling {
     describe: "decimal number",

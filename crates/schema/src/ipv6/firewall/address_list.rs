@@ -19,7 +19,7 @@ pub(crate) static MENU: Menu = Menu {
                 Kind::Either(&Kind::Addresses(Family::V6), &Kind::Host),
                 "A prefix, several addresses, or the name of a host",
             )
-            .required()
+            .default("::/0")
             .inert_for(is_host),
             read("creation-time", Kind::Text, "When the entry was made"),
             may("timeout", Kind::SPAN, "How long the entry is kept"),
