@@ -202,6 +202,7 @@ pub(crate) static MENU: Menu = Menu {
             )
             .inert(),
         ],
+        poe::OF_PORT,
         LINK_TIMES,
         INTERFACE_COUNTERS,
         COMMENT_DISABLED,
