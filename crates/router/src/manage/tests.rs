@@ -416,7 +416,8 @@ impl State {
         let mut durable = Durable::open(&self.0).expect("the folder");
         let mut store = schema::store();
         let said = match durable.load().expect("readable") {
-            Some(kept) => crate::store::take_up(&mut store, durable, &kept).expect("writable"),
+            Some(kept) => crate::store::take_up(&mut store, durable, &kept, Clock::default())
+                .expect("writable"),
             None => {
                 durable.replace(&store.save()).expect("writable");
                 store.set_journal(Box::new(durable));
