@@ -258,6 +258,23 @@ fn an_import_says_where_it_failed_and_leaves_nothing() {
         "{dry}"
     );
     assert_eq!(once(&mut router, LISTS), "0\n");
+    write(
+        &mut router,
+        "wrong.rsc",
+        "/interface list\nadd name=A )\nadd name=A\nadd name=A\n/nowhere\n",
+    );
+    let wrong = once(&mut router, "/import wrong.rsc verbose=yes dry-run");
+    let errors: Vec<_> = wrong
+        .lines()
+        .filter(|line| line.contains("(line"))
+        .collect();
+    assert_eq!(errors.len(), 3, "{wrong}");
+    assert!(errors[1].ends_with("(line 4 column 1)"), "{wrong}");
+    assert!(
+        wrong.ends_with("found 3 error(s) in import file"),
+        "{wrong}"
+    );
+    assert_eq!(once(&mut router, LISTS), "0\n");
     let atomic = once(&mut router, "/import waits.rsc atomic=yes");
     assert!(atomic.starts_with("failure: the file waits"), "{atomic}");
     once(&mut router, "/import good.rsc verbose=yes from-line=3");
