@@ -367,7 +367,7 @@ impl Check<'_> {
 }
 
 /// A statement of a file, or why it cannot be read, and where it stands.
-pub(crate) type Read = std::result::Result<Statement, (Refusal, Range<usize>)>;
+pub(crate) type Read = Result<Statement, (Refusal, Range<usize>)>;
 
 /// All statements of a file, also behind those that cannot be read.
 pub(crate) fn read_all(source: &Source, tree: &Tree) -> Vec<Read> {

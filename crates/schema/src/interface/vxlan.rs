@@ -64,7 +64,7 @@ pub(crate) static MENU: Menu = Menu {
             .default("auto"),
             Property::new(
                 "bridge",
-                Kind::Reference("interface"),
+                Kind::Or(&["none"], &Kind::Reference("interface")),
                 "Bridge that it is put into",
             )
             .optional(),

@@ -3,6 +3,7 @@
 use menu::{Effect, Family, Flag, Kind, Menu, Property, Shape};
 
 use crate::short::{DISABLED, between, shown};
+use crate::spelling::{DEGREES, PERCENT};
 
 /// The menus of this file.
 pub(crate) const MENUS: &[&Menu] = &[
@@ -41,8 +42,6 @@ pub(crate) static HEALTH: Menu = Menu {
 };
 
 const FAN: Kind = Kind::Words(&["auxiliary", "main"]);
-/// Degrees Celsius.
-const DEGREES: Kind = between(-273, 1_000);
 
 pub(crate) static HEALTH_SETTINGS: Menu = Menu {
     properties: &[&[
@@ -68,12 +67,7 @@ pub(crate) static HEALTH_SETTINGS: Menu = Menu {
         .optional(),
         Property::new("fan-full-speed-temp", DEGREES, "Temperature of full speed").optional(),
         Property::new("fan-target-temp", DEGREES, "Temperature that is aimed at").optional(),
-        Property::new(
-            "fan-min-speed-percent",
-            between(0, 100),
-            "Least speed in percent",
-        )
-        .optional(),
+        Property::new("fan-min-speed-percent", PERCENT, "Least speed in percent").optional(),
         Property::new(
             "fan-control-interval",
             Kind::SPAN,

@@ -301,7 +301,7 @@ pub(crate) static ACL_POLICER: Menu = Menu {
     columns: &["switch", "name", "yellow-rate", "red-rate"],
     key: Some("name"),
     space: Some("switch-policer"),
-    rank: 330,
+    rank: 329,
     ..idle_list(
         "/interface/ethernet/switch/acl/policer",
         "Limits that rules apply",
