@@ -110,13 +110,26 @@ impl<S: Shell> Console<S> {
         }
     }
 
+    /// Shows what the user is to be told and was not told yet, while a line is being typed.
+    pub fn hear(&mut self, out: &mut Vec<u8>) {
+        if !matches!(self.mode, Mode::Line) {
+            return;
+        }
+        // A program that reads what its commands say would take an entry of the log for that.
+        let echoes = match self.settings.colours {
+            true => self.shell.echoes(),
+            false => None,
+        };
+        for notice in self.shell.notice().into_iter().chain(echoes) {
+            self.announce(&notice, out);
+        }
+    }
+
     /// Takes what was typed, until nothing more is there. A byte at a time: what follows the key that
     /// runs a command may be for that command's pages, or be forgotten by an interrupt.
     pub fn input(&mut self, wire: &mut dyn Wire) -> Outcome {
         let mut out = Vec::new();
-        if let Some(notice) = self.shell.notice() {
-            self.announce(&notice, &mut out);
-        }
+        self.hear(&mut out);
         let outcome = self.keys(&mut out, wire);
         // Drawing after each key of a pasted block would be quadratic.
         if self.stale && matches!(self.mode, Mode::Line) {

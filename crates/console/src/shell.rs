@@ -72,6 +72,11 @@ pub trait Shell {
         None
     }
 
+    /// What the log says to consoles and was not shown here yet.
+    fn echoes(&mut self) -> Option<String> {
+        None
+    }
+
     /// Runs a whole line; what it prints goes to the page while it runs, an error included.
     fn execute(&mut self, line: &str, page: &mut Page<'_>) -> Outcome;
 

@@ -33,6 +33,8 @@ pub(crate) fn load(
     let (Some(kept), Some(durable)) = (&kept, durable.take_if(|_| kept.is_some())) else {
         if let Some((name, text)) = text {
             import(store, &name, &text)?;
+            // What a router begins with is no step of anybody's that `/undo` could take back.
+            store.close_history();
         }
         if let Some(mut durable) = durable {
             durable.replace(&store.save())?;
@@ -40,7 +42,7 @@ pub(crate) fn load(
         }
         return Ok(BTreeMap::new());
     };
-    for said in router::store::take_up(store, durable, kept)? {
+    for said in router::store::take_up(store, durable, kept, clock())? {
         tracing::warn!("{said}");
     }
     let notes = kept.notes.clone();

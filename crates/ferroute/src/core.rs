@@ -12,6 +12,7 @@ use console::{Candidate, Colour, Outcome, Page, Said, Shell, Span};
 use machine::Instant;
 use menu::{Live, Menu, Output, Reason, Refusal, Store};
 use netio::Waker;
+use router::drive::log::Entry;
 use router::{Holder, Instance};
 use script::{
     Asked, Class, Done, Interrupt, Job, Request, Rows, Scripting, Session, Site, Subject,
@@ -240,6 +241,15 @@ pub(crate) struct Terminal {
     /// Leaves safe mode when the session goes.
     seat: Seat,
     entered: Arc<Entered>,
+    /// The last entry of the log that was there when the console last looked.
+    heard: u64,
+}
+
+/// RouterOS: how an entry of the log looks between the lines of a console.
+fn echo(entry: &Entry) -> String {
+    let at = entry.at.date_time();
+    let time = at.split_once(' ').map_or(&*at, |(_, time)| time);
+    format!("{time} echo: {} {}", entry.topics, entry.message)
 }
 
 impl Terminal {
@@ -249,12 +259,14 @@ impl Terminal {
         // A login may have several consoles; each is in safe mode for itself.
         let seat = Seat::new(shared, entered.user());
         seat.give(&mut session);
+        let heard = shared.lock().control().log().last();
         Self {
             seat,
             shared: Arc::clone(shared),
             session,
             width: 80,
             entered,
+            heard,
         }
     }
 
@@ -341,6 +353,14 @@ impl Shell for Terminal {
         }
     }
 
+    fn echoes(&mut self) -> Option<String> {
+        let mut instance = self.shared.lock();
+        let log = instance.control().log();
+        let after = std::mem::replace(&mut self.heard, log.last());
+        let lines: Vec<_> = log.echoes(after).map(echo).collect();
+        (!lines.is_empty()).then(|| lines.join("\n"))
+    }
+
     fn notice(&mut self) -> Option<String> {
         self.seat.notice()
     }
@@ -389,7 +409,7 @@ impl Shell for Terminal {
             suffix: match candidate.subject {
                 Subject::Argument => "=",
                 Subject::Hint => "",
-                Subject::Menu | Subject::Command | Subject::Value | Subject::Variable => " ",
+                _ => " ",
             },
             inserts: candidate.subject != Subject::Hint,
             text: candidate.text,

@@ -51,6 +51,7 @@ pub(crate) fn attend<S: Shell>(
                     let _ = line.send(b"\r\n");
                     return (true, console.into_history());
                 }
+                console.hear(&mut out);
             }
         }
     }

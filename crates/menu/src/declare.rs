@@ -45,6 +45,19 @@ pub struct Property {
     pub effect: Effect,
     /// Which of its values, as text, do nothing though others do.
     pub inert_for: Option<fn(&str) -> bool>,
+    /// Where the names come from that it is likely to have.
+    pub shared: Option<&'static Shared>,
+}
+
+/// Names that items share by using them, and that nothing declares: chains, marks, lists of
+/// addresses. Any other name is as good; these are offered.
+#[derive(Debug)]
+pub struct Shared {
+    /// Those that always are.
+    pub words: &'static [&'static str],
+    /// Properties whose values are such names, each with the last part of the path of its menu,
+    /// which is beside the menu of who asks; empty if it is that menu itself.
+    pub used: &'static [(&'static str, &'static str)],
 }
 
 impl Property {
@@ -66,6 +79,7 @@ impl Property {
             unit: "",
             effect: Effect::Full,
             inert_for: None,
+            shared: None,
         }
     }
 
@@ -137,6 +151,13 @@ impl Property {
     /// Whether this value goes without saying.
     pub fn is_quiet(&self, value: &Value) -> bool {
         self.quiet && self.default.is_some_and(|usual| value.to_string() == usual)
+    }
+
+    /// A name that items share.
+    #[must_use]
+    pub const fn shared(mut self, shared: &'static Shared) -> Self {
+        self.shared = Some(shared);
+        self
     }
 
     /// A number of something.

@@ -80,6 +80,13 @@ impl History {
 }
 
 impl Store {
+    /// Takes what was done so far for what there is to begin with: it stays in the log, and nobody
+    /// can undo it.
+    pub fn close_history(&mut self) {
+        self.history.done.clear();
+        self.history.undone.clear();
+    }
+
     /// The last transactions, oldest first.
     pub fn history(&self) -> impl DoubleEndedIterator<Item = &Arc<Changes>> {
         self.history.log.iter()

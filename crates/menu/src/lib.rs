@@ -41,7 +41,7 @@ mod view;
 pub use change::{By, Change, Changes, Journal, NoJournal, Origin};
 pub use declare::{
     Argument, Builtin, Check, Command, Draft, Effect, Fill, Flag, Follow, Guard, Menu, Old, Pick,
-    Property, Shape, Unique,
+    Property, Shape, Shared, Unique,
 };
 pub use history::Standing;
 pub use kind::{Family, Kind, Spelling};

@@ -152,6 +152,8 @@ pub enum InterfaceKind {
         /// The tag of IEEE 802.1ad.
         service_tag: bool,
     },
+    /// The interface of addresses that belong to no link: nothing leaves by it, and it always runs.
+    Loopback,
     /// An interface whose kind has no effect: it never runs.
     Idle,
 }

@@ -77,7 +77,7 @@ fn plan(
         let mirror = Mirror {
             number: id.0,
             mtu: laid.link.mtu,
-            running: laid.link.running,
+            running: laid.runs(),
             ipv4,
             ipv6,
         };

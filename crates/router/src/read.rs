@@ -107,6 +107,7 @@ fn interface(item: &Item) -> Option<Interface> {
         arp_timeout: span(item, "arp-timeout"),
         kind: match item.menu.path {
             "/interface/vlan" => vlan(),
+            "/interface/loopback" => InterfaceKind::Loopback,
             _ if item.is_port() => port(),
             // What is not built yet has a name, and carries nothing.
             _ => InterfaceKind::Idle,

@@ -1,12 +1,14 @@
 //! Making one configuration another with the least change.
 //!
-//! Items that are the same stay; those of one name, or of one builtin, are changed; what remains is
-//! removed, then added. An item that stays keeps its id, and with it its counters and sessions.
+//! Items that are the same stay; those of one name, or of one builtin, are changed, and so are those
+//! without a name that are much alike; what remains is removed, then added. An item that stays keeps
+//! its id, and with it its counters and sessions.
 
-use std::collections::BTreeMap;
+use std::cmp::Reverse;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use menu::{By, Changes, Item, Menu, Reason, Shape, Store, Value};
+use menu::{By, Changes, Id, Item, Menu, Reason, Shape, Store, Value};
 
 /// Values by property; `None` unsets.
 type Given = Vec<(&'static str, Option<Value>)>;
@@ -76,25 +78,27 @@ fn difference(item: &Item, wanted: &Item) -> Given {
     menu.properties()
         .filter(|property| !property.read_only)
         .filter(|property| item.get(property.name) != wanted.get(property.name))
-        .filter(|property| !property.sealed || wanted.get(property.name).is_some_and(is_seal))
+        .filter(|property| !property.sensitive || wanted.get(property.name).is_some_and(is_secret))
         .map(|property| (property.name, wanted.get(property.name).cloned()))
         .collect()
 }
 
-/// Whether there is a seal. A configuration that says nothing of a password leaves it as it is.
-fn is_seal(value: &Value) -> bool {
+/// Whether there is a secret, or the seal of one. A configuration that says nothing of a password
+/// leaves it as it is: exports hide them unless asked.
+fn is_secret(value: &Value) -> bool {
     !value.is_empty() && value.as_str() != Some(menu::NO_SEAL)
 }
 
-/// What an item is known by besides its values.
+/// What an item is known by.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Identity {
     Builtin(usize),
     Name(String),
+    /// Its values; it has no name.
     Text(String),
 }
 
-fn identity(item: &Item) -> Identity {
+fn identity(item: &Item, without: &[&str]) -> Identity {
     if let Some(number) = item.builtin.filter(|_| !item.menu.removable) {
         return Identity::Builtin(number);
     }
@@ -105,52 +109,133 @@ fn identity(item: &Item) -> Identity {
     };
     match known_by.filter(|name| !name.is_empty()) {
         Some(name) => Identity::Name(name.to_owned()),
-        None => Identity::Text(values_of(item)),
+        None => Identity::Text(values_of(item, without)),
     }
 }
 
-fn values_of(item: &Item) -> String {
+/// The values of an item but for its secrets, which a configuration may leave unsaid.
+fn values_of(item: &Item, without: &[&str]) -> String {
     item.values()
+        .filter(|(property, _)| !property.sensitive && !without.contains(&property.name))
         .map(|(property, value)| format!("{}={value} ", property.name))
         .collect()
 }
 
-/// Items by what they are known by, in order; several may be alike.
-fn by_identity<'a>(
-    items: impl Iterator<Item = &'a Arc<Item>>,
-) -> BTreeMap<Identity, Vec<&'a Arc<Item>>> {
-    let mut by = BTreeMap::<_, Vec<_>>::new();
-    for item in items {
-        by.entry(identity(item)).or_default().push(item);
+/// What tells nothing about which item it is.
+const NOTES: [&str; 2] = ["comment", "disabled"];
+
+/// Items and targets without a name that are compared with each other, at most: so many of the ones
+/// times so many of the others.
+const COMPARED: usize = 1 << 16;
+
+/// Which item becomes which target: the place of the item for each target. The same stay the same;
+/// then come those that differ in their notes, then those that have more than half in common.
+fn pairs(items: &[&Arc<Item>], targets: &[&Arc<Item>]) -> Vec<Option<usize>> {
+    let mut becomes = vec![None; targets.len()];
+    let mut free: Vec<_> = (0..items.len()).collect();
+    for without in [&[][..], &NOTES] {
+        let mut known = BTreeMap::<_, Vec<_>>::new();
+        for place in free.iter().rev() {
+            let identity = identity(items[*place], without);
+            known.entry(identity).or_default().push(*place);
+        }
+        let open = becomes.iter_mut().zip(targets);
+        for (becomes, target) in open.filter(|(becomes, _)| becomes.is_none()) {
+            *becomes = known.get_mut(&identity(target, without)).and_then(Vec::pop);
+        }
+        free = known.into_values().flatten().collect();
+        free.sort_unstable();
     }
-    by
+    let open: Vec<_> = (0..targets.len())
+        .filter(|target| becomes[*target].is_none())
+        .collect();
+    if free.len() * open.len() <= COMPARED {
+        for (target, place) in alike(items, targets, &free, &open) {
+            becomes[target] = Some(place);
+        }
+    }
+    becomes
+}
+
+/// Targets with the items that are much like them, those first that have most in common.
+fn alike(
+    items: &[&Arc<Item>],
+    targets: &[&Arc<Item>],
+    free: &[usize],
+    open: &[usize],
+) -> Vec<(usize, usize)> {
+    let all = open.iter().flat_map(|target| {
+        free.iter()
+            .map(move |place| (likeness(items[*place], targets[*target]), *target, *place))
+    });
+    let mut all: Vec<_> = all.filter(|(likeness, ..)| *likeness > 0).collect();
+    all.sort_unstable_by_key(|(likeness, target, place)| (Reverse(*likeness), *target, *place));
+    let (mut met, mut taken) = (BTreeSet::new(), BTreeSet::new());
+    all.retain(|(_, target, place)| {
+        let fresh = !met.contains(target) && !taken.contains(place);
+        fresh && met.insert(*target) && taken.insert(*place)
+    });
+    let pair = |(_, target, place)| (target, place);
+    all.into_iter().map(pair).collect()
+}
+
+/// How many values two items without names share; 0 if it is not more than half, or if one
+/// can not become the other while others are there.
+fn likeness(item: &Item, target: &Item) -> usize {
+    let named = |item: &Item| !matches!(identity(item, &[]), Identity::Text(_));
+    let mut keys = item.menu.unique.iter().flat_map(|unique| unique.properties);
+    if named(item) || named(target) || keys.any(|key| item.get(key) != target.get(key)) {
+        return 0;
+    }
+    let (own, wanted) = (said(item), said(target));
+    let shared = own.iter().filter(|said| wanted.contains(said)).count();
+    if shared * 2 > own.len().max(wanted.len()) {
+        shared
+    } else {
+        0
+    }
+}
+
+/// What an item says that does not go without saying.
+fn said(item: &Item) -> Vec<(&'static str, &Value)> {
+    item.values()
+        .filter(|(property, _)| !property.read_only && !NOTES.contains(&property.name))
+        .filter(|(property, value)| {
+            property
+                .default
+                .is_none_or(|text| value.to_string() != text)
+        })
+        .map(|(property, value)| (property.name, value))
+        .collect()
 }
 
 fn remove_unwanted(store: &mut Store, wanted: &Store, menu: &'static Menu) -> Result<(), Reason> {
     if !matches!(menu.shape, Shape::List | Shape::Ordered) {
         return Ok(());
     }
-    let targets = by_identity(wanted.items(menu.path));
-    let mut gone = Vec::new();
-    for (known_by, items) in by_identity(store.items(menu.path)) {
-        let kept = targets.get(&known_by).map_or(0, Vec::len);
-        let surplus = items
-            .iter()
-            .skip(kept)
-            .filter(|item| (item.builtin.is_none() && !item.is_port()) || menu.removable);
-        gone.extend(surplus.map(|item| item.id));
-    }
+    let items: Vec<_> = store.items(menu.path).collect();
+    let targets: Vec<_> = wanted.items(menu.path).collect();
+    let kept: BTreeSet<_> = pairs(&items, &targets).into_iter().flatten().collect();
+    let surplus = items
+        .iter()
+        .enumerate()
+        .filter(|(place, _)| !kept.contains(place))
+        .map(|(_, item)| item)
+        .filter(|item| (item.builtin.is_none() && !item.is_port()) || menu.removable);
+    let gone: Vec<_> = surplus.map(|item| item.id).collect();
     gone.into_iter().try_for_each(|id| store.remove(menu, id))
 }
 
 fn add_missing(store: &mut Store, wanted: &Store, menu: &'static Menu) -> Result<(), Reason> {
-    let mut present = BTreeMap::<_, Vec<_>>::new();
-    for (known_by, items) in by_identity(store.items(menu.path)) {
-        present.insert(known_by, items.iter().rev().map(|item| item.id).collect());
-    }
+    let items: Vec<_> = store.items(menu.path).collect();
+    let targets: Vec<_> = wanted.items(menu.path).collect();
+    let known = pairs(&items, &targets);
+    let known: Vec<_> = known
+        .into_iter()
+        .map(|place| place.map(|place| items[place].id))
+        .collect();
     let mut order = Vec::new();
-    for target in wanted.items(menu.path) {
-        let known = present.get_mut(&identity(target)).and_then(Vec::pop);
+    for (target, known) in targets.into_iter().zip(known) {
         if let Some(id) = known {
             let given = store
                 .item(menu.path, id)
@@ -167,19 +252,45 @@ fn add_missing(store: &mut Store, wanted: &Store, menu: &'static Menu) -> Result
             order.push(store.add(menu, &given, None)?);
         }
     }
-    if menu.shape == Shape::Ordered && !is_in_order(store, menu, &order) {
-        for id in order {
-            store.move_before(menu, id, None)?;
-        }
+    if menu.shape == Shape::Ordered {
+        put_in_order(store, menu, &order)?;
     }
     Ok(())
 }
 
-fn is_in_order(store: &Store, menu: &'static Menu, order: &[menu::Id]) -> bool {
-    store
-        .items(menu.path)
-        .map(|item| item.id)
-        .eq(order.iter().copied())
+/// Puts items into this order with the fewest moves: those stay that are in order already, as many
+/// as there can be.
+fn put_in_order(store: &mut Store, menu: &'static Menu, order: &[Id]) -> Result<(), Reason> {
+    let items = store.items(menu.path).enumerate();
+    let places: BTreeMap<_, _> = items.map(|(place, item)| (item.id, place)).collect();
+    let places: Vec<_> = order.iter().map(|id| places[id]).collect();
+    let mut stay = rising(&places).into_iter().rev().peekable();
+    let mut next = None;
+    for (at, id) in order.iter().enumerate().rev() {
+        if stay.next_if_eq(&at).is_none() {
+            store.move_before(menu, *id, next)?;
+        }
+        next = Some(*id);
+    }
+    Ok(())
+}
+
+/// Where a longest rising part of different numbers stands.
+fn rising(numbers: &[usize]) -> Vec<usize> {
+    // Of the parts of each length, the one that ends lowest; and what each number comes after.
+    let mut ends: Vec<usize> = Vec::new();
+    let mut before = vec![None; numbers.len()];
+    for (at, number) in numbers.iter().enumerate() {
+        let length = ends.partition_point(|end| numbers[*end] < *number);
+        before[at] = length.checked_sub(1).map(|shorter| ends[shorter]);
+        match ends.get_mut(length) {
+            Some(end) => *end = at,
+            None => ends.push(at),
+        }
+    }
+    let mut part: Vec<_> = std::iter::successors(ends.last().copied(), |at| before[*at]).collect();
+    part.reverse();
+    part
 }
 
 #[cfg(test)]
@@ -235,6 +346,65 @@ mod tests {
         assert!(store.items("/ip/route").any(|item| item.id == route));
         assert!(changes.of("/ip/route").all(|change| change.id != route));
         assert_eq!(store.count("/interface/vlan"), 0);
+    }
+
+    #[test]
+    fn items_without_names_that_are_much_alike_are_changed_and_not_made_anew() {
+        let rules = "/ip firewall filter add chain=input action=accept protocol=tcp dst-port=22\n\
+                     /ip firewall filter add chain=input action=drop\n\
+                     /ip address add address=10.0.0.1/24 interface=ether1\n\
+                     /ppp secret add name=a password=secret\n";
+        let wanted = "/ip firewall filter add chain=input action=accept protocol=udp\n\
+                      /ip firewall filter add chain=input action=accept protocol=tcp dst-port=22,80\n\
+                      /ip firewall filter add chain=input action=drop comment=rest\n\
+                      /ip address add address=10.0.0.1/24 interface=ether1 disabled=yes\n\
+                      /ppp secret add name=a\n";
+        let (mut store, wanted) = (store_of(rules), store_of(wanted));
+        let ids = |store: &Store| -> Vec<_> {
+            store.items("/ip/firewall/filter").map(|i| i.id).collect()
+        };
+        let before = ids(&store);
+
+        let changes = reach(&mut store, &wanted, By::default())
+            .expect("both are valid")
+            .expect("there are changes");
+
+        assert_eq!(text_of(&store), text_of(&wanted));
+        assert_eq!(ids(&store)[1..], before[..]);
+        assert_eq!(
+            changes.of("/ip/firewall/filter").count(),
+            3,
+            "no rule moves"
+        );
+        assert_eq!(changes.of("/ip/address").count(), 1);
+        assert_eq!(
+            changes.of("/ppp/secret").count(),
+            0,
+            "a password that is not said stays"
+        );
+    }
+
+    #[test]
+    fn what_is_out_of_order_moves_and_nothing_else() {
+        let rules = |order: &[u8]| -> String {
+            let rule =
+                |n: &u8| format!("/routing rule add src-address=10.{n}.0.0/16 action=drop\n");
+            order.iter().map(rule).collect()
+        };
+        for (from, to, moves) in [
+            ([1, 2, 3, 4, 5], [5, 1, 2, 3, 4], 1),
+            ([1, 2, 3, 4, 5], [2, 3, 4, 5, 1], 1),
+            ([1, 2, 3, 4, 5], [1, 4, 3, 2, 5], 2),
+            ([3, 1, 5, 2, 4], [3, 1, 5, 2, 4], 0),
+        ] {
+            let (mut store, wanted) = (store_of(&rules(&from)), store_of(&rules(&to)));
+
+            let changes = reach(&mut store, &wanted, By::default()).expect("both are valid");
+
+            assert_eq!(text_of(&store), text_of(&wanted));
+            let moved = changes.map_or(0, |changes| changes.list.len());
+            assert_eq!(moved, moves, "{from:?} to {to:?}");
+        }
     }
 
     #[test]

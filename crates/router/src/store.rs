@@ -15,7 +15,7 @@ use std::collections::{BTreeMap, VecDeque};
 use std::os::unix::fs::DirBuilderExt as _;
 use std::path::Path;
 
-use menu::{By, Changes, Journal, Origin, Saved, SavedChanges, SavedItem, Store};
+use menu::{By, Changes, Clock, Journal, Origin, Saved, SavedChanges, SavedItem, Store};
 use redb::{
     Database, ReadTransaction, ReadableDatabase as _, ReadableTable as _, StorageBackend,
     TableDefinition, TableError, WriteTransaction,
@@ -425,6 +425,7 @@ pub fn take_up(
     store: &mut Store,
     mut durable: Durable,
     kept: &Kept,
+    clock: Clock,
 ) -> Result<Vec<String>, String> {
     let lost = store.load(&kept.saved).into_iter();
     let mut said: Vec<_> = lost
@@ -443,7 +444,7 @@ pub fn take_up(
     let failed = |reason: menu::Reason| reason.to_string();
     if store.held_since().is_some() {
         store
-            .unroll(By::default().doing(UNROLLED))
+            .unroll(By::user("", clock).doing(UNROLLED))
             .map_err(failed)?;
         said.push(UNROLLED.to_owned());
     }
@@ -453,7 +454,7 @@ pub fn take_up(
             .history()
             .find(|c| c.revision.to_string() == *revision);
         if let Some(applied) = applied.cloned() {
-            let by = By::default().doing(TAKEN_BACK);
+            let by = By::user("", clock).doing(TAKEN_BACK);
             match store.take_back(&applied, by) {
                 Ok(_) => said.push(TAKEN_BACK.to_owned()),
                 Err(reason) => said.push(format!("not taken back: {reason}")),

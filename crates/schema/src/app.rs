@@ -17,7 +17,10 @@ pub(crate) static MENU: Menu = Menu {
         switch("use-https", "yes", "Reaches its page over TLS"),
         Property::new(
             "network",
-            Kind::Words(&["default", "exclude-lan", "host", "internal", "lan"]),
+            Kind::Or(
+                &["default", "exclude-lan", "host", "internal", "lan"],
+                &Kind::Name,
+            ),
             "Network that it is in",
         )
         .default("default"),
@@ -70,6 +73,8 @@ pub(crate) static MENU: Menu = Menu {
         Flag::new('c', "custom", 2),
         Flag::new('s', "from-app-store", 3),
     ],
+    key: Some("name"),
+    parts: 256,
     columns: &["name", "category", "status"],
     commands: &[
         idle("cleanup", "Remove what it has left", &[NUMBERS]),

@@ -371,10 +371,11 @@ pub(crate) static CRL: Menu = Menu {
 
 pub(crate) static SCEP_SERVER: Menu = Menu {
     properties: &[&[
-        Property::new("ca-cert", CERTIFICATE, "Certificate that signs").required(),
+        // Certificates are no part of an export, which names them all the same.
+        Property::new("ca-cert", Kind::Name, "Certificate that signs").required(),
         Property::new(
             "next-ca-cert",
-            Kind::Or(&["none"], &CERTIFICATE),
+            Kind::Or(&["none"], &Kind::Name),
             "Certificate that will sign",
         )
         .default("none"),

@@ -557,3 +557,9 @@ pub(crate) const SHARES: &[&str] = &[
     "disabled",
     "comment",
 ];
+
+pub(crate) const JOB: &[&str] = &[
+    "script", "owner", "policy", "parent", "started", "trace", "type", "comment",
+];
+
+pub(crate) const VARIABLE: &[&str] = &["name", "value", "comment"];

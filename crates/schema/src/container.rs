@@ -240,6 +240,10 @@ pub(crate) static MENU: Menu = Menu {
         idle("stop", "Stop containers", &[NUMBERS]),
         idle("update", "Fetch a newer image", &[AS_VALUE, NUMBER]),
     ],
+    old: &[
+        Old::renamed("mounts", "mountlists"),
+        Old::renamed("auto-restart-interval", "restart-interval"),
+    ],
     effect: Effect::None,
     rank: 950,
     ..Menu::new("/container", Shape::List, "Containers")

@@ -3,7 +3,7 @@
 //! A table's properties are fragments in the order of `print detail`. `!` before a matcher's value
 //! turns it around; a matcher that is not given matches everything.
 
-use menu::{Absent, Command, Draft, Family, Kind, Old, Part, Property, Value};
+use menu::{Absent, Command, Draft, Family, Kind, Old, Part, Property, Shared, Value};
 
 use crate::brief::{INTERFACE, INTERFACE_LIST, PORT, PORTS, may, no, number, on_items, some, with};
 use crate::fragment::counter;
@@ -65,7 +65,8 @@ const PORT_LIST: Kind = Kind::Not(&Kind::List(&PORTS));
 const LENGTHS: Kind = Kind::Not(&PORTS);
 const ANY_INTERFACE: Kind = Kind::Not(&Kind::Or(
     &["all-ethernet", "all-ppp", "all-vlan", "all-wireless"],
-    &INTERFACE,
+    // RouterOS: a VRF is an interface, too.
+    &Kind::Either(&INTERFACE, &Kind::Reference("routing-table")),
 ));
 const ANY_INTERFACE_LIST: Kind = Kind::Not(&INTERFACE_LIST);
 const SIX_BITS: Kind = number(0, 63);
@@ -176,19 +177,57 @@ fn is_idle_action(word: &str) -> bool {
     matches!(word, "sniff-pc" | "socksify")
 }
 
-/// The chain and the action; its words are the table's.
-pub(crate) const fn head(actions: &'static [&'static str]) -> [Property; 3] {
+/// The chains of a table: those that packets come to, and those that rules make.
+pub(crate) const fn chains(words: &'static [&'static str]) -> Shared {
+    Shared {
+        words,
+        used: &[("", "chain"), ("", "jump-target")],
+    }
+}
+
+/// The lists of addresses, and what rules call so.
+pub(crate) const LIST_NAMES: &Shared = &Shared {
+    words: &[],
+    used: &[
+        ("address-list", "list"),
+        ("filter", "address-list"),
+        ("mangle", "address-list"),
+        ("nat", "address-list"),
+        ("raw", "address-list"),
+    ],
+};
+
+/// Marks of connections.
+const CONNECTION_MARKS: &Shared = &Shared {
+    words: &[],
+    used: &[("mangle", "new-connection-mark")],
+};
+
+/// Marks of packets.
+const PACKET_MARKS: &Shared = &Shared {
+    words: &[],
+    used: &[("mangle", "new-packet-mark")],
+};
+
+/// The chain and the action; chains and words are the table's.
+pub(crate) const fn head(
+    chains: &'static Shared,
+    actions: &'static [&'static str],
+) -> [Property; 3] {
     [
         some("chain", Kind::Name, "The chain that the rule is in")
             .required()
-            .bare(),
+            .bare()
+            .shared(chains),
         some(
             "action",
             Kind::Words(actions),
             "What happens to a packet that matches",
         )
         .inert_for(is_idle_action),
-        may("jump-target", Kind::Name, "The chain that jump goes to").bare(),
+        may("jump-target", Kind::Name, "The chain that jump goes to")
+            .bare()
+            .shared(chains),
     ]
 }
 
@@ -254,13 +293,16 @@ pub(crate) const fn address_types(kinds: &'static Kind) -> [Property; 2] {
 
 /// The lists that addresses are in.
 pub(crate) const ADDRESS_LISTS: &[Property] = &[
-    may("src-address-list", NOT_NAME, "A list that the source is in").bare(),
+    may("src-address-list", NOT_NAME, "A list that the source is in")
+        .bare()
+        .shared(LIST_NAMES),
     may(
         "dst-address-list",
         NOT_NAME,
         "A list that the destination is in",
     )
-    .bare(),
+    .bare()
+    .shared(LIST_NAMES),
 ];
 
 pub(crate) const TYPES_V4: Kind = Kind::Not(&Kind::Set(&[
@@ -287,7 +329,8 @@ pub(crate) const LISTS: &[Property] = &[
         Kind::Name,
         "The list that the address is added to",
     )
-    .bare(),
+    .bare()
+    .shared(LIST_NAMES),
     may(
         "address-list-timeout",
         LIST_TIMEOUT,
@@ -297,7 +340,9 @@ pub(crate) const LISTS: &[Property] = &[
 
 /// What connection tracking remembers.
 pub(crate) const CONNECTION: &[Property] = &[
-    may("connection-mark", NOT_MARK, "Mark of the connection").bare(),
+    may("connection-mark", NOT_MARK, "Mark of the connection")
+        .bare()
+        .shared(CONNECTION_MARKS),
     may(
         "connection-type",
         HELPERS,
@@ -367,8 +412,9 @@ pub(crate) const INTERFACES: &[Property] = &[
 ];
 
 /// The packet's own mark.
-pub(crate) const PACKET_MARK: &[Property] =
-    &[may("packet-mark", NOT_MARK, "Mark of the packet").bare()];
+pub(crate) const PACKET_MARK: &[Property] = &[may("packet-mark", NOT_MARK, "Mark of the packet")
+    .bare()
+    .shared(PACKET_MARKS)];
 
 /// What the packet's headers say, and limits.
 pub(crate) const PACKET: &[Property] = &[
@@ -551,8 +597,12 @@ pub(crate) const P2P: &[Property] = &[may(
 /// Marks and changes of the mangle table; `hops` is the family's name and help for its counter.
 pub(crate) const fn changes(hops: (&'static str, &'static str)) -> [Property; 11] {
     [
-        may("new-packet-mark", MARK, "Mark for the packet").bare(),
-        may("new-connection-mark", MARK, "Mark for the connection").bare(),
+        may("new-packet-mark", MARK, "Mark for the packet")
+            .bare()
+            .shared(PACKET_MARKS),
+        may("new-connection-mark", MARK, "Mark for the connection")
+            .bare()
+            .shared(CONNECTION_MARKS),
         may(
             "new-routing-mark",
             Kind::Reference("routing-table"),

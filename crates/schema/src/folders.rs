@@ -7,6 +7,10 @@ pub(crate) const MENUS: &[&Menu] = &[
     &folder("/caps-man", "CAPsMAN of older wireless drivers"),
     &folder("/disk/btrfs", "Btrfs file systems"),
     &folder("/interface/dot1x", "Port authentication by IEEE 802.1X"),
+    &folder(
+        "/interface/ethernet/switch/qos",
+        "Quality of service in switch chips",
+    ),
     &folder("/iot", "Internet of things"),
     &folder("/ip", "IP options"),
     &folder("/ip/firewall", "Firewall management"),

@@ -1,12 +1,20 @@
 //! `/lcd`: the screen of boards that have one.
 
-use menu::{Effect, Flag, Follow, Kind, Menu, Property, Shape};
+use menu::{Effect, Flag, Follow, Kind, Menu, Pick, Property, Shape};
 
 use crate::fragment::SECOND;
 use crate::short::{DISABLED, idle, shown, span, switch};
 
 /// The menus of this file.
-pub(crate) const MENUS: &[&Menu] = &[&MENU, &PIN, &INTERFACES, &PAGES, &SCREEN];
+pub(crate) const MENUS: &[&Menu] = &[
+    &MENU,
+    &PIN,
+    &INTERFACES,
+    &PAGES,
+    &SCREEN,
+    &OLDER,
+    &OLDER_PAGE,
+];
 
 pub(crate) static MENU: Menu = Menu {
     properties: &[&[
@@ -139,4 +147,38 @@ pub(crate) static SCREEN: Menu = Menu {
     effect: Effect::None,
     rank: 1_002,
     ..Menu::new("/lcd/screen", Shape::Fixed, "Slides on the screen")
+};
+
+/// Screens at a serial or parallel port.
+pub(crate) static OLDER: Menu = Menu {
+    properties: &[&[
+        switch("enabled", "no", "Whether the screen is used"),
+        Property::new("type", Kind::Text, "Size of the screen, such as 24x4").default("24x4"),
+        Property::new("contrast", Kind::Number { min: 0, max: 255 }, "Contrast").default("0"),
+        Property::new("port", Kind::Text, "The port that it is at").default("parallel"),
+    ]],
+    effect: Effect::None,
+    rank: 998,
+    older: true,
+    ..Menu::new("/system/lcd", Shape::Settings, "Version 6: the screen")
+};
+
+pub(crate) static OLDER_PAGE: Menu = Menu {
+    properties: &[&[
+        Property::new("name", Kind::Name, "What the page shows"),
+        Property::new("display-time", Kind::SPAN, "How long it is shown").default("5s"),
+        DISABLED,
+    ]],
+    columns: &["name", "display-time"],
+    key: Some("name"),
+    pick: Pick::Name,
+    parts: 64,
+    effect: Effect::None,
+    rank: 999,
+    older: true,
+    ..Menu::new(
+        "/system/lcd/page",
+        Shape::Fixed,
+        "Version 6: pages of the screen",
+    )
 };

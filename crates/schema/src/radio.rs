@@ -78,7 +78,10 @@ pub(crate) const MCS: Kind = Kind::Words(&[
 
 /// Rates of 802.11ac, for one stream and for each of up to four.
 pub(crate) const VHT_MCS: Kind = Kind::Either(&Kind::Words(VHT), &Kind::List(&Kind::Words(VHT)));
-const VHT: &[&str] = &["mcs-0-7", "mcs-0-8", "mcs-0-9", "none"];
+/// The managers of other devices' radios write them otherwise.
+const VHT: &[&str] = &[
+    "mcs-0-7", "mcs-0-8", "mcs-0-9", "mcs0-7", "mcs0-8", "mcs0-9", "none",
+];
 
 /// How strong a signal is: from one to another, in dBm.
 pub(crate) const SIGNAL: Kind = Kind::Range(

@@ -28,6 +28,33 @@ pub(crate) const SOCKET: Kind = Kind::Spelled(&Spelling {
     canonical: socket,
 });
 
+/// A number of bytes, with or without their letter: `524288B`.
+pub(crate) const BYTES: Kind = Kind::Spelled(&Spelling {
+    describe: "number of bytes, such as 524288B",
+    canonical: |text| {
+        let number = text.strip_suffix('B').unwrap_or(text);
+        is_number(number).then(|| number.to_owned())
+    },
+});
+
+/// A temperature, with or without its letter: `65C`.
+pub(crate) const DEGREES: Kind = Kind::Spelled(&Spelling {
+    describe: "degrees Celsius, such as 65C",
+    canonical: |text| {
+        let degrees = text.strip_suffix('C').unwrap_or(text);
+        is_number(degrees.strip_prefix('-').unwrap_or(degrees)).then(|| degrees.to_owned())
+    },
+});
+
+/// A part of a hundred, with or without its sign: `12%`.
+pub(crate) const PERCENT: Kind = Kind::Spelled(&Spelling {
+    describe: "0..100, such as 12%    (percent)",
+    canonical: |text| {
+        let percent = text.strip_suffix('%').unwrap_or(text);
+        digits(percent, 3, 100).map(|percent| percent.to_string())
+    },
+});
+
 /// A decimal number that may have a sign and a fraction: a position on the globe, a gain.
 pub(crate) const DECIMAL: Kind = Kind::Spelled(&Spelling {
     describe: "decimal number",

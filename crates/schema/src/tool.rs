@@ -15,3 +15,4 @@ pub(crate) mod sniffer;
 pub(crate) mod trace;
 pub(crate) mod traffic_generator;
 pub(crate) mod traffic_monitor;
+pub(crate) mod user_manager;

@@ -34,6 +34,8 @@ pub(crate) const AUTHENTICATION: Kind = Kind::Words(&[
     "wpa3-eap",
     "wpa3-eap-192",
     "wpa3-psk",
+    "wpa3-psk-gd",
+    "dpp",
 ]);
 
 /// Frequencies in MHz, alone or from one to another in steps: `5180-5300:20`.
@@ -377,7 +379,7 @@ macro_rules! datapath {
         use crate::wifi::VLAN;
         const BRIDGE: Kind = Kind::Or(&["none"], &Kind::Reference("interface"));
         const LISTS: Kind = Kind::Or(&["none"], &Kind::Reference("interface-list"));
-        const PROCESSING: Kind = Kind::Words(&["on-cap", "on-capsman"]);
+        const PROCESSING: Kind = Kind::Words(&["on-cap", "on-capsman", "on-capsman-secure"]);
         &[
             may(
                 concat!($start, "bridge"),

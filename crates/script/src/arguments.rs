@@ -38,7 +38,9 @@ impl Parser<'_> {
             };
             // Right after a word it is the word that can go on.
             let apart = matches!(self.bytes.last(), Some(b' ' | b'\t'));
-            if self.at == self.bytes.len() && apart {
+            let in_condition =
+                matches!(self.expected, Some(Expected::Condition(at, _)) if at == self.at);
+            if self.at == self.bytes.len() && apart && !in_condition {
                 let given = given();
                 self.expected = Some(Expected::Argument(self.at, parameters.to_vec(), given));
             }
@@ -93,8 +95,12 @@ impl Parser<'_> {
             && parameters.iter().any(|parameter| parameter.name == "where")
         {
             self.mark(start, Class::Argument);
+            let word_end = self.at;
             self.skip_spaces();
             let value = if self.at_end() {
+                if self.at == self.bytes.len() && self.at > word_end {
+                    self.expected = Some(Expected::Condition(self.at, menu));
+                }
                 None
             } else {
                 Some(self.condition(menu)?)

@@ -248,7 +248,7 @@ pub(crate) const WAITING: &[&str] = &[
 ];
 
 /// The commands that are offered: those that do something, each once, by name.
-pub(crate) fn offered() -> impl Iterator<Item = &'static Builtin> {
+pub fn offered() -> impl Iterator<Item = &'static Builtin> {
     let known = crate::known::KNOWN.iter();
     let known = known.filter(|builtin| !crate::known::is_known_only(builtin));
     let mut all: Vec<_> = ALL.iter().chain(known).collect();

@@ -98,14 +98,7 @@ impl Report {
 pub fn check(store: &mut Store, text: &str) -> Report {
     let source = Source::new(text);
     let tree = Tree::of(store.menus());
-    let mut parser = Parser::new(&source, &tree, 0);
-    let mut statements = Vec::new();
-    while let Some((start, next)) = parser.next() {
-        statements.push(next.map_err(|refusal| {
-            skip(&source.text, &tree, &mut parser, start);
-            (refusal, start..parser.at)
-        }));
-    }
+    let statements = read_all(&source, &tree);
     let starts = count::commands(&source.text, &tree);
     let mut check = Check {
         source: &source,
@@ -371,6 +364,22 @@ impl Check<'_> {
             .collect();
         lines.concat().trim().to_owned()
     }
+}
+
+/// A statement of a file, or why it cannot be read, and where it stands.
+pub(crate) type Read = Result<Statement, (Refusal, Range<usize>)>;
+
+/// All statements of a file, also behind those that cannot be read.
+pub(crate) fn read_all(source: &Source, tree: &Tree) -> Vec<Read> {
+    let mut parser = Parser::new(source, tree, 0);
+    let mut statements = Vec::new();
+    while let Some((start, next)) = parser.next() {
+        statements.push(next.map_err(|refusal| {
+            skip(&source.text, tree, &mut parser, start);
+            (refusal, start..parser.at)
+        }));
+    }
+    statements
 }
 
 /// Goes past a statement that cannot be read. One that opened braces is left as a whole, any other

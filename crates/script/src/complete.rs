@@ -1,8 +1,10 @@
 //! Completion and help for a line that is being typed.
 
-use menu::{Kind, Menu, Shape, Store};
+use std::collections::BTreeSet;
 
-use crate::builtin;
+use menu::{Kind, Menu, Property, Shape, Store, Value};
+
+use crate::builtin::{self, Takes};
 use crate::parser::{Expected, Parser};
 use crate::session::Session;
 use crate::source::Source;
@@ -12,6 +14,9 @@ use crate::tree::Tree;
 /// Most candidates of one kind.
 const MOST: usize = 200;
 
+/// Items of a menu that are looked at for the names that they use.
+const LOOKED_AT: usize = 10_000;
+
 /// What a candidate is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Subject {
@@ -19,8 +24,10 @@ pub enum Subject {
     Menu,
     /// A command.
     Command,
-    /// An argument or property.
+    /// An argument or property, with a value.
     Argument,
+    /// An argument without a value, or one that a condition follows.
+    Flag,
     /// A value.
     Value,
     /// A variable.
@@ -130,7 +137,12 @@ impl Found<'_> {
             !p.older && (begun == p.name || given.iter().all(|name| name != p.name))
         };
         for parameter in parameters.iter().filter(open) {
-            self.push(start, parameter.name, Subject::Argument, parameter.help);
+            let subject = match parameter.takes {
+                Takes::Flag => Subject::Flag,
+                _ if parameter.name == "where" => Subject::Flag,
+                _ => Subject::Argument,
+            };
+            self.push(start, parameter.name, subject, parameter.help);
         }
         // What stands without a name first is a value.
         if let Some(first) = parameters.iter().filter(open).find(|p| p.unnamed) {
@@ -141,9 +153,12 @@ impl Found<'_> {
     fn values(&mut self, store: &Store, start: usize, parameter: &Parameter) {
         // Of a list, the last element is being typed.
         let typed = self.typed.get(start..).unwrap_or_default();
-        let start = start + typed.rfind(',').map_or(0, |comma| comma + 1);
-        if let Some(menu) = parameter.names {
-            return self.named(store, start, (parameter, menu));
+        let last = typed.rfind(',').map_or(0, |comma| comma + 1);
+        let start = start + last + usize::from(typed[last..].starts_with('!'));
+        match (parameter.names, parameter.property) {
+            (Some(menu), None) => return self.named(store, start, (parameter, menu)),
+            (Some(menu), Some(property)) => self.shared(store, start, (menu, property)),
+            (None, _) => {}
         }
         let Some(kind) = parameter.kind() else {
             return;
@@ -179,7 +194,7 @@ impl Found<'_> {
         start: usize,
         (parameter, menu): (&Parameter, &'static Menu),
     ) {
-        if parameter.name == "value-name" {
+        if !matches!(parameter.name, "destination" | "number" | "numbers") {
             for property in menu.properties() {
                 self.push(start, property.name, Subject::Value, property.help);
             }
@@ -191,6 +206,37 @@ impl Found<'_> {
         let own = names.filter(|name| store.by_name(menu, name).is_some());
         for name in own.take(MOST) {
             self.push(start, name, Subject::Value, space);
+        }
+    }
+
+    /// The names that items share with those of a property: what always is, and what others use.
+    fn shared(
+        &mut self,
+        store: &Store,
+        start: usize,
+        (menu, property): (&'static Menu, &'static Property),
+    ) {
+        let Some(shared) = property.shared else {
+            return;
+        };
+        let beside = menu.path.rfind('/').map_or("", |at| &menu.path[..at]);
+        let mut names: BTreeSet<_> = shared.words.iter().map(ToString::to_string).collect();
+        for (name, property) in shared.used {
+            let path = match *name {
+                "" => menu.path.to_owned(),
+                name => format!("{beside}/{name}"),
+            };
+            for item in store.items(&path).take(LOOKED_AT) {
+                let value = match item.get(property) {
+                    Some(Value::Not(value)) => &**value,
+                    Some(value) => value,
+                    None => continue,
+                };
+                names.insert(value.to_string());
+            }
+        }
+        for name in names.iter().filter(|name| !name.is_empty()).take(MOST) {
+            self.push(start, name, Subject::Value, "");
         }
     }
 

@@ -8,6 +8,7 @@ use crate::ast::{Binary, Expr, Node, Unary};
 use crate::builtin::Takes;
 use crate::highlight::Class;
 use crate::parser::{Expected, Parser};
+use crate::spec;
 
 /// Operators by how tightly they bind, loosest first; longer spellings before their beginnings.
 const OPERATORS: &[(&str, u8, Binary)] = &[
@@ -193,13 +194,28 @@ impl Parser<'_> {
             let start = self.at;
             self.at += text.len();
             self.mark(start, Class::Operator);
+            self.expect_compared(&left, binding);
             let right = self.right(operator, binding)?;
+            if self.at < self.bytes.len() {
+                self.expected = None;
+            }
             height = self.higher(height)?;
             let at = left.at;
             left = Expr {
                 at,
                 node: Node::Binary(operator, Box::new(left), Box::new(right)),
             };
+        }
+    }
+
+    /// Notes that a value of the row's property comes next, which it is compared with.
+    fn expect_compared(&mut self, left: &Expr, binding: u8) {
+        if let (Some(menu), Node::Property(name), 3) = (self.row, &left.node, binding)
+            && let Some(property) = menu.property(name)
+        {
+            self.skip_blank();
+            let parameter = spec::of_property(menu, property);
+            self.expected = Some(Expected::Value(self.at, parameter));
         }
     }
 

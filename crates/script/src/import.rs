@@ -1,10 +1,11 @@
 //! `/import`, `/undo` and `/redo`.
 
-use std::ops::ControlFlow;
+use std::ops::{ControlFlow, Range};
 
 use menu::{By, Live, Output, Reason, Refusal, Store, bytes};
 
-use crate::ast::{Block, Command, Statement};
+use crate::ast::{Block, Command};
+use crate::check::{Read, read_all};
 use crate::machine::{Collected, Machine, Result, finish};
 use crate::parser::Parser;
 use crate::ready::{Ready, lend};
@@ -36,6 +37,8 @@ pub(crate) struct Options {
 struct Script<'a> {
     source: &'a Source,
     block: &'a Block,
+    /// Of a file of which nothing is to remain: what could not be read, too.
+    rehearsed: Option<&'a [Read]>,
     options: Options,
 }
 
@@ -135,10 +138,17 @@ pub(crate) fn import_with(
 ) -> std::result::Result<(), Refusal> {
     let source = Source::new(text);
     let tree = Tree::of(site.menus());
-    let block = Parser::new(&source, &tree, 0).program()?;
+    let rehearsed = options.dry_run.then(|| read_all(&source, &tree));
+    let block = match &rehearsed {
+        Some(all) => Block {
+            statements: all.iter().flatten().cloned().collect(),
+        },
+        None => Parser::new(&source, &tree, 0).program()?,
+    };
     let script = Script {
         source: &source,
         block: &block,
+        rehearsed: rehearsed.as_deref(),
         options,
     };
     let waits = waits(&block) && !options.dry_run;
@@ -164,10 +174,8 @@ impl Script<'_> {
         let statements = self.block.statements.iter();
         for statement in statements.filter(|statement| statement.at.line >= from) {
             if self.options.verbose {
-                let shown = machine.out.write(&self.shown(statement));
-                if shown.is_break() {
-                    return Err(Reason::Interrupted.nowhere());
-                }
+                let (from, to) = statement.span;
+                self.show(statement.at.line, from..to, machine)?;
             }
             if let Err(stop) = machine.statement(statement) {
                 return finish(stop);
@@ -176,10 +184,54 @@ impl Script<'_> {
         Ok(())
     }
 
-    fn shown(&self, statement: &Statement) -> String {
-        let (from, to) = statement.span;
-        let text = self.source.text.get(from..to).unwrap_or_default().trim();
-        format!("#line {}\n{text}\n", statement.at.line)
+    /// Runs all statements, whatever becomes of them. RouterOS: each error is shown, and at the end
+    /// how many there were.
+    fn rehearse(
+        &self,
+        all: &[Read],
+        machine: &mut Machine<'_>,
+    ) -> std::result::Result<(), Refusal> {
+        let mut errors = 0;
+        for next in all {
+            let (line, span) = match next {
+                Ok(statement) => (statement.at.line, statement.span.0..statement.span.1),
+                Err((_, span)) => (self.source.position(span.start).line, span.clone()),
+            };
+            if line < self.options.from_line {
+                continue;
+            }
+            self.show(line, span, machine)?;
+            let done = match next {
+                Ok(statement) => machine.statement(statement).map(drop).or_else(finish),
+                Err((refusal, _)) => Err(refusal.clone()),
+            };
+            match done.map_err(with_place) {
+                Ok(()) => {}
+                Err(refusal) if refusal.reason == Reason::Interrupted => return Err(refusal),
+                Err(refusal) => {
+                    errors += 1;
+                    write(machine, &format!("{refusal}\n"))?;
+                }
+            }
+        }
+        match errors {
+            0 => Ok(()),
+            _ => {
+                let text = format!("found {errors} error(s) in import file");
+                Err(Reason::Script(text).nowhere())
+            }
+        }
+    }
+
+    /// Shows a statement before it is run.
+    fn show(
+        &self,
+        line: u32,
+        span: Range<usize>,
+        machine: &mut Machine<'_>,
+    ) -> std::result::Result<(), Refusal> {
+        let text = self.source.text.get(span).unwrap_or_default().trim();
+        write(machine, &format!("#line {line}\n{text}\n"))
     }
 
     /// Runs the file while nobody else has the router; what it prints goes out afterwards.
@@ -213,7 +265,10 @@ impl Script<'_> {
             let mut site = Held::new(store, live);
             let mut machine = Machine::new(&mut site, session, out);
             machine.checking = self.options.dry_run;
-            self.play(&mut machine)
+            match self.rehearsed {
+                Some(all) => self.rehearse(all, &mut machine),
+                None => self.play(&mut machine),
+            }
         });
         if result.is_err() || self.options.dry_run {
             store.rollback(mark);
@@ -224,5 +279,12 @@ impl Script<'_> {
             live.changed(store, &changes);
         }
         Ok(())
+    }
+}
+
+fn write(machine: &mut Machine<'_>, text: &str) -> std::result::Result<(), Refusal> {
+    match machine.out.write(text) {
+        ControlFlow::Continue(()) => Ok(()),
+        ControlFlow::Break(()) => Err(Reason::Interrupted.nowhere()),
     }
 }

@@ -157,7 +157,7 @@ fn completion(store: &Store, words: &[&str], input: &str) -> Vec<Row> {
         let style = match candidate.subject {
             Subject::Menu => "dir",
             Subject::Command => "cmd",
-            Subject::Argument => "arg",
+            Subject::Argument | Subject::Flag => "arg",
             Subject::Variable => "variable-global",
             Subject::Value | Subject::Hint => "none",
         };

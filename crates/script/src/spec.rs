@@ -14,7 +14,7 @@ pub(crate) struct Parameter {
     pub(crate) property: Option<&'static Property>,
     /// What a command of a menu declares.
     pub(crate) argument: Option<&'static Argument>,
-    /// The menu whose items or properties its values name.
+    /// The menu whose items or properties its values name; of a property, its own.
     pub(crate) names: Option<&'static Menu>,
     /// Only older versions had it: it is understood and not offered.
     pub(crate) older: bool,
@@ -134,7 +134,15 @@ const SHOWN: &[(&str, Takes)] = &[
 /// What a command of a menu takes.
 pub(crate) fn of_menu(menu: &'static Menu, command: &str) -> Vec<Parameter> {
     let mut parameters = of_any_menu(menu, command);
-    let named = ["destination", "number", "numbers", "value-name"];
+    let named = [
+        "destination",
+        "group-by",
+        "number",
+        "numbers",
+        "order-by",
+        "proplist",
+        "value-name",
+    ];
     for parameter in &mut parameters {
         if named.contains(&parameter.name) {
             parameter.names = Some(menu);
@@ -222,22 +230,22 @@ pub(crate) fn of_builtin(builtin: &'static Builtin) -> Vec<Parameter> {
     builtin.parameters.iter().map(convert).collect()
 }
 
+/// What a property of a menu takes.
+pub(crate) const fn of_property(menu: &'static Menu, property: &'static Property) -> Parameter {
+    Parameter {
+        required: property.required,
+        property: Some(property),
+        names: Some(menu),
+        ..Parameter::new(property.name, Takes::Value, false, property.help)
+    }
+}
+
 /// The properties that can be set, and the words that older versions had for them.
 fn settable(menu: &'static Menu) -> impl Iterator<Item = Parameter> {
     let own = menu
         .properties()
         .filter(|property| !property.read_only)
-        .map(|property| Parameter {
-            name: property.name,
-            takes: Takes::Value,
-            unnamed: false,
-            required: property.required,
-            property: Some(property),
-            argument: None,
-            names: None,
-            older: false,
-            help: property.help,
-        });
+        .map(move |property| of_property(menu, property));
     let old = menu.old.iter().filter(|old| {
         menu.property(old.name)
             .is_none_or(|property| property.read_only)

@@ -665,6 +665,67 @@ fn completion_offers_what_can_stand_there() {
 }
 
 #[test]
+fn completion_offers_names_that_items_share() {
+    let mut console = Console::new();
+    console.quietly(&[
+        "/ip firewall filter add chain=input action=jump jump-target=knock",
+        "/ip firewall address-list add list=friends address=10.0.0.1",
+        "/ip firewall mangle add chain=forward action=mark-packet new-packet-mark=voice",
+    ]);
+    let offered = |line: &str| -> Vec<String> {
+        let found = script::complete(&console.store, &console.session, line, line.len());
+        let values = found
+            .into_iter()
+            .filter(|c| c.subject == script::Subject::Value);
+        values.map(|candidate| candidate.text).collect()
+    };
+
+    assert_eq!(
+        offered("/ip firewall filter add chain="),
+        ["forward", "input", "knock", "output"]
+    );
+    assert_eq!(
+        offered("/ip firewall nat add chain="),
+        ["dstnat", "input", "output", "srcnat"]
+    );
+    assert_eq!(
+        offered("/ip firewall raw add src-address-list=!fr"),
+        ["friends"]
+    );
+    assert!(offered("/ipv6 firewall raw add src-address-list=").is_empty());
+    assert_eq!(offered("/ip firewall mangle add packet-mark=v"), ["voice"]);
+    assert_eq!(
+        offered("/ip firewall filter print where chain=k"),
+        ["knock"]
+    );
+    assert_eq!(
+        offered("/ip address print where interface=eth"),
+        ["ether1", "ether2", "ether3"]
+    );
+    assert_eq!(offered("/ip address print proplist=netw"), ["network"]);
+}
+
+#[test]
+fn completion_tells_arguments_with_a_value_from_others() {
+    use script::Subject::{Argument, Flag};
+    let console = Console::new();
+    let subject = |line: &str, word: &str| {
+        let found = script::complete(&console.store, &console.session, line, line.len());
+        let mut found = found.into_iter().filter(|candidate| candidate.text == word);
+        found.next().map(|candidate| candidate.subject)
+    };
+
+    assert_eq!(subject("/ip address print det", "detail"), Some(Flag));
+    assert_eq!(subject("/ip address print wh", "where"), Some(Flag));
+    assert_eq!(subject("/ip address print pro", "proplist"), Some(Argument));
+    assert_eq!(
+        subject("/ip address print where ", "interface"),
+        Some(Argument)
+    );
+    assert_eq!(subject("/ip address print where ", "detail"), None);
+}
+
+#[test]
 fn menus_of_older_versions_are_read_and_not_offered() {
     let mut console = Console::new();
 

@@ -49,6 +49,10 @@ impl Shell for Echo {
         (!std::mem::replace(&mut self.told, true)).then(|| String::from("[released by another]"))
     }
 
+    fn echoes(&mut self) -> Option<String> {
+        Some(String::from("echo: it rains"))
+    }
+
     fn complete(&self, line: &str, cursor: usize) -> (usize, Vec<Candidate>) {
         let from = line[..cursor].rfind(' ').map_or(0, |gap| gap + 1);
         let words = ["address", "add", "print"].into_iter();
@@ -272,4 +276,36 @@ fn a_pasted_script_is_text_where_nothing_can_be_completed() {
     assert!(out.contains("<# add ?>\r\n"), "{out:?}");
     assert!(out.contains("<{\r\n  add\r\n}>\r\n"), "{out:?}");
     assert!(!out.contains("--"), "{out:?}");
+}
+
+#[test]
+fn the_log_is_heard_between_lines_where_a_human_reads() {
+    let heard = |colours| {
+        let mut console = console();
+        console.settings.colours = colours;
+        let _ = typed(&mut console, "add");
+        let mut out = Vec::new();
+        console.hear(&mut out);
+        String::from_utf8_lossy(&out).into_owned()
+    };
+
+    assert!(heard(true).contains("echo: it rains\r\n"));
+    assert!(
+        heard(true).ends_with("add"),
+        "what was typed is there again"
+    );
+    assert_eq!(heard(false), "", "a program would take it for an answer");
+}
+
+#[test]
+fn a_question_is_not_interrupted() {
+    let mut console = console();
+    console.settings.colours = true;
+    let (_, out) = typed(&mut console, "reset\r");
+    assert!(out.ends_with("Sure? [y/N]: "), "{out:?}");
+
+    let mut out = Vec::new();
+    console.hear(&mut out);
+
+    assert!(out.is_empty());
 }

@@ -60,7 +60,7 @@ impl Coverage {
         };
         let mut coverage = Self::default();
         for name in children(&root, "cmd") {
-            let known = script::builtin::ALL.iter().any(|own| own.name == name);
+            let known = script::builtin::offered().any(|own| own.name == name);
             let state = if known {
                 State::Supported
             } else {

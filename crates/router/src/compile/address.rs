@@ -111,7 +111,7 @@ impl Addresses {
             let own = Own6 {
                 len: address.len,
                 item: Some(*item),
-                detect: !address.no_dad,
+                detect: !address.no_dad && !laid.loopback,
                 advertise: address.advertise,
             };
             self.ipv6.insert((interface, addr), own);

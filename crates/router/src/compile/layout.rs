@@ -119,6 +119,8 @@ pub struct Laid {
     pub arp: Mode,
     /// `arp-timeout`.
     pub arp_timeout: Option<Duration>,
+    /// It belongs to no link: nothing leaves by it, and it always runs.
+    pub loopback: bool,
     /// Its mirror: the number of the port, and the interface that the walk knows it as.
     pub mirror: Option<(u16, InterfaceId)>,
 }
@@ -180,6 +182,7 @@ impl Layout {
         let mut laid = Laid::new(item, interface);
         match &interface.kind {
             InterfaceKind::Idle => {}
+            InterfaceKind::Loopback => laid.loopback = true,
             InterfaceKind::Port {
                 default_name,
                 mac,
@@ -232,6 +235,11 @@ impl Layout {
 }
 
 impl Laid {
+    /// Whether it runs, as users see it. Next hops ask its link.
+    pub const fn runs(&self) -> bool {
+        self.link.running || self.loopback && !self.disabled
+    }
+
     fn new(item: ItemId, interface: &intent::Interface) -> Self {
         Self {
             item,
@@ -248,6 +256,7 @@ impl Laid {
             },
             parent: None,
             port_name: None,
+            loopback: false,
             arp: interface.arp,
             arp_timeout: interface.arp_timeout,
             mirror: None,

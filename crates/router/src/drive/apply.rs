@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use menu::{Change, Changes, Item, Store};
+use menu::{Change, Changes, Item, Origin, Store};
 
 use super::Control;
 use super::log;
@@ -48,6 +48,12 @@ impl Control {
     /// Takes over what one transaction changed: the price is that of the change where it is about
     /// routes, and that of everything but the routes otherwise.
     pub(crate) fn apply_changes(&mut self, store: &Store, changes: &Changes) {
+        // RouterOS: who changes what stands in the log.
+        let user = &changes.by.user;
+        if changes.origin != Origin::Router && !user.is_empty() {
+            let said = format!("{} by {user}", changes.action());
+            self.log.add("system,info", said);
+        }
         let routes4 = touched(changes, ROUTES4, &mut self.intent.routes4);
         let routes6 = touched(changes, ROUTES6, &mut self.intent.routes6);
         let elsewhere = |change: &Change| {

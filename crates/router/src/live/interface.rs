@@ -103,7 +103,7 @@ impl Control {
         let Some((id, laid)) = self.laid(item) else {
             return;
         };
-        row.flag("running", laid.link.running);
+        row.flag("running", laid.runs());
         row.set("actual-mtu", number(laid.link.mtu.into()));
         row.set("vrf", Value::Reference("main".into()));
         // An interface of a kind without effect has the address that its item says, if any.

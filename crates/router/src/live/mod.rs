@@ -107,7 +107,10 @@ impl Live for Control {
 
     fn annotate(&self, store: &Store, menu: &'static Menu, id: Id, row: &mut Row) {
         match menu.path {
-            "/interface/ethernet" | "/interface/port" | "/interface/vlan" => {
+            "/interface/ethernet"
+            | "/interface/loopback"
+            | "/interface/port"
+            | "/interface/vlan" => {
                 self.annotate_interface(id, row);
             }
             "/ip/address" => self.annotate_address4(id, row),

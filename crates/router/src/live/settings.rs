@@ -1,6 +1,7 @@
 //! Settings with counters, the machine, the log.
 
 use std::collections::BTreeMap;
+use std::net::IpAddr;
 use std::ops::ControlFlow;
 
 use dataplane::counters::Traffic;
@@ -151,16 +152,20 @@ pub(super) fn annotate_engine(row: &mut Row) {
     row.set("engine-id", Value::text(id));
 }
 
-/// Marks where messages go in vain: to consoles, by mail, to a script, or in a way that is not
-/// spoken.
+/// Marks where messages go in vain: by mail, to a script, to a server that has a name only, or in a
+/// way that is not spoken.
 pub(super) fn annotate_action(row: &mut Row) {
     let is = |row: &Row, name: &str, words: &[&str]| {
         let text = row.get(name).map(ToString::to_string);
         text.is_some_and(|text| words.contains(&&*text))
     };
+    let server = row.get("remote").map(ToString::to_string);
+    let named = server.is_some_and(|server| server.parse::<IpAddr>().is_err());
     let remote = is(row, "target", &["remote"])
-        && (is(row, "remote-log-format", &["cef"]) || is(row, "remote-protocol", &["tcp", "tls"]));
-    if remote || is(row, "target", &["echo", "email", "script"]) {
+        && (named
+            || is(row, "remote-log-format", &["cef"])
+            || is(row, "remote-protocol", &["tcp", "tls"]));
+    if remote || is(row, "target", &["email", "script"]) {
         row.flag(Flag::NO_EFFECT.name, true);
     }
 }

@@ -258,6 +258,23 @@ fn an_import_says_where_it_failed_and_leaves_nothing() {
         "{dry}"
     );
     assert_eq!(once(&mut router, LISTS), "0\n");
+    write(
+        &mut router,
+        "wrong.rsc",
+        "/interface list\nadd name=A )\nadd name=A\nadd name=A\n/nowhere\n",
+    );
+    let wrong = once(&mut router, "/import wrong.rsc verbose=yes dry-run");
+    let errors: Vec<_> = wrong
+        .lines()
+        .filter(|line| line.contains("(line"))
+        .collect();
+    assert_eq!(errors.len(), 3, "{wrong}");
+    assert!(errors[1].ends_with("(line 4 column 1)"), "{wrong}");
+    assert!(
+        wrong.ends_with("found 3 error(s) in import file"),
+        "{wrong}"
+    );
+    assert_eq!(once(&mut router, LISTS), "0\n");
     let atomic = once(&mut router, "/import waits.rsc atomic=yes");
     assert!(atomic.starts_with("failure: the file waits"), "{atomic}");
     once(&mut router, "/import good.rsc verbose=yes from-line=3");
@@ -416,7 +433,8 @@ impl State {
         let mut durable = Durable::open(&self.0).expect("the folder");
         let mut store = schema::store();
         let said = match durable.load().expect("readable") {
-            Some(kept) => crate::store::take_up(&mut store, durable, &kept).expect("writable"),
+            Some(kept) => crate::store::take_up(&mut store, durable, &kept, Clock::default())
+                .expect("writable"),
             None => {
                 durable.replace(&store.save()).expect("writable");
                 store.set_journal(Box::new(durable));

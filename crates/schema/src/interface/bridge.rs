@@ -5,6 +5,7 @@ pub(crate) mod filter;
 pub(crate) mod host;
 pub(crate) mod matcher;
 pub(crate) mod mdb;
+pub(crate) mod mlag;
 pub(crate) mod msti;
 pub(crate) mod nat;
 pub(crate) mod port;

@@ -177,6 +177,13 @@ pub(crate) static MENU: Menu = Menu {
             .inert(),
             Property::new("mdix-enable", Kind::Bool, "Finds out about crossed cables").inert(),
             Property::new(
+                "master-port",
+                Kind::Or(&["none"], &Kind::Reference("interface")),
+                "Older versions: the port that a switch chip joins this one to",
+            )
+            .optional()
+            .inert(),
+            Property::new(
                 "passthrough-interface",
                 Kind::Reference("interface"),
                 "Where frames are passed through to",
@@ -197,11 +204,12 @@ pub(crate) static MENU: Menu = Menu {
             .inert(),
             Property::new(
                 "sfp-shutdown-temperature",
-                Kind::Number { min: 0, max: 200 },
-                "Temperature in degrees Celsius at which the module is switched off",
+                crate::spelling::DEGREES,
+                "Temperature at which the module is switched off",
             )
             .inert(),
         ],
+        poe::OF_PORT,
         LINK_TIMES,
         INTERFACE_COUNTERS,
         COMMENT_DISABLED,

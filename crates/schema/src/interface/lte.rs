@@ -4,14 +4,14 @@ pub(crate) mod apn;
 pub(crate) mod esim;
 pub(crate) mod settings;
 
-use menu::{Kind, Menu, Property, Shape};
+use menu::{Kind, Menu, Old, Property, Shape};
 
 use super::{AT_CHAT, IDLE_MONITOR, NUMBER, idle_command, idle_command_on_one};
 use crate::brief::may;
 use crate::fragment::{COMMENT_DISABLED, INTERFACE_COUNTERS, LINK_TIMES, idle_interfaces};
 use crate::terms::{list, number, shown, text, words, yes};
 
-const MODES: Kind = Kind::Words(&["3g", "gsm", "lte", "nr"]);
+const MODES: Kind = Kind::Words(&["3g", "5g", "gsm", "lte", "nr"]);
 const BAND: Kind = Kind::Number { min: 0, max: 512 };
 
 pub(crate) static MENU: Menu = Menu {
@@ -63,6 +63,7 @@ pub(crate) static MENU: Menu = Menu {
         idle_command_on_one("show-capabilities", "Show what the modem can do", &[NUMBER]),
     ],
     rank: 19,
+    old: &[Old::gone("mac-address")],
     conditions: crate::conditions::LTE,
     ..idle_interfaces("/interface/lte", "lte", "Mobile modems")
 };

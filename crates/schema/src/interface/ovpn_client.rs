@@ -43,7 +43,12 @@ pub(crate) static MENU: Menu = Menu {
             TLS,
             words("auth", DIGESTS, "How packets are signed").default("sha1"),
             words("cipher", CIPHERS, "How packets are encrypted").default("blowfish128"),
-            yes("use-peer-dns", "Asks the other end's DNS servers"),
+            words(
+                "use-peer-dns",
+                &["exclusively", "no", "yes"],
+                "Asks the other end's DNS servers",
+            )
+            .default("yes"),
             no("add-default-route", "Adds a default route to the other end"),
             no("route-nopull", "Takes no routes from the server"),
             yes("disconnect-notify", "Tells the server goodbye"),

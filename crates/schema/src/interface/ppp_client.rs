@@ -8,7 +8,7 @@ use crate::brief::may;
 use crate::fragment::{COMMENT_WAITING, INTERFACE_COUNTERS, LINK_TIMES, idle_interfaces};
 use crate::terms::{list, no, number, text};
 
-const MODES: Kind = Kind::Words(&["3g", "gsm", "lte"]);
+const MODES: Kind = Kind::Words(&["3g", "auto", "gsm", "lte", "lte-m", "nb-iot"]);
 const ADDRESS: Kind = Kind::Address(Family::V4);
 
 const MODEM: &[Property] = &[

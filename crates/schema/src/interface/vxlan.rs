@@ -46,7 +46,7 @@ pub(crate) static MENU: Menu = Menu {
             no("checksum", "Sends UDP checksums"),
             words(
                 "rem-csum",
-                &["none", "rx", "rx-tx", "tx"],
+                &["both", "none", "rx", "rx-tx", "tx"],
                 "Remote checksum offload",
             )
             .default("none"),
@@ -64,7 +64,7 @@ pub(crate) static MENU: Menu = Menu {
             .default("auto"),
             Property::new(
                 "bridge",
-                Kind::Reference("interface"),
+                Kind::Or(&["none"], &Kind::Reference("interface")),
                 "Bridge that it is put into",
             )
             .optional(),

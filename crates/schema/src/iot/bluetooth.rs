@@ -124,7 +124,15 @@ pub(crate) static AD_STRUCTURES: Menu = Menu {
         Property::new("name", Kind::Name, "Name").required(),
         Property::new(
             "type",
-            Kind::Words(&["mfg-data", "service-data", "short-name", "complete-name"]),
+            Kind::Words(&[
+                "complete-local-name",
+                "complete-name",
+                "manufacturer-data",
+                "mfg-data",
+                "service-data",
+                "short-local-name",
+                "short-name",
+            ]),
             "Type",
         )
         .required(),

@@ -72,7 +72,13 @@ pub(crate) static MENU: Menu = Menu {
         Property::new("alt", between(-1_000, 100_000), "Height in metres").default("0"),
         Property::new(
             "antenna",
-            Kind::Words(&["uFL", "uFL-or-N", "internal"]),
+            Kind::Words(&[
+                "external-antenna",
+                "internal",
+                "internal-antenna",
+                "uFL",
+                "uFL-or-N",
+            ]),
             "Antenna",
         )
         .optional(),
@@ -114,6 +120,7 @@ pub(crate) static MENU: Menu = Menu {
         ),
     ],
     effect: Effect::None,
+    old_paths: &["/lora"],
     rank: 1_110,
     ..Menu::new("/iot/lora", Shape::Fixed, "Gateways")
 };
@@ -138,6 +145,7 @@ pub(crate) static CHANNELS: Menu = Menu {
     ]],
     flags: &[Flag::new('X', "disabled", 1)],
     effect: Effect::None,
+    old_paths: &["/lora/channels"],
     rank: 1_111,
     ..Menu::new("/iot/lora/channels", Shape::Fixed, "Channels")
 };
@@ -153,6 +161,7 @@ pub(crate) static JOINEUI: Menu = Menu {
     space: Some("lora-joineui"),
     key: Some("name"),
     effect: Effect::None,
+    old_paths: &["/lora/joineui"],
     rank: 1_112,
     ..Menu::new("/iot/lora/joineui", Shape::List, "Filters by join EUI")
 };
@@ -168,6 +177,7 @@ pub(crate) static NETID: Menu = Menu {
     space: Some("lora-netid"),
     key: Some("name"),
     effect: Effect::None,
+    old_paths: &["/lora/netid"],
     rank: 1_113,
     ..Menu::new("/iot/lora/netid", Shape::List, "Filters by network")
 };
@@ -189,6 +199,7 @@ pub(crate) static RADIOS: Menu = Menu {
     ]],
     flags: &[Flag::new('X', "disabled", 1)],
     effect: Effect::None,
+    old_paths: &["/lora/radios"],
     rank: 1_114,
     ..Menu::new("/iot/lora/radios", Shape::Fixed, "Radios")
 };
@@ -209,7 +220,7 @@ pub(crate) static SERVERS: Menu = Menu {
             "Certificate",
         )
         .default("none"),
-        Property::new("protocol", Kind::Words(&["LNS", "UDP"]), "Protocol").default("UDP"),
+        Property::new("protocol", Kind::Words(&["CUPS", "LNS", "UDP"]), "Protocol").default("UDP"),
         Property::new("netid", Kind::List(&Kind::Reference("lora-netid")), "Netid").default(""),
         Property::new(
             "joineui",
@@ -242,6 +253,7 @@ pub(crate) static SERVERS: Menu = Menu {
         &[],
     )],
     effect: Effect::None,
+    old_paths: &["/lora/servers"],
     rank: 1_115,
     ..Menu::new("/iot/lora/servers", Shape::List, "Servers")
 };
@@ -286,6 +298,7 @@ pub(crate) static TRAFFIC: Menu = Menu {
     ]],
     commands: &[idle("clear", "Forget them", &[])],
     effect: Effect::None,
+    old_paths: &["/lora/traffic"],
     rank: 1_116,
     ..Menu::new("/iot/lora/traffic", Shape::Rows, "Packets")
 };
@@ -296,6 +309,7 @@ pub(crate) static OPTIONS: Menu = Menu {
         Property::new("pckt-limit", between(0, 10_000), "Packets limit").default("100"),
     ]],
     effect: Effect::None,
+    old_paths: &["/lora/traffic/options"],
     rank: 1_117,
     ..Menu::new(
         "/iot/lora/traffic/options",

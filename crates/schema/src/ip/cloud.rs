@@ -6,7 +6,7 @@ pub(crate) mod back_to_home_user;
 
 use menu::{Effect, Kind, Menu, Shape};
 
-use crate::brief::{IPV4, IPV6, command, read, seconds, with, yes};
+use crate::brief::{IPV4, IPV6, command, read, seconds, text, with, yes};
 
 pub(crate) static MENU: Menu = Menu {
     properties: &[&[
@@ -21,6 +21,10 @@ pub(crate) static MENU: Menu = Menu {
             Kind::Or(&["none"], &seconds(60, 4_294_967_295)),
             "none",
             "How often the name's address is told",
+        ),
+        text(
+            "vpn-prefer-relay-code",
+            "The relay that users' connections prefer",
         ),
         yes("update-time", "Whether the clock is set"),
         with(

@@ -31,6 +31,14 @@ pub(crate) const FLAGS: &[Flag] = &[
 
 /// What older versions called what routes have.
 pub(crate) const OLD: &[Old] = &[
+    Old::gone("route-tag"),
+    Old::gone("bgp-as-path"),
+    Old::gone("bgp-atomic-aggregate"),
+    Old::gone("bgp-communities"),
+    Old::gone("bgp-local-pref"),
+    Old::gone("bgp-med"),
+    Old::gone("bgp-origin"),
+    Old::gone("bgp-prepend"),
     // Version 6 made the table of a mark by itself.
     Old {
         name: "routing-mark",

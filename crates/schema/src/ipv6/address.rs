@@ -13,10 +13,10 @@ pub(crate) static MENU: Menu = Menu {
                 .inert(),
             Property::new(
                 "from-pool-policy",
-                Kind::Words(&["any", "exact"]),
+                Kind::Words(&["any", "exact", "recommended", "strict", "without-acquire"]),
                 "What to take from the pool",
             )
-            .default("any")
+            .default("recommended")
             .inert(),
             interface("Interface name"),
             Property::new(

@@ -102,7 +102,12 @@ const CAKE: &[Property] = &[
     words("cake-atm", &["atm", "none", "ptm"], "Cells of the line").default("none"),
     number("cake-overhead", -64, 256, "Bytes that the line adds").default("0"),
     number("cake-mpu", 0, 256, "Bytes of the smallest packet").default("0"),
-    words("cake-overhead-scheme", OVERHEAD, "What the line is").optional(),
+    list(
+        "cake-overhead-scheme",
+        &Kind::Words(OVERHEAD),
+        "What the line is, and what it adds besides",
+    )
+    .optional(),
     span("cake-rtt", "Round trip that flows have").default("100ms"),
     words("cake-rtt-scheme", RTT, "How far flows go").optional(),
     words("cake-diffserv", DIFFSERV, "How packets are sorted").default("diffserv3"),

@@ -44,7 +44,7 @@ const AFFINITY: Kind = Kind::Or(
 );
 const HOLD: Kind = Kind::Or(&["infinity"], &seconds(0, 65_535));
 const NEXT_HOP: Kind = Kind::Words(&["default", "force-self", "propagate"]);
-const ERRORS: Kind = Kind::Words(&["disable", "notification", "withdraw"]);
+const ERRORS: Kind = Kind::Words(&["default", "disable", "notification", "revised", "withdraw"]);
 const PREPEND: Kind = number(0, 255);
 /// A route target or distinguisher: `65000:1`, `10.0.0.1:1`.
 pub(crate) const TARGET: Kind =

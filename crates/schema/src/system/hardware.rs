@@ -1,11 +1,19 @@
 //! What is known of the machine: health, LEDs, boards, regulations.
 
-use menu::{Effect, Flag, Kind, Menu, Property, Shape};
+use menu::{Effect, Family, Flag, Kind, Menu, Property, Shape};
 
 use crate::short::{DISABLED, between, shown};
+use crate::spelling::{DEGREES, PERCENT};
 
 /// The menus of this file.
-pub(crate) const MENUS: &[&Menu] = &[&HEALTH, &LEDS, &LED_SETTINGS, &REGULATORY];
+pub(crate) const MENUS: &[&Menu] = &[
+    &HEALTH,
+    &HEALTH_SETTINGS,
+    &LEDS,
+    &LED_SETTINGS,
+    &REGULATORY,
+    &SWOS,
+];
 
 pub(crate) static HEALTH: Menu = Menu {
     properties: &[&[
@@ -30,6 +38,105 @@ pub(crate) static HEALTH: Menu = Menu {
         "/system/health",
         Shape::Settings,
         "Voltages, temperatures and fans",
+    )
+};
+
+const FAN: Kind = Kind::Words(&["auxiliary", "main"]);
+
+pub(crate) static HEALTH_SETTINGS: Menu = Menu {
+    properties: &[&[
+        Property::new(
+            "fan-mode",
+            Kind::Words(&["auto", "manual"]),
+            "Who controls the fans",
+        )
+        .optional(),
+        Property::new("use-fan", FAN, "The fan that is used").optional(),
+        Property::new("use-fan2", FAN, "The second fan that is used").optional(),
+        Property::new(
+            "fan-switch",
+            Kind::Words(&["auto", "off", "on"]),
+            "When fans turn",
+        )
+        .optional(),
+        Property::new(
+            "fan-on-threshold",
+            DEGREES,
+            "Temperature from which fans turn",
+        )
+        .optional(),
+        Property::new("fan-full-speed-temp", DEGREES, "Temperature of full speed").optional(),
+        Property::new("fan-target-temp", DEGREES, "Temperature that is aimed at").optional(),
+        Property::new("fan-min-speed-percent", PERCENT, "Least speed in percent").optional(),
+        Property::new(
+            "fan-control-interval",
+            Kind::SPAN,
+            "How often speeds are set",
+        )
+        .optional(),
+        Property::new(
+            "cpu-overtemp-check",
+            Kind::Bool,
+            "Restarts when the processor is too hot",
+        )
+        .optional(),
+        Property::new("cpu-overtemp-threshold", DEGREES, "What is too hot").optional(),
+        Property::new(
+            "cpu-overtemp-startup-delay",
+            Kind::SPAN,
+            "When looking begins",
+        )
+        .optional(),
+    ]],
+    effect: Effect::None,
+    rank: 905,
+    ..Menu::new(
+        "/system/health/settings",
+        Shape::Settings,
+        "How fans are controlled",
+    )
+};
+
+pub(crate) static SWOS: Menu = Menu {
+    properties: &[&[
+        Property::new(
+            "address-acquisition-mode",
+            Kind::Words(&["dhcp-only", "dhcp-with-fallback", "static"]),
+            "Where the address comes from",
+        )
+        .default("dhcp-with-fallback"),
+        Property::new(
+            "static-ip-address",
+            Kind::Address(Family::V4),
+            "The address",
+        )
+        .default("192.168.88.1"),
+        Property::new("identity", Kind::Text, "Name of the switch").default("MikroTik"),
+        Property::new(
+            "allow-from",
+            Kind::Prefix(Family::V4),
+            "Who may manage the switch",
+        )
+        .default("0.0.0.0/0"),
+        Property::new(
+            "allow-from-ports",
+            Kind::List(&Kind::Name),
+            "By which ports",
+        )
+        .optional(),
+        Property::new(
+            "allow-from-vlan",
+            between(0, 4_095),
+            "From which VLAN; 0 is any",
+        )
+        .default("0"),
+    ]],
+    effect: Effect::None,
+    rank: 989,
+    ..Menu::new(
+        "/system/swos",
+        Shape::Settings,
+        "The other operating system of switches",
     )
 };
 

@@ -1,6 +1,6 @@
 //! `/system/resource`: parts of the machine.
 
-use menu::{Effect, Flag, Kind, Menu, Property, Shape};
+use menu::{Effect, Flag, Follow, Kind, Menu, Pick, Property, Shape};
 
 use crate::short::{COUNT, DURATION, NUMBERS, between, idle, may, shown, switch};
 
@@ -97,6 +97,7 @@ pub(crate) static USB_SETTINGS: Menu = Menu {
         "no",
         "Lets devices be used that are authorized only",
     )]],
+    old_paths: &["/system/resource/usb/settings"],
     effect: Effect::None,
     rank: 952,
     ..Menu::new(
@@ -137,10 +138,18 @@ pub(crate) static IRQ: Menu = Menu {
 };
 
 pub(crate) static RPS: Menu = Menu {
-    properties: &[&[shown("name", Kind::Reference("interface"), "Name")]],
+    properties: &[&[
+        shown("name", Kind::Reference("interface"), "Name"),
+        switch("disabled", "yes", "Defines whether item is ignored or used"),
+    ]],
     flags: &[Flag::new('X', "disabled", 1)],
     columns: &["name"],
-    parts: 64,
+    key: Some("name"),
+    pick: Pick::Name,
+    follows: &[Follow {
+        path: "/interface/ethernet",
+        values: &[],
+    }],
     effect: Effect::None,
     rank: 954,
     ..Menu::new(

@@ -2,6 +2,7 @@
 
 use menu::{Argument, Command, Effect, Fill, Flag, Kind, Menu, Policies, Property, Shape, Unique};
 
+use crate::brief::on_items;
 use crate::fragment::COMMENT;
 
 /// What a script may do if nobody says otherwise.
@@ -74,7 +75,7 @@ pub(crate) static MENU: Menu = Menu {
 
 /// `/system/script/job`
 pub(crate) mod job {
-    use super::{Kind, Menu, Property, Shape};
+    use super::{Kind, Menu, Property, Shape, on_items};
 
     pub(crate) static MENU: Menu = Menu {
         properties: &[&[
@@ -85,14 +86,15 @@ pub(crate) mod job {
             Property::new("started", Kind::Text, "When it was started").read_only(),
         ]],
         columns: &["type", "script", "owner", "parent", "started"],
-        removable: true,
+        commands: &[const { on_items("remove", "Stop jobs") }],
+        conditions: crate::conditions::JOB,
         ..Menu::new("/system/script/job", Shape::Rows, "Scripts that run")
     };
 }
 
 /// `/system/script/environment`, which is `/environment` too.
 pub(crate) mod environment {
-    use super::{Argument, Command, Effect, Kind, Menu, Property, Shape};
+    use super::{Argument, Command, Effect, Kind, Menu, Property, Shape, on_items};
 
     const PROPERTIES: &[&[Property]] = &[&[
         Property::new("name", Kind::Text, "Name of the variable").read_only(),
@@ -100,25 +102,28 @@ pub(crate) mod environment {
         Property::new("value", Kind::Text, "Its value").read_only(),
     ]];
 
-    const COMMANDS: &[Command] = &[Command {
-        name: "set",
-        help: "Change the value of a variable",
-        arguments: &[
-            Argument {
-                name: "numbers",
-                kind: Kind::Text,
-                help: "List of item numbers",
-                required: true,
-            },
-            Argument {
-                name: "value",
-                kind: Kind::Text,
-                help: "The value",
-                required: true,
-            },
-        ],
-        effect: Effect::Full,
-    }];
+    const COMMANDS: &[Command] = &[
+        const { on_items("remove", "Forget variables") },
+        Command {
+            name: "set",
+            help: "Change the value of a variable",
+            arguments: &[
+                Argument {
+                    name: "numbers",
+                    kind: Kind::Text,
+                    help: "List of item numbers",
+                    required: true,
+                },
+                Argument {
+                    name: "value",
+                    kind: Kind::Text,
+                    help: "The value",
+                    required: true,
+                },
+            ],
+            effect: Effect::Full,
+        },
+    ];
 
     const fn of(path: &'static str) -> Menu {
         Menu {
@@ -126,7 +131,7 @@ pub(crate) mod environment {
             columns: &["name", "user", "value"],
             sort: &["name"],
             commands: COMMANDS,
-            removable: true,
+            conditions: crate::conditions::VARIABLE,
             ..Menu::new(path, Shape::Rows, "Global variables of the users")
         }
     }

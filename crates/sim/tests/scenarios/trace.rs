@@ -33,8 +33,10 @@ fn a_traced_packet_takes_the_way_of_a_real_one_and_moves_no_counter() {
 
     let control = world.control(west);
     let (snapshot, fib) = (control.snapshot(), control.fib().clone());
-    let frame = frame_to_server(snapshot.interfaces[1].mac, mac);
-    let walked = trace_packet(&snapshot, &fib, &frame, InterfaceId(1));
+    // The loopback interface is the first.
+    let (ether1, ether2) = (InterfaceId(2), InterfaceId(3));
+    let frame = frame_to_server(snapshot.interfaces[2].mac, mac);
+    let walked = trace_packet(&snapshot, &fib, &frame, ether1);
 
     let stages: Vec<_> = walked.lines.iter().map(|line| line.stage).collect();
     let expected = [
@@ -45,7 +47,7 @@ fn a_traced_packet_takes_the_way_of_a_real_one_and_moves_no_counter() {
         Stage::Egress,
     ];
     assert_eq!(stages, expected, "{walked:#?}");
-    assert_eq!(walked.end, dataplane::trace::End::Sent(InterfaceId(2)));
+    assert_eq!(walked.end, dataplane::trace::End::Sent(ether2));
     assert_eq!(counters(&mut world), before);
 }
 

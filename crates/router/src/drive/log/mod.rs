@@ -58,6 +58,8 @@ pub struct Log {
     datagrams: VecDeque<Datagram>,
     /// Entries for the program's own log.
     fresh: VecDeque<Entry>,
+    /// The last entries for consoles.
+    echoes: VecDeque<Entry>,
     last: u64,
     /// The configuration has not been read: what is said waits.
     early: Option<Vec<Entry>>,
@@ -125,6 +127,16 @@ impl Log {
     /// The entries that were made since this was last asked.
     pub fn take_new(&mut self) -> Vec<Entry> {
         self.fresh.drain(..).collect()
+    }
+
+    /// The number of the last entry.
+    pub const fn last(&self) -> u64 {
+        self.last
+    }
+
+    /// The entries for consoles behind the one of this number.
+    pub fn echoes(&self, after: u64) -> impl Iterator<Item = &Entry> {
+        self.echoes.iter().filter(move |entry| entry.number > after)
     }
 
     /// The datagrams for servers that were made since this was last asked.
@@ -197,6 +209,7 @@ impl Log {
                 };
                 push(&mut self.datagrams, datagram);
             }
+            Target::Echo => push(&mut self.echoes, entry),
             Target::Other => {}
         }
     }
@@ -261,6 +274,20 @@ mod tests {
         assert_eq!(messages(&log), ["kept as it is", "S: second", "S: third"]);
         log.clear("few");
         assert_eq!(messages(&log), ["kept as it is"]);
+    }
+
+    #[test]
+    fn what_is_critical_is_for_consoles_each_of_which_hears_it_once() {
+        let mut log = log("");
+        log.add("system,info", "not for them");
+        log.add("system,error,critical", "first");
+        let heard = log.last();
+        log.add("system,error,critical", "second");
+
+        let all: Vec<_> = log.echoes(0).map(|entry| &*entry.message).collect();
+        assert_eq!(all, ["first", "second"]);
+        assert_eq!(log.echoes(heard).count(), 1);
+        assert_eq!(log.echoes(log.last()).count(), 0);
     }
 
     #[test]

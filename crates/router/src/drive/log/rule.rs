@@ -36,6 +36,8 @@ pub(super) enum Target {
     },
     Disk(Config),
     Remote(Remote),
+    /// Consoles.
+    Echo,
     /// What this router cannot do.
     Other,
 }
@@ -120,6 +122,7 @@ fn target(item: &Item) -> Target {
             files: count(item, "disk-file-count"),
             stop: item.is("disk-stop-on-full"),
         }),
+        "echo" => Target::Echo,
         "remote" => remote(item).map_or(Target::Other, Target::Remote),
         _ => Target::Other,
     }

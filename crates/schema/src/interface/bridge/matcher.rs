@@ -1,9 +1,9 @@
 //! What rules of bridges match frames by. `!` before a value turns the matcher around.
 
-use menu::{Family, Flag, Kind, Property};
+use menu::{Family, Flag, Kind, Property, Shared};
 
 use crate::brief::{INTERFACE, INTERFACE_LIST, PORTS, U32, may, no, number, text, with};
-use crate::firewall::{BYTE, LIMIT, PROTOCOLS};
+use crate::firewall::{BYTE, LIMIT, PROTOCOLS, chains};
 use crate::fragment::counter;
 use crate::interface::MAC_PROTOCOL;
 
@@ -51,10 +51,15 @@ const STP_FLAGS: Kind = Kind::Not(&Kind::List(&Kind::Words(&[
 const STP_TYPES: Kind = Kind::Not(&Kind::Words(&["config", "tcn"]));
 const PRIORITY: Kind = Kind::Not(&number(0, 63));
 
+/// The chains that frames come to, and those that rules make.
+const CHAINS: &Shared = &chains(&["forward", "input", "output"]);
+
 /// The chain and what happens.
 pub(crate) const fn head(actions: &'static [&'static str], default: &'static str) -> [Property; 2] {
     [
-        Property::new("chain", Kind::Name, "The chain that the rule is in").required(),
+        Property::new("chain", Kind::Name, "The chain that the rule is in")
+            .required()
+            .shared(CHAINS),
         with(
             "action",
             Kind::Words(actions),
@@ -154,7 +159,7 @@ pub(crate) const TREE: &[Property] = &[
 
 /// What rules do with marks, priorities and other chains.
 pub(crate) const CHANGES: &[Property] = &[
-    may("jump-target", Kind::Name, "Chain of jump"),
+    may("jump-target", Kind::Name, "Chain of jump").shared(CHAINS),
     may("new-packet-mark", Kind::Name, "New mark"),
     may(
         "new-priority",

@@ -2,20 +2,49 @@
 
 pub(crate) mod settings;
 
-use menu::{Follow, Kind, Menu};
+use menu::{Family, Follow, Kind, Menu, Property};
 
 use crate::fragment::idle_fixed;
 use crate::terms::{address, no, number, refer, shown, span, words};
 
+/// Whether power is given.
+const OUT: &[&str] = &["auto-on", "forced-on", "forced-on-a", "forced-on-bt", "off"];
+
+/// The same as properties of a port, where it is one that gives power.
+pub(super) const OF_PORT: &[Property] = &[
+    words("poe-out", OUT, "Whether power is given").inert(),
+    number(
+        "poe-priority",
+        0,
+        99,
+        "Who keeps power when there is too little",
+    )
+    .inert(),
+    words("poe-voltage", &["auto", "high", "low"], "The voltage").inert(),
+    Property::new("poe-lldp-enabled", Kind::Bool, "Agrees on power by LLDP").inert(),
+    Property::new(
+        "power-cycle-ping-enabled",
+        Kind::Bool,
+        "Cycles power when a host does not answer",
+    )
+    .inert(),
+    Property::new("power-cycle-ping-address", HOST, "The host").inert(),
+    span("power-cycle-ping-timeout", "How long it may be silent").inert(),
+    Property::new(
+        "power-cycle-interval",
+        Kind::Or(&["none"], &Kind::SPAN),
+        "How often power is cycled",
+    )
+    .inert(),
+];
+
+/// A host, by its hardware address, too.
+const HOST: Kind = Kind::Either(&Kind::Address(Family::Any), &Kind::Mac);
+
 pub(crate) static MENU: Menu = Menu {
     properties: &[&[
         refer("name", "interface", "The port").read_only(),
-        words(
-            "poe-out",
-            &["auto-on", "forced-on", "off"],
-            "Whether power is given",
-        )
-        .default("auto-on"),
+        words("poe-out", OUT, "Whether power is given").default("auto-on"),
         number(
             "poe-priority",
             0,

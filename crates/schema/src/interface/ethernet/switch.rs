@@ -1,10 +1,13 @@
 //! `/interface/ethernet/switch`: switch chips. There are none here; their items are kept.
 
 pub(crate) mod acl;
+pub(crate) mod crs;
+pub(crate) mod crs_qos;
 pub(crate) mod host;
 pub(crate) mod l3hw_settings;
 pub(crate) mod port;
 pub(crate) mod port_isolation;
+pub(crate) mod qos;
 pub(crate) mod rule;
 pub(crate) mod trunk;
 pub(crate) mod vlan;
@@ -12,7 +15,7 @@ pub(crate) mod vlan;
 use menu::{Builtin, Kind, Menu, Pick, Property};
 
 use crate::fragment::idle_fixed;
-use crate::terms::{list, maybe, no, shown, span, text, words, yes};
+use crate::terms::{list, maybe, no, number, shown, span, text, words, yes};
 
 /// The name of a switch chip.
 pub(crate) const SWITCH: Kind = Kind::Reference("switch");
@@ -30,6 +33,27 @@ pub(crate) const PORTS: Kind = Kind::List(&PORT);
 pub(crate) const ON: Property =
     Property::new("switch", SWITCH, "The switch chip").default("switch1");
 
+/// Frames that are copied: a port, and how the copies look.
+const COPIES: Kind = Kind::Tuple(
+    ",",
+    &[
+        PORT,
+        Kind::Words(&["analyzer-configured", "modified", "original", "unmodified"]),
+    ],
+);
+const MIRRORS: &[&str] = &["mirror0", "mirror1"];
+/// Protocols that some filters let alone.
+const BYPASSES: Kind = Kind::List(&Kind::Words(&[
+    "arp",
+    "dhcpv4",
+    "dhcpv6",
+    "eapol",
+    "igmp",
+    "mld",
+    "nd",
+    "pppoe-discovery",
+    "ripv1",
+]));
 const MIRROR: Kind = Kind::Or(&["none"], &PORT);
 
 pub(crate) static MENU: Menu = Menu {
@@ -50,7 +74,12 @@ pub(crate) static MENU: Menu = Menu {
         maybe("qos-hw-offloading", "Lets the chip prioritise"),
         words(
             "bridge-type",
-            &["customer-vlan-bridge", "service-vlan-bridge"],
+            &[
+                "customer-vid-used-as-lookup-vid",
+                "customer-vlan-bridge",
+                "service-vid-used-as-lookup-vid",
+                "service-vlan-bridge",
+            ],
             "VLANs' tag",
         )
         .optional(),
@@ -95,6 +124,93 @@ pub(crate) static MENU: Menu = Menu {
             "Forgets hosts for new ones",
         ),
         span("unicast-fdb-timeout", "How long hosts are remembered").optional(),
+        maybe(
+            "unknown-vlan-lookup-mode",
+            "Looks unknown VLANs up as known ones",
+        ),
+        maybe("forward-unknown-vlan", "Forwards frames of unknown VLANs"),
+        maybe("rspan", "Sends copies through another switch"),
+        number(
+            "rspan-ingress-vlan-id",
+            0,
+            4_095,
+            "VLAN of copies of what comes in",
+        )
+        .optional(),
+        number(
+            "rspan-egress-vlan-id",
+            0,
+            4_095,
+            "VLAN of copies of what goes out",
+        )
+        .optional(),
+        Property::new(
+            "ingress-mirror0",
+            COPIES,
+            "Port and form of the first copies in",
+        )
+        .optional(),
+        Property::new(
+            "ingress-mirror1",
+            COPIES,
+            "Port and form of the second copies in",
+        )
+        .optional(),
+        text(
+            "ingress-mirror-ratio",
+            "How many of the frames are copied, such as 1/1",
+        ),
+        Property::new(
+            "egress-mirror0",
+            COPIES,
+            "Port and form of the first copies out",
+        )
+        .optional(),
+        Property::new(
+            "egress-mirror1",
+            COPIES,
+            "Port and form of the second copies out",
+        )
+        .optional(),
+        text(
+            "egress-mirror-ratio",
+            "How many of the frames are copied, such as 1/1",
+        ),
+        words("fdb-uses", MIRRORS, "Mirror of hosts' frames").optional(),
+        words("vlan-uses", MIRRORS, "Mirror of VLANs' frames").optional(),
+        maybe(
+            "mirror-egress-if-ingress-mirrored",
+            "Copies on the way out what was copied on the way in",
+        ),
+        maybe(
+            "mirror-tx-on-mirror-port",
+            "Copies what the mirror's port sends",
+        ),
+        number("mirrored-packet-qos-priority", 0, 7, "Priority of copies").optional(),
+        words(
+            "mirrored-packet-drop-precedence",
+            crs_qos::COLOURS,
+            "How readily copies are dropped",
+        )
+        .optional(),
+        Property::new(
+            "bypass-vlan-ingress-filter-for",
+            BYPASSES,
+            "Protocols that come in from outside the VLAN, too",
+        )
+        .optional(),
+        Property::new(
+            "bypass-ingress-port-policing-for",
+            BYPASSES,
+            "Protocols that are not limited",
+        )
+        .optional(),
+        Property::new(
+            "bypass-l2-security-check-filter-for",
+            BYPASSES,
+            "Protocols that are not checked",
+        )
+        .optional(),
     ]],
     columns: &["name", "type", "mirror-source", "mirror-target"],
     space: Some("switch"),

@@ -2,7 +2,7 @@
 
 use menu::{Flag, Kind, Menu, Property, Shape, Unique};
 
-use crate::fragment::{COMMENT_DISABLED, interface};
+use crate::fragment::COMMENT_DISABLED;
 
 pub(crate) static MENU: Menu = Menu {
     properties: &[
@@ -13,7 +13,13 @@ pub(crate) static MENU: Menu = Menu {
                 "The interface list",
             )
             .required(),
-            interface("The interface that is in the list"),
+            // RouterOS: a member whose interface is gone stays, and exports name none.
+            Property::new(
+                "interface",
+                Kind::Reference("interface"),
+                "The interface that is in the list",
+            )
+            .optional(),
         ],
         COMMENT_DISABLED,
     ],

@@ -11,7 +11,12 @@ pub(crate) static MENU: Menu = Menu {
         number("server-priority", 0, 255, "Who makes keys").default("10"),
         list(
             "ciphers",
-            &Kind::Words(&["gcm-aes-128", "gcm-aes-256"]),
+            &Kind::Words(&[
+                "aes-gcm-128",
+                "aes-gcm-xpn-128",
+                "gcm-aes-128",
+                "gcm-aes-256",
+            ]),
             "Ciphers",
         )
         .default("gcm-aes-128"),

@@ -12,6 +12,7 @@ const ACTIONS: Kind = Kind::Words(&[
     "create-dynamic-enabled",
     "create-enabled",
     "none",
+    "use-network-config",
 ]);
 const CONFIGURATION: Kind = Kind::Reference("wifi-configuration");
 const CAPABILITIES: Kind = Kind::Words(&["mlo"]);

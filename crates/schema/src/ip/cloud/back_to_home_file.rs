@@ -2,8 +2,19 @@
 
 use menu::{Effect, Kind, Menu, Shape};
 
-use crate::brief::{DISABLED_INVALID_DYNAMIC, count, no, read, some, with};
+use crate::brief::{DISABLED_INVALID_DYNAMIC, count, no, read, some, text, with};
 use crate::fragment::COMMENT_DISABLED;
+
+pub(crate) static SETTINGS: Menu = Menu {
+    properties: &[&[text("prefer-relay-code", "The relay that is preferred")]],
+    effect: Effect::None,
+    rank: 421,
+    ..Menu::new(
+        "/ip/cloud/back-to-home-file/settings",
+        Shape::Settings,
+        "How files are shared",
+    )
+};
 
 pub(crate) static MENU: Menu = Menu {
     properties: &[

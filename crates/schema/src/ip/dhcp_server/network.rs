@@ -3,14 +3,19 @@
 use menu::{Effect, Family, Flag, Kind, Menu, Shape};
 
 use super::{OPTION_SET, OPTIONS};
-use crate::brief::{IPV4, may, no, number, some, text, with};
+use crate::brief::{IPV4, may, no, number, text, with};
 use crate::fragment::COMMENT;
 
 const ADDRESSES: Kind = Kind::List(&IPV4);
 
 pub(crate) static MENU: Menu = Menu {
     properties: &[&[
-        some("address", Kind::Prefix(Family::V4), "The network").required(),
+        with(
+            "address",
+            Kind::Prefix(Family::V4),
+            "0.0.0.0/0",
+            "The network",
+        ),
         with("gateway", ADDRESSES, "", "The gateways"),
         may(
             "netmask",

@@ -3,6 +3,7 @@
 use menu::{Family, Item, Kind, Menu, Shape, Unique};
 
 use crate::brief::{DISABLED_DYNAMIC, may, no, read, seconds, some};
+use crate::firewall::LIST_NAMES;
 use crate::fragment::COMMENT_DISABLED;
 
 /// An entry that is there already.
@@ -27,7 +28,8 @@ pub(crate) static MENU: Menu = Menu {
         &[
             some("list", Kind::Name, "Name of the list")
                 .required()
-                .bare(),
+                .bare()
+                .shared(LIST_NAMES),
             some(
                 "address",
                 Kind::Either(&Kind::Addresses(Family::V4), &Kind::Host),

@@ -18,7 +18,10 @@ const ACTION: &[Property] = &[
 
 pub(crate) static MENU: Menu = Menu {
     properties: &[
-        &fw::head(&["sniff", "sniff-pc"]),
+        &fw::head(
+            &fw::chains(&["forward", "input", "output"]),
+            &["sniff", "sniff-pc"],
+        ),
         ACTION,
         fw::TLS,
         &[fw::connection_limit(&fw::LIMIT_V4)],

@@ -30,19 +30,22 @@ const ACTION: &[Property] = &[
 
 pub(crate) static MENU: Menu = Menu {
     properties: &[
-        &fw::head(&[
-            "accept",
-            "add-dst-to-address-list",
-            "add-src-to-address-list",
-            "drop",
-            "fasttrack-connection",
-            "jump",
-            "log",
-            "passthrough",
-            "reject",
-            "return",
-            "tarpit",
-        ]),
+        &fw::head(
+            &fw::chains(&["forward", "input", "output"]),
+            &[
+                "accept",
+                "add-dst-to-address-list",
+                "add-src-to-address-list",
+                "drop",
+                "fasttrack-connection",
+                "jump",
+                "log",
+                "passthrough",
+                "reject",
+                "return",
+                "tarpit",
+            ],
+        ),
         ACTION,
         fw::FLAGS,
         fw::P2P,

@@ -18,6 +18,7 @@ const USER: &[Property] = &[
     Property::new("name", Kind::Name, "Name of the user"),
     text("password", "Password of the user").sensitive(),
     text("otp-secret", "Secret of the user's one-time passwords").sensitive(),
+    text("totp-secret", "The same, where they go by time").sensitive(),
     may("address", IPV4, "The address that the user gets"),
     may(
         "mac-address",

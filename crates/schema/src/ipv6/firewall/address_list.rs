@@ -3,6 +3,7 @@
 use menu::{Family, Kind, Menu, Shape};
 
 use crate::brief::{DISABLED_DYNAMIC, may, no, read, some};
+use crate::firewall::LIST_NAMES;
 use crate::fragment::COMMENT_DISABLED;
 use crate::ip::firewall::address_list::{UNIQUE, is_host, passing};
 
@@ -11,13 +12,14 @@ pub(crate) static MENU: Menu = Menu {
         &[
             some("list", Kind::Name, "Name of the list")
                 .required()
-                .bare(),
+                .bare()
+                .shared(LIST_NAMES),
             some(
                 "address",
                 Kind::Either(&Kind::Addresses(Family::V6), &Kind::Host),
                 "A prefix, several addresses, or the name of a host",
             )
-            .required()
+            .default("::/0")
             .inert_for(is_host),
             read("creation-time", Kind::Text, "When the entry was made"),
             may("timeout", Kind::SPAN, "How long the entry is kept"),

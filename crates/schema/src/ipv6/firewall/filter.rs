@@ -23,18 +23,21 @@ const ACTION: &[Property] = &[may(
 
 pub(crate) static MENU: Menu = Menu {
     properties: &[
-        &fw::head(&[
-            "accept",
-            "add-dst-to-address-list",
-            "add-src-to-address-list",
-            "drop",
-            "fasttrack-connection",
-            "jump",
-            "log",
-            "passthrough",
-            "reject",
-            "return",
-        ]),
+        &fw::head(
+            &fw::chains(&["forward", "input", "output"]),
+            &[
+                "accept",
+                "add-dst-to-address-list",
+                "add-src-to-address-list",
+                "drop",
+                "fasttrack-connection",
+                "jump",
+                "log",
+                "passthrough",
+                "reject",
+                "return",
+            ],
+        ),
         ACTION,
         fw::NAT_STATE,
         fw::TLS,

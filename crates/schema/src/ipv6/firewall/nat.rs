@@ -17,20 +17,23 @@ const ACTION: &[Property] = &[
 
 pub(crate) static MENU: Menu = Menu {
     properties: &[
-        &fw::head(&[
-            "accept",
-            "add-dst-to-address-list",
-            "add-src-to-address-list",
-            "dst-nat",
-            "jump",
-            "log",
-            "masquerade",
-            "netmap",
-            "passthrough",
-            "redirect",
-            "return",
-            "src-nat",
-        ]),
+        &fw::head(
+            &fw::chains(&["dstnat", "input", "output", "srcnat"]),
+            &[
+                "accept",
+                "add-dst-to-address-list",
+                "add-src-to-address-list",
+                "dst-nat",
+                "jump",
+                "log",
+                "masquerade",
+                "netmap",
+                "passthrough",
+                "redirect",
+                "return",
+                "src-nat",
+            ],
+        ),
         ACTION,
         fw::STATE,
         &[fw::connection_limit(&fw::LIMIT_V6)],

@@ -8,17 +8,20 @@ use crate::fragment::COMMENT_DISABLED;
 
 pub(crate) static MENU: Menu = Menu {
     properties: &[
-        &fw::head(&[
-            "accept",
-            "add-dst-to-address-list",
-            "add-src-to-address-list",
-            "drop",
-            "jump",
-            "log",
-            "notrack",
-            "passthrough",
-            "return",
-        ]),
+        &fw::head(
+            &fw::chains(&["output", "prerouting"]),
+            &[
+                "accept",
+                "add-dst-to-address-list",
+                "add-src-to-address-list",
+                "drop",
+                "jump",
+                "log",
+                "notrack",
+                "passthrough",
+                "return",
+            ],
+        ),
         fw::TLS,
         fw::INTERFACES,
         fw::PACKET_MARK,

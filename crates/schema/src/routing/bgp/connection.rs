@@ -1,6 +1,6 @@
 //! `/routing/bgp/connection`: routers that are spoken to.
 
-use menu::{Family, Kind, Menu, Old, Property, Unique};
+use menu::{Family, Kind, Menu, Old, Property};
 
 use super::{AS, INPUT, OUTPUT, WHOLE};
 use crate::brief::{PORT, may, number};
@@ -65,13 +65,9 @@ pub(crate) static MENU: Menu = Menu {
         "remote.as",
         "local.role",
     ],
-    space: Some("bgp-connection"),
+    // RouterOS: several connections may have the same name.
     key: Some("name"),
     kind: "peer",
-    unique: &[Unique {
-        properties: &["name"],
-        failure: "already have connection with such name",
-    }],
     old: &[
         old("address-families", "afi"),
         old("remote-address", "remote.address"),
@@ -96,6 +92,16 @@ pub(crate) static MENU: Menu = Menu {
         old("ttl", "local.ttl"),
         old("allow-as-in", "input.allow-as"),
         old("max-prefix-limit", "input.limit-process-routes-ipv4"),
+        Old::gone("max-prefix-restart-time"),
+        Old {
+            value: Some("yes"),
+            with: Some("no"),
+            ..old("passive", "connect")
+        },
+        Old::gone("passive"),
+        Old::gone("add-path-out"),
+        Old::gone("input.accept-unknown"),
+        Old::gone("input.ignore-as-path-len"),
     ],
     old_paths: &["/routing/bgp/peer"],
     rank: 640,

@@ -30,7 +30,15 @@ pub(crate) static MENU: Menu = Menu {
         values: &[("name", "default"), ("as", "65530")],
     }],
     pick: Pick::Name,
-    old: &[Old::renamed("address-families", "afi")],
+    old: &[
+        Old::renamed("address-families", "afi"),
+        Old::renamed("as-override", "output.as-override"),
+        Old::renamed("output.default-prepent", "output.default-prepend"),
+        Old::gone("add-path-out"),
+        Old::gone("input.accept-unknown"),
+        Old::gone("input.ignore-as-path-len"),
+        Old::gone("input.limit-nlri-diversity"),
+    ],
     rank: 638,
     ..idle_list("/routing/bgp/template", "Templates of BGP")
 };

@@ -2,12 +2,15 @@
 
 use menu::{Kind, Menu, Property};
 
+use crate::firewall::chains;
 use crate::fragment::{COMMENT_SAID, DISABLED_INVALID, idle_rules};
 
 pub(crate) static MENU: Menu = Menu {
     properties: &[
         &[
-            Property::new("chain", Kind::Name, "The chain that the rule is in").required(),
+            Property::new("chain", Kind::Name, "The chain that the rule is in")
+                .required()
+                .shared(&chains(&[])),
             Property::new("rule", Kind::Text, "The rule: if (condition) { action }").required(),
         ],
         COMMENT_SAID,

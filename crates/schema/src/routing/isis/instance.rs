@@ -72,7 +72,7 @@ pub(crate) static MENU: Menu = Menu {
             ),
             may(
                 "metric-type",
-                Kind::Words(&["narrow", "transition", "wide"]),
+                Kind::Words(&["both", "narrow", "old", "transition", "wide"]),
                 "Metrics",
             ),
         ],

@@ -9,7 +9,7 @@ use crate::terms::no;
 pub(crate) static MENU: Menu = Menu {
     properties: &[
         &[
-            Property::new("interface", INTERFACES, "The interface").required(),
+            Property::new("interface", INTERFACES, "The interface").default("all"),
             no("passive", "Tells nobody"),
             no("primary", "Names the router"),
         ],

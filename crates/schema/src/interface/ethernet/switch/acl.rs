@@ -2,13 +2,133 @@
 
 use menu::{Family, Kind, Menu, Property};
 
-use super::PORTS;
+use super::crs::ISOLATION;
+use super::crs_qos::COLOURS;
+use super::{ON, PORTS};
 use crate::fragment::{COMMENT_DISABLED, DISABLED_INVALID, idle_rules};
-use crate::terms::{maybe, number, words};
+use crate::terms::{maybe, note, number, refer, words};
+
+const MAC_PROTOCOL: Kind = Kind::Or(&["ip-or-ipv6", "non-ip"], &crate::interface::MAC_PROTOCOL);
+const IP_PROTOCOL: Kind = Kind::Or(&["other"], &crate::interface::IP_PROTOCOL);
+/// A hardware address with the bits of it that count.
+const MASKED: Kind = Kind::Either(&Kind::Mac, &Kind::Tuple("/", &[Kind::Mac, Kind::Mac]));
+/// A VLAN, several in a row, or all others.
+const VLANS: Kind = Kind::Not(&Kind::Range("-", &Kind::Number { min: 0, max: 4_095 }));
+const TAGS: &[&str] = &[
+    "priority-tagged",
+    "tagged",
+    "tagged-or-priority-tagged",
+    "untagged",
+];
+
+/// What else is looked at.
+const FRAME: &[Property] = &[
+    maybe("invert-match", "Takes what does not match"),
+    Property::new("mac-src-address", MASKED, "Source hardware address").optional(),
+    Property::new("mac-dst-address", MASKED, "Destination hardware address").optional(),
+    words("service-tag", TAGS, "Whether there is an outer tag").optional(),
+    Property::new("service-vid", VLANS, "VLAN of the outer tag").optional(),
+    number("service-pcp", 0, 7, "Priority of the outer tag").optional(),
+    number("service-dei", 0, 1, "Drop eligibility of the outer tag").optional(),
+    words("customer-tag", TAGS, "Whether there is an inner tag").optional(),
+    Property::new("customer-vid", VLANS, "VLAN of the inner tag").optional(),
+    number("customer-pcp", 0, 7, "Priority of the inner tag").optional(),
+    number("customer-dei", 0, 1, "Drop eligibility of the inner tag").optional(),
+    number("lookup-vid", 0, 4_095, "VLAN in the chip").optional(),
+    number("priority", 0, 15, "Priority in the chip").optional(),
+    words(
+        "drop-precedence",
+        COLOURS,
+        "How readily the frame is dropped",
+    )
+    .optional(),
+    note("custom-fields", "Bytes at a place of the frame"),
+    maybe("dst-addr-registered", "Whether the receiver is known"),
+    maybe("fragmented", "Whether the packet is a fragment"),
+    maybe("first-fragment", "Whether it is the first fragment"),
+    words("ttl", &["0", "1", "max", "other"], "Time to live").optional(),
+    number("dscp", 0, 63, "DSCP").optional(),
+    number("ecn", 0, 3, "Congestion notification").optional(),
+    Property::new("ipv6-src", Kind::Prefix(Family::V6), "Source IPv6 network").optional(),
+    Property::new(
+        "ipv6-dst",
+        Kind::Prefix(Family::V6),
+        "Destination IPv6 network",
+    )
+    .optional(),
+    words(
+        "mac-isolation-profile",
+        ISOLATION,
+        "Whom the host may talk to",
+    )
+    .optional(),
+    words(
+        "src-mac-addr-state",
+        &[
+            "dynamic-station-move",
+            "sa-found",
+            "sa-not-found",
+            "static-station-move",
+        ],
+        "Whether the sender is known",
+    )
+    .optional(),
+    number("flow-id", 0, 63, "The flow").optional(),
+];
+
+/// What else is done.
+const TREATMENT: &[Property] = &[
+    number("new-flow-id", 0, 63, "New flow").optional(),
+    maybe("attack-filter-bypass", "Leaves the filter of attacks out"),
+    maybe(
+        "ingress-vlan-filter-bypass",
+        "Takes frames from outside the VLAN, too",
+    ),
+    maybe(
+        "egress-vlan-filter-bypass",
+        "Sends to ports outside the VLAN, too",
+    ),
+    maybe("isolation-filter-bypass", "Leaves isolation out"),
+    maybe(
+        "egress-vlan-translate-bypass",
+        "Leaves new VLANs on the way out away",
+    ),
+    maybe("new-registered-state", "Takes the receiver for known"),
+    maybe("src-mac-learn", "Learns the sender"),
+    words("mirror-to", &["mirror0", "mirror1"], "Gets copies").optional(),
+    number("new-service-vid", 0, 4_095, "New VLAN of the outer tag").optional(),
+    number("new-service-pcp", 0, 7, "New priority of the outer tag").optional(),
+    number(
+        "new-service-dei",
+        0,
+        1,
+        "New drop eligibility of the outer tag",
+    )
+    .optional(),
+    number("new-customer-vid", 0, 4_095, "New VLAN of the inner tag").optional(),
+    number("new-customer-pcp", 0, 7, "New priority of the inner tag").optional(),
+    number(
+        "new-customer-dei",
+        0,
+        1,
+        "New drop eligibility of the inner tag",
+    )
+    .optional(),
+    number("new-dscp", 0, 63, "New DSCP").optional(),
+    number("new-priority", 0, 15, "New priority in the chip").optional(),
+    words(
+        "new-drop-precedence",
+        COLOURS,
+        "How readily the frame is dropped from here on",
+    )
+    .optional(),
+    refer("policer", "switch-policer", "The limit that is applied").optional(),
+];
 
 pub(crate) static MENU: Menu = Menu {
     properties: &[
         &[
+            ON,
             words(
                 "action",
                 &[
@@ -27,8 +147,8 @@ pub(crate) static MENU: Menu = Menu {
             Property::new("new-dst-ports", PORTS, "Where frames go instead").optional(),
             Property::new("src-mac-address", Kind::Mac, "Source hardware address").optional(),
             Property::new("dst-mac-address", Kind::Mac, "Destination hardware address").optional(),
-            Property::new("mac-protocol", crate::interface::MAC_PROTOCOL, "EtherType").optional(),
-            Property::new("ip-protocol", crate::interface::IP_PROTOCOL, "IP protocol").optional(),
+            Property::new("mac-protocol", MAC_PROTOCOL, "EtherType").optional(),
+            Property::new("ip-protocol", IP_PROTOCOL, "IP protocol").optional(),
             Property::new("ip-src", Kind::Prefix(Family::V4), "Source network").optional(),
             Property::new("ip-dst", Kind::Prefix(Family::V4), "Destination network").optional(),
             number("src-l3-port", 0, 65_535, "Source port").optional(),
@@ -37,6 +157,8 @@ pub(crate) static MENU: Menu = Menu {
             number("new-vlan-id", 0, 4_095, "New VLAN").optional(),
             maybe("mirror", "Copies the frames to the mirror"),
         ],
+        FRAME,
+        TREATMENT,
         COMMENT_DISABLED,
     ],
     flags: DISABLED_INVALID,

@@ -3,7 +3,7 @@
 use menu::{Kind, Menu};
 
 use crate::fragment::idle_settings;
-use crate::terms::{no, number, shown, yes};
+use crate::terms::{no, number, shown, span, yes};
 
 pub(crate) static MENU: Menu = Menu {
     properties: &[&[
@@ -57,3 +57,66 @@ pub(crate) static MENU: Menu = Menu {
         "Routing in switch chips",
     )
 };
+
+pub(crate) static ADVANCED: Menu = Menu {
+    properties: &[&[
+        number("route-queue-limit-high", 0, COUNT, "Routes that may wait").default("256"),
+        number(
+            "route-queue-limit-low",
+            0,
+            COUNT,
+            "Routes below which the chip takes more",
+        )
+        .default("0"),
+        number(
+            "shwp-reset-counter",
+            0,
+            COUNT,
+            "Changes after which the shortest prefix is sought anew",
+        )
+        .default("128"),
+        number(
+            "partial-offload-chunk",
+            0,
+            COUNT,
+            "Routes at a time where not all fit",
+        )
+        .default("1024"),
+        span(
+            "route-index-delay-min",
+            "Shortest wait before routes are counted anew",
+        )
+        .default("1s"),
+        span(
+            "route-index-delay-max",
+            "Longest wait before routes are counted anew",
+        )
+        .default("10s"),
+        span(
+            "neigh-keepalive-interval",
+            "How long a neighbour stays without traffic",
+        )
+        .default("15s"),
+        span(
+            "neigh-discovery-interval",
+            "Time between looks for neighbours",
+        )
+        .default("1m37s"),
+        number(
+            "neigh-discovery-burst-limit",
+            0,
+            COUNT,
+            "Neighbours at a time",
+        )
+        .default("64"),
+        span("neigh-discovery-burst-delay", "Time in between").default("300ms"),
+        number("neigh-dump-retries", 0, COUNT, "Tries to read neighbours").default("5"),
+    ]],
+    rank: 331,
+    ..idle_settings(
+        "/interface/ethernet/switch/l3hw-settings/advanced",
+        "How routes and neighbours get into the chip",
+    )
+};
+
+const COUNT: i64 = 4_294_967_295;

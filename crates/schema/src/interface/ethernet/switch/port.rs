@@ -3,56 +3,287 @@
 use menu::{Follow, Kind, Menu, Pick, Property};
 
 use super::PORT;
+use super::crs::HANDLED;
 use crate::fragment::idle_fixed;
-use crate::terms::{maybe, no, refer, words, yes};
+use crate::terms::{list, maybe, no, note, number, refer, words, yes};
 
 const RATE: Kind = Kind::Or(&["unlimited"], &Kind::Rate);
 
+/// What ports of CRS1xx and CRS2xx have besides.
+const CRS: &[Property] = &[
+    number(
+        "ingress-customer-tpid-override",
+        0,
+        65_535,
+        "EtherType of inner tags in",
+    )
+    .optional(),
+    number(
+        "egress-customer-tpid-override",
+        0,
+        65_535,
+        "EtherType of inner tags out",
+    )
+    .optional(),
+    number(
+        "ingress-service-tpid-override",
+        0,
+        65_535,
+        "EtherType of outer tags in",
+    )
+    .optional(),
+    number(
+        "egress-service-tpid-override",
+        0,
+        65_535,
+        "EtherType of outer tags out",
+    )
+    .optional(),
+    maybe(
+        "drop-secure-static-mac-move",
+        "Drops frames of hosts that belong elsewhere",
+    ),
+    maybe(
+        "drop-dynamic-mac-move",
+        "Drops frames of hosts that were elsewhere",
+    ),
+    Property::new(
+        "learn-limit",
+        Kind::Or(&["unlimited"], &Kind::Number { min: 0, max: 1_023 }),
+        "Most hosts that are learned here",
+    )
+    .optional(),
+    maybe(
+        "allow-unicast-loopback",
+        "Sends frames back to the port that they came by",
+    ),
+    maybe("allow-multicast-loopback", "The same for multicast"),
+    words(
+        "action-on-static-station-move",
+        HANDLED,
+        "What happens to frames of such hosts",
+    )
+    .optional(),
+    maybe(
+        "drop-when-ufdb-entry-src-drop",
+        "Drops what hosts are barred from sending",
+    ),
+    Property::new(
+        "isolation-leakage-profile-override",
+        Kind::Or(&["none"], &Kind::Number { min: 0, max: 31 }),
+        "Profile of isolation",
+    )
+    .optional(),
+    words(
+        "vlan-type",
+        &["edge-port", "network-port"],
+        "Whether hosts or switches are there",
+    )
+    .optional(),
+    maybe(
+        "allow-fdb-based-vlan-translate",
+        "Takes new VLANs from the table of hosts",
+    ),
+    words(
+        "allow-mac-based-service-vlan-assignment-for",
+        ASSIGNED,
+        "Frames that get an outer VLAN by sender",
+    )
+    .optional(),
+    words(
+        "allow-mac-based-customer-vlan-assignment-for",
+        ASSIGNED,
+        "Frames that get an inner VLAN by sender",
+    )
+    .optional(),
+    maybe("filter-untagged-frame", "Drops untagged frames"),
+    maybe(
+        "filter-priority-tagged-frame",
+        "Drops frames with a priority only",
+    ),
+    maybe("filter-tagged-frame", "Drops tagged frames"),
+    words(
+        "egress-vlan-tag-table-lookup-key",
+        &["according-to-bridge-type", "egress-vid"],
+        "By which VLAN tagging is looked up",
+    )
+    .optional(),
+    words(
+        "egress-vlan-mode",
+        &["tagged", "unmodified", "untagged"],
+        "Tags on the way out",
+    )
+    .optional(),
+    words("ingress-mirror-to", MIRROR_TO, "Mirror of what comes in").optional(),
+    maybe("ingress-mirroring-according-to-vlan", "Copies by VLAN"),
+    words("egress-mirror-to", MIRROR_TO, "Mirror of what goes out").optional(),
+    Property::new(
+        "qos-scheme-precedence",
+        SCHEMES,
+        "What decides about the quality of service, the first first",
+    )
+    .optional(),
+    number(
+        "default-customer-pcp",
+        0,
+        7,
+        "Priority of frames without an inner tag",
+    )
+    .optional(),
+    number(
+        "default-service-pcp",
+        0,
+        7,
+        "Priority of frames without an outer tag",
+    )
+    .optional(),
+    maybe(
+        "pcp-propagation-for-initial-pcp",
+        "Copies the priority from tag to tag on the way in",
+    ),
+    maybe(
+        "egress-pcp-propagation",
+        "Copies the priority from tag to tag on the way out",
+    ),
+    maybe(
+        "dscp-based-qos-dscp-to-dscp-mapping",
+        "Changes the DSCP by its table",
+    ),
+    maybe(
+        "pcp-or-dscp-based-qos-change-dei",
+        "Writes the drop eligibility anew",
+    ),
+    maybe(
+        "pcp-or-dscp-based-qos-change-pcp",
+        "Writes the priority anew",
+    ),
+    maybe("pcp-or-dscp-based-qos-change-dscp", "Writes the DSCP anew"),
+    note(
+        "pcp-based-qos-drop-precedence-mapping",
+        "How readily frames are dropped, by priority: 0-7:green",
+    ),
+    note("pcp-based-qos-dscp-mapping", "New DSCP by priority: 0-7:0"),
+    note(
+        "pcp-based-qos-dei-mapping",
+        "New drop eligibility by priority: 0-7:0",
+    ),
+    note(
+        "pcp-based-qos-pcp-mapping",
+        "New priority by priority: 0:1,1:0",
+    ),
+    note(
+        "pcp-based-qos-priority-mapping",
+        "Priority in the chip by priority: 0:0,1:1",
+    ),
+    note(
+        "priority-to-queue",
+        "Queue by priority in the chip: 0-15:0,1:1",
+    ),
+    note(
+        "per-queue-scheduling",
+        "Turns of the queues: wrr-group0:1,strict-priority:0",
+    ),
+    list(
+        "custom-drop-counter-includes",
+        &Kind::Name,
+        "What is counted as dropped",
+    )
+    .optional(),
+    list(
+        "queue-custom-drop-counter0-includes",
+        &QUEUES,
+        "Queues of the first counter",
+    )
+    .optional(),
+    list(
+        "queue-custom-drop-counter1-includes",
+        &QUEUES,
+        "Queues of the second counter",
+    )
+    .optional(),
+    Property::new(
+        "policy-drop-counter-includes",
+        POLICIES,
+        "Drops by rules that are counted",
+    )
+    .optional(),
+];
+
+const ASSIGNED: &[&str] = &[
+    "all",
+    "none",
+    "tagged-frame-only",
+    "untagged-and-priority-tagged-frame-only",
+];
+const MIRROR_TO: &[&str] = &["mirror0", "mirror1", "none"];
+const SCHEMES: Kind = Kind::List(&Kind::Words(&[
+    "da-based",
+    "dscp-based",
+    "ingress-acl-based",
+    "pcp-based",
+    "protocol-based",
+    "sa-based",
+    "vlan-based",
+]));
+const QUEUES: Kind = Kind::Words(&[
+    "green", "queue0", "queue1", "queue2", "queue3", "queue4", "queue5", "queue6", "queue7", "red",
+    "yellow",
+]);
+const POLICIES: Kind = Kind::Set(&[
+    "ingress-policing",
+    "ingress-acl",
+    "egress-policing",
+    "egress-acl",
+]);
+
 pub(crate) static MENU: Menu = Menu {
-    properties: &[&[
-        refer("name", "interface", "The port").read_only(),
-        refer("switch", "switch", "The switch chip")
-            .default("switch1")
-            .read_only(),
-        words(
-            "vlan-mode",
-            &["check", "disabled", "fallback", "secure"],
-            "Filtering by VLAN",
-        )
-        .default("disabled"),
-        words(
-            "vlan-header",
-            &["add-if-missing", "always-strip", "leave-as-is"],
-            "What becomes of tags on the way out",
-        )
-        .default("leave-as-is"),
-        Property::new(
-            "default-vlan-id",
-            Kind::Or(&["auto"], &Kind::Number { min: 0, max: 4_095 }),
-            "VLAN of untagged frames",
-        )
-        .default("auto"),
-        maybe("l3-hw-offloading", "Lets the chip route what comes in here"),
-        Property::new("ingress-rate", RATE, "Most bits a second in").default("unlimited"),
-        Property::new("egress-rate", RATE, "Most bits a second out").default("unlimited"),
-        Property::new(
-            "storm-rate",
-            Kind::Number { min: 1, max: 100 },
-            "Percent for storms",
-        )
-        .default("100"),
-        yes("limit-broadcasts", "Limits broadcasts"),
-        no("limit-unknown-multicasts", "Limits unknown multicasts"),
-        no("limit-unknown-unicasts", "Limits unknown unicasts"),
-        no("mirror-egress", "Copies what goes out"),
-        no("mirror-ingress", "Copies what comes in"),
-        Property::new(
-            "mirror-ingress-target",
-            Kind::Or(&["none"], &PORT),
-            "Gets the copies",
-        )
-        .default("none"),
-    ]],
+    properties: &[
+        &[
+            refer("name", "interface", "The port").read_only(),
+            refer("switch", "switch", "The switch chip")
+                .default("switch1")
+                .read_only(),
+            words(
+                "vlan-mode",
+                &["check", "disabled", "fallback", "secure"],
+                "Filtering by VLAN",
+            )
+            .default("disabled"),
+            words(
+                "vlan-header",
+                &["add-if-missing", "always-strip", "leave-as-is"],
+                "What becomes of tags on the way out",
+            )
+            .default("leave-as-is"),
+            Property::new(
+                "default-vlan-id",
+                Kind::Or(&["auto"], &Kind::Number { min: 0, max: 4_095 }),
+                "VLAN of untagged frames",
+            )
+            .default("auto"),
+            maybe("l3-hw-offloading", "Lets the chip route what comes in here"),
+            Property::new("ingress-rate", RATE, "Most bits a second in").default("unlimited"),
+            Property::new("egress-rate", RATE, "Most bits a second out").default("unlimited"),
+            Property::new(
+                "storm-rate",
+                Kind::Number { min: 1, max: 100 },
+                "Percent for storms",
+            )
+            .default("100"),
+            yes("limit-broadcasts", "Limits broadcasts"),
+            no("limit-unknown-multicasts", "Limits unknown multicasts"),
+            no("limit-unknown-unicasts", "Limits unknown unicasts"),
+            no("mirror-egress", "Copies what goes out"),
+            no("mirror-ingress", "Copies what comes in"),
+            Property::new(
+                "mirror-ingress-target",
+                Kind::Or(&["none"], &PORT),
+                "Gets the copies",
+            )
+            .default("none"),
+        ],
+        CRS,
+    ],
     columns: &[
         "name",
         "switch",

@@ -2,6 +2,7 @@
 
 use menu::{Family, Kind, Menu, Property};
 
+use super::qos::PROFILE_NAME;
 use super::{ON, PORTS};
 use crate::fragment::{COMMENT_DISABLED, DISABLED_INVALID, idle_rules};
 use crate::terms::{maybe, number};
@@ -64,6 +65,9 @@ pub(crate) static MENU: Menu = Menu {
             maybe("redirect-to-cpu", "Sends the frames to the processor"),
             maybe("mirror", "Copies the frames to the mirror"),
             Property::new("mirror-ports", PORTS, "Where copies go").optional(),
+            Property::new("new-qos-profile", PROFILE_NAME, "New quality of service").optional(),
+            maybe("keep-qos-fields", "Leaves priority and DSCP as they are"),
+            Property::new("new-vrf", Kind::Name, "New VRF").optional(),
         ],
         COMMENT_DISABLED,
     ],

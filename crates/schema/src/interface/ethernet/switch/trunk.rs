@@ -2,13 +2,14 @@
 
 use menu::{Menu, Property};
 
-use super::PORTS;
+use super::{ON, PORTS};
 use crate::fragment::{COMMENT_DISABLED, DISABLED_INVALID, idle_list};
 use crate::terms::named;
 
 pub(crate) static MENU: Menu = Menu {
     properties: &[
         &[
+            ON,
             named("Name of the trunk"),
             Property::new("member-ports", PORTS, "The ports").default(""),
         ],

@@ -2,6 +2,7 @@
 
 use menu::{Menu, Property};
 
+use super::crs_qos::GROUP;
 use super::{ON, PORTS};
 use crate::fragment::{COMMENT_DISABLED, DISABLED_INVALID, idle_list};
 use crate::terms::{maybe, number, yes};
@@ -17,6 +18,7 @@ pub(crate) static MENU: Menu = Menu {
             maybe("flood", "Sends to all members"),
             maybe("svl", "Shares what is learned"),
             maybe("ingress-mirror", "Copies the VLAN's frames"),
+            Property::new("qos-group", GROUP, "Quality of service that the frames get").optional(),
         ],
         COMMENT_DISABLED,
     ],

@@ -1,0 +1,29 @@
+//! `/interface/bridge/mlag`: two switches that are one to others. Its settings are a bridge's now.
+
+use menu::{Effect, Kind, Menu, Property, Shape};
+
+use crate::terms::{number, span};
+
+const INTERFACE: Kind = Kind::Or(&["none"], &Kind::Reference("interface"));
+
+pub(crate) static MENU: Menu = Menu {
+    properties: &[&[
+        Property::new("bridge", INTERFACE, "The bridge").default("none"),
+        Property::new(
+            "peer-port",
+            INTERFACE,
+            "The port that leads to the other switch",
+        )
+        .default("none"),
+        number("priority", 0, 255, "Which of the two decides").default("128"),
+        span("heartbeat", "How often they hear of each other").default("5s"),
+    ]],
+    effect: Effect::None,
+    rank: 314,
+    older: true,
+    ..Menu::new(
+        "/interface/bridge/mlag",
+        Shape::Settings,
+        "Older versions: two switches that are one",
+    )
+};

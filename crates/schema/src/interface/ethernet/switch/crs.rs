@@ -1,0 +1,347 @@
+//! The tables of the switch chips of CRS1xx and CRS2xx: VLANs, hosts, isolation.
+
+use menu::{Family, Kind, Menu, Property};
+
+use super::crs_qos::GROUP;
+use super::{ON, PORT, PORTS};
+use crate::fragment::{COMMENT_DISABLED, DISABLED_INVALID, idle_list, idle_rules};
+use crate::interface::MAC_PROTOCOL;
+use crate::terms::{maybe, number, words};
+
+/// The menus of this file.
+pub(crate) const MENUS: &[&Menu] = &[
+    &EGRESS_VLAN_TAG,
+    &INGRESS_VLAN_TRANSLATION,
+    &EGRESS_VLAN_TRANSLATION,
+    &MAC_BASED_VLAN,
+    &PROTOCOL_BASED_VLAN,
+    &ONE2ONE,
+    &UNICAST_FDB,
+    &MULTICAST_FDB,
+    &RESERVED_FDB,
+    &PORT_LEAKAGE,
+];
+
+/// Which tags match.
+const TAGS: &[&str] = &[
+    "any",
+    "priority-tagged-or-tagged",
+    "tagged",
+    "untagged-or-tagged",
+];
+/// Which frames something is set for.
+const SET_FOR: &[&str] = &["all", "none", "tagged", "untagged-or-priority-tagged"];
+/// Who may talk to whom.
+pub(super) const ISOLATION: &[&str] = &["community1", "community2", "isolated", "promiscuous"];
+/// What happens to a frame.
+pub(super) const HANDLED: &[&str] = &["copy-to-cpu", "drop", "forward", "redirect-to-cpu"];
+/// What happens to a host's frames.
+const FDB_ACTIONS: &[&str] = &[
+    "dst-drop",
+    "dst-redirect-to-cpu",
+    "forward",
+    "ingress-port-policing-bypass",
+    "src-and-dst-drop",
+    "src-and-dst-redirect-to-cpu",
+    "src-drop",
+    "src-redirect-to-cpu",
+];
+const VLAN: Kind = Kind::Number { min: 0, max: 4_095 };
+const NEW_SERVICE: Kind = Kind::Or(&["customer-vid"], &VLAN);
+const NEW_CUSTOMER: Kind = Kind::Or(&["service-vid"], &VLAN);
+const ETHER_TYPE: Kind = Kind::Or(&["llc-bpdu"], &MAC_PROTOCOL);
+const GROUP_ADDRESS: Kind = Kind::Either(&Kind::Mac, &Kind::Address(Family::V4));
+pub(super) const FORWARDED: Kind = Kind::Set(&["bridged", "routed"]);
+pub(super) const TRAFFIC: Kind = Kind::Set(&["unicast", "multicast", "broadcast"]);
+pub(super) const REGISTERED: Kind = Kind::Set(&["known", "unknown"]);
+pub(super) const PROTOCOLS: Kind = Kind::Set(&["arp", "nd", "dhcpv4", "dhcpv6", "ripv1"]);
+
+pub(crate) static EGRESS_VLAN_TAG: Menu = Menu {
+    properties: &[
+        &[
+            ON,
+            number("vlan-id", 0, 4095, "The VLAN").optional(),
+            Property::new("tagged-ports", PORTS, "Ports that tag").optional(),
+        ],
+        COMMENT_DISABLED,
+    ],
+    flags: DISABLED_INVALID,
+    columns: &["switch", "vlan-id", "tagged-ports"],
+    rank: 330,
+    ..idle_list(
+        "/interface/ethernet/switch/egress-vlan-tag",
+        "Which ports tag a VLAN's frames on the way out",
+    )
+};
+
+pub(crate) static INGRESS_VLAN_TRANSLATION: Menu = Menu {
+    properties: &[
+        &[
+            ON,
+            Property::new("ports", PORTS, "The ports").optional(),
+            words("service-vlan-format", TAGS, "Which outer tags match").optional(),
+            number("service-vid", 0, 4095, "VLAN of the outer tag").optional(),
+            number("service-pcp", 0, 7, "Priority of the outer tag").optional(),
+            number("service-dei", 0, 1, "Drop eligibility of the outer tag").optional(),
+            words("customer-vlan-format", TAGS, "Which inner tags match").optional(),
+            number("customer-vid", 0, 4095, "VLAN of the inner tag").optional(),
+            number("customer-pcp", 0, 7, "Priority of the inner tag").optional(),
+            number("customer-dei", 0, 1, "Drop eligibility of the inner tag").optional(),
+            Property::new("new-service-vid", NEW_SERVICE, "New VLAN of the outer tag").optional(),
+            Property::new(
+                "new-customer-vid",
+                NEW_CUSTOMER,
+                "New VLAN of the inner tag",
+            )
+            .optional(),
+            maybe("pcp-propagation", "Copies the priority from tag to tag"),
+            words(
+                "swap-vids",
+                &["assign-cvid-to-svid", "no"],
+                "Makes the inner VLAN the outer one",
+            )
+            .optional(),
+            Property::new("protocol", ETHER_TYPE, "EtherType of the frame").optional(),
+            maybe("sa-learning", "Learns the sender in the new VLAN"),
+        ],
+        COMMENT_DISABLED,
+    ],
+    flags: DISABLED_INVALID,
+    columns: &["switch", "ports", "customer-vid", "new-customer-vid"],
+    rank: 330,
+    ..idle_rules(
+        "/interface/ethernet/switch/ingress-vlan-translation",
+        "New VLANs on the way in",
+    )
+};
+
+pub(crate) static EGRESS_VLAN_TRANSLATION: Menu = Menu {
+    properties: &[
+        &[
+            ON,
+            Property::new("ports", PORTS, "The ports").optional(),
+            words("service-vlan-format", TAGS, "Which outer tags match").optional(),
+            number("service-vid", 0, 4095, "VLAN of the outer tag").optional(),
+            number("service-pcp", 0, 7, "Priority of the outer tag").optional(),
+            number("service-dei", 0, 1, "Drop eligibility of the outer tag").optional(),
+            words("customer-vlan-format", TAGS, "Which inner tags match").optional(),
+            number("customer-vid", 0, 4095, "VLAN of the inner tag").optional(),
+            number("customer-pcp", 0, 7, "Priority of the inner tag").optional(),
+            number("customer-dei", 0, 1, "Drop eligibility of the inner tag").optional(),
+            Property::new("new-service-vid", NEW_SERVICE, "New VLAN of the outer tag").optional(),
+            Property::new(
+                "new-customer-vid",
+                NEW_CUSTOMER,
+                "New VLAN of the inner tag",
+            )
+            .optional(),
+            maybe("pcp-propagation", "Copies the priority from tag to tag"),
+            words(
+                "swap-vids",
+                &["assign-cvid-to-svid", "no"],
+                "Makes the inner VLAN the outer one",
+            )
+            .optional(),
+        ],
+        COMMENT_DISABLED,
+    ],
+    flags: DISABLED_INVALID,
+    columns: &["switch", "ports", "customer-vid", "new-customer-vid"],
+    rank: 330,
+    ..idle_rules(
+        "/interface/ethernet/switch/egress-vlan-translation",
+        "New VLANs on the way out",
+    )
+};
+
+pub(crate) static MAC_BASED_VLAN: Menu = Menu {
+    properties: &[
+        &[
+            ON,
+            Property::new("src-mac-address", Kind::Mac, "The sender").optional(),
+            number("new-service-vid", 0, 4095, "New VLAN of the outer tag").optional(),
+            number("new-customer-vid", 0, 4095, "New VLAN of the inner tag").optional(),
+        ],
+        COMMENT_DISABLED,
+    ],
+    flags: DISABLED_INVALID,
+    columns: &["switch", "src-mac-address", "new-customer-vid"],
+    rank: 330,
+    ..idle_list(
+        "/interface/ethernet/switch/mac-based-vlan",
+        "VLANs by sender",
+    )
+};
+
+pub(crate) static PROTOCOL_BASED_VLAN: Menu = Menu {
+    properties: &[
+        &[
+            ON,
+            Property::new("ports", PORTS, "The ports").optional(),
+            words(
+                "frame-type",
+                &["ethernet", "llc", "rfc-1042"],
+                "How the frame says its protocol",
+            )
+            .optional(),
+            Property::new("protocol", ETHER_TYPE, "The protocol").optional(),
+            words(
+                "set-service-vid-for",
+                SET_FOR,
+                "Frames that get an outer VLAN",
+            )
+            .optional(),
+            number("new-service-vid", 0, 4095, "New VLAN of the outer tag").optional(),
+            words(
+                "set-customer-vid-for",
+                SET_FOR,
+                "Frames that get an inner VLAN",
+            )
+            .optional(),
+            number("new-customer-vid", 0, 4095, "New VLAN of the inner tag").optional(),
+            words(
+                "set-qos-for",
+                SET_FOR,
+                "Frames that get a quality of service",
+            )
+            .optional(),
+            Property::new("qos-group", GROUP, "Quality of service that the frames get").optional(),
+        ],
+        COMMENT_DISABLED,
+    ],
+    flags: DISABLED_INVALID,
+    columns: &["switch", "ports", "protocol", "new-customer-vid"],
+    rank: 330,
+    ..idle_list(
+        "/interface/ethernet/switch/protocol-based-vlan",
+        "VLANs by protocol",
+    )
+};
+
+pub(crate) static ONE2ONE: Menu = Menu {
+    properties: &[
+        &[
+            ON,
+            Property::new("dst-port", PORT, "The other port").optional(),
+            number("service-vid", 0, 4095, "VLAN of the outer tag").optional(),
+            number("customer-vid", 0, 4095, "VLAN of the inner tag").optional(),
+        ],
+        COMMENT_DISABLED,
+    ],
+    flags: DISABLED_INVALID,
+    columns: &["switch", "service-vid", "customer-vid", "dst-port"],
+    rank: 330,
+    ..idle_list(
+        "/interface/ethernet/switch/one2one-vlan-switching",
+        "VLANs with two members",
+    )
+};
+
+pub(crate) static UNICAST_FDB: Menu = Menu {
+    properties: &[
+        &[
+            ON,
+            Property::new("mac-address", Kind::Mac, "The host").optional(),
+            Property::new("port", PORT, "The port").optional(),
+            number("vlan-id", 0, 4095, "The VLAN").optional(),
+            words("action", FDB_ACTIONS, "What happens to its frames").optional(),
+            maybe("mirror", "Copies its frames to the mirror"),
+            words("isolation-profile", ISOLATION, "Whom it may talk to").optional(),
+            maybe("svl", "Shares what is learned by all VLANs"),
+            Property::new("qos-group", GROUP, "Quality of service that the frames get").optional(),
+        ],
+        COMMENT_DISABLED,
+    ],
+    flags: DISABLED_INVALID,
+    columns: &["switch", "mac-address", "port", "vlan-id"],
+    rank: 330,
+    ..idle_list(
+        "/interface/ethernet/switch/unicast-fdb",
+        "Hosts and the ports that they are at",
+    )
+};
+
+pub(crate) static MULTICAST_FDB: Menu = Menu {
+    properties: &[
+        &[
+            ON,
+            Property::new("address", GROUP_ADDRESS, "The group").optional(),
+            Property::new("ports", PORTS, "The ports").optional(),
+            number("vlan-id", 0, 4095, "The VLAN").optional(),
+            maybe("svl", "Shares what is learned by all VLANs"),
+            maybe("bypass-vlan-filter", "Sends to ports outside the VLAN, too"),
+            Property::new("qos-group", GROUP, "Quality of service that the frames get").optional(),
+        ],
+        COMMENT_DISABLED,
+    ],
+    flags: DISABLED_INVALID,
+    columns: &["switch", "address", "ports", "vlan-id"],
+    rank: 330,
+    ..idle_list(
+        "/interface/ethernet/switch/multicast-fdb",
+        "Groups and the ports that they go to",
+    )
+};
+
+pub(crate) static RESERVED_FDB: Menu = Menu {
+    properties: &[
+        &[
+            ON,
+            Property::new("mac-address", Kind::Mac, "The host").optional(),
+            words("action", HANDLED, "What happens to frames for it").optional(),
+            maybe(
+                "bypass-ingress-vlan-filter",
+                "Takes frames from outside the VLAN, too",
+            ),
+            maybe(
+                "bypass-ingress-port-policing",
+                "Takes frames beyond the limit, too",
+            ),
+            Property::new("qos-group", GROUP, "Quality of service that the frames get").optional(),
+        ],
+        COMMENT_DISABLED,
+    ],
+    flags: DISABLED_INVALID,
+    columns: &["switch", "mac-address", "action"],
+    rank: 330,
+    ..idle_list(
+        "/interface/ethernet/switch/reserved-fdb",
+        "Hosts with a treatment of their own",
+    )
+};
+
+pub(crate) static PORT_LEAKAGE: Menu = Menu {
+    properties: &[
+        &[
+            ON,
+            Property::new("ports", PORTS, "The ports").optional(),
+            words(
+                "type",
+                &["dst", "src"],
+                "Which of its ports the profile is of",
+            )
+            .optional(),
+            number("port-profile", 0, 31, "The profile of ports").optional(),
+            words("vlan-profile", ISOLATION, "The profile of VLANs").optional(),
+            words("mac-profile", ISOLATION, "The profile of hosts").optional(),
+            number("flow-id", 0, 63, "The flow").optional(),
+            Property::new("forwarding-type", FORWARDED, "Whether bridged or routed").optional(),
+            Property::new("traffic-type", TRAFFIC, "Whether to one, some or all").optional(),
+            Property::new(
+                "registration-status",
+                REGISTERED,
+                "Whether the receiver is known",
+            )
+            .optional(),
+            Property::new("protocol-type", PROTOCOLS, "Protocols that are concerned").optional(),
+        ],
+        COMMENT_DISABLED,
+    ],
+    flags: DISABLED_INVALID,
+    columns: &["switch", "ports", "type"],
+    rank: 330,
+    ..idle_list(
+        "/interface/ethernet/switch/port-leakage",
+        "Exceptions from isolation",
+    )
+};

@@ -1,0 +1,309 @@
+//! Quality of service in the switch chips of CRS1xx and CRS2xx.
+
+use menu::{Kind, Menu, Property};
+
+use super::{ON, PORT};
+use crate::fragment::{COMMENT_DISABLED, DISABLED_INVALID, idle_list};
+use crate::terms::{maybe, named, number, words};
+
+/// The menus of this file.
+pub(crate) const MENUS: &[&Menu] = &[
+    &QOS_GROUP,
+    &DSCP_QOS_MAP,
+    &DSCP_TO_DSCP,
+    &POLICER_QOS_MAP,
+    &INGRESS_PORT_POLICER,
+    &SHAPER,
+    &ACL_POLICER,
+];
+
+/// A quality of service, or none.
+pub(super) const GROUP: Kind = Kind::Or(&["none"], &Kind::Reference("switch-qos-group"));
+/// How readily a frame is dropped.
+pub(super) const COLOURS: &[&str] = &["drop", "green", "red", "yellow"];
+const MARKED: &[&str] = &["drop", "forward", "remark"];
+const UNITS: &[&str] = &["bit", "packet"];
+const LAYERS: &[&str] = &["layer-1", "layer-2", "layer-3"];
+const TARGETS: &[&str] = &[
+    "port",
+    "queue0",
+    "queue1",
+    "queue2",
+    "queue3",
+    "queue4",
+    "queue5",
+    "queue6",
+    "queue7",
+    "wrr-group0",
+    "wrr-group1",
+];
+const RATE: Kind = Kind::Rate;
+const REMAP_DEI: Kind = Kind::Or(&["remap"], &Kind::Number { min: 0, max: 1 });
+const REMAP_PCP: Kind = Kind::Or(&["remap"], &Kind::Number { min: 0, max: 7 });
+const REMAP_DSCP: Kind = Kind::Or(&["remap"], &Kind::Number { min: 0, max: 63 });
+const PACKETS: Kind = Kind::Set(&[
+    "arp-or-nd",
+    "tcp-control",
+    "broadcast",
+    "unregistered-multicast",
+    "registered-multicast",
+    "unknown-unicast",
+    "known-unicast",
+]);
+
+pub(crate) static QOS_GROUP: Menu = Menu {
+    properties: &[
+        &[
+            ON,
+            named("Name of the quality"),
+            number("pcp", 0, 7, "Priority of the tag").optional(),
+            number("dei", 0, 1, "Drop eligibility of the tag").optional(),
+            number("dscp", 0, 63, "DSCP").optional(),
+            number("priority", 0, 15, "Priority in the chip").optional(),
+            words(
+                "drop-precedence",
+                COLOURS,
+                "How readily the frame is dropped",
+            )
+            .optional(),
+        ],
+        COMMENT_DISABLED,
+    ],
+    flags: DISABLED_INVALID,
+    columns: &["switch", "name", "pcp", "dscp", "priority"],
+    key: Some("name"),
+    space: Some("switch-qos-group"),
+    rank: 329,
+    ..idle_list(
+        "/interface/ethernet/switch/qos-group",
+        "Qualities of service",
+    )
+};
+
+pub(crate) static DSCP_QOS_MAP: Menu = Menu {
+    properties: &[
+        &[
+            ON,
+            words(
+                "drop-precedence",
+                COLOURS,
+                "How readily the frame is dropped",
+            )
+            .optional(),
+            number("dei", 0, 1, "Drop eligibility of the tag").optional(),
+            number("pcp", 0, 7, "Priority of the tag").optional(),
+            number("priority", 0, 15, "Priority in the chip").optional(),
+        ],
+        COMMENT_DISABLED,
+    ],
+    flags: DISABLED_INVALID,
+    columns: &["switch", "drop-precedence", "pcp", "priority"],
+    parts: 64,
+    rank: 330,
+    ..idle_list(
+        "/interface/ethernet/switch/dscp-qos-map",
+        "Qualities of service by DSCP",
+    )
+};
+
+pub(crate) static DSCP_TO_DSCP: Menu = Menu {
+    properties: &[
+        &[ON, number("new-dscp", 0, 63, "The new DSCP").optional()],
+        COMMENT_DISABLED,
+    ],
+    flags: DISABLED_INVALID,
+    columns: &["switch", "new-dscp"],
+    parts: 64,
+    rank: 330,
+    ..idle_list(
+        "/interface/ethernet/switch/dscp-to-dscp",
+        "New DSCPs by DSCP",
+    )
+};
+
+pub(crate) static POLICER_QOS_MAP: Menu = Menu {
+    properties: &[
+        &[
+            ON,
+            number("dscp-for-yellow", 0, 63, "DSCP of what is above the limit").optional(),
+            number(
+                "pcp-for-yellow",
+                0,
+                7,
+                "Priority of what is above the limit",
+            )
+            .optional(),
+            number(
+                "dei-for-yellow",
+                0,
+                1,
+                "Drop eligibility of what is above the limit",
+            )
+            .optional(),
+            number("dscp-for-red", 0, 63, "DSCP of what is far above the limit").optional(),
+            number(
+                "pcp-for-red",
+                0,
+                7,
+                "Priority of what is far above the limit",
+            )
+            .optional(),
+            number(
+                "dei-for-red",
+                0,
+                1,
+                "Drop eligibility of what is far above the limit",
+            )
+            .optional(),
+        ],
+        COMMENT_DISABLED,
+    ],
+    flags: DISABLED_INVALID,
+    columns: &["switch", "dscp-for-yellow", "dscp-for-red"],
+    parts: 64,
+    rank: 330,
+    ..idle_list(
+        "/interface/ethernet/switch/policer-qos-map",
+        "What policers write into frames",
+    )
+};
+
+pub(crate) static INGRESS_PORT_POLICER: Menu = Menu {
+    properties: &[
+        &[
+            ON,
+            Property::new("port", PORT, "The port").optional(),
+            Property::new("rate", RATE, "Most bits or packets a second").optional(),
+            Property::new("burst", RATE, "How much may come at once").optional(),
+            words("meter-unit", UNITS, "What is counted").optional(),
+            words("meter-len", LAYERS, "Which layer is counted from").optional(),
+            Property::new("packet-types", PACKETS, "Frames that are limited").optional(),
+            words("yellow-action", MARKED, "What happens to excess frames").optional(),
+            Property::new(
+                "new-dei-for-yellow",
+                REMAP_DEI,
+                "New drop eligibility of excess frames",
+            )
+            .optional(),
+            Property::new(
+                "new-pcp-for-yellow",
+                REMAP_PCP,
+                "New priority of excess frames",
+            )
+            .optional(),
+            Property::new(
+                "new-dscp-for-yellow",
+                REMAP_DSCP,
+                "New DSCP of excess frames",
+            )
+            .optional(),
+        ],
+        COMMENT_DISABLED,
+    ],
+    flags: DISABLED_INVALID,
+    columns: &["switch", "port", "rate"],
+    rank: 330,
+    ..idle_list(
+        "/interface/ethernet/switch/ingress-port-policer",
+        "Limits for what comes in by a port",
+    )
+};
+
+pub(crate) static SHAPER: Menu = Menu {
+    properties: &[
+        &[
+            ON,
+            Property::new("port", PORT, "The port").optional(),
+            words("target", TARGETS, "Queue or port that is limited").optional(),
+            words("meter-unit", UNITS, "What is counted").optional(),
+            Property::new("rate", RATE, "Most bits or packets a second").optional(),
+            Property::new("burst", RATE, "How much may go at once").optional(),
+        ],
+        COMMENT_DISABLED,
+    ],
+    flags: DISABLED_INVALID,
+    columns: &["switch", "port", "target", "rate"],
+    rank: 330,
+    ..idle_list(
+        "/interface/ethernet/switch/shaper",
+        "Limits for what goes out by a port",
+    )
+};
+
+pub(crate) static ACL_POLICER: Menu = Menu {
+    properties: &[
+        &[
+            ON,
+            named("Name of the policer"),
+            Property::new(
+                "yellow-rate",
+                RATE,
+                "Bits or packets a second from which frames are yellow",
+            )
+            .optional(),
+            Property::new(
+                "yellow-burst",
+                RATE,
+                "How much may come at once before frames are yellow",
+            )
+            .optional(),
+            Property::new(
+                "red-rate",
+                RATE,
+                "Bits or packets a second from which frames are red",
+            )
+            .optional(),
+            Property::new(
+                "red-burst",
+                RATE,
+                "How much may come at once before frames are red",
+            )
+            .optional(),
+            words("meter-unit", UNITS, "What is counted").optional(),
+            words("meter-len", LAYERS, "Which layer is counted from").optional(),
+            maybe("color-awareness", "Heeds the colour that a frame has"),
+            maybe(
+                "bucket-coupling",
+                "Lets yellow frames use what green ones left",
+            ),
+            words("yellow-action", MARKED, "What happens to yellow frames").optional(),
+            Property::new(
+                "new-dei-for-yellow",
+                REMAP_DEI,
+                "New drop eligibility of yellow frames",
+            )
+            .optional(),
+            Property::new(
+                "new-pcp-for-yellow",
+                REMAP_PCP,
+                "New priority of yellow frames",
+            )
+            .optional(),
+            Property::new(
+                "new-dscp-for-yellow",
+                REMAP_DSCP,
+                "New DSCP of yellow frames",
+            )
+            .optional(),
+            words("red-action", MARKED, "What happens to red frames").optional(),
+            Property::new(
+                "new-dei-for-red",
+                REMAP_DEI,
+                "New drop eligibility of red frames",
+            )
+            .optional(),
+            Property::new("new-pcp-for-red", REMAP_PCP, "New priority of red frames").optional(),
+            Property::new("new-dscp-for-red", REMAP_DSCP, "New DSCP of red frames").optional(),
+        ],
+        COMMENT_DISABLED,
+    ],
+    flags: DISABLED_INVALID,
+    columns: &["switch", "name", "yellow-rate", "red-rate"],
+    key: Some("name"),
+    space: Some("switch-policer"),
+    rank: 329,
+    ..idle_list(
+        "/interface/ethernet/switch/acl/policer",
+        "Limits that rules apply",
+    )
+};

@@ -1,0 +1,85 @@
+//! `/interface/w60g`: radios of 60 GHz. There are none here; their items are kept.
+
+pub(crate) mod station;
+
+use menu::{Kind, Menu, Property, Shape};
+
+use super::IDLE_MONITOR;
+use crate::fragment::{ARP, COMMENT_WAITING, INTERFACE_COUNTERS, LINK_TIMES, idle_interfaces};
+use crate::terms::{mac, no, number, secret, shown, text, words};
+
+/// A bridge that stations are put into.
+const BRIDGE: Kind = Kind::Or(&["none"], &Kind::Reference("interface"));
+const CHANNELS: &[&str] = &[
+    "58320", "60480", "62640", "64800", "66000", "66960", "69120", "auto",
+];
+const MODES: &[&str] = &[
+    "ap-bridge",
+    "bridge",
+    "sniff",
+    "station-bridge",
+    "terragraph",
+];
+const REGIONS: &[&str] = &[
+    "asia",
+    "australia",
+    "canada",
+    "china",
+    "eu",
+    "japan",
+    "no-region-set",
+    "usa",
+];
+
+pub(crate) static MENU: Menu = Menu {
+    properties: &[
+        &[
+            Property::new("name", Kind::Name, "Name of the interface"),
+            shown(
+                "default-name",
+                Kind::Text,
+                "The name that the radio has by itself",
+            ),
+            number("mtu", 68, 65_535, "Maximum transmission unit of layer 3").default("1500"),
+            number("l2mtu", 0, 65_535, "Maximum transmission unit of layer 2").optional(),
+            mac("mac-address", "Hardware address").optional(),
+        ],
+        ARP,
+        &[
+            words("mode", MODES, "What the radio is").optional(),
+            text("ssid", "Name of the network"),
+            secret("password", "Password of the network"),
+            words("frequency", CHANNELS, "Frequency in MHz").default("auto"),
+            Property::new(
+                "scan-list",
+                Kind::List(&Kind::Words(CHANNELS)),
+                "Frequencies that are looked at",
+            )
+            .optional(),
+            words("region", REGIONS, "Where the radio is").default("no-region-set"),
+            Property::new(
+                "tx-sector",
+                Kind::Or(&["auto"], &Kind::Number { min: 0, max: 63 }),
+                "Direction that is sent into",
+            )
+            .default("auto"),
+            Property::new(
+                "put-stations-in-bridge",
+                BRIDGE,
+                "Bridge that stations are put into",
+            )
+            .default("none"),
+            no("isolate-stations", "Keeps stations from each other"),
+            Property::new("mdmg-fix", Kind::Bool, "Works with older devices").optional(),
+        ],
+        LINK_TIMES,
+        INTERFACE_COUNTERS,
+        COMMENT_WAITING,
+    ],
+    shape: Shape::Fixed,
+    columns: &["name", "mtu", "mac-address", "mode", "ssid", "frequency"],
+    ports: &[("wlan60-", "w60g")],
+    commands: &[IDLE_MONITOR],
+    rank: 18,
+    ..idle_interfaces("/interface/w60g", "w60g", "Radios of 60 GHz")
+};

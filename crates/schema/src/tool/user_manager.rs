@@ -1,0 +1,293 @@
+//! `/tool/user-manager`: the RADIUS server of version 6. The one of version 7 is `/user-manager`.
+
+use menu::{Builtin, Effect, Family, Kind, Menu, Pick, Property, Shape};
+
+use crate::brief::DISABLED;
+use crate::fragment::COMMENT_DISABLED;
+use crate::spelling::BYTES;
+use crate::terms::{HOST, list, named, no, note, number, secret, span, text, words};
+
+/// The menus of this file.
+pub(crate) const MENUS: &[&Menu] = &[
+    &CUSTOMER,
+    &DATABASE,
+    &ROUTER,
+    &PROFILE,
+    &LIMITATION,
+    &PROFILE_LIMITATION,
+    &USER,
+];
+
+/// A menu that is there to read configurations of version 6.
+const fn older(path: &'static str, shape: Shape, rank: u16, help: &'static str) -> Menu {
+    Menu {
+        effect: Effect::None,
+        rank,
+        older: true,
+        ..Menu::new(path, shape, help)
+    }
+}
+
+const CUSTOMER_NAME: Kind = Kind::Reference("userman-customer");
+const PLAN: Kind = Kind::Reference("userman-plan");
+const RIGHTS: Kind = Kind::List(&Kind::Words(&[
+    "config-payment-gw",
+    "own-limits",
+    "own-profiles",
+    "own-routers",
+    "own-users",
+    "parent-limits",
+    "parent-payment-gw",
+    "parent-profiles",
+    "parent-routers",
+    "parent-users",
+]));
+const DAYS: Kind = Kind::Set(&[
+    "sunday",
+    "monday",
+    "tuesday",
+    "wednesday",
+    "thursday",
+    "friday",
+    "saturday",
+]);
+
+static CUSTOMER: Menu = Menu {
+    properties: &[
+        &[
+            Property::new("login", Kind::Name, "Name of who manages users").required(),
+            secret("password", "Password"),
+            Property::new("parent", CUSTOMER_NAME, "Who manages the customer").optional(),
+            words(
+                "permissions",
+                &["full", "owner", "read-only", "read-write"],
+                "What is allowed",
+            )
+            .default("owner"),
+            Property::new("access", RIGHTS, "What is managed").default(""),
+            text("public-id", "Identifier of the page for users"),
+            text("public-host", "Address of the page for users"),
+            text("company", "Company"),
+            text("city", "City"),
+            text("country", "Country"),
+            text("email", "Address for mail"),
+            text("currency", "Currency of prices"),
+            text("time-zone", "Difference from universal time"),
+            text("date-format", "How dates are shown"),
+            text("user-prefix", "Beginning of users' names"),
+            text("signup-email-subject", "Subject of mail to new users"),
+            text("signup-email-body", "Text of mail to new users"),
+            no("signup-allowed", "Whether users can sign up"),
+            no("backup-allowed", "Whether the customer can save the data"),
+            no("paypal-allowed", "Whether users can pay"),
+            no("paypal-secure-response", "Whether answers come over TLS"),
+            no("paypal-accept-pending", "Whether pending payments count"),
+            no("authorize-net-allowed", "Whether users can pay by card"),
+        ],
+        COMMENT_DISABLED,
+    ],
+    flags: DISABLED,
+    columns: &["login", "permissions", "parent"],
+    space: Some("userman-customer"),
+    key: Some("login"),
+    builtin: &[Builtin {
+        values: &[("login", "admin")],
+    }],
+    pick: Pick::Name,
+    ..older(
+        "/tool/user-manager/customer",
+        Shape::List,
+        760,
+        "Version 6: who manages users",
+    )
+};
+
+static DATABASE: Menu = Menu {
+    properties: &[&[text("db-path", "Folder of the data")]],
+    ..older(
+        "/tool/user-manager/database",
+        Shape::Settings,
+        998,
+        "Version 6: where the data is",
+    )
+};
+
+static ROUTER: Menu = Menu {
+    properties: &[
+        &[
+            named("Name of the router"),
+            Property::new("customer", CUSTOMER_NAME, "Whose router it is").default("admin"),
+            Property::new("ip-address", HOST, "Its address").required(),
+            secret("shared-secret", "Secret of RADIUS"),
+            list(
+                "log",
+                &Kind::Words(&["acct-fail", "acct-ok", "auth-fail", "auth-ok"]),
+                "What is logged",
+            )
+            .default(""),
+            no("use-coa", "Tells the router of changes"),
+            number("coa-port", 1, 65_535, "Port for changes").default("1700"),
+        ],
+        COMMENT_DISABLED,
+    ],
+    flags: DISABLED,
+    columns: &["name", "customer", "ip-address"],
+    key: Some("name"),
+    ..older(
+        "/tool/user-manager/router",
+        Shape::List,
+        998,
+        "Version 6: routers that ask",
+    )
+};
+
+static PROFILE: Menu = Menu {
+    properties: &[&[
+        named("Name of the plan"),
+        text("name-for-users", "Its name for users"),
+        Property::new("owner", CUSTOMER_NAME, "Whose plan it is").default("admin"),
+        span("validity", "How long it lasts").default("0s"),
+        words("starts-at", &["logon", "now"], "When it begins").default("logon"),
+        Property::new("price", Kind::Thousandths, "Its price").default("0"),
+        Property::new(
+            "override-shared-users",
+            Kind::Or(
+                &["off", "unlimited"],
+                &Kind::Number {
+                    min: 1,
+                    max: 65_535,
+                },
+            ),
+            "Sessions at a time",
+        )
+        .default("off"),
+    ]],
+    columns: &["name", "owner", "validity", "price"],
+    space: Some("userman-plan"),
+    key: Some("name"),
+    ..older(
+        "/tool/user-manager/profile",
+        Shape::List,
+        761,
+        "Version 6: plans of users",
+    )
+};
+
+static LIMITATION: Menu = Menu {
+    properties: &[&[
+        named("Name of the limitation"),
+        Property::new("owner", CUSTOMER_NAME, "Whose it is").default("admin"),
+        Property::new("download-limit", BYTES, "Most bytes to the user").default("0"),
+        Property::new("upload-limit", BYTES, "Most bytes from the user").default("0"),
+        Property::new("transfer-limit", BYTES, "Most bytes in all").default("0"),
+        span("uptime-limit", "Longest time in all").default("0s"),
+        Property::new("rate-limit-rx", BYTES, "Bits a second from the user").optional(),
+        Property::new("rate-limit-tx", BYTES, "Bits a second to the user").optional(),
+        Property::new("rate-limit-burst-rx", BYTES, "The same for a while").optional(),
+        Property::new("rate-limit-burst-tx", BYTES, "The same for a while").optional(),
+        Property::new(
+            "rate-limit-burst-treshold-rx",
+            BYTES,
+            "Rate below which it may burst",
+        )
+        .optional(),
+        Property::new(
+            "rate-limit-burst-treshold-tx",
+            BYTES,
+            "Rate below which it may burst",
+        )
+        .optional(),
+        span("rate-limit-burst-time-rx", "Time of that rate").optional(),
+        span("rate-limit-burst-time-tx", "Time of that rate").optional(),
+        Property::new("rate-limit-min-rx", BYTES, "Bits a second for sure").optional(),
+        Property::new("rate-limit-min-tx", BYTES, "Bits a second for sure").optional(),
+        number("rate-limit-priority", 1, 8, "Who comes first").optional(),
+        text("group-name", "Name of the group of users"),
+        text("ip-pool", "Pool of addresses"),
+        text("ip-pool6", "Pool of IPv6 prefixes"),
+        text("address-list", "List that users are added to"),
+    ]],
+    columns: &["name", "owner", "download-limit", "upload-limit"],
+    space: Some("userman-limitation"),
+    key: Some("name"),
+    ..older(
+        "/tool/user-manager/profile/limitation",
+        Shape::List,
+        762,
+        "Version 6: limits of plans",
+    )
+};
+
+static PROFILE_LIMITATION: Menu = Menu {
+    properties: &[&[
+        Property::new("profile", PLAN, "The plan").required(),
+        Property::new(
+            "limitation",
+            Kind::Reference("userman-limitation"),
+            "The limits",
+        )
+        .required(),
+        span("from-time", "From when in the day").default("0s"),
+        span("till-time", "Till when in the day").default("23h59m59s"),
+        Property::new("weekdays", DAYS, "On which days")
+            .default("sunday,monday,tuesday,wednesday,thursday,friday,saturday"),
+    ]],
+    columns: &["profile", "limitation", "weekdays"],
+    ..older(
+        "/tool/user-manager/profile/profile-limitation",
+        Shape::List,
+        998,
+        "Version 6: which limits a plan has",
+    )
+};
+
+static USER: Menu = Menu {
+    properties: &[
+        &[
+            Property::new("username", Kind::Name, "Name of the user").required(),
+            secret("password", "Password"),
+            Property::new("customer", CUSTOMER_NAME, "Who manages the user").default("admin"),
+            Property::new(
+                "shared-users",
+                Kind::Or(
+                    &["unlimited"],
+                    &Kind::Number {
+                        min: 1,
+                        max: 65_535,
+                    },
+                ),
+                "Sessions at a time",
+            )
+            .default("1"),
+            note("caller-id", "Where the user comes from"),
+            no("caller-id-bind-on-first-use", "Takes the first for that"),
+            Property::new(
+                "ip-address",
+                Kind::Address(Family::V4),
+                "Address that the user gets",
+            )
+            .optional(),
+            Property::new("ipv6-dns", Kind::Address(Family::V6), "DNS server").default("::"),
+            text("first-name", "First name"),
+            text("last-name", "Last name"),
+            text("phone", "Telephone"),
+            text("location", "Place"),
+            text("email", "Address for mail"),
+            note("registration-date", "When the user signed up"),
+            words("wireless-enc-algo", ENCRYPTION, "Encryption by radio").default("none"),
+            secret("wireless-enc-key", "Key by radio"),
+            secret("wireless-psk", "Shared key by radio"),
+        ],
+        COMMENT_DISABLED,
+    ],
+    flags: DISABLED,
+    columns: &["username", "customer", "shared-users"],
+    ..older(
+        "/tool/user-manager/user",
+        Shape::List,
+        998,
+        "Version 6: users of RADIUS",
+    )
+};
+
+const ENCRYPTION: &[&str] = &["104bit-wep", "40bit-wep", "aes-ccm", "none", "tkip"];
