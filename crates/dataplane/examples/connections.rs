@@ -110,7 +110,7 @@ fn vector(tracker: &mut Tracker, packets: &[Vec<u8>], fields: &[Fields], now: Ti
     let found = hashes.iter().zip(candidates);
     for (((hash, candidate), fields), packet) in found.zip(fields).zip(packets) {
         let found = hash.and_then(|hash| match candidate {
-            Some(way) if tracker.verify(way, &fields.tuple) => Some(way),
+            Some(way) if tracker.verify(way, &fields.tuple).is_some() => Some(way),
             _ => tracker.find(hash, &fields.tuple),
         });
         std::hint::black_box(tracker.track(found, fields, packet, now));

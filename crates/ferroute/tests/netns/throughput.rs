@@ -35,7 +35,10 @@ pub(crate) fn udp(lab: &Lab, routers: &[Router], address: &str, megabytes: u64, 
     let report = iperf(lab, address, &arguments);
 
     let sum = &report["end"]["sum"];
-    let [packets, lost] = ["packets", "lost_packets"].map(|name| sum[name].as_u64().unwrap());
+    let [packets, lost] = ["packets", "lost_packets"].map(|name| {
+        let count = sum[name].as_u64();
+        count.unwrap_or_else(|| panic!("{address}: no {name} in {sum:#}"))
+    });
     assert!(lost < packets, "{address}: {sum:#}");
     let what = format!("each of {lost} lost on the way to {address} is counted: {sum:#}");
     until(&what, || counted_losses(lab, routers) - before >= lost);
@@ -47,7 +50,7 @@ fn counted_losses(lab: &Lab, routers: &[Router]) -> u64 {
         .iter()
         .flat_map(|router| router.rows("/tool/drop/print"));
     let ports = ports.filter(|row| row["reason"].as_str().is_some_and(of_a_port));
-    let ports = ports.map(|row| number(row["packets"].as_str().unwrap()));
+    let ports = ports.map(|row| number(row["packets"].as_str()));
     let hosts = lab.hosts().map(|host| host_losses(lab, host));
     ports.chain(hosts).sum()
 }
@@ -62,16 +65,17 @@ fn host_losses(lab: &Lab, host: &str) -> u64 {
     // name, then of each direction: bytes, packets, errors, drops, …
     let drops = devices.lines().skip(2).flat_map(|line| {
         let fields: Vec<&str> = line.split_whitespace().collect();
-        [number(fields[4]), number(fields[12])]
+        [4, 12].map(|at| number(fields.get(at).copied()))
     });
     let sockets = run(lab, host, "nstat -asz UdpRcvbufErrors Udp6RcvbufErrors");
     let sockets = sockets.lines().filter(|line| line.starts_with("Udp"));
-    let sockets = sockets.map(|line| number(line.split_whitespace().nth(1).unwrap()));
+    let sockets = sockets.map(|line| number(line.split_whitespace().nth(1)));
     drops.chain(sockets).sum()
 }
 
-fn number(text: &str) -> u64 {
-    text.parse().unwrap_or_else(|_| panic!("{text} is a count"))
+fn number(text: Option<&str>) -> u64 {
+    let number = text.and_then(|text| text.parse().ok());
+    number.unwrap_or_else(|| panic!("{text:?} is a count"))
 }
 
 fn everything(address: &str, test: &str) {

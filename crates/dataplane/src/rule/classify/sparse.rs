@@ -5,7 +5,7 @@
 /// How many parts the rules of such a block ask about at most.
 const PARTS: usize = 8;
 /// How many rules a list has at most, and how many are in none.
-const LIST: usize = 8;
+const LONGEST: usize = 8;
 /// A rule that asks for more spans than this in every part is in no list.
 const SPREAD: usize = 64;
 /// Ways to take one span of each part that a rule may have, in runs.
@@ -26,11 +26,14 @@ struct Asked {
     place: u32,
 }
 
+/// Where a list begins in [`Sparse::asked`], and how long it is.
+type List = (u32, u32);
+
 /// See the module.
 #[derive(Debug)]
 pub(super) struct Sparse {
-    /// By part, by span: where its list begins in `asked`, and how long it is.
-    lists: Box<[Box<[(u32, u32)]>]>,
+    /// By part, by span.
+    lists: Box<[Box<[List]>]>,
     /// List by list, each in the order of its rules.
     asked: Box<[Asked]>,
     /// Of rules that are in no list, in order.
@@ -62,7 +65,7 @@ impl Sparse {
                 }
             }
         }
-        let long = |list: &Vec<Asked>| list.len() > LIST;
+        let long = |list: &Vec<Asked>| list.len() > LONGEST;
         if long(&others) || lists.iter().flatten().any(long) {
             return None;
         }

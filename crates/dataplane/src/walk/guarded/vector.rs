@@ -211,11 +211,9 @@ impl Passes<'_, '_> {
         while *at < count {
             let place = *at % CHUNK;
             if chunk.lanes[place] == Lane::Exit {
-                match chunk.exits[place] {
-                    exit @ (Exit::Deliver(_) | Exit::Punt(Why::Local)) => {
-                        return Stop::Alone(Some(exit), Met::Unknown);
-                    }
-                    _ => {}
+                let exit = chunk.exits[place];
+                if let Exit::Deliver(_) | Exit::Punt(Why::Local) = exit {
+                    return Stop::Alone(Some(exit), Met::Unknown);
                 }
                 *at += 1;
                 continue;
