@@ -102,18 +102,16 @@ struct Part {
     /// By span: its row, or where that begins in `bits`.
     rows: Box<[u64]>,
     bits: Box<[u64]>,
-    few: Option<Few>,
+    few: Option<Box<Few>>,
 }
 
-/// A few spans of rows of one word, for many packets at once: no search, and nothing to look up.
+/// A few spans of rows of one word, for many packets at once.
 #[derive(Debug)]
 struct Few {
-    /// The row of the first span.
-    first: u64,
-    /// Where the others begin.
-    boundaries: Box<[u32]>,
-    /// What changes in the row there.
-    changes: Box<[u64]>,
+    /// Where spans begin but for the first; behind the last of them numbers that say nothing.
+    boundaries: [u32; 32],
+    /// By span: its row; behind the last span that of the last.
+    rows: [u64; 32],
 }
 
 #[derive(Debug)]
@@ -317,7 +315,7 @@ impl Part {
         let part = Self {
             of,
             few: (words == 1)
-                .then(|| Few::of(&spans, &boundaries, &rows))
+                .then(|| Few::of(&spans, &boundaries, &rows).map(Box::new))
                 .flatten(),
             spans,
             rows: rows.into(),
@@ -374,9 +372,9 @@ impl Part {
         let (left, _) = left.as_chunks_mut::<16>();
         let used = which.len().div_ceil(16);
         for (keys, left) in keys.iter().zip(left).take(used) {
-            let changes = lanes.fold(&few.boundaries, &few.changes, keys);
-            for (left, changes) in left.iter_mut().zip(changes) {
-                *left &= few.first ^ changes;
+            let rows = lanes.rows(&few.boundaries, &few.rows, keys);
+            for (left, row) in left.iter_mut().zip(rows) {
+                *left &= row;
             }
         }
         Some(())
@@ -535,22 +533,20 @@ fn fill_keys<P: Packets>(of: Of, packets: &P, which: &[u16], keys: &mut [u32; BA
 }
 
 impl Few {
-    /// How many boundaries are few: with more the search is faster.
-    const MOST: usize = 40;
-
     fn of(spans: &Search, boundaries: &[u128], rows: &[u64]) -> Option<Self> {
-        if matches!(spans, Search::Wide(_)) || boundaries.len() > Self::MOST {
+        // As in `Search`, what lies beyond a number's bits separates nothing.
+        let within = boundaries.iter().map_while(|one| u32::try_from(*one).ok());
+        let within: Vec<u32> = within.collect();
+        if matches!(spans, Search::Wide(_)) || within.len() > 31 {
             return None;
         }
-        let pairs = boundaries.iter().zip(rows.windows(2));
-        // As in `Search`, what lies beyond a number's bits separates nothing.
-        let within = pairs.filter_map(|(one, rows)| Some((u32::try_from(*one).ok()?, rows)));
-        let (boundaries, changes): (Vec<u32>, Vec<u64>) =
-            within.map(|(one, rows)| (one, rows[0] ^ rows[1])).unzip();
+        let last = rows[within.len()];
         Some(Self {
-            first: rows[0],
-            boundaries: boundaries.into(),
-            changes: changes.into(),
+            boundaries: core::array::from_fn(|at| within.get(at).copied().unwrap_or(u32::MAX)),
+            rows: core::array::from_fn(|at| match at <= within.len() {
+                true => rows[at],
+                false => last,
+            }),
         })
     }
 }
