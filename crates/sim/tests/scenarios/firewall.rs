@@ -204,3 +204,57 @@ fn a_pattern_that_cannot_run_is_complained_about() {
     let invalid = ":put [:len [/ip firewall filter find where invalid]]";
     assert_eq!(world.run_on(west, invalid), "1\n");
 }
+
+#[test]
+fn lines_of_rules_say_how_connections_are_translated() {
+    let Chain {
+        mut world,
+        client,
+        server,
+        west,
+        ..
+    } = guarded(
+        7,
+        1,
+        "/ip firewall nat add chain=srcnat action=masquerade out-interface=ether2\n\
+         /ip firewall nat add chain=dstnat action=dst-nat in-interface=ether2 protocol=udp dst-port=7 \
+         to-addresses=10.1.0.2 to-ports=77\n\
+         /ip firewall filter add chain=forward action=log protocol=udp",
+    );
+
+    world.at(client).send_udp_from(4_000, "10.2.0.2", 53, 100);
+    world.run(seconds(2));
+    world.at(server).send_udp_from(53, "10.9.0.1", 4_000, 100);
+    world.run(seconds(1));
+    world.at(client).send_udp_from(4_000, "10.2.0.2", 53, 100);
+    world.run(seconds(1));
+    world.at(server).send_udp_from(5_000, "10.9.0.1", 7, 100);
+    world.run(seconds(1));
+    world.at(client).send_udp_from(77, "10.2.0.2", 5_000, 100);
+    world.run(seconds(1));
+
+    let log = world.run_on(west, "/log print where topics~\"firewall\"");
+    let line = |line: &str| {
+        line.split_once("connection-state:")
+            .map(|(_, rest)| rest.to_owned())
+    };
+    let lines: Vec<_> = log.lines().filter_map(line).collect();
+    // Without the link address, and by what srcnat will do to the first packet nobody knows yet.
+    let without_mac = |line: &String| {
+        let (state, rest) = line.split_once(" src-mac ").expect("from Ethernet");
+        format!("{state}{}", &rest[17..])
+    };
+    let expected = [
+        "new, proto UDP, 10.1.0.2:4000->10.2.0.2:53, len 128",
+        "established,snat, proto UDP, 10.2.0.2:53->10.1.0.2:4000, \
+         NAT 10.2.0.2:53->(10.9.0.1:4000->10.1.0.2:4000), len 128",
+        "established,snat, proto UDP, 10.1.0.2:4000->10.2.0.2:53, \
+         NAT (10.1.0.2:4000->10.9.0.1:4000)->10.2.0.2:53, len 128",
+        "new,dnat, proto UDP, 10.2.0.2:5000->10.1.0.2:77, \
+         NAT 10.2.0.2:5000->(10.9.0.1:7->10.1.0.2:77), len 128",
+        "established,dnat, proto UDP, 10.1.0.2:77->10.2.0.2:5000, \
+         NAT (10.1.0.2:77->10.9.0.1:7)->10.2.0.2:5000, len 128",
+    ];
+    let seen: Vec<_> = lines.iter().map(without_mac).collect();
+    assert_eq!(seen, expected);
+}
