@@ -258,3 +258,54 @@ fn lines_of_rules_say_how_connections_are_translated() {
     let seen: Vec<_> = lines.iter().map(without_mac).collect();
     assert_eq!(seen, expected);
 }
+
+#[test]
+fn what_is_placed_before_the_row_that_counts_fasttrack_comes_before_all_rules() {
+    let Chain {
+        mut world,
+        client,
+        server,
+        west,
+        ..
+    } = guarded(
+        9,
+        1,
+        "/ip firewall filter\n\
+         add chain=forward action=fasttrack-connection connection-state=established comment=first\n\
+         add chain=forward action=accept comment=last",
+    );
+    for packets in [1, 1, 9] {
+        // One packet a second does not take FastTrack's way.
+        for _ in 0..packets {
+            world.at(client).send_udp_from(4_000, "10.2.0.2", 53, 100);
+        }
+        world.run(seconds(2));
+        world.at(server).send_udp_from(53, "10.1.0.2", 4_000, 100);
+        world.run(seconds(1));
+    }
+    let comments = |world: &mut World| {
+        let all = ":foreach r in=[/ip firewall filter find] do={\
+                   :put [/ip firewall filter get $r comment]}";
+        world.run_on(west, all)
+    };
+    let dummy = "special dummy rule to show fasttrack counters\n";
+    assert_eq!(comments(&mut world), format!("{dummy}first\nlast\n"));
+
+    // RouterOS: numbers are those of the last print, so that the second goes behind the first.
+    world.run_on(
+        west,
+        "/ip firewall filter print\n\
+         /ip firewall filter add chain=input action=accept comment=a place-before=0\n\
+         /ip firewall filter add chain=input action=accept comment=b place-before=0",
+    );
+    assert_eq!(comments(&mut world), format!("{dummy}a\nb\nfirst\nlast\n"));
+
+    let place = "/ip firewall filter add chain=input action=accept place-before=0 comment=";
+    world.run_on(west, &format!("{place}c\n{place}d"));
+    world.run_on(
+        west,
+        "/ip firewall filter move [find comment=last] destination=0",
+    );
+    let expected = format!("{dummy}last\nd\nc\na\nb\nfirst\n");
+    assert_eq!(comments(&mut world), expected);
+}
