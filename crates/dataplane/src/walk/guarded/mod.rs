@@ -91,6 +91,8 @@ pub(crate) struct Passage {
     pub(crate) translation: Option<Translation>,
     /// The direction of its connection, where a helper reads what that carries.
     pub(crate) helped: Option<Way>,
+    /// The next hop by which it leaves, once that is known.
+    pub(crate) hop: NextHopId,
     /// The smallest layer-3 MTU on its way through this router, in bytes, once that is known.
     pub(crate) mtu: u32,
     /// All stages have let it pass: what is above is written into it, whatever its exit.
@@ -108,6 +110,7 @@ impl Passage {
             changes: Changes::default(),
             translation: None,
             helped: None,
+            hop: NextHopId::NO_ROUTE,
             mtu: u32::MAX,
             accepted: false,
         }
@@ -319,6 +322,7 @@ impl<W: Watcher> Guard<'_, W> {
         self.watch.passed(Stage::Egress, || {
             let name = name.map(|interface| &*interface.name);
             format!("leaves by {}", name.unwrap_or("an interface that is gone"))
+        self.passage.hop = hop;
         });
         Ok(Onward {
             hop,
