@@ -260,6 +260,64 @@ fn lines_of_rules_say_how_connections_are_translated() {
 }
 
 #[test]
+fn a_routers_own_packets_to_link_local_addresses_meet_output_and_postrouting() {
+    for (workers, rule, expected) in [
+        (1, "", 2),
+        (2, "", 2),
+        (
+            1,
+            "/ipv6 firewall filter add chain=output action=drop dst-address=fe80::/10",
+            0,
+        ),
+        (
+            1,
+            "/ipv6 firewall mangle add chain=postrouting action=passthrough dst-address=fe80::/10",
+            2,
+        ),
+        // A mark leads to no other link.
+        (
+            2,
+            "/routing table add fib name=other\n\
+             /ipv6 firewall mangle add chain=output action=mark-routing new-routing-mark=other \
+             dst-address=fe80::/10",
+            2,
+        ),
+        (
+            1,
+            "/ipv6 firewall filter add chain=input action=drop dst-address=fe80::/10 in-interface=ether1 \
+             icmp-options=128:0 protocol=icmpv6",
+            0,
+        ),
+    ] {
+        let Chain {
+            mut world,
+            client,
+            west,
+            ..
+        } = guarded(
+            8,
+            workers,
+            &format!("/ip firewall connection tracking set enabled=yes\n{rule}"),
+        );
+
+        world.at(client).ping("fe80::f0:ff:fe00:1", 1, 40);
+        world.at(client).ping("fe80::f0:ff:fe00:1", 2, 40);
+        world.run(seconds(3));
+
+        let replies = world.at(client).replies("fe80::f0:ff:fe00:1");
+        assert_eq!(replies, expected, "{workers} workers: {rule}");
+        if let Some(menu) = rule
+            .lines()
+            .last()
+            .and_then(|rule| rule.split_once(" add "))
+        {
+            let counted = world.run_on(west, &format!(":put [{} get 0 packets]", menu.0));
+            assert_eq!(counted, "2\n", "{rule}");
+        }
+    }
+}
+
+#[test]
 fn what_is_placed_before_the_row_that_counts_fasttrack_comes_before_all_rules() {
     let Chain {
         mut world,
