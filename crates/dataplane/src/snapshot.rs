@@ -98,6 +98,15 @@ pub enum Role {
     Mirror,
 }
 
+/// An IPv4 address of an interface.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Own4 {
+    /// The address.
+    pub address: Ipv4Addr,
+    /// The first address of its network, and the last one.
+    pub network: (Ipv4Addr, Ipv4Addr),
+}
+
 /// An interface, as the walk sees it.
 #[derive(Clone, Debug, Default)]
 pub struct Interface {
@@ -112,6 +121,8 @@ pub struct Interface {
     /// What record-route and timestamp options get of packets that leave here: its own first
     /// address, else one of this router's.
     pub address4: Option<Ipv4Addr>,
+    /// Its own IPv4 addresses, in the order in which they were given.
+    pub addresses4: Vec<Own4>,
     /// Its first IPv6 address in use that reaches beyond the link: what masquerade makes the source.
     pub address6: Option<Ipv6Addr>,
     /// The port that its frames leave by.
@@ -135,6 +146,17 @@ pub struct Interface {
     pub groups4: Vec<u32>,
     /// The same of IPv6.
     pub groups6: Vec<u128>,
+}
+
+impl Interface {
+    /// The address that masquerade gives packets that leave here for this neighbour. RouterOS, as
+    /// Linux: the first one whose network has the neighbour, else the first one.
+    pub fn address_towards(&self, neighbour: Ipv4Addr) -> Option<Ipv4Addr> {
+        let has = |own: &&Own4| (own.network.0..=own.network.1).contains(&neighbour);
+        let near = self.addresses4.iter().find(has);
+        let own = near.or(self.addresses4.first()).map(|own| own.address);
+        own.or(self.address4)
+    }
 }
 
 /// This router's own addresses: a bitmap that says "surely not" at the cost of one load, and the

@@ -13,6 +13,7 @@ use machine::Instant;
 use menu::{Live, Menu, Output, Reason, Refusal, Store};
 use netio::Waker;
 use router::drive::log::Entry;
+use router::drive::names::name_servers;
 use router::{Holder, Instance};
 use script::{
     Asked, Class, Done, Interrupt, Job, Request, Rows, Scripting, Session, Site, Subject,
@@ -165,7 +166,12 @@ impl Site for Visit<'_> {
     }
 
     fn resolve(&mut self, asked: &Asked<'_>, interrupt: &Interrupt) -> Result<Vec<IpAddr>, Reason> {
-        crate::resolve::resolve(self.shared.host.as_deref(), asked, interrupt)
+        let servers = match asked.server {
+            Some(_) => Vec::new(),
+            None => name_servers(self.shared.lock().store()),
+        };
+        let host = self.shared.host.as_deref();
+        crate::resolve::resolve(host, &servers, asked, interrupt)
     }
 
     fn spawn(&mut self, job: Job) -> Result<(), Reason> {

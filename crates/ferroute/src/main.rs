@@ -16,6 +16,7 @@ mod host;
 mod jobs;
 mod keyboard;
 mod labs;
+mod names;
 mod notify;
 mod past;
 mod reach;

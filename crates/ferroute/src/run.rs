@@ -18,6 +18,7 @@ use crate::control::Server;
 use crate::core::{Shared, set_clock};
 use crate::devices::Devices;
 use crate::host::{HostPlane, mirrors::Mirrors};
+use crate::names::Names;
 use crate::notify::notify;
 use crate::reach::Place;
 use crate::resources::Watch;
@@ -153,6 +154,7 @@ pub(crate) fn start(run: &Run, default: Option<&str>) -> Result<Running, String>
     let resources = Watch::new(place.state.as_deref().unwrap_or(std::path::Path::new("/")));
     let offers = services::offers(&shared, place.state.as_deref())?;
     let services = Services::new(offers, run.listen, place.state.as_deref())?;
+    let names = Names::new(host.clone(), waiting.waker());
     let control = {
         let (shared, stop) = (Arc::clone(&shared), Arc::clone(&stop));
         let body = move || {
@@ -163,6 +165,7 @@ pub(crate) fn start(run: &Run, default: Option<&str>) -> Result<Running, String>
                 services,
                 host,
                 resources,
+                names,
                 syslog: Syslog::default(),
             };
             while !stop.load(Ordering::SeqCst) {
@@ -214,13 +217,15 @@ struct Outside {
     services: Services,
     host: Option<Arc<HostPlane>>,
     resources: Watch,
+    names: Names,
     syslog: Syslog,
 }
 
 impl Outside {
     /// One round: links, mirrors, packets from workers, timers; then a sleep until there is more.
     fn round(&mut self, shared: &Arc<Shared>) {
-        let (jobs, datagrams);
+        let (jobs, datagrams, asks);
+        let servers = self.names.look();
         let wait = {
             let mut instance = shared.lock();
             let busy = shared.set_time(&mut instance);
@@ -228,6 +233,7 @@ impl Outside {
             if let Err(error) = self.devices.follow(&mut instance) {
                 tracing::error!("{error}");
             }
+            asks = self.names.follow(&mut instance, servers);
             let control = instance.control();
             if let Some(resources) = self.resources.look() {
                 control.set_resources(resources);
@@ -243,6 +249,7 @@ impl Outside {
             if busy { Some(Duration::ZERO) } else { until }
         };
         self.syslog.send(self.host.as_deref(), &datagrams);
+        self.names.put(asks);
         for job in jobs {
             if let Err(error) = crate::jobs::start(shared, job) {
                 tracing::error!("{error}");

@@ -128,7 +128,8 @@ fn one(address: IpAddr) -> Value {
 /// The name of a host: labels of letters, digits, `-` and `_`, of which one has a letter.
 pub(crate) fn host(text: &str) -> Result<Value, Reason> {
     let plain = |c: char| c.is_alphanumeric() || c == '-' || c == '_';
-    let mut labels = text.strip_suffix('.').unwrap_or(text).split('.');
+    let bare = text.strip_suffix('.').unwrap_or(text);
+    let mut labels = bare.split('.');
     let good = labels
         .clone()
         .all(|label| (1..=63).contains(&label.len()) && label.chars().all(plain));
@@ -136,7 +137,8 @@ pub(crate) fn host(text: &str) -> Result<Value, Reason> {
     let named = labels
         .next_back()
         .is_some_and(|last| !last.bytes().all(|b| b.is_ascii_digit()));
-    if good && named && text.len() <= 255 {
+    // 255 bytes with the lengths of its labels (RFC 1035, 2.3.4).
+    if good && named && bare.len() <= 253 {
         return Ok(Value::text(text));
     }
     Err(Reason::failure(format!("{text} is not a valid dns name")))

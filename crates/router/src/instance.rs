@@ -1,7 +1,7 @@
 //! A router as a value: its configuration and what runs of it.
 
 use std::collections::BTreeMap;
-use std::net::IpAddr;
+use std::net::{IpAddr, SocketAddr};
 
 use access::{Answer, Attempt, Login, Refused, Service};
 use frame::Offloads;
@@ -56,6 +56,12 @@ impl Instance {
     /// What runs.
     pub fn control(&mut self) -> &mut Control {
         &mut self.control
+    }
+
+    /// Tells which servers the machine underneath asks for names: they are asked where `/ip/dns` has
+    /// none.
+    pub fn set_machine_servers(&mut self, servers: Vec<SocketAddr>) {
+        self.control.set_machine_servers(&self.store, servers);
     }
 
     /// The scripts whose time has come: the owner runs each beside everything else. To be asked for

@@ -400,7 +400,29 @@ impl Loan<'_> {
         if !ready.has(name) {
             return Ok(None);
         }
-        Ok(self.selected(menu, ready, name)?.first().copied())
+        let named = self.selected(menu, ready, name)?.first().copied();
+        match named {
+            Some(id)
+                if self.store.item(menu.path, id).is_none() && self.row(menu, id).is_some() =>
+            {
+                Ok(self.behind(menu, id))
+            }
+            _ => Ok(named),
+        }
+    }
+
+    /// The item behind a dynamic row, as rows were numbered last; none at the end. RouterOS: what is
+    /// placed before the row that counts for FastTrack comes behind all that was placed there before.
+    fn behind(&self, menu: &'static Menu, row: Id) -> Option<Id> {
+        let is_item = |id: &Id| self.store.item(menu.path, *id).is_some();
+        match self.numbers.get(menu.path) {
+            Some(numbers) => {
+                let rest = numbers.iter().skip_while(|id| **id != row);
+                rest.copied().find(is_item)
+            }
+            // Dynamic rows come first.
+            None => self.store.items(menu.path).next().map(|item| item.id),
+        }
     }
 
     /// The values that a command gives, with words of older versions translated.

@@ -231,7 +231,7 @@ fn what_does_not_fit_is_refused_in_the_routers_words() {
 #[test]
 fn a_menu_without_effect_is_named_once_for_each_command() {
     let mut store = schema::store();
-    let text = "/ip dns set servers=1.1.1.1\n/ip dns print\n/ip dns cache flush\n";
+    let text = "/ip proxy set enabled=yes\n/ip proxy print\n/ip dns cache flush\n";
 
     let report = script::check(&mut store, text);
 
@@ -240,7 +240,7 @@ fn a_menu_without_effect_is_named_once_for_each_command() {
         .iter()
         .map(|n| (n.line, n.what.as_str()))
         .collect();
-    assert_eq!(what, [(1, "/ip/dns"), (3, "/ip/dns/cache")]);
+    assert_eq!(what, [(1, "/ip/proxy"), (3, "/ip/dns/cache")]);
     assert_eq!((report.accepted, report.applied), (3, 1));
 }
 
@@ -249,7 +249,9 @@ fn single_values_without_effect_are_named() {
     let text = "/ip firewall nat add chain=srcnat action=masquerade\n\
                 /ip firewall nat add chain=dstnat action=socksify\n\
                 /ip firewall address-list add list=a address=10.0.0.0/8\n\
-                /ip firewall address-list add list=a address=host.example\n";
+                /ip firewall address-list add list=a address=host.example\n\
+                /ip dns set servers=192.0.2.1 cache-max-ttl=1d allow-remote-requests=yes\n\
+                /ip dns set servers=192.0.2.1,fe80::1%ether1\n";
 
     let report = script::check(&mut schema::store(), text);
 
@@ -258,7 +260,10 @@ fn single_values_without_effect_are_named() {
         .iter()
         .map(|n| (n.line, n.what.as_str()))
         .collect();
-    assert_eq!(what, [(2, "action"), (4, "address")]);
+    assert_eq!(
+        what,
+        [(2, "action"), (5, "allow-remote-requests"), (6, "servers")]
+    );
 }
 
 #[test]

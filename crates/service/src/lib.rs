@@ -11,6 +11,7 @@
 //!   still there.
 //! - [`ping`]: echo requests that a user sends, and what comes of them.
 //! - [`ra`]: tells hosts who routes, and from which prefixes they may take addresses.
+//! - [`resolver`]: which addresses names have, asked anew whenever an answer is too old.
 //!
 //! [`fuzz`] holds all of them against what must always be true.
 //!
@@ -27,5 +28,6 @@ pub mod neighbour;
 mod outbound;
 pub mod ping;
 pub mod ra;
+pub mod resolver;
 
 pub use outbound::Frame;

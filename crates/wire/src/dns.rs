@@ -20,9 +20,11 @@ const NAME_LEN_MAX: usize = 255;
 const LABEL_LEN_MAX: usize = 63;
 const CLASS_IN: u16 = 1;
 const TYPE_CNAME: u16 = 5;
+/// The flag of an answer that was cut (RFC 1035, 4.1.1).
+const TRUNCATED: u16 = 0x0200;
 
 /// What is asked about a name.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Kind {
     /// IPv4 addresses.
     A = 1,
@@ -147,6 +149,7 @@ impl Question {
             return Err(Malformed::OtherQuestion);
         }
         Ok(Answer {
+            truncated: flags & TRUNCATED != 0,
             code: match flags & 0xf {
                 0 => Code::NoError,
                 3 => Code::NoName,
@@ -158,6 +161,7 @@ impl Question {
                 answers,
                 name: self.name,
                 kind: self.kind as u16,
+                ttl: u32::MAX,
             },
         })
     }
@@ -168,8 +172,19 @@ impl Question {
 pub struct Answer<'a> {
     /// Whether there is an answer.
     pub code: Code,
+    /// Whether it did not fit: all of it is to be had by TCP (RFC 7766, 5).
+    pub truncated: bool,
     /// The addresses.
     pub addresses: Addresses<'a>,
+}
+
+/// An address of a name.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Found {
+    /// The address.
+    pub address: IpAddr,
+    /// How many seconds it holds: no longer than the aliases on the way to it.
+    pub ttl: u32,
 }
 
 /// The addresses of an answer: those of the name, and of what it is another name of. It ends where the
@@ -183,14 +198,16 @@ pub struct Addresses<'a> {
     /// (RFC 1034, 4.3.2).
     name: Name,
     kind: u16,
+    /// How long the aliases hold that led here, in seconds.
+    ttl: u32,
 }
 
 impl Addresses<'_> {
     /// The next record, if it is an address.
-    fn record(&mut self) -> Result<Option<IpAddr>, Malformed> {
+    fn record(&mut self) -> Result<Option<Found>, Malformed> {
         let owner = self.rest.name()?;
         let (kind, class) = (self.rest.word()?, self.rest.word()?);
-        self.rest.take(4)?;
+        let ttl = self.rest.seconds()?;
         let len = self.rest.word()?.into();
         let data = Cursor {
             bytes: self.rest.bytes,
@@ -203,6 +220,7 @@ impl Addresses<'_> {
         if kind == TYPE_CNAME {
             let mut data = data;
             self.name = data.name()?;
+            self.ttl = self.ttl.min(ttl);
             return Ok(None);
         }
         if kind != self.kind {
@@ -210,21 +228,23 @@ impl Addresses<'_> {
         }
         let v4 = <[u8; 4]>::try_from(bytes).map(Ipv4Addr::from);
         let v6 = <[u8; 16]>::try_from(bytes).map(Ipv6Addr::from);
-        Ok(match kind == Kind::A as u16 {
+        let address = match kind == Kind::A as u16 {
             true => v4.ok().map(IpAddr::V4),
             false => v6.ok().map(IpAddr::V6),
-        })
+        };
+        let ttl = self.ttl.min(ttl);
+        Ok(address.map(|address| Found { address, ttl }))
     }
 }
 
 impl Iterator for Addresses<'_> {
-    type Item = IpAddr;
+    type Item = Found;
 
-    fn next(&mut self) -> Option<IpAddr> {
+    fn next(&mut self) -> Option<Found> {
         while self.answers > 0 {
             self.answers -= 1;
             match self.record() {
-                Ok(Some(address)) => return Some(address),
+                Ok(Some(found)) => return Some(found),
                 Ok(None) => {}
                 Err(_) => self.answers = 0,
             }
@@ -251,6 +271,13 @@ impl<'a> Cursor<'a> {
     fn word(&mut self) -> Result<u16, Malformed> {
         let word = self.take(2)?.first_chunk().ok_or(Malformed::Truncated)?;
         Ok(u16::from_be_bytes(*word))
+    }
+
+    /// A time in seconds; one with the first bit set is none (RFC 2181, 8).
+    fn seconds(&mut self) -> Result<u32, Malformed> {
+        let bytes = self.take(4)?.first_chunk().ok_or(Malformed::Truncated)?;
+        let seconds = u32::from_be_bytes(*bytes);
+        Ok(if seconds >> 31 == 0 { seconds } else { 0 })
     }
 
     /// The name here. A pointer leads to a place before the labels that it ends, so that no name goes
@@ -300,23 +327,24 @@ mod tests {
         }
     }
 
-    /// An answer: the question, then `www` is an alias of `h`, which has two addresses.
+    /// An answer: the question, then `www` is an alias of `h` for 50 seconds, which has two addresses,
+    /// for 60 seconds and for 40.
     fn answer() -> Vec<u8> {
         let mut bytes = [0; MESSAGE_LEN_MAX];
         let mut message = question().emit(&mut bytes).to_vec();
         message[2..4].copy_from_slice(&[0x81, 0x80]);
         message[7] = 4;
         // The name of the question is at 12, `example.org` at 16.
-        let record = |owner: &[u8], kind: u8, data: &[u8]| {
-            let head = [0, kind, 0, 1, 0, 0, 0, 60, 0, data.len() as u8];
+        let record = |owner: &[u8], kind: u8, ttl: u8, data: &[u8]| {
+            let head = [0, kind, 0, 1, 0, 0, 0, ttl, 0, data.len() as u8];
             [owner, &head, data].concat()
         };
         let alias = message.len() + 12;
-        message.extend(record(&[0xc0, 12], 5, &[1, b'h', 0xc0, 16]));
+        message.extend(record(&[0xc0, 12], 5, 50, &[1, b'h', 0xc0, 16]));
         let host = [0xc0, alias as u8];
-        message.extend(record(&host, 1, &[192, 0, 2, 1]));
-        message.extend(record(&[0xc0, 16], 1, &[192, 0, 2, 9]));
-        message.extend(record(&host, 1, &[192, 0, 2, 2]));
+        message.extend(record(&host, 1, 60, &[192, 0, 2, 1]));
+        message.extend(record(&[0xc0, 16], 1, 60, &[192, 0, 2, 9]));
+        message.extend(record(&host, 1, 40, &[192, 0, 2, 2]));
         message
     }
 
@@ -335,10 +363,29 @@ mod tests {
         let message = answer();
         let answer = question().answer(&message).expect("an answer");
 
-        assert_eq!(answer.code, Code::NoError);
+        assert_eq!((answer.code, answer.truncated), (Code::NoError, false));
         let found: Vec<_> = answer.addresses.collect();
-        let expected = [[192, 0, 2, 1], [192, 0, 2, 2]];
-        assert_eq!(found, expected.map(IpAddr::from));
+        let expected = [([192, 0, 2, 1], 50), ([192, 0, 2, 2], 40)];
+        let expected = expected.map(|(address, ttl)| Found {
+            address: address.into(),
+            ttl,
+        });
+        assert_eq!(found, expected);
+    }
+
+    #[test]
+    fn an_answer_says_that_it_was_cut_and_a_time_below_zero_is_none() {
+        let mut message = answer();
+        message[2] |= 2;
+        // The time of the alias, behind its owner, type and class.
+        let alias = question().emit(&mut [0; MESSAGE_LEN_MAX]).len();
+        message[alias + 6] = 0x80;
+
+        let answer = question().answer(&message).expect("an answer");
+
+        assert!(answer.truncated);
+        let ttls: Vec<_> = answer.addresses.map(|found| found.ttl).collect();
+        assert_eq!(ttls, [0, 0]);
     }
 
     #[test]

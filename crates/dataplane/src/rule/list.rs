@@ -1,10 +1,11 @@
-//! Address lists: a fixed part that control swaps as a whole, and a part that rules add to.
+//! Address lists: a fixed part that control swaps as a whole, a part that rules add to, and the addresses
+//! of names, which come and go one by one.
 //!
-//! Both belong to the list and not to a snapshot: a rule that names the list needs no compiling when
+//! All belong to the list and not to a snapshot: a rule that names the list needs no compiling when
 //! the list changes, and an address that a rule adds is there for the next packet on any worker.
 
 use core::sync::atomic::{AtomicU64, Ordering};
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use arc_swap::ArcSwap;
 use machine::Instant;
@@ -12,7 +13,7 @@ use machine::Instant;
 use super::address::AddressRange;
 use super::shared::{Shared, Values};
 
-/// How many addresses rules can add to a list. They take memory as they come: 40 bytes each, and at
+/// How many addresses rules can add to a list, and how many of names it can have. They take memory as they come: 40 bytes each, and at
 /// first a page.
 pub const DYNAMIC_MAX: usize = 1 << 18;
 
@@ -37,6 +38,8 @@ pub struct List {
     pub number: u32,
     fixed: ArcSwap<Fixed>,
     added: Shared<4>,
+    /// The addresses of names, as soon as there was one: `HIGH` and `LOW`.
+    named: OnceLock<Shared<2>>,
     /// How many were added and may still be there: 0 saves the look.
     entered: AtomicU64,
     refused: AtomicU64,
@@ -63,6 +66,7 @@ impl List {
             number,
             fixed: ArcSwap::default(),
             added: Shared::new(DYNAMIC_MAX)?,
+            named: OnceLock::new(),
             entered: AtomicU64::new(0),
             refused: AtomicU64::new(0),
         })
@@ -76,7 +80,46 @@ impl List {
     /// Whether the address is in the list now.
     #[inline]
     pub fn has(&self, address: u128, now: Instant) -> bool {
-        self.fixed.load().has(address) || self.has_added(address, now)
+        self.fixed.load().has(address) || self.has_added(address, now) || self.has_named(address)
+    }
+
+    fn has_named(&self, address: u128) -> bool {
+        let Some(named) = self.named.get() else {
+            return false;
+        };
+        let found = named.find(tag_in(named, address));
+        found.is_some_and(|values| is(values, address))
+    }
+
+    /// Enters an address of a name, until it is taken out. False when there is no room: then it is not
+    /// in the list.
+    pub fn enter_named(&self, address: u128) -> bool {
+        let entered = self.try_enter_named(address);
+        self.refused
+            .fetch_add(u64::from(!entered), Ordering::Relaxed);
+        entered
+    }
+
+    fn try_enter_named(&self, address: u128) -> bool {
+        let named = match self.named.get() {
+            Some(named) => named,
+            None => match Shared::new(DYNAMIC_MAX) {
+                Ok(made) => self.named.get_or_init(|| made),
+                Err(_) => return false,
+            },
+        };
+        let begin = |values: &Values<2>| {
+            values[HIGH].store((address >> 64) as u64, Ordering::Relaxed);
+            values[LOW].store(address as u64, Ordering::Relaxed);
+        };
+        let tag = tag_in(named, address);
+        named.enter(tag, |_| false, |_| None, begin).is_some()
+    }
+
+    /// Takes an address of a name out; whether it was there.
+    pub fn remove_named(&self, address: u128) -> bool {
+        let named = self.named.get();
+        named.is_some_and(|named| named.remove(tag_in(named, address)))
     }
 
     fn has_added(&self, address: u128, now: Instant) -> bool {
@@ -88,7 +131,7 @@ impl List {
     }
 
     fn tag(&self, address: u128) -> u64 {
-        self.added.tag((address >> 64) as u64, address as u64, 0)
+        tag_in(&self.added, address)
     }
 
     /// Adds an address until `expiry`, or for ever; one that is there lasts until then, and one
@@ -151,7 +194,11 @@ impl List {
     }
 }
 
-fn is(values: &Values<4>, address: u128) -> bool {
+fn tag_in<const N: usize>(table: &Shared<N>, address: u128) -> u64 {
+    table.tag((address >> 64) as u64, address as u64, 0)
+}
+
+fn is<const N: usize>(values: &Values<N>, address: u128) -> bool {
     values[LOW].load(Ordering::Relaxed) == address as u64
         && values[HIGH].load(Ordering::Relaxed) == (address >> 64) as u64
 }
@@ -301,6 +348,22 @@ mod tests {
             expiry: Some(at(50)),
         };
         assert_eq!(rows, [row]);
+    }
+
+    #[test]
+    fn addresses_of_names_are_apart_from_those_that_rules_add() {
+        let list = List::new(1).expect("address space");
+        let far = 1 << 100;
+        assert!(!list.has(7, Instant::ZERO) && !list.remove_named(7));
+
+        assert!(list.enter_named(7) && list.enter_named(far) && list.add(7, None, Instant::ZERO));
+        assert!(list.has(7, Instant::ZERO) && list.has(far, Instant::ZERO));
+        assert!(!list.has(8, Instant::ZERO));
+        assert_eq!(list.added(Instant::ZERO).count(), 1);
+
+        assert!(list.remove(7) && list.has(7, Instant::ZERO));
+        assert!(list.remove_named(7) && !list.has(7, Instant::ZERO));
+        assert!(list.has(far, Instant::ZERO));
     }
 
     #[test]

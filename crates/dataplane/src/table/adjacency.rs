@@ -5,6 +5,7 @@
 //! never a route. One writer (control), many readers; a line carries a version, so that a reader
 //! who meets a half-written line reads again.
 
+use core::net::Ipv4Addr;
 use core::sync::atomic::{AtomicU64, Ordering, fence};
 
 use frame::InterfaceId;
@@ -130,7 +131,7 @@ impl Adjacency {
 
 /// word 0: version (32) | kind (8) | header_len (8) | port (16);
 /// word 1: mtu (32) | egress (32); word 2: members (8), generation (32 to 63); words 3 to 6: the
-/// header.
+/// header; word 7: the IPv4 gateway.
 #[derive(Debug, Default)]
 #[repr(align(64))]
 struct Line([AtomicU64; 8]);
@@ -213,11 +214,24 @@ impl AdjacencyTable {
         line[0].store(first, Ordering::Release);
     }
 
+    /// Notes which IPv4 neighbour a next hop is, if it is one. Only control calls this.
+    pub fn set_gateway(&self, id: NextHopId, gateway: Option<Ipv4Addr>) {
+        let bits = gateway.map_or(0, |gateway| u64::from(gateway.to_bits()));
+        self.lines[usize::from(id.0)].0[7].store(bits, Ordering::Release);
+    }
+
+    /// The IPv4 neighbour that a next hop is; none where the destination itself is it.
+    pub fn gateway(&self, id: NextHopId) -> Option<Ipv4Addr> {
+        let bits = self.lines[usize::from(id.0)].0[7].load(Ordering::Acquire) as u32;
+        (bits != 0).then(|| Ipv4Addr::from_bits(bits))
+    }
+
     /// Makes `id` no route and gives it its next generation. Only control calls this.
     pub fn retire(&self, id: NextHopId) {
         let word = &self.lines[usize::from(id.0)].0[2];
         let generation = (word.load(Ordering::Relaxed) & GENERATION).wrapping_add(1 << 32);
         self.write(id, &Adjacency::default());
+        self.set_gateway(id, None);
         word.store(generation, Ordering::Release);
     }
 
@@ -252,6 +266,20 @@ mod tests {
 
         assert_eq!(table.read(NextHopId(5)), adjacency);
         assert_eq!(table.read(NextHopId(6)).kind, Kind::NoRoute);
+    }
+
+    #[test]
+    fn a_gateway_stays_until_its_line_is_given_back() {
+        let (table, id) = (AdjacencyTable::new(), NextHopId(5));
+        let gateway = Some(Ipv4Addr::new(192, 0, 2, 1));
+        assert_eq!(table.gateway(id), None);
+
+        table.set_gateway(id, gateway);
+        table.write(id, &Adjacency::default());
+        assert_eq!((table.gateway(id), table.generation(id)), (gateway, 0));
+
+        table.retire(id);
+        assert_eq!((table.gateway(id), table.generation(id)), (None, 1));
     }
 
     #[test]

@@ -4,6 +4,7 @@
 //! number of `/routing/table` (0 is `main`) and has an IPv4 and an IPv6 half; it is made when it is
 //! first written and stays, empty perhaps, for the process's life.
 
+use core::net::Ipv4Addr;
 use core::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, OnceLock};
 
@@ -175,6 +176,11 @@ impl FibWriter {
     /// Changes a next hop; every route and group that leads to it follows at once.
     pub fn set_next_hop(&mut self, id: NextHopId, adjacency: &Adjacency) {
         self.fib.adjacencies.write(id, adjacency);
+    }
+
+    /// Notes which IPv4 neighbour a next hop is, if it is one.
+    pub fn set_gateway(&mut self, id: NextHopId, gateway: Option<Ipv4Addr>) {
+        self.fib.adjacencies.set_gateway(id, gateway);
     }
 
     /// Gives a next hop back that no route and no group leads to any more. Its id is used again

@@ -28,9 +28,8 @@ pub(crate) fn run(
     if let Some(mac) = group(query.destination) {
         return to_group(cx, hint, mac, query.destination);
     }
-    if matches!(query.destination, Address::V6(address) if prerouting::is_link_local6(address)) {
-        // Control keeps the neighbours of a link; no route leads to them.
-        return Err(Exit::Punt(Why::Unresolved(NextHopId::NO_ROUTE)));
+    if is_of_link(query.destination) {
+        return to_link_local(cx, hint);
     }
     let hop = match cx.snapshot.rules.is_empty() {
         true => routing::lookup(cx, routing::MAIN, query.destination),
@@ -41,6 +40,32 @@ pub(crate) fn run(
         Kind::Forward => Ok((hop, adjacency)),
         _ => routing::follow(cx, packet, InterfaceId::NONE, hop),
     }
+}
+
+/// Whether a packet to this destination leaves by the interface that it was given, whatever routes say.
+pub(super) fn is_of_link(destination: Address) -> bool {
+    matches!(destination, Address::V6(address) if prerouting::is_link_local6(address))
+}
+
+/// Whether a packet waits for control to complete it: no route leads to link-local addresses, and control
+/// keeps the neighbours of a link.
+pub(super) fn waits_for_control(hop: NextHopId, adjacency: &Adjacency) -> bool {
+    hop == NextHopId::NO_ROUTE && adjacency.kind == Kind::Incomplete
+}
+
+/// Where a packet to a link-local address leaves.
+fn to_link_local(cx: &Context<'_>, egress: InterfaceId) -> Result<(NextHopId, Adjacency), Exit> {
+    let Some(interface) = cx.snapshot.interface(egress) else {
+        return Err(Exit::Punt(Why::NoRoute));
+    };
+    let adjacency = Adjacency {
+        kind: Kind::Incomplete,
+        port: interface.port,
+        mtu: interface.mtu,
+        egress,
+        ..Adjacency::default()
+    };
+    Ok((NextHopId::NO_ROUTE, adjacency))
 }
 
 /// Whether the network header is whole: the host stack is trusted with the rest.

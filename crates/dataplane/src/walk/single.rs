@@ -61,6 +61,9 @@ pub(crate) fn own_here(cx: &Context<'_>, mut frame: Frame, outlet: &mut Outlet) 
         return go(cx, frame, departed, outlet);
     }
     match decided {
+        Ok((hop, adjacency)) if output::waits_for_control(hop, &adjacency) => {
+            settle(cx, frame, Exit::Punt(Why::Unresolved(hop)), outlet);
+        }
         Ok((hop, adjacency)) => {
             let way = Way {
                 hop,

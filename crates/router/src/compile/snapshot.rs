@@ -6,8 +6,8 @@ use std::sync::Arc;
 
 use dataplane::firewall::Firewall;
 use dataplane::snapshot::{
-    FamilySettings, Interface, OwnAddresses, PortBinding, Prefix, Role, RoutingRule, RpFilter,
-    SlowReason, Snapshot, Vlan, Walk,
+    FamilySettings, Interface, Own4, OwnAddresses, PortBinding, Prefix, Role, RoutingRule,
+    RpFilter, SlowReason, Snapshot, Vlan, Walk,
 };
 use frame::InterfaceId;
 
@@ -70,7 +70,8 @@ pub fn compile(
         *slot(&mut snapshot.interfaces, id.0 as usize) =
             interface(laid, own_vlans, intent, &snapshot);
         let made = &mut snapshot.interfaces[id.0 as usize];
-        made.address4 = address4(addresses, *id);
+        made.addresses4 = addresses4(addresses, *id);
+        made.address4 = address4(addresses, &made.addresses4);
         made.address6 = address6(addresses, *id, in_use6);
         if let Some((port, mirror)) = laid.mirror {
             *slot(&mut snapshot.interfaces, mirror.0 as usize) = mirror_of(laid, port);
@@ -82,12 +83,23 @@ pub fn compile(
 
 /// The address by which an interface is known in options and errors: its first one, or where it has
 /// none, one that the router is known by (RFC 1812, 2.2.7: unnumbered lines).
-fn address4(addresses: &Addresses, id: InterfaceId) -> Option<Ipv4Addr> {
-    let own = addresses.of4(id).next().map(|(address, _)| address);
+fn address4(addresses: &Addresses, own: &[Own4]) -> Option<Ipv4Addr> {
+    let own = own.first().map(|own| own.address);
     own.or_else(|| addresses.ipv4.keys().next().map(|(_, address)| *address))
 }
 
-/// The address that masquerade speaks with on an interface.
+/// The addresses of an interface, in the order of their items.
+fn addresses4(addresses: &Addresses, id: InterfaceId) -> Vec<Own4> {
+    let mut own: Vec<_> = addresses.of4(id).collect();
+    own.sort_unstable_by_key(|(_, own)| own.item);
+    let own = own.into_iter().map(|(address, own)| Own4 {
+        address,
+        network: (own.network.first(), own.network.last()),
+    });
+    own.collect()
+}
+
+/// The IPv6 address that masquerade speaks with on an interface.
 fn address6(addresses: &Addresses, id: InterfaceId, in_use6: &[Ipv6Addr]) -> Option<Ipv6Addr> {
     let mut own = addresses.of6(id).map(|(address, _)| address);
     own.find(|own| !own.is_unicast_link_local() && in_use6.contains(own))

@@ -40,6 +40,7 @@ impl Control {
             firewall.load(store, around);
             true
         });
+        self.follow_dns(store);
         self.complain();
         self.schedule.follow(store, self.log.clock);
         self.watch_schedule();
@@ -79,6 +80,7 @@ impl Control {
         } else if self.follow_firewall(store, changes) {
             self.publish();
         }
+        self.follow_names(store, changes);
         self.complain();
         for (item, change) in &routes4 {
             if let Some(step) = step_of(item, change) {

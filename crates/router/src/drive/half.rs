@@ -72,6 +72,8 @@ pub enum TimerKey {
     Check,
     /// Incomplete packets.
     Pieces,
+    /// Names in address lists.
+    Names,
     /// Scripts that run by themselves.
     Schedule,
 }

@@ -13,6 +13,7 @@ mod icmp;
 mod items;
 mod link6;
 pub mod log;
+pub mod names;
 mod output;
 mod pieces;
 mod ping;
@@ -28,7 +29,7 @@ pub mod workers;
 
 pub use build::Setup;
 
-use core::net::{Ipv4Addr, Ipv6Addr};
+use core::net::{Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use std::task::Waker;
@@ -159,6 +160,8 @@ pub struct Control {
     pub(crate) pings: Pings<Waker>,
     pub(crate) dad: BTreeMap<(InterfaceId, Ipv6Addr), Dad>,
     pub(crate) firewall: Firewall,
+    /// The servers that the machine underneath asks for names.
+    machine_servers: Vec<SocketAddr>,
     pub(crate) connections: Arc<Table>,
     /// Whether connections of any family are tracked.
     tracks: bool,
@@ -243,6 +246,7 @@ impl Control {
             pings: Pings::new(check_id.wrapping_add(1)),
             dad: BTreeMap::new(),
             firewall: Firewall::new(workers.rule_counters()),
+            machine_servers: Vec::new(),
             connections,
             tracks: false,
             fib,
@@ -506,6 +510,7 @@ impl Control {
             TimerKey::Listen(id) => self.tick_listener(id),
             TimerKey::Check => self.tick_check(),
             TimerKey::Pieces => self.expire_pieces(),
+            TimerKey::Names => self.tick_names(),
             // The owner asks for the jobs when it has polled.
             TimerKey::Schedule => {}
         }

@@ -19,12 +19,7 @@ impl Control {
         };
         frame.l3 = 0;
         frame.egress = hint;
-        match destination(packet) {
-            Some(IpAddr::V6(to)) if to.is_unicast_link_local() => {
-                self.resolve6(hint, to, Waiting { frame, worker });
-            }
-            _ => self.workers.send(worker, Command::Output(frame)),
-        }
+        self.workers.send(worker, Command::Output(frame));
     }
 
     /// Gives a packet to the host stack, by the mirror of this interface.

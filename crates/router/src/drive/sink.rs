@@ -1,5 +1,7 @@
 //! The RIB's outcome, written into the FIB.
 
+use core::net::Ipv4Addr;
+
 use dataplane::table::adjacency::Adjacency;
 use dataplane::table::fib::FibWriter;
 use dataplane::table::{Address, Network, NextHopId, Routes};
@@ -28,7 +30,8 @@ impl LineSink for FibSink<'_> {
         id
     }
 
-    fn write_line(&mut self, id: NextHopId, adjacency: &Adjacency) {
+    fn write_line(&mut self, id: NextHopId, adjacency: &Adjacency, gateway: Option<Ipv4Addr>) {
+        self.fib.set_gateway(id, gateway);
         self.fib.set_next_hop(id, adjacency);
     }
 

@@ -5,8 +5,9 @@
 use core::fmt::Write as _;
 use core::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
-use dataplane::packet::{Fields, protocol};
-use dataplane::rule::{Reject, Sniff};
+use dataplane::connection::NatState;
+use dataplane::packet::{Fields, Tuple, protocol};
+use dataplane::rule::{Reject, Sniff, State};
 use dataplane::walk::{Event, Logged};
 use dataplane::{Command, Why};
 use frame::{Frame, InterfaceId};
@@ -242,17 +243,33 @@ impl Control {
     }
 }
 
-/// What a line says of a packet: the state of its connection, who sent it, what it is.
+/// What a line says of a packet: the state of its connection, who sent it, what it is, and how its
+/// connection is translated.
 fn describe(frame: &Frame, logged: &Logged) -> String {
     let fields = Fields::of(packet_of(frame));
     let mut line = format!("connection-state:{}", logged.state.name());
+    for (bit, word) in [(NatState::SRCNAT, ",snat"), (NatState::DSTNAT, ",dnat")] {
+        if logged.nat.intersects(bit) {
+            line.push_str(word);
+        }
+    }
     if frame.l3 >= 14
         && let Some(mac) = frame.bytes().get(6..).and_then(|rest| rest.first_chunk())
     {
         let _ = write!(line, " src-mac {}", Mac(*mac).to_string().to_lowercase());
     }
     let _ = write!(line, ", proto {}", protocol_words(&fields));
-    let tuple = &fields.tuple;
+    let [from, to] = ends(&logged.seen);
+    let _ = write!(line, ", {from}->{to}");
+    if let Some(translated) = translated(&fields.tuple, logged) {
+        let _ = write!(line, ", NAT {translated}");
+    }
+    let _ = write!(line, ", len {}", fields.len);
+    line
+}
+
+/// Who sends and who receives, with their ports.
+fn ends(tuple: &Tuple) -> [String; 2] {
     let address = |bits: u128| match tuple.ipv6 {
         true => IpAddr::V6(Ipv6Addr::from(bits)),
         false => IpAddr::V4(Ipv4Addr::from(bits as u32)),
@@ -262,10 +279,27 @@ fn describe(frame: &Frame, logged: &Logged) -> String {
         (address, true) => format!("{address}:{port}"),
         (address, false) => address.to_string(),
     };
-    let from = end(tuple.source, tuple.source_port);
-    let to = end(tuple.destination, tuple.destination_port);
-    let _ = write!(line, ", {from}->{to}, len {}", fields.len);
-    line
+    [
+        end(tuple.source, tuple.source_port),
+        end(tuple.destination, tuple.destination_port),
+    ]
+}
+
+/// How the connection of a packet is translated, in the packet's direction. RouterOS: in brackets what
+/// an end was and what it becomes, `(10.0.0.2:5000->1.2.3.4:5000)->8.8.8.8:53`. Of a connection that
+/// begins, what the rules before this one have made of it.
+fn translated(received: &Tuple, logged: &Logged) -> Option<String> {
+    let before = ends(received);
+    let after = ends(&logged.translated.unwrap_or(logged.seen));
+    let known = logged.state == State::Established;
+    let sides = [NatState::SRCNAT, NatState::DSTNAT];
+    let differs =
+        |side: usize| (known || logged.nat.intersects(sides[side])) && before[side] != after[side];
+    let [source, destination] = [0, 1].map(|side| match differs(side) {
+        true => format!("({}->{})", before[side], after[side]),
+        false => before[side].clone(),
+    });
+    (differs(0) || differs(1)).then(|| format!("{source}->{destination}"))
 }
 
 /// `TCP (SYN,ACK)`, `ICMP (type 8, code 0)`, `UDP`, `47`.
@@ -310,6 +344,54 @@ mod tests {
         assert_eq!(admitted.count(), LINES as usize);
         assert_eq!(told.admit(at(2)), Some(7));
         assert_eq!(told.admit(at(2)), Some(0));
+    }
+
+    #[test]
+    fn translations_are_shown_in_the_direction_of_the_packet() {
+        const ANY: [u8; 4] = [0; 4];
+        let tuple = |source: [u8; 4], source_port, destination: [u8; 4], destination_port| Tuple {
+            source: u32::from_be_bytes(source).into(),
+            destination: u32::from_be_bytes(destination).into(),
+            source_port,
+            destination_port,
+            protocol: protocol::UDP,
+            ipv6: false,
+        };
+        let (inside, outside, server) = ([10, 0, 0, 2], [1, 2, 3, 4], [8, 8, 8, 8]);
+        let sent = tuple(inside, 5000, server, 53);
+        let left = tuple(outside, 5000, server, 53);
+        let came = tuple(server, 53, outside, 5000);
+        let reached = tuple(server, 53, inside, 5000);
+        let line = |received: &Tuple, seen, translated, nat, state| {
+            let logged = Logged {
+                rule: 1,
+                egress: InterfaceId::NONE,
+                state,
+                nat,
+                seen,
+                translated,
+            };
+            super::translated(received, &logged).unwrap_or_default()
+        };
+        let (snat, dnat) = (NatState::SRCNAT, NatState::DSTNAT);
+        let (new, old) = (State::New, State::Established);
+        let none = NatState::default();
+
+        let masked = "(10.0.0.2:5000->1.2.3.4:5000)->8.8.8.8:53";
+        assert_eq!(line(&sent, sent, Some(left), snat, old), masked);
+        // Its answers, before and behind dstnat.
+        let back = "8.8.8.8:53->(1.2.3.4:5000->10.0.0.2:5000)";
+        assert_eq!(line(&came, came, Some(reached), snat, old), back);
+        assert_eq!(line(&came, reached, Some(reached), snat, old), back);
+        // The first packet: forward does not know yet what srcnat will do, but what dstnat did.
+        assert_eq!(line(&sent, sent, Some(left), none, new), "");
+        assert_eq!(line(&came, reached, None, dnat, new), back);
+        let both = tuple(outside, 9, inside, 5000);
+        assert_eq!(line(&came, reached, Some(both), dnat, new), back);
+        let twice = "(8.8.8.8:53->1.2.3.4:9)->(1.2.3.4:5000->10.0.0.2:5000)";
+        assert_eq!(line(&came, reached, Some(both), dnat, old), twice);
+        assert_eq!(line(&sent, sent, None, none, old), "");
+        assert_eq!(ends(&tuple(ANY, 0, ANY, 0))[0], "0.0.0.0:0");
     }
 
     #[test]

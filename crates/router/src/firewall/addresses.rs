@@ -111,7 +111,7 @@ impl Entries {
         if item.is("disabled") {
             return;
         }
-        // A host's name has no address before somebody asks for it.
+        // A host's name has what addresses it has at the time: see `hosts.rs`.
         let is_name = matches!(item.get("address"), Some(Value::Text(_)));
         let range = item.get("address").filter(|_| !is_name);
         if let Some(range) = range.and_then(value::addresses) {

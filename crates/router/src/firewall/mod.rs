@@ -11,6 +11,7 @@
 //! remember.
 
 mod addresses;
+pub(crate) mod hosts;
 mod jumps;
 mod names;
 mod numbers;
@@ -34,10 +35,12 @@ use dataplane::nat::helper::Services;
 use dataplane::rule::{Layer7, List, RuleCounters};
 use machine::Instant;
 use menu::{Change, Changes, Store};
+use service::resolver::{Ask, Config, Heard};
 
 use crate::compile::Layout;
 use crate::intent::{Intent, ItemId, Name};
 use addresses::Entries;
+use hosts::{HostRow, Hosts};
 use resolve::World;
 use rule::Rule;
 use sets::Sets;
@@ -72,6 +75,7 @@ pub struct Firewall {
     shared: Shared,
     sets: Sets,
     entries: [Entries; 2],
+    hosts: Hosts,
     patterns: BTreeMap<Name, Layer7>,
     /// What users are to be told.
     complaints: Vec<String>,
@@ -91,6 +95,7 @@ impl Firewall {
             },
             sets: Sets::default(),
             entries: Default::default(),
+            hosts: Hosts::default(),
             patterns: BTreeMap::new(),
             complaints: Vec::new(),
             tracking: Tracking::default(),
@@ -118,7 +123,9 @@ impl Firewall {
     pub fn load(&mut self, store: &Store, around: &Around<'_>) {
         self.sets = Sets::new(around.intent, around.layout, &self.sets);
         for (ipv6, path) in ADDRESSES.into_iter().enumerate() {
-            self.entries[ipv6].load(store, path, &mut self.shared.lists[ipv6]);
+            let lists = &mut self.shared.lists;
+            self.entries[ipv6].load(store, path, &mut lists[ipv6]);
+            self.hosts.load((store, path), ipv6, around.now, lists);
         }
         (self.patterns, self.complaints) = patterns(store);
         self.tracking = Tracking::read(store);
@@ -137,8 +144,11 @@ impl Firewall {
             return false;
         }
         for (ipv6, path) in ADDRESSES.into_iter().enumerate() {
-            let lists = &mut self.shared.lists[ipv6];
-            self.entries[ipv6].follow(changes, path, around.now, lists);
+            let lists = &mut self.shared.lists;
+            self.entries[ipv6].follow(changes, path, around.now, &mut lists[ipv6]);
+            for change in changes.of(path) {
+                self.hosts.follow(change, ipv6, around.now, lists);
+            }
         }
         if changes.of(PATTERNS).next().is_some() {
             (self.patterns, self.complaints) = patterns(store);
@@ -256,6 +266,36 @@ impl Firewall {
     /// The addresses that are entries of a list by themselves.
     pub(crate) fn singles(&self, ipv6: bool, list: &str) -> BTreeSet<u128> {
         self.entries[usize::from(ipv6)].singles(list)
+    }
+
+    /// Takes over who is asked for names, and how long an answer counts.
+    pub(crate) fn configure_hosts(&mut self, config: Config, now: Instant) {
+        self.hosts.configure(config, now, &mut self.shared.lists);
+    }
+
+    /// Hears what came of a question for a name.
+    pub(crate) fn hear_of_host(&mut self, ticket: u64, heard: Heard, now: Instant) {
+        self.hosts.hear(ticket, heard, now, &mut self.shared.lists);
+    }
+
+    /// Lets addresses of names go whose time is over, and asks for names anew.
+    pub(crate) fn tick_hosts(&mut self, now: Instant) {
+        self.hosts.tick(now, &mut self.shared.lists);
+    }
+
+    /// When names are next to be looked after.
+    pub(crate) fn hosts_deadline(&self) -> Option<Instant> {
+        self.hosts.deadline()
+    }
+
+    /// The questions for names that are to be put.
+    pub(crate) fn take_asks(&mut self) -> Vec<Ask> {
+        self.hosts.take_asks()
+    }
+
+    /// The addresses of the names in a family's lists.
+    pub(crate) fn host_rows(&self, ipv6: bool) -> impl Iterator<Item = HostRow<'_>> {
+        self.hosts.rows(ipv6)
     }
 
     /// The address lists of a family, by name.

@@ -14,6 +14,7 @@ use menu::{Call, Flag, Id, Menu, Reason, Reply, Row, RowFilter, Value};
 use super::{DYNAMIC, give, number};
 use crate::drive::Control;
 use crate::firewall::helper_of;
+use crate::firewall::hosts::HostRow;
 
 /// The comment of the rows that count what FastTrack carries, word for word.
 const DUMMY: [&str; 2] = [
@@ -131,7 +132,30 @@ impl Control {
                 give(row, filter, each)?;
             }
         }
+        for row in self.firewall.host_rows(ipv6) {
+            if wanted.is_none_or(|wanted| wanted == &*row.entry.list) {
+                give(self.host_row(&row), filter, each)?;
+            }
+        }
         ControlFlow::Continue(())
+    }
+
+    /// An address of a name. RouterOS: its comment is the name.
+    fn host_row(&self, host: &HostRow<'_>) -> Row {
+        let mut row = Row {
+            id: Some(host_id(host)),
+            ..Row::default()
+        };
+        row.set("comment", Value::text(host.entry.host.clone()));
+        row.set("list", Value::text(&*host.entry.list));
+        let address = match host.address {
+            IpAddr::V4(_) => Value::Address(host.address),
+            IpAddr::V6(_) => Value::Prefix(IpNet::from(host.address)),
+        };
+        row.set("address", address);
+        row.set("creation-time", Value::text(self.date_of(host.known.since)));
+        row.flag("dynamic", true);
+        row
     }
 
     fn list_row(&self, name: &str, list: u32, added: &Added, ipv6: bool) -> Row {
@@ -162,6 +186,11 @@ impl Control {
                 let found = added.find(|added| list_id(list.number, added.address) == *item);
                 found.is_some_and(|added| list.remove(added.address))
             });
+            let mut hosts = self.firewall.host_rows(ipv6);
+            if !gone && hosts.any(|host| host_id(&host) == *item) {
+                let text = "an address of a name goes when the name's entry does";
+                return Err(Reason::failure(text));
+            }
             if !gone {
                 return Err(Reason::NoItem);
             }
@@ -227,6 +256,17 @@ fn list_id(list: u32, address: u128) -> Id {
     let bits = (address >> 64) as u64 ^ (address as u64).rotate_left(29);
     // Two addresses of IPv6 hardly ever share this; then both rows have one id.
     Id(DYNAMIC | (bits ^ u64::from(list) << 40) & (DYNAMIC - 1))
+}
+
+/// The id of an address that an entry's name has.
+fn host_id(host: &HostRow<'_>) -> Id {
+    let bits = match host.address {
+        IpAddr::V4(address) => u64::from(u32::from(address)),
+        IpAddr::V6(address) => (address.to_bits() >> 64) as u64 ^ address.to_bits() as u64,
+    };
+    // Mixed with the entry's, so that one address of two names has two.
+    let bits = bits.wrapping_mul(0x9e37_79b9_7f4a_7c15) ^ host.item.rotate_left(40);
+    Id(DYNAMIC | bits & (DYNAMIC - 1))
 }
 
 #[cfg(test)]

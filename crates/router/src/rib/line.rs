@@ -4,6 +4,7 @@
 //! has a line per route class that uses it), and all of them are rewritten in place when the
 //! neighbour or the link behind it changes: routes keep their line and are not touched.
 
+use core::net::Ipv4Addr;
 use std::collections::{BTreeMap, BTreeSet};
 
 use dataplane::table::NextHopId;
@@ -75,8 +76,8 @@ enum Content<F: Family> {
 pub trait LineSink {
     /// A number that nobody uses; none when all are taken.
     fn take_line(&mut self) -> Option<NextHopId>;
-    /// Writes one line.
-    fn write_line(&mut self, id: NextHopId, adjacency: &Adjacency);
+    /// Writes one line, and which IPv4 neighbour it is, if it is one.
+    fn write_line(&mut self, id: NextHopId, adjacency: &Adjacency, gateway: Option<Ipv4Addr>);
     /// Gives a number back that no route and no group leads to any more.
     fn return_line(&mut self, id: NextHopId);
 }
@@ -348,7 +349,17 @@ impl<F: Family> Lines<F> {
                 self.at_mut(line).number = number;
                 self.by_number.insert(number, line);
             }
-            sink.write_line(self.at(line).number, &self.adjacency(line));
+            let (number, gateway) = (self.at(line).number, self.gateway(line));
+            sink.write_line(number, &self.adjacency(line), gateway);
+        }
+    }
+
+    fn gateway(&self, line: LineId) -> Option<Ipv4Addr> {
+        match self.at(line).content {
+            Content::One(Target::Neighbour(_, addr)) if !F::IPV6 => {
+                Some(Ipv4Addr::from_bits(F::bits(addr) as u32))
+            }
+            _ => None,
         }
     }
 

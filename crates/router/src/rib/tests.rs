@@ -30,7 +30,7 @@ impl LineSink for Model {
         self.free.push(id);
     }
 
-    fn write_line(&mut self, id: NextHopId, adjacency: &Adjacency) {
+    fn write_line(&mut self, id: NextHopId, adjacency: &Adjacency, _: Option<Ipv4Addr>) {
         self.lines.insert(id, *adjacency);
     }
 }

@@ -1,4 +1,5 @@
-//! `/ip/dns`: names of hosts, asked for and answered (RFC 1035).
+//! `/ip/dns`: names of hosts, asked for and answered (RFC 1035). This router asks for its own needs;
+//! nobody else is answered.
 
 pub(crate) mod adlist;
 pub(crate) mod cache;
@@ -6,7 +7,7 @@ pub(crate) mod forwarders;
 #[path = "dns/static.rs"]
 pub(crate) mod statics;
 
-use menu::{Effect, Family, Kind, Menu, Shape};
+use menu::{Family, Kind, Menu, Shape};
 
 use crate::brief::{INTERFACE, count, no, number, read, text, with};
 
@@ -17,42 +18,52 @@ const SERVERS: Kind = Kind::List(&Kind::Either(
 const SPAN: Kind = Kind::SPAN;
 const MANY: Kind = number(1, 4_294_967_295);
 
+/// A server at a link-local address is not asked.
+fn by_interface(servers: &str) -> bool {
+    servers.contains('%')
+}
+
 pub(crate) static MENU: Menu = Menu {
     properties: &[&[
-        with("servers", SERVERS, "", "The servers to ask"),
+        with("servers", SERVERS, "", "The servers to ask").inert_for(by_interface),
         read(
             "dynamic-servers",
             Kind::List(&Kind::Text),
             "Servers that others told of",
         ),
-        text("use-doh-server", "The server to ask by HTTPS (RFC 8484)"),
+        text("use-doh-server", "The server to ask by HTTPS (RFC 8484)").inert(),
         no(
             "verify-doh-cert",
             "Whether that server's certificate is checked",
-        ),
+        )
+        .inert(),
         with(
             "doh-max-server-connections",
             MANY,
             "5",
             "Most connections to that server",
-        ),
+        )
+        .inert(),
         with(
             "doh-max-concurrent-queries",
             MANY,
             "50",
             "Most questions to that server at a time",
-        ),
-        with("doh-timeout", SPAN, "5s", "How long that server may take"),
+        )
+        .inert(),
+        with("doh-timeout", SPAN, "5s", "How long that server may take").inert(),
         no(
             "allow-remote-requests",
             "Whether others may ask this router",
-        ),
+        )
+        .inert(),
         with(
             "max-udp-packet-size",
             number(50, 65_507),
             "4096",
             "Longest answer by UDP",
-        ),
+        )
+        .inert(),
         with(
             "query-server-timeout",
             SPAN,
@@ -70,19 +81,22 @@ pub(crate) static MENU: Menu = Menu {
             MANY,
             "100",
             "Most questions at a time",
-        ),
+        )
+        .inert(),
         with(
             "max-concurrent-tcp-sessions",
             MANY,
             "20",
             "Most connections at a time",
-        ),
+        )
+        .inert(),
         with(
             "cache-size",
             Kind::Kib,
             "2048KiB",
             "Greatest size of the cache",
-        ),
+        )
+        .inert(),
         with(
             "cache-max-ttl",
             SPAN,
@@ -100,16 +114,17 @@ pub(crate) static MENU: Menu = Menu {
             Kind::Reference("routing-table"),
             "main",
             "The VRF that servers are reached in",
-        ),
+        )
+        .inert(),
         with(
             "mdns-repeat-ifaces",
             Kind::List(&INTERFACE),
             "",
             "Interfaces that share mDNS",
-        ),
+        )
+        .inert(),
         count("cache-used", "Size of the cache").unit("B"),
     ]],
-    effect: Effect::None,
     rank: 435,
     ..Menu::new("/ip/dns", Shape::Settings, "DNS settings")
 };

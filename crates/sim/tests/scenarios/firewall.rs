@@ -204,3 +204,166 @@ fn a_pattern_that_cannot_run_is_complained_about() {
     let invalid = ":put [:len [/ip firewall filter find where invalid]]";
     assert_eq!(world.run_on(west, invalid), "1\n");
 }
+
+#[test]
+fn lines_of_rules_say_how_connections_are_translated() {
+    let Chain {
+        mut world,
+        client,
+        server,
+        west,
+        ..
+    } = guarded(
+        7,
+        1,
+        "/ip firewall nat add chain=srcnat action=masquerade out-interface=ether2\n\
+         /ip firewall nat add chain=dstnat action=dst-nat in-interface=ether2 protocol=udp dst-port=7 \
+         to-addresses=10.1.0.2 to-ports=77\n\
+         /ip firewall filter add chain=forward action=log protocol=udp",
+    );
+
+    world.at(client).send_udp_from(4_000, "10.2.0.2", 53, 100);
+    world.run(seconds(2));
+    world.at(server).send_udp_from(53, "10.9.0.1", 4_000, 100);
+    world.run(seconds(1));
+    world.at(client).send_udp_from(4_000, "10.2.0.2", 53, 100);
+    world.run(seconds(1));
+    world.at(server).send_udp_from(5_000, "10.9.0.1", 7, 100);
+    world.run(seconds(1));
+    world.at(client).send_udp_from(77, "10.2.0.2", 5_000, 100);
+    world.run(seconds(1));
+
+    let log = world.run_on(west, "/log print where topics~\"firewall\"");
+    let line = |line: &str| {
+        line.split_once("connection-state:")
+            .map(|(_, rest)| rest.to_owned())
+    };
+    let lines: Vec<_> = log.lines().filter_map(line).collect();
+    // Without the link address, and by what srcnat will do to the first packet nobody knows yet.
+    let without_mac = |line: &String| {
+        let (state, rest) = line.split_once(" src-mac ").expect("from Ethernet");
+        format!("{state}{}", &rest[17..])
+    };
+    let expected = [
+        "new, proto UDP, 10.1.0.2:4000->10.2.0.2:53, len 128",
+        "established,snat, proto UDP, 10.2.0.2:53->10.1.0.2:4000, \
+         NAT 10.2.0.2:53->(10.9.0.1:4000->10.1.0.2:4000), len 128",
+        "established,snat, proto UDP, 10.1.0.2:4000->10.2.0.2:53, \
+         NAT (10.1.0.2:4000->10.9.0.1:4000)->10.2.0.2:53, len 128",
+        "new,dnat, proto UDP, 10.2.0.2:5000->10.1.0.2:77, \
+         NAT 10.2.0.2:5000->(10.9.0.1:7->10.1.0.2:77), len 128",
+        "established,dnat, proto UDP, 10.1.0.2:77->10.2.0.2:5000, \
+         NAT (10.1.0.2:77->10.9.0.1:7)->10.2.0.2:5000, len 128",
+    ];
+    let seen: Vec<_> = lines.iter().map(without_mac).collect();
+    assert_eq!(seen, expected);
+}
+
+#[test]
+fn a_routers_own_packets_to_link_local_addresses_meet_output_and_postrouting() {
+    for (workers, rule, expected) in [
+        (1, "", 2),
+        (2, "", 2),
+        (
+            1,
+            "/ipv6 firewall filter add chain=output action=drop dst-address=fe80::/10",
+            0,
+        ),
+        (
+            1,
+            "/ipv6 firewall mangle add chain=postrouting action=passthrough dst-address=fe80::/10",
+            2,
+        ),
+        // A mark leads to no other link.
+        (
+            2,
+            "/routing table add fib name=other\n\
+             /ipv6 firewall mangle add chain=output action=mark-routing new-routing-mark=other \
+             dst-address=fe80::/10",
+            2,
+        ),
+        (
+            1,
+            "/ipv6 firewall filter add chain=input action=drop dst-address=fe80::/10 in-interface=ether1 \
+             icmp-options=128:0 protocol=icmpv6",
+            0,
+        ),
+    ] {
+        let Chain {
+            mut world,
+            client,
+            west,
+            ..
+        } = guarded(
+            8,
+            workers,
+            &format!("/ip firewall connection tracking set enabled=yes\n{rule}"),
+        );
+
+        world.at(client).ping("fe80::f0:ff:fe00:1", 1, 40);
+        world.at(client).ping("fe80::f0:ff:fe00:1", 2, 40);
+        world.run(seconds(3));
+
+        let replies = world.at(client).replies("fe80::f0:ff:fe00:1");
+        assert_eq!(replies, expected, "{workers} workers: {rule}");
+        if let Some(menu) = rule
+            .lines()
+            .last()
+            .and_then(|rule| rule.split_once(" add "))
+        {
+            let counted = world.run_on(west, &format!(":put [{} get 0 packets]", menu.0));
+            assert_eq!(counted, "2\n", "{rule}");
+        }
+    }
+}
+
+#[test]
+fn what_is_placed_before_the_row_that_counts_fasttrack_comes_before_all_rules() {
+    let Chain {
+        mut world,
+        client,
+        server,
+        west,
+        ..
+    } = guarded(
+        9,
+        1,
+        "/ip firewall filter\n\
+         add chain=forward action=fasttrack-connection connection-state=established comment=first\n\
+         add chain=forward action=accept comment=last",
+    );
+    for packets in [1, 1, 9] {
+        // One packet a second does not take FastTrack's way.
+        for _ in 0..packets {
+            world.at(client).send_udp_from(4_000, "10.2.0.2", 53, 100);
+        }
+        world.run(seconds(2));
+        world.at(server).send_udp_from(53, "10.1.0.2", 4_000, 100);
+        world.run(seconds(1));
+    }
+    let comments = |world: &mut World| {
+        let all = ":foreach r in=[/ip firewall filter find] do={\
+                   :put [/ip firewall filter get $r comment]}";
+        world.run_on(west, all)
+    };
+    let dummy = "special dummy rule to show fasttrack counters\n";
+    assert_eq!(comments(&mut world), format!("{dummy}first\nlast\n"));
+
+    // RouterOS: numbers are those of the last print, so that the second goes behind the first.
+    world.run_on(
+        west,
+        "/ip firewall filter print\n\
+         /ip firewall filter add chain=input action=accept comment=a place-before=0\n\
+         /ip firewall filter add chain=input action=accept comment=b place-before=0",
+    );
+    assert_eq!(comments(&mut world), format!("{dummy}a\nb\nfirst\nlast\n"));
+
+    let place = "/ip firewall filter add chain=input action=accept place-before=0 comment=";
+    world.run_on(west, &format!("{place}c\n{place}d"));
+    world.run_on(
+        west,
+        "/ip firewall filter move [find comment=last] destination=0",
+    );
+    let expected = format!("{dummy}last\nd\nc\na\nb\nfirst\n");
+    assert_eq!(comments(&mut world), expected);
+}

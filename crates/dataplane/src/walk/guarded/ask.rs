@@ -80,6 +80,9 @@ pub(super) fn all(
             &mut outlet.told,
         );
         if outlet.told.has_events() {
+            let tracker = &outlet.memory.tracker;
+            let translation = translation::known(tracker, &asked.track);
+            outlet.told.explain(translation);
             outlet.tell(frame);
         }
         if let Some(exit) = exit {

@@ -30,7 +30,7 @@ use frame::{InterfaceId, Offload, Segmentation};
 use wire::Mac;
 
 use super::forward::{self, Fit};
-use super::{Context, Exit, gather, options, routing};
+use super::{Context, Exit, gather, options, output, routing};
 use crate::connection::{Draft, Track, Tracker, Way};
 use crate::drop::Drop;
 use crate::firewall::Tables;
@@ -91,6 +91,8 @@ pub(crate) struct Passage {
     pub(crate) translation: Option<Translation>,
     /// The direction of its connection, where a helper reads what that carries.
     pub(crate) helped: Option<Way>,
+    /// The next hop by which it leaves, once that is known.
+    pub(crate) hop: NextHopId,
     /// The smallest layer-3 MTU on its way through this router, in bytes, once that is known.
     pub(crate) mtu: u32,
     /// All stages have let it pass: what is above is written into it, whatever its exit.
@@ -108,6 +110,7 @@ impl Passage {
             changes: Changes::default(),
             translation: None,
             helped: None,
+            hop: NextHopId::NO_ROUTE,
             mtu: u32::MAX,
             accepted: false,
         }
@@ -195,18 +198,27 @@ impl<W: Watcher> Guard<'_, W> {
         self.connect();
         // An error about a translated packet goes to whoever sent that.
         self.recall(Side::Destination);
-        let routed = match self.ends() == before {
-            true => routed?,
-            false => self.route()?,
+        let routed = match self.leads_elsewhere(before) {
+            false => routed?,
+            true => self.route()?,
         };
         let before = self.ends();
         self.hook(Hook::Output, routed.1.egress)?;
         // RouterOS: "routing adjustment" is what makes `mark-routing` work in `output`.
-        let (hop, adjacency) = match self.ends() == before {
-            true => routed,
-            false => self.route()?,
+        let (hop, adjacency) = match self.leads_elsewhere(before) {
+            false => routed,
+            true => self.route()?,
         };
         self.leave(hop, adjacency)
+    }
+
+    /// Whether rules and translations have changed what routing goes by. No mark leads to a neighbour's
+    /// link-local address by another link.
+    fn leads_elsewhere(&self, before: (u128, u32)) -> bool {
+        let (destination, mark) = self.ends();
+        let ipv6 = self.passage.fields.tuple.ipv6;
+        let stays = output::is_of_link(routing::Address::of(destination, ipv6));
+        destination != before.0 || mark != before.1 && !stays
     }
 
     /// What routing goes by.
@@ -310,6 +322,7 @@ impl<W: Watcher> Guard<'_, W> {
         let came = self.cx.snapshot.interface(self.view.ingress);
         let mtu = came.map_or(u32::MAX, |interface| interface.mtu);
         self.passage.mtu = mtu.min(adjacency.mtu);
+        self.passage.hop = hop;
         self.hook(Hook::Postrouting, adjacency.egress)?;
         self.confirm(adjacency.egress, hop)?;
         if adjacency.kind != Kind::Forward {

@@ -3,6 +3,9 @@
 
 use frame::InterfaceId;
 
+use super::Translation;
+use crate::connection::NatState;
+use crate::packet::Tuple;
 use crate::rule::{Action, Chain, List, Matcher, Rule, Sniff, State, Subject, Watch};
 use crate::trace::Tracer;
 use crate::walk::{Exit, Stage};
@@ -37,6 +40,13 @@ pub struct Logged {
     pub egress: InterfaceId,
     /// The state of its connection.
     pub state: State,
+    /// How that is translated, as far as it was known.
+    pub nat: NatState,
+    /// Between whom the packet travelled when the rule saw it: its destination is translated from
+    /// dstnat on.
+    pub seen: Tuple,
+    /// What its connection makes of such packets, where that is known.
+    pub translated: Option<Tuple>,
 }
 
 /// See the module.
@@ -66,6 +76,16 @@ impl Told {
             self.events.push(event);
         } else {
             self.lost += 1;
+        }
+    }
+
+    /// Says of all lines about the packet at hand how its connection is translated.
+    #[cold]
+    pub(crate) fn explain(&mut self, translation: Option<Translation>) {
+        for event in &mut self.events {
+            if let Event::Log(logged) = event {
+                logged.translated = translation.map(|translation| translation.after);
+            }
         }
     }
 
@@ -103,6 +123,9 @@ impl Watch for Told {
             rule: rule.id,
             egress: subject.egress,
             state: subject.state,
+            nat: subject.nat,
+            seen: subject.fields.tuple,
+            translated: None,
         }));
     }
 

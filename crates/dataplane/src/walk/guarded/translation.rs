@@ -1,6 +1,8 @@
 //! Where connections are translated: rules choose for the first packet, the table remembers for all
 //! others.
 
+use core::net::Ipv4Addr;
+
 use frame::InterfaceId;
 
 use super::chains::Hook;
@@ -67,7 +69,10 @@ impl<W: Watcher> Guard<'_, W> {
             _ => self.view.ingress,
         };
         let context = nat::Context {
-            own: self.own_address(interface, before.ipv6),
+            own: match (hook, target.action, before.ipv6) {
+                (Hook::Postrouting, Action::Own, false) => self.nearest(interface),
+                _ => self.own_address(interface, before.ipv6),
+            },
             random: self.memory.rules.random(),
             mappings: self.memory.tracker.mappings(),
         };
@@ -96,6 +101,17 @@ impl<W: Watcher> Guard<'_, W> {
             draft.masquerade |= is_own_source(target);
         }
         Ok(())
+    }
+
+    /// The router's own IPv4 address on the interface that the packet leaves by: that which its next
+    /// hop has in its network, where there is one.
+    fn nearest(&self, egress: InterfaceId) -> Option<u128> {
+        let gateway = self.cx.fib.adjacencies.gateway(self.passage.hop);
+        let destination = self.passage.fields.tuple.destination as u32;
+        let neighbour = gateway.unwrap_or(Ipv4Addr::from_bits(destination));
+        let egress = self.cx.snapshot.interface(egress)?;
+        let own = egress.address_towards(neighbour)?;
+        Some(u128::from(own.to_bits()))
     }
 
     /// The router's own address of the moment on an interface.

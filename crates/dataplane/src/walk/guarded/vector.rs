@@ -576,7 +576,7 @@ pub(in crate::walk) fn one(
         watch: &mut outlet.told,
     };
     let decided = guard.forwarded(local);
-    outlet.tell(frame);
+    tell(frame, &passage, outlet);
     settle(cx, frame, &mut passage, decided, tally, outlet)
 }
 
@@ -605,8 +605,19 @@ pub(in crate::walk) fn own(
         watch: &mut outlet.told,
     };
     let decided = guard.sent(routed);
-    outlet.tell(frame);
+    tell(frame, &passage, outlet);
     settle(cx, frame, &mut passage, decided, tally, outlet)
+}
+
+/// Tells control what rules said about a packet.
+#[inline(always)]
+fn tell(frame: &Frame, passage: &Passage, outlet: &mut Outlet) {
+    if outlet.told.has_events() {
+        // What an error quotes is translated, and not the error's own ends.
+        let translation = passage.translation.filter(|_| !passage.track.quoted);
+        outlet.told.explain(translation);
+        outlet.tell(frame);
+    }
 }
 
 /// Writes what was decided.

@@ -1,5 +1,6 @@
 //! Packets past the firewall: which chains they meet, what rules change about them, and how they end.
 
+use core::net::Ipv4Addr;
 use std::sync::Arc;
 
 use super::{forwarded4, rig};
@@ -11,6 +12,7 @@ use crate::punt::Why;
 use crate::rule::{
     Action, AddressRange, ChainId, ConnectionLimit, Dscp, Match, Reject, Rule, State, Table, Ttl,
 };
+use crate::snapshot::Own4;
 use crate::snapshot::{RoutingRule, RuleAction};
 use crate::table::Adjacency;
 use crate::testing::{ETHER1, ETHER2, MIRROR, Rig, Udp4, gateway};
@@ -350,7 +352,7 @@ fn packets_that_follow_the_first_in_one_vector_are_of_its_connection() {
 #[test]
 fn masquerade_gives_the_egress_address_and_answers_find_back() {
     let mut rig = rig();
-    rig.interface(ETHER2).address4 = Some(core::net::Ipv4Addr::from_bits(0x0a01_0001));
+    rig.interface(ETHER2).address4 = Some(Ipv4Addr::from_bits(0x0a01_0001));
     let matchers = vec![Match::OutInterface(ETHER2).into()];
     translated(&mut rig, nat::SRCNAT, matchers, MASQUERADE);
 
@@ -380,10 +382,47 @@ fn masquerade_gives_the_egress_address_and_answers_find_back() {
     assert_eq!(hits(&rig, 4).0, 1);
 }
 
+#[test]
+fn masquerade_takes_the_address_whose_network_the_next_hop_is_in() {
+    let own = |address: u32| Own4 {
+        address: Ipv4Addr::from_bits(address),
+        network: (
+            Ipv4Addr::from_bits(address & 0xffff_ff00),
+            Ipv4Addr::from_bits(address | 0xff),
+        ),
+    };
+    let (first, second) = (0x0a01_0001, 0xc000_0201);
+    let to = Udp4::default().destination;
+    let near = to & 0xffff_ff00 | 0xfe;
+    for (gateway, addresses, expected) in [
+        (Some(0xc000_0209), [first, second], second),
+        (Some(0x0a01_0009), [first, second], first),
+        // Who is in none of its networks gets the first, which need not be the lowest.
+        (Some(0x0808_0808), [second, first], second),
+        // Without a gateway the destination is the neighbour.
+        (None, [first, near], near),
+        (None, [first, second], first),
+    ] {
+        let mut rig = rig();
+        rig.interface(ETHER2).addresses4 = addresses.map(own).to_vec();
+        let gateway = gateway.map(Ipv4Addr::from_bits);
+        rig.writer.set_gateway(rig.gateway, gateway);
+        translated(&mut rig, nat::SRCNAT, Vec::new(), MASQUERADE);
+
+        let sent = rig.pass(Udp4::default().frame());
+
+        let expected = Udp4 {
+            source: expected,
+            ..Udp4::default()
+        };
+        assert_eq!(sent, [forwarded4(&expected.packet())], "{gateway:?}");
+    }
+}
+
 /// A UDP connection through masquerade that a rule FastTracks, answered once.
 fn fasttracked() -> Rig {
     let mut rig = rig();
-    rig.interface(ETHER2).address4 = Some(core::net::Ipv4Addr::from_bits(0x0a01_0001));
+    rig.interface(ETHER2).address4 = Some(Ipv4Addr::from_bits(0x0a01_0001));
     client(&mut rig);
     translated(&mut rig, nat::SRCNAT, Vec::new(), MASQUERADE);
     let established = Match::ConnectionState([State::Established].into_iter().collect());
@@ -514,7 +553,7 @@ fn a_fasttracked_connection_stays_so_when_its_rule_goes() {
 fn answers_to_translated_connections_find_their_worker() {
     let mut rig = Rig::with_workers(3);
     super::gateway4(&mut rig);
-    rig.interface(ETHER2).address4 = Some(core::net::Ipv4Addr::from_bits(0x0a01_0001));
+    rig.interface(ETHER2).address4 = Some(Ipv4Addr::from_bits(0x0a01_0001));
     client(&mut rig);
     let matchers = vec![Match::OutInterface(ETHER2).into()];
     translated(&mut rig, nat::SRCNAT, matchers, MASQUERADE);
@@ -611,7 +650,7 @@ fn changed(rig: &mut Rig, whole: bool) {
 /// keeps them from the short way.
 fn conversation(changes: bool, whole: bool) -> (Vec<Vec<u8>>, Vec<(u64, u64)>) {
     let mut rig = rig();
-    rig.interface(ETHER2).address4 = Some(core::net::Ipv4Addr::from_bits(0x0a01_0001));
+    rig.interface(ETHER2).address4 = Some(Ipv4Addr::from_bits(0x0a01_0001));
     client(&mut rig);
     translated(&mut rig, nat::SRCNAT, Vec::new(), MASQUERADE);
     let established = Match::ConnectionState([State::Established].into_iter().collect());

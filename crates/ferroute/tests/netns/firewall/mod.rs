@@ -4,7 +4,7 @@
 //! what comes on top of it; `each.rs` has a row for each matcher and action that is left, and
 //! `beside.rs` sends the same packets through the kernel's own firewall. `helper.rs` has protocols
 //! that speak of other connections, `conversation.rs` lets hosts talk over a line that loses and
-//! reorders.
+//! reorders. `names.rs` has lists that follow the names of hosts.
 //! `peer.py` is what runs in the hosts: servers that say whom they see, clients that say what they
 //! got.
 
@@ -14,6 +14,7 @@ mod each;
 mod endpoint;
 mod fragments;
 mod helper;
+mod names;
 mod rules;
 mod usual;
 

@@ -17,12 +17,6 @@ pub(crate) fn passing(item: &Item) -> bool {
     item.get("timeout").is_some()
 }
 
-/// A host's name stands for no address yet: nobody asks for it.
-pub(crate) fn is_host(address: &str) -> bool {
-    let first = address.split(['/', '-']).next().unwrap_or_default();
-    first.parse::<std::net::IpAddr>().is_err()
-}
-
 pub(crate) static MENU: Menu = Menu {
     properties: &[
         &[
@@ -35,8 +29,7 @@ pub(crate) static MENU: Menu = Menu {
                 Kind::Either(&Kind::Addresses(Family::V4), &Kind::Host),
                 "An address, several of them, or the name of a host",
             )
-            .default("0.0.0.0")
-            .inert_for(is_host),
+            .default("0.0.0.0"),
             read("creation-time", Kind::Text, "When the entry was made"),
             may(
                 "timeout",

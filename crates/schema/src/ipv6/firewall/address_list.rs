@@ -5,7 +5,7 @@ use menu::{Family, Kind, Menu, Shape};
 use crate::brief::{DISABLED_DYNAMIC, may, no, read, some};
 use crate::firewall::LIST_NAMES;
 use crate::fragment::COMMENT_DISABLED;
-use crate::ip::firewall::address_list::{UNIQUE, is_host, passing};
+use crate::ip::firewall::address_list::{UNIQUE, passing};
 
 pub(crate) static MENU: Menu = Menu {
     properties: &[
@@ -19,8 +19,7 @@ pub(crate) static MENU: Menu = Menu {
                 Kind::Either(&Kind::Addresses(Family::V6), &Kind::Host),
                 "A prefix, several addresses, or the name of a host",
             )
-            .default("::/0")
-            .inert_for(is_host),
+            .default("::/0"),
             read("creation-time", Kind::Text, "When the entry was made"),
             may("timeout", Kind::SPAN, "How long the entry is kept"),
             no("dynamic", "Whether the entry is gone after a restart"),

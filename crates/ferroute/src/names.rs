@@ -1,0 +1,129 @@
+//! Puts the questions for names in address lists: each in a thread for as long as it is under way, so that
+//! a server that does not answer holds nobody up. How many there are, control decides.
+
+use std::fs;
+use std::net::{IpAddr, SocketAddr};
+use std::sync::Arc;
+use std::sync::mpsc::{Receiver, Sender, channel};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use netio::Waker;
+use router::Instance;
+use router::drive::names::{Ask, Heard, Place};
+use script::Interrupt;
+
+use crate::host::HostPlane;
+use crate::resolve::Line;
+
+/// Where the machine keeps whom it asks (resolv.conf(5)), and how often that is read.
+const RESOLVERS: &str = "/etc/resolv.conf";
+const EVERY: Duration = Duration::from_secs(5);
+
+/// A thread that waits for a datagram needs little.
+const STACK: usize = 256 << 10;
+
+/// See the module.
+pub(crate) struct Names {
+    host: Option<Arc<HostPlane>>,
+    tell: Sender<(u64, Heard)>,
+    told: Receiver<(u64, Heard)>,
+    /// Wakes the control thread.
+    wake: Waker,
+    due: Instant,
+}
+
+impl Names {
+    /// Asks from the host plane, or where there is none from the machine.
+    pub(crate) fn new(host: Option<Arc<HostPlane>>, wake: Waker) -> Self {
+        let (tell, told) = channel();
+        Self {
+            host,
+            tell,
+            told,
+            wake,
+            due: Instant::now(),
+        }
+    }
+
+    /// The machine's servers, if it is time to look.
+    pub(crate) fn look(&mut self) -> Option<Vec<SocketAddr>> {
+        if Instant::now() < self.due {
+            return None;
+        }
+        self.due = Instant::now() + EVERY;
+        Some(servers(&fs::read_to_string(RESOLVERS).unwrap_or_default()))
+    }
+
+    /// Tells control what came of questions; gives those that are to be put.
+    pub(crate) fn follow(
+        &mut self,
+        instance: &mut Instance,
+        servers: Option<Vec<SocketAddr>>,
+    ) -> Vec<Ask> {
+        if let Some(servers) = servers {
+            instance.set_machine_servers(servers);
+        }
+        for (ticket, heard) in self.told.try_iter() {
+            instance.control().hear_name(ticket, heard);
+        }
+        instance.control().take_asks()
+    }
+
+    /// Puts questions, and does not wait for what comes of them.
+    pub(crate) fn put(&self, asks: Vec<Ask>) {
+        for ask in asks {
+            let (tell, wake) = (self.tell.clone(), self.wake.clone());
+            let (host, ticket) = (self.host.clone(), ask.ticket);
+            let thread = thread::Builder::new().name("name".to_owned());
+            let begun = thread.stack_size(STACK).spawn(move || {
+                let _ = tell.send((ticket, answer(host.as_deref(), &ask)));
+                wake.wake();
+            });
+            if begun.is_err() {
+                let _ = self.tell.send((ticket, Heard::Silent));
+                self.wake.wake();
+            }
+        }
+    }
+}
+
+fn answer(host: Option<&HostPlane>, ask: &Ask) -> Heard {
+    let line = Line {
+        host: host.filter(|_| ask.server.place == Place::Router),
+        server: ask.server.address,
+        until: Instant::now() + ask.patience,
+        // Nobody stops it: it ends by itself.
+        interrupt: &Interrupt::default(),
+    };
+    match ask.key.name() {
+        Some(name) => line.ask(name, ask.key.kind()),
+        None => Heard::NoName,
+    }
+}
+
+/// The servers of a resolv.conf(5), in order.
+fn servers(text: &str) -> Vec<SocketAddr> {
+    let servers = text.lines().filter_map(|line| {
+        let mut words = line.split_whitespace();
+        let server = words.next().filter(|word| *word == "nameserver");
+        let address = server.and_then(|_| words.next())?;
+        let address: IpAddr = address.parse().ok()?;
+        Some(SocketAddr::new(address, wire::dns::PORT))
+    });
+    servers.collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_machines_servers_are_those_of_its_file() {
+        let text = "# one\nsearch example\nnameserver 192.0.2.1\n nameserver\t2001:db8::1\n\
+                    nameserver fe80::1%eth0\noptions nameserver\nnameserver\n";
+
+        let expected = ["192.0.2.1:53", "[2001:db8::1]:53"];
+        assert_eq!(servers(text), expected.map(|one| one.parse().expect("one")));
+    }
+}

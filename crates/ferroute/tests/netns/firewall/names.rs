@@ -1,0 +1,145 @@
+//! Names of hosts in address lists: a list follows what a server of the network answers, and a server that
+//! does not answer holds nobody up.
+
+use std::fs;
+use std::path::Path;
+use std::process::Stdio;
+use std::time::{Duration, Instant};
+
+use lab::Lab;
+
+use super::{ask, serve};
+use crate::world::{Folder, PACKET, Router, Server, Start, have, lab, layout, until};
+
+const CONFIG: &str = "\
+/ip address
+add address=203.0.113.2/24 interface=ether1
+add address=192.168.88.1/24 interface=ether2
+/ip route
+add dst-address=198.51.100.80/32 gateway=203.0.113.1
+/ip firewall filter
+add chain=forward action=accept connection-state=established,related
+add chain=forward action=reject reject-with=tcp-reset protocol=tcp dst-address-list=blocked
+add chain=forward action=accept
+/ipv6 address
+add address=2001:2:0:1::2/64 advertise=no interface=ether1
+add address=2001:2:0:88::1/64 advertise=no interface=ether2
+/ipv6 route
+add dst-address=2001:2:0:80::80/128 gateway=2001:2:0:1::1
+/ipv6 firewall filter
+add chain=forward action=accept connection-state=established,related
+add chain=forward action=reject reject-with=tcp-reset protocol=tcp dst-address-list=blocked
+";
+
+/// Answers questions with the addresses that are in a file at the time, for a second each, behind an alias
+/// (RFC 1035, 4.1).
+const ANSWER: &str = "
+import ipaddress, socket, sys
+s = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+s.bind(('', 53))
+print('listening', flush=True)
+alias = b'\\xc0\\x0c\\0\\5\\0\\1\\0\\0\\0\\1\\0\\4\\1h\\xc0\\x0c'
+while True:
+    q, who = s.recvfrom(512)
+    kind = q[-3]
+    own = [ipaddress.ip_address(a).packed for a in open(sys.argv[1]).read().split()]
+    own = [a for a in own if len(a) == (4 if kind == 1 else 16)]
+    owner = (0xc000 | len(q) + 12).to_bytes(2, 'big')
+    rows = [owner + bytes([0, kind, 0, 1, 0, 0, 0, 1, 0, len(a)]) + a for a in own]
+    head = q[:2] + b'\\x81\\x80\\0\\1' + (1 + len(rows)).to_bytes(2, 'big') + bytes(4)
+    s.sendto(head + q[12:] + alias + b''.join(rows), who)
+";
+
+const FIRST: [&str; 2] = ["203.0.113.1", "2001:2:0:1::1"];
+const SECOND: [&str; 2] = ["198.51.100.80", "2001:2:0:80::80"];
+
+#[test]
+fn a_list_follows_what_its_names_stand_for() {
+    let test = "a_list_follows_what_its_names_stand_for";
+    let Some(lab) = have(test, &["python3"])
+        .then(|| lab(test, layout("home")))
+        .flatten()
+    else {
+        return;
+    };
+    let folder = Folder::new();
+    let zone = folder.file("zone");
+    fs::write(&zone, FIRST.join(" ")).expect("a folder of our own");
+    let names = name_server(&lab, &zone);
+    let _server = serve(&lab, "server", &["80"]);
+    let router = Router::start(&lab, &Start::with(PACKET, CONFIG));
+    until("packets pass", || outcomes(&lab) == ["passes"; 4]);
+
+    router.exec("/ip dns set servers=203.0.113.1");
+    router.exec("/ip firewall address-list add list=blocked address=www.example");
+    router.exec("/ipv6 firewall address-list add list=blocked address=www.example");
+
+    until("the first addresses are rejected", || {
+        outcomes(&lab) == ["rejected", "rejected", "passes", "passes"]
+    });
+    let rows = router.rows("/ip/firewall/address-list/print where dynamic");
+    let row = rows.first().expect("an address of the name");
+    assert_eq!(
+        (&row["comment"], &row["address"]),
+        (&"www.example".into(), &FIRST[0].into())
+    );
+    assert_eq!(
+        router.exec(":put [:resolve www.example]"),
+        format!("{}\n", FIRST[0])
+    );
+
+    // A name that moves takes the rule along; one with both has both.
+    fs::write(&zone, SECOND.join(" ")).expect("a folder of our own");
+    until("the rule has moved to the second ones", || {
+        outcomes(&lab) == ["passes", "passes", "rejected", "rejected"]
+    });
+    let both = [FIRST, SECOND].concat().join("\n");
+    fs::write(&zone, both).expect("a folder of our own");
+    until("all are rejected", || outcomes(&lab) == ["rejected"; 4]);
+
+    // When nobody answers any more, the addresses go when their time is over.
+    drop(names);
+    until("nothing is rejected", || outcomes(&lab) == ["passes"; 4]);
+    nobody_waits_for_a_server(&router);
+}
+
+fn name_server(lab: &Lab, zone: &Path) -> Server {
+    let argv = ["python3", "-c", ANSWER, &zone.display().to_string()].map(str::to_owned);
+    let listening = lab.command_line("server", &argv);
+    let mut listening = listening.expect("a host of the layout");
+    listening.stdin(Stdio::null());
+    Server::begin(listening, "listening")
+}
+
+/// What becomes of packets of the client to all addresses.
+fn outcomes(lab: &Lab) -> Vec<&'static str> {
+    let probes: Vec<_> = [FIRST, SECOND]
+        .concat()
+        .into_iter()
+        .map(|to| format!("tcp {to} 80 1"))
+        .collect();
+    let said = ask(lab, "client", &probes);
+    let outcome = |said: &String| match said.as_str() {
+        "reset" => "rejected",
+        said if said.starts_with("192.168.88.10 ") || said.starts_with("2001:2:0:88::10 ") => {
+            "passes"
+        }
+        _ => "something else",
+    };
+    said.iter().map(outcome).collect()
+}
+
+/// Names whose server says nothing for a minute: the console answers meanwhile, and so do packets.
+fn nobody_waits_for_a_server(router: &Router) {
+    const QUICK: Duration = Duration::from_secs(20);
+    router.exec(
+        "/ip dns set servers=203.0.113.77 query-server-timeout=1m query-total-timeout=1m; \
+         :for i from=1 to=300 do={/ip firewall address-list add list=many address=\"h$i.example\"}",
+    );
+
+    let begin = Instant::now();
+    let count = router.exec("/ip firewall address-list print count-only where list=many");
+
+    assert_eq!(count, "300\n");
+    assert!(begin.elapsed() < QUICK, "{:?}", begin.elapsed());
+}

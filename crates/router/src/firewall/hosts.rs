@@ -1,0 +1,492 @@
+//! Names of hosts in address lists: the addresses that they have at the time are in the list.
+//!
+//! ```text
+//! items ─▶ names ─▶ service::resolver ─▶ Ask ─▶ the owner's sockets
+//!            └──── addresses ◀── Add, Remove ◀── Heard ◀──┘
+//! ```
+//! A name is asked for once, however many entries have it. An address that several names have is in a
+//! list until the last of them loses it.
+
+use core::net::{IpAddr, SocketAddr};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
+
+use machine::{Duration, Instant, Machine as _};
+use menu::{Change, Item, Store, Value};
+use service::resolver::{
+    Action, Ask, Config, Event, Heard, Key, Known, Place, Resolver, Server, UNDER_WAY,
+};
+use wire::dns::{self, Kind};
+
+use super::names::Lists;
+use super::value::bits;
+use crate::intent::{ItemId, Name};
+
+/// The menu of who is asked.
+pub(crate) const DNS: &str = "/ip/dns";
+
+/// Questions that wait for the owner; the oldest goes if he does not come.
+const WAITING: usize = 2 * UNDER_WAY;
+
+/// The names of both families.
+#[derive(Debug, Default)]
+pub(super) struct Hosts {
+    resolver: Resolver,
+    families: [Family; 2],
+    asks: VecDeque<Ask>,
+}
+
+/// The names of one family's lists.
+#[derive(Debug, Default)]
+struct Family {
+    items: BTreeMap<ItemId, Entry>,
+    by_key: BTreeMap<Key, BTreeSet<ItemId>>,
+    /// How many entries have put an address into a list.
+    put: BTreeMap<(Name, u128), u32>,
+}
+
+/// An entry whose address is a name.
+#[derive(Debug)]
+pub(crate) struct Entry {
+    /// The list.
+    pub(crate) list: Name,
+    /// The name as it is configured.
+    pub(crate) host: Box<str>,
+    key: Key,
+}
+
+/// An address of an entry's name.
+#[derive(Debug)]
+pub(crate) struct HostRow<'a> {
+    /// The entry.
+    pub(crate) item: ItemId,
+    /// What it says.
+    pub(crate) entry: &'a Entry,
+    /// The address.
+    pub(crate) address: IpAddr,
+    /// Since when the name has it, and until when.
+    pub(crate) known: Known,
+}
+
+impl Hosts {
+    /// Takes over all entries of a family.
+    pub(super) fn load(
+        &mut self,
+        (store, path): (&Store, &str),
+        ipv6: usize,
+        now: Instant,
+        lists: &mut [Lists; 2],
+    ) {
+        let old: Vec<_> = self.families[ipv6].items.keys().copied().collect();
+        for item in old {
+            let left = self.leave(item, ipv6, lists);
+            self.unwatch(left, ipv6, now, lists);
+        }
+        for item in store.items(path) {
+            self.take(item, ipv6, now, lists);
+        }
+    }
+
+    /// Takes over what a transaction changed of an entry.
+    pub(super) fn follow(
+        &mut self,
+        change: &Change,
+        ipv6: usize,
+        now: Instant,
+        lists: &mut [Lists; 2],
+    ) {
+        let of = |item: &Item| entry(item, ipv6).map(|entry| (entry.list, entry.host));
+        let (before, after) = (change.before.as_deref(), change.after.as_deref());
+        if before.and_then(of) == after.and_then(of) {
+            return;
+        }
+        // What is known of the name is not forgotten because the entry is another.
+        let left = self.leave(change.id.0, ipv6, lists);
+        if let Some(after) = after {
+            self.take(after, ipv6, now, lists);
+        }
+        self.unwatch(left, ipv6, now, lists);
+    }
+
+    /// Takes over who is asked, and how long an answer counts.
+    pub(super) fn configure(&mut self, config: Config, now: Instant, lists: &mut [Lists; 2]) {
+        self.feed(Event::Configure(config), now, lists);
+    }
+
+    /// Hears what came of a question.
+    pub(super) fn hear(&mut self, ticket: u64, heard: Heard, now: Instant, lists: &mut [Lists; 2]) {
+        self.feed(Event::Heard { ticket, heard }, now, lists);
+    }
+
+    /// Does what is due.
+    pub(super) fn tick(&mut self, now: Instant, lists: &mut [Lists; 2]) {
+        let mut actions = Vec::new();
+        self.resolver.tick(now, &mut actions);
+        self.carry_out(actions, lists);
+    }
+
+    /// When `tick` is next worth calling.
+    pub(super) fn deadline(&self) -> Option<Instant> {
+        self.resolver.deadline().map(|(at, ())| at)
+    }
+
+    /// The questions that are to be put.
+    pub(super) fn take_asks(&mut self) -> Vec<Ask> {
+        self.asks.drain(..).collect()
+    }
+
+    /// The addresses of all entries of a family.
+    pub(super) fn rows(&self, ipv6: bool) -> impl Iterator<Item = HostRow<'_>> {
+        let items = self.families[usize::from(ipv6)].items.iter();
+        items.flat_map(|(item, entry)| {
+            let known = self.resolver.known(&entry.key);
+            known.map(|(address, known)| HostRow {
+                item: *item,
+                entry,
+                address,
+                known,
+            })
+        })
+    }
+
+    fn take(&mut self, item: &Item, ipv6: usize, now: Instant, lists: &mut [Lists; 2]) {
+        let Some(entry) = entry(item, ipv6) else {
+            return;
+        };
+        let (id, key) = (item.id.0, entry.key.clone());
+        let family = &mut self.families[ipv6];
+        for (address, _) in self.resolver.known(&key) {
+            family.enter(&entry.list, address, &mut lists[ipv6]);
+        }
+        family.by_key.entry(key.clone()).or_default().insert(id);
+        family.items.insert(id, entry);
+        self.feed(Event::Watch(key), now, lists);
+    }
+
+    /// Takes what an entry has put into its list out of that; gives the name.
+    fn leave(&mut self, item: ItemId, ipv6: usize, lists: &mut [Lists; 2]) -> Option<Key> {
+        let family = &mut self.families[ipv6];
+        let Entry { key, list, .. } = family.items.remove(&item)?;
+        for (address, _) in self.resolver.known(&key) {
+            family.leave(&list, address, &mut lists[ipv6]);
+        }
+        if let Some(items) = family.by_key.get_mut(&key) {
+            items.remove(&item);
+        }
+        Some(key)
+    }
+
+    /// Forgets a name that no entry has any more.
+    fn unwatch(&mut self, key: Option<Key>, ipv6: usize, now: Instant, lists: &mut [Lists; 2]) {
+        let by_key = &mut self.families[ipv6].by_key;
+        if let Some(key) = key.filter(|key| by_key.get(key).is_some_and(BTreeSet::is_empty)) {
+            by_key.remove(&key);
+            self.feed(Event::Forget(key), now, lists);
+        }
+    }
+
+    fn feed(&mut self, event: Event, now: Instant, lists: &mut [Lists; 2]) {
+        let mut actions = Vec::new();
+        self.resolver.handle(event, now, &mut actions);
+        self.carry_out(actions, lists);
+    }
+
+    fn carry_out(&mut self, actions: Vec<Action>, lists: &mut [Lists; 2]) {
+        for action in actions {
+            match action {
+                Action::Ask(ask) => {
+                    if self.asks.len() >= WAITING {
+                        self.asks.pop_front();
+                    }
+                    self.asks.push_back(ask);
+                }
+                Action::Add(key, address) => {
+                    let ipv6 = usize::from(address.is_ipv6());
+                    let family = &mut self.families[ipv6];
+                    for list in family.lists_of(&key) {
+                        family.enter(&list, address, &mut lists[ipv6]);
+                    }
+                }
+                Action::Remove(key, address) => {
+                    let ipv6 = usize::from(address.is_ipv6());
+                    let family = &mut self.families[ipv6];
+                    for list in family.lists_of(&key) {
+                        family.leave(&list, address, &mut lists[ipv6]);
+                    }
+                }
+            }
+        }
+    }
+}
+
+impl Family {
+    /// The lists that a name is in, as often as it is.
+    fn lists_of(&self, key: &Key) -> Vec<Name> {
+        let items = self.by_key.get(key).into_iter().flatten();
+        let entries = items.filter_map(|item| self.items.get(item));
+        entries.map(|entry| entry.list.clone()).collect()
+    }
+
+    fn enter(&mut self, list: &Name, address: IpAddr, lists: &mut Lists) {
+        let address = bits(address);
+        let count = self.put.entry((list.clone(), address)).or_default();
+        *count += 1;
+        if *count == 1
+            && let Some(list) = lists.list(list)
+        {
+            list.enter_named(address);
+        }
+    }
+
+    fn leave(&mut self, list: &Name, address: IpAddr, lists: &mut Lists) {
+        let key = (list.clone(), bits(address));
+        let Some(count) = self.put.get_mut(&key) else {
+            return;
+        };
+        *count -= 1;
+        if *count == 0 {
+            self.put.remove(&key);
+            if let Some(list) = lists.list(list) {
+                list.remove_named(key.1);
+            }
+        }
+    }
+}
+
+/// The name of an entry, unless it has addresses of its own, or is disabled.
+fn entry(item: &Item, ipv6: usize) -> Option<Entry> {
+    let Some(Value::Text(host)) = item.get("address") else {
+        return None;
+    };
+    let kind = if ipv6 == 0 { Kind::A } else { Kind::Aaaa };
+    let key = Key::new(host, kind).filter(|_| !item.is("disabled"))?;
+    Some(Entry {
+        list: Name::from(item.text("list")),
+        host: host.clone(),
+        key,
+    })
+}
+
+/// The servers of `/ip/dns` that the router asks for names, in order.
+pub fn name_servers(store: &Store) -> Vec<SocketAddr> {
+    let settings = store.settings(DNS);
+    let servers = settings.and_then(|item| item.get("servers").map(Value::as_list));
+    let servers = servers.unwrap_or_default().iter();
+    // One by an interface's link-local address is left out, and said to be without effect.
+    let addresses = servers.filter_map(Value::as_address);
+    addresses
+        .map(|address| SocketAddr::new(address, dns::PORT))
+        .collect()
+}
+
+/// Who is asked: the servers of `/ip/dns`, or else those of the machine.
+pub(crate) fn settings(store: &Store, machine: &[SocketAddr]) -> Config {
+    let item = store.settings(DNS);
+    let span = |name: &str| {
+        let nanos = item?.get(name)?.as_nanos()?;
+        Some(Duration::from_nanos(u64::try_from(nanos).ok()?))
+    };
+    let own = name_servers(store);
+    let (addresses, place) = match own.is_empty() {
+        true => (machine.to_vec(), Place::Machine),
+        false => (own, Place::Router),
+    };
+    let servers = addresses.into_iter();
+    let usual = Config::default();
+    // A server that had no time at all could not answer.
+    let least = Duration::from_millis(100);
+    Config {
+        servers: servers.map(|address| Server { address, place }).collect(),
+        patience: span("query-server-timeout").map_or(usual.patience, |span| span.max(least)),
+        total: span("query-total-timeout").unwrap_or(usual.total),
+        longest: span("cache-max-ttl").unwrap_or(usual.longest),
+        extra: span("address-list-extra-time").unwrap_or(usual.extra),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use dataplane::rule::List;
+    use frame::Sizes;
+    use script::Session;
+    use wire::dns::Found;
+
+    use super::*;
+    use crate::Instance;
+    use crate::drive::Setup;
+
+    /// A router with these commands run, and the questions that it puts.
+    struct Bench {
+        router: Instance,
+        now: Instant,
+    }
+
+    impl Bench {
+        fn new(configuration: &str) -> Self {
+            let setup = Setup {
+                workers: 1,
+                sizes: Sizes::TEST,
+                seed: 1,
+                now: Instant::ZERO,
+            };
+            let (router, _) = Instance::new(&setup, schema::store()).expect("a small pool");
+            let mut bench = Self {
+                router,
+                now: Instant::ZERO,
+            };
+            bench.run(configuration);
+            bench
+        }
+
+        fn run(&mut self, line: &str) -> String {
+            let mut out = String::new();
+            let done = self.router.run(&mut Session::new("admin"), line, &mut out);
+            done.unwrap_or_else(|refusal| panic!("{line}: {refusal}"));
+            out
+        }
+
+        fn pass(&mut self, seconds: u64) {
+            let end = self.now + Duration::from_secs(seconds);
+            while let Some(at) = self.router.deadline().filter(|at| *at <= end) {
+                self.now = self.now.max(at);
+                self.router.poll(self.now);
+            }
+            self.now = end;
+            self.router.poll(end);
+        }
+
+        /// Answers all questions: IPv4 with these addresses, others with `2001:db8::` and their ends.
+        fn answer(&mut self, addresses: &[(&str, u8)]) -> usize {
+            let asks = self.router.control().take_asks();
+            for ask in &asks {
+                assert_eq!(ask.server.address.to_string(), "192.0.2.53:53");
+                let is = |host: &str| dns::Name::new(host) == ask.key.name();
+                let own = addresses.iter().filter(|(host, _)| is(host));
+                let found = own.map(|(_, last)| Found {
+                    address: match ask.key.kind() {
+                        Kind::A => [10, 0, 0, *last].into(),
+                        Kind::Aaaa => {
+                            let bits = 0x2001_0db8_u128 << 96 | u128::from(*last);
+                            core::net::Ipv6Addr::from(bits).into()
+                        }
+                    },
+                    ttl: 60,
+                });
+                let heard = Heard::Addresses(found.collect());
+                self.router.control().hear_name(ask.ticket, heard);
+            }
+            asks.len()
+        }
+
+        fn list(&mut self, name: &str, ipv6: bool) -> std::sync::Arc<List> {
+            let firewall = &self.router.control().firewall;
+            let mut lists = firewall.address_lists(ipv6);
+            let list = lists.find(|(own, _)| &***own == name).expect("a list").1;
+            list.clone()
+        }
+
+        /// The last bytes of the addresses that are in a list.
+        fn has(&mut self, name: &str) -> Vec<u8> {
+            let (list, now) = (self.list(name, false), self.now);
+            let base = u128::from(u32::from_be_bytes([10, 0, 0, 0]));
+            let has = (0..=255_u8).filter(|last| list.has(base + u128::from(*last), now));
+            has.collect()
+        }
+    }
+
+    #[test]
+    fn addresses_of_names_are_in_lists_as_long_as_some_entry_has_them() {
+        let mut bench = Bench::new(
+            "/ip dns set servers=192.0.2.53\n\
+             /ip firewall address-list\n\
+             add list=x address=a.example\nadd list=x address=b.example\n\
+             add list=y address=A.Example\nadd list=x address=10.0.0.9\n\
+             add list=x address=off.example disabled=yes\n\
+             /ipv6 firewall address-list add list=x address=a.example",
+        );
+        // Once for each name and kind.
+        assert_eq!(
+            bench.answer(&[("a.example", 1), ("a.example", 2), ("b.example", 2)]),
+            3
+        );
+
+        assert_eq!(
+            (bench.has("x"), bench.has("y")),
+            (vec![1, 2, 9], vec![1, 2])
+        );
+        let six = 0x2001_0db8_u128 << 96 | 2;
+        assert!(bench.list("x", true).has(six, bench.now));
+        let shown = ":foreach e in=[/ip firewall address-list find where dynamic list=x] do={\
+                     :put ([/ip firewall address-list get $e address].\" \".\
+                     [/ip firewall address-list get $e comment])}";
+        assert_eq!(
+            bench.run(shown),
+            "10.0.0.1 a.example\n10.0.0.2 a.example\n10.0.0.2 b.example\n"
+        );
+
+        bench
+            .run("/ip firewall address-list remove [find where address=a.example list=x !dynamic]");
+        assert_eq!((bench.has("x"), bench.has("y")), (vec![2, 9], vec![1, 2]));
+        // Another list gets at once what is known of a name.
+        bench.run("/ip firewall address-list set [find where address=b.example] list=z");
+        assert_eq!((bench.has("x"), bench.has("z")), (vec![9], vec![2]));
+        bench.run("/ip firewall address-list set [find where list=y !dynamic] disabled=yes");
+        assert_eq!(bench.has("y"), []);
+        let export = bench.run("/ip firewall address-list export terse");
+        assert!(
+            !export.contains("address=10.0.0.2") && export.contains("b.example"),
+            "{export}"
+        );
+    }
+
+    #[test]
+    fn a_list_follows_the_answers_of_its_names() {
+        let mut bench = Bench::new(
+            "/ip dns set servers=192.0.2.53 address-list-extra-time=20s\n\
+             /ip firewall address-list add list=x address=a.example",
+        );
+        assert_eq!(bench.answer(&[("a.example", 1)]), 1);
+        bench.pass(59);
+        assert_eq!(bench.answer(&[]), 0, "it is not time");
+        bench.pass(1);
+        assert_eq!(bench.answer(&[("a.example", 2)]), 1);
+
+        assert_eq!(bench.has("x"), [1, 2]);
+        bench.pass(20);
+        assert_eq!(bench.has("x"), [2]);
+
+        let mut out = String::new();
+        let remove = "/ip firewall address-list remove [find where dynamic]";
+        let refused = bench
+            .router
+            .run(&mut Session::new("admin"), remove, &mut out);
+        let refusal = refused
+            .expect_err("the name would bring it back")
+            .to_string();
+        assert!(
+            refusal.contains("goes when the name's entry does"),
+            "{refusal}"
+        );
+        assert_eq!(bench.has("x"), [2]);
+    }
+
+    #[test]
+    fn the_machines_servers_are_asked_where_there_are_no_others() {
+        let mut bench = Bench::new("/ip firewall address-list add list=x address=a.example");
+        assert!(bench.router.control().take_asks().is_empty());
+        let machine = SocketAddr::from(([192, 0, 2, 1], 53));
+        let server = |bench: &mut Bench| {
+            let asks = bench.router.control().take_asks();
+            asks.first()
+                .map(|ask| (ask.server.address, ask.server.place))
+        };
+
+        bench.router.set_machine_servers(vec![machine]);
+        assert_eq!(server(&mut bench), Some((machine, Place::Machine)));
+
+        bench.run("/ip dns set servers=192.0.2.53,2001:db8::53");
+        assert_eq!(name_servers(bench.router.store()).len(), 2);
+        bench.run("/ip firewall address-list add list=x address=b.example");
+        let own = SocketAddr::from(([192, 0, 2, 53], 53));
+        assert_eq!(server(&mut bench), Some((own, Place::Router)));
+    }
+}

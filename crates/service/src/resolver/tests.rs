@@ -1,0 +1,296 @@
+//! Names, servers that answer or do not, and the time that passes.
+
+use super::*;
+
+const A: [u8; 4] = [192, 0, 2, 1];
+const B: [u8; 4] = [192, 0, 2, 2];
+
+fn key(name: &str) -> Key {
+    Key::new(name, Kind::A).expect("a name")
+}
+
+fn server(last: u8) -> Server {
+    Server {
+        address: ([203, 0, 113, last], 53).into(),
+        place: Place::Router,
+    }
+}
+
+/// A resolver, what it wants done, and what it has said.
+struct World {
+    resolver: Resolver,
+    now: Instant,
+    out: Vec<Action>,
+}
+
+impl World {
+    fn new(servers: &[Server]) -> Self {
+        let mut world = Self {
+            resolver: Resolver::default(),
+            now: Instant::from_secs(100),
+            out: Vec::new(),
+        };
+        world.configure(servers, Duration::ZERO);
+        world
+    }
+
+    fn configure(&mut self, servers: &[Server], extra: Duration) {
+        let config = Config {
+            servers: servers.to_vec(),
+            extra,
+            ..Config::default()
+        };
+        self.feed(Event::Configure(config));
+    }
+
+    fn feed(&mut self, event: Event) {
+        self.resolver.handle(event, self.now, &mut self.out);
+    }
+
+    /// Lets time pass, deadline by deadline.
+    fn pass(&mut self, seconds: u64) {
+        let end = self.now + Duration::from_secs(seconds);
+        while let Some((at, ())) = self.resolver.deadline()
+            && at <= end
+        {
+            assert!(at >= self.now || at == Instant::ZERO, "time goes on");
+            self.now = self.now.max(at);
+            let before = self.resolver.deadline();
+            self.resolver.tick(self.now, &mut self.out);
+            assert_ne!(self.resolver.deadline(), before, "nothing is due twice");
+        }
+        self.now = end;
+    }
+
+    /// The questions that are put, oldest first.
+    fn asks(&mut self) -> Vec<Ask> {
+        let asks = self
+            .out
+            .extract_if(.., |action| matches!(action, Action::Ask(_)));
+        let asks = asks.filter_map(|action| match action {
+            Action::Ask(ask) => Some(ask),
+            _ => None,
+        });
+        asks.collect()
+    }
+
+    /// The one question that is put.
+    fn one(&mut self) -> Ask {
+        let asks = self.asks();
+        assert_eq!(asks.len(), 1, "{asks:?}");
+        asks[0].clone()
+    }
+
+    fn answer(&mut self, ask: &Ask, addresses: &[([u8; 4], u32)]) {
+        let found = addresses.iter().map(|(address, ttl)| Found {
+            address: (*address).into(),
+            ttl: *ttl,
+        });
+        let heard = Heard::Addresses(found.collect());
+        let ticket = ask.ticket;
+        self.feed(Event::Heard { ticket, heard });
+    }
+
+    fn hear(&mut self, ask: &Ask, heard: Heard) {
+        let ticket = ask.ticket;
+        self.feed(Event::Heard { ticket, heard });
+    }
+
+    /// What came and went, as `+` and `-`, of all names.
+    fn changes(&mut self) -> Vec<String> {
+        let said = self.out.drain(..).map(|action| match action {
+            Action::Ask(ask) => panic!("a question: {ask:?}"),
+            Action::Add(_, address) => format!("+{address}"),
+            Action::Remove(_, address) => format!("-{address}"),
+        });
+        said.collect()
+    }
+}
+
+#[test]
+fn a_name_is_asked_for_again_when_its_answer_is_too_old() {
+    let mut world = World::new(&[server(1)]);
+    world.feed(Event::Watch(key("a.example")));
+    let ask = world.one();
+    assert_eq!((&ask.key, ask.server), (&key("A.Example."), server(1)));
+    assert_eq!(ask.key.name(), Name::new("a.example"));
+
+    world.answer(&ask, &[(A, 60), (B, 90)]);
+    assert_eq!(world.changes(), ["+192.0.2.1", "+192.0.2.2"]);
+    world.pass(59);
+    assert_eq!(world.changes(), [""; 0], "it is not time");
+    world.pass(1);
+    let again = world.one();
+
+    // While that is under way both are there; the one that is fresh stays for its time.
+    world.pass(2);
+    assert_eq!(world.changes(), [""; 0]);
+    world.answer(&again, &[(A, 300)]);
+    assert_eq!(world.changes(), [""; 0]);
+    world.pass(28);
+    assert_eq!(world.changes(), ["-192.0.2.2"]);
+
+    // One whose time is over goes with the answer that does not have it.
+    world.pass(272);
+    let third = world.one();
+    world.answer(&third, &[(B, 5)]);
+    assert_eq!(world.changes(), ["+192.0.2.2", "-192.0.2.1"]);
+}
+
+#[test]
+fn addresses_stay_for_the_extra_time() {
+    let mut world = World::new(&[server(1)]);
+    world.configure(&[server(1)], Duration::from_secs(100));
+    world.feed(Event::Watch(key("a.example")));
+    let ask = world.one();
+    world.answer(&ask, &[(A, 60)]);
+    world.changes();
+    world.pass(60);
+    let ask = world.one();
+
+    world.answer(&ask, &[(B, 1_000)]);
+
+    assert_eq!(world.changes(), ["+192.0.2.2"]);
+    world.pass(99);
+    assert_eq!(world.changes(), [""; 0]);
+    world.pass(1);
+    assert_eq!(world.changes(), ["-192.0.2.1"]);
+}
+
+#[test]
+fn who_does_not_answer_is_passed_over_and_names_wait_longer_each_time() {
+    let mut world = World::new(&[server(1), server(2)]);
+    world.feed(Event::Watch(key("a.example")));
+    let first = world.one();
+    assert_eq!(first.server, server(1));
+    world.hear(&first, Heard::Silent);
+    let second = world.one();
+    assert_eq!(second.server, server(2));
+    world.answer(&second, &[(A, 60)]);
+    assert_eq!(world.changes(), ["+192.0.2.1"]);
+
+    // Who answered is asked first the next time; then all say no, twice.
+    world.pass(60);
+    for last in [2, 1, 2, 1] {
+        let ask = world.one();
+        assert_eq!(ask.server, server(last));
+        world.hear(&ask, Heard::Refused);
+    }
+    let mut waits = Vec::new();
+    for _ in 0..10 {
+        let before = world.now;
+        while !world.out.iter().any(|one| matches!(one, Action::Ask(_))) {
+            world.pass(1);
+        }
+        waits.push((world.now - before).as_secs());
+        for _ in 0..4 {
+            let ask = world.one();
+            world.hear(&ask, Heard::Refused);
+        }
+    }
+    assert_eq!(waits, [2, 4, 8, 16, 32, 64, 128, 256, 300, 300]);
+    assert_eq!(world.changes(), ["-192.0.2.1"], "its time is over, once");
+}
+
+#[test]
+fn a_question_that_nothing_is_heard_of_is_given_up() {
+    let mut world = World::new(&[server(1)]);
+    world.feed(Event::Watch(key("a.example")));
+    let ask = world.one();
+
+    world.pass(4);
+    assert!(world.asks().is_empty());
+    world.pass(1);
+    assert_eq!(world.asks().len(), 1, "it is put once more");
+    world.pass(5);
+    assert!(world.asks().is_empty(), "and its time is over");
+
+    world.answer(&ask, &[(A, 60)]);
+    assert_eq!(world.changes(), [""; 0], "that comes too late");
+}
+
+#[test]
+fn a_name_that_is_gone_loses_its_addresses_and_is_asked_for_later() {
+    let mut world = World::new(&[server(1)]);
+    world.feed(Event::Watch(key("a.example")));
+    let ask = world.one();
+    world.answer(&ask, &[(A, 60)]);
+    world.changes();
+    world.pass(60);
+    let ask = world.one();
+
+    world.hear(&ask, Heard::NoName);
+
+    assert_eq!(world.changes(), ["-192.0.2.1"]);
+    world.pass(2);
+    let ask = world.one();
+    world.hear(&ask, Heard::Addresses(Vec::new()));
+    world.pass(3);
+    assert!(world.asks().is_empty());
+    // Other servers may know it.
+    world.configure(&[server(9)], Duration::ZERO);
+    world.pass(0);
+    assert_eq!(world.one().server, server(9));
+}
+
+#[test]
+fn names_wait_for_a_server_and_what_nobody_wants_is_not_asked() {
+    let mut world = World::new(&[]);
+    for name in ["a.example", "b.example", "a.example", "c.example"] {
+        world.feed(Event::Watch(key(name)));
+    }
+    world.feed(Event::Forget(key("c.example")));
+    world.pass(100);
+    assert!(world.asks().is_empty() && world.resolver.deadline().is_none());
+
+    world.configure(&[server(1)], Duration::ZERO);
+    let asks = world.asks();
+    assert_eq!(asks.len(), 2);
+
+    // An answer that comes when nobody wants it any more is no news, nor for one who wants it anew.
+    world.feed(Event::Forget(key("a.example")));
+    world.feed(Event::Watch(key("a.example")));
+    let again = world.one();
+    world.answer(&asks[0], &[(A, 60)]);
+    assert_eq!(world.changes(), [""; 0]);
+    world.answer(&again, &[(B, 60)]);
+    assert_eq!(world.changes(), ["+192.0.2.2"]);
+    assert_eq!(world.resolver.known(&key("A.example.")).count(), 1);
+}
+
+#[test]
+fn ten_thousand_names_are_asked_for_a_few_at_a_time() {
+    const NAMES: u32 = 10_000;
+    let mut world = World::new(&[server(1)]);
+    for number in 0..NAMES {
+        world.feed(Event::Watch(key(&format!("h{number}.example"))));
+    }
+    let (mut put, mut seconds) = (0, 0);
+    loop {
+        let asks = world.asks();
+        assert!(world.resolver.asked.len() <= UNDER_WAY);
+        for (number, ask) in (0_u32..).zip(&asks) {
+            let address = (0x0a00_0000_u32 + put + number).to_be_bytes();
+            world.answer(ask, &[(address, 3_600)]);
+        }
+        put += asks.len() as u32;
+        if put == NAMES {
+            break;
+        }
+        if asks.is_empty() {
+            world.pass(1);
+            seconds += 1;
+        }
+    }
+
+    let added = world
+        .out
+        .iter()
+        .filter(|one| matches!(one, Action::Add(..)));
+    assert_eq!(added.count(), NAMES as usize);
+    // No more in a second than that.
+    assert!((19..=21).contains(&seconds), "{seconds}");
+    world.out.clear();
+    world.pass(3_500);
+    assert!(world.out.is_empty());
+}
