@@ -49,6 +49,34 @@ pub trait Lanes: Copy {
         found
     }
 
+    /// For each of 16 keys how many of `numbers` are at most it. The numbers are in order, 32 times 1
+    /// or a power of two from 16 on; `every` has the last of each 32nd of them. The last of all may be
+    /// counted or not.
+    #[inline(always)]
+    fn ranks(self, numbers: &[u32], every: &[u32; 32], keys: &[u32; 16]) -> [u32; 16] {
+        let stride = numbers.len() / 32;
+        let mut ranks = [0; 16];
+        for (rank, key) in ranks.iter_mut().zip(keys) {
+            let parts = every.iter().take(31).map(|last| usize::from(last <= key));
+            let mut found = parts.sum::<usize>() * stride;
+            let mut step = stride / 2;
+            while step > 0 {
+                let number = numbers.get(found + step - 1);
+                found += step * usize::from(number.is_some_and(|number| number <= key));
+                step /= 2;
+            }
+            *rank = found as u32;
+        }
+        ranks
+    }
+
+    /// The entries of a table at 16 places; beyond its end the last one. It is not empty.
+    #[inline(always)]
+    fn gather(self, table: &[u32], places: &[u32; 16]) -> [u32; 16] {
+        let last = table.len() - 1;
+        places.map(|place| table[(place as usize).min(last)])
+    }
+
     /// Which of 8 words are `key` above their lowest `SHIFT` bits: a bit for each, the first in bit 0,
     /// and no others.
     #[inline(always)]
@@ -179,10 +207,10 @@ mod wide {
         _mm256_set1_epi32, _mm512_add_epi32, _mm512_castsi512_si256, _mm512_cmpeq_epi64_mask,
         _mm512_cmple_epu8_mask, _mm512_cmple_epu16_mask, _mm512_cmple_epu32_mask,
         _mm512_cmple_epu64_mask, _mm512_cvtepu32_epi64, _mm512_extracti64x4_epi64,
-        _mm512_loadu_si512, _mm512_mask_add_epi32, _mm512_mask_blend_epi64,
-        _mm512_permutex2var_epi32, _mm512_permutex2var_epi64, _mm512_set1_epi8, _mm512_set1_epi16,
-        _mm512_set1_epi32, _mm512_set1_epi64, _mm512_setzero_si512, _mm512_srli_epi64,
-        _mm512_storeu_si512, _mm512_test_epi64_mask,
+        _mm512_i32gather_epi32, _mm512_loadu_si512, _mm512_mask_add_epi32, _mm512_mask_blend_epi64,
+        _mm512_min_epu32, _mm512_mullo_epi32, _mm512_permutex2var_epi32, _mm512_permutex2var_epi64,
+        _mm512_set1_epi8, _mm512_set1_epi16, _mm512_set1_epi32, _mm512_set1_epi64,
+        _mm512_setzero_si512, _mm512_srli_epi64, _mm512_storeu_si512, _mm512_test_epi64_mask,
     };
     use core::sync::atomic::AtomicU64;
 
@@ -262,6 +290,21 @@ mod wide {
             );
         }
         value
+    }
+
+    /// For each of 16 keys how many of 32 numbers but the last are at most it.
+    #[inline]
+    #[target_feature(enable = "avx512f")]
+    fn rank_in(first: __m512i, second: __m512i, keys: __m512i) -> __m512i {
+        let mut rank = _mm512_setzero_si512();
+        // A binary search: each step looks at the last of as many numbers as it may skip.
+        for step in [16, 8, 4, 2, 1] {
+            let at = _mm512_add_epi32(rank, _mm512_set1_epi32(step - 1));
+            let number = _mm512_permutex2var_epi32(first, at, second);
+            let most = _mm512_cmple_epu32_mask(number, keys);
+            rank = _mm512_mask_add_epi32(rank, most, rank, _mm512_set1_epi32(step));
+        }
+        rank
     }
 
     /// The 16 bits that lie `place` bytes behind the beginning of the line.
@@ -353,14 +396,7 @@ mod wide {
                 let first = _mm512_loadu_si512(numbers.as_ptr().cast());
                 let second = _mm512_loadu_si512(numbers.as_ptr().add(16).cast());
                 let keys = _mm512_loadu_si512(keys.as_ptr().cast());
-                let mut rank = _mm512_setzero_si512();
-                // A binary search: each step looks at the last of as many numbers as it may skip.
-                for step in [16, 8, 4, 2, 1] {
-                    let at = _mm512_add_epi32(rank, _mm512_set1_epi32(step - 1));
-                    let number = _mm512_permutex2var_epi32(first, at, second);
-                    let most = _mm512_cmple_epu32_mask(number, keys);
-                    rank = _mm512_mask_add_epi32(rank, most, rank, _mm512_set1_epi32(step));
-                }
+                let rank = rank_in(first, second, keys);
                 let quarter = |at: usize| _mm512_loadu_si512(rows.as_ptr().add(at * 8).cast());
                 let quarters = [quarter(0), quarter(1), quarter(2), quarter(3)];
                 let pick = |rank: __m256i| {
@@ -375,6 +411,54 @@ mod wide {
                 let high = pick(_mm512_extracti64x4_epi64::<1>(rank));
                 _mm512_storeu_si512(place.cast(), low);
                 _mm512_storeu_si512(place.add(8).cast(), high);
+            }
+            found
+        }
+
+        #[inline(always)]
+        fn ranks(self, numbers: &[u32], every: &[u32; 32], keys: &[u32; 16]) -> [u32; 16] {
+            let stride = (numbers.len() / 32).min(1 << 24) as i32;
+            let mut found = [0; 16];
+            // SAFETY: there is a `V4` only where AVX-512 F was detected. What is gathered lies among the
+            // numbers: 31 strides at most, and then the halves of one, which come to less than it.
+            unsafe {
+                let first = _mm512_loadu_si512(every.as_ptr().cast());
+                let second = _mm512_loadu_si512(every.as_ptr().add(16).cast());
+                let keys = _mm512_loadu_si512(keys.as_ptr().cast());
+                let mut rank = rank_in(first, second, keys);
+                rank = _mm512_mullo_epi32(rank, _mm512_set1_epi32(stride));
+                let mut step = stride / 2;
+                // A gather takes as long as a compare of a whole line for each key.
+                while step >= 16 {
+                    let at = _mm512_add_epi32(rank, _mm512_set1_epi32(step - 1));
+                    let number = _mm512_i32gather_epi32::<4>(at, numbers.as_ptr().cast());
+                    let most = _mm512_cmple_epu32_mask(number, keys);
+                    rank = _mm512_mask_add_epi32(rank, most, rank, _mm512_set1_epi32(step));
+                    step /= 2;
+                }
+                _mm512_storeu_si512(found.as_mut_ptr().cast(), rank);
+            }
+            if stride > 1 {
+                let (lines, _) = numbers.as_chunks();
+                for (found, key) in found.iter_mut().zip(keys) {
+                    let line = lines.get(*found as usize / 16);
+                    *found += line.map_or(0, |line| self.rank(line, *key));
+                }
+            }
+            found
+        }
+
+        #[inline(always)]
+        fn gather(self, table: &[u32], places: &[u32; 16]) -> [u32; 16] {
+            let last = table.len() - 1;
+            let last = i32::try_from(last).unwrap_or(i32::MAX);
+            let mut found = [0; 16];
+            // SAFETY: there is a `V4` only where AVX-512 F was detected; no place is beyond the last.
+            unsafe {
+                let places = _mm512_loadu_si512(places.as_ptr().cast());
+                let places = _mm512_min_epu32(places, _mm512_set1_epi32(last));
+                let entries = _mm512_i32gather_epi32::<4>(places, table.as_ptr().cast());
+                _mm512_storeu_si512(found.as_mut_ptr().cast(), entries);
             }
             found
         }
@@ -585,6 +669,67 @@ mod tests {
             });
             prop_assert_eq!(widest(Rows(&numbers, &rows, &keys)), right);
             prop_assert_eq!(Rows(&numbers, &rows, &keys).run(Baseline), right);
+        }
+    }
+
+    struct Ranks<'a>(&'a [u32], &'a [u32; 32], &'a [u32; 16]);
+
+    impl Work for Ranks<'_> {
+        type Output = [u32; 16];
+
+        #[inline(always)]
+        fn run<L: Lanes>(self, lanes: L) -> [u32; 16] {
+            lanes.ranks(self.0, self.1, self.2)
+        }
+    }
+
+    struct Gather<'a>(&'a [u32], &'a [u32; 16]);
+
+    impl Work for Gather<'_> {
+        type Output = [u32; 16];
+
+        #[inline(always)]
+        fn run<L: Lanes>(self, lanes: L) -> [u32; 16] {
+            lanes.gather(self.0, self.1)
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn every_level_ranks_many_keys_among_many_numbers(
+            mut numbers in proptest::collection::vec(any::<u32>(), 1..700),
+            mut keys: [u32; 16],
+        ) {
+            let stride = match (numbers.len() + 1).div_ceil(32).next_power_of_two() {
+                1 => 1,
+                more => more.max(16),
+            };
+            numbers.sort_unstable();
+            let count = numbers.len() as u32;
+            numbers.resize(stride * 32, u32::MAX);
+            for (key, number) in keys.iter_mut().step_by(2).zip(numbers.iter().step_by(stride)) {
+                *key = *number;
+            }
+            (keys[1], keys[3]) = (0, u32::MAX);
+            let every = core::array::from_fn(|part| numbers[(part + 1) * stride - 1]);
+            let right = |key| numbers.partition_point(|number| *number <= key) as u32;
+            let right = keys.map(|key| right(key).min(count));
+            let least = |ranks: [u32; 16]| ranks.map(|rank| rank.min(count));
+            prop_assert_eq!(least(widest(Ranks(&numbers, &every, &keys))), right);
+            prop_assert_eq!(least(Ranks(&numbers, &every, &keys).run(Baseline)), right);
+        }
+
+        #[test]
+        fn every_level_gathers_what_is_there(
+            table in proptest::collection::vec(any::<u32>(), 1..90),
+            places in proptest::array::uniform16(0..100_u32),
+        ) {
+            let mut places = places;
+            places[3] = u32::MAX;
+            let last = table.len() - 1;
+            let right = places.map(|place| table[(place as usize).min(last)]);
+            prop_assert_eq!(widest(Gather(&table, &places)), right);
+            prop_assert_eq!(Gather(&table, &places).run(Baseline), right);
         }
     }
 

@@ -16,10 +16,12 @@
 
 mod alike;
 mod dimension;
+mod few;
+mod many;
+mod part;
 mod ranks;
 mod sparse;
 
-use std::collections::HashMap;
 use std::sync::Arc;
 
 use kernels::{Lanes, Work, widest};
@@ -27,8 +29,9 @@ use kernels::{Lanes, Work, widest};
 use alike::Alike;
 pub use dimension::{Of, Packets, TOGETHER};
 use dimension::{PARTS, Spans};
-use ranks::{BROAD, FLAT, PAIR, Ranks, WideRanks};
-use sparse::{Runs, SpansOf, Sparse};
+pub(super) use many::Many;
+use part::Part;
+use sparse::{Runs, Sparse};
 
 use super::stream::Looked;
 use super::table::{NONE, Rule};
@@ -94,32 +97,6 @@ pub(super) struct Block {
     pub(super) reads_marks: bool,
 }
 
-/// One part of packets.
-#[derive(Debug)]
-struct Part {
-    of: Of,
-    spans: Search,
-    /// By span: its row, or where that begins in `bits`.
-    rows: Box<[u64]>,
-    bits: Box<[u64]>,
-    few: Option<Box<Few>>,
-}
-
-/// A few spans of rows of one word, for many packets at once.
-#[derive(Debug)]
-struct Few {
-    /// Where spans begin but for the first; behind the last of them numbers that say nothing.
-    boundaries: [u32; 32],
-    /// By span: its row; behind the last span that of the last.
-    rows: [u64; 32],
-}
-
-#[derive(Debug)]
-enum Search {
-    Narrow(Ranks),
-    Wide(WideRanks),
-}
-
 impl Block {
     /// Compiles some rules, [`RULES`] at most.
     pub(super) fn new(rules: Box<[Arc<Rule>]>) -> Self {
@@ -152,7 +129,7 @@ impl Block {
         let (parts, runs): (Vec<Part>, Vec<Vec<Runs>>) = parts
             .map(|(of, wanted)| Part::new(*of, wanted, words))
             .unzip();
-        let spans: Vec<usize> = parts.iter().map(|part| part.rows.len()).collect();
+        let spans: Vec<usize> = parts.iter().map(Part::spans_count).collect();
         let sparse = (words > 1).then(|| Sparse::new(&runs, &spans, rules.len()));
         Self {
             sparse: sparse.flatten(),
@@ -233,11 +210,11 @@ impl Block {
         None
     }
 
-    /// The first rule whose bit is set in all rows of a packet of a batch.
+    /// The first rule whose bit is set in all rows of a packet of many.
     #[inline(always)]
-    fn first(&self, rows: &[[u64; BATCH]], at: usize) -> Option<usize> {
+    fn first(&self, rows: &[[u64; TOGETHER]], at: usize) -> Option<usize> {
         for line in 0..self.words / LINE {
-            let both = self.line(rows.iter().map(|rows| rows[at % BATCH]), line);
+            let both = self.line(rows.iter().map(|rows| rows[at % TOGETHER]), line);
             let any = both.iter().fold(0, |any, word| any | word);
             if any != 0 {
                 let word = both.iter().take_while(|word| **word == 0).count() % LINE;
@@ -253,7 +230,7 @@ impl Block {
         let mut both = [u64::MAX; LINE];
         for (part, row) in self.parts.iter().zip(rows) {
             let start = row as usize + line * LINE;
-            if let Some(bits) = part.bits.get(start..start + LINE) {
+            if let Some(bits) = part.line(start) {
                 for (one, other) in both.iter_mut().zip(bits) {
                     *one &= other;
                 }
@@ -270,306 +247,6 @@ impl Block {
     }
 }
 
-impl Part {
-    /// `wanted` has for each rule the spans that it fits; none where it does not ask. With the same as
-    /// runs of the part's own spans.
-    fn new(of: Of, wanted: &[Option<Spans>], words: usize) -> (Self, Vec<Runs>) {
-        // Where a rule's bit changes, in order; what holds before the first boundary is `row`.
-        let (mut row, mut changes) = (vec![0_u64; words], Vec::new());
-        for (place, spans) in wanted.iter().enumerate() {
-            let Some(spans) = spans else {
-                row[place / 64] |= 1 << (place % 64);
-                continue;
-            };
-            for (from, to) in spans {
-                match from {
-                    0 => row[place / 64] |= 1 << (place % 64),
-                    _ => changes.push((*from, place)),
-                }
-                changes.extend(to.checked_add(1).map(|end| (end, place)));
-            }
-        }
-        changes.sort_unstable();
-        let mut found = Found::default();
-        let (mut boundaries, mut rows) = (Vec::new(), vec![found.place(&row)]);
-        for group in changes.chunk_by(|(one, _), (other, _)| one == other) {
-            for (_, place) in group {
-                row[place / 64] ^= 1 << (place % 64);
-            }
-            boundaries.push(group[0].0);
-            rows.push(found.place(&row));
-        }
-        let bits = found.bits;
-        if words == 1 {
-            rows = rows.iter().map(|row| bits[*row as usize]).collect();
-        }
-        // Of a number, how many boundaries are at most it.
-        let span = |number: u128| boundaries.partition_point(|one| *one <= number) as u16;
-        let run = |(from, to): &(u128, u128)| (span(*from), span(*to));
-        let of_rule = |spans: &Option<Spans>| -> Runs {
-            let spans = spans.as_ref()?;
-            Some(spans.iter().map(run).collect())
-        };
-        let runs = wanted.iter().map(of_rule).collect();
-        let spans = Search::new(of, &boundaries);
-        let part = Self {
-            of,
-            few: (words == 1)
-                .then(|| Few::of(&spans, &boundaries, &rows).map(Box::new))
-                .flatten(),
-            spans,
-            rows: rows.into(),
-            bits: bits.into(),
-        };
-        (part, runs)
-    }
-
-    /// The span of a packet. `of` and `levels` are the part's own, as constants where the caller has
-    /// them.
-    #[inline(always)]
-    fn span<L: Lanes, P: Packets>(
-        &self,
-        lanes: L,
-        of: Of,
-        levels: usize,
-        packets: &P,
-        at: usize,
-    ) -> usize {
-        match &self.spans {
-            Search::Narrow(ranks) => ranks.rank(lanes, levels, dimension::key(of, packets, at)),
-            Search::Wide(ranks) => {
-                let tuple = &packets.fields(at).tuple;
-                let address = match of {
-                    Of::Source => tuple.source,
-                    _ => tuple.destination,
-                };
-                ranks.rank(lanes, levels, address)
-            }
-        }
-    }
-
-    /// Takes from each packet the rules that this part does not leave it; none where there is no way
-    /// to do that for many at once. `all` are looked up, and not some of them.
-    #[inline(always)]
-    fn narrow<L: Lanes, P: Packets>(
-        &self,
-        lanes: L,
-        packets: &P,
-        (which, all): (&[u16], bool),
-        left: &mut [u64; BATCH],
-    ) -> Option<()> {
-        let few = self.few.as_ref()?;
-        let mut keys = [0; BATCH];
-        let column = packets.column(self.of).filter(|_| all);
-        let keys = match column {
-            Some(column) => column,
-            None => {
-                self.fill_keys(packets, which, &mut keys);
-                &keys
-            }
-        };
-        let (keys, _) = keys.as_chunks();
-        let (left, _) = left.as_chunks_mut::<16>();
-        let used = which.len().div_ceil(16);
-        for (keys, left) in keys.iter().zip(left).take(used) {
-            let rows = lanes.rows(&few.boundaries, &few.rows, keys);
-            for (left, row) in left.iter_mut().zip(rows) {
-                *left &= row;
-            }
-        }
-        Some(())
-    }
-
-    /// The packets' numbers of this part.
-    #[inline(always)]
-    fn fill_keys<P: Packets>(&self, packets: &P, which: &[u16], keys: &mut [u32; BATCH]) {
-        match self.of {
-            Of::Source => fill_keys(Of::Source, packets, which, keys),
-            Of::Destination => fill_keys(Of::Destination, packets, which, keys),
-            Of::Service => fill_keys(Of::Service, packets, which, keys),
-            Of::Ingress => fill_keys(Of::Ingress, packets, which, keys),
-            Of::Egress => fill_keys(Of::Egress, packets, which, keys),
-            Of::State => fill_keys(Of::State, packets, which, keys),
-            other => fill_keys(other, packets, which, keys),
-        }
-    }
-
-    /// The spans of many packets: the loop for the usual parts and depths each by itself. `all` are
-    /// looked up, and not some of them.
-    #[inline(always)]
-    fn spans<L: Lanes, P: Packets>(
-        &self,
-        lanes: L,
-        packets: &P,
-        (which, all): (&[u16], bool),
-        spans: &mut [u32; BATCH],
-    ) {
-        if let Search::Narrow(ranks) = &self.spans
-            && let Some(column) = packets.column(self.of).filter(|_| all)
-        {
-            let column = &column[..which.len().min(BATCH)];
-            return match ranks.levels() {
-                BROAD => fill_column(lanes, ranks, BROAD, column, spans),
-                levels => fill_column(lanes, ranks, levels, column, spans),
-            };
-        }
-        match self.of {
-            Of::Source => self.spans_of(lanes, Of::Source, packets, which, spans),
-            Of::Destination => self.spans_of(lanes, Of::Destination, packets, which, spans),
-            Of::Service => self.spans_of(lanes, Of::Service, packets, which, spans),
-            Of::Ingress => self.fill_alike(lanes, Of::Ingress, packets, which, spans),
-            Of::Egress => self.fill_alike(lanes, Of::Egress, packets, which, spans),
-            Of::State => self.fill_alike(lanes, Of::State, packets, which, spans),
-            Of::Ipsec => self.fill_alike(lanes, Of::Ipsec, packets, which, spans),
-            other => self.fill_alike(lanes, other, packets, which, spans),
-        }
-    }
-
-    /// The spans of a part that differs little from packet to packet: what is the same as before lies
-    /// in the same one.
-    #[inline(always)]
-    fn fill_alike<L: Lanes, P: Packets>(
-        &self,
-        lanes: L,
-        of: Of,
-        packets: &P,
-        which: &[u16],
-        spans: &mut [u32; BATCH],
-    ) {
-        let mut last = None;
-        for (span, at) in spans.iter_mut().zip(which) {
-            let at = usize::from(*at);
-            let key = dimension::key(of, packets, at);
-            *span = match last {
-                Some((known, span)) if known == key => span,
-                _ => self.span(lanes, of, self.spans.levels(), packets, at) as u32,
-            };
-            last = Some((key, *span));
-        }
-    }
-
-    #[inline(always)]
-    fn spans_of<L: Lanes, P: Packets>(
-        &self,
-        lanes: L,
-        of: Of,
-        packets: &P,
-        which: &[u16],
-        spans: &mut [u32; BATCH],
-    ) {
-        match self.spans.levels() {
-            FLAT => self.fill(lanes, of, FLAT, packets, which, spans),
-            PAIR => self.fill(lanes, of, PAIR, packets, which, spans),
-            BROAD => self.fill(lanes, of, BROAD, packets, which, spans),
-            2 => self.fill(lanes, of, 2, packets, which, spans),
-            3 => self.fill(lanes, of, 3, packets, which, spans),
-            levels => self.fill(lanes, of, levels, packets, which, spans),
-        }
-    }
-
-    #[inline(always)]
-    fn fill<L: Lanes, P: Packets>(
-        &self,
-        lanes: L,
-        of: Of,
-        levels: usize,
-        packets: &P,
-        which: &[u16],
-        spans: &mut [u32; BATCH],
-    ) {
-        for (span, at) in spans.iter_mut().zip(which) {
-            *span = self.span(lanes, of, levels, packets, usize::from(*at)) as u32;
-        }
-    }
-}
-
-impl Search {
-    #[inline(always)]
-    const fn levels(&self) -> usize {
-        match self {
-            Self::Narrow(ranks) => ranks.levels(),
-            Self::Wide(ranks) => ranks.levels(),
-        }
-    }
-
-    /// Addresses whose boundaries fit into 32 bits are searched as such: a greater one lies behind
-    /// all of them, and its number is the greatest. Only a boundary there would tell them apart.
-    fn new(of: Of, boundaries: &[u128]) -> Self {
-        let address = matches!(of, Of::Source | Of::Destination);
-        let edge = boundaries
-            .last()
-            .is_some_and(|last| *last >= u128::from(u32::MAX));
-        match address && edge {
-            true => Self::Wide(WideRanks::new(boundaries)),
-            false => {
-                // Boundaries beyond what a number can be separate nothing.
-                let within = boundaries.iter().filter_map(|one| u32::try_from(*one).ok());
-                Self::Narrow(Ranks::new(&within.collect::<Vec<_>>()))
-            }
-        }
-    }
-}
-
-/// The spans of numbers.
-#[inline(always)]
-fn fill_column<L: Lanes>(
-    lanes: L,
-    ranks: &Ranks,
-    levels: usize,
-    column: &[u32],
-    spans: &mut [u32; BATCH],
-) {
-    for (span, key) in spans.iter_mut().zip(column) {
-        *span = ranks.rank(lanes, levels, *key) as u32;
-    }
-}
-
-/// The packets' numbers of a part.
-#[inline(always)]
-fn fill_keys<P: Packets>(of: Of, packets: &P, which: &[u16], keys: &mut [u32; BATCH]) {
-    for (key, at) in keys.iter_mut().zip(which) {
-        *key = dimension::key(of, packets, usize::from(*at));
-    }
-}
-
-impl Few {
-    fn of(spans: &Search, boundaries: &[u128], rows: &[u64]) -> Option<Self> {
-        // As in `Search`, what lies beyond a number's bits separates nothing.
-        let within = boundaries.iter().map_while(|one| u32::try_from(*one).ok());
-        let within: Vec<u32> = within.collect();
-        if matches!(spans, Search::Wide(_)) || within.len() > 31 {
-            return None;
-        }
-        let last = rows[within.len()];
-        Some(Self {
-            boundaries: core::array::from_fn(|at| within.get(at).copied().unwrap_or(u32::MAX)),
-            rows: core::array::from_fn(|at| match at <= within.len() {
-                true => rows[at],
-                false => last,
-            }),
-        })
-    }
-}
-
-/// Rows, each kept once.
-#[derive(Default)]
-struct Found {
-    bits: Vec<u64>,
-    places: HashMap<Box<[u64]>, u64>,
-}
-
-impl Found {
-    fn place(&mut self, row: &[u64]) -> u64 {
-        if let Some(place) = self.places.get(row) {
-            return *place;
-        }
-        let place = self.bits.len() as u64;
-        self.bits.extend(row);
-        self.places.insert(row.into(), place);
-        place
-    }
-}
-
 /// The rows of one packet.
 struct One<'a, P> {
     block: &'a Block,
@@ -583,133 +260,8 @@ impl<P: Packets> Work for One<'_, P> {
     fn run<L: Lanes>(self, lanes: L) -> Rows {
         let mut rows = [0; PARTS];
         for (part, row) in self.block.parts.iter().zip(&mut rows) {
-            *row = part.rows[part.span(lanes, part.of, part.spans.levels(), self.packet, 0)];
+            *row = part.row(part.span(lanes, self.packet, 0) as u32);
         }
         rows
-    }
-}
-
-const BATCH: usize = TOGETHER;
-
-/// The first candidates of many packets in a block.
-pub(super) struct Many<'a, P> {
-    pub(super) block: &'a Block,
-    pub(super) packets: &'a P,
-    /// Those that are looked up.
-    pub(super) which: &'a [u16],
-    /// Where the block begins in its chain.
-    pub(super) start: u32,
-    /// By packet; untouched where there is none in this block.
-    pub(super) firsts: &'a mut [First],
-}
-
-impl<P: Packets> Work for Many<'_, P> {
-    type Output = ();
-
-    #[inline(always)]
-    fn run<L: Lanes>(self, lanes: L) {
-        match self.block.words {
-            1 => self.of_words(lanes),
-            _ => self.of_lines(lanes),
-        }
-    }
-}
-
-impl<P: Packets> Many<'_, P> {
-    /// Whether all packets are looked up at once, and not some of them.
-    #[inline(always)]
-    fn takes_all(&self) -> bool {
-        (self.which.len() == self.packets.len()) & (self.which.len() <= BATCH)
-    }
-
-    /// A row is one word.
-    #[inline(always)]
-    fn of_words<L: Lanes>(self, lanes: L) {
-        let block = self.block;
-        // A part says nothing of rules that there are not.
-        let rules = u64::MAX >> (64 - block.rules.len().clamp(1, 64));
-        let all = self.takes_all();
-        for which in self.which.chunks(BATCH) {
-            let mut left = [rules; BATCH];
-            for part in &block.parts {
-                let narrowed = part.narrow(lanes, self.packets, (which, all), &mut left);
-                if narrowed.is_some() {
-                    continue;
-                }
-                let mut spans = [0; BATCH];
-                part.spans(lanes, self.packets, (which, all), &mut spans);
-                for (left, span) in left.iter_mut().zip(&spans) {
-                    *left &= part.rows[*span as usize];
-                }
-            }
-            if all {
-                let firsts = self.firsts.iter_mut().zip(&left);
-                for (first, left) in firsts.take(which.len()) {
-                    *first = First::of(self.start, *left);
-                }
-                return;
-            }
-            for (packet, left) in which.iter().zip(&left) {
-                if *left != 0
-                    && let Some(first) = self.firsts.get_mut(usize::from(*packet))
-                {
-                    *first = First::of(self.start, *left);
-                }
-            }
-        }
-    }
-
-    /// A row is some lines.
-    #[inline(always)]
-    fn of_lines<L: Lanes>(mut self, lanes: L) {
-        let all = self.takes_all();
-        for which in self.which.chunks(BATCH) {
-            match &self.block.sparse {
-                Some(sparse) => self.of_lists(lanes, sparse, (which, all)),
-                None => self.of_rows(lanes, (which, all)),
-            }
-        }
-    }
-
-    #[inline(always)]
-    fn of_lists<L: Lanes>(&mut self, lanes: L, sparse: &Sparse, which: (&[u16], bool)) {
-        let mut all = [SpansOf::default(); BATCH];
-        let mut spans = [0; BATCH];
-        for (number, part) in self.block.parts.iter().enumerate() {
-            part.spans(lanes, self.packets, which, &mut spans);
-            for (all, span) in all.iter_mut().zip(&spans) {
-                all[number % all.len()] = *span as u16;
-            }
-        }
-        for (spans, packet) in all.iter().zip(which.0) {
-            self.found(*packet, sparse.first(spans));
-        }
-    }
-
-    #[inline(always)]
-    fn of_rows<L: Lanes>(&mut self, lanes: L, which: (&[u16], bool)) {
-        let block = self.block;
-        let mut rows = [[0; BATCH]; PARTS];
-        let rows = &mut rows[..block.parts.len()];
-        let mut spans = [0; BATCH];
-        for (part, rows) in block.parts.iter().zip(rows.iter_mut()) {
-            part.spans(lanes, self.packets, which, &mut spans);
-            for (row, span) in rows.iter_mut().zip(&spans) {
-                *row = part.rows[*span as usize];
-            }
-        }
-        for (at, packet) in which.0.iter().enumerate() {
-            self.found(*packet, block.first(&*rows, at).map(|place| place as u32));
-        }
-    }
-
-    #[inline(always)]
-    fn found(&mut self, packet: u16, place: Option<u32>) {
-        if let Some(place) = place
-            && let Some(first) = self.firsts.get_mut(usize::from(packet))
-        {
-            let place = self.start + place;
-            *first = First { place, left: 0 };
-        }
     }
 }

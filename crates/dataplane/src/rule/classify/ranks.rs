@@ -6,16 +6,6 @@
 
 use kernels::Lanes;
 
-/// In place of a depth: a tree of one line.
-pub(super) const FLAT: usize = 0;
-/// In place of a depth: a tree of two lines, of which both are searched, none after the other.
-pub(super) const PAIR: usize = LEVELS + 1;
-
-/// In place of a depth: two levels, of which the upper has [`ROOTS`] lines, all searched.
-pub(super) const BROAD: usize = LEVELS + 2;
-/// How many lines the root of a broad tree has.
-const ROOTS: usize = 4;
-
 /// How many levels a tree has at most: nine to the seventh are more boundaries than there can be.
 const LEVELS: usize = 7;
 
@@ -25,16 +15,24 @@ struct Tree<T, const N: usize> {
     lines: Box<[[T; N]]>,
     /// Where each level begins, and its last line, counted from there.
     levels: [(u32, u32); LEVELS],
-    /// How many levels there are, or [`FLAT`], [`PAIR`] or [`BROAD`].
+    /// How many levels there are.
     count: usize,
 }
 
-/// Counts how many of a set of 32-bit numbers are at most another.
+/// Counts how many of a set of 32-bit numbers are at most another. For one number it goes down the tree;
+/// for many at once it halves the leaves, step by step.
 #[derive(Debug)]
 pub(super) struct Ranks {
     tree: Tree<u32, 16>,
+    /// Of the leaves, which are 32 times a power of two, the last of each 32nd.
+    every: [u32; PARTS],
     len: usize,
 }
+
+/// What the leaves are divided into for many numbers, and how many a part has at least if it has more
+/// than one.
+const PARTS: usize = 32;
+const LINE: usize = 16;
 
 /// The same of 128-bit numbers: their high halves are searched, and only among those that are equal
 /// the low ones.
@@ -54,27 +52,14 @@ impl<T: Copy, const N: usize> Tree<T, N> {
         let mut tree = Self {
             lines: Box::default(),
             levels: [(0, 0); LEVELS],
-            count: FLAT,
+            count: 0,
         };
         let line = |some: &[T]| core::array::from_fn(|at| some.get(at).copied().unwrap_or(pad));
-        if numbers.len() <= 2 * N {
-            let (first, second) = numbers.split_at(numbers.len().min(N));
-            (tree.lines, tree.count) = match second {
-                [] => ([line(first)].into(), FLAT),
-                _ => ([line(first), line(second)].into(), PAIR),
-            };
-            return tree;
-        }
         // The first number under each line of the level below.
         let mut firsts: Vec<T> = numbers.iter().step_by(N).copied().collect();
-        if (N + 2..=ROOTS * N + 1).contains(&firsts.len()) {
-            let root = (0..ROOTS).map(|at| line(firsts.get(1 + at * N..).unwrap_or_default()));
-            tree.lines = root.chain(numbers.chunks(N).map(line)).collect();
-            tree.levels[1] = (ROOTS as u32, firsts.len() as u32 - 1);
-            tree.count = BROAD;
-            return tree;
-        }
-        let mut levels = vec![numbers.to_vec()];
+        let mut leaves = numbers.to_vec();
+        leaves.resize(leaves.len().max(1), pad);
+        let mut levels = vec![leaves];
         while firsts.len() > 1 {
             let (mut level, mut above) = (Vec::new(), Vec::new());
             for family in firsts.chunks(N + 1) {
@@ -96,56 +81,66 @@ impl<T: Copy, const N: usize> Tree<T, N> {
         tree
     }
 
-    /// A number's place among the leaves; `rank` counts in a line. `count` is `self.count`, as a
-    /// constant where the caller has it.
+    /// A number's place among the leaves; `rank` counts in a line.
     #[inline(always)]
-    fn leaf(&self, count: usize, rank: impl Fn(&[T; N]) -> u32) -> usize {
-        match count {
-            FLAT => return rank(&self.lines[0]) as usize,
-            PAIR => return (rank(&self.lines[0]) + rank(&self.lines[1])) as usize,
-            BROAD => {
-                let line = match self.lines.first_chunk::<ROOTS>() {
-                    Some([a, b, c, d]) => rank(a) + rank(b) + rank(c) + rank(d),
-                    None => 0,
-                };
-                let line = line.min(self.levels[1].1) as usize;
-                return line * N + rank(&self.lines[ROOTS + line]) as usize;
-            }
-            _ => {}
-        }
+    fn leaf(&self, rank: impl Fn(&[T; N]) -> u32) -> usize {
         let (mut line, mut found) = (0, 0);
-        for (start, last) in self.levels.iter().take(count) {
+        for (start, last) in self.levels.iter().take(self.count) {
             line = (line * (N as u32 + 1) + found).min(*last);
             found = rank(&self.lines[(start + line) as usize]);
         }
         line as usize * N + found as usize
+    }
+
+    /// All numbers, and those that fill the last line.
+    #[inline(always)]
+    fn leaves(&self) -> &[T] {
+        let start = self.levels[self.count.saturating_sub(1)].0 as usize;
+        let lines = self.lines.get(start..).unwrap_or_default();
+        lines.as_flattened()
     }
 }
 
 impl Ranks {
     /// `numbers` are in order, each once.
     pub(super) fn new(numbers: &[u32]) -> Self {
+        let stride = match (numbers.len() + 1).div_ceil(PARTS).next_power_of_two() {
+            1 => 1,
+            more => more.max(LINE),
+        };
+        let mut leaves = numbers.to_vec();
+        leaves.resize(stride * PARTS, u32::MAX);
         Self {
-            tree: Tree::new(numbers, u32::MAX),
+            every: core::array::from_fn(|part| leaves[(part + 1) * stride - 1]),
+            tree: Tree::new(&leaves, u32::MAX),
             len: numbers.len(),
         }
     }
 
-    /// How many levels its tree has.
-    #[inline(always)]
-    pub(super) const fn levels(&self) -> usize {
-        self.tree.count
+    /// The numbers.
+    pub(super) fn numbers(&self) -> &[u32] {
+        &self.tree.leaves()[..self.len]
     }
 
-    /// How many of them are at most `key`. `levels` is `self.levels()`.
+    /// How many of them are at most `key`.
     #[inline(always)]
-    pub(super) fn rank<L: Lanes>(&self, lanes: L, levels: usize, key: u32) -> usize {
+    pub(super) fn rank<L: Lanes>(&self, lanes: L, key: u32) -> usize {
         let rank = self.tree.leaf(
-            levels,
             #[inline(always)]
             |line| lanes.rank(line, key),
         );
         rank.min(self.len)
+    }
+
+    /// The same of 16 keys.
+    #[inline(always)]
+    pub(super) fn ranks<L: Lanes>(&self, lanes: L, keys: &[u32; 16]) -> [u32; 16] {
+        let len = self.len as u32;
+        let mut ranks = lanes.ranks(self.tree.leaves(), &self.every, keys);
+        for rank in &mut ranks {
+            *rank = (*rank).min(len);
+        }
+        ranks
     }
 }
 
@@ -169,18 +164,11 @@ impl WideRanks {
         }
     }
 
-    /// How many levels its tree has.
+    /// How many of them are at most `key`.
     #[inline(always)]
-    pub(super) const fn levels(&self) -> usize {
-        self.tree.count
-    }
-
-    /// How many of them are at most `key`. `levels` is `self.levels()`.
-    #[inline(always)]
-    pub(super) fn rank<L: Lanes>(&self, lanes: L, levels: usize, key: u128) -> usize {
+    pub(super) fn rank<L: Lanes>(&self, lanes: L, key: u128) -> usize {
         let half = (key >> 64) as u64;
         let rank = self.tree.leaf(
-            levels,
             #[inline(always)]
             |line| lanes.rank_u64(line, half),
         );
@@ -203,11 +191,13 @@ mod tests {
     use proptest::prelude::*;
 
     fn narrow(ranks: &Ranks, key: u32) -> usize {
-        ranks.rank(Baseline, ranks.levels(), key)
+        let one = ranks.rank(Baseline, key);
+        assert_eq!(ranks.ranks(Baseline, &[key; 16]), [one as u32; 16]);
+        one
     }
 
     fn long(ranks: &WideRanks, key: u128) -> usize {
-        ranks.rank(Baseline, ranks.levels(), key)
+        ranks.rank(Baseline, key)
     }
 
     #[test]

@@ -1,18 +1,27 @@
 //! The first of many rules, where each asks for something of its own: every span of a part lists the
 //! few rules that ask for it, and a rule is listed only in the part where it asks for least. The
 //! lists of a packet's spans are short, mostly empty, and say which rules are left to be compared.
+//!
+//! Which lists are empty cannot be guessed. So 16 packets go together and without branches, as if each
+//! had one rule at most in all of its lists; the few that have more are looked at alone.
+
+use kernels::Lanes;
+
+use super::dimension::TOGETHER;
 
 /// How many parts the rules of such a block ask about at most.
-const PARTS: usize = 8;
+pub(super) const PARTS: usize = 8;
 /// How many rules a list has at most, and how many are in none.
 const LONGEST: usize = 8;
 /// A rule that asks for more spans than this in every part is in no list.
 const SPREAD: usize = 64;
 /// Ways to take one span of each part that a rule may have, in runs.
 const RUNS: usize = 16;
+/// In place of a rule: none.
+const NOWHERE: u32 = u32::MAX;
 
-/// A packet's spans, by part.
-pub(super) type SpansOf = [u16; PARTS];
+/// The spans of packets, by part.
+pub(super) type SpansOf = [[u32; TOGETHER]; PARTS];
 
 /// The spans that a rule asks for in a part, as runs, first and last; none where it does not ask.
 pub(super) type Runs = Option<Vec<(u16, u16)>>;
@@ -20,31 +29,41 @@ pub(super) type Runs = Option<Vec<(u16, u16)>>;
 /// What a rule asks for: one run of spans in each part.
 #[derive(Clone, Copy, Debug)]
 struct Asked {
-    first: SpansOf,
-    last: SpansOf,
+    first: [u16; PARTS],
+    last: [u16; PARTS],
     /// The rule's place in the block.
     place: u32,
 }
 
-/// Where a list begins in [`Sparse::asked`], and how long it is.
-type List = (u32, u32);
+/// A list: in the low half where it begins, in the high half how many rules it has. The sum of those
+/// of a packet is that of the only one that is not empty, if there is but one.
+type List = u32;
+
+/// How many rules lists have, by the sum of the lists.
+const fn rules(lists: u32) -> u32 {
+    lists >> 16
+}
 
 /// See the module.
 #[derive(Debug)]
 pub(super) struct Sparse {
     /// By part, by span.
     lists: Box<[Box<[List]>]>,
-    /// List by list, each in the order of its rules.
-    asked: Box<[Asked]>,
-    /// Of rules that are in no list, in order.
-    others: Box<[Asked]>,
+    /// By part: of what is asked, list by list, the first span and in the high half the last. The first
+    /// is no rule's, and asks for spans that there are not.
+    bounds: Box<[Box<[u32]>]>,
+    /// The same rules' places in the block, in order in each list.
+    places: Box<[u32]>,
+    /// The rules that are in no other list.
+    others: List,
 }
 
 impl Sparse {
     /// `runs` has what each rule asks for, by part, by rule; `spans` how many spans each part has.
     /// None where lists would be long.
     pub(super) fn new(runs: &[Vec<Runs>], spans: &[usize], rules: usize) -> Option<Self> {
-        if runs.len() > PARTS || spans.iter().any(|spans| *spans > usize::from(u16::MAX)) {
+        let parts = runs.len();
+        if !(1..=PARTS).contains(&parts) || spans.iter().any(|spans| *spans > LAST) {
             return None;
         }
         let mut lists: Vec<Vec<Vec<Asked>>> = Vec::new();
@@ -52,67 +71,144 @@ impl Sparse {
         let mut others = Vec::new();
         for rule in 0..rules {
             for asked in all(runs, rule)? {
-                let width = |part: usize| usize::from(asked.last[part] - asked.first[part]);
-                let asks = (0..runs.len()).filter(|part| runs[*part][rule].is_some());
-                match asks.min_by_key(|part| width(*part)) {
-                    Some(home) if width(home) < SPREAD => {
-                        let span = |of: &SpansOf| usize::from(of[home]);
-                        for list in &mut lists[home][span(&asked.first)..=span(&asked.last)] {
-                            list.push(asked);
-                        }
+                let run =
+                    |part: usize| usize::from(asked.first[part])..=usize::from(asked.last[part]);
+                let asks = (0..parts).filter(|part| runs[*part][rule].is_some());
+                // Lists of one rule are the best ones.
+                let cost = |part: &usize| {
+                    let lists = &lists[*part][run(*part)];
+                    (lists.len(), lists.iter().map(Vec::len).max())
+                };
+                match asks.min_by_key(cost) {
+                    Some(home) if run(home).count() <= SPREAD => {
+                        let lists = &mut lists[home][run(home)];
+                        lists.iter_mut().for_each(|list| list.push(asked));
                     }
                     _ => others.push(asked),
                 }
             }
         }
-        let long = |list: &Vec<Asked>| list.len() > LONGEST;
-        if long(&others) || lists.iter().flatten().any(long) {
-            return None;
-        }
-        let mut asked = Vec::new();
-        let lists = lists.into_iter().map(|lists| {
-            let place = |list: Vec<Asked>| {
-                let start = asked.len() as u32;
-                asked.extend(list);
-                (start, asked.len() as u32 - start)
-            };
-            lists.into_iter().map(place).collect()
-        });
-        Some(Self {
-            lists: lists.collect(),
-            asked: asked.into(),
-            others: others.into(),
-        })
+        let mut sparse = Self {
+            lists: Box::default(),
+            bounds: Box::default(),
+            places: Box::default(),
+            others: 0,
+        };
+        let nobody = Asked {
+            first: [u16::MAX; PARTS],
+            last: [0; PARTS],
+            place: NOWHERE,
+        };
+        let mut asked = vec![nobody];
+        let mut place = |list: &Vec<Asked>| {
+            let (start, len) = (asked.len(), list.len());
+            asked.extend(list);
+            match len {
+                0 => Some(0),
+                1..=LONGEST if start <= LAST => Some((len << 16 | start) as u32),
+                _ => None,
+            }
+        };
+        sparse.others = place(&others)?;
+        let lists = lists.iter();
+        let lists = lists.map(|lists| lists.iter().map(&mut place).collect());
+        sparse.lists = lists.collect::<Option<_>>()?;
+        let bounds = |part| {
+            let bounds = asked.iter();
+            let both = |one: &Asked| u32::from(one.last[part]) << 16 | u32::from(one.first[part]);
+            bounds.map(both).collect()
+        };
+        sparse.bounds = (0..parts).map(bounds).collect();
+        sparse.places = asked.iter().map(|one| one.place).collect();
+        Some(sparse)
     }
 
-    /// The first rule that a packet with these spans fits.
+    /// The first rules that packets with these spans fit, for the first `count` of them, behind the
+    /// block's `start` in its chain; the greatest number where there is none.
     #[inline(always)]
-    pub(super) fn first(&self, spans: &SpansOf) -> Option<u32> {
-        let mut best = u32::MAX;
-        for (lists, span) in self.lists.iter().zip(spans) {
-            let (start, len) = lists[usize::from(*span)];
-            if len != 0 {
-                let list = self.asked.get(start as usize..(start + len) as usize);
-                best = best.min(first(list.unwrap_or_default(), spans));
+    pub(super) fn firsts<L: Lanes>(
+        &self,
+        lanes: L,
+        (spans, count): (&SpansOf, usize),
+        start: u32,
+        firsts: &mut [u32; TOGETHER],
+    ) {
+        let (firsts, _) = firsts.as_chunks_mut::<16>();
+        for (group, firsts) in firsts.iter_mut().enumerate().take(count.div_ceil(16)) {
+            let mut lists = [self.others; 16];
+            for (own, spans) in self.lists.iter().zip(spans) {
+                let list = lanes.gather(own, sixteen(spans, group));
+                for (lists, list) in lists.iter_mut().zip(list) {
+                    *lists += list;
+                }
+            }
+            let (mut more, mut outside) = (false, [0; 16]);
+            let mut at = [0; 16];
+            for (at, lists) in at.iter_mut().zip(lists) {
+                more |= rules(lists) > 1;
+                *at = lists & 0xffff;
+            }
+            for (bounds, spans) in self.bounds.iter().zip(spans) {
+                let bounds = lanes.gather(bounds, &at);
+                let pairs = bounds.iter().zip(sixteen(spans, group));
+                for (outside, (bounds, span)) in outside.iter_mut().zip(pairs) {
+                    *outside |= u32::from((bounds & 0xffff > *span) | (bounds >> 16 < *span));
+                }
+            }
+            let places = lanes.gather(&self.places, &at);
+            for ((first, place), outside) in firsts.iter_mut().zip(places).zip(outside) {
+                *first = place.wrapping_add(start) | outside.wrapping_neg();
+            }
+            if more {
+                self.look_again(spans, group, &lists, start, firsts);
             }
         }
-        best = best.min(first(&self.others, spans));
-        (best != u32::MAX).then_some(best)
+    }
+
+    /// Looks at the packets of a group that have several rules in their lists.
+    #[cold]
+    #[inline(never)]
+    fn look_again(
+        &self,
+        spans: &SpansOf,
+        group: usize,
+        lists: &[u32; 16],
+        start: u32,
+        firsts: &mut [u32; 16],
+    ) {
+        for (at, (lists, first)) in lists.iter().zip(firsts).enumerate() {
+            if rules(*lists) > 1 {
+                let at = group * 16 + at;
+                let place = self.first(&core::array::from_fn(|part| spans[part][at]));
+                *first = place.map_or(NOWHERE, |place| start + place);
+            }
+        }
+    }
+
+    /// The first rule that one packet with these spans fits.
+    fn first(&self, spans: &[u32; PARTS]) -> Option<u32> {
+        let lists = self.lists.iter().zip(spans);
+        let lists = lists.map(|(lists, span)| lists[*span as usize]);
+        let fits = |at: &usize| {
+            let mut bounds = self.bounds.iter().zip(spans);
+            bounds.all(|(bounds, span)| (bounds[*at] & 0xffff..=bounds[*at] >> 16).contains(span))
+        };
+        let firsts = lists.chain([self.others]).filter_map(|list| {
+            let start = (list & 0xffff) as usize;
+            let at = (start..start + rules(list) as usize).find(fits)?;
+            Some(self.places[at])
+        });
+        firsts.min()
     }
 }
 
-/// The first rule of a list that a packet fits.
+/// The greatest span, and the last place in all lists.
+const LAST: usize = u16::MAX as usize - 1;
+
+/// The spans of a group of packets.
 #[inline(always)]
-fn first(list: &[Asked], spans: &SpansOf) -> u32 {
-    let fits = |asked: &&Asked| {
-        let bounds = asked.first.iter().zip(&asked.last);
-        // Without branches: eight compares are one.
-        let within = |both, ((first, last), span): ((&u16, &u16), &u16)| {
-            both & (*first <= *span) & (*span <= *last)
-        };
-        bounds.zip(spans).fold(true, within)
-    };
-    list.iter().find(fits).map_or(u32::MAX, |asked| asked.place)
+fn sixteen(spans: &[u32; TOGETHER], group: usize) -> &[u32; 16] {
+    &spans.as_chunks().0[group % (TOGETHER / 16)]
 }
 
 /// What a rule asks for, in every combination of its runs; none where those are many.
