@@ -194,6 +194,18 @@ impl Fields {
         usual
     }
 
+    /// Reads a packet of a family, and says whether it is a whole TCP segment or UDP datagram without
+    /// options that is to be forwarded. Where it is none, what was read means nothing.
+    #[inline(always)]
+    pub(crate) fn read_plain<const IPV6: bool>(&mut self, packet: &[u8]) -> bool {
+        let usual = if IPV6 {
+            self.read6(packet)
+        } else {
+            self.read4(packet)
+        };
+        usual.is_some() & !self.truncated & (self.ttl > 1)
+    }
+
     #[cold]
     #[inline(never)]
     fn of_any(packet: &[u8]) -> Self {

@@ -65,6 +65,9 @@ pub struct Chain {
     pub(super) starts: Box<[u32]>,
     /// By the place of a first candidate, and behind them what it means that there is none.
     quick: Box<[Quick]>,
+    /// By family, IPv4 first: what becomes of a packet follows from numbers that [`Packets::column`] may
+    /// have.
+    pub by_columns: [bool; 2],
 }
 
 /// What a packet's first candidate in a chain comes to, where that follows from its bit alone.
@@ -107,10 +110,14 @@ impl Chain {
             let rules = block.rules.iter().enumerate();
             rules.map(|(place, rule)| Quick::of(rule, block.rest(place).is_empty()))
         });
+        let quick: Box<[Quick]> = places.chain([Quick::Accept(NOBODY)]).collect();
         Self {
             name,
             starts: starts.collect(),
-            quick: places.chain([Quick::Accept(NOBODY)]).collect(),
+            by_columns: [false, true].map(|ipv6| {
+                !quick.contains(&Quick::Ask) && blocks.iter().all(|block| block.by_columns(ipv6))
+            }),
+            quick,
             blocks: blocks.into(),
             rules: rules.into(),
         }

@@ -148,6 +148,11 @@ impl Block {
         self.sparse.is_some()
     }
 
+    /// Whether packets are told apart by numbers alone that are kept as columns.
+    pub(super) fn by_columns(&self, ipv6: bool) -> bool {
+        self.parts.iter().all(|part| part.is_column(ipv6))
+    }
+
     /// The places of a rule's matchers that its bit does not answer for.
     #[inline(always)]
     pub(super) fn rest(&self, place: usize) -> &[u8] {

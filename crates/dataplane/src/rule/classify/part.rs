@@ -101,6 +101,15 @@ impl Part {
         self.rows.len()
     }
 
+    /// Whether its numbers may be at hand for many packets of a family.
+    pub(super) fn is_column(&self, ipv6: bool) -> bool {
+        match self.of {
+            Of::Source | Of::Destination => !ipv6,
+            Of::Service | Of::Ingress | Of::Egress | Of::State => true,
+            _ => false,
+        }
+    }
+
     /// The row of a span, or where it begins.
     #[inline(always)]
     pub(super) fn row(&self, span: u32) -> u64 {

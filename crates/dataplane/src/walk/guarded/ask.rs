@@ -163,7 +163,7 @@ impl Asked<'_> {
         };
         let tracker = &outlet.memory.tracker;
         if self.changes == kept {
-            return write(frame, fields, next, waiting, tracker);
+            return write(frame, fields.tuple.ipv6, next, waiting, tracker);
         }
         let passage = Passage {
             track: self.track,

@@ -48,12 +48,12 @@ pub(super) fn forward(
     }
     let translated = fast.nat != NatState::default();
     rewrite(frame, fields.tuple.ipv6, way, translated, tracker)?;
-    relink(frame, fields, &next.adjacency).then_some(next.adjacency.port)
+    relink(frame, fields.len, &next.adjacency).then_some(next.adjacency.port)
 }
 
-/// The next link's header, and an end without padding.
+/// The next link's header, and an end behind a packet of `len` bytes, without padding.
 #[inline(always)]
-pub(super) fn relink(frame: &mut Frame, fields: &Fields, adjacency: &Adjacency) -> bool {
+pub(super) fn relink(frame: &mut Frame, len: u32, adjacency: &Adjacency) -> bool {
     let header = adjacency.header.first_chunk::<ETHERNET>();
     let link = frame.bytes_mut().first_chunk_mut::<ETHERNET>();
     let (Some(header), Some(link)) = (header, link) else {
@@ -61,7 +61,7 @@ pub(super) fn relink(frame: &mut Frame, fields: &Fields, adjacency: &Adjacency) 
     };
     *link = *header;
     frame.egress = adjacency.egress;
-    depart::trim(frame, ETHERNET + fields.len as usize)
+    depart::trim(frame, ETHERNET + len as usize)
 }
 
 /// Addresses, ports, lifetime.

@@ -102,6 +102,14 @@ impl<'a> Plain<'a> {
         })
     }
 
+    /// Whether nothing is asked about untracked packets but numbers that a run has as columns, and what
+    /// rules say follows from those alone.
+    #[inline(always)]
+    pub(super) fn by_columns(&self, ipv6: bool) -> bool {
+        let by_columns = |busy: Busy<'_>| busy.chain.by_columns[usize::from(ipv6)];
+        self.filter.is_none_or(by_columns) & self.mangle.is_none()
+    }
+
     /// Whether rules are asked before connections.
     #[inline(always)]
     pub(super) fn asks_raw(&self) -> bool {
@@ -205,7 +213,13 @@ impl<'a> Plain<'a> {
             }
             passes => count(&outlet.memory.rules, passes, fields),
         }
-        write(frame, fields, next, waiting, &outlet.memory.tracker)
+        write(
+            frame,
+            fields.tuple.ipv6,
+            next,
+            waiting,
+            &outlet.memory.tracker,
+        )
     }
 }
 
@@ -283,18 +297,17 @@ fn give_up(fields: &mut Fields, waiting: &Waiting, tracker: &Tracker) -> Met {
 #[inline(always)]
 pub(super) fn write(
     frame: &mut Frame,
-    fields: &Fields,
+    ipv6: bool,
     next: &Next,
     waiting: &Waiting,
     tracker: &Tracker,
 ) -> Outcome {
-    let ipv6 = fields.tuple.ipv6;
     let translated = waiting
         .way
         .filter(|_| waiting.passed.nat != NatState::default());
     let whole = match (translated, ipv6) {
         (Some(way), _) => match fasttrack::rewrite(frame, ipv6, way, true, tracker) {
-            Some(()) => fasttrack::relink(frame, fields, &next.adjacency),
+            Some(()) => fasttrack::relink(frame, waiting.len, &next.adjacency),
             None => return Outcome::Ends(Exit::Drop(Drop::FirewallTruncated)),
         },
         (None, true) => depart::straight::<true>(frame, &next.adjacency),

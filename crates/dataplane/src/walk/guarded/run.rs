@@ -1,14 +1,16 @@
 //! Plain packets that follow each other wait in a run, and are routed and looked up together.
 
 use frame::{Frame, InterfaceId};
+use kernels::{Lanes, Work};
 
-use super::CHUNK;
+use super::{CHUNK, fasttrack};
 use crate::connection::{NatState, Passed, State, Way};
-use crate::packet::{Fields, Tuple};
+use crate::packet::Fields;
 use crate::rule::{Ipsec, Marks, Of, Packets, TOGETHER};
 use crate::table::NextHopId;
 use crate::walk::Context;
-use crate::walk::depart::Near;
+use crate::walk::depart::{self, Near};
+use crate::walk::passes::Lane;
 
 /// See the module. They are of one family.
 pub(super) struct Run {
@@ -18,8 +20,11 @@ pub(super) struct Run {
     places: [u8; CHUNK],
     ways: [Option<Way>; CHUNK],
     passed: [Passed; CHUNK],
+    lens: [u32; CHUNK],
     keys6: [u128; CHUNK],
     hops: [NextHopId; CHUNK],
+    /// All of them came by one interface and go to one next hop.
+    alike: bool,
     columns: Columns,
 }
 
@@ -44,6 +49,8 @@ pub(super) struct Waiting {
     pub(super) way: Option<Way>,
     pub(super) passed: Passed,
     pub(super) hop: NextHopId,
+    /// As in [`Fields`].
+    pub(super) len: u32,
 }
 
 impl Run {
@@ -54,8 +61,10 @@ impl Run {
             places: [0; CHUNK],
             ways: [None; CHUNK],
             passed: [Passed::default(); CHUNK],
+            lens: [0; CHUNK],
             keys6: [0; CHUNK],
             hops: [NextHopId::NO_ROUTE; CHUNK],
+            alike: false,
             columns: Columns {
                 complete: false,
                 source: [0; CHUNK],
@@ -74,14 +83,23 @@ impl Run {
         (self.len >= CHUNK) | ((self.len > 0) & (self.ipv6 != ipv6))
     }
 
-    /// Adds the packet at a place, which goes by this tuple. The run is not full.
+    /// Adds the packet at a place, which came by this interface. The run is not full.
     #[inline(always)]
-    pub(super) fn push(&mut self, place: usize, way: Option<Way>, passed: Passed, to: &Tuple) {
+    pub(super) fn push(
+        &mut self,
+        place: usize,
+        way: Option<Way>,
+        passed: Passed,
+        (fields, ingress): (&Fields, InterfaceId),
+    ) {
         let at = self.len % CHUNK;
+        let to = &fields.tuple;
         self.places[at] = place as u8;
         self.ways[at] = way;
         self.passed[at] = passed;
+        self.lens[at] = fields.len;
         self.columns.state[at] = Of::state(state(way), passed.nat);
+        self.columns.ingress[at] = ingress.0;
         match to.ipv6 {
             true => self.keys6[at] = to.destination,
             false => self.columns.destination[at] = to.destination as u32,
@@ -90,10 +108,8 @@ impl Run {
         self.len = at + 1;
     }
 
-    /// Adds the packets of a whole chunk, of one family and untracked. The run is empty.
-    #[inline(always)]
-    pub(super) fn fill(&mut self, len: usize, ipv6: bool, fields: &[Fields; CHUNK]) {
-        let len = len.min(CHUNK);
+    /// Fills an empty run with the packets of a chunk.
+    fn fill(&mut self, len: usize, ipv6: bool) {
         for (at, place) in self.places.iter_mut().enumerate() {
             *place = at as u8;
         }
@@ -101,15 +117,6 @@ impl Run {
         self.passed[..len].fill(Passed::default());
         let untracked = Of::state(State::Untracked, NatState::default());
         self.columns.state[..len].fill(untracked);
-        for (at, fields) in fields.iter().enumerate().take(len) {
-            self.columns.service[at] = Of::service(&fields.tuple);
-            if ipv6 {
-                self.keys6[at] = fields.tuple.destination;
-            } else {
-                self.columns.source[at] = fields.tuple.source as u32;
-                self.columns.destination[at] = fields.tuple.destination as u32;
-            }
-        }
         (self.ipv6, self.columns.complete) = (ipv6, true);
         self.len = len;
     }
@@ -145,7 +152,14 @@ impl Run {
             way: self.ways[at],
             passed: self.passed[at],
             hop: self.hops[at],
+            len: self.lens[at],
         }
+    }
+
+    /// The length of a packet.
+    #[inline(always)]
+    pub(super) fn packet_len(&self, at: usize) -> u32 {
+        self.lens[at % CHUNK]
     }
 
     /// All are gone.
@@ -154,9 +168,20 @@ impl Run {
         self.len = 0;
     }
 
+    /// Where those end that follow each other from `from` on by one interface to one next hop.
+    #[inline(always)]
+    pub(super) fn stretch(&self, from: usize) -> usize {
+        if self.alike {
+            return self.len;
+        }
+        let both = self.between(from);
+        let others = (from..self.len).find(|at| self.between(*at) != both);
+        others.unwrap_or(self.len)
+    }
+
     /// Routes all of them.
     #[inline(always)]
-    pub(super) fn route(&mut self, cx: &Context<'_>, frames: &[Frame], near: &mut Near) {
+    pub(super) fn route(&mut self, cx: &Context<'_>, near: &mut Near) {
         let (main, len) = (cx.fib.main(), self.len.min(CHUNK));
         let hops = &mut self.hops[..len];
         match self.ipv6 {
@@ -165,15 +190,76 @@ impl Run {
                 .ipv4
                 .lookup_vector(&self.columns.destination[..len], hops),
         }
-        for at in 0..len {
-            let place = usize::from(self.places[at]);
-            let ingress = frames
-                .get(place)
-                .map_or(InterfaceId::NONE, |frame| frame.ingress);
-            let next = near.get(cx, self.hops[at], ingress);
-            self.columns.ingress[at] = ingress.0;
-            self.columns.egress[at] = next.adjacency.egress.0;
+        let ingress = &self.columns.ingress[..len];
+        let (hop, by) = (hops[0].0, ingress[0]);
+        let hops = hops.iter().fold(0, |others, one| others | (one.0 ^ hop));
+        let others = ingress.iter().fold(0, |others, one| others | (one ^ by));
+        self.alike = (hops == 0) & (others == 0);
+        let mut egress = |at: usize| {
+            let ingress = InterfaceId(self.columns.ingress[at]);
+            near.get(cx, self.hops[at], ingress).adjacency.egress.0
+        };
+        if self.alike {
+            self.columns.egress[..len].fill(egress(0));
+            return;
         }
+        for at in 0..len {
+            self.columns.egress[at] = egress(at);
+        }
+    }
+}
+
+/// Reads the packets of a chunk of which none is tracked, and puts them into the run, which is empty.
+/// False, and nothing done, where they are not all plain and of one family.
+pub(super) struct Fill<'a> {
+    pub(super) run: &'a mut Run,
+    pub(super) frames: &'a [Frame],
+    pub(super) lanes: &'a [Lane],
+    /// Where rules ask for more than columns: what was read, by place.
+    pub(super) fields: Option<&'a mut [Fields; CHUNK]>,
+}
+
+impl Work for Fill<'_> {
+    type Output = bool;
+
+    #[inline(always)]
+    fn run<L: Lanes>(self, _lanes: L) -> bool {
+        match self.lanes.first() {
+            Some(Lane::V4) => self.read::<false>(),
+            Some(Lane::V6) => self.read::<true>(),
+            _ => false,
+        }
+    }
+}
+
+impl Fill<'_> {
+    #[inline(always)]
+    fn read<const IPV6: bool>(mut self) -> bool {
+        let (run, mut plain) = (self.run, true);
+        let len = self.frames.len().min(CHUNK);
+        let lane = if IPV6 { Lane::V6 } else { Lane::V4 };
+        for (at, (frame, is)) in self.frames.iter().zip(self.lanes).enumerate().take(len) {
+            let mut fields = Fields::default();
+            let usual = fields.read_plain::<IPV6>(depart::packet(frame));
+            plain &= (*is == lane) & usual & fasttrack::takes(frame);
+            let tuple = &fields.tuple;
+            run.lens[at] = fields.len;
+            run.columns.ingress[at] = frame.ingress.0;
+            run.columns.service[at] = Of::service(tuple);
+            if IPV6 {
+                run.keys6[at] = tuple.destination;
+            } else {
+                run.columns.source[at] = tuple.source as u32;
+                run.columns.destination[at] = tuple.destination as u32;
+            }
+            if let Some(all) = &mut self.fields {
+                all[at] = fields;
+            }
+        }
+        if plain {
+            run.fill(len, IPV6);
+        }
+        plain
     }
 }
 

@@ -8,7 +8,7 @@ use frame::{Frame, InterfaceId, VECTOR_FRAMES};
 use kernels::{Lanes, Work, widest};
 
 use super::plain::{Arrived, Firsts, Outcome, Plain, write};
-use super::run::Run;
+use super::run::{Fill, Run};
 use super::{CHUNK, Guard, Met, Onward, Passage, View, commit, fasttrack, helper, translation};
 use crate::connection::{Hash, NatState, Passed, Tick, Tracker, Way};
 use crate::counters::Traffic;
@@ -32,6 +32,8 @@ pub(in crate::walk) struct Ahead {
     plain: u64,
     /// And for each whose connection is marked for FastTrack.
     fasttrack: u64,
+    /// Whether `fields` has what the packets of the run are.
+    reads: bool,
     run: Run,
     /// The first candidates in `raw`, by family, by place.
     raw: [[First; CHUNK]; 2],
@@ -46,6 +48,7 @@ impl Ahead {
             ways: [None; CHUNK],
             plain: 0,
             fasttrack: 0,
+            reads: false,
             run: Run::new(),
             raw: [[First::NOBODY; CHUNK]; 2],
             firsts: Firsts::new(),
@@ -133,6 +136,11 @@ pub(in crate::walk) fn vector(
 
 impl Passes<'_, '_> {
     fn chunk(&mut self, chunk: &mut Chunk<'_>, ahead: &mut Ahead) {
+        chunk.ports.fill(NO_PORT);
+        if self.fill(chunk, ahead) {
+            self.finish(chunk, ahead);
+            return;
+        }
         let (tracker, tracks) = (&self.outlet.memory.tracker, self.tracks);
         widest(Read {
             frames: chunk.frames,
@@ -156,12 +164,6 @@ impl Passes<'_, '_> {
             };
             plain.map(|plain| plain.look_up_raw(&arrived, firsts));
         }
-        chunk.ports.fill(NO_PORT);
-        if let Some(ipv6) = self.passes_untracked(chunk, ahead) {
-            ahead.run.fill(chunk.frames.len(), ipv6, &ahead.fields);
-            self.finish(chunk, ahead);
-            return;
-        }
         let (mut at, count) = (0, chunk.frames.len());
         while at < count {
             match self.pass(&mut at, chunk, ahead) {
@@ -172,6 +174,28 @@ impl Passes<'_, '_> {
             }
         }
         self.finish(chunk, ahead);
+    }
+
+    /// Puts the packets of a whole chunk into the run, if they are all plain, of one family, and meet
+    /// nothing before they are routed; else does nothing.
+    #[inline(always)]
+    fn fill(&self, chunk: &Chunk<'_>, ahead: &mut Ahead) -> bool {
+        let family = match chunk.lanes.first() {
+            Some(Lane::V4) => 0,
+            Some(Lane::V6) => 1,
+            _ => return false,
+        };
+        let plain = self.plain[family].as_ref();
+        let Some(plain) = plain.filter(|plain| !self.tracks[family] & !plain.asks_raw()) else {
+            return false;
+        };
+        ahead.reads = !plain.by_columns(family == 1);
+        widest(Fill {
+            run: &mut ahead.run,
+            frames: chunk.frames,
+            lanes: chunk.lanes,
+            fields: ahead.reads.then_some(&mut ahead.fields),
+        })
     }
 
     /// Decides about a packet alone, when those before it are gone.
@@ -186,21 +210,6 @@ impl Passes<'_, '_> {
         self.finish(chunk, ahead);
         self.guard(*at, found, chunk, ahead);
         *at += 1;
-    }
-
-    /// The family of a chunk whose packets are all plain, of one family, and meet nothing before they
-    /// are routed.
-    #[inline(always)]
-    fn passes_untracked(&self, chunk: &Chunk<'_>, ahead: &Ahead) -> Option<bool> {
-        let ipv6 = ahead.fields[0].tuple.ipv6;
-        let family = usize::from(ipv6);
-        let lane = if ipv6 { Lane::V6 } else { Lane::V4 };
-        let count = chunk.frames.len();
-        let untracked = !self.tracks[family] & (ahead.plain.count_ones() as usize == count);
-        let plain = self.plain[family].as_ref().filter(|_| untracked)?;
-        let lanes = chunk.lanes.iter().take(count);
-        let alike = lanes.fold(true, |alike, other| alike & (*other == lane));
-        (alike && !plain.asks_raw()).then_some(ipv6)
     }
 
     /// Plain packets from `at` on go the short way: they wait in the run. Stops at the first that does
@@ -276,7 +285,13 @@ impl Passes<'_, '_> {
         if ahead.run.is_full(ipv6) {
             self.finish(chunk, ahead);
         }
-        ahead.run.push(at, way, passed, &ahead.fields[at].tuple);
+        let ingress = chunk
+            .frames
+            .get(at)
+            .map_or(InterfaceId::NONE, |f| f.ingress);
+        ahead
+            .run
+            .push(at, way, passed, (&ahead.fields[at], ingress));
         None
     }
 
@@ -317,7 +332,7 @@ impl Passes<'_, '_> {
         let Some(plain) = self.plain[usize::from(ipv6)].filter(|_| len > 0) else {
             return;
         };
-        ahead.run.route(self.cx, chunk.frames, self.near);
+        ahead.run.route(self.cx, self.near);
         plain.look_up(&ahead.run, &ahead.fields, &mut ahead.firsts);
         let mut at = 0;
         while at < len {
@@ -328,6 +343,9 @@ impl Passes<'_, '_> {
             let waiting = ahead.run.get(at);
             let place = waiting.place;
             let (frame, fields) = (&mut chunk.frames[place], &mut ahead.fields[place]);
+            if !ahead.reads {
+                *fields = Fields::of(packet(frame));
+            }
             let received = frame.len() as u64;
             let left = plain.leave(
                 self.cx,
@@ -369,21 +387,21 @@ impl Passes<'_, '_> {
         }
         let memory = &self.outlet.memory;
         let (mut left, mut sent, mut done) = (0, Traffic::default(), 0);
-        for at in from..run.len() {
+        for at in from..run.stretch(from) {
             let place = run.place(at);
-            let (fields, frame) = (&ahead.fields[place], chunk.frames.get_mut(place));
+            let (frame, len) = (chunk.frames.get_mut(place), run.packet_len(at));
             let (Some(frame), Some(port)) = (frame, chunk.ports.get_mut(place)) else {
                 break;
             };
             let Quick::Accept(rule) = plain.filtered(&ahead.firsts.filter[at % CHUNK]) else {
                 break;
             };
-            if (run.between(at) != (hop, ingress)) | (fields.len > next.adjacency.mtu) {
+            if len > next.adjacency.mtu {
                 break;
             }
-            memory.rules.count(rule, fields.len);
+            memory.rules.count(rule, len);
             done += 1;
-            match write(frame, fields, next, &run.get(at), &memory.tracker) {
+            match write(frame, ipv6, next, &run.get(at), &memory.tracker) {
                 Outcome::Leaves(to) => *port = to,
                 Outcome::Ends(exit) => {
                     chunk.exits[place] = exit;
@@ -482,6 +500,7 @@ impl Work for Read<'_> {
             tracks,
         } = self;
         (ahead.plain, ahead.fasttrack) = (0, 0);
+        ahead.reads = true;
         let places = ahead.fields.iter_mut().zip(&mut ahead.hashes);
         for ((at, frame), (fields, hash)) in frames.iter().enumerate().zip(places) {
             let (tuple, midst) = match fields.read(packet(frame)) {
