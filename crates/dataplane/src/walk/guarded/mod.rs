@@ -14,6 +14,8 @@
 //! came, and the tracer runs the very same functions: what is remembered between packets is changed
 //! only where [`Watch::COMMITS`] says so.
 
+mod ahead;
+mod alone;
 mod ask;
 mod chains;
 mod commit;
@@ -43,10 +45,12 @@ use crate::trace::Tracer;
 use crate::walk::Stage;
 use chains::Hook;
 
+pub(super) use ahead::Ahead;
+pub(super) use alone::{one, own};
 pub(super) use commit::commit;
 pub(crate) use told::Told;
 pub use told::{Event, Logged};
-pub(super) use vector::{Ahead, one, own, vector};
+pub(super) use vector::vector;
 
 /// What a worker remembers between packets for the firewall.
 #[derive(Debug)]

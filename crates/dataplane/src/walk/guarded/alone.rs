@@ -1,0 +1,148 @@
+//! One packet, decided about alone: by the guard, and written as it says.
+
+use frame::{Frame, InterfaceId};
+
+use super::{Guard, Met, Onward, Passage, View, commit, helper};
+use crate::connection::Way;
+use crate::drop::Drop;
+use crate::outlet::Outlet;
+use crate::packet::{Fields, Fragment};
+use crate::table::{Adjacency, NextHopId};
+use crate::walk::depart::{self, Departed, Tally, packet};
+use crate::walk::{Context, Exit, Fit, egress, gather, options, source_mac};
+
+/// The other worker that walks a packet whose connection was looked for here: that of the connection,
+/// or that which a datagram's fragments come to.
+#[inline(always)]
+pub(super) fn elsewhere(
+    cx: &Context<'_>,
+    found: Option<Way>,
+    fields: &Fields,
+    frame: &Frame,
+    outlet: &Outlet,
+) -> Option<u16> {
+    if fields.fragment != Fragment::Whole {
+        return gather::home(cx, fields, frame, outlet);
+    }
+    if found.is_some() {
+        return None;
+    }
+    let tracker = &outlet.memory.tracker;
+    tracker
+        .home(fields, packet(frame))
+        .or_else(|| gather::next(cx, frame, outlet))
+}
+
+/// Decides about a packet that came in, and writes into it what was decided.
+#[inline(never)]
+pub(in crate::walk) fn one(
+    cx: &Context<'_>,
+    frame: &mut Frame,
+    fields: &Fields,
+    (local, met): (Option<Exit>, Met),
+    tally: &mut Tally,
+    outlet: &mut Outlet,
+) -> Result<Departed, Exit> {
+    let mut passage = Passage::new(*fields);
+    let view = View {
+        packet: packet(frame),
+        offload: &frame.offload,
+        ingress: frame.ingress,
+        source_mac: source_mac(frame.bytes(), frame.l3),
+    };
+    let mut guard = Guard {
+        cx,
+        tables: cx.snapshot.firewall.tables(passage.fields.tuple.ipv6),
+        memory: &mut outlet.memory,
+        view,
+        passage: &mut passage,
+        met,
+        watch: &mut outlet.told,
+    };
+    let decided = guard.forwarded(local);
+    tell(frame, &passage, outlet);
+    settle(cx, frame, &mut passage, decided, tally, outlet)
+}
+
+/// The same for a packet of this router's own, which routing sends this way.
+pub(in crate::walk) fn own(
+    cx: &Context<'_>,
+    frame: &mut Frame,
+    routed: Result<(NextHopId, Adjacency), Exit>,
+    tally: &mut Tally,
+    outlet: &mut Outlet,
+) -> Result<Departed, Exit> {
+    let mut passage = Passage::new(Fields::of(packet(frame)));
+    let view = View {
+        packet: packet(frame),
+        offload: &frame.offload,
+        ingress: InterfaceId::NONE,
+        source_mac: None,
+    };
+    let mut guard = Guard {
+        cx,
+        tables: cx.snapshot.firewall.tables(passage.fields.tuple.ipv6),
+        memory: &mut outlet.memory,
+        view,
+        passage: &mut passage,
+        met: Met::Unknown,
+        watch: &mut outlet.told,
+    };
+    let decided = guard.sent(routed);
+    tell(frame, &passage, outlet);
+    settle(cx, frame, &mut passage, decided, tally, outlet)
+}
+
+/// Tells control what rules said about a packet.
+#[inline(always)]
+fn tell(frame: &Frame, passage: &Passage, outlet: &mut Outlet) {
+    if outlet.told.has_events() {
+        // What an error quotes is translated, and not the error's own ends.
+        let translation = passage.translation.filter(|_| !passage.track.quoted);
+        outlet.told.explain(translation);
+        outlet.tell(frame);
+    }
+}
+
+/// Writes what was decided.
+fn settle(
+    cx: &Context<'_>,
+    frame: &mut Frame,
+    passage: &mut Passage,
+    decided: Result<Onward, Exit>,
+    tally: &mut Tally,
+    outlet: &mut Outlet,
+) -> Result<Departed, Exit> {
+    let ipv6 = passage.fields.tuple.ipv6;
+    let mut onward = match decided {
+        Ok(onward) => onward,
+        Err(exit) => {
+            if passage.changes.counted && passage.draft.is_some() && !passage.accepted {
+                cx.snapshot.firewall.tables(ipv6).leave(&passage.received);
+            }
+            if passage.accepted {
+                helper::treat(cx, frame, passage, None, &mut outlet.memory.tracker)?;
+                commit(frame, passage).map_err(Exit::Drop)?;
+                frame.walked = true;
+            }
+            return Err(exit);
+        }
+    };
+    // Back where it came from: control may owe its sender a redirect. One per vector says it.
+    if tally.owes_redirect(onward.adjacency.egress, frame.ingress) {
+        outlet.redirect(frame, onward.hop);
+    }
+    let received = frame.len() as u64;
+    let tracker = &mut outlet.memory.tracker;
+    helper::treat(cx, frame, passage, Some(&mut onward), tracker)?;
+    let adjacency = &onward.adjacency;
+    commit(frame, passage).map_err(Exit::Drop)?;
+    if !ipv6 && frame.ingress != InterfaceId::NONE {
+        options::commit(cx, frame, adjacency.egress);
+    }
+    if !egress::rewrite(frame, adjacency) {
+        return Err(Exit::Drop(Drop::NoBuffer));
+    }
+    tally.count_guarded(cx, frame, ipv6, received, &outlet.counters);
+    Ok(depart::departed(frame, adjacency, onward.fit == Fit::Whole))
+}
