@@ -70,6 +70,25 @@ pub trait Lanes: Copy {
         ranks
     }
 
+    /// The same of longer numbers: 16 times 1 or a power of two from 8 on, `every` 16th.
+    #[inline(always)]
+    fn ranks_u64(self, numbers: &[u64], every: &[u64; 16], keys: &[u64; 16]) -> [u32; 16] {
+        let stride = numbers.len() / 16;
+        let mut ranks = [0; 16];
+        for (rank, key) in ranks.iter_mut().zip(keys) {
+            let parts = every.iter().take(15).map(|last| usize::from(last <= key));
+            let mut found = parts.sum::<usize>() * stride;
+            let mut step = stride / 2;
+            while step > 0 {
+                let number = numbers.get(found + step - 1);
+                found += step * usize::from(number.is_some_and(|number| number <= key));
+                step /= 2;
+            }
+            *rank = found as u32;
+        }
+        ranks
+    }
+
     /// The entries of a table at 16 places; beyond its end the last one. It is not empty.
     #[inline(always)]
     fn gather(self, table: &[u32], places: &[u32; 16]) -> [u32; 16] {
@@ -204,13 +223,15 @@ mod wide {
         _mm256_castsi256_si128, _mm256_cmpeq_epi8, _mm256_cmpeq_epi16, _mm256_cmpeq_epi32,
         _mm256_extracti128_si256, _mm256_max_epu8, _mm256_max_epu16, _mm256_max_epu32,
         _mm256_movemask_epi8, _mm256_movemask_ps, _mm256_set1_epi8, _mm256_set1_epi16,
-        _mm256_set1_epi32, _mm512_add_epi32, _mm512_castsi512_si256, _mm512_cmpeq_epi64_mask,
-        _mm512_cmple_epu8_mask, _mm512_cmple_epu16_mask, _mm512_cmple_epu32_mask,
-        _mm512_cmple_epu64_mask, _mm512_cvtepu32_epi64, _mm512_extracti64x4_epi64,
-        _mm512_i32gather_epi32, _mm512_loadu_si512, _mm512_mask_add_epi32, _mm512_mask_blend_epi64,
-        _mm512_min_epu32, _mm512_mullo_epi32, _mm512_permutex2var_epi32, _mm512_permutex2var_epi64,
-        _mm512_set1_epi8, _mm512_set1_epi16, _mm512_set1_epi32, _mm512_set1_epi64,
-        _mm512_setzero_si512, _mm512_srli_epi64, _mm512_storeu_si512, _mm512_test_epi64_mask,
+        _mm256_set1_epi32, _mm256_storeu_si256, _mm512_add_epi32, _mm512_add_epi64,
+        _mm512_castsi512_si256, _mm512_cmpeq_epi64_mask, _mm512_cmple_epu8_mask,
+        _mm512_cmple_epu16_mask, _mm512_cmple_epu32_mask, _mm512_cmple_epu64_mask,
+        _mm512_cvtepi64_epi32, _mm512_cvtepu32_epi64, _mm512_extracti64x4_epi64,
+        _mm512_i32gather_epi32, _mm512_i64gather_epi64, _mm512_loadu_si512, _mm512_mask_add_epi32,
+        _mm512_mask_add_epi64, _mm512_mask_blend_epi64, _mm512_min_epu32, _mm512_mullo_epi32,
+        _mm512_mullo_epi64, _mm512_permutex2var_epi32, _mm512_permutex2var_epi64, _mm512_set1_epi8,
+        _mm512_set1_epi16, _mm512_set1_epi32, _mm512_set1_epi64, _mm512_setzero_si512,
+        _mm512_srli_epi64, _mm512_storeu_si512, _mm512_test_epi64_mask,
     };
     use core::sync::atomic::AtomicU64;
 
@@ -443,6 +464,46 @@ mod wide {
                 for (found, key) in found.iter_mut().zip(keys) {
                     let line = lines.get(*found as usize / 16);
                     *found += line.map_or(0, |line| self.rank(line, *key));
+                }
+            }
+            found
+        }
+
+        #[inline(always)]
+        fn ranks_u64(self, numbers: &[u64], every: &[u64; 16], keys: &[u64; 16]) -> [u32; 16] {
+            let stride = (numbers.len() / 16).min(1 << 24) as i64;
+            let mut found = [0; 16];
+            for (keys, found) in keys.chunks_exact(8).zip(found.chunks_exact_mut(8)) {
+                // SAFETY: as in `ranks`, with 8 numbers of 64 bits at a time.
+                unsafe {
+                    let first = _mm512_loadu_si512(every.as_ptr().cast());
+                    let second = _mm512_loadu_si512(every.as_ptr().add(8).cast());
+                    let keys = _mm512_loadu_si512(keys.as_ptr().cast());
+                    let mut rank = _mm512_setzero_si512();
+                    for step in [8, 4, 2, 1] {
+                        let at = _mm512_add_epi64(rank, _mm512_set1_epi64(step - 1));
+                        let number = _mm512_permutex2var_epi64(first, at, second);
+                        let most = _mm512_cmple_epu64_mask(number, keys);
+                        rank = _mm512_mask_add_epi64(rank, most, rank, _mm512_set1_epi64(step));
+                    }
+                    rank = _mm512_mullo_epi64(rank, _mm512_set1_epi64(stride));
+                    let mut step = stride / 2;
+                    while step >= 8 {
+                        let at = _mm512_add_epi64(rank, _mm512_set1_epi64(step - 1));
+                        let number = _mm512_i64gather_epi64::<8>(at, numbers.as_ptr().cast());
+                        let most = _mm512_cmple_epu64_mask(number, keys);
+                        rank = _mm512_mask_add_epi64(rank, most, rank, _mm512_set1_epi64(step));
+                        step /= 2;
+                    }
+                    let rank = _mm512_cvtepi64_epi32(rank);
+                    _mm256_storeu_si256(found.as_mut_ptr().cast(), rank);
+                }
+            }
+            if stride > 1 {
+                let (lines, _) = numbers.as_chunks();
+                for (found, key) in found.iter_mut().zip(keys) {
+                    let line = lines.get(*found as usize / 8);
+                    *found += line.map_or(0, |line| self.rank_u64(line, *key));
                 }
             }
             found
@@ -683,6 +744,17 @@ mod tests {
         }
     }
 
+    struct RanksU64<'a>(&'a [u64], &'a [u64; 16], &'a [u64; 16]);
+
+    impl Work for RanksU64<'_> {
+        type Output = [u32; 16];
+
+        #[inline(always)]
+        fn run<L: Lanes>(self, lanes: L) -> [u32; 16] {
+            lanes.ranks_u64(self.0, self.1, self.2)
+        }
+    }
+
     struct Gather<'a>(&'a [u32], &'a [u32; 16]);
 
     impl Work for Gather<'_> {
@@ -717,6 +789,30 @@ mod tests {
             let least = |ranks: [u32; 16]| ranks.map(|rank| rank.min(count));
             prop_assert_eq!(least(widest(Ranks(&numbers, &every, &keys))), right);
             prop_assert_eq!(least(Ranks(&numbers, &every, &keys).run(Baseline)), right);
+        }
+
+        #[test]
+        fn every_level_ranks_many_long_keys(
+            mut numbers in proptest::collection::vec(any::<u64>(), 1..500),
+            mut keys: [u64; 16],
+        ) {
+            let stride = match (numbers.len() + 1).div_ceil(16).next_power_of_two() {
+                1 => 1,
+                more => more.max(8),
+            };
+            numbers.sort_unstable();
+            let count = numbers.len() as u32;
+            numbers.resize(stride * 16, u64::MAX);
+            for (key, number) in keys.iter_mut().step_by(2).zip(numbers.iter().step_by(stride)) {
+                *key = *number;
+            }
+            (keys[1], keys[3]) = (0, u64::MAX);
+            let every = core::array::from_fn(|part| numbers[(part + 1) * stride - 1]);
+            let right = |key| numbers.partition_point(|number| *number <= key) as u32;
+            let right = keys.map(|key| right(key).min(count));
+            let least = |ranks: [u32; 16]| ranks.map(|rank| rank.min(count));
+            prop_assert_eq!(least(widest(RanksU64(&numbers, &every, &keys))), right);
+            prop_assert_eq!(least(RanksU64(&numbers, &every, &keys).run(Baseline)), right);
         }
 
         #[test]

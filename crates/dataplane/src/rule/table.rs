@@ -65,9 +65,8 @@ pub struct Chain {
     pub(super) starts: Box<[u32]>,
     /// By the place of a first candidate, and behind them what it means that there is none.
     quick: Box<[Quick]>,
-    /// By family, IPv4 first: what becomes of a packet follows from numbers that [`Packets::column`] may
-    /// have.
-    pub by_columns: [bool; 2],
+    /// What becomes of a packet follows from numbers that [`Packets`] may have as columns.
+    pub by_columns: bool,
 }
 
 /// What a packet's first candidate in a chain comes to, where that follows from its bit alone.
@@ -114,9 +113,8 @@ impl Chain {
         Self {
             name,
             starts: starts.collect(),
-            by_columns: [false, true].map(|ipv6| {
-                !quick.contains(&Quick::Ask) && blocks.iter().all(|block| block.by_columns(ipv6))
-            }),
+            by_columns: !quick.contains(&Quick::Ask)
+                && blocks.iter().all(|block| block.by_columns()),
             quick,
             blocks: blocks.into(),
             rules: rules.into(),

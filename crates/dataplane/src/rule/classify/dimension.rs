@@ -35,6 +35,12 @@ pub trait Packets {
         None
     }
 
+    /// The same of addresses of IPv6.
+    #[inline(always)]
+    fn addresses(&self, _of: Of) -> Option<&[u128; TOGETHER]> {
+        None
+    }
+
     /// Whether there are none.
     fn is_empty(&self) -> bool {
         self.len() == 0
@@ -135,14 +141,20 @@ pub(super) type Spans = Vec<(u128, u128)>;
 const SHOWN: u32 = 1 << 16;
 const PROTOCOL: u32 = 17;
 
-/// A packet's number of a part that is no address.
+/// An address as a number of 32 bits; beyond them the greatest.
+#[inline(always)]
+pub(super) fn narrow(address: u128) -> u32 {
+    u32::try_from(address).unwrap_or(u32::MAX)
+}
+
+/// A packet's number of a part.
 #[inline(always)]
 pub(super) fn key<P: Packets>(of: Of, packets: &P, at: usize) -> u32 {
     let fields = packets.fields(at);
     let tuple = &fields.tuple;
     match of {
-        Of::Source => u32::try_from(tuple.source).unwrap_or(u32::MAX),
-        Of::Destination => u32::try_from(tuple.destination).unwrap_or(u32::MAX),
+        Of::Source => narrow(tuple.source),
+        Of::Destination => narrow(tuple.destination),
         Of::Service => {
             let number = u32::from(tuple.protocol) << PROTOCOL;
             let shown = holds::ports(fields).is_some() | holds::icmp(fields).is_some();

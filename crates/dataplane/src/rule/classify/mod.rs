@@ -149,8 +149,8 @@ impl Block {
     }
 
     /// Whether packets are told apart by numbers alone that are kept as columns.
-    pub(super) fn by_columns(&self, ipv6: bool) -> bool {
-        self.parts.iter().all(|part| part.is_column(ipv6))
+    pub(super) fn by_columns(&self) -> bool {
+        self.parts.iter().all(Part::is_column)
     }
 
     /// The places of a rule's matchers that its bit does not answer for.

@@ -101,13 +101,12 @@ impl Part {
         self.rows.len()
     }
 
-    /// Whether its numbers may be at hand for many packets of a family.
-    pub(super) fn is_column(&self, ipv6: bool) -> bool {
-        match self.of {
-            Of::Source | Of::Destination => !ipv6,
-            Of::Service | Of::Ingress | Of::Egress | Of::State => true,
-            _ => false,
-        }
+    /// Whether its numbers may be at hand for many packets.
+    pub(super) const fn is_column(&self) -> bool {
+        matches!(
+            self.of,
+            Of::Source | Of::Destination | Of::Service | Of::Ingress | Of::Egress | Of::State
+        )
     }
 
     /// The row of a span, or where it begins.
@@ -127,14 +126,7 @@ impl Part {
     pub(super) fn span<L: Lanes, P: Packets>(&self, lanes: L, packets: &P, at: usize) -> usize {
         match &self.search {
             Search::Narrow(ranks) => ranks.rank(lanes, dimension::key(self.of, packets, at)),
-            Search::Wide(ranks) => {
-                let tuple = &packets.fields(at).tuple;
-                let address = match self.of {
-                    Of::Source => tuple.source,
-                    _ => tuple.destination,
-                };
-                ranks.rank(lanes, address)
-            }
+            Search::Wide(ranks) => ranks.rank(lanes, self.address(packets, at)),
         }
     }
 
@@ -188,12 +180,48 @@ impl Part {
                     *spans = ranks.ranks(lanes, numbers);
                 }
             }
+            Search::Wide(ranks) if chosen.which.len() >= ALONE => {
+                let mut own = [0; TOGETHER];
+                let addresses = self.addresses(packets, chosen, &mut own);
+                let (addresses, _) = addresses.as_chunks();
+                let (spans, _) = spans.as_chunks_mut::<16>();
+                let used = chosen.which.len().div_ceil(16);
+                for (addresses, spans) in addresses.iter().zip(spans).take(used) {
+                    *spans = ranks.ranks(lanes, addresses);
+                }
+            }
             _ => {
                 for (span, at) in spans.iter_mut().zip(chosen.which) {
                     *span = self.span(lanes, packets, usize::from(*at)) as u32;
                 }
             }
         }
+    }
+
+    #[inline(always)]
+    fn address<P: Packets>(&self, packets: &P, at: usize) -> u128 {
+        let tuple = &packets.fields(at).tuple;
+        match self.of {
+            Of::Source => tuple.source,
+            _ => tuple.destination,
+        }
+    }
+
+    /// The packets' addresses, in the same way as [`Self::numbers`].
+    #[inline(always)]
+    fn addresses<'a, P: Packets>(
+        &self,
+        packets: &'a P,
+        chosen: Chosen<'_>,
+        own: &'a mut [u128; TOGETHER],
+    ) -> &'a [u128; TOGETHER] {
+        if let Some(addresses) = packets.addresses(self.of).filter(|_| chosen.all) {
+            return addresses;
+        }
+        for (address, at) in own.iter_mut().zip(chosen.which) {
+            *address = self.address(packets, usize::from(*at));
+        }
+        own
     }
 
     /// The packets' numbers of this part: where they are at hand, or in `own`.
@@ -204,8 +232,16 @@ impl Part {
         chosen: Chosen<'_>,
         own: &'a mut [u32; TOGETHER],
     ) -> &'a [u32; TOGETHER] {
-        if let Some(column) = packets.column(self.of).filter(|_| chosen.all) {
-            return column;
+        if chosen.all {
+            if let Some(column) = packets.column(self.of) {
+                return column;
+            }
+            if let Some(addresses) = packets.addresses(self.of) {
+                for (number, address) in own.iter_mut().zip(addresses) {
+                    *number = dimension::narrow(*address);
+                }
+                return own;
+            }
         }
         match self.of {
             Of::Source => fill(Of::Source, packets, chosen.which, own),

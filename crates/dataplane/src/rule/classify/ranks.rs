@@ -39,6 +39,10 @@ const LINE: usize = 16;
 #[derive(Debug)]
 pub(super) struct WideRanks {
     tree: Tree<u64, 8>,
+    /// As in [`Ranks`]; of half as many parts.
+    every: [u64; PARTS / 2],
+    /// By rank of a high half: the half before has low ones other than 0.
+    deep: Box<[bool]>,
     /// The high halves, each once.
     high: Box<[u64]>,
     /// Where the numbers with this high half begin; one more at the end.
@@ -156,8 +160,19 @@ impl WideRanks {
             }
         }
         from.push(numbers.len() as u32);
+        let lows = |last: usize| &numbers[from[last] as usize..from[last + 1] as usize];
+        let deep = |last: usize| lows(last).iter().any(|number| *number as u64 != 0);
+        let deep = (0..high.len()).map(deep);
+        let stride = match (high.len() + 1).div_ceil(PARTS / 2).next_power_of_two() {
+            1 => 1,
+            more => more.max(LINE / 2),
+        };
+        let mut leaves = high.clone();
+        leaves.resize(stride * PARTS / 2, u64::MAX);
         Self {
-            tree: Tree::new(&high, u64::MAX),
+            every: core::array::from_fn(|part| leaves[(part + 1) * stride - 1]),
+            tree: Tree::new(&leaves, u64::MAX),
+            deep: core::iter::once(false).chain(deep).collect(),
             high: high.into(),
             from: from.into(),
             low: numbers.iter().map(|number| *number as u64).collect(),
@@ -172,9 +187,29 @@ impl WideRanks {
             #[inline(always)]
             |line| lanes.rank_u64(line, half),
         );
-        let rank = rank.min(self.high.len());
+        self.among(rank.min(self.high.len()), key)
+    }
+
+    /// The same of 16 keys.
+    #[inline(always)]
+    pub(super) fn ranks<L: Lanes>(&self, lanes: L, keys: &[u128; 16]) -> [u32; 16] {
+        let halves = keys.map(|key| (key >> 64) as u64);
+        let mut ranks = lanes.ranks_u64(self.tree.leaves(), &self.every, &halves);
+        for (rank, key) in ranks.iter_mut().zip(keys) {
+            let high = (*rank as usize).min(self.high.len());
+            *rank = match self.deep[high] {
+                true => self.among(high, *key) as u32,
+                false => self.from[high],
+            };
+        }
+        ranks
+    }
+
+    /// How many numbers are at most `key`, whose high half has this rank.
+    #[inline(always)]
+    fn among(&self, rank: usize, key: u128) -> usize {
         match rank.checked_sub(1) {
-            Some(last) if self.high[last] == half => {
+            Some(last) if self.high[last] == (key >> 64) as u64 => {
                 let (from, to) = (self.from[last] as usize, self.from[rank] as usize);
                 let low = &self.low[from..to];
                 from + low.partition_point(|one| *one <= key as u64)
@@ -197,7 +232,9 @@ mod tests {
     }
 
     fn long(ranks: &WideRanks, key: u128) -> usize {
-        ranks.rank(Baseline, key)
+        let one = ranks.rank(Baseline, key);
+        assert_eq!(ranks.ranks(Baseline, &[key; 16]), [one as u32; 16]);
+        one
     }
 
     #[test]

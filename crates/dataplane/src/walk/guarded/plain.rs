@@ -105,8 +105,8 @@ impl<'a> Plain<'a> {
     /// Whether nothing is asked about untracked packets but numbers that a run has as columns, and what
     /// rules say follows from those alone.
     #[inline(always)]
-    pub(super) fn by_columns(&self, ipv6: bool) -> bool {
-        let by_columns = |busy: Busy<'_>| busy.chain.by_columns[usize::from(ipv6)];
+    pub(super) fn by_columns(&self) -> bool {
+        let by_columns = |busy: Busy<'_>| busy.chain.by_columns;
         self.filter.is_none_or(by_columns) & self.mangle.is_none()
     }
 

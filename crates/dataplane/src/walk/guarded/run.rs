@@ -21,7 +21,9 @@ pub(super) struct Run {
     ways: [Option<Way>; CHUNK],
     passed: [Passed; CHUNK],
     lens: [u32; CHUNK],
-    keys6: [u128; CHUNK],
+    /// Addresses of IPv6.
+    sources6: [u128; CHUNK],
+    destinations6: [u128; CHUNK],
     hops: [NextHopId; CHUNK],
     /// All of them came by one interface and go to one next hop.
     alike: bool,
@@ -62,7 +64,8 @@ impl Run {
             ways: [None; CHUNK],
             passed: [Passed::default(); CHUNK],
             lens: [0; CHUNK],
-            keys6: [0; CHUNK],
+            sources6: [0; CHUNK],
+            destinations6: [0; CHUNK],
             hops: [NextHopId::NO_ROUTE; CHUNK],
             alike: false,
             columns: Columns {
@@ -101,7 +104,7 @@ impl Run {
         self.columns.state[at] = Of::state(state(way), passed.nat);
         self.columns.ingress[at] = ingress.0;
         match to.ipv6 {
-            true => self.keys6[at] = to.destination,
+            true => self.destinations6[at] = to.destination,
             false => self.columns.destination[at] = to.destination as u32,
         }
         (self.ipv6, self.columns.complete) = (to.ipv6, false);
@@ -185,7 +188,7 @@ impl Run {
         let (main, len) = (cx.fib.main(), self.len.min(CHUNK));
         let hops = &mut self.hops[..len];
         match self.ipv6 {
-            true => main.ipv6.lookup_vector(&self.keys6[..len], hops),
+            true => main.ipv6.lookup_vector(&self.destinations6[..len], hops),
             false => main
                 .ipv4
                 .lookup_vector(&self.columns.destination[..len], hops),
@@ -247,7 +250,8 @@ impl Fill<'_> {
             run.columns.ingress[at] = frame.ingress.0;
             run.columns.service[at] = Of::service(tuple);
             if IPV6 {
-                run.keys6[at] = tuple.destination;
+                run.sources6[at] = tuple.source;
+                run.destinations6[at] = tuple.destination;
             } else {
                 run.columns.source[at] = tuple.source as u32;
                 run.columns.destination[at] = tuple.destination as u32;
@@ -303,6 +307,15 @@ impl Packets for Looked<'_> {
             Of::State => Some(&columns.state),
             Of::Ingress => Some(&columns.ingress),
             Of::Egress if self.routed => Some(&columns.egress),
+            _ => None,
+        }
+    }
+
+    #[inline(always)]
+    fn addresses(&self, of: Of) -> Option<&[u128; TOGETHER]> {
+        match of {
+            Of::Source if self.run.ipv6 & self.run.columns.complete => Some(&self.run.sources6),
+            Of::Destination if self.run.ipv6 => Some(&self.run.destinations6),
             _ => None,
         }
     }

@@ -156,7 +156,7 @@ impl Passes<'_, '_> {
         let Some(plain) = plain.filter(|plain| !self.tracks[family] & !plain.asks_raw()) else {
             return false;
         };
-        ahead.reads = !plain.by_columns(family == 1);
+        ahead.reads = !plain.by_columns();
         widest(Fill {
             run: &mut ahead.run,
             frames: chunk.frames,
