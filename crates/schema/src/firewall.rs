@@ -3,7 +3,9 @@
 //! A table's properties are fragments in the order of `print detail`. `!` before a matcher's value
 //! turns it around; a matcher that is not given matches everything.
 
-use menu::{Absent, Command, Draft, Family, Kind, Old, Part, Property, Shared, Value};
+use menu::{
+    Absent, Command, Draft, Family, Kind, Old, Part, Property, Reason, Shared, Store, Value,
+};
 
 use crate::brief::{INTERFACE, INTERFACE_LIST, PORT, PORTS, may, no, number, on_items, some, with};
 use crate::fragment::counter;
@@ -708,3 +710,33 @@ pub(crate) fn complete(draft: &mut Draft<'_>) {
     imply(adds, "address-list-timeout", Value::Word("none-dynamic"));
     imply(same, "same-not-by-dst", Value::Bool(false));
 }
+
+/// RouterOS: a rule that asks for ports has to say a protocol that has some; `to-ports` does not ask.
+/// One that is turned around (`!icmp`) leaves protocols with ports and without: the packet decides.
+pub(crate) fn check(draft: &Draft<'_>, _: &Store) -> Result<(), Reason> {
+    let asks = ["src-port", "dst-port", "port"]
+        .iter()
+        .any(|name| draft.get(name).is_some());
+    let has_ports = match draft.get("protocol") {
+        Some(Value::Word(word)) => WITH_PORTS.iter().any(|(name, _)| name == word),
+        Some(Value::Number(number)) => WITH_PORTS.iter().any(|(_, known)| known == number),
+        Some(_) => true,
+        None => false,
+    };
+    if asks && !has_ports {
+        let names = WITH_PORTS.map(|(name, _)| name).join(",");
+        return Err(Reason::failure(format!(
+            "ports can be specified if proto is {names}"
+        )));
+    }
+    Ok(())
+}
+
+/// The protocols that have ports, in the order in which RouterOS says them.
+const WITH_PORTS: [(&str, i64); 5] = [
+    ("tcp", 6),
+    ("udp", 17),
+    ("udp-lite", 136),
+    ("dccp", 33),
+    ("sctp", 132),
+];

@@ -76,6 +76,7 @@ pub(crate) static MENU: Menu = Menu {
     old: fw::OLD,
     rank: 450,
     derive: Some(fw::complete),
+    check: Some(fw::check),
     dynamic_first: true,
     ..Menu::new("/ip/firewall/filter", Shape::Ordered, "Firewall filters")
 };

@@ -71,6 +71,7 @@ pub(crate) static MENU: Menu = Menu {
     old: fw::OLD_MARKS,
     rank: 451,
     derive: Some(fw::complete),
+    check: Some(fw::check),
     dynamic_first: true,
     ..Menu::new(
         "/ip/firewall/mangle",

@@ -85,6 +85,7 @@ pub(crate) static MENU: Menu = Menu {
     old: fw::OLD_NAT,
     rank: 452,
     derive: Some(fw::complete),
+    check: Some(fw::check),
     dynamic_first: true,
     ..Menu::new(
         "/ip/firewall/nat",

@@ -43,6 +43,7 @@ pub(crate) static MENU: Menu = Menu {
     commands: fw::COMMANDS,
     rank: 453,
     derive: Some(fw::complete),
+    check: Some(fw::check),
     dynamic_first: true,
     ..Menu::new(
         "/ip/firewall/raw",

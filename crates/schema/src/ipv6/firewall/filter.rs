@@ -65,6 +65,7 @@ pub(crate) static MENU: Menu = Menu {
     old: fw::OLD,
     rank: 534,
     derive: Some(fw::complete),
+    check: Some(fw::check),
     dynamic_first: true,
     ..Menu::new("/ipv6/firewall/filter", Shape::Ordered, "Firewall filters")
 };

@@ -74,6 +74,7 @@ pub(crate) static MENU: Menu = Menu {
     old: fw::OLD_MARKS,
     rank: 535,
     derive: Some(fw::complete),
+    check: Some(fw::check),
     dynamic_first: true,
     ..Menu::new(
         "/ipv6/firewall/mangle",

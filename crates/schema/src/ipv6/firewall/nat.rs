@@ -59,6 +59,7 @@ pub(crate) static MENU: Menu = Menu {
     old: &[Old::renamed("to-addresses", "to-address")],
     rank: 536,
     derive: Some(fw::complete),
+    check: Some(fw::check),
     dynamic_first: true,
     ..Menu::new(
         "/ipv6/firewall/nat",

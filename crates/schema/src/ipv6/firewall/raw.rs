@@ -42,6 +42,7 @@ pub(crate) static MENU: Menu = Menu {
     commands: fw::COMMANDS,
     rank: 537,
     derive: Some(fw::complete),
+    check: Some(fw::check),
     dynamic_first: true,
     ..Menu::new(
         "/ipv6/firewall/raw",
