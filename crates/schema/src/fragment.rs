@@ -308,6 +308,19 @@ pub(crate) const fn idle_interfaces(
     }
 }
 
+/// The head of an interface that a device of the machine would have: `help` says of its own name whose
+/// it is.
+pub(crate) const fn idle_port(help: &'static str) -> [Property; 5] {
+    use crate::terms::{mac, number, shown};
+    [
+        Property::new("name", Kind::Name, "Name of the interface"),
+        shown("default-name", Kind::Text, help),
+        number("mtu", 68, 65_535, "Maximum transmission unit of layer 3").default("1500"),
+        number("l2mtu", 0, 65_535, "Maximum transmission unit of layer 2").optional(),
+        mac("mac-address", "Hardware address").optional(),
+    ]
+}
+
 /// What an interface is called, and the MTU that it may be given.
 pub(crate) const fn name_mtu(default: &'static str) -> [Property; 2] {
     [
