@@ -11,13 +11,11 @@ mod table;
 
 pub(crate) use action::{LISTS, changes, head};
 pub(crate) use kind::{
-    ADDRESSES_V4, ADDRESSES_V6, BYTE, LIMIT, LIMIT_V4, LIMIT_V6, PROTOCOL, PROTOCOLS, TIME,
-    TYPES_V4, TYPES_V6,
+    ADDRESSES_V4, ADDRESSES_V6, BYTE, LIMIT, PROTOCOL, PROTOCOLS, TIME, TYPES_V4, TYPES_V6,
 };
 pub(crate) use matcher::{
-    ADDRESS_LISTS, CONNECTION, COUNTS, DEEP, FLAGS, HEADERS, HOP_LIMIT, HOTSPOT, INTERFACES, LOG,
-    NAT_STATE, P2P, PACKET, PACKET_MARK, ROUTING, STATE, TLS, TTL, V4, address_types, addresses,
-    connection_limit,
+    ADDRESS_LISTS, COUNTS, FLAGS, HEADERS, HOP_LIMIT, HOTSPOT, INTERFACES, LOG, NAT_STATE, P2P,
+    PACKET, PACKET_MARK, STATE, TLS, TRACKED_V4, TRACKED_V6, TTL, V4, address_types, addresses,
 };
 pub(crate) use names::{LIST_NAMES, chains};
-pub(crate) use table::{COMMANDS, HITS, OLD, OLD_MARKS, OLD_NAT, STATS, check, complete};
+pub(crate) use table::{COMMANDS, HITS, OLD, OLD_MARKS, OLD_NAT, STATS, table};

@@ -347,3 +347,30 @@ pub(crate) const fn idle_fixed(path: &'static str, help: &'static str) -> Menu {
         ..Menu::new(path, Shape::Fixed, help)
     }
 }
+
+/// How many properties lists have together.
+pub(crate) const fn length(lists: &[&[Property]]) -> usize {
+    let (mut total, mut list) = (0, 0);
+    while list < lists.len() {
+        total += lists[list].len();
+        list += 1;
+    }
+    total
+}
+
+/// Lists of properties as one, so that menus can share what has several fragments; `N` is their
+/// [`length`].
+pub(crate) const fn join<const N: usize>(lists: &[&[Property]]) -> [Property; N] {
+    let mut joined = [COMMENT; N];
+    let (mut at, mut list) = (0, 0);
+    while list < lists.len() {
+        let mut place = 0;
+        while place < lists[list].len() {
+            joined[at] = lists[list][place];
+            at += 1;
+            place += 1;
+        }
+        list += 1;
+    }
+    joined
+}

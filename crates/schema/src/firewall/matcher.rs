@@ -2,14 +2,62 @@
 
 use menu::{Kind, Property};
 
+use super::action::LISTS;
 use super::kind::{
-    ANY_INTERFACE, ANY_INTERFACE_LIST, BYTES, CLASSIFIER, DST_LIMIT, EXTENSIONS, HELPERS, HOPS,
-    ICMP, IPSEC, LENGTHS, LIMIT, NAT_STATES, NOT_MARK, NOT_NAME, NTH, PORT_LIST, PRIORITY,
-    PROTOCOL, RATES, STATES, TCP_FLAGS, TIME, TOS,
+    ADDRESSES_V4, ADDRESSES_V6, ANY_INTERFACE, ANY_INTERFACE_LIST, BYTES, CLASSIFIER, DST_LIMIT,
+    EXTENSIONS, HELPERS, HOPS, ICMP, IPSEC, LENGTHS, LIMIT, LIMIT_V4, LIMIT_V6, NAT_STATES,
+    NOT_MARK, NOT_NAME, NTH, PORT_LIST, PRIORITY, PROTOCOL, RATES, STATES, TCP_FLAGS, TIME, TOS,
+    TYPES_V4, TYPES_V6,
 };
 use super::names::{CONNECTION_MARKS, LIST_NAMES, PACKET_MARKS};
 use crate::brief::{INTERFACE, may, no, number, with};
-use crate::fragment::counter;
+use crate::fragment::{COMMENT_DISABLED, counter, join, length};
+
+/// What a rule of IPv4 asks where connections are tracked, and its end: the tail of `filter`, `mangle`,
+/// `nat` and `calea`.
+pub(crate) const TRACKED_V4: &[Property] = &join::<{ length(PARTS_V4) }>(PARTS_V4);
+/// The same of IPv6, for `filter`, `mangle` and `nat`.
+pub(crate) const TRACKED_V6: &[Property] = &join::<{ length(PARTS_V6) }>(PARTS_V6);
+
+const PARTS_V4: &[&[Property]] = &[
+    &[connection_limit(&LIMIT_V4)],
+    DEEP,
+    &addresses(&ADDRESSES_V4),
+    V4,
+    &address_types(&TYPES_V4),
+    ADDRESS_LISTS,
+    HOTSPOT,
+    LISTS,
+    TTL,
+    CONNECTION,
+    ROUTING,
+    INTERFACES,
+    PACKET_MARK,
+    PACKET,
+    LOG,
+    COUNTS,
+    COMMENT_DISABLED,
+];
+
+const PARTS_V6: &[&[Property]] = &[
+    STATE,
+    &[connection_limit(&LIMIT_V6)],
+    &addresses(&ADDRESSES_V6),
+    ADDRESS_LISTS,
+    LISTS,
+    &address_types(&TYPES_V6),
+    HEADERS,
+    FLAGS,
+    HOP_LIMIT,
+    CONNECTION,
+    ROUTING,
+    INTERFACES,
+    PACKET_MARK,
+    PACKET,
+    LOG,
+    COUNTS,
+    COMMENT_DISABLED,
+];
 
 /// State of the packet's connection.
 pub(crate) const STATE: &[Property] = &[may(
@@ -30,7 +78,7 @@ pub(crate) const FLAGS: &[Property] =
     &[may("tcp-flags", TCP_FLAGS, "TCP flags that are set or not")];
 
 /// How many connections there are from a network; at most `bits` bits tell networks apart.
-pub(crate) const fn connection_limit(bits: &'static Kind) -> Property {
+const fn connection_limit(bits: &'static Kind) -> Property {
     may(
         "connection-limit",
         *bits,
@@ -78,7 +126,7 @@ pub(crate) const ADDRESS_LISTS: &[Property] = &[
 ];
 
 /// What connection tracking remembers.
-pub(crate) const CONNECTION: &[Property] = &[
+const CONNECTION: &[Property] = &[
     may("connection-mark", NOT_MARK, "Mark of the connection")
         .bare()
         .shared(CONNECTION_MARKS),
@@ -96,7 +144,7 @@ pub(crate) const CONNECTION: &[Property] = &[
 ];
 
 /// The table that routes the packet.
-pub(crate) const ROUTING: &[Property] = &[may(
+const ROUTING: &[Property] = &[may(
     "routing-mark",
     Kind::Not(&Kind::Reference("routing-table")),
     "The routing table that the packet is marked for",
@@ -285,7 +333,7 @@ pub(crate) const HOTSPOT: &[Property] = &[may(
 pub(crate) const TTL: &[Property] = &[may("ttl", HOPS, "Time to live")];
 
 /// What connection tracking gives to IPv4 alone.
-pub(crate) const DEEP: &[Property] = &[
+const DEEP: &[Property] = &[
     may(
         "layer7-protocol",
         Kind::Not(&Kind::Reference("layer7-protocol")),

@@ -1,9 +1,22 @@
 //! What the tables of rules have in common as menus: columns, commands, words of older versions, and what
 //! must hold of a rule as a whole.
 
-use menu::{Command, Draft, Old, Reason, Store, Value};
+use menu::{Command, Draft, Menu, Old, Reason, Shape, Store, Value};
 
-use crate::brief::on_items;
+use crate::brief::{RULE_FLAGS, on_items};
+
+/// A table of rules whose packets the data plane asks about.
+pub(crate) const fn table(path: &'static str, help: &'static str) -> Menu {
+    Menu {
+        flags: RULE_FLAGS,
+        stats: HITS,
+        commands: COMMANDS,
+        derive: Some(complete),
+        check: Some(check),
+        dynamic_first: true,
+        ..Menu::new(path, Shape::Ordered, help)
+    }
+}
 
 /// The columns of a table of rules.
 pub(crate) const STATS: &[&str] = &["chain", "action", "bytes", "packets"];
@@ -44,7 +57,7 @@ const fn mark(name: &'static str, becomes: &'static str) -> Old {
 }
 
 /// What a rule has that is not given: an action, and what the action needs.
-pub(crate) fn complete(draft: &mut Draft<'_>) {
+fn complete(draft: &mut Draft<'_>) {
     if draft.get("action").is_none() {
         draft.set("action", Some(Value::Word("accept")));
     }
@@ -69,7 +82,7 @@ pub(crate) fn complete(draft: &mut Draft<'_>) {
 
 /// RouterOS: a rule that asks for ports has to say a protocol that has some; `to-ports` does not ask.
 /// One that is turned around (`!icmp`) leaves protocols with ports and without: the packet decides.
-pub(crate) fn check(draft: &Draft<'_>, _: &Store) -> Result<(), Reason> {
+fn check(draft: &Draft<'_>, _: &Store) -> Result<(), Reason> {
     let asks = ["src-port", "dst-port", "port"]
         .iter()
         .any(|name| draft.get(name).is_some());
