@@ -77,6 +77,8 @@ pub enum OpenError {
     NoDevice(String),
     /// The machine would lose its default route, and that was not asked for.
     DefaultRoute(String),
+    /// The machine's programs speak to each other by it, and nobody else is there.
+    Loopback(String),
     /// The driver that was asked for, or the last one that was tried, does not work:
     /// `driver: reason`.
     Driver(String),
@@ -94,8 +96,12 @@ impl fmt::Display for OpenError {
                 f,
                 "{device} carries this machine's default route; --take takes it all the same"
             ),
+            Self::Loopback(device) => write!(
+                f,
+                "{device} is this machine's way to itself, and leads nowhere"
+            ),
             Self::Driver(reason) => f.write_str(reason),
-            Self::Takeover(error) => write!(f, "taking the device over: {error}"),
+            Self::Takeover(error) => write!(f, "taking the device over: {}", explain(error)),
             Self::System(error) => error.fmt(f),
         }
     }
@@ -179,6 +185,9 @@ fn open_device(
     mut reasons: Vec<String>,
 ) -> Result<Opened, OpenError> {
     let link = find(device)?;
+    if link.loopback {
+        return Err(OpenError::Loopback(device.to_owned()));
+    }
     if !request.take && takeover::carries_default_route(&link).map_err(OpenError::System)? {
         return Err(OpenError::DefaultRoute(device.to_owned()));
     }

@@ -42,7 +42,10 @@ impl Takeover {
     /// # Errors
     /// What the kernel says: no such device, not permitted. What was changed is then put back.
     pub fn take(device: &str, state: &Path) -> io::Result<Self> {
-        let link = Links::open()?.find(device)?;
+        let mut links = Links::open()?;
+        let link = links.find(device)?;
+        // Who may not change a device is refused before anything is written down or changed.
+        links.set_up(link.index, link.up)?;
         let mut netlink = Netlink::open()?;
         let before = Saved::load(state)?.filter(|saved| saved.is_of(&link));
         let saved = Saved::of(&mut netlink, &link, before)?;
@@ -54,7 +57,7 @@ impl Takeover {
         };
         // An error drops `taken`, which puts back what was changed.
         saved.take_off(&mut netlink, &link)?;
-        Links::open()?.set_up(link.index, true)?;
+        links.set_up(link.index, true)?;
         Ok(taken)
     }
 

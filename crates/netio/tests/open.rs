@@ -98,6 +98,10 @@ fn what_cannot_be_opened_is_refused_by_name_and_left_as_it_was() {
 
         assert_eq!(refusal("middle", &pool, &state), "no device middle");
         assert_eq!(
+            refusal("packet:lo", &pool, &state),
+            "lo is this machine's way to itself, and leads nowhere"
+        );
+        assert_eq!(
             refusal("xdp:left", &pool, &state),
             "xdp-generic: MTU 17000 is more than the 1770 bytes that one chunk holds, and longer \
              frames are not supported here"
