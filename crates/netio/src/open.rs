@@ -77,6 +77,8 @@ pub enum OpenError {
     NoDevice(String),
     /// The machine would lose its default route, and that was not asked for.
     DefaultRoute(String),
+    /// Another router has it, and it was not asked for all the same.
+    Held(String),
     /// The machine's programs speak to each other by it, and nobody else is there.
     Loopback(String),
     /// The driver that was asked for, or the last one that was tried, does not work:
@@ -95,6 +97,10 @@ impl fmt::Display for OpenError {
             Self::DefaultRoute(device) => write!(
                 f,
                 "{device} carries this machine's default route; --take takes it all the same"
+            ),
+            Self::Held(device) => write!(
+                f,
+                "another router has {device}; --take takes it all the same"
             ),
             Self::Loopback(device) => write!(
                 f,
@@ -191,13 +197,13 @@ fn open_device(
     if !request.take && takeover::carries_default_route(&link).map_err(OpenError::System)? {
         return Err(OpenError::DefaultRoute(device.to_owned()));
     }
-    let mut taken = match request.state {
-        Some(folder) => {
-            let file = folder.join(format!("{device}.taken"));
-            Some(Takeover::take(device, &file).map_err(OpenError::Takeover)?)
-        }
-        None => None,
-    };
+    let file = request.state;
+    let file = file.map(|folder| folder.join(format!("{device}.taken")));
+    if !request.take && takeover::is_held(&link, file.as_deref()).map_err(OpenError::System)? {
+        return Err(OpenError::Held(device.to_owned()));
+    }
+    let taken = file.map(|file| Takeover::take(device, &file)).transpose();
+    let mut taken = taken.map_err(OpenError::Takeover)?;
     let mut left = drivers.iter();
     let (driver, (ports, note)) = loop {
         let Some(driver) = left.next() else {
