@@ -52,6 +52,14 @@ pub(crate) fn parse(ports: &[String]) -> Result<Vec<Mapped>, String> {
     Ok(mapped)
 }
 
+/// What is said of a port whose name none can have.
+pub(crate) fn misnamed(name: &str) -> String {
+    format!(
+        "port {name}: ports are called as RouterOS's are by themselves, such as ether1, sfp1 or wlan1; \
+         the configuration may give them other names"
+    )
+}
+
 /// A port and what there is of its device.
 struct Device {
     mapped: Mapped,

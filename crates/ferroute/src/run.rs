@@ -99,9 +99,12 @@ pub(crate) fn start(run: &Run, default: Option<&str>) -> Result<Running, String>
         access::password::opens(seal, text.as_bytes())
     });
     for spec in &specs {
+        if store.port_kind(&spec.name).is_none() {
+            return Err(crate::devices::misnamed(&spec.name));
+        }
         store
             .ensure_port(&spec.name, None)
-            .map_err(|error| error.to_string())?;
+            .map_err(|error| format!("port {}: {error}", spec.name))?;
     }
     let notes = crate::config::load(&mut store, place.state.as_deref(), run, default)?;
 

@@ -58,6 +58,8 @@ pub struct Link {
     pub up: bool,
     /// Whether it is on and has a carrier.
     pub running: bool,
+    /// Whether it is the stack's way to itself.
+    pub loopback: bool,
     /// What made it, such as `veth` or `tun`; none for hardware.
     pub kind: Option<String>,
     /// What its driver counted.
@@ -286,6 +288,7 @@ fn link_of(message: &RouteNetlinkMessage) -> Option<Link> {
         mtu: 0,
         up: flags.contains(LinkFlags::Up),
         running: flags.contains(LinkFlags::Running | LinkFlags::LowerUp),
+        loopback: flags.contains(LinkFlags::Loopback),
         kind: None,
         counters: LinkCounters::default(),
     };

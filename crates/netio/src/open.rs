@@ -77,6 +77,10 @@ pub enum OpenError {
     NoDevice(String),
     /// The machine would lose its default route, and that was not asked for.
     DefaultRoute(String),
+    /// Another router has it, and it was not asked for all the same.
+    Held(String),
+    /// The machine's programs speak to each other by it, and nobody else is there.
+    Loopback(String),
     /// The driver that was asked for, or the last one that was tried, does not work:
     /// `driver: reason`.
     Driver(String),
@@ -94,8 +98,16 @@ impl fmt::Display for OpenError {
                 f,
                 "{device} carries this machine's default route; --take takes it all the same"
             ),
+            Self::Held(device) => write!(
+                f,
+                "another router has {device}; --take takes it all the same"
+            ),
+            Self::Loopback(device) => write!(
+                f,
+                "{device} is this machine's way to itself, and leads nowhere"
+            ),
             Self::Driver(reason) => f.write_str(reason),
-            Self::Takeover(error) => write!(f, "taking the device over: {error}"),
+            Self::Takeover(error) => write!(f, "taking the device over: {}", explain(error)),
             Self::System(error) => error.fmt(f),
         }
     }
@@ -179,16 +191,19 @@ fn open_device(
     mut reasons: Vec<String>,
 ) -> Result<Opened, OpenError> {
     let link = find(device)?;
+    if link.loopback {
+        return Err(OpenError::Loopback(device.to_owned()));
+    }
     if !request.take && takeover::carries_default_route(&link).map_err(OpenError::System)? {
         return Err(OpenError::DefaultRoute(device.to_owned()));
     }
-    let mut taken = match request.state {
-        Some(folder) => {
-            let file = folder.join(format!("{device}.taken"));
-            Some(Takeover::take(device, &file).map_err(OpenError::Takeover)?)
-        }
-        None => None,
-    };
+    let file = request.state;
+    let file = file.map(|folder| folder.join(format!("{device}.taken")));
+    if !request.take && takeover::is_held(&link, file.as_deref()).map_err(OpenError::System)? {
+        return Err(OpenError::Held(device.to_owned()));
+    }
+    let taken = file.map(|file| Takeover::take(device, &file)).transpose();
+    let mut taken = taken.map_err(OpenError::Takeover)?;
     let mut left = drivers.iter();
     let (driver, (ports, note)) = loop {
         let Some(driver) = left.next() else {

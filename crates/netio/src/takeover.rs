@@ -16,8 +16,8 @@ mod addressing;
 mod guard;
 mod saved;
 
-use std::io;
 use std::path::{Path, PathBuf};
+use std::{fs, io};
 
 use crate::link::{self, Link, Links};
 use crate::netlink::Netlink;
@@ -42,7 +42,10 @@ impl Takeover {
     /// # Errors
     /// What the kernel says: no such device, not permitted. What was changed is then put back.
     pub fn take(device: &str, state: &Path) -> io::Result<Self> {
-        let link = Links::open()?.find(device)?;
+        let mut links = Links::open()?;
+        let link = links.find(device)?;
+        // Who may not change a device is refused before anything is written down or changed.
+        links.set_up(link.index, link.up)?;
         let mut netlink = Netlink::open()?;
         let before = Saved::load(state)?.filter(|saved| saved.is_of(&link));
         let saved = Saved::of(&mut netlink, &link, before)?;
@@ -54,7 +57,7 @@ impl Takeover {
         };
         // An error drops `taken`, which puts back what was changed.
         saved.take_off(&mut netlink, &link)?;
-        Links::open()?.set_up(link.index, true)?;
+        links.set_up(link.index, true)?;
         Ok(taken)
     }
 
@@ -119,6 +122,29 @@ pub fn restore(state: &Path) -> io::Result<Option<String>> {
     };
     saved::remove(state)?;
     Ok(put_back)
+}
+
+/// Whether another router has a device by AF_PACKET: what such a one puts on it is there, and so is a packet
+/// socket, and `state`, the file of [`Takeover::take`], does not speak of it. (Of a router that was killed
+/// the socket is not there. With AF_XDP the kernel lets one alone have a queue.)
+///
+/// # Errors
+/// What the kernel says.
+pub fn is_held(link: &Link, state: Option<&Path>) -> io::Result<bool> {
+    let saved = state.map(Saved::load).transpose()?.flatten();
+    let own = saved.is_some_and(|saved| saved.is_of(link) && saved.guard.is_some());
+    Ok(!own && Guard::is_on(&mut Netlink::open()?, link.index)? && is_listened_to(link.index)?)
+}
+
+/// Whether a packet socket is bound to a device (packet(7)).
+fn is_listened_to(index: u32) -> io::Result<bool> {
+    // sk, RefCnt, Type, Proto, Iface, …
+    let sockets = fs::read_to_string("/proc/thread-self/net/packet")?;
+    let mut sockets = sockets.lines().skip(1);
+    Ok(sockets.any(|socket| {
+        let interface = socket.split_ascii_whitespace().nth(4);
+        interface.is_some_and(|number| number.parse() == Ok(index))
+    }))
 }
 
 /// Whether the machine's default route, of IPv4 or IPv6, leaves by this device.

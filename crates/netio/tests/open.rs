@@ -70,6 +70,32 @@ fn a_bare_virtual_device_is_opened_by_af_packet_and_says_why() {
 }
 
 #[test]
+fn a_device_that_another_router_has_is_taken_only_when_told_to() {
+    in_namespace(|| {
+        cable("left", "right", 1500);
+        let (mut pool, state) = (pool(), State::new());
+        let other = State(state.0.with_extension("other"));
+        let mut first = try_open("left", &pool, &state, false).expect("permitted");
+
+        assert_eq!(
+            refusal("packet:left", &pool, &other),
+            "another router has left; --take takes it all the same"
+        );
+
+        assert!(!other.0.exists());
+        // The first is killed: what it put on the device stays, and its socket does not.
+        first.ports[0].close(&mut pool);
+        std::mem::forget(first.takeover.take());
+        drop(first);
+        let filters = run("tc", "filter show dev left ingress").1;
+        assert!(filters.contains("direct-action"), "{filters}");
+        drop(try_open("left", &pool, &other, false).expect("nobody has it"));
+        let _again = try_open("left", &pool, &state, false).expect("nobody has it");
+        drop(try_open("left", &pool, &other, true).expect("as asked"));
+    });
+}
+
+#[test]
 fn xdp_on_a_virtual_cable_is_generic_unless_asked_otherwise() {
     in_namespace_as_root(|| {
         cable("left", "right", 1500);
@@ -97,6 +123,10 @@ fn what_cannot_be_opened_is_refused_by_name_and_left_as_it_was() {
         ip("addr add 192.0.2.1/24 dev left");
 
         assert_eq!(refusal("middle", &pool, &state), "no device middle");
+        assert_eq!(
+            refusal("packet:lo", &pool, &state),
+            "lo is this machine's way to itself, and leads nowhere"
+        );
         assert_eq!(
             refusal("xdp:left", &pool, &state),
             "xdp-generic: MTU 17000 is more than the 1770 bytes that one chunk holds, and longer \

@@ -8,6 +8,7 @@ use common::*;
 use netio::PacketPort;
 use netio::link::Links;
 use netio::takeover::{Takeover, carries_default_route, restore};
+use rustix::thread::{CapabilitySet, capabilities, set_capabilities};
 
 /// A file for the state, in a folder of this test's own that goes with it.
 struct State(PathBuf);
@@ -87,6 +88,26 @@ fn what_was_on_a_device_is_off_while_it_is_ours_and_back_after() {
         assert!(!filters().contains("clsact"), "{}", filters());
         assert!(!state.file().exists());
         taken.release().expect("once more does nothing");
+    });
+}
+
+#[test]
+fn who_may_not_take_a_device_over_leaves_it_and_no_file() {
+    in_namespace(|| {
+        equipped();
+        let (before, state) = (shown(), State::new());
+        let all = capabilities(None).expect("our own");
+        let mut few = all;
+        few.effective.remove(CapabilitySet::NET_ADMIN);
+        set_capabilities(None, few).expect("fewer are always permitted");
+
+        let refusal = Takeover::take("left", &state.file());
+
+        set_capabilities(None, all).expect("permitted, and given back");
+        let refusal = refusal.expect_err("not permitted");
+        assert_eq!(refusal.kind(), std::io::ErrorKind::PermissionDenied);
+        assert_eq!(shown(), before);
+        assert!(!state.file().exists());
     });
 }
 

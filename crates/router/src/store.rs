@@ -12,7 +12,8 @@ mod disk;
 mod tests;
 
 use std::collections::{BTreeMap, VecDeque};
-use std::os::unix::fs::DirBuilderExt as _;
+use std::fs::Permissions;
+use std::os::unix::fs::{DirBuilderExt as _, PermissionsExt as _};
 use std::path::Path;
 
 use menu::{By, Changes, Clock, Journal, Origin, Saved, SavedChanges, SavedItem, Store};
@@ -304,6 +305,8 @@ fn make(path: &Path) -> Result<Database, redb::DatabaseError> {
         _ => {}
     }
     let database = Database::create(&unfinished)?;
+    // Where the folder was made by somebody else, it may be open to all.
+    std::fs::set_permissions(&unfinished, Permissions::from_mode(0o600))?;
     std::fs::rename(&unfinished, path)?;
     if let Some(folder) = path.parent() {
         std::fs::File::open(folder)?.sync_all()?;

@@ -4,8 +4,8 @@ use menu::{Effect, Family, Flag, Kind, Menu, Property, Shape};
 
 use crate::fragment::COMMENT_DISABLED;
 use crate::short::{
-    APPEND, AS_VALUE, COUNT, DO, DURATION, FILE, FREEZE, INTERVAL, NUMBERS, ONCE, PORT, PROPLIST,
-    WITHOUT_PAGING, between, idle, may, shown, switch, text,
+    APPEND, AS_VALUE, COUNT, DO, DURATION, FILE, FREEZE, INTERVAL, MONITORED_ITEMS, NUMBERS, ONCE,
+    PORT, PROPLIST, WITHOUT_PAGING, between, idle, may, shown, switch, text,
 };
 
 /// The menus of this file.
@@ -394,19 +394,7 @@ pub(crate) static MENU: Menu = Menu {
         idle(
             "monitor-traffic",
             "Show what disks read and write",
-            &[
-                APPEND,
-                AS_VALUE,
-                DO,
-                DURATION,
-                FILE,
-                FREEZE,
-                INTERVAL,
-                NUMBERS,
-                ONCE,
-                PROPLIST,
-                WITHOUT_PAGING,
-            ],
+            MONITORED_ITEMS,
         ),
         idle(
             "nvme-discover",

@@ -3,10 +3,7 @@
 use menu::{Effect, Flag, Kind, Menu, Property, Shape};
 
 use crate::fragment::COMMENT_DISABLED;
-use crate::short::{
-    APPEND, AS_VALUE, DO, DURATION, FILE, FREEZE, INTERVAL, NUMBERS, ONCE, PROPLIST,
-    WITHOUT_PAGING, idle, shown, switch, text,
-};
+use crate::short::{MONITORED_ITEMS, idle, shown, switch, text};
 use crate::spelling::HOST;
 
 /// The menus of this file.
@@ -53,23 +50,7 @@ pub(crate) static SYNC: Menu = Menu {
         "remote-path",
         "status",
     ],
-    commands: &[idle(
-        "monitor",
-        "Show how far copies are",
-        &[
-            APPEND,
-            AS_VALUE,
-            DO,
-            DURATION,
-            FILE,
-            FREEZE,
-            INTERVAL,
-            NUMBERS,
-            ONCE,
-            PROPLIST,
-            WITHOUT_PAGING,
-        ],
-    )],
+    commands: &[idle("monitor", "Show how far copies are", MONITORED_ITEMS)],
     effect: Effect::None,
     rank: 1_301,
     ..Menu::new("/file/sync", Shape::List, "Files that are kept alike")

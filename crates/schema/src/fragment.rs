@@ -308,6 +308,19 @@ pub(crate) const fn idle_interfaces(
     }
 }
 
+/// The head of an interface that a device of the machine would have: `help` says of its own name whose
+/// it is.
+pub(crate) const fn idle_port(help: &'static str) -> [Property; 5] {
+    use crate::terms::{mac, number, shown};
+    [
+        Property::new("name", Kind::Name, "Name of the interface"),
+        shown("default-name", Kind::Text, help),
+        number("mtu", 68, 65_535, "Maximum transmission unit of layer 3").default("1500"),
+        number("l2mtu", 0, 65_535, "Maximum transmission unit of layer 2").optional(),
+        mac("mac-address", "Hardware address").optional(),
+    ]
+}
+
 /// What an interface is called, and the MTU that it may be given.
 pub(crate) const fn name_mtu(default: &'static str) -> [Property; 2] {
     [
@@ -333,4 +346,31 @@ pub(crate) const fn idle_fixed(path: &'static str, help: &'static str) -> Menu {
         effect: Effect::None,
         ..Menu::new(path, Shape::Fixed, help)
     }
+}
+
+/// How many properties lists have together.
+pub(crate) const fn length(lists: &[&[Property]]) -> usize {
+    let (mut total, mut list) = (0, 0);
+    while list < lists.len() {
+        total += lists[list].len();
+        list += 1;
+    }
+    total
+}
+
+/// Lists of properties as one, so that menus can share what has several fragments; `N` is their
+/// [`length`].
+pub(crate) const fn join<const N: usize>(lists: &[&[Property]]) -> [Property; N] {
+    let mut joined = [COMMENT; N];
+    let (mut at, mut list) = (0, 0);
+    while list < lists.len() {
+        let mut place = 0;
+        while place < lists[list].len() {
+            joined[at] = lists[list][place];
+            at += 1;
+            place += 1;
+        }
+        list += 1;
+    }
+    joined
 }

@@ -3,10 +3,7 @@
 use menu::{Effect, Family, Flag, Kind, Menu, Property, Shape};
 
 use crate::fragment::{COMMENT_DISABLED, SECOND};
-use crate::short::{
-    APPEND, AS_VALUE, DO, DURATION, FILE, FREEZE, INTERVAL, NUMBERS, ONCE, PORT, PROPLIST,
-    WITHOUT_PAGING, idle, shown, span, switch, text,
-};
+use crate::short::{MONITORED, MONITORED_ITEMS, PORT, idle, shown, span, switch, text};
 use crate::spelling::HOST;
 
 /// The menus of this file.
@@ -81,19 +78,7 @@ pub(crate) static MENU: Menu = Menu {
         idle(
             "monitor",
             "Show what was asked and answered",
-            &[
-                APPEND,
-                AS_VALUE,
-                DO,
-                DURATION,
-                FILE,
-                FREEZE,
-                INTERVAL,
-                NUMBERS,
-                ONCE,
-                PROPLIST,
-                WITHOUT_PAGING,
-            ],
+            MONITORED_ITEMS,
         ),
         idle("reset-counters", "Set the counters to zero", &[]),
     ],
@@ -109,22 +94,7 @@ pub(crate) static INCOMING: Menu = Menu {
         Property::new("vrf", Kind::Name, "The VRF of the servers").default("main"),
     ]],
     commands: &[
-        idle(
-            "monitor",
-            "Show what was asked",
-            &[
-                APPEND,
-                AS_VALUE,
-                DO,
-                DURATION,
-                FILE,
-                FREEZE,
-                INTERVAL,
-                ONCE,
-                PROPLIST,
-                WITHOUT_PAGING,
-            ],
-        ),
+        idle("monitor", "Show what was asked", MONITORED),
         idle("reset-counters", "Set the counters to zero", &[]),
     ],
     effect: Effect::None,

@@ -74,3 +74,30 @@ pub(crate) const WITHOUT_PAGING: Argument =
     may("without-paging", Kind::Presence, "Do not stop after a page");
 /// One item.
 pub(crate) const NUMBER: Argument = need("number", Kind::Text, "Item number");
+/// What a command takes that shows settings until it is stopped.
+pub(crate) const MONITORED: &[Argument] = &[
+    APPEND,
+    AS_VALUE,
+    DO,
+    DURATION,
+    FILE,
+    FREEZE,
+    INTERVAL,
+    ONCE,
+    PROPLIST,
+    WITHOUT_PAGING,
+];
+/// The same of one that shows items.
+pub(crate) const MONITORED_ITEMS: &[Argument] = &[
+    APPEND,
+    AS_VALUE,
+    DO,
+    DURATION,
+    FILE,
+    FREEZE,
+    INTERVAL,
+    NUMBERS,
+    ONCE,
+    PROPLIST,
+    WITHOUT_PAGING,
+];

@@ -4,8 +4,7 @@ use menu::{Builtin, Effect, Family, Flag, Kind, Menu, Old, Pick, Property, Shape
 
 use crate::fragment::{COMMENT, COMMENT_DISABLED};
 use crate::short::{
-    APPEND, AS_VALUE, COUNT, DO, DURATION, FILE, FREEZE, INTERVAL, NUMBERS, ONCE, PORT, PROPLIST,
-    WITHOUT_PAGING, between, idle, may, shown, switch, text,
+    COUNT, MONITORED, MONITORED_ITEMS, NUMBERS, PORT, between, idle, may, shown, switch, text,
 };
 use crate::spelling::{DATE_TIME, DECIMAL, HOST};
 
@@ -96,22 +95,7 @@ pub(crate) static MENU: Menu = Menu {
                 may("report-template", Kind::Text, "Report template"),
             ],
         ),
-        idle(
-            "monitor",
-            "Show what was asked and answered",
-            &[
-                APPEND,
-                AS_VALUE,
-                DO,
-                DURATION,
-                FILE,
-                FREEZE,
-                INTERVAL,
-                ONCE,
-                PROPLIST,
-                WITHOUT_PAGING,
-            ],
-        ),
+        idle("monitor", "Show what was asked and answered", MONITORED),
     ],
     effect: Effect::None,
     rank: 980,
@@ -446,23 +430,7 @@ pub(crate) static ROUTER: Menu = Menu {
     flags: &[Flag::new('X', "disabled", 1)],
     columns: &["name", "address", "protocol", "coa-port"],
     commands: &[
-        idle(
-            "monitor",
-            "Show what it asked",
-            &[
-                APPEND,
-                AS_VALUE,
-                DO,
-                DURATION,
-                FILE,
-                FREEZE,
-                INTERVAL,
-                NUMBERS,
-                ONCE,
-                PROPLIST,
-                WITHOUT_PAGING,
-            ],
-        ),
+        idle("monitor", "Show what it asked", MONITORED_ITEMS),
         idle("reset-counters", "Set the counters to zero", &[NUMBERS]),
     ],
     effect: Effect::None,
@@ -671,23 +639,7 @@ pub(crate) static USER_MENU: Menu = Menu {
                 may("voucher-template", Kind::Text, "Voucher template"),
             ],
         ),
-        idle(
-            "monitor",
-            "Show what users do",
-            &[
-                APPEND,
-                AS_VALUE,
-                DO,
-                DURATION,
-                FILE,
-                FREEZE,
-                INTERVAL,
-                NUMBERS,
-                ONCE,
-                PROPLIST,
-                WITHOUT_PAGING,
-            ],
-        ),
+        idle("monitor", "Show what users do", MONITORED_ITEMS),
     ],
     effect: Effect::None,
     rank: 991,

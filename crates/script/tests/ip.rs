@@ -166,6 +166,9 @@ fn secrets_are_exported_only_when_asked_for() {
     );
 }
 
+const PORTS_OF_NOTHING: &str =
+    "failure: ports can be specified if proto is tcp,udp,udp-lite,dccp,sctp";
+
 #[test]
 fn what_does_not_fit_is_refused_in_the_routers_words() {
     let cases = [
@@ -184,6 +187,24 @@ fn what_does_not_fit_is_refused_in_the_routers_words() {
         (
             "/ip firewall filter add chain=input dst-port=80-70",
             "invalid value for argument dst-port",
+        ),
+        (
+            "/ip firewall filter add chain=forward action=drop dst-port=80",
+            PORTS_OF_NOTHING,
+        ),
+        (
+            "/ip firewall raw add chain=prerouting protocol=icmp port=80",
+            PORTS_OF_NOTHING,
+        ),
+        (
+            "/ipv6 firewall mangle add chain=input protocol=tcp src-port=80\n\
+             /ipv6 firewall mangle set 0 protocol=58",
+            PORTS_OF_NOTHING,
+        ),
+        (
+            "/ip firewall nat add chain=srcnat action=masquerade protocol=udp dst-port=80\n\
+             /ip firewall nat unset 0 protocol",
+            PORTS_OF_NOTHING,
         ),
         (
             "/ip firewall filter add chain=input in-interface-list=!nowhere",
@@ -225,6 +246,20 @@ fn what_does_not_fit_is_refused_in_the_routers_words() {
     ];
     for (text, expected) in cases {
         assert_eq!(refusal(text), expected, "{text}");
+    }
+}
+
+#[test]
+fn ports_are_asked_for_where_a_protocol_may_have_them() {
+    let rules = [
+        "filter add chain=input protocol=sctp dst-port=80",
+        "filter add chain=input protocol=136 dst-port=80",
+        "filter add chain=input protocol=!icmp port=80",
+        "raw add chain=output protocol=dccp src-port=!80 dst-port=1-9",
+        "nat add chain=dstnat action=dst-nat to-addresses=10.0.0.1 to-ports=0-65535",
+    ];
+    for rule in rules {
+        assert_eq!(refusal(&format!("/ip firewall {rule}")), "", "{rule}");
     }
 }
 

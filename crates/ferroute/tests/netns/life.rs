@@ -156,6 +156,52 @@ fn a_configuration_with_a_mistake_is_refused_with_its_place_and_nothing_applied(
 }
 
 #[test]
+fn a_second_router_does_not_get_the_devices_of_the_first() {
+    let test = "a_second_router_does_not_get_the_devices_of_the_first";
+    let Some(lab) = have(test, &["ping"])
+        .then(|| lab(test, layout("plain")))
+        .flatten()
+    else {
+        return;
+    };
+    let start = Start::with(PACKET, layout("plain").config);
+    let first = Router::start(&lab, &start);
+    run(&lab, "client", PING);
+
+    let ended = Router::try_start(&lab, &start).expect_err("the first has them");
+
+    let said = "another router has ether1";
+    assert!(ended.log.contains(said), "{}", ended.log);
+    run(&lab, "client", PING);
+    first.kill();
+    // With a state of its own, so that it knows nothing of the first.
+    let next = Router::start(&lab, &start);
+    run(&lab, "client", PING);
+    assert!(next.stop().success());
+}
+
+#[test]
+fn a_port_that_no_router_could_have_is_refused_with_what_ports_are_called() {
+    let test = "a_port_that_no_router_could_have_is_refused_with_what_ports_are_called";
+    let Some(lab) = lab(test, layout("plain")) else {
+        return;
+    };
+    furnish(&lab);
+    let before = devices(&lab);
+    let start = Start {
+        ports: vec!["wan=packet:ether1".into()],
+        ..Start::with(PACKET, "")
+    };
+
+    let ended = Router::try_start(&lab, &start).expect_err("no port is called wan");
+
+    let said = "port wan: ports are called as RouterOS's are by themselves, such as ether1";
+    assert!(ended.log.contains(said), "{}", ended.log);
+    assert_eq!(ended.status.code(), Some(1));
+    assert_eq!(devices(&lab), before);
+}
+
+#[test]
 fn the_device_of_the_default_route_is_taken_only_when_told_to() {
     let test = "the_device_of_the_default_route_is_taken_only_when_told_to";
     let Some(lab) = have(test, &["ping"])

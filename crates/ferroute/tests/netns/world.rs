@@ -1,5 +1,6 @@
 //! A lab with the router running in it.
 
+use std::collections::BTreeSet;
 use std::env;
 use std::fs::{self, File};
 use std::io::{BufRead, BufReader};
@@ -363,6 +364,20 @@ impl Router {
         number
             .and_then(|kb| kb.parse().ok())
             .expect("a number of KB")
+    }
+
+    /// The numbers of its threads of this name.
+    pub(crate) fn threads(&self, name: &str) -> BTreeSet<String> {
+        let tasks = format!("/proc/{}/task", self.child.id());
+        let tasks = fs::read_dir(tasks).expect("it runs").map_while(Result::ok);
+        let named = tasks.filter(|task| {
+            // One that ends meanwhile has none.
+            let comm = fs::read_to_string(task.path().join("comm"));
+            comm.is_ok_and(|comm| comm.trim_end() == name)
+        });
+        named
+            .map(|task| task.file_name().to_string_lossy().into_owned())
+            .collect()
     }
 
     /// What it wrote to its standard error so far.

@@ -53,6 +53,29 @@ impl Guard {
         })
     }
 
+    /// Whether the filter is on a device.
+    pub(super) fn is_on(netlink: &mut Netlink, index: u32) -> io::Result<bool> {
+        let request = RouteNetlinkMessage::GetTrafficFilter(message(index, INGRESS));
+        // Without an ingress qdisc there is nothing to list.
+        let filters = match netlink.dump(request) {
+            // A kernel without filters.
+            Err(error) if error.raw_os_error() == Some(libc::EOPNOTSUPP) => return Ok(false),
+            filters => filters?,
+        };
+        let ours = filter(index);
+        let is_ours = |found: &TcMessage| {
+            found.header.index == index as i32
+                && found.header.info == ours.header.info
+                && found.header.handle == ours.header.handle
+                && found
+                    .attributes
+                    .contains(&TcAttribute::Kind("bpf".to_owned()))
+        };
+        Ok(filters.iter().any(|filter| {
+            matches!(filter, RouteNetlinkMessage::NewTrafficFilter(found) if is_ours(found))
+        }))
+    }
+
     /// Puts the filter on; one that is on already is replaced by its like.
     pub(super) fn put_on(netlink: &mut Netlink, index: u32) -> io::Result<()> {
         let mut qdisc = message(index, TcHandle::CLSACT);

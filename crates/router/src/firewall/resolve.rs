@@ -161,7 +161,7 @@ fn act(
     };
     Some(match deed {
         Deed::Plain(action) => action.clone(),
-        Deed::Jump(_) if place.endless => return None,
+        Deed::Jump(chain) if chain.is_empty() || place.endless => return None,
         Deed::Jump(chain) => Action::Jump(numbered.chains.place(chain)?),
         Deed::AddToList { list, .. } if list.is_empty() => return None,
         Deed::AddToList {

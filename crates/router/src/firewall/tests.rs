@@ -300,6 +300,26 @@ fn lists_include_and_exclude_lists() {
 }
 
 #[test]
+fn a_jump_has_to_say_where_to() {
+    let mut bench = Bench::new(
+        "/ip firewall filter\n\
+         add chain=input action=jump\n\
+         add chain=input action=jump jump-target=\"\"\n\
+         add chain=input action=jump jump-target=without-rules\n",
+    );
+    let invalid = |bench: &Bench| {
+        let desk = bench.firewall.desk(FILTER).expect("a table");
+        [0, 1, 2].map(|place| desk.is_invalid(bench.item(FILTER, place)))
+    };
+    // RouterOS: a chain without rules is a chain.
+    assert_eq!(invalid(&bench), [true, true, false]);
+
+    bench.change("/ip firewall filter\nset 0 jump-target=a\nset 2 !jump-target");
+
+    assert_eq!(invalid(&bench), [false, true, true]);
+}
+
+#[test]
 fn what_names_what_is_not_there_is_invalid_and_never_matches() {
     let mut bench = Bench::new(
         "/interface vlan add name=v interface=ether1 vlan-id=5\n\

@@ -216,6 +216,23 @@ fn a_folder_in_which_the_database_was_not_finished_is_begun_anew() {
 }
 
 #[test]
+fn what_is_kept_is_for_its_owner_alone() {
+    use std::os::unix::fs::PermissionsExt as _;
+    let folder = folder();
+    // Somebody else made the folder, and left it open to all.
+    std::fs::create_dir_all(&folder).expect("a new folder");
+    let open = std::fs::Permissions::from_mode(0o755);
+    std::fs::set_permissions(&folder, open).expect("our folder");
+
+    let durable = Durable::open(&folder).expect("an empty folder");
+
+    let file = std::fs::metadata(folder.join(super::FILE)).expect("it was made");
+    assert_eq!(file.permissions().mode() & 0o777, 0o600);
+    drop(durable);
+    let _ = std::fs::remove_dir_all(&folder);
+}
+
+#[test]
 fn the_log_is_bounded_and_a_change_too_large_for_it_ends_it() {
     let disk = Disk::default();
     let mut store = schema::store();

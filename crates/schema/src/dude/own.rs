@@ -4,8 +4,8 @@ use menu::{Effect, Kind, Menu, Property, Shape};
 
 use crate::fragment::COMMENT;
 use crate::short::{
-    APPEND, AS_VALUE, DO, DURATION, FILE, FREEZE, INTERVAL, ONCE, PROPLIST, WITHOUT_PAGING, idle,
-    may, shown, switch,
+    APPEND, AS_VALUE, DO, DURATION, FILE, FREEZE, INTERVAL, MONITORED, ONCE, PROPLIST,
+    WITHOUT_PAGING, idle, may, shown, switch,
 };
 
 /// The menus of this file.
@@ -61,22 +61,7 @@ pub(crate) static MENU: Menu = Menu {
                 WITHOUT_PAGING,
             ],
         ),
-        idle(
-            "vacuum-db",
-            "Make the data smaller",
-            &[
-                APPEND,
-                AS_VALUE,
-                DO,
-                DURATION,
-                FILE,
-                FREEZE,
-                INTERVAL,
-                ONCE,
-                PROPLIST,
-                WITHOUT_PAGING,
-            ],
-        ),
+        idle("vacuum-db", "Make the data smaller", MONITORED),
     ],
     effect: Effect::None,
     rank: 1_200,

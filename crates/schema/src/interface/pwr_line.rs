@@ -1,26 +1,15 @@
 //! `/interface/pwr-line`: Ethernet over the cable of the power supply. There is none here.
 
-use menu::{Kind, Menu, Property, Shape};
+use menu::{Menu, Shape};
 
 use super::IDLE_MONITOR;
 use crate::fragment::{
-    ARP, COMMENT_DISABLED, INTERFACE_COUNTERS, LINK_TIMES, LOOP_PROTECT, idle_interfaces,
+    ARP, COMMENT_DISABLED, INTERFACE_COUNTERS, LINK_TIMES, LOOP_PROTECT, idle_interfaces, idle_port,
 };
-use crate::terms::{mac, number, shown};
 
 pub(crate) static MENU: Menu = Menu {
     properties: &[
-        &[
-            Property::new("name", Kind::Name, "Name of the interface"),
-            shown(
-                "default-name",
-                Kind::Text,
-                "The name that the port has by itself",
-            ),
-            number("mtu", 68, 65_535, "Maximum transmission unit of layer 3").default("1500"),
-            number("l2mtu", 0, 65_535, "Maximum transmission unit of layer 2").optional(),
-            mac("mac-address", "Hardware address").optional(),
-        ],
+        &idle_port("The name that the port has by itself"),
         ARP,
         LOOP_PROTECT,
         LINK_TIMES,

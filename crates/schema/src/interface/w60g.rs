@@ -5,8 +5,10 @@ pub(crate) mod station;
 use menu::{Kind, Menu, Property, Shape};
 
 use super::IDLE_MONITOR;
-use crate::fragment::{ARP, COMMENT_WAITING, INTERFACE_COUNTERS, LINK_TIMES, idle_interfaces};
-use crate::terms::{mac, no, number, secret, shown, text, words};
+use crate::fragment::{
+    ARP, COMMENT_WAITING, INTERFACE_COUNTERS, LINK_TIMES, idle_interfaces, idle_port,
+};
+use crate::terms::{no, secret, text, words};
 
 /// A bridge that stations are put into.
 const BRIDGE: Kind = Kind::Or(&["none"], &Kind::Reference("interface"));
@@ -33,17 +35,7 @@ const REGIONS: &[&str] = &[
 
 pub(crate) static MENU: Menu = Menu {
     properties: &[
-        &[
-            Property::new("name", Kind::Name, "Name of the interface"),
-            shown(
-                "default-name",
-                Kind::Text,
-                "The name that the radio has by itself",
-            ),
-            number("mtu", 68, 65_535, "Maximum transmission unit of layer 3").default("1500"),
-            number("l2mtu", 0, 65_535, "Maximum transmission unit of layer 2").optional(),
-            mac("mac-address", "Hardware address").optional(),
-        ],
+        &idle_port("The name that the radio has by itself"),
         ARP,
         &[
             words("mode", MODES, "What the radio is").optional(),

@@ -20,7 +20,9 @@ use menu::{Kind, Menu, Property};
 
 use super::{IDLE_MONITOR, RESET_COUNTERS, idle_command};
 use crate::brief::may;
-use crate::fragment::{ARP, COMMENT_WAITING, INTERFACE_COUNTERS, LINK_TIMES, idle_interfaces};
+use crate::fragment::{
+    ARP, COMMENT_WAITING, INTERFACE_COUNTERS, LINK_TIMES, idle_interfaces, idle_port,
+};
 use crate::radio::{BANDS, CHAINS, MCS, RATES_AG, RATES_B, VHT_MCS, WIDTHS};
 use crate::terms::{list, mac, no, number, refer, secret, shown, text, within, words, yes};
 
@@ -432,22 +434,12 @@ const NV2: &[Property] = &[
 
 pub(crate) static MENU: Menu = Menu {
     properties: &[
-        &[
-            Property::new("name", Kind::Name, "Name of the interface"),
-            shown(
-                "default-name",
-                Kind::Text,
-                "The name that the radio has by itself",
-            ),
-            number("mtu", 68, 65_535, "Maximum transmission unit of layer 3").default("1500"),
-            number("l2mtu", 0, 65_535, "Maximum transmission unit of layer 2").optional(),
-            mac("mac-address", "Hardware address").optional(),
-            shown(
-                "orig-mac-address",
-                Kind::Mac,
-                "The radio's own hardware address",
-            ),
-        ],
+        &idle_port("The name that the radio has by itself"),
+        &[shown(
+            "orig-mac-address",
+            Kind::Mac,
+            "The radio's own hardware address",
+        )],
         ARP,
         &[
             no("disable-running-check", "Takes the interface for running"),

@@ -3,8 +3,7 @@
 use menu::{Effect, Flag, Kind, Menu, Property, Shape};
 
 use crate::short::{
-    APPEND, AS_VALUE, COUNT, DO, DURATION, FILE, FREEZE, INTERVAL, ONCE, PORT, PROPLIST,
-    WITHOUT_PAGING, between, idle, may, need, shown, switch, text,
+    AS_VALUE, COUNT, MONITORED, PORT, between, idle, may, need, shown, switch, text,
 };
 use crate::spelling::HOST;
 
@@ -115,18 +114,7 @@ pub(crate) static SUBSCRIPTIONS: Menu = Menu {
     commands: &[idle(
         "monitor-data",
         "Show messages as they come",
-        &[
-            APPEND,
-            AS_VALUE,
-            DO,
-            DURATION,
-            FILE,
-            FREEZE,
-            INTERVAL,
-            ONCE,
-            PROPLIST,
-            WITHOUT_PAGING,
-        ],
+        MONITORED,
     )],
     effect: Effect::None,
     rank: 1_132,

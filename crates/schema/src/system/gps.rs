@@ -2,10 +2,7 @@
 
 use menu::{Effect, Kind, Menu, Property, Shape};
 
-use crate::short::{
-    APPEND, AS_VALUE, COUNT, DO, DURATION, FILE, FREEZE, INTERVAL, ONCE, PROPLIST, WITHOUT_PAGING,
-    idle, switch, text,
-};
+use crate::short::{COUNT, MONITORED, idle, switch, text};
 
 /// The menus of this file.
 pub(crate) const MENUS: &[&Menu] = &[&GPS];
@@ -35,22 +32,7 @@ pub(crate) static GPS: Menu = Menu {
         )
         .default("dms"),
     ]],
-    commands: &[idle(
-        "monitor",
-        "Show position and time",
-        &[
-            APPEND,
-            AS_VALUE,
-            DO,
-            DURATION,
-            FILE,
-            FREEZE,
-            INTERVAL,
-            ONCE,
-            PROPLIST,
-            WITHOUT_PAGING,
-        ],
-    )],
+    commands: &[idle("monitor", "Show position and time", MONITORED)],
     effect: Effect::None,
     rank: 960,
     ..Menu::new(

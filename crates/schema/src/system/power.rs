@@ -4,8 +4,7 @@ use menu::{Effect, Family, Flag, Kind, Menu, Old, Property, Shape};
 
 use crate::fragment::{COMMENT_DISABLED, SECOND};
 use crate::short::{
-    APPEND, AS_VALUE, COUNT, DO, DURATION, FILE, FREEZE, INTERVAL, NUMBER, NUMBERS, ONCE, PROPLIST,
-    WITHOUT_PAGING, idle, may, shown, span, switch, text,
+    AS_VALUE, COUNT, MONITORED_ITEMS, NUMBER, idle, may, shown, span, switch, text,
 };
 use crate::spelling::HOST;
 
@@ -60,23 +59,7 @@ pub(crate) static UPS: Menu = Menu {
     columns: &["name", "port", "model"],
     commands: &[
         idle("beep", "Sound the alarm", &[AS_VALUE, NUMBER]),
-        idle(
-            "monitor",
-            "Show the state of supplies",
-            &[
-                APPEND,
-                AS_VALUE,
-                DO,
-                DURATION,
-                FILE,
-                FREEZE,
-                INTERVAL,
-                NUMBERS,
-                ONCE,
-                PROPLIST,
-                WITHOUT_PAGING,
-            ],
-        ),
+        idle("monitor", "Show the state of supplies", MONITORED_ITEMS),
         idle(
             "rtc",
             "Measure how long the battery lasts",

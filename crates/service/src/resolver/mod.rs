@@ -5,10 +5,10 @@
 //! Watch ─▶ queue ─▶ Ask ─▶ Heard ─▶ Add, Remove ─▶ waits for its time ─▶ queue …
 //!                    └ nobody answers: the next server, then later, and later again
 //! ```
-//! An address stays as long as its answer says, and as the configuration adds to that; then it is asked
-//! for again, and stays while that may take. So a name that keeps its address is never without it, one
-//! whose new answer does not have the address loses it at once, and one that nobody answers for loses it
-//! when its time is over.
+//! A name is asked for again when its answer's time is over. An address stays for that time, for what the
+//! configuration adds to it, and for as long as the new answer may take. So a name that keeps its address
+//! is never without it. One whose new answer does not have the address loses it as soon as that time and
+//! what is added are over; one that nobody answers for, when all three are.
 //!
 //! Questions under way are bounded, and so is how many are begun in a second; names wait for their turn in
 //! a queue. Who asks (sockets, identifiers) is the owner's affair: he says what came of each question,

@@ -1,7 +1,12 @@
 //! Packets with options through a whole worker (RFC 791, 3.1; RFC 1812, 5.2.4).
 
-use super::*;
+use frame::Offload;
 
+use super::{forwarded4, ip4, rig, with_options};
+use crate::drop::Drop;
+use crate::punt::Why;
+use crate::snapshot::SlowReason;
+use crate::testing::{ETHER1, ETHER2, MIRROR, Rig, Udp4, seal};
 /// 10.0.2.1, the router's address on `ether2`.
 const EGRESS4: [u8; 4] = [10, 0, 2, 1];
 const MIDNIGHT_MS: u32 = 0x0123_4567;

@@ -4,7 +4,6 @@ use menu::{Effect, Menu, Property, Shape};
 
 use crate::brief::{IPV4, PORT, RULE_FLAGS, U32, may};
 use crate::firewall as fw;
-use crate::fragment::COMMENT_DISABLED;
 
 const ACTION: &[Property] = &[
     may("sniff-id", U32, "Number of the case"),
@@ -24,23 +23,7 @@ pub(crate) static MENU: Menu = Menu {
         ),
         ACTION,
         fw::TLS,
-        &[fw::connection_limit(&fw::LIMIT_V4)],
-        fw::DEEP,
-        &fw::addresses(&fw::ADDRESSES_V4),
-        fw::V4,
-        &fw::address_types(&fw::TYPES_V4),
-        fw::ADDRESS_LISTS,
-        fw::HOTSPOT,
-        fw::LISTS,
-        fw::TTL,
-        fw::CONNECTION,
-        fw::ROUTING,
-        fw::INTERFACES,
-        fw::PACKET_MARK,
-        fw::PACKET,
-        fw::LOG,
-        fw::COUNTS,
-        COMMENT_DISABLED,
+        fw::TRACKED_V4,
     ],
     flags: RULE_FLAGS,
     stats: fw::HITS,

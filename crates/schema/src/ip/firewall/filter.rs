@@ -1,10 +1,9 @@
 //! `/ip/firewall/filter`: which packets go on and which do not.
 
-use menu::{Kind, Menu, Property, Shape};
+use menu::{Kind, Menu, Property};
 
-use crate::brief::{RULE_FLAGS, may};
+use crate::brief::may;
 use crate::firewall as fw;
-use crate::fragment::COMMENT_DISABLED;
 
 const ACTION: &[Property] = &[
     may(
@@ -52,30 +51,9 @@ pub(crate) static MENU: Menu = Menu {
         fw::STATE,
         fw::NAT_STATE,
         fw::TLS,
-        &[fw::connection_limit(&fw::LIMIT_V4)],
-        fw::DEEP,
-        &fw::addresses(&fw::ADDRESSES_V4),
-        fw::V4,
-        &fw::address_types(&fw::TYPES_V4),
-        fw::ADDRESS_LISTS,
-        fw::HOTSPOT,
-        fw::LISTS,
-        fw::TTL,
-        fw::CONNECTION,
-        fw::ROUTING,
-        fw::INTERFACES,
-        fw::PACKET_MARK,
-        fw::PACKET,
-        fw::LOG,
-        fw::COUNTS,
-        COMMENT_DISABLED,
+        fw::TRACKED_V4,
     ],
-    flags: RULE_FLAGS,
-    stats: fw::HITS,
-    commands: fw::COMMANDS,
     old: fw::OLD,
     rank: 450,
-    derive: Some(fw::complete),
-    dynamic_first: true,
-    ..Menu::new("/ip/firewall/filter", Shape::Ordered, "Firewall filters")
+    ..fw::table("/ip/firewall/filter", "Firewall filters")
 };

@@ -1,10 +1,9 @@
 //! `/ip/firewall/mangle`: marks for packets, connections and routes, and changes of headers.
 
-use menu::{Menu, Property, Shape};
+use menu::{Menu, Property};
 
-use crate::brief::{IPV4, RULE_FLAGS, may};
+use crate::brief::{IPV4, may};
 use crate::firewall as fw;
-use crate::fragment::COMMENT_DISABLED;
 
 const ROUTE: &[Property] = &[may(
     "route-dst",
@@ -47,34 +46,9 @@ pub(crate) static MENU: Menu = Menu {
         fw::STATE,
         fw::NAT_STATE,
         fw::TLS,
-        &[fw::connection_limit(&fw::LIMIT_V4)],
-        fw::DEEP,
-        &fw::addresses(&fw::ADDRESSES_V4),
-        fw::V4,
-        &fw::address_types(&fw::TYPES_V4),
-        fw::ADDRESS_LISTS,
-        fw::HOTSPOT,
-        fw::LISTS,
-        fw::TTL,
-        fw::CONNECTION,
-        fw::ROUTING,
-        fw::INTERFACES,
-        fw::PACKET_MARK,
-        fw::PACKET,
-        fw::LOG,
-        fw::COUNTS,
-        COMMENT_DISABLED,
+        fw::TRACKED_V4,
     ],
-    flags: RULE_FLAGS,
-    stats: fw::HITS,
-    commands: fw::COMMANDS,
     old: fw::OLD_MARKS,
     rank: 451,
-    derive: Some(fw::complete),
-    dynamic_first: true,
-    ..Menu::new(
-        "/ip/firewall/mangle",
-        Shape::Ordered,
-        "Packet marking and header changes",
-    )
+    ..fw::table("/ip/firewall/mangle", "Packet marking and header changes")
 };

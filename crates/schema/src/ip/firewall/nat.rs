@@ -1,10 +1,9 @@
 //! `/ip/firewall/nat`: which addresses and ports are translated.
 
-use menu::{Family, Kind, Menu, Property, Shape};
+use menu::{Family, Kind, Menu, Property};
 
-use crate::brief::{IPV4, PORT, PORTS, RULE_FLAGS, may};
+use crate::brief::{IPV4, PORT, PORTS, may};
 use crate::firewall as fw;
-use crate::fragment::COMMENT_DISABLED;
 
 const ACTION: &[Property] = &[
     may(
@@ -61,34 +60,9 @@ pub(crate) static MENU: Menu = Menu {
             ],
         ),
         ACTION,
-        &[fw::connection_limit(&fw::LIMIT_V4)],
-        fw::DEEP,
-        &fw::addresses(&fw::ADDRESSES_V4),
-        fw::V4,
-        &fw::address_types(&fw::TYPES_V4),
-        fw::ADDRESS_LISTS,
-        fw::HOTSPOT,
-        fw::LISTS,
-        fw::TTL,
-        fw::CONNECTION,
-        fw::ROUTING,
-        fw::INTERFACES,
-        fw::PACKET_MARK,
-        fw::PACKET,
-        fw::LOG,
-        fw::COUNTS,
-        COMMENT_DISABLED,
+        fw::TRACKED_V4,
     ],
-    flags: RULE_FLAGS,
-    stats: fw::HITS,
-    commands: fw::COMMANDS,
     old: fw::OLD_NAT,
     rank: 452,
-    derive: Some(fw::complete),
-    dynamic_first: true,
-    ..Menu::new(
-        "/ip/firewall/nat",
-        Shape::Ordered,
-        "Network Address Translation",
-    )
+    ..fw::table("/ip/firewall/nat", "Network Address Translation")
 };

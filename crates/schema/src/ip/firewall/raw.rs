@@ -1,27 +1,29 @@
 //! `/ip/firewall/raw`: what happens to packets before their connections are tracked.
 
-use menu::{Menu, Shape};
+use menu::{Menu, Property};
 
-use crate::brief::RULE_FLAGS;
 use crate::firewall as fw;
 use crate::fragment::COMMENT_DISABLED;
 
+/// The chains and actions of either family.
+pub(crate) const HEAD: &[Property] = &fw::head(
+    &fw::chains(&["output", "prerouting"]),
+    &[
+        "accept",
+        "add-dst-to-address-list",
+        "add-src-to-address-list",
+        "drop",
+        "jump",
+        "log",
+        "notrack",
+        "passthrough",
+        "return",
+    ],
+);
+
 pub(crate) static MENU: Menu = Menu {
     properties: &[
-        &fw::head(
-            &fw::chains(&["output", "prerouting"]),
-            &[
-                "accept",
-                "add-dst-to-address-list",
-                "add-src-to-address-list",
-                "drop",
-                "jump",
-                "log",
-                "notrack",
-                "passthrough",
-                "return",
-            ],
-        ),
+        HEAD,
         fw::FLAGS,
         fw::TLS,
         fw::INTERFACES,
@@ -38,15 +40,6 @@ pub(crate) static MENU: Menu = Menu {
         fw::COUNTS,
         COMMENT_DISABLED,
     ],
-    flags: RULE_FLAGS,
-    stats: fw::HITS,
-    commands: fw::COMMANDS,
     rank: 453,
-    derive: Some(fw::complete),
-    dynamic_first: true,
-    ..Menu::new(
-        "/ip/firewall/raw",
-        Shape::Ordered,
-        "Firewall before connection tracking",
-    )
+    ..fw::table("/ip/firewall/raw", "Firewall before connection tracking")
 };

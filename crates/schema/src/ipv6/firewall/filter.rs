@@ -1,10 +1,9 @@
 //! `/ipv6/firewall/filter`: which packets go on and which do not.
 
-use menu::{Kind, Menu, Property, Shape};
+use menu::{Kind, Menu, Property};
 
-use crate::brief::{RULE_FLAGS, may};
+use crate::brief::may;
 use crate::firewall as fw;
-use crate::fragment::COMMENT_DISABLED;
 
 const ACTION: &[Property] = &[may(
     "reject-with",
@@ -41,30 +40,9 @@ pub(crate) static MENU: Menu = Menu {
         ACTION,
         fw::NAT_STATE,
         fw::TLS,
-        fw::STATE,
-        &[fw::connection_limit(&fw::LIMIT_V6)],
-        &fw::addresses(&fw::ADDRESSES_V6),
-        fw::ADDRESS_LISTS,
-        fw::LISTS,
-        &fw::address_types(&fw::TYPES_V6),
-        fw::HEADERS,
-        fw::FLAGS,
-        fw::HOP_LIMIT,
-        fw::CONNECTION,
-        fw::ROUTING,
-        fw::INTERFACES,
-        fw::PACKET_MARK,
-        fw::PACKET,
-        fw::LOG,
-        fw::COUNTS,
-        COMMENT_DISABLED,
+        fw::TRACKED_V6,
     ],
-    flags: RULE_FLAGS,
-    stats: fw::HITS,
-    commands: fw::COMMANDS,
     old: fw::OLD,
     rank: 534,
-    derive: Some(fw::complete),
-    dynamic_first: true,
-    ..Menu::new("/ipv6/firewall/filter", Shape::Ordered, "Firewall filters")
+    ..fw::table("/ipv6/firewall/filter", "Firewall filters")
 };

@@ -1,10 +1,9 @@
 //! `/ipv6/firewall/mangle`: marks for packets, connections and routes, and changes of headers.
 
-use menu::{Family, Kind, Menu, Property, Shape};
+use menu::{Family, Kind, Menu, Property};
 
-use crate::brief::{RULE_FLAGS, may};
+use crate::brief::may;
 use crate::firewall as fw;
-use crate::fragment::COMMENT_DISABLED;
 
 /// Translation of prefixes (RFC 6296).
 const PREFIXES: &[Property] = &[
@@ -50,34 +49,9 @@ pub(crate) static MENU: Menu = Menu {
         &fw::changes(("new-hop-limit", "Change of the hop limit")),
         fw::NAT_STATE,
         fw::TLS,
-        fw::STATE,
-        &[fw::connection_limit(&fw::LIMIT_V6)],
-        &fw::addresses(&fw::ADDRESSES_V6),
-        fw::ADDRESS_LISTS,
-        fw::LISTS,
-        &fw::address_types(&fw::TYPES_V6),
-        fw::HEADERS,
-        fw::FLAGS,
-        fw::HOP_LIMIT,
-        fw::CONNECTION,
-        fw::ROUTING,
-        fw::INTERFACES,
-        fw::PACKET_MARK,
-        fw::PACKET,
-        fw::LOG,
-        fw::COUNTS,
-        COMMENT_DISABLED,
+        fw::TRACKED_V6,
     ],
-    flags: RULE_FLAGS,
-    stats: fw::HITS,
-    commands: fw::COMMANDS,
     old: fw::OLD_MARKS,
     rank: 535,
-    derive: Some(fw::complete),
-    dynamic_first: true,
-    ..Menu::new(
-        "/ipv6/firewall/mangle",
-        Shape::Ordered,
-        "Packet marking and header changes",
-    )
+    ..fw::table("/ipv6/firewall/mangle", "Packet marking and header changes")
 };

@@ -1,10 +1,9 @@
 //! `/ipv6/firewall/nat`: which addresses and ports are translated.
 
-use menu::{Family, Kind, Menu, Old, Property, Shape};
+use menu::{Family, Kind, Menu, Old, Property};
 
-use crate::brief::{PORTS, RULE_FLAGS, may};
+use crate::brief::{PORTS, may};
 use crate::firewall as fw;
-use crate::fragment::COMMENT_DISABLED;
 
 const ACTION: &[Property] = &[
     may(
@@ -35,34 +34,9 @@ pub(crate) static MENU: Menu = Menu {
             ],
         ),
         ACTION,
-        fw::STATE,
-        &[fw::connection_limit(&fw::LIMIT_V6)],
-        &fw::addresses(&fw::ADDRESSES_V6),
-        fw::ADDRESS_LISTS,
-        fw::LISTS,
-        &fw::address_types(&fw::TYPES_V6),
-        fw::HEADERS,
-        fw::FLAGS,
-        fw::HOP_LIMIT,
-        fw::CONNECTION,
-        fw::ROUTING,
-        fw::INTERFACES,
-        fw::PACKET_MARK,
-        fw::PACKET,
-        fw::LOG,
-        fw::COUNTS,
-        COMMENT_DISABLED,
+        fw::TRACKED_V6,
     ],
-    flags: RULE_FLAGS,
-    stats: fw::HITS,
-    commands: fw::COMMANDS,
     old: &[Old::renamed("to-addresses", "to-address")],
     rank: 536,
-    derive: Some(fw::complete),
-    dynamic_first: true,
-    ..Menu::new(
-        "/ipv6/firewall/nat",
-        Shape::Ordered,
-        "Network Address Translation",
-    )
+    ..fw::table("/ipv6/firewall/nat", "Network Address Translation")
 };

@@ -1,27 +1,14 @@
 //! `/ipv6/firewall/raw`: what happens to packets before their connections are tracked.
 
-use menu::{Menu, Shape};
+use menu::Menu;
 
-use crate::brief::RULE_FLAGS;
 use crate::firewall as fw;
 use crate::fragment::COMMENT_DISABLED;
+use crate::ip::firewall::raw::HEAD;
 
 pub(crate) static MENU: Menu = Menu {
     properties: &[
-        &fw::head(
-            &fw::chains(&["output", "prerouting"]),
-            &[
-                "accept",
-                "add-dst-to-address-list",
-                "add-src-to-address-list",
-                "drop",
-                "jump",
-                "log",
-                "notrack",
-                "passthrough",
-                "return",
-            ],
-        ),
+        HEAD,
         fw::TLS,
         fw::INTERFACES,
         fw::PACKET_MARK,
@@ -37,15 +24,6 @@ pub(crate) static MENU: Menu = Menu {
         fw::COUNTS,
         COMMENT_DISABLED,
     ],
-    flags: RULE_FLAGS,
-    stats: fw::HITS,
-    commands: fw::COMMANDS,
     rank: 537,
-    derive: Some(fw::complete),
-    dynamic_first: true,
-    ..Menu::new(
-        "/ipv6/firewall/raw",
-        Shape::Ordered,
-        "Firewall before connection tracking",
-    )
+    ..fw::table("/ipv6/firewall/raw", "Firewall before connection tracking")
 };

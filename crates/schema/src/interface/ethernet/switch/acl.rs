@@ -3,7 +3,7 @@
 use menu::{Family, Kind, Menu, Property};
 
 use super::crs::ISOLATION;
-use super::crs_qos::COLOURS;
+use super::crs_qos::{COLOURS, PRECEDENCE, PRIORITY};
 use super::{ON, PORTS};
 use crate::fragment::{COMMENT_DISABLED, DISABLED_INVALID, idle_rules};
 use crate::terms::{maybe, note, number, refer, words};
@@ -35,13 +35,8 @@ const FRAME: &[Property] = &[
     number("customer-pcp", 0, 7, "Priority of the inner tag").optional(),
     number("customer-dei", 0, 1, "Drop eligibility of the inner tag").optional(),
     number("lookup-vid", 0, 4_095, "VLAN in the chip").optional(),
-    number("priority", 0, 15, "Priority in the chip").optional(),
-    words(
-        "drop-precedence",
-        COLOURS,
-        "How readily the frame is dropped",
-    )
-    .optional(),
+    PRIORITY,
+    PRECEDENCE,
     note("custom-fields", "Bytes at a place of the frame"),
     maybe("dst-addr-registered", "Whether the receiver is known"),
     maybe("fragmented", "Whether the packet is a fragment"),

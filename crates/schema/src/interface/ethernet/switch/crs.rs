@@ -74,33 +74,38 @@ pub(crate) static EGRESS_VLAN_TAG: Menu = Menu {
     )
 };
 
+/// Which frames get new VLANs, and which ones.
+const TRANSLATION: &[Property] = &[
+    ON,
+    Property::new("ports", PORTS, "The ports").optional(),
+    words("service-vlan-format", TAGS, "Which outer tags match").optional(),
+    number("service-vid", 0, 4095, "VLAN of the outer tag").optional(),
+    number("service-pcp", 0, 7, "Priority of the outer tag").optional(),
+    number("service-dei", 0, 1, "Drop eligibility of the outer tag").optional(),
+    words("customer-vlan-format", TAGS, "Which inner tags match").optional(),
+    number("customer-vid", 0, 4095, "VLAN of the inner tag").optional(),
+    number("customer-pcp", 0, 7, "Priority of the inner tag").optional(),
+    number("customer-dei", 0, 1, "Drop eligibility of the inner tag").optional(),
+    Property::new("new-service-vid", NEW_SERVICE, "New VLAN of the outer tag").optional(),
+    Property::new(
+        "new-customer-vid",
+        NEW_CUSTOMER,
+        "New VLAN of the inner tag",
+    )
+    .optional(),
+    maybe("pcp-propagation", "Copies the priority from tag to tag"),
+    words(
+        "swap-vids",
+        &["assign-cvid-to-svid", "no"],
+        "Makes the inner VLAN the outer one",
+    )
+    .optional(),
+];
+
 pub(crate) static INGRESS_VLAN_TRANSLATION: Menu = Menu {
     properties: &[
+        TRANSLATION,
         &[
-            ON,
-            Property::new("ports", PORTS, "The ports").optional(),
-            words("service-vlan-format", TAGS, "Which outer tags match").optional(),
-            number("service-vid", 0, 4095, "VLAN of the outer tag").optional(),
-            number("service-pcp", 0, 7, "Priority of the outer tag").optional(),
-            number("service-dei", 0, 1, "Drop eligibility of the outer tag").optional(),
-            words("customer-vlan-format", TAGS, "Which inner tags match").optional(),
-            number("customer-vid", 0, 4095, "VLAN of the inner tag").optional(),
-            number("customer-pcp", 0, 7, "Priority of the inner tag").optional(),
-            number("customer-dei", 0, 1, "Drop eligibility of the inner tag").optional(),
-            Property::new("new-service-vid", NEW_SERVICE, "New VLAN of the outer tag").optional(),
-            Property::new(
-                "new-customer-vid",
-                NEW_CUSTOMER,
-                "New VLAN of the inner tag",
-            )
-            .optional(),
-            maybe("pcp-propagation", "Copies the priority from tag to tag"),
-            words(
-                "swap-vids",
-                &["assign-cvid-to-svid", "no"],
-                "Makes the inner VLAN the outer one",
-            )
-            .optional(),
             Property::new("protocol", ETHER_TYPE, "EtherType of the frame").optional(),
             maybe("sa-learning", "Learns the sender in the new VLAN"),
         ],
@@ -116,35 +121,7 @@ pub(crate) static INGRESS_VLAN_TRANSLATION: Menu = Menu {
 };
 
 pub(crate) static EGRESS_VLAN_TRANSLATION: Menu = Menu {
-    properties: &[
-        &[
-            ON,
-            Property::new("ports", PORTS, "The ports").optional(),
-            words("service-vlan-format", TAGS, "Which outer tags match").optional(),
-            number("service-vid", 0, 4095, "VLAN of the outer tag").optional(),
-            number("service-pcp", 0, 7, "Priority of the outer tag").optional(),
-            number("service-dei", 0, 1, "Drop eligibility of the outer tag").optional(),
-            words("customer-vlan-format", TAGS, "Which inner tags match").optional(),
-            number("customer-vid", 0, 4095, "VLAN of the inner tag").optional(),
-            number("customer-pcp", 0, 7, "Priority of the inner tag").optional(),
-            number("customer-dei", 0, 1, "Drop eligibility of the inner tag").optional(),
-            Property::new("new-service-vid", NEW_SERVICE, "New VLAN of the outer tag").optional(),
-            Property::new(
-                "new-customer-vid",
-                NEW_CUSTOMER,
-                "New VLAN of the inner tag",
-            )
-            .optional(),
-            maybe("pcp-propagation", "Copies the priority from tag to tag"),
-            words(
-                "swap-vids",
-                &["assign-cvid-to-svid", "no"],
-                "Makes the inner VLAN the outer one",
-            )
-            .optional(),
-        ],
-        COMMENT_DISABLED,
-    ],
+    properties: &[TRANSLATION, COMMENT_DISABLED],
     flags: DISABLED_INVALID,
     columns: &["switch", "ports", "customer-vid", "new-customer-vid"],
     rank: 330,

@@ -21,6 +21,15 @@ pub(crate) const MENUS: &[&Menu] = &[
 pub(super) const GROUP: Kind = Kind::Or(&["none"], &Kind::Reference("switch-qos-group"));
 /// How readily a frame is dropped.
 pub(super) const COLOURS: &[&str] = &["drop", "green", "red", "yellow"];
+/// Which of the chip's queues a frame is put into.
+pub(super) const PRIORITY: Property = number("priority", 0, 15, "Priority in the chip").optional();
+/// What a frame is when queues are full.
+pub(super) const PRECEDENCE: Property = words(
+    "drop-precedence",
+    COLOURS,
+    "How readily the frame is dropped",
+)
+.optional();
 const MARKED: &[&str] = &["drop", "forward", "remark"];
 const UNITS: &[&str] = &["bit", "packet"];
 const LAYERS: &[&str] = &["layer-1", "layer-2", "layer-3"];
@@ -59,13 +68,8 @@ pub(crate) static QOS_GROUP: Menu = Menu {
             number("pcp", 0, 7, "Priority of the tag").optional(),
             number("dei", 0, 1, "Drop eligibility of the tag").optional(),
             number("dscp", 0, 63, "DSCP").optional(),
-            number("priority", 0, 15, "Priority in the chip").optional(),
-            words(
-                "drop-precedence",
-                COLOURS,
-                "How readily the frame is dropped",
-            )
-            .optional(),
+            PRIORITY,
+            PRECEDENCE,
         ],
         COMMENT_DISABLED,
     ],
@@ -84,15 +88,10 @@ pub(crate) static DSCP_QOS_MAP: Menu = Menu {
     properties: &[
         &[
             ON,
-            words(
-                "drop-precedence",
-                COLOURS,
-                "How readily the frame is dropped",
-            )
-            .optional(),
+            PRECEDENCE,
             number("dei", 0, 1, "Drop eligibility of the tag").optional(),
             number("pcp", 0, 7, "Priority of the tag").optional(),
-            number("priority", 0, 15, "Priority in the chip").optional(),
+            PRIORITY,
         ],
         COMMENT_DISABLED,
     ],

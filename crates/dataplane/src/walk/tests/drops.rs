@@ -1,0 +1,284 @@
+//! What is discarded, and the name that it is counted under.
+
+use frame::PortCounters;
+use machine::Duration;
+
+use super::{changed, ip4, rig, udp4, udp6, with_options};
+use crate::drop::Drop;
+use crate::rings::Command;
+use crate::snapshot::{RpFilter, SlowReason, Vlan};
+use crate::table::{Adjacency, Kind};
+use crate::testing::{ETHER1, ETHER2, MAC, Rig, SIZES, Udp4, Udp6, VLAN10, arp, ethernet, gateway};
+
+/// Frames that each come to one counted reason.
+pub(super) fn refused() -> Vec<(Drop, Vec<u8>)> {
+    let source = Udp4::default().source;
+    let mut checksum = Udp4::default().frame();
+    checksum[24] ^= 1;
+    let source6 = Udp6::default().source;
+    let target6 = Udp6::default().destination;
+    let mut version6 = Udp6::default().frame();
+    version6[14] = 0x40;
+    let mut tagged = ethernet(MAC, 0x8100, &[0, 99, 0x08, 0x00]);
+    tagged.extend(Udp4::default().packet());
+    let other = Udp4 {
+        to: [2, 9, 9, 9, 9, 9],
+        ..Udp4::default()
+    };
+    let broadcast = Udp4 {
+        to: [0xff; 6],
+        ..Udp4::default()
+    };
+    let ttl = Udp4 {
+        ttl: 1,
+        ..Udp4::default()
+    };
+    let big = Udp4 {
+        payload: 1500,
+        fragment: 0x4000,
+        ..Udp4::default()
+    };
+    let extension = Udp6 {
+        destination: source6 - 1,
+        next_header: 0,
+        payload: 1,
+        ..Udp6::default()
+    };
+    vec![
+        (Drop::EthernetLength, vec![0; 13]),
+        (Drop::EthernetOther, other.frame()),
+        (Drop::LinkBroadcast, broadcast.frame()),
+        (Drop::EthernetType, ethernet(MAC, 0x88cc, &[0; 46])),
+        (Drop::VlanUnknown, tagged),
+        (Drop::Ipv4Length, ip4(&Udp4::default().packet()[..19])),
+        (Drop::Ipv4Length, changed(|packet| packet[3] = 19)),
+        (Drop::Ipv4Length, changed(|packet| packet[3] = 255)),
+        (Drop::Ipv4Version, changed(|packet| packet[0] = 0x55)),
+        (Drop::Ipv4Length, changed(|packet| packet[0] = 0x44)),
+        (Drop::Ipv4Checksum, checksum),
+        (Drop::Ipv4MartianSource, udp4(0x7f00_0001, 0x0b00_0001)),
+        (Drop::Ipv4MartianSource, udp4(0xe000_0001, 0x0b00_0001)),
+        (Drop::Ipv4MartianSource, udp4(u32::MAX, 0x0b00_0001)),
+        (Drop::Ipv4MartianSource, udp4(1, 0x0b00_0001)),
+        (Drop::Ipv4MartianDestination, udp4(source, 0x7f00_0001)),
+        (Drop::Ipv4MartianDestination, udp4(source, 0xf000_0001)),
+        (Drop::Ipv4MartianDestination, udp4(source, 0)),
+        (Drop::Ipv4OwnSource, udp4(0x0a00_0001, 0x0b00_0001)),
+        (Drop::Ipv4Options, ip4(&with_options(&[7, 1, 0, 0]))),
+        (Drop::Ipv4SourceRoute, ip4(&with_options(&[131, 3, 4, 0]))),
+        (Drop::MulticastNotMine, udp4(source, 0xef01_0101)),
+        (Drop::DirectedBroadcast, {
+            let mut frame = udp4(source, 0x0dff_ffff);
+            frame.truncate(60);
+            frame
+        }),
+        (Drop::TtlExceeded, ttl.frame()),
+        (Drop::NoRoute, udp4(source, 0x0101_0101)),
+        (Drop::Blackhole, udp4(source, 0x0c01_0001)),
+        (Drop::Unreachable, udp4(source, 0x0c02_0001)),
+        (Drop::Prohibit, udp4(source, 0x0c03_0001)),
+        (Drop::TooBig, big.frame()),
+        (Drop::Ipv6Length, ethernet(MAC, 0x86dd, &[0x60; 39])),
+        (Drop::Ipv6Length, Udp6::default().frame()[..70].to_vec()),
+        (Drop::Ipv6Version, version6),
+        (Drop::Ipv6MartianSource, udp6(1, target6)),
+        (Drop::Ipv6MartianSource, udp6(0xff02 << 112, target6)),
+        (Drop::Ipv6MartianSource, udp6(0, target6)),
+        (Drop::Ipv6MartianDestination, udp6(source6, 1)),
+        (Drop::Ipv6MartianDestination, udp6(source6, 0)),
+        (Drop::Ipv6OwnSource, udp6(source6 - 1, target6)),
+        (Drop::Ipv6BeyondScope, udp6(0xfe80 << 112 | 9, target6)),
+        (Drop::Ipv6BeyondScope, udp6(source6, 0xfe80 << 112 | 9)),
+        (Drop::Ipv6ExtensionHeader, extension.frame()),
+    ]
+}
+
+#[test]
+fn what_is_wrong_with_a_packet_is_counted_under_its_name() {
+    for (reason, frame) in refused() {
+        let mut rig = rig();
+        let other = Adjacency {
+            kind: Kind::Broadcast,
+            egress: ETHER2,
+            ..gateway()
+        };
+        let hop = rig.add_hop(&other);
+        rig.route4(0x0dff_ffff, 32, hop);
+
+        let sent = rig.pass(frame.clone());
+
+        assert_eq!(sent, [[]; 0] as [[u8; 0]; 0], "{}", reason.name());
+        assert_eq!(rig.drops(), [(reason, 1)], "{frame:x?}");
+        assert_eq!(rig.traffic(ETHER1).rx_drop, 1, "{}", reason.name());
+    }
+}
+
+#[test]
+fn the_state_of_interfaces_and_settings_has_its_own_names() {
+    type Change = fn(&mut Rig);
+    let cases: [(Drop, Change); 6] = [
+        (Drop::InterfaceDown, |rig| {
+            rig.interface(ETHER1).running = false
+        }),
+        (Drop::InterfaceDown, |rig| {
+            rig.interface(ETHER1).ipv4.enabled = false
+        }),
+        (Drop::InterfaceDown, |rig| rig.snapshot.ports.clear()),
+        (Drop::ForwardingOff, |rig| rig.snapshot.ipv4.forward = false),
+        (Drop::ReversePath, |rig| {
+            let walk = &mut rig.interface(ETHER1).ipv4;
+            walk.reverse_path = true;
+            walk.slow = vec![SlowReason::ReversePathFilter];
+            rig.interface(ETHER1).rp_filter = RpFilter::Strict;
+            let hop = rig.gateway;
+            rig.route4(0x0a00_0002, 32, hop);
+        }),
+        (Drop::EgressDown, |rig| {
+            rig.snapshot.ports[1].workers.clear();
+            rig.command(Command::Detach { number: 1 });
+        }),
+    ];
+    for (reason, change) in cases {
+        let mut rig = rig();
+        rig.settle();
+        change(&mut rig);
+        rig.publish();
+
+        assert!(rig.pass(Udp4::default().frame()).is_empty());
+        assert_eq!(rig.drops(), [(reason, 1)]);
+    }
+}
+
+#[test]
+fn overflows_have_their_own_names() {
+    let mut rig = rig();
+    rig.ports[1].line().room = Some(1);
+    for _ in 0..3 {
+        rig.arrive(Udp4::default().frame());
+    }
+    rig.settle();
+    assert_eq!(rig.drops(), [(Drop::PortFull, 2)]);
+    assert_eq!(rig.traffic(ETHER2).tx_drop, 2);
+
+    for _ in 0..2000 {
+        rig.arrive(arp());
+        rig.settle();
+    }
+    assert!(rig.drops().contains(&(Drop::PuntFull, 2000 - 1024)));
+}
+
+#[test]
+fn what_a_port_loses_has_a_name_and_is_counted_once() {
+    let mut rig = rig();
+    rig.ports[0].line().counters = PortCounters {
+        receive_dropped: 5,
+        receive_errors: 2,
+        transmit_errors: 1,
+    };
+
+    for _ in 0..3 {
+        rig.now += Duration::from_millis(20);
+        rig.settle();
+    }
+
+    assert_eq!(
+        rig.drops(),
+        [(Drop::PortOverrun, 5), (Drop::PortDamaged, 2)]
+    );
+    assert_eq!(rig.traffic(ETHER1).rx_drop, 7);
+}
+
+#[test]
+fn cut_and_flipped_packets_never_stop_a_worker() {
+    let mut rig = rig();
+    rig.interface(ETHER1).vlans = vec![Vlan {
+        ethertype: 0x8100,
+        vlan_id: 10,
+        interface: VLAN10,
+    }];
+    rig.publish();
+    let mut tagged = ethernet(MAC, 0x8100, &[0, 10, 0x08, 0x00]);
+    tagged.extend(with_options(&[148, 4, 0, 0, 7, 7, 4, 0, 0, 0, 0, 0]));
+    let extended = Udp6 {
+        destination: Udp6::default().source - 1,
+        next_header: 60,
+        ..Udp6::default()
+    };
+    for frame in [tagged, extended.frame(), Udp4::default().frame()] {
+        for len in 0..frame.len() {
+            rig.pass(frame[..len].to_vec());
+        }
+        for bit in 0..frame.len() * 8 {
+            let mut frame = frame.clone();
+            frame[bit / 8] ^= 1 << (bit % 8);
+            rig.pass(frame);
+        }
+        rig.punts();
+    }
+
+    assert_eq!(rig.pass(Udp4::default().frame()).len(), 1);
+    let pool = rig.workers[0].pool();
+    pool.collect();
+    let free = pool.available(frame::Class::Small);
+    assert_eq!(free, SIZES.small as usize, "a slot was lost");
+}
+
+#[test]
+fn every_reason_is_reached_here_or_belongs_to_control() {
+    let elsewhere_here = [
+        Drop::InterfaceDown,
+        Drop::ForwardingOff,
+        Drop::ReversePath,
+        Drop::EgressDown,
+        Drop::PortFull,
+        Drop::PortOverrun,
+        Drop::PortDamaged,
+        Drop::PuntFull,
+        Drop::HandoverFull,
+        Drop::NoBuffer,
+        Drop::OffloadMalformed,
+    ];
+    let of_control = [
+        Drop::NeighbourUnreachable,
+        Drop::NeighbourQueueFull,
+        Drop::NotForUs,
+        Drop::ArpMalformed,
+        Drop::IcmpMalformed,
+    ];
+    // Tested with connections, translations and rules.
+    let of_firewall = [
+        Drop::NatAddress,
+        Drop::NatPorts,
+        Drop::NatMalformed,
+        Drop::ConnectionsFull,
+        Drop::ConnectionTaken,
+        Drop::FirewallRaw,
+        Drop::FirewallMangle,
+        Drop::FirewallFilter,
+        Drop::FirewallReject,
+        Drop::FirewallTarpit,
+        Drop::FirewallTruncated,
+        Drop::HelperFull,
+        Drop::HelperRoom,
+    ];
+    // Of where connections are tracked, and of control.
+    let of_fragments = [
+        Drop::FragmentMalformed,
+        Drop::FragmentDuplicate,
+        Drop::FragmentOverlap,
+        Drop::FragmentEcn,
+        Drop::FragmentTimeout,
+        Drop::FragmentsFull,
+    ];
+    let reached: Vec<_> = refused().iter().map(|(reason, _)| *reason).collect();
+    for reason in Drop::ALL {
+        let known = [
+            &reached[..],
+            &elsewhere_here,
+            &of_control,
+            &of_firewall,
+            &of_fragments,
+        ];
+        assert!(known.concat().contains(reason), "{}", reason.name());
+    }
+}

@@ -1,0 +1,186 @@
+//! Packets that belong to connections, and translations of these.
+
+use core::net::Ipv4Addr;
+use std::sync::Arc;
+
+use super::{MASQUERADE, answer, client, filtered, hits, tracked, translated};
+use crate::firewall::{filter, nat};
+use crate::rule::{Action, ConnectionLimit, Match, Rule, State};
+use crate::snapshot::Own4;
+use crate::testing::{ETHER2, Rig, Udp4};
+use crate::walk::tests::{forwarded4, gateway4, rig};
+
+#[test]
+fn a_connection_is_new_until_it_is_answered_and_established_then() {
+    let mut rig = rig();
+    tracked(&mut rig);
+    let state = |state| Match::ConnectionState([state].into_iter().collect()).into();
+    let rules = vec![
+        Rule::new(1, vec![state(State::New)], Action::Passthrough),
+        Rule::new(2, vec![state(State::Established)], Action::Passthrough),
+    ];
+    filtered(&mut rig, filter::FORWARD, rules);
+
+    let first = rig.pass(Udp4::default().frame());
+    let second = rig.pass(Udp4::default().frame());
+    assert_eq!((first.len(), second.len()), (1, 1));
+    assert_eq!((hits(&rig, 1).0, hits(&rig, 2).0), (2, 0));
+
+    client(&mut rig);
+    rig.arrive_unfinished(1, answer(&first[0]), frame::Offload::FINISHED);
+    rig.settle();
+    rig.pass(Udp4::default().frame());
+
+    assert_eq!((hits(&rig, 1).0, hits(&rig, 2).0), (2, 2));
+    assert_eq!(rig.connections.totals(), (1, 0));
+    assert_eq!(rig.drops(), []);
+}
+
+#[test]
+fn packets_that_follow_the_first_in_one_vector_are_of_its_connection() {
+    let mut rig = rig();
+    tracked(&mut rig);
+    for _ in 0..200 {
+        rig.arrive(Udp4::default().frame());
+    }
+    rig.settle();
+
+    assert_eq!(rig.connections.totals(), (1, 0));
+    let rows: Vec<_> = rig.connections.rows(false).collect();
+    assert_eq!(rows[0].directions[0].traffic.packets, 200);
+    assert_eq!(rig.sent(1).len(), 200);
+}
+
+#[test]
+fn masquerade_gives_the_egress_address_and_answers_find_back() {
+    let mut rig = rig();
+    rig.interface(ETHER2).address4 = Some(Ipv4Addr::from_bits(0x0a01_0001));
+    let matchers = vec![Match::OutInterface(ETHER2).into()];
+    translated(&mut rig, nat::SRCNAT, matchers, MASQUERADE);
+
+    let sent = rig.pass(Udp4::default().frame());
+
+    let expected = Udp4 {
+        source: 0x0a01_0001,
+        ..Udp4::default()
+    };
+    assert_eq!(sent, [forwarded4(&expected.packet())]);
+    assert_eq!(hits(&rig, 4).0, 1);
+
+    client(&mut rig);
+    rig.arrive_unfinished(1, answer(&sent[0]), frame::Offload::FINISHED);
+    rig.settle();
+
+    let back = rig.sent(0);
+    assert_eq!(back.len(), 1);
+    assert_eq!(back[0][30..34], 0x0a00_0002u32.to_be_bytes());
+    assert_eq!(crate::testing::sum(&back[0][14..34]), 0xffff);
+    assert_eq!(hits(&rig, 4).0, 1, "answers do not meet nat's rules");
+    // A second packet of the connection neither.
+    assert_eq!(
+        rig.pass(Udp4::default().frame()),
+        [forwarded4(&expected.packet())]
+    );
+    assert_eq!(hits(&rig, 4).0, 1);
+}
+
+#[test]
+fn masquerade_takes_the_address_whose_network_the_next_hop_is_in() {
+    let own = |address: u32| Own4 {
+        address: Ipv4Addr::from_bits(address),
+        network: (
+            Ipv4Addr::from_bits(address & 0xffff_ff00),
+            Ipv4Addr::from_bits(address | 0xff),
+        ),
+    };
+    let (first, second) = (0x0a01_0001, 0xc000_0201);
+    let to = Udp4::default().destination;
+    let near = to & 0xffff_ff00 | 0xfe;
+    for (gateway, addresses, expected) in [
+        (Some(0xc000_0209), [first, second], second),
+        (Some(0x0a01_0009), [first, second], first),
+        // Who is in none of its networks gets the first, which need not be the lowest.
+        (Some(0x0808_0808), [second, first], second),
+        // Without a gateway the destination is the neighbour.
+        (None, [first, near], near),
+        (None, [first, second], first),
+    ] {
+        let mut rig = rig();
+        rig.interface(ETHER2).addresses4 = addresses.map(own).to_vec();
+        let gateway = gateway.map(Ipv4Addr::from_bits);
+        rig.writer.set_gateway(rig.gateway, gateway);
+        translated(&mut rig, nat::SRCNAT, Vec::new(), MASQUERADE);
+
+        let sent = rig.pass(Udp4::default().frame());
+
+        let expected = Udp4 {
+            source: expected,
+            ..Udp4::default()
+        };
+        assert_eq!(sent, [forwarded4(&expected.packet())], "{gateway:?}");
+    }
+}
+
+#[test]
+fn answers_to_translated_connections_find_their_worker() {
+    let mut rig = Rig::with_workers(3);
+    gateway4(&mut rig);
+    rig.interface(ETHER2).address4 = Some(Ipv4Addr::from_bits(0x0a01_0001));
+    client(&mut rig);
+    let matchers = vec![Match::OutInterface(ETHER2).into()];
+    translated(&mut rig, nat::SRCNAT, matchers, MASQUERADE);
+    let mut sent = Vec::new();
+    for port in 0..60 {
+        let udp = Udp4 {
+            source_port: 4000 + port,
+            ..Udp4::default()
+        };
+        sent.extend(rig.pass(udp.frame()));
+    }
+    assert_eq!(sent.len(), 60);
+
+    for frame in &sent {
+        rig.arrive_unfinished(1, answer(frame), frame::Offload::FINISHED);
+    }
+    rig.settle();
+
+    let back = rig.sent(0);
+    assert_eq!(back.len(), 60);
+    assert!(
+        back.iter()
+            .all(|frame| frame[30..34] == 0x0a00_0002u32.to_be_bytes())
+    );
+    assert_eq!(rig.connections.totals(), (60, 0));
+    assert_eq!(rig.traffic(ETHER2).rx.packets, 60, "each is counted once");
+    assert_eq!(rig.drops(), []);
+}
+
+#[test]
+fn a_connection_limit_counts_connections_until_they_end() {
+    let mut rig = rig();
+    tracked(&mut rig);
+    let limit = ConnectionLimit::new(2, 32).expect("address space");
+    let rule = Rule::new(
+        1,
+        vec![Match::ConnectionLimit(Arc::new(limit)).into()],
+        Action::Drop,
+    );
+    filtered(&mut rig, filter::FORWARD, vec![rule]);
+    let from = |port| Udp4 {
+        source_port: port,
+        ..Udp4::default()
+    };
+
+    let first: usize = (1..=5).map(|port| rig.pass(from(port).frame()).len()).sum();
+    assert_eq!((first, rig.connections.totals().0), (2, 2));
+    // Ones that are there go on; UDP without an answer is forgotten after 30 seconds.
+    assert_eq!(rig.pass(from(1).frame()).len(), 1);
+    for second in 0..40 {
+        rig.now = machine::Instant::from_secs(second);
+        rig.settle();
+    }
+    assert_eq!(rig.connections.totals(), (0, 0));
+
+    let second: usize = (1..=5).map(|port| rig.pass(from(port).frame()).len()).sum();
+    assert_eq!(second, 2);
+}

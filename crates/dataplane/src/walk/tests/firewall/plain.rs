@@ -1,0 +1,156 @@
+//! The short way: it ends where the whole one does.
+
+use core::net::Ipv4Addr;
+use std::sync::Arc;
+
+use super::{
+    MASQUERADE, answer, chains, client, filtered, hits, mangled, table, to_port, translated,
+};
+use crate::drop::Drop;
+use crate::firewall::{Firewall, filter, mangle, nat, raw};
+use crate::rule::{Action, AddressRange, Dscp, Match, Rule, State};
+use crate::testing::{ETHER1, ETHER2, Rig, Udp4, gateway};
+use crate::walk::tests::{forwarded4, rig};
+
+/// Rules of `mangle` that mark and change packets in the midst of a connection, and of `raw` that have
+/// nothing to say about it. Where `whole`, one keeps packets from the short way.
+fn changed(rig: &mut Rig, whole: bool) {
+    let replies = Match::SourcePort([(53, 53)].into()).into();
+    let marked = Match::ConnectionMark(7).into();
+    let late = Match::PacketMark(8).into();
+    let mut mangle = vec![
+        (
+            mangle::FORWARD,
+            vec![
+                Rule::new(10, vec![replies], Action::MarkConnection(7)),
+                Rule::new(11, vec![marked], Action::MarkPacket(8)),
+            ],
+        ),
+        (
+            mangle::POSTROUTING,
+            vec![Rule::new(12, vec![late], Action::ChangeDscp(Dscp::Set(10)))],
+        ),
+    ];
+    if whole {
+        let rule = Rule::new(6, Vec::new(), Action::Passthrough);
+        mangle.push((mangle::PREROUTING, vec![rule]));
+    }
+    let elsewhere = Match::Destination(AddressRange::prefix(0x7f00_0000, 8, 32));
+    let raw = vec![Rule::new(13, vec![elsewhere.into()], Action::Notrack)];
+    let mut firewall = Firewall::clone(&rig.snapshot.firewall);
+    firewall.ipv4.mangle = chains(mangle::CHAINS, mangle);
+    firewall.ipv4.raw = table(raw::CHAINS, raw::PREROUTING, raw);
+    rig.snapshot.firewall = Arc::new(firewall);
+    rig.publish();
+}
+
+/// A connection through masquerade, answered and gone on with: what left on both sides, and how
+/// often each rule was hit. Where `changes`, rules mark and change its packets; where `whole`, one
+/// keeps them from the short way.
+fn conversation(changes: bool, whole: bool) -> (Vec<Vec<u8>>, Vec<(u64, u64)>) {
+    let mut rig = rig();
+    rig.interface(ETHER2).address4 = Some(Ipv4Addr::from_bits(0x0a01_0001));
+    client(&mut rig);
+    translated(&mut rig, nat::SRCNAT, Vec::new(), MASQUERADE);
+    let established = Match::ConnectionState([State::Established].into_iter().collect());
+    let client = Match::Destination(AddressRange::prefix(0x0a00_0002, 32, 32));
+    let lived = Match::Ttl(crate::rule::Compare::Equal(63));
+    let rules = vec![
+        Rule::new(1, vec![client.into()], Action::Passthrough),
+        Rule::new(2, vec![lived.into()], Action::Passthrough),
+        Rule::new(14, vec![Match::PacketMark(8).into()], Action::Passthrough),
+        Rule::new(3, vec![established.into()], Action::Accept),
+        Rule::new(5, Vec::new(), Action::Passthrough),
+    ];
+    filtered(&mut rig, filter::FORWARD, rules);
+    if changes {
+        changed(&mut rig, whole);
+    } else if whole {
+        let rule = Rule::new(6, Vec::new(), Action::Passthrough);
+        mangled(&mut rig, mangle::PREROUTING, vec![rule]);
+    }
+    let question = Udp4 {
+        destination_port: 53,
+        ..Udp4::default()
+    };
+    let mut left = rig.pass(question.frame());
+    let answer = answer(&left[0]);
+    for _ in 0..3 {
+        rig.arrive_unfinished(1, answer.clone(), frame::Offload::FINISHED);
+        rig.settle();
+        left.extend(rig.sent(0));
+        left.extend(rig.pass(question.frame()));
+    }
+    assert_eq!(rig.drops(), []);
+    let rules = [1, 2, 3, 14, 5, 10, 11, 12, 13];
+    (left, rules.map(|rule| hits(&rig, rule)).to_vec())
+}
+
+#[test]
+fn the_short_way_ends_where_the_whole_one_does() {
+    let packets = |hits: &[(u64, u64)]| hits.iter().map(|(packets, _)| *packets).collect();
+    let short = conversation(false, false);
+    assert_eq!(short, conversation(false, true));
+    assert_eq!(short.0.len(), 7);
+    let hits: Vec<u64> = packets(&short.1);
+    assert_eq!(hits, [3, 7, 6, 0, 1, 0, 0, 0, 0]);
+
+    let changed = conversation(true, false);
+    assert_eq!(changed, conversation(true, true));
+    let hits: Vec<u64> = packets(&changed.1);
+    // From the first answer on, the connection is marked, and its packets are.
+    assert_eq!(hits, [3, 7, 6, 6, 1, 3, 6, 6, 0]);
+}
+
+#[test]
+fn what_raw_lets_go_untracked_or_discards_does_so_on_the_short_way() {
+    let mut rig = rig();
+    client(&mut rig);
+    let raw = vec![
+        Rule::new(1, to_port(53), Action::Notrack),
+        Rule::new(2, to_port(54), Action::Drop),
+    ];
+    let untracked = Match::ConnectionState([State::Untracked].into_iter().collect());
+    let rules = vec![Rule::new(3, vec![untracked.into()], Action::Accept)];
+    filtered(&mut rig, filter::FORWARD, rules);
+    let mut firewall = Firewall::clone(&rig.snapshot.firewall);
+    firewall.ipv4.raw = table(raw::CHAINS, raw::PREROUTING, raw);
+    firewall.tracks4 = true;
+    rig.snapshot.firewall = Arc::new(firewall);
+    rig.publish();
+    let to = |destination_port| Udp4 {
+        destination_port,
+        ..Udp4::default()
+    };
+
+    assert_eq!(rig.pass(to(53).frame()), [forwarded4(&to(53).packet())]);
+    assert_eq!(rig.pass(to(54).frame()), Vec::<Vec<u8>>::new());
+    assert_eq!(rig.connections.totals(), (0, 0));
+    assert_eq!(rig.drops(), [(Drop::FirewallRaw, 1)]);
+    assert_eq!([1, 2, 3].map(|rule| hits(&rig, rule).0), [1, 1, 1]);
+}
+
+#[test]
+fn a_firewall_of_one_family_leaves_the_other_its_fast_path() {
+    let mut rig = rig();
+    let mut adjacency = gateway();
+    adjacency.header[12..14].copy_from_slice(&[0x86, 0xdd]);
+    let hop = rig.add_hop(&adjacency);
+    rig.route6(0x2001_0db8_0000_000b << 64, 64, hop);
+    filtered(
+        &mut rig,
+        filter::FORWARD,
+        vec![Rule::new(1, Vec::new(), Action::Passthrough)],
+    );
+
+    let sent = [
+        rig.pass(Udp4::default().frame()).len(),
+        rig.pass(crate::testing::Udp6::default().frame()).len(),
+    ];
+
+    assert_eq!(sent, [1, 1]);
+    let counters = &rig.counters[0];
+    assert_eq!(counters.ipv4_fast_path.get().packets, 0);
+    assert_eq!(counters.ipv6_fast_path.get().packets, 1);
+    assert_eq!(rig.traffic(ETHER1).fp_rx.packets, 1);
+}

@@ -1,0 +1,198 @@
+//! What the tables say of single packets, and in which order they are asked.
+
+use std::sync::Arc;
+
+use super::{filtered, hits, mangled, table, to_port};
+use crate::drop::Drop;
+use crate::firewall::{Firewall, filter, mangle, raw};
+use crate::punt::Why;
+use crate::rule::{Action, AddressRange, Match, Reject, Rule, Ttl};
+use crate::snapshot::{RoutingRule, RuleAction};
+use crate::testing::{ETHER1, ETHER2, MIRROR, Udp4};
+use crate::walk::Event;
+use crate::walk::tests::{forwarded4, rig};
+
+#[test]
+fn forward_drops_what_its_rules_say_and_passes_the_rest() {
+    let mut rig = rig();
+    let port = Udp4::default().destination_port;
+    let rules = vec![
+        Rule::new(1, to_port(port), Action::Drop),
+        Rule::new(2, Vec::new(), Action::Passthrough),
+    ];
+    filtered(&mut rig, filter::FORWARD, rules);
+    let other = Udp4 {
+        destination_port: port + 1,
+        ..Udp4::default()
+    };
+
+    assert_eq!(rig.pass(Udp4::default().frame()), Vec::<Vec<u8>>::new());
+    assert_eq!(rig.pass(other.frame()), [forwarded4(&other.packet())]);
+
+    assert_eq!(rig.drops(), [(Drop::FirewallFilter, 1)]);
+    let len = other.packet().len() as u64;
+    assert_eq!((hits(&rig, 1), hits(&rig, 2)), ((1, len), (1, len)));
+    assert_eq!(rig.traffic(ETHER1).fp_rx.packets, 0);
+    assert_eq!(rig.traffic(ETHER2).tx.packets, 1);
+}
+
+#[test]
+fn forward_knows_both_interfaces_and_input_knows_one() {
+    let mut rig = rig();
+    let both = vec![
+        Match::InInterface(ETHER1).into(),
+        Match::OutInterface(ETHER2).into(),
+    ];
+    filtered(
+        &mut rig,
+        filter::FORWARD,
+        vec![Rule::new(1, both, Action::Drop)],
+    );
+
+    rig.pass(Udp4::default().frame());
+
+    assert_eq!(rig.drops(), [(Drop::FirewallFilter, 1)]);
+}
+
+#[test]
+fn input_guards_this_router_and_forward_does_not() {
+    let mut rig = rig();
+    let local = Udp4 {
+        destination: 0x0a00_0001,
+        ..Udp4::default()
+    };
+    filtered(
+        &mut rig,
+        filter::INPUT,
+        vec![Rule::new(1, Vec::new(), Action::Drop)],
+    );
+
+    rig.pass(local.frame());
+    let sent = rig.pass(Udp4::default().frame());
+
+    assert_eq!(sent.len(), 1);
+    assert_eq!(rig.drops(), [(Drop::FirewallFilter, 1)]);
+    assert_eq!(rig.sent(MIRROR), Vec::<Vec<u8>>::new());
+}
+
+#[test]
+fn what_a_rule_rejects_is_told_to_control_as_it_arrived() {
+    let mut rig = rig();
+    let reject = Action::Reject(Reject::Icmp(13));
+    filtered(
+        &mut rig,
+        filter::FORWARD,
+        vec![Rule::new(1, Vec::new(), reject)],
+    );
+
+    rig.pass(Udp4::default().frame());
+
+    let punts = rig.punts();
+    assert_eq!(
+        punts,
+        [(Why::Rejected(Reject::Icmp(13)), Udp4::default().frame())]
+    );
+    assert_eq!(rig.drops(), [(Drop::FirewallReject, 1)]);
+}
+
+#[test]
+fn a_rule_that_logs_tells_control_and_the_packet_goes_on() {
+    let mut rig = rig();
+    let mut rule = Rule::new(1, Vec::new(), Action::Accept);
+    rule.log = Some("seen".into());
+    filtered(&mut rig, filter::FORWARD, vec![rule]);
+
+    let sent = rig.pass(Udp4::default().frame());
+
+    assert_eq!(sent.len(), 1);
+    let punts = rig.punts();
+    let [(Why::Told(Event::Log(logged)), copy)] = &punts[..] else {
+        panic!("{punts:?}");
+    };
+    assert_eq!((logged.rule, logged.egress), (1, ETHER2));
+    assert_eq!(copy[..], Udp4::default().frame()[..copy.len()]);
+}
+
+#[test]
+fn raw_comes_before_everything() {
+    let mut rig = rig();
+    filtered(
+        &mut rig,
+        filter::FORWARD,
+        vec![Rule::new(1, Vec::new(), Action::Passthrough)],
+    );
+    let mut firewall = Firewall::clone(&rig.snapshot.firewall);
+    let source = AddressRange::prefix(Udp4::default().source.into(), 24, 32);
+    let rule = Rule::new(2, vec![Match::Source(source).into()], Action::Drop);
+    firewall.ipv4.raw = table(raw::CHAINS, raw::PREROUTING, vec![rule]);
+    rig.snapshot.firewall = Arc::new(firewall);
+    rig.publish();
+
+    rig.pass(Udp4::default().frame());
+
+    assert_eq!(rig.drops(), [(Drop::FirewallRaw, 1)]);
+    assert_eq!((hits(&rig, 1).0, hits(&rig, 2).0), (0, 1));
+}
+
+#[test]
+fn a_lifetime_that_mangle_sets_is_lowered_by_forward_afterwards() {
+    let set = |to| Rule::new(3, Vec::new(), Action::ChangeTtl(Ttl::Set(to)));
+    let mut rig = rig();
+    mangled(&mut rig, mangle::PREROUTING, vec![set(10)]);
+    let before = rig.pass(Udp4::default().frame());
+    mangled(&mut rig, mangle::POSTROUTING, vec![set(10)]);
+    let after = rig.pass(Udp4::default().frame());
+
+    assert_eq!((before[0][14 + 8], after[0][14 + 8]), (9, 10));
+    for frame in before.iter().chain(&after) {
+        assert_eq!(crate::testing::sum(&frame[14..34]), 0xffff);
+    }
+}
+
+#[test]
+fn a_routing_mark_leads_to_its_table() {
+    let mut rig = rig();
+    let hole = rig.hop(crate::table::Kind::Blackhole);
+    rig.route4_in(7, 0, 0, hole);
+    let port = Udp4::default().destination_port;
+    let mark = Rule::new(3, to_port(port), Action::MarkRouting(7));
+    mangled(&mut rig, mangle::PREROUTING, vec![mark]);
+    let other = Udp4 {
+        destination_port: port + 1,
+        ..Udp4::default()
+    };
+
+    rig.pass(Udp4::default().frame());
+    let sent = rig.pass(other.frame());
+
+    assert_eq!(rig.drops(), [(Drop::Blackhole, 1)]);
+    assert_eq!(sent.len(), 1);
+}
+
+#[test]
+fn a_routing_rule_asks_for_a_mark_before_the_marks_own_table_is_asked() {
+    let mut rig = rig();
+    let port = Udp4::default().destination_port;
+    let mark = Rule::new(3, to_port(port), Action::MarkRouting(7));
+    mangled(&mut rig, mangle::PREROUTING, vec![mark]);
+    rig.snapshot.rules = vec![RoutingRule {
+        source: None,
+        destination: None,
+        interface: None,
+        mark: Some(7),
+        action: RuleAction::Drop,
+        table: 0,
+        min_prefix: None,
+    }];
+    rig.publish();
+    let other = Udp4 {
+        destination_port: port + 1,
+        ..Udp4::default()
+    };
+
+    rig.pass(Udp4::default().frame());
+    let sent = rig.pass(other.frame());
+
+    assert_eq!(rig.drops(), [(Drop::Blackhole, 1)]);
+    assert_eq!(sent.len(), 1);
+}

@@ -1,0 +1,133 @@
+//! Which way packets are led: groups of next hops, rules, tables, the way back.
+
+use super::{rig, udp4};
+use crate::drop::Drop;
+use crate::punt::Why;
+use crate::snapshot::{Prefix, RoutingRule, RpFilter, RuleAction, SlowReason};
+use crate::table::{Adjacency, Kind};
+use crate::testing::{ETHER1, Rig, Udp4, gateway};
+
+#[test]
+fn flows_spread_over_the_members_of_a_group_and_stay() {
+    let mut rig = rig();
+    let second = Adjacency {
+        header_len: 14,
+        ..gateway()
+    };
+    let second = rig.add_hop(&second);
+    let group = Adjacency::group(&[rig.gateway, second]);
+    let group = rig.add_hop(&group);
+    rig.route4(0x0e00_0000, 8, group);
+    let mut first = 0;
+    for destination in 0..400 {
+        let frame = udp4(Udp4::default().source, 0x0e00_0000 + destination);
+        let (one, two) = (rig.pass(frame.clone()), rig.pass(frame));
+        assert_eq!(one, two);
+        first += usize::from(one[0][12] == 0x08);
+    }
+    assert!((140..260).contains(&first), "{first} of 400");
+}
+
+fn rule(action: RuleAction, table: u16) -> RoutingRule {
+    RoutingRule {
+        source: Some(Prefix {
+            ipv6: false,
+            bits: 0x0a00_0000,
+            len: 24,
+        }),
+        destination: None,
+        interface: Some(ETHER1),
+        mark: None,
+        action,
+        table,
+        min_prefix: None,
+    }
+}
+
+fn with_rules(rules: Vec<RoutingRule>) -> Rig {
+    let mut rig = rig();
+    let local = rig.hop(Kind::Blackhole);
+    rig.route4_in(7, 0x0b01_0000, 16, local);
+    rig.interface(ETHER1).ipv4.slow = vec![SlowReason::RoutingRules];
+    rig.snapshot.rules = rules;
+    rig.publish();
+    rig
+}
+
+#[test]
+fn rules_choose_the_table() {
+    let inside = || udp4(Udp4::default().source, 0x0b01_0001);
+    let outside = || udp4(Udp4::default().source, 0x0b02_0001);
+    let stranger = || udp4(0x0505_0505, 0x0b01_0001);
+
+    let mut rig = with_rules(vec![rule(RuleAction::Lookup, 7)]);
+    assert!(rig.pass(inside()).is_empty());
+    assert_eq!(rig.drops(), [(Drop::Blackhole, 1)]);
+    assert_eq!(
+        (rig.pass(outside()).len(), rig.pass(stranger()).len()),
+        (1, 1)
+    );
+
+    let mut rig = with_rules(vec![rule(RuleAction::LookupOnly, 7)]);
+    assert!(rig.pass(outside()).is_empty());
+    assert_eq!(rig.drops(), [(Drop::NoRoute, 1)]);
+
+    let short = RoutingRule {
+        min_prefix: Some(17),
+        ..rule(RuleAction::Lookup, 7)
+    };
+    assert_eq!(with_rules(vec![short]).pass(inside()).len(), 1);
+
+    let mut rig = with_rules(vec![rule(RuleAction::Unreachable, 0)]);
+    rig.pass(inside());
+    assert_eq!(rig.punts()[0].0, Why::Unreachable);
+
+    let mut rig = with_rules(vec![rule(RuleAction::Drop, 0)]);
+    rig.pass(inside());
+    assert_eq!(rig.drops(), [(Drop::Blackhole, 1)]);
+}
+
+#[test]
+fn a_route_may_lead_to_another_table_but_not_in_circles() {
+    let mut rig = rig();
+    let circle = Adjacency {
+        kind: Kind::Table,
+        egress: frame::InterfaceId(0),
+        ..Adjacency::default()
+    };
+    let circle = rig.add_hop(&circle);
+    rig.route4(0x0f00_0000, 8, circle);
+    let other = Adjacency {
+        kind: Kind::Table,
+        egress: frame::InterfaceId(7),
+        ..Adjacency::default()
+    };
+    let other = rig.add_hop(&other);
+    rig.route4(0x1000_0000, 8, other);
+    let gateway = rig.gateway;
+    rig.route4_in(7, 0x1000_0000, 8, gateway);
+
+    assert!(
+        rig.pass(udp4(Udp4::default().source, 0x0f00_0001))
+            .is_empty()
+    );
+    assert_eq!(rig.drops(), [(Drop::NoRoute, 1)]);
+    assert_eq!(rig.pass(udp4(Udp4::default().source, 0x1000_0001)).len(), 1);
+}
+
+#[test]
+fn the_way_back_may_be_strict_or_loose() {
+    for (filter, passes) in [(RpFilter::Strict, [1, 0, 0]), (RpFilter::Loose, [1, 1, 0])] {
+        let mut rig = rig();
+        let interface = rig.interface(ETHER1);
+        interface.rp_filter = filter;
+        interface.ipv4.reverse_path = true;
+        interface.ipv4.slow = vec![SlowReason::ReversePathFilter];
+        rig.publish();
+
+        let sources = [0x0a00_0002, 0x0b00_0009, 0x0909_0909];
+        let sent = sources.map(|source| rig.pass(udp4(source, 0x0b00_0002)).len());
+
+        assert_eq!(sent, passes, "{filter:?}");
+    }
+}

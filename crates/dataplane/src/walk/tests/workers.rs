@@ -1,0 +1,70 @@
+//! Several workers: a flow has one home.
+
+use machine::Instant;
+
+use super::{gateway4, ip4};
+use crate::drop::Drop;
+use crate::testing::{Rig, SIZES, Udp4};
+
+#[test]
+fn a_flow_stays_in_order_on_one_of_several_workers() {
+    let mut rig = Rig::with_workers(3);
+    gateway4(&mut rig);
+    for sequence in 0..40 {
+        for flow in 0..25 {
+            let udp = Udp4 {
+                source_port: flow,
+                destination_port: sequence,
+                protocol: 17,
+                ..Udp4::default()
+            };
+            let mut packet = udp.packet();
+            // The sequence number is in the payload, not among what tells flows apart.
+            packet[22..24].copy_from_slice(&[0, 53]);
+            packet[28..30].copy_from_slice(&sequence.to_be_bytes());
+            rig.arrive(ip4(&packet));
+        }
+    }
+    rig.settle();
+
+    let sent = rig.sent(1);
+    assert_eq!(sent.len(), 1000);
+    for flow in 0..25u16 {
+        let of_flow = sent.iter().filter(|f| f[34..36] == flow.to_be_bytes());
+        let sequence: Vec<_> = of_flow
+            .map(|f| u16::from_be_bytes([f[42], f[43]]))
+            .collect();
+        assert_eq!(sequence, (0..40).collect::<Vec<_>>());
+    }
+    for counters in &rig.counters {
+        assert!(counters.ipv4_fast_path.get().packets > 100);
+    }
+    // What worker 1 and 2 handed over went home.
+    for worker in &mut rig.workers {
+        worker.pool().collect();
+        let free = worker.pool().available(frame::Class::Small);
+        assert_eq!(free, SIZES.small as usize);
+    }
+}
+
+#[test]
+fn a_worker_that_stands_still_costs_the_others_their_overflow_only() {
+    let mut rig = Rig::with_workers(2);
+    gateway4(&mut rig);
+    rig.settle();
+    let mut expected = 0;
+    for port in 0..3000 {
+        let udp = Udp4 {
+            source_port: port,
+            ..Udp4::default()
+        };
+        let frame = udp.frame();
+        expected += u64::from(crate::handover::home(&frame, true, 2) == Some(1));
+        rig.arrive(frame);
+        rig.workers[0].step(Instant::ZERO);
+    }
+
+    assert_eq!(rig.drops(), [(Drop::HandoverFull, expected - 1024)]);
+    assert_eq!(rig.sent(1).len() as u64, 3000 - expected);
+    rig.workers[1].close();
+}

@@ -1,0 +1,105 @@
+//! What becomes of a packet that matches: the action, and what actions are told.
+
+use menu::{Family, Kind, Property, Shared};
+
+use super::kind::{LIST_TIMEOUT, MARK, NEW_HOPS, SIX_BITS};
+use super::names::{CONNECTION_MARKS, LIST_NAMES, PACKET_MARKS};
+use crate::brief::{PORT, may, some};
+
+/// Actions that are known, and not done here.
+fn is_idle_action(word: &str) -> bool {
+    matches!(word, "sniff-pc" | "socksify")
+}
+
+/// The chain and the action; chains and words are the table's.
+pub(crate) const fn head(
+    chains: &'static Shared,
+    actions: &'static [&'static str],
+) -> [Property; 3] {
+    [
+        some("chain", Kind::Name, "The chain that the rule is in")
+            .required()
+            .bare()
+            .shared(chains),
+        some(
+            "action",
+            Kind::Words(actions),
+            "What happens to a packet that matches",
+        )
+        .inert_for(is_idle_action),
+        may("jump-target", Kind::Name, "The chain that jump goes to")
+            .bare()
+            .shared(chains),
+    ]
+}
+
+/// The list that an action adds an address to.
+pub(crate) const LISTS: &[Property] = &[
+    may(
+        "address-list",
+        Kind::Name,
+        "The list that the address is added to",
+    )
+    .bare()
+    .shared(LIST_NAMES),
+    may(
+        "address-list-timeout",
+        LIST_TIMEOUT,
+        "How long the address stays in the list",
+    ),
+];
+
+/// Marks and changes of the mangle table; `hops` is the family's name and help for its counter.
+pub(crate) const fn changes(hops: (&'static str, &'static str)) -> [Property; 11] {
+    [
+        may("new-packet-mark", MARK, "Mark for the packet")
+            .bare()
+            .shared(PACKET_MARKS),
+        may("new-connection-mark", MARK, "Mark for the connection")
+            .bare()
+            .shared(CONNECTION_MARKS),
+        may(
+            "new-routing-mark",
+            Kind::Reference("routing-table"),
+            "Table that routes the packet",
+        ),
+        may(
+            "new-mss",
+            Kind::Or(&["clamp-to-pmtu"], &PORT),
+            "TCP maximum segment size",
+        ),
+        may(
+            "new-dscp",
+            Kind::Or(
+                &["from-priority", "from-priority-to-high-3-bits"],
+                &SIX_BITS,
+            ),
+            "Differentiated services code point",
+        ),
+        may(
+            "new-priority",
+            Kind::Or(
+                &["from-dscp", "from-dscp-high-3-bits", "from-ingress"],
+                &SIX_BITS,
+            ),
+            "Priority for queues and tags",
+        ),
+        may(hops.0, NEW_HOPS, hops.1),
+        may(
+            "passthrough",
+            Kind::Bool,
+            "Whether later rules see the packet too",
+        ),
+        may("sniff-id", crate::brief::U32, "Number of the case").inert(),
+        may(
+            "sniff-target",
+            Kind::Address(Family::V4),
+            "Where copies of packets go",
+        ),
+        may(
+            "sniff-target-port",
+            PORT,
+            "The port that copies of packets go to",
+        ),
+    ]
+}

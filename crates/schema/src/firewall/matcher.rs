@@ -1,0 +1,377 @@
+//! What rules ask of a packet and its connection, in fragments that tables put into an order.
+
+use menu::{Kind, Property};
+
+use super::action::LISTS;
+use super::kind::{
+    ADDRESSES_V4, ADDRESSES_V6, ANY_INTERFACE, ANY_INTERFACE_LIST, BYTES, CLASSIFIER, DST_LIMIT,
+    EXTENSIONS, HELPERS, HOPS, ICMP, IPSEC, LENGTHS, LIMIT, LIMIT_V4, LIMIT_V6, NAT_STATES,
+    NOT_MARK, NOT_NAME, NTH, PORT_LIST, PRIORITY, PROTOCOL, RATES, STATES, TCP_FLAGS, TIME, TOS,
+    TYPES_V4, TYPES_V6,
+};
+use super::names::{CONNECTION_MARKS, LIST_NAMES, PACKET_MARKS};
+use crate::brief::{INTERFACE, may, no, number, with};
+use crate::fragment::{COMMENT_DISABLED, counter, join, length};
+
+/// What a rule of IPv4 asks where connections are tracked, and its end: the tail of `filter`, `mangle`,
+/// `nat` and `calea`.
+pub(crate) const TRACKED_V4: &[Property] = &join::<{ length(PARTS_V4) }>(PARTS_V4);
+/// The same of IPv6, for `filter`, `mangle` and `nat`.
+pub(crate) const TRACKED_V6: &[Property] = &join::<{ length(PARTS_V6) }>(PARTS_V6);
+
+const PARTS_V4: &[&[Property]] = &[
+    &[connection_limit(&LIMIT_V4)],
+    DEEP,
+    &addresses(&ADDRESSES_V4),
+    V4,
+    &address_types(&TYPES_V4),
+    ADDRESS_LISTS,
+    HOTSPOT,
+    LISTS,
+    TTL,
+    CONNECTION,
+    ROUTING,
+    INTERFACES,
+    PACKET_MARK,
+    PACKET,
+    LOG,
+    COUNTS,
+    COMMENT_DISABLED,
+];
+
+const PARTS_V6: &[&[Property]] = &[
+    STATE,
+    &[connection_limit(&LIMIT_V6)],
+    &addresses(&ADDRESSES_V6),
+    ADDRESS_LISTS,
+    LISTS,
+    &address_types(&TYPES_V6),
+    HEADERS,
+    FLAGS,
+    HOP_LIMIT,
+    CONNECTION,
+    ROUTING,
+    INTERFACES,
+    PACKET_MARK,
+    PACKET,
+    LOG,
+    COUNTS,
+    COMMENT_DISABLED,
+];
+
+/// State of the packet's connection.
+pub(crate) const STATE: &[Property] = &[may(
+    "connection-state",
+    STATES,
+    "State of the packet's connection",
+)];
+
+/// How the packet's connection is translated.
+pub(crate) const NAT_STATE: &[Property] = &[may(
+    "connection-nat-state",
+    NAT_STATES,
+    "How the connection is translated",
+)];
+
+/// TCP flags that are set, and with `!` those that are not.
+pub(crate) const FLAGS: &[Property] =
+    &[may("tcp-flags", TCP_FLAGS, "TCP flags that are set or not")];
+
+/// How many connections there are from a network; at most `bits` bits tell networks apart.
+const fn connection_limit(bits: &'static Kind) -> Property {
+    may(
+        "connection-limit",
+        *bits,
+        "Number of connections of a network: count,length of prefix",
+    )
+}
+
+/// Where a packet comes from and goes to.
+pub(crate) const fn addresses(kind: &'static Kind) -> [Property; 3] {
+    [
+        may("protocol", Kind::Not(&PROTOCOL), "Protocol above IP"),
+        may("src-address", *kind, "Source address"),
+        may("dst-address", *kind, "Destination address"),
+    ]
+}
+
+/// What kind of address it is; the kinds are the family's.
+pub(crate) const fn address_types(kinds: &'static Kind) -> [Property; 2] {
+    [
+        may(
+            "src-address-type",
+            *kinds,
+            "What kind of address the source is",
+        ),
+        may(
+            "dst-address-type",
+            *kinds,
+            "What kind of address the destination is",
+        ),
+    ]
+}
+
+/// The lists that addresses are in.
+pub(crate) const ADDRESS_LISTS: &[Property] = &[
+    may("src-address-list", NOT_NAME, "A list that the source is in")
+        .bare()
+        .shared(LIST_NAMES),
+    may(
+        "dst-address-list",
+        NOT_NAME,
+        "A list that the destination is in",
+    )
+    .bare()
+    .shared(LIST_NAMES),
+];
+
+/// What connection tracking remembers.
+const CONNECTION: &[Property] = &[
+    may("connection-mark", NOT_MARK, "Mark of the connection")
+        .bare()
+        .shared(CONNECTION_MARKS),
+    may(
+        "connection-type",
+        HELPERS,
+        "The helper that expected the connection",
+    ),
+    may(
+        "connection-bytes",
+        BYTES,
+        "Bytes of the connection so far; 0 at the end is no bound",
+    ),
+    may("connection-rate", RATES, "Bits a second of the connection"),
+];
+
+/// The table that routes the packet.
+const ROUTING: &[Property] = &[may(
+    "routing-mark",
+    Kind::Not(&Kind::Reference("routing-table")),
+    "The routing table that the packet is marked for",
+)];
+
+/// The ways in and out.
+pub(crate) const INTERFACES: &[Property] = &[
+    may(
+        "in-interface",
+        ANY_INTERFACE,
+        "The interface that got the packet",
+    ),
+    may(
+        "out-interface",
+        ANY_INTERFACE,
+        "The interface that sends the packet",
+    ),
+    may(
+        "in-interface-list",
+        ANY_INTERFACE_LIST,
+        "A list that the interface of arrival is in",
+    ),
+    may(
+        "out-interface-list",
+        ANY_INTERFACE_LIST,
+        "A list that the interface of departure is in",
+    ),
+    may(
+        "in-bridge-port",
+        Kind::Not(&INTERFACE),
+        "The port of a bridge that got the packet",
+    )
+    .inert(),
+    may(
+        "out-bridge-port",
+        Kind::Not(&INTERFACE),
+        "The port of a bridge that sends the packet",
+    )
+    .inert(),
+    may(
+        "in-bridge-port-list",
+        ANY_INTERFACE_LIST,
+        "A list that the port of arrival is in",
+    )
+    .inert(),
+    may(
+        "out-bridge-port-list",
+        ANY_INTERFACE_LIST,
+        "A list that the port of departure is in",
+    )
+    .inert(),
+];
+
+/// The packet's own mark.
+pub(crate) const PACKET_MARK: &[Property] = &[may("packet-mark", NOT_MARK, "Mark of the packet")
+    .bare()
+    .shared(PACKET_MARKS)];
+
+/// What the packet's headers say, and limits.
+pub(crate) const PACKET: &[Property] = &[
+    may("src-port", PORT_LIST, "Source ports"),
+    may("dst-port", PORT_LIST, "Destination ports"),
+    may(
+        "port",
+        PORT_LIST,
+        "Ports, of which the source's or the destination's is one",
+    ),
+    may("icmp-options", ICMP, "ICMP type and codes"),
+    may(
+        "src-mac-address",
+        Kind::Not(&Kind::Mac),
+        "Hardware address of the sender",
+    ),
+    may("content", Kind::Not(&Kind::Text), "Text within the packet"),
+    may(
+        "ingress-priority",
+        PRIORITY,
+        "Priority that the packet came with",
+    ),
+    may("priority", PRIORITY, "Priority of the packet"),
+    may("dscp", PRIORITY, "Differentiated services code point"),
+    may("tos", TOS, "Type of service, and the bits of it that count"),
+    may("limit", LIMIT, "Matches up to a rate: rate/time,burst:mode"),
+    may(
+        "dst-limit",
+        DST_LIMIT,
+        "Matches each flow up to a rate: rate/time,burst,mode/expire",
+    ),
+    may("time", TIME, "Time of day and days of the week"),
+    may(
+        "random",
+        number(1, 99),
+        "Matches this percentage of packets",
+    ),
+    may("nth", NTH, "Matches one of so many packets: every,packet"),
+    may("tcp-mss", LENGTHS, "TCP maximum segment size"),
+    may(
+        "per-connection-classifier",
+        CLASSIFIER,
+        "Matches one of so many groups of flows",
+    ),
+    may("packet-size", LENGTHS, "Length of the packet"),
+];
+
+/// The name of the server that a TLS client asks for.
+pub(crate) const TLS: &[Property] =
+    &[
+        may("tls-host", NOT_NAME, "Name of the server that TLS asks for")
+            .bare()
+            .inert(),
+    ];
+
+/// What is logged, and what IPsec does.
+pub(crate) const LOG: &[Property] = &[
+    no("log", "Logs packets that match"),
+    with(
+        "log-prefix",
+        Kind::Sized { min: 0, max: 31 },
+        "",
+        "What entries of the log begin with",
+    ),
+    may(
+        "ipsec-policy",
+        IPSEC,
+        "Whether IPsec was or will be applied",
+    ),
+];
+
+/// What has been counted.
+pub(crate) const COUNTS: &[Property] = &[
+    counter("bytes", "Bytes of packets that matched"),
+    counter("packets", "Packets that matched"),
+    Property::new("last-hit", Kind::Text, "When a packet matched last").stats(),
+];
+
+/// What IPv4 has alone, before the kinds of address.
+pub(crate) const V4: &[Property] = &[
+    may("fragment", Kind::Bool, "Whether it is a later fragment"),
+    may(
+        "psd",
+        Kind::Tuple(
+            ",",
+            &[
+                number(0, 65_535),
+                Kind::SPAN,
+                number(0, 65_535),
+                number(0, 65_535),
+            ],
+        ),
+        "Detects port scans: weight,delay,weight of low ports,weight of high ports",
+    ),
+    may(
+        "ipv4-options",
+        Kind::Words(&[
+            "any",
+            "loose-source-routing",
+            "no-record-route",
+            "no-router-alert",
+            "no-source-routing",
+            "no-timestamp",
+            "none",
+            "record-route",
+            "router-alert",
+            "strict-source-routing",
+            "timestamp",
+        ]),
+        "Options of the IPv4 header",
+    ),
+];
+
+/// What IPv4 has alone, after the lists of addresses.
+pub(crate) const HOTSPOT: &[Property] = &[may(
+    "hotspot",
+    Kind::List(&Kind::Not(&Kind::Words(&[
+        "auth",
+        "from-client",
+        "http",
+        "local-dst",
+        "to-client",
+    ]))),
+    "What the hotspot knows of the packet",
+)
+.inert()];
+
+/// The hops that an IPv4 packet has left.
+pub(crate) const TTL: &[Property] = &[may("ttl", HOPS, "Time to live")];
+
+/// What connection tracking gives to IPv4 alone.
+const DEEP: &[Property] = &[
+    may(
+        "layer7-protocol",
+        Kind::Not(&Kind::Reference("layer7-protocol")),
+        "Pattern within the stream",
+    ),
+    may(
+        "realm",
+        Kind::Not(&number(0, 4_294_967_295)),
+        "Realm of the route",
+    )
+    .inert(),
+];
+
+/// Extension headers, which IPv6 has alone.
+pub(crate) const HEADERS: &[Property] = &[may(
+    "headers",
+    EXTENSIONS,
+    "Extension headers of the packet",
+)];
+
+/// The hops that an IPv6 packet has left.
+pub(crate) const HOP_LIMIT: &[Property] = &[may("hop-limit", HOPS, "Hop limit")];
+
+/// File sharing of the past: taken, never matched.
+pub(crate) const P2P: &[Property] = &[may(
+    "p2p",
+    Kind::Words(&[
+        "all-p2p",
+        "bit-torrent",
+        "blubster",
+        "direct-connect",
+        "edonkey",
+        "fasttrack",
+        "gnutella",
+        "soulseek",
+        "warez",
+        "winmx",
+    ]),
+    "File sharing programs of the past; never matches",
+)
+.inert()];

@@ -1,0 +1,196 @@
+//! Commands of a menu that are not about configuration: the router does them.
+
+use menu::{Call, Id, Labour, Menu, Output, Reason, Reply, Script};
+
+use super::{Result, row_value};
+use crate::ast::Command;
+use crate::inspect::inspect;
+use crate::machine::{self, Collected, Machine};
+use crate::page::page;
+use crate::ready::{Loan, Ready};
+use crate::value::Value;
+use crate::watch::Watching;
+
+/// Values of the arguments of a command of the router's own.
+type Own = Vec<(&'static str, menu::Value)>;
+
+impl Machine<'_> {
+    /// A command that is not about configuration: the router's.
+    pub(super) fn act(
+        &mut self,
+        menu: &'static Menu,
+        name: &'static str,
+        command: &Command,
+    ) -> machine::Result<Value> {
+        let ready = self.ready(command)?;
+        let manner = self.watching(menu, name, command, &ready)?;
+        let made = self.labour(menu, name, &ready)?;
+        loop {
+            if !manner.once {
+                self.repaint()?;
+            }
+            let value = self.act_once(menu, name, (&ready, made.as_deref()), &manner)?;
+            if manner.once || manner.is_over(self.site.now()) {
+                return Ok(value);
+            }
+            self.pause(manner.every)?;
+        }
+    }
+
+    /// Does what a command needs done before it has the router.
+    pub(crate) fn labour(
+        &mut self,
+        menu: &'static Menu,
+        name: &'static str,
+        ready: &Ready<'_>,
+    ) -> machine::Result<Option<Vec<u8>>> {
+        if self.checking || menu.is_idle(name) {
+            return Ok(None);
+        }
+        let labour = self.with(|loan| loan.labour(menu, name, ready))?;
+        let made = labour.map(|labour| labour().map_err(Reason::nowhere));
+        Ok(made.transpose()?)
+    }
+
+    fn act_once(
+        &mut self,
+        menu: &'static Menu,
+        name: &'static str,
+        with: (&Ready<'_>, Option<&[u8]>),
+        manner: &Watching,
+    ) -> machine::Result<Value> {
+        let checking = self.checking;
+        let mut text = Collected::new(self.out.width());
+        let run = |loan: &mut Loan<'_>| Ok(loan.act(menu, name, with, checking, &mut text));
+        let reply = self.with(run)?;
+        // What was said before a refusal is to be read as well.
+        self.print(&text.text)?;
+        let (mut reply, scripts) = reply?;
+        for script in &scripts {
+            self.run_script(menu.path, script)?;
+        }
+        for row in &mut reply.rows {
+            row.cells.retain(|(name, _)| manner.wants(name));
+        }
+        if !manner.as_value {
+            // What is watched together stands side by side; the steps of an answer follow each other.
+            let together = match crate::spec::watches(menu, name) {
+                true => reply.rows.len().max(1),
+                false => 1,
+            };
+            for rows in reply.rows.chunks(together) {
+                self.print(&page(rows))?;
+            }
+        }
+        for row in &reply.rows {
+            self.run_each(manner, row)?;
+        }
+        // What scripts look into with `->`, if one item is watched.
+        Ok(match &reply.rows[..] {
+            [only] => row_value(only),
+            rows => Value::list(rows.iter().map(row_value)),
+        })
+    }
+}
+
+impl Loan<'_> {
+    /// The items and the other arguments of a command of the router's own.
+    fn own_arguments(
+        &mut self,
+        menu: &'static Menu,
+        name: &'static str,
+        ready: &Ready<'_>,
+    ) -> Result<(Vec<Id>, Own)> {
+        let Some(own) = menu.commands.iter().find(|own| own.name == name) else {
+            return Err(Reason::BadCommand(name.to_owned()).nowhere());
+        };
+        let mut items = Vec::new();
+        let mut arguments = Vec::new();
+        for taken in own.arguments {
+            if !ready.has(taken.name) {
+                if taken.required {
+                    return Err(Reason::Missing(vec![taken.name]).at(ready.command.at));
+                }
+                continue;
+            }
+            if matches!(taken.name, "numbers" | "number") {
+                items = self.selected(menu, ready, taken.name)?;
+                continue;
+            }
+            let text = ready.text(taken.name).unwrap_or_default();
+            let parsed = taken.kind.parse(taken.name, &text);
+            arguments.push((taken.name, parsed.map_err(|reason| reason.nowhere())?));
+        }
+        Ok((items, arguments))
+    }
+
+    /// What has to be done before [`Loan::act`].
+    fn labour(
+        &mut self,
+        menu: &'static Menu,
+        name: &'static str,
+        ready: &Ready<'_>,
+    ) -> Result<Option<Labour>> {
+        let (items, arguments) = self.own_arguments(menu, name, ready)?;
+        let call = Call {
+            menu,
+            command: name,
+            items: &items,
+            arguments: &arguments,
+            made: None,
+        };
+        let labour = self.live.labour(self.store, &call);
+        labour.map_err(|reason| reason.nowhere())
+    }
+
+    /// A command that is not about configuration: the router's.
+    pub(crate) fn act(
+        &mut self,
+        menu: &'static Menu,
+        name: &'static str,
+        (ready, made): (&Ready<'_>, Option<&[u8]>),
+        checking: bool,
+        out: &mut dyn Output,
+    ) -> Result<(Reply, Vec<Script>)> {
+        let (items, arguments) = self.own_arguments(menu, name, ready)?;
+        // In a check there is no router that could answer.
+        if menu.is_idle(name) || checking {
+            return Ok(Default::default());
+        }
+        if menu.path == "/log" {
+            let text = arguments
+                .first()
+                .map(|(_, value)| value.to_string())
+                .unwrap_or_default();
+            self.live.log(&format!("script,{name}"), &text);
+            return Ok(Default::default());
+        }
+        if (menu.path, name) == ("/console", "inspect") {
+            let text = |name: &str| ready.text(name).unwrap_or_default();
+            let requests = ready.text("request").unwrap_or_else(|| "child".to_owned());
+            let (path, input) = (text("path"), text("input"));
+            let rows = requests
+                .split(',')
+                .flat_map(|request| inspect(self.store, request, &path, &input));
+            let reply = Reply {
+                rows: rows.collect(),
+            };
+            return Ok((reply, Vec::new()));
+        }
+        let call = Call {
+            menu,
+            command: name,
+            items: &items,
+            arguments: &arguments,
+            made,
+        };
+        let scripts = self.live.scripts(self.store, &call);
+        let scripts = scripts.map_err(|reason| reason.nowhere())?;
+        if !scripts.is_empty() {
+            return Ok((Reply::default(), scripts));
+        }
+        let managed = self.live.manage(self.store, &call, &self.caller, out);
+        let reply = managed.unwrap_or_else(|| self.live.action(self.store, &call));
+        Ok((reply.map_err(|reason| reason.nowhere())?, scripts))
+    }
+}

@@ -1,0 +1,266 @@
+//! What `add`, `set`, `remove`, `move` and their like do to items: each a transaction, or a part of the open
+//! one.
+
+use menu::{By, Call, Fill, Id, Menu, Policies, Reason};
+
+use super::Result;
+use super::given::Given;
+use crate::ready::{Loan, Ready};
+use crate::value::Value;
+
+impl Loan<'_> {
+    /// Runs a change as a transaction, or as a part of the open one.
+    pub(super) fn change(
+        &mut self,
+        edit: impl FnOnce(&mut Self) -> Result<Value>,
+    ) -> Result<Value> {
+        let mark = self.store.begin();
+        match edit(self) {
+            Ok(value) => {
+                let by = By::user(self.caller.user, self.live.clock());
+                let changes = self.store.commit_by(mark, by);
+                let changes = changes.map_err(|reason| reason.nowhere())?;
+                if let Some(changes) = changes {
+                    self.live.changed(self.store, &changes);
+                }
+                Ok(value)
+            }
+            Err(stop) => {
+                self.store.rollback(mark);
+                Err(stop)
+            }
+        }
+    }
+
+    pub(super) fn edit(
+        &mut self,
+        menu: &'static Menu,
+        name: &str,
+        ready: &Ready<'_>,
+    ) -> Result<Value> {
+        if !menu.filled.iter().any(|(_, fill)| *fill == Fill::User) {
+            return self.edit_any(menu, name, ready);
+        }
+        let mut ids = match name {
+            "add" => Vec::new(),
+            _ => self.selected(menu, ready, "numbers")?,
+        };
+        ids.iter().try_for_each(|id| self.may_own(menu, *id))?;
+        let value = self.edit_any(menu, name, ready)?;
+        if let Value::Id(id) = value {
+            ids.push(id);
+        }
+        ids.iter().try_for_each(|id| self.may_own(menu, *id))?;
+        Ok(value)
+    }
+
+    /// Refuses what would let a user do by a script what the user may not do, or do it as another.
+    fn may_own(&self, menu: &'static Menu, id: Id) -> Result<()> {
+        let Some(item) = self.store.item(menu.path, id) else {
+            return Ok(());
+        };
+        let asked = item.get("policy").map(Policies::from_value);
+        let own = item.text("owner") == self.caller.user;
+        let may = self.policies.contains(asked.unwrap_or_default())
+            && (own || self.policies.contains(Policies::POLICY));
+        if may {
+            return Ok(());
+        }
+        Err(Reason::Denied.nowhere())
+    }
+
+    fn edit_any(&mut self, menu: &'static Menu, name: &str, ready: &Ready<'_>) -> Result<Value> {
+        if name == "add" {
+            return self.add(menu, ready).map(Value::Id);
+        }
+        if name == "set" && !menu.has_rows() {
+            let given = self.given(menu, ready)?;
+            self.store
+                .set(menu, Id::SETTINGS, &given)
+                .map_err(|reason| reason.nowhere())?;
+            return Ok(Value::Nothing);
+        }
+        let whole = name == "set" && !ready.has("numbers");
+        // What was one set of settings in older versions is an item now.
+        let supposed = match menu.supposed.is_empty() || !whole {
+            true => None,
+            false => {
+                let made = self.store.ensure_supposed(menu, "");
+                made.map_err(|reason| reason.nowhere())?
+            }
+        };
+        let ids = match supposed {
+            Some(id) => vec![id],
+            None => self.selected(menu, ready, "numbers")?,
+        };
+        let given = self.edits(menu, name, ready)?;
+        let mut dynamic = Vec::new();
+        let place = if name == "move" {
+            self.place(menu, ready, "destination")?
+        } else {
+            None
+        };
+        for id in ids {
+            if self.store.item(menu.path, id).is_none() {
+                dynamic.push(id);
+                continue;
+            }
+            let done = match name {
+                "remove" => self.store.remove(menu, id),
+                "move" => self.store.move_before(menu, id, place),
+                "reset" => {
+                    let names: Vec<_> = given.iter().map(|(name, _)| *name).collect();
+                    self.store.reset(menu, id, &names)
+                }
+                _ => self.store.set(menu, id, &given),
+            };
+            done.map_err(|reason| reason.nowhere())?;
+        }
+        self.edit_dynamic(menu, name, &dynamic, given)?;
+        Ok(Value::Nothing)
+    }
+
+    /// What a command that is neither `add` nor `set` sets.
+    fn edits(&mut self, menu: &'static Menu, name: &str, ready: &Ready<'_>) -> Result<Given> {
+        Ok(match name {
+            "set" => self.given(menu, ready)?,
+            "enable" => vec![("disabled", Some(menu::Value::Bool(false)))],
+            "disable" => vec![("disabled", Some(menu::Value::Bool(true)))],
+            "comment" => {
+                let text = ready.text("comment").unwrap_or_default();
+                vec![("comment", Some(menu::Value::text(text)))]
+            }
+            "unset" | "reset" => {
+                let names = ready.text("value-name").unwrap_or_default();
+                let find = |name: &str| {
+                    let property = menu.property(name).filter(|p| !p.read_only);
+                    property.ok_or_else(|| Reason::no_match("value-name").nowhere())
+                };
+                let names = names.split([',', ';']).map(str::trim);
+                names
+                    .map(|name| Ok((find(name)?.name, None)))
+                    .collect::<Result<_>>()?
+            }
+            _ => Vec::new(),
+        })
+    }
+
+    /// Rows that are no items are the router's to change.
+    fn edit_dynamic(
+        &mut self,
+        menu: &'static Menu,
+        name: &str,
+        ids: &[Id],
+        given: Given,
+    ) -> Result<()> {
+        if ids.is_empty() {
+            return Ok(());
+        }
+        let command = ["remove", "enable", "disable", "set", "comment"];
+        let Some(command) = command.into_iter().find(|command| *command == name) else {
+            return Err(Reason::NoItem.nowhere());
+        };
+        if ids.iter().any(|id| self.row(menu, *id).is_none()) {
+            return Err(Reason::NoItem.nowhere());
+        }
+        let arguments: Vec<_> = given
+            .into_iter()
+            .filter_map(|(name, value)| Some((name, value?)))
+            .collect();
+        let call = Call {
+            menu,
+            command,
+            items: ids,
+            arguments: &arguments,
+            made: None,
+        };
+        self.live
+            .action(self.store, &call)
+            .map_err(|reason| reason.nowhere())?;
+        Ok(())
+    }
+
+    fn add(&mut self, menu: &'static Menu, ready: &Ready<'_>) -> Result<Id> {
+        let mut given = self.given(menu, ready)?;
+        if ready.has("copy-from") {
+            let copy = self.selected(menu, ready, "copy-from")?;
+            let item = copy
+                .first()
+                .and_then(|id| self.store.item(menu.path, *id))
+                .cloned();
+            let item = item.ok_or_else(|| Reason::NoItem.nowhere())?;
+            for (property, value) in item.values() {
+                if !property.read_only && given.iter().all(|(name, _)| *name != property.name) {
+                    given.push((property.name, Some(value.clone())));
+                }
+            }
+        }
+        for (name, fill) in menu.filled {
+            if given.iter().all(|(own, _)| own != name) {
+                given.push((name, Some(menu::Value::text(self.filled(*fill)))));
+            }
+        }
+        // RouterOS: a script may by itself do no more than who makes it.
+        let given_policy = given.iter().any(|(name, _)| *name == "policy");
+        if let Some(property) = menu.property("policy").filter(|_| !given_policy)
+            && menu.filled.iter().any(|(_, fill)| *fill == Fill::User)
+            && let Some(usual) = property.default
+        {
+            let usual = property.kind.parse(property.name, usual);
+            let usual = Policies::from_value(&usual.map_err(Reason::nowhere)?);
+            let text = usual.and(self.policies).to_string();
+            let value = self.store.parse(property, &text).map_err(Reason::nowhere)?;
+            given.push((property.name, value));
+        }
+        let before = self.place(menu, ready, "place-before")?;
+        self.store
+            .add(menu, &given, before)
+            .map_err(|reason| reason.nowhere())
+    }
+
+    /// What a new item gets from who makes it and when.
+    fn filled(&self, fill: Fill) -> String {
+        let clock = self.live.clock().date_time();
+        let (date, time) = clock.split_once(' ').unwrap_or_default();
+        match fill {
+            Fill::Date => date.to_owned(),
+            Fill::Time => time.to_owned(),
+            Fill::User => self.caller.user.to_owned(),
+        }
+    }
+
+    /// The item that an argument names a place by.
+    fn place(
+        &self,
+        menu: &'static Menu,
+        ready: &Ready<'_>,
+        name: &'static str,
+    ) -> Result<Option<Id>> {
+        if !ready.has(name) {
+            return Ok(None);
+        }
+        let named = self.selected(menu, ready, name)?.first().copied();
+        match named {
+            Some(id)
+                if self.store.item(menu.path, id).is_none() && self.row(menu, id).is_some() =>
+            {
+                Ok(self.behind(menu, id))
+            }
+            _ => Ok(named),
+        }
+    }
+
+    /// The item behind a dynamic row, as rows were numbered last; none at the end. RouterOS: what is
+    /// placed before the row that counts for FastTrack comes behind all that was placed there before.
+    fn behind(&self, menu: &'static Menu, row: Id) -> Option<Id> {
+        let is_item = |id: &Id| self.store.item(menu.path, *id).is_some();
+        match self.numbers.get(menu.path) {
+            Some(numbers) => {
+                let rest = numbers.iter().skip_while(|id| **id != row);
+                rest.copied().find(is_item)
+            }
+            // Dynamic rows come first.
+            None => self.store.items(menu.path).next().map(|item| item.id),
+        }
+    }
+}

@@ -1,0 +1,95 @@
+//! The values that a command gives to properties, with words of older versions translated.
+
+use menu::{Menu, Property, Reason};
+
+use super::Result;
+use crate::ast::Argument;
+use crate::ready::{self, Loan, Ready};
+
+/// Values by property; `None` unsets.
+pub(super) type Given = Vec<(&'static str, Option<menu::Value>)>;
+
+impl Loan<'_> {
+    /// The values that a command gives, with words of older versions translated.
+    pub(super) fn given(&mut self, menu: &'static Menu, ready: &Ready<'_>) -> Result<Given> {
+        let mut given = Given::with_capacity(ready.command.arguments.len());
+        for (argument, value) in ready.arguments() {
+            let taken = ["numbers", "copy-from", "place-before"];
+            if taken.contains(&argument.name.as_str()) {
+                continue;
+            }
+            let text = ready::text(argument, value);
+            let value = self.translate(menu, argument, text.as_deref());
+            let Some((property, text)) = value.map_err(|reason| reason.at(argument.at))? else {
+                continue;
+            };
+            let value = match text {
+                None => None,
+                Some(text) => self
+                    .store
+                    .parse(property, &text)
+                    .map_err(|reason| reason.at(argument.at))?,
+            };
+            // That an older word says nothing does not take away what the newer one says.
+            let older = argument.negated && argument.name != property.name;
+            if older && given.iter().any(|(name, _)| *name == property.name) {
+                continue;
+            }
+            given.retain(|(name, _)| *name != property.name);
+            given.push((property.name, value));
+        }
+        Ok(given)
+    }
+
+    /// The property that an argument means and the text of its value; `None` if it is gone.
+    fn translate(
+        &mut self,
+        menu: &'static Menu,
+        argument: &Argument,
+        text: Option<&str>,
+    ) -> std::result::Result<Option<(&'static Property, Option<String>)>, Reason> {
+        let old = menu.old.iter().find(|old| {
+            old.name == argument.name && old.value.is_none_or(|value| Some(value) == text)
+        });
+        let Some(old) = old else {
+            let property = menu
+                .property(&argument.name)
+                .filter(|property| !property.read_only);
+            let property = property.ok_or(Reason::ExpectedEnd)?;
+            return Ok(Some((property, text.map(str::to_owned))));
+        };
+        let Some(property) = menu.property(old.becomes) else {
+            return Ok(None);
+        };
+        let text = old.with.or(text).map(str::to_owned);
+        if let (Some(values), Some(name), Some(space)) = (old.makes, &text, property.kind.space())
+            && !name.is_empty()
+            && self.store.named(space, name).is_none()
+        {
+            self.make(space, name, values)?;
+        }
+        Ok(Some((property, text)))
+    }
+
+    /// Makes the item that a word of an older version made by itself.
+    fn make(
+        &mut self,
+        space: &str,
+        name: &str,
+        values: &[(&'static str, &str)],
+    ) -> std::result::Result<(), Reason> {
+        let menu = self.store.menus().iter().find(|menu| {
+            // Of several menus the one whose items have these values.
+            let fits = values.iter().all(|(name, _)| menu.property(name).is_some());
+            menu.space == Some(space) && menu.grows() && fits
+        });
+        let Some(menu) = menu else { return Ok(()) };
+        let mut given = vec![(menu.key.unwrap_or("name"), Some(menu::Value::text(name)))];
+        for (name, text) in values {
+            if let Some(property) = menu.property(name) {
+                given.push((property.name, self.store.parse(property, text)?));
+            }
+        }
+        self.store.add(menu, &given, None).map(drop)
+    }
+}

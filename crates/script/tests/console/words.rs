@@ -1,0 +1,230 @@
+//! What is said of a line before it runs: what can stand there, its colours, a check of a file.
+
+use super::Console;
+
+#[test]
+fn completion_offers_what_can_stand_there() {
+    let console = Console::new();
+    let offered = |line: &str| -> Vec<String> {
+        let found = script::complete(&console.store, &console.session, line, line.len());
+        found.into_iter().map(|candidate| candidate.text).collect()
+    };
+
+    assert_eq!(offered("/ip ad"), ["address"]);
+    assert_eq!(offered("/ip/route/ch"), ["check"]);
+    assert_eq!(offered("/ip address add addr"), ["address"]);
+    assert_eq!(
+        offered("/ip address add interface=eth"),
+        ["ether1", "ether2", "ether3"]
+    );
+    assert_eq!(
+        offered("/ip settings set rp-filter="),
+        ["loose", "no", "strict"]
+    );
+    assert_eq!(offered(":fore"), ["foreach"]);
+    assert_eq!(
+        offered("/interface monitor-traffic interface=eth"),
+        ["ether1", "ether2", "ether3", "<value>"]
+    );
+    assert_eq!(offered(":reso"), ["resolve"]);
+    assert_eq!(offered("/pi"), ["ping"]);
+    assert_eq!(offered("/par"), ["partitions"], "`:parse` wants a colon");
+    assert_eq!(
+        offered("/interface disable eth"),
+        ["ether1", "ether2", "ether3"]
+    );
+    assert_eq!(offered(":put [/ip address get 0 netw"), ["network"]);
+    assert_eq!(
+        offered("/ip firewall filter add src-mac"),
+        ["src-mac-address"]
+    );
+    assert!(
+        !offered("/system logging action add ").contains(&"bsd-syslog".to_owned()),
+        "a word of an older version is not offered"
+    );
+    assert!(offered("/ip address print where int").contains(&"interface".to_owned()));
+    assert!(offered("").contains(&"system".to_owned()));
+    assert!(
+        !offered("/interface ").contains(&"port".to_owned()),
+        "a hidden menu is not offered"
+    );
+}
+
+#[test]
+fn completion_offers_names_that_items_share() {
+    let mut console = Console::new();
+    console.quietly(&[
+        "/ip firewall filter add chain=input action=jump jump-target=knock",
+        "/ip firewall address-list add list=friends address=10.0.0.1",
+        "/ip firewall mangle add chain=forward action=mark-packet new-packet-mark=voice",
+    ]);
+    let offered = |line: &str| -> Vec<String> {
+        let found = script::complete(&console.store, &console.session, line, line.len());
+        let values = found
+            .into_iter()
+            .filter(|c| c.subject == script::Subject::Value);
+        values.map(|candidate| candidate.text).collect()
+    };
+
+    assert_eq!(
+        offered("/ip firewall filter add chain="),
+        ["forward", "input", "knock", "output"]
+    );
+    assert_eq!(
+        offered("/ip firewall nat add chain="),
+        ["dstnat", "input", "output", "srcnat"]
+    );
+    assert_eq!(
+        offered("/ip firewall raw add src-address-list=!fr"),
+        ["friends"]
+    );
+    assert!(offered("/ipv6 firewall raw add src-address-list=").is_empty());
+    assert_eq!(offered("/ip firewall mangle add packet-mark=v"), ["voice"]);
+    assert_eq!(
+        offered("/ip firewall filter print where chain=k"),
+        ["knock"]
+    );
+    assert_eq!(
+        offered("/ip address print where interface=eth"),
+        ["ether1", "ether2", "ether3"]
+    );
+    assert_eq!(offered("/ip address print proplist=netw"), ["network"]);
+}
+
+#[test]
+fn completion_tells_arguments_with_a_value_from_others() {
+    use script::Subject::{Argument, Flag};
+    let console = Console::new();
+    let subject = |line: &str, word: &str| {
+        let found = script::complete(&console.store, &console.session, line, line.len());
+        let mut found = found.into_iter().filter(|candidate| candidate.text == word);
+        found.next().map(|candidate| candidate.subject)
+    };
+
+    assert_eq!(subject("/ip address print det", "detail"), Some(Flag));
+    assert_eq!(subject("/ip address print wh", "where"), Some(Flag));
+    assert_eq!(subject("/ip address print pro", "proplist"), Some(Argument));
+    assert_eq!(
+        subject("/ip address print where ", "interface"),
+        Some(Argument)
+    );
+    assert_eq!(subject("/ip address print where ", "detail"), None);
+}
+
+#[test]
+fn menus_of_older_versions_are_read_and_not_offered() {
+    let mut console = Console::new();
+
+    for (line, gone) in [
+        ("/ip ", "accounting"),
+        ("/routing ", "mme"),
+        ("/ip route ", "rule"),
+    ] {
+        let offered = script::complete(&console.store, &console.session, line, line.len());
+        assert!(offered.iter().all(|candidate| candidate.text != gone));
+    }
+    let below = console.run(":put [/console/inspect request=child path=ip as-value]");
+    assert!(!below.contains("accounting"), "{below}");
+
+    assert_eq!(console.run("/ip accounting set enabled=yes"), "");
+    assert_eq!(
+        console.run("/ip acc print"),
+        "bad command name acc (line 1 column 5)"
+    );
+}
+
+#[test]
+fn what_says_that_there_is_none_of_something_is_not_without_effect() {
+    let mut console = Console::new();
+
+    let services = "/ip service print terse proplist=name where name=api-ssl";
+    assert!(!console.run(services).contains('~'));
+    console.quietly(&["/ip service set api-ssl certificate=own"]);
+    assert!(console.run(services).contains('~'));
+}
+
+#[test]
+fn every_menu_that_is_offered_says_what_it_is() {
+    let console = Console::new();
+    let mut paths = vec!["/".to_owned()];
+
+    while let Some(path) = paths.pop() {
+        let offered = script::complete(&console.store, &console.session, &path, path.len());
+        for menu in offered {
+            if menu.subject == script::Subject::Menu {
+                assert!(!menu.help.is_empty(), "{path}{}", menu.text);
+                paths.push(format!("{path}{}/", menu.text));
+            }
+        }
+    }
+}
+
+#[test]
+fn highlighting_tells_words_and_errors_apart() {
+    use script::Class::{Argument, Command, Error, Menu, Value};
+    let console = Console::new();
+    let classes = |line: &str| -> Vec<_> {
+        let pieces = script::highlight(&console.store, "/", line);
+        pieces
+            .into_iter()
+            .map(|(from, to, class)| (line[from..to].to_owned(), class))
+            .collect()
+    };
+
+    assert_eq!(
+        classes("/ip address add interface=ether1"),
+        [
+            ("ip".to_owned(), Menu),
+            ("address".to_owned(), Menu),
+            ("add".to_owned(), Command),
+            ("interface".to_owned(), Argument),
+            ("ether1".to_owned(), Value)
+        ]
+    );
+    assert_eq!(classes("/ip foo").last(), Some(&("foo".to_owned(), Error)));
+    assert_eq!(
+        classes("/ip address add foo=1").last(),
+        Some(&("foo=1".to_owned(), Error))
+    );
+}
+
+#[test]
+fn check_sorts_every_command_and_goes_on_after_an_error() {
+    let text = "/interface moonbridge\nadd name=bridge1\n/interface ethernet\n\
+                set [ find default-name=ether5 ] speed=1Gbps\n/ip address\n\
+                add address=10.0.0.1/24 interface=bridge1\nadd address=x interface=ether5\n\
+                add address=10.0.1.1/24 interface=ether6\n";
+
+    let report = script::check(&mut schema::store(), text);
+
+    assert_eq!(
+        (report.commands, report.accepted, report.applied),
+        (5, 3, 1)
+    );
+    let what: Vec<_> = report
+        .no_effect
+        .iter()
+        .map(|n| (n.line, n.what.as_str()))
+        .collect();
+    assert_eq!(
+        what,
+        [(4, "speed"), (6, "interface=bridge1 (refused in line 2)")]
+    );
+    let refused: Vec<_> = report
+        .refused
+        .iter()
+        .map(|r| (r.line, r.column, r.reason.as_str()))
+        .collect();
+    assert_eq!(
+        refused,
+        [
+            (2, 1, "bad command name moonbridge (line 1 column 12)"),
+            (7, 5, "invalid value for argument address")
+        ]
+    );
+    assert!(
+        report.to_json().starts_with(
+            "{\"commands\":5,\"accepted\":3,\"applied\":1,\"no_effect\":[{\"line\":4,"
+        )
+    );
+}
