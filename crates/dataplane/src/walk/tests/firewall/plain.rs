@@ -154,3 +154,61 @@ fn a_firewall_of_one_family_leaves_the_other_its_fast_path() {
     assert_eq!(counters.ipv6_fast_path.get().packets, 1);
     assert_eq!(rig.traffic(ETHER1).fp_rx.packets, 1);
 }
+
+/// Untracked packets of many flows in one vector, past rules that tell them apart: what left, what ended
+/// and why, and how often each rule was hit. Where `asked`, a rule says more than its bits; where `whole`,
+/// a rule keeps packets from the short way; where `odd`, one of the packets is not plain.
+fn untracked(
+    asked: bool,
+    whole: bool,
+    odd: bool,
+) -> (Vec<Vec<u8>>, Vec<(Drop, u64)>, usize, Vec<u64>) {
+    let mut rig = rig();
+    let near = Match::Source(AddressRange::prefix(0x0a00_0000, 25, 32));
+    let to = |port| Match::DestinationPort([(port, port)].into());
+    let mut rules = vec![
+        Rule::new(1, vec![near.into(), to(53).into()], Action::Accept),
+        Rule::new(2, vec![to(54).into()], Action::Drop),
+        Rule::new(3, vec![Match::InInterface(ETHER1).into()], Action::Accept),
+    ];
+    if asked {
+        let lived = Match::Ttl(crate::rule::Compare::Equal(63));
+        rules.insert(
+            1,
+            Rule::new(4, vec![to(55).into(), lived.into()], Action::Drop),
+        );
+    }
+    filtered(&mut rig, filter::FORWARD, rules);
+    if whole {
+        let rule = Rule::new(5, Vec::new(), Action::Passthrough);
+        mangled(&mut rig, mangle::PREROUTING, vec![rule]);
+    }
+    for number in 0..150_u16 {
+        let packet = Udp4 {
+            source: 0x0a00_0002 + u32::from(number),
+            destination_port: 52 + number % 5,
+            source_port: number,
+            ttl: if odd && number == 70 { 1 } else { 64 },
+            ..Udp4::default()
+        };
+        rig.arrive(packet.frame());
+    }
+    rig.settle();
+    let hits = [1, 2, 3, 4].map(|rule| hits(&rig, rule).0);
+    let punts = rig.punts().len();
+    (rig.sent(1), rig.drops(), punts, hits.to_vec())
+}
+
+#[test]
+fn untracked_packets_of_one_vector_end_as_they_do_one_by_one() {
+    for (asked, hits) in [(false, [25, 30, 95, 0]), (true, [25, 30, 65, 30])] {
+        let short = untracked(asked, false, false);
+        assert_eq!(short, untracked(asked, true, false));
+        assert_eq!(short.3, hits);
+        assert_eq!(short.0.len() as u64, hits[0] + hits[2]);
+
+        let odd = untracked(asked, false, true);
+        assert_eq!(odd, untracked(asked, true, true));
+        assert_eq!(odd.2, 1);
+    }
+}
