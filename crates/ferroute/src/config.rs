@@ -11,6 +11,7 @@ use script::{Refused, Session};
 
 use crate::cli::{Check, Parse, Run};
 use crate::core::clock;
+use crate::say;
 
 /// Fills the store from the state folder, or from `--config` (or `default`) when nothing is there
 /// yet, and makes it durable from then on. Gives what was noted beside it. With an error nothing has
@@ -164,22 +165,22 @@ pub(crate) fn check(check: &Check) -> Result<u8, String> {
     let text = read(&check.file)?;
     let report = script::check(&mut schema::store(), &text);
     if check.json {
-        println!("{}", report.to_json());
+        say::line(format_args!("{}", report.to_json()));
     } else {
         for refused in &report.refused {
-            println!("{}", with_place(refused));
-            println!("    {}", refused.command);
+            say::line(format_args!("{}", with_place(refused)));
+            say::line(format_args!("    {}", refused.command));
         }
         for item in &report.no_effect {
-            println!("line {}: no effect: {}", item.line, item.what);
+            say::line(format_args!("line {}: no effect: {}", item.line, item.what));
         }
-        println!(
+        say::line(format_args!(
             "{} commands: {} applied, {} without effect, {} refused",
             report.commands,
             report.applied,
             report.no_effect.len(),
             report.refused.len()
-        );
+        ));
     }
     Ok(u8::from(!report.refused.is_empty()))
 }

@@ -23,6 +23,7 @@ mod reach;
 mod resolve;
 mod resources;
 mod run;
+mod say;
 mod seat;
 mod services;
 mod shown;

@@ -7,12 +7,12 @@ mod tap;
 mod update;
 mod veth;
 
-use std::io::{self, Write as _};
 use std::sync::LazyLock;
 
 use dataplane::bench::{GUARDED, Options, Peer, Row};
 
 use crate::cli::{Bench, BenchPart, Via};
+use crate::say;
 use crate::workers;
 
 /// The rows that there are.
@@ -100,21 +100,18 @@ fn walk(bench: &Bench, guarded: &[&'static str]) -> Result<(), String> {
     let json = bench.json;
     let mut begun = false;
     let mut print = |row: &Row| {
-        let mut out = io::stdout().lock();
         // With the first row, so that a refusal stands alone.
         if !json && !std::mem::replace(&mut begun, true) {
-            let _ = writeln!(out, "{}", header());
+            say::line(header());
         }
-        let line = if json { row.to_json() } else { table_line(row) };
-        // Whoever does not read any more gets no more rows.
-        let _ = writeln!(out, "{line}").and_then(|()| out.flush());
+        say::line(if json { row.to_json() } else { table_line(row) });
     };
     match bench.via {
         Via::Memory => memory(bench, guarded, &mut print)?,
         Via::Xdp | Via::Packet | Via::Tap => veth::run(bench, &mut print)?,
     }
     if begun && !json {
-        println!("\n{}", legend());
+        say::line(format_args!("\n{}", legend()));
     }
     Ok(())
 }

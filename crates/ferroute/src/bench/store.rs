@@ -1,6 +1,5 @@
 //! The table of the configuration: `import`, `print` and `completion`. No packet moves.
 
-use std::io::{self, Write as _};
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 use std::time::Instant;
@@ -10,6 +9,7 @@ use router::store::Durable;
 use script::Session;
 
 use crate::cli::Bench;
+use crate::say;
 
 /// The rows of this table.
 pub(super) const ROWS: [&str; 3] = ["import", "print", "completion"];
@@ -68,10 +68,10 @@ impl Timed {
 pub(super) fn run(bench: &Bench) -> Result<(), String> {
     let runs = bench.runs.clamp(1, RUNS);
     if !bench.json {
-        println!(
+        say::line(format_args!(
             "{:<12} {:<28} {:>8} {:>10} {:>10} {:>10}",
             "row", "", "items", "median ms", "p10", "p90"
-        );
+        ));
     }
     let asked = |row: &str| bench.rows.is_empty() || bench.rows.iter().any(|asked| asked == row);
     let print = |timed: &Timed| {
@@ -79,8 +79,7 @@ pub(super) fn run(bench: &Bench) -> Result<(), String> {
             true => timed.to_json(),
             false => timed.table_line(),
         };
-        // Whoever does not read any more gets no more rows.
-        let _ = writeln!(io::stdout().lock(), "{line}");
+        say::line(line);
     };
     if asked(ROWS[0]) {
         for (what, text) in [
@@ -99,10 +98,10 @@ pub(super) fn run(bench: &Bench) -> Result<(), String> {
         print(&completion(runs));
     }
     if !bench.json {
-        println!(
+        say::line(format_args!(
             "\nimport: a file of so many add lines as one transaction, synced to disk. print: a list of so\n\
              many items. completion: of one line, with all menus."
-        );
+        ));
     }
     Ok(())
 }

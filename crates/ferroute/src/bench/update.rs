@@ -1,10 +1,9 @@
 //! The table of `fib-update`: what a change of the routes costs.
 
-use std::io::{self, Write as _};
-
 use dataplane::bench::{Options, Update};
 
 use crate::cli::Bench;
+use crate::say;
 
 /// Measures and prints, a row at a time.
 pub(super) fn run(bench: &Bench) -> Result<(), String> {
@@ -14,7 +13,7 @@ pub(super) fn run(bench: &Bench) -> Result<(), String> {
         ..Options::default()
     };
     if !bench.json {
-        println!("\n{}", header());
+        say::line(format_args!("\n{}", header()));
     }
     dataplane::bench::updates(&options, &mut |row| {
         let line = if bench.json {
@@ -22,13 +21,11 @@ pub(super) fn run(bench: &Bench) -> Result<(), String> {
         } else {
             table_line(&row)
         };
-        let mut out = io::stdout().lock();
-        // Whoever does not read any more gets no more rows.
-        let _ = writeln!(out, "{line}").and_then(|()| out.flush());
+        say::line(line);
     })
     .map_err(|invalid| invalid.to_string())?;
     if !bench.json {
-        println!("\n{}", legend());
+        say::line(format_args!("\n{}", legend()));
     }
     Ok(())
 }

@@ -11,6 +11,7 @@ use clap::CommandFactory as _;
 use clap_complete::Shell;
 
 use crate::cli::{Cli, Docs, DocsKind};
+use crate::say;
 use coverage::Coverage;
 
 /// Writes what is asked for.
@@ -18,14 +19,14 @@ pub(crate) fn run(docs: &Docs) -> Result<(), String> {
     if let (true, Some(tree)) = (docs.coverage, &docs.tree) {
         let text = fs::read_to_string(tree).map_err(at(tree))?;
         let coverage = Coverage::of(&text).map_err(at(tree))?;
-        print!(
+        say::text(format_args!(
             "{}",
             if docs.json {
                 coverage.json()
             } else {
                 coverage.text()
             }
-        );
+        ));
         return Ok(());
     }
     let Some(kind) = docs.kind else { return Ok(()) };

@@ -13,7 +13,6 @@ mod report;
 mod stream;
 mod world;
 
-use std::io::{self, Write as _};
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -23,6 +22,7 @@ use netio::PacketReplay;
 
 use super::process::Router;
 use crate::cli::{Attack, AttackKind, Via};
+use crate::say;
 use console::Console;
 use frames::{TCP, UDP};
 use report::Report;
@@ -65,13 +65,10 @@ pub(super) fn run(attack: &Attack) -> Result<(), String> {
     let asked = |kind: &&AttackKind| attack.attacks.is_empty() || attack.attacks.contains(kind);
     for kind in AttackKind::ALL.iter().filter(asked) {
         let report = Run::begin(&mut world, *kind, via, attack)?.measure()?;
-        let mut out = io::stdout().lock();
-        let text = match attack.json {
-            true => report.to_json() + "\n",
-            false => report.to_text() + "\n",
-        };
-        // Whoever does not read any more gets no more rows.
-        let _ = out.write_all(text.as_bytes()).and_then(|()| out.flush());
+        say::line(match attack.json {
+            true => report.to_json(),
+            false => report.to_text(),
+        });
     }
     world.end()
 }

@@ -12,13 +12,12 @@
 
 mod stream;
 
-use std::io::{self, Write as _};
-
 use dataplane::bench::{Family, Spread};
 use lab::{End, Holding, Host, Lab, Layout, Life, Link, Offloads, Options, Route};
 
 use super::process::Router;
 use crate::cli::Bench;
+use crate::say;
 use stream::Stream;
 
 /// What `--rows` calls it.
@@ -136,7 +135,7 @@ pub(super) fn run(bench: &Bench) -> Result<(), String> {
     let router = Router::start(&lab, LAYOUT.config, &ports)?;
     bridge(&lab)?;
     if !bench.json {
-        println!("{}", header());
+        say::line(header());
     }
     for (family, own, other) in [
         (Family::Ipv4, "10.1.2.2", "10.2.2.2"),
@@ -150,12 +149,10 @@ pub(super) fn run(bench: &Bench) -> Result<(), String> {
         } else {
             row.line()
         };
-        let mut out = io::stdout().lock();
-        // Whoever does not read any more gets no more rows.
-        let _ = writeln!(out, "{line}").and_then(|()| out.flush());
+        say::line(line);
     }
     if !bench.json {
-        println!("\n{}", legend());
+        say::line(format_args!("\n{}", legend()));
     }
     drop(router);
     lab.down().map_err(text)
