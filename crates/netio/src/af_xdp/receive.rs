@@ -5,6 +5,10 @@ use frame::{Class, Frame, Pool, Vector};
 use super::XdpPort;
 use super::ring::Descriptor;
 
+/// Slots are lent this many at a time, a small part of a fill ring: the kernel's core and ours pass
+/// its cache lines to and fro for each time, not for each slot.
+const REFILL: u32 = 64;
+
 /// A frame that comes in several pieces.
 #[derive(Debug)]
 pub(super) enum Assembly {
@@ -91,8 +95,9 @@ impl XdpPort {
         let spare = pool
             .available(Class::Small)
             .saturating_sub(self.umem.len / 2048 / 8);
-        let room = (rings.fill.room(u32::MAX) as usize).min(spare);
-        if room > 0 {
+        let room = rings.fill.room(REFILL) as usize;
+        if room >= REFILL as usize {
+            let room = room.min(spare);
             for _ in 0..room {
                 let Some(frame) = pool.alloc_class(Class::Small, 0) else {
                     break;
