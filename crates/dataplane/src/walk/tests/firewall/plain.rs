@@ -155,14 +155,19 @@ fn a_firewall_of_one_family_leaves_the_other_its_fast_path() {
     assert_eq!(rig.traffic(ETHER1).fp_rx.packets, 1);
 }
 
-/// Untracked packets of many flows in one vector, past rules that tell them apart: what left, what ended
-/// and why, and how often each rule was hit. Where `asked`, a rule says more than its bits; where `whole`,
+/// How a vector ended.
+#[derive(Debug, PartialEq)]
+struct Ended {
+    left: Vec<Vec<u8>>,
+    drops: Vec<(Drop, u64)>,
+    punts: usize,
+    /// How often each rule was hit.
+    hits: [u64; 4],
+}
+
+/// Untracked packets of many flows in one vector, past rules that tell them apart. Where `asked`, a rule says more than its bits; where `whole`,
 /// a rule keeps packets from the short way; where `odd`, one of the packets is not plain.
-fn untracked(
-    asked: bool,
-    whole: bool,
-    odd: bool,
-) -> (Vec<Vec<u8>>, Vec<(Drop, u64)>, usize, Vec<u64>) {
+fn untracked(asked: bool, whole: bool, odd: bool) -> Ended {
     let mut rig = rig();
     let near = Match::Source(AddressRange::prefix(0x0a00_0000, 25, 32));
     let to = |port| Match::DestinationPort([(port, port)].into());
@@ -194,9 +199,12 @@ fn untracked(
         rig.arrive(packet.frame());
     }
     rig.settle();
-    let hits = [1, 2, 3, 4].map(|rule| hits(&rig, rule).0);
-    let punts = rig.punts().len();
-    (rig.sent(1), rig.drops(), punts, hits.to_vec())
+    Ended {
+        left: rig.sent(1),
+        drops: rig.drops(),
+        punts: rig.punts().len(),
+        hits: [1, 2, 3, 4].map(|rule| hits(&rig, rule).0),
+    }
 }
 
 #[test]
@@ -204,11 +212,11 @@ fn untracked_packets_of_one_vector_end_as_they_do_one_by_one() {
     for (asked, hits) in [(false, [25, 30, 95, 0]), (true, [25, 30, 65, 30])] {
         let short = untracked(asked, false, false);
         assert_eq!(short, untracked(asked, true, false));
-        assert_eq!(short.3, hits);
-        assert_eq!(short.0.len() as u64, hits[0] + hits[2]);
+        assert_eq!(short.hits, hits);
+        assert_eq!(short.left.len() as u64, hits[0] + hits[2]);
 
         let odd = untracked(asked, false, true);
         assert_eq!(odd, untracked(asked, true, true));
-        assert_eq!(odd.2, 1);
+        assert_eq!(odd.punts, 1);
     }
 }
