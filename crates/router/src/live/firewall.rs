@@ -140,7 +140,8 @@ impl Control {
         ControlFlow::Continue(())
     }
 
-    /// An address of a name. RouterOS: its comment is the name.
+    /// An address of a name. RouterOS: its comment is the name, and its timeout what is left of the
+    /// answer's time.
     fn host_row(&self, host: &HostRow<'_>) -> Row {
         let mut row = Row {
             id: Some(host_id(host)),
@@ -154,6 +155,7 @@ impl Control {
         };
         row.set("address", address);
         row.set("creation-time", Value::text(self.date_of(host.known.since)));
+        row.set("timeout", self.left_until(host.known.end));
         row.flag("dynamic", true);
         row
     }
