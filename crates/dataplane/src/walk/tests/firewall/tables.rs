@@ -2,15 +2,75 @@
 
 use std::sync::Arc;
 
-use super::{filtered, hits, mangled, table, to_port};
+use super::{chains, filtered, hits, mangled, table, to_port};
 use crate::drop::Drop;
 use crate::firewall::{Firewall, filter, mangle, raw};
 use crate::punt::Why;
-use crate::rule::{Action, AddressRange, Match, Reject, Rule, Ttl};
+use crate::rings::Command;
+use crate::rule::{Action, AddressRange, Match, Priority, Reject, Rule, Ttl};
 use crate::snapshot::{RoutingRule, RuleAction};
-use crate::testing::{ETHER1, ETHER2, MIRROR, Udp4};
+use crate::testing::{ETHER1, ETHER2, MIRROR, Udp4, VLAN10};
 use crate::walk::Event;
 use crate::walk::tests::{forwarded4, rig};
+
+#[test]
+fn vlan_tags_say_the_priority_that_packets_came_with_and_leave_with() {
+    let mut rig = rig();
+    let mut firewall = Firewall::clone(&rig.snapshot.firewall);
+    let from_ingress = Action::SetPriority(Priority::FromIngress);
+    firewall.ipv4.mangle = chains(
+        mangle::CHAINS,
+        vec![
+            (
+                mangle::PREROUTING,
+                vec![Rule::new(
+                    1,
+                    vec![Match::IngressPriority(7).into()],
+                    from_ingress,
+                )],
+            ),
+            (
+                mangle::FORWARD,
+                vec![Rule::new(
+                    2,
+                    vec![Match::Priority(7).into()],
+                    Action::Passthrough,
+                )],
+            ),
+            (
+                mangle::OUTPUT,
+                vec![Rule::new(3, vec![], Action::SetPriority(Priority::Set(6)))],
+            ),
+        ],
+    );
+    rig.snapshot.firewall = Arc::new(firewall);
+    for counters in &rig.counters {
+        assert!(counters.rules.make_room(20));
+    }
+    rig.publish();
+
+    // A tag without a VLAN is one of priority alone.
+    let packet = Udp4::default().packet();
+    for priority in [0xe0, 0x60] {
+        let head = [
+            &Udp4::default().frame()[..12],
+            &[0x81, 0, priority, 0, 8, 0],
+        ]
+        .concat();
+        rig.pass([head, packet.clone()].concat());
+    }
+    assert_eq!((hits(&rig, 1).0, hits(&rig, 2).0), (1, 1));
+
+    let own = Udp4 {
+        destination: 0xe000_0005,
+        ..Udp4::default()
+    };
+    let mut frame = rig.pool.alloc_from(&own.packet()).expect("a slot");
+    frame.egress = VLAN10;
+    rig.command(Command::Output(frame));
+    rig.settle();
+    assert_eq!(rig.sent(0)[0][12..18], [0x81, 0, 6 << 5, 10, 8, 0]);
+}
 
 #[test]
 fn forward_drops_what_its_rules_say_and_passes_the_rest() {
