@@ -47,7 +47,7 @@ pub(crate) use gather::expire;
 pub use guarded::{Event, Logged};
 pub(crate) use guarded::{Memory, Told};
 pub(crate) use passes::{Scratch, vector};
-pub(crate) use single::{own, own_here, resume, transmit};
+pub(crate) use single::{on_link, own, own_here, resume, transmit};
 
 use crate::drop::Drop;
 use crate::punt::Why;

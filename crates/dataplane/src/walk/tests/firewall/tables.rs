@@ -7,9 +7,9 @@ use crate::drop::Drop;
 use crate::firewall::{Firewall, filter, mangle, raw};
 use crate::punt::Why;
 use crate::rings::Command;
-use crate::rule::{Action, AddressRange, Match, Priority, Reject, Rule, Ttl};
+use crate::rule::{Action, AddressRange, Match, Priority, Reject, Rule, State, Ttl};
 use crate::snapshot::{RoutingRule, RuleAction};
-use crate::testing::{ETHER1, ETHER2, MIRROR, Udp4, VLAN10};
+use crate::testing::{ETHER1, ETHER2, MIRROR, Rig, Udp4, VLAN10};
 use crate::walk::Event;
 use crate::walk::tests::{forwarded4, rig};
 
@@ -70,6 +70,55 @@ fn vlan_tags_say_the_priority_that_packets_came_with_and_leave_with() {
     rig.command(Command::Output(frame));
     rig.settle();
     assert_eq!(rig.sent(0)[0][12..18], [0x81, 0, 6 << 5, 10, 8, 0]);
+}
+
+#[test]
+fn complete_frames_of_ipv6_meet_output_and_keep_their_link_header() {
+    let mut rig = rig();
+    let report = [
+        &[0x60, 0, 0, 0, 0, 8, 58, 255][..],
+        &[0xfe; 16],
+        &[0xff; 16],
+        &[143, 0, 0, 0, 0, 0, 0, 0],
+    ]
+    .concat();
+    let frame = [&[0x33; 12][..], &[0x86, 0xdd], &report].concat();
+    let states = Match::ConnectionState([State::Untracked].into_iter().collect());
+    let mut firewall = Firewall::clone(&rig.snapshot.firewall);
+    firewall.tracks6 = true;
+    firewall.ipv6.mangle = table(
+        mangle::CHAINS,
+        mangle::OUTPUT,
+        vec![Rule::new(
+            1,
+            vec![states.into()],
+            Action::ChangeTtl(Ttl::Set(7)),
+        )],
+    );
+    rig.snapshot.firewall = Arc::new(firewall.clone());
+    rig.publish();
+    let send = |rig: &mut Rig| {
+        let mut sent = rig.pool.alloc_from(&frame).expect("a slot");
+        (sent.l3, sent.egress) = (14, ETHER2);
+        rig.command(Command::OnLink(sent));
+        rig.settle();
+    };
+
+    send(&mut rig);
+    let mut expected = frame.clone();
+    expected[14 + 7] = 7;
+    assert_eq!(rig.sent(1), [expected]);
+
+    firewall.ipv6.raw = table(
+        raw::CHAINS,
+        raw::OUTPUT,
+        vec![Rule::new(2, vec![], Action::Drop)],
+    );
+    rig.snapshot.firewall = Arc::new(firewall);
+    rig.publish();
+    send(&mut rig);
+    assert!(rig.sent(1).is_empty());
+    assert_eq!(rig.drops(), [(Drop::FirewallRaw, 1)]);
 }
 
 #[test]
