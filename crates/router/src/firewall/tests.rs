@@ -239,6 +239,32 @@ fn a_change_compiles_only_what_it_touches() {
 }
 
 #[test]
+fn patterns_are_in_force_at_once_and_joined_when_the_owner_comes_to_it() {
+    let mut bench = Bench::new(
+        "/ip firewall layer7-protocol\nadd name=a regexp=a.*b\nadd name=b regexp=c.*d\n\
+         /ip firewall filter add chain=forward action=drop layer7-protocol=a",
+    );
+    let first = bench.firewall.take_joining().expect("a pattern is new");
+    assert!(bench.firewall.take_joining().is_none(), "it is taken");
+
+    // A change of something else leaves it good, one of patterns does not.
+    assert!(bench.change("/ip firewall filter add chain=forward action=accept"));
+    assert!(bench.firewall.take_joining().is_none());
+    let before = Arc::clone(bench.firewall.compiled());
+    assert!(bench.firewall.hear_joined(&first.clone().run()));
+    let after = bench.firewall.compiled();
+    assert!(!Arc::ptr_eq(&before, after) && Arc::ptr_eq(&before.ipv4.filter, &after.ipv4.filter));
+
+    assert!(bench.change("/ip firewall filter add chain=forward action=drop layer7-protocol=b"));
+    let second = bench.firewall.take_joining().expect("another is new");
+    assert!(
+        !bench.firewall.hear_joined(&first.run()),
+        "it is out of date"
+    );
+    assert!(bench.firewall.hear_joined(&second.run()));
+}
+
+#[test]
 fn members_of_lists_come_and_go_while_limits_remember() {
     let mut bench = Bench::new(
         "/interface list add name=LAN\n\
