@@ -534,7 +534,7 @@ fn every_property_of_a_rule_is_understood() {
            ipsec-policy=in,none src-address-type=!local dst-address-type=unicast,multicast \
            src-address-list=a dst-address-list=!b ingress-priority=3 priority=!4 realm=7 \
            hotspot=auth,!http\n\
-         add chain=forward action=mark-routing new-routing-mark=t protocol=icmp icmp-options=8:0-3\n\
+         add chain=prerouting action=mark-routing new-routing-mark=t protocol=icmp icmp-options=8:0-3\n\
          add chain=forward action=change-mss new-mss=clamp-to-pmtu protocol=tcp\n\
          add chain=forward action=change-ttl new-ttl=decrement:2\n\
          add chain=forward action=change-dscp new-dscp=10\n\
@@ -569,7 +569,7 @@ fn every_property_of_a_rule_is_understood() {
         .iter()
         .map(|rule| rule.matchers.len())
         .collect();
-    assert_eq!(counts[..4], [21, 25, 2, 1]);
+    assert_eq!(counts[..3], [21, 25, 1]);
     assert!(!chain.rules()[0].passthrough && chain.rules()[1].passthrough);
 }
 
