@@ -414,4 +414,20 @@ fn what_is_placed_before_the_row_that_counts_fasttrack_comes_before_all_rules() 
     );
     let expected = format!("{dummy}last\nd\nc\na\nb\nfirst\n");
     assert_eq!(comments(&mut world), expected);
+
+    // A trace numbers rules as `print` does.
+    let traced = world.run_on(
+        west,
+        "/tool trace in-interface=ether1 src-address=10.1.0.2 dst-address=10.2.0.2 protocol=icmp",
+    );
+    assert!(
+        traced.contains("rule: 1\n") && !traced.contains("rule: 0\n"),
+        "{traced}"
+    );
+    for (command, refusal) in [("disable", "change"), ("remove", "remove")] {
+        let command = format!(":onerror e in={{/ip firewall filter {command} 0}} do={{:put $e}}");
+        let said = world.run_on(west, &command);
+        let refusal = format!("failure: can not {refusal} dynamic ");
+        assert!(said.starts_with(&refusal), "{said}");
+    }
 }
