@@ -8,7 +8,8 @@ use std::sync::Arc;
 use dataplane::packet::{Fields, Tuple, protocol};
 use dataplane::rule::{
     Action, AddressTypes, Carrier, Chain, ChainId, Facts, Glob, Helper, Hotspot, Kept, Layer7,
-    List, Match, Matcher, Nothing, Rule, RuleCounters, Sought, Subject, Table, Watch, Worker, run,
+    List, Making, Match, Matcher, Nothing, Rule, RuleCounters, Sought, Subject, Table, Watch,
+    Worker, run,
 };
 use frame::InterfaceId;
 use kernels::tsc;
@@ -123,7 +124,7 @@ fn row(name: &str, matchers: impl Iterator<Item = Match>, packet: &[u8]) {
         .map(|(what, id)| Arc::new(Rule::new(id, vec![what.into()], Action::Drop)));
     let table = Table::compile(None, vec![(Arc::from("forward"), rules.collect())]);
     let start = std::time::Instant::now();
-    let sought = Sought::default().follow([&table].into_iter());
+    let sought = Sought::default().follow([&table].into_iter(), Making::Joined);
     let compiled = start.elapsed();
     let mut worker = Worker::new(Arc::new(RuleCounters::default()), 1);
     let fields = Fields::of(packet);

@@ -11,7 +11,7 @@ use crate::connection::Settings;
 use crate::nat::Target;
 use crate::nat::helper::Services;
 use crate::packet::Tuple;
-use crate::rule::{Sought, Table};
+use crate::rule::{Joining, Making, Sought, Table};
 
 /// The built-in chains of `raw`, before connections are looked at.
 pub mod raw {
@@ -128,11 +128,21 @@ impl Firewall {
 
     /// Compiles what the rules look for in streams; what `before` has of it is taken over.
     pub fn seek(&mut self, before: &Self) {
+        self.seek_so(before, Making::Joined);
+    }
+
+    /// The same at once; gives what is to be compiled once more, without haste.
+    pub fn seek_at_once(&mut self, before: &Self) -> Option<Joining> {
+        self.seek_so(before, Making::Apart);
+        self.sought.to_join(&before.sought)
+    }
+
+    fn seek_so(&mut self, before: &Self, making: Making) {
         let families = [&self.ipv4, &self.ipv6].into_iter();
         let tables = families
             .flat_map(|tables| [&tables.raw, &tables.mangle, &tables.nat, &tables.filter])
             .map(|table| &**table);
-        self.sought = before.sought.follow(tables);
+        self.sought = before.sought.follow(tables, making);
     }
 
     /// Whether packets of a family have to be looked at: there is a rule, or they are tracked.

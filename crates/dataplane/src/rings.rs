@@ -28,6 +28,9 @@ pub enum Command {
     },
     /// Send this complete frame by the interface `frame.egress`.
     Transmit(Frame),
+    /// Send this complete frame by the interface `frame.egress`, as far as `output` lets its IPv6 packet
+    /// pass, which begins at `frame.l3`: what IPv6 runs on every link, to whom its link header says.
+    OnLink(Frame),
     /// Route this packet of the router's own, which begins at `frame.l3`. With `frame.egress` set,
     /// a link-local or multicast destination goes out there.
     Output(Frame),
@@ -46,6 +49,7 @@ impl core::fmt::Debug for Command {
             Self::Attach { number, .. } => write!(f, "Attach({number})"),
             Self::Detach { number } => write!(f, "Detach({number})"),
             Self::Transmit(frame) => write!(f, "Transmit({frame:?})"),
+            Self::OnLink(frame) => write!(f, "OnLink({frame:?})"),
             Self::Output(frame) => write!(f, "Output({frame:?})"),
             Self::Resume(frame) => write!(f, "Resume({frame:?})"),
             Self::Forget(id) => write!(f, "Forget({id})"),

@@ -107,6 +107,15 @@ pub struct Own4 {
     pub network: (Ipv4Addr, Ipv4Addr),
 }
 
+/// An IPv6 address of an interface.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Own6 {
+    /// The address.
+    pub address: Ipv6Addr,
+    /// The length of its network's prefix in bits.
+    pub len: u8,
+}
+
 /// An interface, as the walk sees it.
 #[derive(Clone, Debug, Default)]
 pub struct Interface {
@@ -123,8 +132,9 @@ pub struct Interface {
     pub address4: Option<Ipv4Addr>,
     /// Its own IPv4 addresses, in the order in which they were given.
     pub addresses4: Vec<Own4>,
-    /// Its first IPv6 address in use that reaches beyond the link: what masquerade makes the source.
-    pub address6: Option<Ipv6Addr>,
+    /// Its IPv6 addresses in use, in the order in which they were given; behind them one of this
+    /// router's, where none of them reaches beyond the link. Masquerade chooses among them.
+    pub addresses6: Vec<Own6>,
     /// The port that its frames leave by.
     pub port: u16,
     /// The VLAN interfaces on it, sorted by (EtherType, VLAN id): empty for most.
@@ -157,6 +167,44 @@ impl Interface {
         let own = near.or(self.addresses4.first()).map(|own| own.address);
         own.or(self.address4)
     }
+
+    /// The address that masquerade gives packets that leave here to this destination: the address
+    /// itself, one that reaches as far, the one with the longest prefix in common, the first one (RFC
+    /// 6724, 5, rules 1, 2 and 8). None where none reaches as far.
+    pub fn source6_towards(&self, to: Ipv6Addr) -> Option<Ipv6Addr> {
+        let near = is_on_link(to);
+        let common = |own: &Own6| {
+            let bits = own.address.to_bits() ^ to.to_bits();
+            bits.leading_zeros().min(own.len.into())
+        };
+        let rank = |own: &Own6| {
+            (
+                own.address == to,
+                is_on_link(own.address) == near,
+                common(own),
+            )
+        };
+        let reaches = |own: &&Own6| near || !is_on_link(own.address);
+        let best = |best: Option<Own6>, own: &Own6| match best {
+            Some(best) if rank(&best) >= rank(own) => Some(best),
+            _ => Some(*own),
+        };
+        let best = self.addresses6.iter().filter(reaches).fold(None, best);
+        best.map(|own| own.address)
+    }
+
+    /// The address that `redirect` gives packets that come in here: its first one that reaches beyond
+    /// the link.
+    pub fn address6(&self) -> Option<Ipv6Addr> {
+        let mut own = self.addresses6.iter().map(|own| own.address);
+        own.find(|own| !is_on_link(*own))
+    }
+}
+
+/// Whether an address means something on its link alone (RFC 4291, 2.5.6 and 2.7).
+fn is_on_link(address: Ipv6Addr) -> bool {
+    let [first, second, ..] = address.octets();
+    address.is_unicast_link_local() || first == 0xff && second & 0xf <= 2
 }
 
 /// This router's own addresses: a bitmap that says "surely not" at the cost of one load, and the

@@ -214,9 +214,10 @@ impl Worker {
         self.outlet.close();
         while let Ok(command) = self.outlet.rings.commands.pop() {
             match command {
-                Command::Transmit(frame) | Command::Output(frame) | Command::Resume(frame) => {
-                    self.outlet.pool.free(frame);
-                }
+                Command::Transmit(frame)
+                | Command::OnLink(frame)
+                | Command::Output(frame)
+                | Command::Resume(frame) => self.outlet.pool.free(frame),
                 Command::Attach { mut port, .. } => port.close(&mut self.outlet.pool),
                 Command::Detach { .. } | Command::Forget(_) | Command::Purge(_) => {}
             }
@@ -243,6 +244,7 @@ impl Worker {
                 Command::Attach { number, port } => self.outlet.attach(number, port),
                 Command::Detach { number } => self.outlet.detach(number),
                 Command::Transmit(frame) => walk::transmit(cx, frame, &mut self.outlet),
+                Command::OnLink(frame) => walk::on_link(cx, frame, &mut self.outlet),
                 Command::Output(frame) => walk::own(cx, frame, &mut self.outlet),
                 Command::Resume(frame) => walk::resume(cx, frame, &mut self.outlet),
                 Command::Forget(id) => {

@@ -19,6 +19,7 @@ mod labs;
 mod names;
 mod notify;
 mod past;
+mod patterns;
 mod reach;
 mod resolve;
 mod resources;

@@ -20,6 +20,7 @@ use crate::devices::Devices;
 use crate::host::{HostPlane, mirrors::Mirrors};
 use crate::names::Names;
 use crate::notify::notify;
+use crate::patterns::Patterns;
 use crate::reach::Place;
 use crate::resources::Watch;
 use crate::services::{self, Services};
@@ -158,6 +159,7 @@ pub(crate) fn start(run: &Run, default: Option<&str>) -> Result<Running, String>
     let offers = services::offers(&shared, place.state.as_deref())?;
     let services = Services::new(offers, run.listen, place.state.as_deref())?;
     let names = Names::new(host.clone(), waiting.waker());
+    let patterns = Patterns::new(waiting.waker());
     let control = {
         let (shared, stop) = (Arc::clone(&shared), Arc::clone(&stop));
         let body = move || {
@@ -169,6 +171,7 @@ pub(crate) fn start(run: &Run, default: Option<&str>) -> Result<Running, String>
                 host,
                 resources,
                 names,
+                patterns,
                 syslog: Syslog::default(),
             };
             while !stop.load(Ordering::SeqCst) {
@@ -221,6 +224,7 @@ struct Outside {
     host: Option<Arc<HostPlane>>,
     resources: Watch,
     names: Names,
+    patterns: Patterns,
     syslog: Syslog,
 }
 
@@ -237,6 +241,7 @@ impl Outside {
                 tracing::error!("{error}");
             }
             asks = self.names.follow(&mut instance, servers);
+            self.patterns.follow(&mut instance);
             let control = instance.control();
             if let Some(resources) = self.resources.look() {
                 control.set_resources(resources);
@@ -253,6 +258,7 @@ impl Outside {
         };
         self.syslog.send(self.host.as_deref(), &datagrams);
         self.names.put(asks);
+        self.patterns.begin();
         for job in jobs {
             if let Err(error) = crate::jobs::start(shared, job) {
                 tracing::error!("{error}");

@@ -38,6 +38,8 @@ pub struct Frame {
     /// The firewall has let it pass and what was decided is written into it: all that is left is its
     /// next hop.
     pub walked: bool,
+    /// The priority of the VLAN tags that it leaves with, 0 to 7.
+    pub priority: u8,
     /// What is unfinished about it.
     pub offload: Offload,
 }
@@ -70,6 +72,7 @@ impl Frame {
             ingress: InterfaceId::NONE,
             egress: InterfaceId::NONE,
             walked: false,
+            priority: 0,
             offload: Offload::FINISHED,
         }
     }
@@ -192,6 +195,7 @@ impl Frame {
         self.ingress = other.ingress;
         self.egress = other.egress;
         self.walked = other.walked;
+        self.priority = other.priority;
         self.offload = other.offload;
     }
 

@@ -94,8 +94,16 @@ fn end_of(text: &str, next: &[Part]) -> usize {
 }
 
 /// `10.0.0.1`, `10.0.0.0/24` or `10.0.0.1-10.0.0.9`. An IPv6 address alone is a prefix of 128.
+///
+/// # Errors
+/// RouterOS: says the same of whatever is no range of IPv4 addresses.
 pub(crate) fn addresses(name: &str, text: &str, family: Family) -> Result<Value, Reason> {
-    let invalid = || Reason::BadValue(format!("invalid value for argument {name}"));
+    let invalid = || {
+        Reason::BadValue(match family {
+            Family::V6 => format!("invalid value for argument {name}"),
+            Family::V4 | Family::Any => "value of range expects range of ip addresses".to_owned(),
+        })
+    };
     if let Some((first, last)) = text.split_once('-') {
         let (first, last) = (address(first, family), address(last, family));
         let (first, last) = first.zip(last).ok_or_else(invalid)?;
@@ -220,7 +228,7 @@ mod tests {
         ] {
             assert_eq!(
                 shown(&ADDRESSES, bad),
-                "invalid value for argument x",
+                "value of range expects range of ip addresses",
                 "{bad}"
             );
         }

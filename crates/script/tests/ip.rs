@@ -224,7 +224,23 @@ fn what_does_not_fit_is_refused_in_the_routers_words() {
         ),
         (
             "/ip pool add name=p ranges=10.0.0.9-10.0.0.1",
-            "invalid value for argument ranges",
+            "value of range expects range of ip addresses",
+        ),
+        (
+            "/ip firewall filter add chain=forward src-address=10.0.0.300",
+            "value of range expects range of ip addresses",
+        ),
+        (
+            "/ip firewall nat add chain=dstnat out-interface-list=all",
+            "failure: outgoing interface matching not possible in input and prerouting chains",
+        ),
+        (
+            "/ip firewall mangle add chain=forward action=mark-routing new-routing-mark=main",
+            "failure: routing-mark allowed only in output and prerouting chains",
+        ),
+        (
+            "/ipv6 firewall nat add chain=srcnat in-interface=!lo",
+            "failure: incoming interface matching not possible in output and postrouting chains",
         ),
         (
             "/ip dhcp-server add interface=ether1 address-pool=nowhere",

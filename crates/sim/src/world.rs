@@ -403,6 +403,11 @@ impl RouterNode {
         // Bounded: two parties that feed each other without end are a fault of ours.
         for _ in 0..10_000 {
             let mut idle = !self.instance.poll(now);
+            // What a router's owner does in a thread of his own.
+            if let Some(joining) = self.instance.control().take_joining() {
+                self.instance.control().hear_joined(&joining.run());
+                idle = false;
+            }
             for worker in &mut self.workers {
                 // The world begins at midnight.
                 worker.set_midnight_ms((now.as_nanos() / 1_000_000 % DAY_MS) as u32);

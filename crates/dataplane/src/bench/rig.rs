@@ -18,7 +18,7 @@ use crate::connection;
 use crate::counters::Counters;
 use crate::firewall::Firewall;
 use crate::rings::{Command, Remote, rings};
-use crate::snapshot::{FamilySettings, Interface, OwnAddresses, PortBinding, Snapshot, Walk};
+use crate::snapshot::{FamilySettings, Interface, Own6, OwnAddresses, PortBinding, Snapshot, Walk};
 use crate::table::{Adjacency, FibWriter, Kind, Network};
 use crate::worker::{Parts, Worker};
 use crate::workload;
@@ -324,7 +324,10 @@ fn snapshot(firewall: Firewall) -> Snapshot {
     };
     let far = Interface {
         address4: Some(Ipv4Addr::from_bits(OWN4)),
-        address6: Some(Ipv6Addr::from_bits(OWN6)),
+        addresses6: vec![Own6 {
+            address: Ipv6Addr::from_bits(OWN6),
+            len: 64,
+        }],
         ..interface("ether2", FAR_MAC, 1)
     };
     Snapshot {

@@ -83,7 +83,9 @@ fn of_packet(what: &Match, subject: &Subject<'_>) -> Answer {
         Match::PacketMark(mark) => subject.marks.packet == *mark,
         Match::RoutingMark(mark) => subject.marks.routing == *mark,
         Match::ConnectionMark(mark) => subject.marks.connection == *mark,
-        Match::IngressPriority(value) => subject.marks.ingress_priority == *value,
+        Match::IngressPriority(value) => {
+            subject.sender.map_or(0, |sender| sender.priority) == *value
+        }
         Match::Priority(value) => subject.marks.priority == *value,
         Match::TcpFlags { set, clear } => {
             return Some(tcp(fields).map(|flags| flags & (set | clear) == *set));
@@ -100,7 +102,7 @@ fn of_header(what: &Match, subject: &Subject<'_>) -> Answer {
     let (fields, packet) = (subject.fields, subject.packet);
     Some(Some(match what {
         Match::Never => return Some(None),
-        Match::SourceMac(mac) => return Some(subject.source_mac.map(|source| source == *mac)),
+        Match::SourceMac(mac) => return Some(subject.sender.map(|sender| sender.mac == *mac)),
         Match::Ttl(Compare::Equal(ttl)) => subject.ttl() == *ttl,
         Match::Ttl(Compare::NotEqual(ttl)) => subject.ttl() != *ttl,
         Match::Ttl(Compare::Less(ttl)) => subject.ttl() < *ttl,

@@ -44,7 +44,7 @@ pub use matcher::{
 };
 pub use run::{Ahead, Watch, run};
 pub(crate) use stream::fuzz_streams;
-pub use stream::{Glob, Kept, Layer7, Looked, Sought};
-pub use subject::{Carrier, Changes, Clock, Facts, Ipsec, Marks, Nothing, Subject};
+pub use stream::{Glob, Joined, Joining, Kept, Layer7, Looked, Making, Sought};
+pub use subject::{Carrier, Changes, Clock, Facts, Ipsec, Marks, Nothing, Sender, Subject};
 pub use table::{Chain, ChainId, DEPTH, NOBODY, NONE, Quick, Rule, Table};
 pub use worker::{RuleCounters, Worker};

@@ -360,6 +360,7 @@ fn enter<W: Watch>(
 /// Notes a change of the packet or of its marks.
 fn apply(action: &Action, subject: &mut Subject<'_>) {
     let (ttl, tos) = (subject.ttl(), subject.tos());
+    let came_with = subject.sender.map_or(0, |sender| sender.priority);
     let (marks, changes) = (&mut subject.marks, &mut subject.changes);
     match *action {
         Action::MarkPacket(mark) => marks.packet = mark,
@@ -388,8 +389,9 @@ fn apply(action: &Action, subject: &mut Subject<'_>) {
                 Priority::Set(value) => value,
                 Priority::FromDscp => tos >> 2,
                 Priority::FromDscpHigh3 => tos >> 5,
-                Priority::FromIngress => marks.ingress_priority,
+                Priority::FromIngress => came_with,
             };
+            changes.priority = Some(marks.priority);
         }
         Action::StripOptions => changes.strip_options = true,
         Action::ClearDf => changes.clear_df = true,

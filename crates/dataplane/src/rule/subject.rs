@@ -22,8 +22,16 @@ pub struct Marks {
     pub connection: u32,
     /// RouterOS: `priority`, 0 to 63, for the link that it leaves by.
     pub priority: u8,
-    /// RouterOS: `ingress-priority`, as the packet arrived with it.
-    pub ingress_priority: u8,
+}
+
+/// What the link header that a packet came with says of its sender.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Sender {
+    /// Its address.
+    pub mac: Mac,
+    /// The priority of the VLAN tag (IEEE 802.1Q, 9.6), 0 to 7; 0 without one. RouterOS:
+    /// `ingress-priority`.
+    pub priority: u8,
 }
 
 /// What rules decided about a packet besides the verdict and marks. Later matchers of the same walk
@@ -38,6 +46,8 @@ pub struct Changes {
     pub mss: Option<Mss>,
     /// May be fragmented.
     pub clear_df: bool,
+    /// The priority for VLAN tags that it leaves with, of which these have the low three bits.
+    pub priority: Option<u8>,
     /// IPv4 options become no-operations.
     pub strip_options: bool,
     /// IPv6: the source's prefix is another (RFC 6296).
@@ -87,7 +97,7 @@ pub struct Subject<'a> {
     /// Its bytes from the network header on.
     pub packet: &'a [u8],
     /// Its link-layer source, where it has one.
-    pub source_mac: Option<Mac>,
+    pub sender: Option<Sender>,
     /// The interface that it came by; none for the router's own.
     pub ingress: InterfaceId,
     /// The interface that it leaves by; none before routing, and for the router.
@@ -114,7 +124,7 @@ impl<'a> Subject<'a> {
         Self {
             fields,
             packet,
-            source_mac: None,
+            sender: None,
             ingress,
             egress: InterfaceId::NONE,
             bridge_ingress: InterfaceId::NONE,

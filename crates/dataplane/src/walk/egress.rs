@@ -41,9 +41,24 @@ pub(crate) fn rewrite(frame: &mut Frame, adjacency: &Adjacency) -> bool {
     ) {
         (Some(place), Some(header)) => {
             place.copy_from_slice(header);
+            prioritise(frame);
             true
         }
         _ => false,
+    }
+}
+
+/// Writes the frame's priority into its VLAN tags (IEEE 802.1Q, 9.6).
+pub(crate) fn prioritise(frame: &mut Frame) {
+    let (priority, end) = (frame.priority << 5, usize::from(frame.l3));
+    if priority == 0 {
+        return;
+    }
+    // Behind the addresses come the tags, and the type of what they carry.
+    for at in (ETHERNET..end).step_by(4) {
+        if let Some(byte) = frame.bytes_mut().get_mut(at) {
+            *byte = *byte & 0x1f | priority;
+        }
     }
 }
 

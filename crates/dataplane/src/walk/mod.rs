@@ -47,10 +47,11 @@ pub(crate) use gather::expire;
 pub use guarded::{Event, Logged};
 pub(crate) use guarded::{Memory, Told};
 pub(crate) use passes::{Scratch, vector};
-pub(crate) use single::{own, own_here, resume, transmit};
+pub(crate) use single::{on_link, own, own_here, resume, transmit};
 
 use crate::drop::Drop;
 use crate::punt::Why;
+use crate::rule::Sender;
 use crate::snapshot::Snapshot;
 use crate::table::{Adjacency, Fib, Kind, NextHopId};
 use crate::trace::Tracer;
@@ -339,9 +340,18 @@ fn fit(cx: &Context<'_>, leaving: &Leaving<'_>, adjacency: &Adjacency) -> Result
 }
 
 /// Who sent a frame on the link, whose packet begins at `l3`; none on links without such addresses.
-fn source_mac(bytes: &[u8], l3: u16) -> Option<Mac> {
-    let source = bytes.get(6..12)?.first_chunk()?;
-    (l3 >= 14).then_some(Mac(*source))
+#[inline(always)]
+fn sender(bytes: &[u8], l3: u16) -> Option<Sender> {
+    let mac = Mac(*bytes.get(6..12)?.first_chunk()?);
+    match usize::from(l3) {
+        ..14 => None,
+        14 => Some(Sender { mac, priority: 0 }),
+        // The last tag is that of the interface that it came by.
+        l3 => {
+            let priority = bytes.get(l3 - 4)? >> 5;
+            Some(Sender { mac, priority })
+        }
+    }
 }
 
 /// All decisions about one frame, one after the other, for the tracer.
@@ -375,7 +385,7 @@ pub(crate) fn decide<W: Watcher>(
             packet,
             offload,
             ingress: place.interface,
-            source_mac: source_mac(bytes, place.l3),
+            sender: sender(bytes, place.l3),
         };
         return guarded::decide(cx, view, local, memory, watch);
     }

@@ -1,11 +1,14 @@
 //! Output: packets of this router itself, from its host stack or from control.
 
-use frame::InterfaceId;
+use frame::{Frame, InterfaceId};
 use wire::Mac;
 
+use super::guarded::{Guard, Met, Passage, View};
 use super::routing::{Address, Query};
 use super::{Context, Exit, prerouting, routing};
 use crate::drop::Drop;
+use crate::outlet::Outlet;
+use crate::packet::Fields;
 use crate::punt::Why;
 use crate::snapshot::Interface;
 use crate::table::adjacency::HEADER_BYTES;
@@ -42,9 +45,60 @@ pub(crate) fn run(
     }
 }
 
-/// Whether a packet to this destination leaves by the interface that it was given, whatever routes say.
+/// What rules make of a packet of IPv6's own protocols on a link (neighbour discovery, router
+/// advertisements, reports of groups), in a frame that is complete. No connection is tracked for it.
+///
+/// # Errors
+/// Why it is discarded. Nobody is told: its sender is this router.
+pub(super) fn on_link(
+    cx: &Context<'_>,
+    frame: &Frame,
+    outlet: &mut Outlet,
+) -> Result<Passage, Drop> {
+    let interface = cx.snapshot.interface(frame.egress);
+    let interface = interface.ok_or(Drop::EgressDown)?;
+    let packet = frame.bytes().get(usize::from(frame.l3)..);
+    let packet = packet.unwrap_or_default();
+    let mut passage = Passage::new(Fields::of(packet));
+    let mut guard = Guard {
+        cx,
+        tables: cx.snapshot.firewall.tables(true),
+        memory: &mut outlet.memory,
+        view: View {
+            packet,
+            offload: &frame.offload,
+            ingress: InterfaceId::NONE,
+            sender: None,
+        },
+        passage: &mut passage,
+        met: Met::Unknown,
+        watch: &mut outlet.told,
+    };
+    let adjacency = Adjacency {
+        kind: Kind::Forward,
+        port: interface.port,
+        mtu: interface.mtu,
+        egress: frame.egress,
+        ..Adjacency::default()
+    };
+    let decided = guard.sent(Ok((NextHopId::NO_ROUTE, adjacency)));
+    outlet.tell(frame);
+    match decided {
+        Ok(_) => Ok(passage),
+        // A mark led to a neighbour that is not known; this one is.
+        Err(_) if passage.accepted => Ok(passage),
+        Err(Exit::Drop(reason)) => Err(reason),
+        Err(Exit::Punt(why)) => Err(why.discards().unwrap_or(Drop::NoRoute)),
+        Err(_) => Err(Drop::NoRoute),
+    }
+}
+
+/// Whether a packet to this destination leaves by the interface that it was given, whatever routes say
+/// and rules mark.
 pub(super) fn is_of_link(destination: Address) -> bool {
-    matches!(destination, Address::V6(address) if prerouting::is_link_local6(address))
+    let is_link_local =
+        matches!(destination, Address::V6(address) if prerouting::is_link_local6(address));
+    is_link_local || group(destination).is_some()
 }
 
 /// Whether a packet waits for control to complete it: no route leads to link-local addresses, and control

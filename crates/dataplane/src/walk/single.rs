@@ -180,6 +180,24 @@ fn go(cx: &Context<'_>, frame: Frame, departed: Result<Departed, Exit>, outlet: 
     settle(cx, frame, exit, outlet);
 }
 
+/// Sends a complete frame of IPv6's own protocols on a link by the interface that `egress` names, if rules let
+/// it pass. They may change the packet; where it goes its link header says, whatever they mark.
+pub(crate) fn on_link(cx: &Context<'_>, mut frame: Frame, outlet: &mut Outlet) {
+    frame.ingress = InterfaceId::NONE;
+    if cx.snapshot.firewall.guards(true) {
+        match output::on_link(cx, &frame, outlet) {
+            Ok(passage) => {
+                if let Err(reason) = guarded::commit(&mut frame, &passage) {
+                    return outlet.discard(frame, reason);
+                }
+                egress::prioritise(&mut frame);
+            }
+            Err(reason) => return outlet.discard(frame, reason),
+        }
+    }
+    transmit(cx, frame, outlet);
+}
+
 /// Sends a complete frame by the interface that `egress` names.
 pub(crate) fn transmit(cx: &Context<'_>, frame: Frame, outlet: &mut Outlet) {
     let Some(interface) = cx.snapshot.interface(frame.egress) else {

@@ -1,7 +1,7 @@
 //! The table of `print brief` and `print stats`.
 
-use super::{Options, Style, flags, grouped, is_numbered, letter};
-use crate::{Menu, Row};
+use super::{Options, Style, flags, grouped, is_numbered, letter, rate};
+use crate::{Menu, Row, Value};
 
 /// Which columns a table has and how wide they are.
 pub(crate) struct Layout {
@@ -18,6 +18,8 @@ struct Column {
     width: usize,
     right: bool,
     counter: bool,
+    /// It is a number of bits a second.
+    rate: bool,
 }
 
 impl Layout {
@@ -137,12 +139,13 @@ impl Layout {
 impl Column {
     /// The column, unless it is empty in all rows.
     fn of(menu: &'static Menu, name: &'static str, rows: &[(Option<usize>, Row)]) -> Option<Self> {
-        let counter = menu.property(name).is_some_and(|property| property.stats);
+        let property = menu.property(name);
         let mut column = Self {
             name,
             width: name.len(),
             right: true,
-            counter,
+            counter: property.is_some_and(|property| property.stats),
+            rate: property.is_some_and(|property| property.unit == "bps"),
         };
         let mut filled = false;
         for (_, row) in rows {
@@ -157,11 +160,11 @@ impl Column {
     }
 
     fn text(&self, row: &Row) -> String {
-        let text = row
-            .get(self.name)
-            .map(ToString::to_string)
-            .unwrap_or_default();
-        if self.counter { grouped(&text) } else { text }
+        match row.get(self.name) {
+            Some(Value::Number(bits)) if self.rate => rate(*bits),
+            Some(value) if self.counter => grouped(&value.to_string()),
+            value => value.map(ToString::to_string).unwrap_or_default(),
+        }
     }
 
     fn pad(&self, text: &str) -> String {

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use dataplane::firewall::Firewall;
 use dataplane::snapshot::{
-    FamilySettings, Interface, Own4, OwnAddresses, PortBinding, Prefix, Role, RoutingRule,
+    FamilySettings, Interface, Own4, Own6, OwnAddresses, PortBinding, Prefix, Role, RoutingRule,
     RpFilter, SlowReason, Snapshot, Vlan, Walk,
 };
 use frame::InterfaceId;
@@ -65,6 +65,7 @@ pub fn compile(
         ..Snapshot::default()
     };
     let mut vlans = vlans(layout);
+    let in_use6: BTreeSet<_> = in_use6.iter().copied().collect();
     for (id, laid) in &layout.interfaces {
         let own_vlans = vlans.remove(id).unwrap_or_default();
         *slot(&mut snapshot.interfaces, id.0 as usize) =
@@ -72,7 +73,7 @@ pub fn compile(
         let made = &mut snapshot.interfaces[id.0 as usize];
         made.addresses4 = addresses4(addresses, *id);
         made.address4 = address4(addresses, &made.addresses4);
-        made.address6 = address6(addresses, *id, in_use6);
+        made.addresses6 = addresses6(addresses, *id, &in_use6);
         if let Some((port, mirror)) = laid.mirror {
             *slot(&mut snapshot.interfaces, mirror.0 as usize) = mirror_of(laid, port);
         }
@@ -99,10 +100,28 @@ fn addresses4(addresses: &Addresses, id: InterfaceId) -> Vec<Own4> {
     own.collect()
 }
 
-/// The IPv6 address that masquerade speaks with on an interface.
-fn address6(addresses: &Addresses, id: InterfaceId, in_use6: &[Ipv6Addr]) -> Option<Ipv6Addr> {
-    let mut own = addresses.of6(id).map(|(address, _)| address);
-    own.find(|own| !own.is_unicast_link_local() && in_use6.contains(own))
+/// The IPv6 addresses of an interface that are in use, in the order of their items; one of the router's
+/// behind them where an interface is known by none beyond its link.
+fn addresses6(addresses: &Addresses, id: InterfaceId, in_use6: &BTreeSet<Ipv6Addr>) -> Vec<Own6> {
+    let usable = |address: Ipv6Addr| in_use6.contains(&address);
+    let mut own: Vec<_> = addresses.of6(id).filter(|(own, _)| usable(*own)).collect();
+    // The link-local address that the router makes has no item.
+    own.sort_by_key(|(_, own)| (own.item.is_none(), own.item));
+    let mut own: Vec<_> = { own.into_iter() }
+        .map(|(address, own)| Own6 {
+            address,
+            len: own.len,
+        })
+        .collect();
+    if own.iter().all(|own| own.address.is_unicast_link_local()) {
+        let mut all = addresses.ipv6.iter();
+        let other = all.find(|((_, other), _)| !other.is_unicast_link_local() && usable(*other));
+        own.extend(other.map(|((_, address), own)| Own6 {
+            address: *address,
+            len: own.len,
+        }));
+    }
+    own
 }
 
 /// The place with this index, made if it is not there.

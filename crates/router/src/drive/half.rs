@@ -360,7 +360,7 @@ fn link_header(link: &crate::rib::Link, to: Mac, ether_type: EtherType) -> Vec<u
     header
 }
 
-/// Sends a frame of control's own by an interface.
+/// Sends a frame of control's own by an interface. RouterOS: IPv6 meets `output`; ARP meets no rule.
 pub(super) fn send(
     id: InterfaceId,
     to: Mac,
@@ -377,6 +377,10 @@ pub(super) fn send(
     if let Some(mut frame) = means.workers.frame(&bytes) {
         frame.l3 = l3;
         frame.egress = id;
-        means.workers.send(0, Command::Transmit(frame));
+        let command = match ether_type {
+            EtherType::IPV6 => Command::OnLink(frame),
+            _ => Command::Transmit(frame),
+        };
+        means.workers.send(0, command);
     }
 }

@@ -15,6 +15,7 @@ mod link6;
 pub mod log;
 pub mod names;
 mod output;
+pub mod patterns;
 mod pieces;
 mod ping;
 mod punt;

@@ -67,7 +67,7 @@ impl Workers {
         };
         let is_packet = matches!(
             command,
-            Command::Transmit(_) | Command::Output(_) | Command::Resume(_)
+            Command::Transmit(_) | Command::OnLink(_) | Command::Output(_) | Command::Resume(_)
         );
         if is_packet && backlog.len() >= BACKLOG {
             return self.refuse(command);
@@ -107,7 +107,10 @@ impl Workers {
 
     fn refuse(&mut self, command: Command) {
         match command {
-            Command::Transmit(frame) | Command::Output(frame) | Command::Resume(frame) => {
+            Command::Transmit(frame)
+            | Command::OnLink(frame)
+            | Command::Output(frame)
+            | Command::Resume(frame) => {
                 self.discard(frame, Drop::HandoverFull);
             }
             Command::Attach { mut port, .. } => port.close(&mut self.pool),

@@ -422,6 +422,16 @@ mod tests {
             bench.run(shown),
             "10.0.0.1 a.example\n10.0.0.2 a.example\n10.0.0.2 b.example\n"
         );
+        // The answer's 60 seconds, and as long as the next question may take.
+        let lasts = |bench: &mut Bench, time: &str| {
+            let which = format!("address=10.0.0.1 list=y timeout={time}");
+            bench.run(&format!(
+                ":put [:len [/ip firewall address-list find where {which}]]"
+            ))
+        };
+        assert_eq!(lasts(&mut bench, "1m10s"), "1\n");
+        bench.pass(7);
+        assert_eq!(lasts(&mut bench, "1m3s"), "1\n");
 
         bench
             .run("/ip firewall address-list remove [find where address=a.example list=x !dynamic]");

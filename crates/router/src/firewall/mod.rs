@@ -32,7 +32,7 @@ use std::sync::Arc;
 
 use dataplane::firewall::Tables;
 use dataplane::nat::helper::Services;
-use dataplane::rule::{Layer7, List, RuleCounters};
+use dataplane::rule::{Joined, Joining, Layer7, List, RuleCounters};
 use machine::Instant;
 use menu::{Change, Changes, Store};
 use service::resolver::{Ask, Config, Heard};
@@ -81,6 +81,7 @@ pub struct Firewall {
     complaints: Vec<String>,
     tracking: Tracking,
     services: Services,
+    joining: Option<Joining>,
     compiled: Arc<dataplane::firewall::Firewall>,
 }
 
@@ -100,6 +101,7 @@ impl Firewall {
             complaints: Vec::new(),
             tracking: Tracking::default(),
             services: Services::default(),
+            joining: None,
             compiled: Arc::default(),
         }
     }
@@ -107,6 +109,21 @@ impl Firewall {
     /// What users are to be told, once.
     pub(crate) fn take_complaints(&mut self) -> Vec<String> {
         core::mem::take(&mut self.complaints)
+    }
+
+    /// What rules look for in streams and what is to be compiled a second time, once.
+    pub(crate) fn take_joining(&mut self) -> Option<Joining> {
+        self.joining.take()
+    }
+
+    /// Takes over what came of that; says whether workers must be told: it may be out of date.
+    pub(crate) fn hear_joined(&mut self, joined: &Joined) -> bool {
+        let Some(sought) = self.compiled.sought.with(joined) else {
+            return false;
+        };
+        let compiled = (*self.compiled).clone();
+        self.compiled = Arc::new(dataplane::firewall::Firewall { sought, ..compiled });
+        true
     }
 
     /// What the data plane runs.
@@ -211,7 +228,8 @@ impl Firewall {
         };
         let same = is_same(&made, &self.compiled);
         if !same {
-            made.seek(&self.compiled);
+            let joining = made.seek_at_once(&self.compiled);
+            self.joining = joining.or(self.joining.take());
             self.compiled = Arc::new(made);
         }
         !same

@@ -239,6 +239,32 @@ fn a_change_compiles_only_what_it_touches() {
 }
 
 #[test]
+fn patterns_are_in_force_at_once_and_joined_when_the_owner_comes_to_it() {
+    let mut bench = Bench::new(
+        "/ip firewall layer7-protocol\nadd name=a regexp=a.*b\nadd name=b regexp=c.*d\n\
+         /ip firewall filter add chain=forward action=drop layer7-protocol=a",
+    );
+    let first = bench.firewall.take_joining().expect("a pattern is new");
+    assert!(bench.firewall.take_joining().is_none(), "it is taken");
+
+    // A change of something else leaves it good, one of patterns does not.
+    assert!(bench.change("/ip firewall filter add chain=forward action=accept"));
+    assert!(bench.firewall.take_joining().is_none());
+    let before = Arc::clone(bench.firewall.compiled());
+    assert!(bench.firewall.hear_joined(&first.clone().run()));
+    let after = bench.firewall.compiled();
+    assert!(!Arc::ptr_eq(&before, after) && Arc::ptr_eq(&before.ipv4.filter, &after.ipv4.filter));
+
+    assert!(bench.change("/ip firewall filter add chain=forward action=drop layer7-protocol=b"));
+    let second = bench.firewall.take_joining().expect("another is new");
+    assert!(
+        !bench.firewall.hear_joined(&first.run()),
+        "it is out of date"
+    );
+    assert!(bench.firewall.hear_joined(&second.run()));
+}
+
+#[test]
 fn members_of_lists_come_and_go_while_limits_remember() {
     let mut bench = Bench::new(
         "/interface list add name=LAN\n\
@@ -508,7 +534,7 @@ fn every_property_of_a_rule_is_understood() {
            ipsec-policy=in,none src-address-type=!local dst-address-type=unicast,multicast \
            src-address-list=a dst-address-list=!b ingress-priority=3 priority=!4 realm=7 \
            hotspot=auth,!http\n\
-         add chain=forward action=mark-routing new-routing-mark=t protocol=icmp icmp-options=8:0-3\n\
+         add chain=prerouting action=mark-routing new-routing-mark=t protocol=icmp icmp-options=8:0-3\n\
          add chain=forward action=change-mss new-mss=clamp-to-pmtu protocol=tcp\n\
          add chain=forward action=change-ttl new-ttl=decrement:2\n\
          add chain=forward action=change-dscp new-dscp=10\n\
@@ -543,7 +569,7 @@ fn every_property_of_a_rule_is_understood() {
         .iter()
         .map(|rule| rule.matchers.len())
         .collect();
-    assert_eq!(counts[..4], [21, 25, 2, 1]);
+    assert_eq!(counts[..3], [21, 25, 1]);
     assert!(!chain.rules()[0].passthrough && chain.rules()[1].passthrough);
 }
 

@@ -54,6 +54,11 @@ impl Control {
                 let rows = vec![self.route_of(to)];
                 Ok(Reply { rows })
             }
+            // RouterOS: what the router makes by itself stays as it is.
+            (_, "remove") if is_dynamic(call) => Err(Reason::failure("can not remove dynamic")),
+            (_, "comment" | "disable" | "enable" | "set" | "unset") if is_dynamic(call) => {
+                Err(Reason::failure("can not change dynamic"))
+            }
             _ => Err(Reason::failure(format!(
                 "{} is not supported here",
                 call.command
@@ -120,6 +125,11 @@ impl Control {
             rows: rows.collect(),
         }
     }
+}
+
+/// Whether a command is about rows that the router makes by itself.
+fn is_dynamic(call: &Call<'_>) -> bool {
+    call.items.iter().any(|Id(bits)| bits & DYNAMIC != 0)
 }
 
 fn text(call: &Call<'_>, name: &str) -> String {

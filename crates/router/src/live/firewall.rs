@@ -50,18 +50,9 @@ impl Control {
         filter: &RowFilter<'_>,
         each: &mut dyn FnMut(Row) -> ControlFlow<()>,
     ) -> ControlFlow<()> {
-        let chains: &[&str] = match menu.path {
-            "/ip/firewall/filter" | "/ipv6/firewall/filter" => &["forward"],
-            "/ip/firewall/mangle" => &["prerouting", "forward", "postrouting"],
-            "/ip/firewall/raw" => &["prerouting"],
-            _ => &[],
-        };
         let ipv6 = menu.path.starts_with("/ipv6");
         let carried = self.fasttracked(ipv6);
-        if carried.packets == 0 {
-            return ControlFlow::Continue(());
-        }
-        for (place, chain) in chains.iter().enumerate() {
+        for (place, chain) in self.fasttrack_chains(menu.path).iter().enumerate() {
             let mut row = Row {
                 id: Some(Id(DYNAMIC | place as u64)),
                 ..Row::default()
@@ -75,6 +66,20 @@ impl Control {
             give(row, filter, each)?;
         }
         ControlFlow::Continue(())
+    }
+
+    /// The chains of those rows in a menu.
+    pub(super) fn fasttrack_chains(&self, path: &str) -> &'static [&'static str] {
+        let chains: &[&str] = match path {
+            "/ip/firewall/filter" | "/ipv6/firewall/filter" => &["forward"],
+            "/ip/firewall/mangle" => &["prerouting", "forward", "postrouting"],
+            "/ip/firewall/raw" => &["prerouting"],
+            _ => &[],
+        };
+        match self.fasttracked(path.starts_with("/ipv6")).packets {
+            0 => &[],
+            _ => chains,
+        }
     }
 
     /// What FastTrack has carried of a family.
@@ -140,7 +145,8 @@ impl Control {
         ControlFlow::Continue(())
     }
 
-    /// An address of a name. RouterOS: its comment is the name.
+    /// An address of a name. RouterOS: its comment is the name, and its timeout what is left of the
+    /// answer's time.
     fn host_row(&self, host: &HostRow<'_>) -> Row {
         let mut row = Row {
             id: Some(host_id(host)),
@@ -154,6 +160,7 @@ impl Control {
         };
         row.set("address", address);
         row.set("creation-time", Value::text(self.date_of(host.known.since)));
+        row.set("timeout", self.left_until(host.known.end));
         row.flag("dynamic", true);
         row
     }

@@ -1,6 +1,8 @@
 //! `/tool/trace`: which way a packet would take, stage by stage and rule by rule. The data plane's
 //! own code decides; here its words get the names of the configuration.
 
+use std::collections::BTreeMap;
+
 use dataplane::connection::{NatState, State};
 use dataplane::rule::{Clock, Marks};
 use dataplane::trace::{Assumed, End, Line, Question, Tried, Walked, trace};
@@ -12,7 +14,11 @@ use menu::{Call, Id, Reason, Reply, Row, Store, Value};
 use super::number;
 use crate::drive::Control;
 use crate::firewall::nat_states;
+use crate::intent::ItemId;
 use crate::probe::{Probe, argument};
+
+/// The numbers that `print` gives the rules of menus.
+type Places = BTreeMap<&'static str, BTreeMap<ItemId, u64>>;
 
 impl Control {
     pub(super) fn trace(&self, store: &Store, call: &Call<'_>) -> Result<Reply, Reason> {
@@ -32,10 +38,11 @@ impl Control {
         };
         let walked = trace(&self.snapshot(), self.fib(), &question);
         let ipv6 = probe.source.is_ipv6();
+        let mut places = Places::default();
         let mut rows: Vec<_> = walked
             .lines
             .iter()
-            .map(|line| self.line_row(store, line))
+            .map(|line| self.line_row(store, line, &mut places))
             .collect();
         rows.push(self.path_row(id, ipv6));
         rows.push(self.end_row(&walked, ipv6));
@@ -67,9 +74,9 @@ impl Control {
     fn assumed(&self, call: &Call<'_>) -> Result<Assumed, Reason> {
         let word = |name: &str| argument(call, name).and_then(Value::as_str);
         let known = |name: &str, number: &dyn Fn(&str) -> Option<u32>| match word(name) {
-            None => Ok(0),
+            None => 0,
             // A mark that no rule names is another one than all of theirs.
-            Some(word) => Ok::<_, Reason>(number(word).unwrap_or(u32::MAX)),
+            Some(word) => number(word).unwrap_or(u32::MAX),
         };
         let state = word("connection-state").map(|word| match word {
             "established" => State::Established,
@@ -79,42 +86,53 @@ impl Control {
             _ => State::New,
         });
         let nat = argument(call, "connection-nat-state").and_then(nat_states);
-        let table = |name: &str| self.tables.get(name).map(|number| u32::from(*number));
+        let routing = match word("routing-mark") {
+            None => 0,
+            Some(name) => match self.tables.get(name) {
+                Some(number) => u32::from(*number),
+                None => return Err(Reason::no_match("routing-mark")),
+            },
+        };
         Ok(Assumed {
             // A translated connection was seen before.
             state: state.or_else(|| nat.map(|_| State::Established)),
             nat: NatState(nat.map_or(0, |nat| nat.0)),
             marks: Marks {
-                packet: known("packet-mark", &|name| self.firewall.known_packet_mark(name))?,
+                packet: known("packet-mark", &|name| self.firewall.known_packet_mark(name)),
                 connection: known("connection-mark", &|name| {
                     self.firewall.known_connection_mark(name)
-                })?,
-                routing: known("routing-mark", &table)?,
+                }),
+                routing,
                 ..Marks::default()
             },
         })
     }
 
-    fn line_row(&self, store: &Store, line: &Line) -> Row {
+    fn line_row(&self, store: &Store, line: &Line, places: &mut Places) -> Row {
         let mut row = Row::default();
         row.set("stage", Value::Word(line.stage.name()));
         match &line.rule {
             None => row.set("decision", Value::text(&*line.decision)),
-            Some(tried) => self.tell_rule(store, tried, &mut row),
+            Some(tried) => self.tell_rule(store, tried, places, &mut row),
         }
         row
     }
 
     /// A rule that the packet met: which it is, and the property that it failed.
-    fn tell_rule(&self, store: &Store, tried: &Tried, row: &mut Row) {
+    fn tell_rule(&self, store: &Store, tried: &Tried, places: &mut Places, row: &mut Row) {
         let Some((path, item)) = self.firewall.item_of(tried.number) else {
             return;
         };
         row.set("table", Value::text(path));
         row.set("chain", Value::text(&*tried.chain));
-        let place = store.items(path).position(|other| other.id.0 == item);
-        if let Some(place) = place {
-            row.set("rule", number(place as u64));
+        let places = places.entry(path).or_insert_with(|| {
+            // `print` numbers the rows that count FastTrack, too, and they come first.
+            let first = self.fasttrack_chains(path).len() as u64;
+            let items = store.items(path).map(|item| item.id.0);
+            items.zip(first..).collect()
+        });
+        if let Some(place) = places.get(&item) {
+            row.set("rule", number(*place));
         }
         let Some(item) = store.item(path, Id(item)) else {
             return;

@@ -98,7 +98,28 @@ fn check(draft: &Draft<'_>, _: &Store) -> Result<(), Reason> {
             "ports can be specified if proto is {names}"
         )));
     }
-    Ok(())
+    is_in_place(draft)
+}
+
+/// RouterOS: refuses interfaces that a chain's packets do not have, or not yet, and marks for routing
+/// where that is over.
+fn is_in_place(draft: &Draft<'_>) -> Result<(), Reason> {
+    let word = |name: &str| draft.get(name).and_then(Value::as_str);
+    let any = |names: &[&str]| names.iter().any(|name| draft.get(name).is_some());
+    let chain = word("chain").unwrap_or_default();
+    let said = match chain {
+        "input" | "prerouting" | "dstnat" if any(&["out-interface", "out-interface-list"]) => {
+            "outgoing interface matching not possible in input and prerouting chains"
+        }
+        "output" | "postrouting" | "srcnat" if any(&["in-interface", "in-interface-list"]) => {
+            "incoming interface matching not possible in output and postrouting chains"
+        }
+        "input" | "forward" | "postrouting" if word("action") == Some("mark-routing") => {
+            "routing-mark allowed only in output and prerouting chains"
+        }
+        _ => return Ok(()),
+    };
+    Err(Reason::failure(said))
 }
 
 /// The protocols that have ports, in the order in which RouterOS says them.

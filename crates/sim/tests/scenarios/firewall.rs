@@ -318,6 +318,54 @@ fn a_routers_own_packets_to_link_local_addresses_meet_output_and_postrouting() {
 }
 
 #[test]
+fn what_the_router_runs_on_links_itself_meets_output_untracked() {
+    const ADVERTISED: &str = "chain=output protocol=icmpv6 icmp-options=136 connection-state=untracked \
+                              out-interface=ether1";
+    for (rule, expected) in [
+        (format!("filter add {ADVERTISED} action=passthrough"), 1),
+        (format!("filter add {ADVERTISED} action=drop"), 0),
+        (
+            "raw add chain=output protocol=icmpv6 icmp-options=136 action=drop".to_owned(),
+            0,
+        ),
+        // Whatever it is marked with, it goes to who asked.
+        (
+            format!("mangle add {ADVERTISED} action=mark-routing new-routing-mark=other"),
+            1,
+        ),
+    ] {
+        let Chain {
+            mut world,
+            client,
+            west,
+            ..
+        } = guarded(
+            9,
+            1,
+            &format!(
+                "/routing table add fib name=other\n\
+                 /ipv6 address add address=2001:db8:1::77/64 interface=ether1\n\
+                 /ip firewall connection tracking set enabled=yes\n/ipv6 firewall {rule}"
+            ),
+        );
+        // Nobody else has the address, and nobody has asked for it yet.
+        world.run(seconds(3));
+
+        world.at(client).ping("2001:db8:1::77", 1, 40);
+        world.run(seconds(5));
+
+        let replies = world.at(client).replies("2001:db8:1::77");
+        assert_eq!(replies, expected, "{rule}");
+        let (menu, _) = rule.split_once(' ').expect("a menu");
+        let counted = world.run_on(
+            west,
+            &format!(":put ([/ipv6 firewall {menu} get 0 packets] > 0)"),
+        );
+        assert_eq!(counted, "true\n", "{rule}");
+    }
+}
+
+#[test]
 fn what_is_placed_before_the_row_that_counts_fasttrack_comes_before_all_rules() {
     let Chain {
         mut world,
@@ -366,4 +414,20 @@ fn what_is_placed_before_the_row_that_counts_fasttrack_comes_before_all_rules() 
     );
     let expected = format!("{dummy}last\nd\nc\na\nb\nfirst\n");
     assert_eq!(comments(&mut world), expected);
+
+    // A trace numbers rules as `print` does.
+    let traced = world.run_on(
+        west,
+        "/tool trace in-interface=ether1 src-address=10.1.0.2 dst-address=10.2.0.2 protocol=icmp",
+    );
+    assert!(
+        traced.contains("rule: 1\n") && !traced.contains("rule: 0\n"),
+        "{traced}"
+    );
+    for (command, refusal) in [("disable", "change"), ("remove", "remove")] {
+        let command = format!(":onerror e in={{/ip firewall filter {command} 0}} do={{:put $e}}");
+        let said = world.run_on(west, &command);
+        let refusal = format!("failure: can not {refusal} dynamic ");
+        assert!(said.starts_with(&refusal), "{said}");
+    }
 }

@@ -1,12 +1,17 @@
 //! Many expressions looked for at once in bytes that come piece by piece.
 //!
 //! All expressions of a set become as few automata as a bound of their size allows: one, or its halves
-//! where one would be too large, and so on. Such an automaton is made when control compiles the set;
-//! then a byte costs one look into its table, and a reader keeps one number for its place, which any
-//! worker understands. An expression that is too large by itself is searched for alone, in a copy of
-//! the bytes, by an automaton that is built as far as it is needed within a fixed memory.
+//! where one would be too large, and so on. In such an automaton a byte costs one look into its table, and
+//! a reader keeps one number for its place, which any worker understands. An expression that is too large
+//! by itself is searched for alone, in a copy of the bytes, by an automaton that is built as far as it is
+//! needed within a fixed memory.
+//!
+//! To join expressions takes seconds where they have gaps that multiply. A set that must be there at once
+//! ([`Automata::after`]) has the automata of the set before it, searches for each new expression alone, and
+//! is joined later ([`Automata::joined`]): the same is found by both.
 
 use std::collections::HashMap;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use regex_automata::dfa::{Automaton as _, StartKind, dense};
@@ -28,12 +33,16 @@ const SIZE_FIRST: usize = 1 << 16;
 const CACHE: usize = 1 << 18;
 /// How many such a worker keeps.
 const CACHES: usize = 256;
+/// How many expressions are searched for alone until they are joined: each costs every byte a look.
+const ALONE_MAX: usize = 128;
+/// The place of an expression that is looked for no more.
+const NOWHERE: u32 = u32::MAX;
 
 /// An expression in the words of the library.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Expression<'a> {
+#[derive(Clone, Debug)]
+pub(super) struct Expression {
     /// Its text.
-    pub(super) text: &'a str,
+    pub(super) text: Arc<str>,
     /// What it is known by; the same text has the same number.
     pub(super) number: u64,
 }
@@ -102,16 +111,16 @@ impl Reading {
 /// Expressions that one automaton looks for.
 #[derive(Debug)]
 struct Group {
-    automaton: dense::DFA<Vec<u32>>,
+    automaton: Arc<dense::DFA<Vec<u32>>>,
     start: StateID,
     /// The place in the set of each of its expressions.
     places: Box<[u32]>,
 }
 
 /// An expression that is searched for alone.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 struct Alone {
-    automaton: lazy::DFA,
+    automaton: Arc<lazy::DFA>,
     place: u32,
     /// A number of this automaton alone: what a worker builds of it fits no other.
     number: u64,
@@ -120,47 +129,104 @@ struct Alone {
 /// See the module. A set's expressions are known by their places in it.
 #[derive(Debug, Default)]
 pub(super) struct Automata {
-    numbers: Box<[u64]>,
+    expressions: Arc<[Expression]>,
     groups: Vec<Group>,
     alone: Vec<Alone>,
+    /// There could be fewer of them.
+    apart: bool,
 }
 
 impl Automata {
-    /// Makes automata of expressions that were checked.
-    pub(super) fn new(expressions: &[Expression<'_>], reading: Reading) -> Self {
+    /// Makes automata of expressions that were checked, as few as there can be.
+    pub(super) fn new(expressions: Arc<[Expression]>, reading: Reading) -> Self {
         let mut automata = Self {
-            numbers: expressions.iter().map(|one| one.number).collect(),
+            expressions: Arc::clone(&expressions),
             ..Self::default()
         };
-        automata.add(expressions, 0, reading);
+        automata.add(&expressions, 0, reading);
         automata
     }
 
+    /// Makes automata of expressions that were checked, at once: what `before` has is taken over, and
+    /// others are searched for alone. If those are too many they are joined all the same.
+    pub(super) fn after(before: &Self, expressions: Arc<[Expression]>, reading: Reading) -> Self {
+        let places: HashMap<u64, u32> = { expressions.iter() }
+            .zip(0..)
+            .map(|(one, place)| (one.number, place))
+            .collect();
+        let place = |old: &u32| {
+            let one = before.expressions.get(*old as usize);
+            let place = one.and_then(|one| places.get(&one.number));
+            place.copied().unwrap_or(NOWHERE)
+        };
+        let mut automata = Self {
+            apart: !expressions.is_empty(),
+            expressions,
+            ..Self::default()
+        };
+        let mut has = vec![false; automata.expressions.len()];
+        let mut take = |place: u32| {
+            let has = has.get_mut(place as usize);
+            has.is_some_and(|has| !core::mem::replace(has, true))
+        };
+        for group in &before.groups {
+            let places: Box<[u32]> = group.places.iter().map(place).collect();
+            let taken = places.iter().filter(|place| take(**place)).count();
+            if taken > 0 {
+                let automaton = Arc::clone(&group.automaton);
+                automata.groups.push(Group {
+                    automaton,
+                    places,
+                    ..*group
+                });
+            }
+        }
+        for alone in &before.alone {
+            let place = place(&alone.place);
+            if take(place) {
+                let alone = alone.clone();
+                automata.alone.push(Alone { place, ..alone });
+            }
+        }
+        let new = has.iter().zip(0..).filter(|(has, _)| !**has);
+        let new: Vec<u32> = new.map(|(_, place)| place).collect();
+        if automata.alone.len() + new.len() > ALONE_MAX {
+            return Self::new(automata.expressions, reading);
+        }
+        for place in new {
+            automata.search_alone(place, reading);
+        }
+        automata
+    }
+
+    /// The same as few as there can be, if there could be fewer.
+    pub(super) fn joined(&self, reading: Reading) -> Option<Self> {
+        let expressions = self.apart.then(|| Arc::clone(&self.expressions))?;
+        Some(Self::new(expressions, reading))
+    }
+
+    /// Whether there could be fewer of them.
+    pub(super) fn is_apart(&self) -> bool {
+        self.apart
+    }
+
     /// Adds the expressions whose places begin with `first`.
-    fn add(&mut self, expressions: &[Expression<'_>], first: u32, reading: Reading) {
+    fn add(&mut self, expressions: &[Expression], first: u32, reading: Reading) {
         if expressions.is_empty() {
             return;
         }
-        let texts: Vec<&str> = expressions.iter().map(|one| one.text).collect();
+        let texts: Vec<&str> = expressions.iter().map(|one| &*one.text).collect();
         let joined = reading.join(&texts).and_then(|automaton| {
             let start = automaton.start_state_forward(&Input::new(b"")).ok()?;
             Some((automaton, start))
         });
         match (joined, expressions) {
             (Some((automaton, start)), _) => self.groups.push(Group {
-                automaton,
+                automaton: Arc::new(automaton),
                 start,
                 places: (first..).take(expressions.len()).collect(),
             }),
-            (None, [one]) => {
-                static NEXT: AtomicU64 = AtomicU64::new(0);
-                let alone = reading.alone(one.text);
-                self.alone.extend(alone.map(|automaton| Alone {
-                    automaton,
-                    place: first,
-                    number: NEXT.fetch_add(1, Ordering::Relaxed),
-                }));
-            }
+            (None, [_]) => self.search_alone(first, reading),
             (None, many) => {
                 let (front, back) = many.split_at(many.len() / 2);
                 self.add(front, first, reading);
@@ -169,9 +235,21 @@ impl Automata {
         }
     }
 
+    /// Has the expression of a place searched for alone.
+    fn search_alone(&mut self, place: u32, reading: Reading) {
+        static NEXT: AtomicU64 = AtomicU64::new(0);
+        let one = self.expressions.get(place as usize);
+        let alone = one.and_then(|one| reading.alone(&one.text));
+        self.alone.extend(alone.map(|automaton| Alone {
+            automaton: Arc::new(automaton),
+            place,
+            number: NEXT.fetch_add(1, Ordering::Relaxed),
+        }));
+    }
+
     /// Whether there is nothing to look for.
     pub(super) fn is_empty(&self) -> bool {
-        self.numbers.is_empty()
+        self.expressions.is_empty()
     }
 
     /// How many automata read each byte, and how many expressions are searched for alone.
@@ -186,7 +264,7 @@ impl Automata {
         let starts = self.groups.iter().map(|group| Some(group.start));
         run.states.extend(starts);
         run.found.clear();
-        run.found.resize(self.numbers.len().div_ceil(64), 0);
+        run.found.resize(self.expressions.len().div_ceil(64), 0);
         run.count = 0;
         run.copied.clear();
     }
@@ -219,8 +297,8 @@ impl Automata {
 
     /// The numbers of what was found.
     pub(super) fn found<'a>(&'a self, run: &'a Run) -> impl Iterator<Item = u64> + 'a {
-        let numbers = self.numbers.iter().zip(0..);
-        numbers.filter_map(|(number, place)| run.has(place).then_some(*number))
+        let all = self.expressions.iter().zip(0..);
+        all.filter_map(|(one, place)| run.has(place).then_some(one.number))
     }
 }
 
@@ -313,12 +391,18 @@ mod tests {
 
     const READING: Reading = Reading { any_case: true };
 
+    /// Expressions whose numbers are their texts' places among these.
+    fn expressions(texts: &[&str]) -> Arc<[Expression]> {
+        let all = texts.iter().zip(0..);
+        all.map(|(text, number)| {
+            let text = Arc::from(*text);
+            Expression { text, number }
+        })
+        .collect()
+    }
+
     fn automata(texts: &[&str]) -> Automata {
-        let expressions = texts.iter().zip(0..);
-        let expressions: Vec<_> = expressions
-            .map(|(text, number)| Expression { text, number })
-            .collect();
-        Automata::new(&expressions, READING)
+        Automata::new(expressions(texts), READING)
     }
 
     /// What is found in these pieces, read one after the other.
@@ -375,6 +459,37 @@ mod tests {
         assert_eq!(found(&automata, &[&text[..3], &text[3..]]), [16]);
     }
 
+    #[test]
+    fn what_is_there_at_once_has_the_automata_of_before_and_new_ones_alone() {
+        let all = expressions(&["^he.*ld$", "lo w", "q[0-9]..................q", "^world"]);
+        let before = Automata::new(all[..3].into(), READING);
+        let text = [&b"hel"[..], b"lo ", b"world"];
+
+        let after = Automata::after(&before, all[1..].into(), READING);
+        assert_eq!((after.shape(), after.is_apart()), ((1, 2), true));
+        assert_eq!(found(&after, &text), [1]);
+        // What is looked for no more ends no search too early.
+        let after = Automata::after(&after, all[..2].into(), READING);
+        assert_eq!(after.shape(), (1, 1));
+        assert_eq!(found(&after, &text), [0, 1]);
+
+        let joined = after.joined(READING).expect("there could be fewer");
+        assert_eq!((joined.shape(), joined.is_apart()), ((1, 0), false));
+        assert_eq!(found(&joined, &text), [0, 1]);
+    }
+
+    #[test]
+    fn too_many_new_ones_are_joined_at_once() {
+        let texts: Vec<String> = (0..=ALONE_MAX)
+            .map(|number| format!("x{number}y"))
+            .collect();
+        let texts: Vec<&str> = texts.iter().map(String::as_str).collect();
+
+        let after = Automata::after(&Automata::default(), expressions(&texts), READING);
+        assert!(!after.is_apart());
+        assert_eq!(found(&after, &[b"..x77y"]), [77]);
+    }
+
     fn expression() -> impl Strategy<Value = String> {
         let atom = prop_oneof!["[abc]", Just(".".to_owned()), Just("[ab]".to_owned())];
         let piece = (
@@ -391,9 +506,17 @@ mod tests {
         fn each_is_found_as_if_it_were_searched_for_alone_in_all_that_came(
             texts in prop::collection::vec(expression(), 1..12),
             pieces in prop::collection::vec("[abc]{0,5}", 1..6),
+            known in prop::collection::vec(any::<bool>(), 12),
+            apart in any::<bool>(),
         ) {
             let texts: Vec<&str> = texts.iter().map(String::as_str).collect();
-            let automata = automata(&texts);
+            let all = expressions(&texts);
+            let before = all.iter().zip(&known).filter_map(|(one, known)| known.then_some(one));
+            let before = Automata::new(before.cloned().collect(), READING);
+            let automata = match apart {
+                true => Automata::after(&before, all, READING),
+                false => Automata::new(all, READING),
+            };
             let (mut run, mut searches) = (Run::default(), Searches::default());
             automata.begin(&mut run);
             let (mut all, mut expected) = (String::new(), vec![false; texts.len()]);

@@ -98,7 +98,10 @@ fn sought() -> (Sought, Vec<Match>) {
         None,
         vec![("forward".into(), all.iter().map(rule).collect())],
     );
-    (Sought::default().follow([&table].into_iter()), all)
+    (
+        Sought::default().follow([&table].into_iter(), Making::Joined),
+        all,
+    )
 }
 
 /// Reads a ClientHello, the frames and packets of QUIC, and streams of several connections. The first

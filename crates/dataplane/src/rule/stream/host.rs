@@ -6,11 +6,12 @@
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 
+use super::Making;
 use super::automata::{Automata, Expression, Reading, Run, Searches};
 use super::glob::{Glob, Shape};
 
 /// See the module.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub(super) struct Hosts {
     numbers: Vec<u64>,
     /// Globs that every name fits.
@@ -18,7 +19,7 @@ pub(super) struct Hosts {
     exact: HashMap<Box<[u8]>, u64>,
     /// By what names end in, with the dot before it.
     below: HashMap<Box<[u8]>, u64>,
-    others: Automata,
+    others: Arc<Automata>,
 }
 
 /// Names are asked about in lower case, and a glob is written in it.
@@ -29,6 +30,7 @@ impl Hosts {
     pub(super) fn follow<'a>(
         before: &Arc<Self>,
         globs: impl Iterator<Item = &'a Glob>,
+        making: Making,
     ) -> Arc<Self> {
         let wanted: BTreeMap<u64, &Glob> = globs.map(|glob| (glob.number, glob)).collect();
         let numbers: Vec<u64> = wanted.keys().copied().collect();
@@ -45,18 +47,30 @@ impl Hosts {
                 Shape::Any => hosts.any.push(number),
                 Shape::Exact(name) => drop(hosts.exact.insert(name.into(), number)),
                 Shape::Below(name) => drop(hosts.below.insert(name.into(), number)),
-                Shape::Other(text) => others.push((text, number)),
+                Shape::Other(text) => others.push(Expression {
+                    text: text.into(),
+                    number,
+                }),
             }
         }
-        let others: Vec<_> = others
-            .iter()
-            .map(|(text, number)| Expression {
-                text,
-                number: *number,
-            })
-            .collect();
-        hosts.others = Automata::new(&others, READING);
+        let others = others.into();
+        hosts.others = Arc::new(match making {
+            Making::Joined => Automata::new(others, READING),
+            Making::Apart => Automata::after(&before.others, others, READING),
+        });
         Arc::new(hosts)
+    }
+
+    /// Whether their automata are still to be joined.
+    pub(super) fn is_apart(&self) -> bool {
+        self.others.is_apart()
+    }
+
+    /// The same joined, if they are not.
+    pub(super) fn joined(&self) -> Option<Arc<Self>> {
+        let others = Arc::new(self.others.joined(READING)?);
+        let hosts = self.clone();
+        Some(Arc::new(Self { others, ..hosts }))
     }
 
     /// Whether there is no glob.
@@ -96,7 +110,7 @@ mod tests {
             names in prop::collection::vec("[abA.\\[\\]-]{0,6}", 1..12),
         ) {
             let globs: Vec<Glob> = globs.iter().map(|glob| Glob::new(glob)).collect();
-            let hosts = Hosts::follow(&Arc::default(), globs.iter());
+            let hosts = Hosts::follow(&Arc::default(), globs.iter(), Making::Joined);
             let mut searches = Searches::default();
             for name in names {
                 let found = hosts.fitting(name.as_bytes(), &mut searches);

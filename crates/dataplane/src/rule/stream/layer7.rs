@@ -9,6 +9,7 @@ use std::collections::BTreeMap;
 use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 use std::sync::Arc;
 
+use super::Making;
 use super::automata::{Automata, Expression, Reading, Run, Searches};
 use super::dialect;
 
@@ -68,6 +69,7 @@ impl Patterns {
     pub(super) fn follow<'a>(
         before: &Arc<Self>,
         patterns: impl Iterator<Item = &'a Layer7>,
+        making: Making,
     ) -> Arc<Self> {
         let wanted: BTreeMap<u64, &Layer7> =
             patterns.map(|pattern| (pattern.number, pattern)).collect();
@@ -75,17 +77,30 @@ impl Patterns {
         if numbers == before.numbers {
             return Arc::clone(before);
         }
-        let expressions: Vec<_> = wanted
+        let expressions = wanted
             .values()
             .map(|pattern| Expression {
-                text: &pattern.text,
+                text: Arc::clone(&pattern.text),
                 number: pattern.number,
             })
             .collect();
-        Arc::new(Self {
-            automata: Automata::new(&expressions, READING),
-            numbers,
-        })
+        let automata = match making {
+            Making::Joined => Automata::new(expressions, READING),
+            Making::Apart => Automata::after(&before.automata, expressions, READING),
+        };
+        Arc::new(Self { automata, numbers })
+    }
+
+    /// Whether they are still to be joined.
+    pub(super) fn is_apart(&self) -> bool {
+        self.automata.is_apart()
+    }
+
+    /// The same joined, if they are not.
+    pub(super) fn joined(&self) -> Option<Arc<Self>> {
+        let automata = self.automata.joined(READING)?;
+        let numbers = self.numbers.clone();
+        Some(Arc::new(Self { automata, numbers }))
     }
 }
 
@@ -94,7 +109,8 @@ impl Patterns {
 pub(super) struct Text {
     run: Run,
     /// What it is read for. When rules name other patterns, what was found by then is kept, and no
-    /// more is looked for: the places in other automata would mean something else.
+    /// more is looked for: the places in other automata would mean something else. By the automata
+    /// that it was begun with it is read to its end where they look for the same.
     patterns: Option<Arc<Patterns>>,
     packets: u8,
     len: u16,
@@ -115,11 +131,13 @@ impl Text {
         payload: &[u8],
         searches: &mut Searches,
     ) -> bool {
-        let same = { self.patterns.as_ref() }.is_some_and(|own| Arc::ptr_eq(own, patterns));
-        if !same || self.packets >= PACKETS {
+        let same =
+            |own: &&Arc<Patterns>| Arc::ptr_eq(own, patterns) || own.numbers == patterns.numbers;
+        let own = self.patterns.as_ref().filter(same);
+        let Some(own) = own.filter(|_| self.packets < PACKETS) else {
             self.packets = PACKETS;
             return false;
-        }
+        };
         if payload.is_empty() {
             return false;
         }
@@ -128,7 +146,7 @@ impl Text {
         let room = BYTES - usize::from(self.len);
         let text = without_nul(payload, &mut copy[..room]);
         self.len += text.len() as u16;
-        patterns.automata.read(&mut self.run, text, searches)
+        own.automata.read(&mut self.run, text, searches)
     }
 
     /// Whether all was read that is looked at, or nothing more can be found.
@@ -171,7 +189,7 @@ mod tests {
 
     fn finds(regexp: &str, bytes: &[u8]) -> bool {
         let pattern = Layer7::new("x", regexp).expect(regexp);
-        let patterns = Patterns::follow(&Arc::default(), [&pattern].into_iter());
+        let patterns = Patterns::follow(&Arc::default(), [&pattern].into_iter(), Making::Joined);
         let mut text = Text::default();
         text.begin(&patterns);
         text.read(&patterns, bytes, &mut Searches::default());

@@ -71,13 +71,17 @@ const FRESH: Carrier = Carrier::Known {
 
 /// What rules with these matchers look for, and the same after others.
 fn sought(before: &Sought, matchers: &[Match]) -> Sought {
+    made(before, matchers, Making::Joined)
+}
+
+fn made(before: &Sought, matchers: &[Match], making: Making) -> Sought {
     let rule = |what: &Match| {
         let matcher: Matcher = what.clone().into();
         Arc::new(Rule::new(1, vec![matcher], Action::Drop))
     };
     let rules = matchers.iter().map(rule).collect();
     let table = Table::compile(None, vec![("forward".into(), rules)]);
-    before.follow([&table].into_iter())
+    before.follow([&table].into_iter(), making)
 }
 
 impl Connection {
@@ -386,6 +390,39 @@ fn a_change_of_patterns_keeps_what_was_found_and_counts_for_what_begins() {
     assert_eq!(third.asks(&mut streams, &tcp(0, b"xy"), &y), Some(true));
     let same = sought(&both, &[y, x]);
     assert!(Arc::ptr_eq(&same.patterns, &both.patterns));
+}
+
+#[test]
+fn what_is_looked_for_at_once_is_joined_later_and_connections_are_read_on() {
+    let (x, y) = (pattern("x"), pattern("yy"));
+    let host = Match::TlsHost(Glob::new("a*b*"));
+    let all = [x.clone(), y.clone(), host];
+    let apart = made(&Sought::default(), &all, Making::Apart);
+    let joining = apart.to_join(&Sought::default()).expect("it is apart");
+    assert!(apart.to_join(&apart).is_none(), "it is under way");
+    let mut first = Connection {
+        carrier: Cell::new(FRESH),
+        sought: apart.clone(),
+    };
+    let mut streams = Streams::default();
+    assert_eq!(first.asks(&mut streams, &tcp(0, b"xy"), &x), Some(true));
+    assert_eq!(first.asks(&mut streams, &tcp(2, b"z"), &y), Some(false));
+
+    let joined = joining.run();
+    first.sought = apart.with(&joined).expect("it is what was joined");
+    assert!(!first.sought.patterns.is_apart() && !first.sought.hosts.is_apart());
+    assert!(first.sought.to_join(&apart).is_none());
+    assert_eq!(first.asks(&mut streams, &tcp(3, b"yy"), &y), Some(true));
+    let second = first.next();
+    assert_eq!(second.asks(&mut streams, &tcp(0, b"yy"), &y), Some(true));
+    assert_eq!(second.asks(&mut streams, &tcp(2, b"yy"), &x), Some(false));
+
+    // What rules look for now is something else.
+    let other = made(&apart, &[x, y], Making::Apart);
+    assert!(Arc::ptr_eq(&other.patterns, &apart.patterns));
+    let with = other.with(&joined).expect("the patterns are the same");
+    assert!(!with.patterns.is_apart());
+    assert!(made(&other, &[], Making::Apart).with(&joined).is_none());
 }
 
 #[test]

@@ -48,11 +48,16 @@ fn marks_take_effect_for_the_next_rule() {
     assert_eq!((marks.connection, marks.packet, marks.routing), (3, 4, 5));
 }
 
+fn came_with(priority: u8) -> Option<Sender> {
+    let mac = wire::Mac([2; 6]);
+    Some(Sender { mac, priority })
+}
+
 #[test]
 fn changes_are_seen_by_later_rules_and_add_up() {
     let fields = segment();
     let mut packet = subject(&fields, &[]);
-    packet.marks.ingress_priority = 6;
+    packet.sender = came_with(6);
     let prefix = Npt {
         from: 1 << 120,
         to: 2 << 120,
@@ -96,7 +101,7 @@ fn priorities_and_code_points_are_made_of_each_other() {
     };
     let after = |actions: &[Action]| {
         let mut packet = subject(&fields, &[]);
-        packet.marks.ingress_priority = 5;
+        packet.sender = came_with(5);
         run_first(&all(actions), &mut packet, &mut worker());
         (packet.marks.priority, packet.tos())
     };

@@ -161,8 +161,11 @@ fn marks_states_and_priorities_are_compared() {
         routing: 5,
         connection: 6,
         priority: 7,
-        ingress_priority: 8,
     };
+    packet.sender = Some(Sender {
+        mac: Mac([2; 6]),
+        priority: 6,
+    });
     packet.state = State::Related;
     packet.nat = NatState::DSTNAT;
     let states = States(1 << State::Related as u8 | 1 << State::Established as u8);
@@ -173,6 +176,7 @@ fn marks_states_and_priorities_are_compared() {
     assert_eq!(both(Match::ConnectionMark(6), &packet), HOLDS);
     assert_eq!(both(Match::Priority(7), &packet), HOLDS);
     assert_eq!(both(Match::IngressPriority(7), &packet), FAILS);
+    assert_eq!(both(Match::IngressPriority(6), &packet), HOLDS);
     assert_eq!(both(Match::ConnectionState(states), &packet), HOLDS);
     let new = States(1 << State::New as u8);
     assert_eq!(both(Match::ConnectionState(new), &packet), FAILS);
@@ -187,7 +191,10 @@ fn marks_states_and_priorities_are_compared() {
 fn header_fields_are_compared() {
     let fields = segment();
     let mut packet = subject(&fields, b"GET / HTTP");
-    packet.source_mac = Some(Mac([2, 0, 0, 0, 0, 1]));
+    packet.sender = Some(Sender {
+        mac: Mac([2, 0, 0, 0, 0, 1]),
+        priority: 0,
+    });
 
     assert_eq!(both(Match::Ttl(Compare::Equal(63)), &packet), HOLDS);
     assert_eq!(both(Match::Ttl(Compare::NotEqual(63)), &packet), FAILS);
@@ -211,7 +218,7 @@ fn header_fields_are_compared() {
         both(Match::SourceMac(Mac([2, 0, 0, 0, 0, 1])), &packet),
         HOLDS
     );
-    packet.source_mac = None;
+    packet.sender = None;
     assert_eq!(
         both(Match::SourceMac(Mac([2, 0, 0, 0, 0, 1])), &packet),
         LACKS

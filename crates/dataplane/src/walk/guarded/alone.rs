@@ -9,7 +9,7 @@ use crate::outlet::Outlet;
 use crate::packet::{Fields, Fragment};
 use crate::table::{Adjacency, NextHopId};
 use crate::walk::depart::{self, Departed, Tally, packet};
-use crate::walk::{Context, Exit, Fit, egress, gather, options, source_mac};
+use crate::walk::{Context, Exit, Fit, egress, gather, options, sender};
 
 /// The other worker that walks a packet whose connection was looked for here: that of the connection,
 /// or that which a datagram's fragments come to.
@@ -48,7 +48,7 @@ pub(in crate::walk) fn one(
         packet: packet(frame),
         offload: &frame.offload,
         ingress: frame.ingress,
-        source_mac: source_mac(frame.bytes(), frame.l3),
+        sender: sender(frame.bytes(), frame.l3),
     };
     let mut guard = Guard {
         cx,
@@ -77,7 +77,7 @@ pub(in crate::walk) fn own(
         packet: packet(frame),
         offload: &frame.offload,
         ingress: InterfaceId::NONE,
-        source_mac: None,
+        sender: None,
     };
     let mut guard = Guard {
         cx,

@@ -13,7 +13,7 @@ use crate::outlet::Outlet;
 use crate::packet::{Fields, Tuple};
 use crate::rule::{Ahead, Changes, First, Marks, Subject};
 use crate::walk::depart::{Next, packet};
-use crate::walk::{Context, Exit, egress, source_mac};
+use crate::walk::{Context, Exit, egress, sender};
 
 /// A plain packet when rules are asked about it.
 pub(super) struct Asking<'a> {
@@ -106,7 +106,7 @@ impl Asked<'_> {
     ) -> Option<Exit> {
         let waiting = self.asking.waiting;
         let mut subject = Subject {
-            source_mac: source_mac(frame.bytes(), frame.l3),
+            sender: sender(frame.bytes(), frame.l3),
             egress: self.asking.next.adjacency.egress,
             state: self.track.state,
             nat: self.track.nat,

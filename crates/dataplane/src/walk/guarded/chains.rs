@@ -139,7 +139,7 @@ impl<W: Watcher> Guard<'_, W> {
     pub(super) fn run(&mut self, table: &Table, chain: ChainId, egress: InterfaceId) -> Verdict {
         let passage = &mut *self.passage;
         let mut subject = Subject {
-            source_mac: self.view.source_mac,
+            sender: self.view.sender,
             egress,
             state: passage.track.state,
             nat: passage.track.nat,

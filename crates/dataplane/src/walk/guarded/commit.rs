@@ -24,6 +24,7 @@ pub(in crate::walk) fn commit(frame: &mut Frame, passage: &Passage) -> Result<()
     if end < frame.len() && !frame.set_len(end) {
         return Err(Drop::NoBuffer);
     }
+    frame.priority = passage.changes.priority.unwrap_or(0) & 7;
     let offload = frame.offload;
     let received = Received {
         shape: Shape::of(&passage.fields, &offload, frame.l3),

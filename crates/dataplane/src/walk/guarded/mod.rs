@@ -29,7 +29,6 @@ mod translation;
 mod vector;
 
 use frame::{InterfaceId, Offload, Segmentation};
-use wire::Mac;
 
 use super::forward::{self, Fit};
 use super::{Context, Exit, gather, options, output, routing};
@@ -73,7 +72,7 @@ pub(crate) struct View<'a> {
     pub(crate) offload: &'a Offload,
     /// Where it came in; none for the router's own.
     pub(crate) ingress: InterfaceId,
-    pub(crate) source_mac: Option<Mac>,
+    pub(crate) sender: Option<rule::Sender>,
 }
 
 /// What became of a packet so far: what rules read instead of its bytes, and what is written into

@@ -70,7 +70,7 @@ impl<W: Watcher> Guard<'_, W> {
         };
         let context = nat::Context {
             own: match (hook, target.action, before.ipv6) {
-                (Hook::Postrouting, Action::Own, false) => self.nearest(interface),
+                (Hook::Postrouting, Action::Own, _) => self.nearest(interface),
                 _ => self.own_address(interface, before.ipv6),
             },
             random: self.memory.rules.random(),
@@ -103,13 +103,19 @@ impl<W: Watcher> Guard<'_, W> {
         Ok(())
     }
 
-    /// The router's own IPv4 address on the interface that the packet leaves by: that which its next
-    /// hop has in its network, where there is one.
+    /// The router's own address on the interface that the packet leaves by: of IPv4 that which its next
+    /// hop has in its network, where there is one, of IPv6 that which suits its destination.
     fn nearest(&self, egress: InterfaceId) -> Option<u128> {
-        let gateway = self.cx.fib.adjacencies.gateway(self.passage.hop);
-        let destination = self.passage.fields.tuple.destination as u32;
-        let neighbour = gateway.unwrap_or(Ipv4Addr::from_bits(destination));
+        let Tuple {
+            destination, ipv6, ..
+        } = self.passage.fields.tuple;
         let egress = self.cx.snapshot.interface(egress)?;
+        if ipv6 {
+            let own = egress.source6_towards(destination.into());
+            return own.map(|own| own.to_bits());
+        }
+        let gateway = self.cx.fib.adjacencies.gateway(self.passage.hop);
+        let neighbour = gateway.unwrap_or(Ipv4Addr::from_bits(destination as u32));
         let own = egress.address_towards(neighbour)?;
         Some(u128::from(own.to_bits()))
     }
@@ -118,7 +124,7 @@ impl<W: Watcher> Guard<'_, W> {
     fn own_address(&self, interface: InterfaceId, ipv6: bool) -> Option<u128> {
         let interface = self.cx.snapshot.interface(interface)?;
         match ipv6 {
-            true => interface.address6.map(|address| address.to_bits()),
+            true => interface.address6().map(|address| address.to_bits()),
             false => interface
                 .address4
                 .map(|address| u128::from(address.to_bits())),

@@ -352,6 +352,16 @@ fn through(lab: &Lab, set: usize, family: usize) -> Vec<String> {
 
 /// What came at the server of packets that the client sends: those of a set, or those of these lines.
 pub(super) fn sent(lab: &Lab, arguments: &[&str], lines: &str) -> Vec<String> {
+    sent_and(lab, arguments, lines, || "")
+}
+
+/// The same; `end` waits for what is to come before the packets of its lines, then gives those.
+pub(super) fn sent_and(
+    lab: &Lab,
+    arguments: &[&str],
+    lines: &str,
+    end: impl FnOnce() -> &'static str,
+) -> Vec<String> {
     let python = |host: &str| {
         let mut command = lab.command(host, "python3").expect("a host of the layout");
         command.args(["-c", PACKETS]).stdin(Stdio::piped());
@@ -369,11 +379,10 @@ pub(super) fn sent(lab: &Lab, arguments: &[&str], lines: &str) -> Vec<String> {
     let mac = words[at.expect("it was just pinged") + 1].replace(':', "");
 
     let mut sending = python("client").args(arguments).spawn().expect("as above");
-    write!(
-        sending.stdin.take().expect("asked for above"),
-        "{mac}\n{lines}"
-    )
-    .expect("it reads");
+    let mut stdin = sending.stdin.take().expect("asked for above");
+    write!(stdin, "{mac}\n{lines}").expect("it reads");
+    write!(stdin, "{}", end()).expect("as above");
+    drop(stdin);
     assert!(sending.wait().expect("our child").success());
 
     text.clear();

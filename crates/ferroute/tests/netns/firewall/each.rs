@@ -8,7 +8,7 @@ use std::path::Path;
 
 use lab::Lab;
 
-use super::beside::sent;
+use super::beside::{sent, sent_and};
 use super::{SERVER, hits};
 use crate::world::{PACKET, Router, Server, Start, have, lab, layout, text, until, works};
 
@@ -113,6 +113,7 @@ add list=known address=203.0.113.7
 /ip firewall layer7-protocol
 add name=greeting regexp=\"^hello.+you\"
 /ip firewall mangle
+add chain=output action=passthrough comment=copy protocol=udp dst-port=37008
 add chain=prerouting action=mark-connection new-connection-mark=kept protocol=udp dst-port=6998
 add chain=prerouting action=mark-packet new-packet-mark=painted protocol=udp dst-port=6997
 add chain=prerouting action=set-priority new-priority=3 protocol=udp dst-port=6996
@@ -229,23 +230,20 @@ fn matchers_count(lab: &Lab, router: &Router, wrong: &mut String) {
 
 fn actions_show(lab: &Lab, router: &Router, wrong: &mut String) {
     let rows = ACTIONS.iter().zip(8000..);
-    let mut packets: String = rows
+    let packets: String = rows
         .clone()
         .map(|(row, port)| lines(&[row[1]], port))
         .collect();
-    packets += END;
     let shows = |came: &[String], expected: &str, port| {
         let mut own = own_lines(came, port);
         own.any(|line| line.contains(expected))
     };
-    let mut came = Vec::new();
-    // A copy goes by way of control, and may come behind the last packet: then it is seen next time.
-    for _ in 0..5 {
-        came.extend(sent(lab, &["craft"], &packets));
-        if { rows.clone() }.all(|([_, _, expected], port)| shows(&came, expected, port)) {
-            break;
-        }
-    }
+    // A copy goes by way of control, and would come behind the last packet.
+    let came = sent_and(lab, &["craft"], &packets, || {
+        let copies = || hits(router, "/ip/firewall/mangle", "copy");
+        until("the copy has left", || copies() > 0);
+        END
+    });
     for ([rule, _, expected], port) in rows {
         if !shows(&came, expected, port) {
             let own: Vec<_> = own_lines(&came, port).collect();

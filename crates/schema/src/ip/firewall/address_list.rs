@@ -30,7 +30,7 @@ pub(crate) static MENU: Menu = Menu {
                 "An address, several of them, or the name of a host",
             )
             .default("0.0.0.0"),
-            read("creation-time", Kind::Text, "When the entry was made"),
+            read("creation-time", Kind::Text, "When the entry was made").bare(),
             may(
                 "timeout",
                 seconds(0, 21_474_836),

@@ -7,24 +7,24 @@ use menu::{Flag, Kind, Menu, Property, Shape};
 use crate::brief::{count, on_items, read};
 
 const ENDS: &[Property] = &[
-    read("protocol", Kind::Text, "Protocol above IP"),
-    read("src-address", Kind::Text, "Source of the first packet"),
+    read("protocol", Kind::Text, "Protocol above IP").bare(),
+    read("src-address", Kind::Text, "Source of the first packet").bare(),
     read("src-port", Kind::COUNTER, "Source port of the first packet"),
-    read("dst-address", Kind::Text, "Destination of the first packet"),
+    read("dst-address", Kind::Text, "Destination of the first packet").bare(),
     read(
         "dst-port",
         Kind::COUNTER,
         "Destination port of the first packet",
     ),
-    read("reply-src-address", Kind::Text, "Source of answers"),
+    read("reply-src-address", Kind::Text, "Source of answers").bare(),
     read("reply-src-port", Kind::COUNTER, "Source port of answers"),
-    read("reply-dst-address", Kind::Text, "Destination of answers"),
+    read("reply-dst-address", Kind::Text, "Destination of answers").bare(),
     read(
         "reply-dst-port",
         Kind::COUNTER,
         "Destination port of answers",
     ),
-    read("tcp-state", Kind::Text, "State of the TCP connection"),
+    read("tcp-state", Kind::Text, "State of the TCP connection").bare(),
     count("icmp-type", "ICMP type"),
     count("icmp-code", "ICMP code"),
     count("icmp-id", "ICMP identifier"),
@@ -61,8 +61,8 @@ const COUNTERS: &[Property] = &[
     count("repl-bytes", "Bytes of answers"),
     count("repl-fasttrack-packets", "Packets of answers by FastTrack"),
     count("repl-fasttrack-bytes", "Bytes of answers by FastTrack"),
-    count("orig-rate", "Bits a second from the source"),
-    count("repl-rate", "Bits a second of answers"),
+    count("orig-rate", "Bits a second from the source").unit("bps"),
+    count("repl-rate", "Bits a second of answers").unit("bps"),
 ];
 
 /// Flags of connections.
@@ -82,7 +82,9 @@ const FLAGS: &[Flag] = &[
 const COLUMNS: &[&str] = &[
     "protocol",
     "src-address",
+    "src-port",
     "dst-address",
+    "dst-port",
     "tcp-state",
     "timeout",
     "orig-rate",

@@ -20,7 +20,7 @@ pub(crate) static MENU: Menu = Menu {
                 "A prefix, several addresses, or the name of a host",
             )
             .default("::/0"),
-            read("creation-time", Kind::Text, "When the entry was made"),
+            read("creation-time", Kind::Text, "When the entry was made").bare(),
             may("timeout", Kind::SPAN, "How long the entry is kept"),
             no("dynamic", "Whether the entry is gone after a restart"),
         ],

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use super::{MASQUERADE, answer, client, filtered, hits, tracked, translated};
 use crate::firewall::{filter, nat};
 use crate::rule::{Action, ConnectionLimit, Match, Rule, State};
-use crate::snapshot::Own4;
+use crate::snapshot::{Interface, Own4, Own6};
 use crate::testing::{ETHER2, Rig, Udp4};
 use crate::walk::tests::{forwarded4, gateway4, rig};
 
@@ -118,6 +118,51 @@ fn masquerade_takes_the_address_whose_network_the_next_hop_is_in() {
             ..Udp4::default()
         };
         assert_eq!(sent, [forwarded4(&expected.packet())], "{gateway:?}");
+    }
+}
+
+#[test]
+fn masquerade_of_ipv6_takes_the_own_address_that_suits_the_destination() {
+    let own = |(address, len): (&str, u8)| Own6 {
+        address: address.parse().expect("an address"),
+        len,
+    };
+    let global = [
+        ("2001:db8:1::1", 64),
+        ("2001:db8:2::1", 64),
+        ("fd00:1::1", 64),
+    ];
+    let link_local = ("fe80::1", 64);
+    for (addresses, to, expected) in [
+        (&global[..], "2001:db8:2::9", "2001:db8:2::1"),
+        (&global, "2001:db8:1::9", "2001:db8:1::1"),
+        (&global, "fd00:9::9", "fd00:1::1"),
+        // Beyond its prefix an address has nothing in common with another.
+        (
+            &[("2001:db8:2::", 32), ("2001:db8:1::5", 48)],
+            "2001:db8:2::9",
+            "2001:db8:1::5",
+        ),
+        (
+            &[("2001:db8:1::1", 32), ("2001:db8:2::1", 32)],
+            "2001:db8:2::9",
+            "2001:db8:1::1",
+        ),
+        // What reaches no further than the link is no source for the world, and the best one on it.
+        (&[link_local, global[0]], "2001:db8:9::9", "2001:db8:1::1"),
+        (&[global[0], link_local], "fe80::9", "fe80::1"),
+        (&[global[0], link_local], "ff02::fb", "fe80::1"),
+        (&[global[0], link_local], "ff05::fb", "2001:db8:1::1"),
+    ] {
+        let interface = Interface {
+            addresses6: addresses.iter().copied().map(own).collect(),
+            ..Interface::default()
+        };
+
+        let to = to.parse().expect("an address");
+        let chosen = interface.source6_towards(to).expect("it has one");
+
+        assert_eq!(chosen.to_string(), expected, "{to}");
     }
 }
 

@@ -2,15 +2,124 @@
 
 use std::sync::Arc;
 
-use super::{filtered, hits, mangled, table, to_port};
+use super::{chains, filtered, hits, mangled, table, to_port};
 use crate::drop::Drop;
 use crate::firewall::{Firewall, filter, mangle, raw};
 use crate::punt::Why;
-use crate::rule::{Action, AddressRange, Match, Reject, Rule, Ttl};
+use crate::rings::Command;
+use crate::rule::{Action, AddressRange, Match, Priority, Reject, Rule, State, Ttl};
 use crate::snapshot::{RoutingRule, RuleAction};
-use crate::testing::{ETHER1, ETHER2, MIRROR, Udp4};
+use crate::testing::{ETHER1, ETHER2, MIRROR, Rig, Udp4, VLAN10};
 use crate::walk::Event;
 use crate::walk::tests::{forwarded4, rig};
+
+#[test]
+fn vlan_tags_say_the_priority_that_packets_came_with_and_leave_with() {
+    let mut rig = rig();
+    let mut firewall = Firewall::clone(&rig.snapshot.firewall);
+    let from_ingress = Action::SetPriority(Priority::FromIngress);
+    firewall.ipv4.mangle = chains(
+        mangle::CHAINS,
+        vec![
+            (
+                mangle::PREROUTING,
+                vec![Rule::new(
+                    1,
+                    vec![Match::IngressPriority(7).into()],
+                    from_ingress,
+                )],
+            ),
+            (
+                mangle::FORWARD,
+                vec![Rule::new(
+                    2,
+                    vec![Match::Priority(7).into()],
+                    Action::Passthrough,
+                )],
+            ),
+            (
+                mangle::OUTPUT,
+                vec![Rule::new(3, vec![], Action::SetPriority(Priority::Set(6)))],
+            ),
+        ],
+    );
+    rig.snapshot.firewall = Arc::new(firewall);
+    for counters in &rig.counters {
+        assert!(counters.rules.make_room(20));
+    }
+    rig.publish();
+
+    // A tag without a VLAN is one of priority alone.
+    let packet = Udp4::default().packet();
+    for priority in [0xe0, 0x60] {
+        let head = [
+            &Udp4::default().frame()[..12],
+            &[0x81, 0, priority, 0, 8, 0],
+        ]
+        .concat();
+        rig.pass([head, packet.clone()].concat());
+    }
+    assert_eq!((hits(&rig, 1).0, hits(&rig, 2).0), (1, 1));
+
+    let own = Udp4 {
+        destination: 0xe000_0005,
+        ..Udp4::default()
+    };
+    let mut frame = rig.pool.alloc_from(&own.packet()).expect("a slot");
+    frame.egress = VLAN10;
+    rig.command(Command::Output(frame));
+    rig.settle();
+    assert_eq!(rig.sent(0)[0][12..18], [0x81, 0, 6 << 5, 10, 8, 0]);
+}
+
+#[test]
+fn complete_frames_of_ipv6_meet_output_and_keep_their_link_header() {
+    let mut rig = rig();
+    let report = [
+        &[0x60, 0, 0, 0, 0, 8, 58, 255][..],
+        &[0xfe; 16],
+        &[0xff; 16],
+        &[143, 0, 0, 0, 0, 0, 0, 0],
+    ]
+    .concat();
+    let frame = [&[0x33; 12][..], &[0x86, 0xdd], &report].concat();
+    let states = Match::ConnectionState([State::Untracked].into_iter().collect());
+    let mut firewall = Firewall::clone(&rig.snapshot.firewall);
+    firewall.tracks6 = true;
+    firewall.ipv6.mangle = table(
+        mangle::CHAINS,
+        mangle::OUTPUT,
+        vec![Rule::new(
+            1,
+            vec![states.into()],
+            Action::ChangeTtl(Ttl::Set(7)),
+        )],
+    );
+    rig.snapshot.firewall = Arc::new(firewall.clone());
+    rig.publish();
+    let send = |rig: &mut Rig| {
+        let mut sent = rig.pool.alloc_from(&frame).expect("a slot");
+        (sent.l3, sent.egress) = (14, ETHER2);
+        rig.command(Command::OnLink(sent));
+        rig.settle();
+    };
+
+    send(&mut rig);
+    let mut expected = frame.clone();
+    expected[14 + 7] = 7;
+    assert_eq!(rig.sent(1), [expected]);
+
+    firewall.ipv6.raw = table(
+        raw::CHAINS,
+        raw::OUTPUT,
+        vec![Rule::new(2, vec![], Action::Drop)],
+    );
+    rig.snapshot.firewall = Arc::new(firewall);
+    rig.publish();
+    send(&mut rig);
+    assert!(rig.sent(1).is_empty());
+    assert_eq!(rig.drops(), [(Drop::FirewallRaw, 1)]);
+}
 
 #[test]
 fn forward_drops_what_its_rules_say_and_passes_the_rest() {
