@@ -55,11 +55,11 @@ impl RuleCounters {
         page.get(rule as usize % PAGE)
     }
 
-    /// Counts a packet of `bytes` bytes; only the owner calls this.
+    /// Counts what a rule was hit by; only the owner calls this.
     #[inline(always)]
-    pub fn count(&self, rule: u32, bytes: u32, now: Instant) {
+    pub fn count(&self, rule: u32, traffic: Traffic, now: Instant) {
         if let Some(hits) = self.hits(rule) {
-            hits.traffic.add(1, u64::from(bytes));
+            hits.traffic.add(traffic.packets, traffic.bytes);
             hits.last.store(now.as_nanos(), Ordering::Relaxed);
         }
     }
@@ -117,6 +117,16 @@ impl Worker {
     /// Counts a packet of so many bytes for a rule.
     #[inline(always)]
     pub(crate) fn count(&self, rule: u32, bytes: u32) {
-        self.counters.count(rule, bytes, self.clock.now);
+        let (packets, bytes) = (1, u64::from(bytes));
+        self.counters
+            .count(rule, Traffic { packets, bytes }, self.clock.now);
+    }
+
+    /// Counts packets for a rule, if there are any.
+    #[inline(always)]
+    pub(crate) fn count_all(&self, rule: u32, traffic: Traffic) {
+        if traffic.packets > 0 {
+            self.counters.count(rule, traffic, self.clock.now);
+        }
     }
 }

@@ -27,6 +27,14 @@ impl Few {
         })
     }
 
+    /// The row of one number.
+    #[inline(always)]
+    pub(super) fn row(&self, number: u32) -> u64 {
+        let boundaries = self.boundaries.iter().take(BOUNDARIES);
+        let below: usize = boundaries.map(|one| usize::from(*one <= number)).sum();
+        self.rows[below]
+    }
+
     /// The rows of 16 numbers.
     #[inline(always)]
     pub(super) fn rows<L: Lanes>(&self, lanes: L, numbers: &[u32; 16]) -> [u64; 16] {

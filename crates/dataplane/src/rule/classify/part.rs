@@ -149,6 +149,11 @@ impl Part {
         };
         let mut own = [0; TOGETHER];
         let numbers = self.numbers(packets, chosen, &mut own);
+        if let Some(number) = alike(numbers, chosen) {
+            let row = few.row(number);
+            left.iter_mut().for_each(|left| *left &= row);
+            return;
+        }
         let (numbers, _) = numbers.as_chunks();
         let (left, _) = left.as_chunks_mut::<16>();
         let used = chosen.which.len().div_ceil(16);
@@ -173,6 +178,9 @@ impl Part {
             Search::Narrow(ranks) if chosen.which.len() >= ALONE => {
                 let mut own = [0; TOGETHER];
                 let numbers = self.numbers(packets, chosen, &mut own);
+                if let Some(number) = alike(numbers, chosen) {
+                    return spans.fill(ranks.rank(lanes, number) as u32);
+                }
                 let (numbers, _) = numbers.as_chunks();
                 let (spans, _) = spans.as_chunks_mut::<16>();
                 let used = chosen.which.len().div_ceil(16);
@@ -254,6 +262,17 @@ impl Part {
         }
         own
     }
+}
+
+/// The number that all packets have: many have the same state and came by the same interface.
+#[inline(always)]
+fn alike(numbers: &[u32; TOGETHER], chosen: Chosen<'_>) -> Option<u32> {
+    let numbers = &numbers[..chosen.which.len().min(TOGETHER)];
+    let first = *numbers.first()?;
+    let others = numbers
+        .iter()
+        .fold(0, |others, number| others | (number ^ first));
+    (others == 0).then_some(first)
 }
 
 /// The packets' numbers of a part.

@@ -24,6 +24,7 @@ mod fasttrack;
 mod helper;
 mod plain;
 mod run;
+mod stream;
 mod told;
 mod translation;
 mod vector;

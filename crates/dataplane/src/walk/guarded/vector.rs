@@ -9,8 +9,9 @@ use kernels::widest;
 
 use super::ahead::{Ahead, Find, Read};
 use super::alone::{elsewhere, one};
-use super::plain::{Arrived, Outcome, Plain, write};
+use super::plain::{Arrived, Outcome, Plain};
 use super::run::Fill;
+use super::stream::Stream;
 use super::{CHUNK, Met, fasttrack, translation};
 use crate::connection::{NatState, Passed, Tick};
 use crate::counters::Traffic;
@@ -40,11 +41,11 @@ struct Passes<'a, 'o> {
 }
 
 /// Some packets of a vector, with what pass 1 said of them.
-struct Chunk<'a> {
-    frames: &'a mut [Frame],
+pub(super) struct Chunk<'a> {
+    pub(super) frames: &'a mut [Frame],
     lanes: &'a [Lane],
-    ports: &'a mut [u16],
-    exits: &'a mut [Exit],
+    pub(super) ports: &'a mut [u16],
+    pub(super) exits: &'a mut [Exit],
 }
 
 /// Why packets do not go on waiting in the run.
@@ -338,7 +339,7 @@ impl Passes<'_, '_> {
     }
 
     /// Writes packets of the run that follow each other to one next hop, and of which rules say no more
-    /// than that they pass; how many those are. What is the same for all is looked at once.
+    /// than that they pass; how many those are.
     #[inline(never)]
     fn stream(&mut self, from: usize, chunk: &mut Chunk<'_>, ahead: &Ahead) -> usize {
         let (run, ipv6) = (&ahead.run, ahead.run.is_ipv6());
@@ -352,38 +353,25 @@ impl Passes<'_, '_> {
         if !next.straight | (egress == ingress) | !self.tally.is_guarded(ipv6) {
             return 0;
         }
-        let memory = &self.outlet.memory;
-        let (mut left, mut sent, mut done) = (0, Traffic::default(), 0);
-        for at in from..run.stretch(from) {
-            let place = run.place(at);
-            let (frame, len) = (chunk.frames.get_mut(place), run.packet_len(at));
-            let (Some(frame), Some(port)) = (frame, chunk.ports.get_mut(place)) else {
-                break;
-            };
-            let Quick::Accept(rule) = plain.filtered(&ahead.firsts.filter[at % CHUNK]) else {
-                break;
-            };
-            if len > next.adjacency.mtu {
-                break;
-            }
-            memory.rules.count(rule, len);
-            done += 1;
-            match write(frame, ipv6, next, &run.get(at), &memory.tracker) {
-                Outcome::Leaves(to) => *port = to,
-                Outcome::Ends(exit) => {
-                    chunk.exits[place] = exit;
-                    continue;
-                }
-                Outcome::Guard(_) => continue,
-            }
-            sent.packets += 1;
-            sent.bytes += frame.len() as u64;
-            left += u64::from(frame.l3);
-        }
-        let counters = &self.outlet.counters;
-        self.tally
-            .count_stream(self.cx, (egress, ipv6), sent, left, counters);
-        done
+        let stream = Stream {
+            plain,
+            next,
+            run,
+            firsts: &ahead.firsts.filter,
+            memory: &self.outlet.memory,
+        };
+        let streamed = match stream.alike(from) {
+            true => stream.write::<true>(from, chunk),
+            false => stream.write::<false>(from, chunk),
+        };
+        self.tally.count_stream(
+            self.cx,
+            (egress, ipv6),
+            streamed.sent,
+            streamed.headers,
+            &self.outlet.counters,
+        );
+        streamed.done
     }
 
     /// Decides about a packet alone.
