@@ -55,9 +55,16 @@ impl RuleCounters {
         page.get(rule as usize % PAGE)
     }
 
-    /// Counts what a rule was hit by; only the owner calls this.
+    /// Counts a packet of `bytes` bytes; only the owner calls this.
     #[inline(always)]
-    pub fn count(&self, rule: u32, traffic: Traffic, now: Instant) {
+    pub fn count(&self, rule: u32, bytes: u32, now: Instant) {
+        let (packets, bytes) = (1, u64::from(bytes));
+        self.count_all(rule, Traffic { packets, bytes }, now);
+    }
+
+    /// The same of several packets.
+    #[inline(always)]
+    pub fn count_all(&self, rule: u32, traffic: Traffic, now: Instant) {
         if let Some(hits) = self.hits(rule) {
             hits.traffic.add(traffic.packets, traffic.bytes);
             hits.last.store(now.as_nanos(), Ordering::Relaxed);
@@ -117,16 +124,14 @@ impl Worker {
     /// Counts a packet of so many bytes for a rule.
     #[inline(always)]
     pub(crate) fn count(&self, rule: u32, bytes: u32) {
-        let (packets, bytes) = (1, u64::from(bytes));
-        self.counters
-            .count(rule, Traffic { packets, bytes }, self.clock.now);
+        self.counters.count(rule, bytes, self.clock.now);
     }
 
     /// Counts packets for a rule, if there are any.
     #[inline(always)]
     pub(crate) fn count_all(&self, rule: u32, traffic: Traffic) {
         if traffic.packets > 0 {
-            self.counters.count(rule, traffic, self.clock.now);
+            self.counters.count_all(rule, traffic, self.clock.now);
         }
     }
 }
