@@ -98,8 +98,13 @@ impl<const N: usize> Shared<N> {
         age: impl Fn(&Values<N>) -> Option<u64>,
         begin: impl Fn(&Values<N>),
     ) -> Option<Entered<'_, N>> {
-        for _ in 0..TRIES {
+        for attempt in 0..2 * TRIES {
             if let Some(values) = self.find(tag) {
+                return Some(Entered { values, new: false });
+            }
+            if attempt >= TRIES
+                && let Some(values) = self.finish(tag, &begin)
+            {
                 return Some(Entered { values, new: false });
             }
             let place = self.free(tag, &stale, &age)?;
@@ -119,13 +124,18 @@ impl<const N: usize> Shared<N> {
             word.store(tag, Ordering::SeqCst);
             return Some(Entered { values, new: true });
         }
-        // Who enters it was put to sleep: it is finished in his stead, and once more by him.
+        None
+    }
+
+    /// Finishes the entry of a key for somebody who was put to sleep over it; he does so once more. None
+    /// where nobody is at it: he has just finished, or given up.
+    fn finish(&self, tag: u64, begin: impl Fn(&Values<N>)) -> Option<&Values<N>> {
         let written = |place: &usize| self.place(*place).0.load(Ordering::SeqCst) == writing(tag);
         let (word, values) = self.place(self.places(tag).find(written)?);
         begin(values);
         let order = Ordering::SeqCst;
         let _ = word.compare_exchange(writing(tag), tag, order, order);
-        Some(Entered { values, new: false })
+        Some(values)
     }
 
     /// Whether somebody else has entered the key already, or does so at a lower place.
@@ -250,6 +260,23 @@ mod tests {
         let rows: Vec<_> = table.rows().collect();
         assert_eq!(rows.len(), 1000);
         assert!(rows.iter().all(|row| row[0] == 3));
+    }
+
+    #[test]
+    fn what_a_sleeping_thread_enters_is_finished_in_its_stead() {
+        let table = Shared::<1>::new(16).expect("address space");
+        let tag = table.tag(0, 7, 0);
+        // The lower place goes on.
+        let place = table.places(tag).min().expect("16 of them");
+        table.place(place).0.store(writing(tag), Ordering::SeqCst);
+
+        let begin = |values: &Values<1>| values[0].store(9, Ordering::Relaxed);
+        let entered = table.enter(tag, |_| false, |_| None, begin).expect("room");
+
+        assert!(!entered.new);
+        assert_eq!(entered.values[0].load(Ordering::Relaxed), 9);
+        assert!(table.is(tag, &table.values[place]) && table.find(tag).is_some());
+        assert_eq!(table.rows().count(), 1);
     }
 
     #[test]
