@@ -99,8 +99,9 @@ pub(super) fn stranger(to: [u8; 6], protocol: u8, port: u16) -> Vec<u8> {
         source: (STRANGERS, 1024),
         destination: (SERVER.to_bits(), port),
         flags: SYN,
+        // With UDP's header a multiple of eight: as a part of a datagram it is in order (RFC 791, 3.2).
         payload: if protocol == UDP {
-            b"what is this"
+            b"what is this for"
         } else {
             b""
         },
@@ -184,6 +185,12 @@ mod tests {
             assert_ne!(frame[SOURCE..UPPER + 4], before[SOURCE..UPPER + 4]);
             assert_eq!(frame.len(), before.len());
         }
+    }
+
+    #[test]
+    fn parts_of_datagrams_are_multiples_of_eight_bytes() {
+        let frame = stranger([2; 6], UDP, 80);
+        assert!((frame.len() - UPPER).is_multiple_of(8));
     }
 
     #[test]
