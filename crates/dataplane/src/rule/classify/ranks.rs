@@ -4,7 +4,7 @@
 //! A line of 16 numbers has 17 children, a line of 8 long ones 9; 272 boundaries take two lines,
 //! 4,624 take three. Missing numbers are all ones, so that a search ends at the last line at most.
 
-use kernels::Lanes;
+use kernels::{Lanes, parted};
 
 /// How many levels a tree has at most: nine to the seventh are more boundaries than there can be.
 const LEVELS: usize = 7;
@@ -24,7 +24,7 @@ struct Tree<T, const N: usize> {
 #[derive(Debug)]
 pub(super) struct Ranks {
     tree: Tree<u32, 16>,
-    /// Of the leaves, which are 32 times a power of two, the last of each 32nd.
+    /// The last number of each part of the leaves.
     every: [u32; PARTS],
     len: usize,
 }
@@ -108,14 +108,9 @@ impl<T: Copy, const N: usize> Tree<T, N> {
 impl Ranks {
     /// `numbers` are in order, each once.
     pub(super) fn new(numbers: &[u32]) -> Self {
-        let stride = match (numbers.len() + 1).div_ceil(PARTS).next_power_of_two() {
-            1 => 1,
-            more => more.max(LINE),
-        };
-        let mut leaves = numbers.to_vec();
-        leaves.resize(stride * PARTS, u32::MAX);
+        let (leaves, every) = parted(numbers.to_vec(), LINE, u32::MAX);
         Self {
-            every: core::array::from_fn(|part| leaves[(part + 1) * stride - 1]),
+            every,
             tree: Tree::new(&leaves, u32::MAX),
             len: numbers.len(),
         }
@@ -163,14 +158,9 @@ impl WideRanks {
         let lows = |last: usize| &numbers[from[last] as usize..from[last + 1] as usize];
         let deep = |last: usize| lows(last).iter().any(|number| *number as u64 != 0);
         let deep = (0..high.len()).map(deep);
-        let stride = match (high.len() + 1).div_ceil(PARTS / 2).next_power_of_two() {
-            1 => 1,
-            more => more.max(LINE / 2),
-        };
-        let mut leaves = high.clone();
-        leaves.resize(stride * PARTS / 2, u64::MAX);
+        let (leaves, every) = parted(high.clone(), LINE / 2, u64::MAX);
         Self {
-            every: core::array::from_fn(|part| leaves[(part + 1) * stride - 1]),
+            every,
             tree: Tree::new(&leaves, u64::MAX),
             deep: core::iter::once(false).chain(deep).collect(),
             high: high.into(),

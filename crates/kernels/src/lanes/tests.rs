@@ -1,0 +1,254 @@
+//! Every level gives the same answers.
+
+use super::*;
+use crate::{Level, Work, widest};
+use proptest::prelude::*;
+
+struct Compare<'a>(&'a Line, u32, u32);
+
+struct Value<'a>(&'a Line, u32);
+
+impl Work for Value<'_> {
+    type Output = (u16, u32);
+
+    #[inline(always)]
+    fn run<L: Lanes>(self, lanes: L) -> (u16, u32) {
+        (lanes.value(self.0, self.1), lanes.count(0x3ff, self.1 / 2))
+    }
+}
+
+impl Work for Compare<'_> {
+    type Output = [u32; 3];
+
+    #[inline(always)]
+    fn run<L: Lanes>(self, lanes: L) -> [u32; 3] {
+        let Self(line, at, key) = self;
+        masked(
+            at,
+            [
+                lanes.at_most_u8(line, at, key as u8),
+                lanes.at_most_u16(line, at, key as u16),
+                lanes.at_most_u32(line, at & 2, key),
+            ],
+        )
+    }
+}
+
+struct Alike<'a>(&'a [AtomicU64; 8], u64);
+
+impl Work for Alike<'_> {
+    type Output = u32;
+
+    #[inline(always)]
+    fn run<L: Lanes>(self, lanes: L) -> u32 {
+        lanes.alike::<31>(self.0, self.1)
+    }
+}
+
+#[test]
+fn words_are_alike_above_their_low_bits() {
+    let words = [5, 7, 5, 0, 5, 1 << 32, 6, 5].map(|high: u64| high << 31 | 9);
+    let words = words.map(AtomicU64::new);
+
+    for work in [Alike(&words, 5), Alike(&words, 1 << 32), Alike(&words, 4)] {
+        let right = match work.1 {
+            5 => 0b1001_0101,
+            4 => 0,
+            _ => 0b0010_0000,
+        };
+        assert_eq!(Alike(&words, work.1).run(Baseline), right);
+        assert_eq!(widest(work), right);
+    }
+}
+
+struct Rank<'a>(&'a [u32; 16], &'a [u64; 8], u64);
+
+impl Work for Rank<'_> {
+    type Output = (u32, u32);
+
+    #[inline(always)]
+    fn run<L: Lanes>(self, lanes: L) -> (u32, u32) {
+        (
+            lanes.rank(self.0, self.2 as u32),
+            lanes.rank_u64(self.1, self.2),
+        )
+    }
+}
+
+proptest! {
+    #[test]
+    fn every_level_ranks_numbers_without_sign(
+        narrow: [u32; 16],
+        wide: [u64; 8],
+        key: u64,
+        lane in 0..8_usize,
+    ) {
+        for key in [key, wide[lane], u64::from(narrow[lane]), u64::MAX, 0] {
+            let right = (
+                narrow.iter().filter(|one| **one <= key as u32).count() as u32,
+                wide.iter().filter(|one| **one <= key).count() as u32,
+            );
+            prop_assert_eq!(widest(Rank(&narrow, &wide, key)), right);
+            prop_assert_eq!(Rank(&narrow, &wide, key).run(Baseline), right);
+        }
+    }
+}
+
+struct Rows<'a>(&'a [u32; 32], &'a [u64; 32], &'a [u32; 16]);
+
+impl Work for Rows<'_> {
+    type Output = [u64; 16];
+
+    #[inline(always)]
+    fn run<L: Lanes>(self, lanes: L) -> [u64; 16] {
+        lanes.rows(self.0, self.1, self.2)
+    }
+}
+
+proptest! {
+    #[test]
+    fn every_level_finds_the_row_of_a_key_s_rank(
+        mut numbers: [u32; 32],
+        rows: [u64; 32],
+        mut keys: [u32; 16],
+    ) {
+        numbers.sort_unstable();
+        for (key, number) in keys.iter_mut().step_by(2).zip(numbers.iter().step_by(4)) {
+            *key = *number;
+        }
+        (keys[1], keys[3]) = (0, u32::MAX);
+        let right = keys.map(|key| {
+            let most = numbers[..31].iter().filter(|number| **number <= key);
+            rows[most.count()]
+        });
+        prop_assert_eq!(widest(Rows(&numbers, &rows, &keys)), right);
+        prop_assert_eq!(Rows(&numbers, &rows, &keys).run(Baseline), right);
+    }
+}
+
+struct Ranks<'a>(&'a [u32], &'a [u32; 32], &'a [u32; 16]);
+
+impl Work for Ranks<'_> {
+    type Output = [u32; 16];
+
+    #[inline(always)]
+    fn run<L: Lanes>(self, lanes: L) -> [u32; 16] {
+        lanes.ranks(self.0, self.1, self.2)
+    }
+}
+
+struct RanksU64<'a>(&'a [u64], &'a [u64; 16], &'a [u64; 16]);
+
+impl Work for RanksU64<'_> {
+    type Output = [u32; 16];
+
+    #[inline(always)]
+    fn run<L: Lanes>(self, lanes: L) -> [u32; 16] {
+        lanes.ranks_u64(self.0, self.1, self.2)
+    }
+}
+
+struct Gather<'a>(&'a [u32], &'a [u32; 16]);
+
+impl Work for Gather<'_> {
+    type Output = [u32; 16];
+
+    #[inline(always)]
+    fn run<L: Lanes>(self, lanes: L) -> [u32; 16] {
+        lanes.gather(self.0, self.1)
+    }
+}
+
+proptest! {
+    #[test]
+    fn every_level_ranks_many_keys_among_many_numbers(
+        mut narrow in proptest::collection::vec(any::<u32>(), 1..700),
+        mut long in proptest::collection::vec(any::<u64>(), 1..500),
+        mut keys: [u32; 16],
+        mut long_keys: [u64; 16],
+    ) {
+        narrow.sort_unstable();
+        long.sort_unstable();
+        (keys[1], keys[3]) = (0, u32::MAX);
+        (long_keys[1], long_keys[3]) = (0, u64::MAX);
+        let (narrow_right, long_right) = (ranks(&narrow, &mut keys), ranks(&long, &mut long_keys));
+        let least = |ranks: [u32; 16], count: usize| ranks.map(|rank| rank.min(count as u32));
+
+        let count = narrow.len();
+        let (numbers, every) = parted(narrow, 16, u32::MAX);
+        let search = || Ranks(&numbers, &every, &keys);
+        prop_assert_eq!(least(widest(search()), count), narrow_right);
+        prop_assert_eq!(least(search().run(Baseline), count), narrow_right);
+
+        let count = long.len();
+        let (numbers, every) = parted(long, 8, u64::MAX);
+        let search = || RanksU64(&numbers, &every, &long_keys);
+        prop_assert_eq!(least(widest(search()), count), long_right);
+        prop_assert_eq!(least(search().run(Baseline), count), long_right);
+    }
+
+    #[test]
+    fn every_level_gathers_what_is_there(
+        table in proptest::collection::vec(any::<u32>(), 0..90),
+        places in proptest::array::uniform16(0..100_u32),
+    ) {
+        let mut places = places;
+        places[3] = u32::MAX;
+        let last = table.len().saturating_sub(1);
+        let right = |place: u32| table.get((place as usize).min(last)).copied();
+        let right = places.map(|place| right(place).unwrap_or(0));
+        prop_assert_eq!(widest(Gather(&table, &places)), right);
+        prop_assert_eq!(Gather(&table, &places).run(Baseline), right);
+    }
+}
+
+/// The ranks of keys, of which some are made to be among the numbers.
+fn ranks<T: Copy + Ord>(numbers: &[T], keys: &mut [T; 16]) -> [u32; 16] {
+    let some = numbers.iter().step_by(numbers.len().div_ceil(8));
+    for (key, number) in keys.iter_mut().step_by(2).zip(some) {
+        *key = *number;
+    }
+    keys.map(|key| numbers.partition_point(|number| *number <= key) as u32)
+}
+
+/// The bits that mean something.
+fn masked(at: u32, bits: [u32; 3]) -> [u32; 3] {
+    let [eight, sixteen, thirty_two] = bits;
+    let (eights, sixteens) = if at.is_multiple_of(2) {
+        (u32::MAX, 0xffff)
+    } else {
+        (0xffff, 0xff)
+    };
+    let thirty_twos = if at < 2 { 0x3ff } else { 0xff };
+    [eight & eights, sixteen & sixteens, thirty_two & thirty_twos]
+}
+
+proptest! {
+    #[test]
+    fn every_level_compares_every_lane_as_an_unsigned_number(
+        words: [u32; 16],
+        key: u32,
+        at in 0..4_u32,
+        lane in 0..16_usize,
+    ) {
+        let line: Line = words.map(AtomicU32::new);
+        let equal = words[lane];
+        let place = lane as u32 * 4 + key % 2 * 2;
+        prop_assert_eq!(widest(Value(&line, place)), Value(&line, place).run(Baseline));
+        for key in [key, equal, equal.wrapping_sub(1)] {
+            let right = masked(at, [
+                portable::at_most_u8(&line, at, key as u8),
+                portable::at_most_u16(&line, at, key as u16),
+                portable::at_most_u32(&line, at & 2, key),
+            ]);
+            prop_assert_eq!(Compare(&line, at, key).run(Baseline), right);
+            prop_assert_eq!(widest(Compare(&line, at, key)), right);
+            #[cfg(target_arch = "x86_64")]
+            if Level::here() == Level::V4 {
+                // SAFETY: what has the fourth level has the third.
+                let third = unsafe { V3::detected() };
+                prop_assert_eq!(Compare(&line, at, key).run(third), right);
+            }
+        }
+    }
+}

@@ -1,0 +1,362 @@
+//! AVX2 and AVX-512.
+
+use core::arch::asm;
+use core::arch::x86_64::{
+    __m256i, __m512i, _mm_movemask_epi8, _mm_packs_epi16, _mm256_castsi256_ps,
+    _mm256_castsi256_si128, _mm256_cmpeq_epi8, _mm256_cmpeq_epi16, _mm256_cmpeq_epi32,
+    _mm256_extracti128_si256, _mm256_max_epu8, _mm256_max_epu16, _mm256_max_epu32,
+    _mm256_movemask_epi8, _mm256_movemask_ps, _mm256_set1_epi8, _mm256_set1_epi16,
+    _mm256_set1_epi32, _mm256_storeu_si256, _mm512_add_epi32, _mm512_add_epi64,
+    _mm512_castsi512_si256, _mm512_cmpeq_epi64_mask, _mm512_cmple_epu8_mask,
+    _mm512_cmple_epu16_mask, _mm512_cmple_epu32_mask, _mm512_cmple_epu64_mask,
+    _mm512_cvtepi64_epi32, _mm512_cvtepu32_epi64, _mm512_extracti64x4_epi64,
+    _mm512_i32gather_epi32, _mm512_i64gather_epi64, _mm512_loadu_si512, _mm512_mask_add_epi32,
+    _mm512_mask_add_epi64, _mm512_mask_blend_epi64, _mm512_min_epu32, _mm512_mullo_epi32,
+    _mm512_mullo_epi64, _mm512_permutex2var_epi32, _mm512_permutex2var_epi64, _mm512_set1_epi8,
+    _mm512_set1_epi16, _mm512_set1_epi32, _mm512_set1_epi64, _mm512_setzero_si512,
+    _mm512_srli_epi64, _mm512_storeu_si512, _mm512_test_epi64_mask,
+};
+use core::sync::atomic::AtomicU64;
+
+use super::{Lanes, Line};
+
+/// AVX2; made only where it was detected.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct V3(());
+
+/// AVX-512; made only where it was detected.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct V4(());
+
+impl V3 {
+    /// # Safety
+    /// The processor has AVX2, BMI1, BMI2, LZCNT and POPCNT.
+    #[inline(always)]
+    pub(crate) unsafe fn detected() -> Self {
+        Self(())
+    }
+}
+
+impl V4 {
+    /// # Safety
+    /// The processor has what `V3` asks for, and AVX-512 F, BW, DQ and VL.
+    #[inline(always)]
+    pub(crate) unsafe fn detected() -> Self {
+        Self(())
+    }
+}
+
+/// Two quarters of a line: `at`, and the one that makes an even number a pair.
+#[inline]
+#[target_feature(enable = "avx2")]
+fn half(line: &Line, at: u32) -> __m256i {
+    let quarter = |at: u32| line[(at % 4) as usize * 4..].as_ptr();
+    let value: __m256i;
+    // SAFETY: both quarters of 16 bytes lie in the line. The load is written in assembly
+    // because others may store to the words meanwhile: like relaxed loads it sees each word
+    // old or new.
+    unsafe {
+        asm!(
+            "vmovdqu {value:x}, [{low}]",
+            "vinserti128 {value}, {value}, [{high}], 1",
+            value = out(ymm_reg) value,
+            low = in(reg) quarter(at),
+            high = in(reg) quarter(at | 1),
+            options(nostack, readonly, preserves_flags),
+        );
+    }
+    value
+}
+
+/// A whole line.
+#[inline]
+#[target_feature(enable = "avx512f")]
+fn whole(line: &Line) -> __m512i {
+    // SAFETY: the line has 64 bytes.
+    unsafe { load(line.as_ptr().cast()) }
+}
+
+/// 64 bytes.
+///
+/// # Safety
+/// They may be read.
+#[inline]
+#[target_feature(enable = "avx512f")]
+unsafe fn load(address: *const u8) -> __m512i {
+    let value: __m512i;
+    // SAFETY: the caller's. In assembly as in `half`.
+    unsafe {
+        asm!(
+            "vmovdqu64 {value}, [{address}]",
+            value = lateout(zmm_reg) value,
+            address = in(reg) address,
+            options(nostack, readonly, preserves_flags),
+        );
+    }
+    value
+}
+
+/// For each of 16 keys how many of 32 numbers but the last are at most it.
+#[inline]
+#[target_feature(enable = "avx512f")]
+fn rank_in(first: __m512i, second: __m512i, keys: __m512i) -> __m512i {
+    let mut rank = _mm512_setzero_si512();
+    // A binary search: each step looks at the last of as many numbers as it may skip.
+    for step in [16, 8, 4, 2, 1] {
+        let at = _mm512_add_epi32(rank, _mm512_set1_epi32(step - 1));
+        let number = _mm512_permutex2var_epi32(first, at, second);
+        let most = _mm512_cmple_epu32_mask(number, keys);
+        rank = _mm512_mask_add_epi32(rank, most, rank, _mm512_set1_epi32(step));
+    }
+    rank
+}
+
+/// The 16 bits that lie `place` bytes behind the beginning of the line.
+#[inline(always)]
+fn value(line: &Line, place: u32) -> u16 {
+    let address = line.as_ptr();
+    let place = u64::from(place & 62);
+    let value: u32;
+    // SAFETY: the two bytes lie in the line, and in one word of it. In assembly as in `half`.
+    unsafe {
+        asm!(
+            "movzx {value:e}, word ptr [{address} + {place}]",
+            value = lateout(reg) value,
+            address = in(reg) address,
+            place = in(reg) place,
+            options(nostack, readonly, preserves_flags),
+        );
+    }
+    value as u16
+}
+
+impl Lanes for V3 {
+    #[inline(always)]
+    fn count(self, bits: u32, lanes: u32) -> u32 {
+        (bits & ((1 << lanes) - 1)).count_ones()
+    }
+
+    #[inline(always)]
+    fn value(self, line: &Line, place: u32) -> u16 {
+        value(line, place)
+    }
+
+    #[inline(always)]
+    fn at_most_u8(self, line: &Line, at: u32, key: u8) -> u32 {
+        // SAFETY: there is a `V3` only where AVX2 was detected.
+        unsafe {
+            let keys = _mm256_set1_epi8(key as i8);
+            let larger = _mm256_max_epu8(half(line, at), keys);
+            _mm256_movemask_epi8(_mm256_cmpeq_epi8(larger, keys)) as u32
+        }
+    }
+
+    #[inline(always)]
+    fn at_most_u16(self, line: &Line, at: u32, key: u16) -> u32 {
+        // SAFETY: there is a `V3` only where AVX2 was detected.
+        unsafe {
+            let keys = _mm256_set1_epi16(key as i16);
+            let larger = _mm256_max_epu16(half(line, at), keys);
+            let most = _mm256_cmpeq_epi16(larger, keys);
+            let (low, high) = (
+                _mm256_castsi256_si128(most),
+                _mm256_extracti128_si256::<1>(most),
+            );
+            _mm_movemask_epi8(_mm_packs_epi16(low, high)) as u32
+        }
+    }
+
+    #[inline(always)]
+    fn at_most_u32(self, line: &Line, at: u32, key: u32) -> u32 {
+        // SAFETY: there is a `V3` only where AVX2 was detected.
+        unsafe {
+            let keys = _mm256_set1_epi32(key as i32);
+            let bits = |numbers| {
+                let most = _mm256_cmpeq_epi32(_mm256_max_epu32(numbers, keys), keys);
+                _mm256_movemask_ps(_mm256_castsi256_ps(most)) as u32
+            };
+            bits(half(line, at)) | (bits(half(line, at | 2)) << 8)
+        }
+    }
+}
+
+impl Lanes for V4 {
+    #[inline(always)]
+    fn rank(self, numbers: &[u32; 16], key: u32) -> u32 {
+        // SAFETY: there is a `V4` only where AVX-512 F was detected; 16 numbers are read, of 16.
+        let bits = unsafe {
+            let numbers = _mm512_loadu_si512(numbers.as_ptr().cast());
+            _mm512_cmple_epu32_mask(numbers, _mm512_set1_epi32(key as i32))
+        };
+        bits.count_ones()
+    }
+
+    #[inline(always)]
+    fn rows(self, numbers: &[u32; 32], rows: &[u64; 32], keys: &[u32; 16]) -> [u64; 16] {
+        let mut found = [0; 16];
+        // SAFETY: there is a `V4` only where AVX-512 F was detected; all that is read and written lies
+        // in the arrays: 16 of 32 numbers twice, 8 of 32 rows four times, 16 keys, 16 words.
+        unsafe {
+            let first = _mm512_loadu_si512(numbers.as_ptr().cast());
+            let second = _mm512_loadu_si512(numbers.as_ptr().add(16).cast());
+            let keys = _mm512_loadu_si512(keys.as_ptr().cast());
+            let rank = rank_in(first, second, keys);
+            let quarter = |at: usize| _mm512_loadu_si512(rows.as_ptr().add(at * 8).cast());
+            let quarters = [quarter(0), quarter(1), quarter(2), quarter(3)];
+            let pick = |rank: __m256i| {
+                let rank = _mm512_cvtepu32_epi64(rank);
+                let low = _mm512_permutex2var_epi64(quarters[0], rank, quarters[1]);
+                let high = _mm512_permutex2var_epi64(quarters[2], rank, quarters[3]);
+                let upper = _mm512_test_epi64_mask(rank, _mm512_set1_epi64(16));
+                _mm512_mask_blend_epi64(upper, low, high)
+            };
+            let place: *mut u64 = found.as_mut_ptr();
+            let low = pick(_mm512_castsi512_si256(rank));
+            let high = pick(_mm512_extracti64x4_epi64::<1>(rank));
+            _mm512_storeu_si512(place.cast(), low);
+            _mm512_storeu_si512(place.add(8).cast(), high);
+        }
+        found
+    }
+
+    #[inline(always)]
+    fn ranks(self, numbers: &[u32], every: &[u32; 32], keys: &[u32; 16]) -> [u32; 16] {
+        let stride = (numbers.len() / 32).min(1 << 24) as i32;
+        let mut found = [0; 16];
+        // SAFETY: there is a `V4` only where AVX-512 F was detected. What is gathered lies among the
+        // numbers: 31 strides at most, and then the halves of one, which come to less than it.
+        unsafe {
+            let first = _mm512_loadu_si512(every.as_ptr().cast());
+            let second = _mm512_loadu_si512(every.as_ptr().add(16).cast());
+            let keys = _mm512_loadu_si512(keys.as_ptr().cast());
+            let mut rank = rank_in(first, second, keys);
+            rank = _mm512_mullo_epi32(rank, _mm512_set1_epi32(stride));
+            let mut step = stride / 2;
+            // A gather takes as long as a compare of a whole line for each key.
+            while step >= 16 {
+                let at = _mm512_add_epi32(rank, _mm512_set1_epi32(step - 1));
+                let number = _mm512_i32gather_epi32::<4>(at, numbers.as_ptr().cast());
+                let most = _mm512_cmple_epu32_mask(number, keys);
+                rank = _mm512_mask_add_epi32(rank, most, rank, _mm512_set1_epi32(step));
+                step /= 2;
+            }
+            _mm512_storeu_si512(found.as_mut_ptr().cast(), rank);
+        }
+        if stride > 1 {
+            let (lines, _) = numbers.as_chunks();
+            for (found, key) in found.iter_mut().zip(keys) {
+                let line = lines.get(*found as usize / 16);
+                *found += line.map_or(0, |line| self.rank(line, *key));
+            }
+        }
+        found
+    }
+
+    #[inline(always)]
+    fn ranks_u64(self, numbers: &[u64], every: &[u64; 16], keys: &[u64; 16]) -> [u32; 16] {
+        let stride = (numbers.len() / 16).min(1 << 24) as i64;
+        let mut found = [0; 16];
+        for (keys, found) in keys.chunks_exact(8).zip(found.chunks_exact_mut(8)) {
+            // SAFETY: as in `ranks`, with 8 numbers of 64 bits at a time.
+            unsafe {
+                let first = _mm512_loadu_si512(every.as_ptr().cast());
+                let second = _mm512_loadu_si512(every.as_ptr().add(8).cast());
+                let keys = _mm512_loadu_si512(keys.as_ptr().cast());
+                let mut rank = _mm512_setzero_si512();
+                for step in [8, 4, 2, 1] {
+                    let at = _mm512_add_epi64(rank, _mm512_set1_epi64(step - 1));
+                    let number = _mm512_permutex2var_epi64(first, at, second);
+                    let most = _mm512_cmple_epu64_mask(number, keys);
+                    rank = _mm512_mask_add_epi64(rank, most, rank, _mm512_set1_epi64(step));
+                }
+                rank = _mm512_mullo_epi64(rank, _mm512_set1_epi64(stride));
+                let mut step = stride / 2;
+                while step >= 8 {
+                    let at = _mm512_add_epi64(rank, _mm512_set1_epi64(step - 1));
+                    let number = _mm512_i64gather_epi64::<8>(at, numbers.as_ptr().cast());
+                    let most = _mm512_cmple_epu64_mask(number, keys);
+                    rank = _mm512_mask_add_epi64(rank, most, rank, _mm512_set1_epi64(step));
+                    step /= 2;
+                }
+                let rank = _mm512_cvtepi64_epi32(rank);
+                _mm256_storeu_si256(found.as_mut_ptr().cast(), rank);
+            }
+        }
+        if stride > 1 {
+            let (lines, _) = numbers.as_chunks();
+            for (found, key) in found.iter_mut().zip(keys) {
+                let line = lines.get(*found as usize / 8);
+                *found += line.map_or(0, |line| self.rank_u64(line, *key));
+            }
+        }
+        found
+    }
+
+    #[inline(always)]
+    fn gather(self, table: &[u32], places: &[u32; 16]) -> [u32; 16] {
+        let mut found = [0; 16];
+        let Some(last) = table.len().checked_sub(1) else {
+            return found;
+        };
+        let last = i32::try_from(last).unwrap_or(i32::MAX);
+        // SAFETY: there is a `V4` only where AVX-512 F was detected; no place is beyond the last.
+        unsafe {
+            let places = _mm512_loadu_si512(places.as_ptr().cast());
+            let places = _mm512_min_epu32(places, _mm512_set1_epi32(last));
+            let entries = _mm512_i32gather_epi32::<4>(places, table.as_ptr().cast());
+            _mm512_storeu_si512(found.as_mut_ptr().cast(), entries);
+        }
+        found
+    }
+
+    #[inline(always)]
+    fn alike<const SHIFT: u32>(self, words: &[AtomicU64; 8], key: u64) -> u32 {
+        // SAFETY: there is a `V4` only where AVX-512 F was detected; the words have 64 bytes.
+        let bits = unsafe {
+            let words = _mm512_srli_epi64::<SHIFT>(load(words.as_ptr().cast()));
+            _mm512_cmpeq_epi64_mask(words, _mm512_set1_epi64(key as i64))
+        };
+        u32::from(bits)
+    }
+
+    #[inline(always)]
+    fn rank_u64(self, numbers: &[u64; 8], key: u64) -> u32 {
+        // SAFETY: there is a `V4` only where AVX-512 F was detected; 8 numbers are read, of 8.
+        let bits = unsafe {
+            let numbers = _mm512_loadu_si512(numbers.as_ptr().cast());
+            _mm512_cmple_epu64_mask(numbers, _mm512_set1_epi64(key as i64))
+        };
+        bits.count_ones()
+    }
+
+    #[inline(always)]
+    fn count(self, bits: u32, lanes: u32) -> u32 {
+        (bits & ((1 << lanes) - 1)).count_ones()
+    }
+
+    #[inline(always)]
+    fn value(self, line: &Line, place: u32) -> u16 {
+        value(line, place)
+    }
+
+    #[inline(always)]
+    fn at_most_u8(self, line: &Line, at: u32, key: u8) -> u32 {
+        // SAFETY: there is a `V4` only where AVX-512 F and BW were detected.
+        let bits = unsafe { _mm512_cmple_epu8_mask(whole(line), _mm512_set1_epi8(key as i8)) };
+        (bits >> (at % 4 * 16)) as u32
+    }
+
+    #[inline(always)]
+    fn at_most_u16(self, line: &Line, at: u32, key: u16) -> u32 {
+        // SAFETY: there is a `V4` only where AVX-512 F and BW were detected.
+        let bits = unsafe { _mm512_cmple_epu16_mask(whole(line), _mm512_set1_epi16(key as i16)) };
+        bits >> (at % 4 * 8)
+    }
+
+    #[inline(always)]
+    fn at_most_u32(self, line: &Line, at: u32, key: u32) -> u32 {
+        // SAFETY: there is a `V4` only where AVX-512 F was detected.
+        let bits = unsafe { _mm512_cmple_epu32_mask(whole(line), _mm512_set1_epi32(key as i32)) };
+        u32::from(bits) >> (at % 4 * 4)
+    }
+}
