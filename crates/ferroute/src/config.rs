@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::fs;
-use std::io::{Read as _, Write as _};
+use std::io::Read as _;
 use std::path::Path;
 
 use menu::{By, Clock, Live, Store};
@@ -155,8 +155,7 @@ pub(crate) fn parse(parse: &Parse) -> Result<u8, String> {
     };
     let mut bytes = menu::bytes::to_bytes(&shown);
     bytes.push(b'\n');
-    let written = std::io::stdout().write_all(&bytes);
-    written.map_err(|error| format!("standard output: {error}"))?;
+    say::bytes(&bytes)?;
     Ok(code)
 }
 
@@ -165,14 +164,14 @@ pub(crate) fn check(check: &Check) -> Result<u8, String> {
     let text = read(&check.file)?;
     let report = script::check(&mut schema::store(), &text);
     if check.json {
-        say::line(format_args!("{}", report.to_json()));
+        say::line(report.to_json())?;
     } else {
         for refused in &report.refused {
-            say::line(format_args!("{}", with_place(refused)));
-            say::line(format_args!("    {}", refused.command));
+            say::line(with_place(refused))?;
+            say::line(format_args!("    {}", refused.command))?;
         }
         for item in &report.no_effect {
-            say::line(format_args!("line {}: no effect: {}", item.line, item.what));
+            say::line(format_args!("line {}: no effect: {}", item.line, item.what))?;
         }
         say::line(format_args!(
             "{} commands: {} applied, {} without effect, {} refused",
@@ -180,7 +179,7 @@ pub(crate) fn check(check: &Check) -> Result<u8, String> {
             report.applied,
             report.no_effect.len(),
             report.refused.len()
-        ));
+        ))?;
     }
     Ok(u8::from(!report.refused.is_empty()))
 }

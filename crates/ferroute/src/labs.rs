@@ -1,12 +1,13 @@
 //! `ferroute lab …`: labs of namespaces, and a router in one of them.
 
-use std::io::{self, Write as _};
+use std::io;
 use std::path::PathBuf;
 
 use lab::{Holding, Lab, Layout, Life, Options};
 
 use crate::cli::{self, Reach, Run};
 use crate::reach;
+use crate::say;
 
 /// Does what `ferroute lab` was asked to.
 pub(crate) fn run(command: &cli::Lab) -> Result<u8, String> {
@@ -125,5 +126,5 @@ fn banner(lab: &Lab, layout: &Layout, ports: &[String]) {
          /ip/settings/print\n\
          Tab completes, ? or F1 helps, Ctrl-D leaves and removes the lab.\n\n"
     ));
-    let _ = io::stdout().lock().write_all(text.as_bytes());
+    let _ = say::text(text);
 }

@@ -4,7 +4,6 @@
 //! router without devices, whose ports all have a link.
 
 use std::fmt::Write as _;
-use std::io::Write as _;
 
 use console::protocol::Message;
 use frame::{Offloads, Sizes};
@@ -18,6 +17,7 @@ use wire::Mac;
 
 use crate::cli::Trace;
 use crate::reach::Place;
+use crate::say;
 
 /// Exit codes of verdicts: what is sent or delivered is 0.
 const DISCARDED: u8 = 10;
@@ -36,8 +36,7 @@ pub(crate) fn trace(trace: &Trace) -> Result<u8, String> {
         true => format!("{}\n", to_json(&steps)),
         false => to_text(&steps),
     };
-    let written = std::io::stdout().write_all(shown.as_bytes());
-    written.map_err(|error| format!("standard output: {error}"))?;
+    say::text(shown)?;
     Ok(code(&steps))
 }
 

@@ -13,7 +13,7 @@ pub(super) fn run(bench: &Bench) -> Result<(), String> {
         ..Options::default()
     };
     if !bench.json {
-        say::line(format_args!("\n{}", header()));
+        let _ = say::line(format_args!("\n{}", header()));
     }
     dataplane::bench::updates(&options, &mut |row| {
         let line = if bench.json {
@@ -21,11 +21,11 @@ pub(super) fn run(bench: &Bench) -> Result<(), String> {
         } else {
             table_line(&row)
         };
-        say::line(line);
+        let _ = say::line(line);
     })
     .map_err(|invalid| invalid.to_string())?;
     if !bench.json {
-        say::line(format_args!("\n{}", legend()));
+        let _ = say::line(format_args!("\n{}", legend()));
     }
     Ok(())
 }

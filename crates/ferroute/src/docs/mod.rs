@@ -19,14 +19,11 @@ pub(crate) fn run(docs: &Docs) -> Result<(), String> {
     if let (true, Some(tree)) = (docs.coverage, &docs.tree) {
         let text = fs::read_to_string(tree).map_err(at(tree))?;
         let coverage = Coverage::of(&text).map_err(at(tree))?;
-        say::text(format_args!(
-            "{}",
-            if docs.json {
-                coverage.json()
-            } else {
-                coverage.text()
-            }
-        ));
+        let text = match docs.json {
+            true => coverage.json(),
+            false => coverage.text(),
+        };
+        say::text(text)?;
         return Ok(());
     }
     let Some(kind) = docs.kind else { return Ok(()) };

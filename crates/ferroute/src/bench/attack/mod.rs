@@ -65,7 +65,7 @@ pub(super) fn run(attack: &Attack) -> Result<(), String> {
     let asked = |kind: &&AttackKind| attack.attacks.is_empty() || attack.attacks.contains(kind);
     for kind in AttackKind::ALL.iter().filter(asked) {
         let report = Run::begin(&mut world, *kind, via, attack)?.measure()?;
-        say::line(match attack.json {
+        let _ = say::line(match attack.json {
             true => report.to_json(),
             false => report.to_text(),
         });

@@ -135,7 +135,7 @@ pub(super) fn run(bench: &Bench) -> Result<(), String> {
     let router = Router::start(&lab, LAYOUT.config, &ports)?;
     bridge(&lab)?;
     if !bench.json {
-        say::line(header());
+        let _ = say::line(header());
     }
     for (family, own, other) in [
         (Family::Ipv4, "10.1.2.2", "10.2.2.2"),
@@ -149,10 +149,10 @@ pub(super) fn run(bench: &Bench) -> Result<(), String> {
         } else {
             row.line()
         };
-        say::line(line);
+        let _ = say::line(line);
     }
     if !bench.json {
-        say::line(format_args!("\n{}", legend()));
+        let _ = say::line(format_args!("\n{}", legend()));
     }
     drop(router);
     lab.down().map_err(text)
