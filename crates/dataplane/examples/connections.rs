@@ -5,7 +5,7 @@
 
 use std::sync::Arc;
 
-use dataplane::connection::{Settings, Setup, Table, Tick, Tracker};
+use dataplane::connection::{Hash, Settings, Setup, Table, Tick, Tracker};
 use dataplane::packet::{Fields, Tuple, protocol};
 use machine::{Instant, Rng};
 
@@ -91,28 +91,24 @@ fn establish(tracker: &mut Tracker, tuple: &Tuple) {
 }
 
 /// Clocks per packet of a vector: hash, both prefetches, find, classify, advance.
-fn vector(tracker: &mut Tracker, packets: &[Vec<u8>], fields: &[Fields], now: Tick) -> u64 {
-    let mut hashes = [None; VECTOR];
-    let mut candidates = [None; VECTOR];
+fn vector<const IPV6: bool>(
+    tracker: &mut Tracker,
+    packets: &[Vec<u8>],
+    fields: &[Fields],
+    now: Tick,
+) -> u64 {
+    let mut hashes = [Hash::default(); VECTOR];
+    let mut ways = [None; VECTOR];
     let start = kernels::tsc();
     for (hash, fields) in hashes.iter_mut().zip(fields) {
-        let made = tracker.hash(&fields.tuple);
-        tracker.prefetch(made, fields.tuple.ipv6);
-        *hash = Some(made);
+        *hash = tracker.hash(&fields.tuple);
+        tracker.prefetch(*hash, IPV6);
     }
-    for ((hash, candidate), fields) in hashes.iter().zip(&mut candidates).zip(fields) {
-        *candidate =
-            hash.and_then(|hash| tracker.candidate(kernels::Baseline, hash, fields.tuple.ipv6));
-        if let Some(way) = *candidate {
-            tracker.prefetch_entry(way);
-        }
-    }
-    let found = hashes.iter().zip(candidates);
-    for (((hash, candidate), fields), packet) in found.zip(fields).zip(packets) {
-        let found = hash.and_then(|hash| match candidate {
-            Some(way) if tracker.verify(way, &fields.tuple).is_some() => Some(way),
-            _ => tracker.find(hash, &fields.tuple),
-        });
+    tracker.candidates::<_, IPV6>(kernels::Baseline, &hashes, &mut ways);
+    tracker.verify::<IPV6>(&mut ways, |at| fields[at].tuple, |_, _, _| {});
+    let found = hashes.iter().zip(ways);
+    for (((hash, way), fields), packet) in found.zip(fields).zip(packets) {
+        let found = way.or_else(|| tracker.find(*hash, &fields.tuple));
         std::hint::black_box(tracker.track(found, fields, packet, now));
     }
     kernels::tsc() - start
@@ -138,7 +134,10 @@ fn established(count: u32, protocol: u8, ipv6: bool) -> (u64, u64) {
             let fields: Vec<_> = packets.iter().map(|packet| Fields::of(packet)).collect();
             // A vector of 256 takes some ten microseconds.
             let now = Tick::of(Instant::from_nanos(1_000_000_000 + round as u64 * 10_000));
-            vector(&mut tracker, &packets, &fields, now)
+            match ipv6 {
+                true => vector::<true>(&mut tracker, &packets, &fields, now),
+                false => vector::<false>(&mut tracker, &packets, &fields, now),
+            }
         })
         .collect();
     clocks.sort_unstable();

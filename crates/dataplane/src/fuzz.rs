@@ -145,7 +145,7 @@ impl Bed {
             let ways = &ways[..1 + usize::from(row.original != row.reply)];
             for (tuple, reply) in ways {
                 let way = self.tracker.lookup(tuple).expect("a row is found");
-                assert_eq!((way.reply, self.tracker.tuple(way)), (*reply, *tuple));
+                assert_eq!((way.reply(), self.tracker.tuple(way)), (*reply, *tuple));
                 assert_eq!(self.row(way), Some(row.original));
                 assert!(!tuples.contains(tuple), "two connections have {tuple}");
                 tuples.push(*tuple);

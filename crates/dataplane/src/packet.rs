@@ -65,6 +65,27 @@ impl Tuple {
         }
     }
 
+    /// A tuple of addresses, and of what [`Self::ports`] tells.
+    #[inline(always)]
+    pub const fn of(source: u128, destination: u128, ports: u64, ipv6: bool) -> Self {
+        Self {
+            source,
+            destination,
+            source_port: ports as u16,
+            destination_port: (ports >> 16) as u16,
+            protocol: (ports >> 32) as u8,
+            ipv6,
+        }
+    }
+
+    /// All but the addresses as a number of 40 bits: the ports, the source's lowest, and the protocol.
+    #[inline(always)]
+    pub const fn ports(&self) -> u64 {
+        self.source_port as u64
+            | (self.destination_port as u64) << 16
+            | (self.protocol as u64) << 32
+    }
+
     /// Whether it is that of an ICMP message that is answered: the source port is its identifier.
     pub const fn is_query(&self) -> bool {
         let kind = (self.destination_port >> 8) as u8;
@@ -160,15 +181,13 @@ pub struct Fields {
     pub truncated: bool,
 }
 
+/// Of the first 8 bytes of an IPv4 header: version and length, and of the fragment's word "more fragments" and
+/// the place.
+const HEAD_MASK: u64 = 0xff00_0000_0000_3fff;
+/// What they are of a whole packet without options.
+const HEAD: u64 = 0x4500_0000_0000_0000;
 /// FIN, SYN, RST.
 const SLOW_FLAGS: u8 = 0x07;
-
-/// What was read of a whole TCP segment or UDP datagram without options.
-pub(crate) struct Usual {
-    pub(crate) tuple: Tuple,
-    /// It is to be forwarded, and no flag of TCP begins or ends anything.
-    pub(crate) midst: bool,
-}
 
 impl Fields {
     /// Reads a packet, from its network header on, whose header was checked. Whatever is missing
@@ -176,34 +195,24 @@ impl Fields {
     #[inline]
     pub fn of(packet: &[u8]) -> Self {
         let mut fields = Self::default();
-        fields.read(packet);
-        fields
-    }
-
-    /// The same, in its place: what is put together elsewhere and then copied costs as much again.
-    /// Says what was read of a usual packet, as it is still at hand.
-    #[inline(always)]
-    pub(crate) fn read(&mut self, packet: &[u8]) -> Option<Usual> {
         let usual = match packet.first().map(|first| first >> 4) {
-            Some(6) => self.read6(packet),
-            _ => self.read4(packet),
+            Some(6) => fields.read6(packet),
+            _ => fields.read4(packet),
         };
-        if usual.is_none() {
-            *self = Self::of_any(packet);
+        match usual {
+            Some(_) => fields,
+            None => Self::of_any(packet),
         }
-        usual
     }
 
-    /// Reads a packet of a family, and says whether it is a whole TCP segment or UDP datagram without
-    /// options that is to be forwarded. Where it is none, what was read means nothing.
+    /// Reads a whole TCP segment or UDP datagram without options; none, and nothing read, of others.
+    /// Says whether it is to be forwarded, and no flag of TCP begins or ends anything.
     #[inline(always)]
-    pub(crate) fn read_plain<const IPV6: bool>(&mut self, packet: &[u8]) -> bool {
-        let usual = if IPV6 {
-            self.read6(packet)
-        } else {
-            self.read4(packet)
-        };
-        usual.is_some() & !self.truncated & (self.ttl > 1)
+    pub(crate) fn read_usual<const IPV6: bool>(&mut self, packet: &[u8]) -> Option<bool> {
+        match IPV6 {
+            true => self.read6(packet),
+            false => self.read4(packet),
+        }
     }
 
     #[cold]
@@ -218,24 +227,25 @@ impl Fields {
     /// Reads an IPv4 packet that is a whole TCP segment or UDP datagram without options, as nearly all
     /// are; none for others.
     #[inline(always)]
-    fn read4(&mut self, packet: &[u8]) -> Option<Usual> {
+    fn read4(&mut self, packet: &[u8]) -> Option<bool> {
         let header = packet.first_chunk::<28>()?;
         let word = |at: usize| {
             u32::from_be_bytes([header[at], header[at + 1], header[at + 2], header[at + 3]])
         };
-        let whole = u16::from_be_bytes([header[6], header[7]]) & 0x3fff == 0;
-        if !((header[0] == 0x45) & whole & is_usual(header[9])) {
+        let [a, b, c, d, e, f, g, h, ..] = *header;
+        let first = u64::from_be_bytes([a, b, c, d, e, f, g, h]);
+        if (first & HEAD_MASK != HEAD) | !is_usual(header[9]) {
             return None;
         }
         let addresses = (u128::from(word(12)), u128::from(word(16)));
-        self.len = u32::from(u16::from_be_bytes([header[2], header[3]]));
+        self.len = u32::from((first >> 32) as u16);
         (self.ttl, self.tos) = (header[8], header[1]);
-        Some(self.read_usual::<false>(addresses, header[9], word(20), packet))
+        Some(self.read_upper_usual::<false>(addresses, header[9], word(20), packet))
     }
 
     /// As [`Self::read4`], for IPv6 without extension headers.
     #[inline(always)]
-    fn read6(&mut self, packet: &[u8]) -> Option<Usual> {
+    fn read6(&mut self, packet: &[u8]) -> Option<bool> {
         let header = packet.first_chunk::<48>()?;
         if !is_usual(header[6]) {
             return None;
@@ -248,23 +258,23 @@ impl Fields {
         self.len = u32::from(u16::from_be_bytes([header[4], header[5]])) + 40;
         (self.ttl, self.tos) = (header[7], header[0] << 4 | header[1] >> 4);
         let ports = u32::from_be_bytes([header[40], header[41], header[42], header[43]]);
-        Some(self.read_usual::<true>(addresses, header[6], ports, packet))
+        Some(self.read_upper_usual::<true>(addresses, header[6], ports, packet))
     }
 
     /// The rest of a whole TCP segment or UDP datagram, whose lifetime was read. Without branches: which
     /// of them it is cannot be guessed.
     #[inline(always)]
-    fn read_usual<const IPV6: bool>(
+    fn read_upper_usual<const IPV6: bool>(
         &mut self,
         (source, destination): (u128, u128),
         protocol: u8,
         ports: u32,
         packet: &[u8],
-    ) -> Usual {
+    ) -> bool {
         let upper = if IPV6 { 40 } else { 20 };
         let tcp = protocol == protocol::TCP;
-        let flags = packet.get(upper + 13).copied().unwrap_or_default();
-        let tuple = Tuple {
+        let segment = packet.get(upper + 13);
+        self.tuple = Tuple {
             source,
             destination,
             source_port: (ports >> 16) as u16,
@@ -272,15 +282,11 @@ impl Fields {
             protocol,
             ipv6: IPV6,
         };
-        self.tuple = tuple;
         self.upper = upper as u16;
         self.fragment = Fragment::Whole;
         self.truncated = tcp & (packet.len() < upper + 20);
-        self.tcp_flags = flags & u8::from(tcp).wrapping_neg();
-        Usual {
-            tuple,
-            midst: (self.tcp_flags & SLOW_FLAGS == 0) & !self.truncated & (self.ttl > 1),
-        }
+        self.tcp_flags = segment.copied().unwrap_or_default() & u8::from(tcp).wrapping_neg();
+        (self.tcp_flags & SLOW_FLAGS == 0) & !self.truncated & (self.ttl > 1)
     }
 
     /// The same for a packet that is known to be IPv4.

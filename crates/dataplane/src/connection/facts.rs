@@ -151,59 +151,60 @@ impl<'a, F: Layout> Entry<'a, F> {
 impl Tracker {
     /// The tuple of a way.
     pub fn tuple(&self, way: Way) -> Tuple {
-        of_family!(ref self, way.slot.is_ipv6(), part => part.entry(way).tuple(way.reply))
+        of_family!(ref self, way.slot().is_ipv6(), part => part.entry(way).tuple(way.reply()))
     }
 
     /// A `connection-limit` counts the connection.
     pub fn set_counted(&mut self, way: Way) {
-        of_family!(ref self, way.slot.is_ipv6(), part => part.entry(way).set_counted());
+        of_family!(ref self, way.slot().is_ipv6(), part => part.entry(way).set_counted());
     }
 
     /// The connection's mark.
     #[inline]
     pub fn mark(&self, way: Way) -> u32 {
-        of_family!(ref self, way.slot.is_ipv6(), part => part.entry(way).mark())
+        of_family!(ref self, way.slot().is_ipv6(), part => part.entry(way).mark())
     }
 
     /// Sets the connection's mark.
     pub fn set_mark(&mut self, way: Way, mark: u32) {
-        of_family!(ref self, way.slot.is_ipv6(), part => part.entry(way).set_mark(mark));
+        of_family!(ref self, way.slot().is_ipv6(), part => part.entry(way).set_mark(mark));
     }
 
     /// The helper that reads the connection, or that expected it.
     pub fn helper(&self, way: Way) -> Helper {
-        of_family!(ref self, way.slot.is_ipv6(), part => part.entry(way).helper())
+        of_family!(ref self, way.slot().is_ipv6(), part => part.entry(way).helper())
     }
 
     /// Whether a helper expected the connection.
     pub fn is_expected(&self, way: Way) -> bool {
-        of_family!(ref self, way.slot.is_ipv6(), part => part.entry(way).is_expected())
+        of_family!(ref self, way.slot().is_ipv6(), part => part.entry(way).is_expected())
     }
 
     /// `tcp-state`.
     pub fn tcp_state(&self, way: Way) -> TcpState {
-        of_family!(ref self, way.slot.is_ipv6(), part => part.entry(way).tcp_state())
+        of_family!(ref self, way.slot().is_ipv6(), part => part.entry(way).tcp_state())
     }
 
     /// What one direction counted.
     pub fn traffic(&self, way: Way) -> Traffic {
-        of_family!(ref self, way.slot.is_ipv6(), part => part.entry(way).traffic(way.reply))
+        of_family!(ref self, way.slot().is_ipv6(), part => part.entry(way).traffic(way.reply()))
     }
 
     /// Bits that one direction carried in the last whole second.
     pub fn rate_bps(&self, way: Way, now: Tick) -> u64 {
-        of_family!(ref self, way.slot.is_ipv6(), part => part.entry(way).rate_bps(way.reply, now))
+        of_family!(ref self, way.slot().is_ipv6(), part => part.entry(way).rate_bps(way.reply(), now))
     }
 
     /// What somebody else keeps about the connection, 0 at first.
     pub fn attachment(&self, way: Way) -> u32 {
-        let word = of_family!(ref self, way.slot.is_ipv6(), part => load(part.entry(way).cold(1)));
+        let word =
+            of_family!(ref self, way.slot().is_ipv6(), part => load(part.entry(way).cold(1)));
         half_of(word, 0)
     }
 
     /// Keeps something about the connection: what rules read of its stream. The owner alone does that.
     pub fn set_attachment(&self, way: Way, attachment: u32) {
-        of_family!(ref self, way.slot.is_ipv6(), part => {
+        of_family!(ref self, way.slot().is_ipv6(), part => {
             let word = part.entry(way).cold(1);
             store(word, pair(attachment, half_of(load(word), 1)));
         });
@@ -212,43 +213,43 @@ impl Tracker {
     /// The next hop that a direction remembers.
     #[inline]
     pub fn next_hop(&self, way: Way) -> NextHop {
-        of_family!(ref self, way.slot.is_ipv6(), part => part.entry(way).next_hop(way.reply))
+        of_family!(ref self, way.slot().is_ipv6(), part => part.entry(way).next_hop(way.reply()))
     }
 
     /// Has a direction remember its next hop.
     pub fn set_next_hop(&mut self, way: Way, next_hop: NextHop) {
-        of_family!(ref self, way.slot.is_ipv6(), part => {
-            part.entry(way).set_next_hop(way.reply, next_hop);
+        of_family!(ref self, way.slot().is_ipv6(), part => {
+            part.entry(way).set_next_hop(way.reply(), next_hop);
         });
     }
 
     /// The rewrite of an IPv4 connection's direction; nothing's of IPv6.
     #[inline(always)]
     pub fn rewrite4(&self, way: Way) -> Rewrite4 {
-        if way.slot.is_ipv6() {
+        if way.slot().is_ipv6() {
             return Rewrite4::default();
         }
-        self.ipv4.entry(way).rewrite(way.reply)
+        self.ipv4.entry(way).rewrite(way.reply())
     }
 
     /// The rewrite of an IPv6 connection's direction; nothing's of IPv4.
     #[inline(always)]
     pub fn rewrite6(&self, way: Way) -> Rewrite6 {
-        if !way.slot.is_ipv6() {
+        if !way.slot().is_ipv6() {
             return Rewrite6::default();
         }
-        self.ipv6.entry(way).rewrite(way.reply)
+        self.ipv6.entry(way).rewrite(way.reply())
     }
 
     /// Marks the connection for FastTrack.
     pub fn fasttrack(&mut self, way: Way) {
-        of_family!(ref self, way.slot.is_ipv6(), part => part.entry(way).begin_fasttrack());
+        of_family!(ref self, way.slot().is_ipv6(), part => part.entry(way).begin_fasttrack());
     }
 
     /// What a packet of this way, not SYN, FIN or RST, needs to go the fast way; none when the
     /// connection is not marked for FastTrack.
     #[inline(always)]
     pub fn fast(&self, way: Way) -> Option<Fast<'_>> {
-        of_family!(ref self, way.slot.is_ipv6(), part => part.entry(way).fast(way.reply))
+        of_family!(ref self, way.slot().is_ipv6(), part => part.entry(way).fast(way.reply()))
     }
 }

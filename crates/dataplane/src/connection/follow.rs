@@ -5,7 +5,7 @@
 //! numbers are in the shared line beside it; a second begun in the direction turns its rate.
 
 use super::id::Way;
-use super::layout::{Layout, flag, half_of, load, pair, shared, store};
+use super::layout::{Layout, Line, flag, half_of, load, pair, shared, store};
 use super::limits::Limits;
 use super::part::Part;
 use super::rate::Rate;
@@ -19,7 +19,7 @@ impl<F: Layout> Part<F> {
     /// What a packet that was found in this direction is to its connection, if it is not TCP.
     #[inline(always)]
     pub(super) fn judge(&self, way: Way) -> Track {
-        let flags = self.entry(way).flags(way.reply);
+        let flags = self.entry(way).flags(way.reply());
         let track = of(flags, way);
         if flags & flag::NOTED != 0 {
             return self.judge_noted(track, way);
@@ -54,9 +54,9 @@ impl<F: Layout> Part<F> {
         let entry = self.entry(way);
         let tcp_state = entry.tcp_state();
         let judgement = if track.fasttrack {
-            tcp::judge_fast(tcp_state, *segment, way.reply)
+            tcp::judge_fast(tcp_state, *segment, way.reply())
         } else {
-            tcp::judge(talk, tcp_state, segment, way.reply, limits.liberal)
+            tcp::judge(talk, tcp_state, segment, way.reply(), limits.liberal)
         };
         match judgement {
             Judgement::Step(step) => Track { step, ..track },
@@ -69,9 +69,9 @@ impl<F: Layout> Part<F> {
     #[inline(always)]
     pub(super) fn commit(&mut self, way: Way, fields: &Fields, now: Tick, limits: &Limits) {
         let entry = self.entry(way);
-        let flags = entry.flags(way.reply);
-        entry.touch(way.reply, now);
-        entry.count_walked(way.reply, flags, fields.len);
+        let flags = entry.flags(way.reply());
+        entry.touch(way.reply(), now);
+        entry.count_walked(way.reply(), flags, fields.len);
         if flags & flag::ASSURED == 0 {
             self.settle(way, flags, fields.tuple.protocol, limits);
         }
@@ -88,11 +88,11 @@ impl<F: Layout> Part<F> {
         limits: &Limits,
     ) {
         let entry = self.entry(way);
-        let flags = entry.flags(way.reply);
+        let flags = entry.flags(way.reply());
         if step != Step::Ignore {
-            entry.touch(way.reply, now);
+            entry.touch(way.reply(), now);
         }
-        entry.count_walked(way.reply, flags, fields.len);
+        entry.count_walked(way.reply(), flags, fields.len);
         self.converse(way, step, segment, *talk, limits);
     }
 
@@ -100,9 +100,9 @@ impl<F: Layout> Part<F> {
     #[cold]
     #[inline(never)]
     fn settle(&mut self, way: Way, flags: u8, protocol: u8, limits: &Limits) {
-        let place = way.slot.place();
+        let place = way.slot().place();
         if flags & flag::SEEN_REPLY == 0 {
-            if way.reply {
+            if way.reply() {
                 self.set_flags(place, flag::SEEN_REPLY);
             }
             return;
@@ -124,9 +124,9 @@ impl<F: Layout> Part<F> {
         mut talk: Talk,
         limits: &Limits,
     ) {
-        let place = way.slot.place();
+        let place = way.slot().place();
         let entry = self.entry(way);
-        let flags = entry.flags(way.reply);
+        let flags = entry.flags(way.reply());
         let fasttrack = flags & flag::FASTTRACK != 0;
         let old = entry.tcp_state();
         let state = match step {
@@ -145,10 +145,10 @@ impl<F: Layout> Part<F> {
             Step::Nothing | Step::Doubt => old,
         };
         if !fasttrack {
-            entry.set_talk(&talk, way.reply);
+            entry.set_talk(&talk, way.reply());
         }
         let answered = flags & flag::SEEN_REPLY != 0;
-        if way.reply && !answered {
+        if way.reply() && !answered {
             self.set_flags(place, flag::SEEN_REPLY);
         } else if answered && flags & flag::ASSURED == 0 && state == TcpState::Established {
             self.set_flags(place, flag::ASSURED);
@@ -157,7 +157,7 @@ impl<F: Layout> Part<F> {
             Step::Ignore => return,
             Step::Doubt => limits.close,
             _ if fasttrack => limits.fast(state),
-            _ => limits.tcp(state, &talk, answered || way.reply),
+            _ => limits.tcp(state, &talk, answered || way.reply()),
         };
         self.set_state(place, state as u8, timeout_secs);
     }
@@ -189,7 +189,7 @@ pub(super) const BLANK: Track = Track {
 #[inline(always)]
 pub(super) fn of(flags: u8, way: Way) -> Track {
     Track {
-        state: state(flags, way.reply),
+        state: state(flags, way.reply()),
         way: Some(way),
         nat: NatState(flags >> flag::NAT_SHIFT & 0xf),
         fasttrack: flags & flag::FASTTRACK != 0,
@@ -209,6 +209,27 @@ fn state(flags: u8, reply: bool) -> State {
     }
 }
 
+/// Counts a packet in its direction's line.
+#[inline(always)]
+pub(super) fn count_in<F: Layout>(line: &Line, len: u64) {
+    let add = |word: usize, more: u64| store(&line[word], load(&line[word]).wrapping_add(more));
+    add(F::PACKETS, 1);
+    add(F::BYTES, len);
+}
+
+/// When the last packet came in the direction whose line this is.
+#[inline(always)]
+pub(super) fn last_in<F: Layout>(line: &Line) -> Tick {
+    Tick(load(&line[F::LAST]) as u32)
+}
+
+/// Keeps that a packet came now.
+#[inline(always)]
+pub(super) fn touch_in<F: Layout>(line: &Line, now: Tick) {
+    let generation = half_of(load(&line[F::LAST]), 1);
+    store(&line[F::LAST], pair(now.0, generation));
+}
+
 impl<F: Layout> Entry<'_, F> {
     /// TCP's state.
     #[inline(always)]
@@ -219,9 +240,7 @@ impl<F: Layout> Entry<'_, F> {
     /// Counts a packet.
     #[inline(always)]
     pub(super) fn count(self, reply: bool, len: u64) {
-        let add = |word, more: u64| store(word, load(word).wrapping_add(more));
-        add(self.word(reply, F::PACKETS), 1);
-        add(self.word(reply, F::BYTES), len);
+        count_in::<F>(self.line(reply), len);
     }
 
     /// Counts a packet that did not go the fast way. The rate of a second that is over is made, by
@@ -246,18 +265,18 @@ impl<F: Layout> Entry<'_, F> {
     /// Something came in this direction.
     #[inline(always)]
     pub(super) fn touch(self, reply: bool, now: Tick) {
-        let word = self.word(reply, F::LAST);
-        let (last, generation) = (load(word) as u32, half_of(load(word), 1));
-        if Tick(last).second() != now.second() {
-            self.turn_rate(reply, Tick(last), now);
+        let line = self.line(reply);
+        if last_in::<F>(line).second() != now.second() {
+            self.turn_rate(reply, now);
         }
-        store(word, pair(now.0, generation));
+        touch_in::<F>(line, now);
     }
 
     /// The direction's bytes of a second that is over.
     #[cold]
     #[inline(never)]
-    fn turn_rate(self, reply: bool, last: Tick, now: Tick) {
+    pub(super) fn turn_rate(self, reply: bool, now: Tick) {
+        let last = last_in::<F>(self.line(reply));
         let rate = self.rate(reply, 0);
         let word = load(rate);
         let turned = Rate::of_word(word).turn(load(self.word(reply, F::BYTES)), last, now);

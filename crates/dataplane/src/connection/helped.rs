@@ -206,8 +206,8 @@ impl Tracker {
 
     /// Sets how long a connection may be silent that is not TCP.
     pub fn set_timeout(&mut self, way: Way, timeout_secs: u32) {
-        let place = way.slot.place();
-        of_family!(mut self, way.slot.is_ipv6(), part => {
+        let place = way.slot().place();
+        of_family!(mut self, way.slot().is_ipv6(), part => {
             part.set_state(place, TcpState::None as u8, timeout_secs);
         });
     }

@@ -1,6 +1,7 @@
 //! What names a connection, a direction of it, and the way on that it remembers.
 
 use core::fmt;
+use core::num::NonZeroU64;
 
 use crate::table::NextHopId;
 
@@ -76,22 +77,53 @@ impl fmt::Display for EntryId {
 
 /// A direction of a connection, found by its tracker. It holds until the tracker's next `tick`;
 /// who keeps a connection longer keeps its [`EntryId`].
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub struct Way {
-    /// Where the entry lies.
-    pub slot: Slot,
-    /// The direction of the answers.
-    pub reply: bool,
-}
+///
+/// One number, so that many are kept and compared at little cost: below a bit that is always set the
+/// slot, and then a bit for the direction.
+#[derive(Clone, Copy, PartialEq, Eq, Hash)]
+pub struct Way(NonZeroU64);
 
 impl Way {
+    const SET: NonZeroU64 = match NonZeroU64::new(1 << 63) {
+        Some(set) => set,
+        None => NonZeroU64::MAX,
+    };
+
+    /// The direction of a connection that lies in a slot; `reply` is that of the answers.
+    #[inline(always)]
+    pub fn new(slot: Slot, reply: bool) -> Self {
+        Self(Self::SET | u64::from(slot.0) << 1 | u64::from(reply))
+    }
+
+    /// The way to a target of the index, whose upper bits are a place behind this slot.
+    #[inline(always)]
+    pub(super) fn to(first: Slot, target: u32) -> Self {
+        Self(Self::SET | u64::from(first.0) << 1 | u64::from(target))
+    }
+
+    /// Where the entry lies.
+    #[inline(always)]
+    pub const fn slot(self) -> Slot {
+        Slot((self.0.get() >> 1) as u32)
+    }
+
+    /// Whether it is the direction of the answers.
+    #[inline(always)]
+    pub const fn reply(self) -> bool {
+        self.0.get() & 1 != 0
+    }
+
     /// The other direction.
     #[must_use]
-    pub const fn reversed(self) -> Self {
-        Self {
-            reply: !self.reply,
-            ..self
-        }
+    pub fn reversed(self) -> Self {
+        Self::new(self.slot(), !self.reply())
+    }
+}
+
+impl fmt::Debug for Way {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let direction = if self.reply() { "reply" } else { "original" };
+        write!(f, "{:?} {direction}", self.slot())
     }
 }
 

@@ -154,14 +154,14 @@ impl Layout for Ipv4 {
     fn key(tuple: &Tuple) -> [u64; 2] {
         [
             (tuple.source as u64) << 32 | tuple.destination as u64 & 0xffff_ffff,
-            ports(tuple),
+            tuple.ports(),
         ]
     }
 
     fn tuple(words: &[u64; 8]) -> Tuple {
         let source = u128::from(words[0] >> 32);
         let destination = u128::from(words[0] as u32);
-        of_ports(words[1], source, destination, false)
+        Tuple::of(source, destination, words[1], false)
     }
 
     fn pack(rewrite: &Self::Rewrite) -> (&[u64], u16) {
@@ -190,13 +190,13 @@ impl Layout for Ipv6 {
             tuple.source as u64,
             (tuple.destination >> 64) as u64,
             tuple.destination as u64,
-            ports(tuple),
+            tuple.ports(),
         ]
     }
 
     fn tuple(words: &[u64; 8]) -> Tuple {
         let address = |at: usize| u128::from(words[at]) << 64 | u128::from(words[at + 1]);
-        of_ports(words[4], address(0), address(2), true)
+        Tuple::of(address(0), address(2), words[4], true)
     }
 
     fn pack(rewrite: &Self::Rewrite) -> (&[u64], u16) {
@@ -206,25 +206,6 @@ impl Layout for Ipv6 {
     #[inline(always)]
     fn unpack(word: impl Fn(usize) -> u64, _: u16) -> Self::Rewrite {
         super::draft::Rewrite6(core::array::from_fn(word))
-    }
-}
-
-/// The tuple's part of `meta`.
-#[inline(always)]
-fn ports(tuple: &Tuple) -> u64 {
-    u64::from(tuple.source_port)
-        | u64::from(tuple.destination_port) << 16
-        | u64::from(tuple.protocol) << 32
-}
-
-fn of_ports(meta: u64, source: u128, destination: u128, ipv6: bool) -> Tuple {
-    Tuple {
-        source,
-        destination,
-        source_port: meta as u16,
-        destination_port: (meta >> 16) as u16,
-        protocol: (meta >> 32) as u8,
-        ipv6,
     }
 }
 

@@ -40,6 +40,7 @@ mod state;
 mod sweep;
 mod table;
 mod tcp;
+mod together;
 mod tracker;
 mod wheel;
 

@@ -12,7 +12,7 @@ use super::hash::{Hash, Keys};
 use super::id::{Slot, Way};
 use super::index::{Index, Target};
 use super::layout::{
-    FLAGS_SHIFT, Layout, NEXT_HOP_SHIFT, flag, half_of, load, own, pair, shared, store,
+    FLAGS_SHIFT, Layout, Line, NEXT_HOP_SHIFT, flag, half_of, load, own, pair, shared, store,
 };
 use super::rate::Rate;
 use super::settings::{TICKS_PER_SECOND, Tick};
@@ -26,7 +26,8 @@ use crate::packet::{Tuple, protocol};
 #[derive(Debug)]
 pub(super) struct Part<F> {
     pub(super) entries: Arc<Entries<F>>,
-    worker: u16,
+    /// The slot of its first place.
+    first: Slot,
     index: Index,
     /// One for each class of those that may be evicted, and one of assured connections.
     wheels: [Wheel; CLASSES + 1],
@@ -63,7 +64,7 @@ impl<F: Layout> Part<F> {
         Ok(Self {
             index: Index::new(entries.capacity() as usize * 2)?,
             entries,
-            worker,
+            first: Slot::new(F::IPV6, worker, 0),
             wheels: core::array::from_fn(|_| Wheel::new(now)),
             free: 0,
             resting: (0, 0),
@@ -105,16 +106,19 @@ impl<F: Layout> Part<F> {
 
     #[inline(always)]
     fn way(&self, target: Target) -> Way {
-        Way {
-            slot: Slot::new(F::IPV6, self.worker, target >> 1),
-            reply: target & 1 != 0,
-        }
+        Way::to(self.first, target)
     }
 
     /// The entry of a way.
     #[inline(always)]
     pub(super) fn entry(&self, way: Way) -> Entry<'_, F> {
-        self.entries.at(way.slot.place())
+        self.entries.at(way.slot().place())
+    }
+
+    /// The line of a way's direction.
+    #[inline(always)]
+    pub(super) fn line(&self, way: Way) -> &Line {
+        self.entries.line(way.slot().place(), way.reply())
     }
 
     /// Asks for the place that the next connection takes.

@@ -3,15 +3,16 @@
 //! A datagram is counted with three stores to its direction's line and needs no other. A segment's
 //! numbers lie in the shared line.
 
+use super::follow::{count_in, last_in, touch_in};
 use super::id::Way;
-use super::layout::{FLAGS_SHIFT, Layout, flag, load};
+use super::layout::{FLAGS_SHIFT, Layout, Line, flag, load};
 use super::limits::Limits;
 use super::part::Part;
 use super::settings::Tick;
 use super::state::{NatState, State, TcpState, Track};
 use super::tcp::{self, Segment, Step};
 use super::tracker::{Tracker, of_family};
-use crate::packet::{Fields, protocol};
+use crate::packet::Fields;
 
 /// What such a packet finds.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -35,20 +36,35 @@ impl Passed {
 }
 
 impl Tracker {
-    /// Counts a whole segment or datagram in the midst of its connection, as [`Tracker::track`] would.
+    /// Counts a whole datagram of `len` bytes in the midst of its connection, as [`Tracker::track`] would.
     /// None, and nothing changed, where more is to be decided, and of a connection with FastTrack.
     #[inline(always)]
-    pub fn pass(&mut self, way: Way, fields: &Fields, packet: &[u8], now: Tick) -> Option<Passed> {
+    pub fn pass<const IPV6: bool>(&self, way: Way, len: u32, now: Tick) -> Option<Passed> {
+        of_family!(ref self, IPV6, part => part.pass(way, part.line(way), len, now))
+    }
+
+    /// The same of a whole segment, whose packet this is. By itself, so that datagrams do not pay for what
+    /// it needs.
+    #[inline(never)]
+    pub fn pass_segment(
+        &mut self,
+        way: Way,
+        fields: &Fields,
+        packet: &[u8],
+        now: Tick,
+    ) -> Option<Passed> {
         let limits = &self.limits;
-        of_family!(mut self, way.slot.is_ipv6(), part => part.pass(way, fields, packet, now, limits))
+        of_family!(mut self, way.slot().is_ipv6(), part => {
+            part.pass_segment(way, fields, packet, now, limits)
+        })
     }
 
     /// Asks for the lines of a way that [`Tracker::pass`] reads behind its first.
     #[inline(always)]
     pub fn prefetch_shared(&self, way: Way) {
-        of_family!(ref self, way.slot.is_ipv6(), part => {
+        of_family!(ref self, way.slot().is_ipv6(), part => {
             let entry = part.entry(way);
-            if entry.flags(way.reply) & flag::FASTTRACK == 0 {
+            if entry.flags(way.reply()) & flag::FASTTRACK == 0 {
                 kernels::prefetch(entry.shared(0));
             }
         });
@@ -57,40 +73,42 @@ impl Tracker {
 
 impl<F: Layout> Part<F> {
     #[inline(always)]
-    fn pass(
-        &mut self,
-        way: Way,
-        fields: &Fields,
-        packet: &[u8],
-        now: Tick,
-        limits: &Limits,
-    ) -> Option<Passed> {
+    pub(super) fn pass(&self, way: Way, line: &Line, len: u32, now: Tick) -> Option<Passed> {
+        let passed = self.known(way, line)?;
+        if last_in::<F>(line).second() != now.second() {
+            self.entry(way).turn_rate(way.reply(), now);
+        }
+        touch_in::<F>(line, now);
+        count_in::<F>(line, u64::from(len));
+        Some(passed)
+    }
+
+    /// What is known of a connection; none if both ends do not know of it, or if more is to be decided.
+    #[inline(always)]
+    fn known(&self, way: Way, line: &Line) -> Option<Passed> {
         const KNOWN: u8 = flag::SEEN_REPLY | flag::ASSURED;
-        let entry = self.entry(way);
-        let line = entry.line(way.reply);
         let flags = (load(&line[F::META]) >> FLAGS_SHIFT) as u8;
         if flags & (KNOWN | flag::FASTTRACK) != KNOWN {
             return None;
         }
         let mark = match flags & flag::NOTED {
             0 => 0,
-            _ if entry.is_helped() => return None,
-            _ => entry.mark(),
+            _ => self.noted(way)?,
         };
-        if fields.tuple.protocol == protocol::TCP {
-            self.pass_segment(way, fields, packet, now, limits)?;
-        } else {
-            entry.touch(way.reply, now);
-            entry.count(way.reply, u64::from(fields.len));
-        }
         Some(Passed {
             nat: NatState(flags >> flag::NAT_SHIFT & 0xf),
             mark,
         })
     }
 
-    /// The same for TCP's state. By itself, so that datagrams do not pay for what it needs.
+    /// The mark of a connection of which the shared line says more; none where that is a helper.
+    #[cold]
     #[inline(never)]
+    fn noted(&self, way: Way) -> Option<u32> {
+        let entry = self.entry(way);
+        (!entry.is_helped()).then(|| entry.mark())
+    }
+
     fn pass_segment(
         &mut self,
         way: Way,
@@ -98,15 +116,16 @@ impl<F: Layout> Part<F> {
         packet: &[u8],
         now: Tick,
         limits: &Limits,
-    ) -> Option<()> {
+    ) -> Option<Passed> {
         let entry = self.entry(way);
+        let passed = self.known(way, entry.line(way.reply()))?;
         let segment = Segment::read(fields, packet)?;
-        let talk = entry.talk(way.reply);
+        let talk = entry.talk(way.reply());
         if !tcp::goes_on(&talk, entry.tcp_state(), &segment) {
             return None;
         }
         let step = Step::Advance(TcpState::Established);
         self.commit_segment(way, (step, &segment, &talk), fields, now, limits);
-        Some(())
+        Some(passed)
     }
 }

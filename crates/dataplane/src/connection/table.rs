@@ -88,6 +88,12 @@ impl<F: Layout> Entries<F> {
         }
     }
 
+    /// The line of a direction of the entry at a place, which is below the capacity.
+    #[inline(always)]
+    pub(super) fn line(&self, place: u32, reply: bool) -> &Line {
+        &self.lines[place as usize * F::LINES + line_of(reply)]
+    }
+
     /// Asks for the lines of a direction.
     #[inline(always)]
     pub(super) fn prefetch(&self, place: u32, reply: bool) {
@@ -125,6 +131,17 @@ impl<F: Layout> Entries<F> {
     }
 }
 
+/// The flags of the direction whose line this is, where it has this tuple.
+#[inline(always)]
+pub(super) fn flags_of<F: Layout>(line: &Line, key: &F::Key) -> Option<u8> {
+    let key = key.as_ref();
+    // Without branches: nearly always all of it is the same.
+    let others = (0..F::META).fold(0, |others, word| others | load(&line[word]) ^ key[word]);
+    let meta = load(&line[F::META]);
+    let same = others | (meta ^ key[F::META]) & TUPLE_BITS == 0;
+    same.then_some((meta >> FLAGS_SHIFT) as u8)
+}
+
 impl<'a, F: Layout> Entry<'a, F> {
     /// A direction's line.
     #[inline(always)]
@@ -159,19 +176,7 @@ impl<'a, F: Layout> Entry<'a, F> {
     /// Whether a direction has this tuple.
     #[inline(always)]
     pub(super) fn is(self, reply: bool, key: &F::Key) -> bool {
-        self.flags_of(reply, key).is_some()
-    }
-
-    /// The flags, where a direction has this tuple.
-    #[inline(always)]
-    pub(super) fn flags_of(self, reply: bool, key: &F::Key) -> Option<u8> {
-        let line = &self.lines[line_of(reply)];
-        let key = key.as_ref();
-        // Without branches: nearly always all of it is the same.
-        let others = (0..F::META).fold(0, |others, word| others | load(&line[word]) ^ key[word]);
-        let meta = load(&line[F::META]);
-        let same = others | (meta ^ key[F::META]) & TUPLE_BITS == 0;
-        same.then_some((meta >> FLAGS_SHIFT) as u8)
+        flags_of::<F>(self.line(reply), key).is_some()
     }
 
     /// The flags that both directions know.

@@ -7,7 +7,6 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use kernels::Lanes;
 use machine::Rng;
 
 use super::draft::{Draft, Rewrites};
@@ -134,31 +133,10 @@ impl Tracker {
         self.keys.hash(tuple)
     }
 
-    /// Asks for what `candidate` reads.
+    /// Asks for what [`Tracker::candidates`] reads.
     #[inline(always)]
     pub fn prefetch(&self, hash: Hash, ipv6: bool) {
         of_family!(ref self, ipv6, part => part.prefetch(hash));
-    }
-
-    /// The way that a tuple with this hash most likely has, without a look at its entry. That there
-    /// is none is certain only after [`Tracker::find`].
-    #[inline(always)]
-    pub fn candidate<L: Lanes>(&self, lanes: L, hash: Hash, ipv6: bool) -> Option<Way> {
-        of_family!(ref self, ipv6, part => part.candidate(lanes, hash))
-    }
-
-    /// Asks for what [`Tracker::verify`] and a rewrite read of a way.
-    #[inline(always)]
-    pub fn prefetch_entry(&self, way: Way) {
-        let place = way.slot.place();
-        if way.slot.is_ipv6() {
-            self.ipv6.entries.prefetch_line(place, way.reply);
-            if self.ipv6.translates() {
-                self.ipv6.entries.prefetch_rewrite(place, way.reply);
-            }
-        } else {
-            self.ipv4.entries.prefetch_line(place, way.reply);
-        }
     }
 
     /// The way of a tuple, whose hash this is.
@@ -169,18 +147,6 @@ impl Tracker {
         } else {
             self.ipv4.find(hash, &Ipv4::key(tuple))
         }
-    }
-
-    /// Whether a way that `candidate` gave is the tuple's; and then whether its connection is marked
-    /// for FastTrack.
-    #[inline(always)]
-    pub fn verify(&self, way: Way, tuple: &Tuple) -> Option<bool> {
-        let flags = if tuple.ipv6 {
-            self.ipv6.entry(way).flags_of(way.reply, &Ipv6::key(tuple))
-        } else {
-            self.ipv4.entry(way).flags_of(way.reply, &Ipv4::key(tuple))
-        };
-        flags.map(|flags| flags & flag::FASTTRACK != 0)
     }
 
     /// The same, with the hash made for it.
@@ -196,13 +162,13 @@ impl Tracker {
             return self.first(fields, packet);
         };
         let limits = &self.limits;
-        of_family!(ref self, way.slot.is_ipv6(), part => {
+        of_family!(ref self, way.slot().is_ipv6(), part => {
             if fields.tuple.protocol != protocol::TCP {
                 return part.judge(way);
             }
             match segment(part, &self.altered, way, fields, packet) {
                 Some(segment) => {
-                    let talk = part.entry(way).talk(way.reply);
+                    let talk = part.entry(way).talk(way.reply());
                     part.judge_segment(way, &segment, &talk, limits)
                 }
                 None => follow::INVALID,
@@ -218,11 +184,11 @@ impl Tracker {
             return;
         };
         let limits = &self.limits;
-        of_family!(mut self, way.slot.is_ipv6(), part => {
+        of_family!(mut self, way.slot().is_ipv6(), part => {
             if fields.tuple.protocol != protocol::TCP {
                 part.commit(way, fields, now, limits);
             } else if let Some(segment) = segment(part, &self.altered, way, fields, packet) {
-                let talk = part.entry(way).talk(way.reply);
+                let talk = part.entry(way).talk(way.reply());
                 part.commit_segment(way, (track.step, &segment, &talk), fields, now, limits);
             }
         });
@@ -241,7 +207,7 @@ impl Tracker {
             return self.first(fields, packet);
         };
         let limits = &self.limits;
-        of_family!(mut self, way.slot.is_ipv6(), part => {
+        of_family!(mut self, way.slot().is_ipv6(), part => {
             if fields.tuple.protocol != protocol::TCP {
                 let track = part.judge(way);
                 part.commit(way, fields, now, limits);
@@ -250,7 +216,7 @@ impl Tracker {
             let Some(segment) = segment(part, &self.altered, way, fields, packet) else {
                 return follow::INVALID;
             };
-            let talk = part.entry(way).talk(way.reply);
+            let talk = part.entry(way).talk(way.reply());
             let track = part.judge_segment(way, &segment, &talk, limits);
             if track.way.is_some() {
                 part.commit_segment(way, (track.step, &segment, &talk), fields, now, limits);
@@ -281,7 +247,7 @@ impl Tracker {
     /// An ICMP error about a packet of this direction.
     fn related(&self, way: Way) -> Track {
         let flags =
-            of_family!(ref self, way.slot.is_ipv6(), part => part.entry(way).flags(way.reply));
+            of_family!(ref self, way.slot().is_ipv6(), part => part.entry(way).flags(way.reply()));
         first::related(follow::of(flags, way))
     }
 
@@ -335,7 +301,7 @@ impl Tracker {
             if !self.is_over(old) {
                 return Err(Refused::Taken);
             }
-            self.leave(old.slot);
+            self.leave(old.slot());
         }
         if self.lookup(&draft.reply).is_some() {
             return Err(Refused::Taken);
@@ -385,16 +351,16 @@ impl Tracker {
 
     /// Whether a SYN may begin a new connection in the place of this one.
     fn is_over(&self, way: Way) -> bool {
-        let state = of_family!(ref self, way.slot.is_ipv6(), part => part.entry(way).tcp_state());
+        let state = of_family!(ref self, way.slot().is_ipv6(), part => part.entry(way).tcp_state());
         matches!(state, TcpState::TimeWait | TcpState::Close)
     }
 
     /// The id of a way's connection.
     pub fn id(&self, way: Way) -> EntryId {
         let generation =
-            of_family!(ref self, way.slot.is_ipv6(), part => part.entry(way).generation());
+            of_family!(ref self, way.slot().is_ipv6(), part => part.entry(way).generation());
         EntryId {
-            slot: way.slot,
+            slot: way.slot(),
             generation,
         }
     }
@@ -412,7 +378,7 @@ fn segment<F: Layout>(
 ) -> Option<Segment> {
     let segment = Segment::read(fields, packet)?;
     let entry = part.entry(way);
-    if entry.flags(way.reply) & flag::NOTED != 0 && entry.is_helped() {
+    if entry.flags(way.reply()) & flag::NOTED != 0 && entry.is_helped() {
         return Some(unshifted(altered, way, segment));
     }
     Some(segment)
@@ -421,8 +387,8 @@ fn segment<F: Layout>(
 #[cold]
 #[inline(never)]
 fn unshifted(altered: &BTreeMap<Slot, Altered>, way: Way, mut segment: Segment) -> Segment {
-    if let Some(altered) = altered.get(&way.slot) {
-        altered.unshift(way.reply, &mut segment);
+    if let Some(altered) = altered.get(&way.slot()) {
+        altered.unshift(way.reply(), &mut segment);
     }
     segment
 }

@@ -65,7 +65,7 @@ pub struct Chain {
     pub(super) starts: Box<[u32]>,
     /// By the place of a first candidate, and behind them what it means that there is none.
     quick: Box<[Quick]>,
-    /// What becomes of a packet follows from numbers that [`Packets`] may have as columns.
+    /// First candidates follow from numbers that [`Packets`] may have as columns.
     pub by_columns: bool,
 }
 
@@ -113,8 +113,7 @@ impl Chain {
         Self {
             name,
             starts: starts.collect(),
-            by_columns: !quick.contains(&Quick::Ask)
-                && blocks.iter().all(|block| block.by_columns()),
+            by_columns: blocks.iter().all(|block| block.by_columns()),
             quick,
             blocks: blocks.into(),
             rules: rules.into(),

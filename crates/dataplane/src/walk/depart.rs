@@ -260,15 +260,14 @@ impl Tally {
         self.guards[usize::from(ipv6)]
     }
 
-    /// Counts frames that leave past a firewall that looks at their family, by one interface; `headers`
-    /// are the bytes of their link headers.
+    /// Counts packets that leave past a firewall that looks at their family, behind Ethernet headers by one
+    /// interface; their bytes are without those.
     #[inline(always)]
     pub(super) fn count_stream(
         &mut self,
         cx: &Context<'_>,
         (egress, ipv6): (InterfaceId, bool),
         sent: Traffic,
-        headers: u64,
         counters: &Counters,
     ) {
         let key = RunKey {
@@ -280,7 +279,8 @@ impl Tally {
             self.run.flush(cx, counters);
             self.run.key = key;
         }
-        self.run.add(sent.packets, sent.bytes, headers);
+        let headers = sent.packets * u64::from(ETHERNET);
+        self.run.add(sent.packets, sent.bytes + headers, headers);
     }
 
     /// Counts a frame that leaves.

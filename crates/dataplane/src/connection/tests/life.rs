@@ -40,11 +40,17 @@ fn a_place_is_not_used_again_within_the_round_in_which_it_was_given_back() {
     bed.tracker.remove(bed.tracker.id(way));
 
     bed.show(&plain(&second, 0));
-    assert_ne!(bed.tracker.lookup(&second).expect("entered").slot, way.slot);
+    assert_ne!(
+        bed.tracker.lookup(&second).expect("entered").slot(),
+        way.slot()
+    );
 
     bed.wait(1);
     bed.show(&plain(&first, 0));
-    assert_eq!(bed.tracker.lookup(&first).expect("entered").slot, way.slot);
+    assert_eq!(
+        bed.tracker.lookup(&first).expect("entered").slot(),
+        way.slot()
+    );
 }
 
 #[test]

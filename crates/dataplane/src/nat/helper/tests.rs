@@ -485,7 +485,7 @@ fn expected_connections_come(view: &View, message: &[u8], come: &[(Tuple, Tuple)
     for (comes, answer) in come {
         let (state, reply) = enters(&mut tracker, *comes, |_| unreachable!("it is expected"));
         assert_eq!((state, reply), (State::Related, *answer));
-        assert!(tracker.lookup(answer).is_some_and(|way| way.reply));
+        assert!(tracker.lookup(answer).is_some_and(|way| way.reply()));
     }
 }
 

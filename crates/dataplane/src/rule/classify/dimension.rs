@@ -150,6 +150,13 @@ pub(super) fn narrow(address: u128) -> u32 {
 /// A packet's number of a part.
 #[inline(always)]
 pub(super) fn key<P: Packets>(of: Of, packets: &P, at: usize) -> u32 {
+    // Where it is at hand, the fields may not have been read.
+    if let Some(column) = packets.column(of) {
+        return column[at % TOGETHER];
+    }
+    if let Some(addresses) = packets.addresses(of) {
+        return narrow(addresses[at % TOGETHER]);
+    }
     let fields = packets.fields(at);
     let tuple = &fields.tuple;
     match of {
@@ -176,6 +183,22 @@ pub(super) fn key<P: Packets>(of: Of, packets: &P, at: usize) -> u32 {
         Of::PacketMark => packets.marks(at).packet,
         Of::RoutingMark => packets.marks(at).routing,
         Of::ConnectionMark => packets.marks(at).connection,
+    }
+}
+
+/// A packet's address, of the source or of the destination.
+#[inline(always)]
+pub(super) fn address<P: Packets>(of: Of, packets: &P, at: usize) -> u128 {
+    if let Some(addresses) = packets.addresses(of) {
+        return addresses[at % TOGETHER];
+    }
+    if let Some(column) = packets.column(of) {
+        return column[at % TOGETHER].into();
+    }
+    let tuple = &packets.fields(at).tuple;
+    match of {
+        Of::Source => tuple.source,
+        _ => tuple.destination,
     }
 }
 

@@ -105,7 +105,13 @@ impl Part {
     pub(super) const fn is_column(&self) -> bool {
         matches!(
             self.of,
-            Of::Source | Of::Destination | Of::Service | Of::Ingress | Of::Egress | Of::State
+            Of::Source
+                | Of::Destination
+                | Of::Service
+                | Of::Ingress
+                | Of::Egress
+                | Of::State
+                | Of::Ipsec
         )
     }
 
@@ -126,7 +132,7 @@ impl Part {
     pub(super) fn span<L: Lanes, P: Packets>(&self, lanes: L, packets: &P, at: usize) -> usize {
         match &self.search {
             Search::Narrow(ranks) => ranks.rank(lanes, dimension::key(self.of, packets, at)),
-            Search::Wide(ranks) => ranks.rank(lanes, self.address(packets, at)),
+            Search::Wide(ranks) => ranks.rank(lanes, dimension::address(self.of, packets, at)),
         }
     }
 
@@ -206,15 +212,6 @@ impl Part {
         }
     }
 
-    #[inline(always)]
-    fn address<P: Packets>(&self, packets: &P, at: usize) -> u128 {
-        let tuple = &packets.fields(at).tuple;
-        match self.of {
-            Of::Source => tuple.source,
-            _ => tuple.destination,
-        }
-    }
-
     /// The packets' addresses, in the same way as [`Self::numbers`].
     #[inline(always)]
     fn addresses<'a, P: Packets>(
@@ -227,7 +224,7 @@ impl Part {
             return addresses;
         }
         for (address, at) in own.iter_mut().zip(chosen.which) {
-            *address = self.address(packets, usize::from(*at));
+            *address = dimension::address(self.of, packets, usize::from(*at));
         }
         own
     }

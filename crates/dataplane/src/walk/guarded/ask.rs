@@ -4,6 +4,7 @@
 use frame::Frame;
 
 use super::chains::{Known, Menu};
+use super::fasttrack::Shape;
 use super::plain::{Busy, Firsts, Outcome, Plain, write};
 use super::run::Waiting;
 use super::{Memory, Passage, Told, commit, connection, translation};
@@ -163,7 +164,8 @@ impl Asked<'_> {
         };
         let tracker = &outlet.memory.tracker;
         if self.changes == kept {
-            return write(frame, fields.tuple.ipv6, next, waiting, tracker);
+            let shape = Shape::of(&next.adjacency, fields.tuple.ipv6);
+            return write(frame, &shape, waiting, tracker);
         }
         let passage = Passage {
             track: self.track,

@@ -221,10 +221,7 @@ impl Facts for Known<'_> {
 
     fn original(&self) -> Option<Tuple> {
         match self.track.way {
-            Some(way) => Some(self.tracker.tuple(Way {
-                reply: false,
-                ..way
-            })),
+            Some(way) => Some(self.tracker.tuple(Way::new(way.slot(), false))),
             None => self.begins().then_some(*self.received),
         }
     }
@@ -235,7 +232,7 @@ impl Facts for Known<'_> {
             Some(_) if self.track.quoted => Carrier::None,
             Some(way) => Carrier::Known {
                 kept: Kept(self.tracker.attachment(way)),
-                reply: way.reply,
+                reply: way.reply(),
             },
             None if self.begins() => Carrier::Begins,
             None => Carrier::None,

@@ -7,21 +7,35 @@
 //! which keeps its timeout alive and looks its route up again. RouterOS says only that "some" packets
 //! of a FastTracked connection walk slowly.
 
-use frame::Frame;
+use frame::{Frame, InterfaceId};
 
 use crate::connection::{NatState, Tick, Tracker, Way};
 use crate::nat::Rewrite;
-use crate::packet::{Fields, protocol};
 use crate::table::Adjacency;
 use crate::walk::depart::{self, Near};
 use crate::walk::{Context, forward};
 
 const ETHERNET: usize = 14;
 
-/// Whether a frame can go on as it is: behind an Ethernet header, with nothing unfinished.
+/// The packet of a frame that can go on as it is: behind an Ethernet header, with nothing unfinished.
+/// Empty where it cannot.
 #[inline(always)]
-pub(super) fn takes(frame: &Frame) -> bool {
-    frame.offload.is_finished() & (usize::from(frame.l3) == ETHERNET)
+pub(super) fn packet(frame: &Frame) -> &[u8] {
+    let takes = frame.offload.is_finished() & (usize::from(frame.l3) == ETHERNET);
+    let packet = frame.bytes().split_first_chunk::<ETHERNET>();
+    match packet {
+        Some((_, packet)) if takes => packet,
+        _ => &[],
+    }
+}
+
+/// What was seen of a plain packet.
+#[derive(Clone, Copy)]
+pub(super) struct Seen {
+    pub(super) ipv6: bool,
+    pub(super) tcp: bool,
+    /// As in [`crate::packet::Fields`].
+    pub(super) len: u32,
 }
 
 /// Forwards a plain packet of a FastTracked connection. None, and nothing changed, when it is to walk
@@ -30,63 +44,80 @@ pub(super) fn takes(frame: &Frame) -> bool {
 pub(super) fn forward(
     cx: &Context<'_>,
     frame: &mut Frame,
-    fields: &Fields,
+    seen: Seen,
     way: Way,
     (tracker, now): (&Tracker, Tick),
     near: &mut Near,
 ) -> Option<u16> {
     let fast = tracker.fast(way)?;
-    if fields.tuple.protocol == protocol::TCP && !fast.assured {
+    if seen.tcp && !fast.assured {
         return None;
     }
     let next = near.get(cx, fast.next_hop.id, frame.ingress);
     let goes = (next.generation == fast.next_hop.generation)
         & next.straight
-        & (fields.len <= next.adjacency.mtu);
-    if !(goes && fast.count(fields.len, now)) {
+        & (seen.len <= next.adjacency.mtu);
+    if !(goes && fast.count(seen.len, now)) {
         return None;
     }
-    let translated = fast.nat != NatState::default();
-    rewrite(frame, fields.tuple.ipv6, way, translated, tracker)?;
-    relink(frame, fields.len, &next.adjacency).then_some(next.adjacency.port)
+    let translated = Some(way).filter(|_| fast.nat != NatState::default());
+    let shape = Shape::of(&next.adjacency, seen.ipv6);
+    shape.depart(frame, seen.len, translated, tracker)?;
+    Some(shape.port)
 }
 
-/// The next link's header, and an end behind a packet of `len` bytes, without padding.
-#[inline(always)]
-pub(super) fn relink(frame: &mut Frame, len: u32, adjacency: &Adjacency) -> bool {
-    let header = adjacency.header.first_chunk::<ETHERNET>();
-    let link = frame.bytes_mut().first_chunk_mut::<ETHERNET>();
-    let (Some(header), Some(link)) = (header, link) else {
-        return false;
-    };
-    *link = *header;
-    frame.egress = adjacency.egress;
-    depart::trim(frame, ETHERNET + len as usize)
-}
-
-/// Addresses, ports, lifetime.
-#[inline(always)]
-pub(super) fn rewrite(
-    frame: &mut Frame,
+/// What plain packets to one next hop leave with.
+#[derive(Clone, Copy)]
+pub(super) struct Shape {
+    link: [u8; ETHERNET],
+    egress: InterfaceId,
+    pub(super) port: u16,
     ipv6: bool,
-    way: Way,
-    translated: bool,
-    tracker: &Tracker,
-) -> Option<()> {
-    let packet = frame.bytes_mut().get_mut(ETHERNET..)?;
-    match (ipv6, translated) {
-        (false, false) => forward::age4(packet.first_chunk_mut()?),
-        (true, false) => forward::age6(packet.first_chunk_mut()?),
-        (false, true) => {
-            let rewrite = Rewrite::<4>::from_words(tracker.rewrite4(way).0);
-            rewrite.forward(packet, false).ok()?;
-        }
-        (true, true) => {
-            let [words @ .., _] = tracker.rewrite6(way).0;
-            Rewrite::<16>::from_words(words)
-                .forward(packet, false)
-                .ok()?;
+}
+
+impl Shape {
+    /// The next hop's link has an Ethernet header.
+    #[inline(always)]
+    pub(super) fn of(adjacency: &Adjacency, ipv6: bool) -> Self {
+        let link = adjacency.header.first_chunk().copied();
+        Self {
+            link: link.unwrap_or_default(),
+            egress: adjacency.egress,
+            port: adjacency.port,
+            ipv6,
         }
     }
-    Some(())
+
+    /// Writes the next link's header, the lifetime, addresses and ports where a way translates them, and
+    /// an end behind a packet of `len` bytes, without padding. None where it does not hold what it says.
+    #[inline(always)]
+    pub(super) fn depart(
+        &self,
+        frame: &mut Frame,
+        len: u32,
+        translated: Option<Way>,
+        tracker: &Tracker,
+    ) -> Option<()> {
+        let (link, packet) = frame.bytes_mut().split_first_chunk_mut::<ETHERNET>()?;
+        match translated {
+            None if self.ipv6 => forward::age6(packet.first_chunk_mut()?),
+            None => forward::age4(packet.first_chunk_mut()?),
+            Some(way) => translate(packet, self.ipv6, way, tracker)?,
+        }
+        *link = self.link;
+        frame.egress = self.egress;
+        depart::trim(frame, ETHERNET + len as usize).then_some(())
+    }
+}
+
+/// The lifetime, addresses and ports.
+#[inline(always)]
+fn translate(packet: &mut [u8], ipv6: bool, way: Way, tracker: &Tracker) -> Option<()> {
+    let written = if ipv6 {
+        let [words @ .., _] = tracker.rewrite6(way).0;
+        Rewrite::<16>::from_words(words).forward(packet, false)
+    } else {
+        Rewrite::<4>::from_words(tracker.rewrite4(way).0).forward(packet, false)
+    };
+    written.ok()
 }

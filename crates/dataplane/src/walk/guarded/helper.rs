@@ -46,7 +46,7 @@ pub(super) fn treat(
         return Ok(());
     };
     let shape = Shape::of(&passage.fields, &frame.offload, frame.l3);
-    let known = tracker.altered(way.slot);
+    let known = tracker.altered(way.slot());
     let unshifted = known.shifts.iter().all(|shift| shift.is_none());
     let payload = helper::payload(packet(frame), shape);
     let Some(payload) = payload else {
@@ -86,7 +86,7 @@ fn read(
         helper: tracker.helper(way),
         forth: tracker.tuple(way),
         back: tracker.tuple(way.reversed()),
-        reply: way.reply,
+        reply: way.reply(),
         direct_media: services.sip_direct_media,
         calls: known.calls,
     };
@@ -138,9 +138,15 @@ fn write(
         return Err(Drop::HelperRoom);
     }
     let room = frame.bytes_mut().get_mut(l3..).unwrap_or_default();
-    let treated = helper::treat(room, shape, &findings.edits, way.reply, &mut altered.shifts);
+    let treated = helper::treat(
+        room,
+        shape,
+        &findings.edits,
+        way.reply(),
+        &mut altered.shifts,
+    );
     let len = treated.map_err(|_| Drop::HelperRoom)?;
-    if altered != known && !tracker.alter(way.slot, altered) {
+    if altered != known && !tracker.alter(way.slot(), altered) {
         return Err(Drop::HelperFull);
     }
     passage.fields.len = len;

@@ -18,6 +18,7 @@ mod ahead;
 mod alone;
 mod ask;
 mod chains;
+mod columns;
 mod commit;
 mod connection;
 mod fasttrack;

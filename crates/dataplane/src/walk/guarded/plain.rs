@@ -11,15 +11,19 @@
 use frame::{Frame, InterfaceId};
 
 use super::ask::{self, Asking};
+use super::columns::Columns;
+use super::fasttrack::Shape;
 use super::run::{Looked, Run, Waiting};
-use super::{CHUNK, Met, fasttrack};
+use super::{CHUNK, Met};
 use crate::connection::{NatState, State, Track, Tracker};
 use crate::drop::Drop;
 use crate::firewall::{filter, mangle, raw};
 use crate::outlet::Outlet;
 use crate::packet::Fields;
-use crate::rule::{self, Chain, ChainId, First, Ipsec, Marks, NOBODY, Packets, Quick, Table};
-use crate::walk::depart::{self, Near, Next};
+use crate::rule::{
+    self, Chain, ChainId, First, Ipsec, Marks, NOBODY, Of, Packets, Quick, TOGETHER, Table,
+};
+use crate::walk::depart::{Near, Next};
 use crate::walk::{Context, Exit};
 
 /// A chain that has rules.
@@ -102,12 +106,14 @@ impl<'a> Plain<'a> {
         })
     }
 
-    /// Whether nothing is asked about untracked packets but numbers that a run has as columns, and what
-    /// rules say follows from those alone.
+    /// Whether rules ask for more of packets than a run has as columns.
     #[inline(always)]
-    pub(super) fn by_columns(&self) -> bool {
-        let by_columns = |busy: Busy<'_>| busy.chain.by_columns;
-        self.filter.is_none_or(by_columns) & self.mangle.is_none()
+    pub(super) fn asks_fields(&self) -> bool {
+        let asks = |busy: Option<Busy<'_>>| busy.is_some_and(|busy| !busy.chain.by_columns);
+        let mangle = self.mangle.is_some_and(|mangle| {
+            asks(mangle.prerouting) | asks(mangle.forward) | asks(mangle.postrouting)
+        });
+        asks(self.raw) | asks(self.filter) | mangle
     }
 
     /// Whether rules are asked before connections.
@@ -213,13 +219,8 @@ impl<'a> Plain<'a> {
             }
             passes => count(&outlet.memory.rules, passes, fields),
         }
-        write(
-            frame,
-            fields.tuple.ipv6,
-            next,
-            waiting,
-            &outlet.memory.tracker,
-        )
+        let shape = Shape::of(&next.adjacency, fields.tuple.ipv6);
+        write(frame, &shape, waiting, &outlet.memory.tracker)
     }
 }
 
@@ -243,6 +244,8 @@ fn count(rules: &rule::Worker, quick: Quick, fields: &Fields) {
 /// The packets of a chunk as `raw` sees them, before connections.
 pub(super) struct Arrived<'a> {
     pub(super) frames: &'a [Frame],
+    pub(super) ipv6: bool,
+    pub(super) columns: &'a Columns,
     pub(super) fields: &'a [Fields; CHUNK],
 }
 
@@ -255,6 +258,16 @@ impl Packets for Arrived<'_> {
     #[inline(always)]
     fn fields(&self, at: usize) -> &Fields {
         &self.fields[at % CHUNK]
+    }
+
+    #[inline(always)]
+    fn column(&self, of: Of) -> Option<&[u32; TOGETHER]> {
+        self.columns.column(of, self.ipv6)
+    }
+
+    #[inline(always)]
+    fn addresses(&self, of: Of) -> Option<&[u128; TOGETHER]> {
+        self.columns.addresses(of, self.ipv6)
     }
 
     #[inline(always)]
@@ -293,29 +306,20 @@ fn give_up(fields: &mut Fields, waiting: &Waiting, tracker: &Tracker) -> Met {
     }
 }
 
-/// Lifetime, translation, link header.
+/// Writes a packet that rules let pass to a next hop that simply forwards.
 #[inline(always)]
 pub(super) fn write(
     frame: &mut Frame,
-    ipv6: bool,
-    next: &Next,
+    shape: &Shape,
     waiting: &Waiting,
     tracker: &Tracker,
 ) -> Outcome {
     let translated = waiting
         .way
         .filter(|_| waiting.passed.nat != NatState::default());
-    let whole = match (translated, ipv6) {
-        (Some(way), _) => match fasttrack::rewrite(frame, ipv6, way, true, tracker) {
-            Some(()) => fasttrack::relink(frame, waiting.len, &next.adjacency),
-            None => return Outcome::Ends(Exit::Drop(Drop::FirewallTruncated)),
-        },
-        (None, true) => depart::straight::<true>(frame, &next.adjacency),
-        (None, false) => depart::straight::<false>(frame, &next.adjacency),
-    };
-    match whole {
-        true => Outcome::Leaves(next.adjacency.port),
-        false => Outcome::Ends(Exit::Drop(Drop::NoBuffer)),
+    match shape.depart(frame, waiting.len, translated, tracker) {
+        Some(()) => Outcome::Leaves(shape.port),
+        None => Outcome::Ends(Exit::Drop(Drop::FirewallTruncated)),
     }
 }
 

@@ -1,16 +1,17 @@
 //! Plain packets that follow each other wait in a run, and are routed and looked up together.
 
-use frame::{Frame, InterfaceId};
-use kernels::{Lanes, Work};
+use core::ops::Range;
 
-use super::{CHUNK, fasttrack};
+use frame::InterfaceId;
+
+use super::CHUNK;
+use super::columns::Columns;
 use crate::connection::{NatState, Passed, State, Way};
 use crate::packet::Fields;
 use crate::rule::{Ipsec, Marks, Of, Packets, TOGETHER};
 use crate::table::NextHopId;
 use crate::walk::Context;
-use crate::walk::depart::{self, Near};
-use crate::walk::passes::Lane;
+use crate::walk::depart::Near;
 
 /// See the module. They are of one family.
 pub(super) struct Run {
@@ -21,24 +22,12 @@ pub(super) struct Run {
     ways: [Option<Way>; CHUNK],
     passed: [Passed; CHUNK],
     lens: [u32; CHUNK],
-    /// Addresses of IPv6.
-    sources6: [u128; CHUNK],
-    destinations6: [u128; CHUNK],
     hops: [NextHopId; CHUNK],
     /// All of them came by one interface and go to one next hop.
     alike: bool,
-    columns: Columns,
-}
-
-/// The numbers that rules tell packets apart by, as [`Of`] has them; addresses of IPv4 alone.
-struct Columns {
-    /// Sources and services are among them.
-    complete: bool,
-    source: [u32; CHUNK],
-    destination: [u32; CHUNK],
-    service: [u32; CHUNK],
+    /// What was read of them; behind them, by place in the chunk, that of packets that are still to come.
+    pub(super) columns: Columns,
     state: [u32; CHUNK],
-    ingress: [u32; CHUNK],
     egress: [u32; CHUNK],
 }
 
@@ -56,72 +45,83 @@ pub(super) struct Waiting {
 }
 
 impl Run {
-    pub(super) fn new() -> Self {
+    pub(super) const fn new() -> Self {
+        const NOTHING: Passed = Passed {
+            nat: NatState(0),
+            mark: 0,
+        };
         Self {
             len: 0,
             ipv6: false,
             places: [0; CHUNK],
             ways: [None; CHUNK],
-            passed: [Passed::default(); CHUNK],
+            passed: [NOTHING; CHUNK],
             lens: [0; CHUNK],
-            sources6: [0; CHUNK],
-            destinations6: [0; CHUNK],
             hops: [NextHopId::NO_ROUTE; CHUNK],
             alike: false,
-            columns: Columns {
-                complete: false,
-                source: [0; CHUNK],
-                destination: [0; CHUNK],
-                service: [0; CHUNK],
-                state: [0; CHUNK],
-                ingress: [0; CHUNK],
-                egress: [0; CHUNK],
-            },
+            columns: Columns::new(),
+            state: [0; CHUNK],
+            egress: [0; CHUNK],
         }
     }
 
-    /// Whether a packet of this family has to wait until those before it are gone.
+    /// Whether packets of this family have to wait until those before them are gone.
     #[inline(always)]
-    pub(super) fn is_full(&self, ipv6: bool) -> bool {
-        (self.len >= CHUNK) | ((self.len > 0) & (self.ipv6 != ipv6))
+    pub(super) fn is_closed(&self, ipv6: bool) -> bool {
+        (self.len > 0) & (self.ipv6 != ipv6)
     }
 
-    /// Adds the packet at a place, which came by this interface. The run is not full.
+    /// Puts the packet at a place, of this length, which is not before `at`, behind those before `at`, where the run then
+    /// is to be [closed](Self::close). The run is not closed to its family.
     #[inline(always)]
-    pub(super) fn push(
+    pub(super) fn put<const IPV6: bool>(
         &mut self,
-        place: usize,
+        at: usize,
+        (place, len): (usize, u32),
         way: Option<Way>,
         passed: Passed,
-        (fields, ingress): (&Fields, InterfaceId),
     ) {
-        let at = self.len % CHUNK;
-        let to = &fields.tuple;
+        let at = at % CHUNK;
         self.places[at] = place as u8;
         self.ways[at] = way;
         self.passed[at] = passed;
-        self.lens[at] = fields.len;
-        self.columns.state[at] = Of::state(state(way), passed.nat);
-        self.columns.ingress[at] = ingress.0;
-        match to.ipv6 {
-            true => self.destinations6[at] = to.destination,
-            false => self.columns.destination[at] = to.destination as u32,
+        self.lens[at] = len;
+        self.state[at] = Of::state(state(way), passed.nat);
+        if at != place {
+            self.columns.copy::<IPV6>(place, at);
         }
-        (self.ipv6, self.columns.complete) = (to.ipv6, false);
-        self.len = at + 1;
     }
 
-    /// Fills an empty run with the packets of a chunk.
-    fn fill(&mut self, len: usize, ipv6: bool) {
-        for (at, place) in self.places.iter_mut().enumerate() {
-            *place = at as u8;
+    /// The run has so many packets, all of one family.
+    #[inline(always)]
+    pub(super) fn close<const IPV6: bool>(&mut self, len: usize) {
+        (self.len, self.ipv6) = (len.min(CHUNK), IPV6);
+    }
+
+    /// Adds the packets at some places, which are not tracked.
+    #[inline(always)]
+    pub(super) fn push_untracked<const IPV6: bool>(
+        &mut self,
+        places: Range<usize>,
+        lens: &[u32; CHUNK],
+    ) {
+        let (from, count) = (self.len, places.len());
+        if places.start != from || places.end > CHUNK {
+            for (at, place) in (from..).zip(places) {
+                let packet = (place, lens[place % CHUNK]);
+                self.put::<IPV6>(at, packet, None, Passed::default());
+            }
+            return self.close::<IPV6>(from + count);
         }
-        self.ways[..len].fill(None);
-        self.passed[..len].fill(Passed::default());
+        for place in places.clone() {
+            self.places[place] = place as u8;
+        }
+        self.lens[places.clone()].copy_from_slice(&lens[places.clone()]);
+        self.ways[places.clone()].fill(None);
+        self.passed[places.clone()].fill(Passed::default());
         let untracked = Of::state(State::Untracked, NatState::default());
-        self.columns.state[..len].fill(untracked);
-        (self.ipv6, self.columns.complete) = (ipv6, true);
-        self.len = len;
+        self.state[places].fill(untracked);
+        self.close::<IPV6>(from + count);
     }
 
     /// The next hop of a packet, and the interface that it came by.
@@ -159,12 +159,6 @@ impl Run {
         }
     }
 
-    /// The length of a packet.
-    #[inline(always)]
-    pub(super) fn packet_len(&self, at: usize) -> u32 {
-        self.lens[at % CHUNK]
-    }
-
     /// All are gone.
     #[inline(always)]
     pub(super) fn clear(&mut self) {
@@ -188,7 +182,9 @@ impl Run {
         let (main, len) = (cx.fib.main(), self.len.min(CHUNK));
         let hops = &mut self.hops[..len];
         match self.ipv6 {
-            true => main.ipv6.lookup_vector(&self.destinations6[..len], hops),
+            true => main
+                .ipv6
+                .lookup_vector(&self.columns.destinations6[..len], hops),
             false => main
                 .ipv4
                 .lookup_vector(&self.columns.destination[..len], hops),
@@ -203,67 +199,12 @@ impl Run {
             near.get(cx, self.hops[at], ingress).adjacency.egress.0
         };
         if self.alike {
-            self.columns.egress[..len].fill(egress(0));
+            self.egress[..len].fill(egress(0));
             return;
         }
         for at in 0..len {
-            self.columns.egress[at] = egress(at);
+            self.egress[at] = egress(at);
         }
-    }
-}
-
-/// Reads the packets of a chunk of which none is tracked, and puts them into the run, which is empty.
-/// False, and nothing done, where they are not all plain and of one family.
-pub(super) struct Fill<'a> {
-    pub(super) run: &'a mut Run,
-    pub(super) frames: &'a [Frame],
-    pub(super) lanes: &'a [Lane],
-    /// Where rules ask for more than columns: what was read, by place.
-    pub(super) fields: Option<&'a mut [Fields; CHUNK]>,
-}
-
-impl Work for Fill<'_> {
-    type Output = bool;
-
-    #[inline(always)]
-    fn run<L: Lanes>(self, _lanes: L) -> bool {
-        match self.lanes.first() {
-            Some(Lane::V4) => self.read::<false>(),
-            Some(Lane::V6) => self.read::<true>(),
-            _ => false,
-        }
-    }
-}
-
-impl Fill<'_> {
-    #[inline(always)]
-    fn read<const IPV6: bool>(mut self) -> bool {
-        let (run, mut plain) = (self.run, true);
-        let len = self.frames.len().min(CHUNK);
-        let lane = if IPV6 { Lane::V6 } else { Lane::V4 };
-        for (at, (frame, is)) in self.frames.iter().zip(self.lanes).enumerate().take(len) {
-            let mut fields = Fields::default();
-            let usual = fields.read_plain::<IPV6>(depart::packet(frame));
-            plain &= (*is == lane) & usual & fasttrack::takes(frame);
-            let tuple = &fields.tuple;
-            run.lens[at] = fields.len;
-            run.columns.ingress[at] = frame.ingress.0;
-            run.columns.service[at] = Of::service(tuple);
-            if IPV6 {
-                run.sources6[at] = tuple.source;
-                run.destinations6[at] = tuple.destination;
-            } else {
-                run.columns.source[at] = tuple.source as u32;
-                run.columns.destination[at] = tuple.destination as u32;
-            }
-            if let Some(all) = &mut self.fields {
-                all[at] = fields;
-            }
-        }
-        if plain {
-            run.fill(len, IPV6);
-        }
-        plain
     }
 }
 
@@ -298,33 +239,23 @@ impl Packets for Looked<'_> {
 
     #[inline(always)]
     fn column(&self, of: Of) -> Option<&[u32; TOGETHER]> {
-        let columns = &self.run.columns;
         match of {
-            Of::Source | Of::Service if !columns.complete => None,
-            Of::Source if !self.run.ipv6 => Some(&columns.source),
-            Of::Destination if !self.run.ipv6 => Some(&columns.destination),
-            Of::Service => Some(&columns.service),
-            Of::State => Some(&columns.state),
-            Of::Ingress => Some(&columns.ingress),
-            Of::Egress if self.routed => Some(&columns.egress),
-            _ => None,
+            Of::State => Some(&self.run.state),
+            Of::Egress if self.routed => Some(&self.run.egress),
+            _ => self.run.columns.column(of, self.run.ipv6),
         }
     }
 
     #[inline(always)]
     fn addresses(&self, of: Of) -> Option<&[u128; TOGETHER]> {
-        match of {
-            Of::Source if self.run.ipv6 & self.run.columns.complete => Some(&self.run.sources6),
-            Of::Destination if self.run.ipv6 => Some(&self.run.destinations6),
-            _ => None,
-        }
+        self.run.columns.addresses(of, self.run.ipv6)
     }
 
     #[inline(always)]
     fn interfaces(&self, at: usize) -> (InterfaceId, InterfaceId) {
         let columns = &self.run.columns;
         let egress = match self.routed {
-            true => InterfaceId(columns.egress[at % CHUNK]),
+            true => InterfaceId(self.run.egress[at % CHUNK]),
             false => InterfaceId::NONE,
         };
         (InterfaceId(columns.ingress[at % CHUNK]), egress)

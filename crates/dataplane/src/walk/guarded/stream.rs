@@ -2,6 +2,7 @@
 //! pass: written in one loop, which looks once at what is the same for all.
 
 use super::CHUNK;
+use super::fasttrack::Shape;
 use super::plain::{Outcome, Plain, write};
 use super::run::Run;
 use super::vector::Chunk;
@@ -25,10 +26,10 @@ pub(super) struct Stream<'a> {
 pub(super) struct Streamed {
     /// How many packets of the run.
     pub(super) done: usize,
-    /// What of it leaves.
+    /// What of it leaves, without link headers.
     pub(super) sent: Traffic,
-    /// The bytes of link headers among that.
-    pub(super) headers: u64,
+    /// What of it does not.
+    ended: Traffic,
 }
 
 impl Stream<'_> {
@@ -46,46 +47,52 @@ impl Stream<'_> {
     /// their rule counts them together.
     #[inline(always)]
     pub(super) fn write<const ALIKE: bool>(&self, from: usize, chunk: &mut Chunk<'_>) -> Streamed {
-        let (run, ipv6) = (self.run, self.run.is_ipv6());
-        let (rules, tracker) = (&self.memory.rules, &self.memory.tracker);
+        let (run, tracker) = (self.run, &self.memory.tracker);
+        let rules = &self.memory.rules;
+        let shape = Shape::of(&self.next.adjacency, run.is_ipv6());
+        let mtu = self.next.adjacency.mtu;
         let mut streamed = Streamed::default();
         let first = self.plain.filtered(&self.firsts[from % CHUNK]);
         let mut counted = Traffic::default();
-        for at in from..run.stretch(from) {
-            let place = run.place(at);
-            let (frame, len) = (chunk.frames.get_mut(place), run.packet_len(at));
-            let (Some(frame), Some(port)) = (frame, chunk.ports.get_mut(place)) else {
+        for at in from..run.stretch(from).min(CHUNK) {
+            let waiting = run.get(at);
+            let (place, len) = (waiting.place, waiting.len);
+            let (Some(frame), Some(port)) =
+                (chunk.frames.get_mut(place), chunk.ports.get_mut(place))
+            else {
                 break;
             };
             let says = match ALIKE {
                 true => first,
-                false => self.plain.filtered(&self.firsts[at % CHUNK]),
+                false => self.plain.filtered(&self.firsts[at]),
             };
             let Quick::Accept(rule) = says else {
                 break;
             };
-            if len > self.next.adjacency.mtu {
+            if len > mtu {
                 break;
             }
-            match ALIKE {
-                true => counted.bytes += u64::from(len),
-                false => rules.count(rule, len),
+            if !ALIKE {
+                rules.count(rule, len);
             }
             streamed.done += 1;
-            match write(frame, ipv6, self.next, &run.get(at), tracker) {
+            counted.bytes += u64::from(len);
+            match write(frame, &shape, &waiting, tracker) {
                 Outcome::Leaves(to) => *port = to,
                 Outcome::Ends(exit) => {
                     chunk.exits[place] = exit;
-                    continue;
+                    streamed.ended.packets += 1;
+                    streamed.ended.bytes += u64::from(len);
                 }
-                Outcome::Guard(_) => continue,
+                Outcome::Guard(_) => {}
             }
-            streamed.sent.packets += 1;
-            streamed.sent.bytes += frame.len() as u64;
-            streamed.headers += u64::from(frame.l3);
         }
+        counted.packets = streamed.done as u64;
+        streamed.sent = Traffic {
+            packets: counted.packets - streamed.ended.packets,
+            bytes: counted.bytes - streamed.ended.bytes,
+        };
         if let (true, Quick::Accept(rule)) = (ALIKE, first) {
-            counted.packets = streamed.done as u64;
             rules.count_all(rule, counted);
         }
         streamed

@@ -9,15 +9,13 @@ use kernels::widest;
 
 use super::ahead::{Ahead, Find, Read};
 use super::alone::{elsewhere, one};
-use super::plain::{Arrived, Outcome, Plain};
-use super::run::Fill;
+use super::plain::{Outcome, Plain};
 use super::stream::Stream;
-use super::{CHUNK, Met, fasttrack, translation};
+use super::{CHUNK, Met, fasttrack};
 use crate::connection::{NatState, Passed, Tick};
 use crate::counters::Traffic;
 use crate::drop::Drop;
 use crate::outlet::Outlet;
-use crate::packet::Fields;
 use crate::punt::Why;
 use crate::rule::{NOBODY, Quick};
 use crate::walk::depart::{Departed, Near, Speed, Tally, packet};
@@ -30,6 +28,8 @@ struct Passes<'a, 'o> {
     /// By family: IPv4, IPv6.
     plain: [Option<Plain<'a>>; 2],
     tracks: [bool; 2],
+    /// Rules ask for more than columns.
+    reads: [bool; 2],
     fasttracks: [bool; 2],
     now: Tick,
     /// The interface that the vector came in by, and what of it left by FastTrack.
@@ -70,9 +70,11 @@ pub(in crate::walk) fn vector(
 ) {
     scratch.near.forget();
     let settings = [&cx.snapshot.ipv4, &cx.snapshot.ipv6];
+    let plain = [Plain::of(cx, false), Plain::of(cx, true)];
     let mut passes = Passes {
         cx,
-        plain: [Plain::of(cx, false), Plain::of(cx, true)],
+        plain,
+        reads: plain.map(|plain| plain.is_some_and(|plain| plain.asks_fields())),
         tracks: [false, true].map(|ipv6| cx.snapshot.firewall.tracks(ipv6)),
         fasttracks: settings.map(|settings| settings.allow_fast_path),
         now: Tick::of(cx.now),
@@ -105,16 +107,14 @@ pub(in crate::walk) fn vector(
 impl Passes<'_, '_> {
     fn chunk(&mut self, chunk: &mut Chunk<'_>, ahead: &mut Ahead) {
         chunk.ports.fill(NO_PORT);
-        if self.fill(chunk, ahead) {
-            self.finish(chunk, ahead);
-            return;
-        }
         let (tracker, tracks) = (&self.outlet.memory.tracker, self.tracks);
         widest(Read {
             frames: chunk.frames,
+            lanes: chunk.lanes,
             ahead,
             tracker,
             tracks,
+            reads: self.reads,
         });
         if tracks[0] | tracks[1] {
             widest(Find {
@@ -125,14 +125,12 @@ impl Passes<'_, '_> {
                 fasttracks: self.fasttracks,
             });
         }
-        for (plain, firsts) in self.plain.iter().zip(&mut ahead.raw) {
-            let arrived = Arrived {
-                frames: chunk.frames,
-                fields: &ahead.fields,
-            };
-            plain.map(|plain| plain.look_up_raw(&arrived, firsts));
+        for (plain, family) in self.plain.iter().zip(0..) {
+            if let Some(plain) = plain.filter(Plain::asks_raw) {
+                ahead.look_up_raw(&plain, family, chunk.frames);
+            }
         }
-        let (mut at, count) = (0, chunk.frames.len());
+        let (mut at, count) = (0, chunk.frames.len().min(CHUNK));
         while at < count {
             match self.pass(&mut at, chunk, ahead) {
                 Stop::End => break,
@@ -142,28 +140,6 @@ impl Passes<'_, '_> {
             }
         }
         self.finish(chunk, ahead);
-    }
-
-    /// Puts the packets of a whole chunk into the run, if they are all plain, of one family, and meet
-    /// nothing before they are routed; else does nothing.
-    #[inline(always)]
-    fn fill(&self, chunk: &Chunk<'_>, ahead: &mut Ahead) -> bool {
-        let family = match chunk.lanes.first() {
-            Some(Lane::V4) => 0,
-            Some(Lane::V6) => 1,
-            _ => return false,
-        };
-        let plain = self.plain[family].as_ref();
-        let Some(plain) = plain.filter(|plain| !self.tracks[family] & !plain.asks_raw()) else {
-            return false;
-        };
-        ahead.reads = !plain.by_columns();
-        widest(Fill {
-            run: &mut ahead.run,
-            frames: chunk.frames,
-            lanes: chunk.lanes,
-            fields: ahead.reads.then_some(&mut ahead.fields),
-        })
     }
 
     /// Decides about a packet alone, when those before it are gone.
@@ -186,108 +162,159 @@ impl Passes<'_, '_> {
     fn pass(&mut self, at: &mut usize, chunk: &mut Chunk<'_>, ahead: &mut Ahead) -> Stop {
         let count = chunk.frames.len().min(CHUNK);
         while *at < count {
-            let place = *at % CHUNK;
-            if chunk.lanes[place] == Lane::Exit {
-                let exit = chunk.exits[place];
-                if let Exit::Deliver(_) | Exit::Punt(Why::Local) = exit {
-                    return Stop::Alone(Some(exit), Met::Unknown);
+            let (ipv6, end) = ahead.which.family(*at, count);
+            let end = ahead.which.waiting(*at, end);
+            if *at == end {
+                let bit = 1 << (*at % CHUNK);
+                if ahead.which.exit & bit != 0 {
+                    let exit = chunk.exits[*at];
+                    if let Exit::Deliver(_) | Exit::Punt(Why::Local) = exit {
+                        return Stop::Alone(Some(exit), Met::Unknown);
+                    }
+                    *at += 1;
+                    continue;
                 }
-                *at += 1;
-                continue;
+                return match ahead.which.fasttrack & bit {
+                    0 => Stop::Alone(None, Met::Unknown),
+                    _ => Stop::FastTrack,
+                };
             }
-            if ahead.plain >> place & 1 == 0 {
-                return Stop::Alone(None, Met::Unknown);
+            if ahead.run.is_closed(ipv6) {
+                self.finish(chunk, ahead);
             }
-            if ahead.fasttrack >> place & 1 != 0 {
-                return Stop::FastTrack;
-            }
-            if let Some(met) = self.wait(place, chunk, ahead) {
+            let met = match ipv6 {
+                true => self.wait::<true>(at, end, chunk, ahead),
+                false => self.wait::<false>(at, end, chunk, ahead),
+            };
+            if let Some(met) = met {
                 return Stop::Alone(None, met);
             }
-            *at += 1;
         }
         Stop::End
     }
 
-    /// Puts a plain packet into the run, or drops it if that is what `raw` says. Where it is to be
-    /// decided about alone: what is known of its connection.
+    /// Puts plain packets of one family from `at` to `end` into the run, or drops them if that is what
+    /// `raw` says. Where one is to be decided about alone: what is known of its connection.
     #[inline(always)]
-    fn wait(&mut self, at: usize, chunk: &mut Chunk<'_>, ahead: &mut Ahead) -> Option<Met> {
-        let fields = &mut ahead.fields[at];
-        let ipv6 = fields.tuple.ipv6;
-        let family = usize::from(ipv6);
-        let Some(plain) = &self.plain[family] else {
+    fn wait<const IPV6: bool>(
+        &mut self,
+        at: &mut usize,
+        end: usize,
+        chunk: &mut Chunk<'_>,
+        ahead: &mut Ahead,
+    ) -> Option<Met> {
+        let family = usize::from(IPV6);
+        let Some(plain) = self.plain[family] else {
             return Some(Met::Unknown);
         };
+        let simple = !plain.asks_raw() & !plain.asks_early();
+        if simple & !self.tracks[family] {
+            ahead.run.push_untracked::<IPV6>(*at..end, &ahead.lens);
+            *at = end;
+            return None;
+        }
+        while *at < end {
+            let datagrams = end.min(*at + (ahead.which.tcp >> *at).trailing_zeros() as usize);
+            if simple & (datagrams > *at) {
+                let tracker = &self.outlet.memory.tracker;
+                *at += ahead.wait::<IPV6>(*at..datagrams, tracker, self.now);
+                if *at == datagrams {
+                    continue;
+                }
+            }
+            if let Err(met) = self.wait_one::<IPV6>(plain, *at, chunk, ahead) {
+                return Some(met);
+            }
+            *at += 1;
+        }
+        None
+    }
+
+    /// The same for one packet.
+    ///
+    /// # Errors
+    /// It is to be decided about alone: what is known of its connection.
+    #[inline(never)]
+    fn wait_one<const IPV6: bool>(
+        &mut self,
+        plain: Plain<'_>,
+        at: usize,
+        chunk: &mut Chunk<'_>,
+        ahead: &mut Ahead,
+    ) -> Result<(), Met> {
+        let (family, place) = (usize::from(IPV6), at % CHUNK);
+        let len = ahead.lens[place];
         let memory = &mut self.outlet.memory;
-        let (rule, tracked) = match plain.before(&ahead.raw[family][at]) {
+        let (rule, tracked) = match plain.before(&ahead.raw[family][place]) {
             Quick::Accept(rule) => (rule, self.tracks[family]),
             Quick::Notrack(rule) => (rule, false),
             Quick::Drop(rule) => {
-                memory.rules.count(rule, fields.len);
-                chunk.exits[at] = Exit::Drop(Drop::FirewallRaw);
-                return None;
+                memory.rules.count(rule, len);
+                chunk.exits[place] = Exit::Drop(Drop::FirewallRaw);
+                return Ok(());
             }
-            Quick::Ask => return Some(Met::Unknown),
+            Quick::Ask => return Err(Met::Unknown),
         };
         let (mut way, mut passed) = (None, Passed::default());
         if tracked {
-            let (Some(found), Some(frame)) = (ahead.ways[at], chunk.frames.get(at)) else {
-                return Some(Met::Unknown);
-            };
-            let Some(of_packet) = memory.tracker.pass(found, fields, packet(frame), self.now)
-            else {
-                return Some(Met::Unknown);
-            };
-            if of_packet.nat != NatState::default() {
-                if plain.asks_early() {
-                    return Some(Met::Tracked(of_packet.track(found)));
+            let found = ahead.ways[place].ok_or(Met::Unknown)?;
+            let counted = match ahead.which.tcp >> place & 1 {
+                0 => memory.tracker.pass::<IPV6>(found, len, self.now),
+                _ => {
+                    let (frame, tracker) = (&chunk.frames[place], &mut memory.tracker);
+                    let fields = ahead.fields(place, frame);
+                    tracker.pass_segment(found, fields, packet(frame), self.now)
                 }
-                translation::turn_destination(&memory.tracker, found, &mut fields.tuple);
+            };
+            (way, passed) = (Some(found), counted.ok_or(Met::Unknown)?);
+            if passed.nat != NatState::default() {
+                if plain.asks_early() {
+                    return Err(Met::Tracked(passed.track(found)));
+                }
+                ahead.turn::<IPV6>(place, found, &memory.tracker);
             }
-            (way, passed) = (Some(found), of_packet);
         }
         if rule != NOBODY {
-            memory.rules.count(rule, fields.len);
+            memory.rules.count(rule, len);
         }
-        if ahead.run.is_full(ipv6) {
-            self.finish(chunk, ahead);
-        }
-        let ingress = chunk
-            .frames
-            .get(at)
-            .map_or(InterfaceId::NONE, |f| f.ingress);
-        ahead
-            .run
-            .push(at, way, passed, (&ahead.fields[at], ingress));
-        None
+        let behind = ahead.run.len();
+        ahead.run.put::<IPV6>(behind, (place, len), way, passed);
+        ahead.run.close::<IPV6>(behind + 1);
+        Ok(())
     }
 
     /// Packets from `at` on leave by FastTrack. False where one does not, with nothing done to it.
     #[inline(never)]
     fn fasttrack(&mut self, at: &mut usize, chunk: &mut Chunk<'_>, ahead: &mut Ahead) -> bool {
         let count = chunk.frames.len().min(CHUNK);
-        while *at < count && (ahead.fasttrack & ahead.plain) >> (*at % CHUNK) & 1 != 0 {
-            let (frame, fields) = (&mut chunk.frames[*at], &ahead.fields[*at % CHUNK]);
-            let Some(way) = ahead.ways[*at % CHUNK] else {
+        let which = ahead.which;
+        while *at < count && which.fasttrack >> (*at % CHUNK) & 1 != 0 {
+            let place = *at % CHUNK;
+            let frame = &mut chunk.frames[place];
+            let Some(way) = ahead.ways[place] else {
                 return false;
+            };
+            let seen = fasttrack::Seen {
+                ipv6: which.ipv6 >> place & 1 != 0,
+                tcp: which.tcp >> place & 1 != 0,
+                len: ahead.lens[place],
             };
             let received = frame.len() as u64;
             let tracked = (&self.outlet.memory.tracker, self.now);
-            let Some(port) = fasttrack::forward(self.cx, frame, fields, way, tracked, self.near)
+            let Some(port) = fasttrack::forward(self.cx, frame, seen, way, tracked, self.near)
             else {
                 return false;
             };
-            let (counters, ipv6) = (&self.outlet.counters, fields.tuple.ipv6);
+            let counters = &self.outlet.counters;
             self.tally
-                .count(self.cx, frame, ipv6, Speed::FastTrack, counters);
+                .count(self.cx, frame, seen.ipv6, Speed::FastTrack, counters);
             if frame.ingress == self.ingress {
                 self.received.packets += 1;
                 self.received.bytes += received;
             } else {
                 counters.interface(frame.ingress).fp_rx.add(1, received);
             }
-            chunk.ports[*at] = port;
+            chunk.ports[place] = port;
             *at += 1;
         }
         true
@@ -301,7 +328,7 @@ impl Passes<'_, '_> {
             return;
         };
         ahead.run.route(self.cx, self.near);
-        plain.look_up(&ahead.run, &ahead.fields, &mut ahead.firsts);
+        ahead.look_up(&plain);
         let mut at = 0;
         while at < len {
             at += self.stream(at, chunk, ahead);
@@ -310,16 +337,14 @@ impl Passes<'_, '_> {
             }
             let waiting = ahead.run.get(at);
             let place = waiting.place;
-            let (frame, fields) = (&mut chunk.frames[place], &mut ahead.fields[place]);
-            if !ahead.reads {
-                *fields = Fields::of(packet(frame));
-            }
+            let frame = &mut chunk.frames[place];
             let received = frame.len() as u64;
+            let (fields, firsts) = ahead.asked(&waiting, frame, &self.outlet.memory.tracker);
             let left = plain.leave(
                 self.cx,
                 frame,
                 fields,
-                (at, &waiting, &ahead.firsts),
+                (at, &waiting, firsts),
                 self.near,
                 self.outlet,
             );
@@ -368,7 +393,6 @@ impl Passes<'_, '_> {
             self.cx,
             (egress, ipv6),
             streamed.sent,
-            streamed.headers,
             &self.outlet.counters,
         );
         streamed.done
@@ -381,12 +405,13 @@ impl Passes<'_, '_> {
         at: usize,
         (local, mut met): (Option<Exit>, Met),
         chunk: &mut Chunk<'_>,
-        ahead: &Ahead,
+        ahead: &mut Ahead,
     ) {
-        let (frame, fields) = (&mut chunk.frames[at], &ahead.fields[at]);
+        let frame = &mut chunk.frames[at];
+        let fields = &*ahead.fields(at, frame);
         let tracker = &self.outlet.memory.tracker;
         if matches!(met, Met::Unknown) && self.tracks[usize::from(fields.tuple.ipv6)] {
-            let found = tracker.find(ahead.hashes[at], &fields.tuple);
+            let found = tracker.lookup(&fields.tuple);
             if let Some(worker) = elsewhere(self.cx, found, fields, frame, self.outlet) {
                 // It is counted where it is walked.
                 self.outlet.count_back(self.cx, frame);

@@ -1,0 +1,112 @@
+//! What is read of the packets of a chunk, number by number: what connections, routes and rules of many
+//! packets are looked up by together.
+
+use frame::InterfaceId;
+
+use super::CHUNK;
+use crate::packet::Tuple;
+use crate::rule::{Of, TOGETHER};
+
+/// See the module. The numbers are those of [`Of`].
+pub(super) struct Columns {
+    pub(super) source: [u32; CHUNK],
+    pub(super) destination: [u32; CHUNK],
+    /// Addresses of IPv6; those above are of IPv4 alone.
+    pub(super) sources6: [u128; CHUNK],
+    pub(super) destinations6: [u128; CHUNK],
+    pub(super) service: [u32; CHUNK],
+    /// [`Tuple::ports`].
+    ports: [u64; CHUNK],
+    pub(super) ingress: [u32; CHUNK],
+}
+
+impl Columns {
+    pub(super) const fn new() -> Self {
+        Self {
+            source: [0; CHUNK],
+            destination: [0; CHUNK],
+            sources6: [0; CHUNK],
+            destinations6: [0; CHUNK],
+            service: [0; CHUNK],
+            ports: [0; CHUNK],
+            ingress: [0; CHUNK],
+        }
+    }
+
+    /// Keeps what was read of a whole TCP segment or UDP datagram.
+    #[inline(always)]
+    pub(super) fn put<const IPV6: bool>(&mut self, at: usize, tuple: &Tuple, ingress: InterfaceId) {
+        let at = at % CHUNK;
+        if IPV6 {
+            self.sources6[at] = tuple.source;
+        } else {
+            self.source[at] = tuple.source as u32;
+        }
+        self.ingress[at] = ingress.0;
+        self.set_destination::<IPV6>(at, tuple);
+    }
+
+    /// Keeps another destination.
+    #[inline(always)]
+    pub(super) fn set_destination<const IPV6: bool>(&mut self, at: usize, tuple: &Tuple) {
+        let at = at % CHUNK;
+        if IPV6 {
+            self.destinations6[at] = tuple.destination;
+        } else {
+            self.destination[at] = tuple.destination as u32;
+        }
+        self.ports[at] = tuple.ports();
+        self.service[at] = Of::service(tuple);
+    }
+
+    /// The numbers of a part, where they are here.
+    #[inline(always)]
+    pub(super) fn column(&self, of: Of, ipv6: bool) -> Option<&[u32; TOGETHER]> {
+        match of {
+            Of::Source if !ipv6 => Some(&self.source),
+            Of::Destination if !ipv6 => Some(&self.destination),
+            Of::Service => Some(&self.service),
+            Of::Ingress => Some(&self.ingress),
+            // What IPsec protects goes another way.
+            Of::Ipsec => Some(&[0; TOGETHER]),
+            _ => None,
+        }
+    }
+
+    /// The same of addresses of IPv6.
+    #[inline(always)]
+    pub(super) fn addresses(&self, of: Of, ipv6: bool) -> Option<&[u128; TOGETHER]> {
+        match of {
+            Of::Source if ipv6 => Some(&self.sources6),
+            Of::Destination if ipv6 => Some(&self.destinations6),
+            _ => None,
+        }
+    }
+
+    /// Between whom a packet travels.
+    #[inline(always)]
+    pub(super) fn tuple<const IPV6: bool>(&self, at: usize) -> Tuple {
+        let at = at % CHUNK;
+        let (source, destination) = match IPV6 {
+            true => (self.sources6[at], self.destinations6[at]),
+            false => (self.source[at].into(), self.destination[at].into()),
+        };
+        Tuple::of(source, destination, self.ports[at], IPV6)
+    }
+
+    /// Keeps at `to` what is known of the packet at `from`.
+    #[inline(always)]
+    pub(super) fn copy<const IPV6: bool>(&mut self, from: usize, to: usize) {
+        let (from, to) = (from % CHUNK, to % CHUNK);
+        if IPV6 {
+            self.sources6[to] = self.sources6[from];
+            self.destinations6[to] = self.destinations6[from];
+        } else {
+            self.source[to] = self.source[from];
+            self.destination[to] = self.destination[from];
+        }
+        self.service[to] = self.service[from];
+        self.ports[to] = self.ports[from];
+        self.ingress[to] = self.ingress[from];
+    }
+}
