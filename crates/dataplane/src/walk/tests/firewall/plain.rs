@@ -220,3 +220,34 @@ fn untracked_packets_of_one_vector_end_as_they_do_one_by_one() {
         assert_eq!(odd.punts, 1);
     }
 }
+
+#[test]
+fn untracked_packets_meet_their_rule_in_chains_of_any_length_however_few_they_are() {
+    // One word of rules, rows of words, and two blocks.
+    for rules in [40, 200, 1100] {
+        let mut rig = rig();
+        let from = |source: u32| Match::Source(AddressRange::prefix(source.into(), 32, 32));
+        let listed = (0..rules).map(|number| {
+            let source = from(0x0a00_1000 + number * 2);
+            Rule::new(1, vec![source.into()], Action::Drop)
+        });
+        let rules: Vec<_> = listed.collect();
+        filtered(&mut rig, filter::FORWARD, rules.clone());
+        for (number, sent) in [(0, 0), (1, 1), (14, 0), (15, 1), (37, 1)] {
+            let source = 0x0a00_1000 + number;
+            let udp = Udp4 {
+                source,
+                ..Udp4::default()
+            };
+            assert_eq!(rig.pass(udp.frame()).len(), sent, "{source:#x}");
+        }
+        let last = Udp4 {
+            source: 0x0a00_1000 + (rules.len() as u32 - 1) * 2,
+            ..Udp4::default()
+        };
+        let other = Udp4::default();
+        assert_eq!(rig.pass(last.frame()).len(), 0);
+        assert_eq!(rig.pass(other.frame()).len(), 1);
+        assert_eq!(hits(&rig, 1).0, 3);
+    }
+}
