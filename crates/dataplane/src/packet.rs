@@ -229,18 +229,18 @@ impl Fields {
     #[inline(always)]
     fn read4(&mut self, packet: &[u8]) -> Option<bool> {
         let header = packet.first_chunk::<28>()?;
-        let word = |at: usize| {
-            u32::from_be_bytes([header[at], header[at + 1], header[at + 2], header[at + 3]])
-        };
-        let [a, b, c, d, e, f, g, h, ..] = *header;
-        let first = u64::from_be_bytes([a, b, c, d, e, f, g, h]);
-        if (first & HEAD_MASK != HEAD) | !is_usual(header[9]) {
+        // In words, as each is asked for more than once.
+        let first = u64::from_be_bytes(*header.first_chunk()?);
+        let addresses = u64::from_be_bytes(*header[12..].first_chunk()?);
+        let ports = u32::from_be_bytes(*header[20..].first_chunk()?);
+        let protocol = header[9];
+        if (first & HEAD_MASK != HEAD) | !is_usual(protocol) {
             return None;
         }
-        let addresses = (u128::from(word(12)), u128::from(word(16)));
         self.len = u32::from((first >> 32) as u16);
-        (self.ttl, self.tos) = (header[8], header[1]);
-        Some(self.read_upper_usual::<false>(addresses, header[9], word(20), packet))
+        (self.ttl, self.tos) = (header[8], (first >> 48) as u8);
+        let addresses = (u128::from(addresses >> 32), u128::from(addresses as u32));
+        Some(self.read_upper_usual::<false>(addresses, protocol, ports, packet))
     }
 
     /// As [`Self::read4`], for IPv6 without extension headers.
@@ -273,7 +273,9 @@ impl Fields {
     ) -> bool {
         let upper = if IPV6 { 40 } else { 20 };
         let tcp = protocol == protocol::TCP;
-        let segment = packet.get(upper + 13);
+        let flags = packet.get(upper + 13).copied().unwrap_or_default();
+        // Of nearly all there is more than the shortest header.
+        let short = packet.get(upper + 19).is_none();
         self.tuple = Tuple {
             source,
             destination,
@@ -284,9 +286,10 @@ impl Fields {
         };
         self.upper = upper as u16;
         self.fragment = Fragment::Whole;
-        self.truncated = tcp & (packet.len() < upper + 20);
-        self.tcp_flags = segment.copied().unwrap_or_default() & u8::from(tcp).wrapping_neg();
-        (self.tcp_flags & SLOW_FLAGS == 0) & !self.truncated & (self.ttl > 1)
+        self.truncated = tcp & short;
+        self.tcp_flags = if tcp { flags } else { 0 };
+        let slow = u8::from(tcp) & (u8::from(flags & SLOW_FLAGS != 0) | u8::from(short));
+        (slow == 0) & (self.ttl > 1)
     }
 
     /// The same for a packet that is known to be IPv4.
