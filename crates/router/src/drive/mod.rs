@@ -8,6 +8,7 @@
 mod apply;
 mod build;
 pub(crate) mod check;
+mod copy;
 pub mod half;
 mod icmp;
 mod items;

@@ -7,13 +7,13 @@ use core::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
 use dataplane::connection::NatState;
 use dataplane::packet::{Fields, Tuple, protocol};
-use dataplane::rule::{Reject, Sniff, State};
+use dataplane::rule::{Reject, State};
 use dataplane::walk::{Event, Logged};
 use dataplane::{Command, Why};
 use frame::{Frame, InterfaceId};
 use machine::Instant;
 use menu::{Id, Store, Value};
-use wire::{Mac, Protocol, ipv4, ipv6, udp};
+use wire::{Mac, ipv4, ipv6};
 
 use super::punt::packet_of;
 use super::{Control, reset};
@@ -167,46 +167,6 @@ impl Control {
         }
     }
 
-    /// Sends a copy of a packet away, behind what the action puts before it.
-    fn send_copy(&mut self, frame: &Frame, how: Sniff) {
-        let payload = match how.id {
-            Some(case) => self.case_copy(frame, case),
-            None => tzsp_copy(frame),
-        };
-        let header = udp::Repr {
-            src_port: how.port,
-            dst_port: how.port,
-        };
-        let to = Ipv4Addr::from(how.target as u32);
-        let Some(from) = self.source4(to).filter(|_| !how.ipv6) else {
-            return;
-        };
-        // What does not fit a datagram is not sent.
-        if payload.len() > 65_507 {
-            return;
-        }
-        let upper = header.to_bytes_v4(&payload, from, to);
-        let ip = ipv4::Repr {
-            id: self.next_id(),
-            ..ipv4::Repr::new(Protocol::UDP, from, to)
-        };
-        let len = upper.len() + payload.len();
-        let packet = [&ip.to_bytes(len)[..], &upper, &payload].concat();
-        self.output(&packet, InterfaceId::NONE, 0);
-    }
-
-    /// Call content of PacketCable (ANSI/SCTE 24-13 2006, 5, which RouterOS names for `sniff-pc`): the
-    /// case in four bytes, the time as NTP has it, and the packet from its IP header on.
-    fn case_copy(&self, frame: &Frame, case: u32) -> Vec<u8> {
-        let time = ntp(self.time_of(self.now));
-        [
-            &case.to_be_bytes()[..],
-            &time.to_be_bytes(),
-            packet_of(frame),
-        ]
-        .concat()
-    }
-
     /// Tells the sender of a packet that a rule rejected it. The worker has counted it.
     pub(super) fn reject(&mut self, frame: Frame, how: Reject, worker: u16) {
         if how != Reject::TcpReset {
@@ -254,21 +214,6 @@ impl Control {
         };
         self.segments.admit(from, 0, self.now).then_some(from)
     }
-}
-
-/// TaZmen Sniffer Protocol: version 1, a received packet, of Ethernet, and no more tags.
-fn tzsp_copy(frame: &Frame) -> Vec<u8> {
-    const HEADER: [u8; 5] = [1, 0, 0, 1, 1];
-    [&HEADER[..], frame.bytes()].concat()
-}
-
-/// A time in nanoseconds since 1970 as seconds since 1900 and their 2^32nd parts (RFC 5905, 6).
-fn ntp(unix_nanos: i64) -> u64 {
-    const FROM_1900_TO_1970: i64 = 2_208_988_800;
-    let seconds = unix_nanos.div_euclid(1_000_000_000) + FROM_1900_TO_1970;
-    let nanos = unix_nanos.rem_euclid(1_000_000_000) as u64;
-    // Seconds begin anew in 2036.
-    u64::from(seconds as u32) << 32 | (nanos << 32) / 1_000_000_000
 }
 
 /// What a line says of a packet: the state of its connection, who sent it, what it is, and how its
@@ -420,17 +365,6 @@ mod tests {
         assert_eq!(line(&came, reached, Some(both), dnat, old), twice);
         assert_eq!(line(&sent, sent, None, none, old), "");
         assert_eq!(ends(&tuple(ANY, 0, ANY, 0))[0], "0.0.0.0:0");
-    }
-
-    #[test]
-    fn times_of_copies_are_those_of_ntp() {
-        // 1970, and the last half second before seconds begin anew.
-        assert_eq!(ntp(0), 2_208_988_800 << 32);
-        assert_eq!(
-            ntp(2_085_978_495_500_000_000),
-            u64::from(u32::MAX) << 32 | 1 << 31
-        );
-        assert_eq!(ntp(2_085_978_496_000_000_000), 0);
     }
 
     #[test]

@@ -9,6 +9,7 @@ pub(super) fn check(draft: &Draft<'_>, _: &Store) -> Result<(), Reason> {
     asks_for_ports(draft, &protocol)?;
     is_of_its_protocol(draft, &protocol)?;
     is_in_place(draft)?;
+    rates(draft)?;
     counts(draft)
 }
 
@@ -97,7 +98,7 @@ fn is_of_its_protocol(draft: &Draft<'_>, protocol: &Protocols) -> Result<(), Rea
             "{name} can be specified if proto is tcp"
         )));
     }
-    // Either family takes either name (`protocol=icmp` in IPv6's tables is icmpv6).
+    // Those of IPv6's tables are ICMPv6's.
     if has(&"icmp-options") && protocol.is_without(ICMP) && protocol.is_without(ICMPV6) {
         return Err(Reason::failure(
             "icmp-options can be specified if proto is icmp",
@@ -131,57 +132,63 @@ fn is_in_place(draft: &Draft<'_>) -> Result<(), Reason> {
     Err(Reason::failure(said))
 }
 
+/// A matcher's value, turned around or not.
+fn unturned<'a>(draft: &'a Draft<'_>, name: &str) -> Option<&'a Value> {
+    match draft.get(name)? {
+        Value::Not(inner) => Some(inner),
+        value => Some(value),
+    }
+}
+
+/// A part of a matcher's value.
+fn part<'a>(draft: &'a Draft<'_>, name: &str, at: usize) -> Option<(&'a str, &'a Value)> {
+    match unturned(draft, name)? {
+        Value::Parts(parts) => parts.get(at).map(|(before, value)| (*before, value)),
+        Value::Tuple(_, parts) => parts.get(at).map(|value| ("", value)),
+        _ => None,
+    }
+}
+
+fn number(draft: &Draft<'_>, name: &str, at: usize) -> Option<i64> {
+    part(draft, name, at)?.1.as_number()
+}
+
+/// Rates of nothing, or of what no link carries.
+fn rates(draft: &Draft<'_>) -> Result<(), Reason> {
+    for name in ["limit", "dst-limit"] {
+        if number(draft, name, 0).is_some_and(|rate| !(1..=RATE_MAX).contains(&rate)) {
+            let said = format!("value of {name} out of range (1..{RATE_MAX})");
+            return Err(Reason::BadValue(said));
+        }
+        let span = part(draft, name, 1).filter(|(before, _)| *before == "/");
+        if span.is_some_and(|(_, span)| span.as_nanos() == Some(0)) {
+            return Err(invalid(name));
+        }
+    }
+    Ok(())
+}
+
 /// Numbers by which no packet is counted, or all are.
 fn counts(draft: &Draft<'_>) -> Result<(), Reason> {
-    let parts = |name: &str| match draft.get(name)? {
-        Value::Not(inner) => Some(&**inner),
-        value => Some(value),
-    };
-    let number = |name: &str, at: usize| match parts(name)? {
-        Value::Parts(parts) => parts.get(at)?.1.as_number(),
-        Value::Tuple(_, parts) => parts.get(at)?.as_number(),
-        _ => None,
-    };
-    let out = |name: &str, bounds: &str| {
-        let said = format!("value of {name} out of range ({bounds})");
-        Err(Reason::BadValue(said))
-    };
-    for name in ["limit", "dst-limit"] {
-        if number(name, 0).is_some_and(|rate| !(1..=RATE_MAX).contains(&rate)) {
-            return out(name, &format!("1..{RATE_MAX}"));
-        }
-        let span = match parts(name) {
-            Some(Value::Parts(parts)) => parts.get(1).filter(|(before, _)| *before == "/"),
-            _ => None,
-        };
-        if span.is_some_and(|(_, span)| span.as_nanos() == Some(0)) {
-            return Err(Reason::BadValue(format!(
-                "invalid value for argument {name}"
-            )));
-        }
-    }
-    if let (Some(every), Some(packet)) = (number("nth", 0), number("nth", 1))
-        && packet > every
+    if let Some(every) = number(draft, "nth", 0)
+        && number(draft, "nth", 1).is_some_and(|packet| packet > every)
     {
-        return out("nth", &format!("1..{every}"));
+        let said = format!("value of nth out of range (1..{every})");
+        return Err(Reason::BadValue(said));
     }
     // As the module has it that RouterOS's detection of scans is from.
-    let psd = [0, 2, 3].map(|at| number("psd", at));
+    let psd = [0, 2, 3].map(|at| number(draft, "psd", at));
     if psd[0] == Some(0) || psd[1..] == [Some(0); 2] {
-        return Err(Reason::BadValue(
-            "invalid value for argument psd".to_owned(),
-        ));
+        return Err(invalid("psd"));
     }
-    let days = match parts("time") {
-        Some(Value::Parts(parts)) => parts.get(2).map(|(_, days)| days.as_list().len()),
-        _ => None,
-    };
-    match days {
-        Some(0) => Err(Reason::BadValue(
-            "invalid value for argument time".to_owned(),
-        )),
+    match part(draft, "time", 2) {
+        Some((_, days)) if days.as_list().is_empty() => Err(invalid("time")),
         _ => Ok(()),
     }
+}
+
+fn invalid(name: &str) -> Reason {
+    Reason::BadValue(format!("invalid value for argument {name}"))
 }
 
 /// RouterOS: the highest rate of `limit`.

@@ -444,7 +444,7 @@ fn a_call_over_tcp_is_read_and_both_sides_numbers_stay_right() {
 
     let left = left.expect("out");
     assert_eq!((left.ends, left.numbers), (outside, (100, 500)));
-    let told = String::from_utf8(left.payload.clone()).expect("text");
+    let told = String::from_utf8(left.payload).expect("text");
     assert!(told.contains("c=IN IP4 198.51.100.100\r\n"), "{told}");
     let answer = b"SIP/2.0 100 Trying\r\nContent-Length: 0\r\n\r\n";
     let acknowledged = 100 + told.len() as u32;
