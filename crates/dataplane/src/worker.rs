@@ -159,6 +159,9 @@ impl Worker {
         if !Arc::ptr_eq(&self.firewall, &snapshot.firewall) {
             self.firewall = Arc::clone(&snapshot.firewall);
             memory.tracker.configure(&self.firewall.settings);
+            let services = &self.firewall.services;
+            let enabled = |helper| services.is_enabled(helper);
+            memory.tracker.expect_only(enabled);
         }
         memory.rules.clock.now = now;
         self.outlet.configure_fragments(snapshot.fragments4);

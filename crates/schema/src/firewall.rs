@@ -4,6 +4,7 @@
 //! turns it around; a matcher that is not given matches everything.
 
 mod action;
+mod check;
 mod kind;
 mod matcher;
 mod names;

@@ -45,6 +45,7 @@ mod query;
 mod ready;
 mod regex;
 mod request;
+mod rules;
 mod run;
 mod seen;
 mod select;

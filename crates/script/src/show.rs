@@ -12,6 +12,7 @@ use crate::ast::{Block, Command};
 use crate::items::{SLICE, row_value, with_filter};
 use crate::machine::{Collected, Machine, Result};
 use crate::ready::Ready;
+use crate::rules::Rules;
 use crate::value::Value;
 use crate::watch::{Following, interval};
 
@@ -42,7 +43,8 @@ impl Machine<'_> {
             grouped: names_of(menu, &ready, "group-by")?.first().copied(),
         };
         let manner = self.manner(menu, &ready, command, options.grouped)?;
-        let all = condition.is_none() && from.is_none();
+        let rules = Rules::of(menu, &ready);
+        let all = condition.is_none() && from.is_none() && rules.is_all();
         if ready.flag("count-only")
             && all
             && let Some(count) = self.with(|loan| Ok(loan.live.count(menu)))?
@@ -56,6 +58,7 @@ impl Machine<'_> {
                 let id = row.id;
                 from.as_ref()
                     .is_none_or(|ids| id.is_some_and(|id| ids.contains(&id)))
+                    && rules.has(row)
                     && filter.test.is_none_or(|test| test(row))
             };
             let filter = RowFilter {

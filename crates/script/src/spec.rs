@@ -288,7 +288,30 @@ fn print(menu: &'static Menu) -> Vec<Parameter> {
     let condition = Parameter::new("where", Takes::Value, false, "Condition for rows");
     let event = Parameter::new("on-event", Takes::Code, false, "Code to run for each row");
     let last = [event, condition];
-    flags.into_iter().chain(values).chain(last).collect()
+    let own = if is_of_rules(menu) {
+        rules()
+    } else {
+        Vec::new()
+    };
+    let all = flags.into_iter().chain(values).chain(last);
+    all.chain(own).collect()
+}
+
+/// Whether it is a table of the firewall's rules.
+pub(crate) const fn is_of_rules(menu: &Menu) -> bool {
+    menu.dynamic_first
+}
+
+/// What `print` of rules takes alone.
+fn rules() -> Vec<Parameter> {
+    let flags = [
+        ("all", "All rules"),
+        ("dynamic", "Only what the router made by itself"),
+        ("static", "Only what was configured"),
+    ];
+    let flags = flags.map(|(name, help)| Parameter::new(name, Takes::Flag, false, help));
+    let chain = Parameter::new("chain", Takes::Value, false, "Only the rules of this chain");
+    flags.into_iter().chain([chain]).collect()
 }
 
 fn own_argument(argument: &'static Argument) -> Parameter {

@@ -46,7 +46,8 @@ fn rules_are_exported_in_the_spelling_of_the_router() {
          /ip firewall mangle\n\
          add action=mark-routing chain=prerouting new-routing-mark=isp1 \
          per-connection-classifier=both-addresses:2/0 connection-rate=!2500-1000000000\n\
-         add action=change-mss chain=forward new-mss=clamp-to-pmtu icmp-options=8\n\
+         add action=change-mss chain=forward new-mss=clamp-to-pmtu protocol=tcp\n\
+         add action=passthrough chain=forward protocol=icmp icmp-options=8\n\
          /ip firewall nat\n\
          add action=dst-nat chain=dstnat to-addresses=10.0.0.1-10.0.0.9 to-ports=80-80 !tls-host\n\
          /ipv6 firewall filter\n\
@@ -66,8 +67,9 @@ fn rules_are_exported_in_the_spelling_of_the_router() {
          add action=mark-routing chain=prerouting connection-rate=!2500-1G \\\n    \
          new-routing-mark=isp1 passthrough=yes per-connection-classifier=\\\n    \
          both-addresses:2/0\n\
-         add action=change-mss chain=forward icmp-options=8:0-255 new-mss=\\\n    \
-         clamp-to-pmtu passthrough=yes\n\
+         add action=change-mss chain=forward new-mss=clamp-to-pmtu passthrough=yes \\\n    \
+         protocol=tcp\n\
+         add action=passthrough chain=forward icmp-options=8:0-255 protocol=icmp\n\
          /ip firewall nat\n\
          add action=dst-nat chain=dstnat to-addresses=10.0.0.1-10.0.0.9 to-ports=80\n"
     );
@@ -237,6 +239,67 @@ fn what_does_not_fit_is_refused_in_the_routers_words() {
         (
             "/ip firewall mangle add chain=forward action=mark-routing new-routing-mark=main",
             "failure: routing-mark allowed only in output and prerouting chains",
+        ),
+        (
+            "/ip firewall mangle add chain=forward action=route route-dst=10.0.0.1",
+            "failure: route allowed only in prerouting chain",
+        ),
+        (
+            "/ip firewall nat add chain=dstnat action=redirect to-ports=80 protocol=gre",
+            PORTS_OF_NOTHING,
+        ),
+        (
+            "/ip firewall filter add chain=input action=reject reject-with=tcp-reset",
+            "failure: tcp-reset requires protocol=tcp",
+        ),
+        (
+            "/ipv6 firewall filter add chain=input action=reject reject-with=tcp-reset protocol=!tcp",
+            "failure: tcp-reset requires protocol=tcp",
+        ),
+        (
+            "/ip firewall filter add chain=input action=tarpit protocol=tcp\n\
+             /ip firewall filter set 0 protocol=udp",
+            "failure: tarpit requires protocol=tcp",
+        ),
+        (
+            "/ip firewall mangle add chain=forward action=change-mss new-mss=1300",
+            "failure: change-mss requires protocol=tcp",
+        ),
+        (
+            "/ip firewall filter add chain=input tcp-flags=syn protocol=udp",
+            "failure: tcp-flags can be specified if proto is tcp",
+        ),
+        (
+            "/ip firewall raw add chain=prerouting tcp-mss=1-9 protocol=!6",
+            "failure: tcp-mss can be specified if proto is tcp",
+        ),
+        (
+            "/ip firewall filter add chain=input icmp-options=8:0 protocol=17",
+            "failure: icmp-options can be specified if proto is icmp",
+        ),
+        (
+            "/ip firewall filter add chain=input nth=2,3",
+            "value of nth out of range (1..2)",
+        ),
+        (
+            "/ip firewall filter add chain=input limit=0,5:packet",
+            "value of limit out of range (1..32000000000)",
+        ),
+        (
+            "/ip firewall filter add chain=input limit=!10/0s,5:packet",
+            "invalid value for argument limit",
+        ),
+        (
+            "/ipv6 firewall filter add chain=input dst-limit=33G,5,dst-address",
+            "value of dst-limit out of range (1..32000000000)",
+        ),
+        (
+            "/ip firewall filter add chain=input psd=21,3s,0,0",
+            "invalid value for argument psd",
+        ),
+        (
+            "/ip firewall filter add chain=input time=1h-2h,",
+            "invalid value for argument time",
         ),
         (
             "/ipv6 firewall nat add chain=srcnat in-interface=!lo",

@@ -235,14 +235,31 @@ impl Expectations {
     }
 
     /// Takes out what did not come in time, once a second.
-    pub(super) fn sweep(&mut self, now: Tick, mut gone: impl FnMut(&Tuple)) {
+    pub(super) fn sweep(&mut self, now: Tick, gone: impl FnMut(&Tuple)) {
         if self.by_tuple.is_empty() || now.second() == self.swept {
             return;
         }
         self.swept = now.second();
+        self.retain_so(|deadline, _| deadline.since(now) > 0, gone);
+    }
+
+    /// Takes out what does not stay.
+    pub(super) fn retain(
+        &mut self,
+        stays: impl Fn(&Expectation) -> bool,
+        gone: impl FnMut(&Tuple),
+    ) {
+        self.retain_so(|_, expectation| stays(expectation), gone);
+    }
+
+    fn retain_so(
+        &mut self,
+        stays: impl Fn(Tick, &Expectation) -> bool,
+        mut gone: impl FnMut(&Tuple),
+    ) {
         let by_parent = &mut self.by_parent;
         self.by_tuple.retain(|key, (deadline, expectation)| {
-            let stays = deadline.since(now) > 0;
+            let stays = stays(*deadline, expectation);
             if !stays {
                 by_parent.remove(&(expectation.parent, *key));
                 gone(&expectation.tuple);

@@ -7,7 +7,7 @@ use super::expectation::Expectation;
 use super::homes::Homes;
 use super::id::{EntryId, Slot, Way};
 use super::settings::Tick;
-use super::state::{Refused, TcpState};
+use super::state::{Helper, Refused, TcpState};
 use super::tcp::{Segment, flag};
 use super::tracker::{Tracker, of_family};
 use crate::nat::Shift;
@@ -181,6 +181,13 @@ impl Tracker {
                 .into_iter()
                 .for_each(|homes| homes.release_expected(tuple, keep));
         });
+    }
+
+    /// Forgets what helpers expect that are not enabled any more.
+    pub fn expect_only(&mut self, is_enabled: impl Fn(Helper) -> bool) {
+        let homes = self.homes.as_deref();
+        let stays = |one: &Expectation| is_enabled(one.helper);
+        self.expectations.retain(stays, |tuple| gone(homes, tuple));
     }
 
     /// What helpers remembered of a connection goes with it.

@@ -76,6 +76,8 @@ fn enter() -> io::Result<File> {
         ("ipv4/conf/all/rp_filter", "0"),
         ("ipv4/conf/default/rp_filter", "0"),
         ("ipv4/ip_forward", "0"),
+        // Else the others of its network would go with the first address.
+        ("ipv4/conf/all/promote_secondaries", "1"),
         ("ipv6/conf/default/accept_ra", "0"),
         ("ipv6/conf/default/addr_gen_mode", "1"),
         ("ipv6/conf/default/accept_dad", "0"),

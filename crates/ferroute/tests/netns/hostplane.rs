@@ -57,6 +57,42 @@ fn a_web_server_in_the_host_plane_is_reached_at_every_address_of_the_router() {
     run(&lab, "client", "ping -q -c 3 -i 0.01 -W 10 192.168.88.1");
 }
 
+#[test]
+fn an_address_of_the_host_plane_outlives_the_first_of_its_network() {
+    let test = "an_address_of_the_host_plane_outlives_the_first_of_its_network";
+    let Some(lab) = have(test, &["ip"])
+        .then(|| lab(test, layout("plain")))
+        .flatten()
+    else {
+        return;
+    };
+    let router = Router::start(&lab, &Start::with(PACKET, layout("plain").config));
+    let shows = |wanted: &[&str]| {
+        let mut shown = Command::new(binary());
+        shown
+            .args(["host", "exec", "--control"])
+            .arg(router.control());
+        shown.args(["--", "ip", "-4", "-o", "address", "show", "dev", "ether1"]);
+        let output = shown.output().expect("the binary is there");
+        let said = crate::world::text(&output.stdout);
+        let addresses = |line: &str| line.split_whitespace().nth(3).map(str::to_owned);
+        let mut shown: Vec<_> = said.lines().filter_map(addresses).collect();
+        shown.sort();
+        shown == wanted
+    };
+    until("the first is there", || shows(&["203.0.113.2/24"]));
+
+    router.exec("/ip/address/add address=203.0.113.9/24 interface=ether1");
+    until("both are there", || {
+        shows(&["203.0.113.2/24", "203.0.113.9/24"])
+    });
+    router.exec("/ip/address/set [find address=203.0.113.2/24] address=203.0.113.3/24");
+
+    until("the second is left, and the new one there", || {
+        shows(&["203.0.113.3/24", "203.0.113.9/24"])
+    });
+}
+
 /// Writes the messages that come to port 514 to a file, a line each.
 const LISTEN: &str = "import socket,sys;\
                       s=socket.socket(socket.AF_INET,socket.SOCK_DGRAM);s.bind(('',514));\

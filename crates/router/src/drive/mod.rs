@@ -8,6 +8,7 @@
 mod apply;
 mod build;
 pub(crate) mod check;
+mod copy;
 pub mod half;
 mod icmp;
 mod items;
@@ -440,13 +441,17 @@ impl Control {
 
     /// The time of day of something that happened.
     pub(crate) fn date_of(&self, at: Instant) -> String {
-        let at = i64::try_from(at.as_nanos()).unwrap_or(i64::MAX);
-        let day = self.began.saturating_add(at);
         let at = Clock {
-            unix_seconds: day.div_euclid(1_000_000_000),
+            unix_seconds: self.time_of(at).div_euclid(1_000_000_000),
             ..self.log.clock
         };
         at.date_time()
+    }
+
+    /// The time of day of a moment, in nanoseconds since 1970.
+    pub(crate) fn time_of(&self, at: Instant) -> i64 {
+        let at = i64::try_from(at.as_nanos()).unwrap_or(i64::MAX);
+        self.began.saturating_add(at)
     }
 
     /// Does what is due at `now`, and takes what the workers hand over. Says whether it may have

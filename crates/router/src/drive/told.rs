@@ -7,13 +7,13 @@ use core::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
 use dataplane::connection::NatState;
 use dataplane::packet::{Fields, Tuple, protocol};
-use dataplane::rule::{Reject, Sniff, State};
+use dataplane::rule::{Reject, State};
 use dataplane::walk::{Event, Logged};
 use dataplane::{Command, Why};
 use frame::{Frame, InterfaceId};
 use machine::Instant;
 use menu::{Id, Store, Value};
-use wire::{Mac, Protocol, ipv4, ipv6, udp};
+use wire::{Mac, ipv4, ipv6};
 
 use super::punt::packet_of;
 use super::{Control, reset};
@@ -165,33 +165,6 @@ impl Control {
             "" => "(unknown 0)",
             name => name,
         }
-    }
-
-    /// Sends a copy of a packet away (TaZmen Sniffer Protocol: version 1, a received packet, of
-    /// Ethernet, and no more tags).
-    fn send_copy(&mut self, frame: &Frame, how: Sniff) {
-        const HEADER: [u8; 5] = [1, 0, 0, 1, 1];
-        let payload = [&HEADER[..], frame.bytes()].concat();
-        let header = udp::Repr {
-            src_port: how.port,
-            dst_port: how.port,
-        };
-        let to = Ipv4Addr::from(how.target as u32);
-        let Some(from) = self.source4(to).filter(|_| !how.ipv6 && how.id.is_none()) else {
-            return;
-        };
-        // What does not fit a datagram is not sent.
-        if payload.len() > 65_507 {
-            return;
-        }
-        let upper = header.to_bytes_v4(&payload, from, to);
-        let ip = ipv4::Repr {
-            id: self.next_id(),
-            ..ipv4::Repr::new(Protocol::UDP, from, to)
-        };
-        let len = upper.len() + payload.len();
-        let packet = [&ip.to_bytes(len)[..], &upper, &payload].concat();
-        self.output(&packet, InterfaceId::NONE, 0);
     }
 
     /// Tells the sender of a packet that a rule rejected it. The worker has counted it.

@@ -1,7 +1,7 @@
 //! From an item of a table to a rule: the only place that knows what its properties are called.
 //!
-//! The store has checked types and ranges. What cannot be understood all the same never matches:
-//! a rule must not do more than it says.
+//! The store has checked types and ranges. What makes no sense all the same is shown invalid and never
+//! matches: a rule must not do more than it says, nor nothing without a word.
 
 use std::sync::Arc;
 
@@ -47,8 +47,7 @@ fn condition(name: &str, value: &Value) -> Option<What> {
     let of_packet = packet(name, value).or_else(|| header(name, value));
     let what = of_packet.or_else(|| connection(name, value));
     let what = what.or_else(|| remembered(name, value))?;
-    // What was not understood holds for nothing.
-    Some(What::Plain(what.unwrap_or(Match::Never)))
+    Some(what.map_or(What::Senseless, What::Plain))
 }
 
 /// Properties that name something.
@@ -112,7 +111,9 @@ fn header(name: &str, value: &Value) -> Option<Option<Match>> {
         "tos" => value::tos(value).map(Match::Tos),
         "packet-size" => lengths(Match::PacketSize),
         "tcp-mss" => lengths(Match::TcpMss),
-        "tcp-flags" => value::tcp_flags(value).map(|(set, clear)| Match::TcpFlags { set, clear }),
+        "tcp-flags" => value::tcp_flags(value)
+            .filter(|(set, clear)| set & clear == 0)
+            .map(|(set, clear)| Match::TcpFlags { set, clear }),
         "icmp-options" => value::icmp(value).map(Match::Icmp),
         "fragment" => value.as_bool().map(Match::Fragment),
         "ipv4-options" => value
@@ -123,7 +124,9 @@ fn header(name: &str, value: &Value) -> Option<Option<Match>> {
         "ingress-priority" => value::small(value).map(Match::IngressPriority),
         "priority" => value::small(value).map(Match::Priority),
         "realm" => value::small(value).map(Match::Realm),
-        "hotspot" => value::hotspot(value).map(|(set, clear)| Match::Hotspot { set, clear }),
+        "hotspot" => value::hotspot(value)
+            .filter(|(set, clear)| set.0 & clear.0 == 0)
+            .map(|(set, clear)| Match::Hotspot { set, clear }),
         "content" => value
             .as_str()
             .map(|text| Match::Content(menu::bytes::to_bytes(text).into())),
@@ -142,19 +145,20 @@ fn connection(name: &str, value: &Value) -> Option<Option<Match>> {
             .as_str()
             .and_then(value::helper)
             .map(Match::ConnectionType),
-        "connection-bytes" => {
-            value::pair(value).map(|(first, last)| Match::ConnectionBytes { first, last })
-        }
-        "connection-rate" => {
-            value::pair(value).map(|(first, last)| Match::ConnectionRate { first, last })
-        }
-        "per-connection-classifier" => {
-            value::classifier(value).map(|(key, denominator, remainder)| Match::PerConnection {
+        // RouterOS: 0 at the end is no bound.
+        "connection-bytes" => value::pair(value)
+            .filter(|(first, last)| *last == 0 || first <= last)
+            .map(|(first, last)| Match::ConnectionBytes { first, last }),
+        "connection-rate" => value::pair(value)
+            .filter(|(first, last)| first <= last)
+            .map(|(first, last)| Match::ConnectionRate { first, last }),
+        "per-connection-classifier" => value::classifier(value)
+            .filter(|(_, denominator, remainder)| remainder < denominator)
+            .map(|(key, denominator, remainder)| Match::PerConnection {
                 key,
                 denominator,
                 remainder,
-            })
-        }
+            }),
         _ => return None,
     })
 }
@@ -185,11 +189,15 @@ fn remembered(name: &str, value: &Value) -> Option<Option<Match>> {
 /// What the action does; none if this router cannot do it.
 fn deed(item: &Item, word: &str, ipv6: bool) -> Option<Deed> {
     let text = |name: &str| Name::from(item.text(name));
+    let plain = |action: Option<Action>| action.map_or(Deed::Incomplete, Deed::Plain);
     if let Some(translation) = translation(item, word) {
-        return Some(Deed::Translate(translation));
+        return Some(match is_told(&translation) {
+            true => Deed::Translate(translation),
+            false => Deed::Incomplete,
+        });
     }
     if let Some(change) = change(item, word) {
-        return change.map(Deed::Plain);
+        return Some(plain(change));
     }
     Some(match word {
         "" | "accept" => Deed::Plain(Action::Accept),
@@ -207,18 +215,19 @@ fn deed(item: &Item, word: &str, ipv6: bool) -> Option<Deed> {
             source: word.starts_with("add-src"),
             timeout: list_timeout(item.get("address-list-timeout")),
         },
-        "mark-packet" => Deed::MarkPacket(new_mark(item, "new-packet-mark")),
-        "mark-connection" => Deed::MarkConnection(new_mark(item, "new-connection-mark")),
+        "mark-packet" => new_mark(item, "new-packet-mark", Deed::MarkPacket),
+        "mark-connection" => new_mark(item, "new-connection-mark", Deed::MarkConnection),
         "mark-routing" => Deed::MarkRouting(text("new-routing-mark")),
-        "sniff-tzsp" | "sniff-pc" => Deed::Plain(Action::Sniff(sniff(item, word))),
+        "sniff-tzsp" | "sniff-pc" => plain(sniff(item, word).map(Action::Sniff)),
         _ => return None,
     })
 }
 
-fn new_mark(item: &Item, property: &str) -> Option<Name> {
+fn new_mark(item: &Item, property: &str, deed: fn(Option<Name>) -> Deed) -> Deed {
     match item.get(property) {
-        Some(Value::Text(name)) => Some(Name::from(&**name)),
-        _ => None,
+        Some(Value::Text(name)) => deed(Some(Name::from(&**name))),
+        Some(Value::Word("no-mark")) => deed(None),
+        _ => Deed::Incomplete,
     }
 }
 
@@ -286,16 +295,17 @@ fn prefixes(item: &Item) -> Option<Npt> {
     })
 }
 
-fn sniff(item: &Item, word: &str) -> Sniff {
-    let target = item.get("sniff-target").and_then(Value::as_address);
+/// Where copies go; none without a target.
+fn sniff(item: &Item, word: &str) -> Option<Sniff> {
+    let target = item.get("sniff-target").and_then(Value::as_address)?;
     let port = item.get("sniff-target-port").and_then(value::small);
     let id = item.get("sniff-id").and_then(value::small);
-    Sniff {
-        target: target.map_or(0, value::bits),
-        ipv6: target.is_some_and(|target| target.is_ipv6()),
+    Some(Sniff {
+        target: value::bits(target),
+        ipv6: target.is_ipv6(),
         port: port.unwrap_or(SNIFF_PORT),
         id: (word == "sniff-pc").then(|| id.unwrap_or(0)),
-    }
+    })
 }
 
 fn list_timeout(value: Option<&Value>) -> Timeout {
@@ -364,4 +374,19 @@ fn translation(item: &Item, word: &str) -> Option<Translation> {
         ports: ports.and_then(|(first, last)| nat::Ports::new(first, last)),
         randomise: item.is("randomise-ports"),
     })
+}
+
+/// Whether a translation says what to: these actions know of nothing by themselves.
+const fn is_told(translation: &Translation) -> bool {
+    let Translation {
+        action,
+        addresses,
+        ports,
+        ..
+    } = translation;
+    match action {
+        nat::Action::Translate => addresses.is_some() || ports.is_some(),
+        nat::Action::Netmap { .. } | nat::Action::Same { .. } => addresses.is_some(),
+        nat::Action::Own | nat::Action::EndpointIndependent => true,
+    }
 }

@@ -55,8 +55,8 @@ pub(super) struct Place {
     pub endless: bool,
 }
 
-/// A rule for the data plane. `None` within says that it names what is not there: it is invalid, and
-/// never matches.
+/// A rule for the data plane, and whether it is invalid: it names what is not there, asks for what no
+/// packet can be, or was not told what its action needs. Such a rule never matches.
 pub(super) fn compile(
     rule: &Rule,
     place: &Place,
@@ -125,6 +125,7 @@ fn resolve(what: &What, world: &World<'_>, numbered: &mut Numbered<'_>) -> Optio
         What::PacketMark(name) => Match::PacketMark(mark(numbered.packet_marks, name)?),
         What::ConnectionMark(name) => Match::ConnectionMark(mark(numbered.connection_marks, name)?),
         What::Layer7(name) => Match::Layer7(world.patterns.get(name)?.clone()),
+        What::Senseless => return None,
     })
 }
 
@@ -161,6 +162,7 @@ fn act(
     };
     Some(match deed {
         Deed::Plain(action) => action.clone(),
+        Deed::Incomplete => return None,
         Deed::Jump(chain) if chain.is_empty() || place.endless => return None,
         Deed::Jump(chain) => Action::Jump(numbered.chains.place(chain)?),
         Deed::AddToList { list, .. } if list.is_empty() => return None,

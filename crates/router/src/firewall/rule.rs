@@ -104,6 +104,8 @@ pub enum What {
     ConnectionMark(Option<Name>),
     /// A pattern in the stream.
     Layer7(Name),
+    /// What no packet can be, or what there is no memory for: the rule is invalid.
+    Senseless,
 }
 
 /// What an action does.
@@ -111,6 +113,8 @@ pub enum What {
 pub enum Deed {
     /// Something that needs no name.
     Plain(Action),
+    /// An action that was not told what it needs: the rule is invalid.
+    Incomplete,
     /// Goes on in the chain of this name.
     Jump(Name),
     /// Enters an address into a list.

@@ -169,7 +169,7 @@ impl Desk {
         self.rules.get(&item).map(|entry| entry.number)
     }
 
-    /// Whether a rule names what is not there, and so never matches.
+    /// Whether a rule names what is not there, or makes no sense, and so never matches.
     pub fn is_invalid(&self, item: ItemId) -> bool {
         self.rules.get(&item).is_some_and(|entry| entry.invalid)
     }

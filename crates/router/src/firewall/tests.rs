@@ -574,6 +574,151 @@ fn every_property_of_a_rule_is_understood() {
 }
 
 #[test]
+fn a_rule_that_could_do_nothing_is_invalid_until_it_is_told_what_to_do() {
+    let halves = [
+        (
+            "/ip firewall mangle",
+            "prerouting action=mark-packet",
+            "new-packet-mark=no-mark",
+        ),
+        (
+            "/ip firewall mangle",
+            "input action=mark-connection",
+            "new-connection-mark=c",
+        ),
+        (
+            "/ip firewall mangle",
+            "output action=mark-routing",
+            "new-routing-mark=main",
+        ),
+        (
+            "/ip firewall mangle",
+            "prerouting action=route",
+            "route-dst=10.0.0.1",
+        ),
+        (
+            "/ip firewall mangle",
+            "forward action=change-mss protocol=tcp",
+            "new-mss=1300",
+        ),
+        (
+            "/ip firewall mangle",
+            "forward action=change-dscp",
+            "new-dscp=0",
+        ),
+        (
+            "/ip firewall mangle",
+            "forward action=change-ttl",
+            "new-ttl=set:1",
+        ),
+        (
+            "/ip firewall mangle",
+            "forward action=set-priority",
+            "new-priority=from-dscp",
+        ),
+        (
+            "/ip firewall mangle",
+            "forward action=sniff-tzsp",
+            "sniff-target=10.0.0.1",
+        ),
+        (
+            "/ip firewall mangle",
+            "forward action=sniff-pc sniff-id=3",
+            "sniff-target=10.0.0.1",
+        ),
+        (
+            "/ipv6 firewall mangle",
+            "forward action=snpt",
+            "src-prefix=fd00::/48 dst-prefix=2001:db8::/48",
+        ),
+        (
+            "/ipv6 firewall mangle",
+            "forward action=change-hop-limit",
+            "new-hop-limit=decrement:1",
+        ),
+        (
+            "/ip firewall nat",
+            "srcnat action=src-nat",
+            "to-addresses=10.0.0.1",
+        ),
+        (
+            "/ip firewall nat",
+            "dstnat action=dst-nat protocol=tcp",
+            "to-ports=80",
+        ),
+        (
+            "/ip firewall nat",
+            "srcnat action=netmap",
+            "to-addresses=10.0.0.0/24",
+        ),
+        (
+            "/ip firewall nat",
+            "srcnat action=same",
+            "to-addresses=10.0.0.0/24",
+        ),
+        (
+            "/ipv6 firewall nat",
+            "dstnat action=dst-nat",
+            "to-address=2001:db8::1/128",
+        ),
+        (
+            "/ip firewall filter",
+            "forward action=jump",
+            "jump-target=own",
+        ),
+        (
+            "/ip firewall filter",
+            "forward action=add-src-to-address-list",
+            "address-list=l",
+        ),
+        (
+            "/ip firewall filter",
+            "forward per-connection-classifier=src-port:2/2",
+            "per-connection-classifier=src-port:2/1",
+        ),
+        (
+            "/ip firewall filter",
+            "forward connection-bytes=100-50",
+            "connection-bytes=100-0",
+        ),
+        (
+            "/ip firewall filter",
+            "forward connection-rate=2M-1M",
+            "connection-rate=1M-2M",
+        ),
+        (
+            "/ip firewall filter",
+            "forward protocol=tcp tcp-flags=syn,!syn",
+            "tcp-flags=syn,!ack",
+        ),
+        (
+            "/ip firewall filter",
+            "forward hotspot=auth,!auth",
+            "hotspot=!auth",
+        ),
+    ];
+    let mut bench = Bench::new("");
+    for (menu, rule, rest) in halves {
+        bench.change(&format!("{menu} add chain={rule}"));
+        let path = menu.replace(' ', "/");
+        let place = bench.store.items(&path).count() - 1;
+        let item = bench.item(&path, place);
+        let invalid = |bench: &Bench| {
+            bench
+                .firewall
+                .desk(&path)
+                .expect("a table")
+                .is_invalid(item)
+        };
+        assert!(invalid(&bench), "{menu} {rule}");
+
+        bench.change(&format!("{menu} set {place} {rest}"));
+
+        assert!(!invalid(&bench), "{menu} {rule} {rest}");
+    }
+}
+
+#[test]
 fn a_change_of_one_rule_of_ten_thousand_reads_no_other() {
     let mut text = String::from("/ip firewall filter\n");
     for n in 0..10_000 {

@@ -8,7 +8,7 @@ use crate::brief::{PORT, may, some};
 
 /// Actions that are known, and not done here.
 fn is_idle_action(word: &str) -> bool {
-    matches!(word, "sniff-pc" | "socksify")
+    word == "socksify"
 }
 
 /// The chain and the action; chains and words are the table's.
@@ -90,7 +90,7 @@ pub(crate) const fn changes(hops: (&'static str, &'static str)) -> [Property; 11
             Kind::Bool,
             "Whether later rules see the packet too",
         ),
-        may("sniff-id", crate::brief::U32, "Number of the case").inert(),
+        may("sniff-id", crate::brief::U32, "Number of the case"),
         may(
             "sniff-target",
             Kind::Address(Family::V4),

@@ -251,11 +251,7 @@ pub(crate) const PACKET: &[Property] = &[
 
 /// The name of the server that a TLS client asks for.
 pub(crate) const TLS: &[Property] =
-    &[
-        may("tls-host", NOT_NAME, "Name of the server that TLS asks for")
-            .bare()
-            .inert(),
-    ];
+    &[may("tls-host", NOT_NAME, "Name of the server that TLS asks for").bare()];
 
 /// What is logged, and what IPsec does.
 pub(crate) const LOG: &[Property] = &[
@@ -326,8 +322,7 @@ pub(crate) const HOTSPOT: &[Property] = &[may(
         "to-client",
     ]))),
     "What the hotspot knows of the packet",
-)
-.inert()];
+)];
 
 /// The hops that an IPv4 packet has left.
 pub(crate) const TTL: &[Property] = &[may("ttl", HOPS, "Time to live")];
@@ -343,8 +338,7 @@ const DEEP: &[Property] = &[
         "realm",
         Kind::Not(&number(0, 4_294_967_295)),
         "Realm of the route",
-    )
-    .inert(),
+    ),
 ];
 
 /// Extension headers, which IPv6 has alone.

@@ -1,8 +1,9 @@
 //! What the tables of rules have in common as menus: columns, commands, words of older versions, and what
-//! must hold of a rule as a whole.
+//! a rule has that is not given.
 
-use menu::{Command, Draft, Menu, Old, Reason, Shape, Store, Value};
+use menu::{Command, Draft, Menu, Old, Shape, Value};
 
+use super::check::check;
 use crate::brief::{RULE_FLAGS, on_items};
 
 /// A table of rules whose packets the data plane asks about.
@@ -79,54 +80,3 @@ fn complete(draft: &mut Draft<'_>) {
     imply(adds, "address-list-timeout", Value::Word("none-dynamic"));
     imply(same, "same-not-by-dst", Value::Bool(false));
 }
-
-/// RouterOS: a rule that asks for ports has to say a protocol that has some; `to-ports` does not ask.
-/// One that is turned around (`!icmp`) leaves protocols with ports and without: the packet decides.
-fn check(draft: &Draft<'_>, _: &Store) -> Result<(), Reason> {
-    let asks = ["src-port", "dst-port", "port"]
-        .iter()
-        .any(|name| draft.get(name).is_some());
-    let has_ports = match draft.get("protocol") {
-        Some(Value::Word(word)) => WITH_PORTS.iter().any(|(name, _)| name == word),
-        Some(Value::Number(number)) => WITH_PORTS.iter().any(|(_, known)| known == number),
-        Some(_) => true,
-        None => false,
-    };
-    if asks && !has_ports {
-        let names = WITH_PORTS.map(|(name, _)| name).join(",");
-        return Err(Reason::failure(format!(
-            "ports can be specified if proto is {names}"
-        )));
-    }
-    is_in_place(draft)
-}
-
-/// RouterOS: refuses interfaces that a chain's packets do not have, or not yet, and marks for routing
-/// where that is over.
-fn is_in_place(draft: &Draft<'_>) -> Result<(), Reason> {
-    let word = |name: &str| draft.get(name).and_then(Value::as_str);
-    let any = |names: &[&str]| names.iter().any(|name| draft.get(name).is_some());
-    let chain = word("chain").unwrap_or_default();
-    let said = match chain {
-        "input" | "prerouting" | "dstnat" if any(&["out-interface", "out-interface-list"]) => {
-            "outgoing interface matching not possible in input and prerouting chains"
-        }
-        "output" | "postrouting" | "srcnat" if any(&["in-interface", "in-interface-list"]) => {
-            "incoming interface matching not possible in output and postrouting chains"
-        }
-        "input" | "forward" | "postrouting" if word("action") == Some("mark-routing") => {
-            "routing-mark allowed only in output and prerouting chains"
-        }
-        _ => return Ok(()),
-    };
-    Err(Reason::failure(said))
-}
-
-/// The protocols that have ports, in the order in which RouterOS says them.
-const WITH_PORTS: [(&str, i64); 5] = [
-    ("tcp", 6),
-    ("udp", 17),
-    ("udp-lite", 136),
-    ("dccp", 33),
-    ("sctp", 132),
-];

@@ -415,6 +415,23 @@ fn what_is_placed_before_the_row_that_counts_fasttrack_comes_before_all_rules() 
     let expected = format!("{dummy}last\nd\nc\na\nb\nfirst\n");
     assert_eq!(comments(&mut world), expected);
 
+    // RouterOS: `print` of rules has words of its own.
+    for (words, count) in [
+        ("all", 7),
+        ("dynamic", 1),
+        ("static", 6),
+        ("chain=input", 4),
+        ("static chain=forward", 2),
+        ("chain=forward where comment=last", 1),
+    ] {
+        let counted = format!("/ip firewall filter print count-only {words}");
+        assert_eq!(
+            world.run_on(west, &counted),
+            format!("{count}\n"),
+            "{words}"
+        );
+    }
+
     // A trace numbers rules as `print` does.
     let traced = world.run_on(
         west,

@@ -15,7 +15,7 @@
 //! | tftp | requests (RFC 1350) | an answer from another port |
 //!
 //! A message that is cut by a segment's end is not recognised, and ports below 1024 are not expected
-//! on anybody's word.
+//! on anybody's word. SIP is read over UDP and TCP.
 
 mod edit;
 mod ftp;

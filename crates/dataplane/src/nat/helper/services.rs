@@ -8,15 +8,16 @@ const PPTP_PORT: u16 = 1723;
 
 /// Whether there is code for a helper.
 pub const fn has_code(helper: Helper) -> bool {
-    protocol_of(helper).is_some()
+    !protocols_of(helper).is_empty()
 }
 
-/// The protocol over which a helper's connections go.
-const fn protocol_of(helper: Helper) -> Option<u8> {
+/// The protocols over which a helper's connections go.
+const fn protocols_of(helper: Helper) -> &'static [u8] {
     match helper {
-        Helper::Ftp | Helper::Irc | Helper::Pptp => Some(protocol::TCP),
-        Helper::Sip | Helper::Tftp => Some(protocol::UDP),
-        Helper::None | Helper::H323 | Helper::Rtsp | Helper::Quake3 => None,
+        Helper::Ftp | Helper::Irc | Helper::Pptp => &[protocol::TCP],
+        Helper::Sip => &[protocol::UDP, protocol::TCP],
+        Helper::Tftp => &[protocol::UDP],
+        Helper::None | Helper::H323 | Helper::Rtsp | Helper::Quake3 => &[],
     }
 }
 
@@ -29,7 +30,7 @@ pub struct Services {
     enabled: u16,
     /// `sip-direct-media`: streams come from the other end of the signalling alone.
     pub sip_direct_media: bool,
-    /// `sip-timeout`, in seconds: how long a connection that signals may be silent.
+    /// `sip-timeout`, in seconds: how long a connection that signals over UDP may be silent.
     pub sip_timeout_secs: u32,
 }
 
@@ -51,18 +52,20 @@ impl Services {
     /// Enables a helper for connections to these ports; nothing of one that has no code. A port that
     /// two helpers have is the first one's.
     pub fn enable(&mut self, helper: Helper, ports: &[u16]) {
-        let Some(protocol) = protocol_of(helper) else {
+        if !has_code(helper) {
             return;
-        };
+        }
         self.enabled |= 1 << helper as u8;
         let ports = match helper {
             Helper::Pptp => &[PPTP_PORT],
             _ => ports,
         };
-        for port in ports {
-            let key = (protocol, *port);
-            if let Err(place) = self.ports.binary_search_by_key(&key, |(key, _)| *key) {
-                self.ports.insert(place, (key, helper));
+        for protocol in protocols_of(helper) {
+            for port in ports {
+                let key = (*protocol, *port);
+                if let Err(place) = self.ports.binary_search_by_key(&key, |(key, _)| *key) {
+                    self.ports.insert(place, (key, helper));
+                }
             }
         }
     }
@@ -101,7 +104,7 @@ mod tests {
         let tcp = |port| services.find(protocol::TCP, port, false);
 
         assert_eq!([21, 2121, 22, 5060].map(tcp), {
-            [Helper::Ftp, Helper::Ftp, Helper::None, Helper::None]
+            [Helper::Ftp, Helper::Ftp, Helper::None, Helper::Sip]
         });
         assert_eq!([1723, 1720].map(tcp), [Helper::Pptp, Helper::None]);
         assert_eq!(services.find(protocol::UDP, 5061, true), Helper::Sip);

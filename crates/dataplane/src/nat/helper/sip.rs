@@ -1,5 +1,6 @@
-//! SIP over UDP names the endpoints of the signalling in its headers and those of the streams in a
-//! description of the session (RFC 3261; RFC 8866).
+//! SIP names the endpoints of the signalling in its headers and those of the streams in a description
+//! of the session (RFC 3261; RFC 8866). A datagram is one message; in a segment of TCP all that are
+//! whole are read.
 //!
 //! Wherever one end of the signalling is written as its own side knows it, what the other side knows
 //! it as is written instead: in the request's line, in `Via`, `Contact`, `From`, `To`, `Route` and
@@ -42,39 +43,61 @@ const HEADERS: [&[u8]; 10] = [
 ];
 
 pub(super) fn read(payload: &[u8], view: &View, expected: &dyn Expected) -> Option<Findings> {
-    let mut message = Message {
-        payload,
-        ends: Ends::of(view),
-        findings: Findings::default(),
-    };
-    let mut lines = Lines { payload, at: 0 };
-    let first = lines.next()?;
-    let is_answer = payload[first.clone()].starts_with(b"SIP/2.0 ");
-    if !is_answer && !payload[first.clone()].ends_with(b" SIP/2.0") {
-        return None;
+    let mut findings = Findings::default();
+    if view.forth.protocol != protocol::TCP {
+        Message::of(payload, view, &mut findings).read(0, view, expected)?;
+        return Some(findings);
     }
-    message.endpoints(first)?;
+    let mut start = 0;
+    while let Some(message) = next_message(payload, start) {
+        let text = &payload[..message.end];
+        Message::of(text, view, &mut findings).read(message.start, view, expected)?;
+        start = message.end;
+    }
+    Some(findings)
+}
+
+/// The next message of a stream that is whole, from `from` on (RFC 3261, 18.3). Empty lines before it
+/// keep the connection open (RFC 5626, 4.4.1).
+fn next_message(payload: &[u8], from: usize) -> Option<Range<usize>> {
+    let blank = |byte: &&u8| matches!(**byte, b'\r' | b'\n');
+    let start = from + payload.get(from..)?.iter().take_while(blank).count();
+    let mut lines = Lines { payload, at: start };
     let mut length = None;
     for line in lines.by_ref().take(LINES) {
         if line.is_empty() {
-            break;
+            let end = lines.at.checked_add(length?)?;
+            return (end <= payload.len()).then_some(start..end);
         }
-        let colon = payload[line.clone()].iter().position(|byte| *byte == b':');
-        let Some(colon) = colon.map(|colon| line.start + colon) else {
-            continue;
-        };
-        let name = payload[line.start..colon].trim_ascii();
-        let is = |known: &[u8]| name.eq_ignore_ascii_case(known);
-        if HEADERS.iter().any(|known| is(known)) {
-            message.endpoints(colon + 1..line.end)?;
-        } else if is(b"content-length") || is(b"l") {
-            length = Some(colon + 1..line.end);
+        if let Some((Name::Length, value)) = header(payload, &line) {
+            let text = payload[value].trim_ascii();
+            length = Some(number(text)?.0 as usize);
         }
     }
-    let body = lines.at;
-    message.session(lines, view, expected)?;
-    message.content_length(length, body)?;
-    Some(message.findings)
+    None
+}
+
+/// What a header is about.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Name {
+    /// Endpoints.
+    Endpoints,
+    /// How long the body is.
+    Length,
+}
+
+/// What a line of the head is about, and where its value is.
+fn header(payload: &[u8], line: &Range<usize>) -> Option<(Name, Range<usize>)> {
+    let text = &payload[line.clone()];
+    let colon = text.iter().position(|byte| *byte == b':')?;
+    let name = text[..colon].trim_ascii();
+    let is = |known: &[u8]| name.eq_ignore_ascii_case(known);
+    let about = match () {
+        () if HEADERS.iter().any(|known| is(known)) => Name::Endpoints,
+        () if is(b"content-length") || is(b"l") => Name::Length,
+        () => return None,
+    };
+    Some((about, line.start + colon + 1..line.end))
 }
 
 /// The lines of a text, without their ends.
@@ -142,10 +165,44 @@ impl Ends {
 struct Message<'a> {
     payload: &'a [u8],
     ends: Ends,
-    findings: Findings,
+    findings: &'a mut Findings,
 }
 
-impl Message<'_> {
+impl<'a> Message<'a> {
+    fn of(payload: &'a [u8], view: &View, findings: &'a mut Findings) -> Self {
+        Self {
+            payload,
+            ends: Ends::of(view),
+            findings,
+        }
+    }
+
+    /// Reads the message from here to the payload's end.
+    fn read(&mut self, at: usize, view: &View, expected: &dyn Expected) -> Option<()> {
+        let payload = self.payload;
+        let mut lines = Lines { payload, at };
+        let first = lines.next()?;
+        let is_answer = payload[first.clone()].starts_with(b"SIP/2.0 ");
+        if !is_answer && !payload[first.clone()].ends_with(b" SIP/2.0") {
+            return None;
+        }
+        self.endpoints(first)?;
+        let mut length = None;
+        for line in lines.by_ref().take(LINES) {
+            if line.is_empty() {
+                break;
+            }
+            match header(payload, &line) {
+                Some((Name::Endpoints, value)) => self.endpoints(value)?,
+                Some((Name::Length, value)) => length = Some(value),
+                None => {}
+            }
+        }
+        let body = lines.at;
+        self.session(lines, view, expected)?;
+        self.content_length(length, body)
+    }
+
     /// Every endpoint in a part of the text.
     fn endpoints(&mut self, part: Range<usize>) -> Option<()> {
         let mut at = part.start;

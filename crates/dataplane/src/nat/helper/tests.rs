@@ -361,6 +361,31 @@ fn sip_names_the_outside_endpoint_everywhere_and_expects_the_streams() {
 }
 
 #[test]
+fn all_messages_of_a_segment_are_read_that_are_whole() {
+    let stream = view(Helper::Sip, protocol::TCP, 5060, false);
+    let datagram = view(Helper::Sip, protocol::UDP, 5060, false);
+    let (alone, expected) = run(INVITE, &datagram);
+    let ping = "\r\n\r\n";
+    let answer = "SIP/2.0 200 OK\r\nVia: SIP/2.0/TCP 192.0.2.9\r\n\
+        Contact: <sip:alice@10.0.0.2:5000>\r\nl:  0\r\n\r\n";
+    let edited = answer.replace("10.0.0.2:5000", "198.51.100.1:6000");
+    let cut = &INVITE[..INVITE.len() - 1];
+
+    let (text, streams) = run(&format!("{ping}{answer}{INVITE}{cut}"), &stream);
+
+    assert_eq!(text, format!("{ping}{edited}{alone}{cut}"));
+    let tuples = |all: &[Expectation]| all.iter().map(|one| one.tuple).collect::<Vec<_>>();
+    assert_eq!(tuples(&streams), tuples(&expected));
+    // Whose end is not said is not whole.
+    let endless = answer.replace("l:  0\r\n", "");
+    for part in [&endless, cut, ping, &INVITE[..100], "Content-Length: 9"] {
+        assert_eq!(run(part, &stream), (part.to_owned(), vec![]));
+    }
+    let huge = answer.replace("l:  0", "l: 4294967295");
+    assert_eq!(run(&huge, &stream).0, huge);
+}
+
+#[test]
 fn streams_of_two_clients_with_the_same_ports_get_others() {
     let table = Known::default();
     let first = view(Helper::Sip, protocol::UDP, 5060, false);

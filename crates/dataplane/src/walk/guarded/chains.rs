@@ -253,10 +253,12 @@ impl Facts for Known<'_> {
         address_types(self.cx, address, ipv6)
     }
 
+    /// RouterOS 7: nothing gives routes a realm, so that all have the first.
     fn realm(&self) -> Option<u32> {
-        None
+        Some(0)
     }
 
+    /// There is no hotspot whose client a packet could be of.
     fn hotspot(&self) -> Hotspot {
         Hotspot::default()
     }

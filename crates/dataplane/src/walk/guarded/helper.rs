@@ -12,7 +12,7 @@ use crate::connection::{Altered, Draft, Helper, Tick, Tracker, Way};
 use crate::drop::Drop;
 use crate::nat::Shape;
 use crate::nat::helper::{self, Findings, View};
-use crate::packet::Fragment;
+use crate::packet::{Fragment, protocol};
 use crate::punt::Why;
 use crate::walk::depart::packet;
 use crate::walk::{Context, Exit, Fit};
@@ -93,7 +93,8 @@ fn read(
     if payload.is_empty() || !services.is_enabled(view.helper) {
         return Findings::default();
     }
-    if view.helper == Helper::Sip {
+    // TCP has a lifetime of its own.
+    if view.helper == Helper::Sip && view.forth.protocol == protocol::UDP {
         tracker.set_timeout(way, services.sip_timeout_secs);
     }
     helper::read(payload, &view, tracker)

@@ -197,6 +197,11 @@ impl<W: Watcher> Guard<'_, W> {
         &mut self,
         routed: Result<(NextHopId, Adjacency), Exit>,
     ) -> Result<Onward, Exit> {
+        // Rules see where it would leave, though its neighbour is not known yet, and once.
+        let routed = match routed {
+            Err(Exit::Punt(Why::Unresolved(hop))) => Ok((hop, self.cx.fib.adjacencies.read(hop))),
+            routed => routed,
+        };
         let egress = routed.map_or(InterfaceId::NONE, |(_, adjacency)| adjacency.egress);
         let before = self.ends();
         self.raw(Hook::OutputRaw, egress)?;

@@ -435,6 +435,31 @@ fn streams_of_a_call_find_each_other_whoever_speaks_first() {
 }
 
 #[test]
+fn a_call_over_tcp_is_read_and_both_sides_numbers_stay_right() {
+    let mut world = World::new(1);
+    let (inside, outside) = world.connect(5060);
+    let said = invite(0);
+
+    let left = world.out(&tcp(inside, ACK, (100, 500), &said));
+
+    let left = left.expect("out");
+    assert_eq!((left.ends, left.numbers), (outside, (100, 500)));
+    let told = String::from_utf8(left.payload).expect("text");
+    assert!(told.contains("c=IN IP4 198.51.100.100\r\n"), "{told}");
+    let answer = b"SIP/2.0 100 Trying\r\nContent-Length: 0\r\n\r\n";
+    let acknowledged = 100 + told.len() as u32;
+    let heard = world.back(&tcp(outside.back(), ACK, (500, acknowledged), answer));
+    assert_eq!(heard.expect("in").numbers, (500, 100 + said.len() as u32));
+    let stream = ends((SERVER, 8000), (OUTSIDE, 7000));
+    let came = world.back(&udp(stream, b"stream"));
+    assert_eq!(came.expect("in").ends.destination, (CLIENT, 7000));
+    // TCP has a lifetime of its own.
+    let signalling = world.row(|row| !row.expected);
+    assert_ne!(signalling.timeout_secs, 3600);
+    assert_eq!(world.rig.drops(), []);
+}
+
+#[test]
 fn a_stream_leaves_by_the_port_that_its_answers_are_told() {
     let mut world = World::new(1);
     for client in [CLIENT, CLIENT + 1] {
@@ -615,6 +640,27 @@ fn a_connection_expects_its_newest_and_takes_them_along_when_it_ends() {
         ipv6: false,
     };
     assert_eq!(tracker.expected(&data), None);
+}
+
+#[test]
+fn a_helper_that_is_disabled_expects_nothing_any_more() {
+    let mut world = World::new(1);
+    let (inside, _) = world.connect(21);
+    let segment = tcp(inside, ACK, (100, 500), b"PORT 10,0,0,2,20,9\r\n");
+    assert!(world.out(&segment).is_some());
+    let control = world.row(|_| true);
+    let expects = |world: &World| {
+        let tracker = world.rig.workers[0].tracker();
+        tracker.expectations_of(control.id).count()
+    };
+    assert_eq!(expects(&world), 1);
+
+    world.serve(|services| services.enable(Helper::Ftp, &[2121]));
+    world.rig.settle();
+    assert_eq!(expects(&world), 1);
+    world.serve(|services| services.enable(Helper::Sip, &[5060]));
+    world.rig.settle();
+    assert_eq!(expects(&world), 0);
 }
 
 #[test]

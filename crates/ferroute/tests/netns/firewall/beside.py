@@ -10,6 +10,7 @@ import re
 import socket
 import struct
 import sys
+import time
 
 LANS = {4: "192.168.88.", 6: "2001:2:0:88::"}
 SERVERS = {4: "203.0.113.1", 6: "2001:2:0:1::1"}
@@ -17,6 +18,8 @@ TYPES = {4: 0x0800, 6: 0x86DD}
 # Answers nobody asked for, timestamps or questions about nodes, and unknown ones: nobody answers those.
 ICMP = {4: [0, 8, 13, 42], 6: [129, 128, 139, 200]}
 LAST = 9
+# The port to which copies with a case go.
+CASES = 37009
 PACKETS = 400
 
 
@@ -145,6 +148,11 @@ def shown(data):
         return None
     ports = struct.unpack_from("!HH", data, at) if protocol in (6, 17) else ""
     size = struct.unpack_from("!H", data, at + 22)[0] if protocol == 6 else 0
+    if protocol == 17 and ports[1] == CASES:
+        # A copy that has a case and the time before the packet.
+        case, seconds = struct.unpack_from("!II", data, at + 8)
+        late = abs(seconds - 2208988800 - time.time()) < 60
+        options += f" case {case} in time {late} of {data[at + 20]:#x}"
     changed = f"ttl {ttl} tos {tos} from {ends[0]} to {ends[1]} {ports} mss {size}{options}"
     return f"{int(mark[1]):03} protocol {protocol} {changed}"
 

@@ -286,18 +286,34 @@ def datagrams(*ports):
     return made
 
 
-def sip_serve(me):
+def whole(talk):
+    """The next message of a stream."""
+    data = b""
+    while b"\r\n\r\n" not in data:
+        data += talk.recv(4000)
+    head, _, body = data.partition(b"\r\n\r\n")
+    missing = int(re.search(rb"Content-Length: (\d+)", head)[1]) - len(body)
+    return data + (talk.recv(missing, socket.MSG_WAITALL) if missing else b"")
+
+
+def sip_serve(me, how="udp"):
     signals, stream = datagrams(5060, 8000)
     signals.settimeout(None)
+    listening = socket.create_server(("", 5060))
     say("ready")
     while True:
-        data, peer = signals.recvfrom(4000)
+        if how == "tcp":
+            talk, _ = listening.accept()
+            data, answer = whole(talk), talk.sendall
+        else:
+            data, peer = signals.recvfrom(4000)
+            answer = lambda said: signals.sendto(said, peer)
         head, body = bodies(data)
         caller = media(body)
         host = re.search(r"Contact: <sip:a@([\d.]+)", head)[1]
         # Who is called speaks first.
         stream.sendto(f"{host} {caller[0]}".encode(), caller)
-        signals.sendto(message("SIP/2.0 200 OK", me, sdp(me, 8000)), peer)
+        answer(message("SIP/2.0 200 OK", me, sdp(me, 8000)))
         try:
             said, came = stream.recvfrom(4000)
             stream.sendto(b"heard " + said + b" " + came[0].encode(), came)
@@ -305,17 +321,87 @@ def sip_serve(me):
             pass
 
 
-def sip(address):
+def sip(address, how="udp"):
     signals, stream = datagrams(5060, 7000)
-    signals.connect((address, 5060))
+    if how == "tcp":
+        signals = socket.create_connection((address, 5060), PATIENCE)
+    else:
+        signals.connect((address, 5060))
     me = own(signals)
-    signals.send(message(f"INVITE sip:b@{address} SIP/2.0", me, sdp(me, 7000)))
+    signals.sendall(message(f"INVITE sip:b@{address} SIP/2.0", me, sdp(me, 7000)))
     said, came = stream.recvfrom(4000)
     say("first", said.decode(), *came)
-    _, body = bodies(signals.recv(4000))
+    _, body = bodies(whole(signals) if how == "tcp" else signals.recv(4000))
     stream.sendto(b"hello", media(body))
     said, came = stream.recvfrom(4000)
     say(said.decode())
+    sys.stdin.read()
+
+
+CALL = 0x1A2B3C4D
+# Kinds of control messages, and of the answers to them.
+START, OUTGOING = 1, 7
+
+
+def control(kind, body):
+    return struct.pack("!HHIHH", 12 + len(body), 1, CALL, kind, 0) + body
+
+
+def control_from(talk):
+    """The kind of the next control message, and what follows its head."""
+    (length,) = struct.unpack("!H", talk.recv(2, socket.MSG_WAITALL))
+    rest = talk.recv(length - 2, socket.MSG_WAITALL)
+    return struct.unpack_from("!H", rest, 6)[0], rest[10:]
+
+
+def tunnel(number, text):
+    """A packet of the tunnel, to the call of this number (RFC 2637, 4.1)."""
+    return struct.pack("!HHHHI", 0x3001, 0x880B, len(text), number, 0) + text
+
+
+def tunnel_from(gre):
+    """The call that a packet of the tunnel is for, and its text."""
+    data, peer = gre.recvfrom(2000)
+    data = data[20:]
+    return struct.unpack_from("!H", data, 6)[0], data[12:], peer[0]
+
+
+def raw_gre():
+    gre = socket.socket(socket.AF_INET, socket.SOCK_RAW, 47)
+    gre.settimeout(PATIENCE)
+    return gre
+
+
+def pptp_serve():
+    gre, listening = raw_gre(), socket.create_server(("", 1723))
+    say("ready")
+    while True:
+        talk, _ = listening.accept()
+        control_from(talk)
+        talk.sendall(control(2, struct.pack("!HBBIIHH", 256, 1, 0, 3, 3, 0, 1) + bytes(128)))
+        _, body = control_from(talk)
+        (caller,) = struct.unpack_from("!H", body)
+        # Its own number, the caller's, connected.
+        talk.sendall(control(8, struct.pack("!HHBBHIHHI", 500, caller, 1, 0, 0, 64000, 16, 0, 0)))
+        try:
+            number, text, peer = tunnel_from(gre)
+            heard = f"{number} {text.decode()} {peer}".encode()
+            gre.sendto(tunnel(caller, heard), (peer, 0))
+        except TimeoutError:
+            pass
+
+
+def pptp(address):
+    gre = raw_gre()
+    talk = socket.create_connection((address, 1723), PATIENCE)
+    talk.sendall(control(START, struct.pack("!HHIIHH", 256, 0, 3, 3, 0, 1) + bytes(128)))
+    control_from(talk)
+    talk.sendall(control(OUTGOING, struct.pack("!HHIIIIHHHH", 77, 1, 300, 10**8, 3, 3, 16, 0, 0, 0) + bytes(128)))
+    _, body = control_from(talk)
+    theirs, own_number = struct.unpack_from("!HH", body)
+    gre.sendto(tunnel(theirs, b"hello"), (address, 0))
+    number, text, _ = tunnel_from(gre)
+    say(own_number, number, text.decode())
     sys.stdin.read()
 
 

@@ -102,10 +102,18 @@ fn files_pass(test: &str, arguments: &[&str]) {
     let Some((lab, router)) = home(test, arguments) else {
         return;
     };
+    for menu in ["/ip", "/ipv6"] {
+        router.exec(&format!(
+            "{menu}/firewall/mangle/add chain=prerouting action=passthrough comment=data \
+             connection-type=ftp connection-state=related"
+        ));
+    }
     let _server = serve(&lab, "server", &["ftp-serve"]);
     // Behind the masquerade.
     let client = Client::begin(&lab, "client", &["ftp", SERVER[0], "21"]);
     files_arrive(&router, client);
+    // Eight transfers there and eight back, each by a connection of its own.
+    assert!(hits(&router, "/ip/firewall/mangle", "data") >= 16);
 
     // To a server in the LAN, at a port of the router's address.
     router.exec(
@@ -119,6 +127,7 @@ fn files_pass(test: &str, arguments: &[&str]) {
     // Without translation: the server comes to a client that the firewall keeps from strangers.
     let client = Client::begin(&lab, "client", &["ftp", SERVER[1], "21"]);
     files_arrive(&router, client);
+    assert!(hits(&router, "/ipv6/firewall/mangle", "data") >= 4);
 }
 
 #[test]
@@ -184,24 +193,58 @@ fn a_file_offered_in_a_chat_is_fetched() {
 }
 
 #[test]
-fn a_call_is_heard_in_both_directions() {
-    let Some((lab, router)) = home("a_call_is_heard_in_both_directions", &[]) else {
+fn a_tunnel_follows_the_call_that_was_agreed_upon() {
+    let Some((lab, router)) = home("a_tunnel_follows_the_call_that_was_agreed_upon", &[]) else {
         return;
     };
-    let _server = serve(&lab, "server", &["sip-serve", SERVER[0]]);
+    let _server = serve(&lab, "server", &["pptp-serve"]);
 
-    let mut client = Client::begin(&lab, "client", &["sip", SERVER[0]]);
+    let mut client = Client::begin(&lab, "client", &["pptp", SERVER[0]]);
+
+    // The client is called by its own number, and its tunnel comes from the router's address.
+    assert_eq!(client.line(), format!("77 77 500 hello {OUTSIDE}"));
+    let rows = router.rows("/ip/firewall/connection/print where connection-type=pptp");
+    let (control, tunnel): (Vec<_>, Vec<_>) =
+        rows.iter().partition(|row| row["uses-helper"] == "true");
+    assert_eq!((control.len(), tunnel.len()), (1, 1), "{rows:#?}");
+    assert_eq!(tunnel[0]["protocol"], "gre");
+    assert_eq!(tunnel[0]["expected"], "true");
+    client.end();
+}
+
+#[test]
+fn a_call_is_heard_in_both_directions() {
+    let signals = calls("a_call_is_heard_in_both_directions", "udp");
+
+    if let Some(signals) = signals {
+        let timeout = signals["timeout"].as_str().unwrap_or_default();
+        assert!(timeout.starts_with("59m") || timeout == "1h", "{timeout}");
+    }
+}
+
+#[test]
+fn a_call_over_tcp_is_heard_in_both_directions() {
+    calls("a_call_over_tcp_is_heard_in_both_directions", "tcp");
+}
+
+/// A call that is agreed upon over this protocol; the row of that connection.
+fn calls(test: &str, over: &str) -> Option<serde_json::Value> {
+    let (lab, router) = home(test, &[])?;
+    let _server = serve(&lab, "server", &["sip-serve", SERVER[0], over]);
+
+    let mut client = Client::begin(&lab, "client", &["sip", SERVER[0], over]);
 
     // Both endpoints of the message are the router's address, and the stream comes from the other.
     let first = format!("first {OUTSIDE} {OUTSIDE} {} 8000", SERVER[0]);
     assert_eq!(client.line(), first);
     assert_eq!(client.line(), format!("heard hello {OUTSIDE}"));
     let rows = router.rows("/ip/firewall/connection/print where connection-type=sip");
-    let (signals, streams): (Vec<_>, Vec<_>) =
-        rows.iter().partition(|row| row["uses-helper"] == "true");
-    assert_eq!((signals.len(), streams.len()), (1, 1), "{rows:#?}");
+    let (mut signals, streams): (Vec<_>, Vec<_>) = rows
+        .into_iter()
+        .partition(|row| row["uses-helper"] == "true");
+    assert_eq!((signals.len(), streams.len()), (1, 1), "{streams:#?}");
     assert_eq!(streams[0]["expected"], "true");
-    let timeout = signals[0]["timeout"].as_str().unwrap_or_default();
-    assert!(timeout.starts_with("59m") || timeout == "1h", "{timeout}");
+    assert_eq!(signals[0]["protocol"], over);
     client.end();
+    signals.pop()
 }

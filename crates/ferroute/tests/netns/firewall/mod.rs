@@ -4,11 +4,13 @@
 //! what comes on top of it; `each.rs` has a row for each matcher and action that is left, and
 //! `beside.rs` sends the same packets through the kernel's own firewall. `helper.rs` has protocols
 //! that speak of other connections, `conversation.rs` lets hosts talk over a line that loses and
-//! reorders. `names.rs` has lists that follow the names of hosts.
+//! reorders. `names.rs` has lists that follow the names of hosts. `change.rs` changes what is around
+//! connections.
 //! `peer.py` is what runs in the hosts: servers that say whom they see, clients that say what they
 //! got.
 
 mod beside;
+mod change;
 mod conversation;
 mod each;
 mod endpoint;

@@ -1,12 +1,13 @@
 """A host's side of the firewall's tests: `serve PORT...`, `ask PROBE...`, `stream ADDRESS PORT`,
-`endpoint ADDRESS:PORT...`, `large ADDRESS PORT SIZE...` or `storm FROM TO COUNT`.
+`endpoint ADDRESS:PORT...`, `talk`, `large ADDRESS PORT SIZE...` or `storm FROM TO COUNT`.
 
 A server says to whoever comes, by TCP or UDP, IPv4 or IPv6, from which address it sees him come and
 with what segment size. A probe is `tcp|udp ADDRESS PORT [SECONDS]`; its outcome is that line, or
 what went wrong: `reset`, `icmp TYPE CODE FROM`, `nothing` after so many seconds. A stream is of
 numbered datagrams, 32 of them on their way, until standard input ends; its outcome is how many were
 sent and how many of them never came back. An endpoint is one UDP socket that asks these servers, says
-what they said, and then is a server itself. Large datagrams are of random bytes; the outcome of each is whom the
+what they said, and then is a server itself. Who talks reads `PORT ADDRESS PORT SECONDS`, asks that server from his
+own port each time, and says what it said, or `nothing`. Large datagrams are of random bytes; the outcome of each is whom the
 server saw, and whether the bytes came back. A storm is of fragments whose others never come.
 """
 
@@ -131,6 +132,22 @@ def endpoint(servers):
     serve_udp(s)
 
 
+def talk():
+    mine = {}
+    print("ready", flush=True)
+    for line in sys.stdin:
+        own, address, port, patience = line.split()
+        if own not in mine:
+            mine[own] = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+            mine[own].bind(("", int(own)))
+        mine[own].settimeout(float(patience))
+        mine[own].sendto(b"hello", (address, int(port)))
+        try:
+            print(mine[own].recv(65536).decode(), flush=True)
+        except TimeoutError:
+            print("nothing", flush=True)
+
+
 def large(address, port, sizes):
     s = socket.socket(socket.AF_INET6 if ":" in address else socket.AF_INET, socket.SOCK_DGRAM)
     s.settimeout(PATIENCE)
@@ -177,6 +194,8 @@ elif sys.argv[1] == "stream":
     stream(sys.argv[2], int(sys.argv[3]))
 elif sys.argv[1] == "endpoint":
     endpoint(sys.argv[2:])
+elif sys.argv[1] == "talk":
+    talk()
 elif sys.argv[1] == "large":
     large(sys.argv[2], sys.argv[3], sys.argv[4:])
 elif sys.argv[1] == "storm":

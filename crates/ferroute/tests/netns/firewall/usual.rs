@@ -112,6 +112,36 @@ fn an_established_flow_takes_the_fast_track(lab: &Lab, router: &Router) {
         (after.1 - before.1) * 10 < after.0 - before.0,
         "{before:?} {after:?}"
     );
+    tcp_both_ways(lab, SERVER[1], 5);
+    rows_count_what_goes_the_fast_way(router);
+}
+
+/// The rows that are no rules, word for word.
+fn rows_count_what_goes_the_fast_way(router: &Router) {
+    let tables: [(&str, &str, &[&str]); 5] = [
+        ("/ip", "filter", &["forward"]),
+        ("/ip", "mangle", &["prerouting", "forward", "postrouting"]),
+        ("/ip", "raw", &["prerouting"]),
+        ("/ip", "nat", &[]),
+        ("/ipv6", "filter", &["forward"]),
+    ];
+    for (family, table, chains) in tables {
+        let rows = router.rows(&format!("{family}/firewall/{table}/print where dynamic"));
+        let of = |row: &serde_json::Value| row["chain"].as_str().unwrap_or_default().to_owned();
+        assert_eq!(rows.iter().map(of).collect::<Vec<_>>(), chains, "{rows:#?}");
+        let (settings, six) = match family {
+            "/ip" => ("ipv4", ""),
+            _ => ("ipv6", "6"),
+        };
+        let carried = format!("{settings}-fasttrack-packets");
+        let carried = router.number(&format!("{family}/settings/print"), "", &carried);
+        assert!(carried > 1_000, "{family} {carried}");
+        for row in &rows {
+            let comment = format!("special dummy rule to show fasttrack{six} counters");
+            assert_eq!(row["comment"], comment.as_str());
+            assert_eq!(row["packets"], carried.to_string().as_str(), "{row:#}");
+        }
+    }
 }
 
 fn a_removed_connection_is_gone(lab: &Lab, router: &Router) {

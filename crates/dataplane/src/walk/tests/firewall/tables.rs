@@ -122,6 +122,44 @@ fn complete_frames_of_ipv6_meet_output_and_keep_their_link_header() {
 }
 
 #[test]
+fn output_is_walked_once_by_what_waits_for_its_neighbour() {
+    let mut rig = rig();
+    let own = Udp4 {
+        destination: 0x0a00_004d,
+        ..Udp4::default()
+    };
+    let mut firewall = Firewall::clone(&rig.snapshot.firewall);
+    let rules = vec![Rule::new(1, vec![], Action::Passthrough)];
+    firewall.ipv4.raw = table(raw::CHAINS, raw::OUTPUT, rules);
+    rig.snapshot.firewall = Arc::new(firewall);
+    let rules = vec![
+        Rule::new(2, vec![], Action::Passthrough),
+        Rule::new(3, to_port(7), Action::Drop),
+    ];
+    filtered(&mut rig, filter::OUTPUT, rules);
+    let send = |rig: &mut Rig, own: &Udp4| {
+        let frame = rig.pool.alloc_from(&own.packet()).expect("a slot");
+        rig.command(Command::Output(frame));
+        rig.settle();
+    };
+
+    send(&mut rig, &own);
+
+    let punt = rig.remotes[0].punts.pop().expect("it waits");
+    assert!(matches!(punt.why, Why::Unresolved(_)), "{:?}", punt.why);
+    // It comes again when its neighbour is known.
+    assert!(punt.frame.walked);
+    assert_eq!((hits(&rig, 1).0, hits(&rig, 2).0), (1, 1));
+    let refused = Udp4 {
+        destination_port: 7,
+        ..own
+    };
+    send(&mut rig, &refused);
+    assert!(rig.remotes[0].punts.pop().is_err(), "nobody is asked for");
+    assert_eq!(rig.drops(), [(Drop::FirewallFilter, 1)]);
+}
+
+#[test]
 fn forward_drops_what_its_rules_say_and_passes_the_rest() {
     let mut rig = rig();
     let port = Udp4::default().destination_port;

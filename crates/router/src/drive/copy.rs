@@ -1,0 +1,83 @@
+//! Copies of packets that rules send away (`sniff-tzsp`, `sniff-pc`).
+
+use core::net::Ipv4Addr;
+
+use dataplane::rule::Sniff;
+use frame::{Frame, InterfaceId};
+use wire::{Protocol, ipv4, udp};
+
+use super::Control;
+use super::punt::packet_of;
+
+impl Control {
+    /// Sends a copy of a packet away, behind what the action puts before it.
+    pub(super) fn send_copy(&mut self, frame: &Frame, how: Sniff) {
+        let payload = match how.id {
+            Some(case) => self.case_copy(frame, case),
+            None => tzsp_copy(frame),
+        };
+        let header = udp::Repr {
+            src_port: how.port,
+            dst_port: how.port,
+        };
+        let to = Ipv4Addr::from(how.target as u32);
+        let Some(from) = self.source4(to).filter(|_| !how.ipv6) else {
+            return;
+        };
+        // What does not fit a datagram is not sent.
+        if payload.len() > 65_507 {
+            return;
+        }
+        let upper = header.to_bytes_v4(&payload, from, to);
+        let ip = ipv4::Repr {
+            id: self.next_id(),
+            ..ipv4::Repr::new(Protocol::UDP, from, to)
+        };
+        let len = upper.len() + payload.len();
+        let packet = [&ip.to_bytes(len)[..], &upper, &payload].concat();
+        self.output(&packet, InterfaceId::NONE, 0);
+    }
+
+    /// Call content of PacketCable (ANSI/SCTE 24-13 2006, 5, which RouterOS names for `sniff-pc`): the
+    /// case in four bytes, the time as NTP has it, and the packet from its IP header on.
+    fn case_copy(&self, frame: &Frame, case: u32) -> Vec<u8> {
+        let time = ntp(self.time_of(self.now));
+        [
+            &case.to_be_bytes()[..],
+            &time.to_be_bytes(),
+            packet_of(frame),
+        ]
+        .concat()
+    }
+}
+
+/// TaZmen Sniffer Protocol: version 1, a received packet, of Ethernet, and no more tags.
+fn tzsp_copy(frame: &Frame) -> Vec<u8> {
+    const HEADER: [u8; 5] = [1, 0, 0, 1, 1];
+    [&HEADER[..], frame.bytes()].concat()
+}
+
+/// A time in nanoseconds since 1970 as seconds since 1900 and their 2^32nd parts (RFC 5905, 6).
+fn ntp(unix_nanos: i64) -> u64 {
+    const FROM_1900_TO_1970: i64 = 2_208_988_800;
+    let seconds = unix_nanos.div_euclid(1_000_000_000) + FROM_1900_TO_1970;
+    let nanos = unix_nanos.rem_euclid(1_000_000_000) as u64;
+    // Seconds begin anew in 2036.
+    (u64::from(seconds as u32) << 32) | ((nanos << 32) / 1_000_000_000)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn times_of_copies_are_those_of_ntp() {
+        // 1970, and the last half second before seconds begin anew.
+        assert_eq!(ntp(0), 2_208_988_800 << 32);
+        assert_eq!(
+            ntp(2_085_978_495_500_000_000),
+            (u64::from(u32::MAX) << 32) | (1 << 31)
+        );
+        assert_eq!(ntp(2_085_978_496_000_000_000), 0);
+    }
+}
