@@ -21,7 +21,7 @@ use frame::Port;
 pub use spec::{Spec, SpecError};
 
 use crate::link::{Link, Links};
-use crate::takeover::{self, Takeover};
+use crate::takeover::{self, Held, Takeover};
 use crate::{Layer, PacketPort, PcapPort, TapPort, Umem, XdpMode, XdpPort, XdpRefusal};
 
 /// What is to be opened, and for whom.
@@ -77,8 +77,8 @@ pub enum OpenError {
     NoDevice(String),
     /// The machine would lose its default route, and that was not asked for.
     DefaultRoute(String),
-    /// Another router has it, and it was not asked for all the same.
-    Held(String),
+    /// Another router has it: one that runs, or, where that cannot be told, it was not asked for all the same.
+    Held(String, Held),
     /// The machine's programs speak to each other by it, and nobody else is there.
     Loopback(String),
     /// The driver that was asked for, or the last one that was tried, does not work:
@@ -98,7 +98,11 @@ impl fmt::Display for OpenError {
                 f,
                 "{device} carries this machine's default route; --take takes it all the same"
             ),
-            Self::Held(device) => write!(
+            Self::Held(device, Held::By(process, name)) => {
+                write!(f, "another router has {device}: process {process}")?;
+                name.as_ref().map_or(Ok(()), |name| write!(f, " ({name})"))
+            }
+            Self::Held(device, Held::Unknown) => write!(
                 f,
                 "another router has {device}; --take takes it all the same"
             ),
@@ -199,8 +203,10 @@ fn open_device(
     }
     let file = request.state;
     let file = file.map(|folder| folder.join(format!("{device}.taken")));
-    if !request.take && takeover::is_held(&link, file.as_deref()).map_err(OpenError::System)? {
-        return Err(OpenError::Held(device.to_owned()));
+    match takeover::held(&link, file.as_deref()).map_err(OpenError::System)? {
+        None => {}
+        Some(Held::Unknown) if request.take => {}
+        Some(held) => return Err(OpenError::Held(device.to_owned(), held)),
     }
     let taken = file.map(|file| Takeover::take(device, &file)).transpose();
     let mut taken = taken.map_err(OpenError::Takeover)?;
@@ -215,8 +221,13 @@ fn open_device(
             Err(reason) => reasons.push(format!("{}: {reason}", driver.name())),
         }
     };
-    if let (Driver::Packet, Some(taken)) = (driver, &mut taken) {
-        taken.keep_kernel_off().map_err(OpenError::Takeover)?;
+    if let Some(taken) = &mut taken {
+        match (driver, taken.keep_kernel_off()) {
+            (_, Ok(())) => {}
+            // A kernel without filters: it gets nothing all the same, and lets no other program in.
+            (Driver::Xdp(_), Err(_)) => {}
+            (Driver::Packet, Err(error)) => return Err(OpenError::Takeover(error)),
+        }
     }
     Ok(Opened {
         ports,

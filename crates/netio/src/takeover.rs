@@ -10,10 +10,12 @@
 //! namespace or of a device that was made anew is of no use and is removed.
 //!
 //! With AF_PACKET the kernel would receive every frame as well: a filter at the device's ingress
-//! drops them, behind the place where packet sockets take theirs. With AF_XDP it does not get them.
+//! drops them, behind the place where packet sockets take theirs. With AF_XDP it does not get them,
+//! but the filter is there all the same: it says which process has the device.
 
 mod addressing;
 mod guard;
+mod holder;
 mod saved;
 
 use std::path::{Path, PathBuf};
@@ -22,6 +24,7 @@ use std::{fs, io};
 use crate::link::{self, Link, Links};
 use crate::netlink::Netlink;
 use guard::Guard;
+use holder::Holder;
 use saved::Saved;
 
 /// A device that is ours. It is given back by `release`, or when dropped.
@@ -61,8 +64,8 @@ impl Takeover {
         Ok(taken)
     }
 
-    /// Keeps the kernel from receiving the device's frames, as packet sockets need it: an XDP
-    /// program takes the frames before.
+    /// Keeps the kernel from receiving the device's frames, as packet sockets need it (an XDP program
+    /// takes the frames before), and says on the device that this process has it.
     ///
     /// # Errors
     /// What the kernel says.
@@ -101,7 +104,8 @@ impl Drop for Takeover {
 }
 
 /// Puts back what a file of `Takeover::take` says, if the device is still the same, and removes the
-/// file. Returns the device's name if something was put back; no file is no error.
+/// file. Returns the device's name if something was put back; no file is no error. What another
+/// running process has is left to it, and so is the file.
 ///
 /// # Errors
 /// As for `Takeover::release`.
@@ -115,6 +119,9 @@ pub fn restore(state: &Path) -> io::Result<Option<String>> {
     };
     let put_back = match link {
         Some(link) if saved.is_of(&link) => {
+            if let Some(Held::By(..)) = held(&link, Some(state))? {
+                return Ok(None);
+            }
             saved.put_back(&mut Netlink::open()?, &link)?;
             Some(link.name)
         }
@@ -124,16 +131,35 @@ pub fn restore(state: &Path) -> io::Result<Option<String>> {
     Ok(put_back)
 }
 
-/// Whether another router has a device by AF_PACKET: what such a one puts on it is there, and so is a packet
-/// socket, and `state`, the file of [`Takeover::take`], does not speak of it. (Of a router that was killed
-/// the socket is not there. With AF_XDP the kernel lets one alone have a queue.)
+/// Who has a device that is not to be had.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Held {
+    /// A running process, of this number and, as far as it can be told, name: it has to end first.
+    By(u32, Option<String>),
+    /// Of whom it cannot be told from here whether they live: the device says so, and a packet socket is there.
+    Unknown,
+}
+
+/// Whether another router has a device. It says so on the device itself; what a router that was killed left there
+/// says nothing. `state` is the file of [`Takeover::take`].
 ///
 /// # Errors
 /// What the kernel says.
-pub fn is_held(link: &Link, state: Option<&Path>) -> io::Result<bool> {
+pub fn held(link: &Link, state: Option<&Path>) -> io::Result<Option<Held>> {
+    let Some(holder) = Guard::on(&mut Netlink::open()?, link.index)? else {
+        return Ok(None);
+    };
     let saved = state.map(Saved::load).transpose()?.flatten();
     let own = saved.is_some_and(|saved| saved.is_of(link) && saved.guard.is_some());
-    Ok(!own && Guard::is_on(&mut Netlink::open()?, link.index)? && is_listened_to(link.index)?)
+    let lives = holder.map(Holder::lives).transpose()?.flatten();
+    match (holder, lives) {
+        (Some(_), Some(false)) => Ok(None),
+        (Some(holder), Some(true)) if own && holder == Holder::this()? => Ok(None),
+        (Some(Holder { process, .. }), Some(true)) => {
+            Ok(Some(Held::By(process, holder::name(process))))
+        }
+        _ => Ok((!own && is_listened_to(link.index)?).then_some(Held::Unknown)),
+    }
 }
 
 /// Whether a packet socket is bound to a device (packet(7)).

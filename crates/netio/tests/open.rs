@@ -2,7 +2,9 @@
 
 mod common;
 
+use std::io::{BufRead as _, BufReader, Read as _};
 use std::path::PathBuf;
+use std::process::{Command, Stdio};
 
 use common::*;
 use frame::Pool;
@@ -13,9 +15,14 @@ struct State(PathBuf);
 
 impl State {
     fn new() -> Self {
+        Self::of(std::process::id())
+    }
+
+    /// That of this test in another process.
+    fn of(process: u32) -> Self {
         let thread = std::thread::current();
         let name = thread.name().unwrap_or("test").replace(':', "-");
-        Self(std::env::temp_dir().join(format!("netio-open-{}-{name}", std::process::id())))
+        Self(std::env::temp_dir().join(format!("netio-open-{process}-{name}")))
     }
 }
 
@@ -69,29 +76,122 @@ fn a_bare_virtual_device_is_opened_by_af_packet_and_says_why() {
     });
 }
 
+/// Set for the copy of a test that is the other router: the driver by which it takes its device.
+const OTHER: &str = "NETIO_TEST_OTHER_ROUTER";
+
+/// Another process, in the network namespace of this thread, that has `left`.
+struct OtherRouter(std::process::Child);
+
+impl OtherRouter {
+    /// Starts the test of this name once more, to be `if_other`, and waits until it has the device.
+    fn start(test: &str, driver: &str) -> Self {
+        let program = std::env::current_exe().expect("this program has a path");
+        let mut child = Command::new(program)
+            .args(["--exact", test, "--nocapture"])
+            .env(OTHER, driver)
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .spawn()
+            .expect("this program runs");
+        let said = BufReader::new(child.stdout.take().expect("asked for above"));
+        let mut said = said.lines().map_while(Result::ok);
+        assert!(said.any(|line| line.contains("taken by the other")));
+        Self(child)
+    }
+
+    /// What the copy does: takes the device and keeps it until it is killed or its input ends. False in the test
+    /// itself.
+    fn if_other() -> bool {
+        let Some(driver) = std::env::var_os(OTHER) else {
+            return false;
+        };
+        let (pool, state) = (pool(), State::new());
+        let spec = format!("{}:left", driver.to_string_lossy());
+        let _left = try_open(&spec, &pool, &state, false).expect("permitted");
+        println!("taken by the other");
+        let _ = std::io::stdin().read(&mut [0]);
+        true
+    }
+
+    fn kill(mut self) {
+        self.0.kill().expect("our child");
+        self.0.wait().expect("our child");
+    }
+}
+
+/// What a second router may do about a device of the first.
+fn second_router(test: &str, driver: &str) {
+    cable("left", "right", 1500);
+    let (pool, state) = (pool(), State::new());
+    let other = OtherRouter::start(test, driver);
+    let process = other.0.id();
+    // Who is killed cannot remove what it wrote.
+    let _written = State::of(process);
+    let on_it = || run("ip", "-d link show left").1 + &run("tc", "filter show dev left ingress").1;
+    let before = on_it();
+
+    for take in [false, true] {
+        for spec in ["left", "packet:left", "xdp:left"] {
+            let refused = try_open(spec, &pool, &state, take).expect_err("another has it");
+            let refused = refused.to_string();
+            let said = format!("another router has left: process {process} (");
+            assert!(refused.starts_with(&said), "{refused}");
+        }
+    }
+
+    assert!(!state.0.exists());
+    assert_eq!(on_it(), before);
+    other.kill();
+    // What it put on the device stays, and it does not.
+    let filters = run("tc", "filter show dev left ingress").1;
+    assert!(filters.contains("direct-action"), "{filters}");
+    drop(try_open("packet:left", &pool, &state, false).expect("nobody has it"));
+}
+
 #[test]
-fn a_device_that_another_router_has_is_taken_only_when_told_to() {
+fn a_device_that_another_router_has_is_not_taken_even_when_told_to() {
+    if OtherRouter::if_other() {
+        return;
+    }
+    in_namespace(|| {
+        let test = "a_device_that_another_router_has_is_not_taken_even_when_told_to";
+        second_router(test, "packet");
+    });
+}
+
+#[test]
+fn a_device_that_another_router_has_by_xdp_is_not_taken_either() {
+    if OtherRouter::if_other() {
+        return;
+    }
+    in_namespace_as_root(|| {
+        let test = "a_device_that_another_router_has_by_xdp_is_not_taken_either";
+        second_router(test, "xdp");
+    });
+}
+
+#[test]
+fn what_a_running_router_wrote_down_is_not_put_back_by_another() {
+    if OtherRouter::if_other() {
+        return;
+    }
     in_namespace(|| {
         cable("left", "right", 1500);
-        let (mut pool, state) = (pool(), State::new());
-        let other = State(state.0.with_extension("other"));
-        let mut first = try_open("left", &pool, &state, false).expect("permitted");
+        ip("addr add 192.0.2.1/24 dev left");
+        let test = "what_a_running_router_wrote_down_is_not_put_back_by_another";
+        let other = OtherRouter::start(test, "packet");
+        let folder = State::of(other.0.id());
+        let file = folder.0.join("left.taken");
 
-        assert_eq!(
-            refusal("packet:left", &pool, &other),
-            "another router has left; --take takes it all the same"
-        );
+        let put_back = netio::takeover::restore(&file).expect("nothing to do");
 
-        assert!(!other.0.exists());
-        // The first is killed: what it put on the device stays, and its socket does not.
-        first.ports[0].close(&mut pool);
-        std::mem::forget(first.takeover.take());
-        drop(first);
-        let filters = run("tc", "filter show dev left ingress").1;
-        assert!(filters.contains("direct-action"), "{filters}");
-        drop(try_open("left", &pool, &other, false).expect("nobody has it"));
-        let _again = try_open("left", &pool, &state, false).expect("nobody has it");
-        drop(try_open("left", &pool, &other, true).expect("as asked"));
+        assert_eq!(put_back, None);
+        assert!(file.exists());
+        assert!(!run("ip", "addr show dev left").1.contains("192.0.2.1"));
+        other.kill();
+        let put_back = netio::takeover::restore(&file).expect("permitted");
+        assert_eq!(put_back.as_deref(), Some("left"));
+        assert!(run("ip", "addr show dev left").1.contains("192.0.2.1"));
     });
 }
 

@@ -168,11 +168,17 @@ fn a_second_router_does_not_get_the_devices_of_the_first() {
     let first = Router::start(&lab, &start);
     run(&lab, "client", PING);
 
-    let ended = Router::try_start(&lab, &start).expect_err("the first has them");
+    for arguments in [[].as_slice(), &["--take"]] {
+        let second = Start {
+            arguments,
+            ..start.clone()
+        };
+        let ended = Router::try_start(&lab, &second).expect_err("the first has them");
 
-    let said = "another router has ether1";
-    assert!(ended.log.contains(said), "{}", ended.log);
-    run(&lab, "client", PING);
+        let said = "another router has ether1: process ";
+        assert!(ended.log.contains(said), "{}", ended.log);
+        run(&lab, "client", PING);
+    }
     first.kill();
     // With a state of its own, so that it knows nothing of the first.
     let next = Router::start(&lab, &start);

@@ -1,16 +1,18 @@
 //! A filter at a device's ingress that drops every frame, behind the place where packet sockets get
 //! theirs (tc-bpf(8)).
 //!
-//! It is classic BPF with direct action, which needs no privilege but over the network namespace.
+//! It is classic BPF with direct action, which needs no privilege but over the network namespace. Its first
+//! instructions load the words of a `Holder` for whoever reads them, and have no other effect.
 
 use std::io;
 
-use netlink_packet_core::{DefaultNla, NLM_F_CREATE, NLM_F_EXCL};
+use netlink_packet_core::{DefaultNla, NLM_F_CREATE, NLM_F_EXCL, Nla as _};
 use netlink_packet_route::RouteNetlinkMessage;
 use netlink_packet_route::tc::{
     TcAttribute, TcBpfFlags, TcFilterBpfOption, TcHandle, TcMessage, TcOption,
 };
 
+use super::holder::Holder;
 use crate::netlink::Netlink;
 
 /// Where ingress filters of a clsact qdisc hang.
@@ -25,6 +27,8 @@ const TCA_BPF_OPS: u16 = 5;
 const TC_ACT_SHOT: u32 = 2;
 /// `BPF_RET | BPF_K`.
 const RETURN: u16 = 0x06;
+/// `BPF_LD | BPF_IMM`.
+const LOAD: u16 = 0x00;
 
 /// The filter, and whether the qdisc that it hangs on is ours as well.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -53,13 +57,13 @@ impl Guard {
         })
     }
 
-    /// Whether the filter is on a device.
-    pub(super) fn is_on(netlink: &mut Netlink, index: u32) -> io::Result<bool> {
+    /// The filter on a device, and whose it is, if it says so.
+    pub(super) fn on(netlink: &mut Netlink, index: u32) -> io::Result<Option<Option<Holder>>> {
         let request = RouteNetlinkMessage::GetTrafficFilter(message(index, INGRESS));
         // Without an ingress qdisc there is nothing to list.
         let filters = match netlink.dump(request) {
             // A kernel without filters.
-            Err(error) if error.raw_os_error() == Some(libc::EOPNOTSUPP) => return Ok(false),
+            Err(error) if error.raw_os_error() == Some(libc::EOPNOTSUPP) => return Ok(None),
             filters => filters?,
         };
         let ours = filter(index);
@@ -71,13 +75,17 @@ impl Guard {
                     .attributes
                     .contains(&TcAttribute::Kind("bpf".to_owned()))
         };
-        Ok(filters.iter().any(|filter| {
-            matches!(filter, RouteNetlinkMessage::NewTrafficFilter(found) if is_ours(found))
+        Ok(filters.iter().find_map(|filter| match filter {
+            RouteNetlinkMessage::NewTrafficFilter(found) if is_ours(found) => {
+                Some(holder_of(&instructions_of(found)))
+            }
+            _ => None,
         }))
     }
 
-    /// Puts the filter on; one that is on already is replaced by its like.
+    /// Puts the filter on, with this process as its holder; one that is on already is replaced by its like.
     pub(super) fn put_on(netlink: &mut Netlink, index: u32) -> io::Result<()> {
+        let program = program(Holder::this()?);
         let mut qdisc = message(index, TcHandle::CLSACT);
         qdisc.header.handle = TcHandle {
             major: u16::MAX,
@@ -95,11 +103,11 @@ impl Guard {
         filter.attributes.push(TcAttribute::Options(vec![
             TcOption::Bpf(TcFilterBpfOption::Other(DefaultNla::new(
                 TCA_BPF_OPS_LEN,
-                1_u16.to_ne_bytes().to_vec(),
+                (program.len() as u16).to_ne_bytes().to_vec(),
             ))),
             TcOption::Bpf(TcFilterBpfOption::Other(DefaultNla::new(
                 TCA_BPF_OPS,
-                drop_everything().to_vec(),
+                program.concat(),
             ))),
             TcOption::Bpf(TcFilterBpfOption::Flags(TcBpfFlags::DirectAction)),
         ]));
@@ -166,9 +174,71 @@ fn filter(index: u32) -> TcMessage {
     filter
 }
 
-/// `struct sock_filter`: return the verdict "drop".
-fn drop_everything() -> [u8; 8] {
-    let [c0, c1] = RETURN.to_ne_bytes();
-    let [k0, k1, k2, k3] = TC_ACT_SHOT.to_ne_bytes();
+/// `struct sock_filter` each: the words of the holder are loaded, and the verdict is "drop".
+fn program(holder: Holder) -> [[u8; 8]; 4] {
+    let [process, began, namespace] = holder.words();
+    [
+        instruction(LOAD, process),
+        instruction(LOAD, began),
+        instruction(LOAD, namespace),
+        instruction(RETURN, TC_ACT_SHOT),
+    ]
+}
+
+fn instruction(code: u16, k: u32) -> [u8; 8] {
+    let [c0, c1] = code.to_ne_bytes();
+    let [k0, k1, k2, k3] = k.to_ne_bytes();
     [c0, c1, 0, 0, k0, k1, k2, k3]
+}
+
+/// The instructions of a filter that the kernel lists.
+fn instructions_of(filter: &TcMessage) -> Vec<u8> {
+    let options = filter
+        .attributes
+        .iter()
+        .find_map(|attribute| match attribute {
+            TcAttribute::Options(options) => Some(options.as_slice()),
+            _ => None,
+        });
+    let bytes = options
+        .unwrap_or_default()
+        .iter()
+        .find_map(|option| match option {
+            TcOption::Bpf(TcFilterBpfOption::Other(other)) if other.kind() == TCA_BPF_OPS => {
+                let mut bytes = vec![0; other.value_len()];
+                other.emit_value(&mut bytes);
+                Some(bytes)
+            }
+            _ => None,
+        });
+    bytes.unwrap_or_default()
+}
+
+/// Who put these instructions on a device; none if they do not say.
+fn holder_of(instructions: &[u8]) -> Option<Holder> {
+    let k = |at: usize| {
+        Some(u32::from_ne_bytes(
+            *instructions.get(8 * at + 4..)?.first_chunk()?,
+        ))
+    };
+    let holder = Holder::of_words([k(0)?, k(1)?, k(2)?]);
+    (instructions == program(holder).concat()).then_some(holder)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_program_says_whose_it_is_and_another_one_does_not() {
+        let holder = Holder::of_words([4711, 99, 4_026_531_836]);
+        let said = program(holder).concat();
+
+        assert_eq!(holder_of(&said), Some(holder));
+        for len in 0..said.len() {
+            assert_eq!(holder_of(&said[..len]), None, "{len} bytes");
+        }
+        assert_eq!(holder_of(&instruction(RETURN, TC_ACT_SHOT)), None);
+        assert_eq!(holder_of(&[said.as_slice(), &[0; 8]].concat()), None);
+    }
 }
