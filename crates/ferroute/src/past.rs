@@ -7,6 +7,7 @@ use std::os::unix::fs::{DirBuilderExt as _, OpenOptionsExt as _};
 use std::path::{Path, PathBuf};
 
 use console::history::{History, LINES};
+use router::private::close_to_others;
 
 /// The folder within the state folder.
 const FOLDER: &str = "history";
@@ -49,6 +50,7 @@ fn write(file: &Path, history: &History) -> io::Result<()> {
     };
     let mut builder = fs::DirBuilder::new();
     builder.recursive(true).mode(0o700).create(folder)?;
+    close_to_others(folder).map_err(io::Error::other)?;
     let kept = history.lines().filter(|line| is_harmless(line));
     let mut lines: Vec<_> = kept.rev().take(LINES).collect();
     lines.reverse();

@@ -15,6 +15,8 @@ use menu::{Clock, Reason, bytes};
 use rustix::fs::{self, AtFlags, Dir, FileType, Mode, OFlags, ResolveFlags};
 use rustix::io::Errno;
 
+use crate::private::close_to_others;
+
 /// The largest file, all of them together, and how many there may be.
 const FILE_BYTES: usize = 64 << 20;
 const ALL_BYTES: u64 = 512 << 20;
@@ -101,6 +103,7 @@ impl Files {
         let mut builder = std::fs::DirBuilder::new();
         builder.recursive(true).mode(0o700);
         builder.create(folder).map_err(failed)?;
+        close_to_others(folder)?;
         let flags = OFlags::DIRECTORY | OFlags::RDONLY | OFlags::CLOEXEC;
         let opened = fs::open(folder, flags, Mode::empty());
         Ok(Self {

@@ -22,6 +22,7 @@ mod live;
 mod manage;
 pub mod mirror;
 pub mod plan;
+pub mod private;
 mod probe;
 pub mod read;
 mod replace;

@@ -22,6 +22,8 @@ use redb::{
     TableDefinition, TableError, WriteTransaction,
 };
 
+use crate::private::close_to_others;
+
 /// By menu path and id: see [`code::item`].
 const ITEMS: TableDefinition<'_, (&str, u64), &[u8]> = TableDefinition::new("items");
 /// `revision`, and `last-id` followed by a menu's path.
@@ -90,6 +92,7 @@ impl Durable {
             .mode(0o700)
             .create(folder)
             .map_err(|error| failed(error.to_string()))?;
+        close_to_others(&path)?;
         let database = match path.exists() {
             true => Database::open(&path),
             false => make(&path),

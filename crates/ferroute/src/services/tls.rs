@@ -11,6 +11,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use rcgen::{CertificateParams, DnType, ExtendedKeyUsagePurpose, KeyPair};
+use router::private::close_to_others;
 use rustls::ServerConfig;
 use rustls::pki_types::pem::PemObject as _;
 use rustls::pki_types::{CertificateDer, PrivateKeyDer};
@@ -86,6 +87,7 @@ fn invalid(error: impl std::error::Error + Send + Sync + 'static) -> io::Error {
 }
 
 fn read(folder: &Path) -> io::Result<(String, String)> {
+    close_to_others(&folder.join(KEY)).map_err(io::Error::other)?;
     let file = |name| fs::read_to_string(folder.join(name));
     Ok((file(CERTIFICATE)?, file(KEY)?))
 }
@@ -121,6 +123,8 @@ fn keep(folder: &Path, (certificate, key): &(String, String)) -> io::Result<()> 
 
 #[cfg(test)]
 mod tests {
+    use std::os::unix::fs::PermissionsExt as _;
+
     use super::*;
 
     #[test]
@@ -129,10 +133,17 @@ mod tests {
 
         Tls::new(Some(&state)).expect("a certificate is made");
         let first = read(&state.join(FOLDER)).expect("it is kept");
+        let key = state.join(FOLDER).join(KEY);
+        fs::set_permissions(&key, fs::Permissions::from_mode(0o644)).expect("our file");
         Tls::new(Some(&state)).expect("it is read");
         let second = read(&state.join(FOLDER)).expect("it is still there");
 
+        let mode = fs::metadata(&key)
+            .expect("it is there")
+            .permissions()
+            .mode();
         fs::remove_dir_all(&state).expect("it was made above");
+        assert_eq!(mode & 0o777, 0o600, "it was read by others");
         assert_eq!(first, second);
     }
 }

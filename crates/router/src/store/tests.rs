@@ -229,6 +229,15 @@ fn what_is_kept_is_for_its_owner_alone() {
     let file = std::fs::metadata(folder.join(super::FILE)).expect("it was made");
     assert_eq!(file.permissions().mode() & 0o777, 0o600);
     drop(durable);
+
+    // As a version of before left it, or a copy that was put there.
+    let open = std::fs::Permissions::from_mode(0o644);
+    std::fs::set_permissions(folder.join(super::FILE), open).expect("our file");
+    let durable = Durable::open(&folder).expect("a configuration");
+
+    let file = std::fs::metadata(folder.join(super::FILE)).expect("it is there");
+    assert_eq!(file.permissions().mode() & 0o777, 0o600);
+    drop(durable);
     let _ = std::fs::remove_dir_all(&folder);
 }
 

@@ -5,6 +5,7 @@ use std::io::{self, Write as _};
 use std::os::unix::fs::{DirBuilderExt as _, OpenOptionsExt as _};
 use std::path::Path;
 
+use router::private::close_to_others;
 use russh::keys::PrivateKey;
 use russh::keys::ssh_key::LineEnding;
 use russh::keys::ssh_key::private::Ed25519Keypair;
@@ -21,6 +22,7 @@ pub(crate) fn load(state: Option<&Path>) -> Result<PrivateKey, String> {
         return make().map_err(failed);
     };
     let file = folder.join(FILE);
+    close_to_others(&file).map_err(failed)?;
     match fs::read(&file) {
         Ok(pem) => PrivateKey::from_openssh(pem)
             .map_err(|error| failed(format!("{}: {error}", file.display()))),
@@ -57,6 +59,8 @@ fn keep(folder: &Path, key: &PrivateKey) -> Result<(), String> {
 
 #[cfg(test)]
 mod tests {
+    use std::os::unix::fs::PermissionsExt as _;
+
     use super::*;
 
     #[test]
@@ -64,10 +68,18 @@ mod tests {
         let state = std::env::temp_dir().join(format!("ferroute-ssh-{}", std::process::id()));
 
         let first = load(Some(&state)).expect("a key is made");
+        let file = state.join(FOLDER).join(FILE);
+        let open = fs::Permissions::from_mode(0o644);
+        fs::set_permissions(&file, open).expect("our file");
         let second = load(Some(&state)).expect("it is read");
         let other = load(None).expect("a key is made");
 
+        let mode = fs::metadata(&file)
+            .expect("it is there")
+            .permissions()
+            .mode();
         fs::remove_dir_all(&state).expect("it was made above");
+        assert_eq!(mode & 0o777, 0o600, "it was read by others");
         assert_eq!(first.public_key(), second.public_key());
         assert_ne!(first.public_key(), other.public_key());
     }
