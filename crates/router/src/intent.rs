@@ -50,6 +50,12 @@ pub struct Intent {
     pub rules: Vec<Rule>,
     /// `/ipv6/nd`.
     pub nd: BTreeMap<ItemId, Nd>,
+    /// `/ipv6/nd/prefix`.
+    pub nd_prefixes: BTreeMap<ItemId, NdPrefix>,
+    /// `/ipv6/nd/prefix/default`.
+    pub nd_usual: NdUsual,
+    /// The IPv6 addresses among the servers of `/ip/dns`, which hosts are told.
+    pub dns6: Vec<Ipv6Addr>,
     /// `/ip/settings`.
     pub ipv4: Settings4,
     /// `/ipv6/settings`.
@@ -423,8 +429,55 @@ pub struct Nd {
     pub managed: bool,
     /// The rest comes by DHCPv6.
     pub other: bool,
-    /// DNS servers.
+    /// DNS servers in place of the router's own.
     pub dns: Vec<Ipv6Addr>,
+    /// NAT64 prefixes, each with its length.
+    pub pref64: Vec<(Ipv6Addr, u8)>,
     /// Configured and not in use.
     pub disabled: bool,
+}
+
+/// An item of `/ipv6/nd/prefix`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct NdPrefix {
+    /// The network and the length of its prefix.
+    pub network: (Ipv6Addr, u8),
+    /// The interface that advertises it.
+    pub interface: Name,
+    /// Its addresses are on the link.
+    pub on_link: bool,
+    /// Hosts make addresses of it.
+    pub autonomous: bool,
+    /// How long it may and should be used; none is as [`NdUsual`] says.
+    pub lifetimes: (Option<Lifetime>, Option<Lifetime>),
+    /// Configured and not in use.
+    pub disabled: bool,
+}
+
+/// How prefixes are advertised that say nothing else.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct NdUsual {
+    /// Hosts make addresses of them.
+    pub autonomous: bool,
+    /// How long they may and should be used.
+    pub lifetimes: (Lifetime, Lifetime),
+}
+
+/// How long a prefix lives: a number of seconds, or for ever.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Lifetime {
+    /// Seconds.
+    Seconds(u32),
+    /// For ever.
+    Infinite,
+}
+
+impl Default for NdUsual {
+    fn default() -> Self {
+        let days = |days: u32| Lifetime::Seconds(days * 86_400);
+        Self {
+            autonomous: true,
+            lifetimes: (days(30), days(7)),
+        }
+    }
 }

@@ -3,7 +3,7 @@
 //! The store has checked types and ranges already; what cannot be understood here all the same is
 //! left out, as an item that is disabled would be.
 
-use std::net::IpAddr;
+use std::net::{IpAddr, Ipv6Addr};
 use std::sync::Arc;
 
 use dataplane::snapshot::{MultipathHash, RpFilter, RuleAction};
@@ -15,7 +15,8 @@ use wire::Mac;
 
 use crate::intent::{
     Address4, Address6, AnyNet, Class, Gateway, Intent, Interface, InterfaceKind, InterfaceList,
-    ItemId, Member, Name, Nd, Neighbour, Refuse, Route, Rule, Settings4, Settings6, Table,
+    ItemId, Lifetime, Member, Name, Nd, NdPrefix, NdUsual, Neighbour, Refuse, Route, Rule,
+    Settings4, Settings6, Table,
 };
 use crate::rib::{Check, Family, Net, V4, V6};
 
@@ -58,6 +59,9 @@ pub fn all_but_routes(store: &Store, intent: &mut Intent) {
         .filter_map(|item| rule(item))
         .collect();
     intent.nd = items(store, "/ipv6/nd", nd);
+    intent.nd_prefixes = items(store, "/ipv6/nd/prefix", nd_prefix);
+    intent.nd_usual = settings(store, "/ipv6/nd/prefix/default", nd_usual);
+    intent.dns6 = settings(store, "/ip/dns", |item| list6(item, "servers"));
     intent.ipv4 = settings(store, "/ip/settings", settings4);
     intent.ipv6 = settings(store, "/ipv6/settings", settings6);
 }
@@ -323,7 +327,6 @@ fn nd(item: &Item) -> Option<Nd> {
         Some(Value::Time(both)) => (nanos(*both), nanos(*both)),
         _ => (Duration::from_secs(200), Duration::from_secs(600)),
     };
-    let servers = item.get("dns").map(Value::as_list).unwrap_or_default();
     Some(Nd {
         interface: name(item, "interface").filter(|name| &**name != "all"),
         interval,
@@ -345,13 +348,69 @@ fn nd(item: &Item) -> Option<Nd> {
         advertise_dns: item.is("advertise-dns"),
         managed: item.is("managed-address-configuration"),
         other: item.is("other-configuration"),
-        dns: servers
+        dns: list6(item, "dns"),
+        pref64: item
+            .get("pref64")
+            .map(Value::as_list)
+            .unwrap_or_default()
             .iter()
-            .filter_map(Value::as_address)
-            .filter_map(address::<V6>)
+            .filter_map(network6)
             .collect(),
         disabled: item.is("disabled"),
     })
+}
+
+fn nd_prefix(item: &Item) -> Option<NdPrefix> {
+    let lifetime = |property| item.get(property).and_then(lifetime);
+    // `none` comes from a 6to4 interface, which there is not, and nobody lives in the default, `::/64`.
+    let network = item.get("prefix").and_then(network6);
+    Some(NdPrefix {
+        network: network.filter(|(network, _)| !network.is_unspecified())?,
+        interface: name(item, "interface")?,
+        on_link: item.is("on-link"),
+        autonomous: item.is("autonomous"),
+        lifetimes: (lifetime("valid-lifetime"), lifetime("preferred-lifetime")),
+        disabled: item.is("disabled"),
+    })
+}
+
+fn nd_usual(item: &Item) -> NdUsual {
+    let usual = NdUsual::default();
+    let lifetime = |property, usual| item.get(property).and_then(lifetime).unwrap_or(usual);
+    NdUsual {
+        autonomous: item.is("autonomous"),
+        lifetimes: (
+            lifetime("valid-lifetime", usual.lifetimes.0),
+            lifetime("preferred-lifetime", usual.lifetimes.1),
+        ),
+    }
+}
+
+/// A span, or `infinity`, in whole seconds.
+fn lifetime(value: &Value) -> Option<Lifetime> {
+    match value.as_nanos() {
+        Some(span) => {
+            let seconds = u32::try_from(nanos(span).as_secs()).ok();
+            // All ones mean for ever (RFC 4861, 4.6.2).
+            Some(seconds.map_or(Lifetime::Infinite, Lifetime::Seconds))
+        }
+        None => (value.as_str() == Some("infinity")).then_some(Lifetime::Infinite),
+    }
+}
+
+/// An IPv6 prefix: its network, and its length.
+fn network6(value: &Value) -> Option<(Ipv6Addr, u8)> {
+    match value.as_prefix()? {
+        IpNet::V6(net) => Some((net.network(), net.prefix_len())),
+        IpNet::V4(_) => None,
+    }
+}
+
+/// The IPv6 addresses of a list.
+fn list6(item: &Item, property: &str) -> Vec<Ipv6Addr> {
+    let listed = item.get(property).map(Value::as_list).unwrap_or_default();
+    let addresses = listed.iter().filter_map(Value::as_address);
+    addresses.filter_map(address::<V6>).collect()
 }
 
 fn settings4(item: &Item) -> Settings4 {

@@ -151,6 +151,55 @@ fn a_host_makes_itself_an_address_from_the_router_s_advertisement() {
 }
 
 #[test]
+fn hosts_hear_all_that_is_to_be_advertised() {
+    let test = "hosts_hear_all_that_is_to_be_advertised";
+    let Some(lab) = have(test, &["tcpdump"])
+        .then(|| lab(test, layout("plain")))
+        .flatten()
+    else {
+        return;
+    };
+    // The LAN has no address whose prefix is advertised, and is spoken of all the same.
+    let config = "/ipv6/address\n\
+        add address=2001:db8:88::1/64 interface=ether2 advertise=no\n\
+        /ip/dns set servers=2001:db8::77\n\
+        /ipv6/nd/prefix/default set valid-lifetime=3h preferred-lifetime=2h\n\
+        /ipv6/nd/prefix\n\
+        add interface=ether2 prefix=2001:db8:a::/64 valid-lifetime=infinity preferred-lifetime=1h on-link=no\n\
+        add interface=ether2 prefix=2001:db8:b::/64 autonomous=no\n\
+        add interface=ether1 prefix=2001:db8:c::/64\n\
+        /ipv6/nd\n\
+        add interface=ether2 ra-interval=3s-4s ra-lifetime=20m mtu=1400 hop-limit=33 reachable-time=12s \
+        retransmit-interval=2s ra-preference=high managed-address-configuration=yes other-configuration=yes \
+        pref64=64:ff9b::/96\n";
+    let router = Router::start(&lab, &Start::with(PACKET, config));
+    let capture = "timeout 20 tcpdump -vvv -l -n -i eth0 -c 1 icmp6 and ip6[40] == 134";
+
+    let said = run(&lab, "client", capture);
+
+    for part in [
+        "hop limit 33, Flags [managed, other stateful], pref high, router lifetime 1200s, reachable time 12000ms, \
+         retrans timer 2000ms",
+        "2001:db8:a::/64, Flags [auto], valid time infinity, pref. time 3600s",
+        "2001:db8:b::/64, Flags [onlink], valid time 10800s, pref. time 7200s",
+        "mtu option (5), length 8 (1):  1400",
+        "rdnss option (25), length 24 (3):  lifetime 12s, addr: 2001:db8::77",
+        "source link-address option (1), length 8 (1)",
+        // Three times the interval in units of eight seconds, and the length's code (RFC 8781, 4).
+        "0010 0064 ff9b 0000 0000 0000 0000",
+    ] {
+        assert!(said.contains(part), "no `{part}` in\n{said}");
+    }
+    assert!(!said.contains("2001:db8:c::"), "{said}");
+    assert!(!said.contains("2001:db8:88::/64"), "{said}");
+
+    router.exec("/ipv6/nd/set [find interface=ether2] advertise-dns=no");
+    until("nobody is told of servers", || {
+        !run(&lab, "client", capture).contains("rdnss")
+    });
+}
+
+#[test]
 fn anybody_can_route_in_a_user_namespace() {
     let test = "anybody_can_route_in_a_user_namespace";
     if let Err(error) = Holding::choose() {

@@ -13,11 +13,7 @@ use wire::ndp::Preference;
 use super::half::{TimerKey, send};
 use super::{Control, Dad};
 use crate::compile::Laid;
-use crate::intent::Nd;
-
-/// RouterOS: `/ipv6/nd/prefix/default`: 30 days and 7.
-const VALID_S: u32 = 30 * 86_400;
-const PREFERRED_S: u32 = 7 * 86_400;
+use crate::intent::{Lifetime, Nd};
 
 /// The machines of one link.
 #[derive(Debug)]
@@ -105,21 +101,50 @@ impl Control {
         let nd = own
             .or_else(|| nds().find(|nd| nd.interface.is_none()))
             .filter(|nd| !nd.disabled)?;
-        let prefixes: Vec<_> = self
-            .addresses
-            .of6(id)
-            .filter(|(addr, own)| own.advertise && !addr.is_unicast_link_local())
-            .map(|(addr, own)| ra::Prefix {
-                network: addr,
-                len: own.len,
-                on_link: true,
-                autonomous: own.len == 64,
-                valid_s: VALID_S,
-                preferred_s: PREFERRED_S,
-            })
-            .collect();
-        // Who has no prefix to tell is no router of this link: hosts would take it for one.
-        (!prefixes.is_empty()).then(|| config_of(nd, laid.link.mac, prefixes))
+        let prefixes = self.prefixes(id, laid);
+        // Who has no prefix to tell is no router of this link, and hosts would take it for one, unless it is said
+        // of this very link that it is.
+        let speaks = nd.interface.is_some() || !prefixes.is_empty();
+        speaks.then(|| {
+            let dns = match (nd.advertise_dns, nd.dns.is_empty()) {
+                (false, _) => Vec::new(),
+                (true, true) => self.intent.dns6.clone(),
+                (true, false) => nd.dns.clone(),
+            };
+            config_of(nd, laid.link.mac, dns, prefixes)
+        })
+    }
+
+    /// The prefixes that a link is told: those of `/ipv6/nd/prefix`, then those of addresses.
+    fn prefixes(&self, id: InterfaceId, laid: &Laid) -> Vec<ra::Prefix> {
+        let usual = &self.intent.nd_usual;
+        let listed = self.intent.nd_prefixes.values();
+        let listed = listed.filter(|prefix| !prefix.disabled && prefix.interface == laid.name);
+        let listed = listed.map(|prefix| ra::Prefix {
+            network: prefix.network.0,
+            len: prefix.network.1,
+            on_link: prefix.on_link,
+            autonomous: prefix.autonomous,
+            valid_s: seconds(prefix.lifetimes.0.unwrap_or(usual.lifetimes.0)),
+            preferred_s: seconds(prefix.lifetimes.1.unwrap_or(usual.lifetimes.1)),
+        });
+        let own = self.addresses.of6(id);
+        let own = own.filter(|(addr, own)| own.advertise && !addr.is_unicast_link_local());
+        let own = own.map(|(addr, own)| ra::Prefix {
+            network: addr,
+            len: own.len,
+            on_link: true,
+            autonomous: own.len == 64 && usual.autonomous,
+            valid_s: seconds(usual.lifetimes.0),
+            preferred_s: seconds(usual.lifetimes.1),
+        });
+        let mut prefixes: Vec<ra::Prefix> = Vec::new();
+        for prefix in listed.chain(own) {
+            if !prefixes.iter().any(|other| other.is_of(&prefix)) {
+                prefixes.push(prefix);
+            }
+        }
+        prefixes
     }
 
     fn feed_advertiser(&mut self, id: InterfaceId, event: ra::Event<'_>) {
@@ -182,7 +207,14 @@ impl Control {
     }
 }
 
-fn config_of(nd: &Nd, mac: Mac, prefixes: Vec<ra::Prefix>) -> ra::Config {
+fn seconds(lifetime: Lifetime) -> u32 {
+    match lifetime {
+        Lifetime::Seconds(seconds) => seconds,
+        Lifetime::Infinite => ra::INFINITE_S,
+    }
+}
+
+fn config_of(nd: &Nd, mac: Mac, dns: Vec<Ipv6Addr>, prefixes: Vec<ra::Prefix>) -> ra::Config {
     let millis = |span: Option<Duration>| {
         let millis = span.map_or(0, |span| span.as_millis());
         u32::try_from(millis).unwrap_or(u32::MAX)
@@ -204,7 +236,12 @@ fn config_of(nd: &Nd, mac: Mac, prefixes: Vec<ra::Prefix>) -> ra::Config {
         managed: nd.managed,
         other: nd.other,
         advertise_mac: nd.advertise_mac,
-        dns: nd.dns.clone(),
+        dns,
+        nat64: nd
+            .pref64
+            .iter()
+            .filter_map(|(network, len)| ra::Nat64Prefix::new(*network, *len))
+            .collect(),
         prefixes,
         ..ra::Config::new(mac)
     }

@@ -163,6 +163,12 @@ impl Prefix {
         }
     }
 
+    /// Whether both are of one network.
+    pub fn is_of(&self, other: &Self) -> bool {
+        let network = |prefix: &Self| mask(prefix.network, prefix.len);
+        self.len == other.len && network(self) == network(other)
+    }
+
     /// What tells prefixes apart.
     pub(super) fn key(&self) -> (Ipv6Addr, u8) {
         (self.network, self.len)

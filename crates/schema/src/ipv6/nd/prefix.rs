@@ -2,7 +2,7 @@
 
 pub(crate) mod default;
 
-use menu::{Effect, Family, Kind, Menu, Property, Shape};
+use menu::{Family, Kind, Menu, Property, Shape};
 
 use crate::brief::{INTERFACE, RULE_FLAGS, may, no, with, yes};
 use crate::fragment::{COMMENT_DISABLED, interface};
@@ -13,7 +13,8 @@ pub(crate) const LIFETIME: Kind = Kind::Or(&["infinity"], &Kind::SPAN);
 pub(crate) const BY_DHCP: Property = no(
     "dhcp6-pd-preferred",
     "Whether hosts should ask for a prefix by DHCPv6",
-);
+)
+.inert();
 
 pub(crate) static MENU: Menu = Menu {
     properties: &[
@@ -29,7 +30,8 @@ pub(crate) static MENU: Menu = Menu {
                 Kind::Or(&["none"], &INTERFACE),
                 "none",
                 "The 6to4 interface that the prefix comes from",
-            ),
+            )
+            .inert(),
             interface("The interface that advertises"),
             yes("on-link", "Whether hosts of the prefix are on the link"),
             yes("autonomous", "Whether hosts make addresses of the prefix"),
@@ -48,7 +50,6 @@ pub(crate) static MENU: Menu = Menu {
         COMMENT_DISABLED,
     ],
     flags: RULE_FLAGS,
-    effect: Effect::None,
     rank: 541,
     ..Menu::new(
         "/ipv6/nd/prefix",

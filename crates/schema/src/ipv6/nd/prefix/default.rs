@@ -1,6 +1,6 @@
 //! `/ipv6/nd/prefix/default`: how prefixes of addresses are advertised.
 
-use menu::{Effect, Menu, Shape};
+use menu::{Menu, Shape};
 
 use super::{BY_DHCP, LIFETIME};
 use crate::brief::{with, yes};
@@ -22,7 +22,6 @@ pub(crate) static MENU: Menu = Menu {
             "How long the prefix should be used",
         ),
     ]],
-    effect: Effect::None,
     rank: 542,
     ..Menu::new(
         "/ipv6/nd/prefix/default",
