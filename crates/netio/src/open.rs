@@ -289,14 +289,16 @@ fn explain_refusal(refusal: &XdpRefusal) -> String {
 
 fn open_tap(name: &str, request: &Request<'_>) -> Result<Opened, OpenError> {
     let refused = |error: io::Error| OpenError::Driver(format!("tap: {}", explain(&error)));
-    let ports = TapPort::open(name, Layer::Tap, request.workers.len()).map_err(refused)?;
+    let workers = request.workers.len();
+    let ports = TapPort::open(name, Layer::Tap, workers).map_err(refused)?;
+    let single = "it was made with a single queue, which one worker has";
     let mut links = Links::open().map_err(OpenError::System)?;
     let link = links.find(name).map_err(OpenError::System)?;
     links.set_up(link.index, true).map_err(refused)?;
     Ok(Opened {
+        note: (ports.len() < workers).then_some(single),
         ports: boxed(ports),
         driver: "tap",
-        note: None,
         reasons: Vec::new(),
         link: links.find(name).ok(),
         takeover: None,

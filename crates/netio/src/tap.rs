@@ -8,6 +8,8 @@
 //! large one behind it: an ordinary frame stays where it is, a longer one has its first 1,792 bytes
 //! copied in front of the rest.
 
+mod device;
+
 use std::io;
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
 
@@ -48,22 +50,27 @@ pub struct TapPort {
 
 impl TapPort {
     /// Makes the device in the calling thread's network namespace, or takes an existing one, and
-    /// opens `queues` queues of it. It is left down, without addresses.
+    /// opens `queues` queues of it; one that somebody made with a single queue gives that one. It is
+    /// left down, without addresses.
     ///
-    /// The kernel spreads flows over the queues by hash.
+    /// The kernel spreads flows over the queues by hash, and sends what answers a flow to the queue
+    /// that the flow was last written to.
     ///
     /// # Errors
-    /// What the kernel says: no `/dev/net/tun`, not permitted, in use, or of the other kind.
+    /// What the kernel says: no `/dev/net/tun`, not permitted. The device is of another kind, or
+    /// another program has it.
     pub fn open(name: &str, layer: Layer, queues: usize) -> io::Result<Vec<Self>> {
+        let several = device::has_several(name, layer, queues)?;
+        let queues = if several { queues } else { queues.min(1) };
         (0..queues)
-            .map(|_| Self::open_queue(name, layer, queues > 1))
+            .map(|_| Self::open_queue(name, layer, several))
             .collect()
     }
 
     fn open_queue(name: &str, layer: Layer, several: bool) -> io::Result<Self> {
         let flags = OFlags::RDWR | OFlags::NONBLOCK | OFlags::CLOEXEC;
         let queue = rustix::fs::open("/dev/net/tun", flags, Mode::empty())?;
-        attach(&queue, name, layer, several)?;
+        device::attach(&queue, name, layer, several)?;
         let mut bytes = VNET_BYTES as libc::c_int;
         // SAFETY: the request reads one integer.
         unsafe { sys::ioctl(queue.as_fd(), libc::TUNSETVNETHDRSZ as _, &mut bytes)? };
@@ -209,26 +216,6 @@ impl Port for TapPort {
             pool.free(frame);
         }
     }
-}
-
-/// Ties an open `/dev/net/tun` to the device of this name.
-fn attach(queue: &OwnedFd, name: &str, layer: Layer, several: bool) -> io::Result<()> {
-    let name = sys::device_name(name)
-        .ok_or_else(|| io::Error::new(io::ErrorKind::InvalidInput, "not a device name"))?;
-    let kind = match layer {
-        Layer::Tap => libc::IFF_TAP,
-        Layer::Tun => libc::IFF_TUN,
-    };
-    let several = if several { libc::IFF_MULTI_QUEUE } else { 0 };
-    let flags = kind | several | libc::IFF_NO_PI | libc::IFF_VNET_HDR;
-    let mut request = libc::ifreq {
-        ifr_name: name,
-        ifr_ifru: libc::__c_anonymous_ifr_ifru {
-            ifru_flags: flags as libc::c_short,
-        },
-    };
-    // SAFETY: the request reads and writes one `ifreq` and follows no pointer in it.
-    unsafe { sys::ioctl(queue.as_fd(), libc::TUNSETIFF as _, &mut request) }
 }
 
 /// Tells the kernel that we take unfinished frames; kernels before 6.2 know no merged UDP.

@@ -147,6 +147,130 @@ fn two_queues_are_one_device() {
     });
 }
 
+#[test]
+fn a_device_that_somebody_made_is_opened_as_it_was_made() {
+    in_namespace_with_tun(|| {
+        let queues = |name: &str, wanted| {
+            let opened = TapPort::open(name, Layer::Tap, wanted).expect("it is free");
+            opened.len()
+        };
+
+        ip("tuntap add single mode tap");
+        assert_eq!((queues("single", 1), queues("single", 2)), (1, 1));
+        ip("tuntap add several mode tap multi_queue");
+        assert_eq!((queues("several", 1), queues("several", 2)), (1, 2));
+    });
+}
+
+#[test]
+fn a_device_that_another_has_or_of_another_kind_is_refused() {
+    in_namespace_with_tun(|| {
+        let refusal = |name: &str, queues| {
+            let refused = TapPort::open(name, Layer::Tap, queues).expect_err("not to be had");
+            (refused.raw_os_error(), refused.to_string())
+        };
+        for queues in [1, 2] {
+            let name = format!("tap{queues}");
+            let _first = TapPort::open(&name, Layer::Tap, queues).expect("a new device");
+
+            for wanted in [1, 2] {
+                let (number, _) = refusal(&name, wanted);
+                assert_eq!(number, Some(libc::EBUSY), "{wanted} of {queues}");
+            }
+        }
+        cable("left", "right", 1500);
+        ip("tuntap add tun0 mode tun");
+        for other in ["left", "tun0"] {
+            let said = "there is a device of this name, and it is no TAP device";
+            assert_eq!(refusal(other, 1).1, said);
+        }
+    });
+}
+
+/// Datagrams of a kernel's sockets, a flow each: which queue each flow came by, in order of arrival.
+fn arrivals(queues: &mut [TapPort], pool: &mut frame::Pool, count: usize) -> Vec<(usize, u16, u8)> {
+    let mut arrived = Vec::new();
+    eventually("all datagrams", || {
+        for (number, queue) in queues.iter_mut().enumerate() {
+            let mut vector = frame::Vector::new();
+            queue.receive(pool, &mut vector);
+            for frame in vector.drain() {
+                let bytes = frame.bytes();
+                // From its Ethernet header on: UDP to port 9, the source's port, the number in it.
+                if bytes[12..14] == [8, 0] && bytes[23] == 17 && bytes[36..38] == [0, 9] {
+                    let port = u16::from_be_bytes([bytes[34], bytes[35]]);
+                    arrived.push((number, port, bytes[42]));
+                }
+                pool.free(frame);
+            }
+        }
+        arrived.len() >= count
+    });
+    arrived
+}
+
+#[test]
+fn flows_are_spread_over_queues_and_keep_theirs_and_their_order() {
+    const FLOWS: usize = 64;
+    const EACH: u8 = 20;
+    in_namespace_with_tun(|| {
+        let mut queues = TapPort::open("tap0", Layer::Tap, 2).expect("a device");
+        let mut pool = pool();
+        ip("link set tap0 up");
+        ip("addr add 192.0.2.1/24 dev tap0");
+        ip("neigh add 192.0.2.2 lladdr 02:00:00:00:00:02 dev tap0");
+        let sockets: Vec<_> = (0..FLOWS)
+            .map(|_| UdpSocket::bind("192.0.2.1:0").expect("an address of ours"))
+            .collect();
+        let mut queue_of = std::collections::BTreeMap::new();
+
+        for number in 0..EACH {
+            for socket in &sockets {
+                socket.send_to(&[number], "192.0.2.2:9").expect("a route");
+            }
+            for (queue, port, received) in arrivals(&mut queues, &mut pool, FLOWS) {
+                assert_eq!(received, number, "port {port} is out of order");
+                let first = *queue_of.entry(port).or_insert(queue);
+                assert_eq!(queue, first, "port {port} changed its queue");
+            }
+        }
+
+        let second = queue_of.values().filter(|queue| **queue == 1).count();
+        assert!(
+            (8..=FLOWS - 8).contains(&second),
+            "{second} of {FLOWS} by the second"
+        );
+        // A worker answers by its own queue; what comes then comes by the same, wherever the flow was before.
+        let answer = answer_to(sockets[0].local_addr().expect("bound").port());
+        for queue in [1, 0, 1] {
+            send(&mut queues[queue], &mut pool, std::slice::from_ref(&answer));
+            sockets[0].recv(&mut [0; 8]).expect("the answer");
+            sockets[0].send_to(&[0], "192.0.2.2:9").expect("a route");
+            let arrived = arrivals(&mut queues, &mut pool, 1);
+            assert_eq!(arrived[0].0, queue);
+        }
+    });
+}
+
+/// A datagram from 192.0.2.2 port 9 to 192.0.2.1, without a checksum (RFC 768).
+fn answer_to(port: u16) -> Vec<u8> {
+    // To everybody: the device's own address is the kernel's choice.
+    let mut bytes = vec![0xff; 6];
+    bytes.extend([2, 0, 0, 0, 0, 2, 8, 0]);
+    let mut header = [
+        0x45, 0, 0, 29, 0, 0, 0, 0, 64, 17, 0, 0, 192, 0, 2, 2, 192, 0, 2, 1,
+    ];
+    let words = header.as_chunks::<2>().0.iter();
+    let sum: u32 = words.map(|word| u32::from(u16::from_be_bytes(*word))).sum();
+    let sum = !((sum & 0xffff) + (sum >> 16)) as u16;
+    header[10..12].copy_from_slice(&sum.to_be_bytes());
+    bytes.extend(header);
+    bytes.extend([0, 9]);
+    bytes.extend(port.to_be_bytes());
+    bytes.extend([0, 9, 0, 0, 7]);
+    bytes
+}
+
 /// Answers a TCP connection of the kernel's by hand until the kernel sends more than 32 KB at once.
 ///
 /// The far end of the connection is the kernel as well: what comes out of the TAP goes back in with
