@@ -5,7 +5,7 @@
 //! own); asleep it says so. The writer, having taken something out, starts an epoch, and may use
 //! the thing again when every worker has repeated that epoch's number or sleeps. Nobody waits.
 
-use core::sync::atomic::{AtomicBool, AtomicU64, Ordering, fence};
+use core::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering, fence};
 use std::collections::VecDeque;
 use std::sync::Arc;
 
@@ -20,6 +20,8 @@ const ASLEEP: u64 = u64::MAX;
 pub struct Grace {
     epoch: Line,
     readers: Box<[Slot]>,
+    /// How many places from the first on were ever taken: the writer looks at no others.
+    used: AtomicUsize,
 }
 
 #[derive(Debug, Default)]
@@ -44,6 +46,7 @@ impl Default for Grace {
                     taken: AtomicBool::new(false),
                 })
                 .collect(),
+            used: AtomicUsize::new(0),
         }
     }
 }
@@ -56,6 +59,8 @@ impl Grace {
                 .compare_exchange(false, true, Ordering::AcqRel, Ordering::Relaxed)
                 .is_ok()
         })?;
+        // The writer sees it before it can see the reader awake: `Reader::pass` has a fence.
+        self.used.fetch_max(slot + 1, Ordering::SeqCst);
         Some(Reader {
             grace: Arc::clone(self),
             slot,
@@ -80,7 +85,9 @@ impl Grace {
     fn oldest(&self) -> u64 {
         let epoch = self.epoch.0.load(Ordering::Relaxed);
         let seen = |slot: &Slot| slot.seen.load(Ordering::Acquire);
-        self.readers.iter().map(seen).fold(epoch, u64::min)
+        let used = self.used.load(Ordering::SeqCst);
+        let readers = self.readers.iter().take(used);
+        readers.map(seen).fold(epoch, u64::min)
     }
 }
 
