@@ -120,9 +120,6 @@ pub(crate) fn start(run: &Run, default: Option<&str>) -> Result<Running, String>
         Instance::new(&setup, store).map_err(|error| format!("memory for packets: {error}"))?;
     set_clock(&mut instance);
     instance.recall(&notes);
-    if !run.no_host || run.listen.is_some() {
-        crate::access::first_password(&mut instance)?;
-    }
     if let Some(state) = &place.state {
         instance
             .control()
@@ -140,6 +137,10 @@ pub(crate) fn start(run: &Run, default: Option<&str>) -> Result<Running, String>
         .map_err(|error| format!("netlink: {error}"))?;
     devices.follow(&mut instance)?;
     let ports = devices.in_words();
+    // It is told once, and not by a router that does not start.
+    if !run.no_host || run.listen.is_some() {
+        crate::access::first_password(&mut instance)?;
+    }
     let host = host_plane(run).map(Arc::new);
     let mut mirrors = Mirrors::default();
     mirrors.follow(host.as_deref(), instance.control());

@@ -113,6 +113,27 @@ fn packet_ports_pass_segments_whole() {
     );
 }
 
+/// A router whose ports are TAP devices.
+pub(crate) fn tap_router(lab: &Lab, config: &str, arguments: &[&str]) -> Router {
+    let start = Start {
+        ports: vec!["ether1=tap:tap1".into(), "ether2=tap:tap2".into()],
+        arguments,
+        ..Start::with("tap", config)
+    };
+    let router = Router::start(lab, &start);
+    // A wire in the router's own kernel leads from each TAP to the host at the other end.
+    for number in [1, 2] {
+        let bridge = format!("bridge{number}");
+        let on = |line: String| run(lab, "router", &format!("ip link {line}"));
+        on(format!("add name {bridge} type bridge"));
+        for device in ["ether", "tap"] {
+            on(format!("set dev {device}{number} master {bridge} up"));
+        }
+        on(format!("set dev {bridge} up"));
+    }
+    router
+}
+
 #[test]
 fn tap_ports_pass_segments_whole() {
     let test = "tap_ports_pass_segments_whole";
@@ -125,33 +146,7 @@ fn tap_ports_pass_segments_whole() {
     if !driver_works(test, &lab, "tap") {
         return;
     }
-    let ports = vec!["ether1=tap:tap1".into(), "ether2=tap:tap2".into()];
-    let start = Start {
-        ports,
-        ..Start::with("tap", layout("segments").config)
-    };
-    let router = Router::start(&lab, &start);
-    // A wire in the router's own kernel leads from each TAP to the host at the other end.
-    for number in [1, 2] {
-        run(
-            &lab,
-            "router",
-            &format!("ip link add name bridge{number} type bridge"),
-        );
-        for device in ["ether", "tap"] {
-            let device = format!("{device}{number}");
-            run(
-                &lab,
-                "router",
-                &format!("ip link set dev {device} master bridge{number} up"),
-            );
-        }
-        run(
-            &lab,
-            "router",
-            &format!("ip link set dev bridge{number} up"),
-        );
-    }
+    let router = tap_router(&lab, layout("segments").config, &[]);
 
     carries_everything(&lab, &router);
 

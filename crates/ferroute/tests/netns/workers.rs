@@ -2,8 +2,25 @@
 
 use std::time::Instant;
 
+use lab::Lab;
+
+use crate::drivers::tap_router;
 use crate::throughput::{iperf, tcp_both_ways};
 use crate::world::{PACKET, Router, Start, XDP, driver_works, have, lab, layout, run};
+
+/// Many flows, of both families, each way.
+fn carries_all_at_once(lab: &Lab) {
+    for address in ["203.0.113.1", "2001:db8:1::1"] {
+        run(
+            lab,
+            "client",
+            &format!("ping -q -c 100 -i 0.002 -W 10 {address}"),
+        );
+        tcp_both_ways(lab, address, 20);
+        let report = iperf(lab, address, "--parallel 8 --bytes 40M");
+        assert!(report["end"]["sum_received"]["bytes"].as_u64() > Some(20_000_000));
+    }
+}
 
 fn two_workers(driver: &str, test: &str) {
     let programs = ["iperf3", "ping"];
@@ -25,19 +42,41 @@ fn two_workers(driver: &str, test: &str) {
         },
     );
 
-    for address in ["203.0.113.1", "2001:db8:1::1"] {
-        run(
-            &lab,
-            "client",
-            &format!("ping -q -c 100 -i 0.002 -W 10 {address}"),
-        );
-        tcp_both_ways(&lab, address, 20);
-        let report = iperf(&lab, address, "--parallel 8 --bytes 40M");
-        assert!(report["end"]["sum_received"]["bytes"].as_u64() > Some(20_000_000));
-    }
+    carries_all_at_once(&lab);
     // The counters are the sum over the workers: no more than the links carried, and no less.
     let sent = router.number("/interface/print stats", "ether1", "tx-byte");
     assert!(sent > 2 * 30_000_000, "{sent}");
+}
+
+#[test]
+fn two_workers_share_tap_ports() {
+    let test = "two_workers_share_tap_ports";
+    let Some(lab) = have(test, &["iperf3", "ping"])
+        .then(|| lab(test, layout("segments")))
+        .flatten()
+    else {
+        return;
+    };
+    if !driver_works(test, &lab, "tap") {
+        return;
+    }
+    let router = tap_router(&lab, layout("segments").config, &["--workers", "2"]);
+
+    carries_all_at_once(&lab);
+
+    for worker in ["worker-0", "worker-1"] {
+        assert!(
+            router.thread_ticks(worker) > 0,
+            "{worker} had nothing to do"
+        );
+    }
+    // A flow has one worker, so nothing of it is overtaken.
+    let report = iperf(
+        &lab,
+        "203.0.113.1",
+        "--udp --bitrate 20M --length 400 --time 2",
+    );
+    assert_eq!(report["end"]["streams"][0]["udp"]["out_of_order"], 0);
 }
 
 #[test]

@@ -342,17 +342,14 @@ impl Router {
 
     /// The processor time that it has used so far, in clock ticks of a hundredth of a second.
     pub(crate) fn ticks(&self) -> u64 {
-        let path = format!("/proc/{}/stat", self.child.id());
-        let stat = fs::read_to_string(path).expect("it runs");
-        let (_, fields) = stat.rsplit_once(')').expect("the name is in parentheses");
-        let used = |field: &str| field.parse::<u64>().expect("a number of ticks");
-        // Fields 14 and 15 of proc_pid_stat(5): in user and in kernel mode.
-        fields
-            .split_ascii_whitespace()
-            .skip(11)
-            .take(2)
-            .map(used)
-            .sum()
+        ticks_of(&format!("/proc/{}/stat", self.child.id()))
+    }
+
+    /// The same of its threads of this name.
+    pub(crate) fn thread_ticks(&self, name: &str) -> u64 {
+        let stat = |thread: &String| format!("/proc/{}/task/{thread}/stat", self.child.id());
+        let threads = self.threads(name);
+        threads.iter().map(|thread| ticks_of(&stat(thread))).sum()
     }
 
     /// The memory that it has, in KB.
@@ -429,6 +426,15 @@ impl Router {
             thread::park_timeout(Duration::from_millis(1));
         }
     }
+}
+
+/// Ticks in user and in kernel mode, of a process or a thread: fields 14 and 15 of proc_pid_stat(5).
+fn ticks_of(path: &str) -> u64 {
+    let stat = fs::read_to_string(path).expect("it runs");
+    let (_, fields) = stat.rsplit_once(')').expect("the name is in parentheses");
+    let used = |field: &str| field.parse::<u64>().expect("a number of ticks");
+    let fields = fields.split_ascii_whitespace().skip(11).take(2);
+    fields.map(used).sum()
 }
 
 impl Drop for Router {

@@ -391,7 +391,7 @@ impl Control {
                 && !self.ports.contains_key(port)
                 && self.missed.insert(port.clone())
             {
-                let message = format!("{}: no device is mapped to port {port}", laid.name);
+                let message = format!("{}: there is no device behind port {port}", laid.name);
                 self.log.add("interface,warning", message);
             }
         }
