@@ -15,6 +15,7 @@ use std::collections::{BTreeMap, VecDeque};
 use std::fs::Permissions;
 use std::os::unix::fs::{DirBuilderExt as _, PermissionsExt as _};
 use std::path::Path;
+use std::sync::Arc;
 
 use menu::{By, Changes, Clock, Journal, Origin, Saved, SavedChanges, SavedItem, Store};
 use redb::{
@@ -47,7 +48,12 @@ const LOG_BYTES: usize = 16 << 20;
 
 /// The configuration's file, held open by one router at a time.
 pub struct Durable {
-    database: Database,
+    /// None when it could not be opened anew.
+    database: Option<Database>,
+    /// Opens it anew.
+    again: Again,
+    /// The last revision that was written.
+    revision: Option<u64>,
     /// Whether first states are being kept.
     holding: bool,
     /// The revisions in the log with their bytes, oldest first.
@@ -55,6 +61,9 @@ pub struct Durable {
     /// The revision that may have to be taken back: the log keeps it, however large.
     unconfirmed: Option<u64>,
 }
+
+/// How a database is opened that there is.
+type Again = Arc<dyn Fn() -> Result<Database, redb::DatabaseError> + Send + Sync>;
 
 /// What was kept.
 #[derive(Debug, Default)]
@@ -103,19 +112,24 @@ impl Durable {
             }
             error => failed(error.to_string()),
         })?;
-        Self::of(database).map_err(|error| failed(error.to_string()))
+        let again: Again = Arc::new({
+            let path = path.clone();
+            move || Database::open(&path)
+        });
+        Self::of(database, again).map_err(|error| failed(error.to_string()))
     }
 
     /// The configuration on some other storage than a file.
     ///
     /// # Errors
     /// What the storage says.
-    pub fn on(storage: impl StorageBackend) -> Result<Self, String> {
-        let database = Database::builder().create_with_backend(storage);
-        Self::of(database.map_err(|error| error.to_string())?).map_err(|error| error.to_string())
+    pub fn on(storage: impl StorageBackend + Clone) -> Result<Self, String> {
+        let open = move || Database::builder().create_with_backend(storage.clone());
+        let database = open().map_err(|error| error.to_string())?;
+        Self::of(database, Arc::new(open)).map_err(|error| error.to_string())
     }
 
-    fn of(database: Database) -> Result<Self, redb::Error> {
+    fn of(database: Database, again: Again) -> Result<Self, redb::Error> {
         let transaction = database.begin_read()?;
         let mut logged = VecDeque::new();
         if let Some(log) = table(transaction.open_table(LOG))? {
@@ -129,12 +143,58 @@ impl Durable {
             Some(notes) => notes.get(HOLDING)?.is_some(),
             None => false,
         };
+        let numbers = table(transaction.open_table(NUMBERS))?;
+        let revision = match &numbers {
+            Some(numbers) => numbers.get(REVISION)?.map(|number| number.value()),
+            None => None,
+        };
         Ok(Self {
+            revision,
             holding,
             logged,
             unconfirmed: None,
-            database,
+            database: Some(database),
+            again,
         })
+    }
+
+    fn database(&self) -> Result<&Database, redb::Error> {
+        self.database.as_ref().ok_or(redb::Error::PreviousIo)
+    }
+
+    /// Writes something. A database whose disk refused something once, because it was full, takes no more until it
+    /// is opened anew.
+    fn written<T>(
+        &mut self,
+        write: impl Fn(&mut Self) -> Result<T, redb::Error>,
+    ) -> Result<T, String> {
+        match write(self) {
+            Err(redb::Error::PreviousIo) => {
+                self.open_again()?;
+                write(self)
+            }
+            first => first,
+        }
+        .map_err(|error| error.to_string())
+    }
+
+    fn open_again(&mut self) -> Result<(), String> {
+        // Only one at a time may have the file open.
+        self.database = None;
+        let database = (self.again)().map_err(|error| error.to_string())?;
+        let found = Self::of(database, Arc::clone(&self.again));
+        let found = found.map_err(|error| error.to_string())?;
+        if (found.revision, found.holding) != (self.revision, self.holding) {
+            // What failed in its very last step may be there all the same, and nobody was told so.
+            return Err(String::from(
+                "the disk has what it refused; the router has to be started anew",
+            ));
+        }
+        *self = Self {
+            unconfirmed: self.unconfirmed,
+            ..found
+        };
+        Ok(())
     }
 
     /// What was kept; none if nothing ever was.
@@ -146,7 +206,7 @@ impl Durable {
     }
 
     fn read(&self) -> Result<Option<Kept>, redb::Error> {
-        let transaction = self.database.begin_read()?;
+        let transaction = self.database()?.begin_read()?;
         let Some(numbers) = table(transaction.open_table(NUMBERS))? else {
             return Ok(None);
         };
@@ -180,11 +240,13 @@ impl Durable {
     /// # Errors
     /// When it cannot be written; what was kept then stays.
     pub fn replace(&mut self, saved: &Saved) -> Result<(), String> {
-        self.write_all(saved).map_err(|error| error.to_string())
+        self.written(|durable| durable.write_all(saved))?;
+        self.revision = Some(saved.revision);
+        Ok(())
     }
 
     fn write_all(&self, saved: &Saved) -> Result<(), redb::Error> {
-        let transaction = self.database.begin_write()?;
+        let transaction = self.database()?.begin_write()?;
         transaction.delete_table(ITEMS)?;
         transaction.delete_table(NUMBERS)?;
         {
@@ -203,7 +265,7 @@ impl Durable {
 
     fn write(&mut self, changes: &Changes) -> Result<(), redb::Error> {
         // A commit is synced to disk before it returns (redb's default durability).
-        let transaction = self.database.begin_write()?;
+        let transaction = self.database()?.begin_write()?;
         write_items(&transaction, changes)?;
         if self.holding && changes.origin != Origin::Router {
             write_held(&transaction, changes)?;
@@ -211,6 +273,7 @@ impl Durable {
         let logged = self.write_log(&transaction, changes)?;
         transaction.commit()?;
         self.logged = logged;
+        self.revision = Some(changes.revision);
         Ok(())
     }
 
@@ -241,7 +304,7 @@ impl Durable {
     }
 
     fn write_hold(&self) -> Result<(), redb::Error> {
-        let transaction = self.database.begin_write()?;
+        let transaction = self.database()?.begin_write()?;
         transaction.delete_table(HELD)?;
         {
             let numbers = transaction.open_table(NUMBERS)?;
@@ -253,14 +316,14 @@ impl Durable {
     }
 
     fn write_release(&self) -> Result<(), redb::Error> {
-        let transaction = self.database.begin_write()?;
+        let transaction = self.database()?.begin_write()?;
         transaction.delete_table(HELD)?;
         transaction.open_table(NOTES)?.remove(HOLDING)?;
         Ok(transaction.commit()?)
     }
 
     fn write_note(&self, name: &str, text: Option<&str>) -> Result<(), redb::Error> {
-        let transaction = self.database.begin_write()?;
+        let transaction = self.database()?.begin_write()?;
         {
             let mut notes = transaction.open_table(NOTES)?;
             match text {
@@ -274,24 +337,23 @@ impl Durable {
 
 impl Journal for Durable {
     fn commit(&mut self, changes: &Changes) -> Result<(), String> {
-        self.write(changes).map_err(|error| error.to_string())
+        self.written(|durable| durable.write(changes))
     }
 
     fn hold(&mut self) -> Result<(), String> {
-        self.write_hold().map_err(|error| error.to_string())?;
+        self.written(|durable| durable.write_hold())?;
         self.holding = true;
         Ok(())
     }
 
     fn release(&mut self) -> Result<(), String> {
-        self.write_release().map_err(|error| error.to_string())?;
+        self.written(|durable| durable.write_release())?;
         self.holding = false;
         Ok(())
     }
 
     fn note(&mut self, name: &str, text: Option<&str>) -> Result<(), String> {
-        self.write_note(name, text)
-            .map_err(|error| error.to_string())?;
+        self.written(|durable| durable.write_note(name, text))?;
         if name == UNCONFIRMED {
             self.unconfirmed = text.and_then(|text| text.parse().ok());
         }

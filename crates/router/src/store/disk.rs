@@ -25,6 +25,8 @@ struct State {
     syncs: usize,
     cut_at: Option<usize>,
     dead: bool,
+    /// How many more writes it takes before it is full.
+    room: Option<usize>,
 }
 
 /// A disk that several see: the database, and the test that pulls the plug.
@@ -44,6 +46,11 @@ impl Disk {
     /// Lets the power go when the sync of this number is asked for.
     pub(super) fn cut_at(&self, sync: Option<usize>) {
         self.with(|state| state.cut_at = sync);
+    }
+
+    /// Lets it be full after so many writes more, or never.
+    pub(super) fn full_after(&self, writes: Option<usize>) {
+        self.with(|state| state.room = writes);
     }
 
     /// Whether the power is gone.
@@ -171,9 +178,11 @@ impl StorageBackend for Disk {
     }
 
     fn write(&self, offset: u64, data: &[u8]) -> io::Result<()> {
-        self.with(|state| match state.dead {
-            true => Err(no_power()),
-            false => {
+        self.with(|state| match (state.dead, &mut state.room) {
+            (true, _) => Err(no_power()),
+            (false, Some(0)) => Err(io::ErrorKind::StorageFull.into()),
+            (false, room) => {
+                room.iter_mut().for_each(|room| *room -= 1);
                 state.pending.push(Step::Write(offset, data.to_vec()));
                 Ok(())
             }

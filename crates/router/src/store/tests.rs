@@ -69,6 +69,44 @@ fn what_was_committed_is_there_after_a_restart() {
 }
 
 #[test]
+fn a_disk_that_was_full_takes_changes_again_when_it_is_not() {
+    let mut refused = 0;
+    for writes in 0..24 {
+        let disk = Disk::default();
+        let mut store = schema::store();
+        store.set_journal(Box::new(Durable::on(disk.clone()).expect("an empty disk")));
+        run(&mut store, "/interface list add name=before").expect("there is room");
+
+        disk.full_after(Some(writes));
+        let first = run(&mut store, "/interface list add name=first");
+        let second = run(&mut store, "/interface list add name=second");
+        disk.full_after(None);
+        let last = run(&mut store, "/interface list add name=last");
+
+        if let Err(unknown) = &last {
+            // The disk was full after the step that makes a transaction count.
+            assert!(unknown.to_string().contains("started anew"), "{unknown}");
+            continue;
+        }
+        refused += usize::from(first.is_err());
+        drop(store);
+        let durable = Durable::on(disk).expect("what was written");
+        let kept = durable.load().expect("readable").expect("it was kept");
+        let store = taken_up(&kept);
+        for (name, acknowledged) in [
+            ("before", true),
+            ("first", first.is_ok()),
+            ("second", second.is_ok()),
+            ("last", true),
+        ] {
+            let is_there = store.named("interface-list", name).is_some();
+            assert_eq!(is_there, acknowledged, "{name} after {writes} writes");
+        }
+    }
+    assert!(refused > 2, "{refused} changes were refused");
+}
+
+#[test]
 fn two_routers_cannot_share_a_folder() {
     let folder = folder();
     let first = Durable::open(&folder).expect("a new folder");
