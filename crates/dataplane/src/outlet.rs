@@ -64,7 +64,7 @@ pub(crate) struct Outlet {
 impl Outlet {
     pub(crate) fn new(
         index: u16,
-        pool: Pool,
+        mut pool: Pool,
         rings: Rings,
         counters: Arc<Counters>,
         tracker: Tracker,

@@ -23,7 +23,7 @@ fn open(device: &str, mode: XdpMode, pool: &Pool) -> XdpPort {
     port
 }
 
-fn free_slots(pool: &Pool) -> [usize; 3] {
+fn free_slots(pool: &mut Pool) -> [usize; 3] {
     Class::ALL.map(|class| pool.available(class))
 }
 
@@ -190,7 +190,7 @@ fn closing_brings_every_slot_home_and_takes_the_program_off() {
     in_namespace_as_root(|| {
         cable("left", "right", 1500);
         let mut pool = pool();
-        let free = free_slots(&pool);
+        let free = free_slots(&mut pool);
         for round in 0..3 {
             // The queue was in use a moment ago.
             let mut left = open("left", XdpMode::Generic, &pool);
@@ -205,7 +205,7 @@ fn closing_brings_every_slot_home_and_takes_the_program_off() {
             left.close(&mut pool);
             right.close(&mut pool);
 
-            assert_eq!(free_slots(&pool), free, "round {round}");
+            assert_eq!(free_slots(&mut pool), free, "round {round}");
         }
         let (_, shown) = run("ip", "-d link show left");
         assert!(!shown.contains("xdp"), "{shown}");
@@ -240,7 +240,7 @@ fn a_line_that_was_down_works_again_when_it_is_up() {
         let mut left = open("left", XdpMode::Generic, &pool);
         let mut right = open("right", XdpMode::Generic, &pool);
         prime(&mut right, &mut pool);
-        let free = free_slots(&pool);
+        let free = free_slots(&mut pool);
         ip("link set left down");
         for _ in 0..3 {
             let frame = pool.alloc_from(&pattern(1, 60)).expect("a slot");

@@ -17,8 +17,15 @@ fn carries_all_at_once(lab: &Lab) {
             &format!("ping -q -c 100 -i 0.002 -W 10 {address}"),
         );
         tcp_both_ways(lab, address, 20);
-        let report = iperf(lab, address, "--parallel 8 --bytes 40M");
-        assert!(report["end"]["sum_received"]["bytes"].as_u64() > Some(20_000_000));
+        // More than a pool has frames, of which each worker has a part: what the other frees has to come home.
+        for direction in ["", " --reverse"] {
+            let report = iperf(
+                lab,
+                address,
+                &format!("--parallel 8 --bytes 80M{direction}"),
+            );
+            assert!(report["end"]["sum_received"]["bytes"].as_u64() > Some(60_000_000));
+        }
     }
 }
 
@@ -77,6 +84,33 @@ fn two_workers_share_tap_ports() {
         "--udp --bitrate 20M --length 400 --time 2",
     );
     assert_eq!(report["end"]["streams"][0]["udp"]["out_of_order"], 0);
+}
+
+/// One worker has the only queue of a device, and both have one of the other device: what arrived in the frames of
+/// the first goes out by the second.
+#[test]
+fn two_workers_share_the_frames_of_one_queue() {
+    let test = "two_workers_share_the_frames_of_one_queue";
+    let Some(lab) = have(test, &["iperf3", "ping"])
+        .then(|| lab(test, layout("plain")))
+        .flatten()
+    else {
+        return;
+    };
+    if !driver_works(test, &lab, XDP) {
+        return;
+    }
+    let start = Start {
+        ports: vec![
+            format!("ether1={XDP}:ether1"),
+            format!("ether2={PACKET}:ether2"),
+        ],
+        arguments: &["--workers", "2"],
+        ..Start::with(XDP, layout("plain").config)
+    };
+    let _router = Router::start(&lab, &start);
+
+    carries_all_at_once(&lab);
 }
 
 #[test]
