@@ -159,6 +159,19 @@ pub(crate) fn parse(parse: &Parse) -> Result<u8, String> {
     Ok(code)
 }
 
+/// A command as a terminal may have it: a file that is no text would give it orders.
+fn harmless(command: &str) -> String {
+    let mut text = String::new();
+    for letter in command.chars() {
+        match letter.is_control() {
+            // RouterOS: bytes in texts are written as two digits.
+            true => text.push_str(&format!("\\{:02X}", u32::from(letter))),
+            false => text.push(letter),
+        }
+    }
+    text
+}
+
 /// `ferroute check`: what would become of a file.
 pub(crate) fn check(check: &Check) -> Result<u8, String> {
     let text = read(&check.file)?;
@@ -168,7 +181,7 @@ pub(crate) fn check(check: &Check) -> Result<u8, String> {
     } else {
         for refused in &report.refused {
             say::line(with_place(refused))?;
-            say::line(format_args!("    {}", refused.command))?;
+            say::line(format_args!("    {}", harmless(&refused.command)))?;
         }
         for item in &report.no_effect {
             say::line(format_args!("line {}: no effect: {}", item.line, item.what))?;

@@ -7,7 +7,7 @@ use std::path::PathBuf;
 use frame::Port;
 use netio::link::{Link, LinkEvent, LinkMonitor};
 use netio::takeover::Takeover;
-use netio::{OpenError, Opened, Request, Spec, Umem, XDP_RING};
+use netio::{OpenError, Opened, Request, Spec, Tether, Umem, XDP_RING};
 use router::Instance;
 use router::drive::{Control, PortNews, Queue};
 use wire::Mac;
@@ -68,6 +68,25 @@ struct Device {
     words: String,
     /// Gives the device back when it goes.
     takeover: Option<Takeover>,
+    /// Holds on to a TAP device.
+    tether: Option<Tether>,
+    /// It was moved to another network namespace, where nobody can follow its link.
+    elsewhere: bool,
+}
+
+impl Device {
+    /// Whether it is a TAP device that is there though it is not in this network namespace any more.
+    fn is_held(&self) -> bool {
+        self.tether.as_ref().is_some_and(Tether::holds)
+    }
+
+    fn detach(&mut self, instance: &mut Instance) {
+        instance.control().detach_port(&self.mapped.name);
+        self.attached = false;
+        self.elsewhere = false;
+        self.takeover = None;
+        self.tether = None;
+    }
 }
 
 /// All devices of a router.
@@ -98,6 +117,8 @@ impl Devices {
             mapped,
             attached: false,
             takeover: None,
+            tether: None,
+            elsewhere: false,
         };
         let mut devices = Self {
             devices: mapped.into_iter().map(device).collect(),
@@ -159,7 +180,10 @@ impl Devices {
     pub(crate) fn follow(&mut self, instance: &mut Instance) -> Result<(), String> {
         let mut result = Ok(());
         for index in 0..self.devices.len() {
-            let device = &self.devices[index];
+            let device = &mut self.devices[index];
+            if device.elsewhere && !device.is_held() {
+                device.detach(instance);
+            }
             // Files and devices of our own making are there as soon as they are opened.
             if !device.attached && matches!(device.mapped.spec, Spec::Pcap { .. } | Spec::Tap(_)) {
                 result = result.and(self.attach(index, instance));
@@ -178,11 +202,22 @@ impl Devices {
             let Some(index) = index else { continue };
             let device = &mut self.devices[index];
             match &event {
-                LinkEvent::Vanished(_) => {
-                    instance.control().detach_port(&device.mapped.name);
-                    device.attached = false;
-                    device.takeover = None;
+                // Whoever is at the other end is there: a TAP device is given to a container like that.
+                LinkEvent::Vanished(link) if device.is_held() => {
+                    tracing::info!(
+                        "{}: {} is in another network namespace",
+                        device.mapped.name,
+                        link.name
+                    );
+                    device.elsewhere = true;
+                    let news = PortNews {
+                        up: true,
+                        mac: other_end(news(link).mac),
+                        ..news(link)
+                    };
+                    instance.control().port_news(&device.mapped.name, news);
                 }
+                LinkEvent::Vanished(_) => device.detach(instance),
                 LinkEvent::Appeared(link) | LinkEvent::Changed(link) if device.attached => {
                     let mut news = news(link);
                     if matches!(device.mapped.spec, Spec::Tap(_)) {
@@ -215,6 +250,7 @@ impl Devices {
         device.words = in_words(name, &opened, spec);
         device.attached = true;
         device.takeover = opened.takeover;
+        device.tether = opened.tether;
         let offloads = opened
             .ports
             .first()
@@ -244,8 +280,9 @@ impl Devices {
 
     /// Lets all ports go; the devices are given back when this is dropped.
     pub(crate) fn close(&mut self, control: &mut Control) {
-        for device in &self.devices {
+        for device in &mut self.devices {
             control.detach_port(&device.mapped.name);
+            device.tether = None;
         }
     }
 }

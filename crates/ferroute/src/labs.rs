@@ -1,6 +1,5 @@
 //! `ferroute lab …`: labs of namespaces, and a router in one of them.
 
-use std::io;
 use std::path::PathBuf;
 
 use lab::{Holding, Lab, Layout, Life, Options};
@@ -11,7 +10,7 @@ use crate::say;
 
 /// Does what `ferroute lab` was asked to.
 pub(crate) fn run(command: &cli::Lab) -> Result<u8, String> {
-    let mut out = io::stdout().lock();
+    let mut out = Vec::new();
     let text = |error: lab::Error| error.to_string();
     match command {
         cli::Lab::List => lab::cli::list(&mut out).map_err(text)?,
@@ -30,10 +29,10 @@ pub(crate) fn run(command: &cli::Lab) -> Result<u8, String> {
             workers,
             driver,
         } => {
-            drop(out);
             return live(name, config.clone(), *workers, driver.as_deref());
         }
     }
+    say::bytes(&out)?;
     Ok(0)
 }
 

@@ -42,5 +42,5 @@ pub use memory::{Handing, MemoryPort};
 pub use namespace::unshare_network;
 pub use open::{OpenError, Opened, Request, Spec, open};
 pub use pcap::{FrameWriter, PcapPort};
-pub use tap::{Layer, TapPort};
+pub use tap::{Layer, TapPort, Tether};
 pub use wait::{WaitSet, Waker, Woken};

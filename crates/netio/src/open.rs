@@ -22,7 +22,7 @@ pub use spec::{Spec, SpecError};
 
 use crate::link::{Link, Links};
 use crate::takeover::{self, Held, Takeover};
-use crate::{Layer, PacketPort, PcapPort, TapPort, Umem, XdpMode, XdpPort, XdpRefusal};
+use crate::{Layer, PacketPort, PcapPort, TapPort, Tether, Umem, XdpMode, XdpPort, XdpRefusal};
 
 /// What is to be opened, and for whom.
 #[derive(Clone, Copy, Debug)]
@@ -55,6 +55,8 @@ pub struct Opened {
     pub link: Option<Link>,
     /// Gives the device back when dropped; the ports are to be closed before.
     pub takeover: Option<Takeover>,
+    /// Of a TAP device, which may be moved to another network namespace.
+    pub tether: Option<Tether>,
 }
 
 impl fmt::Debug for Opened {
@@ -236,6 +238,7 @@ fn open_device(
         reasons,
         link: Some(link),
         takeover: taken,
+        tether: None,
     })
 }
 
@@ -295,6 +298,8 @@ fn open_tap(name: &str, request: &Request<'_>) -> Result<Opened, OpenError> {
     let mut links = Links::open().map_err(OpenError::System)?;
     let link = links.find(name).map_err(OpenError::System)?;
     links.set_up(link.index, true).map_err(refused)?;
+    let tether = ports.first().map(TapPort::tether).transpose();
+    let tether = tether.map_err(OpenError::System)?;
     Ok(Opened {
         note: (ports.len() < workers).then_some(single),
         ports: boxed(ports),
@@ -302,6 +307,7 @@ fn open_tap(name: &str, request: &Request<'_>) -> Result<Opened, OpenError> {
         reasons: Vec::new(),
         link: links.find(name).ok(),
         takeover: None,
+        tether,
     })
 }
 
@@ -315,5 +321,6 @@ fn open_files(input: Option<&Path>, output: Option<&Path>) -> Result<Opened, Ope
         reasons: Vec::new(),
         link: None,
         takeover: None,
+        tether: None,
     })
 }

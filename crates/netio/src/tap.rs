@@ -86,6 +86,14 @@ impl TapPort {
         })
     }
 
+    /// What tells whether the device is still there, wherever it is.
+    ///
+    /// # Errors
+    /// The process has no descriptors left.
+    pub fn tether(&self) -> io::Result<Tether> {
+        Ok(Tether(self.queue.try_clone()?))
+    }
+
     /// Reads one frame.
     fn read(&mut self, pool: &mut Pool) -> Read {
         if self.small.is_none() {
@@ -150,6 +158,18 @@ impl TapPort {
         let header = vnet::encode(&frame.offload, frame.bytes(), 0);
         let parts = [io::IoSlice::new(&header), io::IoSlice::new(frame.bytes())];
         rustix::io::writev(&self.queue, &parts).is_ok()
+    }
+}
+
+/// Holds on to a device: one that was moved to another network namespace is not seen by netlink any
+/// more, and works all the same. As long as it is held the device stays.
+#[derive(Debug)]
+pub struct Tether(OwnedFd);
+
+impl Tether {
+    /// Whether the device is there, in this network namespace or in another.
+    pub fn holds(&self) -> bool {
+        device::is_attached(&self.0)
     }
 }
 

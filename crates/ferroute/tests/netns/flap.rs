@@ -2,7 +2,7 @@
 
 use lab::Lab;
 
-use crate::world::{PACKET, Router, Start, have, lab, layout, run, until, works};
+use crate::world::{PACKET, Router, Start, driver_works, have, lab, layout, run, until, works};
 
 const PING: &str = "ping -q -c 1 -W 1 203.0.113.1";
 const PING6: &str = "ping -q -c 1 -W 1 2001:db8:1::1";
@@ -81,4 +81,46 @@ fn a_device_that_was_removed_is_picked_up_when_it_is_there_again() {
         until("the port is seen running", || running(&router, "ether1"));
         until("packets pass again", || passes(&lab));
     }
+}
+
+#[test]
+fn a_tap_that_is_given_to_another_namespace_stays_a_port() {
+    let test = "a_tap_that_is_given_to_another_namespace_stays_a_port";
+    let Some(lab) = have(test, &["ping"])
+        .then(|| lab(test, layout("plain")))
+        .flatten()
+    else {
+        return;
+    };
+    if !driver_works(test, &lab, "tap") {
+        return;
+    }
+    let config = "/ip/address/add address=10.7.0.1/24 interface=ether1\n";
+    let start = Start {
+        ports: vec!["ether1=tap:given".into()],
+        ..Start::with("tap", config)
+    };
+    let router = Router::start(&lab, &start);
+    let give = |to: &str| {
+        let there = lab.namespace(to).expect("a host of the layout");
+        let line = format!("ip link set dev given netns {}", there.display());
+        run(&lab, "router", &line);
+        run(&lab, to, "ip address add 10.7.0.2/24 dev given");
+        run(&lab, to, "ip link set dev given up");
+    };
+    let ping = "ping -q -c 1 -W 1 10.7.0.1";
+
+    for host in ["client", "server"] {
+        give(host);
+        until("the router answers", || works(&lab, host, ping));
+        assert!(running(&router, "ether1"));
+
+        // The router makes it anew, as it does where it never was elsewhere.
+        run(&lab, host, "ip link delete dev given");
+        until("it is there again", || {
+            works(&lab, "router", "ip link show dev given")
+        });
+    }
+    assert!(router.stop().success());
+    assert!(!works(&lab, "router", "ip link show dev given"));
 }

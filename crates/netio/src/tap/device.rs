@@ -105,6 +105,16 @@ fn value(attributes: &[InfoTun], kind: u16) -> Option<Vec<u8>> {
     Some(bytes)
 }
 
+/// Whether a descriptor is still tied to a device.
+pub(super) fn is_attached(queue: &OwnedFd) -> bool {
+    let mut request = libc::ifreq {
+        ifr_name: [0; libc::IFNAMSIZ],
+        ifr_ifru: libc::__c_anonymous_ifr_ifru { ifru_flags: 0 },
+    };
+    // SAFETY: the request writes one `ifreq` and follows no pointer in it.
+    unsafe { sys::ioctl(queue.as_fd(), libc::TUNGETIFF as _, &mut request) }.is_ok()
+}
+
 /// Ties an open `/dev/net/tun` to the device of this name, as one of several queues or the only one.
 pub(super) fn attach(queue: &OwnedFd, name: &str, layer: Layer, several: bool) -> io::Result<()> {
     let name = sys::device_name(name)
