@@ -159,7 +159,7 @@ fn a_trace_follows_rules_and_changes_nothing() {
         "/ip firewall filter\n\
          add chain=forward action=jump jump-target=out protocol=tcp out-interface=ether2\n\
          add chain=out action=accept protocol=tcp dst-port=80 comment=web\n\
-         add chain=out action=reject reject-with=tcp-reset",
+         add chain=out action=reject reject-with=tcp-reset protocol=tcp",
     );
     let trace = |world: &mut World, port: u16| {
         world.run_on(
