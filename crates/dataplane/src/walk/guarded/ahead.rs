@@ -111,6 +111,7 @@ impl Ahead {
     }
 
     /// What a packet is; it is read if it was not.
+    #[inline(always)]
     pub(super) fn fields(&mut self, at: usize, frame: &Frame) -> &mut Fields {
         let at = at % CHUNK;
         if self.which.fields >> at & 1 == 0 {
@@ -127,6 +128,7 @@ impl Ahead {
     }
 
     /// What a packet of the run is, as rules are to see it, and the rules that it may hit.
+    #[inline(always)]
     pub(super) fn asked(
         &mut self,
         waiting: &Waiting,
@@ -221,11 +223,9 @@ impl Work for Read<'_> {
         let (mut at, count) = (0, self.frames.len().min(CHUNK));
         while at < count {
             let (ipv6, end) = self.ahead.which.family(at, count);
-            match (ipv6, self.tracks[usize::from(ipv6)]) {
-                (true, true) => self.read::<true, true>(at..end),
-                (true, false) => self.read::<true, false>(at..end),
-                (false, true) => self.read::<false, true>(at..end),
-                (false, false) => self.read::<false, false>(at..end),
+            match ipv6 {
+                true => self.read_family::<true>(at..end),
+                false => self.read_family::<false>(at..end),
             }
             at = end;
         }
@@ -236,8 +236,23 @@ impl Work for Read<'_> {
 }
 
 impl Read<'_> {
+    /// What nobody asks for is not kept while a packet is read.
     #[inline(always)]
-    fn read<const IPV6: bool, const TRACKED: bool>(&mut self, places: Range<usize>) {
+    fn read_family<const IPV6: bool>(&mut self, places: Range<usize>) {
+        let family = usize::from(IPV6);
+        match (self.tracks[family], self.reads[family]) {
+            (true, true) => self.read::<IPV6, true, true>(places),
+            (true, false) => self.read::<IPV6, true, false>(places),
+            (false, true) => self.read::<IPV6, false, true>(places),
+            (false, false) => self.read::<IPV6, false, false>(places),
+        }
+    }
+
+    #[inline(always)]
+    fn read<const IPV6: bool, const TRACKED: bool, const FIELDS: bool>(
+        &mut self,
+        places: Range<usize>,
+    ) {
         let ahead = &mut *self.ahead;
         let mut which = ahead.which;
         for (behind, frame) in self.frames[places.clone()].iter().enumerate() {
@@ -253,6 +268,10 @@ impl Read<'_> {
             let columns = &mut ahead.run.columns;
             columns.put::<IPV6>(at, &fields.tuple, frame.ingress);
             ahead.lens[at] = fields.len;
+            if FIELDS {
+                ahead.fields[at] = fields;
+                which.fields |= 1 << at;
+            }
             if TRACKED {
                 let hash = self.tracker.hash(&fields.tuple);
                 ahead.hashes[at] = hash;
@@ -262,11 +281,6 @@ impl Read<'_> {
         which.odd &= !which.exit;
         which.plain &= !which.exit;
         ahead.which = which;
-        if self.reads[usize::from(IPV6)] {
-            for at in places {
-                ahead.fields(at, &self.frames[at]);
-            }
-        }
     }
 
     /// Reads the packets that are not usual.
