@@ -4,6 +4,17 @@ use std::net::IpAddr;
 
 use menu::{Kind, Spelling};
 
+/// The days of a week, as the user manager has them.
+pub(crate) const WEEKDAYS: &[&str] = &[
+    "sunday",
+    "monday",
+    "tuesday",
+    "wednesday",
+    "thursday",
+    "friday",
+    "saturday",
+];
+
 /// A date and a time of day: `2026-11-21 18:57:57`.
 pub(crate) const DATE_TIME: Kind = Kind::Spelled(&Spelling {
     describe: "YYYY-MM-DD HH:MM:SS    (date and time)",

@@ -4,7 +4,7 @@ use menu::{Builtin, Effect, Family, Kind, Menu, Pick, Property, Shape};
 
 use crate::brief::DISABLED;
 use crate::fragment::COMMENT_DISABLED;
-use crate::spelling::BYTES;
+use crate::spelling::{BYTES, WEEKDAYS};
 use crate::terms::{HOST, list, named, no, note, number, secret, span, text, words};
 
 /// The menus of this file.
@@ -42,15 +42,7 @@ const RIGHTS: Kind = Kind::List(&Kind::Words(&[
     "parent-routers",
     "parent-users",
 ]));
-const DAYS: Kind = Kind::Set(&[
-    "sunday",
-    "monday",
-    "tuesday",
-    "wednesday",
-    "thursday",
-    "friday",
-    "saturday",
-]);
+const DAYS: Kind = Kind::Set(WEEKDAYS);
 
 static CUSTOMER: Menu = Menu {
     properties: &[

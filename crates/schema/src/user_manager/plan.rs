@@ -5,7 +5,7 @@ use menu::{Effect, Kind, Menu, Old, Property, Shape};
 use super::{PROFILE, USER};
 use crate::fragment::COMMENT;
 use crate::short::{NUMBERS, between, idle, shown, text};
-use crate::spelling::{DATE_TIME, DECIMAL};
+use crate::spelling::{DATE_TIME, DECIMAL, WEEKDAYS};
 
 const LIMITATION: Kind = Kind::Reference("user-manager-limitation");
 /// A number of bytes; `k`, `M` and `G` multiply it.
@@ -189,15 +189,7 @@ pub(crate) static PROFILE_LIMITATION: Menu = Menu {
         .default("23h59m59s"),
         Property::new(
             "weekdays",
-            Kind::List(&Kind::Words(&[
-                "sunday",
-                "monday",
-                "tuesday",
-                "wednesday",
-                "thursday",
-                "friday",
-                "saturday",
-            ])),
+            Kind::List(&Kind::Words(WEEKDAYS)),
             "On which days it is in force",
         )
         .default("sunday,monday,tuesday,wednesday,thursday,friday,saturday"),
