@@ -79,6 +79,34 @@ pub trait Lanes: Copy {
         places.map(|place| table.get((place as usize).min(last)).copied().unwrap_or(0))
     }
 
+    /// The numbers in 16 rows of 48 bytes, column by column: each of 4 bytes, the most significant first.
+    #[inline(always)]
+    fn columns(self, rows: &[&[u8; 48]; 16]) -> [[u32; 16]; 12] {
+        let mut columns = [[0; 16]; 12];
+        for (at, row) in rows.iter().enumerate() {
+            let (numbers, _) = row.as_chunks();
+            for (column, number) in columns.iter_mut().zip(numbers) {
+                column[at] = u32::from_be_bytes(*number);
+            }
+        }
+        columns
+    }
+
+    /// Which of 16 numbers are 0: a bit for each, the first in bit 0, and no others.
+    #[inline(always)]
+    fn zeros(self, numbers: &[u32; 16]) -> u32 {
+        let bits = numbers.iter().enumerate();
+        bits.map(|(at, number)| u32::from(*number == 0) << at).sum()
+    }
+
+    /// The same of a table that others write to meanwhile; each entry is loaded relaxed.
+    #[inline(always)]
+    fn gather_shared(self, table: &[AtomicU32], places: &[u32; 16]) -> [u32; 16] {
+        let last = table.len().saturating_sub(1);
+        let entry = |place: u32| table.get((place as usize).min(last));
+        places.map(|place| entry(place).map_or(0, |entry| entry.load(Ordering::Relaxed)))
+    }
+
     /// Which of 8 words are `key` above their lowest `SHIFT` bits: a bit for each, the first in bit 0,
     /// and no others.
     #[inline(always)]

@@ -148,14 +148,18 @@ impl Work for RanksU64<'_> {
     }
 }
 
-struct Gather<'a>(&'a [u32], &'a [u32; 16]);
+struct Gather<'a>(&'a [u32], &'a [AtomicU32], &'a [u32; 16]);
 
 impl Work for Gather<'_> {
-    type Output = [u32; 16];
+    type Output = [[u32; 16]; 2];
 
     #[inline(always)]
-    fn run<L: Lanes>(self, lanes: L) -> [u32; 16] {
-        lanes.gather(self.0, self.1)
+    fn run<L: Lanes>(self, lanes: L) -> [[u32; 16]; 2] {
+        let Self(table, shared, places) = self;
+        [
+            lanes.gather(table, places),
+            lanes.gather_shared(shared, places),
+        ]
     }
 }
 
@@ -197,8 +201,9 @@ proptest! {
         let last = table.len().saturating_sub(1);
         let right = |place: u32| table.get((place as usize).min(last)).copied();
         let right = places.map(|place| right(place).unwrap_or(0));
-        prop_assert_eq!(widest(Gather(&table, &places)), right);
-        prop_assert_eq!(Gather(&table, &places).run(Baseline), right);
+        let shared: Vec<AtomicU32> = table.iter().copied().map(AtomicU32::new).collect();
+        prop_assert_eq!(widest(Gather(&table, &shared, &places)), [right; 2]);
+        prop_assert_eq!(Gather(&table, &shared, &places).run(Baseline), [right; 2]);
     }
 }
 
@@ -251,4 +256,31 @@ proptest! {
             }
         }
     }
+}
+
+struct Columns<'a>(&'a [[u8; 48]; 16]);
+
+impl Work for Columns<'_> {
+    type Output = ([[u32; 16]; 12], u32);
+
+    #[inline(always)]
+    fn run<L: Lanes>(self, lanes: L) -> Self::Output {
+        let columns = lanes.columns(&self.0.each_ref());
+        (columns, lanes.zeros(&columns[11]))
+    }
+}
+
+#[test]
+fn every_level_reads_the_same_columns() {
+    let mut rows: [[u8; 48]; 16] =
+        core::array::from_fn(|row| core::array::from_fn(|at| (row * 48 + at) as u8));
+    rows[3][44..].fill(0);
+    rows[15][44..].fill(0);
+
+    let (columns, zeros) = widest(Columns(&rows));
+
+    assert_eq!(Columns(&rows).run(Baseline), (columns, zeros));
+    assert_eq!(columns[0][0], 0x0001_0203);
+    assert_eq!(columns[2][1], 0x3839_3a3b);
+    assert_eq!(zeros, 1 << 3 | 1 << 15);
 }

@@ -2,21 +2,23 @@
 
 use core::arch::asm;
 use core::arch::x86_64::{
-    __m256i, __m512i, _mm_movemask_epi8, _mm_packs_epi16, _mm256_castsi256_ps,
+    __m256i, __m512i, _mm_loadu_si128, _mm_movemask_epi8, _mm_packs_epi16, _mm256_castsi256_ps,
     _mm256_castsi256_si128, _mm256_cmpeq_epi8, _mm256_cmpeq_epi16, _mm256_cmpeq_epi32,
     _mm256_extracti128_si256, _mm256_max_epu8, _mm256_max_epu16, _mm256_max_epu32,
     _mm256_movemask_epi8, _mm256_movemask_ps, _mm256_set1_epi8, _mm256_set1_epi16,
     _mm256_set1_epi32, _mm256_storeu_si256, _mm512_add_epi32, _mm512_add_epi64,
-    _mm512_castsi512_si256, _mm512_cmpeq_epi64_mask, _mm512_cmple_epu8_mask,
-    _mm512_cmple_epu16_mask, _mm512_cmple_epu32_mask, _mm512_cmple_epu64_mask,
-    _mm512_cvtepi64_epi32, _mm512_cvtepu32_epi64, _mm512_extracti64x4_epi64,
-    _mm512_i32gather_epi32, _mm512_i64gather_epi64, _mm512_loadu_si512, _mm512_mask_add_epi32,
-    _mm512_mask_add_epi64, _mm512_mask_blend_epi64, _mm512_min_epu32, _mm512_mullo_epi32,
-    _mm512_mullo_epi64, _mm512_permutex2var_epi32, _mm512_permutex2var_epi64, _mm512_set1_epi8,
-    _mm512_set1_epi16, _mm512_set1_epi32, _mm512_set1_epi64, _mm512_setzero_si512,
-    _mm512_srli_epi64, _mm512_storeu_si512, _mm512_test_epi64_mask,
+    _mm512_castsi128_si512, _mm512_castsi512_si256, _mm512_cmpeq_epi64_mask,
+    _mm512_cmple_epu8_mask, _mm512_cmple_epu16_mask, _mm512_cmple_epu32_mask,
+    _mm512_cmple_epu64_mask, _mm512_cvtepi64_epi32, _mm512_cvtepu32_epi64,
+    _mm512_extracti64x4_epi64, _mm512_i32gather_epi32, _mm512_i64gather_epi64, _mm512_inserti32x4,
+    _mm512_loadu_si512, _mm512_mask_add_epi32, _mm512_mask_add_epi64, _mm512_mask_blend_epi64,
+    _mm512_min_epu32, _mm512_mullo_epi32, _mm512_mullo_epi64, _mm512_permutex2var_epi32,
+    _mm512_permutex2var_epi64, _mm512_set1_epi8, _mm512_set1_epi16, _mm512_set1_epi32,
+    _mm512_set1_epi64, _mm512_set4_epi32, _mm512_setzero_si512, _mm512_shuffle_epi8,
+    _mm512_srli_epi64, _mm512_storeu_si512, _mm512_test_epi64_mask, _mm512_testn_epi32_mask,
+    _mm512_unpackhi_epi32, _mm512_unpackhi_epi64, _mm512_unpacklo_epi32, _mm512_unpacklo_epi64,
 };
-use core::sync::atomic::AtomicU64;
+use core::sync::atomic::{AtomicU32, AtomicU64};
 
 use super::{Lanes, Line};
 
@@ -94,6 +96,30 @@ unsafe fn load(address: *const u8) -> __m512i {
         );
     }
     value
+}
+
+/// The words at these places.
+///
+/// # Safety
+/// They may be read.
+#[inline]
+#[target_feature(enable = "avx512f")]
+unsafe fn gather_relaxed(table: *const u32, places: __m512i) -> __m512i {
+    let words: __m512i;
+    // SAFETY: the caller's. In assembly as in `half`.
+    unsafe {
+        asm!(
+            "kxnorw {all}, {all}, {all}",
+            "vpxord {words}, {words}, {words}",
+            "vpgatherdd {words} {{{all}}}, [{table} + {places}*4]",
+            all = out(kreg) _,
+            words = out(zmm_reg) words,
+            table = in(reg) table,
+            places = in(zmm_reg) places,
+            options(nostack, readonly, preserves_flags),
+        );
+    }
+    words
 }
 
 /// For each of 16 keys how many of 32 numbers but the last are at most it.
@@ -307,6 +333,70 @@ impl Lanes for V4 {
             _mm512_storeu_si512(found.as_mut_ptr().cast(), entries);
         }
         found
+    }
+
+    #[inline(always)]
+    fn gather_shared(self, table: &[AtomicU32], places: &[u32; 16]) -> [u32; 16] {
+        let mut found = [0; 16];
+        let Some(last) = table.len().checked_sub(1) else {
+            return found;
+        };
+        let last = i32::try_from(last).unwrap_or(i32::MAX);
+        // SAFETY: there is a `V4` only where AVX-512 F was detected; no place is beyond the last.
+        unsafe {
+            let places = _mm512_loadu_si512(places.as_ptr().cast());
+            let places = _mm512_min_epu32(places, _mm512_set1_epi32(last));
+            let entries = gather_relaxed(table.as_ptr().cast(), places);
+            _mm512_storeu_si512(found.as_mut_ptr().cast(), entries);
+        }
+        found
+    }
+
+    #[inline(always)]
+    fn columns(self, rows: &[&[u8; 48]; 16]) -> [[u32; 16]; 12] {
+        let mut columns = [[0; 16]; 12];
+        let (parts, _) = columns.as_chunks_mut::<4>();
+        for (at, part) in parts.iter_mut().enumerate() {
+            // SAFETY: there is a `V4` only where AVX-512 F and BW were detected. Of each row 16 bytes
+            // are read, from 0, 16 or 32 on; 16 numbers are written to each of four columns.
+            unsafe {
+                let piece = |row: usize| _mm_loadu_si128(rows[row].as_ptr().add(at * 16).cast());
+                // Those of rows 0, 4, 8 and 12, and so on: each quarter of what comes of four such has
+                // rows in order.
+                let every_fourth = |row: usize| {
+                    let rows = _mm512_castsi128_si512(piece(row));
+                    let rows = _mm512_inserti32x4::<1>(rows, piece(row + 4));
+                    let rows = _mm512_inserti32x4::<2>(rows, piece(row + 8));
+                    _mm512_inserti32x4::<3>(rows, piece(row + 12))
+                };
+                let (a, b) = (every_fourth(0), every_fourth(1));
+                let (c, d) = (every_fourth(2), every_fourth(3));
+                let low = (_mm512_unpacklo_epi32(a, b), _mm512_unpacklo_epi32(c, d));
+                let high = (_mm512_unpackhi_epi32(a, b), _mm512_unpackhi_epi32(c, d));
+                let order = _mm512_set4_epi32(0x0c0d_0e0f, 0x0809_0a0b, 0x0405_0607, 0x0001_0203);
+                let numbers = [
+                    _mm512_unpacklo_epi64(low.0, low.1),
+                    _mm512_unpackhi_epi64(low.0, low.1),
+                    _mm512_unpacklo_epi64(high.0, high.1),
+                    _mm512_unpackhi_epi64(high.0, high.1),
+                ];
+                for (column, numbers) in part.iter_mut().zip(numbers) {
+                    let numbers = _mm512_shuffle_epi8(numbers, order);
+                    _mm512_storeu_si512(column.as_mut_ptr().cast(), numbers);
+                }
+            }
+        }
+        columns
+    }
+
+    #[inline(always)]
+    fn zeros(self, numbers: &[u32; 16]) -> u32 {
+        // SAFETY: there is a `V4` only where AVX-512 F was detected; 16 numbers are read, of 16.
+        let bits = unsafe {
+            let numbers = _mm512_loadu_si512(numbers.as_ptr().cast());
+            _mm512_testn_epi32_mask(numbers, numbers)
+        };
+        u32::from(bits)
     }
 
     #[inline(always)]
