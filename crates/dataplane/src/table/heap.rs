@@ -3,7 +3,7 @@
 use core::sync::atomic::{AtomicU8, AtomicU32, Ordering};
 use std::sync::Arc;
 
-use kernels::{Line, Pages, Zeroed};
+use kernels::{Lanes, Line, Pages, Zeroed};
 
 use super::entry::{Entry, UNITS};
 use super::grace::{Grace, Limbo};
@@ -87,6 +87,12 @@ impl<'m> Words<'m> {
     #[inline(always)]
     pub(super) fn slot(self, slot: u32) -> Entry {
         Entry(self.slots[slot as usize].load(Ordering::Acquire))
+    }
+
+    /// The slots with these numbers. What they lead to is to be read by [`Self::slot`].
+    #[inline(always)]
+    pub(super) fn slots<L: Lanes>(self, lanes: L, numbers: &[u32; 16]) -> [u32; 16] {
+        lanes.gather_shared(self.slots, numbers)
     }
 
     /// The cache line that a unit is a quarter of.

@@ -211,6 +211,10 @@ impl<A: Address> kernels::Work for Vector<'_, A> {
             let next = end.min(at + ABREAST);
             let destinations = &self.destinations[at..next];
             let out = &mut self.out[at..next];
+            at = next;
+            if by_slots(lanes, words, destinations, out) {
+                continue;
+            }
             for (destination, first) in destinations.iter().zip(&mut firsts) {
                 *first = First::of(words, *destination);
                 words.prefetch(first.unit);
@@ -218,9 +222,73 @@ impl<A: Address> kernels::Work for Vector<'_, A> {
             for ((destination, first), out) in destinations.iter().zip(&firsts).zip(out) {
                 *out = table.second(lanes, words, *first, *destination);
             }
-            at = next;
         }
     }
+}
+
+/// Looks destinations up of which slots say all, as where there are few routes. False where more is to be
+/// read of some, or they are fewer than are looked up together.
+#[inline(always)]
+fn by_slots<A: Address, L: Lanes>(
+    lanes: L,
+    words: Words<'_>,
+    destinations: &[A],
+    out: &mut [NextHopId],
+) -> bool {
+    let (parts, rest) = destinations.as_chunks();
+    let (outs, _) = out.as_chunks_mut();
+    if parts.is_empty() {
+        return false;
+    }
+    for (part, out) in parts.iter().zip(outs) {
+        if !by_slots_16(lanes, words, part, out) {
+            return false;
+        }
+    }
+    // The last of them once more, with those behind them.
+    match (rest, destinations.last_chunk(), out.last_chunk_mut()) {
+        ([], ..) => true,
+        (_, Some(part), Some(out)) => by_slots_16(lanes, words, part, out),
+        _ => false,
+    }
+}
+
+/// The same of 16.
+#[inline(always)]
+fn by_slots_16<A: Address, L: Lanes>(
+    lanes: L,
+    words: Words<'_>,
+    destinations: &[A; 16],
+    out: &mut [NextHopId; 16],
+) -> bool {
+    let (mut slots, mut short) = ([0; 16], [0; 16]);
+    for ((slot, short), destination) in slots.iter_mut().zip(&mut short).zip(destinations) {
+        *slot = destination.root().unwrap_or(OTHER_SLOT);
+        *short = SHORT_SLOTS + (destination.window(A::SHORT_DEPTH) >> 24);
+    }
+    let mut entries = words.slots(lanes, &slots);
+    let others = entries.iter().fold(0, |others, entry| others | entry);
+    if !Entry(others).is_leaf() {
+        return false;
+    }
+    let short = words.slots(lanes, &short);
+    for ((entry, short), slot) in entries.iter_mut().zip(&short).zip(&slots) {
+        if (*entry == Entry::NONE.0) & (*slot != OTHER_SLOT) {
+            *entry = *short;
+        }
+    }
+    let mut more = [0; 16];
+    for (more, entry) in more.iter_mut().zip(&entries) {
+        let found = Entry(*entry);
+        *more = u32::from(!found.is_leaf() | (found.id() == NextHopId::NO_ROUTE));
+    }
+    if lanes.zeros(&more) != 0xffff {
+        return false;
+    }
+    for (out, entry) in out.iter_mut().zip(&entries) {
+        *out = Entry(*entry).id();
+    }
+    true
 }
 
 /// The first half of a lookup.
