@@ -5,7 +5,7 @@
 
 use std::sync::Arc;
 
-use dataplane::connection::{Hash, Settings, Setup, Table, Tick, Tracker};
+use dataplane::connection::{Settings, Setup, TOGETHER, Table, Tick, Tracker, Ways};
 use dataplane::packet::{Fields, Tuple, protocol};
 use machine::{Instant, Rng};
 
@@ -97,19 +97,17 @@ fn vector<const IPV6: bool>(
     fields: &[Fields],
     now: Tick,
 ) -> u64 {
-    let mut hashes = [Hash::default(); VECTOR];
-    let mut ways = [None; VECTOR];
     let start = kernels::tsc();
-    for (hash, fields) in hashes.iter_mut().zip(fields) {
-        *hash = tracker.hash(&fields.tuple);
-        tracker.prefetch(*hash, IPV6);
-    }
-    tracker.candidates::<_, IPV6>(kernels::Baseline, &hashes, &mut ways);
-    tracker.verify::<IPV6>(&mut ways, |at| fields[at].tuple, |_, _, _| {});
-    let found = hashes.iter().zip(ways);
-    for (((hash, way), fields), packet) in found.zip(fields).zip(packets) {
-        let found = way.or_else(|| tracker.find(*hash, &fields.tuple));
-        std::hint::black_box(tracker.track(found, fields, packet, now));
+    for (fields, packets) in fields.chunks(TOGETHER).zip(packets.chunks(TOGETHER)) {
+        let (mut ways, all) = (Ways::default(), 0..fields.len());
+        tracker.ask::<IPV6>(&mut ways, all.clone(), |at| fields[at].tuple);
+        tracker.candidates::<_, IPV6>(kernels::Baseline, &mut ways, all.clone());
+        tracker.verify::<IPV6>(&mut ways, all, |at| fields[at].tuple);
+        for (at, (fields, packet)) in fields.iter().zip(packets).enumerate() {
+            let way = ways.get(at);
+            let found = way.or_else(|| tracker.find(tracker.hash(&fields.tuple), &fields.tuple));
+            std::hint::black_box(tracker.track(found, fields, packet, now));
+        }
     }
     kernels::tsc() - start
 }

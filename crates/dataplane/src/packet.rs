@@ -187,7 +187,7 @@ const HEAD_MASK: u64 = 0xff00_0000_0000_3fff;
 /// What they are of a whole packet without options.
 const HEAD: u64 = 0x4500_0000_0000_0000;
 /// FIN, SYN, RST.
-const SLOW_FLAGS: u8 = 0x07;
+pub(crate) const SLOW_FLAGS: u8 = 0x07;
 
 impl Fields {
     /// Reads a packet, from its network header on, whose header was checked. Whatever is missing

@@ -7,6 +7,7 @@ use core::net::{Ipv4Addr, Ipv6Addr};
 use std::sync::Arc;
 
 use frame::{InterfaceId, Offloads, reassembly};
+use kernels::Lanes;
 use wire::Mac;
 
 use crate::firewall::Firewall;
@@ -218,25 +219,26 @@ pub struct OwnAddresses {
 
 /// 4,096 bits: with a hundred addresses one foreign address in forty asks the sorted list.
 #[derive(Clone, Debug)]
-struct Bitmap([u64; 64]);
+struct Bitmap([u32; 128]);
 
 impl Default for Bitmap {
     fn default() -> Self {
-        Self([0; 64])
+        Self([0; 128])
     }
 }
 
 impl Bitmap {
+    /// The word of a key, and the bit in it.
     #[inline(always)]
-    fn place(key: u64) -> (usize, u64) {
-        let hash = key.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 52;
-        ((hash >> 6) as usize & 63, 1 << (hash & 63))
+    fn place(key: u32) -> (u32, u32) {
+        let hash = key.wrapping_mul(0x9e37_79b9) >> 20;
+        (hash >> 5, hash & 31)
     }
 
     #[inline(always)]
-    fn may_hold(&self, key: u64) -> bool {
+    fn may_hold(&self, key: u32) -> bool {
         let (word, bit) = Self::place(key);
-        self.0[word] & bit != 0
+        self.0[word as usize % 128] >> bit & 1 != 0
     }
 }
 
@@ -248,10 +250,10 @@ impl OwnAddresses {
         ipv6.sort_unstable();
         ipv6.dedup();
         let mut bitmap = Bitmap::default();
-        let keys = ipv4.iter().map(|address| u64::from(*address));
+        let keys = ipv4.iter().copied();
         for key in keys.chain(ipv6.iter().map(|address| fold(*address))) {
             let (word, bit) = Bitmap::place(key);
-            bitmap.0[word] |= bit;
+            bitmap.0[word as usize] |= 1 << bit;
         }
         Self { bitmap, ipv4, ipv6 }
     }
@@ -259,7 +261,22 @@ impl OwnAddresses {
     /// Whether this IPv4 address is one of ours.
     #[inline(always)]
     pub fn has_ipv4(&self, address: u32) -> bool {
-        self.bitmap.may_hold(u64::from(address)) && self.ipv4.binary_search(&address).is_ok()
+        self.bitmap.may_hold(address) && self.ipv4.binary_search(&address).is_ok()
+    }
+
+    /// Of each of 16 IPv4 addresses whether it may be one of ours, as a number that is 0 where it surely is
+    /// not.
+    #[inline(always)]
+    pub(crate) fn may_have_ipv4<L: Lanes>(&self, lanes: L, addresses: &[u32; 16]) -> [u32; 16] {
+        let mut maybe = [0; 16];
+        for (word, address) in maybe.iter_mut().zip(addresses) {
+            *word = Bitmap::place(*address).0;
+        }
+        maybe = lanes.gather(&self.bitmap.0, &maybe);
+        for (word, address) in maybe.iter_mut().zip(addresses) {
+            *word = *word >> Bitmap::place(*address).1 & 1;
+        }
+        maybe
     }
 
     /// Whether this IPv6 address is one of ours.
@@ -270,8 +287,9 @@ impl OwnAddresses {
 }
 
 #[inline(always)]
-fn fold(address: u128) -> u64 {
-    (address >> 64) as u64 ^ address as u64
+fn fold(address: u128) -> u32 {
+    let half = (address >> 64) as u64 ^ address as u64;
+    (half >> 32) as u32 ^ half as u32
 }
 
 /// A VLAN interface on another interface.

@@ -202,8 +202,6 @@ impl Frame {
     /// Asks the processor for the first cache line of the bytes.
     #[inline(always)]
     pub fn prefetch(&self) {
-        if let Some(first) = self.bytes().first() {
-            kernels::prefetch(first);
-        }
+        kernels::prefetch(self.bytes());
     }
 }

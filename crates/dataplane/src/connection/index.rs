@@ -67,25 +67,14 @@ impl Index {
         (self.count + self.overflow_used as usize) * size_of::<Line>()
     }
 
-    /// Asks for the bucket of a hash.
+    /// Its buckets, for loops.
     #[inline(always)]
-    pub(super) fn prefetch(&self, hash: Hash) {
-        kernels::prefetch(&self.buckets[self.bucket(hash.0)]);
-    }
-
-    /// The first target under this hash: in all but one of 500 million lookups the only one.
-    #[inline(always)]
-    pub(super) fn first<L: Lanes>(&self, lanes: L, hash: Hash) -> Option<Target> {
-        let bucket = &self.buckets[self.bucket(hash.0)];
-        let matches = matching(lanes, bucket, hash.0);
-        if matches == 0 {
-            return match get(bucket, LINK) {
-                0 => None,
-                _ => self.find(hash, |_| true),
-            };
+    pub(super) fn buckets(&self) -> Buckets<'_> {
+        Buckets {
+            buckets: &self.buckets,
+            count: self.count,
+            mask: self.mask,
         }
-        let at = matches.trailing_zeros() as usize % ITEMS;
-        Some((get(bucket, at) & (PRESENT - 1)) as Target)
     }
 
     /// The target under this hash that `right` agrees with.
@@ -162,10 +151,7 @@ impl Index {
     /// The bucket of a hash among those in use.
     #[inline(always)]
     fn bucket(&self, hash: u32) -> usize {
-        let wide = hash as usize & (self.mask << 1 | 1);
-        let narrow = hash as usize & self.mask;
-        // Without a branch: which it is cannot be predicted.
-        if wide < self.count { wide } else { narrow }
+        self.buckets().number(hash)
     }
 
     #[inline(always)]
@@ -244,6 +230,46 @@ impl Index {
     fn give_back(&mut self, number: u64) {
         put(self.chained(number), LINK, self.overflow_free);
         self.overflow_free = number;
+    }
+}
+
+/// The buckets of an index: a copy of what leads to them, which a loop keeps in registers.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Buckets<'a> {
+    buckets: &'a [Line],
+    count: usize,
+    mask: usize,
+}
+
+impl Buckets<'_> {
+    /// The number of a hash's bucket among those in use.
+    #[inline(always)]
+    fn number(self, hash: u32) -> usize {
+        let wide = hash as usize & (self.mask << 1 | 1);
+        let narrow = hash as usize & self.mask;
+        // Without a branch: which it is cannot be predicted.
+        if wide < self.count { wide } else { narrow }
+    }
+
+    /// Asks for the bucket of a hash.
+    #[inline(always)]
+    pub(super) fn prefetch(self, hash: Hash) {
+        kernels::prefetch(&self.buckets[self.number(hash.0)]);
+    }
+
+    /// The first target under this hash in its bucket: in all but one of 500 million lookups the only one.
+    #[inline(always)]
+    pub(super) fn first<L: Lanes>(self, lanes: L, hash: Hash) -> Option<Target> {
+        let bucket = &self.buckets[self.number(hash.0)];
+        let matches = matching(lanes, bucket, hash.0);
+        let at = matches.trailing_zeros() as usize % ITEMS;
+        (matches != 0).then(|| (get(bucket, at) & (PRESENT - 1)) as Target)
+    }
+
+    /// Whether the bucket of a hash is not all of its chain.
+    #[inline(always)]
+    pub(super) fn is_chained(self, hash: Hash) -> bool {
+        get(&self.buckets[self.number(hash.0)], LINK) != 0
     }
 }
 

@@ -63,4 +63,5 @@ pub use setup::trackers;
 pub use state::{Helper, NatState, Refused, State, States, TcpState, Track};
 pub use sweep::Purge;
 pub use table::Table;
+pub use together::{TOGETHER, Ways};
 pub use tracker::{Setup, Tracker};

@@ -5,19 +5,17 @@
 
 use std::sync::Arc;
 
-use kernels::Lanes;
-
 use super::draft::Draft;
 use super::hash::{Hash, Keys};
 use super::id::{Slot, Way};
-use super::index::{Index, Target};
+use super::index::{Buckets, Index, Target};
 use super::layout::{
     FLAGS_SHIFT, Layout, Line, NEXT_HOP_SHIFT, flag, half_of, load, own, pair, shared, store,
 };
 use super::rate::Rate;
 use super::settings::{TICKS_PER_SECOND, Tick};
 use super::state::{Helper, NatState};
-use super::table::{Entries, Entry};
+use super::table::{Entries, Entry, Lines};
 use super::tcp::Talk;
 use super::wheel::{HORIZON_SECS, Wheel};
 use crate::packet::{Tuple, protocol};
@@ -86,14 +84,32 @@ impl<F: Layout> Part<F> {
     /// Asks for what [`Self::candidate`] reads.
     #[inline(always)]
     pub(super) fn prefetch(&self, hash: Hash) {
-        self.index.prefetch(hash);
+        self.buckets().prefetch(hash);
     }
 
-    /// The way that a tuple with this hash most likely has.
+    /// Where the index has its tuples, for loops.
     #[inline(always)]
-    pub(super) fn candidate<L: Lanes>(&self, lanes: L, hash: Hash) -> Option<Way> {
-        let target = self.index.first(lanes, hash)?;
-        Some(self.way(target))
+    pub(super) fn buckets(&self) -> Buckets<'_> {
+        self.index.buckets()
+    }
+
+    /// The lines of its entries, for loops.
+    #[inline(always)]
+    pub(super) fn lines(&self) -> Lines<'_, F> {
+        self.entries.lines()
+    }
+
+    /// The slot of its first entry.
+    #[inline(always)]
+    pub(super) fn slot(&self) -> Slot {
+        self.first
+    }
+
+    /// A target under this hash.
+    #[cold]
+    #[inline(never)]
+    pub(super) fn any(&self, hash: Hash) -> Option<Target> {
+        self.index.find(hash, |_| true)
     }
 
     /// The way of a tuple.
@@ -118,7 +134,8 @@ impl<F: Layout> Part<F> {
     /// The line of a way's direction.
     #[inline(always)]
     pub(super) fn line(&self, way: Way) -> &Line {
-        self.entries.line(way.slot().place(), way.reply())
+        let number = Lines::<F>::number(way.slot().place(), way.reply());
+        self.lines().line(number)
     }
 
     /// Asks for the place that the next connection takes.
@@ -126,8 +143,11 @@ impl<F: Layout> Part<F> {
         if let Some(place) = self.free.checked_sub(1) {
             let entry = self.entries.at(place);
             kernels::prefetch(entry.cold(0));
-            self.entries.prefetch(place, false);
-            self.entries.prefetch(place, true);
+            let lines = self.lines();
+            for reply in [false, true] {
+                lines.prefetch(Lines::<F>::number(place, reply));
+            }
+            lines.prefetch_shared(place);
         }
     }
 

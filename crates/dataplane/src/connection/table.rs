@@ -88,30 +88,13 @@ impl<F: Layout> Entries<F> {
         }
     }
 
-    /// The line of a direction of the entry at a place, which is below the capacity.
+    /// Their lines, for loops.
     #[inline(always)]
-    pub(super) fn line(&self, place: u32, reply: bool) -> &Line {
-        &self.lines[place as usize * F::LINES + line_of(reply)]
-    }
-
-    /// Asks for the lines of a direction.
-    #[inline(always)]
-    pub(super) fn prefetch(&self, place: u32, reply: bool) {
-        self.prefetch_line(place, reply);
-        kernels::prefetch(&self.lines[place as usize * F::LINES + SHARED]);
-    }
-
-    /// Asks for the first line of a direction.
-    #[inline(always)]
-    pub(super) fn prefetch_line(&self, place: u32, reply: bool) {
-        kernels::prefetch(&self.lines[place as usize * F::LINES + line_of(reply)]);
-    }
-
-    /// Asks for the line of a direction's rewrite.
-    #[inline(always)]
-    pub(super) fn prefetch_rewrite(&self, place: u32, reply: bool) {
-        let line = F::RATE_LINE[usize::from(reply)];
-        kernels::prefetch(&self.lines[place as usize * F::LINES + line]);
+    pub(super) fn lines(&self) -> Lines<'_, F> {
+        Lines {
+            lines: &self.lines,
+            of: core::marker::PhantomData,
+        }
     }
 
     /// Reads a place for a row, none when no connection is there.
@@ -128,6 +111,46 @@ impl<F: Layout> Entries<F> {
             }
             core::hint::spin_loop();
         }
+    }
+}
+
+/// The lines of all entries: a copy of what leads to them, which a loop keeps in registers.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Lines<'a, F> {
+    lines: &'a [Line],
+    of: core::marker::PhantomData<F>,
+}
+
+impl<'a, F: Layout> Lines<'a, F> {
+    /// The number of the line of a direction of the entry at a place.
+    #[inline(always)]
+    pub(super) fn number(place: u32, reply: bool) -> u32 {
+        place * F::LINES as u32 + line_of(reply) as u32
+    }
+
+    /// A line, which is of an entry below the capacity.
+    #[inline(always)]
+    pub(super) fn line(self, number: u32) -> &'a Line {
+        &self.lines[number as usize]
+    }
+
+    /// Asks for a line.
+    #[inline(always)]
+    pub(super) fn prefetch(self, number: u32) {
+        kernels::prefetch(self.line(number));
+    }
+
+    /// Asks for the line that both directions share.
+    #[inline(always)]
+    pub(super) fn prefetch_shared(self, place: u32) {
+        self.prefetch(Self::number(place, false) + SHARED as u32);
+    }
+
+    /// Asks for the line of a direction's rewrite.
+    #[inline(always)]
+    pub(super) fn prefetch_rewrite(self, place: u32, reply: bool) {
+        let line = F::RATE_LINE[usize::from(reply)];
+        self.prefetch(Self::number(place, false) + line as u32);
     }
 }
 

@@ -127,6 +127,12 @@ impl Tracker {
         self.limits = Limits::of(settings);
     }
 
+    /// A copy of its secret, for loops.
+    #[inline(always)]
+    pub(super) fn keys(&self) -> Keys {
+        self.keys
+    }
+
     /// The hash of a packet's tuple, for the calls below.
     #[inline(always)]
     pub fn hash(&self, tuple: &Tuple) -> Hash {

@@ -2,9 +2,10 @@
 
 use frame::{Frame, InterfaceId, VECTOR_FRAMES};
 
+use super::enter::Lane;
 use super::forward::{self, Fit};
 use super::ingress::Entrance;
-use super::passes::{Lane, NO_PORT, Scratch};
+use super::passes::{NO_PORT, Scratch};
 use super::{Context, Exit, Leaving, egress, options};
 use crate::counters::{Counters, Traffic};
 use crate::drop::Drop;
@@ -16,7 +17,7 @@ use crate::trace::Silent;
 const ETHERNET: u8 = 14;
 
 /// The pass: decides about each frame that was looked up, and commits what was decided to its
-/// bytes. Fills in `scratch.ports` and `scratch.exits`.
+/// bytes. Fills in `scratch.ports` and `scratch.entered.exits`.
 pub(super) fn pass3<const FAST: bool>(
     cx: &Context<'_>,
     entrance: &Entrance<'_>,
@@ -75,7 +76,7 @@ fn straight_run<const IPV6: bool>(
         false => &scratch.hops4[..],
     };
     let hops = hops.get(*used..).unwrap_or_default();
-    let lanes = scratch.lanes.get(from..).unwrap_or_default();
+    let lanes = scratch.entered.lanes.get(from..).unwrap_or_default();
     let ports = scratch.ports.get_mut(from..).unwrap_or_default();
     let mut key = state.run.key;
     let (mut packets, mut bytes) = (0, 0);
@@ -163,7 +164,7 @@ fn one<const FAST: bool>(
 ) {
     let place = at % VECTOR_FRAMES;
     scratch.ports[place] = NO_PORT;
-    let (mut hop, ipv6) = match scratch.lanes[place] {
+    let (mut hop, ipv6) = match scratch.entered.lanes[place] {
         Lane::V4 => {
             state.count4 += 1;
             (scratch.hops4[(state.count4 - 1) % VECTOR_FRAMES], false)
@@ -178,7 +179,7 @@ fn one<const FAST: bool>(
         match super::by_rules(cx, packet(frame), frame.ingress, &mut Silent) {
             Ok(chosen) => hop = chosen,
             Err(exit) => {
-                scratch.exits[place] = exit;
+                scratch.entered.exits[place] = exit;
                 return;
             }
         }
@@ -202,11 +203,11 @@ fn one<const FAST: bool>(
             match departed {
                 Departed::Whole(port) => scratch.ports[place] = port,
                 Departed::Unfinished { port, mtu } => {
-                    scratch.exits[place] = Exit::Finish { port, mtu };
+                    scratch.entered.exits[place] = Exit::Finish { port, mtu };
                 }
             }
         }
-        Err(exit) => scratch.exits[place] = exit,
+        Err(exit) => scratch.entered.exits[place] = exit,
     }
 }
 

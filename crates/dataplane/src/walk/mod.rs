@@ -24,9 +24,11 @@
 
 mod depart;
 mod egress;
+mod enter;
 mod forward;
 mod gather;
 mod guarded;
+mod headers;
 mod ingress;
 mod input;
 mod options;

@@ -2,12 +2,15 @@
 //! back to the source.
 
 use frame::InterfaceId;
+use kernels::Lanes;
 use wire::checksum;
 
+use super::headers::{Column, Headers, column};
 use super::ingress::Arrived;
 use super::{Context, Exit, input, options, routing};
 use crate::drop::Drop;
 use crate::punt::Why;
+use crate::snapshot::OwnAddresses;
 
 pub(super) const LOOPBACK6: u128 = 1;
 
@@ -58,6 +61,20 @@ pub(crate) fn ipv4<const FAST: bool>(
         return Err(Exit::Drop(Drop::ReversePath));
     }
     Ok(destination)
+}
+
+/// The same about packets that came in together, in headers of 20 bytes: 0 where they may surely enter. About
+/// others [`ipv4`] decides.
+#[inline(always)]
+pub(super) fn doubts4<L: Lanes>(lanes: L, own: &OwnAddresses, headers: &Headers) -> Column {
+    let (sums, totals, rest) = (headers.sums(), headers.totals(), headers.rest());
+    let (sources, destinations) = (headers.sources(), headers.destinations());
+    let maybe_own = own.may_have_ipv4(lanes, &sources);
+    column(|at| {
+        let cut = (totals[at] < 20) | (totals[at] > rest[at]);
+        let odd = !(is_plain4(sources[at]) & is_plain4(destinations[at]));
+        (sums[at] ^ 0xffff) | maybe_own[at] | u32::from(cut | odd)
+    })
 }
 
 /// A header in three words: read once, as more of each is asked for than its bytes are loaded for.

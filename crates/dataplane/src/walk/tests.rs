@@ -10,6 +10,7 @@ mod local;
 mod offload;
 mod options;
 mod routing;
+mod together;
 mod trace;
 mod workers;
 

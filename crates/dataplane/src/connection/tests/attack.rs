@@ -142,16 +142,16 @@ fn a_way_that_was_found_before_its_connection_went_does_no_harm() {
         bed.show(&there);
         bed.show(&back);
         let hash = bed.tracker.hash(&tuple);
-        let mut ways = [None];
+        let mut ways = Ways::default();
+        bed.tracker.ask::<false>(&mut ways, 0..1, |_| tuple);
         bed.tracker
-            .candidates::<_, false>(Baseline, &[hash], &mut ways);
-        let way = ways[0].expect("entered");
+            .candidates::<_, false>(Baseline, &mut ways, 0..1);
+        let way = ways.get(0).expect("entered");
 
         bed.tracker.remove(bed.tracker.id(way));
         assert!(flood(&mut bed, 1).is_ok() && flood(&mut bed, 2).is_ok());
-        bed.tracker
-            .verify::<false>(&mut ways, |_| tuple, |_, _, _| {});
-        assert_eq!(ways, [None]);
+        bed.tracker.verify::<false>(&mut ways, 0..1, |_| tuple);
+        assert_eq!(ways.get(0), None);
         assert_eq!(bed.tracker.find(hash, &tuple), None);
         for packet in [&there, &back, &there] {
             let fields = Fields::of(packet);

@@ -114,7 +114,13 @@ impl Of {
     /// The number of [`Self::Service`] of a whole TCP segment or UDP datagram.
     #[inline(always)]
     pub fn service(tuple: &Tuple) -> u32 {
-        u32::from(tuple.protocol) << PROTOCOL | SHOWN | u32::from(tuple.destination_port)
+        Self::service_of(tuple.protocol.into(), tuple.destination_port.into())
+    }
+
+    /// The same of this protocol and the destination port in the lower half of its ports.
+    #[inline(always)]
+    pub fn service_of(protocol: u32, ports: u32) -> u32 {
+        protocol << PROTOCOL | SHOWN | ports & 0xffff
     }
 
     /// The number of [`Self::State`].

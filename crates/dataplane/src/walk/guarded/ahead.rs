@@ -11,21 +11,21 @@ use super::plain::{Arrived, Firsts, Plain};
 use super::run::{Run, Waiting};
 use super::translation::turn_destination;
 use super::{CHUNK, fasttrack};
-use crate::connection::{Hash, NatState, Tick, Tracker, Way};
-use crate::packet::{Fields, protocol};
+use crate::connection::{NatState, Tick, Tracker, Way, Ways};
+use crate::packet::{Fields, SLOW_FLAGS, protocol};
 use crate::rule::First;
 use crate::walk::depart::packet;
-use crate::walk::passes::Lane;
+use crate::walk::enter::{Lane, Sees};
+use crate::walk::headers::{self, Headers, column};
 
 /// What the passes tell each other about the frames of a chunk, by their place in it.
 pub(in crate::walk) struct Ahead {
     /// Of packets that are not plain, and of all where rules ask for more than columns.
     fields: [Fields; CHUNK],
-    hashes: [Hash; CHUNK],
     /// Of plain packets, as in [`Fields`].
     pub(super) lens: [u32; CHUNK],
     /// The connections that were there when the chunk began, of plain packets.
-    pub(super) ways: [Option<Way>; CHUNK],
+    pub(super) ways: Ways,
     /// What is so of which packets.
     pub(super) which: Which,
     pub(super) run: Run,
@@ -49,19 +49,33 @@ pub(super) struct Which {
     odd: u64,
     /// Its fields are at hand.
     fields: u64,
+    /// Pass 1 has read it: it is a whole TCP segment or UDP datagram of IPv4.
+    read: u64,
 }
 
 impl Which {
-    fn of(lanes: &[Lane]) -> Self {
+    /// Keeps what pass 1 found.
+    #[inline(always)]
+    fn enter(&mut self, lanes: &[Lane]) {
         let bits = |lane: Lane| {
             let bits = lanes.iter().take(CHUNK).enumerate();
             bits.fold(0, |bits, (at, is)| bits | u64::from(*is == lane) << at)
         };
-        Self {
-            exit: bits(Lane::Exit),
-            ipv6: bits(Lane::V6),
-            ..Self::default()
-        }
+        (self.exit, self.ipv6) = (bits(Lane::Exit), bits(Lane::V6));
+    }
+
+    /// Moves `at` over packets that pass 1 has read; where those end behind it that it has not, and are of
+    /// one family, and which that is.
+    #[inline(always)]
+    fn unread(&self, at: &mut usize, end: usize) -> (bool, usize) {
+        let read = (self.read >> (*at % CHUNK)).trailing_ones();
+        *at = end.min(*at + read as usize);
+        let (ipv6, end) = match *at < end {
+            true => self.family(*at, end),
+            false => return (false, end),
+        };
+        let unread = (self.read >> (*at % CHUNK)).trailing_zeros();
+        (ipv6, end.min(*at + unread as usize))
     }
 
     /// Where the packets from `at` to `end` end that are of one family, and which that is.
@@ -88,14 +102,19 @@ impl Ahead {
     pub(in crate::walk) fn new() -> Self {
         Self {
             fields: [Fields::default(); CHUNK],
-            hashes: [Hash::default(); CHUNK],
             lens: [0; CHUNK],
-            ways: [None; CHUNK],
+            ways: Ways::default(),
             which: Which::default(),
             run: Run::new(),
             raw: [[First::NOBODY; CHUNK]; 2],
             firsts: Firsts::new(),
         }
+    }
+
+    /// A new chunk begins.
+    #[inline(always)]
+    pub(super) fn begin(&mut self) {
+        self.which = Which::default();
     }
 
     /// Looks up which rules of `raw` the packets of a chunk may hit.
@@ -108,6 +127,13 @@ impl Ahead {
             fields: &self.fields,
         };
         plain.look_up_raw(&arrived, &mut self.raw[family]);
+    }
+
+    /// Asks for what is needed to find the connections of the packets at some places.
+    #[inline(always)]
+    fn ask<const IPV6: bool>(&mut self, places: Range<usize>, tracker: &Tracker) {
+        let columns = &self.run.columns;
+        tracker.ask::<IPV6>(&mut self.ways, places, |at| columns.tuple::<IPV6>(at));
     }
 
     /// What a packet is; it is read if it was not.
@@ -155,24 +181,20 @@ impl Ahead {
         tracker: &Tracker,
         now: Tick,
     ) -> usize {
-        let (first, mut len) = (places.start, self.run.len());
-        let (ways, lens) = (&self.ways[places.clone()], &self.lens[places]);
+        let (first, len) = (places.start, self.run.len());
+        let lens = &self.lens[places.clone()];
         let (run, read) = (&mut self.run, (&mut self.fields, self.which.fields));
-        let done = tracker.pass_datagrams::<IPV6>(ways, lens, now, |at, way, passed| {
-            let place = first + at;
+        let which = (&self.ways, places);
+        let done = tracker.pass_datagrams::<IPV6>(which, lens, now, |at, way, passed| {
             if passed.nat != NatState::default() {
-                turn::<IPV6>(
-                    &mut run.columns,
-                    (&mut *read.0, read.1),
-                    place,
-                    way,
-                    tracker,
-                );
+                let read = (&mut *read.0, read.1);
+                turn::<IPV6>(&mut run.columns, read, first + at, way, tracker);
             }
-            run.put::<IPV6>(len, (place, lens[at]), Some(way), passed);
-            len += 1;
+            run.keep(len + at, passed);
         });
-        self.run.close::<IPV6>(len);
+        let places = first..first + done;
+        let ways = self.ways.of(places.clone());
+        self.run.add::<IPV6>(places, &lens[..done], Some(ways));
         done
     }
 
@@ -219,10 +241,10 @@ impl Work for Read<'_> {
 
     #[inline(always)]
     fn run<L: Lanes>(mut self, _lanes: L) {
-        self.ahead.which = Which::of(self.lanes);
+        self.ahead.which.enter(self.lanes);
         let (mut at, count) = (0, self.frames.len().min(CHUNK));
         while at < count {
-            let (ipv6, end) = self.ahead.which.family(at, count);
+            let (ipv6, end) = self.ahead.which.unread(&mut at, count);
             match ipv6 {
                 true => self.read_family::<true>(at..end),
                 false => self.read_family::<false>(at..end),
@@ -236,23 +258,21 @@ impl Work for Read<'_> {
 }
 
 impl Read<'_> {
-    /// What nobody asks for is not kept while a packet is read.
     #[inline(always)]
     fn read_family<const IPV6: bool>(&mut self, places: Range<usize>) {
         let family = usize::from(IPV6);
-        match (self.tracks[family], self.reads[family]) {
-            (true, true) => self.read::<IPV6, true, true>(places),
-            (true, false) => self.read::<IPV6, true, false>(places),
-            (false, true) => self.read::<IPV6, false, true>(places),
-            (false, false) => self.read::<IPV6, false, false>(places),
+        // What nobody asks for is not kept.
+        match self.reads[family] {
+            true => self.read::<IPV6, true>(places.clone()),
+            false => self.read::<IPV6, false>(places.clone()),
+        }
+        if self.tracks[family] {
+            self.ahead.ask::<IPV6>(places, self.tracker);
         }
     }
 
     #[inline(always)]
-    fn read<const IPV6: bool, const TRACKED: bool, const FIELDS: bool>(
-        &mut self,
-        places: Range<usize>,
-    ) {
+    fn read<const IPV6: bool, const FIELDS: bool>(&mut self, places: Range<usize>) {
         let ahead = &mut *self.ahead;
         let mut which = ahead.which;
         for (behind, frame) in self.frames[places.clone()].iter().enumerate() {
@@ -272,11 +292,6 @@ impl Read<'_> {
                 ahead.fields[at] = fields;
                 which.fields |= 1 << at;
             }
-            if TRACKED {
-                let hash = self.tracker.hash(&fields.tuple);
-                ahead.hashes[at] = hash;
-                self.tracker.prefetch(hash, IPV6);
-            }
         }
         which.odd &= !which.exit;
         which.plain &= !which.exit;
@@ -295,12 +310,84 @@ impl Read<'_> {
                 return;
             };
             let tuple = self.ahead.fields(at, frame).tuple;
-            if self.tracks[usize::from(tuple.ipv6)] {
-                let hash = self.tracker.hash(&tuple);
-                self.ahead.hashes[at] = hash;
-                self.tracker.prefetch(hash, tuple.ipv6);
+            let (ways, this) = (&mut self.ahead.ways, at..at + 1);
+            match (self.tracks[usize::from(tuple.ipv6)], tuple.ipv6) {
+                (true, true) => self.tracker.ask::<true>(ways, this, |_| tuple),
+                (true, false) => self.tracker.ask::<false>(ways, this, |_| tuple),
+                (false, _) => {}
             }
         }
+    }
+}
+
+/// Keeps what pass 1 reads of packets of IPv4, so that [`Read`] has less to do.
+pub(super) struct Seeing<'a> {
+    pub(super) ahead: &'a mut Ahead,
+    pub(super) tracker: &'a Tracker,
+    /// IPv4 is tracked.
+    pub(super) tracks: bool,
+    /// Its rules ask for more than columns: it is read packet by packet.
+    pub(super) reads: bool,
+}
+
+impl Sees for Seeing<'_> {
+    #[inline(always)]
+    fn see<L: Lanes>(
+        &mut self,
+        lanes: L,
+        place: usize,
+        frames: &[Frame; headers::TOGETHER],
+        headers: &Headers,
+    ) {
+        let at = place % CHUNK;
+        let finished = frames.iter().all(|frame| frame.offload.is_finished());
+        if self.reads | !finished | (at > CHUNK - headers::TOGETHER) {
+            return;
+        }
+        let Some(usual) = Usual::of(lanes, headers) else {
+            return;
+        };
+        let (ahead, to) = (&mut *self.ahead, at..at + headers::TOGETHER);
+        ahead.which.read |= 0xffff << at;
+        ahead.which.plain |= u64::from(usual.midst) << at;
+        ahead.which.tcp |= u64::from(usual.tcp) << at;
+        ahead.lens[to.clone()].copy_from_slice(&headers.totals());
+        let columns = &mut ahead.run.columns;
+        columns.put_together(at, frames[0].ingress, headers);
+        if self.tracks {
+            ahead.ask::<false>(to, self.tracker);
+        }
+    }
+}
+
+/// Of packets that were read together, all of them whole TCP segments or UDP datagrams.
+struct Usual {
+    /// As in [`Which`].
+    tcp: u32,
+    midst: u32,
+}
+
+impl Usual {
+    #[inline(always)]
+    fn of<L: Lanes>(lanes: L, headers: &Headers) -> Option<Self> {
+        let (protocols, heads) = (headers.protocols(), headers.heads());
+        let tcp = column(|at| protocols[at] ^ u32::from(protocol::TCP));
+        let odd = column(|at| {
+            let other = (tcp[at] != 0) & (protocols[at] != u32::from(protocol::UDP));
+            (heads[at] ^ 0x45 << 14) | u32::from(other)
+        });
+        if lanes.zeros(&odd) != 0xffff {
+            return None;
+        }
+        let (lifetimes, flags, rest) = (headers.lifetimes(), headers.flags(), headers.rest());
+        let slow = column(|at| {
+            let ends = (flags[at] & u32::from(SLOW_FLAGS) != 0) | (rest[at] < 40);
+            u32::from((lifetimes[at] <= 1) | (tcp[at] == 0) & ends)
+        });
+        Some(Self {
+            tcp: lanes.zeros(&tcp),
+            midst: lanes.zeros(&slow),
+        })
     }
 }
 
@@ -337,26 +424,20 @@ impl Find<'_> {
     #[inline(always)]
     fn find<L: Lanes, const IPV6: bool>(&mut self, lanes: L, places: Range<usize>) {
         let (tracker, ahead) = (self.tracker, &mut *self.ahead);
-        let (hashes, ways) = (
-            &ahead.hashes[places.clone()],
-            &mut ahead.ways[places.clone()],
-        );
-        tracker.candidates::<L, IPV6>(lanes, hashes, ways);
-        let (columns, tcp, first) = (&ahead.run.columns, ahead.which.tcp, places.start);
-        let mut marked = 0;
-        tracker.verify::<IPV6>(
-            ways,
-            |at| columns.tuple::<IPV6>(first + at),
-            |at, way, fasttrack| {
-                let at = (first + at) % CHUNK;
-                marked |= u64::from(fasttrack) << at;
-                if (tcp >> at & 1 != 0) & !fasttrack {
-                    tracker.prefetch_shared(way);
-                }
-            },
-        );
+        let (ways, columns) = (&mut ahead.ways, &ahead.run.columns);
+        tracker.candidates::<L, IPV6>(lanes, ways, places.clone());
+        tracker.verify::<IPV6>(ways, places.clone(), |at| columns.tuple::<IPV6>(at));
+        let marked = ways.with_fasttrack(places.clone());
         if self.fasttracks[usize::from(IPV6)] {
             ahead.which.fasttrack |= marked & ahead.which.plain;
+        }
+        let all = u64::MAX >> (CHUNK - places.len().max(1)) << places.start;
+        let mut slow = ahead.which.tcp & !marked & all;
+        while slow != 0 {
+            if let Some(way) = ahead.ways.get(slow.trailing_zeros() as usize) {
+                tracker.prefetch_shared(way);
+            }
+            slow &= slow - 1;
         }
     }
 }

@@ -1,11 +1,14 @@
 //! What is read of the packets of a chunk, number by number: what connections, routes and rules of many
 //! packets are looked up by together.
 
+use core::ops::Range;
+
 use frame::InterfaceId;
 
 use super::CHUNK;
 use crate::packet::Tuple;
 use crate::rule::{Of, TOGETHER};
+use crate::walk::headers::{self, Headers, column};
 
 /// See the module. The numbers are those of [`Of`].
 pub(super) struct Columns {
@@ -44,6 +47,22 @@ impl Columns {
         }
         self.ingress[at] = ingress.0;
         self.set_destination::<IPV6>(at, tuple);
+    }
+
+    /// Keeps what was read of whole TCP segments and UDP datagrams of IPv4 that came by one interface, from
+    /// a place on.
+    #[inline(always)]
+    pub(super) fn put_together(&mut self, at: usize, ingress: InterfaceId, headers: &Headers) {
+        let to = at..at + headers::TOGETHER;
+        let (ports, protocols) = (headers.ports(), headers.protocols());
+        let service = column(|at| Of::service_of(protocols[at], ports[at]));
+        self.source[to.clone()].copy_from_slice(&headers.sources());
+        self.destination[to.clone()].copy_from_slice(&headers.destinations());
+        self.service[to.clone()].copy_from_slice(&service);
+        self.ingress[to.clone()].fill(ingress.0);
+        for ((to, ports), protocol) in self.ports[to].iter_mut().zip(ports).zip(protocols) {
+            *to = u64::from(protocol) << 32 | u64::from(ports.rotate_left(16));
+        }
     }
 
     /// Keeps another destination.
@@ -108,5 +127,20 @@ impl Columns {
         self.service[to] = self.service[from];
         self.ports[to] = self.ports[from];
         self.ingress[to] = self.ingress[from];
+    }
+
+    /// The same of the packets at some places, to `to` and behind it.
+    #[inline(always)]
+    pub(super) fn copy_all<const IPV6: bool>(&mut self, from: Range<usize>, to: usize) {
+        if IPV6 {
+            self.sources6.copy_within(from.clone(), to);
+            self.destinations6.copy_within(from.clone(), to);
+        } else {
+            self.source.copy_within(from.clone(), to);
+            self.destination.copy_within(from.clone(), to);
+        }
+        self.service.copy_within(from.clone(), to);
+        self.ports.copy_within(from.clone(), to);
+        self.ingress.copy_within(from, to);
     }
 }

@@ -89,7 +89,8 @@ impl Shape {
     }
 
     /// Writes the next link's header, the lifetime, addresses and ports where a way translates them, and
-    /// an end behind a packet of `len` bytes, without padding. None where it does not hold what it says.
+    /// an end behind a packet of `len` bytes, without padding. None, and nothing changed, where it does not
+    /// hold what it says.
     #[inline(always)]
     pub(super) fn depart(
         &self,
@@ -98,13 +99,32 @@ impl Shape {
         translated: Option<Way>,
         tracker: &Tracker,
     ) -> Option<()> {
+        let Some(way) = translated else {
+            return match self.ipv6 {
+                true => self.depart_as_is::<true>(frame, len),
+                false => self.depart_as_is::<false>(frame, len),
+            };
+        };
         let (link, packet) = frame.bytes_mut().split_first_chunk_mut::<ETHERNET>()?;
-        match translated {
-            None if self.ipv6 => forward::age6(packet.first_chunk_mut()?),
-            None => forward::age4(packet.first_chunk_mut()?),
-            Some(way) => translate(packet, self.ipv6, way, tracker)?,
+        translate(packet, self.ipv6, way, tracker)?;
+        *link = self.link;
+        self.leave(frame, len)
+    }
+
+    /// The same of a packet that is not translated.
+    #[inline(always)]
+    pub(super) fn depart_as_is<const IPV6: bool>(&self, frame: &mut Frame, len: u32) -> Option<()> {
+        let (link, packet) = frame.bytes_mut().split_first_chunk_mut::<ETHERNET>()?;
+        match IPV6 {
+            true => forward::age6(packet.first_chunk_mut()?),
+            false => forward::age4(packet.first_chunk_mut()?),
         }
         *link = self.link;
+        self.leave(frame, len)
+    }
+
+    #[inline(always)]
+    fn leave(&self, frame: &mut Frame, len: u32) -> Option<()> {
         frame.egress = self.egress;
         depart::trim(frame, ETHERNET + len as usize).then_some(())
     }

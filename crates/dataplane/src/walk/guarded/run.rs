@@ -98,30 +98,64 @@ impl Run {
         (self.len, self.ipv6) = (len.min(CHUNK), IPV6);
     }
 
-    /// Adds the packets at some places, which are not tracked.
+    /// Keeps what a packet found of its connection that is going to be the run's at `at`.
     #[inline(always)]
-    pub(super) fn push_untracked<const IPV6: bool>(
+    pub(super) fn keep(&mut self, at: usize, passed: Passed) {
+        self.passed[at % CHUNK] = passed;
+    }
+
+    /// Adds the packets at some places, of these lengths, which are not before the run's end. Of what is
+    /// tracked the ways are said, and what they found is kept.
+    #[inline(always)]
+    pub(super) fn add<const IPV6: bool>(
         &mut self,
         places: Range<usize>,
-        lens: &[u32; CHUNK],
+        lens: &[u32],
+        ways: Option<&[Option<Way>]>,
     ) {
-        let (from, count) = (self.len, places.len());
-        if places.start != from || places.end > CHUNK {
-            for (at, place) in (from..).zip(places) {
-                let packet = (place, lens[place % CHUNK]);
-                self.put::<IPV6>(at, packet, None, Passed::default());
+        let from = self.len;
+        let to = from..from + places.len();
+        self.lens[to.clone()].copy_from_slice(lens);
+        let is = match ways {
+            Some(ways) => {
+                self.ways[to.clone()].copy_from_slice(ways);
+                State::Established
             }
-            return self.close::<IPV6>(from + count);
+            None => {
+                self.ways[to.clone()].fill(None);
+                self.passed[to.clone()].fill(Passed::default());
+                State::Untracked
+            }
+        };
+        let passed = &self.passed[to.clone()];
+        for (state, passed) in self.state[to.clone()].iter_mut().zip(passed) {
+            *state = Of::state(is, passed.nat);
         }
-        for place in places.clone() {
-            self.places[place] = place as u8;
+        for (to, place) in self.places[to.clone()].iter_mut().zip(places.clone()) {
+            *to = place as u8;
         }
-        self.lens[places.clone()].copy_from_slice(&lens[places.clone()]);
-        self.ways[places.clone()].fill(None);
-        self.passed[places.clone()].fill(Passed::default());
-        let untracked = Of::state(State::Untracked, NatState::default());
-        self.state[places].fill(untracked);
-        self.close::<IPV6>(from + count);
+        if from != places.start {
+            self.columns.copy_all::<IPV6>(places, from);
+        }
+        self.close::<IPV6>(to.end);
+    }
+
+    /// The places in the chunk and the lengths of these packets.
+    #[inline(always)]
+    pub(super) fn simply(&self, which: Range<usize>) -> impl Iterator<Item = (&u8, &u32)> {
+        let places = self.places.get(which.clone()).unwrap_or_default();
+        places.iter().zip(self.lens.get(which).unwrap_or_default())
+    }
+
+    /// Whether all packets between these are at most so long, and none is translated.
+    #[inline(always)]
+    pub(super) fn is_simple(&self, which: Range<usize>, mtu: u32) -> bool {
+        let longest = self.lens[which.clone()]
+            .iter()
+            .fold(0, |most, len| *len.max(&most));
+        let passed = &self.passed[which];
+        let nat = passed.iter().fold(0, |nat, passed| nat | passed.nat.0);
+        (longest <= mtu) & (nat == 0)
     }
 
     /// The next hop of a packet, and the interface that it came by.

@@ -43,6 +43,58 @@ impl Stream<'_> {
         from == 0 && firsts.iter().fold(0, others) == 0
     }
 
+    /// Where those end that go to the next hop.
+    #[inline(always)]
+    fn end(&self, from: usize) -> usize {
+        self.run.stretch(from).min(CHUNK)
+    }
+
+    /// Whether they all fit its link, and none is translated.
+    #[inline(always)]
+    pub(super) fn is_simple(&self, from: usize) -> bool {
+        let which = from..self.end(from);
+        self.run.is_simple(which, self.next.adjacency.mtu)
+    }
+
+    /// Writes simple packets that are alike, from `from` on, until one is not to be written like this.
+    #[inline(always)]
+    pub(super) fn write_simple<const IPV6: bool>(
+        &self,
+        from: usize,
+        chunk: &mut Chunk<'_>,
+    ) -> Streamed {
+        let first = self.plain.filtered(&self.firsts[from % CHUNK]);
+        let Quick::Accept(rule) = first else {
+            return Streamed::default();
+        };
+        let shape = Shape::of(&self.next.adjacency, IPV6);
+        let mut done = 0;
+        for (place, len) in self.run.simply(from..self.end(from)) {
+            let place = usize::from(*place) % CHUNK;
+            let (Some(frame), Some(port)) =
+                (chunk.frames.get_mut(place), chunk.ports.get_mut(place))
+            else {
+                break;
+            };
+            if shape.depart_as_is::<IPV6>(frame, *len).is_none() {
+                break;
+            }
+            *port = shape.port;
+            done += 1;
+        }
+        let lens = self.run.simply(from..from + done).map(|(_, len)| len);
+        let sent = Traffic {
+            packets: done as u64,
+            bytes: lens.map(|len| u64::from(*len)).sum(),
+        };
+        self.memory.rules.count_all(rule, sent);
+        Streamed {
+            done,
+            sent,
+            ended: Traffic::default(),
+        }
+    }
+
     /// Writes packets from `from` on, until one is not to be written like this. Where they are `ALIKE`,
     /// their rule counts them together.
     #[inline(always)]
@@ -54,7 +106,7 @@ impl Stream<'_> {
         let mut streamed = Streamed::default();
         let first = self.plain.filtered(&self.firsts[from % CHUNK]);
         let mut counted = Traffic::default();
-        for at in from..run.stretch(from).min(CHUNK) {
+        for at in from..self.end(from) {
             let waiting = run.get(at);
             let (place, len) = (waiting.place, waiting.len);
             let (Some(frame), Some(port)) =

@@ -1,13 +1,13 @@
-//! The passes over a vector of packets that the firewall looks at. Pass 1 is that of all walks. Then
-//! the vector goes through in chunks that stay in the first cache: all packets of a chunk are read,
-//! what their connections lie in is asked for, and then they are decided about in order, because what
+//! The passes over a vector of packets that the firewall looks at, in chunks that stay in the first cache.
+//! Pass 1 is that of all walks; then all packets of a chunk are read that it did not read together,
+//! what their connections lie in is asked for, and they are decided about in order, because what
 //! one begins the next belongs to. Those that only `filter` is to be asked about wait for each other in
 //! a run, which ends before the next packet that is to be decided about alone.
 
 use frame::{Frame, InterfaceId, VECTOR_FRAMES};
 use kernels::widest;
 
-use super::ahead::{Ahead, Find, Read};
+use super::ahead::{Ahead, Find, Read, Seeing};
 use super::alone::{elsewhere, one};
 use super::plain::{Outcome, Plain};
 use super::stream::Stream;
@@ -19,7 +19,9 @@ use crate::outlet::Outlet;
 use crate::punt::Why;
 use crate::rule::{NOBODY, Quick};
 use crate::walk::depart::{Departed, Near, Speed, Tally, packet};
-use crate::walk::passes::{Lane, NO_PORT, Scratch};
+use crate::walk::enter::{Lane, pass1};
+use crate::walk::ingress::Entrance;
+use crate::walk::passes::{NO_PORT, Scratch};
 use crate::walk::{Context, Exit};
 
 /// What is the same for all packets of a vector.
@@ -59,49 +61,80 @@ enum Stop {
     Alone(Option<Exit>, Met),
 }
 
-/// Passes 2 and 3 for the frames that pass 1 let in, and for those that it found to be for this
-/// router. Fills in `scratch.ports` and `scratch.exits`.
+/// All passes but the last. Fills in `scratch.ports` and `scratch.entered.exits`.
 pub(in crate::walk) fn vector(
     cx: &Context<'_>,
-    ingress: InterfaceId,
+    entrance: &Entrance<'_>,
     frames: &mut [Frame],
     scratch: &mut Scratch,
     outlet: &mut Outlet,
 ) {
-    scratch.near.forget();
-    let settings = [&cx.snapshot.ipv4, &cx.snapshot.ipv6];
-    let plain = [Plain::of(cx, false), Plain::of(cx, true)];
-    let mut passes = Passes {
-        cx,
-        plain,
-        reads: plain.map(|plain| plain.is_some_and(|plain| plain.asks_fields())),
-        tracks: [false, true].map(|ipv6| cx.snapshot.firewall.tracks(ipv6)),
-        fasttracks: settings.map(|settings| settings.allow_fast_path),
-        now: Tick::of(cx.now),
-        ingress,
-        received: Traffic::default(),
-        tally: Tally::new(cx, ingress),
-        near: &mut scratch.near,
-        outlet,
-    };
+    let Scratch {
+        entered,
+        ports,
+        near,
+        ahead,
+        ..
+    } = scratch;
+    let mut passes = Passes::new(cx, entrance.id, near, outlet);
+    entered.begin();
     let count = frames.len().min(VECTOR_FRAMES);
-    let chunks = frames[..count].chunks_mut(CHUNK);
-    let lanes = scratch.lanes.chunks(CHUNK);
-    let ports = scratch.ports.chunks_mut(CHUNK);
-    let exits = scratch.exits.chunks_mut(CHUNK);
-    for (((frames, lanes), ports), exits) in chunks.zip(lanes).zip(ports).zip(exits) {
-        let mut chunk = Chunk {
-            frames,
-            lanes,
-            ports,
-            exits,
+    for from in (0..count).step_by(CHUNK) {
+        let places = from..count.min(from + CHUNK);
+        ahead.begin();
+        let mut seeing = Seeing {
+            ahead,
+            tracker: &passes.outlet.memory.tracker,
+            tracks: passes.tracks[0],
+            reads: passes.reads[0],
         };
-        passes.chunk(&mut chunk, &mut scratch.ahead);
+        let told = (&mut seeing, &*passes.outlet.counters);
+        pass1::<false, _>(cx, entrance, frames, places.clone(), entered, told);
+        let mut chunk = Chunk {
+            frames: &mut frames[places.clone()],
+            lanes: &entered.lanes[places.clone()],
+            ports: &mut ports[places.clone()],
+            exits: &mut entered.exits[places],
+        };
+        passes.chunk(&mut chunk, ahead);
     }
-    let counters = &passes.outlet.counters;
-    passes.tally.flush(cx, counters);
-    let Traffic { packets, bytes } = passes.received;
-    counters.interface(ingress).fp_rx.add(packets, bytes);
+    entered.count(entrance, &passes.outlet.counters);
+    passes.end();
+}
+
+impl<'a, 'o> Passes<'a, 'o> {
+    fn new(
+        cx: &'a Context<'a>,
+        ingress: InterfaceId,
+        near: &'o mut Near,
+        outlet: &'o mut Outlet,
+    ) -> Self {
+        near.forget();
+        let settings = [&cx.snapshot.ipv4, &cx.snapshot.ipv6];
+        let plain = [Plain::of(cx, false), Plain::of(cx, true)];
+        Self {
+            cx,
+            plain,
+            reads: plain.map(|plain| plain.is_some_and(|plain| plain.asks_fields())),
+            tracks: [false, true].map(|ipv6| cx.snapshot.firewall.tracks(ipv6)),
+            fasttracks: settings.map(|settings| settings.allow_fast_path),
+            now: Tick::of(cx.now),
+            ingress,
+            received: Traffic::default(),
+            tally: Tally::new(cx, ingress),
+            near,
+            outlet,
+        }
+    }
+
+    /// Counts what was not counted yet.
+    fn end(mut self) {
+        let counters = &self.outlet.counters;
+        self.tally.flush(self.cx, counters);
+        let Traffic { packets, bytes } = self.received;
+        let own = counters.interface(self.ingress);
+        own.fp_rx.add(packets, bytes);
+    }
 }
 
 impl Passes<'_, '_> {
@@ -209,7 +242,8 @@ impl Passes<'_, '_> {
         };
         let simple = !plain.asks_raw() & !plain.asks_early();
         if simple & !self.tracks[family] {
-            ahead.run.push_untracked::<IPV6>(*at..end, &ahead.lens);
+            let lens = &ahead.lens[*at..end];
+            ahead.run.add::<IPV6>(*at..end, lens, None);
             *at = end;
             return None;
         }
@@ -257,7 +291,7 @@ impl Passes<'_, '_> {
         };
         let (mut way, mut passed) = (None, Passed::default());
         if tracked {
-            let found = ahead.ways[place].ok_or(Met::Unknown)?;
+            let found = ahead.ways.get(place).ok_or(Met::Unknown)?;
             let counted = match ahead.which.tcp >> place & 1 {
                 0 => memory.tracker.pass::<IPV6>(found, len, self.now),
                 _ => {
@@ -291,7 +325,7 @@ impl Passes<'_, '_> {
         while *at < count && which.fasttrack >> (*at % CHUNK) & 1 != 0 {
             let place = *at % CHUNK;
             let frame = &mut chunk.frames[place];
-            let Some(way) = ahead.ways[place] else {
+            let Some(way) = ahead.ways.get(place) else {
                 return false;
             };
             let seen = fasttrack::Seen {
@@ -385,9 +419,11 @@ impl Passes<'_, '_> {
             firsts: &ahead.firsts.filter,
             memory: &self.outlet.memory,
         };
-        let streamed = match stream.alike(from) {
-            true => stream.write::<true>(from, chunk),
-            false => stream.write::<false>(from, chunk),
+        let streamed = match (stream.alike(from), stream.is_simple(from), ipv6) {
+            (true, true, true) => stream.write_simple::<true>(from, chunk),
+            (true, true, false) => stream.write_simple::<false>(from, chunk),
+            (true, false, _) => stream.write::<true>(from, chunk),
+            (false, ..) => stream.write::<false>(from, chunk),
         };
         self.tally.count_stream(
             self.cx,
