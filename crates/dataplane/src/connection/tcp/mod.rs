@@ -115,6 +115,10 @@ fn judge_any(
     // Nobody has answered yet: its sender may begin anew.
     let anew = signal == Signal::Syn && state == TcpState::SynSent && !reply;
     match fit {
+        // Its receiver only says again what it waits for.
+        Fit::Outside if signal == Signal::Ack && talk.is_late(&segment) => {
+            Judgement::Step(Step::Ignore)
+        }
         Fit::Outside if !liberal && !anew => Judgement::Invalid,
         _ => Judgement::Step(Step::Advance(closing(&talk, state, to, &segment))),
     }

@@ -178,6 +178,20 @@ impl Talk {
         }
     }
 
+    /// Whether a segment that lies outside may be a copy of one that its receiver has long had: it was sent
+    /// again, and what followed on that has overtaken it. Two windows back, and as far as an acknowledgement
+    /// may lie back; what is older nobody honest still sends.
+    pub(super) fn is_late(&self, segment: &Segment) -> bool {
+        let Self {
+            sender, receiver, ..
+        } = self;
+        let back = sender.end.wrapping_sub(segment.end);
+        let windows = receiver.window_max.saturating_mul(2);
+        segment.spans()
+            && (receiver.window_max..=windows.saturating_add(OLD_ACK_MAX)).contains(&back)
+            && at_most(self.acknowledged(segment), receiver.end)
+    }
+
     /// Whether a RST is the one that its receiver would obey: its number is the next that the
     /// receiver waits for (RFC 5961, 3.2), or follows on the segment before it. `None` where it lies
     /// before what is acknowledged.

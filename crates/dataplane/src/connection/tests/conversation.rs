@@ -289,6 +289,21 @@ fn numbers_outside_the_window_are_invalid() {
 }
 
 #[test]
+fn a_late_copy_of_a_segment_is_let_through_and_believed_in_nothing() {
+    play(&opened(
+        "
+        > PA  1   1  d1000 -> established established 300
+        < A   1 1001       -> established established 86400
+        > PA 11001 1 d1    -> established established 300
+        > PA  1   1  d1000 -> established established 300
+        > PA -99999 1 d100 -> invalid established 300
+        > PA  1 99 d1000   -> invalid established 300
+        > A   1   1        -> invalid established 300
+    ",
+    ));
+}
+
+#[test]
 fn scaled_windows_hold_only_if_both_scale() {
     play(
         "
