@@ -240,6 +240,20 @@ impl Bitmap {
         let (word, bit) = Self::place(key);
         self.0[word as usize % 128] >> bit & 1 != 0
     }
+
+    /// The same of 16 keys: 0 where it surely does not.
+    #[inline(always)]
+    fn may_hold_16<L: Lanes>(&self, lanes: L, keys: &[u32; 16]) -> [u32; 16] {
+        let mut words = [0; 16];
+        for (word, key) in words.iter_mut().zip(keys) {
+            *word = Self::place(*key).0;
+        }
+        let mut bits = lanes.gather(&self.0, &words);
+        for (bits, key) in bits.iter_mut().zip(keys) {
+            *bits = *bits >> Self::place(*key).1 & 1;
+        }
+        bits
+    }
 }
 
 impl OwnAddresses {
@@ -268,15 +282,19 @@ impl OwnAddresses {
     /// not.
     #[inline(always)]
     pub(crate) fn may_have_ipv4<L: Lanes>(&self, lanes: L, addresses: &[u32; 16]) -> [u32; 16] {
-        let mut maybe = [0; 16];
-        for (word, address) in maybe.iter_mut().zip(addresses) {
-            *word = Bitmap::place(*address).0;
+        self.bitmap.may_hold_16(lanes, addresses)
+    }
+
+    /// The same of IPv6 addresses, by their words.
+    #[inline(always)]
+    pub(crate) fn may_have_ipv6<L: Lanes>(&self, lanes: L, words: &[[u32; 16]; 4]) -> [u32; 16] {
+        let mut keys = words[0];
+        for words in &words[1..] {
+            for (key, word) in keys.iter_mut().zip(words) {
+                *key ^= word;
+            }
         }
-        maybe = lanes.gather(&self.bitmap.0, &maybe);
-        for (word, address) in maybe.iter_mut().zip(addresses) {
-            *word = *word >> Bitmap::place(*address).1 & 1;
-        }
-        maybe
+        self.bitmap.may_hold_16(lanes, &keys)
     }
 
     /// Whether this IPv6 address is one of ours.

@@ -79,14 +79,20 @@ pub trait Lanes: Copy {
         places.map(|place| table.get((place as usize).min(last)).copied().unwrap_or(0))
     }
 
-    /// The numbers in 16 rows of 48 bytes, column by column: each of 4 bytes, the most significant first.
+    /// The numbers in 16 rows of so many parts of 16 bytes, column by column, four in a part: each of 4
+    /// bytes, the most significant first.
     #[inline(always)]
-    fn columns(self, rows: &[&[u8; 48]; 16]) -> [[u32; 16]; 12] {
-        let mut columns = [[0; 16]; 12];
+    fn columns<const PARTS: usize>(
+        self,
+        rows: &[&[[u8; 16]; PARTS]; 16],
+    ) -> [[[u32; 16]; 4]; PARTS] {
+        let mut columns = [[[0; 16]; 4]; PARTS];
         for (at, row) in rows.iter().enumerate() {
-            let (numbers, _) = row.as_chunks();
-            for (column, number) in columns.iter_mut().zip(numbers) {
-                column[at] = u32::from_be_bytes(*number);
+            for (columns, part) in columns.iter_mut().zip(*row) {
+                let (numbers, _) = part.as_chunks();
+                for (column, number) in columns.iter_mut().zip(numbers) {
+                    column[at] = u32::from_be_bytes(*number);
+                }
             }
         }
         columns

@@ -6,12 +6,14 @@ use core::sync::atomic::AtomicU64;
 use super::draft::{Rewrite4, Rewrite6};
 use super::id::{NextHop, Way};
 use super::layout::{
-    FLAGS_SHIFT, Layout, NEXT_HOP_SHIFT, flag, half_of, load, own, pair, shared, store,
+    FLAGS_SHIFT, Ipv4, Ipv6, Layout, Line, NEXT_HOP_SHIFT, flag, half_of, load, own, pair, shared,
+    store,
 };
 use super::rate::Rate;
 use super::settings::Tick;
 use super::state::{Helper, NatState, TcpState};
 use super::table::Entry;
+use super::together::Ways;
 use super::tracker::{Tracker, of_family};
 use crate::counters::Traffic;
 use crate::packet::Tuple;
@@ -107,12 +109,6 @@ impl<'a, F: Layout> Entry<'a, F> {
         store(last, pair(load(last) as u32, next_hop.generation));
     }
 
-    #[inline(always)]
-    fn rewrite(self, reply: bool) -> F::Rewrite {
-        let rest = (load(self.rate(reply, 0)) >> 48) as u16;
-        F::unpack(|word| load(self.rate(reply, 1 + word)), rest)
-    }
-
     /// From here on TCP's numbers are not followed, and their place counts what walks slowly.
     fn begin_fasttrack(self) {
         if self.flags(false) & flag::FASTTRACK != 0 {
@@ -128,24 +124,31 @@ impl<'a, F: Layout> Entry<'a, F> {
             self.set_flags(flag::FASTTRACK);
         });
     }
+}
 
-    #[inline(always)]
-    fn fast(self, reply: bool) -> Option<Fast<'a>> {
-        let line = self.line(reply);
-        let meta = load(&line[F::META]);
-        let flags = (meta >> FLAGS_SHIFT) as u8;
-        (flags & flag::FASTTRACK != 0).then(|| Fast {
-            next_hop: NextHop {
-                id: NextHopId((meta >> NEXT_HOP_SHIFT) as u16),
-                generation: half_of(load(&line[F::LAST]), 1),
-            },
-            nat: NatState(flags >> flag::NAT_SHIFT & 0xf),
-            assured: flags & flag::ASSURED != 0,
-            packets: &line[F::PACKETS],
-            bytes: &line[F::BYTES],
-            last: &line[F::LAST],
-        })
-    }
+/// What the line of a direction says of FastTrack; none where the connection is not marked for it.
+#[inline(always)]
+fn fast_in<F: Layout>(line: &Line) -> Option<Fast<'_>> {
+    let meta = load(&line[F::META]);
+    let flags = (meta >> FLAGS_SHIFT) as u8;
+    (flags & flag::FASTTRACK != 0).then(|| Fast {
+        next_hop: NextHop {
+            id: NextHopId((meta >> NEXT_HOP_SHIFT) as u16),
+            generation: half_of(load(&line[F::LAST]), 1),
+        },
+        nat: NatState(flags >> flag::NAT_SHIFT & 0xf),
+        assured: flags & flag::ASSURED != 0,
+        packets: &line[F::PACKETS],
+        bytes: &line[F::BYTES],
+        last: &line[F::LAST],
+    })
+}
+
+/// The rewrite of a direction, in the line where that lies.
+#[inline(always)]
+fn rewrite_in<F: Layout>(line: &Line) -> F::Rewrite {
+    let rest = (load(&line[F::RATE]) >> 48) as u16;
+    F::unpack(|word| load(&line[F::RATE + 1 + word]), rest)
 }
 
 impl Tracker {
@@ -229,7 +232,7 @@ impl Tracker {
         if way.slot().is_ipv6() {
             return Rewrite4::default();
         }
-        self.ipv4.entry(way).rewrite(way.reply())
+        rewrite_in::<Ipv4>(self.ipv4.rewrite_line(way))
     }
 
     /// The rewrite of an IPv6 connection's direction; nothing's of IPv4.
@@ -238,7 +241,7 @@ impl Tracker {
         if !way.slot().is_ipv6() {
             return Rewrite6::default();
         }
-        self.ipv6.entry(way).rewrite(way.reply())
+        rewrite_in::<Ipv6>(self.ipv6.rewrite_line(way))
     }
 
     /// Marks the connection for FastTrack.
@@ -250,6 +253,19 @@ impl Tracker {
     /// connection is not marked for FastTrack.
     #[inline(always)]
     pub fn fast(&self, way: Way) -> Option<Fast<'_>> {
-        of_family!(ref self, way.slot().is_ipv6(), part => part.entry(way).fast(way.reply()))
+        match way.slot().is_ipv6() {
+            true => fast_in::<Ipv6>(self.ipv6.line(way)),
+            false => fast_in::<Ipv4>(self.ipv4.line(way)),
+        }
+    }
+
+    /// The same of a way that was looked for together with others.
+    #[inline(always)]
+    pub fn fast_of<const IPV6: bool>(&self, ways: &Ways, at: usize) -> Option<Fast<'_>> {
+        let line = ways.line(at)?;
+        match IPV6 {
+            true => fast_in::<Ipv6>(self.ipv6.lines().line(line)),
+            false => fast_in::<Ipv4>(self.ipv4.lines().line(line)),
+        }
     }
 }

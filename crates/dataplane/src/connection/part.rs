@@ -138,6 +138,12 @@ impl<F: Layout> Part<F> {
         self.lines().line(number)
     }
 
+    /// The line of the rewrite of a way's direction.
+    #[inline(always)]
+    pub(super) fn rewrite_line(&self, way: Way) -> &Line {
+        self.lines().rewrite(way.slot().place(), way.reply())
+    }
+
     /// Asks for the place that the next connection takes.
     pub(super) fn prefetch_free(&self) {
         if let Some(place) = self.free.checked_sub(1) {

@@ -33,7 +33,9 @@ pub(super) struct Entries<F> {
 #[derive(Debug)]
 pub(super) struct Entry<'a, F> {
     lines: &'a [Line],
-    cold: &'a Cold,
+    /// Those of all entries, and which are its.
+    cold: &'a [Cold],
+    place: usize,
     of: core::marker::PhantomData<F>,
 }
 
@@ -83,7 +85,8 @@ impl<F: Layout> Entries<F> {
         let place = place as usize;
         Entry {
             lines: &self.lines[place * F::LINES..][..F::LINES],
-            cold: &self.cold[place],
+            cold: &self.cold,
+            place,
             of: core::marker::PhantomData,
         }
     }
@@ -146,11 +149,17 @@ impl<'a, F: Layout> Lines<'a, F> {
         self.prefetch(Self::number(place, false) + SHARED as u32);
     }
 
-    /// Asks for the line of a direction's rewrite.
+    /// The line of a direction's rewrite.
+    #[inline(always)]
+    pub(super) fn rewrite(self, place: u32, reply: bool) -> &'a Line {
+        let line = F::RATE_LINE[usize::from(reply)];
+        self.line(Self::number(place, false) + line as u32)
+    }
+
+    /// Asks for that.
     #[inline(always)]
     pub(super) fn prefetch_rewrite(self, place: u32, reply: bool) {
-        let line = F::RATE_LINE[usize::from(reply)];
-        self.prefetch(Self::number(place, false) + line as u32);
+        kernels::prefetch(self.rewrite(place, reply));
     }
 }
 
@@ -193,7 +202,7 @@ impl<'a, F: Layout> Entry<'a, F> {
     /// A cold word.
     #[inline(always)]
     pub(super) fn cold(self, word: usize) -> &'a core::sync::atomic::AtomicU64 {
-        &self.cold[word]
+        &self.cold[self.place][word]
     }
 
     /// Whether a direction has this tuple.
@@ -266,7 +275,7 @@ impl<'a, F: Layout> Entry<'a, F> {
         for (copy, line) in words.lines.iter_mut().zip(self.lines) {
             *copy = core::array::from_fn(|word| load(&line[word]));
         }
-        words.cold = core::array::from_fn(|word| load(&self.cold[word]));
+        words.cold = core::array::from_fn(|word| load(self.cold(word)));
         words
     }
 }

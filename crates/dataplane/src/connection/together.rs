@@ -46,6 +46,12 @@ impl Ways {
         self.ways[at % TOGETHER]
     }
 
+    /// The number of its line.
+    #[inline(always)]
+    pub(super) fn line(&self, at: usize) -> Option<u32> {
+        self.get(at).map(|_| self.lines[at % TOGETHER])
+    }
+
     /// The ways of packets.
     #[inline(always)]
     pub fn of(&self, places: Range<usize>) -> &[Option<Way>] {

@@ -71,7 +71,10 @@ impl<A: Address> Lpm<A> {
     pub fn lookup(&self, destination: A) -> NextHopId {
         let words = self.memory.words();
         let first = First::of(words, destination);
-        self.second(Baseline, words, first, destination)
+        match self.second(Baseline, words, first, destination) {
+            Ok(hop) => hop,
+            Err(below) => self.below(Baseline, words, below, destination),
+        }
     }
 
     /// Looks a vector of destinations up, with the memory for all of them on its way at once.
@@ -96,6 +99,10 @@ impl<A: Address> Lpm<A> {
         (leaf.id() != NextHopId::NO_ROUTE).then(|| (leaf.id(), leaf.len()))
     }
 
+    /// The second half.
+    ///
+    /// # Errors
+    /// The line that it read leads to lines below it: those, and which of them is to be read.
     #[inline(always)]
     fn second<L: Lanes>(
         &self,
@@ -103,7 +110,7 @@ impl<A: Address> Lpm<A> {
         words: Words<'_>,
         first: First,
         destination: A,
-    ) -> NextHopId {
+    ) -> Result<NextHopId, First> {
         let mut found = first.entry;
         if found.is_lines() {
             let key = match destination.root() {
@@ -112,24 +119,48 @@ impl<A: Address> Lpm<A> {
             };
             let (line, at) = (words.line(first.unit), first.unit % 4);
             found = A::find(lanes, line, at, found.shape(), key).1;
+            if A::BITS > 64 && found.is_lines() {
+                let unit = found.line(destination.window(depth_below(destination)));
+                return Err(First { entry: found, unit });
+            }
         }
         if found.is_leaf() && found.id() != NextHopId::NO_ROUTE {
-            return found.id();
+            return Ok(found.id());
         }
         if found == Entry::NONE && destination.root().is_some() {
             let short = words.slot(SHORT_SLOTS + (destination.window(A::SHORT_DEPTH) >> 24));
             if short.is_leaf() && short.id() != NextHopId::NO_ROUTE {
-                return short.id();
+                return Ok(short.id());
             }
         }
-        self.third(found, first.entry, destination)
+        let depth = match found == first.entry {
+            true => destination.root().map_or(0, |_| A::ROOT_DEPTH),
+            false => depth_below(destination),
+        };
+        Ok(self.third(found, depth, destination))
+    }
+
+    /// What lines below a line say: of IPv6 networks of 52 bits and more, as nearly all links have.
+    #[inline(always)]
+    fn below<L: Lanes>(
+        &self,
+        lanes: L,
+        words: Words<'_>,
+        First { entry, unit }: First,
+        destination: A,
+    ) -> NextHopId {
+        let depth = depth_below(destination);
+        let (line, key) = (words.line(unit), destination.window(depth));
+        let found = A::find(lanes, line, unit % 4, entry.shape(), key).1;
+        if found.is_leaf() && found.id() != NextHopId::NO_ROUTE {
+            return found.id();
+        }
+        self.third(entry, depth, destination)
     }
 
     /// What is left when neither the root nor a line below it gave a next hop.
     #[inline(never)]
-    fn third(&self, found: Entry, first: Entry, destination: A) -> NextHopId {
-        let depth = destination.root().map_or(0, |_| A::ROOT_DEPTH);
-        let depth = if found == first { depth } else { depth + 32 };
+    fn third(&self, found: Entry, depth: u8, destination: A) -> NextHopId {
         let leaf = self.resolve(found, depth, destination);
         self.or_shorter(leaf, destination).id()
     }
@@ -205,6 +236,7 @@ impl<A: Address> kernels::Work for Vector<'_, A> {
         let Self { table, .. } = self;
         let words = table.memory.words();
         let mut firsts = [First::default(); ABREAST];
+        let mut deep = [0_u8; ABREAST];
         let mut at = 0;
         let end = self.destinations.len().min(self.out.len());
         while at < end {
@@ -219,8 +251,24 @@ impl<A: Address> kernels::Work for Vector<'_, A> {
                 *first = First::of(words, *destination);
                 words.prefetch(first.unit);
             }
-            for ((destination, first), out) in destinations.iter().zip(&firsts).zip(out) {
-                *out = table.second(lanes, words, *first, *destination);
+            let mut count = 0;
+            for (at, (destination, out)) in destinations.iter().zip(&mut *out).enumerate() {
+                match table.second(lanes, words, firsts[at], *destination) {
+                    Ok(hop) => *out = hop,
+                    Err(below) => {
+                        words.prefetch(below.unit);
+                        firsts[at] = below;
+                        deep[count % ABREAST] = at as u8;
+                        count += 1;
+                    }
+                }
+            }
+            for at in deep.iter().take(count) {
+                let at = usize::from(*at) % ABREAST;
+                let (Some(destination), Some(out)) = (destinations.get(at), out.get_mut(at)) else {
+                    break;
+                };
+                *out = table.below(lanes, words, firsts[at], *destination);
             }
         }
     }
@@ -289,6 +337,12 @@ fn by_slots_16<A: Address, L: Lanes>(
         *out = Entry(*entry).id();
     }
     true
+}
+
+/// Where lines begin that lie below those of the root.
+#[inline(always)]
+fn depth_below<A: Address>(destination: A) -> u8 {
+    32 + destination.root().map_or(0, |_| A::ROOT_DEPTH)
 }
 
 /// The first half of a lookup.

@@ -261,20 +261,22 @@ impl Tally {
         self.guards[usize::from(ipv6)]
     }
 
-    /// Counts packets that leave past a firewall that looks at their family, behind Ethernet headers by one
-    /// interface; their bytes are without those.
+    /// Counts packets that leave behind Ethernet headers by one interface; their bytes are without those.
     #[inline(always)]
-    pub(super) fn count_stream(
+    pub(super) fn count_all(
         &mut self,
         cx: &Context<'_>,
-        (egress, ipv6): (InterfaceId, bool),
+        (egress, ipv6, speed): (InterfaceId, bool, Speed),
         sent: Traffic,
         counters: &Counters,
     ) {
+        if sent.packets == 0 {
+            return;
+        }
         let key = RunKey {
             egress,
             ipv6,
-            speed: Speed::Slow,
+            speed,
         };
         if key != self.run.key {
             self.run.flush(cx, counters);

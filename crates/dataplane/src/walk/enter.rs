@@ -8,9 +8,10 @@ use core::ops::Range;
 use frame::{Frame, VECTOR_FRAMES};
 use kernels::{Lanes, Work, widest};
 
-use super::headers::{self, Headers};
+use super::headers::{self, Headers, Headers4, Headers6};
 use super::ingress::{self, Entrance};
-use super::{Context, Exit, Key, Place, prerouting};
+use super::{Context, Exit, Place};
+use super::{Key as Destination, prerouting};
 use crate::counters::{Counters, Traffic};
 use crate::drop::Drop;
 use crate::trace::Silent;
@@ -87,15 +88,15 @@ impl Entered {
     }
 
     /// Keeps what was decided about a frame.
-    fn note(&mut self, at: usize, key: Result<Key, Exit>) {
+    fn note(&mut self, at: usize, key: Result<Destination, Exit>) {
         let place = at % VECTOR_FRAMES;
         match key {
-            Ok(Key::V4(address)) => {
+            Ok(Destination::V4(address)) => {
                 self.keys4[self.count4 % VECTOR_FRAMES] = address;
                 self.lanes[place] = Lane::V4;
                 self.count4 += 1;
             }
-            Ok(Key::V6(address)) => {
+            Ok(Destination::V6(address)) => {
                 self.keys6[self.count6 % VECTOR_FRAMES] = address;
                 self.lanes[place] = Lane::V6;
                 self.count6 += 1;
@@ -105,15 +106,41 @@ impl Entered {
     }
 }
 
+/// What is looked up of a family.
+pub(super) trait Key: Copy {
+    /// Those of a vector, and how many they are.
+    fn keys(entered: &mut Entered) -> (&mut [Self; VECTOR_FRAMES], &mut usize);
+    /// The lane of the family.
+    const LANE: Lane;
+}
+
+impl Key for u32 {
+    const LANE: Lane = Lane::V4;
+
+    #[inline(always)]
+    fn keys(entered: &mut Entered) -> (&mut [Self; VECTOR_FRAMES], &mut usize) {
+        (&mut entered.keys4, &mut entered.count4)
+    }
+}
+
+impl Key for u128 {
+    const LANE: Lane = Lane::V6;
+
+    #[inline(always)]
+    fn keys(entered: &mut Entered) -> (&mut [Self; VECTOR_FRAMES], &mut usize) {
+        (&mut entered.keys6, &mut entered.count6)
+    }
+}
+
 /// Who works on with the headers of frames that enter together.
 pub(super) trait Sees {
     /// They lie from this place of the vector on.
-    fn see<L: Lanes>(
+    fn see<L: Lanes, H: Headers>(
         &mut self,
         lanes: L,
         place: usize,
         frames: &[Frame; headers::TOGETHER],
-        headers: &Headers,
+        headers: &H,
     );
 }
 
@@ -122,12 +149,12 @@ pub(super) struct Unseen;
 
 impl Sees for Unseen {
     #[inline(always)]
-    fn see<L: Lanes>(
+    fn see<L: Lanes, H: Headers>(
         &mut self,
         _lanes: L,
         _place: usize,
         _frames: &[Frame; headers::TOGETHER],
-        _headers: &Headers,
+        _headers: &H,
     ) {
     }
 }
@@ -143,23 +170,18 @@ pub(super) fn pass1<const FAST: bool, S: Sees>(
 ) {
     let end = places.end.min(frames.len()).min(VECTOR_FRAMES);
     entered.received.packets += places.len() as u64;
-    let walk = &entrance.interface.ipv4;
-    let together = walk.enabled & !walk.reverse_path;
     let mut at = places.start;
     while at < end {
-        let mut until = end;
-        if together {
-            at = widest(Together {
-                cx,
-                entrance,
-                frames,
-                places: at..end,
-                entered,
-                sees,
-            });
-            // Those behind a part that could not enter together may.
-            until = end.min(at + headers::TOGETHER);
-        }
+        at = widest(Together {
+            cx,
+            entrance,
+            frames,
+            places: at..end,
+            entered,
+            sees,
+        });
+        // Those behind a part that could not enter together may.
+        let until = end.min(at + headers::TOGETHER);
         let from = at;
         at = run::<FAST, false>(cx, entrance, frames, at..until, entered);
         at = run::<FAST, true>(cx, entrance, frames, at..until, entered);
@@ -173,7 +195,7 @@ pub(super) fn pass1<const FAST: bool, S: Sees>(
     }
 }
 
-/// Frames of IPv4 that surely enter, [`headers::TOGETHER`] at a time.
+/// Frames that surely enter, [`headers::TOGETHER`] at a time.
 struct Together<'a, 'v, S> {
     cx: &'a Context<'a>,
     entrance: &'a Entrance<'a>,
@@ -190,7 +212,9 @@ impl<S: Sees> Work for Together<'_, '_, S> {
     #[inline(always)]
     fn run<L: Lanes>(mut self, lanes: L) -> usize {
         let (mut at, end) = (self.places.start, self.places.end);
-        while at + headers::TOGETHER <= end && self.part(lanes, at) {
+        while at + headers::TOGETHER <= end
+            && (self.part::<_, Headers4>(lanes, at) || self.part::<_, Headers6>(lanes, at))
+        {
             at += headers::TOGETHER;
         }
         at
@@ -200,34 +224,38 @@ impl<S: Sees> Work for Together<'_, '_, S> {
 impl<S: Sees> Together<'_, '_, S> {
     /// Those at a place and behind it. False, and nothing done, where not all of them surely enter.
     #[inline(always)]
-    fn part<L: Lanes>(&mut self, lanes: L, at: usize) -> bool {
-        let entered = &mut *self.entered;
+    fn part<L: Lanes, H: Headers>(&mut self, lanes: L, at: usize) -> bool {
+        let (entrance, entered) = (self.entrance, &mut *self.entered);
         let Some((part, behind)) = self.frames.get_mut(at..).and_then(split) else {
             return false;
         };
-        if !Headers::suit(&part[0]) {
+        if !(H::suit(&part[0]) && H::may_enter(entrance.interface)) {
             return false;
         }
         let next = behind.iter().take(headers::TOGETHER);
         next.for_each(Frame::prefetch);
-        let headers = Headers::read(lanes, part);
-        let differ = ingress::differ(self.entrance, &headers);
-        let doubts = prerouting::doubts4(lanes, &self.cx.snapshot.own, &headers);
+        let headers = H::read(lanes, part);
+        let differ = ingress::differ(entrance, &headers);
+        let doubts = headers.doubts(lanes, &self.cx.snapshot.own);
         let odd = headers::column(|at| differ[at] | doubts[at]);
-        let keys = entered.keys4.get_mut(entered.count4..).and_then(split);
-        let lane = entered.lanes.get_mut(at..).and_then(split);
-        let (Some((keys, _)), Some((lane, _)), 0xffff) = (keys, lane, lanes.zeros(&odd)) else {
+        if lanes.zeros(&odd) != 0xffff {
+            return false;
+        }
+        let Some((lane, _)) = entered.lanes.get_mut(at..).and_then(split) else {
+            return false;
+        };
+        *lane = [H::Address::LANE; headers::TOGETHER];
+        entered.received.bytes += u64::from(headers.lens().iter().sum::<u32>());
+        let (keys, count) = H::Address::keys(entered);
+        let Some((keys, _)) = keys.get_mut(*count..).and_then(split) else {
             return false;
         };
         *keys = headers.destinations();
-        *lane = [Lane::V4; headers::TOGETHER];
-        let id = self.entrance.id;
+        *count += headers::TOGETHER;
         for frame in &mut *part {
-            frame.ingress = id;
+            frame.ingress = entrance.id;
             frame.l3 = ingress::ETHERNET as u16;
         }
-        entered.count4 += headers::TOGETHER;
-        entered.received.bytes += u64::from(headers.lens.iter().sum::<u32>());
         self.sees.see(lanes, at, part, &headers);
         true
     }
@@ -302,7 +330,7 @@ fn odd<const FAST: bool>(
     entrance: &Entrance<'_>,
     frame: &mut Frame,
     counters: &Counters,
-) -> Result<Key, Exit> {
+) -> Result<Destination, Exit> {
     let mut place = Place {
         interface: entrance.id,
         l3: 0,

@@ -12,7 +12,7 @@ use crate::snapshot::{Interface, Snapshot};
 
 pub(super) const IPV4: u16 = 0x0800;
 const ARP: u16 = 0x0806;
-const IPV6: u16 = 0x86dd;
+pub(super) const IPV6: u16 = 0x86dd;
 const VLAN: u16 = 0x8100;
 const SERVICE_VLAN: u16 = 0x88a8;
 /// The most VLAN tags on a frame.
@@ -75,9 +75,9 @@ pub(crate) fn plain<'a>(entrance: &Entrance<'a>, bytes: &[u8]) -> Option<Arrived
     })
 }
 
-/// The same of frames that follow each other: 0 where they are that, with IPv4 in a header of 20 bytes.
+/// The same of frames that follow each other: 0 where they are that, without options.
 #[inline(always)]
-pub(super) fn differ(entrance: &Entrance<'_>, headers: &Headers) -> Column {
+pub(super) fn differ<H: Headers>(entrance: &Entrance<'_>, headers: &H) -> Column {
     headers.differ(entrance.mac)
 }
 

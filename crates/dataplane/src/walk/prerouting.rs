@@ -5,7 +5,7 @@ use frame::InterfaceId;
 use kernels::Lanes;
 use wire::checksum;
 
-use super::headers::{Column, Headers, column};
+use super::headers::{Column, Headers, Headers4, Headers6, column};
 use super::ingress::Arrived;
 use super::{Context, Exit, input, options, routing};
 use crate::drop::Drop;
@@ -66,7 +66,7 @@ pub(crate) fn ipv4<const FAST: bool>(
 /// The same about packets that came in together, in headers of 20 bytes: 0 where they may surely enter. About
 /// others [`ipv4`] decides.
 #[inline(always)]
-pub(super) fn doubts4<L: Lanes>(lanes: L, own: &OwnAddresses, headers: &Headers) -> Column {
+pub(super) fn doubts4<L: Lanes>(lanes: L, own: &OwnAddresses, headers: &Headers4) -> Column {
     let (sums, totals, rest) = (headers.sums(), headers.totals(), headers.rest());
     let (sources, destinations) = (headers.sources(), headers.destinations());
     let maybe_own = own.may_have_ipv4(lanes, &sources);
@@ -217,6 +217,24 @@ pub(crate) fn ipv6<const FAST: bool>(
         return Err(Exit::Drop(Drop::ReversePath));
     }
     Ok(destination)
+}
+
+/// The same about packets that came in together: 0 where they may surely enter. About others [`ipv6`]
+/// decides.
+#[inline(always)]
+pub(super) fn doubts6<L: Lanes>(lanes: L, own: &OwnAddresses, headers: &Headers6) -> Column {
+    let (totals, rest) = (headers.totals(), headers.rest());
+    let (source, destination) = (headers.source_words(), headers.destination_words());
+    let maybe_own = own.may_have_ipv6(lanes, &source);
+    // As `is_plain6`.
+    let is_plain = |first: u32, second: u32| {
+        (first | second != 0) & (first >> 24 != 0xff) & (first >> 22 != 0x3fa)
+    };
+    column(|at| {
+        let plain = is_plain(source[0][at], source[1][at])
+            & is_plain(destination[0][at], destination[1][at]);
+        maybe_own[at] | u32::from(!plain | (totals[at] > rest[at]))
+    })
 }
 
 #[inline(always)]

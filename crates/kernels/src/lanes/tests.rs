@@ -258,29 +258,30 @@ proptest! {
     }
 }
 
-struct Columns<'a>(&'a [[u8; 48]; 16]);
+struct Columns<'a>(&'a [[[u8; 16]; 3]; 16]);
 
 impl Work for Columns<'_> {
-    type Output = ([[u32; 16]; 12], u32);
+    type Output = ([[[u32; 16]; 4]; 3], u32);
 
     #[inline(always)]
     fn run<L: Lanes>(self, lanes: L) -> Self::Output {
         let columns = lanes.columns(&self.0.each_ref());
-        (columns, lanes.zeros(&columns[11]))
+        (columns, lanes.zeros(&columns[2][3]))
     }
 }
 
 #[test]
 fn every_level_reads_the_same_columns() {
-    let mut rows: [[u8; 48]; 16] =
-        core::array::from_fn(|row| core::array::from_fn(|at| (row * 48 + at) as u8));
-    rows[3][44..].fill(0);
-    rows[15][44..].fill(0);
+    let part = |first: usize| core::array::from_fn(|at| (first + at) as u8);
+    let mut rows: [[[u8; 16]; 3]; 16] =
+        core::array::from_fn(|row| core::array::from_fn(|at| part(row * 48 + at * 16)));
+    rows[3][2][12..].fill(0);
+    rows[15][2][12..].fill(0);
 
     let (columns, zeros) = widest(Columns(&rows));
 
     assert_eq!(Columns(&rows).run(Baseline), (columns, zeros));
-    assert_eq!(columns[0][0], 0x0001_0203);
-    assert_eq!(columns[2][1], 0x3839_3a3b);
+    assert_eq!(columns[0][0][0], 0x0001_0203);
+    assert_eq!(columns[0][2][1], 0x3839_3a3b);
     assert_eq!(zeros, 1 << 3 | 1 << 15);
 }

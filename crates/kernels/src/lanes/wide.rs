@@ -353,14 +353,16 @@ impl Lanes for V4 {
     }
 
     #[inline(always)]
-    fn columns(self, rows: &[&[u8; 48]; 16]) -> [[u32; 16]; 12] {
-        let mut columns = [[0; 16]; 12];
-        let (parts, _) = columns.as_chunks_mut::<4>();
-        for (at, part) in parts.iter_mut().enumerate() {
-            // SAFETY: there is a `V4` only where AVX-512 F and BW were detected. Of each row 16 bytes
-            // are read, from 0, 16 or 32 on; 16 numbers are written to each of four columns.
+    fn columns<const PARTS: usize>(
+        self,
+        rows: &[&[[u8; 16]; PARTS]; 16],
+    ) -> [[[u32; 16]; 4]; PARTS] {
+        let mut columns = [[[0; 16]; 4]; PARTS];
+        for (at, part) in columns.iter_mut().enumerate() {
+            // SAFETY: there is a `V4` only where AVX-512 F and BW were detected. Of each row a part
+            // of 16 bytes is read; 16 numbers are written to each of four columns.
             unsafe {
-                let piece = |row: usize| _mm_loadu_si128(rows[row].as_ptr().add(at * 16).cast());
+                let piece = |row: usize| _mm_loadu_si128(rows[row][at].as_ptr().cast());
                 // Those of rows 0, 4, 8 and 12, and so on: each quarter of what comes of four such has
                 // rows in order.
                 let every_fourth = |row: usize| {

@@ -49,7 +49,7 @@ pub(super) struct Which {
     odd: u64,
     /// Its fields are at hand.
     fields: u64,
-    /// Pass 1 has read it: it is a whole TCP segment or UDP datagram of IPv4.
+    /// Pass 1 has read it: it is a whole TCP segment or UDP datagram.
     read: u64,
 }
 
@@ -320,31 +320,31 @@ impl Read<'_> {
     }
 }
 
-/// Keeps what pass 1 reads of packets of IPv4, so that [`Read`] has less to do.
+/// Keeps what pass 1 reads of packets that enter together, so that [`Read`] has less to do.
 pub(super) struct Seeing<'a> {
     pub(super) ahead: &'a mut Ahead,
     pub(super) tracker: &'a Tracker,
-    /// IPv4 is tracked.
-    pub(super) tracks: bool,
-    /// Its rules ask for more than columns: it is read packet by packet.
-    pub(super) reads: bool,
+    /// As in [`Read`].
+    pub(super) tracks: [bool; 2],
+    pub(super) reads: [bool; 2],
 }
 
 impl Sees for Seeing<'_> {
     #[inline(always)]
-    fn see<L: Lanes>(
+    fn see<L: Lanes, H: Headers>(
         &mut self,
         lanes: L,
         place: usize,
         frames: &[Frame; headers::TOGETHER],
-        headers: &Headers,
+        headers: &H,
     ) {
         let at = place % CHUNK;
+        let family = usize::from(H::IPV6);
         let finished = frames.iter().all(|frame| frame.offload.is_finished());
-        if self.reads | !finished | (at > CHUNK - headers::TOGETHER) {
+        if self.reads[family] | !finished | (at > CHUNK - headers::TOGETHER) {
             return;
         }
-        let Some(usual) = Usual::of(lanes, headers) else {
+        let Some(usual) = Usual::of(lanes, frames, headers) else {
             return;
         };
         let (ahead, to) = (&mut *self.ahead, at..at + headers::TOGETHER);
@@ -354,8 +354,10 @@ impl Sees for Seeing<'_> {
         ahead.lens[to.clone()].copy_from_slice(&headers.totals());
         let columns = &mut ahead.run.columns;
         columns.put_together(at, frames[0].ingress, headers);
-        if self.tracks {
-            ahead.ask::<false>(to, self.tracker);
+        match (self.tracks[family], H::IPV6) {
+            (true, true) => ahead.ask::<true>(to, self.tracker),
+            (true, false) => ahead.ask::<false>(to, self.tracker),
+            (false, _) => {}
         }
     }
 }
@@ -369,23 +371,33 @@ struct Usual {
 
 impl Usual {
     #[inline(always)]
-    fn of<L: Lanes>(lanes: L, headers: &Headers) -> Option<Self> {
-        let (protocols, heads) = (headers.protocols(), headers.heads());
+    fn of<L: Lanes, H: Headers>(
+        lanes: L,
+        frames: &[Frame; headers::TOGETHER],
+        headers: &H,
+    ) -> Option<Self> {
+        let (protocols, fragments) = (headers.protocols(), headers.fragments());
         let tcp = column(|at| protocols[at] ^ u32::from(protocol::TCP));
         let odd = column(|at| {
             let other = (tcp[at] != 0) & (protocols[at] != u32::from(protocol::UDP));
-            (heads[at] ^ 0x45 << 14) | u32::from(other)
+            fragments[at] | u32::from(other)
         });
         if lanes.zeros(&odd) != 0xffff {
             return None;
         }
-        let (lifetimes, flags, rest) = (headers.lifetimes(), headers.flags(), headers.rest());
+        let (lifetimes, rest) = (headers.lifetimes(), headers.rest());
+        let segments = lanes.zeros(&tcp);
+        // Not read where nobody has any.
+        let flags = match segments {
+            0 => [0; headers::TOGETHER],
+            _ => headers.flags(frames),
+        };
         let slow = column(|at| {
-            let ends = (flags[at] & u32::from(SLOW_FLAGS) != 0) | (rest[at] < 40);
+            let ends = (flags[at] & u32::from(SLOW_FLAGS) != 0) | (rest[at] < H::SEGMENT);
             u32::from((lifetimes[at] <= 1) | (tcp[at] == 0) & ends)
         });
         Some(Self {
-            tcp: lanes.zeros(&tcp),
+            tcp: segments,
             midst: lanes.zeros(&slow),
         })
     }

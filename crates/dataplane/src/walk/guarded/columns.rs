@@ -11,7 +11,7 @@ use crate::rule::{Of, TOGETHER};
 use crate::walk::headers::{self, Headers, column};
 
 /// See the module. The numbers are those of [`Of`].
-pub(super) struct Columns {
+pub(in crate::walk) struct Columns {
     pub(super) source: [u32; CHUNK],
     pub(super) destination: [u32; CHUNK],
     /// Addresses of IPv6; those above are of IPv4 alone.
@@ -21,6 +21,26 @@ pub(super) struct Columns {
     /// [`Tuple::ports`].
     ports: [u64; CHUNK],
     pub(super) ingress: [u32; CHUNK],
+}
+
+/// An address as columns have it.
+pub(in crate::walk) trait Kept: Copy {
+    /// The sources and the destinations.
+    fn kept(columns: &mut Columns) -> (&mut [Self; CHUNK], &mut [Self; CHUNK]);
+}
+
+impl Kept for u32 {
+    #[inline(always)]
+    fn kept(columns: &mut Columns) -> (&mut [Self; CHUNK], &mut [Self; CHUNK]) {
+        (&mut columns.source, &mut columns.destination)
+    }
+}
+
+impl Kept for u128 {
+    #[inline(always)]
+    fn kept(columns: &mut Columns) -> (&mut [Self; CHUNK], &mut [Self; CHUNK]) {
+        (&mut columns.sources6, &mut columns.destinations6)
+    }
 }
 
 impl Columns {
@@ -49,15 +69,21 @@ impl Columns {
         self.set_destination::<IPV6>(at, tuple);
     }
 
-    /// Keeps what was read of whole TCP segments and UDP datagrams of IPv4 that came by one interface, from
-    /// a place on.
+    /// Keeps what was read of whole TCP segments and UDP datagrams that came by one interface, from a place
+    /// on.
     #[inline(always)]
-    pub(super) fn put_together(&mut self, at: usize, ingress: InterfaceId, headers: &Headers) {
+    pub(super) fn put_together<H: Headers>(
+        &mut self,
+        at: usize,
+        ingress: InterfaceId,
+        headers: &H,
+    ) {
         let to = at..at + headers::TOGETHER;
+        let (sources, destinations) = H::Address::kept(self);
+        sources[to.clone()].copy_from_slice(&headers.sources());
+        destinations[to.clone()].copy_from_slice(&headers.destinations());
         let (ports, protocols) = (headers.ports(), headers.protocols());
         let service = column(|at| Of::service_of(protocols[at], ports[at]));
-        self.source[to.clone()].copy_from_slice(&headers.sources());
-        self.destination[to.clone()].copy_from_slice(&headers.destinations());
         self.service[to.clone()].copy_from_slice(&service);
         self.ingress[to.clone()].fill(ingress.0);
         for ((to, ports), protocol) in self.ports[to].iter_mut().zip(ports).zip(protocols) {

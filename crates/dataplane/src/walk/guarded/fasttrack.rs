@@ -9,7 +9,7 @@
 
 use frame::{Frame, InterfaceId};
 
-use crate::connection::{NatState, Tick, Tracker, Way};
+use crate::connection::{Fast, NatState, Tick, Tracker, Way};
 use crate::nat::Rewrite;
 use crate::table::Adjacency;
 use crate::walk::depart::{self, Near};
@@ -32,7 +32,6 @@ pub(super) fn packet(frame: &Frame) -> &[u8] {
 /// What was seen of a plain packet.
 #[derive(Clone, Copy)]
 pub(super) struct Seen {
-    pub(super) ipv6: bool,
     pub(super) tcp: bool,
     /// As in [`crate::packet::Fields`].
     pub(super) len: u32,
@@ -41,15 +40,14 @@ pub(super) struct Seen {
 /// Forwards a plain packet of a FastTracked connection. None, and nothing changed, when it is to walk
 /// slowly.
 #[inline(always)]
-pub(super) fn forward(
+pub(super) fn forward<const IPV6: bool>(
     cx: &Context<'_>,
     frame: &mut Frame,
     seen: Seen,
-    way: Way,
-    (tracker, now): (&Tracker, Tick),
+    (way, fast, tracker): (Way, &Fast<'_>, &Tracker),
+    now: Tick,
     near: &mut Near,
 ) -> Option<u16> {
-    let fast = tracker.fast(way)?;
     if seen.tcp && !fast.assured {
         return None;
     }
@@ -61,7 +59,7 @@ pub(super) fn forward(
         return None;
     }
     let translated = Some(way).filter(|_| fast.nat != NatState::default());
-    let shape = Shape::of(&next.adjacency, seen.ipv6);
+    let shape = Shape::of(&next.adjacency, IPV6);
     shape.depart(frame, seen.len, translated, tracker)?;
     Some(shape.port)
 }

@@ -48,6 +48,7 @@ use chains::Hook;
 
 pub(super) use ahead::Ahead;
 pub(super) use alone::{one, own};
+pub(super) use columns::Kept;
 pub(super) use commit::commit;
 pub(crate) use told::Told;
 pub use told::{Event, Logged};

@@ -4,14 +4,17 @@
 //! one begins the next belongs to. Those that only `filter` is to be asked about wait for each other in
 //! a run, which ends before the next packet that is to be decided about alone.
 
+use core::ops::Range;
+
 use frame::{Frame, InterfaceId, VECTOR_FRAMES};
 use kernels::widest;
 
 use super::ahead::{Ahead, Find, Read, Seeing};
 use super::alone::{elsewhere, one};
+use super::fasttrack::{Seen, forward};
 use super::plain::{Outcome, Plain};
 use super::stream::Stream;
-use super::{CHUNK, Met, fasttrack};
+use super::{CHUNK, Met};
 use crate::connection::{NatState, Passed, Tick};
 use crate::counters::Traffic;
 use crate::drop::Drop;
@@ -85,8 +88,8 @@ pub(in crate::walk) fn vector(
         let mut seeing = Seeing {
             ahead,
             tracker: &passes.outlet.memory.tracker,
-            tracks: passes.tracks[0],
-            reads: passes.reads[0],
+            tracks: passes.tracks,
+            reads: passes.reads,
         };
         let told = (&mut seeing, &*passes.outlet.counters);
         pass1::<false, _>(cx, entrance, frames, places.clone(), entered, told);
@@ -319,39 +322,74 @@ impl Passes<'_, '_> {
 
     /// Packets from `at` on leave by FastTrack. False where one does not, with nothing done to it.
     #[inline(never)]
-    fn fasttrack(&mut self, at: &mut usize, chunk: &mut Chunk<'_>, ahead: &mut Ahead) -> bool {
-        let count = chunk.frames.len().min(CHUNK);
-        let which = ahead.which;
-        while *at < count && which.fasttrack >> (*at % CHUNK) & 1 != 0 {
-            let place = *at % CHUNK;
-            let frame = &mut chunk.frames[place];
-            let Some(way) = ahead.ways.get(place) else {
+    fn fasttrack(&mut self, at: &mut usize, chunk: &mut Chunk<'_>, ahead: &Ahead) -> bool {
+        let (which, count) = (&ahead.which, chunk.frames.len().min(CHUNK));
+        while *at < count {
+            let marked = (which.fasttrack >> (*at % CHUNK)).trailing_ones() as usize;
+            if marked == 0 {
+                break;
+            }
+            let (ipv6, end) = which.family(*at, count.min(*at + marked));
+            *at += match ipv6 {
+                true => self.fasttrack_run::<true>(*at..end, chunk, ahead),
+                false => self.fasttrack_run::<false>(*at..end, chunk, ahead),
+            };
+            if *at < end {
                 return false;
+            }
+        }
+        true
+    }
+
+    /// The same of packets of one family; how many left.
+    #[inline(always)]
+    fn fasttrack_run<const IPV6: bool>(
+        &mut self,
+        places: Range<usize>,
+        chunk: &mut Chunk<'_>,
+        ahead: &Ahead,
+    ) -> usize {
+        let (tracker, counters) = (&self.outlet.memory.tracker, &self.outlet.counters);
+        let frames = chunk.frames[places.clone()].iter_mut();
+        let ports = chunk.ports[places.clone()].iter_mut();
+        let (mut egress, mut sent) = (InterfaceId::NONE, Traffic::default());
+        let (mut came, mut done) = (Traffic::default(), 0);
+        for (place, (frame, port)) in places.zip(frames.zip(ports)) {
+            let (Some(way), Some(fast)) = (
+                ahead.ways.get(place),
+                tracker.fast_of::<IPV6>(&ahead.ways, place),
+            ) else {
+                break;
             };
-            let seen = fasttrack::Seen {
-                ipv6: which.ipv6 >> place & 1 != 0,
-                tcp: which.tcp >> place & 1 != 0,
-                len: ahead.lens[place],
+            let len = ahead.lens[place % CHUNK];
+            let seen = Seen {
+                tcp: ahead.which.tcp >> (place % CHUNK) & 1 != 0,
+                len,
             };
-            let received = frame.len() as u64;
-            let tracked = (&self.outlet.memory.tracker, self.now);
-            let Some(port) = fasttrack::forward(self.cx, frame, seen, way, tracked, self.near)
-            else {
-                return false;
+            let (received, tracked) = (frame.len() as u64, (way, &fast, tracker));
+            let to = forward::<IPV6>(self.cx, frame, seen, tracked, self.now, self.near);
+            let Some(to) = to else {
+                break;
             };
-            let counters = &self.outlet.counters;
-            self.tally
-                .count(self.cx, frame, seen.ipv6, Speed::FastTrack, counters);
+            if frame.egress != egress {
+                let key = (egress, IPV6, Speed::FastTrack);
+                self.tally.count_all(self.cx, key, sent, counters);
+                (egress, sent) = (frame.egress, Traffic::default());
+            }
+            (sent.packets, sent.bytes) = (sent.packets + 1, sent.bytes + u64::from(len));
             if frame.ingress == self.ingress {
-                self.received.packets += 1;
-                self.received.bytes += received;
+                (came.packets, came.bytes) = (came.packets + 1, came.bytes + received);
             } else {
                 counters.interface(frame.ingress).fp_rx.add(1, received);
             }
-            chunk.ports[place] = port;
-            *at += 1;
+            *port = to;
+            done += 1;
         }
-        true
+        let key = (egress, IPV6, Speed::FastTrack);
+        self.tally.count_all(self.cx, key, sent, counters);
+        self.received.packets += came.packets;
+        self.received.bytes += came.bytes;
+        done
     }
 
     /// Routes the packets of the run, asks rules about them, and writes them.
@@ -425,12 +463,9 @@ impl Passes<'_, '_> {
             (true, false, _) => stream.write::<true>(from, chunk),
             (false, ..) => stream.write::<false>(from, chunk),
         };
-        self.tally.count_stream(
-            self.cx,
-            (egress, ipv6),
-            streamed.sent,
-            &self.outlet.counters,
-        );
+        let key = (egress, ipv6, Speed::Slow);
+        let counters = &self.outlet.counters;
+        self.tally.count_all(self.cx, key, streamed.sent, counters);
         streamed.done
     }
 

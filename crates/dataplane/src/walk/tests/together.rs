@@ -1,12 +1,14 @@
 //! Frames of one vector end as they do one by one, whatever lies among them.
 
+use std::sync::Arc;
+
 use machine::Rng;
 
-use super::firewall::{MASQUERADE, client, filtered, hits, tracked, translated};
+use super::firewall::{MASQUERADE, client, filtered, hits, table, tracked, translated};
 use super::rig;
-use crate::firewall::{filter, nat};
+use crate::firewall::{Firewall, filter, nat};
 use crate::rule::{Action, Match, Rule, State};
-use crate::testing::{ETHER1, ETHER2, MAC, Rig, Udp4, Udp6, arp, ethernet, seal};
+use crate::testing::{ETHER1, ETHER2, MAC, Rig, Udp4, Udp6, arp, ethernet, gateway, seal};
 use crate::{Drop, Why};
 
 /// What is asked of packets.
@@ -28,42 +30,124 @@ struct Ended {
     came: [u64; 2],
 }
 
-/// A frame to `ether1`, or the other way round to `ether2`. One of `odd` is not plain.
-fn frame(rng: &mut Rng, back: bool, odd: u64) -> Vec<u8> {
-    let client = 0x0a00_0002;
-    let server = 0x0b00_0000 + rng.below(4) as u32;
-    let number = rng.below(40) as u16;
-    let udp = Udp4 {
-        to: if back { [2, 0, 0, 0, 0, 2] } else { MAC },
-        source: if back { server } else { client },
-        destination: if back { client } else { server },
-        source_port: if back { 53 } else { number },
-        destination_port: if back { number } else { 53 },
-        protocol: if rng.percent(30) { 6 } else { 17 },
-        payload: 12 + rng.below(30) as usize,
-        ..Udp4::default()
-    };
-    let mut frame = udp.frame();
-    if udp.protocol == 6 {
-        // Mostly acknowledgements.
-        frame[46] = 0x50;
-        frame[47] = if rng.percent(80) {
-            0x10
-        } else {
-            rng.next_u32() as u8
-        };
-    }
-    if rng.percent(30) {
-        frame.extend([0; 9]);
-    }
-    if rng.below(odd) == 0 {
-        spoil(&mut frame, udp, rng);
-    }
-    frame
+/// Who writes to whom, of a family.
+struct Writer {
+    /// To `ether2`, rather than to `ether1`.
+    back: bool,
+    ipv6: bool,
+    /// One frame of so many is not plain.
+    odd: u64,
 }
 
-/// Makes a plain frame another one.
-fn spoil(frame: &mut Vec<u8>, udp: Udp4, rng: &mut Rng) {
+impl Writer {
+    fn frame(&self, rng: &mut Rng) -> Vec<u8> {
+        let number = rng.below(40) as u16;
+        let ports = if self.back {
+            [53, number]
+        } else {
+            [number, 53]
+        };
+        let protocol = if rng.percent(30) { 6 } else { 17 };
+        let payload = 12 + rng.below(30) as usize;
+        let server = rng.below(4) as u32;
+        let is_odd = rng.below(self.odd) == 0;
+        let mut frame = match self.ipv6 {
+            true => self.frame6(server.into(), ports, protocol, payload),
+            false => self.frame4(server, ports, protocol, payload).frame(),
+        };
+        let upper = if self.ipv6 { 54 } else { 34 };
+        if protocol == 6 && frame.len() > upper + 13 {
+            // Mostly acknowledgements.
+            frame[upper + 12] = 0x50;
+            frame[upper + 13] = match rng.percent(80) {
+                true => 0x10,
+                false => rng.next_u32() as u8,
+            };
+        }
+        if rng.percent(30) {
+            frame.extend([0; 9]);
+        }
+        match (is_odd, self.ipv6) {
+            (false, _) => {}
+            (true, true) => spoil6(&mut frame, rng),
+            (true, false) => {
+                let udp = self.frame4(server, ports, protocol, payload);
+                spoil4(&mut frame, udp, rng);
+            }
+        }
+        frame
+    }
+
+    fn frame4(&self, server: u32, ports: [u16; 2], protocol: u8, payload: usize) -> Udp4 {
+        let (client, server) = (0x0a00_0002, 0x0b00_0000 + server);
+        let (source, destination) = match self.back {
+            true => (server, client),
+            false => (client, server),
+        };
+        Udp4 {
+            to: self.mac(),
+            source,
+            destination,
+            source_port: ports[0],
+            destination_port: ports[1],
+            protocol,
+            payload,
+            ..Udp4::default()
+        }
+    }
+
+    fn frame6(&self, server: u128, ports: [u16; 2], protocol: u8, payload: usize) -> Vec<u8> {
+        let (client, server) = (Udp6::default().source, Udp6::default().destination + server);
+        let (source, destination) = match self.back {
+            true => (server, client),
+            false => (client, server),
+        };
+        let udp = Udp6 {
+            source,
+            destination,
+            next_header: protocol,
+            payload: 8 + payload,
+            ..Udp6::default()
+        };
+        let mut packet = udp.packet();
+        packet[40..42].copy_from_slice(&ports[0].to_be_bytes());
+        packet[42..44].copy_from_slice(&ports[1].to_be_bytes());
+        ethernet(self.mac(), 0x86dd, &packet)
+    }
+
+    fn mac(&self) -> [u8; 6] {
+        if self.back { [2, 0, 0, 0, 0, 2] } else { MAC }
+    }
+}
+
+/// Makes a plain frame of IPv6 another one.
+fn spoil6(frame: &mut Vec<u8>, rng: &mut Rng) {
+    let address = |frame: &mut [u8], at: usize, address: u128| {
+        frame[at..at + 16].copy_from_slice(&address.to_be_bytes());
+    };
+    match rng.below(17) {
+        0 => frame[14] = 0x50,
+        1 => frame[5] ^= 4,
+        2 => address(frame, 22, 0x2001_0db8_0000_000a << 64 | 1),
+        3 => address(frame, 22, 1),
+        4 => address(frame, 22, 0xfe80 << 112 | 2),
+        5 => address(frame, 38, 0xff02 << 112 | 1),
+        6 => address(frame, 38, 0xfe80 << 112 | 9),
+        7 => address(frame, 38, 0x2001_0db8_0000_000a << 64 | 1),
+        8 => frame[21] = 1,
+        9 => frame[21] = 0,
+        10 => frame[20] = 0,
+        11 => frame[20] = 44,
+        12 => frame[20] = 58,
+        13 => frame[18..20].copy_from_slice(&(rng.below(90) as u16).to_be_bytes()),
+        14 => frame.truncate(rng.below(80) as usize),
+        15 => address(frame, 22, 0),
+        _ => *frame = Udp4::default().frame(),
+    }
+}
+
+/// The same of IPv4.
+fn spoil4(frame: &mut Vec<u8>, udp: Udp4, rng: &mut Rng) {
     let other = |change: &dyn Fn(&mut Udp4)| {
         let mut udp = udp;
         change(&mut udp);
@@ -101,6 +185,13 @@ fn router(asked: Asked) -> Rig {
     let mut rig = rig();
     rig.interface(ETHER2).address4 = Some(core::net::Ipv4Addr::new(10, 1, 0, 1));
     client(&mut rig);
+    let mut adjacency = gateway();
+    adjacency.header[12..14].copy_from_slice(&[0x86, 0xdd]);
+    let hop = rig.add_hop(&adjacency);
+    rig.route6(0x2001_0db8_0000_000b << 64, 64, hop);
+    (adjacency.egress, adjacency.port) = (ETHER1, 0);
+    let hop = rig.add_hop(&adjacency);
+    rig.route6(0x2001_0db8_0000_000a << 64 | 2, 128, hop);
     match asked {
         Asked::Nothing => return rig,
         Asked::Filter => {}
@@ -118,7 +209,12 @@ fn router(asked: Asked) -> Rig {
             Action::Passthrough,
         ),
     ];
-    filtered(&mut rig, filter::FORWARD, rules);
+    filtered(&mut rig, filter::FORWARD, rules.clone());
+    let mut firewall = Firewall::clone(&rig.snapshot.firewall);
+    firewall.tracks6 = firewall.tracks4;
+    firewall.ipv6.filter = table(filter::CHAINS, filter::FORWARD, rules);
+    rig.snapshot.firewall = Arc::new(firewall);
+    rig.publish();
     rig
 }
 
@@ -126,12 +222,17 @@ fn router(asked: Asked) -> Rig {
 fn pass(seed: u64, asked: Asked, alone: bool) -> Ended {
     let mut rng = Rng::seeded(seed);
     let mut rig = router(asked);
-    let odd = 8 << (seed % 4);
+    let mut writer = Writer {
+        back: false,
+        ipv6: seed % 2 == 1,
+        odd: 8 << (seed % 5),
+    };
     for round in 0..6 {
-        let back = round % 2 == 1;
+        writer.back = round % 2 == 1;
         for _ in 0..rng.below(150) {
             let finished = frame::Offload::FINISHED;
-            rig.arrive_unfinished(back.into(), frame(&mut rng, back, odd), finished);
+            rig.arrive_unfinished(writer.back.into(), writer.frame(&mut rng), finished);
+            writer.ipv6 ^= seed % 3 == 2 && rng.percent(5);
             if alone {
                 rig.settle();
             }

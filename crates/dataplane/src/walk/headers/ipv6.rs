@@ -1,0 +1,135 @@
+//! Headers of IPv6 behind those of Ethernet.
+
+use frame::Frame;
+use kernels::Lanes;
+
+use super::{Column, Headers, TOGETHER, astride, column, elsewhere, rows, shows};
+use crate::snapshot::{Interface, OwnAddresses};
+use crate::walk::{ingress, prerouting};
+
+/// Parts that are read: up to the header of UDP.
+const PARTS: usize = 4;
+/// Where the flags of TCP lie in a frame.
+const FLAGS: usize = 14 + 40 + 13;
+
+/// See the module.
+pub(in crate::walk) struct Headers6 {
+    words: [[Column; 4]; PARTS],
+    lens: Column,
+    sources: [u128; TOGETHER],
+    destinations: [u128; TOGETHER],
+}
+
+impl Headers6 {
+    /// The words of the source addresses, the first at first.
+    #[inline(always)]
+    pub(in crate::walk) fn source_words(&self) -> [Column; 4] {
+        let [_, [_, a, b, c], [d, e, ..], _] = &self.words;
+        [astride(a, b), astride(b, c), astride(c, d), astride(d, e)]
+    }
+
+    /// The first two words of the destination addresses.
+    #[inline(always)]
+    pub(in crate::walk) fn destination_words(&self) -> [Column; 2] {
+        let [_, a, b, c] = &self.words[2];
+        [astride(a, b), astride(b, c)]
+    }
+}
+
+impl Headers for Headers6 {
+    const IPV6: bool = true;
+    const SEGMENT: u32 = 60;
+    type Address = u128;
+
+    #[inline(always)]
+    fn suit(frame: &Frame) -> bool {
+        shows(frame, ingress::IPV6)
+    }
+
+    #[inline(always)]
+    fn may_enter(interface: &Interface) -> bool {
+        interface.ipv6.enabled & !interface.ipv6.reverse_path
+    }
+
+    #[inline(always)]
+    fn read<L: Lanes>(lanes: L, frames: &[Frame; TOGETHER]) -> Self {
+        let (rows, lens) = rows(frames);
+        let words = lanes.columns(&rows);
+        let (mut sources, mut destinations) = ([0; TOGETHER], [0; TOGETHER]);
+        for ((row, source), destination) in rows.iter().zip(&mut sources).zip(&mut destinations) {
+            let bytes: &[u8; 16 * PARTS] = row.as_flattened().try_into().unwrap_or(&[0; 64]);
+            *source = address(bytes, 22);
+            *destination = address(bytes, 38);
+        }
+        Self {
+            words,
+            lens,
+            sources,
+            destinations,
+        }
+    }
+
+    #[inline(always)]
+    fn differ(&self, mac: u64) -> Column {
+        let [first, second, _, kind] = &self.words[0];
+        let elsewhere = elsewhere(first, second, mac);
+        column(|at| elsewhere[at] | (kind[at] >> 12 ^ 0x8_6dd6))
+    }
+
+    #[inline(always)]
+    fn doubts<L: Lanes>(&self, lanes: L, own: &OwnAddresses) -> Column {
+        prerouting::doubts6(lanes, own, self)
+    }
+
+    #[inline(always)]
+    fn lens(&self) -> &Column {
+        &self.lens
+    }
+
+    #[inline(always)]
+    fn totals(&self) -> Column {
+        column(|at| (self.words[1][0][at] & 0xffff) + 40)
+    }
+
+    #[inline(always)]
+    fn sources(&self) -> [u128; TOGETHER] {
+        self.sources
+    }
+
+    #[inline(always)]
+    fn destinations(&self) -> [u128; TOGETHER] {
+        self.destinations
+    }
+
+    #[inline(always)]
+    fn lifetimes(&self) -> Column {
+        column(|at| self.words[1][1][at] >> 16 & 0xff)
+    }
+
+    #[inline(always)]
+    fn protocols(&self) -> Column {
+        column(|at| self.words[1][1][at] >> 24)
+    }
+
+    /// They have a header of their own, and show its number as protocol.
+    #[inline(always)]
+    fn fragments(&self) -> Column {
+        [0; TOGETHER]
+    }
+
+    #[inline(always)]
+    fn ports(&self) -> Column {
+        astride(&self.words[3][1], &self.words[3][2])
+    }
+
+    #[inline(always)]
+    fn flags(&self, frames: &[Frame; TOGETHER]) -> Column {
+        column(|at| frames[at].bytes().get(FLAGS).copied().unwrap_or(0).into())
+    }
+}
+
+#[inline(always)]
+fn address(bytes: &[u8; 16 * PARTS], at: usize) -> u128 {
+    let bytes = bytes[at..].first_chunk();
+    bytes.map_or(0, |bytes| u128::from_be_bytes(*bytes))
+}
