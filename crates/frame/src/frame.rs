@@ -90,6 +90,16 @@ impl Frame {
         }
     }
 
+    /// The slot's bytes from the frame's first one on; those behind its last one mean nothing. None where
+    /// the slot ends before.
+    #[inline(always)]
+    pub fn ahead<const N: usize>(&self) -> Option<&[u8; N]> {
+        let start = self.start as usize;
+        // SAFETY: they lie in the slot, whose mapping began as zeros, and whose only owner this frame is.
+        (start + N <= self.class.slot_bytes())
+            .then(|| unsafe { &*self.slot.as_ptr().add(start).cast() })
+    }
+
     /// The frame's bytes, to be changed.
     #[inline(always)]
     pub fn bytes_mut(&mut self) -> &mut [u8] {

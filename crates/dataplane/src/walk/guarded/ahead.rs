@@ -377,15 +377,15 @@ impl Usual {
         headers: &H,
     ) -> Option<Self> {
         let (protocols, fragments) = (headers.protocols(), headers.fragments());
+        let (lifetimes, rest) = (headers.lifetimes(), headers.rest());
         let tcp = column(|at| protocols[at] ^ u32::from(protocol::TCP));
         let odd = column(|at| {
             let other = (tcp[at] != 0) & (protocols[at] != u32::from(protocol::UDP));
-            fragments[at] | u32::from(other)
+            fragments[at] | u32::from(other | (rest[at] < H::DATAGRAM))
         });
         if lanes.zeros(&odd) != 0xffff {
             return None;
         }
-        let (lifetimes, rest) = (headers.lifetimes(), headers.rest());
         let segments = lanes.zeros(&tcp);
         // Not read where nobody has any.
         let flags = match segments {

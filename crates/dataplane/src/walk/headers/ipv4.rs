@@ -30,6 +30,7 @@ impl Headers4 {
 
 impl Headers for Headers4 {
     const IPV6: bool = false;
+    const DATAGRAM: u32 = 28;
     const SEGMENT: u32 = 40;
     type Address = u32;
 
@@ -45,7 +46,7 @@ impl Headers for Headers4 {
 
     #[inline(always)]
     fn read<L: Lanes>(lanes: L, frames: &[Frame; TOGETHER]) -> Self {
-        let (rows, lens) = rows(frames);
+        let (rows, lens) = rows::<{ PARTS * 16 }, PARTS>(frames);
         let words = lanes.columns(&rows);
         Self { words, lens }
     }

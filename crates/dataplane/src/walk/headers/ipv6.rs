@@ -38,6 +38,7 @@ impl Headers6 {
 
 impl Headers for Headers6 {
     const IPV6: bool = true;
+    const DATAGRAM: u32 = 48;
     const SEGMENT: u32 = 60;
     type Address = u128;
 
@@ -53,7 +54,7 @@ impl Headers for Headers6 {
 
     #[inline(always)]
     fn read<L: Lanes>(lanes: L, frames: &[Frame; TOGETHER]) -> Self {
-        let (rows, lens) = rows(frames);
+        let (rows, lens) = rows::<{ PARTS * 16 }, PARTS>(frames);
         let words = lanes.columns(&rows);
         let (mut sources, mut destinations) = ([0; TOGETHER], [0; TOGETHER]);
         for ((row, source), destination) in rows.iter().zip(&mut sources).zip(&mut destinations) {

@@ -24,7 +24,9 @@ pub(super) type Column = [u32; TOGETHER];
 /// The headers of a family.
 pub(super) trait Headers: Sized {
     const IPV6: bool;
-    /// The length of the shortest segment of TCP, with its network header.
+    /// The lengths of the shortest datagram of UDP and the shortest segment of TCP, with their network
+    /// headers.
+    const DATAGRAM: u32;
     const SEGMENT: u32;
     type Address: Key + Kept;
 
@@ -65,22 +67,22 @@ pub(super) trait Headers: Sized {
     /// What there is of the packets, with padding.
     #[inline(always)]
     fn rest(&self) -> Column {
-        column(|at| self.lens()[at].wrapping_sub(ETHERNET as u32))
+        column(|at| self.lens()[at].saturating_sub(ETHERNET as u32))
     }
 }
 
-/// The parts of frames that are read, and how long the frames are. Of one that has not so many, it is
+/// The parts of frames that are read, and how long the frames are: what lies behind a frame's end means
 /// nothing.
 #[inline(always)]
-fn rows<const PARTS: usize>(
+fn rows<const BYTES: usize, const PARTS: usize>(
     frames: &[Frame; TOGETHER],
 ) -> ([&[[u8; 16]; PARTS]; TOGETHER], Column) {
     let mut rows = [const { &[[0; 16]; PARTS] }; TOGETHER];
     let mut lens = [0; TOGETHER];
     for ((row, len), frame) in rows.iter_mut().zip(&mut lens).zip(frames) {
         *len = frame.len() as u32;
-        let (parts, _) = frame.bytes().as_chunks();
-        if let Some(parts) = parts.first_chunk() {
+        let parts = frame.ahead::<BYTES>().map(|bytes| bytes.as_chunks().0);
+        if let Some(Ok(parts)) = parts.map(TryFrom::try_from) {
             *row = parts;
         }
     }
