@@ -178,7 +178,27 @@ pub(crate) fn follow(
     let query = Query::new(cx, packet, ingress);
     match resolve(cx, &query, hop)? {
         (hop, adjacency) if adjacency.kind == Kind::Forward => Ok((hop, adjacency)),
-        (hop, _) => Err(Exit::Punt(Why::Unresolved(hop))),
+        (hop, _) => {
+            if ingress != InterfaceId::NONE {
+                passes_on(cx, packet)?;
+            }
+            Err(Exit::Punt(Why::Unresolved(hop)))
+        }
+    }
+}
+
+/// Whether a packet may be passed on at all: nobody is asked for the link address of the next hop for one
+/// that would end here.
+fn passes_on(cx: &Context<'_>, packet: &[u8]) -> Result<(), Exit> {
+    let ipv6 = packet.first().is_some_and(|first| first >> 4 == 6);
+    let (settings, lifetime) = match ipv6 {
+        true => (&cx.snapshot.ipv6, packet.get(7)),
+        false => (&cx.snapshot.ipv4, packet.get(8)),
+    };
+    match lifetime {
+        _ if !settings.forward => Err(Exit::Drop(Drop::ForwardingOff)),
+        Some(0 | 1) => Err(Exit::Punt(Why::TtlExceeded)),
+        _ => Ok(()),
     }
 }
 

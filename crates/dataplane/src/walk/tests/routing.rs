@@ -228,3 +228,30 @@ fn the_answer_is_of_whom_a_packet_was_translated_to() {
         assert_eq!(sent, passes);
     }
 }
+
+#[test]
+fn a_packet_that_ends_here_waits_for_no_neighbour() {
+    let frame = |ttl| {
+        let udp = Udp4 {
+            destination: 0x0c00_0001,
+            ttl,
+            ..Udp4::default()
+        };
+        udp.frame()
+    };
+    let mut rig = rig();
+    let glean = rig.hop(Kind::Glean);
+    rig.route4(0x0c00_0000, 8, glean);
+
+    for ttl in [2, 1] {
+        assert!(rig.pass(frame(ttl)).is_empty());
+    }
+    let punts: Vec<_> = rig.punts().into_iter().map(|punt| punt.0).collect();
+    assert_eq!(punts, [Why::Unresolved(glean), Why::TtlExceeded]);
+
+    rig.snapshot.ipv4.forward = false;
+    rig.publish();
+    assert!(rig.pass(frame(2)).is_empty());
+    assert!(rig.drops().contains(&(Drop::ForwardingOff, 1)));
+    assert!(rig.punts().is_empty());
+}
