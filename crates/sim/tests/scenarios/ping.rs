@@ -172,3 +172,37 @@ fn a_request_that_cannot_be_is_refused_before_it_is_sent() {
         assert!(said.contains(refusal), "{arguments}: {said}");
     }
 }
+
+#[test]
+fn the_routers_on_the_way_are_found() {
+    let trace = |arguments: &str| {
+        let all = ran("", &format!("/tool traceroute {arguments} as-value"));
+        let wanted = ["address", "loss", "sent", "status"];
+        let cells = all.trim_start_matches("yes ").split(';');
+        let named =
+            cells.filter(|cell| wanted.contains(&cell.split('=').next().unwrap_or_default()));
+        named.collect::<Vec<_>>().join(";")
+    };
+    assert_eq!(
+        trace("10.2.0.2 count=2"),
+        "address=10.9.0.2;loss=0;sent=2;status=;address=10.2.0.2;loss=0;sent=2;status="
+    );
+    assert_eq!(
+        trace("2001:db8:2::2 count=1 size=100"),
+        "address=2001:db8:9::2;loss=0;sent=1;status=;address=2001:db8:2::2;loss=0;sent=1;status="
+    );
+    // Nobody is at the address: the last router says so, when it has asked for long enough.
+    assert_eq!(
+        trace("10.2.0.77 count=1 timeout=5s"),
+        "address=10.9.0.2;loss=0;sent=1;status=;\
+         address=10.9.0.2;loss=0;sent=1;status=host unreachable from 10.9.0.2"
+    );
+    assert_eq!(
+        trace("172.16.0.1 count=1"),
+        "loss=100;sent=1;status=no route to host"
+    );
+    assert_eq!(
+        trace("10.2.0.2 count=1 max-hops=1"),
+        "address=10.9.0.2;loss=0;sent=1;status="
+    );
+}
