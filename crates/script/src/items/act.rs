@@ -25,12 +25,17 @@ impl Machine<'_> {
         let ready = self.ready(command)?;
         let manner = self.watching(menu, name, command, &ready)?;
         let made = self.labour(menu, name, &ready)?;
+        let idle = menu.is_idle(name) && !self.checking;
         loop {
-            if !manner.once {
+            if !manner.once && !idle {
                 self.repaint()?;
             }
             let value = self.act_once(menu, name, (&ready, made.as_deref()), &manner)?;
-            if manner.once || manner.is_over(self.site.now()) {
+            // What does nothing is not looked at again.
+            if idle && !manner.as_value {
+                self.print(";;; no effect\n")?;
+            }
+            if idle || manner.once || manner.is_over(self.site.now()) {
                 return Ok(value);
             }
             self.pause(manner.every)?;
