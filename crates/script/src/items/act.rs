@@ -158,8 +158,10 @@ impl Loan<'_> {
         out: &mut dyn Output,
     ) -> Result<(Reply, Vec<Script>)> {
         let (items, arguments) = self.own_arguments(menu, name, ready)?;
+        // RouterOS: what is to be done to the items that were found is done to none where none were.
+        let named = ["numbers", "number"].iter().any(|name| ready.has(name));
         // In a check there is no router that could answer.
-        if menu.is_idle(name) || checking {
+        if menu.is_idle(name) || checking || named && items.is_empty() {
             return Ok(Default::default());
         }
         if menu.path == "/log" {
