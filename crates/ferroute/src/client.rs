@@ -12,7 +12,7 @@ use console::protocol::{Message, receive, send};
 use rustix::termios::{self, OptionalActions, Termios};
 
 use crate::cli::Exec;
-use crate::reach::Place;
+use crate::reach::{self, Place};
 
 /// Runs one command; the result is the process's exit code.
 pub(crate) fn exec(exec: &Exec) -> Result<u8, String> {
@@ -128,8 +128,9 @@ fn script(stream: UnixStream) -> Result<u8, String> {
 fn connect(control: &Path) -> Result<UnixStream, String> {
     UnixStream::connect(control).map_err(|error| match error.kind() {
         io::ErrorKind::NotFound | io::ErrorKind::ConnectionRefused => format!(
-            "no router is running at {} (start one with `ferroute run`, or name its --state)",
-            control.display()
+            "no router is running at {} (start one with `ferroute run`, or name its --state{})",
+            control.display(),
+            reach::labs()
         ),
         _ => format!("{}: {error}", control.display()),
     })

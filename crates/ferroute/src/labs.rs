@@ -62,7 +62,7 @@ fn live(
         log: cli::LogLevel::Warn,
         reach: Reach {
             state: Some(String::from(":memory:")),
-            control: Some(reach::runtime().join(format!("ferroute-lab-{name}.sock"))),
+            control: Some(reach::of_lab(name)),
         },
     };
     lab.enter_router().map_err(|error| error.to_string())?;
@@ -102,6 +102,8 @@ fn ports(layout: &Layout, driver: Option<&str>) -> Vec<String> {
 
 fn banner(lab: &Lab, layout: &Layout, ports: &[String]) {
     let name = lab.name();
+    let control = reach::of_lab(layout.name);
+    let control = control.display();
     let client = layout.hosts.first().map_or("client", |host| host.name);
     let held = match lab.holding() {
         Holding::Named => "namespaces",
@@ -119,7 +121,8 @@ fn banner(lab: &Lab, layout: &Layout, ports: &[String]) {
         text.push_str(&format!("  {port}\n"));
     }
     text.push_str(&format!(
-        "\nThree things to try, the first from another shell:\n  \
+        "\nThree things to try, the first from another shell (where --control {control} reaches this \
+         router):\n  \
          ferroute lab exec {name} {client} -- ping 203.0.113.1\n  \
          /interface/print stats\n  \
          /ip/settings/print\n\

@@ -1,6 +1,7 @@
 //! Where a router's state and its local socket are.
 
-use std::path::PathBuf;
+use std::os::unix::net::UnixStream;
+use std::path::{Path, PathBuf};
 
 use crate::cli::Reach;
 
@@ -59,14 +60,42 @@ fn default_state() -> PathBuf {
 
 /// A folder for sockets, of this user alone.
 pub(crate) fn runtime() -> PathBuf {
-    if is_root() && std::path::Path::new("/run").is_dir() {
+    if is_root() && Path::new("/run").is_dir() {
         return PathBuf::from("/run");
     }
     std::env::var_os("XDG_RUNTIME_DIR").map_or_else(std::env::temp_dir, PathBuf::from)
 }
 
+/// The socket of the router in a lab.
+pub(crate) fn of_lab(name: &str) -> PathBuf {
+    runtime().join(format!("ferroute-lab-{name}.sock"))
+}
+
+/// How to reach the routers of the labs that run, in words that go behind others; empty without any.
+pub(crate) fn labs() -> String {
+    labs_in(&runtime())
+}
+
+fn labs_in(folder: &Path) -> String {
+    let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
+    let is_lab = |path: &PathBuf| {
+        let name = path.file_name().and_then(|name| name.to_str());
+        let lab = name.and_then(|name| name.strip_prefix("ferroute-lab-"));
+        // The socket of a router that was killed stays behind.
+        lab.is_some_and(|lab| lab.ends_with(".sock")) && UnixStream::connect(path).is_ok()
+    };
+    let mut sockets: Vec<_> = entries.map(|entry| entry.path()).filter(is_lab).collect();
+    sockets.sort();
+    let named = sockets
+        .iter()
+        .map(|path| format!(", or a lab's --control {}", path.display()));
+    named.collect()
+}
+
 #[cfg(test)]
 mod tests {
+    use std::os::unix::net::UnixListener;
+
     use super::*;
 
     #[test]
@@ -85,5 +114,22 @@ mod tests {
             PathBuf::from("/y")
         );
         assert_eq!(Place::of(&reach(":memory:", None)).state, None);
+    }
+
+    #[test]
+    fn only_labs_whose_router_listens_are_named() {
+        let folder = std::env::temp_dir().join(format!("ferroute-labs-{}", std::process::id()));
+        std::fs::create_dir_all(&folder).expect("a folder of our own");
+        let [home, dead, other] = ["ferroute-lab-home.sock", "ferroute-lab-dead.sock", "x.sock"]
+            .map(|name| folder.join(name));
+        let _home = UnixListener::bind(&home).expect("a socket");
+        let _other = UnixListener::bind(&other).expect("a socket");
+        drop(UnixListener::bind(&dead).expect("a socket"));
+
+        let named = labs_in(&folder);
+
+        std::fs::remove_dir_all(&folder).expect("it is ours");
+        assert_eq!(named, format!(", or a lab's --control {}", home.display()));
+        assert_eq!(labs_in(&folder), "");
     }
 }

@@ -46,8 +46,8 @@ pub use declare::{
 pub use history::Standing;
 pub use kind::{Family, Kind, Spelling};
 pub use live::{
-    Call, Caller, Clock, Files, Labour, Live, Offline, Ping, Pong, Reply, Row, RowFilter, Scan,
-    Script,
+    Call, Caller, Clock, Files, Labour, Live, Offline, Ping, Pong, Reply, Responder, Row,
+    RowFilter, Scan, Script,
 };
 pub use matcher::{Absent, Part};
 pub use output::{Drawing, Output, Question, Terminal, TextStyle};

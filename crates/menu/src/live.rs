@@ -141,7 +141,7 @@ pub struct Script {
     pub owner: String,
 }
 
-/// An echo request that somebody wants sent.
+/// An echo request, or a question for a link address, that somebody wants sent.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Ping {
     /// Whom it is for.
@@ -158,20 +158,33 @@ pub struct Ping {
     pub dscp: u8,
     /// Whether it must not be cut into fragments.
     pub whole: bool,
+    /// Whether it is asked by ARP, on the interface.
+    pub arp: bool,
+}
+
+/// Who answered a request.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Responder {
+    /// A host or a router.
+    Address(IpAddr),
+    /// Somebody on the link, who was asked for his address there.
+    Link([u8; 6]),
 }
 
 /// What came of an echo request.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Pong {
-    /// Who answered; nobody where the request never went out.
-    pub from: Option<IpAddr>,
+    /// Whether it is the answer that was asked for.
+    pub answered: bool,
+    /// Who said so; nobody where the request never went out.
+    pub from: Option<Responder>,
     /// The length of the answer's packet in bytes.
     pub bytes: u64,
     /// Its TTL, or hop limit.
     pub ttl: u8,
     /// How long it took.
     pub took: Duration,
-    /// What is wrong; nothing if it is an echo.
+    /// What is said of it; nothing if it is an answer that needs no words.
     pub status: Option<&'static str>,
 }
 

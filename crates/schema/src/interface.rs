@@ -198,9 +198,13 @@ pub(crate) static MENU: Menu = Menu {
                 },
                 "Maximum transmission unit of layer 2",
             ),
+            // No counter: what drivers do not say is not 0.
             Property::new(
                 "max-l2mtu",
-                Kind::COUNTER,
+                Kind::Number {
+                    min: 0,
+                    max: 65_535,
+                },
                 "The greatest l2mtu that the port can have",
             )
             .read_only(),

@@ -57,6 +57,7 @@ mod spec;
 mod suppose;
 mod terminal;
 mod text;
+mod traceroute;
 mod tree;
 mod value;
 mod watch;

@@ -14,6 +14,7 @@ use crate::parser::Parser;
 use crate::session::Session;
 use crate::site::Site;
 use crate::source::Source;
+use crate::traceroute;
 use crate::tree::Tree;
 use crate::value::Value;
 
@@ -296,6 +297,9 @@ impl<'a> Machine<'a> {
     pub(crate) fn command(&mut self, command: &Command) -> Result<Value> {
         let result = match command.target {
             Target::Menu(menu, "ping") if menu.path == crate::ping::MENU => self.ping(command),
+            Target::Menu(menu, traceroute::NAME) if menu.path == crate::ping::MENU => {
+                self.traceroute(command)
+            }
             Target::Menu(menu, name) if menu.path == crate::terminal::MENU => {
                 self.at_terminal(menu, name, command)
             }

@@ -4,11 +4,12 @@
 //! until it is stopped, with a summary after each page and at the end; its value is the number of
 //! replies. Another program is given a row for each request, with the sums so far.
 
+use std::net::IpAddr;
 use std::sync::Arc;
 use std::task::Waker;
 use std::time::Duration;
 
-use menu::{Kind, Ping, Pong, Reason, Row};
+use menu::{Kind, Ping, Pong, Reason, Responder, Row};
 
 use crate::ast::Command;
 use crate::items::row_value;
@@ -26,9 +27,9 @@ const HEADING: &str = "  SEQ HOST                                     SIZE TTL T
 
 /// What is to be sent, and how often.
 pub(crate) struct Asked {
-    ping: Ping,
+    pub(crate) ping: Ping,
     /// How many requests; without end if absent.
-    count: Option<u64>,
+    pub(crate) count: Option<u64>,
     interval: Duration,
 }
 
@@ -140,7 +141,7 @@ impl Machine<'_> {
     }
 
     /// Sends a request, and waits for what comes of it.
-    fn ping_once(&mut self, ping: &Ping, until: Duration) -> Result<Option<Pong>> {
+    pub(crate) fn ping_once(&mut self, ping: &Ping, until: Duration) -> Result<Option<Pong>> {
         let news = Waker::from(Arc::clone(&self.session.interrupt));
         let ask = |loan: &mut crate::ready::Loan<'_>| {
             let ticket = loan.live.ping(ping, &news);
@@ -155,67 +156,107 @@ impl Machine<'_> {
         }
     }
 
-    fn asked(&mut self, command: &Command) -> Result<Asked> {
+    pub(crate) fn asked(&mut self, command: &Command) -> Result<Asked> {
         let address = self.text_of(command, "address")?.unwrap_or_default();
         let (address, zone) = match address.split_once('%') {
             Some((address, zone)) => (address, Some(zone.to_owned())),
             None => (&*address, None),
         };
-        for (name, usual) in [
-            ("arp-ping", "no"),
-            ("routing-table", "main"),
-            ("vrf", "main"),
-        ] {
-            let other = self.text_of(command, name)?.filter(|text| **text != *usual);
-            if let Some(other) = other {
-                let text = format!("ping with {name}={other} is not supported here");
-                return Err(Reason::failure(text).at(command.at).into());
-            }
-        }
-        let source = self.text_of(command, "src-address")?;
-        let source = source.filter(|text| !text.is_empty());
-        let source = source
-            .map(|text| {
-                let source = crate::value::address(&text);
-                source.ok_or_else(|| Reason::no_match("src-address").at(command.at))
-            })
-            .transpose()?;
+        self.in_main(command)?;
+        let source = self.source_asked(command)?;
         let interface = self.text_of(command, "interface")?;
         let interface = interface.map(|name| name.to_string()).or(zone);
-        let count = self.ping_number(command, "count", (0, u32::MAX.into()), 0)?;
-        let count = u64::try_from(count).unwrap_or(0);
+        let arp = self.bounded(command, "arp-ping", Kind::Bool)? == Some(menu::Value::Bool(true));
+        if arp && interface.is_none() {
+            let reason = Reason::failure("interface needs to be specified for arp ping");
+            return Err(reason.at(command.at).into());
+        }
+        let count = self.ping_number(command, "count", (0, u32::MAX.into()))?;
+        let count = count
+            .and_then(|count| u64::try_from(count).ok())
+            .unwrap_or(0);
+        let bytes = self.ping_number(command, "size", (28, 65_535))?;
+        let ttl = self.ping_number(command, "ttl", (1, 255))?;
         let ping = Ping {
             // A name is asked for when nothing is wrong with the rest.
             to: std::net::Ipv4Addr::UNSPECIFIED.into(),
             source,
             interface,
-            bytes: self.ping_number(command, "size", (28, 65_535), 56)? as u16,
-            ttl: self.ping_number(command, "ttl", (1, 255), 64)? as u8,
-            dscp: self.ping_number(command, "dscp", (0, 63), 0)? as u8,
+            bytes: bytes.unwrap_or(56) as u16,
+            ttl: 0,
+            dscp: self.ping_number(command, "dscp", (0, 63))?.unwrap_or(0) as u8,
             whole: argument(command, "do-not-fragment").is_some_and(|given| !given.negated),
+            arp,
         };
         let interval = self.ping_interval(command)?;
         let to = match (self.checking, crate::value::address(address)) {
             (_, Some(to)) => to,
             (true, None) => ping.to,
-            (false, None) => {
-                let families = match source {
-                    Some(source) => &[source.is_ipv4()][..],
-                    None => &[true, false],
-                };
-                let found = self.address_of(address, None, families);
-                found.map_err(|reason| reason.at(command.at))?
-            }
+            (false, None) => self.named(command, address, &ping)?,
         };
+        let wrong = match to.is_ipv6() {
+            true if arp => Some("arp ping is for addresses of IPv4"),
+            true if ping.bytes < 48 => Some("packet size is too small"),
+            _ => None,
+        };
+        if let Some(wrong) = wrong {
+            return Err(Reason::failure(wrong).at(command.at).into());
+        }
+        // RouterOS: its own requests live longer where they are IPv4's.
+        let ttl = ttl.unwrap_or(if to.is_ipv4() { 255 } else { 64 }) as u8;
         Ok(Asked {
-            ping: Ping { to, ..ping },
+            ping: Ping { to, ttl, ..ping },
             count: (count > 0).then_some(count),
             interval,
         })
     }
 
+    fn source_asked(&mut self, command: &Command) -> Result<Option<IpAddr>> {
+        let text = self.text_of(command, "src-address")?;
+        let Some(text) = text.filter(|text| !text.is_empty()) else {
+            return Ok(None);
+        };
+        let source = crate::value::address(&text);
+        let source = source.ok_or_else(|| Reason::no_match("src-address").at(command.at))?;
+        Ok(Some(source))
+    }
+
+    /// The address of a name, of a family that the request can be of.
+    fn named(&mut self, command: &Command, name: &str, ping: &Ping) -> Result<IpAddr> {
+        let families = match ping.source {
+            Some(source) => &[source.is_ipv4()][..],
+            None if ping.arp => &[true],
+            None => &[true, false],
+        };
+        let found = self.address_of(name, None, families);
+        Ok(found.map_err(|reason| reason.at(command.at))?)
+    }
+
+    /// RouterOS: a VRF may be named, and no other table; which one a request goes by, its source and the
+    /// routing rules decide. No VRF has an effect here.
+    fn in_main(&mut self, command: &Command) -> Result<()> {
+        for name in ["routing-table", "vrf"] {
+            let other = self
+                .text_of(command, name)?
+                .filter(|text| **text != *"main");
+            let Some(other) = other else {
+                continue;
+            };
+            let known = self.with(|loan| {
+                let mut vrfs = loan.store.items("/ip/vrf");
+                Ok(vrfs.any(|vrf| vrf.name() == Some(&*other)))
+            })?;
+            let reason = match known || name != "vrf" {
+                true => Reason::failure(format!("{name}={other} is not supported here")),
+                false => Reason::no_match(name),
+            };
+            return Err(reason.at(command.at).into());
+        }
+        Ok(())
+    }
+
     /// The value of an argument that has bounds.
-    fn bounded(
+    pub(crate) fn bounded(
         &mut self,
         command: &Command,
         name: &'static str,
@@ -228,15 +269,14 @@ impl Machine<'_> {
         Ok(Some(value.map_err(|reason| reason.at(command.at))?))
     }
 
-    fn ping_number(
+    pub(crate) fn ping_number(
         &mut self,
         command: &Command,
         name: &'static str,
         (min, max): (i64, i64),
-        usual: i64,
-    ) -> Result<i64> {
+    ) -> Result<Option<i64>> {
         let value = self.bounded(command, name, Kind::Number { min, max })?;
-        Ok(value.and_then(|value| value.as_number()).unwrap_or(usual))
+        Ok(value.and_then(|value| value.as_number()))
     }
 
     fn ping_interval(&mut self, command: &Command) -> Result<Duration> {
@@ -262,11 +302,15 @@ impl Turn<'_> {
         );
         let mut status = "timeout";
         if let Some(pong) = self.pong {
-            host = pong.from.map_or_else(String::new, |from| from.to_string());
+            host = pong
+                .from
+                .map_or_else(String::new, |from| responder(from).to_string());
             status = pong.status.unwrap_or_default();
             if pong.from.is_some() {
-                (size, ttl) = (pong.bytes.to_string(), pong.ttl.to_string());
                 time = span(pong.took);
+            }
+            if let Some(Responder::Address(_)) = pong.from {
+                (size, ttl) = (pong.bytes.to_string(), pong.ttl.to_string());
             }
         }
         let line = format!(
@@ -288,9 +332,11 @@ impl Turn<'_> {
             }
             Some(pong) => {
                 if let Some(from) = pong.from {
-                    row.set("host", menu::Value::Address(from));
-                    row.set("size", number(pong.bytes));
-                    row.set("ttl", number(pong.ttl.into()));
+                    row.set("host", responder(from));
+                    if let Responder::Address(_) = from {
+                        row.set("size", number(pong.bytes));
+                        row.set("ttl", number(pong.ttl.into()));
+                    }
                     row.set("time", time(pong.took));
                 }
                 if let Some(status) = pong.status {
@@ -321,7 +367,7 @@ impl Turn<'_> {
 impl Sums {
     fn take(&mut self, pong: Option<&Pong>) {
         self.sent += 1;
-        let Some(pong) = pong.filter(|pong| pong.status.is_none()) else {
+        let Some(pong) = pong.filter(|pong| pong.answered) else {
             return;
         };
         self.least = match self.received {
@@ -363,6 +409,13 @@ impl Sums {
     }
 }
 
+const fn responder(from: Responder) -> menu::Value {
+    match from {
+        Responder::Address(address) => menu::Value::Address(address),
+        Responder::Link(mac) => menu::Value::Mac(mac),
+    }
+}
+
 /// RouterOS: times of echoes are shown to the microsecond.
 fn micros(span: Duration) -> i64 {
     let micros = (span.as_nanos() + 500) / 1_000;
@@ -386,7 +439,10 @@ mod tests {
 
     fn pong(took: Duration) -> Pong {
         Pong {
-            from: Some(std::net::Ipv4Addr::new(10, 0, 0, 2).into()),
+            answered: true,
+            from: Some(Responder::Address(
+                std::net::Ipv4Addr::new(10, 0, 0, 2).into(),
+            )),
             bytes: 56,
             ttl: 64,
             took,
@@ -404,6 +460,7 @@ mod tests {
             ttl: 64,
             dscp: 0,
             whole: false,
+            arp: false,
         };
         let mut sums = Sums::default();
         let mut text = HEADING.to_owned();
@@ -411,11 +468,16 @@ mod tests {
             Some(pong(Duration::from_nanos(5_896_400))),
             None,
             Some(Pong {
+                answered: false,
                 from: None,
                 status: Some("no route to host"),
                 ..pong(Duration::ZERO)
             }),
             Some(pong(Duration::from_micros(61))),
+            Some(Pong {
+                from: Some(Responder::Link([0xfe, 0x14, 0x80, 0xbe, 0x47, 0x5b])),
+                ..pong(Duration::from_micros(386))
+            }),
         ];
         for (seq, pong) in (0..).zip(&answers) {
             sums.take(pong.as_ref());
@@ -436,7 +498,8 @@ mod tests {
              1 10.0.0.2                                                     timeout\n    \
              2                                                              no route to host\n    \
              3 10.0.0.2                                   56  64 61us\n    \
-             sent=4 received=2 packet-loss=50% min-rtt=61us avg-rtt=2ms979us max-rtt=5ms896us\n"
+             4 FE:14:80:BE:47:5B                                 386us\n    \
+             sent=5 received=3 packet-loss=40% min-rtt=61us avg-rtt=2ms114us max-rtt=5ms896us\n"
         );
     }
 }

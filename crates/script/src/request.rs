@@ -13,6 +13,7 @@ use crate::machine::{self, Machine};
 use crate::session::Session;
 use crate::site::Site;
 use crate::spec;
+use crate::traceroute;
 use crate::tree::{Step, Tree};
 use crate::value::Value;
 
@@ -139,8 +140,10 @@ impl Machine<'_> {
             Target::Menu(menu, "print" | "listen") => {
                 self.request_rows(menu, target, request, rows)
             }
-            Target::Menu(menu, "ping") if menu.path == crate::ping::MENU => {
-                self.request_ping(target, &spec::of_menu(menu, "ping"), request, rows)
+            Target::Menu(menu, name @ ("ping" | traceroute::NAME))
+                if menu.path == crate::ping::MENU =>
+            {
+                self.request_ping(target, &spec::of_menu(menu, name), request, rows)
             }
             Target::Builtin(builtin) if builtin.name == "ping" => {
                 self.request_ping(target, &spec::of_builtin(builtin), request, rows)

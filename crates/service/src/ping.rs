@@ -8,13 +8,16 @@
 //! All requests of a router have one identifier; the sequence number is the end of the ticket. An
 //! answer counts if it comes from whom the request went to, an error if it quotes such a request.
 //! What nobody takes is forgotten when too many are under way.
+//!
+//! Who answers no echo may still be asked for its link address (RFC 826); whoever says on that link
+//! that it has the address answers.
 
 use core::net::IpAddr;
 use core::time::Duration;
 use std::collections::BTreeMap;
 
 use machine::Instant;
-use wire::{Protocol, icmpv4, icmpv6, ipv4, ipv6};
+use wire::{Mac, Protocol, icmpv4, icmpv6, ipv4, ipv6};
 
 /// Most requests that are under way.
 const MOST: usize = 4_096;
@@ -24,6 +27,8 @@ const MOST: usize = 4_096;
 pub enum Outcome {
     /// It was answered.
     Reply,
+    /// A router had to cut it, and might not (RFC 792).
+    FragmentationNeeded,
     /// It was on its way for too long.
     TtlExceeded,
     /// No network of that kind is known.
@@ -44,11 +49,20 @@ pub enum Outcome {
     NoRoute,
 }
 
+/// Who said what came of a request.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Responder {
+    /// A host or a router.
+    Address(IpAddr),
+    /// Somebody who was asked for a link address.
+    Link(Mac),
+}
+
 /// What came of a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Answer {
     /// Who said so; nobody if the request never went out.
-    pub from: Option<IpAddr>,
+    pub from: Option<Responder>,
     /// The length of the answer's packet in bytes.
     pub bytes: usize,
     /// Its TTL, or hop limit.
@@ -62,8 +76,8 @@ pub struct Answer {
 /// A packet that may answer a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Heard {
-    /// Who sent it.
-    pub from: IpAddr,
+    /// Who sent it; nobody if the request never went out.
+    pub from: Option<IpAddr>,
     /// Whom the request went to: for a reply the sender, for an error as it quotes.
     pub to: IpAddr,
     /// The identifier.
@@ -89,6 +103,8 @@ pub struct Pings<T> {
 #[derive(Debug)]
 struct Sent<T> {
     to: IpAddr,
+    /// The link on which somebody was asked for a link address, by its number.
+    link: Option<u32>,
     at: Instant,
     owner: T,
     answer: Option<Answer>,
@@ -104,8 +120,17 @@ impl<T> Pings<T> {
         }
     }
 
-    /// Begins a request; gives its ticket.
+    /// Begins an echo request; gives its ticket.
     pub fn ask(&mut self, to: IpAddr, owner: T, now: Instant) -> u64 {
+        self.begin(to, None, owner, now)
+    }
+
+    /// Begins a question for the link address of a neighbour on the link with this number.
+    pub fn ask_link(&mut self, to: IpAddr, link: u32, owner: T, now: Instant) -> u64 {
+        self.begin(to, Some(link), owner, now)
+    }
+
+    fn begin(&mut self, to: IpAddr, link: Option<u32>, owner: T, now: Instant) -> u64 {
         let ticket = self.next;
         self.next += 1;
         if self.sent.len() >= MOST {
@@ -113,6 +138,7 @@ impl<T> Pings<T> {
         }
         let sent = Sent {
             to,
+            link,
             at: now,
             owner,
             answer: None,
@@ -134,16 +160,33 @@ impl<T> Pings<T> {
         let ticket = self.ticket(heard.seq)?;
         let sent = self.sent.get(&ticket)?;
         // A group answers one by one.
-        if heard.to != sent.to && !sent.to.is_multicast() {
+        if sent.link.is_some() || heard.to != sent.to && !sent.to.is_multicast() {
             return None;
         }
         let answer = Answer {
-            from: Some(heard.from),
+            from: heard.from.map(Responder::Address),
             bytes: heard.bytes,
             ttl: heard.ttl,
             took: now.saturating_since(sent.at),
             outcome: heard.outcome,
         };
+        self.end(ticket, answer)
+    }
+
+    /// Takes what somebody on a link says of its link address. Gives the owner of the first question
+    /// for it that has no answer.
+    pub fn hear_link(&mut self, from: IpAddr, link: u32, mac: Mac, now: Instant) -> Option<&T> {
+        let waits =
+            |sent: &Sent<T>| sent.link == Some(link) && sent.to == from && sent.answer.is_none();
+        let (ticket, sent) = self.sent.iter().find(|(_, sent)| waits(sent))?;
+        let answer = Answer {
+            from: Some(Responder::Link(mac)),
+            bytes: 0,
+            ttl: 0,
+            took: now.saturating_since(sent.at),
+            outcome: Outcome::Reply,
+        };
+        let ticket = *ticket;
         self.end(ticket, answer)
     }
 
@@ -190,9 +233,10 @@ impl<T> Pings<T> {
 /// What an IPv4 packet may answer.
 pub fn heard4(packet: &ipv4::Packet<'_>) -> Option<Heard> {
     let icmp = icmpv4::Packet::new_verified(packet.payload()).ok()?;
-    let (from, bytes, ttl) = (packet.src().into(), packet.total_len(), packet.ttl());
+    let (from, bytes, ttl): (IpAddr, _, _) =
+        (packet.src().into(), packet.total_len(), packet.ttl());
     let heard = |to, (id, seq), outcome| Heard {
-        from,
+        from: Some(from),
         to,
         id,
         seq,
@@ -215,13 +259,13 @@ pub fn heard4(packet: &ipv4::Packet<'_>) -> Option<Heard> {
 /// What an IPv6 packet may answer; `upper` is what its extension headers lead to.
 pub fn heard6(packet: &ipv6::Packet<'_>, upper: &[u8]) -> Option<Heard> {
     let icmp = icmpv6::Packet::new_verified(upper, packet.src(), packet.dst()).ok()?;
-    let (from, bytes, ttl) = (
+    let (from, bytes, ttl): (IpAddr, _, _) = (
         packet.src().into(),
         packet.payload_len(),
         packet.hop_limit(),
     );
     let heard = |to, (id, seq), outcome| Heard {
-        from,
+        from: Some(from),
         to,
         id,
         seq,
@@ -272,7 +316,7 @@ fn unreachable4(code: icmpv4::Unreachable) -> Outcome {
         Code::HOST => Outcome::HostUnreachable,
         Code::PROTOCOL => Outcome::ProtocolUnreachable,
         Code::PORT => Outcome::PortUnreachable,
-        Code::FRAGMENTATION_NEEDED => Outcome::TooBig,
+        Code::FRAGMENTATION_NEEDED => Outcome::FragmentationNeeded,
         Code::NETWORK_PROHIBITED | Code::HOST_PROHIBITED | Code::PROHIBITED => Outcome::Prohibited,
         _ => Outcome::NetUnreachable,
     }
@@ -361,7 +405,39 @@ mod tests {
 
         let answer = pings.take(ticket).expect("it has an end");
         assert_eq!(answer.outcome, Outcome::TtlExceeded);
-        assert_eq!(answer.from, Some(GATEWAY.into()));
+        assert_eq!(answer.from, Some(Responder::Address(GATEWAY.into())));
+    }
+
+    #[test]
+    fn a_neighbour_answers_with_its_link_address_on_the_link_where_it_was_asked() {
+        let mac = Mac([2, 0, 0, 0, 0, 9]);
+        let mut pings = Pings::new(7);
+        let ticket = pings.ask_link(TO.into(), 3, "first", after(0));
+        let second = pings.ask_link(TO.into(), 3, "second", after(10));
+        let (id, seq) = pings.numbers(ticket);
+        let data = &[];
+        let reply = heard(&packet(TO, &icmpv4::Message::EchoReply { id, seq, data }));
+
+        assert_eq!(pings.hear(&reply.expect("a reply"), after(1)), None);
+        assert_eq!(pings.hear_link(TO.into(), 4, mac, after(1)), None);
+        assert_eq!(pings.hear_link(GATEWAY.into(), 3, mac, after(1)), None);
+        assert_eq!(
+            pings.hear_link(TO.into(), 3, mac, after(12)),
+            Some(&"first")
+        );
+        assert_eq!(
+            pings.hear_link(TO.into(), 3, mac, after(15)),
+            Some(&"second")
+        );
+        assert_eq!(pings.hear_link(TO.into(), 3, mac, after(16)), None);
+
+        let answer = pings.take(second).expect("it was answered");
+        assert_eq!(answer.from, Some(Responder::Link(mac)));
+        assert_eq!(answer.took, Duration::from_millis(5));
+        assert_eq!(
+            pings.take(ticket).map(|answer| answer.took),
+            Some(Duration::from_millis(12))
+        );
     }
 
     #[test]

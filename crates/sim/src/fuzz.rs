@@ -97,15 +97,20 @@ impl Expected for Nobody {
     fn is_there(&self, _: &Tuple) -> bool {
         false
     }
+
+    fn leads_to(&self, tuple: &Tuple) -> Option<u16> {
+        Some(tuple.destination_port ^ 1)
+    }
 }
 
 /// Those that read.
-const HELPERS: [Helper; 5] = [
+const HELPERS: [Helper; 6] = [
     Helper::Ftp,
     Helper::Irc,
     Helper::Pptp,
     Helper::Sip,
     Helper::Tftp,
+    Helper::Rtsp,
 ];
 
 /// Gives a payload to a helper: the first byte says which, and on which way. What it finds can be

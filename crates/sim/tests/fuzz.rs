@@ -81,19 +81,19 @@ fn seeds() -> Vec<(&'static str, String, Vec<u8>)> {
     seeds
 }
 
-/// What helpers read. The number modulo 5 is the helper's place among them, its highest bit says that
+/// What helpers read. The number modulo 6 is the helper's place among them, its highest bit says that
 /// it is an answer.
 const MESSAGES: &[(&str, u8, &str)] = &[
     ("port", 0, "PORT 10,0,0,2,19,137\r\n"),
     ("eprt", 0, "EPRT |1|10.0.0.2|5001|\r\n"),
     (
         "pasv",
-        130,
+        132,
         "227 Entering Passive Mode (192,0,2,9,19,137)\r\n",
     ),
     (
         "epsv",
-        130,
+        132,
         "229 Entering Extended Passive Mode (|||5001|)\r\n",
     ),
     (
@@ -103,7 +103,7 @@ const MESSAGES: &[(&str, u8, &str)] = &[
     ),
     (
         "call",
-        132,
+        134,
         "\0\u{20}\0\u{1}\u{1a}+<M\0\u{8}\0\0\u{11}\u{22}\u{33}\u{44}\u{1}\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0",
     ),
     (
@@ -114,6 +114,18 @@ const MESSAGES: &[(&str, u8, &str)] = &[
          v=0\r\no=a 1 1 IN IP4 10.0.0.2\r\nc=IN IP4 10.0.0.2\r\nm=audio 49170 RTP/AVP 0\r\n",
     ),
     ("read", 4, "\0\u{1}file\0octet\0"),
+    (
+        "setup",
+        5,
+        "SETUP rtsp://192.0.2.9/a RTSP/1.0\r\nTransport: RTP/AVP;unicast;destination=10.0.0.2;\
+         client_port=5000-5001,RTP/AVP/TCP;interleaved=0-1\r\n\r\n",
+    ),
+    (
+        "set-up",
+        137,
+        "RTSP/1.0 200 OK\r\nTransport: RTP/AVP;client_port=5000-5001;source=192.0.2.9;\
+         server_port=6256-6257\r\n\r\n",
+    ),
 ];
 
 /// What happens to connections, eight bytes each: kind, who, flags, sequence number, acknowledgement,

@@ -137,6 +137,12 @@ impl Tracker {
         }
     }
 
+    /// The port to which what is expected with this tuple is translated, if anything is.
+    pub fn expected_port(&self, tuple: &Tuple) -> Option<u16> {
+        let (_, port) = self.expectations.get(tuple)?.destination?;
+        Some(port)
+    }
+
     /// Claims the tuples of a connection that is about to enter, where workers share: that of its
     /// answers, and of one that was expected its own too, because it hashes wherever it likes.
     pub(super) fn claim(&self, draft: &Draft) -> Result<(), Refused> {

@@ -57,7 +57,7 @@ pub(crate) fn ipv4<const FAST: bool>(
     if cx.snapshot.own.has_ipv4(source) {
         return Err(Exit::Drop(Drop::Ipv4OwnSource));
     }
-    if !FAST && interface.ipv4.reverse_path && !routing::way_back4(cx, arrived, source) {
+    if !FAST && interface.ipv4.reverse_path && !routing::way_back4(cx, arrived, packet, source) {
         return Err(Exit::Drop(Drop::ReversePath));
     }
     Ok(destination)
@@ -213,7 +213,7 @@ pub(crate) fn ipv6<const FAST: bool>(
     if cx.snapshot.own.has_ipv6(source) {
         return Err(Exit::Drop(Drop::Ipv6OwnSource));
     }
-    if !FAST && interface.ipv6.reverse_path && !routing::way_back6(cx, arrived, source) {
+    if !FAST && interface.ipv6.reverse_path && !routing::way_back6(cx, arrived, packet, source) {
         return Err(Exit::Drop(Drop::ReversePath));
     }
     Ok(destination)

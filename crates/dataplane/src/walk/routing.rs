@@ -178,7 +178,27 @@ pub(crate) fn follow(
     let query = Query::new(cx, packet, ingress);
     match resolve(cx, &query, hop)? {
         (hop, adjacency) if adjacency.kind == Kind::Forward => Ok((hop, adjacency)),
-        (hop, _) => Err(Exit::Punt(Why::Unresolved(hop))),
+        (hop, _) => {
+            if ingress != InterfaceId::NONE {
+                passes_on(cx, packet)?;
+            }
+            Err(Exit::Punt(Why::Unresolved(hop)))
+        }
+    }
+}
+
+/// Whether a packet may be passed on at all: nobody is asked for the link address of the next hop for one
+/// that would end here.
+fn passes_on(cx: &Context<'_>, packet: &[u8]) -> Result<(), Exit> {
+    let ipv6 = packet.first().is_some_and(|first| first >> 4 == 6);
+    let (settings, lifetime) = match ipv6 {
+        true => (&cx.snapshot.ipv6, packet.get(7)),
+        false => (&cx.snapshot.ipv4, packet.get(8)),
+    };
+    match lifetime {
+        _ if !settings.forward => Err(Exit::Drop(Drop::ForwardingOff)),
+        Some(0 | 1) => Err(Exit::Punt(Why::TtlExceeded)),
+        _ => Ok(()),
     }
 }
 
@@ -234,30 +254,98 @@ fn broadcast(query: &Query<'_>, adjacency: &Adjacency) -> Exit {
     }
 }
 
-/// Whether `rp-filter` lets a packet from this source in (RFC 3704, 2).
-pub(crate) fn way_back4(cx: &Context<'_>, arrived: &Arrived<'_>, source: u32) -> bool {
+/// Whether `rp-filter` lets a packet from this source in (RFC 3704, 2). `packet` is the packet from
+/// its network header on.
+pub(crate) fn way_back4(
+    cx: &Context<'_>,
+    arrived: &Arrived<'_>,
+    packet: &[u8],
+    source: u32,
+) -> bool {
     // Who has no address yet has no way back either.
-    source == 0 || way_back(cx, arrived, Address::V4(source))
+    source == 0 || way_back(cx, arrived, packet, Address::V4(source))
 }
 
 /// The same of IPv6. Link-local sources are always on their link.
-pub(crate) fn way_back6(cx: &Context<'_>, arrived: &Arrived<'_>, source: u128) -> bool {
-    source == 0 || is_link_local6(source) || way_back(cx, arrived, Address::V6(source))
+pub(crate) fn way_back6(
+    cx: &Context<'_>,
+    arrived: &Arrived<'_>,
+    packet: &[u8],
+    source: u128,
+) -> bool {
+    source == 0 || is_link_local6(source) || way_back(cx, arrived, packet, Address::V6(source))
 }
 
-fn way_back(cx: &Context<'_>, arrived: &Arrived<'_>, source: Address) -> bool {
-    let strict = match arrived.interface.rp_filter {
-        RpFilter::No => return true,
-        RpFilter::Strict => true,
-        RpFilter::Loose => false,
+/// Without routing rules the source alone says it. With them the answer's way depends on where the
+/// packet goes: behind the firewall's translations only routing knows that, and asks [`admit`].
+fn way_back(cx: &Context<'_>, arrived: &Arrived<'_>, packet: &[u8], source: Address) -> bool {
+    if cx.snapshot.rules.is_empty() {
+        let hop = lookup(cx, MAIN, source);
+        return reaches(cx, hop, (arrived.id, arrived.interface), source);
+    }
+    if cx.snapshot.firewall.guards(arrived.ipv6) {
+        return true;
+    }
+    let query = Query::new(cx, packet, arrived.id);
+    let found = by_rules(cx, &query).and_then(|hop| resolve(cx, &query, hop));
+    admit(cx, &query, found) != Err(Exit::Drop(Drop::ReversePath))
+}
+
+/// The routing decision `found` about a packet, unless `rp-filter` keeps the packet out: what would be
+/// routed from its destination to its source has to leave by where it came in. Linux: the answer is
+/// taken to come in where the packet leaves, or from the router itself, and to have no mark.
+///
+/// # Errors
+/// Those of `found`; and a drop.
+pub(crate) fn admit(
+    cx: &Context<'_>,
+    query: &Query<'_>,
+    found: Result<(NextHopId, Adjacency), Exit>,
+) -> Result<(NextHopId, Adjacency), Exit> {
+    let Some(came) = query
+        .ingress
+        .filter(|(_, came)| checks_way_back(came, query))
+    else {
+        return found;
     };
-    leads_to(
-        cx,
-        lookup(cx, MAIN, source),
-        strict.then_some(arrived.id),
-        source,
-        DEPTH,
-    )
+    let egress = match &found {
+        Ok((_, adjacency)) => adjacency.egress,
+        Err(Exit::Deliver(_) | Exit::Punt(Why::Local)) => InterfaceId::NONE,
+        Err(_) => return found,
+    };
+    let answer = Query {
+        ingress: cx.snapshot.interface(egress).map(|leaves| (egress, leaves)),
+        source: query.destination,
+        destination: query.source,
+        mark: 0,
+        ..*query
+    };
+    match by_rules(cx, &answer) {
+        Ok(hop) if reaches(cx, hop, came, query.source) => found,
+        _ => Err(Exit::Drop(Drop::ReversePath)),
+    }
+}
+
+/// Whether an interface checks the way back to the source of this packet.
+fn checks_way_back(came: &Interface, query: &Query<'_>) -> bool {
+    match query.source {
+        Address::V4(source) => came.ipv4.reverse_path && source != 0,
+        Address::V6(source) => came.ipv6.reverse_path && source != 0 && !is_link_local6(source),
+    }
+}
+
+/// Whether the way to a source is one that `rp-filter` of the interface that it came in by takes.
+fn reaches(
+    cx: &Context<'_>,
+    hop: NextHopId,
+    (id, came): (InterfaceId, &Interface),
+    source: Address,
+) -> bool {
+    match came.rp_filter {
+        RpFilter::No => true,
+        RpFilter::Strict => leads_to(cx, hop, Some(id), source, DEPTH),
+        RpFilter::Loose => leads_to(cx, hop, None, source, DEPTH),
+    }
 }
 
 /// Whether a next hop goes out at all, and by `wanted` where that is given.

@@ -5,13 +5,14 @@ use std::task::Waker;
 
 use dataplane::Why;
 use frame::InterfaceId;
-use menu::{Ping, Pong, Reason};
-use service::ping::{Heard, Outcome, request4, request6};
+use menu::{Ping, Pong, Reason, Responder};
+use service::ping::{self, Heard, Outcome, request4, request6};
+use wire::arp::{self, Operation};
 use wire::ipv4::Fragment;
-use wire::{Protocol, icmpv4, icmpv6, ipv4, ipv6};
+use wire::{EtherType, Mac, Protocol, icmpv4, icmpv6, ipv4, ipv6};
 
 use super::Control;
-use super::half::Waiting;
+use super::half::{self, Waiting};
 use crate::rib::{MAIN, Target};
 
 /// The worker that is given requests.
@@ -28,6 +29,14 @@ impl Control {
             }
         };
         match (ping.to, ping.source) {
+            (IpAddr::V4(to), source) if ping.arp => {
+                let on = on.ok_or_else(|| Reason::Missing(vec!["interface"]))?;
+                let own = source.and_then(|own| match own {
+                    IpAddr::V4(own) => Some(own),
+                    IpAddr::V6(_) => None,
+                });
+                Ok(self.send_arp_ping(to, own, on, news))
+            }
             (IpAddr::V4(to), None) => self.send_ping4(ping, (to, None), on, news),
             (IpAddr::V4(to), Some(IpAddr::V4(own))) => {
                 self.send_ping4(ping, (to, Some(own)), on, news)
@@ -37,6 +46,45 @@ impl Control {
                 self.send_ping6(ping, (to, Some(own)), on, news)
             }
             _ => Err(Reason::no_match("src-address")),
+        }
+    }
+
+    /// Asks everybody on a link who has the address, whatever is known of it. RouterOS: so is found
+    /// who answers no echo.
+    fn send_arp_ping(
+        &mut self,
+        to: Ipv4Addr,
+        own: Option<Ipv4Addr>,
+        on: InterfaceId,
+        news: &Waker,
+    ) -> u64 {
+        let near = { self.addresses.of4(on) }.find(|(_, own)| own.network.contains(to));
+        let near = near.map(|(address, _)| address);
+        let own = own.or(near).or_else(|| self.first4(on));
+        let ticket = self.pings.ask_link(to.into(), on.0, news.clone(), self.now);
+        let mac = self.layout.interfaces.get(&on).map(|laid| laid.link.mac);
+        let question = arp::Repr {
+            operation: Operation::REQUEST,
+            sender_mac: mac.unwrap_or(Mac::ZERO),
+            sender: own.unwrap_or(Ipv4Addr::UNSPECIFIED),
+            target_mac: Mac::ZERO,
+            target: to,
+        };
+        let (_, mut means) = self.arp();
+        let bytes = question.to_bytes();
+        half::send(on, Mac::BROADCAST, EtherType::ARP, &bytes, &mut means);
+        ticket
+    }
+
+    /// Takes an ARP packet that may answer a question of [`Self::send_arp_ping`].
+    pub(super) fn hear_arp_pong(&mut self, on: InterfaceId, packet: &[u8]) {
+        let Ok(said) = arp::Repr::parse(packet) else {
+            return;
+        };
+        if said.operation == Operation::REPLY && said.sender_mac.is_unicast() {
+            let (from, mac) = (said.sender.into(), said.sender_mac);
+            let owner = self.pings.hear_link(from, on.0, mac, self.now);
+            owner.map(Waker::wake_by_ref);
         }
     }
 
@@ -53,10 +101,11 @@ impl Control {
         let leaves = self.leaves4(to);
         let beside = on.filter(|on| leaves != Some(*on));
         let ticket = self.pings.ask(to.into(), news.clone(), self.now);
+        let way = leaves.is_some() || beside.is_some() || self.v4.rib.local(to).is_some();
+        let way = way || own.is_some() || self.is_led();
         let own = own
             .or_else(|| self.first4(on?))
             .or_else(|| self.source4(to));
-        let way = leaves.is_some() || beside.is_some() || self.v4.rib.local(to).is_some();
         let Some(own) = own.filter(|_| way) else {
             self.pings.fail(ticket, Outcome::NoRoute);
             return Ok(ticket);
@@ -107,8 +156,9 @@ impl Control {
         let hint = on.unwrap_or(InterfaceId::NONE);
         let beside = on.filter(|on| !is_near(to) && self.leaves6(to) != Some(*on));
         let ticket = self.pings.ask(to.into(), news.clone(), self.now);
-        let own = own.or_else(|| self.source6(to, hint));
         let way = is_near(to) || beside.is_some() || self.v6.rib.lookup(MAIN, to).is_some();
+        let way = way || own.is_some() || self.is_led();
+        let own = own.or_else(|| self.source6(to, hint));
         let Some(own) = own.filter(|_| way) else {
             self.pings.fail(ticket, Outcome::NoRoute);
             return Ok(ticket);
@@ -137,6 +187,15 @@ impl Control {
         Ok(ticket)
     }
 
+    /// Whether a routing rule may give a request a way that has no source yet. Linux: who is not told of
+    /// one takes that of the way, which is found without.
+    fn is_led(&self) -> bool {
+        let rules = &self.snapshot.load().rules;
+        rules
+            .iter()
+            .any(|rule| rule.source.is_none() && rule.interface.is_none())
+    }
+
     /// The interface that a packet leaves by.
     fn leaves4(&self, to: Ipv4Addr) -> Option<InterfaceId> {
         let found = self.v4.rib.lookup(MAIN, to)?;
@@ -159,7 +218,7 @@ impl Control {
         let outcome = match why {
             Why::TtlExceeded => Outcome::TtlExceeded,
             Why::TooBig(_) => Outcome::TooBig,
-            Why::NoRoute | Why::BeyondScope => Outcome::NetUnreachable,
+            Why::NoRoute | Why::BeyondScope => Outcome::NoRoute,
             Why::Unreachable => Outcome::HostUnreachable,
             Why::Prohibit | Why::Rejected(_) => Outcome::Prohibited,
             Why::ParameterProblem(_) => Outcome::ParameterProblem,
@@ -173,13 +232,20 @@ impl Control {
         let Some((to, (id, seq))) = request4(packet).or_else(|| request6(packet)) else {
             return false;
         };
+        // RouterOS: what the router does not send at all has no sender; the rest is an error that it
+        // sends itself, with as much of the request as such a one has (RFC 1812, 4.3.2.3; RFC 4443, 2.4).
+        let unsent = matches!(outcome, Outcome::TooBig | Outcome::NoRoute);
+        let bytes = match to {
+            IpAddr::V4(_) => (ipv4::HEADER_LEN + icmpv4::HEADER_LEN + packet.len()).min(576),
+            IpAddr::V6(_) => (ipv6::HEADER_LEN + icmpv4::HEADER_LEN + packet.len()).min(1_280),
+        };
         let heard = Heard {
-            from: sender(packet).unwrap_or(to),
+            from: sender(packet).or(Some(to)).filter(|_| !unsent),
             to,
             id,
             seq,
-            bytes: packet.len(),
-            ttl: packet_ttl(packet),
+            bytes,
+            ttl: 64,
             outcome,
         };
         self.hear_pong(&heard)
@@ -188,12 +254,20 @@ impl Control {
     /// What has come of a request.
     pub(crate) fn take_pong(&mut self, ticket: u64) -> Option<Pong> {
         let answer = self.pings.take(ticket)?;
+        let answered = answer.outcome == Outcome::Reply;
+        let from = answer.from.map(|from| match from {
+            ping::Responder::Address(address) => Responder::Address(address),
+            ping::Responder::Link(mac) => Responder::Link(mac.0),
+        });
+        // RouterOS: an echo of IPv6 is called by its name, one of IPv4 is not.
+        let of_v6 = matches!(from, Some(Responder::Address(IpAddr::V6(_))));
         Some(Pong {
-            from: answer.from,
+            answered,
+            from,
             bytes: answer.bytes as u64,
             ttl: answer.ttl,
             took: answer.took,
-            status: words(answer.outcome),
+            status: (!answered || of_v6).then_some(words(answer.outcome)),
         })
     }
 }
@@ -223,26 +297,19 @@ fn sender(packet: &[u8]) -> Option<IpAddr> {
     }
 }
 
-fn packet_ttl(packet: &[u8]) -> u8 {
-    let at = match packet.first().map(|first| first >> 4) {
-        Some(4) => 8,
-        _ => 7,
-    };
-    packet.get(at).copied().unwrap_or_default()
-}
-
-/// RouterOS: what stands behind an answer that is no echo.
-const fn words(outcome: Outcome) -> Option<&'static str> {
-    Some(match outcome {
-        Outcome::Reply => return None,
+/// RouterOS: what stands behind an answer.
+const fn words(outcome: Outcome) -> &'static str {
+    match outcome {
+        Outcome::Reply => "echo reply",
+        Outcome::FragmentationNeeded => "fragmentation needed and DF set",
         Outcome::TtlExceeded => "TTL exceeded",
         Outcome::NetUnreachable => "net unreachable",
         Outcome::HostUnreachable => "host unreachable",
         Outcome::ProtocolUnreachable => "protocol unreachable",
         Outcome::PortUnreachable => "port unreachable",
-        Outcome::Prohibited => "communication administratively prohibited",
+        Outcome::Prohibited => "admin prohibited",
         Outcome::TooBig => "packet too large and cannot be fragmented",
         Outcome::ParameterProblem => "parameter problem",
         Outcome::NoRoute => "no route to host",
-    })
+    }
 }

@@ -62,6 +62,7 @@ impl Control {
     fn hear_arp(&mut self, frame: Frame) {
         let from = source_mac(&frame);
         if let Some(packet) = frame.bytes().get(usize::from(frame.l3)..) {
+            self.hear_arp_pong(frame.ingress, packet);
             let event = Event::Received { packet, from };
             self.feed4(frame.ingress, event);
         }

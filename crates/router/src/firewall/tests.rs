@@ -580,17 +580,18 @@ fn helpers_listen_at_the_ports_that_are_listed_while_they_are_enabled() {
 
     let changed = bench.change(
         "/ip firewall service-port\n\
-         set ftp ports=21,2121\nset irc disabled=no\n\
+         set ftp ports=21,2121\nset irc disabled=no\nset rtsp disabled=no\n\
          set sip sip-direct-media=no sip-timeout=2m\n",
     );
 
     assert!(changed);
     assert_eq!(at(&bench, TCP, 2121), Helper::Ftp);
     assert_eq!(at(&bench, TCP, 6667), Helper::Irc);
+    assert_eq!(at(&bench, TCP, 554), Helper::Rtsp);
     let services = &bench.firewall.compiled().services;
     assert_eq!(
         (services.sip_direct_media, services.sip_timeout_secs),
         (false, 120)
     );
-    assert!(!bench.change("/ip firewall service-port set rtsp disabled=no\n"));
+    assert!(!bench.change("/ip firewall service-port set h323 disabled=yes\n"));
 }

@@ -186,6 +186,7 @@ pub(crate) fn helper(word: &str) -> Option<Helper> {
         "sip" => Helper::Sip,
         "irc" => Helper::Irc,
         "quake3" => Helper::Quake3,
+        "rtsp" => Helper::Rtsp,
         "tftp" => Helper::Tftp,
         _ => return None,
     })

@@ -9,7 +9,7 @@ use dataplane::trace::{Assumed, End, Line, Question, Tried, Walked, trace};
 use dataplane::walk::Exit;
 use dataplane::{Drop, Why};
 use frame::InterfaceId;
-use menu::{Call, Id, Reason, Reply, Row, Store, Value};
+use menu::{Call, Effect, Id, Reason, Reply, Row, Store, Value};
 
 use super::number;
 use crate::drive::Control;
@@ -27,6 +27,13 @@ impl Control {
         let (id, laid) = name
             .and_then(|name| self.layout.named(name))
             .ok_or_else(|| Reason::no_match("in-interface"))?;
+        // What is discarded there would be a false answer about the router that is asked about.
+        if let Some(item) = name.and_then(|name| store.named("interface", name))
+            && item.menu.effect == Effect::None
+        {
+            let text = format!("{} has no effect here: no packet comes in by it", laid.name);
+            return Err(Reason::failure(text));
+        }
         let port = self.port_of(id);
         let frame = probe.frame(laid.link.mac, &laid.link.tags);
         let question = Question {

@@ -25,12 +25,17 @@ impl Machine<'_> {
         let ready = self.ready(command)?;
         let manner = self.watching(menu, name, command, &ready)?;
         let made = self.labour(menu, name, &ready)?;
+        let idle = menu.is_idle(name) && !self.checking;
         loop {
-            if !manner.once {
+            if !manner.once && !idle {
                 self.repaint()?;
             }
             let value = self.act_once(menu, name, (&ready, made.as_deref()), &manner)?;
-            if manner.once || manner.is_over(self.site.now()) {
+            // What does nothing is not looked at again.
+            if idle && !manner.as_value {
+                self.print(";;; no effect\n")?;
+            }
+            if idle || manner.once || manner.is_over(self.site.now()) {
                 return Ok(value);
             }
             self.pause(manner.every)?;
@@ -153,8 +158,10 @@ impl Loan<'_> {
         out: &mut dyn Output,
     ) -> Result<(Reply, Vec<Script>)> {
         let (items, arguments) = self.own_arguments(menu, name, ready)?;
+        // RouterOS: what is to be done to the items that were found is done to none where none were.
+        let named = ["numbers", "number"].iter().any(|name| ready.has(name));
         // In a check there is no router that could answer.
-        if menu.is_idle(name) || checking {
+        if menu.is_idle(name) || checking || named && items.is_empty() {
             return Ok(Default::default());
         }
         if menu.path == "/log" {

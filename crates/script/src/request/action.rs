@@ -10,6 +10,7 @@ use crate::ast::Target;
 use crate::machine::{self, Collected, Machine};
 use crate::ready::{Loan, Ready};
 use crate::spec;
+use crate::traceroute;
 
 /// The pause between two samples of what is sampled.
 const INTERVAL: Duration = Duration::from_secs(1);
@@ -42,12 +43,16 @@ impl Machine<'_> {
         }
         let command = command(target, &rest, known, false)?;
         let wanted = manner.wanted();
-        self.ping_for_rows(&command, |fields| {
+        let each = |fields: &[(&'static str, String)]| {
             let mut fields: Vec<_> = fields.iter().map(|(n, v)| (*n, v.clone())).collect();
             fields.retain(|(name, _)| wanted.is_empty() || wanted.contains(name));
             taken(rows.row(&fields))?;
             taken(rows.rest())
-        })?;
+        };
+        match target {
+            Target::Menu(_, traceroute::NAME) => self.traceroute_for_rows(&command, each)?,
+            _ => self.ping_for_rows(&command, each)?,
+        }
         Ok(Done::Nothing)
     }
 

@@ -190,3 +190,36 @@ fn machines_get_rows_in_the_shape_of_rest() {
         "bad command name foo (line 1 column 5)"
     );
 }
+
+#[test]
+fn a_command_that_does_nothing_says_so_and_ends() {
+    let mut console = Console::new();
+
+    for command in [
+        "/tool torch interface=ether1",
+        "/tool wol mac=02:00:00:00:00:01",
+        "/system reboot",
+    ] {
+        assert_eq!(console.run(command), ";;; no effect\n", "{command}");
+    }
+    // What scripts make of it is not in its way.
+    assert_eq!(console.run(":put [/system reboot]"), ";;; no effect\n\n");
+}
+
+#[test]
+fn what_is_to_be_done_to_found_items_is_done_to_none_where_none_were_found() {
+    let mut console = Console::new();
+
+    // Nor is a router needed for that: a configuration may begin with it.
+    for command in [
+        "/ip firewall connection remove [find]",
+        "/ip firewall filter reset-counters [find comment=nix]",
+        "/interface reset-counters numbers=[find name=nix]",
+    ] {
+        assert_eq!(console.run(command), "", "{command}");
+    }
+    assert_eq!(
+        console.run("/interface reset-counters"),
+        "missing value(s) of argument(s) numbers"
+    );
+}

@@ -7,12 +7,23 @@ use crate::chain;
 
 /// What `ping` with these arguments comes to on the router west of the chain.
 fn pinged(arguments: &str) -> String {
+    pinged_with("", arguments)
+}
+
+/// The same with further configuration.
+fn pinged_with(configuration: &str, arguments: &str) -> String {
+    ran(configuration, &format!("/ping {arguments}"))
+}
+
+/// What a command comes to on the router west of the chain.
+fn ran(configuration: &str, command: &str) -> String {
     let mut chain = chain(7, Line::default(), 1);
+    chain.world.run_on(chain.west, configuration);
     chain.world.run_on(
         chain.west,
         &format!(
             "/system scheduler add name=once interval=10s on-event=\"\
-             :global seen [/ping {arguments}]; :global done yes\""
+             :global seen [{command}]; :global done yes\""
         ),
     );
     chain.world.run(Duration::from_secs(19));
@@ -39,6 +50,10 @@ fn hosts_behind_other_routers_answer_and_their_answers_are_counted() {
         "host=10.2.0.2;received=1;size=56;ttl=63"
     );
     assert_eq!(
+        only("2001:db8:2::2", NAMES),
+        "host=2001:db8:2::2;received=1;size=56;status=echo reply;ttl=63"
+    );
+    assert_eq!(
         only("10.2.0.2 size=4000", NAMES),
         "host=10.2.0.2;received=1;size=4000;ttl=63"
     );
@@ -61,7 +76,7 @@ fn who_does_not_let_a_request_through_is_named_with_the_reason() {
     );
     assert_eq!(
         only("10.2.0.2 size=4000 do-not-fragment", NAMES),
-        "host=10.9.0.1;received=0;size=4000;status=packet too large and cannot be fragmented;ttl=64"
+        "received=0;status=packet too large and cannot be fragmented"
     );
 }
 
@@ -73,7 +88,7 @@ fn whoever_is_not_there_is_waited_for_until_the_next_request_is_due() {
     );
     assert_eq!(
         only("10.1.0.77 interval=5s", NAMES),
-        "host=10.1.0.1;received=0;size=56;status=host unreachable;ttl=64"
+        "host=10.1.0.1;received=0;size=84;status=host unreachable;ttl=64"
     );
     assert_eq!(
         only("172.16.0.1", NAMES),
@@ -90,5 +105,104 @@ fn an_interface_that_no_route_leads_by_has_the_receiver_as_a_neighbour() {
     assert_eq!(
         only("10.1.0.2 interface=ether2", NAMES),
         "host=10.1.0.2;received=0;status=timeout"
+    );
+}
+
+#[test]
+fn who_answers_no_echo_is_found_by_arp() {
+    let seen = only("10.1.0.2 arp-ping=yes interface=ether1", NAMES);
+    let (host, rest) = seen.split_once(';').unwrap_or_default();
+    let octets = host.trim_start_matches("host=").split(':').count();
+    assert_eq!((octets, rest), (6, "received=1"), "{seen}");
+
+    assert_eq!(
+        pinged("10.1.0.2 arp-ping=yes interface=ether1 count=20 interval=10ms"),
+        "yes 20"
+    );
+    for nobody in [
+        "10.1.0.77 arp-ping=yes interface=ether1",
+        "10.1.0.2 arp-ping=yes interface=ether2",
+    ] {
+        let seen = only(nobody, NAMES);
+        assert!(seen.ends_with(";received=0;status=timeout"), "{seen}");
+    }
+}
+
+#[test]
+fn requests_go_by_the_table_that_rules_give_their_source() {
+    // RouterOS: so is a table tried that is no VRF.
+    let rule = "/routing table add name=other fib\n\
+                /ip route add dst-address=172.16.0.0/24 gateway=10.9.0.2 routing-table=other\n\
+                /routing rule add src-address=10.1.0.1/32 action=lookup table=other\n";
+    let stray = "172.16.0.1 ttl=1 count=1 as-value";
+    let without = pinged_with(rule, stray);
+    let with = pinged_with(rule, &format!("{stray} src-address=10.1.0.1"));
+
+    assert!(without.contains("status=no route to host"), "{without}");
+    assert!(
+        with.contains("host=10.9.0.2;") && with.contains("status=TTL exceeded"),
+        "{with}"
+    );
+}
+
+#[test]
+fn a_request_that_cannot_be_is_refused_before_it_is_sent() {
+    let mut chain = chain(7, Line::default(), 1);
+    for (arguments, refusal) in [
+        (
+            "10.1.0.2 arp-ping=yes",
+            "interface needs to be specified for arp ping",
+        ),
+        (
+            "2001:db8::1 arp-ping=yes interface=ether1",
+            "arp ping is for addresses of IPv4",
+        ),
+        ("2001:db8::1 size=47", "packet size is too small"),
+        (
+            "10.1.0.2 vrf=other",
+            "input does not match any value of vrf",
+        ),
+        ("10.1.0.2 vrf=blue", "vrf=blue is not supported here"),
+    ] {
+        let command = format!(
+            ":do {{ /ip vrf add name=blue }} on-error={{}}; \
+             :onerror e in={{ /ping {arguments} count=1 }} do={{ :put $e }}"
+        );
+        let said = chain.world.run_on(chain.west, &command);
+        assert!(said.contains(refusal), "{arguments}: {said}");
+    }
+}
+
+#[test]
+fn the_routers_on_the_way_are_found() {
+    let trace = |arguments: &str| {
+        let all = ran("", &format!("/tool traceroute {arguments} as-value"));
+        let wanted = ["address", "loss", "sent", "status"];
+        let cells = all.trim_start_matches("yes ").split(';');
+        let named =
+            cells.filter(|cell| wanted.contains(&cell.split('=').next().unwrap_or_default()));
+        named.collect::<Vec<_>>().join(";")
+    };
+    assert_eq!(
+        trace("10.2.0.2 count=2"),
+        "address=10.9.0.2;loss=0;sent=2;status=;address=10.2.0.2;loss=0;sent=2;status="
+    );
+    assert_eq!(
+        trace("2001:db8:2::2 count=1 size=100"),
+        "address=2001:db8:9::2;loss=0;sent=1;status=;address=2001:db8:2::2;loss=0;sent=1;status="
+    );
+    // Nobody is at the address: the last router says so, when it has asked for long enough.
+    assert_eq!(
+        trace("10.2.0.77 count=1 timeout=5s"),
+        "address=10.9.0.2;loss=0;sent=1;status=;\
+         address=10.9.0.2;loss=0;sent=1;status=host unreachable from 10.9.0.2"
+    );
+    assert_eq!(
+        trace("172.16.0.1 count=1"),
+        "loss=100;sent=1;status=no route to host"
+    );
+    assert_eq!(
+        trace("10.2.0.2 count=1 max-hops=1"),
+        "address=10.9.0.2;loss=0;sent=1;status="
     );
 }

@@ -51,6 +51,19 @@ fn a_traced_packet_takes_the_way_of_a_real_one_and_moves_no_counter() {
     assert_eq!(counters(&mut world), before);
 }
 
+#[test]
+fn an_interface_that_is_only_kept_is_no_place_to_come_in_by() {
+    let mut chain = chain(1, Line::default(), 1);
+    let said = chain.world.run_on(
+        chain.west,
+        "/interface bridge add name=br1\n\
+         :onerror e in={ /tool trace in-interface=br1 src-address=10.1.0.2 dst-address=10.2.0.2 } \
+         do={ :put $e }",
+    );
+
+    assert!(said.contains("br1 has no effect here"), "{said}");
+}
+
 fn frame_to_server(router: wire::Mac, client: wire::Mac) -> Vec<u8> {
     use wire::{Protocol, ipv4};
     let src = "10.1.0.2".parse().expect("an address");

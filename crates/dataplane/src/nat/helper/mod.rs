@@ -11,6 +11,7 @@
 //! | ftp | `PORT`, `EPRT`; answers 227 and 229 (RFC 959, RFC 2428) | the data connection |
 //! | irc | `DCC` | a connection of anybody |
 //! | pptp | call messages (RFC 2637) | GRE in both directions, by the calls' numbers |
+//! | rtsp | `Transport` (RFC 2326) | streams in both directions |
 //! | sip | `Via`, `Contact` and the like; SDP (RFC 3261, RFC 8866) | RTP and RTCP |
 //! | tftp | requests (RFC 1350) | an answer from another port |
 //!
@@ -21,6 +22,7 @@ mod edit;
 mod ftp;
 mod irc;
 mod pptp;
+mod rtsp;
 mod services;
 mod sip;
 #[cfg(test)]
@@ -155,6 +157,9 @@ pub trait Expected {
 
     /// Whether a connection has this tuple.
     fn is_there(&self, tuple: &Tuple) -> bool;
+
+    /// The port to which what is expected with this tuple is translated.
+    fn leads_to(&self, tuple: &Tuple) -> Option<u16>;
 }
 
 impl Expected for Tracker {
@@ -164,6 +169,10 @@ impl Expected for Tracker {
 
     fn is_there(&self, tuple: &Tuple) -> bool {
         self.lookup(tuple).is_some()
+    }
+
+    fn leads_to(&self, tuple: &Tuple) -> Option<u16> {
+        self.expected_port(tuple)
     }
 }
 
@@ -236,10 +245,11 @@ pub fn read(payload: &[u8], view: &View, expected: &dyn Expected) -> Findings {
         Helper::Ftp => ftp::read(payload, view, expected),
         Helper::Irc => irc::read(payload, view, expected),
         Helper::Pptp => pptp::read(payload, view, expected),
+        Helper::Rtsp => rtsp::read(payload, view, expected),
         Helper::Sip => sip::read(payload, view, expected),
         Helper::Tftp => tftp::read(payload, view),
-        // RouterOS: reads H.323 and RTSP as well.
-        Helper::None | Helper::H323 | Helper::Rtsp | Helper::Quake3 => None,
+        // RouterOS: reads H.323 as well.
+        Helper::None | Helper::H323 | Helper::Quake3 => None,
     };
     found.unwrap_or_default()
 }

@@ -14,10 +14,10 @@ pub const fn has_code(helper: Helper) -> bool {
 /// The protocols over which a helper's connections go.
 const fn protocols_of(helper: Helper) -> &'static [u8] {
     match helper {
-        Helper::Ftp | Helper::Irc | Helper::Pptp => &[protocol::TCP],
+        Helper::Ftp | Helper::Irc | Helper::Pptp | Helper::Rtsp => &[protocol::TCP],
         Helper::Sip => &[protocol::UDP, protocol::TCP],
         Helper::Tftp => &[protocol::UDP],
-        Helper::None | Helper::H323 | Helper::Rtsp | Helper::Quake3 => &[],
+        Helper::None | Helper::H323 | Helper::Quake3 => &[],
     }
 }
 

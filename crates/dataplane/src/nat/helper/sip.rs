@@ -9,7 +9,7 @@
 
 use core::ops::Range;
 
-use super::text::{Host, Text, address, number, port};
+use super::text::{Host, Lines, Text, address, number, port};
 use super::{Expected, Findings, From, Needs, View};
 use crate::packet::protocol;
 
@@ -62,7 +62,7 @@ pub(super) fn read(payload: &[u8], view: &View, expected: &dyn Expected) -> Opti
 fn next_message(payload: &[u8], from: usize) -> Option<Range<usize>> {
     let blank = |byte: &&u8| matches!(**byte, b'\r' | b'\n');
     let start = from + payload.get(from..)?.iter().take_while(blank).count();
-    let mut lines = Lines { payload, at: start };
+    let mut lines = Lines::of(payload, start);
     let mut length = None;
     for line in lines.by_ref().take(LINES) {
         if line.is_empty() {
@@ -98,30 +98,6 @@ fn header(payload: &[u8], line: &Range<usize>) -> Option<(Name, Range<usize>)> {
         () => return None,
     };
     Some((about, line.start + colon + 1..line.end))
-}
-
-/// The lines of a text, without their ends.
-#[derive(Clone)]
-struct Lines<'a> {
-    payload: &'a [u8],
-    at: usize,
-}
-
-impl Iterator for Lines<'_> {
-    type Item = Range<usize>;
-
-    fn next(&mut self) -> Option<Range<usize>> {
-        let rest = self
-            .payload
-            .get(self.at..)
-            .filter(|rest| !rest.is_empty())?;
-        let len = rest.iter().position(|byte| *byte == b'\n');
-        let line = &rest[..len.unwrap_or(rest.len())];
-        let text = line.strip_suffix(b"\r").unwrap_or(line);
-        let start = self.at;
-        self.at += len.map_or(rest.len(), |len| len + 1);
-        Some(start..start + text.len())
-    }
 }
 
 /// How the ends of the signalling are written on the payload's way in, and on its way out.
@@ -180,7 +156,7 @@ impl<'a> Message<'a> {
     /// Reads the message from here to the payload's end.
     fn read(&mut self, at: usize, view: &View, expected: &dyn Expected) -> Option<()> {
         let payload = self.payload;
-        let mut lines = Lines { payload, at };
+        let mut lines = Lines::of(payload, at);
         let first = lines.next()?;
         let is_answer = payload[first.clone()].starts_with(b"SIP/2.0 ");
         if !is_answer && !payload[first.clone()].ends_with(b" SIP/2.0") {

@@ -2,6 +2,7 @@
 
 use core::fmt;
 use core::net::{Ipv4Addr, Ipv6Addr};
+use core::ops::Range;
 
 /// The longest text, in bytes: an IPv6 address in brackets, a colon and a port.
 const LEN: usize = 48;
@@ -81,6 +82,38 @@ impl fmt::Display for Host {
             Self::V4(address) => fmt::Display::fmt(address, f),
             Self::V6(address) => fmt::Display::fmt(address, f),
         }
+    }
+}
+
+/// The lines of a text, without their ends.
+#[derive(Clone)]
+pub(super) struct Lines<'a> {
+    payload: &'a [u8],
+    /// Where the next one begins.
+    pub(super) at: usize,
+}
+
+impl<'a> Lines<'a> {
+    /// From here on.
+    pub(super) const fn of(payload: &'a [u8], at: usize) -> Self {
+        Self { payload, at }
+    }
+}
+
+impl Iterator for Lines<'_> {
+    type Item = Range<usize>;
+
+    fn next(&mut self) -> Option<Range<usize>> {
+        let rest = self
+            .payload
+            .get(self.at..)
+            .filter(|rest| !rest.is_empty())?;
+        let len = rest.iter().position(|byte| *byte == b'\n');
+        let line = &rest[..len.unwrap_or(rest.len())];
+        let text = line.strip_suffix(b"\r").unwrap_or(line);
+        let start = self.at;
+        self.at += len.map_or(rest.len(), |len| len + 1);
+        Some(start..start + text.len())
     }
 }
 

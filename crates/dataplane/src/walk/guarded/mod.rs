@@ -284,6 +284,10 @@ impl<W: Watcher> Guard<'_, W> {
         };
         let found = routing::by_rules(self.cx, &query)
             .and_then(|hop| routing::resolve(self.cx, &query, hop));
+        let found = match self.cx.snapshot.rules.is_empty() {
+            true => found,
+            false => routing::admit(self.cx, &query, found),
+        };
         if let Err(exit) = &found {
             self.watch.left(Stage::Routing, exit);
         }

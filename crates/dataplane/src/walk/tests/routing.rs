@@ -1,11 +1,14 @@
 //! Which way packets are led: groups of next hops, rules, tables, the way back.
 
+use super::firewall::{client, translated};
 use super::{rig, udp4};
 use crate::drop::Drop;
+use crate::firewall::nat;
+use crate::nat::{Action as Nat, Addresses, Side, Target};
 use crate::punt::Why;
 use crate::snapshot::{Prefix, RoutingRule, RpFilter, RuleAction, SlowReason};
 use crate::table::{Adjacency, Kind};
-use crate::testing::{ETHER1, Rig, Udp4, gateway};
+use crate::testing::{ETHER1, ETHER2, Rig, Udp4, gateway};
 
 #[test]
 fn flows_spread_over_the_members_of_a_group_and_stay() {
@@ -130,4 +133,125 @@ fn the_way_back_may_be_strict_or_loose() {
 
         assert_eq!(sent, passes, "{filter:?}");
     }
+}
+
+/// A network of IPv4.
+fn prefix(bits: u128, len: u8) -> Option<Prefix> {
+    Some(Prefix {
+        ipv6: false,
+        bits,
+        len,
+    })
+}
+
+/// Nobody's network in table `main`, behind `ether1` in table 7, which this rule leads to.
+fn with_way_back(rule: RoutingRule) -> Rig {
+    let mut rig = rig();
+    client(&mut rig);
+    let back = rig.add_hop(&Adjacency {
+        egress: ETHER1,
+        port: 0,
+        ..gateway()
+    });
+    rig.route4_in(7, 0x0909_0000, 16, back);
+    let interface = rig.interface(ETHER1);
+    interface.rp_filter = RpFilter::Strict;
+    interface.ipv4.reverse_path = true;
+    interface.ipv4.slow = vec![SlowReason::ReversePathFilter, SlowReason::RoutingRules];
+    rig.snapshot.rules = vec![rule];
+    rig.publish();
+    rig
+}
+
+#[test]
+fn the_way_back_is_the_one_that_rules_give_the_answer() {
+    let answered = RoutingRule {
+        source: prefix(0x0b01_0000, 16),
+        interface: None,
+        ..rule(RuleAction::Lookup, 7)
+    };
+    let from = |interface| RoutingRule {
+        source: None,
+        interface: Some(interface),
+        ..answered
+    };
+    for (rule, passes) in [
+        (answered, [1, 0]),
+        // The answer comes in where the packet leaves.
+        (from(ETHER2), [1, 1]),
+        (from(ETHER1), [0, 0]),
+        (
+            RoutingRule {
+                action: RuleAction::Drop,
+                ..answered
+            },
+            [0, 0],
+        ),
+    ] {
+        let mut rig = with_way_back(rule);
+
+        let sent = [0x0b01_0001, 0x0b02_0001].map(|to| rig.pass(udp4(0x0909_0909, to)).len());
+
+        assert_eq!(sent, passes, "{rule:?}");
+        let lost = 2 - passes.iter().sum::<usize>() as u64;
+        let lost: Vec<_> = (lost > 0)
+            .then_some((Drop::ReversePath, lost))
+            .into_iter()
+            .collect();
+        assert_eq!(rig.drops(), lost);
+        // Who has his way back by table `main` needs no rule, unless one is in his way.
+        let near = udp4(Udp4::default().source, 0x0b02_0001);
+        assert_eq!(rig.pass(near).len(), 1, "{rule:?}");
+    }
+}
+
+#[test]
+fn the_answer_is_of_whom_a_packet_was_translated_to() {
+    let answered = RoutingRule {
+        source: prefix(0x0b01_0000, 16),
+        interface: None,
+        ..rule(RuleAction::Lookup, 7)
+    };
+    for (server, passes) in [(0x0b01_0001, 1), (0x0b02_0001, 0)] {
+        let mut rig = with_way_back(answered);
+        let target = Target {
+            side: Side::Destination,
+            action: Nat::Translate,
+            addresses: Some(Addresses::one(server)),
+            ports: None,
+            randomise: false,
+        };
+        translated(&mut rig, nat::DSTNAT, Vec::new(), target);
+
+        let sent = rig.pass(udp4(0x0909_0909, 0x0b02_0009)).len();
+
+        assert_eq!(sent, passes);
+    }
+}
+
+#[test]
+fn a_packet_that_ends_here_waits_for_no_neighbour() {
+    let frame = |ttl| {
+        let udp = Udp4 {
+            destination: 0x0c00_0001,
+            ttl,
+            ..Udp4::default()
+        };
+        udp.frame()
+    };
+    let mut rig = rig();
+    let glean = rig.hop(Kind::Glean);
+    rig.route4(0x0c00_0000, 8, glean);
+
+    for ttl in [2, 1] {
+        assert!(rig.pass(frame(ttl)).is_empty());
+    }
+    let punts: Vec<_> = rig.punts().into_iter().map(|punt| punt.0).collect();
+    assert_eq!(punts, [Why::Unresolved(glean), Why::TtlExceeded]);
+
+    rig.snapshot.ipv4.forward = false;
+    rig.publish();
+    assert!(rig.pass(frame(2)).is_empty());
+    assert!(rig.drops().contains(&(Drop::ForwardingOff, 1)));
+    assert!(rig.punts().is_empty());
 }

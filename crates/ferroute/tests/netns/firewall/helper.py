@@ -6,6 +6,7 @@ it was told; a client says what it got, and ends when its standard input does.
                                         one active transfer to that address that is named instead
     tftp-serve | tftp ADDRESS           a file of several blocks from another port
     irc-serve | irc ADDRESS             a file offered by DCC, fetched by the server
+    rtsp-serve | rtsp ADDRESS           a stream that was set up, and a report back
     sip-serve OWN | sip ADDRESS         a call, and a stream in both directions
 """
 
@@ -334,6 +335,57 @@ def sip(address, how="udp"):
     _, body = bodies(whole(signals) if how == "tcp" else signals.recv(4000))
     stream.sendto(b"hello", media(body))
     said, came = stream.recvfrom(4000)
+    say(said.decode())
+    sys.stdin.read()
+
+
+def transport(line, name):
+    return int(re.search(name + r"=(\d+)", line)[1])
+
+
+def head(talk):
+    data = b""
+    while b"\r\n\r\n" not in data:
+        data += talk.recv(4000)
+    return data.decode()
+
+
+def rtsp_serve():
+    listening = socket.create_server(("", 554))
+    stream, reports = datagrams(6256, 6257)
+    reports.settimeout(BRIEF)
+    say("ready")
+    while True:
+        talk, peer = listening.accept()
+        asked = head(talk)
+        own_port = transport(asked, "client_port")
+        named = re.search(r"destination=([\d.]+)", asked)[1]
+        line = f"Transport: RTP/AVP;unicast;client_port={own_port}-{own_port + 1}"
+        answer = f"RTSP/1.0 200 OK\r\nCSeq: 1\r\n{line};server_port=6256-6257\r\n\r\n"
+        talk.sendall(answer.encode())
+        stream.sendto(f"stream to {named}".encode(), (peer[0], own_port))
+        try:
+            said, came = reports.recvfrom(4000)
+            reports.sendto(b"heard " + said + b" " + came[0].encode(), came)
+        except TimeoutError:
+            pass
+
+
+def rtsp(address, wait=PATIENCE):
+    talk = socket.create_connection((address, 554), PATIENCE)
+    stream, reports = datagrams(5000, 5001)
+    line = f"Transport: RTP/AVP;unicast;destination={own(talk)};client_port=5000-5001"
+    talk.sendall(f"SETUP rtsp://{address}/a RTSP/1.0\r\nCSeq: 1\r\n{line}\r\n\r\n".encode())
+    answer = head(talk)
+    stream.settimeout(float(wait))
+    try:
+        said, came = stream.recvfrom(4000)
+    except TimeoutError:
+        say("nothing")
+        return
+    say(said.decode(), *came, transport(answer, "client_port"))
+    reports.sendto(b"report", (address, transport(answer, "server_port") + 1))
+    said, _ = reports.recvfrom(4000)
     say(said.decode())
     sys.stdin.read()
 

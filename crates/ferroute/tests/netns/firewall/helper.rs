@@ -248,3 +248,23 @@ fn calls(test: &str, over: &str) -> Option<serde_json::Value> {
     client.end();
     signals.pop()
 }
+
+#[test]
+fn a_stream_that_was_set_up_comes_to_its_client() {
+    let Some((lab, router)) = home("a_stream_that_was_set_up_comes_to_its_client", &[]) else {
+        return;
+    };
+    let _server = serve(&lab, "server", &["rtsp-serve"]);
+    // RouterOS: this helper has to be enabled.
+    let mut client = Client::begin(&lab, "client", &["rtsp", SERVER[0], "0.5"]);
+    assert_eq!(client.line(), "nothing");
+    client.end();
+
+    router.exec("/ip/firewall/service-port/set rtsp disabled=no");
+    let mut client = Client::begin(&lab, "client", &["rtsp", SERVER[0]]);
+
+    let stream = format!("stream to {OUTSIDE} {} 6256 5000", SERVER[0]);
+    assert_eq!(client.line(), stream);
+    assert_eq!(client.line(), format!("heard report {OUTSIDE}"));
+    client.end();
+}
