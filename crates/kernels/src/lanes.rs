@@ -12,12 +12,14 @@ mod portable;
 #[cfg(test)]
 mod tests;
 #[cfg(target_arch = "x86_64")]
-mod wide;
+mod v3;
+#[cfg(target_arch = "x86_64")]
+mod v4;
 
 use core::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 
 #[cfg(target_arch = "x86_64")]
-pub(crate) use wide::{V3, V4};
+pub(crate) use {v3::V3, v4::V4};
 
 /// A cache line of a shared table.
 pub type Line = [AtomicU32; 16];

@@ -1,20 +1,19 @@
 //! Pass 3: the next hop, forward, postrouting, egress.
 
-use frame::{Frame, InterfaceId, VECTOR_FRAMES};
+use frame::{Frame, VECTOR_FRAMES};
 
 use super::enter::Lane;
 use super::forward::{self, Fit};
 use super::ingress::Entrance;
 use super::passes::{NO_PORT, Scratch};
+use super::tally::{RunKey, Speed, Tally, slow_is_fast};
 use super::{Context, Exit, Leaving, egress, options};
-use crate::counters::{Counters, Traffic};
 use crate::drop::Drop;
 use crate::outlet::Outlet;
-use crate::snapshot::Snapshot;
 use crate::table::{Adjacency, Kind, NextHopId};
 use crate::trace::Silent;
 
-const ETHERNET: u8 = 14;
+pub(super) const ETHERNET: u8 = 14;
 
 /// The pass: decides about each frame that was looked up, and commits what was decided to its
 /// bytes. Fills in `scratch.ports` and `scratch.entered.exits`.
@@ -40,20 +39,6 @@ pub(super) fn pass3<const FAST: bool>(
         }
     }
     state.flush(cx, &outlet.counters);
-}
-
-/// What pass 3 keeps from frame to frame.
-pub(super) struct Tally {
-    /// The interface that the vector came in by.
-    near_to: InterfaceId,
-    /// A redirect may still be asked for.
-    redirects: bool,
-    run: Run,
-    /// How many next hops of each family are used up.
-    count4: usize,
-    count6: usize,
-    /// Whether the firewall looks at packets: of IPv4, of IPv6.
-    guards: [bool; 2],
 }
 
 /// Frames of one family that follow each other and whose next hop leaves nothing to decide but
@@ -211,172 +196,6 @@ fn one<const FAST: bool>(
     }
 }
 
-impl Tally {
-    pub(super) fn new(cx: &Context<'_>, near_to: InterfaceId) -> Self {
-        Self {
-            near_to,
-            redirects: cx.snapshot.send_redirects,
-            run: Run::default(),
-            count4: 0,
-            count6: 0,
-            guards: [false, true].map(|ipv6| cx.snapshot.firewall.guards(ipv6)),
-        }
-    }
-
-    /// Counts what was not counted yet.
-    pub(super) fn flush(&mut self, cx: &Context<'_>, counters: &Counters) {
-        self.run.flush(cx, counters);
-    }
-
-    /// Whether control is to be told of a packet that goes back where it came from: once a vector.
-    pub(super) fn owes_redirect(&mut self, egress: InterfaceId, ingress: InterfaceId) -> bool {
-        let owes = (egress == ingress) & self.redirects;
-        self.redirects &= !owes;
-        owes
-    }
-
-    /// Counts a frame that leaves past the firewall, and of which `received` bytes came in. Where that
-    /// looks only at the other family, it has left by FastPath.
-    #[inline(always)]
-    pub(super) fn count_guarded(
-        &mut self,
-        cx: &Context<'_>,
-        frame: &Frame,
-        ipv6: bool,
-        received: u64,
-        counters: &Counters,
-    ) {
-        let fast = !self.guards[usize::from(ipv6)] && slow_is_fast(cx, frame, ipv6);
-        let speed = if fast { Speed::FastPath } else { Speed::Slow };
-        self.count(cx, frame, ipv6, speed, counters);
-        if fast {
-            let ingress = counters.interface(frame.ingress);
-            ingress.fp_rx.add(1, received);
-        }
-    }
-
-    /// Whether the firewall looks at a family.
-    #[inline(always)]
-    pub(super) fn is_guarded(&self, ipv6: bool) -> bool {
-        self.guards[usize::from(ipv6)]
-    }
-
-    /// Counts packets that leave behind Ethernet headers by one interface; their bytes are without those.
-    #[inline(always)]
-    pub(super) fn count_all(
-        &mut self,
-        cx: &Context<'_>,
-        (egress, ipv6, speed): (InterfaceId, bool, Speed),
-        sent: Traffic,
-        counters: &Counters,
-    ) {
-        if sent.packets == 0 {
-            return;
-        }
-        let key = RunKey {
-            egress,
-            ipv6,
-            speed,
-        };
-        if key != self.run.key {
-            self.run.flush(cx, counters);
-            self.run.key = key;
-        }
-        let headers = sent.packets * u64::from(ETHERNET);
-        self.run.add(sent.packets, sent.bytes + headers, headers);
-    }
-
-    /// Counts a frame that leaves.
-    #[inline(always)]
-    pub(super) fn count(
-        &mut self,
-        cx: &Context<'_>,
-        frame: &Frame,
-        ipv6: bool,
-        speed: Speed,
-        counters: &Counters,
-    ) {
-        let key = RunKey {
-            egress: frame.egress,
-            ipv6,
-            speed,
-        };
-        if key != self.run.key {
-            self.run.flush(cx, counters);
-            self.run.key = key;
-        }
-        self.run.add(1, frame.len() as u64, u64::from(frame.l3));
-    }
-}
-
-/// The next hops that this vector has met, so that the shared table is read once for each.
-pub(super) struct Near([Next; Self::PLACES]);
-
-/// One of them, on a cache line.
-#[derive(Clone, Copy)]
-#[repr(align(64))]
-pub(super) struct Next {
-    pub(super) adjacency: Adjacency,
-    id: NextHopId,
-    /// That of [`crate::table::Fib::generation`].
-    pub(super) generation: u32,
-    /// Packets for it are forwarded in an Ethernet header, and not back to where they came from:
-    /// only their lifetime and size are left to decide about.
-    pub(super) straight: bool,
-}
-
-impl Near {
-    const PLACES: usize = 32;
-
-    pub(super) fn new() -> Self {
-        let none = Next {
-            adjacency: Adjacency::NONE,
-            id: NextHopId::NO_ROUTE,
-            generation: 0,
-            straight: false,
-        };
-        Self([none; Self::PLACES])
-    }
-
-    /// Control may have changed them since the last vector.
-    pub(super) fn forget(&mut self) {
-        for (place, next) in self.0.iter_mut().enumerate() {
-            // An id that belongs to another place is never found.
-            next.id = NextHopId(place as u16 ^ 1);
-        }
-    }
-
-    #[inline(always)]
-    pub(super) fn get(&mut self, cx: &Context<'_>, hop: NextHopId, ingress: InterfaceId) -> &Next {
-        let next = &mut self.0[usize::from(hop.0) % Self::PLACES];
-        if next.id != hop {
-            next.read(cx, hop, ingress);
-        }
-        next
-    }
-}
-
-impl Next {
-    #[inline(never)]
-    fn read(&mut self, cx: &Context<'_>, hop: NextHopId, ingress: InterfaceId) {
-        self.id = hop;
-        self.generation = cx.fib.generation(hop);
-        self.adjacency = cx.fib.adjacencies.read(hop);
-        let Snapshot {
-            ipv4,
-            ipv6,
-            send_redirects,
-            ..
-        } = cx.snapshot;
-        let back = self.adjacency.egress == ingress && *send_redirects;
-        self.straight = self.adjacency.kind == Kind::Forward
-            && self.adjacency.header_len == ETHERNET
-            && ipv4.forward
-            && ipv6.forward
-            && !back;
-    }
-}
-
 /// Where routing sends a packet.
 pub(super) struct Way<'a> {
     pub(super) hop: NextHopId,
@@ -477,76 +296,4 @@ fn age6(frame: &mut Frame) -> bool {
     forward::age6(header);
     let total = forward::total6(header) as usize;
     trim(frame, l3 + total)
-}
-
-/// Frames of pass 3 that are counted together.
-#[derive(Default)]
-struct Run {
-    key: RunKey,
-    packets: u64,
-    bytes: u64,
-    /// Bytes of their link headers.
-    headers: u64,
-}
-
-#[derive(Clone, Copy, Default, PartialEq)]
-struct RunKey {
-    egress: InterfaceId,
-    ipv6: bool,
-    speed: Speed,
-}
-
-/// Which handler a frame went through.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) enum Speed {
-    /// The whole walk.
-    #[default]
-    Slow,
-    /// FastPath: nothing looks at the packet but routing.
-    FastPath,
-    /// FastTrack: its connection says what becomes of it.
-    FastTrack,
-}
-
-impl Run {
-    #[inline(always)]
-    fn add(&mut self, packets: u64, bytes: u64, headers: u64) {
-        self.packets += packets;
-        self.bytes += bytes;
-        self.headers += headers;
-    }
-
-    #[inline(never)]
-    fn flush(&mut self, cx: &Context<'_>, counters: &Counters) {
-        let Self {
-            key,
-            packets,
-            bytes,
-            headers,
-        } = core::mem::take(self);
-        if packets == 0 {
-            return;
-        }
-        egress::count_sent(cx, counters, key.egress, packets, bytes);
-        let family = match (key.speed, key.ipv6) {
-            (Speed::Slow, _) => return,
-            (Speed::FastPath, true) => &counters.ipv6_fast_path,
-            (Speed::FastPath, false) => &counters.ipv4_fast_path,
-            (Speed::FastTrack, true) => &counters.ipv6_fasttrack,
-            (Speed::FastTrack, false) => &counters.ipv4_fasttrack,
-        };
-        counters.interface(key.egress).fp_tx.add(packets, bytes);
-        family.add(packets, bytes - headers.min(bytes));
-    }
-}
-
-/// Whether a frame on an interface that has to walk in full (for its VLANs, or for its other
-/// family) is one that counts as fast.
-fn slow_is_fast(cx: &Context<'_>, frame: &Frame, ipv6: bool) -> bool {
-    cx.snapshot
-        .interface(frame.ingress)
-        .is_some_and(|ingress| match ipv6 {
-            true => ingress.ipv6.is_fast(),
-            false => ingress.ipv4.is_fast(),
-        })
 }

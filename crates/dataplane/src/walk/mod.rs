@@ -31,6 +31,7 @@ mod guarded;
 mod headers;
 mod ingress;
 mod input;
+mod near;
 mod options;
 mod output;
 mod passes;
@@ -38,6 +39,7 @@ mod postrouting;
 mod prerouting;
 mod routing;
 mod single;
+mod tally;
 #[cfg(test)]
 mod tests;
 

@@ -2,9 +2,10 @@
 
 use frame::{Frame, InterfaceId, VECTOR_FRAMES, Vector};
 
-use super::depart::{self, Near};
+use super::depart;
 use super::enter::{Entered, Unseen, pass1};
 use super::ingress::Entrance;
+use super::near::Near;
 use super::{Context, Exit, egress, gather, guarded};
 use crate::counters::Traffic;
 use crate::drop::Drop;

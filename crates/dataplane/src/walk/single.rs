@@ -3,9 +3,10 @@
 
 use frame::{Frame, InterfaceId};
 
-use super::depart::{self, Departed, Tally, Way, depart, packet};
+use super::depart::{self, Departed, Way, depart, packet};
 use super::ingress::Arrived;
 use super::passes::settle;
+use super::tally::Tally;
 use super::{Context, Exit, Fit, Key, egress, gather, guarded, output, routing};
 use crate::drop::Drop;
 use crate::handover;

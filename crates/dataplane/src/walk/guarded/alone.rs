@@ -8,7 +8,8 @@ use crate::drop::Drop;
 use crate::outlet::Outlet;
 use crate::packet::{Fields, Fragment};
 use crate::table::{Adjacency, NextHopId};
-use crate::walk::depart::{self, Departed, Tally, packet};
+use crate::walk::depart::{self, Departed, packet};
+use crate::walk::tally::Tally;
 use crate::walk::{Context, Exit, Fit, egress, gather, options, sender};
 
 /// The other worker that walks a packet whose connection was looked for here: that of the connection,

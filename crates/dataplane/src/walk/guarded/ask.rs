@@ -13,7 +13,8 @@ use crate::drop::Drop;
 use crate::outlet::Outlet;
 use crate::packet::{Fields, Tuple};
 use crate::rule::{Ahead, Changes, First, Marks, Subject};
-use crate::walk::depart::{Next, packet};
+use crate::walk::depart::packet;
+use crate::walk::near::Next;
 use crate::walk::{Context, Exit, egress, sender};
 
 /// A plain packet when rules are asked about it.

@@ -7,12 +7,20 @@
 //! which keeps its timeout alive and looks its route up again. RouterOS says only that "some" packets
 //! of a FastTracked connection walk slowly.
 
+use core::ops::Range;
+
 use frame::{Frame, InterfaceId};
 
+use super::CHUNK;
+use super::ahead::Ahead;
+use super::vector::{Chunk, Passes};
 use crate::connection::{Fast, NatState, Tick, Tracker, Way};
+use crate::counters::Traffic;
 use crate::nat::Rewrite;
 use crate::table::Adjacency;
-use crate::walk::depart::{self, Near};
+use crate::walk::depart;
+use crate::walk::near::Near;
+use crate::walk::tally::Speed;
 use crate::walk::{Context, forward};
 
 const ETHERNET: usize = 14;
@@ -31,16 +39,16 @@ pub(super) fn packet(frame: &Frame) -> &[u8] {
 
 /// What was seen of a plain packet.
 #[derive(Clone, Copy)]
-pub(super) struct Seen {
-    pub(super) tcp: bool,
+struct Seen {
+    tcp: bool,
     /// As in [`crate::packet::Fields`].
-    pub(super) len: u32,
+    len: u32,
 }
 
 /// Forwards a plain packet of a FastTracked connection. None, and nothing changed, when it is to walk
 /// slowly.
 #[inline(always)]
-pub(super) fn forward<const IPV6: bool>(
+fn forward<const IPV6: bool>(
     cx: &Context<'_>,
     frame: &mut Frame,
     seen: Seen,
@@ -138,4 +146,83 @@ fn translate(packet: &mut [u8], ipv6: bool, way: Way, tracker: &Tracker) -> Opti
         Rewrite::<4>::from_words(tracker.rewrite4(way).0).forward(packet, false)
     };
     written.ok()
+}
+
+impl Passes<'_, '_> {
+    /// Packets from `at` on leave by FastTrack. False where one does not, with nothing done to it.
+    #[inline(never)]
+    pub(super) fn fasttrack(
+        &mut self,
+        at: &mut usize,
+        chunk: &mut Chunk<'_>,
+        ahead: &Ahead,
+    ) -> bool {
+        let (which, count) = (&ahead.which, chunk.frames.len().min(CHUNK));
+        while *at < count {
+            let marked = (which.fasttrack >> (*at % CHUNK)).trailing_ones() as usize;
+            if marked == 0 {
+                break;
+            }
+            let (ipv6, end) = which.family(*at, count.min(*at + marked));
+            *at += match ipv6 {
+                true => self.fasttrack_run::<true>(*at..end, chunk, ahead),
+                false => self.fasttrack_run::<false>(*at..end, chunk, ahead),
+            };
+            if *at < end {
+                return false;
+            }
+        }
+        true
+    }
+
+    /// The same of packets of one family; how many left.
+    #[inline(always)]
+    fn fasttrack_run<const IPV6: bool>(
+        &mut self,
+        places: Range<usize>,
+        chunk: &mut Chunk<'_>,
+        ahead: &Ahead,
+    ) -> usize {
+        let (tracker, counters) = (&self.outlet.memory.tracker, &self.outlet.counters);
+        let frames = chunk.frames[places.clone()].iter_mut();
+        let ports = chunk.ports[places.clone()].iter_mut();
+        let (mut egress, mut sent) = (InterfaceId::NONE, Traffic::default());
+        let (mut came, mut done) = (Traffic::default(), 0);
+        for (place, (frame, port)) in places.zip(frames.zip(ports)) {
+            let (Some(way), Some(fast)) = (
+                ahead.ways.get(place),
+                tracker.fast_of::<IPV6>(&ahead.ways, place),
+            ) else {
+                break;
+            };
+            let len = ahead.lens[place % CHUNK];
+            let seen = Seen {
+                tcp: ahead.which.tcp >> (place % CHUNK) & 1 != 0,
+                len,
+            };
+            let (received, tracked) = (frame.len() as u64, (way, &fast, tracker));
+            let to = forward::<IPV6>(self.cx, frame, seen, tracked, self.now, self.near);
+            let Some(to) = to else {
+                break;
+            };
+            if frame.egress != egress {
+                let key = (egress, IPV6, Speed::FastTrack);
+                self.tally.count_all(self.cx, key, sent, counters);
+                (egress, sent) = (frame.egress, Traffic::default());
+            }
+            (sent.packets, sent.bytes) = (sent.packets + 1, sent.bytes + u64::from(len));
+            if frame.ingress == self.ingress {
+                (came.packets, came.bytes) = (came.packets + 1, came.bytes + received);
+            } else {
+                counters.interface(frame.ingress).fp_rx.add(1, received);
+            }
+            *port = to;
+            done += 1;
+        }
+        let key = (egress, IPV6, Speed::FastTrack);
+        self.tally.count_all(self.cx, key, sent, counters);
+        self.received.packets += came.packets;
+        self.received.bytes += came.bytes;
+        done
+    }
 }

@@ -22,13 +22,16 @@ mod columns;
 mod commit;
 mod connection;
 mod fasttrack;
+mod find;
 mod helper;
 mod plain;
+mod read;
 mod run;
 mod stream;
 mod told;
 mod translation;
 mod vector;
+mod wait;
 
 use frame::{InterfaceId, Offload, Segmentation};
 

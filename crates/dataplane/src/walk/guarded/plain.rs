@@ -23,7 +23,7 @@ use crate::packet::Fields;
 use crate::rule::{
     self, Chain, ChainId, First, Ipsec, Marks, NOBODY, Of, Packets, Quick, TOGETHER, Table,
 };
-use crate::walk::depart::{Near, Next};
+use crate::walk::near::{Near, Next};
 use crate::walk::{Context, Exit};
 
 /// A chain that has rules.

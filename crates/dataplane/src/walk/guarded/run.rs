@@ -11,7 +11,7 @@ use crate::packet::Fields;
 use crate::rule::{Ipsec, Marks, Of, Packets, TOGETHER};
 use crate::table::NextHopId;
 use crate::walk::Context;
-use crate::walk::depart::Near;
+use crate::walk::near::Near;
 
 /// See the module. They are of one family.
 pub(super) struct Run {

@@ -9,7 +9,7 @@ use super::vector::Chunk;
 use crate::counters::Traffic;
 use crate::rule::{First, Quick};
 use crate::walk::Memory;
-use crate::walk::depart::Next;
+use crate::walk::near::Next;
 
 /// See the module.
 pub(super) struct Stream<'a> {

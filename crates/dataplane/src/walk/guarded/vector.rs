@@ -4,57 +4,55 @@
 //! one begins the next belongs to. Those that only `filter` is to be asked about wait for each other in
 //! a run, which ends before the next packet that is to be decided about alone.
 
-use core::ops::Range;
-
 use frame::{Frame, InterfaceId, VECTOR_FRAMES};
 use kernels::widest;
 
-use super::ahead::{Ahead, Find, Read, Seeing};
+use super::ahead::Ahead;
 use super::alone::{elsewhere, one};
-use super::fasttrack::{Seen, forward};
+use super::find::Find;
 use super::plain::{Outcome, Plain};
+use super::read::{Read, Seeing};
 use super::stream::Stream;
 use super::{CHUNK, Met};
-use crate::connection::{NatState, Passed, Tick};
+use crate::connection::Tick;
 use crate::counters::Traffic;
-use crate::drop::Drop;
 use crate::outlet::Outlet;
-use crate::punt::Why;
-use crate::rule::{NOBODY, Quick};
-use crate::walk::depart::{Departed, Near, Speed, Tally, packet};
+use crate::walk::depart::Departed;
 use crate::walk::enter::{Lane, pass1};
 use crate::walk::ingress::Entrance;
+use crate::walk::near::Near;
 use crate::walk::passes::{NO_PORT, Scratch};
+use crate::walk::tally::{Speed, Tally};
 use crate::walk::{Context, Exit};
 
 /// What is the same for all packets of a vector.
-struct Passes<'a, 'o> {
-    cx: &'a Context<'a>,
+pub(super) struct Passes<'a, 'o> {
+    pub(super) cx: &'a Context<'a>,
     /// By family: IPv4, IPv6.
-    plain: [Option<Plain<'a>>; 2],
-    tracks: [bool; 2],
+    pub(super) plain: [Option<Plain<'a>>; 2],
+    pub(super) tracks: [bool; 2],
     /// Rules ask for more than columns.
-    reads: [bool; 2],
-    fasttracks: [bool; 2],
-    now: Tick,
+    pub(super) reads: [bool; 2],
+    pub(super) fasttracks: [bool; 2],
+    pub(super) now: Tick,
     /// The interface that the vector came in by, and what of it left by FastTrack.
-    ingress: InterfaceId,
-    received: Traffic,
-    tally: Tally,
-    near: &'o mut Near,
-    outlet: &'o mut Outlet,
+    pub(super) ingress: InterfaceId,
+    pub(super) received: Traffic,
+    pub(super) tally: Tally,
+    pub(super) near: &'o mut Near,
+    pub(super) outlet: &'o mut Outlet,
 }
 
 /// Some packets of a vector, with what pass 1 said of them.
 pub(super) struct Chunk<'a> {
     pub(super) frames: &'a mut [Frame],
-    lanes: &'a [Lane],
+    pub(super) lanes: &'a [Lane],
     pub(super) ports: &'a mut [u16],
     pub(super) exits: &'a mut [Exit],
 }
 
 /// Why packets do not go on waiting in the run.
-enum Stop {
+pub(super) enum Stop {
     /// There are no more.
     End,
     /// The connection of the next is marked for FastTrack.
@@ -192,209 +190,9 @@ impl Passes<'_, '_> {
         *at += 1;
     }
 
-    /// Plain packets from `at` on go the short way: they wait in the run. Stops at the first that does
-    /// not, with nothing done to it.
-    #[inline(never)]
-    fn pass(&mut self, at: &mut usize, chunk: &mut Chunk<'_>, ahead: &mut Ahead) -> Stop {
-        let count = chunk.frames.len().min(CHUNK);
-        while *at < count {
-            let (ipv6, end) = ahead.which.family(*at, count);
-            let end = ahead.which.waiting(*at, end);
-            if *at == end {
-                let bit = 1 << (*at % CHUNK);
-                if ahead.which.exit & bit != 0 {
-                    let exit = chunk.exits[*at];
-                    if let Exit::Deliver(_) | Exit::Punt(Why::Local) = exit {
-                        return Stop::Alone(Some(exit), Met::Unknown);
-                    }
-                    *at += 1;
-                    continue;
-                }
-                return match ahead.which.fasttrack & bit {
-                    0 => Stop::Alone(None, Met::Unknown),
-                    _ => Stop::FastTrack,
-                };
-            }
-            if ahead.run.is_closed(ipv6) {
-                self.finish(chunk, ahead);
-            }
-            let met = match ipv6 {
-                true => self.wait::<true>(at, end, chunk, ahead),
-                false => self.wait::<false>(at, end, chunk, ahead),
-            };
-            if let Some(met) = met {
-                return Stop::Alone(None, met);
-            }
-        }
-        Stop::End
-    }
-
-    /// Puts plain packets of one family from `at` to `end` into the run, or drops them if that is what
-    /// `raw` says. Where one is to be decided about alone: what is known of its connection.
-    #[inline(always)]
-    fn wait<const IPV6: bool>(
-        &mut self,
-        at: &mut usize,
-        end: usize,
-        chunk: &mut Chunk<'_>,
-        ahead: &mut Ahead,
-    ) -> Option<Met> {
-        let family = usize::from(IPV6);
-        let Some(plain) = self.plain[family] else {
-            return Some(Met::Unknown);
-        };
-        let simple = !plain.asks_raw() & !plain.asks_early();
-        if simple & !self.tracks[family] {
-            let lens = &ahead.lens[*at..end];
-            ahead.run.add::<IPV6>(*at..end, lens, None);
-            *at = end;
-            return None;
-        }
-        while *at < end {
-            let datagrams = end.min(*at + (ahead.which.tcp >> *at).trailing_zeros() as usize);
-            if simple & (datagrams > *at) {
-                let tracker = &self.outlet.memory.tracker;
-                *at += ahead.wait::<IPV6>(*at..datagrams, tracker, self.now);
-                if *at == datagrams {
-                    continue;
-                }
-            }
-            if let Err(met) = self.wait_one::<IPV6>(plain, *at, chunk, ahead) {
-                return Some(met);
-            }
-            *at += 1;
-        }
-        None
-    }
-
-    /// The same for one packet.
-    ///
-    /// # Errors
-    /// It is to be decided about alone: what is known of its connection.
-    #[inline(never)]
-    fn wait_one<const IPV6: bool>(
-        &mut self,
-        plain: Plain<'_>,
-        at: usize,
-        chunk: &mut Chunk<'_>,
-        ahead: &mut Ahead,
-    ) -> Result<(), Met> {
-        let (family, place) = (usize::from(IPV6), at % CHUNK);
-        let len = ahead.lens[place];
-        let memory = &mut self.outlet.memory;
-        let (rule, tracked) = match plain.before(&ahead.raw[family][place]) {
-            Quick::Accept(rule) => (rule, self.tracks[family]),
-            Quick::Notrack(rule) => (rule, false),
-            Quick::Drop(rule) => {
-                memory.rules.count(rule, len);
-                chunk.exits[place] = Exit::Drop(Drop::FirewallRaw);
-                return Ok(());
-            }
-            Quick::Ask => return Err(Met::Unknown),
-        };
-        let (mut way, mut passed) = (None, Passed::default());
-        if tracked {
-            let found = ahead.ways.get(place).ok_or(Met::Unknown)?;
-            let counted = match ahead.which.tcp >> place & 1 {
-                0 => memory.tracker.pass::<IPV6>(found, len, self.now),
-                _ => {
-                    let (frame, tracker) = (&chunk.frames[place], &mut memory.tracker);
-                    let fields = ahead.fields(place, frame);
-                    tracker.pass_segment(found, fields, packet(frame), self.now)
-                }
-            };
-            (way, passed) = (Some(found), counted.ok_or(Met::Unknown)?);
-            if passed.nat != NatState::default() {
-                if plain.asks_early() {
-                    return Err(Met::Tracked(passed.track(found)));
-                }
-                ahead.turn::<IPV6>(place, found, &memory.tracker);
-            }
-        }
-        if rule != NOBODY {
-            memory.rules.count(rule, len);
-        }
-        let behind = ahead.run.len();
-        ahead.run.put::<IPV6>(behind, (place, len), way, passed);
-        ahead.run.close::<IPV6>(behind + 1);
-        Ok(())
-    }
-
-    /// Packets from `at` on leave by FastTrack. False where one does not, with nothing done to it.
-    #[inline(never)]
-    fn fasttrack(&mut self, at: &mut usize, chunk: &mut Chunk<'_>, ahead: &Ahead) -> bool {
-        let (which, count) = (&ahead.which, chunk.frames.len().min(CHUNK));
-        while *at < count {
-            let marked = (which.fasttrack >> (*at % CHUNK)).trailing_ones() as usize;
-            if marked == 0 {
-                break;
-            }
-            let (ipv6, end) = which.family(*at, count.min(*at + marked));
-            *at += match ipv6 {
-                true => self.fasttrack_run::<true>(*at..end, chunk, ahead),
-                false => self.fasttrack_run::<false>(*at..end, chunk, ahead),
-            };
-            if *at < end {
-                return false;
-            }
-        }
-        true
-    }
-
-    /// The same of packets of one family; how many left.
-    #[inline(always)]
-    fn fasttrack_run<const IPV6: bool>(
-        &mut self,
-        places: Range<usize>,
-        chunk: &mut Chunk<'_>,
-        ahead: &Ahead,
-    ) -> usize {
-        let (tracker, counters) = (&self.outlet.memory.tracker, &self.outlet.counters);
-        let frames = chunk.frames[places.clone()].iter_mut();
-        let ports = chunk.ports[places.clone()].iter_mut();
-        let (mut egress, mut sent) = (InterfaceId::NONE, Traffic::default());
-        let (mut came, mut done) = (Traffic::default(), 0);
-        for (place, (frame, port)) in places.zip(frames.zip(ports)) {
-            let (Some(way), Some(fast)) = (
-                ahead.ways.get(place),
-                tracker.fast_of::<IPV6>(&ahead.ways, place),
-            ) else {
-                break;
-            };
-            let len = ahead.lens[place % CHUNK];
-            let seen = Seen {
-                tcp: ahead.which.tcp >> (place % CHUNK) & 1 != 0,
-                len,
-            };
-            let (received, tracked) = (frame.len() as u64, (way, &fast, tracker));
-            let to = forward::<IPV6>(self.cx, frame, seen, tracked, self.now, self.near);
-            let Some(to) = to else {
-                break;
-            };
-            if frame.egress != egress {
-                let key = (egress, IPV6, Speed::FastTrack);
-                self.tally.count_all(self.cx, key, sent, counters);
-                (egress, sent) = (frame.egress, Traffic::default());
-            }
-            (sent.packets, sent.bytes) = (sent.packets + 1, sent.bytes + u64::from(len));
-            if frame.ingress == self.ingress {
-                (came.packets, came.bytes) = (came.packets + 1, came.bytes + received);
-            } else {
-                counters.interface(frame.ingress).fp_rx.add(1, received);
-            }
-            *port = to;
-            done += 1;
-        }
-        let key = (egress, IPV6, Speed::FastTrack);
-        self.tally.count_all(self.cx, key, sent, counters);
-        self.received.packets += came.packets;
-        self.received.bytes += came.bytes;
-        done
-    }
-
     /// Routes the packets of the run, asks rules about them, and writes them.
     #[inline(never)]
-    fn finish(&mut self, chunk: &mut Chunk<'_>, ahead: &mut Ahead) {
+    pub(super) fn finish(&mut self, chunk: &mut Chunk<'_>, ahead: &mut Ahead) {
         let (len, ipv6) = (ahead.run.len(), ahead.run.is_ipv6());
         let Some(plain) = self.plain[usize::from(ipv6)].filter(|_| len > 0) else {
             return;

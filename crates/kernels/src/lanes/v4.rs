@@ -1,12 +1,8 @@
-//! AVX2 and AVX-512.
+//! AVX-512.
 
 use core::arch::asm;
 use core::arch::x86_64::{
-    __m256i, __m512i, _mm_loadu_si128, _mm_movemask_epi8, _mm_packs_epi16, _mm256_castsi256_ps,
-    _mm256_castsi256_si128, _mm256_cmpeq_epi8, _mm256_cmpeq_epi16, _mm256_cmpeq_epi32,
-    _mm256_extracti128_si256, _mm256_max_epu8, _mm256_max_epu16, _mm256_max_epu32,
-    _mm256_movemask_epi8, _mm256_movemask_ps, _mm256_set1_epi8, _mm256_set1_epi16,
-    _mm256_set1_epi32, _mm256_storeu_si256, _mm512_add_epi32, _mm512_add_epi64,
+    __m256i, __m512i, _mm_loadu_si128, _mm256_storeu_si256, _mm512_add_epi32, _mm512_add_epi64,
     _mm512_castsi128_si512, _mm512_castsi512_si256, _mm512_cmpeq_epi64_mask,
     _mm512_cmple_epu8_mask, _mm512_cmple_epu16_mask, _mm512_cmple_epu32_mask,
     _mm512_cmple_epu64_mask, _mm512_cvtepi64_epi32, _mm512_cvtepu32_epi64,
@@ -20,24 +16,12 @@ use core::arch::x86_64::{
 };
 use core::sync::atomic::{AtomicU32, AtomicU64};
 
+use super::v3::value;
 use super::{Lanes, Line};
-
-/// AVX2; made only where it was detected.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct V3(());
 
 /// AVX-512; made only where it was detected.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct V4(());
-
-impl V3 {
-    /// # Safety
-    /// The processor has AVX2, BMI1, BMI2, LZCNT and POPCNT.
-    #[inline(always)]
-    pub(crate) unsafe fn detected() -> Self {
-        Self(())
-    }
-}
 
 impl V4 {
     /// # Safety
@@ -46,28 +30,6 @@ impl V4 {
     pub(crate) unsafe fn detected() -> Self {
         Self(())
     }
-}
-
-/// Two quarters of a line: `at`, and the one that makes an even number a pair.
-#[inline]
-#[target_feature(enable = "avx2")]
-fn half(line: &Line, at: u32) -> __m256i {
-    let quarter = |at: u32| line[(at % 4) as usize * 4..].as_ptr();
-    let value: __m256i;
-    // SAFETY: both quarters of 16 bytes lie in the line. The load is written in assembly
-    // because others may store to the words meanwhile: like relaxed loads it sees each word
-    // old or new.
-    unsafe {
-        asm!(
-            "vmovdqu {value:x}, [{low}]",
-            "vinserti128 {value}, {value}, [{high}], 1",
-            value = out(ymm_reg) value,
-            low = in(reg) quarter(at),
-            high = in(reg) quarter(at | 1),
-            options(nostack, readonly, preserves_flags),
-        );
-    }
-    value
 }
 
 /// A whole line.
@@ -86,7 +48,7 @@ fn whole(line: &Line) -> __m512i {
 #[target_feature(enable = "avx512f")]
 unsafe fn load(address: *const u8) -> __m512i {
     let value: __m512i;
-    // SAFETY: the caller's. In assembly as in `half`.
+    // SAFETY: the caller's. In assembly as in `v3`.
     unsafe {
         asm!(
             "vmovdqu64 {value}, [{address}]",
@@ -106,7 +68,7 @@ unsafe fn load(address: *const u8) -> __m512i {
 #[target_feature(enable = "avx512f")]
 unsafe fn gather_relaxed(table: *const u32, places: __m512i) -> __m512i {
     let words: __m512i;
-    // SAFETY: the caller's. In assembly as in `half`.
+    // SAFETY: the caller's. In assembly as in `v3`.
     unsafe {
         asm!(
             "kxnorw {all}, {all}, {all}",
@@ -135,75 +97,6 @@ fn rank_in(first: __m512i, second: __m512i, keys: __m512i) -> __m512i {
         rank = _mm512_mask_add_epi32(rank, most, rank, _mm512_set1_epi32(step));
     }
     rank
-}
-
-/// The 16 bits that lie `place` bytes behind the beginning of the line.
-#[inline(always)]
-fn value(line: &Line, place: u32) -> u16 {
-    let address = line.as_ptr();
-    let place = u64::from(place & 62);
-    let value: u32;
-    // SAFETY: the two bytes lie in the line, and in one word of it. In assembly as in `half`.
-    unsafe {
-        asm!(
-            "movzx {value:e}, word ptr [{address} + {place}]",
-            value = lateout(reg) value,
-            address = in(reg) address,
-            place = in(reg) place,
-            options(nostack, readonly, preserves_flags),
-        );
-    }
-    value as u16
-}
-
-impl Lanes for V3 {
-    #[inline(always)]
-    fn count(self, bits: u32, lanes: u32) -> u32 {
-        (bits & ((1 << lanes) - 1)).count_ones()
-    }
-
-    #[inline(always)]
-    fn value(self, line: &Line, place: u32) -> u16 {
-        value(line, place)
-    }
-
-    #[inline(always)]
-    fn at_most_u8(self, line: &Line, at: u32, key: u8) -> u32 {
-        // SAFETY: there is a `V3` only where AVX2 was detected.
-        unsafe {
-            let keys = _mm256_set1_epi8(key as i8);
-            let larger = _mm256_max_epu8(half(line, at), keys);
-            _mm256_movemask_epi8(_mm256_cmpeq_epi8(larger, keys)) as u32
-        }
-    }
-
-    #[inline(always)]
-    fn at_most_u16(self, line: &Line, at: u32, key: u16) -> u32 {
-        // SAFETY: there is a `V3` only where AVX2 was detected.
-        unsafe {
-            let keys = _mm256_set1_epi16(key as i16);
-            let larger = _mm256_max_epu16(half(line, at), keys);
-            let most = _mm256_cmpeq_epi16(larger, keys);
-            let (low, high) = (
-                _mm256_castsi256_si128(most),
-                _mm256_extracti128_si256::<1>(most),
-            );
-            _mm_movemask_epi8(_mm_packs_epi16(low, high)) as u32
-        }
-    }
-
-    #[inline(always)]
-    fn at_most_u32(self, line: &Line, at: u32, key: u32) -> u32 {
-        // SAFETY: there is a `V3` only where AVX2 was detected.
-        unsafe {
-            let keys = _mm256_set1_epi32(key as i32);
-            let bits = |numbers| {
-                let most = _mm256_cmpeq_epi32(_mm256_max_epu32(numbers, keys), keys);
-                _mm256_movemask_ps(_mm256_castsi256_ps(most)) as u32
-            };
-            bits(half(line, at)) | (bits(half(line, at | 2)) << 8)
-        }
-    }
 }
 
 impl Lanes for V4 {

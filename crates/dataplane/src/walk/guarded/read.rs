@@ -1,0 +1,193 @@
+//! Reads the packets of a chunk: by pass 1, which has many headers at once in columns, or one by one.
+
+use core::ops::Range;
+
+use frame::Frame;
+use kernels::{Lanes, Work};
+
+use super::ahead::Ahead;
+use super::{CHUNK, fasttrack};
+use crate::connection::Tracker;
+use crate::packet::{Fields, SLOW_FLAGS, protocol};
+use crate::walk::enter::{Lane, Sees};
+use crate::walk::headers::{self, Headers, column};
+
+/// Reads all packets, and asks for what the index says of their connections. By family, so that what it
+/// works with stays in registers.
+pub(super) struct Read<'a> {
+    pub(super) frames: &'a [Frame],
+    pub(super) lanes: &'a [Lane],
+    pub(super) ahead: &'a mut Ahead,
+    pub(super) tracker: &'a Tracker,
+    /// Which families are tracked.
+    pub(super) tracks: [bool; 2],
+    /// And of which rules ask for more than columns.
+    pub(super) reads: [bool; 2],
+}
+
+impl Work for Read<'_> {
+    type Output = ();
+
+    #[inline(always)]
+    fn run<L: Lanes>(mut self, _lanes: L) {
+        self.ahead.which.enter(self.lanes);
+        let (mut at, count) = (0, self.frames.len().min(CHUNK));
+        while at < count {
+            let (ipv6, end) = self.ahead.which.unread(&mut at, count);
+            match ipv6 {
+                true => self.read_family::<true>(at..end),
+                false => self.read_family::<false>(at..end),
+            }
+            at = end;
+        }
+        if self.ahead.which.odd != 0 {
+            self.odd();
+        }
+    }
+}
+
+impl Read<'_> {
+    #[inline(always)]
+    fn read_family<const IPV6: bool>(&mut self, places: Range<usize>) {
+        let family = usize::from(IPV6);
+        // What nobody asks for is not kept.
+        match self.reads[family] {
+            true => self.read::<IPV6, true>(places.clone()),
+            false => self.read::<IPV6, false>(places.clone()),
+        }
+        if self.tracks[family] {
+            self.ahead.ask::<IPV6>(places, self.tracker);
+        }
+    }
+
+    #[inline(always)]
+    fn read<const IPV6: bool, const FIELDS: bool>(&mut self, places: Range<usize>) {
+        let ahead = &mut *self.ahead;
+        let mut which = ahead.which;
+        for (behind, frame) in self.frames[places.clone()].iter().enumerate() {
+            let at = (places.start + behind) % CHUNK;
+            let mut fields = Fields::default();
+            let Some(midst) = fields.read_usual::<IPV6>(fasttrack::packet(frame)) else {
+                which.odd |= 1 << at;
+                continue;
+            };
+            let tcp = fields.tuple.protocol == protocol::TCP;
+            which.plain |= u64::from(midst) << at;
+            which.tcp |= u64::from(tcp) << at;
+            let columns = &mut ahead.run.columns;
+            columns.put::<IPV6>(at, &fields.tuple, frame.ingress);
+            ahead.lens[at] = fields.len;
+            if FIELDS {
+                ahead.fields[at] = fields;
+                which.fields |= 1 << at;
+            }
+        }
+        which.odd &= !which.exit;
+        which.plain &= !which.exit;
+        ahead.which = which;
+    }
+
+    /// Reads the packets that are not usual.
+    #[cold]
+    #[inline(never)]
+    fn odd(&mut self) {
+        let mut odd = self.ahead.which.odd;
+        while odd != 0 {
+            let at = odd.trailing_zeros() as usize;
+            odd &= odd - 1;
+            let Some(frame) = self.frames.get(at) else {
+                return;
+            };
+            let tuple = self.ahead.fields(at, frame).tuple;
+            let (ways, this) = (&mut self.ahead.ways, at..at + 1);
+            match (self.tracks[usize::from(tuple.ipv6)], tuple.ipv6) {
+                (true, true) => self.tracker.ask::<true>(ways, this, |_| tuple),
+                (true, false) => self.tracker.ask::<false>(ways, this, |_| tuple),
+                (false, _) => {}
+            }
+        }
+    }
+}
+
+/// Keeps what pass 1 reads of packets that enter together, so that [`Read`] has less to do.
+pub(super) struct Seeing<'a> {
+    pub(super) ahead: &'a mut Ahead,
+    pub(super) tracker: &'a Tracker,
+    /// As in [`Read`].
+    pub(super) tracks: [bool; 2],
+    pub(super) reads: [bool; 2],
+}
+
+impl Sees for Seeing<'_> {
+    #[inline(always)]
+    fn see<L: Lanes, H: Headers>(
+        &mut self,
+        lanes: L,
+        place: usize,
+        frames: &[Frame; headers::TOGETHER],
+        headers: &H,
+    ) {
+        let at = place % CHUNK;
+        let family = usize::from(H::IPV6);
+        let finished = frames.iter().all(|frame| frame.offload.is_finished());
+        if self.reads[family] | !finished | (at > CHUNK - headers::TOGETHER) {
+            return;
+        }
+        let Some(usual) = Usual::of(lanes, frames, headers) else {
+            return;
+        };
+        let (ahead, to) = (&mut *self.ahead, at..at + headers::TOGETHER);
+        ahead.which.read |= 0xffff << at;
+        ahead.which.plain |= u64::from(usual.midst) << at;
+        ahead.which.tcp |= u64::from(usual.tcp) << at;
+        ahead.lens[to.clone()].copy_from_slice(&headers.totals());
+        let columns = &mut ahead.run.columns;
+        columns.put_together(at, frames[0].ingress, headers);
+        match (self.tracks[family], H::IPV6) {
+            (true, true) => ahead.ask::<true>(to, self.tracker),
+            (true, false) => ahead.ask::<false>(to, self.tracker),
+            (false, _) => {}
+        }
+    }
+}
+
+/// Of packets that were read together, all of them whole TCP segments or UDP datagrams.
+struct Usual {
+    /// As in [`Which`].
+    tcp: u32,
+    midst: u32,
+}
+
+impl Usual {
+    #[inline(always)]
+    fn of<L: Lanes, H: Headers>(
+        lanes: L,
+        frames: &[Frame; headers::TOGETHER],
+        headers: &H,
+    ) -> Option<Self> {
+        let (protocols, fragments) = (headers.protocols(), headers.fragments());
+        let (lifetimes, rest) = (headers.lifetimes(), headers.rest());
+        let tcp = column(|at| protocols[at] ^ u32::from(protocol::TCP));
+        let odd = column(|at| {
+            let other = (tcp[at] != 0) & (protocols[at] != u32::from(protocol::UDP));
+            fragments[at] | u32::from(other | (rest[at] < H::DATAGRAM))
+        });
+        if lanes.zeros(&odd) != 0xffff {
+            return None;
+        }
+        let segments = lanes.zeros(&tcp);
+        // Not read where nobody has any.
+        let flags = match segments {
+            0 => [0; headers::TOGETHER],
+            _ => headers.flags(frames),
+        };
+        let slow = column(|at| {
+            let ends = (flags[at] & u32::from(SLOW_FLAGS) != 0) | (rest[at] < H::SEGMENT);
+            u32::from((lifetimes[at] <= 1) | (tcp[at] == 0) & ends)
+        });
+        Some(Self {
+            tcp: segments,
+            midst: lanes.zeros(&slow),
+        })
+    }
+}
