@@ -6,6 +6,7 @@ use rtrb::{Consumer, Producer, RingBuffer};
 
 use crate::connection::{EntryId, Purge};
 use crate::punt::{Punt, Why};
+use crate::table::NextHopId;
 
 /// How many frames a ring between two threads holds.
 pub const RING: usize = 1024;
@@ -35,8 +36,8 @@ pub enum Command {
     /// a link-local or multicast destination goes out there.
     Output(Frame),
     /// Walk this punted packet again, because its neighbour is known now. Packets of the router's
-    /// own have `frame.ingress` unset.
-    Resume(Frame),
+    /// own have `frame.ingress` unset. What only waits to leave leaves by this next hop, if that forwards.
+    Resume(Frame, NextHopId),
     /// Forget this connection.
     Forget(EntryId),
     /// Forget connections that something is gone of.
@@ -51,7 +52,7 @@ impl core::fmt::Debug for Command {
             Self::Transmit(frame) => write!(f, "Transmit({frame:?})"),
             Self::OnLink(frame) => write!(f, "OnLink({frame:?})"),
             Self::Output(frame) => write!(f, "Output({frame:?})"),
-            Self::Resume(frame) => write!(f, "Resume({frame:?})"),
+            Self::Resume(frame, hop) => write!(f, "Resume({frame:?}, {hop:?})"),
             Self::Forget(id) => write!(f, "Forget({id})"),
             Self::Purge(purge) => write!(f, "Purge({purge:?})"),
         }

@@ -220,7 +220,7 @@ impl Worker {
                 Command::Transmit(frame)
                 | Command::OnLink(frame)
                 | Command::Output(frame)
-                | Command::Resume(frame) => self.outlet.pool.free(frame),
+                | Command::Resume(frame, _) => self.outlet.pool.free(frame),
                 Command::Attach { mut port, .. } => port.close(&mut self.outlet.pool),
                 Command::Detach { .. } | Command::Forget(_) | Command::Purge(_) => {}
             }
@@ -249,7 +249,7 @@ impl Worker {
                 Command::Transmit(frame) => walk::transmit(cx, frame, &mut self.outlet),
                 Command::OnLink(frame) => walk::on_link(cx, frame, &mut self.outlet),
                 Command::Output(frame) => walk::own(cx, frame, &mut self.outlet),
-                Command::Resume(frame) => walk::resume(cx, frame, &mut self.outlet),
+                Command::Resume(frame, hop) => walk::resume(cx, frame, hop, &mut self.outlet),
                 Command::Forget(id) => {
                     self.outlet.memory.tracker.remove(id);
                 }

@@ -20,6 +20,7 @@ use crate::handover;
 use crate::outlet::Outlet;
 use crate::packet::{Fields, Fragment};
 use crate::rings::Handed;
+use crate::table::NextHopId;
 
 /// Whether a packet was put together here, or on another worker of this router.
 #[inline(always)]
@@ -119,7 +120,7 @@ fn walk_on(cx: &Context<'_>, frame: Frame, outlet: &mut Outlet) {
         return single::own(cx, frame, outlet);
     }
     let Some(worker) = elsewhere(cx, &frame, outlet) else {
-        return single::resume(cx, frame, outlet);
+        return single::resume(cx, frame, NextHopId::NO_ROUTE, outlet);
     };
     // Its fragments were counted when they came; where it is walked it is counted once more.
     outlet.count_back(cx, &frame);

@@ -14,7 +14,7 @@ use crate::outlet::Outlet;
 use crate::packet::{Fields, Fragment};
 use crate::punt::Why;
 use crate::rings::Handed;
-use crate::table::Kind;
+use crate::table::{Kind, NextHopId};
 use crate::trace::Silent;
 
 /// Routes a packet of this router's own, which begins at `frame.l3`.
@@ -78,10 +78,10 @@ pub(crate) fn own_here(cx: &Context<'_>, mut frame: Frame, outlet: &mut Outlet) 
     }
 }
 
-/// Walks a punted packet again, from prerouting on.
-pub(crate) fn resume(cx: &Context<'_>, mut frame: Frame, outlet: &mut Outlet) {
+/// Walks a punted packet again, from prerouting on; one that only waits to leave leaves by this next hop.
+pub(crate) fn resume(cx: &Context<'_>, mut frame: Frame, hop: NextHopId, outlet: &mut Outlet) {
     if frame.walked {
-        let departed = onward(cx, &mut frame, outlet);
+        let departed = onward(cx, &mut frame, hop, outlet);
         return go(cx, frame, departed, outlet);
     }
     let Some(interface) = cx.snapshot.interface(frame.ingress) else {
@@ -154,11 +154,22 @@ fn one(cx: &Context<'_>, mut frame: Frame, way: &Way<'_>, outlet: &mut Outlet) {
     go(cx, frame, departed, outlet);
 }
 
-/// The last step of a packet that the firewall has let pass, whose neighbour was not known then.
-fn onward(cx: &Context<'_>, frame: &mut Frame, outlet: &Outlet) -> Result<Departed, Exit> {
-    let query = routing::Query::new(cx, packet(frame), frame.ingress);
-    let hop = routing::by_rules(cx, &query)?;
-    let (hop, adjacency) = routing::resolve(cx, &query, hop)?;
+/// The last step of a packet that the firewall has let pass, whose neighbour was not known then. Its marks
+/// and the addresses that it came with, by which it was routed, are gone: so it is routed again only where
+/// the next hop that it waited for does not say it.
+fn onward(
+    cx: &Context<'_>,
+    frame: &mut Frame,
+    hop: NextHopId,
+    outlet: &Outlet,
+) -> Result<Departed, Exit> {
+    let mut adjacency = cx.fib.adjacencies.read(hop);
+    let mut hop = hop;
+    if adjacency.kind != Kind::Forward {
+        let query = routing::Query::new(cx, packet(frame), frame.ingress);
+        hop = routing::by_rules(cx, &query)?;
+        (hop, adjacency) = routing::resolve(cx, &query, hop)?;
+    }
     if adjacency.kind != Kind::Forward {
         return Err(Exit::Punt(Why::Unresolved(hop)));
     }

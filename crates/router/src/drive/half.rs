@@ -3,6 +3,7 @@
 use core::net::Ipv6Addr;
 use std::collections::{BTreeMap, BTreeSet};
 
+use dataplane::table::NextHopId;
 use dataplane::table::fib::FibWriter;
 use dataplane::{Command, Drop};
 use frame::{Frame, InterfaceId};
@@ -17,7 +18,7 @@ use super::workers::Workers;
 use crate::compile::Layout;
 use crate::compile::address::OfferKey;
 use crate::intent::{self, ItemId};
-use crate::rib::{Family, Offer, Rib, RouteId, RouteSink, V4, V6};
+use crate::rib::{Family, Offer, Rib, RouteId, RouteSink, Target, V4, V6};
 
 /// What joins a protocol of neighbours to its address family.
 pub trait Side: neighbour::Family<Address = <Self::Net as Family>::Addr> + 'static {
@@ -85,6 +86,8 @@ pub struct Waiting {
     pub frame: Frame,
     /// The worker.
     pub worker: u16,
+    /// The next hop by which it was to leave; none where only a neighbour was asked for.
+    pub hop: NextHopId,
 }
 
 /// What a neighbour machine wants that its half cannot do by itself.
@@ -314,10 +317,19 @@ where
 
     /// Sends a packet on whose neighbour is known now.
     fn release(&mut self, id: InterfaceId, waiting: Waiting, mac: Mac, means: &mut Means<'_>) {
-        let Waiting { mut frame, worker } = waiting;
+        let Waiting {
+            mut frame,
+            worker,
+            hop,
+        } = waiting;
         if frame.egress != id || !is_to_link_local(&frame) {
-            // It is routed again: the route may have changed while it waited.
-            return means.workers.send(worker, Command::Resume(frame));
+            // What was not walked is routed again: the route may have changed while it waited. So may the
+            // next hop: it is still that of a neighbour on this link, or says nothing.
+            let hop = match self.rib.target(hop) {
+                Some(Target::Neighbour(on, _)) if on == id => hop,
+                _ => NextHopId::NO_ROUTE,
+            };
+            return means.workers.send(worker, Command::Resume(frame, hop));
         }
         // No route leads to a link-local address: control completes the frame.
         let (l3, Some(laid)) = (frame.l3, means.layout.interfaces.get(&id)) else {

@@ -99,7 +99,7 @@ impl Control {
 
     /// The next hop did not answer.
     pub(super) fn unreachable(&mut self, waiting: Waiting) {
-        let Waiting { frame, worker } = waiting;
+        let Waiting { frame, worker, .. } = waiting;
         self.workers.count(Drop::NeighbourUnreachable);
         self.report(frame, Why::Unreachable, worker);
     }

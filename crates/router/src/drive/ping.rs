@@ -4,6 +4,7 @@ use core::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use std::task::Waker;
 
 use dataplane::Why;
+use dataplane::table::NextHopId;
 use frame::InterfaceId;
 use menu::{Ping, Pong, Reason, Responder};
 use service::ping::{self, Heard, Outcome, request4, request6};
@@ -133,7 +134,8 @@ impl Control {
                 if let Some(mut frame) = self.workers.frame(&packet) {
                     (frame.l3, frame.egress) = (0, on);
                     let worker = WORKER;
-                    self.resolve4(on, to, Waiting { frame, worker });
+                    let hop = NextHopId::NO_ROUTE;
+                    self.resolve4(on, to, Waiting { frame, worker, hop });
                 }
             }
         }
@@ -180,7 +182,8 @@ impl Control {
                 if let Some(mut frame) = self.workers.frame(&packet) {
                     (frame.l3, frame.egress) = (0, on);
                     let worker = WORKER;
-                    self.resolve6(on, to, Waiting { frame, worker });
+                    let hop = NextHopId::NO_ROUTE;
+                    self.resolve6(on, to, Waiting { frame, worker, hop });
                 }
             }
         }

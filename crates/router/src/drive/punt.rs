@@ -172,7 +172,7 @@ impl Control {
             return self.workers.discard(frame, Drop::NoRoute);
         };
         let egress = frame.egress;
-        let waiting = Waiting { frame, worker };
+        let waiting = Waiting { frame, worker, hop };
         match to {
             IpAddr::V4(to) => match neighbour(self.v4.rib.target(hop), to) {
                 Some((id, address)) => self.resolve4(id, address, waiting),

@@ -8,6 +8,7 @@ use core::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use dataplane::connection::NatState;
 use dataplane::packet::{Fields, Tuple, protocol};
 use dataplane::rule::{Reject, State};
+use dataplane::table::NextHopId;
 use dataplane::walk::{Event, Logged};
 use dataplane::{Command, Why};
 use frame::{Frame, InterfaceId};
@@ -199,7 +200,8 @@ impl Control {
                 answer.ingress = InterfaceId::NONE;
                 answer.egress = frame.ingress;
                 answer.walked = true;
-                self.workers.send(worker, Command::Resume(answer));
+                self.workers
+                    .send(worker, Command::Resume(answer, NextHopId::NO_ROUTE));
             }
         }
         self.workers.free(frame);

@@ -67,7 +67,7 @@ impl Workers {
         };
         let is_packet = matches!(
             command,
-            Command::Transmit(_) | Command::OnLink(_) | Command::Output(_) | Command::Resume(_)
+            Command::Transmit(_) | Command::OnLink(_) | Command::Output(_) | Command::Resume(..)
         );
         if is_packet && backlog.len() >= BACKLOG {
             return self.refuse(command);
@@ -110,7 +110,7 @@ impl Workers {
             Command::Transmit(frame)
             | Command::OnLink(frame)
             | Command::Output(frame)
-            | Command::Resume(frame) => {
+            | Command::Resume(frame, _) => {
                 self.discard(frame, Drop::HandoverFull);
             }
             Command::Attach { mut port, .. } => port.close(&mut self.pool),

@@ -14,7 +14,7 @@ use crate::firewall::{Firewall, filter, nat, raw};
 use crate::punt::Why;
 use crate::rings::Command;
 use crate::rule::{Action, Match, Rule};
-use crate::table::Adjacency;
+use crate::table::{Adjacency, NextHopId};
 use crate::testing::{
     ETHER1, ETHER2, GATEWAY, MAC, MIRROR, Rig, SIZES, Udp4, ethernet, gateway, seal, sum,
 };
@@ -549,7 +549,7 @@ fn a_datagram_that_waits_for_its_neighbour_leaves_in_fragments_afterwards() {
     found.header[12..14].copy_from_slice(&[0x08, 0x00]);
     rig.writer.set_next_hop(hop, &found);
 
-    rig.command(Command::Resume(punt.frame));
+    rig.command(Command::Resume(punt.frame, NextHopId::NO_ROUTE));
     rig.settle();
 
     let sent = rig.sent(1);

@@ -5,6 +5,7 @@ use frame::Offload;
 use super::{rig, udp4};
 use crate::punt::Why;
 use crate::rings::Command;
+use crate::table::NextHopId;
 use crate::testing::{ETHER1, MIRROR, Udp4, Udp6, VLAN10, arp, gateway};
 
 #[test]
@@ -99,7 +100,7 @@ fn a_resolved_packet_is_walked_again_and_its_own_packets_are_routed() {
     resolved.header[12..14].copy_from_slice(&[0x08, 0x00]);
     rig.writer.set_next_hop(hop, &resolved);
 
-    rig.command(Command::Resume(punt.frame));
+    rig.command(Command::Resume(punt.frame, NextHopId::NO_ROUTE));
     let own = Udp4::default().packet();
     let frame = rig.pool.alloc_from(&own).expect("a slot");
     rig.command(Command::Output(frame));

@@ -9,7 +9,8 @@ use crate::punt::Why;
 use crate::rings::Command;
 use crate::rule::{Action, AddressRange, Match, Priority, Reject, Rule, State, Ttl};
 use crate::snapshot::{RoutingRule, RuleAction};
-use crate::testing::{ETHER1, ETHER2, MIRROR, Rig, Udp4, VLAN10};
+use crate::table::Adjacency;
+use crate::testing::{ETHER1, ETHER2, MIRROR, Rig, Udp4, VLAN10, gateway};
 use crate::walk::Event;
 use crate::walk::tests::{forwarded4, rig};
 
@@ -314,6 +315,30 @@ fn a_routing_mark_leads_to_its_table() {
 
     assert_eq!(rig.drops(), [(Drop::Blackhole, 1)]);
     assert_eq!(sent.len(), 1);
+}
+
+#[test]
+fn what_waited_for_a_marks_gateway_leaves_by_it() {
+    let mut rig = rig();
+    let waits = rig.hop(crate::table::Kind::Incomplete);
+    rig.route4_in(7, 0, 0, waits);
+    let mark = Rule::new(3, Vec::new(), Action::MarkRouting(7));
+    mangled(&mut rig, mangle::PREROUTING, vec![mark]);
+
+    assert!(rig.pass(Udp4::default().frame()).is_empty());
+    let punt = rig.remotes[0].punts.pop().expect("it waits");
+    assert_eq!(punt.why, Why::Unresolved(waits));
+
+    // By `ether1`, where the main table says `ether2`.
+    let back = Adjacency {
+        egress: ETHER1,
+        port: 0,
+        ..gateway()
+    };
+    rig.writer.set_next_hop(waits, &back);
+    rig.command(Command::Resume(punt.frame, waits));
+    rig.settle();
+    assert_eq!((rig.sent(0).len(), rig.sent(1).len()), (1, 0));
 }
 
 #[test]
