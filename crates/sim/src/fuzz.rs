@@ -4,6 +4,8 @@
 //! As in [`wire::fuzz`]: the libFuzzer targets in `fuzz/` and the tests that replay the corpora call
 //! the same functions. A violation panics; nothing else may.
 
+pub use dataplane::fuzz::{streams, tracker};
+
 use dataplane::connection::{Calls, EntryId, Expectation, Helper};
 use dataplane::nat::helper::{Expected, Shifts, View, payload as payload_of, read, treat};
 use dataplane::nat::{Rewrite, Shape};
@@ -23,8 +25,8 @@ pub const TARGETS: [(&str, Target); 8] = [
     ("helper", helper),
     ("reassembly", reassembly),
     ("script", script),
-    ("streams", dataplane::fuzz::streams),
-    ("tracker", dataplane::fuzz::tracker),
+    ("streams", streams),
+    ("tracker", tracker),
     ("translate", translate),
     ("walk", walk),
 ];

@@ -375,3 +375,16 @@ fn no_seed_no_truncation_and_no_mutation_panics() {
         }
     }
 }
+
+#[test]
+fn each_reader_is_what_the_fuzz_target_of_its_name_calls() {
+    let folder = folder("../fuzz_targets");
+    for (name, _) in TARGETS {
+        let text = fs::read_to_string(folder.join(format!("{name}.rs")));
+        let text = text.expect("each has a target");
+        assert!(
+            text.contains(&format!("sim::fuzz::{name}(bytes)")),
+            "{name}: {text}"
+        );
+    }
+}
