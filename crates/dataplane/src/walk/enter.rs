@@ -104,6 +104,23 @@ impl Entered {
             Err(exit) => self.leave(place, exit),
         }
     }
+
+    /// The same of frames from a place on that enter together. False, and nothing kept, where there is no
+    /// room for them.
+    #[inline(always)]
+    fn note_all<K: Key>(&mut self, at: usize, keys: [K; headers::TOGETHER]) -> bool {
+        if at + headers::TOGETHER > VECTOR_FRAMES {
+            return false;
+        }
+        let (all, count) = K::keys(self);
+        let Some((to, _)) = all.get_mut(*count..).and_then(split) else {
+            return false;
+        };
+        *to = keys;
+        *count += headers::TOGETHER;
+        self.lanes[at..at + headers::TOGETHER].fill(K::LANE);
+        true
+    }
 }
 
 /// What is looked up of a family.
@@ -180,17 +197,20 @@ pub(super) fn pass1<const FAST: bool, S: Sees>(
             entered,
             sees,
         });
-        // Those behind a part that could not enter together may.
+        // Those behind a part that could not enter together may; the part itself is not tried again,
+        // however often kinds of frames change in it.
         let until = end.min(at + headers::TOGETHER);
-        let from = at;
-        at = run::<FAST, false>(cx, entrance, frames, at..until, entered);
-        at = run::<FAST, true>(cx, entrance, frames, at..until, entered);
-        if at == from && at < end {
-            let frame = &mut frames[at];
-            entered.received.bytes += frame.len() as u64;
-            let key = odd::<FAST>(cx, entrance, frame, counters);
-            entered.note(at, key);
-            at += 1;
+        while at < until {
+            let from = at;
+            at = run::<FAST, false>(cx, entrance, frames, at..until, entered);
+            at = run::<FAST, true>(cx, entrance, frames, at..until, entered);
+            if at == from {
+                let frame = &mut frames[at];
+                entered.received.bytes += frame.len() as u64;
+                let key = odd::<FAST>(cx, entrance, frame, counters);
+                entered.note(at, key);
+                at += 1;
+            }
         }
     }
 }
@@ -241,17 +261,10 @@ impl<S: Sees> Together<'_, '_, S> {
         if lanes.zeros(&odd) != 0xffff {
             return false;
         }
-        let Some((lane, _)) = entered.lanes.get_mut(at..).and_then(split) else {
+        if !entered.note_all(at, headers.destinations()) {
             return false;
-        };
-        *lane = [H::Address::LANE; headers::TOGETHER];
+        }
         entered.received.bytes += u64::from(headers.lens().iter().sum::<u32>());
-        let (keys, count) = H::Address::keys(entered);
-        let Some((keys, _)) = keys.get_mut(*count..).and_then(split) else {
-            return false;
-        };
-        *keys = headers.destinations();
-        *count += headers::TOGETHER;
         for frame in &mut *part {
             frame.ingress = entrance.id;
             frame.l3 = ingress::ETHERNET as u16;

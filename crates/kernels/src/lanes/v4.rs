@@ -84,6 +84,16 @@ unsafe fn gather_relaxed(table: *const u32, places: __m512i) -> __m512i {
     words
 }
 
+/// 16 places; the last one of a table for those beyond it.
+#[inline]
+#[target_feature(enable = "avx512f")]
+fn at_most(places: &[u32; 16], last: usize) -> __m512i {
+    let last = i32::try_from(last).unwrap_or(i32::MAX);
+    // SAFETY: 16 numbers are read, of 16.
+    let places = unsafe { _mm512_loadu_si512(places.as_ptr().cast()) };
+    _mm512_min_epu32(places, _mm512_set1_epi32(last))
+}
+
 /// For each of 16 keys how many of 32 numbers but the last are at most it.
 #[inline]
 #[target_feature(enable = "avx512f")]
@@ -217,11 +227,9 @@ impl Lanes for V4 {
         let Some(last) = table.len().checked_sub(1) else {
             return found;
         };
-        let last = i32::try_from(last).unwrap_or(i32::MAX);
         // SAFETY: there is a `V4` only where AVX-512 F was detected; no place is beyond the last.
         unsafe {
-            let places = _mm512_loadu_si512(places.as_ptr().cast());
-            let places = _mm512_min_epu32(places, _mm512_set1_epi32(last));
+            let places = at_most(places, last);
             let entries = _mm512_i32gather_epi32::<4>(places, table.as_ptr().cast());
             _mm512_storeu_si512(found.as_mut_ptr().cast(), entries);
         }
@@ -234,11 +242,9 @@ impl Lanes for V4 {
         let Some(last) = table.len().checked_sub(1) else {
             return found;
         };
-        let last = i32::try_from(last).unwrap_or(i32::MAX);
-        // SAFETY: there is a `V4` only where AVX-512 F was detected; no place is beyond the last.
+        // SAFETY: as in `gather`.
         unsafe {
-            let places = _mm512_loadu_si512(places.as_ptr().cast());
-            let places = _mm512_min_epu32(places, _mm512_set1_epi32(last));
+            let places = at_most(places, last);
             let entries = gather_relaxed(table.as_ptr().cast(), places);
             _mm512_storeu_si512(found.as_mut_ptr().cast(), entries);
         }

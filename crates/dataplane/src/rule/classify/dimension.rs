@@ -3,15 +3,14 @@
 
 use frame::InterfaceId;
 
+/// How many packets are looked up together: those whose connections are.
+pub use crate::connection::TOGETHER;
 use crate::connection::{NatState, State};
 use crate::packet::{Fields, Tuple, protocol};
 use crate::rule::address::{AddressRange, InterfaceSet};
 use crate::rule::holds;
 use crate::rule::matcher::{Icmp, Match, Matcher};
 use crate::rule::subject::{Ipsec, Marks, Subject};
-
-/// How many packets are looked up together.
-pub const TOGETHER: usize = 64;
 
 /// Packets, as the classifier reads them: one, or a vector of them. `at` is the packet's place.
 pub trait Packets {
