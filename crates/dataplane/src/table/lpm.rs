@@ -233,110 +233,144 @@ impl<A: Address> kernels::Work for Vector<'_, A> {
 
     #[inline(always)]
     fn run<L: Lanes>(self, lanes: L) {
-        let Self { table, .. } = self;
-        let words = table.memory.words();
-        let mut firsts = [First::default(); ABREAST];
-        let mut deep = [0_u8; ABREAST];
-        let mut at = 0;
-        let end = self.destinations.len().min(self.out.len());
-        while at < end {
-            let next = end.min(at + ABREAST);
-            let destinations = &self.destinations[at..next];
-            let out = &mut self.out[at..next];
-            at = next;
-            if by_slots(lanes, words, destinations, out) {
-                continue;
-            }
-            for (destination, first) in destinations.iter().zip(&mut firsts) {
-                *first = First::of(words, *destination);
-                words.prefetch(first.unit);
-            }
-            let mut count = 0;
-            for (at, (destination, out)) in destinations.iter().zip(&mut *out).enumerate() {
-                match table.second(lanes, words, firsts[at], *destination) {
-                    Ok(hop) => *out = hop,
-                    Err(below) => {
-                        words.prefetch(below.unit);
-                        firsts[at] = below;
-                        deep[count % ABREAST] = at as u8;
-                        count += 1;
-                    }
+        let words = self.table.memory.words();
+        let chunks = self.destinations.chunks(ABREAST);
+        for (destinations, out) in chunks.zip(self.out.chunks_mut(ABREAST)) {
+            match by_slots(lanes, words, destinations, out) {
+                Some(left) => self
+                    .table
+                    .by_lines(lanes, words, destinations, out, left.iter()),
+                None => {
+                    let all = 0..destinations.len().min(out.len());
+                    self.table.by_lines(lanes, words, destinations, out, all);
                 }
-            }
-            for at in deep.iter().take(count) {
-                let at = usize::from(*at) % ABREAST;
-                let (Some(destination), Some(out)) = (destinations.get(at), out.get_mut(at)) else {
-                    break;
-                };
-                *out = table.below(lanes, words, firsts[at], *destination);
             }
         }
     }
 }
 
-/// Looks destinations up of which slots say all, as where there are few routes. False where more is to be
-/// read of some, or they are fewer than are looked up together.
+impl<A: Address> Lpm<A> {
+    /// Looks those destinations up that are at these places: first all that slots lead to is asked for,
+    /// then read.
+    #[inline(always)]
+    fn by_lines<L: Lanes>(
+        &self,
+        lanes: L,
+        words: Words<'_>,
+        destinations: &[A],
+        out: &mut [NextHopId],
+        places: impl Iterator<Item = usize> + Clone,
+    ) {
+        let mut firsts = [First::default(); ABREAST];
+        let mut deep = Places::default();
+        for at in places.clone() {
+            let first = First::of(words, destinations[at]);
+            words.prefetch(first.unit);
+            firsts[at % ABREAST] = first;
+        }
+        for at in places {
+            match self.second(lanes, words, firsts[at % ABREAST], destinations[at]) {
+                Ok(hop) => out[at] = hop,
+                Err(below) => {
+                    words.prefetch(below.unit);
+                    firsts[at % ABREAST] = below;
+                    deep.push(at);
+                }
+            }
+        }
+        for at in deep.iter() {
+            out[at] = self.below(lanes, words, firsts[at], destinations[at]);
+        }
+    }
+}
+
+/// The places of some of the destinations that are looked up together.
+struct Places {
+    places: [u8; ABREAST],
+    count: usize,
+}
+
+impl Default for Places {
+    #[inline(always)]
+    fn default() -> Self {
+        Self {
+            places: [0; ABREAST],
+            count: 0,
+        }
+    }
+}
+
+impl Places {
+    #[inline(always)]
+    fn push(&mut self, place: usize) {
+        self.places[self.count % ABREAST] = place as u8;
+        self.count += 1;
+    }
+
+    #[inline(always)]
+    fn iter(&self) -> impl Iterator<Item = usize> + Clone {
+        let places = self.places.iter().take(self.count);
+        places.map(|place| usize::from(*place) % ABREAST)
+    }
+}
+
+/// Looks destinations up of which slots say all, and tells which are left; none where that is most of the
+/// first: with many routes slots say little.
 #[inline(always)]
 fn by_slots<A: Address, L: Lanes>(
     lanes: L,
     words: Words<'_>,
     destinations: &[A],
     out: &mut [NextHopId],
-) -> bool {
+) -> Option<Places> {
     let (parts, rest) = destinations.as_chunks();
     let (outs, _) = out.as_chunks_mut();
-    if parts.is_empty() {
-        return false;
-    }
-    for (part, out) in parts.iter().zip(outs) {
-        if !by_slots_16(lanes, words, part, out) {
-            return false;
+    let mut left = Places::default();
+    for (number, (part, out)) in parts.iter().zip(outs).enumerate() {
+        let mut open = by_slots_16(lanes, words, part, out);
+        if number == 0 && open.count_ones() > 8 {
+            return None;
+        }
+        while open != 0 {
+            left.push(number * 16 + open.trailing_zeros() as usize);
+            open &= open - 1;
         }
     }
-    // The last of them once more, with those behind them.
-    match (rest, destinations.last_chunk(), out.last_chunk_mut()) {
-        ([], ..) => true,
-        (_, Some(part), Some(out)) => by_slots_16(lanes, words, part, out),
-        _ => false,
+    let end = destinations.len().min(out.len());
+    for at in (destinations.len() - rest.len()).min(end)..end {
+        left.push(at);
     }
+    Some(left)
 }
 
-/// The same of 16.
+/// The same of 16: a bit for each that is left, the first in bit 0.
 #[inline(always)]
 fn by_slots_16<A: Address, L: Lanes>(
     lanes: L,
     words: Words<'_>,
     destinations: &[A; 16],
     out: &mut [NextHopId; 16],
-) -> bool {
+) -> u32 {
     let (mut slots, mut short) = ([0; 16], [0; 16]);
     for ((slot, short), destination) in slots.iter_mut().zip(&mut short).zip(destinations) {
         *slot = destination.root().unwrap_or(OTHER_SLOT);
         *short = SHORT_SLOTS + (destination.window(A::SHORT_DEPTH) >> 24);
     }
     let mut entries = words.slots(lanes, &slots);
-    let others = entries.iter().fold(0, |others, entry| others | entry);
-    if !Entry(others).is_leaf() {
-        return false;
-    }
     let short = words.slots(lanes, &short);
-    for ((entry, short), slot) in entries.iter_mut().zip(&short).zip(&slots) {
+    let mut said = [0; 16];
+    for (((said, entry), short), slot) in said.iter_mut().zip(&mut entries).zip(&short).zip(&slots)
+    {
         if (*entry == Entry::NONE.0) & (*slot != OTHER_SLOT) {
             *entry = *short;
         }
-    }
-    let mut more = [0; 16];
-    for (more, entry) in more.iter_mut().zip(&entries) {
         let found = Entry(*entry);
-        *more = u32::from(!found.is_leaf() | (found.id() == NextHopId::NO_ROUTE));
-    }
-    if lanes.zeros(&more) != 0xffff {
-        return false;
+        *said = u32::from(found.is_leaf() & (found.id() != NextHopId::NO_ROUTE));
     }
     for (out, entry) in out.iter_mut().zip(&entries) {
         *out = Entry(*entry).id();
     }
-    true
+    lanes.zeros(&said)
 }
 
 /// Where lines begin that lie below those of the root.

@@ -5,17 +5,16 @@ mod steps;
 use core::arch::asm;
 use core::arch::x86_64::{
     __m256i, _mm_cvtsi32_si128, _mm_loadu_si128, _mm_movemask_epi8, _mm_packs_epi16,
-    _mm256_add_epi32, _mm256_add_epi64, _mm256_and_si256, _mm256_castsi128_si256,
-    _mm256_castsi256_pd, _mm256_castsi256_ps, _mm256_castsi256_si128, _mm256_cmpeq_epi8,
-    _mm256_cmpeq_epi16, _mm256_cmpeq_epi32, _mm256_cmpeq_epi64, _mm256_cmpgt_epi64,
-    _mm256_extracti128_si256, _mm256_i32gather_epi32, _mm256_i64gather_epi64,
+    _mm256_add_epi32, _mm256_add_epi64, _mm256_and_si256, _mm256_andnot_si256,
+    _mm256_castsi128_si256, _mm256_castsi256_pd, _mm256_castsi256_ps, _mm256_castsi256_si128,
+    _mm256_cmpeq_epi8, _mm256_cmpeq_epi16, _mm256_cmpeq_epi32, _mm256_cmpeq_epi64,
+    _mm256_cmpgt_epi64, _mm256_extracti128_si256, _mm256_i32gather_epi32, _mm256_i64gather_epi64,
     _mm256_inserti128_si256, _mm256_loadu_si256, _mm256_max_epu8, _mm256_max_epu16,
     _mm256_max_epu32, _mm256_min_epu32, _mm256_movemask_epi8, _mm256_movemask_pd,
     _mm256_movemask_ps, _mm256_mul_epu32, _mm256_mullo_epi32, _mm256_set_epi64x, _mm256_set1_epi8,
     _mm256_set1_epi16, _mm256_set1_epi32, _mm256_set1_epi64x, _mm256_setzero_si256,
-    _mm256_shuffle_epi8, _mm256_srl_epi64, _mm256_storeu_si256, _mm256_sub_epi64,
-    _mm256_unpackhi_epi32, _mm256_unpackhi_epi64, _mm256_unpacklo_epi32, _mm256_unpacklo_epi64,
-    _mm256_xor_si256,
+    _mm256_shuffle_epi8, _mm256_srl_epi64, _mm256_storeu_si256, _mm256_unpackhi_epi32,
+    _mm256_unpackhi_epi64, _mm256_unpacklo_epi32, _mm256_unpacklo_epi64, _mm256_xor_si256,
 };
 use core::sync::atomic::{AtomicU32, AtomicU64};
 
@@ -381,29 +380,31 @@ fn ranks(numbers: &[u32], every: &[u32; 32], keys: &[u32; 16]) -> [u32; 16] {
 fn ranks_u64(numbers: &[u64], every: &[u64; 16], keys: &[u64; 16]) -> [u32; 16] {
     let stride = (numbers.len() / 16).min(1 << 24) as i32;
     let mut found = [0; 16];
-    for (keys, found) in keys.chunks_exact(4).zip(found.chunks_exact_mut(4)) {
+    let mut ranks = [_mm256_set1_epi64x(15); 4];
+    let mut turned_keys = [_mm256_setzero_si256(); 4];
+    for (turned_keys, keys) in turned_keys.iter_mut().zip(keys.chunks_exact(4)) {
+        // SAFETY: 4 keys are read, of 4.
+        *turned_keys = turned(unsafe { load(keys.as_ptr()) });
+    }
+    for number in &every[..15] {
+        let number = turned(_mm256_set1_epi64x(*number as i64));
+        for (rank, keys) in ranks.iter_mut().zip(&turned_keys) {
+            // What is more than its key is -1.
+            *rank = _mm256_add_epi64(*rank, _mm256_cmpgt_epi64(number, *keys));
+        }
+    }
+    let groups = ranks.iter().zip(&turned_keys);
+    for ((rank, keys), found) in groups.zip(found.chunks_exact_mut(4)) {
+        let mut rank = _mm256_mul_epu32(*rank, _mm256_set1_epi64x(stride.into()));
+        let mut step = i64::from(stride / 2);
         let mut ranks = [0_u64; 4];
-        // SAFETY: as in `ranks`, with 4 numbers of 64 bits at a time.
+        // SAFETY: as in `ranks`, with 4 numbers of 64 bits at a time; 4 ranks are written, of 4.
         unsafe {
-            let keys = turned(load(keys.as_ptr()));
-            let most = |numbers: __m256i| {
-                _mm256_xor_si256(
-                    _mm256_cmpgt_epi64(turned(numbers), keys),
-                    _mm256_set1_epi64x(-1),
-                )
-            };
-            let mut rank = _mm256_setzero_si256();
-            for number in &every[..15] {
-                let most = most(_mm256_set1_epi64x(*number as i64));
-                rank = _mm256_sub_epi64(rank, most);
-            }
-            rank = _mm256_mul_epu32(rank, _mm256_set1_epi64x(stride.into()));
-            let mut step = i64::from(stride / 2);
             while step >= 8 {
                 let at = _mm256_add_epi64(rank, _mm256_set1_epi64x(step - 1));
                 let number = _mm256_i64gather_epi64::<8>(numbers.as_ptr().cast(), at);
-                let more = _mm256_and_si256(most(number), _mm256_set1_epi64x(step));
-                rank = _mm256_add_epi64(rank, more);
+                let more = _mm256_cmpgt_epi64(turned(number), *keys);
+                rank = _mm256_add_epi64(rank, _mm256_andnot_si256(more, _mm256_set1_epi64x(step)));
                 step /= 2;
             }
             store(ranks.as_mut_ptr(), rank);
