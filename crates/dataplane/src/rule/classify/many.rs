@@ -92,7 +92,9 @@ impl<P: Packets> Many<'_, P> {
         let mut spans = [0; TOGETHER];
         for (part, rows) in block.parts.iter().zip(rows.iter_mut()) {
             part.spans(lanes, self.packets, chosen, &mut spans);
-            for (row, span) in rows.iter_mut().zip(&spans) {
+            // Behind the packets there may be spans of another part.
+            let packets = rows.iter_mut().zip(&spans).take(chosen.which.len());
+            for (row, span) in packets {
                 *row = part.row(*span);
             }
         }

@@ -293,6 +293,37 @@ proptest! {
     }
 }
 
+/// Few packets, all of a source that lies in a late span, past many rules that are in no lists: the next
+/// part, which has fewer spans, is looked up for no more packets than there are.
+#[test]
+fn parts_of_few_and_many_spans_are_kept_apart() {
+    let source = |at: u128| Match::Source(AddressRange::prefix(0x0a00_0000 + at, 32, 32));
+    let mut rules: Vec<Written> = (0..70)
+        .map(|at| (vec![source(at * 2).into()], Action::Drop))
+        .collect();
+    rules.push((vec![Match::Protocol(protocol::UDP).into()], Action::Accept));
+    rules.extend((0..20).map(|_| (Vec::new(), Action::Passthrough)));
+    let name: Arc<str> = Arc::from("forward");
+    let table = Table::compile(None, vec![(name, compiled(&rules, 1))]);
+    assert!(!table.chains[0].is_sparse());
+    let packets: Vec<Packet> = [
+        protocol::TCP,
+        protocol::UDP,
+        protocol::TCP,
+        protocol::UDP,
+        1,
+    ]
+    .map(|protocol| {
+        let mut fields = Fields::default();
+        fields.tuple.source = 0x0aff_0000;
+        fields.tuple.protocol = protocol;
+        (fields, (0, 0), (0, 0), [0; 3])
+    })
+    .into();
+
+    agree(&table, &packets).expect("as a plain walk");
+}
+
 #[test]
 fn a_change_of_one_rule_compiles_one_block() {
     let rules: Vec<Written> = (0..10_000_u128)
