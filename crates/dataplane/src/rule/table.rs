@@ -67,6 +67,8 @@ pub struct Chain {
     quick: Box<[Quick]>,
     /// First candidates follow from numbers that [`Packets`] may have as columns.
     pub by_columns: bool,
+    /// Rules ask which mark a packet has.
+    pub reads_packet_marks: bool,
 }
 
 /// What a packet's first candidate in a chain comes to, where that follows from its bit alone.
@@ -80,6 +82,12 @@ pub enum Quick {
     Drop(u32),
     /// The packet goes on and is not tracked, and the rule of this id counts it.
     Notrack(u32),
+    /// The rule of this id counts the packet, and the chain goes on behind it.
+    Pass(u32),
+    /// The same of a rule that marks the packet.
+    MarkAndPass(u32),
+    /// As [`Self::Accept`], by a rule that marks the packet.
+    MarkAndAccept(u32),
 }
 
 /// The id of no rule. What is counted under it says nothing.
@@ -91,6 +99,9 @@ impl Quick {
             (Action::Accept, true) => Self::Accept(rule.id),
             (Action::Drop, true) => Self::Drop(rule.id),
             (Action::Notrack, true) => Self::Notrack(rule.id),
+            (Action::Passthrough, true) => Self::Pass(rule.id),
+            (Action::MarkPacket(_), true) if rule.passthrough => Self::MarkAndPass(rule.id),
+            (Action::MarkPacket(_), true) => Self::MarkAndAccept(rule.id),
             _ => Self::Ask,
         }
     }
@@ -114,6 +125,7 @@ impl Chain {
             name,
             starts: starts.collect(),
             by_columns: blocks.iter().all(|block| block.by_columns()),
+            reads_packet_marks: blocks.iter().any(|block| block.reads_packet_marks),
             quick,
             blocks: blocks.into(),
             rules: rules.into(),
@@ -125,6 +137,26 @@ impl Chain {
     pub fn quick(&self, first: &First) -> Quick {
         let last = self.quick.len() - 1;
         self.quick[(first.place as usize).min(last)]
+    }
+
+    /// What a packet with this first candidate comes to where nobody asks for its mark: `Ask`, or what ends
+    /// the chain. Rules that it passes before are given to `passed`, in order.
+    #[inline(always)]
+    pub fn follow(&self, first: &First, mut passed: impl FnMut(u32)) -> Quick {
+        let mut at = *first;
+        loop {
+            match self.quick(&at) {
+                Quick::Pass(rule) | Quick::MarkAndPass(rule) => passed(rule),
+                Quick::MarkAndAccept(rule) => return Quick::Accept(rule),
+                end => return end,
+            }
+            at = match at.next() {
+                Some(next) => next,
+                // There may be candidates in the next block.
+                None if at.left == 0 || self.blocks.len() > 1 => return Quick::Ask,
+                None => return Quick::Accept(NOBODY),
+            };
+        }
     }
 
     /// Whether the first candidates of all its blocks are found by lists.

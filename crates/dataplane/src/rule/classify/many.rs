@@ -2,6 +2,7 @@
 
 use kernels::{Lanes, Work};
 
+use super::super::table::NONE;
 use super::dimension::{PARTS, Packets, TOGETHER};
 use super::part::Chosen;
 use super::sparse::{PARTS as LISTED, SpansOf, Sparse};
@@ -72,12 +73,13 @@ impl<P: Packets> Many<'_, P> {
         }
         let mut places = [0; TOGETHER];
         let count = chosen.which.len();
-        sparse.firsts(lanes, (&spans, count), self.start, &mut places);
-        for (place, packet) in places.iter().zip(chosen.which) {
+        let alone = sparse.firsts(lanes, (&spans, count), self.start, &mut places);
+        for (at, (place, packet)) in places.iter().zip(chosen.which).enumerate() {
             if let Some(first) = self.firsts.get_mut(usize::from(*packet)) {
+                let left = alone >> at & u64::from(*place != NONE);
                 *first = First {
                     place: *place,
-                    left: 0,
+                    left,
                 };
             }
         }

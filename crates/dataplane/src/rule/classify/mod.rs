@@ -59,7 +59,8 @@ pub(super) enum Left {
 pub struct First {
     /// The rule's place in the chain, or [`NONE`].
     pub place: u32,
-    /// A bit for each rule of its block that the packet fits, where one word has a bit for each.
+    /// A bit for each rule of its block that the packet fits, where one word has a bit for each; else any
+    /// bit where it is known to fit no other.
     pub(super) left: u64,
 }
 
@@ -72,6 +73,17 @@ impl First {
             place: if left == 0 { NONE } else { place },
             left,
         }
+    }
+
+    /// The next candidate of its block; none behind the last, and where that is not known, for which there
+    /// is no bit left at all.
+    #[inline(always)]
+    pub(super) fn next(&self) -> Option<Self> {
+        let left = self.left & self.left.wrapping_sub(1);
+        (left != 0).then(|| Self {
+            place: self.place + left.trailing_zeros() - self.left.trailing_zeros(),
+            left,
+        })
     }
 
     /// No rule can match.
@@ -95,6 +107,8 @@ pub(super) struct Block {
     sparse: Option<Sparse>,
     /// A part is a mark: what rules change there, they change for the rules behind them.
     pub(super) reads_marks: bool,
+    /// One of them is the packet's mark.
+    pub(super) reads_packet_marks: bool,
 }
 
 impl Block {
@@ -134,6 +148,7 @@ impl Block {
         Self {
             sparse: sparse.flatten(),
             reads_marks: wanted.iter().any(|(of, _)| of.is_mark()),
+            reads_packet_marks: wanted.iter().any(|(of, _)| *of == Of::PacketMark),
             parts: parts.into(),
             words,
             rest: rest.into_iter().map(Into::into).collect(),

@@ -101,7 +101,7 @@ impl Part {
         self.rows.len()
     }
 
-    /// Whether its numbers may be at hand for many packets.
+    /// Whether its numbers may be at hand for many packets that were not read.
     pub(super) const fn is_column(&self) -> bool {
         matches!(
             self.of,
@@ -112,6 +112,9 @@ impl Part {
                 | Of::Egress
                 | Of::State
                 | Of::Ipsec
+                | Of::PacketMark
+                | Of::RoutingMark
+                | Of::ConnectionMark
         )
     }
 

@@ -124,7 +124,8 @@ impl Sparse {
     }
 
     /// The first rules that packets with these spans fit, for the first `count` of them, behind the
-    /// block's `start` in its chain; the greatest number where there is none.
+    /// block's `start` in its chain; the greatest number where there is none. A bit for each packet that
+    /// can fit no other rule of the block.
     #[inline(always)]
     pub(super) fn firsts<L: Lanes>(
         &self,
@@ -132,7 +133,8 @@ impl Sparse {
         (spans, count): (&SpansOf, usize),
         start: u32,
         firsts: &mut [u32; TOGETHER],
-    ) {
+    ) -> u64 {
+        let mut alone = u64::MAX;
         let (firsts, _) = firsts.as_chunks_mut::<16>();
         for (group, firsts) in firsts.iter_mut().enumerate().take(count.div_ceil(16)) {
             let mut lists = [self.others; 16];
@@ -160,12 +162,13 @@ impl Sparse {
                 *first = place.wrapping_add(start) | outside.wrapping_neg();
             }
             if more {
-                self.look_again(spans, group, &lists, start, firsts);
+                alone &= !self.look_again(spans, group, &lists, start, firsts);
             }
         }
+        alone
     }
 
-    /// Looks at the packets of a group that have several rules in their lists.
+    /// Looks at the packets of a group that have several rules in their lists, and says which those are.
     #[cold]
     #[inline(never)]
     fn look_again(
@@ -175,14 +178,17 @@ impl Sparse {
         lists: &[u32; 16],
         start: u32,
         firsts: &mut [u32; 16],
-    ) {
+    ) -> u64 {
+        let mut several = 0;
         for (at, (lists, first)) in lists.iter().zip(firsts).enumerate() {
             if rules(*lists) > 1 {
                 let at = group * 16 + at;
+                several |= 1 << at;
                 let place = self.first(&core::array::from_fn(|part| spans[part][at]));
                 *first = place.map_or(NOWHERE, |place| start + place);
             }
         }
+        several
     }
 
     /// The first rule that one packet with these spans fits.

@@ -148,6 +148,46 @@ fn subject_of(packet: &Packet) -> Subject<'_> {
     }
 }
 
+/// What is told of a packet by its first candidate alone is what came of all rules, which were tried.
+fn followed(
+    chain: &Chain,
+    first: &First,
+    right: Verdict,
+    tried: &[(u32, bool)],
+) -> Result<(), TestCaseError> {
+    if chain.reads_packet_marks {
+        return Ok(());
+    }
+    let mut passed = Vec::new();
+    let end = chain.follow(first, |rule| passed.push(rule));
+    match end {
+        Quick::Accept(rule) => {
+            prop_assert_eq!(right, Verdict::Accept);
+            passed.push(rule);
+        }
+        Quick::Drop(rule) => {
+            prop_assert_eq!(right, Verdict::Drop(rule));
+            passed.push(rule);
+        }
+        Quick::Notrack(rule) => passed.push(rule),
+        _ => {
+            prop_assert_eq!(end, Quick::Ask);
+            return Ok(());
+        }
+    }
+    // The first rule of the test has the number of nobody.
+    let matched = tried
+        .iter()
+        .filter(|(rule, matched)| *matched && *rule != NOBODY);
+    let matched: Vec<u32> = matched.map(|(rule, _)| *rule).collect();
+    passed.retain(|rule| *rule != NOBODY);
+    prop_assert!(matched.starts_with(&passed));
+    if !matches!(end, Quick::Notrack(_)) {
+        prop_assert_eq!(matched, passed);
+    }
+    Ok(())
+}
+
 /// The verdict and what changed, by the compiled form, by the plain walk, and looked up ahead.
 fn agree(table: &Table, packets: &[Packet]) -> Result<(), TestCaseError> {
     let subjects: Vec<Subject<'_>> = packets.iter().map(subject_of).collect();
@@ -176,12 +216,7 @@ fn agree(table: &Table, packets: &[Packet]) -> Result<(), TestCaseError> {
             &mut watch,
         );
         results.push((verdict, two.marks, two.changes));
-        match table.chains[0].quick(&first) {
-            Quick::Ask => {}
-            Quick::Accept(_) => prop_assert_eq!(right, Verdict::Accept),
-            Quick::Drop(id) => prop_assert_eq!(right, Verdict::Drop(id)),
-            Quick::Notrack(_) => prop_assert!(plain.tried.iter().any(|(_, matched)| *matched)),
-        }
+        followed(&table.chains[0], &first, right, &plain.tried)?;
         let ahead = Ahead::of(first);
         let verdict = ahead.run(
             table,

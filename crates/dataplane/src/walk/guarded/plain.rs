@@ -49,6 +49,8 @@ pub(super) struct Plain<'a> {
     pub(super) filter: Option<Busy<'a>>,
     /// None where it has no rule for them at all.
     pub(super) mangle: Option<Mangle<'a>>,
+    /// Some rule asks which mark a packet has.
+    reads_marks: bool,
 }
 
 /// The chains of `mangle`, in their order around `filter`.
@@ -80,6 +82,18 @@ impl Firsts {
     }
 }
 
+/// What rules make of a packet, as far as that follows from its first candidates. Nothing is counted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Verdict {
+    Passes,
+    /// By this rule of `filter`.
+    Ends(u32),
+    /// Rules have to be asked.
+    Asks,
+    /// Rules have to be asked before the packet is routed.
+    AsksEarly,
+}
+
 /// What the short way made of a packet.
 pub(super) enum Outcome {
     /// It leaves by this port.
@@ -99,10 +113,13 @@ impl<'a> Plain<'a> {
             postrouting: Busy::of(&tables.mangle, mangle::POSTROUTING),
         };
         let chains = [mangle.prerouting, mangle.forward, mangle.postrouting];
+        let filter = Busy::of(&tables.filter, filter::FORWARD);
+        let mut all = chains.iter().chain([&filter]).flatten();
         cx.snapshot.rules.is_empty().then(|| Self {
             raw: Busy::of(&tables.raw, raw::PREROUTING),
-            filter: Busy::of(&tables.filter, filter::FORWARD),
+            filter,
             mangle: chains.iter().any(Option::is_some).then_some(mangle),
+            reads_marks: all.any(|busy| busy.chain.reads_packet_marks),
         })
     }
 
@@ -122,10 +139,89 @@ impl<'a> Plain<'a> {
         self.raw.is_some()
     }
 
-    /// What `filter` says of a packet whose first candidate this is.
+    /// What `filter` says of a packet whose first candidate this is, where that is the only rule which it
+    /// meets.
     #[inline(always)]
-    pub(super) fn filtered(&self, first: &First) -> Quick {
-        quick(self.filter, first)
+    pub(super) fn ends(&self, first: &First) -> Quick {
+        let filter = self.filter.map(|filter| filter.chain.quick(first));
+        filter.unwrap_or(Quick::Accept(NOBODY))
+    }
+
+    /// What a chain says, which may have no rules.
+    #[inline(always)]
+    fn says(&self, busy: Option<Busy<'_>>, first: &First) -> Quick {
+        self.follow(busy, first, |_| ())
+    }
+
+    /// The same; the rules that the packet passes before are given to `passed`.
+    #[inline(always)]
+    fn follow(&self, busy: Option<Busy<'_>>, first: &First, passed: impl FnMut(u32)) -> Quick {
+        let Some(Busy { chain, .. }) = busy else {
+            return Quick::Accept(NOBODY);
+        };
+        if !self.reads_marks {
+            return chain.follow(first, passed);
+        }
+        match chain.quick(first) {
+            Quick::Pass(_) | Quick::MarkAndPass(_) | Quick::MarkAndAccept(_) => Quick::Ask,
+            end => end,
+        }
+    }
+
+    /// What all chains make of a packet of a run.
+    #[inline(always)]
+    pub(super) fn verdict(&self, firsts: &Firsts, at: usize) -> Verdict {
+        let at = at % CHUNK;
+        let filter = self.says(self.filter, &firsts.filter[at]);
+        if let Some(mangle) = self.mangle {
+            let early = self.says(mangle.prerouting, &firsts.prerouting[at]);
+            let forward = self.says(mangle.forward, &firsts.forward[at]);
+            let late = self.says(mangle.postrouting, &firsts.postrouting[at]);
+            // What changes where the packet is routed is not decided here.
+            if early == Quick::Ask {
+                return Verdict::AsksEarly;
+            }
+            if (forward == Quick::Ask) | (late == Quick::Ask) {
+                return Verdict::Asks;
+            }
+        }
+        match filter {
+            Quick::Ask => Verdict::Asks,
+            Quick::Drop(rule) => Verdict::Ends(rule),
+            _ => Verdict::Passes,
+        }
+    }
+
+    /// Counts a packet of a run for the rules of a chain that let it pass.
+    #[inline(always)]
+    fn count(&self, busy: Option<Busy<'_>>, first: &First, len: u32, rules: &rule::Worker) {
+        if let Quick::Accept(rule) = self.follow(busy, first, |rule| rules.count(rule, len)) {
+            rules.count(rule, len);
+        }
+    }
+
+    /// Counts a packet of a run of this length for the rules of all chains that it meets before it passes or
+    /// ends.
+    #[inline(always)]
+    pub(super) fn count_all(
+        &self,
+        firsts: &Firsts,
+        (at, len): (usize, u32),
+        verdict: Verdict,
+        rules: &rule::Worker,
+    ) {
+        let at = at % CHUNK;
+        if let Some(mangle) = self.mangle {
+            self.count(mangle.prerouting, &firsts.prerouting[at], len, rules);
+            self.count(mangle.forward, &firsts.forward[at], len, rules);
+            if verdict == Verdict::Passes {
+                self.count(mangle.postrouting, &firsts.postrouting[at], len, rules);
+            }
+        }
+        self.count(self.filter, &firsts.filter[at], len, rules);
+        if let Verdict::Ends(rule) = verdict {
+            rules.count(rule, len);
+        }
     }
 
     /// Whether rules see the destination that a packet came with.
@@ -188,56 +284,27 @@ impl<'a> Plain<'a> {
         if !takes(next, fields, frame) {
             return Outcome::Guard(give_up(fields, waiting, &outlet.memory.tracker));
         }
-        let at = at % CHUNK;
-        let filter = quick(self.filter, &firsts.filter[at]);
-        if let Some(mangle) = self.mangle {
-            let early = quick(mangle.prerouting, &firsts.prerouting[at]);
-            let forward = quick(mangle.forward, &firsts.forward[at]);
-            let late = quick(mangle.postrouting, &firsts.postrouting[at]);
-            // What changes where the packet is routed is not decided here.
-            if early == Quick::Ask {
-                return Outcome::Guard(give_up(fields, waiting, &outlet.memory.tracker));
-            }
-            count(&outlet.memory.rules, early, fields);
-            if (forward == Quick::Ask) | (filter == Quick::Ask) | (late == Quick::Ask) {
+        let verdict = self.verdict(firsts, at);
+        match verdict {
+            Verdict::AsksEarly => Outcome::Guard(give_up(fields, waiting, &outlet.memory.tracker)),
+            Verdict::Asks => {
+                if let Some(mangle) = self.mangle {
+                    let first = &firsts.prerouting[at % CHUNK];
+                    self.count(mangle.prerouting, first, fields.len, &outlet.memory.rules);
+                }
                 let asking = Asking { waiting, next, at };
-                return ask::all(self, cx, frame, fields, &asking, firsts, outlet);
+                ask::all(self, cx, frame, fields, &asking, firsts, outlet)
             }
-            count(&outlet.memory.rules, forward, fields);
-            if !matches!(filter, Quick::Drop(_)) {
-                count(&outlet.memory.rules, late, fields);
+            Verdict::Ends(_) => {
+                self.count_all(firsts, (at, fields.len), verdict, &outlet.memory.rules);
+                Outcome::Ends(Exit::Drop(Drop::FirewallFilter))
+            }
+            Verdict::Passes => {
+                self.count_all(firsts, (at, fields.len), verdict, &outlet.memory.rules);
+                let shape = Shape::of(&next.adjacency, fields.tuple.ipv6);
+                write(frame, &shape, waiting, &outlet.memory.tracker)
             }
         }
-        match filter {
-            Quick::Ask => {
-                let asking = Asking { waiting, next, at };
-                return ask::all(self, cx, frame, fields, &asking, firsts, outlet);
-            }
-            Quick::Drop(rule) => {
-                outlet.memory.rules.count(rule, fields.len);
-                return Outcome::Ends(Exit::Drop(Drop::FirewallFilter));
-            }
-            passes => count(&outlet.memory.rules, passes, fields),
-        }
-        let shape = Shape::of(&next.adjacency, fields.tuple.ipv6);
-        write(frame, &shape, waiting, &outlet.memory.tracker)
-    }
-}
-
-/// What a first candidate comes to in a chain that may have no rules.
-#[inline(always)]
-fn quick(busy: Option<Busy<'_>>, first: &First) -> Quick {
-    match busy {
-        Some(busy) => busy.chain.quick(first),
-        None => Quick::Accept(NOBODY),
-    }
-}
-
-/// Counts a packet that goes on, for the rule that says so.
-#[inline(always)]
-fn count(rules: &rule::Worker, quick: Quick, fields: &Fields) {
-    if let Quick::Accept(rule) = quick {
-        rules.count(rule, fields.len);
     }
 }
 

@@ -3,7 +3,7 @@
 
 use super::CHUNK;
 use super::fasttrack::Shape;
-use super::plain::{Outcome, Plain, write};
+use super::plain::{Firsts, Outcome, Plain, Verdict, write};
 use super::run::Run;
 use super::vector::Chunk;
 use crate::counters::Traffic;
@@ -16,8 +16,7 @@ pub(super) struct Stream<'a> {
     pub(super) plain: &'a Plain<'a>,
     pub(super) next: &'a Next,
     pub(super) run: &'a Run,
-    /// By place in the run.
-    pub(super) firsts: &'a [First; CHUNK],
+    pub(super) firsts: &'a Firsts,
     pub(super) memory: &'a Memory,
 }
 
@@ -33,11 +32,14 @@ pub(super) struct Streamed {
 }
 
 impl Stream<'_> {
-    /// Whether one rule takes the whole run. That is not looked for again behind a packet that ended
-    /// the loop.
+    /// Whether one rule of `filter` takes the whole run, and there are no others. That is not looked for
+    /// again behind a packet that ended the loop.
     #[inline(always)]
     pub(super) fn alike(&self, from: usize) -> bool {
-        let firsts = &self.firsts[..self.run.len().min(CHUNK)];
+        if self.plain.mangle.is_some() {
+            return false;
+        }
+        let firsts = &self.firsts.filter[..self.run.len().min(CHUNK)];
         let place = firsts.first().map_or(0, |first| first.place);
         let others = |others, first: &First| others | (first.place ^ place);
         from == 0 && firsts.iter().fold(0, others) == 0
@@ -63,7 +65,7 @@ impl Stream<'_> {
         from: usize,
         chunk: &mut Chunk<'_>,
     ) -> Streamed {
-        let first = self.plain.filtered(&self.firsts[from % CHUNK]);
+        let first = self.plain.ends(&self.firsts.filter[from % CHUNK]);
         let Quick::Accept(rule) = first else {
             return Streamed::default();
         };
@@ -104,7 +106,7 @@ impl Stream<'_> {
         let shape = Shape::of(&self.next.adjacency, run.is_ipv6());
         let mtu = self.next.adjacency.mtu;
         let mut streamed = Streamed::default();
-        let first = self.plain.filtered(&self.firsts[from % CHUNK]);
+        let first = self.plain.ends(&self.firsts.filter[from % CHUNK]);
         let mut counted = Traffic::default();
         for at in from..self.end(from) {
             let waiting = run.get(at);
@@ -114,18 +116,22 @@ impl Stream<'_> {
             else {
                 break;
             };
-            let says = match ALIKE {
-                true => first,
-                false => self.plain.filtered(&self.firsts[at]),
-            };
-            let Quick::Accept(rule) = says else {
-                break;
-            };
             if len > mtu {
                 break;
             }
-            if !ALIKE {
-                rules.count(rule, len);
+            let sole = match ALIKE {
+                true => first,
+                false => self.plain.ends(&self.firsts.filter[at]),
+            };
+            match sole {
+                Quick::Accept(_) if ALIKE => {}
+                Quick::Accept(rule) if self.plain.mangle.is_none() => rules.count(rule, len),
+                _ if self.plain.verdict(self.firsts, at) == Verdict::Passes => {
+                    let packet = (at, len);
+                    self.plain
+                        .count_all(self.firsts, packet, Verdict::Passes, rules);
+                }
+                _ => break,
             }
             streamed.done += 1;
             counted.bytes += u64::from(len);

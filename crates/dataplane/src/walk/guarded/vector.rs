@@ -238,8 +238,7 @@ impl Passes<'_, '_> {
     #[inline(never)]
     fn stream(&mut self, from: usize, chunk: &mut Chunk<'_>, ahead: &Ahead) -> usize {
         let (run, ipv6) = (&ahead.run, ahead.run.is_ipv6());
-        let plain = self.plain[usize::from(ipv6)].as_ref();
-        let Some(plain) = plain.filter(|plain| plain.mangle.is_none()) else {
+        let Some(plain) = &self.plain[usize::from(ipv6)] else {
             return 0;
         };
         let (hop, ingress) = run.between(from);
@@ -252,7 +251,7 @@ impl Passes<'_, '_> {
             plain,
             next,
             run,
-            firsts: &ahead.firsts.filter,
+            firsts: &ahead.firsts,
             memory: &self.outlet.memory,
         };
         let streamed = match (stream.alike(from), stream.is_simple(from), ipv6) {

@@ -115,7 +115,7 @@ impl Passes<'_, '_> {
                 chunk.exits[place] = Exit::Drop(Drop::FirewallRaw);
                 return Ok(());
             }
-            Quick::Ask => return Err(Met::Unknown),
+            _ => return Err(Met::Unknown),
         };
         let (mut way, mut passed) = (None, Passed::default());
         if tracked {

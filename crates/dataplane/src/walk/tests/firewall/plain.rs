@@ -8,7 +8,7 @@ use super::{
 };
 use crate::drop::Drop;
 use crate::firewall::{Firewall, filter, mangle, nat, raw};
-use crate::rule::{Action, AddressRange, Dscp, Match, Rule, State};
+use crate::rule::{Action, AddressRange, Compare, Dscp, Match, Matcher, Rule, State};
 use crate::testing::{ETHER1, ETHER2, Rig, Udp4, gateway};
 use crate::walk::tests::{forwarded4, rig};
 
@@ -32,8 +32,7 @@ fn changed(rig: &mut Rig, whole: bool) {
         ),
     ];
     if whole {
-        let rule = Rule::new(6, Vec::new(), Action::Passthrough);
-        mangle.push((mangle::PREROUTING, vec![rule]));
+        mangle.push((mangle::PREROUTING, vec![asked()]));
     }
     let elsewhere = Match::Destination(AddressRange::prefix(0x7f00_0000, 8, 32));
     let raw = vec![Rule::new(13, vec![elsewhere.into()], Action::Notrack)];
@@ -42,6 +41,12 @@ fn changed(rig: &mut Rig, whole: bool) {
     firewall.ipv4.raw = table(raw::CHAINS, raw::PREROUTING, raw);
     rig.snapshot.firewall = Arc::new(firewall);
     rig.publish();
+}
+
+/// A rule that every packet meets, and whose bit does not say so: it keeps packets from the short way.
+fn asked() -> Rule {
+    let lives = Match::Ttl(Compare::Greater(0));
+    Rule::new(6, vec![lives.into()], Action::Passthrough)
 }
 
 /// A connection through masquerade, answered and gone on with: what left on both sides, and how
@@ -54,7 +59,7 @@ fn conversation(changes: bool, whole: bool) -> (Vec<Vec<u8>>, Vec<(u64, u64)>) {
     translated(&mut rig, nat::SRCNAT, Vec::new(), MASQUERADE);
     let established = Match::ConnectionState([State::Established].into_iter().collect());
     let client = Match::Destination(AddressRange::prefix(0x0a00_0002, 32, 32));
-    let lived = Match::Ttl(crate::rule::Compare::Equal(63));
+    let lived = Match::Ttl(Compare::Equal(63));
     let rules = vec![
         Rule::new(1, vec![client.into()], Action::Passthrough),
         Rule::new(2, vec![lived.into()], Action::Passthrough),
@@ -66,8 +71,7 @@ fn conversation(changes: bool, whole: bool) -> (Vec<Vec<u8>>, Vec<(u64, u64)>) {
     if changes {
         changed(&mut rig, whole);
     } else if whole {
-        let rule = Rule::new(6, Vec::new(), Action::Passthrough);
-        mangled(&mut rig, mangle::PREROUTING, vec![rule]);
+        mangled(&mut rig, mangle::PREROUTING, vec![asked()]);
     }
     let question = Udp4 {
         destination_port: 53,
@@ -100,6 +104,78 @@ fn the_short_way_ends_where_the_whole_one_does() {
     let hits: Vec<u64> = packets(&changed.1);
     // From the first answer on, the connection is marked, and its packets are.
     assert_eq!(hits, [3, 7, 6, 6, 1, 3, 6, 6, 0]);
+}
+
+/// Packets of a flow among others, in vectors, past rules that count and mark them in all chains, and how
+/// often each rule was hit. Where `told`, a rule asks for the marks; where `whole`, one keeps packets
+/// from the short way.
+fn marked(told: bool, whole: bool) -> (Vec<Vec<u8>>, Vec<(u64, u64)>) {
+    let mut rig = rig();
+    client(&mut rig);
+    let to = |port| -> Vec<Matcher> { to_port(port) };
+    let ending = |id, port| Rule {
+        passthrough: false,
+        ..Rule::new(id, to(port), Action::MarkPacket(9))
+    };
+    let count = |id, port| Rule::new(id, to(port), Action::Passthrough);
+    let mut early = vec![count(20, 53), count(21, 54)];
+    early.extend(whole.then(asked));
+    let forward = vec![
+        Rule::new(22, to(53), Action::MarkPacket(8)),
+        count(23, 53),
+        ending(24, 53),
+        count(25, 53),
+        count(26, 54),
+    ];
+    let mut late = vec![Rule::new(27, Vec::new(), Action::Passthrough)];
+    let read = Match::PacketMark(9).into();
+    late.extend(told.then(|| Rule::new(28, vec![read], Action::Passthrough)));
+    let mangle = vec![
+        (mangle::PREROUTING, early),
+        (mangle::FORWARD, forward),
+        (mangle::POSTROUTING, late),
+    ];
+    let filter = vec![
+        count(29, 53),
+        count(30, 55),
+        Rule::new(31, to(55), Action::Drop),
+        Rule::new(32, Vec::new(), Action::Passthrough),
+    ];
+    filtered(&mut rig, filter::FORWARD, filter);
+    let mut firewall = Firewall::clone(&rig.snapshot.firewall);
+    firewall.ipv4.mangle = chains(mangle::CHAINS, mangle);
+    firewall.tracks4 = true;
+    rig.snapshot.firewall = Arc::new(firewall);
+    rig.publish();
+    let frame = |destination_port| {
+        let packet = Udp4 {
+            destination_port,
+            ..Udp4::default()
+        };
+        packet.frame()
+    };
+    let mut left = Vec::new();
+    for round in 0..3_u16 {
+        for port in 0..40 {
+            rig.arrive(frame(53 + (port + round) % 4));
+        }
+        rig.settle();
+        left.extend(rig.sent(1));
+    }
+    left.sort();
+    (left, (20..=32).map(|rule| hits(&rig, rule)).collect())
+}
+
+#[test]
+fn marks_that_nobody_asks_for_are_counted_on_the_short_way() {
+    for told in [false, true] {
+        let short = marked(told, false);
+        assert_eq!(short, marked(told, true));
+        let hits: Vec<u64> = short.1.iter().map(|(packets, _)| *packets).collect();
+        let reads = if told { 30 } else { 0 };
+        assert_eq!(hits, [30, 30, 30, 30, 30, 0, 30, 90, reads, 30, 30, 30, 90]);
+        assert_eq!(short.0.len(), 90);
+    }
 }
 
 #[test]
@@ -177,7 +253,7 @@ fn untracked(asked: bool, whole: bool, odd: bool) -> Ended {
         Rule::new(3, vec![Match::InInterface(ETHER1).into()], Action::Accept),
     ];
     if asked {
-        let lived = Match::Ttl(crate::rule::Compare::Equal(63));
+        let lived = Match::Ttl(Compare::Equal(63));
         rules.insert(
             1,
             Rule::new(4, vec![to(55).into(), lived.into()], Action::Drop),
