@@ -81,7 +81,11 @@ impl Extension<'_> {
             Protocol::HOP_BY_HOP | Protocol::DESTINATION => self.bytes,
             _ => &[],
         };
-        Options { bytes, at: 2 }
+        Options {
+            bytes,
+            at: 2,
+            padding: 0,
+        }
     }
 }
 
@@ -201,9 +205,21 @@ impl IpOption<'_> {
             _ => Unknown::ProblemIfUnicast,
         }
     }
+
+    const fn is_padding(&self) -> bool {
+        matches!(self.kind, PAD1 | PADN)
+    }
+
+    const fn len(&self) -> usize {
+        match self.kind {
+            PAD1 => 1,
+            _ => 2 + self.data.len(),
+        }
+    }
 }
 
-/// The option leads out of its header; it begins this many bytes into it.
+/// What begins this many bytes into its header leads out of it, or is padding that nobody needs: more than
+/// 7 bytes before the next option, or bytes that are not 0 (RFC 4942, 2.1.9.5).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct MalformedOption(pub usize);
 
@@ -212,31 +228,44 @@ pub struct MalformedOption(pub usize);
 pub struct Options<'a> {
     bytes: &'a [u8],
     at: usize,
+    /// Bytes of padding since the last option.
+    padding: usize,
+}
+
+impl<'a> Options<'a> {
+    /// The option or padding at this place; none where that is malformed.
+    fn here(&self) -> Option<IpOption<'a>> {
+        let at = self.at;
+        let (&kind, tail) = self.bytes.get(at..)?.split_first()?;
+        let data = match (kind, tail) {
+            (PAD1, _) => &[],
+            (_, [len, tail @ ..]) => tail.get(..usize::from(*len))?,
+            _ => return None,
+        };
+        let option = IpOption { kind, at, data };
+        let needless =
+            self.padding + option.len() > PADDING_MAX || data.iter().any(|&byte| byte != 0);
+        (!(option.is_padding() && needless)).then_some(option)
+    }
 }
 
 impl<'a> Iterator for Options<'a> {
     type Item = Result<IpOption<'a>, MalformedOption>;
 
     fn next(&mut self) -> Option<Self::Item> {
-        loop {
-            let at = self.at;
-            let rest = self.bytes.get(at..)?;
-            match *rest {
-                [] => return None,
-                [PAD1, ..] => self.at += 1,
-                [kind, len, ref tail @ ..] if tail.len() >= usize::from(len) => {
-                    self.at += 2 + usize::from(len);
-                    if kind != PADN {
-                        let data = tail.get(..usize::from(len)).unwrap_or_default();
-                        return Some(Ok(IpOption { kind, at, data }));
-                    }
-                }
-                _ => {
-                    self.at = self.bytes.len();
-                    return Some(Err(MalformedOption(at)));
-                }
+        while self.at < self.bytes.len() {
+            let Some(option) = self.here() else {
+                let at = core::mem::replace(&mut self.at, self.bytes.len());
+                return Some(Err(MalformedOption(at)));
+            };
+            self.at += option.len();
+            if !option.is_padding() {
+                self.padding = 0;
+                return Some(Ok(option));
             }
+            self.padding += option.len();
         }
+        None
     }
 }
 
@@ -244,3 +273,5 @@ impl<'a> Iterator for Options<'a> {
 const PAD1: u8 = 0;
 /// Padding with a length.
 const PADN: u8 = 1;
+/// What the next multiple of eight is away at most, which is what padding is for (RFC 8200, 4.2).
+const PADDING_MAX: usize = 7;

@@ -286,6 +286,31 @@ fn options_of_an_extension_header_say_what_a_stranger_does() {
 }
 
 #[test]
+fn padding_of_options_is_no_longer_than_needed_and_says_nothing() {
+    let options = |body: &[u8]| {
+        let bytes = packet6(Protocol::HOP_BY_HOP, &[&[59, 1][..], body].concat());
+        let packet = ipv6::Packet::new_checked(&bytes).unwrap();
+        let extension = packet.extensions().next().unwrap().unwrap();
+        extension
+            .options()
+            .map(|option| option.map(|option| option.at))
+            .collect::<Vec<_>>()
+    };
+
+    let seven = [1, 5, 0, 0, 0, 0, 0];
+    let fits = [&[1, 3, 0, 0, 0][..], &[5, 0], &seven].concat();
+    assert_eq!(options(&fits), [Ok(7)]);
+    let mixed = [&seven[..], &[0], &[5, 4, 0, 0, 0, 0]].concat();
+    assert_eq!(options(&mixed), [Err(MalformedOption(9))]);
+    let at_once = [&[1, 6, 0, 0, 0, 0, 0, 0][..], &[5, 4, 0, 0, 0, 0]].concat();
+    assert_eq!(options(&at_once), [Err(MalformedOption(2))]);
+    let singly = [&[0; 8][..], &[5, 4, 0, 0, 0, 0]].concat();
+    assert_eq!(options(&singly), [Err(MalformedOption(9))]);
+    let talks = [&[1, 2, 0, 7][..], &[5, 8, 0, 0, 0, 0, 0, 0, 0, 0]].concat();
+    assert_eq!(options(&talks), [Err(MalformedOption(2))]);
+}
+
+#[test]
 fn the_solicited_node_group_takes_the_last_three_bytes() {
     let target: Ipv6Addr = "2001:db8::1:80ab:cdef".parse().unwrap();
 
