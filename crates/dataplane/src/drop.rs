@@ -73,6 +73,11 @@ drops! {
     Ipv6BeyondScope = "ipv6-beyond-scope",
     /// An extension header is malformed, or there are too many.
     Ipv6ExtensionHeader = "ipv6-extension-header",
+    /// A hop-by-hop option is malformed, or there are more than eight (RFC 8200, 4.2; RFC 8504, 5.3).
+    Ipv6Options = "ipv6-options",
+    /// A hop-by-hop option that is not known, and asks to be discarded then; the sender is told if it asks for
+    /// that (RFC 8200, 4.2).
+    Ipv6UnknownOption = "ipv6-unknown-option",
     /// The route back to the source does not leave by the ingress interface (RFC 3704).
     ReversePath = "reverse-path",
     /// The packet should be forwarded, and forwarding is off.

@@ -34,9 +34,11 @@ pub enum Why {
     Redirect(NextHopId),
     /// IPv6 source or destination beyond its scope (RFC 4443, 3.1, code 2).
     BeyondScope,
-    /// A header field or option is in error (RFC 792 parameter problem, RFC 4443 3.4), at this
-    /// offset in the network header.
+    /// An IPv4 option is in error (RFC 792, parameter problem), at this offset in the packet.
     ParameterProblem(u16),
+    /// An IPv6 option is not known, and asks for its sender to be told (RFC 4443, 3.4, code 2). It is at
+    /// this offset in the packet.
+    UnknownOption(u16),
     /// A rule rejects it: its sender is told so.
     Rejected(Reject),
     /// A rule holds the TCP connection that it would begin: it is answered, and never served.
@@ -61,6 +63,7 @@ impl Why {
             Self::Redirect(_) => "redirect",
             Self::BeyondScope => "beyond-scope",
             Self::ParameterProblem(_) => "parameter-problem",
+            Self::UnknownOption(_) => "unknown-option",
             Self::Rejected(_) => "rejected",
             Self::Tarpit => "tarpit",
             Self::Told(_) => "told",
@@ -69,7 +72,7 @@ impl Why {
 }
 
 /// How many reasons there are.
-pub const REASONS: usize = 14;
+pub const REASONS: usize = 15;
 
 impl Why {
     /// The index of its counter, below [`REASONS`].
@@ -86,9 +89,10 @@ impl Why {
             Self::Redirect(_) => 8,
             Self::BeyondScope => 9,
             Self::ParameterProblem(_) => 10,
-            Self::Rejected(_) => 11,
-            Self::Tarpit => 12,
-            Self::Told(_) => 13,
+            Self::UnknownOption(_) => 11,
+            Self::Rejected(_) => 12,
+            Self::Tarpit => 13,
+            Self::Told(_) => 14,
         }
     }
 
@@ -106,6 +110,7 @@ impl Why {
             Why::Redirect(NextHopId::NO_ROUTE).name(),
             Why::BeyondScope.name(),
             Why::ParameterProblem(0).name(),
+            Why::UnknownOption(0).name(),
             Why::Rejected(Reject::TcpReset).name(),
             Why::Tarpit.name(),
             "told",
@@ -124,6 +129,7 @@ impl Why {
             Self::Prohibit => Some(Drop::Prohibit),
             Self::BeyondScope => Some(Drop::Ipv6BeyondScope),
             Self::ParameterProblem(_) => Some(Drop::Ipv4Options),
+            Self::UnknownOption(_) => Some(Drop::Ipv6UnknownOption),
             Self::Rejected(_) => Some(Drop::FirewallReject),
             Self::Tarpit => Some(Drop::FirewallTarpit),
             Self::Arp | Self::Local | Self::Unresolved(_) | Self::Redirect(_) | Self::Told(_) => {

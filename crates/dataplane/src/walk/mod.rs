@@ -33,6 +33,7 @@ mod ingress;
 mod input;
 mod near;
 mod options;
+mod options6;
 mod output;
 mod passes;
 mod postrouting;

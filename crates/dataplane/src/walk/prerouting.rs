@@ -7,6 +7,7 @@ use wire::checksum;
 
 use super::headers::{Column, Headers, Headers4, Headers6, column};
 use super::ingress::Arrived;
+use super::options6::{self, HOP_BY_HOP};
 use super::{Context, Exit, input, options, routing};
 use crate::drop::Drop;
 use crate::punt::Why;
@@ -206,9 +207,10 @@ pub(crate) fn ipv6<const FAST: bool>(
     }
     let source = address(header, 8);
     let destination = address(header, 24);
-    if !(is_plain6(source) & is_plain6(destination)) | arrived.group {
+    let plain = is_plain6(source) & is_plain6(destination) & (header[6] != HOP_BY_HOP);
+    if !plain | arrived.group {
         let from = (arrived.id, arrived.group);
-        odd_addresses6(cx, from, packet, source, destination)?;
+        odd6(cx, from, packet, source, destination)?;
     }
     if cx.snapshot.own.has_ipv6(source) {
         return Err(Exit::Drop(Drop::Ipv6OwnSource));
@@ -226,13 +228,15 @@ pub(super) fn doubts6<L: Lanes>(lanes: L, own: &OwnAddresses, headers: &Headers6
     let (totals, rest) = (headers.totals(), headers.rest());
     let (source, destination) = (headers.source_words(), headers.destination_words());
     let maybe_own = own.may_have_ipv6(lanes, &source);
+    let protocols = headers.protocols();
     // As `is_plain6`.
     let is_plain = |first: u32, second: u32| {
         (first | second != 0) & (first >> 24 != 0xff) & (first >> 22 != 0x3fa)
     };
     column(|at| {
         let plain = is_plain(source[0][at], source[1][at])
-            & is_plain(destination[0][at], destination[1][at]);
+            & is_plain(destination[0][at], destination[1][at])
+            & (protocols[at] != u32::from(HOP_BY_HOP));
         maybe_own[at] | u32::from(!plain | (totals[at] > rest[at]))
     })
 }
@@ -257,10 +261,10 @@ pub(super) fn is_link_local6(address: u128) -> bool {
     address >> 118 == 0x3fa
 }
 
-/// Addresses that are martians, of the link, or of a group.
+/// Addresses that are martians, of the link, or of a group; and options that every router looks at.
 #[cold]
 #[inline(never)]
-fn odd_addresses6(
+fn odd6(
     cx: &Context<'_>,
     (ingress, link_group): (InterfaceId, bool),
     packet: &[u8],
@@ -281,11 +285,14 @@ fn odd_addresses6(
     if cx.snapshot.own.has_ipv6(source) {
         return Err(Exit::Drop(Drop::Ipv6OwnSource));
     }
+    if link_group && !is_group {
+        return Err(Exit::Drop(Drop::LinkBroadcast));
+    }
+    if packet.get(6) == Some(&HOP_BY_HOP) {
+        options6::enter(packet, is_group)?;
+    }
     if is_group {
         return Err(input::multicast6(interface, packet, destination));
-    }
-    if link_group {
-        return Err(Exit::Drop(Drop::LinkBroadcast));
     }
     // Our own link-local addresses are not routed to: they are not unique beyond their link.
     if is_link_local6(destination) {

@@ -9,6 +9,7 @@ mod helper;
 mod local;
 mod offload;
 mod options;
+mod options6;
 mod routing;
 mod together;
 mod trace;
@@ -52,6 +53,25 @@ fn with_options(options: &[u8]) -> Vec<u8> {
 
 fn ip4(packet: &[u8]) -> Vec<u8> {
     ethernet(MAC, 0x0800, packet)
+}
+
+/// A packet with these hop-by-hop options, which are six bytes or eight more.
+fn with_options6(options: &[u8]) -> Vec<u8> {
+    hop_by_hop(Udp6::default().packet(), options)
+}
+
+/// An IPv6 packet with hop-by-hop options in front of what it carries.
+fn hop_by_hop(mut packet: Vec<u8>, options: &[u8]) -> Vec<u8> {
+    let header = [&[packet[6], (options.len() / 8) as u8][..], options].concat();
+    let payload = u16::from_be_bytes([packet[4], packet[5]]) + header.len() as u16;
+    packet[4..6].copy_from_slice(&payload.to_be_bytes());
+    packet[6] = 0;
+    packet.splice(40..40, header);
+    packet
+}
+
+fn ip6(packet: &[u8]) -> Vec<u8> {
+    ethernet(MAC, 0x86dd, packet)
 }
 
 /// Changes bytes of the default packet's header; the checksum is made right again.

@@ -278,6 +278,7 @@ fn error4_of(why: Why) -> Option<v4::Error> {
         | Why::Unresolved(_)
         | Why::Redirect(_)
         | Why::BeyondScope
+        | Why::UnknownOption(_)
         | Why::Rejected(_)
         | Why::Tarpit
         | Why::Told(_) => return None,
@@ -294,8 +295,8 @@ fn error6_of(why: Why) -> Option<v6::Error> {
         Why::Unreachable => v6::Error::Unreachable(Code::ADDRESS),
         Why::Prohibit => v6::Error::Unreachable(Code::PROHIBITED),
         Why::BeyondScope => v6::Error::Unreachable(Code::BEYOND_SCOPE),
-        Why::ParameterProblem(at) => v6::Error::ParameterProblem {
-            code: Parameter::Field,
+        Why::UnknownOption(at) => v6::Error::ParameterProblem {
+            code: Parameter::Option,
             pointer: u32::from(at),
         },
         Why::Rejected(Reject::Icmpv6(code)) => v6::Error::Unreachable(Code(code)),
@@ -307,6 +308,7 @@ fn error6_of(why: Why) -> Option<v6::Error> {
         | Why::Local
         | Why::Unresolved(_)
         | Why::Redirect(_)
+        | Why::ParameterProblem(_)
         | Why::Rejected(_)
         | Why::Tarpit
         | Why::Told(_) => return None,

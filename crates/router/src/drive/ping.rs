@@ -224,7 +224,7 @@ impl Control {
             Why::NoRoute | Why::BeyondScope => Outcome::NoRoute,
             Why::Unreachable => Outcome::HostUnreachable,
             Why::Prohibit | Why::Rejected(_) => Outcome::Prohibited,
-            Why::ParameterProblem(_) => Outcome::ParameterProblem,
+            Why::ParameterProblem(_) | Why::UnknownOption(_) => Outcome::ParameterProblem,
             Why::Arp
             | Why::Local
             | Why::Unresolved(_)

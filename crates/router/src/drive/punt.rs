@@ -52,7 +52,8 @@ impl Control {
             | Why::Unreachable
             | Why::Prohibit
             | Why::BeyondScope
-            | Why::ParameterProblem(_) => self.report(frame, why, worker),
+            | Why::ParameterProblem(_)
+            | Why::UnknownOption(_) => self.report(frame, why, worker),
             Why::Rejected(how) => self.reject(frame, how, worker),
             Why::Tarpit => self.tarpit(frame, worker),
             Why::Told(event) => self.hear_rule(frame, event),

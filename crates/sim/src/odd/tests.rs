@@ -29,6 +29,10 @@ fn told(why: Why, packet: &[u8], sent_to: SentTo) -> Option<Icmp> {
             Why::TtlExceeded => v6::Error::TimeExceeded,
             Why::TooBig(mtu) => v6::Error::PacketTooBig { mtu },
             Why::BeyondScope => v6::Error::Unreachable(wire::icmpv6::Unreachable::BEYOND_SCOPE),
+            Why::UnknownOption(pointer) => v6::Error::ParameterProblem {
+                code: v6::Parameter::Option,
+                pointer: pointer.into(),
+            },
             other => panic!("{other:?} about an odd packet"),
         };
         let message = v6::error(&offender, error, Ipv6Addr::LOCALHOST).ok()?;

@@ -11,6 +11,7 @@ use super::{Fate, Hosts, Icmp, Kernel, Odd};
 const BEYOND_SCOPE: Icmp = Icmp::V6(1, 2);
 const PACKET_TOO_BIG: Icmp = Icmp::V6(2, 0);
 const TIME_EXCEEDED: Icmp = Icmp::V6(3, 0);
+const UNKNOWN_OPTION: Icmp = Icmp::V6(4, 2);
 const ECHO_REPLY: Icmp = Icmp::V6(129, 0);
 
 /// The cases, in the order in which a router checks.
@@ -243,12 +244,58 @@ pub(super) const CASES: &[Odd] = &[
         kernel: Kernel::Same,
     },
     Odd {
-        name: "v6-unknown-hop-by-hop-option",
-        why: "a router need not look at hop-by-hop options (RFC 8200, 4: only if told to)",
-        frames: |hosts| hop_by_hop(hosts, [0x9e, 4, 0, 0, 0, 0]),
+        name: "v6-hop-by-hop-to-be-skipped",
+        why: "an unknown option says by its two highest bits what is to be done (RFC 8200, 4.2): 00",
+        frames: |hosts| hop_by_hop(hosts, [0x3e, 4, 0, 0, 0, 0]),
         fate: Fate::Forwarded,
+        kernel: Kernel::Same,
+    },
+    Odd {
+        name: "v6-hop-by-hop-to-be-discarded",
+        why: "an unknown option says by its two highest bits what is to be done (RFC 8200, 4.2): 01",
+        frames: |hosts| hop_by_hop(hosts, [0x5e, 4, 0, 0, 0, 0]),
+        fate: Fate::Dropped(Drop::Ipv6UnknownOption),
+        kernel: Kernel::Same,
+    },
+    Odd {
+        name: "v6-hop-by-hop-to-be-told",
+        why: "an unknown option says by its two highest bits what is to be done (RFC 8200, 4.2): 10",
+        frames: |hosts| hop_by_hop(hosts, [0x9e, 4, 0, 0, 0, 0]),
+        fate: Fate::Refused(Drop::Ipv6UnknownOption, UNKNOWN_OPTION),
+        kernel: Kernel::Same,
+    },
+    Odd {
+        name: "v6-hop-by-hop-error-to-be-told",
+        why: "no error is sent about an error (RFC 4443, 2.4 (e.1))",
+        frames: |hosts| {
+            let mut message = Vec::new();
+            let quoted = &udp(hosts)[..];
+            let error = icmpv6::Message::TimeExceeded { code: 0, quoted };
+            error.emit(hosts.client6, hosts.server6, &mut message);
+            let options = header(Protocol::ICMPV6, [0x9e, 4, 0, 0, 0, 0]);
+            let repr = Repr {
+                next_header: Protocol::HOP_BY_HOP,
+                ..repr(hosts)
+            };
+            one(hosts, build(&repr, &[options, message].concat()))
+        },
+        fate: Fate::Dropped(Drop::Ipv6UnknownOption),
+        kernel: Kernel::Same,
+    },
+    Odd {
+        name: "v6-hop-by-hop-malformed",
+        why: "an option does not lead out of its header (RFC 8200, 4.2)",
+        frames: |hosts| hop_by_hop(hosts, [0x3e, 5, 0, 0, 0, 0]),
+        fate: Fate::Dropped(Drop::Ipv6Options),
+        kernel: Kernel::Same,
+    },
+    Odd {
+        name: "v6-hop-by-hop-jumbo",
+        why: "no link here takes jumbograms, so their option is not known (RFC 2675, 1)",
+        frames: |hosts| hop_by_hop(hosts, [0xc2, 4, 0, 1, 0, 0]),
+        fate: Fate::Refused(Drop::Ipv6UnknownOption, UNKNOWN_OPTION),
         kernel: Kernel::Differs(
-            "the kernel sends a parameter problem, as the older RFC 2460 wanted of every router",
+            "the kernel knows the option, and says what is wrong with it (code 0); the packet is as lost",
         ),
     },
     Odd {

@@ -3,7 +3,7 @@
 use frame::PortCounters;
 use machine::Duration;
 
-use super::{changed, ip4, rig, udp4, udp6, with_options};
+use super::{changed, ip4, ip6, rig, udp4, udp6, with_options, with_options6};
 use crate::drop::Drop;
 use crate::rings::Command;
 use crate::snapshot::{RpFilter, SlowReason, Vlan};
@@ -90,6 +90,15 @@ pub(super) fn refused() -> Vec<(Drop, Vec<u8>)> {
         (Drop::Ipv6BeyondScope, udp6(0xfe80 << 112 | 9, target6)),
         (Drop::Ipv6BeyondScope, udp6(source6, 0xfe80 << 112 | 9)),
         (Drop::Ipv6ExtensionHeader, extension.frame()),
+        (Drop::Ipv6Options, ip6(&with_options6(&[5, 1, 0, 1, 1, 0]))),
+        (
+            Drop::Ipv6UnknownOption,
+            ip6(&with_options6(&[0x5e, 4, 0, 0, 0, 0])),
+        ),
+        (
+            Drop::Ipv6UnknownOption,
+            ip6(&with_options6(&[0x9e, 4, 0, 0, 0, 0])),
+        ),
     ]
 }
 

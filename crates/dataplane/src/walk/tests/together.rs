@@ -5,7 +5,7 @@ use std::sync::Arc;
 use machine::Rng;
 
 use super::firewall::{MASQUERADE, client, filtered, hits, table, tracked, translated};
-use super::rig;
+use super::{hop_by_hop, rig};
 use crate::firewall::{Firewall, filter, nat};
 use crate::rule::{Action, Match, Rule, State};
 use crate::testing::{ETHER1, ETHER2, MAC, Rig, Udp4, Udp6, arp, ethernet, gateway, seal};
@@ -125,7 +125,7 @@ fn spoil6(frame: &mut Vec<u8>, rng: &mut Rng) {
     let address = |frame: &mut [u8], at: usize, address: u128| {
         frame[at..at + 16].copy_from_slice(&address.to_be_bytes());
     };
-    match rng.below(17) {
+    match rng.below(18) {
         0 => frame[14] = 0x50,
         1 => frame[5] ^= 4,
         2 => address(frame, 22, 0x2001_0db8_0000_000a << 64 | 1),
@@ -142,6 +142,11 @@ fn spoil6(frame: &mut Vec<u8>, rng: &mut Rng) {
         13 => frame[18..20].copy_from_slice(&(rng.below(90) as u16).to_be_bytes()),
         14 => frame.truncate(rng.below(80) as usize),
         15 => address(frame, 22, 0),
+        16 if frame.len() >= 54 => {
+            let kind = [1, 5, 0x1e, 0x5e, 0x9e, 0xde][rng.below(6) as usize];
+            let packet = hop_by_hop(frame[14..].to_vec(), &[kind, 2, 0, 0, 1, 0]);
+            frame.splice(14.., packet);
+        }
         _ => *frame = Udp4::default().frame(),
     }
 }

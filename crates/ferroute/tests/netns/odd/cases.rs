@@ -45,6 +45,7 @@ pub(super) fn all() -> Vec<Case> {
         addresses4(),
         fragments4(),
         headers6(),
+        hop_by_hop(),
         addresses6(),
     ]
     .concat()
@@ -210,13 +211,7 @@ fn fragments4() -> Vec<Case> {
     ]
 }
 
-const HOP_BY_HOP: &str =
-    "A router on the way looks at hop-by-hop options only if told to (RFC 8200, 4).";
-
 fn headers6() -> Vec<Case> {
-    let options = |first: u8, kind: u8| {
-        move |ip: &mut V6| ip.extensions = Some((first, vec![ICMP6, 0, kind, 4, 0, 0, 0, 0]))
-    };
     vec![
         v6("6: nothing odd", Forwarded, |_| {}),
         v6("6: trailer", Forwarded, |ip| ip.trailer = true),
@@ -226,21 +221,82 @@ fn headers6() -> Vec<Case> {
         }),
         v6("6: hop limit 1", Answered(3, 0), |ip| ip.hop_limit = 1),
         v6("6: hop limit 0", Answered(3, 0), |ip| ip.hop_limit = 0),
-        v6("6: hop-by-hop padding", Forwarded, options(0, 1)),
-        v6("6: hop-by-hop to be discarded", Silent, options(0, 0x5e)).but(Forwarded, HOP_BY_HOP),
-        // It is the server that complains, here and in the next case.
-        v6("6: hop-by-hop to be told", Answered(4, 2), options(0, 0x9e))
-            .but(Both(4, 2), HOP_BY_HOP),
+        // It is the server that complains.
         v6(
             "6: destination option to be told",
             Both(4, 2),
-            options(60, 0x9e),
+            options(60, &[0x9e, 4, 0, 0, 0, 0]),
         ),
         v6("6: routing header in transit", Forwarded, |ip| {
             ip.extensions = Some((43, vec![ICMP6, 0, 4, 1, 0, 0, 0, 0]));
         }),
     ]
 }
+
+/// An extension header with these options, in front of the rest.
+fn options(first: u8, options: &[u8]) -> impl Fn(&mut V6) {
+    let header = [&[ICMP6, (options.len() / 8) as u8][..], options].concat();
+    move |ip: &mut V6| ip.extensions = Some((first, header.clone()))
+}
+
+/// What every router looks at (RFC 8200, 4.3).
+fn hop_by_hop() -> Vec<Case> {
+    const ROUTER: [u16; 8] = [0x2001, 0xdb8, 0x88, 0, 0, 0, 0, 1];
+    const GROUP: [u16; 8] = [0xff02, 0, 0, 0, 0, 0, 0, 1];
+    let with = |name, fate, of: &[u8]| v6(name, fate, options(0, of));
+    let to = |name, destination, fate, of: &[u8]| {
+        v6(name, fate, |ip| {
+            options(0, of)(ip);
+            ip.destination = destination;
+        })
+    };
+    let skipped = |count: usize| {
+        let mut options = [0x1e, 0].repeat(count);
+        options[2 * count - 1] = 22 - 2 * count as u8;
+        options.resize(22, 0);
+        options
+    };
+    let long = [&[1, 6, 0, 0, 0, 0, 0, 0][..], &[0x1e, 4, 0, 0, 0, 0]].concat();
+    let jumbo = |name, kernel, length: [u8; 4]| {
+        with(name, kernel, &[&[0xc2, 4][..], &length].concat()).but(Answered(4, 2), JUMBO)
+    };
+    vec![
+        with("6: hop-by-hop padding", Forwarded, &[1, 4, 0, 0, 0, 0]),
+        with("6: hop-by-hop padding, bytes", Forwarded, &[0; 6]),
+        with("6: hop-by-hop padding, spoken", Silent, &[1, 4, 0, 0, 0, 1]),
+        with("6: hop-by-hop padding, long", Silent, &long),
+        with("6: hop-by-hop router alert", Forwarded, &[5, 2, 0, 0, 1, 0]),
+        with("6: hop-by-hop router alert, short", Silent, &[5, 1, 0, 1, 1, 0]),
+        with("6: hop-by-hop to be skipped", Forwarded, &[0x1e, 4, 0, 0, 0, 0]),
+        with("6: hop-by-hop to be discarded", Silent, &[0x5e, 4, 0, 0, 0, 0]),
+        with("6: hop-by-hop to be told", Answered(4, 2), &[0x9e, 4, 0, 0, 0, 0]),
+        with("6: hop-by-hop to be told one", Answered(4, 2), &[0xde, 4, 0, 0, 0, 0]),
+        with("6: hop-by-hop beyond its header", Silent, &[0x1e, 5, 0, 0, 0, 0]),
+        with("6: hop-by-hop of eight", Forwarded, &skipped(8)),
+        with("6: hop-by-hop of nine", Silent, &skipped(9)),
+        v6("6: hop-by-hop beyond the packet", Silent, |ip| {
+            ip.extensions = Some((0, vec![ICMP6, 200, 1, 4, 0, 0, 0, 0]));
+        }),
+        v6("6: hop-by-hop without a length", Forwarded, |ip| {
+            options(0, &[1, 4, 0, 0, 0, 0])(ip);
+            ip.length = Some(0);
+        })
+        .but(
+            Silent,
+            "A packet without a payload has no options either, and one with the option of jumbograms \
+             would be longer than any frame (RFC 2675, 3).",
+        ),
+        jumbo("6: hop-by-hop jumbo, short", Answered(4, 0), [0, 0, 1, 0]),
+        jumbo("6: hop-by-hop jumbo, two lengths", Answered(4, 0), [0, 1, 0, 0]),
+        to("6: to us, hop-by-hop to be discarded", ROUTER, Silent, &[0x5e, 4, 0, 0, 0, 0]),
+        to("6: to us, hop-by-hop to be told", ROUTER, Answered(4, 2), &[0x9e, 4, 0, 0, 0, 0]),
+        to("6: to all, hop-by-hop to be told", GROUP, Answered(4, 2), &[0x9e, 4, 0, 0, 0, 0]),
+        to("6: to all, hop-by-hop to be told one", GROUP, Silent, &[0xde, 4, 0, 0, 0, 0]),
+    ]
+}
+
+const JUMBO: &str = "Who has no link that takes jumbograms need not know their option (RFC 2675, 1), and \
+     it asks who does not to say so.";
 
 fn addresses6() -> Vec<Case> {
     let from = |name, fate, source| v6(name, fate, move |ip: &mut V6| ip.source = source);

@@ -221,6 +221,9 @@ fn the_kernel_s_router_treats_odd_packets_as_listed() {
             &format!("echo 0 > /proc/sys/net/ipv4/conf/{device}/rp_filter"),
         );
     }
+    // More is told here than it tells one host at once.
+    let limit = "echo 0 > /proc/sys/net/ipv6/icmp/ratelimit";
+    shell(&lab, "router", limit);
     run(&lab, "router", "ip route add default via 203.0.113.1");
     run(&lab, "router", "ip route add default via 2001:db8:1::1");
 

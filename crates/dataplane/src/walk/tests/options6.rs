@@ -1,0 +1,169 @@
+//! Packets with hop-by-hop options through a whole worker (RFC 8200, 4.2 and 4.3).
+
+use std::sync::Arc;
+
+use super::{ip6, rig, with_options6};
+use crate::drop::Drop;
+use crate::firewall::Firewall;
+use crate::punt::Why;
+use crate::snapshot::SlowReason;
+use crate::testing::{ETHER1, GATEWAY, Rig, Udp6, gateway};
+
+const PLAIN: Udp6 = Udp6 {
+    source: 0x2001_0db8_0000_000a << 64 | 2,
+    destination: 0x2001_0db8_0000_000b << 64 | 2,
+    hop_limit: 64,
+    next_header: 17,
+    payload: 26,
+};
+
+/// A router to what [`Udp6`] is for.
+fn router() -> Rig {
+    let mut rig = rig();
+    let mut adjacency = gateway();
+    adjacency.header[12..14].copy_from_slice(&[0x86, 0xdd]);
+    rig.writer.set_next_hop(rig.gateway, &adjacency);
+    rig
+}
+
+/// What the router makes of a packet that it forwards.
+fn forwarded(packet: &[u8]) -> Vec<u8> {
+    let mut packet = packet.to_vec();
+    packet[7] -= 1;
+    [&GATEWAY[..], &[0x86, 0xdd], &packet].concat()
+}
+
+/// So many options that may be skipped; the last one fills the header.
+fn many(count: usize) -> Vec<u8> {
+    let mut options = [0x1e, 0].repeat(count);
+    options[2 * count - 1] = 22 - 2 * count as u8;
+    options.resize(22, 0);
+    options
+}
+
+#[test]
+fn options_that_are_known_or_may_be_skipped_go_on_as_they_are() {
+    let mut rig = router();
+    for options in [
+        &[1, 4, 0, 0, 0, 0][..],
+        &[0, 0, 0, 0, 0, 0],
+        // Router alert; one that may change on the way, and may be skipped.
+        &[5, 2, 0, 0, 1, 0],
+        &[0x3e, 4, 1, 2, 3, 4],
+        &many(8),
+    ] {
+        let packet = with_options6(options);
+
+        assert_eq!(rig.pass(ip6(&packet)), [forwarded(&packet)], "{options:?}");
+    }
+    assert_eq!((rig.drops(), rig.punts()), (vec![], vec![]));
+}
+
+#[test]
+fn options_that_are_malformed_or_ask_for_it_end_the_packet() {
+    let header = |len| {
+        let mut packet = with_options6(&[1, 4, 0, 0, 0, 0]);
+        packet[41] = len;
+        packet
+    };
+    let mut empty = with_options6(&[1, 4, 0, 0, 0, 0]);
+    empty[4..6].fill(0);
+    for (reason, packet) in [
+        // Out of the header, of any length; a router alert of another length; padding that speaks.
+        (Drop::Ipv6Options, with_options6(&[0x1e, 5, 0, 0, 0, 0])),
+        (Drop::Ipv6Options, with_options6(&[1, 3, 0, 0, 0, 0x1e])),
+        (Drop::Ipv6Options, with_options6(&[5, 1, 0, 1, 1, 0])),
+        (Drop::Ipv6Options, with_options6(&[1, 4, 0, 0, 0, 1])),
+        (Drop::Ipv6Options, with_options6(&many(9))),
+        (
+            Drop::Ipv6UnknownOption,
+            with_options6(&[0x5e, 4, 0, 0, 0, 0]),
+        ),
+        // The header leads out of the packet; the packet is said to have none.
+        (Drop::Ipv6ExtensionHeader, header(200)),
+        (Drop::Ipv6ExtensionHeader, empty),
+    ] {
+        let mut rig = router();
+
+        assert_eq!(rig.pass(ip6(&packet)), [[]; 0] as [[u8; 0]; 0]);
+        assert_eq!(rig.drops(), [(reason, 1)], "{packet:?}");
+        assert_eq!(rig.punts(), []);
+    }
+}
+
+#[test]
+fn who_wants_to_be_told_of_an_unknown_option_is_told_where_it_is() {
+    let mut rig = router();
+    let own = Udp6 {
+        destination: PLAIN.source - 1,
+        ..PLAIN
+    };
+    for (options, pointer) in [
+        (&[0x9e, 4, 0, 0, 0, 0][..], 42),
+        (&[0xde, 4, 0, 0, 0, 0], 42),
+        // Behind another one; the option of jumbograms.
+        (&[5, 2, 0, 0, 0x80, 0], 46),
+        (&[0xc2, 4, 0, 1, 0, 0], 42),
+    ] {
+        for udp in [PLAIN, own] {
+            let frame = ip6(&super::hop_by_hop(udp.packet(), options));
+
+            assert_eq!(rig.pass(frame.clone()), [[]; 0] as [[u8; 0]; 0]);
+            assert_eq!(rig.punts(), [(Why::UnknownOption(pointer), frame)]);
+        }
+    }
+    assert_eq!(rig.drops(), [(Drop::Ipv6UnknownOption, 8)]);
+}
+
+#[test]
+fn of_packets_to_groups_only_who_insists_is_told() {
+    let udp = Udp6 {
+        destination: 0xff02 << 112 | 1,
+        ..PLAIN
+    };
+    let arriving = |option: u8| {
+        let packet = super::hop_by_hop(udp.packet(), &[option, 4, 0, 0, 0, 0]);
+        let mut frame = ip6(&packet);
+        frame[..6].copy_from_slice(&[0x33, 0x33, 0, 0, 0, 1]);
+        let mut rig = router();
+        rig.pass(frame);
+        let punts = rig.punts();
+        (punts.first().map(|(why, _)| *why), rig.drops())
+    };
+    let dropped = vec![(Drop::Ipv6UnknownOption, 1)];
+
+    let insists = Some(Why::UnknownOption(42));
+    assert_eq!(arriving(0x9e), (insists, dropped.clone()));
+    assert_eq!(arriving(0xde), (None, dropped.clone()));
+    assert_eq!(arriving(0x5e), (None, dropped));
+}
+
+#[test]
+fn options_are_looked_at_amid_plain_packets_on_every_path() {
+    let guarded = |rig: &mut Rig| {
+        let mut firewall = Firewall::clone(&rig.snapshot.firewall);
+        firewall.tracks6 = true;
+        rig.snapshot.firewall = Arc::new(firewall);
+    };
+    let slow = |rig: &mut Rig| rig.interface(ETHER1).ipv6.slow = vec![SlowReason::NotAllowed];
+    let ways: [&dyn Fn(&mut Rig); 3] = [&|_| {}, &slow, &guarded];
+    for way in ways {
+        let mut rig = router();
+        way(&mut rig);
+        rig.publish();
+        // Two times as many as are looked at together.
+        for at in 0..32 {
+            match at {
+                7 => rig.arrive(ip6(&with_options6(&[0x5e, 4, 0, 0, 0, 0]))),
+                21 => rig.arrive(ip6(&with_options6(&[5, 2, 0, 0, 1, 0]))),
+                _ => rig.arrive(PLAIN.frame()),
+            }
+        }
+        rig.settle();
+
+        let mut expected = vec![forwarded(&PLAIN.packet()); 31];
+        expected[20] = forwarded(&with_options6(&[5, 2, 0, 0, 1, 0]));
+        assert_eq!(rig.sent(1), expected);
+        assert_eq!(rig.drops(), [(Drop::Ipv6UnknownOption, 1)]);
+    }
+}
