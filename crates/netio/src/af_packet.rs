@@ -169,6 +169,13 @@ fn bind(socket: &OwnedFd, index: u32, protocol: u16) -> io::Result<()> {
     sys::bind(socket, &address)
 }
 
+/// A socket that receives nothing, and is bound to a device.
+pub(crate) fn mute(index: u32) -> io::Result<OwnedFd> {
+    let socket = sys::socket(libc::AF_PACKET, libc::SOCK_RAW, 0)?;
+    bind(&socket, index, 0)?;
+    Ok(socket)
+}
+
 /// A socket that receives nothing and keeps a device in promiscuous mode as long as it is open.
 pub(crate) fn promiscuous(index: u32) -> io::Result<OwnedFd> {
     let socket = sys::socket(libc::AF_PACKET, libc::SOCK_RAW, 0)?;

@@ -104,6 +104,10 @@ impl fmt::Display for OpenError {
                 write!(f, "another router has {device}: process {process}")?;
                 name.as_ref().map_or(Ok(()), |name| write!(f, " ({name})"))
             }
+            Self::Held(device, Held::Elsewhere) => write!(
+                f,
+                "another router has {device}: a process of another process namespace, such as a container's"
+            ),
             Self::Held(device, Held::Unknown) => write!(
                 f,
                 "another router has {device}; --take takes it all the same"

@@ -18,8 +18,9 @@ mod guard;
 mod holder;
 mod saved;
 
+use std::io;
+use std::os::fd::OwnedFd;
 use std::path::{Path, PathBuf};
-use std::{fs, io};
 
 use crate::link::{self, Link, Links};
 use crate::netlink::Netlink;
@@ -32,6 +33,8 @@ use saved::Saved;
 pub struct Takeover {
     link: Link,
     state: PathBuf,
+    /// Says that this process lives, while it is open.
+    life: Option<OwnedFd>,
     released: bool,
 }
 
@@ -56,6 +59,7 @@ impl Takeover {
         let taken = Self {
             link: link.clone(),
             state: state.to_owned(),
+            life: None,
             released: false,
         };
         // An error drops `taken`, which puts back what was changed.
@@ -78,7 +82,10 @@ impl Takeover {
             saved.guard = Some(Guard::before(&mut netlink, self.link.index)?);
             saved.store(&self.state)?;
         }
-        Guard::put_on(&mut netlink, self.link.index)
+        let (holder, life) = Holder::this(self.link.index)?;
+        Guard::put_on(&mut netlink, self.link.index, holder)?;
+        self.life = Some(life);
+        Ok(())
     }
 
     /// Gives the device back as it was. What somebody else put on it since stays.
@@ -91,6 +98,7 @@ impl Takeover {
             return Ok(());
         }
         restore(&self.state)?;
+        self.life = None;
         self.released = true;
         Ok(())
     }
@@ -119,7 +127,7 @@ pub fn restore(state: &Path) -> io::Result<Option<String>> {
     };
     let put_back = match link {
         Some(link) if saved.is_of(&link) => {
-            if let Some(Held::By(..)) = held(&link, Some(state))? {
+            if let Some(Held::By(..) | Held::Elsewhere) = held(&link, Some(state))? {
                 return Ok(None);
             }
             saved.put_back(&mut Netlink::open()?, &link)?;
@@ -136,7 +144,9 @@ pub fn restore(state: &Path) -> io::Result<Option<String>> {
 pub enum Held {
     /// A running process, of this number and, as far as it can be told, name: it has to end first.
     By(u32, Option<String>),
-    /// Of whom it cannot be told from here whether they live: the device says so, and a packet socket is there.
+    /// A running process in another process namespace, a container's for example: it has to end first.
+    Elsewhere,
+    /// Who it is the device does not say; a packet socket is there.
     Unknown,
 }
 
@@ -151,26 +161,18 @@ pub fn held(link: &Link, state: Option<&Path>) -> io::Result<Option<Held>> {
     };
     let saved = state.map(Saved::load).transpose()?.flatten();
     let own = saved.is_some_and(|saved| saved.is_of(link) && saved.guard.is_some());
-    let lives = holder.map(Holder::lives).transpose()?.flatten();
-    match (holder, lives) {
-        (Some(_), Some(false)) => Ok(None),
-        (Some(holder), Some(true)) if own && holder == Holder::this()? => Ok(None),
-        (Some(Holder { process, .. }), Some(true)) => {
-            Ok(Some(Held::By(process, holder::name(process))))
-        }
-        _ => Ok((!own && is_listened_to(link.index)?).then_some(Held::Unknown)),
+    let Some(holder) = holder else {
+        let listened_to = !holder::listeners(link.index)?.is_empty();
+        return Ok((!own && listened_to).then_some(Held::Unknown));
+    };
+    if !holder.lives(link.index)? {
+        return Ok(None);
     }
-}
-
-/// Whether a packet socket is bound to a device (packet(7)).
-fn is_listened_to(index: u32) -> io::Result<bool> {
-    // sk, RefCnt, Type, Proto, Iface, …
-    let sockets = fs::read_to_string("/proc/thread-self/net/packet")?;
-    let mut sockets = sockets.lines().skip(1);
-    Ok(sockets.any(|socket| {
-        let interface = socket.split_ascii_whitespace().nth(4);
-        interface.is_some_and(|number| number.parse() == Ok(index))
-    }))
+    Ok(match holder.process()? {
+        Some(process) if own && process == std::process::id() => None,
+        Some(process) => Some(Held::By(process, holder::name(process))),
+        None => Some(Held::Elsewhere),
+    })
 }
 
 /// Whether the machine's default route, of IPv4 or IPv6, leaves by this device.

@@ -85,8 +85,18 @@ struct OtherRouter(std::process::Child);
 impl OtherRouter {
     /// Starts the test of this name once more, to be `if_other`, and waits until it has the device.
     fn start(test: &str, driver: &str) -> Self {
-        let program = std::env::current_exe().expect("this program has a path");
-        let mut child = Command::new(program)
+        Self::start_by(&mut Command::new(program()), test, driver)
+    }
+
+    /// The same in a process namespace of its own.
+    fn start_apart(test: &str, driver: &str) -> Self {
+        let mut unshare = Command::new("unshare");
+        unshare.args(["--pid", "--fork", "--kill-child"]);
+        Self::start_by(unshare.arg(program()), test, driver)
+    }
+
+    fn start_by(command: &mut Command, test: &str, driver: &str) -> Self {
+        let mut child = command
             .args(["--exact", test, "--nocapture"])
             .env(OTHER, driver)
             .stdin(Stdio::piped())
@@ -117,6 +127,11 @@ impl OtherRouter {
         self.0.kill().expect("our child");
         self.0.wait().expect("our child");
     }
+}
+
+/// This one.
+fn program() -> PathBuf {
+    std::env::current_exe().expect("this program has a path")
 }
 
 /// What a second router may do about a device of the first.
@@ -167,6 +182,52 @@ fn a_device_that_another_router_has_by_xdp_is_not_taken_either() {
     in_namespace_as_root(|| {
         let test = "a_device_that_another_router_has_by_xdp_is_not_taken_either";
         second_router(test, "xdp");
+    });
+}
+
+/// What may be done about the device of a router in another process namespace.
+fn router_apart(test: &str, driver: &str) {
+    cable("left", "right", 1500);
+    let (pool, state) = (pool(), State::new());
+    let other = OtherRouter::start_apart(test, driver);
+    // It is the first process of its namespace.
+    let written = State::of(1);
+
+    for take in [false, true] {
+        let refused = try_open("packet:left", &pool, &state, take).expect_err("another has it");
+        let said = "another router has left: a process of another process namespace";
+        assert!(refused.to_string().starts_with(said), "{refused}");
+    }
+    let file = written.0.join("left.taken");
+    let put_back = netio::takeover::restore(&file).expect("nothing to do");
+    assert_eq!(put_back, None);
+
+    other.kill();
+    // Its namespace ends soon after.
+    while try_open("packet:left", &pool, &state, false).is_err() {
+        std::thread::yield_now();
+    }
+}
+
+#[test]
+fn a_router_in_another_process_namespace_is_seen_to_live() {
+    if OtherRouter::if_other() {
+        return;
+    }
+    in_namespace(|| {
+        let test = "a_router_in_another_process_namespace_is_seen_to_live";
+        router_apart(test, "packet");
+    });
+}
+
+#[test]
+fn a_router_in_another_process_namespace_is_seen_to_live_by_xdp() {
+    if OtherRouter::if_other() {
+        return;
+    }
+    in_namespace_as_root(|| {
+        let test = "a_router_in_another_process_namespace_is_seen_to_live_by_xdp";
+        router_apart(test, "xdp");
     });
 }
 

@@ -27,8 +27,9 @@ const TCA_BPF_OPS: u16 = 5;
 const TC_ACT_SHOT: u32 = 2;
 /// `BPF_RET | BPF_K`.
 const RETURN: u16 = 0x06;
-/// `BPF_LD | BPF_IMM`.
+/// `BPF_LD | BPF_IMM` and `BPF_LDX | BPF_IMM`.
 const LOAD: u16 = 0x00;
+const LOAD_INDEX: u16 = 0x01;
 
 /// The filter, and whether the qdisc that it hangs on is ours as well.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -83,9 +84,9 @@ impl Guard {
         }))
     }
 
-    /// Puts the filter on, with this process as its holder; one that is on already is replaced by its like.
-    pub(super) fn put_on(netlink: &mut Netlink, index: u32) -> io::Result<()> {
-        let program = program(Holder::this()?);
+    /// Puts the filter on, with its holder; one that is on already is replaced by its like.
+    pub(super) fn put_on(netlink: &mut Netlink, index: u32, holder: Holder) -> io::Result<()> {
+        let program = program(holder);
         let mut qdisc = message(index, TcHandle::CLSACT);
         qdisc.header.handle = TcHandle {
             major: u16::MAX,
@@ -176,11 +177,11 @@ fn filter(index: u32) -> TcMessage {
 
 /// `struct sock_filter` each: the words of the holder are loaded, and the verdict is "drop".
 fn program(holder: Holder) -> [[u8; 8]; 4] {
-    let [process, began, namespace] = holder.words();
+    let [process, namespace, socket] = holder.words();
     [
         instruction(LOAD, process),
-        instruction(LOAD, began),
         instruction(LOAD, namespace),
+        instruction(LOAD_INDEX, socket),
         instruction(RETURN, TC_ACT_SHOT),
     ]
 }
@@ -231,7 +232,7 @@ mod tests {
 
     #[test]
     fn a_program_says_whose_it_is_and_another_one_does_not() {
-        let holder = Holder::of_words([4711, 99, 4_026_531_836]);
+        let holder = Holder::of_words([4711, 4_026_531_836, 99]);
         let said = program(holder).concat();
 
         assert_eq!(holder_of(&said), Some(holder));
@@ -240,5 +241,8 @@ mod tests {
         }
         assert_eq!(holder_of(&instruction(RETURN, TC_ACT_SHOT)), None);
         assert_eq!(holder_of(&[said.as_slice(), &[0; 8]].concat()), None);
+        // Words that are loaded otherwise mean something else.
+        let other = [LOAD, LOAD, LOAD, RETURN].map(|code| instruction(code, TC_ACT_SHOT));
+        assert_eq!(holder_of(&other.concat()), None);
     }
 }

@@ -1,60 +1,79 @@
-//! Which process has a device: three words that it writes on the device itself, in its guard.
+//! Which process has a device: three words that it writes on the device itself, in its guard, and a packet
+//! socket that it keeps open.
+//!
+//! The socket receives nothing. The kernel lists it by the device and by a number that no other socket has
+//! (packet(7)), and closes it with its process: so whoever is in the device's network namespace sees whether
+//! the holder lives, in whatever process namespace that is.
 
 use std::fs;
 use std::io;
+use std::os::fd::OwnedFd;
 use std::os::linux::fs::MetadataExt;
 
-/// A process, told from all others that this kernel ran since it started: its number, when it began, and in which
-/// process namespace both are counted.
+use crate::af_packet;
+
+/// A process that has a device.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Holder {
-    pub(super) process: u32,
-    /// In clock ticks since the kernel started, modulo 2^32.
-    began: u32,
+    /// Its number, as the process namespace of this number counts.
+    process: u32,
     namespace: u32,
+    /// The socket that says that it lives.
+    socket: u32,
 }
 
 impl Holder {
-    /// This process.
-    pub(super) fn this() -> io::Result<Self> {
-        let stat = fs::read_to_string("/proc/self/stat")?;
-        let (process, began) = fields(&stat).ok_or(io::ErrorKind::InvalidData)?;
-        Ok(Self {
-            process,
-            began,
+    /// This process, as long as the socket is open.
+    pub(super) fn this(index: u32) -> io::Result<(Self, OwnedFd)> {
+        let socket = af_packet::mute(index)?;
+        let holder = Self {
+            process: std::process::id(),
             namespace: namespace()?,
-        })
+            // The kernel numbers sockets and namespaces with 32 bits.
+            socket: rustix::fs::fstat(&socket)?.st_ino as u32,
+        };
+        Ok((holder, socket))
     }
 
     pub(super) fn words(self) -> [u32; 3] {
-        [self.process, self.began, self.namespace]
+        [self.process, self.namespace, self.socket]
     }
 
-    pub(super) fn of_words([process, began, namespace]: [u32; 3]) -> Self {
+    pub(super) fn of_words([process, namespace, socket]: [u32; 3]) -> Self {
         Self {
             process,
-            began,
             namespace,
+            socket,
         }
     }
 
-    /// Whether it still runs; none when it counts its processes otherwise, so that it cannot be told from here.
-    pub(super) fn lives(self) -> io::Result<Option<bool>> {
-        if self.namespace != namespace()? {
-            return Ok(None);
-        }
-        match fs::read_to_string(format!("/proc/{}/stat", self.process)) {
-            Ok(stat) => Ok(Some(fields(&stat) == Some((self.process, self.began)))),
-            // ESRCH: it ended while it was read.
-            Err(error)
-                if error.kind() == io::ErrorKind::NotFound
-                    || error.raw_os_error() == Some(libc::ESRCH) =>
-            {
-                Ok(Some(false))
-            }
-            Err(error) => Err(error),
-        }
+    /// Whether it still runs.
+    pub(super) fn lives(self, index: u32) -> io::Result<bool> {
+        Ok(listeners(index)?.contains(&self.socket))
     }
+
+    /// Its number; none where processes are counted otherwise here.
+    pub(super) fn process(self) -> io::Result<Option<u32>> {
+        Ok((self.namespace == namespace()?).then_some(self.process))
+    }
+}
+
+/// The numbers of the packet sockets that are bound to a device.
+pub(super) fn listeners(index: u32) -> io::Result<Vec<u32>> {
+    let sockets = fs::read_to_string("/proc/thread-self/net/packet")?;
+    Ok(sockets
+        .lines()
+        .filter_map(|line| number(line, index))
+        .collect())
+}
+
+/// The number of the socket that a line of the kernel's list is about, if it is bound to this device.
+fn number(line: &str, index: u32) -> Option<u32> {
+    // sk, RefCnt, Type, Proto, Iface, R, Rmem, User, Inode.
+    let mut words = line.split_ascii_whitespace().skip(4);
+    let interface: u32 = words.next()?.parse().ok()?;
+    let number = words.nth(3)?.parse().ok()?;
+    (interface == index).then_some(number)
 }
 
 /// The name of a running process, as ps(1) shows it.
@@ -63,76 +82,22 @@ pub(super) fn name(process: u32) -> Option<String> {
     Some(name.trim_end().to_owned())
 }
 
-/// Number and beginning from proc_pid_stat(5); none of a process that has ended and was not yet waited for: its
-/// descriptors are closed.
-fn fields(stat: &str) -> Option<(u32, u32)> {
-    let (process, rest) = stat.split_once(" (")?;
-    // The name may have parentheses and spaces of its own.
-    let (_, rest) = rest.rsplit_once(") ")?;
-    let mut rest = rest.split_ascii_whitespace();
-    if matches!(rest.next()?, "Z" | "X") {
-        return None;
-    }
-    // Field 22, and the state was the third.
-    let began: u64 = rest.nth(18)?.parse().ok()?;
-    Some((process.parse().ok()?, began as u32))
-}
-
 fn namespace() -> io::Result<u32> {
-    // The kernel numbers namespaces with 32 bits.
     Ok(fs::metadata("/proc/self/ns/pid")?.st_ino() as u32)
 }
 
 #[cfg(test)]
 mod tests {
-    use std::process::{Command, Stdio};
-
     use super::*;
 
     #[test]
-    fn this_process_lives_and_one_that_began_at_another_time_does_not() {
-        let this = Holder::this().expect("proc is there");
-        let [process, began, namespace] = this.words();
+    fn a_line_of_the_kernel_s_list_says_its_device_and_number() {
+        let line = "0000000000000000 3      3    0003   7     1 0      1000   4321  ";
 
-        assert_eq!(process, std::process::id());
-        assert_eq!(Holder::of_words(this.words()), this);
-        assert_eq!(this.lives().expect("proc is there"), Some(true));
-        let before = Holder::of_words([process, began.wrapping_sub(1), namespace]);
-        assert_eq!(before.lives().expect("proc is there"), Some(false));
-        let elsewhere = Holder::of_words([process, began, namespace ^ 1]);
-        assert_eq!(elsewhere.lives().expect("proc is there"), None);
-    }
-
-    #[test]
-    fn a_process_that_was_killed_does_not_live_even_before_it_is_waited_for() {
-        let mut cat = Command::new("cat")
-            .stdin(Stdio::piped())
-            .spawn()
-            .expect("cat is everywhere");
-        let stat = fs::read_to_string(format!("/proc/{}/stat", cat.id())).expect("it runs");
-        let (process, began) = fields(&stat).expect("it runs");
-        let holder = Holder {
-            process,
-            began,
-            ..Holder::this().expect("proc is there")
-        };
-        assert_eq!(holder.lives().expect("proc is there"), Some(true));
-
-        cat.kill().expect("our child");
-
-        while holder.lives().expect("proc is there") != Some(false) {
-            std::thread::yield_now();
-        }
-        cat.wait().expect("our child");
-        assert_eq!(holder.lives().expect("proc is there"), Some(false));
-    }
-
-    #[test]
-    fn a_name_with_parentheses_hides_nothing() {
-        let rest = "1 1 1 0 -1 4194304 1 0 0 0 1 1 0 0 20 0 1 0 4321 1 1";
-
-        assert_eq!(fields(&format!("7 (a) S 9 (b) S {rest}")), Some((7, 4321)));
-        assert_eq!(fields(&format!("7 (a) Z {rest}")), None);
-        assert_eq!(fields("7 (a) S 1"), None);
+        assert_eq!(number(line, 7), Some(4321));
+        assert_eq!(number(line, 3), None);
+        let head = "sk               RefCnt Type Proto  Iface R Rmem   User   Inode";
+        assert_eq!(number(head, 7), None);
+        assert_eq!(number("", 7), None);
     }
 }
