@@ -36,7 +36,7 @@ bench: build ## measure packets per second and clocks per packet
 	@$(BINARY) bench $(if $(ROWS),--rows '$(ROWS)')
 
 soak: ## test for hours: more seeds, more cases, more kills
-	@packaging/deps.sh build run test
+	@packaging/deps.sh build run test fuzz
 	@packaging/soak.sh
 
 install: build ## install binary, man pages, completions and the systemd unit

@@ -1,5 +1,5 @@
 #!/bin/sh
-# Installs what is missing of the given parts, and says so: build, run, test.
+# Installs what is missing of the given parts, and says so: build, run, test, fuzz.
 #
 # Quick and silent when all is there; needs no network then. Exits with 1 when something that one of
 # the parts cannot do without is missing and cannot be installed.
@@ -115,6 +115,21 @@ need_crates() {
     cargo fetch --locked
 }
 
+# libFuzzer's targets need a nightly compiler, and a command that builds them.
+need_fuzzer() {
+    if ! command -v rustup >/dev/null 2>&1; then
+        need_rustup
+        rustup default stable
+    fi
+    if ! rustup toolchain list | grep -q '^nightly'; then
+        say 'installing the nightly compiler, by rustup'
+        rustup toolchain install nightly --profile minimal
+    fi
+    cargo fuzz --version >/dev/null 2>&1 && return
+    say 'installing cargo-fuzz'
+    cargo install --quiet --locked cargo-fuzz
+}
+
 for part in "$@"; do
     case $part in
         build)
@@ -127,6 +142,11 @@ for part in "$@"; do
         test)
             need $(missing $for_test) || say 'tests that need these are skipped'
             packaging/clients.sh || say 'tests with these clients are skipped'
+            ;;
+        # libFuzzer itself is compiled with the targets, and is C++.
+        fuzz)
+            need $(missing c++:g++)
+            need_fuzzer
             ;;
         *)
             say "no such part: $part"
