@@ -8,6 +8,7 @@ use std::sync::{Arc, OnceLock};
 
 use frame::InterfaceId;
 
+use crate::connection::Helper;
 use crate::drop::Drop;
 use crate::punt::{REASONS, Why};
 use crate::rule::RuleCounters;
@@ -97,6 +98,7 @@ pub struct Counters {
     pub ipv4_fasttrack: Pair,
     /// The same of IPv6.
     pub ipv6_fasttrack: Pair,
+    cut: [Counter; Helper::ALL.len()],
     /// What rules of the firewall counted.
     pub rules: Arc<RuleCounters>,
     pages: Box<[OnceLock<Box<[InterfaceCounters]>>]>,
@@ -120,6 +122,7 @@ impl Counters {
             ipv6_fast_path: Pair::default(),
             ipv4_fasttrack: Pair::default(),
             ipv6_fasttrack: Pair::default(),
+            cut: core::array::from_fn(|_| Counter::default()),
             rules: Arc::default(),
             pages: (0..PAGES).map(|_| OnceLock::new()).collect(),
             nowhere: InterfaceCounters::default(),
@@ -159,6 +162,17 @@ impl Counters {
     #[inline]
     pub fn dropped_many(&self, reason: Drop, count: u64) {
         self.drops[reason as usize].add(count);
+    }
+
+    /// Counts a segment that cut a message, or ended one, which its helper could not carry out therefore.
+    #[cold]
+    pub fn cut(&self, helper: Helper) {
+        self.cut[helper as usize].add(1);
+    }
+
+    /// How many such segments there were.
+    pub fn cuts(&self, helper: Helper) -> u64 {
+        self.cut[helper as usize].get()
     }
 
     /// Counts a packet handed to control.

@@ -201,6 +201,7 @@ impl Tracker {
         let homes = self.homes.as_deref();
         self.expectations.forget(id, |tuple| gone(homes, tuple));
         self.altered.remove(&id.slot);
+        self.remainders.forget(id.slot);
     }
 
     /// What a helper altered in a connection; nothing at first.

@@ -33,6 +33,7 @@ mod limits;
 mod part;
 mod pass;
 mod rate;
+mod remainder;
 mod row;
 mod settings;
 mod setup;

@@ -20,6 +20,7 @@ use super::id::{EntryId, Slot, Way};
 use super::layout::{Ipv4, Ipv6, Layout, flag};
 use super::limits::Limits;
 use super::part::Part;
+use super::remainder::Remainders;
 use super::settings::{Settings, Tick};
 use super::state::{Helper, Refused, State, TcpState, Track};
 use super::sweep::Sweep;
@@ -56,6 +57,8 @@ pub struct Tracker {
     pub(super) expectations: Expectations,
     /// What helpers altered in the connections that they read.
     pub(super) altered: BTreeMap<Slot, Altered>,
+    /// What segments cut of the messages that helpers read.
+    pub(super) remainders: Remainders,
     /// How many connections it has, of both families.
     pub(super) live: u32,
     pub(super) sweep: Sweep,
@@ -104,6 +107,7 @@ impl Tracker {
             ipv6: Part::new(ipv6, setup.worker, now)?,
             expectations: Expectations::default(),
             altered: BTreeMap::new(),
+            remainders: Remainders::default(),
             live: 0,
             sweep: Sweep::default(),
             counted: Vec::with_capacity(COUNTED),

@@ -25,6 +25,10 @@ pub struct Edit {
 pub struct Edits {
     list: [Edit; EDITS],
     count: u8,
+    /// So many bytes of the text that was read lie before the payload: they have left already.
+    gone: usize,
+    /// One of those would have had to be another.
+    cut: bool,
 }
 
 impl Default for Edits {
@@ -32,13 +36,29 @@ impl Default for Edits {
         Self {
             list: [Edit::default(); EDITS],
             count: 0,
+            gone: 0,
+            cut: false,
         }
     }
 }
 
 impl Edits {
-    /// Adds one in its place; none when there is no room or it lies over another.
+    /// None yet, of a text of which so many bytes have left already.
+    pub(super) fn behind(gone: usize) -> Self {
+        Self {
+            gone,
+            ..Self::default()
+        }
+    }
+
+    /// Adds one in its place in the text; none when there is no room, it lies over another, or what it
+    /// would change has left.
     pub(super) fn push(&mut self, at: Range<usize>, text: Text) -> Option<()> {
+        let Some(start) = at.start.checked_sub(self.gone) else {
+            self.cut = true;
+            return None;
+        };
+        let at = start..at.end - self.gone;
         let count = usize::from(self.count);
         let new = Edit {
             at: u16::try_from(at.start).ok()?,
@@ -62,13 +82,34 @@ impl Edits {
         Some(())
     }
 
+    /// Adds those of a part of the payload, from this byte on; none when there is no room.
+    pub(super) fn append(&mut self, part: &Self, from: usize) -> Option<()> {
+        self.cut |= part.cut;
+        for edit in part.as_slice() {
+            let at = self.gone + from + usize::from(edit.at);
+            self.push(at..at + usize::from(edit.len), edit.text)?;
+        }
+        Some(())
+    }
+
     /// Whether the payload stays as it is.
     pub const fn is_empty(&self) -> bool {
         self.count == 0
     }
 
-    /// How many bytes longer the part of the payload from `from` on becomes.
+    /// Whether a byte that has left already would have had to be another.
+    pub(super) const fn is_cut(&self) -> bool {
+        self.cut
+    }
+
+    /// Says so.
+    pub(super) const fn mark_cut(&mut self) {
+        self.cut = true;
+    }
+
+    /// How many bytes longer the part of the text from `from` on becomes.
     pub fn growth(&self, from: usize) -> i32 {
+        let from = from.saturating_sub(self.gone);
         let behind = self
             .as_slice()
             .iter()

@@ -7,10 +7,13 @@
 
 use core::ops::Range;
 
-use super::text::{Host, Text, address, number, port};
-use super::{Expected, Findings, From, View};
+use super::text::{Host, LINE, Lines, PASSED, Text, address, number, port, unfinished};
+use super::{EXPECTATIONS, Expected, Findings, From, View};
 
 const TIMEOUT_SECS: u32 = 300;
+
+/// The most lines that are read.
+const LINES: usize = 128;
 
 /// How the endpoint is written.
 enum Form {
@@ -30,12 +33,33 @@ struct Named {
     form: Form,
 }
 
-pub(super) fn read(payload: &[u8], view: &View, known: &dyn Expected) -> Option<Findings> {
-    let named = find(payload, view)?;
+pub(super) fn read(text: &[u8], view: &View, known: &dyn Expected, findings: &mut Findings) {
+    let lines = Lines::of(text, 0).take(LINES);
+    let named = lines.filter_map(|line| find(text, line.start, view));
+    for named in named.take(EXPECTATIONS) {
+        let _ = carry_out(named, view, known, findings);
+    }
+}
+
+/// What has to be kept of a text for the next one: a line that is not all there.
+pub(super) fn rest(text: &[u8]) -> &[u8] {
+    match unfinished(text) {
+        line if line.len() > LINE || line.contains(&b'\r') => PASSED,
+        line => line,
+    }
+}
+
+/// Expects a connection to what is named, and has it named as others know it; none, and nothing found,
+/// if that cannot be.
+fn carry_out(
+    named: Named,
+    view: &View,
+    known: &dyn Expected,
+    findings: &mut Findings,
+) -> Option<()> {
     if !view.is_sender(named.address) {
         return None;
     }
-    let mut findings = Findings::default();
     let expected = view.expect_tcp(named.port, TIMEOUT_SECS, From::Peer, known)?;
     let (outside, port) = (view.back.destination, expected.tuple.destination_port);
     if (named.address, named.port) != (outside, port) {
@@ -52,16 +76,23 @@ pub(super) fn read(payload: &[u8], view: &View, known: &dyn Expected) -> Option<
         findings.edits.push(named.at, text?)?;
     }
     findings.expect(expected);
-    Some(findings)
+    Some(())
 }
 
-/// The endpoint that a command of the client, or an answer of the server, names.
-fn find(payload: &[u8], view: &View) -> Option<Named> {
+/// The endpoint that a command of the client, or an answer of the server, names in the line that
+/// begins here.
+fn find(text: &[u8], start: usize, view: &View) -> Option<Named> {
+    let text = &text[start..];
     // A line that is not all there may say something else when it is.
-    let end = payload
-        .iter()
-        .position(|byte| matches!(byte, b'\r' | b'\n'))?;
-    let line = &payload[..end];
+    let end = text.iter().position(|byte| matches!(byte, b'\r' | b'\n'))?;
+    let named = in_line(&text[..end], view)?;
+    Some(Named {
+        at: start + named.at.start..start + named.at.end,
+        ..named
+    })
+}
+
+fn in_line(line: &[u8], view: &View) -> Option<Named> {
     let (word, rest) = line.split_at_checked(4)?;
     let from = 4 + rest.iter().position(|byte| *byte != b' ')?;
     match (view.reply, word.to_ascii_uppercase().as_slice()) {

@@ -4,7 +4,9 @@
 //! PRIVMSG friend :^ADCC SEND picture.png 167772162 5001 1234^A
 //! ```
 
-use super::text::{Text, number, port};
+use core::ops::Range;
+
+use super::text::{LINE, PASSED, Text, number, port, unfinished};
 use super::{Expected, Findings, From, View};
 
 const TIMEOUT_SECS: u32 = 300;
@@ -16,57 +18,80 @@ const OFFERS_READ: usize = 4;
 
 const OFFERS: [&[u8]; 5] = [b"SEND ", b"CHAT ", b"MOVE ", b"TSEND ", b"SCHAT "];
 
-pub(super) fn read(payload: &[u8], view: &View, known: &dyn Expected) -> Option<Findings> {
-    if view.forth.ipv6 {
-        return None;
-    }
-    let mut findings = Findings::default();
+pub(super) fn read(text: &[u8], view: &View, known: &dyn Expected, findings: &mut Findings) {
     let mut from = 0;
     for _ in 0..OFFERS_READ {
-        let at = find(&payload[from..], MARK)?;
-        let offer = from + at + MARK.len();
-        // The first offer is the one: others need another line.
-        if let Some(()) = one(payload, offer, view, known, &mut findings) {
-            return Some(findings);
+        let Some(at) = find(&text[from..], MARK) else {
+            return;
+        };
+        from += at + MARK.len();
+        if let Some(offer) = Offer::at(text, from) {
+            let _ = carry_out(offer, view, known, findings);
         }
-        from = offer;
     }
-    None
 }
 
-fn one(
-    payload: &[u8],
-    at: usize,
+/// What has to be kept of a text for the next one: a line that is not all there, and whose offer was
+/// not read yet.
+pub(super) fn rest(text: &[u8]) -> &[u8] {
+    let line = unfinished(text);
+    let offer = find(line, MARK).and_then(|at| Offer::at(line, at + MARK.len()));
+    match offer {
+        None if line.len() <= LINE => line,
+        _ => PASSED,
+    }
+}
+
+/// Who waits for a connection, and where it says so.
+struct Offer {
+    host: u32,
+    port: u16,
+    at: Range<usize>,
+}
+
+impl Offer {
+    /// The offer whose kind begins here.
+    fn at(text: &[u8], at: usize) -> Option<Self> {
+        let end = find(&text[at..], b"\n").map_or(text.len(), |end| at + end + 1);
+        let text = &text[..end];
+        let kind = OFFERS.iter().find(|kind| text[at..].starts_with(kind))?;
+        // The name of the file, or of the protocol.
+        let name = at + kind.len();
+        let start = name + text[name..].iter().position(|byte| *byte == b' ')? + 1;
+        let (host, digits) = number(&text[start..])?;
+        let between = start + digits;
+        let (port, port_digits) = port(text[between..].strip_prefix(b" ")?)?;
+        let end = between + 1 + port_digits;
+        // A number that goes on may be another.
+        text.get(end)?;
+        Some(Self {
+            host,
+            port,
+            at: start..end,
+        })
+    }
+}
+
+/// Expects a connection to who offers one, and has it named as others know it; none, and nothing found,
+/// if that cannot be.
+fn carry_out(
+    offer: Offer,
     view: &View,
     known: &dyn Expected,
     findings: &mut Findings,
 ) -> Option<()> {
-    let rest = &payload[at..];
-    let offer = OFFERS.iter().find(|offer| rest.starts_with(offer))?;
-    // The name of the file, or of the protocol.
-    let name = at + offer.len();
-    let start = name + payload[name..].iter().position(|byte| *byte == b' ')? + 1;
-    let (host, digits) = number(&payload[start..])?;
-    let between = start + digits;
-    let (port, port_digits) = port(
-        payload
-            .get(between + 1..)
-            .filter(|_| payload[between] == b' ')?,
-    )?;
-    let end = between + 1 + port_digits;
-    // A number that goes on may be another.
-    let (_, true) = (payload.get(end)?, view.is_sender(u128::from(host))) else {
+    if view.forth.ipv6 || !view.is_sender(u128::from(offer.host)) {
         return None;
-    };
+    }
     // Whoever got the message connects, and that is not the server.
-    let expected = view.expect_tcp(port, TIMEOUT_SECS, From::Anywhere, known)?;
+    let expected = view.expect_tcp(offer.port, TIMEOUT_SECS, From::Anywhere, known)?;
     let (outside, outside_port) = (
         view.back.destination as u32,
         expected.tuple.destination_port,
     );
-    if (host, port) != (outside, outside_port) {
+    if (offer.host, offer.port) != (outside, outside_port) {
         let text = Text::of(format_args!("{outside} {outside_port}"))?;
-        findings.edits.push(start..end, text)?;
+        findings.edits.push(offer.at, text)?;
     }
     findings.expect(expected);
     Some(())

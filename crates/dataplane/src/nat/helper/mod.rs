@@ -15,8 +15,11 @@
 //! | sip | `Via`, `Contact` and the like; SDP (RFC 3261, RFC 8866) | RTP and RTCP |
 //! | tftp | requests (RFC 1350) | an answer from another port |
 //!
-//! A message that is cut by a segment's end is not recognised, and ports below 1024 are not expected
-//! on anybody's word. SIP is read over UDP and TCP.
+//! Messages of FTP, IRC, RTSP and SIP may go on in the next segment of TCP: [`rest()`] says what has to be
+//! kept of one so that the next is understood, and the next is read together with it. What would have to
+//! be edited and has left with the segment before cannot be: such a message passes as it is, nothing is
+//! expected by it, and that is said ([`Findings::is_cut`]). Those of PPTP are short, and each is sent by
+//! itself. Ports below 1024 are not expected on anybody's word.
 
 mod edit;
 mod ftp;
@@ -34,7 +37,7 @@ mod treat;
 pub use edit::{EDITS, Edit, Edits, edit};
 pub use services::{Services, has_code};
 pub use text::Text;
-pub use treat::{Shifts, payload, treat};
+pub use treat::{Shifts, number, payload, treat};
 
 use super::choose::Order;
 use super::target::Ports;
@@ -226,6 +229,42 @@ pub struct Findings {
 }
 
 impl Findings {
+    /// Nothing yet, in a text of which so many bytes have left already.
+    fn behind(gone: usize) -> Self {
+        Self {
+            edits: Edits::behind(gone),
+            ..Self::default()
+        }
+    }
+
+    /// Whether a message was not carried out because a part that had to be another has left already.
+    pub const fn is_cut(&self) -> bool {
+        self.edits.is_cut()
+    }
+
+    /// Adds what was found in a part of the same payload, which begins at this byte.
+    pub fn append(&mut self, part: &Self, from: usize) {
+        let before = *self;
+        if self.edits.append(&part.edits, from).is_none() {
+            self.take_back(&before);
+            self.edits.mark_cut();
+            return;
+        }
+        self.calls = part.calls.or(self.calls);
+        for expectation in part.expectations() {
+            self.expect(*expectation);
+        }
+    }
+
+    /// Takes back what a message began and cannot end.
+    fn take_back(&mut self, before: &Self) {
+        let is_cut = self.is_cut();
+        *self = *before;
+        if is_cut {
+            self.edits.mark_cut();
+        }
+    }
+
     /// What is to be expected.
     pub fn expectations(&self) -> impl Iterator<Item = &Expectation> {
         self.expectations.iter().flatten()
@@ -239,17 +278,33 @@ impl Findings {
     }
 }
 
-/// Reads the payload of a packet with its connection's helper.
-pub fn read(payload: &[u8], view: &View, expected: &dyn Expected) -> Findings {
-    let found = match view.helper {
-        Helper::Ftp => ftp::read(payload, view, expected),
-        Helper::Irc => irc::read(payload, view, expected),
-        Helper::Pptp => pptp::read(payload, view, expected),
-        Helper::Rtsp => rtsp::read(payload, view, expected),
-        Helper::Sip => sip::read(payload, view, expected),
-        Helper::Tftp => tftp::read(payload, view),
+/// Reads a text with its connection's helper: the payload of a packet, behind as many bytes as `gone` that
+/// were kept of what came before it. Edits are in the payload.
+pub fn read(text: &[u8], gone: usize, view: &View, expected: &dyn Expected) -> Findings {
+    let mut findings = Findings::behind(gone);
+    match view.helper {
+        Helper::Ftp => ftp::read(text, view, expected, &mut findings),
+        Helper::Irc => irc::read(text, view, expected, &mut findings),
+        Helper::Rtsp => rtsp::read(text, view, expected, &mut findings),
+        Helper::Sip => sip::read(text, view, expected, &mut findings),
+        Helper::Pptp => return pptp::read(text, view, expected).unwrap_or_default(),
+        Helper::Tftp => return tftp::read(text, view).unwrap_or_default(),
         // RouterOS: reads H.323 as well.
-        Helper::None | Helper::H323 | Helper::Quake3 => None,
-    };
-    found.unwrap_or_default()
+        Helper::None | Helper::H323 | Helper::Quake3 => {}
+    }
+    findings
+}
+
+/// What has to be kept of a text so that the payload behind it is understood, in two parts; nothing of
+/// datagrams. Bounded: 4,096 bytes of SIP, two lines of 512 of the others.
+pub fn rest<'a>(text: &'a [u8], view: &View) -> [&'a [u8]; 2] {
+    const NOTHING: &[u8] = &[];
+    match view.helper {
+        _ if view.forth.protocol != protocol::TCP => [NOTHING; 2],
+        Helper::Ftp => [ftp::rest(text), NOTHING],
+        Helper::Irc => [irc::rest(text), NOTHING],
+        Helper::Rtsp => rtsp::rest(text),
+        Helper::Sip => [sip::rest(text), NOTHING],
+        _ => [NOTHING; 2],
+    }
 }

@@ -11,7 +11,7 @@
 
 use core::ops::Range;
 
-use super::text::{Host, Lines, Text, address, port};
+use super::text::{Host, LINE, Lines, Text, address, port};
 use super::{Expected, Findings, Needs, View};
 use crate::packet::{Tuple, protocol};
 
@@ -21,37 +21,84 @@ const STREAM_SECS: u32 = 180;
 /// The most lines that are read.
 const LINES: usize = 128;
 
-pub(super) fn read(payload: &[u8], view: &View, expected: &dyn Expected) -> Option<Findings> {
-    // Not in the midst of something: each message begins with a word, what is interleaved with `$`.
-    if !payload.first()?.is_ascii_alphabetic() {
-        return None;
+pub(super) fn read(text: &[u8], view: &View, expected: &dyn Expected, findings: &mut Findings) {
+    if !begins(text) {
+        return;
     }
     let mut reading = Reading {
-        payload,
+        text,
         view,
         expected,
-        findings: Findings::default(),
+        findings,
     };
     let mut sets_up = false;
-    let mut lines = Lines::of(payload, 0);
+    let mut lines = Lines::of(text, 0);
     for _ in 0..LINES {
-        let Some(line) = lines.next() else { break };
         // A line that is not all there may say something else when it is.
-        if payload.get(lines.at.wrapping_sub(1)) != Some(&b'\n') {
+        let Some(line) = lines.next_whole() else {
             break;
-        }
-        let text = &payload[line.clone()];
+        };
+        let text = &text[line.clone()];
         if text.is_empty() {
             sets_up = false;
-        } else if text.starts_with(b"RTSP/1.0 ") {
-            sets_up = view.reply;
-        } else if text.ends_with(b" RTSP/1.0") {
-            sets_up = !view.reply && text.starts_with(b"SETUP ");
+        } else if is_first(text) {
+            sets_up = match is_answer(text) {
+                true => view.reply,
+                false => !view.reply && text.starts_with(b"SETUP "),
+            };
         } else if sets_up && let Some(value) = transport(text) {
-            reading.transports(line.start + value..line.end)?;
+            let before = *reading.findings;
+            if reading.transports(line.start + value..line.end).is_none() {
+                reading.findings.take_back(&before);
+            }
         }
     }
-    Some(reading.findings)
+}
+
+/// What has to be kept of a text for the next one: the first line of a message whose head is not all
+/// there, which says what the others mean, and a line that is not.
+pub(super) fn rest(text: &[u8]) -> [&[u8]; 2] {
+    const NOTHING: [&[u8]; 2] = [&[]; 2];
+    if !begins(text) {
+        return NOTHING;
+    }
+    let mut first: &[u8] = &[];
+    let mut lines = Lines::of(text, 0);
+    for _ in 0..LINES {
+        let start = lines.at;
+        let Some(line) = lines.next_whole() else {
+            let behind = &text[start..];
+            let kept = first.len().max(behind.len()) <= LINE
+                && behind.iter().all(is_printed)
+                && (!first.is_empty() || begins(behind));
+            return if kept { [first, behind] } else { NOTHING };
+        };
+        match &text[line] {
+            [] => first = &[],
+            line if is_first(line) => first = &text[start..lines.at],
+            _ => {}
+        }
+    }
+    NOTHING
+}
+
+/// Not in the midst of something: each message begins with a word, what is interleaved with `$`.
+fn begins(text: &[u8]) -> bool {
+    text.first().is_some_and(u8::is_ascii_alphabetic)
+}
+
+/// What is interleaved is none of a message's lines.
+fn is_printed(byte: &u8) -> bool {
+    matches!(byte, b' '..=b'~' | b'\t' | b'\r')
+}
+
+fn is_answer(line: &[u8]) -> bool {
+    line.starts_with(b"RTSP/1.0 ")
+}
+
+/// Whether a message begins with this line.
+fn is_first(line: &[u8]) -> bool {
+    is_answer(line) || line.ends_with(b" RTSP/1.0")
 }
 
 /// Where the value of the header `Transport` begins in its line.
@@ -62,17 +109,17 @@ fn transport(line: &[u8]) -> Option<usize> {
 }
 
 struct Reading<'a> {
-    payload: &'a [u8],
+    text: &'a [u8],
     view: &'a View,
     expected: &'a dyn Expected,
-    findings: Findings,
+    findings: &'a mut Findings,
 }
 
 impl Reading<'_> {
     /// The ways that a side offers, between commas, with their parameters between semicolons.
     fn transports(&mut self, value: Range<usize>) -> Option<()> {
         let mut at = value.start;
-        for part in self.payload[value].split(|byte| matches!(byte, b';' | b',')) {
+        for part in self.text[value].split(|byte| matches!(byte, b';' | b',')) {
             let blank = part.iter().take_while(|byte| **byte == b' ').count();
             self.parameter(at + blank..at + part.len())?;
             at += part.len() + 1;
@@ -81,7 +128,7 @@ impl Reading<'_> {
     }
 
     fn parameter(&mut self, at: Range<usize>) -> Option<()> {
-        let text = &self.payload[at.clone()];
+        let text = &self.text[at.clone()];
         let Some(equals) = text.iter().position(|byte| *byte == b'=') else {
             return Some(());
         };
@@ -104,7 +151,7 @@ impl Reading<'_> {
 
     /// One port, or one and the next: RTP and RTCP.
     fn ports(&self, at: &Range<usize>) -> Option<(u16, Needs)> {
-        let text = &self.payload[at.clone()];
+        let text = &self.text[at.clone()];
         let (first, digits) = port(text)?;
         match text.get(digits..)? {
             [] => Some((first, Needs::One)),
@@ -163,7 +210,7 @@ impl Reading<'_> {
     /// The sender's address is called what the other side knows.
     fn own_address(&mut self, at: Range<usize>) -> Option<()> {
         let ipv6 = self.view.forth.ipv6;
-        let known = address(&self.payload[at.clone()], ipv6);
+        let known = address(&self.text[at.clone()], ipv6);
         let outside = self.view.back.destination;
         if known != Some(self.view.forth.source) || known == Some(outside) {
             return Some(());

@@ -1,17 +1,22 @@
 //! SIP names the endpoints of the signalling in its headers and those of the streams in a description
-//! of the session (RFC 3261; RFC 8866). A datagram is one message; in a segment of TCP all that are
-//! whole are read.
+//! of the session (RFC 3261; RFC 8866). A datagram is one message; in a stream of TCP all are
+//! read of which the end was seen.
 //!
 //! Wherever one end of the signalling is written as its own side knows it, what the other side knows
 //! it as is written instead: in the request's line, in `Via`, `Contact`, `From`, `To`, `Route` and
 //! `Record-Route`, and in `c=` and `o=`. A stream of the payload's sender is expected at its port and
 //! the one behind it (RTP and RTCP), and gets others in `m=` where those are somebody else's.
 
+mod stream;
+
 use core::ops::Range;
 
 use super::text::{Host, Lines, Text, address, number, port};
 use super::{Expected, Findings, From, Needs, View};
 use crate::packet::protocol;
+use stream::Next;
+
+pub(super) use stream::rest;
 
 /// The lifetime of a connection that signals, where `sip-timeout` does not say another.
 pub(super) const TIMEOUT_SECS: u32 = 3600;
@@ -21,6 +26,9 @@ const STREAM_SECS: u32 = 180;
 
 /// The most lines that are read.
 const LINES: usize = 128;
+
+/// The most messages of a segment that are read.
+const MESSAGES: usize = 64;
 
 /// The most streams of a session.
 const STREAMS: usize = 4;
@@ -42,39 +50,39 @@ const HEADERS: [&[u8]; 10] = [
     b"record-route",
 ];
 
-pub(super) fn read(payload: &[u8], view: &View, expected: &dyn Expected) -> Option<Findings> {
-    let mut findings = Findings::default();
+pub(super) fn read(text: &[u8], view: &View, expected: &dyn Expected, findings: &mut Findings) {
     if view.forth.protocol != protocol::TCP {
-        Message::of(payload, view, &mut findings).read(0, view, expected)?;
-        return Some(findings);
+        carry_out(text, 0..text.len(), view, expected, findings);
+        return;
     }
     let mut start = 0;
-    while let Some(message) = next_message(payload, start) {
-        let text = &payload[..message.end];
-        Message::of(text, view, &mut findings).read(message.start, view, expected)?;
+    for _ in 0..MESSAGES {
+        let Next::Whole(message) = Next::of(text, start) else {
+            return;
+        };
         start = message.end;
+        carry_out(text, message, view, expected, findings);
     }
-    Some(findings)
 }
 
-/// The next message of a stream that is whole, from `from` on (RFC 3261, 18.3). Empty lines before it
-/// keep the connection open (RFC 5626, 4.4.1).
-fn next_message(payload: &[u8], from: usize) -> Option<Range<usize>> {
-    let blank = |byte: &&u8| matches!(**byte, b'\r' | b'\n');
-    let start = from + payload.get(from..)?.iter().take_while(blank).count();
-    let mut lines = Lines::of(payload, start);
-    let mut length = None;
-    for line in lines.by_ref().take(LINES) {
-        if line.is_empty() {
-            let end = lines.at.checked_add(length?)?;
-            return (end <= payload.len()).then_some(start..end);
-        }
-        if let Some((Name::Length, value)) = header(payload, &line) {
-            let text = payload[value].trim_ascii();
-            length = Some(number(text)?.0 as usize);
-        }
+/// Whether a message begins with this line.
+fn is_first(line: &[u8]) -> bool {
+    line.starts_with(b"SIP/2.0 ") || line.ends_with(b" SIP/2.0")
+}
+
+/// Reads a message, which is carried out wholly or not at all.
+fn carry_out(
+    text: &[u8],
+    at: Range<usize>,
+    view: &View,
+    expected: &dyn Expected,
+    findings: &mut Findings,
+) {
+    let before = *findings;
+    let mut message = Message::of(&text[..at.end], view, findings);
+    if message.read(at.start, view, expected).is_none() {
+        findings.take_back(&before);
     }
-    None
 }
 
 /// What a header is about.
@@ -158,8 +166,7 @@ impl<'a> Message<'a> {
         let payload = self.payload;
         let mut lines = Lines::of(payload, at);
         let first = lines.next()?;
-        let is_answer = payload[first.clone()].starts_with(b"SIP/2.0 ");
-        if !is_answer && !payload[first.clone()].ends_with(b" SIP/2.0") {
+        if !is_first(&payload[first.clone()]) {
             return None;
         }
         self.endpoints(first)?;

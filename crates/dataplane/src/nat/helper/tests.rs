@@ -1,3 +1,4 @@
+mod cut;
 mod garbage;
 mod rtsp;
 mod tracked;
@@ -63,7 +64,11 @@ impl Expected for Known {
 
 impl Known {
     fn read(&self, payload: &[u8], view: &View) -> Findings {
-        let findings = read(payload, view, self);
+        self.read_behind(payload, 0, view)
+    }
+
+    fn read_behind(&self, text: &[u8], gone: usize, view: &View) -> Findings {
+        let findings = read(text, gone, view, self);
         let mut known = self.0.borrow_mut();
         for new in findings.expectations() {
             known.retain(|one| one.tuple != new.tuple);
@@ -101,9 +106,18 @@ fn run(payload: &str, view: &View) -> (String, Vec<Expectation>) {
 
 fn run_with(table: &Known, payload: &str, view: &View) -> (String, Vec<Expectation>) {
     let findings = table.read(payload.as_bytes(), view);
+    let text = edited(payload.as_bytes(), view, &findings);
+    (
+        String::from_utf8(text).unwrap(),
+        findings.expectations().copied().collect(),
+    )
+}
+
+/// What the payload of a packet becomes.
+fn edited(payload: &[u8], view: &View, findings: &Findings) -> Vec<u8> {
     let built = Built {
         tuple: view.forth,
-        payload: payload.as_bytes().to_vec(),
+        payload: payload.to_vec(),
         options: false,
         checksum: Checksum::Finished,
     };
@@ -112,17 +126,15 @@ fn run_with(table: &Known, payload: &str, view: &View) -> (String, Vec<Expectati
     room.extend([0; 1400]);
     let len = edit(&mut room, shape, &findings.edits).expect("room");
     room.truncate(len as usize);
-    let header = room.len()
-        - payload
-            .len()
-            .wrapping_add_signed(findings.edits.growth(0) as isize);
-    let text = String::from_utf8(room[header..].to_vec()).unwrap();
+    let growth = findings.edits.growth(0) as isize;
+    let header = room.len() - payload.len().wrapping_add_signed(growth);
+    let text = room[header..].to_vec();
     let fresh = Built {
-        payload: text.clone().into_bytes(),
+        payload: text.clone(),
         ..built
     };
     assert_eq!(room, fresh.packet());
-    (text, findings.expectations().copied().collect())
+    text
 }
 
 fn tcp(source: u128, source_port: u16, destination: u128, destination_port: u16) -> Tuple {
@@ -296,7 +308,7 @@ fn a_pptp_call_expects_its_tunnel_in_both_directions() {
     ];
     reply.resize(32, 0);
 
-    let findings = read(&reply, &view, &Known::default());
+    let findings = read(&reply, 0, &view, &Known::default());
 
     let gre = |source, destination, call| Tuple {
         source,

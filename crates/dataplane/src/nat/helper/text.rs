@@ -98,6 +98,12 @@ impl<'a> Lines<'a> {
     pub(super) const fn of(payload: &'a [u8], at: usize) -> Self {
         Self { payload, at }
     }
+
+    /// The next one if its end is there.
+    pub(super) fn next_whole(&mut self) -> Option<Range<usize>> {
+        self.next()
+            .filter(|_| self.payload.get(self.at.wrapping_sub(1)) == Some(&b'\n'))
+    }
 }
 
 impl Iterator for Lines<'_> {
@@ -115,6 +121,18 @@ impl Iterator for Lines<'_> {
         self.at += len.map_or(rest.len(), |len| len + 1);
         Some(start..start + text.len())
     }
+}
+
+/// The longest line of which a beginning is kept, in bytes (RFC 1459, 2.3).
+pub(super) const LINE: usize = 512;
+
+/// Stands for the beginning of a line of which nothing more is to be read.
+pub(super) const PASSED: &[u8] = b"\0";
+
+/// The line that a text ends in the midst of; nothing when it ends with a line.
+pub(super) fn unfinished(text: &[u8]) -> &[u8] {
+    let last = text.iter().rposition(|byte| *byte == b'\n');
+    &text[last.map_or(0, |last| last + 1)..]
 }
 
 /// A decimal number at the beginning, and how many digits it has.

@@ -15,6 +15,19 @@ pub fn payload(packet: &[u8], shape: Shape) -> Option<&[u8]> {
     packet.get(place.payload()..shape.len as usize)
 }
 
+/// The number of the first byte of a segment's payload, as its sender wrote it; none of what is no whole
+/// segment of TCP. `packet` begins with its network header.
+pub fn number(packet: &[u8], shape: Shape) -> Option<u32> {
+    const SYN: u8 = 0x02;
+    if edit::Place::of(packet, shape)?.layer() != Layer::Tcp {
+        return None;
+    }
+    let segment = packet.get(usize::from(shape.upper)..)?;
+    let number = u32::from_be_bytes(*segment.get(4..)?.first_chunk()?);
+    // A SYN has a number of its own (RFC 9293, 3.4).
+    Some(number.wrapping_add(u32::from(segment.get(13)? & SYN != 0)))
+}
+
 /// Edits a packet's payload, and shifts the numbers of TCP. Says the packet's new length.
 ///
 /// `room` begins with the packet's network header and goes on behind its end as far as it may grow:
@@ -104,6 +117,7 @@ mod tests {
 
         let findings = read(
             super::payload(&room, shape).unwrap(),
+            0,
             &view,
             &Known::default(),
         );

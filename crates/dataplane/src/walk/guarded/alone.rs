@@ -122,7 +122,7 @@ fn settle(
                 cx.snapshot.firewall.tables(ipv6).leave(&passage.received);
             }
             if passage.accepted {
-                helper::treat(cx, frame, passage, None, &mut outlet.memory.tracker)?;
+                helper::treat(cx, frame, passage, None, outlet)?;
                 commit(frame, passage).map_err(Exit::Drop)?;
                 frame.walked = true;
             }
@@ -134,8 +134,7 @@ fn settle(
         outlet.redirect(frame, onward.hop);
     }
     let received = frame.len() as u64;
-    let tracker = &mut outlet.memory.tracker;
-    helper::treat(cx, frame, passage, Some(&mut onward), tracker)?;
+    helper::treat(cx, frame, passage, Some(&mut onward), outlet)?;
     let adjacency = &onward.adjacency;
     commit(frame, passage).map_err(Exit::Drop)?;
     if !ipv6 && frame.ingress != InterfaceId::NONE {

@@ -3,7 +3,11 @@
 //!
 //! A message is carried out wholly or dropped. What passed once in one form would have to come in the
 //! same form again, or the ends of a TCP connection would not agree on its numbers; what is dropped
-//! comes again, and is read anew.
+//! comes again, and is read anew. A message that goes on in the next segment leaves as it came, segment by
+//! segment, and is understood by what is kept of it; one of which a part would have had to be edited that
+//! is gone passes, and is counted: its ends may know better, and without an answer they would wait.
+
+use std::borrow::Cow;
 
 use frame::{Frame, Segmentation};
 
@@ -12,6 +16,7 @@ use crate::connection::{Altered, Draft, Helper, Tick, Tracker, Way};
 use crate::drop::Drop;
 use crate::nat::Shape;
 use crate::nat::helper::{self, Findings, View};
+use crate::outlet::Outlet;
 use crate::packet::{Fragment, protocol};
 use crate::punt::Why;
 use crate::walk::depart::packet;
@@ -40,11 +45,12 @@ pub(super) fn treat(
     frame: &mut Frame,
     passage: &mut Passage,
     onward: Option<&mut Onward>,
-    tracker: &mut Tracker,
+    outlet: &mut Outlet,
 ) -> Result<(), Exit> {
     let Some(way) = passage.helped else {
         return Ok(());
     };
+    let tracker = &mut outlet.memory.tracker;
     let shape = Shape::of(&passage.fields, &frame.offload, frame.l3);
     let known = tracker.altered(way.slot());
     let unshifted = known.shifts.iter().all(|shift| shift.is_none());
@@ -56,7 +62,8 @@ pub(super) fn treat(
             false => Err(Exit::Drop(Drop::FirewallTruncated)),
         };
     };
-    let findings = read(cx, way, payload, &known, tracker);
+    let number = helper::number(packet(frame), shape);
+    let Reading { findings, rest } = read(cx, way, (number, payload), &known, tracker);
     let quiet = findings.edits.is_empty() && findings.calls.is_none() && unshifted;
     if let Some(onward) = onward {
         fit(frame, shape, passage, &findings, onward)?;
@@ -66,20 +73,32 @@ pub(super) fn treat(
             return Err(Exit::Drop(Drop::HelperFull));
         }
     }
-    match quiet {
-        true => Ok(()),
-        false => write(frame, shape, passage, (way, &findings, known), tracker).map_err(Exit::Drop),
+    if !quiet {
+        write(frame, shape, passage, (way, &findings, known), tracker).map_err(Exit::Drop)?;
     }
+    let kept = rest.is_none_or(|(number, text)| tracker.keep(way, number, text));
+    if findings.is_cut() || !kept {
+        outlet.counters.cut(tracker.helper(way));
+    }
+    Ok(())
 }
 
-/// What the payload says, if its helper is still enabled.
+/// What was read of a packet.
+#[derive(Default)]
+struct Reading {
+    findings: Findings,
+    /// What has to be read before the segment that begins with this number.
+    rest: Option<(u32, Box<[u8]>)>,
+}
+
+/// What the payload says, whose first byte has this number in TCP, if its helper is still enabled.
 fn read(
     cx: &Context<'_>,
     way: Way,
-    payload: &[u8],
+    (number, payload): (Option<u32>, &[u8]),
     known: &Altered,
     tracker: &mut Tracker,
-) -> Findings {
+) -> Reading {
     let services = &cx.snapshot.firewall.services;
     let view = View {
         id: tracker.id(way),
@@ -91,13 +110,44 @@ fn read(
         calls: known.calls,
     };
     if payload.is_empty() || !services.is_enabled(view.helper) {
-        return Findings::default();
+        return Reading::default();
     }
     // TCP has a lifetime of its own.
     if view.helper == Helper::Sip && view.forth.protocol == protocol::UDP {
         tracker.set_timeout(way, services.sip_timeout_secs);
     }
-    helper::read(payload, &view, tracker)
+    match number {
+        Some(number) => read_on(way, (number, payload), &view, tracker),
+        None => Reading {
+            findings: helper::read(payload, 0, &view, tracker),
+            rest: None,
+        },
+    }
+}
+
+/// What a segment says behind what was kept of those before it. Several of them that come again in one
+/// are read one by one, as they were the first time, so that the same leaves again.
+fn read_on(way: Way, (number, payload): (u32, &[u8]), view: &View, tracker: &Tracker) -> Reading {
+    let mut reading = Reading::default();
+    let mut from = 0;
+    while from < payload.len() {
+        let number = number.wrapping_add(from as u32);
+        let len = tracker.together(way, number, payload.len() - from);
+        let (kept, part) = (tracker.remainder(way, number), &payload[from..from + len]);
+        let text = match kept {
+            [] => Cow::Borrowed(part),
+            _ => Cow::Owned([kept, part].concat()),
+        };
+        let findings = helper::read(&text, kept.len(), view, tracker);
+        match from {
+            0 => reading.findings = findings,
+            _ => reading.findings.append(&findings, from),
+        }
+        let rest = helper::rest(&text, view).concat();
+        reading.rest = Some((number.wrapping_add(len as u32), rest.into()));
+        from += len;
+    }
+    reading
 }
 
 /// Whether a packet that becomes longer still fits its link. Its sender is told of a size that leaves

@@ -66,10 +66,10 @@ fn expected_connections_come(view: &View, message: &[u8], come: &[(Tuple, Tuple)
     );
     let parent = tracker.lookup(&first).expect("entered");
     let id = tracker.id(parent);
-    let findings = read(message, &View { id, ..*view }, &tracker);
+    let findings = read(message, 0, &View { id, ..*view }, &tracker);
     // The same message twice, as after a loss.
     for _ in 0..2 {
-        assert_eq!(read(message, &View { id, ..*view }, &tracker), findings);
+        assert_eq!(read(message, 0, &View { id, ..*view }, &tracker), findings);
         for expectation in findings.expectations() {
             assert!(tracker.expect(*expectation, Tick(80)));
         }
