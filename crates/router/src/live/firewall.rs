@@ -242,8 +242,15 @@ impl Control {
             !compiled.tracks4 && !compiled.tracks6 && !disabled,
         );
         let name = row.get("name").and_then(Value::as_str).unwrap_or_default();
-        if !is_as_it_says(name, disabled) {
+        let (helper, is_as_it_says) = (helper_of(name), is_as_it_says(name, disabled));
+        if !is_as_it_says {
             row.flag(Flag::NO_EFFECT.name, true);
+        }
+        let counters = self.workers.counters();
+        let cuts = counters.map(|counters| helper.map_or(0, |helper| counters.cuts(helper)));
+        match cuts.sum() {
+            0 => {}
+            cuts => row.set("cut-messages", number(cuts)),
         }
     }
 }

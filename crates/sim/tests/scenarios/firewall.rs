@@ -448,3 +448,47 @@ fn what_is_placed_before_the_row_that_counts_fasttrack_comes_before_all_rules() 
         assert!(said.starts_with(&refusal), "{said}");
     }
 }
+
+/// A segment of FTP's control connection that goes on here; its checksum is nobody's business on the way.
+fn command(number: u8, text: &[u8]) -> Vec<u8> {
+    let mut packet = vec![0x45, 0, 0, 40 + text.len() as u8, 0, 1, 0, 0, 64, 6, 0, 0];
+    packet.extend([10, 1, 0, 2, 10, 2, 0, 2]);
+    let sum: u32 = packet
+        .chunks(2)
+        .map(|word| u32::from(u16::from_be_bytes([word[0], word[1]])))
+        .sum();
+    let folded = (sum & 0xffff) + (sum >> 16);
+    packet[10..12].copy_from_slice(&(!(folded as u16)).to_be_bytes());
+    packet.extend([0x13, 0x88, 0, 21, 0, 0, 0, number, 0, 0, 0, 1]);
+    packet.extend([0x50, 0x10, 0x20, 0, 0, 0, 0, 0]);
+    packet.extend(text);
+    packet
+}
+
+#[test]
+fn a_command_that_is_cut_where_it_would_have_to_be_another_is_counted() {
+    let Chain {
+        mut world,
+        client,
+        west,
+        ..
+    } = guarded(
+        9,
+        1,
+        "/ip firewall nat add chain=srcnat out-interface=ether2 action=masquerade",
+    );
+    let counted = ":put [/ip firewall service-port get ftp cut-messages]";
+    let send = |world: &mut World, number, text: &[u8]| {
+        let packet = command(number, text);
+        world.at(client).send_raw("10.2.0.2", packet);
+        world.run(seconds(1));
+    };
+    send(&mut world, 10, b"PORT ");
+    send(&mut world, 15, b"10,1,0,2,19,137\r\n");
+    assert_eq!(world.run_on(west, counted), "\n");
+
+    send(&mut world, 32, b"PORT 10,1,");
+    send(&mut world, 42, b"0,2,19,138\r\n");
+
+    assert_eq!(world.run_on(west, counted), "1\n");
+}

@@ -3,7 +3,7 @@
 
 use menu::{Builtin, Flag, Kind, Menu, Pick, Shape};
 
-use crate::brief::{PORT, may, no, read};
+use crate::brief::{PORT, count, may, no, read};
 
 const fn helper(values: &'static [(&'static str, &'static str)]) -> Builtin {
     Builtin { values }
@@ -28,6 +28,10 @@ pub(crate) static MENU: Menu = Menu {
             "How long a signalling connection may be idle",
         ),
         no("disabled", "Defines whether item is ignored or used"),
+        count(
+            "cut-messages",
+            "Segments that passed unread because the message in them began in one that had left",
+        ),
     ]],
     flags: &[Flag::new('X', "disabled", 0), Flag::new('I', "invalid", 0)],
     columns: &["name", "ports"],
