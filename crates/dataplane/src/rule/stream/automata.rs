@@ -7,8 +7,9 @@
 //! needed within a fixed memory.
 //!
 //! To join expressions takes seconds where they have gaps that multiply. A set that must be there at once
-//! ([`Automata::after`]) has the automata of the set before it, searches for each new expression alone, and
-//! is joined later ([`Automata::joined`]): the same is found by both.
+//! ([`Automata::after`]) has the automata of the set before it, searches for each new expression alone, or
+//! for some together where they are many, and is joined later ([`Automata::joined`]): the same is found by
+//! both.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -18,7 +19,7 @@ use regex_automata::dfa::{Automaton as _, StartKind, dense};
 use regex_automata::hybrid::dfa as lazy;
 use regex_automata::util::primitives::StateID;
 use regex_automata::util::syntax;
-use regex_automata::{Input, MatchKind, nfa::thompson};
+use regex_automata::{Input, MatchKind, PatternSet, nfa::thompson};
 
 /// How much memory an expression may take before it is made an automaton, in bytes.
 const NFA_MAX: usize = 1 << 20;
@@ -33,7 +34,8 @@ const SIZE_FIRST: usize = 1 << 16;
 const CACHE: usize = 1 << 18;
 /// How many such a worker keeps.
 const CACHES: usize = 256;
-/// How many expressions are searched for alone until they are joined: each costs every byte a look.
+/// How many automata search alone until they are joined: each costs every byte a look. Where there would
+/// be more, half as many search for several expressions each.
 const ALONE_MAX: usize = 128;
 /// The place of an expression that is looked for no more.
 const NOWHERE: u32 = u32::MAX;
@@ -95,15 +97,16 @@ impl Reading {
         builder.thompson(Self::nfa()).build_many(texts).ok()
     }
 
-    fn alone(self, text: &str) -> Option<lazy::DFA> {
+    fn alone(self, texts: &[&str]) -> Option<lazy::DFA> {
         let config = lazy::DFA::config()
+            .match_kind(MatchKind::All)
             .cache_capacity(CACHE)
             .skip_cache_capacity_check(true);
         lazy::DFA::builder()
             .configure(config)
             .syntax(self.syntax())
             .thompson(Self::nfa())
-            .build(text)
+            .build_many(texts)
             .ok()
     }
 }
@@ -117,11 +120,12 @@ struct Group {
     places: Box<[u32]>,
 }
 
-/// An expression that is searched for alone.
+/// An expression that is searched for alone, or a few of them.
 #[derive(Clone, Debug)]
 struct Alone {
     automaton: Arc<lazy::DFA>,
-    place: u32,
+    /// The place in the set of each.
+    places: Box<[u32]>,
     /// A number of this automaton alone: what a worker builds of it fits no other.
     number: u64,
 }
@@ -148,7 +152,7 @@ impl Automata {
     }
 
     /// Makes automata of expressions that were checked, at once: what `before` has is taken over, and
-    /// others are searched for alone. If those are too many they are joined all the same.
+    /// others are searched for alone, several at a time if they are many.
     pub(super) fn after(before: &Self, expressions: Arc<[Expression]>, reading: Reading) -> Self {
         let places: HashMap<u64, u32> = { expressions.iter() }
             .zip(0..)
@@ -182,21 +186,36 @@ impl Automata {
             }
         }
         for alone in &before.alone {
-            let place = place(&alone.place);
-            if take(place) {
-                let alone = alone.clone();
-                automata.alone.push(Alone { place, ..alone });
+            let places: Box<[u32]> = alone.places.iter().map(place).collect();
+            let taken = places.iter().filter(|place| take(**place)).count();
+            if taken > 0 {
+                let automaton = Arc::clone(&alone.automaton);
+                automata.alone.push(Alone {
+                    automaton,
+                    places,
+                    ..*alone
+                });
             }
         }
         let new = has.iter().zip(0..).filter(|(has, _)| !**has);
         let new: Vec<u32> = new.map(|(_, place)| place).collect();
-        if automata.alone.len() + new.len() > ALONE_MAX {
-            return Self::new(automata.expressions, reading);
-        }
-        for place in new {
-            automata.search_alone(place, reading);
-        }
+        automata.search_apart(new, reading);
         automata
+    }
+
+    /// Has these searched for alone beside those that are; if that are too many, several at a time.
+    fn search_apart(&mut self, mut places: Vec<u32>, reading: Reading) {
+        let mut each = 1;
+        if self.alone.len() + places.len() > ALONE_MAX {
+            let known = core::mem::take(&mut self.alone);
+            let known = known.iter().flat_map(|alone| alone.sought());
+            places.extend(known);
+            places.sort_unstable();
+            each = places.len().div_ceil(ALONE_MAX / 2);
+        }
+        for places in places.chunks(each) {
+            self.search_alone(places, reading);
+        }
     }
 
     /// The same as few as there can be, if there could be fewer.
@@ -226,7 +245,7 @@ impl Automata {
                 start,
                 places: (first..).take(expressions.len()).collect(),
             }),
-            (None, [_]) => self.search_alone(first, reading),
+            (None, [_]) => self.search_alone(&[first], reading),
             (None, many) => {
                 let (front, back) = many.split_at(many.len() / 2);
                 self.add(front, first, reading);
@@ -235,16 +254,26 @@ impl Automata {
         }
     }
 
-    /// Has the expression of a place searched for alone.
-    fn search_alone(&mut self, place: u32, reading: Reading) {
+    /// Has the expressions of some places searched for by themselves: by one automaton, or by one for
+    /// each half if that would be too large.
+    fn search_alone(&mut self, places: &[u32], reading: Reading) {
         static NEXT: AtomicU64 = AtomicU64::new(0);
-        let one = self.expressions.get(place as usize);
-        let alone = one.and_then(|one| reading.alone(&one.text));
-        self.alone.extend(alone.map(|automaton| Alone {
-            automaton: Arc::new(automaton),
-            place,
-            number: NEXT.fetch_add(1, Ordering::Relaxed),
-        }));
+        let ones = places.iter();
+        let ones = ones.filter_map(|place| self.expressions.get(*place as usize));
+        let texts: Vec<&str> = ones.map(|one| &*one.text).collect();
+        match reading.alone(&texts) {
+            Some(automaton) => self.alone.push(Alone {
+                automaton: Arc::new(automaton),
+                places: places.into(),
+                number: NEXT.fetch_add(1, Ordering::Relaxed),
+            }),
+            None if places.len() > 1 => {
+                let (front, back) = places.split_at(places.len() / 2);
+                self.search_alone(front, reading);
+                self.search_alone(back, reading);
+            }
+            None => {}
+        }
     }
 
     /// Whether there is nothing to look for.
@@ -282,8 +311,8 @@ impl Automata {
             run.copied.extend_from_slice(bytes);
         }
         for alone in &self.alone {
-            if !run.has(alone.place) && searches.search(alone, &run.copied) {
-                run.note(alone.place);
+            if !alone.is_over(run) {
+                searches.search(alone, run);
             }
         }
         run.count != before
@@ -292,7 +321,7 @@ impl Automata {
     /// Whether nothing more can be found, whatever comes.
     pub(super) fn is_over(&self, run: &Run) -> bool {
         let mut alone = self.alone.iter();
-        run.states.iter().all(Option::is_none) && alone.all(|alone| run.has(alone.place))
+        run.states.iter().all(Option::is_none) && alone.all(|alone| alone.is_over(run))
     }
 
     /// The numbers of what was found.
@@ -334,6 +363,21 @@ impl Group {
     }
 }
 
+impl Alone {
+    /// The places that are looked for still.
+    fn sought(&self) -> impl Iterator<Item = u32> {
+        self.places
+            .iter()
+            .copied()
+            .filter(|place| *place != NOWHERE)
+    }
+
+    /// Whether all was found.
+    fn is_over(&self, run: &Run) -> bool {
+        self.sought().all(|place| run.has(place))
+    }
+}
+
 /// Where a search is.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Run {
@@ -366,20 +410,31 @@ impl Run {
     }
 }
 
-/// What a worker has built of automata for expressions that are searched for alone.
+/// What a worker has built of automata for expressions that are searched for alone, and room for what
+/// they find.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Searches(HashMap<u64, lazy::Cache>);
+pub(super) struct Searches(HashMap<u64, (lazy::Cache, PatternSet)>);
 
 impl Searches {
-    fn search(&mut self, alone: &Alone, bytes: &[u8]) -> bool {
+    /// Notes what is found in all that was read.
+    fn search(&mut self, alone: &Alone, run: &mut Run) {
         if self.0.len() >= CACHES && !self.0.contains_key(&alone.number) {
             self.0.clear();
         }
-        let cache = self.0.entry(alone.number);
-        let cache = cache.or_insert_with(|| alone.automaton.create_cache());
-        let input = Input::new(bytes).earliest(true);
-        let found = alone.automaton.try_search_fwd(cache, &input);
-        found.is_ok_and(|found| found.is_some())
+        let (cache, found) = self.0.entry(alone.number).or_insert_with(|| {
+            let found = PatternSet::new(alone.places.len());
+            (alone.automaton.create_cache(), found)
+        });
+        found.clear();
+        let input = Input::new(&run.copied);
+        let searched = alone
+            .automaton
+            .try_which_overlapping_matches(cache, &input, found);
+        if searched.is_ok() {
+            for pattern in found.iter() {
+                run.note(alone.places[pattern.as_usize()]);
+            }
+        }
     }
 }
 
@@ -479,15 +534,35 @@ mod tests {
     }
 
     #[test]
-    fn too_many_new_ones_are_joined_at_once() {
-        let texts: Vec<String> = (0..=ALONE_MAX)
-            .map(|number| format!("x{number}y"))
-            .collect();
+    fn many_new_ones_are_searched_for_several_at_a_time_until_they_are_joined() {
+        let texts: Vec<String> = (0..1000).map(|number| format!("x.*{number}y")).collect();
         let texts: Vec<&str> = texts.iter().map(String::as_str).collect();
+        let all = expressions(&texts);
+        let pieces = [&b"..x7"[..], b"77y", b" 1999y"];
+        let wanted = [7, 9, 77, 99, 777, 999];
 
-        let after = Automata::after(&Automata::default(), expressions(&texts), READING);
-        assert!(!after.is_apart());
-        assert_eq!(found(&after, &[b"..x77y"]), [77]);
+        // Nothing is joined while somebody waits.
+        let at_once = Automata::after(&Automata::default(), all.clone(), READING);
+        let (joined, alone) = at_once.shape();
+        assert!(joined == 0 && alone <= ALONE_MAX && at_once.is_apart());
+        assert_eq!(found(&at_once, &pieces), wanted);
+
+        // One after another.
+        let one_by_one = (1..=300).fold(Automata::default(), |before, count| {
+            let after = Automata::after(&before, all[..count].into(), READING);
+            let (joined, alone) = after.shape();
+            assert!(joined == 0 && alone <= ALONE_MAX && after.is_apart());
+            after
+        });
+        assert_eq!(found(&one_by_one, &pieces), [7, 9, 77, 99]);
+
+        // Those of one automaton of which only some are looked for still.
+        let odd = all.iter().skip(1).step_by(2).cloned().collect();
+        let fewer = Automata::after(&at_once, odd, READING);
+        assert!(fewer.shape().1 <= alone);
+        assert_eq!(found(&fewer, &pieces), wanted);
+        let none = Automata::after(&at_once, all[..1].into(), READING);
+        assert_eq!((none.shape(), found(&none, &pieces)), ((0, 1), vec![]));
     }
 
     fn expression() -> impl Strategy<Value = String> {
@@ -507,15 +582,21 @@ mod tests {
             texts in prop::collection::vec(expression(), 1..12),
             pieces in prop::collection::vec("[abc]{0,5}", 1..6),
             known in prop::collection::vec(any::<bool>(), 12),
-            apart in any::<bool>(),
+            way in 0..3,
         ) {
             let texts: Vec<&str> = texts.iter().map(String::as_str).collect();
             let all = expressions(&texts);
             let before = all.iter().zip(&known).filter_map(|(one, known)| known.then_some(one));
             let before = Automata::new(before.cloned().collect(), READING);
-            let automata = match apart {
-                true => Automata::after(&before, all, READING),
-                false => Automata::new(all, READING),
+            let automata = match way {
+                0 => Automata::new(all, READING),
+                1 => Automata::after(&before, all, READING),
+                _ => {
+                    let places: Vec<u32> = (0..texts.len() as u32).collect();
+                    let mut automata = Automata { expressions: all, ..Automata::default() };
+                    automata.search_alone(&places, READING);
+                    automata
+                }
             };
             let (mut run, mut searches) = (Run::default(), Searches::default());
             automata.begin(&mut run);
@@ -524,7 +605,7 @@ mod tests {
                 all.push_str(&piece);
                 automata.read(&mut run, piece.as_bytes(), &mut searches);
                 for (text, expected) in texts.iter().zip(&mut expected) {
-                    let alone = READING.alone(text).expect("it is small");
+                    let alone = READING.alone(&[*text]).expect("it is small");
                     let mut cache = alone.create_cache();
                     let found = alone.try_search_fwd(&mut cache, &Input::new(&all));
                     *expected |= found.expect("no byte ends it").is_some();
