@@ -14,6 +14,7 @@ pub mod lpm;
 pub mod network;
 pub mod routes;
 mod short;
+mod slots;
 
 #[cfg(test)]
 mod tests;

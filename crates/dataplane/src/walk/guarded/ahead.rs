@@ -6,8 +6,9 @@ use core::ops::Range;
 use frame::Frame;
 
 use super::CHUNK;
+use super::arrived::Arrived;
 use super::columns::Columns;
-use super::plain::{Arrived, Firsts, Plain};
+use super::plain::{Firsts, Plain};
 use super::run::{Run, Waiting};
 use super::translation::turn_destination;
 use crate::connection::{NatState, Tick, Tracker, Way, Ways};

@@ -16,6 +16,7 @@
 
 mod ahead;
 mod alone;
+mod arrived;
 mod ask;
 mod chains;
 mod columns;

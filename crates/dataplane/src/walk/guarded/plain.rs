@@ -8,21 +8,19 @@
 //! it does to one packet is asked by the next; so those that follow each other wait in a [`Run`] until
 //! then. Whatever is not plain, it leaves untouched for the guard.
 
-use frame::{Frame, InterfaceId};
+use frame::Frame;
 
+use super::arrived::Arrived;
 use super::ask::{self, Asking};
-use super::columns::Columns;
 use super::fasttrack::Shape;
 use super::run::{Looked, Run, Waiting};
 use super::{CHUNK, Met};
-use crate::connection::{NatState, State, Track, Tracker};
+use crate::connection::{NatState, Tracker};
 use crate::drop::Drop;
 use crate::firewall::{filter, mangle, raw};
 use crate::outlet::Outlet;
 use crate::packet::Fields;
-use crate::rule::{
-    self, Chain, ChainId, First, Ipsec, Marks, NOBODY, Of, Packets, Quick, TOGETHER, Table,
-};
+use crate::rule::{self, Chain, ChainId, First, NOBODY, Quick, Table};
 use crate::walk::near::{Near, Next};
 use crate::walk::{Context, Exit};
 
@@ -305,58 +303,6 @@ impl<'a> Plain<'a> {
                 write(frame, &shape, waiting, &outlet.memory.tracker)
             }
         }
-    }
-}
-
-/// The packets of a chunk as `raw` sees them, before connections.
-pub(super) struct Arrived<'a> {
-    pub(super) frames: &'a [Frame],
-    pub(super) ipv6: bool,
-    pub(super) columns: &'a Columns,
-    pub(super) fields: &'a [Fields; CHUNK],
-}
-
-impl Packets for Arrived<'_> {
-    #[inline(always)]
-    fn len(&self) -> usize {
-        self.frames.len()
-    }
-
-    #[inline(always)]
-    fn fields(&self, at: usize) -> &Fields {
-        &self.fields[at % CHUNK]
-    }
-
-    #[inline(always)]
-    fn column(&self, of: Of) -> Option<&[u32; TOGETHER]> {
-        self.columns.column(of, self.ipv6)
-    }
-
-    #[inline(always)]
-    fn addresses(&self, of: Of) -> Option<&[u128; TOGETHER]> {
-        self.columns.addresses(of, self.ipv6)
-    }
-
-    #[inline(always)]
-    fn interfaces(&self, at: usize) -> (InterfaceId, InterfaceId) {
-        let ingress = self.frames.get(at).map(|frame| frame.ingress);
-        (ingress.unwrap_or_default(), InterfaceId::NONE)
-    }
-
-    #[inline(always)]
-    fn state(&self, _at: usize) -> (State, NatState) {
-        let track = Track::default();
-        (track.state, track.nat)
-    }
-
-    #[inline(always)]
-    fn ipsec(&self, _at: usize) -> Ipsec {
-        Ipsec::default()
-    }
-
-    #[inline(always)]
-    fn marks(&self, _at: usize) -> Marks {
-        Marks::default()
     }
 }
 

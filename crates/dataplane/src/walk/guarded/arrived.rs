@@ -1,0 +1,61 @@
+//! Packets as `raw` is asked about them.
+
+use frame::{Frame, InterfaceId};
+
+use super::CHUNK;
+use super::columns::Columns;
+use crate::connection::{NatState, State, Track};
+use crate::packet::Fields;
+use crate::rule::{Ipsec, Marks, Of, Packets, TOGETHER};
+
+/// The packets of a chunk as `raw` sees them, before connections.
+pub(super) struct Arrived<'a> {
+    pub(super) frames: &'a [Frame],
+    pub(super) ipv6: bool,
+    pub(super) columns: &'a Columns,
+    pub(super) fields: &'a [Fields; CHUNK],
+}
+
+impl Packets for Arrived<'_> {
+    #[inline(always)]
+    fn len(&self) -> usize {
+        self.frames.len()
+    }
+
+    #[inline(always)]
+    fn fields(&self, at: usize) -> &Fields {
+        &self.fields[at % CHUNK]
+    }
+
+    #[inline(always)]
+    fn column(&self, of: Of) -> Option<&[u32; TOGETHER]> {
+        self.columns.column(of, self.ipv6)
+    }
+
+    #[inline(always)]
+    fn addresses(&self, of: Of) -> Option<&[u128; TOGETHER]> {
+        self.columns.addresses(of, self.ipv6)
+    }
+
+    #[inline(always)]
+    fn interfaces(&self, at: usize) -> (InterfaceId, InterfaceId) {
+        let ingress = self.frames.get(at).map(|frame| frame.ingress);
+        (ingress.unwrap_or_default(), InterfaceId::NONE)
+    }
+
+    #[inline(always)]
+    fn state(&self, _at: usize) -> (State, NatState) {
+        let track = Track::default();
+        (track.state, track.nat)
+    }
+
+    #[inline(always)]
+    fn ipsec(&self, _at: usize) -> Ipsec {
+        Ipsec::default()
+    }
+
+    #[inline(always)]
+    fn marks(&self, _at: usize) -> Marks {
+        Marks::default()
+    }
+}

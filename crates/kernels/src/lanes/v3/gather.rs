@@ -1,0 +1,179 @@
+//! Numbers from many places in memory, and what is told of 16 of them at once.
+
+use core::arch::asm;
+use core::arch::x86_64::{
+    __m256i, _mm_cvtsi32_si128, _mm_loadu_si128, _mm256_castsi128_si256, _mm256_castsi256_pd,
+    _mm256_castsi256_ps, _mm256_cmpeq_epi32, _mm256_cmpeq_epi64, _mm256_i32gather_epi32,
+    _mm256_inserti128_si256, _mm256_min_epu32, _mm256_movemask_pd, _mm256_movemask_ps,
+    _mm256_set_epi64x, _mm256_set1_epi32, _mm256_set1_epi64x, _mm256_setzero_si256,
+    _mm256_shuffle_epi8, _mm256_srl_epi64, _mm256_unpackhi_epi32, _mm256_unpackhi_epi64,
+    _mm256_unpacklo_epi32, _mm256_unpacklo_epi64,
+};
+use core::sync::atomic::{AtomicU32, AtomicU64};
+
+use super::{load, store};
+
+/// Like `load`, where others store meanwhile.
+///
+/// # Safety
+/// 32 bytes may be read.
+#[inline]
+#[target_feature(enable = "avx2")]
+unsafe fn load_relaxed<T>(from: *const T) -> __m256i {
+    let value: __m256i;
+    // SAFETY: the caller's. In assembly as in `half`.
+    unsafe {
+        asm!(
+            "vmovdqu {value}, [{from}]",
+            value = lateout(ymm_reg) value,
+            from = in(reg) from,
+            options(nostack, readonly, preserves_flags),
+        );
+    }
+    value
+}
+
+/// The words at these places.
+///
+/// # Safety
+/// They may be read.
+#[inline]
+#[target_feature(enable = "avx2")]
+unsafe fn gather_relaxed(table: *const u32, places: __m256i) -> __m256i {
+    let words: __m256i;
+    // SAFETY: the caller's. In assembly as in `half`.
+    unsafe {
+        asm!(
+            "vpcmpeqd {all}, {all}, {all}",
+            "vpxor {words}, {words}, {words}",
+            "vpgatherdd {words}, [{table} + {places}*4], {all}",
+            all = out(ymm_reg) _,
+            words = out(ymm_reg) words,
+            table = in(reg) table,
+            places = in(ymm_reg) places,
+            options(nostack, readonly, preserves_flags),
+        );
+    }
+    words
+}
+
+/// Eight places; the last one of a table for those beyond it.
+///
+/// # Safety
+/// Eight numbers may be read.
+#[inline]
+#[target_feature(enable = "avx2")]
+unsafe fn within(places: *const u32, last: usize) -> __m256i {
+    let last = i32::try_from(last).unwrap_or(i32::MAX);
+    // SAFETY: the caller's.
+    let places = unsafe { load(places) };
+    _mm256_min_epu32(places, _mm256_set1_epi32(last))
+}
+
+#[inline]
+#[target_feature(enable = "avx2")]
+pub(super) fn gather(table: &[u32], places: &[u32; 16]) -> [u32; 16] {
+    let mut found = [0; 16];
+    let Some(last) = table.len().checked_sub(1) else {
+        return found;
+    };
+    // SAFETY: no place is beyond the last; 8 of 16 places are read and 8 of 16 entries are written, twice.
+    unsafe {
+        for half in [0, 8] {
+            let places = within(places.as_ptr().add(half), last);
+            let entries = _mm256_i32gather_epi32::<4>(table.as_ptr().cast(), places);
+            store(found.as_mut_ptr().add(half), entries);
+        }
+    }
+    found
+}
+
+#[inline]
+#[target_feature(enable = "avx2")]
+pub(super) fn gather_shared(table: &[AtomicU32], places: &[u32; 16]) -> [u32; 16] {
+    let mut found = [0; 16];
+    let Some(last) = table.len().checked_sub(1) else {
+        return found;
+    };
+    // SAFETY: as in `gather`.
+    unsafe {
+        for half in [0, 8] {
+            let places = within(places.as_ptr().add(half), last);
+            let entries = gather_relaxed(table.as_ptr().cast(), places);
+            store(found.as_mut_ptr().add(half), entries);
+        }
+    }
+    found
+}
+
+#[inline]
+#[target_feature(enable = "avx2")]
+pub(super) fn columns<const PARTS: usize>(
+    rows: &[&[[u8; 16]; PARTS]; 16],
+) -> [[[u32; 16]; 4]; PARTS] {
+    let mut columns = [[[0; 16]; 4]; PARTS];
+    for (at, part) in columns.iter_mut().enumerate() {
+        for half in [0, 8] {
+            // SAFETY: of each row a part of 16 bytes is read; 8 of 16 numbers are written to each of
+            // four columns.
+            unsafe {
+                let piece = |row: usize| _mm_loadu_si128(rows[row][at].as_ptr().cast());
+                // A row and the fourth behind it: each half of what comes of four such pairs has rows in
+                // order.
+                let pair = |row: usize| {
+                    let first = _mm256_castsi128_si256(piece(half + row));
+                    _mm256_inserti128_si256::<1>(first, piece(half + row + 4))
+                };
+                let (a, b, c, d) = (pair(0), pair(1), pair(2), pair(3));
+                let (low_ab, low_cd) = (_mm256_unpacklo_epi32(a, b), _mm256_unpacklo_epi32(c, d));
+                let (high_ab, high_cd) = (_mm256_unpackhi_epi32(a, b), _mm256_unpackhi_epi32(c, d));
+                let numbers = [
+                    _mm256_unpacklo_epi64(low_ab, low_cd),
+                    _mm256_unpackhi_epi64(low_ab, low_cd),
+                    _mm256_unpacklo_epi64(high_ab, high_cd),
+                    _mm256_unpackhi_epi64(high_ab, high_cd),
+                ];
+                let order = _mm256_set_epi64x(
+                    0x0c0d_0e0f_0809_0a0b,
+                    0x0405_0607_0001_0203,
+                    0x0c0d_0e0f_0809_0a0b,
+                    0x0405_0607_0001_0203,
+                );
+                for (column, numbers) in part.iter_mut().zip(numbers) {
+                    let numbers = _mm256_shuffle_epi8(numbers, order);
+                    store(column.as_mut_ptr().add(half), numbers);
+                }
+            }
+        }
+    }
+    columns
+}
+
+#[inline]
+#[target_feature(enable = "avx2")]
+pub(super) fn zeros(numbers: &[u32; 16]) -> u32 {
+    // SAFETY: 8 of 16 numbers are read, twice.
+    unsafe {
+        let bits = |from: usize| {
+            let numbers = load(numbers.as_ptr().add(from));
+            let zeros = _mm256_cmpeq_epi32(numbers, _mm256_setzero_si256());
+            _mm256_movemask_ps(_mm256_castsi256_ps(zeros)) as u32
+        };
+        bits(0) | bits(8) << 8
+    }
+}
+
+#[inline]
+#[target_feature(enable = "avx2")]
+pub(super) fn alike<const SHIFT: u32>(words: &[AtomicU64; 8], key: u64) -> u32 {
+    // SAFETY: 4 of 8 words are read, twice.
+    unsafe {
+        let keys = _mm256_set1_epi64x(key as i64);
+        let bits = |from: usize| {
+            let words = load_relaxed(words.as_ptr().add(from));
+            let words = _mm256_srl_epi64(words, _mm_cvtsi32_si128(SHIFT as i32));
+            _mm256_movemask_pd(_mm256_castsi256_pd(_mm256_cmpeq_epi64(words, keys))) as u32
+        };
+        bits(0) | bits(4) << 4
+    }
+}
