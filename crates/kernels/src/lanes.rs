@@ -70,7 +70,7 @@ pub trait Lanes: Copy {
 
     /// The same of longer numbers, with lines of 8.
     #[inline(always)]
-    fn ranks_u64(self, numbers: &[u64], every: &[u64; 16], keys: &[u64; 16]) -> [u32; 16] {
+    fn ranks_u64(self, numbers: &[u64], every: &[u64; 32], keys: &[u64; 16]) -> [u32; 16] {
         halve(numbers, every, keys)
     }
 
@@ -98,6 +98,30 @@ pub trait Lanes: Copy {
             }
         }
         columns
+    }
+
+    /// The numbers of 16 bytes in such rows, `at` bytes from their beginning on, the most significant byte
+    /// first; those at the rows' ends where they would lie beyond them. Rows have one part at least.
+    #[inline(always)]
+    fn wide<const PARTS: usize>(self, rows: &[&[[u8; 16]; PARTS]; 16], at: usize) -> [u128; 16] {
+        let mut numbers = [0; 16];
+        for (number, row) in numbers.iter_mut().zip(rows) {
+            let bytes = row.as_flattened();
+            let at = at.min(bytes.len().saturating_sub(16));
+            let bytes = bytes.get(at..).and_then(<[u8]>::first_chunk);
+            *number = bytes.map_or(0, |bytes| u128::from_be_bytes(*bytes));
+        }
+        numbers
+    }
+
+    /// The upper halves of 16 numbers.
+    #[inline(always)]
+    fn highs(self, numbers: &[u128; 16]) -> [u64; 16] {
+        let mut halves = [0; 16];
+        for (half, number) in halves.iter_mut().zip(numbers) {
+            *half = (number >> 64) as u64;
+        }
+        halves
     }
 
     /// Which of 16 numbers are 0: a bit for each, the first in bit 0, and no others.

@@ -42,6 +42,13 @@ impl Layer {
         Self::Gre,
     ];
 
+    /// By the number that it has as a word of [`Rewrite::to_words`].
+    #[inline(always)]
+    fn numbered(number: u8) -> Self {
+        let layer = Self::ALL.get(usize::from(number));
+        layer.copied().unwrap_or_default()
+    }
+
     /// That of a protocol above IP.
     pub const fn of(protocol: u8) -> Self {
         match protocol {
@@ -207,7 +214,7 @@ impl<const BYTES: usize> Rewrite<BYTES> {
             ports: ((tail.0 >> 32) as u32).to_ne_bytes(),
             addresses: (tail.0 >> 16) as u16,
             upper: tail.0 as u16,
-            layer: Layer::ALL[(tail.1 >> 8) as usize % Layer::ALL.len()],
+            layer: Layer::numbered((tail.1 >> 8) as u8),
             changes: tail.1 as u8,
         }
     }

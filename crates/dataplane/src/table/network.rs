@@ -30,8 +30,25 @@ pub(super) trait Layout {
     /// Where they end.
     const ROOT_DEPTH: u8 = Self::SHORT_DEPTH + 16;
 
-    /// The root's slot of this address, unless it lies outside of what the root covers.
-    fn root(self) -> Option<u32>;
+    /// Its first 32 bits.
+    fn top(self) -> u32;
+
+    /// Those of many.
+    fn tops<L: Lanes>(lanes: L, addresses: &[Self; 16]) -> [u32; 16]
+    where
+        Self: Sized;
+
+    /// The root's slot of an address with these first bits, unless it lies outside of what the root covers.
+    fn slot_of(top: u32) -> Option<u32>;
+
+    /// The same of this address.
+    #[inline(always)]
+    fn root(self) -> Option<u32>
+    where
+        Self: Sized,
+    {
+        Self::slot_of(self.top())
+    }
 
     /// The 32 bits behind the root's depth.
     fn below_root(self) -> u32;
@@ -46,8 +63,18 @@ impl Layout for u32 {
     const WITHIN: Self = 0;
 
     #[inline(always)]
-    fn root(self) -> Option<u32> {
-        Some(self >> 16)
+    fn top(self) -> u32 {
+        self
+    }
+
+    #[inline(always)]
+    fn tops<L: Lanes>(_lanes: L, addresses: &[Self; 16]) -> [u32; 16] {
+        *addresses
+    }
+
+    #[inline(always)]
+    fn slot_of(top: u32) -> Option<u32> {
+        Some(top >> 16)
     }
 
     #[inline(always)]
@@ -71,10 +98,23 @@ impl Layout for u128 {
     const WITHIN: Self = 0x2000 << 112;
 
     #[inline(always)]
-    fn root(self) -> Option<u32> {
+    fn top(self) -> u32 {
+        (self >> 96) as u32
+    }
+
+    #[inline(always)]
+    fn tops<L: Lanes>(lanes: L, addresses: &[Self; 16]) -> [u32; 16] {
+        let mut tops = [0; 16];
+        for (top, half) in tops.iter_mut().zip(lanes.highs(addresses)) {
+            *top = (half >> 32) as u32;
+        }
+        tops
+    }
+
+    #[inline(always)]
+    fn slot_of(top: u32) -> Option<u32> {
         // 2000::/3, from which all global addresses are given (RFC 4291, 2.4).
-        let high = (self >> 64) as u64;
-        (high >> 61 == 1).then_some((high >> 45) as u32 & 0xffff)
+        (top >> 29 == 1).then_some(top >> 13 & 0xffff)
     }
 
     #[inline(always)]

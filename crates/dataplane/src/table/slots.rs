@@ -75,10 +75,12 @@ fn by_slots_16<A: Address, L: Lanes>(
     destinations: &[A; 16],
     out: &mut [NextHopId; 16],
 ) -> u32 {
+    // The first 32 bits tell all slots.
+    let tops = A::tops(lanes, destinations);
     let (mut slots, mut short) = ([0; 16], [0; 16]);
-    for ((slot, short), destination) in slots.iter_mut().zip(&mut short).zip(destinations) {
-        *slot = destination.root().unwrap_or(OTHER_SLOT);
-        *short = SHORT_SLOTS + (destination.window(A::SHORT_DEPTH) >> 24);
+    for ((slot, short), top) in slots.iter_mut().zip(&mut short).zip(tops) {
+        *slot = A::slot_of(top).unwrap_or(OTHER_SLOT);
+        *short = SHORT_SLOTS + (top << A::SHORT_DEPTH >> 24);
     }
     let mut entries = words.slots(lanes, &slots);
     let short = words.slots(lanes, &short);

@@ -159,7 +159,7 @@ impl Work for Ranks<'_> {
     }
 }
 
-struct RanksU64<'a>(&'a [u64], &'a [u64; 16], &'a [u64; 16]);
+struct RanksU64<'a>(&'a [u64], &'a [u64; 32], &'a [u64; 16]);
 
 impl Work for RanksU64<'_> {
     type Output = [u32; 16];
@@ -167,6 +167,18 @@ impl Work for RanksU64<'_> {
     #[inline(always)]
     fn run<L: Lanes>(self, lanes: L) -> [u32; 16] {
         lanes.ranks_u64(self.0, self.1, self.2)
+    }
+}
+
+struct Wide<'a>(&'a [[[u8; 16]; 3]; 16], usize);
+
+impl Work for Wide<'_> {
+    type Output = ([u128; 16], [u64; 16]);
+
+    #[inline(always)]
+    fn run<L: Lanes>(self, lanes: L) -> Self::Output {
+        let numbers = lanes.wide(&self.0.each_ref(), self.1);
+        (numbers, lanes.highs(&numbers))
     }
 }
 
@@ -214,6 +226,20 @@ proptest! {
         for ranks in least(at_every_level(|| RanksU64(&numbers, &every, &long_keys)), count) {
             prop_assert_eq!(ranks, long_right);
         }
+    }
+
+    #[test]
+    fn every_level_reads_the_same_wide_numbers(
+        rows: [[[u8; 16]; 3]; 16],
+        at in 0..50_usize,
+    ) {
+        let of = |row: &[[u8; 16]; 3]| {
+            let bytes = row.as_flattened()[at.min(32)..].first_chunk();
+            u128::from_be_bytes(*bytes.expect("a row has 48 bytes"))
+        };
+        let right = rows.each_ref().map(of);
+        let halves = right.map(|number| (number >> 64) as u64);
+        prop_assert!(all_are(|| Wide(&rows, at), &(right, halves)));
     }
 
     #[test]

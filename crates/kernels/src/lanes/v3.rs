@@ -4,6 +4,7 @@ mod gather;
 mod line;
 mod search;
 mod steps;
+mod wide;
 
 use core::arch::asm;
 use core::arch::x86_64::{
@@ -128,7 +129,7 @@ impl Lanes for V3 {
     }
 
     #[inline(always)]
-    fn ranks_u64(self, numbers: &[u64], every: &[u64; 16], keys: &[u64; 16]) -> [u32; 16] {
+    fn ranks_u64(self, numbers: &[u64], every: &[u64; 32], keys: &[u64; 16]) -> [u32; 16] {
         // SAFETY: there is a `V3` only where AVX2 was detected.
         unsafe { search::ranks_u64(numbers, every, keys) }
     }
@@ -152,6 +153,18 @@ impl Lanes for V3 {
     ) -> [[[u32; 16]; 4]; PARTS] {
         // SAFETY: there is a `V3` only where AVX2 was detected.
         unsafe { gather::columns::<PARTS>(rows) }
+    }
+
+    #[inline(always)]
+    fn wide<const PARTS: usize>(self, rows: &[&[[u8; 16]; PARTS]; 16], at: usize) -> [u128; 16] {
+        // SAFETY: there is a `V3` only where AVX2 was detected.
+        unsafe { wide::wide::<PARTS>(rows, at) }
+    }
+
+    #[inline(always)]
+    fn highs(self, numbers: &[u128; 16]) -> [u64; 16] {
+        // SAFETY: there is a `V3` only where AVX2 was detected.
+        unsafe { wide::highs(numbers) }
     }
 
     #[inline(always)]

@@ -9,10 +9,11 @@ use core::arch::x86_64::{
     _mm512_extracti64x4_epi64, _mm512_i32gather_epi32, _mm512_i64gather_epi64, _mm512_inserti32x4,
     _mm512_loadu_si512, _mm512_mask_add_epi32, _mm512_mask_add_epi64, _mm512_mask_blend_epi64,
     _mm512_min_epu32, _mm512_mullo_epi32, _mm512_mullo_epi64, _mm512_permutex2var_epi32,
-    _mm512_permutex2var_epi64, _mm512_set1_epi8, _mm512_set1_epi16, _mm512_set1_epi32,
-    _mm512_set1_epi64, _mm512_set4_epi32, _mm512_setzero_si512, _mm512_shuffle_epi8,
-    _mm512_srli_epi64, _mm512_storeu_si512, _mm512_test_epi64_mask, _mm512_testn_epi32_mask,
-    _mm512_unpackhi_epi32, _mm512_unpackhi_epi64, _mm512_unpacklo_epi32, _mm512_unpacklo_epi64,
+    _mm512_permutex2var_epi64, _mm512_set_epi64, _mm512_set1_epi8, _mm512_set1_epi16,
+    _mm512_set1_epi32, _mm512_set1_epi64, _mm512_set4_epi32, _mm512_setzero_si512,
+    _mm512_shuffle_epi8, _mm512_srli_epi64, _mm512_storeu_si512, _mm512_test_epi64_mask,
+    _mm512_testn_epi32_mask, _mm512_unpackhi_epi32, _mm512_unpackhi_epi64, _mm512_unpacklo_epi32,
+    _mm512_unpacklo_epi64,
 };
 use core::sync::atomic::{AtomicU32, AtomicU64};
 
@@ -182,21 +183,17 @@ impl Lanes for V4 {
     }
 
     #[inline(always)]
-    fn ranks_u64(self, numbers: &[u64], every: &[u64; 16], keys: &[u64; 16]) -> [u32; 16] {
-        let stride = (numbers.len() / 16).min(1 << 24) as i64;
+    fn ranks_u64(self, numbers: &[u64], every: &[u64; 32], keys: &[u64; 16]) -> [u32; 16] {
+        let stride = (numbers.len() / 32).min(1 << 24) as i64;
         let mut found = [0; 16];
         for (keys, found) in keys.chunks_exact(8).zip(found.chunks_exact_mut(8)) {
             // SAFETY: as in `ranks`, with 8 numbers of 64 bits at a time.
             unsafe {
-                let first = _mm512_loadu_si512(every.as_ptr().cast());
-                let second = _mm512_loadu_si512(every.as_ptr().add(8).cast());
                 let keys = _mm512_loadu_si512(keys.as_ptr().cast());
                 let mut rank = _mm512_setzero_si512();
-                for step in [8, 4, 2, 1] {
-                    let at = _mm512_add_epi64(rank, _mm512_set1_epi64(step - 1));
-                    let number = _mm512_permutex2var_epi64(first, at, second);
-                    let most = _mm512_cmple_epu64_mask(number, keys);
-                    rank = _mm512_mask_add_epi64(rank, most, rank, _mm512_set1_epi64(step));
+                for number in &every[..31] {
+                    let most = _mm512_cmple_epu64_mask(_mm512_set1_epi64(*number as i64), keys);
+                    rank = _mm512_mask_add_epi64(rank, most, rank, _mm512_set1_epi64(1));
                 }
                 rank = _mm512_mullo_epi64(rank, _mm512_set1_epi64(stride));
                 let mut step = stride / 2;
@@ -288,6 +285,45 @@ impl Lanes for V4 {
             }
         }
         columns
+    }
+
+    #[inline(always)]
+    fn wide<const PARTS: usize>(self, rows: &[&[[u8; 16]; PARTS]; 16], at: usize) -> [u128; 16] {
+        let mut numbers = [0; 16];
+        const { assert!(PARTS > 0, "a row has a part") };
+        let at = at.min(PARTS * 16 - 16);
+        // SAFETY: there is a `V4` only where AVX-512 F and BW were detected. Of each row 16 bytes are
+        // read, of which the last is one of its own; 4 of 16 numbers are written, four times.
+        unsafe {
+            let bytes = |row: usize| _mm_loadu_si128(rows[row].as_ptr().byte_add(at).cast());
+            let back = _mm512_set4_epi32(0x0001_0203, 0x0405_0607, 0x0809_0a0b, 0x0c0d_0e0f);
+            for from in (0..16).step_by(4) {
+                let four = _mm512_castsi128_si512(bytes(from));
+                let four = _mm512_inserti32x4::<1>(four, bytes(from + 1));
+                let four = _mm512_inserti32x4::<2>(four, bytes(from + 2));
+                let four = _mm512_inserti32x4::<3>(four, bytes(from + 3));
+                let four = _mm512_shuffle_epi8(four, back);
+                _mm512_storeu_si512(numbers.as_mut_ptr().add(from).cast(), four);
+            }
+        }
+        numbers
+    }
+
+    #[inline(always)]
+    fn highs(self, numbers: &[u128; 16]) -> [u64; 16] {
+        let mut halves = [0; 16];
+        // SAFETY: there is a `V4` only where AVX-512 F was detected; 4 of 16 numbers are read, twice, and
+        // 8 of 16 halves are written, twice.
+        unsafe {
+            let odd = _mm512_set_epi64(15, 13, 11, 9, 7, 5, 3, 1);
+            for from in [0, 8] {
+                let low = _mm512_loadu_si512(numbers.as_ptr().add(from).cast());
+                let high = _mm512_loadu_si512(numbers.as_ptr().add(from + 4).cast());
+                let eight = _mm512_permutex2var_epi64(low, odd, high);
+                _mm512_storeu_si512(halves.as_mut_ptr().add(from).cast(), eight);
+            }
+        }
+        halves
     }
 
     #[inline(always)]

@@ -39,16 +39,18 @@ const LINE: usize = 16;
 #[derive(Debug)]
 pub(super) struct WideRanks {
     tree: Tree<u64, 8>,
-    /// As in [`Ranks`]; of half as many parts.
-    every: [u64; PARTS / 2],
-    /// By rank of a high half: the half before has low ones other than 0.
-    deep: Box<[bool]>,
+    /// As in [`Ranks`].
+    every: [u64; PARTS],
     /// The high halves, each once.
     high: Box<[u64]>,
-    /// Where the numbers with this high half begin; one more at the end.
+    /// Where the numbers with this high half begin; one more at the end. With [`DEEP`] where the half
+    /// before has low ones other than 0.
     from: Box<[u32]>,
     low: Box<[u64]>,
 }
+
+/// The rank of a high half does not say the number's.
+const DEEP: u32 = 1 << 31;
 
 impl<T: Copy, const N: usize> Tree<T, N> {
     /// `numbers` are in order; `pad` is the greatest number.
@@ -155,14 +157,18 @@ impl WideRanks {
             }
         }
         from.push(numbers.len() as u32);
-        let lows = |last: usize| &numbers[from[last] as usize..from[last + 1] as usize];
-        let deep = |last: usize| lows(last).iter().any(|number| *number as u64 != 0);
-        let deep = (0..high.len()).map(deep);
+        let deep = |run: &[u32]| {
+            let mut lows = numbers[run[0] as usize..run[1] as usize].iter();
+            lows.any(|number| *number as u64 != 0)
+        };
+        let deep: Vec<bool> = from.windows(2).map(deep).collect();
+        for (from, deep) in from[1..].iter_mut().zip(deep) {
+            *from |= if deep { DEEP } else { 0 };
+        }
         let (leaves, every) = parted(high.clone(), LINE / 2, u64::MAX);
         Self {
             every,
             tree: Tree::new(&leaves, u64::MAX),
-            deep: core::iter::once(false).chain(deep).collect(),
             high: high.into(),
             from: from.into(),
             low: numbers.iter().map(|number| *number as u64).collect(),
@@ -177,20 +183,21 @@ impl WideRanks {
             #[inline(always)]
             |line| lanes.rank_u64(line, half),
         );
-        self.among(rank.min(self.high.len()), key)
+        self.among(rank, key)
     }
 
     /// The same of 16 keys.
     #[inline(always)]
     pub(super) fn ranks<L: Lanes>(&self, lanes: L, keys: &[u128; 16]) -> [u32; 16] {
-        let halves = keys.map(|key| (key >> 64) as u64);
-        let mut ranks = lanes.ranks_u64(self.tree.leaves(), &self.every, &halves);
-        for (rank, key) in ranks.iter_mut().zip(keys) {
-            let high = (*rank as usize).min(self.high.len());
-            *rank = match self.deep[high] {
-                true => self.among(high, *key) as u32,
-                false => self.from[high],
-            };
+        let highs = lanes.ranks_u64(self.tree.leaves(), &self.every, &lanes.highs(keys));
+        let mut ranks = lanes.gather(&self.from, &highs);
+        let any = ranks.iter().fold(0, |any, rank| any | rank);
+        if any & DEEP != 0 {
+            for ((rank, high), key) in ranks.iter_mut().zip(highs).zip(keys) {
+                if *rank & DEEP != 0 {
+                    *rank = self.among(high as usize, *key) as u32;
+                }
+            }
         }
         ranks
     }
@@ -198,13 +205,15 @@ impl WideRanks {
     /// How many numbers are at most `key`, whose high half has this rank.
     #[inline(always)]
     fn among(&self, rank: usize, key: u128) -> usize {
+        let rank = rank.min(self.high.len());
+        let begin = |rank: usize| (self.from[rank] & !DEEP) as usize;
         match rank.checked_sub(1) {
             Some(last) if self.high[last] == (key >> 64) as u64 => {
-                let (from, to) = (self.from[last] as usize, self.from[rank] as usize);
+                let (from, to) = (begin(last), begin(rank));
                 let low = &self.low[from..to];
                 from + low.partition_point(|one| *one <= key as u64)
             }
-            _ => self.from[rank] as usize,
+            _ => begin(rank),
         }
     }
 }

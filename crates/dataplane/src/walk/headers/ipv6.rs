@@ -9,7 +9,9 @@ use crate::walk::{ingress, prerouting};
 
 /// Parts that are read: up to the header of UDP.
 const PARTS: usize = 4;
-/// Where the flags of TCP lie in a frame.
+/// Where the addresses begin in a frame.
+const SOURCE: usize = 14 + 8;
+/// Where the flags of TCP lie in it.
 const FLAGS: usize = 14 + 40 + 13;
 
 /// See the module.
@@ -56,17 +58,11 @@ impl Headers for Headers6 {
     fn read<L: Lanes>(lanes: L, frames: &[Frame; TOGETHER]) -> Self {
         let (rows, lens) = rows::<{ PARTS * 16 }, PARTS>(frames);
         let words = lanes.columns(&rows);
-        let (mut sources, mut destinations) = ([0; TOGETHER], [0; TOGETHER]);
-        for ((row, source), destination) in rows.iter().zip(&mut sources).zip(&mut destinations) {
-            let bytes: &[u8; 16 * PARTS] = row.as_flattened().try_into().unwrap_or(&[0; 64]);
-            *source = address(bytes, 22);
-            *destination = address(bytes, 38);
-        }
         Self {
             words,
             lens,
-            sources,
-            destinations,
+            sources: lanes.wide(&rows, SOURCE),
+            destinations: lanes.wide(&rows, SOURCE + 16),
         }
     }
 
@@ -127,10 +123,4 @@ impl Headers for Headers6 {
     fn flags(&self, frames: &[Frame; TOGETHER]) -> Column {
         column(|at| frames[at].bytes().get(FLAGS).copied().unwrap_or(0).into())
     }
-}
-
-#[inline(always)]
-fn address(bytes: &[u8; 16 * PARTS], at: usize) -> u128 {
-    let bytes = bytes[at..].first_chunk();
-    bytes.map_or(0, |bytes| u128::from_be_bytes(*bytes))
 }

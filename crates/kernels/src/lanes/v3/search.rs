@@ -102,16 +102,16 @@ pub(super) fn ranks(numbers: &[u32], every: &[u32; 32], keys: &[u32; 16]) -> [u3
 
 #[inline]
 #[target_feature(enable = "avx2")]
-pub(super) fn ranks_u64(numbers: &[u64], every: &[u64; 16], keys: &[u64; 16]) -> [u32; 16] {
-    let stride = (numbers.len() / 16).min(1 << 24) as i32;
+pub(super) fn ranks_u64(numbers: &[u64], every: &[u64; 32], keys: &[u64; 16]) -> [u32; 16] {
+    let stride = (numbers.len() / 32).min(1 << 24) as i32;
     let mut found = [0; 16];
-    let mut ranks = [_mm256_set1_epi64x(15); 4];
+    let mut ranks = [_mm256_set1_epi64x(31); 4];
     let mut turned_keys = [_mm256_setzero_si256(); 4];
     for (turned_keys, keys) in turned_keys.iter_mut().zip(keys.chunks_exact(4)) {
         // SAFETY: 4 keys are read, of 4.
         *turned_keys = turned(unsafe { load(keys.as_ptr()) });
     }
-    for number in &every[..15] {
+    for number in &every[..31] {
         let number = turned(_mm256_set1_epi64x(*number as i64));
         for (rank, keys) in ranks.iter_mut().zip(&turned_keys) {
             // What is more than its key is -1.
