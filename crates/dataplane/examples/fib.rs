@@ -22,6 +22,10 @@ fn main() {
     println!("\nlookup, clocks per address, vectors of {VECTOR}     p10 / median   (one by one)");
     alone("IPv4, a default route alone", Network::new(0_u32, 0));
     alone("IPv6, a default route alone", Network::new(0_u128, 0));
+    for count in [4, 256, 4_096, 30_000] {
+        neighbours("IPv4", Network::new(0x0a00_0000_u32, 16), count);
+        neighbours("IPv6", Network::new(0x2001_0db8_u128 << 96, 64), count);
+    }
     for count in [1, 1_000, 100_000, 1_000_000] {
         table::<u32>("IPv4", count, hz);
         table::<u128>("IPv6", count, hz);
@@ -129,6 +133,27 @@ fn alone<A: Family>(name: &str, network: Network<A>) {
     let flows: Vec<A> = (0..FLOWS).map(|_| A::random(&mut rng)).collect();
     let (p10, median) = by_vector(routes.fib(), &flows);
     println!("{name:<48} {p10:>5.1} / {median:<5.1}");
+}
+
+/// What traffic costs to the neighbours of one link, each of which has a route of its own.
+fn neighbours<A: Family>(name: &str, link: Network<A>, count: usize) {
+    let mut rng = machine::Rng::seeded(5);
+    let hosts: Vec<A> = (0..count).map(|_| A::random_in(link, &mut rng)).collect();
+    let networks = hosts.iter().map(|host| Network::new(*host, A::BITS));
+    let routes = load(
+        &networks
+            .chain([link, Network::default()])
+            .collect::<Vec<_>>(),
+    );
+    let flows: Vec<A> = (0..FLOWS)
+        .map(|_| hosts[rng.below(count as u64) as usize])
+        .collect();
+    let (p10, median) = by_vector(routes.fib(), &flows);
+    let (name, mb) = (
+        format!("{name} {count:>9} neighbours"),
+        routes.bytes() as f64 / 1e6,
+    );
+    println!("{name:<25} {mb:>6.2} MB               {p10:>5.1} / {median:<5.1}");
 }
 
 fn by_vector<A: Family>(fib: &Lpm<A>, flows: &[A]) -> (f64, f64) {

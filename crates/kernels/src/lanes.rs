@@ -150,6 +150,21 @@ pub trait Lanes: Copy {
         bits.sum()
     }
 
+    /// Which quarters of a line are `key`, the least significant word first: a bit for each, the first in
+    /// bit 0, and no others.
+    #[inline(always)]
+    fn alike_wide(self, line: &Line, key: u128) -> u32 {
+        let (quarters, _) = line.as_chunks::<4>();
+        let bits = quarters.iter().enumerate().map(|(at, quarter)| {
+            let words = quarter.iter().zip(0..4);
+            let others = words.fold(0, |others, (word, part)| {
+                others | word.load(Ordering::Relaxed) ^ (key >> (part * 32)) as u32
+            });
+            u32::from(others == 0) << at
+        });
+        bits.sum()
+    }
+
     /// How many of the first `lanes` bits are set; those that are set come first. `lanes` is at
     /// most 31.
     #[inline(always)]

@@ -4,6 +4,7 @@
 //! leaf   --- 00 --- llllllll iiiiiiiiiiiiiiii   next hop i, of a prefix of l bits; 0: no route
 //! split  ddd 01 ddd uuuuuuuuuuuuuuuuuuuuuuuu    256 slots for the eight bits behind depth d, at unit u
 //! lines  sss 11 fff uuuuuuuuuuuuuuuuuuuuuuuu    lines of shape s, from unit u on
+//! hosts  --- 10 --- uuuuuuuuuuuuuuuuuuuuuuuu    a directory of single addresses, at unit u
 //! ```
 //!
 //! A unit is 16 bytes, a quarter of a cache line. Depths of splits are counted in steps of eight
@@ -18,6 +19,7 @@ pub(super) const UNITS: u32 = 1 << 24;
 
 const KIND: u32 = 3 << 27;
 const SPLIT: u32 = 1 << 27;
+const DIRECTORY: u32 = 2 << 27;
 const LINES: u32 = 3 << 27;
 /// What `fan` is subtracted from.
 const FAN: u32 = 6;
@@ -69,19 +71,22 @@ impl Entry {
         Self((high << 29) | SPLIT | (low << 24) | split.unit)
     }
 
+    /// A directory of hosts.
+    pub(super) fn directory(unit: u32) -> Self {
+        Self(DIRECTORY | unit)
+    }
+
+    /// What is at a place where prefixes are: no directory.
     #[inline(always)]
     pub(super) fn content(self) -> Content {
-        let unit = self.0 & (UNITS - 1);
+        let unit = self.unit();
         match self.0 & KIND {
             LINES => Content::Lines(Lines {
                 unit,
                 shape: self.0 >> 29,
                 fan: FAN - ((self.0 >> 24) & 7),
             }),
-            SPLIT => Content::Split(Split {
-                unit,
-                step: ((self.0 >> 24) & 7) as u8 | ((self.0 >> 29) << 3) as u8,
-            }),
+            SPLIT => Content::Split(self.split_there()),
             _ => Content::Leaf(self.id()),
         }
     }
@@ -94,6 +99,31 @@ impl Entry {
     #[inline(always)]
     pub(super) fn is_lines(self) -> bool {
         self.0 & KIND == LINES
+    }
+
+    #[inline(always)]
+    pub(super) fn is_split(self) -> bool {
+        self.0 & KIND == SPLIT
+    }
+
+    /// The split, if this is an entry of one.
+    #[inline(always)]
+    pub(super) fn split_there(self) -> Split {
+        Split {
+            unit: self.unit(),
+            step: ((self.0 >> 24) & 7) as u8 | ((self.0 >> 29) << 3) as u8,
+        }
+    }
+
+    #[inline(always)]
+    pub(super) fn is_directory(self) -> bool {
+        self.0 & KIND == DIRECTORY
+    }
+
+    /// Where a directory, or the first of some lines, begins.
+    #[inline(always)]
+    pub(super) fn unit(self) -> u32 {
+        self.0 & (UNITS - 1)
     }
 
     /// The unit of the line that `key` belongs to, if this is an entry of lines.
@@ -141,6 +171,9 @@ mod tests {
             (leaf.id(), leaf.len(), leaf.is_leaf()),
             (NextHopId(0xabcd), 128, true)
         );
+        let directory = Entry::directory(0xab_cdef);
+        assert!(directory.is_directory() && !directory.is_leaf() && !directory.is_lines());
+        assert_eq!(directory.unit(), 0xab_cdef);
         assert_eq!(Entry::split(split).content(), Content::Split(split));
         assert_eq!(Entry::lines(lines).content(), Content::Lines(lines));
         assert!(Entry::lines(lines).is_lines() && Entry::lines(lines).shape() == 6);

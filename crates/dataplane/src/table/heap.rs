@@ -64,6 +64,12 @@ impl Memory {
         self.words().slot(slot)
     }
 
+    /// A number of this memory that nobody outside of the process knows: where it lies.
+    #[inline(always)]
+    pub(super) fn seed(&self) -> u64 {
+        (self.lines.as_ptr() as u64).wrapping_mul(0xd6e8_feb8_6659_fd93)
+    }
+
     /// The cache line that a unit is a quarter of.
     pub(super) fn line(&self, unit: u32) -> &Line {
         self.words().line(unit)

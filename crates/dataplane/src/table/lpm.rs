@@ -4,6 +4,7 @@
 //!             65,536 slots                 a block of 1 to 16 lines
 //! address ──▶ by 16 bits  ──── lines ────▶ one line: ranges, sorted ──▶ next hop
 //!                 │    └────── leaf: next hop                └─(IPv6)─▶ further lines, splits
+//!                 │└─(IPv6)─── directory: single addresses, by a hash (`hosts`)
 //!                 └─ split: 256 slots by 8 bits more, where routes are crowded
 //! ```
 //!
@@ -21,7 +22,9 @@ use kernels::{Baseline, Lanes};
 
 use super::adjacency::NextHopId;
 use super::entry::{Content, Entry, Lines, Split};
+use super::first::{First, Led};
 use super::heap::{Memory, UNIT_WORDS, Words};
+use super::hosts;
 use super::line::Found;
 use super::network::Address;
 use super::slots::{Places, by_slots};
@@ -71,7 +74,13 @@ impl<A: Address> Lpm<A> {
     #[inline]
     pub fn lookup(&self, destination: A) -> NextHopId {
         let words = self.memory.words();
-        let first = First::of(words, destination);
+        let mut first = First::of(words, destination);
+        if A::HOSTED && first.entry.is_directory() {
+            if let Some(hop) = self.host(first.entry, destination) {
+                return hop;
+            }
+            first = First::beside(words, first.entry, destination);
+        }
         match self.second(Baseline, words, first, destination) {
             Ok(hop) => hop,
             Err(below) => self.below(Baseline, words, below, destination),
@@ -95,9 +104,24 @@ impl<A: Address> Lpm<A> {
             Some(slot) => (slot, A::ROOT_DEPTH),
             None => (OTHER_SLOT, 0),
         };
-        let leaf = self.resolve(self.memory.slot(slot), depth, destination);
+        let mut entry = self.memory.slot(slot);
+        if A::HOSTED && entry.is_directory() {
+            if let Some(hop) = self.host(entry, destination) {
+                return Some((hop, A::BITS));
+            }
+            entry = self.memory.slot(hosts::others(entry.unit()));
+        }
+        let leaf = self.resolve(entry, depth, destination);
         let leaf = self.or_shorter(leaf, destination);
         (leaf.id() != NextHopId::NO_ROUTE).then(|| (leaf.id(), leaf.len()))
+    }
+
+    /// What a directory of hosts says.
+    fn host(&self, directory: Entry, destination: A) -> Option<NextHopId> {
+        let (words, address) = (self.memory.words(), destination.wide());
+        let hash = hosts::hash(self.memory.seed(), address);
+        let line = hosts::line(words, directory.unit(), hash)?;
+        hosts::find(Baseline, words.line(line), address)
     }
 
     /// The second half.
@@ -199,8 +223,7 @@ impl<A: Address> Lpm<A> {
 
     /// `above` is the depth of an entry that leads to the split.
     fn in_split(&self, split: Split, above: u8, destination: A) -> Entry {
-        // From an entry to the entries below it there are always whole steps.
-        let depth = split.step * 8 + above % 8;
+        let depth = split.depth(above);
         let slot = split.slot(destination.window(depth) >> 24);
         let mut leaf = self.resolve(self.memory.slot(slot), depth + 8, destination);
         if leaf.id() == NextHopId::NO_ROUTE {
@@ -263,12 +286,11 @@ impl<A: Address> Lpm<A> {
         places: impl Iterator<Item = usize> + Clone,
     ) {
         let mut firsts = [First::default(); ABREAST];
-        let mut deep = Places::default();
+        let (mut led, mut deep) = (Led::new(self.memory.seed()), Places::default());
         for at in places.clone() {
-            let first = First::of(words, destinations[at]);
-            words.prefetch(first.unit);
-            firsts[at % ABREAST] = first;
+            firsts[at % ABREAST] = led.ask(words, destinations[at], at);
         }
+        led.follow(words, destinations, &mut firsts);
         for at in places {
             match self.second(lanes, words, firsts[at % ABREAST], destinations[at]) {
                 Ok(hop) => out[at] = hop,
@@ -291,28 +313,13 @@ fn depth_below<A: Address>(destination: A) -> u8 {
     32 + destination.root().map_or(0, |_| A::ROOT_DEPTH)
 }
 
-/// The first half of a lookup.
-#[derive(Clone, Copy, Default)]
-struct First {
-    entry: Entry,
-    /// The line that the second half reads, if the entry is one of lines.
-    unit: u32,
-}
-
-impl First {
-    #[inline(always)]
-    fn of<A: Address>(words: Words<'_>, destination: A) -> Self {
-        let (slot, key) = match destination.root() {
-            Some(slot) => (slot, destination.below_root()),
-            None => (OTHER_SLOT, destination.window(0)),
-        };
-        let entry = words.slot(slot);
-        let unit = if entry.is_lines() { entry.line(key) } else { 0 };
-        Self { entry, unit }
-    }
-}
-
 impl Split {
+    /// The depth of its slots, below an entry at `above`: there are always whole steps between them.
+    #[inline(always)]
+    pub(super) fn depth(self, above: u8) -> u8 {
+        self.step * 8 + above % 8
+    }
+
     /// The slot of prefixes of up to eight bits more than the split's depth.
     pub(super) fn base_slot(self) -> u32 {
         self.unit * UNIT_WORDS

@@ -29,6 +29,14 @@ pub(super) trait Layout {
     const WITHIN: Self;
     /// Where they end.
     const ROOT_DEPTH: u8 = Self::SHORT_DEPTH + 16;
+    /// Routes to single addresses are found by a hash.
+    const HOSTED: bool;
+
+    /// As a number of 128 bits.
+    fn wide(self) -> u128;
+
+    /// From that number.
+    fn narrow(wide: u128) -> Self;
 
     /// Its first 32 bits.
     fn top(self) -> u32;
@@ -61,6 +69,17 @@ impl Layout for u32 {
     const SHAPES: &'static [Shape] = &SHAPES4;
     const SHORT_DEPTH: u8 = 0;
     const WITHIN: Self = 0;
+    const HOSTED: bool = false;
+
+    #[inline(always)]
+    fn wide(self) -> u128 {
+        self.into()
+    }
+
+    #[inline(always)]
+    fn narrow(wide: u128) -> Self {
+        wide as Self
+    }
 
     #[inline(always)]
     fn top(self) -> u32 {
@@ -96,6 +115,17 @@ impl Layout for u128 {
     const SHAPES: &'static [Shape] = &SHAPES6;
     const SHORT_DEPTH: u8 = 3;
     const WITHIN: Self = 0x2000 << 112;
+    const HOSTED: bool = true;
+
+    #[inline(always)]
+    fn wide(self) -> u128 {
+        self
+    }
+
+    #[inline(always)]
+    fn narrow(wide: u128) -> Self {
+        wide
+    }
 
     #[inline(always)]
     fn top(self) -> u32 {

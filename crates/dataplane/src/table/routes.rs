@@ -4,8 +4,10 @@
 //! slot, sorted, and what it publishes is that slot. A node that holds too many, or that no block
 //! of lines can hold, gives its most crowded part away to a *split*, with a node for each of the
 //! 256 slots there; a split that has become nearly empty is dissolved again. So a change rebuilds
-//! one node of a bounded size, however many routes there are.
+//! one node of a bounded size, however many routes there are. Where IPv6 has single addresses below a
+//! slot of the root, that leads to their directory (`hosts`), and its node publishes there.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use kernels::Pages;
@@ -15,6 +17,7 @@ use super::build::{Crowded, Item, blocks, build};
 use super::entry::{self, Entry};
 use super::grace::Grace;
 use super::heap::{Block, Heap, Memory, SPLIT_UNITS, block};
+use super::hosts::{Directory, hash};
 use super::lpm::{Full, Lpm, OTHER_SLOT, RESERVED, ROOT_SLOTS};
 use super::network::{Address, Network};
 use super::short::Short;
@@ -40,6 +43,8 @@ pub struct Routes<A> {
     root: Vec<Option<Box<[Node<A>]>>>,
     short: Short<A>,
     other: Node<A>,
+    /// The directories of hosts, by the slot of the root that leads to them.
+    hosts: BTreeMap<u32, Directory>,
     len: usize,
 }
 
@@ -85,6 +90,7 @@ impl<A: Address> Routes<A> {
             root: (0..ROOT_SLOTS as usize / PAGE).map(|_| None).collect(),
             short: Short::default(),
             other: Node::default(),
+            hosts: BTreeMap::new(),
             len: 0,
         })
     }
@@ -109,6 +115,8 @@ impl<A: Address> Routes<A> {
         }
         let old = if is_short(network) {
             self.short.put(&mut self.heap, network, id)
+        } else if is_host(network) {
+            self.put_host(network, id)
         } else {
             let (node, place, heap) = self.node(network);
             let old = node.put(heap, place, network, id);
@@ -139,12 +147,15 @@ impl<A: Address> Routes<A> {
     ) -> Result<(), Full> {
         let mut changes: Vec<_> = changes.into_iter().collect();
         changes.sort_by_key(|(network, _)| *network);
-        let place_of = |network: Network<A>| (is_short(network), root_slot(network));
+        let place_of = |network: Network<A>| {
+            let kind = (is_short(network), is_host(network));
+            (kind, root_slot(network))
+        };
         for group in changes.chunk_by(|one, two| place_of(one.0) == place_of(two.0)) {
             if self.heap.room() < ROOM + group.len() * ROOM_PER_ROUTE {
                 return Err(Full);
             }
-            if is_short(group[0].0) {
+            if is_short(group[0].0) || is_host(group[0].0) {
                 for (network, id) in group {
                     self.insert(*network, *id)?;
                 }
@@ -175,7 +186,17 @@ impl<A: Address> Routes<A> {
         if is_short(network) {
             return self.short.get(network);
         }
-        let Some(slot) = root_slot(network) else {
+        let slot = root_slot(network);
+        if is_host(network)
+            && let Some(hosts) = self.hosts.get(&slot.unwrap_or(OTHER_SLOT))
+        {
+            let address = network.bits().wide();
+            let host = hosts.get(hash(self.heap.memory().seed(), address), address);
+            if host.is_some() {
+                return host;
+            }
+        }
+        let Some(slot) = slot else {
             return self.other.get(network);
         };
         let page = self.root[slot as usize / PAGE].as_ref()?;
@@ -190,6 +211,9 @@ impl<A: Address> Routes<A> {
 
     /// Calls `each` for every route, in no order.
     pub fn for_each(&self, mut each: impl FnMut(Network<A>, NextHopId)) {
+        for hosts in self.hosts.values() {
+            hosts.for_each(&mut |address, id| each(Network::new(A::narrow(address), A::BITS), id));
+        }
         let mut each = |item: &Item<A>| each(item.network, item.entry.id());
         self.short.for_each(&mut each);
         self.other.for_each(&mut each);
@@ -213,10 +237,12 @@ impl<A: Address> Routes<A> {
         self.heap.bytes()
     }
 
+    /// The node that a network belongs to.
     fn node(&mut self, network: Network<A>) -> (&mut Node<A>, Place, &mut Heap) {
+        let published = |slot| self.hosts.get(&slot).map_or(slot, Directory::others);
         let Some(slot) = root_slot(network) else {
             let place = Place {
-                slot: OTHER_SLOT,
+                slot: published(OTHER_SLOT),
                 depth: 0,
             };
             return (&mut self.other, place, &mut self.heap);
@@ -224,10 +250,43 @@ impl<A: Address> Routes<A> {
         let page = self.root[slot as usize / PAGE]
             .get_or_insert_with(|| (0..PAGE).map(|_| Node::default()).collect());
         let place = Place {
-            slot,
+            slot: published(slot),
             depth: A::ROOT_DEPTH,
         };
         (&mut page[slot as usize % PAGE], place, &mut self.heap)
+    }
+
+    /// Changes the route to a single address.
+    fn put_host(&mut self, network: Network<A>, id: NextHopId) -> Option<NextHopId> {
+        let slot = root_slot(network).unwrap_or(OTHER_SLOT);
+        let (node, place, heap) = self.node(network);
+        // One that found no room among the hosts.
+        if node.get(network).is_some() {
+            return node.put(heap, place, network, id);
+        }
+        if id == NextHopId::NO_ROUTE && !self.hosts.contains_key(&slot) {
+            return None;
+        }
+        let heap = &mut self.heap;
+        let hosts = self.hosts.entry(slot).or_insert_with(|| {
+            let others = heap.memory().slot(slot);
+            let hosts = Directory::new(heap, others);
+            heap.publish(slot, hosts.entry());
+            hosts
+        });
+        let host = (heap.memory().seed(), network.bits().wide());
+        let put = hosts.put(heap, host, id);
+        if hosts.is_empty() {
+            heap.publish(slot, heap.memory().slot(hosts.others()));
+            let mut unlinked = Vec::new();
+            hosts.blocks(heap, &mut unlinked);
+            heap.retire(unlinked);
+            self.hosts.remove(&slot);
+        }
+        put.unwrap_or_else(|_| {
+            let (node, place, heap) = self.node(network);
+            node.put(heap, place, network, id)
+        })
     }
 
     /// After a change of `network`: what is shorter than all that the root covers shows through
@@ -253,6 +312,11 @@ impl<A: Address> Routes<A> {
 /// Whether the network is covered by the root but shorter than its depth.
 fn is_short<A: Address>(network: Network<A>) -> bool {
     (A::SHORT_DEPTH..A::ROOT_DEPTH).contains(&network.len()) && network.bits().root().is_some()
+}
+
+/// Whether the network is a single address that is found by a hash.
+fn is_host<A: Address>(network: Network<A>) -> bool {
+    A::HOSTED && network.len() == A::BITS
 }
 
 /// The root's slot that a network of at least the root's depth belongs to.

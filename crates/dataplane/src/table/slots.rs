@@ -32,6 +32,11 @@ impl Places {
     }
 
     #[inline(always)]
+    pub(super) fn is_empty(&self) -> bool {
+        self.count == 0
+    }
+
+    #[inline(always)]
     pub(super) fn iter(&self) -> impl Iterator<Item = usize> + Clone {
         let places = self.places.iter().take(self.count);
         places.map(|place| usize::from(*place) % ABREAST)

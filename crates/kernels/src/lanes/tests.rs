@@ -85,6 +85,35 @@ fn words_are_alike_above_their_low_bits() {
     }
 }
 
+struct AlikeWide<'a>(&'a Line, u128);
+
+impl Work for AlikeWide<'_> {
+    type Output = u32;
+
+    #[inline(always)]
+    fn run<L: Lanes>(self, lanes: L) -> u32 {
+        lanes.alike_wide(self.0, self.1)
+    }
+}
+
+#[test]
+fn quarters_are_alike_in_all_their_words() {
+    let quarters = [[1, 2, 3, 4], [1, 2, 0, 4], [1, 2, 3, 4], [0, 2, 3, 4]];
+    let words: [u32; 16] = core::array::from_fn(|at| quarters[at / 4][at % 4]);
+    let line = words.map(AtomicU32::new);
+    let key = |[a, b, c, d]: [u128; 4]| d << 96 | c << 64 | b << 32 | a;
+
+    for (quarter, right) in [
+        ([1, 2, 3, 4], 0b0101),
+        ([1, 2, 0, 4], 0b0010),
+        ([0, 2, 3, 4], 0b1000),
+        ([1, 2, 3, 5], 0),
+        ([1, 0, 3, 4], 0),
+    ] {
+        assert!(all_are(|| AlikeWide(&line, key(quarter)), &right));
+    }
+}
+
 struct Rank<'a>(&'a [u32; 16], &'a [u64; 8], u64);
 
 impl Work for Rank<'_> {

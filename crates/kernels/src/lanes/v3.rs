@@ -6,6 +6,8 @@ mod search;
 mod steps;
 mod wide;
 
+pub(super) use gather::halved;
+
 use core::arch::asm;
 use core::arch::x86_64::{
     __m256i, _mm256_cmpeq_epi32, _mm256_loadu_si256, _mm256_max_epu32, _mm256_storeu_si256,
@@ -171,6 +173,12 @@ impl Lanes for V3 {
     fn zeros(self, numbers: &[u32; 16]) -> u32 {
         // SAFETY: there is a `V3` only where AVX2 was detected.
         unsafe { gather::zeros(numbers) }
+    }
+
+    #[inline(always)]
+    fn alike_wide(self, line: &Line, key: u128) -> u32 {
+        // SAFETY: there is a `V3` only where AVX2 was detected.
+        unsafe { gather::alike_wide(line, key) }
     }
 
     #[inline(always)]

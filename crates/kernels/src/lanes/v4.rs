@@ -10,14 +10,14 @@ use core::arch::x86_64::{
     _mm512_loadu_si512, _mm512_mask_add_epi32, _mm512_mask_add_epi64, _mm512_mask_blend_epi64,
     _mm512_min_epu32, _mm512_mullo_epi32, _mm512_mullo_epi64, _mm512_permutex2var_epi32,
     _mm512_permutex2var_epi64, _mm512_set_epi64, _mm512_set1_epi8, _mm512_set1_epi16,
-    _mm512_set1_epi32, _mm512_set1_epi64, _mm512_set4_epi32, _mm512_setzero_si512,
-    _mm512_shuffle_epi8, _mm512_srli_epi64, _mm512_storeu_si512, _mm512_test_epi64_mask,
-    _mm512_testn_epi32_mask, _mm512_unpackhi_epi32, _mm512_unpackhi_epi64, _mm512_unpacklo_epi32,
-    _mm512_unpacklo_epi64,
+    _mm512_set1_epi32, _mm512_set1_epi64, _mm512_set4_epi32, _mm512_set4_epi64,
+    _mm512_setzero_si512, _mm512_shuffle_epi8, _mm512_srli_epi64, _mm512_storeu_si512,
+    _mm512_test_epi64_mask, _mm512_testn_epi32_mask, _mm512_unpackhi_epi32, _mm512_unpackhi_epi64,
+    _mm512_unpacklo_epi32, _mm512_unpacklo_epi64,
 };
 use core::sync::atomic::{AtomicU32, AtomicU64};
 
-use super::v3::value;
+use super::v3::{halved, value};
 use super::{Lanes, Line};
 
 /// AVX-512; made only where it was detected.
@@ -344,6 +344,17 @@ impl Lanes for V4 {
             _mm512_cmpeq_epi64_mask(words, _mm512_set1_epi64(key as i64))
         };
         u32::from(bits)
+    }
+
+    #[inline(always)]
+    fn alike_wide(self, line: &Line, key: u128) -> u32 {
+        // SAFETY: there is a `V4` only where AVX-512 F was detected.
+        let bits = unsafe {
+            let (high, low) = ((key >> 64) as i64, key as i64);
+            let keys = _mm512_set4_epi64(high, low, high, low);
+            _mm512_cmpeq_epi64_mask(whole(line), keys)
+        };
+        halved(bits.into())
     }
 
     #[inline(always)]

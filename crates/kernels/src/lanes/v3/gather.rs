@@ -11,7 +11,7 @@ use core::arch::x86_64::{
 };
 use core::sync::atomic::{AtomicU32, AtomicU64};
 
-use super::{load, store};
+use super::{Line, load, store};
 
 /// Like `load`, where others store meanwhile.
 ///
@@ -176,4 +176,28 @@ pub(super) fn alike<const SHIFT: u32>(words: &[AtomicU64; 8], key: u64) -> u32 {
         };
         bits(0) | bits(4) << 4
     }
+}
+
+#[inline]
+#[target_feature(enable = "avx2")]
+pub(super) fn alike_wide(line: &Line, key: u128) -> u32 {
+    // SAFETY: 8 of 16 words are read, twice.
+    let bits = unsafe {
+        let (high, low) = ((key >> 64) as i64, key as i64);
+        let keys = _mm256_set_epi64x(high, low, high, low);
+        let bits = |from: usize| {
+            let words = load_relaxed(line.as_ptr().add(from));
+            _mm256_movemask_pd(_mm256_castsi256_pd(_mm256_cmpeq_epi64(words, keys))) as u32
+        };
+        bits(0) | bits(8) << 4
+    };
+    halved(bits)
+}
+
+/// Of eight bits, which pairs are both set.
+#[inline(always)]
+pub(in crate::lanes) fn halved(bits: u32) -> u32 {
+    let pairs = bits & bits >> 1 & 0x55;
+    let pairs = (pairs | pairs >> 1) & 0x33;
+    (pairs | pairs >> 2) & 0x0f
 }
