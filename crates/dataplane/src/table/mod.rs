@@ -14,6 +14,7 @@ mod hosts;
 mod line;
 pub mod lpm;
 pub mod network;
+mod node;
 pub mod routes;
 mod short;
 mod slots;

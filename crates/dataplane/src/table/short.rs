@@ -11,7 +11,7 @@ use super::entry::Entry;
 use super::heap::Heap;
 use super::lpm::{SHORT_LEAVES, SHORT_SLOTS};
 use super::network::{Address, Network};
-use super::routes::{Node, Place};
+use super::node::{Node, Place};
 
 /// The routes between the depth where the root's bits begin and the one where they end.
 #[derive(Debug)]
