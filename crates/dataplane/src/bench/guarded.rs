@@ -24,6 +24,7 @@ pub const GUARDED: &[&str] = &[
     "filter-25",
     "filter-1000",
     "stateful",
+    "stateful-tcp",
     "stateful-25",
     "masquerade",
     "fasttrack",
@@ -102,7 +103,7 @@ pub fn guarded(
 fn counts(row: &str) -> &'static [u32] {
     match row {
         "stateful" => &[1, 1_000, 64_000, 1_000_000],
-        "stateful-25" => &TALKS[1..],
+        "stateful-tcp" | "stateful-25" => &TALKS[1..],
         "masquerade" | "fasttrack" | "fasttrack-nat" => TALKS,
         "new-connections" => &[16_000, 1_000_000],
         "layer7-50" | "tls-host-50" => &[1_000],
@@ -151,7 +152,11 @@ fn firewall(row: &str, family: Family, flows: u32, seed: u64) -> (Firewall, Kind
             .masquerade(),
         _ => build.tracked(ENTRIES).filter(home(family, false)),
     };
-    (built.done(), Kind::Talk(protocol::UDP))
+    let protocol = match row {
+        "stateful-tcp" => protocol::TCP,
+        _ => protocol::UDP,
+    };
+    (built.done(), Kind::Talk(protocol))
 }
 
 /// Rules with an action each, by their number from 1.

@@ -4,6 +4,8 @@
 //! A datagram of a stream costs three stores to its direction's line: packets, bytes, time. TCP's
 //! numbers are in the shared line beside it; a second begun in the direction turns its rate.
 
+use core::sync::atomic::AtomicU64;
+
 use super::id::Way;
 use super::layout::{Layout, Line, flag, half_of, load, pair, shared, store};
 use super::limits::Limits;
@@ -207,6 +209,12 @@ fn state(flags: u8, reply: bool) -> State {
     } else {
         State::New
     }
+}
+
+/// Whether TCP's state, in its word, is that.
+#[inline(always)]
+pub(super) fn is_established(word: &AtomicU64) -> bool {
+    (load(word) >> 24) as u8 == TcpState::Established as u8
 }
 
 /// Counts a packet in its direction's line.

@@ -98,6 +98,8 @@ pub(super) const NEXT_HOP_SHIFT: u32 = 48;
 pub(super) trait Layout: Copy + core::fmt::Debug + Default + Send + Sync + 'static {
     /// Of IPv6 rather than IPv4.
     const IPV6: bool;
+    /// Bytes of a network header without options.
+    const HEADER: usize;
     /// Lines of an entry.
     const LINES: usize;
     /// The words of the direction's line; the key's words come first and end in `META`.
@@ -143,6 +145,7 @@ pub(super) struct Ipv6;
 
 impl Layout for Ipv4 {
     const IPV6: bool = false;
+    const HEADER: usize = 20;
     const LINES: usize = 3;
     const META: usize = 1;
     const RATE_LINE: [usize; 2] = [0, 2];
@@ -176,6 +179,7 @@ impl Layout for Ipv4 {
 
 impl Layout for Ipv6 {
     const IPV6: bool = true;
+    const HEADER: usize = 40;
     const LINES: usize = 5;
     const META: usize = 4;
     const RATE_LINE: [usize; 2] = [3, 4];

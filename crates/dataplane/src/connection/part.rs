@@ -3,6 +3,7 @@
 //! Places that were given back are used again from the next round on, so that a [`Way`] found
 //! before still means what it meant.
 
+use core::sync::atomic::AtomicU64;
 use std::sync::Arc;
 
 use super::draft::Draft;
@@ -131,11 +132,16 @@ impl<F: Layout> Part<F> {
         self.entries.at(way.slot().place())
     }
 
-    /// The line of a way's direction.
+    /// The number of the line of a way's direction.
+    #[inline(always)]
+    pub(super) fn number(&self, way: Way) -> u32 {
+        Lines::<F>::number(way.slot().place(), way.reply())
+    }
+
+    /// That line.
     #[inline(always)]
     pub(super) fn line(&self, way: Way) -> &Line {
-        let number = Lines::<F>::number(way.slot().place(), way.reply());
-        self.lines().line(number)
+        self.lines().line(self.number(way))
     }
 
     /// The line of the rewrite of a way's direction.
@@ -312,14 +318,7 @@ impl<F: Layout> Part<F> {
     #[inline(always)]
     pub(super) fn set_state(&mut self, place: u32, state: u8, timeout_secs: u32) {
         let word = self.entries.at(place).shared(shared::STATE);
-        let old = load(word);
-        let new = old >> 32 << 32 | u64::from(state) << 24 | u64::from(timeout_secs);
-        if new == old {
-            return;
-        }
-        store(word, new);
-        // What is longer than the wheel comes up before any such timeout ends.
-        if timeout_secs < (old as u32 & TIMEOUT_BITS).min(HORIZON_SECS) {
+        if set_state_in(word, state, timeout_secs) {
             self.hasten(place);
         }
     }
@@ -327,7 +326,7 @@ impl<F: Layout> Part<F> {
     /// Has a connection come up earlier.
     #[cold]
     #[inline(never)]
-    fn hasten(&mut self, place: u32) {
+    pub(super) fn hasten(&mut self, place: u32) {
         let entry = self.entries.at(place);
         if !entry.is_live() {
             return;
@@ -371,44 +370,67 @@ impl<F: Layout> Entry<'_, F> {
     /// TCP's numbers, as seen from a direction.
     #[inline(always)]
     pub(super) fn talk(self, reply: bool) -> Talk {
-        let mut talk = Talk::default();
-        // The direction's half first, then the other's.
-        let halves = |word| load(self.shared(word)).rotate_left(u32::from(reply) * 32);
-        let (windows, acks) = (halves(shared::WINDOWS), halves(shared::ACKS));
-        for (side, peer) in [(0, &mut talk.sender), (1, &mut talk.receiver)] {
-            let sent = load(self.shared(shared::SENT[side ^ usize::from(reply)]));
-            (peer.end, peer.end_max) = (half_of(sent, 0), half_of(sent, 1));
-            (peer.window_max, peer.ack_max) = (half_of(windows, side), half_of(acks, side));
-        }
-        let last = load(self.shared(shared::LAST));
-        talk.last_end = half_of(last, 0);
-        talk.set_bits(half_of(last, 1), reply);
-        talk
+        talk_in(self.shared_line(), reply)
     }
 
     /// Keeps TCP's numbers.
     #[inline(always)]
     pub(super) fn set_talk(self, talk: &Talk, reply: bool) {
-        let Talk {
-            sender, receiver, ..
-        } = talk;
-        for (side, peer) in [(0, sender), (1, receiver)] {
-            let word = self.shared(shared::SENT[side ^ usize::from(reply)]);
-            store(word, pair(peer.end, peer.end_max));
-        }
-        let keep = |word, halves: u64| {
-            store(self.shared(word), halves.rotate_left(u32::from(reply) * 32));
-        };
-        keep(
-            shared::WINDOWS,
-            pair(sender.window_max, receiver.window_max),
-        );
-        keep(shared::ACKS, pair(sender.ack_max, receiver.ack_max));
-        store(
-            self.shared(shared::LAST),
-            pair(talk.last_end, talk.bits(reply)),
-        );
+        set_talk_in(self.shared_line(), talk, reply);
     }
+}
+
+/// Changes TCP's state and the timeout in their word; whether the connection is to come up earlier.
+#[inline(always)]
+pub(super) fn set_state_in(word: &AtomicU64, state: u8, timeout_secs: u32) -> bool {
+    let old = load(word);
+    let new = old >> 32 << 32 | u64::from(state) << 24 | u64::from(timeout_secs);
+    if new == old {
+        return false;
+    }
+    store(word, new);
+    // What is longer than the wheel comes up before any such timeout ends.
+    timeout_secs < (old as u32 & TIMEOUT_BITS).min(HORIZON_SECS)
+}
+
+/// TCP's numbers in a shared line, as seen from a direction.
+#[inline(always)]
+pub(super) fn talk_in(line: &Line, reply: bool) -> Talk {
+    let mut talk = Talk::default();
+    // The direction's half first, then the other's.
+    let halves = |word: usize| load(&line[word]).rotate_left(u32::from(reply) * 32);
+    let (windows, acks) = (halves(shared::WINDOWS), halves(shared::ACKS));
+    for (side, peer) in [(0, &mut talk.sender), (1, &mut talk.receiver)] {
+        let sent = load(&line[shared::SENT[side ^ usize::from(reply)]]);
+        (peer.end, peer.end_max) = (half_of(sent, 0), half_of(sent, 1));
+        (peer.window_max, peer.ack_max) = (half_of(windows, side), half_of(acks, side));
+    }
+    let last = load(&line[shared::LAST]);
+    talk.last_end = half_of(last, 0);
+    talk.set_bits(half_of(last, 1), reply);
+    talk
+}
+
+/// Keeps TCP's numbers in a shared line.
+#[inline(always)]
+pub(super) fn set_talk_in(line: &Line, talk: &Talk, reply: bool) {
+    let Talk {
+        sender, receiver, ..
+    } = talk;
+    for (side, peer) in [(0, sender), (1, receiver)] {
+        let word = &line[shared::SENT[side ^ usize::from(reply)]];
+        store(word, pair(peer.end, peer.end_max));
+    }
+    let keep = |word: usize, halves: u64| {
+        store(&line[word], halves.rotate_left(u32::from(reply) * 32));
+    };
+    keep(
+        shared::WINDOWS,
+        pair(sender.window_max, receiver.window_max),
+    );
+    keep(shared::ACKS, pair(sender.ack_max, receiver.ack_max));
+    let bits = pair(talk.last_end, talk.bits(reply));
+    store(&line[shared::LAST], bits);
 }
 
 /// Writes a new connection into its place.

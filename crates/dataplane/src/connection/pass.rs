@@ -3,16 +3,15 @@
 //! A datagram is counted with three stores to its direction's line and needs no other. A segment's
 //! numbers lie in the shared line.
 
-use super::follow::{count_in, last_in, touch_in};
+use super::follow::{count_in, is_established, last_in, touch_in};
 use super::id::Way;
-use super::layout::{FLAGS_SHIFT, Layout, Line, flag, load};
+use super::layout::{FLAGS_SHIFT, Layout, Line, flag, load, shared};
 use super::limits::Limits;
-use super::part::Part;
+use super::part::{Part, set_state_in, set_talk_in, talk_in};
 use super::settings::Tick;
 use super::state::{NatState, State, TcpState, Track};
-use super::tcp::{self, Segment, Step};
+use super::tcp::{self, Segment};
 use super::tracker::{Tracker, of_family};
-use crate::packet::Fields;
 
 /// What such a packet finds.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -43,19 +42,19 @@ impl Tracker {
         of_family!(ref self, IPV6, part => part.pass(way, part.line(way), len, now))
     }
 
-    /// The same of a whole segment, whose packet this is. By itself, so that datagrams do not pay for what
-    /// it needs.
-    #[inline(never)]
-    pub fn pass_segment(
+    /// The same of a whole segment behind a network header without options: `packet` begins with that.
+    #[inline(always)]
+    pub fn pass_segment<const IPV6: bool>(
         &mut self,
         way: Way,
-        fields: &Fields,
         packet: &[u8],
+        len: u32,
         now: Tick,
     ) -> Option<Passed> {
         let limits = &self.limits;
-        of_family!(mut self, way.slot().is_ipv6(), part => {
-            part.pass_segment(way, fields, packet, now, limits)
+        of_family!(mut self, IPV6, part => {
+            let number = part.number(way);
+            part.pass_segment((way, number), packet, len, now, limits)
         })
     }
 
@@ -75,11 +74,7 @@ impl<F: Layout> Part<F> {
     #[inline(always)]
     pub(super) fn pass(&self, way: Way, line: &Line, len: u32, now: Tick) -> Option<Passed> {
         let passed = self.known(way, line)?;
-        if last_in::<F>(line).second() != now.second() {
-            self.entry(way).turn_rate(way.reply(), now);
-        }
-        touch_in::<F>(line, now);
-        count_in::<F>(line, u64::from(len));
+        self.count_in_time(way, line, len, now);
         Some(passed)
     }
 
@@ -109,23 +104,43 @@ impl<F: Layout> Part<F> {
         (!entry.is_helped()).then(|| entry.mark())
     }
 
-    fn pass_segment(
+    /// The way's line has this number.
+    #[inline(always)]
+    pub(super) fn pass_segment(
         &mut self,
-        way: Way,
-        fields: &Fields,
+        (way, number): (Way, u32),
         packet: &[u8],
+        len: u32,
         now: Tick,
         limits: &Limits,
     ) -> Option<Passed> {
-        let entry = self.entry(way);
-        let passed = self.known(way, entry.line(way.reply()))?;
-        let segment = Segment::read(fields, packet)?;
-        let talk = entry.talk(way.reply());
-        if !tcp::goes_on(&talk, entry.tcp_state(), &segment) {
+        let (line, reply) = (self.lines().line(number), way.reply());
+        let shared = self.lines().shared(number, reply);
+        let passed = self.known(way, line)?;
+        let segment = Segment::at(F::HEADER, len, packet)?;
+        let mut talk = talk_in(shared, reply);
+        let state = &shared[shared::STATE];
+        if !(is_established(state) && tcp::goes_on(&talk, &segment)) {
             return None;
         }
-        let step = Step::Advance(TcpState::Established);
-        self.commit_segment(way, (step, &segment, &talk), fields, now, limits);
+        self.count_in_time(way, line, len, now);
+        talk.note(&segment, TcpState::Established);
+        set_talk_in(shared, &talk, reply);
+        // Both ends have spoken.
+        let timeout_secs = limits.tcp(TcpState::Established, &talk, true);
+        if set_state_in(state, TcpState::Established as u8, timeout_secs) {
+            self.hasten(way.slot().place());
+        }
         Some(passed)
+    }
+
+    /// Counts a packet that comes now; the rate of a second that is over is made before that.
+    #[inline(always)]
+    fn count_in_time(&self, way: Way, line: &Line, len: u32, now: Tick) {
+        if last_in::<F>(line).second() != now.second() {
+            self.entry(way).turn_rate(way.reply(), now);
+        }
+        touch_in::<F>(line, now);
+        count_in::<F>(line, u64::from(len));
     }
 }

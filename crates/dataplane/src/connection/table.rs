@@ -131,6 +131,12 @@ impl<'a, F: Layout> Lines<'a, F> {
         place * F::LINES as u32 + line_of(reply) as u32
     }
 
+    /// The line that both directions of an entry share, by the number of one's.
+    #[inline(always)]
+    pub(super) fn shared(self, number: u32, reply: bool) -> &'a Line {
+        self.line(number - line_of(reply) as u32 + SHARED as u32)
+    }
+
     /// A line, which is of an entry below the capacity.
     #[inline(always)]
     pub(super) fn line(self, number: u32) -> &'a Line {
@@ -185,6 +191,12 @@ impl<'a, F: Layout> Entry<'a, F> {
     #[inline(always)]
     pub(super) fn word(self, reply: bool, word: usize) -> &'a core::sync::atomic::AtomicU64 {
         &self.lines[line_of(reply)][word]
+    }
+
+    /// The line that both directions share.
+    #[inline(always)]
+    pub(super) fn shared_line(self) -> &'a Line {
+        &self.lines[SHARED]
     }
 
     /// A word of the shared line.

@@ -8,6 +8,7 @@ use kernels::Lanes;
 use super::hash::Hash;
 use super::id::Way;
 use super::layout::{Ipv4, Ipv6, Layout, flag};
+use super::limits::Limits;
 use super::part::Part;
 use super::pass::Passed;
 use super::settings::Tick;
@@ -117,17 +118,22 @@ impl Tracker {
         }
     }
 
-    /// Passes datagrams of these lengths, in order, as [`Tracker::pass`] does, until one is not passed; how
-    /// many were.
+    /// Passes datagrams and segments of these lengths, in order, as [`Tracker::pass`] and
+    /// [`Tracker::pass_segment`] do, until one is not passed; how many were. `segments` has a bit for each
+    /// place, and `packet` the packet of one behind the first.
     #[inline(always)]
-    pub fn pass_datagrams<const IPV6: bool>(
-        &self,
+    pub fn pass_together<'p, const IPV6: bool>(
+        &mut self,
         (ways, places): (&Ways, Range<usize>),
         lens: &[u32],
+        (segments, packet): (u64, impl Fn(usize) -> &'p [u8]),
         now: Tick,
-        passed: impl FnMut(usize, Way, Passed),
+        passed: impl FnMut(usize, Passed),
     ) -> usize {
-        of_family!(ref self, IPV6, part => part.pass_datagrams((ways, places), lens, now, passed))
+        let limits = &self.limits;
+        of_family!(mut self, IPV6, part => {
+            part.pass_together((ways, places), lens, (segments, packet), (now, limits), passed)
+        })
     }
 }
 
@@ -178,14 +184,15 @@ impl<F: Layout> Part<F> {
     }
 
     #[inline(always)]
-    fn pass_datagrams(
-        &self,
+    fn pass_together<'p>(
+        &mut self,
         (ways, places): (&Ways, Range<usize>),
         lens: &[u32],
-        now: Tick,
-        mut passed: impl FnMut(usize, Way, Passed),
+        (segments, packet): (u64, impl Fn(usize) -> &'p [u8]),
+        (now, limits): (Tick, &Limits),
+        mut passed: impl FnMut(usize, Passed),
     ) -> usize {
-        let lines = self.lines();
+        let segments = segments >> (places.start % TOGETHER);
         let both = ways.ways[places.clone()]
             .iter()
             .zip(&ways.lines[places.clone()]);
@@ -193,8 +200,12 @@ impl<F: Layout> Part<F> {
             let Some(way) = *way else {
                 return at;
             };
-            match self.pass(way, lines.line(*number), *len, now) {
-                Some(of_packet) => passed(at, way, of_packet),
+            let found = match segments >> (at % TOGETHER) & 1 {
+                0 => self.pass(way, self.lines().line(*number), *len, now),
+                _ => self.pass_segment((way, *number), packet(at), *len, now, limits),
+            };
+            match found {
+                Some(of_packet) => passed(at, of_packet),
                 None => return at,
             }
         }

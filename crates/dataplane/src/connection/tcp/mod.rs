@@ -74,16 +74,16 @@ pub(super) fn judge(
     reply: bool,
     liberal: bool,
 ) -> Judgement {
-    if goes_on(talk, state, segment) {
+    if state == TcpState::Established && goes_on(talk, segment) {
         return Judgement::Step(Step::Advance(state));
     }
     judge_any(*talk, state, *segment, reply, liberal)
 }
 
-/// Whether a segment is one in the midst of an established conversation: nearly all are.
+/// Whether a segment is one in the midst of a conversation, which is established: nearly all are.
 #[inline(always)]
-pub(super) fn goes_on(talk: &Talk, state: TcpState, segment: &Segment) -> bool {
-    state == TcpState::Established && segment.is_plain() && talk.fit(segment) == Fit::Inside
+pub(super) fn goes_on(talk: &Talk, segment: &Segment) -> bool {
+    segment.is_plain() && talk.fit(segment) == Fit::Inside
 }
 
 #[cold]

@@ -31,10 +31,15 @@ impl Segment {
     /// Reads a packet whose fields say TCP, not truncated; none when its header does not fit.
     #[inline(always)]
     pub(in crate::connection) fn read(fields: &Fields, packet: &[u8]) -> Option<Self> {
-        let at = usize::from(fields.upper);
+        Self::at(usize::from(fields.upper), fields.len, packet)
+    }
+
+    /// The same of a packet of `len` bytes whose segment begins at this byte.
+    #[inline(always)]
+    pub(in crate::connection) fn at(at: usize, len: u32, packet: &[u8]) -> Option<Self> {
         let header = packet.get(at..)?.first_chunk::<20>()?;
         let header_len = usize::from(header[12] >> 4) * 4;
-        let len = (fields.len as usize).checked_sub(at)?;
+        let len = (len as usize).checked_sub(at)?;
         if header_len < 20 {
             return None;
         }

@@ -5,4 +5,5 @@ mod conversation;
 mod honest;
 mod life;
 mod model;
+mod pass;
 mod support;

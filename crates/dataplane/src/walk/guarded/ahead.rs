@@ -171,26 +171,40 @@ impl Ahead {
         (&mut self.fields[waiting.place % CHUNK], &self.firsts)
     }
 
-    /// Puts tracked datagrams at these places into the run, until there is more to be decided about one; how
+    /// Puts tracked packets at these places into the run, until there is more to be decided about one; how
     /// many those are.
     #[inline(never)]
     pub(super) fn wait<const IPV6: bool>(
         &mut self,
         places: Range<usize>,
-        tracker: &Tracker,
+        frames: &[Frame],
+        tracker: &mut Tracker,
         now: Tick,
     ) -> usize {
         let (first, len) = (places.start, self.run.len());
         let lens = &self.lens[places.clone()];
-        let (run, read) = (&mut self.run, (&mut self.fields, self.which.fields));
-        let which = (&self.ways, places);
-        let done = tracker.pass_datagrams::<IPV6>(which, lens, now, |at, way, passed| {
-            if passed.nat != NatState::default() {
-                let read = (&mut *read.0, read.1);
-                turn::<IPV6>(&mut run.columns, read, first + at, way, tracker);
+        let frames = &frames[places.clone()];
+        let (run, mut nat) = (&mut self.run, 0);
+        let done = tracker.pass_together::<IPV6>(
+            (&self.ways, places),
+            lens,
+            (self.which.tcp, |at| packet(&frames[at])),
+            now,
+            |at, passed| {
+                nat |= passed.nat.0;
+                run.keep(len + at, passed);
+            },
+        );
+        if nat != 0 {
+            for at in 0..done {
+                if let Some(way) = self.ways.get(first + at)
+                    && run.is_translated(len + at)
+                {
+                    let read = (&mut self.fields, self.which.fields);
+                    turn::<IPV6>(&mut run.columns, read, first + at, way, tracker);
+                }
             }
-            run.keep(len + at, passed);
-        });
+        }
         let places = first..first + done;
         let ways = self.ways.of(places.clone());
         self.run.add::<IPV6>(places, &lens[..done], Some(ways));

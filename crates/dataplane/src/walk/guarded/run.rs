@@ -104,6 +104,12 @@ impl Run {
         self.passed[at % CHUNK] = passed;
     }
 
+    /// Whether what was kept so is translated.
+    #[inline(always)]
+    pub(super) fn is_translated(&self, at: usize) -> bool {
+        self.passed[at % CHUNK].nat != NatState::default()
+    }
+
     /// Adds the packets at some places, of these lengths, which are not before the run's end. Of what is
     /// tracked the ways are said, and what they found is kept.
     #[inline(always)]

@@ -76,12 +76,11 @@ impl Passes<'_, '_> {
             return None;
         }
         while *at < end {
-            let datagrams = end.min(*at + (ahead.which.tcp >> *at).trailing_zeros() as usize);
-            if simple & (datagrams > *at) {
-                let tracker = &self.outlet.memory.tracker;
-                *at += ahead.wait::<IPV6>(*at..datagrams, tracker, self.now);
-                if *at == datagrams {
-                    continue;
+            if simple {
+                let tracker = &mut self.outlet.memory.tracker;
+                *at += ahead.wait::<IPV6>(*at..end, chunk.frames, tracker, self.now);
+                if *at == end {
+                    return None;
                 }
             }
             if let Err(met) = self.wait_one::<IPV6>(plain, *at, chunk, ahead) {
@@ -123,9 +122,8 @@ impl Passes<'_, '_> {
             let counted = match ahead.which.tcp >> place & 1 {
                 0 => memory.tracker.pass::<IPV6>(found, len, self.now),
                 _ => {
-                    let (frame, tracker) = (&chunk.frames[place], &mut memory.tracker);
-                    let fields = ahead.fields(place, frame);
-                    tracker.pass_segment(found, fields, packet(frame), self.now)
+                    let (packet, tracker) = (packet(&chunk.frames[place]), &mut memory.tracker);
+                    tracker.pass_segment::<IPV6>(found, packet, len, self.now)
                 }
             };
             (way, passed) = (Some(found), counted.ok_or(Met::Unknown)?);
