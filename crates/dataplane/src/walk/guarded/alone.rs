@@ -129,8 +129,10 @@ fn settle(
             return Err(exit);
         }
     };
-    // Back where it came from: control may owe its sender a redirect. One per vector says it.
-    if tally.owes_redirect(onward.adjacency.egress, frame.ingress) {
+    // Back where it came from: control may owe its sender a redirect. One per vector says it. None is
+    // owed for what is translated: its sender would write to the other end without the translation.
+    let as_it_came = passage.translation.is_none();
+    if as_it_came && tally.owes_redirect(onward.adjacency.egress, frame.ingress) {
         outlet.redirect(frame, onward.hop);
     }
     let received = frame.len() as u64;

@@ -3,11 +3,12 @@
 use core::net::Ipv4Addr;
 use std::sync::Arc;
 
-use super::{MASQUERADE, answer, client, filtered, hits, tracked, translated};
+use super::{MASQUERADE, answer, client, filtered, hits, to_port, tracked, translated};
 use crate::firewall::{filter, nat};
 use crate::rule::{Action, ConnectionLimit, Match, Rule, State};
 use crate::snapshot::{Interface, Own4, Own6};
-use crate::testing::{ETHER2, Rig, Udp4};
+use crate::table::Adjacency;
+use crate::testing::{ETHER1, ETHER2, Rig, Udp4, gateway};
 use crate::walk::tests::{forwarded4, gateway4, rig};
 
 #[test]
@@ -198,6 +199,36 @@ fn answers_to_translated_connections_find_their_worker() {
     assert_eq!(rig.connections.totals(), (60, 0));
     assert_eq!(rig.traffic(ETHER2).rx.packets, 60, "each is counted once");
     assert_eq!(rig.drops(), []);
+}
+
+#[test]
+fn no_redirect_is_owed_for_what_is_translated() {
+    let mut rig = rig();
+    let back = Adjacency {
+        egress: ETHER1,
+        port: 0,
+        ..gateway()
+    };
+    rig.writer.set_next_hop(rig.gateway, &back);
+    rig.snapshot.send_redirects = true;
+    rig.interface(ETHER1).address4 = Some(Ipv4Addr::from_bits(0x0a00_0001));
+    translated(&mut rig, nat::SRCNAT, to_port(7000), MASQUERADE);
+    for port in [7000, 9000] {
+        rig.arrive(
+            Udp4 {
+                destination_port: port,
+                ..Udp4::default()
+            }
+            .frame(),
+        );
+        rig.settle();
+    }
+
+    assert_eq!(rig.sent(0).len(), 2);
+    let told: Vec<_> = rig.punts().into_iter().map(|(_, bytes)| bytes).collect();
+    let port_of = |bytes: &[u8]| u16::from_be_bytes([bytes[36], bytes[37]]);
+    let ports: Vec<_> = told.iter().map(|bytes| port_of(bytes)).collect();
+    assert_eq!(ports, [9000], "the translated one is not told of");
 }
 
 #[test]
