@@ -62,6 +62,14 @@ impl<'a, F: Layout> Entry<'a, F> {
         store(word, load(word) | u64::from(own::COUNTED) << 40);
     }
 
+    /// No `connection-limit` counts it any more; whether one did.
+    pub(super) fn take_counted(self) -> bool {
+        let word = self.shared(shared::STATE);
+        let (old, bit) = (load(word), u64::from(own::COUNTED) << 40);
+        store(word, old & !bit);
+        old & bit != 0
+    }
+
     #[inline(always)]
     pub(super) fn mark(self) -> u32 {
         half_of(load(self.shared(shared::MARK)), 0)
@@ -76,7 +84,7 @@ impl<'a, F: Layout> Entry<'a, F> {
         self.set_flags(flag::NOTED);
     }
 
-    fn tuple(self, reply: bool) -> Tuple {
+    pub(super) fn tuple(self, reply: bool) -> Tuple {
         F::tuple(&core::array::from_fn(|word| load(self.word(reply, word))))
     }
 

@@ -116,6 +116,16 @@ impl<F: Layout> Part<F> {
         }
     }
 
+    /// A conversation is over: what is remembered of it is no connection that its client has.
+    #[cold]
+    #[inline(never)]
+    fn uncount(&mut self, place: u32) {
+        let entry = self.entries.at(place);
+        if entry.take_counted() {
+            self.over.push(entry.tuple(false));
+        }
+    }
+
     /// Moves a TCP conversation on.
     #[inline(always)]
     fn converse(
@@ -154,6 +164,10 @@ impl<F: Layout> Part<F> {
             self.set_flags(place, flag::SEEN_REPLY);
         } else if answered && flags & flag::ASSURED == 0 && state == TcpState::Established {
             self.set_flags(place, flag::ASSURED);
+        }
+        // FastTrack follows no numbers: anybody could forge such an end, to be counted no more.
+        if state != old && state.is_over() && !fasttrack {
+            self.uncount(place);
         }
         let timeout_secs = match step {
             Step::Ignore => return,

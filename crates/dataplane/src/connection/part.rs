@@ -36,6 +36,9 @@ pub(super) struct Part<F> {
     resting: (u32, u32),
     /// A connection was translated at some time.
     translates: bool,
+    /// The original tuples of conversations that are over, and that no `connection-limit` is to count
+    /// any more.
+    pub(super) over: Vec<Tuple>,
 }
 
 /// TCP, UDP, ICMP, all others: which of them may be evicted for another is decided within a class, so
@@ -68,6 +71,7 @@ impl<F: Layout> Part<F> {
             free: 0,
             resting: (0, 0),
             translates: false,
+            over: Vec::new(),
         })
     }
 

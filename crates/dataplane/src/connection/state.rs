@@ -130,6 +130,11 @@ impl TcpState {
         Self::SynSent2,
     ];
 
+    /// Whether both ends have done with the conversation, or one broke it off.
+    pub(super) const fn is_over(self) -> bool {
+        matches!(self, Self::TimeWait | Self::Close)
+    }
+
     /// The word that `tcp-state` shows.
     pub const fn name(self) -> &'static str {
         match self {

@@ -101,9 +101,13 @@ impl Tracker {
         ended + self.go_on_purging(budget)
     }
 
-    /// A connection that ended and that a `connection-limit` counts, by its original tuple.
+    /// A connection that ended, or whose conversation did, and that a `connection-limit` counts, by its
+    /// original tuple.
     pub fn take_counted(&mut self) -> Option<Tuple> {
-        self.counted.pop()
+        let ended = self.counted.pop();
+        ended
+            .or_else(|| self.ipv4.over.pop())
+            .or_else(|| self.ipv6.over.pop())
     }
 
     /// What somebody kept about a connection that ended.

@@ -457,3 +457,34 @@ fn fasttrack_follows_flags_alone() {
         Some(0)
     );
 }
+
+#[test]
+fn a_connection_limit_counts_no_conversation_that_is_over() {
+    let opening = ["> S 0 0", "< SA 0 1", "> A 1 1"];
+    let ends = [&["> FA 1 1", "< FA 1 2", "> A 2 2"][..], &["< R 1 1"]];
+    let tuple = tuple4(1, protocol::TCP);
+    for (end, fasttrack) in ends.iter().flat_map(|end| [(end, false), (end, true)]) {
+        let mut bed = Bed::new(&settings());
+        let say = |bed: &mut Bed, line: &&str| {
+            let (reply, segment) = segment(&mut line.split_whitespace());
+            let tuple = if reply { tuple.reversed() } else { tuple };
+            bed.show(&tcp(&tuple, &segment));
+        };
+        opening.iter().for_each(|line| say(&mut bed, line));
+        let way = bed.tracker.lookup(&tuple).expect("established");
+        bed.tracker.set_counted(way);
+        if fasttrack {
+            bed.tracker.fasttrack(way);
+        }
+        assert_eq!(bed.tracker.take_counted(), None);
+
+        end.iter().for_each(|line| say(&mut bed, line));
+        let ended = (!fasttrack).then_some(tuple);
+        assert_eq!(bed.tracker.take_counted(), ended, "{end:?}");
+        assert!(bed.row(&tuple).is_some(), "it is remembered");
+
+        bed.wait(20);
+        assert!(bed.row(&tuple).is_none());
+        assert_eq!(bed.tracker.take_counted(), fasttrack.then_some(tuple));
+    }
+}

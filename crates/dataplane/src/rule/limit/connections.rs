@@ -21,7 +21,8 @@ const COUNT: usize = 0;
 ///
 /// Exact over workers: a connection enters one shared table once, and one counter of its block
 /// before the rule decides; of two that begin at once, one sees the other. It leaves by
-/// `Table::leave` when it ends, or when the packet that would have begun it is discarded.
+/// `Table::leave` when its conversation is over (as in the kernel, what `time-wait` and `close`
+/// remember is not counted), when it ends, or when the packet that would have begun it is discarded.
 #[derive(Debug)]
 pub struct ConnectionLimit {
     count: u64,
