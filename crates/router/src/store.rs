@@ -530,7 +530,24 @@ pub fn take_up(
         }
         store.note(UNCONFIRMED, None).map_err(failed)?;
     }
+    forget_passing(store).map_err(failed)?;
     Ok(said)
+}
+
+/// RouterOS: what is there for a while does not outlive a restart.
+fn forget_passing(store: &mut Store) -> Result<(), menu::Reason> {
+    let mark = store.begin();
+    for menu in store.menus() {
+        let Some(passing) = menu.passing else {
+            continue;
+        };
+        let items = store.items(menu.path);
+        let gone: Vec<_> = items.filter(|item| passing(item)).map(|i| i.id).collect();
+        for id in gone {
+            store.remove(menu, id)?;
+        }
+    }
+    store.commit(mark).map(|_| ())
 }
 
 /// The note with the revision that an `apply` made and that nobody has confirmed.

@@ -21,15 +21,14 @@ pub(super) struct Entries {
 }
 
 impl Entries {
-    /// Takes over all entries.
-    pub(super) fn load(&mut self, store: &Store, path: &str, lists: &mut Lists) {
+    /// Takes over all entries; the time of those that end begins now.
+    pub(super) fn load(&mut self, store: &Store, path: &str, now: Instant, lists: &mut Lists) {
         let mut stale: BTreeSet<Name> = self.by_list.keys().cloned().collect();
         *self = Self::default();
         for item in store.items(path) {
             self.take(item, &mut stale);
-            // RouterOS: what has a timeout does not outlive a restart.
             if item.get("timeout").is_some() {
-                self.ends.insert(item.id.0, Instant::ZERO);
+                self.time(item, now);
             }
         }
         self.publish(&stale, lists);

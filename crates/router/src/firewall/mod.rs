@@ -141,7 +141,7 @@ impl Firewall {
         self.sets = Sets::new(around.intent, around.layout, &self.sets);
         for (ipv6, path) in ADDRESSES.into_iter().enumerate() {
             let lists = &mut self.shared.lists;
-            self.entries[ipv6].load(store, path, &mut lists[ipv6]);
+            self.entries[ipv6].load(store, path, around.now, &mut lists[ipv6]);
             self.hosts.load((store, path), ipv6, around.now, lists);
         }
         (self.patterns, self.complaints) = patterns(store);

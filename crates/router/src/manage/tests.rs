@@ -530,3 +530,33 @@ fn files_are_added_shown_read_and_removed() {
     let refused = once(&mut router, "/file add name=../x contents=y");
     assert_eq!(refused, "failure: invalid file name");
 }
+
+#[test]
+fn an_entry_with_a_timeout_is_there_for_that_long_and_not_after_a_restart() {
+    const ENTRY: &str = "/ip firewall address-list add list=a address=192.0.2.1 timeout=20s";
+    const ENTRIES: &str = ":put [:len [/ip firewall address-list find]]";
+    // Of the file that a router begins with.
+    let mut store = schema::store();
+    let (mut session, mut out) = (Session::new("admin"), String::new());
+    script::import(
+        &mut store,
+        &mut menu::Offline,
+        &mut session,
+        ENTRY,
+        &mut out,
+    )
+    .expect("a good command");
+    let mut router = with(store);
+    for (second, entries) in [(0, "1\n"), (19, "1\n"), (20, "0\n")] {
+        router.poll(Instant::from_secs(second));
+        assert_eq!(once(&mut router, ENTRIES), entries, "{second} s");
+    }
+
+    let state = State::new("passing");
+    let (mut router, _) = state.start();
+    once(&mut router, ENTRY);
+    assert_eq!(once(&mut router, ENTRIES), "1\n");
+    drop(router);
+    let (mut router, _) = state.start();
+    assert_eq!(once(&mut router, ENTRIES), "0\n");
+}
