@@ -97,15 +97,19 @@ fn quote<'a>(fields: &Fields, packet: &'a [u8]) -> Option<(&'a [u8], Fields)> {
     (!useless && inner.len > 0).then_some((quote, inner))
 }
 
-/// The packet that an ICMP error quotes, and the tuple of answers to it; none for other packets.
-pub(super) fn quoted_answers<'a>(fields: &Fields, packet: &'a [u8]) -> Option<(&'a [u8], Tuple)> {
+/// Whether a packet is an ICMP error.
+pub(crate) fn is_error(fields: &Fields) -> bool {
     let kind = fields.tuple.destination_port >> 8;
-    let error = match fields.tuple.protocol {
+    match fields.tuple.protocol {
         protocol::ICMP => matches!(kind, 3 | 4 | 5 | 11 | 12),
         protocol::ICMPV6 => matches!(kind, 1..=4),
         _ => false,
-    };
-    let (quote, inner) = quote(fields, packet).filter(|_| error)?;
+    }
+}
+
+/// The packet that an ICMP error quotes, and the tuple of answers to it; none for other packets.
+pub(super) fn quoted_answers<'a>(fields: &Fields, packet: &'a [u8]) -> Option<(&'a [u8], Tuple)> {
+    let (quote, inner) = quote(fields, packet).filter(|_| is_error(fields))?;
     Some((quote, inner.tuple.reversed()))
 }
 

@@ -51,6 +51,7 @@ mod tests;
 pub use draft::{Draft, Rewrite4, Rewrite6, Rewrites};
 pub use expectation::Expectation;
 pub use facts::Fast;
+pub(crate) use first::is_error;
 pub use hash::Hash;
 pub use helped::{Altered, Call, Calls};
 pub use homes::Homes;

@@ -267,10 +267,11 @@ impl Facts for Known<'_> {
 impl Known<'_> {
     /// Whether the packet begins a connection.
     fn begins(&self) -> bool {
-        matches!(
+        let begins = matches!(
             self.track.state,
             connection::State::New | connection::State::Related
-        )
+        );
+        begins && !self.track.quoted
     }
 }
 

@@ -3,7 +3,8 @@
 use frame::InterfaceId;
 
 use super::{Guard, Met, Watcher, helper, translation};
-use crate::connection::{NextHop, State, Tick, Track, Tracker};
+use crate::connection::{NextHop, State, Tick, Track, Tracker, is_error};
+use crate::packet::Fields;
 use crate::table::{Fib, NextHopId};
 use crate::walk::{Context, Exit, Stage};
 
@@ -43,6 +44,10 @@ impl<W: Watcher> Guard<'_, W> {
                 passage.translation = translation::expected(tracker, &mut draft);
                 passage.track.nat = draft.nat;
                 passage.draft = Some(draft);
+            }
+            None if self.view.ingress == InterfaceId::NONE && refuses(&passage.fields) => {
+                passage.track.state = State::Related;
+                passage.track.quoted = true;
             }
             None => {}
         }
@@ -140,6 +145,14 @@ impl<W: Watcher> Guard<'_, W> {
             hop,
         );
     }
+}
+
+/// Whether a packet of this router's own says that it discarded another, by an ICMP error or a RST.
+/// RouterOS, as the kernel that it stands on: it is related to the connection that the other would
+/// have begun, though that is in no table.
+fn refuses(fields: &Fields) -> bool {
+    const RST: u8 = 4;
+    is_error(fields) || fields.tcp_flags & RST != 0
 }
 
 /// A connection that is FastTracked, or is to be from now on, remembers its way on.

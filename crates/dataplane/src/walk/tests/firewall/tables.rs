@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::{chains, filtered, hits, mangled, table, to_port};
+use super::{chains, filtered, hits, mangled, table, to_port, tracked};
 use crate::drop::Drop;
 use crate::firewall::{Firewall, filter, mangle, raw};
 use crate::punt::Why;
@@ -10,7 +10,7 @@ use crate::rings::Command;
 use crate::rule::{Action, AddressRange, Match, Priority, Reject, Rule, State, Ttl};
 use crate::snapshot::{RoutingRule, RuleAction};
 use crate::table::Adjacency;
-use crate::testing::{ETHER1, ETHER2, MIRROR, Rig, Udp4, VLAN10, gateway};
+use crate::testing::{ETHER1, ETHER2, MIRROR, Rig, Udp4, VLAN10, gateway, seal};
 use crate::walk::Event;
 use crate::walk::tests::{forwarded4, rig};
 
@@ -158,6 +158,52 @@ fn output_is_walked_once_by_what_waits_for_its_neighbour() {
     send(&mut rig, &refused);
     assert!(rig.remotes[0].punts.pop().is_err(), "nobody is asked for");
     assert_eq!(rig.drops(), [(Drop::FirewallFilter, 1)]);
+}
+
+#[test]
+fn what_the_router_says_of_a_discarded_packet_is_related_and_not_invalid() {
+    let mut rig = rig();
+    tracked(&mut rig);
+    let state = |state| Match::ConnectionState([state].into_iter().collect()).into();
+    let rules = vec![
+        Rule::new(1, vec![state(State::Related)], Action::Passthrough),
+        Rule::new(2, vec![state(State::Invalid)], Action::Drop),
+    ];
+    filtered(&mut rig, filter::OUTPUT, rules);
+    let lost = Udp4::default();
+    // Nobody knows of the connection, because its first packet never left.
+    let mut error = Udp4 {
+        source: 0x0a00_0001,
+        destination: lost.source,
+        payload: 28,
+        ..Udp4::default()
+    }
+    .packet();
+    error[9] = 1;
+    error[20..28].copy_from_slice(&[11, 0, 0, 0, 0, 0, 0, 0]);
+    error[28..56].copy_from_slice(&lost.packet()[..28]);
+    seal(&mut error);
+    let mut reset = Udp4 {
+        source: lost.destination,
+        destination: lost.source,
+        payload: 12,
+        ..Udp4::default()
+    }
+    .packet();
+    reset[9] = 6;
+    reset[24..40].fill(0);
+    reset[32] = 0x50;
+    for (flags, counts) in [(0x14, (2, 0)), (0x11, (3, 1))] {
+        reset[33] = flags;
+        seal(&mut reset);
+        for packet in [&error, &reset] {
+            let frame = rig.pool.alloc_from(packet).expect("a slot");
+            rig.command(Command::Output(frame));
+            rig.settle();
+        }
+        assert_eq!((hits(&rig, 1).0, hits(&rig, 2).0), counts);
+    }
+    assert_eq!(rig.connections.totals(), (0, 0));
 }
 
 #[test]
