@@ -18,8 +18,9 @@ pub(super) struct Next {
     id: NextHopId,
     /// That of [`crate::table::Fib::generation`].
     pub(super) generation: u32,
-    /// Packets for it are forwarded in an Ethernet header, and not back to where they came from:
-    /// only their lifetime and size are left to decide about.
+    /// Packets for it are forwarded in an Ethernet header.
+    simple: bool,
+    /// They are, and nobody is owed a redirect: only their lifetime and size are left to decide about.
     pub(super) straight: bool,
 }
 
@@ -31,6 +32,7 @@ impl Near {
             adjacency: Adjacency::NONE,
             id: NextHopId::NO_ROUTE,
             generation: 0,
+            simple: false,
             straight: false,
         };
         Self([none; Self::PLACES])
@@ -67,10 +69,16 @@ impl Next {
             ..
         } = cx.snapshot;
         let back = self.adjacency.egress == ingress && *send_redirects;
-        self.straight = self.adjacency.kind == Kind::Forward
+        self.simple = self.adjacency.kind == Kind::Forward
             && self.adjacency.header_len == ETHERNET
             && ipv4.forward
-            && ipv6.forward
-            && !back;
+            && ipv6.forward;
+        self.straight = self.simple && !back;
+    }
+
+    /// The same as `straight` of packets that may be translated: about those no redirect is owed.
+    #[inline(always)]
+    pub(super) fn is_straight(&self, translated: bool) -> bool {
+        self.straight | (self.simple & translated)
     }
 }

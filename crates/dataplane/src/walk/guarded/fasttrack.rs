@@ -59,14 +59,14 @@ fn forward<const IPV6: bool>(
     if seen.tcp && !fast.assured {
         return None;
     }
+    let translated = Some(way).filter(|_| fast.nat != NatState::default());
     let next = near.get(cx, fast.next_hop.id, frame.ingress);
     let goes = (next.generation == fast.next_hop.generation)
-        & next.straight
+        & next.is_straight(translated.is_some())
         & (seen.len <= next.adjacency.mtu);
     if !(goes && fast.count(seen.len, now)) {
         return None;
     }
-    let translated = Some(way).filter(|_| fast.nat != NatState::default());
     let shape = Shape::of(&next.adjacency, IPV6);
     shape.depart(frame, seen.len, translated, tracker)?;
     Some(shape.port)

@@ -7,7 +7,8 @@ use crate::connection::TcpState;
 use crate::drop::Drop;
 use crate::firewall::{filter, nat};
 use crate::rule::{Action, Match, Rule, State};
-use crate::testing::{ETHER2, Rig, Udp4};
+use crate::table::Adjacency;
+use crate::testing::{ETHER1, ETHER2, Rig, Udp4, gateway};
 use crate::walk::tests::{forwarded4, rig};
 
 /// A UDP connection through masquerade that a rule FastTracks, answered once.
@@ -125,6 +126,41 @@ fn a_fasttracked_connection_follows_a_changed_route() {
 
     assert_eq!(rig.pass(Udp4::default().frame()), Vec::<Vec<u8>>::new());
     assert_eq!(rig.drops(), [(Drop::Blackhole, 1)]);
+}
+
+#[test]
+fn a_translated_connection_goes_fast_back_where_it_came_from() {
+    for send_redirects in [false, true] {
+        let mut rig = rig();
+        let back = Adjacency {
+            egress: ETHER1,
+            port: 0,
+            ..gateway()
+        };
+        rig.writer.set_next_hop(rig.gateway, &back);
+        client(&mut rig);
+        rig.snapshot.send_redirects = send_redirects;
+        rig.interface(ETHER1).address4 = Some(Ipv4Addr::from_bits(0x0a00_0001));
+        translated(&mut rig, nat::SRCNAT, Vec::new(), MASQUERADE);
+        let rules = vec![Rule::new(1, Vec::new(), Action::Fasttrack)];
+        filtered(&mut rig, filter::FORWARD, rules);
+        let there = Udp4::default();
+
+        rig.arrive(there.frame());
+        rig.settle();
+        let mut answered = answer(&rig.sent(0)[0]);
+        answered[..6].copy_from_slice(&there.to);
+        rig.arrive(answered.clone());
+        rig.settle();
+        let slow = hits(&rig, 1).0;
+        for frame in [there.frame(), answered] {
+            rig.arrive(frame);
+            rig.settle();
+        }
+
+        assert_eq!((rig.sent(0).len(), rig.punts()), (3, Vec::new()));
+        assert_eq!(hits(&rig, 1).0, slow, "{send_redirects}");
+    }
 }
 
 #[test]
