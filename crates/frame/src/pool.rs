@@ -308,6 +308,7 @@ mod tests {
     }
 
     #[test]
+    #[cfg_attr(miri, ignore = "thousands of frames take Miri minutes")]
     fn what_came_home_is_available_before_the_last_slot_is_taken() {
         let mut pools = Pool::group(2, Sizes::TEST).expect("memory");
         let mut other = pools.pop().expect("two pools");

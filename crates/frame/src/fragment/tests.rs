@@ -73,6 +73,7 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(64))]
 
     #[test]
+    #[cfg_attr(miri, ignore = "long packets take Miri minutes")]
     fn the_fragments_of_fragments_together_are_the_packet(
         seed in any::<u8>(),
         len in prop_oneof![0..4_000usize, 60_000..65_400usize],

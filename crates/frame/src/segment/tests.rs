@@ -228,6 +228,7 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(64))]
 
     #[test]
+    #[cfg_attr(miri, ignore = "long packets take Miri minutes")]
     fn the_pieces_are_valid_packets_and_together_the_whole(whole in whole()) {
         let mut pool = pool();
         let frame = whole.frame(&mut pool);
@@ -279,6 +280,7 @@ proptest! {
     }
 
     #[test]
+    #[cfg_attr(miri, ignore = "long packets take Miri minutes")]
     fn a_partial_checksum_is_finished_as_the_oracle_computes_it(whole in whole()) {
         let whole = Whole { payload: whole.payload.iter().copied().take(1_400).collect(), ..whole };
         let mut pool = pool();
