@@ -2,6 +2,7 @@
 
 use menu::{Offline, Store};
 use proptest::prelude::*;
+use proptest::test_runner::TestRunner;
 use script::{Limits, Session};
 
 /// A configuration with most of what the language has; mutated below.
@@ -161,25 +162,47 @@ proptest! {
         prop_assert_eq!(copy.save(), saved);
         prop_assert_eq!(export(&copy, "/export verbose"), export(&store, "/export verbose"));
     }
+}
 
-    #[test]
-    fn a_transaction_that_is_undone_leaves_what_was_before(commands in prop::collection::vec(command(), 1..20)) {
-        let mut store = schema::store();
-        for command in &commands {
-            let before = export(&store, "/export verbose");
-            let revision = store.revision();
-            let mut out = String::new();
-            let _ = script::import(&mut store, &mut Offline, &mut limited(), command, &mut out);
-            if store.revision() == revision {
-                prop_assert_eq!(export(&store, "/export verbose"), before);
-                continue;
-            }
-            let after = export(&store, "/export verbose");
-            store.undo(menu::By::default()).expect("it was committed");
-            prop_assert_eq!(export(&store, "/export verbose"), before);
-            store.redo(menu::By::default()).expect("it was undone");
-            prop_assert_eq!(export(&store, "/export verbose"), after);
+/// Each of the commands, undone and done again.
+fn undone(commands: &[String]) -> Result<(), TestCaseError> {
+    let mut store = schema::store();
+    let mut before = export(&store, "/export verbose");
+    for command in commands {
+        let revision = store.revision();
+        let mut out = String::new();
+        let _ = script::import(&mut store, &mut Offline, &mut limited(), command, &mut out);
+        let after = export(&store, "/export verbose");
+        if store.revision() == revision {
+            prop_assert_eq!(&after, &before);
+            continue;
         }
+        store.undo(menu::By::default()).expect("it was committed");
+        prop_assert_eq!(export(&store, "/export verbose"), before);
+        store.redo(menu::By::default()).expect("it was undone");
+        prop_assert_eq!(export(&store, "/export verbose"), &*after);
+        before = after;
+    }
+    Ok(())
+}
+
+/// A case takes as long as eight of the others, so fewer are tried. Not by `proptest!`, where
+/// `PROPTEST_CASES` overrules what a test says of itself.
+#[test]
+fn a_transaction_that_is_undone_leaves_what_was_before() {
+    let config = ProptestConfig {
+        failure_persistence: None,
+        ..ProptestConfig::default()
+    };
+    let cases = (config.cases / 4).max(1);
+    let mut runner = TestRunner::new(ProptestConfig { cases, ..config });
+
+    let result = runner.run(&prop::collection::vec(command(), 1..20), |commands| {
+        undone(&commands)
+    });
+
+    if let Err(error) = result {
+        panic!("{error}\n{runner}");
     }
 }
 

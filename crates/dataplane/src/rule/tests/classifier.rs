@@ -2,6 +2,7 @@
 
 use proptest::collection::vec;
 use proptest::prelude::*;
+use proptest::test_runner::TestRunner;
 
 use super::*;
 
@@ -298,33 +299,62 @@ proptest! {
     }
 }
 
-proptest! {
-    #![proptest_config(ProptestConfig::with_cases(12))]
+/// A change of a chain: at which rule, and whether it is replaced, gets another before it, or goes.
+type Edit = (usize, u8);
 
-    #[test]
-    fn blocks_of_many_rules_agree_before_and_after_each_change(
-        drawn in vec((vec(matcher(), 1..4), action()), 100..200),
-        changes in vec((0_usize..3000, 0_u8..3), 1..6),
-        packets in vec(packet(), 1..20),
-    ) {
-        let many: Vec<Written> = drawn.iter().cycle().take(2500).cloned().collect();
-        let mut rules = compiled(&many, 0);
-        let name: Arc<str> = Arc::from("forward");
-        let mut table = Table::compile(None, vec![(Arc::clone(&name), rules.clone())]);
-        agree(&table, &packets)?;
-        for (at, how) in changes {
-            let at = at % rules.len();
-            let other = Arc::new(Rule::new(3999, vec![Match::Protocol(6).into()], Action::Drop));
-            match how {
-                0 => rules[at] = other,
-                1 => rules.insert(at, other),
-                _ => drop(rules.remove(at)),
-            }
-            table = Table::compile(Some(&table), vec![(Arc::clone(&name), rules.clone())]);
-            let kept: usize = table.chains[0].blocks.iter().map(|block| block.rules.len()).sum();
-            prop_assert_eq!(kept, rules.len());
-            agree(&table, &packets)?;
+fn many_agree(
+    drawn: &[Written],
+    edits: Vec<Edit>,
+    packets: &[Packet],
+) -> Result<(), TestCaseError> {
+    let many: Vec<Written> = drawn.iter().cycle().take(2500).cloned().collect();
+    let mut rules = compiled(&many, 0);
+    let name: Arc<str> = Arc::from("forward");
+    let mut table = Table::compile(None, vec![(Arc::clone(&name), rules.clone())]);
+    agree(&table, packets)?;
+    for (at, how) in edits {
+        let at = at % rules.len();
+        let other = Arc::new(Rule::new(
+            3999,
+            vec![Match::Protocol(6).into()],
+            Action::Drop,
+        ));
+        match how {
+            0 => rules[at] = other,
+            1 => rules.insert(at, other),
+            _ => drop(rules.remove(at)),
         }
+        table = Table::compile(Some(&table), vec![(Arc::clone(&name), rules.clone())]);
+        let kept: usize = table.chains[0]
+            .blocks
+            .iter()
+            .map(|block| block.rules.len())
+            .sum();
+        prop_assert_eq!(kept, rules.len());
+        agree(&table, packets)?;
+    }
+    Ok(())
+}
+
+/// A case takes as long as twenty of other properties, so a twentieth of them is tried. Not by `proptest!`,
+/// where `PROPTEST_CASES` overrules what a test says of itself.
+#[test]
+fn blocks_of_many_rules_agree_before_and_after_each_change() {
+    let drawn = vec((vec(matcher(), 1..4), action()), 100..200);
+    let edits = vec((0_usize..3000, 0_u8..3), 1..6);
+    let config = ProptestConfig::with_source_file(file!());
+    let mut runner = TestRunner::new(ProptestConfig {
+        cases: (config.cases / 20).max(1),
+        ..config
+    });
+
+    let result = runner.run(
+        &(drawn, edits, vec(packet(), 1..20)),
+        |(drawn, edits, packets)| many_agree(&drawn, edits, &packets),
+    );
+
+    if let Err(error) = result {
+        panic!("{error}\n{runner}");
     }
 }
 
