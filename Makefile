@@ -35,7 +35,7 @@ test: ## run the unit, property, simulation and namespace tests
 bench: build ## measure packets per second and clocks per packet
 	@$(BINARY) bench $(if $(ROWS),--rows '$(ROWS)')
 
-soak: ## test for hours: more seeds, more cases, more kills
+soak: ## test for hours: kills, libFuzzer, Miri, more cases
 	@packaging/deps.sh build run test fuzz
 	@packaging/soak.sh
 

@@ -115,15 +115,21 @@ need_crates() {
     cargo fetch --locked
 }
 
-# libFuzzer's targets need a nightly compiler, and a command that builds them.
+# libFuzzer's targets need a nightly compiler, and a command that builds them. So does Miri, which reads
+# the standard library's sources.
 need_fuzzer() {
     if ! command -v rustup >/dev/null 2>&1; then
         need_rustup
         rustup default stable
     fi
     if ! rustup toolchain list | grep -q '^nightly'; then
-        say 'installing the nightly compiler, by rustup'
-        rustup toolchain install nightly --profile minimal
+        say 'installing the nightly compiler with Miri, by rustup'
+        rustup toolchain install nightly --profile minimal --component miri --component rust-src
+    fi
+    both=$(rustup component list --toolchain nightly --installed | grep -c -e '^miri' -e '^rust-src') || true
+    if [ "$both" -lt 2 ]; then
+        say 'installing Miri, by rustup'
+        rustup component add miri rust-src --toolchain nightly
     fi
     cargo fuzz --version >/dev/null 2>&1 && return
     say 'installing cargo-fuzz'
