@@ -16,6 +16,7 @@ use std::fs::Permissions;
 use std::os::unix::fs::{DirBuilderExt as _, PermissionsExt as _};
 use std::path::Path;
 use std::sync::Arc;
+use std::time::{Duration, Instant};
 
 use menu::{By, Changes, Clock, Journal, Origin, Saved, SavedChanges, SavedItem, Store};
 use redb::{
@@ -24,6 +25,10 @@ use redb::{
 };
 
 use crate::private::close_to_others;
+
+/// How long a router takes at most to end that was killed, and how often is looked.
+const ENDING: Duration = Duration::from_secs(3);
+const LOOK_AGAIN: Duration = Duration::from_millis(20);
 
 /// By menu path and id: see [`code::item`].
 const ITEMS: TableDefinition<'_, (&str, u64), &[u8]> = TableDefinition::new("items");
@@ -88,11 +93,22 @@ pub struct Held {
 }
 
 impl Durable {
-    /// Opens the configuration in this folder, and makes both if they are not there.
+    /// Opens the configuration in this folder, and makes both if they are not there. Waits for a router
+    /// that is just ending: one that was killed has its files until the kernel has taken its memory apart,
+    /// which takes a second or two where that has rings of devices.
     ///
     /// # Errors
     /// What is wrong, with the file's name; among it that another router has it open.
     pub fn open(folder: &Path) -> Result<Self, String> {
+        let until = Instant::now() + ENDING;
+        Self::open_patiently(folder, || {
+            std::thread::park_timeout(LOOK_AGAIN);
+            Instant::now() < until
+        })
+    }
+
+    /// As [`Self::open`]; where another router has it open, `again` says whether to look once more.
+    fn open_patiently(folder: &Path, mut again: impl FnMut() -> bool) -> Result<Self, String> {
         let path = folder.join(FILE);
         let failed = |error: String| format!("{}: {error}", path.display());
         // There are secrets in a configuration: the folder is for its owner alone.
@@ -102,9 +118,15 @@ impl Durable {
             .create(folder)
             .map_err(|error| failed(error.to_string()))?;
         close_to_others(&path)?;
-        let database = match path.exists() {
-            true => Database::open(&path),
-            false => make(&path),
+        let database = loop {
+            let database = match path.exists() {
+                true => Database::open(&path),
+                false => make(&path),
+            };
+            match database {
+                Err(redb::DatabaseError::DatabaseAlreadyOpen) if again() => {}
+                opened => break opened,
+            }
         };
         let database = database.map_err(|error| match error {
             redb::DatabaseError::DatabaseAlreadyOpen => {

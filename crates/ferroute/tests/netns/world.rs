@@ -326,8 +326,13 @@ impl Router {
 
     /// Ends it without a chance to tidy.
     pub(crate) fn kill(mut self) {
-        self.signal(Signal::KILL);
+        self.begin_kill();
         self.wait();
+    }
+
+    /// As [`Self::kill`], but does not wait until it has ended.
+    pub(crate) fn begin_kill(&mut self) {
+        self.signal(Signal::KILL);
     }
 
     /// As [`Self::kill`], after so long or when it ends by itself.

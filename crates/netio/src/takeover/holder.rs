@@ -9,8 +9,14 @@ use std::fs;
 use std::io;
 use std::os::fd::OwnedFd;
 use std::os::linux::fs::MetadataExt;
+use std::thread;
+use std::time::{Duration, Instant};
 
 use crate::af_packet;
+
+/// How long a process takes at most to end that was killed, and how often is looked.
+const ENDING: Duration = Duration::from_secs(3);
+const LOOK_AGAIN: Duration = Duration::from_millis(20);
 
 /// A process that has a device.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -47,9 +53,25 @@ impl Holder {
         }
     }
 
-    /// Whether it still runs.
+    /// Whether it still runs. One that was killed and is ending is waited for: its sockets are closed last.
     pub(super) fn lives(self, index: u32) -> io::Result<bool> {
-        Ok(listeners(index)?.contains(&self.socket))
+        let until = Instant::now() + ENDING;
+        while listeners(index)?.contains(&self.socket) {
+            if !self.is_ending()? || Instant::now() > until {
+                return Ok(true);
+            }
+            thread::park_timeout(LOOK_AGAIN);
+        }
+        Ok(false)
+    }
+
+    /// Whether it is known to run no more, though it still has what it had.
+    fn is_ending(self) -> io::Result<bool> {
+        let Some(process) = self.process()? else {
+            return Ok(false);
+        };
+        let stat = fs::read_to_string(format!("/proc/{process}/stat"));
+        Ok(stat.map_or(true, |stat| is_exiting(&stat)))
     }
 
     /// Its number; none where processes are counted otherwise here.
@@ -76,6 +98,17 @@ fn number(line: &str, index: u32) -> Option<u32> {
     (interface == index).then_some(number)
 }
 
+/// Whether a process ends, by what the kernel says of it (proc(5)).
+fn is_exiting(stat: &str) -> bool {
+    const EXITING: u64 = 4;
+    // The name, in brackets, may have any characters. Behind it: state, ppid, pgrp, session, tty, tpgid,
+    // flags.
+    let words = stat.rsplit_once(')').map(|(_, words)| words);
+    let flags = words.and_then(|words| words.split_ascii_whitespace().nth(6));
+    let flags = flags.and_then(|flags| flags.parse::<u64>().ok());
+    flags.is_some_and(|flags| flags & EXITING != 0)
+}
+
 /// The name of a running process, as ps(1) shows it.
 pub(super) fn name(process: u32) -> Option<String> {
     let name = fs::read_to_string(format!("/proc/{process}/comm")).ok()?;
@@ -89,6 +122,17 @@ fn namespace() -> io::Result<u32> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_kernel_says_whether_a_process_ends() {
+        let ends = "7 (a) b) Z 1 7 7 0 -1 4228108 0";
+        let runs = "7 (ferroute) S 1 7 7 0 -1 4194560 0";
+
+        assert!(is_exiting(ends));
+        assert!(!is_exiting(runs) && !is_exiting("7") && !is_exiting(""));
+        let own = fs::read_to_string("/proc/self/stat").expect("proc");
+        assert!(!is_exiting(&own));
+    }
 
     #[test]
     fn a_line_of_the_kernel_s_list_says_its_device_and_number() {

@@ -111,10 +111,29 @@ fn two_routers_cannot_share_a_folder() {
     let folder = folder();
     let first = Durable::open(&folder).expect("a new folder");
 
-    let second = Durable::open(&folder).err();
+    let second = Durable::open_patiently(&folder, || false).err();
 
     assert!(second.is_some_and(|error| error.contains("another router")));
     drop(first);
+    let _ = std::fs::remove_dir_all(&folder);
+}
+
+#[test]
+fn a_router_waits_for_one_that_is_ending() {
+    let folder = folder();
+    let mut first = Some(Durable::open(&folder).expect("a new folder"));
+    let mut looks = 0;
+
+    let second = Durable::open_patiently(&folder, || {
+        looks += 1;
+        if looks == 3 {
+            first = None;
+        }
+        looks < 10
+    });
+
+    assert!(second.is_ok());
+    assert_eq!(looks, 3);
     let _ = std::fs::remove_dir_all(&folder);
 }
 
