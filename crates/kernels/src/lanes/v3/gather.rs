@@ -3,11 +3,10 @@
 use core::arch::asm;
 use core::arch::x86_64::{
     __m256i, _mm_cvtsi32_si128, _mm_loadu_si128, _mm256_castsi128_si256, _mm256_castsi256_pd,
-    _mm256_castsi256_ps, _mm256_cmpeq_epi32, _mm256_cmpeq_epi64, _mm256_i32gather_epi32,
-    _mm256_inserti128_si256, _mm256_min_epu32, _mm256_movemask_pd, _mm256_movemask_ps,
-    _mm256_set_epi64x, _mm256_set1_epi32, _mm256_set1_epi64x, _mm256_setzero_si256,
-    _mm256_shuffle_epi8, _mm256_srl_epi64, _mm256_unpackhi_epi32, _mm256_unpackhi_epi64,
-    _mm256_unpacklo_epi32, _mm256_unpacklo_epi64,
+    _mm256_castsi256_ps, _mm256_cmpeq_epi32, _mm256_cmpeq_epi64, _mm256_inserti128_si256,
+    _mm256_min_epu32, _mm256_movemask_pd, _mm256_movemask_ps, _mm256_set_epi64x, _mm256_set1_epi32,
+    _mm256_set1_epi64x, _mm256_setzero_si256, _mm256_shuffle_epi8, _mm256_srl_epi64,
+    _mm256_unpackhi_epi32, _mm256_unpackhi_epi64, _mm256_unpacklo_epi32, _mm256_unpacklo_epi64,
 };
 use core::sync::atomic::{AtomicU32, AtomicU64};
 
@@ -70,19 +69,22 @@ unsafe fn within(places: *const u32, last: usize) -> __m256i {
     _mm256_min_epu32(places, _mm256_set1_epi32(last))
 }
 
+/// Of a table with so many entries those at 16 places.
+///
+/// # Safety
+/// The entries may be read.
 #[inline]
 #[target_feature(enable = "avx2")]
-pub(super) fn gather(table: &[u32], places: &[u32; 16]) -> [u32; 16] {
+unsafe fn gathered(table: *const u32, len: usize, places: &[u32; 16]) -> [u32; 16] {
     let mut found = [0; 16];
-    let Some(last) = table.len().checked_sub(1) else {
+    let Some(last) = len.checked_sub(1) else {
         return found;
     };
     // SAFETY: no place is beyond the last; 8 of 16 places are read and 8 of 16 entries are written, twice.
     unsafe {
         for half in [0, 8] {
             let places = within(places.as_ptr().add(half), last);
-            let entries = _mm256_i32gather_epi32::<4>(table.as_ptr().cast(), places);
-            store(found.as_mut_ptr().add(half), entries);
+            store(found.as_mut_ptr().add(half), gather_relaxed(table, places));
         }
     }
     found
@@ -90,20 +92,16 @@ pub(super) fn gather(table: &[u32], places: &[u32; 16]) -> [u32; 16] {
 
 #[inline]
 #[target_feature(enable = "avx2")]
+pub(super) fn gather(table: &[u32], places: &[u32; 16]) -> [u32; 16] {
+    // SAFETY: the table has so many entries.
+    unsafe { gathered(table.as_ptr(), table.len(), places) }
+}
+
+#[inline]
+#[target_feature(enable = "avx2")]
 pub(super) fn gather_shared(table: &[AtomicU32], places: &[u32; 16]) -> [u32; 16] {
-    let mut found = [0; 16];
-    let Some(last) = table.len().checked_sub(1) else {
-        return found;
-    };
-    // SAFETY: as in `gather`.
-    unsafe {
-        for half in [0, 8] {
-            let places = within(places.as_ptr().add(half), last);
-            let entries = gather_relaxed(table.as_ptr().cast(), places);
-            store(found.as_mut_ptr().add(half), entries);
-        }
-    }
-    found
+    // SAFETY: the table has so many entries.
+    unsafe { gathered(table.as_ptr().cast(), table.len(), places) }
 }
 
 #[inline]
