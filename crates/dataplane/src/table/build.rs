@@ -14,7 +14,7 @@ pub(super) struct Item<A> {
     pub(super) entry: Entry,
 }
 
-/// No block is large enough: the addresses are too crowded somewhere.
+/// No block is large enough: the addresses, or their hashes, are too crowded somewhere.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Crowded;
 

@@ -16,9 +16,12 @@
 #[cfg(test)]
 mod tests;
 
+use core::sync::atomic::Ordering;
+
 use kernels::{Lanes, Line};
 
 use super::adjacency::NextHopId;
+use super::build::Crowded;
 use super::entry::{Entry, Lines};
 use super::heap::{Block, Heap, SPLIT_UNITS, UNIT_WORDS, Words, block};
 
@@ -37,10 +40,6 @@ const SPARSE: usize = 2;
 
 /// Hosts as the writer knows them.
 type Hosts = Vec<(u128, NextHopId)>;
-
-/// Too many addresses with the same hash; nothing was changed.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Crowded;
 
 /// The hash that hosts are found by. `seed` keeps others from choosing addresses that have the same.
 #[inline(always)]
@@ -87,7 +86,7 @@ pub(super) fn find<L: Lanes>(lanes: L, line: &Line, address: u128) -> Option<Nex
     // The places behind the last host repeat the first one.
     let at = lanes.alike_wide(line, address).trailing_zeros() as usize;
     (at < LINE_HOSTS).then(|| {
-        let ids = line[IDS + at / 2].load(core::sync::atomic::Ordering::Relaxed);
+        let ids = line[IDS + at / 2].load(Ordering::Relaxed);
         NextHopId((ids >> (at % 2 * 16)) as u16)
     })
 }
@@ -165,6 +164,9 @@ impl Directory {
 
     /// Adds a host, or gives it another next hop, or removes it with [`NextHopId::NO_ROUTE`]; returns the
     /// next hop that it had.
+    ///
+    /// # Errors
+    /// [`Crowded`]: too many have the same hash; nothing was changed.
     pub(super) fn put(
         &mut self,
         heap: &mut Heap,
