@@ -355,6 +355,16 @@ impl Rig {
         table.ipv6.insert(network, hop).expect("room");
     }
 
+    /// What goes to the gateway goes back to where packets come from.
+    pub(crate) fn lead_back(&mut self) {
+        let back = Adjacency {
+            egress: ETHER1,
+            port: 0,
+            ..gateway()
+        };
+        self.writer.set_next_hop(self.gateway, &back);
+    }
+
     /// Makes the snapshot hold from the next step on.
     pub(crate) fn publish(&mut self) {
         self.published.store(Arc::new(self.snapshot.clone()));

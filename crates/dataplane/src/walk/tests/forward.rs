@@ -140,12 +140,7 @@ fn vlan_frames_enter_by_their_interface_and_leave_with_their_tag() {
 #[test]
 fn a_packet_that_goes_back_where_it_came_from_is_told_of_once_per_vector() {
     let mut rig = rig();
-    let back = Adjacency {
-        egress: ETHER1,
-        port: 0,
-        ..gateway()
-    };
-    rig.writer.set_next_hop(rig.gateway, &back);
+    rig.lead_back();
     rig.snapshot.send_redirects = true;
     rig.publish();
     let udp = Udp4 {

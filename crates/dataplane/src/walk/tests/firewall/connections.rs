@@ -7,8 +7,7 @@ use super::{MASQUERADE, answer, client, filtered, hits, to_port, tracked, transl
 use crate::firewall::{filter, nat};
 use crate::rule::{Action, ConnectionLimit, Match, Rule, State};
 use crate::snapshot::{Interface, Own4, Own6};
-use crate::table::Adjacency;
-use crate::testing::{ETHER1, ETHER2, Rig, Udp4, gateway};
+use crate::testing::{ETHER1, ETHER2, Rig, Udp4};
 use crate::walk::tests::{forwarded4, gateway4, rig};
 
 #[test]
@@ -204,12 +203,7 @@ fn answers_to_translated_connections_find_their_worker() {
 #[test]
 fn no_redirect_is_owed_for_what_is_translated() {
     let mut rig = rig();
-    let back = Adjacency {
-        egress: ETHER1,
-        port: 0,
-        ..gateway()
-    };
-    rig.writer.set_next_hop(rig.gateway, &back);
+    rig.lead_back();
     rig.snapshot.send_redirects = true;
     rig.interface(ETHER1).address4 = Some(Ipv4Addr::from_bits(0x0a00_0001));
     translated(&mut rig, nat::SRCNAT, to_port(7000), MASQUERADE);

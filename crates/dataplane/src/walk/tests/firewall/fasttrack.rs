@@ -7,8 +7,7 @@ use crate::connection::TcpState;
 use crate::drop::Drop;
 use crate::firewall::{filter, nat};
 use crate::rule::{Action, Match, Rule, State};
-use crate::table::Adjacency;
-use crate::testing::{ETHER1, ETHER2, Rig, Udp4, gateway};
+use crate::testing::{ETHER1, ETHER2, Rig, Udp4};
 use crate::walk::tests::{forwarded4, rig};
 
 /// A UDP connection through masquerade that a rule FastTracks, answered once.
@@ -132,12 +131,7 @@ fn a_fasttracked_connection_follows_a_changed_route() {
 fn a_translated_connection_goes_fast_back_where_it_came_from() {
     for send_redirects in [false, true] {
         let mut rig = rig();
-        let back = Adjacency {
-            egress: ETHER1,
-            port: 0,
-            ..gateway()
-        };
-        rig.writer.set_next_hop(rig.gateway, &back);
+        rig.lead_back();
         client(&mut rig);
         rig.snapshot.send_redirects = send_redirects;
         rig.interface(ETHER1).address4 = Some(Ipv4Addr::from_bits(0x0a00_0001));
