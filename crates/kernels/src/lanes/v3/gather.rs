@@ -17,7 +17,7 @@ use super::{Line, load, store};
 /// # Safety
 /// 32 bytes may be read.
 #[inline]
-#[target_feature(enable = "avx2")]
+#[target_feature(enable = "avx2,bmi1,bmi2,lzcnt,popcnt")]
 unsafe fn load_relaxed<T>(from: *const T) -> __m256i {
     let value: __m256i;
     // SAFETY: the caller's. In assembly as in `half`.
@@ -37,7 +37,7 @@ unsafe fn load_relaxed<T>(from: *const T) -> __m256i {
 /// # Safety
 /// They may be read.
 #[inline]
-#[target_feature(enable = "avx2")]
+#[target_feature(enable = "avx2,bmi1,bmi2,lzcnt,popcnt")]
 unsafe fn gather_relaxed(table: *const u32, places: __m256i) -> __m256i {
     let words: __m256i;
     // SAFETY: the caller's. In assembly as in `half`.
@@ -61,7 +61,7 @@ unsafe fn gather_relaxed(table: *const u32, places: __m256i) -> __m256i {
 /// # Safety
 /// Eight numbers may be read.
 #[inline]
-#[target_feature(enable = "avx2")]
+#[target_feature(enable = "avx2,bmi1,bmi2,lzcnt,popcnt")]
 unsafe fn within(places: *const u32, last: usize) -> __m256i {
     let last = i32::try_from(last).unwrap_or(i32::MAX);
     // SAFETY: the caller's.
@@ -74,7 +74,7 @@ unsafe fn within(places: *const u32, last: usize) -> __m256i {
 /// # Safety
 /// The entries may be read.
 #[inline]
-#[target_feature(enable = "avx2")]
+#[target_feature(enable = "avx2,bmi1,bmi2,lzcnt,popcnt")]
 unsafe fn gathered(table: *const u32, len: usize, places: &[u32; 16]) -> [u32; 16] {
     let mut found = [0; 16];
     let Some(last) = len.checked_sub(1) else {
@@ -91,21 +91,21 @@ unsafe fn gathered(table: *const u32, len: usize, places: &[u32; 16]) -> [u32; 1
 }
 
 #[inline]
-#[target_feature(enable = "avx2")]
+#[target_feature(enable = "avx2,bmi1,bmi2,lzcnt,popcnt")]
 pub(super) fn gather(table: &[u32], places: &[u32; 16]) -> [u32; 16] {
     // SAFETY: the table has so many entries.
     unsafe { gathered(table.as_ptr(), table.len(), places) }
 }
 
 #[inline]
-#[target_feature(enable = "avx2")]
+#[target_feature(enable = "avx2,bmi1,bmi2,lzcnt,popcnt")]
 pub(super) fn gather_shared(table: &[AtomicU32], places: &[u32; 16]) -> [u32; 16] {
     // SAFETY: the table has so many entries.
     unsafe { gathered(table.as_ptr().cast(), table.len(), places) }
 }
 
 #[inline]
-#[target_feature(enable = "avx2")]
+#[target_feature(enable = "avx2,bmi1,bmi2,lzcnt,popcnt")]
 pub(super) fn columns<const PARTS: usize>(
     rows: &[&[[u8; 16]; PARTS]; 16],
 ) -> [[[u32; 16]; 4]; PARTS] {
@@ -148,7 +148,7 @@ pub(super) fn columns<const PARTS: usize>(
 }
 
 #[inline]
-#[target_feature(enable = "avx2")]
+#[target_feature(enable = "avx2,bmi1,bmi2,lzcnt,popcnt")]
 pub(super) fn zeros(numbers: &[u32; 16]) -> u32 {
     // SAFETY: 8 of 16 numbers are read, twice.
     unsafe {
@@ -162,7 +162,7 @@ pub(super) fn zeros(numbers: &[u32; 16]) -> u32 {
 }
 
 #[inline]
-#[target_feature(enable = "avx2")]
+#[target_feature(enable = "avx2,bmi1,bmi2,lzcnt,popcnt")]
 pub(super) fn alike<const SHIFT: u32>(words: &[AtomicU64; 8], key: u64) -> u32 {
     // SAFETY: 4 of 8 words are read, twice.
     unsafe {
@@ -177,7 +177,7 @@ pub(super) fn alike<const SHIFT: u32>(words: &[AtomicU64; 8], key: u64) -> u32 {
 }
 
 #[inline]
-#[target_feature(enable = "avx2")]
+#[target_feature(enable = "avx2,bmi1,bmi2,lzcnt,popcnt")]
 pub(super) fn alike_wide(line: &Line, key: u128) -> u32 {
     // SAFETY: 8 of 16 words are read, twice.
     let bits = unsafe {

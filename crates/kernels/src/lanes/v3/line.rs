@@ -12,7 +12,7 @@ use crate::lanes::Line;
 
 /// Two quarters of a line: `at`, and the one that makes an even number a pair.
 #[inline]
-#[target_feature(enable = "avx2")]
+#[target_feature(enable = "avx2,bmi1,bmi2,lzcnt,popcnt")]
 fn half(line: &Line, at: u32) -> __m256i {
     let quarter = |at: u32| line[(at % 4) as usize * 4..].as_ptr();
     let value: __m256i;
@@ -33,7 +33,7 @@ fn half(line: &Line, at: u32) -> __m256i {
 }
 
 #[inline]
-#[target_feature(enable = "avx2")]
+#[target_feature(enable = "avx2,bmi1,bmi2,lzcnt,popcnt")]
 pub(super) fn at_most_u8(line: &Line, at: u32, key: u8) -> u32 {
     let keys = _mm256_set1_epi8(key as i8);
     let larger = _mm256_max_epu8(half(line, at), keys);
@@ -41,7 +41,7 @@ pub(super) fn at_most_u8(line: &Line, at: u32, key: u8) -> u32 {
 }
 
 #[inline]
-#[target_feature(enable = "avx2")]
+#[target_feature(enable = "avx2,bmi1,bmi2,lzcnt,popcnt")]
 pub(super) fn at_most_u16(line: &Line, at: u32, key: u16) -> u32 {
     let keys = _mm256_set1_epi16(key as i16);
     let larger = _mm256_max_epu16(half(line, at), keys);
@@ -54,7 +54,7 @@ pub(super) fn at_most_u16(line: &Line, at: u32, key: u16) -> u32 {
 }
 
 #[inline]
-#[target_feature(enable = "avx2")]
+#[target_feature(enable = "avx2,bmi1,bmi2,lzcnt,popcnt")]
 pub(super) fn at_most_u32(line: &Line, at: u32, key: u32) -> u32 {
     let keys = _mm256_set1_epi32(key as i32);
     let bits = |numbers| {

@@ -8,7 +8,7 @@ use core::arch::x86_64::{
 use super::{load, store};
 
 #[inline]
-#[target_feature(enable = "avx2")]
+#[target_feature(enable = "avx2,bmi1,bmi2,lzcnt,popcnt")]
 pub(super) fn wide<const PARTS: usize>(rows: &[&[[u8; 16]; PARTS]; 16], at: usize) -> [u128; 16] {
     let mut numbers = [0; 16];
     const { assert!(PARTS > 0, "a row has a part") };
@@ -34,7 +34,7 @@ pub(super) fn wide<const PARTS: usize>(rows: &[&[[u8; 16]; PARTS]; 16], at: usiz
 }
 
 #[inline]
-#[target_feature(enable = "avx2")]
+#[target_feature(enable = "avx2,bmi1,bmi2,lzcnt,popcnt")]
 pub(super) fn highs(numbers: &[u128; 16]) -> [u64; 16] {
     let mut halves = [0; 16];
     for from in (0..16).step_by(4) {
