@@ -61,6 +61,15 @@ pub trait Lanes: Copy {
         found
     }
 
+    /// For each of 16 keys how many of the first 31 numbers are at most it. The numbers are in order.
+    #[inline(always)]
+    fn few_ranks(self, numbers: &[u64; 32], keys: &[u64; 16]) -> [u32; 16] {
+        keys.map(|key| {
+            let numbers = numbers.iter().take(31);
+            numbers.map(|number| u32::from(*number <= key)).sum()
+        })
+    }
+
     /// For each of 16 keys how many of `numbers` are at most it; numbers that were added to fill the last
     /// part are counted or not. Both are as [`parted`] gives them with lines of 16.
     #[inline(always)]

@@ -199,6 +199,17 @@ impl Work for RanksU64<'_> {
     }
 }
 
+struct FewRanks<'a>(&'a [u64; 32], &'a [u64; 16]);
+
+impl Work for FewRanks<'_> {
+    type Output = [u32; 16];
+
+    #[inline(always)]
+    fn run<L: Lanes>(self, lanes: L) -> [u32; 16] {
+        lanes.few_ranks(self.0, self.1)
+    }
+}
+
 struct Wide<'a>(&'a [[[u8; 16]; 3]; 16], usize);
 
 impl Work for Wide<'_> {
@@ -255,6 +266,26 @@ proptest! {
         for ranks in least(at_every_level(|| RanksU64(&numbers, &every, &long_keys)), count) {
             prop_assert_eq!(ranks, long_right);
         }
+    }
+
+    #[test]
+    fn every_level_ranks_keys_among_a_few_numbers(
+        mut numbers: [u64; 32],
+        mut keys: [u64; 16],
+        crowded: bool,
+    ) {
+        // The higher halves of many are the same.
+        for number in numbers.iter_mut().chain(&mut keys).filter(|_| crowded) {
+            *number &= u64::MAX >> 29;
+        }
+        numbers.sort_unstable();
+        for (key, number) in keys.iter_mut().step_by(2).zip(numbers.iter().step_by(4)) {
+            *key = *number;
+        }
+        (keys[1], keys[3]) = (0, u64::MAX);
+        let below = |key: u64| numbers[..31].iter().filter(|number| **number <= key).count() as u32;
+
+        prop_assert!(all_are(|| FewRanks(&numbers, &keys), &keys.map(below)));
     }
 
     #[test]

@@ -1,4 +1,4 @@
-//! AVX2.
+//! AVX2, and what all processors with it have: BMI, LZCNT and POPCNT.
 
 mod gather;
 mod line;
@@ -16,7 +16,7 @@ use core::sync::atomic::{AtomicU32, AtomicU64};
 
 use super::{Lanes, Line};
 
-/// AVX2; made only where it was detected.
+/// All of that; made only where it was detected.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct V3(());
 
@@ -53,7 +53,7 @@ pub(super) fn value(line: &Line, place: u32) -> u16 {
 /// # Safety
 /// 32 bytes may be read.
 #[inline]
-#[target_feature(enable = "avx2")]
+#[target_feature(enable = "avx2,bmi1,bmi2,lzcnt,popcnt")]
 unsafe fn load<T>(from: *const T) -> __m256i {
     // SAFETY: the caller's.
     unsafe { _mm256_loadu_si256(from.cast()) }
@@ -64,7 +64,7 @@ unsafe fn load<T>(from: *const T) -> __m256i {
 /// # Safety
 /// 32 bytes may be written.
 #[inline]
-#[target_feature(enable = "avx2")]
+#[target_feature(enable = "avx2,bmi1,bmi2,lzcnt,popcnt")]
 unsafe fn store<T>(to: *mut T, value: __m256i) {
     // SAFETY: the caller's.
     unsafe { _mm256_storeu_si256(to.cast(), value) }
@@ -72,7 +72,7 @@ unsafe fn store<T>(to: *mut T, value: __m256i) {
 
 /// All ones where a number of 32 bits is at most the key beside it.
 #[inline]
-#[target_feature(enable = "avx2")]
+#[target_feature(enable = "avx2,bmi1,bmi2,lzcnt,popcnt")]
 fn at_most(numbers: __m256i, keys: __m256i) -> __m256i {
     _mm256_cmpeq_epi32(_mm256_max_epu32(numbers, keys), keys)
 }
@@ -90,61 +90,67 @@ impl Lanes for V3 {
 
     #[inline(always)]
     fn at_most_u8(self, line: &Line, at: u32, key: u8) -> u32 {
-        // SAFETY: there is a `V3` only where AVX2 was detected.
+        // SAFETY: there is a `V3` only where all of that was detected.
         unsafe { line::at_most_u8(line, at, key) }
     }
 
     #[inline(always)]
     fn at_most_u16(self, line: &Line, at: u32, key: u16) -> u32 {
-        // SAFETY: there is a `V3` only where AVX2 was detected.
+        // SAFETY: there is a `V3` only where all of that was detected.
         unsafe { line::at_most_u16(line, at, key) }
     }
 
     #[inline(always)]
     fn at_most_u32(self, line: &Line, at: u32, key: u32) -> u32 {
-        // SAFETY: there is a `V3` only where AVX2 was detected.
+        // SAFETY: there is a `V3` only where all of that was detected.
         unsafe { line::at_most_u32(line, at, key) }
     }
 
     #[inline(always)]
     fn rank(self, numbers: &[u32; 16], key: u32) -> u32 {
-        // SAFETY: there is a `V3` only where AVX2 was detected.
+        // SAFETY: there is a `V3` only where all of that was detected.
         unsafe { search::rank(numbers, key) }
     }
 
     #[inline(always)]
     fn rank_u64(self, numbers: &[u64; 8], key: u64) -> u32 {
-        // SAFETY: there is a `V3` only where AVX2 was detected.
+        // SAFETY: there is a `V3` only where all of that was detected.
         unsafe { search::rank_u64(numbers, key) }
     }
 
     #[inline(always)]
     fn rows(self, numbers: &[u32; 32], rows: &[u64; 32], keys: &[u32; 16]) -> [u64; 16] {
-        // SAFETY: there is a `V3` only where AVX2 was detected.
+        // SAFETY: there is a `V3` only where all of that was detected.
         unsafe { search::rows(numbers, rows, keys) }
     }
 
     #[inline(always)]
     fn ranks(self, numbers: &[u32], every: &[u32; 32], keys: &[u32; 16]) -> [u32; 16] {
-        // SAFETY: there is a `V3` only where AVX2 was detected.
+        // SAFETY: there is a `V3` only where all of that was detected.
         unsafe { search::ranks(numbers, every, keys) }
     }
 
     #[inline(always)]
+    fn few_ranks(self, numbers: &[u64; 32], keys: &[u64; 16]) -> [u32; 16] {
+        // SAFETY: there is a `V3` only where all of that was detected.
+        unsafe { search::few_ranks(numbers, keys) }
+    }
+
+    #[inline(always)]
     fn ranks_u64(self, numbers: &[u64], every: &[u64; 32], keys: &[u64; 16]) -> [u32; 16] {
-        // SAFETY: there is a `V3` only where AVX2 was detected.
+        // SAFETY: there is a `V3` only where all of that was detected.
         unsafe { search::ranks_u64(numbers, every, keys) }
     }
 
     #[inline(always)]
     fn gather(self, table: &[u32], places: &[u32; 16]) -> [u32; 16] {
-        // SAFETY: there is a `V3` only where AVX2 was detected.
+        // SAFETY: there is a `V3` only where all of that was detected.
         unsafe { gather::gather(table, places) }
     }
 
     #[inline(always)]
     fn gather_shared(self, table: &[AtomicU32], places: &[u32; 16]) -> [u32; 16] {
-        // SAFETY: there is a `V3` only where AVX2 was detected.
+        // SAFETY: there is a `V3` only where all of that was detected.
         unsafe { gather::gather_shared(table, places) }
     }
 
@@ -153,37 +159,37 @@ impl Lanes for V3 {
         self,
         rows: &[&[[u8; 16]; PARTS]; 16],
     ) -> [[[u32; 16]; 4]; PARTS] {
-        // SAFETY: there is a `V3` only where AVX2 was detected.
+        // SAFETY: there is a `V3` only where all of that was detected.
         unsafe { gather::columns::<PARTS>(rows) }
     }
 
     #[inline(always)]
     fn wide<const PARTS: usize>(self, rows: &[&[[u8; 16]; PARTS]; 16], at: usize) -> [u128; 16] {
-        // SAFETY: there is a `V3` only where AVX2 was detected.
+        // SAFETY: there is a `V3` only where all of that was detected.
         unsafe { wide::wide::<PARTS>(rows, at) }
     }
 
     #[inline(always)]
     fn highs(self, numbers: &[u128; 16]) -> [u64; 16] {
-        // SAFETY: there is a `V3` only where AVX2 was detected.
+        // SAFETY: there is a `V3` only where all of that was detected.
         unsafe { wide::highs(numbers) }
     }
 
     #[inline(always)]
     fn zeros(self, numbers: &[u32; 16]) -> u32 {
-        // SAFETY: there is a `V3` only where AVX2 was detected.
+        // SAFETY: there is a `V3` only where all of that was detected.
         unsafe { gather::zeros(numbers) }
     }
 
     #[inline(always)]
     fn alike_wide(self, line: &Line, key: u128) -> u32 {
-        // SAFETY: there is a `V3` only where AVX2 was detected.
+        // SAFETY: there is a `V3` only where all of that was detected.
         unsafe { gather::alike_wide(line, key) }
     }
 
     #[inline(always)]
     fn alike<const SHIFT: u32>(self, words: &[AtomicU64; 8], key: u64) -> u32 {
-        // SAFETY: there is a `V3` only where AVX2 was detected.
+        // SAFETY: there is a `V3` only where all of that was detected.
         unsafe { gather::alike::<SHIFT>(words, key) }
     }
 }

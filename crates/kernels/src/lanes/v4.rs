@@ -110,6 +110,18 @@ fn rank_in(first: __m512i, second: __m512i, keys: __m512i) -> __m512i {
     rank
 }
 
+/// Of eight keys, how many of the first 31 numbers are at most each.
+#[inline]
+#[target_feature(enable = "avx512f")]
+fn rank_in_order(numbers: &[u64; 32], keys: __m512i) -> __m512i {
+    let mut rank = _mm512_setzero_si512();
+    for number in &numbers[..31] {
+        let most = _mm512_cmple_epu64_mask(_mm512_set1_epi64(*number as i64), keys);
+        rank = _mm512_mask_add_epi64(rank, most, rank, _mm512_set1_epi64(1));
+    }
+    rank
+}
+
 impl Lanes for V4 {
     #[inline(always)]
     fn rank(self, numbers: &[u32; 16], key: u32) -> u32 {
@@ -183,6 +195,21 @@ impl Lanes for V4 {
     }
 
     #[inline(always)]
+    fn few_ranks(self, numbers: &[u64; 32], keys: &[u64; 16]) -> [u32; 16] {
+        let mut found = [0; 16];
+        for (keys, found) in keys.chunks_exact(8).zip(found.chunks_exact_mut(8)) {
+            // SAFETY: there is a `V4` only where AVX-512 F was detected; 8 keys are read, of 8, and 8
+            // ranks are written, of 8.
+            unsafe {
+                let rank = rank_in_order(numbers, _mm512_loadu_si512(keys.as_ptr().cast()));
+                let rank = _mm512_cvtepi64_epi32(rank);
+                _mm256_storeu_si256(found.as_mut_ptr().cast(), rank);
+            }
+        }
+        found
+    }
+
+    #[inline(always)]
     fn ranks_u64(self, numbers: &[u64], every: &[u64; 32], keys: &[u64; 16]) -> [u32; 16] {
         let stride = (numbers.len() / 32).min(1 << 24) as i64;
         let mut found = [0; 16];
@@ -190,12 +217,8 @@ impl Lanes for V4 {
             // SAFETY: as in `ranks`, with 8 numbers of 64 bits at a time.
             unsafe {
                 let keys = _mm512_loadu_si512(keys.as_ptr().cast());
-                let mut rank = _mm512_setzero_si512();
-                for number in &every[..31] {
-                    let most = _mm512_cmple_epu64_mask(_mm512_set1_epi64(*number as i64), keys);
-                    rank = _mm512_mask_add_epi64(rank, most, rank, _mm512_set1_epi64(1));
-                }
-                rank = _mm512_mullo_epi64(rank, _mm512_set1_epi64(stride));
+                let rank = rank_in_order(every, keys);
+                let mut rank = _mm512_mullo_epi64(rank, _mm512_set1_epi64(stride));
                 let mut step = stride / 2;
                 while step >= 8 {
                     let at = _mm512_add_epi64(rank, _mm512_set1_epi64(step - 1));

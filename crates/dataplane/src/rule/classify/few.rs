@@ -2,6 +2,8 @@
 
 use kernels::Lanes;
 
+use super::ranks::Ranks;
+
 /// How many boundaries there are at most.
 const BOUNDARIES: usize = 31;
 
@@ -15,15 +17,12 @@ pub(super) struct Few {
 }
 
 impl Few {
-    /// `rows` has one more than `boundaries`, which are in order. None where those are many.
-    pub(super) fn of(boundaries: &[u32], rows: &[u64]) -> Option<Self> {
-        let last = *rows.get(boundaries.len())?;
+    /// `rows` has one more than there are `boundaries`. None where those are many.
+    pub(super) fn of(boundaries: &Ranks, rows: &[u64]) -> Option<Self> {
+        let boundaries = boundaries.numbers();
         (boundaries.len() <= BOUNDARIES).then(|| Self {
             boundaries: core::array::from_fn(|at| boundaries.get(at).copied().unwrap_or(u32::MAX)),
-            rows: core::array::from_fn(|at| match at <= boundaries.len() {
-                true => rows[at],
-                false => last,
-            }),
+            rows: core::array::from_fn(|span| rows[span.min(boundaries.len())]),
         })
     }
 
@@ -39,5 +38,97 @@ impl Few {
     #[inline(always)]
     pub(super) fn rows<L: Lanes>(&self, lanes: L, numbers: &[u32; 16]) -> [u64; 16] {
         lanes.rows(&self.boundaries, &self.rows, numbers)
+    }
+}
+
+/// The same of addresses of IPv6, by their higher halves; of a few of those the lower ones are looked at.
+#[derive(Debug)]
+pub(super) struct WideFew {
+    /// Where spans of higher halves begin; behind the last of them numbers that say nothing.
+    highs: [u64; BOUNDARIES + 1],
+    /// By span, and behind the last the same as of that.
+    rows: [Row; BOUNDARIES + 1],
+    /// From which lower halves on which row holds.
+    lows: Box<[(u64, u64)]>,
+}
+
+/// What a span of higher halves has.
+#[derive(Clone, Copy, Debug)]
+struct Row {
+    /// Its row; all rules where lower halves say which.
+    bits: u64,
+    /// Those in `lows`, of which the first is 0: where they begin and end. None elsewhere.
+    lows: (u32, u32),
+}
+
+impl Row {
+    const fn of(bits: u64) -> Self {
+        Self { bits, lows: (0, 0) }
+    }
+}
+
+impl WideFew {
+    /// `rows` has one more than `boundaries`, which are in order. None where those have many higher halves.
+    pub(super) fn of(boundaries: &[u128], rows: &[u64]) -> Option<Self> {
+        let (mut before, rows) = rows.split_first().map(|(first, rows)| (*first, rows))?;
+        let half = |number: &u128| (number >> 64) as u64;
+        let (mut highs, mut lows) = (Vec::new(), Vec::new());
+        let mut spans = vec![Row::of(before)];
+        let mut rest = rows.iter();
+        for group in boundaries.chunk_by(|one, other| half(one) == half(other)) {
+            let rows = rest.by_ref().take(group.len());
+            let start = lows.len();
+            lows.push((0, before));
+            lows.extend(group.iter().map(|number| *number as u64).zip(rows.copied()));
+            before = lows.last()?.1;
+            let high = half(&group[0]);
+            highs.push(high);
+            if group.iter().all(|number| *number as u64 == 0) {
+                lows.truncate(start);
+                spans.push(Row::of(before));
+                continue;
+            }
+            spans.push(Row {
+                bits: u64::MAX,
+                lows: (start as u32, lows.len() as u32),
+            });
+            // The next half may be a boundary of its own; then this span is empty.
+            if let Some(next) = high.checked_add(1) {
+                highs.push(next);
+                spans.push(Row::of(before));
+            }
+        }
+        let last = *spans.last()?;
+        (highs.len() <= BOUNDARIES).then(|| Self {
+            highs: core::array::from_fn(|at| highs.get(at).copied().unwrap_or(u64::MAX)),
+            rows: core::array::from_fn(|at| spans.get(at).copied().unwrap_or(last)),
+            lows: lows.into(),
+        })
+    }
+
+    /// Takes from 16 packets the rules that their addresses do not leave them.
+    #[inline(always)]
+    pub(super) fn narrow<L: Lanes>(&self, lanes: L, addresses: &[u128; 16], left: &mut [u64; 16]) {
+        let spans = lanes.few_ranks(&self.highs, &lanes.highs(addresses));
+        let mut deep = 0;
+        for (at, (left, span)) in left.iter_mut().zip(spans).enumerate() {
+            let row = &self.rows[span as usize % (BOUNDARIES + 1)];
+            *left &= row.bits;
+            deep |= u32::from(row.lows.1 != 0) << at;
+        }
+        while deep != 0 {
+            let at = deep.trailing_zeros() as usize % 16;
+            left[at] &= self.of_low(spans[at], addresses[at] as u64);
+            deep &= deep - 1;
+        }
+    }
+
+    /// The row of a lower half, in a span of higher ones that has some.
+    #[inline(always)]
+    fn of_low(&self, span: u32, low: u64) -> u64 {
+        let (from, to) = self.rows[span as usize % (BOUNDARIES + 1)].lows;
+        let lows = &self.lows[from as usize..to as usize];
+        let row = lows.iter().take_while(|(first, _)| *first <= low).last();
+        row.map_or(u64::MAX, |(_, row)| *row)
     }
 }

@@ -6,7 +6,7 @@ use kernels::Lanes;
 
 use super::LINE;
 use super::dimension::{self, Of, Packets, Spans, TOGETHER};
-use super::few::Few;
+use super::few::{Few, WideFew};
 use super::ranks::{Ranks, WideRanks};
 use super::sparse::Runs;
 
@@ -30,14 +30,21 @@ pub(super) struct Part {
     /// By span: its row, or where that begins in `bits`.
     rows: Box<[u64]>,
     bits: Box<[u64]>,
-    /// Where there are few spans, of rows of one word.
-    few: Option<Box<Few>>,
+    fast: Fast,
 }
 
 #[derive(Debug)]
 enum Search {
     Narrow(Ranks),
     Wide(WideRanks),
+}
+
+/// How rows are found where there are few spans, of rows of one word.
+#[derive(Debug)]
+enum Fast {
+    No,
+    Narrow(Box<Few>),
+    Wide(Box<WideFew>),
 }
 
 impl Part {
@@ -82,16 +89,17 @@ impl Part {
         };
         let runs = wanted.iter().map(of_rule).collect();
         let search = Search::new(of, &boundaries);
-        let few = match &search {
-            Search::Narrow(ranks) if words == 1 => Few::of(ranks.numbers(), &rows).map(Box::new),
-            _ => None,
+        let fast = match &search {
+            _ if words > 1 => None,
+            Search::Narrow(ranks) => Few::of(ranks, &rows).map(|few| Fast::Narrow(few.into())),
+            Search::Wide(_) => WideFew::of(&boundaries, &rows).map(|few| Fast::Wide(few.into())),
         };
         let part = Self {
             of,
             search,
             rows: rows.into(),
             bits: bits.into(),
-            few,
+            fast: fast.unwrap_or(Fast::No),
         };
         (part, runs)
     }
@@ -148,28 +156,39 @@ impl Part {
         chosen: Chosen<'_>,
         left: &mut [u64; TOGETHER],
     ) {
-        let Some(few) = self.few.as_ref() else {
-            let mut spans = [0; TOGETHER];
-            self.spans(lanes, packets, chosen, &mut spans);
-            for (left, span) in left.iter_mut().zip(&spans) {
-                *left &= self.row(*span);
-            }
-            return;
-        };
-        let mut own = [0; TOGETHER];
-        let numbers = self.numbers(packets, chosen, &mut own);
-        if let Some(number) = alike(numbers, chosen) {
-            let row = few.row(number);
-            left.iter_mut().for_each(|left| *left &= row);
-            return;
-        }
-        let (numbers, _) = numbers.as_chunks();
-        let (left, _) = left.as_chunks_mut::<16>();
+        let (left16, _) = left.as_chunks_mut::<16>();
         let used = chosen.which.len().div_ceil(16);
-        for (numbers, left) in numbers.iter().zip(left).take(used) {
-            let rows = few.rows(lanes, numbers);
-            for (left, row) in left.iter_mut().zip(rows) {
-                *left &= row;
+        match &self.fast {
+            Fast::Narrow(few) => {
+                let mut own = [0; TOGETHER];
+                let numbers = self.numbers(packets, chosen, &mut own);
+                if let Some(number) = alike(numbers, chosen) {
+                    let row = few.row(number);
+                    left.iter_mut().for_each(|left| *left &= row);
+                    return;
+                }
+                let (numbers, _) = numbers.as_chunks();
+                for (numbers, left) in numbers.iter().zip(left16).take(used) {
+                    let rows = few.rows(lanes, numbers);
+                    for (left, row) in left.iter_mut().zip(rows) {
+                        *left &= row;
+                    }
+                }
+            }
+            Fast::Wide(few) => {
+                let mut own = [0; TOGETHER];
+                let addresses = self.addresses(packets, chosen, &mut own);
+                let (addresses, _) = addresses.as_chunks();
+                for (addresses, left) in addresses.iter().zip(left16).take(used) {
+                    few.narrow(lanes, addresses, left);
+                }
+            }
+            Fast::No => {
+                let mut spans = [0; TOGETHER];
+                self.spans(lanes, packets, chosen, &mut spans);
+                for (left, span) in left.iter_mut().zip(&spans) {
+                    *left &= self.row(*span);
+                }
             }
         }
     }

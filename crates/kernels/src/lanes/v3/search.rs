@@ -8,18 +8,18 @@ use core::arch::x86_64::{
     _mm256_xor_si256,
 };
 
-use super::steps::Steps;
+use super::steps::{LongSteps, Steps, halves};
 use super::{at_most, load, store};
 
 /// Numbers of 64 bits with the highest bits turned over: compares take that for the sign.
 #[inline]
-#[target_feature(enable = "avx2")]
+#[target_feature(enable = "avx2,bmi1,bmi2,lzcnt,popcnt")]
 fn turned(numbers: __m256i) -> __m256i {
     _mm256_xor_si256(numbers, _mm256_set1_epi64x(i64::MIN))
 }
 
 #[inline]
-#[target_feature(enable = "avx2")]
+#[target_feature(enable = "avx2,bmi1,bmi2,lzcnt,popcnt")]
 pub(super) fn rank(numbers: &[u32; 16], key: u32) -> u32 {
     // SAFETY: 16 numbers are read, of 16.
     let (low, high) = unsafe {
@@ -34,7 +34,7 @@ pub(super) fn rank(numbers: &[u32; 16], key: u32) -> u32 {
 }
 
 #[inline]
-#[target_feature(enable = "avx2")]
+#[target_feature(enable = "avx2,bmi1,bmi2,lzcnt,popcnt")]
 pub(super) fn rank_u64(numbers: &[u64; 8], key: u64) -> u32 {
     // SAFETY: 8 numbers are read, of 8.
     let (low, high) = unsafe {
@@ -49,7 +49,7 @@ pub(super) fn rank_u64(numbers: &[u64; 8], key: u64) -> u32 {
 }
 
 #[inline]
-#[target_feature(enable = "avx2")]
+#[target_feature(enable = "avx2,bmi1,bmi2,lzcnt,popcnt")]
 pub(super) fn rows(numbers: &[u32; 32], rows: &[u64; 32], keys: &[u32; 16]) -> [u64; 16] {
     let mut ranks = [0; 16];
     // SAFETY: 8 of 16 keys are read and 8 of 16 ranks are written, twice.
@@ -68,7 +68,7 @@ pub(super) fn rows(numbers: &[u32; 32], rows: &[u64; 32], keys: &[u32; 16]) -> [
 }
 
 #[inline]
-#[target_feature(enable = "avx2")]
+#[target_feature(enable = "avx2,bmi1,bmi2,lzcnt,popcnt")]
 pub(super) fn ranks(numbers: &[u32], every: &[u32; 32], keys: &[u32; 16]) -> [u32; 16] {
     let stride = (numbers.len() / 32).min(1 << 24) as i32;
     let mut found = [0; 16];
@@ -101,7 +101,20 @@ pub(super) fn ranks(numbers: &[u32], every: &[u32; 32], keys: &[u32; 16]) -> [u3
 }
 
 #[inline]
-#[target_feature(enable = "avx2")]
+#[target_feature(enable = "avx2,bmi1,bmi2,lzcnt,popcnt")]
+pub(super) fn few_ranks(numbers: &[u64; 32], keys: &[u64; 16]) -> [u32; 16] {
+    let mut found = [0; 16];
+    let steps = LongSteps::of(numbers);
+    for half in [0, 8] {
+        let (low, high) = halves(keys, half);
+        // SAFETY: 8 of 16 ranks are written, twice.
+        unsafe { store(found.as_mut_ptr().add(half), steps.rank(low, high)) };
+    }
+    found
+}
+
+#[inline]
+#[target_feature(enable = "avx2,bmi1,bmi2,lzcnt,popcnt")]
 pub(super) fn ranks_u64(numbers: &[u64], every: &[u64; 32], keys: &[u64; 16]) -> [u32; 16] {
     let stride = (numbers.len() / 32).min(1 << 24) as i32;
     let mut found = [0; 16];
