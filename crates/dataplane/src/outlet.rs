@@ -257,7 +257,8 @@ impl Outlet {
             },
             None => (handed, Drop::EgressDown),
         };
-        let (Handed::Arrived(frame, _) | Handed::Leaving(frame, _) | Handed::Own(frame)) = handed;
+        let (Handed::Arrived(frame, _) | Handed::Leaving(frame, _) | Handed::Own(frame, _)) =
+            handed;
         Some((frame, reason))
     }
 

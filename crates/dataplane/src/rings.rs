@@ -35,6 +35,9 @@ pub enum Command {
     /// Route this packet of the router's own, which begins at `frame.l3`. With `frame.egress` set,
     /// a link-local or multicast destination goes out there.
     Output(Frame),
+    /// Send this packet of the router's own by this next hop, whatever routes say: what it finds out is
+    /// about that way alone.
+    Probe(Frame, NextHopId),
     /// Walk this punted packet again, because its neighbour is known now. Packets of the router's
     /// own have `frame.ingress` unset. What only waits to leave leaves by this next hop, if that forwards.
     Resume(Frame, NextHopId),
@@ -52,6 +55,7 @@ impl core::fmt::Debug for Command {
             Self::Transmit(frame) => write!(f, "Transmit({frame:?})"),
             Self::OnLink(frame) => write!(f, "OnLink({frame:?})"),
             Self::Output(frame) => write!(f, "Output({frame:?})"),
+            Self::Probe(frame, hop) => write!(f, "Probe({frame:?}, {hop:?})"),
             Self::Resume(frame, hop) => write!(f, "Resume({frame:?}, {hop:?})"),
             Self::Forget(id) => write!(f, "Forget({id})"),
             Self::Purge(purge) => write!(f, "Purge({purge:?})"),
@@ -66,8 +70,9 @@ pub enum Handed {
     Arrived(Frame, u16),
     /// It is to leave by this port, of which only the other worker has a queue.
     Leaving(Frame, u16),
-    /// It is this router's own, and its connection lives on the other worker.
-    Own(Frame),
+    /// It is this router's own, and its connection lives on the other worker. It leaves by this next hop,
+    /// if there is one; else routes say.
+    Own(Frame, Option<NextHopId>),
 }
 
 /// A worker's ends.

@@ -220,6 +220,7 @@ impl Worker {
                 Command::Transmit(frame)
                 | Command::OnLink(frame)
                 | Command::Output(frame)
+                | Command::Probe(frame, _)
                 | Command::Resume(frame, _) => self.outlet.pool.free(frame),
                 Command::Attach { mut port, .. } => port.close(&mut self.outlet.pool),
                 Command::Detach { .. } | Command::Forget(_) | Command::Purge(_) => {}
@@ -228,7 +229,7 @@ impl Worker {
         let outlet = &mut self.outlet;
         for ring in outlet.rings.from.iter_mut().flatten() {
             while let Ok(
-                Handed::Arrived(frame, _) | Handed::Leaving(frame, _) | Handed::Own(frame),
+                Handed::Arrived(frame, _) | Handed::Leaving(frame, _) | Handed::Own(frame, _),
             ) = ring.pop()
             {
                 outlet.pool.free(frame);
@@ -248,7 +249,8 @@ impl Worker {
                 Command::Detach { number } => self.outlet.detach(number),
                 Command::Transmit(frame) => walk::transmit(cx, frame, &mut self.outlet),
                 Command::OnLink(frame) => walk::on_link(cx, frame, &mut self.outlet),
-                Command::Output(frame) => walk::own(cx, frame, &mut self.outlet),
+                Command::Output(frame) => walk::own(cx, frame, None, &mut self.outlet),
+                Command::Probe(frame, hop) => walk::own(cx, frame, Some(hop), &mut self.outlet),
                 Command::Resume(frame, hop) => walk::resume(cx, frame, hop, &mut self.outlet),
                 Command::Forget(id) => {
                     self.outlet.memory.tracker.remove(id);
@@ -272,7 +274,7 @@ impl Worker {
                 count += 1;
                 match handed {
                     Handed::Leaving(frame, port) => self.outlet.send_own(cx, frame, port),
-                    Handed::Own(frame) => walk::own_here(cx, frame, &mut self.outlet),
+                    Handed::Own(frame, by) => walk::own_here(cx, frame, by, &mut self.outlet),
                     Handed::Arrived(frame, from) => {
                         // A vector has one port.
                         if from != port || self.kept.is_full() {
@@ -314,7 +316,7 @@ impl Worker {
                 for mut frame in self.vector.drain() {
                     frame.l3 = 0;
                     frame.egress = binding.interface;
-                    walk::own(cx, frame, &mut self.outlet);
+                    walk::own(cx, frame, None, &mut self.outlet);
                 }
             }
             Some(binding) if binding.steer && self.outlet.rings.to.len() > 1 => {

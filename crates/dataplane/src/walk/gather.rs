@@ -117,7 +117,7 @@ fn discard_lost(outlet: &mut Outlet) {
 /// Walks a whole datagram, here or on the worker of its connection.
 fn walk_on(cx: &Context<'_>, frame: Frame, outlet: &mut Outlet) {
     if cx.snapshot.interface(frame.ingress).is_none() {
-        return single::own(cx, frame, outlet);
+        return single::own(cx, frame, None, outlet);
     }
     let Some(worker) = elsewhere(cx, &frame, outlet) else {
         return single::resume(cx, frame, NextHopId::NO_ROUTE, outlet);

@@ -17,15 +17,15 @@ use crate::rings::Handed;
 use crate::table::{Kind, NextHopId};
 use crate::trace::Silent;
 
-/// Routes a packet of this router's own, which begins at `frame.l3`.
-pub(crate) fn own(cx: &Context<'_>, frame: Frame, outlet: &mut Outlet) {
+/// Sends a packet of this router's own, which begins at `frame.l3`, by a next hop, or where routes say.
+pub(crate) fn own(cx: &Context<'_>, frame: Frame, by: Option<NextHopId>, outlet: &mut Outlet) {
     match home(cx, &frame, outlet) {
         Some(worker) => {
-            if let Some((frame, reason)) = outlet.hand(worker, Handed::Own(frame)) {
+            if let Some((frame, reason)) = outlet.hand(worker, Handed::Own(frame, by)) {
                 outlet.discard(frame, reason);
             }
         }
-        None => own_here(cx, frame, outlet),
+        None => own_here(cx, frame, by, outlet),
     }
 }
 
@@ -51,9 +51,17 @@ fn home(cx: &Context<'_>, frame: &Frame, outlet: &Outlet) -> Option<u16> {
 }
 
 /// The same, on the worker that its connection lives on.
-pub(crate) fn own_here(cx: &Context<'_>, mut frame: Frame, outlet: &mut Outlet) {
+pub(crate) fn own_here(
+    cx: &Context<'_>,
+    mut frame: Frame,
+    by: Option<NextHopId>,
+    outlet: &mut Outlet,
+) {
     frame.ingress = InterfaceId::NONE;
-    let decided = output::run(cx, packet(&frame), frame.egress);
+    let decided = match by {
+        None => output::run(cx, packet(&frame), frame.egress),
+        Some(hop) => routing::follow(cx, packet(&frame), InterfaceId::NONE, hop),
+    };
     let ipv6 = packet(&frame).first().is_some_and(|first| first >> 4 == 6);
     if cx.snapshot.firewall.guards(ipv6) {
         let mut tally = Tally::new(cx, InterfaceId::NONE);
@@ -74,7 +82,11 @@ pub(crate) fn own_here(cx: &Context<'_>, mut frame: Frame, outlet: &mut Outlet) 
             };
             one(cx, frame, &way, outlet);
         }
-        Err(exit) => settle(cx, frame, exit, outlet),
+        Err(exit) => {
+            // Nor is it routed when its neighbour is known.
+            frame.walked = by.is_some() && matches!(exit, Exit::Punt(Why::Unresolved(_)));
+            settle(cx, frame, exit, outlet);
+        }
     }
 }
 
@@ -85,7 +97,7 @@ pub(crate) fn resume(cx: &Context<'_>, mut frame: Frame, hop: NextHopId, outlet:
         return go(cx, frame, departed, outlet);
     }
     let Some(interface) = cx.snapshot.interface(frame.ingress) else {
-        return own(cx, frame, outlet);
+        return own(cx, frame, None, outlet);
     };
     let arrived = Arrived {
         id: frame.ingress,

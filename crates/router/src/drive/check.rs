@@ -3,6 +3,7 @@
 use core::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use std::collections::BTreeSet;
 
+use dataplane::table::NextHopId;
 use frame::InterfaceId;
 use machine::Machine;
 use service::gateway_check::{Action, Event, How, Reachability};
@@ -44,6 +45,9 @@ impl Control {
         let watched = core::mem::replace(&mut self.watched, wanted.clone());
         for (gateway, how) in watched.difference(&wanted).copied() {
             self.feed_check(Event::Unwatch { gateway, how });
+            if how == How::Ping {
+                self.asked.remove(&gateway);
+            }
             // Nobody asks any more: it counts as alive.
             self.judge(gateway, how, true);
         }
@@ -92,99 +96,118 @@ impl Control {
     }
 
     fn judge(&mut self, gateway: Checked, how: How, alive: bool) {
-        let check = match how {
-            How::Ping => Check::Ping,
-            How::Arp => Check::Arp,
-        };
+        let check = check_of(how);
         match gateway {
             Checked::V4(gateway) => self.v4.rib.set_alive(gateway, check, alive),
             Checked::V6(gateway) => self.v6.rib.set_alive(gateway, check, alive),
         }
     }
 
+    /// Asks a gateway where its routes lead, and nowhere else: what another uplink says of it is no answer.
+    /// Where none of them leads anywhere, nothing is asked, and it does not answer.
     fn ask_gateway(&mut self, gateway: Checked, how: How) {
-        match (gateway, how) {
-            (Checked::V4(gateway), How::Arp) => {
-                if let Some(Target::Neighbour(id, address)) = way_to(&self.v4.rib, &gateway) {
-                    self.feed4(id, neighbour::Event::Probe { address });
+        match gateway {
+            Checked::V4(gateway) => {
+                let way = neighbour(self.v4.rib.way_to(gateway, check_of(how)));
+                match (way, how) {
+                    (Some((id, address, _)), How::Arp) => {
+                        self.feed4(id, neighbour::Event::Probe { address });
+                    }
+                    (Some(way), How::Ping) => self.ping4(gateway, way),
+                    (None, _) => {}
                 }
             }
-            (Checked::V6(gateway), How::Arp) => {
-                if let Some(Target::Neighbour(id, address)) = way_to(&self.v6.rib, &gateway) {
-                    self.feed6(id, neighbour::Event::Probe { address });
+            Checked::V6(gateway) => {
+                let way = neighbour(self.v6.rib.way_to(gateway, check_of(how)));
+                match (way, how) {
+                    (Some((id, address, _)), How::Arp) => {
+                        self.feed6(id, neighbour::Event::Probe { address });
+                    }
+                    (Some(way), How::Ping) => self.ping6(gateway, way),
+                    (None, _) => {}
                 }
             }
-            (Checked::V4(gateway), How::Ping) => self.ping4(&gateway),
-            (Checked::V6(gateway), How::Ping) => self.ping6(&gateway),
         }
     }
 
-    fn ping4(&mut self, gateway: &Gateway<V4>) {
-        let Some(to) = address_of(gateway) else {
+    fn ping4(&mut self, gateway: Gateway<V4>, (id, next, hop): Way<V4>) {
+        let Some(to) = address_of(&gateway) else {
             return;
         };
-        let Some(source) = self.source4(to) else {
+        let Some(source) = self.source_on4(id, next, to) else {
             return;
         };
         let mut echo = Vec::new();
         let message = icmpv4::Message::EchoRequest {
             id: self.check_id,
-            seq: self.next_id(),
+            seq: self.ask_by(Checked::V4(gateway)),
             data: &[0; 8],
         };
         message.emit(&mut echo);
         let header = ipv4::Repr::new(Protocol::ICMP, source, to);
         let packet = [&header.to_bytes(echo.len())[..], &echo].concat();
-        let hint = interface_of(gateway);
-        self.output(&packet, hint, 0);
+        self.probe(&packet, hop);
     }
 
-    fn ping6(&mut self, gateway: &Gateway<V6>) {
-        let Some(to) = address_of(gateway) else {
+    fn ping6(&mut self, gateway: Gateway<V6>, (id, _, hop): Way<V6>) {
+        let Some(to) = address_of(&gateway) else {
             return;
         };
-        let hint = interface_of(gateway);
-        let Some(source) = self.source6(to, hint) else {
+        let Some(source) = self.source_on6(id, to) else {
             return;
         };
         let mut echo = Vec::new();
         let message = icmpv6::Message::EchoRequest {
             id: self.check_id,
-            seq: self.next_id(),
+            seq: self.ask_by(Checked::V6(gateway)),
             data: &[0; 8],
         };
         message.emit(source, to, &mut echo);
         let header = ipv6::Repr::new(Protocol::ICMPV6, source, to);
         let packet = [&header.to_bytes(echo.len())[..], &echo].concat();
-        self.output(&packet, hint, 0);
+        self.probe(&packet, hop);
+    }
+
+    /// The number of the next ping of a gateway, by which its answer is known: several may have one address.
+    fn ask_by(&mut self, gateway: Checked) -> u16 {
+        let seq = self.next_id();
+        self.asked.insert(gateway, seq);
+        seq
     }
 
     /// Takes an echo reply that a check waits for; says whether it is one.
-    pub(super) fn hear_echo_reply(&mut self, from: IpAddr, id: u16) -> bool {
+    pub(super) fn hear_echo_reply(&mut self, from: IpAddr, (id, seq): (u16, u16)) -> bool {
         if id != self.check_id {
             return false;
         }
-        self.answered(from, None, How::Ping);
+        let mut asked = self.asked.iter();
+        let gateway = asked.find(|(gateway, by)| **by == seq && gateway.address() == Some(from));
+        if let Some((gateway, _)) = gateway {
+            let (gateway, how) = (*gateway, How::Ping);
+            self.feed_check(Event::Answered { gateway, how });
+        }
         true
     }
 
-    /// A gateway answered: on this interface, where that is known.
-    pub(super) fn answered(&mut self, from: IpAddr, on: Option<InterfaceId>, how: How) {
-        let is_it = |gateway: &Checked| {
-            let fits = match (gateway, on) {
-                (Checked::V4(Gateway::On(_, id)), Some(on)) => *id == on,
-                (Checked::V6(Gateway::On(_, id)), Some(on)) => *id == on,
-                _ => true,
-            };
-            gateway.address() == Some(from) && fits
+    /// A neighbour answered on this interface.
+    pub(super) fn answered(&mut self, from: IpAddr, on: InterfaceId) {
+        let is_it = |gateway: &Checked| match *gateway {
+            Checked::V4(gateway) => {
+                let way = neighbour(self.v4.rib.way_to(gateway, Check::Arp));
+                way.is_some_and(|(id, address, _)| (id, IpAddr::V4(address)) == (on, from))
+            }
+            Checked::V6(gateway) => {
+                let way = neighbour(self.v6.rib.way_to(gateway, Check::Arp));
+                way.is_some_and(|(id, address, _)| (id, IpAddr::V6(address)) == (on, from))
+            }
         };
-        let answered: Vec<_> = self
-            .watched
-            .iter()
-            .filter(|(gateway, watched_how)| *watched_how == how && is_it(gateway))
+        let asked = self.watched.iter().filter(|(_, how)| *how == How::Arp);
+        let answered: Vec<_> = asked
             .map(|(gateway, _)| *gateway)
+            .filter(|gateway| is_it(gateway))
             .collect();
         for gateway in answered {
+            let how = How::Arp;
             self.feed_check(Event::Answered { gateway, how });
         }
     }
@@ -212,36 +235,40 @@ fn address_of<F: Family>(gateway: &Gateway<F>) -> Option<F::Addr> {
     }
 }
 
-fn interface_of<F: Family>(gateway: &Gateway<F>) -> InterfaceId {
-    match gateway {
-        Gateway::On(_, interface) => *interface,
-        _ => InterfaceId::NONE,
-    }
-}
+/// Where a gateway is asked: the neighbour there, and its next hop.
+type Way<F> = (InterfaceId, <F as Family>::Addr, NextHopId);
 
-/// Where a gateway is asked, whether or not it counts as alive.
-fn way_to<F: Family>(rib: &Rib<F>, gateway: &Gateway<F>) -> Option<Target<F>> {
-    match gateway {
-        Gateway::Address { addr, table } => rib.lookup(*table, *addr)?.paths.first().copied(),
-        Gateway::On(addr, interface) => Some(Target::Neighbour(*interface, *addr)),
+fn neighbour<F: Family>(way: Option<(Target<F>, NextHopId)>) -> Option<Way<F>> {
+    match way? {
+        (Target::Neighbour(id, address), hop) => Some((id, address, hop)),
         _ => None,
     }
 }
 
-/// The sender and the identifier of an echo reply.
-pub(super) fn echo_reply4(packet: &ipv4::Packet<'_>) -> Option<(Ipv4Addr, u16)> {
+fn check_of(how: How) -> Check {
+    match how {
+        How::Ping => Check::Ping,
+        How::Arp => Check::Arp,
+    }
+}
+
+/// The sender of an echo reply, its identifier and its number.
+pub(super) fn echo_reply4(packet: &ipv4::Packet<'_>) -> Option<(Ipv4Addr, (u16, u16))> {
     let icmp = icmpv4::Packet::new_verified(packet.payload()).ok()?;
     match icmp.message() {
-        icmpv4::Message::EchoReply { id, .. } => Some((packet.src(), id)),
+        icmpv4::Message::EchoReply { id, seq, .. } => Some((packet.src(), (id, seq))),
         _ => None,
     }
 }
 
 /// The same of IPv6.
-pub(super) fn echo_reply6(packet: &ipv6::Packet<'_>, upper: &[u8]) -> Option<(Ipv6Addr, u16)> {
+pub(super) fn echo_reply6(
+    packet: &ipv6::Packet<'_>,
+    upper: &[u8],
+) -> Option<(Ipv6Addr, (u16, u16))> {
     let icmp = icmpv6::Packet::new_verified(upper, packet.src(), packet.dst()).ok()?;
     match icmp.message() {
-        icmpv6::Message::EchoReply { id, .. } => Some((packet.src(), id)),
+        icmpv6::Message::EchoReply { id, seq, .. } => Some((packet.src(), (id, seq))),
         _ => None,
     }
 }

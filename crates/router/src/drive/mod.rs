@@ -150,6 +150,8 @@ pub struct Control {
     pub(crate) check: GatewayCheck<Checked>,
     /// The gateways that are watched, as routes want it.
     pub(crate) watched: BTreeSet<(Checked, How)>,
+    /// The number of the last ping of each gateway.
+    pub(crate) asked: BTreeMap<Checked, u16>,
     /// The address that interfaces without one ask for neighbours with.
     fallback: Option<Ipv4Addr>,
     /// The IPv6 addresses in use that the workers know of.
@@ -240,6 +242,7 @@ impl Control {
             pieces6: Reassembly::new(reassembly::Config::V6),
             check,
             watched: BTreeSet::new(),
+            asked: BTreeMap::new(),
             fallback: None,
             in_use6: Vec::new(),
             detected: false,

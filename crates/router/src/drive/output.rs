@@ -2,6 +2,7 @@
 
 use core::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
+use dataplane::table::NextHopId;
 use dataplane::{Command, Drop};
 use frame::{Frame, InterfaceId};
 use service::neighbour::Event;
@@ -20,6 +21,14 @@ impl Control {
         frame.l3 = 0;
         frame.egress = hint;
         self.workers.send(worker, Command::Output(frame));
+    }
+
+    /// Sends an IP packet of this router's own by this next hop alone.
+    pub(super) fn probe(&mut self, packet: &[u8], hop: NextHopId) {
+        if let Some(mut frame) = self.workers.frame(packet) {
+            frame.l3 = 0;
+            self.workers.send(0, Command::Probe(frame, hop));
+        }
     }
 
     /// Gives a packet to the host stack, by the mirror of this interface.
@@ -73,6 +82,25 @@ impl Control {
             .or_else(|| self.addresses.ipv4.keys().next().map(|(_, addr)| *addr))
     }
 
+    /// The same to a destination that is reached by this neighbour: an address of that interface, if it has
+    /// any.
+    pub(super) fn source_on4(
+        &self,
+        on: InterfaceId,
+        next: Ipv4Addr,
+        to: Ipv4Addr,
+    ) -> Option<Ipv4Addr> {
+        let found = self.v4.rib.lookup(MAIN, to);
+        if found.is_some_and(|found| found.paths.first() == Some(&Target::Neighbour(on, next))) {
+            return self.source4(to);
+        }
+        let mut own = self.addresses.of4(on);
+        let near = own.find(|(_, own)| own.network.contains(next));
+        near.map(|(address, _)| address)
+            .or_else(|| self.first4(on))
+            .or_else(|| self.source4(to))
+    }
+
     /// Whether an IPv6 address has passed duplicate address detection.
     pub(crate) fn is_in_use(&self, id: InterfaceId, addr: Ipv6Addr) -> bool {
         self.dad.get(&(id, addr)) == Some(&super::Dad::Done)
@@ -98,6 +126,11 @@ impl Control {
             }
             _ => Some(ingress),
         }?;
+        self.source_on6(leaves, to)
+    }
+
+    /// The same of a packet that leaves by this interface.
+    pub(super) fn source_on6(&self, leaves: InterfaceId, to: Ipv6Addr) -> Option<Ipv6Addr> {
         let in_use = |id: InterfaceId, addr: &Ipv6Addr| self.is_in_use(id, *addr);
         let near = self
             .addresses

@@ -5,7 +5,6 @@ use core::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use dataplane::table::NextHopId;
 use dataplane::{Drop, Punt, Why};
 use frame::{Frame, InterfaceId};
-use service::gateway_check::How;
 use service::mld;
 use service::neighbour::{Event, Proxy, Question};
 use service::ping;
@@ -77,9 +76,9 @@ impl Control {
         if packet.fragment().is_piece() {
             return self.collect4(frame, worker);
         }
-        if let Some((from, id)) = echo_reply4(&packet)
+        if let Some((from, numbers)) = echo_reply4(&packet)
             && packet.protocol() == Protocol::ICMP
-            && self.hear_echo_reply(from.into(), id)
+            && self.hear_echo_reply(from.into(), numbers)
         {
             return self.workers.free(frame);
         }
@@ -119,8 +118,8 @@ impl Control {
             let refused = (upper.protocol, named_at);
             return self.refuse6(frame, refused, worker);
         }
-        if let Some((from, id)) = echo_reply6(&packet, upper.payload)
-            && self.hear_echo_reply(from.into(), id)
+        if let Some((from, numbers)) = echo_reply6(&packet, upper.payload)
+            && self.hear_echo_reply(from.into(), numbers)
         {
             return self.workers.free(frame);
         }
@@ -197,7 +196,7 @@ impl Control {
                         self.feed4(id, Event::Answer(question));
                     }
                 }
-                Upcall::Answered(address) => self.answered(address.into(), Some(id), How::Arp),
+                Upcall::Answered(address) => self.answered(address.into(), id),
                 Upcall::DadDone(_) | Upcall::DadFailed(..) | Upcall::Join(_) | Upcall::Leave(_) => {
                 }
             }
@@ -216,7 +215,7 @@ impl Control {
                     self.log.add("interface,error", message);
                     self.detected(id, address, Dad::Failed);
                 }
-                Upcall::Answered(address) => self.answered(address.into(), Some(id), How::Arp),
+                Upcall::Answered(address) => self.answered(address.into(), id),
                 Upcall::Join(group) => self.feed_listener(id, mld::Event::Join { group }),
                 Upcall::Leave(group) => self.feed_listener(id, mld::Event::Leave { group }),
                 // Neighbour discovery answers for its own addresses only.

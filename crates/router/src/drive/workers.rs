@@ -67,7 +67,11 @@ impl Workers {
         };
         let is_packet = matches!(
             command,
-            Command::Transmit(_) | Command::OnLink(_) | Command::Output(_) | Command::Resume(..)
+            Command::Transmit(_)
+                | Command::OnLink(_)
+                | Command::Output(_)
+                | Command::Probe(..)
+                | Command::Resume(..)
         );
         if is_packet && backlog.len() >= BACKLOG {
             return self.refuse(command);
@@ -110,6 +114,7 @@ impl Workers {
             Command::Transmit(frame)
             | Command::OnLink(frame)
             | Command::Output(frame)
+            | Command::Probe(frame, _)
             | Command::Resume(frame, _) => {
                 self.discard(frame, Drop::HandoverFull);
             }

@@ -295,6 +295,20 @@ impl<F: Family> Rib<F> {
         checked.map(|key| (key.gateway, key.check))
     }
 
+    /// Where a gateway that is checked in this way is to be asked, whether or not it counts as alive:
+    /// where its routes would lead, by no other uplink. With it, for pings, the next hop that leads there.
+    pub fn way_to(&self, gateway: Gateway<F>, check: Check) -> Option<(Target<F>, NextHopId)> {
+        let from = HopKey::new(gateway, 0, Check::None);
+        let of_it = self.hops.by_key.range(from..);
+        let of_it = of_it.take_while(|(key, _)| key.gateway == gateway);
+        let asked = of_it.filter(|(key, _)| key.check == check);
+        let hops = asked.filter_map(|(_, id)| self.hops.hop(*id));
+        let mut ways = hops.filter_map(|hop| Some((hop.way?, hop.probe)));
+        let (way, probe) = ways.next()?;
+        let number = probe.map_or(NextHopId::NO_ROUTE, |probe| self.lines.number(probe));
+        Some((way, number))
+    }
+
     /// The next-hop lines.
     pub fn lines(&self) -> &Lines<F> {
         &self.lines
@@ -316,8 +330,10 @@ impl<F: Family> Rib<F> {
         let line = self.lines.take();
         let id = self.hops.insert_hop(key, line);
         let alive = self.is_alive(&key.gateway);
+        let probe = (key.check == Check::Ping).then(|| self.lines.take());
         if let Some(hop) = self.hops.hop_mut(id) {
             hop.alive = alive;
+            hop.probe = probe;
         }
         if let Some(interface) = interface_of(&key.gateway) {
             self.on_interface.entry(interface).or_default().insert(id);
@@ -386,6 +402,9 @@ impl<F: Family> Rib<F> {
                 hops.remove(&id);
             }
             self.lines.give_back(hop.line);
+            if let Some(probe) = hop.probe {
+                self.lines.give_back(probe);
+            }
         }
         self.dirty_hops.remove(&id);
     }

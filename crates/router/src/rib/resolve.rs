@@ -40,7 +40,14 @@ impl<F: Family> Rib<F> {
         let Some(hop) = self.hops.hop_mut(id) else {
             return;
         };
-        if !hop.alive || hop.flips >= MOST_FLIPS {
+        if hop.flips >= MOST_FLIPS {
+            found.paths.clear();
+        }
+        hop.way = found.paths.first().copied();
+        if let Some(probe) = hop.probe {
+            self.lines.show(probe, hop.way.as_slice());
+        }
+        if !hop.alive {
             found.paths.clear();
         }
         if hop.paths == found.paths {

@@ -14,6 +14,11 @@ struct Diamond {
 }
 
 fn diamond(seed: u64, edge_routes: &str) -> Diamond {
+    diamond_of(1, seed, edge_routes)
+}
+
+/// The same with so many workers of `edge`.
+fn diamond_of(workers: usize, seed: u64, edge_routes: &str) -> Diamond {
     let mut world = World::new(seed);
     let edge = world.router(
         &format!(
@@ -26,7 +31,7 @@ fn diamond(seed: u64, edge_routes: &str) -> Diamond {
              {edge_routes}"
         ),
         3,
-        1,
+        workers,
     );
     let middle = |n: u8| {
         format!(
@@ -52,7 +57,9 @@ fn diamond(seed: u64, edge_routes: &str) -> Diamond {
          /ipv6 address add address=2001:db8:2::1/64 interface=ether1\n\
          /ipv6 address add address=2001:db8:71::1/64 interface=ether2\n\
          /ipv6 address add address=2001:db8:72::1/64 interface=ether3\n\
-         /ipv6 route add gateway=2001:db8:71::2,2001:db8:72::2\n",
+         /ipv6 route add gateway=2001:db8:71::2,2001:db8:72::2\n\
+         /ipv6 route add dst-address=2001:db8:81::/64 gateway=2001:db8:71::2\n\
+         /ipv6 route add dst-address=2001:db8:82::/64 gateway=2001:db8:72::2\n",
         3,
         1,
     );
@@ -192,6 +199,97 @@ fn a_recursive_default_route_follows_the_provider_that_answers() {
     world.cut((upper, 1), false);
     world.run(seconds(30));
     assert_eq!(way(&mut world), "10.8.1.2%ether2");
+}
+
+/// The way that a default route of `edge` takes.
+fn default_way(world: &mut World, edge: NodeId, menu: &str) -> String {
+    let all = if menu == "/ip" { "0.0.0.0/0" } else { "::/0" };
+    let way = format!(":put [{menu} route get [find active dst-address={all}] immediate-gw]");
+    world.run_on(edge, &way).trim().to_owned()
+}
+
+#[test]
+fn a_gateway_behind_a_dead_link_is_not_asked_by_another_uplink() {
+    // Each gateway could be reached by the other uplink, too, which is the router's way once its own link
+    // is down: a neighbour, and a host of the internet.
+    let direct = ("10.8.1.2", "2001:db8:81::2");
+    let remote = ("10.7.1.1", "2001:db8:71::1");
+    for (seed, (v4, v6)) in [(7, direct), (8, remote)] {
+        let routes = format!(
+            "/ip route add dst-address=10.7.1.1 gateway=10.8.1.2 scope=10\n\
+             /ip route add gateway={v4} target-scope=11 distance=1 check-gateway=ping\n\
+             /ip route add gateway=10.8.2.2 distance=2\n\
+             /ipv6 route add dst-address=2001:db8:71::1 gateway=2001:db8:81::2 scope=10\n\
+             /ipv6 route add gateway={v6} target-scope=11 distance=1 check-gateway=ping\n\
+             /ipv6 route add gateway=2001:db8:82::2 distance=2\n"
+        );
+        let Diamond {
+            mut world,
+            edge,
+            upper,
+            ..
+        } = diamond(seed, &routes);
+        let ways = |world: &mut World| ["/ip", "/ipv6"].map(|m| default_way(world, edge, m));
+        let upper_ways = ["10.8.1.2%ether2", "2001:db8:81::2%ether2"];
+        let lower_ways = ["10.8.2.2%ether3", "2001:db8:82::2%ether3"];
+        assert_eq!(ways(&mut world), upper_ways);
+
+        world.cut((edge, 1), true);
+        world.run(seconds(60));
+        assert_eq!(ways(&mut world), lower_ways);
+        let pong = world.run_on(edge, &format!("/ping {v4} count=1"));
+        assert!(pong.contains("received=1"), "{pong}");
+        let log = world.run_on(edge, "/log print");
+        for gateway in [v4, v6] {
+            let found = format!("gateway {gateway} is unreachable");
+            assert!(log.contains(&found), "{log}");
+        }
+
+        // So a link that comes back is not trusted before somebody answers by it.
+        let silence = "raw add chain=prerouting action=drop in-interface=ether1";
+        world.run_on(upper, &format!("/ip firewall {silence} protocol=icmp"));
+        world.run_on(
+            upper,
+            &format!("/ipv6 firewall {silence} protocol=icmpv6 icmp-options=128:0"),
+        );
+        world.cut((edge, 1), false);
+        world.run(seconds(60));
+        assert_eq!(ways(&mut world), lower_ways);
+
+        world.run_on(upper, "/ip firewall raw remove [find]");
+        world.run_on(upper, "/ipv6 firewall raw remove [find]");
+        world.run(seconds(60));
+        assert_eq!(ways(&mut world), upper_ways);
+    }
+}
+
+#[test]
+fn gateways_of_one_address_on_two_links_are_asked_each_on_its_own() {
+    let routes = "\
+        /ip route add gateway=10.9.9.9%ether2 distance=1 check-gateway=ping\n\
+        /ip route add gateway=10.9.9.9%ether3 distance=2 check-gateway=ping\n\
+        /ip route add gateway=10.8.2.2 distance=3\n\
+        /ip firewall filter add chain=input connection-state=established\n\
+        /ip firewall filter add chain=input protocol=icmp action=drop\n";
+    for (workers, firewall) in [(1, "disable"), (1, "enable"), (3, "enable")] {
+        let Diamond {
+            mut world,
+            edge,
+            upper,
+            ..
+        } = diamond_of(workers, 9, routes);
+        world.run_on(edge, &format!("/ip firewall filter {firewall} [find]"));
+        world.run_on(upper, "/ip address add address=10.9.9.9/32 interface=lo");
+        world.run(seconds(60));
+        assert_eq!(default_way(&mut world, edge, "/ip"), "10.9.9.9%ether2");
+        let log = world.run_on(edge, "/log print");
+        // Nobody has the second.
+        assert!(log.contains("gateway 10.9.9.9 is unreachable"), "{log}");
+
+        world.run_on(upper, "/ip address disable [find interface=lo]");
+        world.run(seconds(60));
+        assert_eq!(default_way(&mut world, edge, "/ip"), "10.8.2.2%ether3");
+    }
 }
 
 #[test]
