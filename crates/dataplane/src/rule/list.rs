@@ -163,6 +163,18 @@ impl List {
         false
     }
 
+    /// Lets an added address last until `expiry`, however long it was to; whether it was there.
+    pub fn keep(&self, address: u128, expiry: Instant, now: Instant) -> bool {
+        let tag = self.tag(address);
+        let Some(values) = self.added.find(tag).filter(|values| is(values, address)) else {
+            return false;
+        };
+        let nanos = now.as_nanos();
+        let step = |old: u64| (old > nanos).then(|| expiry.as_nanos());
+        let order = Ordering::SeqCst;
+        values[EXPIRY].fetch_update(order, order, step).is_ok() && self.added.is(tag, values)
+    }
+
     /// Takes an added address out; whether it was there.
     pub fn remove(&self, address: u128) -> bool {
         self.added.remove(self.tag(address))

@@ -11,6 +11,9 @@ use crate::drive::Control;
 use crate::firewall::is_about;
 use crate::probe::argument;
 
+/// What is said of rows that the router makes by itself.
+pub(super) const UNCHANGEABLE: &str = "can not change dynamic";
+
 impl Control {
     pub(super) fn act(&mut self, store: &Store, call: &Call<'_>) -> Result<Reply, Reason> {
         match (call.menu.path, call.command) {
@@ -25,6 +28,8 @@ impl Control {
             }
             ("/ip/firewall/address-list", "remove") => self.forget_addresses(false, call.items),
             ("/ipv6/firewall/address-list", "remove") => self.forget_addresses(true, call.items),
+            ("/ip/firewall/address-list", "set") => self.change_timeouts(false, call),
+            ("/ipv6/firewall/address-list", "set") => self.change_timeouts(true, call),
             (path, "reset-counters" | "reset-counters-all") if is_about(path) => {
                 self.reset_rules(call)
             }
@@ -57,7 +62,7 @@ impl Control {
             // RouterOS: what the router makes by itself stays as it is.
             (_, "remove") if is_dynamic(call) => Err(Reason::failure("can not remove dynamic")),
             (_, "comment" | "disable" | "enable" | "set" | "unset") if is_dynamic(call) => {
-                Err(Reason::failure("can not change dynamic"))
+                Err(Reason::failure(UNCHANGEABLE))
             }
             _ => Err(Reason::failure(format!(
                 "{} is not supported here",

@@ -2,15 +2,17 @@
 //! into lists, and the rows that count what FastTrack carries.
 
 use core::net::{IpAddr, Ipv4Addr, Ipv6Addr};
+use std::collections::BTreeSet;
 use std::ops::ControlFlow;
 
 use dataplane::counters::Traffic;
 use dataplane::nat::helper::has_code;
-use dataplane::rule::Added;
+use dataplane::rule::{Added, List};
 use ipnet::IpNet;
-use machine::Instant;
+use machine::{Duration, Instant};
 use menu::{Call, Flag, Id, Menu, Reason, Reply, Row, RowFilter, Value};
 
+use super::action::UNCHANGEABLE;
 use super::{DYNAMIC, give, number};
 use crate::drive::Control;
 use crate::firewall::helper_of;
@@ -186,23 +188,52 @@ impl Control {
 
     /// Takes addresses out of lists that rules put in.
     pub(super) fn forget_addresses(&mut self, ipv6: bool, items: &[Id]) -> Result<Reply, Reason> {
-        for item in items {
-            let mut lists = self.firewall.address_lists(ipv6);
-            let gone = lists.any(|(_, list)| {
-                let mut added = list.added(self.now);
-                let found = added.find(|added| list_id(list.number, added.address) == *item);
-                found.is_some_and(|added| list.remove(added.address))
-            });
-            let mut hosts = self.firewall.host_rows(ipv6);
-            if !gone && hosts.any(|host| host_id(&host) == *item) {
-                let text = "an address of a name goes when the name's entry does";
-                return Err(Reason::failure(text));
-            }
-            if !gone {
-                return Err(Reason::NoItem);
-            }
+        let refused = "an address of a name goes when the name's entry does";
+        for (list, address) in self.added(ipv6, items, refused)? {
+            list.remove(address);
         }
         Ok(Reply::default())
+    }
+
+    /// Changes how long addresses stay that rules put into lists. RouterOS: nothing else of them can be
+    /// changed.
+    pub(super) fn change_timeouts(&mut self, ipv6: bool, call: &Call<'_>) -> Result<Reply, Reason> {
+        let [("timeout", timeout)] = call.arguments else {
+            return Err(Reason::failure(UNCHANGEABLE));
+        };
+        let timeout = timeout.as_nanos().and_then(|nanos| nanos.try_into().ok());
+        let timeout = timeout.ok_or_else(|| Reason::no_match("timeout"))?;
+        let end = self.now + Duration::from_nanos(timeout);
+        for (list, address) in self.added(ipv6, call.items, UNCHANGEABLE)? {
+            list.keep(address, end, self.now);
+        }
+        Ok(Reply::default())
+    }
+
+    /// The addresses that rules put into lists, of these rows; `refused` says what is said of those of names.
+    fn added(
+        &self,
+        ipv6: bool,
+        items: &[Id],
+        refused: &'static str,
+    ) -> Result<Vec<(&List, u128)>, Reason> {
+        let mut wanted: BTreeSet<u64> = items.iter().map(|item| item.0).collect();
+        let mut found = Vec::new();
+        for (_, list) in self.firewall.address_lists(ipv6) {
+            for added in list.added(self.now) {
+                if wanted.remove(&list_id(list.number, added.address).0) {
+                    found.push((&**list, added.address));
+                }
+            }
+        }
+        if wanted.is_empty() {
+            return Ok(found);
+        }
+        let mut hosts = self.firewall.host_rows(ipv6);
+        match hosts.any(|host| wanted.contains(&host_id(&host).0)) {
+            true => Err(Reason::failure(refused)),
+            false => Err(Reason::NoItem),
+        }
     }
 
     /// Lets rules count from here on: those that are named, or all of a table.

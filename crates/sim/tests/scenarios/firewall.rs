@@ -150,6 +150,55 @@ fn addresses_stay_in_lists_as_long_as_is_said() {
 }
 
 #[test]
+fn how_long_an_address_stays_that_a_rule_put_into_a_list_can_be_changed() {
+    for (family, to, source) in [
+        ("/ip", "10.2.0.2", "10.1.0.2"),
+        ("/ipv6", "2001:db8:2::2", "2001:db8:1::2/128"),
+    ] {
+        let rule = "add chain=forward action=add-src-to-address-list connection-state=new";
+        let Chain {
+            mut world,
+            client,
+            west,
+            ..
+        } = guarded(
+            4,
+            1,
+            &format!(
+                "{family} firewall filter\n{rule} address-list=seen address-list-timeout=5s\n\
+                 {rule} address-list=met address-list-timeout=none-dynamic\n\
+                 {family} firewall address-list add list=own address={source} timeout=5s"
+            ),
+        );
+        world.at(client).ping(to, 1, 40);
+        world.run(seconds(2));
+
+        let list = format!("{family} firewall address-list");
+        world.run_on(west, &format!("{list} set [find dynamic] timeout=1h"));
+        world.run(seconds(10));
+        let left = format!(":foreach e in=[{list} find] do={{:put [{list} get $e timeout]}}");
+        assert_eq!(
+            world.run_on(west, &left),
+            "00:59:50\n".repeat(3),
+            "{family}"
+        );
+
+        let refused = |world: &mut World, what: &str| {
+            let line =
+                format!(":do {{{list} set [find list=seen] {what}}} on-error={{:put refused}}");
+            world.run_on(west, &line) == "refused\n"
+        };
+        assert!(refused(&mut world, "list=other timeout=2h"));
+        assert!(refused(&mut world, "comment=why"));
+
+        world.run_on(west, &format!("{list} set [find list!=own] timeout=3s"));
+        world.run(seconds(4));
+        let rest = format!(":foreach e in=[{list} find] do={{:put [{list} get $e list]}}");
+        assert_eq!(world.run_on(west, &rest), "own\n", "{family}");
+    }
+}
+
+#[test]
 fn a_trace_follows_rules_and_changes_nothing() {
     let Chain {
         mut world, west, ..
