@@ -17,6 +17,17 @@ pub struct Row {
 }
 
 impl Row {
+    /// The cell that says what is wrong with an item. RouterOS: its name among the values of a row; what is
+    /// printed shows it as a line, as a comment.
+    pub const ABOUT: &'static str = ".about";
+
+    /// The lines that stand before the values: the comment, and what is wrong.
+    pub(crate) fn remarks(&self) -> impl Iterator<Item = &Value> {
+        let remarks = ["comment", Self::ABOUT].into_iter();
+        let remarks = remarks.filter_map(|name| self.get(name));
+        remarks.filter(|remark| !remark.is_empty())
+    }
+
     /// The value of a cell.
     pub fn get(&self, name: &str) -> Option<&Value> {
         self.cells

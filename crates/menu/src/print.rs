@@ -151,8 +151,8 @@ impl Printer {
             let head = head(self.menu, &self.options, *number, row);
             let indent = head.len();
             let mut text = head;
-            if let Some(comment) = row.get("comment").filter(|comment| !comment.is_empty()) {
-                text.push_str(&format!(";;; {comment}\n{}", " ".repeat(indent)));
+            for remark in row.remarks() {
+                text.push_str(&format!(";;; {remark}\n{}", " ".repeat(indent)));
             }
             let words: Vec<_> = shown(self.menu, &self.options, row)
                 .filter(|(p, _)| p.name != "comment" && !self.is_flag(p.name))

@@ -112,8 +112,8 @@ impl Layout {
         row: &Row,
         text: &mut String,
     ) {
-        if let Some(comment) = row.get("comment").filter(|comment| !comment.is_empty()) {
-            text.push_str(&format!(";;; {comment}\n"));
+        for remark in row.remarks() {
+            text.push_str(&format!(";;; {remark}\n"));
         }
         if let Some(width) = self.number {
             let name = name(options, number, row).unwrap_or_default();

@@ -2,14 +2,17 @@
 //!
 //! `layout` says what each interface is (its port, its tags, whether it runs), `address` what the
 //! addresses come to (own addresses, networks, routes of their own), `snapshot` puts together what
-//! the walk reads, with the reasons why a walk is not the fast one.
+//! the walk reads, with the reasons why a walk is not the fast one. `missing` says what is wrong with rules
+//! that name what cannot be used.
 
 pub mod address;
 pub mod layout;
+mod missing;
 pub mod snapshot;
 #[cfg(test)]
 mod tests;
 
 pub use address::{Addresses, Own4, Own6};
 pub use layout::{Laid, Layout, Numbers, PortState};
+pub use missing::Missing;
 pub use snapshot::compile;

@@ -13,6 +13,7 @@ use frame::InterfaceId;
 
 use super::address::Addresses;
 use super::layout::{Laid, Layout, NO_PORT, PortState};
+use super::missing::Missing;
 use crate::intent::{AnyNet, Intent, ItemId, Name, Rule};
 use crate::rib::{Family, Net};
 
@@ -40,7 +41,8 @@ pub fn compile(
     let rules: Vec<_> = intent
         .rules
         .iter()
-        .filter_map(|rule| compile_rule(rule, layout, tables))
+        .filter(|rule| !rule.disabled)
+        .filter_map(|rule| compile_rule(rule, layout, tables).ok())
         .collect();
     let mut snapshot = Snapshot {
         epoch,
@@ -279,22 +281,30 @@ fn binding(port: &PortState, interface: InterfaceId, role: Role) -> PortBinding 
     }
 }
 
-/// A rule for the walk; none when it is disabled or names what is not there.
-fn compile_rule(rule: &Rule, layout: &Layout, tables: &BTreeMap<Name, u16>) -> Option<RoutingRule> {
+/// A rule for the walk.
+///
+/// # Errors
+/// What it names and is not there.
+fn compile_rule(
+    rule: &Rule,
+    layout: &Layout,
+    tables: &BTreeMap<Name, u16>,
+) -> Result<RoutingRule, Missing> {
     let table = |name: &Option<Name>| match name {
-        None => Some(crate::rib::MAIN),
-        Some(name) => tables.get(name).copied(),
+        None => Ok(crate::rib::MAIN),
+        Some(name) => {
+            let number = tables.get(name).copied();
+            number.ok_or_else(|| Missing::Table(name.clone()))
+        }
     };
-    if rule.disabled {
-        return None;
-    }
-    Some(RoutingRule {
+    let interface = |name: &Name| {
+        let found = layout.named(name).map(|(id, _)| id);
+        found.ok_or_else(|| Missing::Interface(name.clone()))
+    };
+    Ok(RoutingRule {
         source: rule.source.map(prefix),
         destination: rule.destination.map(prefix),
-        interface: match &rule.interface {
-            None => None,
-            Some(name) => Some(layout.named(name)?.0),
-        },
+        interface: rule.interface.as_ref().map(interface).transpose()?,
         mark: match &rule.mark {
             None => None,
             mark => Some(u32::from(table(mark)?)),
@@ -306,16 +316,15 @@ fn compile_rule(rule: &Rule, layout: &Layout, tables: &BTreeMap<Name, u16>) -> O
     })
 }
 
-/// The rules that have no effect because they name what is not there.
+/// The rules that have no effect, and what they name that is not there.
 pub fn inactive_rules(
     intent: &Intent,
     layout: &Layout,
     tables: &BTreeMap<Name, u16>,
-) -> BTreeSet<ItemId> {
+) -> BTreeMap<ItemId, Missing> {
     let rules = intent.rules.iter().filter(|rule| !rule.disabled);
     rules
-        .filter(|rule| compile_rule(rule, layout, tables).is_none())
-        .map(|rule| rule.item)
+        .filter_map(|rule| Some((rule.item, compile_rule(rule, layout, tables).err()?)))
         .collect()
 }
 

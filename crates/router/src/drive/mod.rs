@@ -54,7 +54,7 @@ use service::neighbour::{Arp, Discovery, Event};
 use service::ping::Pings;
 use wire::Mac;
 
-use crate::compile::{Addresses, Layout, Numbers, PortState};
+use crate::compile::{Addresses, Layout, Missing, Numbers, PortState};
 use crate::firewall::Firewall;
 use crate::intent::{Intent, ItemId, Name};
 
@@ -200,7 +200,7 @@ pub struct Control {
     /// The machine underneath.
     pub(crate) resources: Resources,
     /// Rules that have no effect because they name what is not there.
-    pub(crate) inactive_rules: BTreeSet<ItemId>,
+    pub(crate) inactive_rules: BTreeMap<ItemId, Missing>,
     /// Ports that are configured and not there, which were warned about.
     pub(crate) missed: BTreeSet<Name>,
     port_numbers: BTreeMap<Name, u16>,
@@ -276,7 +276,7 @@ impl Control {
             reset: BTreeMap::new(),
             rates: rate::Rates::default(),
             resources: Resources::default(),
-            inactive_rules: BTreeSet::new(),
+            inactive_rules: BTreeMap::new(),
             missed: BTreeSet::new(),
             port_numbers: BTreeMap::new(),
             manage: crate::manage::Manage::default(),

@@ -12,6 +12,7 @@
 
 mod addresses;
 pub(crate) mod hosts;
+mod invalid;
 mod jumps;
 mod names;
 mod numbers;

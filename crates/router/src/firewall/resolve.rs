@@ -7,11 +7,12 @@ use dataplane::nat;
 use dataplane::rule::{self, Action, InterfaceSet, Layer7, Match, Matcher};
 use frame::InterfaceId;
 
+use super::invalid::Invalid;
 use super::names::{Chains, Lists, Marks};
 use super::rule::{Deed, Rule, Translation, Way, What};
 use super::sets::Sets;
 use super::targets::Targets;
-use crate::compile::Layout;
+use crate::compile::{Layout, Missing};
 use crate::intent::Name;
 
 /// What is there to be named.
@@ -55,36 +56,35 @@ pub(super) struct Place {
     pub endless: bool,
 }
 
-/// A rule for the data plane, and whether it is invalid: it names what is not there, asks for what no
-/// packet can be, or was not told what its action needs. Such a rule never matches.
+/// A rule for the data plane, and why it is invalid, if it is. Such a rule never matches.
 pub(super) fn compile(
     rule: &Rule,
     place: &Place,
     world: &World<'_>,
     numbered: &mut Numbered<'_>,
-) -> (rule::Rule, bool) {
+) -> (rule::Rule, Option<Invalid>) {
     let conditions = rule.conditions.iter().map(|condition| {
         let what = resolve(&condition.what, world, numbered)?;
-        Some(Matcher {
+        Ok(Matcher {
             negated: condition.negated,
             what,
         })
     });
-    let matchers: Option<Vec<_>> = conditions.collect();
+    let matchers: Result<Vec<_>, Invalid> = conditions.collect();
     let action = rule
         .deed
         .as_ref()
         .map(|deed| act(deed, rule, place, world, numbered));
     let (matchers, action, invalid) = match (matchers, action) {
-        (Some(mut matchers), Some(Some(action))) => {
+        (Ok(mut matchers), Some(Ok(action))) => {
             if is_to_mapped(rule, place) {
                 matchers.push(Match::Mapped.into());
             }
-            (matchers, action, false)
+            (matchers, action, None)
         }
         // This router cannot do it, and it is said elsewhere.
-        (Some(_), None) => (never(), Action::Passthrough, false),
-        _ => (never(), Action::Passthrough, true),
+        (Ok(_), None) => (never(), Action::Passthrough, None),
+        (Err(why), _) | (Ok(_), Some(Err(why))) => (never(), Action::Passthrough, Some(why)),
     };
     let mut compiled = rule::Rule::new(place.number, matchers, action);
     compiled.passthrough = rule.passthrough;
@@ -106,27 +106,55 @@ fn never() -> Vec<Matcher> {
     vec![Match::Never.into()]
 }
 
-fn resolve(what: &What, world: &World<'_>, numbered: &mut Numbered<'_>) -> Option<Match> {
-    let table = |name: &Name| world.tables.get(name).map(|number| u32::from(*number));
-    let mark = |marks: &mut Marks, name: &Option<Name>| match name {
-        None => Some(0),
-        Some(name) => marks.number(name),
-    };
-    Some(match what {
+fn resolve(what: &What, world: &World<'_>, numbered: &mut Numbered<'_>) -> Result<Match, Invalid> {
+    Ok(match what {
         What::Plain(what) => what.clone(),
-        What::Interface(way, name) => interface(*way, *world.layout.by_name.get(name)?),
-        What::Kind(way, word) => interfaces(*way, world.sets.kind(word)?),
-        What::InterfaceList(way, name) => interfaces(*way, world.sets.list(name)?),
-        What::AddressList(source, name) => match source {
-            true => Match::SourceList(numbered.lists.list(name)?),
-            false => Match::DestinationList(numbered.lists.list(name)?),
-        },
-        What::RoutingMark(name) => Match::RoutingMark(table(name)?),
+        What::Interface(way, name) => {
+            let id = world.layout.by_name.get(name);
+            let id = id.ok_or_else(|| Missing::Interface(name.clone()))?;
+            interface(*way, *id)
+        }
+        What::Kind(way, word) => {
+            let set = world.sets.kind(word);
+            interfaces(*way, set.ok_or_else(|| Missing::Interface((*word).into()))?)
+        }
+        What::InterfaceList(way, name) => {
+            let set = world.sets.list(name);
+            let set = set.ok_or_else(|| Missing::InterfaceList(name.clone()))?;
+            interfaces(*way, set)
+        }
+        What::AddressList(source, name) => {
+            let list = numbered.lists.list(name).ok_or(Invalid::Full)?;
+            match source {
+                true => Match::SourceList(list),
+                false => Match::DestinationList(list),
+            }
+        }
+        What::RoutingMark(name) => Match::RoutingMark(table(name, world)?),
         What::PacketMark(name) => Match::PacketMark(mark(numbered.packet_marks, name)?),
         What::ConnectionMark(name) => Match::ConnectionMark(mark(numbered.connection_marks, name)?),
-        What::Layer7(name) => Match::Layer7(world.patterns.get(name)?.clone()),
-        What::Senseless => return None,
+        What::Layer7(name) => {
+            let pattern = world.patterns.get(name).cloned();
+            Match::Layer7(pattern.ok_or_else(|| Missing::Pattern(name.clone()))?)
+        }
+        What::Senseless => return Err(Invalid::Senseless),
     })
+}
+
+/// The number of a routing table that forwards.
+fn table(name: &Name, world: &World<'_>) -> Result<u32, Missing> {
+    let number = world.tables.get(name).copied();
+    number
+        .map(u32::from)
+        .ok_or_else(|| Missing::Table(name.clone()))
+}
+
+/// The number of a mark; none is 0.
+fn mark(marks: &mut Marks, name: &Option<Name>) -> Result<u32, Invalid> {
+    match name {
+        None => Ok(0),
+        Some(name) => marks.number(name).ok_or(Invalid::Full),
+    }
 }
 
 const fn interface(way: Way, id: InterfaceId) -> Match {
@@ -148,30 +176,27 @@ fn interfaces(way: Way, set: &Arc<InterfaceSet>) -> Match {
     }
 }
 
-/// What a rule does; none if it names what is not there.
+/// What a rule does.
 fn act(
     deed: &Deed,
     rule: &Rule,
     place: &Place,
     world: &World<'_>,
     numbered: &mut Numbered<'_>,
-) -> Option<Action> {
-    let mark = |marks: &mut Marks, name: &Option<Name>| match name {
-        None => Some(0),
-        Some(name) => marks.number(name),
-    };
-    Some(match deed {
+) -> Result<Action, Invalid> {
+    Ok(match deed {
         Deed::Plain(action) => action.clone(),
-        Deed::Incomplete => return None,
-        Deed::Jump(chain) if chain.is_empty() || place.endless => return None,
-        Deed::Jump(chain) => Action::Jump(numbered.chains.place(chain)?),
-        Deed::AddToList { list, .. } if list.is_empty() => return None,
+        Deed::Incomplete => return Err(Invalid::Incomplete),
+        Deed::Jump(chain) if chain.is_empty() => return Err(Invalid::Incomplete),
+        Deed::Jump(_) if place.endless => return Err(Invalid::Endless),
+        Deed::Jump(chain) => Action::Jump(numbered.chains.place(chain).ok_or(Invalid::Full)?),
+        Deed::AddToList { list, .. } if list.is_empty() => return Err(Invalid::Incomplete),
         Deed::AddToList {
             list,
             source,
             timeout,
         } => Action::AddToList {
-            list: numbered.lists.list(list)?,
+            list: numbered.lists.list(list).ok_or(Invalid::Full)?,
             source: *source,
             timeout: *timeout,
         },
@@ -179,15 +204,15 @@ fn act(
         Deed::MarkConnection(name) => {
             Action::MarkConnection(mark(numbered.connection_marks, name)?)
         }
-        Deed::MarkRouting(name) => Action::MarkRouting(u32::from(*world.tables.get(name)?)),
+        Deed::MarkRouting(name) => Action::MarkRouting(table(name, world)?),
         Deed::Translate(translation) => {
             let side = translation.side.unwrap_or(place.side);
             // A source is not translated before the route is known, nor a destination behind it.
-            let chain = numbered.chains.known(&rule.chain)?;
+            let chain = numbered.chains.known(&rule.chain).ok_or(Invalid::Full)?;
             if numbered.chains.is_builtin(chain) && side != place.side {
-                return None;
+                return Err(Invalid::Side);
             }
-            let slot = place.target?;
+            let slot = place.target.ok_or(Invalid::Full)?;
             numbered.targets.set(slot, target(translation, side, rule));
             Action::Translate(slot)
         }

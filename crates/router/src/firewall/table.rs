@@ -12,6 +12,7 @@ use dataplane::nat::Side;
 use dataplane::rule::{self, RuleCounters, Table};
 use menu::{Change, Item, Store};
 
+use super::invalid::Invalid;
 use super::jumps;
 use super::names::{Chains, Lists, Marks};
 use super::numbers::Numbers;
@@ -106,7 +107,7 @@ struct Entry {
     number: u32,
     target: Option<u32>,
     compiled: Option<Arc<rule::Rule>>,
-    invalid: bool,
+    invalid: Option<Invalid>,
 }
 
 /// How many chains without a rule keep their places.
@@ -169,9 +170,9 @@ impl Desk {
         self.rules.get(&item).map(|entry| entry.number)
     }
 
-    /// Whether a rule names what is not there, or makes no sense, and so never matches.
-    pub fn is_invalid(&self, item: ItemId) -> bool {
-        self.rules.get(&item).is_some_and(|entry| entry.invalid)
+    /// Why a rule that is in use never matches, if it makes no sense as things are.
+    pub fn invalid(&self, item: ItemId) -> Option<&Invalid> {
+        self.rules.get(&item)?.invalid.as_ref()
     }
 
     /// Whether the router can do what a rule asks for.
@@ -271,7 +272,7 @@ impl Desk {
             number,
             target: None,
             compiled: None,
-            invalid: false,
+            invalid: None,
         };
         self.rules.insert(id, entry);
     }
@@ -367,7 +368,7 @@ impl Desk {
                 endless: self.endless.contains(item),
             };
             let (rule, invalid) = resolve::compile(&entry.rule, &place, world, &mut numbered);
-            entry.invalid = invalid && !entry.rule.disabled;
+            entry.invalid = invalid.filter(|_| !entry.rule.disabled);
             entry.compiled = Some(Arc::new(rule));
         }
     }

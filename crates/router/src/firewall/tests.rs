@@ -439,7 +439,7 @@ fn translations_keep_their_places_and_know_their_side() {
     );
     let desk = bench.firewall.desk("/ip/firewall/nat").expect("a table");
     // A source cannot be translated before the packet is routed.
-    assert!(desk.is_invalid(bench.item("/ip/firewall/nat", 5)));
+    assert!(desk.invalid(bench.item("/ip/firewall/nat", 5)).is_some());
 
     let before = bench.firewall.compiled().targets.clone();
     bench.change(
@@ -551,7 +551,7 @@ fn chains_that_come_and_go_leave_room_for_others() {
     }
 
     let desk = bench.firewall.desk(FILTER).expect("a table");
-    assert!(!desk.is_invalid(bench.item(FILTER, 0)));
+    assert!(desk.invalid(bench.item(FILTER, 0)).is_none());
     let table = &bench.firewall.compiled().ipv4.filter;
     assert!(table.find("c2999").is_some() && table.find("c0").is_none());
 }

@@ -123,8 +123,10 @@ impl Live for Control {
             "/ip/firewall/address-list" => self.annotate_entry(false, id, row),
             "/ipv6/firewall/address-list" => self.annotate_entry(true, id, row),
             "/ip/firewall/service-port" => self.annotate_helper(row),
-            path if self.firewall.desk(path).is_some() => self.annotate_rule_of(menu, id, row),
-            "/routing/rule" => self.annotate_rule(id, row),
+            path if self.firewall.desk(path).is_some() => {
+                self.annotate_rule_of(store, menu, id, row)
+            }
+            "/routing/rule" => self.annotate_rule(store, id, row),
             "/ip/settings" => self.annotate_settings4(row),
             "/ipv6/settings" => self.annotate_settings6(row),
             "/system/clock" => self.annotate_clock(row),

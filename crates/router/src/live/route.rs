@@ -5,7 +5,7 @@ use std::ops::ControlFlow;
 
 use frame::InterfaceId;
 use ipnet::{IpNet, Ipv4Net, Ipv6Net};
-use menu::{Gateway as GatewayValue, Id, Row, RowFilter, Value};
+use menu::{Gateway as GatewayValue, Id, Row, RowFilter, Store, Value};
 
 use super::{DYNAMIC, give, number};
 use crate::compile::address::OfferKey;
@@ -154,9 +154,13 @@ impl Control {
     }
 
     /// Whether a rule is compiled into the walk.
-    pub(super) fn annotate_rule(&self, item: Id, row: &mut Row) {
-        let inactive = self.inactive_rules.contains(&item.0) && !row.is("disabled");
-        row.flag("inactive", inactive);
+    pub(super) fn annotate_rule(&self, store: &Store, item: Id, row: &mut Row) {
+        let missing = self.inactive_rules.get(&item.0);
+        let missing = missing.filter(|_| !row.is("disabled"));
+        row.flag("inactive", missing.is_some());
+        if let Some(missing) = missing {
+            row.set(Row::ABOUT, Value::text(missing.why(&self.intent, store)));
+        }
     }
 
     /// `/ip/route/check`: the route that a packet would take.

@@ -155,7 +155,14 @@ impl Control {
         row.set("action", Value::text(action));
         let decision = match tried.failed {
             None => "matched".to_owned(),
-            Some("invalid") => "never matches: it names what is not there".to_owned(),
+            Some("invalid") => {
+                let desk = self.firewall.desk(path);
+                let why = desk.and_then(|desk| desk.invalid(item.id.0));
+                match why {
+                    Some(why) => format!("never matches: {}", why.why(&self.intent, store)),
+                    None => "never matches".to_owned(),
+                }
+            }
             Some(failed) => {
                 // IPv6 has the same matcher by another name.
                 let failed = match (failed, item.get(failed)) {
