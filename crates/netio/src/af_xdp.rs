@@ -40,6 +40,7 @@ use lent::Lent;
 use program::Attachment;
 use receive::Assembly;
 use socket::Rings;
+pub(crate) use socket::while_busy;
 
 /// Bytes of a frame in one chunk of the UMEM: the kernel keeps 256 of the 2,048 in front.
 const CHUNK: usize = Class::Small.slot_bytes() - HEADROOM;

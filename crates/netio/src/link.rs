@@ -11,7 +11,9 @@ use std::os::fd::{AsRawFd, BorrowedFd};
 
 use netlink_packet_core::NetlinkPayload;
 use netlink_packet_route::RouteNetlinkMessage;
-use netlink_packet_route::link::{LinkAttribute, LinkFlags, LinkInfo, LinkMessage, Stats64};
+use netlink_packet_route::link::{
+    LinkAttribute, LinkFlags, LinkInfo, LinkMessage, LinkXdp, Stats64, XdpAttached,
+};
 use netlink_sys::{Socket, SocketAddr, protocols::NETLINK_ROUTE};
 
 pub use ethtool::{Channels, channels, driver, offload_off};
@@ -102,14 +104,36 @@ impl Links {
         message
             .attributes
             .push(LinkAttribute::IfName(name.to_owned()));
-        let answer = match self.netlink.query(RouteNetlinkMessage::GetLink(message)) {
-            Err(error) if error.raw_os_error() == Some(libc::ENODEV) => None,
-            other => other?,
-        };
-        answer
+        self.ask(message)?
             .as_ref()
             .and_then(link_of)
             .ok_or_else(|| io::Error::new(io::ErrorKind::NotFound, format!("no device {name}")))
+    }
+
+    /// Whether a device's frames go through a program of XDP before anybody else gets them; not those of one
+    /// that is not there.
+    ///
+    /// # Errors
+    /// What the kernel says.
+    pub fn has_program(&mut self, index: u32) -> io::Result<bool> {
+        let mut message = LinkMessage::default();
+        message.header.index = index;
+        let said = match self.ask(message)? {
+            Some(RouteNetlinkMessage::NewLink(link)) => link.attributes,
+            _ => Vec::new(),
+        };
+        let is_program = |said: &LinkXdp| matches!(said, LinkXdp::Attached(attached) if *attached != XdpAttached::None);
+        Ok(said.iter().any(|attribute| match attribute {
+            LinkAttribute::Xdp(said) => said.iter().any(is_program),
+            _ => false,
+        }))
+    }
+
+    fn ask(&mut self, message: LinkMessage) -> io::Result<Option<RouteNetlinkMessage>> {
+        match self.netlink.query(RouteNetlinkMessage::GetLink(message)) {
+            Err(error) if error.raw_os_error() == Some(libc::ENODEV) => Ok(None),
+            answer => answer,
+        }
     }
 
     /// Switches a device on or off.

@@ -22,6 +22,7 @@ use std::io;
 use std::os::fd::OwnedFd;
 use std::path::{Path, PathBuf};
 
+use crate::af_xdp::while_busy;
 use crate::link::{self, Link, Links};
 use crate::netlink::Netlink;
 use guard::Guard;
@@ -148,16 +149,18 @@ pub enum Held {
     Elsewhere,
     /// Who it is the device does not say; a packet socket is there.
     Unknown,
+    /// Somebody whose program of XDP gets the frames first.
+    Program,
 }
 
 /// Whether another router has a device. It says so on the device itself; what a router that was killed left there
-/// says nothing. `state` is the file of [`Takeover::take`].
+/// says nothing, and its program of XDP is gone with it. `state` is the file of [`Takeover::take`].
 ///
 /// # Errors
 /// What the kernel says.
 pub fn held(link: &Link, state: Option<&Path>) -> io::Result<Option<Held>> {
     let Some(holder) = Guard::on(&mut Netlink::open()?, link.index)? else {
-        return Ok(None);
+        return Ok(keeps_program(link.index)?.then_some(Held::Program));
     };
     let saved = state.map(Saved::load).transpose()?.flatten();
     let own = saved.is_some_and(|saved| saved.is_of(link) && saved.guard.is_some());
@@ -173,6 +176,19 @@ pub fn held(link: &Link, state: Option<&Path>) -> io::Result<Option<Held>> {
         Some(process) => Some(Held::By(process, holder::name(process))),
         None => Some(Held::Elsewhere),
     })
+}
+
+/// Whether a device has a program of XDP, and not only one that is about to go.
+fn keeps_program(index: u32) -> io::Result<bool> {
+    let mut links = Links::open()?;
+    let gone = while_busy(|| match links.has_program(index)? {
+        true => Err(io::Error::from_raw_os_error(libc::EBUSY)),
+        false => Ok(()),
+    });
+    match gone {
+        Err(error) if error.raw_os_error() == Some(libc::EBUSY) => Ok(true),
+        gone => gone.map(|()| false),
+    }
 }
 
 /// Whether the machine's default route, of IPv4 or IPv6, leaves by this device.

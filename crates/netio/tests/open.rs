@@ -8,7 +8,7 @@ use std::process::{Command, Stdio};
 
 use common::*;
 use frame::Pool;
-use netio::{OpenError, Opened, Request, Spec, Umem, WaitSet, open};
+use netio::{OpenError, Opened, Request, Spec, Umem, WaitSet, XdpMode, XdpPort, open};
 
 /// A state folder of this test's own that goes with it.
 struct State(PathBuf);
@@ -182,6 +182,27 @@ fn a_device_that_another_router_has_by_xdp_is_not_taken_either() {
     in_namespace_as_root(|| {
         let test = "a_device_that_another_router_has_by_xdp_is_not_taken_either";
         second_router(test, "xdp");
+    });
+}
+
+#[test]
+fn a_device_whose_frames_an_unknown_program_gets_first_is_not_taken_unasked() {
+    in_namespace_as_root(|| {
+        cable("left", "right", 1500);
+        let (pool, state) = (pool(), State::new());
+        // No takeover: nothing on the device says whose it is.
+        let other = XdpPort::open("left", XdpMode::Generic, &[Umem::of(&pool)], 256);
+        let other = other.expect("permitted");
+
+        let refused = refusal("packet:left", &pool, &state);
+        let said = "another program has the frames of left, by XDP; --take";
+        assert!(refused.starts_with(said), "{refused}");
+        assert!(!state.0.exists());
+        drop(try_open("packet:left", &pool, &state, true).expect("it was asked for"));
+
+        // A program goes with its process, and the kernel takes its time.
+        drop(other);
+        drop(try_open("packet:left", &pool, &state, false).expect("nobody has it"));
     });
 }
 

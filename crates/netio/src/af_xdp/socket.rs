@@ -172,7 +172,7 @@ fn bind(socket: &OwnedFd, index: u32, queue: u32, mode: XdpMode, pieces: bool) -
 
 /// Tries again as long as the device is busy with what a closed socket or program had: the kernel
 /// lets go of both a while after they were closed.
-pub(super) fn while_busy<T>(mut attempt: impl FnMut() -> io::Result<T>) -> io::Result<T> {
+pub(crate) fn while_busy<T>(mut attempt: impl FnMut() -> io::Result<T>) -> io::Result<T> {
     let deadline = Instant::now() + BUSY_FOR;
     loop {
         match attempt() {
