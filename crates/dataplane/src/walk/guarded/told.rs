@@ -1,6 +1,8 @@
 //! What rules ask to be told to control about a packet: lines for the log, copies to be sent away,
 //! addresses for ever. Kept until the packet is decided about, because its bytes are needed.
 
+use std::collections::VecDeque;
+
 use frame::InterfaceId;
 
 use super::Translation;
@@ -52,7 +54,7 @@ pub struct Logged {
 /// See the module.
 #[derive(Debug, Default)]
 pub(crate) struct Told {
-    events: Vec<Event>,
+    events: VecDeque<Event>,
     /// Events beyond what one packet may ask for.
     pub(crate) lost: u64,
 }
@@ -60,7 +62,7 @@ pub(crate) struct Told {
 impl Told {
     pub(crate) fn new() -> Self {
         Self {
-            events: Vec::with_capacity(EVENTS),
+            events: VecDeque::with_capacity(EVENTS),
             lost: 0,
         }
     }
@@ -73,7 +75,7 @@ impl Told {
 
     fn add(&mut self, event: Event) {
         if self.events.len() < EVENTS {
-            self.events.push(event);
+            self.events.push_back(event);
         } else {
             self.lost += 1;
         }
@@ -89,10 +91,10 @@ impl Told {
         }
     }
 
-    /// The next event of the packet at hand, last first.
+    /// The next event of the packet at hand, in the order of the rules.
     #[inline]
     pub(crate) fn take(&mut self) -> Option<Event> {
-        self.events.pop()
+        self.events.pop_front()
     }
 }
 

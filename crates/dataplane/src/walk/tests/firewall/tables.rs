@@ -308,6 +308,29 @@ fn a_rule_that_logs_tells_control_and_the_packet_goes_on() {
 }
 
 #[test]
+fn rules_that_log_are_told_in_their_order() {
+    let mut rig = rig();
+    let log = |number| {
+        let mut rule = Rule::new(number, Vec::new(), Action::Passthrough);
+        rule.log = Some("seen".into());
+        rule
+    };
+    filtered(&mut rig, filter::FORWARD, vec![log(2), log(3)]);
+    let mut firewall = Firewall::clone(&rig.snapshot.firewall);
+    firewall.ipv4.raw = table(raw::CHAINS, raw::PREROUTING, vec![log(1)]);
+    rig.snapshot.firewall = Arc::new(firewall);
+    rig.publish();
+
+    rig.pass(Udp4::default().frame());
+
+    let rules = rig.punts().into_iter().filter_map(|(why, _)| match why {
+        Why::Told(Event::Log(logged)) => Some(logged.rule),
+        _ => None,
+    });
+    assert_eq!(rules.collect::<Vec<_>>(), [1, 2, 3]);
+}
+
+#[test]
 fn raw_comes_before_everything() {
     let mut rig = rig();
     filtered(
