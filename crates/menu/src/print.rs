@@ -18,6 +18,8 @@ pub enum Style {
     Detail,
     /// A table of counters.
     Stats,
+    /// Every property and every counter, folded to the width of the terminal.
+    StatsDetail,
     /// Every property on one line.
     Terse,
     /// One property below the other.
@@ -96,7 +98,7 @@ impl Printer {
             }
             Style::Brief if self.menu.columns.is_empty() => self.details(batch, out),
             Style::Brief | Style::Stats => self.table(batch, out),
-            Style::Detail => self.details(batch, out),
+            Style::Detail | Style::StatsDetail => self.details(batch, out),
             Style::Terse => batch.iter().try_for_each(|(number, row)| {
                 self.heading(row, out)?;
                 self.terse(*number, row, out)
@@ -241,7 +243,7 @@ pub(crate) fn shown<'a>(
     options: &'a Options,
     row: &'a Row,
 ) -> impl Iterator<Item = (&'static Property, Value)> + 'a {
-    let stats = options.style == Style::Stats;
+    let stats = matches!(options.style, Style::Stats | Style::StatsDetail);
     let usual = menu
         .properties()
         .filter(move |p| !p.stats || stats || !menu.has_rows());

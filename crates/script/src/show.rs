@@ -390,7 +390,8 @@ fn names_of(
 fn style(ready: &Ready<'_>) -> print::Style {
     let flag = |name| ready.flag(name);
     match () {
-        () if flag("detail") || flag("stats-detail") => print::Style::Detail,
+        () if flag("stats-detail") || flag("detail") && flag("stats") => print::Style::StatsDetail,
+        () if flag("detail") => print::Style::Detail,
         () if flag("stats") => print::Style::Stats,
         () if flag("terse") => print::Style::Terse,
         () if flag("value-list") => print::Style::ValueList,

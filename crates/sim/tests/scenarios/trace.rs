@@ -30,6 +30,7 @@ fn a_traced_packet_takes_the_way_of_a_real_one_and_moves_no_counter() {
         (shown, settings, drops)
     };
     let before = counters(&mut world);
+    assert!(before.0.contains(" rx-packet="), "{}", before.0);
 
     let control = world.control(west);
     let (snapshot, fib) = (control.snapshot(), control.fib().clone());
