@@ -425,16 +425,16 @@ fn inert(command: &Command) -> Vec<String> {
             }) => Some(word.as_str()),
             _ => None,
         };
-        let old = menu
-            .old
-            .iter()
-            .any(|old| old.name == argument.name && old.becomes.is_empty());
+        let mut old = menu.old.iter().filter(|old| old.name == argument.name);
+        let old = old.find(|old| old.value.is_none_or(|value| Some(value) == word));
+        // A value that became nothing says what is so anyway.
+        let old = old.is_some_and(|old| old.becomes.is_empty() && old.value.is_none());
         let property = property.is_some_and(|p| {
             let idle = p.inert_for.zip(word);
             p.effect == Effect::None && (p.default.is_none() || p.default != word)
                 || idle.is_some_and(|(idle, word)| idle(word))
         });
-        !argument.negated && (property || (old && word != Some("unicast")))
+        !argument.negated && (property || old)
     };
     command
         .arguments

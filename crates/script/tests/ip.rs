@@ -381,6 +381,20 @@ fn single_values_without_effect_are_named() {
 }
 
 #[test]
+fn what_a_word_of_version_6_becomes_has_its_effect() {
+    let text = "/ip route add dst-address=10.1.0.0/16 type=blackhole\n\
+                /ip route add dst-address=10.2.0.0/16 type=unreachable\n\
+                /ip route add dst-address=10.3.0.0/16 gateway=192.0.2.1 type=unicast\n\
+                /ip route add dst-address=10.4.0.0/16 gateway=192.0.2.1 route-tag=5\n";
+
+    let report = script::check(&mut schema::store(), text);
+
+    let lines = report.no_effect.iter().map(|n| (n.line, n.what.as_str()));
+    assert_eq!(lines.collect::<Vec<_>>(), [(4, "route-tag")]);
+    assert_eq!(report.applied, 3);
+}
+
+#[test]
 fn entries_that_pass_are_not_exported() {
     let (store, _) = after("/ip firewall address-list add list=a address=10.0.0.1 timeout=1h");
 
