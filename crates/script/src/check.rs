@@ -100,10 +100,12 @@ pub fn check(store: &mut Store, text: &str) -> Report {
     let tree = Tree::of(store.menus());
     let statements = read_all(&source, &tree);
     let starts = count::commands(&source.text, &tree);
+    let mut session = Session::new("check");
+    session.imports = 1;
     let mut check = Check {
         source: &source,
         store,
-        session: Session::new("check"),
+        session,
         fates: starts.iter().map(|_| Fate::Applied).collect(),
         starts,
         supposed: BTreeMap::new(),

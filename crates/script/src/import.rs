@@ -57,9 +57,7 @@ impl Machine<'_> {
             return Ok(Value::Nothing);
         }
         let text = self.with(|loan| read(loan.live, &name))?;
-        self.session.imports += 1;
         let done = import_with(self.site, self.session, &text, self.out, options);
-        self.session.imports -= 1;
         done.map_err(with_place)?;
         self.print("\nScript file loaded and executed successfully\n")?;
         Ok(Value::Nothing)
@@ -157,12 +155,14 @@ pub(crate) fn import_with(
         return Err(Reason::failure(text).nowhere());
     }
     let path = std::mem::replace(&mut session.path, "/".to_owned());
+    session.imports += 1;
     let _running = session.interrupt.running();
     let result = if waits {
         script.play(&mut Machine::new(site, session, out))
     } else {
         script.as_transaction(site, session, out)
     };
+    session.imports -= 1;
     session.path = path;
     result
 }

@@ -73,6 +73,8 @@ pub(crate) struct Loan<'a> {
     pub(crate) policies: Policies,
     /// Whether the user may not see secrets.
     pub(crate) without_secrets: bool,
+    /// Whether a file says it, which may be of an older version.
+    pub(crate) in_file: bool,
 }
 
 impl Machine<'_> {
@@ -102,6 +104,7 @@ impl Machine<'_> {
     ) -> Result<T> {
         let without_secrets = !self.sees_secrets();
         let policies = self.session.policies;
+        let in_file = self.session.imports > 0;
         let (numbers, caller) = (&self.session.numbers, self.session.caller());
         lend(self.site, |store, live| {
             live.asked_by(&caller);
@@ -112,6 +115,7 @@ impl Machine<'_> {
                 caller,
                 policies,
                 without_secrets,
+                in_file,
             })
         })?
         .map_err(Into::into)

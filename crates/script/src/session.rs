@@ -59,7 +59,7 @@ pub struct Session {
     pub via: &'static str,
     /// Tells it from all other sessions; the sessions of one login share it.
     pub serial: u64,
-    /// Files that import each other, so far.
+    /// Files that run, each imported by the one before.
     pub(crate) imports: usize,
     pub(crate) numbers: Numbers,
     pub(crate) interrupt: Arc<Interrupt>,

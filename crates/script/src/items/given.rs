@@ -41,7 +41,9 @@ impl Loan<'_> {
         Ok(given)
     }
 
-    /// The property that an argument means and the text of its value; `None` if it is gone.
+    /// The property that an argument means and the text of its value; `None` if it is gone. What
+    /// older versions made by themselves is made for files: who types, with a word that is in use
+    /// still, a name that is not there has mistyped it.
     fn translate(
         &mut self,
         menu: &'static Menu,
@@ -63,6 +65,7 @@ impl Loan<'_> {
         };
         let text = old.with.or(text).map(str::to_owned);
         if let (Some(values), Some(name), Some(space)) = (old.makes, &text, property.kind.space())
+            && (self.in_file || old.name != old.becomes)
             && !name.is_empty()
             && self.store.named(space, name).is_none()
         {

@@ -3,6 +3,31 @@
 use super::Console;
 
 #[test]
+fn a_mistyped_table_is_refused_and_not_made() {
+    let mut console = Console::new();
+    console.quietly(&["/routing table add name=isp1 fib"]);
+
+    for (command, argument) in [
+        (
+            "/ip firewall mangle add chain=prerouting action=mark-routing new-routing-mark=ips1",
+            "new-routing-mark",
+        ),
+        (
+            "/ip firewall filter add chain=forward routing-mark=ips1",
+            "routing-mark",
+        ),
+        (
+            "/ip route add gateway=192.0.2.1 routing-table=ips1",
+            "routing-table",
+        ),
+    ] {
+        let refused = format!("input does not match any value of {argument}");
+        assert_eq!(console.run(command), refused);
+    }
+    assert_eq!(console.run("/routing table print count-only"), "2\n");
+}
+
+#[test]
 fn completion_offers_what_can_stand_there() {
     let console = Console::new();
     let offered = |line: &str| -> Vec<String> {
