@@ -24,6 +24,9 @@ pub trait Tracer {
     fn passed(&mut self, stage: Stage, decision: impl FnOnce() -> String);
     /// The stage ended the packet's walk.
     fn left(&mut self, stage: Stage, exit: &Exit);
+    /// Routing looked for this destination in this table; what it decided follows.
+    #[inline(always)]
+    fn looked_up(&mut self, _table: u16, _destination: u128) {}
     /// The stage asks rules.
     #[inline(always)]
     fn asks(&mut self, _stage: Stage) {}
@@ -64,8 +67,19 @@ pub struct Line {
     pub stage: Stage,
     /// The rule, if it was one.
     pub rule: Option<Tried>,
+    /// What routing looked for, if it was routing.
+    pub sought: Option<Sought>,
     /// The decision, as a user reads it.
     pub decision: String,
+}
+
+/// What routing looks for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Sought {
+    /// The table's number.
+    pub table: u16,
+    /// The destination; IPv4 in the low 32 bits.
+    pub destination: u128,
 }
 
 /// A rule that a packet met.
@@ -87,6 +101,7 @@ pub struct Recorder {
     /// What the packet is taken to be.
     pub assumed: Assumed,
     asking: Option<Stage>,
+    sought: Option<Sought>,
 }
 
 impl Recorder {
@@ -94,6 +109,7 @@ impl Recorder {
         self.lines.push(Line {
             stage,
             rule: None,
+            sought: self.sought.take_if(|_| stage == Stage::Routing),
             decision,
         });
     }
@@ -106,6 +122,10 @@ impl Tracer for Recorder {
 
     fn left(&mut self, stage: Stage, exit: &Exit) {
         self.tell(stage, exit.to_string());
+    }
+
+    fn looked_up(&mut self, table: u16, destination: u128) {
+        self.sought = Some(Sought { table, destination });
     }
 
     fn asks(&mut self, stage: Stage) {
@@ -135,6 +155,7 @@ impl Watch for Recorder {
                 chain: Arc::clone(&chain.name),
                 failed,
             }),
+            sought: None,
             decision: match failed {
                 None => "matched".to_owned(),
                 Some(failed) => format!("not matched: {failed}"),

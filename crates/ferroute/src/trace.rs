@@ -269,6 +269,10 @@ mod tests {
             "1.1.1.1:443",
         ]);
         assert_eq!(code, 0, "{out}");
+        assert!(
+            out.contains("routing      0.0.0.0/0 of table main: leaves by ether1"),
+            "{out}"
+        );
         assert!(out.contains("masquerade"), "{out}");
 
         let (out, code) = home(&[

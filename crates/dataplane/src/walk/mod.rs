@@ -250,11 +250,12 @@ fn by_rules<T: Tracer>(
     tracer: &mut T,
 ) -> Result<NextHopId, Exit> {
     let query = routing::Query::new(cx, packet, ingress);
-    let hop = routing::by_rules(cx, &query);
-    if let Err(exit) = &hop {
-        tracer.left(Stage::Routing, exit);
+    let found = routing::by_table(cx, &query);
+    match &found {
+        Ok((table, _)) => tracer.looked_up(*table, query.destination.bits()),
+        Err(exit) => tracer.left(Stage::Routing, exit),
     }
-    hop
+    found.map(|(_, hop)| hop)
 }
 
 /// The first half of pass 3: where a next hop that is not simply forwarded to leads.
@@ -293,10 +294,7 @@ fn leave<T: Tracer>(
     adjacency: &Adjacency,
     tracer: &mut T,
 ) -> Result<Fit, Exit> {
-    tracer.passed(Stage::Routing, || {
-        let name = cx.snapshot.interface(adjacency.egress).map(|i| &*i.name);
-        format!("leaves by {}", name.unwrap_or("an interface that is gone"))
-    });
+    tracer.passed(Stage::Routing, || leaves_by(cx, adjacency));
     let fit = fit(cx, leaving, adjacency);
     match &fit {
         Ok(Fit::Whole) => tracer.passed(Stage::Forward, || "fits the link".to_owned()),
@@ -310,6 +308,12 @@ fn leave<T: Tracer>(
     }
     tracer.passed(Stage::Egress, || format!("to port {}", adjacency.port));
     Ok(fit)
+}
+
+/// What routing says of a packet that it sends on.
+fn leaves_by(cx: &Context<'_>, adjacency: &Adjacency) -> String {
+    let name = cx.snapshot.interface(adjacency.egress).map(|i| &*i.name);
+    format!("leaves by {}", name.unwrap_or("an interface that is gone"))
 }
 
 /// Forwarding on, lifetime, size and options.
@@ -400,7 +404,10 @@ pub(crate) fn decide<W: Watcher>(
         Key::V6(address) => routing::Address::V6(address),
     };
     let hop = match cx.snapshot.rules.is_empty() {
-        true => routing::lookup(cx, routing::MAIN, destination),
+        true => {
+            watch.looked_up(routing::MAIN, destination.bits());
+            routing::lookup(cx, routing::MAIN, destination)
+        }
         false => by_rules(cx, packet, place.interface, watch)?,
     };
     let leaving = Leaving {

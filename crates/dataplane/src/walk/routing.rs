@@ -74,7 +74,7 @@ impl Address {
         }
     }
 
-    fn bits(self) -> u128 {
+    pub(crate) fn bits(self) -> u128 {
         match self {
             Self::V4(bits) => u128::from(bits),
             Self::V6(bits) => bits,
@@ -121,6 +121,14 @@ fn lookup_min(cx: &Context<'_>, table: u16, destination: Address, min: u8) -> Ne
 /// # Errors
 /// A rule discards the packet.
 pub(crate) fn by_rules(cx: &Context<'_>, query: &Query<'_>) -> Result<NextHopId, Exit> {
+    by_table(cx, query).map(|(_, hop)| hop)
+}
+
+/// As [`by_rules`], with the table that was decided by; `main` if none has a route.
+///
+/// # Errors
+/// As [`by_rules`].
+pub(crate) fn by_table(cx: &Context<'_>, query: &Query<'_>) -> Result<(u16, NextHopId), Exit> {
     for rule in &cx.snapshot.rules {
         if !matches(rule, query) {
             continue;
@@ -128,7 +136,9 @@ pub(crate) fn by_rules(cx: &Context<'_>, query: &Query<'_>) -> Result<NextHopId,
         match rule.action {
             RuleAction::Drop => return Err(Exit::Drop(Drop::Blackhole)),
             RuleAction::Unreachable => return Err(Exit::Punt(Why::Unreachable)),
-            RuleAction::LookupOnly => return Ok(lookup(cx, rule.table, query.destination)),
+            RuleAction::LookupOnly => {
+                return Ok((rule.table, lookup(cx, rule.table, query.destination)));
+            }
             RuleAction::Lookup => {}
         }
         let hop = lookup_min(
@@ -138,17 +148,18 @@ pub(crate) fn by_rules(cx: &Context<'_>, query: &Query<'_>) -> Result<NextHopId,
             rule.min_prefix.unwrap_or(0),
         );
         if hop != NextHopId::NO_ROUTE {
-            return Ok(hop);
+            return Ok((rule.table, hop));
         }
     }
     if query.mark != 0 {
         // RouterOS: a marked packet is looked up in the mark's table, and in main if it finds nothing.
-        let hop = lookup(cx, query.mark as u16, query.destination);
+        let table = query.mark as u16;
+        let hop = lookup(cx, table, query.destination);
         if hop != NextHopId::NO_ROUTE {
-            return Ok(hop);
+            return Ok((table, hop));
         }
     }
-    Ok(lookup(cx, MAIN, query.destination))
+    Ok((MAIN, lookup(cx, MAIN, query.destination)))
 }
 
 /// Whether all conditions of a rule hold.

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 
 use dataplane::connection::{NatState, State};
 use dataplane::rule::{Clock, Marks};
-use dataplane::trace::{Assumed, End, Line, Question, Tried, Walked, trace};
+use dataplane::trace::{Assumed, End, Line, Question, Sought, Tried, Walked, trace};
 use dataplane::walk::Exit;
 use dataplane::{Drop, Why};
 use frame::InterfaceId;
@@ -49,7 +49,7 @@ impl Control {
         let mut rows: Vec<_> = walked
             .lines
             .iter()
-            .map(|line| self.line_row(store, line, &mut places))
+            .map(|line| self.line_row(store, line, ipv6, &mut places))
             .collect();
         rows.push(self.path_row(id, ipv6));
         rows.push(self.end_row(&walked, ipv6));
@@ -115,14 +115,43 @@ impl Control {
         })
     }
 
-    fn line_row(&self, store: &Store, line: &Line, places: &mut Places) -> Row {
+    fn line_row(&self, store: &Store, line: &Line, ipv6: bool, places: &mut Places) -> Row {
         let mut row = Row::default();
         row.set("stage", Value::Word(line.stage.name()));
-        match &line.rule {
-            None => row.set("decision", Value::text(&*line.decision)),
-            Some(tried) => self.tell_rule(store, tried, places, &mut row),
+        match (&line.rule, &line.sought) {
+            (Some(tried), _) => self.tell_rule(store, tried, places, &mut row),
+            (None, Some(sought)) => {
+                let found = self.route_word(sought, ipv6);
+                row.set(
+                    "decision",
+                    Value::text(format!("{found}: {}", line.decision)),
+                );
+            }
+            (None, None) => row.set("decision", Value::text(&*line.decision)),
         }
         row
+    }
+
+    /// The route that routing found, and in which table.
+    fn route_word(&self, sought: &Sought, ipv6: bool) -> String {
+        let Sought { table, destination } = *sought;
+        let net = match ipv6 {
+            true => {
+                let found = self.v6.rib.lookup(table, destination.into());
+                found.map(|found| found.net.to_string())
+            }
+            false => {
+                let found = self.v4.rib.lookup(table, (destination as u32).into());
+                found.map(|found| found.net.to_string())
+            }
+        };
+        let mut tables = self.tables.iter();
+        let name = tables.find(|(_, number)| **number == table);
+        let name = name.map_or("", |(name, _)| name);
+        match net {
+            Some(net) => format!("{net} of table {name}"),
+            None => format!("table {name}"),
+        }
     }
 
     /// A rule that the packet met: which it is, and the property that it failed.

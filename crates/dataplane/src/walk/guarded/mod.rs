@@ -37,7 +37,7 @@ mod wait;
 use frame::{InterfaceId, Offload, Segmentation};
 
 use super::forward::{self, Fit};
-use super::{Context, Exit, gather, options, output, routing};
+use super::{Context, Exit, gather, leaves_by, options, output, routing};
 use crate::connection::{Draft, Track, Tracker, Way};
 use crate::drop::Drop;
 use crate::firewall::Tables;
@@ -286,14 +286,19 @@ impl<W: Watcher> Guard<'_, W> {
             destination: routing::Address::of(self.towards(), passage.fields.tuple.ipv6),
             mark: passage.marks.routing,
         };
-        let found = routing::by_rules(self.cx, &query)
-            .and_then(|hop| routing::resolve(self.cx, &query, hop));
+        let found = routing::by_table(self.cx, &query).and_then(|(table, hop)| {
+            self.watch.looked_up(table, query.destination.bits());
+            routing::resolve(self.cx, &query, hop)
+        });
         let found = match self.cx.snapshot.rules.is_empty() {
             true => found,
             false => routing::admit(self.cx, &query, found),
         };
-        if let Err(exit) = &found {
-            self.watch.left(Stage::Routing, exit);
+        match &found {
+            Ok((_, adjacency)) => self
+                .watch
+                .passed(Stage::Routing, || leaves_by(self.cx, adjacency)),
+            Err(exit) => self.watch.left(Stage::Routing, exit),
         }
         found
     }
@@ -347,11 +352,8 @@ impl<W: Watcher> Guard<'_, W> {
         if adjacency.kind != Kind::Forward {
             return Err(Exit::Punt(Why::Unresolved(hop)));
         }
-        let name = self.cx.snapshot.interface(adjacency.egress);
-        self.watch.passed(Stage::Egress, || {
-            let name = name.map(|interface| &*interface.name);
-            format!("leaves by {}", name.unwrap_or("an interface that is gone"))
-        });
+        self.watch
+            .passed(Stage::Egress, || format!("to port {}", adjacency.port));
         Ok(Onward {
             hop,
             adjacency,
