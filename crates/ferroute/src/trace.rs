@@ -150,6 +150,11 @@ fn offline(file: &std::path::Path, command: &str) -> Result<String, String> {
     for second in 1..=5 {
         while instance.poll(Instant::ZERO + Duration::from_secs(second)) {}
     }
+    // What is for everybody on a link is taken where somebody may listen: as by a router that runs.
+    let control = instance.control();
+    for name in control.mirror_plan().mirrors.keys() {
+        control.attach_mirror(name, Offloads::default(), Vec::new());
+    }
     let mut out = String::new();
     let ran = instance.run(&mut Session::new("admin"), command, &mut out);
     ran.map_err(|refusal| refusal.to_string())?;
@@ -302,5 +307,22 @@ mod tests {
             "established",
         ]);
         assert_eq!(code, 0, "{out}");
+    }
+
+    #[test]
+    fn what_is_for_everybody_on_a_link_meets_the_rules_of_input() {
+        let asks = |port, destination| {
+            let packet = ["--in", port, "--src", "0.0.0.0:68", "--dst", destination];
+            home(&[&packet[..], &["--proto", "udp"]].concat())
+        };
+
+        let (out, code) = asks("ether2", "255.255.255.255:67");
+        assert_eq!(code, 0, "{out}");
+        let (out, code) = asks("ether1", "255.255.255.255:67");
+        assert_eq!(code, DISCARDED, "{out}");
+        assert!(
+            out.contains(";;; defconf: drop all not coming from LAN"),
+            "{out}"
+        );
     }
 }
