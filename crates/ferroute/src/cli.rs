@@ -122,7 +122,7 @@ pub(crate) struct Exec {
     #[command(flatten)]
     pub(crate) reach: Reach,
     /// The command, such as '/ip/route/print'.
-    #[arg(required = true, trailing_var_arg = true, allow_hyphen_values = true)]
+    #[arg(required = true)]
     pub(crate) command: Vec<String>,
 }
 
@@ -459,12 +459,20 @@ mod tests {
     }
 
     #[test]
-    fn a_console_command_may_hold_anything() {
-        let cli = Cli::parse_from(["ferroute", "exec", "/ip/route/print", "where", "-x"]);
-
-        let Command::Exec(exec) = cli.command else {
-            panic!("exec was parsed as {cli:?}")
+    fn options_stand_before_a_console_command_or_behind_it() {
+        let exec = |words: &[&str]| {
+            let cli = Cli::parse_from([&["ferroute", "exec"], words].concat());
+            let Command::Exec(exec) = cli.command else {
+                panic!("exec was parsed as {cli:?}")
+            };
+            (exec.json, exec.command.join(" "))
         };
-        assert_eq!(exec.command, ["/ip/route/print", "where", "-x"]);
+
+        let print = (true, "/ip route print".to_owned());
+        assert_eq!(exec(&["--json", "/ip", "route", "print"]), print);
+        assert_eq!(exec(&["/ip", "route", "print", "--json"]), print);
+        let negative = (false, ":put -5".to_owned());
+        assert_eq!(exec(&[":put -5"]), negative);
+        assert_eq!(exec(&["--", ":put", "-5"]), negative);
     }
 }
