@@ -117,9 +117,13 @@ pub fn check(store: &mut Store, text: &str) -> Report {
         .collect();
     // A name that no port can have is refused where it is used.
     let _ = suppose(check.store, &Block { statements: good });
-    for next in &statements {
+    for (index, next) in statements.iter().enumerate() {
         match next {
-            Ok(statement) => check.statement(statement),
+            Ok(statement) => {
+                check.statement(statement);
+                let after = statements.get(index + 1..).unwrap_or_default();
+                check.nowhere(statement, after);
+            }
             Err((refusal, span)) => check.unreadable(refusal, span.clone()),
         }
     }
@@ -238,6 +242,27 @@ impl Check<'_> {
                 None => self.note(command),
             }
         }
+    }
+
+    /// Refuses a path that leads nowhere where no command follows that would be refused for it: the
+    /// file would not be run, so it counts as one.
+    fn nowhere(&mut self, statement: &Statement, after: &[Read]) {
+        let What::Bad(bad) = &statement.what else {
+            return;
+        };
+        let mut next = after.iter().flatten().map(|next| &next.what);
+        let next = next.find(|what| !matches!(what, What::Empty(_)));
+        let follows = matches!(next, Some(What::Bad(next)) if next.at == bad.at);
+        if !bad.enters || follows {
+            return;
+        }
+        let start = statement.span.0;
+        if let Err(place) = self.starts.binary_search(&start) {
+            self.starts.insert(place, start);
+            self.fates.insert(place, Fate::Applied);
+        }
+        let refusal = Reason::BadCommand(bad.name.clone()).at(bad.at);
+        self.refuse(start, bad.at, self.text(statement), &refusal);
     }
 
     /// Runs a statement without consequences outside the store; gives what was refused by the

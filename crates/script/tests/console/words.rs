@@ -3,6 +3,33 @@
 use super::Console;
 
 #[test]
+fn a_check_refuses_a_path_that_leads_nowhere() {
+    let refused = |text: &str| {
+        let report = script::check(&mut schema::store(), text);
+        assert_eq!(report.commands, report.accepted + report.refused.len());
+        let reasons = report.refused.iter().map(|bad| (bad.line, &*bad.reason));
+        let reasons = reasons.map(|(line, reason)| format!("{line}: {reason}"));
+        reasons.collect::<Vec<_>>().join("; ")
+    };
+
+    let nowhere = "1: bad command name foo (line 1 column 2)";
+    assert_eq!(refused("/foo bar\n"), nowhere);
+    assert_eq!(
+        refused("/foo\n# nothing\n/ip route add gateway=192.0.2.1\n"),
+        nowhere
+    );
+    assert_eq!(
+        refused("/ip route\nprnt\n"),
+        "2: bad command name prnt (line 2 column 1)"
+    );
+    // The path counts with the first command that stands there.
+    assert_eq!(
+        refused("/ip foo\nadd name=x\n"),
+        "2: bad command name foo (line 1 column 5)"
+    );
+}
+
+#[test]
 fn a_mistyped_table_is_refused_and_not_made() {
     let mut console = Console::new();
     console.quietly(&["/routing table add name=isp1 fib"]);
