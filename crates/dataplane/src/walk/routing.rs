@@ -116,7 +116,9 @@ fn lookup_min(cx: &Context<'_>, table: u16, destination: Address, min: u8) -> Ne
     }
 }
 
-/// The next hop by the rules: the first one that matches and has a route decides.
+/// The next hop by marks and rules, in the order of RouterOS (`policy-rules` of `/routing/settings`:
+/// mangle, local, user, main): the table that the packet is marked for, if it has a route; what is for
+/// this router; the first rule that matches and has a route; table `main`.
 ///
 /// # Errors
 /// A rule discards the packet.
@@ -129,6 +131,17 @@ pub(crate) fn by_rules(cx: &Context<'_>, query: &Query<'_>) -> Result<NextHopId,
 /// # Errors
 /// As [`by_rules`].
 pub(crate) fn by_table(cx: &Context<'_>, query: &Query<'_>) -> Result<(u16, NextHopId), Exit> {
+    if query.mark != 0 {
+        let table = query.mark as u16;
+        let hop = lookup(cx, table, query.destination);
+        if hop != NextHopId::NO_ROUTE {
+            return Ok((table, hop));
+        }
+    }
+    let main = lookup(cx, MAIN, query.destination);
+    if cx.snapshot.rules.is_empty() || is_local(cx, main) {
+        return Ok((MAIN, main));
+    }
     for rule in &cx.snapshot.rules {
         if !matches(rule, query) {
             continue;
@@ -151,15 +164,13 @@ pub(crate) fn by_table(cx: &Context<'_>, query: &Query<'_>) -> Result<(u16, Next
             return Ok((rule.table, hop));
         }
     }
-    if query.mark != 0 {
-        // RouterOS: a marked packet is looked up in the mark's table, and in main if it finds nothing.
-        let table = query.mark as u16;
-        let hop = lookup(cx, table, query.destination);
-        if hop != NextHopId::NO_ROUTE {
-            return Ok((table, hop));
-        }
-    }
-    Ok((MAIN, lookup(cx, MAIN, query.destination)))
+    Ok((MAIN, main))
+}
+
+/// Whether a next hop is this router, or everybody on one of its links.
+fn is_local(cx: &Context<'_>, hop: NextHopId) -> bool {
+    let kind = cx.fib.adjacencies.read(hop).kind;
+    matches!(kind, Kind::Local | Kind::Broadcast)
 }
 
 /// Whether all conditions of a rule hold.

@@ -91,6 +91,23 @@ fn rules_choose_the_table() {
 }
 
 #[test]
+fn no_rule_leads_away_what_is_for_this_router() {
+    for action in [RuleAction::Drop, RuleAction::LookupOnly] {
+        let everything = RoutingRule {
+            source: None,
+            ..rule(action, 7)
+        };
+        let mut rig = with_rules(vec![everything]);
+
+        let local = udp4(Udp4::default().source, 0x0a00_0001);
+
+        rig.pass(local.clone());
+
+        assert_eq!(rig.punts(), [(Why::Local, local)]);
+    }
+}
+
+#[test]
 fn a_route_may_lead_to_another_table_but_not_in_circles() {
     let mut rig = rig();
     let circle = Adjacency {

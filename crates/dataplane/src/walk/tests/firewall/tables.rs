@@ -384,6 +384,10 @@ fn a_routing_mark_leads_to_its_table() {
 
     assert_eq!(rig.drops(), [(Drop::Blackhole, 1)]);
     assert_eq!(sent.len(), 1);
+
+    let gateway = rig.gateway;
+    rig.route4_in(7, 0x0b00_0000, 8, gateway);
+    assert_eq!(rig.pass(Udp4::default().frame()).len(), 1);
 }
 
 #[test]
@@ -411,7 +415,7 @@ fn what_waited_for_a_marks_gateway_leaves_by_it() {
 }
 
 #[test]
-fn a_routing_rule_asks_for_a_mark_before_the_marks_own_table_is_asked() {
+fn a_routing_rule_asks_for_a_mark_where_the_marks_own_table_has_no_route() {
     let mut rig = rig();
     let port = Udp4::default().destination_port;
     let mark = Rule::new(3, to_port(port), Action::MarkRouting(7));
