@@ -177,6 +177,11 @@ pub(crate) const fn route(
     ]
 }
 
+/// There is no BFD: a gateway that it should check is taken to be reachable.
+fn is_bfd(word: &str) -> bool {
+    matches!(word, "bfd" | "bfd-multihop")
+}
+
 /// What routes of both families have besides.
 pub(crate) const ROUTE: &[Property] = &[
     Property::new(
@@ -184,6 +189,7 @@ pub(crate) const ROUTE: &[Property] = &[
         Kind::Words(&["arp", "bfd", "bfd-multihop", "none", "ping"]),
         "How to find out whether the gateway is reachable",
     )
+    .inert_for(is_bfd)
     .optional(),
     Property::new(
         "distance",

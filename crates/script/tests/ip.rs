@@ -365,7 +365,9 @@ fn single_values_without_effect_are_named() {
                 /ip firewall address-list add list=a address=10.0.0.0/8\n\
                 /ip firewall address-list add list=a address=host.example\n\
                 /ip dns set servers=192.0.2.1 cache-max-ttl=1d allow-remote-requests=yes\n\
-                /ip dns set servers=192.0.2.1,fe80::1%ether1\n";
+                /ip dns set servers=192.0.2.1,fe80::1%ether1\n\
+                /ip route add gateway=192.0.2.1 check-gateway=ping\n\
+                /ip route add gateway=192.0.2.1 check-gateway=bfd\n";
 
     let report = script::check(&mut schema::store(), text);
 
@@ -376,7 +378,12 @@ fn single_values_without_effect_are_named() {
         .collect();
     assert_eq!(
         what,
-        [(2, "action"), (5, "allow-remote-requests"), (6, "servers")]
+        [
+            (2, "action"),
+            (5, "allow-remote-requests"),
+            (6, "servers"),
+            (8, "check-gateway")
+        ]
     );
 }
 
