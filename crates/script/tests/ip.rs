@@ -402,6 +402,25 @@ fn what_a_word_of_version_6_becomes_has_its_effect() {
 }
 
 #[test]
+fn what_decides_where_packets_go_is_a_list() {
+    let moved = "/routing settings set policy-rules=vrf-lookup,vrf-unreach,local,user,mangle,main";
+    let (store, refused) = after(moved);
+
+    assert_eq!(refused, [""; 0]);
+    assert_eq!(
+        exported(&store, "/routing/settings", false),
+        "/routing settings\n\
+         set policy-rules=vrf-lookup,vrf-unreach,local,user,mangle,main\n"
+    );
+    // That is how it is by itself.
+    let (store, _) = after(
+        "/routing settings set policy-rules=\
+         mangle,vrf-lookup,vrf-unreach,local,user,main",
+    );
+    assert_eq!(exported(&store, "/routing/settings", false), "");
+}
+
+#[test]
 fn entries_that_pass_are_not_exported() {
     let (store, _) = after("/ip firewall address-list add list=a address=10.0.0.1 timeout=1h");
 

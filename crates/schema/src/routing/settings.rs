@@ -7,7 +7,8 @@ use crate::dynamic_routing::chain;
 use crate::fragment::idle_settings;
 use crate::terms::{maybe, number, within};
 
-const RULES: Kind = Kind::Words(&["main-first", "original", "rules-first"]);
+/// What decides where a packet goes, one after the other; `user` and the like are chains of rules.
+const RULES: Kind = Kind::List(&Kind::Name);
 
 pub(crate) static MENU: Menu = Menu {
     properties: &[&[
@@ -32,10 +33,15 @@ pub(crate) static MENU: Menu = Menu {
             1_000,
             "How long an answer may take",
         )
-        .default("500ms"),
+        .default("1s"),
         chain("connected-in-chain", "Chain that connected networks pass"),
         chain("dynamic-in-chain", "Chain that routes of clients pass"),
-        may("policy-rules", RULES, "When rules are looked at"),
+        may(
+            "policy-rules",
+            RULES,
+            "What decides about packets, in order",
+        )
+        .default("mangle,vrf-lookup,vrf-unreach,local,user,main"),
     ]],
     rank: 655,
     ..idle_settings("/routing/settings", "Routing as a whole")
