@@ -1,6 +1,6 @@
 //! `ferroute lab …`: labs of namespaces, and a router in one of them.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use lab::{Holding, Lab, Layout, Life, Options};
 
@@ -75,7 +75,12 @@ fn live(
         }
         router => router?,
     };
-    banner(&lab, layout, &router.ports_in_words());
+    banner(
+        &lab,
+        layout,
+        run.config.as_deref(),
+        &router.ports_in_words(),
+    );
     let code = crate::client::console_until_signal(&reach::Place::of(&run.reach).control);
     drop(router);
     lab.down().map_err(|error| error.to_string())?;
@@ -100,7 +105,8 @@ fn ports(layout: &Layout, driver: Option<&str>) -> Vec<String> {
     layout.ports().into_iter().map(device).collect()
 }
 
-fn banner(lab: &Lab, layout: &Layout, ports: &[String]) {
+/// Says what is there. `config` is what the user brought in place of the layout's.
+fn banner(lab: &Lab, layout: &Layout, config: Option<&Path>, ports: &[String]) {
     let name = lab.name();
     let control = reach::of_lab(layout.name);
     let control = control.display();
@@ -109,10 +115,13 @@ fn banner(lab: &Lab, layout: &Layout, ports: &[String]) {
         Holding::Named => "namespaces",
         Holding::Held => "namespaces of an unprivileged user",
     };
+    let what = match config {
+        None => layout.summary.to_owned(),
+        Some(file) => format!("its hosts and wires, and a router with {}", file.display()),
+    };
     let mut text = format!(
-        "\nferroute {} runs in the lab `{name}`: {}\n",
+        "\nferroute {} runs in the lab `{name}`: {what}\n",
         env!("CARGO_PKG_VERSION"),
-        layout.summary
     );
     text.push_str(&format!(
         "(the hosts live in {held}; nothing of this machine's own network is touched)\n"
