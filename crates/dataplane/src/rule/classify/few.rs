@@ -128,7 +128,9 @@ impl WideFew {
     fn of_low(&self, span: u32, low: u64) -> u64 {
         let (from, to) = self.rows[span as usize % (BOUNDARIES + 1)].lows;
         let lows = &self.lows[from as usize..to as usize];
-        let row = lows.iter().take_while(|(first, _)| *first <= low).last();
+        let at = lows.partition_point(|(first, _)| *first <= low);
+        // The first one is 0.
+        let row = lows.get(at.wrapping_sub(1));
         row.map_or(u64::MAX, |(_, row)| *row)
     }
 }
