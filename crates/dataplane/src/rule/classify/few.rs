@@ -34,10 +34,13 @@ impl Few {
         self.rows[below]
     }
 
-    /// The rows of 16 numbers.
+    /// Takes from 16 packets the rules that their numbers do not leave them.
     #[inline(always)]
-    pub(super) fn rows<L: Lanes>(&self, lanes: L, numbers: &[u32; 16]) -> [u64; 16] {
-        lanes.rows(&self.boundaries, &self.rows, numbers)
+    pub(super) fn narrow<L: Lanes>(&self, lanes: L, numbers: &[u32; 16], left: &mut [u64; 16]) {
+        let rows = lanes.rows(&self.boundaries, &self.rows, numbers);
+        for (left, row) in left.iter_mut().zip(rows) {
+            *left &= row;
+        }
     }
 }
 
@@ -132,5 +135,51 @@ impl WideFew {
         // The first one is 0.
         let row = lows.get(at.wrapping_sub(1));
         row.map_or(u64::MAX, |(_, row)| *row)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use kernels::Baseline;
+    use proptest::prelude::*;
+
+    proptest! {
+        #[test]
+        fn addresses_have_the_row_of_their_span(
+            boundaries in proptest::collection::btree_set((0_usize..5, 0_u64..4), 0..14),
+            addresses: [(u8, u8); 16],
+            bits: u64,
+        ) {
+            // Halves that follow each other, and the greatest, behind which there is none.
+            let highs = [0, 1, 7, u64::MAX - 1, u64::MAX];
+            let lows = [0, 1, 9, u64::MAX];
+            let joined = |high: u64, low: u64| u128::from(high) << 64 | u128::from(low);
+            let boundary = |(high, low): (usize, u64)| joined(highs[high], lows[low as usize]);
+            let boundaries: Vec<u128> = boundaries.into_iter().map(boundary).collect();
+            let row = |span: usize| bits.rotate_left(span as u32 * 7) | 1 << span;
+            let rows: Vec<u64> = (0..=boundaries.len()).map(row).collect();
+            let few = WideFew::of(&boundaries, &rows).expect("few higher halves");
+            let address = |(high, low): (u8, u8)| {
+                joined(highs[high as usize % 5].wrapping_add(u64::from(high & 1)), lows[low as usize % 4])
+            };
+            let addresses = addresses.map(address);
+
+            let mut left = [u64::MAX; 16];
+            few.narrow(Baseline, &addresses, &mut left);
+
+            let right = addresses.map(|address| {
+                rows[boundaries.partition_point(|boundary| *boundary <= address)]
+            });
+            prop_assert_eq!(left, right);
+        }
+    }
+
+    #[test]
+    fn many_higher_halves_are_not_few() {
+        let boundaries: Vec<u128> = (1..=32).map(|high| high << 64).collect();
+
+        assert!(WideFew::of(&boundaries[..31], &[1; 32]).is_some());
+        assert!(WideFew::of(&boundaries, &[1; 33]).is_none());
     }
 }

@@ -156,7 +156,7 @@ impl Part {
         chosen: Chosen<'_>,
         left: &mut [u64; TOGETHER],
     ) {
-        let (left16, _) = left.as_chunks_mut::<16>();
+        let (sixteens, _) = left.as_chunks_mut::<16>();
         let used = chosen.which.len().div_ceil(16);
         match &self.fast {
             Fast::Narrow(few) => {
@@ -168,18 +168,15 @@ impl Part {
                     return;
                 }
                 let (numbers, _) = numbers.as_chunks();
-                for (numbers, left) in numbers.iter().zip(left16).take(used) {
-                    let rows = few.rows(lanes, numbers);
-                    for (left, row) in left.iter_mut().zip(rows) {
-                        *left &= row;
-                    }
+                for (numbers, left) in numbers.iter().zip(sixteens).take(used) {
+                    few.narrow(lanes, numbers, left);
                 }
             }
             Fast::Wide(few) => {
                 let mut own = [0; TOGETHER];
                 let addresses = self.addresses(packets, chosen, &mut own);
                 let (addresses, _) = addresses.as_chunks();
-                for (addresses, left) in addresses.iter().zip(left16).take(used) {
+                for (addresses, left) in addresses.iter().zip(sixteens).take(used) {
                     few.narrow(lanes, addresses, left);
                 }
             }
