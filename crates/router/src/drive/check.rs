@@ -106,31 +106,39 @@ impl Control {
     /// Asks a gateway where its routes lead, and nowhere else: what another uplink says of it is no answer.
     /// Where none of them leads anywhere, nothing is asked, and it does not answer.
     fn ask_gateway(&mut self, gateway: Checked, how: How) {
+        match (gateway, how) {
+            (Checked::V4(gateway), How::Ping) => self.ping4(gateway),
+            (Checked::V6(gateway), How::Ping) => self.ping6(gateway),
+            (_, How::Arp) => match self.asked_by_arp(gateway) {
+                Some((id, IpAddr::V4(address))) => {
+                    self.feed4(id, neighbour::Event::Probe { address });
+                }
+                Some((id, IpAddr::V6(address))) => {
+                    self.feed6(id, neighbour::Event::Probe { address });
+                }
+                None => {}
+            },
+        }
+    }
+
+    /// The neighbour that is asked for a gateway.
+    fn asked_by_arp(&self, gateway: Checked) -> Option<(InterfaceId, IpAddr)> {
         match gateway {
             Checked::V4(gateway) => {
-                let way = neighbour(self.v4.rib.way_to(gateway, check_of(how)));
-                match (way, how) {
-                    (Some((id, address, _)), How::Arp) => {
-                        self.feed4(id, neighbour::Event::Probe { address });
-                    }
-                    (Some(way), How::Ping) => self.ping4(gateway, way),
-                    (None, _) => {}
-                }
+                let (id, address, _) = way_to(&self.v4.rib, gateway, Check::Arp)?;
+                Some((id, address.into()))
             }
             Checked::V6(gateway) => {
-                let way = neighbour(self.v6.rib.way_to(gateway, check_of(how)));
-                match (way, how) {
-                    (Some((id, address, _)), How::Arp) => {
-                        self.feed6(id, neighbour::Event::Probe { address });
-                    }
-                    (Some(way), How::Ping) => self.ping6(gateway, way),
-                    (None, _) => {}
-                }
+                let (id, address, _) = way_to(&self.v6.rib, gateway, Check::Arp)?;
+                Some((id, address.into()))
             }
         }
     }
 
-    fn ping4(&mut self, gateway: Gateway<V4>, (id, next, hop): Way<V4>) {
+    fn ping4(&mut self, gateway: Gateway<V4>) {
+        let Some((id, next, hop)) = way_to(&self.v4.rib, gateway, Check::Ping) else {
+            return;
+        };
         let Some(to) = address_of(&gateway) else {
             return;
         };
@@ -149,7 +157,10 @@ impl Control {
         self.probe(&packet, hop);
     }
 
-    fn ping6(&mut self, gateway: Gateway<V6>, (id, _, hop): Way<V6>) {
+    fn ping6(&mut self, gateway: Gateway<V6>) {
+        let Some((id, _, hop)) = way_to(&self.v6.rib, gateway, Check::Ping) else {
+            return;
+        };
         let Some(to) = address_of(&gateway) else {
             return;
         };
@@ -191,21 +202,10 @@ impl Control {
 
     /// A neighbour answered on this interface.
     pub(super) fn answered(&mut self, from: IpAddr, on: InterfaceId) {
-        let is_it = |gateway: &Checked| match *gateway {
-            Checked::V4(gateway) => {
-                let way = neighbour(self.v4.rib.way_to(gateway, Check::Arp));
-                way.is_some_and(|(id, address, _)| (id, IpAddr::V4(address)) == (on, from))
-            }
-            Checked::V6(gateway) => {
-                let way = neighbour(self.v6.rib.way_to(gateway, Check::Arp));
-                way.is_some_and(|(id, address, _)| (id, IpAddr::V6(address)) == (on, from))
-            }
-        };
         let asked = self.watched.iter().filter(|(_, how)| *how == How::Arp);
-        let answered: Vec<_> = asked
-            .map(|(gateway, _)| *gateway)
-            .filter(|gateway| is_it(gateway))
-            .collect();
+        let asked = asked.map(|(gateway, _)| *gateway);
+        let is_it = |gateway: &Checked| self.asked_by_arp(*gateway) == Some((on, from));
+        let answered: Vec<_> = asked.filter(is_it).collect();
         for gateway in answered {
             let how = How::Arp;
             self.feed_check(Event::Answered { gateway, how });
@@ -235,11 +235,13 @@ fn address_of<F: Family>(gateway: &Gateway<F>) -> Option<F::Addr> {
     }
 }
 
-/// Where a gateway is asked: the neighbour there, and its next hop.
-type Way<F> = (InterfaceId, <F as Family>::Addr, NextHopId);
-
-fn neighbour<F: Family>(way: Option<(Target<F>, NextHopId)>) -> Option<Way<F>> {
-    match way? {
+/// Where a gateway is asked: the neighbour there, and for pings the next hop that leads there.
+fn way_to<F: Family>(
+    rib: &Rib<F>,
+    gateway: Gateway<F>,
+    check: Check,
+) -> Option<(InterfaceId, F::Addr, NextHopId)> {
+    match rib.way_to(gateway, check)? {
         (Target::Neighbour(id, address), hop) => Some((id, address, hop)),
         _ => None,
     }
