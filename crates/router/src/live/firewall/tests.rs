@@ -1,0 +1,151 @@
+//! What is shown of rules and lists, and what can be changed.
+
+use frame::Sizes;
+use machine::Instant;
+use menu::Clock;
+use script::Session;
+
+use super::*;
+use crate::Instance;
+use crate::drive::Setup;
+
+const SECOND: u64 = 1_000_000_000;
+
+/// Reads the clocks: the time of day so many nanoseconds late.
+fn at(router: &mut Instance, now: u64, late: u64) {
+    let day = 1_795_287_477 * SECOND + now + late;
+    router.control().set_clock(Clock {
+        unix_seconds: i64::try_from(day / SECOND).expect("a date"),
+        nanos: u32::try_from(day % SECOND).expect("part of a second"),
+        ..Clock::default()
+    });
+    router.poll(Instant::from_nanos(now));
+}
+
+#[test]
+fn a_helper_that_is_not_there_says_so_where_it_is_enabled() {
+    for name in ["ftp", "tftp", "irc", "sip", "pptp", "rtsp"] {
+        assert!(
+            is_as_it_says(name, false) && is_as_it_says(name, true),
+            "{name}"
+        );
+    }
+    assert!(!is_as_it_says("h323", false) && is_as_it_says("h323", true));
+    for name in ["udplite", "dccp", "sctp"] {
+        assert!(
+            is_as_it_says(name, false) && !is_as_it_says(name, true),
+            "{name}"
+        );
+    }
+}
+
+fn router() -> Instance {
+    let setup = Setup {
+        workers: 1,
+        sizes: Sizes::TEST,
+        seed: 1,
+        now: Instant::ZERO,
+    };
+    let (router, _) = Instance::new(&setup, schema::store()).expect("a small pool");
+    router
+}
+
+fn run(router: &mut Instance, line: &str) -> String {
+    let mut out = String::new();
+    let done = router.run(&mut Session::new("admin"), line, &mut out);
+    done.map(|()| out).expect("a good command")
+}
+
+#[test]
+fn a_rule_that_names_what_cannot_be_used_says_what_it_is() {
+    let mut router = router();
+    run(
+        &mut router,
+        "/routing table add name=t fib\n\
+         /interface vlan add name=v interface=lo vlan-id=5\n\
+         /interface list add name=l\n\
+         /ip firewall layer7-protocol add name=p regexp=a\n\
+         /ip firewall mangle add chain=prerouting action=mark-routing new-routing-mark=t\n\
+         /ipv6 firewall mangle add chain=prerouting action=accept routing-mark=!t\n\
+         /routing rule add action=lookup-only-in-table table=t\n\
+         /routing rule add action=drop routing-mark=t interface=v\n\
+         /ip firewall filter add chain=input in-interface-list=l\n\
+         /ip firewall filter add chain=input in-interface=v\n\
+         /ip firewall filter add chain=input layer7-protocol=p comment=own\n\
+         /ip firewall filter add chain=input in-interface=t\n\
+         /ip firewall filter add chain=input action=jump jump-target=input\n\
+         /ip firewall filter add chain=input action=jump",
+    );
+    let remarks = |router: &mut Instance, menu: &str| -> Vec<String> {
+        let shown = run(router, &format!("{menu} print detail"));
+        let lines = shown.lines().filter_map(|line| line.split_once(";;; "));
+        lines.map(|(_, remark)| remark.to_owned()).collect()
+    };
+    let of_table = [
+        "/ip firewall mangle",
+        "/ipv6 firewall mangle",
+        "/routing rule",
+    ];
+    for menu in of_table {
+        assert!(remarks(&mut router, menu).is_empty(), "{menu}");
+    }
+
+    for (change, remark) in [
+        ("disable t", "routing table t is disabled"),
+        ("set t !fib disabled=no", "routing table t has no fib"),
+        ("remove t", "there is no routing table *"),
+    ] {
+        run(&mut router, &format!("/routing table {change}"));
+        for menu in of_table {
+            let remarks = remarks(&mut router, menu);
+            let said = remarks.iter().filter(|said| said.starts_with(remark));
+            let rules = if menu == "/routing rule" { 2 } else { 1 };
+            assert_eq!(said.count(), rules, "{menu} {change}: {remarks:?}");
+        }
+    }
+
+    run(
+        &mut router,
+        "/routing table add name=u fib\n\
+         /interface vlan remove v\n\
+         /interface list remove l\n\
+         /ip firewall layer7-protocol remove p\n\
+         /ip firewall filter set 3 in-interface=u",
+    );
+    let said = remarks(&mut router, "/ip firewall filter");
+    let awaited = [
+        "there is no interface list *",
+        "there is no interface *",
+        "own",
+        "there is no layer7 protocol *",
+        "u is a routing table, which packets neither come nor leave by",
+        "the jump leads in a circle, or too deep",
+        "its action is not told what it needs",
+    ];
+    assert_eq!(said.len(), awaited.len(), "{said:?}");
+    for (said, awaited) in said.iter().zip(awaited) {
+        assert!(said.starts_with(awaited), "{said}: {awaited}");
+    }
+    let shown = run(&mut router, "/ip firewall filter print stats");
+    assert!(shown.contains("\n;;; u is a routing table"), "{shown}");
+}
+
+#[test]
+fn an_entry_keeps_its_date_however_late_the_clock_is_read() {
+    let mut router = router();
+    at(&mut router, 0, 0);
+    run(
+        &mut router,
+        "/ip firewall address-list add list=a address=192.0.2.1",
+    );
+
+    for (now, late) in [(SECOND / 2, 0), (SECOND - 1, 9_000), (7 * SECOND, 0)] {
+        at(&mut router, now, late);
+        let date = ":put [/ip firewall address-list get [find] creation-time]";
+        assert_eq!(run(&mut router, date), "2026-11-21 18:57:57\n", "{now}");
+    }
+    // Somebody sets the clock.
+    at(&mut router, 8 * SECOND, 3_600 * SECOND);
+    let date = ":put [/ip firewall address-list get [find] creation-time]";
+    assert_eq!(run(&mut router, date), "2026-11-21 19:57:57\n");
+}
