@@ -19,12 +19,15 @@ fn carries_all_at_once(lab: &Lab) {
         tcp_both_ways(lab, address, 20);
         // More than a pool has frames, of which each worker has a part: what the other frees has to come home.
         for direction in ["", " --reverse"] {
-            let report = iperf(
-                lab,
-                address,
-                &format!("--parallel 8 --bytes 80M{direction}"),
+            let arguments = format!("--parallel 8 --bytes 80M --window 256K{direction}");
+            let report = iperf(lab, address, &arguments);
+            let received = report["end"]["sum_received"]["bytes"].as_u64();
+            // iperf3 stops counting when the senders are done: buffers of 512 KB at both ends of eight
+            // connections are still on the way.
+            assert!(
+                received > Some(70_000_000),
+                "{address} {arguments}: {received:?}"
             );
-            assert!(report["end"]["sum_received"]["bytes"].as_u64() > Some(60_000_000));
         }
     }
 }
