@@ -4,6 +4,7 @@
 use core::sync::atomic::AtomicU64;
 
 use super::draft::{Rewrite4, Rewrite6};
+use super::entry::Entry;
 use super::id::{NextHop, Way};
 use super::layout::{
     FLAGS_SHIFT, Ipv4, Ipv6, Layout, Line, NEXT_HOP_SHIFT, flag, half_of, load, own, pair, shared,
@@ -12,7 +13,6 @@ use super::layout::{
 use super::rate::Rate;
 use super::settings::Tick;
 use super::state::{Helper, NatState, TcpState};
-use super::table::Entry;
 use super::together::Ways;
 use super::tracker::{Tracker, of_family};
 use crate::counters::Traffic;

@@ -6,6 +6,7 @@
 
 use core::sync::atomic::AtomicU64;
 
+use super::entry::Entry;
 use super::id::Way;
 use super::layout::{Layout, Line, flag, half_of, load, pair, shared, store};
 use super::limits::Limits;
@@ -13,7 +14,6 @@ use super::part::Part;
 use super::rate::Rate;
 use super::settings::Tick;
 use super::state::{NatState, State, TcpState, Track};
-use super::table::Entry;
 use super::tcp::{self, Judgement, Segment, Step, Talk};
 use crate::packet::{Fields, protocol};
 

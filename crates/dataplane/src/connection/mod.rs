@@ -19,6 +19,7 @@
 
 mod draft;
 mod endpoint;
+mod entry;
 mod expectation;
 mod facts;
 mod first;

@@ -3,11 +3,12 @@
 //! A datagram is counted with three stores to its direction's line and needs no other. A segment's
 //! numbers lie in the shared line.
 
+use super::entry::{set_state_in, set_talk_in, talk_in};
 use super::follow::{count_in, is_established, last_in, touch_in};
 use super::id::Way;
 use super::layout::{FLAGS_SHIFT, Layout, Line, flag, load, shared};
 use super::limits::Limits;
-use super::part::{Part, set_state_in, set_talk_in, talk_in};
+use super::part::Part;
 use super::settings::Tick;
 use super::state::{NatState, State, TcpState, Track};
 use super::tcp::{self, Segment};

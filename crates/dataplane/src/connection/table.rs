@@ -9,13 +9,10 @@ use std::sync::{Arc, OnceLock};
 
 use kernels::{Pages, Zeroed};
 
+use super::entry::Entry;
 use super::id::{EntryId, SLOTS_MAX, Slot, WORKERS_MAX};
-use super::layout::{
-    Cold, FLAGS_SHIFT, Ipv4, Ipv6, Layout, Line, SHARED, TUPLE_BITS, flag, half_of, line_of, load,
-    own, pair, shared, store,
-};
-use super::row::{Row, Words};
-use super::state::Helper;
+use super::layout::{Cold, Ipv4, Ipv6, Layout, Line, SHARED, line_of, load, shared};
+use super::row::Row;
 use crate::nat::Mappings;
 
 /// One family's entries of one worker.
@@ -28,24 +25,6 @@ pub(super) struct Entries<F> {
     capacity: u32,
     of: core::marker::PhantomData<F>,
 }
-
-/// One connection, in its place.
-#[derive(Debug)]
-pub(super) struct Entry<'a, F> {
-    lines: &'a [Line],
-    /// Those of all entries, and which are its.
-    cold: &'a [Cold],
-    place: usize,
-    of: core::marker::PhantomData<F>,
-}
-
-impl<F> Clone for Entry<'_, F> {
-    fn clone(&self) -> Self {
-        *self
-    }
-}
-
-impl<F> Copy for Entry<'_, F> {}
 
 impl<F: Layout> Entries<F> {
     fn new(capacity: u32) -> std::io::Result<Self> {
@@ -166,129 +145,6 @@ impl<'a, F: Layout> Lines<'a, F> {
     #[inline(always)]
     pub(super) fn prefetch_rewrite(self, place: u32, reply: bool) {
         kernels::prefetch(self.rewrite(place, reply));
-    }
-}
-
-/// The flags of the direction whose line this is, where it has this tuple.
-#[inline(always)]
-pub(super) fn flags_of<F: Layout>(line: &Line, key: &F::Key) -> Option<u8> {
-    let key = key.as_ref();
-    // Without branches: nearly always all of it is the same.
-    let others = (0..F::META).fold(0, |others, word| others | load(&line[word]) ^ key[word]);
-    let meta = load(&line[F::META]);
-    let same = others | (meta ^ key[F::META]) & TUPLE_BITS == 0;
-    same.then_some((meta >> FLAGS_SHIFT) as u8)
-}
-
-impl<'a, F: Layout> Entry<'a, F> {
-    /// A direction's line.
-    #[inline(always)]
-    pub(super) fn line(self, reply: bool) -> &'a Line {
-        &self.lines[line_of(reply)]
-    }
-
-    /// A word of a direction's line.
-    #[inline(always)]
-    pub(super) fn word(self, reply: bool, word: usize) -> &'a core::sync::atomic::AtomicU64 {
-        &self.lines[line_of(reply)][word]
-    }
-
-    /// The line that both directions share.
-    #[inline(always)]
-    pub(super) fn shared_line(self) -> &'a Line {
-        &self.lines[SHARED]
-    }
-
-    /// A word of the shared line.
-    #[inline(always)]
-    pub(super) fn shared(self, word: usize) -> &'a core::sync::atomic::AtomicU64 {
-        &self.lines[SHARED][word]
-    }
-
-    /// A direction's rate and sample, or a word of its rewrite.
-    #[inline(always)]
-    pub(super) fn rate(self, reply: bool, word: usize) -> &'a core::sync::atomic::AtomicU64 {
-        &self.lines[F::RATE_LINE[usize::from(reply)]][F::RATE + word]
-    }
-
-    /// A cold word.
-    #[inline(always)]
-    pub(super) fn cold(self, word: usize) -> &'a core::sync::atomic::AtomicU64 {
-        &self.cold[self.place][word]
-    }
-
-    /// Whether a direction has this tuple.
-    #[inline(always)]
-    pub(super) fn is(self, reply: bool, key: &F::Key) -> bool {
-        flags_of::<F>(self.line(reply), key).is_some()
-    }
-
-    /// The flags that both directions know.
-    #[inline(always)]
-    pub(super) fn flags(self, reply: bool) -> u8 {
-        (load(self.word(reply, F::META)) >> FLAGS_SHIFT) as u8
-    }
-
-    /// Sets flags in both directions' lines.
-    pub(super) fn set_flags(self, flags: u8) {
-        for reply in [false, true] {
-            let meta = self.word(reply, F::META);
-            store(meta, load(meta) | u64::from(flags) << FLAGS_SHIFT);
-        }
-    }
-
-    /// The flags that only the shared line knows.
-    #[inline(always)]
-    pub(super) fn own(self) -> u16 {
-        (load(self.shared(shared::STATE)) >> 40) as u16
-    }
-
-    /// How many connections lay here before this one.
-    #[inline(always)]
-    pub(super) fn generation(self) -> u32 {
-        half_of(load(self.shared(shared::VERSION)), 1)
-    }
-
-    /// Whether a connection lies here.
-    #[inline(always)]
-    pub(super) fn is_live(self) -> bool {
-        self.own() & own::LIVE != 0
-    }
-
-    /// Whether a helper expected it.
-    pub(super) fn is_expected(self) -> bool {
-        self.own() & own::EXPECTED != 0
-    }
-
-    /// Whether a helper reads what it carries.
-    pub(super) fn is_helped(self) -> bool {
-        self.helper() != Helper::None && !self.is_expected()
-    }
-
-    /// Whether it is kept when the table is full.
-    #[inline(always)]
-    pub(super) fn is_assured(self) -> bool {
-        self.flags(false) & flag::ASSURED != 0
-    }
-
-    /// Changes what the place is about: readers read again.
-    pub(super) fn change(self, generation: u32, change: impl FnOnce()) {
-        let version = self.shared(shared::VERSION);
-        let odd = (load(version) as u32).wrapping_add(1) | 1;
-        store(version, pair(odd, generation));
-        fence(Ordering::Release);
-        change();
-        version.store(pair(odd.wrapping_add(1), generation), Ordering::Release);
-    }
-
-    /// All words, one after the other.
-    fn words(self) -> Words {
-        let mut words = Words::default();
-        for (copy, line) in words.lines.iter_mut().zip(self.lines) {
-            *copy = core::array::from_fn(|word| load(&line[word]));
-        }
-        words.cold = core::array::from_fn(|word| load(self.cold(word)));
-        words
     }
 }
 

@@ -5,6 +5,7 @@ use core::ops::Range;
 
 use kernels::Lanes;
 
+use super::entry::flags_of;
 use super::hash::Hash;
 use super::id::Way;
 use super::layout::{Ipv4, Ipv6, Layout, flag};
@@ -12,7 +13,7 @@ use super::limits::Limits;
 use super::part::Part;
 use super::pass::Passed;
 use super::settings::Tick;
-use super::table::{Lines, flags_of};
+use super::table::Lines;
 use super::tracker::{Tracker, of_family};
 use crate::packet::Tuple;
 
