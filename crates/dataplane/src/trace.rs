@@ -9,7 +9,7 @@ use std::sync::Arc;
 use frame::{InterfaceId, Offload};
 use machine::Rng;
 
-use crate::connection::{self, NatState, State};
+use crate::connection::{self, Known, NatState, State};
 use crate::nat::Mappings;
 use crate::rule::{
     self, Chain, Clock, List, Marks, Match, Matcher, Rule, RuleCounters, Subject, Watch,
@@ -259,6 +259,7 @@ pub fn trace_packet(snapshot: &Snapshot, fib: &Fib, frame: &[u8], ingress: Inter
         assumed: Assumed::default(),
         clock: Clock::default(),
         mappings: None,
+        known: None,
     };
     trace(snapshot, fib, &question)
 }
@@ -276,6 +277,8 @@ pub struct Question<'a> {
     pub clock: Clock,
     /// The endpoints that stand for others, if there are any; nothing is added to them.
     pub mappings: Option<&'a Arc<Mappings>>,
+    /// The connection that it belongs to, if there is one.
+    pub known: Option<&'a Known>,
 }
 
 /// Connections that a trace has room for: it begins one at most.
@@ -310,7 +313,7 @@ pub fn trace(snapshot: &Snapshot, fib: &Fib, question: &Question<'_>) -> Walked 
     }
 }
 
-/// What a worker would remember, with nothing in it.
+/// What a worker would remember, with nothing in it but the packet's connection.
 fn memory(snapshot: &Snapshot, question: &Question<'_>) -> Option<Memory> {
     let settings = connection::Settings {
         entries_max: CONNECTIONS,
@@ -323,8 +326,9 @@ fn memory(snapshot: &Snapshot, question: &Question<'_>) -> Option<Memory> {
     }
     let mut rules = rule::Worker::new(Arc::<RuleCounters>::default(), 0);
     rules.clock = question.clock;
-    Some(Memory {
-        rules,
-        tracker: trackers.into_iter().next()?,
-    })
+    let mut tracker = trackers.into_iter().next()?;
+    if let Some(known) = question.known {
+        tracker.adopt(known).then_some(())?;
+    }
+    Some(Memory { rules, tracker })
 }

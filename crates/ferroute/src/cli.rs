@@ -155,7 +155,8 @@ pub(crate) struct Trace {
     /// The protocol above IP, by name or number.
     #[arg(long, value_name = "PROTOCOL", default_value = "tcp")]
     pub(crate) proto: String,
-    /// TCP's flags, separated by commas; syn by default.
+    /// TCP's flags, separated by commas; syn by default, or what a connection of the running router goes
+    /// on with.
     #[arg(long, value_name = "FLAGS")]
     pub(crate) flags: Option<String>,
     /// ICMP's type and code; an echo request by default.
@@ -177,7 +178,7 @@ pub(crate) struct Trace {
     #[arg(long, value_name = "ID")]
     pub(crate) vlan: Option<String>,
     /// The state that its connection is taken to have: new, established, related, invalid,
-    /// untracked.
+    /// untracked. Without it a running router takes the connection that it has, if the packet is of one.
     #[arg(long, value_name = "STATE")]
     pub(crate) connection_state: Option<String>,
     /// How its connection is taken to be translated: srcnat, dstnat.

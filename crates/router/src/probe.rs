@@ -2,7 +2,8 @@
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
-use dataplane::packet::protocol;
+use dataplane::connection::NextSegment;
+use dataplane::packet::{Fields, Tuple, protocol};
 use menu::{Call, Reason, Value};
 use wire::checksum::{self, pseudo_v4, pseudo_v6};
 use wire::tcp::{Flags, Repr as Segment};
@@ -23,8 +24,8 @@ pub(crate) struct Probe {
     pub(crate) source_port: u16,
     /// The destination port.
     pub(crate) destination_port: u16,
-    /// TCP's flags, as in the header.
-    pub(crate) tcp_flags: u8,
+    /// TCP's flags, as in the header, its number, and what it acknowledges.
+    pub(crate) segment: NextSegment,
     /// ICMP's type and code.
     pub(crate) icmp: (u8, u8),
     /// The length from the network header on, in bytes; less than headers need is what they need.
@@ -74,7 +75,11 @@ impl Probe {
             protocol,
             source_port: number("src-port", 40_000) as u16,
             destination_port: number("dst-port", 0) as u16,
-            tcp_flags: value("tcp-flags").map_or(Flags::SYN.0, tcp_flags),
+            segment: NextSegment {
+                flags: value("tcp-flags").map_or(Flags::SYN.0, tcp_flags),
+                seq: 1,
+                ack: 0,
+            },
             icmp: (
                 number("icmp-type", echo) as u8,
                 number("icmp-code", 0) as u8,
@@ -108,6 +113,11 @@ impl Probe {
         frame.extend(ethertype.to_be_bytes());
         frame.extend(self.packet());
         frame
+    }
+
+    /// What tracking finds its connection by.
+    pub(crate) fn tuple(&self) -> Tuple {
+        Fields::of(&self.packet()).tuple
     }
 
     /// The packet.
@@ -164,9 +174,9 @@ impl Probe {
                 let segment = Segment {
                     src_port: ports.0,
                     dst_port: ports.1,
-                    seq: 1,
-                    ack: 0,
-                    flags: Flags(self.tcp_flags),
+                    seq: self.segment.seq,
+                    ack: self.segment.ack,
+                    flags: Flags(self.segment.flags),
                     window: 65_535,
                     urgent: 0,
                 };
@@ -222,7 +232,6 @@ fn tcp_flags(value: &Value) -> u8 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use dataplane::packet::Fields;
 
     fn probe() -> Probe {
         Probe {
@@ -231,7 +240,11 @@ mod tests {
             protocol: protocol::TCP,
             source_port: 40_000,
             destination_port: 443,
-            tcp_flags: 2,
+            segment: NextSegment {
+                flags: 2,
+                seq: 1,
+                ack: 0,
+            },
             icmp: (8, 0),
             size: 0,
             ttl: 64,

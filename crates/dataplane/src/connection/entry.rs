@@ -139,13 +139,14 @@ impl<'a, F: Layout> Entry<'a, F> {
     }
 
     /// Changes what the place is about: readers read again.
-    pub(super) fn change(self, generation: u32, change: impl FnOnce()) {
+    pub(super) fn change<T>(self, generation: u32, change: impl FnOnce() -> T) -> T {
         let version = self.shared(shared::VERSION);
         let odd = (load(version) as u32).wrapping_add(1) | 1;
         store(version, pair(odd, generation));
         fence(Ordering::Release);
-        change();
+        let changed = change();
         version.store(pair(odd.wrapping_add(1), generation), Ordering::Release);
+        changed
     }
 
     /// All words, one after the other.
@@ -156,6 +157,21 @@ impl<'a, F: Layout> Entry<'a, F> {
         }
         words.cold = core::array::from_fn(|word| load(self.cold(word)));
         words
+    }
+
+    /// Writes what a copy of an entry of another table says of the connection. What others keep about it
+    /// is theirs, and stays behind.
+    pub(super) fn copy(self, words: &Words) {
+        for (line, copy) in words.lines.iter().take(F::LINES).enumerate() {
+            let first = if line == SHARED { shared::STATE } else { 0 };
+            for (word, value) in copy.iter().enumerate().skip(first) {
+                store(&self.lines[line][word], *value);
+            }
+        }
+        let state = self.shared(shared::STATE);
+        let held = u64::from(own::CLAIMED | own::CLAIMED_ORIGINAL | own::COUNTED) << 40;
+        store(state, load(state) & !held);
+        store(self.cold(1), 0);
     }
 
     /// When it expires if nothing more comes.

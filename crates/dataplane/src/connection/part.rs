@@ -11,6 +11,7 @@ use super::hash::{Hash, Keys};
 use super::id::{Slot, Way};
 use super::index::{Buckets, Index, Target};
 use super::layout::{Layout, Line, flag, half_of, load, own, pair, shared, store};
+use super::row::{Row, Words};
 use super::settings::{TICKS_PER_SECOND, Tick};
 use super::state::NatState;
 use super::table::{Entries, Lines};
@@ -181,25 +182,49 @@ impl<F: Layout> Part<F> {
         rewrites: [F::Rewrite; 2],
         now: Tick,
     ) -> Option<Way> {
+        let way = self.lay([draft.original, draft.reply], keys, |entry| {
+            write(entry, draft, timeout_secs, rewrites, now);
+            now.after(timeout_secs * TICKS_PER_SECOND)
+        })?;
+        self.translates |= draft.nat != NatState::default();
+        Some(way)
+    }
+
+    /// Enters a copy of a connection of another table. None when there is no place.
+    pub(super) fn adopt(&mut self, row: &Row, words: &Words, keys: &Keys) -> Option<Way> {
+        let way = self.lay([row.original, row.reply], keys, |entry| {
+            entry.copy(words);
+            entry.deadline()
+        })?;
+        self.translates |= row.nat != NatState::default();
+        Some(way)
+    }
+
+    /// Finds a place for a connection between these tuples and has it written there, which tells its
+    /// deadline.
+    #[inline(always)]
+    fn lay(
+        &mut self,
+        tuples: [Tuple; 2],
+        keys: &Keys,
+        write: impl FnOnce(Entry<'_, F>) -> Tick,
+    ) -> Option<Way> {
         let place = self.take_place()?;
-        let hashes = [draft.original, draft.reply].map(|tuple| keys.hash(&tuple));
+        let hashes = tuples.map(|tuple| keys.hash(&tuple));
         let targets = [place << 1, place << 1 | 1];
         if !self.index.insert(hashes[0], targets[0]) {
             self.rest(place);
             return None;
         }
         // A connection with itself has one tuple; its packets all go the original way.
-        if draft.original != draft.reply && !self.index.insert(hashes[1], targets[1]) {
+        if tuples[0] != tuples[1] && !self.index.insert(hashes[1], targets[1]) {
             self.index.remove(hashes[0], targets[0]);
             self.rest(place);
             return None;
         }
         let entry = self.entries.at(place);
-        entry.change(entry.generation().wrapping_add(1), || {
-            write(entry, draft, timeout_secs, rewrites, now);
-        });
-        self.translates |= draft.nat != NatState::default();
-        let deadline = now.after(timeout_secs * TICKS_PER_SECOND);
+        let generation = entry.generation().wrapping_add(1);
+        let deadline = entry.change(generation, || write(entry));
         self.wheels[entry.wheel()].insert(&self.entries, place, deadline);
         Some(self.way(targets[0]))
     }

@@ -14,7 +14,7 @@ use crate::packet::Tuple;
 use crate::table::NextHopId;
 
 /// An entry's words, copied.
-#[derive(Default)]
+#[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Words {
     pub(super) lines: [[u64; 8]; 5],
     pub(super) cold: [u64; 2],

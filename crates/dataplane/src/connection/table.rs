@@ -12,7 +12,7 @@ use kernels::{Pages, Zeroed};
 use super::entry::Entry;
 use super::id::{EntryId, SLOTS_MAX, Slot, WORKERS_MAX};
 use super::layout::{Cold, Ipv4, Ipv6, Layout, Line, SHARED, line_of, load, shared};
-use super::row::Row;
+use super::row::{Row, Words};
 use crate::nat::Mappings;
 
 /// One family's entries of one worker.
@@ -79,20 +79,25 @@ impl<F: Layout> Entries<F> {
         }
     }
 
-    /// Reads a place for a row, none when no connection is there.
-    fn row(&self, slot: Slot) -> Option<Row> {
-        let entry = (slot.place() < self.used()).then(|| self.at(slot.place()))?;
+    /// Copies a place; none when it was never used.
+    pub(super) fn read(&self, place: u32) -> Option<Words> {
+        let entry = (place < self.used()).then(|| self.at(place))?;
         loop {
             let version = entry.shared(shared::VERSION).load(Ordering::Acquire);
             if version & 1 == 0 {
                 let words = entry.words();
                 fence(Ordering::Acquire);
                 if load(entry.shared(shared::VERSION)) == version {
-                    return Row::of::<F>(slot, &words);
+                    return Some(words);
                 }
             }
             core::hint::spin_loop();
         }
+    }
+
+    /// Reads a place for a row, none when no connection is there.
+    fn row(&self, slot: Slot) -> Option<Row> {
+        Row::of::<F>(slot, &self.read(slot.place())?)
     }
 }
 
@@ -254,6 +259,11 @@ impl Table {
     /// How many workers share it.
     pub(super) fn workers(&self) -> usize {
         self.parts.len()
+    }
+
+    /// The entries of each worker: IPv4, IPv6.
+    pub(super) fn parts(&self) -> impl Iterator<Item = (&Entries<Ipv4>, &Entries<Ipv6>)> {
+        self.parts.iter().map(|part| (&*part.ipv4, &*part.ipv6))
     }
 
     /// A worker's entries.

@@ -1,12 +1,10 @@
 //! The lab `home`: RouterOS's default firewall between a client, a router and the internet.
 
-use std::process::Command;
-
 use lab::Lab;
 
-use crate::world::{PACKET, Router, Start, binary, have, lab, layout, run, until, works};
+use crate::world::{PACKET, Router, Start, have, lab, layout, run, works};
 
-fn home(test: &str) -> Option<(Lab, Router)> {
+pub(crate) fn home(test: &str) -> Option<(Lab, Router)> {
     let lab = have(test, &["ping"])
         .then(|| lab(test, layout("home")))
         .flatten()?;
@@ -15,7 +13,7 @@ fn home(test: &str) -> Option<(Lab, Router)> {
 }
 
 /// Packets that the rule with this comment has matched.
-fn hits(router: &Router, menu: &str, comment: &str) -> u64 {
+pub(crate) fn hits(router: &Router, menu: &str, comment: &str) -> u64 {
     let rows = router.rows(&format!("{menu}/print"));
     let row = rows.iter().find(|row| row["comment"] == comment);
     let packets = row.and_then(|row| row["packets"].as_str());
@@ -44,38 +42,4 @@ fn the_default_firewall_lets_the_lan_out_and_nobody_in() {
     let dropped = "defconf: drop all from WAN not DSTNATed";
     assert_eq!(hits(&router, filter, dropped), 1);
     assert!(hits(&router, "/ip/firewall/nat", "defconf: masquerade") >= 2);
-}
-
-#[test]
-fn a_running_router_says_which_way_a_packet_would_take() {
-    let Some((_lab, router)) = home("a_running_router_says_which_way_a_packet_would_take") else {
-        return;
-    };
-    let trace = |ingress: &str, src: &str, dst: &str| {
-        let mut command = Command::new(binary());
-        command.args(["trace", "--json", "--control"]);
-        command.arg(router.control());
-        command.args(["--in", ingress, "--src", src, "--dst", dst]);
-        let output = command.output().expect("the binary runs");
-        let said = serde_json::from_slice::<serde_json::Value>(&output.stdout);
-        (output.status.code(), said.expect("JSON"))
-    };
-
-    until("the router's links are up", || {
-        trace("ether2", "192.168.88.10:5000", "198.51.100.80:443").0 == Some(0)
-    });
-    let (code, said) = trace("ether1", "198.51.100.80:5000", "192.168.88.10:22");
-
-    assert_eq!(code, Some(10), "{said:#}");
-    assert_eq!(said["verdict"], "discarded");
-    let last = said["steps"].as_array().and_then(|steps| {
-        let mut rules = steps.iter().filter(|step| !step["rule"].is_null());
-        rules.next_back().cloned()
-    });
-    assert_eq!(
-        last.map(|step| step["comment"].clone()),
-        Some("defconf: drop all from WAN not DSTNATed".into())
-    );
-    let dropped = "defconf: drop all from WAN not DSTNATed";
-    assert_eq!(hits(&router, "/ip/firewall/filter", dropped), 0);
 }

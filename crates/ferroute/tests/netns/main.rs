@@ -18,6 +18,7 @@ mod odd;
 mod pmtu;
 mod routing;
 mod throughput;
+mod trace;
 mod traceroute;
 mod workers;
 mod world;

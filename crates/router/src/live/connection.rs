@@ -108,7 +108,7 @@ impl Control {
     }
 
     /// Why FastTrack does not carry a connection.
-    fn slow_reason(&self, entry: &Entry) -> Option<&'static str> {
+    pub(super) fn slow_reason(&self, entry: &Entry) -> Option<&'static str> {
         let ipv6 = entry.original.ipv6;
         let allowed = match ipv6 {
             true => self.intent.ipv6.allow_fast_path,

@@ -3,13 +3,15 @@
 
 use std::collections::BTreeMap;
 
-use dataplane::connection::{NatState, State};
+use dataplane::connection::{Known, NatState, NextSegment, Row as Entry, State};
+use dataplane::packet::protocol;
 use dataplane::rule::{Clock, Marks};
 use dataplane::trace::{Assumed, End, Line, Question, Sought, Tried, Walked, trace};
 use dataplane::walk::Exit;
 use dataplane::{Drop, Why};
 use frame::InterfaceId;
 use menu::{Call, Effect, Id, Reason, Reply, Row, Store, Value};
+use wire::tcp::Flags;
 
 use super::number;
 use crate::drive::Control;
@@ -22,7 +24,7 @@ type Places = BTreeMap<&'static str, BTreeMap<ItemId, u64>>;
 
 impl Control {
     pub(super) fn trace(&self, store: &Store, call: &Call<'_>) -> Result<Reply, Reason> {
-        let probe = Probe::of(call)?;
+        let mut probe = Probe::of(call)?;
         let name = argument(call, "in-interface").and_then(Value::as_str);
         let (id, laid) = name
             .and_then(|name| self.layout.named(name))
@@ -35,6 +37,7 @@ impl Control {
             return Err(Reason::failure(text));
         }
         let port = self.port_of(id);
+        let known = self.known(call, &mut probe);
         let frame = probe.frame(laid.link.mac, &laid.link.tags);
         let question = Question {
             frame: &frame,
@@ -42,18 +45,36 @@ impl Control {
             assumed: self.assumed(call)?,
             clock: self.rule_clock(),
             mappings: self.connections.mappings(),
+            known: known.as_ref(),
         };
         let walked = trace(&self.snapshot(), self.fib(), &question);
         let ipv6 = probe.source.is_ipv6();
         let mut places = Places::default();
-        let mut rows: Vec<_> = walked
-            .lines
-            .iter()
-            .map(|line| self.line_row(store, line, ipv6, &mut places))
-            .collect();
-        rows.push(self.path_row(id, ipv6));
+        let mut rows: Vec<_> = known.iter().map(known_row).collect();
+        let lines = walked.lines.iter();
+        rows.extend(lines.map(|line| self.line_row(store, line, ipv6, &mut places)));
+        rows.push(self.path_row(id, &probe, known.as_ref()));
         rows.push(self.end_row(&walked, ipv6));
         Ok(Reply { rows })
+    }
+
+    /// The connection that the packet belongs to, unless its state is told: then that is asked about. A
+    /// segment of which nothing is told is its next.
+    fn known(&self, call: &Call<'_>, probe: &mut Probe) -> Option<Known> {
+        let told = ["connection-state", "connection-nat-state"];
+        if told.iter().any(|name| argument(call, name).is_some()) {
+            return None;
+        }
+        let known = self.connections.known(&probe.tuple())?;
+        let next = known.next_segment();
+        probe.segment = match argument(call, "tcp-flags") {
+            None => next,
+            Some(_) => NextSegment {
+                flags: probe.segment.flags,
+                ..next
+            },
+        };
+        Some(known)
     }
 
     /// The interface that frames of another one arrive by.
@@ -206,27 +227,46 @@ impl Control {
     }
 
     /// Whether it takes the fast path, and why not.
-    fn path_row(&self, id: InterfaceId, ipv6: bool) -> Row {
+    fn path_row(&self, id: InterfaceId, probe: &Probe, known: Option<&Known>) -> Row {
         let snapshot = self.snapshot();
-        let walk = snapshot.interface(id).map(|interface| match ipv6 {
-            true => &interface.ipv6,
-            false => &interface.ipv4,
-        });
-        let reasons: Vec<_> = walk
-            .into_iter()
-            .flat_map(|walk| &walk.slow)
-            .map(|reason| reason.explain())
-            .collect();
+        let walk = snapshot
+            .interface(id)
+            .map(|interface| match probe.source.is_ipv6() {
+                true => &interface.ipv6,
+                false => &interface.ipv4,
+            });
+        let reasons = walk.into_iter().flat_map(|walk| &walk.slow);
+        let mut reasons: Vec<_> = reasons.map(|reason| reason.explain()).collect();
+        let fasttrack = known.map(|known| self.fasttrack_refuses(probe, &known.row));
+        let decision = match (reasons.is_empty(), fasttrack) {
+            (true, _) => "fast".to_owned(),
+            (false, Some(None)) => {
+                "fast: FastTrack carries it, and but for one packet a second no rule sees it"
+                    .to_owned()
+            }
+            (false, refused) => {
+                reasons.extend(refused.flatten());
+                format!("slow: {}", reasons.join("; "))
+            }
+        };
         let mut row = Row::default();
         row.set("stage", Value::Word("path"));
-        row.set(
-            "decision",
-            Value::text(match reasons.is_empty() {
-                true => "fast".to_owned(),
-                false => format!("slow: {}", reasons.join("; ")),
-            }),
-        );
+        row.set("decision", Value::text(decision));
         row
+    }
+
+    /// Why FastTrack does not carry a packet of this connection.
+    fn fasttrack_refuses(&self, probe: &Probe, entry: &Entry) -> Option<&'static str> {
+        let ends = Flags::SYN.0 | Flags::FIN.0 | Flags::RST.0;
+        let tcp = entry.original.protocol == protocol::TCP;
+        let of_this_packet = if tcp && !entry.assured {
+            Some("its handshake is not done")
+        } else if tcp && probe.segment.flags & ends != 0 {
+            Some("SYN, FIN and RST are followed")
+        } else {
+            None
+        };
+        self.slow_reason(entry).or(of_this_packet)
     }
 
     /// What becomes of the packet.
@@ -275,6 +315,25 @@ impl Control {
         row.set("decision", Value::text(decision));
         row
     }
+}
+
+/// The connection that the packet belongs to.
+fn known_row(known: &Known) -> Row {
+    let entry = &known.row;
+    let side = match known.reply {
+        true => "an answer in",
+        false => "of",
+    };
+    let marked = match entry.fasttrack {
+        true => ", marked for FastTrack",
+        false => "",
+    };
+    let mut row = Row::default();
+    row.set("stage", Value::Word("connection"));
+    row.set("connection", Value::text(entry.id.to_string()));
+    let decision = format!("{side} the connection {}{marked}", entry.original);
+    row.set("decision", Value::text(decision));
+    row
 }
 
 fn explain(reason: Drop) -> String {

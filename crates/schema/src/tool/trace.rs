@@ -25,7 +25,11 @@ pub(crate) const TRACE: Command = Command {
         argument("protocol", PROTOCOL, "Protocol above IP; tcp if left out"),
         argument("src-port", PORT, "Source port; 40000 if left out"),
         argument("dst-port", PORT, "Destination port"),
-        argument("tcp-flags", FLAGS, "TCP flags; syn if left out"),
+        argument(
+            "tcp-flags",
+            FLAGS,
+            "TCP flags; syn if left out, or what its connection goes on with",
+        ),
         argument("icmp-type", BYTE, "ICMP type; an echo request if left out"),
         argument("icmp-code", BYTE, "ICMP code"),
         argument(
@@ -48,7 +52,7 @@ pub(crate) const TRACE: Command = Command {
         argument(
             "connection-state",
             STATES,
-            "State that its connection is taken to have",
+            "State that its connection is taken to have, whatever is known of it",
         ),
         argument(
             "connection-nat-state",

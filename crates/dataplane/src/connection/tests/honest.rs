@@ -6,7 +6,7 @@ use proptest::prelude::*;
 
 use super::support::{ACK, Bed, FIN, SYN, Tcp, plain, tcp, tuple4, tuple6};
 use crate::connection::*;
-use crate::packet::{Fields, protocol};
+use crate::packet::{Fields, Tuple, protocol};
 
 /// One end, which goes back to what was not acknowledged.
 #[derive(Clone, Copy, Debug)]
@@ -163,6 +163,9 @@ fn converse(seed: u64, scales: [u8; 2]) {
             let invalid = track.state == State::Invalid;
             assert!(!(invalid && needed), "seed {seed}: {segment:?} of {way}");
             accepted += u32::from(!invalid);
+            if rng.percent(1) {
+                goes_on(&bed, &tuple, seed);
+            }
             if !invalid && !rng.percent(15) {
                 lines[1][way].push(segment);
             }
@@ -176,6 +179,38 @@ fn converse(seed: u64, scales: [u8; 2]) {
         }
     }
     assert!(accepted > 1);
+}
+
+/// What the table says comes next is a segment of the conversation, and asking changed nothing.
+fn goes_on(bed: &Bed, tuple: &Tuple, seed: u64) {
+    let Some(known) = bed.table.known(tuple) else {
+        return;
+    };
+    let before = bed.row(tuple);
+    let mut copy = Bed::new(&Settings::default());
+    assert!(copy.tracker.adopt(&known));
+    assert_eq!(
+        copy.row(tuple).map(|row| row.directions),
+        before.map(|row| row.directions)
+    );
+    let next = known.next_segment();
+    let segment = Tcp {
+        flags: next.flags,
+        seq: next.seq,
+        ack: next.ack,
+        window: 8_000,
+        ..Tcp::default()
+    };
+
+    let track = copy.show(&tcp(tuple, &segment));
+
+    assert_ne!(
+        track.state,
+        State::Invalid,
+        "seed {seed}: {segment:?} {known:?}"
+    );
+    assert!(track.way.is_some_and(|way| way.reply() == known.reply));
+    assert_eq!(bed.row(tuple), before);
 }
 
 #[test]
