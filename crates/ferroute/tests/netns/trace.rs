@@ -89,6 +89,8 @@ fn a_running_router_knows_the_connection_of_a_packet() {
         step(&said, 0).contains("an answer in the connection"),
         "{said:#}"
     );
+    let translated = "the connection is translated: 203.0.113.1:5201->203.0.113.2:";
+    assert!(said.to_string().contains(translated), "{said:#}");
     assert_eq!(said["decision"], "sent by ether2");
     let (code, said) = trace(&router, "ether1", "203.0.113.9:5201", &outside);
     assert_eq!(code, Some(10), "{said:#}");

@@ -2,7 +2,7 @@
 
 use frame::InterfaceId;
 
-use super::{Guard, Met, Watcher, helper, translation};
+use super::{Guard, Met, Translation, Watcher, helper, translation};
 use crate::connection::{NextHop, State, Tick, Track, Tracker, is_error};
 use crate::packet::Fields;
 use crate::table::{Fib, NextHopId};
@@ -56,6 +56,11 @@ impl<W: Watcher> Guard<'_, W> {
         self.watch.passed(Stage::Prerouting, || {
             format!("connection-state is {}", state.name())
         });
+        if let Some(Translation { before, after }) = self.passage.translation {
+            self.watch.passed(Stage::Prerouting, || {
+                format!("the connection is translated: {before} becomes {after}")
+            });
+        }
     }
 
     /// A traced packet may be taken to belong to a connection that is not there.
