@@ -36,6 +36,18 @@ pub trait Lanes: Copy {
     /// Which of 10 numbers of 32 bits are at most `key`. `at` is even, and 0 for more than 8.
     fn at_most_u32(self, line: &Line, at: u32, key: u32) -> u32;
 
+    /// Which of a line's 8 numbers of 64 bits are at most `key`; the less significant word of each comes
+    /// first.
+    #[inline(always)]
+    fn at_most_u64(self, line: &Line, key: u64) -> u32 {
+        let (numbers, _) = line.as_chunks::<2>();
+        let bits = numbers.iter().enumerate().map(|(at, [low, high])| {
+            let (low, high) = (low.load(Ordering::Relaxed), high.load(Ordering::Relaxed));
+            u32::from(u64::from(high) << 32 | u64::from(low) <= key) << at
+        });
+        bits.sum()
+    }
+
     /// How many of 16 numbers are at most `key`.
     #[inline(always)]
     fn rank(self, numbers: &[u32; 16], key: u32) -> u32 {

@@ -20,6 +20,8 @@ pub(super) struct Crowded;
 
 /// The most lines in a block, as a power of two.
 const FAN: u32 = 4;
+/// The bits of a key by which lines tell routes apart that may lead on.
+const FIRST_32: u64 = !0 << 32;
 
 /// Builds what a slot at `depth` leads to. `items` are sorted, lie below one address of `depth`
 /// bits and are no shorter; what none of them covers leads to `outer`. The slot is not changed.
@@ -43,11 +45,11 @@ pub(super) fn build<A: Address>(
     built
 }
 
-/// The ranges of the 32 bits behind `depth`, of routes that are no longer than that.
+/// The ranges of the 64 bits behind `depth`, of routes that are no longer than that.
 pub(super) fn leaves<A: Address>(items: &[Item<A>], depth: u8, outer: Entry) -> Vec<Range> {
     let mut sweep = Sweep::new(outer);
     for item in items {
-        let start = item.network.bits().window(depth);
+        let start = item.network.bits().key(depth);
         sweep.advance(start);
         sweep.open(start, last_key(item.network, depth), item.entry);
     }
@@ -94,6 +96,9 @@ impl<A: Address> Builder<'_, A> {
             self.enclose(only.entry, outer);
             return Ok(only.entry);
         }
+        if let Some(lines) = self.wide(items, depth, outer) {
+            return Ok(lines);
+        }
         let ranges = self.ranges(items, depth, outer)?;
         if let [only] = ranges[..] {
             return Ok(only.entry);
@@ -109,6 +114,24 @@ impl<A: Address> Builder<'_, A> {
         Ok(self.write(shape, fan, &ranges))
     }
 
+    /// One line of all 64 bits behind `depth`, where few routes need more than 32 of them.
+    fn wide(&mut self, items: &[Item<A>], depth: u8, outer: Entry) -> Option<Entry> {
+        let shape = A::SHAPES.last().filter(|shape| shape.key_bits == 64)?;
+        let behind = |item: &Item<A>| item.network.len() - depth;
+        let leaves_fit = |item: &Item<A>| item.entry.is_leaf() && behind(item) <= 64;
+        // Each of them is at least one more range: more than so many need not be looked at.
+        if items.len() > shape.ranges || !items.iter().all(leaves_fit) || !outer.is_leaf() {
+            return None;
+        }
+        if items.iter().all(|item| behind(item) <= 32) {
+            return None;
+        }
+        let ranges = leaves(items, depth, outer);
+        (2..=shape.ranges)
+            .contains(&ranges.len())
+            .then(|| self.write(shape, 0, &ranges))
+    }
+
     /// The ranges of the 32 bits behind `depth`, by a sweep over the prefixes: those that cover
     /// the place of the sweep are on a stack, the innermost on top.
     fn ranges(
@@ -120,7 +143,7 @@ impl<A: Address> Builder<'_, A> {
         let mut sweep = Sweep::new(outer);
         let mut rest = items;
         while let [item, after @ ..] = rest {
-            let start = item.network.bits().window(depth);
+            let start = item.network.bits().key(depth) & FIRST_32;
             let behind = item.network.len() - depth;
             if behind <= 32 {
                 let around = sweep.advance(start);
@@ -129,11 +152,11 @@ impl<A: Address> Builder<'_, A> {
                 rest = after;
             } else {
                 // Too long for a key: whatever shares all 32 bits has lines of its own.
-                let same = |other: &Item<A>| other.network.bits().window(depth) == start;
+                let same = |other: &Item<A>| other.network.bits().key(depth) & FIRST_32 == start;
                 let count = rest.iter().take_while(|other| same(other)).count();
                 let around = sweep.advance(start);
                 let below = self.entry(&rest[..count], depth + 32, around)?;
-                sweep.open(start, start, below);
+                sweep.open(start, start | !FIRST_32, below);
                 rest = &rest[count..];
             }
         }
@@ -188,9 +211,9 @@ impl<A: Address> Builder<'_, A> {
 }
 
 /// The last key of a network among the keys behind `depth`.
-fn last_key<A: Address>(network: Network<A>, depth: u8) -> u32 {
+fn last_key<A: Address>(network: Network<A>, depth: u8) -> u64 {
     let behind = u32::from(network.len() - depth);
-    network.bits().window(depth) | u32::MAX.checked_shr(behind).unwrap_or(0)
+    network.bits().key(depth) | u64::MAX.checked_shr(behind).unwrap_or(0)
 }
 
 /// The smallest power of two of lines of this shape that hold the ranges.
@@ -217,23 +240,23 @@ fn most_in_a_line(fan: u32, ranges: &[Range]) -> usize {
 }
 
 /// Which of 2^`fan` lines a key belongs to.
-fn line_of(key: u32, fan: u32) -> u32 {
-    ((u64::from(key) << fan) >> 32) as u32
+fn line_of(key: u64, fan: u32) -> u32 {
+    key.checked_shr(64 - fan).unwrap_or(0) as u32
 }
 
-fn key_start(line: u32, fan: u32) -> u32 {
-    line.checked_shl(32 - fan).unwrap_or(0)
+fn key_start(line: u32, fan: u32) -> u64 {
+    u64::from(line).checked_shl(64 - fan).unwrap_or(0)
 }
 
-fn key_end(line: u32, fan: u32) -> u32 {
-    key_start(line, fan) | u32::MAX.checked_shr(fan).unwrap_or(0)
+fn key_end(line: u32, fan: u32) -> u64 {
+    key_start(line, fan) | u64::MAX.checked_shr(fan).unwrap_or(0)
 }
 
 /// Turns nested intervals, sorted by where they begin and the outer first, into ranges.
 struct Sweep {
     ranges: Vec<Range>,
     /// The last key and the entry of each interval that is open.
-    open: Vec<(u32, Entry)>,
+    open: Vec<(u64, Entry)>,
     outer: Entry,
 }
 
@@ -251,7 +274,7 @@ impl Sweep {
     }
 
     /// Closes what ends before `start`; returns what `start` then lies in.
-    fn advance(&mut self, start: u32) -> Entry {
+    fn advance(&mut self, start: u64) -> Entry {
         while let Some((end, _)) = self.open.last().copied()
             && end < start
         {
@@ -260,7 +283,7 @@ impl Sweep {
         self.around()
     }
 
-    fn open(&mut self, start: u32, end: u32, entry: Entry) {
+    fn open(&mut self, start: u64, end: u64, entry: Entry) {
         self.emit(start, entry);
         self.open.push((end, entry));
     }
@@ -272,7 +295,7 @@ impl Sweep {
         self.ranges
     }
 
-    fn close(&mut self, end: u32) {
+    fn close(&mut self, end: u64) {
         self.open.pop();
         if let Some(next) = end.checked_add(1) {
             self.emit(next, self.around());
@@ -283,7 +306,7 @@ impl Sweep {
         self.open.last().map_or(self.outer, |(_, entry)| *entry)
     }
 
-    fn emit(&mut self, start: u32, entry: Entry) {
+    fn emit(&mut self, start: u64, entry: Entry) {
         if self.ranges.last().is_some_and(|last| last.start == start) {
             self.ranges.pop();
         }

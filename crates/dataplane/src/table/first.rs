@@ -8,7 +8,7 @@ use super::entry::Entry;
 use super::heap::{UNIT_WORDS, Words};
 use super::hosts;
 use super::lpm::{ABREAST, OTHER_SLOT};
-use super::network::Address;
+use super::network::{Address, Key};
 use super::slots::Places;
 
 /// The first half of a lookup.
@@ -34,10 +34,7 @@ impl First {
     /// That of a slot.
     #[inline(always)]
     fn at<A: Address>(words: Words<'_>, slot: u32, destination: A) -> Self {
-        let key = match destination.root() {
-            Some(_) => destination.below_root(),
-            None => destination.window(0),
-        };
+        let key = Key::at_root(destination).first();
         let entry = words.slot(slot);
         let unit = if entry.is_lines() { entry.line(key) } else { 0 };
         Self { entry, unit }
@@ -184,7 +181,7 @@ impl Led {
         for at in self.by_splits.iter() {
             let First { entry, unit } = lines[at];
             if entry.is_lines() {
-                let (line, key) = (words.line(unit), destinations[at].window(depths[at]));
+                let (line, key) = (words.line(unit), Key::behind(depths[at], destinations[at]));
                 let found = A::find(lanes, line, unit % 4, entry.shape(), key).1;
                 if found.is_leaf() && found.id() != NextHopId::NO_ROUTE {
                     firsts[at] = First::found::<A>(found.id());

@@ -31,7 +31,7 @@ const LINE_HOSTS: usize = 3;
 const LINE_UNITS: u32 = 4;
 /// The word of the first two ids.
 const IDS: usize = 12;
-/// Its shape: one that no line of prefixes has.
+/// Its shape, which nobody asks for: only directories lead there.
 const SHAPE: u32 = 7;
 /// How many directories lie one below the other: each takes eight bits of the hash.
 const LEVELS: u8 = 4;

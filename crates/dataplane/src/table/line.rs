@@ -4,8 +4,8 @@
 //! places at the end repeat the last range. A search counts the first addresses that are at most
 //! the key, all at once and without a branch.
 //!
-//! Its shape is the cheapest in which the ranges fit. The key is the 32 bits of the address behind
-//! the line's depth; a shape looks at the first 8, 16 or 32 of them.
+//! Its shape is the cheapest in which the ranges fit. The key is the 64 bits of the address behind
+//! the line's depth; a shape looks at the first 8, 16, 32 or all of them.
 //!
 //! | shape | family | bytes | ranges | key | leads to |
 //! |---|---|---|---|---|---|
@@ -13,6 +13,7 @@
 //! | 3, 4, 5 | IPv4 | 16, 32, 64 | 4, 8, 16 | 16 bits | next hops |
 //! | 3, 4 | IPv6 | 32, 64 | 6, 11 | 32 bits | next hops |
 //! | 5, 6 | IPv6 | 32, 64 | 4, 8 | 32 bits | entries |
+//! | 7 | IPv6 | 64 | 7 | 64 bits | next hops |
 
 use core::sync::atomic::Ordering;
 
@@ -54,7 +55,7 @@ pub(super) const SHAPES4: [Shape; 6] = [
     shape(5, 4, 16, 16, 2),
 ];
 /// The shapes of IPv6 tables.
-pub(super) const SHAPES6: [Shape; 7] = [
+pub(super) const SHAPES6: [Shape; 8] = [
     shape(0, 1, 5, 8, 2),
     shape(1, 2, 11, 8, 2),
     shape(2, 4, 21, 8, 2),
@@ -62,7 +63,10 @@ pub(super) const SHAPES6: [Shape; 7] = [
     shape(4, 4, 11, 32, 2),
     shape(5, 2, 4, 32, 4),
     shape(6, 4, 8, 32, 4),
+    shape(WIDE, 4, 7, 64, 2),
 ];
+/// The shape of few networks that are longer than a key of 32 bits tells apart, as nearly all links have.
+const WIDE: u32 = 7;
 
 /// The words of the longest line: those of a cache line, in which shorter ones lie side by side.
 /// A search may read its neighbours, and ignores them.
@@ -72,7 +76,7 @@ pub(super) const LINE_WORDS: usize = 16;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Range {
     /// The first key.
-    pub(super) start: u32,
+    pub(super) start: u64,
     pub(super) entry: Entry,
 }
 
@@ -84,17 +88,22 @@ impl Shape {
         let mut bytes = [0_u8; LINE_WORDS * 4];
         // Unused places begin at the last key and lead where the last range does.
         let unused = Range {
-            start: u32::MAX,
+            start: u64::MAX,
             entry: last.entry,
         };
         let ranges = ranges.iter().chain(core::iter::repeat(&unused));
         let values_at = (self.ranges - 1) * key;
         for (at, range) in ranges.take(self.ranges).enumerate() {
             if at > 0 {
-                let start = range.start >> (32 - self.key_bits);
+                let start = range.start >> (64 - self.key_bits);
                 put(&mut bytes, (at - 1) * key, key, start);
             }
-            put(&mut bytes, values_at + at * value, value, range.entry.0);
+            put(
+                &mut bytes,
+                values_at + at * value,
+                value,
+                range.entry.0.into(),
+            );
         }
         for (word, four) in out.iter_mut().zip(bytes.as_chunks().0) {
             *word = u32::from_le_bytes(*four);
@@ -115,12 +124,8 @@ impl Shape {
 
 /// Writes the lowest `size` bytes of a number.
 #[inline(always)]
-fn put(bytes: &mut [u8; LINE_WORDS * 4], place: usize, size: usize, number: u32) {
-    match size {
-        1 => bytes[place] = number as u8,
-        2 => bytes[place..place + 2].copy_from_slice(&(number as u16).to_le_bytes()),
-        _ => bytes[place..place + 4].copy_from_slice(&number.to_le_bytes()),
-    }
+fn put(bytes: &mut [u8; LINE_WORDS * 4], place: usize, size: usize, number: u64) {
+    bytes[place..place + size].copy_from_slice(&number.to_le_bytes()[..size]);
 }
 
 /// A range's number in its line, and what it leads to.
@@ -157,9 +162,19 @@ pub(super) fn find16<L: Lanes>(lanes: L, line: &Line, at: u32, shape: u32, key: 
     )
 }
 
-/// Searches a line of shape 3 to 6 of IPv6.
+/// Searches a line of shape 3 to 7 of IPv6; `whole` is all 64 bits of the key.
 #[inline(always)]
-pub(super) fn find32<L: Lanes>(lanes: L, line: &Line, at: u32, shape: u32, key: u32) -> Found {
+pub(super) fn find32<L: Lanes>(
+    lanes: L,
+    line: &Line,
+    at: u32,
+    shape: u32,
+    key: u32,
+    whole: impl FnOnce() -> u64,
+) -> Found {
+    if shape == WIDE {
+        return find64(lanes, line, whole());
+    }
     let starts = (0x0703_0a05 >> ((shape - 3) * 8)) & 0xff;
     let range = lanes.count(lanes.at_most_u32(line, at, key), starts);
     let found = if shape < 5 {
@@ -168,6 +183,17 @@ pub(super) fn find32<L: Lanes>(lanes: L, line: &Line, at: u32, shape: u32, key: 
         value32(line, at, starts * 4 + range * 4)
     };
     (range as usize, found)
+}
+
+/// Searches a line of shape 7 of IPv6.
+#[inline(always)]
+fn find64<L: Lanes>(lanes: L, line: &Line, key: u64) -> Found {
+    const STARTS: u32 = 6;
+    let range = lanes.count(lanes.at_most_u64(line, key), STARTS);
+    (
+        range as usize,
+        value16(lanes, line, 0, STARTS * 8 + range * 2),
+    )
 }
 
 #[cfg(test)]
@@ -199,15 +225,15 @@ mod tests {
         #[test]
         fn every_shape_finds_the_range_that_a_key_lies_in(
             family6: bool,
-            which in 0..7_usize,
+            which in 0..8_usize,
             at in 0..4_u32,
-            starts in prop::collection::btree_set(1_u32.., 0..20),
-            keys in prop::collection::vec(any::<u32>(), 20),
+            starts in prop::collection::btree_set(1_u64.., 0..20),
+            keys in prop::collection::vec(any::<u64>(), 20),
         ) {
             let shapes: &[Shape] = if family6 { &SHAPES6 } else { &SHAPES4 };
             let shape = &shapes[which % shapes.len()];
-            let mask = u32::MAX << (32 - shape.key_bits);
-            let mut starts: Vec<u32> = starts.into_iter().map(|s| s & mask).filter(|s| *s > 0).collect();
+            let mask = u64::MAX << (64 - shape.key_bits);
+            let mut starts: Vec<u64> = starts.into_iter().map(|s| s & mask).filter(|s| *s > 0).collect();
             starts.dedup();
             starts.truncate(shape.ranges - 1);
             starts.insert(0, 0);
@@ -219,12 +245,13 @@ mod tests {
             let at = at / shape.units * shape.units;
             let line = line_of(shape, at as usize, &ranges);
 
-            for key in keys.into_iter().chain(starts).chain([0, u32::MAX]) {
+            for key in keys.into_iter().chain(starts).chain([0, u64::MAX]) {
                 let right = ranges.iter().rfind(|range| range.start <= key).expect("0 is a start");
+                let first = (key >> 32) as u32;
                 let (range, entry) = match shape.key_bits {
-                    8 => find8(Baseline, &line, at, shape.number, key),
-                    16 => find16(Baseline, &line, at, shape.number, key),
-                    _ => find32(Baseline, &line, at, shape.number, key),
+                    8 => find8(Baseline, &line, at, shape.number, first),
+                    16 => find16(Baseline, &line, at, shape.number, first),
+                    _ => find32(Baseline, &line, at, shape.number, first, || key),
                 };
                 prop_assert_eq!(entry, right.entry);
                 prop_assert_eq!(shape.value(&line, at, range), right.entry);

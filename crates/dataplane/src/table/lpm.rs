@@ -26,7 +26,7 @@ use super::first::{First, Led};
 use super::heap::{Memory, UNIT_WORDS, Words};
 use super::hosts;
 use super::line::Found;
-use super::network::Address;
+use super::network::{Address, Key};
 use super::slots::{Places, by_slots};
 
 /// The IPv4 routes of one routing table, as workers read them.
@@ -138,10 +138,7 @@ impl<A: Address> Lpm<A> {
     ) -> Result<NextHopId, First> {
         let mut found = first.entry;
         if found.is_lines() {
-            let key = match destination.root() {
-                Some(_) => destination.below_root(),
-                None => destination.window(0),
-            };
+            let key = Key::at_root(destination);
             let (line, at) = (words.line(first.unit), first.unit % 4);
             found = A::find(lanes, line, at, found.shape(), key).1;
             if A::BITS > 64 && found.is_lines() {
@@ -165,7 +162,7 @@ impl<A: Address> Lpm<A> {
         Ok(self.third(found, depth, destination))
     }
 
-    /// What lines below a line say: of IPv6 networks of 52 bits and more, as nearly all links have.
+    /// What lines below a line say: of many IPv6 networks of 52 bits and more.
     #[inline(always)]
     fn below<L: Lanes>(
         &self,
@@ -175,7 +172,7 @@ impl<A: Address> Lpm<A> {
         destination: A,
     ) -> NextHopId {
         let depth = depth_below(destination);
-        let (line, key) = (words.line(unit), destination.window(depth));
+        let (line, key) = (words.line(unit), Key::behind(depth, destination));
         let found = A::find(lanes, line, unit % 4, entry.shape(), key).1;
         if found.is_leaf() && found.id() != NextHopId::NO_ROUTE {
             return found.id();
@@ -211,7 +208,7 @@ impl<A: Address> Lpm<A> {
             Content::Leaf(_) => entry,
             Content::Split(split) => self.in_split(split, depth, destination),
             Content::Lines(lines) => {
-                let (unit, (at, found)) = self.find(lines, destination.window(depth));
+                let (unit, (at, found)) = self.find(lines, Key::behind(depth, destination));
                 let shape = &A::SHAPES[lines.shape as usize];
                 if shape.value_bytes > 2 {
                     return self.resolve(found, depth + 32, destination);
@@ -236,8 +233,8 @@ impl<A: Address> Lpm<A> {
     }
 
     /// Searches the line that `key` belongs to: its unit, and the range.
-    fn find(&self, lines: Lines, key: u32) -> (u32, Found) {
-        let unit = Entry::lines(lines).line(key);
+    fn find(&self, lines: Lines, key: Key<A>) -> (u32, Found) {
+        let unit = Entry::lines(lines).line(key.first());
         (
             unit,
             A::find(Baseline, self.memory.line(unit), unit % 4, lines.shape, key),

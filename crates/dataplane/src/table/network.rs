@@ -15,8 +15,14 @@ pub trait Address: Layout + Copy + Ord + Debug + Default + Send + Sync + 'static
     /// This address with all but its first `len` bits zero; `len` is at most [`Self::BITS`].
     fn truncate(self, len: u8) -> Self;
 
-    /// The 32 bits that follow the first `depth`; zeros follow the last bit of the address.
-    fn window(self, depth: u8) -> u32;
+    /// The 64 bits that follow the first `depth`; zeros follow the last bit of the address.
+    fn key(self, depth: u8) -> u64;
+
+    /// The first 32 of those.
+    #[inline]
+    fn window(self, depth: u8) -> u32 {
+        (self.key(depth) >> 32) as u32
+    }
 }
 
 /// How the routes of a family are laid out.
@@ -62,7 +68,54 @@ pub(super) trait Layout {
     fn below_root(self) -> u32;
 
     /// Searches a line of a shape, which begins at quarter `at` of a cache line.
-    fn find<L: Lanes>(lanes: L, line: &Line, at: u32, shape: u32, key: u32) -> Found;
+    fn find<L: Lanes>(lanes: L, line: &Line, at: u32, shape: u32, key: Key<Self>) -> Found
+    where
+        Self: Sized;
+}
+
+/// By what lines find a destination's range: the 64 bits behind a depth. Few lines tell more apart than
+/// the first 32 of them, so the others are put together where they are wanted.
+#[derive(Clone, Copy)]
+pub(super) struct Key<A> {
+    first: u32,
+    address: A,
+    depth: u8,
+}
+
+impl<A: Address> Key<A> {
+    /// Where the root's slots end for an address.
+    #[inline(always)]
+    pub(super) fn at_root(address: A) -> Self {
+        let (first, depth) = match address.root() {
+            Some(_) => (address.below_root(), A::ROOT_DEPTH),
+            None => (address.window(0), 0),
+        };
+        Self {
+            first,
+            address,
+            depth,
+        }
+    }
+
+    #[inline(always)]
+    pub(super) fn behind(depth: u8, address: A) -> Self {
+        Self {
+            first: address.window(depth),
+            address,
+            depth,
+        }
+    }
+
+    /// The first 32 bits.
+    #[inline(always)]
+    pub(super) fn first(self) -> u32 {
+        self.first
+    }
+
+    #[inline(always)]
+    fn whole(self) -> u64 {
+        self.address.key(self.depth)
+    }
 }
 
 impl Layout for u32 {
@@ -102,11 +155,11 @@ impl Layout for u32 {
     }
 
     #[inline(always)]
-    fn find<L: Lanes>(lanes: L, line: &Line, at: u32, shape: u32, key: u32) -> Found {
+    fn find<L: Lanes>(lanes: L, line: &Line, at: u32, shape: u32, key: Key<Self>) -> Found {
         if shape < 3 {
-            find8(lanes, line, at, shape, key)
+            find8(lanes, line, at, shape, key.first())
         } else {
-            find16(lanes, line, at, shape, key)
+            find16(lanes, line, at, shape, key.first())
         }
     }
 }
@@ -153,11 +206,11 @@ impl Layout for u128 {
     }
 
     #[inline(always)]
-    fn find<L: Lanes>(lanes: L, line: &Line, at: u32, shape: u32, key: u32) -> Found {
+    fn find<L: Lanes>(lanes: L, line: &Line, at: u32, shape: u32, key: Key<Self>) -> Found {
         if shape < 3 {
-            find8(lanes, line, at, shape, key)
+            find8(lanes, line, at, shape, key.first())
         } else {
-            find32(lanes, line, at, shape, key)
+            find32(lanes, line, at, shape, key.first(), || key.whole())
         }
     }
 }
@@ -171,8 +224,9 @@ impl Address for u32 {
     }
 
     #[inline]
-    fn window(self, depth: u8) -> u32 {
-        self.checked_shl(Self::from(depth)).unwrap_or(0)
+    fn key(self, depth: u8) -> u64 {
+        let key = u64::from(self) << 32;
+        key.checked_shl(Self::from(depth)).unwrap_or(0)
     }
 }
 
@@ -185,8 +239,8 @@ impl Address for u128 {
     }
 
     #[inline]
-    fn window(self, depth: u8) -> u32 {
-        (self.checked_shl(u32::from(depth)).unwrap_or(0) >> 96) as u32
+    fn key(self, depth: u8) -> u64 {
+        (self.checked_shl(u32::from(depth)).unwrap_or(0) >> 64) as u64
     }
 }
 

@@ -93,7 +93,7 @@ impl<A: Address> Short<A> {
         let mut ranges = ranges.into_iter().peekable();
         let mut leaf = self.outer;
         for (at, node) in (0..).zip(&self.nodes) {
-            while let Some(range) = ranges.next_if(|range| range.start <= at << 24) {
+            while let Some(range) = ranges.next_if(|range| range.start <= u64::from(at) << 56) {
                 leaf = range.entry;
             }
             heap.publish(SHORT_LEAVES + at, leaf);

@@ -362,6 +362,30 @@ proptest! {
     }
 }
 
+struct AtMost<'a>(&'a Line, u64);
+
+impl Work for AtMost<'_> {
+    type Output = u32;
+
+    #[inline(always)]
+    fn run<L: Lanes>(self, lanes: L) -> u32 {
+        lanes.at_most_u64(self.0, self.1)
+    }
+}
+
+proptest! {
+    #[test]
+    fn every_level_compares_numbers_of_64_bits(numbers: [u64; 8], key: u64, at in 0..16_usize) {
+        let words: [u32; 16] = core::array::from_fn(|word| (numbers[word / 2] >> (word % 2 * 32)) as u32);
+        let line = words.map(AtomicU32::new);
+        let key = numbers.get(at).copied().unwrap_or(key);
+        for key in [key, key.wrapping_sub(1), key ^ 1 << 63, 0, u64::MAX] {
+            let bits = (0..8).map(|at| u32::from(numbers[at] <= key) << at);
+            prop_assert!(all_are(|| AtMost(&line, key), &bits.sum()));
+        }
+    }
+}
+
 struct Columns<'a>(&'a [[[u8; 16]; 3]; 16]);
 
 impl Work for Columns<'_> {

@@ -107,6 +107,12 @@ impl Lanes for V3 {
     }
 
     #[inline(always)]
+    fn at_most_u64(self, line: &Line, key: u64) -> u32 {
+        // SAFETY: there is a `V3` only where all of that was detected.
+        unsafe { line::at_most_u64(line, key) }
+    }
+
+    #[inline(always)]
     fn rank(self, numbers: &[u32; 16], key: u32) -> u32 {
         // SAFETY: there is a `V3` only where all of that was detected.
         unsafe { search::rank(numbers, key) }

@@ -420,4 +420,10 @@ impl Lanes for V4 {
         let bits = unsafe { _mm512_cmple_epu32_mask(whole(line), _mm512_set1_epi32(key as i32)) };
         u32::from(bits) >> (at % 4 * 4)
     }
+
+    #[inline(always)]
+    fn at_most_u64(self, line: &Line, key: u64) -> u32 {
+        // SAFETY: there is a `V4` only where AVX-512 F was detected.
+        unsafe { _mm512_cmple_epu64_mask(whole(line), _mm512_set1_epi64(key as i64)).into() }
+    }
 }

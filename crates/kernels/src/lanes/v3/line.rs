@@ -2,10 +2,11 @@
 
 use core::arch::asm;
 use core::arch::x86_64::{
-    __m256i, _mm_movemask_epi8, _mm_packs_epi16, _mm256_castsi256_ps, _mm256_castsi256_si128,
-    _mm256_cmpeq_epi8, _mm256_cmpeq_epi16, _mm256_cmpeq_epi32, _mm256_extracti128_si256,
-    _mm256_max_epu8, _mm256_max_epu16, _mm256_max_epu32, _mm256_movemask_epi8, _mm256_movemask_ps,
-    _mm256_set1_epi8, _mm256_set1_epi16, _mm256_set1_epi32,
+    __m256i, _mm_movemask_epi8, _mm_packs_epi16, _mm256_castsi256_pd, _mm256_castsi256_ps,
+    _mm256_castsi256_si128, _mm256_cmpeq_epi8, _mm256_cmpeq_epi16, _mm256_cmpeq_epi32,
+    _mm256_cmpgt_epi64, _mm256_extracti128_si256, _mm256_max_epu8, _mm256_max_epu16,
+    _mm256_max_epu32, _mm256_movemask_epi8, _mm256_movemask_pd, _mm256_movemask_ps,
+    _mm256_set1_epi8, _mm256_set1_epi16, _mm256_set1_epi32, _mm256_set1_epi64x, _mm256_xor_si256,
 };
 
 use crate::lanes::Line;
@@ -62,4 +63,17 @@ pub(super) fn at_most_u32(line: &Line, at: u32, key: u32) -> u32 {
         _mm256_movemask_ps(_mm256_castsi256_ps(most)) as u32
     };
     bits(half(line, at)) | (bits(half(line, at | 2)) << 8)
+}
+
+#[inline]
+#[target_feature(enable = "avx2,bmi1,bmi2,lzcnt,popcnt")]
+pub(super) fn at_most_u64(line: &Line, key: u64) -> u32 {
+    // AVX2 compares signed numbers: turn the sign bits over.
+    let sign = _mm256_set1_epi64x(i64::MIN);
+    let keys = _mm256_xor_si256(_mm256_set1_epi64x(key as i64), sign);
+    let more = |numbers| {
+        let more = _mm256_cmpgt_epi64(_mm256_xor_si256(numbers, sign), keys);
+        _mm256_movemask_pd(_mm256_castsi256_pd(more)) as u32
+    };
+    !(more(half(line, 0)) | (more(half(line, 2)) << 4)) & 0xff
 }
