@@ -46,6 +46,8 @@ pub struct Assumed {
     pub nat: NatState,
     /// Marks that it comes with.
     pub marks: Marks,
+    /// Its connection's mark, whatever is known of it.
+    pub connection_mark: Option<u32>,
 }
 
 /// The tracer of production.

@@ -249,6 +249,10 @@ mod tests {
 
     fn home(packet: &[&str]) -> (String, u8) {
         let file = concat!(env!("CARGO_MANIFEST_DIR"), "/../lab/configs/home.rsc");
+        asked(file, packet)
+    }
+
+    fn asked(file: &str, packet: &[&str]) -> (String, u8) {
         let words = [&["ferroute", "trace", file], packet].concat();
         let cli: crate::cli::Cli = clap::Parser::parse_from(words);
         let crate::cli::Command::Trace(asked) = cli.command else {
@@ -307,6 +311,32 @@ mod tests {
             "established",
         ]);
         assert_eq!(code, 0, "{out}");
+    }
+
+    #[test]
+    fn a_new_connection_may_be_taken_to_have_a_mark() {
+        let name = format!("ferroute-trace-{}.rsc", std::process::id());
+        let file = std::env::temp_dir().join(name);
+        let text = "/ip/address add address=10.0.0.1/24 interface=ether1\n\
+             /ip/firewall/filter\n\
+             add chain=input connection-mark=guest connection-state=new action=drop comment=guests\n";
+        std::fs::write(&file, text).expect("a file");
+        let packet = ["--in", "ether1", "--src", "10.0.0.2", "--dst", "10.0.0.1"];
+        let verdict = |mark: &[&str]| {
+            let file = file.to_str().expect("a name");
+            asked(file, &[&packet[..], mark].concat())
+        };
+
+        let marked = verdict(&["--connection-mark", "guest"]);
+        let others = [
+            &[][..],
+            &["--connection-mark", "no-mark"],
+            &["--connection-mark", "other"],
+        ];
+        let others = others.map(verdict);
+        std::fs::remove_file(&file).expect("it is there");
+        assert_eq!(marked.1, DISCARDED, "{}", marked.0);
+        assert!(others.iter().all(|(_, code)| *code == 0), "{others:?}");
     }
 
     #[test]

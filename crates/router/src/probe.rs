@@ -120,6 +120,12 @@ impl Probe {
         Fields::of(&self.packet()).tuple
     }
 
+    /// The length from the network header on, in bytes.
+    pub(crate) fn len(&self) -> usize {
+        let header = if self.source.is_ipv4() { 20 } else { 40 };
+        header + self.upper_len(header)
+    }
+
     /// The packet.
     fn packet(&self) -> Vec<u8> {
         match (self.source, self.destination) {

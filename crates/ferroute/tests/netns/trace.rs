@@ -9,10 +9,22 @@ use crate::world::{Router, Server, binary, have, until};
 
 /// The exit code and what was said of a segment.
 fn trace(router: &Router, ingress: &str, src: &str, dst: &str) -> (Option<i32>, serde_json::Value) {
+    trace_more(router, ingress, src, dst, &[])
+}
+
+/// The same of one that is told more of.
+fn trace_more(
+    router: &Router,
+    ingress: &str,
+    src: &str,
+    dst: &str,
+    more: &[&str],
+) -> (Option<i32>, serde_json::Value) {
     let mut command = Command::new(binary());
     command.args(["trace", "--json", "--control"]);
     command.arg(router.control());
     command.args(["--in", ingress, "--src", src, "--dst", dst]);
+    command.args(more);
     let output = command.output().expect("the binary runs");
     let said = serde_json::from_slice::<serde_json::Value>(&output.stdout);
     (output.status.code(), said.expect("JSON"))
@@ -80,6 +92,15 @@ fn a_running_router_knows_the_connection_of_a_packet() {
     );
     let path = said["path"].as_str().unwrap_or_default();
     assert!(path.starts_with("fast: FastTrack carries it"), "{said:#}");
+    for (more, why) in [
+        (["--ttl", "1"], "it does not leave as it came"),
+        (["--size", "3000"], "it is longer than its link's MTU"),
+        (["--flags", "fin,ack"], "SYN, FIN and RST are followed"),
+    ] {
+        let (_, said) = trace_more(&router, "ether2", &client, "203.0.113.1:5201", &more);
+        let path = said["path"].as_str().unwrap_or_default();
+        assert!(path.starts_with("slow: ") && path.contains(why), "{said:#}");
+    }
 
     // The answer comes to the address that the client was given, and would be dropped as a stranger's.
     let outside = format!("203.0.113.2:{port}");

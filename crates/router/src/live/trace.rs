@@ -53,7 +53,7 @@ impl Control {
         let mut rows: Vec<_> = known.iter().map(known_row).collect();
         let lines = walked.lines.iter();
         rows.extend(lines.map(|line| self.line_row(store, line, ipv6, &mut places)));
-        rows.push(self.path_row(id, &probe, known.as_ref()));
+        rows.push(self.path_row(id, &probe, known.as_ref(), &walked.end));
         rows.push(self.end_row(&walked, ipv6));
         Ok(Reply { rows })
     }
@@ -101,10 +101,10 @@ impl Control {
     /// What the packet is taken to be besides its bytes.
     fn assumed(&self, call: &Call<'_>) -> Result<Assumed, Reason> {
         let word = |name: &str| argument(call, name).and_then(Value::as_str);
-        let known = |name: &str, number: &dyn Fn(&str) -> Option<u32>| match word(name) {
-            None => 0,
+        let mark = |name: &str, number: &dyn Fn(&str) -> Option<u32>| match word(name)? {
+            "no-mark" => Some(0),
             // A mark that no rule names is another one than all of theirs.
-            Some(word) => number(word).unwrap_or(u32::MAX),
+            word => Some(number(word).unwrap_or(u32::MAX)),
         };
         let state = word("connection-state").map(|word| match word {
             "established" => State::Established,
@@ -126,13 +126,14 @@ impl Control {
             state: state.or_else(|| nat.map(|_| State::Established)),
             nat: NatState(nat.map_or(0, |nat| nat.0)),
             marks: Marks {
-                packet: known("packet-mark", &|name| self.firewall.known_packet_mark(name)),
-                connection: known("connection-mark", &|name| {
-                    self.firewall.known_connection_mark(name)
-                }),
+                packet: mark("packet-mark", &|name| self.firewall.known_packet_mark(name))
+                    .unwrap_or(0),
                 routing,
                 ..Marks::default()
             },
+            connection_mark: mark("connection-mark", &|name| {
+                self.firewall.known_connection_mark(name)
+            }),
         })
     }
 
@@ -227,7 +228,7 @@ impl Control {
     }
 
     /// Whether it takes the fast path, and why not.
-    fn path_row(&self, id: InterfaceId, probe: &Probe, known: Option<&Known>) -> Row {
+    fn path_row(&self, id: InterfaceId, probe: &Probe, known: Option<&Known>, end: &End) -> Row {
         let snapshot = self.snapshot();
         let walk = snapshot
             .interface(id)
@@ -237,7 +238,7 @@ impl Control {
             });
         let reasons = walk.into_iter().flat_map(|walk| &walk.slow);
         let mut reasons: Vec<_> = reasons.map(|reason| reason.explain()).collect();
-        let fasttrack = known.map(|known| self.fasttrack_refuses(probe, &known.row));
+        let fasttrack = known.map(|known| self.fasttrack_refuses(probe, &known.row, end));
         let decision = match (reasons.is_empty(), fasttrack) {
             (true, _) => "fast".to_owned(),
             (false, Some(None)) => {
@@ -256,7 +257,7 @@ impl Control {
     }
 
     /// Why FastTrack does not carry a packet of this connection.
-    fn fasttrack_refuses(&self, probe: &Probe, entry: &Entry) -> Option<&'static str> {
+    fn fasttrack_refuses(&self, probe: &Probe, entry: &Entry, end: &End) -> Option<&'static str> {
         let ends = Flags::SYN.0 | Flags::FIN.0 | Flags::RST.0;
         let tcp = entry.original.protocol == protocol::TCP;
         let of_this_packet = if tcp && !entry.assured {
@@ -264,9 +265,21 @@ impl Control {
         } else if tcp && probe.segment.flags & ends != 0 {
             Some("SYN, FIN and RST are followed")
         } else {
-            None
+            self.cannot_be_carried(probe, end)
         };
         self.slow_reason(entry).or(of_this_packet)
+    }
+
+    /// What the slow path has to do with a packet, whatever connection it is of.
+    fn cannot_be_carried(&self, probe: &Probe, end: &End) -> Option<&'static str> {
+        let End::Sent(egress) = *end else {
+            return Some("it does not leave as it came");
+        };
+        let snapshot = self.snapshot();
+        let fits = snapshot
+            .interface(egress)
+            .is_some_and(|interface| probe.len() <= interface.mtu as usize);
+        (!fits).then_some("it is longer than its link's MTU")
     }
 
     /// What becomes of the packet.

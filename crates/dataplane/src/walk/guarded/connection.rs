@@ -63,17 +63,20 @@ impl<W: Watcher> Guard<'_, W> {
         }
     }
 
-    /// A traced packet may be taken to belong to a connection that is not there.
+    /// A traced packet may be taken to belong to a connection that is not there, or to one with a mark.
     #[inline(always)]
     fn assume(&mut self) {
         let assumed = self.watch.assumed();
+        let passage = &mut *self.passage;
+        let mark = assumed.state.map(|_| 0);
+        if let Some(mark) = assumed.connection_mark.or(mark) {
+            passage.marks.connection = mark;
+        }
         let Some(state) = assumed.state else {
             return;
         };
-        let passage = &mut *self.passage;
         passage.track.state = state;
         passage.track.nat = assumed.nat;
-        passage.marks.connection = assumed.marks.connection;
         if !matches!(state, State::New | State::Related) {
             passage.draft = None;
         }
