@@ -68,7 +68,7 @@ fn tracker(entries_max: u32) -> (Arc<Table>, Tracker) {
         homes: None,
         settings: &settings,
     };
-    let tracker = Tracker::new(setup, &mut Rng::seeded(1), Tick(64)).expect("address space");
+    let tracker = Tracker::new(setup, &mut Rng::seeded(1), Tick(64));
     (table, tracker)
 }
 
@@ -193,6 +193,14 @@ fn memory(entries: u32) {
         bytes >> 20,
         bytes / u64::from(entries),
         tracker.index_bytes() as u64 / u64::from(entries),
+    );
+    // What a trace asks for.
+    let absent = tuple(entries, protocol::UDP, false);
+    let start = std::time::Instant::now();
+    assert!(table.known(&absent).is_none());
+    println!(
+        "none between two ends: {:.1} µs",
+        start.elapsed().as_secs_f64() * 1e6
     );
 }
 

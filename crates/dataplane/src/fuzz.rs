@@ -65,7 +65,7 @@ impl Bed {
             settings: &settings,
         };
         let now = Tick(80);
-        let tracker = Tracker::new(setup, &mut Rng::seeded(5), now).ok()?;
+        let tracker = Tracker::new(setup, &mut Rng::seeded(5), now);
         Some(Self {
             table,
             tracker,

@@ -1,4 +1,5 @@
-//! Where tuples are found: from a hash to the places that may hold its tuple. Private to a worker.
+//! Where tuples are found: from a hash to the places that may hold its tuple. Changed by one worker
+//! alone; others may look (`Shelf`).
 //!
 //! Linear hashing (Litwin, 1980): buckets are added one by one at the end, and with each the items
 //! of one older bucket are divided between both. So the index grows in steps of one cache line,
@@ -6,7 +7,8 @@
 //! overflow bucket; items of a chain fill its buckets from the first on. An item holds all 32 bits
 //! of the hash, so that dividing touches no entry.
 
-use core::sync::atomic::Ordering;
+use core::sync::atomic::{AtomicU64, Ordering, fence};
+use std::sync::Arc;
 
 use kernels::{Baseline, Lanes, Pages, Zeroed};
 
@@ -26,12 +28,94 @@ const PRESENT: u64 = 1 << 31;
 /// A place in the table and a direction, as an item holds it: place × 2, +1 for the reply.
 pub(super) type Target = u32;
 
-/// See the module.
+/// An index's buckets, which others look at while its owner changes them.
 #[derive(Debug)]
-pub(super) struct Index {
+pub(super) struct Shelf {
     buckets: Zeroed<Line>,
     /// Buckets of chains; number 0 is none.
     overflow: Zeroed<Line>,
+    /// Buckets in use, for others.
+    count: AtomicU64,
+    /// Odd while items are moved, which somebody who looks may miss.
+    version: AtomicU64,
+}
+
+impl Shelf {
+    /// Empty buckets for as many as `items`.
+    ///
+    /// # Errors
+    /// What the kernel says when there is not that much address space.
+    pub(super) fn new(items: usize) -> std::io::Result<Self> {
+        let buckets = (items / LOAD + 1).max(BUCKETS_MIN);
+        Ok(Self {
+            buckets: Zeroed::new(buckets, Pages::Huge)?,
+            // Chains need a tenth of this; a hash that is bad beyond reason makes `insert` fail.
+            overflow: Zeroed::new(buckets + BUCKETS_MIN, Pages::Huge)?,
+            count: AtomicU64::new(BUCKETS_MIN as u64),
+            version: AtomicU64::new(0),
+        })
+    }
+
+    /// What somebody else than the owner finds under a hash that `right` agrees with. What comes or
+    /// goes meanwhile is found or not; what stays is found.
+    pub(super) fn look<T>(&self, hash: Hash, right: impl Fn(Target) -> Option<T>) -> Option<T> {
+        for _ in 0..LOOKS {
+            let version = self.version.load(Ordering::Acquire);
+            let found = self.look_once(hash, &right);
+            fence(Ordering::Acquire);
+            if found.is_some()
+                || (version & 1, self.version.load(Ordering::Relaxed)) == (0, version)
+            {
+                return found;
+            }
+            core::hint::spin_loop();
+        }
+        None
+    }
+
+    fn look_once<T>(&self, hash: Hash, right: impl Fn(Target) -> Option<T>) -> Option<T> {
+        let count = self.count.load(Ordering::Acquire) as usize;
+        let buckets = Buckets::of(&self.buckets, count);
+        let mut bucket = self.buckets.get(buckets.number(hash.0))?;
+        // A chain that is changed may lead astray, but not for ever.
+        for _ in 0..CHAIN {
+            let matches = matching(Baseline, bucket, hash.0);
+            let places = (0..ITEMS).filter(|at| matches >> at & 1 != 0);
+            let mut targets = places.map(|at| (get(bucket, at) & (PRESENT - 1)) as Target);
+            if let Some(found) = targets.find_map(&right) {
+                return Some(found);
+            }
+            match get(bucket, LINK) {
+                0 => break,
+                next => bucket = self.overflow.get(next as usize)?,
+            }
+        }
+        None
+    }
+
+    /// Items are moved: who looks meanwhile looks again.
+    fn begin(&self) {
+        let version = self.version.load(Ordering::Relaxed);
+        self.version.store(version + 1, Ordering::Relaxed);
+        fence(Ordering::Release);
+    }
+
+    /// They lie where they are looked for.
+    fn end(&self) {
+        let version = self.version.load(Ordering::Relaxed);
+        self.version.store(version + 1, Ordering::Release);
+    }
+}
+
+/// How often somebody looks whom the owner disturbs: each time takes less than two changes do.
+const LOOKS: usize = 10_000;
+/// Buckets of a chain at which others give up: thousands of times what a good hash needs.
+const CHAIN: usize = 1 << 16;
+
+/// See the module.
+#[derive(Debug)]
+pub(super) struct Index {
+    shelf: Arc<Shelf>,
     /// The first of the overflow buckets that were given back; they link to one another.
     overflow_free: u64,
     /// Overflow buckets that were ever used.
@@ -44,22 +128,16 @@ pub(super) struct Index {
 }
 
 impl Index {
-    /// An empty index that may grow to `items`.
-    ///
-    /// # Errors
-    /// What the kernel says when there is not that much address space.
-    pub(super) fn new(items: usize) -> std::io::Result<Self> {
-        let buckets = (items / LOAD + 1).max(BUCKETS_MIN);
-        Ok(Self {
-            buckets: Zeroed::new(buckets, Pages::Huge)?,
-            // Chains need a tenth of this; a hash that is bad beyond reason makes `insert` fail.
-            overflow: Zeroed::new(buckets + BUCKETS_MIN, Pages::Huge)?,
+    /// An empty index, the only one of this shelf.
+    pub(super) fn new(shelf: Arc<Shelf>) -> Self {
+        Self {
+            shelf,
             overflow_free: 0,
             overflow_used: 1,
             count: BUCKETS_MIN,
             mask: BUCKETS_MIN - 1,
             items: 0,
-        })
+        }
     }
 
     /// Bytes of buckets in use.
@@ -71,7 +149,7 @@ impl Index {
     #[inline(always)]
     pub(super) fn buckets(&self) -> Buckets<'_> {
         Buckets {
-            buckets: &self.buckets,
+            buckets: &self.shelf.buckets,
             count: self.count,
             mask: self.mask,
         }
@@ -80,7 +158,7 @@ impl Index {
     /// The target under this hash that `right` agrees with.
     #[inline(always)]
     pub(super) fn find(&self, hash: Hash, right: impl Fn(Target) -> bool) -> Option<Target> {
-        let mut bucket = &self.buckets[self.bucket(hash.0)];
+        let mut bucket = &self.shelf.buckets[self.bucket(hash.0)];
         loop {
             let mut matches = matching(Baseline, bucket, hash.0);
             while matches != 0 {
@@ -105,7 +183,7 @@ impl Index {
             return false;
         }
         self.items += 1;
-        if self.items > self.count * LOAD && self.count < self.buckets.len() {
+        if self.items > self.count * LOAD && self.count < self.shelf.buckets.len() {
             self.divide();
         }
         true
@@ -114,7 +192,7 @@ impl Index {
     /// Takes an item out. False when it is not there.
     pub(super) fn remove(&mut self, hash: Hash, target: Target) -> bool {
         let item = u64::from(hash.0) << 32 | PRESENT | u64::from(target);
-        let mut bucket = &self.buckets[self.bucket(hash.0)];
+        let mut bucket = &self.shelf.buckets[self.bucket(hash.0)];
         let (hole, at) = loop {
             match (0..ITEMS).find(|at| get(bucket, *at) == item) {
                 Some(at) => break (bucket, at),
@@ -122,6 +200,7 @@ impl Index {
                 None => bucket = self.chained(get(bucket, LINK)),
             }
         };
+        self.shelf.begin();
         // The chain's last item fills the hole, so that chains stay short.
         let (mut before, mut last) = (None, hole);
         while get(last, LINK) != 0 {
@@ -144,6 +223,7 @@ impl Index {
             let freed = freed.or_else(|| self.unlink_empty(hash));
             freed.into_iter().for_each(|number| self.give_back(number));
         }
+        self.shelf.end();
         self.items -= 1;
         true
     }
@@ -156,12 +236,12 @@ impl Index {
 
     #[inline(always)]
     fn chained(&self, number: u64) -> &Line {
-        &self.overflow[number as usize]
+        &self.shelf.overflow[number as usize]
     }
 
     /// Puts an item into the first free place of a bucket's chain.
     fn place(&mut self, bucket: usize, item: u64) -> bool {
-        let mut last = &self.buckets[bucket];
+        let mut last = &self.shelf.buckets[bucket];
         loop {
             if let Some(free) = (0..ITEMS).find(|at| get(last, *at) == 0) {
                 put(last, free, item);
@@ -173,7 +253,7 @@ impl Index {
             }
         }
         let number = match self.overflow_free {
-            0 if self.overflow_used as usize >= self.overflow.len() => return false,
+            0 if self.overflow_used as usize >= self.shelf.overflow.len() => return false,
             0 => self.overflow_used,
             free => free,
         };
@@ -190,9 +270,11 @@ impl Index {
 
     /// Adds a bucket and divides the items of the oldest undivided one.
     fn divide(&mut self) {
+        self.shelf.begin();
         let old = self.count - (self.mask + 1);
-        let (mut items, mut chain) = take(&self.buckets[old]);
+        let (mut items, mut chain) = take(&self.shelf.buckets[old]);
         self.count += 1;
+        self.shelf.count.store(self.count as u64, Ordering::Relaxed);
         if self.count == (self.mask + 1) * 2 {
             self.mask = self.mask << 1 | 1;
         }
@@ -203,17 +285,18 @@ impl Index {
                 debug_assert!(placed);
             }
             if chain == 0 {
-                return;
+                break;
             }
             let number = chain;
             (items, chain) = take(self.chained(number));
             self.give_back(number);
         }
+        self.shelf.end();
     }
 
     /// Takes the last bucket, which is empty, off the chain of a hash.
     fn unlink_empty(&self, hash: Hash) -> Option<u64> {
-        let mut bucket = &self.buckets[self.bucket(hash.0)];
+        let mut bucket = &self.shelf.buckets[self.bucket(hash.0)];
         loop {
             let next = get(bucket, LINK);
             if next == 0 {
@@ -241,7 +324,16 @@ pub(super) struct Buckets<'a> {
     mask: usize,
 }
 
-impl Buckets<'_> {
+impl<'a> Buckets<'a> {
+    /// So many of them are in use, at least one.
+    fn of(buckets: &'a [Line], count: usize) -> Self {
+        Self {
+            buckets,
+            count,
+            mask: (1 << count.ilog2()) - 1,
+        }
+    }
+
     /// The number of a hash's bucket among those in use.
     #[inline(always)]
     fn number(self, hash: u32) -> usize {
@@ -288,7 +380,7 @@ fn take(bucket: &Line) -> ([u64; ITEMS], u64) {
     (items, link)
 }
 
-// Only this worker touches the words; they are atomics because that is what huge pages come as.
+// Only the owner changes the words.
 #[inline(always)]
 fn get(line: &Line, at: usize) -> u64 {
     line[at].load(Ordering::Relaxed)
@@ -305,11 +397,15 @@ mod tests {
     use proptest::prelude::*;
     use std::collections::BTreeSet;
 
+    fn index(items: usize) -> Index {
+        Index::new(Arc::new(Shelf::new(items).expect("address space")))
+    }
+
     /// Chains hold no hole but behind their last item, and every item lies where it is looked for.
     fn check(index: &Index) {
         let mut items = 0;
         for number in 0..index.count {
-            let mut bucket = &index.buckets[number];
+            let mut bucket = &index.shelf.buckets[number];
             loop {
                 let used = (0..ITEMS).take_while(|at| get(bucket, *at) != 0).count();
                 assert!((used..ITEMS).all(|at| get(bucket, at) == 0));
@@ -335,7 +431,7 @@ mod tests {
         fn the_index_is_a_set_of_pairs(
             steps in prop::collection::vec((any::<bool>(), 0..40_u32, 0..60_u32), 0..800),
         ) {
-            let mut index = Index::new(4_000).expect("address space");
+            let mut index = index(4_000);
             let mut model = BTreeSet::new();
             for (add, hash, target) in steps {
                 // Few hashes, so that chains become long; they differ in high bits too.
@@ -349,13 +445,15 @@ mod tests {
             check(&index);
             for (hash, target) in &model {
                 prop_assert_eq!(index.find(Hash(*hash), |found| found == *target), Some(*target));
+                let right = |found| (found == *target).then_some(found);
+                prop_assert_eq!(index.shelf.look(Hash(*hash), right), Some(*target));
             }
         }
     }
 
     #[test]
     fn it_grows_step_by_step_and_finds_everything() {
-        let mut index = Index::new(40_000).expect("address space");
+        let mut index = index(40_000);
         let hash = |item: u32| Hash(item.wrapping_mul(0x9e37_79b9));
         for item in 0..40_000 {
             assert!(index.insert(hash(item), item));
@@ -370,5 +468,34 @@ mod tests {
         assert!((0..40_000).all(|item| index.remove(hash(item), item)));
         check(&index);
         assert_eq!(index.items, 0);
+    }
+
+    /// Others look for what stays, while everything around it is moved.
+    #[test]
+    fn what_stays_is_found_by_others() {
+        let mut index = index(20_000);
+        // Long chains, too: hashes differ in a few bits alone.
+        let hash = |item: u32| Hash(item.wrapping_mul(0x9e37_79b9) & 0xff00_03ff);
+        let (shelf, done) = (Arc::clone(&index.shelf), &AtomicU64::new(0));
+        for item in 0..100 {
+            assert!(index.insert(hash(item), item));
+        }
+        std::thread::scope(|scope| {
+            let reader = scope.spawn(move || {
+                while done.load(Ordering::Relaxed) == 0 {
+                    for item in 0..100 {
+                        let right = |found| (found == item).then_some(found);
+                        assert_eq!(shelf.look(hash(item), right), Some(item));
+                    }
+                }
+            });
+            for round in 0..20 {
+                let items = 100..100 + 900 * (round + 1);
+                assert!(items.clone().all(|item| index.insert(hash(item), item)));
+                assert!(items.clone().all(|item| index.remove(hash(item), item)));
+            }
+            done.store(1, Ordering::Relaxed);
+            reader.join().expect("everything was found");
+        });
     }
 }

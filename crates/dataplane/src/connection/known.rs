@@ -2,6 +2,7 @@
 //! is known of its connection, and changes nothing of that.
 
 use super::entry::talk_in;
+use super::hash::Hash;
 use super::id::Slot;
 use super::layout::{Layout, SHARED};
 use super::row::{Row, Words};
@@ -61,27 +62,26 @@ impl Known {
 }
 
 impl Table {
-    /// The connection between the ends of a packet, whichever worker has it. Looks at every place: for
-    /// questions, not for packets.
+    /// The connection between the ends of a packet, whichever worker has it. One that begins, ends or
+    /// gets another place meanwhile may be seen or not.
     pub fn known(&self, tuple: &Tuple) -> Option<Known> {
         let mut parts = self.parts().zip(0..);
-        parts.find_map(|((ipv4, ipv6), worker)| match tuple.ipv6 {
-            true => known(ipv6, worker, tuple),
-            false => known(ipv4, worker, tuple),
+        parts.find_map(|((keys, ipv4, ipv6), worker)| {
+            let hash = keys.hash(tuple);
+            match tuple.ipv6 {
+                true => known(ipv6, worker, hash, tuple),
+                false => known(ipv4, worker, hash, tuple),
+            }
         })
     }
 }
 
-fn known<F: Layout>(entries: &Entries<F>, worker: u16, tuple: &Tuple) -> Option<Known> {
-    let key = F::key(tuple);
-    (0..entries.used()).find_map(|place| {
-        let entry = entries.at(place);
-        if !(entry.is(false, &key) || entry.is(true, &key)) {
-            return None;
-        }
+fn known<F: Layout>(entries: &Entries<F>, worker: u16, hash: Hash, tuple: &Tuple) -> Option<Known> {
+    entries.shelf().look(hash, |target| {
+        let place = target >> 1;
         let words = entries.read(place)?;
         let row = Row::of::<F>(Slot::new(F::IPV6, worker, place), &words)?;
-        // Another one may lie there by now.
+        // It may be another one of this hash, or another one by now.
         let reply = row.original != *tuple;
         (!reply || row.reply == *tuple).then_some(Known { row, reply, words })
     })

@@ -59,9 +59,9 @@ pub(super) struct Left {
 }
 
 impl<F: Layout> Part<F> {
-    pub(super) fn new(entries: Arc<Entries<F>>, worker: u16, now: Tick) -> std::io::Result<Self> {
-        Ok(Self {
-            index: Index::new(entries.capacity() as usize * 2)?,
+    pub(super) fn new(entries: Arc<Entries<F>>, worker: u16, now: Tick) -> Self {
+        Self {
+            index: Index::new(Arc::clone(entries.shelf())),
             entries,
             first: Slot::new(F::IPV6, worker, 0),
             wheels: core::array::from_fn(|_| Wheel::new(now)),
@@ -69,7 +69,7 @@ impl<F: Layout> Part<F> {
             resting: (0, 0),
             translates: false,
             over: Vec::new(),
-        })
+        }
     }
 
     /// Whether connections are translated.

@@ -36,6 +36,6 @@ pub fn trackers(
         };
         Tracker::new(setup, rng, Tick::default())
     });
-    let trackers = trackers.collect::<io::Result<_>>()?;
+    let trackers = trackers.collect();
     Ok((table, trackers))
 }

@@ -10,7 +10,9 @@ use std::sync::{Arc, OnceLock};
 use kernels::{Pages, Zeroed};
 
 use super::entry::Entry;
+use super::hash::Keys;
 use super::id::{EntryId, SLOTS_MAX, Slot, WORKERS_MAX};
+use super::index::Shelf;
 use super::layout::{Cold, Ipv4, Ipv6, Layout, Line, SHARED, line_of, load, shared};
 use super::row::{Row, Words};
 use crate::nat::Mappings;
@@ -23,6 +25,8 @@ pub(super) struct Entries<F> {
     /// Places below this one were used at some time.
     used: AtomicU32,
     capacity: u32,
+    /// Of its owner's index.
+    shelf: Arc<Shelf>,
     of: core::marker::PhantomData<F>,
 }
 
@@ -34,13 +38,14 @@ impl<F: Layout> Entries<F> {
             cold: Zeroed::new(entries, Pages::Huge)?,
             used: AtomicU32::new(0),
             capacity,
+            shelf: Arc::new(Shelf::new(entries * 2)?),
             of: core::marker::PhantomData,
         })
     }
 
-    /// How many connections fit.
-    pub(super) fn capacity(&self) -> u32 {
-        self.capacity
+    /// Where its owner's index has their tuples.
+    pub(super) fn shelf(&self) -> &Arc<Shelf> {
+        &self.shelf
     }
 
     /// Places below this one were used at some time.
@@ -158,6 +163,8 @@ impl<'a, F: Layout> Lines<'a, F> {
 struct Part {
     ipv4: Arc<Entries<Ipv4>>,
     ipv6: Arc<Entries<Ipv6>>,
+    /// Of its owner's hash, as soon as there is one.
+    keys: OnceLock<Keys>,
 }
 
 /// All connections of a router.
@@ -185,6 +192,7 @@ impl Table {
             Ok(Part {
                 ipv4: Arc::new(Entries::new(capacity)?),
                 ipv6: Arc::new(Entries::new(capacity)?),
+                keys: OnceLock::new(),
             })
         });
         Ok(Arc::new(Self {
@@ -261,14 +269,18 @@ impl Table {
         self.parts.len()
     }
 
-    /// The entries of each worker: IPv4, IPv6.
-    pub(super) fn parts(&self) -> impl Iterator<Item = (&Entries<Ipv4>, &Entries<Ipv6>)> {
-        self.parts.iter().map(|part| (&*part.ipv4, &*part.ipv6))
+    /// The entries of each worker that has some, and the keys of its hash: IPv4, IPv6.
+    pub(super) fn parts(&self) -> impl Iterator<Item = (&Keys, &Entries<Ipv4>, &Entries<Ipv6>)> {
+        let parts = self.parts.iter();
+        parts.filter_map(|part| Some((part.keys.get()?, &*part.ipv4, &*part.ipv6)))
     }
 
-    /// A worker's entries.
-    pub(super) fn part(&self, worker: u16) -> (Arc<Entries<Ipv4>>, Arc<Entries<Ipv6>>) {
+    /// A worker's entries, for the worker, whose index has these keys.
+    pub(super) fn part(&self, worker: u16, keys: Keys) -> (Arc<Entries<Ipv4>>, Arc<Entries<Ipv6>>) {
         let part = &self.parts[usize::from(worker) % self.parts.len()];
+        // A second tracker of the same worker would be a mistake.
+        let fresh = part.keys.set(keys).is_ok();
+        debug_assert!(fresh, "each worker has one tracker");
         (Arc::clone(&part.ipv4), Arc::clone(&part.ipv6))
     }
 

@@ -93,18 +93,16 @@ pub(super) use of_family;
 
 impl Tracker {
     /// A tracker without connections, the only one of its worker in this table.
-    ///
-    /// # Errors
-    /// What the kernel says when there is not enough address space for the index.
-    pub fn new(setup: Setup<'_>, rng: &mut Rng, now: Tick) -> std::io::Result<Self> {
-        let (ipv4, ipv6) = setup.table.part(setup.worker);
-        Ok(Self {
+    pub fn new(setup: Setup<'_>, rng: &mut Rng, now: Tick) -> Self {
+        let keys = Keys::random(rng);
+        let (ipv4, ipv6) = setup.table.part(setup.worker, keys);
+        Self {
             worker: setup.worker,
             homes: setup.homes,
             limits: Limits::of(setup.settings),
-            keys: Keys::random(rng),
-            ipv4: Part::new(ipv4, setup.worker, now)?,
-            ipv6: Part::new(ipv6, setup.worker, now)?,
+            keys,
+            ipv4: Part::new(ipv4, setup.worker, now),
+            ipv6: Part::new(ipv6, setup.worker, now),
             expectations: Expectations::default(),
             altered: BTreeMap::new(),
             remainders: Remainders::default(),
@@ -113,7 +111,7 @@ impl Tracker {
             counted: Vec::with_capacity(COUNTED),
             attached: Vec::with_capacity(COUNTED),
             table: setup.table,
-        })
+        }
     }
 
     /// Whether other workers track connections too.

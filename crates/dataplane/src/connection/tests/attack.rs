@@ -198,7 +198,7 @@ fn a_worker_without_the_answers_knows_who_has_them() {
             homes: Some(std::sync::Arc::clone(&homes)),
             settings: &settings,
         };
-        Tracker::new(setup, &mut Rng::seeded(worker.into()), Tick(0)).expect("address space")
+        Tracker::new(setup, &mut Rng::seeded(worker.into()), Tick(0))
     });
     let outside = Tuple {
         source_port: 9,

@@ -151,7 +151,7 @@ impl Bed {
             homes: None,
             settings,
         };
-        let tracker = Tracker::new(setup, &mut Rng::seeded(5), now).expect("address space");
+        let tracker = Tracker::new(setup, &mut Rng::seeded(5), now);
         Self {
             table,
             tracker,

@@ -13,7 +13,7 @@ fn tracker() -> Tracker {
         homes: None,
         settings: &settings,
     };
-    Tracker::new(setup, &mut machine::Rng::seeded(5), Tick(80)).expect("address space")
+    Tracker::new(setup, &mut machine::Rng::seeded(5), Tick(80))
 }
 
 /// A packet of the tuple, without a payload.
