@@ -6,7 +6,7 @@
 use std::fmt::Write as _;
 
 use console::protocol::Message;
-use frame::{Offloads, Sizes};
+use frame::Offloads;
 use machine::{Duration, Instant};
 use menu::quote_always;
 use router::Instance;
@@ -127,13 +127,7 @@ fn offline(file: &std::path::Path, command: &str) -> Result<String, String> {
         .filter(|item| item.is_port())
         .map(|item| item.text("default-name").to_owned())
         .collect();
-    let setup = Setup {
-        workers: 1,
-        sizes: Sizes::TEST,
-        seed: 0,
-        now: Instant::ZERO,
-    };
-    let made = Instance::new(&setup, store);
+    let made = Instance::new(&Setup::OFFLINE, store);
     let (mut instance, _workers) = made.map_err(|error| format!("memory: {error}"))?;
     crate::core::set_clock(&mut instance);
     for (number, port) in ports.iter().enumerate() {

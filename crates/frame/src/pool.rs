@@ -72,8 +72,8 @@ impl Sizes {
         medium: 1_024,
         large: 256,
     };
-    /// For simulations and tests: under 2 MB.
-    pub const TEST: Self = Self {
+    /// For simulations, and routers that forward nothing: under 2 MB.
+    pub const LEAST: Self = Self {
         small: 512,
         medium: 16,
         large: 4,
@@ -310,10 +310,10 @@ mod tests {
     #[test]
     #[cfg_attr(miri, ignore = "thousands of frames take Miri minutes")]
     fn what_came_home_is_available_before_the_last_slot_is_taken() {
-        let mut pools = Pool::group(2, Sizes::TEST).expect("memory");
+        let mut pools = Pool::group(2, Sizes::LEAST).expect("memory");
         let mut other = pools.pop().expect("two pools");
         let mut home = pools.pop().expect("two pools");
-        let all = Sizes::TEST.small as usize;
+        let all = Sizes::LEAST.small as usize;
 
         // As a port does that takes no more than its share, whatever the other pool frees.
         for _ in 0..10 * all {
@@ -328,7 +328,7 @@ mod tests {
 
     #[test]
     fn a_frame_grows_into_its_headroom_and_not_beyond() {
-        let mut pool = Pool::new(Sizes::TEST).expect("memory");
+        let mut pool = Pool::new(Sizes::LEAST).expect("memory");
         let mut frame = pool.alloc_from(&[1, 2, 3]).expect("a slot");
 
         assert!(frame.push_front(HEADROOM));
@@ -342,7 +342,7 @@ mod tests {
 
     #[test]
     fn the_class_follows_the_length() {
-        let mut pool = Pool::new(Sizes::TEST).expect("memory");
+        let mut pool = Pool::new(Sizes::LEAST).expect("memory");
         for (len, class) in [
             (60, Class::Small),
             (1792, Class::Small),

@@ -114,7 +114,7 @@ mod tests {
     }
 
     fn exchange(limit: usize) -> (bool, Vec<u8>) {
-        let mut pool = Pool::new(Sizes::TEST).expect("memory");
+        let mut pool = Pool::new(Sizes::LEAST).expect("memory");
         let (one, mut other) = MemoryPort::pair(8, Handing::Move, Offloads::default());
         let file = Shared(Arc::default(), limit);
         let mut port = Capture::new(one, FrameWriter::new(file.clone()).expect("room"));

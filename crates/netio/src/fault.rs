@@ -188,7 +188,7 @@ mod tests {
 
     /// What arrives of `FRAMES` numbered frames, and that no slot was lost.
     fn sent_over(faults: Faults, seed: u64) -> Vec<Vec<u8>> {
-        let mut pool = Pool::new(Sizes::TEST).expect("memory");
+        let mut pool = Pool::new(Sizes::LEAST).expect("memory");
         let free = pool.available(Class::Small);
         let (one, mut other) = MemoryPort::pair(600, Handing::Move, Offloads::default());
         let mut port = Fault::new(one, faults, seed);
@@ -275,7 +275,7 @@ mod tests {
 
     #[test]
     fn a_lone_frame_is_late_but_not_lost() {
-        let mut pool = Pool::new(Sizes::TEST).expect("memory");
+        let mut pool = Pool::new(Sizes::LEAST).expect("memory");
         let (one, mut other) = MemoryPort::pair(8, Handing::Move, Offloads::default());
         let always = Faults {
             reordering_ppm: 1_000_000,

@@ -156,7 +156,7 @@ mod tests {
     use super::*;
 
     fn pool() -> Pool {
-        Pool::new(Sizes::TEST).expect("memory")
+        Pool::new(Sizes::LEAST).expect("memory")
     }
 
     #[test]

@@ -207,7 +207,7 @@ mod tests {
     #[test]
     fn what_is_sent_to_a_file_is_received_from_it() {
         let file = Scratch::new("round");
-        let mut pool = Pool::new(Sizes::TEST).expect("memory");
+        let mut pool = Pool::new(Sizes::LEAST).expect("memory");
         let contents: Vec<Vec<u8>> = [60, 1514, 9014, 65_550].map(|len| vec![7; len]).to_vec();
         let mut frames = contents.iter().filter_map(|c| pool.alloc_from(c)).collect();
         let mut out = PcapPort::open(None, Some(&file.0)).expect("a file");
@@ -230,7 +230,7 @@ mod tests {
     #[test]
     fn a_file_that_is_cut_gives_what_is_whole_and_one_error() {
         let file = Scratch::new("cut");
-        let mut pool = Pool::new(Sizes::TEST).expect("memory");
+        let mut pool = Pool::new(Sizes::LEAST).expect("memory");
         let mut writer = FrameWriter::new(Vec::new()).expect("memory");
         let frame = pool.alloc_from(&[1; 60]).expect("a slot");
         for _ in 0..2 {

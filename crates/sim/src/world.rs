@@ -102,7 +102,7 @@ impl World {
     pub fn router(&mut self, configuration: &str, ports: usize, workers: usize) -> NodeId {
         let setup = Setup {
             workers,
-            sizes: Sizes::TEST,
+            sizes: Sizes::LEAST,
             seed: self.rng.next_u64(),
             now: self.now,
         };

@@ -25,6 +25,16 @@ pub struct Setup {
     pub now: Instant,
 }
 
+impl Setup {
+    /// That of a router which forwards nothing, at the beginning of time: to ask about a configuration.
+    pub const OFFLINE: Self = Self {
+        workers: 1,
+        sizes: Sizes::LEAST,
+        seed: 1,
+        now: Instant::ZERO,
+    };
+}
+
 impl Control {
     /// Makes control and its workers. Each worker goes to a thread of its own, or is stepped by a
     /// simulation.

@@ -306,7 +306,6 @@ pub(crate) fn settings(store: &Store, machine: &[SocketAddr]) -> Config {
 #[cfg(test)]
 mod tests {
     use dataplane::rule::List;
-    use frame::Sizes;
     use script::Session;
     use wire::dns::Found;
 
@@ -322,13 +321,8 @@ mod tests {
 
     impl Bench {
         fn new(configuration: &str) -> Self {
-            let setup = Setup {
-                workers: 1,
-                sizes: Sizes::TEST,
-                seed: 1,
-                now: Instant::ZERO,
-            };
-            let (router, _) = Instance::new(&setup, schema::store()).expect("a small pool");
+            let (router, _) =
+                Instance::new(&Setup::OFFLINE, schema::store()).expect("a small pool");
             let mut bench = Self {
                 router,
                 now: Instant::ZERO,

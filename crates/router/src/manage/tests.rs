@@ -1,6 +1,5 @@
 //! What users do with the configuration as a whole.
 
-use frame::Sizes;
 use machine::{Duration, Instant};
 use menu::{Clock, Files as _};
 use script::Session;
@@ -15,13 +14,7 @@ fn router() -> Instance {
 }
 
 fn with(store: menu::Store) -> Instance {
-    let setup = Setup {
-        workers: 1,
-        sizes: Sizes::TEST,
-        seed: 1,
-        now: Instant::ZERO,
-    };
-    let (mut router, _) = Instance::new(&setup, store).expect("memory for a small pool");
+    let (mut router, _) = Instance::new(&Setup::OFFLINE, store).expect("memory for a small pool");
     router.control().set_clock(Clock {
         unix_seconds: 1_795_287_477,
         ..Clock::default()

@@ -1,6 +1,5 @@
 //! What is shown of rules and lists, and what can be changed.
 
-use frame::Sizes;
 use machine::Instant;
 use menu::Clock;
 use script::Session;
@@ -40,13 +39,7 @@ fn a_helper_that_is_not_there_says_so_where_it_is_enabled() {
 }
 
 fn router() -> Instance {
-    let setup = Setup {
-        workers: 1,
-        sizes: Sizes::TEST,
-        seed: 1,
-        now: Instant::ZERO,
-    };
-    let (router, _) = Instance::new(&setup, schema::store()).expect("a small pool");
+    let (router, _) = Instance::new(&Setup::OFFLINE, schema::store()).expect("a small pool");
     router
 }
 
