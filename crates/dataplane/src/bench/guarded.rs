@@ -35,6 +35,8 @@ pub const GUARDED: &[&str] = &[
     "tls-host-50",
     "mangle-25",
     "mangle-1000",
+    "raw-25",
+    "prerouting-25",
 ];
 
 /// Flows of rows without connections.
@@ -103,7 +105,7 @@ pub fn guarded(
 fn counts(row: &str) -> &'static [u32] {
     match row {
         "stateful" => &[1, 1_000, 64_000, 1_000_000],
-        "stateful-tcp" | "stateful-25" => &TALKS[1..],
+        "stateful-tcp" | "stateful-25" | "raw-25" | "prerouting-25" => &TALKS[1..],
         "masquerade" | "fasttrack" | "fasttrack-nat" => TALKS,
         "new-connections" => &[16_000, 1_000_000],
         "layer7-50" | "tls-host-50" => &[1_000],
@@ -125,10 +127,16 @@ fn firewall(row: &str, family: Family, flows: u32, seed: u64) -> (Firewall, Kind
             };
             return (build.done(), Kind::Shapes(shapes.hits));
         }
-        "stateful-25" => {
+        "stateful-25" | "raw-25" | "prerouting-25" => {
             let shapes = Shapes::new(family, 25, seed);
-            let rules = acting(shapes.rules.clone(), accept);
-            let build = build.tracked(ENTRIES).filter(rules);
+            let rules = shapes.rules.clone();
+            let build = build.tracked(ENTRIES);
+            let behind = |build: Build| build.filter(home(family, false)).masquerade();
+            let build = match row {
+                "raw-25" => behind(build.raw(acting(rules, accept))),
+                "prerouting-25" => behind(build.prerouting(acting(rules, Action::MarkPacket))),
+                _ => build.filter(acting(rules, accept)),
+            };
             return (build.done(), Kind::TalkShapes(shapes));
         }
         "new-connections" => {

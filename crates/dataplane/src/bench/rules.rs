@@ -176,12 +176,23 @@ impl Build {
         })
     }
 
-    /// `/ip/firewall/raw`: nothing is tracked.
-    pub(super) fn notrack(self) -> Self {
-        let rules = vec![(Vec::new(), Action::Notrack)];
+    /// `/ip/firewall/mangle`, prerouting.
+    pub(super) fn prerouting(self, rules: Vec<(Vec<Matcher>, Action)>) -> Self {
+        self.table(mangle::CHAINS, mangle::PREROUTING, rules, |tables| {
+            &mut tables.mangle
+        })
+    }
+
+    /// `/ip/firewall/raw`, prerouting.
+    pub(super) fn raw(self, rules: Vec<(Vec<Matcher>, Action)>) -> Self {
         self.table(raw::CHAINS, raw::PREROUTING, rules, |tables| {
             &mut tables.raw
         })
+    }
+
+    /// Nothing is tracked, as `raw` says.
+    pub(super) fn notrack(self) -> Self {
+        self.raw(vec![(Vec::new(), Action::Notrack)])
     }
 
     /// `/ip/firewall/nat`: `action=masquerade out-interface-list=WAN`.

@@ -7,15 +7,16 @@ use frame::Frame;
 
 use super::CHUNK;
 use super::arrived::Arrived;
-use super::columns::Columns;
 use super::plain::{Firsts, Plain};
 use super::run::{Run, Waiting};
 use super::translation::turn_destination;
-use crate::connection::{NatState, Tick, Tracker, Way, Ways};
+use crate::connection::{NatState, Tick, Tracker, Ways};
 use crate::packet::Fields;
 use crate::rule::First;
+use crate::walk::Context;
 use crate::walk::depart::packet;
 use crate::walk::enter::Lane;
+use crate::walk::near::Near;
 
 /// What the passes tell each other about the frames of a chunk, by their place in it.
 pub(in crate::walk) struct Ahead {
@@ -146,9 +147,25 @@ impl Ahead {
         &mut self.fields[at]
     }
 
-    /// Looks up which rules the packets of the run may hit.
+    /// Routes the packets of the run, and looks up which rules they may hit: those of prerouting as the
+    /// packets came, the others as they are translated.
     #[inline(always)]
-    pub(super) fn look_up(&mut self, plain: &Plain<'_>) {
+    pub(super) fn look_up(
+        &mut self,
+        plain: &Plain<'_>,
+        cx: &Context<'_>,
+        near: &mut Near,
+        tracker: &Tracker,
+    ) {
+        plain.look_up_early(&self.run, &self.fields, &mut self.firsts);
+        if self.run.translates() {
+            let fields = (&mut self.fields, self.which.fields);
+            match self.run.is_ipv6() {
+                true => self.run.turn::<true>(fields, tracker),
+                false => self.run.turn::<false>(fields, tracker),
+            }
+        }
+        self.run.route(cx, near);
         plain.look_up(&self.run, &self.fields, &mut self.firsts);
     }
 
@@ -184,54 +201,17 @@ impl Ahead {
         let (first, len) = (places.start, self.run.len());
         let lens = &self.lens[places.clone()];
         let frames = &frames[places.clone()];
-        let (run, mut nat) = (&mut self.run, 0);
+        let run = &mut self.run;
         let done = tracker.pass_together::<IPV6>(
             (&self.ways, places),
             lens,
             (self.which.tcp, |at| packet(&frames[at])),
             now,
-            |at, passed| {
-                nat |= passed.nat.0;
-                run.keep(len + at, passed);
-            },
+            |at, passed| run.keep(len + at, passed),
         );
-        if nat != 0 {
-            for at in 0..done {
-                if let Some(way) = self.ways.get(first + at)
-                    && run.is_translated(len + at)
-                {
-                    let read = (&mut self.fields, self.which.fields);
-                    turn::<IPV6>(&mut run.columns, read, first + at, way, tracker);
-                }
-            }
-        }
         let places = first..first + done;
         let ways = self.ways.of(places.clone());
         self.run.add::<IPV6>(places, &lens[..done], Some(ways));
         done
-    }
-
-    /// Gives a packet the destination that its connection translates it to.
-    pub(super) fn turn<const IPV6: bool>(&mut self, at: usize, way: Way, tracker: &Tracker) {
-        let read = (&mut self.fields, self.which.fields);
-        turn::<IPV6>(&mut self.run.columns, read, at, way, tracker);
-    }
-}
-
-/// The same, in what was read of it: its columns, and its fields where the bit of its place says so. By
-/// itself, so that others do not pay for what it needs.
-#[inline(never)]
-fn turn<const IPV6: bool>(
-    columns: &mut Columns,
-    (fields, read): (&mut [Fields; CHUNK], u64),
-    at: usize,
-    way: Way,
-    tracker: &Tracker,
-) {
-    let mut tuple = columns.tuple::<IPV6>(at);
-    turn_destination(tracker, way, &mut tuple);
-    columns.set_destination::<IPV6>(at, &tuple);
-    if read >> (at % CHUNK) & 1 != 0 {
-        fields[at % CHUNK].tuple = tuple;
     }
 }

@@ -23,7 +23,7 @@ impl<W: Watcher> Guard<'_, W> {
         let found = match self.met {
             Met::Found(found) => found,
             Met::Tracked(track) => track.way,
-            Met::Unknown => tracker.lookup(&tuple),
+            Met::Unknown | Met::Untracked => tracker.lookup(&tuple),
         };
         passage.track = match self.met {
             Met::Tracked(track) => track,

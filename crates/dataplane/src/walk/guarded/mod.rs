@@ -146,14 +146,16 @@ pub(crate) struct Onward {
 /// that is asked for with the first has come when the last was read.
 const CHUNK: usize = rule::TOGETHER;
 
-/// What is known of a packet's connection before its stage.
+/// What is known of a packet before its connection is.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Met {
     /// Nothing.
     Unknown,
     /// It was looked up.
     Found(Option<Way>),
-    /// It was counted there, too.
+    /// `raw` let the packet pass, and it is not tracked.
+    Untracked,
+    /// `raw` let the packet pass, and its connection has counted it.
     Tracked(Track),
 }
 
@@ -244,7 +246,11 @@ impl<W: Watcher> Guard<'_, W> {
 
     /// raw, connection, mangle, dstnat.
     fn prerouting(&mut self) -> Result<(), Exit> {
-        self.raw(Hook::Raw, InterfaceId::NONE)?;
+        match self.met {
+            Met::Unknown | Met::Found(_) => self.raw(Hook::Raw, InterfaceId::NONE)?,
+            Met::Untracked => self.passage.changes.untracked = true,
+            Met::Tracked(_) => {}
+        }
         self.connect();
         self.hook(Hook::Prerouting, InterfaceId::NONE)
     }

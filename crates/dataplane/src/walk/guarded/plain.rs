@@ -8,6 +8,8 @@
 //! it does to one packet is asked by the next; so those that follow each other wait in a [`Run`] until
 //! then. Whatever is not plain, it leaves untouched for the guard.
 
+use core::ops::Range;
+
 use frame::Frame;
 
 use super::arrived::Arrived;
@@ -222,13 +224,6 @@ impl<'a> Plain<'a> {
         }
     }
 
-    /// Whether rules see the destination that a packet came with.
-    #[inline(always)]
-    pub(super) fn asks_early(&self) -> bool {
-        self.mangle
-            .is_some_and(|mangle| mangle.prerouting.is_some())
-    }
-
     /// Looks up which rules of `raw` the packets of a chunk may hit.
     #[inline(always)]
     pub(super) fn look_up_raw(&self, arrived: &Arrived<'_>, firsts: &mut [First; CHUNK]) {
@@ -238,32 +233,87 @@ impl<'a> Plain<'a> {
         }
     }
 
-    /// What `raw` says of a packet whose first candidate this is. Nothing is counted.
+    /// Where the packets from `from` on end that `raw` lets pass with no more to be done to them, and
+    /// whether those are tracked, where packets are.
     #[inline(always)]
-    pub(super) fn before(&self, first: &First) -> Quick {
-        self.raw
-            .map_or(Quick::Accept(NOBODY), |raw| raw.chain.quick(first))
+    pub(super) fn admitted(
+        &self,
+        raw: &[First; CHUNK],
+        places: Range<usize>,
+        tracks: bool,
+    ) -> (usize, bool) {
+        let is = |at: usize| match self.before(&raw[at % CHUNK], |_| ()) {
+            Quick::Accept(_) => Some(tracks),
+            Quick::Notrack(_) => Some(false),
+            _ => None,
+        };
+        let first = is(places.start);
+        let mut rest = places.clone();
+        let end = match first {
+            Some(_) => rest.find(|at| is(*at) != first).unwrap_or(places.end),
+            None => places.start,
+        };
+        (end, first.unwrap_or(tracks))
     }
 
-    /// Looks up which rules the packets of a run may hit.
+    /// Counts packets for the rules that said what becomes of them.
+    #[inline(always)]
+    pub(super) fn count_raw(
+        &self,
+        raw: &[First; CHUNK],
+        lens: &[u32; CHUNK],
+        places: Range<usize>,
+        rules: &rule::Worker,
+    ) {
+        for at in places {
+            let (first, len) = (&raw[at % CHUNK], lens[at % CHUNK]);
+            let count = |rule| rules.count(rule, len);
+            let (Quick::Accept(rule) | Quick::Notrack(rule) | Quick::Drop(rule)) =
+                self.before(first, count)
+            else {
+                continue;
+            };
+            if rule != NOBODY {
+                rules.count(rule, len);
+            }
+        }
+    }
+
+    /// What `raw` says of a packet whose first candidate this is; the rules that the packet passes before are
+    /// given to `passed`.
+    #[inline(always)]
+    pub(super) fn before(&self, first: &First, passed: impl FnMut(u32)) -> Quick {
+        match self.raw {
+            Some(raw) => raw.chain.follow(first, passed),
+            None => Quick::Accept(NOBODY),
+        }
+    }
+
+    /// Looks up which rules of prerouting the packets of a run may hit, as they came.
+    #[inline(always)]
+    pub(super) fn look_up_early(&self, run: &Run, fields: &[Fields; CHUNK], firsts: &mut Firsts) {
+        if let Some(mangle) = self.mangle {
+            let looked = Looked {
+                run,
+                fields,
+                routed: false,
+            };
+            look_up(mangle.prerouting, &looked, &mut firsts.prerouting);
+        }
+    }
+
+    /// Looks up which other rules the packets of a run may hit, when they are routed.
     #[inline(always)]
     pub(super) fn look_up(&self, run: &Run, fields: &[Fields; CHUNK], firsts: &mut Firsts) {
-        let len = run.len().min(CHUNK);
-        let ask = |busy: Option<Busy<'_>>, routed, firsts: &mut [First; CHUNK]| {
-            if let Some(Busy { table, id, .. }) = busy {
-                let looked = Looked {
-                    run,
-                    fields,
-                    routed,
-                };
-                table.ahead(id, &looked, &mut firsts[..len]);
-            }
+        let looked = Looked {
+            run,
+            fields,
+            routed: true,
         };
-        ask(self.filter, true, &mut firsts.filter);
+        look_up(self.filter, &looked, &mut firsts.filter);
         if let Some(mangle) = self.mangle {
-            ask(mangle.prerouting, false, &mut firsts.prerouting);
-            ask(mangle.forward, true, &mut firsts.forward);
-            ask(mangle.postrouting, true, &mut firsts.postrouting);
+            look_up(mangle.forward, &looked, &mut firsts.forward);
+            look_up(mangle.postrouting, &looked, &mut firsts.postrouting);
         }
     }
 
@@ -306,7 +356,16 @@ impl<'a> Plain<'a> {
     }
 }
 
-/// The guard is to see the packet as it came.
+/// Looks up which rules of a chain the packets of a run may hit.
+#[inline(always)]
+fn look_up(busy: Option<Busy<'_>>, looked: &Looked<'_>, firsts: &mut [First; CHUNK]) {
+    if let Some(Busy { table, id, .. }) = busy {
+        let len = looked.run.len().min(CHUNK);
+        table.ahead(id, looked, &mut firsts[..len]);
+    }
+}
+
+/// The guard is to see the packet as it came, behind `raw`.
 #[cold]
 #[inline(never)]
 fn give_up(fields: &mut Fields, waiting: &Waiting, tracker: &Tracker) -> Met {
@@ -315,7 +374,7 @@ fn give_up(fields: &mut Fields, waiting: &Waiting, tracker: &Tracker) -> Met {
             fields.tuple = tracker.tuple(way);
             Met::Tracked(waiting.passed.track(way))
         }
-        None => Met::Unknown,
+        None => Met::Untracked,
     }
 }
 

@@ -6,7 +6,8 @@ use frame::InterfaceId;
 
 use super::CHUNK;
 use super::columns::Columns;
-use crate::connection::{NatState, Passed, State, Way};
+use super::translation::turn_destination;
+use crate::connection::{NatState, Passed, State, Tracker, Way};
 use crate::packet::Fields;
 use crate::rule::{Ipsec, Marks, Of, Packets, TOGETHER};
 use crate::table::NextHopId;
@@ -25,6 +26,8 @@ pub(super) struct Run {
     hops: [NextHopId; CHUNK],
     /// All of them came by one interface and go to one next hop.
     alike: bool,
+    /// How some of them are translated.
+    nat: NatState,
     /// What was read of them; behind them, by place in the chunk, that of packets that are still to come.
     pub(super) columns: Columns,
     state: [u32; CHUNK],
@@ -59,6 +62,7 @@ impl Run {
             lens: [0; CHUNK],
             hops: [NextHopId::NO_ROUTE; CHUNK],
             alike: false,
+            nat: NatState(0),
             columns: Columns::new(),
             state: [0; CHUNK],
             egress: [0; CHUNK],
@@ -85,11 +89,42 @@ impl Run {
         self.places[at] = place as u8;
         self.ways[at] = way;
         self.passed[at] = passed;
+        self.nat.0 |= passed.nat.0;
         self.lens[at] = len;
         self.state[at] = Of::state(state(way), passed.nat);
         if at != place {
             self.columns.copy::<IPV6>(place, at);
         }
+    }
+
+    /// Gives those that are translated the destination that their connections say: in the columns, and in
+    /// their fields where the bit of their place says that those were read. By itself, so that others do
+    /// not pay for what it needs.
+    #[inline(never)]
+    pub(super) fn turn<const IPV6: bool>(
+        &mut self,
+        (fields, read): (&mut [Fields; CHUNK], u64),
+        tracker: &Tracker,
+    ) {
+        for at in 0..self.len.min(CHUNK) {
+            let (Some(way), true) = (self.ways[at], self.passed[at].nat != NatState::default())
+            else {
+                continue;
+            };
+            let mut tuple = self.columns.tuple::<IPV6>(at);
+            turn_destination(tracker, way, &mut tuple);
+            self.columns.set_destination::<IPV6>(at, &tuple);
+            let place = self.place(at);
+            if read >> place & 1 != 0 {
+                fields[place].tuple = tuple;
+            }
+        }
+    }
+
+    /// Whether some are translated.
+    #[inline(always)]
+    pub(super) fn translates(&self) -> bool {
+        self.nat != NatState::default()
     }
 
     /// The run has so many packets, all of one family.
@@ -102,12 +137,6 @@ impl Run {
     #[inline(always)]
     pub(super) fn keep(&mut self, at: usize, passed: Passed) {
         self.passed[at % CHUNK] = passed;
-    }
-
-    /// Whether what was kept so is translated.
-    #[inline(always)]
-    pub(super) fn is_translated(&self, at: usize) -> bool {
-        self.passed[at % CHUNK].nat != NatState::default()
     }
 
     /// Adds the packets at some places, of these lengths, which are not before the run's end. Of what is
@@ -134,9 +163,12 @@ impl Run {
             }
         };
         let passed = &self.passed[to.clone()];
+        let mut nat = 0;
         for (state, passed) in self.state[to.clone()].iter_mut().zip(passed) {
             *state = Of::state(is, passed.nat);
+            nat |= passed.nat.0;
         }
+        self.nat.0 |= nat;
         for (to, place) in self.places[to.clone()].iter_mut().zip(places.clone()) {
             *to = place as u8;
         }
@@ -202,7 +234,7 @@ impl Run {
     /// All are gone.
     #[inline(always)]
     pub(super) fn clear(&mut self) {
-        self.len = 0;
+        (self.len, self.nat) = (0, NatState::default());
     }
 
     /// Where those end that follow each other from `from` on by one interface to one next hop.

@@ -197,8 +197,8 @@ impl Passes<'_, '_> {
         let Some(plain) = self.plain[usize::from(ipv6)].filter(|_| len > 0) else {
             return;
         };
-        ahead.run.route(self.cx, self.near);
-        ahead.look_up(&plain);
+        let tracker = &self.outlet.memory.tracker;
+        ahead.look_up(&plain, self.cx, self.near, tracker);
         let mut at = 0;
         while at < len {
             at += self.stream(at, chunk, ahead);

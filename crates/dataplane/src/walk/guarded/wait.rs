@@ -1,13 +1,15 @@
 //! Plain packets go into the run, where they wait to be routed and looked up together.
 
+use core::ops::Range;
+
 use super::ahead::Ahead;
 use super::plain::Plain;
 use super::vector::{Chunk, Passes, Stop};
 use super::{CHUNK, Met};
-use crate::connection::{NatState, Passed};
+use crate::connection::Passed;
 use crate::drop::Drop;
 use crate::punt::Why;
-use crate::rule::{NOBODY, Quick};
+use crate::rule::Quick;
 use crate::walk::Exit;
 use crate::walk::depart::packet;
 
@@ -68,19 +70,20 @@ impl Passes<'_, '_> {
         let Some(plain) = self.plain[family] else {
             return Some(Met::Unknown);
         };
-        let simple = !plain.asks_raw() & !plain.asks_early();
-        if simple & !self.tracks[family] {
-            let lens = &ahead.lens[*at..end];
-            ahead.run.add::<IPV6>(*at..end, lens, None);
-            *at = end;
-            return None;
-        }
         while *at < end {
-            if simple {
-                let tracker = &mut self.outlet.memory.tracker;
-                *at += ahead.wait::<IPV6>(*at..end, chunk.frames, tracker, self.now);
-                if *at == end {
-                    return None;
+            let (till, tracked) = match plain.asks_raw() {
+                true => plain.admitted(&ahead.raw[family], *at..end, self.tracks[family]),
+                false => (end, self.tracks[family]),
+            };
+            if *at < till {
+                let from = *at;
+                *at += self.wait_together::<IPV6>(from..till, tracked, chunk, ahead);
+                if plain.asks_raw() {
+                    let rules = &self.outlet.memory.rules;
+                    plain.count_raw(&ahead.raw[family], &ahead.lens, from..*at, rules);
+                }
+                if *at == till {
+                    continue;
                 }
             }
             if let Err(met) = self.wait_one::<IPV6>(plain, *at, chunk, ahead) {
@@ -89,6 +92,24 @@ impl Passes<'_, '_> {
             *at += 1;
         }
         None
+    }
+
+    /// Puts packets that `raw` lets pass into the run; how many of those at these places.
+    #[inline(always)]
+    fn wait_together<const IPV6: bool>(
+        &mut self,
+        places: Range<usize>,
+        tracked: bool,
+        chunk: &mut Chunk<'_>,
+        ahead: &mut Ahead,
+    ) -> usize {
+        if tracked {
+            let tracker = &mut self.outlet.memory.tracker;
+            return ahead.wait::<IPV6>(places, chunk.frames, tracker, self.now);
+        }
+        let (lens, count) = (&ahead.lens[places.clone()], places.len());
+        ahead.run.add::<IPV6>(places, lens, None);
+        count
     }
 
     /// The same for one packet.
@@ -106,11 +127,12 @@ impl Passes<'_, '_> {
         let (family, place) = (usize::from(IPV6), at % CHUNK);
         let len = ahead.lens[place];
         let memory = &mut self.outlet.memory;
-        let (rule, tracked) = match plain.before(&ahead.raw[family][place]) {
-            Quick::Accept(rule) => (rule, self.tracks[family]),
-            Quick::Notrack(rule) => (rule, false),
-            Quick::Drop(rule) => {
-                memory.rules.count(rule, len);
+        let raw = &ahead.raw[family];
+        let tracked = match plain.before(&raw[place], |_| ()) {
+            Quick::Accept(_) => self.tracks[family],
+            Quick::Notrack(_) => false,
+            Quick::Drop(_) => {
+                plain.count_raw(raw, &ahead.lens, place..place + 1, &memory.rules);
                 chunk.exits[place] = Exit::Drop(Drop::FirewallRaw);
                 return Ok(());
             }
@@ -127,16 +149,8 @@ impl Passes<'_, '_> {
                 }
             };
             (way, passed) = (Some(found), counted.ok_or(Met::Unknown)?);
-            if passed.nat != NatState::default() {
-                if plain.asks_early() {
-                    return Err(Met::Tracked(passed.track(found)));
-                }
-                ahead.turn::<IPV6>(place, found, &memory.tracker);
-            }
         }
-        if rule != NOBODY {
-            memory.rules.count(rule, len);
-        }
+        plain.count_raw(raw, &ahead.lens, place..place + 1, &memory.rules);
         let behind = ahead.run.len();
         ahead.run.put::<IPV6>(behind, (place, len), way, passed);
         ahead.run.close::<IPV6>(behind + 1);

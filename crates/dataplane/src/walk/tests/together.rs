@@ -6,8 +6,8 @@ use machine::Rng;
 
 use super::firewall::{MASQUERADE, client, filtered, hits, table, tracked, translated};
 use super::{hop_by_hop, rig};
-use crate::firewall::{Firewall, filter, nat};
-use crate::rule::{Action, Match, Rule, State};
+use crate::firewall::{Firewall, filter, mangle, nat, raw};
+use crate::rule::{Action, AddressRange, Compare, Match, Rule, State};
 use crate::testing::{ETHER1, ETHER2, MAC, Rig, Udp4, Udp6, arp, ethernet, gateway, seal};
 use crate::{Drop, Why};
 
@@ -18,6 +18,8 @@ enum Asked {
     Filter,
     Connections,
     Translation,
+    /// The same, and what comes before connections and routes.
+    Early,
 }
 
 /// What became of frames.
@@ -26,7 +28,7 @@ struct Ended {
     sent: [Vec<Vec<u8>>; 2],
     drops: Vec<(Drop, u64)>,
     punts: Vec<(Why, Vec<u8>)>,
-    hits: [(u64, u64); 4],
+    hits: [(u64, u64); 10],
     came: [u64; 2],
 }
 
@@ -201,7 +203,9 @@ fn router(asked: Asked) -> Rig {
         Asked::Nothing => return rig,
         Asked::Filter => {}
         Asked::Connections => tracked(&mut rig),
-        Asked::Translation => translated(&mut rig, nat::SRCNAT, Vec::new(), MASQUERADE),
+        Asked::Translation | Asked::Early => {
+            translated(&mut rig, nat::SRCNAT, Vec::new(), MASQUERADE);
+        }
     }
     let established = Match::ConnectionState([State::Established].into_iter().collect());
     let few = Match::DestinationPort([(1, 9)].into());
@@ -218,9 +222,39 @@ fn router(asked: Asked) -> Rig {
     let mut firewall = Firewall::clone(&rig.snapshot.firewall);
     firewall.tracks6 = firewall.tracks4;
     firewall.ipv6.filter = table(filter::CHAINS, filter::FORWARD, rules);
+    if let Asked::Early = asked {
+        for (tables, first) in [(&mut firewall.ipv4, 5), (&mut firewall.ipv6, 7)] {
+            tables.raw = table(raw::CHAINS, raw::PREROUTING, before());
+            tables.mangle = table(mangle::CHAINS, mangle::PREROUTING, early(first));
+        }
+    }
     rig.snapshot.firewall = Arc::new(firewall);
     rig.publish();
     rig
+}
+
+/// Rules of `raw` that let packets pass, leave some untracked and drop some.
+fn before() -> Vec<Rule> {
+    let to = |first, last| Match::DestinationPort([(first, last)].into()).into();
+    vec![
+        Rule::new(9, vec![to(10, 14)], Action::Notrack),
+        Rule::new(10, vec![to(15, 16)], Action::Drop),
+    ]
+}
+
+/// Rules of prerouting, one of which has to be asked, with numbers from `first` on.
+fn early(first: u32) -> Vec<Rule> {
+    let outside = Match::Destination(AddressRange::prefix(0x0a01_0001, 32, 32));
+    let from = Match::SourcePort([(20, 24)].into());
+    let lives = Match::Ttl(Compare::Greater(0));
+    vec![
+        Rule::new(first, vec![outside.into()], Action::Passthrough),
+        Rule::new(
+            first + 1,
+            vec![from.into(), lives.into()],
+            Action::MarkPacket(3),
+        ),
+    ]
 }
 
 /// Passes some vectors in both directions, each frame `alone` or all of a vector together.
@@ -248,7 +282,7 @@ fn pass(seed: u64, asked: Asked, alone: bool) -> Ended {
         sent: [rig.sent(0), rig.sent(1)],
         drops: rig.drops(),
         punts: rig.punts(),
-        hits: [1, 2, 3, 4].map(|rule| hits(&rig, rule)),
+        hits: [1, 2, 3, 4, 5, 6, 7, 8, 9, 10].map(|rule| hits(&rig, rule)),
         came: [ETHER1, ETHER2].map(|id| rig.traffic(id).rx.bytes),
     }
 }
@@ -260,6 +294,7 @@ fn frames_of_one_vector_end_as_they_do_one_by_one() {
         Asked::Filter,
         Asked::Connections,
         Asked::Translation,
+        Asked::Early,
     ] {
         for seed in 0..60 {
             let together = pass(seed, asked, false);

@@ -12,9 +12,14 @@ use crate::rule::{Action, AddressRange, Compare, Dscp, Match, Matcher, Rule, Sta
 use crate::testing::{ETHER1, ETHER2, Rig, Udp4, gateway};
 use crate::walk::tests::{forwarded4, rig};
 
-/// Rules of `mangle` that mark and change packets in the midst of a connection, and of `raw` that have
-/// nothing to say about it. Where `whole`, one keeps packets from the short way.
+/// Rules of `mangle` that count packets as they come, and mark and change them in the midst of a
+/// connection, and of `raw` that count them, or have nothing to say about them. Where `whole`, one keeps
+/// packets from the short way.
 fn changed(rig: &mut Rig, whole: bool) {
+    let to = |id, address: u32| {
+        let to = Match::Destination(AddressRange::prefix(address.into(), 32, 32));
+        Rule::new(id, vec![to.into()], Action::Passthrough)
+    };
     let replies = Match::SourcePort([(53, 53)].into()).into();
     let marked = Match::ConnectionMark(7).into();
     let late = Match::PacketMark(8).into();
@@ -31,17 +36,28 @@ fn changed(rig: &mut Rig, whole: bool) {
             vec![Rule::new(12, vec![late], Action::ChangeDscp(Dscp::Set(10)))],
         ),
     ];
-    if whole {
-        mangle.push((mangle::PREROUTING, vec![asked()]));
-    }
+    let mut early = vec![to(15, PUBLIC), to(16, 0x0a00_0002)];
+    early.extend(whole.then(asked));
+    mangle.push((mangle::PREROUTING, early));
     let elsewhere = Match::Destination(AddressRange::prefix(0x7f00_0000, 8, 32));
-    let raw = vec![Rule::new(13, vec![elsewhere.into()], Action::Notrack)];
+    let ended = Rule {
+        action: Action::Accept,
+        ..to(18, PUBLIC)
+    };
+    let raw = vec![
+        Rule::new(13, vec![elsewhere.into()], Action::Notrack),
+        to(17, 0x0a00_0002),
+        ended,
+    ];
     let mut firewall = Firewall::clone(&rig.snapshot.firewall);
     firewall.ipv4.mangle = chains(mangle::CHAINS, mangle);
     firewall.ipv4.raw = table(raw::CHAINS, raw::PREROUTING, raw);
     rig.snapshot.firewall = Arc::new(firewall);
     rig.publish();
 }
+
+/// The address that the router has outside.
+const PUBLIC: u32 = 0x0a01_0001;
 
 /// A rule that every packet meets, and whose bit does not say so: it keeps packets from the short way.
 fn asked() -> Rule {
@@ -54,7 +70,7 @@ fn asked() -> Rule {
 /// keeps them from the short way.
 fn conversation(changes: bool, whole: bool) -> (Vec<Vec<u8>>, Vec<(u64, u64)>) {
     let mut rig = rig();
-    rig.interface(ETHER2).address4 = Some(Ipv4Addr::from_bits(0x0a01_0001));
+    rig.interface(ETHER2).address4 = Some(Ipv4Addr::from_bits(PUBLIC));
     client(&mut rig);
     translated(&mut rig, nat::SRCNAT, Vec::new(), MASQUERADE);
     let established = Match::ConnectionState([State::Established].into_iter().collect());
@@ -86,7 +102,7 @@ fn conversation(changes: bool, whole: bool) -> (Vec<Vec<u8>>, Vec<(u64, u64)>) {
         left.extend(rig.pass(question.frame()));
     }
     assert_eq!(rig.drops(), []);
-    let rules = [1, 2, 3, 14, 5, 10, 11, 12, 13];
+    let rules = [1, 2, 3, 14, 5, 10, 11, 12, 13, 15, 16, 17, 18];
     (left, rules.map(|rule| hits(&rig, rule)).to_vec())
 }
 
@@ -97,13 +113,14 @@ fn the_short_way_ends_where_the_whole_one_does() {
     assert_eq!(short, conversation(false, true));
     assert_eq!(short.0.len(), 7);
     let hits: Vec<u64> = packets(&short.1);
-    assert_eq!(hits, [3, 7, 6, 0, 1, 0, 0, 0, 0]);
+    assert_eq!(hits, [3, 7, 6, 0, 1, 0, 0, 0, 0, 0, 0, 0, 0]);
 
     let changed = conversation(true, false);
     assert_eq!(changed, conversation(true, true));
     let hits: Vec<u64> = packets(&changed.1);
-    // From the first answer on, the connection is marked, and its packets are.
-    assert_eq!(hits, [3, 7, 6, 6, 1, 3, 6, 6, 0]);
+    // From the first answer on, the connection is marked, and its packets are. Answers come to the
+    // router's address.
+    assert_eq!(hits, [3, 7, 6, 6, 1, 3, 6, 6, 0, 3, 0, 0, 3]);
 }
 
 /// Packets of a flow among others, in vectors, past rules that count and mark them in all chains, and how
@@ -241,9 +258,9 @@ struct Ended {
     hits: [u64; 4],
 }
 
-/// Untracked packets of many flows in one vector, past rules that tell them apart. Where `asked`, a rule says more than its bits; where `whole`,
+/// Untracked packets of many flows in one vector, past rules that tell them apart. Where `more`, a rule says more than its bits; where `whole`,
 /// a rule keeps packets from the short way; where `odd`, one of the packets is not plain.
-fn untracked(asked: bool, whole: bool, odd: bool) -> Ended {
+fn untracked(more: bool, whole: bool, odd: bool) -> Ended {
     let mut rig = rig();
     let near = Match::Source(AddressRange::prefix(0x0a00_0000, 25, 32));
     let to = |port| Match::DestinationPort([(port, port)].into());
@@ -252,7 +269,7 @@ fn untracked(asked: bool, whole: bool, odd: bool) -> Ended {
         Rule::new(2, vec![to(54).into()], Action::Drop),
         Rule::new(3, vec![Match::InInterface(ETHER1).into()], Action::Accept),
     ];
-    if asked {
+    if more {
         let lived = Match::Ttl(Compare::Equal(63));
         rules.insert(
             1,
@@ -261,8 +278,7 @@ fn untracked(asked: bool, whole: bool, odd: bool) -> Ended {
     }
     filtered(&mut rig, filter::FORWARD, rules);
     if whole {
-        let rule = Rule::new(5, Vec::new(), Action::Passthrough);
-        mangled(&mut rig, mangle::PREROUTING, vec![rule]);
+        mangled(&mut rig, mangle::PREROUTING, vec![asked()]);
     }
     for number in 0..150_u16 {
         let packet = Udp4 {
