@@ -12,7 +12,7 @@ use machine::{Duration, Rng};
 use super::measure::Bench;
 use super::packets::Templates;
 use super::rig::{Lane, Rig};
-use super::rules::{Build, Shapes, home, layer7, tls_hosts};
+use super::rules::{Build, Shapes, home, layer7, second_uplink, tls_hosts};
 use super::{Family, Invalid, Options, Row, traffic};
 use crate::firewall::Firewall;
 use crate::handover;
@@ -37,6 +37,7 @@ pub const GUARDED: &[&str] = &[
     "mangle-1000",
     "raw-25",
     "prerouting-25",
+    "mark-routing",
 ];
 
 /// Flows of rows without connections.
@@ -106,7 +107,7 @@ fn counts(row: &str) -> &'static [u32] {
     match row {
         "stateful" => &[1, 1_000, 64_000, 1_000_000],
         "stateful-tcp" | "stateful-25" | "raw-25" | "prerouting-25" => &TALKS[1..],
-        "masquerade" | "fasttrack" | "fasttrack-nat" => TALKS,
+        "masquerade" | "fasttrack" | "fasttrack-nat" | "mark-routing" => TALKS,
         "new-connections" => &[16_000, 1_000_000],
         "layer7-50" | "tls-host-50" => &[1_000],
         _ => PLAIN,
@@ -151,6 +152,11 @@ fn firewall(row: &str, family: Family, flows: u32, seed: u64) -> (Firewall, Kind
         "notrack" => build.tracked(ENTRIES).notrack().filter(home(family, false)),
         "masquerade" => build
             .tracked(ENTRIES)
+            .filter(home(family, false))
+            .masquerade(),
+        "mark-routing" => build
+            .tracked(ENTRIES)
+            .prerouting(second_uplink())
             .filter(home(family, false))
             .masquerade(),
         "fasttrack" => build.tracked(ENTRIES).filter(home(family, true)),

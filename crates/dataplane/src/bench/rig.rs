@@ -42,6 +42,8 @@ const OWN6: u128 = 0x2001_0db8_0001 << 80 | 1;
 const RULES: u32 = 2048;
 /// What the clock that workers are told goes on by with each vector.
 const VECTOR_TIME: Duration = Duration::from_micros(10);
+/// The table of a second uplink, and the mark that leads there.
+pub(super) const MARKED: u32 = 1;
 /// Next hops that the routes of a large table are spread over.
 const GATEWAYS: usize = 16;
 
@@ -77,6 +79,7 @@ impl Rig {
         let networks = fill(&mut writer, family, routes, seed)?;
         if firewall.guards(family == Family::Ipv6) {
             way_back(&mut writer, family)?;
+            uplink(&mut writer, family)?;
         }
         let count = usize::from(workers.max(1));
         let sizes = Sizes {
@@ -260,6 +263,20 @@ fn way_back(writer: &mut FibWriter, family: Family) -> Result<(), Invalid> {
             let networks = networks.map(|(bits, len)| (Network::new(bits, len), hop));
             table.ipv6.change(networks)
         }
+    };
+    written.map_err(|_| Invalid::TableFull)
+}
+
+/// The table of a second uplink: its default route.
+fn uplink(writer: &mut FibWriter, family: Family) -> Result<(), Invalid> {
+    let hop = writer.add_next_hop(&gateway(family, 0xfd));
+    let hop = hop.map_err(|_| Invalid::TableFull)?;
+    let table = writer
+        .table(MARKED as u16)
+        .map_err(|_| Invalid::TableFull)?;
+    let written = match family {
+        Family::Ipv4 => table.ipv4.change([(Network::new(0, 0), hop)]),
+        Family::Ipv6 => table.ipv6.change([(Network::new(0, 0), hop)]),
     };
     written.map_err(|_| Invalid::TableFull)
 }

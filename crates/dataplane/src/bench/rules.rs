@@ -13,7 +13,7 @@ use std::sync::Arc;
 
 use machine::Rng;
 
-use super::rig::{CLIENTS4, CLIENTS6, EGRESS, INGRESS};
+use super::rig::{CLIENTS4, CLIENTS6, EGRESS, INGRESS, MARKED};
 use super::{Family, traffic};
 use crate::firewall::{Firewall, Tables, filter, mangle, nat, raw};
 use crate::nat::{Action as NatAction, Side, Target};
@@ -327,6 +327,20 @@ fn home6() -> Vec<(Vec<Matcher>, Action)> {
         (vec![outside], Action::Drop),
     ]);
     rules
+}
+
+/// Connections from inside are marked, and their packets led by the table of a second uplink.
+pub(super) fn second_uplink() -> Vec<(Vec<Matcher>, Action)> {
+    let inside = |mark| {
+        vec![
+            Match::InInterfaceList(lan()).into(),
+            Match::ConnectionMark(mark).into(),
+        ]
+    };
+    vec![
+        (inside(0), Action::MarkConnection(1)),
+        (inside(1), Action::MarkRouting(MARKED)),
+    ]
 }
 
 /// So many names of servers, as globs.

@@ -69,6 +69,22 @@ pub enum Action {
     DestinationPrefix(Npt),
 }
 
+impl Action {
+    /// Whether it decides where a packet goes, or that it ends, other than by marks.
+    pub(super) fn decides(&self) -> bool {
+        matches!(
+            self,
+            Self::Drop
+                | Self::Reject(_)
+                | Self::Tarpit
+                | Self::Translate(_)
+                | Self::Route(_)
+                | Self::SourcePrefix(_)
+                | Self::DestinationPrefix(_)
+        )
+    }
+}
+
 /// How long a rule enters an address for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Timeout {

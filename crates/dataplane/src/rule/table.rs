@@ -69,6 +69,8 @@ pub struct Chain {
     pub by_columns: bool,
     /// Rules ask which mark a packet has.
     pub reads_packet_marks: bool,
+    /// What some first candidate comes to does not follow from its bit.
+    pub has_to_ask: bool,
 }
 
 /// What a packet's first candidate in a chain comes to, where that follows from its bit alone.
@@ -123,6 +125,7 @@ impl Chain {
         let quick: Box<[Quick]> = places.chain([Quick::Accept(NOBODY)]).collect();
         Self {
             name,
+            has_to_ask: quick.contains(&Quick::Ask) || blocks.len() > 1,
             starts: starts.collect(),
             by_columns: blocks.iter().all(|block| block.by_columns()),
             reads_packet_marks: blocks.iter().any(|block| block.reads_packet_marks),
@@ -241,6 +244,8 @@ pub struct Table {
     /// The ids of rules that may not jump, in order.
     refused: Box<[u32]>,
     censuses: Box<[Arc<ConnectionLimit>]>,
+    /// Some rule decides where a packet goes, or that it ends, other than by marks.
+    pub decides: bool,
 }
 
 impl Table {
@@ -271,7 +276,9 @@ impl Table {
             Match::ConnectionLimit(limit) => Some(Arc::clone(limit)),
             _ => None,
         });
+        let mut rules = chains.iter().flat_map(Chain::rules);
         Self {
+            decides: rules.any(|rule| rule.action.decides()),
             censuses: censuses.collect(),
             refused: refused.into(),
             chains,

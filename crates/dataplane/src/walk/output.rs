@@ -72,6 +72,7 @@ pub(super) fn on_link(
         },
         passage: &mut passage,
         met: Met::Unknown,
+        early: None,
         watch: &mut outlet.told,
     };
     let adjacency = Adjacency {

@@ -147,8 +147,13 @@ impl Ahead {
         &mut self.fields[at]
     }
 
-    /// Routes the packets of the run, and looks up which rules they may hit: those of prerouting as the
-    /// packets came, the others as they are translated.
+    /// Looks up which rules of prerouting the packets of the run may hit.
+    #[inline(always)]
+    pub(super) fn look_up_early(&mut self, plain: &Plain<'_>) {
+        plain.look_up_early(&self.run, &self.fields, &mut self.firsts);
+    }
+
+    /// Translates and routes the packets of the run, and looks up which other rules they may hit.
     #[inline(always)]
     pub(super) fn look_up(
         &mut self,
@@ -157,7 +162,6 @@ impl Ahead {
         near: &mut Near,
         tracker: &Tracker,
     ) {
-        plain.look_up_early(&self.run, &self.fields, &mut self.firsts);
         if self.run.translates() {
             let fields = (&mut self.fields, self.which.fields);
             match self.run.is_ipv6() {
@@ -176,7 +180,7 @@ impl Ahead {
         waiting: &Waiting,
         frame: &Frame,
         tracker: &Tracker,
-    ) -> (&mut Fields, &Firsts) {
+    ) -> (&mut Fields, &Firsts, &Run) {
         let unread = self.which.fields >> (waiting.place % CHUNK) & 1 == 0;
         let fields = self.fields(waiting.place, frame);
         if let Some(way) = waiting.way
@@ -185,7 +189,8 @@ impl Ahead {
         {
             turn_destination(tracker, way, &mut fields.tuple);
         }
-        (&mut self.fields[waiting.place % CHUNK], &self.firsts)
+        let fields = &mut self.fields[waiting.place % CHUNK];
+        (fields, &self.firsts, &self.run)
     }
 
     /// Puts tracked packets at these places into the run, until there is more to be decided about one; how

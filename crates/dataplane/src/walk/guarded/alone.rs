@@ -2,7 +2,7 @@
 
 use frame::{Frame, InterfaceId};
 
-use super::{Guard, Met, Onward, Passage, View, commit, helper};
+use super::{Before, Guard, Met, Onward, Passage, View, commit, helper};
 use crate::connection::Way;
 use crate::drop::Drop;
 use crate::outlet::Outlet;
@@ -40,7 +40,7 @@ pub(in crate::walk) fn one(
     cx: &Context<'_>,
     frame: &mut Frame,
     fields: &Fields,
-    (local, met): (Option<Exit>, Met),
+    before: Before,
     tally: &mut Tally,
     outlet: &mut Outlet,
 ) -> Result<Departed, Exit> {
@@ -57,10 +57,11 @@ pub(in crate::walk) fn one(
         memory: &mut outlet.memory,
         view,
         passage: &mut passage,
-        met,
+        met: before.met,
+        early: before.early,
         watch: &mut outlet.told,
     };
-    let decided = guard.forwarded(local);
+    let decided = guard.forwarded(before.local);
     tell(frame, &passage, outlet);
     settle(cx, frame, &mut passage, decided, tally, outlet)
 }
@@ -87,6 +88,7 @@ pub(in crate::walk) fn own(
         view,
         passage: &mut passage,
         met: Met::Unknown,
+        early: None,
         watch: &mut outlet.told,
     };
     let decided = guard.sent(routed);

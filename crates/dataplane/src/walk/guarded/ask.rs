@@ -4,6 +4,7 @@
 use frame::Frame;
 
 use super::chains::{Known, Menu};
+use super::early::Early;
 use super::fasttrack::Shape;
 use super::plain::{Busy, Firsts, Outcome, Plain, write};
 use super::run::Waiting;
@@ -23,6 +24,8 @@ pub(super) struct Asking<'a> {
     pub(super) next: &'a Next,
     /// Its place in the run.
     pub(super) at: usize,
+    /// What prerouting has made of it: it was looked up ahead with these marks.
+    pub(super) early: Early,
 }
 
 /// What rules have made of it so far.
@@ -52,11 +55,15 @@ pub(super) fn all(
             Some(way) => waiting.passed.track(way),
             None => Track::default(),
         },
+        // Rules may have marked its connection since it was looked up.
         marks: Marks {
-            connection: waiting.passed.mark,
-            ..Marks::default()
+            connection: match waiting.way {
+                Some(way) => outlet.memory.tracker.mark(way),
+                None => asking.early.marks.connection,
+            },
+            ..asking.early.marks
         },
-        changes: Changes::default(),
+        changes: asking.early.changes,
         asking,
     };
     fields.ttl -= 1;
@@ -106,7 +113,6 @@ impl Asked<'_> {
         memory: &mut Memory,
         told: &mut Told,
     ) -> Option<Exit> {
-        let waiting = self.asking.waiting;
         let mut subject = Subject {
             sender: sender(frame.bytes(), frame.l3),
             egress: self.asking.next.adjacency.egress,
@@ -123,12 +129,7 @@ impl Asked<'_> {
             received: &self.received,
             bytes: fields.len,
         };
-        // What was looked up ahead was so with the marks that the packet had.
-        let known = Marks {
-            connection: waiting.passed.mark,
-            ..Marks::default()
-        };
-        let ahead = match self.marks == known {
+        let ahead = match self.marks == self.asking.early.marks {
             true => Ahead::of(*first),
             false => Ahead::default(),
         };
@@ -145,7 +146,7 @@ impl Asked<'_> {
             return;
         };
         let tracker = &mut memory.tracker;
-        if self.marks.connection != waiting.passed.mark {
+        if self.marks.connection != tracker.mark(way) {
             tracker.set_mark(way, self.marks.connection);
         }
         if self.changes.counted {

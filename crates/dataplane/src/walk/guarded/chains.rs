@@ -122,8 +122,25 @@ impl<W: Watcher> Guard<'_, W> {
     /// # Errors
     /// A rule ends its way.
     pub(super) fn hook(&mut self, hook: Hook, egress: InterfaceId) -> Result<(), Exit> {
+        self.ask(hook, None, egress)
+    }
+
+    /// The same but for the rules of one menu, which were asked before.
+    ///
+    /// # Errors
+    /// As [`Self::hook`].
+    #[inline(always)]
+    pub(super) fn ask(
+        &mut self,
+        hook: Hook,
+        but: Option<Menu>,
+        egress: InterfaceId,
+    ) -> Result<(), Exit> {
         self.watch.asks(hook.stage());
         for (table, chain, menu) in hook.asks(self.tables).into_iter().flatten() {
+            if Some(menu) == but {
+                continue;
+            }
             let chain = table.busy(chain);
             if menu == Menu::Nat {
                 self.translate(hook, table, chain, egress)?;

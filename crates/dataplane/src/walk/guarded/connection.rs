@@ -131,6 +131,18 @@ impl<W: Watcher> Guard<'_, W> {
         Ok(())
     }
 
+    /// A connection's mark is its own at once, whatever becomes of the packet. RouterOS: as netfilter's.
+    pub(super) fn keep_mark(&mut self) {
+        let passage = &*self.passage;
+        let way = passage.track.way.filter(|_| !passage.track.quoted);
+        let tracker = &mut self.memory.tracker;
+        if let Some(way) = way.filter(|_| W::COMMITS)
+            && tracker.mark(way) != passage.marks.connection
+        {
+            tracker.set_mark(way, passage.marks.connection);
+        }
+    }
+
     /// What rules said about a connection that is in the table, and its way on.
     fn keep(&mut self, hop: NextHopId) {
         let passage = &mut *self.passage;

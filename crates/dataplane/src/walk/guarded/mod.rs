@@ -22,6 +22,7 @@ mod chains;
 mod columns;
 mod commit;
 mod connection;
+mod early;
 mod fasttrack;
 mod find;
 mod helper;
@@ -48,7 +49,8 @@ use crate::rule::{self, Changes, Marks, Watch};
 use crate::table::{Adjacency, Kind, NextHopId};
 use crate::trace::Tracer;
 use crate::walk::Stage;
-use chains::Hook;
+use chains::{Hook, Menu};
+use early::Early;
 
 pub(super) use ahead::Ahead;
 pub(super) use alone::{one, own};
@@ -147,9 +149,10 @@ pub(crate) struct Onward {
 const CHUNK: usize = rule::TOGETHER;
 
 /// What is known of a packet before its connection is.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Default)]
 pub(crate) enum Met {
     /// Nothing.
+    #[default]
     Unknown,
     /// It was looked up.
     Found(Option<Way>),
@@ -157,6 +160,26 @@ pub(crate) enum Met {
     Untracked,
     /// `raw` let the packet pass, and its connection has counted it.
     Tracked(Track),
+}
+
+/// What was found out about a packet before it is decided about alone.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Before {
+    /// How it ends where pass 1 says that it is for this router.
+    pub(super) local: Option<Exit>,
+    pub(super) met: Met,
+    /// What mangle's prerouting has made of it, where that was asked.
+    early: Option<Early>,
+}
+
+impl Before {
+    /// What pass 1 says.
+    pub(super) fn of(local: Option<Exit>) -> Self {
+        Self {
+            local,
+            ..Self::default()
+        }
+    }
 }
 
 /// See the module.
@@ -167,6 +190,8 @@ pub(crate) struct Guard<'a, W> {
     pub(crate) view: View<'a>,
     pub(crate) passage: &'a mut Passage,
     pub(crate) met: Met,
+    /// As in [`Before`].
+    pub(super) early: Option<Early>,
     pub(crate) watch: &'a mut W,
 }
 
@@ -252,7 +277,17 @@ impl<W: Watcher> Guard<'_, W> {
             Met::Tracked(_) => {}
         }
         self.connect();
-        self.hook(Hook::Prerouting, InterfaceId::NONE)
+        if let Some(Early { marks, changes }) = self.early {
+            self.passage.marks = marks;
+            self.passage.changes = Changes {
+                untracked: self.passage.changes.untracked,
+                ..changes
+            };
+            return self.ask(Hook::Prerouting, Some(Menu::Mangle), InterfaceId::NONE);
+        }
+        self.hook(Hook::Prerouting, InterfaceId::NONE)?;
+        self.keep_mark();
+        Ok(())
     }
 
     /// What comes before connections: raw, which sees fragments, and their end.
@@ -413,6 +448,7 @@ pub(super) fn decide<W: Watcher>(
         view,
         passage: &mut passage,
         met: Met::Unknown,
+        early: None,
         watch,
     };
     guard.forwarded(local).map(|onward| onward.adjacency)

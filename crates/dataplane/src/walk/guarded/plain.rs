@@ -14,6 +14,7 @@ use frame::Frame;
 
 use super::arrived::Arrived;
 use super::ask::{self, Asking};
+use super::early::Early;
 use super::fasttrack::Shape;
 use super::run::{Looked, Run, Waiting};
 use super::{CHUNK, Met};
@@ -68,6 +69,8 @@ pub(super) struct Firsts {
     prerouting: [First; CHUNK],
     pub(super) forward: [First; CHUNK],
     pub(super) postrouting: [First; CHUNK],
+    /// A bit for each packet of which there is something to be kept from prerouting.
+    kept: u64,
 }
 
 impl Firsts {
@@ -78,7 +81,21 @@ impl Firsts {
             prerouting: NONE,
             forward: NONE,
             postrouting: NONE,
+            kept: 0,
         }
+    }
+
+    /// The first candidate in prerouting.
+    #[inline(always)]
+    pub(super) fn prerouting(&self, at: usize) -> First {
+        self.prerouting[at % CHUNK]
+    }
+
+    /// All rules of prerouting were asked about a packet.
+    #[inline(always)]
+    pub(super) fn asked(&mut self, at: usize, keep: bool) {
+        self.prerouting[at % CHUNK] = First::NOBODY;
+        self.kept |= u64::from(keep) << (at % CHUNK);
     }
 }
 
@@ -181,7 +198,8 @@ impl<'a> Plain<'a> {
             if early == Quick::Ask {
                 return Verdict::AsksEarly;
             }
-            if (forward == Quick::Ask) | (late == Quick::Ask) {
+            let kept = firsts.kept >> at & 1 != 0;
+            if (forward == Quick::Ask) | (late == Quick::Ask) | kept {
                 return Verdict::Asks;
             }
         }
@@ -231,6 +249,22 @@ impl<'a> Plain<'a> {
             let len = arrived.frames.len().min(CHUNK);
             raw.table.ahead(raw.id, arrived, &mut firsts[..len]);
         }
+    }
+
+    /// The chain of prerouting, where packets may have to be asked about, and no rule decides about their way
+    /// but by marks.
+    #[inline(always)]
+    pub(super) fn early(&self) -> Option<Busy<'a>> {
+        let early = self.mangle?.prerouting?;
+        let asks = early.chain.has_to_ask | self.reads_marks;
+        (asks & !early.table.decides).then_some(early)
+    }
+
+    /// Whether rules of prerouting have to be asked about a packet of a run.
+    #[inline(always)]
+    pub(super) fn has_to_ask(&self, firsts: &Firsts, at: usize) -> bool {
+        let early = self.mangle.and_then(|mangle| mangle.prerouting);
+        self.says(early, &firsts.prerouting[at % CHUNK]) == Quick::Ask
     }
 
     /// Where the packets from `from` on end that `raw` lets pass with no more to be done to them, and
@@ -292,6 +326,7 @@ impl<'a> Plain<'a> {
     /// Looks up which rules of prerouting the packets of a run may hit, as they came.
     #[inline(always)]
     pub(super) fn look_up_early(&self, run: &Run, fields: &[Fields; CHUNK], firsts: &mut Firsts) {
+        firsts.kept = 0;
         if let Some(mangle) = self.mangle {
             let looked = Looked {
                 run,
@@ -324,7 +359,7 @@ impl<'a> Plain<'a> {
         cx: &Context<'_>,
         frame: &mut Frame,
         fields: &mut Fields,
-        (at, waiting, firsts): (usize, &Waiting, &Firsts),
+        (at, waiting, firsts, run): (usize, &Waiting, &Firsts, &Run),
         near: &mut Near,
         outlet: &mut Outlet,
     ) -> Outcome {
@@ -335,12 +370,22 @@ impl<'a> Plain<'a> {
         let verdict = self.verdict(firsts, at);
         match verdict {
             Verdict::AsksEarly => Outcome::Guard(give_up(fields, waiting, &outlet.memory.tracker)),
+            // Its lifetime may end here.
+            Verdict::Asks if run.early(at).is_some_and(Early::sets_ttl) => {
+                Outcome::Guard(give_up(fields, waiting, &outlet.memory.tracker))
+            }
             Verdict::Asks => {
                 if let Some(mangle) = self.mangle {
                     let first = &firsts.prerouting[at % CHUNK];
                     self.count(mangle.prerouting, first, fields.len, &outlet.memory.rules);
                 }
-                let asking = Asking { waiting, next, at };
+                let early = run.early(at).copied();
+                let asking = Asking {
+                    waiting,
+                    next,
+                    at,
+                    early: early.unwrap_or_else(|| Early::of(waiting)),
+                };
                 ask::all(self, cx, frame, fields, &asking, firsts, outlet)
             }
             Verdict::Ends(_) => {
@@ -365,7 +410,7 @@ fn look_up(busy: Option<Busy<'_>>, looked: &Looked<'_>, firsts: &mut [First; CHU
     }
 }
 
-/// The guard is to see the packet as it came, behind `raw`.
+/// The guard is to see the packet as it came, behind what was asked about it already.
 #[cold]
 #[inline(never)]
 fn give_up(fields: &mut Fields, waiting: &Waiting, tracker: &Tracker) -> Met {

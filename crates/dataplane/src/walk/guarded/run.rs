@@ -6,6 +6,7 @@ use frame::InterfaceId;
 
 use super::CHUNK;
 use super::columns::Columns;
+use super::early::Early;
 use super::translation::turn_destination;
 use crate::connection::{NatState, Passed, State, Tracker, Way};
 use crate::packet::Fields;
@@ -13,6 +14,7 @@ use crate::rule::{Ipsec, Marks, Of, Packets, TOGETHER};
 use crate::table::NextHopId;
 use crate::walk::Context;
 use crate::walk::near::Near;
+use crate::walk::routing::{self, Address};
 
 /// See the module. They are of one family.
 pub(super) struct Run {
@@ -28,6 +30,9 @@ pub(super) struct Run {
     alike: bool,
     /// How some of them are translated.
     nat: NatState,
+    /// A bit for each that rules of prerouting were asked about, and what they made of it.
+    asked: u64,
+    early: [Early; CHUNK],
     /// What was read of them; behind them, by place in the chunk, that of packets that are still to come.
     pub(super) columns: Columns,
     state: [u32; CHUNK],
@@ -48,7 +53,7 @@ pub(super) struct Waiting {
 }
 
 impl Run {
-    pub(super) const fn new() -> Self {
+    pub(super) fn new() -> Self {
         const NOTHING: Passed = Passed {
             nat: NatState(0),
             mark: 0,
@@ -63,6 +68,8 @@ impl Run {
             hops: [NextHopId::NO_ROUTE; CHUNK],
             alike: false,
             nat: NatState(0),
+            asked: 0,
+            early: [Early::default(); CHUNK],
             columns: Columns::new(),
             state: [0; CHUNK],
             egress: [0; CHUNK],
@@ -234,7 +241,7 @@ impl Run {
     /// All are gone.
     #[inline(always)]
     pub(super) fn clear(&mut self) {
-        (self.len, self.nat) = (0, NatState::default());
+        (self.len, self.nat, self.asked) = (0, NatState::default(), 0);
     }
 
     /// Where those end that follow each other from `from` on by one interface to one next hop.
@@ -246,6 +253,51 @@ impl Run {
         let both = self.between(from);
         let others = (from..self.len).find(|at| self.between(*at) != both);
         others.unwrap_or(self.len)
+    }
+
+    /// Remembers what rules of prerouting made of a packet.
+    #[inline(always)]
+    pub(super) fn remember(&mut self, at: usize, early: Early) {
+        self.asked |= 1 << (at % CHUNK);
+        self.early[at % CHUNK] = early;
+    }
+
+    /// The connection of the packet at `from` has this mark now; a bit for each packet of it behind that.
+    pub(super) fn mark(&mut self, from: usize, way: Way, mark: u32) -> u64 {
+        let mut others = 0;
+        for at in from % CHUNK..self.len.min(CHUNK) {
+            if self.ways[at].is_some_and(|other| other.slot() == way.slot()) {
+                self.passed[at].mark = mark;
+                others |= u64::from(at > from) << at;
+            }
+        }
+        others
+    }
+
+    /// What rules of prerouting made of a packet that they were asked about.
+    #[inline(always)]
+    pub(super) fn early(&self, at: usize) -> Option<&Early> {
+        let at = at % CHUNK;
+        (self.asked >> at & 1 != 0).then(|| &self.early[at])
+    }
+
+    /// Leads those that are marked for a table by its routes, where it has one for them.
+    #[inline(never)]
+    fn route_marked(&mut self, cx: &Context<'_>) {
+        for at in 0..self.len.min(CHUNK) {
+            let mark = self.early(at).map_or(0, |early| early.marks.routing);
+            if mark == 0 {
+                continue;
+            }
+            let destination = match self.ipv6 {
+                true => Address::V6(self.columns.destinations6[at]),
+                false => Address::V4(self.columns.destination[at]),
+            };
+            let hop = routing::lookup(cx, mark as u16, destination);
+            if hop != NextHopId::NO_ROUTE {
+                self.hops[at] = hop;
+            }
+        }
     }
 
     /// Routes all of them.
@@ -261,6 +313,10 @@ impl Run {
                 .ipv4
                 .lookup_vector(&self.columns.destination[..len], hops),
         }
+        if self.asked != 0 {
+            self.route_marked(cx);
+        }
+        let hops = &self.hops[..len];
         let ingress = &self.columns.ingress[..len];
         let (hop, by) = (hops[0].0, ingress[0]);
         let hops = hops.iter().fold(0, |others, one| others | (one.0 ^ hop));
@@ -346,9 +402,12 @@ impl Packets for Looked<'_> {
 
     #[inline(always)]
     fn marks(&self, at: usize) -> Marks {
-        Marks {
-            connection: self.run.passed[at % CHUNK].mark,
-            ..Marks::default()
+        match self.run.early(at) {
+            Some(early) => early.marks,
+            None => Marks {
+                connection: self.run.passed[at % CHUNK].mark,
+                ..Marks::default()
+            },
         }
     }
 }

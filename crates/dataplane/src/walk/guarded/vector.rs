@@ -13,7 +13,7 @@ use super::find::Find;
 use super::plain::{Outcome, Plain};
 use super::read::{Read, Seeing};
 use super::stream::Stream;
-use super::{CHUNK, Met};
+use super::{Before, CHUNK, Met};
 use crate::connection::Tick;
 use crate::counters::Traffic;
 use crate::outlet::Outlet;
@@ -181,12 +181,17 @@ impl Passes<'_, '_> {
     fn alone(
         &mut self,
         at: &mut usize,
-        found: (Option<Exit>, Met),
+        (local, met): (Option<Exit>, Met),
         chunk: &mut Chunk<'_>,
         ahead: &mut Ahead,
     ) {
         self.finish(chunk, ahead);
-        self.guard(*at, found, chunk, ahead);
+        let before = Before {
+            local,
+            met,
+            early: None,
+        };
+        self.guard(*at, before, chunk, ahead);
         *at += 1;
     }
 
@@ -197,6 +202,8 @@ impl Passes<'_, '_> {
         let Some(plain) = self.plain[usize::from(ipv6)].filter(|_| len > 0) else {
             return;
         };
+        ahead.look_up_early(&plain);
+        self.ask_early(&plain, chunk, ahead);
         let tracker = &self.outlet.memory.tracker;
         ahead.look_up(&plain, self.cx, self.near, tracker);
         let mut at = 0;
@@ -209,12 +216,12 @@ impl Passes<'_, '_> {
             let place = waiting.place;
             let frame = &mut chunk.frames[place];
             let received = frame.len() as u64;
-            let (fields, firsts) = ahead.asked(&waiting, frame, &self.outlet.memory.tracker);
+            let (fields, firsts, run) = ahead.asked(&waiting, frame, &self.outlet.memory.tracker);
             let left = plain.leave(
                 self.cx,
                 frame,
                 fields,
-                (at, &waiting, firsts),
+                (at, &waiting, firsts, run),
                 self.near,
                 self.outlet,
             );
@@ -226,7 +233,14 @@ impl Passes<'_, '_> {
                     chunk.ports[place] = port;
                 }
                 Outcome::Ends(exit) => chunk.exits[place] = exit,
-                Outcome::Guard(met) => self.guard(place, (None, met), chunk, ahead),
+                Outcome::Guard(met) => {
+                    let before = Before {
+                        local: None,
+                        met,
+                        early: ahead.run.early(at).copied(),
+                    };
+                    self.guard(place, before, chunk, ahead);
+                }
             }
             at += 1;
         }
@@ -268,17 +282,11 @@ impl Passes<'_, '_> {
 
     /// Decides about a packet alone.
     #[inline(never)]
-    fn guard(
-        &mut self,
-        at: usize,
-        (local, mut met): (Option<Exit>, Met),
-        chunk: &mut Chunk<'_>,
-        ahead: &mut Ahead,
-    ) {
+    fn guard(&mut self, at: usize, mut before: Before, chunk: &mut Chunk<'_>, ahead: &mut Ahead) {
         let frame = &mut chunk.frames[at];
         let fields = &*ahead.fields(at, frame);
         let tracker = &self.outlet.memory.tracker;
-        if matches!(met, Met::Unknown) && self.tracks[usize::from(fields.tuple.ipv6)] {
+        if matches!(before.met, Met::Unknown) && self.tracks[usize::from(fields.tuple.ipv6)] {
             let found = tracker.lookup(&fields.tuple);
             if let Some(worker) = elsewhere(self.cx, found, fields, frame, self.outlet) {
                 // It is counted where it is walked.
@@ -286,16 +294,9 @@ impl Passes<'_, '_> {
                 chunk.exits[at] = Exit::HandOver(worker);
                 return;
             }
-            met = Met::Found(found);
+            before.met = Met::Found(found);
         }
-        match one(
-            self.cx,
-            frame,
-            fields,
-            (local, met),
-            &mut self.tally,
-            self.outlet,
-        ) {
+        match one(self.cx, frame, fields, before, &mut self.tally, self.outlet) {
             Ok(Departed::Whole(port)) => chunk.ports[at] = port,
             Ok(Departed::Unfinished { port, mtu }) => {
                 chunk.exits[at] = Exit::Finish { port, mtu };

@@ -1,6 +1,7 @@
 //! Packets past the firewall: which chains they meet, what rules change about them, and how they end.
 
 mod connections;
+mod early;
 mod fasttrack;
 mod plain;
 mod tables;

@@ -37,7 +37,7 @@ fn changed(rig: &mut Rig, whole: bool) {
         ),
     ];
     let mut early = vec![to(15, PUBLIC), to(16, 0x0a00_0002)];
-    early.extend(whole.then(asked));
+    early.extend(whole.then(alone).into_iter().flatten());
     mangle.push((mangle::PREROUTING, early));
     let elsewhere = Match::Destination(AddressRange::prefix(0x7f00_0000, 8, 32));
     let ended = Rule {
@@ -59,10 +59,15 @@ fn changed(rig: &mut Rig, whole: bool) {
 /// The address that the router has outside.
 const PUBLIC: u32 = 0x0a01_0001;
 
-/// A rule that every packet meets, and whose bit does not say so: it keeps packets from the short way.
-fn asked() -> Rule {
+/// A rule that every packet meets, and whose bit does not say so, and one that could lead packets
+/// elsewhere: in prerouting they keep packets from the short way.
+fn alone() -> [Rule; 2] {
     let lives = Match::Ttl(Compare::Greater(0));
-    Rule::new(6, vec![lives.into()], Action::Passthrough)
+    let elsewhere = Match::Destination(AddressRange::prefix(0x7f00_0000, 8, 32));
+    [
+        Rule::new(6, vec![lives.into()], Action::Passthrough),
+        Rule::new(7, vec![elsewhere.into()], Action::Route(0x0a01_0002)),
+    ]
 }
 
 /// A connection through masquerade, answered and gone on with: what left on both sides, and how
@@ -87,7 +92,7 @@ fn conversation(changes: bool, whole: bool) -> (Vec<Vec<u8>>, Vec<(u64, u64)>) {
     if changes {
         changed(&mut rig, whole);
     } else if whole {
-        mangled(&mut rig, mangle::PREROUTING, vec![asked()]);
+        mangled(&mut rig, mangle::PREROUTING, alone().to_vec());
     }
     let question = Udp4 {
         destination_port: 53,
@@ -136,7 +141,7 @@ fn marked(told: bool, whole: bool) -> (Vec<Vec<u8>>, Vec<(u64, u64)>) {
     };
     let count = |id, port| Rule::new(id, to(port), Action::Passthrough);
     let mut early = vec![count(20, 53), count(21, 54)];
-    early.extend(whole.then(asked));
+    early.extend(whole.then(alone).into_iter().flatten());
     let forward = vec![
         Rule::new(22, to(53), Action::MarkPacket(8)),
         count(23, 53),
@@ -278,7 +283,7 @@ fn untracked(more: bool, whole: bool, odd: bool) -> Ended {
     }
     filtered(&mut rig, filter::FORWARD, rules);
     if whole {
-        mangled(&mut rig, mangle::PREROUTING, vec![asked()]);
+        mangled(&mut rig, mangle::PREROUTING, alone().to_vec());
     }
     for number in 0..150_u16 {
         let packet = Udp4 {

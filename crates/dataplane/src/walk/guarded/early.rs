@@ -1,0 +1,125 @@
+//! Rules of prerouting whose bits do not say all are asked about the packets of a run before those are
+//! routed: what they mark leads some of them by another table, and what they change is remembered
+//! until the packet leaves.
+//!
+//! All packets of a run are asked about before later chains see any of them; what those put on lists is
+//! seen by the packets behind the run. A connection's mark is its own at once: the next packet has it.
+
+use super::chains::Known;
+use super::plain::{Busy, Plain};
+use super::run::Waiting;
+use super::vector::{Chunk, Passes};
+use super::{Ahead, CHUNK, translation};
+use crate::connection::Track;
+use crate::rule::{Ahead as First, Changes, Marks, Subject};
+use crate::walk::depart::packet;
+use crate::walk::sender;
+
+/// What rules of prerouting made of a packet.
+#[derive(Clone, Copy, Debug, Default)]
+pub(in crate::walk) struct Early {
+    pub(super) marks: Marks,
+    pub(super) changes: Changes,
+}
+
+impl Early {
+    /// A packet that nobody was asked about.
+    #[inline(always)]
+    pub(super) fn of(waiting: &Waiting) -> Self {
+        Self {
+            marks: Marks {
+                connection: waiting.passed.mark,
+                ..Marks::default()
+            },
+            changes: Changes::default(),
+        }
+    }
+
+    /// Whether the packet has another lifetime.
+    pub(super) fn sets_ttl(&self) -> bool {
+        self.changes.ttl.is_some()
+    }
+
+    /// Whether more than a choice of tables and rules follows from it.
+    fn is_to_be_kept(&self) -> bool {
+        self.changes != Changes::default()
+    }
+}
+
+impl Passes<'_, '_> {
+    /// Asks about those packets of the run that have to be asked about.
+    #[inline(always)]
+    pub(super) fn ask_early(&mut self, plain: &Plain<'_>, chunk: &Chunk<'_>, ahead: &mut Ahead) {
+        let Some(busy) = plain.early() else {
+            return;
+        };
+        // Packets whose connection got another mark when they had been looked up.
+        let mut others = 0_u64;
+        for at in 0..ahead.run.len() {
+            let looked_up = others >> (at % CHUNK) & 1 == 0;
+            if !looked_up || plain.has_to_ask(&ahead.firsts, at) {
+                others |= self.ask_one(busy, (at, looked_up), chunk, ahead);
+            }
+        }
+    }
+
+    /// Asks about one; a bit for each packet behind it whose connection has another mark now.
+    #[inline(never)]
+    fn ask_one(
+        &mut self,
+        busy: Busy<'_>,
+        (at, looked_up): (usize, bool),
+        chunk: &Chunk<'_>,
+        ahead: &mut Ahead,
+    ) -> u64 {
+        let waiting = ahead.run.get(at);
+        let frame = &chunk.frames[waiting.place];
+        let first = match looked_up {
+            true => First::of(ahead.firsts.prerouting(at)),
+            false => First::default(),
+        };
+        let fields = &*ahead.fields(waiting.place, frame);
+        let track = match waiting.way {
+            Some(way) => waiting.passed.track(way),
+            None => Track::default(),
+        };
+        let before = Early::of(&waiting);
+        let mut subject = Subject {
+            sender: sender(frame.bytes(), frame.l3),
+            state: track.state,
+            nat: track.nat,
+            marks: before.marks,
+            ..Subject::new(fields, packet(frame), frame.ingress)
+        };
+        let outlet = &mut *self.outlet;
+        let facts = Known {
+            cx: self.cx,
+            tracker: &outlet.memory.tracker,
+            track: &track,
+            received: &fields.tuple,
+            bytes: fields.len,
+        };
+        let (worker, told) = (&mut outlet.memory.rules, &mut outlet.told);
+        // `Plain::early` is only where no rule ends a packet.
+        let _accepted = first.run(busy.table, busy.id, &mut subject, &facts, worker, told);
+        let early = Early {
+            marks: subject.marks,
+            changes: subject.changes,
+        };
+        if outlet.told.has_events() {
+            let translation = translation::known(&outlet.memory.tracker, &track);
+            outlet.told.explain(translation);
+            outlet.tell(frame);
+        }
+        ahead.firsts.asked(at, early.is_to_be_kept());
+        ahead.run.remember(at, early);
+        let mark = early.marks.connection;
+        match waiting.way.filter(|_| mark != before.marks.connection) {
+            Some(way) => {
+                outlet.memory.tracker.set_mark(way, mark);
+                ahead.run.mark(at, way, mark)
+            }
+            None => 0,
+        }
+    }
+}
