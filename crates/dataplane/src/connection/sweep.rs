@@ -262,13 +262,16 @@ impl Tracker {
         (owner != self.worker).then_some(owner)
     }
 
-    /// Whether answers with this tuple would be another connection's.
-    pub fn is_taken(&self, tuple: &Tuple) -> bool {
-        self.lookup(tuple).is_some()
-            || self
+    /// Whether answers with this tuple would be another connection's than of one that begins with a packet
+    /// of this `original` tuple. A conversation between the same ports that is over gives way to it.
+    pub fn is_taken(&self, tuple: &Tuple, original: &Tuple) -> bool {
+        match self.lookup(tuple) {
+            Some(way) => !self.gives_way(way, original),
+            None => self
                 .homes
                 .as_ref()
-                .is_some_and(|homes| homes.owner(tuple).is_some())
+                .is_some_and(|homes| homes.owner(tuple).is_some()),
+        }
     }
 
     /// Bytes that the index takes.

@@ -310,6 +310,9 @@ impl Tracker {
                 return Err(Refused::Taken);
             }
             self.leave(old.slot());
+            // What counted that one counts this one now.
+            let goes_on = |ended: &mut Tuple| draft.counted && *ended == draft.original;
+            let _ = self.counted.pop_if(goes_on);
         }
         if self.lookup(&draft.reply).is_some() {
             return Err(Refused::Taken);
@@ -355,6 +358,12 @@ impl Tracker {
             };
             self.ipv4.enter(draft, keys, timeout_secs, rewrites, now)
         }
+    }
+
+    /// Whether this connection ends when one begins with a packet of this tuple.
+    pub(super) fn gives_way(&self, way: Way, original: &Tuple) -> bool {
+        let same = |other: Way| other.slot() == way.slot();
+        self.is_over(way) && self.lookup(original).is_some_and(same)
     }
 
     /// Whether a SYN may begin a new connection in the place of this one.

@@ -191,9 +191,11 @@ fn of_memory<F: Facts, W: Watch>(what: &Match, asked: &mut Asked<'_, '_, F>) -> 
     let (tuple, len) = (&fields.tuple, fields.len);
     Some(match what {
         Match::ConnectionLimit(limit) => {
-            let original = asked.facts.original().unwrap_or(*tuple);
-            asked.subject.changes.counted |= W::COMMITS;
-            limit.holds(&original, W::COMMITS)
+            let original = asked.facts.original();
+            // What is no connection's is not counted: nobody could tell when it ends.
+            let enters = W::COMMITS && original.is_some();
+            asked.subject.changes.counted |= enters;
+            limit.holds(&original.unwrap_or(*tuple), enters)
         }
         Match::Psd(psd) => {
             ports(fields)?;

@@ -218,7 +218,7 @@ fn a_worker_without_the_answers_knows_who_has_them() {
     let way = workers[0].confirm(&first, Tick(0)).expect("room");
     assert_eq!(workers[1].owner(&outside.reversed()), Some(0));
     assert_eq!(workers[0].owner(&outside.reversed()), None);
-    assert!(workers[1].is_taken(&outside.reversed()));
+    assert!(workers[1].is_taken(&outside.reversed(), &outside));
     // A translated port is never shared, whoever asks.
     let second = draft(&workers[1], 2);
     assert_eq!(workers[1].confirm(&second, Tick(0)), Err(Refused::Taken));

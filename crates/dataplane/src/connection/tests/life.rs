@@ -152,7 +152,10 @@ fn a_tuple_of_another_connection_is_refused() {
     };
 
     assert_eq!(bed.tracker.confirm(&clash, bed.now), Err(Refused::Taken));
-    assert!(bed.tracker.is_taken(&tuple4(1, protocol::UDP).reversed()));
+    assert!(bed.tracker.is_taken(
+        &tuple4(1, protocol::UDP).reversed(),
+        &tuple4(2, protocol::UDP)
+    ));
     assert!(bed.tracker.confirm(&draft, bed.now).is_ok());
     assert_eq!(bed.tracker.confirm(&draft, bed.now), Err(Refused::Taken));
 }

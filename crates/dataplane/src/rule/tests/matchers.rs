@@ -406,6 +406,43 @@ fn what_remembers_is_asked_last_and_only_then_takes() {
     assert_eq!(worker.counters.get(1).0.packets, 1);
 }
 
+/// A packet that begins a connection.
+struct Begun(Tuple);
+
+impl Facts for Begun {
+    fn bytes(&self) -> Option<u64> {
+        None
+    }
+
+    fn rate_bps(&self) -> Option<u64> {
+        None
+    }
+
+    fn helper(&self) -> Option<Helper> {
+        None
+    }
+
+    fn is_mapped(&self, _tuple: &Tuple) -> bool {
+        false
+    }
+
+    fn address_types(&self, _address: u128, _ipv6: bool) -> AddressTypes {
+        AddressTypes::UNICAST
+    }
+
+    fn realm(&self) -> Option<u32> {
+        None
+    }
+
+    fn hotspot(&self) -> Hotspot {
+        Hotspot::default()
+    }
+
+    fn original(&self) -> Option<Tuple> {
+        Some(self.0)
+    }
+}
+
 #[test]
 fn a_census_of_connections_is_left_when_they_end() {
     let limit = Arc::new(ConnectionLimit::new(1, 32).expect("address space"));
@@ -416,7 +453,18 @@ fn a_census_of_connections_is_left_when_they_end() {
         let mut fields = segment();
         fields.tuple.source_port = port;
         let mut packet = subject(&fields, &[]);
-        let verdict = run_first(&table, &mut packet, &mut worker);
+        // What is no connection's is not counted.
+        run_first(&table, &mut packet, &mut worker);
+        assert!(!packet.changes.counted);
+        let (facts, mut told) = (Begun(fields.tuple), Quiet::<true>::new());
+        let verdict = run(
+            &table,
+            ChainId(0),
+            &mut packet,
+            &facts,
+            &mut worker,
+            &mut told,
+        );
         assert!(packet.changes.counted);
         (verdict, fields.tuple)
     };

@@ -136,6 +136,11 @@ impl Asked<'_> {
         let worker = &mut memory.rules;
         let verdict = ahead.run(busy.table, busy.id, &mut subject, &facts, worker, told);
         (self.marks, self.changes) = (subject.marks, subject.changes);
+        if self.changes.counted
+            && let Some(way) = self.track.way
+        {
+            memory.tracker.set_counted(way);
+        }
         menu.exit(verdict)
     }
 
@@ -148,9 +153,6 @@ impl Asked<'_> {
         let tracker = &mut memory.tracker;
         if self.marks.connection != tracker.mark(way) {
             tracker.set_mark(way, self.marks.connection);
-        }
-        if self.changes.counted {
-            tracker.set_counted(way);
         }
         if self.changes.fasttrack {
             connection::stay(cx, tracker, &self.track, true, waiting.hop);

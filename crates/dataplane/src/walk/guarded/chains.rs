@@ -174,6 +174,12 @@ impl<W: Watcher> Guard<'_, W> {
         let worker = &mut self.memory.rules;
         let verdict = rule::run(table, chain, &mut subject, &facts, worker, self.watch);
         (passage.marks, passage.changes) = (subject.marks, subject.changes);
+        if passage.changes.counted
+            && let Some(way) = passage.track.way
+        {
+            // Also if the packet ends here: its connection goes on.
+            self.memory.tracker.set_counted(way);
+        }
         verdict
     }
 

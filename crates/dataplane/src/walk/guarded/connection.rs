@@ -39,6 +39,13 @@ impl<W: Watcher> Guard<'_, W> {
                 passage.translation = translation::known(tracker, &passage.track);
             }
             None if matches!(passage.track.state, State::New | State::Related) => {
+                if W::COMMITS {
+                    // One that ended just now is not to be taken for this one.
+                    let firewall = &self.cx.snapshot.firewall;
+                    while let Some(ended) = tracker.take_counted() {
+                        firewall.tables(ended.ipv6).leave(&ended);
+                    }
+                }
                 let mut draft = tracker.draft(&passage.fields, self.view.packet);
                 passage.marks.connection = draft.mark;
                 passage.translation = translation::expected(tracker, &mut draft);
@@ -153,9 +160,6 @@ impl<W: Watcher> Guard<'_, W> {
         let tracker = &mut self.memory.tracker;
         if tracker.mark(way) != passage.marks.connection {
             tracker.set_mark(way, passage.marks.connection);
-        }
-        if passage.changes.counted {
-            tracker.set_counted(way);
         }
         stay(
             self.cx,

@@ -113,6 +113,11 @@ impl Passes<'_, '_> {
         }
         ahead.firsts.asked(at, early.is_to_be_kept());
         ahead.run.remember(at, early);
+        if early.changes.counted
+            && let Some(way) = waiting.way
+        {
+            outlet.memory.tracker.set_counted(way);
+        }
         let mark = early.marks.connection;
         match waiting.way.filter(|_| mark != before.marks.connection) {
             Some(way) => {

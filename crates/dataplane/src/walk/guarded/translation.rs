@@ -17,9 +17,15 @@ use crate::rule::{ChainId, Table, Verdict};
 use crate::snapshot::OwnAddresses;
 use crate::walk::Exit;
 
-impl Unique for Tracker {
+/// The connections beside one that begins with a packet of this tuple.
+struct Others<'a> {
+    tracker: &'a Tracker,
+    original: Tuple,
+}
+
+impl Unique for Others<'_> {
     fn taken(&self, reply: &Tuple) -> bool {
-        self.is_taken(reply)
+        self.tracker.is_taken(reply, &self.original)
     }
 }
 
@@ -76,7 +82,11 @@ impl<W: Watcher> Guard<'_, W> {
             random: self.memory.rules.random(),
             mappings: self.memory.tracker.mappings(),
         };
-        let after = match nat::choose(target, &before, &context, &self.memory.tracker) {
+        let others = Others {
+            tracker: &self.memory.tracker,
+            original: self.passage.received,
+        };
+        let after = match nat::choose(target, &before, &context, &others) {
             Ok(after) => after,
             Err(exhausted) => {
                 let exit = Exit::Drop(exhausted.reason());
@@ -275,7 +285,11 @@ fn told_apart(
     let expected = tracker.expected(&draft.original);
     let tunnel = expected.filter(|one| draft.is_expected() && one.answer.is_some());
     let Some(tunnel) = tunnel else {
-        let after = nat::settle(leaves, tracker)?;
+        let others = Others {
+            tracker,
+            original: draft.original,
+        };
+        let after = nat::settle(leaves, &others)?;
         let answers = Translation {
             before: after.reversed(),
             after: draft.original.reversed(),

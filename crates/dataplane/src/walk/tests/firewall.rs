@@ -2,6 +2,7 @@
 
 mod connections;
 mod early;
+mod ends;
 mod fasttrack;
 mod plain;
 mod tables;
@@ -110,6 +111,20 @@ pub(super) fn answer(sent: &[u8]) -> Vec<u8> {
         ..Udp4::default()
     }
     .frame()
+}
+
+/// The frame as a TCP segment without data.
+fn segment(udp: Udp4, flags: u8, seq: u32, ack: u32) -> Vec<u8> {
+    let tcp = Udp4 {
+        protocol: 6,
+        payload: 12,
+        ..udp
+    };
+    let mut frame = tcp.frame();
+    frame[38..42].copy_from_slice(&seq.to_be_bytes());
+    frame[42..46].copy_from_slice(&ack.to_be_bytes());
+    frame[46..52].copy_from_slice(&[5 << 4, flags, 0x20, 0, 0, 0]);
+    frame
 }
 
 fn to_port(port: u16) -> Vec<crate::rule::Matcher> {

@@ -2,7 +2,7 @@
 
 use core::net::Ipv4Addr;
 
-use super::{MASQUERADE, answer, client, filtered, hits, tracked, translated};
+use super::{MASQUERADE, answer, client, filtered, hits, segment, tracked, translated};
 use crate::connection::TcpState;
 use crate::drop::Drop;
 use crate::firewall::{filter, nat};
@@ -53,20 +53,6 @@ fn fasttracked_packets_meet_no_rule_and_leave_as_slow_ones_do() {
     let row = rig.connections.rows(false).next().expect("a connection");
     assert_eq!(row.directions[0].fasttrack.packets, 2);
     assert_eq!(row.directions[0].traffic.packets, 3);
-}
-
-/// The frame as a TCP segment without data.
-fn segment(udp: Udp4, flags: u8, seq: u32, ack: u32) -> Vec<u8> {
-    let tcp = Udp4 {
-        protocol: 6,
-        payload: 12,
-        ..udp
-    };
-    let mut frame = tcp.frame();
-    frame[38..42].copy_from_slice(&seq.to_be_bytes());
-    frame[42..46].copy_from_slice(&ack.to_be_bytes());
-    frame[46..52].copy_from_slice(&[5 << 4, flags, 0x20, 0, 0, 0]);
-    frame
 }
 
 #[test]
