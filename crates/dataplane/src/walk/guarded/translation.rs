@@ -58,8 +58,15 @@ impl<W: Watcher> Guard<'_, W> {
 
     /// The translation that the connection has, on this side.
     pub(super) fn recall(&mut self, side: Side) {
-        if let Some(Translation { after, .. }) = self.passage.translation {
-            turn(&mut self.passage.fields.tuple, &after, side);
+        let Some(Translation { after, .. }) = self.passage.translation else {
+            return;
+        };
+        let tuple = &mut self.passage.fields.tuple;
+        let said = (tuple.source_port, tuple.destination_port);
+        turn(tuple, &after, side);
+        if self.passage.track.quoted {
+            // An error has its type and code there, and no ports.
+            (tuple.source_port, tuple.destination_port) = said;
         }
     }
 

@@ -5,9 +5,9 @@ use std::sync::Arc;
 
 use super::{MASQUERADE, answer, client, filtered, hits, to_port, tracked, translated};
 use crate::firewall::{filter, nat};
-use crate::rule::{Action, ConnectionLimit, Match, Rule, State};
+use crate::rule::{Action, ConnectionLimit, Icmp, Match, Rule, State};
 use crate::snapshot::{Interface, Own4, Own6};
-use crate::testing::{ETHER1, ETHER2, Rig, Udp4};
+use crate::testing::{ETHER1, ETHER2, Rig, Udp4, ethernet, seal};
 use crate::walk::tests::{forwarded4, gateway4, rig};
 
 #[test]
@@ -253,4 +253,57 @@ fn a_connection_limit_counts_connections_until_they_end() {
 
     let second: usize = (1..=5).map(|port| rig.pass(from(port).frame()).len()).sum();
     assert_eq!(second, 2);
+}
+
+/// An error about what left the router, from the host that it was for.
+fn error(sent: &[u8], kind: u8, code: u8) -> Vec<u8> {
+    let quoted = &sent[14..42];
+    let mut message = [&[kind, code, 0, 0, 0, 0, 0, 0], quoted].concat();
+    let checksum = wire::checksum::checksum(&message);
+    message[2..4].copy_from_slice(&checksum.to_be_bytes());
+    let mut packet = vec![
+        0x45,
+        0,
+        0,
+        20 + message.len() as u8,
+        0,
+        0,
+        0,
+        0,
+        64,
+        1,
+        0,
+        0,
+    ];
+    packet.extend([&quoted[16..20], &quoted[12..16]].concat());
+    packet.extend(message);
+    seal(&mut packet);
+    ethernet([2, 0, 0, 0, 0, 2], 0x0800, &packet)
+}
+
+#[test]
+fn rules_see_the_type_of_an_error_about_what_is_translated() {
+    let mut rig = rig();
+    rig.interface(ETHER2).address4 = Some(Ipv4Addr::from_bits(0x0a01_0001));
+    client(&mut rig);
+    translated(&mut rig, nat::SRCNAT, Vec::new(), MASQUERADE);
+    let is = |kind, code| {
+        Match::Icmp(Icmp {
+            kind,
+            first: code,
+            last: code,
+        })
+    };
+    let rules = vec![
+        Rule::new(1, vec![is(3, 3).into()], Action::Passthrough),
+        Rule::new(2, vec![Match::Protocol(1).into()], Action::Passthrough),
+    ];
+    filtered(&mut rig, filter::FORWARD, rules);
+    let sent = rig.pass(Udp4::default().frame());
+
+    rig.arrive_unfinished(1, error(&sent[0], 3, 3), frame::Offload::FINISHED);
+    rig.settle();
+
+    assert_eq!(rig.sent(0).len(), 1);
+    assert_eq!([1, 2].map(|rule| hits(&rig, rule).0), [1, 1]);
 }
