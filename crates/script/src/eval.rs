@@ -160,16 +160,21 @@ impl Machine<'_> {
     }
 
     /// The condition with everything but the row's cells computed.
-    pub(crate) fn prepare(&mut self, expr: &Expr) -> Result<Condition> {
+    pub(crate) fn prepare(&mut self, menu: &'static menu::Menu, expr: &Expr) -> Result<Condition> {
         self.step()?;
+        let is_flag = |name: &str| {
+            let flag = menu.flags.iter().any(|flag| flag.name == name);
+            flag && menu.property(name).is_none()
+        };
         Ok(match &expr.node {
+            Node::Property(name) if is_flag(name) => Condition::Flag(name),
             Node::Property(name) => Condition::Cell(name),
-            Node::Group(inner) => self.prepare(inner)?,
+            Node::Group(inner) => self.prepare(menu, inner)?,
             Node::Unary(operator, inner) if *operator != Unary::Quote => {
-                Condition::Unary(*operator, Box::new(self.prepare(inner)?))
+                Condition::Unary(*operator, Box::new(self.prepare(menu, inner)?))
             }
             Node::Binary(operator, left, right) => {
-                let (left, right) = (self.prepare(left)?, self.prepare(right)?);
+                let (left, right) = (self.prepare(menu, left)?, self.prepare(menu, right)?);
                 match (*operator, right) {
                     (Binary::Match, Condition::Value(pattern)) => {
                         let pattern = bytes::to_bytes(&pattern.to_string());
@@ -195,6 +200,8 @@ fn runs_nothing(block: &Block) -> bool {
 pub(crate) enum Condition {
     Value(Value),
     Cell(&'static str),
+    /// A flag of the menu: rows that do not say that it is set have it off.
+    Flag(&'static str),
     Unary(Unary, Box<Self>),
     Binary(Binary, Box<Self>, Box<Self>),
     /// A pattern; `None` matches nothing because it is none.
@@ -211,6 +218,7 @@ impl Condition {
                 Some(value) => !value.is_empty(),
                 None => *name == ".id" && row.id.is_some(),
             },
+            Self::Flag(name) => row.is(name),
             other => other
                 .of(row)
                 .and_then(|value| value.truth())
@@ -223,6 +231,7 @@ impl Condition {
             Self::Value(value) => value.clone(),
             Self::Cell(".id") => row.id.map_or(Value::Nothing, Value::Id),
             Self::Cell(name) => row.get(name).map_or(Value::Nothing, Value::from),
+            Self::Flag(name) => Value::Bool(row.is(name)),
             Self::Unary(Unary::Not, inner) => Value::Bool(!inner.holds(row)),
             Self::Unary(operator, inner) => unary(*operator, &inner.of(row)?).ok()?,
             Self::Binary(Binary::And | Binary::Both, a, b) => {

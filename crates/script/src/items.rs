@@ -47,9 +47,13 @@ impl Machine<'_> {
     }
 
     /// The condition of a `find` or `print`, ready for rows.
-    pub(crate) fn condition(&mut self, command: &Command) -> machine::Result<Option<Condition>> {
+    pub(crate) fn condition(
+        &mut self,
+        menu: &'static Menu,
+        command: &Command,
+    ) -> machine::Result<Option<Condition>> {
         let expr = argument(command, "where").and_then(|argument| argument.value.as_ref());
-        expr.map(|expr| self.prepare(expr)).transpose()
+        expr.map(|expr| self.prepare(menu, expr)).transpose()
     }
 
     /// Gives the rows of a menu, a slice at a time, with the router free for others in between.
@@ -75,7 +79,7 @@ impl Machine<'_> {
     }
 
     fn find(&mut self, menu: &'static Menu, command: &Command) -> machine::Result<Value> {
-        let condition = self.condition(command)?;
+        let condition = self.condition(menu, command)?;
         let mut found = Vec::new();
         let hidden = !self.sees_secrets();
         with_filter(menu, condition.as_ref(), hidden, |filter| {

@@ -78,7 +78,7 @@ impl Machine<'_> {
         self.permit(menu, "print")?;
         let ready = self.ready(command)?;
         let wanted = proplist(menu, &ready)?;
-        let condition = self.condition(command)?;
+        let condition = self.condition(menu, command)?;
         let list = menu.has_rows();
         let mut separator = if list { "[" } else { "" };
         let hidden = !self.sees_secrets();

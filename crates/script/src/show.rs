@@ -31,7 +31,7 @@ impl Machine<'_> {
     /// `print` of a menu.
     pub(crate) fn print_menu(&mut self, menu: &'static Menu, command: &Command) -> Result<Value> {
         let ready = self.ready(command)?;
-        let condition = self.condition(command)?;
+        let condition = self.condition(menu, command)?;
         let from = match ready.has("from") {
             true => Some(self.with(|loan| loan.selected(menu, &ready, "from"))?),
             false => None,
@@ -274,7 +274,10 @@ impl Machine<'_> {
             return Err(Reason::Denied.nowhere().into());
         }
         let ready = self.ready(command)?;
-        let condition = self.condition(command)?;
+        let condition = match menu {
+            Some(menu) => self.condition(menu, command)?,
+            None => None,
+        };
         let sensitive = ready.flag("show-sensitive") && self.sees_secrets();
         let (file, paths) = (ready.text("file"), ready.text("path").unwrap_or_default());
         let options = export::Options {

@@ -242,7 +242,8 @@ impl Control {
         let decision = match (reasons.is_empty(), fasttrack) {
             (true, _) => "fast".to_owned(),
             (false, Some(None)) => {
-                "fast: FastTrack carries it, and but for one packet a second no rule sees it"
+                "fast: FastTrack carries it, and but for one packet a second no rule sees it: what \
+                 the rules above say is said of that one"
                     .to_owned()
             }
             (false, refused) => {
@@ -272,8 +273,14 @@ impl Control {
 
     /// What the slow path has to do with a packet, whatever connection it is of.
     fn cannot_be_carried(&self, probe: &Probe, end: &End) -> Option<&'static str> {
-        let End::Sent(egress) = *end else {
-            return Some("it does not leave as it came");
+        let egress = match *end {
+            End::Sent(egress) => egress,
+            // Rules are not asked about what FastTrack carries.
+            End::Exit(Exit::Drop(
+                Drop::FirewallRaw | Drop::FirewallMangle | Drop::FirewallFilter,
+            ))
+            | End::Exit(Exit::Punt(Why::Rejected(_) | Why::Tarpit)) => return None,
+            End::Exit(_) => return Some("it does not leave as it came"),
         };
         let snapshot = self.snapshot();
         let fits = snapshot

@@ -142,3 +142,31 @@ fn an_entry_keeps_its_date_however_late_the_clock_is_read() {
     let date = ":put [/ip firewall address-list get [find] creation-time]";
     assert_eq!(run(&mut router, date), "2026-11-21 19:57:57\n");
 }
+
+#[test]
+fn rules_are_found_by_flags_that_they_do_not_have() {
+    let mut router = router();
+    run(
+        &mut router,
+        "/ip firewall filter add chain=input action=accept\n\
+         /ip firewall filter add chain=forward action=fasttrack-connection\n\
+         /ip firewall connection tracking set enabled=yes",
+    );
+    for (condition, found) in [
+        ("dynamic=no", 2),
+        ("dynamic=false", 2),
+        ("!dynamic", 2),
+        ("dynamic!=yes", 2),
+        ("dynamic", 0),
+        ("dynamic=yes", 0),
+        ("dynamic=no chain=input", 1),
+    ] {
+        let line = format!(":put [:len [/ip/firewall/filter/find {condition}]]");
+        assert_eq!(run(&mut router, &line), format!("{found}\n"), "{condition}");
+    }
+    run(&mut router, "/ip firewall filter remove [find dynamic=no]");
+    assert_eq!(
+        run(&mut router, ":put [:len [/ip/firewall/filter/find]]"),
+        "0\n"
+    );
+}
