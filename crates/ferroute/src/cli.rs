@@ -279,6 +279,7 @@ pub(crate) struct Bench {
     pub(crate) frames: Vec<u32>,
     /// Flows; rows of the firewall have numbers of their own.
     #[arg(long, value_delimiter = ',', value_name = "COUNTS", default_values_t = [1, 1_000, 64_000])]
+    #[arg(value_parser = clap::value_parser!(u32).range(1..))]
     pub(crate) flows: Vec<u32>,
     /// Routes in the table; through ports 1.
     #[arg(long, value_delimiter = ',', value_name = "COUNTS")]
@@ -295,6 +296,7 @@ pub(crate) struct Bench {
     /// Runs of each row; the table shows the median. Those through ports are long, and 11.
     #[arg(long, value_name = "N", default_value_t = 101)]
     #[arg(default_value_ifs = [("via", "xdp", "11"), ("via", "packet", "11"), ("via", "tap", "11")])]
+    #[arg(value_parser = clap::value_parser!(u32).range(1..))]
     pub(crate) runs: u32,
     /// Print JSON, a row a line.
     #[arg(long)]

@@ -6,6 +6,7 @@ use std::os::unix::net::UnixStream;
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc;
 use std::thread;
 
 use console::protocol::{Message, receive, send};
@@ -28,7 +29,14 @@ pub(crate) fn exec(exec: &Exec) -> Result<u8, String> {
 /// Opens the console on this process's terminal.
 pub(crate) fn console(control: &Path) -> Result<u8, String> {
     let stream = connect(control)?;
-    attend(stream)
+    attend(stream, mpsc::channel())
+}
+
+/// What a script on standard input comes to.
+enum Typed {
+    Whole(io::Result<String>),
+    /// Nobody waits for the rest.
+    Stop,
 }
 
 /// As [`console`], but a signal that asks to stop ends it as if the user had left.
@@ -40,22 +48,28 @@ pub(crate) fn console_until_signal(control: &Path) -> Result<u8, String> {
         .map_err(|error| format!("signals: {error}"))?;
     let told = Arc::new(AtomicBool::new(false));
     let tell = Arc::clone(&told);
+    let (typed, script) = mpsc::channel();
+    let stop = typed.clone();
     thread::spawn(move || {
         for _ in signals.forever() {
             tell.store(true, Ordering::SeqCst);
+            let _ = stop.send(Typed::Stop);
             let _ = line.shutdown(std::net::Shutdown::Both);
         }
     });
-    match attend(stream) {
+    match attend(stream, (typed, script)) {
         Err(_) if told.load(Ordering::SeqCst) => Ok(0),
         result => result,
     }
 }
 
-fn attend(mut stream: UnixStream) -> Result<u8, String> {
+fn attend(
+    mut stream: UnixStream,
+    typed: (mpsc::Sender<Typed>, mpsc::Receiver<Typed>),
+) -> Result<u8, String> {
     let stdin = io::stdin();
     if !stdin.is_terminal() {
-        return script(stream);
+        return script(stream, typed);
     }
     let raw = RawTerminal::enter()?;
     let (columns, rows) = size();
@@ -108,12 +122,20 @@ pub(crate) fn namespace(control: &Path) -> Result<String, String> {
 }
 
 /// Standard input is no terminal: each line is a command, until one fails.
-fn script(stream: UnixStream) -> Result<u8, String> {
-    let mut text = String::new();
-    io::stdin()
-        .read_to_string(&mut text)
-        .map_err(|error| format!("standard input: {error}"))?;
-    let mut stream = stream;
+fn script(
+    mut stream: UnixStream,
+    (tell, typed): (mpsc::Sender<Typed>, mpsc::Receiver<Typed>),
+) -> Result<u8, String> {
+    // Apart, because it may take for ever, and a signal ends the wait.
+    thread::spawn(move || {
+        let mut text = String::new();
+        let read = io::stdin().read_to_string(&mut text);
+        let _ = tell.send(Typed::Whole(read.map(|_| text)));
+    });
+    let text = match typed.recv() {
+        Ok(Typed::Whole(text)) => text.map_err(|error| format!("standard input: {error}"))?,
+        Ok(Typed::Stop) | Err(_) => return Err(String::from("stopped")),
+    };
     send(
         &mut stream,
         &Message::Exec {
@@ -146,10 +168,11 @@ fn show(stream: &mut UnixStream) -> Result<u8, String> {
     loop {
         match receive(stream).map_err(broken)? {
             Some(Message::Output(bytes)) => {
-                let shown = out.write_all(&bytes).and_then(|()| out.flush());
-                // A reader that went away (`| head`) is no error of ours.
-                if shown.is_err() {
-                    return Ok(0);
+                match out.write_all(&bytes).and_then(|()| out.flush()) {
+                    Ok(()) => {}
+                    // A reader that went away (`| head`) is no error of ours.
+                    Err(error) if error.kind() == io::ErrorKind::BrokenPipe => return Ok(0),
+                    Err(error) => return Err(format!("standard output: {error}")),
                 }
             }
             Some(Message::Error(bytes)) => {

@@ -6,7 +6,7 @@
 use std::io;
 use std::ops::ControlFlow;
 use std::os::fd::AsFd as _;
-use std::os::unix::fs::PermissionsExt as _;
+use std::os::unix::fs::{FileTypeExt as _, PermissionsExt as _};
 use std::os::unix::net::{UnixListener, UnixStream};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -92,7 +92,12 @@ impl Drop for Server {
 /// Binds the socket; a file that nobody answers at is what a crash has left.
 fn listen(path: &Path) -> Result<UnixListener, String> {
     let failed = |error: io::Error| format!("control socket {}: {error}", path.display());
-    if path.exists() {
+    if let Ok(there) = path.symlink_metadata() {
+        if !there.file_type().is_socket() {
+            return Err(failed(io::Error::other(
+                "there is a file that is no socket",
+            )));
+        }
         if UnixStream::connect(path).is_ok() {
             return Err(format!(
                 "a router is running already: it answers at {} (use another --state)",

@@ -75,13 +75,10 @@ fn live(
         }
         router => router?,
     };
-    banner(
-        &lab,
-        layout,
-        run.config.as_deref(),
-        &router.ports_in_words(),
-    );
-    let code = crate::client::console_until_signal(&reach::Place::of(&run.reach).control);
+    let control = reach::Place::of(&run.reach).control;
+    let ports = router.ports_in_words();
+    banner(&lab, layout, run.config.as_deref(), &ports, &control);
+    let code = crate::client::console_until_signal(&control);
     drop(router);
     lab.down().map_err(|error| error.to_string())?;
     code
@@ -106,9 +103,8 @@ fn ports(layout: &Layout, driver: Option<&str>) -> Vec<String> {
 }
 
 /// Says what is there. `config` is what the user brought in place of the layout's.
-fn banner(lab: &Lab, layout: &Layout, config: Option<&Path>, ports: &[String]) {
+fn banner(lab: &Lab, layout: &Layout, config: Option<&Path>, ports: &[String], control: &Path) {
     let name = lab.name();
-    let control = reach::of_lab(layout.name);
     let control = control.display();
     let client = layout.hosts.first().map_or("client", |host| host.name);
     let held = match lab.holding() {
