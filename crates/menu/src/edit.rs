@@ -4,7 +4,7 @@ use std::ops::Bound;
 use std::sync::Arc;
 
 use crate::store::references;
-use crate::{Draft, Gateway, Id, Item, Kind, Menu, Property, Reason, Store, Value};
+use crate::{Draft, Gateway, Id, Item, Kind, Menu, Pick, Property, Reason, Store, Value};
 
 /// Values by property; `None` unsets.
 type Given<'a> = &'a [(&'static str, Option<Value>)];
@@ -92,6 +92,9 @@ impl Store {
         self.fill_in(index, Some(&old), &mut values, given)?;
         if values[..] == old.values[..] {
             return Ok(());
+        }
+        if !stays_builtin(&old, &values) {
+            return Err(Reason::failure("can not change builtin"));
         }
         self.examine(index, Some(id), &values)?;
         let item = Arc::new(Item {
@@ -465,4 +468,16 @@ fn rename_value(property: &Property, value: &mut Value, space: &str, was: &str, 
         }
         _ => {}
     }
+}
+
+/// Whether an item that exists from the start, and that everybody knows by its name, goes on to be there by
+/// that name.
+fn stays_builtin(old: &Item, values: &[Option<Value>]) -> bool {
+    let menu = old.menu;
+    let known = old.builtin.is_some() && menu.pick == Pick::Find && !menu.removable;
+    let same = |name: &str| {
+        let place = menu.index(name);
+        place.is_none_or(|place| old.values[place] == values[place])
+    };
+    !known || menu.key.is_none_or(same) && same("disabled")
 }

@@ -179,7 +179,7 @@ pub(crate) static MENU: Menu = Menu {
                     &["auto"],
                     &Kind::Number {
                         min: 68,
-                        max: 65_535,
+                        max: 65_536,
                     },
                 ),
                 "Maximum transmission unit of layer 3",

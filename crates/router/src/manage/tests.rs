@@ -553,3 +553,28 @@ fn an_entry_with_a_timeout_is_there_for_that_long_and_not_after_a_restart() {
     let (mut router, _) = state.start();
     assert_eq!(once(&mut router, ENTRIES), "0\n");
 }
+
+#[test]
+fn what_everybody_knows_by_its_name_keeps_it() {
+    let (mut router, mut session) = (router(), Session::new("admin"));
+    for line in [
+        "/routing table set [find name=main] name=foo",
+        "/routing table set [find name=main] disabled=yes",
+        "/routing table disable [find name=main]",
+        "/interface list set [find name=all] name=foo",
+        "/user group set [find name=full] name=foo",
+        "/interface set lo name=foo",
+    ] {
+        let said = run(&mut router, &mut session, line);
+        assert!(said.contains("can not change builtin"), "{line}: {said}");
+    }
+    let noted = "/routing table set [find name=main] comment=a";
+    assert_eq!(run(&mut router, &mut session, noted), "");
+}
+
+#[test]
+fn a_verbose_export_can_be_run() {
+    let (mut router, mut session) = (router(), Session::new("admin"));
+    let text = run(&mut router, &mut session, "/export verbose");
+    assert_eq!(run(&mut self::router(), &mut session, &text), "");
+}
