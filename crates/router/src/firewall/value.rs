@@ -412,6 +412,7 @@ const PROTOCOLS: &[(&str, u8)] = &[
     ("ipip", 94),
     ("ipsec-ah", 51),
     ("ipsec-esp", 50),
+    ("ipv6-encap", 41),
     ("ipv6", 41),
     ("ipv6-frag", 44),
     ("ipv6-nonxt", 59),

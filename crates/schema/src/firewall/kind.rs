@@ -23,6 +23,7 @@ pub(crate) const PROTOCOLS: &[&str] = &[
     "ipsec-ah",
     "ipsec-esp",
     "ipv6",
+    "ipv6-encap",
     "ipv6-frag",
     "ipv6-nonxt",
     "ipv6-opts",
