@@ -6,7 +6,7 @@ use dataplane::table::NextHopId;
 use dataplane::{Drop, Punt, Why};
 use frame::{Frame, InterfaceId};
 use service::mld;
-use service::neighbour::{Event, Proxy, Question};
+use service::neighbour::{Arp, Discovery, Event, Family as _, Proxy, Question};
 use service::ping;
 use wire::icmpv6::Type;
 use wire::{Mac, Protocol, ipv4, ipv6};
@@ -60,12 +60,12 @@ impl Control {
     }
 
     fn hear_arp(&mut self, frame: Frame) {
-        let from = source_mac(&frame);
-        if let Some(packet) = frame.bytes().get(usize::from(frame.l3)..) {
-            self.hear_arp_pong(frame.ingress, packet);
-            let event = Event::Received { packet, from };
-            self.feed4(frame.ingress, event);
+        let (packet, from) = (packet_of(&frame), source_mac(&frame));
+        if Arp::hear(packet, from).is_err() {
+            return self.workers.discard(frame, Drop::ArpMalformed);
         }
+        self.hear_arp_pong(frame.ingress, packet);
+        self.feed4(frame.ingress, Event::Received { packet, from });
         self.workers.free(frame);
     }
 
@@ -75,6 +75,11 @@ impl Control {
         };
         if packet.fragment().is_piece() {
             return self.collect4(frame, worker);
+        }
+        if packet.protocol() == Protocol::ICMP
+            && wire::icmpv4::Packet::new_verified(packet.payload()).is_err()
+        {
+            return self.workers.discard(frame, Drop::IcmpMalformed);
         }
         if let Some((from, numbers)) = echo_reply4(&packet)
             && packet.protocol() == Protocol::ICMP
@@ -118,6 +123,10 @@ impl Control {
             let refused = (upper.protocol, named_at);
             return self.refuse6(frame, refused, worker);
         }
+        let (src, dst) = (packet.src(), packet.dst());
+        if wire::icmpv6::Packet::new_verified(upper.payload, src, dst).is_err() {
+            return self.workers.discard(frame, Drop::IcmpMalformed);
+        }
         if let Some((from, numbers)) = echo_reply6(&packet, upper.payload)
             && self.hear_echo_reply(from.into(), numbers)
         {
@@ -147,12 +156,12 @@ impl Control {
     }
 
     fn hear_discovery(&mut self, frame: Frame) {
-        let event = Event::Received {
-            packet: packet_of(&frame),
-            from: source_mac(&frame),
-        };
-        self.feed6(frame.ingress, event);
-        self.hear_link6(frame.ingress, packet_of(&frame), source_mac(&frame));
+        let (packet, from) = (packet_of(&frame), source_mac(&frame));
+        if Discovery::hear(packet, from).is_err() {
+            return self.workers.discard(frame, Drop::IcmpMalformed);
+        }
+        self.feed6(frame.ingress, Event::Received { packet, from });
+        self.hear_link6(frame.ingress, packet, from);
         self.workers.free(frame);
     }
 

@@ -1,5 +1,6 @@
 //! What a router does for itself.
 
+use dataplane::Drop;
 use sim::{Heard, Line, World};
 
 use crate::{Chain, chain, errors, seconds};
@@ -191,4 +192,36 @@ fn what_names_a_thing_that_is_gone_stays_and_is_marked() {
     world.at(client).ping("10.2.0.2", 1, 56);
     world.run(seconds(1));
     assert_eq!(world.at(client).replies("10.2.0.2"), 1);
+}
+
+#[test]
+fn messages_that_say_nothing_are_counted() {
+    let Chain {
+        mut world,
+        client,
+        west,
+        ..
+    } = chain(5, Line::default(), 1);
+    let (from, to) = ("10.1.0.2", "10.1.0.1");
+    let header = wire::ipv4::Repr::new(wire::Protocol::ICMP, address(from), address(to));
+    // An echo request whose checksum is wrong, and a message that ends in its header.
+    for message in [&[8, 0, 1, 2, 0, 0, 0, 1][..], &[8, 0]] {
+        let packet = [&header.to_bytes(message.len())[..], message].concat();
+        world.at(client).send_raw(to, packet);
+    }
+    let (from, to) = ("2001:db8:1::2", "2001:db8:1::1");
+    let header = wire::ipv6::Repr::new(wire::Protocol::ICMPV6, address(from), address(to));
+    let solicitation = [&[135, 0, 9, 9, 0, 0, 0, 0][..], &[0; 16]].concat();
+    let packet = [&header.to_bytes(24)[..], &solicitation].concat();
+    world.at(client).send_raw(to, packet);
+    world.run(seconds(1));
+
+    assert_eq!(world.at(client).replies("10.1.0.1"), 0);
+    let counted = world.control(west).workers().counters();
+    let counted: u64 = counted.map(|one| one.drops(Drop::IcmpMalformed)).sum();
+    assert_eq!(counted, 3);
+}
+
+fn address<A: std::str::FromStr<Err: std::fmt::Debug>>(text: &str) -> A {
+    text.parse().expect("an address")
 }
