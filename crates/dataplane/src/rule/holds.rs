@@ -1,5 +1,6 @@
 //! Whether a matcher holds for a packet.
 
+use super::action::Mss;
 use super::header;
 use super::matcher::{Compare, Icmp, Match, Matcher, When};
 use super::run::Watch;
@@ -123,6 +124,11 @@ fn of_header(what: &Match, subject: &Subject<'_>) -> Answer {
         }
         Match::TcpMss(first, last) => {
             let mss = tcp(fields).and_then(|_| header::mss(fields, packet));
+            // As rules before have lowered it; what fits the link is known when the packet leaves.
+            let mss = mss.map(|mss| match subject.changes.mss {
+                Some(Mss::Bytes(largest)) => mss.min(largest),
+                Some(Mss::ClampToPmtu) | None => mss,
+            });
             return Some(mss.map(|mss| (*first..=*last).contains(&mss)));
         }
         Match::Icmp(wanted) => return Some(icmp(fields).map(|found| fits_icmp(wanted, found))),

@@ -94,6 +94,32 @@ fn changes_are_seen_by_later_rules_and_add_up() {
 }
 
 #[test]
+fn a_largest_segment_that_a_rule_has_lowered_is_seen_by_later_rules() {
+    let mut fields = segment();
+    fields.tcp_flags = 2;
+    fields.upper = 0;
+    // A SYN that announces 1,460.
+    let mut syn = [0_u8; 24];
+    syn[12] = 6 << 4;
+    syn[20..24].copy_from_slice(&[2, 4, 0x05, 0xb4]);
+    let is = |mss| vec![Match::TcpMss(mss, mss).into()];
+    let rules = |new| {
+        vec![
+            (Vec::new(), Action::ChangeMss(Mss::Bytes(new))),
+            (is(1_460), Action::Passthrough),
+            (is(1_300), Action::Passthrough),
+        ]
+    };
+    for (new, hits) in [(1_300, [0, 1]), (1_500, [1, 0])] {
+        let table = table(&[("forward", rules(new))]);
+        let mut worker = worker();
+        run_first(&table, &mut subject(&fields, &syn), &mut worker);
+        let counted = [2, 3].map(|rule| worker.counters.get(rule).0.packets);
+        assert_eq!(counted, hits, "{new}");
+    }
+}
+
+#[test]
 fn priorities_and_code_points_are_made_of_each_other() {
     let fields = Fields {
         tos: 0xb9,
