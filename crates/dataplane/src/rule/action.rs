@@ -85,6 +85,17 @@ impl Action {
     }
 }
 
+impl Action {
+    /// Whether control is told of the packet.
+    pub(super) fn tells(&self) -> bool {
+        match self {
+            Self::Log | Self::Sniff(_) => true,
+            Self::AddToList { timeout, .. } => *timeout == Timeout::Static,
+            _ => false,
+        }
+    }
+}
+
 /// How long a rule enters an address for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Timeout {

@@ -50,6 +50,20 @@ impl Rule {
     }
 }
 
+impl Rule {
+    /// Whether it tells control of packets, or reads what they carry.
+    fn tells(&self) -> bool {
+        let reads = |matcher: &Matcher| {
+            let what = &matcher.what;
+            matches!(
+                what,
+                Match::TlsHost(_) | Match::Layer7(_) | Match::ConnectionLimit(_)
+            )
+        };
+        self.log.is_some() || self.action.tells() || self.matchers.iter().any(reads)
+    }
+}
+
 /// A chain's place in its table.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct ChainId(pub u16);
@@ -246,6 +260,8 @@ pub struct Table {
     censuses: Box<[Arc<ConnectionLimit>]>,
     /// Some rule decides where a packet goes, or that it ends, other than by marks.
     pub decides: bool,
+    /// Some rule tells control of packets, or reads what they carry.
+    pub tells: bool,
 }
 
 impl Table {
@@ -276,9 +292,10 @@ impl Table {
             Match::ConnectionLimit(limit) => Some(Arc::clone(limit)),
             _ => None,
         });
-        let mut rules = chains.iter().flat_map(Chain::rules);
+        let rules = || chains.iter().flat_map(Chain::rules);
         Self {
-            decides: rules.any(|rule| rule.action.decides()),
+            decides: rules().any(|rule| rule.action.decides()),
+            tells: rules().any(|rule| rule.tells()),
             censuses: censuses.collect(),
             refused: refused.into(),
             chains,

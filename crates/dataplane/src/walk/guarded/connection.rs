@@ -23,6 +23,7 @@ impl<W: Watcher> Guard<'_, W> {
         let found = match self.met {
             Met::Found(found) => found,
             Met::Tracked(track) => track.way,
+            Met::Admitted(way) => Some(way),
             Met::Unknown | Met::Untracked => tracker.lookup(&tuple),
         };
         passage.track = match self.met {

@@ -156,6 +156,8 @@ pub(crate) enum Met {
     Unknown,
     /// It was looked up.
     Found(Option<Way>),
+    /// `raw` let the packet pass, which belongs there.
+    Admitted(Way),
     /// `raw` let the packet pass, and it is not tracked.
     Untracked,
     /// `raw` let the packet pass, and its connection has counted it.
@@ -274,7 +276,7 @@ impl<W: Watcher> Guard<'_, W> {
         match self.met {
             Met::Unknown | Met::Found(_) => self.raw(Hook::Raw, InterfaceId::NONE)?,
             Met::Untracked => self.passage.changes.untracked = true,
-            Met::Tracked(_) => {}
+            Met::Admitted(_) | Met::Tracked(_) => {}
         }
         self.connect();
         if let Some(Early { marks, changes }) = self.early {

@@ -150,6 +150,12 @@ impl<'a> Plain<'a> {
         asks(self.raw) | asks(self.filter) | mangle
     }
 
+    /// The chain of `raw`, where it does no more to packets than to let them pass or not.
+    #[inline(always)]
+    pub(super) fn quiet_raw(&self) -> Option<Busy<'a>> {
+        self.raw.filter(|raw| !raw.table.tells)
+    }
+
     /// Whether rules are asked before connections.
     #[inline(always)]
     pub(super) fn asks_raw(&self) -> bool {

@@ -3,15 +3,16 @@
 use core::ops::Range;
 
 use super::ahead::Ahead;
-use super::plain::Plain;
+use super::chains::{Known, Menu};
+use super::plain::{Busy, Plain};
 use super::vector::{Chunk, Passes, Stop};
 use super::{CHUNK, Met};
-use crate::connection::Passed;
+use crate::connection::{Passed, Track};
 use crate::drop::Drop;
 use crate::punt::Why;
-use crate::rule::Quick;
-use crate::walk::Exit;
+use crate::rule::{Ahead as Candidate, Quick, Subject};
 use crate::walk::depart::packet;
+use crate::walk::{Exit, sender};
 
 impl Passes<'_, '_> {
     /// Plain packets from `at` on go the short way: they wait in the run. Stops at the first that does
@@ -126,21 +127,42 @@ impl Passes<'_, '_> {
     ) -> Result<(), Met> {
         let (family, place) = (usize::from(IPV6), at % CHUNK);
         let len = ahead.lens[place];
-        let memory = &mut self.outlet.memory;
-        let raw = &ahead.raw[family];
-        let tracked = match plain.before(&raw[place], |_| ()) {
+        let found = ahead.ways.get(place).filter(|_| self.tracks[family]);
+        let quick = plain.before(&ahead.raw[family][place], |_| ());
+        let asked = quick == Quick::Ask;
+        let tracked = match quick {
             Quick::Accept(_) => self.tracks[family],
             Quick::Notrack(_) => false,
             Quick::Drop(_) => {
-                plain.count_raw(raw, &ahead.lens, place..place + 1, &memory.rules);
+                let (raw, rules) = (&ahead.raw[family], &self.outlet.memory.rules);
+                plain.count_raw(raw, &ahead.lens, place..place + 1, rules);
                 chunk.exits[place] = Exit::Drop(Drop::FirewallRaw);
                 return Ok(());
             }
-            _ => return Err(Met::Unknown),
+            _ => {
+                let raw = plain.quiet_raw().ok_or(Met::Unknown)?;
+                // What begins a connection, or belongs to another worker's, is asked about there.
+                if self.tracks[family] && found.is_none() {
+                    return Err(Met::Unknown);
+                }
+                match self.ask_raw::<IPV6>(raw, place, chunk, ahead) {
+                    Ok(tracked) => tracked & self.tracks[family],
+                    Err(exit) => {
+                        chunk.exits[place] = exit;
+                        return Ok(());
+                    }
+                }
+            }
         };
+        let memory = &mut self.outlet.memory;
         let (mut way, mut passed) = (None, Passed::default());
         if tracked {
-            let found = ahead.ways.get(place).ok_or(Met::Unknown)?;
+            let found = found.ok_or(Met::Unknown)?;
+            let unknown = if asked {
+                Met::Admitted(found)
+            } else {
+                Met::Unknown
+            };
             let counted = match ahead.which.tcp >> place & 1 {
                 0 => memory.tracker.pass::<IPV6>(found, len, self.now),
                 _ => {
@@ -148,12 +170,51 @@ impl Passes<'_, '_> {
                     tracker.pass_segment::<IPV6>(found, packet, len, self.now)
                 }
             };
-            (way, passed) = (Some(found), counted.ok_or(Met::Unknown)?);
+            (way, passed) = (Some(found), counted.ok_or(unknown)?);
         }
-        plain.count_raw(raw, &ahead.lens, place..place + 1, &memory.rules);
+        if !asked {
+            let raw = &ahead.raw[family];
+            plain.count_raw(raw, &ahead.lens, place..place + 1, &memory.rules);
+        }
         let behind = ahead.run.len();
         ahead.run.put::<IPV6>(behind, (place, len), way, passed);
         ahead.run.close::<IPV6>(behind + 1);
         Ok(())
+    }
+
+    /// Asks `raw` about one packet: whether it is tracked.
+    ///
+    /// # Errors
+    /// The packet's end.
+    #[inline(never)]
+    fn ask_raw<const IPV6: bool>(
+        &mut self,
+        raw: Busy<'_>,
+        place: usize,
+        chunk: &Chunk<'_>,
+        ahead: &mut Ahead,
+    ) -> Result<bool, Exit> {
+        let frame = &chunk.frames[place];
+        let first = Candidate::of(ahead.raw[usize::from(IPV6)][place]);
+        let (fields, track) = (&*ahead.fields(place, frame), Track::default());
+        let mut subject = Subject {
+            sender: sender(frame.bytes(), frame.l3),
+            state: track.state,
+            ..Subject::new(fields, packet(frame), frame.ingress)
+        };
+        let outlet = &mut *self.outlet;
+        let facts = Known {
+            cx: self.cx,
+            tracker: &outlet.memory.tracker,
+            track: &track,
+            received: &fields.tuple,
+            bytes: fields.len,
+        };
+        let (worker, told) = (&mut outlet.memory.rules, &mut outlet.told);
+        let verdict = first.run(raw.table, raw.id, &mut subject, &facts, worker, told);
+        match Menu::Raw.exit(verdict) {
+            Some(exit) => Err(exit),
+            None => Ok(!subject.changes.untracked),
+        }
     }
 }

@@ -28,7 +28,7 @@ struct Ended {
     sent: [Vec<Vec<u8>>; 2],
     drops: Vec<(Drop, u64)>,
     punts: Vec<(Why, Vec<u8>)>,
-    hits: [(u64, u64); 10],
+    hits: [(u64, u64); 12],
     came: [u64; 2],
 }
 
@@ -236,9 +236,13 @@ fn router(asked: Asked) -> Rig {
 /// Rules of `raw` that let packets pass, leave some untracked and drop some.
 fn before() -> Vec<Rule> {
     let to = |first, last| Match::DestinationPort([(first, last)].into()).into();
+    let lives = || Match::Ttl(Compare::Greater(0));
     vec![
         Rule::new(9, vec![to(10, 14)], Action::Notrack),
         Rule::new(10, vec![to(15, 16)], Action::Drop),
+        // Whose bits do not say all.
+        Rule::new(11, vec![to(17, 18), lives().into()], Action::Drop),
+        Rule::new(12, vec![to(19, 22), lives().into()], Action::Notrack),
     ]
 }
 
@@ -282,7 +286,7 @@ fn pass(seed: u64, asked: Asked, alone: bool) -> Ended {
         sent: [rig.sent(0), rig.sent(1)],
         drops: rig.drops(),
         punts: rig.punts(),
-        hits: [1, 2, 3, 4, 5, 6, 7, 8, 9, 10].map(|rule| hits(&rig, rule)),
+        hits: [1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12].map(|rule| hits(&rig, rule)),
         came: [ETHER1, ETHER2].map(|id| rig.traffic(id).rx.bytes),
     }
 }

@@ -8,7 +8,7 @@ use super::{
 };
 use crate::drop::Drop;
 use crate::firewall::{Firewall, filter, mangle, nat, raw};
-use crate::rule::{Action, AddressRange, Compare, Dscp, Match, Matcher, Rule, State};
+use crate::rule::{Action, AddressRange, ChainId, Compare, Dscp, Match, Matcher, Rule, State};
 use crate::testing::{ETHER1, ETHER2, Rig, Udp4, gateway};
 use crate::walk::tests::{forwarded4, rig};
 
@@ -226,6 +226,72 @@ fn what_raw_lets_go_untracked_or_discards_does_so_on_the_short_way() {
     assert_eq!(rig.connections.totals(), (0, 0));
     assert_eq!(rig.drops(), [(Drop::FirewallRaw, 1)]);
     assert_eq!([1, 2, 3].map(|rule| hits(&rig, rule).0), [1, 1, 1]);
+}
+
+/// Packets of connections past a chain that `raw` jumps to, in vectors. Where `whole`, a rule keeps packets
+/// from the short way.
+fn jumped(whole: bool) -> Ended {
+    let mut rig = rig();
+    client(&mut rig);
+    let more = ChainId(raw::CHAINS.len() as u16);
+    let lives = || Match::Ttl(Compare::Greater(0)).into();
+    let and_lives = |port| [to_port(port), vec![lives()]].concat();
+    let inside = vec![
+        Rule::new(1, and_lives(54), Action::Drop),
+        Rule::new(2, and_lives(55), Action::Notrack),
+        Rule::new(3, and_lives(56), Action::Passthrough),
+        Rule::new(4, to_port(57), Action::Return),
+    ];
+    let elsewhere = Match::Destination(AddressRange::prefix(0x7f00_0000, 8, 32));
+    let mut before = vec![Rule::new(
+        5,
+        vec![Match::Protocol(17).into()],
+        Action::Jump(more),
+    )];
+    before.extend(whole.then(|| Rule::new(6, vec![elsewhere.into()], Action::Log)));
+    let untracked = Match::ConnectionState([State::Untracked].into_iter().collect());
+    filtered(
+        &mut rig,
+        filter::FORWARD,
+        vec![Rule::new(7, vec![untracked.into()], Action::Passthrough)],
+    );
+    let names = [raw::CHAINS, &["more"]].concat();
+    let mut firewall = Firewall::clone(&rig.snapshot.firewall);
+    firewall.ipv4.raw = chains(&names, vec![(raw::PREROUTING, before), (more, inside)]);
+    firewall.tracks4 = true;
+    rig.snapshot.firewall = Arc::new(firewall);
+    rig.publish();
+    for _ in 0..4 {
+        for number in 0..40 {
+            let packet = Udp4 {
+                destination_port: 53 + number % 5,
+                source_port: number,
+                ..Udp4::default()
+            };
+            rig.arrive(packet.frame());
+        }
+        rig.settle();
+        for sent in rig.sent(1) {
+            rig.arrive_unfinished(1, answer(&sent), frame::Offload::FINISHED);
+        }
+        rig.settle();
+    }
+    Ended {
+        left: rig.sent(0),
+        drops: rig.drops(),
+        punts: rig.connections.totals().0 as usize,
+        hits: [3, 4, 5, 7].map(|rule| hits(&rig, rule).0),
+    }
+}
+
+#[test]
+fn what_raw_has_to_look_at_goes_the_short_way_behind_it() {
+    let short = jumped(false);
+    assert_eq!(short, jumped(true));
+    // Answers jump, too; those to what is not tracked begin connections of their own.
+    assert_eq!(short.hits, [32, 32, 160 + 128, 32]);
+    assert_eq!(short.drops, [(Drop::FirewallRaw, 32)]);
+    assert_eq!(short.left.len(), 128);
 }
 
 #[test]
