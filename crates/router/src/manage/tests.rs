@@ -578,3 +578,20 @@ fn a_verbose_export_can_be_run() {
     let text = run(&mut router, &mut session, "/export verbose");
     assert_eq!(run(&mut self::router(), &mut session, &text), "");
 }
+
+#[test]
+fn an_interface_has_no_address_of_groups_or_nobody() {
+    let (mut router, mut session) = (router(), Session::new("admin"));
+    for address in ["224.0.0.1/24", "255.255.255.255/32", "0.0.0.0/0"] {
+        let line = format!("/ip address add address={address} interface=lo");
+        let said = run(&mut router, &mut session, &line);
+        assert!(said.contains("can not have this address"), "{line}: {said}");
+    }
+    for address in ["ff02::5/64", "::/128", "::ffff:1.2.3.4/96"] {
+        let line = format!("/ipv6 address add address={address} interface=lo");
+        let said = run(&mut router, &mut session, &line);
+        assert!(said.contains("can not have this address"), "{line}: {said}");
+    }
+    let given = "/ipv6 address add address=::/64 from-pool=p eui-64=yes interface=lo";
+    assert_eq!(run(&mut router, &mut session, given), "");
+}

@@ -2,7 +2,7 @@
 
 use std::net::IpAddr;
 
-use menu::{Draft, Family, Flag, Kind, Menu, Property, Shape, Unique, Value};
+use menu::{Draft, Family, Flag, Kind, Menu, Property, Reason, Shape, Store, Unique, Value};
 
 use crate::fragment::{COMMENT_DISABLED, interface};
 
@@ -50,6 +50,7 @@ pub(crate) static MENU: Menu = Menu {
     }],
     rank: 400,
     derive: Some(complete),
+    check: Some(is_of_a_host),
     ..Menu::new("/ip/address", Shape::List, "Address management")
 };
 
@@ -65,6 +66,19 @@ fn complete(draft: &mut Draft<'_>) {
     }
     if (mask.is_some() || draft.is_given("address")) && !draft.is_given("network") {
         draft.set("network", net.map(|net| Value::Address(net.network())));
+    }
+}
+
+/// What stands for groups, everybody or nobody is no interface's own (RFC 1122, 3.2.1.3).
+fn is_of_a_host(draft: &Draft<'_>, _: &Store) -> Result<(), Reason> {
+    let address = draft.get("address").and_then(Value::as_prefix);
+    match address.map(|address| address.addr()) {
+        Some(IpAddr::V4(own))
+            if own.is_multicast() || own.is_broadcast() || own.is_unspecified() =>
+        {
+            Err(Reason::failure("an interface can not have this address"))
+        }
+        _ => Ok(()),
     }
 }
 

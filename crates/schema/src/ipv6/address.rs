@@ -1,6 +1,8 @@
 //! `/ipv6/address`: IPv6 addresses of this router's interfaces.
 
-use menu::{Family, Flag, Kind, Menu, Property, Shape, Unique};
+use std::net::IpAddr;
+
+use menu::{Draft, Family, Flag, Kind, Menu, Property, Reason, Shape, Store, Unique, Value};
 
 use crate::fragment::{COMMENT_DISABLED, interface};
 
@@ -62,5 +64,23 @@ pub(crate) static MENU: Menu = Menu {
         failure: "already have such address",
     }],
     rank: 530,
+    check: Some(is_of_a_host),
     ..Menu::new("/ipv6/address", Shape::List, "Address management")
 };
+
+/// What stands for groups or nobody, or for a host of IPv4, is no interface's own (RFC 4291, 2.5.2, 2.5.5.2
+/// and 2.7), unless a pool or the hardware address gives the other half of it.
+fn is_of_a_host(draft: &Draft<'_>, _: &Store) -> Result<(), Reason> {
+    let address = draft.get("address").and_then(Value::as_prefix);
+    let Some(IpAddr::V6(own)) = address.map(|address| address.addr()) else {
+        return Ok(());
+    };
+    let pool = draft.get("from-pool").and_then(Value::as_str);
+    let eui = draft.get("eui-64").and_then(Value::as_bool);
+    let half = pool.is_some_and(|pool| !pool.is_empty()) || eui == Some(true);
+    let nobody = own.is_unspecified() || own.to_ipv4_mapped().is_some();
+    match own.is_multicast() || nobody && !half {
+        true => Err(Reason::failure("an interface can not have this address")),
+        false => Ok(()),
+    }
+}
