@@ -3,7 +3,7 @@
 
 use frame::Frame;
 
-use super::chains::{Known, Menu};
+use super::chains::{Known, Menu, waiting};
 use super::early::Early;
 use super::fasttrack::Shape;
 use super::plain::{Busy, Firsts, Outcome, Plain, write};
@@ -14,9 +14,8 @@ use crate::drop::Drop;
 use crate::outlet::Outlet;
 use crate::packet::{Fields, Tuple};
 use crate::rule::{Ahead, Changes, First, Marks, Subject};
-use crate::walk::depart::packet;
 use crate::walk::near::Next;
-use crate::walk::{Context, Exit, egress, sender};
+use crate::walk::{Context, Exit, egress};
 
 /// A plain packet when rules are asked about it.
 pub(super) struct Asking<'a> {
@@ -114,13 +113,9 @@ impl Asked<'_> {
         told: &mut Told,
     ) -> Option<Exit> {
         let mut subject = Subject {
-            sender: sender(frame.bytes(), frame.l3),
             egress: self.asking.next.adjacency.egress,
-            state: self.track.state,
-            nat: self.track.nat,
-            marks: self.marks,
             changes: self.changes,
-            ..Subject::new(fields, packet(frame), frame.ingress)
+            ..waiting(frame, fields, &self.track, self.marks)
         };
         let facts = Known {
             cx,

@@ -1,21 +1,22 @@
 //! Where chains are run: which tables a packet meets at each hook, and what their verdicts are to
 //! the walk.
 
-use frame::InterfaceId;
+use frame::{Frame, InterfaceId};
 
 use super::{Guard, Watcher};
 use crate::connection::{self, Tick, Tracker, Way};
 use crate::drop::Drop;
 use crate::firewall::{Tables, filter, mangle, nat, raw};
 use crate::nat::Endpoint;
-use crate::packet::{Tuple, protocol};
+use crate::packet::{Fields, Tuple, protocol};
 use crate::punt::Why;
 use crate::rule::{
-    self, AddressTypes, Carrier, ChainId, Facts, Helper, Hotspot, Kept, Sought, Subject, Table,
-    Verdict,
+    self, AddressTypes, Carrier, ChainId, Facts, Helper, Hotspot, Kept, Marks, Sought, Subject,
+    Table, Verdict,
 };
 use crate::table::Kind;
-use crate::walk::{Context, Exit, Stage, routing};
+use crate::walk::depart::packet;
+use crate::walk::{Context, Exit, Stage, routing, sender};
 
 /// A place of the packet flow where rules are asked.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -189,6 +190,23 @@ impl<W: Watcher> Guard<'_, W> {
         };
         self.watch.left(hook.stage(), &exit);
         Err(exit)
+    }
+}
+
+/// A plain packet of a run, or on its way there, as rules see it before it is routed.
+#[inline(always)]
+pub(super) fn waiting<'a>(
+    frame: &'a Frame,
+    fields: &'a Fields,
+    track: &connection::Track,
+    marks: Marks,
+) -> Subject<'a> {
+    Subject {
+        sender: sender(frame.bytes(), frame.l3),
+        state: track.state,
+        nat: track.nat,
+        marks,
+        ..Subject::new(fields, packet(frame), frame.ingress)
     }
 }
 

@@ -5,15 +5,13 @@
 //! All packets of a run are asked about before later chains see any of them; what those put on lists is
 //! seen by the packets behind the run. A connection's mark is its own at once: the next packet has it.
 
-use super::chains::Known;
+use super::chains::{Known, waiting};
 use super::plain::{Busy, Plain};
 use super::run::Waiting;
 use super::vector::{Chunk, Passes};
 use super::{Ahead, CHUNK, translation};
 use crate::connection::Track;
-use crate::rule::{Ahead as First, Changes, Marks, Subject};
-use crate::walk::depart::packet;
-use crate::walk::sender;
+use crate::rule::{Ahead as First, Changes, Marks};
 
 /// What rules of prerouting made of a packet.
 #[derive(Clone, Copy, Debug, Default)]
@@ -72,25 +70,19 @@ impl Passes<'_, '_> {
         chunk: &Chunk<'_>,
         ahead: &mut Ahead,
     ) -> u64 {
-        let waiting = ahead.run.get(at);
-        let frame = &chunk.frames[waiting.place];
+        let one = ahead.run.get(at);
+        let frame = &chunk.frames[one.place];
         let first = match looked_up {
             true => First::of(ahead.firsts.prerouting(at)),
             false => First::default(),
         };
-        let fields = &*ahead.fields(waiting.place, frame);
-        let track = match waiting.way {
-            Some(way) => waiting.passed.track(way),
+        let fields = &*ahead.fields(one.place, frame);
+        let track = match one.way {
+            Some(way) => one.passed.track(way),
             None => Track::default(),
         };
-        let before = Early::of(&waiting);
-        let mut subject = Subject {
-            sender: sender(frame.bytes(), frame.l3),
-            state: track.state,
-            nat: track.nat,
-            marks: before.marks,
-            ..Subject::new(fields, packet(frame), frame.ingress)
-        };
+        let before = Early::of(&one);
+        let mut subject = waiting(frame, fields, &track, before.marks);
         let outlet = &mut *self.outlet;
         let facts = Known {
             cx: self.cx,
@@ -114,12 +106,12 @@ impl Passes<'_, '_> {
         ahead.firsts.asked(at, early.is_to_be_kept());
         ahead.run.remember(at, early);
         if early.changes.counted
-            && let Some(way) = waiting.way
+            && let Some(way) = one.way
         {
             outlet.memory.tracker.set_counted(way);
         }
         let mark = early.marks.connection;
-        match waiting.way.filter(|_| mark != before.marks.connection) {
+        match one.way.filter(|_| mark != before.marks.connection) {
             Some(way) => {
                 outlet.memory.tracker.set_mark(way, mark);
                 ahead.run.mark(at, way, mark)

@@ -27,6 +27,7 @@ mod fasttrack;
 mod find;
 mod helper;
 mod plain;
+mod raw;
 mod read;
 mod run;
 mod stream;

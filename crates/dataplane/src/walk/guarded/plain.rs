@@ -1,18 +1,14 @@
 //! The short way of plain packets past the firewall: whole TCP segments and UDP datagrams without
 //! options, to a next hop that is simply forwarded to, which are not tracked, or in the midst of a
-//! connection that both ends know of, and about which no rule of `raw` and `mangle` has more to say
-//! than its bits do.
+//! connection that both ends know of.
 //!
 //! It asks the same rules as [`super::Guard`] about the same subject, and leaves out what is decided
-//! before it looks: a lifetime that ends, a packet that does not fit, a new connection. Nothing that
-//! it does to one packet is asked by the next; so those that follow each other wait in a [`Run`] until
-//! then. Whatever is not plain, it leaves untouched for the guard.
-
-use core::ops::Range;
+//! before it looks: a lifetime that ends, a packet that does not fit, a new connection. What it does to
+//! one packet is asked by the next only where a rule marks their connection; so those that follow each
+//! other wait in a [`Run`] until then. Whatever is not plain, it leaves untouched for the guard.
 
 use frame::Frame;
 
-use super::arrived::Arrived;
 use super::ask::{self, Asking};
 use super::early::Early;
 use super::fasttrack::Shape;
@@ -32,7 +28,7 @@ use crate::walk::{Context, Exit};
 pub(super) struct Busy<'a> {
     pub(super) table: &'a Table,
     pub(super) id: ChainId,
-    chain: &'a Chain,
+    pub(super) chain: &'a Chain,
 }
 
 impl<'a> Busy<'a> {
@@ -46,7 +42,7 @@ impl<'a> Busy<'a> {
 /// What plain packets of one family meet.
 #[derive(Clone, Copy)]
 pub(super) struct Plain<'a> {
-    raw: Option<Busy<'a>>,
+    pub(super) raw: Option<Busy<'a>>,
     pub(super) filter: Option<Busy<'a>>,
     /// None where it has no rule for them at all.
     pub(super) mangle: Option<Mangle<'a>>,
@@ -150,18 +146,6 @@ impl<'a> Plain<'a> {
         asks(self.raw) | asks(self.filter) | mangle
     }
 
-    /// The chain of `raw`, where it does no more to packets than to let them pass or not.
-    #[inline(always)]
-    pub(super) fn quiet_raw(&self) -> Option<Busy<'a>> {
-        self.raw.filter(|raw| !raw.table.tells)
-    }
-
-    /// Whether rules are asked before connections.
-    #[inline(always)]
-    pub(super) fn asks_raw(&self) -> bool {
-        self.raw.is_some()
-    }
-
     /// What `filter` says of a packet whose first candidate this is, where that is the only rule which it
     /// meets.
     #[inline(always)]
@@ -248,15 +232,6 @@ impl<'a> Plain<'a> {
         }
     }
 
-    /// Looks up which rules of `raw` the packets of a chunk may hit.
-    #[inline(always)]
-    pub(super) fn look_up_raw(&self, arrived: &Arrived<'_>, firsts: &mut [First; CHUNK]) {
-        if let Some(raw) = self.raw {
-            let len = arrived.frames.len().min(CHUNK);
-            raw.table.ahead(raw.id, arrived, &mut firsts[..len]);
-        }
-    }
-
     /// The chain of prerouting, where packets may have to be asked about, and no rule decides about their way
     /// but by marks.
     #[inline(always)]
@@ -271,62 +246,6 @@ impl<'a> Plain<'a> {
     pub(super) fn has_to_ask(&self, firsts: &Firsts, at: usize) -> bool {
         let early = self.mangle.and_then(|mangle| mangle.prerouting);
         self.says(early, &firsts.prerouting[at % CHUNK]) == Quick::Ask
-    }
-
-    /// Where the packets from `from` on end that `raw` lets pass with no more to be done to them, and
-    /// whether those are tracked, where packets are.
-    #[inline(always)]
-    pub(super) fn admitted(
-        &self,
-        raw: &[First; CHUNK],
-        places: Range<usize>,
-        tracks: bool,
-    ) -> (usize, bool) {
-        let is = |at: usize| match self.before(&raw[at % CHUNK], |_| ()) {
-            Quick::Accept(_) => Some(tracks),
-            Quick::Notrack(_) => Some(false),
-            _ => None,
-        };
-        let first = is(places.start);
-        let mut rest = places.clone();
-        let end = match first {
-            Some(_) => rest.find(|at| is(*at) != first).unwrap_or(places.end),
-            None => places.start,
-        };
-        (end, first.unwrap_or(tracks))
-    }
-
-    /// Counts packets for the rules that said what becomes of them.
-    #[inline(always)]
-    pub(super) fn count_raw(
-        &self,
-        raw: &[First; CHUNK],
-        lens: &[u32; CHUNK],
-        places: Range<usize>,
-        rules: &rule::Worker,
-    ) {
-        for at in places {
-            let (first, len) = (&raw[at % CHUNK], lens[at % CHUNK]);
-            let count = |rule| rules.count(rule, len);
-            let (Quick::Accept(rule) | Quick::Notrack(rule) | Quick::Drop(rule)) =
-                self.before(first, count)
-            else {
-                continue;
-            };
-            if rule != NOBODY {
-                rules.count(rule, len);
-            }
-        }
-    }
-
-    /// What `raw` says of a packet whose first candidate this is; the rules that the packet passes before are
-    /// given to `passed`.
-    #[inline(always)]
-    pub(super) fn before(&self, first: &First, passed: impl FnMut(u32)) -> Quick {
-        match self.raw {
-            Some(raw) => raw.chain.follow(first, passed),
-            None => Quick::Accept(NOBODY),
-        }
     }
 
     /// Looks up which rules of prerouting the packets of a run may hit, as they came.

@@ -3,16 +3,15 @@
 use core::ops::Range;
 
 use super::ahead::Ahead;
-use super::chains::{Known, Menu};
-use super::plain::{Busy, Plain};
+use super::plain::Plain;
 use super::vector::{Chunk, Passes, Stop};
 use super::{CHUNK, Met};
-use crate::connection::{Passed, Track};
+use crate::connection::Passed;
 use crate::drop::Drop;
 use crate::punt::Why;
-use crate::rule::{Ahead as Candidate, Quick, Subject};
+use crate::rule::Quick;
+use crate::walk::Exit;
 use crate::walk::depart::packet;
-use crate::walk::{Exit, sender};
 
 impl Passes<'_, '_> {
     /// Plain packets from `at` on go the short way: they wait in the run. Stops at the first that does
@@ -180,41 +179,5 @@ impl Passes<'_, '_> {
         ahead.run.put::<IPV6>(behind, (place, len), way, passed);
         ahead.run.close::<IPV6>(behind + 1);
         Ok(())
-    }
-
-    /// Asks `raw` about one packet: whether it is tracked.
-    ///
-    /// # Errors
-    /// The packet's end.
-    #[inline(never)]
-    fn ask_raw<const IPV6: bool>(
-        &mut self,
-        raw: Busy<'_>,
-        place: usize,
-        chunk: &Chunk<'_>,
-        ahead: &mut Ahead,
-    ) -> Result<bool, Exit> {
-        let frame = &chunk.frames[place];
-        let first = Candidate::of(ahead.raw[usize::from(IPV6)][place]);
-        let (fields, track) = (&*ahead.fields(place, frame), Track::default());
-        let mut subject = Subject {
-            sender: sender(frame.bytes(), frame.l3),
-            state: track.state,
-            ..Subject::new(fields, packet(frame), frame.ingress)
-        };
-        let outlet = &mut *self.outlet;
-        let facts = Known {
-            cx: self.cx,
-            tracker: &outlet.memory.tracker,
-            track: &track,
-            received: &fields.tuple,
-            bytes: fields.len,
-        };
-        let (worker, told) = (&mut outlet.memory.rules, &mut outlet.told);
-        let verdict = first.run(raw.table, raw.id, &mut subject, &facts, worker, told);
-        match Menu::Raw.exit(verdict) {
-            Some(exit) => Err(exit),
-            None => Ok(!subject.changes.untracked),
-        }
     }
 }

@@ -1,0 +1,126 @@
+//! `raw` in front of the short way: what it says of packets together, and of one that it has to look at.
+
+use core::ops::Range;
+
+use super::CHUNK;
+use super::ahead::Ahead;
+use super::arrived::Arrived;
+use super::chains::{Known, Menu, waiting};
+use super::plain::{Busy, Plain};
+use super::vector::{Chunk, Passes};
+use crate::connection::Track;
+use crate::rule::{self, Ahead as Candidate, First, Marks, NOBODY, Quick};
+use crate::walk::Exit;
+
+impl<'a> Plain<'a> {
+    /// The chain of `raw`, where it does no more to packets than to let them pass or not.
+    #[inline(always)]
+    pub(super) fn quiet_raw(&self) -> Option<Busy<'a>> {
+        self.raw.filter(|raw| !raw.table.tells)
+    }
+
+    /// Whether rules are asked before connections.
+    #[inline(always)]
+    pub(super) fn asks_raw(&self) -> bool {
+        self.raw.is_some()
+    }
+
+    /// Looks up which rules of `raw` the packets of a chunk may hit.
+    #[inline(always)]
+    pub(super) fn look_up_raw(&self, arrived: &Arrived<'_>, firsts: &mut [First; CHUNK]) {
+        if let Some(raw) = self.raw {
+            let len = arrived.frames.len().min(CHUNK);
+            raw.table.ahead(raw.id, arrived, &mut firsts[..len]);
+        }
+    }
+
+    /// Where the packets from `from` on end that `raw` lets pass with no more to be done to them, and
+    /// whether those are tracked, where packets are.
+    #[inline(always)]
+    pub(super) fn admitted(
+        &self,
+        raw: &[First; CHUNK],
+        places: Range<usize>,
+        tracks: bool,
+    ) -> (usize, bool) {
+        let is = |at: usize| match self.before(&raw[at % CHUNK], |_| ()) {
+            Quick::Accept(_) => Some(tracks),
+            Quick::Notrack(_) => Some(false),
+            _ => None,
+        };
+        let first = is(places.start);
+        let mut rest = places.clone();
+        let end = match first {
+            Some(_) => rest.find(|at| is(*at) != first).unwrap_or(places.end),
+            None => places.start,
+        };
+        (end, first.unwrap_or(tracks))
+    }
+
+    /// Counts packets for the rules that said what becomes of them.
+    #[inline(always)]
+    pub(super) fn count_raw(
+        &self,
+        raw: &[First; CHUNK],
+        lens: &[u32; CHUNK],
+        places: Range<usize>,
+        rules: &rule::Worker,
+    ) {
+        for at in places {
+            let (first, len) = (&raw[at % CHUNK], lens[at % CHUNK]);
+            let count = |rule| rules.count(rule, len);
+            let (Quick::Accept(rule) | Quick::Notrack(rule) | Quick::Drop(rule)) =
+                self.before(first, count)
+            else {
+                continue;
+            };
+            if rule != NOBODY {
+                rules.count(rule, len);
+            }
+        }
+    }
+
+    /// What `raw` says of a packet whose first candidate this is; the rules that the packet passes before are
+    /// given to `passed`.
+    #[inline(always)]
+    pub(super) fn before(&self, first: &First, passed: impl FnMut(u32)) -> Quick {
+        match self.raw {
+            Some(raw) => raw.chain.follow(first, passed),
+            None => Quick::Accept(NOBODY),
+        }
+    }
+}
+
+impl Passes<'_, '_> {
+    /// Asks `raw` about one packet: whether it is tracked.
+    ///
+    /// # Errors
+    /// The packet's end.
+    #[inline(never)]
+    pub(super) fn ask_raw<const IPV6: bool>(
+        &mut self,
+        raw: Busy<'_>,
+        place: usize,
+        chunk: &Chunk<'_>,
+        ahead: &mut Ahead,
+    ) -> Result<bool, Exit> {
+        let frame = &chunk.frames[place];
+        let first = Candidate::of(ahead.raw[usize::from(IPV6)][place]);
+        let (fields, track) = (&*ahead.fields(place, frame), Track::default());
+        let mut subject = waiting(frame, fields, &track, Marks::default());
+        let outlet = &mut *self.outlet;
+        let facts = Known {
+            cx: self.cx,
+            tracker: &outlet.memory.tracker,
+            track: &track,
+            received: &fields.tuple,
+            bytes: fields.len,
+        };
+        let (worker, told) = (&mut outlet.memory.rules, &mut outlet.told);
+        let verdict = first.run(raw.table, raw.id, &mut subject, &facts, worker, told);
+        match Menu::Raw.exit(verdict) {
+            Some(exit) => Err(exit),
+            None => Ok(!subject.changes.untracked),
+        }
+    }
+}
