@@ -2,11 +2,11 @@
 //! decided for them.
 //!
 //! A connection has one owner, a worker. The worker's [`Tracker`] finds, decides and advances; it
-//! keeps index and timers for itself. The entries lie in a [`Table`] of atomics that the owner
+//! keeps the timers for itself. Entries and index lie in a [`Table`] of atomics that the owner
 //! alone writes and control reads without a lock.
 //!
 //! ```text
-//! packet ─ hash ─ index (private) ─▶ entry: original line │ shared line │ reply line   + cold words
+//! packet ─ hash ─ index ─▶ entry: original line │ shared line │ reply line   + cold words
 //!            classify: reads, decides   advance: counters and time into the direction's line
 //! ```
 //!

@@ -27,6 +27,8 @@ pub(super) struct Part<F> {
     index: Index,
     /// One for each class of those that may be evicted, and one of assured connections.
     wheels: [Wheel; CLASSES + 1],
+    /// The wheel whose turn it is to be looked at first.
+    first_wheel: usize,
     /// The first free place plus one; they are linked by their cold words.
     free: u32,
     /// Given back in this round: the first and the last, plus one.
@@ -65,6 +67,7 @@ impl<F: Layout> Part<F> {
             entries,
             first: Slot::new(F::IPV6, worker, 0),
             wheels: core::array::from_fn(|_| Wheel::new(now)),
+            first_wheel: 0,
             free: 0,
             resting: (0, 0),
             translates: false,
@@ -280,6 +283,7 @@ impl<F: Layout> Part<F> {
 
     /// Begins a round: places that were given back may be used.
     pub(super) fn begin_round(&mut self) {
+        self.first_wheel = (self.first_wheel + 1) % self.wheels.len();
         let (first, last) = core::mem::take(&mut self.resting);
         if let Some(last) = last.checked_sub(1) {
             store(self.entries.at(last).cold(0), pair(0, self.free));
@@ -287,9 +291,11 @@ impl<F: Layout> Part<F> {
         }
     }
 
-    /// A connection whose time is up, looking at as many as `budget` allows.
+    /// A connection whose time is up, looking at as many as `budget` allows. The wheels take turns:
+    /// a flood of one protocol does not keep others' connections for longer.
     pub(super) fn expired(&mut self, now: Tick, budget: &mut usize) -> Option<u32> {
-        for wheel in &mut self.wheels {
+        let (later, sooner) = self.wheels.split_at_mut(self.first_wheel);
+        for wheel in sooner.iter_mut().chain(later) {
             while *budget > 0 {
                 let Some(place) = wheel.due(now) else { break };
                 *budget -= 1;

@@ -33,7 +33,8 @@ pub(super) struct Sweep {
     next: [u32; 2],
 }
 
-/// More purges than these wait as one: every connection that was translated by `masquerade`.
+/// More purges than these wait as one that takes what any of them does: everything, or every
+/// connection that was translated by `masquerade`.
 const PURGES_MAX: usize = 64;
 
 impl Sweep {
@@ -42,9 +43,12 @@ impl Sweep {
             self.waiting.push(purge);
         }
         if self.waiting.len() > PURGES_MAX {
+            let all = match self.waiting.contains(&Purge::Everything) {
+                true => Purge::Everything,
+                false => Purge::Masquerade(InterfaceId::NONE, None),
+            };
             self.waiting.clear();
-            self.waiting
-                .push(Purge::Masquerade(InterfaceId::NONE, None));
+            self.waiting.push(all);
         }
     }
 }

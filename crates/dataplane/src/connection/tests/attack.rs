@@ -187,6 +187,24 @@ fn expiry_looks_at_no_more_than_its_budget() {
 }
 
 #[test]
+fn a_flood_does_not_keep_others_connections_beyond_their_time() {
+    let mut bed = Bed::new(&Settings::default());
+    for number in 0..1_000 {
+        assert!(flood(&mut bed, number).is_ok());
+    }
+    for number in 0..10 {
+        bed.show(&plain(&tuple4(number, protocol::UDP), 0));
+    }
+    bed.now = bed.now.after(TICKS_PER_SECOND * 40);
+
+    // Each class of connections has its turn.
+    let ended: usize = (0..5).map(|_| bed.tracker.tick(bed.now, 100)).sum();
+
+    assert_eq!(ended, 500);
+    assert!((0..10).all(|number| bed.row(&tuple4(number, protocol::UDP)).is_none()));
+}
+
+#[test]
 fn a_worker_without_the_answers_knows_who_has_them() {
     let settings = Settings::default();
     let table = Table::new(2, 1_000).expect("address space");

@@ -447,7 +447,12 @@ fn a_lost_address_takes_its_masqueraded_connections_along() {
             .all(|row| !row.masquerade || row.egress == InterfaceId(0))
     );
 
+    // However many others wait.
     bed.tracker.purge(Purge::Everything);
+    for number in 0..100 {
+        bed.tracker
+            .purge(Purge::Masquerade(InterfaceId(3), Some(number)));
+    }
     bed.wait(1);
     assert_eq!(bed.table.totals(), (0, 0));
 }
