@@ -75,6 +75,8 @@ fn enter() -> io::Result<File> {
     for (file, value) in [
         ("ipv4/conf/all/rp_filter", "0"),
         ("ipv4/conf/default/rp_filter", "0"),
+        // The router tells a process by a mirror, from the process's own address, why its packet is lost.
+        ("ipv4/conf/all/accept_local", "1"),
         ("ipv4/ip_forward", "0"),
         // Else the others of its network would go with the first address.
         ("ipv4/conf/all/promote_secondaries", "1"),

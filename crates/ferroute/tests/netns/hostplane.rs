@@ -93,6 +93,73 @@ fn an_address_of_the_host_plane_outlives_the_first_of_its_network() {
     });
 }
 
+/// What becomes of connections: by TCP, then UDP, to these addresses and ports.
+const KNOCK: &str = "import socket,sys,errno\n\
+                     for to in sys.argv[1:]:\n\
+                     \x20how,host,port=to.split()\n\
+                     \x20kind={'tcp':socket.SOCK_STREAM,'udp':socket.SOCK_DGRAM}[how]\n\
+                     \x20family=socket.AF_INET6 if ':' in host else socket.AF_INET\n\
+                     \x20s=socket.socket(family,kind);s.settimeout(20)\n\
+                     \x20try: s.connect((host,int(port)));s.send(b'?');s.recv(9);print('answer')\n\
+                     \x20except OSError as e: print(errno.errorcode.get(e.errno,e))\n";
+
+#[test]
+fn a_rule_that_rejects_tells_the_routers_own_processes() {
+    let test = "a_rule_that_rejects_tells_the_routers_own_processes";
+    let Some(lab) = have(test, &["python3"])
+        .then(|| lab(test, layout("plain")))
+        .flatten()
+    else {
+        return;
+    };
+    let router = Router::start(&lab, &Start::with(PACKET, layout("plain").config));
+    for (menu, rule) in [
+        ("ip", "protocol=tcp dst-port=9"),
+        ("ip", "protocol=tcp dst-port=10 reject-with=tcp-reset"),
+        ("ip", "protocol=udp reject-with=icmp-port-unreachable"),
+        (
+            "ipv6",
+            "protocol=tcp dst-port=9 reject-with=icmp-admin-prohibited",
+        ),
+        ("ipv6", "protocol=tcp dst-port=10 reject-with=tcp-reset"),
+        ("ipv6", "protocol=udp reject-with=icmp-port-unreachable"),
+    ] {
+        router.exec(&format!(
+            "/{menu}/firewall/filter/add chain=output action=reject {rule}"
+        ));
+    }
+    let (v4, v6) = ("203.0.113.1", "2001:db8:1::1");
+    let knocks = [v4, v6].map(|host| {
+        ["tcp", "tcp", "udp"]
+            .iter()
+            .zip([9, 10, 9])
+            .map(|(how, port)| format!("{how} {host} {port}"))
+            .collect::<Vec<_>>()
+    });
+
+    let mut inside = Command::new(binary());
+    inside
+        .args(["host", "exec", "--control"])
+        .arg(router.control());
+    inside.args(["--", "python3", "-c", KNOCK]);
+    let output = inside.args(knocks.concat()).output();
+    let output = output.expect("the binary is there");
+
+    let said = crate::world::text(&output.stdout);
+    assert_eq!(
+        said.split_whitespace().collect::<Vec<_>>(),
+        [
+            "ENETUNREACH",
+            "ECONNREFUSED",
+            "ECONNREFUSED",
+            "EACCES",
+            "ECONNREFUSED",
+            "ECONNREFUSED"
+        ],
+        "{output:?}"
+    );
+}
+
 /// Writes the messages that come to port 514 to a file, a line each.
 const LISTEN: &str = "import socket,sys;\
                       s=socket.socket(socket.AF_INET,socket.SOCK_DGRAM);s.bind(('',514));\

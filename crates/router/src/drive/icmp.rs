@@ -44,7 +44,7 @@ impl Control {
     pub(super) fn refuse4(&mut self, frame: Frame, worker: u16) {
         let code = match packet_of(&frame).get(9) {
             Some(6) => {
-                if let Some(reset) = reset::answer4(packet_of(&frame), self.next_id()) {
+                if let Some(reset) = reset::answer4(reset::Asked::of(&frame), self.next_id()) {
                     self.output(&reset, frame.ingress, worker);
                 }
                 return self.workers.discard(frame, Drop::NotForUs);
@@ -61,7 +61,7 @@ impl Control {
     pub(super) fn refuse6(&mut self, frame: Frame, upper: (Protocol, u32), worker: u16) {
         let error = match upper.0 {
             Protocol::TCP => {
-                if let Some(reset) = reset::answer6(packet_of(&frame)) {
+                if let Some(reset) = reset::answer6(reset::Asked::of(&frame)) {
                     self.output(&reset, frame.ingress, worker);
                 }
                 return self.workers.discard(frame, Drop::NotForUs);
@@ -155,9 +155,9 @@ impl Control {
         }
     }
 
-    /// Sends an error back to where the packet came from: this router's own host stack has no
-    /// ingress interface.
-    fn tell(&mut self, about: &Frame, bytes: &[u8], worker: u16) {
+    /// Answers back to where the packet came from: this router's own host stack has no ingress
+    /// interface.
+    pub(super) fn tell(&mut self, about: &Frame, bytes: &[u8], worker: u16) {
         if about.ingress != InterfaceId::NONE {
             return self.output(bytes, about.ingress, worker);
         }

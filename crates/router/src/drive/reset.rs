@@ -3,28 +3,50 @@
 
 use core::net::IpAddr;
 
+use frame::Frame;
 use wire::checksum::{pseudo_v4, pseudo_v6};
 use wire::tcp::{Flags, Repr, Segment};
 use wire::{Protocol, ipv4, ipv6};
 
+use super::punt::packet_of;
+
+/// A packet with a segment that may be answered.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Asked<'a> {
+    packet: &'a [u8],
+    /// Who sent it left the checksum to who sends it on: a guest, or a process of this router.
+    unfinished: bool,
+}
+
+impl<'a> Asked<'a> {
+    pub(super) fn of(frame: &'a Frame) -> Self {
+        Self {
+            packet: packet_of(frame),
+            unfinished: frame.offload.needs_checksum,
+        }
+    }
+}
+
 /// The reset that a segment in an IPv4 packet is owed; none for a reset, and for what is damaged.
-pub(super) fn answer4(packet: &[u8], id: u16) -> Option<Vec<u8>> {
-    reply4(packet, id, |segment, _| reset(segment))
+pub(super) fn answer4(asked: Asked<'_>, id: u16) -> Option<Vec<u8>> {
+    reply4(asked, id, |segment, _| reset(segment))
 }
 
 /// A packet with what `answer` says to the segment in an IPv4 packet between these addresses.
 fn reply4(
-    packet: &[u8],
+    asked: Asked<'_>,
     id: u16,
     answer: impl FnOnce(&Segment<'_>, (u32, u32)) -> Option<Repr>,
 ) -> Option<Vec<u8>> {
-    let packet = ipv4::Packet::new_checked(packet).ok()?;
+    let packet = ipv4::Packet::new_checked(asked.packet).ok()?;
     let (src, dst) = (packet.src(), packet.dst());
     if !is_one(src.into()) || !is_one(dst.into()) || dst.is_broadcast() {
         return None;
     }
     let segment = Segment::new_checked(packet.payload()).ok()?;
-    segment.verify_v4(src, dst).ok()?;
+    if !asked.unfinished {
+        segment.verify_v4(src, dst).ok()?;
+    }
     let answer = answer(&segment, (u32::from(src), u32::from(dst)))?;
     let mut upper = Vec::new();
     let len = Repr::len(&[], &[]);
@@ -38,15 +60,17 @@ fn reply4(
 }
 
 /// The same of IPv6.
-pub(super) fn answer6(packet: &[u8]) -> Option<Vec<u8>> {
-    let packet = ipv6::Packet::new_checked(packet).ok()?;
+pub(super) fn answer6(asked: Asked<'_>) -> Option<Vec<u8>> {
+    let packet = ipv6::Packet::new_checked(asked.packet).ok()?;
     let (src, dst) = (packet.src(), packet.dst());
     if !is_one(src.into()) || !is_one(dst.into()) {
         return None;
     }
     let upper = packet.upper().ok()?;
     let segment = Segment::new_checked(upper.payload).ok()?;
-    segment.verify_v6(src, dst).ok()?;
+    if !asked.unfinished {
+        segment.verify_v6(src, dst).ok()?;
+    }
     let reset = reset(&segment)?;
     let mut bytes = Vec::new();
     let len = Repr::len(&[], &[]);
@@ -58,8 +82,8 @@ pub(super) fn answer6(packet: &[u8]) -> Option<Vec<u8>> {
 
 /// The answer of a server that takes a connection and never its data; none for what asks for
 /// nothing. `key` is what nobody can guess: numbers follow from it, so that nothing is remembered.
-pub(super) fn hold4(packet: &[u8], id: u16, key: u64) -> Option<Vec<u8>> {
-    reply4(packet, id, |segment, ends| hold(segment, ends, key))
+pub(super) fn hold4(asked: Asked<'_>, id: u16, key: u64) -> Option<Vec<u8>> {
+    reply4(asked, id, |segment, ends| hold(segment, ends, key))
 }
 
 /// A window of nothing: the sender asks again and again whether there is room, and keeps the
@@ -149,10 +173,33 @@ mod tests {
         [&header.to_bytes(upper.len())[..], &upper].concat()
     }
 
+    fn finished(packet: &[u8]) -> Asked<'_> {
+        Asked {
+            packet,
+            unfinished: false,
+        }
+    }
+
+    #[test]
+    fn a_checksum_that_is_not_finished_is_no_damage() {
+        let mut packet = syn(Flags::SYN);
+        packet[36] ^= 1;
+
+        assert_eq!(answer4(finished(&packet), 1), None);
+        let unfinished = Asked {
+            packet: &packet,
+            unfinished: true,
+        };
+        assert_eq!(
+            answer4(unfinished, 1),
+            answer4(finished(&syn(Flags::SYN)), 1)
+        );
+    }
+
     #[test]
     fn who_is_held_gets_a_connection_without_a_window() {
         let held = |flags: Flags| {
-            let bytes = hold4(&syn(flags), 1, 7)?;
+            let bytes = hold4(finished(&syn(flags)), 1, 7)?;
             let packet = ipv4::Packet::new_verified(&bytes).expect("a whole packet");
             let segment = Segment::new_checked(packet.payload()).expect("a segment");
             let sum = segment.verify_v4(packet.src(), packet.dst());
@@ -174,7 +221,7 @@ mod tests {
     }
 
     fn answer(flags: Flags) -> Option<(u32, u32, Flags)> {
-        let bytes = answer4(&syn(flags), 1)?;
+        let bytes = answer4(finished(&syn(flags)), 1)?;
         let packet = ipv4::Packet::new_verified(&bytes).expect("a whole packet");
         let segment = Segment::new_checked(packet.payload()).expect("a segment");
         segment

@@ -175,13 +175,13 @@ impl Control {
         }
         if let Some(to) = self.owes_segment(&frame) {
             let id = self.next_id();
-            let packet = packet_of(&frame);
+            let asked = reset::Asked::of(&frame);
             let answer = match to {
-                IpAddr::V4(_) => reset::answer4(packet, id),
-                IpAddr::V6(_) => reset::answer6(packet),
+                IpAddr::V4(_) => reset::answer4(asked, id),
+                IpAddr::V6(_) => reset::answer6(asked),
             };
             if let Some(answer) = answer {
-                self.output(&answer, frame.ingress, worker);
+                self.tell(&frame, &answer, worker);
             }
         }
         self.workers.free(frame);
@@ -194,7 +194,7 @@ impl Control {
     pub(super) fn tarpit(&mut self, frame: Frame, worker: u16) {
         if self.owes_segment(&frame).is_some() {
             let id = self.next_id();
-            let answer = reset::hold4(packet_of(&frame), id, self.tarpit_key);
+            let answer = reset::hold4(reset::Asked::of(&frame), id, self.tarpit_key);
             if let Some(mut answer) = answer.and_then(|answer| self.workers.frame(&answer)) {
                 answer.l3 = 0;
                 answer.ingress = InterfaceId::NONE;
