@@ -34,6 +34,11 @@ pub(crate) fn run(
     if is_of_link(query.destination) {
         return to_link_local(cx, hint);
     }
+    match reserved(query.destination) {
+        Some(Reserved::Loopback) => return Err(Exit::Punt(Why::Local)),
+        Some(Reserved::Unspecified) => return Err(Exit::Punt(Why::NoRoute)),
+        None => {}
+    }
     let hop = match cx.snapshot.rules.is_empty() {
         true => routing::lookup(cx, routing::MAIN, query.destination),
         false => routing::by_rules(cx, &query)?,
@@ -148,6 +153,24 @@ fn check(packet: &[u8]) -> Result<(), Exit> {
         _ => return Err(Exit::Drop(Drop::Ipv4Version)),
     }
     Ok(())
+}
+
+/// Destinations that no link has, whatever routes say (RFC 1122, 3.2.1.3; RFC 4291, 2.5.2 and 2.5.3).
+enum Reserved {
+    /// This router, as it calls itself.
+    Loopback,
+    /// Nobody.
+    Unspecified,
+}
+
+fn reserved(destination: Address) -> Option<Reserved> {
+    match destination {
+        Address::V4(address) if address >> 24 == 127 => Some(Reserved::Loopback),
+        Address::V6(1) => Some(Reserved::Loopback),
+        Address::V4(address) if address >> 24 == 0 => Some(Reserved::Unspecified),
+        Address::V6(0) => Some(Reserved::Unspecified),
+        Address::V4(_) | Address::V6(_) => None,
+    }
 }
 
 /// The link-layer address of a group or of the broadcast address (RFC 1112, 6.4; RFC 2464, 7).

@@ -146,6 +146,20 @@ fn requests_go_by_the_table_that_rules_give_their_source() {
 }
 
 #[test]
+fn the_router_answers_itself_and_sends_nobody_anything_meanwhile() {
+    let uplink = "/ip route add gateway=10.9.0.2\n/ipv6 route add gateway=2001:db8:9::2\n";
+    for itself in ["127.0.0.1", "127.9.9.9", "::1", "10.1.0.1"] {
+        let seen = pinged_with(uplink, &format!("{itself} count=1 as-value"));
+        assert!(seen.contains(&format!("host={itself};")), "{seen}");
+        assert!(seen.contains("received=1;"), "{seen}");
+    }
+    for nobody in ["0.0.0.0", "::"] {
+        let seen = pinged_with(uplink, &format!("{nobody} count=1 as-value"));
+        assert!(seen.contains("status=no route to host"), "{seen}");
+    }
+}
+
+#[test]
 fn a_request_that_cannot_be_is_refused_before_it_is_sent() {
     let mut chain = chain(7, Line::default(), 1);
     for (arguments, refusal) in [
