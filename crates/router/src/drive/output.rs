@@ -121,7 +121,8 @@ impl Control {
     pub(crate) fn source6(&self, to: Ipv6Addr, ingress: InterfaceId) -> Option<Ipv6Addr> {
         let found = self.v6.rib.lookup(MAIN, to);
         let leaves = match found {
-            Some(found) if !to.is_unicast_link_local() => {
+            // Groups are sent to where it was said.
+            Some(found) if !is_of_link(to) && !to.is_multicast() => {
                 found.paths.first().and_then(Target::interface)
             }
             _ => Some(ingress),
@@ -147,10 +148,16 @@ impl Control {
             .map(|(_, addr)| *addr);
         // The interface that it leaves by comes first (RFC 6724, 5, rule 5), if it has an address
         // that reaches as far as the destination.
-        let reaches = |own: &Ipv6Addr| to.is_unicast_link_local() || !own.is_unicast_link_local();
+        let reaches = |own: &Ipv6Addr| is_of_link(to) || !own.is_unicast_link_local();
         let near = service::icmp::v6::source(None, near, to).filter(reaches);
         near.or_else(|| service::icmp::v6::source(None, far, to))
     }
+}
+
+/// Whether a packet to this address never leaves its link (RFC 4291, 2.5.6 and 2.7).
+fn is_of_link(to: Ipv6Addr) -> bool {
+    let scope = to.segments()[0] & 0xf;
+    to.is_unicast_link_local() || to.is_multicast() && scope <= 2
 }
 
 /// The destination of an IP packet.

@@ -146,6 +146,22 @@ fn requests_go_by_the_table_that_rules_give_their_source() {
 }
 
 #[test]
+fn a_group_of_a_link_is_asked_by_the_address_of_that_link() {
+    let uplink = "/ipv6 route add gateway=2001:db8:9::2\n";
+    for link in ["ether1", "ether2"] {
+        let seen = pinged_with(
+            uplink,
+            &format!("ff02::1 interface={link} count=1 as-value"),
+        );
+        // Who is asked by a link-local address answers with its own.
+        assert!(
+            seen.contains("host=fe80::") && seen.contains("received=1;"),
+            "{seen}"
+        );
+    }
+}
+
+#[test]
 fn the_router_answers_itself_and_sends_nobody_anything_meanwhile() {
     let uplink = "/ip route add gateway=10.9.0.2\n/ipv6 route add gateway=2001:db8:9::2\n";
     for itself in ["127.0.0.1", "127.9.9.9", "::1", "10.1.0.1"] {
