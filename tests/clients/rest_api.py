@@ -12,10 +12,16 @@ import sys
 HOST, USER, PASSWORD = sys.argv[1:4]
 
 
+def authorization(user=USER, password=PASSWORD):
+    """The header's value (RFC 7617)."""
+    proof = base64.b64encode(f"{user}:{password}".encode()).decode()
+    return f"Basic {proof}"
+
+
 def ask(connection, method, path, body=None, user=USER, password=PASSWORD):
     """The status of an answer and what it says."""
-    proof = base64.b64encode(f"{user}:{password}".encode()).decode()
-    headers = {"Authorization": f"Basic {proof}", "Content-Type": "application/json"}
+    proof = authorization(user, password)
+    headers = {"Authorization": proof, "Content-Type": "application/json"}
     text = None if body is None else json.dumps(body)
     connection.request(method, f"/rest{path}", text, headers)
     answer = connection.getresponse()
@@ -62,6 +68,16 @@ def refusals(web):
     wanted("a reader that writes", (status, said["detail"]), denied)
 
 
+def announced():
+    """A body that is too long is refused before it comes."""
+    web = http.client.HTTPConnection(HOST, 80, timeout=60)
+    web.putrequest("POST", "/rest/interface/list/add")
+    web.putheader("Authorization", authorization())
+    web.putheader("Content-Length", str(10**9))
+    web.endheaders()
+    wanted("a long body", web.getresponse().status, 413)
+
+
 def main():
     """All of it."""
     web = http.client.HTTPConnection(HOST, 80, timeout=60)
@@ -69,6 +85,7 @@ def main():
     wanted("GET", ask(web, "GET", "/system/identity"), identity)
     items(web)
     refusals(web)
+    announced()
     status, described = ask(web, "GET", "/openapi.json")
     wanted("the description", (status, "/ip/address" in described["paths"]), (200, True))
 

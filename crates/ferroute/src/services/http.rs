@@ -118,6 +118,10 @@ impl Visitor {
             return text(StatusCode::OK, "application/json", description());
         }
         let (head, body) = request.into_parts();
+        // Who says how long the body is need not send it first.
+        if body.size_hint().lower() > BODY_BYTES as u64 {
+            return refuse(&Fault::new(413, "the body is too long"));
+        }
         let collected = timeout(BODY, Limited::new(body, BODY_BYTES).collect()).await;
         let body = match collected {
             Ok(Ok(body)) => body.to_bytes(),

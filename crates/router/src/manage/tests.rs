@@ -548,7 +548,13 @@ fn an_entry_with_a_timeout_is_there_for_that_long_and_not_after_a_restart() {
     let state = State::new("passing");
     let (mut router, _) = state.start();
     once(&mut router, ENTRY);
-    assert_eq!(once(&mut router, ENTRIES), "1\n");
+    once(
+        &mut router,
+        "/ip firewall address-list add list=a address=192.0.2.2 dynamic=yes",
+    );
+    assert_eq!(once(&mut router, ENTRIES), "2\n");
+    let exported = once(&mut router, "/ip firewall address-list export");
+    assert!(!exported.contains("192.0.2."), "{exported}");
     drop(router);
     let (mut router, _) = state.start();
     assert_eq!(once(&mut router, ENTRIES), "0\n");

@@ -12,9 +12,9 @@ pub(crate) const UNIQUE: &[Unique] = &[Unique {
     failure: "already have such entry",
 }];
 
-/// Entries with a timeout are there for a while.
+/// Entries with a timeout are there for a while, and those that were made dynamic until a restart.
 pub(crate) fn passing(item: &Item) -> bool {
-    item.get("timeout").is_some()
+    item.get("timeout").is_some() || item.is("dynamic")
 }
 
 pub(crate) static MENU: Menu = Menu {
