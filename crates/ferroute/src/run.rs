@@ -254,6 +254,9 @@ impl Outside {
             datagrams = control.log().take_datagrams();
             let until = control.deadline().map(|at| at - shared.now());
             self.services.follow(self.host.as_deref(), instance.store());
+            instance
+                .control()
+                .set_closed_services(self.services.closed());
             shared.after_change(&mut instance);
             if busy { Some(Duration::ZERO) } else { until }
         };

@@ -30,5 +30,6 @@ pub mod rib;
 pub mod store;
 
 pub use instance::Instance;
+pub use live::ClosedServices;
 pub use manage::Holder;
 pub use replace::reach;

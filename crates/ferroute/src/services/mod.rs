@@ -22,6 +22,7 @@ use std::sync::{Arc, PoisonError, RwLock};
 use std::time::Duration;
 
 use menu::Store;
+use router::ClosedServices;
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::TcpStream;
 use tokio::runtime::Runtime;
@@ -107,7 +108,7 @@ pub(crate) struct Services {
     tls: Arc<Tls>,
     revision: Option<u64>,
     open: BTreeMap<&'static str, Open>,
-    /// What could not be opened, so that it is said once.
+    /// What could not be opened, and why.
     failed: BTreeMap<(&'static str, Side), String>,
 }
 
@@ -174,6 +175,19 @@ impl Services {
         }
     }
 
+    /// The services that are to be open and are not, on one side at least, and why.
+    pub(crate) fn closed(&self) -> ClosedServices {
+        let mut closed = ClosedServices::new();
+        for ((name, _), why) in &self.failed {
+            let said = closed.entry(*name).or_default();
+            if !said.is_empty() {
+                said.push_str("; ");
+            }
+            said.push_str(why);
+        }
+        closed
+    }
+
     /// Makes one service what the configuration says.
     fn adjust(&mut self, index: usize, host: Option<&HostPlane>, service: &Service) {
         let name = self.offers[index].name;
@@ -221,11 +235,8 @@ impl Services {
                 open.doors.insert(side, Door { port, accepting });
             }
             Err(error) => {
-                let said = error.to_string();
-                let before = self.failed.insert((offer.name, side), said.clone());
-                if before.as_ref() != Some(&said) {
-                    tracing::warn!("service {}: port {port} at {side}: {error}", offer.name);
-                }
+                let said = format!("port {port} at {side}: {error}");
+                self.failed.insert((offer.name, side), said);
             }
         }
     }

@@ -57,6 +57,7 @@ use wire::Mac;
 use crate::compile::{Addresses, Layout, Missing, Numbers, PortState};
 use crate::firewall::Firewall;
 use crate::intent::{Intent, ItemId, Name};
+use crate::live::ClosedServices;
 
 use check::Checked;
 use half::{Half, Means, TimerKey, Waiting};
@@ -199,6 +200,8 @@ pub struct Control {
     pub(crate) rates: rate::Rates,
     /// The machine underneath.
     pub(crate) resources: Resources,
+    /// Services that are to listen and cannot, and why.
+    pub(crate) closed_services: ClosedServices,
     /// Rules that have no effect because they name what is not there.
     pub(crate) inactive_rules: BTreeMap<ItemId, Missing>,
     /// Ports that are configured and not there, which were warned about.
@@ -276,6 +279,7 @@ impl Control {
             reset: BTreeMap::new(),
             rates: rate::Rates::default(),
             resources: Resources::default(),
+            closed_services: ClosedServices::new(),
             inactive_rules: BTreeMap::new(),
             missed: BTreeSet::new(),
             port_numbers: BTreeMap::new(),
@@ -310,6 +314,17 @@ impl Control {
     /// Tells about the machine underneath.
     pub fn set_resources(&mut self, resources: Resources) {
         self.resources = resources;
+    }
+
+    /// Tells which services are to listen and cannot; what is new is logged.
+    pub fn set_closed_services(&mut self, closed: ClosedServices) {
+        let before = std::mem::replace(&mut self.closed_services, closed);
+        for (name, why) in &self.closed_services {
+            if before.get(name) != Some(why) {
+                let message = format!("service {name} is not there: {why}");
+                self.log.add("system,error", message);
+            }
+        }
     }
 
     /// The log.

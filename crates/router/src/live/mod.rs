@@ -16,6 +16,8 @@ mod settings;
 mod trace;
 mod user;
 
+pub use service::ClosedServices;
+
 use std::ops::ControlFlow;
 use std::task::Waker;
 
@@ -118,7 +120,7 @@ impl Live for Control {
             "/ip/arp" | "/ipv6/neighbor" => self.annotate_static(row),
             "/ip/route" => self.annotate_route4(id, row),
             "/ipv6/route" => self.annotate_route6(id, row),
-            "/ip/service" => service::annotate(row),
+            "/ip/service" => service::annotate(&self.closed_services, row),
             "/ip/firewall/connection/tracking" => self.annotate_tracking(row),
             "/ip/firewall/address-list" => self.annotate_entry(false, id, row),
             "/ipv6/firewall/address-list" => self.annotate_entry(true, id, row),

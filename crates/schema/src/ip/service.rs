@@ -4,7 +4,7 @@ pub(crate) mod webserver;
 
 use menu::{Builtin, Family, Flag, Kind, Menu, Pick, Property, Shape};
 
-use crate::brief::{PORT, count, may, no, number, read, some, with};
+use crate::brief::{count, may, no, number, read, some, with};
 
 const CERTIFICATE: Kind = Kind::Or(&["none"], &Kind::Name);
 
@@ -16,7 +16,7 @@ const SERVICE: &[Property] = &[
     ),
     count("netns", "The network namespace of the service"),
     read("name", Kind::Name, "Name of the service"),
-    some("port", PORT, "The port of the service"),
+    some("port", number(1, 65_535), "The port of the service"),
     read(
         "proto",
         Kind::Words(&["tcp", "udp"]),
