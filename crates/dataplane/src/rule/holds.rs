@@ -155,7 +155,6 @@ fn fits_icmp(wanted: &Icmp, (kind, code): (u8, u8)) -> bool {
 /// Matchers of what the walk knows about the connection, the route and the time.
 fn of_connection<F: Facts>(what: &Match, asked: &mut Asked<'_, '_, F>) -> Answer {
     let (facts, tuple) = (asked.facts, &asked.subject.fields.tuple);
-    let now = asked.worker.clock.now;
     Some(match what {
         Match::SourceType(types) => {
             Some(facts.address_types(tuple.source, tuple.ipv6).meets(*types))
@@ -164,8 +163,8 @@ fn of_connection<F: Facts>(what: &Match, asked: &mut Asked<'_, '_, F>) -> Answer
             let found = facts.address_types(tuple.destination, tuple.ipv6);
             Some(found.meets(*types))
         }
-        Match::SourceList(list) => Some(list.has(tuple.source, now)),
-        Match::DestinationList(list) => Some(list.has(tuple.destination, now)),
+        Match::SourceList(list) => Some(asked.worker.finds(list, tuple.source)),
+        Match::DestinationList(list) => Some(asked.worker.finds(list, tuple.destination)),
         Match::ConnectionBytes { first, last } => {
             let most = if *last == 0 { u64::MAX } else { *last };
             facts.bytes().map(|bytes| (*first..=most).contains(&bytes))

@@ -335,17 +335,18 @@ fn enter<W: Watch>(
     source: bool,
     timeout: Timeout,
     subject: &Subject<'_>,
-    worker: &Worker,
+    worker: &mut Worker,
     watch: &mut W,
 ) {
-    if !W::COMMITS {
-        return;
-    }
     let tuple = &subject.fields.tuple;
     let address = match source {
         true => tuple.source,
         false => tuple.destination,
     };
+    if !W::COMMITS {
+        // A later rule may ask.
+        return worker.suppose(list, address);
+    }
     let now = worker.clock.now;
     let expiry = match timeout {
         Timeout::After(span) => Some(now + span),

@@ -5,6 +5,7 @@ use std::sync::{Arc, OnceLock};
 
 use machine::{Instant, Rng};
 
+use super::list::List;
 use super::stream::{Kept, Streams};
 use super::subject::Clock;
 use crate::counters::{Pair, Traffic};
@@ -92,6 +93,8 @@ pub struct Worker {
     pub(super) counters: Arc<RuleCounters>,
     pub(super) rng: Rng,
     pub(super) streams: Streams,
+    /// What rules would have entered into lists where nothing is committed: the list and the address.
+    supposed: Vec<(u32, u128)>,
 }
 
 impl Worker {
@@ -102,7 +105,20 @@ impl Worker {
             counters,
             rng: Rng::seeded(seed),
             streams: Streams::default(),
+            supposed: Vec::new(),
         }
+    }
+
+    /// Whether a list has an address, or would have by now.
+    #[inline]
+    pub(super) fn finds(&self, list: &List, address: u128) -> bool {
+        let supposed = || self.supposed.contains(&(list.number, address));
+        list.has(address, self.clock.now) || !self.supposed.is_empty() && supposed()
+    }
+
+    /// Takes an address to be in a list from here on.
+    pub(super) fn suppose(&mut self, list: &List, address: u128) {
+        self.supposed.push((list.number, address));
     }
 
     /// A number that nobody can guess from those before.

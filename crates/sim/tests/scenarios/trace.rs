@@ -65,6 +65,31 @@ fn an_interface_that_is_only_kept_is_no_place_to_come_in_by() {
     assert!(said.contains("br1 has no effect here"), "{said}");
 }
 
+#[test]
+fn a_rule_that_lists_an_address_is_heard_by_those_behind_it() {
+    let mut chain = chain(1, Line::default(), 1);
+    let rules = "/ip firewall filter\n\
+                 add chain=forward protocol=tcp dst-port=22 action=add-src-to-address-list address-list=a\n\
+                 add chain=forward src-address-list=a action=drop";
+    chain.world.run_on(chain.west, rules);
+    let mut verdict = |port: u16| {
+        let traced = format!(
+            "/tool trace in-interface=ether1 src-address=10.1.0.2 dst-address=10.2.0.2 protocol=tcp \
+             dst-port={port}"
+        );
+        let said = chain.world.run_on(chain.west, &traced);
+        let verdict = said
+            .lines()
+            .find_map(|line| line.trim().strip_prefix("verdict: "));
+        verdict.unwrap_or(&said).to_owned()
+    };
+
+    assert_eq!(verdict(22), "discarded");
+    assert_eq!(verdict(80), "sent");
+    let listed = ":put [:len [/ip firewall address-list find]]";
+    assert_eq!(chain.world.run_on(chain.west, listed).trim(), "0");
+}
+
 fn frame_to_server(router: wire::Mac, client: wire::Mac) -> Vec<u8> {
     use wire::{Protocol, ipv4};
     let src = "10.1.0.2".parse().expect("an address");
