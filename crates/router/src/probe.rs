@@ -40,6 +40,50 @@ pub(crate) struct Probe {
     pub(crate) vlan_id: Option<u16>,
 }
 
+/// Refuses what packets of a protocol do not have: the answer would be about another packet.
+fn fits(call: &Call<'_>, number: u8, ipv6: bool) -> Result<(), Reason> {
+    let said = |names: &[&'static str]| {
+        let mut names = names.iter();
+        names.find(|name| argument(call, name).is_some()).copied()
+    };
+    let icmp = if ipv6 {
+        protocol::ICMPV6
+    } else {
+        protocol::ICMP
+    };
+    let has_ports = [
+        protocol::TCP,
+        protocol::UDP,
+        protocol::SCTP,
+        protocol::DCCP,
+        protocol::UDP_LITE,
+    ];
+    let refuse = |name: &str, whose: &str| {
+        let text = format!("{name} is for packets of {whose}");
+        Err(Reason::failure(text))
+    };
+    if [protocol::ICMP, protocol::ICMPV6].contains(&number) && number != icmp {
+        let (name, whose) = if ipv6 {
+            ("icmp", "IPv4")
+        } else {
+            ("icmpv6", "IPv6")
+        };
+        return refuse(&format!("protocol={name}"), whose);
+    }
+    if let Some(name) = said(&["tcp-flags"]).filter(|_| number != protocol::TCP) {
+        return refuse(name, "tcp");
+    }
+    if let Some(name) = said(&["icmp-type", "icmp-code"]).filter(|_| number != icmp) {
+        return refuse(name, "icmp");
+    }
+    match said(&["src-port", "dst-port"]) {
+        Some(name) if !has_ports.contains(&number) => {
+            refuse(name, "tcp, udp, udp-lite, sctp and dccp")
+        }
+        _ => Ok(()),
+    }
+}
+
 /// Who sends it if nobody is named: an address of documentation (RFC 9542, 2.1.2).
 const SENDER: Mac = Mac([0x00, 0x00, 0x5e, 0x00, 0x53, 0x01]);
 
@@ -47,7 +91,7 @@ impl Probe {
     /// The packet that a command describes.
     ///
     /// # Errors
-    /// Its addresses are of two families.
+    /// Its addresses are of two families, or it has not what is said of it.
     pub(crate) fn of(call: &Call<'_>) -> Result<Self, Reason> {
         let value = |name: &str| argument(call, name);
         let address = |name: &str| {
@@ -69,6 +113,7 @@ impl Probe {
             Some(Ok(number)) => number,
             Some(Err(_)) => return Err(Reason::no_match("protocol")),
         };
+        fits(call, protocol, source.is_ipv6())?;
         Ok(Self {
             source,
             destination,

@@ -66,6 +66,38 @@ fn an_interface_that_is_only_kept_is_no_place_to_come_in_by() {
 }
 
 #[test]
+fn what_a_packet_does_not_have_is_refused_rather_than_passed_over() {
+    let mut chain = chain(1, Line::default(), 1);
+    for (said, refusal) in [
+        (
+            "protocol=udp tcp-flags=ack",
+            "tcp-flags is for packets of tcp",
+        ),
+        ("icmp-type=8", "icmp-type is for packets of icmp"),
+        (
+            "protocol=gre dst-port=9",
+            "dst-port is for packets of tcp, udp, udp-lite, sctp and dccp",
+        ),
+        ("protocol=icmpv6", "protocol=icmpv6 is for packets of IPv6"),
+        ("protocol=icmp icmp-type=8", ""),
+    ] {
+        let answer = chain.world.run_on(
+            chain.west,
+            &format!(
+                ":onerror e in={{ /tool trace in-interface=ether1 src-address=10.1.0.2 \
+                 dst-address=10.2.0.2 {said} }} do={{ :put \"no: $e\" }}"
+            ),
+        );
+        assert_eq!(
+            answer.contains("no: "),
+            !refusal.is_empty(),
+            "{said}: {answer}"
+        );
+        assert!(answer.contains(refusal), "{said}: {answer}");
+    }
+}
+
+#[test]
 fn a_rule_that_lists_an_address_is_heard_by_those_behind_it() {
     let mut chain = chain(1, Line::default(), 1);
     let rules = "/ip firewall filter\n\
