@@ -73,6 +73,7 @@ impl Live for Control {
             "/ipv6/neighbor" => self.discovery_rows(filter, each),
             "/ip/route" => self.route_rows4(filter, each),
             "/ipv6/route" => self.route_rows6(filter, each),
+            "/routing/route" => self.route_rows(store, filter, each),
             "/ipv6/address" => self.address_rows6(filter, each),
             "/ip/firewall/connection" => self.connection_rows(false, filter, each),
             "/ipv6/firewall/connection" => self.connection_rows(true, filter, each),

@@ -15,7 +15,29 @@ use crate::rib::{Family, Net, RouteView, Target, V4, V6};
 /// Ids of dynamic routes, apart from those of other dynamic rows.
 const ROUTE: u64 = DYNAMIC | 1 << 62;
 
+/// Of ids of `/routing/route`: the row is one that the router made in IPv6.
+const OF_IPV6: u64 = 1 << 60;
+
 impl Control {
+    /// The routes of both families, as one menu shows them.
+    pub(super) fn route_rows(
+        &self,
+        store: &Store,
+        filter: &RowFilter<'_>,
+        each: &mut dyn FnMut(Row) -> ControlFlow<()>,
+    ) -> ControlFlow<()> {
+        for (path, ipv6) in [("/ip/route", false), ("/ipv6/route", true)] {
+            let Some(menu) = store.menu(path) else {
+                continue;
+            };
+            let all = RowFilter::default();
+            menu::stream_rows(store, self, menu, &all, &mut |row| {
+                give(of_any_family(row, ipv6), filter, each)
+            })?;
+        }
+        ControlFlow::Continue(())
+    }
+
     pub(super) fn route_rows4(
         &self,
         filter: &RowFilter<'_>,
@@ -199,6 +221,21 @@ impl Control {
 }
 
 /// A gateway that is an interface.
+/// A route of one family as a row of the menu that has both.
+fn of_any_family(mut row: Row, ipv6: bool) -> Row {
+    let maker = if row.is("connect") {
+        "connected"
+    } else {
+        "static"
+    };
+    row.set("afi", Value::Word(if ipv6 { "ip6" } else { "ip4" }));
+    row.set("belongs-to", Value::Word(maker));
+    if ipv6 && row.is("dynamic") {
+        row.id = row.id.map(|Id(id)| Id(id | OF_IPV6));
+    }
+    row
+}
+
 fn interface_gateway(name: &str) -> Value {
     Value::List(vec![Value::Gateway(Box::new(GatewayValue {
         address: None,

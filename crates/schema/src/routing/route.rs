@@ -1,14 +1,22 @@
 //! `/routing/route`: the routes of all protocols and families.
 
-use menu::{Effect, Kind, Menu, Shape};
+use menu::{Family, Kind, Menu, Shape};
 
 use crate::ip::route::FLAGS;
 use crate::terms::shown;
 
 pub(crate) static MENU: Menu = Menu {
     properties: &[&[
-        shown("dst-address", Kind::Text, "Destination of the route"),
-        shown("routing-table", Kind::Text, "The table of the route"),
+        shown(
+            "dst-address",
+            Kind::Prefix(Family::Any),
+            "Destination of the route",
+        ),
+        shown(
+            "routing-table",
+            Kind::Reference("routing-table"),
+            "The table of the route",
+        ),
         shown("gateway", Kind::Text, "Where the route leads"),
         shown("immediate-gw", Kind::Text, "The gateways after resolution"),
         shown("distance", Kind::COUNTER, "The smallest distance wins"),
@@ -22,8 +30,12 @@ pub(crate) static MENU: Menu = Menu {
             Kind::COUNTER,
             "The greatest scope of a route that resolves it",
         ),
-        shown("afi", Kind::Text, "The family"),
-        shown("belongs-to", Kind::Text, "Who made the route"),
+        shown("afi", Kind::Words(&["ip4", "ip6"]), "The family"),
+        shown(
+            "belongs-to",
+            Kind::Words(&["connected", "static"]),
+            "Who made the route",
+        ),
     ]],
     flags: FLAGS,
     columns: &[
@@ -34,6 +46,5 @@ pub(crate) static MENU: Menu = Menu {
         "scope",
         "target-scope",
     ],
-    effect: Effect::None,
     ..Menu::new("/routing/route", Shape::Rows, "Routes of all protocols")
 };

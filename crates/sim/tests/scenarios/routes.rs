@@ -2,7 +2,7 @@
 
 use sim::{Heard, HostConfig, Line, NodeId, World};
 
-use crate::{SERVERS, seconds};
+use crate::{SERVERS, chain, seconds};
 
 /// A client behind `edge`, which has two ways to the server's router: by `upper` and by `lower`.
 struct Diamond {
@@ -388,4 +388,27 @@ fn rules_choose_the_table_that_a_packet_is_routed_by() {
     world.run(seconds(1));
     assert_eq!(world.at(client).replies("10.2.0.2"), 11);
     assert_eq!(sent_by(&mut world, edge, "ether3"), before);
+}
+
+#[test]
+fn one_menu_shows_the_routes_of_both_families() {
+    let mut chain = chain(1, Line::default(), 1);
+    let add = "/ip route add dst-address=172.16.0.0/12 gateway=10.9.0.2 comment=hills";
+    chain.world.run_on(chain.west, add);
+
+    let printed = chain.world.run_on(chain.west, "/routing route print");
+    let count = |menu: &str| format!(":put [:len [{menu} find]]");
+    let mut counted = |menu: &str| -> usize {
+        let said = chain.world.run_on(chain.west, &count(menu));
+        said.trim().parse().expect("a number")
+    };
+    let all = counted("/routing route");
+    assert!(all > 4, "{printed}");
+    assert_eq!(all, counted("/ip route") + counted("/ipv6 route"));
+    let found = ":foreach r in=[/routing route find where afi=ip4 !connect dst-address=172.16.0.0/12] \
+                 do={ :put [/routing route get $r immediate-gw] }";
+    assert_eq!(
+        chain.world.run_on(chain.west, found).trim(),
+        "10.9.0.2%ether2"
+    );
 }
