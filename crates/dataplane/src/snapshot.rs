@@ -36,6 +36,8 @@ pub struct Snapshot {
     /// How long fragments of IPv4 wait, and how much memory those of all workers have, where
     /// connections are tracked.
     pub fragments4: reassembly::Config,
+    /// What local time is ahead of UTC, in seconds.
+    pub zone_seconds: i32,
 }
 
 impl Default for Snapshot {
@@ -51,6 +53,7 @@ impl Default for Snapshot {
             send_redirects: false,
             firewall: Arc::default(),
             fragments4: reassembly::Config::V4,
+            zone_seconds: 0,
         }
     }
 }

@@ -17,7 +17,7 @@ use crate::firewall::Firewall;
 use crate::handover;
 use crate::outlet::Outlet;
 use crate::rings::{Command, Handed, Rings};
-use crate::rule::Kept;
+use crate::rule::{Clock, Kept};
 use crate::snapshot::{Role, Snapshot};
 use crate::table::Fib;
 use crate::table::grace::Reader;
@@ -85,7 +85,8 @@ pub struct Worker {
     vector: Vector,
     /// Frames of a steered port that stay here, and those handed over, grouped by port.
     kept: Vector,
-    midnight_ms: u32,
+    /// The time of day: milliseconds since 1970, as far as it was told.
+    unix_ms: Option<u64>,
     /// When connections were last looked at.
     tick: Tick,
     /// What its connections obey the settings of.
@@ -110,7 +111,7 @@ impl Worker {
             scratch: Scratch::new(),
             vector: Vector::new(),
             kept: Vector::new(),
-            midnight_ms: walk::UNKNOWN_TIME,
+            unix_ms: None,
             tick: Tick::default(),
             firewall: Arc::default(),
         }
@@ -142,11 +143,24 @@ impl Worker {
         &mut self.outlet.pool
     }
 
-    /// Tells the time of day, in milliseconds since midnight UTC: what timestamp options get until
-    /// the next call. A router owes a new value 16 times a second (RFC 1812, 4.3.3.8). Until the first
-    /// call they get a value that is marked as no time (RFC 791, 3.1).
-    pub fn set_midnight_ms(&mut self, midnight_ms: u32) {
-        self.midnight_ms = midnight_ms;
+    /// Tells the time of day, in milliseconds since 1970 UTC: what rules compare with, and what timestamp
+    /// options get, until the next call. A router owes those a new value 16 times a second (RFC 1812,
+    /// 4.3.3.8). Until the first call they get a value that is marked as no time (RFC 791, 3.1).
+    pub fn set_unix_ms(&mut self, unix_ms: u64) {
+        self.unix_ms = Some(unix_ms);
+    }
+
+    /// Milliseconds since midnight UTC.
+    fn midnight_ms(&self) -> u32 {
+        const DAY_MS: u64 = 86_400_000;
+        let of_day = |unix_ms| (unix_ms % DAY_MS) as u32;
+        self.unix_ms.map_or(walk::UNKNOWN_TIME, of_day)
+    }
+
+    /// The time, as rules see it.
+    fn clock(&self, now: Instant, zone_seconds: i32) -> Clock {
+        let unix_seconds = (self.unix_ms.unwrap_or_default() / 1_000) as i64;
+        Clock::at(now, unix_seconds + i64::from(zone_seconds))
     }
 
     /// One round at `now`: commands, what other workers handed over, a vector of each port; then
@@ -155,6 +169,7 @@ impl Worker {
         self.reader.pass();
         let snapshot = Arc::clone(self.snapshot.load());
         let fib = Arc::clone(&self.fib);
+        self.outlet.memory.rules.clock = self.clock(now, snapshot.zone_seconds);
         let memory = &mut self.outlet.memory;
         if !Arc::ptr_eq(&self.firewall, &snapshot.firewall) {
             self.firewall = Arc::clone(&snapshot.firewall);
@@ -163,13 +178,12 @@ impl Worker {
             let enabled = |helper| services.is_enabled(helper);
             memory.tracker.expect_only(enabled);
         }
-        memory.rules.clock.now = now;
         self.outlet.configure_fragments(snapshot.fragments4);
         let cx = Context {
             snapshot: &snapshot,
             fib: &fib,
             now,
-            midnight_ms: self.midnight_ms,
+            midnight_ms: self.midnight_ms(),
         };
         let mut step = Step {
             commands: self.obey(&cx),

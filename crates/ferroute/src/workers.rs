@@ -22,7 +22,6 @@ const PAUSES: u32 = 32;
 const STEPS_PER_CLOCK: u32 = 32;
 /// How long a worker sleeps at most that has connections to end.
 const TIMERS: Duration = Duration::from_millis(500);
-const DAY_MS: u128 = 86_400_000;
 
 /// A worker's thread, as others see it.
 #[derive(Clone, Debug)]
@@ -154,7 +153,7 @@ impl Thread {
     fn step(&mut self) -> Step {
         if self.until_clock == 0 {
             self.until_clock = STEPS_PER_CLOCK;
-            self.worker.set_midnight_ms(midnight_ms());
+            self.worker.set_unix_ms(unix_ms());
         }
         self.until_clock -= 1;
         let step = self.worker.step(self.now());
@@ -212,10 +211,10 @@ impl Thread {
     }
 }
 
-/// Milliseconds since midnight UTC.
-fn midnight_ms() -> u32 {
+/// Milliseconds since 1970 UTC.
+fn unix_ms() -> u64 {
     let now = SystemTime::now().duration_since(UNIX_EPOCH);
-    (now.unwrap_or_default().as_millis() % DAY_MS) as u32
+    now.unwrap_or_default().as_millis() as u64
 }
 
 /// Has the calling thread run on this core only. Where that is not allowed it runs all the same.

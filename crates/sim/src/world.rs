@@ -17,7 +17,6 @@ use crate::line::{Fault, Line};
 use crate::port::SimPort;
 
 /// Milliseconds of a day.
-const DAY_MS: u64 = 86_400_000;
 
 /// A node of the world.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -410,7 +409,7 @@ impl RouterNode {
             }
             for worker in &mut self.workers {
                 // The world begins at midnight.
-                worker.set_midnight_ms((now.as_nanos() / 1_000_000 % DAY_MS) as u32);
+                worker.set_unix_ms(now.as_nanos() / 1_000_000);
                 idle &= worker.step(now).is_idle();
             }
             for (number, port) in self.ports.iter().enumerate() {

@@ -161,6 +161,19 @@ pub struct Clock {
     pub weekday: u8,
 }
 
+impl Clock {
+    /// At this local time, in seconds since 1970 as if the zone were UTC.
+    pub const fn at(now: Instant, local_seconds: i64) -> Self {
+        const DAY: i64 = 86_400;
+        Self {
+            now,
+            second_of_day: local_seconds.rem_euclid(DAY) as u32,
+            // 1970-01-01 was a Thursday.
+            weekday: (local_seconds.div_euclid(DAY) + 4).rem_euclid(7) as u8,
+        }
+    }
+}
+
 /// Which connection a packet's stream is.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Carrier {

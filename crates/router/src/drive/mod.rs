@@ -305,10 +305,14 @@ impl Control {
         self.snapshot.load_full()
     }
 
-    /// Tells the time of day, for the log.
+    /// Tells the time of day, for the log, and by its zone what time it is for rules.
     pub fn set_clock(&mut self, clock: Clock) {
+        let moved = clock.offset_seconds != self.log.clock.offset_seconds;
         self.log.clock = clock;
         self.manage.files.clock = clock;
+        if moved {
+            self.publish();
+        }
     }
 
     /// Tells about the machine underneath.

@@ -129,7 +129,7 @@ impl Control {
         self.workers.make_room(self.numbers.last());
         self.in_use6 = self.in_use6();
         self.map_endpoints();
-        let snapshot: Snapshot = compile::compile(
+        let compiled = compile::compile(
             self.epoch,
             &self.intent,
             &self.layout,
@@ -140,6 +140,10 @@ impl Control {
             &self.tables,
             self.firewall.compiled(),
         );
+        let snapshot = Snapshot {
+            zone_seconds: self.log.clock.offset_seconds,
+            ..compiled
+        };
         self.inactive_rules =
             compile::snapshot::inactive_rules(&self.intent, &self.layout, &self.tables);
         self.snapshot.store(Arc::new(snapshot));

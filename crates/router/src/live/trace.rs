@@ -87,15 +87,11 @@ impl Control {
 
     /// The time, as rules see it.
     fn rule_clock(&self) -> Clock {
-        let (_, second_of_day) = self.log.clock.local();
         let clock = &self.log.clock;
-        let seconds = clock.unix_seconds + i64::from(clock.offset_seconds);
-        Clock {
-            now: self.now,
-            second_of_day: second_of_day as u32,
-            // 1970-01-01 was a Thursday.
-            weekday: (seconds.div_euclid(86_400) + 4).rem_euclid(7) as u8,
-        }
+        Clock::at(
+            self.now,
+            clock.unix_seconds + i64::from(clock.offset_seconds),
+        )
     }
 
     /// What the packet is taken to be besides its bytes.

@@ -525,6 +525,20 @@ fn files_are_added_shown_read_and_removed() {
 }
 
 #[test]
+fn the_workers_are_told_when_the_zone_has_another_time() {
+    let mut router = router();
+    let zone = |router: &mut Instance| router.control().snapshot().zone_seconds;
+    let before = zone(&mut router);
+
+    router.control().set_clock(Clock {
+        offset_seconds: before + 3_600,
+        ..Clock::default()
+    });
+
+    assert_eq!(zone(&mut router), before + 3_600);
+}
+
+#[test]
 fn an_entry_with_a_timeout_is_there_for_that_long_and_not_after_a_restart() {
     const ENTRY: &str = "/ip firewall address-list add list=a address=192.0.2.1 timeout=20s";
     const ENTRIES: &str = ":put [:len [/ip firewall address-list find]]";

@@ -56,6 +56,34 @@ fn a_rule_drops_counts_and_logs() {
 }
 
 #[test]
+fn a_rule_knows_the_day_and_the_hour_where_the_router_is() {
+    // The world begins on a Thursday at midnight.
+    let rules = "/ip firewall filter\n\
+                 add chain=forward action=passthrough time=0s-1d,thu\n\
+                 add chain=forward action=passthrough time=0s-1d,sun,mon,tue,wed,fri,sat\n\
+                 add chain=forward action=passthrough time=23h-1h,thu\n\
+                 add chain=forward action=passthrough time=1h-23h,thu";
+    let Chain {
+        mut world,
+        client,
+        west,
+        ..
+    } = guarded(1, 1, rules);
+
+    world.at(client).send_udp_from(4_000, "10.2.0.2", 9, 100);
+    world.run(seconds(2));
+    world.run(seconds(2 * 3_600));
+    world.at(client).send_udp_from(4_001, "10.2.0.2", 9, 100);
+    world.run(seconds(2));
+
+    let counted = world.run_on(
+        west,
+        ":foreach r in=[/ip firewall filter find] do={ :put [/ip firewall filter get $r packets] }",
+    );
+    assert_eq!(counted, "2\n0\n1\n1\n");
+}
+
+#[test]
 fn connections_are_shown_as_they_are_translated_and_can_be_forgotten() {
     for workers in [1, 2] {
         let Chain {

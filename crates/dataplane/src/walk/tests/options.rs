@@ -17,7 +17,7 @@ fn recorder() -> Rig {
     rig.interface(ETHER1).address4 = Some([10, 0, 0, 1].into());
     rig.interface(ETHER2).address4 = Some(EGRESS4.into());
     rig.publish();
-    rig.workers[0].set_midnight_ms(MIDNIGHT_MS);
+    rig.workers[0].set_unix_ms(MIDNIGHT_MS.into());
     rig
 }
 
