@@ -312,7 +312,7 @@ pub struct Command {
 pub struct Old {
     /// The word, as older versions spelled the property.
     pub name: &'static str,
-    /// Only with this value; any if absent.
+    /// Only with this value, where an empty one is none; any if absent.
     pub value: Option<&'static str>,
     /// The property that says it; empty if the notion is gone.
     pub becomes: &'static str,
@@ -331,6 +331,15 @@ impl Old {
             becomes,
             with: None,
             makes: None,
+        }
+    }
+
+    /// A property that older versions knew and had no value of: a verbose export says that it is not
+    /// set. With a value it is refused, as what it asks for would be forgotten.
+    pub const fn never(name: &'static str) -> Self {
+        Self {
+            value: Some(""),
+            ..Self::gone(name)
         }
     }
 

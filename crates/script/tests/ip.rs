@@ -187,6 +187,14 @@ fn what_does_not_fit_is_refused_in_the_routers_words() {
             "expected end of command (line 1 column 35)",
         ),
         (
+            "/ip firewall nat add chain=srcnat tls-host=a.example",
+            "expected end of command (line 1 column 35)",
+        ),
+        (
+            "/ip firewall nat add chain=srcnat !tls-host\n/ip firewall nat set 0 tls-host=b",
+            "expected end of command (line 2 column 24)",
+        ),
+        (
             "/ip firewall filter add chain=input dst-port=80-70",
             "invalid value for argument dst-port",
         ),

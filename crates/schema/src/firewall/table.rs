@@ -42,7 +42,7 @@ pub(crate) const OLD_MARKS: &[Old] = &[
 ];
 
 /// The same for a table that looks into no stream.
-pub(crate) const OLD_NAT: &[Old] = &[OLD_MARK, OLD_TABLE, Old::gone("tls-host")];
+pub(crate) const OLD_NAT: &[Old] = &[OLD_MARK, OLD_TABLE, Old::never("tls-host")];
 
 const OLD_MARK: Old = mark("routing-mark", "routing-mark");
 const OLD_TABLE: Old = mark("routing-table", "routing-mark");

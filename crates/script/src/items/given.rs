@@ -51,7 +51,8 @@ impl Loan<'_> {
         text: Option<&str>,
     ) -> std::result::Result<Option<(&'static Property, Option<String>)>, Reason> {
         let old = menu.old.iter().find(|old| {
-            old.name == argument.name && old.value.is_none_or(|value| Some(value) == text)
+            let fits = |value| value == text.unwrap_or_default();
+            old.name == argument.name && old.value.is_none_or(fits)
         });
         let Some(old) = old else {
             let property = menu
