@@ -4,13 +4,14 @@ use core::sync::atomic::{AtomicU64, Ordering, fence};
 
 use super::draft::Draft;
 use super::layout::{
-    Cold, FLAGS_SHIFT, Layout, Line, NEXT_HOP_SHIFT, SHARED, TUPLE_BITS, flag, half_of, line_of,
-    load, own, pair, shared, store,
+    Cold, EPOCH_SHIFT, FLAGS_SHIFT, Layout, Line, NEXT_HOP_SHIFT, SHARED, TUPLE_BITS, flag,
+    half_of, line_of, load, own, pair, shared, store,
 };
 use super::rate::Rate;
 use super::row::Words;
 use super::settings::{TICKS_PER_SECOND, Tick};
 use super::state::Helper;
+use super::sweep::Epoch;
 use super::tcp::Talk;
 use super::wheel::HORIZON_SECS;
 use crate::packet::protocol;
@@ -108,6 +109,19 @@ impl<'a, F: Layout> Entry<'a, F> {
     #[inline(always)]
     pub(super) fn own(self) -> u16 {
         (load(self.shared(shared::STATE)) >> 40) as u16
+    }
+
+    /// Which purges it has seen come.
+    pub(super) fn epoch(self) -> Epoch {
+        Epoch((load(self.shared(shared::STATE)) >> EPOCH_SHIFT) as u8)
+    }
+
+    /// Has it be taken by later purges only.
+    #[inline(always)]
+    pub(super) fn set_epoch(self, epoch: Epoch) {
+        let state = self.shared(shared::STATE);
+        let rest = load(state) & ((1 << EPOCH_SHIFT) - 1);
+        store(state, rest | u64::from(epoch.0) << EPOCH_SHIFT);
     }
 
     /// How many connections lay here before this one.

@@ -39,7 +39,7 @@ pub(super) const SHARED: usize = 1;
 pub(super) mod shared {
     /// Version (32, odd while identity changes) | generation (32).
     pub(in crate::connection) const VERSION: usize = 0;
-    /// Timeout in seconds (24) | TCP state (8) | helper (8) | own flags (16).
+    /// Timeout in seconds (24) | TCP state (8) | helper (8) | own flags (16) | epoch of purges (8).
     pub(in crate::connection) const STATE: usize = 1;
     /// TCP: what a direction sent and may send, `end` | `end_max`; FastTrack: slow packets.
     pub(in crate::connection) const SENT: [usize; 2] = [2, 3];
@@ -86,6 +86,9 @@ pub(super) mod own {
     /// Its original tuple is claimed in `Homes`.
     pub(in crate::connection) const CLAIMED_ORIGINAL: u16 = 32;
 }
+
+/// Where the epoch lies in the shared line's state.
+pub(super) const EPOCH_SHIFT: u32 = 56;
 
 /// The part of `meta` that belongs to the tuple.
 pub(super) const TUPLE_BITS: u64 = (1 << 40) - 1;

@@ -14,6 +14,7 @@ use super::layout::{Layout, Line, flag, half_of, load, own, pair, shared, store}
 use super::row::{Row, Words};
 use super::settings::{TICKS_PER_SECOND, Tick};
 use super::state::NatState;
+use super::sweep::Epoch;
 use super::table::{Entries, Lines};
 use super::wheel::Wheel;
 use crate::packet::{Tuple, protocol};
@@ -29,6 +30,8 @@ pub(super) struct Part<F> {
     wheels: [Wheel; CLASSES + 1],
     /// The wheel whose turn it is to be looked at first.
     first_wheel: usize,
+    /// Of those that begin now.
+    pub(super) epoch: Epoch,
     /// The first free place plus one; they are linked by their cold words.
     free: u32,
     /// Given back in this round: the first and the last, plus one.
@@ -68,6 +71,7 @@ impl<F: Layout> Part<F> {
             first: Slot::new(F::IPV6, worker, 0),
             wheels: core::array::from_fn(|_| Wheel::new(now)),
             first_wheel: 0,
+            epoch: Epoch::default(),
             free: 0,
             resting: (0, 0),
             translates: false,
@@ -227,7 +231,11 @@ impl<F: Layout> Part<F> {
         }
         let entry = self.entries.at(place);
         let generation = entry.generation().wrapping_add(1);
-        let deadline = entry.change(generation, || write(entry));
+        let deadline = entry.change(generation, || {
+            let deadline = write(entry);
+            entry.set_epoch(self.epoch);
+            deadline
+        });
         self.wheels[entry.wheel()].insert(&self.entries, place, deadline);
         Some(self.way(targets[0]))
     }

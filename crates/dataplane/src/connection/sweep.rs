@@ -23,14 +23,40 @@ pub enum Purge {
     Masquerade(InterfaceId, Option<u128>),
 }
 
+/// Which purges a connection has seen come: one takes those alone that were there before it.
+///
+/// Numbers come round. No connection is so far behind that it would seem to be ahead: a pass over all
+/// places brings those that it leaves to where it began, and no more than [`EPOCHS_AHEAD`] begin
+/// before it is over.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct Epoch(pub(super) u8);
+
+const EPOCHS_AHEAD: u8 = 100;
+
+impl Epoch {
+    fn next(self) -> Self {
+        Self(self.0.wrapping_add(1))
+    }
+
+    fn is_before(self, other: Self) -> bool {
+        (1..128).contains(&other.0.wrapping_sub(self.0))
+    }
+}
+
 /// Purges that are under way: one pass over all places at a time.
 #[derive(Debug, Default)]
 pub(super) struct Sweep {
-    running: Vec<Purge>,
+    /// Each with the epoch that it begins.
+    running: Vec<(Purge, Epoch)>,
     /// They begin when the running ones are done.
-    waiting: Vec<Purge>,
+    waiting: Vec<(Purge, Epoch)>,
     /// The next places to look at: IPv4, IPv6.
     next: [u32; 2],
+    /// Of connections that begin now.
+    epoch: Epoch,
+    /// When the running pass began, and the one before it, from which on all are.
+    began: Epoch,
+    oldest: Epoch,
 }
 
 /// More purges than these wait as one that takes what any of them does: everything, or every
@@ -39,17 +65,35 @@ const PURGES_MAX: usize = 64;
 
 impl Sweep {
     fn add(&mut self, purge: Purge) {
-        if !self.waiting.contains(&purge) {
-            self.waiting.push(purge);
+        let epoch = self.epoch.next();
+        // Where there are too many, connections that begin now are taken too.
+        if epoch.0.wrapping_sub(self.oldest.0) <= EPOCHS_AHEAD {
+            self.epoch = epoch;
         }
+        self.waiting.retain(|(other, _)| *other != purge);
+        self.waiting.push((purge, epoch));
         if self.waiting.len() > PURGES_MAX {
-            let all = match self.waiting.contains(&Purge::Everything) {
+            let everything = |(purge, _): &(Purge, Epoch)| *purge == Purge::Everything;
+            let all = match self.waiting.iter().any(everything) {
                 true => Purge::Everything,
                 false => Purge::Masquerade(InterfaceId::NONE, None),
             };
             self.waiting.clear();
-            self.waiting.push(all);
+            self.waiting.push((all, epoch));
         }
+    }
+
+    /// Begins a pass with all that wait, if any do.
+    fn begin(&mut self) -> bool {
+        self.running = core::mem::take(&mut self.waiting);
+        self.next = [0; 2];
+        self.began = self.epoch;
+        !self.running.is_empty()
+    }
+
+    /// The pass has come to its end.
+    fn finish(&mut self) {
+        self.oldest = self.began;
     }
 }
 
@@ -68,17 +112,23 @@ impl Purge {
 }
 
 impl<F: Layout> Part<F> {
-    /// Whether one of the purges takes the connection at a place.
-    fn is_purged(&self, place: u32, purges: &[Purge]) -> bool {
+    /// Whether one of the purges takes the connection at a place. One that stays is as if it had begun
+    /// with this pass.
+    fn is_purged(&self, place: u32, purges: &[(Purge, Epoch)], began: Epoch) -> bool {
         let entry = self.entries.at(place);
-        let owned = entry.own();
+        let (owned, epoch) = (entry.own(), entry.epoch());
+        if owned & own::LIVE == 0 {
+            return false;
+        }
         let egress = InterfaceId(half_of(load(entry.shared(shared::MARK)), 1));
         let answers_to =
             || F::tuple(&core::array::from_fn(|word| load(entry.word(true, word)))).destination;
-        owned & own::LIVE != 0
-            && purges
-                .iter()
-                .any(|purge| purge.takes(owned, egress, answers_to))
+        let mut purges = purges.iter().filter(|(_, from)| epoch.is_before(*from));
+        let taken = purges.any(|(purge, _)| purge.takes(owned, egress, answers_to));
+        if !taken && epoch.is_before(began) {
+            entry.set_epoch(began);
+        }
+        taken
     }
 }
 
@@ -119,19 +169,18 @@ impl Tracker {
         self.attached.pop()
     }
 
-    /// Connections that go because something else went: some with each tick.
+    /// Connections that go because something else went: some with each tick, and none that begins from
+    /// now on.
     pub fn purge(&mut self, purge: Purge) {
         self.sweep.add(purge);
+        (self.ipv4.epoch, self.ipv6.epoch) = (self.sweep.epoch, self.sweep.epoch);
     }
 
     fn go_on_purging(&mut self, budget: usize) -> usize {
-        if self.sweep.running.is_empty() {
-            if self.sweep.waiting.is_empty() {
-                return 0;
-            }
-            self.sweep.running = core::mem::take(&mut self.sweep.waiting);
-            self.sweep.next = [0; 2];
+        if self.sweep.running.is_empty() && !self.sweep.begin() {
+            return 0;
         }
+        let began = self.sweep.began;
         let purges = core::mem::take(&mut self.sweep.running);
         let mut ended = 0;
         let mut done = true;
@@ -140,7 +189,7 @@ impl Tracker {
             let used = of_family!(ref self, ipv6, part => part.entries.used());
             let end = used.min(self.sweep.next[family].saturating_add(budget as u32));
             for place in self.sweep.next[family]..end {
-                if of_family!(ref self, ipv6, part => part.is_purged(place, &purges)) {
+                if of_family!(ref self, ipv6, part => part.is_purged(place, &purges, began)) {
                     self.leave(Slot::new(ipv6, self.worker, place));
                     ended += 1;
                 }
@@ -148,8 +197,9 @@ impl Tracker {
             self.sweep.next[family] = end;
             done &= end == used;
         }
-        if !done {
-            self.sweep.running = purges;
+        match done {
+            true => self.sweep.finish(),
+            false => self.sweep.running = purges,
         }
         ended
     }

@@ -458,6 +458,53 @@ fn a_lost_address_takes_its_masqueraded_connections_along() {
 }
 
 #[test]
+fn what_begins_after_a_purge_is_not_taken_by_it() {
+    let mut bed = Bed::new(&Settings::default());
+    let begin = |bed: &mut Bed, number: u32| {
+        let packet = plain(&tuple4(number, protocol::UDP), 0);
+        let draft = Draft {
+            masquerade: true,
+            egress: InterfaceId(1),
+            ..bed.tracker.draft(&Fields::of(&packet), &packet)
+        };
+        bed.tracker.confirm(&draft, bed.now).expect("room");
+    };
+    let is_there =
+        |bed: &Bed, number: u32| bed.tracker.lookup(&tuple4(number, protocol::UDP)).is_some();
+    begin(&mut bed, 0);
+
+    for (purge, gone, stays) in [
+        (Purge::Everything, 0, 1),
+        (Purge::Masquerade(InterfaceId(1), None), 1, 2),
+    ] {
+        bed.tracker.purge(purge);
+        begin(&mut bed, stays);
+        assert!(is_there(&bed, gone), "it goes with the next tick");
+        bed.wait(1);
+        assert!(!is_there(&bed, gone) && is_there(&bed, stays), "{purge:?}");
+    }
+
+    // However many purges it has seen.
+    for round in 0..1_000 {
+        let other = Purge::Masquerade(InterfaceId(2), Some(round));
+        bed.tracker.purge(other);
+        if round % 7 == 0 {
+            bed.tracker.tick(bed.now, 1_000);
+        }
+    }
+    bed.tracker.tick(bed.now, 1_000);
+    assert!(is_there(&bed, 2));
+    // And however many come before a pass is over, it is taken.
+    for round in 0..1_000 {
+        let other = Purge::Masquerade(InterfaceId(1), Some(round));
+        bed.tracker.purge(other);
+    }
+    bed.tracker.tick(bed.now, 1_000);
+    bed.tracker.tick(bed.now, 1_000);
+    assert!(!is_there(&bed, 2));
+}
+
+#[test]
 fn control_reads_the_table_in_pieces_and_sees_each_connection_once() {
     let mut bed = Bed::new(&Settings::default());
     let ways: Vec<_> = (0..100)
