@@ -306,6 +306,11 @@ impl Tracker {
         })
     }
 
+    /// Whether a packet is an error that quotes another packet.
+    pub fn is_error(&self, fields: &Fields, packet: &[u8]) -> bool {
+        first::quoted_answers(fields, packet).is_some()
+    }
+
     /// The worker that claimed packets with this tuple, if another did.
     pub fn owner(&self, tuple: &Tuple) -> Option<u16> {
         let homes = self.homes.as_ref()?;

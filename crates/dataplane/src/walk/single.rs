@@ -45,8 +45,14 @@ fn home(cx: &Context<'_>, frame: &Frame, outlet: &Outlet) -> Option<u16> {
     if !cx.snapshot.firewall.tracks(fields.tuple.ipv6) || tracker.lookup(&fields.tuple).is_some() {
         return None;
     }
-    let home = tracker.home(&fields, packet);
-    let home = home.or_else(|| handover::home(packet, false, workers));
+    // An error is at home where the packet is that it quotes, however it hashes itself.
+    let home = match tracker.is_error(&fields, packet) {
+        true => tracker.home(&fields, packet),
+        false => {
+            let home = tracker.home(&fields, packet);
+            home.or_else(|| handover::home(packet, false, workers))
+        }
+    };
     home.filter(|home| *home != index)
 }
 

@@ -56,6 +56,28 @@ fn a_rule_drops_counts_and_logs() {
 }
 
 #[test]
+fn errors_of_the_router_itself_are_translated_by_whichever_worker_has_the_connection() {
+    let redirect = "nat add chain=dstnat action=redirect protocol=udp dst-port=53 to-ports=5353";
+    let rules = format!(
+        "/ip firewall {redirect}\n/ipv6 firewall {redirect}\n/ip settings set icmp-rate-limit=0"
+    );
+    for server in crate::SERVERS {
+        let Chain {
+            mut world, client, ..
+        } = guarded(3, 4, &rules);
+
+        for port in 4_000..4_012 {
+            world.at(client).send_udp_from(port, server, 53, 10);
+            world.run(seconds(2));
+        }
+
+        let heard = errors(&mut world, client);
+        assert!(heard.len() > 8, "{heard:?}");
+        assert!(heard.iter().all(|(from, ..)| from == server), "{heard:?}");
+    }
+}
+
+#[test]
 fn a_rule_knows_the_day_and_the_hour_where_the_router_is() {
     // The world begins on a Thursday at midnight.
     let rules = "/ip firewall filter\n\
