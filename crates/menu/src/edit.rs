@@ -96,6 +96,7 @@ impl Store {
         if !stays_builtin(&old, &values) {
             return Err(Reason::failure("can not change builtin"));
         }
+        keeps_a_name(&old, &values)?;
         self.examine(index, Some(id), &values)?;
         let item = Arc::new(Item {
             values: values.into(),
@@ -467,6 +468,20 @@ fn rename_value(property: &Property, value: &mut Value, space: &str, was: &str, 
             }
         }
         _ => {}
+    }
+}
+
+/// What has a name cannot lose it: nothing could refer to it any more.
+fn keeps_a_name(old: &Item, values: &[Option<Value>]) -> Result<(), Reason> {
+    let Some(key) = old.menu.key.filter(|_| old.name().is_some()) else {
+        return Ok(());
+    };
+    let place = old.menu.index(key);
+    match place.and_then(|place| values[place].as_ref()) {
+        Some(name) if !name.is_empty() => Ok(()),
+        _ => Err(Reason::BadValue(format!(
+            "invalid value for argument {key}"
+        ))),
     }
 }
 

@@ -195,6 +195,18 @@ fn what_does_not_fit_is_refused_in_the_routers_words() {
             "expected end of command (line 2 column 24)",
         ),
         (
+            "/interface vlan\nadd name=a interface=lo vlan-id=7\nadd name=b interface=lo vlan-id=7",
+            "failure: already have vlan with such vlan-id on this interface",
+        ),
+        (
+            "/interface vlan\nadd name=a interface=lo vlan-id=7\nset a name=\"\"",
+            "invalid value for argument name",
+        ),
+        (
+            "/interface vlan\nadd name=a interface=lo vlan-id=7\nunset a name",
+            "invalid value for argument name",
+        ),
+        (
             "/ip firewall filter add chain=input dst-port=80-70",
             "invalid value for argument dst-port",
         ),

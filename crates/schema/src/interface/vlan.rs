@@ -1,6 +1,6 @@
 //! `/interface/vlan`: interfaces of one VLAN of another interface (IEEE 802.1Q).
 
-use menu::{Draft, Kind, Menu, Property, Reason, Shape, Store};
+use menu::{Draft, Kind, Menu, Property, Reason, Shape, Store, Unique};
 
 use super::{FLAGS, RESET_COUNTERS};
 use crate::fragment::{
@@ -64,6 +64,11 @@ pub(crate) static MENU: Menu = Menu {
     stats: INTERFACE_STATS,
     space: Some("interface"),
     key: Some("name"),
+    // RouterOS: "each with a unique VLAN ID, per interface".
+    unique: &[Unique {
+        properties: &["interface", "vlan-id", "use-service-tag"],
+        failure: "already have vlan with such vlan-id on this interface",
+    }],
     kind: "vlan",
     commands: &[RESET_COUNTERS],
     rank: 66,
