@@ -267,7 +267,7 @@ impl Machine<'_> {
             Code::Text(text) => self.parsed(text),
         };
         match block {
-            Ok(block) => self.program(&block),
+            Ok(block) => self.program(&block).map(drop),
             Err(stop) => finish(stop),
         }
     }

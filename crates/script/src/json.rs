@@ -16,7 +16,8 @@ use crate::source::Source;
 use crate::tree::Tree;
 
 /// Runs a text and writes its answer as JSON: a `print` gives an array of objects whose values are
-/// strings, that of settings one object; anything else gives `{"ret":…}` with what it printed.
+/// strings, that of settings one object; anything else gives `{"ret":…}` with what it printed, or with
+/// its value if it printed nothing.
 ///
 /// # Errors
 /// The first refusal, as of [`crate::run_at`].
@@ -40,7 +41,11 @@ pub fn run_json_at(
             .or_else(finish);
     }
     let mut text = String::new();
-    Machine::new(site, session, &mut text).program(&block)?;
+    let value = Machine::new(site, session, &mut text).program(&block)?;
+    // As REST has it: the id of what was added, though nothing is printed.
+    if text.is_empty() {
+        text.push_str(&value.text());
+    }
     let mut answer = String::from("{\"ret\":");
     json::string(text.trim_end_matches('\n'), &mut answer);
     answer.push_str("}\n");

@@ -106,14 +106,15 @@ impl<'a> Machine<'a> {
     }
 
     /// Runs the statements of the text's top, in one scope.
-    pub(crate) fn program(&mut self, block: &Block) -> std::result::Result<(), Refusal> {
+    pub(crate) fn program(&mut self, block: &Block) -> std::result::Result<Value, Refusal> {
+        let mut last = Value::Nothing;
         for statement in &block.statements {
             match self.statement(statement) {
-                Ok(_) => {}
-                Err(stop) => return finish(stop),
+                Ok(value) => last = value,
+                Err(stop) => return finish(stop).map(|()| Value::Nothing),
             }
         }
-        Ok(())
+        Ok(last)
     }
 
     /// Runs one statement of the text's top.

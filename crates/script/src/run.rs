@@ -32,7 +32,7 @@ pub fn run_at(
     variables.for_each(|name| parser.names.declare(name));
     let block = parser.program()?;
     let _running = session.interrupt.running();
-    Machine::new(site, session, out).program(&block)
+    Machine::new(site, session, out).program(&block).map(drop)
 }
 
 /// As [`run_at`], where nobody else has to do with the router.

@@ -185,6 +185,9 @@ fn machines_get_rows_in_the_shape_of_rest() {
     assert_eq!(ask("/ip/address/print where interface=ether2"), "[]\n");
     assert_eq!(ask("/system/identity/print"), "{\"name\":\"ferroute\"}\n");
     assert_eq!(ask(":put 5"), "{\"ret\":\"5\"}\n");
+    let add = "/ip/address/add address=10.0.1.1/24 interface=ether1";
+    assert_eq!(ask(add), "{\"ret\":\"*2\"}\n");
+    assert_eq!(ask("/ip/address/set *2 comment=x"), "{\"ret\":\"\"}\n");
     assert_eq!(
         ask("/ip/foo/print"),
         "bad command name foo (line 1 column 5)"
