@@ -172,6 +172,12 @@ impl Interface {
         own.or(self.address4)
     }
 
+    /// Whether an IPv6 address is in use here.
+    pub fn has_ipv6(&self, address: u128) -> bool {
+        let mut own = self.addresses6.iter();
+        own.any(|own| own.address.to_bits() == address)
+    }
+
     /// The address that masquerade gives packets that leave here to this destination: the address
     /// itself, one that reaches as far, the one with the longest prefix in common, the first one (RFC
     /// 6724, 5, rules 1, 2 and 8). None where none reaches as far.

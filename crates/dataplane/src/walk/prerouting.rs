@@ -294,9 +294,10 @@ fn odd6(
     if is_group {
         return Err(input::multicast6(interface, packet, destination));
     }
-    // Our own link-local addresses are not routed to: they are not unique beyond their link.
+    // Our own link-local addresses are not routed to: they are not unique beyond their link, and those
+    // of another are nobody here (RFC 4007, 6).
     if is_link_local6(destination) {
-        return Err(match cx.snapshot.own.has_ipv6(destination) {
+        return Err(match interface.has_ipv6(destination) {
             true => input::unicast(interface, packet),
             false => Exit::Drop(Drop::Ipv6BeyondScope),
         });

@@ -89,6 +89,8 @@ pub(super) fn refused() -> Vec<(Drop, Vec<u8>)> {
         (Drop::Ipv6OwnSource, udp6(source6 - 1, target6)),
         (Drop::Ipv6BeyondScope, udp6(0xfe80 << 112 | 9, target6)),
         (Drop::Ipv6BeyondScope, udp6(source6, 0xfe80 << 112 | 9)),
+        // This router's, on another link.
+        (Drop::Ipv6BeyondScope, udp6(source6, 0xfe80 << 112 | 1)),
         (Drop::Ipv6ExtensionHeader, extension.frame()),
         (Drop::Ipv6Options, ip6(&with_options6(&[5, 1, 0, 1, 1, 0]))),
         (
