@@ -19,6 +19,9 @@ pub struct MirrorPlan {
     pub default4: Option<String>,
     /// The same of IPv6.
     pub default6: Option<String>,
+    /// How often one host is told errors, in milliseconds, and which: `icmp-rate-limit` and
+    /// `icmp-rate-mask`. What no socket takes is the namespace's to refuse.
+    pub errors: (u64, u32),
 }
 
 /// One mirror device.
@@ -40,9 +43,17 @@ pub struct Mirror {
 impl Control {
     /// What the host namespace should have now.
     pub fn mirror_plan(&self) -> MirrorPlan {
-        plan(&self.layout, &self.addresses, |id, addr| {
+        let ipv4 = &self.intent.ipv4;
+        let mirrors = plan(&self.layout, &self.addresses, |id, addr| {
             self.is_in_use(id, addr)
-        })
+        });
+        MirrorPlan {
+            errors: (
+                ipv4.icmp_rate_limit.as_nanos() as u64 / 1_000_000,
+                ipv4.icmp_rate_mask,
+            ),
+            ..mirrors
+        }
     }
 }
 

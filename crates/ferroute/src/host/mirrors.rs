@@ -64,6 +64,13 @@ impl Mirrors {
                 tracing::warn!("host plane: default route: {error}");
             }
         }
+        if wanted.errors != self.plan.errors {
+            let (interval_ms, mask) = wanted.errors;
+            let limited = host.inside(move || super::limit_errors(interval_ms, mask));
+            if let Err(error) = limited {
+                tracing::warn!("host plane: the rate of errors: {error}");
+            }
+        }
         self.plan = wanted;
     }
 

@@ -80,12 +80,26 @@ fn enter() -> io::Result<File> {
         ("ipv4/ip_forward", "0"),
         // Else the others of its network would go with the first address.
         ("ipv4/conf/all/promote_secondaries", "1"),
+        // One host is told errors as often as the settings say; all together have no limit there.
+        ("ipv4/icmp_msgs_per_sec", "1000000"),
+        ("ipv4/icmp_msgs_burst", "1000000"),
         ("ipv6/conf/default/accept_ra", "0"),
         ("ipv6/conf/default/addr_gen_mode", "1"),
         ("ipv6/conf/default/accept_dad", "0"),
     ] {
         // A kernel without one of these families has none of these files.
-        let _ = std::fs::write(format!("/proc/sys/net/{file}"), value);
+        let _ = set(file, value);
     }
     Ok(namespace)
+}
+
+/// Sets how often one host is told errors, in milliseconds, and which types that holds for.
+fn limit_errors(interval_ms: u64, mask: u32) -> io::Result<()> {
+    set("ipv4/icmp_ratelimit", &interval_ms.to_string())?;
+    set("ipv4/icmp_ratemask", &mask.to_string())
+}
+
+/// Sets one of the calling thread's namespace.
+fn set(file: &str, value: &str) -> io::Result<()> {
+    std::fs::write(format!("/proc/sys/net/{file}"), value)
 }
