@@ -5,6 +5,7 @@
 
 use std::fs::File;
 use std::io::{self, BufWriter, Write};
+use std::os::unix::fs::MetadataExt as _;
 use std::path::Path;
 use std::time::{SystemTime, UNIX_EPOCH};
 
@@ -32,6 +33,11 @@ impl PcapPort {
     /// # Errors
     /// What the system says, and `InvalidData` for a file that is no Ethernet capture.
     pub fn open(input: Option<&Path>, output: Option<&Path>) -> io::Result<Self> {
+        if let (Some(input), Some(output)) = (input, output)
+            && is_same_file(input, output)
+        {
+            return Err(io::Error::other("what is sent would overwrite the input"));
+        }
         let input = input.map(open_input).transpose()?;
         let output = match output {
             Some(path) => Some(FrameWriter::new(BufWriter::new(File::create(path)?))?),
@@ -50,6 +56,11 @@ impl PcapPort {
     pub fn is_at_end(&self) -> bool {
         self.input.is_none()
     }
+}
+
+fn is_same_file(one: &Path, other: &Path) -> bool {
+    let identity = |path: &Path| std::fs::metadata(path).map(|found| (found.dev(), found.ino()));
+    matches!((identity(one), identity(other)), (Ok(one), Ok(other)) if one == other)
 }
 
 fn open_input(path: &Path) -> io::Result<PcapReader<File>> {
@@ -225,6 +236,17 @@ mod tests {
         assert!(received == contents, "the bytes differ");
         assert_eq!(input.counters(), PortCounters::default());
         vector.drain().for_each(|frame| pool.free(frame));
+    }
+
+    #[test]
+    fn a_capture_is_not_overwritten_by_what_is_sent() {
+        let file = Scratch::new("both");
+        std::fs::write(&file.0, b"a capture").expect("a file");
+
+        let opened = PcapPort::open(Some(&file.0), Some(&file.0));
+
+        assert!(opened.is_err_and(|error| error.to_string().contains("overwrite")));
+        assert_eq!(std::fs::read(&file.0).expect("the file"), b"a capture");
     }
 
     #[test]
