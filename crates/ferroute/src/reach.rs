@@ -1,5 +1,6 @@
 //! Where a router's state and its local socket are.
 
+use std::os::unix::fs::{DirBuilderExt as _, MetadataExt as _};
 use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
 
@@ -63,7 +64,24 @@ pub(crate) fn runtime() -> PathBuf {
     if is_root() && Path::new("/run").is_dir() {
         return PathBuf::from("/run");
     }
-    std::env::var_os("XDG_RUNTIME_DIR").map_or_else(std::env::temp_dir, PathBuf::from)
+    let session = std::env::var_os("XDG_RUNTIME_DIR").map(PathBuf::from);
+    let session = session.filter(|folder| folder.is_absolute());
+    session.unwrap_or_else(|| own_folder(&std::env::temp_dir()))
+}
+
+/// A folder of this user's in one that all write to. Where somebody else has made one of that name, a
+/// path at which nothing can be.
+fn own_folder(among: &Path) -> PathBuf {
+    let uid = rustix::process::geteuid().as_raw();
+    let folder = among.join(format!("ferroute-{uid}"));
+    let _ = std::fs::DirBuilder::new().mode(0o700).create(&folder);
+    let is_ours = |found: &std::fs::Metadata| {
+        found.is_dir() && found.uid() == uid && found.mode() & 0o022 == 0
+    };
+    match std::fs::symlink_metadata(&folder) {
+        Ok(found) if is_ours(&found) => folder,
+        _ => PathBuf::from("/dev/null/ferroute"),
+    }
 }
 
 /// The socket of the router in a lab.
@@ -114,6 +132,24 @@ mod tests {
             PathBuf::from("/y")
         );
         assert_eq!(Place::of(&reach(":memory:", None)).state, None);
+    }
+
+    #[test]
+    fn a_folder_that_others_may_write_to_is_not_taken_for_ours() {
+        let among = std::env::temp_dir().join(format!("ferroute-own-{}", std::process::id()));
+        std::fs::create_dir_all(&among).expect("a folder of our own");
+        let ours = own_folder(&among);
+        let again = own_folder(&among);
+        let mode = std::fs::metadata(&ours).map(|found| found.mode() & 0o777);
+        let open = std::os::unix::fs::PermissionsExt::from_mode(0o777);
+        std::fs::set_permissions(&ours, open).expect("it is ours");
+
+        let refused = own_folder(&among);
+
+        std::fs::remove_dir_all(&among).expect("it is ours");
+        assert!(ours.starts_with(&among) && ours == again);
+        assert_eq!(mode.ok(), Some(0o700));
+        assert_eq!(refused, Path::new("/dev/null/ferroute"));
     }
 
     #[test]
