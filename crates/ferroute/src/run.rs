@@ -178,6 +178,7 @@ pub(crate) fn start(run: &Run, default: Option<&str>) -> Result<Running, String>
             while !stop.load(Ordering::SeqCst) {
                 outside.round(&shared);
             }
+            say_farewell(&shared);
             outside.devices.close(shared.lock().control());
             shared.after_change(&mut shared.lock());
             outside
@@ -198,6 +199,24 @@ pub(crate) fn start(run: &Run, default: Option<&str>) -> Result<Running, String>
     };
     running.server = Some(Server::start(&running.place.control, &running.shared)?);
     Ok(running)
+}
+
+/// How long the workers may take to send what is said last, and how often that is looked at.
+const FAREWELL: Duration = Duration::from_millis(100);
+const FAREWELL_LOOK: Duration = Duration::from_millis(1);
+
+/// Tells the neighbours that this router ends, while its ports are still there.
+fn say_farewell(shared: &Arc<Shared>) {
+    let until = SystemInstant::now() + FAREWELL;
+    let mut instance = shared.lock();
+    instance.control().say_farewell();
+    loop {
+        shared.after_change(&mut instance);
+        if instance.control().workers().is_heard() || SystemInstant::now() >= until {
+            return;
+        }
+        thread::park_timeout(FAREWELL_LOOK);
+    }
 }
 
 fn host_plane(run: &Run) -> Option<HostPlane> {

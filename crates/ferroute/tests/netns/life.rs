@@ -76,6 +76,52 @@ fn a_router_asked_to_end_leaves_nothing_behind_but_its_state() {
     }
 }
 
+/// Asks for a router until one answers, and says how long each advertisement lets it be one, to the one
+/// that says no longer.
+const FAREWELL: &str = "import socket,struct\n\
+                        s=socket.socket(socket.AF_INET6,socket.SOCK_RAW,socket.IPPROTO_ICMPV6)\n\
+                        index=struct.pack('@I',socket.if_nametoindex('eth0'))\n\
+                        group=lambda name: socket.inet_pton(socket.AF_INET6,name)\n\
+                        s.setsockopt(41,socket.IPV6_JOIN_GROUP,group('ff02::1')+index)\n\
+                        s.setsockopt(41,socket.IPV6_MULTICAST_HOPS,255)\n\
+                        s.setsockopt(41,socket.IPV6_MULTICAST_IF,index)\n\
+                        s.settimeout(.2);seen=None\n\
+                        while seen!=0:\n\
+                        \x20try: m=s.recv(2000)\n\
+                        \x20except TimeoutError:\n\
+                        \x20\x20if seen is None: s.sendto(bytes([133,0,0,0,0,0,0,0]),('ff02::2',0))\n\
+                        \x20\x20continue\n\
+                        \x20if m[0]==134: seen=int.from_bytes(m[6:8],'big');print(seen,flush=True)\n";
+
+#[test]
+fn hosts_are_told_when_their_router_ends() {
+    let test = "hosts_are_told_when_their_router_ends";
+    let Some(lab) = have(test, &["python3"])
+        .then(|| lab(test, layout("home")))
+        .flatten()
+    else {
+        return;
+    };
+    let router = Router::start(&lab, &Start::with(PACKET, layout("home").config));
+    let listens = ["python3", "-c", FAREWELL].map(str::to_owned);
+    let mut listener = lab
+        .command_line("client", &listens)
+        .expect("a host of the layout");
+    let mut listener = listener
+        .stdout(Stdio::piped())
+        .spawn()
+        .expect("python3 is there");
+    let heard = std::io::BufReader::new(listener.stdout.take().expect("it is piped"));
+    let mut heard = std::io::BufRead::lines(heard).map_while(Result::ok);
+    assert_eq!(heard.next().as_deref(), Some("1800"));
+
+    let status = router.stop();
+
+    assert!(status.success(), "{status}");
+    assert_eq!(heard.last().as_deref(), Some("0"));
+    assert!(listener.wait().is_ok_and(|status| status.success()));
+}
+
 #[test]
 fn a_killed_router_leaves_nothing_that_the_next_start_does_not_clean() {
     let test = "a_killed_router_leaves_nothing_that_the_next_start_does_not_clean";

@@ -147,6 +147,15 @@ impl Control {
         prefixes
     }
 
+    /// Tells hosts that this router is none any more, before it ends (RFC 4861, 6.2.5).
+    pub fn say_farewell(&mut self) {
+        let advertises = |link: &&InterfaceId| self.links6[*link].advertises.is_some();
+        let links: Vec<_> = self.links6.keys().filter(advertises).copied().collect();
+        for id in links {
+            self.feed_advertiser(id, ra::Event::Stop);
+        }
+    }
+
     fn feed_advertiser(&mut self, id: InterfaceId, event: ra::Event<'_>) {
         let mut actions = Vec::new();
         if let Some(link) = self.links6.get_mut(&id) {

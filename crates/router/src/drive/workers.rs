@@ -109,6 +109,12 @@ impl Workers {
         self.backlog.iter().any(|backlog| !backlog.is_empty())
     }
 
+    /// Whether the workers have taken all that they were told.
+    pub fn is_heard(&self) -> bool {
+        let mut rings = self.remotes.iter().map(|remote| &remote.commands);
+        !self.is_backed_up() && rings.all(|ring| ring.slots() == ring.buffer().capacity())
+    }
+
     fn refuse(&mut self, command: Command) {
         match command {
             Command::Transmit(frame)
