@@ -54,6 +54,8 @@ pub struct Link {
     pub name: String,
     /// Its Ethernet address, if it has one.
     pub mac: Option<[u8; 6]>,
+    /// The Ethernet address that its maker gave it; virtual devices have none.
+    pub permanent_mac: Option<[u8; 6]>,
     /// The most bytes of a packet, without the link-layer header.
     pub mtu: u32,
     /// Whether it is switched on.
@@ -108,6 +110,16 @@ impl Links {
             .as_ref()
             .and_then(link_of)
             .ok_or_else(|| io::Error::new(io::ErrorKind::NotFound, format!("no device {name}")))
+    }
+
+    /// The device of this number; none when there is none in this namespace.
+    ///
+    /// # Errors
+    /// What the kernel says.
+    pub fn find_index(&mut self, index: u32) -> io::Result<Option<Link>> {
+        let mut message = LinkMessage::default();
+        message.header.index = index;
+        Ok(self.ask(message)?.as_ref().and_then(link_of))
     }
 
     /// Whether a device's frames go through a program of XDP before anybody else gets them; not those of one
@@ -309,6 +321,7 @@ fn link_of(message: &RouteNetlinkMessage) -> Option<Link> {
         index: message.header.index,
         name: String::new(),
         mac: None,
+        permanent_mac: None,
         mtu: 0,
         up: flags.contains(LinkFlags::Up),
         running: flags.contains(LinkFlags::Running | LinkFlags::LowerUp),
@@ -320,6 +333,9 @@ fn link_of(message: &RouteNetlinkMessage) -> Option<Link> {
         match attribute {
             LinkAttribute::IfName(name) => link.name.clone_from(name),
             LinkAttribute::Address(bytes) => link.mac = bytes.as_slice().try_into().ok(),
+            LinkAttribute::PermAddress(bytes) => {
+                link.permanent_mac = bytes.as_slice().try_into().ok();
+            }
             LinkAttribute::Mtu(mtu) => link.mtu = *mtu,
             LinkAttribute::Stats64(counters) => link.counters = counters_of(counters),
             LinkAttribute::LinkInfo(infos) => link.kind = kind_of(infos),

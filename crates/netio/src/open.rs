@@ -204,6 +204,9 @@ fn open_device(
     drivers: &[Driver],
     mut reasons: Vec<String>,
 ) -> Result<Opened, OpenError> {
+    if let Some(folder) = request.state {
+        takeover::give_back_renamed(folder);
+    }
     let link = find(device)?;
     if link.loopback {
         return Err(OpenError::Loopback(device.to_owned()));

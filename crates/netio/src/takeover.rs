@@ -14,6 +14,7 @@
 //! but the filter is there all the same: it says which process has the device.
 
 mod addressing;
+mod folder;
 mod guard;
 mod holder;
 mod saved;
@@ -25,6 +26,7 @@ use std::path::{Path, PathBuf};
 use crate::af_xdp::while_busy;
 use crate::link::{self, Link, Links};
 use crate::netlink::Netlink;
+pub(crate) use folder::give_back_renamed;
 use guard::Guard;
 use holder::Holder;
 use saved::Saved;
@@ -54,7 +56,7 @@ impl Takeover {
         // Who may not change a device is refused before anything is written down or changed.
         links.set_up(link.index, link.up)?;
         let mut netlink = Netlink::open()?;
-        let before = Saved::load(state)?.filter(|saved| saved.is_of(&link));
+        let before = before(state, &link)?;
         let saved = Saved::of(&mut netlink, &link, before)?;
         saved.store(state)?;
         let taken = Self {
@@ -122,11 +124,8 @@ pub fn restore(state: &Path) -> io::Result<Option<String>> {
     let Some(saved) = Saved::load(state)? else {
         return Ok(None);
     };
-    let link = match Links::open()?.find(&saved.device) {
-        Err(error) if error.kind() == io::ErrorKind::NotFound => None,
-        other => Some(other?),
-    };
-    let put_back = match link {
+    // By its number: it may have got another name, and another device its name.
+    let put_back = match Links::open()?.find_index(saved.index)? {
         Some(link) if saved.is_of(&link) => {
             if let Some(Held::By(..) | Held::Elsewhere) = held(&link, Some(state))? {
                 return Ok(None);
@@ -138,6 +137,23 @@ pub fn restore(state: &Path) -> io::Result<Option<String>> {
     };
     saved::remove(state)?;
     Ok(put_back)
+}
+
+/// What was saved of this device when it was taken before. What a file tells of another device, which had this
+/// name then, is put back: the file will be about this one.
+fn before(state: &Path, link: &Link) -> io::Result<Option<Saved>> {
+    let before = Saved::load(state)?;
+    if before.as_ref().is_none_or(|saved| saved.is_of(link)) {
+        return Ok(before);
+    }
+    restore(state)?;
+    match Saved::load(state)? {
+        None => Ok(None),
+        Some(_) => Err(io::Error::other(format!(
+            "{} tells of another device, which somebody has",
+            state.display()
+        ))),
+    }
 }
 
 /// Who has a device that is not to be had.
@@ -206,6 +222,7 @@ impl Saved {
             Some(before) => before,
             None => Self::new(link)?,
         };
+        saved.device.clone_from(&link.name);
         for address in addressing::addresses(netlink, link.index)? {
             saved.add_address(&address);
         }

@@ -278,6 +278,39 @@ fn what_a_running_router_wrote_down_is_not_put_back_by_another() {
 }
 
 #[test]
+fn what_a_crash_left_taken_under_another_name_is_given_back_before_a_device_is_taken() {
+    if OtherRouter::if_other() {
+        return;
+    }
+    in_namespace(|| {
+        cable("left", "right", 1500);
+        ip("addr add 192.0.2.1/24 dev left");
+        let test =
+            "what_a_crash_left_taken_under_another_name_is_given_back_before_a_device_is_taken";
+        let other = OtherRouter::start(test, "packet");
+        let (pool, state) = (pool(), State::of(other.0.id()));
+        let right_has_it = || run("ip", "addr show dev right").1.contains("192.0.2.1/24");
+        // A running router gives back what it has by itself.
+        drop(try_open("right", &pool, &state, false).expect("permitted"));
+        ip("link set right name middle");
+        ip("link set left name right");
+        drop(try_open("middle", &pool, &state, false).expect("permitted"));
+        assert!(!right_has_it());
+        other.kill();
+        ip("link set middle name left");
+
+        let left = try_open("left", &pool, &state, false).expect("permitted");
+
+        assert!(right_has_it());
+        let right = try_open("right", &pool, &state, false).expect("permitted");
+        assert!(!right_has_it());
+        drop([left, right]);
+        assert!(right_has_it());
+        assert_eq!(std::fs::read_dir(&state.0).expect("a folder").count(), 0);
+    });
+}
+
+#[test]
 fn xdp_on_a_virtual_cable_is_generic_unless_asked_otherwise() {
     in_namespace_as_root(|| {
         cable("left", "right", 1500);

@@ -52,13 +52,23 @@ fn equipped() {
 
 /// Everything that a user sees of the device's addressing, but for lifetimes and link-local things.
 fn shown() -> String {
+    shown_of("left")
+}
+
+fn shown_of(device: &str) -> String {
     let words = [
-        "-4 addr show dev left scope global",
-        "-6 addr show dev left scope global",
-        "-4 route show",
-        "-6 route show proto boot",
+        format!("-4 addr show dev {device} scope global"),
+        format!("-6 addr show dev {device} scope global"),
+        "-4 route show".to_owned(),
+        "-6 route show proto boot".to_owned(),
     ];
-    words.map(|words| run("ip", words).1).concat()
+    words.map(|words| run("ip", &words).1).concat()
+}
+
+fn rename(device: &str, new: &str) {
+    ip(&format!("link set {device} down"));
+    ip(&format!("link set {device} name {new}"));
+    ip(&format!("link set {new} up"));
 }
 
 fn filters() -> String {
@@ -161,6 +171,79 @@ fn a_file_about_a_device_that_was_made_anew_is_not_used() {
         assert!(!shown().contains("192.0.2"), "{}", shown());
         assert!(!state.file().exists());
     });
+}
+
+#[test]
+fn a_device_that_was_renamed_while_it_was_ours_is_given_back() {
+    in_namespace(|| {
+        equipped();
+        let (before, state) = (shown(), State::new());
+        let mut taken = take(&state);
+        rename("left", "moved");
+
+        taken.release().expect("permitted");
+
+        assert_eq!(shown_of("moved").replace("moved", "left"), before);
+        assert!(!run("tc", "qdisc show dev moved").1.contains("clsact"));
+        assert!(!state.file().exists());
+    });
+}
+
+#[test]
+fn a_device_that_was_renamed_after_a_crash_is_given_back() {
+    in_namespace(|| {
+        equipped();
+        let (before, state) = (shown(), State::new());
+        std::mem::forget(take(&state));
+        rename("left", "moved");
+
+        let restored = restore(&state.file()).expect("permitted");
+
+        assert_eq!(restored.as_deref(), Some("moved"));
+        assert_eq!(shown_of("moved").replace("moved", "left"), before);
+    });
+}
+
+#[test]
+fn devices_that_swapped_their_names_while_they_were_ours_are_given_back() {
+    in_namespace(|| {
+        cable("left", "right", 1500);
+        ip("addr add 192.0.2.1/24 dev left");
+        ip("addr add 198.51.100.1/24 dev right");
+        let state = State::new();
+        let left = take(&state);
+        let right = Takeover::take("right", &state.0.join("right.taken")).expect("permitted");
+
+        swap_names();
+        drop([left, right]);
+
+        assert!(shown_of("right").contains("192.0.2.1/24"));
+        assert!(shown_of("left").contains("198.51.100.1/24"));
+        assert_eq!(std::fs::read_dir(&state.0).expect("a folder").count(), 0);
+    });
+}
+
+#[test]
+fn a_file_about_a_device_that_is_called_otherwise_now_is_not_lost_to_the_one_that_has_its_name() {
+    in_namespace(|| {
+        cable("left", "right", 1500);
+        ip("addr add 192.0.2.1/24 dev left");
+        let state = State::new();
+        std::mem::forget(take(&state));
+        swap_names();
+
+        let left = take(&state);
+
+        assert!(shown_of("right").contains("192.0.2.1/24"));
+        drop(left);
+        assert!(shown_of("right").contains("192.0.2.1/24"));
+    });
+}
+
+fn swap_names() {
+    rename("left", "middle");
+    rename("right", "left");
+    rename("middle", "right");
 }
 
 #[test]

@@ -18,8 +18,11 @@ const HEAD: &str = "ferroute-takeover 1";
 /// What was on a device.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Saved {
+    /// Its name when it was taken; it may have another one by now.
     pub(super) device: String,
-    index: u32,
+    pub(super) index: u32,
+    /// What the device is, beside its number; a file of an earlier version does not say.
+    made: Option<String>,
     /// The running kernel's identity.
     boot: String,
     /// The network namespace's.
@@ -40,6 +43,7 @@ impl Saved {
         Ok(Self {
             device: link.name.clone(),
             index: link.index,
+            made: Some(made(link)),
             boot: boot()?,
             namespace: namespace()?,
             up: link.up,
@@ -51,10 +55,15 @@ impl Saved {
         })
     }
 
-    /// Whether this very device is meant: no reboot, no other namespace, not made anew.
+    /// Whether this very device is meant, whatever its name is by now: no reboot, no other namespace,
+    /// not made anew.
     pub(super) fn is_of(&self, link: &Link) -> bool {
-        self.index == link.index
-            && self.device == link.name
+        let is_same = match &self.made {
+            Some(made_then) => *made_then == made(link),
+            None => self.device == link.name,
+        };
+        is_same
+            && self.index == link.index
             && boot().is_ok_and(|boot| boot == self.boot)
             && namespace().is_ok_and(|namespace| namespace == self.namespace)
     }
@@ -99,6 +108,9 @@ impl Saved {
             "{HEAD}\ndevice {} {}\nboot {}\nnamespace {}\nup {}\nflags {}\n",
             self.device, self.index, self.boot, self.namespace, self.up, self.flags
         );
+        if let Some(made) = &self.made {
+            let _ = writeln!(text, "made {made}");
+        }
         if let Some(disabled) = self.ipv6_disabled {
             let _ = writeln!(text, "ipv6-disabled {disabled}");
         }
@@ -133,6 +145,7 @@ impl Saved {
                     saved.device = name.to_owned();
                     saved.index = index.parse().ok()?;
                 }
+                "made" => saved.made = Some(value.to_owned()),
                 "boot" => saved.boot = value.to_owned(),
                 "namespace" => saved.namespace = value.parse().ok()?,
                 "up" => saved.up = value.parse().ok()?,
@@ -144,13 +157,15 @@ impl Saved {
                 _ => return None,
             }
         }
-        Some(saved)
+        // The kernel counts devices from one.
+        (saved.index != 0).then_some(saved)
     }
 
     fn empty() -> Self {
         Self {
             device: String::new(),
             index: 0,
+            made: None,
             boot: String::new(),
             namespace: 0,
             up: false,
@@ -176,6 +191,15 @@ fn sync_folder(path: &Path) -> io::Result<()> {
         Some(folder) if !folder.as_os_str().is_empty() => File::open(folder)?.sync_all(),
         _ => File::open(".")?.sync_all(),
     }
+}
+
+/// What makes a device and stays with it when it gets another name. Its number alone may be given again.
+fn made(link: &Link) -> String {
+    let mut made = link.kind.as_deref().unwrap_or("hardware").to_owned();
+    if let Some(mac) = link.permanent_mac {
+        let _ = write!(made, " {}", hex(&mac));
+    }
+    made
 }
 
 /// What tells one run of the machine's kernel from another.
@@ -216,6 +240,7 @@ mod tests {
         Saved {
             device: "eth0".to_owned(),
             index: 7,
+            made: Some("hardware 020000000007".to_owned()),
             boot: "b0".to_owned(),
             namespace: 4_026_531_840,
             up: true,
@@ -236,6 +261,19 @@ mod tests {
 
         assert!(text.contains("address 0218ff # 192.0.2.1/24\n"), "{text}");
         assert_eq!(Saved::parse(&text), Some(saved()));
+    }
+
+    #[test]
+    fn a_file_of_before_renamed_devices_were_known_is_about_a_name() {
+        let text = saved().text().replace("made hardware 020000000007\n", "");
+
+        assert_eq!(
+            Saved::parse(&text),
+            Some(Saved {
+                made: None,
+                ..saved()
+            })
+        );
     }
 
     #[test]

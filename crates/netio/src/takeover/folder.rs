@@ -1,0 +1,57 @@
+//! The folder with a file for each device that was taken.
+
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+
+use super::saved::Saved;
+use super::{held, restore};
+use crate::link::{Link, Links};
+
+/// Gives back what a crash left taken under another name than the device has now: who takes the device by its
+/// new name does not find the file, and who takes another device by the old one would overwrite it.
+pub(crate) fn give_back_renamed(folder: &Path) {
+    for file in files(folder) {
+        let given_back = match is_left_renamed(&file) {
+            Ok(true) => restore(&file),
+            other => other.map(|_| None),
+        };
+        match given_back {
+            Ok(None) => {}
+            Ok(Some(device)) => {
+                tracing::info!("{device}: given back what a crash left taken by another name");
+            }
+            Err(error) => tracing::warn!("{}: {error}", file.display()),
+        }
+    }
+}
+
+/// Whether a file is about a device that has another name by now, and that nobody has.
+fn is_left_renamed(file: &Path) -> io::Result<bool> {
+    let Some((saved, link)) = about(file)? else {
+        return Ok(false);
+    };
+    Ok(saved.device != link.name && held(&link, None)?.is_none())
+}
+
+/// What a file says, and the device that it is about, if that is still there.
+fn about(file: &Path) -> io::Result<Option<(Saved, Link)>> {
+    let Some(saved) = Saved::load(file)? else {
+        return Ok(None);
+    };
+    let link = Links::open()?.find_index(saved.index)?;
+    Ok(link
+        .filter(|link| saved.is_of(link))
+        .map(|link| (saved, link)))
+}
+
+/// The files of a folder, in the order of their names; none of a folder that cannot be read.
+fn files(folder: &Path) -> Vec<PathBuf> {
+    let entries = fs::read_dir(folder).into_iter().flatten().flatten();
+    let mut files: Vec<PathBuf> = entries
+        .map(|entry| entry.path())
+        .filter(|path| path.extension().is_some_and(|suffix| suffix == "taken"))
+        .collect();
+    files.sort();
+    files
+}
