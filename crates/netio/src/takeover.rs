@@ -5,6 +5,9 @@
 //!   release   file ──▶ put back ──▶ file removed
 //! ```
 //!
+//! Devices are given back one after another. A route that also needs the addresses of a device that is still to
+//! come stays in its file, and is tried again when that device is given back.
+//!
 //! The file is written before anything is changed, so that a crash at any moment leaves what
 //! [`restore`] or the next [`Takeover::take`] needs. A file of before a reboot, of another network
 //! namespace or of a device that was made anew is of no use and is removed.
@@ -91,10 +94,11 @@ impl Takeover {
         Ok(())
     }
 
-    /// Gives the device back as it was. What somebody else put on it since stays.
+    /// Gives the device back as it was. What somebody else put on it since stays. An address or a route that the
+    /// kernel does not take any more is lost, and the log says so.
     ///
     /// # Errors
-    /// The first refusal of the kernel; the rest is put back all the same, and the file stays for
+    /// The first refusal to set the device itself back; the rest is put back all the same, and the file stays for
     /// another attempt. A device that is gone is no error.
     pub fn release(&mut self) -> io::Result<()> {
         if self.released {
@@ -109,8 +113,10 @@ impl Takeover {
 
 impl Drop for Takeover {
     fn drop(&mut self) {
-        // Nobody is left to tell; the file stays if it failed, and the next start tries again.
-        let _ = self.release();
+        // The file stays if it failed, and the next start tries again.
+        if let Err(error) = self.release() {
+            tracing::warn!("{}: not given back: {error}", self.link.name);
+        }
     }
 }
 
@@ -130,13 +136,32 @@ pub fn restore(state: &Path) -> io::Result<Option<String>> {
             if let Some(Held::By(..) | Held::Elsewhere) = held(&link, Some(state))? {
                 return Ok(None);
             }
-            saved.put_back(&mut Netlink::open()?, &link)?;
+            give_back(saved, &link, state)?;
             Some(link.name)
         }
-        _ => None,
+        _ => {
+            saved::remove(state)?;
+            None
+        }
     };
-    saved::remove(state)?;
+    folder::put_back_waiting(state.parent().unwrap_or(Path::new(".")))?;
     Ok(put_back)
+}
+
+/// Gives a device back; what is not done then stays in the file.
+fn give_back(mut saved: Saved, link: &Link, state: &Path) -> io::Result<()> {
+    if saved.given_back {
+        return Ok(());
+    }
+    let done = saved.put_back(&mut Netlink::open()?, link);
+    if done.is_ok() {
+        saved.given_back = true;
+        saved.guard = None;
+    }
+    match done.is_ok() && saved.routes.is_empty() {
+        true => saved::remove(state),
+        false => done.and(saved.store(state)),
+    }
 }
 
 /// What was saved of this device when it was taken before. What a file tells of another device, which had this
@@ -219,8 +244,12 @@ impl Saved {
     /// What is on a device, and what was saved of it before.
     fn of(netlink: &mut Netlink, link: &Link, before: Option<Self>) -> io::Result<Self> {
         let mut saved = match before {
-            Some(before) => before,
-            None => Self::new(link)?,
+            Some(before) if !before.given_back => before,
+            before => {
+                let mut new = Self::new(link)?;
+                new.routes = before.map(|before| before.routes).unwrap_or_default();
+                new
+            }
         };
         saved.device.clone_from(&link.name);
         for address in addressing::addresses(netlink, link.index)? {
@@ -239,8 +268,9 @@ impl Saved {
         Ok(())
     }
 
-    /// Puts everything back, in spite of refusals; the first of them.
-    fn put_back(&self, netlink: &mut Netlink, link: &Link) -> io::Result<()> {
+    /// Puts everything back, in spite of refusals; the first to set the device itself back. What is put back is
+    /// forgotten here, as it is the administrator's again. Without an error routes are left at most.
+    fn put_back(&mut self, netlink: &mut Netlink, link: &Link) -> io::Result<()> {
         let mut results = vec![
             self.guard
                 .map_or(Ok(()), |guard| guard.take_off(netlink, link.index)),
@@ -250,13 +280,33 @@ impl Saved {
         if self.ipv6_disabled == Some(false) {
             results.push(addressing::set_ipv6_disabled(&link.name, false));
         }
-        for address in &self.addresses {
-            results.push(addressing::add_address(netlink, address));
+        let done: io::Result<()> = results.into_iter().collect();
+        self.addresses.retain(|address| {
+            let Err(error) = addressing::add_address(netlink, address) else {
+                return false;
+            };
+            if done.is_ok() {
+                tracing::warn!("{}: {} is lost: {error}", link.name, address.note);
+            }
+            done.is_err()
+        });
+        if !self.up {
+            // The kernel takes no routes by a device that is off, and had none.
+            self.routes.clear();
         }
-        // The kernel takes no routes by a device that is off, and had none.
-        for route in self.routes.iter().filter(|_| self.up) {
-            results.push(addressing::add_route(netlink, route));
-        }
-        results.into_iter().collect()
+        self.put_back_routes(netlink);
+        done
+    }
+
+    /// Puts the routes back that the kernel takes, which are forgotten then; why it does not take the others.
+    fn put_back_routes(&mut self, netlink: &mut Netlink) -> Vec<io::Error> {
+        let mut refused = Vec::new();
+        self.routes.retain(|route| {
+            let result = addressing::add_route(netlink, route);
+            let is_refused = result.is_err();
+            refused.extend(result.err());
+            is_refused
+        });
+        refused
     }
 }

@@ -33,7 +33,12 @@ impl Drop for State {
 }
 
 fn take(state: &State) -> Takeover {
-    let mut taken = Takeover::take("left", &state.file()).expect("permitted");
+    take_device("left", state)
+}
+
+fn take_device(device: &str, state: &State) -> Takeover {
+    let file = state.0.join(format!("{device}.taken"));
+    let mut taken = Takeover::take(device, &file).expect("permitted");
     taken.keep_kernel_off().expect("permitted");
     taken
 }
@@ -212,7 +217,7 @@ fn devices_that_swapped_their_names_while_they_were_ours_are_given_back() {
         ip("addr add 198.51.100.1/24 dev right");
         let state = State::new();
         let left = take(&state);
-        let right = Takeover::take("right", &state.0.join("right.taken")).expect("permitted");
+        let right = take_device("right", &state);
 
         swap_names();
         drop([left, right]);
@@ -244,6 +249,128 @@ fn swap_names() {
     rename("left", "middle");
     rename("right", "left");
     rename("middle", "right");
+}
+
+/// What is logged by what is done here.
+fn log_of(act: impl FnOnce()) -> String {
+    let log = Log::default();
+    let writer = std::sync::Mutex::new(log.clone());
+    let subscriber = tracing_subscriber::fmt().with_ansi(false);
+    tracing::subscriber::with_default(subscriber.with_writer(writer).finish(), act);
+    String::from_utf8(log.0.lock().expect("nobody panicked").clone()).expect("text")
+}
+
+#[derive(Clone, Default)]
+struct Log(std::sync::Arc<std::sync::Mutex<Vec<u8>>>);
+
+impl std::io::Write for Log {
+    fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
+        self.0.lock().expect("nobody panicked").write(bytes)
+    }
+
+    fn flush(&mut self) -> std::io::Result<()> {
+        Ok(())
+    }
+}
+
+/// Two devices, and routes that need both.
+fn entwined() {
+    for (device, other, net) in [("left", "far-left", 2), ("right", "far-right", 3)] {
+        cable(device, other, 1500);
+        let _ = std::fs::write(
+            format!("/proc/sys/net/ipv6/conf/{device}/disable_ipv6"),
+            "0",
+        );
+        ip(&format!("addr add 192.0.{net}.1/24 dev {device}"));
+        ip(&format!("addr add 2001:db8:{net}::1/64 dev {device} nodad"));
+    }
+    ip(
+        "route add default nexthop via 192.0.2.254 dev left weight 2 nexthop via 192.0.3.254 dev right",
+    );
+    ip("route add 198.51.100.0/25 via 192.0.2.254 src 192.0.3.1");
+    ip("route add 198.51.100.128/25 via 192.0.3.254 src 192.0.2.1");
+    ip(
+        "-6 route add 2001:db8:9::/48 nexthop via 2001:db8:2::fe dev left nexthop via 2001:db8:3::fe dev right",
+    );
+}
+
+fn routes() -> String {
+    run("ip", "-4 route show").1 + &run("ip", "-6 route show proto boot").1
+}
+
+#[test]
+fn routes_that_need_two_devices_are_back_when_both_are_in_whatever_order() {
+    for backwards in [false, true] {
+        in_namespace(|| {
+            entwined();
+            let (before, state) = (routes(), State::new());
+            let mut taken = ["left", "right"].map(|device| take_device(device, &state));
+            assert_eq!(routes(), "");
+            if backwards {
+                taken.reverse();
+            }
+
+            for mut device in taken {
+                device.release().expect("permitted");
+            }
+
+            assert_eq!(routes(), before);
+            assert_eq!(std::fs::read_dir(&state.0).expect("a folder").count(), 0);
+        });
+    }
+}
+
+#[test]
+fn routes_that_need_two_devices_are_back_after_a_crash_also_when_one_is_taken_again() {
+    in_namespace(|| {
+        entwined();
+        let (before, state) = (routes(), State::new());
+        for device in ["left", "right"] {
+            std::mem::forget(take_device(device, &state));
+        }
+
+        restore(&state.file()).expect("permitted");
+        let again = [take_device("left", &state), take_device("right", &state)];
+        drop(again);
+
+        assert_eq!(routes(), before);
+        assert_eq!(std::fs::read_dir(&state.0).expect("a folder").count(), 0);
+    });
+}
+
+#[test]
+fn a_route_by_another_device_that_has_an_address_of_ours_is_back_with_it() {
+    in_namespace(|| {
+        entwined();
+        let (before, state) = (routes(), State::new());
+
+        let taken = take(&state);
+        assert!(!routes().contains("198.51.100.128/25"));
+        drop(taken);
+
+        assert_eq!(routes(), before);
+    });
+}
+
+#[test]
+fn a_route_that_the_kernel_does_not_take_any_more_is_not_tried_for_ever() {
+    in_namespace(|| {
+        entwined();
+        let state = State::new();
+        let mut taken = take(&state);
+        ip("link del right");
+
+        let said = log_of(|| taken.release().expect("the device itself is as it was"));
+
+        let lost = "left: the route 198.51.100.0/25 via 192.0.2.254 src 192.0.3.1 is lost: ";
+        assert!(said.contains(lost), "{said}");
+        assert!(!routes().contains("198.51.100.0/25"), "{}", routes());
+        assert!(!state.file().exists());
+        cable("right", "far-right", 1500);
+        ip("addr add 192.0.3.1/24 dev right");
+        drop(take(&state));
+        assert!(!routes().contains("198.51.100.0/25"), "{}", routes());
+    });
 }
 
 #[test]

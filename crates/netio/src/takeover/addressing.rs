@@ -3,13 +3,15 @@
 use std::fmt::Write as _;
 use std::fs;
 use std::io;
+use std::net::IpAddr;
 
 use netlink_packet_core::{Emitable, NLM_F_CREATE, NLM_F_REPLACE, Parseable};
 use netlink_packet_route::address::{
     AddressAttribute, AddressHeaderFlags, AddressMessage, AddressScope,
 };
 use netlink_packet_route::route::{
-    RouteAttribute, RouteFlags, RouteHeader, RouteMessage, RouteProtocol, RouteType,
+    RouteAddress, RouteAttribute, RouteFlags, RouteHeader, RouteMessage, RouteNextHop,
+    RouteNextHopFlags, RouteProtocol, RouteType, RouteVia,
 };
 use netlink_packet_route::{AddressFamily, RouteNetlinkMessage};
 
@@ -58,12 +60,17 @@ pub(super) fn add_address(netlink: &mut Netlink, address: &Remembered) -> io::Re
     netlink.change(request, NLM_F_CREATE | NLM_F_REPLACE)
 }
 
-/// The routes by a device that must be put back: not those that come with its addresses, or from
-/// routers that advertise themselves.
+/// The routes that must be put back when a device has its addresses again: those by it, and those by others
+/// whose packets have one of its addresses. Not those that come with its addresses, or from routers that
+/// advertise themselves.
 pub(super) fn routes(netlink: &mut Netlink, index: u32) -> io::Result<Vec<Remembered>> {
+    let own: Vec<IpAddr> = dump_addresses(netlink, index)?
+        .iter()
+        .filter_map(own_address)
+        .collect();
     let mut routes: Vec<RouteMessage> = dump_routes(netlink)?
         .into_iter()
-        .filter(|route| leaves_by(route, index))
+        .filter(|route| leaves_by(route, index) || source(route).is_some_and(|s| own.contains(&s)))
         .filter(|route| {
             route.header.kind == RouteType::Unicast
                 && !matches!(
@@ -80,6 +87,10 @@ pub(super) fn routes(netlink: &mut Netlink, index: u32) -> io::Result<Vec<Rememb
         route
             .attributes
             .retain(|attribute| !matches!(attribute, RouteAttribute::CacheInfo(_)));
+        // What the kernel says of a way at the moment, such as that it is dead, it does not take.
+        for hop in route.attributes.iter_mut().flat_map(next_hops) {
+            hop.flags &= RouteNextHopFlags::Onlink;
+        }
     }
     Ok(routes
         .iter()
@@ -186,35 +197,90 @@ fn emit(message: &impl Emitable) -> Vec<u8> {
 }
 
 fn note_of_address(address: &AddressMessage) -> String {
-    let own = address
-        .attributes
-        .iter()
-        .find_map(|attribute| match attribute {
-            AddressAttribute::Local(own) => Some(*own),
-            _ => None,
-        });
-    let other = address
-        .attributes
-        .iter()
-        .find_map(|attribute| match attribute {
-            AddressAttribute::Address(other) => Some(*other),
-            _ => None,
-        });
-    match own.or(other) {
+    match own_address(address) {
         Some(own) => format!("{own}/{}", address.header.prefix_len),
         None => "an address".to_owned(),
     }
 }
 
-fn note_of_route(route: &RouteMessage) -> String {
-    let mut note = format!("to /{}", route.header.destination_prefix_length);
-    for attribute in &route.attributes {
-        if let RouteAttribute::Destination(target) = attribute {
-            note = format!("to {target:?}/{}", route.header.destination_prefix_length);
-        }
+/// The machine's own address; of a line to a single host, that host's is another one.
+fn own_address(address: &AddressMessage) -> Option<IpAddr> {
+    let attributes = || address.attributes.iter();
+    let local = attributes().find_map(|attribute| match attribute {
+        AddressAttribute::Local(own) => Some(*own),
+        _ => None,
+    });
+    let other = || {
+        attributes().find_map(|attribute| match attribute {
+            AddressAttribute::Address(other) => Some(*other),
+            _ => None,
+        })
+    };
+    local.or_else(other)
+}
+
+/// The address that packets by a route get.
+fn source(route: &RouteMessage) -> Option<IpAddr> {
+    route
+        .attributes
+        .iter()
+        .find_map(|attribute| match attribute {
+            RouteAttribute::PrefSource(address) => ip_of(address),
+            _ => None,
+        })
+}
+
+fn next_hops(attribute: &mut RouteAttribute) -> &mut [RouteNextHop] {
+    match attribute {
+        RouteAttribute::MultiPath(hops) => hops,
+        _ => &mut [],
     }
-    if let Some(gateway) = gateway(route) {
-        let _ = write!(note, " by {gateway:?}");
+}
+
+fn ip_of(address: &RouteAddress) -> Option<IpAddr> {
+    match address {
+        RouteAddress::Inet(address) => Some(IpAddr::V4(*address)),
+        RouteAddress::Inet6(address) => Some(IpAddr::V6(*address)),
+        _ => None,
+    }
+}
+
+/// As ip-route(8) writes it, as far as people need it.
+fn note_of_route(route: &RouteMessage) -> String {
+    let target = route
+        .attributes
+        .iter()
+        .find_map(|attribute| match attribute {
+            RouteAttribute::Destination(target) => ip_of(target),
+            _ => None,
+        });
+    let mut note = match target {
+        Some(target) => format!("{target}/{}", route.header.destination_prefix_length),
+        None => "default".to_owned(),
+    };
+    note_ways(&mut note, &route.attributes);
+    if let Some(source) = source(route) {
+        let _ = write!(note, " src {source}");
     }
     note
+}
+
+fn note_ways(note: &mut String, attributes: &[RouteAttribute]) {
+    for attribute in attributes {
+        match attribute {
+            RouteAttribute::Gateway(gateway) => {
+                let gateway = ip_of(gateway).map(|gateway| format!(" via {gateway}"));
+                note.push_str(&gateway.unwrap_or_default());
+            }
+            RouteAttribute::Via(RouteVia::Inet6(gateway)) => {
+                let _ = write!(note, " via {gateway}");
+            }
+            RouteAttribute::MultiPath(hops) => {
+                for hop in hops {
+                    note_ways(note, &hop.attributes);
+                }
+            }
+            _ => {}
+        }
+    }
 }

@@ -4,9 +4,10 @@ use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
-use super::saved::Saved;
+use super::saved::{self, Saved};
 use super::{held, restore};
 use crate::link::{Link, Links};
+use crate::netlink::Netlink;
 
 /// Gives back what a crash left taken under another name than the device has now: who takes the device by its
 /// new name does not find the file, and who takes another device by the old one would overwrite it.
@@ -32,6 +33,33 @@ fn is_left_renamed(file: &Path) -> io::Result<bool> {
         return Ok(false);
     };
     Ok(saved.device != link.name && held(&link, None)?.is_none())
+}
+
+/// Tries again to put back routes that also depend on another device than the one that they were saved of. They
+/// may wait until the last device of the folder is given back: then nothing is to come that would help.
+pub(super) fn put_back_waiting(folder: &Path) -> io::Result<()> {
+    let mut waiting = Vec::new();
+    let mut is_last = true;
+    for file in files(folder) {
+        match about(&file)? {
+            Some((saved, link)) if saved.given_back => waiting.push((file, saved, link)),
+            Some(_) => is_last = false,
+            None => {}
+        }
+    }
+    let mut netlink = Netlink::open()?;
+    for (file, mut saved, link) in waiting {
+        let refused = saved.put_back_routes(&mut netlink);
+        if saved.routes.is_empty() || is_last {
+            for (route, error) in saved.routes.iter().zip(refused) {
+                tracing::warn!("{}: the route {} is lost: {error}", link.name, route.note);
+            }
+            saved::remove(&file)?;
+        } else {
+            saved.store(&file)?;
+        }
+    }
+    Ok(())
 }
 
 /// What a file says, and the device that it is about, if that is still there.

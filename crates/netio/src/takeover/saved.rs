@@ -27,6 +27,8 @@ pub(super) struct Saved {
     boot: String,
     /// The network namespace's.
     namespace: u64,
+    /// The device was given back; only routes are left, which wait for another device's addresses.
+    pub(super) given_back: bool,
     pub(super) up: bool,
     /// None when the kernel has no IPv6.
     pub(super) ipv6_disabled: Option<bool>,
@@ -46,6 +48,7 @@ impl Saved {
             made: Some(made(link)),
             boot: boot()?,
             namespace: namespace()?,
+            given_back: false,
             up: link.up,
             ipv6_disabled: addressing::ipv6_disabled(&link.name)?,
             flags: link::flags_on(&link.name, link::FLAG_RXVLAN | link::FLAG_LRO)?,
@@ -108,6 +111,9 @@ impl Saved {
             "{HEAD}\ndevice {} {}\nboot {}\nnamespace {}\nup {}\nflags {}\n",
             self.device, self.index, self.boot, self.namespace, self.up, self.flags
         );
+        if self.given_back {
+            text.push_str("given-back true\n");
+        }
         if let Some(made) = &self.made {
             let _ = writeln!(text, "made {made}");
         }
@@ -148,6 +154,7 @@ impl Saved {
                 "made" => saved.made = Some(value.to_owned()),
                 "boot" => saved.boot = value.to_owned(),
                 "namespace" => saved.namespace = value.parse().ok()?,
+                "given-back" => saved.given_back = value.parse().ok()?,
                 "up" => saved.up = value.parse().ok()?,
                 "flags" => saved.flags = value.parse().ok()?,
                 "ipv6-disabled" => saved.ipv6_disabled = Some(value.parse().ok()?),
@@ -168,6 +175,7 @@ impl Saved {
             made: None,
             boot: String::new(),
             namespace: 0,
+            given_back: false,
             up: false,
             ipv6_disabled: None,
             flags: 0,
@@ -243,6 +251,7 @@ mod tests {
             made: Some("hardware 020000000007".to_owned()),
             boot: "b0".to_owned(),
             namespace: 4_026_531_840,
+            given_back: true,
             up: true,
             ipv6_disabled: Some(false),
             flags: 1 << 8,
