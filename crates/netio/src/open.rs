@@ -108,10 +108,6 @@ impl fmt::Display for OpenError {
                 f,
                 "another router has {device}: a process of another process namespace, such as a container's"
             ),
-            Self::Held(device, Held::Unknown) => write!(
-                f,
-                "another router has {device}; --take takes it all the same"
-            ),
             Self::Held(device, Held::Program) => write!(
                 f,
                 "another program has the frames of {device}, by XDP; --take takes it all the same"
@@ -218,7 +214,7 @@ fn open_device(
     let file = file.map(|folder| folder.join(format!("{device}.taken")));
     match takeover::held(&link, file.as_deref()).map_err(OpenError::System)? {
         None => {}
-        Some(Held::Unknown | Held::Program) if request.take => {}
+        Some(Held::Program) if request.take => {}
         Some(held) => return Err(OpenError::Held(device.to_owned(), held)),
     }
     let taken = file.map(|file| Takeover::take(device, &file)).transpose();

@@ -89,7 +89,12 @@ impl Takeover {
             saved.store(&self.state)?;
         }
         let (holder, life) = Holder::this(self.link.index)?;
-        Guard::put_on(&mut netlink, self.link.index, holder)?;
+        if Guard::put_on(&mut netlink, self.link.index, holder)? {
+            tracing::warn!(
+                "{}: somebody else's filter is asked first: the kernel receives too what it accepts",
+                self.link.name
+            );
+        }
         self.life = Some(life);
         Ok(())
     }
@@ -188,8 +193,6 @@ pub enum Held {
     By(u32, Option<String>),
     /// A running process in another process namespace, a container's for example: it has to end first.
     Elsewhere,
-    /// Who it is the device does not say; a packet socket is there.
-    Unknown,
     /// Somebody whose program of XDP gets the frames first.
     Program,
 }
@@ -200,18 +203,21 @@ pub enum Held {
 /// # Errors
 /// What the kernel says.
 pub fn held(link: &Link, state: Option<&Path>) -> io::Result<Option<Held>> {
-    let Some(holder) = Guard::on(&mut Netlink::open()?, link.index)? else {
+    let holders = Guard::on(&mut Netlink::open()?, link.index)?;
+    if holders.is_empty() {
         return Ok(keeps_program(link.index)?.then_some(Held::Program));
+    }
+    let mut living = None;
+    for holder in holders {
+        if living.is_none() && holder.lives(link.index)? {
+            living = Some(holder);
+        }
+    }
+    let Some(holder) = living else {
+        return Ok(None);
     };
     let saved = state.map(Saved::load).transpose()?.flatten();
     let own = saved.is_some_and(|saved| saved.is_of(link) && saved.guard.is_some());
-    let Some(holder) = holder else {
-        let listened_to = !holder::listeners(link.index)?.is_empty();
-        return Ok((!own && listened_to).then_some(Held::Unknown));
-    };
-    if !holder.lives(link.index)? {
-        return Ok(None);
-    }
     Ok(match holder.process()? {
         Some(process) if own && process == std::process::id() => None,
         Some(process) => Some(Held::By(process, holder::name(process))),

@@ -375,29 +375,65 @@ fn a_route_that_the_kernel_does_not_take_any_more_is_not_tried_for_ever() {
 
 #[test]
 fn somebody_elses_filter_stays() {
-    in_namespace(|| {
-        cable("left", "right", 1500);
-        let added = run("tc", "qdisc add dev left clsact");
-        assert!(added.0, "{}", added.1);
-        let words = "filter add dev left ingress pref 9 bpf da bytecode";
-        let added = std::process::Command::new("tc")
-            .args(words.split(' '))
-            .arg("1,6 0 0 0")
-            .status()
-            .expect("tc is there");
-        assert!(added.success());
-        let (before, state) = (filters(), State::new());
+    for place in [
+        "pref 9",
+        "pref 1 handle 1",
+        "pref 1 handle 1 protocol ip",
+        "pref 1 handle 1 chain 3",
+    ] {
+        in_namespace(|| {
+            cable("left", "right", 1500);
+            tc("qdisc add dev left clsact");
+            tc(&format!("filter add dev left ingress {place} {ACCEPT}"));
+            let (before, state) = (filters(), State::new());
 
-        drop(take(&state));
+            let taken = take(&state);
+            assert_eq!(filters().matches("direct-action").count(), 2, "{place}");
+            drop(taken);
 
-        assert_eq!(filters(), before);
-    });
+            assert_eq!(filters(), before, "{place}");
+        });
+    }
+}
+
+#[test]
+fn somebody_elses_filter_that_came_while_the_device_was_ours_stays() {
+    for place in ["ingress", "egress"] {
+        in_namespace(|| {
+            cable("left", "right", 1500);
+            let state = State::new();
+            let taken = take(&state);
+            tc(&format!("filter add dev left {place} pref 9 {ACCEPT}"));
+
+            drop(taken);
+
+            let (_, stays) = run("tc", &format!("filter show dev left {place}"));
+            assert!(stays.contains("pref 9 bpf"), "{stays}");
+            assert!(!stays.contains("pref 1 "), "{stays}");
+        });
+    }
+}
+
+/// A filter that lets everything through.
+const ACCEPT: &str = "bpf da bytecode 1,6\u{a0}0\u{a0}0\u{a0}0";
+
+/// Runs `tc`; a hard space stands for one within a word.
+fn tc(words: &str) {
+    let words = words.split(' ').map(|word| word.replace('\u{a0}', " "));
+    let done = std::process::Command::new("tc").args(words).output();
+    let done = done.expect("tc is there");
+    assert!(done.status.success(), "{done:?}");
 }
 
 #[test]
 fn the_kernel_does_not_see_the_frames_of_a_device_that_is_ours() {
     in_namespace(|| {
         cable("left", "right", 1500);
+        // Whose turn it would be first, if it were asked.
+        tc("qdisc add dev left clsact");
+        tc(&format!(
+            "filter add dev left ingress pref 1 handle 1 {ACCEPT}"
+        ));
         let state = State::new();
         let _taken = take(&state);
         // The kernel would answer this, as any host that has the address.

@@ -20,8 +20,14 @@ const INGRESS: TcHandle = TcHandle {
     major: u16::MAX,
     minor: TcHandle::MIN_INGRESS,
 };
-/// Before anybody else's filter.
-const PRIORITY: u32 = 1;
+/// And egress filters.
+const EGRESS: TcHandle = TcHandle {
+    major: u16::MAX,
+    minor: TcHandle::MIN_EGRESS,
+};
+const BPF: &str = "bpf";
+/// All protocols, in the order of the wire.
+const ALL: u16 = (libc::ETH_P_ALL as u16).to_be();
 const TCA_BPF_OPS_LEN: u16 = 4;
 const TCA_BPF_OPS: u16 = 5;
 const TC_ACT_SHOT: u32 = 2;
@@ -58,35 +64,15 @@ impl Guard {
         })
     }
 
-    /// The filter on a device, and whose it is, if it says so.
-    pub(super) fn on(netlink: &mut Netlink, index: u32) -> io::Result<Option<Option<Holder>>> {
-        let request = RouteNetlinkMessage::GetTrafficFilter(message(index, INGRESS));
-        // Without an ingress qdisc there is nothing to list.
-        let filters = match netlink.dump(request) {
-            // A kernel without filters.
-            Err(error) if error.raw_os_error() == Some(libc::EOPNOTSUPP) => return Ok(None),
-            filters => filters?,
-        };
-        let ours = filter(index);
-        let is_ours = |found: &TcMessage| {
-            found.header.index == index as i32
-                && found.header.info == ours.header.info
-                && found.header.handle == ours.header.handle
-                && found
-                    .attributes
-                    .contains(&TcAttribute::Kind("bpf".to_owned()))
-        };
-        Ok(filters.iter().find_map(|filter| match filter {
-            RouteNetlinkMessage::NewTrafficFilter(found) if is_ours(found) => {
-                Some(holder_of(&instructions_of(found)))
-            }
-            _ => None,
-        }))
+    /// Whose filters of this kind are on a device.
+    pub(super) fn on(netlink: &mut Netlink, index: u32) -> io::Result<Vec<Holder>> {
+        let filters = filters(netlink, index, INGRESS)?;
+        Ok(filters.iter().filter_map(holder_of).collect())
     }
 
-    /// Puts the filter on, with its holder; one that is on already is replaced by its like.
-    pub(super) fn put_on(netlink: &mut Netlink, index: u32, holder: Holder) -> io::Result<()> {
-        let program = program(holder);
+    /// Puts the filter on, with its holder, in place of those of this kind that are there. What is somebody else's
+    /// stays, and its place is not taken. Whether something of somebody else's is asked first.
+    pub(super) fn put_on(netlink: &mut Netlink, index: u32, holder: Holder) -> io::Result<bool> {
         let mut qdisc = message(index, TcHandle::CLSACT);
         qdisc.header.handle = TcHandle {
             major: u16::MAX,
@@ -100,35 +86,28 @@ impl Guard {
             libc::EEXIST,
             netlink.change(request, NLM_F_CREATE | NLM_F_EXCL),
         )?;
-        let mut filter = filter(index);
-        filter.attributes.push(TcAttribute::Options(vec![
-            TcOption::Bpf(TcFilterBpfOption::Other(DefaultNla::new(
-                TCA_BPF_OPS_LEN,
-                (program.len() as u16).to_ne_bytes().to_vec(),
-            ))),
-            TcOption::Bpf(TcFilterBpfOption::Other(DefaultNla::new(
-                TCA_BPF_OPS,
-                program.concat(),
-            ))),
-            TcOption::Bpf(TcFilterBpfOption::Flags(TcBpfFlags::DirectAction)),
-        ]));
-        netlink.change(RouteNetlinkMessage::NewTrafficFilter(filter), NLM_F_CREATE)
+        let there = filters(netlink, index, INGRESS)?;
+        let preference = preference(&there);
+        let filter = filter(index, preference, &program(holder).concat());
+        let request = RouteNetlinkMessage::NewTrafficFilter(filter);
+        netlink.change(request, NLM_F_CREATE | NLM_F_EXCL)?;
+        remove_ours(netlink, &there)?;
+        Ok(preference > 1)
     }
 
-    /// Takes off what was put on; nothing there is no error.
+    /// Takes off what was put on; nothing there is no error. The qdisc stays for the filters of others.
     pub(super) fn take_off(self, netlink: &mut Netlink, index: u32) -> io::Result<()> {
-        let filter = RouteNetlinkMessage::DelTrafficFilter(filter(index));
-        // EINVAL: there is no ingress qdisc to look for filters on.
-        unless(
-            libc::ENOENT,
-            unless(libc::EINVAL, netlink.change(filter, 0)),
-        )?;
-        if self == Self::WithQdisc {
+        let there = filters(netlink, index, INGRESS)?;
+        remove_ours(netlink, &there)?;
+        let mut others = filters(netlink, index, INGRESS)?;
+        others.extend(filters(netlink, index, EGRESS)?);
+        if self == Self::WithQdisc && others.is_empty() {
             let mut qdisc = message(index, TcHandle::CLSACT);
             qdisc
                 .attributes
                 .push(TcAttribute::Kind("clsact".to_owned()));
             let request = RouteNetlinkMessage::DelQueueDiscipline(qdisc);
+            // EINVAL: there is no ingress qdisc.
             unless(
                 libc::ENOENT,
                 unless(libc::EINVAL, netlink.change(request, 0)),
@@ -151,6 +130,75 @@ impl Guard {
     }
 }
 
+/// The filters at a place of a device; none without a qdisc to hang them on, and in a kernel without filters.
+fn filters(netlink: &mut Netlink, index: u32, place: TcHandle) -> io::Result<Vec<TcMessage>> {
+    let request = RouteNetlinkMessage::GetTrafficFilter(message(index, place));
+    let filters = match netlink.dump(request) {
+        Err(error) if error.raw_os_error() == Some(libc::EOPNOTSUPP) => return Ok(Vec::new()),
+        filters => filters?,
+    };
+    let filters = filters.into_iter().filter_map(|filter| match filter {
+        RouteNetlinkMessage::NewTrafficFilter(filter) => Some(filter),
+        _ => None,
+    });
+    Ok(filters
+        .filter(|filter| filter.header.index == index as i32)
+        .collect())
+}
+
+/// The first preference that our filter may have. Filters of one preference are of one kind and protocol; among
+/// those of BPF the newest is asked first.
+fn preference(there: &[TcMessage]) -> u32 {
+    let is_like_ours = |filter: &TcMessage| kind(filter) == Some(BPF) && protocol(filter) == ALL;
+    let is_free = |preference: u32| {
+        there
+            .iter()
+            .filter(|filter| filter.header.info >> 16 == preference && chain(filter) == 0)
+            .all(is_like_ours)
+    };
+    (1..u32::from(u16::MAX))
+        .find(|preference| is_free(*preference))
+        .unwrap_or(1)
+}
+
+fn kind(filter: &TcMessage) -> Option<&str> {
+    filter
+        .attributes
+        .iter()
+        .find_map(|attribute| match attribute {
+            TcAttribute::Kind(kind) => Some(kind.as_str()),
+            _ => None,
+        })
+}
+
+fn chain(filter: &TcMessage) -> u32 {
+    let chain = filter
+        .attributes
+        .iter()
+        .find_map(|attribute| match attribute {
+            TcAttribute::Chain(chain) => Some(*chain),
+            _ => None,
+        });
+    chain.unwrap_or_default()
+}
+
+fn protocol(filter: &TcMessage) -> u16 {
+    (filter.header.info & 0xffff) as u16
+}
+
+/// Takes those of these filters off that are of our kind.
+fn remove_ours(netlink: &mut Netlink, there: &[TcMessage]) -> io::Result<()> {
+    for found in there.iter().filter(|filter| holder_of(filter).is_some()) {
+        let mut ours = message(found.header.index as u32, INGRESS);
+        ours.header.info = found.header.info;
+        ours.header.handle = found.header.handle;
+        ours.attributes.push(TcAttribute::Kind(BPF.to_owned()));
+        let request = RouteNetlinkMessage::DelTrafficFilter(ours);
+        unless(libc::ENOENT, netlink.change(request, 0))?;
+    }
+    Ok(())
+}
+
 /// Passes over one error.
 fn unless(code: i32, result: io::Result<()>) -> io::Result<()> {
     match result {
@@ -166,12 +214,23 @@ fn message(index: u32, parent: TcHandle) -> TcMessage {
     message
 }
 
-/// What names our filter: its place, priority, protocol (all) and handle.
-fn filter(index: u32) -> TcMessage {
+/// Our filter; the kernel numbers it as no other one of its preference.
+fn filter(index: u32, preference: u32, program: &[u8]) -> TcMessage {
     let mut filter = message(index, INGRESS);
-    filter.header.info = PRIORITY << 16 | u32::from((libc::ETH_P_ALL as u16).to_be());
-    filter.header.handle = TcHandle { major: 0, minor: 1 };
-    filter.attributes.push(TcAttribute::Kind("bpf".to_owned()));
+    filter.header.info = preference << 16 | u32::from(ALL);
+    filter.attributes.push(TcAttribute::Kind(BPF.to_owned()));
+    let instructions = (program.len() / 8) as u16;
+    filter.attributes.push(TcAttribute::Options(vec![
+        TcOption::Bpf(TcFilterBpfOption::Other(DefaultNla::new(
+            TCA_BPF_OPS_LEN,
+            instructions.to_ne_bytes().to_vec(),
+        ))),
+        TcOption::Bpf(TcFilterBpfOption::Other(DefaultNla::new(
+            TCA_BPF_OPS,
+            program.to_vec(),
+        ))),
+        TcOption::Bpf(TcFilterBpfOption::Flags(TcBpfFlags::DirectAction)),
+    ]));
     filter
 }
 
@@ -215,8 +274,12 @@ fn instructions_of(filter: &TcMessage) -> Vec<u8> {
     bytes.unwrap_or_default()
 }
 
-/// Who put these instructions on a device; none if they do not say.
-fn holder_of(instructions: &[u8]) -> Option<Holder> {
+/// Who put a filter on a device; none if it is of another kind.
+fn holder_of(filter: &TcMessage) -> Option<Holder> {
+    holder_in(&instructions_of(filter))
+}
+
+fn holder_in(instructions: &[u8]) -> Option<Holder> {
     let k = |at: usize| {
         Some(u32::from_ne_bytes(
             *instructions.get(8 * at + 4..)?.first_chunk()?,
@@ -235,14 +298,14 @@ mod tests {
         let holder = Holder::of_words([4711, 4_026_531_836, 99]);
         let said = program(holder).concat();
 
-        assert_eq!(holder_of(&said), Some(holder));
+        assert_eq!(holder_in(&said), Some(holder));
         for len in 0..said.len() {
-            assert_eq!(holder_of(&said[..len]), None, "{len} bytes");
+            assert_eq!(holder_in(&said[..len]), None, "{len} bytes");
         }
-        assert_eq!(holder_of(&instruction(RETURN, TC_ACT_SHOT)), None);
-        assert_eq!(holder_of(&[said.as_slice(), &[0; 8]].concat()), None);
+        assert_eq!(holder_in(&instruction(RETURN, TC_ACT_SHOT)), None);
+        assert_eq!(holder_in(&[said.as_slice(), &[0; 8]].concat()), None);
         // Words that are loaded otherwise mean something else.
         let other = [LOAD, LOAD, LOAD, RETURN].map(|code| instruction(code, TC_ACT_SHOT));
-        assert_eq!(holder_of(&other.concat()), None);
+        assert_eq!(holder_in(&other.concat()), None);
     }
 }
