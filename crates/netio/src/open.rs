@@ -112,6 +112,24 @@ impl fmt::Display for OpenError {
                 f,
                 "another program has the frames of {device}, by XDP; --take takes it all the same"
             ),
+            Self::Held(device, Held::Left(file)) => {
+                write!(
+                    f,
+                    "a router that was killed had {device} and has not given it back; "
+                )?;
+                match file {
+                    Some(file) => write!(
+                        f,
+                        "start once with the state folder that has {}, where it is written what was on {device}",
+                        file.display()
+                    ),
+                    None => write!(
+                        f,
+                        "start once with the state folder of that router, where it is written what was on {device}"
+                    ),
+                }?;
+                f.write_str("; --take takes it all the same, and that is lost")
+            }
             Self::Loopback(device) => write!(
                 f,
                 "{device} is this machine's way to itself, and leads nowhere"
@@ -215,6 +233,10 @@ fn open_device(
     match takeover::held(&link, file.as_deref()).map_err(OpenError::System)? {
         None => {}
         Some(Held::Program) if request.take => {}
+        Some(Held::Left(_)) if request.take => tracing::warn!(
+            "{device}: taken from a router that was killed; its addresses, routes and IPv6 of before that are not \
+             known here and will not come back"
+        ),
         Some(held) => return Err(OpenError::Held(device.to_owned(), held)),
     }
     let taken = file.map(|file| Takeover::take(device, &file)).transpose();

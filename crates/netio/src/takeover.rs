@@ -30,7 +30,7 @@ use crate::af_xdp::while_busy;
 use crate::link::{self, Link, Links};
 use crate::netlink::Netlink;
 pub(crate) use folder::give_back_renamed;
-use guard::Guard;
+use guard::{Claim, Guard};
 use holder::Holder;
 use saved::Saved;
 
@@ -89,7 +89,11 @@ impl Takeover {
             saved.store(&self.state)?;
         }
         let (holder, life) = Holder::this(self.link.index)?;
-        if Guard::put_on(&mut netlink, self.link.index, holder)? {
+        let claim = Claim {
+            holder,
+            file: std::path::absolute(&self.state).ok(),
+        };
+        if Guard::put_on(&mut netlink, self.link.index, &claim)? {
             tracing::warn!(
                 "{}: somebody else's filter is asked first: the kernel receives too what it accepts",
                 self.link.name
@@ -195,34 +199,35 @@ pub enum Held {
     Elsewhere,
     /// Somebody whose program of XDP gets the frames first.
     Program,
+    /// Nobody, but a router that was killed had it, and has not given it back. What was on it is in this file, if
+    /// that is known.
+    Left(Option<PathBuf>),
 }
 
 /// Whether another router has a device. It says so on the device itself; what a router that was killed left there
-/// says nothing, and its program of XDP is gone with it. `state` is the file of [`Takeover::take`].
+/// says where it wrote down what was on the device, and its program of XDP is gone with it. `state` is the file of
+/// [`Takeover::take`], if the device is to be taken.
 ///
 /// # Errors
 /// What the kernel says.
 pub fn held(link: &Link, state: Option<&Path>) -> io::Result<Option<Held>> {
-    let holders = Guard::on(&mut Netlink::open()?, link.index)?;
-    if holders.is_empty() {
+    let claims = Guard::on(&mut Netlink::open()?, link.index)?;
+    let Some(last) = claims.last() else {
         return Ok(keeps_program(link.index)?.then_some(Held::Program));
-    }
-    let mut living = None;
-    for holder in holders {
-        if living.is_none() && holder.lives(link.index)? {
-            living = Some(holder);
-        }
-    }
-    let Some(holder) = living else {
-        return Ok(None);
     };
     let saved = state.map(Saved::load).transpose()?.flatten();
     let own = saved.is_some_and(|saved| saved.is_of(link) && saved.guard.is_some());
-    Ok(match holder.process()? {
-        Some(process) if own && process == std::process::id() => None,
-        Some(process) => Some(Held::By(process, holder::name(process))),
-        None => Some(Held::Elsewhere),
-    })
+    for claim in &claims {
+        if claim.holder.lives(link.index)? {
+            return Ok(match claim.holder.process()? {
+                Some(process) if own && process == std::process::id() => None,
+                Some(process) => Some(Held::By(process, holder::name(process))),
+                None => Some(Held::Elsewhere),
+            });
+        }
+    }
+    let is_known = own || state.is_none();
+    Ok((!is_known).then(|| Held::Left(last.file.clone())))
 }
 
 /// Whether a device has a program of XDP, and not only one that is about to go.

@@ -141,7 +141,7 @@ fn second_router(test: &str, driver: &str) {
     let other = OtherRouter::start(test, driver);
     let process = other.0.id();
     // Who is killed cannot remove what it wrote.
-    let _written = State::of(process);
+    let written = State::of(process);
     let on_it = || run("ip", "-d link show left").1 + &run("tc", "filter show dev left ingress").1;
     let before = on_it();
 
@@ -160,7 +160,36 @@ fn second_router(test: &str, driver: &str) {
     // What it put on the device stays, and it does not.
     let filters = run("tc", "filter show dev left ingress").1;
     assert!(filters.contains("direct-action"), "{filters}");
+    let file = written.0.join("left.taken");
+    let said = format!(
+        "a router that was killed had left and has not given it back; start once with the state folder that has {}, \
+         where it is written what was on left; --take takes it all the same, and that is lost",
+        file.display()
+    );
+    assert_eq!(refusal("left", &pool, &state), said);
+    assert!(!state.0.exists());
+    drop(try_open("packet:left", &pool, &written, false).expect("nobody has it"));
     drop(try_open("packet:left", &pool, &state, false).expect("nobody has it"));
+}
+
+#[test]
+fn what_a_killed_router_left_is_taken_when_told_to_and_known_no_more_after() {
+    if OtherRouter::if_other() {
+        return;
+    }
+    in_namespace(|| {
+        cable("left", "right", 1500);
+        let (pool, state) = (pool(), State::new());
+        let test = "what_a_killed_router_left_is_taken_when_told_to_and_known_no_more_after";
+        let other = OtherRouter::start(test, "packet");
+        let _written = State::of(other.0.id());
+        other.kill();
+        assert!(try_open("left", &pool, &state, false).is_err());
+
+        drop(try_open("left", &pool, &state, true).expect("it was asked for"));
+
+        drop(try_open("left", &pool, &state, false).expect("it was given back"));
+    });
 }
 
 #[test]
@@ -225,7 +254,7 @@ fn router_apart(test: &str, driver: &str) {
 
     other.kill();
     // Its namespace ends soon after.
-    while try_open("packet:left", &pool, &state, false).is_err() {
+    while try_open("packet:left", &pool, &state, true).is_err() {
         std::thread::yield_now();
     }
 }

@@ -228,8 +228,15 @@ fn a_second_router_does_not_get_the_devices_of_the_first() {
         run(&lab, "client", PING);
     }
     first.kill();
-    // With a state of its own, so that it knows nothing of the first.
-    let next = Router::start(&lab, &start);
+    // With a state of its own, so that it knows nothing of what the first took off the devices.
+    let ended = Router::try_start(&lab, &start).expect_err("the first has not given them back");
+    let said = "a router that was killed had ether1 and has not given it back; start once with";
+    assert!(ended.log.contains(said), "{}", ended.log);
+    let told = Start {
+        arguments: &["--take"],
+        ..start
+    };
+    let next = Router::start(&lab, &told);
     run(&lab, "client", PING);
     assert!(next.stop().success());
 }

@@ -2,9 +2,14 @@
 //! theirs (tc-bpf(8)).
 //!
 //! It is classic BPF with direct action, which needs no privilege but over the network namespace. Its first
-//! instructions load the words of a `Holder` for whoever reads them, and have no other effect.
+//! instructions load the words of a `Holder` for whoever reads them, and have no other effect. Behind the
+//! verdict, where no frame gets, others load the name of the file with what was on the device: that is where
+//! whoever finds the filter of a router that was killed looks it up.
 
+use std::ffi::OsStr;
 use std::io;
+use std::os::unix::ffi::OsStrExt as _;
+use std::path::PathBuf;
 
 use netlink_packet_core::{DefaultNla, NLM_F_CREATE, NLM_F_EXCL, Nla as _};
 use netlink_packet_route::RouteNetlinkMessage;
@@ -30,12 +35,23 @@ const BPF: &str = "bpf";
 const ALL: u16 = (libc::ETH_P_ALL as u16).to_be();
 const TCA_BPF_OPS_LEN: u16 = 4;
 const TCA_BPF_OPS: u16 = 5;
+/// The longest file name that a filter carries: the kernel lists a filter in a single page.
+const LONGEST_NAME: usize = 1024;
 const TC_ACT_SHOT: u32 = 2;
 /// `BPF_RET | BPF_K`.
 const RETURN: u16 = 0x06;
 /// `BPF_LD | BPF_IMM` and `BPF_LDX | BPF_IMM`.
 const LOAD: u16 = 0x00;
 const LOAD_INDEX: u16 = 0x01;
+
+/// What a filter says.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Claim {
+    /// Who has the device.
+    pub(super) holder: Holder,
+    /// The file with what was on it, as far as it has a name that fits.
+    pub(super) file: Option<PathBuf>,
+}
 
 /// The filter, and whether the qdisc that it hangs on is ours as well.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -64,15 +80,15 @@ impl Guard {
         })
     }
 
-    /// Whose filters of this kind are on a device.
-    pub(super) fn on(netlink: &mut Netlink, index: u32) -> io::Result<Vec<Holder>> {
+    /// What the filters of this kind that are on a device say.
+    pub(super) fn on(netlink: &mut Netlink, index: u32) -> io::Result<Vec<Claim>> {
         let filters = filters(netlink, index, INGRESS)?;
-        Ok(filters.iter().filter_map(holder_of).collect())
+        Ok(filters.iter().filter_map(claim_of).collect())
     }
 
-    /// Puts the filter on, with its holder, in place of those of this kind that are there. What is somebody else's
+    /// Puts the filter on, with what it says, in place of those of this kind that are there. What is somebody else's
     /// stays, and its place is not taken. Whether something of somebody else's is asked first.
-    pub(super) fn put_on(netlink: &mut Netlink, index: u32, holder: Holder) -> io::Result<bool> {
+    pub(super) fn put_on(netlink: &mut Netlink, index: u32, claim: &Claim) -> io::Result<bool> {
         let mut qdisc = message(index, TcHandle::CLSACT);
         qdisc.header.handle = TcHandle {
             major: u16::MAX,
@@ -88,7 +104,7 @@ impl Guard {
         )?;
         let there = filters(netlink, index, INGRESS)?;
         let preference = preference(&there);
-        let filter = filter(index, preference, &program(holder).concat());
+        let filter = filter(index, preference, &program(claim).concat());
         let request = RouteNetlinkMessage::NewTrafficFilter(filter);
         netlink.change(request, NLM_F_CREATE | NLM_F_EXCL)?;
         remove_ours(netlink, &there)?;
@@ -188,7 +204,7 @@ fn protocol(filter: &TcMessage) -> u16 {
 
 /// Takes those of these filters off that are of our kind.
 fn remove_ours(netlink: &mut Netlink, there: &[TcMessage]) -> io::Result<()> {
-    for found in there.iter().filter(|filter| holder_of(filter).is_some()) {
+    for found in there.iter().filter(|filter| claim_of(filter).is_some()) {
         let mut ours = message(found.header.index as u32, INGRESS);
         ours.header.info = found.header.info;
         ours.header.handle = found.header.handle;
@@ -235,14 +251,30 @@ fn filter(index: u32, preference: u32, program: &[u8]) -> TcMessage {
 }
 
 /// `struct sock_filter` each: the words of the holder are loaded, and the verdict is "drop".
-fn program(holder: Holder) -> [[u8; 8]; 4] {
-    let [process, namespace, socket] = holder.words();
-    [
+fn program(claim: &Claim) -> Vec<[u8; 8]> {
+    let [process, namespace, socket] = claim.holder.words();
+    let drop = instruction(RETURN, TC_ACT_SHOT);
+    let mut program = vec![
         instruction(LOAD, process),
         instruction(LOAD, namespace),
         instruction(LOAD_INDEX, socket),
-        instruction(RETURN, TC_ACT_SHOT),
-    ]
+        drop,
+    ];
+    let file = claim
+        .file
+        .as_deref()
+        .map(|file| file.as_os_str().as_bytes());
+    if let Some(name) = file.filter(|name| name.len() <= LONGEST_NAME) {
+        program.push(instruction(LOAD, name.len() as u32));
+        for bytes in name.chunks(4) {
+            let mut word = [0; 4];
+            word[..bytes.len()].copy_from_slice(bytes);
+            program.push(instruction(LOAD, u32::from_ne_bytes(word)));
+        }
+        // The last instruction has to be a verdict.
+        program.push(drop);
+    }
+    program
 }
 
 fn instruction(code: u16, k: u32) -> [u8; 8] {
@@ -274,38 +306,70 @@ fn instructions_of(filter: &TcMessage) -> Vec<u8> {
     bytes.unwrap_or_default()
 }
 
-/// Who put a filter on a device; none if it is of another kind.
-fn holder_of(filter: &TcMessage) -> Option<Holder> {
-    holder_in(&instructions_of(filter))
+/// What a filter says; none if it is of another kind.
+fn claim_of(filter: &TcMessage) -> Option<Claim> {
+    claim_in(&instructions_of(filter))
 }
 
-fn holder_in(instructions: &[u8]) -> Option<Holder> {
-    let k = |at: usize| {
-        Some(u32::from_ne_bytes(
-            *instructions.get(8 * at + 4..)?.first_chunk()?,
-        ))
+fn claim_in(instructions: &[u8]) -> Option<Claim> {
+    let words: Vec<[u8; 4]> = instructions
+        .chunks_exact(8)
+        .filter_map(|instruction| instruction.last_chunk().copied())
+        .collect();
+    let number = |at: usize| Some(u32::from_ne_bytes(*words.get(at)?));
+    // Three words and a verdict; then the length of the name and its words.
+    let name = number(4).map(|len| {
+        let bytes = words.get(5..).unwrap_or_default().as_flattened();
+        bytes.get(..len as usize).unwrap_or_default()
+    });
+    let claim = Claim {
+        holder: Holder::of_words([number(0)?, number(1)?, number(2)?]),
+        file: name.map(|name| PathBuf::from(OsStr::from_bytes(name))),
     };
-    let holder = Holder::of_words([k(0)?, k(1)?, k(2)?]);
-    (instructions == program(holder).concat()).then_some(holder)
+    // Instructions that load otherwise, or others, mean something else.
+    (instructions == program(&claim).concat()).then_some(claim)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    #[test]
-    fn a_program_says_whose_it_is_and_another_one_does_not() {
-        let holder = Holder::of_words([4711, 4_026_531_836, 99]);
-        let said = program(holder).concat();
-
-        assert_eq!(holder_in(&said), Some(holder));
-        for len in 0..said.len() {
-            assert_eq!(holder_in(&said[..len]), None, "{len} bytes");
+    fn claim(file: Option<&str>) -> Claim {
+        Claim {
+            holder: Holder::of_words([4711, 4_026_531_836, 99]),
+            file: file.map(PathBuf::from),
         }
-        assert_eq!(holder_in(&instruction(RETURN, TC_ACT_SHOT)), None);
-        assert_eq!(holder_in(&[said.as_slice(), &[0; 8]].concat()), None);
+    }
+
+    #[test]
+    fn a_program_says_whose_it_is_and_where_what_was_there_is_written() {
+        let without_name = 4 * 8;
+        for file in ["/", "/run", "/run/ferroute.devices/eth1.taken"] {
+            let said = program(&claim(Some(file))).concat();
+
+            assert_eq!(claim_in(&said), Some(claim(Some(file))));
+            for len in (0..said.len()).filter(|len| *len != without_name) {
+                assert_eq!(claim_in(&said[..len]), None, "{len} bytes");
+            }
+            assert_eq!(claim_in(&said[..without_name]), Some(claim(None)));
+            assert_eq!(claim_in(&[said.as_slice(), &[0; 8]].concat()), None);
+        }
+    }
+
+    #[test]
+    fn a_program_does_without_a_name_that_is_too_long() {
+        let long = "/".repeat(LONGEST_NAME + 1);
+
+        let said = program(&claim(Some(&long))).concat();
+
+        assert_eq!(claim_in(&said), Some(claim(None)));
+    }
+
+    #[test]
+    fn a_program_of_somebody_else_says_nothing() {
+        assert_eq!(claim_in(&instruction(RETURN, TC_ACT_SHOT)), None);
         // Words that are loaded otherwise mean something else.
         let other = [LOAD, LOAD, LOAD, RETURN].map(|code| instruction(code, TC_ACT_SHOT));
-        assert_eq!(holder_in(&other.concat()), None);
+        assert_eq!(claim_in(&other.concat()), None);
     }
 }
