@@ -29,6 +29,7 @@ use std::path::{Path, PathBuf};
 use crate::af_xdp::while_busy;
 use crate::link::{self, Link, Links};
 use crate::netlink::Netlink;
+use addressing::Remembered;
 pub(crate) use folder::give_back_renamed;
 use guard::{Claim, Guard};
 use holder::Holder;
@@ -266,6 +267,9 @@ impl Saved {
         for address in addressing::addresses(netlink, link.index)? {
             saved.add_address(&address);
         }
+        for neighbour in addressing::neighbours(netlink, link.index)? {
+            saved.add_neighbour(&neighbour);
+        }
         for route in addressing::routes(netlink, link.index)? {
             saved.add_route(&route);
         }
@@ -292,15 +296,18 @@ impl Saved {
             results.push(addressing::set_ipv6_disabled(&link.name, false));
         }
         let done: io::Result<()> = results.into_iter().collect();
-        self.addresses.retain(|address| {
-            let Err(error) = addressing::add_address(netlink, address) else {
-                return false;
-            };
+        let lists: [(&str, &mut Vec<Remembered>, Put); 2] = [
+            ("address", &mut self.addresses, addressing::add_address),
+            ("neighbour", &mut self.neighbours, addressing::add_neighbour),
+        ];
+        for (what, list, put) in lists {
+            let refused = put_back_each(netlink, list, put);
+            // A device that was not set back is tried again, and they with it.
             if done.is_ok() {
-                tracing::warn!("{}: {} is lost: {error}", link.name, address.note);
+                warn_of_lost(link, what, list, &refused);
+                list.clear();
             }
-            done.is_err()
-        });
+        }
         if !self.up {
             // The kernel takes no routes by a device that is off, and had none.
             self.routes.clear();
@@ -311,13 +318,26 @@ impl Saved {
 
     /// Puts the routes back that the kernel takes, which are forgotten then; why it does not take the others.
     fn put_back_routes(&mut self, netlink: &mut Netlink) -> Vec<io::Error> {
-        let mut refused = Vec::new();
-        self.routes.retain(|route| {
-            let result = addressing::add_route(netlink, route);
-            let is_refused = result.is_err();
-            refused.extend(result.err());
-            is_refused
-        });
-        refused
+        put_back_each(netlink, &mut self.routes, addressing::add_route)
+    }
+}
+
+type Put = fn(&mut Netlink, &Remembered) -> io::Result<()>;
+
+/// Puts back what the kernel takes, which leaves the list; why it does not take what stays.
+fn put_back_each(netlink: &mut Netlink, list: &mut Vec<Remembered>, put: Put) -> Vec<io::Error> {
+    let mut refused = Vec::new();
+    list.retain(|item| {
+        let result = put(netlink, item);
+        let is_refused = result.is_err();
+        refused.extend(result.err());
+        is_refused
+    });
+    refused
+}
+
+fn warn_of_lost(link: &Link, what: &str, lost: &[Remembered], why: &[io::Error]) {
+    for (item, error) in lost.iter().zip(why) {
+        tracing::warn!("{}: the {what} {} is lost: {error}", link.name, item.note);
     }
 }

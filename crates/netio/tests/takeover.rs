@@ -107,6 +107,29 @@ fn what_was_on_a_device_is_off_while_it_is_ours_and_back_after() {
 }
 
 #[test]
+fn neighbours_that_were_written_down_are_back_after() {
+    in_namespace(|| {
+        equipped();
+        ip("neigh add 192.0.2.3 lladdr 02:00:00:00:00:03 dev left nud permanent");
+        ip("-6 neigh add 2001:db8::3 lladdr 02:00:00:00:00:03 dev left nud permanent");
+        ip("neigh add proxy 192.0.2.4 dev left");
+        ip("-6 neigh add proxy 2001:db8::4 dev left");
+        let neighbours = || {
+            let learned = run("ip", "neigh show dev left nud permanent").1;
+            learned + &run("ip", "neigh show proxy dev left").1
+        };
+        let (before, state) = (neighbours(), State::new());
+        assert_eq!(before.lines().count(), 4, "{before}");
+
+        let taken = take(&state);
+        assert_eq!(neighbours(), "");
+        drop(taken);
+
+        assert_eq!(neighbours(), before);
+    });
+}
+
+#[test]
 fn who_may_not_take_a_device_over_leaves_it_and_no_file() {
     in_namespace(|| {
         equipped();

@@ -1,4 +1,4 @@
-//! The kernel's addresses and routes on a device: read, taken off, put back.
+//! The kernel's addresses, permanent neighbours and routes on a device: read, taken off, put back.
 
 use std::fmt::Write as _;
 use std::fs;
@@ -9,6 +9,10 @@ use netlink_packet_core::{Emitable, NLM_F_CREATE, NLM_F_REPLACE, Parseable};
 use netlink_packet_route::address::{
     AddressAttribute, AddressHeaderFlags, AddressMessage, AddressScope,
 };
+use netlink_packet_route::neighbour::{
+    NeighbourAddress, NeighbourAttribute, NeighbourFlags, NeighbourHeader, NeighbourMessage,
+    NeighbourState,
+};
 use netlink_packet_route::route::{
     RouteAddress, RouteAttribute, RouteFlags, RouteHeader, RouteMessage, RouteNextHop,
     RouteNextHopFlags, RouteProtocol, RouteType, RouteVia,
@@ -17,7 +21,7 @@ use netlink_packet_route::{AddressFamily, RouteNetlinkMessage};
 
 use crate::netlink::Netlink;
 
-/// An address or a route: the kernel's message, and how people write it.
+/// An address, a neighbour or a route: the kernel's message, and how people write it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Remembered {
     pub(super) message: Vec<u8>,
@@ -57,6 +61,32 @@ pub(super) fn remove_addresses(netlink: &mut Netlink, index: u32) -> io::Result<
 pub(super) fn add_address(netlink: &mut Netlink, address: &Remembered) -> io::Result<()> {
     let message = AddressMessage::parse(&address.message).map_err(io::Error::other)?;
     let request = RouteNetlinkMessage::NewAddress(message);
+    netlink.change(request, NLM_F_CREATE | NLM_F_REPLACE)
+}
+
+/// The neighbours of a device that the administrator wrote down, and those that it answers for. The kernel forgets
+/// them with the last address.
+pub(super) fn neighbours(netlink: &mut Netlink, index: u32) -> io::Result<Vec<Remembered>> {
+    let mut neighbours = Vec::new();
+    for flags in [NeighbourFlags::empty(), NeighbourFlags::Proxy] {
+        let mut request = NeighbourMessage::default();
+        request.header.flags = flags;
+        for answer in netlink.dump(RouteNetlinkMessage::GetNeighbour(request))? {
+            if let RouteNetlinkMessage::NewNeighbour(neighbour) = answer
+                && neighbour.header.ifindex == index
+                && is_written_down(&neighbour.header)
+            {
+                neighbours.push(remembered_neighbour(neighbour));
+            }
+        }
+    }
+    Ok(neighbours)
+}
+
+/// Puts a neighbour back; one that is there is no error.
+pub(super) fn add_neighbour(netlink: &mut Netlink, neighbour: &Remembered) -> io::Result<()> {
+    let message = NeighbourMessage::parse(&neighbour.message).map_err(io::Error::other)?;
+    let request = RouteNetlinkMessage::NewNeighbour(message);
     netlink.change(request, NLM_F_CREATE | NLM_F_REPLACE)
 }
 
@@ -155,6 +185,26 @@ fn dump_addresses(netlink: &mut Netlink, index: u32) -> io::Result<Vec<AddressMe
         .collect())
 }
 
+fn is_written_down(neighbour: &NeighbourHeader) -> bool {
+    let is_ip = matches!(neighbour.family, AddressFamily::Inet | AddressFamily::Inet6);
+    let is_proxy = neighbour.flags.contains(NeighbourFlags::Proxy);
+    is_ip && (is_proxy || neighbour.state == NeighbourState::Permanent)
+}
+
+fn remembered_neighbour(mut neighbour: NeighbourMessage) -> Remembered {
+    // Not what the kernel counted.
+    neighbour.attributes.retain(|attribute| {
+        !matches!(
+            attribute,
+            NeighbourAttribute::CacheInfo(_) | NeighbourAttribute::Probes(_)
+        )
+    });
+    Remembered {
+        note: note_of_neighbour(&neighbour),
+        message: emit(&neighbour),
+    }
+}
+
 fn dump_routes(netlink: &mut Netlink) -> io::Result<Vec<RouteMessage>> {
     let mut routes = Vec::new();
     for family in [AddressFamily::Inet, AddressFamily::Inet6] {
@@ -201,6 +251,22 @@ fn note_of_address(address: &AddressMessage) -> String {
         Some(own) => format!("{own}/{}", address.header.prefix_len),
         None => "an address".to_owned(),
     }
+}
+
+fn note_of_neighbour(neighbour: &NeighbourMessage) -> String {
+    let address = neighbour
+        .attributes
+        .iter()
+        .find_map(|attribute| match attribute {
+            NeighbourAttribute::Destination(NeighbourAddress::Inet(address)) => {
+                Some(IpAddr::V4(*address))
+            }
+            NeighbourAttribute::Destination(NeighbourAddress::Inet6(address)) => {
+                Some(IpAddr::V6(*address))
+            }
+            _ => None,
+        });
+    address.map_or_else(|| "a neighbour".to_owned(), |address| address.to_string())
 }
 
 /// The machine's own address; of a line to a single host, that host's is another one.

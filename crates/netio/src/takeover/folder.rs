@@ -5,7 +5,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use super::saved::{self, Saved};
-use super::{held, restore};
+use super::{held, restore, warn_of_lost};
 use crate::link::{Link, Links};
 use crate::netlink::Netlink;
 
@@ -51,9 +51,7 @@ pub(super) fn put_back_waiting(folder: &Path) -> io::Result<()> {
     for (file, mut saved, link) in waiting {
         let refused = saved.put_back_routes(&mut netlink);
         if saved.routes.is_empty() || is_last {
-            for (route, error) in saved.routes.iter().zip(refused) {
-                tracing::warn!("{}: the route {} is lost: {error}", link.name, route.note);
-            }
+            warn_of_lost(&link, "route", &saved.routes, &refused);
             saved::remove(&file)?;
         } else {
             saved.store(&file)?;

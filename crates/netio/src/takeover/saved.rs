@@ -1,6 +1,6 @@
 //! The file that remembers what was on a device.
 //!
-//! Lines of a word and values. Addresses and routes are the kernel's own messages, so that nothing
+//! Lines of a word and values. Addresses, neighbours and routes are the kernel's own messages, so that nothing
 //! of them is lost, in hexadecimal, with a note for people behind `#`.
 
 use std::fmt::Write as _;
@@ -36,11 +36,12 @@ pub(super) struct Saved {
     pub(super) flags: u32,
     pub(super) guard: Option<Guard>,
     pub(super) addresses: Vec<Remembered>,
+    pub(super) neighbours: Vec<Remembered>,
     pub(super) routes: Vec<Remembered>,
 }
 
 impl Saved {
-    /// A device's state but for its addresses and routes.
+    /// A device's state but for its addresses, neighbours and routes.
     pub(super) fn new(link: &Link) -> io::Result<Self> {
         Ok(Self {
             device: link.name.clone(),
@@ -54,6 +55,7 @@ impl Saved {
             flags: link::flags_on(&link.name, link::FLAG_RXVLAN | link::FLAG_LRO)?,
             guard: None,
             addresses: Vec::new(),
+            neighbours: Vec::new(),
             routes: Vec::new(),
         })
     }
@@ -74,6 +76,12 @@ impl Saved {
     pub(super) fn add_address(&mut self, address: &Remembered) {
         if !self.addresses.contains(address) {
             self.addresses.push(address.clone());
+        }
+    }
+
+    pub(super) fn add_neighbour(&mut self, neighbour: &Remembered) {
+        if !self.neighbours.contains(neighbour) {
+            self.neighbours.push(neighbour.clone());
         }
     }
 
@@ -123,7 +131,11 @@ impl Saved {
         if let Some(guard) = self.guard {
             let _ = writeln!(text, "guard {}", guard.word());
         }
-        for (word, list) in [("address", &self.addresses), ("route", &self.routes)] {
+        for (word, list) in [
+            ("address", &self.addresses),
+            ("neighbour", &self.neighbours),
+            ("route", &self.routes),
+        ] {
             for item in list {
                 let _ = writeln!(text, "{word} {} # {}", hex(&item.message), item.note);
             }
@@ -160,6 +172,7 @@ impl Saved {
                 "ipv6-disabled" => saved.ipv6_disabled = Some(value.parse().ok()?),
                 "guard" => saved.guard = Some(Guard::of_word(value)?),
                 "address" => saved.addresses.push(remembered()?),
+                "neighbour" => saved.neighbours.push(remembered()?),
                 "route" => saved.routes.push(remembered()?),
                 _ => return None,
             }
@@ -181,6 +194,7 @@ impl Saved {
             flags: 0,
             guard: None,
             addresses: Vec::new(),
+            neighbours: Vec::new(),
             routes: Vec::new(),
         }
     }
@@ -260,6 +274,7 @@ mod tests {
                 message: vec![2, 24, 0xff],
                 note: "192.0.2.1/24".to_owned(),
             }],
+            neighbours: Vec::new(),
             routes: Vec::new(),
         }
     }
