@@ -63,8 +63,9 @@ pub(crate) struct Run {
     /// pcap:in.pcap,out.pcap. Without one, the best that works is taken, and named.
     #[arg(long = "port", value_name = "NAME=[DRIVER:]DEVICE")]
     pub(crate) ports: Vec<String>,
-    /// Take devices over even if the machine's default route uses them, if another program gets their frames by XDP,
-    /// or if what was on them is lost with the state folder of a router that was killed.
+    /// Take devices over even if the machine's default route uses them, if they are ports of its bridge or bond, if
+    /// another program gets their frames by XDP, or if what was on them is lost with the state folder of a router
+    /// that was killed.
     #[arg(long)]
     pub(crate) take: bool,
     /// Threads that forward packets, each on a core of its own.

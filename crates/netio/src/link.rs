@@ -56,6 +56,8 @@ pub struct Link {
     pub mac: Option<[u8; 6]>,
     /// The Ethernet address that its maker gave it; virtual devices have none.
     pub permanent_mac: Option<[u8; 6]>,
+    /// The number of the bridge, bond or the like that it is a port of.
+    pub master: Option<u32>,
     /// The most bytes of a packet, without the link-layer header.
     pub mtu: u32,
     /// Whether it is switched on.
@@ -322,6 +324,7 @@ fn link_of(message: &RouteNetlinkMessage) -> Option<Link> {
         name: String::new(),
         mac: None,
         permanent_mac: None,
+        master: None,
         mtu: 0,
         up: flags.contains(LinkFlags::Up),
         running: flags.contains(LinkFlags::Running | LinkFlags::LowerUp),
@@ -336,6 +339,7 @@ fn link_of(message: &RouteNetlinkMessage) -> Option<Link> {
             LinkAttribute::PermAddress(bytes) => {
                 link.permanent_mac = bytes.as_slice().try_into().ok();
             }
+            LinkAttribute::Controller(index) => link.master = (*index != 0).then_some(*index),
             LinkAttribute::Mtu(mtu) => link.mtu = *mtu,
             LinkAttribute::Stats64(counters) => link.counters = counters_of(counters),
             LinkAttribute::LinkInfo(infos) => link.kind = kind_of(infos),

@@ -32,7 +32,8 @@ pub struct Request<'a> {
     /// Entries of each AF_XDP ring, a power of two (`XDP_RING`, or less where a worker has many
     /// ports).
     pub ring: u32,
-    /// Whether a device may be taken that carries the machine's default route.
+    /// Whether a device may be taken that carries the machine's default route, is a port of its bridge or bond, or
+    /// was left by a router that was killed.
     pub take: bool,
     /// The folder in which it is remembered what was on a device. None leaves the kernel's
     /// addresses on it, and the kernel receives what it does by AF_PACKET: for tests and
@@ -79,6 +80,8 @@ pub enum OpenError {
     NoDevice(String),
     /// The machine would lose its default route, and that was not asked for.
     DefaultRoute(String),
+    /// It belongs to a bridge, a bond or the like, in these words, and that was not asked for.
+    Port(String, String),
     /// Another router has it: one that runs, or, where that cannot be told, it was not asked for all the same.
     Held(String, Held),
     /// The machine's programs speak to each other by it, and nobody else is there.
@@ -99,6 +102,10 @@ impl fmt::Display for OpenError {
             Self::DefaultRoute(device) => write!(
                 f,
                 "{device} carries this machine's default route; --take takes it all the same"
+            ),
+            Self::Port(device, master) => write!(
+                f,
+                "{device} is a port of {master}; --take takes it all the same"
             ),
             Self::Held(device, Held::By(process, name)) => {
                 write!(f, "another router has {device}: process {process}")?;
@@ -211,6 +218,29 @@ fn find(device: &str) -> Result<Link, OpenError> {
     })
 }
 
+/// Refuses what the machine itself needs.
+fn refuse_needed(link: &Link) -> Result<(), OpenError> {
+    if let Some(master) = master(link).map_err(OpenError::System)? {
+        return Err(OpenError::Port(link.name.clone(), master));
+    }
+    match takeover::carries_default_route(link).map_err(OpenError::System)? {
+        true => Err(OpenError::DefaultRoute(link.name.clone())),
+        false => Ok(()),
+    }
+}
+
+/// The kind and name of what a device is a port of, such as `bridge br0`.
+fn master(link: &Link) -> io::Result<Option<String>> {
+    let Some(index) = link.master else {
+        return Ok(None);
+    };
+    let master = Links::open()?.find_index(index)?;
+    Ok(master.map(|master| match master.kind {
+        Some(kind) => format!("{kind} {}", master.name),
+        None => master.name,
+    }))
+}
+
 /// Opens a device by the first of these drivers that works.
 fn open_device(
     device: &str,
@@ -225,8 +255,8 @@ fn open_device(
     if link.loopback {
         return Err(OpenError::Loopback(device.to_owned()));
     }
-    if !request.take && takeover::carries_default_route(&link).map_err(OpenError::System)? {
-        return Err(OpenError::DefaultRoute(device.to_owned()));
+    if !request.take {
+        refuse_needed(&link)?;
     }
     let file = request.state;
     let file = file.map(|folder| folder.join(format!("{device}.taken")));

@@ -173,6 +173,25 @@ fn second_router(test: &str, driver: &str) {
 }
 
 #[test]
+fn a_port_of_a_bridge_is_not_taken_unasked() {
+    in_namespace(|| {
+        cable("left", "right", 1500);
+        ip("link add br0 type bridge");
+        ip("link set left master br0");
+        let (pool, state) = (pool(), State::new());
+
+        let said = "left is a port of bridge br0; --take takes it all the same";
+        assert_eq!(refusal("left", &pool, &state), said);
+        assert!(!state.0.exists());
+        drop(try_open("left", &pool, &state, true).expect("it was asked for"));
+        drop(try_open("right", &pool, &state, false).expect("it is no port"));
+
+        ip("link set left nomaster");
+        drop(try_open("left", &pool, &state, false).expect("it is no port any more"));
+    });
+}
+
+#[test]
 fn what_a_killed_router_left_is_taken_when_told_to_and_known_no_more_after() {
     if OtherRouter::if_other() {
         return;
