@@ -362,6 +362,22 @@ fn routes_that_need_two_devices_are_back_after_a_crash_also_when_one_is_taken_ag
 }
 
 #[test]
+fn a_route_with_an_address_of_ipv6_that_was_in_use_is_back_at_once() {
+    in_namespace(|| {
+        equipped();
+        // Given like this, the kernel looks first for somebody else who has it; once in use, it is in use.
+        ip("addr add 2001:db8::2/64 dev left nodad");
+        ip("addr change 2001:db8::2/64 dev left");
+        ip("-6 route add 2001:db8:2::/48 via 2001:db8::fe src 2001:db8::2");
+        let (before, state) = (shown(), State::new());
+
+        drop(take(&state));
+
+        assert_eq!(shown(), before);
+    });
+}
+
+#[test]
 fn a_route_by_another_device_that_has_an_address_of_ours_is_back_with_it() {
     in_namespace(|| {
         entwined();

@@ -7,7 +7,7 @@ use std::net::IpAddr;
 
 use netlink_packet_core::{Emitable, NLM_F_CREATE, NLM_F_REPLACE, Parseable};
 use netlink_packet_route::address::{
-    AddressAttribute, AddressHeaderFlags, AddressMessage, AddressScope,
+    AddressAttribute, AddressFlags, AddressHeaderFlags, AddressMessage, AddressScope,
 };
 use netlink_packet_route::neighbour::{
     NeighbourAddress, NeighbourAttribute, NeighbourFlags, NeighbourHeader, NeighbourMessage,
@@ -28,16 +28,21 @@ pub(super) struct Remembered {
     pub(super) note: String,
 }
 
-/// The addresses of a device that must be put back: all of IPv4, and those of IPv6 that the kernel
+/// The addresses of a device that must be put back, in this order: all of IPv4, and those of IPv6 that the kernel
 /// does not make by itself.
 pub(super) fn addresses(netlink: &mut Netlink, index: u32) -> io::Result<Vec<Remembered>> {
     let all = dump_addresses(netlink, index)?;
-    let own = all.into_iter().filter(|address| {
-        address.header.family == AddressFamily::Inet
-            || address.header.flags.contains(AddressHeaderFlags::Permanent)
-                && address.header.scope != AddressScope::Link
+    let (v4, mut v6): (Vec<_>, Vec<_>) = all
+        .into_iter()
+        .partition(|address| address.header.family == AddressFamily::Inet);
+    v6.retain(|address| {
+        address.header.flags.contains(AddressHeaderFlags::Permanent)
+            && address.header.scope != AddressScope::Link
     });
-    Ok(own
+    // Of IPv6 the newest is the first.
+    Ok(v4
+        .into_iter()
+        .chain(v6.into_iter().rev())
         .map(|address| Remembered {
             note: note_of_address(&address),
             message: emit(&address),
@@ -60,6 +65,11 @@ pub(super) fn remove_addresses(netlink: &mut Netlink, index: u32) -> io::Result<
 /// Puts an address back; one that is there is no error.
 pub(super) fn add_address(netlink: &mut Netlink, address: &Remembered) -> io::Result<()> {
     let message = AddressMessage::parse(&address.message).map_err(io::Error::other)?;
+    if was_in_use(&message) {
+        let request = RouteNetlinkMessage::NewAddress(at_once(message.clone()));
+        netlink.change(request, NLM_F_CREATE | NLM_F_REPLACE)?;
+        // It is in use now, and the next request gives it the flags that it had.
+    }
     let request = RouteNetlinkMessage::NewAddress(message);
     netlink.change(request, NLM_F_CREATE | NLM_F_REPLACE)
 }
@@ -170,6 +180,25 @@ pub(super) fn set_ipv6_disabled(device: &str, disabled: bool) -> io::Result<()> 
 /// A device's name has no slash: the kernel sees to it.
 fn ipv6_switch(device: &str) -> String {
     format!("/proc/sys/net/ipv6/conf/{device}/disable_ipv6")
+}
+
+/// Whether this is an address of IPv6 that nobody else turned out to have, though it was looked.
+fn was_in_use(address: &AddressMessage) -> bool {
+    let others =
+        AddressHeaderFlags::Nodad | AddressHeaderFlags::Tentative | AddressHeaderFlags::Dadfailed;
+    address.header.family == AddressFamily::Inet6 && !address.header.flags.intersects(others)
+}
+
+/// An address that is not looked for at others first, which takes a second, in which the kernel takes no routes
+/// with it.
+fn at_once(mut address: AddressMessage) -> AddressMessage {
+    address.header.flags |= AddressHeaderFlags::Nodad;
+    for attribute in &mut address.attributes {
+        if let AddressAttribute::Flags(flags) = attribute {
+            *flags |= AddressFlags::Nodad;
+        }
+    }
+    address
 }
 
 fn dump_addresses(netlink: &mut Netlink, index: u32) -> io::Result<Vec<AddressMessage>> {
