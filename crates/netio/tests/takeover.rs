@@ -7,7 +7,7 @@ use std::path::PathBuf;
 use common::*;
 use netio::PacketPort;
 use netio::link::Links;
-use netio::takeover::{Takeover, carries_default_route, restore};
+use netio::takeover::{Held, Takeover, carries_default_route, held, restore};
 use rustix::thread::{CapabilitySet, capabilities, set_capabilities};
 
 /// A file for the state, in a folder of this test's own that goes with it.
@@ -199,6 +199,29 @@ fn a_file_about_a_device_that_was_made_anew_is_not_used() {
         assert!(!shown().contains("192.0.2"), "{}", shown());
         assert!(!state.file().exists());
     });
+}
+
+#[test]
+fn a_file_may_have_a_long_name_or_one_that_is_too_long_to_be_told() {
+    for depth in [4, 5] {
+        in_namespace(|| {
+            cable("left", "right", 1500);
+            let state = State::new();
+            let folder = (0..depth).fold(state.0.clone(), |folder, _| folder.join("f".repeat(220)));
+            let file = folder.join("left.taken");
+            let mut taken = Takeover::take("left", &file).expect("permitted");
+            taken.keep_kernel_off().expect("permitted");
+            assert!(filters().contains("direct-action"), "{}", filters());
+
+            let link = Links::open().and_then(|mut links| links.find("left"));
+            let other = held(&link.expect("the device"), Some(&state.file()));
+
+            let other = other.expect("netlink");
+            assert!(matches!(other, Some(Held::By(..))), "{other:?}");
+            drop(taken);
+            assert!(!filters().contains("clsact"), "{}", filters());
+        });
+    }
 }
 
 #[test]
