@@ -154,7 +154,9 @@ pub fn restore(state: &Path) -> io::Result<Option<String>> {
             None
         }
     };
-    folder::put_back_waiting(state.parent().unwrap_or(Path::new(".")))?;
+    if let Some(folder) = std::path::absolute(state)?.parent() {
+        folder::put_back_waiting(folder)?;
+    }
     Ok(put_back)
 }
 
