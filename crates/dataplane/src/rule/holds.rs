@@ -123,13 +123,15 @@ fn of_header(what: &Match, subject: &Subject<'_>) -> Answer {
             fits && (!wanted.exact || present == wanted.bits)
         }
         Match::TcpMss(first, last) => {
-            let mss = tcp(fields).and_then(|_| header::mss(fields, packet));
+            let mss = tcp(fields).map(|_| header::mss(fields, packet));
             // As rules before have lowered it; what fits the link is known when the packet leaves.
-            let mss = mss.map(|mss| match subject.changes.mss {
+            let lowered = |mss: u16| match subject.changes.mss {
                 Some(Mss::Bytes(largest)) => mss.min(largest),
                 Some(Mss::ClampToPmtu) | None => mss,
-            });
-            return Some(mss.map(|mss| (*first..=*last).contains(&mss)));
+            };
+            let within = |mss| (*first..=*last).contains(&lowered(mss));
+            // Linux: a segment that says none is within no range.
+            return Some(mss.map(|mss| mss.is_some_and(within)));
         }
         Match::Icmp(wanted) => return Some(icmp(fields).map(|found| fits_icmp(wanted, found))),
         Match::Content(bytes) => header::contains(packet, bytes),

@@ -120,6 +120,27 @@ fn a_largest_segment_that_a_rule_has_lowered_is_seen_by_later_rules() {
 }
 
 #[test]
+fn a_segment_that_says_no_largest_one_is_within_no_range() {
+    let mut fields = segment();
+    fields.upper = 0;
+    let mut bare = [0_u8; 20];
+    bare[12] = 5 << 4;
+    let range = |negated| Matcher {
+        negated,
+        ..Match::TcpMss(0, 1_000).into()
+    };
+    for flags in [2, 16] {
+        fields.tcp_flags = flags;
+        let rules = [false, true].map(|not| (vec![range(not)], Action::Passthrough));
+        let table = table(&[("forward", rules.into())]);
+        let mut worker = worker();
+        run_first(&table, &mut subject(&fields, &bare), &mut worker);
+        let counted = [1, 2].map(|rule| worker.counters.get(rule).0.packets);
+        assert_eq!(counted, [0, 1]);
+    }
+}
+
+#[test]
 fn priorities_and_code_points_are_made_of_each_other() {
     let fields = Fields {
         tos: 0xb9,
