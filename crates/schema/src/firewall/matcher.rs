@@ -134,7 +134,8 @@ const CONNECTION: &[Property] = &[
         "connection-type",
         HELPERS,
         "The helper that expected the connection",
-    ),
+    )
+    .inert_for(has_no_helper),
     may(
         "connection-bytes",
         BYTES,
@@ -142,6 +143,11 @@ const CONNECTION: &[Property] = &[
     ),
     may("connection-rate", RATES, "Bits a second of the connection"),
 ];
+
+/// Helpers that are known, and expect no connections here: a rule that asks for them never matches.
+fn has_no_helper(word: &str) -> bool {
+    matches!(word, "h323" | "quake3")
+}
 
 /// The table that routes the packet.
 const ROUTING: &[Property] = &[may(
