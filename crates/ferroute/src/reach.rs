@@ -15,7 +15,22 @@ pub(crate) struct Place {
     pub(crate) control: PathBuf,
 }
 
+/// The longest path of a socket (unix(7)), but for the zero at its end.
+const SOCKET_PATH_BYTES: usize = 107;
+
 impl Place {
+    /// Refuses a place that no socket can be at.
+    pub(crate) fn check(&self) -> Result<(), String> {
+        let path = &self.control;
+        match path.as_os_str().len() <= SOCKET_PATH_BYTES {
+            true => Ok(()),
+            false => Err(format!(
+                "{}: a socket's path has up to {SOCKET_PATH_BYTES} bytes; --control names another one",
+                path.display()
+            )),
+        }
+    }
+
     /// What the options say, completed by what is usual for this user.
     pub(crate) fn of(reach: &Reach) -> Self {
         let state = match reach.state.as_deref() {
@@ -132,6 +147,9 @@ mod tests {
             PathBuf::from("/y")
         );
         assert_eq!(Place::of(&reach(":memory:", None)).state, None);
+        let long = format!("/{}", "x".repeat(100));
+        assert!(Place::of(&reach(&long, None)).check().is_err());
+        assert!(Place::of(&reach(&long, Some("/y"))).check().is_ok());
     }
 
     #[test]

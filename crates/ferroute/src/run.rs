@@ -94,6 +94,7 @@ impl Drop for Running {
 /// Starts a router; `default` is the configuration of one that was given none.
 pub(crate) fn start(run: &Run, default: Option<&str>) -> Result<Running, String> {
     let place = Place::of(&run.reach);
+    place.check()?;
     let specs = crate::devices::parse(&run.ports)?;
     let mut store = schema::store();
     store.set_seal(crate::access::seal, |seal, text| {
