@@ -16,8 +16,6 @@ use crate::host::{Host, HostConfig};
 use crate::line::{Fault, Line};
 use crate::port::SimPort;
 
-/// Milliseconds of a day.
-
 /// A node of the world.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct NodeId(usize);
