@@ -31,6 +31,7 @@ pub enum Purge {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Epoch(pub(super) u8);
 
+/// How many purges can be told apart until a pass is over; of more, the latest also take what begins after them.
 const EPOCHS_AHEAD: u8 = 100;
 
 impl Epoch {

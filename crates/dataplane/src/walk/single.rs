@@ -45,13 +45,10 @@ fn home(cx: &Context<'_>, frame: &Frame, outlet: &Outlet) -> Option<u16> {
     if !cx.snapshot.firewall.tracks(fields.tuple.ipv6) || tracker.lookup(&fields.tuple).is_some() {
         return None;
     }
-    // An error is at home where the packet is that it quotes, however it hashes itself.
-    let home = match tracker.is_error(&fields, packet) {
-        true => tracker.home(&fields, packet),
-        false => {
-            let home = tracker.home(&fields, packet);
-            home.or_else(|| handover::home(packet, false, workers))
-        }
+    let home = match tracker.home(&fields, packet) {
+        // An error is at home where the packet is that it quotes, however it hashes itself.
+        None if !tracker.is_error(&fields, packet) => handover::home(packet, false, workers),
+        home => home,
     };
     home.filter(|home| *home != index)
 }

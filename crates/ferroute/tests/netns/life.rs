@@ -77,16 +77,16 @@ fn a_router_asked_to_end_leaves_nothing_behind_but_its_state() {
 }
 
 /// Asks for a router until one answers, and says how long each advertisement lets it be one, to the one
-/// that says no longer.
-const FAREWELL: &str = "import socket,struct\n\
+/// that says no longer; not for longer than half a minute.
+const FAREWELL: &str = "import socket,struct,time\n\
                         s=socket.socket(socket.AF_INET6,socket.SOCK_RAW,socket.IPPROTO_ICMPV6)\n\
                         index=struct.pack('@I',socket.if_nametoindex('eth0'))\n\
                         group=lambda name: socket.inet_pton(socket.AF_INET6,name)\n\
                         s.setsockopt(41,socket.IPV6_JOIN_GROUP,group('ff02::1')+index)\n\
                         s.setsockopt(41,socket.IPV6_MULTICAST_HOPS,255)\n\
                         s.setsockopt(41,socket.IPV6_MULTICAST_IF,index)\n\
-                        s.settimeout(.2);seen=None\n\
-                        while seen!=0:\n\
+                        s.settimeout(.2);seen=None;end=time.time()+30\n\
+                        while seen!=0 and time.time()<end:\n\
                         \x20try: m=s.recv(2000)\n\
                         \x20except TimeoutError:\n\
                         \x20\x20if seen is None: s.sendto(bytes([133,0,0,0,0,0,0,0]),('ff02::2',0))\n\
