@@ -4,6 +4,7 @@
 use std::sync::Arc;
 
 use frame::reassembly::{Config, Reassembly};
+use frame::shortcut::Straight;
 use frame::{Class, Frame, InterfaceId, Pool, Port, PortCounters, VECTOR_FRAMES, Vector};
 
 use crate::connection::Tracker;
@@ -174,6 +175,31 @@ impl Outlet {
     fn attached(&mut self, port: u16) -> Option<&mut Attached> {
         let place = self.places.get(usize::from(port)).copied().flatten()?;
         self.ports.get_mut(usize::from(place))
+    }
+
+    /// A round begins.
+    pub(crate) fn begin(&mut self) {
+        for attached in &mut self.ports {
+            attached.port.begin();
+        }
+    }
+
+    /// Whether a port learns shortcuts.
+    pub(crate) fn learns(&mut self, port: u16) -> bool {
+        self.attached(port)
+            .is_some_and(|attached| attached.port.learns())
+    }
+
+    /// The device behind a port, where shortcuts may lead to it.
+    pub(crate) fn device(&mut self, port: u16) -> Option<u32> {
+        self.attached(port)?.port.device()
+    }
+
+    /// Teaches a port a shortcut.
+    pub(crate) fn learn(&mut self, port: u16, straight: &Straight) {
+        if let Some(attached) = self.attached(port) {
+            attached.port.learn(straight);
+        }
     }
 
     /// Queues a whole vector for a port, if that has a queue here and nothing in it; else says no,

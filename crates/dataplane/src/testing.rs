@@ -4,6 +4,7 @@ use std::collections::VecDeque;
 use std::sync::{Arc, Mutex};
 
 use arc_swap::ArcSwap;
+use frame::shortcut::Straight;
 use frame::{
     Frame, InterfaceId, Offload, Offloads, Pool, Port, PortCounters, Sizes, Transmitted, Vector,
 };
@@ -157,6 +158,9 @@ pub(crate) struct Line {
     pub(crate) room: Option<usize>,
     /// What the port has counted.
     pub(crate) counters: PortCounters,
+    /// The number of a device behind the port, which learns shortcuts then, and what it has learned.
+    pub(crate) device: Option<u32>,
+    pub(crate) learned: Vec<Straight>,
 }
 
 /// A port whose other end is a test.
@@ -201,6 +205,18 @@ impl Port for TestPort {
 
     fn counters(&self) -> PortCounters {
         self.line().counters
+    }
+
+    fn learns(&self) -> bool {
+        self.line().device.is_some()
+    }
+
+    fn learn(&mut self, straight: &Straight) {
+        self.line().learned.push(*straight);
+    }
+
+    fn device(&self) -> Option<u32> {
+        self.line().device
     }
 }
 

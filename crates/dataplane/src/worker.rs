@@ -166,6 +166,7 @@ impl Worker {
     /// One round at `now`: commands, what other workers handed over, a vector of each port; then
     /// everything that is to be sent. All workers and control read the same clock.
     pub fn step(&mut self, now: Instant) -> Step {
+        self.outlet.begin();
         self.reader.pass();
         let snapshot = Arc::clone(self.snapshot.load());
         let fib = Arc::clone(&self.fib);

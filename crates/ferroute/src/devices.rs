@@ -3,11 +3,13 @@
 
 use std::os::fd::BorrowedFd;
 use std::path::PathBuf;
+use std::sync::Arc;
 
 use frame::Port;
+use frame::shortcut::Shortcuts;
 use netio::link::{Link, LinkEvent, LinkMonitor};
 use netio::takeover::Takeover;
-use netio::{OpenError, Opened, Request, Spec, Tether, Umem, XDP_RING};
+use netio::{OpenError, Opened, Request, Spec, Tether, Umem, XDP_RING, XdpShortcuts};
 use router::Instance;
 use router::drive::{Control, PortNews, Queue};
 use wire::Mac;
@@ -93,6 +95,8 @@ impl Device {
 pub(crate) struct Devices {
     devices: Vec<Device>,
     memory: Vec<Umem>,
+    /// What ports learn to forward by themselves.
+    shortcuts: Option<Arc<XdpShortcuts>>,
     take: bool,
     state: PathBuf,
     /// The state folder is ours alone and goes with us.
@@ -123,6 +127,7 @@ impl Devices {
         let mut devices = Self {
             devices: mapped.into_iter().map(device).collect(),
             memory,
+            shortcuts: None,
             take: run.take,
             state,
             temporary: place.state.is_none(),
@@ -131,6 +136,21 @@ impl Devices {
         };
         devices.put_back_of_crash();
         Ok(devices)
+    }
+
+    /// Has ports of AF_XDP learn shortcuts, where there are such and the kernel can.
+    pub(crate) fn learn(&mut self, control: &mut Control, seed: u64) {
+        let is_xdp = |device: &Device| matches!(device.mapped.spec, Spec::Xdp { .. });
+        if !self.devices.iter().any(is_xdp) {
+            return;
+        }
+        match XdpShortcuts::new(seed) {
+            Ok(shortcuts) => {
+                control.set_shortcuts(Arc::clone(&shortcuts) as Arc<dyn Shortcuts>);
+                self.shortcuts = Some(shortcuts);
+            }
+            Err(error) => tracing::warn!("this kernel takes no shortcuts by XDP: {error}"),
+        }
     }
 
     /// What a crashed run took from devices that are no ports of this one is given back now.
@@ -238,6 +258,7 @@ impl Devices {
             ring: XDP_RING,
             take: self.take,
             state: Some(&self.state),
+            shortcuts: self.shortcuts.as_ref(),
         };
         let device = &mut self.devices[index];
         let Mapped { name, spec } = &device.mapped;

@@ -133,6 +133,7 @@ pub(crate) fn start(run: &Run, default: Option<&str>) -> Result<Running, String>
         .map(|worker| Umem::of(worker.pool()))
         .collect();
     let mut devices = Devices::new(specs, run, &place, memory)?;
+    devices.learn(instance.control(), seed());
     waiting
         .add(devices.fd())
         .map_err(|error| format!("netlink: {error}"))?;

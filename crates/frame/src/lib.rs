@@ -5,7 +5,7 @@
 //! them back. Nothing here knows what the bytes mean, but for the checksum and segmentation state
 //! that a frame carries ([`Offload`]) and what finishes it in software: [`finish_checksum`],
 //! [`segment()`], and [`fragment()`] for a packet that is too long for its link. [`reassembly`] is the
-//! way back.
+//! way back. What a device may forward by itself is in [`shortcut`].
 
 #![allow(unsafe_code, reason = "the pool hands out slots of one mapping")]
 
@@ -16,6 +16,7 @@ mod pool;
 mod port;
 pub mod reassembly;
 mod segment;
+pub mod shortcut;
 mod vector;
 
 pub use fragment::{MTU_MIN, Unfragmentable, fragment, fragment6};

@@ -2,6 +2,7 @@
 
 use std::os::fd::BorrowedFd;
 
+use crate::shortcut::Straight;
 use crate::{Frame, Offloads, Pool, Vector};
 
 /// What one call of `transmit` did.
@@ -52,6 +53,25 @@ pub trait Port: Send {
     /// What a worker with nothing to do waits on (readable when frames are there); none for ports
     /// that are always polled.
     fn wait_fd(&self) -> Option<BorrowedFd<'_>> {
+        None
+    }
+
+    /// Begins a worker's round, before that reads anything that control publishes: what is learned in it
+    /// rests on what there was now.
+    fn begin(&mut self) {}
+
+    /// Whether it learns shortcuts.
+    fn learns(&self) -> bool {
+        false
+    }
+
+    /// Learns to forward packets like this one, which it received in this round, by itself.
+    fn learn(&mut self, straight: &Straight) {
+        let _ = straight;
+    }
+
+    /// The kernel's number of its device, where others' shortcuts may lead to it.
+    fn device(&self) -> Option<u32> {
         None
     }
 

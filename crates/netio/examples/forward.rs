@@ -39,6 +39,7 @@ fn forward(one: &str, other: &str) -> Result<(), Failure> {
         ring: XDP_RING,
         take: false,
         state: Some(&state),
+        shortcuts: None,
     };
     let mut opened = [
         open(&one.parse()?, &request)?,

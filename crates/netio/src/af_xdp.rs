@@ -12,18 +12,21 @@
 //! holds is marked as lent: only what is marked is taken back, whatever the kernel writes, and when
 //! a port closes, all that is marked comes home.
 //!
-//! A device has one program on it, five instructions that send a frame to the socket of its queue.
-//! It is attached by a link, which goes with the process. XDP sees bytes only: unfinished
+//! A device has one program on it, which sends a frame to the socket of its queue, unless it knows
+//! a shortcut (`shortcuts`). It is attached by a link, which goes with the process. XDP sees bytes only: unfinished
 //! checksums, merged segments and VLAN tags beside the frame must be switched off at whoever sends
 //! (`link::offload_off`).
 //!
 //! Jumbo frames come in pieces of 1,792 bytes and are put together in a larger slot; this needs
 //! Linux 6.6. Zero copy is taken where the driver offers it; no such card was there to test it.
 
+mod assemble;
+mod bpf;
 mod lent;
 mod program;
 mod receive;
 mod ring;
+mod shortcuts;
 mod socket;
 mod transmit;
 
@@ -33,19 +36,24 @@ use std::os::fd::{AsFd, BorrowedFd};
 use std::ptr::NonNull;
 use std::sync::Arc;
 
+use frame::shortcut::Straight;
 use frame::{Class, Frame, HEADROOM, Pool, Port, PortCounters, Transmitted, Vector};
 
 use crate::link::{self, Channels, Links};
 use lent::Lent;
 use program::Attachment;
 use receive::Assembly;
+use shortcuts::Learner;
+pub use shortcuts::XdpShortcuts;
 use socket::Rings;
 pub(crate) use socket::while_busy;
 
 /// Bytes of a frame in one chunk of the UMEM: the kernel keeps 256 of the 2,048 in front.
 const CHUNK: usize = Class::Small.slot_bytes() - HEADROOM;
-/// Ethernet header with two VLAN tags.
-const LINK_HEADER: u32 = 14 + 8;
+/// Bytes of an Ethernet header.
+const ETHERNET: u32 = 14;
+/// The same with two VLAN tags.
+const LINK_HEADER: u32 = ETHERNET + 8;
 /// The longest packet that fits one chunk.
 const PLAIN_MTU: u32 = CHUNK as u32 - LINK_HEADER;
 /// The longest packet that is put together.
@@ -148,11 +156,15 @@ pub struct XdpPort {
     /// What the kernel had counted when the port was closed.
     last: PortCounters,
     attachment: Arc<Attachment>,
+    learner: Option<Learner>,
 }
 
 impl XdpPort {
     /// Opens all queues of a device of the calling thread's network namespace: the port of queue
     /// `n` uses `umems[n % umems.len()]`, so that each worker gets its share.
+    ///
+    /// In generic mode its program takes these shortcuts, and the ports learn some. (In native mode a device
+    /// may have nowhere to put frames of others, and loses them without a word.)
     ///
     /// `ring` is the number of entries of each of a port's four rings, a power of two; a port
     /// borrows up to twice as many slots. A queue that another port has just left is waited for,
@@ -165,6 +177,7 @@ impl XdpPort {
         mode: XdpMode,
         umems: &[Umem],
         ring: u32,
+        shortcuts: Option<&Arc<XdpShortcuts>>,
     ) -> Result<Vec<Self>, XdpRefusal> {
         let mut links = Links::open().map_err(XdpRefusal::at("netlink"))?;
         let link = links
@@ -182,7 +195,8 @@ impl XdpPort {
         if channels.receive > channels.transmit {
             return Err(XdpRefusal::Queues(channels));
         }
-        let attachment = Attachment::new(link.index, channels.receive, pieces)?;
+        let shortcuts = shortcuts.filter(|_| mode == XdpMode::Generic);
+        let attachment = Attachment::new(link.index, channels.receive, pieces, shortcuts)?;
         let sockets = (0..channels.receive)
             .zip(umems.iter().cycle())
             .map(|(queue, umem)| {
@@ -209,6 +223,7 @@ impl XdpPort {
             down: false,
             last: PortCounters::default(),
             attachment: Arc::clone(attachment),
+            learner: attachment.learner(),
         }
     }
 
@@ -249,6 +264,26 @@ impl Port for XdpPort {
 
     fn wait_fd(&self) -> Option<BorrowedFd<'_>> {
         self.rings.as_ref().map(|rings| rings.socket().as_fd())
+    }
+
+    fn begin(&mut self) {
+        if let Some(learner) = &mut self.learner {
+            learner.begin();
+        }
+    }
+
+    fn learns(&self) -> bool {
+        self.learner.is_some()
+    }
+
+    fn learn(&mut self, straight: &Straight) {
+        if let Some(learner) = &mut self.learner {
+            learner.learn(straight);
+        }
+    }
+
+    fn device(&self) -> Option<u32> {
+        (self.mode() == XdpMode::Generic).then(|| self.attachment.index())
     }
 
     fn counters(&self) -> PortCounters {

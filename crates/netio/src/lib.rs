@@ -35,7 +35,7 @@ mod vnet;
 mod wait;
 
 pub use af_packet::{PacketPort, PacketReplay};
-pub use af_xdp::{Umem, XDP_RING, XdpMode, XdpPort, XdpRefusal};
+pub use af_xdp::{Umem, XDP_RING, XdpMode, XdpPort, XdpRefusal, XdpShortcuts};
 pub use capture::Capture;
 pub use fault::{Fault, Faults};
 pub use memory::{Handing, MemoryPort};

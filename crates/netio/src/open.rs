@@ -15,6 +15,7 @@ mod spec;
 use std::fmt;
 use std::io;
 use std::path::Path;
+use std::sync::Arc;
 
 use frame::Port;
 
@@ -22,7 +23,9 @@ pub use spec::{Spec, SpecError};
 
 use crate::link::{Link, Links};
 use crate::takeover::{self, Held, Takeover};
-use crate::{Layer, PacketPort, PcapPort, TapPort, Tether, Umem, XdpMode, XdpPort, XdpRefusal};
+use crate::{
+    Layer, PacketPort, PcapPort, TapPort, Tether, Umem, XdpMode, XdpPort, XdpRefusal, XdpShortcuts,
+};
 
 /// What is to be opened, and for whom.
 #[derive(Clone, Copy, Debug)]
@@ -39,6 +42,8 @@ pub struct Request<'a> {
     /// addresses on it, and the kernel receives what it does by AF_PACKET: for tests and
     /// benchmarks with devices that nobody else uses.
     pub state: Option<&'a Path>,
+    /// What ports of AF_XDP learn to forward by themselves.
+    pub shortcuts: Option<&'a Arc<XdpShortcuts>>,
 }
 
 /// Open ports of one device.
@@ -311,8 +316,14 @@ fn open_by(driver: Driver, device: &str, request: &Request<'_>) -> Result<Ports,
             Ok((boxed(ports), None))
         }
         Driver::Xdp(mode) => {
-            let ports = XdpPort::open(device, mode, request.workers, request.ring)
-                .map_err(|refusal| explain_refusal(&refusal))?;
+            let ports = XdpPort::open(
+                device,
+                mode,
+                request.workers,
+                request.ring,
+                request.shortcuts,
+            )
+            .map_err(|refusal| explain_refusal(&refusal))?;
             let zero_copy = ports.iter().any(XdpPort::is_zero_copy);
             let note = zero_copy.then_some("zero copy, which is untested");
             Ok((boxed(ports), note))

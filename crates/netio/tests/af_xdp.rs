@@ -15,7 +15,7 @@ const RING: u32 = 256;
 
 fn open(device: &str, mode: XdpMode, pool: &Pool) -> XdpPort {
     let umems = [Umem::of(pool)];
-    let mut ports = XdpPort::open(device, mode, &umems, RING).expect("an AF_XDP socket");
+    let mut ports = XdpPort::open(device, mode, &umems, RING, None).expect("an AF_XDP socket");
     assert_eq!(ports.len(), 1);
     let port = ports.pop().expect("one port");
     assert_eq!(port.mode(), mode);
@@ -83,7 +83,7 @@ fn an_mtu_beyond_what_can_be_put_together_is_refused_by_name() {
         cable("left", "right", 17_000);
         let pool = pool();
 
-        let refusal = XdpPort::open("left", XdpMode::Generic, &[Umem::of(&pool)], RING);
+        let refusal = XdpPort::open("left", XdpMode::Generic, &[Umem::of(&pool)], RING, None);
 
         let refusal = refusal.expect_err("17,000 bytes");
         assert!(matches!(refusal, XdpRefusal::Jumbo { mtu: 17_000, .. }));
@@ -143,7 +143,7 @@ fn two_queues_are_two_ports() {
         cable_with("left", "right", 1500, 2);
         let mut pool = pool();
         let umems = [Umem::of(&pool)];
-        let open = |device| XdpPort::open(device, XdpMode::Native, &umems, RING);
+        let open = |device| XdpPort::open(device, XdpMode::Native, &umems, RING, None);
         let mut left = open("left").expect("AF_XDP sockets");
         let mut right = open("right").expect("AF_XDP sockets");
         assert_eq!((left.len(), right.len()), (2, 2));

@@ -106,7 +106,7 @@ fn af_xdp_does_not_allocate() {
         cable("left", "right", 9000);
         let mut pool = pool();
         let umems = [Umem::of(&pool)];
-        let open = |device| XdpPort::open(device, XdpMode::Generic, &umems, 256);
+        let open = |device| XdpPort::open(device, XdpMode::Generic, &umems, 256, None);
         let mut left = open("left").expect("AF_XDP sockets");
         let mut right = open("right").expect("AF_XDP sockets");
         right[0].receive(&mut pool, &mut Vector::new());

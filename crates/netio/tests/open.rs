@@ -38,6 +38,7 @@ fn try_open(spec: &str, pool: &Pool, state: &State, take: bool) -> Result<Opened
         ring: 256,
         take,
         state: Some(&state.0),
+        shortcuts: None,
     };
     open(&spec.parse::<Spec>().expect("a spec"), &request)
 }
@@ -239,7 +240,7 @@ fn a_device_whose_frames_an_unknown_program_gets_first_is_not_taken_unasked() {
         cable("left", "right", 1500);
         let (pool, state) = (pool(), State::new());
         // No takeover: nothing on the device says whose it is.
-        let other = XdpPort::open("left", XdpMode::Generic, &[Umem::of(&pool)], 256);
+        let other = XdpPort::open("left", XdpMode::Generic, &[Umem::of(&pool)], 256, None);
         let other = other.expect("permitted");
 
         let refused = refusal("packet:left", &pool, &state);

@@ -8,6 +8,7 @@ use core::net::Ipv4Addr;
 use core::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, OnceLock};
 
+use frame::shortcut::Shortcuts;
 use kernels::Pages;
 
 use super::adjacency::{Adjacency, AdjacencyTable, NEXT_HOPS, NextHopId};
@@ -76,6 +77,8 @@ pub struct FibWriter {
     next_hops: NextHops,
     /// Routes may have changed since the last round was closed.
     changed: bool,
+    /// What ports learned of it.
+    shortcuts: Option<Arc<dyn Shortcuts>>,
 }
 
 /// The writers of a routing table's halves.
@@ -111,11 +114,25 @@ impl FibWriter {
             tables: (0..TABLES).map(|_| None).collect(),
             next_hops: NextHops::new(grace),
             changed: false,
+            shortcuts: None,
         };
         writer
             .table(0)
             .expect("a process begins with address space for its first table");
         writer
+    }
+
+    /// Takes shortcuts that ports may learn.
+    pub fn set_shortcuts(&mut self, shortcuts: Arc<dyn Shortcuts>) {
+        self.shortcuts = Some(shortcuts);
+    }
+
+    /// Something that forwarding depends on has changed, here or in the snapshot: whatever ports learned
+    /// before is forgotten.
+    pub fn forget_shortcuts(&self) {
+        if let Some(shortcuts) = &self.shortcuts {
+            shortcuts.forget();
+        }
     }
 
     /// What workers read.
@@ -175,7 +192,11 @@ impl FibWriter {
 
     /// Changes a next hop; every route and group that leads to it follows at once.
     pub fn set_next_hop(&mut self, id: NextHopId, adjacency: &Adjacency) {
+        let before = self.fib.adjacencies.read(id);
         self.fib.adjacencies.write(id, adjacency);
+        if before != *adjacency {
+            self.forget_shortcuts();
+        }
     }
 
     /// Notes which IPv4 neighbour a next hop is, if it is one.
@@ -191,6 +212,7 @@ impl FibWriter {
             return;
         }
         self.fib.adjacencies.retire(id);
+        self.forget_shortcuts();
         self.next_hops.limbo.push(id);
     }
 }

@@ -7,6 +7,7 @@ use super::forward::{self, Fit};
 use super::ingress::Entrance;
 use super::passes::{NO_PORT, Scratch};
 use super::tally::{RunKey, Speed, Tally, slow_is_fast};
+use super::teach::teach;
 use super::{Context, Exit, Leaving, egress, options};
 use crate::drop::Drop;
 use crate::outlet::Outlet;
@@ -27,11 +28,25 @@ pub(super) fn pass3<const FAST: bool>(
     let count = frames.len().min(VECTOR_FRAMES);
     let mut state = Tally::new(cx, entrance.id);
     scratch.near.forget();
+    let learns = FAST && outlet.learns(entrance.interface.port);
     let mut at = 0;
     while at < count {
         if FAST {
+            let from = at;
             at += straight_run::<false>(cx, &mut frames[at..], at, scratch, &mut state, outlet);
+            let between = at;
             at += straight_run::<true>(cx, &mut frames[at..], at, scratch, &mut state, outlet);
+            if learns {
+                let (all, ports) = (&frames[..at], &scratch.ports[..at]);
+                teach::<false>(
+                    cx,
+                    entrance,
+                    &all[from..between],
+                    &ports[from..between],
+                    outlet,
+                );
+                teach::<true>(cx, entrance, &all[between..], &ports[between..], outlet);
+            }
         }
         if at < count {
             one::<FAST>(cx, &mut frames[at], at, scratch, &mut state, outlet);

@@ -41,6 +41,7 @@ mod prerouting;
 mod routing;
 mod single;
 mod tally;
+mod teach;
 #[cfg(test)]
 mod tests;
 

@@ -17,6 +17,7 @@ mod life;
 mod odd;
 mod pmtu;
 mod routing;
+mod shortcuts;
 mod throughput;
 mod trace;
 mod traceroute;

@@ -1,28 +1,28 @@
-//! The program on a device, made of instructions and loaded by bpf(2).
+//! The program on a device: what a shortcut leads on goes on, everything else goes to the socket of its
+//! queue.
 
-use std::ffi::CStr;
 use std::io;
-use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
+use std::os::fd::{AsRawFd, OwnedFd};
 use std::sync::{Arc, OnceLock};
 
+use super::assemble::{Alu, Assembler, Helper, If, Label, R, Size};
+use super::shortcuts::{
+    self, BUCKET_BITS, LIFE, LINE, Learner, SLOTS, STEP_BITS, TAG_SHIFT, XdpShortcuts, lane, slot,
+};
 use super::socket::while_busy;
-use super::{XdpMode, XdpRefusal};
+use super::{ETHERNET, XdpMode, XdpRefusal, bpf};
 use crate::af_packet;
-use crate::sys;
 
-const BPF_MAP_CREATE: libc::c_int = 0;
-const BPF_MAP_UPDATE_ELEM: libc::c_int = 2;
-const BPF_PROG_LOAD: libc::c_int = 5;
-const BPF_LINK_CREATE: libc::c_int = 28;
-const BPF_MAP_TYPE_XSKMAP: u32 = 17;
-const BPF_PROG_TYPE_XDP: u32 = 6;
-const BPF_XDP: u32 = 37;
-const BPF_F_XDP_HAS_FRAGS: u32 = 1 << 5;
 const XDP_FLAGS_SKB_MODE: u32 = 1 << 1;
 const XDP_FLAGS_DRV_MODE: u32 = 1 << 2;
+const XDP_PASS: i32 = 2;
 
-/// The licence that the kernel is told; the program uses no helper that asks for another.
-const LICENSE: &CStr = c"Apache-2.0";
+/// Where `struct xdp_md` has its parts.
+mod context {
+    pub(super) const DATA: i16 = 0;
+    pub(super) const DATA_END: i16 = 4;
+    pub(super) const RX_QUEUE_INDEX: i16 = 16;
+}
 
 /// A program, the map of sockets that it sends to, and, when attached, the link to its device. All
 /// of it goes with the last descriptor, thus with the process at the latest.
@@ -34,13 +34,23 @@ pub(super) struct Attachment {
     /// Keeps the device in promiscuous mode.
     _promiscuous: OwnedFd,
     link: OnceLock<(OwnedFd, XdpMode)>,
+    /// The shortcuts that the program takes, and which entrance it is.
+    shortcuts: Option<(Arc<XdpShortcuts>, u32)>,
 }
 
 impl Attachment {
-    /// Loads a program for a device of so many queues; `pieces` if frames may come in several.
-    pub(super) fn new(index: u32, queues: u32, pieces: bool) -> Result<Self, XdpRefusal> {
-        let sockets = create_map(queues).map_err(XdpRefusal::at("making the map of sockets"))?;
-        let program = load(&sockets, pieces).map_err(XdpRefusal::at("loading the XDP program"))?;
+    /// Loads a program for a device of so many queues, which takes these shortcuts; `pieces` if frames may
+    /// come in several.
+    pub(super) fn new(
+        index: u32,
+        queues: u32,
+        pieces: bool,
+        shortcuts: Option<&Arc<XdpShortcuts>>,
+    ) -> Result<Self, XdpRefusal> {
+        let sockets = bpf::create_map(bpf::XSKMAP, 4, queues)
+            .map_err(XdpRefusal::at("making the map of sockets"))?;
+        let (program, shortcuts) =
+            load(&sockets, pieces, shortcuts).map_err(XdpRefusal::at("loading the XDP program"))?;
         let promiscuous =
             af_packet::promiscuous(index).map_err(XdpRefusal::at("promiscuous mode"))?;
         Ok(Self {
@@ -49,22 +59,13 @@ impl Attachment {
             program,
             _promiscuous: promiscuous,
             link: OnceLock::new(),
+            shortcuts,
         })
     }
 
     /// Has the program send the frames of a queue to this bound socket.
     pub(super) fn add(&self, queue: u32, socket: &OwnedFd) -> Result<(), XdpRefusal> {
-        let value = socket.as_raw_fd();
-        let attributes: [u64; 4] = [
-            self.sockets.as_raw_fd() as u64,
-            std::ptr::from_ref(&queue) as u64,
-            std::ptr::from_ref(&value) as u64,
-            0,
-        ];
-        // SAFETY: key and value are live words of 32 bits, as the map's are; the kernel reads them.
-        unsafe { bpf(BPF_MAP_UPDATE_ELEM, &attributes) }
-            .map_err(XdpRefusal::at("adding a socket to the map"))?;
-        Ok(())
+        bpf::put(&self.sockets, queue, socket).map_err(XdpRefusal::at("adding a socket to the map"))
     }
 
     /// Attaches the program to its device.
@@ -73,9 +74,7 @@ impl Attachment {
             XdpMode::Native => (XDP_FLAGS_DRV_MODE, "attaching XDP in the driver"),
             XdpMode::Generic => (XDP_FLAGS_SKB_MODE, "attaching generic XDP"),
         };
-        let attributes: [u32; 4] = [self.program.as_raw_fd() as u32, self.index, BPF_XDP, flags];
-        // SAFETY: the attributes hold no pointers.
-        let attempt = || unsafe { bpf_descriptor(BPF_LINK_CREATE, &attributes) };
+        let attempt = || bpf::attach(&self.program, self.index, flags);
         let link = while_busy(attempt).map_err(XdpRefusal::at(step))?;
         let _ = self.link.set((link, mode));
         Ok(Arc::new(self))
@@ -85,89 +84,323 @@ impl Attachment {
     pub(super) fn mode(&self) -> XdpMode {
         self.link.get().map_or(XdpMode::Generic, |(_, mode)| *mode)
     }
+
+    /// The kernel's number of the device.
+    pub(super) fn index(&self) -> u32 {
+        self.index
+    }
+
+    /// What a port of the device learns.
+    pub(super) fn learner(&self) -> Option<Learner> {
+        let (shortcuts, entrance) = self.shortcuts.as_ref()?;
+        Some(Learner::new(shortcuts, *entrance))
+    }
 }
 
-fn create_map(queues: u32) -> io::Result<OwnedFd> {
-    let attributes: [u32; 4] = [BPF_MAP_TYPE_XSKMAP, 4, 4, queues];
-    // SAFETY: the attributes hold no pointers.
-    unsafe { bpf_descriptor(BPF_MAP_CREATE, &attributes) }
+type Taken = Option<(Arc<XdpShortcuts>, u32)>;
+
+/// Loads the program. On a kernel that does not take it with shortcuts it has none, and says so.
+fn load(
+    sockets: &OwnedFd,
+    pieces: bool,
+    shortcuts: Option<&Arc<XdpShortcuts>>,
+) -> io::Result<(OwnedFd, Taken)> {
+    if let Some(shortcuts) = shortcuts {
+        let entrance = shortcuts::entrance(shortcuts);
+        match bpf::load(&with_shortcuts(sockets, shortcuts, entrance), pieces) {
+            Ok(program) => return Ok((program, Some((Arc::clone(shortcuts), entrance)))),
+            Err(error) => tracing::warn!("this kernel takes no shortcuts by XDP: {error}"),
+        }
+    }
+    let mut program = Assembler::default();
+    program.alu(Alu::Move, R::R6, R::R1);
+    to_socket(&mut program, sockets);
+    Ok((bpf::load(&program.finish(), pieces)?, None))
 }
 
-fn load(sockets: &OwnedFd, pieces: bool) -> io::Result<OwnedFd> {
-    let instructions = instructions(sockets.as_raw_fd());
-    let low_high = |low: u32, high: u32| u64::from(low) | u64::from(high) << 32;
-    let flags = if pieces { BPF_F_XDP_HAS_FRAGS } else { 0 };
-    // `union bpf_attr`, the part for BPF_PROG_LOAD.
-    let attributes: [u64; 9] = [
-        low_high(BPF_PROG_TYPE_XDP, instructions.len() as u32),
-        instructions.as_ptr() as u64,
-        LICENSE.as_ptr() as u64,
-        0, // no log
-        0,
-        low_high(0, flags),
-        u64::from_ne_bytes(*b"ferroute"),
-        0,
-        low_high(0, BPF_XDP),
-    ];
-    // SAFETY: instructions and licence are live for the call, with the length told; the kernel
-    // only reads them.
-    unsafe { bpf_descriptor(BPF_PROG_LOAD, &attributes) }
+/// `return bpf_redirect_map(&sockets, context->rx_queue_index, XDP_PASS)`: without a socket for the
+/// queue the frame goes its usual way. The context is in register 6.
+fn to_socket(program: &mut Assembler, sockets: &OwnedFd) {
+    program.load(Size::Word, R::R2, R::R6, context::RX_QUEUE_INDEX);
+    program.map(R::R1, sockets.as_raw_fd());
+    program.alu(Alu::Move, R::R3, XDP_PASS);
+    program.call(Helper::RedirectMap);
+    program.exit();
 }
 
-/// `return bpf_redirect_map(&sockets, context->rx_queue_index, XDP_PASS)`: to the socket of the
-/// queue, or on to the kernel if there is none.
-fn instructions(sockets: i32) -> [u64; 6] {
-    const LOAD_WORD: u8 = 0x61;
-    const LOAD_IMMEDIATE_64: u8 = 0x18;
-    const MOVE_IMMEDIATE: u8 = 0xb7;
-    const CALL: u8 = 0x85;
-    const EXIT: u8 = 0x95;
-    const MAP_DESCRIPTOR: u8 = 1;
-    const RX_QUEUE_INDEX: i16 = 16; // in `struct xdp_md`
-    const REDIRECT_MAP: i32 = 51;
-    const XDP_PASS: i32 = 2;
-    [
-        instruction(LOAD_WORD, 2, 1, RX_QUEUE_INDEX, 0),
-        instruction(LOAD_IMMEDIATE_64, 1, MAP_DESCRIPTOR, 0, sockets),
-        0, // the upper half of the immediate
-        instruction(MOVE_IMMEDIATE, 3, 0, 0, XDP_PASS),
-        instruction(CALL, 0, 0, 0, REDIRECT_MAP),
-        instruction(EXIT, 0, 0, 0, 0),
-    ]
+/// Where the program keeps things on its stack, from its end.
+mod kept {
+    pub(super) const NUMBER: i16 = -4;
+    /// The first word of the slot that is looked for.
+    pub(super) const WORD: i16 = -16;
+    /// Four words of addresses.
+    pub(super) const ADDRESSES: i16 = -48;
+    pub(super) const KIND: i16 = -56;
+    /// The frame's length.
+    pub(super) const LEN: i16 = -64;
 }
 
-/// `struct bpf_insn` as it lies in memory.
-const fn instruction(code: u8, target: u8, source: u8, offset: i16, immediate: i32) -> u64 {
-    let [o0, o1] = offset.to_ne_bytes();
-    let [i0, i1, i2, i3] = immediate.to_ne_bytes();
-    u64::from_ne_bytes([code, source << 4 | target, o0, o1, i0, i1, i2, i3])
+/// Where headers have their parts, from the frame's first byte.
+mod at {
+    pub(super) const TYPE: i16 = 12;
+    pub(super) const IP: i16 = 14;
+    pub(super) const LEN4: i16 = 16;
+    pub(super) const TTL4: i16 = 22;
+    pub(super) const CHECKSUM4: i16 = 24;
+    pub(super) const SOURCE4: i16 = 26;
+    pub(super) const DESTINATION4: i16 = 30;
+    pub(super) const END4: i32 = 34;
+    pub(super) const LEN6: i16 = 18;
+    pub(super) const NEXT6: i16 = 20;
+    pub(super) const HOPS6: i16 = 21;
+    pub(super) const SOURCE6: i16 = 22;
+    pub(super) const END6: i32 = 54;
 }
 
-/// bpf(2) with a command that makes a descriptor.
+/// The program with shortcuts. Registers: 6 the context, 7 the frame, 8 its end and then the slot, 9 its
+/// length and then where the slot is in its bucket.
 ///
-/// # Safety
-/// As `bpf`.
-unsafe fn bpf_descriptor<T>(command: libc::c_int, attributes: &T) -> io::Result<OwnedFd> {
-    // SAFETY: the caller vouches for the attributes.
-    let fd = unsafe { bpf(command, attributes)? };
-    // SAFETY: the kernel has just made this descriptor for us.
-    Ok(unsafe { OwnedFd::from_raw_fd(fd) })
+/// It takes a frame whose header is in order (RFC 1812, 5.2.2), without options or hop-by-hop options,
+/// which may live on, has no padding and fits: all that the fast path decides about a packet that goes
+/// straight but by its addresses, and those are a slot's.
+fn with_shortcuts(sockets: &OwnedFd, shortcuts: &XdpShortcuts, entrance: u32) -> Vec<u64> {
+    let program = &mut Assembler::default();
+    let (socket, ipv6, look) = (program.label(), program.label(), program.label());
+    program.alu(Alu::Move, R::R6, R::R1);
+    program.load(Size::Word, R::R7, R::R6, context::DATA);
+    program.load(Size::Word, R::R8, R::R6, context::DATA_END);
+    program.alu(Alu::Move, R::R9, R::R8);
+    program.alu(Alu::Sub, R::R9, R::R7);
+    program.store(Size::Double, R::Stack, kept::LEN, R::R9);
+    has(program, at::END4, socket);
+    program.load(Size::Half, R::R1, R::R7, at::TYPE);
+    program.jump_if(If::Equal, R::R1, i32::from(0x86dd_u16.to_be()), ipv6);
+    program.jump_if(If::NotEqual, R::R1, i32::from(0x0800_u16.to_be()), socket);
+    read4(program, shortcuts::kind(entrance, false), socket);
+    program.jump(look);
+    program.place(ipv6);
+    has(program, at::END6, socket);
+    read6(program, shortcuts::kind(entrance, true), socket);
+    program.place(look);
+    find(program, shortcuts, socket);
+    go(program, shortcuts, socket);
+    program.place(socket);
+    to_socket(program, sockets);
+    std::mem::take(program).finish()
 }
 
-/// bpf(2); attributes that are not there count as zero.
-///
-/// # Safety
-/// `T` is the beginning of the part of `union bpf_attr` for this command, and its pointers are
-/// valid for what the command does with them.
-unsafe fn bpf<T>(command: libc::c_int, attributes: &T) -> io::Result<libc::c_int> {
-    // SAFETY: pointer and length are those of a live value; the caller vouches for the rest.
-    let result = unsafe {
-        libc::syscall(
-            libc::SYS_bpf,
-            command,
-            std::ptr::from_ref(attributes),
-            size_of::<T>(),
-        )
-    };
-    sys::check(result as libc::c_int)
+/// The frame has so many bytes.
+fn has(program: &mut Assembler, bytes: i32, socket: Label) {
+    program.alu(Alu::Move, R::R1, R::R7);
+    program.alu(Alu::Add, R::R1, bytes);
+    program.jump_if(If::Greater, R::R1, R::R8, socket);
+}
+
+/// The frame ends where the packet does: a number of 16 bits at `len`, and `more`, are its length.
+fn ends(program: &mut Assembler, len: i16, more: i32, socket: Label) {
+    program.load(Size::Half, R::R1, R::R7, len);
+    program.swap16(R::R1);
+    program.alu(Alu::Add, R::R1, more);
+    program.jump_if(If::NotEqual, R::R1, R::R9, socket);
+}
+
+/// Keeps a number of 32 bits for what packets are at this entrance.
+fn keep_kind(program: &mut Assembler, kind: u32) {
+    program.set(R::R1, u64::from(kind));
+    program.store(Size::Double, R::Stack, kept::KIND, R::R1);
+}
+
+/// Looks at an IPv4 header, and keeps its addresses.
+fn read4(program: &mut Assembler, kind: u32, socket: Label) {
+    program.load(Size::Byte, R::R1, R::R7, at::IP);
+    program.jump_if(If::NotEqual, R::R1, 0x45, socket);
+    program.load(Size::Byte, R::R1, R::R7, at::TTL4);
+    program.jump_if(If::Less, R::R1, 2, socket);
+    ends(program, at::LEN4, ETHERNET as i32, socket);
+    // The sum of the header, folded to 16 bits, is all ones (RFC 1071).
+    program.alu(Alu::Move, R::R1, 0);
+    for word in (at::IP..at::END4 as i16).step_by(4) {
+        program.load(Size::Word, R::R2, R::R7, word);
+        program.alu(Alu::Add, R::R1, R::R2);
+    }
+    for (shift, mask) in [
+        (32, u64::from(u32::MAX)),
+        (16, 0xffff),
+        (16, 0xffff),
+        (16, 0xffff),
+    ] {
+        program.alu(Alu::Move, R::R2, R::R1);
+        program.alu(Alu::ShiftRight, R::R2, shift);
+        program.set(R::R3, mask);
+        program.alu(Alu::And, R::R1, R::R3);
+        program.alu(Alu::Add, R::R1, R::R2);
+    }
+    program.jump_if(If::NotEqual, R::R1, 0xffff, socket);
+    program.alu(Alu::Move, R::R1, 0);
+    program.store(Size::Double, R::Stack, kept::ADDRESSES, R::R1);
+    program.store(Size::Double, R::Stack, kept::ADDRESSES + 16, R::R1);
+    program.load(Size::Word, R::R1, R::R7, at::SOURCE4);
+    program.store(Size::Double, R::Stack, kept::ADDRESSES + 8, R::R1);
+    program.load(Size::Word, R::R1, R::R7, at::DESTINATION4);
+    program.store(Size::Double, R::Stack, kept::ADDRESSES + 24, R::R1);
+    keep_kind(program, kind);
+}
+
+/// Looks at an IPv6 header, and keeps its addresses.
+fn read6(program: &mut Assembler, kind: u32, socket: Label) {
+    program.load(Size::Byte, R::R1, R::R7, at::IP);
+    program.alu(Alu::ShiftRight, R::R1, 4);
+    program.jump_if(If::NotEqual, R::R1, 6, socket);
+    // Hop-by-hop options are every router's to read.
+    program.load(Size::Byte, R::R1, R::R7, at::NEXT6);
+    program.jump_if(If::Equal, R::R1, 0, socket);
+    program.load(Size::Byte, R::R1, R::R7, at::HOPS6);
+    program.jump_if(If::Less, R::R1, 2, socket);
+    ends(program, at::LEN6, at::END6, socket);
+    for word in 0..4 {
+        program.load(Size::Double, R::R1, R::R7, at::SOURCE6 + word * 8);
+        program.store(Size::Double, R::Stack, kept::ADDRESSES + word * 8, R::R1);
+    }
+    keep_kind(program, kind);
+}
+
+/// Finds the slot of what is kept: in register 8 then.
+fn find(program: &mut Assembler, shortcuts: &XdpShortcuts, socket: Label) {
+    let found = program.label();
+    // `Learned::hash`, in register 1.
+    program.load(Size::Double, R::R1, R::Stack, kept::KIND);
+    program.set(R::R2, shortcuts.factor);
+    program.alu(Alu::Add, R::R1, R::R2);
+    for word in 0..4 {
+        program.alu(Alu::Mul, R::R1, R::R2);
+        program.load(Size::Double, R::R3, R::Stack, kept::ADDRESSES + word * 8);
+        program.alu(Alu::Xor, R::R1, R::R3);
+    }
+    program.alu(Alu::Mul, R::R1, R::R2);
+    program.alu(Alu::Move, R::R3, R::R1);
+    program.alu(Alu::ShiftRight, R::R3, 32);
+    program.alu(Alu::Xor, R::R1, R::R3);
+    program.alu(Alu::Mul, R::R1, R::R2);
+    // The word that its slot begins with.
+    program.map_value(R::R2, shortcuts.maps.state.as_raw_fd());
+    program.load(Size::Word, R::R2, R::R2, 0);
+    program.alu(Alu::ShiftLeft, R::R2, 32);
+    program.alu(Alu::Move, R::R3, R::R1);
+    program.alu(Alu::ShiftLeft, R::R3, 32 - TAG_SHIFT);
+    program.alu(Alu::ShiftRight, R::R3, 32);
+    program.alu(Alu::Add, R::R2, R::R3);
+    program.store(Size::Double, R::Stack, kept::WORD, R::R2);
+    // Where the first slot is in its bucket.
+    program.alu(Alu::Move, R::R9, R::R1);
+    program.alu(Alu::And, R::R9, SLOTS as i32 - 1);
+    program.alu(Alu::Mul, R::R9, LINE as i32);
+    program.alu(Alu::ShiftRight, R::R1, 64 - BUCKET_BITS as i32);
+    look_up(program, &shortcuts.maps.buckets, socket);
+    program.load(Size::Double, R::R2, R::Stack, kept::WORD);
+    for _ in 0..SLOTS {
+        let next = program.label();
+        let differs = |program: &mut Assembler, size, offset: i16, kept: i16| {
+            program.load(size, R::R3, R::R8, offset);
+            program.load(size, R::R4, R::Stack, kept);
+            program.jump_if(If::NotEqual, R::R3, R::R4, next);
+        };
+        program.alu(Alu::Move, R::R8, R::R0);
+        program.alu(Alu::Add, R::R8, R::R9);
+        program.load(Size::Double, R::R3, R::R8, slot::WORD);
+        program.jump_if(If::NotEqual, R::R3, R::R2, next);
+        for word in 0..4 {
+            let offset = word * 8;
+            differs(
+                program,
+                Size::Double,
+                slot::ADDRESSES + offset,
+                kept::ADDRESSES + offset,
+            );
+        }
+        differs(program, Size::Word, slot::KIND, kept::KIND);
+        program.jump(found);
+        program.place(next);
+        program.alu(Alu::Add, R::R9, LINE as i32);
+        program.alu(Alu::And, R::R9, (SLOTS * LINE - 1) as i32);
+    }
+    program.jump(socket);
+    program.place(found);
+}
+
+/// The value of a map with the number in register 1: in register 0 then.
+fn look_up(program: &mut Assembler, map: &OwnedFd, socket: Label) {
+    program.store(Size::Word, R::Stack, kept::NUMBER, R::R1);
+    program.alu(Alu::Move, R::R2, R::Stack);
+    program.alu(Alu::Add, R::R2, i32::from(kept::NUMBER));
+    program.map(R::R1, map.as_raw_fd());
+    program.call(Helper::MapLookup);
+    program.jump_if(If::Equal, R::R0, 0, socket);
+}
+
+/// Sends the frame where its slot says.
+fn go(program: &mut Assembler, shortcuts: &XdpShortcuts, socket: Label) {
+    program.call(Helper::CoarseTime);
+    program.alu(Alu::ShiftRight, R::R0, STEP_BITS as i32);
+    program.load(Size::Word, R::R1, R::R8, slot::UNTIL);
+    program.jump_if(If::Greater, R::R0, R::R1, socket);
+    let holds = program.label();
+    program.alu(Alu::Add, R::R0, LIFE as i32 / 2);
+    program.jump_if(If::Less, R::R0, R::R1, holds);
+    program.alu(Alu::Add, R::R0, LIFE as i32 / 2);
+    program.store(Size::Word, R::R8, slot::UNTIL, R::R0);
+    program.place(holds);
+    program.load(Size::Word, R::R1, R::R8, slot::LANE);
+    look_up(program, &shortcuts.maps.lanes, socket);
+    program.load(Size::Double, R::R9, R::Stack, kept::LEN);
+    program.load(Size::Word, R::R1, R::R0, lane::LONGEST);
+    program.jump_if(If::Greater, R::R9, R::R1, socket);
+    for (size, at) in [(Size::Word, 0), (Size::Half, 4)] {
+        program.load(size, R::R1, R::R7, at);
+        program.load(size, R::R2, R::R0, lane::TO + at);
+        program.jump_if(If::NotEqual, R::R1, R::R2, socket);
+    }
+    // Whoever writes to the slot changes this word first.
+    program.load(Size::Double, R::R1, R::R8, slot::WORD);
+    program.load(Size::Double, R::R2, R::Stack, kept::WORD);
+    program.jump_if(If::NotEqual, R::R1, R::R2, socket);
+    program.alu(Alu::Move, R::R1, 1);
+    program.add_shared(R::R0, lane::PACKETS, R::R1);
+    program.add_shared(R::R0, lane::BYTES, R::R9);
+    age(program);
+    for (size, at) in [(Size::Double, 0), (Size::Word, 8)] {
+        program.load(size, R::R1, R::R0, lane::LINK + at);
+        program.store(size, R::R7, at, R::R1);
+    }
+    program.load(Size::Word, R::R1, R::R0, lane::DEVICE);
+    program.alu(Alu::Move, R::R2, 0);
+    program.call(Helper::Redirect);
+    program.exit();
+}
+
+/// One hop less to live; of IPv4 the checksum, too (RFC 1624).
+fn age(program: &mut Assembler) {
+    let (ipv6, folded, aged) = (program.label(), program.label(), program.label());
+    program.load(Size::Word, R::R1, R::Stack, kept::KIND);
+    program.alu(Alu::And, R::R1, 1);
+    program.jump_if(If::NotEqual, R::R1, 0, ipv6);
+    one_less(program, at::TTL4);
+    program.load(Size::Half, R::R1, R::R7, at::CHECKSUM4);
+    program.swap16(R::R1);
+    program.alu(Alu::Add, R::R1, 0x100);
+    program.jump_if(If::Less, R::R1, 0xffff, folded);
+    program.alu(Alu::Add, R::R1, 1);
+    program.place(folded);
+    program.swap16(R::R1);
+    program.store(Size::Half, R::R7, at::CHECKSUM4, R::R1);
+    program.jump(aged);
+    program.place(ipv6);
+    one_less(program, at::HOPS6);
+    program.place(aged);
+}
+
+/// A byte of the frame falls by one.
+fn one_less(program: &mut Assembler, at: i16) {
+    program.load(Size::Byte, R::R1, R::R7, at);
+    program.alu(Alu::Sub, R::R1, 1);
+    program.store(Size::Byte, R::R7, at, R::R1);
 }

@@ -45,6 +45,7 @@ use dataplane::snapshot::Snapshot;
 use dataplane::table::Fib;
 use dataplane::table::fib::FibWriter;
 use frame::reassembly::{self, Reassembly};
+use frame::shortcut::Shortcuts;
 use frame::{InterfaceId, Offloads, Port};
 use machine::{Instant, Rng};
 use menu::Clock;
@@ -334,6 +335,12 @@ impl Control {
     /// The log.
     pub fn log(&mut self) -> &mut Log {
         &mut self.log
+    }
+
+    /// Takes shortcuts that ports may learn.
+    pub fn set_shortcuts(&mut self, shortcuts: Arc<dyn Shortcuts>) {
+        self.fib.set_shortcuts(Arc::clone(&shortcuts));
+        self.workers.set_shortcuts(shortcuts);
     }
 
     /// The workers.

@@ -147,6 +147,7 @@ impl Control {
         self.inactive_rules =
             compile::snapshot::inactive_rules(&self.intent, &self.layout, &self.tables);
         self.snapshot.store(Arc::new(snapshot));
+        self.fib.forget_shortcuts();
         self.change_tracking();
     }
 

@@ -48,6 +48,7 @@ impl RouteSink<V4> for FibSink<'_> {
             return;
         };
         self.lost += write_all(&mut routes.ipv4, changes, network);
+        self.fib.forget_shortcuts();
     }
 }
 
@@ -59,6 +60,7 @@ impl RouteSink<V6> for FibSink<'_> {
             return;
         };
         self.lost += write_all(&mut routes.ipv6, changes, network);
+        self.fib.forget_shortcuts();
     }
 }
 

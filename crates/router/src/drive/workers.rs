@@ -3,14 +3,18 @@
 use std::collections::VecDeque;
 use std::sync::Arc;
 
+use dataplane::counters::Traffic;
 use dataplane::rule::RuleCounters;
 use dataplane::{Command, Counters, Drop, Punt, Remote};
 use frame::reassembly::Reassembly;
+use frame::shortcut::{Shortcuts, Went};
 use frame::{Frame, Pool};
 use machine::Instant;
 
 /// Commands that wait for room in a worker's ring; packets beyond this are dropped.
 const BACKLOG: usize = 4096;
+/// Bytes of the link header of what goes by a shortcut.
+const ETHERNET: u64 = 14;
 
 /// The workers, as control sees them.
 #[derive(Debug)]
@@ -21,6 +25,8 @@ pub struct Workers {
     pool: Pool,
     counters: Vec<Arc<Counters>>,
     own: Arc<Counters>,
+    /// What ports forward by themselves, and what of that was counted here.
+    shortcuts: Option<(Arc<dyn Shortcuts>, Arc<Counters>)>,
 }
 
 impl Workers {
@@ -33,7 +39,13 @@ impl Workers {
             pool,
             counters,
             own: Arc::new(Counters::new()),
+            shortcuts: None,
         }
+    }
+
+    /// Takes shortcuts that ports may learn.
+    pub(super) fn set_shortcuts(&mut self, shortcuts: Arc<dyn Shortcuts>) {
+        self.shortcuts = Some((shortcuts, Arc::new(Counters::new())));
     }
 
     /// How many workers there are.
@@ -46,15 +58,33 @@ impl Workers {
         self.remotes.is_empty()
     }
 
-    /// The counters of all workers and of control.
+    /// The counters of all workers and of control, with what ports forwarded by themselves up to now.
     pub fn counters(&self) -> impl Iterator<Item = &Counters> {
+        if let Some((shortcuts, counters)) = &self.shortcuts {
+            shortcuts.take(&mut |went| count(counters, &went));
+        }
+        self.all_counters()
+    }
+
+    /// What of a family ports have forwarded by themselves; none where they do not learn.
+    pub fn by_shortcuts(&self, ipv6: bool) -> Option<Traffic> {
+        let (_, counters) = self.shortcuts.as_ref()?;
+        Some(match ipv6 {
+            true => counters.ipv6_fast_path.get(),
+            false => counters.ipv4_fast_path.get(),
+        })
+    }
+
+    fn all_counters(&self) -> impl Iterator<Item = &Counters> {
         let own = core::iter::once(&*self.own);
-        self.counters.iter().map(|counters| &**counters).chain(own)
+        let learned = self.shortcuts.iter().map(|(_, counters)| &**counters);
+        let workers = self.counters.iter().map(|counters| &**counters);
+        workers.chain(own).chain(learned)
     }
 
     /// Where each of them counts what rules matched.
     pub fn rule_counters(&self) -> Vec<Arc<RuleCounters>> {
-        let all = self.counters();
+        let all = self.counters.iter().chain([&self.own]);
         all.map(|counters| Arc::clone(&counters.rules)).collect()
     }
 
@@ -181,9 +211,25 @@ impl Workers {
 
     /// Makes room in all counters for interfaces up to this one.
     pub fn make_room(&self, interface: frame::InterfaceId) {
-        for counters in self.counters() {
+        for counters in self.all_counters() {
             // What is beyond the limit counts nothing.
             let _ = counters.make_room(interface);
         }
     }
+}
+
+/// Counts what went by a shortcut, as the fast path does.
+fn count(counters: &Counters, went: &Went) {
+    let Went { packets, bytes, .. } = *went;
+    let ingress = counters.interface(went.ingress);
+    ingress.rx.add(packets, bytes);
+    ingress.fp_rx.add(packets, bytes);
+    let egress = counters.interface(went.egress);
+    egress.tx.add(packets, bytes);
+    egress.fp_tx.add(packets, bytes);
+    let family = match went.ipv6 {
+        true => &counters.ipv6_fast_path,
+        false => &counters.ipv4_fast_path,
+    };
+    family.add(packets, bytes.saturating_sub(packets * ETHERNET));
 }

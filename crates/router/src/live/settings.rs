@@ -24,6 +24,10 @@ impl Control {
         }
         row.set("ipv4-fast-path-packets", number(sum.packets));
         row.set("ipv4-fast-path-bytes", number(sum.bytes));
+        if let Some(went) = self.workers.by_shortcuts(false) {
+            row.set("ipv4-fast-path-xdp-packets", number(went.packets));
+            row.set("ipv4-fast-path-xdp-bytes", number(went.bytes));
+        }
         let fasttracked = self.fasttracked(false);
         let active = self.intent.ipv4.allow_fast_path && self.firewall.fasttracks(false);
         row.set("ipv4-fasttrack-active", Value::Bool(active));
@@ -43,6 +47,10 @@ impl Control {
         }
         row.set("ipv6-fast-path-packets", number(sum.packets));
         row.set("ipv6-fast-path-bytes", number(sum.bytes));
+        if let Some(went) = self.workers.by_shortcuts(true) {
+            row.set("ipv6-fast-path-xdp-packets", number(went.packets));
+            row.set("ipv6-fast-path-xdp-bytes", number(went.bytes));
+        }
         let fasttracked = self.fasttracked(true);
         let active = self.intent.ipv6.allow_fast_path && self.firewall.fasttracks(true);
         row.set("ipv6-fasttrack-active", Value::Bool(active));

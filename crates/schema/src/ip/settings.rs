@@ -138,6 +138,13 @@ pub(crate) static MENU: Menu = Menu {
         Property::new("ipv4-fast-path-packets", PACKETS, "Packets by FastPath").read_only(),
         Property::new("ipv4-fast-path-bytes", PACKETS, "Bytes by FastPath").read_only(),
         Property::new(
+            "ipv4-fast-path-xdp-packets",
+            PACKETS,
+            "Of those, the packets that the kernel forwarded by itself (XDP), as FastPath had done before",
+        )
+        .read_only(),
+        Property::new("ipv4-fast-path-xdp-bytes", PACKETS, "The same in bytes").read_only(),
+        Property::new(
             "ipv4-fasttrack-active",
             Kind::Bool,
             "Whether FastTrack is in use",

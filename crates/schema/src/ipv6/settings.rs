@@ -88,6 +88,13 @@ pub(crate) static MENU: Menu = Menu {
         Property::new("ipv6-fast-path-packets", PACKETS, "Packets by FastPath").read_only(),
         Property::new("ipv6-fast-path-bytes", PACKETS, "Bytes by FastPath").read_only(),
         Property::new(
+            "ipv6-fast-path-xdp-packets",
+            PACKETS,
+            "Of those, the packets that the kernel forwarded by itself (XDP), as FastPath had done before",
+        )
+        .read_only(),
+        Property::new("ipv6-fast-path-xdp-bytes", PACKETS, "The same in bytes").read_only(),
+        Property::new(
             "ipv6-fasttrack-active",
             Kind::Bool,
             "Whether FastTrack is in use",

@@ -1,0 +1,114 @@
+//! Ports learn what went straight, and nothing else.
+
+use frame::shortcut::{Lane, Straight};
+
+use super::{ip4, rig, with_options};
+use crate::snapshot::SlowReason;
+use crate::table::Adjacency;
+use crate::testing::{ETHER1, ETHER2, GATEWAY, MAC, Rig, Udp4, Udp6, gateway};
+
+const FIRST: u32 = 31;
+const SECOND: u32 = 32;
+
+/// A router with a device behind each port.
+fn learning() -> Rig {
+    let rig = rig();
+    for (port, device) in [(0, FIRST), (1, SECOND)] {
+        rig.ports[port].line().device = Some(device);
+    }
+    rig
+}
+
+fn learned(rig: &mut Rig) -> Vec<Straight> {
+    assert_eq!(rig.ports[1].line().learned, []);
+    core::mem::take(&mut rig.ports[0].line().learned)
+}
+
+#[test]
+fn a_port_learns_what_went_straight() {
+    let mut rig = learning();
+    let lane = Lane {
+        ingress: ETHER1,
+        to: MAC,
+        egress: ETHER2,
+        device: SECOND,
+        link: GATEWAY,
+        mtu: 1500,
+    };
+    let (udp4, udp6) = (Udp4::default(), Udp6::default());
+
+    rig.arrive(udp4.frame());
+    rig.arrive(udp4.frame());
+    rig.arrive(udp6.frame());
+    rig.settle();
+
+    let ipv4 = Straight {
+        source: udp4.source.into(),
+        destination: udp4.destination.into(),
+        ipv6: false,
+        lane,
+    };
+    let ipv6 = Straight {
+        source: udp6.source,
+        destination: udp6.destination,
+        ipv6: true,
+        lane,
+    };
+    assert_eq!(learned(&mut rig), [ipv4, ipv4, ipv6]);
+}
+
+#[test]
+fn a_port_learns_nothing_of_packets_about_which_more_was_decided() {
+    let mut rig = learning();
+    let members = [rig.gateway, rig.add_hop(&gateway())];
+    let group = rig.add_hop(&Adjacency::group(&members));
+    rig.route4(0x0e00_0000, 8, group);
+    let back = Adjacency {
+        egress: ETHER1,
+        port: 0,
+        ..gateway()
+    };
+    let back = rig.add_hop(&back);
+    rig.route4(0x0f00_0000, 8, back);
+    rig.snapshot.send_redirects = true;
+    rig.publish();
+    let udp = Udp4::default();
+    let to = |destination| Udp4 {
+        destination,
+        ..Udp4::default()
+    };
+    let frames = [
+        // Its lifetime ends; its options are everybody's; it does not fit; one of several gateways; back.
+        Udp4 { ttl: 1, ..udp }.frame(),
+        ip4(&with_options(&[1; 4])),
+        Udp4 {
+            payload: 1500,
+            ..udp
+        }
+        .frame(),
+        to(0x0e00_0001).frame(),
+        to(0x0f00_0001).frame(),
+        to(0x0a00_0001).frame(),
+        to(0x0c01_0001).frame(),
+    ];
+    for frame in frames {
+        rig.arrive(frame);
+    }
+    rig.settle();
+
+    assert_eq!(learned(&mut rig), []);
+}
+
+#[test]
+fn a_port_learns_nothing_without_fast_path_or_a_device_to_lead_to() {
+    let mut rig = learning();
+    rig.ports[1].line().device = None;
+    assert_eq!(rig.pass(Udp4::default().frame()).len(), 1);
+    assert_eq!(learned(&mut rig), []);
+
+    rig.ports[1].line().device = Some(SECOND);
+    rig.interface(ETHER1).ipv6.slow.push(SlowReason::NotAllowed);
+    rig.publish();
+    assert_eq!(rig.pass(Udp4::default().frame()).len(), 1);
+    assert_eq!(learned(&mut rig), []);
+}

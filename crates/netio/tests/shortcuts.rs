@@ -1,0 +1,381 @@
+//! What a port of AF_XDP has learned, the kernel forwards by itself: as a router would, or not at all.
+
+mod common;
+
+use std::sync::Arc;
+
+use common::*;
+use frame::shortcut::{Lane, Shortcuts, Straight, Went};
+use frame::{InterfaceId, Pool, Port};
+use netio::{Umem, XdpMode, XdpPort, XdpShortcuts};
+
+const RING: u32 = 256;
+const FROM: [u8; 6] = [2, 0, 0, 0, 0, 1];
+const ROUTER: [u8; 6] = [2, 0, 0, 0, 0, 2];
+const OUT: [u8; 6] = [2, 0, 0, 0, 0, 3];
+const NEXT: [u8; 6] = [2, 0, 0, 0, 0, 4];
+
+/// `left ── near [ router ] far ── right`, and what the router's ports learn.
+struct Bed {
+    pool: Pool,
+    left: XdpPort,
+    near: XdpPort,
+    far: XdpPort,
+    right: XdpPort,
+    shortcuts: Arc<XdpShortcuts>,
+}
+
+impl Bed {
+    /// None, and the reason is printed, where the kernel has no such maps.
+    fn new() -> Option<Self> {
+        cable("left", "near", 1500);
+        cable("far", "right", 1500);
+        let shortcuts = match XdpShortcuts::new(0x0123_4567_89ab_cdef) {
+            Ok(shortcuts) => shortcuts,
+            Err(error) => {
+                skip(&format!("maps that can be mapped: {error}"));
+                return None;
+            }
+        };
+        let mut pool = pool();
+        let mut open = |device: &str, shortcuts: Option<&Arc<XdpShortcuts>>| {
+            let umems = [Umem::of(&pool)];
+            let ports = XdpPort::open(device, XdpMode::Generic, &umems, RING, shortcuts);
+            let mut ports = ports.expect("an AF_XDP socket");
+            let mut port = ports.pop().expect("one port");
+            // Before it is asked it has no slots to receive into.
+            assert_eq!(port.receive(&mut pool, &mut frame::Vector::new()), 0);
+            assert_eq!(port.learns(), shortcuts.is_some());
+            port
+        };
+        Some(Self {
+            left: open("left", None),
+            near: open("near", Some(&shortcuts)),
+            far: open("far", Some(&shortcuts)),
+            right: open("right", None),
+            pool,
+            shortcuts,
+        })
+    }
+
+    /// Teaches the near port the way of packets like this one.
+    fn learn(&mut self, packet: &Packet) {
+        let straight = self.straight(packet);
+        self.near.begin();
+        self.near.learn(&straight);
+    }
+
+    fn straight(&self, packet: &Packet) -> Straight {
+        Straight {
+            source: packet.source,
+            destination: packet.destination,
+            ipv6: packet.ipv6,
+            lane: Lane {
+                ingress: InterfaceId(1),
+                to: ROUTER,
+                egress: InterfaceId(2),
+                device: self.far.device().expect("a device of the kernel's"),
+                link: link(NEXT, OUT),
+                mtu: 1000,
+            },
+        }
+    }
+
+    /// These come out on the other side.
+    fn passes(&mut self, sent: &[Vec<u8>], expected: &[Vec<u8>]) {
+        send(&mut self.left, &mut self.pool, sent);
+        let came = receive_bytes(&mut self.right, &mut self.pool, expected.len());
+        assert_eq!(came, expected);
+    }
+
+    /// These come to the router as they were sent, and nothing comes out.
+    fn is_asked(&mut self, sent: &[Vec<u8>]) {
+        send(&mut self.left, &mut self.pool, sent);
+        let came = receive_bytes(&mut self.near, &mut self.pool, sent.len());
+        assert_eq!(came, sent);
+        let marker = pattern(7, 60);
+        send(&mut self.far, &mut self.pool, std::slice::from_ref(&marker));
+        assert_eq!(receive_bytes(&mut self.right, &mut self.pool, 1), [marker]);
+    }
+
+    fn went(&self) -> Vec<Went> {
+        let mut all = Vec::new();
+        self.shortcuts.take(&mut |went| all.push(went));
+        all
+    }
+}
+
+fn link(to: [u8; 6], from: [u8; 6]) -> [u8; 12] {
+    let mut link = [0; 12];
+    link[..6].copy_from_slice(&to);
+    link[6..].copy_from_slice(&from);
+    link
+}
+
+#[derive(Clone, Copy)]
+struct Packet {
+    source: u128,
+    destination: u128,
+    ipv6: bool,
+    ttl: u8,
+    /// Bytes behind the header.
+    payload: usize,
+}
+
+const PLAIN4: Packet = Packet {
+    source: 0x0a00_0001,
+    destination: 0xc000_0207,
+    ipv6: false,
+    ttl: 64,
+    payload: 30,
+};
+
+const PLAIN6: Packet = Packet {
+    source: 0x2001_0db8_0000_0001_0002_0003_0004_0005,
+    destination: 0x2001_0db8_ffff_0001_0002_0003_0004_0006,
+    ipv6: true,
+    ..PLAIN4
+};
+
+impl Packet {
+    /// The frame of it that comes to the router.
+    fn frame(&self) -> Vec<u8> {
+        self.behind(link(ROUTER, FROM))
+    }
+
+    /// The frame of it that leaves the router.
+    fn forwarded(&self) -> Vec<u8> {
+        let ttl = self.ttl - 1;
+        Self { ttl, ..*self }.behind(link(NEXT, OUT))
+    }
+
+    fn behind(&self, link: [u8; 12]) -> Vec<u8> {
+        let mut frame = link.to_vec();
+        if self.ipv6 {
+            frame.extend([0x86, 0xdd, 0x60, 0, 0, 0]);
+            frame.extend((self.payload as u16).to_be_bytes());
+            frame.extend([17, self.ttl]);
+            frame.extend(self.source.to_be_bytes());
+            frame.extend(self.destination.to_be_bytes());
+        } else {
+            frame.extend([8, 0, 0x45, 0]);
+            frame.extend((20 + self.payload as u16).to_be_bytes());
+            // An identification, and "don't fragment".
+            frame.extend([0xbe, 0xef, 0x40, 0, self.ttl, 17, 0, 0]);
+            frame.extend((self.source as u32).to_be_bytes());
+            frame.extend((self.destination as u32).to_be_bytes());
+            let sum = checksum(&frame[14..]);
+            frame[24..26].copy_from_slice(&sum.to_be_bytes());
+        }
+        frame.extend((0..self.payload).map(|at| at as u8));
+        frame
+    }
+}
+
+fn checksum(header: &[u8]) -> u16 {
+    let words = header
+        .chunks(2)
+        .map(|w| u32::from(w[0]) << 8 | u32::from(w[1]));
+    let sum: u32 = words.sum();
+    let folded = (sum & 0xffff) + (sum >> 16);
+    !((folded & 0xffff) + (folded >> 16)) as u16
+}
+
+/// A frame, changed; of IPv4 with a checksum that is right again.
+fn changed(packet: &Packet, change: impl FnOnce(&mut Vec<u8>)) -> Vec<u8> {
+    let mut frame = packet.frame();
+    change(&mut frame);
+    if !packet.ipv6 && frame[12..14] == [8, 0] {
+        let end = 14 + usize::from(frame[14] & 15) * 4;
+        if frame.len() >= end {
+            frame[24..26].fill(0);
+            let sum = checksum(&frame[14..end]);
+            frame[24..26].copy_from_slice(&sum.to_be_bytes());
+        }
+    }
+    frame
+}
+
+#[test]
+fn what_a_port_has_learned_the_kernel_forwards_and_counts() {
+    in_namespace_as_root(|| {
+        let Some(mut bed) = Bed::new() else { return };
+        for plain in [PLAIN4, PLAIN6] {
+            bed.is_asked(&[plain.frame()]);
+            bed.learn(&plain);
+            // Every sum of an IPv4 header but one comes by a lifetime.
+            let packets: Vec<Packet> = (2..=255).map(|ttl| Packet { ttl, ..plain }).collect();
+
+            for part in packets.chunks(64) {
+                let sent: Vec<_> = part.iter().map(Packet::frame).collect();
+                let expected: Vec<_> = part.iter().map(Packet::forwarded).collect();
+                bed.passes(&sent, &expected);
+            }
+
+            let went = Went {
+                ingress: InterfaceId(1),
+                egress: InterfaceId(2),
+                ipv6: plain.ipv6,
+                packets: 254,
+                bytes: 254 * plain.frame().len() as u64,
+            };
+            assert_eq!(bed.went(), [went]);
+            assert_eq!(bed.went(), []);
+        }
+    });
+}
+
+#[test]
+fn checksums_at_the_edge_are_forwarded_right() {
+    in_namespace_as_root(|| {
+        let Some(mut bed) = Bed::new() else { return };
+        bed.learn(&PLAIN4);
+        // The identification that makes the checksum 0xfeff, 0xfefe, 0xffff and 0: a carry comes in.
+        for wanted in [0xfeff_u16, 0xfefe, 0xff00, 0xffff, 0x0000, 0x0001] {
+            let mut frame = PLAIN4.frame();
+            let now = u16::from_be_bytes([frame[24], frame[25]]);
+            let id = u16::from_be_bytes([frame[18], frame[19]]);
+            let id = u32::from(id) + u32::from(now) + u32::from(!wanted);
+            let id = (id & 0xffff) + (id >> 16);
+            let id = ((id & 0xffff) + (id >> 16)) as u16;
+            frame[18..20].copy_from_slice(&id.to_be_bytes());
+            frame[24..26].fill(0);
+            let sum = checksum(&frame[14..34]);
+            frame[24..26].copy_from_slice(&sum.to_be_bytes());
+            let mut expected = frame.clone();
+            expected[..12].copy_from_slice(&link(NEXT, OUT));
+            expected[22] -= 1;
+            // RFC 1624 says how; whoever gets it adds up the header.
+            expected[24..26].fill(0);
+
+            send(&mut bed.left, &mut bed.pool, &[frame]);
+            let mut came = receive_bytes(&mut bed.right, &mut bed.pool, 1).remove(0);
+
+            assert_eq!(checksum(&came[14..34]), 0, "{wanted:#x}: {came:x?}");
+            came[24..26].fill(0);
+            assert_eq!(came, expected);
+        }
+    });
+}
+
+#[test]
+fn whatever_else_comes_the_router_is_asked() {
+    in_namespace_as_root(|| {
+        let Some(mut bed) = Bed::new() else { return };
+        for plain in [PLAIN4, PLAIN6] {
+            bed.learn(&plain);
+            bed.passes(&[plain.frame()], &[plain.forwarded()]);
+            let (len, ttl) = if plain.ipv6 { (18, 21) } else { (16, 22) };
+            let frames = [
+                Packet { ttl: 1, ..plain }.frame(),
+                Packet { ttl: 0, ..plain }.frame(),
+                Packet {
+                    payload: 1001,
+                    ..plain
+                }
+                .frame(),
+                Packet {
+                    source: plain.source ^ 1,
+                    ..plain
+                }
+                .frame(),
+                Packet {
+                    destination: plain.destination ^ 1 << 20,
+                    ..plain
+                }
+                .frame(),
+                // To another station, and to all of them.
+                changed(&plain, |frame| frame[5] ^= 1),
+                changed(&plain, |frame| frame[..6].fill(0xff)),
+                // Another version, a header without an end, one that ends too late, and padding.
+                changed(&plain, |frame| frame[14] ^= 0x10),
+                changed(&plain, |frame| frame.truncate(ttl)),
+                changed(&plain, |frame| frame[len + 1] += 1),
+                changed(&plain, |frame| frame.push(0)),
+                // Behind a tag.
+                changed(&plain, |frame| {
+                    frame.splice(12..12, [0x81, 0, 0, 7]);
+                }),
+            ];
+            bed.is_asked(&frames);
+        }
+        let wrong = |at: usize| {
+            let mut frame = PLAIN4.frame();
+            frame[at] ^= 0x40;
+            frame
+        };
+        // Sums that are wrong; IPv4's options; hop-by-hop options.
+        bed.is_asked(&[wrong(24), wrong(18), wrong(23)]);
+        let options = changed(&PLAIN4, |frame| {
+            frame[14] = 0x46;
+            frame[17] += 4;
+            frame.splice(34..34, [1, 1, 1, 0]);
+        });
+        bed.is_asked(&[options, changed(&PLAIN6, |frame| frame[20] = 0)]);
+        // The same packet by another entrance.
+        send(&mut bed.right, &mut bed.pool, &[PLAIN4.frame()]);
+        assert_eq!(
+            receive_bytes(&mut bed.far, &mut bed.pool, 1),
+            [PLAIN4.frame()]
+        );
+    });
+}
+
+#[test]
+fn what_was_learned_before_a_change_is_forgotten() {
+    in_namespace_as_root(|| {
+        let Some(mut bed) = Bed::new() else { return };
+        bed.learn(&PLAIN4);
+        bed.passes(&[PLAIN4.frame()], &[PLAIN4.forwarded()]);
+
+        bed.shortcuts.forget();
+
+        bed.is_asked(&[PLAIN4.frame()]);
+        // A round that began before the change has seen what was there before.
+        let straight = bed.straight(&PLAIN4);
+        bed.near.begin();
+        bed.shortcuts.forget();
+        bed.near.learn(&straight);
+        bed.is_asked(&[PLAIN4.frame()]);
+        bed.learn(&PLAIN4);
+        bed.passes(&[PLAIN4.frame()], &[PLAIN4.forwarded()]);
+    });
+}
+
+#[test]
+fn many_learn_and_none_is_taken_for_another() {
+    in_namespace_as_root(|| {
+        let Some(mut bed) = Bed::new() else { return };
+        let count = 20_000_u128;
+        let packet = |number: u128| Packet {
+            source: PLAIN6.source + number,
+            destination: PLAIN6.destination + number * 0x1_0001,
+            ..PLAIN6
+        };
+        (0..count).for_each(|number| bed.learn(&packet(number)));
+        let mut asked = 0;
+
+        for first in (0..count).step_by(64) {
+            let packets: Vec<Packet> = (first..(first + 64).min(count)).map(packet).collect();
+            let sent: Vec<_> = packets.iter().map(Packet::frame).collect();
+            send(&mut bed.left, &mut bed.pool, &sent);
+            let marker = pattern(first as usize, 60);
+            send(&mut bed.left, &mut bed.pool, std::slice::from_ref(&marker));
+            let mut slow = Vec::new();
+            while slow.last() != Some(&marker) {
+                slow.extend(receive_bytes(&mut bed.near, &mut bed.pool, 1));
+            }
+            slow.pop();
+            let fast = packets
+                .iter()
+                .filter(|packet| !slow.contains(&packet.frame()));
+            let expected: Vec<_> = fast.map(Packet::forwarded).collect();
+            let came = receive_bytes(&mut bed.right, &mut bed.pool, expected.len());
+            assert_eq!(came, expected);
+            asked += slow.len();
+        }
+
+        // A bucket is full now and then.
+        assert!(asked < 20, "{asked} of {count} had no room");
+    });
+}
