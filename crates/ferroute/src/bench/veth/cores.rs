@@ -8,6 +8,8 @@ use dataplane::bench::{Reference, Spread};
 use rustix::process::Pid;
 use rustix::thread::{CpuSet, gettid, sched_getaffinity, sched_setaffinity};
 
+use super::MEASURED;
+
 /// How often the reference work is done for one measurement of speed: some milliseconds.
 const ROUNDS: usize = 9;
 /// Cores whose speeds differ by more than this are uneven.
@@ -58,7 +60,7 @@ impl Cores {
         let begin = Barrier::new(2);
         let clocks = |core| {
             let pinned = pin(None, core);
-            realtime(gettid(), true);
+            realtime(gettid(), Some(MEASURED));
             let mut reference = Reference::new();
             begin.wait();
             let mut rounds: Vec<f64> = (0..ROUNDS).map(|_| reference.clocks()).collect();
@@ -93,14 +95,11 @@ fn pin(thread: Option<Pid>, core: usize) -> Result<(), String> {
 
 /// Gives a thread precedence over everything that is not measured, or takes it away again. Where
 /// that is refused the figures spread more, and that shows in them.
-pub(super) fn realtime(thread: Pid, on: bool) {
-    let class = if on {
-        ["-f", "-p", "20"]
-    } else {
-        ["-o", "-p", "0"]
-    };
+pub(super) fn realtime(thread: Pid, precedence: Option<u8>) {
+    let class = if precedence.is_some() { "-f" } else { "-o" };
     let _ = Command::new("chrt")
-        .args(class)
+        .args([class, "-p"])
+        .arg(precedence.unwrap_or(0).to_string())
         .arg(thread.as_raw_nonzero().to_string())
         .stdout(Stdio::null())
         .stderr(Stdio::null())

@@ -9,7 +9,7 @@ use netio::PacketReplay;
 use netio::link::Links;
 
 use super::cores::{Cores, realtime};
-use super::{Sample, WARM_UP, WINDOW};
+use super::{MEASURED, Sample, WARM_UP, WINDOW};
 
 /// The networks that are routed: IPv4 in the low 32 bits of the first.
 const NETWORK_V4: u128 = 0xc612_0000;
@@ -101,9 +101,9 @@ impl Generator {
     pub(super) fn run(&mut self, cpu: impl Fn() -> u64) -> Result<Sample, String> {
         let before = self.counted()?;
         self.cores.pin_generator()?;
-        realtime(rustix::thread::gettid(), true);
+        realtime(rustix::thread::gettid(), Some(MEASURED));
         let sample = self.window(cpu);
-        realtime(rustix::thread::gettid(), false);
+        realtime(rustix::thread::gettid(), None);
         self.drain()?;
         if self.counted()? == before {
             return Err(format!("nothing was forwarded to {}", self.sink));

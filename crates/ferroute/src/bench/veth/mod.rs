@@ -22,6 +22,7 @@ mod generator;
 mod guarded;
 mod headroom;
 mod kernel;
+mod napi;
 mod pair;
 
 use std::time::Duration;
@@ -30,16 +31,20 @@ use dataplane::bench::{Family, Row};
 use lab::{End, Holding, Host, Lab, Layout, Life, Link, Offloads, Options};
 
 use super::process::Router;
-use crate::cli::Bench;
+use crate::cli::{Bench, Via};
 use cores::{Cores, realtime};
 use generator::Generator;
-use kernel::Kernel;
+use napi::Napi;
 use pair::{Pair, Sample};
 
 /// How long packets flow before they count.
 const WARM_UP: Duration = Duration::from_millis(50);
 /// How long they count.
 const WINDOW: Duration = Duration::from_millis(300);
+/// The precedence of what is measured over everything else, and that of the worker, whose packets would
+/// wait until the kernel has no others.
+const MEASURED: u8 = 20;
+const WORKER: u8 = 21;
 /// What both sides' far ends are told to be the next hop's link address.
 const NOBODY: &str = "02:00:00:00:fe:fe";
 
@@ -129,12 +134,12 @@ pub(super) fn run(bench: &Bench, print: &mut dyn FnMut(&Row)) -> Result<(), Stri
     if let Err(reason) = headroom::leave(&lab) {
         eprintln!("frames are sent without the room that XDP wants in front of them: {reason}");
     }
-    let kernel = Kernel::prepare(&lab, cores)?;
+    let kernel = kernel::prepare(&lab, cores)?;
     let ports = LAYOUT.ports().into_iter();
     let ports: Vec<String> = ports.map(|port| format!("{port}={via}:{port}")).collect();
     let router = Router::start(&lab, &configuration(), &ports)?;
     for worker in router.workers() {
-        realtime(worker, true);
+        realtime(worker, Some(WORKER));
     }
     // From here on this thread is the generator.
     lab.enter(GENERATOR).map_err(text)?;
@@ -142,12 +147,19 @@ pub(super) fn run(bench: &Bench, print: &mut dyn FnMut(&Row)) -> Result<(), Stri
         ours: Generator::new("ga1", lab::plan::mac(1, 2), "gb1", cores)?,
         theirs: Generator::new("ga2", lab::plan::mac(3, 2), "gb2", cores)?,
         router,
+        shortcuts: None,
         kernel,
         cores,
     };
     let asked = |row: &str| bench.rows.is_empty() || bench.rows.iter().any(|asked| asked == row);
     if asked(ROWS[0]) {
+        if bench.via == Via::Xdp {
+            pair.shortcuts = Some(Napi::begin(&lab, "router", "ether1", cores)?);
+        }
         plain(bench, (via, &frames), &mut pair, print)?;
+        if let Some(shortcuts) = pair.shortcuts.take() {
+            shortcuts.end(&lab, "router", "ether1")?;
+        }
     }
     if asked(ROWS[1]) {
         match guarded::prepare(&lab, &pair) {

@@ -4,7 +4,7 @@ use dataplane::bench::{Family, Peer, Row, Spread};
 
 use super::cores::Cores;
 use super::generator::Generator;
-use super::kernel::Kernel;
+use super::napi::Napi;
 use crate::bench::process::Router;
 
 /// For each run that is wanted, this many may be run again because the cores were uneven.
@@ -15,7 +15,9 @@ pub(super) struct Pair {
     pub(super) ours: Generator,
     pub(super) theirs: Generator,
     pub(super) router: Router,
-    pub(super) kernel: Kernel,
+    /// Where our shortcuts run, while they do.
+    pub(super) shortcuts: Option<Napi>,
+    pub(super) kernel: Napi,
     pub(super) cores: Cores,
 }
 
@@ -47,12 +49,16 @@ impl Pair {
     }
 
     fn run_both(&mut self, ours_first: bool) -> Result<(Sample, Sample), String> {
+        let our_cpu = || {
+            let kernels = self.shortcuts.as_ref().map_or(0, Napi::cpu);
+            self.router.cpu() + kernels
+        };
         if ours_first {
-            let ours = self.ours.run(|| self.router.cpu())?;
+            let ours = self.ours.run(our_cpu)?;
             Ok((ours, self.theirs.run(|| self.kernel.cpu())?))
         } else {
             let theirs = self.theirs.run(|| self.kernel.cpu())?;
-            Ok((self.ours.run(|| self.router.cpu())?, theirs))
+            Ok((self.ours.run(our_cpu)?, theirs))
         }
     }
 }

@@ -1,0 +1,85 @@
+//! Threaded NAPI: what a device receives is worked on in a thread, which can be put onto a core.
+
+use std::collections::HashSet;
+use std::fs;
+use std::path::PathBuf;
+
+use lab::Lab;
+use rustix::process::Pid;
+
+use super::MEASURED;
+use super::cores::{Cores, realtime};
+use crate::bench::process::run_time;
+
+/// The thread of a device.
+pub(super) struct Napi {
+    thread: Pid,
+}
+
+impl Napi {
+    /// Has a device of a host receive in a thread on the second core.
+    pub(super) fn begin(lab: &Lab, host: &str, device: &str, cores: Cores) -> Result<Self, String> {
+        let before: HashSet<Pid> = threads(device).collect();
+        set(lab, host, device, true)?;
+        let thread = threads(device).find(|thread| !before.contains(thread));
+        let thread = thread.ok_or("this kernel has no threaded NAPI on veth")?;
+        cores.pin_forwarder(thread)?;
+        realtime(thread, Some(MEASURED));
+        Ok(Self { thread })
+    }
+
+    /// Has it receive as devices do.
+    pub(super) fn end(self, lab: &Lab, host: &str, device: &str) -> Result<(), String> {
+        set(lab, host, device, false)
+    }
+
+    /// Nanoseconds that it has run so far.
+    pub(super) fn cpu(&self) -> u64 {
+        run_time(&PathBuf::from(format!(
+            "/proc/{}",
+            self.thread.as_raw_nonzero()
+        )))
+    }
+}
+
+/// Turns it on or off. A veth device has NAPI when it merges what it receives, or has native XDP.
+fn set(lab: &Lab, host: &str, device: &str, on: bool) -> Result<(), String> {
+    let merge = if on { "on" } else { "off" };
+    let threaded = u8::from(on);
+    let mut steps = [
+        format!("ethtool -K {device} gro {merge}"),
+        format!("echo {threaded} > /sys/class/net/{device}/threaded"),
+    ];
+    if !on {
+        steps.reverse();
+    }
+    let [first, second] = steps;
+    // With a view of /sys of its own, because that shows the devices of one namespace.
+    let script = format!("mount -t sysfs sysfs /sys\n{first}\n{second}");
+    let output = lab
+        .command(host, "unshare")
+        .map_err(|error| error.to_string())?
+        .args(["--mount", "sh", "-e", "-c", &script])
+        .output()
+        .map_err(|error| format!("unshare: {error}"))?;
+    match output.status.success() {
+        true => Ok(()),
+        false => {
+            let reason = String::from_utf8_lossy(&output.stderr).trim().to_owned();
+            Err(format!("threaded NAPI of {device}: {reason}"))
+        }
+    }
+}
+
+/// The kernel's threads that serve devices of this name, of whichever namespace.
+fn threads(device: &str) -> impl Iterator<Item = Pid> {
+    let beginning = format!("napi/{device}-");
+    let processes = fs::read_dir("/proc").into_iter().flatten().flatten();
+    processes.filter_map(move |process| {
+        let number = process.file_name().to_str()?.parse().ok()?;
+        let name = fs::read_to_string(process.path().join("comm")).ok()?;
+        name.starts_with(&beginning)
+            .then(|| Pid::from_raw(number))
+            .flatten()
+    })
+}
