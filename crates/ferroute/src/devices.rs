@@ -7,11 +7,12 @@ use std::sync::Arc;
 
 use frame::Port;
 use frame::shortcut::Shortcuts;
-use netio::link::{Link, LinkEvent, LinkMonitor};
+use netio::link::{Link, LinkEvent, LinkMonitor, Links};
+use netio::open::explain_mtu;
 use netio::takeover::Takeover;
 use netio::{OpenError, Opened, Request, Spec, Tether, Umem, XDP_RING, XdpShortcuts};
 use router::Instance;
-use router::drive::{Control, PortNews, Queue};
+use router::drive::{Control, PortNews, PortWish, Queue};
 use wire::Mac;
 
 use crate::cli::Run;
@@ -74,6 +75,14 @@ struct Device {
     tether: Option<Tether>,
     /// It was moved to another network namespace, where nobody can follow its link.
     elsewhere: bool,
+    /// What the configuration asked of it when it was last looked at.
+    wish: PortWish,
+    /// The longest MTU that its ports take as they are.
+    mtu_max: Option<u32>,
+    /// The number and the own MTU of a TAP device that was given another one.
+    own_mtu: Option<(u32, u32)>,
+    /// Its ports go, to be opened anew.
+    reopening: bool,
 }
 
 impl Device {
@@ -88,6 +97,63 @@ impl Device {
         self.elsewhere = false;
         self.takeover = None;
         self.tether = None;
+        self.own_mtu = None;
+        self.reopening = false;
+    }
+
+    /// Whether its ports have gone that are to be opened anew.
+    fn is_let_go(&self, instance: &mut Instance) -> bool {
+        self.reopening && instance.control().workers().is_heard()
+    }
+
+    /// Does what the configuration asks of the device anew.
+    fn follow_wish(&mut self, instance: &mut Instance) {
+        let wish = instance.control().port_wish(&self.mapped.name);
+        if std::mem::replace(&mut self.wish, wish) == wish {
+            return;
+        }
+        if wish.mtu.is_some() && wish.mtu > self.mtu_max && self.mtu_max.is_some() {
+            // It is there again in a moment.
+            instance.control().expect_port(&self.mapped.name);
+            instance.control().detach_port(&self.mapped.name);
+            self.attached = false;
+            self.reopening = true;
+        } else if let Err(why) = self.set_mtu() {
+            self.warn_of_mtu(&why, instance);
+        }
+    }
+
+    /// Gives the device the MTU that is wanted, but never less than its own.
+    fn set_mtu(&mut self) -> Result<(), String> {
+        let Some(device) = self.mapped.spec.device() else {
+            return Ok(());
+        };
+        let mut links = Links::open().map_err(|error| format!("netlink: {error}"))?;
+        let link = links.find(device).map_err(|error| error.to_string())?;
+        let refused = |error| explain_mtu(&link, self.wish.mtu, &error);
+        if let Some(takeover) = &mut self.takeover {
+            return takeover.set_mtu(self.wish.mtu).map(|_| ()).map_err(refused);
+        }
+        let (_, own) = *self.own_mtu.get_or_insert((link.index, link.mtu));
+        let mtu = own.max(self.wish.mtu.unwrap_or(0));
+        links.set_mtu(link.index, mtu).map_err(refused)
+    }
+
+    fn warn_of_mtu(&self, why: &str, instance: &mut Instance) {
+        let message = format!(
+            "port {}: its device does not get the MTU {} that interfaces on it have: {why}",
+            self.mapped.name,
+            self.wish.mtu.unwrap_or(0)
+        );
+        instance.control().log().add("interface,warning", message);
+    }
+
+    /// Gives a TAP device that others keep its own MTU again.
+    fn give_back_mtu(&mut self) {
+        if let Some((index, own)) = self.own_mtu.take() {
+            // One that nobody keeps goes with its ports.
+            let _ = Links::open().and_then(|mut links| links.set_mtu(index, own));
+        }
     }
 }
 
@@ -123,6 +189,10 @@ impl Devices {
             takeover: None,
             tether: None,
             elsewhere: false,
+            wish: PortWish::default(),
+            mtu_max: None,
+            own_mtu: None,
+            reopening: false,
         };
         let mut devices = Self {
             devices: mapped.into_iter().map(device).collect(),
@@ -205,7 +275,8 @@ impl Devices {
                 device.detach(instance);
             }
             // Files and devices of our own making are there as soon as they are opened.
-            if !device.attached && matches!(device.mapped.spec, Spec::Pcap { .. } | Spec::Tap(_)) {
+            let made = matches!(device.mapped.spec, Spec::Pcap { .. } | Spec::Tap(_));
+            if !device.attached && (made || device.is_let_go(instance)) {
                 result = result.and(self.attach(index, instance));
             }
         }
@@ -249,29 +320,44 @@ impl Devices {
                 LinkEvent::Changed(_) => {}
             }
         }
+        for device in self.devices.iter_mut().filter(|device| device.attached) {
+            device.follow_wish(instance);
+        }
         result
     }
 
     fn attach(&mut self, index: usize, instance: &mut Instance) -> Result<(), String> {
+        let device = &mut self.devices[index];
+        let Mapped { name, spec } = &device.mapped;
+        device.wish = instance.control().port_wish(name);
         let request = Request {
             workers: &self.memory,
             ring: XDP_RING,
+            mtu: device.wish.mtu,
             take: self.take,
             state: Some(&self.state),
             shortcuts: self.shortcuts.as_ref(),
         };
-        let device = &mut self.devices[index];
-        let Mapped { name, spec } = &device.mapped;
+        // What is opened anew stays taken meanwhile; if that fails, it is given back.
+        device.reopening = false;
+        let before = device.takeover.take();
         let opened = match netio::open(spec, &request) {
             Ok(opened) => opened,
             // It has gone again already.
             Err(OpenError::NoDevice(_)) => return Ok(()),
             Err(error) => return Err(format!("port {name} ({spec}): {error}")),
         };
+        if let Some(before) = before {
+            before.leave();
+        }
         device.words = in_words(name, &opened, spec);
         device.attached = true;
         device.takeover = opened.takeover;
         device.tether = opened.tether;
+        device.mtu_max = opened.mtu_max;
+        if let Some(why) = &opened.mtu_refused {
+            device.warn_of_mtu(why, instance);
+        }
         let offloads = opened
             .ports
             .first()
@@ -294,15 +380,31 @@ impl Devices {
             news.mac = other_end(news.mac);
         }
         let attached = instance.attach_port(name, news, offloads, queues);
-        attached
+        let attached = attached
             .map(|_| ())
-            .map_err(|error| format!("port {name}: {error}"))
+            .map_err(|error| format!("port {name}: {error}"));
+        // Nobody was asked for the MTU of a TAP device while it was made.
+        if device.takeover.is_none()
+            && device.wish.mtu.is_some()
+            && let Err(why) = device.set_mtu()
+        {
+            device.warn_of_mtu(&why, instance);
+        }
+        attached
+    }
+
+    /// Whether ports wait for the workers to let them go.
+    pub(crate) fn is_waiting(&self) -> bool {
+        self.devices.iter().any(|device| device.reopening)
     }
 
     /// Lets all ports go; the devices are given back when this is dropped.
     pub(crate) fn close(&mut self, control: &mut Control) {
         for device in &mut self.devices {
             control.detach_port(&device.mapped.name);
+            if !device.elsewhere {
+                device.give_back_mtu();
+            }
             device.tether = None;
         }
     }

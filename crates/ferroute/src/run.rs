@@ -237,6 +237,9 @@ fn host_plane(run: &Run) -> Option<HostPlane> {
 /// How often the control thread looks around when nothing happens.
 const LOOK: Duration = Duration::from_secs(1);
 
+/// How often it looks whether the workers have let go of ports that are to be opened anew.
+const LETTING_GO: Duration = Duration::from_millis(1);
+
 /// What the control thread looks after besides the router itself.
 struct Outside {
     waiting: WaitSet,
@@ -279,6 +282,10 @@ impl Outside {
                 .control()
                 .set_closed_services(self.services.closed());
             shared.after_change(&mut instance);
+            let until = match self.devices.is_waiting() {
+                true => Some(until.unwrap_or(LETTING_GO).min(LETTING_GO)),
+                false => until,
+            };
             if busy { Some(Duration::ZERO) } else { until }
         };
         self.syslog.send(self.host.as_deref(), &datagrams);

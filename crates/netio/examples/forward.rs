@@ -37,6 +37,7 @@ fn forward(one: &str, other: &str) -> Result<(), Failure> {
     let request = Request {
         workers: &[Umem::of(&pool)],
         ring: XDP_RING,
+        mtu: None,
         take: false,
         state: Some(&state),
         shortcuts: None,

@@ -183,7 +183,7 @@ impl XdpPort {
         let link = links
             .find(device)
             .map_err(XdpRefusal::at("finding the device"))?;
-        let pieces = link.mtu > PLAIN_MTU;
+        let pieces = mtu_max(link.mtu) > PLAIN_MTU;
         let jumbo = XdpRefusal::Jumbo {
             mtu: link.mtu,
             most: PLAIN_MTU,
@@ -235,6 +235,16 @@ impl XdpPort {
     /// Where the kernel runs the program.
     pub fn mode(&self) -> XdpMode {
         self.attachment.mode()
+    }
+}
+
+/// The longest MTU that ports take which were opened while the device had this one: what comes in pieces is said
+/// to the kernel when a socket is bound.
+pub(crate) const fn mtu_max(mtu: u32) -> u32 {
+    if mtu > PLAIN_MTU {
+        JUMBO_MTU
+    } else {
+        PLAIN_MTU
     }
 }
 

@@ -60,6 +60,8 @@ pub struct Link {
     pub master: Option<u32>,
     /// The most bytes of a packet, without the link-layer header.
     pub mtu: u32,
+    /// The most that its driver takes as MTU, if it says so.
+    pub mtu_max: Option<u32>,
     /// Whether it is switched on.
     pub up: bool,
     /// Whether it is on and has a carrier.
@@ -326,6 +328,7 @@ fn link_of(message: &RouteNetlinkMessage) -> Option<Link> {
         permanent_mac: None,
         master: None,
         mtu: 0,
+        mtu_max: None,
         up: flags.contains(LinkFlags::Up),
         running: flags.contains(LinkFlags::Running | LinkFlags::LowerUp),
         loopback: flags.contains(LinkFlags::Loopback),
@@ -341,6 +344,8 @@ fn link_of(message: &RouteNetlinkMessage) -> Option<Link> {
             }
             LinkAttribute::Controller(index) => link.master = (*index != 0).then_some(*index),
             LinkAttribute::Mtu(mtu) => link.mtu = *mtu,
+            // Zero is a driver that does not say.
+            LinkAttribute::MaxMtu(mtu) => link.mtu_max = (*mtu != 0).then_some(*mtu),
             LinkAttribute::Stats64(counters) => link.counters = counters_of(counters),
             LinkAttribute::LinkInfo(infos) => link.kind = kind_of(infos),
             _ => {}

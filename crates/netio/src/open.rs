@@ -21,6 +21,7 @@ use frame::Port;
 
 pub use spec::{Spec, SpecError};
 
+use crate::af_xdp;
 use crate::link::{Link, Links};
 use crate::takeover::{self, Held, Takeover};
 use crate::{
@@ -35,6 +36,9 @@ pub struct Request<'a> {
     /// Entries of each AF_XDP ring, a power of two (`XDP_RING`, or less where a worker has many
     /// ports).
     pub ring: u32,
+    /// The least MTU that the device is to have, in bytes; none if its own will do. It is for devices that are taken
+    /// over, which have their own again when they are given back.
+    pub mtu: Option<u32>,
     /// Whether a device may be taken that carries the machine's default route, is a port of its bridge or bond, or
     /// was left by a router that was killed.
     pub take: bool,
@@ -57,6 +61,11 @@ pub struct Opened {
     pub note: Option<&'static str>,
     /// Why it is not a better one, a line for each: `driver: reason`.
     pub reasons: Vec<String>,
+    /// Why the device does not have the MTU that was asked for.
+    pub mtu_refused: Option<String>,
+    /// The longest MTU that the ports take as they are, in bytes: for a longer one they are to be opened anew. None
+    /// if any will do.
+    pub mtu_max: Option<u32>,
     /// The device, for those that have one.
     pub link: Option<Link>,
     /// Gives the device back when dropped; the ports are to be closed before.
@@ -72,6 +81,8 @@ impl fmt::Debug for Opened {
             .field("driver", &self.driver)
             .field("note", &self.note)
             .field("reasons", &self.reasons)
+            .field("mtu_refused", &self.mtu_refused)
+            .field("mtu_max", &self.mtu_max)
             .field("link", &self.link)
             .field("takeover", &self.takeover)
             .finish()
@@ -251,12 +262,12 @@ fn open_device(
     device: &str,
     request: &Request<'_>,
     drivers: &[Driver],
-    mut reasons: Vec<String>,
+    reasons: Vec<String>,
 ) -> Result<Opened, OpenError> {
     if let Some(folder) = request.state {
         takeover::give_back_renamed(folder);
     }
-    let link = find(device)?;
+    let mut link = find(device)?;
     if link.loopback {
         return Err(OpenError::Loopback(device.to_owned()));
     }
@@ -276,19 +287,10 @@ fn open_device(
     }
     let taken = file.map(|file| Takeover::take(device, &file)).transpose();
     let mut taken = taken.map_err(OpenError::Takeover)?;
-    let mut left = drivers.iter();
-    let (driver, (ports, note)) = loop {
-        let Some(driver) = left.next() else {
-            let reason = reasons.pop().unwrap_or_default();
-            return Err(OpenError::Driver(reason));
-        };
-        match open_by(*driver, device, request) {
-            Ok(ports) => break (driver, ports),
-            Err(reason) => reasons.push(format!("{}: {reason}", driver.name())),
-        }
-    };
+    let (driven, reasons, mtu_refused) =
+        open_with_mtu(&mut link, taken.as_mut(), request, drivers, reasons)?;
     if let Some(taken) = &mut taken {
-        match (driver, taken.keep_kernel_off()) {
+        match (driven.driver, taken.keep_kernel_off()) {
             (_, Ok(())) => {}
             // A kernel without filters: it gets nothing all the same, and lets no other program in.
             (Driver::Xdp(_), Err(_)) => {}
@@ -296,24 +298,86 @@ fn open_device(
         }
     }
     Ok(Opened {
-        ports,
-        driver: driver.name(),
-        note,
+        ports: driven.ports,
+        driver: driven.driver.name(),
+        note: driven.note,
         reasons,
+        mtu_refused,
+        mtu_max: match driven.driver {
+            Driver::Xdp(_) => Some(af_xdp::mtu_max(link.mtu)),
+            Driver::Packet => None,
+        },
         link: Some(link),
         takeover: taken,
         tether: None,
     })
 }
 
-type Ports = (Vec<Box<dyn Port>>, Option<&'static str>);
+/// Ports, why they are not by a better driver, and why the device does not have the MTU that was asked for.
+type WithMtu = (Driven, Vec<String>, Option<String>);
 
-fn open_by(driver: Driver, device: &str, request: &Request<'_>) -> Result<Ports, String> {
-    match driver {
+/// Opens a device with the MTU that was asked for; with the one that it had where it, or every driver, refuses that.
+/// The link then says which it has.
+fn open_with_mtu(
+    link: &mut Link,
+    taken: Option<&mut Takeover>,
+    request: &Request<'_>,
+    drivers: &[Driver],
+    reasons: Vec<String>,
+) -> Result<WithMtu, OpenError> {
+    let Some(taken) = taken else {
+        let (driven, reasons) = open_first(&link.name, request, drivers, reasons)?;
+        return Ok((driven, reasons, None));
+    };
+    let before = link.mtu;
+    let refused = match taken.set_mtu(request.mtu) {
+        Ok(mtu) => {
+            link.mtu = mtu;
+            None
+        }
+        Err(error) => Some(explain_mtu(link, request.mtu, &error)),
+    };
+    match open_first(&link.name, request, drivers, reasons.clone()) {
+        Ok((driven, reasons)) => Ok((driven, reasons, refused)),
+        Err(OpenError::Driver(why)) if request.mtu.is_some() && refused.is_none() => {
+            let set_back = taken.set_mtu(Some(before));
+            link.mtu = set_back.map_err(OpenError::Takeover)?;
+            let (driven, reasons) = open_first(&link.name, request, drivers, reasons)?;
+            Ok((driven, reasons, Some(why)))
+        }
+        Err(error) => Err(error),
+    }
+}
+
+/// Opens a device by the first of these drivers that works, and says why not by those before.
+fn open_first(
+    device: &str,
+    request: &Request<'_>,
+    drivers: &[Driver],
+    mut reasons: Vec<String>,
+) -> Result<(Driven, Vec<String>), OpenError> {
+    for driver in drivers {
+        match open_by(*driver, device, request) {
+            Ok(driven) => return Ok((driven, reasons)),
+            Err(reason) => reasons.push(format!("{}: {reason}", driver.name())),
+        }
+    }
+    Err(OpenError::Driver(reasons.pop().unwrap_or_default()))
+}
+
+/// Ports, how they are driven, and what is to be remarked on that.
+struct Driven {
+    ports: Vec<Box<dyn Port>>,
+    driver: Driver,
+    note: Option<&'static str>,
+}
+
+fn open_by(driver: Driver, device: &str, request: &Request<'_>) -> Result<Driven, String> {
+    let (ports, note) = match driver {
         Driver::Packet => {
             let ports =
                 PacketPort::open(device, request.workers.len()).map_err(|error| explain(&error))?;
-            Ok((boxed(ports), None))
+            (boxed(ports), None)
         }
         Driver::Xdp(mode) => {
             let ports = XdpPort::open(
@@ -326,9 +390,14 @@ fn open_by(driver: Driver, device: &str, request: &Request<'_>) -> Result<Ports,
             .map_err(|refusal| explain_refusal(&refusal))?;
             let zero_copy = ports.iter().any(XdpPort::is_zero_copy);
             let note = zero_copy.then_some("zero copy, which is untested");
-            Ok((boxed(ports), note))
+            (boxed(ports), note)
         }
-    }
+    };
+    Ok(Driven {
+        ports,
+        driver,
+        note,
+    })
 }
 
 fn boxed<P: Port + 'static>(ports: Vec<P>) -> Vec<Box<dyn Port>> {
@@ -336,6 +405,16 @@ fn boxed<P: Port + 'static>(ports: Vec<P>) -> Vec<Box<dyn Port>> {
         .into_iter()
         .map(|port| Box::new(port) as Box<dyn Port>)
         .collect()
+}
+
+/// Why a device does not take an MTU, and which it would take where that is known.
+pub fn explain_mtu(link: &Link, mtu: Option<u32>, error: &io::Error) -> String {
+    match link.mtu_max {
+        Some(most) if mtu > Some(most) => {
+            format!("{} takes no MTU of more than {most} bytes", link.name)
+        }
+        _ => format!("{}: {}", link.name, explain(error)),
+    }
 }
 
 /// The system's words, and what would help where that is known.
@@ -375,6 +454,8 @@ fn open_tap(name: &str, request: &Request<'_>) -> Result<Opened, OpenError> {
         ports: boxed(ports),
         driver: "tap",
         reasons: Vec::new(),
+        mtu_refused: None,
+        mtu_max: None,
         link: links.find(name).ok(),
         takeover: None,
         tether,
@@ -389,6 +470,8 @@ fn open_files(input: Option<&Path>, output: Option<&Path>) -> Result<Opened, Ope
         driver: "pcap",
         note: None,
         reasons: Vec::new(),
+        mtu_refused: None,
+        mtu_max: None,
         link: None,
         takeover: None,
         tether: None,

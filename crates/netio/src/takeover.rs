@@ -82,9 +82,7 @@ impl Takeover {
     /// What the kernel says.
     pub fn keep_kernel_off(&mut self) -> io::Result<()> {
         let mut netlink = Netlink::open()?;
-        let Some(mut saved) = Saved::load(&self.state)? else {
-            return Err(io::Error::other("the file with what was saved is gone"));
-        };
+        let mut saved = self.saved()?;
         if saved.guard.is_none() {
             saved.guard = Some(Guard::before(&mut netlink, self.link.index)?);
             saved.store(&self.state)?;
@@ -102,6 +100,43 @@ impl Takeover {
         }
         self.life = Some(life);
         Ok(())
+    }
+
+    /// Gives the device at least this MTU, in bytes, while it is ours; without one its own again. Returns the one
+    /// that it has then.
+    ///
+    /// # Errors
+    /// What the kernel says: too long for the device. It then has the one that it had.
+    pub fn set_mtu(&mut self, least: Option<u32>) -> io::Result<u32> {
+        let mut links = Links::open()?;
+        let link = links.find_index(self.link.index)?;
+        let link = link.ok_or(io::ErrorKind::NotFound)?;
+        let mut saved = self.saved()?;
+        let own = saved.mtu.unwrap_or(link.mtu);
+        let mtu = own.max(least.unwrap_or(0));
+        if mtu == link.mtu {
+            return Ok(mtu);
+        }
+        let before = saved.mtu.replace(own);
+        saved.store(&self.state)?;
+        let set = links.set_mtu(link.index, mtu);
+        saved.mtu = match &set {
+            Ok(()) if mtu == own => None,
+            Ok(()) => Some(own),
+            Err(_) => before,
+        };
+        saved.store(&self.state)?;
+        set.map(|()| mtu)
+    }
+
+    /// Leaves the device as it is, for the next `take` of this process.
+    pub fn leave(mut self) {
+        self.released = true;
+    }
+
+    fn saved(&self) -> io::Result<Saved> {
+        let saved = Saved::load(&self.state)?;
+        saved.ok_or_else(|| io::Error::other("the file with what was saved is gone"))
     }
 
     /// Gives the device back as it was. What somebody else put on it since stays. An address or a route that the
@@ -293,6 +328,9 @@ impl Saved {
                 .map_or(Ok(()), |guard| guard.take_off(netlink, link.index)),
             link::restore_flags(&link.name, self.flags),
             Links::open().and_then(|mut links| links.set_up(link.index, self.up)),
+            self.mtu.map_or(Ok(()), |mtu| {
+                Links::open().and_then(|mut links| links.set_mtu(link.index, mtu))
+            }),
         ];
         if self.ipv6_disabled == Some(false) {
             results.push(addressing::set_ipv6_disabled(&link.name, false));

@@ -8,6 +8,7 @@ use std::process::{Command, Stdio};
 
 use common::*;
 use frame::Pool;
+use netio::link::Links;
 use netio::{OpenError, Opened, Request, Spec, Umem, WaitSet, XdpMode, XdpPort, open};
 
 /// A state folder of this test's own that goes with it.
@@ -33,14 +34,24 @@ impl Drop for State {
 }
 
 fn try_open(spec: &str, pool: &Pool, state: &State, take: bool) -> Result<Opened, OpenError> {
+    open_with(spec, pool, state, |request| Request { take, ..request })
+}
+
+fn open_with(
+    spec: &str,
+    pool: &Pool,
+    state: &State,
+    change: impl for<'a> FnOnce(Request<'a>) -> Request<'a>,
+) -> Result<Opened, OpenError> {
     let request = Request {
         workers: &[Umem::of(pool)],
         ring: 256,
-        take,
+        mtu: None,
+        take: false,
         state: Some(&state.0),
         shortcuts: None,
     };
-    open(&spec.parse::<Spec>().expect("a spec"), &request)
+    open(&spec.parse::<Spec>().expect("a spec"), &change(request))
 }
 
 fn refusal(spec: &str, pool: &Pool, state: &State) -> String {
@@ -535,5 +546,39 @@ fn a_device_that_vanishes_is_endured_and_picked_up_when_it_is_back() {
             drop((left, right));
             ip("link del left");
         }
+    });
+}
+
+#[test]
+fn a_device_gets_the_mtu_that_is_asked_for_where_its_driver_does_that() {
+    in_namespace_as_root(|| {
+        cable("left", "right", 1500);
+        let (mut pool, state) = (pool(), State::new());
+        let mut mtu_of = |spec: &str, mtu: u32| {
+            let opened = open_with(spec, &pool, &state, |request| Request {
+                mtu: Some(mtu),
+                ..request
+            });
+            let mut opened = opened.expect("permitted");
+            let link = Links::open().and_then(|mut links| links.find("left"));
+            let there = link.expect("the device").mtu;
+            assert_eq!(opened.link.as_ref().map(|link| link.mtu), Some(there));
+            opened
+                .ports
+                .iter_mut()
+                .for_each(|port| port.close(&mut pool));
+            (there, opened.mtu_refused.take(), opened.mtu_max)
+        };
+
+        assert_eq!(mtu_of("packet:left", 20_000), (20_000, None, None));
+        assert_eq!(mtu_of("xdp-generic:left", 9000), (9000, None, Some(16_106)));
+        // Longer than what is put together: the port works with what the device had.
+        let (mtu, refused, most) = mtu_of("xdp-generic:left", 20_000);
+        assert_eq!((mtu, most), (1500, Some(1770)));
+        let refused = refused.expect("why not");
+        assert!(refused.starts_with("xdp-generic: MTU 20000"), "{refused}");
+        let (mtu, refused, _) = mtu_of("packet:left", 70_000);
+        let words = "left takes no MTU of more than 65535 bytes";
+        assert_eq!((mtu, refused.as_deref()), (1500, Some(words)));
     });
 }

@@ -184,6 +184,50 @@ fn taking_over_after_a_crash_keeps_what_the_first_time_saved() {
     });
 }
 
+fn mtu() -> u32 {
+    let link = Links::open().and_then(|mut links| links.find("left"));
+    link.expect("the device").mtu
+}
+
+#[test]
+fn a_device_has_a_longer_mtu_as_long_as_it_is_asked_for_and_ours() {
+    in_namespace(|| {
+        cable("left", "right", 1500);
+        let state = State::new();
+        let mut taken = take(&state);
+        let mut given = |least| taken.set_mtu(least).expect("permitted");
+
+        assert_eq!((given(Some(9000)), mtu()), (9000, 9000));
+        // What comes may be as long as the device's own MTU, whatever is sent.
+        assert_eq!((given(Some(1400)), mtu()), (1500, 1500));
+        assert_eq!((given(Some(4000)), mtu()), (4000, 4000));
+        assert_eq!((given(None), mtu()), (1500, 1500));
+        given(Some(9000));
+        assert!(taken.set_mtu(Some(70_000)).is_err());
+        assert_eq!(mtu(), 9000);
+        taken.release().expect("permitted");
+        assert_eq!(mtu(), 1500);
+    });
+}
+
+#[test]
+fn the_mtu_of_before_a_crash_is_given_back() {
+    in_namespace(|| {
+        cable("left", "right", 1500);
+        let state = State::new();
+        let mut crashed = take(&state);
+        crashed.set_mtu(Some(9000)).expect("permitted");
+        std::mem::forget(crashed);
+
+        let mut taken = take(&state);
+        assert_eq!(taken.set_mtu(Some(4000)).expect("permitted"), 4000);
+        std::mem::forget(taken);
+
+        restore(&state.file()).expect("permitted");
+        assert_eq!(mtu(), 1500);
+    });
+}
+
 #[test]
 fn a_file_about_a_device_that_was_made_anew_is_not_used() {
     in_namespace(|| {

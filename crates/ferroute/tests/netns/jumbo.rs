@@ -1,7 +1,11 @@
 //! Frames of 9,000 bytes pass whole.
 
+use crate::drivers::devices;
 use crate::throughput::tcp_both_ways;
-use crate::world::{PACKET, Router, Start, have, lab, layout, run, works};
+use crate::world::{
+    PACKET, Router, Start, XDP_GENERIC, XDP_NATIVE, driver_works, have, lab, layout, run, until,
+    works,
+};
 
 #[test]
 fn packets_of_9000_bytes_pass_whole() {
@@ -26,4 +30,73 @@ fn packets_of_9000_bytes_pass_whole() {
         );
         tcp_both_ways(&lab, address, 20);
     }
+}
+
+#[test]
+fn devices_of_a_router_carry_what_its_interfaces_are_told_to() {
+    let test = "devices_of_a_router_carry_what_its_interfaces_are_told_to";
+    for driver in [PACKET, XDP_GENERIC, XDP_NATIVE] {
+        let Some(lab) = have(test, &["ping"])
+            .then(|| lab(test, layout("plain")))
+            .flatten()
+        else {
+            return;
+        };
+        if !driver_works(test, &lab, driver) {
+            continue;
+        }
+        let before = devices(&lab);
+        let router = Router::start(&lab, &Start::with(driver, layout("plain").config));
+        let actual = |port| router.number("/interface/print", port, "actual-mtu");
+        let long = "ping -q -M do -c 1 -W 1 -s 8972 203.0.113.1";
+
+        router.exec("/interface/ethernet/set ether1,ether2 mtu=9000");
+
+        // Native XDP lets the other end of a cable have it when it is there.
+        for host in ["client", "server"] {
+            let longer = "ip link set dev eth0 mtu 9000";
+            until("both ends carry as much", || works(&lab, host, longer));
+        }
+        until("long packets pass", || works(&lab, "client", long));
+        assert_eq!((actual("ether1"), actual("ether2")), (9000, 9000));
+        let warned = router.log().contains("there is no device");
+        assert!(!warned, "{}", router.log());
+        router.exec("/interface/ethernet/set ether1 mtu=65000");
+        router.exec("/interface/ethernet/set ether2 mtu=1400");
+        let most = if driver == PACKET { 65_000 } else { 9000 };
+        until("the other follows", || actual("ether2") == 1400);
+        until("a driver does what it can", || {
+            let refused = router.log().contains("does not get the MTU 65000");
+            actual("ether1") == most && refused == (driver != PACKET)
+        });
+        router.exec("/interface/ethernet/set ether2 mtu=9000");
+        until("long packets pass", || works(&lab, "client", long));
+        assert!(router.stop().success());
+        assert_eq!(devices(&lab), before);
+    }
+}
+
+#[test]
+fn a_tap_has_the_mtu_of_its_port_as_long_as_that_is_there() {
+    let test = "a_tap_has_the_mtu_of_its_port_as_long_as_that_is_there";
+    let Some(lab) = lab(test, layout("plain")) else {
+        return;
+    };
+    if !driver_works(test, &lab, "tap") {
+        return;
+    }
+    run(&lab, "router", "ip tuntap add dev kept mode tap");
+    let mtu = |wanted: &str| run(&lab, "router", "ip link show dev kept").contains(wanted);
+    let start = Start {
+        ports: vec!["ether1=tap:kept".into()],
+        ..Start::with("tap", "/interface/ethernet/set ether1 mtu=4000\n")
+    };
+    let router = Router::start(&lab, &start);
+    until("it has the MTU", || mtu("mtu 4000 "));
+
+    router.exec("/interface/ethernet/set ether1 mtu=9000");
+    until("it follows", || mtu("mtu 9000 "));
+
+    assert!(router.stop().success());
+    assert!(mtu("mtu 1500 "), "{}", run(&lab, "router", "ip link"));
 }

@@ -30,6 +30,8 @@ pub(super) struct Saved {
     /// The device was given back; only routes are left, which wait for another device's addresses.
     pub(super) given_back: bool,
     pub(super) up: bool,
+    /// Its own MTU, where it was given another.
+    pub(super) mtu: Option<u32>,
     /// None when the kernel has no IPv6.
     pub(super) ipv6_disabled: Option<bool>,
     /// Flags of the driver that are switched off.
@@ -51,6 +53,7 @@ impl Saved {
             namespace: namespace()?,
             given_back: false,
             up: link.up,
+            mtu: None,
             ipv6_disabled: addressing::ipv6_disabled(&link.name)?,
             flags: link::flags_on(&link.name, link::FLAG_RXVLAN | link::FLAG_LRO)?,
             guard: None,
@@ -125,6 +128,9 @@ impl Saved {
         if let Some(made) = &self.made {
             let _ = writeln!(text, "made {made}");
         }
+        if let Some(mtu) = self.mtu {
+            let _ = writeln!(text, "mtu {mtu}");
+        }
         if let Some(disabled) = self.ipv6_disabled {
             let _ = writeln!(text, "ipv6-disabled {disabled}");
         }
@@ -168,6 +174,7 @@ impl Saved {
                 "namespace" => saved.namespace = value.parse().ok()?,
                 "given-back" => saved.given_back = value.parse().ok()?,
                 "up" => saved.up = value.parse().ok()?,
+                "mtu" => saved.mtu = Some(value.parse().ok()?),
                 "flags" => saved.flags = value.parse().ok()?,
                 "ipv6-disabled" => saved.ipv6_disabled = Some(value.parse().ok()?),
                 "guard" => saved.guard = Some(Guard::of_word(value)?),
@@ -190,6 +197,7 @@ impl Saved {
             namespace: 0,
             given_back: false,
             up: false,
+            mtu: None,
             ipv6_disabled: None,
             flags: 0,
             guard: None,
@@ -267,6 +275,7 @@ mod tests {
             namespace: 4_026_531_840,
             given_back: true,
             up: true,
+            mtu: Some(1500),
             ipv6_disabled: Some(false),
             flags: 1 << 8,
             guard: Some(Guard::WithQdisc),

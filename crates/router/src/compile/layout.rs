@@ -14,6 +14,10 @@ use crate::rib::Link;
 const MOST_TAGS: usize = 4;
 const TAG: u16 = 0x8100;
 const SERVICE_TAG: u16 = 0x88a8;
+/// Bytes of a tag. A device carries the first one beside its MTU.
+const TAG_BYTES: u32 = 4;
+/// The MTU of an interface that nobody gave one. It asks for nothing: a device may have less for a reason.
+const USUAL_MTU: u32 = 1500;
 /// The port number of an interface that has none.
 pub const NO_PORT: u16 = u16::MAX;
 
@@ -34,6 +38,13 @@ pub struct PortState {
     pub steer: bool,
     /// The workers that have a queue of it.
     pub workers: Vec<u16>,
+}
+
+/// What the configuration asks of the device behind a port.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct PortWish {
+    /// The MTU that the device needs for every interface on it, in bytes; none if its own will do.
+    pub mtu: Option<u32>,
 }
 
 /// The numbers of interfaces and tables: given once, never used twice.
@@ -111,6 +122,8 @@ pub struct Laid {
     pub invalid: bool,
     /// What next hops on it need to know; `running` is the interface's.
     pub link: Link,
+    /// The most that the device below carries, in bytes; 0 if it does not say.
+    carries: u32,
     /// The interface that carries its frames, and its tag there.
     pub parent: Option<(InterfaceId, (u16, u16))>,
     /// The name that its port was mapped by.
@@ -132,6 +145,8 @@ pub struct Layout {
     pub interfaces: BTreeMap<InterfaceId, Laid>,
     /// By name.
     pub by_name: BTreeMap<Name, InterfaceId>,
+    /// What is asked of the devices behind ports, by the names that these were mapped by.
+    pub wishes: BTreeMap<Name, PortWish>,
 }
 
 impl Layout {
@@ -155,6 +170,7 @@ impl Layout {
                 let Some(laid) = layout.lay(**item, interface, ports) else {
                     return true;
                 };
+                layout.wish(interface, &laid);
                 layout.interfaces.insert(numbers.interface(**item), laid);
                 false
             });
@@ -170,6 +186,22 @@ impl Layout {
             }
         }
         layout
+    }
+
+    /// Notes what an interface that is in use asks of the device below.
+    fn wish(&mut self, interface: &intent::Interface, laid: &Laid) {
+        let mut lowest = laid;
+        while let Some(below) = lowest.parent.and_then(|(id, _)| self.interfaces.get(&id)) {
+            lowest = below;
+        }
+        let Some(port) = lowest.port_name.clone() else {
+            return;
+        };
+        let wish = self.wishes.entry(port).or_default();
+        if interface.mtu != USUAL_MTU && !interface.disabled {
+            let tags = laid.link.tags.len().saturating_sub(1) as u32;
+            wish.mtu = wish.mtu.max(Some(interface.mtu + TAG_BYTES * tags));
+        }
     }
 
     /// Lays one interface out; none while its parent is not.
@@ -192,9 +224,7 @@ impl Layout {
                 if let Some(port) = ports.get(default_name) {
                     laid.link.port = port.number;
                     laid.link.mac = mac.unwrap_or(port.mac);
-                    if port.mtu > 0 {
-                        laid.link.mtu = laid.link.mtu.min(port.mtu);
-                    }
+                    laid.carries = port.mtu;
                     laid.link.running = !interface.disabled && (port.up || *always_running);
                 } else {
                     laid.link.mac = mac.unwrap_or_default();
@@ -212,12 +242,16 @@ impl Layout {
                 }
                 let tag = (if *service_tag { SERVICE_TAG } else { TAG }, *vlan_id);
                 laid.parent = Some((*id, tag));
+                laid.carries = below.carries;
                 laid.link.port = below.link.port;
                 laid.link.mac = below.link.mac;
                 laid.link.running = !interface.disabled && below.link.running;
                 laid.link.tags.clone_from(&below.link.tags);
                 laid.link.tags.push(tag);
             }
+        }
+        if laid.carries > 0 {
+            laid.link.mtu = laid.link.mtu.min(laid.carries);
         }
         Some(laid)
     }
@@ -254,6 +288,7 @@ impl Laid {
                 tags: Vec::new(),
                 ethernet: true,
             },
+            carries: 0,
             parent: None,
             port_name: None,
             loopback: false,

@@ -13,6 +13,6 @@ pub mod snapshot;
 mod tests;
 
 pub use address::{Addresses, Own4, Own6};
-pub use layout::{Laid, Layout, Numbers, PortState};
+pub use layout::{Laid, Layout, Numbers, PortState, PortWish};
 pub use missing::Missing;
 pub use snapshot::compile;

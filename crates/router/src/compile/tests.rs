@@ -218,6 +218,36 @@ fn an_mtu_is_no_more_than_the_device_carries() {
 }
 
 #[test]
+fn an_mtu_of_a_vlan_is_no_more_than_the_device_carries() {
+    let desk = desk(
+        "/interface vlan add name=v interface=ether1 vlan-id=5 mtu=9500\n\
+         /interface vlan add name=w interface=v vlan-id=6 mtu=9500\n",
+    );
+
+    assert_eq!(
+        (desk.walk_of("v").mtu, desk.walk_of("w").mtu),
+        (9_000, 9_000)
+    );
+}
+
+#[test]
+fn a_device_is_asked_for_the_longest_mtu_on_it_that_was_given() {
+    let wishes = |configuration: &str| {
+        let desk = desk(configuration);
+        ["ether1", "ether2"].map(|port| desk.layout.wishes[port].mtu)
+    };
+
+    assert_eq!(wishes(""), [None, None]);
+    let low = "/interface ethernet set ether1 mtu=1400\n";
+    assert_eq!(wishes(low), [Some(1400), None]);
+    // A second tag is part of what the device carries.
+    let vlans = "/interface vlan add name=v interface=ether1 vlan-id=5 mtu=4000\n\
+                 /interface vlan add name=w interface=v vlan-id=6 mtu=3999\n\
+                 /interface vlan add name=x interface=ether2 vlan-id=6 mtu=5000 disabled=yes\n";
+    assert_eq!(wishes(vlans), [Some(4003), None]);
+}
+
+#[test]
 fn numbers_are_never_given_twice() {
     let mut numbers = Numbers::default();
     let first = numbers.interface(7);

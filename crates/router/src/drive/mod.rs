@@ -55,6 +55,7 @@ use service::neighbour::{Arp, Discovery, Event};
 use service::ping::Pings;
 use wire::Mac;
 
+pub use crate::compile::PortWish;
 use crate::compile::{Addresses, Layout, Missing, Numbers, PortState};
 use crate::firewall::Firewall;
 use crate::intent::{Intent, ItemId, Name};
@@ -382,7 +383,7 @@ impl Control {
     }
 
     /// A port of this name is about to come: nobody is warned that it is not there.
-    pub(crate) fn expect_port(&mut self, name: &str) {
+    pub fn expect_port(&mut self, name: &str) {
         self.missed.insert(Name::from(name));
     }
 
@@ -412,6 +413,11 @@ impl Control {
         if *state != before {
             self.reconcile();
         }
+    }
+
+    /// What the configuration asks of the device behind a port.
+    pub fn port_wish(&self, name: &str) -> PortWish {
+        self.layout.wishes.get(name).copied().unwrap_or_default()
     }
 
     /// Takes the mirror of an interface: where its local traffic meets ordinary sockets. Returns
