@@ -109,7 +109,11 @@ impl Device {
     /// Does what the configuration asks of the device anew.
     fn follow_wish(&mut self, instance: &mut Instance) {
         let wish = instance.control().port_wish(&self.mapped.name);
-        if std::mem::replace(&mut self.wish, wish) == wish {
+        let before = std::mem::replace(&mut self.wish, wish);
+        if before.up != wish.up {
+            self.switch();
+        }
+        if before.mtu == wish.mtu {
             return;
         }
         if wish.mtu.is_some() && wish.mtu > self.mtu_max && self.mtu_max.is_some() {
@@ -120,6 +124,24 @@ impl Device {
             self.reopening = true;
         } else if let Err(why) = self.set_mtu() {
             self.warn_of_mtu(&why, instance);
+        }
+    }
+
+    /// Switches the device on or off, as is wanted.
+    fn switch(&mut self) {
+        let switched = match (&mut self.takeover, &self.tether) {
+            (Some(takeover), _) => takeover.set_up(self.wish.up),
+            // The device is the other end, and others may keep it: its cable is pulled.
+            (None, Some(tether)) => tether.set_carrier(self.wish.up),
+            (None, None) => Ok(()),
+        };
+        if let Err(error) = switched {
+            let state = if self.wish.up { "on" } else { "off" };
+            tracing::error!(
+                "port {} ({}): switching it {state}: {error}",
+                self.mapped.name,
+                self.mapped.spec
+            );
         }
     }
 
@@ -383,6 +405,10 @@ impl Devices {
         let attached = attached
             .map(|_| ())
             .map_err(|error| format!("port {name}: {error}"));
+        // Sockets are opened on what is on. What came meanwhile was not taken from a disabled port.
+        if !device.wish.up {
+            device.switch();
+        }
         // Nobody was asked for the MTU of a TAP device while it was made.
         if device.takeover.is_none()
             && device.wish.mtu.is_some()

@@ -129,6 +129,14 @@ impl Takeover {
         set.map(|()| mtu)
     }
 
+    /// Switches the device on or off while it is ours.
+    ///
+    /// # Errors
+    /// What the kernel says.
+    pub fn set_up(&mut self, up: bool) -> io::Result<()> {
+        Links::open()?.set_up(self.link.index, up)
+    }
+
     /// Leaves the device as it is, for the next `take` of this process.
     pub fn leave(mut self) {
         self.released = true;

@@ -25,6 +25,9 @@ const SMALL: usize = Class::Small.slot_bytes() - HEADROOM;
 /// Bytes of a frame that a large slot holds.
 const LARGE: usize = Class::Large.slot_bytes() - HEADROOM;
 
+/// `_IOW('T', 226, int)`.
+const TUNSETCARRIER: libc::c_ulong = 0x4004_54e2;
+
 /// What the device carries.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Layer {
@@ -170,6 +173,17 @@ impl Tether {
     /// Whether the device is there, in this network namespace or in another.
     pub fn holds(&self) -> bool {
         device::is_attached(&self.0)
+    }
+
+    /// Plugs the cable in or pulls it, as the device's own end sees it; whoever opens it anew finds it plugged in.
+    ///
+    /// # Errors
+    /// What the kernel says; it has this since Linux 5.0.
+    pub fn set_carrier(&self, on: bool) -> io::Result<()> {
+        let mut on = libc::c_int::from(on);
+        // SAFETY: the request reads one integer.
+        unsafe { sys::ioctl(self.0.as_fd(), TUNSETCARRIER, &mut on)? };
+        Ok(())
     }
 }
 

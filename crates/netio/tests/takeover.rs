@@ -211,6 +211,27 @@ fn a_device_has_a_longer_mtu_as_long_as_it_is_asked_for_and_ours() {
 }
 
 #[test]
+fn a_device_is_on_again_that_was_switched_off_while_it_was_ours() {
+    in_namespace(|| {
+        equipped();
+        let (before, state) = (shown(), State::new());
+        let mut taken = take(&state);
+        let running = |end: &str| {
+            let link = Links::open().and_then(|mut links| links.find(end));
+            link.expect("the device").running
+        };
+
+        taken.set_up(false).expect("permitted");
+
+        eventually("the other end sees it", || !running("right"));
+        std::mem::forget(taken);
+        drop(take(&state));
+        eventually("it is on", || running("left") && running("right"));
+        assert_eq!(shown(), before);
+    });
+}
+
+#[test]
 fn the_mtu_of_before_a_crash_is_given_back() {
     in_namespace(|| {
         cable("left", "right", 1500);

@@ -2,7 +2,11 @@
 
 use lab::Lab;
 
-use crate::world::{PACKET, Router, Start, driver_works, have, lab, layout, run, until, works};
+use crate::drivers::devices;
+use crate::world::{
+    PACKET, Router, Start, XDP_GENERIC, XDP_NATIVE, driver_works, have, lab, layout, run, until,
+    works,
+};
 
 const PING: &str = "ping -q -c 1 -W 1 203.0.113.1";
 const PING6: &str = "ping -q -c 1 -W 1 2001:db8:1::1";
@@ -80,6 +84,102 @@ fn a_device_that_was_removed_is_picked_up_when_it_is_there_again() {
         restore(&lab);
         until("the port is seen running", || running(&router, "ether1"));
         until("packets pass again", || passes(&lab));
+    }
+}
+
+/// Whether a device of a host sees that somebody is at the other end.
+fn has_carrier(lab: &Lab, host: &str, device: &str) -> bool {
+    run(lab, host, &format!("ip link show dev {device}")).contains("LOWER_UP")
+}
+
+#[test]
+fn who_is_at_a_port_that_is_disabled_sees_no_link() {
+    let test = "who_is_at_a_port_that_is_disabled_sees_no_link";
+    for driver in [PACKET, XDP_GENERIC, XDP_NATIVE] {
+        let Some(lab) = have(test, &["ping"])
+            .then(|| lab(test, layout("plain")))
+            .flatten()
+        else {
+            return;
+        };
+        if !driver_works(test, &lab, driver) {
+            continue;
+        }
+        let before = devices(&lab);
+        let start = Start {
+            arguments: &["--workers", "2"],
+            ..Start::with(driver, layout("plain").config)
+        };
+        let router = Router::start(&lab, &start);
+
+        for _ in 0..2 {
+            router.exec("/interface/disable ether1");
+            until("the link is gone", || !has_carrier(&lab, "server", "eth0"));
+            assert!(has_carrier(&lab, "client", "eth0"));
+            assert!(!running(&router, "ether1"));
+            router.exec("/interface/enable ether1");
+            until("the link is there", || has_carrier(&lab, "server", "eth0"));
+            until("packets pass", || passes(&lab));
+        }
+
+        router.exec("/interface/disable ether1");
+        until("the link is gone", || !has_carrier(&lab, "server", "eth0"));
+        assert!(router.stop().success());
+        until("the device is as it was", || devices(&lab) == before);
+    }
+}
+
+#[test]
+fn a_port_that_is_disabled_from_the_beginning_works_when_it_is_enabled() {
+    let test = "a_port_that_is_disabled_from_the_beginning_works_when_it_is_enabled";
+    let Some(lab) = have(test, &["ping"])
+        .then(|| lab(test, layout("plain")))
+        .flatten()
+    else {
+        return;
+    };
+    let config = format!("{}\n/interface/disable ether1\n", layout("plain").config);
+    let router = Router::start(&lab, &Start::with(PACKET, &config));
+    until("there is no link", || !has_carrier(&lab, "server", "eth0"));
+
+    router.exec("/interface/enable ether1");
+
+    until("packets pass", || passes(&lab));
+}
+
+#[test]
+fn the_cable_of_a_tap_is_pulled_while_its_port_is_disabled() {
+    let test = "the_cable_of_a_tap_is_pulled_while_its_port_is_disabled";
+    let Some(lab) = have(test, &["ping"])
+        .then(|| lab(test, layout("plain")))
+        .flatten()
+    else {
+        return;
+    };
+    if !driver_works(test, &lab, "tap") {
+        return;
+    }
+    let config = "/ip/address/add address=10.7.0.1/24 interface=ether1\n\
+                  /interface/disable ether1\n";
+    let start = Start {
+        ports: vec!["ether1=tap:made".into()],
+        ..Start::with("tap", config)
+    };
+    let router = Router::start(&lab, &start);
+    run(&lab, "router", "ip address add 10.7.0.2/24 dev made");
+    let answers = || works(&lab, "router", "ping -q -c 1 -W 1 10.7.0.1");
+
+    for _ in 0..2 {
+        until("there is no carrier", || {
+            !has_carrier(&lab, "router", "made")
+        });
+        assert!(!answers());
+        router.exec("/interface/enable ether1");
+        until("the router answers", answers);
+        // It is the machine's own device: what is on it stays.
+        let shown = run(&lab, "router", "ip address show dev made");
+        assert!(shown.contains("10.7.0.2/24"), "{shown}");
+        router.exec("/interface/disable ether1");
     }
 }
 

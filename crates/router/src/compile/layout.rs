@@ -41,10 +41,21 @@ pub struct PortState {
 }
 
 /// What the configuration asks of the device behind a port.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PortWish {
+    /// It is switched on: whoever is at the other end sees a link.
+    pub up: bool,
     /// The MTU that the device needs for every interface on it, in bytes; none if its own will do.
     pub mtu: Option<u32>,
+}
+
+impl Default for PortWish {
+    fn default() -> Self {
+        Self {
+            up: true,
+            mtu: None,
+        }
+    }
 }
 
 /// The numbers of interfaces and tables: given once, never used twice.
@@ -188,7 +199,7 @@ impl Layout {
         layout
     }
 
-    /// Notes what an interface that is in use asks of the device below.
+    /// Notes what an interface asks of the device below.
     fn wish(&mut self, interface: &intent::Interface, laid: &Laid) {
         let mut lowest = laid;
         while let Some(below) = lowest.parent.and_then(|(id, _)| self.interfaces.get(&id)) {
@@ -198,6 +209,9 @@ impl Layout {
             return;
         };
         let wish = self.wishes.entry(port).or_default();
+        if laid.parent.is_none() {
+            wish.up = !interface.disabled;
+        }
         if interface.mtu != USUAL_MTU && !interface.disabled {
             let tags = laid.link.tags.len().saturating_sub(1) as u32;
             wish.mtu = wish.mtu.max(Some(interface.mtu + TAG_BYTES * tags));

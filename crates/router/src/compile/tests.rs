@@ -248,6 +248,17 @@ fn a_device_is_asked_for_the_longest_mtu_on_it_that_was_given() {
 }
 
 #[test]
+fn the_device_of_a_disabled_port_is_to_be_off() {
+    let desk = desk(
+        "/interface ethernet disable ether2\n\
+         /interface vlan add name=v interface=ether1 vlan-id=5 disabled=yes\n",
+    );
+
+    assert!(desk.layout.wishes["ether1"].up);
+    assert!(!desk.layout.wishes["ether2"].up);
+}
+
+#[test]
 fn numbers_are_never_given_twice() {
     let mut numbers = Numbers::default();
     let first = numbers.interface(7);
