@@ -1,5 +1,8 @@
 //! The devices behind the ports: opened at the start, followed by netlink, and taken up again when
 //! they come back.
+//!
+//! A device comes, and comes back, by the name that was given with `--port`. From then on it is followed by its
+//! number, which stays with it whatever it is called.
 
 use std::os::fd::BorrowedFd;
 use std::path::PathBuf;
@@ -67,13 +70,15 @@ pub(crate) fn misnamed(name: &str) -> String {
 struct Device {
     mapped: Mapped,
     attached: bool,
+    /// The device's number and name while it is the port's; none where nobody can follow its link.
+    link: Option<(u32, String)>,
     /// Which driver, and why not a better one.
     words: String,
     /// Gives the device back when it goes.
     takeover: Option<Takeover>,
     /// Holds on to a TAP device.
     tether: Option<Tether>,
-    /// It was moved to another network namespace, where nobody can follow its link.
+    /// It was moved to another network namespace.
     elsewhere: bool,
     /// What the configuration asked of it when it was last looked at.
     wish: PortWish,
@@ -94,11 +99,62 @@ impl Device {
     fn detach(&mut self, instance: &mut Instance) {
         instance.control().detach_port(&self.mapped.name);
         self.attached = false;
+        self.link = None;
         self.elsewhere = false;
         self.takeover = None;
         self.tether = None;
         self.own_mtu = None;
         self.reopening = false;
+    }
+
+    /// What its device is called now, if it has one.
+    fn now(&self) -> std::io::Result<Option<String>> {
+        let Some((index, _)) = self.link else {
+            return Ok(None);
+        };
+        let link = Links::open()?.find_index(index)?;
+        Ok(link.map(|link| link.name))
+    }
+
+    /// Hears that its device is called otherwise.
+    fn rename(&mut self, name: &str) {
+        if let Some((_, before)) = &mut self.link
+            && before != name
+        {
+            tracing::info!(
+                "{}: its device {before} is called {name} now",
+                self.mapped.name
+            );
+            name.clone_into(before);
+        }
+    }
+
+    /// Hears of its device's link.
+    fn hear(&self, link: &Link, instance: &mut Instance) {
+        let mut news = news(link);
+        if matches!(self.mapped.spec, Spec::Tap(_)) {
+            news.mac = other_end(news.mac);
+        }
+        instance.control().port_news(&self.mapped.name, news);
+    }
+
+    /// Its device is seen no more. Says whether the port is free for another.
+    fn lose(&mut self, link: &Link, instance: &mut Instance) -> bool {
+        let name = &self.mapped.name;
+        if !self.is_held() {
+            self.detach(instance);
+            return true;
+        }
+        // Whoever is at the other end is there: a TAP device is given to a container like that.
+        tracing::info!("{name}: {} is in another network namespace", link.name);
+        self.elsewhere = true;
+        self.link = None;
+        let up = Link {
+            running: true,
+            ..link.clone()
+        };
+        self.hear(&up, instance);
+        false
     }
 
     /// Whether its ports have gone that are to be opened anew.
@@ -147,11 +203,14 @@ impl Device {
 
     /// Gives the device the MTU that is wanted, but never less than its own.
     fn set_mtu(&mut self) -> Result<(), String> {
-        let Some(device) = self.mapped.spec.device() else {
+        let Some((index, _)) = self.link else {
             return Ok(());
         };
         let mut links = Links::open().map_err(|error| format!("netlink: {error}"))?;
-        let link = links.find(device).map_err(|error| error.to_string())?;
+        let link = links.find_index(index);
+        let Some(link) = link.map_err(|error| format!("netlink: {error}"))? else {
+            return Ok(());
+        };
         let refused = |error| explain_mtu(&link, self.wish.mtu, &error);
         if let Some(takeover) = &mut self.takeover {
             return takeover.set_mtu(self.wish.mtu).map(|_| ()).map_err(refused);
@@ -208,6 +267,7 @@ impl Devices {
             words: format!("{}: {} is not there yet", mapped.name, mapped.spec),
             mapped,
             attached: false,
+            link: None,
             takeover: None,
             tether: None,
             elsewhere: false,
@@ -306,41 +366,7 @@ impl Devices {
             .poll(&mut self.events)
             .map_err(|error| format!("netlink: {error}"))?;
         for event in std::mem::take(&mut self.events) {
-            let (LinkEvent::Appeared(link) | LinkEvent::Changed(link) | LinkEvent::Vanished(link)) =
-                &event;
-            let index = self
-                .devices
-                .iter()
-                .position(|d| d.mapped.spec.device() == Some(&link.name));
-            let Some(index) = index else { continue };
-            let device = &mut self.devices[index];
-            match &event {
-                // Whoever is at the other end is there: a TAP device is given to a container like that.
-                LinkEvent::Vanished(link) if device.is_held() => {
-                    tracing::info!(
-                        "{}: {} is in another network namespace",
-                        device.mapped.name,
-                        link.name
-                    );
-                    device.elsewhere = true;
-                    let news = PortNews {
-                        up: true,
-                        mac: other_end(news(link).mac),
-                        ..news(link)
-                    };
-                    instance.control().port_news(&device.mapped.name, news);
-                }
-                LinkEvent::Vanished(_) => device.detach(instance),
-                LinkEvent::Appeared(link) | LinkEvent::Changed(link) if device.attached => {
-                    let mut news = news(link);
-                    if matches!(device.mapped.spec, Spec::Tap(_)) {
-                        news.mac = other_end(news.mac);
-                    }
-                    instance.control().port_news(&device.mapped.name, news);
-                }
-                LinkEvent::Appeared(_) => result = result.and(self.attach(index, instance)),
-                LinkEvent::Changed(_) => {}
-            }
+            result = result.and(self.happened(&event, instance));
         }
         for device in self.devices.iter_mut().filter(|device| device.attached) {
             device.follow_wish(instance);
@@ -348,9 +374,69 @@ impl Devices {
         result
     }
 
+    fn happened(&mut self, event: &LinkEvent, instance: &mut Instance) -> Result<(), String> {
+        let (LinkEvent::Appeared(link)
+        | LinkEvent::Renamed(link)
+        | LinkEvent::Changed(link)
+        | LinkEvent::Vanished(link)) = event;
+        let is_it = |device: &Device| device.link.as_ref().is_some_and(|(n, _)| *n == link.index);
+        let known = self.devices.iter().position(is_it);
+        match (known.map(|at| (at, &mut self.devices[at])), event) {
+            (Some((at, device)), LinkEvent::Vanished(_)) => {
+                if device.lose(link, instance) {
+                    return self.look_for(at, instance);
+                }
+            }
+            (Some((_, device)), _) => {
+                device.rename(&link.name);
+                device.hear(link, instance);
+            }
+            (None, LinkEvent::Appeared(_) | LinkEvent::Renamed(_)) => {
+                return self.came(link, instance);
+            }
+            (None, LinkEvent::Changed(_) | LinkEvent::Vanished(_)) => {}
+        }
+        Ok(())
+    }
+
+    /// A device came by this name: it may be one that a port waits for.
+    fn came(&mut self, link: &Link, instance: &mut Instance) -> Result<(), String> {
+        let waits = |device: &Device| {
+            device.link.is_none() && device.mapped.spec.device() == Some(&link.name)
+        };
+        let Some(at) = self.devices.iter().position(waits) else {
+            return Ok(());
+        };
+        let device = &mut self.devices[at];
+        if !device.attached {
+            return self.attach(at, instance);
+        }
+        // It is back from another network namespace.
+        device.elsewhere = false;
+        device.link = Some((link.index, link.name.clone()));
+        device.hear(link, instance);
+        Ok(())
+    }
+
+    /// A port has lost its device: another may have come by its name, while that had another.
+    fn look_for(&mut self, at: usize, instance: &mut Instance) -> Result<(), String> {
+        let name = self.devices[at].mapped.spec.device();
+        let is_it = |link: &Link| Some(link.name.as_str()) == name;
+        let is_there = self.monitor.known().any(is_it);
+        match is_there {
+            true => self.attach(at, instance),
+            false => Ok(()),
+        }
+    }
+
     fn attach(&mut self, index: usize, instance: &mut Instance) -> Result<(), String> {
         let device = &mut self.devices[index];
+        // What is opened anew may be called otherwise by now.
+        let now = device.now().map_err(|error| format!("netlink: {error}"))?;
         let Mapped { name, spec } = &device.mapped;
+        let spec = &now
+            .as_deref()
+            .map_or_else(|| spec.clone(), |now| spec.on(now));
         device.wish = instance.control().port_wish(name);
         let request = Request {
             workers: &self.memory,
@@ -362,7 +448,10 @@ impl Devices {
         };
         // What is opened anew stays taken meanwhile; if that fails, it is given back.
         device.reopening = false;
+        device.link = None;
+        // What was on it is in a file of its name of then: one that was renamed is given back, and taken anew.
         let before = device.takeover.take();
+        let before = before.filter(|taken| now.as_deref() == Some(taken.device()));
         let opened = match netio::open(spec, &request) {
             Ok(opened) => opened,
             // It has gone again already.
@@ -374,6 +463,8 @@ impl Devices {
         }
         device.words = in_words(name, &opened, spec);
         device.attached = true;
+        let link = opened.link.as_ref();
+        device.link = link.map(|link| (link.index, link.name.clone()));
         device.takeover = opened.takeover;
         device.tether = opened.tether;
         device.mtu_max = opened.mtu_max;

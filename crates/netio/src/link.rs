@@ -197,6 +197,8 @@ impl Links {
 pub enum LinkEvent {
     /// It is there: at the start, made, or moved into this namespace.
     Appeared(Link),
+    /// It is called otherwise now; more of it may have changed.
+    Renamed(Link),
     /// Something of it changed, not only its counters.
     Changed(Link),
     /// It is gone: this is how it was last seen.
@@ -283,6 +285,7 @@ impl LinkMonitor {
         let before = self.known.insert(link.index, link.clone());
         match before {
             None => events.push(LinkEvent::Appeared(link)),
+            Some(before) if before.name != link.name => events.push(LinkEvent::Renamed(link)),
             Some(mut before) => {
                 before.counters = link.counters;
                 if before != link {

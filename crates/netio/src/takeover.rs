@@ -129,6 +129,11 @@ impl Takeover {
         set.map(|()| mtu)
     }
 
+    /// What the device was called when it was taken.
+    pub fn device(&self) -> &str {
+        &self.link.name
+    }
+
     /// Switches the device on or off while it is ours.
     ///
     /// # Errors

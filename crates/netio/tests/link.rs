@@ -68,9 +68,10 @@ fn a_device_is_followed_from_its_birth_to_its_end_and_to_its_return() {
     in_namespace(|| {
         let mut monitor = Follower::new();
         let named = |event: &LinkEvent, name: &str| match event {
-            LinkEvent::Appeared(link) | LinkEvent::Changed(link) | LinkEvent::Vanished(link) => {
-                link.name == name
-            }
+            LinkEvent::Appeared(link)
+            | LinkEvent::Renamed(link)
+            | LinkEvent::Changed(link)
+            | LinkEvent::Vanished(link) => link.name == name,
         };
         monitor.next(|e| matches!(e, LinkEvent::Appeared(_)) && named(e, "lo"));
 
@@ -87,6 +88,19 @@ fn a_device_is_followed_from_its_birth_to_its_end_and_to_its_return() {
         monitor.next(is("left", true));
         ip("link set left mtu 1300");
         monitor.next(|e| matches!(e, LinkEvent::Changed(link) if link.mtu == 1300));
+        for name in ["other", "left"] {
+            let now = monitor
+                .monitor
+                .known()
+                .find(|link| link.index == first.index);
+            let before = now.expect("it is there").name.clone();
+            ip(&format!("link set {before} down"));
+            ip(&format!("link set {before} name {name}"));
+            let event = monitor.next(|e| matches!(e, LinkEvent::Renamed(_)));
+            assert!(
+                matches!(event, LinkEvent::Renamed(link) if link.index == first.index && link.name == name)
+            );
+        }
 
         ip("link del left");
         monitor.next(|e| matches!(e, LinkEvent::Vanished(link) if link.index == first.index));

@@ -87,6 +87,44 @@ fn a_device_that_was_removed_is_picked_up_when_it_is_there_again() {
     }
 }
 
+#[test]
+fn a_device_stays_the_ports_whatever_it_is_called() {
+    let test = "a_device_stays_the_ports_whatever_it_is_called";
+    let Some(lab) = have(test, &["ping"])
+        .then(|| lab(test, layout("plain")))
+        .flatten()
+    else {
+        return;
+    };
+    let router = Router::start(&lab, &Start::with(PACKET, layout("plain").config));
+    until("packets pass", || passes(&lab));
+
+    run(&lab, "router", "ip link set dev ether1 down");
+    run(&lab, "router", "ip link set dev ether1 name renamed");
+    until("the port is seen down", || !running(&router, "ether1"));
+    run(&lab, "router", "ip link set dev renamed up");
+    until("the port is seen up", || running(&router, "ether1"));
+    // One that has its name now is not the port's.
+    let other = "ip link add name ether1 type veth peer name other";
+    run(&lab, "router", other);
+    run(&lab, "router", "ip link set dev other up");
+    run(&lab, "server", "ip link set dev eth0 down");
+    until("the port is seen down", || !running(&router, "ether1"));
+    run(&lab, "server", "ip link set dev eth0 up");
+    restore(&lab);
+    until("packets pass again", || passes(&lab));
+
+    // But it is when the port has none any more.
+    run(&lab, "server", "ip link delete dev eth0");
+    until("the other is taken", || {
+        run(&lab, "router", "tc qdisc show dev ether1").contains("clsact")
+    });
+    until("its link is followed", || running(&router, "ether1"));
+    assert!(router.stop().success());
+    let left = run(&lab, "router", "tc qdisc show dev ether1");
+    assert!(!left.contains("clsact"), "{left}");
+}
+
 /// Whether a device of a host sees that somebody is at the other end.
 fn has_carrier(lab: &Lab, host: &str, device: &str) -> bool {
     run(lab, host, &format!("ip link show dev {device}")).contains("LOWER_UP")

@@ -34,6 +34,21 @@ pub enum Spec {
 }
 
 impl Spec {
+    /// The same driver, and this device; files stay what they are.
+    pub fn on(&self, device: &str) -> Self {
+        let device = device.to_owned();
+        match self {
+            Self::Best(_) => Self::Best(device),
+            Self::Xdp { mode, .. } => Self::Xdp {
+                device,
+                mode: *mode,
+            },
+            Self::Packet(_) => Self::Packet(device),
+            Self::Tap(_) => Self::Tap(device),
+            Self::Pcap { .. } => self.clone(),
+        }
+    }
+
     /// The device's name; none for files.
     pub fn device(&self) -> Option<&str> {
         match self {
