@@ -1,8 +1,8 @@
 //! The devices behind the ports: opened at the start, followed by netlink, and taken up again when
 //! they come back.
 //!
-//! A device comes, and comes back, by the name that was given with `--port`. From then on it is followed by its
-//! number, which stays with it whatever it is called.
+//! A device comes, and comes back, by the name that was given with `--port`, or by its having that as another
+//! one. From then on it is followed by its number, which stays with it whatever it is called.
 
 use std::os::fd::BorrowedFd;
 use std::path::PathBuf;
@@ -105,6 +105,12 @@ impl Device {
         self.tether = None;
         self.own_mtu = None;
         self.reopening = false;
+    }
+
+    /// Whether it is this device that the operator named.
+    fn waits_for(&self, link: &Link) -> bool {
+        let name = self.mapped.spec.device();
+        name.is_some_and(|name| link.is_called(name))
     }
 
     /// What its device is called now, if it has one.
@@ -401,28 +407,28 @@ impl Devices {
 
     /// A device came by this name: it may be one that a port waits for.
     fn came(&mut self, link: &Link, instance: &mut Instance) -> Result<(), String> {
-        let waits = |device: &Device| {
-            device.link.is_none() && device.mapped.spec.device() == Some(&link.name)
-        };
-        let Some(at) = self.devices.iter().position(waits) else {
-            return Ok(());
-        };
-        let device = &mut self.devices[at];
-        if !device.attached {
-            return self.attach(at, instance);
+        let mut result = Ok(());
+        for at in 0..self.devices.len() {
+            let device = &mut self.devices[at];
+            if device.link.is_some() || !device.waits_for(link) {
+                continue;
+            }
+            if !device.attached {
+                result = result.and(self.attach(at, instance));
+                continue;
+            }
+            // It is back from another network namespace.
+            device.elsewhere = false;
+            device.link = Some((link.index, link.name.clone()));
+            device.hear(link, instance);
         }
-        // It is back from another network namespace.
-        device.elsewhere = false;
-        device.link = Some((link.index, link.name.clone()));
-        device.hear(link, instance);
-        Ok(())
+        result
     }
 
     /// A port has lost its device: another may have come by its name, while that had another.
     fn look_for(&mut self, at: usize, instance: &mut Instance) -> Result<(), String> {
-        let name = self.devices[at].mapped.spec.device();
-        let is_it = |link: &Link| Some(link.name.as_str()) == name;
-        let is_there = self.monitor.known().any(is_it);
+        let device = &self.devices[at];
+        let is_there = self.monitor.known().any(|link| device.waits_for(link));
         match is_there {
             true => self.attach(at, instance),
             false => Ok(()),
@@ -430,6 +436,7 @@ impl Devices {
     }
 
     fn attach(&mut self, index: usize, instance: &mut Instance) -> Result<(), String> {
+        self.refuse_shared(index)?;
         let device = &mut self.devices[index];
         // What is opened anew may be called otherwise by now.
         let now = device.now().map_err(|error| format!("netlink: {error}"))?;
@@ -510,6 +517,29 @@ impl Devices {
         attached
     }
 
+    /// Refuses a device that another port has, by another of its names.
+    fn refuse_shared(&self, index: usize) -> Result<(), String> {
+        let device = &self.devices[index];
+        let mut known = self.monitor.known();
+        let link = known.find(|link| device.waits_for(link));
+        // What is opened anew has its device already, whoever is called so now.
+        let Some(link) = link.filter(|_| device.link.is_none()) else {
+            return Ok(());
+        };
+        let has = |other: &&Device| other.link.as_ref().is_some_and(|(n, _)| *n == link.index);
+        let mut others = self
+            .devices
+            .iter()
+            .filter(|other| !std::ptr::eq(*other, device));
+        others.find(has).map_or(Ok(()), |other| {
+            let Mapped { name, spec } = &device.mapped;
+            Err(format!(
+                "port {name} ({spec}): port {} has this device already, whose name is {}",
+                other.mapped.name, link.name
+            ))
+        })
+    }
+
     /// Whether ports wait for the workers to let them go.
     pub(crate) fn is_waiting(&self) -> bool {
         self.devices.iter().any(|device| device.reopening)
@@ -541,7 +571,11 @@ fn in_words(name: &str, opened: &Opened, spec: &Spec) -> String {
     let device = spec
         .device()
         .map_or_else(|| spec.to_string(), str::to_owned);
-    let mut words = format!("{name}: {device} by {}", opened.driver);
+    let mut words = format!("{name}: {device}");
+    if let Some(link) = opened.link.as_ref().filter(|link| link.name != device) {
+        words.push_str(&format!(", which is {},", link.name));
+    }
+    words.push_str(&format!(" by {}", opened.driver));
     if let Some(note) = opened.note {
         words.push_str(&format!(" ({note})"));
     }

@@ -9,10 +9,10 @@ use std::collections::BTreeMap;
 use std::io;
 use std::os::fd::{AsRawFd, BorrowedFd};
 
-use netlink_packet_core::NetlinkPayload;
+use netlink_packet_core::{DefaultNla, NetlinkPayload};
 use netlink_packet_route::RouteNetlinkMessage;
 use netlink_packet_route::link::{
-    LinkAttribute, LinkFlags, LinkInfo, LinkMessage, LinkXdp, Stats64, XdpAttached,
+    LinkAttribute, LinkFlags, LinkInfo, LinkMessage, LinkXdp, Prop, Stats64, XdpAttached,
 };
 use netlink_sys::{Socket, SocketAddr, protocols::NETLINK_ROUTE};
 
@@ -20,9 +20,13 @@ pub use ethtool::{Channels, channels, driver, offload_off};
 pub(crate) use ethtool::{FLAG_LRO, FLAG_RXVLAN, clear_flags, flags_on, restore_flags};
 
 use crate::netlink::{Messages, Netlink};
+use crate::sys;
 
 /// The multicast group that tells changes of devices.
 const RTNLGRP_LINK: u32 = 1;
+
+/// A device's alternative name: from `if_link.h`, since Linux 5.5.
+const IFLA_ALT_IFNAME: u16 = 53;
 
 /// What a device's driver has counted since it was made.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -52,6 +56,8 @@ pub struct Link {
     pub index: u32,
     /// Its name in this namespace.
     pub name: String,
+    /// Its other names, which may be longer.
+    pub alternatives: Vec<String>,
     /// Its Ethernet address, if it has one.
     pub mac: Option<[u8; 6]>,
     /// The Ethernet address that its maker gave it; virtual devices have none.
@@ -72,6 +78,13 @@ pub struct Link {
     pub kind: Option<String>,
     /// What its driver counted.
     pub counters: LinkCounters,
+}
+
+impl Link {
+    /// Whether this is one of its names.
+    pub fn is_called(&self, name: &str) -> bool {
+        self.name == name || self.alternatives.iter().any(|other| other == name)
+    }
 }
 
 /// Asks about devices and changes them, in the network namespace of the thread that opened it.
@@ -101,15 +114,17 @@ impl Links {
         Ok(answers.iter().filter_map(link_of).collect())
     }
 
-    /// The device of this name.
+    /// The device of this name, which may be an alternative one.
     ///
     /// # Errors
     /// `NotFound` when there is none, or what else the kernel says.
     pub fn find(&mut self, name: &str) -> io::Result<Link> {
         let mut message = LinkMessage::default();
-        message
-            .attributes
-            .push(LinkAttribute::IfName(name.to_owned()));
+        // The kernel looks for a short name among those of both kinds.
+        message.attributes.push(match sys::device_name(name) {
+            Some(_) => LinkAttribute::IfName(name.to_owned()),
+            None => LinkAttribute::Other(DefaultNla::new(IFLA_ALT_IFNAME, terminated(name))),
+        });
         self.ask(message)?
             .as_ref()
             .and_then(link_of)
@@ -192,12 +207,16 @@ impl Links {
     }
 }
 
+fn terminated(name: &str) -> Vec<u8> {
+    [name.as_bytes(), &[0]].concat()
+}
+
 /// What happened to a device.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum LinkEvent {
     /// It is there: at the start, made, or moved into this namespace.
     Appeared(Link),
-    /// It is called otherwise now; more of it may have changed.
+    /// It has other names now; more of it may have changed.
     Renamed(Link),
     /// Something of it changed, not only its counters.
     Changed(Link),
@@ -285,7 +304,11 @@ impl LinkMonitor {
         let before = self.known.insert(link.index, link.clone());
         match before {
             None => events.push(LinkEvent::Appeared(link)),
-            Some(before) if before.name != link.name => events.push(LinkEvent::Renamed(link)),
+            Some(before)
+                if (&before.name, &before.alternatives) != (&link.name, &link.alternatives) =>
+            {
+                events.push(LinkEvent::Renamed(link));
+            }
             Some(mut before) => {
                 before.counters = link.counters;
                 if before != link {
@@ -327,6 +350,7 @@ fn link_of(message: &RouteNetlinkMessage) -> Option<Link> {
     let mut link = Link {
         index: message.header.index,
         name: String::new(),
+        alternatives: Vec::new(),
         mac: None,
         permanent_mac: None,
         master: None,
@@ -341,6 +365,9 @@ fn link_of(message: &RouteNetlinkMessage) -> Option<Link> {
     for attribute in &message.attributes {
         match attribute {
             LinkAttribute::IfName(name) => link.name.clone_from(name),
+            LinkAttribute::PropList(list) => link
+                .alternatives
+                .extend(list.iter().filter_map(alternative)),
             LinkAttribute::Address(bytes) => link.mac = bytes.as_slice().try_into().ok(),
             LinkAttribute::PermAddress(bytes) => {
                 link.permanent_mac = bytes.as_slice().try_into().ok();
@@ -355,6 +382,13 @@ fn link_of(message: &RouteNetlinkMessage) -> Option<Link> {
         }
     }
     Some(link)
+}
+
+fn alternative(property: &Prop) -> Option<String> {
+    match property {
+        Prop::AltIfName(name) => Some(name.clone()),
+        _ => None,
+    }
 }
 
 fn kind_of(infos: &[LinkInfo]) -> Option<String> {

@@ -271,6 +271,8 @@ fn open_device(
     if link.loopback {
         return Err(OpenError::Loopback(device.to_owned()));
     }
+    // What is asked for by another name has one file and one message all the same.
+    let device = &link.name.clone();
     if !request.take {
         refuse_needed(&link)?;
     }

@@ -112,6 +112,28 @@ fn a_device_is_followed_from_its_birth_to_its_end_and_to_its_return() {
 }
 
 #[test]
+fn a_device_is_found_by_its_other_names() {
+    in_namespace(|| {
+        cable("left", "right", 1500);
+        let mut monitor = Follower::new();
+        monitor.next(|e| matches!(e, LinkEvent::Appeared(link) if link.name == "left"));
+        for name in ["short", "a-name-of-more-than-fifteen-bytes"] {
+            ip(&format!("link property add dev left altname {name}"));
+
+            let mut links = Links::open().expect("netlink");
+            let link = links.find(name).expect("it was just given");
+
+            assert_eq!(link.name, "left");
+            assert!(link.is_called(name) && link.is_called("left") && !link.is_called("right"));
+            monitor.next(|e| matches!(e, LinkEvent::Renamed(link) if link.is_called(name)));
+            let missing = links.find(&format!("{name}-"));
+            let missing = missing.expect_err("there is none");
+            assert_eq!(missing.kind(), std::io::ErrorKind::NotFound);
+        }
+    });
+}
+
+#[test]
 fn what_is_set_is_there() {
     in_namespace(|| {
         cable("left", "right", 1500);

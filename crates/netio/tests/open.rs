@@ -582,3 +582,26 @@ fn a_device_gets_the_mtu_that_is_asked_for_where_its_driver_does_that() {
         assert_eq!((mtu, refused.as_deref()), (1500, Some(words)));
     });
 }
+
+#[test]
+fn a_device_may_be_asked_for_by_an_alternative_name() {
+    in_namespace(|| {
+        cable("left", "right", 1500);
+        ip("addr add 192.0.2.1/24 dev left");
+        let name = "a-name-of-more-than-fifteen-bytes";
+        ip(&format!("link property add dev left altname {name}"));
+        let (mut pool, state) = (pool(), State::new());
+
+        let mut left = try_open(name, &pool, &state, false).expect("permitted");
+
+        assert_eq!(left.link.as_ref().map(|link| &*link.name), Some("left"));
+        assert!(state.0.join("left.taken").exists());
+        let again = try_open("packet:left", &pool, &state, false);
+        assert!(again.is_ok(), "a process may take again what it has");
+        left.ports.iter_mut().for_each(|port| port.close(&mut pool));
+        drop((left, again));
+        assert!(run("ip", "addr show dev left").1.contains("192.0.2.1"));
+        let missing = refusal("no-name-of-more-than-fifteen-bytes", &pool, &state);
+        assert_eq!(missing, "no device no-name-of-more-than-fifteen-bytes");
+    });
+}

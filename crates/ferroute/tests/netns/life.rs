@@ -263,6 +263,41 @@ fn a_port_that_no_router_could_have_is_refused_with_what_ports_are_called() {
 }
 
 #[test]
+fn a_device_may_be_named_by_another_of_its_names_but_only_once() {
+    let test = "a_device_may_be_named_by_another_of_its_names_but_only_once";
+    let Some(lab) = have(test, &["ping"])
+        .then(|| lab(test, layout("plain")))
+        .flatten()
+    else {
+        return;
+    };
+    let name = "the-uplink-of-this-house";
+    let line = format!("ip link property add dev ether1 altname {name}");
+    run(&lab, "router", &line);
+    let before = devices(&lab);
+    let twice = Start {
+        ports: vec![format!("ether1={name}"), "ether2=ether1".into()],
+        ..Start::with(PACKET, layout("plain").config)
+    };
+    let ended = Router::try_start(&lab, &twice).expect_err("it is the same device");
+    let said = "port ether2 (ether1): port ether1 has this device already, whose name is ether1";
+    assert!(ended.log.contains(said), "{}", ended.log);
+    assert_eq!(devices(&lab), before);
+
+    let once = Start {
+        ports: vec![format!("ether1={name}"), "ether2=ether2".into()],
+        ..twice
+    };
+    let router = Router::start(&lab, &once);
+
+    run(&lab, "client", PING);
+    let said = format!("ether1: {name}, which is ether1, by packet");
+    assert!(router.log().contains(&said), "{}", router.log());
+    assert!(router.stop().success());
+    assert_eq!(devices(&lab), before);
+}
+
+#[test]
 fn the_device_of_the_default_route_is_taken_only_when_told_to() {
     let test = "the_device_of_the_default_route_is_taken_only_when_told_to";
     let Some(lab) = have(test, &["ping"])

@@ -66,8 +66,10 @@ impl Spec {
 pub enum SpecError {
     /// There is no driver of this name.
     Driver(String),
-    /// This cannot be a device's name: 1 to 15 bytes, without `/` and spaces.
+    /// This cannot be a device's name: 1 to 15 bytes, or 127 of an alternative one, without `/`, `:` and spaces.
     Device(String),
+    /// No device can be made by this name: it has more than 15 bytes.
+    Made(String),
     /// There is neither an input nor an output file, or a third one.
     Files,
 }
@@ -80,6 +82,10 @@ impl fmt::Display for SpecError {
                 "no driver {name}; there are xdp, xdp-native, xdp-generic, packet, tap and pcap"
             ),
             Self::Device(name) => write!(f, "'{name}' cannot be a device's name"),
+            Self::Made(name) => write!(
+                f,
+                "'{name}' cannot be the name of a device that is made: it is one of 1 to 15 bytes"
+            ),
             Self::Files => write!(
                 f,
                 "pcap takes an input file, an output file, or both: IN,OUT"
@@ -108,7 +114,10 @@ impl FromStr for Spec {
             "xdp-native" => xdp(Some(XdpMode::Native)),
             "xdp-generic" => xdp(Some(XdpMode::Generic)),
             "packet" => Ok(Self::Packet(device(rest)?)),
-            "tap" => Ok(Self::Tap(device(rest)?)),
+            "tap" => match device(rest)? {
+                name if sys::device_name(&name).is_none() => Err(SpecError::Made(name)),
+                name => Ok(Self::Tap(name)),
+            },
             "pcap" => files(rest),
             _ => Err(SpecError::Driver(driver.to_owned())),
         }
@@ -138,10 +147,14 @@ impl fmt::Display for Spec {
     }
 }
 
-/// A name that the kernel takes for a device.
+/// Bytes of the longest alternative name.
+const ALTERNATIVE: usize = 127;
+
+/// A name that the kernel takes for a device, or for one beside that.
 fn device(name: &str) -> Result<String, SpecError> {
     let forbidden = |c: char| c == '/' || c == ':' || c.is_whitespace();
-    if sys::device_name(name).is_none() || name.contains(forbidden) || matches!(name, "." | "..") {
+    let fits = (1..=ALTERNATIVE).contains(&name.len()) && !name.contains('\0');
+    if !fits || name.contains(forbidden) || matches!(name, "." | "..") {
         return Err(SpecError::Device(name.to_owned()));
     }
     Ok(name.to_owned())
@@ -174,6 +187,7 @@ mod tests {
             "xdp-generic:eth1",
             "packet:eth1",
             "tap:lan",
+            "xdp:a-name-of-more-than-fifteen-bytes",
             "pcap:in.pcap,out.pcap",
             "pcap:in.pcap",
             "pcap:,out.pcap",
@@ -194,6 +208,10 @@ mod tests {
             error("packet:eth0:1"),
             SpecError::Device("eth0:1".to_owned())
         );
+        let long = "a".repeat(128);
+        assert_eq!(error(&long), SpecError::Device(long));
+        let long = "a".repeat(16);
+        assert_eq!(error(&format!("tap:{long}")), SpecError::Made(long));
         assert_eq!(error("pcap:,"), SpecError::Files);
         assert_eq!(error("pcap:a,b,c"), SpecError::Files);
     }
