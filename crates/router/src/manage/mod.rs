@@ -88,6 +88,7 @@ impl Control {
             ("/system", "reset-configuration") => desk.reset(),
             ("/system/configuration", command) => desk.configuration(command),
             ("/user/ssh-keys", "import") => desk.import_key(),
+            (_, "reset-mac-address") => desk.reset_mac_addresses(),
             _ => return None,
         })
     }
@@ -145,6 +146,22 @@ impl Desk<'_> {
     }
 
     /// Whose doing it is.
+    /// Gives ports their own hardware addresses again: that is what they have without another.
+    fn reset_mac_addresses(&mut self) -> Result<Reply, Reason> {
+        let mark = self.store.begin();
+        for id in self.call.items {
+            let reset = self.store.reset(self.call.menu, *id, &["mac-address"]);
+            if let Err(reason) = reset {
+                self.store.rollback(mark);
+                return Err(reason);
+            }
+        }
+        let by = By::user(self.caller.user, self.control.log.clock);
+        let changes = self.store.commit_by(mark, by)?;
+        self.control.follow(self.store, changes);
+        Ok(Reply::default())
+    }
+
     fn by(&self, action: impl Into<String>) -> By {
         By::user(self.caller.user, self.control.log.clock).doing(action)
     }

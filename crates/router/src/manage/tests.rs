@@ -1,10 +1,11 @@
 //! What users do with the configuration as a whole.
 
+use frame::Offloads;
 use machine::{Duration, Instant};
 use menu::{Clock, Files as _};
 use script::Session;
 
-use crate::drive::Setup;
+use crate::drive::{PortNews, Setup};
 use crate::store::Durable;
 use crate::{Holder, Instance};
 
@@ -614,4 +615,45 @@ fn an_interface_has_no_address_of_groups_or_nobody() {
     }
     let given = "/ipv6 address add address=::/64 from-pool=p eui-64=yes interface=lo";
     assert_eq!(run(&mut router, &mut session, given), "");
+}
+
+#[test]
+fn a_port_gets_its_own_hardware_address_again_as_one_change() {
+    let mut router = router();
+    for (number, name) in ["ether1", "ether2"].into_iter().enumerate() {
+        let news = PortNews {
+            up: true,
+            mac: wire::Mac([2, 0, 0, 0, 0, number as u8 + 1]),
+            mtu: 1500,
+        };
+        let attached = router.attach_port(name, news, Offloads::default(), Vec::new());
+        attached.expect("a port's name");
+    }
+    let addresses = |router: &mut Instance| {
+        let get = ":foreach port in=[/interface ethernet find] do={\
+                   :put [/interface ethernet get $port mac-address]}";
+        once(router, get)
+    };
+    let own = "02:00:00:00:00:01\n02:00:00:00:00:02\n";
+    assert_eq!(addresses(&mut router), own);
+    let other = "/interface ethernet set [find] mac-address=02:00:00:00:00:99";
+    assert_eq!(once(&mut router, other), "");
+    assert_eq!(addresses(&mut router), "02:00:00:00:00:99\n".repeat(2));
+
+    let reset = "/interface ethernet reset-mac-address ether1,ether2";
+    assert_eq!(once(&mut router, reset), "");
+
+    assert_eq!(addresses(&mut router), own);
+    let export = once(&mut router, "/interface ethernet export");
+    assert!(!export.contains("mac-address="), "{export}");
+    assert_eq!(once(&mut router, "/undo"), "");
+    assert_eq!(addresses(&mut router), "02:00:00:00:00:99\n".repeat(2));
+    assert_eq!(once(&mut router, "/redo"), "");
+    assert_eq!(addresses(&mut router), own);
+    // In a file it is one change with the rest.
+    write(&mut router, "reset.rsc", &format!("{other}\n{reset}\n"));
+    once(&mut router, "/import reset.rsc");
+    assert_eq!(addresses(&mut router), own);
+    let missing = once(&mut router, "/interface ethernet reset-mac-address ether9");
+    assert!(missing.contains("no such item"), "{missing}");
 }
