@@ -1,6 +1,6 @@
 //! Pass 3: the next hop, forward, postrouting, egress.
 
-use frame::{Frame, VECTOR_FRAMES};
+use frame::{Frame, InterfaceId, VECTOR_FRAMES};
 
 use super::enter::Lane;
 use super::forward::{self, Fit};
@@ -11,6 +11,7 @@ use super::teach::teach;
 use super::{Context, Exit, Leaving, egress, options};
 use crate::drop::Drop;
 use crate::outlet::Outlet;
+use crate::punt::Why;
 use crate::table::{Adjacency, Kind, NextHopId};
 use crate::trace::Silent;
 
@@ -246,8 +247,17 @@ pub(super) fn depart(
     let adjacency = if way.adjacency.kind == Kind::Forward {
         way.adjacency
     } else {
-        followed = super::follow(cx, leaving.packet, frame.ingress, way.hop, &mut Silent)?;
-        &followed
+        followed = super::follow(cx, leaving.packet, frame.ingress, way.hop, &mut Silent);
+        match &followed {
+            Ok(adjacency) => adjacency,
+            Err(exit) => {
+                if let Some(hop) = waits_to_go_back(cx, frame, exit).filter(|_| *redirects) {
+                    *redirects = false;
+                    outlet.redirect(frame, hop);
+                }
+                return Err(*exit);
+            }
+        }
     };
     let fit = super::leave(cx, &leaving, adjacency, &mut Silent)?;
     // Back where it came from: control may owe its sender a redirect. One per vector says it.
@@ -267,6 +277,19 @@ pub(super) fn depart(
         return Err(Exit::Drop(Drop::NoBuffer));
     }
     Ok(departed(frame, adjacency, fit == Fit::Whole))
+}
+
+/// The next hop of a packet that will go back where it came from as soon as that neighbour's link address is known.
+/// Whether its sender is owed a redirect follows from the route: the neighbour may answer late, or never, and
+/// for what waited nobody asks again.
+pub(super) fn waits_to_go_back(cx: &Context<'_>, frame: &Frame, exit: &Exit) -> Option<NextHopId> {
+    match *exit {
+        Exit::Punt(Why::Unresolved(hop)) if frame.ingress != InterfaceId::NONE => {
+            let leaves_by = cx.fib.adjacencies.read(hop).egress;
+            (leaves_by == frame.ingress).then_some(hop)
+        }
+        _ => None,
+    }
 }
 
 /// How a frame with its new link header leaves by this adjacency, into which it fits `whole` or not.

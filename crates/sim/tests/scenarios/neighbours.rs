@@ -155,7 +155,6 @@ fn a_host_with_the_wrong_first_hop_is_told_of_the_right_one() {
     world.share(&[(host, 0), (first, 0), (second, 0)], Line::default());
     world.join((second, 1), (server, 0), Line::default());
 
-    // The first packet waits for a neighbour; those that follow take the usual way.
     for seq in 0..2 {
         world.at(host).ping("10.2.0.2", seq, 56);
         world.run(seconds(1));
@@ -179,6 +178,43 @@ fn a_host_with_the_wrong_first_hop_is_told_of_the_right_one() {
     let is_redirect = |heard: &Heard| matches!(heard, Heard::Redirect { .. });
     assert!(!world.at(other).heard.iter().any(is_redirect));
     assert_eq!(world.at(other).replies("10.2.0.2"), 2);
+}
+
+#[test]
+fn a_host_is_told_of_a_first_hop_that_never_answers() {
+    for firewall in [
+        "",
+        "/ip firewall filter add chain=forward connection-state=new\n\
+                         /ipv6 firewall filter add chain=forward connection-state=new\n",
+    ] {
+        let mut world = World::new(7);
+        let router = world.router(
+            &format!(
+                "/ip address add address=10.1.0.1/24 interface=ether1\n\
+                 /ipv6 address add address=2001:db8:1::1/64 interface=ether1\n\
+                 /ip route add dst-address=10.2.0.0/24 gateway=10.1.0.254\n\
+                 /ipv6 route add dst-address=2001:db8:2::/64 gateway=fe80::fe%ether1\n{firewall}"
+            ),
+            1,
+            1,
+        );
+        let host = HostConfig::new("10.1.0.2/24", "10.1.0.1");
+        let host = world.host(host.and("2001:db8:1::2/64", "2001:db8:1::1"));
+        world.join((router, 0), (host, 0), Line::default());
+        world.run(seconds(3));
+
+        for destination in ["10.2.0.2", "2001:db8:2::2"] {
+            world.at(host).ping(destination, 1, 56);
+        }
+        world.run(seconds(1));
+
+        let gateways = world.at(host).heard.iter().filter_map(|heard| match heard {
+            Heard::Redirect { gateway, .. } => Some(gateway.to_string()),
+            _ => None,
+        });
+        let gateways: Vec<_> = gateways.collect();
+        assert_eq!(gateways, ["10.1.0.254", "fe80::fe"], "{firewall}");
+    }
 }
 
 #[test]

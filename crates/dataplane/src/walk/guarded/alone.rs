@@ -120,6 +120,12 @@ fn settle(
     let mut onward = match decided {
         Ok(onward) => onward,
         Err(exit) => {
+            if passage.translation.is_none()
+                && let Some(hop) = depart::waits_to_go_back(cx, frame, &exit)
+                && tally.owes_redirect(frame.ingress, frame.ingress)
+            {
+                outlet.redirect(frame, hop);
+            }
             if passage.changes.counted && passage.draft.is_some() && !passage.accepted {
                 cx.snapshot.firewall.tables(ipv6).leave(&passage.received);
             }

@@ -3,7 +3,7 @@
 use super::{forwarded4, ip4, rig, with_options};
 use crate::punt::Why;
 use crate::snapshot::{SlowReason, Vlan};
-use crate::table::Adjacency;
+use crate::table::{Adjacency, Kind};
 use crate::testing::{
     ETHER1, ETHER2, GATEWAY, MAC, Rig, Udp4, Udp6, VLAN10, arp, ethernet, gateway,
 };
@@ -156,6 +156,30 @@ fn a_packet_that_goes_back_where_it_came_from_is_told_of_once_per_vector() {
         rig.punts(),
         [(Why::Redirect(rig.gateway), udp.frame()[..128].to_vec())]
     );
+}
+
+#[test]
+fn a_packet_that_will_go_back_is_told_of_though_its_neighbour_is_not_known() {
+    let mut rig = rig();
+    rig.snapshot.send_redirects = true;
+    rig.publish();
+    let udp = Udp4::default();
+    for egress in [ETHER1, ETHER2] {
+        let unknown = Adjacency {
+            kind: Kind::Incomplete,
+            egress,
+            ..Adjacency::default()
+        };
+        rig.writer.set_next_hop(rig.gateway, &unknown);
+        rig.arrive(udp.frame());
+        rig.arrive(udp.frame());
+        rig.settle();
+    }
+
+    let told: Vec<_> = rig.punts().into_iter().map(|(why, _)| why).collect();
+    let (back, waits) = (Why::Redirect(rig.gateway), Why::Unresolved(rig.gateway));
+    // Only what came in by the first interface will go back.
+    assert_eq!(told, [back, waits, waits, waits, waits]);
 }
 
 #[test]

@@ -5,8 +5,10 @@ use std::sync::Arc;
 
 use super::{MASQUERADE, answer, client, filtered, hits, to_port, tracked, translated};
 use crate::firewall::{filter, nat};
+use crate::punt::Why;
 use crate::rule::{Action, ConnectionLimit, Icmp, Match, Rule, State};
 use crate::snapshot::{Interface, Own4, Own6};
+use crate::table::{Adjacency, Kind};
 use crate::testing::{ETHER1, ETHER2, Rig, Udp4, ethernet, seal};
 use crate::walk::tests::{forwarded4, gateway4, rig};
 
@@ -223,6 +225,31 @@ fn no_redirect_is_owed_for_what_is_translated() {
     let port_of = |bytes: &[u8]| u16::from_be_bytes([bytes[36], bytes[37]]);
     let ports: Vec<_> = told.iter().map(|bytes| port_of(bytes)).collect();
     assert_eq!(ports, [9000], "the translated one is not told of");
+
+    let unknown = Adjacency {
+        kind: Kind::Incomplete,
+        egress: ETHER1,
+        ..Adjacency::default()
+    };
+    rig.writer.set_next_hop(rig.gateway, &unknown);
+    for port in [7000, 9000] {
+        rig.arrive(
+            Udp4 {
+                source_port: 77,
+                destination_port: port,
+                ..Udp4::default()
+            }
+            .frame(),
+        );
+        rig.settle();
+    }
+    let (back, waits) = (Why::Redirect(rig.gateway), Why::Unresolved(rig.gateway));
+    let told: Vec<_> = rig.punts().into_iter().map(|(why, _)| why).collect();
+    assert_eq!(
+        told,
+        [waits, back, waits],
+        "nor while its neighbour is not known"
+    );
 }
 
 #[test]
