@@ -230,18 +230,20 @@ impl Router {
         let begin = Instant::now();
         let global = |row: &serde_json::Value| row["global"] == "true" && row["disabled"] != "true";
         let rows = self.rows("/ipv6/address/print");
-        let addresses = rows.iter().filter(|row| global(row)).count();
-        let connected = || {
-            let rows = self.rows("/ipv6/route/print where connect");
-            let global = |row: &&serde_json::Value| {
-                row["dst-address"]
-                    .as_str()
-                    .is_some_and(|net| !net.starts_with("fe80:"))
-            };
-            rows.iter().filter(global).count()
-        };
-        while connected() < addresses && begin.elapsed() < Duration::from_secs(5) {
-            thread::park_timeout(Duration::from_millis(10));
+        for row in rows.iter().filter(|row| global(row)) {
+            let (address, interface) = (row["address"].as_str(), row["interface"].as_str());
+            let address = address.and_then(|address| address.split('/').next());
+            let (address, interface) = (address.unwrap_or_default(), interface.unwrap_or_default());
+            // Its network is there before. A trace counts nothing, and nobody has to answer.
+            let trace = format!(
+                "/tool/trace in-interface={interface} src-address=fe80::77 dst-address={address}"
+            );
+            let own = format!("{address}/128 of table");
+            while !text(&self.command(&trace).stdout).contains(&own)
+                && begin.elapsed() < Duration::from_secs(5)
+            {
+                thread::park_timeout(Duration::from_millis(10));
+            }
         }
     }
 

@@ -165,22 +165,23 @@ impl Addresses {
         offers
     }
 
-    /// The routes that come with the IPv6 addresses that are in use. Link-local networks are not
-    /// among them: every link has the same, and no table tells them apart.
+    /// The routes that come with the IPv6 addresses: own ones with those that are in use, and networks already
+    /// while duplicates are looked for, as packets to others there can wait for that. Link-local networks are
+    /// not among them: every link has the same, and no table tells them apart.
     pub fn offers6(
         &self,
         in_use: impl Fn(InterfaceId, Ipv6Addr) -> bool,
+        is_duplicate: impl Fn(InterfaceId, Ipv6Addr) -> bool,
     ) -> BTreeMap<OfferKey<V6>, Offer<V6>> {
         let mut offers = BTreeMap::new();
         for ((interface, addr), own) in &self.ipv6 {
-            if !in_use(*interface, *addr) {
-                continue;
-            }
-            if !addr.is_unicast_link_local() {
+            if !addr.is_unicast_link_local() && !is_duplicate(*interface, *addr) {
                 let network = Net::new(*addr, own.len);
                 connect(&mut offers, *interface, network, *addr);
             }
-            local(&mut offers, *interface, *addr);
+            if in_use(*interface, *addr) {
+                local(&mut offers, *interface, *addr);
+            }
         }
         offers
     }

@@ -6,6 +6,7 @@ use menu::Offline;
 use script::Session;
 use wire::Mac;
 
+use super::address::OfferKey;
 use super::*;
 use crate::intent::{Intent, Name};
 use crate::rib::Protocol;
@@ -161,7 +162,16 @@ fn ipv6_addresses_are_made_from_link_addresses_where_asked() {
         .collect();
 
     assert_eq!(own, ["2001:db8::ff:fe00:1", "fe80::ff:fe00:1"]);
-    assert!(desk.addresses.offers6(|_, _| false).is_empty());
+    // While duplicates are looked for, the network is there and the address is not.
+    let offers = desk.addresses.offers6(|_, _| false, |_, _| false);
+    assert_eq!(offers.len(), 1);
+    assert!(
+        offers
+            .keys()
+            .all(|key| matches!(key, OfferKey::Connected(..)))
+    );
+    let offers = desk.addresses.offers6(|_, _| false, |_, _| true);
+    assert!(offers.is_empty());
 }
 
 #[test]

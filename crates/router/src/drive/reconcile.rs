@@ -376,8 +376,8 @@ impl Control {
         let wanted = self.addresses.offers4();
         offer(&mut self.v4, wanted);
         let dad = &self.dad;
-        let in_use = |id, addr| dad.get(&(id, addr)) == Some(&Dad::Done);
-        let wanted = self.addresses.offers6(in_use);
+        let is = |state| move |id, addr| dad.get(&(id, addr)) == Some(&state);
+        let wanted = self.addresses.offers6(is(Dad::Done), is(Dad::Failed));
         offer(&mut self.v6, wanted);
     }
 

@@ -361,9 +361,13 @@ impl<F: Family, P> Neighbours<F, P> {
         };
         let announcements = F::ANNOUNCEMENTS;
         let due = (self.link == Link::Up).then_some(now);
+        let could_ask = self.own.source::<F>(address).is_some();
         self.own.set(address, State::Valid { announcements }, due);
         self.own.index::<F>(address, own.prefix_len, true);
         out.push(Action::DadDone { address });
+        if !could_ask {
+            self.ask_for_awaited(now, out);
+        }
     }
 
     fn announce(&mut self, address: F::Address, out: &mut Vec<Action<F::Address, P>>) {

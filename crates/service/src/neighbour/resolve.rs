@@ -291,6 +291,13 @@ impl<F: Family, P> Neighbours<F, P> {
         self.ask_again(address, State::Incomplete { solicits: 1 }, now, out);
     }
 
+    /// Asks for whom packets wait: there is an address now to ask with, and was none before.
+    pub(super) fn ask_for_awaited(&mut self, now: Instant, out: &mut Vec<Action<F::Address, P>>) {
+        for address in self.waiting.awaited() {
+            self.ask_again(address, State::Incomplete { solicits: 1 }, now, out);
+        }
+    }
+
     /// Queues a packet for an incomplete neighbour.
     fn wait(
         &mut self,

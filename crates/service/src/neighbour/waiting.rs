@@ -60,6 +60,11 @@ impl<A: Copy + Ord, P> Waiting<A, P> {
             .map(|(_, packet)| packet)
     }
 
+    /// The neighbours that packets wait for.
+    pub(super) fn awaited(&self) -> Vec<A> {
+        self.queues.keys().copied().collect()
+    }
+
     /// Whether packets wait for this neighbour.
     pub(super) fn is_awaited(&self, address: A) -> bool {
         self.queues.contains_key(&address)

@@ -1,5 +1,6 @@
 //! ARP and neighbour discovery.
 
+use machine::Duration;
 use sim::{Heard, HostConfig, Line, World};
 
 use crate::{Chain, SERVERS, chain, errors, seconds};
@@ -178,6 +179,39 @@ fn a_host_with_the_wrong_first_hop_is_told_of_the_right_one() {
     let is_redirect = |heard: &Heard| matches!(heard, Heard::Redirect { .. });
     assert!(!world.at(other).heard.iter().any(is_redirect));
     assert_eq!(world.at(other).replies("10.2.0.2"), 2);
+}
+
+#[test]
+fn who_comes_by_one_link_waits_for_the_addresses_of_the_other() {
+    // Which of the two has its addresses first is chance.
+    for seed in 1..=20 {
+        let mut world = World::new(seed);
+        let router = world.router(
+            "/ipv6 address add address=2001:db8:1::1/64 interface=ether1\n\
+             /ipv6 address add address=2001:db8:2::1/64 interface=ether2\n",
+            2,
+            1,
+        );
+        let client = world.host(HostConfig::new("2001:db8:1::2/64", "2001:db8:1::1"));
+        let server = world.host(HostConfig::new("2001:db8:2::2/64", "2001:db8:2::1"));
+        world.join((router, 0), (client, 0), Line::default());
+        world.join((router, 1), (server, 0), Line::default());
+        // As where a router starts whose links come up together.
+        for cut in [true, false] {
+            for port in [0, 1] {
+                world.cut((router, port), cut);
+            }
+            world.run(Duration::from_millis(1));
+        }
+        for seq in 1..=25 {
+            world.at(client).ping("2001:db8:2::2", seq, 56);
+            world.run(Duration::from_millis(100));
+        }
+        world.run(seconds(2));
+
+        assert_eq!(errors(&mut world, client), [], "seed {seed}");
+        assert!(world.at(client).replies("2001:db8:2::2") > 5, "seed {seed}");
+    }
 }
 
 #[test]

@@ -384,6 +384,25 @@ fn without_an_address_nobody_is_asked_and_packets_fail_in_time() {
 }
 
 #[test]
+fn who_is_awaited_is_asked_for_as_soon_as_there_is_an_address() {
+    let mut desk = desk();
+    desk.on(Event::AddressRemoved { address: OWN6 });
+    desk.own(OWN6, 64, DuplicateDetection::Run);
+    assert_eq!(frames(&desk.resolve(PEER6, 1)).len(), 0);
+
+    let out = desk.pass(Duration::from_secs(1));
+
+    assert!(out.contains(&Action::DadDone { address: OWN6 }));
+    let asked = sent(&out, |message| match message {
+        Message::NeighbourSolicitation { target, .. } => Some(*target),
+        _ => None,
+    });
+    let asked = asked.iter().filter(|(_, src, ..)| *src == OWN6);
+    let targets: Vec<_> = asked.filter_map(|(.., target)| *target).collect();
+    assert_eq!(targets, [PEER6]);
+}
+
+#[test]
 fn addresses_are_checked_again_when_the_link_comes_back() {
     let mut desk = desk();
     desk.own(GLOBAL, 64, DuplicateDetection::Run);
