@@ -4,6 +4,7 @@ use core::net::{Ipv4Addr, Ipv6Addr};
 use std::collections::{BTreeMap, BTreeSet};
 
 use frame::InterfaceId;
+use service::neighbour::{Discovery, Family as _};
 use wire::Mac;
 
 use super::layout::Layout;
@@ -165,11 +166,20 @@ impl Addresses {
         offers
     }
 
-    /// The routes that come with the IPv6 addresses: own ones with those that are in use, and networks already
+    /// Whether an IPv6 address is one that the routers of a network share, and none of this router's own.
+    pub fn is_shared6(&self, addr: Ipv6Addr) -> bool {
+        let mut all = self.ipv6.iter();
+        all.any(|((_, own), of)| Discovery::anycast(*own, of.len) == Some(addr))
+            && !self.ipv6.keys().any(|(_, own)| *own == addr)
+    }
+
+    /// The routes that come with the IPv6 addresses: own ones with those that are in use, together with those that
+    /// the routers of their networks share if this is one (RFC 4291, 2.6.1), and networks already
     /// while duplicates are looked for, as packets to others there can wait for that. Link-local networks are
     /// not among them: every link has the same, and no table tells them apart.
     pub fn offers6(
         &self,
+        forward: bool,
         in_use: impl Fn(InterfaceId, Ipv6Addr) -> bool,
         is_duplicate: impl Fn(InterfaceId, Ipv6Addr) -> bool,
     ) -> BTreeMap<OfferKey<V6>, Offer<V6>> {
@@ -179,8 +189,12 @@ impl Addresses {
                 let network = Net::new(*addr, own.len);
                 connect(&mut offers, *interface, network, *addr);
             }
-            if in_use(*interface, *addr) {
-                local(&mut offers, *interface, *addr);
+            if !in_use(*interface, *addr) {
+                continue;
+            }
+            local(&mut offers, *interface, *addr);
+            if let Some(anycast) = Discovery::anycast(*addr, own.len).filter(|_| forward) {
+                local(&mut offers, *interface, anycast);
             }
         }
         offers

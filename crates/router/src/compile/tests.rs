@@ -163,14 +163,14 @@ fn ipv6_addresses_are_made_from_link_addresses_where_asked() {
 
     assert_eq!(own, ["2001:db8::ff:fe00:1", "fe80::ff:fe00:1"]);
     // While duplicates are looked for, the network is there and the address is not.
-    let offers = desk.addresses.offers6(|_, _| false, |_, _| false);
+    let offers = desk.addresses.offers6(true, |_, _| false, |_, _| false);
     assert_eq!(offers.len(), 1);
     assert!(
         offers
             .keys()
             .all(|key| matches!(key, OfferKey::Connected(..)))
     );
-    let offers = desk.addresses.offers6(|_, _| false, |_, _| true);
+    let offers = desk.addresses.offers6(true, |_, _| false, |_, _| true);
     assert!(offers.is_empty());
 }
 

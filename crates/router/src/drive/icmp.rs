@@ -35,7 +35,8 @@ impl Control {
         let Some(own) = own else {
             return;
         };
-        if let Ok(reply) = v6::echo_reply(&self.offender(frame), own) {
+        let is_own = |to: Ipv6Addr| !to.is_multicast() && !self.addresses.is_shared6(to);
+        if let Ok(reply) = v6::echo_reply(&self.offender(frame), own, is_own) {
             self.output(&reply, frame.ingress, worker);
         }
     }
@@ -61,7 +62,10 @@ impl Control {
     pub(super) fn refuse6(&mut self, frame: Frame, upper: (Protocol, u32), worker: u16) {
         let error = match upper.0 {
             Protocol::TCP => {
-                if let Some(reset) = reset::answer6(reset::Asked::of(&frame)) {
+                // Nobody connects to what several routers have.
+                let to = destination(packet_of(&frame));
+                let is_shared = matches!(to, Some(IpAddr::V6(to)) if self.addresses.is_shared6(to));
+                if !is_shared && let Some(reset) = reset::answer6(reset::Asked::of(&frame)) {
                     self.output(&reset, frame.ingress, worker);
                 }
                 return self.workers.discard(frame, Drop::NotForUs);
@@ -144,7 +148,9 @@ impl Control {
             return;
         }
         let sent_to = match destination(offender.packet) {
-            Some(IpAddr::V6(to)) => self.v6.rib.local(to).map(|_| to),
+            Some(IpAddr::V6(to)) if !self.addresses.is_shared6(to) => {
+                self.v6.rib.local(to).map(|_| to)
+            }
             _ => None,
         };
         let Some(source) = sent_to.or_else(|| self.source6(to, frame.ingress)) else {

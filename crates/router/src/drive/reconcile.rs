@@ -377,7 +377,9 @@ impl Control {
         offer(&mut self.v4, wanted);
         let dad = &self.dad;
         let is = |state| move |id, addr| dad.get(&(id, addr)) == Some(&state);
-        let wanted = self.addresses.offers6(is(Dad::Done), is(Dad::Failed));
+        let wanted =
+            self.addresses
+                .offers6(self.intent.ipv6.forward, is(Dad::Done), is(Dad::Failed));
         offer(&mut self.v6, wanted);
     }
 

@@ -87,7 +87,9 @@ impl Control {
         for view in shown {
             let net = Ipv6Net::new(view.net.first(), view.net.len());
             let Ok(net) = net else { continue };
-            let active = view.active || self.v6.rib.local(view.net.first()).is_some();
+            // Of a single address the route to this router itself is the better one.
+            let is_own = view.net.len() == 128 && self.v6.rib.local(view.net.first()).is_some();
+            let active = view.active || is_own;
             let row = self.dynamic_row(&view, Value::Prefix(IpNet::V6(net)), active);
             give(row, filter, each)?;
         }

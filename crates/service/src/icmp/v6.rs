@@ -131,12 +131,16 @@ pub fn error(offender: &Offender<'_>, error: Error, source: Ipv6Addr) -> Result<
 
 /// The reply to an echo request, from its IPv6 header on; `request` is whole and for us.
 ///
-/// `source` is one of our addresses on the ingress interface, used if the request was sent to a
-/// group; else the reply's source is the request's destination (RFC 4443, 4.2).
+/// `source` is one of our own addresses, used if the request was sent to a group or to an address that others
+/// have too, which is no `own` one; else the reply's source is the request's destination (RFC 4443, 2.2 and 4.2).
 ///
 /// # Errors
 /// What is not an echo request, intact and whole.
-pub fn echo_reply(request: &Offender<'_>, source: Ipv6Addr) -> Result<Vec<u8>, NotOwed> {
+pub fn echo_reply(
+    request: &Offender<'_>,
+    source: Ipv6Addr,
+    is_own: impl Fn(Ipv6Addr) -> bool,
+) -> Result<Vec<u8>, NotOwed> {
     let packet = Packet::new_checked(request.packet).map_err(|_| NotOwed::Malformed)?;
     let upper = packet.upper().map_err(|_| NotOwed::Malformed)?;
     let (src, dst) = (packet.src(), packet.dst());
@@ -155,7 +159,7 @@ pub fn echo_reply(request: &Offender<'_>, source: Ipv6Addr) -> Result<Vec<u8>, N
         return Err(NotOwed::NoEcho);
     };
     let reply = Message::EchoReply { id, seq, data };
-    let own = if dst.is_multicast() { source } else { dst };
+    let own = if is_own(dst) { dst } else { source };
     let header = Repr {
         traffic_class: packet.traffic_class(),
         ..Repr::new(Protocol::ICMPV6, own, src)

@@ -78,6 +78,19 @@ impl Family for Arp {
         frame(question.asker_mac, &reply)
     }
 
+    fn answer_shared(
+        own_mac: Mac,
+        _source: Ipv4Addr,
+        question: &Question<Ipv4Addr>,
+        router: bool,
+    ) -> Frame {
+        Self::answer(own_mac, question, router)
+    }
+
+    fn anycast(_address: Ipv4Addr, _len: u8) -> Option<Ipv4Addr> {
+        None
+    }
+
     fn group(_address: Ipv4Addr) -> Option<Ipv6Addr> {
         None
     }

@@ -90,18 +90,33 @@ impl Family for Discovery {
     }
 
     fn announce(own_mac: Mac, address: Ipv6Addr, router: bool) -> Frame {
-        advertise(own_mac, address, ALL_NODES, None, router)
+        let said = Said::alone(own_mac, address, router);
+        advertise(&said, ALL_NODES, None)
     }
 
     fn answer(own_mac: Mac, question: &Question<Ipv6Addr>, router: bool) -> Frame {
-        // A probe is answered to all, because the asker has no address (RFC 4861, 7.2.4).
-        match question.asker {
-            Some(asker) => {
-                let to = Some(question.asker_mac);
-                advertise(own_mac, question.target, asker, to, router)
-            }
-            None => advertise(own_mac, question.target, ALL_NODES, None, router),
-        }
+        reply(&Said::alone(own_mac, question.target, router), question)
+    }
+
+    fn answer_shared(
+        own_mac: Mac,
+        source: Ipv6Addr,
+        question: &Question<Ipv6Addr>,
+        router: bool,
+    ) -> Frame {
+        // RFC 4861, 7.2.4 and 7.2.7: whoever answers first is kept. The delay that it recommends would be
+        // that of each first packet, for answers of which nobody minds a second.
+        let said = Said {
+            source,
+            overrides: false,
+            ..Said::alone(own_mac, question.target, router)
+        };
+        reply(&said, question)
+    }
+
+    // RFC 4291, 2.6.1; not on links of two routers (RFC 6164, 5.1 and 5.2).
+    fn anycast(address: Ipv6Addr, len: u8) -> Option<Ipv6Addr> {
+        (len < 127).then(|| Self::mask(address, len))
     }
 
     fn group(address: Ipv6Addr) -> Option<Ipv6Addr> {
@@ -197,25 +212,49 @@ fn names(asker: Option<Ipv6Addr>, mac: Option<Mac>, router: bool) -> Heard<Ipv6A
     }
 }
 
-/// An advertisement of `target`, solicited if it goes to one station `to`.
-fn advertise(
+/// What an advertisement says, to whomever.
+struct Said {
     own_mac: Mac,
     target: Ipv6Addr,
-    dst: Ipv6Addr,
-    to: Option<Mac>,
+    source: Ipv6Addr,
     router: bool,
-) -> Frame {
+    overrides: bool,
+}
+
+impl Said {
+    /// Of an address that nobody else has.
+    fn alone(own_mac: Mac, target: Ipv6Addr, router: bool) -> Self {
+        Self {
+            own_mac,
+            target,
+            source: target,
+            router,
+            overrides: true,
+        }
+    }
+}
+
+/// The answer to a question; a probe is answered to all, because the asker has no address (RFC 4861, 7.2.4).
+fn reply(said: &Said, question: &Question<Ipv6Addr>) -> Frame {
+    match question.asker {
+        Some(asker) => advertise(said, asker, Some(question.asker_mac)),
+        None => advertise(said, ALL_NODES, None),
+    }
+}
+
+/// An advertisement, solicited if it goes to one station `to`.
+fn advertise(said: &Said, dst: Ipv6Addr, to: Option<Mac>) -> Frame {
     let mut options = Vec::new();
-    NdpOption::Target(own_mac).emit(&mut options);
+    NdpOption::Target(said.own_mac).emit(&mut options);
     let message = Message::NeighbourAdvertisement {
         flags: NeighbourFlags {
-            router,
+            router: said.router,
             solicited: to.is_some(),
-            overrides: true,
+            overrides: said.overrides,
         },
-        target,
+        target: said.target,
         options: Options::new_checked(&options).unwrap_or_default(),
     };
     let mac = to.unwrap_or(Mac::of_ipv6_group(dst));
-    Frame::discovery(mac, target, dst, &message)
+    Frame::discovery(mac, said.source, dst, &message)
 }

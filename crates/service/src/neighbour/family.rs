@@ -62,6 +62,17 @@ pub trait Family: Copy + Debug {
     /// Tells the asker that the target is here.
     fn answer(own_mac: Mac, question: &Question<Self::Address>, router: bool) -> Frame;
 
+    /// The same of a target that others have as well, from an address that is ours alone.
+    fn answer_shared(
+        own_mac: Mac,
+        source: Self::Address,
+        question: &Question<Self::Address>,
+        router: bool,
+    ) -> Frame;
+
+    /// The address that all routers of this address's network have besides; none where there is no such thing.
+    fn anycast(address: Self::Address, len: u8) -> Option<Self::Address>;
+
     /// The group on which questions for `address` arrive, if it is to be joined.
     fn group(address: Self::Address) -> Option<Ipv6Addr>;
 

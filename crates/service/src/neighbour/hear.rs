@@ -94,12 +94,26 @@ impl<F: Family, P> Neighbours<F, P> {
         } else if self.own.is_valid(target) || self.is_published(target) {
             self.learn_asker(asker, mac, Learn::Create, now, out);
             self.answer(&question, out);
+        } else if let Some(source) = self.shares(target) {
+            self.learn_asker(asker, mac, Learn::Create, now, out);
+            if self.config.mode.answers() {
+                self.counters.answers += 1;
+                let (mac, router) = (self.config.mac, self.config.router);
+                self.send(Some(F::answer_shared(mac, source, &question, router)), out);
+            }
         } else {
             self.learn_asker(asker, mac, Learn::Update, now, out);
             if F::PASSES_QUESTIONS && F::is_unicast(target) {
                 out.push(Action::Asked(question));
             }
         }
+    }
+
+    /// The address to answer with for one that the routers of a network share; none if this is no such address, or
+    /// no router.
+    fn shares(&self, target: F::Address) -> Option<F::Address> {
+        let is_shared = self.config.router && self.own.is_anycast::<F>(target);
+        self.own.source::<F>(target).filter(|_| is_shared)
     }
 
     fn proxy(&self, asker: Option<F::Address>) -> Proxy {

@@ -84,6 +84,14 @@ impl<A: Copy + Ord> Own<A> {
         matches!(self.state(address), Some(State::Valid { .. }))
     }
 
+    /// Whether it is the address that the routers of a network of ours share.
+    pub(super) fn is_anycast<F: Family<Address = A>>(&self, address: A) -> bool {
+        let of_network = |(&Reverse(len), networks): (&Reverse<u8>, &BTreeMap<A, _>)| {
+            networks.contains_key(&address) && F::anycast(address, len).is_some()
+        };
+        self.networks.iter().any(of_network)
+    }
+
     /// Whether an address lies in a network of this interface, or is link-local.
     pub(super) fn is_on_link<F: Family<Address = A>>(&self, address: A) -> bool {
         let in_network = |(&Reverse(len), networks): (&Reverse<u8>, &BTreeMap<A, _>)| {
@@ -187,6 +195,12 @@ impl<A: Copy + Ord> Own<A> {
     }
 }
 
+/// The groups on which questions arrive for an address, and for what the routers of its network share.
+fn groups<F: Family>(address: F::Address, prefix_len: u8) -> impl Iterator<Item = Ipv6Addr> {
+    let anycast = F::anycast(address, prefix_len).and_then(F::group);
+    F::group(address).into_iter().chain(anycast)
+}
+
 impl<F: Family, P> Neighbours<F, P> {
     pub(super) fn address_added(
         &mut self,
@@ -207,7 +221,7 @@ impl<F: Family, P> Neighbours<F, P> {
             due: None,
         };
         self.own.addresses.insert(address, own);
-        if let Some(group) = F::group(address) {
+        for group in groups::<F>(address, prefix_len) {
             let users = self.own.groups.entry(group).or_default();
             *users += 1;
             if *users == 1 {
@@ -230,9 +244,10 @@ impl<F: Family, P> Neighbours<F, P> {
             return;
         };
         self.own.index::<F>(address, own.prefix_len, false);
-        if let Some(group) = F::group(address)
-            && let Some(users) = self.own.groups.get_mut(&group)
-        {
+        for group in groups::<F>(address, own.prefix_len) {
+            let Some(users) = self.own.groups.get_mut(&group) else {
+                continue;
+            };
             *users -= 1;
             if *users == 0 {
                 self.own.groups.remove(&group);

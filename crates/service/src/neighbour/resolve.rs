@@ -18,7 +18,8 @@ impl<F: Family, P> Neighbours<F, P> {
         if self.link == Link::Down {
             return drop_packet(packet, Drop::LinkDown, out);
         }
-        if self.own.contains(address) || !F::is_unicast(address) {
+        let is_shared = self.config.router && self.own.is_anycast::<F>(address);
+        if self.own.contains(address) || is_shared || !F::is_unicast(address) {
             return drop_packet(packet, Drop::NoNeighbour, out);
         }
         match self.table.state(address) {

@@ -16,7 +16,7 @@ fn told(why: Why, packet: &[u8], sent_to: SentTo) -> Option<Icmp> {
     let is_v6 = packet[0] >> 4 == 6;
     if why == Why::Local {
         return if is_v6 {
-            let reply = v6::echo_reply(&offender, Ipv6Addr::LOCALHOST);
+            let reply = v6::echo_reply(&offender, Ipv6Addr::LOCALHOST, |to| !to.is_multicast());
             reply.ok().map(|reply| Icmp::V6(reply[40], reply[41]))
         } else {
             v4::echo_reply(&offender, 0)

@@ -215,6 +215,33 @@ fn who_comes_by_one_link_waits_for_the_addresses_of_the_other() {
 }
 
 #[test]
+fn a_router_answers_for_what_all_routers_of_a_network_have() {
+    let mut world = World::new(9);
+    let router = world.router(
+        "/ipv6 address add address=2001:db8:1::1/64 interface=ether1\n\
+         /ipv6 address add address=2001:db8:2::1/127 interface=ether2\n",
+        2,
+        1,
+    );
+    let host = world.host(HostConfig::new("2001:db8:1::2/64", "2001:db8:1::1"));
+    world.join((router, 0), (host, 0), Line::default());
+    world.run(seconds(3));
+    let answers = |world: &mut World, to: &str| {
+        let before = world.at(host).replies("2001:db8:1::1");
+        world.at(host).ping(to, 1, 56);
+        world.run(seconds(1));
+        world.at(host).replies("2001:db8:1::1") - before
+    };
+
+    assert_eq!(answers(&mut world, "2001:db8:1::"), 1);
+    // Of a link of two routers it is the other one's.
+    assert_eq!(answers(&mut world, "2001:db8:2::"), 0);
+
+    world.run_on(router, "/ipv6 settings set forward=no");
+    assert_eq!(answers(&mut world, "2001:db8:1::"), 0);
+}
+
+#[test]
 fn a_host_is_told_of_a_first_hop_that_never_answers() {
     for firewall in [
         "",

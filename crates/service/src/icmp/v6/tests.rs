@@ -23,6 +23,10 @@ fn udp() -> Repr {
     Repr::new(Protocol::UDP, HOST, FAR)
 }
 
+fn is_own(address: Ipv6Addr) -> bool {
+    [OWN, LOCAL].contains(&address)
+}
+
 fn to_one(packet: &[u8]) -> Offender<'_> {
     Offender {
         packet,
@@ -157,7 +161,7 @@ fn an_echo_comes_back_from_where_it_was_sent_to() {
         .unwrap()
         .set_traffic_class(0x20);
 
-    let bytes = echo_reply(&to_one(&request), LOCAL).unwrap();
+    let bytes = echo_reply(&to_one(&request), LOCAL, is_own).unwrap();
 
     let (header, icmp) = read(&bytes);
     assert_eq!((header.src, header.dst), (OWN, HOST));
@@ -171,12 +175,16 @@ fn an_echo_comes_back_from_where_it_was_sent_to() {
 }
 
 #[test]
-fn an_echo_to_a_group_comes_back_from_our_address() {
-    let request = icmp_packet(&echo(&[]), HOST, ALL_NODES);
+fn an_echo_to_several_comes_back_from_our_address() {
+    // A group, and the address that all routers of a network have (RFC 4443, 2.2).
+    let routers = Ipv6Addr::new(0x2001, 0xdb8, 1, 0, 0, 0, 0, 0);
+    for to in [ALL_NODES, routers] {
+        let request = icmp_packet(&echo(&[]), HOST, to);
 
-    let bytes = echo_reply(&to_one(&request), LOCAL).unwrap();
+        let bytes = echo_reply(&to_one(&request), LOCAL, is_own).unwrap();
 
-    assert_eq!(read(&bytes).0.src, LOCAL);
+        assert_eq!(read(&bytes).0.src, LOCAL);
+    }
 }
 
 #[test]
@@ -208,7 +216,7 @@ fn what_is_no_whole_intact_echo_request_gets_no_reply() {
     ];
     let piece = packet(Repr::new(Protocol::FRAGMENT, HOST, OWN), &first_piece);
     let nobody = icmp_packet(&echo(&[]), Ipv6Addr::UNSPECIFIED, OWN);
-    let refused = |packet: &[u8]| echo_reply(&to_one(packet), OWN).unwrap_err();
+    let refused = |packet: &[u8]| echo_reply(&to_one(packet), OWN, is_own).unwrap_err();
 
     assert_eq!(refused(&corrupt), NotOwed::Malformed);
     assert_eq!(refused(&icmp_packet(&reply, HOST, OWN)), NotOwed::NoEcho);
@@ -322,7 +330,7 @@ fn noise_never_panics_and_what_comes_out_is_well_formed() {
 
         let built = [
             error(&offender, TOO_BIG, OWN),
-            echo_reply(&offender, OWN),
+            echo_reply(&offender, OWN, is_own),
             redirect(&offender, &better_hop(), LOCAL),
         ];
 

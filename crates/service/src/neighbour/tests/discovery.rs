@@ -198,6 +198,47 @@ fn a_solicitation_for_us_is_answered_solicited_and_teaches_the_asker() {
 }
 
 #[test]
+fn what_the_routers_of_a_network_share_is_answered_for_and_not_insisted_on() {
+    // RFC 4291, 2.6.1; RFC 4861, 7.2.7; RFC 6164, 5.1.
+    let shared = |len| Discovery::mask(GLOBAL, len);
+    let question = |len| {
+        let target = shared(len);
+        solicitation(PEER6, ipv6::solicited_node(target), target, Some(PEER_MAC))
+    };
+    for (len, router, answered) in [
+        (64, true, 1),
+        (126, true, 1),
+        (127, true, 0),
+        (64, false, 0),
+    ] {
+        let mut desk = desk();
+        desk.on(Event::Configure(Config { router, ..config() }));
+        desk.own(GLOBAL, len, DuplicateDetection::Skip);
+        desk.pass(Duration::from_secs(9));
+
+        let out = desk.hear(&question(len), PEER_MAC);
+
+        let said = sent(&out, |message| match message {
+            Message::NeighbourAdvertisement { flags, target, .. } => Some((*flags, *target)),
+            _ => None,
+        });
+        assert_eq!(said.len(), answered, "/{len}");
+        for (to, src, dst, message) in said {
+            let flags = NeighbourFlags {
+                router: true,
+                solicited: true,
+                overrides: false,
+            };
+            assert_eq!((to, src, dst), (PEER_MAC, OWN6, PEER6));
+            assert_eq!(message, Some((flags, shared(len))));
+            // Nobody is asked for it either.
+            let out = desk.resolve(shared(len), 1);
+            assert!(matches!(out[..], [Action::Dropped { .. }]), "{out:?}");
+        }
+    }
+}
+
+#[test]
 fn a_unicast_question_without_a_link_address_is_answered_to_the_frames_sender() {
     let mut desk = desk();
 
