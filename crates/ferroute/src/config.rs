@@ -5,7 +5,7 @@ use std::fs;
 use std::io::Read as _;
 use std::path::Path;
 
-use menu::{By, Clock, Live, Store};
+use menu::{By, Clock, Live, Position, Store};
 use router::store::Durable;
 use script::{Refused, Session};
 
@@ -93,7 +93,12 @@ fn import(store: &mut Store, name: &str, text: &str) -> Result<(), String> {
     let mut out = String::new();
     let mut session = Session::new("admin");
     let imported = script::import(store, &mut Starting, &mut session, text, &mut out);
-    imported.map_err(|refusal| mistakes(name, text).unwrap_or(format!("{name}: {refusal}")))
+    imported.map_err(|refusal| {
+        mistakes(name, text).unwrap_or_else(|| match refusal.at {
+            Some(at) => format!("{name}: {}", placed(&refusal.reason.to_string(), at)),
+            None => format!("{name}: {refusal}"),
+        })
+    })
 }
 
 /// All mistakes of a file, a line each, with their places.
@@ -105,12 +110,17 @@ fn mistakes(name: &str, text: &str) -> Option<String> {
 }
 
 /// A reason with its place, which the console leaves out where a line is all there is.
-fn with_place(refused: &Refused) -> String {
-    let place = format!("(line {} column {})", refused.line, refused.column);
-    match refused.reason.ends_with(&place) {
-        true => refused.reason.clone(),
-        false => format!("{} {place}", refused.reason),
+fn placed(reason: &str, at: Position) -> String {
+    let place = at.to_string();
+    match reason.ends_with(&place) {
+        true => reason.to_owned(),
+        false => format!("{reason} {place}"),
     }
+}
+
+fn with_place(refused: &Refused) -> String {
+    let (line, column) = (refused.line, refused.column);
+    placed(&refused.reason, Position { line, column })
 }
 
 /// Says in which lines the router's own configuration differs from the file.

@@ -7,7 +7,7 @@ use menu::{Effect, Offline, Position, Reason, Refusal, Shape, Store, json};
 
 use crate::ast::{Block, Command, Expr, Node, Statement, Target, What};
 use crate::count;
-use crate::machine::Machine;
+use crate::machine::{Machine, Scope, Stop};
 use crate::parser::Parser;
 use crate::run::each_statement;
 use crate::session::{Limits, Session};
@@ -109,6 +109,8 @@ pub fn check(store: &mut Store, text: &str) -> Report {
         fates: starts.iter().map(|_| Fate::Applied).collect(),
         starts,
         supposed: BTreeMap::new(),
+        scopes: None,
+        open: false,
     };
     let good = statements
         .iter()
@@ -147,6 +149,11 @@ struct Check<'a> {
     fates: Vec<Fate>,
     /// What refused commands would have made, by name, with the line.
     supposed: BTreeMap<String, u32>,
+    /// The variables of the file's top.
+    scopes: Option<Vec<Scope>>,
+    /// Whether an error that a script raises is no fault of the file any more: it may come of a
+    /// command that was passed over or refused, or stands behind the file's end.
+    open: bool,
 }
 
 impl Check<'_> {
@@ -281,11 +288,29 @@ impl Check<'_> {
         let mut site = Held::new(self.store, &mut live);
         let mut machine = Machine::new(&mut site, &mut self.session, &mut out);
         machine.checking = true;
-        let Err(refusal) = machine.top(statement) else {
-            return BTreeMap::new();
+        // As when a file is run, what one statement declares is seen by those below it.
+        if let Some(scopes) = self.scopes.take() {
+            machine.scopes = scopes;
+        }
+        let done = machine.statement(statement);
+        machine.scopes.truncate(1);
+        self.scopes = Some(std::mem::take(&mut machine.scopes));
+        self.open |= machine.passed_over;
+        let refusal = match done {
+            Ok(_) => return BTreeMap::new(),
+            Err(Stop::Refused(refusal)) => refusal,
+            Err(Stop::Return(_) | Stop::Break | Stop::Continue | Stop::Exit) => {
+                self.open = true;
+                return BTreeMap::new();
+            }
         };
-        // What a script finds out while it runs is no fault of the file.
-        if matches!(refusal.reason, Reason::Script(_) | Reason::Limit(_)) {
+        let excused = match refusal.reason {
+            Reason::Script(_) => self.open,
+            // A check has fewer steps than a file that is run.
+            Reason::Limit(what) => what == "steps" || self.open,
+            _ => false,
+        };
+        if excused {
             return BTreeMap::new();
         }
         let at = refusal.at.unwrap_or(statement.at);
@@ -295,6 +320,7 @@ impl Check<'_> {
 
     /// Refuses the command that a byte belongs to; the first reason stays.
     fn refuse(&mut self, start: usize, at: Position, command: String, refusal: &Refusal) {
+        self.open = true;
         let fate = self.owner(start);
         if !matches!(fate, Fate::Refused(_)) {
             *fate = Fate::Refused(Refused {

@@ -52,6 +52,9 @@ pub(crate) struct Machine<'a> {
     callers: Vec<Vec<Scope>>,
     /// Whether nothing is to be waited for: a configuration is checked.
     pub(crate) checking: bool,
+    /// Whether a command was passed over because a configuration is checked: what a script finds
+    /// from then on need not be what it would find on a router.
+    pub(crate) passed_over: bool,
     /// The script that runs, as `:jobname` gives it.
     pub(crate) job: String,
     /// The job that runs it.
@@ -95,6 +98,7 @@ impl<'a> Machine<'a> {
             scopes,
             callers: Vec::new(),
             checking: false,
+            passed_over: false,
             job: String::new(),
             parent: None,
             fault: None,
@@ -115,11 +119,6 @@ impl<'a> Machine<'a> {
             }
         }
         Ok(last)
-    }
-
-    /// Runs one statement of the text's top.
-    pub(crate) fn top(&mut self, statement: &Statement) -> std::result::Result<(), Refusal> {
-        self.statement(statement).map(drop).or_else(finish)
     }
 
     /// Runs statements in a scope of their own; the value is that of the last.
@@ -214,6 +213,7 @@ impl<'a> Machine<'a> {
             scopes: vec![Scope::new()],
             callers: Vec::new(),
             checking: self.checking,
+            passed_over: self.passed_over,
             job: self.job.clone(),
             parent: self.parent,
             fault: None,
@@ -224,6 +224,7 @@ impl<'a> Machine<'a> {
         };
         let result = machine.deeper(inner);
         (self.steps, self.bytes) = (machine.steps, machine.bytes);
+        self.passed_over = machine.passed_over;
         self.fault = machine.fault;
         result
     }
@@ -373,6 +374,13 @@ impl<'a> Machine<'a> {
             Variable::Global => name.len(),
         });
         variables.sum::<usize>() + self.held
+    }
+
+    /// Whether a command is to be passed over, as a configuration is checked, though its answer
+    /// may be what the script goes on from.
+    pub(crate) fn passes_over(&mut self) -> bool {
+        self.passed_over |= self.checking;
+        self.checking
     }
 
     /// Lets time pass, with the router free for others.

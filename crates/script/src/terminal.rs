@@ -65,7 +65,7 @@ impl Machine<'_> {
     fn key(&mut self, ready: &Ready<'_>) -> Result<Value> {
         let span = span(ready, "timeout")?;
         let began = self.site.now();
-        let key = match (self.checking, self.out.terminal()) {
+        let key = match (self.passes_over(), self.out.terminal()) {
             (true, _) => None,
             (false, Some(terminal)) => terminal.key(span),
             (false, None) => return Err(nobody().into()),
@@ -80,7 +80,7 @@ impl Machine<'_> {
         let (told, preinput) = (text("prompt"), text("preinput"));
         let name = ready.text("value-name");
         let prompt = format!("{}: ", name.as_deref().unwrap_or("value"));
-        if self.checking {
+        if self.passes_over() {
             return Ok(Value::str(preinput));
         }
         if self.out.terminal().is_none() {

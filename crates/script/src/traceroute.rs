@@ -52,7 +52,7 @@ impl Machine<'_> {
     pub(crate) fn traceroute(&mut self, command: &Command) -> Result<Value> {
         self.permit_builtin("ping")?;
         let trace = self.trace_asked(command)?;
-        if self.checking {
+        if self.passes_over() {
             return Ok(Value::Nothing);
         }
         if argument(command, "as-value").is_some() {

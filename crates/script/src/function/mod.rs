@@ -162,7 +162,7 @@ impl Machine<'_> {
             return self.captured(command, "script").map(Value::str);
         }
         let code = self.code_of(command, "script")?;
-        if self.checking {
+        if self.passes_over() {
             return Ok(Value::Nothing);
         }
         let entry = Entry {
@@ -198,8 +198,11 @@ impl Machine<'_> {
             Some("ipv6") => &[false],
             Some(_) => return Err(Reason::no_match("type").at(command.at).into()),
         };
-        if self.checking {
-            return Ok(value::address(&name).map_or(Value::Nothing, Value::Ip));
+        if let Some(address) = value::address(&name) {
+            return Ok(Value::Ip(address));
+        }
+        if self.passes_over() {
+            return Ok(Value::Nothing);
         }
         let found = self.address_of(&name, server, families);
         Ok(Value::Ip(found.map_err(|reason| reason.at(command.at))?))

@@ -30,6 +30,64 @@ fn a_check_refuses_a_path_that_leads_nowhere() {
 }
 
 #[test]
+fn a_check_refuses_what_stops_the_file_when_it_is_run() {
+    let file = |text: &str| {
+        let report = script::check(&mut schema::store(), text);
+        let checked = report.refused.iter();
+        let checked = checked.map(|bad| format!("{}:{} {}", bad.line, bad.column, bad.reason));
+        let mut session = script::Session::new("admin");
+        let mut store = schema::store();
+        let mut live = menu::Offline;
+        let run = script::import(
+            &mut store,
+            &mut live,
+            &mut session,
+            text,
+            &mut String::new(),
+        );
+        let run = run.err().and_then(|refusal| {
+            let at = refusal.at?;
+            Some(format!("{}:{} {}", at.line, at.column, refusal.reason))
+        });
+        (checked.collect::<Vec<_>>().join("; "), run)
+    };
+    let stops = [
+        ("/ip address\n:put 1\n:error \"x\"\n", "3:2 x"),
+        (
+            ":local a 5\n:if ($a = 5) do={ :error \"no $a\" }\n",
+            "2:20 no 5",
+        ),
+        (":put 1\n:put (1 / 0)\n", "2:7 division by zero"),
+        (
+            ":if ([:len [/interface bridge find]] = 0) do={ :error bridge }\n/ip dns\n:error y\n",
+            "1:49 bridge",
+        ),
+    ];
+    for (text, wrong) in stops {
+        assert_eq!(
+            file(text),
+            (wrong.to_owned(), Some(wrong.to_owned())),
+            "{text}"
+        );
+    }
+
+    let goes_on = [
+        ":do { :error x } on-error={ :put caught }\n",
+        ":local a 5\n:if ($a != 5) do={ :error x }\n",
+        ":return 1\n:error x\n",
+    ];
+    for text in goes_on {
+        assert_eq!(file(text), (String::new(), None), "{text}");
+    }
+    // What a router would answer is not known to a check.
+    for asked in ["[:resolve a.example]", "[/ping 192.0.2.1 count=1]"] {
+        let text = format!(":local a {asked}\n:if ($a != 192.0.2.1) do={{ :error x }}\n");
+        let report = script::check(&mut schema::store(), &text);
+        assert_eq!(report.refused, [], "{text}");
+    }
+}
+
+#[test]
 fn a_mistyped_table_is_refused_and_not_made() {
     let mut console = Console::new();
     console.quietly(&["/routing table add name=isp1 fib"]);
