@@ -45,10 +45,17 @@ fn live(
 ) -> Result<u8, String> {
     let layout =
         lab::layout(name).ok_or_else(|| lab::Error::UnknownLayout(name.to_owned()).to_string())?;
+    let reach = Reach {
+        state: Some(String::from(":memory:")),
+        control: Some(reach::of_lab(name)),
+    };
+    let place = reach::Place::of(&reach);
+    let control = place.control.clone();
     let options = Options {
         name: None,
         life: Life::Owned,
         holding: None,
+        belongings: vec![control.clone(), place.devices()],
     };
     let lab = Lab::up(layout, &options).map_err(|error| error.to_string())?;
     let mut run = Run {
@@ -60,10 +67,7 @@ fn live(
         no_host: false,
         listen: None,
         log: cli::LogLevel::Warn,
-        reach: Reach {
-            state: Some(String::from(":memory:")),
-            control: Some(reach::of_lab(name)),
-        },
+        reach,
     };
     lab.enter_router().map_err(|error| error.to_string())?;
     let default = run.config.is_none().then_some(layout.config);
@@ -75,7 +79,6 @@ fn live(
         }
         router => router?,
     };
-    let control = reach::Place::of(&run.reach).control;
     let ports = router.ports_in_words();
     banner(&lab, layout, run.config.as_deref(), &ports, &control);
     let code = crate::client::console_until_signal(&control);

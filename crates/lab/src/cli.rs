@@ -39,6 +39,7 @@ pub fn up(name: &str, out: &mut impl Write) -> Result<(), Error> {
         name: None,
         life: Life::Kept,
         holding: None,
+        belongings: Vec::new(),
     };
     let lab = Lab::up(layout, &options)?;
     let hosts: Vec<_> = lab.hosts().collect();
@@ -65,10 +66,10 @@ pub fn exec(name: &str, host: &str, argv: &[String]) -> Error {
     }
 }
 
-/// Removes a lab, with whatever runs in it.
+/// Removes a lab, with whatever runs in it, or what a crash has left of it.
 ///
 /// # Errors
 /// As [`Lab::down`], and [`Error::NotUp`].
 pub fn down(name: &str) -> Result<(), Error> {
-    Lab::open(name)?.down()
+    Lab::find(name)?.down()
 }

@@ -3,7 +3,7 @@
 use std::collections::HashSet;
 use std::fs;
 use std::os::unix::fs::MetadataExt;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::{Command, ExitStatus};
 use std::thread;
 use std::time::{Duration, Instant};
@@ -41,6 +41,9 @@ pub struct Options {
     pub life: Life,
     /// How it is held; `None`: as [`Holding::choose`] says.
     pub holding: Option<Holding>,
+    /// Files and folders of its owner's that are removed with it, if the owner has not done so: a
+    /// process that is killed leaves its sockets behind.
+    pub belongings: Vec<PathBuf>,
 }
 
 /// A lab in the list of those that are up.
@@ -89,7 +92,8 @@ impl Lab {
             Some(holding) => holding,
             None => Holding::choose()?,
         };
-        let record = Record::new(name, layout.name, holding, Process::own()?);
+        let mut record = Record::new(name, layout.name, holding, Process::own()?);
+        record.belongings.clone_from(&options.belongings);
         let mut lab = Self {
             record,
             records,
@@ -112,9 +116,22 @@ impl Lab {
     /// # Errors
     /// [`Error::NotUp`].
     pub fn open(name: &str) -> Result<Self, Error> {
+        match Self::find(name)? {
+            lab if lab.record.is_stale() => Err(Error::NotUp(name.to_owned())),
+            lab => Ok(lab),
+        }
+    }
+
+    /// As [`Self::open`]; also what a crash has left of a lab, which is there to be removed.
+    ///
+    /// # Errors
+    /// [`Error::NotUp`].
+    pub fn find(name: &str) -> Result<Self, Error> {
         let records = Records::open()?;
-        let found = records.find(name).filter(|record| !record.is_stale());
-        let record = found.ok_or_else(|| Error::NotUp(name.to_owned()))?;
+        let Some(record) = records.find(name) else {
+            records.tidy();
+            return Err(Error::NotUp(name.to_owned()));
+        };
         Ok(Self {
             record,
             records,
@@ -136,7 +153,10 @@ impl Lab {
             holding: record.holding,
             hosts: record.spaces.into_iter().map(|space| space.host).collect(),
         };
-        Ok(Records::open()?.all()?.into_iter().map(list).collect())
+        let records = Records::open()?;
+        let listed = records.all()?.into_iter().map(list).collect();
+        records.tidy();
+        Ok(listed)
     }
 
     /// Its name.
@@ -361,7 +381,7 @@ fn sweep(records: &Records) -> Result<(), Error> {
     for record in records.all()?.iter().filter(|record| record.is_stale()) {
         remove(records, record)?;
     }
-    Ok(())
+    records.forget_drafts()
 }
 
 fn remove(records: &Records, record: &Record) -> Result<(), Error> {
@@ -380,7 +400,25 @@ fn remove(records: &Records, record: &Record) -> Result<(), Error> {
             checked("ip", &["netns", "delete", name])?;
         }
     }
+    for path in &record.belongings {
+        dispose(path)?;
+    }
     records.forget(&record.lab)
+}
+
+/// Removes a file, or a folder with what is in it; one that is gone already is no error.
+fn dispose(path: &Path) -> Result<(), Error> {
+    let gone = match fs::symlink_metadata(path) {
+        Ok(found) if found.is_dir() => fs::remove_dir_all(path),
+        Ok(_) => fs::remove_file(path),
+        Err(error) => Err(error),
+    };
+    match gone {
+        Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
+            Err(Error::io(format!("remove {}", path.display()))(error))
+        }
+        _ => Ok(()),
+    }
 }
 
 /// The processes in the lab's namespaces, those that hold it included, and those that were started

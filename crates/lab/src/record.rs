@@ -7,6 +7,7 @@
 use std::env;
 use std::fmt::Write;
 use std::fs::{self, DirBuilder, File, Permissions};
+use std::io::ErrorKind::{AlreadyExists, NotFound};
 use std::os::unix::fs::{DirBuilderExt, MetadataExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 
@@ -15,6 +16,12 @@ use rustix::fs::{FlockOperation, flock};
 use crate::Error;
 use crate::holding::{Holding, Kind, Space};
 use crate::process::Process;
+
+/// The ending of a record's file.
+const ENDING: &str = "lab";
+
+/// The file that is locked by whose turn it is.
+const LOCK: &str = "lock";
 
 /// A lab as it is written down.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -31,6 +38,8 @@ pub(crate) struct Record {
     pub(crate) kept: bool,
     /// Its hosts.
     pub(crate) spaces: Vec<Space>,
+    /// Files and folders that are removed with it.
+    pub(crate) belongings: Vec<PathBuf>,
     boot: String,
 }
 
@@ -45,6 +54,7 @@ impl Record {
             maker,
             kept: false,
             spaces: Vec::new(),
+            belongings: Vec::new(),
             boot: boot(),
         }
     }
@@ -88,6 +98,9 @@ impl Record {
                 Kind::Held(process) => line(format_args!("host {host} {process}")),
             }
         }
+        for path in &self.belongings {
+            line(format_args!("belonging {}", path.display()));
+        }
         text
     }
 
@@ -105,7 +118,8 @@ impl Record {
                 kind,
             })
         };
-        let hosts = text.lines().filter_map(|line| line.strip_prefix("host "));
+        let lines = |key: &'static str| text.lines().filter_map(move |line| line.strip_prefix(key));
+        let (hosts, belongings) = (lines("host "), lines("belonging "));
         Some(Self {
             lab: lab.to_owned(),
             layout: value("layout ")?.to_owned(),
@@ -113,6 +127,7 @@ impl Record {
             maker: value("maker ")?.parse().ok()?,
             kept: value("kept ")?.parse().ok()?,
             spaces: hosts.map(space).collect::<Option<_>>()?,
+            belongings: belongings.map(PathBuf::from).collect(),
             boot: value("boot ")?.to_owned(),
         })
     }
@@ -149,13 +164,19 @@ impl Records {
     /// trusted only if it is a folder, ours, and closed to others.
     pub(crate) fn make(folder: &Path, uid: u32) -> Result<Self, Error> {
         let doing = || format!("use the folder {}", folder.display());
-        match DirBuilder::new().mode(0o700).create(folder) {
-            Err(error) if error.kind() != std::io::ErrorKind::AlreadyExists => {
-                return Err(Error::io(doing())(error));
+        let found = loop {
+            match DirBuilder::new().mode(0o700).create(folder) {
+                Err(error) if error.kind() != AlreadyExists => {
+                    return Err(Error::io(doing())(error));
+                }
+                _ => {}
             }
-            _ => {}
-        }
-        let found = fs::symlink_metadata(folder).map_err(Error::io(doing()))?;
+            match fs::symlink_metadata(folder) {
+                // Whose turn was the last has just taken it away.
+                Err(error) if error.kind() == NotFound => {}
+                found => break found.map_err(Error::io(doing()))?,
+            }
+        };
         if !found.is_dir() || found.uid() != uid {
             return Err(Error::io(doing())(std::io::Error::other(
                 "it is somebody else's",
@@ -170,26 +191,64 @@ impl Records {
         })
     }
 
-    /// Waits for the turn; it lasts until the file is dropped.
-    pub(crate) fn lock(&self) -> Result<File, Error> {
-        let path = self.folder.join("lock");
+    /// Waits for the turn.
+    pub(crate) fn lock(&self) -> Result<Turn, Error> {
+        let path = self.folder.join(LOCK);
         let doing = format!("lock {}", path.display());
-        let file = File::create(&path).map_err(Error::io(doing.clone()))?;
-        flock(&file, FlockOperation::LockExclusive).map_err(|e| Error::io(doing)(e.into()))?;
-        Ok(file)
+        loop {
+            let file = match File::create(&path) {
+                // Whose turn was the last took the folder away.
+                Err(error) if error.kind() == NotFound => {
+                    Self::make(&self.folder, rustix::process::geteuid().as_raw())?;
+                    continue;
+                }
+                file => file.map_err(Error::io(doing.clone()))?,
+            };
+            flock(&file, FlockOperation::LockExclusive)
+                .map_err(|e| Error::io(doing.clone())(e.into()))?;
+            // Who waited for a file that was removed meanwhile has locked nothing.
+            if is_at(&file, &path) {
+                return Ok(Turn {
+                    records: self.clone(),
+                    _file: file,
+                });
+            }
+        }
+    }
+
+    /// Removes the folder where nothing is in it.
+    pub(crate) fn tidy(&self) {
+        let _ = fs::remove_dir(&self.folder);
+    }
+
+    /// Removes what was being written when a process was killed. Only who has the turn writes.
+    pub(crate) fn forget_drafts(&self) -> Result<(), Error> {
+        self.files("draft")?
+            .iter()
+            .try_for_each(|path| self.forget_file(path))
+    }
+
+    /// The files with this ending.
+    fn files(&self, ending: &str) -> Result<Vec<PathBuf>, Error> {
+        let doing = format!("list {}", self.folder.display());
+        let entries = match fs::read_dir(&self.folder) {
+            Err(error) if error.kind() == NotFound => return Ok(Vec::new()),
+            entries => entries.map_err(Error::io(doing.clone()))?,
+        };
+        let paths = entries.map(|entry| Ok(entry.map_err(Error::io(doing.clone()))?.path()));
+        let ends = |path: &PathBuf| path.extension().is_some_and(|found| found == ending);
+        paths
+            .filter(|path| path.as_ref().map_or(true, ends))
+            .collect()
     }
 
     /// All records, in order of their labs' names; an unreadable one is removed, as it names nothing.
     pub(crate) fn all(&self) -> Result<Vec<Record>, Error> {
-        let doing = format!("list {}", self.folder.display());
         let mut records = Vec::new();
-        for entry in fs::read_dir(&self.folder).map_err(Error::io(doing.clone()))? {
-            let path = entry.map_err(Error::io(doing.clone()))?.path();
-            if path.extension().is_some_and(|extension| extension == "lab") {
-                match self.load(&path) {
-                    Some(record) => records.push(record),
-                    None => self.forget_file(&path)?,
-                }
+        for path in self.files(ENDING)? {
+            match self.load(&path) {
+                Some(record) => records.push(record),
+                None => self.forget_file(&path)?,
             }
         }
         records.sort_by(|one, other| one.lab.cmp(&other.lab));
@@ -217,7 +276,7 @@ impl Records {
 
     fn forget_file(&self, path: &Path) -> Result<(), Error> {
         match fs::remove_file(path) {
-            Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
+            Err(error) if error.kind() != NotFound => {
                 Err(Error::io(format!("remove {}", path.display()))(error))
             }
             _ => Ok(()),
@@ -225,13 +284,39 @@ impl Records {
     }
 
     fn path(&self, lab: &str) -> PathBuf {
-        self.folder.join(format!("{lab}.lab"))
+        self.folder.join(format!("{lab}.{ENDING}"))
     }
 
     fn load(&self, path: &Path) -> Option<Record> {
         let lab = path.file_stem()?.to_str()?;
         Record::read(lab, &fs::read_to_string(path).ok()?)
     }
+}
+
+/// A process' turn to change labs, until it is dropped. Who is the last to leave, with no lab up,
+/// takes the lock and the folder away.
+#[derive(Debug)]
+pub(crate) struct Turn {
+    records: Records,
+    _file: File,
+}
+
+impl Drop for Turn {
+    fn drop(&mut self) {
+        let records = &self.records;
+        if records.files(ENDING).is_ok_and(|files| files.is_empty()) {
+            let _ = fs::remove_file(records.folder.join(LOCK));
+            records.tidy();
+        }
+    }
+}
+
+/// Whether a path still leads to this open file.
+fn is_at(file: &File, path: &Path) -> bool {
+    let inode = |found: fs::Metadata| (found.dev(), found.ino());
+    let there = fs::symlink_metadata(path).map(inode);
+    let ours = file.metadata().map(inode);
+    there.ok().is_some_and(|there| ours.ok() == Some(there))
 }
 
 /// What distinguishes this boot of the machine from the one before.
@@ -242,6 +327,9 @@ fn boot() -> String {
 
 #[cfg(test)]
 mod tests {
+    use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
+    use std::thread;
+
     use super::*;
 
     fn record(holding: Holding, kind: Kind) -> Record {
@@ -264,6 +352,7 @@ mod tests {
             record(Holding::Held, Kind::Held(gone())),
             Record {
                 kept: true,
+                belongings: vec!["/run/a b.sock".into()],
                 ..record(Holding::Held, Kind::Held(gone()))
             },
         ] {
@@ -273,6 +362,31 @@ mod tests {
             Record::read("mine", "boot 1\nlayout home\nholding magic\n"),
             None
         );
+    }
+
+    #[test]
+    fn turns_exclude_each_other_and_the_last_leaves_nothing() {
+        let folder = env::temp_dir().join(format!("ferroute-turns-{}", std::process::id()));
+        let (inside, most) = (AtomicU32::new(0), AtomicU32::new(0));
+        let take_turns = || {
+            let records = Records {
+                folder: folder.clone(),
+            };
+            for _ in 0..200 {
+                let turn = records.lock().expect("the folder is ours to make");
+                most.fetch_max(inside.fetch_add(1, Relaxed) + 1, Relaxed);
+                thread::yield_now();
+                inside.fetch_sub(1, Relaxed);
+                drop(turn);
+            }
+        };
+
+        thread::scope(|scope| {
+            (0..4).for_each(|_| drop(scope.spawn(take_turns)));
+        });
+
+        assert_eq!(most.into_inner(), 1);
+        assert!(!folder.exists());
     }
 
     #[test]

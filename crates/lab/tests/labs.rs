@@ -2,7 +2,8 @@
 //!
 //! Where it allows none, the tests say so and prove only that the refusal is a clear one.
 
-use std::path::Path;
+use std::os::unix::net::UnixListener;
+use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 use lab::{Error, Holding, LAYOUTS, Lab, Layout, Life, Options, layout};
@@ -26,6 +27,7 @@ fn up(layout: &Layout, test: &str, holding: Holding, life: Life) -> Lab {
         name: Some(name),
         life,
         holding: Some(holding),
+        belongings: Vec::new(),
     };
     Lab::up(layout, &options).unwrap_or_else(|error| panic!("{holding:?}: {error}"))
 }
@@ -91,6 +93,7 @@ fn a_second_lab_of_the_same_name_is_refused() {
             name: Some(lab.name().into()),
             life: Life::Owned,
             holding: Some(holding),
+            belongings: Vec::new(),
         };
         let second = Lab::up(layout("home").unwrap(), &options);
 
@@ -144,7 +147,14 @@ fn crashing_part() {
         } else {
             Holding::Held
         };
-        let lab = up(layout("home").unwrap(), "crash", holding, Life::Owned);
+        let belongings = ["SOCKET", "FOLDER"].map(|name| std::env::var(name).unwrap().into());
+        let options = Options {
+            name: Some(format!("t{}-crash", std::process::id())),
+            life: Life::Owned,
+            holding: Some(holding),
+            belongings: belongings.to_vec(),
+        };
+        let lab = Lab::up(layout("home").unwrap(), &options).unwrap();
         let mut left = lab.command("server", "sleep").unwrap();
         // Not with our pipes, which would keep the other half waiting for their end.
         left.stdin(Stdio::null())
@@ -157,35 +167,75 @@ fn crashing_part() {
     }
 }
 
+/// What a killed process left: the lab's name, a process in it, and a file and a folder of its own.
+struct Left {
+    name: String,
+    process: String,
+    own: [PathBuf; 2],
+}
+
+impl Left {
+    fn by_a_crash(test: &str, holding: Holding) -> Self {
+        let folder = std::env::temp_dir();
+        let own = ["sock", "devices"].map(|ending| {
+            folder.join(format!(
+                "ferroute-{}-{test}-{holding:?}.{ending}",
+                std::process::id()
+            ))
+        });
+        drop(UnixListener::bind(&own[0]).expect("a socket"));
+        std::fs::create_dir(&own[1]).expect("a folder of our own");
+        std::fs::write(own[1].join("ether1.taken"), "x").expect("the folder is ours");
+        let mut victim = Command::new(std::env::current_exe().expect("this test runs"));
+        victim.args(["--exact", "crashing_part", "--nocapture"]);
+        victim.env("FERROUTE_CRASH", format!("{holding:?}"));
+        victim.env("SOCKET", &own[0]).env("FOLDER", &own[1]);
+        let said =
+            String::from_utf8(victim.output().expect("it starts").stdout).expect("it says ASCII");
+        let words = said.lines().find_map(|line| line.strip_prefix("up "));
+        let (name, process) = words.expect(&said).split_once(' ').expect("two words");
+        Self {
+            name: name.to_owned(),
+            process: process.to_owned(),
+            own,
+        }
+    }
+
+    fn assert_gone(&self) {
+        let listed = Lab::list().expect("the records are ours");
+        assert!(listed.iter().all(|listed| listed.name != self.name));
+        assert!(!Path::new(&format!("/run/netns/ferroute-{}-server", self.name)).exists());
+        let remains = std::fs::read_to_string(format!("/proc/{}/cmdline", self.process));
+        assert!(!remains.is_ok_and(|line| line.contains("sleep")));
+        assert!(self.own.iter().all(|path| !path.exists()), "{:?}", self.own);
+    }
+}
+
 #[test]
 fn what_a_killed_process_left_is_removed_by_the_next_start() {
     for holding in holdings() {
-        let mut victim = Command::new(std::env::current_exe().unwrap());
-        victim.args(["--exact", "crashing_part", "--nocapture"]);
-        let output = victim
-            .env("FERROUTE_CRASH", format!("{holding:?}"))
-            .output()
-            .unwrap();
-        let said = String::from_utf8(output.stdout).unwrap();
-        let words = said
-            .lines()
-            .find_map(|line| line.strip_prefix("up "))
-            .expect(&said);
-        let (name, left) = words.split_once(' ').unwrap();
+        let left = Left::by_a_crash("next", holding);
 
         // Another test's start may have been the next one already; ours is one for certain.
         let lab = up(layout("home").unwrap(), "after", holding, Life::Owned);
 
-        assert!(
-            Lab::list()
-                .unwrap()
-                .iter()
-                .all(|listed| listed.name != name)
-        );
-        assert!(!Path::new(&format!("/run/netns/ferroute-{name}-server")).exists());
-        let remains = std::fs::read_to_string(format!("/proc/{left}/cmdline")).unwrap_or_default();
-        assert!(!remains.contains("sleep"), "{remains}");
+        left.assert_gone();
         lab.down().unwrap();
+    }
+}
+
+#[test]
+fn what_a_killed_process_left_can_be_taken_down_by_its_name() {
+    for holding in holdings() {
+        let left = Left::by_a_crash("down", holding);
+
+        match lab::cli::down(&left.name) {
+            // Another test's start has removed it already.
+            Ok(()) | Err(Error::NotUp(_)) => {}
+            Err(error) => panic!("{error}"),
+        }
+
+        left.assert_gone();
     }
 }
 
@@ -214,6 +264,7 @@ fn a_name_that_would_leave_the_folder_is_refused() {
         name: Some("../x".into()),
         life: Life::Owned,
         holding: Some(Holding::Held),
+        belongings: Vec::new(),
     };
 
     let made = Lab::up(layout("home").unwrap(), &options);

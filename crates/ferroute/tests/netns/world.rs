@@ -43,6 +43,7 @@ pub(crate) fn lab_held(test: &str, layout: &Layout, holding: Holding) -> Lab {
         name: Some(name),
         life: Life::Owned,
         holding: Some(holding),
+        belongings: Vec::new(),
     };
     Lab::up(layout, &options).unwrap_or_else(|error| panic!("{test}: {error}"))
 }

@@ -120,6 +120,7 @@ impl World {
             name: Some(format!("attack-{}", std::process::id())),
             life: Life::Owned,
             holding: Some(Holding::Named),
+            belongings: Vec::new(),
         };
         let lab = Lab::up(&LAYOUT, &options).map_err(text)?;
         // What the kernel would say by itself on such links.

@@ -129,6 +129,7 @@ pub(super) fn run(bench: &Bench) -> Result<(), String> {
         name: Some(format!("bench-{}", std::process::id())),
         life: Life::Owned,
         holding: Some(Holding::Named),
+        belongings: Vec::new(),
     };
     let lab = Lab::up(&LAYOUT, &options).map_err(text)?;
     let ports = [1, 2].map(|number| format!("ether{number}=tap:tap{number}"));

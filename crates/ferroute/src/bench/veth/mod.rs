@@ -129,6 +129,7 @@ pub(super) fn run(bench: &Bench, print: &mut dyn FnMut(&Row)) -> Result<(), Stri
         name: Some(format!("bench-{}", std::process::id())),
         life: Life::Owned,
         holding: Some(Holding::Named),
+        belongings: Vec::new(),
     };
     let lab = Lab::up(&LAYOUT, &options).map_err(text)?;
     if let Err(reason) = headroom::leave(&lab) {
