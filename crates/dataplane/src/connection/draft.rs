@@ -2,10 +2,11 @@
 
 use frame::InterfaceId;
 
+use super::gre::Gre;
 use super::id::NextHop;
 use super::state::{Helper, NatState};
 use super::tcp::Opening;
-use crate::packet::Tuple;
+use crate::packet::{Tuple, protocol};
 
 /// The room that a direction of an IPv4 connection has for its rewrite, in its line: two words, and
 /// 16 bits of a third.
@@ -61,6 +62,8 @@ pub struct Draft {
     pub(super) bytes: u32,
     /// A helper expected it.
     pub(super) expected: bool,
+    /// What the first packet's header of GRE says.
+    pub(super) gre: Option<Gre>,
     /// The state of TCP after the first packet.
     pub(super) opening: Opening,
 }
@@ -71,8 +74,18 @@ impl Draft {
         self.expected
     }
 
+    /// Whether it is a call that PPTP's helper has heard of.
+    pub(super) fn is_call(&self) -> bool {
+        self.expected && is_call(self.original.protocol, self.helper)
+    }
+
     /// Whether a helper reads what it carries.
     pub fn is_helped(&self) -> bool {
         self.helper != Helper::None && !self.expected
     }
+}
+
+/// Whether a connection that was expected is a call of PPTP.
+pub(super) const fn is_call(protocol: u8, helper: Helper) -> bool {
+    protocol == protocol::GRE && matches!(helper, Helper::Pptp)
 }

@@ -2,7 +2,7 @@
 
 use core::sync::atomic::{AtomicU64, Ordering, fence};
 
-use super::draft::Draft;
+use super::draft::{Draft, is_call};
 use super::layout::{
     Cold, EPOCH_SHIFT, FLAGS_SHIFT, Layout, Line, NEXT_HOP_SHIFT, SHARED, TUPLE_BITS, flag,
     half_of, line_of, load, own, pair, shared, store,
@@ -139,6 +139,11 @@ impl<'a, F: Layout> Entry<'a, F> {
     /// Whether a helper expected it.
     pub(super) fn is_expected(self) -> bool {
         self.own() & own::EXPECTED != 0
+    }
+
+    /// Whether it is a call that PPTP's helper has heard of.
+    pub(super) fn is_call(self, protocol: u8) -> bool {
+        self.is_expected() && is_call(protocol, self.helper())
     }
 
     /// Whether a helper reads what it carries.
@@ -307,6 +312,9 @@ pub(super) fn write<F: Layout>(
     } else if draft.fasttrack {
         store(entry.shared(shared::SLOW_PACKETS[0]), 1);
         store(entry.shared(shared::SLOW_BYTES[0]), u64::from(draft.bytes));
+    }
+    if let Some(gre) = draft.gre {
+        store(entry.shared(shared::GRE), gre.to_word());
     }
     let mut owned = own::LIVE;
     owned |= if draft.masquerade { own::MASQUERADE } else { 0 };

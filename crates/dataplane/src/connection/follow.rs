@@ -111,7 +111,11 @@ impl<F: Layout> Part<F> {
         }
         // A single question with a single answer is no stream, and an echo never is.
         if !matches!(protocol, protocol::ICMP | protocol::ICMPV6) {
-            self.set_state(place, TcpState::None as u8, limits.plain(protocol, true));
+            let timeout_secs = match self.entries.at(place).is_call(protocol) {
+                true => Limits::call(true),
+                false => limits.plain(protocol, true),
+            };
+            self.set_state(place, TcpState::None as u8, timeout_secs);
             self.set_flags(place, flag::ASSURED);
         }
     }

@@ -49,6 +49,8 @@ pub(super) mod shared {
     pub(in crate::connection) const LAST: usize = 5;
     /// TCP: the highest acknowledgements, original | reply.
     pub(in crate::connection) const ACKS: usize = 6;
+    /// Of GRE, in the place of TCP's acknowledgements: what its first packet's header said.
+    pub(in crate::connection) const GRE: usize = 6;
     /// Of a connection with FastTrack, in the place of TCP's numbers: packets of the slow walk.
     pub(in crate::connection) const SLOW_PACKETS: [usize; 2] = [2, 4];
     /// And their bytes.

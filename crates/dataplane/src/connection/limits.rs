@@ -5,8 +5,9 @@ use super::state::TcpState;
 use super::tcp::Talk;
 use crate::packet::protocol;
 
-/// GRE has no setting of its own: half a minute one way, three minutes both ways.
-const GRE_SECS: [u32; 2] = [30, 180];
+/// RouterOS: a call of PPTP is remembered for longer than other GRE, which has the generic timeout: ten
+/// minutes one way, five hours both ways, as no call ends without its control connection's saying so.
+const CALL_SECS: [u32; 2] = [600, 5 * 3_600];
 
 /// See the module.
 #[derive(Debug)]
@@ -43,10 +44,14 @@ impl Limits {
     pub(super) fn plain(&self, protocol: u8, stream: bool) -> u32 {
         match protocol {
             protocol::UDP | protocol::UDP_LITE => self.udp[usize::from(stream)],
-            protocol::GRE => GRE_SECS[usize::from(stream)],
             protocol::ICMP | protocol::ICMPV6 => self.icmp,
             _ => self.generic,
         }
+    }
+
+    /// The same of a call of PPTP that its helper has heard of.
+    pub(super) const fn call(stream: bool) -> u32 {
+        CALL_SECS[stream as usize]
     }
 
     /// How long a TCP connection may be silent. One whose data nobody acknowledges, or that nobody

@@ -2,6 +2,7 @@
 
 use frame::InterfaceId;
 
+use super::gre::Gre;
 use super::id::{EntryId, NextHop, Slot};
 use super::layout::{
     FLAGS_SHIFT, Layout, NEXT_HOP_SHIFT, SHARED, flag, half_of, line_of, own, shared,
@@ -10,7 +11,7 @@ use super::rate::Rate;
 use super::settings::Tick;
 use super::state::{Helper, NatState, TcpState};
 use crate::counters::Traffic;
-use crate::packet::Tuple;
+use crate::packet::{Tuple, protocol};
 use crate::table::NextHopId;
 
 /// An entry's words, copied.
@@ -65,6 +66,8 @@ pub struct Row {
     pub masquerade: bool,
     /// How long it may be silent, in seconds.
     pub timeout_secs: u32,
+    /// What its packets' header of GRE says.
+    pub gre: Option<Gre>,
     /// What others keep about it (`Tracker::set_attachment`).
     pub attachment: u32,
     /// Original direction, reply direction.
@@ -83,12 +86,14 @@ impl Row {
         let line = |reply| &words.lines[line_of(reply)];
         let flags = (line(false)[F::META] >> FLAGS_SHIFT) as u8;
         let fasttrack = flags & flag::FASTTRACK != 0;
+        let original = F::tuple(line(false));
+        let gre = (original.protocol == protocol::GRE).then(|| Gre::of_word(common[shared::GRE]));
         Some(Self {
             id: EntryId {
                 slot,
                 generation: half_of(common[shared::VERSION], 1),
             },
-            original: F::tuple(line(false)),
+            original,
             reply: F::tuple(line(true)),
             tcp_state: TcpState::from_bits((state >> 24) as u8),
             helper: Helper::from_bits((state >> 32) as u8),
@@ -101,6 +106,7 @@ impl Row {
             fasttrack,
             masquerade: owned & own::MASQUERADE != 0,
             timeout_secs: state as u32 & 0xff_ffff,
+            gre: gre.flatten(),
             attachment: half_of(words.cold[1], 0),
             directions: [false, true].map(|reply| direction::<F>(words, reply, fasttrack)),
         })

@@ -13,6 +13,7 @@ use super::draft::{Draft, Rewrites};
 use super::expectation::Expectations;
 use super::first::{self, First};
 use super::follow;
+use super::gre::Gre;
 use super::hash::{Hash, Keys};
 use super::helped::Altered;
 use super::homes::Homes;
@@ -295,6 +296,7 @@ impl Tracker {
             claim: false,
             bytes: fields.len,
             expected: expected.is_some(),
+            gre: Gre::of(fields, packet),
             opening: Opening { state, segment },
         }
     }
@@ -342,6 +344,7 @@ impl Tracker {
         let (limits, keys) = (&self.limits, &self.keys);
         let opening = &draft.opening;
         let timeout_secs = match opening.state {
+            TcpState::None if draft.is_call() => Limits::call(false),
             TcpState::None => limits.plain(draft.original.protocol, false),
             state => limits.tcp(state, &Default::default(), false),
         };

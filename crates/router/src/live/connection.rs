@@ -89,6 +89,15 @@ impl Control {
                 row.set("icmp-code", number(code.into()));
                 row.set("icmp-id", number(original.source_port.into()));
             }
+            protocol::GRE => {
+                if let Some(gre) = entry.gre {
+                    row.set("gre-protocol", number(gre.protocol.into()));
+                    row.set("gre-version", number(gre.version.into()));
+                    if let Some(key) = gre.key {
+                        row.set("gre-key", number(key.into()));
+                    }
+                }
+            }
             _ => {}
         }
         if entry.helper != Helper::None {

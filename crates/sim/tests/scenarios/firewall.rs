@@ -591,3 +591,54 @@ fn a_command_that_is_cut_where_it_would_have_to_be_another_is_counted() {
 
     assert_eq!(world.run_on(west, counted), "1\n");
 }
+
+/// A packet with a header of GRE and these bytes behind its first four.
+fn tunnelled(flags: u16, protocol: u16, rest: &[u8]) -> Vec<u8> {
+    let mut packet = vec![0x45, 0, 0, 24 + rest.len() as u8, 0, 1, 0, 0, 64, 47, 0, 0];
+    packet.extend([10, 1, 0, 2, 10, 2, 0, 2]);
+    let sum: u32 = packet
+        .chunks(2)
+        .map(|word| u32::from(u16::from_be_bytes([word[0], word[1]])))
+        .sum();
+    let folded = (sum & 0xffff) + (sum >> 16);
+    packet[10..12].copy_from_slice(&(!(folded as u16)).to_be_bytes());
+    packet.extend(flags.to_be_bytes());
+    packet.extend(protocol.to_be_bytes());
+    packet.extend(rest);
+    packet
+}
+
+#[test]
+fn a_connection_of_gre_shows_its_header_and_has_the_generic_timeout() {
+    let Chain {
+        mut world,
+        client,
+        west,
+        ..
+    } = guarded(
+        9,
+        1,
+        "/ip firewall connection tracking set enabled=yes generic-timeout=7m",
+    );
+    let keyed = tunnelled(0x2000, 0x6558, &[0, 0, 1, 2]);
+    world.at(client).send_raw("10.2.0.2", keyed);
+    world.run(seconds(1));
+
+    let row = world.run_on(west, "/ip firewall connection print detail");
+    for said in [
+        "protocol=gre",
+        "gre-protocol=25944",
+        "gre-version=0",
+        "gre-key=258",
+        "timeout=6m",
+    ] {
+        assert!(row.contains(said), "{said}: {row}");
+    }
+
+    // PPTP's is told apart by the number of its call, which is its key.
+    let call = tunnelled(0x3001, 0x880b, &[0, 0, 0x12, 0x34, 0, 0, 0, 0]);
+    world.at(client).send_raw("10.2.0.2", call);
+    world.run(seconds(1));
+    let count = "/ip firewall connection print count-only where gre-version=1 gre-key=4660";
+    assert_eq!(world.run_on(west, count), "1\n");
+}

@@ -54,6 +54,36 @@ fn a_place_is_not_used_again_within_the_round_in_which_it_was_given_back() {
 }
 
 #[test]
+fn a_call_of_pptp_is_remembered_for_longer_than_other_gre() {
+    for (expected, helper, timeouts) in [
+        (true, Helper::Pptp, [600, 18_000]),
+        (false, Helper::None, [60, 60]),
+    ] {
+        let settings = Settings {
+            generic: machine::Duration::from_secs(60),
+            ..Settings::default()
+        };
+        let mut bed = Bed::new(&settings);
+        let packet = plain(&tuple4(1, protocol::GRE), 0);
+        let fields = Fields::of(&packet);
+        let tuple = fields.tuple;
+        let draft = Draft {
+            expected,
+            helper,
+            ..bed.tracker.draft(&fields, &packet)
+        };
+        bed.tracker.confirm(&draft, bed.now).expect("room");
+        let first = bed.row(&tuple).expect("entered").timeout_secs;
+
+        bed.show(&plain(&tuple.reversed(), 0));
+        bed.show(&plain(&tuple, 0));
+
+        let stream = bed.row(&tuple).expect("still there").timeout_secs;
+        assert_eq!([first, stream], timeouts);
+    }
+}
+
+#[test]
 fn everything_that_a_draft_says_is_in_the_row() {
     let mut bed = Bed::new(&Settings::default());
     let packet = plain(&tuple6(1, protocol::UDP), 100);

@@ -39,7 +39,6 @@ fn timeouts(number: u8) -> [u32; 2] {
     match number {
         protocol::UDP => [30, 180],
         protocol::ICMP | protocol::ICMPV6 => [10, 10],
-        protocol::GRE => [30, 180],
         _ => [600, 600],
     }
 }
