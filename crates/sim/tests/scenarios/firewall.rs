@@ -642,3 +642,31 @@ fn a_connection_of_gre_shows_its_header_and_has_the_generic_timeout() {
     let count = "/ip firewall connection print count-only where gre-version=1 gre-key=4660";
     assert_eq!(world.run_on(west, count), "1\n");
 }
+
+#[test]
+fn what_connections_carried_is_printed_as_statistics() {
+    let Chain {
+        mut world,
+        client,
+        west,
+        ..
+    } = guarded(9, 1, "/ip firewall connection tracking set enabled=yes");
+    world.at(client).send_udp_from(4_000, "10.2.0.2", 53, 100);
+    world.run(seconds(1));
+
+    let stats = world.run_on(west, "/ip firewall connection print stats");
+
+    let (legend, table) = stats.rsplit_once('#').expect("a line of headings");
+    assert!(
+        legend.contains("Columns: PROTOCOL, SRC-ADDRESS,"),
+        "{stats}"
+    );
+    for column in [
+        "ORIG-PACKETS",
+        "ORIG-FASTTRACK-BYTES",
+        "REPL-BYTES",
+        "ORIG-RATE",
+    ] {
+        assert!(table.contains(column), "{column}: {stats}");
+    }
+}

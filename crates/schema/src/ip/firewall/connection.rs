@@ -95,12 +95,32 @@ const COLUMNS: &[&str] = &[
     "repl-bytes",
 ];
 
+/// What a connection carried. RouterOS has no `stats` here: it is what its `detail` says of that.
+const STATS: &[&str] = &[
+    "protocol",
+    "src-address",
+    "src-port",
+    "dst-address",
+    "dst-port",
+    "orig-packets",
+    "orig-bytes",
+    "orig-fasttrack-packets",
+    "orig-fasttrack-bytes",
+    "orig-rate",
+    "repl-packets",
+    "repl-bytes",
+    "repl-fasttrack-packets",
+    "repl-fasttrack-bytes",
+    "repl-rate",
+];
+
 /// The table of connections of a family.
 pub(crate) const fn connections(path: &'static str, help: &'static str) -> Menu {
     Menu {
         properties: &[ENDS, COUNTERS],
         flags: FLAGS,
         columns: COLUMNS,
+        stats: STATS,
         commands: &[const { on_items("remove", "Remove item") }],
         ..Menu::new(path, Shape::Rows, help)
     }
