@@ -117,10 +117,11 @@ impl<'a, F: Layout> Entry<'a, F> {
         store(last, pair(load(last) as u32, next_hop.generation));
     }
 
-    /// From here on TCP's numbers are not followed, and their place counts what walks slowly.
-    fn begin_fasttrack(self) {
+    /// From here on TCP's numbers are not followed, and their place counts what walks slowly. Says
+    /// whether it was not so before.
+    fn begin_fasttrack(self) -> bool {
         if self.flags(false) & flag::FASTTRACK != 0 {
-            return;
+            return false;
         }
         self.change(self.generation(), || {
             for reply in [false, true] {
@@ -131,6 +132,7 @@ impl<'a, F: Layout> Entry<'a, F> {
             }
             self.set_flags(flag::FASTTRACK);
         });
+        true
     }
 }
 
@@ -254,7 +256,11 @@ impl Tracker {
 
     /// Marks the connection for FastTrack.
     pub fn fasttrack(&mut self, way: Way) {
-        of_family!(ref self, way.slot().is_ipv6(), part => part.entry(way).begin_fasttrack());
+        of_family!(ref self, way.slot().is_ipv6(), part => {
+            if part.entry(way).begin_fasttrack() {
+                part.entries.begin_fasttrack();
+            }
+        });
     }
 
     /// What a packet of this way, not SYN, FIN or RST, needs to go the fast way; none when the

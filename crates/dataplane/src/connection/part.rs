@@ -237,6 +237,9 @@ impl<F: Layout> Part<F> {
             deadline
         });
         self.wheels[entry.wheel()].insert(&self.entries, place, deadline);
+        if entry.flags(false) & flag::FASTTRACK != 0 {
+            self.entries.begin_fasttrack();
+        }
         Some(self.way(targets[0]))
     }
 
@@ -246,7 +249,11 @@ impl<F: Layout> Part<F> {
         let tuple = |reply| F::tuple(&core::array::from_fn(|word| load(entry.word(reply, word))));
         let (original, reply) = (tuple(false), tuple(true));
         let owned = entry.own();
-        let nat = NatState(entry.flags(false) >> flag::NAT_SHIFT & 0xf);
+        let flags = entry.flags(false);
+        let nat = NatState(flags >> flag::NAT_SHIFT & 0xf);
+        if flags & flag::FASTTRACK != 0 {
+            self.entries.end_fasttrack();
+        }
         self.wheels[entry.wheel()].remove(&self.entries, place);
         entry.change(entry.generation(), || {
             let state = entry.shared(shared::STATE);

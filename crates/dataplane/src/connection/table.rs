@@ -24,6 +24,8 @@ pub(super) struct Entries<F> {
     cold: Zeroed<Cold>,
     /// Places below this one were used at some time.
     used: AtomicU32,
+    /// How many are marked for FastTrack. Only the owner counts.
+    fasttracked: AtomicU32,
     capacity: u32,
     /// Of its owner's index.
     shelf: Arc<Shelf>,
@@ -37,6 +39,7 @@ impl<F: Layout> Entries<F> {
             lines: Zeroed::new(entries * F::LINES, Pages::Huge)?,
             cold: Zeroed::new(entries, Pages::Huge)?,
             used: AtomicU32::new(0),
+            fasttracked: AtomicU32::new(0),
             capacity,
             shelf: Arc::new(Shelf::new(entries * 2)?),
             of: core::marker::PhantomData,
@@ -61,6 +64,20 @@ impl<F: Layout> Entries<F> {
         }
         self.used.store(place + 1, Ordering::Release);
         Some(place)
+    }
+
+    /// Counts one more that is marked for FastTrack. Only the owner calls this.
+    pub(super) fn begin_fasttrack(&self) {
+        let now = self.fasttracked.load(Ordering::Relaxed);
+        self.fasttracked.store(now + 1, Ordering::Relaxed);
+    }
+
+    /// Counts one less. Only the owner calls this.
+    pub(super) fn end_fasttrack(&self) {
+        let now = self.fasttracked.load(Ordering::Relaxed);
+        debug_assert!(now > 0, "it was counted when it began");
+        self.fasttracked
+            .store(now.saturating_sub(1), Ordering::Relaxed);
     }
 
     /// The entry at a place, which is below the capacity.
@@ -219,6 +236,15 @@ impl Table {
     pub fn totals(&self) -> (u32, u32) {
         let [ipv4, ipv6] = &self.totals;
         (ipv4.load(Ordering::Relaxed), ipv6.load(Ordering::Relaxed))
+    }
+
+    /// How many connections of a family are marked for FastTrack.
+    pub fn fasttracked(&self, ipv6: bool) -> u32 {
+        let marked = self.parts.iter().map(|part| match ipv6 {
+            true => &part.ipv6.fasttracked,
+            false => &part.ipv4.fasttracked,
+        });
+        marked.map(|marked| marked.load(Ordering::Relaxed)).sum()
     }
 
     /// The connections of a family, worker by worker, by place. Each row is consistent in itself;

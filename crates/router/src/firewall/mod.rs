@@ -322,11 +322,16 @@ impl Firewall {
         self.shared.lists(ipv6).iter()
     }
 
+    /// Whether connections of a family are tracked.
+    pub(crate) fn tracks(&self, ipv6: bool) -> bool {
+        self.compiled.tracks(ipv6)
+    }
+
     /// Whether a rule fasttracks connections of a family.
     pub(crate) fn fasttracks(&self, ipv6: bool) -> bool {
         let of_family = |desk: &&Desk| desk.which().ipv6 == ipv6;
         let mut desks = self.desks.iter().filter(of_family);
-        self.compiled.tracks(ipv6) && desks.any(Desk::fasttracks)
+        self.tracks(ipv6) && desks.any(Desk::fasttracks)
     }
 
     /// The name of an address list.

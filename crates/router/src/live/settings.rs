@@ -29,8 +29,10 @@ impl Control {
             row.set("ipv4-fast-path-xdp-bytes", number(went.bytes));
         }
         let fasttracked = self.fasttracked(false);
-        let active = self.intent.ipv4.allow_fast_path && self.firewall.fasttracks(false);
-        row.set("ipv4-fasttrack-active", Value::Bool(active));
+        row.set(
+            "ipv4-fasttrack-active",
+            Value::Bool(self.is_fasttracking(false)),
+        );
         row.set("ipv4-fasttrack-packets", number(fasttracked.packets));
         row.set("ipv4-fasttrack-bytes", number(fasttracked.bytes));
     }
@@ -52,10 +54,23 @@ impl Control {
             row.set("ipv6-fast-path-xdp-bytes", number(went.bytes));
         }
         let fasttracked = self.fasttracked(true);
-        let active = self.intent.ipv6.allow_fast_path && self.firewall.fasttracks(true);
-        row.set("ipv6-fasttrack-active", Value::Bool(active));
+        row.set(
+            "ipv6-fasttrack-active",
+            Value::Bool(self.is_fasttracking(true)),
+        );
         row.set("ipv6-fasttrack-packets", number(fasttracked.packets));
         row.set("ipv6-fasttrack-bytes", number(fasttracked.bytes));
+    }
+
+    /// Whether FastTrack carries a family's connections, or would. RouterOS: what was marked stays so
+    /// when the rule goes that marked it, and as long as such a connection is there FastTrack is active.
+    fn is_fasttracking(&self, ipv6: bool) -> bool {
+        let allowed = match ipv6 {
+            true => self.intent.ipv6.allow_fast_path,
+            false => self.intent.ipv4.allow_fast_path,
+        };
+        let marked = self.firewall.tracks(ipv6) && self.connections.fasttracked(ipv6) > 0;
+        allowed && (marked || self.firewall.fasttracks(ipv6))
     }
 
     /// Why which interfaces have no fast path: each reason with the interfaces that it holds for.

@@ -670,3 +670,35 @@ fn what_connections_carried_is_printed_as_statistics() {
         assert!(table.contains(column), "{column}: {stats}");
     }
 }
+
+#[test]
+fn fasttrack_is_active_as_long_as_it_carries_a_connection() {
+    let Chain {
+        mut world,
+        client,
+        server,
+        west,
+        ..
+    } = guarded(
+        9,
+        1,
+        "/ip firewall connection tracking set enabled=yes\n\
+         /ip firewall filter add chain=forward action=fasttrack-connection",
+    );
+    for packets in [1, 9] {
+        // One packet a second does not take FastTrack's way.
+        for _ in 0..packets {
+            world.at(client).send_udp_from(4_000, "10.2.0.2", 53, 100);
+        }
+        world.at(server).send_udp_from(53, "10.1.0.2", 4_000, 100);
+        world.run(seconds(2));
+    }
+    let active = ":put [/ip settings get ipv4-fasttrack-active]";
+
+    world.run_on(west, "/ip firewall filter remove [find !dynamic]");
+    assert_eq!(world.run_on(west, active), "true\n");
+
+    world.run_on(west, "/ip firewall connection remove [find]");
+    world.run(seconds(1));
+    assert_eq!(world.run_on(west, active), "false\n");
+}
