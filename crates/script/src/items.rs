@@ -102,9 +102,16 @@ impl Loan<'_> {
         let mut name = ready.text("value-name");
         let row = if menu.has_rows() {
             let ids = self.selected(menu, ready, "number")?;
-            let id = ids.first().ok_or_else(|| Reason::NoItem.nowhere())?;
-            self.row(menu, *id)
-                .ok_or_else(|| Reason::NoItem.nowhere())?
+            let id = match ids[..] {
+                [] => return Err(Reason::NoItem.nowhere()),
+                [id] => id,
+                // RouterOS: which of several is meant nobody could say.
+                _ => {
+                    let text = "invalid internal item number".to_owned();
+                    return Err(Reason::BadValue(text).nowhere());
+                }
+            };
+            self.row(menu, id).ok_or_else(|| Reason::NoItem.nowhere())?
         } else {
             let mut row = None;
             let all = RowFilter {

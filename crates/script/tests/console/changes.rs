@@ -77,6 +77,14 @@ fn errors_read_as_the_router_prints_them() {
             "failure: already have interface with such name",
         ),
         (":error \"my own\"", "my own"),
+        (
+            ":put [/interface get [find] name]",
+            "invalid internal item number",
+        ),
+        (
+            ":put [/interface get [find name=none] name]",
+            "no such item",
+        ),
     ];
     for (line, expected) in cases {
         assert_eq!(console.run(line), expected, "{line}");
