@@ -1,6 +1,6 @@
 //! A console: keys in, drawing out, a [`Shell`] behind it.
 
-use crate::editor::{Edit, Editor};
+use crate::editor::{Edit, Editor, LINE_BYTES};
 use crate::history::History;
 use crate::keys::{Decoder, Key};
 use crate::pager::{PIECE, Page, Wire, write_lines};
@@ -275,6 +275,9 @@ impl<S: Shell> Console<S> {
 
     fn submit(&mut self, out: &mut Vec<u8>, wire: &mut dyn Wire) -> Outcome {
         self.leave_line(out);
+        if self.editor.is_overflown() {
+            return self.refuse_line(out);
+        }
         let line = self.editor.take();
         self.history.push(line.clone());
         self.before.push_str(&line);
@@ -289,6 +292,17 @@ impl<S: Shell> Console<S> {
             return Outcome::Continue;
         }
         self.run(&command, out, wire)
+    }
+
+    /// Runs nothing of a line whose end is missing: its beginning could do something else.
+    fn refuse_line(&mut self, out: &mut Vec<u8>) -> Outcome {
+        self.editor.take();
+        self.before.clear();
+        let text = format!(
+            "line is too long: it can have up to {LINE_BYTES} bytes; /import runs a file with longer ones"
+        );
+        self.tell(&text, out);
+        Outcome::Continue
     }
 
     /// Runs a line; what it prints is shown while it runs.

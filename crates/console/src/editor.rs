@@ -41,6 +41,8 @@ pub struct Editor {
     /// In bytes, on a character boundary.
     cursor: usize,
     cut: String,
+    /// Characters were refused for want of room: the line is not what was typed.
+    overflown: bool,
 }
 
 impl Editor {
@@ -56,13 +58,20 @@ impl Editor {
 
     /// Puts another line in place, with the cursor at its end.
     pub fn set(&mut self, text: &str) {
+        self.overflown = false;
         text.clone_into(&mut self.text);
         self.cursor = self.text.len();
+    }
+
+    /// Whether more was typed or pasted than a line can hold.
+    pub fn is_overflown(&self) -> bool {
+        self.overflown
     }
 
     /// Takes the line out.
     pub fn take(&mut self) -> String {
         self.cursor = 0;
+        self.overflown = false;
         std::mem::take(&mut self.text)
     }
 
@@ -128,7 +137,11 @@ impl Editor {
 
     /// Types a character, whatever it means elsewhere.
     pub(crate) fn insert(&mut self, character: char) -> Edit {
-        if character.is_control() || self.text.len() + character.len_utf8() > LINE_BYTES {
+        if character.is_control() {
+            return Edit::Nothing;
+        }
+        if self.text.len() + character.len_utf8() > LINE_BYTES {
+            self.overflown = true;
             return Edit::Nothing;
         }
         self.text.insert(self.cursor, character);
@@ -145,6 +158,8 @@ impl Editor {
     }
 
     fn remove(&mut self, from: usize, to: usize) -> Edit {
+        // Who takes something out of a line has seen where it ends.
+        self.overflown &= from == to;
         if from == to {
             return Edit::Nothing;
         }
@@ -253,6 +268,10 @@ mod tests {
         let mut editor = Editor::default();
         editor.set(&"x".repeat(LINE_BYTES));
 
+        assert!(!editor.is_overflown());
         assert_eq!(editor.key(Key::Char('y')), Edit::Nothing);
+        assert!(editor.is_overflown());
+        editor.key(Key::Backspace);
+        assert!(!editor.is_overflown());
     }
 }

@@ -103,6 +103,20 @@ fn a_line_is_run_and_the_prompt_comes_back() {
 }
 
 #[test]
+fn a_line_that_is_too_long_is_refused_and_not_cut() {
+    let mut console = console();
+    let line = "x".repeat(LINE_BYTES + 1);
+
+    let (outcome, shown) = typed(&mut console, &format!("{line}\r"));
+
+    assert_eq!(outcome, Outcome::Continue);
+    assert!(shown.contains("line is too long: it can have up to 65536 bytes"));
+    assert!(!shown.contains("<x"), "nothing of it is run");
+    let (_, shown) = typed(&mut console, "next\r");
+    assert!(shown.contains("<next>\r\n"), "{shown}");
+}
+
+#[test]
 fn what_is_typed_behind_the_answer_to_a_page_is_the_next_line() {
     for answer in ["q", "\x03", "xd", "\x1b[6~ q"] {
         let (_, out) = typed(&mut console(), &format!("long\r{answer}next\r"));
