@@ -96,7 +96,7 @@ impl Report {
 /// Says of each command of a file whether it would be applied. The store is a fresh one: it is
 /// changed as the file says, and is of no further use.
 pub fn check(store: &mut Store, text: &str) -> Report {
-    let source = Source::new(text);
+    let source = Source::of_file(text);
     let tree = Tree::of(store.menus());
     let statements = read_all(&source, &tree);
     let starts = count::commands(&source.text, &tree);

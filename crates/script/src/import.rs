@@ -134,7 +134,7 @@ pub(crate) fn import_with(
     out: &mut dyn Output,
     options: Options,
 ) -> std::result::Result<(), Refusal> {
-    let source = Source::new(text);
+    let source = Source::of_file(text);
     let tree = Tree::of(site.menus());
     let rehearsed = options.dry_run.then(|| read_all(&source, &tree));
     let block = match &rehearsed {

@@ -38,6 +38,11 @@ impl Source {
         Self { text, marks }
     }
 
+    /// The text of a file. Some editors begin one with a mark that says how it is encoded (U+FEFF).
+    pub(crate) fn of_file(text: &str) -> Self {
+        Self::new(text.strip_prefix('\u{feff}').unwrap_or(text))
+    }
+
     /// The place of a byte: line and column from 1, columns in bytes of the original text.
     pub(crate) fn position(&self, offset: usize) -> Position {
         let index = self.marks.partition_point(|(start, _)| *start <= offset);

@@ -113,6 +113,23 @@ fn a_mistyped_table_is_refused_and_not_made() {
 }
 
 #[test]
+fn a_file_may_begin_with_a_mark_of_its_encoding() {
+    let text = "\u{feff}/system identity\nset name=x\nset nme=y\n";
+
+    let report = script::check(&mut schema::store(), text);
+
+    let refused: Vec<_> = report.refused.iter().map(|r| (r.line, r.column)).collect();
+    assert_eq!((report.commands, refused), (2, vec![(3, 5)]));
+    let mut session = script::Session::new("admin");
+    let mut store = schema::store();
+    let marked = "\u{feff}/system identity set name=x\n";
+    let mut out = String::new();
+    let live = &mut menu::Offline;
+    let done = script::import(&mut store, live, &mut session, marked, &mut out);
+    assert_eq!(done, Ok(()));
+}
+
+#[test]
 fn completion_offers_what_can_stand_there() {
     let console = Console::new();
     let offered = |line: &str| -> Vec<String> {
