@@ -196,6 +196,12 @@ pub(crate) fn check(check: &Check) -> Result<u8, String> {
         for item in &report.no_effect {
             say::line(format_args!("line {}: no effect: {}", item.line, item.what))?;
         }
+        for item in &report.made {
+            say::line(format_args!(
+                "line {}: makes {}, which version 6 made by itself",
+                item.line, item.what
+            ))?;
+        }
         say::line(format_args!(
             "{} commands: {} applied, {} without effect, {} refused",
             report.commands,

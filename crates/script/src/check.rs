@@ -8,6 +8,7 @@ use menu::{Effect, Offline, Position, Reason, Refusal, Shape, Store, json};
 use crate::ast::{Block, Command, Expr, Node, Statement, Target, What};
 use crate::count;
 use crate::machine::{Machine, Scope, Stop};
+use crate::made;
 use crate::parser::Parser;
 use crate::run::each_statement;
 use crate::session::{Limits, Session};
@@ -46,6 +47,15 @@ pub struct Refused {
     pub reason: String,
 }
 
+/// An item that a command makes besides, as older versions did by themselves.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Made {
+    /// The command's line, from 1.
+    pub line: u32,
+    /// The item's menu and name.
+    pub what: String,
+}
+
 /// What would become of a file.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Report {
@@ -59,6 +69,8 @@ pub struct Report {
     pub no_effect: Vec<NoEffect>,
     /// Those that are refused.
     pub refused: Vec<Refused>,
+    /// What is made though no command adds it.
+    pub made: Vec<Made>,
 }
 
 impl Report {
@@ -88,6 +100,13 @@ impl Report {
             json::string(&item.reason, &mut out);
             out.push('}');
         }
+        out.push_str("],\"made\":[");
+        for (index, item) in self.made.iter().enumerate() {
+            out.push_str(if index > 0 { ",{" } else { "{" });
+            out.push_str(&format!("\"line\":{},\"what\":", item.line));
+            json::string(&item.what, &mut out);
+            out.push('}');
+        }
         out.push_str("]}");
         out
     }
@@ -111,6 +130,7 @@ pub fn check(store: &mut Store, text: &str) -> Report {
         supposed: BTreeMap::new(),
         scopes: None,
         open: false,
+        made: Vec::new(),
     };
     let good = statements
         .iter()
@@ -154,12 +174,15 @@ struct Check<'a> {
     /// Whether an error that a script raises is no fault of the file any more: it may come of a
     /// command that was passed over or refused, or stands behind the file's end.
     open: bool,
+    /// What was made though no command adds it.
+    made: Vec<Made>,
 }
 
 impl Check<'_> {
     fn report(self) -> Report {
         let mut report = Report {
             commands: self.fates.len(),
+            made: self.made,
             ..Report::default()
         };
         for fate in self.fates {
@@ -233,7 +256,11 @@ impl Check<'_> {
             }
         });
         if refused.is_empty() && !commands.is_empty() {
+            let unmade = made::unmade(self.store, &commands);
             refused = self.run(statement, &commands);
+            let made = made::made(self.store, unmade);
+            self.made
+                .extend(made.map(|(line, what)| Made { line, what }));
         }
         for command in &commands {
             match refused.get(&command.at) {

@@ -33,6 +33,7 @@ mod known;
 mod language;
 mod lost;
 mod machine;
+mod made;
 mod names;
 mod open;
 mod operate;
@@ -62,7 +63,7 @@ mod tree;
 mod value;
 mod watch;
 
-pub use check::{NoEffect, Refused, Report, check};
+pub use check::{Made, NoEffect, Refused, Report, check};
 pub use complete::{Candidate, Subject, complete};
 pub use environment::Environment;
 pub use highlight::{Class, Piece, highlight};

@@ -130,6 +130,31 @@ fn a_file_may_begin_with_a_mark_of_its_encoding() {
 }
 
 #[test]
+fn a_check_says_which_tables_a_file_of_version_6_makes() {
+    let text = "/ip route\nadd gateway=192.0.2.1 routing-mark=isp1\n\
+                add gateway=192.0.2.2 routing-mark=isp1\n/ip firewall mangle\n\
+                add action=mark-routing chain=prerouting new-routing-mark=isp2\n\
+                add action=mark-routing chain=prerouting new-routing-mark=main\n";
+
+    let report = script::check(&mut schema::store(), text);
+
+    assert_eq!(report.refused, []);
+    let made: Vec<_> = report.made.iter().map(|m| (m.line, &*m.what)).collect();
+    assert_eq!(
+        made,
+        [(2, "/routing/table isp1"), (5, "/routing/table isp2")]
+    );
+    let json = report.to_json();
+    assert!(
+        json.ends_with(
+            ",\"made\":[{\"line\":2,\"what\":\"/routing/table isp1\"},\
+                        {\"line\":5,\"what\":\"/routing/table isp2\"}]}"
+        ),
+        "{json}"
+    );
+}
+
+#[test]
 fn completion_offers_what_can_stand_there() {
     let console = Console::new();
     let offered = |line: &str| -> Vec<String> {
