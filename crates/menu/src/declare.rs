@@ -290,8 +290,10 @@ pub struct Argument {
     pub kind: Kind,
     /// What it is for.
     pub help: &'static str,
-    /// Whether the command needs it.
+    /// Whether the command needs it. Then its value may stand without its name.
     pub required: bool,
+    /// Whether its value may stand without its name though it may be left out.
+    pub unnamed: bool,
 }
 
 /// A command beside those that every menu of its shape has.

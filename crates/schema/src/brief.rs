@@ -145,5 +145,6 @@ pub(crate) const fn argument(name: &'static str, kind: Kind, help: &'static str)
         kind,
         help,
         required: false,
+        unnamed: false,
     }
 }

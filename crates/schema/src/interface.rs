@@ -89,6 +89,7 @@ pub(crate) const NUMBERS: Argument = Argument {
     kind: Kind::Text,
     help: "List of item numbers",
     required: true,
+    unnamed: false,
 };
 
 /// Sets counters to zero.
@@ -105,6 +106,7 @@ pub(crate) const ONCE: Argument = Argument {
     kind: Kind::Presence,
     help: "Print one page and stop",
     required: false,
+    unnamed: false,
 };
 
 /// A command on items that does nothing here.
@@ -245,6 +247,7 @@ pub(crate) static MENU: Menu = Menu {
                     kind: Kind::List(&Kind::Or(&["aggregate"], &Kind::Reference("interface"))),
                     help: "Interfaces to monitor",
                     required: true,
+                    unnamed: false,
                 },
                 ONCE,
             ],

@@ -7,6 +7,7 @@ const MESSAGE: &[Argument] = &[Argument {
     kind: Kind::Text,
     help: "The text of the entry",
     required: true,
+    unnamed: false,
 }];
 
 const fn entry(name: &'static str, help: &'static str) -> Command {

@@ -28,6 +28,18 @@ pub(crate) const fn need(name: &'static str, kind: Kind, help: &'static str) -> 
         kind,
         help,
         required: true,
+        unnamed: false,
+    }
+}
+
+/// An argument that may be left out, and stand without its name.
+pub(crate) const fn bare(name: &'static str, kind: Kind, help: &'static str) -> Argument {
+    Argument {
+        name,
+        kind,
+        help,
+        required: false,
+        unnamed: true,
     }
 }
 

@@ -323,6 +323,7 @@ fn own_argument(argument: &'static Argument) -> Parameter {
             Takes::Value
         },
         unnamed: argument.required
+            || argument.unnamed
             || matches!(argument.name, "numbers" | "number" | "prompt" | "url"),
         required: argument.required,
         property: None,

@@ -4,7 +4,7 @@ use menu::{Family, Kind, Menu, Policies, Shape};
 
 use crate::short::{
     APPEND, AS_VALUE, COUNT, DO, DURATION, FILE, FREEZE, INTERVAL, ONCE, PORT, WITHOUT_PAGING,
-    idle, may, need,
+    bare, idle, may, need,
 };
 use crate::spelling::HOST;
 
@@ -46,7 +46,7 @@ pub(crate) static MENU: Menu = Menu {
             "ssh",
             "Open an SSH session",
             &[
-                may("address", HOST, "Address"),
+                bare("address", HOST, "Address"),
                 may("command", Kind::Text, "Command"),
                 may("output-to-file", Kind::Text, "Output to file"),
                 may("port", PORT, "Port"),
@@ -59,7 +59,7 @@ pub(crate) static MENU: Menu = Menu {
             "ssh-exec",
             "Run a command over SSH",
             &[
-                may("address", HOST, "Address"),
+                bare("address", HOST, "Address"),
                 AS_VALUE,
                 may("command", Kind::Text, "Command"),
                 may("output-to-file", Kind::Text, "Output to file"),
@@ -90,7 +90,7 @@ pub(crate) static MENU: Menu = Menu {
             "telnet",
             "Open a Telnet session",
             &[
-                may("address", HOST, "Address"),
+                bare("address", HOST, "Address"),
                 may("port", PORT, "Port"),
                 may("vrf", Kind::Name, "VRF"),
             ],

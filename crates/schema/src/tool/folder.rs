@@ -4,7 +4,7 @@ use menu::{Command, Effect, Family, Kind, Menu, Shape};
 
 use crate::short::{
     APPEND, AS_VALUE, COUNT, DO, DURATION, FILE, FREEZE, ONCE, PORT, PROPLIST, WITHOUT_PAGING,
-    between, idle, may, need,
+    bare, between, idle, may, need,
 };
 use crate::spelling::HOST;
 
@@ -20,7 +20,7 @@ pub(crate) static MENU: Menu = Menu {
             "bandwidth-test",
             "Measure throughput to another router",
             &[
-                may("address", HOST, "Address"),
+                bare("address", HOST, "Address"),
                 APPEND,
                 AS_VALUE,
                 may("connection-count", COUNT, "Connection count"),
@@ -145,7 +145,7 @@ pub(crate) static MENU: Menu = Menu {
             "flood-ping",
             "Send echo requests as fast as they are answered",
             &[
-                may("address", HOST, "Address"),
+                bare("address", HOST, "Address"),
                 APPEND,
                 AS_VALUE,
                 may("count", COUNT, "Count"),
@@ -173,7 +173,7 @@ pub(crate) static MENU: Menu = Menu {
                 AS_VALUE,
                 DURATION,
                 FREEZE,
-                may("interface", INTERFACE, "Interface"),
+                bare("interface", INTERFACE, "Interface"),
                 PROPLIST,
                 WITHOUT_PAGING,
             ],
@@ -185,7 +185,7 @@ pub(crate) static MENU: Menu = Menu {
                 AS_VALUE,
                 DURATION,
                 FREEZE,
-                may("interface", INTERFACE, "Interface"),
+                bare("interface", INTERFACE, "Interface"),
                 PROPLIST,
                 WITHOUT_PAGING,
             ],
@@ -194,7 +194,7 @@ pub(crate) static MENU: Menu = Menu {
             "mac-telnet",
             "Open a session by hardware address",
             &[
-                may("host", Kind::Text, "Host"),
+                bare("host", Kind::Text, "Host"),
                 may("interface", INTERFACE, "Interface"),
             ],
         ),
@@ -227,7 +227,7 @@ pub(crate) static MENU: Menu = Menu {
             "ping-speed",
             "Estimate throughput by echo requests",
             &[
-                may("address", HOST, "Address"),
+                bare("address", HOST, "Address"),
                 APPEND,
                 AS_VALUE,
                 DO,
@@ -361,7 +361,7 @@ pub(crate) static MENU: Menu = Menu {
                 ),
                 DURATION,
                 FREEZE,
-                may("interface", INTERFACE, "Interface"),
+                bare("interface", INTERFACE, "Interface"),
                 may(
                     "ip-protocol",
                     Kind::Or(

@@ -3,8 +3,8 @@
 use menu::{Effect, Family, Flag, Kind, Menu, Property, Shape};
 
 use crate::short::{
-    AS_VALUE, COUNT, DURATION, FREEZE, PORT, PROPLIST, WITHOUT_PAGING, between, idle, may, shown,
-    switch, text,
+    AS_VALUE, COUNT, DURATION, FREEZE, PORT, PROPLIST, WITHOUT_PAGING, bare, between, idle, may,
+    shown, switch, text,
 };
 use crate::spelling::SOCKET;
 
@@ -246,7 +246,7 @@ pub(crate) static MENU: Menu = Menu {
                 may("dst-port", PORTS, "Destination port"),
                 DURATION,
                 FREEZE,
-                may("interface", INTERFACES, "Interface"),
+                bare("interface", INTERFACES, "Interface"),
                 may("ip-address", IPV4, "IP address"),
                 may("ip-protocol", IP_PROTOCOLS, "IP protocol"),
                 may("ipv6-address", IPV6, "IPv6 address"),

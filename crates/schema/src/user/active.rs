@@ -7,6 +7,7 @@ const NUMBERS: &[Argument] = &[Argument {
     kind: Kind::Text,
     help: "List of item numbers",
     required: true,
+    unnamed: false,
 }];
 
 pub(crate) static MENU: Menu = Menu {

@@ -12,18 +12,21 @@ const IMPORT: &[Argument] = &[
         kind: Kind::Name,
         help: "The file with the public key",
         required: true,
+        unnamed: false,
     },
     Argument {
         name: "user",
         kind: Kind::Name,
         help: "The user whose key it is",
         required: true,
+        unnamed: false,
     },
     Argument {
         name: "info",
         kind: Kind::Text,
         help: "A note about the key",
         required: false,
+        unnamed: false,
     },
 ];
 

@@ -113,6 +113,26 @@ fn a_mistyped_table_is_refused_and_not_made() {
 }
 
 #[test]
+fn what_a_tool_is_about_needs_no_name() {
+    let mut console = Console::new();
+    for command in [
+        "/tool torch ether1",
+        "/tool torch ether1 port=any",
+        "/tool sniffer quick ether1",
+        "/tool mac-scan ether1",
+        "/tool flood-ping 192.0.2.1",
+        "/tool bandwidth-test 192.0.2.1 duration=1s",
+        "/system ssh 192.0.2.1 user=admin",
+    ] {
+        assert_eq!(console.run(command), ";;; no effect\n", "{command}");
+    }
+    assert_eq!(
+        console.run("/tool torch ether1 ether2"),
+        "expected end of command (line 1 column 20)"
+    );
+}
+
+#[test]
 fn a_file_may_begin_with_a_mark_of_its_encoding() {
     let text = "\u{feff}/system identity\nset name=x\nset nme=y\n";
 

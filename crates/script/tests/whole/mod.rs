@@ -103,6 +103,7 @@ fn command_of(name: &'static str, node: &Value) -> Command {
         },
         help: "",
         required: first.contains(&name),
+        unnamed: false,
     };
     let arguments: Vec<_> = names(node, "arg").map(argument).collect();
     Command {
