@@ -66,26 +66,53 @@ fn setting(property: &Property, value: Option<&Value>) -> String {
     }
 }
 
-/// What differs, a line for each side of each item: `-` before what was, `+` before what is.
+/// What differs, a line for each side of each item: `-` before what was, `+` before what is, `>` before
+/// what stands elsewhere, `~` before what differs in values that are not shown.
 pub fn diff(store: &Store, list: &[Change]) -> Vec<String> {
-    let mut lines = Vec::new();
-    for change in list {
-        let path = change.menu.export_path();
-        let moved = match (&change.before, &change.after) {
-            (Some(before), Some(after)) => before.same_values(after),
-            _ => false,
-        };
-        let sides = [("-", &change.before), ("+", &change.after)];
-        for (sign, item) in sides.into_iter().skip(usize::from(moved)) {
-            let Some(item) = item else { continue };
-            let sign = if moved { ">" } else { sign };
-            lines.push(format!(
-                "{sign} {path} {}",
-                export::line(store, item, &compact())
-            ));
+    list.iter()
+        .flat_map(|change| sides(store, change))
+        .collect()
+}
+
+fn sides(store: &Store, change: &Change) -> Vec<String> {
+    let path = change.menu.export_path();
+    let line = |item: &Item| export::line(store, item, &compact());
+    match (&change.before, &change.after) {
+        (Some(before), Some(after)) if before.same_values(after) => {
+            vec![format!("> {path} {}", line(after))]
+        }
+        (Some(before), Some(after)) => {
+            let (was, is) = match change.menu.shape {
+                // Of settings, which are many, those that differ; also where one is what it is at first.
+                Shape::Settings => (
+                    format!("set{}", settings(after, before)),
+                    format!("set{}", settings(before, after)),
+                ),
+                _ => (line(before), line(after)),
+            };
+            match was == is {
+                true => vec![format!("~ {path} {is} ({})", differing(before, after))],
+                false => vec![format!("- {path} {was}"), format!("+ {path} {is}")],
+            }
+        }
+        (before, after) => {
+            let side = |sign: &str, item: &Item| format!("{sign} {path} {}", line(item));
+            let was = before.iter().map(|item| side("-", item));
+            was.chain(after.iter().map(|item| side("+", item)))
+                .collect()
         }
     }
-    lines
+}
+
+/// Which values differ between two states of an item.
+fn differing(before: &Item, after: &Item) -> String {
+    let values = before.values.iter().zip(&after.values);
+    let properties = before.menu.properties().zip(values);
+    let names: Vec<_> = properties
+        .filter(|(_, (before, after))| before != after)
+        .map(|(property, _)| property.name)
+        .collect();
+    format!("another {}", names.join(", "))
 }
 
 fn compact() -> Options<'static> {

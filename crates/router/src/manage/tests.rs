@@ -362,9 +362,22 @@ fn an_applied_file_is_shown_first_and_taken_back_unless_its_user_confirms() {
     );
     assert_eq!(
         shown,
-        "- /system identity set\n+ /system identity set name=new\n"
+        "- /system identity set name=ferroute\n+ /system identity set name=new\n"
     );
     assert_eq!(once(&mut router, IDENTITY), "ferroute\n");
+    // What is not shown is named where it is all that differs.
+    once(
+        &mut router,
+        "/snmp community add name=c authentication-password=one123456",
+    );
+    let file = "/interface list add name=LAN\n/snmp community add name=c authentication-password=two123456\n";
+    write(&mut router, "secret.rsc", file);
+    let shown_secret = once(&mut router, "/system configuration diff file=secret");
+    assert_eq!(
+        shown_secret,
+        "~ /snmp community add name=c (another authentication-password)\n"
+    );
+    once(&mut router, "/snmp community remove [find name=c]");
 
     let apply = "/system configuration apply file=new confirm=5m";
     let applied = run(&mut router, &mut anna, apply);
@@ -402,7 +415,7 @@ fn revisions_are_listed_compared_and_gone_back_to() {
     let diff = once(&mut router, "/system configuration diff revision=1");
     assert_eq!(
         diff,
-        "- /system identity set name=x\n+ /system identity set\n\
+        "- /system identity set name=x\n+ /system identity set name=ferroute\n\
          - /interface list add name=B\n"
     );
     once(&mut router, "/system configuration revert revision=1");
