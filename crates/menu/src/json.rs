@@ -9,6 +9,10 @@ pub fn fields(menu: &'static Menu, row: &Row, wanted: &[&str]) -> Vec<(&'static 
     if let Some(id) = row.id {
         fields.push((".id", id.to_string()));
     }
+    // RouterOS: what is wrong with an item is told to programs, too, and only where something is.
+    if let Some(about) = row.get(Row::ABOUT).filter(|about| !about.is_empty()) {
+        fields.push((Row::ABOUT, text(false, about)));
+    }
     for property in menu.properties() {
         if let Some(value) = row.get(property.name) {
             // RouterOS: a note that nobody wrote is not there.
@@ -24,7 +28,8 @@ pub fn fields(menu: &'static Menu, row: &Row, wanted: &[&str]) -> Vec<(&'static 
     // What the router knows of an item besides is for the views that declare it.
     let others = row.cells.iter().filter(|_| !menu.is_configuration());
     for (name, value) in others {
-        if menu.property(name).is_none() && !menu.flags.iter().any(|flag| flag.name == *name) {
+        let known = *name == Row::ABOUT || menu.property(name).is_some();
+        if !known && !menu.flags.iter().any(|flag| flag.name == *name) {
             fields.push((name, text(false, value)));
         }
     }
@@ -79,5 +84,33 @@ fn text(presence: bool, value: &Value) -> String {
         Value::Bool(value) => value.to_string(),
         // RouterOS: programs are given numbers without their units.
         value => format!("{value:#}"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Id, Kind, Property, Shape};
+
+    static MENU: Menu = Menu {
+        properties: &[&[Property::new("name", Kind::Name, "Name")]],
+        ..Menu::new("/items", Shape::List, "Items")
+    };
+
+    #[test]
+    fn programs_are_told_what_is_wrong_with_an_item() {
+        let mut row = Row {
+            id: Some(Id(1)),
+            ..Row::default()
+        };
+        row.set("name", Value::text("a"));
+        assert_eq!(object(&MENU, &row, &[]), r#"{".id":"*1","name":"a"}"#);
+
+        row.set(Row::ABOUT, Value::text("no such interface"));
+
+        let all = object(&MENU, &row, &[]);
+        let about = r#"".about":"no such interface""#;
+        assert_eq!(all, format!(r#"{{".id":"*1",{about},"name":"a"}}"#));
+        assert_eq!(object(&MENU, &row, &[".about"]), format!("{{{about}}}"));
     }
 }

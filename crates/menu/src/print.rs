@@ -173,6 +173,10 @@ impl Printer {
         if let Some(comment) = comment {
             text.push_str(&format!("comment={comment} "));
         }
+        let about = row.get(Row::ABOUT).filter(|about| !about.is_empty());
+        if let Some(about) = about {
+            text.push_str(&format!("{}={about} ", Row::ABOUT));
+        }
         for (property, value) in shown(self.menu, &self.options, row) {
             if property.name == "comment" || self.is_flag(property.name) {
                 continue;

@@ -702,3 +702,22 @@ fn fasttrack_is_active_as_long_as_it_carries_a_connection() {
     world.run(seconds(1));
     assert_eq!(world.run_on(west, active), "false\n");
 }
+
+#[test]
+fn what_is_wrong_with_a_rule_is_said_in_terse_rows_too() {
+    let Chain {
+        mut world, west, ..
+    } = guarded(
+        4,
+        1,
+        "/ip firewall filter add chain=forward action=jump jump-target=forward comment=round",
+    );
+
+    let terse = world.run_on(west, "/ip firewall filter print terse");
+
+    let about = terse.split_once(".about=").map(|(before, _)| before);
+    assert!(
+        about.is_some_and(|before| before.ends_with("comment=round ")),
+        "{terse}"
+    );
+}
