@@ -393,6 +393,8 @@ pub struct Menu {
     pub ports: &'static [(&'static str, &'static str)],
     /// What must be unique.
     pub unique: &'static [Unique],
+    /// Whether no item can be made that is a dynamic row already, as far as `unique` tells them apart.
+    pub clashes_with_rows: bool,
     /// The properties by which rows are sorted; in order of creation if empty.
     pub sort: &'static [&'static str],
     /// Properties that a new item gets from who makes it and when.
@@ -473,6 +475,7 @@ impl Menu {
             naming: "",
             ports: &[],
             unique: &[],
+            clashes_with_rows: false,
             sort: &[],
             builtin: &[],
             pick: Pick::Find,

@@ -56,6 +56,16 @@ pub struct Added {
     pub expiry: Option<Instant>,
 }
 
+impl Added {
+    fn of(values: [u64; 4]) -> Self {
+        Self {
+            address: u128::from(values[HIGH]) << 64 | u128::from(values[LOW]),
+            since: Instant::from_nanos(values[SINCE]),
+            expiry: (values[EXPIRY] != u64::MAX).then(|| Instant::from_nanos(values[EXPIRY])),
+        }
+    }
+}
+
 impl List {
     /// An empty list.
     ///
@@ -163,14 +173,16 @@ impl List {
         false
     }
 
-    /// Lets an added address last until `expiry`, however long it was to; whether it was there.
-    pub fn keep(&self, address: u128, expiry: Instant, now: Instant) -> bool {
+    /// Lets an added address last until `expiry`, or for ever, however long it was to; whether it was
+    /// there.
+    pub fn keep(&self, address: u128, expiry: Option<Instant>, now: Instant) -> bool {
         let tag = self.tag(address);
         let Some(values) = self.added.find(tag).filter(|values| is(values, address)) else {
             return false;
         };
         let nanos = now.as_nanos();
-        let step = |old: u64| (old > nanos).then(|| expiry.as_nanos());
+        let expiry = expiry.map_or(u64::MAX, Instant::as_nanos);
+        let step = |old: u64| (old > nanos).then_some(expiry);
         let order = Ordering::SeqCst;
         values[EXPIRY].fetch_update(order, order, step).is_ok() && self.added.is(tag, values)
     }
@@ -193,11 +205,15 @@ impl List {
         let some = self.entered.load(Ordering::Acquire) != 0;
         let rows = some.then(|| self.added.rows()).into_iter().flatten();
         let rows = rows.filter(move |row| row[EXPIRY] > now.as_nanos());
-        rows.map(|row| Added {
-            address: u128::from(row[HIGH]) << 64 | u128::from(row[LOW]),
-            since: Instant::from_nanos(row[SINCE]),
-            expiry: (row[EXPIRY] != u64::MAX).then(|| Instant::from_nanos(row[EXPIRY])),
-        })
+        rows.map(Added::of)
+    }
+
+    /// An address as it was added, if it is in force.
+    pub fn added_at(&self, address: u128, now: Instant) -> Option<Added> {
+        let found = self.added.find(self.tag(address));
+        let values = found.filter(|values| is(values, address) && !ended(values, now))?;
+        let order = Ordering::Relaxed;
+        Some(Added::of(values.each_ref().map(|value| value.load(order))))
     }
 
     /// How many addresses could not be added for want of room.

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use dataplane::rule::AddressRange;
+use dataplane::rule::{Added, AddressRange};
 use machine::{Duration, Instant};
 use menu::{Changes, Item, Store, Value};
 
@@ -34,11 +34,35 @@ impl Entries {
         self.publish(&stale, lists);
     }
 
-    /// The entries whose time is over.
-    pub(super) fn due(&self, now: Instant) -> impl Iterator<Item = ItemId> {
-        let ends = self.ends.iter();
-        ends.filter(move |(_, end)| **end <= now)
-            .map(|(item, _)| *item)
+    /// The entries whose time is over. RouterOS: one that a rule has put into its list again stays for
+    /// as long as the rule says.
+    pub(super) fn due(&mut self, now: Instant, lists: &Lists) -> Vec<ItemId> {
+        let over = self.ends.iter().filter(|(_, end)| **end <= now);
+        let mut over: Vec<_> = over.map(|(item, _)| *item).collect();
+        over.retain(|item| match self.again(*item, now, lists) {
+            Some(Added {
+                expiry: Some(expiry),
+                ..
+            }) => {
+                self.ends.insert(*item, expiry);
+                false
+            }
+            Some(_) => {
+                self.ends.remove(item);
+                false
+            }
+            None => true,
+        });
+        over
+    }
+
+    /// What a rule has put into an entry's list that is the entry's own address.
+    fn again(&self, item: ItemId, now: Instant, lists: &Lists) -> Option<Added> {
+        let mut all = self.by_list.iter();
+        let (name, range) = all.find_map(|(name, list)| Some((name, list.get(&item)?)))?;
+        let single = range.first == range.last;
+        let list = lists.find(name).filter(|_| single)?;
+        list.added_at(range.first, now)
     }
 
     /// When the next entry ends.
@@ -47,9 +71,19 @@ impl Entries {
     }
 
     /// When an entry was made, and when it ends, as far as either is known.
-    pub(super) fn times(&self, item: ItemId) -> (Option<Instant>, Option<Instant>) {
-        let of = |times: &BTreeMap<ItemId, Instant>| times.get(&item).copied();
-        (of(&self.made), of(&self.ends))
+    pub(super) fn times(
+        &self,
+        item: ItemId,
+        now: Instant,
+        lists: &Lists,
+    ) -> (Option<Instant>, Option<Instant>) {
+        let made = self.made.get(&item).copied();
+        let end = self.ends.get(&item).copied();
+        let end = end.and_then(|end| match self.again(item, now, lists) {
+            Some(added) => added.expiry.map(|expiry| expiry.max(end)),
+            None => Some(end),
+        });
+        (made, end)
     }
 
     /// Takes over what a transaction changed.

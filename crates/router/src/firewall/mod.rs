@@ -26,7 +26,7 @@ mod targets;
 #[cfg(test)]
 mod tests;
 mod tracking;
-mod value;
+pub(crate) mod value;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -266,10 +266,14 @@ impl Firewall {
     }
 
     /// The entries of address lists whose time is over, each with its menu.
-    pub(crate) fn due(&self, now: Instant) -> Vec<(&'static str, ItemId)> {
-        let both = ADDRESSES.into_iter().zip(&self.entries);
-        let due = both.flat_map(|(path, entries)| entries.due(now).map(move |item| (path, item)));
-        due.collect()
+    pub(crate) fn due(&mut self, now: Instant) -> Vec<(&'static str, ItemId)> {
+        let mut all = Vec::new();
+        for (ipv6, path) in [false, true].into_iter().zip(ADDRESSES) {
+            let lists = self.shared.lists(ipv6);
+            let due = self.entries[usize::from(ipv6)].due(now, lists);
+            all.extend(due.into_iter().map(|item| (path, item)));
+        }
+        all
     }
 
     /// When the next entry of an address list ends.
@@ -278,8 +282,13 @@ impl Firewall {
     }
 
     /// When an entry of an address list was made, and when it ends.
-    pub(crate) fn times(&self, ipv6: bool, item: ItemId) -> (Option<Instant>, Option<Instant>) {
-        self.entries[usize::from(ipv6)].times(item)
+    pub(crate) fn times(
+        &self,
+        ipv6: bool,
+        item: ItemId,
+        now: Instant,
+    ) -> (Option<Instant>, Option<Instant>) {
+        self.entries[usize::from(ipv6)].times(item, now, self.shared.lists(ipv6))
     }
 
     /// The addresses that are entries of a list by themselves.

@@ -54,6 +54,11 @@ pub struct Lists {
 }
 
 impl Lists {
+    /// The list of this name, if there is one.
+    pub fn find(&self, name: &str) -> Option<&Arc<List>> {
+        self.by_name.get(name)
+    }
+
     /// The list of this name, made if there is none; none if there is no room for it.
     pub fn list(&mut self, name: &Name) -> Option<Arc<List>> {
         if let Some(list) = self.by_name.get(name) {

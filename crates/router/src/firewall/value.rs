@@ -56,7 +56,7 @@ pub(super) fn bits(address: IpAddr) -> u128 {
 }
 
 /// `10.0.0.1`, `10.0.0.0/8`, `10.0.0.1-10.0.0.9`.
-pub(super) fn addresses(value: &Value) -> Option<AddressRange> {
+pub(crate) fn addresses(value: &Value) -> Option<AddressRange> {
     if let Value::Tuple(_, ends) = value {
         let [first, last] = &**ends else { return None };
         return Some(AddressRange {

@@ -17,6 +17,7 @@ use super::{DYNAMIC, give, number};
 use crate::drive::Control;
 use crate::firewall::helper_of;
 use crate::firewall::hosts::HostRow;
+use crate::firewall::value::addresses;
 
 /// The comment of the rows that count what FastTrack carries, word for word.
 const DUMMY: [&str; 2] = [
@@ -108,12 +109,16 @@ impl Control {
 
     /// When an entry of an address list was made, and how long it stays.
     pub(super) fn annotate_entry(&self, ipv6: bool, item: Id, row: &mut Row) {
-        let (made, end) = self.firewall.times(ipv6, item.0);
+        let (made, end) = self.firewall.times(ipv6, item.0, self.now);
         if let Some(made) = made {
             row.set("creation-time", Value::text(self.date_of(made)));
         }
         if let Some(end) = end {
             row.set("timeout", self.left_until(end));
+            row.flag("dynamic", true);
+        } else if row.get("timeout").is_some() {
+            // A rule has put it in again, until a restart.
+            row.cells.retain(|(name, _)| *name != "timeout");
             row.flag("dynamic", true);
         }
     }
@@ -135,14 +140,22 @@ impl Control {
         let mut wanted = filter.equals.iter();
         let wanted = wanted.find(|(name, _)| *name == "list");
         let wanted = wanted.and_then(|(_, value)| value.as_str());
+        // Of many addresses one is looked up.
+        let mut equals = filter.equals.iter();
+        let address = equals.find(|(name, _)| *name == "address");
+        let address = address.and_then(|(_, value)| single(value));
         for (name, list) in self.firewall.address_lists(ipv6) {
             if wanted.is_some_and(|wanted| wanted != &**name) {
                 continue;
             }
             let kept = self.firewall.singles(ipv6, name);
-            for added in list.added(self.now) {
-                // It is an entry of the configuration, too.
-                if added.expiry.is_none() && kept.contains(&added.address) {
+            let added: Box<dyn Iterator<Item = Added>> = match address {
+                Some(address) => Box::new(list.added_at(address, self.now).into_iter()),
+                None => Box::new(list.added(self.now)),
+            };
+            for added in added {
+                // RouterOS: what is an entry of the configuration is no second one.
+                if kept.contains(&added.address) {
                     continue;
                 }
                 let row = self.list_row(name, list.number, &added, ipv6);
@@ -213,7 +226,8 @@ impl Control {
         };
         let timeout = timeout.as_nanos().and_then(|nanos| nanos.try_into().ok());
         let timeout = timeout.ok_or_else(|| Reason::no_match("timeout"))?;
-        let end = self.now + Duration::from_nanos(timeout);
+        // RouterOS: a timeout of 0 is none, until a restart.
+        let end = (timeout > 0).then(|| self.now + Duration::from_nanos(timeout));
         for (list, address) in self.added(ipv6, call.items, UNCHANGEABLE)? {
             list.keep(address, end, self.now);
         }
@@ -326,3 +340,9 @@ fn host_id(host: &HostRow<'_>) -> Id {
 
 #[cfg(test)]
 mod tests;
+
+/// The address of an entry that is about one alone.
+fn single(value: &Value) -> Option<u128> {
+    let range = addresses(value)?;
+    (range.first == range.last).then_some(range.first)
+}

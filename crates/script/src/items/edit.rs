@@ -1,7 +1,9 @@
 //! What `add`, `set`, `remove`, `move` and their like do to items: each a transaction, or a part of the open
 //! one.
 
-use menu::{By, Call, Fill, Id, Menu, Policies, Reason};
+use std::ops::ControlFlow;
+
+use menu::{By, Call, Fill, Id, Menu, Policies, Reason, RowFilter};
 
 use super::Result;
 use super::given::Given;
@@ -213,9 +215,32 @@ impl Loan<'_> {
             given.push((property.name, value));
         }
         let before = self.place(menu, ready, "place-before")?;
-        self.store
-            .add(menu, &given, before)
-            .map_err(|reason| reason.nowhere())
+        let added = self.store.add(menu, &given, before);
+        let id = added.map_err(|reason| reason.nowhere())?;
+        if menu.clashes_with_rows {
+            self.refuse_what_is_a_row(menu, id)?;
+        }
+        Ok(id)
+    }
+
+    /// Refuses an item that the router has made by itself already.
+    fn refuse_what_is_a_row(&self, menu: &'static Menu, id: Id) -> Result<()> {
+        let Some(item) = self.store.item(menu.path, id) else {
+            return Ok(());
+        };
+        for unique in menu.unique {
+            let cells = unique.properties.iter();
+            let cells = cells.filter_map(|name| Some((*name, item.get(name)?.clone())));
+            let same = RowFilter {
+                equals: cells.collect(),
+                ..RowFilter::default()
+            };
+            let first = &mut |_| ControlFlow::Break(());
+            if self.live.rows(self.store, menu, &same, first).is_break() {
+                return Err(Reason::failure(unique.failure).nowhere());
+            }
+        }
+        Ok(())
     }
 
     /// What a new item gets from who makes it and when.

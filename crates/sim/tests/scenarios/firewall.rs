@@ -704,6 +704,61 @@ fn fasttrack_is_active_as_long_as_it_carries_a_connection() {
 }
 
 #[test]
+fn an_entry_of_a_list_and_the_same_address_put_in_by_a_rule_are_one() {
+    let add = "add chain=forward action=add-src-to-address-list src-address=10.1.0.2 \
+               address-list-timeout=10s";
+    let Chain {
+        mut world,
+        client,
+        west,
+        ..
+    } = guarded(
+        4,
+        1,
+        &format!(
+            "/ip firewall filter\n{add} address-list=timed\n{add} address-list=fixed\n\
+             {add} address-list=made\n/ip firewall address-list\n\
+             add list=timed address=10.1.0.2 timeout=5s\nadd list=fixed address=10.1.0.2\n\
+             add list=zero address=192.0.2.1 timeout=0s"
+        ),
+    );
+    world.run(seconds(1));
+    world.at(client).ping("10.2.0.2", 1, 40);
+    world.run(seconds(6));
+    let lists = ":foreach e in=[/ip firewall address-list find] do={\
+         :put ([/ip firewall address-list get $e list] . \" \" . \
+         [/ip firewall address-list get $e dynamic] . \" \" . \
+         [:len [/ip firewall address-list get $e timeout]])}";
+    let shown = |world: &mut World| {
+        let shown = world.run_on(west, lists);
+        let mut lines: Vec<_> = shown.lines().map(str::to_owned).collect();
+        lines.sort();
+        lines
+    };
+
+    // RouterOS: the rule lets a timed entry last, and leaves one without a timeout as it is.
+    let all = [
+        "fixed false 0",
+        "made true 8",
+        "timed true 8",
+        "zero true 0",
+    ];
+    assert_eq!(shown(&mut world), all);
+    let again = ":onerror e in={/ip firewall address-list add list=made address=10.1.0.2} \
+                 do={:put $e}";
+    let refused = world.run_on(west, again);
+    assert!(
+        refused.starts_with("failure: already have such entry"),
+        "{refused}"
+    );
+
+    world.run(seconds(12));
+    assert_eq!(shown(&mut world), ["fixed false 0", "zero true 0"]);
+    let exported = world.run_on(west, "/ip firewall address-list export");
+    assert!(!exported.contains("zero"), "{exported}");
+}
+
+#[test]
 fn what_is_wrong_with_a_rule_is_said_in_terse_rows_too() {
     let Chain {
         mut world, west, ..

@@ -1,6 +1,6 @@
 //! `/ip/firewall/address-list`: named sets of IPv4 addresses.
 
-use menu::{Family, Item, Kind, Menu, Shape, Unique};
+use menu::{Draft, Family, Item, Kind, Menu, Shape, Unique, Value};
 
 use crate::brief::{DISABLED_DYNAMIC, may, no, read, seconds, some};
 use crate::firewall::LIST_NAMES;
@@ -15,6 +15,14 @@ pub(crate) const UNIQUE: &[Unique] = &[Unique {
 /// Entries with a timeout are there for a while, and those that were made dynamic until a restart.
 pub(crate) fn passing(item: &Item) -> bool {
     item.get("timeout").is_some() || item.is("dynamic")
+}
+
+/// RouterOS: an entry whose timeout is 0 is there until a restart, as what rules add with `none-dynamic`.
+pub(crate) fn until_restart(draft: &mut Draft<'_>) {
+    if draft.get("timeout").and_then(Value::as_nanos) == Some(0) {
+        draft.set("timeout", None);
+        draft.set("dynamic", Some(Value::Bool(true)));
+    }
 }
 
 pub(crate) static MENU: Menu = Menu {
@@ -44,6 +52,8 @@ pub(crate) static MENU: Menu = Menu {
     columns: &["list", "address", "creation-time", "timeout"],
     unique: UNIQUE,
     passing: Some(passing),
+    clashes_with_rows: true,
+    derive: Some(until_restart),
     rank: 448,
     ..Menu::new(
         "/ip/firewall/address-list",

@@ -5,7 +5,7 @@ use menu::{Family, Kind, Menu, Shape};
 use crate::brief::{DISABLED_DYNAMIC, may, no, read, some};
 use crate::firewall::LIST_NAMES;
 use crate::fragment::COMMENT_DISABLED;
-use crate::ip::firewall::address_list::{UNIQUE, passing};
+use crate::ip::firewall::address_list::{UNIQUE, passing, until_restart};
 
 pub(crate) static MENU: Menu = Menu {
     properties: &[
@@ -30,6 +30,8 @@ pub(crate) static MENU: Menu = Menu {
     columns: &["list", "address", "creation-time", "timeout"],
     unique: UNIQUE,
     passing: Some(passing),
+    clashes_with_rows: true,
+    derive: Some(until_restart),
     rank: 533,
     ..Menu::new(
         "/ipv6/firewall/address-list",
