@@ -1,5 +1,7 @@
 //! Pass 3: the next hop, forward, postrouting, egress.
 
+use core::ops::Range;
+
 use frame::{Frame, InterfaceId, VECTOR_FRAMES};
 
 use super::enter::Lane;
@@ -32,24 +34,20 @@ pub(super) fn pass3<const FAST: bool>(
     let learns = FAST && outlet.learns(entrance.interface.port);
     let mut at = 0;
     while at < count {
+        let from = at;
         if FAST {
-            let from = at;
             at += straight_run::<false>(cx, &mut frames[at..], at, scratch, &mut state, outlet);
             let between = at;
             at += straight_run::<true>(cx, &mut frames[at..], at, scratch, &mut state, outlet);
             if learns {
-                let (all, ports) = (&frames[..at], &scratch.ports[..at]);
-                teach::<false>(
-                    cx,
-                    entrance,
-                    &all[from..between],
-                    &ports[from..between],
-                    outlet,
-                );
-                teach::<true>(cx, entrance, &all[between..], &ports[between..], outlet);
+                let ports = &scratch.ports;
+                let [ipv4, ipv6] = [from..between, between..at];
+                let of = |places: Range<usize>| (&frames[places.clone()], &ports[places]);
+                teach::<false>(cx, entrance, of(ipv4), outlet);
+                teach::<true>(cx, entrance, of(ipv6), outlet);
             }
         }
-        if at < count {
+        if at == from {
             one::<FAST>(cx, &mut frames[at], at, scratch, &mut state, outlet);
             at += 1;
         }

@@ -15,8 +15,7 @@ use crate::outlet::Outlet;
 pub(super) fn teach<const IPV6: bool>(
     cx: &Context<'_>,
     entrance: &Entrance<'_>,
-    frames: &[Frame],
-    ports: &[u16],
+    (frames, ports): (&[Frame], &[u16]),
     outlet: &mut Outlet,
 ) {
     for (frame, port) in frames.iter().zip(ports) {

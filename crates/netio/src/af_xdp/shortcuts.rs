@@ -102,6 +102,10 @@ impl XdpShortcuts {
     /// # Errors
     /// What the kernel says: it has no such maps, or does not let us have them.
     pub fn new(seed: u64) -> io::Result<Arc<Self>> {
+        if !cfg!(any(target_arch = "x86", target_arch = "x86_64")) {
+            // The program has no way to say in which order it reads a slot; here that is the one it is written in.
+            return Err(io::ErrorKind::Unsupported.into());
+        }
         let map = |value: usize, entries: usize| {
             let map = bpf::create_map(bpf::ARRAY, value as u32, entries as u32)?;
             let mapping = Mapping::new(&map, 0, (value * entries).next_multiple_of(4096))?;
