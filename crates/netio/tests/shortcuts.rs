@@ -379,3 +379,79 @@ fn many_learn_and_none_is_taken_for_another() {
         assert!(asked < 20, "{asked} of {count} had no room");
     });
 }
+
+/// Whether the kernel is to forward a frame by itself which may be one of these two packets: the plain way,
+/// byte by byte.
+fn goes(frame: &[u8]) -> Option<Vec<u8>> {
+    let (link, packet) = frame.split_at_checked(14)?;
+    let header = if link[12..] == [8, 0] { 20 } else { 40 };
+    packet.get(..header)?;
+    let mut out = [&link_of_neighbour(link)?[..], packet].concat();
+    let word = |at: usize| Some(u16::from_be_bytes([*packet.get(at)?, *packet.get(at + 1)?]));
+    let same = |at: usize, address: &[u8]| packet.get(at..at + address.len()) == Some(address);
+    let (len, ttl) = match &link[12..] {
+        [0x08, 0x00] => {
+            let addresses = [PLAIN4.source, PLAIN4.destination].map(|a| (a as u32).to_be_bytes());
+            let known = same(12, &addresses[0]) && same(16, &addresses[1]);
+            let sound = packet[0] == 0x45 && checksum(&packet[..20]) == 0;
+            (known && sound).then_some((usize::from(word(2)?), 8))?
+        }
+        [0x86, 0xdd] => {
+            let addresses = [PLAIN6.source, PLAIN6.destination].map(u128::to_be_bytes);
+            let known = same(8, &addresses[0]) && same(24, &addresses[1]);
+            let sound = packet[0] >> 4 == 6 && packet[6] != 0;
+            (known && sound).then_some((usize::from(word(4)?) + 40, 7))?
+        }
+        _ => return None,
+    };
+    if len != packet.len() || len > 1000 || packet[ttl] < 2 {
+        return None;
+    }
+    out[14 + ttl] -= 1;
+    if link[12] == 8 {
+        out[24..26].fill(0);
+    }
+    Some(out)
+}
+
+/// The link header that a frame to the router leaves with.
+fn link_of_neighbour(came: &[u8]) -> Option<Vec<u8>> {
+    (came[..6] == ROUTER).then(|| [&link(NEXT, OUT)[..], &came[12..14]].concat())
+}
+
+#[test]
+fn a_frame_that_is_damaged_is_forwarded_only_if_a_router_would() {
+    in_namespace_as_root(|| {
+        let Some(mut bed) = Bed::new() else { return };
+        let mut rng = machine::Rng::seeded(0x5eed);
+        let mut forwarded = 0;
+        for plain in [PLAIN4, PLAIN6] {
+            bed.learn(&plain);
+            for _ in 0..4_000 {
+                let mut frame = plain.frame();
+                for _ in 0..rng.below(3) {
+                    let at = rng.below(frame.len() as u64) as usize;
+                    frame[at] ^= 1 << rng.below(8);
+                }
+                if rng.below(8) == 0 {
+                    frame.truncate(14 + rng.below(60) as usize);
+                }
+                let Some(expected) = goes(&frame) else {
+                    bed.is_asked(&[frame]);
+                    continue;
+                };
+                send(&mut bed.left, &mut bed.pool, &[frame]);
+                let mut came = receive_bytes(&mut bed.right, &mut bed.pool, 1).remove(0);
+                if !plain.ipv6 {
+                    assert_eq!(checksum(&came[14..34]), 0, "{came:x?}");
+                    came[24..26].fill(0);
+                }
+                assert_eq!(came, expected);
+                forwarded += 1;
+            }
+        }
+
+        // Nothing, or only the payload, was damaged.
+        assert!(forwarded > 2_000, "{forwarded}");
+    });
+}
