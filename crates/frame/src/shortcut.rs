@@ -60,6 +60,6 @@ pub trait Shortcuts: Send + Sync + core::fmt::Debug {
     /// more. Called after the change can be seen by workers.
     fn forget(&self);
 
-    /// Tells what was forwarded since the last call.
-    fn take(&self, went: &mut dyn FnMut(Went));
+    /// Tells what was forwarded that was not told before: all of it, or what came in or left by an interface.
+    fn take(&self, by: Option<InterfaceId>, went: &mut dyn FnMut(Went));
 }

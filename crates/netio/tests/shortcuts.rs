@@ -98,9 +98,9 @@ impl Bed {
         assert_eq!(receive_bytes(&mut self.right, &mut self.pool, 1), [marker]);
     }
 
-    fn went(&self) -> Vec<Went> {
+    fn went(&self, by: Option<InterfaceId>) -> Vec<Went> {
         let mut all = Vec::new();
-        self.shortcuts.take(&mut |went| all.push(went));
+        self.shortcuts.take(by, &mut |went| all.push(went));
         all
     }
 }
@@ -219,8 +219,17 @@ fn what_a_port_has_learned_the_kernel_forwards_and_counts() {
                 packets: 254,
                 bytes: 254 * plain.frame().len() as u64,
             };
-            assert_eq!(bed.went(), [went]);
-            assert_eq!(bed.went(), []);
+            assert_eq!(bed.went(Some(InterfaceId(3))), []);
+            // IPv4's is asked for by where it came in, IPv6's by where it left.
+            let by = if plain.ipv6 {
+                went.egress
+            } else {
+                went.ingress
+            };
+            assert_eq!(bed.went(Some(by)), [went]);
+            assert_eq!(bed.went(None), []);
+            bed.passes(&[plain.frame()], &[plain.forwarded()]);
+            assert_eq!(bed.went(None).len(), 1);
         }
     });
 }

@@ -19,6 +19,7 @@ use std::ptr::NonNull;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering, fence};
 use std::sync::{Arc, Mutex, PoisonError};
 
+use frame::InterfaceId;
 use frame::shortcut::{Lane, Shortcuts, Straight, Went};
 use rustix::time::{ClockId, clock_gettime};
 
@@ -78,6 +79,8 @@ pub(super) struct Maps {
 struct Told {
     numbers: HashMap<(Lane, bool), u32>,
     lanes: Vec<Went>,
+    /// The lanes that begin or end at an interface.
+    of: HashMap<InterfaceId, Vec<u32>>,
 }
 
 /// All shortcuts of a router.
@@ -163,6 +166,9 @@ impl XdpShortcuts {
         bytes[lane::TO as usize..][..6].copy_from_slice(&lane.to);
         line.write(&bytes);
         told.numbers.insert((*lane, ipv6), number as u32);
+        for interface in [lane.ingress, lane.egress] {
+            told.of.entry(interface).or_default().push(number as u32);
+        }
         told.lanes.push(Went {
             ingress: lane.ingress,
             egress: lane.egress,
@@ -174,6 +180,23 @@ impl XdpShortcuts {
     }
 }
 
+impl XdpShortcuts {
+    /// Tells what went by a lane since `before`.
+    fn take_lane(&self, number: usize, before: &mut Went, went: &mut dyn FnMut(Went)) {
+        let line = Self::line(&self.lanes, number);
+        let (packets, bytes) = (line.load(lane::PACKETS), line.load(lane::BYTES));
+        if packets == before.packets && bytes == before.bytes {
+            return;
+        }
+        went(Went {
+            packets: packets.wrapping_sub(before.packets),
+            bytes: bytes.wrapping_sub(before.bytes),
+            ..*before
+        });
+        (before.packets, before.bytes) = (packets, bytes);
+    }
+}
+
 impl Shortcuts for XdpShortcuts {
     fn forget(&self) {
         // Control alone does this; 0 is nobody's.
@@ -181,20 +204,21 @@ impl Shortcuts for XdpShortcuts {
         self.generation().store(next.max(1), Ordering::SeqCst);
     }
 
-    fn take(&self, went: &mut dyn FnMut(Went)) {
+    fn take(&self, by: Option<InterfaceId>, went: &mut dyn FnMut(Went)) {
         let mut told = self.told.lock().unwrap_or_else(PoisonError::into_inner);
-        for (number, before) in told.lanes.iter_mut().enumerate() {
-            let line = Self::line(&self.lanes, number);
-            let (packets, bytes) = (line.load(lane::PACKETS), line.load(lane::BYTES));
-            if packets == before.packets && bytes == before.bytes {
-                continue;
+        let Told { lanes, of, .. } = &mut *told;
+        match by {
+            None => {
+                for (number, before) in lanes.iter_mut().enumerate() {
+                    self.take_lane(number, before, went);
+                }
             }
-            went(Went {
-                packets: packets.wrapping_sub(before.packets),
-                bytes: bytes.wrapping_sub(before.bytes),
-                ..*before
-            });
-            (before.packets, before.bytes) = (packets, bytes);
+            Some(interface) => {
+                for number in of.get(&interface).into_iter().flatten() {
+                    let number = *number as usize;
+                    self.take_lane(number, &mut lanes[number], went);
+                }
+            }
         }
     }
 }

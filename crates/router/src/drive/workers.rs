@@ -3,12 +3,12 @@
 use std::collections::VecDeque;
 use std::sync::Arc;
 
-use dataplane::counters::Traffic;
+use dataplane::counters::{InterfaceTraffic, Traffic, interface_traffic};
 use dataplane::rule::RuleCounters;
 use dataplane::{Command, Counters, Drop, Punt, Remote};
 use frame::reassembly::Reassembly;
 use frame::shortcut::{Shortcuts, Went};
-use frame::{Frame, Pool};
+use frame::{Frame, InterfaceId, Pool};
 use machine::Instant;
 
 /// Commands that wait for room in a worker's ring; packets beyond this are dropped.
@@ -58,24 +58,36 @@ impl Workers {
         self.remotes.is_empty()
     }
 
-    /// The counters of all workers and of control, with what ports forwarded by themselves up to now.
-    pub fn counters(&self) -> impl Iterator<Item = &Counters> {
+    /// Counts what ports have forwarded by themselves up to now: all of it, or what came in or left by an
+    /// interface.
+    fn settle(&self, by: Option<InterfaceId>) {
         if let Some((shortcuts, counters)) = &self.shortcuts {
-            shortcuts.take(&mut |went| count(counters, &went));
+            shortcuts.take(by, &mut |went| count(counters, &went));
         }
-        self.all_counters()
     }
 
-    /// What of a family ports have forwarded by themselves; none where they do not learn.
-    pub fn by_shortcuts(&self, ipv6: bool) -> Option<Traffic> {
-        let (_, counters) = self.shortcuts.as_ref()?;
-        Some(match ipv6 {
+    /// What an interface has carried up to now.
+    pub fn traffic(&self, id: InterfaceId) -> InterfaceTraffic {
+        self.settle(Some(id));
+        interface_traffic(self.counters(), id)
+    }
+
+    /// What FastPath has forwarded of a family up to now, and which part of that ports have forwarded by
+    /// themselves; none where they do not learn.
+    pub fn fast_path(&self, ipv6: bool) -> (Traffic, Option<Traffic>) {
+        self.settle(None);
+        let of = |counters: &Counters| match ipv6 {
             true => counters.ipv6_fast_path.get(),
             false => counters.ipv4_fast_path.get(),
-        })
+        };
+        let mut all = Traffic::default();
+        self.counters().for_each(|counters| all += of(counters));
+        let shortcuts = self.shortcuts.as_ref();
+        (all, shortcuts.map(|(_, counters)| of(counters)))
     }
 
-    fn all_counters(&self) -> impl Iterator<Item = &Counters> {
+    /// The counters of all workers and of control, as far as they were settled.
+    pub fn counters(&self) -> impl Iterator<Item = &Counters> {
         let own = core::iter::once(&*self.own);
         let learned = self.shortcuts.iter().map(|(_, counters)| &**counters);
         let workers = self.counters.iter().map(|counters| &**counters);
@@ -210,8 +222,8 @@ impl Workers {
     }
 
     /// Makes room in all counters for interfaces up to this one.
-    pub fn make_room(&self, interface: frame::InterfaceId) {
-        for counters in self.all_counters() {
+    pub fn make_room(&self, interface: InterfaceId) {
+        for counters in self.counters() {
             // What is beyond the limit counts nothing.
             let _ = counters.make_room(interface);
         }

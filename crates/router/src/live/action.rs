@@ -107,7 +107,7 @@ impl Control {
             .filter_map(|item| self.numbers.known(item.0))
             .collect();
         for id in ids {
-            let counted = dataplane::counters::interface_traffic(self.workers.counters(), id);
+            let counted = self.workers.traffic(id);
             self.reset.insert(id, counted);
         }
     }

@@ -2,7 +2,7 @@
 
 use std::ops::ControlFlow;
 
-use dataplane::counters::{InterfaceTraffic, interface_traffic};
+use dataplane::counters::InterfaceTraffic;
 use frame::InterfaceId;
 use ipnet::{IpNet, Ipv6Net};
 use menu::{Id, Reply, Row, RowFilter, Value};
@@ -38,7 +38,7 @@ impl Control {
 
     /// What an interface has carried since its counters were last reset.
     pub(crate) fn traffic(&self, id: InterfaceId) -> InterfaceTraffic {
-        let sum = interface_traffic(self.workers.counters(), id);
+        let sum = self.workers.traffic(id);
         let base = self.reset.get(&id).copied().unwrap_or_default();
         let mut since = sum;
         for (sum, base) in [
@@ -59,7 +59,7 @@ impl Control {
     pub(crate) fn look_at_counters(&mut self) {
         let workers = &self.workers;
         let all = self.layout.interfaces.keys();
-        let counted = all.map(|id| (*id, interface_traffic(workers.counters(), *id)));
+        let counted = all.map(|id| (*id, workers.traffic(*id)));
         self.rates.look(counted, self.now);
     }
 

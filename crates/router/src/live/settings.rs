@@ -4,7 +4,6 @@ use std::collections::BTreeMap;
 use std::net::IpAddr;
 use std::ops::ControlFlow;
 
-use dataplane::counters::Traffic;
 use dataplane::snapshot::{SlowReason, Walk};
 use menu::{Flag, Id, Row, RowFilter, Value};
 
@@ -14,17 +13,14 @@ use crate::drive::Control;
 impl Control {
     pub(super) fn annotate_settings4(&self, row: &mut Row) {
         let active = self.is_fast(|interface| &interface.ipv4);
-        let mut sum = Traffic::default();
-        for counters in self.workers.counters() {
-            sum += counters.ipv4_fast_path.get();
-        }
+        let (sum, by_shortcuts) = self.workers.fast_path(false);
         row.set("ipv4-fast-path-active", Value::Bool(active));
         if let Some(reasons) = self.slow_reasons(|interface| &interface.ipv4) {
             row.set("ipv4-slow-path-reason", Value::text(reasons));
         }
         row.set("ipv4-fast-path-packets", number(sum.packets));
         row.set("ipv4-fast-path-bytes", number(sum.bytes));
-        if let Some(went) = self.workers.by_shortcuts(false) {
+        if let Some(went) = by_shortcuts {
             row.set("ipv4-fast-path-xdp-packets", number(went.packets));
             row.set("ipv4-fast-path-xdp-bytes", number(went.bytes));
         }
@@ -39,17 +35,14 @@ impl Control {
 
     pub(super) fn annotate_settings6(&self, row: &mut Row) {
         let active = self.is_fast(|interface| &interface.ipv6);
-        let mut sum = Traffic::default();
-        for counters in self.workers.counters() {
-            sum += counters.ipv6_fast_path.get();
-        }
+        let (sum, by_shortcuts) = self.workers.fast_path(true);
         row.set("ipv6-fast-path-active", Value::Bool(active));
         if let Some(reasons) = self.slow_reasons(|interface| &interface.ipv6) {
             row.set("ipv6-slow-path-reason", Value::text(reasons));
         }
         row.set("ipv6-fast-path-packets", number(sum.packets));
         row.set("ipv6-fast-path-bytes", number(sum.bytes));
-        if let Some(went) = self.workers.by_shortcuts(true) {
+        if let Some(went) = by_shortcuts {
             row.set("ipv6-fast-path-xdp-packets", number(went.packets));
             row.set("ipv6-fast-path-xdp-bytes", number(went.bytes));
         }
