@@ -7,6 +7,7 @@ use core::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock};
 
 use frame::InterfaceId;
+use frame::shortcut::Handler;
 
 use crate::connection::Helper;
 use crate::drop::Drop;
@@ -98,6 +99,8 @@ pub struct Counters {
     pub ipv4_fasttrack: Pair,
     /// The same of IPv6.
     pub ipv6_fasttrack: Pair,
+    /// Packets that ports forwarded by themselves as the firewall had let them pass: IPv4, IPv6.
+    past_firewall: [Pair; 2],
     cut: [Counter; Helper::ALL.len()],
     /// What rules of the firewall counted.
     pub rules: Arc<RuleCounters>,
@@ -122,6 +125,7 @@ impl Counters {
             ipv6_fast_path: Pair::default(),
             ipv4_fasttrack: Pair::default(),
             ipv6_fasttrack: Pair::default(),
+            past_firewall: Default::default(),
             cut: core::array::from_fn(|_| Counter::default()),
             rules: Arc::default(),
             pages: (0..PAGES).map(|_| OnceLock::new()).collect(),
@@ -149,6 +153,17 @@ impl Counters {
         match self.pages.get(id / PAGE).and_then(OnceLock::get) {
             Some(page) => &page[id % PAGE],
             None => &self.nowhere,
+        }
+    }
+
+    /// What shortcuts of a handler forward of a family is counted here.
+    pub fn forwarded(&self, handler: Handler, ipv6: bool) -> &Pair {
+        match (handler, ipv6) {
+            (Handler::FastPath, false) => &self.ipv4_fast_path,
+            (Handler::FastPath, true) => &self.ipv6_fast_path,
+            (Handler::FastTrack, false) => &self.ipv4_fasttrack,
+            (Handler::FastTrack, true) => &self.ipv6_fasttrack,
+            (Handler::Firewall, _) => &self.past_firewall[usize::from(ipv6)],
         }
     }
 

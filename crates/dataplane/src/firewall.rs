@@ -157,6 +157,14 @@ impl Firewall {
         tables.iter().any(|table| !table.is_empty())
     }
 
+    /// Whether what becomes of a connection's packets stays as it is until something else changes: a rule, a route,
+    /// a neighbour, the connection's end.
+    pub fn is_steady(&self, ipv6: bool) -> bool {
+        let tables = self.tables(ipv6);
+        let tables = [&tables.raw, &tables.mangle, &tables.nat, &tables.filter];
+        tables.iter().all(|table| !table.follows)
+    }
+
     /// Whether connections of a family are tracked.
     #[inline]
     pub const fn tracks(&self, ipv6: bool) -> bool {

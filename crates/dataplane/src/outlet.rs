@@ -4,10 +4,10 @@
 use std::sync::Arc;
 
 use frame::reassembly::{Config, Reassembly};
-use frame::shortcut::Straight;
+use frame::shortcut::Shortcut;
 use frame::{Class, Frame, InterfaceId, Pool, Port, PortCounters, VECTOR_FRAMES, Vector};
 
-use crate::connection::Tracker;
+use crate::connection::{Tick, Tracker};
 use crate::counters::Counters;
 use crate::drop::Drop;
 use crate::punt::{Punt, Why};
@@ -130,9 +130,13 @@ impl Outlet {
     }
 
     /// Closes all queues of a port.
-    pub(crate) fn detach(&mut self, number: u16) {
+    pub(crate) fn detach(&mut self, number: u16, now: Tick) {
+        let tracker = &mut self.memory.tracker;
         for attached in &mut self.ports {
             if attached.number == number {
+                attached
+                    .port
+                    .gather(None, &mut |gathered| tracker.gather(&gathered, now));
                 let sent = attached.port.transmit(&mut self.pool, &mut attached.frames);
                 self.transmitted += sent.sent;
                 attached.port.close(&mut self.pool);
@@ -196,9 +200,35 @@ impl Outlet {
     }
 
     /// Teaches a port a shortcut.
-    pub(crate) fn learn(&mut self, port: u16, straight: &Straight) {
+    pub(crate) fn learn(&mut self, port: u16, shortcut: &Shortcut) {
         if let Some(attached) = self.attached(port) {
-            attached.port.learn(straight);
+            attached.port.learn(shortcut);
+        }
+    }
+
+    /// Whether packets of connections may go by shortcuts.
+    pub(crate) fn gathers(&self) -> bool {
+        self.ports.iter().any(|attached| attached.port.gathers())
+    }
+
+    /// Counts for connections what went by their shortcuts.
+    pub(crate) fn gather(&mut self, now: Tick) {
+        let tracker = &mut self.memory.tracker;
+        for attached in self.ports.iter_mut().filter(|one| one.port.gathers()) {
+            attached
+                .port
+                .gather(Some(now.0), &mut |gathered| tracker.gather(&gathered, now));
+        }
+    }
+
+    /// Ends the shortcuts of connections that ended.
+    pub(crate) fn end_shortcuts(&mut self) {
+        while let Some(tuple) = self.memory.tracker.take_ended() {
+            let (between, service) = (tuple.between(), tuple.service());
+            // All ports learn into the same.
+            if let Some(attached) = self.ports.iter_mut().find(|one| one.port.learns()) {
+                attached.port.unlearn(&between, &service);
+            }
         }
     }
 
@@ -413,7 +443,7 @@ impl Outlet {
     }
 
     /// Gives everything back before the worker goes.
-    pub(crate) fn close(&mut self) {
+    pub(crate) fn close(&mut self, now: Tick) {
         for held in &mut self.fragments {
             held.clear();
             while let Some((frame, ..)) = held.take_lost() {
@@ -421,7 +451,7 @@ impl Outlet {
             }
         }
         while let Some(attached) = self.ports.last() {
-            self.detach(attached.number);
+            self.detach(attached.number, now);
         }
     }
 }

@@ -3,6 +3,7 @@
 
 use core::fmt;
 use core::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
+use frame::shortcut::{Between, Service};
 
 use crate::flow::{upper4, upper6};
 
@@ -45,6 +46,25 @@ pub struct Tuple {
 }
 
 impl Tuple {
+    /// Its addresses, for a shortcut.
+    pub const fn between(&self) -> Between {
+        Between {
+            source: self.source,
+            destination: self.destination,
+            ipv6: self.ipv6,
+        }
+    }
+
+    /// The rest of it, of TCP or UDP.
+    pub const fn service(&self) -> Service {
+        let [a, b] = self.source_port.to_be_bytes();
+        let [c, d] = self.destination_port.to_be_bytes();
+        Service {
+            protocol: self.protocol,
+            ports: [a, b, c, d],
+        }
+    }
+
     /// The tuple of answers to this one. An ICMP query's answer has its own type; what has none is
     /// answered by nothing, and only its addresses change places.
     pub const fn reversed(&self) -> Self {

@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 use std::sync::{Arc, Mutex};
 
 use arc_swap::ArcSwap;
-use frame::shortcut::Straight;
+use frame::shortcut::{Between, Gathered, Service, Shortcut};
 use frame::{
     Frame, InterfaceId, Offload, Offloads, Pool, Port, PortCounters, Sizes, Transmitted, Vector,
 };
@@ -160,7 +160,10 @@ pub(crate) struct Line {
     pub(crate) counters: PortCounters,
     /// The number of a device behind the port, which learns shortcuts then, and what it has learned.
     pub(crate) device: Option<u32>,
-    pub(crate) learned: Vec<Straight>,
+    pub(crate) learned: Vec<Shortcut>,
+    /// What went by shortcuts of connections, and which of these have been forgotten.
+    pub(crate) gathered: Vec<Gathered>,
+    pub(crate) forgotten: Vec<(Between, Service)>,
 }
 
 /// A port whose other end is a test.
@@ -211,8 +214,21 @@ impl Port for TestPort {
         self.line().device.is_some()
     }
 
-    fn learn(&mut self, straight: &Straight) {
-        self.line().learned.push(*straight);
+    fn learn(&mut self, shortcut: &Shortcut) {
+        self.line().learned.push(*shortcut);
+    }
+
+    fn gathers(&self) -> bool {
+        !self.line().gathered.is_empty()
+    }
+
+    fn gather(&mut self, _: Option<u32>, gathered: &mut dyn FnMut(Gathered) -> bool) {
+        // Of a connection that is gone nothing more is told.
+        self.line().gathered.retain(|one| gathered(*one));
+    }
+
+    fn unlearn(&mut self, between: &Between, service: &Service) {
+        self.line().forgotten.push((*between, *service));
     }
 
     fn device(&self) -> Option<u32> {

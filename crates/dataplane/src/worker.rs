@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use arc_swap::{ArcSwap, Cache};
 use frame::{Pool, Port, Vector};
-use machine::Instant;
+use machine::{Duration, Instant};
 
 use crate::connection::{Tick, Tracker};
 use crate::counters::Counters;
@@ -27,6 +27,11 @@ use crate::walk::{self, Context, Scratch};
 const PER_STEP: usize = 256;
 /// Connections whose end is looked at in a 64th of a second at most: 64,000 a second.
 const PER_TICK: usize = 1024;
+
+/// How long it may go without a step while connections may end.
+const TIMERS: Duration = Duration::from_millis(500);
+/// The same while connections have shortcuts: several times in the part of a second that a round takes.
+const GATHERING: Duration = Duration::from_millis(60);
 
 /// What a worker is made of.
 #[derive(Debug)]
@@ -201,6 +206,7 @@ impl Worker {
             self.tick = tick;
             self.outlet.memory.tracker.tick(tick, PER_TICK);
             self.outlet.count_losses(&cx);
+            self.outlet.gather(tick);
             walk::expire(now, &mut self.outlet);
         }
         while let Some(original) = self.outlet.memory.tracker.take_counted() {
@@ -209,16 +215,21 @@ impl Worker {
         while let Some(kept) = self.outlet.memory.tracker.take_attached() {
             self.outlet.memory.rules.forget(Kept(kept));
         }
+        self.outlet.end_shortcuts();
         step.transmitted = self.outlet.transmit_all(&cx);
         (step.punted, step.handed_to) = self.outlet.take_wakes();
         step
     }
 
-    /// Whether it has to be stepped now and then though nothing arrives: connections end, and
-    /// fragments wait for others.
-    pub fn has_timers(&self) -> bool {
+    /// How often it has to be stepped though nothing arrives: what went by shortcuts is counted for its
+    /// connections, connections end, and fragments wait for others. None where nothing of that is due.
+    pub fn due_every(&self) -> Option<Duration> {
+        if self.outlet.gathers() {
+            return Some(GATHERING);
+        }
         let mut held = self.outlet.fragments.iter();
-        !self.outlet.memory.tracker.is_empty() || held.any(|held| !held.is_empty())
+        let waits = !self.outlet.memory.tracker.is_empty() || held.any(|held| !held.is_empty());
+        waits.then_some(TIMERS)
     }
 
     /// Holds nothing of the shared tables until the next step, so that their writer need not wait.
@@ -229,7 +240,7 @@ impl Worker {
 
     /// Closes all ports and frees what the rings still hold.
     pub fn close(&mut self) {
-        self.outlet.close();
+        self.outlet.close(self.tick);
         while let Ok(command) = self.outlet.rings.commands.pop() {
             match command {
                 Command::Transmit(frame)
@@ -261,7 +272,7 @@ impl Worker {
             count += 1;
             match command {
                 Command::Attach { number, port } => self.outlet.attach(number, port),
-                Command::Detach { number } => self.outlet.detach(number),
+                Command::Detach { number } => self.outlet.detach(number, Tick::of(cx.now)),
                 Command::Transmit(frame) => walk::transmit(cx, frame, &mut self.outlet),
                 Command::OnLink(frame) => walk::on_link(cx, frame, &mut self.outlet),
                 Command::Output(frame) => walk::own(cx, frame, None, &mut self.outlet),

@@ -20,8 +20,6 @@ const PAUSES: u32 = 32;
 /// A worker is told the time of day once in so many steps, and after each sleep: a step takes less
 /// than a millisecond, and timestamps need sixteen values a second (RFC 1812, 4.3.3.8).
 const STEPS_PER_CLOCK: u32 = 32;
-/// How long a worker sleeps at most that has connections to end.
-const TIMERS: Duration = Duration::from_millis(500);
 
 /// A worker's thread, as others see it.
 #[derive(Clone, Debug)]
@@ -185,7 +183,7 @@ impl Thread {
         // A command or a frame may have come before the others knew that we sleep.
         if self.step().is_idle() && !self.stop.load(Ordering::SeqCst) {
             self.worker.sleep();
-            let until = self.worker.has_timers().then_some(TIMERS);
+            let until = self.worker.due_every();
             if self.waiting.wait(until).is_err() {
                 thread::yield_now();
             }

@@ -2,7 +2,7 @@
 
 use std::os::fd::BorrowedFd;
 
-use crate::shortcut::Straight;
+use crate::shortcut::{Between, Gathered, Service, Shortcut};
 use crate::{Frame, Offloads, Pool, Vector};
 
 /// What one call of `transmit` did.
@@ -66,8 +66,25 @@ pub trait Port: Send {
     }
 
     /// Learns to forward packets like this one, which it received in this round, by itself.
-    fn learn(&mut self, straight: &Straight) {
-        let _ = straight;
+    fn learn(&mut self, shortcut: &Shortcut) {
+        let _ = shortcut;
+    }
+
+    /// Tells what went by the shortcuts of connections that it has learned: of each once in a second if this is
+    /// called often, with the time in 64ths of a second; of all of them without a time. Where `gathered` says no,
+    /// the connection is gone, and its shortcut goes too.
+    fn gather(&mut self, ticks: Option<u32>, gathered: &mut dyn FnMut(Gathered) -> bool) {
+        let _ = (ticks, gathered);
+    }
+
+    /// Whether it has learned shortcuts of connections, so that [`Port::gather`] is to be called.
+    fn gathers(&self) -> bool {
+        false
+    }
+
+    /// Forgets the shortcut of a direction of a connection, if it has learned one.
+    fn unlearn(&mut self, between: &Between, service: &Service) {
+        let _ = (between, service);
     }
 
     /// The kernel's number of its device, where others' shortcuts may lead to it.

@@ -22,11 +22,13 @@
 
 mod assemble;
 mod bpf;
+mod learner;
 mod lent;
 mod program;
 mod receive;
 mod ring;
 mod shortcuts;
+mod slot;
 mod socket;
 mod transmit;
 
@@ -36,14 +38,14 @@ use std::os::fd::{AsFd, BorrowedFd};
 use std::ptr::NonNull;
 use std::sync::Arc;
 
-use frame::shortcut::Straight;
+use frame::shortcut::{Between, Gathered, Service, Shortcut};
 use frame::{Class, Frame, HEADROOM, Pool, Port, PortCounters, Transmitted, Vector};
 
 use crate::link::{self, Channels, Links};
+use learner::Learner;
 use lent::Lent;
 use program::Attachment;
 use receive::Assembly;
-use shortcuts::Learner;
 pub use shortcuts::XdpShortcuts;
 use socket::Rings;
 pub(crate) use socket::while_busy;
@@ -286,9 +288,25 @@ impl Port for XdpPort {
         self.learner.is_some()
     }
 
-    fn learn(&mut self, straight: &Straight) {
+    fn learn(&mut self, shortcut: &Shortcut) {
         if let Some(learner) = &mut self.learner {
-            learner.learn(straight);
+            learner.learn(shortcut);
+        }
+    }
+
+    fn gather(&mut self, ticks: Option<u32>, gathered: &mut dyn FnMut(Gathered) -> bool) {
+        if let Some(learner) = &mut self.learner {
+            learner.gather(ticks, gathered);
+        }
+    }
+
+    fn gathers(&self) -> bool {
+        self.learner.as_ref().is_some_and(Learner::gathers)
+    }
+
+    fn unlearn(&mut self, between: &Between, service: &Service) {
+        if let Some(learner) = &self.learner {
+            learner.unlearn(between, service);
         }
     }
 

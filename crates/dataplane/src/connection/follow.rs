@@ -269,6 +269,13 @@ impl<F: Layout> Entry<'_, F> {
         count_in::<F>(self.line(reply), len);
     }
 
+    /// Counts packets that went by a shortcut.
+    pub(super) fn count_many(self, reply: bool, packets: u64, bytes: u64) {
+        let add = |word, more: u64| store(word, load(word).wrapping_add(more));
+        add(self.word(reply, F::PACKETS), packets);
+        add(self.word(reply, F::BYTES), bytes);
+    }
+
     /// Counts a packet that did not go the fast way. The rate of a second that is over is made, by
     /// `touch`, before that.
     #[inline(always)]

@@ -26,6 +26,11 @@ impl Slot {
         )
     }
 
+    /// As one number.
+    pub(super) const fn number(self) -> u32 {
+        self.0
+    }
+
     /// Of IPv6 rather than IPv4.
     #[inline(always)]
     pub const fn is_ipv6(self) -> bool {
@@ -99,6 +104,11 @@ impl Way {
     #[inline(always)]
     pub(super) fn to(first: Slot, target: u32) -> Self {
         Self(Self::SET | u64::from(first.0) << 1 | u64::from(target))
+    }
+
+    /// The way whose slot's number these bits show, and below that its direction.
+    pub(super) fn of_bits(bits: u64) -> Self {
+        Self::new(Slot((bits >> 1) as u32), bits & 1 != 0)
     }
 
     /// Where the entry lies.

@@ -87,6 +87,8 @@ pub(super) mod own {
     pub(in crate::connection) const EXPECTED: u16 = 16;
     /// Its original tuple is claimed in `Homes`.
     pub(in crate::connection) const CLAIMED_ORIGINAL: u16 = 32;
+    /// Its packets may go by shortcuts: who learned those is told when it ends.
+    pub(in crate::connection) const SHORTCUT: u16 = 64;
 }
 
 /// Where the epoch lies in the shared line's state.

@@ -40,6 +40,7 @@ mod remainder;
 mod row;
 mod settings;
 mod setup;
+mod shortcut;
 mod state;
 mod sweep;
 mod table;

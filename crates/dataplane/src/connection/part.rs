@@ -61,6 +61,8 @@ pub(super) struct Left {
     pub(super) mapped: Option<(NatState, Tuple, Tuple)>,
     /// What others kept about it, if not 0.
     pub(super) attached: Option<u32>,
+    /// Both tuples, where packets of them may go by shortcuts.
+    pub(super) shortened: Option<[Tuple; 2]>,
 }
 
 impl<F: Layout> Part<F> {
@@ -279,6 +281,7 @@ impl<F: Layout> Part<F> {
                 .intersects(NatState::EIN)
                 .then_some((nat, original, reply)),
             attached: (kept != 0).then_some(kept),
+            shortened: (owned & own::SHORTCUT != 0).then_some([original, reply]),
         }
     }
 

@@ -274,6 +274,7 @@ impl Tracker {
             self.release_endpoints(nat, (&original, &reply));
         }
         self.attached.extend(left.attached);
+        self.ended.extend(left.shortened.into_iter().flatten());
         if helper != Helper::None {
             self.forget_help(id);
         }

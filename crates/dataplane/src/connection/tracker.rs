@@ -67,6 +67,8 @@ pub struct Tracker {
     pub(super) counted: Vec<Tuple>,
     /// What others kept about connections that ended; emptied with each step.
     pub(super) attached: Vec<u32>,
+    /// Both directions of connections that ended and may have shortcuts; emptied with each step.
+    pub(super) ended: Vec<Tuple>,
 }
 
 /// Does the same with the part of a way's family.
@@ -111,6 +113,7 @@ impl Tracker {
             sweep: Sweep::default(),
             counted: Vec::with_capacity(COUNTED),
             attached: Vec::with_capacity(COUNTED),
+            ended: Vec::with_capacity(COUNTED),
             table: setup.table,
         }
     }

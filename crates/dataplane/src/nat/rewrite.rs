@@ -1,5 +1,6 @@
 //! What one direction of a translated connection does to its packets, worked out once (RFC 1624).
 
+use frame::shortcut;
 use wire::checksum::{combine, sum};
 
 use crate::packet::{Tuple, protocol};
@@ -186,6 +187,25 @@ impl<const BYTES: usize> Rewrite<BYTES> {
     #[inline(always)]
     pub const fn changes_destination(&self) -> bool {
         self.changes & DESTINATION != 0
+    }
+
+    /// The same for a shortcut of packets of TCP or UDP.
+    pub(crate) fn to_shortcut(self) -> shortcut::Rewrite {
+        let wide = |bytes: [u8; BYTES]| {
+            let mut wide = [0; 16];
+            wide[16 - BYTES..].copy_from_slice(&bytes);
+            u128::from_be_bytes(wide)
+        };
+        shortcut::Rewrite {
+            between: shortcut::Between {
+                source: wide(self.source),
+                destination: wide(self.destination),
+                ipv6: BYTES == 16,
+            },
+            ports: self.ports,
+            header: self.addresses,
+            upper: self.upper,
+        }
     }
 
     /// The number that a call of PPTP gets, if it gets another.

@@ -51,6 +51,18 @@ impl Rule {
 }
 
 impl Rule {
+    /// Whether it marks connections, or reads what they have counted.
+    fn follows(&self) -> bool {
+        let reads = |matcher: &Matcher| {
+            let what = &matcher.what;
+            matches!(
+                what,
+                Match::ConnectionBytes { .. } | Match::ConnectionRate { .. }
+            )
+        };
+        matches!(self.action, Action::MarkConnection(_)) || self.matchers.iter().any(reads)
+    }
+
     /// Whether it tells control of packets, or reads what they carry.
     fn tells(&self) -> bool {
         let reads = |matcher: &Matcher| {
@@ -262,6 +274,9 @@ pub struct Table {
     pub decides: bool,
     /// Some rule tells control of packets, or reads what they carry.
     pub tells: bool,
+    /// Some rule marks connections, or reads what they have counted: what becomes of packets may change while no
+    /// rule, no route and no neighbour does.
+    pub follows: bool,
 }
 
 impl Table {
@@ -296,6 +311,7 @@ impl Table {
         Self {
             decides: rules().any(|rule| rule.action.decides()),
             tells: rules().any(|rule| rule.tells()),
+            follows: rules().any(|rule| rule.follows()),
             censuses: censuses.collect(),
             refused: refused.into(),
             chains,

@@ -9,7 +9,7 @@ use super::forward::{self, Fit};
 use super::ingress::Entrance;
 use super::passes::{NO_PORT, Scratch};
 use super::tally::{RunKey, Speed, Tally, slow_is_fast};
-use super::teach::teach;
+use super::teach::Teacher;
 use super::{Context, Exit, Leaving, egress, options};
 use crate::drop::Drop;
 use crate::outlet::Outlet;
@@ -31,7 +31,11 @@ pub(super) fn pass3<const FAST: bool>(
     let count = frames.len().min(VECTOR_FRAMES);
     let mut state = Tally::new(cx, entrance.id);
     scratch.near.forget();
-    let learns = FAST && outlet.learns(entrance.interface.port);
+    let teacher = if FAST {
+        Teacher::of(entrance, outlet)
+    } else {
+        None
+    };
     let mut at = 0;
     while at < count {
         let from = at;
@@ -39,12 +43,12 @@ pub(super) fn pass3<const FAST: bool>(
             at += straight_run::<false>(cx, &mut frames[at..], at, scratch, &mut state, outlet);
             let between = at;
             at += straight_run::<true>(cx, &mut frames[at..], at, scratch, &mut state, outlet);
-            if learns {
+            if let Some(teacher) = &teacher {
                 let ports = &scratch.ports;
                 let [ipv4, ipv6] = [from..between, between..at];
                 let of = |places: Range<usize>| (&frames[places.clone()], &ports[places]);
-                teach::<false>(cx, entrance, of(ipv4), outlet);
-                teach::<true>(cx, entrance, of(ipv6), outlet);
+                teacher.teach_straight::<false>(cx, of(ipv4), outlet);
+                teacher.teach_straight::<true>(cx, of(ipv6), outlet);
             }
         }
         if at == from {

@@ -1,55 +1,86 @@
-//! What went straight is taught to the port that it came by: the kernel forwards the next such packet by
-//! itself, if the port learns (`frame::shortcut`).
+//! What was forwarded is taught to the port that it came by: the kernel forwards the next such packet by itself,
+//! if the port learns (`frame::shortcut`).
 
-use frame::Frame;
-use frame::shortcut::{Lane, Straight};
+use frame::shortcut::{Between, Handler, Lane, Rules, Shortcut};
+use frame::{Frame, InterfaceId};
 
 use super::Context;
 use super::ingress::{ETHERNET, Entrance};
 use crate::outlet::Outlet;
 
-/// Teaches the port of an entrance the way of frames that have just been given the header that they leave
-/// with, and lead to these ports.
-#[cold]
-#[inline(never)]
-pub(super) fn teach<const IPV6: bool>(
-    cx: &Context<'_>,
-    entrance: &Entrance<'_>,
-    (frames, ports): (&[Frame], &[u16]),
-    outlet: &mut Outlet,
-) {
-    for (frame, port) in frames.iter().zip(ports) {
-        let Some(device) = outlet.device(*port) else {
-            continue;
-        };
-        let Some(egress) = cx.snapshot.interface(frame.egress) else {
-            continue;
-        };
-        let Some((link, source, destination)) = parts::<IPV6>(frame.bytes()) else {
-            continue;
-        };
-        let lane = Lane {
+/// Who can teach the port of an entrance.
+#[derive(Clone, Copy)]
+pub(super) struct Teacher {
+    pub(super) ingress: InterfaceId,
+    port: u16,
+    /// The entrance's link address.
+    to: [u8; 6],
+}
+
+impl Teacher {
+    /// None where the port does not learn.
+    pub(super) fn of(entrance: &Entrance<'_>, outlet: &mut Outlet) -> Option<Self> {
+        let port = entrance.interface.port;
+        outlet.learns(port).then_some(Self {
             ingress: entrance.id,
+            port,
             to: entrance.interface.mac.0,
+        })
+    }
+
+    /// The lane of a frame that has just been given the header that it leaves with, and leads to this port; none
+    /// where no device is behind that.
+    pub(super) fn lane(
+        &self,
+        cx: &Context<'_>,
+        (frame, port): (&Frame, u16),
+        (handler, rules): (Handler, Rules),
+        outlet: &mut Outlet,
+    ) -> Option<Lane> {
+        Some(Lane {
+            ingress: self.ingress,
+            to: self.to,
             egress: frame.egress,
-            device,
-            link,
-            mtu: egress.mtu,
-        };
-        let straight = Straight {
-            source,
-            destination,
-            ipv6: IPV6,
-            lane,
-        };
-        outlet.learn(entrance.interface.port, &straight);
+            device: outlet.device(port)?,
+            link: *frame.bytes().first_chunk()?,
+            mtu: cx.snapshot.interface(frame.egress)?.mtu,
+            handler,
+            rules,
+        })
+    }
+
+    pub(super) fn teach(&self, shortcut: &Shortcut, outlet: &mut Outlet) {
+        outlet.learn(self.port, shortcut);
+    }
+
+    /// Teaches the way of frames that the fast path has forwarded, and that lead to these ports.
+    #[cold]
+    #[inline(never)]
+    pub(super) fn teach_straight<const IPV6: bool>(
+        &self,
+        cx: &Context<'_>,
+        (frames, ports): (&[Frame], &[u16]),
+        outlet: &mut Outlet,
+    ) {
+        for (frame, port) in frames.iter().zip(ports) {
+            let counted = (Handler::FastPath, Rules::default());
+            let lane = self.lane(cx, (frame, *port), counted, outlet);
+            let (Some(lane), Some(between)) = (lane, read::<IPV6>(frame.bytes())) else {
+                continue;
+            };
+            let shortcut = Shortcut {
+                between,
+                connection: None,
+                lane,
+            };
+            self.teach(&shortcut, outlet);
+        }
     }
 }
 
-/// The link addresses of a frame, and the addresses of its packet.
-fn parts<const IPV6: bool>(bytes: &[u8]) -> Option<([u8; 12], u128, u128)> {
+/// Between whom a frame's packet travels.
+fn read<const IPV6: bool>(bytes: &[u8]) -> Option<Between> {
     let packet = bytes.get(ETHERNET..)?;
-    let link = bytes.first_chunk()?;
     let (source, destination) = if IPV6 {
         let address = |at: usize| Some(u128::from_be_bytes(*packet.get(at..)?.first_chunk()?));
         (address(8)?, address(24)?)
@@ -57,5 +88,9 @@ fn parts<const IPV6: bool>(bytes: &[u8]) -> Option<([u8; 12], u128, u128)> {
         let address = |at: usize| Some(u32::from_be_bytes(*packet.get(at..)?.first_chunk()?));
         (u128::from(address(12)?), u128::from(address(16)?))
     };
-    Some((*link, source, destination))
+    Some(Between {
+        source,
+        destination,
+        ipv6: IPV6,
+    })
 }

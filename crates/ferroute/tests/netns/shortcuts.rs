@@ -4,7 +4,7 @@
 use lab::Lab;
 
 use crate::world::{
-    Router, Start, XDP_GENERIC, driver_works, have, lab, layout, run, until, works,
+    Router, Server, Start, XDP_GENERIC, driver_works, have, lab, layout, run, until, works,
 };
 
 const SERVERS: [(&str, &str, &str); 2] = [
@@ -37,7 +37,7 @@ fn is_silent(lab: &Lab, address: &str) -> bool {
 }
 
 fn test(name: &str, body: impl Fn(&Lab, &Router, (&str, &str, &str))) {
-    let Some(lab) = have(name, &["ping"])
+    let Some(lab) = have(name, &["ping", "python3"])
         .then(|| lab(name, layout("plain")))
         .flatten()
     else {
@@ -134,5 +134,179 @@ fn without_fast_path_the_kernel_forwards_nothing_by_itself() {
         router.exec(&format!("/{menu}/settings/set allow-fast-path=yes"));
         ping(lab, address);
         assert!(by_itself(router, menu, family)[0] > before[0]);
+    });
+}
+
+/// Sends back what comes, at port 7 of UDP and TCP.
+const ECHO: &str = r#"
+import socket, threading
+def at(kind):
+    s = socket.socket(socket.AF_INET6, kind)
+    s.setsockopt(socket.IPPROTO_IPV6, socket.IPV6_V6ONLY, 0)
+    s.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    s.bind(("::", 7))
+    return s
+def stream(c):
+    while data := c.recv(65536):
+        c.sendall(data)
+    c.close()
+def streams(s):
+    s.listen()
+    while True:
+        threading.Thread(target=stream, args=(s.accept()[0],)).start()
+udp, tcp = at(socket.SOCK_DGRAM), at(socket.SOCK_STREAM)
+threading.Thread(target=streams, args=(tcp,)).start()
+print("ready", flush=True)
+while True:
+    data, peer = udp.recvfrom(65536)
+    udp.sendto(data, peer)
+"#;
+
+/// Sends so many datagrams, of all lengths, each when the one before has come back.
+const DATAGRAMS: &str = r#"
+import socket, sys
+address, count = sys.argv[1], int(sys.argv[2])
+s = socket.socket(socket.AF_INET6 if ":" in address else socket.AF_INET, socket.SOCK_DGRAM)
+s.settimeout(10)
+s.bind(("", 4000))
+s.connect((address, 7))
+for number in range(count):
+    data = number.to_bytes(4, "big") + bytes(number % 1000)
+    s.send(data)
+    assert s.recv(65536) == data, number
+"#;
+
+/// Sends a megabyte, and reads it again.
+const STREAM: &str = r#"
+import socket, sys, threading
+s = socket.create_connection((sys.argv[1], 7), 10)
+data = bytes(number * number % 251 for number in range(1 << 20))
+threading.Thread(target=s.sendall, args=(data,)).start()
+came = b""
+while len(came) < len(data):
+    part = s.recv(65536)
+    assert part
+    came += part
+assert came == data
+"#;
+
+fn echo(lab: &Lab) -> Server {
+    let mut command = lab
+        .command("server", "python3")
+        .expect("a host of the layout");
+    command.args(["-c", ECHO]);
+    Server::begin(command, "ready")
+}
+
+/// Whether the client's script ends well.
+fn talks(lab: &Lab, script: &str, words: &[&str]) -> bool {
+    let mut command = lab
+        .command("client", "python3")
+        .expect("a host of the layout");
+    let output = command.args(["-c", script]).args(words).output();
+    output.expect("python3 is there").status.success()
+}
+
+/// Packets that the rule with this comment has counted.
+fn hits(router: &Router, menu: &str, comment: &str) -> u64 {
+    let print = format!("/{menu}/firewall/filter/print where comment={comment}");
+    router.number(&print, "", "packets")
+}
+
+fn counted(router: &Router, menu: &str, property: &str) -> [u64; 2] {
+    let print = format!("/{menu}/firewall/connection/print where dst-port=7");
+    ["orig", "repl"].map(|way| router.number(&print, "", &format!("{way}-{property}")))
+}
+
+#[test]
+fn the_kernel_forwards_datagrams_of_connections_as_rules_let_them_pass() {
+    let name = "the_kernel_forwards_datagrams_of_connections_as_rules_let_them_pass";
+    test(name, |lab, router, (address, menu, family)| {
+        let by_itself = || {
+            let property = format!("{family}-firewall-xdp-packets");
+            router.number(&format!("/{menu}/settings/print"), "", &property)
+        };
+        let _echo = echo(lab);
+        for (rule, action) in [
+            ("connection-state=established comment=known", "accept"),
+            ("comment=new", "accept"),
+        ] {
+            let add = format!("/{menu}/firewall/filter/add chain=forward action={action} {rule}");
+            router.exec(&add);
+        }
+        router.exec(&format!(
+            "/{menu}/firewall/nat/add chain=srcnat out-interface=ether2 action=masquerade"
+        ));
+
+        assert!(talks(lab, DATAGRAMS, &[address, "1000"]));
+
+        // A neighbour may have been confirmed meanwhile.
+        let went = by_itself();
+        assert!((1900..2000).contains(&went), "{went}");
+        assert_eq!(counted(router, menu, "packets"), [1000, 1000]);
+        let lengths: u64 = (0..1000).map(|number| number % 1000 + 4).sum();
+        let header = if family == "ipv4" { 28 } else { 48 };
+        assert_eq!(counted(router, menu, "bytes"), [lengths + 1000 * header; 2]);
+        assert_eq!(
+            hits(router, menu, "new") + hits(router, menu, "known"),
+            2000
+        );
+        let print = format!("/{menu}/firewall/connection/print where dst-port=7");
+        assert_eq!(router.value(&print, "", "hw-offload"), "true");
+
+        // Without its connection it is a new one.
+        router.exec(&format!(
+            "/{menu}/firewall/connection/remove [find dst-port=7]"
+        ));
+        assert!(talks(lab, DATAGRAMS, &[address, "10"]));
+        assert_eq!(counted(router, menu, "packets"), [10, 10]);
+
+        // And where a rule drops it, it ends.
+        router.exec(&format!(
+            "/{menu}/firewall/filter/add chain=forward action=drop protocol=udp place-before=0"
+        ));
+        let before = by_itself();
+        assert!(!talks(lab, DATAGRAMS, &[address, "1"]));
+        assert_eq!(by_itself(), before);
+        for table in ["filter", "nat"] {
+            router.exec(&format!(
+                "/{menu}/firewall/{table}/remove [find dynamic=no]"
+            ));
+        }
+    });
+}
+
+#[test]
+fn the_kernel_forwards_what_is_fasttracked() {
+    let name = "the_kernel_forwards_what_is_fasttracked";
+    test(name, |lab, router, (address, menu, family)| {
+        let by_itself = || {
+            ["xdp-packets", "packets"].map(|what| {
+                let property = format!("{family}-fasttrack-{what}");
+                router.number(&format!("/{menu}/settings/print"), "", &property)
+            })
+        };
+        let _echo = echo(lab);
+        router.exec(&format!(
+            "/{menu}/firewall/filter/add chain=forward action=fasttrack-connection connection-state=established"
+        ));
+        router.exec(&format!(
+            "/{menu}/firewall/nat/add chain=srcnat out-interface=ether2 action=masquerade"
+        ));
+
+        assert!(talks(lab, STREAM, &[address]));
+
+        let [xdp, all] = by_itself();
+        assert!(xdp > 500 && all > xdp, "{xdp} of {all}");
+        let packets: u64 = counted(router, menu, "fasttrack-packets").iter().sum();
+        assert_eq!(packets, all);
+        let bytes = counted(router, menu, "bytes");
+        assert!(bytes.iter().all(|bytes| *bytes > 1 << 20), "{bytes:?}");
+        for table in ["filter", "nat"] {
+            router.exec(&format!(
+                "/{menu}/firewall/{table}/remove [find dynamic=no]"
+            ));
+        }
+        router.exec(&format!("/{menu}/firewall/connection/remove [find]"));
     });
 }

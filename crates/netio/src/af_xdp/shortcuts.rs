@@ -1,60 +1,53 @@
-//! Shortcuts: the program on a device forwards by itself what the fast path has forwarded before, to
-//! other devices, in the kernel.
+//! Shortcuts: the program on a device forwards by itself what was forwarded before, to other devices,
+//! in the kernel.
 //!
 //! ```text
 //!   buckets   65,536 of eight slots: between these two addresses, by this entrance ─▶ lane
+//!             or: this direction of a connection ─▶ lane, what is written into its packets; how many so far
 //!   lanes     from where to where, the link header, how long frames may be; packets and bytes so far
-//!   state     the generation: what slots of another one say is forgotten
+//!   state     the generation: what slots of another one say is forgotten; which families go by connections
 //! ```
 //!
 //! All three are maps whose memory is shared with the kernel, so that nothing here is a system call.
-//! A slot that holds something of this generation is written over only when nothing went by it for
-//! half a minute: who reads it while it changes sees its first word move. The program is in
+//! A slot that holds something of this generation is written over only when nothing went by it for a
+//! minute: who reads it while it changes sees its first word move. The slot of a connection belongs to the
+//! worker that wrote it until that has gathered what went by it (`learner.rs`). The program is in
 //! `program.rs`.
 
 use std::collections::HashMap;
+use std::hash::Hash;
 use std::io;
 use std::os::fd::OwnedFd;
-use std::ptr::NonNull;
-use std::sync::atomic::{AtomicU32, AtomicU64, Ordering, fence};
+use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use frame::InterfaceId;
-use frame::shortcut::{Lane, Shortcuts, Straight, Went};
+use frame::shortcut::{Between, Gathered, Lane, Service, Shortcuts, Went, Which};
 use rustix::time::{ClockId, clock_gettime};
 
 use super::bpf;
+use super::slot::{self, Key, Line, Maze, Slot};
 use crate::sys::Mapping;
 
-/// Buckets, by how many bits of a hash; 32 MB with their slots.
+/// Buckets, by how many bits of a hash; 64 MB with their slots. So few in a bucket that next to none of 64,000
+/// connections finds its own full.
 pub(super) const BUCKET_BITS: u32 = 16;
 /// Slots of a bucket. The lowest bits of the hash say which is the first, so that all cache lines of all
 /// buckets are used alike.
 pub(super) const SLOTS: usize = 8;
-/// Bytes of a slot, and of a lane: a cache line.
-pub(super) const LINE: usize = 64;
-/// Lanes: from each entrance to each neighbour, by family.
+/// Lanes at a time: from each entrance to each neighbour, by family and by the rules that count.
 const LANES: usize = 1 << 14;
 /// Time is counted in steps of 2^30 nanoseconds, a little more than a second.
 pub(super) const STEP_BITS: u32 = 30;
 /// For how many steps a slot holds. A packet renews it when half of them are over.
 pub(super) const LIFE: u32 = 60;
-
-/// Where the parts of a slot are, in bytes.
-pub(super) mod slot {
-    /// Bits of the hash (32) | generation (32), which is 0 in none that holds something.
-    pub(in crate::af_xdp) const WORD: i16 = 0;
-    /// The last step of time that it holds for.
-    pub(in crate::af_xdp) const UNTIL: i16 = 8;
-    pub(in crate::af_xdp) const LANE: i16 = 12;
-    /// Twice the entrance, and one more for IPv6.
-    pub(in crate::af_xdp) const KIND: i16 = 16;
-    /// Source and destination as they lie in a packet, in two words each.
-    pub(in crate::af_xdp) const ADDRESSES: i16 = 24;
-}
+/// After how many steps nothing is under way any more that was when they began.
+const GRACE: u32 = 2;
 
 /// Where the parts of a lane are, in bytes.
 pub(super) mod lane {
+    /// Bytes of a lane: a cache line.
+    pub(in crate::af_xdp) const SIZE: usize = 64;
     pub(in crate::af_xdp) const PACKETS: i16 = 0;
     pub(in crate::af_xdp) const BYTES: i16 = 8;
     pub(in crate::af_xdp) const DEVICE: i16 = 16;
@@ -64,6 +57,22 @@ pub(super) mod lane {
     pub(in crate::af_xdp) const LINK: i16 = 24;
     /// The link address that they come to.
     pub(in crate::af_xdp) const TO: i16 = 36;
+    /// Not 0 where the slot says what is written into packets.
+    pub(in crate::af_xdp) const TRANSLATES: i16 = 42;
+    /// The entrance that they come by.
+    pub(in crate::af_xdp) const ENTRANCE: i16 = 44;
+}
+
+/// Where the parts of the state are, in bytes.
+pub(super) mod state {
+    pub(in crate::af_xdp) const GENERATION: i16 = 0;
+    /// A bit for each family whose packets are told apart by their connections.
+    pub(in crate::af_xdp) const BY_CONNECTION: i16 = 4;
+}
+
+/// The bit of a family.
+pub(super) fn family_bit(ipv6: bool) -> u32 {
+    1 << u32::from(ipv6)
 }
 
 /// Maps that the kernel's programs read and we write.
@@ -74,13 +83,38 @@ pub(super) struct Maps {
     pub(super) state: OwnedFd,
 }
 
-/// The lanes that there are, and what of them was told.
-#[derive(Debug, Default)]
+/// What makes a lane.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(super) struct LaneKey {
+    pub(super) lane: Lane,
+    pub(super) ipv6: bool,
+    pub(super) entrance: u32,
+    pub(super) translates: bool,
+}
+
+/// A lane, and what of it was told.
+#[derive(Debug)]
 struct Told {
-    numbers: HashMap<(Lane, bool), u32>,
-    lanes: Vec<Went>,
-    /// The lanes that begin or end at an interface.
+    key: LaneKey,
+    packets: u64,
+    bytes: u64,
+    /// The generation that it was last asked for in, and since when that is known to be over.
+    generation: u32,
+    over_since: Option<u32>,
+}
+
+/// The lanes that there are.
+#[derive(Debug, Default)]
+struct Lanes {
+    numbers: HashMap<LaneKey, u32>,
+    told: Vec<Option<Told>>,
+    /// Those that nothing leads to any more.
+    free: Vec<u32>,
+    /// When such were last looked for.
+    looked: u32,
+    /// The lanes that begin or end at an interface, and those that a rule counts.
     of: HashMap<InterfaceId, Vec<u32>>,
+    counted_by: HashMap<u32, Vec<u32>>,
 }
 
 /// All shortcuts of a router.
@@ -90,17 +124,16 @@ pub struct XdpShortcuts {
     buckets: Mapping,
     lanes: Mapping,
     state: Mapping,
-    /// What hashes are multiplied with: odd, and nobody's to guess.
-    pub(super) factor: u64,
+    pub(super) maze: Maze,
     entrances: AtomicU32,
-    told: Mutex<Told>,
+    known: Mutex<Lanes>,
 }
 
 // SAFETY: the mappings are accessed as atomics, and only through `&self`.
 unsafe impl Sync for XdpShortcuts {}
 
 impl XdpShortcuts {
-    /// Room for 524,288 pairs of addresses, in 33 MB; `seed` is random.
+    /// Room for 524,288 pairs of addresses or directions of connections, in 67 MB; `seed` is random.
     ///
     /// # Errors
     /// What the kernel says: it has no such maps, or does not let us have them.
@@ -114,8 +147,8 @@ impl XdpShortcuts {
             let mapping = Mapping::new(&map, 0, (value * entries).next_multiple_of(4096))?;
             io::Result::Ok((map, mapping))
         };
-        let (buckets, all_buckets) = map(SLOTS * LINE, 1 << BUCKET_BITS)?;
-        let (lanes, all_lanes) = map(LINE, LANES)?;
+        let (buckets, all_buckets) = map(SLOTS * slot::SIZE, 1 << BUCKET_BITS)?;
+        let (lanes, all_lanes) = map(lane::SIZE, LANES)?;
         let (state, all_state) = map(8, 1)?;
         let shortcuts = Self {
             maps: Maps {
@@ -126,74 +159,187 @@ impl XdpShortcuts {
             buckets: all_buckets,
             lanes: all_lanes,
             state: all_state,
-            factor: seed | 1,
+            maze: Maze::new(seed),
             entrances: AtomicU32::new(0),
-            told: Mutex::default(),
+            known: Mutex::default(),
         };
         // What was never written is of generation 0.
         shortcuts.generation().store(1, Ordering::Release);
         Ok(Arc::new(shortcuts))
     }
 
-    fn generation(&self) -> &AtomicU32 {
+    fn word(&self, offset: i16) -> &AtomicU32 {
         // SAFETY: the mapping has the word, which everybody accesses as an atomic.
-        unsafe { self.state.at::<AtomicU32>(0, 1).as_ref() }
+        unsafe { self.state.at::<AtomicU32>(offset as usize, 1).as_ref() }
     }
 
-    fn line(mapping: &Mapping, number: usize) -> Line<'_> {
-        let words = mapping.at::<AtomicU64>(number * LINE, LINE / 8);
-        // SAFETY: `at` has checked that they lie in the mapping, which the reference borrows; everybody
-        // accesses them as atomics, whose parts of 32 bits the kernel's program may read alone.
-        Line(unsafe { NonNull::slice_from_raw_parts(words, LINE / 8).as_ref() })
+    pub(super) fn generation(&self) -> &AtomicU32 {
+        self.word(state::GENERATION)
+    }
+
+    /// Says whether packets of a family are told apart by their connections.
+    pub(super) fn tell_apart(&self, ipv6: bool, by_connection: bool) {
+        let (word, bit) = (self.word(state::BY_CONNECTION), family_bit(ipv6));
+        if (word.load(Ordering::Relaxed) & bit != 0) == by_connection {
+            return;
+        }
+        match by_connection {
+            true => word.fetch_or(bit, Ordering::Relaxed),
+            false => word.fetch_and(!bit, Ordering::Relaxed),
+        };
+    }
+
+    /// The slot of this number.
+    pub(super) fn slot(&self, number: u32) -> Slot<'_> {
+        let number = number as usize % (SLOTS << BUCKET_BITS);
+        Slot::at(&self.buckets, number)
+    }
+
+    fn line(&self, number: usize) -> Line<'_> {
+        Line::at(&self.lanes, number * lane::SIZE, lane::SIZE)
     }
 
     /// The number of a lane, which is written down if it is new; none when there are too many.
-    fn lane(&self, lane: &Lane, ipv6: bool) -> Option<u32> {
-        let mut told = self.told.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(number) = told.numbers.get(&(*lane, ipv6)) {
-            return Some(*number);
+    pub(super) fn lane(&self, key: &LaneKey, generation: u32, step: u32) -> Option<u32> {
+        let mut known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(number) = known.numbers.get(key).copied() {
+            if let Some(Some(told)) = known.told.get_mut(number as usize) {
+                (told.generation, told.over_since) = (generation, None);
+            }
+            return Some(number);
         }
-        let number = told.lanes.len();
-        if number >= LANES {
-            return None;
-        }
-        let line = Self::line(&self.lanes, number);
-        let longest = lane.mtu.saturating_add(super::ETHERNET);
-        let mut bytes = [0; LINE];
-        bytes[lane::DEVICE as usize..][..4].copy_from_slice(&lane.device.to_ne_bytes());
-        bytes[lane::LONGEST as usize..][..4].copy_from_slice(&longest.to_ne_bytes());
-        bytes[lane::LINK as usize..][..12].copy_from_slice(&lane.link);
-        bytes[lane::TO as usize..][..6].copy_from_slice(&lane.to);
-        line.write(&bytes);
-        told.numbers.insert((*lane, ipv6), number as u32);
-        for interface in [lane.ingress, lane.egress] {
-            told.of.entry(interface).or_default().push(number as u32);
-        }
-        told.lanes.push(Went {
-            ingress: lane.ingress,
-            egress: lane.egress,
-            ipv6,
-            packets: 0,
-            bytes: 0,
+        let now = self.generation().load(Ordering::Relaxed);
+        let number = known.take_number(now, step, |number| {
+            let line = self.line(number);
+            (line.load(lane::PACKETS), line.load(lane::BYTES))
+        })?;
+        let line = self.line(number as usize);
+        // Who had the number before has gone, and all that went there was told.
+        let (packets, bytes) = (line.load(lane::PACKETS), line.load(lane::BYTES));
+        write_lane(line, key);
+        known.enter(key, number);
+        known.told[number as usize] = Some(Told {
+            key: *key,
+            packets,
+            bytes,
+            generation,
+            over_since: None,
         });
-        Some(number as u32)
+        Some(number)
+    }
+}
+
+/// Writes all of a lane but what it has counted.
+fn write_lane(line: Line<'_>, key: &LaneKey) {
+    let lane = &key.lane;
+    let longest = lane.mtu.saturating_add(super::ETHERNET);
+    let mut bytes = [0; lane::SIZE];
+    let mut put = |at: i16, what: &[u8]| bytes[at as usize..][..what.len()].copy_from_slice(what);
+    put(lane::DEVICE, &lane.device.to_ne_bytes());
+    put(lane::LONGEST, &longest.to_ne_bytes());
+    put(lane::LINK, &lane.link);
+    put(lane::TO, &lane.to);
+    put(lane::TRANSLATES, &u16::from(key.translates).to_ne_bytes());
+    put(lane::ENTRANCE, &key.entrance.to_ne_bytes());
+    let words = bytes.as_chunks::<8>().0.iter().enumerate();
+    for (at, word) in words.skip(lane::DEVICE as usize / 8) {
+        line.store(at as i16 * 8, u64::from_ne_bytes(*word));
+    }
+}
+
+impl Lanes {
+    /// A number for a new lane.
+    fn take_number(
+        &mut self,
+        generation: u32,
+        step: u32,
+        counted: impl Fn(usize) -> (u64, u64),
+    ) -> Option<u32> {
+        if self.told.len() < LANES {
+            self.told.push(None);
+            return Some(self.told.len() as u32 - 1);
+        }
+        if self.free.is_empty() && self.looked != step {
+            self.looked = step;
+            self.look_for_free(generation, step, counted);
+        }
+        self.free.pop()
+    }
+
+    /// Finds lanes of generations that are over for good, and of which everything was told.
+    fn look_for_free(&mut self, generation: u32, step: u32, counted: impl Fn(usize) -> (u64, u64)) {
+        for number in 0..self.told.len() {
+            let Some(told) = &mut self.told[number] else {
+                continue;
+            };
+            if told.generation == generation {
+                continue;
+            }
+            let since = *told.over_since.get_or_insert(step);
+            let is_told = counted(number) == (told.packets, told.bytes);
+            if step.saturating_sub(since) < GRACE || !is_told {
+                continue;
+            }
+            let key = told.key;
+            self.told[number] = None;
+            self.remove(&key, number as u32);
+            self.free.push(number as u32);
+        }
+    }
+
+    fn enter(&mut self, key: &LaneKey, number: u32) {
+        self.numbers.insert(*key, number);
+        for interface in [key.lane.ingress, key.lane.egress] {
+            self.of.entry(interface).or_default().push(number);
+        }
+        for rule in key.lane.rules.iter() {
+            self.counted_by.entry(rule).or_default().push(number);
+        }
+    }
+
+    fn remove(&mut self, key: &LaneKey, number: u32) {
+        self.numbers.remove(key);
+        for interface in [key.lane.ingress, key.lane.egress] {
+            remove_from(&mut self.of, &interface, number);
+        }
+        for rule in key.lane.rules.iter() {
+            remove_from(&mut self.counted_by, &rule, number);
+        }
+    }
+}
+
+fn remove_from<K: Eq + Hash>(lists: &mut HashMap<K, Vec<u32>>, key: &K, number: u32) {
+    if let Some(list) = lists.get_mut(key) {
+        list.retain(|other| *other != number);
+        if list.is_empty() {
+            lists.remove(key);
+        }
     }
 }
 
 impl XdpShortcuts {
-    /// Tells what went by a lane since `before`.
-    fn take_lane(&self, number: usize, before: &mut Went, went: &mut dyn FnMut(Went)) {
-        let line = Self::line(&self.lanes, number);
+    /// Tells what went by a lane since that was told last.
+    fn take_lane(&self, number: usize, told: &mut Option<Told>, went: &mut dyn FnMut(Went)) {
+        let Some(told) = told else { return };
+        let line = self.line(number);
         let (packets, bytes) = (line.load(lane::PACKETS), line.load(lane::BYTES));
-        if packets == before.packets && bytes == before.bytes {
+        if packets == told.packets && bytes == told.bytes {
             return;
         }
         went(Went {
-            packets: packets.wrapping_sub(before.packets),
-            bytes: bytes.wrapping_sub(before.bytes),
-            ..*before
+            lane: told.key.lane,
+            ipv6: told.key.ipv6,
+            packets: packets.wrapping_sub(told.packets),
+            bytes: bytes.wrapping_sub(told.bytes),
         });
-        (before.packets, before.bytes) = (packets, bytes);
+        (told.packets, told.bytes) = (packets, bytes);
+    }
+
+    /// The slot of a key, whatever it says.
+    pub(super) fn find(&self, key: &Key) -> Option<Slot<'_>> {
+        let place = self.maze.place(key);
+        let mut slots = place.numbers().map(|number| self.slot(number));
+        slots.find(|slot| slot.is_of(key))
     }
 }
 
@@ -204,201 +350,42 @@ impl Shortcuts for XdpShortcuts {
         self.generation().store(next.max(1), Ordering::SeqCst);
     }
 
-    fn take(&self, by: Option<InterfaceId>, went: &mut dyn FnMut(Went)) {
-        let mut told = self.told.lock().unwrap_or_else(PoisonError::into_inner);
-        let Told { lanes, of, .. } = &mut *told;
-        match by {
-            None => {
-                for (number, before) in lanes.iter_mut().enumerate() {
-                    self.take_lane(number, before, went);
+    fn take(&self, which: Which, went: &mut dyn FnMut(Went)) {
+        let mut known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
+        let Lanes {
+            told,
+            of,
+            counted_by,
+            ..
+        } = &mut *known;
+        let some = match which {
+            Which::All => {
+                for (number, told) in told.iter_mut().enumerate() {
+                    self.take_lane(number, told, went);
                 }
-            }
-            Some(interface) => {
-                for number in of.get(&interface).into_iter().flatten() {
-                    let number = *number as usize;
-                    self.take_lane(number, &mut lanes[number], went);
-                }
-            }
-        }
-    }
-}
-
-/// A slot or a lane.
-#[derive(Clone, Copy)]
-struct Line<'a>(&'a [AtomicU64]);
-
-impl Line<'_> {
-    fn word(&self, offset: i16) -> &AtomicU64 {
-        &self.0[offset as usize / 8]
-    }
-
-    fn load(&self, offset: i16) -> u64 {
-        self.word(offset).load(Ordering::Relaxed)
-    }
-
-    fn write(&self, bytes: &[u8; LINE]) {
-        for (word, bytes) in self.0.iter().zip(bytes.as_chunks::<8>().0) {
-            word.store(u64::from_ne_bytes(*bytes), Ordering::Relaxed);
-        }
-    }
-}
-
-/// What one port learns.
-#[derive(Debug)]
-pub(super) struct Learner {
-    shortcuts: Arc<XdpShortcuts>,
-    entrance: u32,
-    /// When the round began: the generation, and the step of time.
-    generation: u32,
-    step: u32,
-    /// The lanes that were met here.
-    lanes: HashMap<(Lane, bool), u32>,
-}
-
-impl Learner {
-    pub(super) fn new(shortcuts: &Arc<XdpShortcuts>, entrance: u32) -> Self {
-        Self {
-            shortcuts: Arc::clone(shortcuts),
-            entrance,
-            generation: 0,
-            step: 0,
-            lanes: HashMap::new(),
-        }
-    }
-
-    /// A round begins.
-    pub(super) fn begin(&mut self) {
-        self.generation = self.shortcuts.generation().load(Ordering::SeqCst);
-        let now = clock_gettime(ClockId::MonotonicCoarse);
-        let nanoseconds = now.tv_sec as u64 * 1_000_000_000 + now.tv_nsec as u64;
-        self.step = (nanoseconds >> STEP_BITS) as u32;
-    }
-
-    /// Learns the way of such packets, if there is room.
-    pub(super) fn learn(&mut self, straight: &Straight) {
-        let key = (straight.lane, straight.ipv6);
-        let lane = match self.lanes.get(&key) {
-            Some(lane) => *lane,
-            None => {
-                let Some(lane) = self.shortcuts.lane(&straight.lane, straight.ipv6) else {
-                    return;
-                };
-                self.lanes.insert(key, lane);
-                lane
-            }
-        };
-        let [s0, s1] = words(straight.source, straight.ipv6);
-        let [d0, d1] = words(straight.destination, straight.ipv6);
-        let learned = Learned {
-            kind: kind(self.entrance, straight.ipv6),
-            addresses: [s0, s1, d0, d1],
-            lane,
-        };
-        self.write(&learned);
-    }
-
-    fn write(&self, learned: &Learned) {
-        let hash = learned.hash(self.shortcuts.factor);
-        let bucket = (hash >> (64 - BUCKET_BITS)) as usize;
-        let word = word(hash, self.generation);
-        let first = hash as usize;
-        let slots = (0..SLOTS).map(|slot| {
-            let slot = first.wrapping_add(slot) % SLOTS;
-            XdpShortcuts::line(&self.shortcuts.buckets, bucket * SLOTS + slot)
-        });
-        let mut free = None;
-        for slot in slots {
-            let found = slot.load(slot::WORD);
-            if found == word && learned.is_in(&slot) {
-                // It may hold for longer.
-                slot.word(slot::UNTIL)
-                    .store(self.until(learned.lane), Ordering::Relaxed);
                 return;
             }
-            let until = slot.load(slot::UNTIL) as u32;
-            if (found >> 32) as u32 != self.generation || until < self.step {
-                free = free.or(Some((slot, found)));
-            }
+            Which::Of(interface) => of.get(&interface),
+            Which::CountedBy(rule) => counted_by.get(&rule),
+        };
+        for number in some.into_iter().flatten() {
+            let number = *number as usize;
+            self.take_lane(number, &mut told[number], went);
         }
-        let Some((slot, found)) = free else { return };
-        // Another worker may take it at the same time; what it says is nobody's meanwhile.
-        let taken = slot.word(slot::WORD).compare_exchange(
-            found,
-            BUSY,
-            Ordering::AcqRel,
-            Ordering::Relaxed,
-        );
-        if found == BUSY || taken.is_err() {
-            return;
-        }
-        fence(Ordering::Release);
-        slot.word(slot::UNTIL)
-            .store(self.until(learned.lane), Ordering::Relaxed);
-        slot.word(slot::KIND)
-            .store(u64::from(learned.kind), Ordering::Relaxed);
-        for (at, address) in learned.addresses.iter().enumerate() {
-            let offset = slot::ADDRESSES + at as i16 * 8;
-            slot.word(offset).store(*address, Ordering::Relaxed);
-        }
-        slot.word(slot::WORD).store(word, Ordering::Release);
     }
 
-    /// The word of how long a slot holds, and of its lane.
-    fn until(&self, lane: u32) -> u64 {
-        u64::from(self.step.saturating_add(LIFE)) | u64::from(lane) << 32
+    fn waiting(&self, between: &Between, service: &Service) -> Option<Gathered> {
+        let slot = self.find(&Key::of_connection(between, service))?;
+        let token = slot.owner();
+        (token != 0).then(|| slot.counted().gathered(token))
     }
 }
 
-/// A slot that is written to.
-const BUSY: u64 = 1;
-
-/// What a slot says.
-struct Learned {
-    kind: u32,
-    addresses: [u64; 4],
-    lane: u32,
-}
-
-impl Learned {
-    /// As the program makes it.
-    fn hash(&self, factor: u64) -> u64 {
-        let start = factor.wrapping_add(u64::from(self.kind));
-        let mix = |hash: u64, word: &u64| hash.wrapping_mul(factor) ^ word;
-        let hash = self.addresses.iter().fold(start, mix).wrapping_mul(factor);
-        (hash ^ hash >> 32).wrapping_mul(factor)
-    }
-
-    fn is_in(&self, slot: &Line<'_>) -> bool {
-        let same =
-            |(at, address): (usize, &u64)| slot.load(slot::ADDRESSES + at as i16 * 8) == *address;
-        slot.load(slot::KIND) as u32 == self.kind && self.addresses.iter().enumerate().all(same)
-    }
-}
-
-/// The first word of a slot.
-fn word(hash: u64, generation: u32) -> u64 {
-    u64::from((hash >> 8) as u32) | u64::from(generation) << 32
-}
-
-/// How many bits of the hash are not in a slot's first word.
-pub(super) const TAG_SHIFT: i32 = 8;
-
-/// What packets of a family are at an entrance.
-pub(super) fn kind(entrance: u32, ipv6: bool) -> u32 {
-    entrance << 1 | u32::from(ipv6)
-}
-
-/// An address as it lies in a packet.
-fn words(address: u128, ipv6: bool) -> [u64; 2] {
-    let bytes = address.to_be_bytes();
-    let (halves, _) = bytes.as_chunks::<8>();
-    if ipv6 {
-        return [halves[0], halves[1]].map(u64::from_ne_bytes);
-    }
-    [
-        0,
-        u64::from(u32::from_ne_bytes((address as u32).to_be_bytes())),
-    ]
+/// Steps since the machine started.
+pub(super) fn step_now() -> u32 {
+    let now = clock_gettime(ClockId::MonotonicCoarse);
+    let nanoseconds = now.tv_sec as u64 * 1_000_000_000 + now.tv_nsec as u64;
+    (nanoseconds >> STEP_BITS) as u32
 }
 
 /// An entrance for one more device.

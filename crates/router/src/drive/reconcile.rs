@@ -10,6 +10,7 @@ use dataplane::connection::Purge;
 use dataplane::nat;
 use dataplane::snapshot::Snapshot;
 use frame::InterfaceId;
+use frame::shortcut::Which;
 use machine::Duration;
 use service::icmp::Rate;
 use service::neighbour::{Config, DuplicateDetection, Event};
@@ -53,6 +54,8 @@ impl Control {
             tables: &self.tables,
             now: self.now,
         };
+        // Before a rule that comes gets the number of one that went.
+        self.workers.settle(Which::All, self.now);
         self.firewall
             .lay_out(&around, names_changed, tables_changed);
         firewall(&mut self.firewall, &around);

@@ -4,10 +4,11 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 
 use dataplane::counters::{InterfaceTraffic, Traffic, interface_traffic};
+use dataplane::packet::Tuple;
 use dataplane::rule::RuleCounters;
 use dataplane::{Command, Counters, Drop, Punt, Remote};
 use frame::reassembly::Reassembly;
-use frame::shortcut::{Shortcuts, Went};
+use frame::shortcut::{Handler, Shortcuts, Went, Which};
 use frame::{Frame, InterfaceId, Pool};
 use machine::Instant;
 
@@ -26,7 +27,8 @@ pub struct Workers {
     counters: Vec<Arc<Counters>>,
     own: Arc<Counters>,
     /// What ports forward by themselves, and what of that was counted here.
-    shortcuts: Option<(Arc<dyn Shortcuts>, Arc<Counters>)>,
+    shortcuts: Option<Arc<dyn Shortcuts>>,
+    learned: Arc<Counters>,
 }
 
 impl Workers {
@@ -39,13 +41,14 @@ impl Workers {
             pool,
             counters,
             own: Arc::new(Counters::new()),
+            learned: Arc::new(Counters::new()),
             shortcuts: None,
         }
     }
 
     /// Takes shortcuts that ports may learn.
     pub(super) fn set_shortcuts(&mut self, shortcuts: Arc<dyn Shortcuts>) {
-        self.shortcuts = Some((shortcuts, Arc::new(Counters::new())));
+        self.shortcuts = Some(shortcuts);
     }
 
     /// How many workers there are.
@@ -58,45 +61,56 @@ impl Workers {
         self.remotes.is_empty()
     }
 
-    /// Counts what ports have forwarded by themselves up to now: all of it, or what came in or left by an
-    /// interface.
-    fn settle(&self, by: Option<InterfaceId>) {
-        if let Some((shortcuts, counters)) = &self.shortcuts {
-            shortcuts.take(by, &mut |went| count(counters, &went));
+    /// Counts what ports have forwarded by themselves up to `now`, on some lanes.
+    pub fn settle(&self, which: Which, now: Instant) {
+        if let Some(shortcuts) = &self.shortcuts {
+            shortcuts.take(which, &mut |went| count(&self.learned, &went, now));
         }
     }
 
     /// What an interface has carried up to now.
-    pub fn traffic(&self, id: InterfaceId) -> InterfaceTraffic {
-        self.settle(Some(id));
+    pub fn traffic(&self, id: InterfaceId, now: Instant) -> InterfaceTraffic {
+        self.settle(Which::Of(id), now);
         interface_traffic(self.counters(), id)
     }
 
-    /// What FastPath has forwarded of a family up to now, and which part of that ports have forwarded by
+    /// What a handler has forwarded of a family up to now, and which part of that ports have forwarded by
     /// themselves; none where they do not learn.
-    pub fn fast_path(&self, ipv6: bool) -> (Traffic, Option<Traffic>) {
-        self.settle(None);
-        let of = |counters: &Counters| match ipv6 {
-            true => counters.ipv6_fast_path.get(),
-            false => counters.ipv4_fast_path.get(),
-        };
+    pub fn forwarded(
+        &self,
+        handler: Handler,
+        ipv6: bool,
+        now: Instant,
+    ) -> (Traffic, Option<Traffic>) {
+        self.settle(Which::All, now);
+        let of = |counters: &Counters| counters.forwarded(handler, ipv6).get();
         let mut all = Traffic::default();
         self.counters().for_each(|counters| all += of(counters));
-        let shortcuts = self.shortcuts.as_ref();
-        (all, shortcuts.map(|(_, counters)| of(counters)))
+        let learns = self.shortcuts.is_some();
+        (all, learns.then(|| of(&self.learned)))
+    }
+
+    /// What has gone by the shortcut of a connection's direction and was not gathered by its worker yet; none
+    /// where there is no such shortcut.
+    pub fn waiting(&self, tuple: &Tuple, token: u64) -> Option<Traffic> {
+        let shortcuts = self.shortcuts.as_ref()?;
+        let waiting = shortcuts.waiting(&tuple.between(), &tuple.service());
+        let gathered = waiting.filter(|gathered| gathered.token == token)?;
+        Some(Traffic {
+            packets: gathered.packets,
+            bytes: gathered.bytes,
+        })
     }
 
     /// The counters of all workers and of control, as far as they were settled.
     pub fn counters(&self) -> impl Iterator<Item = &Counters> {
-        let own = core::iter::once(&*self.own);
-        let learned = self.shortcuts.iter().map(|(_, counters)| &**counters);
         let workers = self.counters.iter().map(|counters| &**counters);
-        workers.chain(own).chain(learned)
+        workers.chain([&*self.own, &*self.learned])
     }
 
     /// Where each of them counts what rules matched.
     pub fn rule_counters(&self) -> Vec<Arc<RuleCounters>> {
-        let all = self.counters.iter().chain([&self.own]);
+        let all = self.counters.iter().chain([&self.own, &self.learned]);
         all.map(|counters| Arc::clone(&counters.rules)).collect()
     }
 
@@ -230,18 +244,31 @@ impl Workers {
     }
 }
 
-/// Counts what went by a shortcut, as the fast path does.
-fn count(counters: &Counters, went: &Went) {
-    let Went { packets, bytes, .. } = *went;
-    let ingress = counters.interface(went.ingress);
-    ingress.rx.add(packets, bytes);
-    ingress.fp_rx.add(packets, bytes);
-    let egress = counters.interface(went.egress);
-    egress.tx.add(packets, bytes);
-    egress.fp_tx.add(packets, bytes);
-    let family = match went.ipv6 {
-        true => &counters.ipv6_fast_path,
-        false => &counters.ipv4_fast_path,
+/// Counts what went by a shortcut, as the worker would have done that learned it.
+fn count(counters: &Counters, went: &Went, now: Instant) {
+    let Went {
+        lane,
+        ipv6,
+        packets,
+        bytes,
+    } = *went;
+    let traffic = Traffic {
+        packets,
+        bytes: bytes.saturating_sub(packets * ETHERNET),
     };
-    family.add(packets, bytes.saturating_sub(packets * ETHERNET));
+    let (ingress, egress) = (
+        counters.interface(lane.ingress),
+        counters.interface(lane.egress),
+    );
+    ingress.rx.add(packets, bytes);
+    egress.tx.add(packets, bytes);
+    if lane.handler != Handler::Firewall {
+        ingress.fp_rx.add(packets, bytes);
+        egress.fp_tx.add(packets, bytes);
+    }
+    let forwarded = counters.forwarded(lane.handler, ipv6);
+    forwarded.add(traffic.packets, traffic.bytes);
+    for rule in lane.rules.iter() {
+        counters.rules.count_all(rule, traffic, now);
+    }
 }

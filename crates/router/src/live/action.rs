@@ -107,7 +107,7 @@ impl Control {
             .filter_map(|item| self.numbers.known(item.0))
             .collect();
         for id in ids {
-            let counted = self.workers.traffic(id);
+            let counted = self.workers.traffic(id, self.now);
             self.reset.insert(id, counted);
         }
     }

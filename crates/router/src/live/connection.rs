@@ -5,6 +5,7 @@ use std::ops::ControlFlow;
 
 use dataplane::Command;
 use dataplane::connection::{EntryId, Helper, NatState, Row as Entry, TcpState, Tick};
+use dataplane::counters::Traffic;
 use dataplane::packet::{Tuple, protocol};
 use menu::{Id, Reason, Reply, Row, RowFilter, Scan, Value};
 
@@ -72,6 +73,9 @@ impl Control {
     }
 
     fn connection_row(&self, entry: &Entry) -> Row {
+        let mut entry = *entry;
+        let shortcuts = self.by_shortcuts(&mut entry);
+        let entry = &entry;
         let now = Tick::of(self.now);
         let mut row = Row {
             id: Some(Id(entry.id.to_bits())),
@@ -108,12 +112,36 @@ impl Control {
         if let Some(mark) = self.firewall.connection_mark(entry.mark) {
             row.set("connection-mark", Value::text(&**mark));
         }
-        count(&mut row, entry, now);
+        count(&mut row, entry, &shortcuts, now);
+        row.flag("hw-offload", shortcuts.iter().any(Option::is_some));
         if let Some(reason) = self.slow_reason(entry) {
             row.set("slow-path-reason", Value::text(reason));
         }
         flags(&mut row, entry, timeout);
         row
+    }
+
+    /// What of its directions has gone by shortcuts, and was not gathered when the entry was read; which is read
+    /// again if some was meanwhile.
+    fn by_shortcuts(&self, entry: &mut Entry) -> [Option<Traffic>; 2] {
+        const ATTEMPTS: usize = 3;
+        if !matches!(entry.original.protocol, protocol::TCP | protocol::UDP) {
+            return [None; 2];
+        }
+        let mut waits = [None; 2];
+        for _ in 0..ATTEMPTS {
+            waits = [(&entry.original, false), (&entry.reply, true)]
+                .map(|(tuple, reply)| self.workers.waiting(tuple, entry.token(reply)));
+            if waits == [None; 2] {
+                break;
+            }
+            let counted = |entry: &Entry| entry.directions.map(|direction| direction.traffic);
+            match self.connections.row(entry.id) {
+                Some(now) if counted(&now) != counted(entry) => *entry = now,
+                _ => break,
+            }
+        }
+        waits
     }
 
     /// Why FastTrack does not carry a connection.
@@ -241,9 +269,18 @@ fn ends(row: &mut Row, (addresses, ports): Names, tuple: &Tuple) {
     }
 }
 
-fn count(row: &mut Row, entry: &Entry, now: Tick) {
-    let [original, reply] = &entry.directions;
+/// `waits` is what of both directions was not gathered yet.
+fn count(row: &mut Row, entry: &Entry, waits: &[Option<Traffic>; 2], now: Tick) {
     let rates = entry.rates_bps(now);
+    let mut directions = entry.directions;
+    for (direction, waits) in directions.iter_mut().zip(waits) {
+        let waits = waits.unwrap_or_default();
+        direction.traffic += waits;
+        if entry.fasttrack {
+            direction.fasttrack += waits;
+        }
+    }
+    let [original, reply] = directions;
     for (name, count) in [
         ("orig-packets", original.traffic.packets),
         ("orig-bytes", original.traffic.bytes),

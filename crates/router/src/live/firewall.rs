@@ -8,6 +8,7 @@ use std::ops::ControlFlow;
 use dataplane::counters::Traffic;
 use dataplane::nat::helper::has_code;
 use dataplane::rule::{Added, List};
+use frame::shortcut::{Handler, Which};
 use ipnet::IpNet;
 use machine::{Duration, Instant};
 use menu::{Call, Flag, Id, Menu, Reason, Reply, Row, RowFilter, Store, Value};
@@ -48,6 +49,7 @@ impl Control {
         let Some(counted) = desk.number(item.0) else {
             return;
         };
+        self.workers.settle(Which::CountedBy(counted), self.now);
         let hits = self.firewall.hits(counted);
         row.set("bytes", number(hits.traffic.bytes));
         row.set("packets", number(hits.traffic.packets));
@@ -97,14 +99,7 @@ impl Control {
 
     /// What FastTrack has carried of a family.
     pub(super) fn fasttracked(&self, ipv6: bool) -> Traffic {
-        let mut sum = Traffic::default();
-        for counters in self.workers.counters() {
-            sum += match ipv6 {
-                true => counters.ipv6_fasttrack.get(),
-                false => counters.ipv4_fasttrack.get(),
-            };
-        }
-        sum
+        self.workers.forwarded(Handler::FastTrack, ipv6, self.now).0
     }
 
     /// When an entry of an address list was made, and how long it stays.
@@ -272,6 +267,7 @@ impl Control {
                 items.filter_map(|item| desk.number(item.0)).collect()
             }
         };
+        self.workers.settle(Which::All, self.now);
         self.firewall.reset(numbers);
         Ok(Reply::default())
     }

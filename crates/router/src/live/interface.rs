@@ -38,7 +38,7 @@ impl Control {
 
     /// What an interface has carried since its counters were last reset.
     pub(crate) fn traffic(&self, id: InterfaceId) -> InterfaceTraffic {
-        let sum = self.workers.traffic(id);
+        let sum = self.workers.traffic(id, self.now);
         let base = self.reset.get(&id).copied().unwrap_or_default();
         let mut since = sum;
         for (sum, base) in [
@@ -57,9 +57,9 @@ impl Control {
 
     /// Looks how far the counters of all interfaces are.
     pub(crate) fn look_at_counters(&mut self) {
-        let workers = &self.workers;
+        let (workers, now) = (&self.workers, self.now);
         let all = self.layout.interfaces.keys();
-        let counted = all.map(|id| (*id, workers.traffic(*id)));
+        let counted = all.map(|id| (*id, workers.traffic(*id, now)));
         self.rates.look(counted, self.now);
     }
 

@@ -4,7 +4,9 @@ use std::collections::BTreeMap;
 use std::net::IpAddr;
 use std::ops::ControlFlow;
 
+use dataplane::counters::Traffic;
 use dataplane::snapshot::{SlowReason, Walk};
+use frame::shortcut::Handler;
 use menu::{Flag, Id, Row, RowFilter, Value};
 
 use super::{DYNAMIC, give, number};
@@ -13,7 +15,7 @@ use crate::drive::Control;
 impl Control {
     pub(super) fn annotate_settings4(&self, row: &mut Row) {
         let active = self.is_fast(|interface| &interface.ipv4);
-        let (sum, by_shortcuts) = self.workers.fast_path(false);
+        let (sum, by_shortcuts) = self.forwarded(Handler::FastPath, false);
         row.set("ipv4-fast-path-active", Value::Bool(active));
         if let Some(reasons) = self.slow_reasons(|interface| &interface.ipv4) {
             row.set("ipv4-slow-path-reason", Value::text(reasons));
@@ -24,18 +26,26 @@ impl Control {
             row.set("ipv4-fast-path-xdp-packets", number(went.packets));
             row.set("ipv4-fast-path-xdp-bytes", number(went.bytes));
         }
-        let fasttracked = self.fasttracked(false);
+        let (fasttracked, by_shortcuts) = self.forwarded(Handler::FastTrack, false);
         row.set(
             "ipv4-fasttrack-active",
             Value::Bool(self.is_fasttracking(false)),
         );
         row.set("ipv4-fasttrack-packets", number(fasttracked.packets));
         row.set("ipv4-fasttrack-bytes", number(fasttracked.bytes));
+        if let Some(went) = by_shortcuts {
+            row.set("ipv4-fasttrack-xdp-packets", number(went.packets));
+            row.set("ipv4-fasttrack-xdp-bytes", number(went.bytes));
+        }
+        if let (_, Some(went)) = self.forwarded(Handler::Firewall, false) {
+            row.set("ipv4-firewall-xdp-packets", number(went.packets));
+            row.set("ipv4-firewall-xdp-bytes", number(went.bytes));
+        }
     }
 
     pub(super) fn annotate_settings6(&self, row: &mut Row) {
         let active = self.is_fast(|interface| &interface.ipv6);
-        let (sum, by_shortcuts) = self.workers.fast_path(true);
+        let (sum, by_shortcuts) = self.forwarded(Handler::FastPath, true);
         row.set("ipv6-fast-path-active", Value::Bool(active));
         if let Some(reasons) = self.slow_reasons(|interface| &interface.ipv6) {
             row.set("ipv6-slow-path-reason", Value::text(reasons));
@@ -46,13 +56,26 @@ impl Control {
             row.set("ipv6-fast-path-xdp-packets", number(went.packets));
             row.set("ipv6-fast-path-xdp-bytes", number(went.bytes));
         }
-        let fasttracked = self.fasttracked(true);
+        let (fasttracked, by_shortcuts) = self.forwarded(Handler::FastTrack, true);
         row.set(
             "ipv6-fasttrack-active",
             Value::Bool(self.is_fasttracking(true)),
         );
         row.set("ipv6-fasttrack-packets", number(fasttracked.packets));
         row.set("ipv6-fasttrack-bytes", number(fasttracked.bytes));
+        if let Some(went) = by_shortcuts {
+            row.set("ipv6-fasttrack-xdp-packets", number(went.packets));
+            row.set("ipv6-fasttrack-xdp-bytes", number(went.bytes));
+        }
+        if let (_, Some(went)) = self.forwarded(Handler::Firewall, true) {
+            row.set("ipv6-firewall-xdp-packets", number(went.packets));
+            row.set("ipv6-firewall-xdp-bytes", number(went.bytes));
+        }
+    }
+
+    /// What a handler has forwarded of a family, and what of that ports have by themselves.
+    fn forwarded(&self, handler: Handler, ipv6: bool) -> (Traffic, Option<Traffic>) {
+        self.workers.forwarded(handler, ipv6, self.now)
     }
 
     /// Whether FastTrack carries a family's connections, or would. RouterOS: what was marked stays so

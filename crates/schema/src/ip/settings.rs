@@ -152,6 +152,20 @@ pub(crate) static MENU: Menu = Menu {
         .read_only(),
         Property::new("ipv4-fasttrack-packets", PACKETS, "Packets by FastTrack").read_only(),
         Property::new("ipv4-fasttrack-bytes", PACKETS, "Bytes by FastTrack").read_only(),
+        Property::new(
+            "ipv4-fasttrack-xdp-packets",
+            PACKETS,
+            "Of those, the packets that the kernel forwarded by itself (XDP), as FastTrack had done before",
+        )
+        .read_only(),
+        Property::new("ipv4-fasttrack-xdp-bytes", PACKETS, "The same in bytes").read_only(),
+        Property::new(
+            "ipv4-firewall-xdp-packets",
+            PACKETS,
+            "Packets of connections that the kernel forwarded by itself (XDP), as rules had let them pass",
+        )
+        .read_only(),
+        Property::new("ipv4-firewall-xdp-bytes", PACKETS, "The same in bytes").read_only(),
     ]],
     old: &[Old::gone("route-cache")],
     rank: 300,

@@ -102,6 +102,20 @@ pub(crate) static MENU: Menu = Menu {
         .read_only(),
         Property::new("ipv6-fasttrack-packets", PACKETS, "Packets by FastTrack").read_only(),
         Property::new("ipv6-fasttrack-bytes", PACKETS, "Bytes by FastTrack").read_only(),
+        Property::new(
+            "ipv6-fasttrack-xdp-packets",
+            PACKETS,
+            "Of those, the packets that the kernel forwarded by itself (XDP), as FastTrack had done before",
+        )
+        .read_only(),
+        Property::new("ipv6-fasttrack-xdp-bytes", PACKETS, "The same in bytes").read_only(),
+        Property::new(
+            "ipv6-firewall-xdp-packets",
+            PACKETS,
+            "Packets of connections that the kernel forwarded by itself (XDP), as rules had let them pass",
+        )
+        .read_only(),
+        Property::new("ipv6-firewall-xdp-bytes", PACKETS, "The same in bytes").read_only(),
     ]],
     rank: 310,
     ..Menu::new("/ipv6/settings", Shape::Settings, "IPv6 settings")

@@ -184,6 +184,7 @@ impl Passes<'_, '_> {
         ahead: &Ahead,
     ) -> usize {
         let (tracker, counters) = (&self.outlet.memory.tracker, &self.outlet.counters);
+        let from = places.start;
         let frames = chunk.frames[places.clone()].iter_mut();
         let ports = chunk.ports[places.clone()].iter_mut();
         let (mut egress, mut sent) = (InterfaceId::NONE, Traffic::default());
@@ -221,6 +222,9 @@ impl Passes<'_, '_> {
         }
         let key = (egress, IPV6, Speed::FastTrack);
         self.tally.count_all(self.cx, key, sent, counters);
+        if let Some(teacher) = self.teachers[usize::from(IPV6)] {
+            self.teach_fasttrack::<IPV6>(&teacher, from..from + done, chunk, ahead);
+        }
         self.received.packets += came.packets;
         self.received.bytes += came.bytes;
         done

@@ -31,6 +31,7 @@ mod raw;
 mod read;
 mod run;
 mod stream;
+mod teach;
 mod told;
 mod translation;
 mod vector;

@@ -8,6 +8,7 @@
 //! other wait in a [`Run`] until then. Whatever is not plain, it leaves untouched for the guard.
 
 use frame::Frame;
+use frame::shortcut::Rules;
 
 use super::ask::{self, Asking};
 use super::early::Early;
@@ -230,6 +231,27 @@ impl<'a> Plain<'a> {
         if let Verdict::Ends(rule) = verdict {
             rules.count(rule, len);
         }
+    }
+
+    /// The rules that count a packet of a run which they let pass; none where those are too many.
+    pub(super) fn counting(&self, firsts: &Firsts, at: usize) -> Option<Rules> {
+        let at = at % CHUNK;
+        let mangle =
+            |chain: fn(&Mangle<'a>) -> Option<Busy<'a>>| self.mangle.as_ref().and_then(chain);
+        let chains = [
+            (mangle(|mangle| mangle.prerouting), &firsts.prerouting[at]),
+            (mangle(|mangle| mangle.forward), &firsts.forward[at]),
+            (mangle(|mangle| mangle.postrouting), &firsts.postrouting[at]),
+            (self.filter, &firsts.filter[at]),
+        ];
+        let (mut rules, mut fits) = (Rules::default(), true);
+        let mut count = |rule| fits &= rule == NOBODY || rules.push(rule);
+        for (busy, first) in chains {
+            if let Quick::Accept(rule) = self.follow(busy, first, &mut count) {
+                count(rule);
+            }
+        }
+        fits.then_some(rules)
     }
 
     /// The chain of prerouting, where packets may have to be asked about, and no rule decides about their way

@@ -23,6 +23,7 @@ use crate::walk::ingress::Entrance;
 use crate::walk::near::Near;
 use crate::walk::passes::{NO_PORT, Scratch};
 use crate::walk::tally::{Speed, Tally};
+use crate::walk::teach::Teacher;
 use crate::walk::{Context, Exit};
 
 /// What is the same for all packets of a vector.
@@ -38,6 +39,8 @@ pub(super) struct Passes<'a, 'o> {
     /// The interface that the vector came in by, and what of it left by FastTrack.
     pub(super) ingress: InterfaceId,
     pub(super) received: Traffic,
+    /// By family: who teaches the entrance's port the ways of connections.
+    pub(super) teachers: [Option<Teacher>; 2],
     pub(super) tally: Tally,
     pub(super) near: &'o mut Near,
     pub(super) outlet: &'o mut Outlet,
@@ -77,7 +80,7 @@ pub(in crate::walk) fn vector(
         ahead,
         ..
     } = scratch;
-    let mut passes = Passes::new(cx, entrance.id, near, outlet);
+    let mut passes = Passes::new(cx, entrance, near, outlet);
     entered.begin();
     let count = frames.len().min(VECTOR_FRAMES);
     for from in (0..count).step_by(CHUNK) {
@@ -106,11 +109,13 @@ pub(in crate::walk) fn vector(
 impl<'a, 'o> Passes<'a, 'o> {
     fn new(
         cx: &'a Context<'a>,
-        ingress: InterfaceId,
+        entrance: &Entrance<'_>,
         near: &'o mut Near,
         outlet: &'o mut Outlet,
     ) -> Self {
         near.forget();
+        let (ingress, teacher) = (entrance.id, Teacher::of(entrance, outlet));
+        let is_steady = |ipv6| cx.snapshot.firewall.is_steady(ipv6);
         let settings = [&cx.snapshot.ipv4, &cx.snapshot.ipv6];
         let plain = [Plain::of(cx, false), Plain::of(cx, true)];
         Self {
@@ -122,6 +127,7 @@ impl<'a, 'o> Passes<'a, 'o> {
             now: Tick::of(cx.now),
             ingress,
             received: Traffic::default(),
+            teachers: [false, true].map(|ipv6| teacher.filter(|_| is_steady(ipv6))),
             tally: Tally::new(cx, ingress),
             near,
             outlet,
@@ -243,6 +249,9 @@ impl Passes<'_, '_> {
                 }
             }
             at += 1;
+        }
+        if let Some(teacher) = self.teachers[usize::from(ipv6)] {
+            self.teach_run(&teacher, &plain, chunk, ahead);
         }
         ahead.run.clear();
     }

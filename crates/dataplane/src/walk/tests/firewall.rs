@@ -5,6 +5,7 @@ mod early;
 mod ends;
 mod fasttrack;
 mod plain;
+mod shortcuts;
 mod tables;
 
 use std::sync::Arc;

@@ -303,11 +303,14 @@ fn what_is_wrong_with_fragments_is_counted_under_its_name() {
         if reason == Drop::FragmentTimeout {
             rig.now = Instant::from_secs(29);
             rig.settle();
-            assert_eq!((rig.drops(), rig.workers[0].has_timers()), (vec![], true));
+            assert_eq!(
+                (rig.drops(), rig.workers[0].due_every().is_some()),
+                (vec![], true)
+            );
             rig.now = Instant::from_secs(31);
             rig.settle();
             assert_eq!(taken(&mut rig), 0);
-            assert!(!rig.workers[0].has_timers());
+            assert_eq!(rig.workers[0].due_every(), None);
         }
 
         assert_eq!(sent.len(), 0);

@@ -1,6 +1,6 @@
 //! Ports learn what went straight, and nothing else.
 
-use frame::shortcut::{Lane, Straight};
+use frame::shortcut::{Between, Handler, Lane, Rules, Shortcut};
 
 use super::{ip4, rig, with_options};
 use crate::snapshot::SlowReason;
@@ -19,7 +19,7 @@ fn learning() -> Rig {
     rig
 }
 
-fn learned(rig: &mut Rig) -> Vec<Straight> {
+fn learned(rig: &mut Rig) -> Vec<Shortcut> {
     assert_eq!(rig.ports[1].line().learned, []);
     core::mem::take(&mut rig.ports[0].line().learned)
 }
@@ -34,6 +34,8 @@ fn a_port_learns_what_went_straight() {
         device: SECOND,
         link: GATEWAY,
         mtu: 1500,
+        handler: Handler::FastPath,
+        rules: Rules::default(),
     };
     let (udp4, udp6) = (Udp4::default(), Udp6::default());
 
@@ -42,18 +44,17 @@ fn a_port_learns_what_went_straight() {
     rig.arrive(udp4.frame());
     rig.settle();
 
-    let ipv4 = Straight {
-        source: udp4.source.into(),
-        destination: udp4.destination.into(),
-        ipv6: false,
+    let between = |source, destination, ipv6| Shortcut {
+        between: Between {
+            source,
+            destination,
+            ipv6,
+        },
+        connection: None,
         lane,
     };
-    let ipv6 = Straight {
-        source: udp6.source,
-        destination: udp6.destination,
-        ipv6: true,
-        lane,
-    };
+    let ipv4 = between(udp4.source.into(), udp4.destination.into(), false);
+    let ipv6 = between(udp6.source, udp6.destination, true);
     assert_eq!(learned(&mut rig), [ipv4, ipv6, ipv4]);
 }
 

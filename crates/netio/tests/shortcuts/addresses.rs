@@ -1,200 +1,10 @@
-//! What a port of AF_XDP has learned, the kernel forwards by itself: as a router would, or not at all.
+//! Packets are told apart by their addresses: as a router would forward them, or not at all.
 
-mod common;
+use frame::shortcut::{Shortcuts, Went, Which};
+use frame::{InterfaceId, Port};
 
-use std::sync::Arc;
-
-use common::*;
-use frame::shortcut::{Lane, Shortcuts, Straight, Went};
-use frame::{InterfaceId, Pool, Port};
-use netio::{Umem, XdpMode, XdpPort, XdpShortcuts};
-
-const RING: u32 = 256;
-const FROM: [u8; 6] = [2, 0, 0, 0, 0, 1];
-const ROUTER: [u8; 6] = [2, 0, 0, 0, 0, 2];
-const OUT: [u8; 6] = [2, 0, 0, 0, 0, 3];
-const NEXT: [u8; 6] = [2, 0, 0, 0, 0, 4];
-
-/// `left ── near [ router ] far ── right`, and what the router's ports learn.
-struct Bed {
-    pool: Pool,
-    left: XdpPort,
-    near: XdpPort,
-    far: XdpPort,
-    right: XdpPort,
-    shortcuts: Arc<XdpShortcuts>,
-}
-
-impl Bed {
-    /// None, and the reason is printed, where the kernel has no such maps.
-    fn new() -> Option<Self> {
-        cable("left", "near", 1500);
-        cable("far", "right", 1500);
-        let shortcuts = match XdpShortcuts::new(0x0123_4567_89ab_cdef) {
-            Ok(shortcuts) => shortcuts,
-            Err(error) => {
-                skip(&format!("maps that can be mapped: {error}"));
-                return None;
-            }
-        };
-        let mut pool = pool();
-        let mut open = |device: &str, shortcuts: Option<&Arc<XdpShortcuts>>| {
-            let umems = [Umem::of(&pool)];
-            let ports = XdpPort::open(device, XdpMode::Generic, &umems, RING, shortcuts);
-            let mut ports = ports.expect("an AF_XDP socket");
-            let mut port = ports.pop().expect("one port");
-            // Before it is asked it has no slots to receive into.
-            assert_eq!(port.receive(&mut pool, &mut frame::Vector::new()), 0);
-            assert_eq!(port.learns(), shortcuts.is_some());
-            port
-        };
-        Some(Self {
-            left: open("left", None),
-            near: open("near", Some(&shortcuts)),
-            far: open("far", Some(&shortcuts)),
-            right: open("right", None),
-            pool,
-            shortcuts,
-        })
-    }
-
-    /// Teaches the near port the way of packets like this one.
-    fn learn(&mut self, packet: &Packet) {
-        let straight = self.straight(packet);
-        self.near.begin();
-        self.near.learn(&straight);
-    }
-
-    fn straight(&self, packet: &Packet) -> Straight {
-        Straight {
-            source: packet.source,
-            destination: packet.destination,
-            ipv6: packet.ipv6,
-            lane: Lane {
-                ingress: InterfaceId(1),
-                to: ROUTER,
-                egress: InterfaceId(2),
-                device: self.far.device().expect("a device of the kernel's"),
-                link: link(NEXT, OUT),
-                mtu: 1000,
-            },
-        }
-    }
-
-    /// These come out on the other side.
-    fn passes(&mut self, sent: &[Vec<u8>], expected: &[Vec<u8>]) {
-        send(&mut self.left, &mut self.pool, sent);
-        let came = receive_bytes(&mut self.right, &mut self.pool, expected.len());
-        assert_eq!(came, expected);
-    }
-
-    /// These come to the router as they were sent, and nothing comes out.
-    fn is_asked(&mut self, sent: &[Vec<u8>]) {
-        send(&mut self.left, &mut self.pool, sent);
-        let came = receive_bytes(&mut self.near, &mut self.pool, sent.len());
-        assert_eq!(came, sent);
-        let marker = pattern(7, 60);
-        send(&mut self.far, &mut self.pool, std::slice::from_ref(&marker));
-        assert_eq!(receive_bytes(&mut self.right, &mut self.pool, 1), [marker]);
-    }
-
-    fn went(&self, by: Option<InterfaceId>) -> Vec<Went> {
-        let mut all = Vec::new();
-        self.shortcuts.take(by, &mut |went| all.push(went));
-        all
-    }
-}
-
-fn link(to: [u8; 6], from: [u8; 6]) -> [u8; 12] {
-    let mut link = [0; 12];
-    link[..6].copy_from_slice(&to);
-    link[6..].copy_from_slice(&from);
-    link
-}
-
-#[derive(Clone, Copy)]
-struct Packet {
-    source: u128,
-    destination: u128,
-    ipv6: bool,
-    ttl: u8,
-    /// Bytes behind the header.
-    payload: usize,
-}
-
-const PLAIN4: Packet = Packet {
-    source: 0x0a00_0001,
-    destination: 0xc000_0207,
-    ipv6: false,
-    ttl: 64,
-    payload: 30,
-};
-
-const PLAIN6: Packet = Packet {
-    source: 0x2001_0db8_0000_0001_0002_0003_0004_0005,
-    destination: 0x2001_0db8_ffff_0001_0002_0003_0004_0006,
-    ipv6: true,
-    ..PLAIN4
-};
-
-impl Packet {
-    /// The frame of it that comes to the router.
-    fn frame(&self) -> Vec<u8> {
-        self.behind(link(ROUTER, FROM))
-    }
-
-    /// The frame of it that leaves the router.
-    fn forwarded(&self) -> Vec<u8> {
-        let ttl = self.ttl - 1;
-        Self { ttl, ..*self }.behind(link(NEXT, OUT))
-    }
-
-    fn behind(&self, link: [u8; 12]) -> Vec<u8> {
-        let mut frame = link.to_vec();
-        if self.ipv6 {
-            frame.extend([0x86, 0xdd, 0x60, 0, 0, 0]);
-            frame.extend((self.payload as u16).to_be_bytes());
-            frame.extend([17, self.ttl]);
-            frame.extend(self.source.to_be_bytes());
-            frame.extend(self.destination.to_be_bytes());
-        } else {
-            frame.extend([8, 0, 0x45, 0]);
-            frame.extend((20 + self.payload as u16).to_be_bytes());
-            // An identification, and "don't fragment".
-            frame.extend([0xbe, 0xef, 0x40, 0, self.ttl, 17, 0, 0]);
-            frame.extend((self.source as u32).to_be_bytes());
-            frame.extend((self.destination as u32).to_be_bytes());
-            let sum = checksum(&frame[14..]);
-            frame[24..26].copy_from_slice(&sum.to_be_bytes());
-        }
-        frame.extend((0..self.payload).map(|at| at as u8));
-        frame
-    }
-}
-
-fn checksum(header: &[u8]) -> u16 {
-    let words = header
-        .chunks(2)
-        .map(|w| u32::from(w[0]) << 8 | u32::from(w[1]));
-    let sum: u32 = words.sum();
-    let folded = (sum & 0xffff) + (sum >> 16);
-    !((folded & 0xffff) + (folded >> 16)) as u16
-}
-
-/// A frame, changed; of IPv4 with a checksum that is right again.
-fn changed(packet: &Packet, change: impl FnOnce(&mut Vec<u8>)) -> Vec<u8> {
-    let mut frame = packet.frame();
-    change(&mut frame);
-    if !packet.ipv6 && frame[12..14] == [8, 0] {
-        let end = 14 + usize::from(frame[14] & 15) * 4;
-        if frame.len() >= end {
-            frame[24..26].fill(0);
-            let sum = checksum(&frame[14..end]);
-            frame[24..26].copy_from_slice(&sum.to_be_bytes());
-        }
-    }
-    frame
-}
+use crate::bed::*;
+use crate::common::*;
 
 #[test]
 fn what_a_port_has_learned_the_kernel_forwards_and_counts() {
@@ -213,23 +23,22 @@ fn what_a_port_has_learned_the_kernel_forwards_and_counts() {
             }
 
             let went = Went {
-                ingress: InterfaceId(1),
-                egress: InterfaceId(2),
+                lane: bed.lane(),
                 ipv6: plain.ipv6,
                 packets: 254,
                 bytes: 254 * plain.frame().len() as u64,
             };
-            assert_eq!(bed.went(Some(InterfaceId(3))), []);
+            assert_eq!(bed.went(Which::Of(InterfaceId(3))), []);
             // IPv4's is asked for by where it came in, IPv6's by where it left.
             let by = if plain.ipv6 {
-                went.egress
+                went.lane.egress
             } else {
-                went.ingress
+                went.lane.ingress
             };
-            assert_eq!(bed.went(Some(by)), [went]);
-            assert_eq!(bed.went(None), []);
+            assert_eq!(bed.went(Which::Of(by)), [went]);
+            assert_eq!(bed.went(Which::All), []);
             bed.passes(&[plain.frame()], &[plain.forwarded()]);
-            assert_eq!(bed.went(None).len(), 1);
+            assert_eq!(bed.went(Which::All).len(), 1);
         }
     });
 }

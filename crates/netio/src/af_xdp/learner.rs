@@ -1,0 +1,235 @@
+//! What one port learns, and what its worker gathers of it.
+//!
+//! The slot of a connection is its worker's. It says nothing any more when a minute has passed without a packet,
+//! when its generation is over, or when the connection is gone; but it is let go only by the gathering after the
+//! next, a second later: by then no program is left that had found it before, and all is counted.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+
+use frame::shortcut::{Between, Connection, Gathered, Service, Shortcut};
+
+use super::shortcuts::{LIFE, LaneKey, XdpShortcuts, step_now};
+use super::slot::{Content, Key, Slot};
+
+/// 64ths of a second, in which a round of gathering is over. The rest of the second is to spare.
+const ROUND_TICKS: usize = 48;
+
+/// A slot that this port's worker owns.
+#[derive(Clone, Copy, Debug)]
+struct Owned {
+    number: u32,
+    /// When it was last looked at it said nothing any more.
+    is_over: bool,
+}
+
+/// See the module.
+#[derive(Debug)]
+pub(super) struct Learner {
+    shortcuts: Arc<XdpShortcuts>,
+    entrance: u32,
+    /// When the round began: the generation, and the step of time.
+    generation: u32,
+    step: u32,
+    /// The lanes that were met here in this generation.
+    lanes: HashMap<LaneKey, u32>,
+    owned: Vec<Owned>,
+    /// The second whose gathering is under way, and who is next.
+    second: u32,
+    next: usize,
+}
+
+impl Learner {
+    pub(super) fn new(shortcuts: &Arc<XdpShortcuts>, entrance: u32) -> Self {
+        Self {
+            shortcuts: Arc::clone(shortcuts),
+            entrance,
+            generation: 0,
+            step: 0,
+            lanes: HashMap::new(),
+            owned: Vec::new(),
+            second: 0,
+            next: 0,
+        }
+    }
+
+    /// A round begins.
+    pub(super) fn begin(&mut self) {
+        let generation = self.shortcuts.generation().load(Ordering::SeqCst);
+        if generation != self.generation {
+            self.generation = generation;
+            self.lanes.clear();
+        }
+        self.step = step_now();
+    }
+
+    /// Learns the way of such packets, if there is room.
+    pub(super) fn learn(&mut self, shortcut: &Shortcut) {
+        let Shortcut {
+            between,
+            connection,
+            lane,
+        } = shortcut;
+        let rewrite = connection.as_ref().and_then(|one| one.rewrite.as_ref());
+        let lane = LaneKey {
+            lane: *lane,
+            ipv6: between.ipv6,
+            entrance: self.entrance,
+            translates: rewrite.is_some(),
+        };
+        let Some(lane) = self.lane(&lane) else { return };
+        self.shortcuts
+            .tell_apart(between.ipv6, connection.is_some());
+        let content = Content::new(lane, rewrite);
+        match connection {
+            Some(Connection { service, token, .. }) => {
+                let key = Key::of_connection(between, service);
+                self.learn_slot(&key, *token, &content);
+            }
+            None => self.learn_slot(&Key::of_all(between, self.entrance), 0, &content),
+        }
+    }
+
+    fn lane(&mut self, key: &LaneKey) -> Option<u32> {
+        if let Some(lane) = self.lanes.get(key) {
+            return Some(*lane);
+        }
+        let lane = self.shortcuts.lane(key, self.generation, self.step)?;
+        self.lanes.insert(*key, lane);
+        Some(lane)
+    }
+
+    fn learn_slot(&mut self, key: &Key, token: u64, content: &Content) {
+        let place = self.shortcuts.maze.place(key);
+        let word = place.word(self.generation);
+        let until = self.step.saturating_add(LIFE);
+        let mut free = None;
+        for number in place.numbers() {
+            let slot = self.shortcuts.slot(number);
+            if slot.is_of(key) {
+                let (owner, found) = (slot.owner(), slot.word());
+                if owner == token && (token != 0 || found == word) {
+                    return self.learn_again((slot, found, word), (key, token), content, until);
+                }
+                if owner != 0 {
+                    // Of a connection before this one: its worker lets it go in a second or two.
+                    return;
+                }
+            }
+            let is_over = !slot.is_of_generation(self.generation) || slot.until() < self.step;
+            if is_over && slot.owner() == 0 && free.is_none() {
+                free = Some((number, slot.word()));
+            }
+        }
+        let Some((number, found)) = free else { return };
+        let slot = self.shortcuts.slot(number);
+        if slot.write((found, word), (key, token), content, until) && token != 0 {
+            // Whoever was there before has gathered what was counted.
+            self.owned.push(Owned {
+                number,
+                is_over: false,
+            });
+        }
+    }
+
+    /// There is a slot of these packets, and of their connection.
+    fn learn_again(
+        &self,
+        (slot, found, word): (Slot<'_>, u64, u64),
+        (key, token): (&Key, u64),
+        content: &Content,
+        until: u32,
+    ) {
+        if token == 0 {
+            return slot.renew(until, content.lane);
+        }
+        match (found == word, slot.content() == *content) {
+            (true, true) => slot.renew(until, content.lane),
+            // A program may be reading it that would take the new for the old: not before that has ended.
+            (true, false) => slot.release(),
+            (false, true) => {
+                slot.renew(until, content.lane);
+                slot.say(word);
+            }
+            (false, false) if slot.is_released() => {}
+            (false, false) => {
+                slot.write((found, word), (key, token), content, until);
+            }
+        }
+    }
+
+    /// See [`frame::Port::gather`].
+    pub(super) fn gather(
+        &mut self,
+        ticks: Option<u32>,
+        gathered: &mut dyn FnMut(Gathered) -> bool,
+    ) {
+        let all = self.owned.len();
+        let goal = match ticks {
+            Some(ticks) => {
+                if ticks / 64 != self.second {
+                    (self.second, self.next) = (ticks / 64, 0);
+                }
+                all.min(all * (ticks as usize % 64 + 1) / ROUND_TICKS + 1)
+            }
+            None => {
+                self.next = 0;
+                all
+            }
+        };
+        let mut left = goal.saturating_sub(self.next);
+        while left > 0 && self.next < self.owned.len() {
+            left -= 1;
+            if self.visit(self.next, gathered) {
+                self.next += 1;
+            } else {
+                self.owned.swap_remove(self.next);
+            }
+        }
+    }
+
+    /// Whether there are slots to gather from.
+    pub(super) fn gathers(&self) -> bool {
+        !self.owned.is_empty()
+    }
+
+    /// Takes what a slot has counted; false if it was let go.
+    fn visit(&mut self, at: usize, gathered: &mut dyn FnMut(Gathered) -> bool) -> bool {
+        let owned = &mut self.owned[at];
+        let slot = self.shortcuts.slot(owned.number);
+        let (token, counted) = (slot.owner(), slot.take_counted());
+        let is_gone = !counted.is_nothing() && !gathered(counted.gathered(token));
+        let holds = slot.is_of_generation(self.generation) && slot.until() >= self.step;
+        if holds && !is_gone {
+            owned.is_over = false;
+            return true;
+        }
+        slot.release();
+        if owned.is_over {
+            slot.leave();
+            return false;
+        }
+        owned.is_over = true;
+        true
+    }
+
+    /// Forgets the shortcut of a direction of a connection.
+    pub(super) fn unlearn(&self, between: &Between, service: &Service) {
+        let slot = self.shortcuts.find(&Key::of_connection(between, service));
+        if let Some(slot) = slot.filter(|slot| slot.owner() != 0) {
+            slot.release();
+        }
+    }
+}
+
+impl Drop for Learner {
+    /// Its slots are others' to take.
+    fn drop(&mut self) {
+        for owned in &self.owned {
+            let slot = self.shortcuts.slot(owned.number);
+            slot.release();
+            slot.leave();
+        }
+    }
+}

@@ -1,0 +1,209 @@
+//! A router between two hosts, without a router: only ports and what they have learned.
+
+use std::sync::Arc;
+
+use frame::shortcut::{Between, Handler, Lane, Rules, Shortcut, Shortcuts, Went, Which};
+use frame::{InterfaceId, Pool, Port};
+use netio::{Umem, XdpMode, XdpPort, XdpShortcuts};
+
+use crate::common::*;
+
+const RING: u32 = 256;
+pub(crate) const FROM: [u8; 6] = [2, 0, 0, 0, 0, 1];
+pub(crate) const ROUTER: [u8; 6] = [2, 0, 0, 0, 0, 2];
+pub(crate) const OUT: [u8; 6] = [2, 0, 0, 0, 0, 3];
+pub(crate) const NEXT: [u8; 6] = [2, 0, 0, 0, 0, 4];
+
+/// `left ── near [ router ] far ── right`, and what the router's ports learn.
+pub(crate) struct Bed {
+    pub(crate) pool: Pool,
+    pub(crate) left: XdpPort,
+    pub(crate) near: XdpPort,
+    pub(crate) far: XdpPort,
+    pub(crate) right: XdpPort,
+    pub(crate) shortcuts: Arc<XdpShortcuts>,
+}
+
+impl Bed {
+    /// None, and the reason is printed, where the kernel has no such maps.
+    pub(crate) fn new() -> Option<Self> {
+        cable("left", "near", 1500);
+        cable("far", "right", 1500);
+        let shortcuts = match XdpShortcuts::new(0x0123_4567_89ab_cdef) {
+            Ok(shortcuts) => shortcuts,
+            Err(error) => {
+                skip(&format!("maps that can be mapped: {error}"));
+                return None;
+            }
+        };
+        let mut pool = pool();
+        let mut open = |device: &str, shortcuts: Option<&Arc<XdpShortcuts>>| {
+            let umems = [Umem::of(&pool)];
+            let ports = XdpPort::open(device, XdpMode::Generic, &umems, RING, shortcuts);
+            let mut ports = ports.expect("an AF_XDP socket");
+            let mut port = ports.pop().expect("one port");
+            // Before it is asked it has no slots to receive into.
+            assert_eq!(port.receive(&mut pool, &mut frame::Vector::new()), 0);
+            assert_eq!(port.learns(), shortcuts.is_some());
+            port
+        };
+        Some(Self {
+            left: open("left", None),
+            near: open("near", Some(&shortcuts)),
+            far: open("far", Some(&shortcuts)),
+            right: open("right", None),
+            pool,
+            shortcuts,
+        })
+    }
+
+    /// Teaches the near port the way of packets like this one.
+    pub(crate) fn learn(&mut self, packet: &Packet) {
+        let straight = self.straight(packet);
+        self.near.begin();
+        self.near.learn(&straight);
+    }
+
+    pub(crate) fn straight(&self, packet: &Packet) -> Shortcut {
+        Shortcut {
+            between: packet.between(),
+            connection: None,
+            lane: self.lane(),
+        }
+    }
+
+    pub(crate) fn lane(&self) -> Lane {
+        Lane {
+            ingress: InterfaceId(1),
+            to: ROUTER,
+            egress: InterfaceId(2),
+            device: self.far.device().expect("a device of the kernel's"),
+            link: link(NEXT, OUT),
+            mtu: 1000,
+            handler: Handler::FastPath,
+            rules: Rules::default(),
+        }
+    }
+
+    /// These come out on the other side.
+    pub(crate) fn passes(&mut self, sent: &[Vec<u8>], expected: &[Vec<u8>]) {
+        send(&mut self.left, &mut self.pool, sent);
+        let came = receive_bytes(&mut self.right, &mut self.pool, expected.len());
+        assert_eq!(came, expected);
+    }
+
+    /// These come to the router as they were sent, and nothing comes out.
+    pub(crate) fn is_asked(&mut self, sent: &[Vec<u8>]) {
+        send(&mut self.left, &mut self.pool, sent);
+        let came = receive_bytes(&mut self.near, &mut self.pool, sent.len());
+        assert_eq!(came, sent);
+        let marker = pattern(7, 60);
+        send(&mut self.far, &mut self.pool, std::slice::from_ref(&marker));
+        assert_eq!(receive_bytes(&mut self.right, &mut self.pool, 1), [marker]);
+    }
+
+    pub(crate) fn went(&self, which: Which) -> Vec<Went> {
+        let mut all = Vec::new();
+        self.shortcuts.take(which, &mut |went| all.push(went));
+        all
+    }
+}
+
+pub(crate) fn link(to: [u8; 6], from: [u8; 6]) -> [u8; 12] {
+    let mut link = [0; 12];
+    link[..6].copy_from_slice(&to);
+    link[6..].copy_from_slice(&from);
+    link
+}
+
+#[derive(Clone, Copy)]
+pub(crate) struct Packet {
+    pub(crate) source: u128,
+    pub(crate) destination: u128,
+    pub(crate) ipv6: bool,
+    pub(crate) ttl: u8,
+    /// Bytes behind the header.
+    pub(crate) payload: usize,
+}
+
+pub(crate) const PLAIN4: Packet = Packet {
+    source: 0x0a00_0001,
+    destination: 0xc000_0207,
+    ipv6: false,
+    ttl: 64,
+    payload: 30,
+};
+
+pub(crate) const PLAIN6: Packet = Packet {
+    source: 0x2001_0db8_0000_0001_0002_0003_0004_0005,
+    destination: 0x2001_0db8_ffff_0001_0002_0003_0004_0006,
+    ipv6: true,
+    ..PLAIN4
+};
+
+impl Packet {
+    pub(crate) fn between(&self) -> Between {
+        Between {
+            source: self.source,
+            destination: self.destination,
+            ipv6: self.ipv6,
+        }
+    }
+
+    /// The frame of it that comes to the router.
+    pub(crate) fn frame(&self) -> Vec<u8> {
+        self.behind(link(ROUTER, FROM))
+    }
+
+    /// The frame of it that leaves the router.
+    pub(crate) fn forwarded(&self) -> Vec<u8> {
+        let ttl = self.ttl - 1;
+        Self { ttl, ..*self }.behind(link(NEXT, OUT))
+    }
+
+    pub(crate) fn behind(&self, link: [u8; 12]) -> Vec<u8> {
+        let mut frame = link.to_vec();
+        if self.ipv6 {
+            frame.extend([0x86, 0xdd, 0x60, 0, 0, 0]);
+            frame.extend((self.payload as u16).to_be_bytes());
+            frame.extend([17, self.ttl]);
+            frame.extend(self.source.to_be_bytes());
+            frame.extend(self.destination.to_be_bytes());
+        } else {
+            frame.extend([8, 0, 0x45, 0]);
+            frame.extend((20 + self.payload as u16).to_be_bytes());
+            // An identification, and "don't fragment".
+            frame.extend([0xbe, 0xef, 0x40, 0, self.ttl, 17, 0, 0]);
+            frame.extend((self.source as u32).to_be_bytes());
+            frame.extend((self.destination as u32).to_be_bytes());
+            let sum = checksum(&frame[14..]);
+            frame[24..26].copy_from_slice(&sum.to_be_bytes());
+        }
+        frame.extend((0..self.payload).map(|at| at as u8));
+        frame
+    }
+}
+
+pub(crate) fn checksum(header: &[u8]) -> u16 {
+    let words = header
+        .chunks(2)
+        .map(|w| u32::from(w[0]) << 8 | u32::from(w[1]));
+    let sum: u32 = words.sum();
+    let folded = (sum & 0xffff) + (sum >> 16);
+    !((folded & 0xffff) + (folded >> 16)) as u16
+}
+
+/// A frame, changed; of IPv4 with a checksum that is right again.
+pub(crate) fn changed(packet: &Packet, change: impl FnOnce(&mut Vec<u8>)) -> Vec<u8> {
+    let mut frame = packet.frame();
+    change(&mut frame);
+    if !packet.ipv6 && frame[12..14] == [8, 0] {
+        let end = 14 + usize::from(frame[14] & 15) * 4;
+        if frame.len() >= end {
+            frame[24..26].fill(0);
+            let sum = checksum(&frame[14..end]);
+            frame[24..26].copy_from_slice(&sum.to_be_bytes());
+        }
+    }
+    frame
+}
