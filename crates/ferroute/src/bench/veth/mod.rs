@@ -153,14 +153,11 @@ pub(super) fn run(bench: &Bench, print: &mut dyn FnMut(&Row)) -> Result<(), Stri
         cores,
     };
     let asked = |row: &str| bench.rows.is_empty() || bench.rows.iter().any(|asked| asked == row);
+    if bench.via == Via::Xdp {
+        pair.shortcuts = Some(Napi::begin(&lab, "router", "ether1", cores)?);
+    }
     if asked(ROWS[0]) {
-        if bench.via == Via::Xdp {
-            pair.shortcuts = Some(Napi::begin(&lab, "router", "ether1", cores)?);
-        }
         plain(bench, (via, &frames), &mut pair, print)?;
-        if let Some(shortcuts) = pair.shortcuts.take() {
-            shortcuts.end(&lab, "router", "ether1")?;
-        }
     }
     if asked(ROWS[1]) {
         match guarded::prepare(&lab, &pair) {

@@ -20,17 +20,12 @@ impl Napi {
     /// Has a device of a host receive in a thread on the second core.
     pub(super) fn begin(lab: &Lab, host: &str, device: &str, cores: Cores) -> Result<Self, String> {
         let before: HashSet<Pid> = threads(device).collect();
-        set(lab, host, device, true)?;
+        set(lab, host, device)?;
         let thread = threads(device).find(|thread| !before.contains(thread));
         let thread = thread.ok_or("this kernel has no threaded NAPI on veth")?;
         cores.pin_forwarder(thread)?;
         realtime(thread, Some(MEASURED));
         Ok(Self { thread })
-    }
-
-    /// Has it receive as devices do.
-    pub(super) fn end(self, lab: &Lab, host: &str, device: &str) -> Result<(), String> {
-        set(lab, host, device, false)
     }
 
     /// Nanoseconds that it has run so far.
@@ -42,20 +37,14 @@ impl Napi {
     }
 }
 
-/// Turns it on or off. A veth device has NAPI when it merges what it receives, or has native XDP.
-fn set(lab: &Lab, host: &str, device: &str, on: bool) -> Result<(), String> {
-    let merge = if on { "on" } else { "off" };
-    let threaded = u8::from(on);
-    let mut steps = [
-        format!("ethtool -K {device} gro {merge}"),
-        format!("echo {threaded} > /sys/class/net/{device}/threaded"),
-    ];
-    if !on {
-        steps.reverse();
-    }
-    let [first, second] = steps;
+/// Turns it on. A veth device has NAPI when it merges what it receives, or has native XDP.
+fn set(lab: &Lab, host: &str, device: &str) -> Result<(), String> {
     // With a view of /sys of its own, because that shows the devices of one namespace.
-    let script = format!("mount -t sysfs sysfs /sys\n{first}\n{second}");
+    let script = format!(
+        "mount -t sysfs sysfs /sys
+ethtool -K {device} gro on
+echo 1 > /sys/class/net/{device}/threaded"
+    );
     let output = lab
         .command(host, "unshare")
         .map_err(|error| error.to_string())?
