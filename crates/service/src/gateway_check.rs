@@ -4,6 +4,10 @@
 //! is a timeout; after two timeouts the gateway counts as unreachable, after one answer as
 //! reachable. All routes through a gateway that is checked by any of them share its state, so that
 //! one check per gateway and way of asking is enough: the owner watches each pair once.
+//!
+//! To whom a way was found again (a link came back) another question goes at once, so that a gateway
+//! that counts as unreachable is not kept waiting for its turn. Such a question changes neither the
+//! turns nor what is held against the gateway.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -33,6 +37,14 @@ pub enum Event<G> {
         /// The gateway.
         gateway: G,
         /// How to ask it.
+        how: How,
+    },
+    /// There is a way to the gateway where there was none: who owes an answer, or counts as
+    /// unreachable, is asked within a millisecond for each gateway that is watched, a second at most.
+    Found {
+        /// The gateway.
+        gateway: G,
+        /// How it is asked.
         how: How,
     },
     /// No route needs this check any more.
@@ -100,7 +112,10 @@ enum State {
 #[derive(Clone, Copy, Debug)]
 struct Watched {
     state: State,
+    /// When it is its turn.
     due: Instant,
+    /// When it is asked out of turn.
+    extra: Option<Instant>,
 }
 
 /// Checks gateways, as a machine.
@@ -132,14 +147,36 @@ impl<G: Copy + Ord> GatewayCheck<G> {
         }
         // Many gateways that are watched at once are not to be asked at once.
         let due = now + Duration::from_nanos(self.rng.below(SPREAD.as_nanos() as u64));
-        let state = State::Reachable { unanswered: 0 };
-        self.watched.insert((gateway, how), Watched { state, due });
+        let watched = Watched {
+            state: State::Reachable { unanswered: 0 },
+            due,
+            extra: None,
+        };
+        self.watched.insert((gateway, how), watched);
         self.timers.insert((due, gateway, how));
     }
 
     fn unwatch(&mut self, gateway: G, how: How) {
         if let Some(watched) = self.watched.remove(&(gateway, how)) {
-            self.timers.remove(&(watched.due, gateway, how));
+            for at in core::iter::once(watched.due).chain(watched.extra) {
+                self.timers.remove(&(at, gateway, how));
+            }
+        }
+    }
+
+    fn found(&mut self, gateway: G, how: How, now: Instant) {
+        // As many may be behind one link, they are not asked in the same moment either.
+        let spread = SPREAD.min(Duration::from_millis(self.watched.len() as u64));
+        let Some(watched) = self.watched.get_mut(&(gateway, how)) else {
+            return;
+        };
+        if watched.state == (State::Reachable { unanswered: 0 }) || watched.extra.is_some() {
+            return;
+        }
+        let at = now + Duration::from_nanos(self.rng.below(spread.as_nanos() as u64));
+        if at < watched.due {
+            watched.extra = Some(at);
+            self.timers.insert((at, gateway, how));
         }
     }
 
@@ -156,6 +193,18 @@ impl<G: Copy + Ord> GatewayCheck<G> {
                 how,
                 reachability,
             });
+        }
+    }
+
+    fn is_out_of_turn(&self, gateway: G, how: How, at: Instant) -> bool {
+        let watched = self.watched.get(&(gateway, how));
+        watched.is_some_and(|watched| watched.extra == Some(at))
+    }
+
+    fn ask_again(&mut self, gateway: G, how: How, out: &mut Vec<Action<G>>) {
+        if let Some(watched) = self.watched.get_mut(&(gateway, how)) {
+            watched.extra = None;
+            out.push(Action::Ask { gateway, how });
         }
     }
 
@@ -208,6 +257,7 @@ impl<G: Copy + Ord> Machine for GatewayCheck<G> {
     fn handle(&mut self, event: Event<G>, now: Instant, out: &mut Vec<Action<G>>) {
         match event {
             Event::Watch { gateway, how } => self.watch(gateway, how, now),
+            Event::Found { gateway, how } => self.found(gateway, how, now),
             Event::Unwatch { gateway, how } => self.unwatch(gateway, how),
             Event::Answered { gateway, how } => self.answered(gateway, how, out),
         }
@@ -218,7 +268,11 @@ impl<G: Copy + Ord> Machine for GatewayCheck<G> {
             && due <= now
         {
             self.timers.pop_first();
-            self.ask(gateway, how, now, out);
+            if self.is_out_of_turn(gateway, how, due) {
+                self.ask_again(gateway, how, out);
+            } else {
+                self.ask(gateway, how, now, out);
+            }
         }
     }
 
@@ -337,12 +391,79 @@ mod tests {
     }
 
     #[test]
-    fn who_is_unwatched_is_neither_asked_nor_known() {
+    fn an_unreachable_gateway_is_asked_at_once_when_a_way_to_it_is_found() {
         let mut desk = Desk::watching(1);
-        desk.on(Event::Unwatch {
+        desk.pass(Duration::from_secs(63), |_| false);
+        let turn = desk.machine.deadline();
+
+        desk.on(Event::Found {
             gateway: 0,
             how: PING,
         });
+        let back = desk.pass(Duration::from_millis(1), |_| true);
+
+        assert_eq!(changes(&back), [(0, Reachability::Reachable)]);
+        // Its turns stay as they are.
+        assert_eq!(desk.machine.deadline(), turn);
+    }
+
+    #[test]
+    fn a_question_out_of_turn_is_not_held_against_a_gateway() {
+        let mut desk = Desk::watching(1);
+        let until_first = desk.machine.deadline().unwrap().0 - desk.now;
+        desk.pass(until_first, |_| false);
+        for _ in 0..19 {
+            desk.on(Event::Found {
+                gateway: 0,
+                how: PING,
+            });
+            let asked = desk.pass(Duration::from_secs(1), |_| false);
+            assert_eq!(changes(&asked), []);
+            assert!(!asked.is_empty());
+        }
+
+        let late = desk.pass(Duration::from_secs(1), |_| false);
+
+        assert_eq!(changes(&late), [(0, Reachability::Unreachable)]);
+    }
+
+    #[test]
+    fn who_answers_is_asked_in_turn_alone() {
+        let mut desk = Desk::watching(1);
+        desk.pass(Duration::from_secs(5), |_| true);
+        let turn = desk.machine.deadline();
+
+        desk.on(Event::Found {
+            gateway: 0,
+            how: PING,
+        });
+
+        assert_eq!(desk.machine.deadline(), turn);
+    }
+
+    #[test]
+    fn a_thousand_gateways_behind_one_link_are_asked_within_a_second_and_not_all_at_once() {
+        let mut desk = Desk::watching(1_000);
+        desk.pass(Duration::from_secs(63), |_| false);
+        for gateway in 0..1_000 {
+            desk.on(Event::Found { gateway, how: PING });
+        }
+
+        let early = desk.pass(Duration::from_millis(500), |_| true);
+        let late = desk.pass(Duration::from_millis(500), |_| true);
+
+        let (early, late) = (changes(&early).len(), changes(&late).len());
+        assert_eq!(early + late, 1_000);
+        assert!(early > 400 && late > 400, "{early} and {late}");
+    }
+
+    #[test]
+    fn who_is_unwatched_is_neither_asked_nor_known() {
+        let mut desk = Desk::watching(1);
+        desk.pass(Duration::from_secs(63), |_| false);
+        let (gateway, how) = (0, PING);
+        desk.on(Event::Found { gateway, how });
+        desk.on(Event::Unwatch { gateway, how });
 
         assert_eq!(desk.machine.deadline(), None);
         assert_eq!(desk.machine.reachability(0, PING), None);

@@ -58,6 +58,22 @@ impl Control {
         }
     }
 
+    /// Has gateways asked out of turn that lead somewhere again.
+    pub(super) fn ask_found(&mut self) {
+        let found4 = self.v4.rib.take_found().into_iter();
+        let found4 = found4.map(|(gateway, check)| (Checked::V4(gateway), check));
+        let found6 = self.v6.rib.take_found().into_iter();
+        let found6 = found6.map(|(gateway, check)| (Checked::V6(gateway), check));
+        for (gateway, check) in found4.chain(found6) {
+            if let Some(how) = how_of(check) {
+                let event = Event::Found { gateway, how };
+                self.check.handle(event, self.now, &mut Vec::new());
+            }
+        }
+        let deadline = self.check.deadline().map(|(at, _)| at);
+        self.timers.set(TimerKey::Check, deadline);
+    }
+
     fn feed_check(&mut self, event: Event<Checked>) {
         let mut actions = Vec::new();
         self.check.handle(event, self.now, &mut actions);
@@ -91,8 +107,8 @@ impl Control {
                 }
             }
         }
-        let deadline = self.check.deadline().map(|(at, _)| at);
-        self.timers.set(TimerKey::Check, deadline);
+        // Who answers may be the way to others that are asked.
+        self.ask_found();
     }
 
     fn judge(&mut self, gateway: Checked, how: How, alive: bool) {
@@ -218,14 +234,18 @@ fn wanted<F: Family>(
     checked: impl Fn(Gateway<F>) -> Checked,
 ) -> impl Iterator<Item = (Checked, How)> {
     rib.checked().filter_map(move |(gateway, check)| {
-        let how = match check {
-            Check::Ping => How::Ping,
-            Check::Arp => How::Arp,
-            // As no BFD runs here, nothing is asked, and the gateway counts as alive.
-            Check::Bfd | Check::None => return None,
-        };
+        let how = how_of(check)?;
         address_of(&gateway).map(|_| (checked(gateway), how))
     })
+}
+
+fn how_of(check: Check) -> Option<How> {
+    match check {
+        Check::Ping => Some(How::Ping),
+        Check::Arp => Some(How::Arp),
+        // As no BFD runs here, nothing is asked, and the gateway counts as alive.
+        Check::Bfd | Check::None => None,
+    }
 }
 
 fn address_of<F: Family>(gateway: &Gateway<F>) -> Option<F::Addr> {

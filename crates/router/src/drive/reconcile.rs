@@ -390,6 +390,7 @@ impl Control {
         self.v4.settle(&mut self.fib, &mut self.log);
         self.v6.settle(&mut self.fib, &mut self.log);
         self.watch_gateways();
+        self.ask_found();
     }
 
     /// A port that is configured and not there is warned about once. The owner has had the time to

@@ -105,6 +105,8 @@ pub struct Rib<F: Family> {
     connected_lengths: BTreeMap<u8, u32>,
     /// Gateways whose check failed.
     dead: BTreeSet<(Gateway<F>, Check)>,
+    /// Gateways that are checked, and to which a way was found since the owner asked.
+    found: Vec<(Gateway<F>, Check)>,
     released_lengths: Vec<u8>,
     /// Sets that prefixes let go of, kept until the FIB no longer points at their lines.
     released_sets: Vec<u32>,
@@ -129,6 +131,7 @@ impl<F: Family> Default for Rib<F> {
             hosts: BTreeMap::new(),
             connected_lengths: BTreeMap::new(),
             dead: BTreeSet::new(),
+            found: Vec::new(),
             released_lengths: Vec::new(),
             released_sets: Vec::new(),
             flipped: Vec::new(),
@@ -293,6 +296,12 @@ impl<F: Family> Rib<F> {
     pub fn checked(&self) -> impl Iterator<Item = (Gateway<F>, Check)> {
         let checked = self.hops.checked.iter();
         checked.map(|key| (key.gateway, key.check))
+    }
+
+    /// The gateways that are checked and lead somewhere where they did not when this was called last,
+    /// because a link is back or a route was found; perhaps repeated.
+    pub fn take_found(&mut self) -> Vec<(Gateway<F>, Check)> {
+        core::mem::take(&mut self.found)
     }
 
     /// Where a gateway that is checked in this way is to be asked, whether or not it counts as alive:

@@ -43,7 +43,11 @@ impl<F: Family> Rib<F> {
         if hop.flips >= MOST_FLIPS {
             found.paths.clear();
         }
-        hop.way = found.paths.first().copied();
+        let way = found.paths.first().copied();
+        let before = core::mem::replace(&mut hop.way, way);
+        if way.is_some() && way != before && hop.key.check != Check::None {
+            self.found.push((hop.key.gateway, hop.key.check));
+        }
         if let Some(probe) = hop.probe {
             self.lines.show(probe, hop.way.as_slice());
         }

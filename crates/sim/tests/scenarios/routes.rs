@@ -1,5 +1,6 @@
 //! Several ways, and which one is taken.
 
+use machine::Duration;
 use sim::{Heard, HostConfig, Line, NodeId, World};
 
 use crate::{SERVERS, chain, seconds};
@@ -260,6 +261,36 @@ fn a_gateway_behind_a_dead_link_is_not_asked_by_another_uplink() {
         world.run_on(upper, "/ipv6 firewall raw remove [find]");
         world.run(seconds(60));
         assert_eq!(ways(&mut world), upper_ways);
+    }
+}
+
+#[test]
+fn a_gateway_whose_link_returns_is_asked_at_once() {
+    let routes = "\
+        /ip route add dst-address=10.7.1.1 gateway=10.8.1.2 scope=10 check-gateway=arp\n\
+        /ip route add gateway=10.7.1.1 target-scope=11 distance=1 check-gateway=ping\n\
+        /ip route add gateway=10.8.2.2 distance=2\n\
+        /ipv6 route add gateway=2001:db8:81::2 distance=1 check-gateway=ping\n\
+        /ipv6 route add gateway=2001:db8:82::2 distance=2\n";
+    let mut diamond = diamond(10, routes);
+    let (world, edge) = (&mut diamond.world, diamond.edge);
+    // Whenever it returns, between two turns of its gateways.
+    for offset in 0..9 {
+        world.cut((edge, 1), true);
+        world.run(seconds(60 + offset));
+        assert_eq!(default_way(world, edge, "/ip"), "10.8.2.2%ether3");
+        assert_eq!(default_way(world, edge, "/ipv6"), "2001:db8:82::2%ether3");
+
+        world.cut((edge, 1), false);
+        let back = world.run_until(Duration::from_millis(100), |world| {
+            default_way(world, edge, "/ip") == "10.8.1.2%ether2"
+        });
+        assert!(back, "{offset}");
+        // Whose addresses wait for two seconds until they are used.
+        let back = world.run_until(seconds(3), |world| {
+            default_way(world, edge, "/ipv6") == "2001:db8:81::2%ether2"
+        });
+        assert!(back, "{offset}");
     }
 }
 
