@@ -120,47 +120,47 @@ impl Control {
     }
 
     /// Asks a gateway where its routes lead, and nowhere else: what another uplink says of it is no answer.
-    /// Where none of them leads anywhere, nothing is asked, and it does not answer.
+    /// Where none of them leads anywhere, nothing is asked, and it does not answer. Behind a route with
+    /// several ways it is asked by each of them, and any answer is one: who wants a way taken out that is
+    /// dead has that way's own gateway checked.
     fn ask_gateway(&mut self, gateway: Checked, how: How) {
         match (gateway, how) {
             (Checked::V4(gateway), How::Ping) => self.ping4(gateway),
             (Checked::V6(gateway), How::Ping) => self.ping6(gateway),
-            (_, How::Arp) => match self.asked_by_arp(gateway) {
-                Some((id, IpAddr::V4(address))) => {
-                    self.feed4(id, neighbour::Event::Probe { address });
+            (_, How::Arp) => {
+                for (id, address) in self.asked_by_arp(gateway) {
+                    match address {
+                        IpAddr::V4(address) => {
+                            self.feed4(id, neighbour::Event::Probe { address });
+                        }
+                        IpAddr::V6(address) => {
+                            self.feed6(id, neighbour::Event::Probe { address });
+                        }
+                    }
                 }
-                Some((id, IpAddr::V6(address))) => {
-                    self.feed6(id, neighbour::Event::Probe { address });
-                }
-                None => {}
-            },
+            }
         }
     }
 
-    /// The neighbour that is asked for a gateway.
-    fn asked_by_arp(&self, gateway: Checked) -> Option<(InterfaceId, IpAddr)> {
+    /// The neighbours that are asked for a gateway.
+    fn asked_by_arp(&self, gateway: Checked) -> Vec<(InterfaceId, IpAddr)> {
         match gateway {
             Checked::V4(gateway) => {
-                let (id, address, _) = way_to(&self.v4.rib, gateway, Check::Arp)?;
-                Some((id, address.into()))
+                let ways = ways_to(&self.v4.rib, gateway, Check::Arp);
+                ways.map(|(id, address, _)| (id, address.into())).collect()
             }
             Checked::V6(gateway) => {
-                let (id, address, _) = way_to(&self.v6.rib, gateway, Check::Arp)?;
-                Some((id, address.into()))
+                let ways = ways_to(&self.v6.rib, gateway, Check::Arp);
+                ways.map(|(id, address, _)| (id, address.into())).collect()
             }
         }
     }
 
     fn ping4(&mut self, gateway: Gateway<V4>) {
-        let Some((id, next, hop)) = way_to(&self.v4.rib, gateway, Check::Ping) else {
-            return;
-        };
         let Some(to) = address_of(&gateway) else {
             return;
         };
-        let Some(source) = self.source_on4(id, next, to) else {
-            return;
-        };
+        let ways: Vec<_> = ways_to(&self.v4.rib, gateway, Check::Ping).collect();
         let mut echo = Vec::new();
         let message = icmpv4::Message::EchoRequest {
             id: self.check_id,
@@ -168,31 +168,34 @@ impl Control {
             data: &[0; 8],
         };
         message.emit(&mut echo);
-        let header = ipv4::Repr::new(Protocol::ICMP, source, to);
-        let packet = [&header.to_bytes(echo.len())[..], &echo].concat();
-        self.probe(&packet, hop);
+        for (id, next, hop) in ways {
+            if let Some(source) = self.source_on4(id, next, to) {
+                let header = ipv4::Repr::new(Protocol::ICMP, source, to);
+                let packet = [&header.to_bytes(echo.len())[..], &echo].concat();
+                self.probe(&packet, hop);
+            }
+        }
     }
 
     fn ping6(&mut self, gateway: Gateway<V6>) {
-        let Some((id, _, hop)) = way_to(&self.v6.rib, gateway, Check::Ping) else {
-            return;
-        };
         let Some(to) = address_of(&gateway) else {
             return;
         };
-        let Some(source) = self.source_on6(id, to) else {
-            return;
-        };
-        let mut echo = Vec::new();
+        let ways: Vec<_> = ways_to(&self.v6.rib, gateway, Check::Ping).collect();
         let message = icmpv6::Message::EchoRequest {
             id: self.check_id,
             seq: self.ask_by(Checked::V6(gateway)),
             data: &[0; 8],
         };
-        message.emit(source, to, &mut echo);
-        let header = ipv6::Repr::new(Protocol::ICMPV6, source, to);
-        let packet = [&header.to_bytes(echo.len())[..], &echo].concat();
-        self.probe(&packet, hop);
+        for (id, _, hop) in ways {
+            if let Some(source) = self.source_on6(id, to) {
+                let mut echo = Vec::new();
+                message.emit(source, to, &mut echo);
+                let header = ipv6::Repr::new(Protocol::ICMPV6, source, to);
+                let packet = [&header.to_bytes(echo.len())[..], &echo].concat();
+                self.probe(&packet, hop);
+            }
+        }
     }
 
     /// The number of the next ping of a gateway, by which its answer is known: several may have one address.
@@ -220,7 +223,7 @@ impl Control {
     pub(super) fn answered(&mut self, from: IpAddr, on: InterfaceId) {
         let asked = self.watched.iter().filter(|(_, how)| *how == How::Arp);
         let asked = asked.map(|(gateway, _)| *gateway);
-        let is_it = |gateway: &Checked| self.asked_by_arp(*gateway) == Some((on, from));
+        let is_it = |gateway: &Checked| self.asked_by_arp(*gateway).contains(&(on, from));
         let answered: Vec<_> = asked.filter(is_it).collect();
         for gateway in answered {
             let how = How::Arp;
@@ -255,16 +258,17 @@ fn address_of<F: Family>(gateway: &Gateway<F>) -> Option<F::Addr> {
     }
 }
 
-/// Where a gateway is asked: the neighbour there, and for pings the next hop that leads there.
-fn way_to<F: Family>(
+/// Where a gateway is asked: the neighbours there, and for pings the next hops that lead there.
+fn ways_to<F: Family>(
     rib: &Rib<F>,
     gateway: Gateway<F>,
     check: Check,
-) -> Option<(InterfaceId, F::Addr, NextHopId)> {
-    match rib.way_to(gateway, check)? {
-        (Target::Neighbour(id, address), hop) => Some((id, address, hop)),
+) -> impl Iterator<Item = (InterfaceId, F::Addr, NextHopId)> {
+    let ways = rib.ways_to(gateway, check);
+    ways.filter_map(|(way, hop)| match way {
+        Target::Neighbour(id, address) => Some((id, address, hop)),
         _ => None,
-    }
+    })
 }
 
 fn check_of(how: How) -> Check {

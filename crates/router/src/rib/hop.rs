@@ -42,9 +42,9 @@ pub(super) struct Hop<F: Family> {
     pub(super) paths: Vec<Target<F>>,
     /// What the owner of the gateway check said last.
     pub(super) alive: bool,
-    /// Where it is asked, whether or not it counts as alive; a line of its own for those that are.
-    pub(super) way: Option<Target<F>>,
-    pub(super) probe: Option<LineId>,
+    /// Where it is asked, whether or not it counts as alive: its paths, each once. Those of one that is
+    /// pinged share their lines.
+    pub(super) ways: Vec<Target<F>>,
     /// The set of the route that it was resolved through, and that route's prefix length.
     pub(super) via: u32,
     pub(super) via_len: u8,
@@ -119,8 +119,7 @@ impl<F: Family> Hops<F> {
             line,
             paths: Vec::new(),
             alive: true,
-            way: None,
-            probe: None,
+            ways: Vec::new(),
             via: NIL,
             via_len: 0,
             sets: Vec::new(),

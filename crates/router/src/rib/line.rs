@@ -268,6 +268,12 @@ impl<F: Family> Lines<F> {
         }
     }
 
+    /// The number of the shared line of a target, where somebody shares it and it was written.
+    pub(super) fn shared_number(&self, target: &Target<F>) -> NextHopId {
+        let shared = self.shared.get(target);
+        shared.map_or(NextHopId::NO_ROUTE, |(line, _)| self.number(*line))
+    }
+
     /// The link behind an interface.
     pub fn link(&self, interface: InterfaceId) -> Option<&Link> {
         self.links.get(&interface)

@@ -305,17 +305,21 @@ impl<F: Family> Rib<F> {
     }
 
     /// Where a gateway that is checked in this way is to be asked, whether or not it counts as alive:
-    /// where its routes would lead, by no other uplink. With it, for pings, the next hop that leads there.
-    pub fn way_to(&self, gateway: Gateway<F>, check: Check) -> Option<(Target<F>, NextHopId)> {
+    /// where its routes would lead, by no other uplink; more than once where it lies behind a route
+    /// with several ways. With each, for pings, the next hop that leads there.
+    pub fn ways_to(
+        &self,
+        gateway: Gateway<F>,
+        check: Check,
+    ) -> impl Iterator<Item = (Target<F>, NextHopId)> {
         let from = HopKey::new(gateway, 0, Check::None);
         let of_it = self.hops.by_key.range(from..);
-        let of_it = of_it.take_while(|(key, _)| key.gateway == gateway);
-        let asked = of_it.filter(|(key, _)| key.check == check);
-        let hops = asked.filter_map(|(_, id)| self.hops.hop(*id));
-        let mut ways = hops.filter_map(|hop| Some((hop.way?, hop.probe)));
-        let (way, probe) = ways.next()?;
-        let number = probe.map_or(NextHopId::NO_ROUTE, |probe| self.lines.number(probe));
-        Some((way, number))
+        let of_it = of_it.take_while(move |(key, _)| key.gateway == gateway);
+        let asked = of_it.filter(move |(key, _)| key.check == check);
+        let mut hops = asked.filter_map(|(_, id)| self.hops.hop(*id));
+        let hop = hops.find(|hop| !hop.ways.is_empty());
+        let ways = hop.into_iter().flat_map(|hop| &hop.ways);
+        ways.map(|way| (*way, self.lines.shared_number(way)))
     }
 
     /// The next-hop lines.
@@ -339,10 +343,8 @@ impl<F: Family> Rib<F> {
         let line = self.lines.take();
         let id = self.hops.insert_hop(key, line);
         let alive = self.is_alive(&key.gateway);
-        let probe = (key.check == Check::Ping).then(|| self.lines.take());
         if let Some(hop) = self.hops.hop_mut(id) {
             hop.alive = alive;
-            hop.probe = probe;
         }
         if let Some(interface) = interface_of(&key.gateway) {
             self.on_interface.entry(interface).or_default().insert(id);
@@ -411,8 +413,10 @@ impl<F: Family> Rib<F> {
                 hops.remove(&id);
             }
             self.lines.give_back(hop.line);
-            if let Some(probe) = hop.probe {
-                self.lines.give_back(probe);
+            if hop.key.check == Check::Ping {
+                for way in hop.ways {
+                    self.lines.unshare(way);
+                }
             }
         }
         self.dirty_hops.remove(&id);

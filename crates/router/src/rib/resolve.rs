@@ -43,17 +43,16 @@ impl<F: Family> Rib<F> {
         if hop.flips >= MOST_FLIPS {
             found.paths.clear();
         }
-        let way = found.paths.first().copied();
-        let before = core::mem::replace(&mut hop.way, way);
-        if way.is_some() && way != before && hop.key.check != Check::None {
-            self.found.push((hop.key.gateway, hop.key.check));
+        let (alive, check) = (hop.alive, hop.key.check);
+        if check != Check::None {
+            self.keep_ways(id, each_once(&found.paths));
         }
-        if let Some(probe) = hop.probe {
-            self.lines.show(probe, hop.way.as_slice());
-        }
-        if !hop.alive {
+        if !alive {
             found.paths.clear();
         }
+        let Some(hop) = self.hops.hop_mut(id) else {
+            return;
+        };
         if hop.paths == found.paths {
             return;
         }
@@ -64,6 +63,27 @@ impl<F: Family> Rib<F> {
         self.lines.show(line, &found.paths);
         for set in sets {
             self.refresh_set(set);
+        }
+    }
+
+    /// Notes where a gateway that is checked is asked from now on.
+    fn keep_ways(&mut self, id: u32, ways: Vec<Target<F>>) {
+        let Some(hop) = self.hops.hop_mut(id) else {
+            return;
+        };
+        let before = core::mem::replace(&mut hop.ways, ways.clone());
+        let key = hop.key;
+        if ways.iter().any(|way| !before.contains(way)) {
+            self.found.push((key.gateway, key.check));
+        }
+        if key.check == Check::Ping {
+            // Those that stay are shared anew before they are let go.
+            for way in &ways {
+                let _ = self.lines.share(*way);
+            }
+            for way in before {
+                self.lines.unshare(way);
+            }
         }
     }
 
@@ -196,4 +216,14 @@ impl<F: Family> Rib<F> {
             }
         }
     }
+}
+
+fn each_once<F: Family>(paths: &[Target<F>]) -> Vec<Target<F>> {
+    let mut ways = Vec::new();
+    for path in paths {
+        if !ways.contains(path) {
+            ways.push(*path);
+        }
+    }
+    ways
 }

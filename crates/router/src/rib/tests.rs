@@ -286,6 +286,54 @@ fn a_recursive_route_fails_over_when_its_check_fails() {
 }
 
 #[test]
+fn a_gateway_behind_several_ways_is_asked_by_each_once() {
+    let (mut rib, mut fib) = two_networks();
+    let lines = rib.lines().in_use();
+    let ways = vec![via("10.1.0.1"), via("10.2.0.1"), via("10.2.0.1")];
+    let host = rib.add(&Offer {
+        scope: 10,
+        ..route("8.8.8.8/32", ways)
+    });
+    let default = rib.add(&Offer {
+        target_scope: 11,
+        check: Check::Ping,
+        ..route("0.0.0.0/0", vec![via("8.8.8.8")])
+    });
+    rib.settle(&mut fib);
+    assert_eq!(rib.take_found(), [(via("8.8.8.8"), Check::Ping)]);
+    let first = Target::Neighbour(ETHER1, ip("10.1.0.1"));
+    let second = Target::Neighbour(ETHER2, ip("10.2.0.1"));
+    let asked = |rib: &Rib<V4>| {
+        let ways: Vec<_> = rib.ways_to(via("8.8.8.8"), Check::Ping).collect();
+        let lead: Vec<_> = ways.iter().map(|(_, hop)| rib.target(*hop)).collect();
+        let targets: Vec<_> = ways.into_iter().map(|(way, _)| way).collect();
+        assert!(lead.iter().flatten().eq(&targets), "{lead:?}");
+        targets
+    };
+    assert_eq!(asked(&rib), [first, second]);
+
+    // Also while it counts as dead.
+    rib.set_alive(via("8.8.8.8"), Check::Ping, false);
+    rib.settle(&mut fib);
+    assert_eq!(asked(&rib), [first, second]);
+
+    rib.set_link(ETHER1, None);
+    rib.settle(&mut fib);
+    assert_eq!(asked(&rib), [second]);
+    assert_eq!(rib.take_found(), []);
+    rib.set_link(ETHER1, Some(link(1)));
+    rib.settle(&mut fib);
+    assert_eq!(asked(&rib), [first, second]);
+    assert_eq!(rib.take_found(), [(via("8.8.8.8"), Check::Ping)]);
+
+    rib.remove(host);
+    rib.remove(default);
+    rib.settle(&mut fib);
+    assert_eq!(asked(&rib), []);
+    assert_eq!(rib.lines().in_use(), lines);
+}
+
+#[test]
 fn a_static_route_is_not_resolved_through_another_of_the_same_scope() {
     let (mut rib, mut fib) = two_networks();
     rib.add(&route("8.8.8.8/32", vec![via("10.1.0.1")]));

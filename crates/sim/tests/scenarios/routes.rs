@@ -12,6 +12,8 @@ struct Diamond {
     server: NodeId,
     edge: NodeId,
     upper: NodeId,
+    lower: NodeId,
+    far: NodeId,
 }
 
 fn diamond(seed: u64, edge_routes: &str) -> Diamond {
@@ -81,6 +83,8 @@ fn diamond_of(workers: usize, seed: u64, edge_routes: &str) -> Diamond {
         server,
         edge,
         upper,
+        lower,
+        far,
     }
 }
 
@@ -291,6 +295,62 @@ fn a_gateway_whose_link_returns_is_asked_at_once() {
             default_way(world, edge, "/ipv6") == "2001:db8:81::2%ether2"
         });
         assert!(back, "{offset}");
+    }
+}
+
+#[test]
+fn a_gateway_behind_several_ways_is_up_while_any_of_them_answers() {
+    let routes = "\
+        /ip route add dst-address=10.99.0.1 gateway=10.8.1.2,10.8.2.2 scope=10\n\
+        /ip route add gateway=10.99.0.1 target-scope=11 check-gateway=ping\n\
+        /ip route add dst-address=10.98.0.0/16 gateway=10.99.0.1 target-scope=12 check-gateway=arp\n\
+        /ipv6 route add dst-address=2001:db8:99::1 scope=10 \
+            gateway=2001:db8:81::2,2001:db8:82::2\n\
+        /ipv6 route add gateway=2001:db8:99::1 target-scope=11 check-gateway=ping\n";
+    for how in ["ping", "arp"] {
+        let mut diamond = diamond(11, routes);
+        let world = &mut diamond.world;
+        let other = if how == "ping" { "arp" } else { "ping" };
+        let others = format!("[find check-gateway={other}]");
+        world.run_on(diamond.edge, &format!("/ip route disable {others}"));
+        for lo in [
+            "/ip address add address=10.99.0.1/32",
+            "/ipv6 address add address=2001:db8:99::1/128",
+        ] {
+            world.run_on(diamond.far, &format!("{lo} interface=lo"));
+        }
+        let links = [(diamond.upper, 1), (diamond.lower, 1)];
+        let arp = [diamond.upper, diamond.lower];
+        // No link of ours goes down.
+        let silence = |world: &mut World, silent: [bool; 2]| {
+            for (at, silent) in silent.into_iter().enumerate() {
+                let arp_is = if silent { "disabled" } else { "enabled" };
+                match how {
+                    "ping" => world.cut(links[at], silent),
+                    _ => drop(world.run_on(
+                        arp[at],
+                        &format!("/interface ethernet set ether1 arp={arp_is}"),
+                    )),
+                }
+            }
+            world.run(seconds(60));
+        };
+        let usable = |world: &mut World| {
+            ["/ip", "/ipv6"].map(|menu| {
+                let count = format!(":put [:len [{menu} route find active check-gateway={how}]]");
+                world.run_on(diamond.edge, &count).trim() == "1"
+            })
+        };
+        for (silent, is_up) in [
+            ([true, false], true),
+            ([false, true], true),
+            ([true, true], false),
+            ([false, true], true),
+        ] {
+            silence(world, silent);
+            let of_ipv6 = how == "ping" && is_up;
+            assert_eq!(usable(world), [is_up, of_ipv6], "{how}: {silent:?}");
+        }
     }
 }
 
