@@ -163,6 +163,9 @@ pub(crate) struct Trace {
     /// ICMP's type and code; an echo request by default.
     #[arg(long, value_name = "TYPE[:CODE]")]
     pub(crate) icmp: Option<String>,
+    /// ICMP's identifier, by which a running router knows the connection of an echo.
+    #[arg(long, value_name = "NUMBER")]
+    pub(crate) icmp_id: Option<String>,
     /// The packet's length in bytes, with its IP header.
     #[arg(long, value_name = "BYTES")]
     pub(crate) size: Option<String>,

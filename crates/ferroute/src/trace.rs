@@ -65,6 +65,7 @@ fn command(trace: &Trace) -> Result<String, String> {
         ("tcp-flags", trace.flags.as_deref()),
         ("icmp-type", icmp.map(|(kind, _)| kind)),
         ("icmp-code", icmp.and_then(|(_, code)| code)),
+        ("icmp-id", trace.icmp_id.as_deref()),
         ("packet-size", trace.size.as_deref()),
         ("ttl", trace.ttl.as_deref()),
         ("dscp", trace.dscp.as_deref()),

@@ -28,6 +28,8 @@ pub(crate) struct Probe {
     pub(crate) segment: NextSegment,
     /// ICMP's type and code.
     pub(crate) icmp: (u8, u8),
+    /// The identifier of an ICMP question, or of its answer.
+    pub(crate) icmp_id: u16,
     /// The length from the network header on, in bytes; less than headers need is what they need.
     pub(crate) size: usize,
     /// Time to live, or hop limit.
@@ -73,7 +75,7 @@ fn fits(call: &Call<'_>, number: u8, ipv6: bool) -> Result<(), Reason> {
     if let Some(name) = said(&["tcp-flags"]).filter(|_| number != protocol::TCP) {
         return refuse(name, "tcp");
     }
-    if let Some(name) = said(&["icmp-type", "icmp-code"]).filter(|_| number != icmp) {
+    if let Some(name) = said(&["icmp-type", "icmp-code", "icmp-id"]).filter(|_| number != icmp) {
         return refuse(name, "icmp");
     }
     match said(&["src-port", "dst-port"]) {
@@ -114,7 +116,7 @@ impl Probe {
             Some(Err(_)) => return Err(Reason::no_match("protocol")),
         };
         fits(call, protocol, source.is_ipv6())?;
-        Ok(Self {
+        let probe = Self {
             source,
             destination,
             protocol,
@@ -129,6 +131,7 @@ impl Probe {
                 number("icmp-type", echo) as u8,
                 number("icmp-code", 0) as u8,
             ),
+            icmp_id: number("icmp-id", 1) as u16,
             size: number("packet-size", 0).unsigned_abs() as usize,
             ttl: number("ttl", 64) as u8,
             dscp: number("dscp", 0) as u8,
@@ -138,7 +141,13 @@ impl Probe {
             vlan_id: value("vlan-id")
                 .and_then(Value::as_number)
                 .map(|id| id as u16),
-        })
+        };
+        match value("icmp-id") {
+            Some(_) if !probe.tuple().is_query() => Err(Reason::failure(
+                "icmp-id is for ICMP's questions and answers",
+            )),
+            _ => Ok(probe),
+        }
     }
 
     /// The frame: to this link address, behind these tags (EtherType and VLAN), outermost first.
@@ -249,7 +258,8 @@ impl Probe {
                 upper.extend(data);
             }
             protocol::ICMP | protocol::ICMPV6 => {
-                upper.extend([self.icmp.0, self.icmp.1, 0, 0, 0, 1, 0, 1]);
+                let [high, low] = self.icmp_id.to_be_bytes();
+                upper.extend([self.icmp.0, self.icmp.1, 0, 0, high, low, 0, 1]);
                 upper.resize(len, 0);
                 let pseudo = if self.protocol == protocol::ICMP {
                     0
@@ -297,6 +307,7 @@ mod tests {
                 ack: 0,
             },
             icmp: (8, 0),
+            icmp_id: 1,
             size: 0,
             ttl: 64,
             dscp: 46,

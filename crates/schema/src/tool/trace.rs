@@ -33,6 +33,11 @@ pub(crate) const TRACE: Command = Command {
         argument("icmp-type", BYTE, "ICMP type; an echo request if left out"),
         argument("icmp-code", BYTE, "ICMP code"),
         argument(
+            "icmp-id",
+            number(0, 65_535),
+            "ICMP identifier of a question or its answer; 1 if left out",
+        ),
+        argument(
             "packet-size",
             number(20, 65_535),
             "Length of the packet in bytes",

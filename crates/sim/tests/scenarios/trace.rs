@@ -79,7 +79,13 @@ fn what_a_packet_does_not_have_is_refused_rather_than_passed_over() {
             "dst-port is for packets of tcp, udp, udp-lite, sctp and dccp",
         ),
         ("protocol=icmpv6", "protocol=icmpv6 is for packets of IPv6"),
+        ("icmp-id=7", "icmp-id is for packets of icmp"),
+        (
+            "protocol=icmp icmp-type=3 icmp-id=7",
+            "icmp-id is for ICMP's questions and answers",
+        ),
         ("protocol=icmp icmp-type=8", ""),
+        ("protocol=icmp icmp-id=7", ""),
     ] {
         let answer = chain.world.run_on(
             chain.west,
@@ -94,6 +100,60 @@ fn what_a_packet_does_not_have_is_refused_rather_than_passed_over() {
             "{said}: {answer}"
         );
         assert!(answer.contains(refusal), "{said}: {answer}");
+    }
+}
+
+#[test]
+fn an_echo_is_known_by_its_identifier() {
+    let mut chain = chain(1, Line::default(), 2);
+    // Connections are tracked where a rule asks for them.
+    for (menu, family) in [("/ip", ""), ("/ipv6", "v6")] {
+        let rule = "firewall filter add chain=forward connection-state=established";
+        chain.world.run_on(chain.west, &format!("{menu} {rule}"));
+        let server = if family.is_empty() {
+            "10.2.0.2"
+        } else {
+            "2001:db8:2::2"
+        };
+        for seq in 1..=2 {
+            chain.world.at(chain.client).ping(server, seq, 56);
+            chain.world.run(seconds(1));
+        }
+        let known =
+            format!(":put [{menu} firewall connection get [find protocol=icmp{family}] icmp-id]");
+        let id: u16 = chain
+            .world
+            .run_on(chain.west, &known)
+            .trim()
+            .parse()
+            .expect("a number");
+        let client = if family.is_empty() {
+            "10.1.0.2"
+        } else {
+            "2001:db8:1::2"
+        };
+        let mut traced = |port: u16, from: &str, to: &str, said: &str| {
+            let command = format!(
+                "/tool trace in-interface=ether{port} src-address={from} dst-address={to} \
+                 protocol=icmp{family} {said}"
+            );
+            chain.world.run_on(chain.west, &command)
+        };
+        let answer = if family.is_empty() { 0 } else { 129 };
+
+        let echo = traced(1, client, server, &format!("icmp-id={id}"));
+        let other = traced(1, client, server, &format!("icmp-id={}", id ^ 1));
+        let reply = traced(
+            2,
+            server,
+            client,
+            &format!("icmp-type={answer} icmp-id={id}"),
+        );
+
+        assert!(echo.contains("of the connection"), "{echo}");
+        assert!(echo.contains("connection-state is established"), "{echo}");
+        assert!(other.contains("connection-state is new"), "{other}");
+        assert!(reply.contains("an answer in the connection"), "{reply}");
     }
 }
 
