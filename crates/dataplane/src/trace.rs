@@ -9,7 +9,7 @@ use std::sync::Arc;
 use frame::{InterfaceId, Offload};
 use machine::Rng;
 
-use crate::connection::{self, Known, NatState, State};
+use crate::connection::{self, Awaited, Known, NatState, State, Tick};
 use crate::nat::Mappings;
 use crate::rule::{
     self, Chain, Clock, List, Marks, Match, Matcher, Rule, RuleCounters, Subject, Watch,
@@ -262,6 +262,7 @@ pub fn trace_packet(snapshot: &Snapshot, fib: &Fib, frame: &[u8], ingress: Inter
         clock: Clock::default(),
         mappings: None,
         known: None,
+        awaited: None,
     };
     trace(snapshot, fib, &question)
 }
@@ -281,10 +282,12 @@ pub struct Question<'a> {
     pub mappings: Option<&'a Arc<Mappings>>,
     /// The connection that it belongs to, if there is one.
     pub known: Option<&'a Known>,
+    /// What expects the connection that it begins, if anything does.
+    pub awaited: Option<&'a Awaited>,
 }
 
-/// Connections that a trace has room for: it begins one at most.
-const CONNECTIONS: u32 = 1;
+/// Connections that a trace has room for: it begins one at most, which another one may expect.
+const CONNECTIONS: u32 = 2;
 
 /// As [`trace_packet`], for a packet that is taken to be more than its bytes say.
 pub fn trace(snapshot: &Snapshot, fib: &Fib, question: &Question<'_>) -> Walked {
@@ -331,6 +334,10 @@ fn memory(snapshot: &Snapshot, question: &Question<'_>) -> Option<Memory> {
     let mut tracker = trackers.into_iter().next()?;
     if let Some(known) = question.known {
         tracker.adopt(known).then_some(())?;
+    }
+    if let Some(awaited) = question.awaited {
+        let now = Tick::of(question.clock.now);
+        tracker.adopt_awaited(awaited, now).then_some(())?;
     }
     Some(Memory { rules, tracker })
 }

@@ -5,14 +5,16 @@
 //! while there is none.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 
+use super::board::Board;
 use super::id::EntryId;
 use super::settings::{TICKS_PER_SECOND, Tick};
 use super::state::Helper;
 use crate::packet::Tuple;
 
 /// The most expectations of a worker.
-const EXPECTATIONS_MAX: usize = 4_096;
+pub(super) const EXPECTATIONS_MAX: usize = 4_096;
 
 /// The most expectations of a connection.
 const EACH_MAX: usize = 32;
@@ -49,7 +51,14 @@ impl Expectation {
 
     /// Whether it waits for a connection that begins with this tuple.
     pub fn awaits(&self, tuple: &Tuple) -> bool {
-        Key::of(tuple).forms().contains(&Key::of(&self.tuple)) && !self.held
+        self.fits(tuple).is_some() && !self.held
+    }
+
+    /// How exactly its tuple is that of a packet, 0 the most; none where it is another.
+    pub(super) fn fits(&self, tuple: &Tuple) -> Option<usize> {
+        let own = Key::of(&self.tuple);
+        let mut forms = Key::of(tuple).forms().into_iter();
+        forms.position(|form| form == own)
     }
 
     /// What becomes of its first packet, which came with this tuple.
@@ -122,16 +131,61 @@ impl Key {
     };
 }
 
+#[derive(Debug)]
+struct Waiting {
+    deadline: Tick,
+    what: Expectation,
+    /// Where it stands on the board.
+    place: u16,
+}
+
 /// See the module.
 #[derive(Debug, Default)]
 pub(super) struct Expectations {
-    by_tuple: BTreeMap<Key, (Tick, Expectation)>,
+    by_tuple: BTreeMap<Key, Waiting>,
     by_parent: BTreeSet<(EntryId, Key)>,
     /// The second in which those whose time was up were last taken out.
     swept: u32,
+    shown: Shown,
+}
+
+/// Where others read what is expected, and which of its places nobody has.
+#[derive(Debug, Default)]
+struct Shown {
+    board: Option<Arc<Board>>,
+    free: Vec<u16>,
+    /// Places from this one on were never taken.
+    used: u16,
+}
+
+impl Shown {
+    fn put(&self, place: u16, what: Option<&Expectation>) {
+        if let Some(board) = &self.board {
+            board.put(place, what);
+        }
+    }
+
+    /// A place that nobody has, of which there are as many as expectations.
+    fn take(&mut self) -> u16 {
+        self.free.pop().unwrap_or_else(|| {
+            self.used += 1;
+            self.used - 1
+        })
+    }
+
+    fn give_back(&mut self, place: u16) {
+        self.put(place, None);
+        self.free.push(place);
+    }
 }
 
 impl Expectations {
+    /// Shows others what is expected from now on; the board has [`EXPECTATIONS_MAX`] places.
+    pub(super) fn show_on(&mut self, board: Arc<Board>) {
+        debug_assert!(self.by_tuple.is_empty(), "nothing is expected yet");
+        self.shown.board = Some(board);
+    }
+
     /// Expects a connection, in the place of what the same parent expected under the same tuple.
     /// False when there are too many, or when it is another's. `gone` hears of the tuple that makes
     /// room for it.
@@ -142,9 +196,9 @@ impl Expectations {
         gone: impl FnOnce(&Tuple),
     ) -> bool {
         let (key, parent) = (Key::of(&expectation.tuple), expectation.parent);
-        match self.by_tuple.get(&key) {
-            Some((_, known)) if known.parent != parent => return false,
-            Some(_) => {}
+        let place = match self.by_tuple.get(&key) {
+            Some(known) if known.what.parent != parent => return false,
+            Some(known) => known.place,
             None => {
                 if self.keys_of(parent).count() >= EACH_MAX
                     && let Some(tuple) = self.forget_oldest(parent, now)
@@ -154,10 +208,16 @@ impl Expectations {
                 if self.by_tuple.len() >= EXPECTATIONS_MAX {
                     return false;
                 }
+                self.shown.take()
             }
-        }
-        let deadline = now.after(expectation.timeout_secs * TICKS_PER_SECOND);
-        self.by_tuple.insert(key, (deadline, expectation));
+        };
+        let waiting = Waiting {
+            deadline: now.after(expectation.timeout_secs * TICKS_PER_SECOND),
+            what: expectation,
+            place,
+        };
+        self.shown.put(place, Some(&waiting.what));
+        self.by_tuple.insert(key, waiting);
         self.by_parent.insert((parent, key));
         true
     }
@@ -173,8 +233,8 @@ impl Expectations {
             return None;
         }
         let forms = Key::of(tuple).forms();
-        let (_, found) = forms.iter().find_map(|key| self.by_tuple.get(key))?;
-        Some(found)
+        let found = forms.iter().find_map(|key| self.by_tuple.get(key))?;
+        Some(&found.what)
     }
 
     /// What expects a connection with this tuple.
@@ -185,7 +245,7 @@ impl Expectations {
     /// What a connection expects.
     pub(super) fn of(&self, parent: EntryId) -> impl Iterator<Item = &Expectation> {
         self.keys_of(parent)
-            .filter_map(|key| Some(&self.by_tuple.get(&key)?.1))
+            .filter_map(|key| Some(&self.by_tuple.get(&key)?.what))
     }
 
     fn keys_of(&self, parent: EntryId) -> impl Iterator<Item = Key> + '_ {
@@ -196,8 +256,8 @@ impl Expectations {
 
     fn forget_oldest(&mut self, parent: EntryId, now: Tick) -> Option<Tuple> {
         let left = |key: &Key| {
-            let deadline = self.by_tuple.get(key).map(|(deadline, _)| *deadline);
-            deadline.map_or(i32::MIN, |deadline| deadline.since(now))
+            let waiting = self.by_tuple.get(key);
+            waiting.map_or(i32::MIN, |waiting| waiting.deadline.since(now))
         };
         let oldest = self.keys_of(parent).min_by_key(left)?;
         self.take(parent, oldest)
@@ -205,8 +265,9 @@ impl Expectations {
 
     fn take(&mut self, parent: EntryId, key: Key) -> Option<Tuple> {
         self.by_parent.remove(&(parent, key));
-        let (_, expectation) = self.by_tuple.remove(&key)?;
-        Some(expectation.tuple)
+        let waiting = self.by_tuple.remove(&key)?;
+        self.shown.give_back(waiting.place);
+        Some(waiting.what.tuple)
     }
 
     /// An expected connection came, whose tuples these are: what was expected with either of them is
@@ -257,12 +318,13 @@ impl Expectations {
         stays: impl Fn(Tick, &Expectation) -> bool,
         mut gone: impl FnMut(&Tuple),
     ) {
-        let by_parent = &mut self.by_parent;
-        self.by_tuple.retain(|key, (deadline, expectation)| {
-            let stays = stays(*deadline, expectation);
+        let (by_parent, shown) = (&mut self.by_parent, &mut self.shown);
+        self.by_tuple.retain(|key, waiting| {
+            let stays = stays(waiting.deadline, &waiting.what);
             if !stays {
-                by_parent.remove(&(expectation.parent, *key));
-                gone(&expectation.tuple);
+                by_parent.remove(&(waiting.what.parent, *key));
+                shown.give_back(waiting.place);
+                gone(&waiting.what.tuple);
             }
             stays
         });

@@ -1,11 +1,14 @@
 //! A connection copied from the table of a router that runs: the tracer walks a packet through what
-//! is known of its connection, and changes nothing of that.
+//! is known of its connection, or of the one by which its own is expected, and changes nothing of that.
 
+use super::board::Board;
 use super::entry::talk_in;
+use super::expectation::Expectation;
 use super::hash::Hash;
-use super::id::Slot;
+use super::id::{EntryId, Slot};
 use super::layout::{Layout, SHARED};
 use super::row::{Row, Words};
+use super::settings::Tick;
 use super::state::TcpState;
 use super::table::{Entries, Table};
 use super::tcp::flag;
@@ -20,6 +23,17 @@ pub struct Known {
     /// Whether the packet that was asked for is one of its answers.
     pub reply: bool,
     words: Words,
+}
+
+/// A connection that is not there, and that a helper expects.
+#[derive(Clone, Debug)]
+pub struct Awaited {
+    /// The connection over which it was agreed upon.
+    pub parent: Known,
+    /// What expects it.
+    pub expectation: Expectation,
+    /// All that is expected by its parent, itself as well: the directions of a stream find each other.
+    all: Vec<Expectation>,
 }
 
 /// What a TCP segment says that goes on where its conversation is.
@@ -76,6 +90,45 @@ impl Table {
     }
 }
 
+impl Table {
+    /// What expects a connection that begins with this tuple, whichever worker does. What is expected only
+    /// now, or not any more, may be seen or not.
+    pub fn awaited(&self, tuple: &Tuple) -> Option<Awaited> {
+        let all = || self.boards().flat_map(|board| Board::iter(board));
+        let fits = all().filter_map(|one| Some((one.fits(tuple)?, one)));
+        let (_, expectation) = fits.min_by_key(|(exactness, _)| *exactness)?;
+        if expectation.held {
+            return None;
+        }
+        let parent = expectation.parent;
+        Some(Awaited {
+            parent: self.copy_of(parent)?,
+            expectation,
+            all: all().filter(|one| one.parent == parent).collect(),
+        })
+    }
+
+    /// The connection with this id, if there still is one.
+    fn copy_of(&self, id: EntryId) -> Option<Known> {
+        let mut parts = self.parts().skip(usize::from(id.slot.worker()));
+        let (_, ipv4, ipv6) = parts.next()?;
+        match id.slot.is_ipv6() {
+            true => copy_of(ipv6, id),
+            false => copy_of(ipv4, id),
+        }
+    }
+}
+
+fn copy_of<F: Layout>(entries: &Entries<F>, id: EntryId) -> Option<Known> {
+    let words = entries.read(id.slot.place())?;
+    let row = Row::of::<F>(id.slot, &words).filter(|row| row.id == id)?;
+    Some(Known {
+        row,
+        reply: false,
+        words,
+    })
+}
+
 fn known<F: Layout>(entries: &Entries<F>, worker: u16, hash: Hash, tuple: &Tuple) -> Option<Known> {
     entries.shelf().look(hash, |target| {
         let place = target >> 1;
@@ -104,5 +157,19 @@ impl Tracker {
             self.dismiss(ipv6);
         }
         adopted.is_some()
+    }
+
+    /// Expects what is expected by a connection of another table, and puts a copy of that connection into
+    /// its own. False when there is no room.
+    pub fn adopt_awaited(&mut self, awaited: &Awaited, now: Tick) -> bool {
+        if !self.adopt(&awaited.parent) {
+            return false;
+        }
+        let Some(way) = self.lookup(&awaited.parent.row.original) else {
+            return false;
+        };
+        let parent = self.id(way);
+        let mut all = awaited.all.iter();
+        all.all(|one| self.expect(Expectation { parent, ..*one }, now))
     }
 }

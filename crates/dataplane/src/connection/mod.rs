@@ -17,6 +17,7 @@
 //! States and timeouts are RouterOS's (`/ip/firewall/connection/tracking`). Time comes in as a
 //! [`Tick`]; nothing here reads a clock.
 
+mod board;
 mod draft;
 mod endpoint;
 mod entry;
@@ -61,7 +62,7 @@ pub use hash::Hash;
 pub use helped::{Altered, Call, Calls};
 pub use homes::Homes;
 pub use id::{EntryId, NextHop, SLOTS_MAX, Slot, WORKERS_MAX, Way};
-pub use known::{Known, NextSegment};
+pub use known::{Awaited, Known, NextSegment};
 pub use layout::ENTRY_BYTES;
 pub use pass::Passed;
 pub use row::{Direction, Row};

@@ -27,14 +27,16 @@ pub fn trackers(
         0 | 1 => None,
         _ => Some(Homes::new(CLAIMS, rng)?),
     };
-    let trackers = (0..workers).map(|worker| {
+    let trackers = (0..workers).zip(table.boards()).map(|(worker, board)| {
         let setup = Setup {
             table: Arc::clone(&table),
             worker,
             homes: homes.clone(),
             settings,
         };
-        Tracker::new(setup, rng, Tick::default())
+        let mut tracker = Tracker::new(setup, rng, Tick::default());
+        tracker.expectations.show_on(Arc::clone(board));
+        tracker
     });
     let trackers = trackers.collect();
     Ok((table, trackers))

@@ -9,7 +9,9 @@ use std::sync::{Arc, OnceLock};
 
 use kernels::{Pages, Zeroed};
 
+use super::board::Board;
 use super::entry::Entry;
+use super::expectation::EXPECTATIONS_MAX;
 use super::hash::Keys;
 use super::id::{EntryId, SLOTS_MAX, Slot, WORKERS_MAX};
 use super::index::Shelf;
@@ -180,6 +182,8 @@ impl<'a, F: Layout> Lines<'a, F> {
 struct Part {
     ipv4: Arc<Entries<Ipv4>>,
     ipv6: Arc<Entries<Ipv6>>,
+    /// What its owner's helpers expect.
+    board: Arc<Board>,
     /// Of its owner's hash, as soon as there is one.
     keys: OnceLock<Keys>,
 }
@@ -209,6 +213,7 @@ impl Table {
             Ok(Part {
                 ipv4: Arc::new(Entries::new(capacity)?),
                 ipv6: Arc::new(Entries::new(capacity)?),
+                board: Arc::new(Board::new(EXPECTATIONS_MAX)?),
                 keys: OnceLock::new(),
             })
         });
@@ -308,6 +313,11 @@ impl Table {
         let fresh = part.keys.set(keys).is_ok();
         debug_assert!(fresh, "each worker has one tracker");
         (Arc::clone(&part.ipv4), Arc::clone(&part.ipv6))
+    }
+
+    /// What the helpers of each worker expect.
+    pub(super) fn boards(&self) -> impl Iterator<Item = &Arc<Board>> {
+        self.parts.iter().map(|part| &part.board)
     }
 
     /// Counts one entry more, unless there are `max` already.

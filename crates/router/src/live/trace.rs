@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 
-use dataplane::connection::{Known, NatState, NextSegment, Row as Entry, State};
+use dataplane::connection::{Awaited, Known, NatState, NextSegment, Row as Entry, State};
 use dataplane::packet::protocol;
 use dataplane::rule::{Clock, Marks};
 use dataplane::trace::{Assumed, End, Line, Question, Sought, Tried, Walked, trace};
@@ -38,6 +38,10 @@ impl Control {
         }
         let port = self.port_of(id);
         let known = self.known(call, &mut probe);
+        let awaited = match known.is_none() && !is_told(call) {
+            true => self.connections.awaited(&probe.tuple()),
+            false => None,
+        };
         let frame = probe.frame(laid.link.mac, &laid.link.tags);
         let question = Question {
             frame: &frame,
@@ -46,11 +50,13 @@ impl Control {
             clock: self.rule_clock(),
             mappings: self.connections.mappings(),
             known: known.as_ref(),
+            awaited: awaited.as_ref(),
         };
         let walked = trace(&self.snapshot(), self.fib(), &question);
         let ipv6 = probe.source.is_ipv6();
         let mut places = Places::default();
         let mut rows: Vec<_> = known.iter().map(known_row).collect();
+        rows.extend(awaited.iter().map(awaited_row));
         let lines = walked.lines.iter();
         rows.extend(lines.map(|line| self.line_row(store, line, ipv6, &mut places)));
         rows.push(self.path_row(id, &probe, known.as_ref(), &walked.end));
@@ -61,8 +67,7 @@ impl Control {
     /// The connection that the packet belongs to, unless its state is told: then that is asked about. A
     /// segment of which nothing is told is its next.
     fn known(&self, call: &Call<'_>, probe: &mut Probe) -> Option<Known> {
-        let told = ["connection-state", "connection-nat-state"];
-        if told.iter().any(|name| argument(call, name).is_some()) {
+        if is_told(call) {
             return None;
         }
         let known = self.connections.known(&probe.tuple())?;
@@ -331,6 +336,27 @@ impl Control {
         row.set("decision", Value::text(decision));
         row
     }
+}
+
+/// Whether the state of the packet's connection is told.
+fn is_told(call: &Call<'_>) -> bool {
+    let told = ["connection-state", "connection-nat-state"];
+    told.iter().any(|name| argument(call, name).is_some())
+}
+
+/// What expects the connection that the packet begins.
+fn awaited_row(awaited: &Awaited) -> Row {
+    let parent = &awaited.parent.row;
+    let helper = awaited.expectation.helper.name();
+    let mut row = Row::default();
+    row.set("stage", Value::Word("connection"));
+    row.set("connection", Value::text(parent.id.to_string()));
+    let decision = format!(
+        "expected by {helper} over the connection {}",
+        parent.original
+    );
+    row.set("decision", Value::text(decision));
+    row
 }
 
 /// The connection that the packet belongs to.

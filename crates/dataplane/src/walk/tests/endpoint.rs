@@ -283,6 +283,7 @@ fn a_trace_shows_who_is_behind_an_endpoint_and_holds_nothing() {
         clock: Clock::default(),
         mappings: rig.connections.mappings(),
         known: None,
+        awaited: None,
     };
 
     let walked = trace(&rig.snapshot, rig.writer.fib(), &question);

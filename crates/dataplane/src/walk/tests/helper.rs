@@ -14,7 +14,8 @@ use crate::nat::{Action as NatAction, Addresses, Ports, Side, Target};
 use crate::punt::Why;
 use crate::rule::Match;
 use crate::table::Adjacency;
-use crate::testing::{MAC, ethernet, gateway, seal};
+use crate::testing::{ETHER1, MAC, ethernet, gateway, seal};
+use crate::trace::End;
 use world::{
     ACK, ASTRAY, CLIENT, Ends, Left, OUTSIDE, SERVER, SYN, World, ends, gre, tcp, tuple, udp,
 };
@@ -97,6 +98,40 @@ fn the_data_connection_is_related_and_led_inside() {
         let other = ends((SERVER, 21), (OUTSIDE, 5001));
         assert_eq!(world.back(&tcp(other, SYN, (900, 0), b"")), None);
         assert_eq!(world.rig.drops(), ASTRAY);
+    }
+}
+
+#[test]
+fn a_trace_knows_what_is_expected_and_takes_nothing_of_it() {
+    for workers in [1, 3] {
+        let mut world = World::new(workers);
+        let data = ends((SERVER, 20), (OUTSIDE, 5001));
+        let packet = tcp(data, SYN, (900, 0), b"");
+        assert!(world.rig.connections.awaited(&tuple(data)).is_none());
+        port_is_told(&mut world);
+
+        // As often as it is asked.
+        for _ in 0..2 {
+            let awaited = world
+                .rig
+                .connections
+                .awaited(&tuple(data))
+                .expect("expected");
+            assert_eq!(awaited.expectation.helper, Helper::Ftp);
+            assert_eq!(awaited.parent.row.original.destination_port, 21);
+            let walked = world.traced(&packet, &awaited);
+            let said: Vec<_> = walked.lines.iter().map(|line| &*line.decision).collect();
+            assert!(said.contains(&"connection-state is related"), "{said:?}");
+            let led = "becomes 11.0.0.2:20->10.0.0.2:5001";
+            assert!(said.iter().any(|line| line.contains(led)), "{said:?}");
+            assert_eq!(walked.end, End::Sent(ETHER1));
+        }
+        let other = ends((SERVER, 20), (OUTSIDE, 5002));
+        assert!(world.rig.connections.awaited(&tuple(other)).is_none());
+
+        let came = world.back(&packet).expect("related");
+        assert_eq!(came.ends, ends((SERVER, 20), (CLIENT, 5001)));
+        assert!(world.rig.connections.awaited(&tuple(data)).is_none());
     }
 }
 

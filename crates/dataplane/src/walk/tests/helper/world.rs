@@ -4,14 +4,15 @@ use core::net::Ipv4Addr;
 use std::sync::Arc;
 
 use super::super::firewall::{MASQUERADE, filtered, translated};
-use crate::connection::{Helper, Row};
+use crate::connection::{Awaited, Helper, Row};
 use crate::drop::Drop;
 use crate::firewall::{Firewall, filter, nat};
 use crate::nat::helper::Services;
 use crate::packet::{Tuple, protocol};
-use crate::rule::{Action, Match, Rule, State};
+use crate::rule::{Action, Clock, Match, Rule, State};
 use crate::table::Adjacency;
 use crate::testing::{ETHER1, ETHER2, MAC, Rig, ethernet, gateway, seal, sum};
+use crate::trace::{Assumed, Question, Walked, trace};
 
 pub(super) const CLIENT: u32 = 0x0a00_0002;
 /// Longer in words than the client's address, by seven letters.
@@ -201,6 +202,20 @@ impl World {
     /// What somebody outside sends, as it comes in.
     pub(super) fn back(&mut self, packet: &[u8]) -> Option<Left> {
         self.raw_back(packet).map(|frame| read(&frame))
+    }
+
+    /// What would become of a packet that somebody outside sends, and that this expects.
+    pub(super) fn traced(&self, packet: &[u8], awaited: &Awaited) -> Walked {
+        let question = Question {
+            frame: &ethernet([2, 0, 0, 0, 0, 2], 0x0800, packet),
+            ingress: ETHER2,
+            assumed: Assumed::default(),
+            clock: Clock::default(),
+            mappings: None,
+            known: None,
+            awaited: Some(awaited),
+        };
+        trace(&self.rig.snapshot, self.rig.writer.fib(), &question)
     }
 
     pub(super) fn raw_back(&mut self, packet: &[u8]) -> Option<Vec<u8>> {
