@@ -116,3 +116,81 @@ fn a_running_router_knows_the_connection_of_a_packet() {
     let (code, said) = trace(&router, "ether1", "203.0.113.9:5201", &outside);
     assert_eq!(code, Some(10), "{said:#}");
 }
+
+#[test]
+fn a_running_router_knows_an_echo_by_its_identifier() {
+    let test = "a_running_router_knows_an_echo_by_its_identifier";
+    let Some((lab, router)) = have(test, &["ping"]).then(|| home(test)).flatten() else {
+        return;
+    };
+    let _ping = Server::start(&lab, "client", "ping 203.0.113.1", "icmp_seq=2");
+    let rows = router.rows("/ip/firewall/connection/print where protocol=icmp");
+    let id = rows.first().and_then(|row| row["icmp-id"].as_str());
+    let echo = |ingress, src, dst, icmp| {
+        let more = ["--proto", "icmp", "--icmp", icmp, "--icmp-id"];
+        let more = [&more[..], &[id.unwrap_or_default()]].concat();
+        trace_more(&router, ingress, src, dst, &more)
+    };
+
+    let (code, said) = echo("ether2", "192.168.88.10", "203.0.113.1", "8");
+    assert_eq!(code, Some(0), "{said:#}");
+    let known = "of the connection 192.168.88.10";
+    assert!(said.to_string().contains(known), "{said:#}");
+    let (code, said) = echo("ether1", "203.0.113.1", "203.0.113.2", "0");
+    assert_eq!(code, Some(0), "{said:#}");
+    assert!(said.to_string().contains("an answer in"), "{said:#}");
+    assert_eq!(said["decision"], "sent by ether2");
+}
+
+/// Answers one command and keeps the connection.
+const FTP_SERVER: &str = "\
+import socket
+listener = socket.create_server(('203.0.113.1', 21))
+print('listening', flush=True)
+connection = listener.accept()[0]
+connection.makefile().readline()
+connection.sendall(b'200 Okay.\\r\\n')
+connection.recv(1)
+";
+
+/// Says where it waits for a file, and keeps the connection.
+const FTP_CLIENT: &str = "\
+import socket
+connection = socket.create_connection(('203.0.113.1', 21))
+connection.sendall(b'PORT 192,168,88,10,19,137\\r\\n')
+print(connection.makefile().readline(), flush=True)
+connection.recv(1)
+";
+
+#[test]
+fn a_running_router_knows_what_its_helpers_expect() {
+    let test = "a_running_router_knows_what_its_helpers_expect";
+    let Some((lab, router)) = have(test, &["python3"]).then(|| home(test)).flatten() else {
+        return;
+    };
+    let python = |host: &str, script: &str, sign: &str| {
+        let argv = ["python3", "-c", script].map(str::to_owned);
+        let command = lab.command_line(host, &argv);
+        Server::begin(command.expect("a host of the layout"), sign)
+    };
+    let _server = python("server", FTP_SERVER, "listening");
+    let _client = python("client", FTP_CLIENT, "200 Okay.");
+
+    // 19 times 256 and 137.
+    let (code, said) = trace(&router, "ether1", "203.0.113.1:20", "203.0.113.2:5001");
+    assert_eq!(code, Some(0), "{said:#}");
+    for known in [
+        "expected by ftp over the connection 192.168.88.10:",
+        "connection-state is related",
+        "becomes 203.0.113.1:20->192.168.88.10:5001",
+    ] {
+        assert!(said.to_string().contains(known), "{said:#}");
+    }
+    assert_eq!(said["decision"], "sent by ether2");
+    let (code, said) = trace(&router, "ether1", "203.0.113.1:20", "203.0.113.2:5002");
+    assert_eq!(code, Some(10), "{said:#}");
+    assert!(
+        said.to_string().contains("connection-state is new"),
+        "{said:#}"
+    );
+}
