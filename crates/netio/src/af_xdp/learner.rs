@@ -16,6 +16,9 @@ use super::slot::{Content, Key, Slot};
 /// 64ths of a second, in which a round of gathering is over. The rest of the second is to spare.
 const ROUND_TICKS: usize = 48;
 
+/// How many slots before it is looked at the memory of one is asked for.
+const AHEAD: usize = 8;
+
 /// A slot that this port's worker owns.
 #[derive(Clone, Copy, Debug)]
 struct Owned {
@@ -181,6 +184,9 @@ impl Learner {
         let mut left = goal.saturating_sub(self.next);
         while left > 0 && self.next < self.owned.len() {
             left -= 1;
+            if let Some(soon) = self.owned.get(self.next + AHEAD) {
+                self.shortcuts.slot(soon.number).prefetch();
+            }
             if self.visit(self.next, gathered) {
                 self.next += 1;
             } else {

@@ -133,6 +133,9 @@ fn to_socket(program: &mut Assembler, sockets: &OwnedFd) {
 /// Where the program keeps things on its stack, from its end.
 mod kept {
     pub(super) const NUMBER: i16 = -4;
+    /// The bucket, and where in it the slot is.
+    pub(super) const BUCKET: i16 = -8;
+    pub(super) const PLACE: i16 = -112;
     /// The first word of the slot that is looked for.
     pub(super) const WORD: i16 = -16;
     /// Four words of addresses.
@@ -387,7 +390,8 @@ fn find(program: &mut Assembler, shortcuts: &XdpShortcuts, socket: Label) {
     program.alu(Alu::And, R::R9, SLOTS as i32 - 1);
     program.alu(Alu::Mul, R::R9, slot::SIZE as i32);
     program.alu(Alu::ShiftRight, R::R1, 64 - BUCKET_BITS as i32);
-    look_up(program, &shortcuts.maps.buckets, socket);
+    program.store(Size::Word, R::Stack, kept::BUCKET, R::R1);
+    look_up(program, &shortcuts.maps.fronts, socket);
     program.load(Size::Double, R::R2, R::Stack, kept::WORD);
     for _ in 0..SLOTS {
         let next = program.label();
@@ -417,6 +421,7 @@ fn find(program: &mut Assembler, shortcuts: &XdpShortcuts, socket: Label) {
     }
     program.jump(socket);
     program.place(found);
+    program.store(Size::Double, R::Stack, kept::PLACE, R::R9);
 }
 
 /// The value of a map with the number in register 1: in register 0 then.
@@ -453,7 +458,7 @@ fn go(program: &mut Assembler, (shortcuts, entrance): (&XdpShortcuts, u32), sock
         program.load(size, R::R2, R::R0, lane::TO + at);
         program.jump_if(If::NotEqual, R::R1, R::R2, socket);
     }
-    translate(program, socket);
+    translate(program, shortcuts, socket);
     count(program);
     age(program);
     for (size, at) in [(Size::Double, 0), (Size::Word, 8)] {
@@ -490,17 +495,26 @@ fn count(program: &mut Assembler) {
 }
 
 /// The last look at the slot; then addresses and ports are written, if the lane is of such packets.
-fn translate(program: &mut Assembler, socket: Label) {
+fn translate(program: &mut Assembler, shortcuts: &XdpShortcuts, socket: Label) {
     let (translates, ipv6, done) = (program.label(), program.label(), program.label());
     program.load(Size::Half, R::R1, R::R0, lane::TRANSLATES);
     program.jump_if(If::NotEqual, R::R1, 0, translates);
     has_not_changed(program, socket);
     program.jump(done);
     program.place(translates);
+    // The lane, which is in register 0.
+    program.alu(Alu::Move, R::R9, R::R0);
+    program.load(Size::Word, R::R1, R::Stack, kept::BUCKET);
+    look_up(program, &shortcuts.maps.backs, socket);
+    program.load(Size::Double, R::R1, R::Stack, kept::PLACE);
+    program.alu(Alu::And, R::R1, ((SLOTS - 1) * slot::SIZE) as i32);
+    program.alu(Alu::Add, R::R0, R::R1);
     for word in (0..).take(slot::NEW_WORDS) {
-        program.load(Size::Double, R::R1, R::R8, slot::NEW + word * 8);
+        program.load(Size::Double, R::R1, R::R0, slot::NEW + word * 8);
         program.store(Size::Double, R::Stack, kept::NEW + word * 8, R::R1);
     }
+    program.alu(Alu::Move, R::R0, R::R9);
+    program.load(Size::Double, R::R9, R::Stack, kept::LEN);
     has_not_changed(program, socket);
     program.load(Size::Word, R::R1, R::Stack, kept::KIND);
     program.alu(Alu::And, R::R1, 1);

@@ -8,7 +8,7 @@
 //!   state     the generation: what slots of another one say is forgotten; which families go by connections
 //! ```
 //!
-//! All three are maps whose memory is shared with the kernel, so that nothing here is a system call.
+//! All of these are maps whose memory is shared with the kernel, so that nothing here is a system call.
 //! A slot that holds something of this generation is written over only when nothing went by it for a
 //! minute: who reads it while it changes sees its first word move. The slot of a connection belongs to the
 //! worker that wrote it until that has gathered what went by it (`learner.rs`). The program is in
@@ -78,7 +78,8 @@ pub(super) fn family_bit(ipv6: bool) -> u32 {
 /// Maps that the kernel's programs read and we write.
 #[derive(Debug)]
 pub(super) struct Maps {
-    pub(super) buckets: OwnedFd,
+    pub(super) fronts: OwnedFd,
+    pub(super) backs: OwnedFd,
     pub(super) lanes: OwnedFd,
     pub(super) state: OwnedFd,
 }
@@ -121,7 +122,8 @@ struct Lanes {
 #[derive(Debug)]
 pub struct XdpShortcuts {
     pub(super) maps: Maps,
-    buckets: Mapping,
+    fronts: Mapping,
+    backs: Mapping,
     lanes: Mapping,
     state: Mapping,
     pub(super) maze: Maze,
@@ -147,16 +149,19 @@ impl XdpShortcuts {
             let mapping = Mapping::new(&map, 0, (value * entries).next_multiple_of(4096))?;
             io::Result::Ok((map, mapping))
         };
-        let (buckets, all_buckets) = map(SLOTS * slot::SIZE, 1 << BUCKET_BITS)?;
+        let (fronts, all_fronts) = map(SLOTS * slot::SIZE, 1 << BUCKET_BITS)?;
+        let (backs, all_backs) = map(SLOTS * slot::SIZE, 1 << BUCKET_BITS)?;
         let (lanes, all_lanes) = map(lane::SIZE, LANES)?;
         let (state, all_state) = map(8, 1)?;
         let shortcuts = Self {
             maps: Maps {
-                buckets,
+                fronts,
+                backs,
                 lanes,
                 state,
             },
-            buckets: all_buckets,
+            fronts: all_fronts,
+            backs: all_backs,
             lanes: all_lanes,
             state: all_state,
             maze: Maze::new(seed),
@@ -192,7 +197,7 @@ impl XdpShortcuts {
     /// The slot of this number.
     pub(super) fn slot(&self, number: u32) -> Slot<'_> {
         let number = number as usize % (SLOTS << BUCKET_BITS);
-        Slot::at(&self.buckets, number)
+        Slot::at(&self.fronts, &self.backs, number)
     }
 
     fn line(&self, number: usize) -> Line<'_> {

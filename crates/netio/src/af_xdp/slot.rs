@@ -8,8 +8,9 @@ use frame::shortcut::{Between, Gathered, Rewrite, Service};
 use super::shortcuts::{BUCKET_BITS, SLOTS};
 use crate::sys::Mapping;
 
-/// Bytes of a slot: two cache lines, of which packets that are not translated need the first.
-pub(super) const SIZE: usize = 128;
+/// Bytes of a slot's front, and of its back: a cache line each. They lie apart, as packets that are not translated
+/// need the front alone, and the fewer pages those lie in the better.
+pub(super) const SIZE: usize = 64;
 
 /// Bits of the hash (32) | generation (32), which is 0 in none that holds something.
 pub(super) const WORD: i16 = 0;
@@ -22,11 +23,11 @@ pub(super) const KIND: i16 = 16;
 pub(super) const ADDRESSES: i16 = 24;
 /// Of a connection: bytes ([`COUNT_SHIFT`] bits) | packets.
 pub(super) const COUNT: i16 = 56;
-/// Of a connection: the worker's token; 0 where the slot is nobody's.
-const OWNER: i16 = 64;
-/// What packets get: addresses as [`ADDRESSES`]; ports (32) | what is added to the sum of IPv4's header (16) | and
-/// to that of TCP or UDP (16).
-pub(super) const NEW: i16 = 72;
+/// At the back, of a connection: the worker's token; 0 where the slot is nobody's.
+const OWNER: i16 = 0;
+/// At the back: what packets get. Addresses as [`ADDRESSES`]; ports (32) | what is added to the sum of IPv4's header
+/// (16) | and to that of TCP or UDP (16).
+pub(super) const NEW: i16 = 8;
 
 /// How many words that are.
 pub(super) const NEW_WORDS: usize = 5;
@@ -185,16 +186,28 @@ impl Counted {
 
 /// See the module.
 #[derive(Clone, Copy)]
-pub(super) struct Slot<'a>(Line<'a>);
+pub(super) struct Slot<'a> {
+    front: Line<'a>,
+    back: Line<'a>,
+}
 
 impl<'a> Slot<'a> {
-    pub(super) fn at(buckets: &'a Mapping, number: usize) -> Self {
-        Self(Line::at(buckets, number * SIZE, SIZE))
+    pub(super) fn at(fronts: &'a Mapping, backs: &'a Mapping, number: usize) -> Self {
+        Self {
+            front: Line::at(fronts, number * SIZE, SIZE),
+            back: Line::at(backs, number * SIZE, SIZE),
+        }
+    }
+
+    /// Asks for its memory.
+    pub(super) fn prefetch(&self) {
+        kernels::prefetch(self.front.0);
+        kernels::prefetch(self.back.0);
     }
 
     /// The first word.
     pub(super) fn word(&self) -> u64 {
-        self.0.load(WORD)
+        self.front.load(WORD)
     }
 
     /// Whether it says something that is of this generation.
@@ -204,54 +217,54 @@ impl<'a> Slot<'a> {
 
     /// The last step of time that it holds for.
     pub(super) fn until(&self) -> u32 {
-        self.0.load(UNTIL) as u32
+        self.front.load(UNTIL) as u32
     }
 
     pub(super) fn is_of(&self, key: &Key) -> bool {
         let same =
-            |(at, address): (usize, &u64)| self.0.load(ADDRESSES + at as i16 * 8) == *address;
-        self.0.load(KIND) == key.kind && key.addresses.iter().enumerate().all(same)
+            |(at, address): (usize, &u64)| self.front.load(ADDRESSES + at as i16 * 8) == *address;
+        self.front.load(KIND) == key.kind && key.addresses.iter().enumerate().all(same)
     }
 
     /// The token of whoever it belongs to; 0 where that is nobody.
     pub(super) fn owner(&self) -> u64 {
-        self.0.load(OWNER)
+        self.back.load(OWNER)
     }
 
     /// It belongs to nobody from here on; its owner says so.
     pub(super) fn leave(&self) {
-        self.0.word(OWNER).store(0, Ordering::Release);
+        self.back.word(OWNER).store(0, Ordering::Release);
     }
 
     pub(super) fn content(&self) -> Content {
         Content {
-            lane: (self.0.load(UNTIL) >> 32) as u32,
-            new: std::array::from_fn(|at| self.0.load(NEW + at as i16 * 8)),
+            lane: (self.front.load(UNTIL) >> 32) as u32,
+            new: std::array::from_fn(|at| self.back.load(NEW + at as i16 * 8)),
         }
     }
 
     /// Holds until then, on this lane.
     pub(super) fn renew(&self, until: u32, lane: u32) {
-        self.0
+        self.front
             .store(UNTIL, u64::from(until) | u64::from(lane) << 32);
     }
 
     /// What it has counted.
     pub(super) fn counted(&self) -> Counted {
-        Counted(self.0.load(COUNT))
+        Counted(self.front.load(COUNT))
     }
 
     /// The same; it begins again from nothing.
     pub(super) fn take_counted(&self) -> Counted {
         match self.counted() {
             nothing if nothing.is_nothing() => nothing,
-            _ => Counted(self.0.word(COUNT).swap(0, Ordering::Relaxed)),
+            _ => Counted(self.front.word(COUNT).swap(0, Ordering::Relaxed)),
         }
     }
 
     /// Says nothing any more. What is under way may still count.
     pub(super) fn release(&self) {
-        self.0.word(WORD).store(NOTHING, Ordering::Release);
+        self.front.word(WORD).store(NOTHING, Ordering::Release);
     }
 
     /// Whether it says nothing.
@@ -261,7 +274,7 @@ impl<'a> Slot<'a> {
 
     /// Says again what it said before.
     pub(super) fn say(&self, word: u64) {
-        self.0.word(WORD).store(word, Ordering::Release);
+        self.front.word(WORD).store(word, Ordering::Release);
     }
 
     /// Writes all of it, if its first word is `found`; false where another worker was faster.
@@ -273,7 +286,7 @@ impl<'a> Slot<'a> {
         until: u32,
     ) -> bool {
         // Another worker may take it at the same time; what it says is nobody's meanwhile.
-        let first = self.0.word(WORD);
+        let first = self.front.word(WORD);
         if found == BUSY
             || first
                 .compare_exchange(found, BUSY, Ordering::AcqRel, Ordering::Relaxed)
@@ -288,16 +301,16 @@ impl<'a> Slot<'a> {
         }
         fence(Ordering::Release);
         if owner == 0 {
-            self.0.store(COUNT, 0);
+            self.front.store(COUNT, 0);
         }
-        self.0.store(OWNER, token);
+        self.back.store(OWNER, token);
         self.renew(until, content.lane);
-        self.0.store(KIND, key.kind);
+        self.front.store(KIND, key.kind);
         for (at, address) in key.addresses.iter().enumerate() {
-            self.0.store(ADDRESSES + at as i16 * 8, *address);
+            self.front.store(ADDRESSES + at as i16 * 8, *address);
         }
         for (at, word) in content.new.iter().enumerate() {
-            self.0.store(NEW + at as i16 * 8, *word);
+            self.back.store(NEW + at as i16 * 8, *word);
         }
         self.say(word);
         true
