@@ -9,6 +9,7 @@
 
 #[cfg(any(test, not(target_arch = "x86_64")))]
 mod portable;
+mod squeeze;
 #[cfg(test)]
 mod tests;
 #[cfg(target_arch = "x86_64")]
@@ -18,6 +19,7 @@ mod v4;
 
 use core::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 
+pub use squeeze::Squeeze;
 #[cfg(target_arch = "x86_64")]
 pub(crate) use {v3::V3, v4::V4};
 
@@ -27,6 +29,9 @@ pub type Line = [AtomicU32; 16];
 /// The compares of an instruction set. Only [`widest`](crate::widest) gives one away, and only
 /// where the processor has it.
 pub trait Lanes: Copy {
+    /// Long numbers are better squeezed before they are searched.
+    const SQUEEZES: bool = false;
+
     /// Which of 32 bytes are at most `key`. `at` is even for more than 16.
     fn at_most_u8(self, line: &Line, at: u32, key: u8) -> u32;
 
@@ -143,6 +148,12 @@ pub trait Lanes: Copy {
             *half = (number >> 64) as u64;
         }
         halves
+    }
+
+    /// The upper halves of 16 numbers, as [`Squeeze::number`] has them.
+    #[inline(always)]
+    fn squeeze(self, numbers: &[u128; 16], squeeze: &Squeeze) -> [u32; 16] {
+        numbers.map(|number| squeeze.number((number >> 64) as u64))
     }
 
     /// Which of 16 numbers are 0: a bit for each, the first in bit 0, and no others.

@@ -413,3 +413,73 @@ fn every_level_reads_the_same_columns() {
     assert_eq!(columns[0][2][1], 0x3839_3a3b);
     assert_eq!(zeros, 1 << 3 | 1 << 15);
 }
+
+struct Squeezed<'a>(&'a [u128; 16], &'a Squeeze);
+
+impl Work for Squeezed<'_> {
+    type Output = [u32; 16];
+
+    #[inline(always)]
+    fn run<L: Lanes>(self, lanes: L) -> [u32; 16] {
+        lanes.squeeze(self.0, self.1)
+    }
+}
+
+proptest! {
+    #[test]
+    fn squeezed_numbers_keep_their_order_among_boundaries(
+        windows: [(u64, u8, u8); 2],
+        distances in proptest::collection::vec((0_usize..2, 0_u64..1 << 31), 1..40),
+        others: [u64; 8],
+    ) {
+        let boundary = |(window, distance): &(usize, u64)| {
+            let (begin, shift, bits) = windows[*window];
+            let distance = (distance % (1 << (bits % 31 + 1))) << (shift % 40);
+            begin.saturating_add(distance)
+        };
+        let mut boundaries: Vec<u64> = distances.iter().map(boundary).collect();
+        boundaries.sort_unstable();
+        boundaries.dedup();
+        let Some(squeeze) = Squeeze::of(&boundaries) else {
+            return Ok(());
+        };
+        let near = boundaries.iter().flat_map(|one| [one.wrapping_sub(1), *one, one.wrapping_add(1)]);
+        let all: Vec<u64> = near.chain(others).chain([0, u64::MAX]).collect();
+        let short: Vec<u32> = boundaries.iter().map(|one| squeeze.number(*one)).collect();
+
+        for some in all.chunks(16) {
+            let numbers = core::array::from_fn(|at| {
+                u128::from(some[at % some.len()]) << 64 | u128::from(others[at % 8])
+            });
+            let right = numbers.map(|number| squeeze.number((number >> 64) as u64));
+            for (number, found) in numbers.iter().zip(right) {
+                let high = (number >> 64) as u64;
+                let rank = boundaries.partition_point(|one| *one <= high);
+                prop_assert_eq!(short.partition_point(|one| *one <= found), rank);
+            }
+            prop_assert!(all_are(|| Squeezed(&numbers, &squeeze), &right));
+        }
+    }
+}
+
+#[test]
+fn what_addresses_begin_with_is_squeezed() {
+    let fits = |boundaries: &[u64]| Squeeze::of(boundaries).is_some();
+
+    // fc00::/7, fe80::/10 and ff00::/8 beside networks of one provider.
+    let local = [0xfc00, 0xfe00, 0xfe80, 0xfec0, 0xff00].map(|first| first << 48);
+    let provider = 0x2001_0db8_0000_0000;
+    assert!(fits(
+        &[&[provider, provider + 1, provider + 0x5_0000][..], &local].concat()
+    ));
+    assert!(fits(&[7]) && fits(&[0, u64::MAX]) && !fits(&[]));
+    // Three places far from each other.
+    assert!(!fits(&[
+        1,
+        2,
+        1 << 40,
+        (1 << 40) + 1,
+        1 << 62,
+        (1 << 62) + 1
+    ]));
+}

@@ -3,6 +3,7 @@
 mod gather;
 mod line;
 mod search;
+mod squeeze;
 mod steps;
 mod wide;
 
@@ -14,7 +15,7 @@ use core::arch::x86_64::{
 };
 use core::sync::atomic::{AtomicU32, AtomicU64};
 
-use super::{Lanes, Line};
+use super::{Lanes, Line, Squeeze};
 
 /// All of that; made only where it was detected.
 #[derive(Clone, Copy, Debug)]
@@ -78,6 +79,8 @@ fn at_most(numbers: __m256i, keys: __m256i) -> __m256i {
 }
 
 impl Lanes for V3 {
+    const SQUEEZES: bool = true;
+
     #[inline(always)]
     fn count(self, bits: u32, lanes: u32) -> u32 {
         (bits & ((1 << lanes) - 1)).count_ones()
@@ -179,6 +182,12 @@ impl Lanes for V3 {
     fn highs(self, numbers: &[u128; 16]) -> [u64; 16] {
         // SAFETY: there is a `V3` only where all of that was detected.
         unsafe { wide::highs(numbers) }
+    }
+
+    #[inline(always)]
+    fn squeeze(self, numbers: &[u128; 16], squeeze: &Squeeze) -> [u32; 16] {
+        // SAFETY: there is a `V3` only where all of that was detected.
+        unsafe { squeeze::squeeze(numbers, squeeze) }
     }
 
     #[inline(always)]

@@ -1,6 +1,6 @@
 //! A few spans of rows of one word, looked up for 16 packets at once without a table in memory.
 
-use kernels::Lanes;
+use kernels::{Lanes, Squeeze};
 
 use super::ranks::Ranks;
 
@@ -49,6 +49,8 @@ impl Few {
 pub(super) struct WideFew {
     /// Where spans of higher halves begin; behind the last of them numbers that say nothing.
     highs: [u64; BOUNDARIES + 1],
+    /// The same, squeezed, where that can be.
+    squeezed: Option<(Squeeze, [u32; BOUNDARIES + 1])>,
     /// By span, and behind the last the same as of that.
     rows: [Row; BOUNDARIES + 1],
     /// From which lower halves on which row holds.
@@ -102,7 +104,12 @@ impl WideFew {
             }
         }
         let last = *spans.last()?;
+        let squeezed = Squeeze::of(&highs).map(|squeeze| {
+            let number = |at: usize| highs.get(at).map_or(u32::MAX, |high| squeeze.number(*high));
+            (squeeze, core::array::from_fn(number))
+        });
         (highs.len() <= BOUNDARIES).then(|| Self {
+            squeezed,
             highs: core::array::from_fn(|at| highs.get(at).copied().unwrap_or(u64::MAX)),
             rows: core::array::from_fn(|at| spans.get(at).copied().unwrap_or(last)),
             lows: lows.into(),
@@ -112,10 +119,19 @@ impl WideFew {
     /// Takes from 16 packets the rules that their addresses do not leave them.
     #[inline(always)]
     pub(super) fn narrow<L: Lanes>(&self, lanes: L, addresses: &[u128; 16], left: &mut [u64; 16]) {
-        let spans = lanes.few_ranks(&self.highs, &lanes.highs(addresses));
+        let spans = match &self.squeezed {
+            Some(squeezed) if L::SQUEEZES => of_squeezed(lanes, squeezed, addresses),
+            _ => lanes.few_ranks(&self.highs, &lanes.highs(addresses)),
+        };
+        self.narrow_in(&spans, addresses, left);
+    }
+
+    /// The same; their higher halves lie in these spans.
+    #[inline(always)]
+    fn narrow_in(&self, spans: &[u32; 16], addresses: &[u128; 16], left: &mut [u64; 16]) {
         let mut deep = 0;
         for (at, (left, span)) in left.iter_mut().zip(spans).enumerate() {
-            let row = &self.rows[span as usize % (BOUNDARIES + 1)];
+            let row = &self.rows[*span as usize % (BOUNDARIES + 1)];
             *left &= row.bits;
             deep |= u32::from(row.lows.1 != 0) << at;
         }
@@ -136,6 +152,16 @@ impl WideFew {
         let row = lows.get(at.wrapping_sub(1));
         row.map_or(u64::MAX, |(_, row)| *row)
     }
+}
+
+/// The spans of the higher halves of 16 addresses.
+#[inline(always)]
+fn of_squeezed<L: Lanes>(
+    lanes: L,
+    (squeeze, numbers): &(Squeeze, [u32; BOUNDARIES + 1]),
+    addresses: &[u128; 16],
+) -> [u32; 16] {
+    lanes.ranks(numbers, numbers, &lanes.squeeze(addresses, squeeze))
 }
 
 #[cfg(test)]
@@ -167,6 +193,11 @@ mod tests {
 
             let mut left = [u64::MAX; 16];
             few.narrow(Baseline, &addresses, &mut left);
+            if let Some(squeezed) = &few.squeezed {
+                let mut same = [u64::MAX; 16];
+                few.narrow_in(&of_squeezed(Baseline, squeezed, &addresses), &addresses, &mut same);
+                prop_assert_eq!(same, left);
+            }
 
             let right = addresses.map(|address| {
                 rows[boundaries.partition_point(|boundary| *boundary <= address)]

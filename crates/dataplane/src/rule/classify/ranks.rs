@@ -4,7 +4,7 @@
 //! A line of 16 numbers has 17 children, a line of 8 long ones 9; 272 boundaries take two lines,
 //! 4,624 take three. Missing numbers are all ones, so that a search ends at the last line at most.
 
-use kernels::{Lanes, parted};
+use kernels::{Lanes, Squeeze, parted};
 
 /// How many levels a tree has at most: nine to the seventh are more boundaries than there can be.
 const LEVELS: usize = 7;
@@ -41,12 +41,42 @@ pub(super) struct WideRanks {
     tree: Tree<u64, 8>,
     /// As in [`Ranks`].
     every: [u64; PARTS],
+    /// The leaves and those, squeezed, where that can be.
+    squeezed: Option<Box<Squeezed>>,
     /// The high halves, each once.
     high: Box<[u64]>,
     /// Where the numbers with this high half begin; one more at the end. With [`DEEP`] where the half
     /// before has low ones other than 0.
     from: Box<[u32]>,
     low: Box<[u64]>,
+}
+
+/// High halves as short numbers.
+#[derive(Debug)]
+struct Squeezed {
+    squeeze: Squeeze,
+    leaves: Box<[u32]>,
+    every: [u32; PARTS],
+}
+
+impl Squeezed {
+    fn of(highs: &[u64]) -> Option<Self> {
+        let squeeze = Squeeze::of(highs)?;
+        let short = highs.iter().map(|high| squeeze.number(*high)).collect();
+        let (leaves, every) = parted(short, LINE, u32::MAX);
+        Some(Self {
+            squeeze,
+            leaves: leaves.into(),
+            every,
+        })
+    }
+
+    /// How many of them are at most the high half of each key, and those that fill the last line.
+    #[inline(always)]
+    fn ranks<L: Lanes>(&self, lanes: L, keys: &[u128; 16]) -> [u32; 16] {
+        let keys = lanes.squeeze(keys, &self.squeeze);
+        lanes.ranks(&self.leaves, &self.every, &keys)
+    }
 }
 
 /// The rank of a high half does not say the number's.
@@ -168,6 +198,7 @@ impl WideRanks {
         let (leaves, every) = parted(high.clone(), LINE / 2, u64::MAX);
         Self {
             every,
+            squeezed: Squeezed::of(&high).map(Box::new),
             tree: Tree::new(&leaves, u64::MAX),
             high: high.into(),
             from: from.into(),
@@ -189,13 +220,22 @@ impl WideRanks {
     /// The same of 16 keys.
     #[inline(always)]
     pub(super) fn ranks<L: Lanes>(&self, lanes: L, keys: &[u128; 16]) -> [u32; 16] {
-        let highs = lanes.ranks_u64(self.tree.leaves(), &self.every, &lanes.highs(keys));
-        let mut ranks = lanes.gather(&self.from, &highs);
+        let highs = match &self.squeezed {
+            Some(squeezed) if L::SQUEEZES => squeezed.ranks(lanes, keys),
+            _ => lanes.ranks_u64(self.tree.leaves(), &self.every, &lanes.highs(keys)),
+        };
+        self.ranks_of(lanes, &highs, keys)
+    }
+
+    /// The same; their high halves have these ranks.
+    #[inline(always)]
+    fn ranks_of<L: Lanes>(&self, lanes: L, highs: &[u32; 16], keys: &[u128; 16]) -> [u32; 16] {
+        let mut ranks = lanes.gather(&self.from, highs);
         let any = ranks.iter().fold(0, |any, rank| any | rank);
         if any & DEEP != 0 {
             for ((rank, high), key) in ranks.iter_mut().zip(highs).zip(keys) {
                 if *rank & DEEP != 0 {
-                    *rank = self.among(high as usize, *key) as u32;
+                    *rank = self.among(*high as usize, *key) as u32;
                 }
             }
         }
@@ -233,6 +273,11 @@ mod tests {
     fn long(ranks: &WideRanks, key: u128) -> usize {
         let one = ranks.rank(Baseline, key);
         assert_eq!(ranks.ranks(Baseline, &[key; 16]), [one as u32; 16]);
+        if let Some(squeezed) = &ranks.squeezed {
+            let highs = squeezed.ranks(Baseline, &[key; 16]);
+            let found = ranks.ranks_of(Baseline, &highs, &[key; 16]);
+            assert_eq!(found, [one as u32; 16]);
+        }
         one
     }
 
