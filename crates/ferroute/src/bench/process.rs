@@ -24,7 +24,9 @@ impl Router {
     /// Starts it in the host `router` with this configuration and these `--port`s, and waits until
     /// it answers.
     pub(super) fn start(lab: &Lab, config: &str, ports: &[String]) -> Result<Self, String> {
-        let folder = crate::reach::runtime().join(format!("ferroute-{}", lab.name()));
+        let runtime = crate::reach::runtime();
+        sweep(&runtime);
+        let folder = runtime.join(format!("ferroute-{}", lab.name()));
         let failed = |error: std::io::Error| format!("{}: {error}", folder.display());
         fs::create_dir_all(&folder).map_err(failed)?;
         let (file, control) = (folder.join("bench.rsc"), folder.join("control.sock"));
@@ -111,6 +113,21 @@ impl Drop for Router {
         }
         let _ = self.child.wait();
         let _ = fs::remove_dir_all(&self.folder);
+    }
+}
+
+/// Removes what benchmarks that were killed have left.
+fn sweep(runtime: &Path) {
+    for entry in fs::read_dir(runtime).into_iter().flatten().flatten() {
+        let name = entry.file_name();
+        let process = name
+            .to_str()
+            .and_then(|name| name.strip_prefix("ferroute-bench-"))
+            .filter(|process| process.parse::<u32>().is_ok());
+        if process.is_some_and(|process| !Path::new("/proc").join(process).exists()) {
+            // It may be another's, which it stays then.
+            let _ = fs::remove_dir_all(entry.path());
+        }
     }
 }
 
