@@ -104,7 +104,7 @@ impl Learner {
     }
 
     fn learn_slot(&mut self, key: &Key, token: u64, content: &Content) {
-        let place = self.shortcuts.maze.place(key);
+        let place = self.shortcuts.hashing.place(key);
         let word = place.word(self.generation);
         let until = self.step.saturating_add(LIFE);
         let mut free = None;

@@ -362,9 +362,9 @@ fn read6(program: &mut Assembler, socket: Label) {
 /// Finds the slot of what is kept: in register 8 then.
 fn find(program: &mut Assembler, shortcuts: &XdpShortcuts, socket: Label) {
     let found = program.label();
-    // `Maze::place`, in register 1.
+    // `Hashing::place`, in register 1.
     program.load(Size::Double, R::R1, R::Stack, kept::KIND);
-    program.set(R::R2, shortcuts.maze.factor);
+    program.set(R::R2, shortcuts.hashing.factor);
     program.alu(Alu::Add, R::R1, R::R2);
     for word in 0..4 {
         program.alu(Alu::Mul, R::R1, R::R2);

@@ -26,7 +26,7 @@ use frame::shortcut::{Between, Gathered, Lane, Service, Shortcuts, Went, Which};
 use rustix::time::{ClockId, clock_gettime};
 
 use super::bpf;
-use super::slot::{self, Key, Line, Maze, Slot};
+use super::slot::{self, Hashing, Key, Line, Slot};
 use crate::sys::Mapping;
 
 /// Buckets, by how many bits of a hash; 64 MB with their slots. So few in a bucket that next to none of 64,000
@@ -126,7 +126,7 @@ pub struct XdpShortcuts {
     backs: Mapping,
     lanes: Mapping,
     state: Mapping,
-    pub(super) maze: Maze,
+    pub(super) hashing: Hashing,
     entrances: AtomicU32,
     known: Mutex<Lanes>,
 }
@@ -164,7 +164,7 @@ impl XdpShortcuts {
             backs: all_backs,
             lanes: all_lanes,
             state: all_state,
-            maze: Maze::new(seed),
+            hashing: Hashing::new(seed),
             entrances: AtomicU32::new(0),
             known: Mutex::default(),
         };
@@ -342,7 +342,7 @@ impl XdpShortcuts {
 
     /// The slot of a key, whatever it says.
     pub(super) fn find(&self, key: &Key) -> Option<Slot<'_>> {
-        let place = self.maze.place(key);
+        let place = self.hashing.place(key);
         let mut slots = place.numbers().map(|number| self.slot(number));
         slots.find(|slot| slot.is_of(key))
     }

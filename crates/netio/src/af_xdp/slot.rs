@@ -108,12 +108,12 @@ impl Key {
 
 /// Where keys have their slots.
 #[derive(Debug)]
-pub(super) struct Maze {
+pub(super) struct Hashing {
     /// What hashes are multiplied with: odd, and nobody's to guess.
     pub(super) factor: u64,
 }
 
-impl Maze {
+impl Hashing {
     pub(super) fn new(seed: u64) -> Self {
         Self { factor: seed | 1 }
     }
