@@ -32,6 +32,9 @@ pub trait Lanes: Copy {
     /// Long numbers are better squeezed before they are searched.
     const SQUEEZES: bool = false;
 
+    /// [`Lanes::pick`] costs less than some loads.
+    const PICKS: bool = false;
+
     /// Which of 32 bytes are at most `key`. `at` is even for more than 16.
     fn at_most_u8(self, line: &Line, at: u32, key: u8) -> u32;
 
@@ -65,17 +68,23 @@ pub trait Lanes: Copy {
         numbers.iter().map(|number| u32::from(*number <= key)).sum()
     }
 
-    /// For each of 16 keys the row at its rank, which is how many of the first 31 numbers are at most
-    /// it. The numbers are in order.
+    /// The entries of a table at 16 places, which are below 32.
     #[inline(always)]
-    fn rows(self, numbers: &[u32; 32], rows: &[u64; 32], keys: &[u32; 16]) -> [u64; 16] {
+    fn pick(self, table: &[u64; 32], places: &[u32; 16]) -> [u64; 16] {
         let mut found = [0; 16];
-        for (found, key) in found.iter_mut().zip(keys) {
-            let numbers = numbers.iter().take(31);
-            let rank: usize = numbers.map(|number| usize::from(*number <= *key)).sum();
-            *found = rows[rank % 32];
+        for (found, place) in found.iter_mut().zip(places) {
+            *found = table[*place as usize % 32];
         }
         found
+    }
+
+    /// Which of 16 places a word has a bit set at: a bit for each, the first in bit 0, and no others. Places
+    /// are below 32.
+    #[inline(always)]
+    fn marked(self, marks: u32, places: &[u32; 16]) -> u32 {
+        let bits = places.iter().enumerate();
+        bits.map(|(at, place)| (marks >> (place % 32) & 1) << at)
+            .sum()
     }
 
     /// For each of 16 keys how many of the first 31 numbers are at most it. The numbers are in order.
@@ -105,6 +114,14 @@ pub trait Lanes: Copy {
     fn gather(self, table: &[u32], places: &[u32; 16]) -> [u32; 16] {
         let last = table.len().saturating_sub(1);
         places.map(|place| table.get((place as usize).min(last)).copied().unwrap_or(0))
+    }
+
+    /// The same of a table that others write to meanwhile; each entry is loaded relaxed.
+    #[inline(always)]
+    fn gather_shared(self, table: &[AtomicU32], places: &[u32; 16]) -> [u32; 16] {
+        let last = table.len().saturating_sub(1);
+        let entry = |place: u32| table.get((place as usize).min(last));
+        places.map(|place| entry(place).map_or(0, |entry| entry.load(Ordering::Relaxed)))
     }
 
     /// The numbers in 16 rows of so many parts of 16 bytes, column by column, four in a part: each of 4
@@ -150,6 +167,16 @@ pub trait Lanes: Copy {
         halves
     }
 
+    /// The uppermost quarters of 16 numbers.
+    #[inline(always)]
+    fn tops(self, numbers: &[u128; 16]) -> [u32; 16] {
+        let mut tops = [0; 16];
+        for (top, number) in tops.iter_mut().zip(numbers) {
+            *top = (number >> 96) as u32;
+        }
+        tops
+    }
+
     /// The upper halves of 16 numbers, as [`Squeeze::number`] has them.
     #[inline(always)]
     fn squeeze(self, numbers: &[u128; 16], squeeze: &Squeeze) -> [u32; 16] {
@@ -163,12 +190,19 @@ pub trait Lanes: Copy {
         bits.map(|(at, number)| u32::from(*number == 0) << at).sum()
     }
 
-    /// The same of a table that others write to meanwhile; each entry is loaded relaxed.
+    /// The places of the bits that are set among the lowest 16, in order; what lies behind them means nothing.
     #[inline(always)]
-    fn gather_shared(self, table: &[AtomicU32], places: &[u32; 16]) -> [u32; 16] {
-        let last = table.len().saturating_sub(1);
-        let entry = |place: u32| table.get((place as usize).min(last));
-        places.map(|place| entry(place).map_or(0, |entry| entry.load(Ordering::Relaxed)))
+    fn places(self, mut bits: u32) -> [u8; 16] {
+        let mut places = [0; 16];
+        bits &= 0xffff;
+        for place in &mut places {
+            if bits == 0 {
+                break;
+            }
+            *place = bits.trailing_zeros() as u8;
+            bits &= bits - 1;
+        }
+        places
     }
 
     /// Which of 8 words are `key` above their lowest `SHIFT` bits: a bit for each, the first in bit 0,

@@ -146,34 +146,65 @@ proptest! {
     }
 }
 
-struct Rows<'a>(&'a [u32; 32], &'a [u64; 32], &'a [u32; 16]);
+struct Pick<'a>(&'a [u64; 32], &'a [u32; 16]);
 
-impl Work for Rows<'_> {
+impl Work for Pick<'_> {
     type Output = [u64; 16];
 
     #[inline(always)]
     fn run<L: Lanes>(self, lanes: L) -> [u64; 16] {
-        lanes.rows(self.0, self.1, self.2)
+        lanes.pick(self.0, self.1)
+    }
+}
+
+struct PlacesOf(u32);
+
+impl Work for PlacesOf {
+    type Output = Vec<u8>;
+
+    #[inline(always)]
+    fn run<L: Lanes>(self, lanes: L) -> Vec<u8> {
+        let count = (self.0 & 0xffff).count_ones() as usize;
+        lanes.places(self.0)[..count].to_vec()
+    }
+}
+
+struct Marked<'a>(u32, &'a [u32; 16]);
+
+impl Work for Marked<'_> {
+    type Output = u32;
+
+    #[inline(always)]
+    fn run<L: Lanes>(self, lanes: L) -> u32 {
+        lanes.marked(self.0, self.1)
     }
 }
 
 proptest! {
     #[test]
-    fn every_level_finds_the_row_of_a_key_s_rank(
-        mut numbers: [u32; 32],
-        rows: [u64; 32],
-        mut keys: [u32; 16],
+    fn every_level_picks_what_is_at_places(
+        table: [u64; 32],
+        places in proptest::array::uniform16(0..32_u32),
     ) {
-        numbers.sort_unstable();
-        for (key, number) in keys.iter_mut().step_by(2).zip(numbers.iter().step_by(4)) {
-            *key = *number;
-        }
-        (keys[1], keys[3]) = (0, u32::MAX);
-        let right = keys.map(|key| {
-            let most = numbers[..31].iter().filter(|number| **number <= key);
-            rows[most.count()]
-        });
-        prop_assert!(all_are(|| Rows(&numbers, &rows, &keys), &right));
+        let right = places.map(|place| table[place as usize]);
+        prop_assert!(all_are(|| Pick(&table, &places), &right));
+    }
+
+    #[test]
+    fn every_level_tells_the_places_of_bits(bits: u32) {
+        let right: Vec<u8> = (0..16).filter(|place| bits >> place & 1 == 1).collect();
+        prop_assert!(all_are(|| PlacesOf(bits), &right));
+    }
+
+    #[test]
+    fn every_level_finds_the_marks_of_places(
+        marks: u32,
+        places in proptest::array::uniform16(0..32_u32),
+    ) {
+        let bits = places.iter().enumerate();
+        let right = bits.fold(0, |bits, (at, place)| bits | (marks >> place & 1) << at);
+        prop_assert!(all_are(|| Marked(marks, &places), &right));
+        prop_assert!(all_are(|| Marked(u32::MAX, &places), &0xffff));
     }
 }
 
@@ -213,12 +244,12 @@ impl Work for FewRanks<'_> {
 struct Wide<'a>(&'a [[[u8; 16]; 3]; 16], usize);
 
 impl Work for Wide<'_> {
-    type Output = ([u128; 16], [u64; 16]);
+    type Output = ([u128; 16], [u64; 16], [u32; 16]);
 
     #[inline(always)]
     fn run<L: Lanes>(self, lanes: L) -> Self::Output {
         let numbers = lanes.wide(&self.0.each_ref(), self.1);
-        (numbers, lanes.highs(&numbers))
+        (numbers, lanes.highs(&numbers), lanes.tops(&numbers))
     }
 }
 
@@ -299,7 +330,8 @@ proptest! {
         };
         let right = rows.each_ref().map(of);
         let halves = right.map(|number| (number >> 64) as u64);
-        prop_assert!(all_are(|| Wide(&rows, at), &(right, halves)));
+        let tops = right.map(|number| (number >> 96) as u32);
+        prop_assert!(all_are(|| Wide(&rows, at), &(right, halves, tops)));
     }
 
     #[test]

@@ -128,15 +128,21 @@ impl Lanes for V3 {
     }
 
     #[inline(always)]
-    fn rows(self, numbers: &[u32; 32], rows: &[u64; 32], keys: &[u32; 16]) -> [u64; 16] {
+    fn marked(self, marks: u32, places: &[u32; 16]) -> u32 {
         // SAFETY: there is a `V3` only where all of that was detected.
-        unsafe { search::rows(numbers, rows, keys) }
+        unsafe { gather::marked(marks, places) }
     }
 
     #[inline(always)]
     fn ranks(self, numbers: &[u32], every: &[u32; 32], keys: &[u32; 16]) -> [u32; 16] {
         // SAFETY: there is a `V3` only where all of that was detected.
-        unsafe { search::ranks(numbers, every, keys) }
+        unsafe {
+            match numbers.len() {
+                // The parts are the numbers.
+                32 => search::ranks_of_every(every, keys),
+                _ => search::ranks(numbers, every, keys),
+            }
+        }
     }
 
     #[inline(always)]
@@ -182,6 +188,12 @@ impl Lanes for V3 {
     fn highs(self, numbers: &[u128; 16]) -> [u64; 16] {
         // SAFETY: there is a `V3` only where all of that was detected.
         unsafe { wide::highs(numbers) }
+    }
+
+    #[inline(always)]
+    fn tops(self, numbers: &[u128; 16]) -> [u32; 16] {
+        // SAFETY: there is a `V3` only where all of that was detected.
+        unsafe { wide::tops(numbers) }
     }
 
     #[inline(always)]

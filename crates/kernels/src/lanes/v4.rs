@@ -1,24 +1,28 @@
 //! AVX-512.
 
+mod squeeze;
+
 use core::arch::asm;
 use core::arch::x86_64::{
-    __m256i, __m512i, _mm_loadu_si128, _mm256_storeu_si256, _mm512_add_epi32, _mm512_add_epi64,
-    _mm512_castsi128_si512, _mm512_castsi512_si256, _mm512_cmpeq_epi64_mask,
-    _mm512_cmple_epu8_mask, _mm512_cmple_epu16_mask, _mm512_cmple_epu32_mask,
-    _mm512_cmple_epu64_mask, _mm512_cvtepi64_epi32, _mm512_cvtepu32_epi64,
-    _mm512_extracti64x4_epi64, _mm512_i32gather_epi32, _mm512_i64gather_epi64, _mm512_inserti32x4,
-    _mm512_loadu_si512, _mm512_mask_add_epi32, _mm512_mask_add_epi64, _mm512_mask_blend_epi64,
-    _mm512_min_epu32, _mm512_mullo_epi32, _mm512_mullo_epi64, _mm512_permutex2var_epi32,
-    _mm512_permutex2var_epi64, _mm512_set_epi64, _mm512_set1_epi8, _mm512_set1_epi16,
-    _mm512_set1_epi32, _mm512_set1_epi64, _mm512_set4_epi32, _mm512_set4_epi64,
-    _mm512_setzero_si512, _mm512_shuffle_epi8, _mm512_srli_epi64, _mm512_storeu_si512,
-    _mm512_test_epi64_mask, _mm512_testn_epi32_mask, _mm512_unpackhi_epi32, _mm512_unpackhi_epi64,
-    _mm512_unpacklo_epi32, _mm512_unpacklo_epi64,
+    __m256i, __m512i, _mm_loadu_si128, _mm_storeu_si128, _mm256_storeu_si256, _mm512_add_epi32,
+    _mm512_add_epi64, _mm512_castsi128_si512, _mm512_castsi256_si512, _mm512_castsi512_si256,
+    _mm512_cmpeq_epi64_mask, _mm512_cmple_epu8_mask, _mm512_cmple_epu16_mask,
+    _mm512_cmple_epu32_mask, _mm512_cmple_epu64_mask, _mm512_cvtepi32_epi8, _mm512_cvtepi64_epi32,
+    _mm512_cvtepu32_epi64, _mm512_extracti64x4_epi64, _mm512_i32gather_epi32,
+    _mm512_i64gather_epi64, _mm512_inserti32x4, _mm512_inserti64x4, _mm512_loadu_si512,
+    _mm512_mask_add_epi32, _mm512_mask_add_epi64, _mm512_mask_blend_epi64,
+    _mm512_maskz_compress_epi32, _mm512_min_epu32, _mm512_mullo_epi32, _mm512_mullo_epi64,
+    _mm512_permutex2var_epi32, _mm512_permutex2var_epi64, _mm512_set_epi32, _mm512_set_epi64,
+    _mm512_set1_epi8, _mm512_set1_epi16, _mm512_set1_epi32, _mm512_set1_epi64, _mm512_set4_epi32,
+    _mm512_set4_epi64, _mm512_setzero_si512, _mm512_shuffle_epi8, _mm512_sllv_epi32,
+    _mm512_srli_epi64, _mm512_storeu_si512, _mm512_test_epi32_mask, _mm512_test_epi64_mask,
+    _mm512_testn_epi32_mask, _mm512_unpackhi_epi32, _mm512_unpackhi_epi64, _mm512_unpacklo_epi32,
+    _mm512_unpacklo_epi64,
 };
 use core::sync::atomic::{AtomicU32, AtomicU64};
 
 use super::v3::{halved, value};
-use super::{Lanes, Line};
+use super::{Lanes, Line, Squeeze};
 
 /// AVX-512; made only where it was detected.
 #[derive(Clone, Copy, Debug)]
@@ -122,7 +126,40 @@ fn rank_in_order(numbers: &[u64; 32], keys: __m512i) -> __m512i {
     rank
 }
 
+/// The entries of a table at 16 places, which are below 32.
+#[inline]
+#[target_feature(enable = "avx512f")]
+fn picked(table: &[u64; 32], places: __m512i) -> [u64; 16] {
+    let mut found = [0_u64; 16];
+    // SAFETY: 8 of 32 entries are read, four times, and 8 of 16 are written, twice.
+    unsafe {
+        let quarter = |at: usize| _mm512_loadu_si512(table.as_ptr().add(at * 8).cast());
+        let quarters = [quarter(0), quarter(1), quarter(2), quarter(3)];
+        let pick = |places: __m256i| {
+            let places = _mm512_cvtepu32_epi64(places);
+            let low = _mm512_permutex2var_epi64(quarters[0], places, quarters[1]);
+            let high = _mm512_permutex2var_epi64(quarters[2], places, quarters[3]);
+            let upper = _mm512_test_epi64_mask(places, _mm512_set1_epi64(16));
+            _mm512_mask_blend_epi64(upper, low, high)
+        };
+        let low = pick(_mm512_castsi512_si256(places));
+        let high = pick(_mm512_extracti64x4_epi64::<1>(places));
+        _mm512_storeu_si512(found.as_mut_ptr().cast(), low);
+        _mm512_storeu_si512(found.as_mut_ptr().add(8).cast(), high);
+    }
+    found
+}
+
 impl Lanes for V4 {
+    const SQUEEZES: bool = true;
+    const PICKS: bool = true;
+
+    #[inline(always)]
+    fn squeeze(self, numbers: &[u128; 16], squeeze: &Squeeze) -> [u32; 16] {
+        // SAFETY: there is a `V4` only where all of that was detected.
+        unsafe { squeeze::squeeze(numbers, squeeze) }
+    }
+
     #[inline(always)]
     fn rank(self, numbers: &[u32; 16], key: u32) -> u32 {
         // SAFETY: there is a `V4` only where AVX-512 F was detected; 16 numbers are read, of 16.
@@ -134,31 +171,20 @@ impl Lanes for V4 {
     }
 
     #[inline(always)]
-    fn rows(self, numbers: &[u32; 32], rows: &[u64; 32], keys: &[u32; 16]) -> [u64; 16] {
-        let mut found = [0; 16];
-        // SAFETY: there is a `V4` only where AVX-512 F was detected; all that is read and written lies
-        // in the arrays: 16 of 32 numbers twice, 8 of 32 rows four times, 16 keys, 16 words.
-        unsafe {
-            let first = _mm512_loadu_si512(numbers.as_ptr().cast());
-            let second = _mm512_loadu_si512(numbers.as_ptr().add(16).cast());
-            let keys = _mm512_loadu_si512(keys.as_ptr().cast());
-            let rank = rank_in(first, second, keys);
-            let quarter = |at: usize| _mm512_loadu_si512(rows.as_ptr().add(at * 8).cast());
-            let quarters = [quarter(0), quarter(1), quarter(2), quarter(3)];
-            let pick = |rank: __m256i| {
-                let rank = _mm512_cvtepu32_epi64(rank);
-                let low = _mm512_permutex2var_epi64(quarters[0], rank, quarters[1]);
-                let high = _mm512_permutex2var_epi64(quarters[2], rank, quarters[3]);
-                let upper = _mm512_test_epi64_mask(rank, _mm512_set1_epi64(16));
-                _mm512_mask_blend_epi64(upper, low, high)
-            };
-            let place: *mut u64 = found.as_mut_ptr();
-            let low = pick(_mm512_castsi512_si256(rank));
-            let high = pick(_mm512_extracti64x4_epi64::<1>(rank));
-            _mm512_storeu_si512(place.cast(), low);
-            _mm512_storeu_si512(place.add(8).cast(), high);
-        }
-        found
+    fn pick(self, table: &[u64; 32], places: &[u32; 16]) -> [u64; 16] {
+        // SAFETY: there is a `V4` only where AVX-512 F was detected; 16 places are read, of 16.
+        unsafe { picked(table, _mm512_loadu_si512(places.as_ptr().cast())) }
+    }
+
+    #[inline(always)]
+    fn marked(self, marks: u32, places: &[u32; 16]) -> u32 {
+        // SAFETY: there is a `V4` only where AVX-512 F was detected; 16 places are read, of 16.
+        let bits = unsafe {
+            let places = _mm512_loadu_si512(places.as_ptr().cast());
+            let one = _mm512_sllv_epi32(_mm512_set1_epi32(1), places);
+            _mm512_test_epi32_mask(one, _mm512_set1_epi32(marks as i32))
+        };
+        bits.into()
     }
 
     #[inline(always)]
@@ -347,6 +373,38 @@ impl Lanes for V4 {
             }
         }
         halves
+    }
+
+    #[inline(always)]
+    fn tops(self, numbers: &[u128; 16]) -> [u32; 16] {
+        let mut tops = [0_u32; 16];
+        // SAFETY: there is a `V4` only where AVX-512 F was detected; 4 of 16 numbers are read, four times, and
+        // 16 of 16 tops are written.
+        unsafe {
+            let every_fourth =
+                _mm512_set_epi32(0, 0, 0, 0, 0, 0, 0, 0, 31, 27, 23, 19, 15, 11, 7, 3);
+            let eight = |from: usize| {
+                let low = _mm512_loadu_si512(numbers.as_ptr().add(from).cast());
+                let high = _mm512_loadu_si512(numbers.as_ptr().add(from + 4).cast());
+                _mm512_castsi512_si256(_mm512_permutex2var_epi32(low, every_fourth, high))
+            };
+            let first = _mm512_castsi256_si512(eight(0));
+            let all = _mm512_inserti64x4::<1>(first, eight(8));
+            _mm512_storeu_si512(tops.as_mut_ptr().cast(), all);
+        }
+        tops
+    }
+
+    #[inline(always)]
+    fn places(self, bits: u32) -> [u8; 16] {
+        let mut places = [0_u8; 16];
+        // SAFETY: there is a `V4` only where AVX-512 F was detected; 16 of 16 places are written.
+        unsafe {
+            let all = _mm512_set_epi32(15, 14, 13, 12, 11, 10, 9, 8, 7, 6, 5, 4, 3, 2, 1, 0);
+            let some = _mm512_maskz_compress_epi32(bits as u16, all);
+            _mm_storeu_si128(places.as_mut_ptr().cast(), _mm512_cvtepi32_epi8(some));
+        }
+        places
     }
 
     #[inline(always)]

@@ -37,7 +37,8 @@ impl Few {
     /// Takes from 16 packets the rules that their numbers do not leave them.
     #[inline(always)]
     pub(super) fn narrow<L: Lanes>(&self, lanes: L, numbers: &[u32; 16], left: &mut [u64; 16]) {
-        let rows = lanes.rows(&self.boundaries, &self.rows, numbers);
+        let spans = lanes.ranks(&self.boundaries, &self.boundaries, numbers);
+        let rows = lanes.pick(&self.rows, &spans);
         for (left, row) in left.iter_mut().zip(rows) {
             *left &= row;
         }
@@ -51,24 +52,75 @@ pub(super) struct WideFew {
     highs: [u64; BOUNDARIES + 1],
     /// The same, squeezed, where that can be.
     squeezed: Option<(Squeeze, [u32; BOUNDARIES + 1])>,
-    /// By span, and behind the last the same as of that.
-    rows: [Row; BOUNDARIES + 1],
+    /// What the spans have; behind the last the same as that.
+    spans: Spans,
     /// From which lower halves on which row holds.
     lows: Box<[(u64, u64)]>,
 }
 
-/// What a span of higher halves has.
-#[derive(Clone, Copy, Debug)]
-struct Row {
-    /// Its row; all rules where lower halves say which.
-    bits: u64,
-    /// Those in `lows`, of which the first is 0: where they begin and end. None elsewhere.
-    lows: (u32, u32),
+/// What spans of higher halves have.
+#[derive(Debug, Default)]
+struct Spans {
+    /// The rows; all rules where `lows` has them.
+    rows: [u64; BOUNDARIES + 1],
+    /// A bit for each that has another row for one lower half: for which, and the row; elsewhere the same row
+    /// for any.
+    exact: u32,
+    exact_lows: [u64; BOUNDARIES + 1],
+    exact_rows: [u64; BOUNDARIES + 1],
+    /// A bit for each whose rows lie in `lows`: where they begin and end. The first is that from 0 on.
+    deep: u32,
+    lows: [(u32, u32); BOUNDARIES + 1],
 }
 
-impl Row {
-    const fn of(bits: u64) -> Self {
-        Self { bits, lows: (0, 0) }
+impl Spans {
+    /// Of so many as there can be.
+    fn of(all: &[Span]) -> Self {
+        let mut spans = Self::default();
+        for at in 0..=BOUNDARIES {
+            let (row, low, exact_row) = match all.get(at).or(all.last()) {
+                Some(Span::Row(row)) => (*row, 0, *row),
+                Some(Span::Exact { row, low, at_low }) => {
+                    spans.exact |= 1 << at;
+                    (*row, *low, *at_low)
+                }
+                Some(Span::Deep(lows)) => {
+                    spans.deep |= 1 << at;
+                    spans.lows[at] = *lows;
+                    (u64::MAX, 0, u64::MAX)
+                }
+                None => (u64::MAX, 0, u64::MAX),
+            };
+            spans.rows[at] = row;
+            (spans.exact_lows[at], spans.exact_rows[at]) = (low, exact_row);
+        }
+        spans
+    }
+}
+
+/// What a span of higher halves has.
+enum Span {
+    /// One row.
+    Row(u64),
+    /// One row, and another one for a single lower half.
+    Exact { row: u64, low: u64, at_low: u64 },
+    /// Rows by lower halves: where they begin and end.
+    Deep((u32, u32)),
+}
+
+impl Span {
+    /// A span with these rows from these lower halves on, the first from 0 on; none where they are many.
+    fn small(rows: &[(u64, u64)]) -> Option<Self> {
+        let (row, low, at_low) = match *rows {
+            [(_, row)] => return Some(Self::Row(row)),
+            [(_, at_low), (1, row)] => (row, 0, at_low),
+            [(_, row), (u64::MAX, at_low)] => (row, u64::MAX, at_low),
+            [(_, row), (low, at_low), (next, same)] if next - low == 1 && same == row => {
+                (row, low, at_low)
+            }
+            _ => return None,
+        };
+        Some(Self::Exact { row, low, at_low })
     }
 }
 
@@ -78,40 +130,42 @@ impl WideFew {
         let (mut before, rows) = rows.split_first().map(|(first, rows)| (*first, rows))?;
         let half = |number: &u128| (number >> 64) as u64;
         let (mut highs, mut lows) = (Vec::new(), Vec::new());
-        let mut spans = vec![Row::of(before)];
+        let mut spans = vec![Span::Row(before)];
         let mut rest = rows.iter();
         for group in boundaries.chunk_by(|one, other| half(one) == half(other)) {
-            let rows = rest.by_ref().take(group.len());
-            let start = lows.len();
-            lows.push((0, before));
-            lows.extend(group.iter().map(|number| *number as u64).zip(rows.copied()));
-            before = lows.last()?.1;
-            let high = half(&group[0]);
-            highs.push(high);
-            if group.iter().all(|number| *number as u64 == 0) {
-                lows.truncate(start);
-                spans.push(Row::of(before));
-                continue;
+            let rows = rest.by_ref().take(group.len()).copied();
+            let changes = group.iter().map(|number| *number as u64).zip(rows);
+            let mut own = vec![(0, before)];
+            for change in changes {
+                // What begins with the half replaces what was before it.
+                own.retain(|(low, _)| *low != change.0);
+                own.push(change);
             }
-            spans.push(Row {
-                bits: u64::MAX,
-                lows: (start as u32, lows.len() as u32),
-            });
+            before = own.last()?.1;
+            let (high, is_deep) = (half(&group[0]), own.len() > 1);
+            highs.push(high);
+            spans.push(Span::small(&own).unwrap_or_else(|| {
+                let start = lows.len() as u32;
+                lows.extend(own);
+                Span::Deep((start, lows.len() as u32))
+            }));
             // The next half may be a boundary of its own; then this span is empty.
-            if let Some(next) = high.checked_add(1) {
+            if let Some(next) = high.checked_add(1).filter(|_| is_deep) {
                 highs.push(next);
-                spans.push(Row::of(before));
+                spans.push(Span::Row(before));
             }
         }
-        let last = *spans.last()?;
+        if highs.len() > BOUNDARIES {
+            return None;
+        }
         let squeezed = Squeeze::of(&highs).map(|squeeze| {
             let number = |at: usize| highs.get(at).map_or(u32::MAX, |high| squeeze.number(*high));
             (squeeze, core::array::from_fn(number))
         });
-        (highs.len() <= BOUNDARIES).then(|| Self {
+        Some(Self {
             squeezed,
             highs: core::array::from_fn(|at| highs.get(at).copied().unwrap_or(u64::MAX)),
-            rows: core::array::from_fn(|at| spans.get(at).copied().unwrap_or(last)),
+            spans: Spans::of(&spans),
             lows: lows.into(),
         })
     }
@@ -123,18 +177,27 @@ impl WideFew {
             Some(squeezed) if L::SQUEEZES => of_squeezed(lanes, squeezed, addresses),
             _ => lanes.few_ranks(&self.highs, &lanes.highs(addresses)),
         };
-        self.narrow_in(&spans, addresses, left);
+        self.narrow_in(lanes, &spans, addresses, left);
     }
 
     /// The same; their higher halves lie in these spans.
     #[inline(always)]
-    fn narrow_in(&self, spans: &[u32; 16], addresses: &[u128; 16], left: &mut [u64; 16]) {
-        let mut deep = 0;
-        for (at, (left, span)) in left.iter_mut().zip(spans).enumerate() {
-            let row = &self.rows[*span as usize % (BOUNDARIES + 1)];
-            *left &= row.bits;
-            deep |= u32::from(row.lows.1 != 0) << at;
+    fn narrow_in<L: Lanes>(
+        &self,
+        lanes: L,
+        spans: &[u32; 16],
+        addresses: &[u128; 16],
+        left: &mut [u64; 16],
+    ) {
+        let mut rows = lanes.pick(&self.spans.rows, spans);
+        let exact = lanes.marked(self.spans.exact, spans);
+        if exact != 0 {
+            self.exact_rows(lanes, exact, spans, addresses, &mut rows);
         }
+        for (left, row) in left.iter_mut().zip(&rows) {
+            *left &= row;
+        }
+        let mut deep = lanes.marked(self.spans.deep, spans);
         while deep != 0 {
             let at = deep.trailing_zeros() as usize % 16;
             left[at] &= self.of_low(spans[at], addresses[at] as u64);
@@ -142,10 +205,45 @@ impl WideFew {
         }
     }
 
+    /// Changes the rows of those that have the one lower half for which there is another; `exact` has a bit
+    /// for each that may.
+    #[inline(always)]
+    fn exact_rows<L: Lanes>(
+        &self,
+        lanes: L,
+        mut exact: u32,
+        spans: &[u32; 16],
+        addresses: &[u128; 16],
+        rows: &mut [u64; 16],
+    ) {
+        let Spans {
+            exact_lows,
+            exact_rows,
+            ..
+        } = &self.spans;
+        if L::PICKS {
+            let lows = lanes.pick(exact_lows, spans);
+            let others = lanes.pick(exact_rows, spans);
+            for (at, row) in rows.iter_mut().enumerate() {
+                let is_exact = addresses[at] as u64 == lows[at];
+                *row = if is_exact { others[at] } else { *row };
+            }
+            return;
+        }
+        while exact != 0 {
+            let at = exact.trailing_zeros() as usize % 16;
+            let span = spans[at] as usize % (BOUNDARIES + 1);
+            if addresses[at] as u64 == exact_lows[span] {
+                rows[at] = exact_rows[span];
+            }
+            exact &= exact - 1;
+        }
+    }
+
     /// The row of a lower half, in a span of higher ones that has some.
     #[inline(always)]
     fn of_low(&self, span: u32, low: u64) -> u64 {
-        let (from, to) = self.rows[span as usize % (BOUNDARIES + 1)].lows;
+        let (from, to) = self.spans.lows[span as usize % (BOUNDARIES + 1)];
         let lows = &self.lows[from as usize..to as usize];
         let at = lows.partition_point(|(first, _)| *first <= low);
         // The first one is 0.
@@ -175,15 +273,16 @@ mod tests {
         fn addresses_have_the_row_of_their_span(
             boundaries in proptest::collection::btree_set((0_usize..5, 0_u64..4), 0..14),
             addresses: [(u8, u8); 16],
-            bits: u64,
+            // Spans beside each other may have the same.
+            kinds in proptest::collection::vec(0_u32..3, 15),
         ) {
             // Halves that follow each other, and the greatest, behind which there is none.
             let highs = [0, 1, 7, u64::MAX - 1, u64::MAX];
-            let lows = [0, 1, 9, u64::MAX];
+            let lows = [0, 1, 2, u64::MAX];
             let joined = |high: u64, low: u64| u128::from(high) << 64 | u128::from(low);
             let boundary = |(high, low): (usize, u64)| joined(highs[high], lows[low as usize]);
             let boundaries: Vec<u128> = boundaries.into_iter().map(boundary).collect();
-            let row = |span: usize| bits.rotate_left(span as u32 * 7) | 1 << span;
+            let row = |span: usize| 0x5a5a_0ff0_1234_8001_u64.rotate_left(kinds[span] * 7);
             let rows: Vec<u64> = (0..=boundaries.len()).map(row).collect();
             let few = WideFew::of(&boundaries, &rows).expect("few higher halves");
             let address = |(high, low): (u8, u8)| {
@@ -195,7 +294,8 @@ mod tests {
             few.narrow(Baseline, &addresses, &mut left);
             if let Some(squeezed) = &few.squeezed {
                 let mut same = [u64::MAX; 16];
-                few.narrow_in(&of_squeezed(Baseline, squeezed, &addresses), &addresses, &mut same);
+                let spans = of_squeezed(Baseline, squeezed, &addresses);
+                few.narrow_in(Baseline, &spans, &addresses, &mut same);
                 prop_assert_eq!(same, left);
             }
 
@@ -204,6 +304,23 @@ mod tests {
             });
             prop_assert_eq!(left, right);
         }
+    }
+
+    #[test]
+    fn one_lower_half_needs_no_list() {
+        let address = |low: u64| u128::from(7_u64) << 64 | u128::from(low);
+        let of = |boundaries: &[u128], rows: &[u64]| {
+            let few = WideFew::of(boundaries, rows).expect("few higher halves");
+            (few.spans.exact, few.spans.deep)
+        };
+
+        assert_eq!(of(&[address(9), address(10)], &[1, 2, 1]), (1 << 1, 0));
+        assert_eq!(of(&[address(0), address(1)], &[1, 2, 1]), (1 << 1, 0));
+        assert_eq!(of(&[address(u64::MAX), 8 << 64], &[1, 2, 1]), (1 << 1, 0));
+        assert_eq!(of(&[address(0), 8 << 64], &[1, 2, 1]), (0, 0));
+        // More than one, and what is beside it differs.
+        assert_eq!(of(&[address(9), address(11)], &[1, 2, 1]), (0, 1 << 1));
+        assert_eq!(of(&[address(9), address(10)], &[1, 2, 3]), (0, 1 << 1));
     }
 
     #[test]

@@ -160,8 +160,14 @@ impl Part {
         let used = chosen.which.len().div_ceil(16);
         match &self.fast {
             Fast::Narrow(few) => {
-                let mut own = [0; TOGETHER];
-                let numbers = self.numbers(packets, chosen, &mut own);
+                let own;
+                let numbers = match self.numbers_at_hand(packets, chosen) {
+                    Some(numbers) => numbers,
+                    None => {
+                        own = self.numbers(packets, chosen);
+                        &own
+                    }
+                };
                 if let Some(number) = alike(numbers, chosen) {
                     let row = few.row(number);
                     left.iter_mut().for_each(|left| *left &= row);
@@ -173,8 +179,14 @@ impl Part {
                 }
             }
             Fast::Wide(few) => {
-                let mut own = [0; TOGETHER];
-                let addresses = self.addresses(packets, chosen, &mut own);
+                let own;
+                let addresses = match self.addresses_at_hand(packets, chosen) {
+                    Some(addresses) => addresses,
+                    None => {
+                        own = self.addresses(packets, chosen);
+                        &own
+                    }
+                };
                 let (addresses, _) = addresses.as_chunks();
                 for (addresses, left) in addresses.iter().zip(sixteens).take(used) {
                     few.narrow(lanes, addresses, left);
@@ -201,8 +213,14 @@ impl Part {
     ) {
         match &self.search {
             Search::Narrow(ranks) if chosen.which.len() >= ALONE => {
-                let mut own = [0; TOGETHER];
-                let numbers = self.numbers(packets, chosen, &mut own);
+                let own;
+                let numbers = match self.numbers_at_hand(packets, chosen) {
+                    Some(numbers) => numbers,
+                    None => {
+                        own = self.numbers(packets, chosen);
+                        &own
+                    }
+                };
                 if let Some(number) = alike(numbers, chosen) {
                     return spans.fill(ranks.rank(lanes, number) as u32);
                 }
@@ -214,8 +232,14 @@ impl Part {
                 }
             }
             Search::Wide(ranks) if chosen.which.len() >= ALONE => {
-                let mut own = [0; TOGETHER];
-                let addresses = self.addresses(packets, chosen, &mut own);
+                let own;
+                let addresses = match self.addresses_at_hand(packets, chosen) {
+                    Some(addresses) => addresses,
+                    None => {
+                        own = self.addresses(packets, chosen);
+                        &own
+                    }
+                };
                 let (addresses, _) = addresses.as_chunks();
                 let (spans, _) = spans.as_chunks_mut::<16>();
                 let used = chosen.which.len().div_ceil(16);
@@ -231,52 +255,51 @@ impl Part {
         }
     }
 
-    /// The packets' addresses, in the same way as [`Self::numbers`].
+    /// The packets' addresses of this part, where they were read as such.
     #[inline(always)]
-    fn addresses<'a, P: Packets>(
+    fn addresses_at_hand<'a, P: Packets>(
         &self,
         packets: &'a P,
         chosen: Chosen<'_>,
-        own: &'a mut [u128; TOGETHER],
-    ) -> &'a [u128; TOGETHER] {
-        if let Some(addresses) = packets.addresses(self.of).filter(|_| chosen.all) {
-            return addresses;
-        }
-        for (address, at) in own.iter_mut().zip(chosen.which) {
-            *address = dimension::address(self.of, packets, usize::from(*at));
-        }
-        own
+    ) -> Option<&'a [u128; TOGETHER]> {
+        packets.addresses(self.of).filter(|_| chosen.all)
     }
 
-    /// The packets' numbers of this part: where they are at hand, or in `own`.
+    /// The same, read one by one.
     #[inline(always)]
-    fn numbers<'a, P: Packets>(
+    fn addresses<P: Packets>(&self, packets: &P, chosen: Chosen<'_>) -> [u128; TOGETHER] {
+        let mut addresses = [0; TOGETHER];
+        for (address, at) in addresses.iter_mut().zip(chosen.which) {
+            *address = dimension::address(self.of, packets, usize::from(*at));
+        }
+        addresses
+    }
+
+    /// The packets' numbers of this part, where they were read as such.
+    #[inline(always)]
+    fn numbers_at_hand<'a, P: Packets>(
         &self,
         packets: &'a P,
         chosen: Chosen<'_>,
-        own: &'a mut [u32; TOGETHER],
-    ) -> &'a [u32; TOGETHER] {
-        if chosen.all {
-            if let Some(column) = packets.column(self.of) {
-                return column;
-            }
-            if let Some(addresses) = packets.addresses(self.of) {
-                for (number, address) in own.iter_mut().zip(addresses) {
-                    *number = dimension::narrow(*address);
-                }
-                return own;
-            }
+    ) -> Option<&'a [u32; TOGETHER]> {
+        packets.column(self.of).filter(|_| chosen.all)
+    }
+
+    /// The same, made of their addresses or read one by one.
+    #[inline(always)]
+    fn numbers<P: Packets>(&self, packets: &P, chosen: Chosen<'_>) -> [u32; TOGETHER] {
+        if let Some(addresses) = self.addresses_at_hand(packets, chosen) {
+            return addresses.map(dimension::narrow);
         }
         match self.of {
-            Of::Source => fill(Of::Source, packets, chosen.which, own),
-            Of::Destination => fill(Of::Destination, packets, chosen.which, own),
-            Of::Service => fill(Of::Service, packets, chosen.which, own),
-            Of::Ingress => fill(Of::Ingress, packets, chosen.which, own),
-            Of::Egress => fill(Of::Egress, packets, chosen.which, own),
-            Of::State => fill(Of::State, packets, chosen.which, own),
-            other => fill(other, packets, chosen.which, own),
+            Of::Source => numbers(Of::Source, packets, chosen.which),
+            Of::Destination => numbers(Of::Destination, packets, chosen.which),
+            Of::Service => numbers(Of::Service, packets, chosen.which),
+            Of::Ingress => numbers(Of::Ingress, packets, chosen.which),
+            Of::Egress => numbers(Of::Egress, packets, chosen.which),
+            Of::State => numbers(Of::State, packets, chosen.which),
+            other => numbers(other, packets, chosen.which),
         }
-        own
     }
 }
 
@@ -293,10 +316,12 @@ fn alike(numbers: &[u32; TOGETHER], chosen: Chosen<'_>) -> Option<u32> {
 
 /// The packets' numbers of a part.
 #[inline(always)]
-fn fill<P: Packets>(of: Of, packets: &P, which: &[u16], numbers: &mut [u32; TOGETHER]) {
+fn numbers<P: Packets>(of: Of, packets: &P, which: &[u16]) -> [u32; TOGETHER] {
+    let mut numbers = [0; TOGETHER];
     for (number, at) in numbers.iter_mut().zip(which) {
         *number = dimension::key(of, packets, usize::from(*at));
     }
+    numbers
 }
 
 impl Search {

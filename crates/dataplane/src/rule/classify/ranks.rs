@@ -231,13 +231,15 @@ impl WideRanks {
     #[inline(always)]
     fn ranks_of<L: Lanes>(&self, lanes: L, highs: &[u32; 16], keys: &[u128; 16]) -> [u32; 16] {
         let mut ranks = lanes.gather(&self.from, highs);
-        let any = ranks.iter().fold(0, |any, rank| any | rank);
-        if any & DEEP != 0 {
-            for ((rank, high), key) in ranks.iter_mut().zip(highs).zip(keys) {
-                if *rank & DEEP != 0 {
-                    *rank = self.among(*high as usize, *key) as u32;
-                }
-            }
+        let mut marks = [0; 16];
+        for (mark, rank) in marks.iter_mut().zip(&ranks) {
+            *mark = rank & DEEP;
+        }
+        let mut deep = !lanes.zeros(&marks) & 0xffff;
+        while deep != 0 {
+            let at = deep.trailing_zeros() as usize % 16;
+            ranks[at] = self.among(highs[at] as usize, keys[at]) as u32;
+            deep &= deep - 1;
         }
         ranks
     }

@@ -5,8 +5,9 @@ use core::arch::x86_64::{
     __m256i, _mm_cvtsi32_si128, _mm_loadu_si128, _mm256_castsi128_si256, _mm256_castsi256_pd,
     _mm256_castsi256_ps, _mm256_cmpeq_epi32, _mm256_cmpeq_epi64, _mm256_inserti128_si256,
     _mm256_min_epu32, _mm256_movemask_pd, _mm256_movemask_ps, _mm256_set_epi64x, _mm256_set1_epi32,
-    _mm256_set1_epi64x, _mm256_setzero_si256, _mm256_shuffle_epi8, _mm256_srl_epi64,
-    _mm256_unpackhi_epi32, _mm256_unpackhi_epi64, _mm256_unpacklo_epi32, _mm256_unpacklo_epi64,
+    _mm256_set1_epi64x, _mm256_setzero_si256, _mm256_shuffle_epi8, _mm256_sllv_epi32,
+    _mm256_srl_epi64, _mm256_sub_epi32, _mm256_unpackhi_epi32, _mm256_unpackhi_epi64,
+    _mm256_unpacklo_epi32, _mm256_unpacklo_epi64,
 };
 use core::sync::atomic::{AtomicU32, AtomicU64};
 
@@ -156,6 +157,22 @@ pub(super) fn zeros(numbers: &[u32; 16]) -> u32 {
             let numbers = load(numbers.as_ptr().add(from));
             let zeros = _mm256_cmpeq_epi32(numbers, _mm256_setzero_si256());
             _mm256_movemask_ps(_mm256_castsi256_ps(zeros)) as u32
+        };
+        bits(0) | bits(8) << 8
+    }
+}
+
+#[inline]
+#[target_feature(enable = "avx2,bmi1,bmi2,lzcnt,popcnt")]
+pub(super) fn marked(marks: u32, places: &[u32; 16]) -> u32 {
+    // SAFETY: 8 of 16 places are read, twice.
+    unsafe {
+        let bits = |from: usize| {
+            let places = load(places.as_ptr().add(from));
+            // Each lane has its mark in the highest bit.
+            let left = _mm256_sub_epi32(_mm256_set1_epi32(31), places);
+            let marks = _mm256_sllv_epi32(_mm256_set1_epi32(marks as i32), left);
+            _mm256_movemask_ps(_mm256_castsi256_ps(marks)) as u32
         };
         bits(0) | bits(8) << 8
     }

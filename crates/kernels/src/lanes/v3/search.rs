@@ -50,19 +50,15 @@ pub(super) fn rank_u64(numbers: &[u64; 8], key: u64) -> u32 {
 
 #[inline]
 #[target_feature(enable = "avx2,bmi1,bmi2,lzcnt,popcnt")]
-pub(super) fn rows(numbers: &[u32; 32], rows: &[u64; 32], keys: &[u32; 16]) -> [u64; 16] {
-    let mut ranks = [0; 16];
-    // SAFETY: 8 of 16 keys are read and 8 of 16 ranks are written, twice.
-    unsafe {
-        let steps = Steps::of(numbers);
-        for half in [0, 8] {
-            let rank = steps.rank(load(keys.as_ptr().add(half)));
-            store(ranks.as_mut_ptr().add(half), rank);
-        }
-    }
+pub(super) fn ranks_of_every(numbers: &[u32; 32], keys: &[u32; 16]) -> [u32; 16] {
     let mut found = [0; 16];
-    for (found, rank) in found.iter_mut().zip(ranks) {
-        *found = rows[rank as usize % 32];
+    let steps = Steps::of(numbers);
+    for half in [0, 8] {
+        // SAFETY: 8 of 16 keys are read and 8 of 16 ranks are written, twice.
+        unsafe {
+            let rank = steps.rank(load(keys.as_ptr().add(half)));
+            store(found.as_mut_ptr().add(half), rank);
+        }
     }
     found
 }

@@ -1,8 +1,10 @@
 //! Addresses of IPv6, which are twice as wide as what can be compared.
 
 use core::arch::x86_64::{
-    _mm_loadu_si128, _mm256_castsi128_si256, _mm256_inserti128_si256, _mm256_permute4x64_epi64,
-    _mm256_set_epi64x, _mm256_shuffle_epi8, _mm256_unpackhi_epi64,
+    _mm_loadu_si128, _mm256_castps_si256, _mm256_castsi128_si256, _mm256_castsi256_ps,
+    _mm256_inserti128_si256, _mm256_permute4x64_epi64, _mm256_permutevar8x32_epi32,
+    _mm256_set_epi64x, _mm256_setr_epi32, _mm256_shuffle_epi8, _mm256_shuffle_ps,
+    _mm256_unpackhi_epi64,
 };
 
 use super::{load, store};
@@ -47,4 +49,25 @@ pub(super) fn highs(numbers: &[u128; 16]) -> [u64; 16] {
         }
     }
     halves
+}
+
+#[inline]
+#[target_feature(enable = "avx2,bmi1,bmi2,lzcnt,popcnt")]
+pub(super) fn tops(numbers: &[u128; 16]) -> [u32; 16] {
+    let mut tops = [0; 16];
+    for from in [0, 8] {
+        // The last words of numbers 0, 0, 2, 2, 1, 1, 3, 3.
+        // SAFETY: 2 of 16 numbers are read, four times.
+        let four = |from: usize| unsafe {
+            let two = |from: usize| _mm256_castsi256_ps(load(numbers.as_ptr().add(from)));
+            _mm256_shuffle_ps::<0b11_11_11_11>(two(from), two(from + 2))
+        };
+        let eight = _mm256_shuffle_ps::<0b10_00_10_00>(four(from), four(from + 4));
+        // They lie as 0, 2, 4, 6, 1, 3, 5, 7.
+        let order = _mm256_setr_epi32(0, 4, 1, 5, 2, 6, 3, 7);
+        let eight = _mm256_permutevar8x32_epi32(_mm256_castps_si256(eight), order);
+        // SAFETY: 8 of 16 tops are written, twice.
+        unsafe { store(tops.as_mut_ptr().add(from), eight) };
+    }
+    tops
 }
