@@ -187,11 +187,7 @@ impl Layout for u128 {
 
     #[inline(always)]
     fn tops<L: Lanes>(lanes: L, addresses: &[Self; 16]) -> [u32; 16] {
-        let mut tops = [0; 16];
-        for (top, half) in tops.iter_mut().zip(lanes.highs(addresses)) {
-            *top = (half >> 32) as u32;
-        }
-        tops
+        lanes.tops(addresses)
     }
 
     #[inline(always)]

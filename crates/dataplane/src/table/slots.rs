@@ -10,7 +10,8 @@ use super::network::Address;
 
 /// The places of some of the destinations that are looked up together.
 pub(super) struct Places {
-    places: [u8; ABREAST],
+    /// With room for what is written of 16.
+    places: [u8; ABREAST + 16],
     count: usize,
 }
 
@@ -18,7 +19,7 @@ impl Default for Places {
     #[inline(always)]
     fn default() -> Self {
         Self {
-            places: [0; ABREAST],
+            places: [0; ABREAST + 16],
             count: 0,
         }
     }
@@ -29,6 +30,19 @@ impl Places {
     pub(super) fn push(&mut self, place: usize) {
         self.places[self.count % ABREAST] = place as u8;
         self.count += 1;
+    }
+
+    /// Those of 16 of which `bits` has one, the first of them at `from`.
+    #[inline(always)]
+    fn push_16<L: Lanes>(&mut self, lanes: L, from: usize, bits: u32) {
+        let behind = self.places.get_mut(self.count..).unwrap_or_default();
+        if let Some(to) = behind.first_chunk_mut::<16>() {
+            *to = lanes.places(bits);
+            for place in to {
+                *place += from as u8;
+            }
+        }
+        self.count += bits.count_ones() as usize;
     }
 
     #[inline(always)]
@@ -56,13 +70,12 @@ pub(super) fn by_slots<A: Address, L: Lanes>(
     let (outs, _) = out.as_chunks_mut();
     let mut left = Places::default();
     for (number, (part, out)) in parts.iter().zip(outs).enumerate() {
-        let mut open = by_slots_16(lanes, words, part, out);
+        let open = by_slots_16(lanes, words, part, out);
         if number == 0 && open.count_ones() > 8 {
             return None;
         }
-        while open != 0 {
-            left.push(number * 16 + open.trailing_zeros() as usize);
-            open &= open - 1;
+        if open != 0 {
+            left.push_16(lanes, number * 16, open);
         }
     }
     let end = destinations.len().min(out.len());
