@@ -40,7 +40,8 @@ pub(super) struct Which {
     /// It has left its walk in pass 1.
     pub(super) exit: u64,
     pub(super) ipv6: u64,
-    /// A whole TCP segment or UDP datagram without options, which is in the midst of what it belongs to.
+    /// A whole TCP segment or UDP datagram without options, which is in the midst of what it belongs to, or
+    /// belongs to nothing that is tracked.
     pub(super) plain: u64,
     pub(super) tcp: u64,
     /// It is plain, and its connection is marked for FastTrack.

@@ -133,7 +133,8 @@ impl Sees for Seeing<'_> {
         if self.reads[family] | !finished | (at > CHUNK - headers::TOGETHER) {
             return;
         }
-        let Some(usual) = Usual::of(lanes, frames, headers) else {
+        let tracked = self.tracks[family];
+        let Some(usual) = Usual::of(lanes, frames, headers, tracked) else {
             return;
         };
         let (ahead, to) = (&mut *self.ahead, at..at + headers::TOGETHER);
@@ -164,6 +165,7 @@ impl Usual {
         lanes: L,
         frames: &[Frame; headers::TOGETHER],
         headers: &H,
+        tracked: bool,
     ) -> Option<Self> {
         let (protocols, fragments) = (headers.protocols(), headers.fragments());
         let (lifetimes, rest) = (headers.lifetimes(), headers.rest());
@@ -176,10 +178,10 @@ impl Usual {
             return None;
         }
         let segments = lanes.zeros(&tcp);
-        // Not read where nobody has any.
-        let flags = match segments {
-            0 => [0; headers::TOGETHER],
-            _ => headers.flags(frames),
+        // Not read where nobody has any, or where they begin and end nothing.
+        let flags = match tracked && segments != 0 {
+            true => headers.flags(frames),
+            false => [0; headers::TOGETHER],
         };
         let slow = column(|at| {
             let ends = (flags[at] & u32::from(SLOW_FLAGS) != 0) | (rest[at] < H::SEGMENT);

@@ -8,8 +8,9 @@ use super::{
 };
 use crate::drop::Drop;
 use crate::firewall::{Firewall, filter, mangle, nat, raw};
-use crate::rule::{Action, AddressRange, ChainId, Compare, Dscp, Match, Matcher, Rule, State};
-use crate::testing::{ETHER1, ETHER2, Rig, Udp4, gateway};
+use crate::packet::protocol;
+use crate::rule::{Action, AddressRange, ChainId, Compare, Dscp, Match, Matcher, Mss, Rule, State};
+use crate::testing::{ETHER1, ETHER2, MAC, Rig, Udp4, ethernet, gateway, seal};
 use crate::walk::tests::{forwarded4, rig};
 
 /// Rules of `mangle` that count packets as they come, and mark and change them in the midst of a
@@ -382,6 +383,80 @@ fn untracked_packets_of_one_vector_end_as_they_do_one_by_one() {
         assert_eq!(odd, untracked(asked, true, true));
         assert_eq!(odd.punts, 1);
     }
+}
+
+/// Untracked segments that begin, go on and end in one vector, past rules that ask for their flags and change
+/// what they announce; where `whole`, a rule keeps them from the short way.
+fn segments(whole: bool) -> Ended {
+    let mut rig = rig();
+    let flags = |set| Match::TcpFlags { set, clear: 0 }.into();
+    let rules = vec![
+        Rule::new(1, vec![flags(FIN)], Action::Drop),
+        Rule::new(2, vec![Match::InInterface(ETHER1).into()], Action::Accept),
+    ];
+    filtered(&mut rig, filter::FORWARD, rules);
+    let clamped = Rule::new(3, vec![flags(SYN)], Action::ChangeMss(Mss::Bytes(1_000)));
+    let counted = Rule::new(4, vec![flags(ACK)], Action::Passthrough);
+    let mut mangle = vec![(mangle::FORWARD, vec![clamped, counted])];
+    mangle.extend(whole.then(|| (mangle::PREROUTING, alone().to_vec())));
+    let mut firewall = Firewall::clone(&rig.snapshot.firewall);
+    firewall.ipv4.mangle = chains(mangle::CHAINS, mangle);
+    rig.snapshot.firewall = Arc::new(firewall);
+    rig.publish();
+    for number in 0..150_u16 {
+        let flags = [SYN, ACK, ACK, FIN | ACK, SYN | ACK][usize::from(number % 5)];
+        let mut upper = [number.to_be_bytes(), 80_u16.to_be_bytes()].concat();
+        upper.extend([
+            0,
+            0,
+            0,
+            number as u8,
+            0,
+            0,
+            0,
+            0,
+            6 << 4,
+            flags,
+            0x20,
+            0,
+            0,
+            0,
+            0,
+            0,
+        ]);
+        // Announces 1,460.
+        upper.extend([2, 4, 0x05, 0xb4]);
+        let mut packet = Udp4::default().packet();
+        packet.truncate(20);
+        packet.extend(&upper);
+        let total = packet.len() as u16;
+        packet[2..4].copy_from_slice(&total.to_be_bytes());
+        packet[9] = protocol::TCP;
+        seal(&mut packet);
+        rig.arrive(ethernet(MAC, 0x0800, &packet));
+    }
+    rig.settle();
+    Ended {
+        left: rig.sent(1),
+        drops: rig.drops(),
+        punts: rig.punts().len(),
+        hits: [1, 2, 3, 4].map(|rule| hits(&rig, rule).0),
+    }
+}
+
+const FIN: u8 = 1;
+const SYN: u8 = 2;
+const ACK: u8 = 16;
+
+#[test]
+fn untracked_segments_of_one_vector_end_as_they_do_one_by_one() {
+    let short = segments(false);
+
+    assert_eq!(short, segments(true));
+    assert_eq!(short.hits, [30, 120, 60, 120]);
+    let announced = |frame: &&Vec<u8>| frame[54..58] == [2, 4, 0x03, 0xe8];
+    assert_eq!(short.left.iter().filter(announced).count(), 60);
+    assert_eq!(short.left.len(), 120);
 }
 
 #[test]
