@@ -89,21 +89,24 @@ pub trait Lanes: Copy {
 
     /// For each of 16 keys how many of the first 31 numbers are at most it. The numbers are in order.
     #[inline(always)]
-    fn few_ranks(self, numbers: &[u64; 32], keys: &[u64; 16]) -> [u32; 16] {
-        keys.map(|key| {
-            let numbers = numbers.iter().take(31);
-            numbers.map(|number| u32::from(*number <= key)).sum()
-        })
+    fn few_ranks(self, numbers: &[u32; 32], keys: &[u32; 16]) -> [u32; 16] {
+        halve(numbers, numbers, keys)
+    }
+
+    /// The same of longer numbers.
+    #[inline(always)]
+    fn few_ranks_u64(self, numbers: &[u64; 32], keys: &[u64; 16]) -> [u32; 16] {
+        halve(numbers, numbers, keys)
     }
 
     /// For each of 16 keys how many of `numbers` are at most it; numbers that were added to fill the last
-    /// part are counted or not. Both are as [`parted`] gives them with lines of 16.
+    /// part are counted or not. They are as [`parted`] gives them with lines of 16.
     #[inline(always)]
-    fn ranks(self, numbers: &[u32], every: &[u32; 32], keys: &[u32; 16]) -> [u32; 16] {
-        halve(numbers, every, keys)
+    fn ranks(self, numbers: &[u32], every: &Every, keys: &[u32; 16]) -> [u32; 16] {
+        halve(numbers, &every.of_32, keys)
     }
 
-    /// The same of longer numbers, with lines of 8.
+    /// The same of longer numbers, with lines of 8; `every` as [`parted`] gives it.
     #[inline(always)]
     fn ranks_u64(self, numbers: &[u64], every: &[u64; 32], keys: &[u64; 16]) -> [u32; 16] {
         halve(numbers, every, keys)
@@ -246,20 +249,37 @@ pub trait Lanes: Copy {
     }
 }
 
-/// Numbers in order as [`Lanes::ranks`] searches them: filled up with the `greatest` to parts of the same
+/// Numbers in order as [`Lanes::ranks`] searches them: filled up with the `greatest` to 32 parts of the same
 /// length, which is 1, or a power of two of at least a `line`; and the last number of each part.
-pub fn parted<T: Copy, const PARTS: usize>(
-    mut numbers: Vec<T>,
-    line: usize,
-    greatest: T,
-) -> (Vec<T>, [T; PARTS]) {
-    let len = match (numbers.len() + 1).div_ceil(PARTS).next_power_of_two() {
+pub fn parted<T: Copy>(mut numbers: Vec<T>, line: usize, greatest: T) -> (Vec<T>, [T; 32]) {
+    let len = match (numbers.len() + 1).div_ceil(32).next_power_of_two() {
         1 => 1,
         more => more.max(line),
     };
-    numbers.resize(len * PARTS, greatest);
+    numbers.resize(len * 32, greatest);
     let every = core::array::from_fn(|part| numbers[(part + 1) * len - 1]);
     (numbers, every)
+}
+
+/// With what a search among [`parted`] numbers begins.
+#[derive(Clone, Copy, Debug)]
+pub struct Every {
+    /// The last number of each part.
+    of_32: [u32; 32],
+    /// The last ones of the halves of parts; nothing where parts are one number.
+    of_64: [u32; 64],
+}
+
+impl Every {
+    /// Of numbers with the last ones of their parts.
+    pub fn new(numbers: &[u32], of_32: [u32; 32]) -> Self {
+        let len = numbers.len() / 64;
+        let last = |half: usize| numbers.get(((half + 1) * len).wrapping_sub(1)).copied();
+        Self {
+            of_32,
+            of_64: core::array::from_fn(|half| last(half).unwrap_or(u32::MAX)),
+        }
+    }
 }
 
 /// What the program was built for: SSE2 on x86-64.

@@ -19,7 +19,7 @@ mod zeroed;
 
 pub use allocations::CountingAllocator;
 pub use cycles::{measure_hz, tsc};
-pub use lanes::{Baseline, Lanes, Line, Squeeze, parted};
+pub use lanes::{Baseline, Every, Lanes, Line, Squeeze, parted};
 pub use prefetch::{prefetch, prefetch_write};
 pub use region::{Pages, Region};
 pub use widest::{Level, Work, widest};

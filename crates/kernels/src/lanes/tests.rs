@@ -208,7 +208,7 @@ proptest! {
     }
 }
 
-struct Ranks<'a>(&'a [u32], &'a [u32; 32], &'a [u32; 16]);
+struct Ranks<'a>(&'a [u32], &'a Every, &'a [u32; 16]);
 
 impl Work for Ranks<'_> {
     type Output = [u32; 16];
@@ -233,11 +233,16 @@ impl Work for RanksU64<'_> {
 struct FewRanks<'a>(&'a [u64; 32], &'a [u64; 16]);
 
 impl Work for FewRanks<'_> {
-    type Output = [u32; 16];
+    type Output = [[u32; 16]; 2];
 
     #[inline(always)]
-    fn run<L: Lanes>(self, lanes: L) -> [u32; 16] {
-        lanes.few_ranks(self.0, self.1)
+    fn run<L: Lanes>(self, lanes: L) -> [[u32; 16]; 2] {
+        let narrow = |number: u64| (number >> 32) as u32;
+        let (numbers, keys) = (self.0.map(narrow), self.1.map(narrow));
+        [
+            lanes.few_ranks_u64(self.0, self.1),
+            lanes.few_ranks(&numbers, &keys),
+        ]
     }
 }
 
@@ -271,8 +276,8 @@ impl Work for Gather<'_> {
 proptest! {
     #[test]
     fn every_level_ranks_many_keys_among_many_numbers(
-        mut narrow in proptest::collection::vec(any::<u32>(), 1..700),
-        mut long in proptest::collection::vec(any::<u64>(), 1..500),
+        mut narrow in proptest::collection::vec(any::<u32>(), 1..5_000),
+        mut long in proptest::collection::vec(any::<u64>(), 1..1_200),
         mut keys: [u32; 16],
         mut long_keys: [u64; 16],
     ) {
@@ -288,6 +293,7 @@ proptest! {
 
         let count = narrow.len();
         let (numbers, every) = parted(narrow, 16, u32::MAX);
+        let every = Every::new(&numbers, every);
         for ranks in least(at_every_level(|| Ranks(&numbers, &every, &keys)), count) {
             prop_assert_eq!(ranks, narrow_right);
         }
@@ -314,9 +320,13 @@ proptest! {
             *key = *number;
         }
         (keys[1], keys[3]) = (0, u64::MAX);
-        let below = |key: u64| numbers[..31].iter().filter(|number| **number <= key).count() as u32;
+        let numbers_below = |key: u64, shift: u32| {
+            let below = numbers[..31].iter().filter(|number| **number >> shift <= key >> shift);
+            below.count() as u32
+        };
+        let right = [keys.map(|key| numbers_below(key, 0)), keys.map(|key| numbers_below(key, 32))];
 
-        prop_assert!(all_are(|| FewRanks(&numbers, &keys), &keys.map(below)));
+        prop_assert!(all_are(|| FewRanks(&numbers, &keys), &right));
     }
 
     #[test]

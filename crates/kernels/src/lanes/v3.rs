@@ -15,7 +15,7 @@ use core::arch::x86_64::{
 };
 use core::sync::atomic::{AtomicU32, AtomicU64};
 
-use super::{Lanes, Line, Squeeze};
+use super::{Every, Lanes, Line, Squeeze};
 
 /// All of that; made only where it was detected.
 #[derive(Clone, Copy, Debug)]
@@ -134,21 +134,21 @@ impl Lanes for V3 {
     }
 
     #[inline(always)]
-    fn ranks(self, numbers: &[u32], every: &[u32; 32], keys: &[u32; 16]) -> [u32; 16] {
+    fn few_ranks(self, numbers: &[u32; 32], keys: &[u32; 16]) -> [u32; 16] {
         // SAFETY: there is a `V3` only where all of that was detected.
-        unsafe {
-            match numbers.len() {
-                // The parts are the numbers.
-                32 => search::ranks_of_every(every, keys),
-                _ => search::ranks(numbers, every, keys),
-            }
-        }
+        unsafe { search::few_ranks(numbers, keys) }
     }
 
     #[inline(always)]
-    fn few_ranks(self, numbers: &[u64; 32], keys: &[u64; 16]) -> [u32; 16] {
+    fn few_ranks_u64(self, numbers: &[u64; 32], keys: &[u64; 16]) -> [u32; 16] {
         // SAFETY: there is a `V3` only where all of that was detected.
-        unsafe { search::few_ranks(numbers, keys) }
+        unsafe { search::few_ranks_u64(numbers, keys) }
+    }
+
+    #[inline(always)]
+    fn ranks(self, numbers: &[u32], every: &Every, keys: &[u32; 16]) -> [u32; 16] {
+        // SAFETY: there is a `V3` only where all of that was detected.
+        unsafe { search::ranks(numbers, &every.of_32, keys) }
     }
 
     #[inline(always)]

@@ -10,19 +10,19 @@ use core::arch::x86_64::{
     _mm512_cmple_epu32_mask, _mm512_cmple_epu64_mask, _mm512_cvtepi32_epi8, _mm512_cvtepi64_epi32,
     _mm512_cvtepu32_epi64, _mm512_extracti64x4_epi64, _mm512_i32gather_epi32,
     _mm512_i64gather_epi64, _mm512_inserti32x4, _mm512_inserti64x4, _mm512_loadu_si512,
-    _mm512_mask_add_epi32, _mm512_mask_add_epi64, _mm512_mask_blend_epi64,
-    _mm512_maskz_compress_epi32, _mm512_min_epu32, _mm512_mullo_epi32, _mm512_mullo_epi64,
-    _mm512_permutex2var_epi32, _mm512_permutex2var_epi64, _mm512_set_epi32, _mm512_set_epi64,
-    _mm512_set1_epi8, _mm512_set1_epi16, _mm512_set1_epi32, _mm512_set1_epi64, _mm512_set4_epi32,
-    _mm512_set4_epi64, _mm512_setzero_si512, _mm512_shuffle_epi8, _mm512_sllv_epi32,
-    _mm512_srli_epi64, _mm512_storeu_si512, _mm512_test_epi32_mask, _mm512_test_epi64_mask,
-    _mm512_testn_epi32_mask, _mm512_unpackhi_epi32, _mm512_unpackhi_epi64, _mm512_unpacklo_epi32,
-    _mm512_unpacklo_epi64,
+    _mm512_mask_add_epi32, _mm512_mask_add_epi64, _mm512_mask_blend_epi32, _mm512_mask_blend_epi64,
+    _mm512_maskz_compress_epi32, _mm512_maskz_mov_epi32, _mm512_min_epu32, _mm512_mullo_epi32,
+    _mm512_mullo_epi64, _mm512_permutex2var_epi32, _mm512_permutex2var_epi64, _mm512_set_epi32,
+    _mm512_set_epi64, _mm512_set1_epi8, _mm512_set1_epi16, _mm512_set1_epi32, _mm512_set1_epi64,
+    _mm512_set4_epi32, _mm512_set4_epi64, _mm512_setzero_si512, _mm512_shuffle_epi8,
+    _mm512_sllv_epi32, _mm512_srli_epi64, _mm512_storeu_si512, _mm512_test_epi32_mask,
+    _mm512_test_epi64_mask, _mm512_testn_epi32_mask, _mm512_unpackhi_epi32, _mm512_unpackhi_epi64,
+    _mm512_unpacklo_epi32, _mm512_unpacklo_epi64,
 };
 use core::sync::atomic::{AtomicU32, AtomicU64};
 
 use super::v3::{halved, value};
-use super::{Lanes, Line, Squeeze};
+use super::{Every, Lanes, Line, Squeeze};
 
 /// AVX-512; made only where it was detected.
 #[derive(Clone, Copy, Debug)]
@@ -99,19 +99,78 @@ fn at_most(places: &[u32; 16], last: usize) -> __m512i {
     _mm512_min_epu32(places, _mm512_set1_epi32(last))
 }
 
-/// For each of 16 keys how many of 32 numbers but the last are at most it.
+/// The steps of a binary search, but for the first of 64: each looks at the last of as many numbers as it may
+/// skip.
+const STEPS: [i32; 5] = [16, 8, 4, 2, 1];
+
+/// For each of 16 keys how many of the first 31 numbers are at most it.
 #[inline]
 #[target_feature(enable = "avx512f")]
-fn rank_in(first: __m512i, second: __m512i, keys: __m512i) -> __m512i {
+fn rank_in_32(numbers: &[u32; 32], keys: __m512i) -> __m512i {
+    // SAFETY: 16 of 32 numbers are read, twice.
+    let sixteen = |from: usize| unsafe { _mm512_loadu_si512(numbers.as_ptr().add(from).cast()) };
+    let (low, high) = (sixteen(0), sixteen(16));
     let mut rank = _mm512_setzero_si512();
-    // A binary search: each step looks at the last of as many numbers as it may skip.
-    for step in [16, 8, 4, 2, 1] {
+    for step in STEPS {
         let at = _mm512_add_epi32(rank, _mm512_set1_epi32(step - 1));
-        let number = _mm512_permutex2var_epi32(first, at, second);
+        let number = _mm512_permutex2var_epi32(low, at, high);
         let most = _mm512_cmple_epu32_mask(number, keys);
         rank = _mm512_mask_add_epi32(rank, most, rank, _mm512_set1_epi32(step));
     }
     rank
+}
+
+/// The same of the first 63 of 64.
+#[inline]
+#[target_feature(enable = "avx512f")]
+fn rank_in_64(numbers: &[u32; 64], keys: __m512i) -> __m512i {
+    // SAFETY: 16 of 64 numbers are read, four times.
+    let sixteen = |from: usize| unsafe { _mm512_loadu_si512(numbers.as_ptr().add(from).cast()) };
+    let (lower, upper) = ((sixteen(0), sixteen(16)), (sixteen(32), sixteen(48)));
+    let is_upper = _mm512_cmple_epu32_mask(_mm512_set1_epi32(numbers[31] as i32), keys);
+    let mut rank = _mm512_maskz_mov_epi32(is_upper, _mm512_set1_epi32(32));
+    for step in STEPS {
+        let at = _mm512_add_epi32(rank, _mm512_set1_epi32(step - 1));
+        let low = _mm512_permutex2var_epi32(lower.0, at, lower.1);
+        let high = _mm512_permutex2var_epi32(upper.0, at, upper.1);
+        let number = _mm512_mask_blend_epi32(is_upper, low, high);
+        let most = _mm512_cmple_epu32_mask(number, keys);
+        rank = _mm512_mask_add_epi32(rank, most, rank, _mm512_set1_epi32(step));
+    }
+    rank
+}
+
+/// Adds to the places of 16 lines how many of the 16 numbers that lie there are at most the key.
+///
+/// # Safety
+/// The numbers are those of some lines, and each place is one of them.
+#[inline]
+#[target_feature(enable = "avx512f,popcnt")]
+unsafe fn add_in_lines(numbers: &[u32], keys: &[u32; 16], places: &mut [u32; 16]) {
+    for at in 0..16_usize {
+        // SAFETY: the caller's; of `keys` and `places` the number at a place below 16 is read, and that of
+        // `places` written. In assembly, because otherwise all of it is taken from vectors that are at hand,
+        // part by part, and that takes twice as long as these loads.
+        unsafe {
+            asm!(
+                "mov {count:e}, [{places} + {at}*4]",
+                "and {count:e}, -16",
+                "vmovdqu64 {line}, [{numbers} + {count}*4]",
+                "vpcmpleud {most}, {line}, dword ptr [{keys} + {at}*4]{{1to16}}",
+                "kmovw {count:e}, {most}",
+                "popcnt {count:e}, {count:e}",
+                "add [{places} + {at}*4], {count:e}",
+                count = out(reg) _,
+                line = out(zmm_reg) _,
+                most = out(kreg) _,
+                numbers = in(reg) numbers.as_ptr(),
+                keys = in(reg) keys.as_ptr(),
+                places = in(reg) places.as_mut_ptr(),
+                at = in(reg) at,
+                options(nostack),
+            );
+        }
+    }
 }
 
 /// Of eight keys, how many of the first 31 numbers are at most each.
@@ -188,19 +247,46 @@ impl Lanes for V4 {
     }
 
     #[inline(always)]
-    fn ranks(self, numbers: &[u32], every: &[u32; 32], keys: &[u32; 16]) -> [u32; 16] {
+    fn few_ranks(self, numbers: &[u32; 32], keys: &[u32; 16]) -> [u32; 16] {
+        let mut found = [0; 16];
+        // SAFETY: there is a `V4` only where AVX-512 F was detected; 16 keys are read, of 16, and 16 ranks are
+        // written, of 16.
+        unsafe {
+            let rank = rank_in_32(numbers, _mm512_loadu_si512(keys.as_ptr().cast()));
+            _mm512_storeu_si512(found.as_mut_ptr().cast(), rank);
+        }
+        found
+    }
+
+    #[inline(always)]
+    fn few_ranks_u64(self, numbers: &[u64; 32], keys: &[u64; 16]) -> [u32; 16] {
+        let mut found = [0; 16];
+        for (keys, found) in keys.chunks_exact(8).zip(found.chunks_exact_mut(8)) {
+            // SAFETY: there is a `V4` only where AVX-512 F was detected; 8 keys are read, of 8, and 8
+            // ranks are written, of 8.
+            unsafe {
+                let rank = rank_in_order(numbers, _mm512_loadu_si512(keys.as_ptr().cast()));
+                let rank = _mm512_cvtepi64_epi32(rank);
+                _mm256_storeu_si256(found.as_mut_ptr().cast(), rank);
+            }
+        }
+        found
+    }
+
+    #[inline(always)]
+    fn ranks(self, numbers: &[u32], every: &Every, keys: &[u32; 16]) -> [u32; 16] {
         let stride = (numbers.len() / 32).min(1 << 24) as i32;
         let mut found = [0; 16];
         // SAFETY: there is a `V4` only where AVX-512 F was detected. What is gathered lies among the
-        // numbers: 31 strides at most, and then the halves of one, which come to less than it.
+        // numbers: one stride less than there are, and then the halves of one, which come to less than it.
         unsafe {
-            let first = _mm512_loadu_si512(every.as_ptr().cast());
-            let second = _mm512_loadu_si512(every.as_ptr().add(16).cast());
             let keys = _mm512_loadu_si512(keys.as_ptr().cast());
-            let mut rank = rank_in(first, second, keys);
+            let (mut rank, stride) = match stride {
+                ..32 => (rank_in_32(&every.of_32, keys), stride),
+                _ => (rank_in_64(&every.of_64, keys), stride / 2),
+            };
             rank = _mm512_mullo_epi32(rank, _mm512_set1_epi32(stride));
             let mut step = stride / 2;
-            // A gather takes as long as a compare of a whole line for each key.
             while step >= 16 {
                 let at = _mm512_add_epi32(rank, _mm512_set1_epi32(step - 1));
                 let number = _mm512_i32gather_epi32::<4>(at, numbers.as_ptr().cast());
@@ -211,26 +297,8 @@ impl Lanes for V4 {
             _mm512_storeu_si512(found.as_mut_ptr().cast(), rank);
         }
         if stride > 1 {
-            let (lines, _) = numbers.as_chunks();
-            for (found, key) in found.iter_mut().zip(keys) {
-                let line = lines.get(*found as usize / 16);
-                *found += line.map_or(0, |line| self.rank(line, *key));
-            }
-        }
-        found
-    }
-
-    #[inline(always)]
-    fn few_ranks(self, numbers: &[u64; 32], keys: &[u64; 16]) -> [u32; 16] {
-        let mut found = [0; 16];
-        for (keys, found) in keys.chunks_exact(8).zip(found.chunks_exact_mut(8)) {
-            // SAFETY: there is a `V4` only where AVX-512 F was detected; 8 keys are read, of 8, and 8
-            // ranks are written, of 8.
-            unsafe {
-                let rank = rank_in_order(numbers, _mm512_loadu_si512(keys.as_ptr().cast()));
-                let rank = _mm512_cvtepi64_epi32(rank);
-                _mm256_storeu_si256(found.as_mut_ptr().cast(), rank);
-            }
+            // SAFETY: as above; each rank is the place of a number now, and there are whole lines of those.
+            unsafe { add_in_lines(numbers, keys, &mut found) };
         }
         found
     }

@@ -37,7 +37,7 @@ impl Few {
     /// Takes from 16 packets the rules that their numbers do not leave them.
     #[inline(always)]
     pub(super) fn narrow<L: Lanes>(&self, lanes: L, numbers: &[u32; 16], left: &mut [u64; 16]) {
-        let spans = lanes.ranks(&self.boundaries, &self.boundaries, numbers);
+        let spans = lanes.few_ranks(&self.boundaries, numbers);
         let rows = lanes.pick(&self.rows, &spans);
         for (left, row) in left.iter_mut().zip(rows) {
             *left &= row;
@@ -175,7 +175,7 @@ impl WideFew {
     pub(super) fn narrow<L: Lanes>(&self, lanes: L, addresses: &[u128; 16], left: &mut [u64; 16]) {
         let spans = match &self.squeezed {
             Some(squeezed) if L::SQUEEZES => of_squeezed(lanes, squeezed, addresses),
-            _ => lanes.few_ranks(&self.highs, &lanes.highs(addresses)),
+            _ => lanes.few_ranks_u64(&self.highs, &lanes.highs(addresses)),
         };
         self.narrow_in(lanes, &spans, addresses, left);
     }
@@ -259,7 +259,7 @@ fn of_squeezed<L: Lanes>(
     (squeeze, numbers): &(Squeeze, [u32; BOUNDARIES + 1]),
     addresses: &[u128; 16],
 ) -> [u32; 16] {
-    lanes.ranks(numbers, numbers, &lanes.squeeze(addresses, squeeze))
+    lanes.few_ranks(numbers, &lanes.squeeze(addresses, squeeze))
 }
 
 #[cfg(test)]

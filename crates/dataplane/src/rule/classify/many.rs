@@ -74,13 +74,20 @@ impl<P: Packets> Many<'_, P> {
         let mut places = [0; TOGETHER];
         let count = chosen.which.len();
         let alone = sparse.firsts(lanes, (&spans, count), self.start, &mut places);
+        let first = |at: usize, place: u32| First {
+            place,
+            left: alone >> at & u64::from(place != NONE),
+        };
+        if chosen.all {
+            let firsts = self.firsts.iter_mut().zip(places).take(count);
+            for (at, (to, place)) in firsts.enumerate() {
+                *to = first(at, place);
+            }
+            return;
+        }
         for (at, (place, packet)) in places.iter().zip(chosen.which).enumerate() {
-            if let Some(first) = self.firsts.get_mut(usize::from(*packet)) {
-                let left = alone >> at & u64::from(*place != NONE);
-                *first = First {
-                    place: *place,
-                    left,
-                };
+            if let Some(to) = self.firsts.get_mut(usize::from(*packet)) {
+                *to = first(at, *place);
             }
         }
     }

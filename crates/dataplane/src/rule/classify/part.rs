@@ -35,8 +35,8 @@ pub(super) struct Part {
 
 #[derive(Debug)]
 enum Search {
-    Narrow(Ranks),
-    Wide(WideRanks),
+    Narrow(Box<Ranks>),
+    Wide(Box<WideRanks>),
 }
 
 /// How rows are found where there are few spans, of rows of one word.
@@ -333,11 +333,11 @@ impl Search {
             .last()
             .is_some_and(|last| *last >= u128::from(u32::MAX));
         match address && edge {
-            true => Self::Wide(WideRanks::new(boundaries)),
+            true => Self::Wide(WideRanks::new(boundaries).into()),
             false => {
                 // Boundaries beyond what a number can be separate nothing.
                 let within = boundaries.iter().filter_map(|one| u32::try_from(*one).ok());
-                Self::Narrow(Ranks::new(&within.collect::<Vec<_>>()))
+                Self::Narrow(Ranks::new(&within.collect::<Vec<_>>()).into())
             }
         }
     }

@@ -4,7 +4,7 @@
 //! A line of 16 numbers has 17 children, a line of 8 long ones 9; 272 boundaries take two lines,
 //! 4,624 take three. Missing numbers are all ones, so that a search ends at the last line at most.
 
-use kernels::{Lanes, Squeeze, parted};
+use kernels::{Every, Lanes, Squeeze, parted};
 
 /// How many levels a tree has at most: nine to the seventh are more boundaries than there can be.
 const LEVELS: usize = 7;
@@ -25,13 +25,11 @@ struct Tree<T, const N: usize> {
 pub(super) struct Ranks {
     tree: Tree<u32, 16>,
     /// The last number of each part of the leaves.
-    every: [u32; PARTS],
+    every: Every,
     len: usize,
 }
 
-/// What the leaves are divided into for many numbers, and how many a part has at least if it has more
-/// than one.
-const PARTS: usize = 32;
+/// How many numbers a part of the leaves has at least if it has more than one.
 const LINE: usize = 16;
 
 /// The same of 128-bit numbers: their high halves are searched, and only among those that are equal
@@ -40,14 +38,13 @@ const LINE: usize = 16;
 pub(super) struct WideRanks {
     tree: Tree<u64, 8>,
     /// As in [`Ranks`].
-    every: [u64; PARTS],
+    every: [u64; 32],
     /// The leaves and those, squeezed, where that can be.
     squeezed: Option<Box<Squeezed>>,
-    /// The high halves, each once.
-    high: Box<[u64]>,
-    /// Where the numbers with this high half begin; one more at the end. With [`DEEP`] where the half
-    /// before has low ones other than 0.
+    /// By the rank of a high half the number's, or [`DEEP`] and a place in `deep` where the low half says it.
     from: Box<[u32]>,
+    /// Where the numbers with such a high half begin, and where they end.
+    deep: Box<[(u32, u32)]>,
     low: Box<[u64]>,
 }
 
@@ -56,7 +53,7 @@ pub(super) struct WideRanks {
 struct Squeezed {
     squeeze: Squeeze,
     leaves: Box<[u32]>,
-    every: [u32; PARTS],
+    every: Every,
 }
 
 impl Squeezed {
@@ -64,6 +61,7 @@ impl Squeezed {
         let squeeze = Squeeze::of(highs)?;
         let short = highs.iter().map(|high| squeeze.number(*high)).collect();
         let (leaves, every) = parted(short, LINE, u32::MAX);
+        let every = Every::new(&leaves, every);
         Some(Self {
             squeeze,
             leaves: leaves.into(),
@@ -79,7 +77,7 @@ impl Squeezed {
     }
 }
 
-/// The rank of a high half does not say the number's.
+/// In place of a rank: the low half says it.
 const DEEP: u32 = 1 << 31;
 
 impl<T: Copy, const N: usize> Tree<T, N> {
@@ -141,6 +139,7 @@ impl Ranks {
     /// `numbers` are in order, each once.
     pub(super) fn new(numbers: &[u32]) -> Self {
         let (leaves, every) = parted(numbers.to_vec(), LINE, u32::MAX);
+        let every = Every::new(&leaves, every);
         Self {
             every,
             tree: Tree::new(&leaves, u32::MAX),
@@ -178,30 +177,34 @@ impl Ranks {
 impl WideRanks {
     /// `numbers` are in order, each once.
     pub(super) fn new(numbers: &[u128]) -> Self {
-        let (mut high, mut from) = (Vec::new(), Vec::new());
-        for (at, number) in numbers.iter().enumerate() {
-            let half = (number >> 64) as u64;
-            if high.last() != Some(&half) {
-                high.push(half);
-                from.push(at as u32);
+        let half = |number: &u128| (number >> 64) as u64;
+        let (mut high, mut from, mut deep) = (Vec::new(), vec![0], Vec::new());
+        let mut behind = 0;
+        for group in numbers.chunk_by(|one, other| half(one) == half(other)) {
+            let begin = behind;
+            behind += group.len() as u32;
+            high.push(half(&group[0]));
+            if group.iter().all(|number| *number as u64 == 0) {
+                from.push(behind);
+                continue;
             }
-        }
-        from.push(numbers.len() as u32);
-        let deep = |run: &[u32]| {
-            let mut lows = numbers[run[0] as usize..run[1] as usize].iter();
-            lows.any(|number| *number as u64 != 0)
-        };
-        let deep: Vec<bool> = from.windows(2).map(deep).collect();
-        for (from, deep) in from[1..].iter_mut().zip(deep) {
-            *from |= if deep { DEEP } else { 0 };
+            from.push(DEEP | deep.len() as u32);
+            deep.push((begin, behind));
+            // Halves behind it are not deep: the next one is told apart, if it is not anyway.
+            let next = half(&group[0]).checked_add(1);
+            let beside = numbers.get(behind as usize).map(half);
+            if let Some(next) = next.filter(|next| beside != Some(*next)) {
+                high.push(next);
+                from.push(behind);
+            }
         }
         let (leaves, every) = parted(high.clone(), LINE / 2, u64::MAX);
         Self {
             every,
             squeezed: Squeezed::of(&high).map(Box::new),
             tree: Tree::new(&leaves, u64::MAX),
-            high: high.into(),
             from: from.into(),
+            deep: deep.into(),
             low: numbers.iter().map(|number| *number as u64).collect(),
         }
     }
@@ -214,7 +217,10 @@ impl WideRanks {
             #[inline(always)]
             |line| lanes.rank_u64(line, half),
         );
-        self.among(rank, key)
+        match self.from[rank.min(self.from.len() - 1)] {
+            rank if rank & DEEP != 0 => self.among(rank, key) as usize,
+            rank => rank as usize,
+        }
     }
 
     /// The same of 16 keys.
@@ -238,25 +244,18 @@ impl WideRanks {
         let mut deep = !lanes.zeros(&marks) & 0xffff;
         while deep != 0 {
             let at = deep.trailing_zeros() as usize % 16;
-            ranks[at] = self.among(highs[at] as usize, keys[at]) as u32;
+            ranks[at] = self.among(ranks[at], keys[at]);
             deep &= deep - 1;
         }
         ranks
     }
 
-    /// How many numbers are at most `key`, whose high half has this rank.
+    /// How many numbers are at most `key`, with whose high half there are some at this place.
     #[inline(always)]
-    fn among(&self, rank: usize, key: u128) -> usize {
-        let rank = rank.min(self.high.len());
-        let begin = |rank: usize| (self.from[rank] & !DEEP) as usize;
-        match rank.checked_sub(1) {
-            Some(last) if self.high[last] == (key >> 64) as u64 => {
-                let (from, to) = (begin(last), begin(rank));
-                let low = &self.low[from..to];
-                from + low.partition_point(|one| *one <= key as u64)
-            }
-            _ => begin(rank),
-        }
+    fn among(&self, deep: u32, key: u128) -> u32 {
+        let (from, to) = self.deep[(deep & !DEEP) as usize];
+        let low = &self.low[from as usize..to as usize];
+        from + low.partition_point(|one| *one <= key as u64) as u32
     }
 }
 

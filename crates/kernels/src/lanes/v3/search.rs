@@ -50,7 +50,7 @@ pub(super) fn rank_u64(numbers: &[u64; 8], key: u64) -> u32 {
 
 #[inline]
 #[target_feature(enable = "avx2,bmi1,bmi2,lzcnt,popcnt")]
-pub(super) fn ranks_of_every(numbers: &[u32; 32], keys: &[u32; 16]) -> [u32; 16] {
+pub(super) fn few_ranks(numbers: &[u32; 32], keys: &[u32; 16]) -> [u32; 16] {
     let mut found = [0; 16];
     let steps = Steps::of(numbers);
     for half in [0, 8] {
@@ -98,7 +98,7 @@ pub(super) fn ranks(numbers: &[u32], every: &[u32; 32], keys: &[u32; 16]) -> [u3
 
 #[inline]
 #[target_feature(enable = "avx2,bmi1,bmi2,lzcnt,popcnt")]
-pub(super) fn few_ranks(numbers: &[u64; 32], keys: &[u64; 16]) -> [u32; 16] {
+pub(super) fn few_ranks_u64(numbers: &[u64; 32], keys: &[u64; 16]) -> [u32; 16] {
     let mut found = [0; 16];
     let steps = LongSteps::of(numbers);
     for half in [0, 8] {
