@@ -38,6 +38,10 @@ pub(super) fn templates(family: Family, flows: u32, frame: u16) -> Vec<Vec<u8>> 
     templates
 }
 
+/// Sockets that bursts are sent by in turn. A socket is written to by whoever frees its packets, which is the
+/// forwarder's core; while it does, the generator writes to another one, so that both do not wait for each
+/// other's cache lines at every packet.
+const RINGS: usize = 8;
 /// Frames that are handed to the kernel at once.
 const BURST: u32 = 256;
 /// And where none is to be lost, with a pause after them.
@@ -49,7 +53,9 @@ const SWEEPS: usize = 12;
 /// Sends into one path and counts what comes out.
 pub(super) struct Generator {
     device: &'static str,
-    frames: Option<PacketReplay>,
+    /// The rings that bursts are sent from in turn, and whose turn it is.
+    rings: Vec<PacketReplay>,
+    turn: usize,
     /// The forwarder's link address.
     to: [u8; 6],
     links: Links,
@@ -72,7 +78,8 @@ impl Generator {
         }
         Ok(Self {
             device,
-            frames: None,
+            rings: Vec::new(),
+            turn: 0,
             to: mac,
             links: Links::open().map_err(|error| format!("{device}: {error}"))?,
             sink,
@@ -87,9 +94,12 @@ impl Generator {
             frame[..6].copy_from_slice(&self.to);
         }
         // The memory of the frames before is given back first.
-        self.frames = None;
-        let replay = PacketReplay::open(self.device, &frames);
-        self.frames = Some(replay.map_err(|error| format!("{}: {error}", self.device))?);
+        self.rings.clear();
+        let share = frames.len().div_ceil(RINGS).max(1);
+        let shares = frames.chunks(share).cycle().take(RINGS);
+        let rings = shares.map(|frames| PacketReplay::open(self.device, frames));
+        let rings: Result<_, _> = rings.collect();
+        self.rings = rings.map_err(|error| format!("{}: {error}", self.device))?;
         Ok(())
     }
 
@@ -132,15 +142,14 @@ impl Generator {
 
     /// Sends every frame at a rate that any forwarder has; how many those were.
     fn round(&mut self) -> u32 {
-        let Some(frames) = &mut self.frames else {
-            return 0;
-        };
-        let mut left = frames.round();
-        while left > 0 {
-            left -= frames.send(left.min(SLOW_BURST));
-            thread::park_timeout(SLOW_PAUSE);
+        for ring in &mut self.rings {
+            let mut left = ring.round();
+            while left > 0 {
+                left -= ring.send(left.min(SLOW_BURST));
+                thread::park_timeout(SLOW_PAUSE);
+            }
         }
-        frames.round()
+        self.rings.iter().map(PacketReplay::round).sum()
     }
 
     fn window(&mut self, cpu: impl Fn() -> u64) -> Result<Sample, String> {
@@ -173,8 +182,10 @@ impl Generator {
     }
 
     fn send(&mut self, burst: u32) {
-        if let Some(frames) = &mut self.frames {
-            frames.send(burst);
+        self.turn += 1;
+        let rings = self.rings.len().max(1);
+        if let Some(ring) = self.rings.get_mut(self.turn % rings) {
+            ring.send(burst);
         }
     }
 
