@@ -138,7 +138,9 @@ impl WideFew {
             let mut own = vec![(0, before)];
             for change in changes {
                 // What begins with the half replaces what was before it.
-                own.retain(|(low, _)| *low != change.0);
+                if change.0 == 0 {
+                    own.clear();
+                }
                 own.push(change);
             }
             before = own.last()?.1;
