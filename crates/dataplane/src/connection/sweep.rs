@@ -1,6 +1,8 @@
 //! How connections end: their time is up, there is no room, control removes one, or an address or
 //! interface that they were translated by is gone.
 
+use std::collections::HashMap;
+
 use frame::InterfaceId;
 
 use super::first;
@@ -47,10 +49,9 @@ impl Epoch {
 /// Purges that are under way: one pass over all places at a time.
 #[derive(Debug, Default)]
 pub(super) struct Sweep {
-    /// Each with the epoch that it begins.
-    running: Vec<(Purge, Epoch)>,
+    running: Purges,
     /// They begin when the running ones are done.
-    waiting: Vec<(Purge, Epoch)>,
+    waiting: Purges,
     /// The next places to look at: IPv4, IPv6.
     next: [u32; 2],
     /// Of connections that begin now.
@@ -60,9 +61,18 @@ pub(super) struct Sweep {
     oldest: Epoch,
 }
 
-/// More purges than these wait as one that takes what any of them does: everything, or every
-/// connection that was translated by `masquerade`.
-const PURGES_MAX: usize = 64;
+/// What one pass purges, each with the epoch that it begins: a connection is looked up among them by its
+/// egress, however many interfaces went down together.
+#[derive(Debug, Default)]
+struct Purges {
+    everything: Option<Epoch>,
+    /// By interface, and by the address that it lost.
+    masquerades: HashMap<(InterfaceId, Option<u128>), Epoch>,
+}
+
+/// More interfaces and addresses than these wait as one purge of every connection that was translated by
+/// `masquerade`: as many as twice what a router has sessions.
+const PURGES_MAX: usize = 1 << 16;
 
 impl Sweep {
     fn add(&mut self, purge: Purge) {
@@ -71,17 +81,7 @@ impl Sweep {
         if epoch.0.wrapping_sub(self.oldest.0) <= EPOCHS_AHEAD {
             self.epoch = epoch;
         }
-        self.waiting.retain(|(other, _)| *other != purge);
-        self.waiting.push((purge, epoch));
-        if self.waiting.len() > PURGES_MAX {
-            let everything = |(purge, _): &(Purge, Epoch)| *purge == Purge::Everything;
-            let all = match self.waiting.iter().any(everything) {
-                true => Purge::Everything,
-                false => Purge::Masquerade(InterfaceId::NONE, None),
-            };
-            self.waiting.clear();
-            self.waiting.push((all, epoch));
-        }
+        self.waiting.add(purge, epoch);
     }
 
     /// Begins a pass with all that wait, if any do.
@@ -98,24 +98,47 @@ impl Sweep {
     }
 }
 
-impl Purge {
-    /// Whether a connection goes: its flags, its egress, and where its answers go.
-    fn takes(&self, owned: u16, egress: InterfaceId, answers_to: impl Fn() -> u128) -> bool {
-        match *self {
-            Self::Everything => true,
-            Self::Masquerade(interface, address) => {
-                owned & own::MASQUERADE != 0
-                    && (interface == InterfaceId::NONE || interface == egress)
-                    && address.is_none_or(|address| address == answers_to())
-            }
+impl Purges {
+    fn is_empty(&self) -> bool {
+        self.everything.is_none() && self.masquerades.is_empty()
+    }
+
+    fn add(&mut self, purge: Purge, epoch: Epoch) {
+        let Purge::Masquerade(interface, address) = purge else {
+            self.everything = Some(epoch);
+            return;
+        };
+        if self.masquerades.len() >= PURGES_MAX {
+            self.masquerades.clear();
+            self.masquerades.insert((InterfaceId::NONE, None), epoch);
+        } else {
+            self.masquerades.insert((interface, address), epoch);
         }
+    }
+
+    /// Whether one of them takes a connection: its flags, its epoch, its egress, and where its answers go.
+    fn take(
+        &self,
+        (owned, epoch): (u16, Epoch),
+        egress: InterfaceId,
+        answers_to: impl FnOnce() -> u128,
+    ) -> bool {
+        let began_before = |purge: &Epoch| epoch.is_before(*purge);
+        if self.everything.as_ref().is_some_and(began_before) {
+            return true;
+        }
+        if owned & own::MASQUERADE == 0 || self.masquerades.is_empty() {
+            return false;
+        }
+        let has = |key| self.masquerades.get(&key).is_some_and(began_before);
+        has((egress, None)) || has((egress, Some(answers_to()))) || has((InterfaceId::NONE, None))
     }
 }
 
 impl<F: Layout> Part<F> {
     /// Whether one of the purges takes the connection at a place. One that stays is as if it had begun
     /// with this pass.
-    fn is_purged(&self, place: u32, purges: &[(Purge, Epoch)], began: Epoch) -> bool {
+    fn is_purged(&self, place: u32, purges: &Purges, began: Epoch) -> bool {
         let entry = self.entries.at(place);
         let (owned, epoch) = (entry.own(), entry.epoch());
         if owned & own::LIVE == 0 {
@@ -124,8 +147,7 @@ impl<F: Layout> Part<F> {
         let egress = InterfaceId(half_of(load(entry.shared(shared::MARK)), 1));
         let answers_to =
             || F::tuple(&core::array::from_fn(|word| load(entry.word(true, word)))).destination;
-        let mut purges = purges.iter().filter(|(_, from)| epoch.is_before(*from));
-        let taken = purges.any(|(purge, _)| purge.takes(owned, egress, answers_to));
+        let taken = purges.take((owned, epoch), egress, answers_to);
         if !taken && epoch.is_before(began) {
             entry.set_epoch(began);
         }

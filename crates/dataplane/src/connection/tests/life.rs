@@ -524,14 +524,41 @@ fn what_begins_after_a_purge_is_not_taken_by_it() {
     }
     bed.tracker.tick(bed.now, 1_000);
     assert!(is_there(&bed, 2));
-    // And however many come before a pass is over, it is taken.
+    // And however many come before a pass is over: they are of other addresses.
     for round in 0..1_000 {
         let other = Purge::Masquerade(InterfaceId(1), Some(round));
         bed.tracker.purge(other);
     }
-    bed.tracker.tick(bed.now, 1_000);
-    bed.tracker.tick(bed.now, 1_000);
+    bed.tracker.purge(Purge::Masquerade(InterfaceId(3), None));
+    bed.wait(1);
+    assert!(is_there(&bed, 2));
+    bed.tracker.purge(Purge::Masquerade(InterfaceId(1), None));
+    bed.wait(1);
     assert!(!is_there(&bed, 2));
+}
+
+#[test]
+fn many_links_that_go_down_together_take_their_own_connections_alone() {
+    let mut bed = Bed::new(&Settings::default());
+    for number in 0..1_000 {
+        let packet = plain(&tuple4(number, protocol::UDP), 0);
+        let draft = Draft {
+            masquerade: true,
+            egress: InterfaceId(1 + number),
+            ..bed.tracker.draft(&Fields::of(&packet), &packet)
+        };
+        bed.tracker.confirm(&draft, bed.now).expect("room");
+    }
+
+    for number in 0..500 {
+        let down = Purge::Masquerade(InterfaceId(1 + 2 * number), None);
+        bed.tracker.purge(down);
+    }
+    bed.wait(1);
+
+    assert_eq!(bed.table.totals().0, 500);
+    let left = bed.table.rows(false);
+    assert!({ left }.all(|row| row.egress.0 % 2 == 0));
 }
 
 #[test]
