@@ -139,10 +139,15 @@ impl Counters {
     /// # Errors
     /// False when the id is beyond what can be counted (2^20); such an interface counts nothing.
     pub fn make_room(&self, interface: InterfaceId) -> bool {
-        let Some(page) = self.pages.get(interface.0 as usize / PAGE) else {
+        let Some(pages) = self.pages.get(..=interface.0 as usize / PAGE) else {
             return false;
         };
-        page.get_or_init(|| (0..PAGE).map(|_| InterfaceCounters::default()).collect());
+        // Pages are made in their order: those before the last one that is there are there, too.
+        let missing = pages.iter().rev().take_while(|page| page.get().is_none());
+        let first = pages.len() - missing.count();
+        for page in &pages[first..] {
+            page.get_or_init(|| (0..PAGE).map(|_| InterfaceCounters::default()).collect());
+        }
         true
     }
 
@@ -274,6 +279,9 @@ mod tests {
 
         assert_eq!(one.rx.packets, 4);
         assert_eq!(one.tx.packets, 0);
+        counters.interface(InterfaceId(300)).rx.add(1, 60);
+        assert_eq!(counters.interface(InterfaceId(300)).rx.get().packets, 1);
+        assert_eq!(counters.interface(InterfaceId(301)).rx.get().packets, 0);
         assert!(!counters.make_room(InterfaceId(u32::MAX)));
     }
 }
