@@ -14,8 +14,8 @@ use router::mirror::{Mirror, MirrorPlan};
 use super::HostPlane;
 use super::netlink::Netlink;
 
-/// The longest name of a device.
-const NAME_BYTES: usize = 15;
+/// The largest MTU of a TUN device in bytes; `lo` has one more.
+const MTU_MAX: u32 = 65_535;
 
 /// A mirror that is there.
 struct There {
@@ -90,13 +90,15 @@ impl Mirrors {
             let index = there.index;
             return host.inside(move || configure(index, &before, &wanted));
         }
-        let device = device(name);
+        let device = device(mirror.number);
+        let alias = name.to_owned();
         let (port, index) = host.inside(move || {
             let mut queues = TapPort::open(&device, Layer::Tun, 1)?;
             let port = queues
                 .pop()
                 .ok_or_else(|| io::Error::other("the device has no queue"))?;
             let index = Links::open()?.find(&device)?.index;
+            Netlink::open()?.set_alias(index, &alias)?;
             configure(index, &Mirror::default(), &wanted)?;
             Ok((port, index))
         })?;
@@ -115,16 +117,10 @@ impl Mirrors {
     }
 }
 
-/// A device's name: the interface's, as far as a device may be called so.
-fn device(interface: &str) -> String {
-    let allowed = |c: char| {
-        if c.is_ascii_alphanumeric() || c == '-' {
-            c
-        } else {
-            '_'
-        }
-    };
-    interface.chars().map(allowed).take(NAME_BYTES).collect()
+/// A device's name: the interface's number, as names of interfaces are too long for devices and not
+/// always different in what fits. `ip link` shows the interface's name as the device's alias.
+fn device(number: u32) -> String {
+    format!("mirror{number}")
 }
 
 fn addresses(mirror: &Mirror) -> Vec<(IpAddr, u8)> {
@@ -142,7 +138,7 @@ fn addresses(mirror: &Mirror) -> Vec<(IpAddr, u8)> {
 fn configure(index: u32, before: &Mirror, wanted: &Mirror) -> io::Result<()> {
     let mut netlink = Netlink::open()?;
     let (had, has) = (addresses(before), addresses(wanted));
-    netlink.link_up(index, Some(wanted.mtu))?;
+    netlink.link_up(index, Some(wanted.mtu.min(MTU_MAX)))?;
     for (address, len) in had.iter().filter(|address| !has.contains(address)) {
         netlink.remove_address(index, *address, *len)?;
     }

@@ -51,6 +51,18 @@ impl Netlink {
         self.ask(RouteNetlinkMessage::SetLink(link), 0)
     }
 
+    /// Says what a device is, for who looks at it.
+    pub(crate) fn set_alias(&mut self, index: u32, alias: &str) -> io::Result<()> {
+        // The kernel's own limit (IFALIASZ).
+        const BYTES_MAX: usize = 255;
+        let alias = &alias[..alias.floor_char_boundary(BYTES_MAX)];
+        let mut link = LinkMessage::default();
+        link.header.index = index;
+        link.attributes
+            .push(LinkAttribute::IfAlias(alias.to_owned()));
+        self.ask(RouteNetlinkMessage::SetLink(link), 0)
+    }
+
     /// Gives a device an address; there is nothing to be found out about duplicates, as the router
     /// has done that.
     pub(crate) fn add_address(&mut self, index: u32, address: IpAddr, len: u8) -> io::Result<()> {

@@ -2,6 +2,8 @@
 
 use std::process::{Command, Stdio};
 
+use ::lab::Lab;
+
 use crate::world::{Folder, PACKET, Router, Server, Start, binary, have, lab, layout, run, until};
 
 const ASK: &str = "import sys,http.client;\
@@ -19,6 +21,22 @@ fn a_web_server_in_the_host_plane_is_reached_at_every_address_of_the_router() {
     };
     let router = Router::start(&lab, &Start::with(PACKET, layout("plain").config));
     let folder = Folder::new();
+    let _server = serve(&router, &folder);
+
+    for address in [
+        "192.168.88.1",
+        "203.0.113.2",
+        "2001:db8:88::1",
+        "2001:db8:1::2",
+        "fe80::ff:fe00:201%eth0",
+    ] {
+        assert_eq!(greeting(&lab, address), "200 from inside", "{address}");
+    }
+    run(&lab, "client", "ping -q -c 3 -i 0.01 -W 10 192.168.88.1");
+}
+
+/// A web server in the host plane, on port 8080 of all its addresses.
+fn serve(router: &Router, folder: &Folder) -> Server {
     std::fs::write(folder.file("greeting"), "from inside").expect("a folder of our own");
     let mut server = Command::new(binary());
     server
@@ -36,25 +54,51 @@ fn a_web_server_in_the_host_plane_is_reached_at_every_address_of_the_router() {
     ]);
     server.arg(folder.file("")).arg("8080");
     server.stdin(Stdio::null()).stderr(Stdio::null());
-    let _server = Server::begin(server, "Serving HTTP");
+    Server::begin(server, "Serving HTTP")
+}
 
-    for address in [
-        "192.168.88.1",
-        "203.0.113.2",
-        "2001:db8:88::1",
-        "2001:db8:1::2",
-        "fe80::ff:fe00:201%eth0",
-    ] {
-        let argv = ["python3", "-c", ASK, address].map(str::to_owned);
-        let output = lab
-            .command_line("client", &argv)
-            .expect("a host of the layout")
-            .output();
-        let output = output.expect("nsenter is there: it made the lab");
-        let said = crate::world::text(&output.stdout);
-        assert_eq!(said.trim(), "200 from inside", "{address}: {output:?}");
+/// What that server says to the client.
+fn greeting(lab: &Lab, address: &str) -> String {
+    let argv = ["python3", "-c", ASK, address].map(str::to_owned);
+    let output = lab
+        .command_line("client", &argv)
+        .expect("a host of the layout")
+        .output();
+    let output = output.expect("nsenter is there: it made the lab");
+    crate::world::text(&output.stdout).trim().to_owned()
+}
+
+#[test]
+fn interfaces_whose_names_begin_alike_have_services_each() {
+    let test = "interfaces_whose_names_begin_alike_have_services_each";
+    let Some(lab) = have(test, &["python3"])
+        .then(|| lab(test, layout("plain")))
+        .flatten()
+    else {
+        return;
+    };
+    let router = Router::start(&lab, &Start::with(PACKET, layout("plain").config));
+    let interfaces = [
+        ("vlan-guest-floor1", "10.77.1.1"),
+        ("vlan-guest-floor2", "10.77.2.1"),
+        ("lo", "10.77.3.1"),
+    ];
+    for (number, (name, address)) in (101..).zip(interfaces) {
+        if name != "lo" {
+            router.exec(&format!(
+                "/interface/vlan/add name={name} interface=ether2 vlan-id={number}"
+            ));
+        }
+        router.exec(&format!(
+            "/ip/address/add address={address}/24 interface={name}"
+        ));
     }
-    run(&lab, "client", "ping -q -c 3 -i 0.01 -W 10 192.168.88.1");
+    let folder = Folder::new();
+    let _server = serve(&router, &folder);
+
+    for (name, address) in interfaces {
+        until(name, || greeting(&lab, address) == "200 from inside");
+    }
 }
 
 #[test]
@@ -72,7 +116,16 @@ fn an_address_of_the_host_plane_outlives_the_first_of_its_network() {
         shown
             .args(["host", "exec", "--control"])
             .arg(router.control());
-        shown.args(["--", "ip", "-4", "-o", "address", "show", "dev", "ether1"]);
+        shown.args([
+            "--",
+            "ip",
+            "-4",
+            "-o",
+            "address",
+            "show",
+            "to",
+            "203.0.113.0/24",
+        ]);
         let output = shown.output().expect("the binary is there");
         let said = crate::world::text(&output.stdout);
         let addresses = |line: &str| line.split_whitespace().nth(3).map(str::to_owned);
