@@ -23,6 +23,7 @@ mod punt;
 mod rate;
 mod reconcile;
 mod reset;
+mod retired;
 pub(crate) mod schedule;
 pub mod sink;
 pub mod timers;
@@ -65,6 +66,7 @@ use check::Checked;
 use half::{Half, Means, TimerKey, Waiting};
 use link6::Link6;
 use log::Log;
+use retired::Retired;
 use timers::Timers;
 use workers::Workers;
 
@@ -174,6 +176,8 @@ pub struct Control {
     tracks: bool,
     pub(crate) fib: FibWriter,
     pub(crate) snapshot: Arc<ArcSwap<Snapshot>>,
+    /// What it has replaced, as long as workers may hold it.
+    retired: Retired,
     pub(crate) workers: Workers,
     pub(crate) timers: Timers<TimerKey>,
     pub(crate) errors4: Limiter,
@@ -261,6 +265,7 @@ impl Control {
             tracks: false,
             fib,
             snapshot,
+            retired: Retired::default(),
             workers,
             timers: Timers::default(),
             errors4: Limiter::new(Rate::V4, rng.next_u64()),
@@ -509,7 +514,8 @@ impl Control {
             self.settle();
         }
         self.log.write(&mut self.manage.files);
-        // Here is time, which changes of routes should not have to take.
+        // Here is time, which changes should not have to take.
+        self.retired.free();
         self.fib.prepare();
         busy || self.workers.is_backed_up()
     }

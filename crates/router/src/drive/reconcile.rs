@@ -149,7 +149,8 @@ impl Control {
         };
         self.inactive_rules =
             compile::snapshot::inactive_rules(&self.intent, &self.layout, &self.tables);
-        self.snapshot.store(Arc::new(snapshot));
+        let replaced = self.snapshot.swap(Arc::new(snapshot));
+        self.retired.push(replaced);
         self.fib.forget_shortcuts();
         self.change_tracking();
     }

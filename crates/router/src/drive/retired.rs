@@ -1,0 +1,71 @@
+//! What workers may still hold of what was replaced: snapshots, and the firewalls in them.
+//!
+//! A worker takes the newest snapshot when a step begins, and would free the one before, with all of its
+//! rules, if nobody else held it. Control holds it until no worker does, and frees it itself.
+
+use std::sync::Arc;
+
+use dataplane::firewall::Firewall;
+use dataplane::snapshot::Snapshot;
+
+/// Replaced snapshots that somebody may hold.
+#[derive(Debug, Default)]
+pub(super) struct Retired {
+    snapshots: Vec<Arc<Snapshot>>,
+    /// Those of the snapshots: a worker gives its firewall back after its snapshot.
+    firewalls: Vec<Arc<Firewall>>,
+}
+
+impl Retired {
+    /// Takes a snapshot that no worker can find any more, though each may hold one.
+    pub(super) fn push(&mut self, snapshot: Arc<Snapshot>) {
+        let firewall = Arc::clone(&snapshot.firewall);
+        self.snapshots.push(snapshot);
+        if !self.firewalls.iter().any(|one| Arc::ptr_eq(one, &firewall)) {
+            self.firewalls.push(firewall);
+        }
+        self.free();
+    }
+
+    /// Frees what nobody else holds.
+    pub(super) fn free(&mut self) {
+        // Who alone holds what cannot be found any more stays alone.
+        self.snapshots.retain(|one| Arc::strong_count(one) > 1);
+        self.firewalls.retain(|one| Arc::strong_count(one) > 1);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_snapshot_is_freed_when_its_last_worker_has_given_it_back() {
+        let mut retired = Retired::default();
+        let firewall = Arc::new(Firewall::default());
+        let snapshot = Arc::new(Snapshot {
+            firewall: Arc::clone(&firewall),
+            ..Snapshot::default()
+        });
+        let held = Arc::clone(&snapshot);
+        let alive = Arc::downgrade(&snapshot);
+
+        retired.push(snapshot);
+        assert!(alive.upgrade().is_some());
+        drop(held);
+        assert!(alive.upgrade().is_some(), "a worker frees nothing");
+        retired.free();
+
+        assert!(alive.upgrade().is_none());
+        assert_eq!(
+            Arc::strong_count(&firewall),
+            2,
+            "a worker may have it still"
+        );
+        let alive = Arc::downgrade(&firewall);
+        drop(firewall);
+        assert!(alive.upgrade().is_some());
+        retired.free();
+        assert!(alive.upgrade().is_none());
+    }
+}
