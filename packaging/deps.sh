@@ -13,7 +13,7 @@ PATH=$HOME/.cargo/bin:$PATH
 # elsewhere keeps it.
 for_build='cc:gcc ld:binutils crt1.o:libc6-dev'
 for_run='ip:iproute2 ethtool:ethtool nsenter:util-linux unshare:util-linux ping:iputils-ping'
-for_test='iperf3:iperf3 tcpdump:tcpdump traceroute:traceroute nft:nftables python3:python3
+for_test='iperf3:iperf3 tcpdump:tcpdump traceroute:traceroute nft:nftables python3:python3 venv:python3-venv
 ssh:openssh-client node:nodejs npm:npm'
 
 say() { printf 'deps: %s\n' "$*" >&2; }
@@ -21,6 +21,7 @@ say() { printf 'deps: %s\n' "$*" >&2; }
 has() {
     case $1 in
         crt1.o) path=$(cc -print-file-name=crt1.o 2>/dev/null) && [ "$path" != crt1.o ] ;;
+        venv) python3 -c 'import ensurepip, venv' 2>/dev/null ;;
         certificates) [ -e /etc/ssl/certs/ca-certificates.crt ] ;;
         *) command -v "$1" >/dev/null 2>&1 || [ -x "/usr/sbin/$1" ] || [ -x "/sbin/$1" ] ;;
     esac
@@ -84,9 +85,9 @@ cargo_is_new_enough() {
 need_cargo() {
     cargo_is_new_enough && return
     command -v rustup >/dev/null 2>&1 || need_rustup
-    say "installing Rust, at least $wanted, by rustup"
-    rustup toolchain install stable --profile minimal --component rustfmt --component clippy
-    cargo_is_new_enough || rustup default stable
+    pinned=$(sed -n 's/^channel *= *"\(.*\)"/\1/p' rust-toolchain.toml)
+    say "installing Rust $pinned by rustup"
+    rustup toolchain install "$pinned" --profile minimal --component rustfmt --component clippy
     cargo_is_new_enough && return
     say "cargo is still older than $wanted: another one is before ~/.cargo/bin in PATH, or"
     say 'RUSTUP_TOOLCHAIN or an override of rustup chooses an old one'
