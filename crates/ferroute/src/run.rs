@@ -12,6 +12,7 @@ use netio::{Umem, WaitSet, Waker};
 use router::Instance;
 use router::drive::Setup;
 use router::files::Files;
+use rustix::fs::Mode;
 
 use crate::cli::Run;
 use crate::control::Server;
@@ -93,6 +94,8 @@ impl Drop for Running {
 
 /// Starts a router; `default` is the configuration of one that was given none.
 pub(crate) fn start(run: &Run, default: Option<&str>) -> Result<Running, String> {
+    // What the router writes is for its own user alone, however it was started.
+    rustix::process::umask(Mode::RWXG | Mode::RWXO);
     let place = Place::of(&run.reach);
     place.check()?;
     let specs = crate::devices::parse(&run.ports)?;

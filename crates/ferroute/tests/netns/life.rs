@@ -66,6 +66,7 @@ fn a_router_asked_to_end_leaves_nothing_behind_but_its_state() {
         );
         let control = router.control();
         assert!(control.exists());
+        assert_eq!(router.status("Umask:"), "0077", "others read its files");
 
         let status = router.stop();
 

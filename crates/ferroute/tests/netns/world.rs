@@ -362,13 +362,19 @@ impl Router {
 
     /// The memory that it has, in KB.
     pub(crate) fn resident_kb(&self) -> u64 {
+        let size = self.status("VmRSS:");
+        let number = size.strip_suffix(" kB").and_then(|kb| kb.parse().ok());
+        number.expect("a number of KB")
+    }
+
+    /// What the kernel says of the process (proc_pid_status(5)), by the name of the line.
+    pub(crate) fn status(&self, name: &str) -> String {
         let path = format!("/proc/{}/status", self.child.id());
         let status = fs::read_to_string(path).expect("it runs");
-        let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:"));
-        let number = line.and_then(|line| line.trim().strip_suffix(" kB"));
-        number
-            .and_then(|kb| kb.parse().ok())
-            .expect("a number of KB")
+        let line = status.lines().find_map(|line| line.strip_prefix(name));
+        line.expect("every process has such a line")
+            .trim()
+            .to_owned()
     }
 
     /// The numbers of its threads of this name.
