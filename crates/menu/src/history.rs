@@ -1,13 +1,14 @@
 //! What was done: the transactions of late, which of them can be undone, and which done again.
 //!
-//! There is one history for all users, as in RouterOS: `/undo` takes back the last transaction that
-//! any user made, and a new one forgets those that were taken back. What the router does by itself is
-//! in the log and cannot be undone. Rows that are no items of the configuration never come here.
+//! There is one history for all users, as in RouterOS: `/undo` comes to the last transaction that any
+//! user made, and a new one forgets those that were taken back. Who does not manage users takes back
+//! only their own ([`Store::permit_undo`]). What the router does by itself is in the log and cannot be
+//! undone. Rows that are no items of the configuration never come here.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
 
-use crate::{By, Change, Changes, Origin, Reason, Store};
+use crate::{By, Change, Changes, Origin, Policies, Reason, Store};
 
 /// Transactions that are kept.
 const KEPT: usize = 256;
@@ -119,6 +120,29 @@ impl Store {
         }
     }
 
+    /// Whether a user with these policies may take back what [`Store::undo`] comes to.
+    ///
+    /// # Errors
+    /// The transaction is somebody else's, or it changed what the user may not.
+    pub fn permit_undo(&self, user: &str, policies: Policies) -> Result<(), Reason> {
+        let Some(last) = self.history.done.back() else {
+            return Ok(());
+        };
+        let back = last.list.iter().map(Change::inverse);
+        permit("undo", last, back, user, policies)
+    }
+
+    /// Whether a user with these policies may do again what [`Store::redo`] comes to.
+    ///
+    /// # Errors
+    /// As [`Store::permit_undo`].
+    pub fn permit_redo(&self, user: &str, policies: Policies) -> Result<(), Reason> {
+        let Some(last) = self.history.undone.last() else {
+            return Ok(());
+        };
+        permit("redo", last, last.list.iter().cloned(), user, policies)
+    }
+
     /// Takes back the last transaction of a user, as a transaction.
     ///
     /// # Errors
@@ -216,5 +240,36 @@ impl Store {
             return Err(reason);
         }
         self.finish(mark, by, origin)
+    }
+}
+
+/// Refuses a way back or forth to who could not make these changes by commands, and to who is not
+/// the one that made the transaction and does not manage users.
+fn permit(
+    verb: &str,
+    transaction: &Changes,
+    mut list: impl Iterator<Item = Change>,
+    user: &str,
+    policies: Policies,
+) -> Result<(), Reason> {
+    let maker = &transaction.by.user;
+    if maker != user && !policies.contains(Policies::POLICY) {
+        let text = format!("the last change is of {maker}; to {verb} it needs policy");
+        return Err(Reason::failure(text));
+    }
+    let denied = list.find_map(|change| {
+        let command = match (&change.before, &change.after) {
+            (None, _) => "add",
+            (_, None) => "remove",
+            _ => "set",
+        };
+        let needed = Policies::needed(change.menu, command);
+        (!policies.contains(needed)).then_some((change.menu.path, needed))
+    });
+    match denied {
+        None => Ok(()),
+        Some((path, needed)) => Err(Reason::failure(format!(
+            "the last change is in {path}; to {verb} it needs {needed}"
+        ))),
     }
 }

@@ -68,11 +68,18 @@ impl Machine<'_> {
         if self.checking {
             return Ok(Value::Nothing);
         }
+        let policies = self.session.policies;
         self.with(|loan| {
-            let by = By::user(loan.caller.user, loan.live.clock());
+            let (user, store) = (loan.caller.user, &mut *loan.store);
+            let by = By::user(user, loan.live.clock());
+            let permitted = match name {
+                "undo" => store.permit_undo(user, policies),
+                _ => store.permit_redo(user, policies),
+            };
+            permitted.map_err(Reason::nowhere)?;
             let done = match name {
-                "undo" => loan.store.undo(by),
-                _ => loan.store.redo(by),
+                "undo" => store.undo(by),
+                _ => store.redo(by),
             };
             if let Some(changes) = done.map_err(Reason::nowhere)? {
                 loan.live.changed(loan.store, &changes);

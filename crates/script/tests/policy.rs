@@ -184,3 +184,77 @@ fn users_change_their_own_password_and_nothing_else_of_users() {
     console.session.policies = Policies::READ;
     assert_eq!(console.run(&change("new", "new")), DENIED);
 }
+
+/// What who may write but not manage users has.
+const WRITER: Policies = Policies::READ.or(Policies::WRITE);
+
+impl Console {
+    fn run_as(&mut self, user: &str, policies: Policies, line: &str) -> String {
+        self.session.user = user.into();
+        self.session.policies = policies;
+        self.run(line)
+    }
+
+    fn state(&mut self) -> String {
+        self.run_as("admin", Policies::ALL, "/export show-sensitive")
+    }
+}
+
+#[test]
+fn a_user_takes_back_their_own_last_change_and_nobody_elses() {
+    let mut console = Console::with(Policies::ALL);
+    console.run("/interface list add name=LAN");
+    let before = console.state();
+
+    let refused = console.run_as("eve", WRITER, "/undo");
+
+    let words = "failure: the last change is of admin; to undo it needs policy";
+    assert_eq!(refused, words);
+    assert_eq!(console.state(), before);
+    console.run_as("eve", WRITER, "/interface list add name=HERS");
+    assert_eq!(console.run_as("eve", WRITER, "/undo"), "");
+    assert_eq!(console.state(), before);
+    assert_eq!(console.run_as("eve", WRITER, "/undo"), words);
+    let other = console.run_as("bob", WRITER, "/redo");
+    assert_eq!(
+        other,
+        "failure: the last change is of eve; to redo it needs policy"
+    );
+    assert_eq!(console.state(), before);
+    assert_eq!(console.run_as("eve", WRITER, "/redo"), "");
+    assert!(console.state().contains("HERS"));
+    let manager = WRITER | Policies::POLICY;
+    assert_eq!(console.run_as("bob", manager, "/undo"), "");
+    assert_eq!(console.state(), before);
+}
+
+#[test]
+fn who_takes_back_a_change_of_users_manages_users_still() {
+    let mut console = Console::with(Policies::ALL);
+    let manager = WRITER | Policies::POLICY;
+    for change in ["/user remove eve", "/user group add name=few policy=read"] {
+        let before = console.state();
+        assert_eq!(console.run_as("bob", manager, change), "", "{change}");
+        let after = console.state();
+
+        let refused = console.run_as("bob", WRITER, "/undo");
+
+        assert!(
+            refused.starts_with("failure: the last change is in /user"),
+            "{refused}"
+        );
+        assert!(
+            refused.ends_with("; to undo it needs write,policy"),
+            "{refused}"
+        );
+        assert_eq!(console.state(), after);
+        assert_eq!(console.run_as("bob", manager, "/undo"), "");
+        assert_eq!(console.state(), before);
+        let refused = console.run_as("bob", WRITER, "/redo");
+        assert!(
+            refused.ends_with("; to redo it needs write,policy"),
+            "{refused}"
+        );
+        assert_eq!(console.state(), before);
+    }
+}
