@@ -258,3 +258,19 @@ fn who_takes_back_a_change_of_users_manages_users_still() {
         assert_eq!(console.state(), before);
     }
 }
+
+#[test]
+fn a_backup_is_loaded_with_what_schedulers_of_routeros_have() {
+    let scheduled = "ftp,reboot,read,write,policy,test";
+    let kind = menu::Kind::Marked(Policies::WORDS);
+    let value = kind.parse("policy", scheduled).expect("policies");
+    let mut console = Console::with(Policies::from_value(&value));
+
+    let loaded = console.run("/system backup load name=x password=y");
+    let saved = console.run("/system backup save name=x password=y");
+
+    assert_ne!(loaded, DENIED);
+    assert_eq!(saved, DENIED, "it holds all secrets");
+    console.session.policies = WRITER;
+    assert_eq!(console.run("/system backup load name=x password=y"), DENIED);
+}

@@ -43,7 +43,8 @@ pub(crate) static MENU: Menu = Menu {
             ],
         ),
     ],
-    // A backup holds all secrets, and brings all users back.
+    // A backup holds all secrets, and brings all users back; to load one shows no secret.
     policies: Policies::POLICY.or(Policies::SENSITIVE),
+    command_policies: &[("load", Policies::WRITE.or(Policies::POLICY))],
     ..Menu::new("/system/backup", Shape::Folder, "Configuration backup")
 };
