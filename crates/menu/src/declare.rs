@@ -307,6 +307,17 @@ pub struct Command {
     pub arguments: &'static [Argument],
     /// Whether it does anything.
     pub effect: Effect,
+    /// Whether it goes on until it is stopped, as monitors do; others end by themselves, though
+    /// they may take `once` as well.
+    pub repeats: bool,
+}
+
+impl Command {
+    /// A command that goes on until it is stopped.
+    pub const fn repeating(mut self) -> Self {
+        self.repeats = true;
+        self
+    }
 }
 
 /// A word of an older version, accepted on input.

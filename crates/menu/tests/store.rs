@@ -42,6 +42,7 @@ static IDLE: Menu = Menu {
         help: "rings",
         arguments: &[],
         effect: Effect::Full,
+        repeats: false,
     }],
     ..Menu::new("/idle", Shape::List, "bells that do not ring")
 };

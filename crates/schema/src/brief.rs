@@ -135,6 +135,7 @@ pub(crate) const fn command(
         help,
         arguments,
         effect: Effect::Full,
+        repeats: false,
     }
 }
 

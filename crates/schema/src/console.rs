@@ -37,6 +37,7 @@ pub(crate) static MENU: Menu = Menu {
                 may("without-paging", Kind::Presence, "Show all at once"),
             ],
             effect: Effect::Full,
+            repeats: false,
         },
     ],
     rank: 994,

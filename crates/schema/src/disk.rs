@@ -395,7 +395,8 @@ pub(crate) static MENU: Menu = Menu {
             "monitor-traffic",
             "Show what disks read and write",
             MONITORED_ITEMS,
-        ),
+        )
+        .repeating(),
         idle(
             "nvme-discover",
             "Ask a server for its disks",

@@ -50,7 +50,7 @@ pub(crate) static SYNC: Menu = Menu {
         "remote-path",
         "status",
     ],
-    commands: &[idle("monitor", "Show how far copies are", MONITORED_ITEMS)],
+    commands: &[idle("monitor", "Show how far copies are", MONITORED_ITEMS).repeating()],
     effect: Effect::None,
     rank: 1_301,
     ..Menu::new("/file/sync", Shape::List, "Files that are kept alike")

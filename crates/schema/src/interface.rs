@@ -98,6 +98,7 @@ pub(crate) const RESET_COUNTERS: Command = Command {
     help: "Reset interface counters",
     arguments: &[NUMBERS],
     effect: Effect::Full,
+    repeats: false,
 };
 
 /// Prints one page of a monitor.
@@ -116,6 +117,7 @@ pub(crate) const fn idle_command(name: &'static str, help: &'static str) -> Comm
         help,
         arguments: &[NUMBERS],
         effect: Effect::None,
+        repeats: false,
     }
 }
 
@@ -136,6 +138,7 @@ pub(crate) const fn idle_command_on_one(
         help,
         arguments,
         effect: Effect::None,
+        repeats: false,
     }
 }
 
@@ -152,6 +155,7 @@ pub(crate) const IDLE_MONITOR: Command = Command {
     help: "Monitor the state of items",
     arguments: &[NUMBERS, ONCE],
     effect: Effect::None,
+    repeats: true,
 };
 
 /// The commands of interfaces of a type that is not built yet.
@@ -252,6 +256,7 @@ pub(crate) static MENU: Menu = Menu {
                 ONCE,
             ],
             effect: Effect::Full,
+            repeats: true,
         },
     ],
     rank: 0,

@@ -16,6 +16,7 @@ const fn entry(name: &'static str, help: &'static str) -> Command {
         help,
         arguments: MESSAGE,
         effect: Effect::Full,
+        repeats: false,
     }
 }
 

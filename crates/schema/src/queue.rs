@@ -21,12 +21,14 @@ pub(crate) const COMMANDS: &[Command] = &[
         help: "Reset counters of queues",
         arguments: &[NUMBERS],
         effect: Effect::None,
+        repeats: false,
     },
     Command {
         name: "reset-counters-all",
         help: "Reset all counters",
         arguments: &[],
         effect: Effect::None,
+        repeats: false,
     },
 ];
 

@@ -79,7 +79,8 @@ pub(crate) static MENU: Menu = Menu {
             "monitor",
             "Show what was asked and answered",
             MONITORED_ITEMS,
-        ),
+        )
+        .repeating(),
         idle("reset-counters", "Set the counters to zero", &[]),
     ],
     effect: Effect::None,
@@ -94,7 +95,7 @@ pub(crate) static INCOMING: Menu = Menu {
         Property::new("vrf", Kind::Name, "The VRF of the servers").default("main"),
     ]],
     commands: &[
-        idle("monitor", "Show what was asked", MONITORED),
+        idle("monitor", "Show what was asked", MONITORED).repeating(),
         idle("reset-counters", "Set the counters to zero", &[]),
     ],
     effect: Effect::None,

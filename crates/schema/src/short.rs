@@ -54,6 +54,7 @@ pub(crate) const fn idle(
         help,
         arguments,
         effect: Effect::None,
+        repeats: false,
     }
 }
 

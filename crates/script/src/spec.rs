@@ -84,7 +84,7 @@ pub(crate) fn of_menu_exactly(menu: &'static Menu, command: &str) -> Vec<Paramet
     if menu.commands.iter().all(|own| own.name != command) {
         return parameters;
     }
-    let more = if watches(menu, command) {
+    let more = if is_shown(menu, command) {
         SHOWN
     } else {
         &SHOWN[..1]
@@ -97,8 +97,15 @@ pub(crate) fn of_menu_exactly(menu: &'static Menu, command: &str) -> Vec<Paramet
     parameters
 }
 
-/// Whether a command of a menu looks again and again at something, unless it is to do so once.
-pub(crate) fn watches(menu: &Menu, command: &str) -> bool {
+/// Whether a command of a menu goes on until it is stopped, unless it is to look once.
+pub(crate) fn repeats(menu: &Menu, command: &str) -> bool {
+    let mut own = menu.commands.iter().filter(|own| own.name == command);
+    own.any(|own| own.repeats)
+}
+
+/// Whether a command of a menu takes how it is shown, as those do that watch and those that show how
+/// far they are.
+fn is_shown(menu: &Menu, command: &str) -> bool {
     let mut own = menu.commands.iter().filter(|own| own.name == command);
     own.any(|own| own.arguments.iter().any(|argument| argument.name == "once"))
 }
@@ -107,7 +114,7 @@ pub(crate) fn watches(menu: &Menu, command: &str) -> bool {
 /// long, and what becomes of what it sees.
 pub(crate) fn of_menu_shown(menu: &'static Menu, command: &str) -> Vec<Parameter> {
     let mut parameters = of_menu(menu, command);
-    if watches(menu, command) {
+    if is_shown(menu, command) {
         for (name, takes) in SHOWN {
             let told = !["append", "file", "freeze-frame-interval"].contains(name);
             if told && parameters.iter().all(|parameter| parameter.name != *name) {

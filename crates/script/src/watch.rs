@@ -79,7 +79,7 @@ impl Machine<'_> {
             wanted: Vec::new(),
             each: None,
         };
-        if !spec::watches(menu, name) {
+        if !spec::repeats(menu, name) {
             return Ok(watching);
         }
         watching.once = ready.flag("once") || as_value || self.checking;

@@ -72,7 +72,7 @@ pub(crate) static MENU: Menu = Menu {
     naming: "bonding",
     commands: &[
         IDLE_MONITOR,
-        idle_command("monitor-slaves", "Monitor the ports of bonds"),
+        idle_command("monitor-slaves", "Monitor the ports of bonds").repeating(),
     ],
     rank: 60,
     ..idle_interfaces("/interface/bonding", "bond", "Bonds of several ports")

@@ -236,18 +236,21 @@ pub(crate) static MENU: Menu = Menu {
             help: "Blink the port's LEDs",
             arguments: &[NUMBERS],
             effect: Effect::None,
+            repeats: false,
         },
         Command {
             name: "cable-test",
             help: "Measure the cables of ports",
             arguments: &[NUMBERS, ONCE],
             effect: Effect::None,
+            repeats: false,
         },
         Command {
             name: "monitor",
             help: "Monitor the status of ports",
             arguments: &[NUMBERS, ONCE],
             effect: Effect::Full,
+            repeats: true,
         },
         RESET_COUNTERS,
         Command {
@@ -255,6 +258,7 @@ pub(crate) static MENU: Menu = Menu {
             help: "Give ports their own hardware address again",
             arguments: &[NUMBERS],
             effect: Effect::Full,
+            repeats: false,
         },
     ],
     old: &[

@@ -111,11 +111,7 @@ pub(crate) static SUBSCRIPTIONS: Menu = Menu {
         text("on-message", "Script to run for a message"),
     ]],
     columns: &["broker", "topic", "qos"],
-    commands: &[idle(
-        "monitor-data",
-        "Show messages as they come",
-        MONITORED,
-    )],
+    commands: &[idle("monitor-data", "Show messages as they come", MONITORED).repeating()],
     effect: Effect::None,
     rank: 1_132,
     ..Menu::new(

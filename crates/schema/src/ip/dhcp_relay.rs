@@ -7,7 +7,7 @@ use crate::fragment::{COMMENT_DISABLED, counter, interface};
 
 /// What tells how a relay is doing.
 pub(crate) const COMMANDS: &[Command] = &[
-    const { command("monitor", "Monitor requests and answers", MONITOR) },
+    const { command("monitor", "Monitor requests and answers", MONITOR).repeating() },
     on_items("reset-counters", "Reset counters"),
 ];
 const MONITOR: &[Argument] = &[crate::interface::NUMBERS, crate::interface::ONCE];

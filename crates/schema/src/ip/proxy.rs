@@ -126,7 +126,7 @@ pub(crate) static MENU: Menu = Menu {
     ],
     commands: &[
         command("clear-cache", "Clear the cache", &[]),
-        command("monitor", "Monitor the proxy", &[crate::interface::ONCE]),
+        command("monitor", "Monitor the proxy", &[crate::interface::ONCE]).repeating(),
         command("reset-html", "Write the pages anew", &[]),
     ],
     effect: Effect::None,

@@ -88,6 +88,7 @@ pub(crate) static MENU: Menu = Menu {
             },
         ],
         effect: Effect::Full,
+        repeats: false,
     }],
     old: OLD,
     rank: 500,

@@ -42,11 +42,7 @@ pub(crate) static MENU: Menu = Menu {
         with("sampling-interval", U32, "0", "Packets in a row that count"),
         with("sampling-space", U32, "0", "Packets in a row that do not"),
     ]],
-    commands: &[command(
-        "monitor",
-        "Monitor flows",
-        &[crate::interface::ONCE],
-    )],
+    commands: &[command("monitor", "Monitor flows", &[crate::interface::ONCE]).repeating()],
     effect: Effect::None,
     rank: 520,
     ..Menu::new(

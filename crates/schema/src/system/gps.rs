@@ -32,7 +32,7 @@ pub(crate) static GPS: Menu = Menu {
         )
         .default("dms"),
     ]],
-    commands: &[idle("monitor", "Show position and time", MONITORED)],
+    commands: &[idle("monitor", "Show position and time", MONITORED).repeating()],
     effect: Effect::None,
     rank: 960,
     ..Menu::new(

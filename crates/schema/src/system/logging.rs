@@ -338,6 +338,7 @@ pub(crate) static ACTION: Menu = Menu {
             AS_VALUE,
         ],
         effect: Effect::Full,
+        repeats: false,
     }],
     rank: 919,
     ..Menu::new("/system/logging/action", Shape::List, "Where messages go")

@@ -16,7 +16,8 @@ pub(crate) static MENU: Menu = Menu {
         "monitor-peers",
         "Show the servers that the time comes from",
         &[AS_VALUE, DURATION, FREEZE, PROPLIST, WITHOUT_PAGING],
-    )],
+    )
+    .repeating()],
     effect: Effect::None,
     rank: 931,
     ..Menu::new("/system/ntp", Shape::Folder, "Network time")

@@ -59,7 +59,7 @@ pub(crate) static UPS: Menu = Menu {
     columns: &["name", "port", "model"],
     commands: &[
         idle("beep", "Sound the alarm", &[AS_VALUE, NUMBER]),
-        idle("monitor", "Show the state of supplies", MONITORED_ITEMS),
+        idle("monitor", "Show the state of supplies", MONITORED_ITEMS).repeating(),
         idle(
             "rtc",
             "Measure how long the battery lasts",

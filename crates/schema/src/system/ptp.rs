@@ -55,7 +55,7 @@ pub(crate) static MENU: Menu = Menu {
     columns: &["name", "profile", "transport", "domain"],
     space: Some("ptp"),
     key: Some("name"),
-    commands: &[idle("monitor", "Show the state of clocks", &[])],
+    commands: &[idle("monitor", "Show the state of clocks", &[]).repeating()],
     effect: Effect::None,
     rank: 961,
     ..Menu::new("/system/ptp", Shape::List, "Precision time protocol")

@@ -70,6 +70,7 @@ pub(crate) static MENU: Menu = Menu {
             },
         ],
         effect: Effect::Full,
+        repeats: false,
     }],
     rank: 720,
     ..Menu::new("/system/script", Shape::List, "Scripts of the router")
@@ -126,6 +127,7 @@ pub(crate) mod environment {
                 },
             ],
             effect: Effect::Full,
+            repeats: false,
         },
     ];
 

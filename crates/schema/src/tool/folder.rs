@@ -54,7 +54,8 @@ pub(crate) static MENU: Menu = Menu {
                 may("user", Kind::Text, "User"),
                 WITHOUT_PAGING,
             ],
-        ),
+        )
+        .repeating(),
         idle(
             "dns-update",
             "Send a dynamic update to a DNS server",
@@ -160,7 +161,8 @@ pub(crate) static MENU: Menu = Menu {
                 may("timeout", Kind::SPAN, "Timeout"),
                 WITHOUT_PAGING,
             ],
-        ),
+        )
+        .repeating(),
         idle(
             "ip-scan",
             "Look for addresses in use",
@@ -222,6 +224,7 @@ pub(crate) static MENU: Menu = Menu {
                 WITHOUT_PAGING,
             ],
             effect: Effect::Full,
+            repeats: true,
         },
         idle(
             "ping-speed",
@@ -242,12 +245,14 @@ pub(crate) static MENU: Menu = Menu {
                 may("time-between-pings", Kind::SPAN, "Time between pings"),
                 WITHOUT_PAGING,
             ],
-        ),
+        )
+        .repeating(),
         idle(
             "profile",
             "Show what the processors do",
             &[AS_VALUE, DURATION, FREEZE, WITHOUT_PAGING],
-        ),
+        )
+        .repeating(),
         idle(
             "snmp-get",
             "Read a value by SNMP",
@@ -386,7 +391,8 @@ pub(crate) static MENU: Menu = Menu {
                 ),
                 WITHOUT_PAGING,
             ],
-        ),
+        )
+        .repeating(),
         super::trace::TRACE,
         Command {
             name: "traceroute",
@@ -420,6 +426,7 @@ pub(crate) static MENU: Menu = Menu {
                 WITHOUT_PAGING,
             ],
             effect: Effect::Full,
+            repeats: true,
         },
         idle(
             "wol",

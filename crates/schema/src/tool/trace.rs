@@ -77,6 +77,7 @@ pub(crate) const TRACE: Command = Command {
         ),
     ],
     effect: Effect::Full,
+    repeats: false,
 };
 
 const fn needed(name: &'static str, kind: Kind, help: &'static str) -> Argument {

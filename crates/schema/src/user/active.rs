@@ -30,6 +30,7 @@ pub(crate) static MENU: Menu = Menu {
         help: "End sessions",
         arguments: NUMBERS,
         effect: Effect::Full,
+        repeats: false,
     }],
     policies: Policies::POLICY,
     ..Menu::new("/user/active", Shape::Rows, "Active users")

@@ -53,6 +53,7 @@ pub(crate) static MENU: Menu = Menu {
         help: "Takes a public key from a file",
         arguments: IMPORT,
         effect: Effect::Full,
+        repeats: false,
     }],
     check: Some(check),
     policies: Policies::POLICY,

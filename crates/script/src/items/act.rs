@@ -83,7 +83,7 @@ impl Machine<'_> {
         }
         if !manner.as_value {
             // What is watched together stands side by side; the steps of an answer follow each other.
-            let together = match crate::spec::watches(menu, name) {
+            let together = match crate::spec::repeats(menu, name) {
                 true => reply.rows.len().max(1),
                 false => 1,
             };

@@ -84,9 +84,9 @@ impl Machine<'_> {
         let target = Target::Menu(menu, name);
         let command = command(target, &rest, &known, own("numbers"))?;
         let ready = self.ready(&command)?;
-        // What takes `once` is a measurement that is repeated otherwise.
-        let measures = name.starts_with("monitor") || own("once");
-        let once = manner.once || ready.flag("once");
+        let measures = spec::repeats(menu, name);
+        // What nothing does is not done again, though it was for no item.
+        let once = manner.once || ready.flag("once") || menu.is_idle(name);
         if measures && !once {
             let interval = manner.interval.unwrap_or(INTERVAL);
             return self.sample(interval, &manner, |machine, section| {

@@ -111,5 +111,6 @@ fn command_of(name: &'static str, node: &Value) -> Command {
         help: "",
         arguments: arguments.leak(),
         effect: Effect::None,
+        repeats: false,
     }
 }

@@ -17,6 +17,7 @@ const fn show(name: &'static str, help: &'static str) -> Command {
         help,
         arguments: ARGUMENTS,
         effect: Effect::None,
+        repeats: false,
     }
 }
 
