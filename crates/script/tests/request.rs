@@ -2,7 +2,7 @@
 
 use std::ops::ControlFlow;
 
-use menu::{Offline, Policies, Store};
+use menu::{Argument, Call, Kind, Live, Menu, Offline, Policies, Reason, Reply, Store};
 use script::{Done, Held, Request, Rows, Session, request_at};
 
 #[derive(Default)]
@@ -191,4 +191,92 @@ fn editors_are_told_of_the_tree_and_of_what_is_typed() {
     );
     let (_, classes) = rows[0].split_once("highlight=").expect("a cell");
     assert_eq!(classes.split(',').count(), "/ip/address/print".len());
+}
+
+/// A router that does everything at once.
+struct Willing;
+
+impl Live for Willing {
+    fn action(&mut self, _: &Store, _: &Call<'_>) -> Result<Reply, Reason> {
+        Ok(Reply::default())
+    }
+}
+
+/// An argument with a value that it takes, where there is one that fits without an item.
+fn example(argument: &Argument) -> (String, String) {
+    let value = match argument.kind {
+        Kind::Presence => "",
+        Kind::Words(words) => words[0],
+        Kind::Text | Kind::Name if argument.name.starts_with("number") => "*1",
+        Kind::Text | Kind::Name => "x",
+        Kind::Number { .. } => "1",
+        Kind::List(_) if argument.name == "interface" => "aggregate",
+        _ => "192.0.2.1",
+    };
+    (argument.name.to_owned(), value.to_owned())
+}
+
+fn act(menu: &Menu, command: &menu::Command) -> Result<Done, String> {
+    let needed = command.arguments.iter().filter(|taken| taken.required);
+    let request = Request {
+        path: format!("{}/{}", menu.path.trim_end_matches('/'), command.name),
+        arguments: needed.map(example).collect(),
+        ..Request::default()
+    };
+    let (mut store, mut live) = (schema::store(), Willing);
+    let mark = store.begin();
+    let made = store.ensure_port("ether1", Some([2, 0, 0, 0, 0, 1]));
+    made.expect("is a port's name");
+    store.commit(mark).expect("nothing is journaled");
+    let mut site = Held::new(&mut store, &mut live);
+    let mut session = Session::new("admin");
+    let done = request_at(&mut site, &mut session, &request, &mut Taken::default());
+    done.map_err(|refusal| refusal.to_string())
+}
+
+#[test]
+fn a_command_repeats_by_declaration_or_ends_or_is_refused() {
+    let own = schema::ALL.iter().flat_map(|menu| {
+        let commands = menu.commands.iter();
+        commands.map(move |command| (*menu, command))
+    });
+    let (mut lacking, mut repeating) = (0, 0);
+    for (menu, command) in own {
+        let path = format!("{}/{}", menu.path, command.name);
+        if command.name.starts_with("monitor") {
+            assert!(command.repeats, "{path} ends");
+        }
+        let bare = command.arguments.iter().all(|taken| !taken.required);
+        match act(menu, command) {
+            // Only what says so waits for another look.
+            Err(said) if said.contains("can not wait here") => {
+                assert!(command.repeats, "{path} repeats");
+                repeating += 1;
+            }
+            Err(said) if said.ends_with(" has no effect here yet") => {
+                assert!(menu.is_idle(command.name), "{path}: {said}");
+                lacking += 1;
+            }
+            done => assert!(!bare || !menu.is_idle(command.name), "{path}: {done:?}"),
+        }
+    }
+    assert!(lacking > 100 && repeating > 1, "{lacking}, {repeating}");
+}
+
+#[test]
+fn what_ends_by_itself_takes_once_and_ends() {
+    let mut store = schema::store();
+    for (asked, name) in [
+        ("/tool/fetch =url=http://192.0.2.1/", "/tool/fetch"),
+        ("/tool/torch =interface=lo", "/tool/torch"),
+        (
+            "/system/package/update/install",
+            "/system/package/update/install",
+        ),
+    ] {
+        assert_eq!(
+            refused(&mut store, asked),
+            format!("failure: {name} has no effect here yet")
+        );
+    }
 }

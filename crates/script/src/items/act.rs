@@ -29,17 +29,14 @@ impl Machine<'_> {
         if !menu.is_idle(name) && menu.path != "/log" {
             self.passes_over();
         }
-        let idle = menu.is_idle(name) && !self.checking;
+        // What nothing does is not looked at again, though it was for no item.
+        let once = manner.once || menu.is_idle(name);
         loop {
-            if !manner.once && !idle {
+            if !once {
                 self.repaint()?;
             }
             let value = self.act_once(menu, name, (&ready, made.as_deref()), &manner)?;
-            // What does nothing is not looked at again.
-            if idle && !manner.as_value {
-                self.print(";;; no effect\n")?;
-            }
-            if idle || manner.once || manner.is_over(self.site.now()) {
+            if once || manner.is_over(self.site.now()) {
                 return Ok(value);
             }
             self.pause(manner.every)?;
@@ -164,8 +161,15 @@ impl Loan<'_> {
         let (items, arguments) = self.own_arguments(menu, name, ready)?;
         // RouterOS: what is to be done to the items that were found is done to none where none were.
         let named = ["numbers", "number"].iter().any(|name| ready.has(name));
+        if named && items.is_empty() {
+            return Ok(Default::default());
+        }
+        // A script that goes on as if it were done would be misled; in a check too.
+        if menu.is_idle(name) {
+            return Err(Reason::failure(lacking(menu, name)).nowhere());
+        }
         // In a check there is no router that could answer.
-        if menu.is_idle(name) || checking || named && items.is_empty() {
+        if checking {
             return Ok(Default::default());
         }
         if menu.path == "/log" {
@@ -204,4 +208,10 @@ impl Loan<'_> {
         let reply = managed.unwrap_or_else(|| self.live.action(self.store, &call));
         Ok((reply.map_err(|reason| reason.nowhere())?, scripts))
     }
+}
+
+/// What a command answers that nothing here carries out.
+fn lacking(menu: &Menu, name: &str) -> String {
+    let path = menu.path.trim_end_matches('/');
+    format!("{path}/{name} has no effect here yet")
 }

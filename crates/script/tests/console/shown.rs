@@ -195,18 +195,39 @@ fn machines_get_rows_in_the_shape_of_rest() {
 }
 
 #[test]
-fn a_command_that_does_nothing_says_so_and_ends() {
+fn a_command_that_nothing_carries_out_is_an_error() {
     let mut console = Console::new();
 
-    for command in [
-        "/tool torch interface=ether1",
-        "/tool wol mac=02:00:00:00:00:01",
-        "/system reboot",
+    for (command, name) in [
+        ("/tool torch interface=ether1", "/tool/torch"),
+        ("/tool wol mac=02:00:00:00:00:01", "/tool/wol"),
+        ("/tool fetch url=http://192.0.2.1/", "/tool/fetch"),
+        ("/tool profile duration=1s", "/tool/profile"),
+        ("/system reboot", "/system/reboot"),
+        (":put [/system reboot]", "/system/reboot"),
+        (
+            ":put [/tool fetch url=http://192.0.2.1/ as-value]",
+            "/tool/fetch",
+        ),
     ] {
-        assert_eq!(console.run(command), ";;; no effect\n", "{command}");
+        let lacking = format!("failure: {name} has no effect here yet");
+        assert_eq!(console.run(command), lacking, "{command}");
     }
-    // What scripts make of it is not in its way.
-    assert_eq!(console.run(":put [/system reboot]"), ";;; no effect\n\n");
+    assert_eq!(
+        console.run(":do { /system reboot; :put done } on-error={ :put caught }"),
+        "caught\n"
+    );
+    // What is to be done to no item is done.
+    assert_eq!(console.run("/certificate sign [find]"), "");
+}
+
+#[test]
+fn a_check_refuses_what_nothing_carries_out() {
+    let file = "/system identity set name=a\n/system reboot\n\
+                :do { /system reboot } on-error={}\n";
+    let report = script::check(&mut schema::store(), file);
+    let refused: Vec<_> = report.refused.iter().map(|refused| refused.line).collect();
+    assert_eq!(refused, [2], "{}", report.to_json());
 }
 
 #[test]
