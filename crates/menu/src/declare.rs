@@ -39,6 +39,8 @@ pub struct Property {
     pub stats: bool,
     /// Whether it is shown only while it has another value than its default.
     pub quiet: bool,
+    /// Whether its text is a script, which can be written as code in braces.
+    pub script: bool,
     /// What its number counts, as printed after it: `%`, `MHz`; `B` prints as KiB, MiB or GiB.
     pub unit: &'static str,
     /// Whether it does anything.
@@ -76,6 +78,7 @@ impl Property {
             bare: false,
             stats: false,
             quiet: false,
+            script: false,
             unit: "",
             effect: Effect::Full,
             inert_for: None,
@@ -145,6 +148,13 @@ impl Property {
     #[must_use]
     pub const fn quiet(mut self) -> Self {
         self.quiet = true;
+        self
+    }
+
+    /// A script, or the name of one.
+    #[must_use]
+    pub const fn script(mut self) -> Self {
+        self.script = true;
         self
     }
 

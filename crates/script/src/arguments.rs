@@ -2,9 +2,10 @@
 
 use menu::{Menu, Position, Reason, Refusal};
 
-use crate::ast::{Argument, Node};
+use crate::ast::{Argument, Expr, Node};
 use crate::builtin::{Builtin, Takes};
 use crate::highlight::Class;
+use crate::names::Names;
 use crate::parser::{Expected, Parser};
 use crate::spec::Parameter;
 
@@ -141,11 +142,21 @@ impl Parser<'_> {
                 });
             }
             self.expected = Some(Expected::Value(self.at, *parameter));
+            while self.continuation() > 0 {
+                self.skip_spaces();
+            }
             let begin = self.at;
-            let mut value = self.argument_value(parameter.takes);
+            let braced = self.peek() == Some(b'{');
+            let is_script = parameter.property.is_some_and(|property| property.script);
+            let mut value = if braced && is_script {
+                self.script()
+            } else {
+                self.argument_value(parameter.takes)
+            };
             // RouterOS: where text is expected, what is no array is not looked into.
             if value.is_err()
-                && self.bytes.get(begin) == Some(&b'{')
+                && braced
+                && !is_script
                 && (parameter.property.is_some() || parameter.takes == Takes::Text)
             {
                 value = self.refuse(Reason::Syntax, begin);
@@ -172,6 +183,27 @@ impl Parser<'_> {
             return self.refuse(Reason::ExpectedEnd, equals);
         }
         Ok(value)
+    }
+
+    /// A script in braces as the text that it is. RouterOS: it is read as code, so that its errors
+    /// show now, and kept as it was written, spaces and lines included.
+    fn script(&mut self) -> Result<Expr, Refusal> {
+        let begin = self.at;
+        let at = self.position(begin);
+        // It runs by itself, at the root, and knows no variable of the text around it.
+        let mut alone = Names::default();
+        alone.any = self.names.any;
+        let names = std::mem::replace(&mut self.names, alone);
+        let (node, lost) = (std::mem::take(&mut self.node), self.lost.take());
+        let code = self.braces();
+        (self.names, self.node, self.lost) = (names, node, lost);
+        code?;
+        self.height = 0;
+        let text = self.source.text.get(begin + 1..self.at - 1);
+        Ok(Expr {
+            at,
+            node: Node::Text(text.unwrap_or_default().to_owned()),
+        })
     }
 
     /// Whether code stands after an argument's name without `=`: `else {…}`.

@@ -373,3 +373,44 @@ fn nobody_gets_more_rights_by_a_script_than_its_maker_has() {
         ""
     );
 }
+
+#[test]
+fn scripts_of_properties_are_written_as_code_in_braces() {
+    let source = ":put \"<$[/system/script/get a source]>\"";
+    let add = "/system/script/add name=a source=";
+    let all_of = |code: &str| Console::new().run(&format!("{add}{code}; {source}"));
+    assert_eq!(all_of("{ :return \"x\" }"), "< :return \"x\" >");
+    assert_eq!(all_of("{:put hi}"), "<:put hi>");
+    assert_eq!(all_of("{}"), "<>");
+    assert_eq!(
+        all_of("{\n  :local a {1;2}\n  # }\n  :foreach b in=$a do={ :put \"}$b\" }\n}"),
+        "<\n  :local a {1;2}\n  # }\n  :foreach b in=$a do={ :put \"}$b\" }\n>"
+    );
+    all(&[
+        (
+            "/system/script/add name=a source={:put 7}; \
+             :local f [:parse [/system/script/get a source]]; $f",
+            "7",
+        ),
+        (
+            "/ip/address; /system/scheduler/add name=a on-event={/ip/route/print}; \
+             :put [/system/scheduler/get a on-event]",
+            "/ip/route/print",
+        ),
+        (
+            "/tool/netwatch/add host=192.0.2.1 up-script={:put 1} \\\n down-script={:put 2}; \
+             :put [/tool/netwatch/get 0 down-script]",
+            ":put 2",
+        ),
+        (
+            "/ppp/profile/add name=a on-up={:put (}",
+            "syntax error (line 1 column 38)",
+        ),
+    ]);
+    // A script of its own knows no variables of the text around it.
+    assert_eq!(all_of("{ :set a 1 }"), "syntax error (line 1 column 41)");
+    assert_eq!(
+        Console::new().run("/system/logging/action add name=a target=script script={:put 1}"),
+        "syntax error (line 1 column 56)"
+    );
+}

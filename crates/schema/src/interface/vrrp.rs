@@ -38,9 +38,9 @@ pub(crate) static MENU: Menu = Menu {
             )
             .default("")
             .sensitive(),
-            text("on-backup", "Script that runs on becoming a backup"),
-            text("on-master", "Script that runs on becoming the master"),
-            text("on-fail", "Script that runs when the interface fails"),
+            text("on-backup", "Script that runs on becoming a backup").script(),
+            text("on-master", "Script that runs on becoming the master").script(),
+            text("on-fail", "Script that runs when the interface fails").script(),
             number("version", 2, 3, "Version of VRRP").default("3"),
             words("v3-protocol", &["ipv4", "ipv6"], "Protocol of version 3").default("ipv4"),
             no("v3-checksum-as-v2", "Sums version 3 as version 2 did"),

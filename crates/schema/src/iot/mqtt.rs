@@ -108,7 +108,7 @@ pub(crate) static SUBSCRIPTIONS: Menu = Menu {
         Property::new("broker", BROKER, "Broker").required(),
         Property::new("topic", Kind::Name, "Topic").required(),
         Property::new("qos", QOS, "Quality of service").default("0"),
-        text("on-message", "Script to run for a message"),
+        text("on-message", "Script to run for a message").script(),
     ]],
     columns: &["broker", "topic", "qos"],
     commands: &[idle("monitor-data", "Show messages as they come", MONITORED).repeating()],

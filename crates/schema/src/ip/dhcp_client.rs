@@ -89,7 +89,7 @@ pub(crate) static MENU: Menu = Menu {
                 "hostname,clientid",
                 "Options to send",
             ),
-            with("script", Kind::Text, "", "Runs when the lease changes"),
+            with("script", Kind::Text, "", "Runs when the lease changes").script(),
         ],
         LEASE,
         COMMENT_DISABLED,

@@ -100,7 +100,7 @@ const SERVING: &[Property] = &[
     )
     .quiet(),
     no("use-reconfigure", "Whether clients can be told to renew"),
-    text("lease-script", "Runs when a lease begins or ends"),
+    text("lease-script", "Runs when a lease begins or ends").script(),
 ];
 
 const QUEUES: &[Property] = &[

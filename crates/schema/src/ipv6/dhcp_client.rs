@@ -80,7 +80,7 @@ const POOL: &[Property] = &[
         "",
         "Lists that prefixes are added to",
     ),
-    text("script", "Runs when what was got changes"),
+    text("script", "Runs when what was got changes").script(),
     may("custom-iapd-id", U32, "Number of the request for a prefix"),
     may(
         "custom-iana-id",

@@ -32,7 +32,7 @@ const SERVER: &[Property] = &[
         "255",
         "Preference among servers",
     ),
-    text("binding-script", "Runs when a binding begins or ends"),
+    text("binding-script", "Runs when a binding begins or ends").script(),
     with("dhcp-option", OPTIONS, "", "Options to send"),
 ];
 

@@ -146,8 +146,8 @@ const USES: &[Property] = &[
         "Lowers the segment size of TCP to what fits",
     )
     .default("default"),
-    text("on-up", "Script that runs when a session is up"),
-    text("on-down", "Script that runs when a session is down"),
+    text("on-up", "Script that runs when a session is up").script(),
+    text("on-down", "Script that runs when a session is down").script(),
 ];
 
 pub(crate) static MENU: Menu = Menu {

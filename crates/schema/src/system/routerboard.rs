@@ -221,7 +221,7 @@ pub(crate) static MODE_BUTTON: Menu = Menu {
     properties: &[&[
         switch("enabled", "no", "Whether the button runs the script"),
         Property::new("hold-time", HOLD, "How long the button is held").default("0s..1m"),
-        text("on-event", "Script to run"),
+        text("on-event", "Script to run").script(),
     ]],
     effect: Effect::None,
     rank: 912,
@@ -236,7 +236,7 @@ pub(crate) static RESET_BUTTON: Menu = Menu {
     properties: &[&[
         switch("enabled", "no", "Whether the button runs the script"),
         Property::new("hold-time", HOLD, "How long the button is held").default("0s..1m"),
-        text("on-event", "Script to run"),
+        text("on-event", "Script to run").script(),
     ]],
     effect: Effect::None,
     rank: 913,
@@ -251,7 +251,7 @@ pub(crate) static WPS_BUTTON: Menu = Menu {
     properties: &[&[
         switch("enabled", "no", "Whether the button runs the script"),
         Property::new("hold-time", HOLD, "How long the button is held").default("0s..1m"),
-        text("on-event", "Script to run"),
+        text("on-event", "Script to run").script(),
     ]],
     effect: Effect::None,
     rank: 914,

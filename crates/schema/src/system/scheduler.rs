@@ -26,7 +26,8 @@ pub(crate) static MENU: Menu = Menu {
                 Kind::Text,
                 "The name of a script, or a script itself",
             )
-            .default(""),
+            .default("")
+            .script(),
         ],
         OWNER,
         &[

@@ -37,7 +37,9 @@ pub(crate) static MENU: Menu = Menu {
             )
             .read_only(),
             Property::new("run-count", Kind::COUNTER, "How often the script ran").read_only(),
-            Property::new("source", Kind::Text, "The script").default(""),
+            Property::new("source", Kind::Text, "The script")
+                .default("")
+                .script(),
             COMMENT,
         ],
     ],

@@ -51,9 +51,9 @@ pub(crate) static MENU: Menu = Menu {
                 "no",
                 "Does not run the script when the host is down at first",
             ),
-            text("up-script", "Script to run when the host has come"),
-            text("down-script", "Script to run when the host has gone"),
-            text("test-script", "Script to run after every test"),
+            text("up-script", "Script to run when the host has come").script(),
+            text("down-script", "Script to run when the host has gone").script(),
+            text("test-script", "Script to run after every test").script(),
             Property::new(
                 "packet-interval",
                 Kind::SPAN,

@@ -26,7 +26,7 @@ pub(crate) static MENU: Menu = Menu {
             )
             .default("above"),
             Property::new("threshold", Kind::Rate, "Bits a second").default("0"),
-            text("on-event", "Script to run"),
+            text("on-event", "Script to run").script(),
         ],
         COMMENT_DISABLED,
     ],

@@ -21,7 +21,7 @@ pub(crate) static MENU: Menu = Menu {
                 "1h",
                 "How long a server that was found is not reported again",
             ),
-            text("on-alert", "Runs when a server is found"),
+            text("on-alert", "Runs when a server is found").script(),
             read(
                 "unknown-server",
                 Kind::List(&Kind::Mac),

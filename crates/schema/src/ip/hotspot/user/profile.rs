@@ -72,8 +72,8 @@ const TRAFFIC: &[Property] = &[
 ];
 
 const PAGES: &[Property] = &[
-    text("on-login", "Runs when a user logs in"),
-    text("on-logout", "Runs when a user logs out"),
+    text("on-login", "Runs when a user logs in").script(),
+    text("on-logout", "Runs when a user logs out").script(),
     yes("transparent-proxy", "Whether requests go through the proxy"),
     with(
         "open-status-page",
