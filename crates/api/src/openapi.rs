@@ -5,12 +5,12 @@ use std::collections::BTreeMap;
 use menu::{Effect, Kind, Menu, Property, Shape};
 use serde_json::{Map, Value, json};
 
-/// The description of all menus as JSON.
+/// The description of all menus of this version as JSON.
 pub fn describe(menus: &'static [&'static Menu], version: &str) -> String {
     let mut paths = Map::new();
     let mut schemas = Map::new();
     schemas.insert(String::from("error"), error());
-    for menu in menus.iter().filter(|menu| !menu.hidden) {
+    for menu in menus.iter().filter(|menu| !menu.hidden && !menu.older) {
         if menu.shape != Shape::Folder {
             schemas.insert(name(menu), row(menu));
             describe_rows(menu, &mut paths);
@@ -262,7 +262,10 @@ mod tests {
         let text = describe(schema::ALL, "7.22.1");
         let document: Value = serde_json::from_str(&text).expect("JSON");
 
-        for menu in schema::ALL.iter().filter(|menu| !menu.hidden) {
+        for menu in schema::ALL
+            .iter()
+            .filter(|menu| !menu.hidden && !menu.older)
+        {
             for (command, _) in menu.all_commands() {
                 let there = document["paths"].get(format!("{}/{command}", menu.path));
                 assert_eq!(there.is_some(), command != "find", "{menu:?} {command}");
@@ -276,6 +279,7 @@ mod tests {
                 );
             }
         }
+        assert!(document["paths"].get("/routing/bgp/network").is_none());
         let mut found = Vec::new();
         references(&document, &mut found);
         assert!(!found.is_empty());

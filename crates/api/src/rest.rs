@@ -144,10 +144,10 @@ fn place(
     words: &[String],
 ) -> Result<(&'static Menu, Option<String>), Fault> {
     let menu = |words: &[String]| {
-        let path = format!("/{}", words.join("/"));
-        let is_it = |menu: &&&Menu| menu.path == path || menu.old_paths.contains(&path.as_str());
-        let found = menus.iter().find(is_it).copied();
-        found.filter(|menu| menu.shape != Shape::Folder && !menu.hidden)
+        // A path is its words: an empty one is none that could be left out.
+        let whole = words.iter().all(|word| !word.is_empty());
+        let found = script::menu_at(menus, &words.join("/")).filter(|_| whole);
+        found.filter(|menu| menu.shape != Shape::Folder)
     };
     let unknown = |words: &[String]| {
         let word = words.last().map_or("", String::as_str);

@@ -72,7 +72,7 @@ pub use json::run_json_at;
 pub use open::open_brackets;
 pub use parse::{is_readable, parse_text};
 pub use regex::Regex;
-pub use request::{Done, Request, Rows, request_at};
+pub use request::{Done, Request, Rows, menu_at, request_at};
 pub use run::{commands, import, import_at, run, run_at};
 pub use session::{Limits, Session};
 pub use show::export_all;

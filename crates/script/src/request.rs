@@ -5,7 +5,7 @@
 
 use std::ops::ControlFlow;
 
-use menu::{Position, Reason, Refusal};
+use menu::{Menu, Position, Reason, Refusal};
 
 use crate::ast::{Argument, Command, Expr, Node, Target};
 use crate::builtin;
@@ -69,7 +69,7 @@ pub fn request_at(
     request: &Request,
     rows: &mut dyn Rows,
 ) -> Result<Done, Refusal> {
-    let tree = Tree::new(site.menus());
+    let tree = Tree::for_programs(site.menus());
     let target = target(&tree, &request.path)?;
     let _running = session.interrupter().running();
     let mut text = String::new();
@@ -85,6 +85,12 @@ pub fn request_at(
             Ok(Done::Nothing)
         }
     }
+}
+
+/// The menu that has a path for programs.
+pub fn menu_at(menus: &'static [&'static Menu], path: &str) -> Option<&'static Menu> {
+    let tree = Tree::for_programs(menus);
+    tree.nodes[tree.find(path)?].menu
 }
 
 /// What a path with a command means. Every word is whole: programs do not abbreviate.

@@ -32,18 +32,27 @@ pub(crate) struct Tree {
     pub(crate) nodes: Vec<Node>,
 }
 
-/// The trees that were made, by where their menus are. A program has one list of menus, or a few.
-static MADE: Mutex<BTreeMap<(usize, usize), Arc<Tree>>> = Mutex::new(BTreeMap::new());
+/// Trees that were made, by where their menus are. A program has one list of menus, or a few.
+type Made = Mutex<BTreeMap<(usize, usize), Arc<Tree>>>;
+
+/// The trees of the console.
+static MADE: Made = Mutex::new(BTreeMap::new());
+
+/// The trees of programs.
+static FOR_PROGRAMS: Made = Mutex::new(BTreeMap::new());
 
 impl Tree {
     /// The tree of these menus, made once: lines are completed and run key by key.
     pub(crate) fn of(menus: &'static [&'static Menu]) -> Arc<Self> {
-        let mut made = MADE.lock().unwrap_or_else(PoisonError::into_inner);
-        let place = (menus.as_ptr().addr(), menus.len());
-        Arc::clone(
-            made.entry(place)
-                .or_insert_with(|| Arc::new(Self::new(menus))),
-        )
+        once(&MADE, menus, Self::new)
+    }
+
+    /// The tree as programs see it, made once: that of this version. A program that asks whether a
+    /// menu is there learns from it which version it speaks to.
+    pub(crate) fn for_programs(menus: &'static [&'static Menu]) -> Arc<Self> {
+        once(&FOR_PROGRAMS, menus, |menus| {
+            Self::of_this_version(menus, |_| true)
+        })
     }
 
     /// The tree of these menus; hidden ones are left out.
@@ -61,10 +70,15 @@ impl Tree {
     /// The tree as a virtual router has it that is installed without further packages, and without
     /// the paths of older versions.
     pub(crate) fn of_main_package(menus: &'static [&'static Menu]) -> Self {
+        Self::of_this_version(menus, |menu| !is_extra(menu.path))
+    }
+
+    /// The tree of those menus that this version has, if they are wanted.
+    fn of_this_version(menus: &'static [&'static Menu], wanted: fn(&Menu) -> bool) -> Self {
         let mut tree = Self::root();
         for menu in menus
             .iter()
-            .filter(|menu| !menu.hidden && !menu.older && !is_extra(menu.path))
+            .filter(|menu| !menu.hidden && !menu.older && wanted(menu))
         {
             tree.insert(menu.path, menu, false);
         }
@@ -182,6 +196,17 @@ impl Tree {
             .menu
             .filter(|menu| menu.shape != Shape::Folder || declares(menu))
     }
+}
+
+/// The tree of these menus from among those that were made, or a new one.
+fn once(
+    made: &Made,
+    menus: &'static [&'static Menu],
+    make: fn(&'static [&'static Menu]) -> Tree,
+) -> Arc<Tree> {
+    let mut made = made.lock().unwrap_or_else(PoisonError::into_inner);
+    let place = (menus.as_ptr().addr(), menus.len());
+    Arc::clone(made.entry(place).or_insert_with(|| Arc::new(make(menus))))
 }
 
 /// The menus of packages that are installed apart, and of hardware that a virtual router has not.

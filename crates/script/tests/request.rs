@@ -131,6 +131,42 @@ fn what_is_not_there_is_named_as_routeros_names_it() {
 }
 
 #[test]
+fn menus_of_older_versions_are_none_for_programs() {
+    let mut store = schema::store();
+
+    for path in [
+        "/routing/bgp/peer/print",
+        "/routing/bgp/network/print",
+        "/routing/ospf-v3/instance/print",
+        "/ip/route/rule/print",
+        "/ip/accounting/print",
+        "/tool/user-manager/user/print",
+        "/interface/wifi/wifiwave2/print",
+    ] {
+        assert_eq!(
+            refused(&mut store, path),
+            "no such command prefix",
+            "{path}"
+        );
+    }
+    // RouterOS 7 has both names of this one.
+    for path in ["/interface/wifi/print", "/interface/wifiwave2/print"] {
+        assert_eq!(ask(&mut store, path).0, Ok(Done::Empty), "{path}");
+    }
+    let mut live = Offline;
+    let mut out = String::new();
+    let old = "/routing/bgp/peer print; /ip route rule print";
+    let done = script::run(
+        &mut store,
+        &mut live,
+        &mut Session::new("admin"),
+        old,
+        &mut out,
+    );
+    assert_eq!(done, Ok(()), "the console knows them");
+}
+
+#[test]
 fn a_user_may_do_no_more_than_at_the_console() {
     let mut store = schema::store();
     let mut session = Session::new("reader");

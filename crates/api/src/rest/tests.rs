@@ -140,6 +140,13 @@ fn errors_are_objects_with_the_routers_words() {
             "no such command or directory (such)",
         ),
         (
+            "GET",
+            "/routing/bgp/peer",
+            "",
+            404,
+            "no such command or directory (peer)",
+        ),
+        (
             "PUT",
             "/system/identity",
             "{}",
