@@ -414,3 +414,16 @@ fn scripts_of_properties_are_written_as_code_in_braces() {
         "syntax error (line 1 column 56)"
     );
 }
+
+#[test]
+fn a_block_of_tftp_is_as_long_as_is_said() {
+    let of = |size: &str| {
+        let set = format!("/ip/tftp/settings/set max-block-size={size}");
+        Console::new().run(&format!(
+            "{set}; :put [/ip/tftp/settings/get max-block-size]"
+        ))
+    };
+    assert_eq!(of("65536"), "65536");
+    assert_eq!(of("1400"), "1400");
+    assert!(of("65537").starts_with("value of max-block-size out of range"));
+}

@@ -1,13 +1,13 @@
 //! `/ip/tftp/settings`: how files are sent.
 
-use menu::{Effect, Kind, Menu, Shape};
+use menu::{Effect, Menu, Shape};
 
-use crate::brief::with;
+use crate::brief::{number, with};
 
 pub(crate) static MENU: Menu = Menu {
     properties: &[&[with(
         "max-block-size",
-        Kind::Words(&["512", "1454", "4096", "8192"]),
+        number(512, 65_536),
         "4096",
         "Longest block",
     )]],
