@@ -255,7 +255,8 @@ pub(crate) struct Terminal {
 fn echo(entry: &Entry) -> String {
     let at = entry.at.date_time();
     let time = at.split_once(' ').map_or(&*at, |(_, time)| time);
-    format!("{time} echo: {} {}", entry.topics, entry.message)
+    let message = menu::visible(&entry.message);
+    format!("{time} echo: {} {message}", menu::visible(&entry.topics))
 }
 
 impl Terminal {
@@ -293,7 +294,7 @@ impl Terminal {
         let note = note.filter(|item| item.is("show-at-login"));
         match note.map_or("", |item| item.text("note")).trim_end() {
             "" => String::new(),
-            note => format!("{}\n\n", note.replace('\r', "")),
+            note => format!("{}\n\n", menu::visible_lines(&note.replace('\r', ""))),
         }
     }
 
@@ -320,13 +321,14 @@ impl Shell for Terminal {
         let instance = self.shared.lock();
         let identity = instance.store().settings("/system/identity");
         let identity = identity.map_or("ferroute", |item| item.text("name"));
+        let identity = menu::visible(identity);
         let end = match instance.safe_mode(self.session.caller().session) {
             Holder::Own => "<SAFE>",
             _ => ">",
         };
         format!(
             "[{}@{identity}] {}{end} ",
-            self.session.user,
+            menu::visible(&self.session.user),
             self.session.prompt_path()
         )
     }
@@ -418,7 +420,7 @@ impl Shell for Terminal {
                 _ => " ",
             },
             inserts: candidate.subject != Subject::Hint,
-            text: candidate.text,
+            text: menu::visible(&candidate.text).into_owned(),
             help: candidate.help,
         });
         (from, candidates.collect())

@@ -309,6 +309,8 @@ impl Outside {
 
 /// RouterOS topics say how much an entry matters.
 fn print_log(topics: &str, message: &str) {
+    // A line break would forge an entry.
+    let (topics, message) = (menu::visible(topics), menu::visible(message));
     let has = |topic| topics.split(',').any(|t| t == topic);
     if has("error") || has("critical") {
         tracing::error!("{topics} {message}");

@@ -37,6 +37,7 @@ mod table;
 pub mod time;
 mod value;
 mod view;
+mod visible;
 
 pub use change::{By, Change, Changes, Journal, NoJournal, Origin};
 pub use declare::{
@@ -58,3 +59,4 @@ pub use saved::{Saved, SavedChange, SavedChanges, SavedItem};
 pub use store::{Id, Item, Mark, NO_SEAL, Opens, Seal, Store};
 pub use value::{Gateway, Value};
 pub use view::{Slices, compare_rows, hide_secrets, item_row, stream_rows};
+pub use visible::{visible, visible_lines};

@@ -2,9 +2,12 @@
 //!
 //! Rows are printed while they come: a table's layout follows from its first rows.
 
+use std::borrow::Cow;
 use std::ops::ControlFlow;
 
-use crate::{Effect, Flag, Id, Kind, Menu, Output, Property, Row, Shape, Value, quote_always};
+use crate::{
+    Effect, Flag, Id, Kind, Menu, Output, Property, Row, Shape, Value, quote_always, visible,
+};
 
 mod table;
 
@@ -115,7 +118,7 @@ impl Printer {
         let Some(name) = self.options.grouped else {
             return ControlFlow::Continue(());
         };
-        let value = row.get(name).map(ToString::to_string).unwrap_or_default();
+        let value = row.get(name).map(text_of).unwrap_or_default();
         if self.group.as_ref() == Some(&value) {
             return ControlFlow::Continue(());
         }
@@ -154,6 +157,7 @@ impl Printer {
             let indent = head.len();
             let mut text = head;
             for remark in row.remarks() {
+                let remark = text_of(remark);
                 text.push_str(&format!(";;; {remark}\n{}", " ".repeat(indent)));
             }
             let words: Vec<_> = shown(self.menu, &self.options, row)
@@ -171,11 +175,11 @@ impl Printer {
         let mut text = head(self.menu, &self.options, number, row);
         let comment = row.get("comment").filter(|comment| !comment.is_empty());
         if let Some(comment) = comment {
-            text.push_str(&format!("comment={comment} "));
+            text.push_str(&format!("comment={} ", text_of(comment)));
         }
         let about = row.get(Row::ABOUT).filter(|about| !about.is_empty());
         if let Some(about) = about {
-            text.push_str(&format!("{}={about} ", Row::ABOUT));
+            text.push_str(&format!("{}={} ", Row::ABOUT, text_of(about)));
         }
         for (property, value) in shown(self.menu, &self.options, row) {
             if property.name == "comment" || self.is_flag(property.name) {
@@ -183,7 +187,7 @@ impl Printer {
             }
             match property.kind {
                 Kind::Presence => text.push_str(&format!("{} ", property.name)),
-                _ => text.push_str(&format!("{}={value} ", property.name)),
+                _ => text.push_str(&format!("{}={} ", property.name, text_of(&value))),
             }
         }
         text.push('\n');
@@ -193,7 +197,7 @@ impl Printer {
     fn line(&self, row: &Row, out: &mut dyn Output) -> ControlFlow<()> {
         let mut text = String::new();
         for value in self.menu.columns.iter().filter_map(|name| row.get(name)) {
-            text.push_str(&format!(" {value}"));
+            text.push_str(&format!(" {}", text_of(value)));
         }
         text.push('\n');
         out.write(&text)
@@ -239,6 +243,15 @@ fn idle_note(menu: &Menu, cells: &[(&'static Property, Value)]) -> String {
         .filter(|(property, value)| property.is_idle(value));
     let names: Vec<_> = idle.map(|(property, _)| property.name).collect();
     format!(";;; no effect: {}\n", names.join(", "))
+}
+
+/// A value as a terminal is to show it.
+pub(crate) fn text_of(value: &Value) -> String {
+    let text = value.to_string();
+    match visible(&text) {
+        Cow::Owned(shown) => shown,
+        Cow::Borrowed(_) => text,
+    }
 }
 
 /// The cells of a row that are asked for, in order.
@@ -324,11 +337,11 @@ fn assignment(property: &Property, value: &Value) -> String {
             format!("{}={}", property.name, quote_always(text))
         }
         Value::List(values) if values.is_empty() => format!("{}=\"\"", property.name),
-        value if property.stats => format!("{}={}", property.name, grouped(&value.to_string())),
+        value if property.stats => format!("{}={}", property.name, grouped(&text_of(value))),
         Value::Number(bits) if property.unit == "bps" => {
             format!("{}={}", property.name, rate(*bits))
         }
-        value => format!("{}={value}", property.name),
+        value => format!("{}={}", property.name, text_of(value)),
     }
 }
 
@@ -338,7 +351,7 @@ fn measured(property: &Property, value: &Value) -> String {
         _ if property.kind == Kind::Presence => String::new(),
         ("B", Value::Number(bytes)) => size(*bytes),
         ("bps", Value::Number(bits)) => rate(*bits),
-        (unit, value) => format!("{value}{unit}"),
+        (unit, value) => format!("{}{unit}", text_of(value)),
     }
 }
 

@@ -1,6 +1,6 @@
 //! The table of `print brief` and `print stats`.
 
-use super::{Options, Style, flags, grouped, is_numbered, letter, rate};
+use super::{Options, Style, flags, grouped, is_numbered, letter, rate, text_of};
 use crate::{Menu, Row, Value};
 
 /// Which columns a table has and how wide they are.
@@ -113,7 +113,7 @@ impl Layout {
         text: &mut String,
     ) {
         for remark in row.remarks() {
-            text.push_str(&format!(";;; {remark}\n"));
+            text.push_str(&format!(";;; {}\n", text_of(remark)));
         }
         if let Some(width) = self.number {
             let name = name(options, number, row).unwrap_or_default();
@@ -162,8 +162,8 @@ impl Column {
     fn text(&self, row: &Row) -> String {
         match row.get(self.name) {
             Some(Value::Number(bits)) if self.rate => rate(*bits),
-            Some(value) if self.counter => grouped(&value.to_string()),
-            value => value.map(ToString::to_string).unwrap_or_default(),
+            Some(value) if self.counter => grouped(&text_of(value)),
+            value => value.map(text_of).unwrap_or_default(),
         }
     }
 

@@ -247,3 +247,30 @@ fn what_is_to_be_done_to_found_items_is_done_to_none_where_none_were_found() {
         "missing value(s) of argument(s) numbers"
     );
 }
+
+#[test]
+fn what_others_wrote_reaches_a_terminal_as_text() {
+    let mut console = Console::new();
+    let name = r#"/interface list add name=LAN comment="a\1B[2J\nforged \9B1m\E2\80\AE""#;
+    console.quietly(&[
+        name,
+        r#"/ip firewall layer7-protocol add name=l7 regexp="x\1By""#,
+    ]);
+    let escaped = r"a\1B[2J\nforged \9B1m\E2\80\AE";
+
+    for how in [
+        "",
+        "detail",
+        "terse",
+        "value-list",
+        "brief",
+        "proplist=name,comment",
+    ] {
+        let shown = console.run(&format!("/interface list print {how} where name=LAN"));
+        assert!(shown.contains(escaped), "{how}: {shown}");
+        let raw = |c: char| c != '\n' && c.is_control() || c == '\u{202e}' || c == '\u{ef9b}';
+        assert!(!shown.contains(raw), "{how}: {shown:?}");
+    }
+    let got = console.run(":put [:len [/interface list get LAN comment]]");
+    assert_eq!(got, "19\n", "a value keeps its bytes");
+}

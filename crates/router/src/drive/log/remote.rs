@@ -2,7 +2,7 @@
 
 use std::net::IpAddr;
 
-use menu::Clock;
+use menu::{Clock, visible};
 
 use super::Entry;
 
@@ -60,17 +60,18 @@ impl Remote {
     /// The message of an entry. RouterOS: topics and text; with syslog the topics are left out
     /// unless they are wanted.
     pub(super) fn message(&self, entry: &Entry, name: &str) -> Vec<u8> {
-        let (topics, text) = (&entry.topics, &entry.message);
+        // A line break would forge a message.
+        let (topics, text) = (visible(&entry.topics), visible(&entry.message));
         let whole = match (self.syslog, self.topics) {
             (false, _) => format!("{topics} {text}"),
             (true, topics_too) => {
-                let priority = self.priority(topics);
+                let priority = self.priority(&topics);
                 let time = match self.iso {
                     true => iso(entry.at),
                     false => bsd(entry.at),
                 };
                 // A name is one word (RFC 3164, 4.1.2).
-                let name = name.replace(' ', "_");
+                let name = visible(name).replace(' ', "_");
                 match topics_too {
                     true => format!("<{priority}>{time} {name} {topics} {text}"),
                     false => format!("<{priority}>{time} {name} {text}"),
@@ -122,8 +123,8 @@ fn iso(at: Clock) -> String {
 mod tests {
     use super::*;
 
-    fn message(change: impl FnOnce(&mut Remote)) -> String {
-        let mut remote = Remote {
+    fn remote() -> Remote {
+        Remote {
             to: std::net::Ipv4Addr::LOCALHOST.into(),
             port: 514,
             source: None,
@@ -132,8 +133,10 @@ mod tests {
             topics: false,
             facility: String::from("daemon"),
             severity: String::from("auto"),
-        };
-        change(&mut remote);
+        }
+    }
+
+    fn sent(remote: &Remote, text: &str, name: &str) -> String {
         let entry = Entry {
             number: 1,
             at: Clock {
@@ -143,9 +146,22 @@ mod tests {
                 daylight: false,
             },
             topics: "system,info".into(),
-            message: String::from("here I am"),
+            message: String::from(text),
         };
-        String::from_utf8(remote.message(&entry, "my router")).expect("it is text")
+        String::from_utf8(remote.message(&entry, name)).expect("it is text")
+    }
+
+    fn message(change: impl FnOnce(&mut Remote)) -> String {
+        let mut remote = remote();
+        change(&mut remote);
+        sent(&remote, "here I am", "my router")
+    }
+
+    #[test]
+    fn a_line_break_begins_no_message_of_its_own() {
+        let sent = sent(&remote(), "x\n<0>forged\x1b[2J", "a\nb");
+
+        assert!(sent.ends_with(" a\\nb x\\n<0>forged\\1B[2J"), "{sent}");
     }
 
     #[test]

@@ -1,0 +1,76 @@
+//! Text of others on its way to a terminal: what a terminal would obey is shown instead.
+
+use std::borrow::Cow;
+
+use crate::bytes;
+
+/// The text with all that moves a terminal's cursor, changes its state or turns the order of
+/// characters around as RouterOS writes such bytes: `\1B`, `\n`, `\E2\80\AE`.
+///
+/// It is for values and lines of the log, before a layout puts its own line ends between them; who
+/// reads values by API and REST gets them as they are.
+pub fn visible(text: &str) -> Cow<'_, str> {
+    if !text.chars().any(commands) {
+        return Cow::Borrowed(text);
+    }
+    let mut out = String::with_capacity(text.len() + 8);
+    for c in text.chars() {
+        match c {
+            '\n' => out.push_str("\\n"),
+            '\r' => out.push_str("\\r"),
+            '\t' => out.push_str("\\t"),
+            c if commands(c) => {
+                for byte in bytes::to_bytes(c.encode_utf8(&mut [0; 4])) {
+                    out.push_str(&format!("\\{byte:02X}"));
+                }
+            }
+            c => out.push(c),
+        }
+    }
+    Cow::Owned(out)
+}
+
+/// As [`visible`], of a text of several lines that stay lines.
+pub fn visible_lines(text: &str) -> String {
+    let lines: Vec<_> = text.split('\n').map(visible).collect();
+    lines.join("\n")
+}
+
+/// Whether a terminal obeys the character: the controls of C0 and C1 (the latter as bytes, too) and
+/// those that override the direction of text.
+fn commands(c: char) -> bool {
+    c.is_control()
+        || matches!(bytes::raw(c), Some(0x80..=0x9f))
+        || matches!(c, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_a_terminal_would_obey_is_shown() {
+        let shown = [
+            ("Tamás \\ \u{4e2d}", "Tamás \\ \u{4e2d}"),
+            ("\x1b[2J\x07\x7f", "\\1B[2J\\07\\7F"),
+            ("a\r\nb\tc", "a\\r\\nb\\tc"),
+            ("\u{9b}31m", "\\C2\\9B31m"),
+            ("a\u{202e}b\u{2066}", "a\\E2\\80\\AEb\\E2\\81\\A6"),
+        ];
+        for (text, wanted) in shown {
+            assert_eq!(visible(text), wanted);
+        }
+        let byte = bytes::from_bytes(b"\x9b31m \xe4");
+        let sent = bytes::to_bytes(&visible(&byte));
+        assert_eq!(sent, b"\\9B31m \xe4");
+        assert_eq!(visible_lines("a\x1b\nb"), "a\\1B\nb");
+    }
+
+    #[test]
+    fn a_character_cannot_be_put_together_from_bytes() {
+        let pieces = [b"\xc2", b"\x9b"].map(|piece| bytes::from_bytes(piece));
+        let sent = bytes::to_bytes(&visible(&pieces.concat()));
+
+        assert_eq!(sent, b"\xc2\\9B");
+    }
+}
