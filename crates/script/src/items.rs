@@ -4,6 +4,7 @@
 mod act;
 mod edit;
 mod given;
+mod lacking;
 
 use std::ops::ControlFlow;
 
@@ -41,7 +42,9 @@ impl Machine<'_> {
             _ if menu.commands.iter().any(|own| own.name == name) => self.act(menu, name, command),
             _ => {
                 let ready = self.ready(command)?;
-                self.with(|loan| loan.change(|loan| loan.edit(menu, name, &ready)))
+                let value = self.with(|loan| loan.change(|loan| loan.edit(menu, name, &ready)))?;
+                self.note_lack(menu, name, &ready)?;
+                Ok(value)
             }
         }
     }

@@ -61,6 +61,8 @@ pub(crate) struct Machine<'a> {
     pub(crate) parent: Option<Id>,
     /// The command that refused, for handlers of the error.
     pub(crate) fault: Option<String>,
+    /// The menus without effect that the user was told of.
+    pub(crate) lacking: Vec<&'static str>,
     steps: u64,
     /// Bytes of values that were made since all were weighed.
     bytes: usize,
@@ -102,6 +104,7 @@ impl<'a> Machine<'a> {
             job: String::new(),
             parent: None,
             fault: None,
+            lacking: Vec::new(),
             steps: 0,
             bytes: 0,
             held: 0,
@@ -217,6 +220,7 @@ impl<'a> Machine<'a> {
             job: self.job.clone(),
             parent: self.parent,
             fault: None,
+            lacking: Vec::new(),
             steps: self.steps,
             bytes: self.bytes,
             held,

@@ -148,3 +148,30 @@ fn where_nobody_sits_nobody_is_asked_and_nothing_is_drawn() {
     assert_eq!(run("/terminal cuu; /terminal style error; :put a"), Ok(()));
     assert_eq!(out, "a\n");
 }
+
+#[test]
+fn what_is_put_into_use_without_effect_is_told_at_the_console_alone() {
+    let line = "/queue simple add name=a target=192.0.2.1/32 disabled=yes; \
+                /queue simple set a comment=b; :put still";
+    let mut desk = Desk::default();
+    assert_eq!(run(&mut desk, line), Ok(()));
+    assert_eq!(desk.shown, "still\n");
+
+    for line in [
+        "/queue simple add name=a target=192.0.2.1/32",
+        "/queue simple add name=a target=192.0.2.1/32 disabled=yes; /queue simple enable a",
+        ":foreach n in=(\"a\",\"b\") do={ /queue simple add name=$n target=192.0.2.1/32 }",
+    ] {
+        let mut desk = Desk::default();
+        assert_eq!(run(&mut desk, line), Ok(()));
+        assert_eq!(
+            desk.shown, "queue simple has no effect here yet\n",
+            "{line}"
+        );
+
+        let (mut store, mut out) = (schema::store(), String::new());
+        let mut session = Session::new("admin");
+        let done = script::run(&mut store, &mut Offline, &mut session, line, &mut out);
+        assert_eq!((done, out.as_str()), (Ok(()), ""), "{line}");
+    }
+}

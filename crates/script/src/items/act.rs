@@ -2,7 +2,7 @@
 
 use menu::{Call, Id, Labour, Menu, Output, Reason, Reply, Script};
 
-use super::{Result, row_value};
+use super::{Result, lacking, row_value};
 use crate::ast::Command;
 use crate::inspect::inspect;
 use crate::machine::{self, Collected, Machine};
@@ -166,7 +166,7 @@ impl Loan<'_> {
         }
         // A script that goes on as if it were done would be misled; in a check too.
         if menu.is_idle(name) {
-            return Err(Reason::failure(lacking(menu, name)).nowhere());
+            return Err(Reason::failure(lacking::refusal(menu, name)).nowhere());
         }
         // In a check there is no router that could answer.
         if checking {
@@ -208,10 +208,4 @@ impl Loan<'_> {
         let reply = managed.unwrap_or_else(|| self.live.action(self.store, &call));
         Ok((reply.map_err(|reason| reason.nowhere())?, scripts))
     }
-}
-
-/// What a command answers that nothing here carries out.
-fn lacking(menu: &Menu, name: &str) -> String {
-    let path = menu.path.trim_end_matches('/');
-    format!("{path}/{name} has no effect here yet")
 }
