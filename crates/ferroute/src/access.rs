@@ -1,5 +1,7 @@
 //! Logging in to a running router, and the secrets that begin with it.
 
+use std::collections::BTreeMap;
+use std::io::Write;
 use std::net::IpAddr;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
@@ -130,15 +132,28 @@ pub(crate) fn seal(store: &Store, text: &str) -> Result<String, Reason> {
     Ok(password::seal(text, salt))
 }
 
-/// Makes up a password for `admin` where nobody could log in from the network to manage users, and
-/// says it once.
-pub(crate) fn first_password(instance: &mut Instance) -> Result<(), String> {
+/// Makes up a password for `admin` where nobody could log in from the network to manage users, or where
+/// nobody was told the last one, and says it once.
+pub(crate) fn first_password(
+    instance: &mut Instance,
+    notes: &BTreeMap<String, String>,
+    out: &mut dyn Write,
+) -> Result<(), String> {
+    let failed = |error: Reason| format!("the first password: {error}");
     let made = password::from_random(&random::<LETTERS>()?);
-    let given = instance.give_first_password(&made);
-    if given.map_err(|error| format!("the first password: {error}"))? {
-        eprintln!("ferroute: the password of admin is {made} (it is not shown again)");
+    if !instance.give_first_password(notes, &made).map_err(failed)? {
+        return Ok(());
     }
-    Ok(())
+    let line = format!("ferroute: the password of admin is {made} (it is not shown again)\n");
+    match out.write_all(line.as_bytes()).and_then(|()| out.flush()) {
+        Ok(()) => instance.first_password_is_told().map_err(failed),
+        Err(error) => {
+            tracing::error!(
+                "the password of admin could not be shown, the next start makes another: {error}"
+            );
+            Ok(())
+        }
+    }
 }
 
 /// Random bytes of the kernel's.
@@ -150,4 +165,59 @@ pub(crate) fn random<const N: usize>() -> Result<[u8; N], String> {
         filled += got.map_err(|error| format!("random numbers: {error}"))?;
     }
     Ok(bytes)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+    use std::path::Path;
+
+    use router::drive::Setup;
+    use router::store::Durable;
+
+    use super::*;
+
+    /// One start of a router with this state; what it says.
+    fn started(state: &Path, out: &mut dyn Write) -> Result<(), String> {
+        let durable = Durable::open(state)?;
+        let kept = durable.load()?;
+        let mut store = schema::store();
+        store.set_seal(seal, |seal, text| password::opens(seal, text.as_bytes()));
+        let notes = match kept {
+            Some(kept) => {
+                store.load(&kept.saved);
+                kept.notes
+            }
+            None => BTreeMap::new(),
+        };
+        store.set_journal(Box::new(durable));
+        let made = Instance::new(&Setup::OFFLINE, store);
+        let (mut instance, _) = made.map_err(|error| error.to_string())?;
+        first_password(&mut instance, &notes, out)
+    }
+
+    #[test]
+    fn a_password_that_could_not_be_shown_is_made_anew_at_the_next_start() {
+        let state = std::env::temp_dir().join(format!("ferroute-untold-{}", std::process::id()));
+        let mut full = fs::OpenOptions::new()
+            .write(true)
+            .open("/dev/full")
+            .expect("Linux has it");
+        let (mut second, mut third) = (Vec::new(), Vec::new());
+
+        let starts = [
+            started(&state, &mut full),
+            started(&state, &mut second),
+            started(&state, &mut third),
+        ];
+
+        let _ = fs::remove_dir_all(&state);
+        assert_eq!(starts, [Ok(()), Ok(()), Ok(())]);
+        let said = String::from_utf8_lossy(&second).into_owned();
+        assert!(
+            said.starts_with("ferroute: the password of admin is "),
+            "{said}"
+        );
+        assert_eq!(third, b"", "it is said once");
+    }
 }

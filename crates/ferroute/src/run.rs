@@ -144,7 +144,7 @@ pub(crate) fn start(run: &Run, default: Option<&str>) -> Result<Running, String>
     let ports = devices.in_words();
     // It is told once, and not by a router that does not start.
     if !run.no_host || run.listen.is_some() {
-        crate::access::first_password(&mut instance)?;
+        crate::access::first_password(&mut instance, &notes, &mut io::stderr())?;
     }
     let host = host_plane(run).map(Arc::new);
     let mut mirrors = Mirrors::default();

@@ -29,6 +29,9 @@ pub struct Instance {
 /// How the notes begin that say when a user logged in: the number of the user's item follows.
 const LOGIN: &str = "login ";
 
+/// The note that nobody was told the first password: the number of its user's item and its seal.
+const UNTOLD: &str = "untold password";
+
 /// Seconds between two notes about one user, at least.
 const NOTED: i64 = 60;
 
@@ -258,26 +261,57 @@ impl Instance {
         self.control.log.add_all(lines);
     }
 
-    /// Gives the user `admin` this password if nobody could log in from the network to manage
-    /// users. Says whether it did.
+    /// Gives the user `admin` this password if nobody could log in from the network to manage users,
+    /// or if nobody was told the one that was given before, which is void then. Says whether it did:
+    /// whoever tells it calls [`Self::first_password_is_told`] afterwards. `notes` are those that were
+    /// there at the start.
     ///
     /// # Errors
     /// The store cannot keep it.
-    pub fn give_first_password(&mut self, password: &str) -> Result<bool, Reason> {
-        let Some(admin) = access::without_password(&self.store) else {
+    pub fn give_first_password(
+        &mut self,
+        notes: &BTreeMap<String, String>,
+        password: &str,
+    ) -> Result<bool, Reason> {
+        let untold = notes.get(UNTOLD).map(String::as_str);
+        let admin = access::without_password(&self.store).or_else(|| self.given_to(untold?));
+        let Some(admin) = admin else {
+            // Whoever has set another since knows it.
+            if untold.is_some() {
+                self.first_password_is_told()?;
+            }
             return Ok(false);
         };
         let menu = self.store.menu("/user").ok_or(Reason::NoItem)?;
         let property = menu.property("password").ok_or(Reason::NoItem)?;
+        let seal = self.store.parse(property, password)?;
+        let sealed = seal.as_ref().map(ToString::to_string).unwrap_or_default();
+        // Before the password is there: whatever happens in between, the next start makes another.
+        self.store
+            .note(UNTOLD, Some(&format!("{} {sealed}", admin.0)))?;
         let mark = self.store.begin();
-        let given = self.store.parse(property, password);
-        let given = given.and_then(|seal| self.store.set(menu, admin, &[("password", seal)]));
-        if let Err(reason) = given {
+        if let Err(reason) = self.store.set(menu, admin, &[("password", seal)]) {
             self.store.rollback(mark);
             return Err(reason);
         }
         self.store.commit(mark)?;
         Ok(true)
+    }
+
+    /// The user who still has the password of the note.
+    fn given_to(&self, untold: &str) -> Option<Id> {
+        let (user, seal) = untold.split_once(' ')?;
+        let user = Id(user.parse().ok()?);
+        let item = self.store.item("/user", user)?;
+        (item.text("password") == seal).then_some(user)
+    }
+
+    /// Hears that somebody was told the first password.
+    ///
+    /// # Errors
+    /// The store cannot keep that: the next start makes another.
+    pub fn first_password_is_told(&mut self) -> Result<(), Reason> {
+        self.store.note(UNTOLD, None)
     }
 
     /// Takes a port that the machine maps by this name (`ether1`). Returns its number.
@@ -304,3 +338,6 @@ impl Instance {
         Ok(self.control.attach_port(name, news, offloads, queues))
     }
 }
+
+#[cfg(test)]
+mod tests;
