@@ -41,6 +41,8 @@ pub struct Property {
     pub quiet: bool,
     /// Whether its text is a script, which can be written as code in braces.
     pub script: bool,
+    /// Whether an item may name itself with it, before it is there.
+    pub itself: bool,
     /// What its number counts, as printed after it: `%`, `MHz`; `B` prints as KiB, MiB or GiB.
     pub unit: &'static str,
     /// Whether it does anything.
@@ -79,6 +81,7 @@ impl Property {
             stats: false,
             quiet: false,
             script: false,
+            itself: false,
             unit: "",
             effect: Effect::Full,
             inert_for: None,
@@ -155,6 +158,13 @@ impl Property {
     #[must_use]
     pub const fn script(mut self) -> Self {
         self.script = true;
+        self
+    }
+
+    /// A name that may be that of the item itself.
+    #[must_use]
+    pub const fn or_itself(mut self) -> Self {
+        self.itself = true;
         self
     }
 
@@ -339,7 +349,7 @@ pub struct Old {
     pub value: Option<&'static str>,
     /// The property that says it; empty if the notion is gone.
     pub becomes: &'static str,
-    /// The value that says it; the same if absent.
+    /// The value that says it; the same if absent. Of a notion that is gone: why its values are refused.
     pub with: Option<&'static str>,
     /// Whether an item that the value names is made when it does not exist, with these values.
     pub makes: Option<&'static [(&'static str, &'static str)]>,
@@ -362,6 +372,14 @@ impl Old {
     pub const fn never(name: &'static str) -> Self {
         Self {
             value: Some(""),
+            ..Self::gone(name)
+        }
+    }
+
+    /// A property that is not for us to set: what is asked for is refused with this sentence.
+    pub const fn refused(name: &'static str, why: &'static str) -> Self {
+        Self {
+            with: Some(why),
             ..Self::gone(name)
         }
     }

@@ -49,6 +49,7 @@ pub(crate) static MENU: Menu = Menu {
                 Kind::Or(&["none", "self"], &Kind::Reference("interface")),
                 "The interface that decides for a group",
             )
+            .or_itself()
             .default("none"),
             no(
                 "sync-connection-tracking",
@@ -83,7 +84,14 @@ pub(crate) static MENU: Menu = Menu {
         "interval",
         "version",
     ],
-    old: &[Old::renamed("group-master", "group-authority")],
+    old: &[
+        Old::renamed("group-master", "group-authority"),
+        Old {
+            value: Some(""),
+            with: Some("none"),
+            ..Old::renamed("group-authority", "group-authority")
+        },
+    ],
     rank: 70,
     ..idle_interfaces("/interface/vrrp", "vrrp", "Virtual routers")
 };

@@ -8,6 +8,10 @@ use crate::spelling::{DATE_TIME, OFFSET};
 /// The menus of this file.
 pub(crate) const MENUS: &[&Menu] = &[&MENU, &MANUAL];
 
+/// Why the clock is not set.
+const MACHINE: &str = "the clock is the machine's: set it there (timedatectl set-time), or let the machine ask \
+                       a time server";
+
 pub(crate) static MENU: Menu = Menu {
     properties: &[&[
         shown("time", Kind::Text, "Time of day"),
@@ -31,8 +35,7 @@ pub(crate) static MENU: Menu = Menu {
             "Whether daylight saving time is in force",
         ),
     ]],
-    // The machine's clock is not for us to set.
-    old: &[Old::gone("date"), Old::gone("time")],
+    old: &[Old::refused("date", MACHINE), Old::refused("time", MACHINE)],
     rank: 900,
     ..Menu::new("/system/clock", Shape::Settings, "Date, time and time zone")
 };

@@ -25,10 +25,15 @@ impl Loan<'_> {
             };
             let value = match text {
                 None => None,
-                Some(text) => self
-                    .store
-                    .parse(property, &text)
-                    .map_err(|reason| reason.at(argument.at))?,
+                Some(text) => {
+                    let own = property.itself && ready.text("name").as_ref() == Some(&text);
+                    let value = match own {
+                        // It is there once this is done.
+                        true => property.kind.parse(property.name, &text).map(Some),
+                        false => self.store.parse(property, &text),
+                    };
+                    value.map_err(|reason| reason.at(argument.at))?
+                }
             };
             // That an older word says nothing does not take away what the newer one says.
             let older = argument.negated && argument.name != property.name;
@@ -62,7 +67,7 @@ impl Loan<'_> {
             return Ok(Some((property, text.map(str::to_owned))));
         };
         let Some(property) = menu.property(old.becomes) else {
-            return Ok(None);
+            return old.with.map_or(Ok(None), |why| Err(Reason::failure(why)));
         };
         let text = old.with.or(text).map(str::to_owned);
         if let (Some(values), Some(name), Some(space)) = (old.makes, &text, property.kind.space())
