@@ -1,6 +1,6 @@
 //! `/ip/firewall/address-list`: named sets of IPv4 addresses.
 
-use menu::{Draft, Family, Item, Kind, Menu, Shape, Unique, Value};
+use menu::{Draft, Family, Item, Kind, Menu, Old, Shape, Unique, Value};
 
 use crate::brief::{DISABLED_DYNAMIC, may, no, read, seconds, some};
 use crate::firewall::LIST_NAMES;
@@ -54,6 +54,8 @@ pub(crate) static MENU: Menu = Menu {
     passing: Some(passing),
     clashes_with_rows: true,
     derive: Some(until_restart),
+    // What `print terse` shows is pasted; an entry is as old as it is here.
+    old: &[Old::gone("creation-time")],
     rank: 448,
     ..Menu::new(
         "/ip/firewall/address-list",

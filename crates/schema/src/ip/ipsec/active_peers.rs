@@ -3,7 +3,7 @@
 use menu::{Effect, Flag, Kind, Menu, Property, Shape};
 
 use super::ADDRESS;
-use crate::brief::{command, count, read};
+use crate::brief::{command, count, on_items, read};
 
 const PEER: &[Property] = &[
     read("id", Kind::Text, "What the peer calls itself"),
@@ -47,7 +47,10 @@ pub(crate) static MENU: Menu = Menu {
         "remote-address",
         "dynamic-address",
     ],
-    commands: &[command("kill-connections", "Forget all peers", &[])],
+    commands: &[
+        command("kill-connections", "Forget all peers", &[]),
+        on_items("remove", "Forget peers"),
+    ],
     effect: Effect::None,
     old_paths: &["/ip/ipsec/remote-peers"],
     ..Menu::new(

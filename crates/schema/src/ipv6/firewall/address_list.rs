@@ -1,6 +1,6 @@
 //! `/ipv6/firewall/address-list`: named sets of IPv6 addresses.
 
-use menu::{Family, Kind, Menu, Shape};
+use menu::{Family, Kind, Menu, Old, Shape};
 
 use crate::brief::{DISABLED_DYNAMIC, may, no, read, some};
 use crate::firewall::LIST_NAMES;
@@ -32,6 +32,7 @@ pub(crate) static MENU: Menu = Menu {
     passing: Some(passing),
     clashes_with_rows: true,
     derive: Some(until_restart),
+    old: &[Old::gone("creation-time")],
     rank: 533,
     ..Menu::new(
         "/ipv6/firewall/address-list",
