@@ -151,7 +151,7 @@ impl Parser<'_> {
             let mut value = if braced && is_script {
                 self.script()
             } else {
-                self.argument_value(parameter.takes)
+                self.argument_values(parameter.takes)
             };
             // RouterOS: where text is expected, what is no array is not looked into.
             if value.is_err()

@@ -44,7 +44,7 @@ impl Parser<'_> {
         let named = !word.is_empty() && self.peek() == Some(b'=');
         self.at = if named { equals + 1 } else { start };
         let begin = self.at;
-        let value = self.call_value()?;
+        let value = self.call_value(named)?;
         if self.at == begin && !named {
             return self.refuse(Reason::Syntax, self.at);
         }
@@ -67,7 +67,7 @@ impl Parser<'_> {
         Ok((named.then_some(word), value))
     }
 
-    fn call_value(&mut self) -> Result<Expr, Refusal> {
+    fn call_value(&mut self, named: bool) -> Result<Expr, Refusal> {
         if self.exact && matches!(self.peek(), Some(b'{' | b'\'')) {
             return self.refuse(Reason::Syntax, self.at);
         }
@@ -76,6 +76,7 @@ impl Parser<'_> {
                 at: self.position(self.at),
                 node: Node::Word(self.bare()),
             }),
+            _ if named && !self.exact => self.argument_values(Takes::Value),
             _ => self.argument_value(Takes::Value),
         }
     }

@@ -114,12 +114,19 @@ fn is_shown(menu: &Menu, command: &str) -> bool {
 /// long, and what becomes of what it sees.
 pub(crate) fn of_menu_shown(menu: &'static Menu, command: &str) -> Vec<Parameter> {
     let mut parameters = of_menu(menu, command);
-    if is_shown(menu, command) {
-        for (name, takes) in SHOWN {
-            let told = !["append", "file", "freeze-frame-interval"].contains(name);
-            if told && parameters.iter().all(|parameter| parameter.name != *name) {
-                parameters.push(Parameter::new(name, *takes, false, "How it is shown"));
-            }
+    if menu.commands.iter().all(|own| own.name != command) {
+        return parameters;
+    }
+    let shown = is_shown(menu, command);
+    for (name, takes) in SHOWN {
+        let told = match *name {
+            // What a command answers is a value too.
+            "as-value" => true,
+            "append" | "file" | "freeze-frame-interval" => false,
+            _ => shown,
+        };
+        if told && parameters.iter().all(|parameter| parameter.name != *name) {
+            parameters.push(Parameter::new(name, *takes, false, "How it is shown"));
         }
     }
     parameters

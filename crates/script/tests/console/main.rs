@@ -4,6 +4,7 @@ mod changes;
 mod router;
 mod scripts;
 mod shown;
+mod taken;
 mod words;
 
 use menu::{Live, Offline, Store};
