@@ -12,8 +12,8 @@ pub enum Invalid {
     Missing(Missing),
     /// It asks for what no packet can be.
     Senseless,
-    /// Its action was not told what it needs.
-    Incomplete,
+    /// Its action was not told what it needs: this argument.
+    Incomplete(&'static str),
     /// It jumps in a circle, or too deep.
     Endless,
     /// It translates a side that its chain does not.
@@ -28,7 +28,7 @@ impl Invalid {
         let why = match self {
             Self::Missing(missing) => return missing.why(intent, store),
             Self::Senseless => "no packet is as it asks",
-            Self::Incomplete => "its action is not told what it needs",
+            Self::Incomplete(name) => return format!("its action needs {name}"),
             Self::Endless => "the jump leads in a circle, or too deep",
             Self::Side => "its chain can not translate that side",
             Self::Full => "there is no room for the mark, list or chain that it names",

@@ -189,11 +189,14 @@ fn remembered(name: &str, value: &Value) -> Option<Option<Match>> {
 /// What the action does; none if this router cannot do it.
 fn deed(item: &Item, word: &str, ipv6: bool) -> Option<Deed> {
     let text = |name: &str| Name::from(item.text(name));
-    let plain = |action: Option<Action>| action.map_or(Deed::Incomplete, Deed::Plain);
+    let plain = |action: Option<Action>| match action {
+        Some(action) => Deed::Plain(action),
+        None => Deed::Incomplete(needed(item, word)),
+    };
     if let Some(translation) = translation(item, word) {
-        return Some(match is_told(&translation) {
-            true => Deed::Translate(translation),
-            false => Deed::Incomplete,
+        return Some(match untold(&translation, item) {
+            None => Deed::Translate(translation),
+            Some(name) => Deed::Incomplete(name),
         });
     }
     if let Some(change) = change(item, word) {
@@ -223,11 +226,29 @@ fn deed(item: &Item, word: &str, ipv6: bool) -> Option<Deed> {
     })
 }
 
-fn new_mark(item: &Item, property: &str, deed: fn(Option<Name>) -> Deed) -> Deed {
+/// The argument that an action needs and that is not given, or says nothing that can be done.
+fn needed(item: &Item, word: &str) -> &'static str {
+    let first_unset = |names: [&'static str; 2]| {
+        let unset = names.into_iter().find(|name| item.get(name).is_none());
+        unset.unwrap_or(names[0])
+    };
+    match word {
+        "change-mss" => "new-mss",
+        "change-dscp" => "new-dscp",
+        "set-priority" => "new-priority",
+        "change-ttl" => "new-ttl",
+        "change-hop-limit" => "new-hop-limit",
+        "route" => "route-dst",
+        "snpt" | "dnpt" => first_unset(["src-prefix", "dst-prefix"]),
+        _ => "sniff-target",
+    }
+}
+
+fn new_mark(item: &Item, property: &'static str, deed: fn(Option<Name>) -> Deed) -> Deed {
     match item.get(property) {
         Some(Value::Text(name)) => deed(Some(Name::from(&**name))),
         Some(Value::Word("no-mark")) => deed(None),
-        _ => Deed::Incomplete,
+        _ => Deed::Incomplete(property),
     }
 }
 
@@ -376,17 +397,25 @@ fn translation(item: &Item, word: &str) -> Option<Translation> {
     })
 }
 
-/// Whether a translation says what to: these actions know of nothing by themselves.
-const fn is_told(translation: &Translation) -> bool {
+/// The argument that a translation lacks to say what to: these actions know of nothing by themselves.
+fn untold(translation: &Translation, item: &Item) -> Option<&'static str> {
     let Translation {
         action,
         addresses,
         ports,
         ..
     } = translation;
-    match action {
+    let told = match action {
         nat::Action::Translate => addresses.is_some() || ports.is_some(),
         nat::Action::Netmap { .. } | nat::Action::Same { .. } => addresses.is_some(),
         nat::Action::Own | nat::Action::EndpointIndependent => true,
-    }
+    };
+    // IPv6's tables have one prefix.
+    let has = |name| item.menu.property(name).is_some();
+    let name = if has("to-addresses") {
+        "to-addresses"
+    } else {
+        "to-address"
+    };
+    (!told).then_some(name)
 }

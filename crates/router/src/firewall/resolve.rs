@@ -186,11 +186,13 @@ fn act(
 ) -> Result<Action, Invalid> {
     Ok(match deed {
         Deed::Plain(action) => action.clone(),
-        Deed::Incomplete => return Err(Invalid::Incomplete),
-        Deed::Jump(chain) if chain.is_empty() => return Err(Invalid::Incomplete),
+        Deed::Incomplete(name) => return Err(Invalid::Incomplete(name)),
+        Deed::Jump(chain) if chain.is_empty() => return Err(Invalid::Incomplete("jump-target")),
         Deed::Jump(_) if place.endless => return Err(Invalid::Endless),
         Deed::Jump(chain) => Action::Jump(numbered.chains.place(chain).ok_or(Invalid::Full)?),
-        Deed::AddToList { list, .. } if list.is_empty() => return Err(Invalid::Incomplete),
+        Deed::AddToList { list, .. } if list.is_empty() => {
+            return Err(Invalid::Incomplete("address-list"));
+        }
         Deed::AddToList {
             list,
             source,
@@ -203,6 +205,9 @@ fn act(
         Deed::MarkPacket(name) => Action::MarkPacket(mark(numbered.packet_marks, name)?),
         Deed::MarkConnection(name) => {
             Action::MarkConnection(mark(numbered.connection_marks, name)?)
+        }
+        Deed::MarkRouting(name) if name.is_empty() => {
+            return Err(Invalid::Incomplete("new-routing-mark"));
         }
         Deed::MarkRouting(name) => Action::MarkRouting(table(name, world)?),
         Deed::Translate(translation) => {

@@ -113,8 +113,8 @@ pub enum What {
 pub enum Deed {
     /// Something that needs no name.
     Plain(Action),
-    /// An action that was not told what it needs: the rule is invalid.
-    Incomplete,
+    /// An action that was not told what it needs, an argument: the rule is invalid.
+    Incomplete(&'static str),
     /// Goes on in the chain of this name.
     Jump(Name),
     /// Enters an address into a list.

@@ -50,6 +50,35 @@ fn run(router: &mut Instance, line: &str) -> String {
 }
 
 #[test]
+fn a_rule_whose_action_lacks_something_says_which_argument() {
+    let mut router = router();
+    for (rule, argument) in [
+        ("filter add chain=input action=jump", "jump-target"),
+        (
+            "filter add chain=input action=add-src-to-address-list",
+            "address-list",
+        ),
+        ("nat add chain=dstnat action=dst-nat", "to-addresses"),
+        ("nat add chain=srcnat action=netmap", "to-addresses"),
+        (
+            "mangle add chain=prerouting action=mark-packet",
+            "new-packet-mark",
+        ),
+        (
+            "mangle add chain=prerouting action=mark-routing",
+            "new-routing-mark",
+        ),
+        ("mangle add chain=prerouting action=change-ttl", "new-ttl"),
+    ] {
+        run(&mut router, &format!("/ip firewall {rule}"));
+        let table = rule.split(' ').next().unwrap_or_default();
+        let shown = run(&mut router, &format!("/ip firewall {table} print detail"));
+        let awaited = format!(";;; its action needs {argument}");
+        assert!(shown.contains(&awaited), "{rule}: {shown}");
+    }
+}
+
+#[test]
 fn a_rule_that_names_what_cannot_be_used_says_what_it_is() {
     let mut router = router();
     run(
@@ -113,7 +142,7 @@ fn a_rule_that_names_what_cannot_be_used_says_what_it_is() {
         "there is no layer7 protocol *",
         "u is a routing table, which packets neither come nor leave by",
         "the jump leads in a circle, or too deep",
-        "its action is not told what it needs",
+        "its action needs jump-target",
     ];
     assert_eq!(said.len(), awaited.len(), "{said:?}");
     for (said, awaited) in said.iter().zip(awaited) {
