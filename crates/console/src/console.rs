@@ -387,10 +387,11 @@ impl<S: Shell> Console<S> {
             .unwrap_or(0);
         let mut text = String::new();
         for candidate in &candidates {
-            text.push_str(&format!(
-                "{:<width$} -- {}\n",
-                candidate.text, candidate.help
-            ));
+            match candidate.help.as_str() {
+                "" => text.push_str(&candidate.text),
+                help => text.push_str(&format!("{:<width$} -- {help}", candidate.text)),
+            }
+            text.push('\n');
         }
         let rows = self.page_rows();
         let _ = wire.send(&std::mem::take(out));

@@ -55,14 +55,17 @@ impl Shell for Echo {
 
     fn complete(&self, line: &str, cursor: usize) -> (usize, Vec<Candidate>) {
         let from = line[..cursor].rfind(' ').map_or(0, |gap| gap + 1);
-        let words = ["address", "add", "print"].into_iter();
+        let words = ["address", "add", "print", "yes"].into_iter();
         let found = words
             .filter(|w| w.starts_with(&line[from..cursor]))
             .map(|w| Candidate {
                 text: w.to_owned(),
                 suffix: " ",
                 inserts: w != "print",
-                help: format!("about {w}"),
+                help: match w {
+                    "yes" => String::new(),
+                    w => format!("about {w}"),
+                },
             });
         (from, found.collect())
     }
@@ -174,6 +177,8 @@ fn a_question_mark_describes() {
     let (_, out) = typed(&mut console(), "p?");
 
     assert!(out.contains("print -- about print\r\n"), "{out:?}");
+    let (_, out) = typed(&mut console(), "y?");
+    assert!(out.contains("\nyes\r\n"), "{out:?}");
 }
 
 #[test]
