@@ -19,6 +19,8 @@ use crate::store::UNCONFIRMED;
 pub(super) struct Unconfirmed {
     changes: Arc<Changes>,
     user: String,
+    /// The session that made it, which is told what became of it.
+    session: u64,
     until: Instant,
 }
 
@@ -56,6 +58,8 @@ impl Control {
                 Ok(()) => format!("revision {revision} was not confirmed and is taken back"),
                 Err(reason) => format!("revision {revision} is not taken back: {reason}"),
             };
+            let session = unconfirmed.session;
+            self.manage.tell(session, format!("[{message}]"));
             self.log.add("system,error".to_owned(), message);
         }
     }
@@ -256,6 +260,7 @@ impl Desk<'_> {
             self.control.manage.unconfirmed = Some(Unconfirmed {
                 changes,
                 user: self.caller.user.to_owned(),
+                session: self.caller.session,
                 until: self.control.now + within,
             });
             let nanos = i64::try_from(within.as_nanos()).unwrap_or(i64::MAX);

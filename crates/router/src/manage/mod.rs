@@ -46,6 +46,16 @@ impl Default for Manage {
 /// Sessions that can wait to be told something.
 const NOTICES: usize = 64;
 
+impl Manage {
+    /// Keeps what a session is to be told.
+    fn tell(&mut self, session: u64, text: String) {
+        if self.notices.len() == NOTICES {
+            self.notices.remove(0);
+        }
+        self.notices.push((session, text));
+    }
+}
+
 impl Control {
     /// Gives the router its files.
     pub fn set_files(&mut self, files: Files) {

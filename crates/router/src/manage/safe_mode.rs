@@ -5,7 +5,7 @@
 
 use menu::{By, Caller, Reason, Reply, Row, Store, Value};
 
-use super::{Desk, NOTICES};
+use super::Desk;
 use crate::drive::Control;
 
 /// Who is in safe mode.
@@ -144,14 +144,11 @@ impl Desk<'_> {
         let manage = &mut self.control.manage;
         let before = manage.safe.take();
         if let Some(before) = before.filter(|before| before.session != self.caller.session) {
-            if manage.notices.len() == NOTICES {
-                manage.notices.remove(0);
-            }
             let text = match how {
                 Theirs::Release => "[Safe mode released by another user]",
                 Theirs::Unroll => "[Safe mode unrolled by another user]",
             };
-            manage.notices.push((before.session, text.to_owned()));
+            manage.tell(before.session, text.to_owned());
         }
         Ok(())
     }

@@ -237,11 +237,13 @@ fn an_import_says_where_it_failed_and_leaves_nothing() {
     let failed = once(&mut router, "/import bad");
     assert_eq!(
         failed,
-        "failure: already have interface list with such name (line 3 column 1)"
+        "failure: already have interface list with such name (line 3 column 1); \
+         nothing of the file was applied"
     );
     assert_eq!(once(&mut router, LISTS), "0\n");
     let syntax = once(&mut router, "/import syntax.rsc");
-    assert!(syntax.ends_with("(line 2 column 12)"), "{syntax}");
+    let nothing = "(line 2 column 12); nothing of the file was applied";
+    assert!(syntax.ends_with(nothing), "{syntax}");
     assert_eq!(
         once(&mut router, "/import none"),
         "Cannot open import file, file does not exist"
@@ -271,6 +273,17 @@ fn an_import_says_where_it_failed_and_leaves_nothing() {
     assert_eq!(once(&mut router, LISTS), "0\n");
     let atomic = once(&mut router, "/import waits.rsc atomic=yes");
     assert!(atomic.starts_with("failure: the file waits"), "{atomic}");
+    write(
+        &mut router,
+        "stops.rsc",
+        ":delay 1ms\n/interface list add name=B\nadd name=B\n",
+    );
+    let stopped = once(&mut router, "/import stops.rsc");
+    assert!(
+        stopped.ends_with("what ran before it was applied, as the file waits or asks others"),
+        "{stopped}"
+    );
+    once(&mut router, "/interface list remove B");
     once(&mut router, "/import good.rsc verbose=yes from-line=3");
     assert_eq!(once(&mut router, LISTS), "0\n");
     once(&mut router, "/import good.rsc verbose=yes from-line=2");
@@ -393,6 +406,12 @@ fn an_applied_file_is_shown_first_and_taken_back_unless_its_user_confirms() {
     router.poll(Instant::ZERO + Duration::from_secs(300));
     assert_eq!(once(&mut router, IDENTITY), "ferroute\n");
     assert_eq!(once(&mut router, LISTS), "2\n", "what others did stays");
+    let told = router.notice(anna.caller().session);
+    let told = told.expect("who made it is told");
+    assert!(
+        told.ends_with("was not confirmed and is taken back]"),
+        "{told}"
+    );
 
     run(&mut router, &mut anna, apply);
     run(&mut router, &mut anna, "/system configuration confirm");
