@@ -42,6 +42,37 @@ struct Script<'a> {
     options: Options,
 }
 
+/// Why a file did not run to its end.
+pub(crate) struct Failed {
+    pub(crate) refusal: Refusal,
+    /// Whether what ran before stays done: the file was not one transaction.
+    stays: bool,
+}
+
+impl Failed {
+    const fn undone(refusal: Refusal) -> Self {
+        let stays = false;
+        Self { refusal, stays }
+    }
+
+    /// The refusal, with its place and with what became of the file.
+    fn told(self) -> Refusal {
+        let became = match self.stays {
+            true => "what ran before it was applied, as the file waits or asks others",
+            false => "nothing of the file was applied",
+        };
+        let refusal = with_place(self.refusal);
+        if refusal.reason == Reason::Interrupted {
+            return refusal;
+        }
+        let at = refusal.at;
+        Refusal {
+            reason: Reason::Script(format!("{refusal}; {became}")),
+            at,
+        }
+    }
+}
+
 impl Machine<'_> {
     /// `/import` of a file: as one transaction, unless it has commands that wait.
     pub(crate) fn import(&mut self, command: &Command) -> Result<Value> {
@@ -57,8 +88,13 @@ impl Machine<'_> {
             return Ok(Value::Nothing);
         }
         let text = self.with(|loan| read(loan.live, &name))?;
+        let outermost = self.session.imports == 0;
         let done = import_with(self.site, self.session, &text, self.out, options);
-        done.map_err(with_place)?;
+        done.map_err(|failed| match outermost && !options.dry_run {
+            true => failed.told(),
+            // Who imports the file, or only looks at it, says or needs no more.
+            false => with_place(failed.refusal),
+        })?;
         self.print("\nScript file loaded and executed successfully\n")?;
         Ok(Value::Nothing)
     }
@@ -140,7 +176,7 @@ pub(crate) fn import_with(
     text: &str,
     out: &mut dyn Output,
     options: Options,
-) -> std::result::Result<(), Refusal> {
+) -> std::result::Result<(), Failed> {
     let source = Source::of_file(text);
     let tree = Tree::of(site.menus());
     let rehearsed = options.dry_run.then(|| read_all(&source, &tree));
@@ -148,7 +184,10 @@ pub(crate) fn import_with(
         Some(all) => Block {
             statements: all.iter().flatten().cloned().collect(),
         },
-        None => Parser::new(&source, &tree, 0).program()?,
+        None => {
+            let read = Parser::new(&source, &tree, 0).program();
+            read.map_err(Failed::undone)?
+        }
     };
     let script = Script {
         source: &source,
@@ -159,7 +198,7 @@ pub(crate) fn import_with(
     let waits = waits(&block) && !options.dry_run;
     if waits && options.atomic {
         let text = "the file waits, or asks others: it can not be one transaction";
-        return Err(Reason::failure(text).nowhere());
+        return Err(Failed::undone(Reason::failure(text).nowhere()));
     }
     let path = std::mem::replace(&mut session.path, "/".to_owned());
     session.imports += 1;
@@ -171,7 +210,10 @@ pub(crate) fn import_with(
     };
     session.imports -= 1;
     session.path = path;
-    result
+    result.map_err(|refusal| Failed {
+        refusal,
+        stays: waits,
+    })
 }
 
 impl Script<'_> {

@@ -61,7 +61,8 @@ pub fn import_at(
     source: &str,
     out: &mut dyn Output,
 ) -> Result<(), Refusal> {
-    import_with(site, session, source, out, Options::default())
+    let done = import_with(site, session, source, out, Options::default());
+    done.map_err(|failed| failed.refusal)
 }
 
 /// As [`import_at`], where nobody else has to do with the router.
