@@ -269,6 +269,14 @@ fn functions_of_the_language_give_what_the_manual_says() {
         (":put (any \"\"); :put (any 5)", "false\ntrue"),
         (":put ($x + 1)", "1"),
         (":put [:resolve 10.0.0.1]", "10.0.0.1"),
+        (
+            ":put [:resolve 300.1.1.1]",
+            "300.1.1.1 is neither an address nor a name",
+        ),
+        (
+            "/ping 300.1.1.1 count=1",
+            "300.1.1.1 is neither an address nor a name",
+        ),
     ]);
 }
 

@@ -232,6 +232,10 @@ impl Machine<'_> {
         if let Some(address) = value::address(name) {
             return Ok(address);
         }
+        if is_no_name(name) {
+            let text = format!("{name} is neither an address nor a name");
+            return Err(Reason::BadValue(text));
+        }
         let interrupt = Arc::clone(&self.session.interrupt);
         let asked = Asked {
             name,
@@ -245,6 +249,14 @@ impl Machine<'_> {
         let missing = || Reason::failure("dns name does not exist");
         address.copied().ok_or_else(missing)
     }
+}
+
+/// Whether no server can know a text: there is no domain of digits alone (RFC 3696, 2), and no colon in a
+/// name.
+fn is_no_name(text: &str) -> bool {
+    let top = text.trim_end_matches('.').rsplit('.').next();
+    let digits = top.is_none_or(|top| top.bytes().all(|byte| byte.is_ascii_digit()));
+    digits || text.contains(':')
 }
 
 /// The sentence for a value that an argument does not take.
