@@ -78,46 +78,6 @@ impl Parser<'_> {
         }
     }
 
-    /// The value of an argument behind its name, where several may stand with commas between:
-    /// `servers=$first,$second`.
-    pub(crate) fn argument_values(&mut self, takes: Takes) -> Result<Expr, Refusal> {
-        let mut all = self.argument_value(takes)?;
-        if !matches!(takes, Takes::Value | Takes::Text) {
-            return Ok(all);
-        }
-        let mut height = self.height;
-        while self.goes_on_behind_comma(&mut all) {
-            self.height = 0;
-            let next = self.value()?;
-            height = self.higher(height)?;
-            all = Expr {
-                at: all.at,
-                node: Node::Binary(Binary::Comma, Box::new(all), Box::new(next)),
-            };
-        }
-        self.height = height;
-        Ok(all)
-    }
-
-    /// Whether another value stands behind a comma, which is no part of the one before.
-    fn goes_on_behind_comma(&mut self, before: &mut Expr) -> bool {
-        let word = match &mut before.node {
-            Node::Binary(Binary::Comma, _, last) => &mut last.node,
-            node => node,
-        };
-        match word {
-            Node::Word(word) => {
-                let begins = matches!(self.peek(), Some(b'$' | b'(' | b'[' | b'"'));
-                begins && word.ends_with(',') && word.pop().is_some()
-            }
-            _ if self.peek() == Some(b',') => {
-                self.at += 1;
-                true
-            }
-            _ => false,
-        }
-    }
-
     /// A value in a place where several may stand: no operator follows it.
     pub(crate) fn value(&mut self) -> Result<Expr, Refusal> {
         let start = self.at;

@@ -5,6 +5,7 @@ use menu::Store;
 use crate::parser::Parser;
 use crate::source::Source;
 use crate::tree::Tree;
+use crate::wrong;
 
 /// What a piece of text is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -33,8 +34,24 @@ pub enum Class {
 pub type Piece = (usize, usize, Class);
 
 /// The pieces of a text that is being typed at a menu's path, in order and without overlap. What
-/// lies between them is space.
+/// lies between them is space. A value that its argument does not take is an error.
 pub fn highlight(store: &Store, path: &str, text: &str) -> Vec<Piece> {
+    let (mut pieces, wrong) = read(store, path, text);
+    for (from, to) in wrong {
+        pieces.retain(|(start, end, _)| *end <= from || *start >= to);
+        pieces.push((from, to, Class::Error));
+    }
+    pieces.sort_by_key(|(start, ..)| *start);
+    pieces
+}
+
+/// The pieces of a text, whatever the values are.
+pub(crate) fn pieces(store: &Store, path: &str, text: &str) -> Vec<Piece> {
+    read(store, path, text).0
+}
+
+/// The pieces of a text, and where values stand that are not taken.
+fn read(store: &Store, path: &str, text: &str) -> (Vec<Piece>, Vec<(usize, usize)>) {
     let source = Source::new(text);
     let tree = Tree::of(store.menus());
     let node = tree.find(path).unwrap_or(0);
@@ -59,7 +76,13 @@ pub fn highlight(store: &Store, path: &str, text: &str) -> Vec<Piece> {
             kept.push(piece);
         }
     }
-    kept
+    let constants = std::mem::take(&mut parser.constants).into_iter();
+    let wrong = constants.filter_map(|(from, to, parameter)| {
+        let text = source.text.get(from..to)?;
+        let ended = to < source.text.len();
+        wrong::is_wrong(store, &parameter, text, ended).then_some((from, to))
+    });
+    (kept, wrong.collect())
 }
 
 fn offset(source: &Source, line: u32, column: u32) -> Option<usize> {

@@ -5,7 +5,7 @@ use menu::{Menu, Row, Store, Value};
 
 use crate::builtin::{self, Builtin};
 use crate::complete::{Subject, complete};
-use crate::highlight::{Class, highlight};
+use crate::highlight::{Class, pieces};
 use crate::session::Session;
 use crate::spec::{self, Parameter};
 use crate::tree::Tree;
@@ -178,7 +178,7 @@ fn completion(store: &Store, words: &[&str], input: &str) -> Vec<Row> {
 /// The class of each character of the text.
 fn colours(store: &Store, words: &[&str], input: &str) -> Row {
     let path = format!("/{}", words.join("/"));
-    let mut pieces = highlight(store, &path, input).into_iter().peekable();
+    let mut pieces = pieces(store, &path, input).into_iter().peekable();
     let classes = input.char_indices().map(|(at, _)| {
         while pieces.next_if(|(_, end, _)| *end <= at).is_some() {}
         match pieces.peek() {

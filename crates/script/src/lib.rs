@@ -62,6 +62,7 @@ mod traceroute;
 mod tree;
 mod value;
 mod watch;
+mod wrong;
 
 pub use check::{Made, NoEffect, Refused, Report, check};
 pub use complete::{Candidate, Subject, complete};

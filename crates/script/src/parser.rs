@@ -40,6 +40,8 @@ pub(crate) struct Parser<'a> {
     pub(crate) names: Names,
     /// What the pieces of the text are, for colours.
     pub(crate) classes: Vec<(usize, usize, Class)>,
+    /// The values of arguments that stand in the text themselves: from, to, and what takes them.
+    pub(crate) constants: Vec<(usize, usize, Parameter)>,
     /// What could stand where the text ends, for completion.
     pub(crate) expected: Option<Expected>,
     /// The byte that closes the statements that are being read.
@@ -81,6 +83,7 @@ impl<'a> Parser<'a> {
             row: None,
             names: Names::default(),
             classes: Vec::new(),
+            constants: Vec::new(),
             expected: None,
             close: None,
             colon: false,

@@ -365,6 +365,57 @@ fn highlighting_tells_words_and_errors_apart() {
 }
 
 #[test]
+fn a_value_that_its_argument_does_not_take_is_an_error_while_it_is_typed() {
+    let console = Console::new();
+    let wrong = |line: &str| -> Vec<String> {
+        let pieces = script::highlight(&console.store, "/", line);
+        let errors = pieces
+            .into_iter()
+            .filter(|(.., class)| *class == script::Class::Error);
+        errors
+            .map(|(from, to, _)| line[from..to].to_owned())
+            .collect()
+    };
+    let add = "/interface/vlan/add name=v interface=ether1";
+
+    for (line, value) in [
+        (format!("{add} vlan-id=5000"), "5000"),
+        (format!("{add} vlan-id=abc"), "abc"),
+        (format!("{add} vlan-id=5000 mtu=1500"), "5000"),
+        ("/interface/vlan/add interface=eth9".to_owned(), "eth9"),
+        (
+            "/ip/firewall/filter/add chain=input action=drp".to_owned(),
+            "drp",
+        ),
+        ("/ip/address/add address=300.1".to_owned(), "300.1"),
+        (
+            "/ip/address/add address=\"1.1.1.x\" interface=ether1".to_owned(),
+            "\"1.1.1.x\"",
+        ),
+    ] {
+        assert_eq!(wrong(&line), [value], "{line}");
+    }
+    for line in [
+        format!("{add} vlan-id=50"),
+        "/interface/vlan/add interface=eth".to_owned(),
+        "/ip/firewall/filter/add chain=input action=dr".to_owned(),
+        "/ip/firewall/filter/add protocol=tcp dst-port=80,4".to_owned(),
+        "/ip/firewall/filter/add src-address=!10.".to_owned(),
+        "/ip/firewall/filter/add connection-state=established,rel".to_owned(),
+        "/ip/address/add address=10.0.0.1/2".to_owned(),
+        "/ip/address/add address=10.0.".to_owned(),
+        "/ip/address/add address=$x interface=ether1".to_owned(),
+        "/ip/arp/add mac-address=02:00:".to_owned(),
+        "/system/scheduler/add interval=1d00:".to_owned(),
+        "/ip/route/add dst-address=0.0.0.0/0 gateway=10.0.0.1%ether1".to_owned(),
+        "/queue/simple/add max-limit=10M/2".to_owned(),
+        "/user/add name=a group=full password=x".to_owned(),
+    ] {
+        assert!(wrong(&line).is_empty(), "{line}: {:?}", wrong(&line));
+    }
+}
+
+#[test]
 fn check_sorts_every_command_and_goes_on_after_an_error() {
     let text = "/interface moonbridge\nadd name=bridge1\n/interface ethernet\n\
                 set [ find default-name=ether5 ] speed=1Gbps\n/ip address\n\
