@@ -71,6 +71,29 @@ impl Why {
     }
 }
 
+impl Why {
+    /// The sentence that a trace shows.
+    pub const fn explain(self) -> &'static str {
+        match self {
+            Self::Arp => "it is a question or an answer of ARP",
+            Self::Local => "it is for this router",
+            Self::Unresolved(_) => "the link address of the next hop is not known yet",
+            Self::TtlExceeded => "its lifetime (TTL, hop limit) is over",
+            Self::TooBig(_) => "it is too long for the next link, and not to be fragmented",
+            Self::NoRoute => "there is no route to its destination",
+            Self::Unreachable => "its route is of type unreachable",
+            Self::Prohibit => "its route is of type prohibit",
+            Self::Redirect(_) => "its sender can be told a shorter way",
+            Self::BeyondScope => "one of its addresses is not valid beyond its link",
+            Self::ParameterProblem(_) => "an option in its header is wrong",
+            Self::UnknownOption(_) => "an option in its header is not known",
+            Self::Rejected(_) => "a rule rejects it",
+            Self::Tarpit => "a rule holds its connection (tarpit)",
+            Self::Told(_) => "a rule has it logged or copied",
+        }
+    }
+}
+
 /// How many reasons there are.
 pub const REASONS: usize = 15;
 

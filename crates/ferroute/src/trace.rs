@@ -190,43 +190,12 @@ fn to_json(steps: &[Value]) -> Value {
     })
 }
 
-/// A line for each step; rules stand below their stage.
+/// The layout of the console.
 fn to_text(steps: &[Value]) -> String {
-    let mut shown = String::new();
-    let (mut stage, mut chain) = ("", String::new());
-    for step in steps {
-        let own = text(step, "stage");
-        let label = if own == stage { "" } else { own };
-        stage = own;
-        let table = text(step, "table");
-        if table.is_empty() {
-            chain.clear();
-            let _ = writeln!(shown, "{label:<12} {}", text(step, "decision"));
-            continue;
-        }
-        let name = format!("{table} {}", text(step, "chain"));
-        if name != chain {
-            let _ = writeln!(shown, "{label:<12} {name}");
-            chain = name;
-        }
-        let comment = match text(step, "comment") {
-            "" => String::new(),
-            comment => format!("  ;;; {comment}"),
-        };
-        let rule = match step.get("rule") {
-            Some(Value::String(rule)) => rule.clone(),
-            Some(rule) => rule.to_string(),
-            None => String::new(),
-        };
-        let _ = writeln!(
-            shown,
-            "{:<12} {rule:>4} {:<22} {}{comment}",
-            "",
-            text(step, "action"),
-            text(step, "decision")
-        );
-    }
-    shown
+    script::trace_text(steps, |step, name| match step.get(name)? {
+        Value::String(text) => Some(text.clone()),
+        value => Some(value.to_string()),
+    })
 }
 
 #[cfg(test)]
@@ -306,6 +275,34 @@ mod tests {
             "established",
         ]);
         assert_eq!(code, 0, "{out}");
+    }
+
+    #[test]
+    fn the_console_shows_the_same_lines_without_inner_words() {
+        let file = concat!(env!("CARGO_MANIFEST_DIR"), "/../lab/configs/home.rsc");
+        let packet = "in-interface=ether2 src-address=192.168.88.10 dst-address=1.1.1.1 protocol=tcp \
+                      src-port=5000 dst-port=443";
+        for more in ["", " ttl=1"] {
+            let command = format!("/tool/trace {packet}{more}");
+            let console = offline(std::path::Path::new(file), &command).expect("an answer");
+            let ttl: &[&str] = if more.is_empty() {
+                &[]
+            } else {
+                &["--ttl", "1"]
+            };
+            let words = [
+                "--in",
+                "ether2",
+                "--src",
+                "192.168.88.10:5000",
+                "--dst",
+                "1.1.1.1:443",
+            ];
+            let (tool, _) = home(&[&words, ttl].concat());
+
+            assert_eq!(console.trim_end(), tool.trim_end());
+            assert!(!console.contains("to control"), "{console}");
+        }
     }
 
     #[test]

@@ -129,11 +129,11 @@ impl core::fmt::Display for Exit {
     fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
         match self {
             Self::Drop(reason) => write!(f, "drop: {}", reason.name()),
-            Self::Punt(why) => write!(f, "to control: {}", why.name()),
+            Self::Punt(why) => f.write_str(why.explain()),
             Self::Collect => write!(f, "held until its datagram is whole"),
-            Self::HandOver(worker) => write!(f, "to worker {worker}, whose connection it is of"),
-            Self::Deliver(port) => write!(f, "to the host stack by port {port}"),
-            Self::Finish { port, mtu } => write!(f, "fit to {mtu} bytes for port {port}"),
+            Self::HandOver(_) => f.write_str("it is of another worker's connection"),
+            Self::Deliver(_) => f.write_str("it is for this router"),
+            Self::Finish { mtu, .. } => write!(f, "in pieces of {mtu} bytes at most"),
         }
     }
 }
@@ -307,14 +307,23 @@ fn leave<T: Tracer>(
         tracer.left(Stage::Postrouting, &exit);
         return Err(exit);
     }
-    tracer.passed(Stage::Egress, || format!("to port {}", adjacency.port));
+    tracer.passed(Stage::Egress, || sent_by(cx, adjacency));
     Ok(fit)
 }
 
 /// What routing says of a packet that it sends on.
 fn leaves_by(cx: &Context<'_>, adjacency: &Adjacency) -> String {
+    format!("leaves by {}", egress_name(cx, adjacency))
+}
+
+/// What is said of a packet that leaves.
+fn sent_by(cx: &Context<'_>, adjacency: &Adjacency) -> String {
+    format!("sent by {}", egress_name(cx, adjacency))
+}
+
+fn egress_name<'a>(cx: &Context<'a>, adjacency: &Adjacency) -> &'a str {
     let name = cx.snapshot.interface(adjacency.egress).map(|i| &*i.name);
-    format!("leaves by {}", name.unwrap_or("an interface that is gone"))
+    name.unwrap_or("an interface that is gone")
 }
 
 /// Forwarding on, lifetime, size and options.

@@ -328,7 +328,7 @@ impl Control {
             End::Exit(Exit::Punt(Why::Tarpit)) => ("refused", "held without a window".to_owned()),
             End::Exit(Exit::Punt(why)) => (
                 "refused",
-                format!("discarded, and the sender is told: {}", why.name()),
+                format!("discarded, and the sender is told: {}", why.explain()),
             ),
             End::Exit(Exit::Drop(reason)) => ("discarded", explain(reason)),
         };

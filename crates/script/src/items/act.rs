@@ -1,6 +1,6 @@
 //! Commands of a menu that are not about configuration: the router does them.
 
-use menu::{Call, Id, Labour, Menu, Output, Reason, Reply, Script};
+use menu::{Call, Id, Labour, Menu, Output, Reason, Reply, Row, Script};
 
 use super::{Result, lacking, row_value};
 use crate::ast::Command;
@@ -8,6 +8,7 @@ use crate::inspect::inspect;
 use crate::machine::{self, Collected, Machine};
 use crate::page::page;
 use crate::ready::{Loan, Ready};
+use crate::trace::trace_text;
 use crate::value::Value;
 use crate::watch::Watching;
 
@@ -78,7 +79,9 @@ impl Machine<'_> {
         for row in &mut reply.rows {
             row.cells.retain(|(name, _)| manner.wants(name));
         }
-        if !manner.as_value {
+        if !manner.as_value && (menu.path, name) == ("/tool", "trace") {
+            self.show_trace(&reply.rows)?;
+        } else if !manner.as_value {
             // What is watched together stands side by side; the steps of an answer follow each other.
             let together = match crate::spec::repeats(menu, name) {
                 true => reply.rows.len().max(1),
@@ -96,6 +99,17 @@ impl Machine<'_> {
             [only] => row_value(only),
             rows => Value::list(rows.iter().map(row_value)),
         })
+    }
+}
+
+impl Machine<'_> {
+    /// Shows the steps of a trace, a page at a time.
+    fn show_trace(&mut self, steps: &[Row]) -> machine::Result<()> {
+        let value = |step: &Row, name: &str| step.get(name).map(ToString::to_string);
+        self.out.stop_at_pages(true);
+        let shown = self.print(&trace_text(steps, value));
+        self.out.stop_at_pages(false);
+        shown
     }
 }
 

@@ -271,12 +271,12 @@ fn a_trace_follows_rules_and_changes_nothing() {
 
     let web = trace(&mut world, 80);
     assert!(
-        web.contains("comment: web") && web.contains("verdict: sent"),
+        web.contains(";;; web") && web.contains("verdict      sent"),
         "{web}"
     );
     let other = trace(&mut world, 81);
     assert!(other.contains("not matched: dst-port=80"), "{other}");
-    assert!(other.contains("verdict: refused"), "{other}");
+    assert!(other.contains("a rule rejects it"), "{other}");
 
     let counted =
         ":put ([/ip firewall filter get 0 packets] + [/ip firewall filter get 2 packets])";
@@ -537,7 +537,7 @@ fn what_is_placed_before_the_row_that_counts_fasttrack_comes_before_all_rules() 
         "/tool trace in-interface=ether1 src-address=10.1.0.2 dst-address=10.2.0.2 protocol=icmp",
     );
     assert!(
-        traced.contains("rule: 1\n") && !traced.contains("rule: 0\n"),
+        traced.contains(" 1 accept ") && !traced.contains(" 0 "),
         "{traced}"
     );
     for (command, refusal) in [("disable", "change"), ("remove", "remove")] {

@@ -398,7 +398,7 @@ impl<W: Watcher> Guard<'_, W> {
             return Err(Exit::Punt(Why::Unresolved(hop)));
         }
         self.watch
-            .passed(Stage::Egress, || format!("to port {}", adjacency.port));
+            .passed(Stage::Egress, || super::sent_by(self.cx, &adjacency));
         Ok(Onward {
             hop,
             adjacency,

@@ -56,7 +56,7 @@ fn a_trace_reads_stage_by_stage() {
             "prerouting: 11.0.0.2 is to be routed",
             "routing: leaves by ether2",
             "forward: fits the link",
-            "egress: to port 1",
+            "egress: sent by ether2",
         ]
     );
     rig.snapshot.own = crate::snapshot::OwnAddresses::new(vec![Udp4::default().source], vec![]);
