@@ -14,9 +14,11 @@
 
 #![forbid(unsafe_code)]
 
+mod ending;
 mod limit;
 mod login;
 pub mod password;
+mod rights;
 mod service;
 mod user;
 

@@ -3,12 +3,14 @@
 use std::collections::BTreeMap;
 use std::net::{IpAddr, Ipv6Addr};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::task::Waker;
 
 use machine::{Duration, Instant};
-use menu::{Clock, Id, Policies, Store};
+use menu::{Clock, Grant, Id, Policies, Rights, Store};
 
+use crate::ending::Ending;
 use crate::limit::Limiter;
+use crate::rights::Grants;
 use crate::user::{User, bare_key};
 use crate::{Service, password};
 
@@ -63,17 +65,22 @@ pub struct Login {
     pub user: String,
     /// The user's item; none for whoever sits at the machine itself.
     pub item: Option<Id>,
-    /// What the user may do.
-    pub policies: Policies,
+    /// What the user may do, at every moment.
+    pub rights: Rights,
     /// How long the session may be idle, where that is limited.
     pub idle: Option<Duration>,
-    ended: Arc<AtomicBool>,
+    ended: Arc<Ending>,
 }
 
 impl Login {
     /// Whether the session was ended by somebody else, and is to close.
     pub fn is_ended(&self) -> bool {
-        self.ended.load(Ordering::Relaxed)
+        self.ended.is_ended()
+    }
+
+    /// Has this woken when somebody ends the session.
+    pub fn when_ended(&self, waker: Waker) {
+        self.ended.tell(waker);
     }
 }
 
@@ -92,7 +99,9 @@ pub struct Active {
     pub when: Clock,
     /// The log does not say when it begins and ends.
     quiet: bool,
-    ended: Arc<AtomicBool>,
+    /// The user's item and what the password was sealed to; none for whoever sits at the machine.
+    proved: Option<(Id, String)>,
+    ended: Arc<Ending>,
 }
 
 /// Who is logged in, and who has tried too often.
@@ -103,6 +112,7 @@ pub struct Access {
     sessions: BTreeMap<u64, Active>,
     last: u64,
     seen: BTreeMap<Id, Clock>,
+    grants: Grants,
 }
 
 impl Default for Access {
@@ -114,6 +124,7 @@ impl Default for Access {
             sessions: BTreeMap::new(),
             last: 0,
             seen: BTreeMap::new(),
+            grants: Grants::default(),
         }
     }
 }
@@ -184,12 +195,13 @@ impl Access {
         })
     }
 
-    /// Lets somebody in who has proved to be a user.
+    /// Lets somebody in who has proved to be a user, and still is the same.
     ///
     /// # Errors
     /// Nothing was proved, or there is no room.
     pub fn admit(
         &mut self,
+        store: &Store,
         answer: Answer,
         clock: Clock,
         out: &mut Vec<Line>,
@@ -197,7 +209,14 @@ impl Access {
         let Answer { attempt, proved } = answer;
         let (name, address, service) = (attempt.name, attempt.address, attempt.service);
         let whence = format!("{} via {}", address.to_canonical(), service.name());
-        let Some(user) = attempt.user.filter(|_| proved) else {
+        let before = attempt.user.filter(|_| proved);
+        // Looking at the proof took time, in which the user may have become another.
+        let user = before.and_then(|before| {
+            let now = User::find(store, &name)?;
+            let same = now.id == before.id && now.seal == before.seal;
+            (same && now.may_enter(address, service)).then_some(now)
+        });
+        let Some(user) = user else {
             let line = format!("login failure for user {name} from {whence}");
             out.push(("system,error,critical", line));
             return Err(Refused::Credentials);
@@ -233,13 +252,14 @@ impl Access {
             service: Service::Local,
             when: clock,
             quiet,
+            proved: None,
             ended: Arc::default(),
         };
         if !quiet {
             let line = format!("user {name} logged in via local");
             out.push(("system,info,account", line));
         }
-        self.insert(active, Policies::ALL, None)
+        self.insert(active, Rights::FULL, None)
     }
 
     fn enter(
@@ -257,15 +277,17 @@ impl Access {
             service,
             when,
             quiet: false,
+            proved: Some((user.id, user.seal.clone())),
             ended: Arc::default(),
         };
-        self.insert(active, user.policies, user.idle)
+        let rights = Rights::of(Policies::ALL, self.grants.of(user));
+        self.insert(active, rights, user.idle)
     }
 
     fn insert(
         &mut self,
         active: Active,
-        policies: Policies,
+        rights: Rights,
         idle: Option<Duration>,
     ) -> Result<Login, Refused> {
         if self.sessions.len() >= SESSIONS {
@@ -276,7 +298,7 @@ impl Access {
             id: self.last,
             user: active.user.clone(),
             item: None,
-            policies,
+            rights,
             idle,
             ended: Arc::clone(&active.ended),
         };
@@ -304,23 +326,40 @@ impl Access {
     pub fn end(&self, id: u64) -> bool {
         let active = self.sessions.get(&id);
         active.is_some_and(|active| {
-            active.ended.store(true, Ordering::Relaxed);
+            active.ended.end();
             true
         })
     }
 
-    /// Tells the sessions of users to end who may not come in any more. Those at the machine
-    /// itself stay.
-    pub fn follow(&self, store: &Store) {
-        for active in self.sessions.values() {
-            let Some(address) = active.address else {
+    /// Hears that users or groups are other than before, by a command of the login `by`. What users
+    /// may do holds at once; sessions of those end who may not come in any more, or who proved
+    /// themselves by a password that is another now, but for the session that changed it. Those at
+    /// the machine itself stay.
+    pub fn follow(&mut self, store: &Store, by: u64) {
+        self.grants.follow(store);
+        for (id, active) in &mut self.sessions {
+            let (Some(address), Some((item, seal))) = (active.address, &mut active.proved) else {
                 continue;
             };
-            let user = User::find(store, &active.user);
-            if !user.is_some_and(|user| user.may_enter(address, active.service)) {
-                active.ended.store(true, Ordering::Relaxed);
+            let item = store.item("/user", *item);
+            let item = item.filter(|item| item.text("name") == active.user);
+            let stays = item.is_some_and(|item| {
+                let user = User::of(store, item);
+                let same = *seal == user.seal || *id == by;
+                *seal = user.seal.clone();
+                active.group.clone_from(&user.group);
+                same && user.may_enter(address, active.service)
+            });
+            if !stays {
+                active.ended.end();
             }
         }
+    }
+
+    /// What the user of this name may do, at every moment; nothing if there is none.
+    pub fn grant(&self, store: &Store, name: &str) -> Grant {
+        let user = store.named("user", name);
+        user.map_or_else(Grant::default, |user| self.grants.get(user.id))
     }
 
     /// The sessions, the oldest first, each with its number.

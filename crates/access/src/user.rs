@@ -22,18 +22,23 @@ pub(crate) struct User {
     pub(crate) keys: Vec<String>,
     /// Whether SSH takes the password.
     password_by_ssh: bool,
-    disabled: bool,
+    pub(crate) disabled: bool,
     addresses: Vec<IpNet>,
 }
 
 impl User {
     /// The user of this name.
     pub(crate) fn find(store: &Store, name: &str) -> Option<Self> {
-        let item = store.named("user", name)?;
+        store.named("user", name).map(|item| Self::of(store, item))
+    }
+
+    /// What is known of the user of this item.
+    pub(crate) fn of(store: &Store, item: &Item) -> Self {
+        let name = item.text("name");
         let keys = keys(store, name);
         let password_by_ssh = password_by_ssh(store, !keys.is_empty());
         let prefixes = item.get("address").map(Value::as_list).unwrap_or_default();
-        Some(Self {
+        Self {
             id: item.id,
             group: item.text("group").to_owned(),
             policies: policies(store, item),
@@ -43,7 +48,7 @@ impl User {
             password_by_ssh,
             disabled: item.is("disabled"),
             addresses: prefixes.iter().filter_map(Value::as_prefix).collect(),
-        })
+        }
     }
 
     /// Whether the user may come in this way from there at all.

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::io::Write;
 use std::net::IpAddr;
 use std::sync::{Arc, Mutex, PoisonError};
+use std::task::Waker;
 use std::time::Duration;
 
 use access::{Login, Refused, Service, password};
@@ -13,6 +14,7 @@ use rustix::rand::{GetRandomFlags, getrandom};
 use script::Session;
 
 use crate::core::{Shared, set_clock};
+use crate::ends::Ends;
 use crate::seat::Seat;
 
 /// Letters of a password that is made up: five bits each.
@@ -34,13 +36,18 @@ pub(crate) enum Proof<'a> {
 pub(crate) struct Entered {
     shared: Arc<Shared>,
     login: Login,
+    /// What runs in its sessions.
+    ends: Arc<Ends>,
     /// What is held in safe mode goes with it.
     seat: Seat,
 }
 
 impl Entered {
     fn new(shared: &Arc<Shared>, login: Login) -> Self {
+        let ends = Arc::new(Ends::default());
+        login.when_ended(Waker::from(Arc::clone(&ends)));
         Self {
+            ends,
             seat: Seat::new(shared, &login.user),
             shared: Arc::clone(shared),
             login,
@@ -51,7 +58,9 @@ impl Entered {
     pub(crate) fn session(&self) -> Session {
         let mut session = self.shared.scripting.session(&self.login.user);
         self.seat.give(&mut session);
-        session.policies = self.login.policies;
+        session.rights = self.login.rights.clone();
+        session.login = self.login.id;
+        self.ends.add(&session.interrupter());
         session
     }
 

@@ -11,6 +11,7 @@ mod control;
 mod core;
 mod devices;
 mod docs;
+mod ends;
 mod fair;
 mod host;
 mod jobs;

@@ -155,6 +155,26 @@ struct Program {
 impl Program {
     /// Sends a sentence of short words, and gives the words of its end.
     fn ask(&mut self, words: &[&str]) -> Vec<String> {
+        let (trap, end) = self.try_to(words);
+        assert_eq!(trap, Vec::<String>::new());
+        end
+    }
+
+    /// The same, with the words of a refusal before it.
+    fn try_to(&mut self, words: &[&str]) -> (Vec<String>, Vec<String>) {
+        self.say(words);
+        let mut trap = Vec::new();
+        loop {
+            let sentence = self.sentence();
+            match sentence.first().map(String::as_str) {
+                Some("!trap") => trap = sentence,
+                Some("!done" | "!fatal") => return (trap, sentence),
+                _ => {}
+            }
+        }
+    }
+
+    fn say(&mut self, words: &[&str]) {
         let mut bytes = Vec::new();
         for word in words {
             bytes.push(u8::try_from(word.len()).expect("a short word"));
@@ -162,13 +182,14 @@ impl Program {
         }
         bytes.push(0);
         self.stream.write_all(&bytes).expect("the router listens");
-        loop {
-            let sentence = self.sentence();
-            let end = sentence.first().map(String::as_str);
-            assert_ne!(end, Some("!trap"), "{sentence:?}");
-            if matches!(end, Some("!done" | "!fatal")) {
-                return sentence;
-            }
+    }
+
+    /// Waits until the router has closed the connection, whatever it says before.
+    fn closes(&mut self) {
+        let mut rest = Vec::new();
+        match self.stream.read_to_end(&mut rest) {
+            Ok(_) => {}
+            Err(error) => assert_eq!(error.kind(), std::io::ErrorKind::ConnectionReset),
         }
     }
 
@@ -530,5 +551,53 @@ mod terminal {
                 shown.push_str(&String::from_utf8_lossy(&bytes[..count]));
             }
         }
+    }
+}
+
+#[test]
+fn a_program_has_the_rights_of_the_moment_and_goes_when_the_password_does() {
+    let router = Router::start("rights");
+    router.exec("/user add name=joe group=full password=secret");
+    let (mut program, mut other) = (router.program("joe"), router.program("joe"));
+    let mut listening = router.program("joe");
+    listening.say(&["/log/listen"]);
+
+    router.exec("/user set joe group=read");
+
+    let (refused, _) = program.try_to(&["/user/set", "=numbers=joe", "=group=full"]);
+    assert_eq!(
+        refused,
+        ["!trap", "=message=not enough permissions (9)"],
+        "joe is no administrator any more"
+    );
+    router.exec("/user group set read policy=read,write,password,api");
+    program.ask(&["/system/identity/set", "=name=joes"]);
+    program.ask(&[
+        "/password",
+        "=old-password=secret",
+        "=new-password=other",
+        "=confirm-new-password=other",
+    ]);
+    other.closes();
+    listening.closes();
+    program.ask(&["/system/identity/print"]);
+    router.exec("/user remove joe");
+    program.closes();
+}
+
+#[test]
+fn a_job_of_a_user_who_is_removed_ends() {
+    let router = Router::start("gone");
+    router.exec("/user add name=joe group=full password=secret");
+    let mut program = router.program("joe");
+    program.ask(&["/execute", "=script=:while (true) do={:delay 1h}"]);
+    let jobs = ":put [:len [/system script job find owner=joe]]";
+    assert_eq!(router.exec(jobs), "1\n");
+
+    router.exec("/user disable joe");
+
+    let limit = Instant::now() + Duration::from_secs(60);
+    while router.exec(jobs) != "0\n" {
+        assert!(Instant::now() < limit, "the job goes on");
     }
 }

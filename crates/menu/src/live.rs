@@ -5,7 +5,7 @@ use std::ops::ControlFlow;
 use std::task::Waker;
 use std::time::Duration;
 
-use crate::{Changes, Id, Menu, Output, Reason, Store, Value};
+use crate::{Changes, Id, Menu, Output, Policies, Reason, Rights, Store, Value};
 
 /// A row that is shown: an item with what the router adds to it, or a dynamic row.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -115,6 +115,10 @@ pub struct Caller<'a> {
     pub session: u64,
     /// What is at its other end: `console`, `api`.
     pub via: &'static str,
+    /// The login that it belongs to; 0 for none.
+    pub login: u64,
+    /// What it may do now.
+    pub policies: Policies,
 }
 
 /// Files that belong to the router, by name; a folder stands before a `/`.
@@ -140,7 +144,7 @@ pub struct Reply {
 }
 
 /// A script of the configuration that is to be run.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug)]
 pub struct Script {
     /// Whose it is: the item.
     pub id: Id,
@@ -150,6 +154,10 @@ pub struct Script {
     pub source: String,
     /// The user who made it.
     pub owner: String,
+    /// What it may do by itself: what its policies and its owner have in common.
+    pub rights: Rights,
+    /// Whether who runs it need not have these rights.
+    pub lends: bool,
 }
 
 /// An echo request, or a question for a link address, that somebody wants sent.

@@ -83,6 +83,16 @@ impl Policies {
         panic!("a policy that is not listed");
     }
 
+    /// As a number: a bit for each of [`Self::WORDS`].
+    pub(crate) const fn bits(self) -> u32 {
+        self.0
+    }
+
+    /// What [`Self::bits`] gave.
+    pub(crate) const fn from_bits(bits: u32) -> Self {
+        Self(bits)
+    }
+
     /// Whether all of the other set are in this one.
     pub const fn contains(self, other: Self) -> bool {
         self.0 & other.0 == other.0

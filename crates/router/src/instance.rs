@@ -6,7 +6,7 @@ use std::net::{IpAddr, SocketAddr};
 use access::{Answer, Attempt, Login, Refused, Service};
 use frame::Offloads;
 use machine::Instant;
-use menu::{By, Clock, Id, Live, Output, Reason, Refusal, Store};
+use menu::{By, Clock, Grant, Id, Live, Output, Reason, Refusal, Store};
 use script::{Held, Session};
 
 use dataplane::Worker;
@@ -193,7 +193,10 @@ impl Instance {
     /// Nothing was proved, or there are too many sessions.
     pub fn admit(&mut self, answer: Answer) -> Result<Login, Refused> {
         let (mut lines, clock) = (Vec::new(), self.control.log.clock);
-        let admitted = self.control.access.admit(answer, clock, &mut lines);
+        let admitted = self
+            .control
+            .access
+            .admit(&self.store, answer, clock, &mut lines);
         self.control.log.add_all(lines);
         if let Some(user) = admitted.as_ref().ok().and_then(|login| login.item) {
             self.note_login(user, clock);
@@ -252,6 +255,11 @@ impl Instance {
         let admitted = access.local(&self.store, (user, quiet), clock, &mut lines);
         self.control.log.add_all(lines);
         admitted
+    }
+
+    /// What the user of this name is granted, at every moment; nothing if there is none.
+    pub fn grant(&self, user: &str) -> Grant {
+        self.control.access.grant(&self.store, user)
     }
 
     /// Hears that a session is over.

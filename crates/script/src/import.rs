@@ -104,8 +104,8 @@ impl Machine<'_> {
         if self.checking {
             return Ok(Value::Nothing);
         }
-        let policies = self.session.policies;
         self.with(|loan| {
+            let policies = loan.policies;
             let (user, store) = (loan.caller.user, &mut *loan.store);
             let by = By::user(user, loan.live.clock());
             let permitted = match name {

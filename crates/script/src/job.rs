@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use menu::{Clock, Id, Live, Output, Policies, Reason, Refusal, bytes};
+use menu::{Clock, Id, Live, Output, Policies, Reason, Refusal, Rights, bytes};
 
 use crate::ast::Block;
 use crate::environment::Environment;
@@ -25,9 +25,30 @@ pub struct Scripting {
 #[derive(Debug, Default)]
 struct Shared {
     environments: BTreeMap<String, Environment>,
-    jobs: BTreeMap<Id, (Entry, Arc<Interrupt>)>,
+    jobs: BTreeMap<Id, Place>,
     last_job: u64,
     runs: BTreeMap<(&'static str, Id), Runs>,
+}
+
+/// Something that runs.
+#[derive(Debug)]
+struct Place {
+    entry: Entry,
+    interrupt: Arc<Interrupt>,
+    /// What it may do.
+    rights: Rights,
+}
+
+impl Place {
+    /// Lets it end.
+    fn stop(&self) {
+        // A script within a session ends; the session goes on.
+        if self.entry.kind == "script" {
+            self.interrupt.stop();
+        } else {
+            self.interrupt.close();
+        }
+    }
 }
 
 /// How often an item's script ran.
@@ -79,22 +100,22 @@ impl Scripting {
     pub fn jobs(&self) -> Vec<(Id, Entry)> {
         let shared = self.lock();
         let jobs = shared.jobs.iter();
-        jobs.map(|(id, (entry, _))| (*id, entry.clone())).collect()
+        jobs.map(|(id, place)| (*id, place.entry.clone())).collect()
     }
 
     /// Stops a job; says whether there was one.
     pub fn stop(&self, job: Id) -> bool {
         let shared = self.lock();
         let found = shared.jobs.get(&job);
-        found.is_some_and(|(entry, interrupt)| {
-            // A script within a session ends; the session goes on.
-            if entry.kind == "script" {
-                interrupt.stop();
-            } else {
-                interrupt.close();
-            }
-            true
-        })
+        found.map(Place::stop).is_some()
+    }
+
+    /// Stops the jobs of those who may do nothing any more: users that are gone, or disabled.
+    pub fn stop_without_rights(&self) {
+        let shared = self.lock();
+        let places = shared.jobs.values();
+        let idle = places.filter(|place| place.rights.now() == Policies::NONE);
+        idle.for_each(Place::stop);
     }
 
     /// How often the script of an item ran.
@@ -120,14 +141,19 @@ impl Scripting {
     }
 
     /// Notes that something runs, until what this gives is dropped.
-    pub(crate) fn begin(&self, entry: Entry, interrupt: Arc<Interrupt>) -> Result<Working, Reason> {
+    pub(crate) fn begin(&self, entry: Entry, session: &Session) -> Result<Working, Reason> {
         let mut shared = self.lock();
         if shared.jobs.len() >= JOBS {
             return Err(Reason::Limit("jobs"));
         }
         shared.last_job += 1;
         let id = Id(shared.last_job);
-        shared.jobs.insert(id, (entry, interrupt));
+        let place = Place {
+            entry,
+            interrupt: session.interrupter(),
+            rights: Rights::fixed(session.policies).and(&session.rights),
+        };
+        shared.jobs.insert(id, place);
         Ok(Working {
             id,
             scripting: self.clone(),
@@ -184,7 +210,8 @@ impl Job {
         script: &menu::Script,
         started: Clock,
     ) -> Result<Self, Reason> {
-        let session = scripting.session(&script.owner);
+        let mut session = scripting.session(&script.owner);
+        session.rights = script.rights.clone();
         let entry = Entry {
             kind,
             script: script.name.clone(),
@@ -197,8 +224,7 @@ impl Job {
 
     pub(crate) fn new(session: Session, entry: Entry, code: Code) -> Result<Self, Reason> {
         let name = entry.script.clone();
-        let interrupt = Arc::clone(&session.interrupt);
-        let working = session.scripting.begin(entry, interrupt)?;
+        let working = session.scripting.begin(entry, &session)?;
         Ok(Self {
             session,
             code,
@@ -215,11 +241,6 @@ impl Job {
             Some(whole) => whole.to_owned(),
             None => format!("{name}.txt"),
         });
-    }
-
-    /// Takes from the job what these policies do not have.
-    pub const fn restrict(&mut self, policies: Policies) {
-        self.session.policies = policies;
     }
 
     /// The number of the job.
@@ -287,8 +308,7 @@ impl Machine<'_> {
             parent: self.parent,
             started,
         };
-        let interrupt = Arc::clone(&self.session.interrupt);
-        let working = self.session.scripting.begin(entry, interrupt);
+        let working = self.session.scripting.begin(entry, self.session);
         let working = working.map_err(|reason| reason.nowhere())?;
         self.session.scripting.ran(path, script.id, started);
         let block = self.parsed(&script.source)?;
@@ -296,7 +316,14 @@ impl Machine<'_> {
         let parent = self.parent.replace(working.id);
         let menu = std::mem::replace(&mut self.session.path, "/".to_owned());
         let declared = std::mem::take(&mut self.session.declared);
+        let caller = (self.session.policies, self.session.rights.clone());
+        if script.lends {
+            (self.session.policies, self.session.rights) = (Policies::ALL, script.rights.clone());
+        } else {
+            self.session.rights = caller.1.and(&script.rights);
+        }
         let result = self.apart(Default::default(), |machine| machine.block(&block));
+        (self.session.policies, self.session.rights) = caller;
         self.session.declared = declared;
         self.session.path = menu;
         (self.job, self.parent) = (job, parent);

@@ -63,6 +63,8 @@ pub(crate) struct Machine<'a> {
     pub(crate) fault: Option<String>,
     /// The menus without effect that the user was told of.
     pub(crate) lacking: Vec<&'static str>,
+    /// What the command that runs needs, as long as it runs.
+    needed: Policies,
     steps: u64,
     /// Bytes of values that were made since all were weighed.
     bytes: usize,
@@ -105,6 +107,7 @@ impl<'a> Machine<'a> {
             parent: None,
             fault: None,
             lacking: Vec::new(),
+            needed: Policies::NONE,
             steps: 0,
             bytes: 0,
             held: 0,
@@ -221,6 +224,7 @@ impl<'a> Machine<'a> {
             parent: self.parent,
             fault: None,
             lacking: Vec::new(),
+            needed: Policies::NONE,
             steps: self.steps,
             bytes: self.bytes,
             held,
@@ -273,34 +277,51 @@ impl<'a> Machine<'a> {
     }
 
     /// Refuses what the session's user may not do: the one place that all commands come by.
-    pub(crate) fn permit(&self, menu: &Menu, name: &str) -> Result<()> {
-        let needed = Policies::needed(menu, name);
-        if self.session.policies.contains(needed) {
+    pub(crate) fn permit(&mut self, menu: &Menu, name: &str) -> Result<()> {
+        self.demand(Policies::needed(menu, name))
+    }
+
+    /// Refuses the command unless the user has these policies, as long as it runs.
+    pub(crate) fn demand(&mut self, needed: Policies) -> Result<()> {
+        self.needed = self.needed | needed;
+        if self.session.may().contains(self.needed) {
             return Ok(());
         }
         Err(Reason::Denied.nowhere().into())
     }
 
+    /// What the command that runs needs.
+    pub(crate) const fn needed(&self) -> Policies {
+        self.needed
+    }
+
     /// As [`Machine::permit`], for the commands of the language that do something to the router.
-    pub(crate) fn permit_builtin(&self, name: &str) -> Result<()> {
+    pub(crate) fn permit_builtin(&mut self, name: &str) -> Result<()> {
         let needed = match name {
             "undo" | "redo" | "import" => Policies::WRITE,
             "ping" => Policies::TEST,
             "password" => Policies::PASSWORD,
+            // What runs beside all sessions takes a place, a thread and memory of the router.
+            "execute" => Policies::READ,
             _ => Policies::NONE,
         };
-        if self.session.policies.contains(needed) {
-            return Ok(());
-        }
-        Err(Reason::Denied.nowhere().into())
+        self.demand(needed)
     }
 
     /// Whether the session's user is shown secrets.
     pub(crate) fn sees_secrets(&self) -> bool {
-        self.session.policies.contains(Policies::SENSITIVE)
+        self.session.may().contains(Policies::SENSITIVE)
     }
 
     pub(crate) fn command(&mut self, command: &Command) -> Result<Value> {
+        // One within another has needs of its own.
+        let outer = std::mem::replace(&mut self.needed, Policies::NONE);
+        let result = self.command_itself(command);
+        self.needed = outer;
+        result
+    }
+
+    fn command_itself(&mut self, command: &Command) -> Result<Value> {
         let result = match command.target {
             Target::Menu(menu, "ping") if menu.path == crate::ping::MENU => self.ping(command),
             Target::Menu(menu, traceroute::NAME) if menu.path == crate::ping::MENU => {

@@ -102,11 +102,16 @@ impl Machine<'_> {
         &mut self,
         run: impl FnOnce(&mut Loan<'_>) -> std::result::Result<T, Refusal>,
     ) -> Result<T> {
-        let without_secrets = !self.sees_secrets();
-        let policies = self.session.policies;
         let in_file = self.session.imports > 0;
-        let (numbers, caller) = (&self.session.numbers, self.session.caller());
+        let (session, needed) = (&*self.session, self.needed());
         lend(self.site, |store, live| {
+            // Users change only while somebody has the router: what holds now does until the end.
+            let (numbers, caller) = (&session.numbers, session.caller());
+            let policies = caller.policies;
+            if !policies.contains(needed) {
+                return Err(menu::Reason::Denied.nowhere());
+            }
+            let without_secrets = !policies.contains(Policies::SENSITIVE);
             live.asked_by(&caller);
             run(&mut Loan {
                 store,

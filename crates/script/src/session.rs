@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use menu::{Caller, Id, Policies};
+use menu::{Caller, Id, Policies, Rights};
 
 use crate::environment::Environment;
 use crate::job::Scripting;
@@ -45,8 +45,12 @@ pub struct Session {
     pub user: String,
     /// The menu that relative commands are of, `/` at first.
     pub path: String,
-    /// What the user may do.
+    /// The most that the user may do here.
     pub policies: Policies,
+    /// What the user may do at every moment: [`Session::may`] is what both have.
+    pub rights: Rights,
+    /// The login that the session belongs to; 0 for none.
+    pub login: u64,
     /// What a command may use.
     pub limits: Limits,
     /// What the scripts of the router share.
@@ -80,6 +84,8 @@ impl Session {
             scripting,
             path: "/".to_owned(),
             policies: Policies::ALL,
+            rights: Rights::FULL,
+            login: 0,
             limits: Limits::default(),
             globals,
             declared: BTreeSet::new(),
@@ -97,7 +103,14 @@ impl Session {
             user: &self.user,
             session: self.serial,
             via: self.via,
+            login: self.login,
+            policies: self.may(),
         }
+    }
+
+    /// What may be done here at this moment.
+    pub fn may(&self) -> Policies {
+        self.policies.and(self.rights.now())
     }
 
     /// The prompt of the console, without the name of the router: ` /ip/address`, empty at the root.

@@ -270,9 +270,7 @@ impl Machine<'_> {
         menu: Option<&'static Menu>,
         command: &Command,
     ) -> Result<Value> {
-        if !self.session.policies.contains(Policies::READ) {
-            return Err(Reason::Denied.nowhere().into());
-        }
+        self.demand(Policies::READ)?;
         let ready = self.ready(command)?;
         let condition = match menu {
             Some(menu) => self.condition(menu, command)?,

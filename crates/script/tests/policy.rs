@@ -77,6 +77,31 @@ fn who_may_not_read_sees_nothing() {
 }
 
 #[test]
+fn who_may_not_read_runs_no_jobs() {
+    let mut console = Console::with(Policies::NONE);
+
+    for line in [
+        ":execute {:delay 1h}",
+        ":execute script=\":delay 1h\"",
+        ":execute as-string script={:put 1}",
+        ":if (true) do={ :execute {:delay 1h} }",
+    ] {
+        assert_eq!(console.run(line), DENIED, "{line}");
+    }
+    assert!(console.session.scripting.jobs().is_empty());
+
+    console.session.policies = Policies::READ;
+
+    let inside = ":put [:execute as-string script={:put 1}]";
+    assert_eq!(console.run(inside).trim(), "1");
+    let beside = console.run(":execute {:delay 1h}");
+    assert!(
+        beside.contains("can not run in the background here"),
+        "{beside}"
+    );
+}
+
+#[test]
 fn users_are_managed_by_those_with_the_policy_alone() {
     let mut console = Console::with(Policies::READ | Policies::WRITE);
     for line in [

@@ -70,7 +70,8 @@ impl Door {
         let via = (from, Service::Ssh);
         let attempt = self.access.attempt(&self.store, name, via, self.now)?;
         let answer = attempt.password(secret.as_bytes());
-        self.access.admit(answer, Clock::default(), &mut self.log)
+        self.access
+            .admit(&self.store, answer, Clock::default(), &mut self.log)
     }
 }
 
@@ -86,8 +87,8 @@ fn a_user_logs_in_and_out_with_the_policies_of_the_group() {
         .collect();
     door.access.leave(login.id, &mut door.log);
 
-    assert!(login.policies.contains(Policies::READ));
-    assert!(!login.policies.contains(Policies::WRITE));
+    assert!(login.rights.now().contains(Policies::READ));
+    assert!(!login.rights.now().contains(Policies::WRITE));
     assert_eq!(active, ["eve"]);
     assert_eq!(door.access.sessions().count(), 0);
     let lines: Vec<_> = door.log.iter().map(|(_, line)| line.as_str()).collect();
@@ -164,12 +165,12 @@ fn a_user_with_a_key_logs_in_by_key_and_not_by_password() {
 
     assert!(
         door.access
-            .admit(good, Clock::default(), &mut door.log)
+            .admit(&door.store, good, Clock::default(), &mut door.log)
             .is_ok()
     );
     assert!(
         door.access
-            .admit(bad, Clock::default(), &mut door.log)
+            .admit(&door.store, bad, Clock::default(), &mut door.log)
             .is_err()
     );
     assert!(door.knock("eve", "secret", HOME).is_err());
@@ -188,7 +189,7 @@ fn a_user_who_is_disabled_is_out_at_once() {
     door.store.set(menu, id, &disabled).expect("a value");
     door.store.commit(mark).expect("nothing is journaled");
 
-    door.access.follow(&door.store);
+    door.access.follow(&door.store, 0);
 
     assert!(login.is_ended());
     assert!(door.knock("eve", "secret", HOME).is_err());
@@ -232,4 +233,66 @@ fn admin_needs_a_password_until_somebody_else_can_manage_users() {
         &[("name", "f"), ("group", "full"), ("password", "x")],
     );
     assert_eq!(crate::without_password(&store), None);
+}
+
+/// Changes an item of this name.
+fn set(door: &mut Door, (path, space): (&'static str, &str), name: &str, given: (&str, &str)) {
+    let menu = door.store.menu(path).expect("a menu");
+    let property = menu.property(given.0).expect("a property");
+    let value = door.store.parse(property, given.1).expect("a value");
+    let id = door.store.named(space, name).expect("an item").id;
+    let mark = door.store.begin();
+    let set = door.store.set(menu, id, &[(property.name, value)]);
+    set.expect("a good value");
+    door.store.commit(mark).expect("nothing is journaled");
+}
+
+const USER: (&str, &str) = ("/user", "user");
+
+#[test]
+fn what_a_user_may_do_is_what_the_group_has_at_this_moment() {
+    let mut door = Door::new();
+    let login = door.knock("adam", "apple", HOME).expect("the password");
+    assert!(login.rights.now().contains(Policies::POLICY));
+
+    set(&mut door, USER, "adam", ("group", "read"));
+    door.access.follow(&door.store, 0);
+
+    assert!(!login.is_ended());
+    assert!(!login.rights.now().contains(Policies::WRITE));
+    let group = ("/user/group", "user-group");
+    set(&mut door, group, "read", ("policy", "read,ssh,write"));
+    door.access.follow(&door.store, 0);
+    assert_eq!(
+        login.rights.now(),
+        Policies::READ | Policies::SSH | Policies::WRITE
+    );
+    set(&mut door, group, "read", ("policy", "read,write"));
+    door.access.follow(&door.store, 0);
+    assert!(login.is_ended(), "nobody of it may come in by SSH");
+}
+
+#[test]
+fn another_password_ends_all_sessions_but_that_which_set_it() {
+    let mut door = Door::new();
+    let [own, other] = [(); 2].map(|()| door.knock("eve", "secret", HOME).expect("the password"));
+    let adam = door.knock("adam", "apple", HOME).expect("the password");
+    let attempt = door
+        .access
+        .attempt(&door.store, "eve", (HOME, Service::Ssh), door.now);
+    let late = attempt.expect("a try").password(b"secret");
+
+    set(&mut door, USER, "eve", ("password", "other"));
+    door.access.follow(&door.store, own.id);
+
+    assert!(!own.is_ended());
+    assert!(other.is_ended());
+    assert!(!adam.is_ended());
+    let late = door
+        .access
+        .admit(&door.store, late, Clock::default(), &mut door.log);
+    assert_eq!(late.err(), Some(Refused::Credentials));
+    set(&mut door, USER, "eve", ("comment", "still herself"));
+    door.access.follow(&door.store, adam.id);
+    assert!(!own.is_ended());
 }

@@ -14,6 +14,9 @@ use crate::plan::{Step, plan};
 use crate::read::{self, ROUTES4, ROUTES6};
 use crate::rib::Family;
 
+/// The menus that say who may do what.
+const USERS: [&str; 2] = ["/user", "/user/group"];
+
 /// What became of single routes.
 type Touched<F> = BTreeMap<ItemId, (Option<Route<F>>, Option<Route<F>>)>;
 
@@ -35,6 +38,7 @@ impl Control {
 
     /// Takes over what is in the store.
     pub fn load(&mut self, store: &Store) {
+        self.access.follow(store, 0);
         self.log.follow(store);
         self.apply(read::intent(store), &mut |firewall, around| {
             firewall.load(store, around);
@@ -61,8 +65,13 @@ impl Control {
             let path = change.menu.path;
             ![ROUTES4, ROUTES6].contains(&path) && !firewall::is_about(path)
         };
-        if changes.of("/user").next().is_some() {
-            self.access.follow(store);
+        if USERS.iter().any(|menu| changes.of(menu).next().is_some()) {
+            let by = match changes.origin {
+                Origin::Router => 0,
+                _ => self.asking.login,
+            };
+            self.access.follow(store, by);
+            self.scripting.stop_without_rights();
         }
         if log::MENUS
             .iter()

@@ -6,6 +6,7 @@
 //! routes and neighbours, `workers` is the way back.
 
 mod apply;
+mod asking;
 mod build;
 pub(crate) mod check;
 mod copy;
@@ -215,8 +216,8 @@ pub struct Control {
     port_numbers: BTreeMap<Name, u16>,
     /// Safe mode, files and what is to be confirmed.
     pub(crate) manage: crate::manage::Manage,
-    /// The session whose command is run.
-    pub(crate) asking: u64,
+    /// Whose command is run.
+    pub(crate) asking: asking::Asking,
     epoch: u64,
     /// The next identification of this router's own IPv4 packets.
     ip_id: u16,
@@ -291,7 +292,7 @@ impl Control {
             missed: BTreeSet::new(),
             port_numbers: BTreeMap::new(),
             manage: crate::manage::Manage::default(),
-            asking: 0,
+            asking: asking::Asking::default(),
             epoch: 0,
             ip_id: 0,
         }

@@ -186,7 +186,7 @@ impl Live for Control {
     }
 
     fn asked_by(&mut self, caller: &Caller<'_>) {
-        self.asking = caller.session;
+        self.asking.set(caller);
     }
 
     fn changed(&mut self, store: &Store, changes: &Changes) {

@@ -2,12 +2,15 @@
 
 use std::ops::ControlFlow;
 
-use menu::{Call, Id, Item, Menu, Reason, Reply, Row, RowFilter, Script, Store, Value};
+use menu::{
+    Call, Id, Item, Menu, Policies, Reason, Reply, Rights, Row, RowFilter, Script, Store, Value,
+};
 use script::{Environment, Job};
 
 use super::{DYNAMIC, give, number};
 use crate::drive::Control;
 use crate::drive::schedule::EVENTS;
+use crate::probe::argument;
 
 /// The menu of scripts.
 const SCRIPTS: &str = "/system/script";
@@ -83,15 +86,22 @@ impl Control {
         }
         let scripts = call.items.iter().map(|id| {
             let item = store.item(SCRIPTS, *id).ok_or(Reason::NoItem)?;
-            Ok(script_of(item))
+            self.script_of(store, item, call)
         });
         scripts.collect()
     }
 
     /// Removes or changes global variables.
     pub(super) fn change_variables(&self, call: &Call<'_>) -> Result<Reply, Reason> {
-        for id in call.items {
-            let (environment, name) = self.variable(*id).ok_or(Reason::NoItem)?;
+        let found = call.items.iter().map(|id| {
+            let (user, environment, name) = self.variable(*id).ok_or(Reason::NoItem)?;
+            match self.asking.may_change_of(&user) {
+                true => Ok((environment, name)),
+                false => Err(Reason::Denied),
+            }
+        });
+        let found: Vec<_> = found.collect::<Result<_, _>>()?;
+        for (environment, name) in found {
             match call.command {
                 "remove" => _ = environment.remove(&name),
                 _ => {
@@ -114,14 +124,14 @@ impl Control {
         Err(Reason::NoItem)
     }
 
-    fn variable(&self, id: Id) -> Option<(Environment, String)> {
+    fn variable(&self, id: Id) -> Option<(String, Environment, String)> {
         self.scripting
             .environments()
             .into_iter()
             .find_map(|(user, environment)| {
                 let mut names = environment.all().into_iter().map(|(name, _)| name);
                 let name = names.find(|name| variable(&user, name) == id)?;
-                Some((environment, name))
+                Some((user, environment, name))
             })
     }
 
@@ -134,11 +144,11 @@ impl Control {
                 continue;
             };
             self.scripting.ran(EVENTS, id, clock);
-            match Job::of_event(&self.scripting, "scheduler", &event_of(store, item), clock) {
-                Ok(mut job) => {
-                    job.restrict(policies_of(item));
-                    jobs.push(job);
-                }
+            let job = self.event_of(store, item);
+            let job =
+                job.and_then(|event| Job::of_event(&self.scripting, "scheduler", &event, clock));
+            match job {
+                Ok(job) => jobs.push(job),
                 Err(reason) => {
                     let text = format!("{} not run: {reason}", item.text("name"));
                     self.log.add("script,error", text);
@@ -147,38 +157,73 @@ impl Control {
         }
         jobs
     }
+
+    /// What a script or an event may do by itself.
+    fn rights_of(&self, store: &Store, item: &Item) -> Rights {
+        let owner = self.access.grant(store, item.text("owner"));
+        Rights::of(policies_of(item), owner)
+    }
+
+    /// A script that somebody runs.
+    fn script_of(&self, store: &Store, item: &Item, call: &Call<'_>) -> Result<Script, Reason> {
+        let lends = item.is("dont-require-permissions");
+        let whole = argument(call, "use-script-permissions").is_some();
+        // RouterOS: to have it run with all that it may do, one has to have that.
+        if whole && !lends && !self.asking.policies.contains(policies_of(item)) {
+            return Err(Reason::Denied);
+        }
+        Ok(Script {
+            id: item.id,
+            name: item.text("name").to_owned(),
+            source: item.text("source").to_owned(),
+            owner: item.text("owner").to_owned(),
+            rights: self.rights_of(store, item),
+            lends,
+        })
+    }
+
+    /// What an event runs: the script that it names, or its own text. Whoever adds a script of this
+    /// name later gives it no rights that they have not themselves.
+    fn event_of(&self, store: &Store, item: &Item) -> Result<Script, Reason> {
+        let (text, owner) = (item.text("on-event"), item.text("owner"));
+        let named = store.menu(SCRIPTS).and_then(|menu| {
+            let id = store.by_name(menu, text.trim())?;
+            store.item(SCRIPTS, id).map(|item| &**item)
+        });
+        let mut rights = self.rights_of(store, item);
+        for (what, item) in [("", Some(item)), ("script's ", named)] {
+            let Some(owner) = item.map(|item| item.text("owner")) else {
+                continue;
+            };
+            if self.access.grant(store, owner).now() == Policies::NONE {
+                let why = format!("the {what}owner {owner} is no user here, or may do nothing");
+                return Err(Reason::failure(why));
+            }
+        }
+        if let Some(script) = named {
+            let own = self.rights_of(store, script);
+            rights = match script.is("dont-require-permissions") {
+                true => own,
+                false => rights.and(&own),
+            };
+        }
+        Ok(Script {
+            id: item.id,
+            name: named.map_or_else(String::new, |script| script.text("name").to_owned()),
+            source: named
+                .map_or(text, |script| script.text("source"))
+                .to_owned(),
+            owner: owner.to_owned(),
+            rights,
+            lends: false,
+        })
+    }
 }
 
-fn policies_of(item: &Item) -> menu::Policies {
+fn policies_of(item: &Item) -> Policies {
     item.get("policy")
-        .map(menu::Policies::from_value)
+        .map(Policies::from_value)
         .unwrap_or_default()
-}
-
-fn script_of(item: &Item) -> Script {
-    Script {
-        id: item.id,
-        name: item.text("name").to_owned(),
-        source: item.text("source").to_owned(),
-        owner: item.text("owner").to_owned(),
-    }
-}
-
-/// What an event runs: the script that it names, or its own text.
-fn event_of(store: &Store, item: &Item) -> Script {
-    let text = item.text("on-event");
-    let named = store.menu(SCRIPTS).and_then(|menu| {
-        let id = store.by_name(menu, text.trim())?;
-        store.item(SCRIPTS, id)
-    });
-    Script {
-        id: item.id,
-        name: named.map_or_else(String::new, |script| script.text("name").to_owned()),
-        source: named
-            .map_or(text, |script| script.text("source"))
-            .to_owned(),
-        owner: item.text("owner").to_owned(),
-    }
 }
 
 /// The id of a variable's row: it follows from the names alone.
@@ -191,5 +236,7 @@ fn variable(user: &str, name: &str) -> Id {
     Id(DYNAMIC | hash)
 }
 
+#[cfg(test)]
+mod rights;
 #[cfg(test)]
 mod tests;

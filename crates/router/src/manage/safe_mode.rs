@@ -49,7 +49,7 @@ impl Control {
         row.flag("enabled", self.manage.safe.is_some());
         if let Some(taken) = &self.manage.safe {
             row.set("user", Value::text(taken.user.as_str()));
-            row.flag("current", taken.session == self.asking);
+            row.flag("current", taken.session == self.asking.session);
             row.set("owner", Value::text(taken.via));
         } else {
             row.flag("current", false);
@@ -108,7 +108,9 @@ impl Desk<'_> {
             self.end(theirs)?;
         }
         self.store.hold()?;
-        let Caller { user, session, via } = *self.caller;
+        let Caller {
+            user, session, via, ..
+        } = *self.caller;
         self.control.manage.safe = Some(Taken {
             session,
             user: user.to_owned(),

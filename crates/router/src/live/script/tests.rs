@@ -13,6 +13,8 @@ fn job(router: &mut Instance) -> Job {
         name: "s".to_owned(),
         source: "/system identity set name=ran".to_owned(),
         owner: "admin".to_owned(),
+        rights: menu::Rights::FULL,
+        lends: false,
     };
     let scripting = router.control().scripting().clone();
     Job::of_event(&scripting, "scheduler", &script, Clock::default()).expect("there is room")

@@ -1,0 +1,97 @@
+//! What somebody may do at this moment: who was demoted a moment ago may do less at once, in all
+//! sessions and jobs.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU32, Ordering};
+
+use crate::Policies;
+
+/// What one user is granted now. Clones are one and the same: a change holds for all of them.
+#[derive(Clone, Debug, Default)]
+pub struct Grant(Arc<AtomicU32>);
+
+impl Grant {
+    /// Grants these policies until something else is set.
+    pub fn new(policies: Policies) -> Self {
+        Self(Arc::new(AtomicU32::new(policies.bits())))
+    }
+
+    /// What is granted now.
+    pub fn now(&self) -> Policies {
+        Policies::from_bits(self.0.load(Ordering::SeqCst))
+    }
+
+    /// Grants these policies from now on, and no others.
+    pub fn set(&self, policies: Policies) {
+        self.0.store(policies.bits(), Ordering::SeqCst);
+    }
+}
+
+/// The rights of a session or a script: what all grants that it stands on have in common.
+#[derive(Clone, Debug)]
+pub struct Rights {
+    most: Policies,
+    grants: Vec<Grant>,
+}
+
+impl Rights {
+    /// Everything: the owner of the machine.
+    pub const FULL: Self = Self::fixed(Policies::ALL);
+
+    /// These policies, whatever becomes of users.
+    pub const fn fixed(most: Policies) -> Self {
+        Self {
+            most,
+            grants: Vec::new(),
+        }
+    }
+
+    /// At most these policies, of what is granted.
+    pub fn of(most: Policies, grant: Grant) -> Self {
+        Self {
+            most,
+            grants: vec![grant],
+        }
+    }
+
+    /// What both have.
+    #[must_use]
+    pub fn and(&self, other: &Self) -> Self {
+        let mut grants = self.grants.clone();
+        for grant in &other.grants {
+            if !grants.iter().any(|own| Arc::ptr_eq(&own.0, &grant.0)) {
+                grants.push(grant.clone());
+            }
+        }
+        Self {
+            most: self.most.and(other.most),
+            grants,
+        }
+    }
+
+    /// The policies at this moment.
+    pub fn now(&self) -> Policies {
+        let grants = self.grants.iter().map(Grant::now);
+        grants.fold(self.most, Policies::and)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn rights_are_what_all_grants_have_at_this_moment() {
+        let (owner, caller) = (Grant::new(Policies::ALL), Grant::new(Policies::ALL));
+        let script = Rights::of(Policies::READ | Policies::WRITE, owner.clone());
+
+        let both = script.and(&Rights::of(Policies::ALL, caller.clone()));
+
+        assert_eq!(both.now(), Policies::READ | Policies::WRITE);
+        caller.set(Policies::READ | Policies::TEST);
+        assert_eq!(both.now(), Policies::READ);
+        assert_eq!(script.now(), Policies::READ | Policies::WRITE);
+        owner.set(Policies::NONE);
+        assert_eq!(both.now(), Policies::NONE);
+    }
+}

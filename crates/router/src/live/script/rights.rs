@@ -1,0 +1,259 @@
+//! With whose rights scripts and sessions run.
+
+use std::time::Duration;
+
+use menu::{Clock, Live, Menu, Reason, Rights, Store};
+use script::{Interrupt, Session, Site};
+
+use crate::Instance;
+use crate::drive::Setup;
+
+const DENIED: &str = "not enough permissions (9)";
+
+/// Three in the night of some day.
+const NIGHT: Clock = Clock {
+    unix_seconds: 1_795_316_400,
+    nanos: 0,
+    offset_seconds: 0,
+    daylight: false,
+};
+
+/// A router with an administrator `admin`, and users `wanda`, who writes, and `rita`, who reads.
+fn router() -> Instance {
+    let mut store = schema::store();
+    store.set_seal(|_, text| Ok(text.to_owned()), |seal, text| seal == text);
+    let (mut router, _) = Instance::new(&Setup::OFFLINE, store).expect("a small pool");
+    router.control().set_clock(NIGHT);
+    for line in [
+        "/user group add name=writers policy=read,write,test",
+        "/user add name=wanda group=writers password=w",
+        "/user add name=rita group=read password=r",
+    ] {
+        assert_eq!(by(&mut router, "admin", line), "", "{line}");
+    }
+    router
+}
+
+/// A session of a user, as logging in makes it.
+fn session(router: &mut Instance, user: &str) -> Session {
+    let grant = router.grant(user);
+    let mut session = router.control().scripting.session(user);
+    session.rights = Rights::of(menu::Policies::ALL, grant);
+    session
+}
+
+/// The router for one job alone.
+struct Whole<'a>(&'a mut Instance);
+
+impl Site for Whole<'_> {
+    fn menus(&self) -> &'static [&'static Menu] {
+        schema::ALL
+    }
+
+    fn lend(&mut self, run: &mut dyn FnMut(&mut Store, &mut dyn Live)) {
+        self.0.lend(run);
+    }
+
+    fn now(&self) -> Duration {
+        Duration::ZERO
+    }
+
+    fn wait(&mut self, _: Duration, _: &Interrupt) -> Result<(), Reason> {
+        Ok(())
+    }
+}
+
+fn run(router: &mut Instance, session: &mut Session, line: &str) -> String {
+    let mut out = String::new();
+    match router.run(session, line, &mut out) {
+        Ok(()) => out,
+        Err(refusal) => out + &refusal.to_string(),
+    }
+}
+
+fn by(router: &mut Instance, user: &str, line: &str) -> String {
+    let mut session = session(router, user);
+    run(router, &mut session, line)
+}
+
+fn name(router: &mut Instance) -> String {
+    by(router, "admin", ":put [/system identity get name]")
+}
+
+/// Lets a night and a day pass, and runs what is due then; gives the log's last line.
+fn wait_a_day(router: &mut Instance) -> String {
+    router.control().set_clock(Clock {
+        unix_seconds: NIGHT.unix_seconds + 86_400,
+        ..NIGHT
+    });
+    for job in router.due_jobs() {
+        job.run(&mut Whole(router));
+    }
+    let last = router.control().log().entries().last();
+    last.map(|entry| entry.message.clone()).unwrap_or_default()
+}
+
+#[test]
+fn who_is_demoted_may_do_less_at_once() {
+    let mut router = router();
+    by(&mut router, "admin", "/user set wanda group=full");
+    let mut wanda = session(&mut router, "wanda");
+    assert_eq!(run(&mut router, &mut wanda, "/user set rita comment=x"), "");
+
+    by(&mut router, "admin", "/user set wanda group=read");
+
+    for line in [
+        "/user set wanda group=full",
+        "/system identity set name=hers",
+        "/undo",
+        ":if (true) do={ /system identity set name=hers }",
+    ] {
+        assert_eq!(run(&mut router, &mut wanda, line), DENIED, "{line}");
+    }
+    by(
+        &mut router,
+        "admin",
+        "/user group set read policy=read,write",
+    );
+    assert_eq!(
+        run(&mut router, &mut wanda, "/system identity set name=hers"),
+        ""
+    );
+    by(&mut router, "admin", "/user remove wanda");
+    let read = run(&mut router, &mut wanda, "/system identity print");
+    assert_eq!(read, DENIED);
+}
+
+#[test]
+fn what_goes_on_ends_when_its_user_may_not_do_it_any_more() {
+    let mut router = router();
+    by(&mut router, "admin", "/user set wanda group=full");
+    let mut wanda = session(&mut router, "wanda");
+
+    let line = "/user disable wanda; /system identity set name=hers";
+
+    assert_eq!(run(&mut router, &mut wanda, line), DENIED);
+    assert_eq!(name(&mut router), "ferroute\n");
+}
+
+#[test]
+fn a_script_that_is_run_has_no_more_rights_than_who_runs_it_and_its_owner() {
+    let mut router = router();
+    let add = "/system script add name=make source=\"/user add name=new group=full password=x\"";
+    by(&mut router, "admin", add);
+    let run = "/system script run make";
+
+    assert_eq!(by(&mut router, "wanda", run), DENIED);
+    let whole = "/system script run make use-script-permissions";
+    assert_eq!(by(&mut router, "wanda", whole), DENIED);
+    by(
+        &mut router,
+        "admin",
+        "/system script set make dont-require-permissions=yes",
+    );
+    assert_eq!(by(&mut router, "wanda", run), "");
+    by(&mut router, "admin", "/user remove new");
+    by(
+        &mut router,
+        "admin",
+        "/system script set make policy=read,write",
+    );
+    assert_eq!(by(&mut router, "admin", run), DENIED);
+
+    let own =
+        "/system script add name=own policy=read,write source=\"/system identity set name=x\"";
+    by(&mut router, "wanda", own);
+    by(&mut router, "admin", "/user set wanda group=read");
+    assert_eq!(by(&mut router, "admin", "/system script run own"), DENIED);
+}
+
+#[test]
+fn scripts_of_others_are_changed_by_who_manages_users_alone() {
+    let mut router = router();
+    let add = "/system script add name=backup policy=read,write source=\":put 1\"";
+    by(&mut router, "admin", add);
+
+    for line in [
+        "/system script set backup source=\"/system reboot\"",
+        "/system script set backup owner=wanda",
+        "/system script remove backup",
+        "/system script add name=x copy-from=backup",
+        "/system script add name=x owner=admin source=\":put 1\"",
+        "/system scheduler add name=x owner=admin on-event=backup",
+    ] {
+        assert_eq!(by(&mut router, "wanda", line), DENIED, "{line}");
+    }
+}
+
+#[test]
+fn an_event_runs_with_what_it_and_its_script_and_both_owners_may() {
+    for (event, script, runs) in [
+        ("admin", "admin", true),
+        // She may not make users, whatever the event may.
+        ("admin", "wanda", false),
+        ("wanda", "admin", false),
+    ] {
+        let mut router = router();
+        let policy = |user| match user {
+            "admin" => "read,write,policy,test",
+            _ => "read,write,test",
+        };
+        let add = format!(
+            "/system scheduler add name=e interval=1h on-event=night policy={}",
+            policy(event)
+        );
+        assert_eq!(by(&mut router, event, &add), "");
+        // The text names a script only once somebody has added it.
+        let add = format!(
+            "/system script add name=night policy={} \
+             source=\"/user add name=new group=full password=x\"",
+            policy(script)
+        );
+        assert_eq!(by(&mut router, script, &add), "");
+
+        let said = wait_a_day(&mut router);
+
+        let made = by(&mut router, "admin", ":put [:len [/user find name=new]]");
+        let wanted = if runs { "1\n" } else { "0\n" };
+        assert_eq!(made, wanted, "{event}, {script}: {said}");
+    }
+}
+
+#[test]
+fn events_of_users_who_are_gone_do_not_run_and_the_log_says_why() {
+    let mut router = router();
+    let add = "/system scheduler add name=e interval=1h policy=read,write \
+               on-event=\"/system identity set name=x\"";
+    assert_eq!(by(&mut router, "wanda", add), "");
+    by(&mut router, "admin", "/user remove wanda");
+
+    let said = wait_a_day(&mut router);
+
+    assert_eq!(name(&mut router), "ferroute\n");
+    assert!(
+        said.contains("e not run: failure: the owner wanda is no user here"),
+        "{said}"
+    );
+}
+
+#[test]
+fn global_variables_of_others_are_changed_by_who_manages_users_alone() {
+    let mut router = router();
+    by(&mut router, "admin", ":global state 1");
+
+    for command in ["set 0 value=2", "remove 0"] {
+        let line =
+            format!("/system script environment print; /system script environment {command}");
+        let answer = by(&mut router, "wanda", &line);
+        assert!(answer.ends_with(DENIED), "{command}: {answer}");
+    }
+    assert_eq!(
+        by(&mut router, "admin", ":global state; :put $state"),
+        "1\n"
+    );
+    by(&mut router, "wanda", ":global own 1");
+    let line = "/system script environment set [find name=own] value=3";
+    assert_eq!(by(&mut router, "wanda", line), "");
+    let line = "/system script environment remove [find]";
+    assert_eq!(by(&mut router, "admin", line), "");
+}
