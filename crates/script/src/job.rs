@@ -1,20 +1,21 @@
 //! Scripts that run by themselves, and what all scripts of a router share: global variables, the
 //! jobs that run, how often each ran.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use menu::{Clock, Id, Live, Output, Policies, Reason, Refusal, Rights, bytes};
 
 use crate::ast::Block;
+use crate::bounds::{Budget, Budgets, Class, Family, Share};
 use crate::environment::Environment;
 use crate::machine::{Collected, Machine, Stop, finish};
 use crate::ready::lend;
 use crate::session::Session;
 use crate::site::{Interrupt, Site};
 
-/// The most jobs at a time.
-const JOBS: usize = 100;
+/// The jobs that one came of are remembered so far back: what they started ends with them.
+const ANCESTORS: usize = 64;
 
 /// What the scripts of a router share.
 #[derive(Clone, Debug, Default)]
@@ -27,6 +28,7 @@ struct Shared {
     environments: BTreeMap<String, Environment>,
     jobs: BTreeMap<Id, Place>,
     last_job: u64,
+    budgets: Budgets,
     runs: BTreeMap<(&'static str, Id), Runs>,
 }
 
@@ -37,6 +39,10 @@ struct Place {
     interrupt: Arc<Interrupt>,
     /// What it may do.
     rights: Rights,
+    class: Class,
+    /// The jobs that it came of, the nearest last.
+    ancestors: VecDeque<Id>,
+    family: Arc<Family>,
 }
 
 impl Place {
@@ -103,11 +109,20 @@ impl Scripting {
         jobs.map(|(id, place)| (*id, place.entry.clone())).collect()
     }
 
-    /// Stops a job; says whether there was one.
-    pub fn stop(&self, job: Id) -> bool {
+    /// Stops jobs, with all that came of them; says how many there were.
+    pub fn stop(&self, jobs: &BTreeSet<Id>) -> usize {
         let shared = self.lock();
-        let found = shared.jobs.get(&job);
-        found.map(Place::stop).is_some()
+        let meant = |(id, place): &(&Id, &Place)| {
+            jobs.contains(id) || place.ancestors.iter().any(|id| jobs.contains(id))
+        };
+        let found = shared.jobs.iter().filter(meant);
+        found.map(|(_, place)| place.stop()).count()
+    }
+
+    /// Whose a job is.
+    pub fn owner(&self, job: Id) -> Option<String> {
+        let shared = self.lock();
+        shared.jobs.get(&job).map(|place| place.entry.owner.clone())
     }
 
     /// Stops the jobs of those who may do nothing any more: users that are gone, or disabled.
@@ -143,19 +158,43 @@ impl Scripting {
     /// Notes that something runs, until what this gives is dropped.
     pub(crate) fn begin(&self, entry: Entry, session: &Session) -> Result<Working, Reason> {
         let mut shared = self.lock();
-        if shared.jobs.len() >= JOBS {
-            return Err(Reason::Limit("jobs"));
+        let rights = Rights::fixed(session.policies).and(&session.rights);
+        let class = Class::new(&session.user, rights.now());
+        class.admit(shared.jobs.values().map(|place| &place.class))?;
+        let parent = entry
+            .parent
+            .and_then(|id| Some((id, shared.jobs.get(&id)?)));
+        let (mut ancestors, mut family) = (VecDeque::new(), Arc::default());
+        if let Some((id, parent)) = parent {
+            // One that was stopped starts nothing any more.
+            if parent.interrupt.is_on() {
+                return Err(Reason::Interrupted);
+            }
+            ancestors.clone_from(&parent.ancestors);
+            if ancestors.len() == ANCESTORS {
+                ancestors.pop_front();
+            }
+            ancestors.push_back(id);
+            family = Arc::clone(&parent.family);
+            if entry.kind == "command" {
+                family.grow(entry.started)?;
+            }
         }
+        let budget = shared.budgets.of(&class);
         shared.last_job += 1;
         let id = Id(shared.last_job);
         let place = Place {
             entry,
             interrupt: session.interrupter(),
-            rights: Rights::fixed(session.policies).and(&session.rights),
+            rights,
+            class,
+            ancestors,
+            family,
         };
         shared.jobs.insert(id, place);
         Ok(Working {
             id,
+            budget,
             scripting: self.clone(),
         })
     }
@@ -169,6 +208,8 @@ impl Scripting {
 #[derive(Debug)]
 pub(crate) struct Working {
     pub(crate) id: Id,
+    /// What it may keep in memory, with others.
+    budget: Arc<Budget>,
     scripting: Scripting,
 }
 
@@ -260,6 +301,7 @@ impl Job {
             let mut machine = Machine::new(site, &mut self.session, out);
             machine.job.clone_from(&self.name);
             machine.parent = Some(self.working.id);
+            machine.share = Share::of(Some(Arc::clone(&self.working.budget)));
             let done = machine.code(&self.code);
             done.map_err(|refusal| machine.explained(&refusal))
         };

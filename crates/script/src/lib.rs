@@ -12,6 +12,7 @@
 
 mod arguments;
 pub mod ast;
+mod bounds;
 pub mod builtin;
 mod call;
 mod check;

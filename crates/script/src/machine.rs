@@ -8,6 +8,7 @@ use std::time::Duration;
 use menu::{Id, Menu, Output, Policies, Position, Reason, Refusal};
 
 use crate::ast::{Bad, Block, Command, Node, Statement, Target, What};
+use crate::bounds::Share;
 use crate::known::is_known_only;
 use crate::language::argument;
 use crate::parser::Parser;
@@ -65,6 +66,8 @@ pub(crate) struct Machine<'a> {
     pub(crate) lacking: Vec<&'static str>,
     /// What the command that runs needs, as long as it runs.
     needed: Policies,
+    /// What it takes of the memory of its user's jobs.
+    pub(crate) share: Share,
     steps: u64,
     /// Bytes of values that were made since all were weighed.
     bytes: usize,
@@ -108,6 +111,7 @@ impl<'a> Machine<'a> {
             fault: None,
             lacking: Vec::new(),
             needed: Policies::NONE,
+            share: Share::default(),
             steps: 0,
             bytes: 0,
             held: 0,
@@ -225,6 +229,7 @@ impl<'a> Machine<'a> {
             fault: None,
             lacking: Vec::new(),
             needed: Policies::NONE,
+            share: std::mem::take(&mut self.share),
             steps: self.steps,
             bytes: self.bytes,
             held,
@@ -232,6 +237,7 @@ impl<'a> Machine<'a> {
         };
         let result = machine.deeper(inner);
         (self.steps, self.bytes) = (machine.steps, machine.bytes);
+        self.share = std::mem::take(&mut machine.share);
         self.passed_over = machine.passed_over;
         self.fault = machine.fault;
         result
@@ -379,12 +385,12 @@ impl<'a> Machine<'a> {
     pub(crate) fn charge(&mut self, bytes: usize) -> Result<()> {
         self.bytes = self.bytes.saturating_add(bytes);
         let limit = self.session.limits.bytes;
-        if self.bytes <= limit {
+        if self.bytes <= limit && self.share.covers(self.bytes) {
             return Ok(());
         }
         if bytes <= limit / 2 {
             self.bytes = self.weight();
-            if self.bytes <= limit / 2 {
+            if self.bytes <= limit / 2 && self.share.is_ample_for(self.bytes) {
                 return Ok(());
             }
         }

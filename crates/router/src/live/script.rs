@@ -1,5 +1,6 @@
 //! Scripts: what is kept, what runs, and the global variables.
 
+use std::collections::BTreeSet;
 use std::ops::ControlFlow;
 
 use menu::{
@@ -114,11 +115,18 @@ impl Control {
         Ok(Reply::default())
     }
 
-    /// Stops all of these jobs. Some may have ended since they were listed: that is no error, unless
+    /// Stops all of these jobs, and what came of them. Some may have ended since they were listed: that is no error, unless
     /// all have.
     pub(super) fn stop_jobs(&self, items: &[Id]) -> Result<Reply, Reason> {
-        let stopped = items.iter().filter(|job| self.scripting.stop(**job));
-        if stopped.count() > 0 || items.is_empty() {
+        let jobs: BTreeSet<Id> = items.iter().copied().collect();
+        let owners = jobs.iter().filter_map(|job| self.scripting.owner(*job));
+        if owners
+            .into_iter()
+            .any(|owner| !self.asking.may_change_of(&owner))
+        {
+            return Err(Reason::Denied);
+        }
+        if self.scripting.stop(&jobs) > 0 || items.is_empty() {
             return Ok(Reply::default());
         }
         Err(Reason::NoItem)

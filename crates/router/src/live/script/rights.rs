@@ -1,9 +1,10 @@
 //! With whose rights scripts and sessions run.
 
+use std::collections::VecDeque;
 use std::time::Duration;
 
 use menu::{Clock, Live, Menu, Reason, Rights, Store};
-use script::{Interrupt, Session, Site};
+use script::{Interrupt, Job, Session, Site};
 
 use crate::Instance;
 use crate::drive::Setup;
@@ -43,7 +44,7 @@ fn session(router: &mut Instance, user: &str) -> Session {
 }
 
 /// The router for one job alone.
-struct Whole<'a>(&'a mut Instance);
+struct Whole<'a>(&'a mut Instance, &'a mut VecDeque<Job>);
 
 impl Site for Whole<'_> {
     fn menus(&self) -> &'static [&'static Menu] {
@@ -60,6 +61,21 @@ impl Site for Whole<'_> {
 
     fn wait(&mut self, _: Duration, _: &Interrupt) -> Result<(), Reason> {
         Ok(())
+    }
+
+    fn spawn(&mut self, job: Job) -> Result<(), Reason> {
+        self.1.push_back(job);
+        Ok(())
+    }
+}
+
+/// Runs a line of a user, which may start jobs; they wait to be run.
+fn with_jobs(router: &mut Instance, user: &str, line: &str, jobs: &mut VecDeque<Job>) -> String {
+    let mut session = session(router, user);
+    let mut site = Whole(router, jobs);
+    match script::run_at(&mut site, &mut session, line, &mut String::new()) {
+        Ok(()) => String::new(),
+        Err(refusal) => refusal.to_string(),
     }
 }
 
@@ -87,7 +103,7 @@ fn wait_a_day(router: &mut Instance) -> String {
         ..NIGHT
     });
     for job in router.due_jobs() {
-        job.run(&mut Whole(router));
+        job.run(&mut Whole(router, &mut VecDeque::new()));
     }
     let last = router.control().log().entries().last();
     last.map(|entry| entry.message.clone()).unwrap_or_default()
@@ -256,4 +272,105 @@ fn global_variables_of_others_are_changed_by_who_manages_users_alone() {
     assert_eq!(by(&mut router, "wanda", line), "");
     let line = "/system script environment remove [find]";
     assert_eq!(by(&mut router, "admin", line), "");
+}
+
+/// Makes two of itself, for ever.
+const BOMB: &str = "/system script add name=bomb policy=read,write \
+                    source=\":execute {/system script run bomb}; :execute {/system script run bomb}\"";
+
+#[test]
+fn a_script_that_starts_itself_over_and_over_ends() {
+    let mut router = router();
+    assert_eq!(by(&mut router, "wanda", BOMB), "");
+    let mut jobs = VecDeque::new();
+
+    let line = ":execute {/system script run bomb}";
+    assert_eq!(with_jobs(&mut router, "wanda", line, &mut jobs), "");
+
+    let (mut ran, mut most) = (0, 0);
+    while let Some(job) = jobs.pop_front() {
+        most = most.max(jobs.len() + 1);
+        job.run(&mut Whole(&mut router, &mut jobs));
+        ran += 1;
+        assert!(ran < 1_000, "it goes on");
+    }
+    assert!(most <= 16, "{most} at once");
+}
+
+#[test]
+fn one_command_ends_all_jobs_with_what_they_are_about_to_start() {
+    let mut router = router();
+    assert_eq!(by(&mut router, "wanda", BOMB), "");
+    let mut jobs = VecDeque::new();
+    with_jobs(
+        &mut router,
+        "wanda",
+        ":execute {/system script run bomb}",
+        &mut jobs,
+    );
+    for _ in 0..3 {
+        let job = jobs.pop_front().expect("there are some");
+        job.run(&mut Whole(&mut router, &mut jobs));
+    }
+    let listed = ":put [/system script job find]";
+    let listed = by(&mut router, "admin", listed);
+    // What was listed ends and leaves others before the command comes.
+    for _ in 0..2 {
+        let job = jobs.pop_front().expect("there are some");
+        job.run(&mut Whole(&mut router, &mut jobs));
+    }
+
+    let remove = format!(
+        "/system script job remove {}",
+        listed.trim().replace(';', ",")
+    );
+    assert_eq!(by(&mut router, "rita", &remove), DENIED);
+    assert_eq!(by(&mut router, "admin", &remove), "");
+
+    let left = jobs.len();
+    for job in std::mem::take(&mut jobs) {
+        job.run(&mut Whole(&mut router, &mut jobs));
+    }
+    assert!(left > 0);
+    assert_eq!(jobs.len(), 0, "none of them starts another");
+}
+
+#[test]
+fn jobs_of_a_user_leave_room_for_the_administrator_and_the_scheduler() {
+    let mut router = router();
+    let mut jobs = VecDeque::new();
+    let line = ":for i from=1 to=100 do={ :execute {:delay 1h} }";
+    let full = with_jobs(&mut router, "rita", line, &mut jobs);
+    assert_eq!(full, "script stopped: too much jobs");
+    assert_eq!(jobs.len(), 16);
+
+    let admins = with_jobs(&mut router, "admin", ":execute {:delay 1h}", &mut jobs);
+    assert_eq!(admins, "");
+    let own = "/system scheduler add name=e interval=1h on-event=\"/system identity set name=ran\"";
+    by(&mut router, "admin", own);
+    wait_a_day(&mut router);
+    assert_eq!(name(&mut router), "ran\n");
+}
+
+#[test]
+fn jobs_of_a_user_keep_no_more_memory_than_is_theirs() {
+    let mut router = router();
+    let mut jobs = VecDeque::new();
+    let line = ":execute {:local a \"0123456789abcdef\"; \
+                :for i from=1 to=24 do={:set a ($a . $a)}; /system identity set name=kept}";
+    assert_eq!(with_jobs(&mut router, "wanda", line, &mut jobs), "");
+
+    for job in std::mem::take(&mut jobs) {
+        job.run(&mut Whole(&mut router, &mut jobs));
+    }
+
+    let said = router
+        .control()
+        .log()
+        .entries()
+        .last()
+        .map(|e| e.message.clone());
+    let said = said.unwrap_or_default();
+    assert!(said.contains("too much memory"), "{said}");
+    assert_eq!(name(&mut router), "ferroute\n");
 }
