@@ -49,6 +49,8 @@ pub struct Property {
     pub effect: Effect,
     /// Which of its values, as text, do nothing though others do.
     pub inert_for: Option<fn(&str) -> bool>,
+    /// Whether what it names says nothing about whether the item does anything.
+    pub apart: bool,
     /// Where the names come from that it is likely to have.
     pub shared: Option<&'static Shared>,
 }
@@ -85,6 +87,7 @@ impl Property {
             unit: "",
             effect: Effect::Full,
             inert_for: None,
+            apart: false,
             shared: None,
         }
     }
@@ -204,6 +207,13 @@ impl Property {
     #[must_use]
     pub const fn inert_for(mut self, idle: fn(&str) -> bool) -> Self {
         self.inert_for = Some(idle);
+        self
+    }
+
+    /// Names something without which the item is as good as with it.
+    #[must_use]
+    pub const fn apart(mut self) -> Self {
+        self.apart = true;
         self
     }
 
@@ -457,6 +467,11 @@ pub struct Menu {
     pub old_paths: &'static [&'static str],
     /// Whether its items do anything; a property or command of its own can still do nothing.
     pub effect: Effect,
+    /// What of an item does nothing though its menu does: what is missing, in users' words.
+    pub idle: Option<fn(&Item) -> Option<&'static str>>,
+    /// For items that are as good as what they gather: the menu whose items are members of the item
+    /// that they name, and the property that names others whose members are its own.
+    pub gathers: Option<(&'static str, &'static str)>,
     /// Where the menu stands in a whole export: smaller is earlier.
     pub rank: u16,
     /// Whether only rows of the configuration are numbered by `print`.
@@ -525,6 +540,8 @@ impl Menu {
             old: &[],
             old_paths: &[],
             effect: Effect::Full,
+            idle: None,
+            gathers: None,
             lines: false,
             rank: 1_000,
             unnumbered_dynamic: false,

@@ -196,6 +196,19 @@ pub(crate) fn line(store: &Store, item: &Item, options: &Options<'_>) -> String 
     command(store, item, options).map_or_else(|| "set".to_owned(), |words| words.concat())
 }
 
+/// Whether a whole export has a command for the item.
+pub(crate) fn is_written(store: &Store, item: &Item) -> bool {
+    if item.menu.passing.is_some_and(|passing| passing(item)) {
+        return false;
+    }
+    let made = item.menu.grows() && item.builtin.is_none() && !item.is_port();
+    let all = Options {
+        sensitive: true,
+        ..Options::default()
+    };
+    made || command(store, item, &all).is_some()
+}
+
 /// The items of a menu in an order in which each comes after those of the menu that it refers to,
 /// and otherwise as they were. The order of an ordered menu is not for us to change.
 fn named_before_use<'a>(menu: &'static Menu, items: Vec<&'a Arc<Item>>) -> Vec<&'a Arc<Item>> {

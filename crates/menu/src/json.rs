@@ -13,6 +13,9 @@ pub fn fields(menu: &'static Menu, row: &Row, wanted: &[&str]) -> Vec<(&'static 
     if let Some(about) = row.get(Row::ABOUT).filter(|about| !about.is_empty()) {
         fields.push((Row::ABOUT, text(false, about)));
     }
+    if let Some(lack) = row.get(Row::NO_EFFECT) {
+        fields.push((Row::NO_EFFECT, text(false, lack)));
+    }
     for property in menu.properties() {
         if let Some(value) = row.get(property.name) {
             // RouterOS: a note that nobody wrote is not there.
@@ -28,7 +31,8 @@ pub fn fields(menu: &'static Menu, row: &Row, wanted: &[&str]) -> Vec<(&'static 
     // What the router knows of an item besides is for the views that declare it.
     let others = row.cells.iter().filter(|_| !menu.is_configuration());
     for (name, value) in others {
-        let known = *name == Row::ABOUT || menu.property(name).is_some();
+        let told = [Row::ABOUT, Row::NO_EFFECT].contains(name);
+        let known = told || menu.property(name).is_some();
         if !known && !menu.flags.iter().any(|flag| flag.name == *name) {
             fields.push((name, text(false, value)));
         }

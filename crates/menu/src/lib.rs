@@ -15,6 +15,7 @@ mod change;
 mod declare;
 pub mod describe;
 mod edit;
+mod effect;
 pub mod export;
 mod follow;
 mod history;
@@ -45,6 +46,7 @@ pub use declare::{
     Argument, Builtin, Check, Command, Draft, Effect, Fill, Flag, Follow, Guard, Menu, Old, Pick,
     Property, Shape, Shared, Unique,
 };
+pub use effect::{Area, Cause, LIST as EFFECTS, Lack, Survey};
 pub use history::Standing;
 pub use kind::{Family, Kind, Spelling};
 pub use live::{

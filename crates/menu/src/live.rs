@@ -21,6 +21,10 @@ impl Row {
     /// printed shows it as a line, as a comment.
     pub const ABOUT: &'static str = ".about";
 
+    /// The cell that says what is missing for an item to do what it says. Not RouterOS's: named so that
+    /// programs pass it over that do not know it.
+    pub const NO_EFFECT: &'static str = ".no-effect";
+
     /// The lines that stand before the values: the comment, and what is wrong.
     pub(crate) fn remarks(&self) -> impl Iterator<Item = &Value> {
         let remarks = ["comment", Self::ABOUT].into_iter();

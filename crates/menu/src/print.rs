@@ -5,9 +5,7 @@
 use std::borrow::Cow;
 use std::ops::ControlFlow;
 
-use crate::{
-    Effect, Flag, Id, Kind, Menu, Output, Property, Row, Shape, Value, quote_always, visible,
-};
+use crate::{Flag, Id, Kind, Menu, Output, Property, Row, Shape, Value, quote_always, visible};
 
 mod table;
 
@@ -215,8 +213,10 @@ impl Printer {
         let cells: Vec<_> = shown(self.menu, &self.options, row).collect();
         let width = cells.iter().map(|(p, _)| p.name.len()).max().unwrap_or(0) + 2;
         let mut text = String::new();
-        if row.is(Flag::NO_EFFECT.name) && self.options.proplist.is_empty() {
-            text.push_str(&idle_note(self.menu, &cells));
+        if let Some(lack) = row.get(Row::NO_EFFECT)
+            && self.options.proplist.is_empty()
+        {
+            text.push_str(&format!(";;; no effect: {lack}\n"));
         }
         for (property, value) in &cells {
             text.push_str(&format!(
@@ -231,18 +231,6 @@ impl Printer {
     fn is_flag(&self, name: &str) -> bool {
         self.menu.flags.iter().any(|flag| flag.name == name)
     }
-}
-
-/// A line that says what of a set of values does nothing.
-fn idle_note(menu: &Menu, cells: &[(&'static Property, Value)]) -> String {
-    if menu.effect == Effect::None {
-        return ";;; no effect\n".to_owned();
-    }
-    let idle = cells
-        .iter()
-        .filter(|(property, value)| property.is_idle(value));
-    let names: Vec<_> = idle.map(|(property, _)| property.name).collect();
-    format!(";;; no effect: {}\n", names.join(", "))
 }
 
 /// A value as a terminal is to show it.

@@ -1,5 +1,6 @@
 //! The configuration: the items of all menus, changed by transactions.
 
+use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 use std::ops::Bound;
@@ -141,7 +142,9 @@ pub struct Store {
     pub(crate) spaces: BTreeMap<&'static str, Space>,
     pub(crate) next_ids: Vec<u64>,
     pub(crate) revision: u64,
-    paths: BTreeMap<&'static str, usize>,
+    pub(crate) paths: BTreeMap<&'static str, usize>,
+    /// For whose sake what gathers others has no effect, as far as that was asked since the last change.
+    pub(crate) gathered: RefCell<BTreeMap<(usize, Id), Option<&'static Menu>>>,
     menus: &'static [&'static Menu],
     undo: Vec<Undo>,
     depth: usize,
@@ -161,6 +164,7 @@ impl Store {
             next_ids: Vec::new(),
             revision: 0,
             paths: BTreeMap::new(),
+            gathered: RefCell::default(),
             menus,
             undo: Vec::new(),
             depth: 0,
@@ -425,6 +429,7 @@ impl Store {
     }
 
     fn exchange(&mut self, table: usize, id: Id, item: Option<Arc<Item>>) -> Option<Arc<Item>> {
+        self.gathered.get_mut().clear();
         let before = self.tables[table].items.get(&id).cloned();
         if let Some(item) = &before {
             self.tables[table].unlink(item);

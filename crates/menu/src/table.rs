@@ -11,6 +11,8 @@ const GAP: u64 = 1 << 24;
 /// The items of a menu, by id, by position and by what must be unique.
 pub(crate) struct Table {
     pub(crate) menu: &'static Menu,
+    /// What users call the part that the menu belongs to.
+    pub(crate) area: &'static str,
     pub(crate) properties: Vec<&'static Property>,
     pub(crate) defaults: Vec<Option<Value>>,
     /// Which counter gives ids: menus that share a space of names share it.
@@ -34,6 +36,7 @@ impl Table {
         let unique = menu.unique.iter().map(|_| BTreeMap::new()).collect();
         Self {
             menu,
+            area: menu.path,
             properties,
             defaults,
             domain,

@@ -5,7 +5,7 @@ use std::collections::VecDeque;
 use std::ops::ControlFlow;
 use std::sync::Arc;
 
-use crate::{Effect, Flag, Id, Item, Kind, Live, Menu, Row, RowFilter, Scan, Shape, Store, Value};
+use crate::{Flag, Id, Item, Kind, Live, Menu, Row, RowFilter, Scan, Shape, Store, Value};
 
 /// Gives the rows of a menu that the filter accepts: items and dynamic rows in the menu's order.
 pub fn stream_rows(
@@ -226,9 +226,7 @@ pub fn item_row(store: &Store, live: &dyn Live, menu: &'static Menu, item: &Item
         cells: Vec::new(),
     };
     let view = menu.shape == Shape::View;
-    let mut idle = item.menu.effect == Effect::None;
     for (property, value) in item.values() {
-        idle |= property.is_idle(value);
         let shown = !property.sealed && !property.is_quiet(value);
         if shown && (!view || menu.property(property.name).is_some()) {
             row.cells.push((property.name, value.clone()));
@@ -248,8 +246,9 @@ pub fn item_row(store: &Store, live: &dyn Live, menu: &'static Menu, item: &Item
     if is_supposed(item) {
         row.flag("default", true);
     }
-    if idle {
+    if let Some(lack) = store.lack(item) {
         row.flag(Flag::NO_EFFECT.name, true);
+        row.set(Row::NO_EFFECT, Value::text(lack.to_string()));
     }
     live.annotate(store, item.menu, item.id, &mut row);
     if view {

@@ -8,6 +8,7 @@
 #![forbid(unsafe_code)]
 
 mod app;
+mod area;
 mod brief;
 mod caps_man;
 mod capsman;
@@ -555,7 +556,9 @@ const LISTED: &[&Menu] = &[
 
 /// A store of all menus with the factory's defaults: no ports, nothing configured.
 pub fn store() -> Store {
-    Store::new(ALL)
+    let mut store = Store::new(ALL);
+    store.set_areas(area::AREAS);
+    store
 }
 
 /// What the console asks before it runs a command of a menu: `None` if it just runs it.

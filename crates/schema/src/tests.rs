@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use menu::{Kind, Menu, Property};
+use menu::{Effect, Kind, Menu, Property};
 
 use super::{ALL, store};
 
@@ -102,4 +102,29 @@ fn a_fresh_store_has_what_the_factory_gives() {
         Some(true)
     );
     assert_eq!(store.revision(), 0);
+}
+
+#[test]
+fn every_part_that_is_named_lacks_something_and_what_lacks_has_a_name() {
+    let store = store();
+    let lacks = |menu: &&&'static Menu| {
+        menu.is_configuration() && (menu.effect == Effect::None || menu.idle.is_some())
+    };
+    let nameless = ALL
+        .iter()
+        .filter(lacks)
+        .filter(|menu| store.area(menu).starts_with('/'));
+    let nameless: Vec<_> = nameless.map(|menu| menu.path).collect();
+    assert_eq!(nameless, [""; 0]);
+    let named = crate::area::AREAS.iter();
+    let named = named.flat_map(|area| area.menus.iter().map(|path| (area.name, *path)));
+    let whole = named.filter(|(_, path)| {
+        let below = |menu: &&&'static Menu| {
+            let rest = menu.path.strip_prefix(path);
+            rest.is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
+        };
+        let mut menus = ALL.iter().filter(below);
+        !menus.any(|menu| lacks(&menu))
+    });
+    assert_eq!(whole.collect::<Vec<_>>(), []);
 }

@@ -175,12 +175,6 @@ impl Desk {
         self.rules.get(&item)?.invalid.as_ref()
     }
 
-    /// Whether the router can do what a rule asks for.
-    pub fn is_possible(&self, item: ItemId) -> bool {
-        let entry = self.rules.get(&item);
-        entry.is_none_or(|entry| entry.rule.deed.is_some())
-    }
-
     /// A rule, by its item.
     pub(super) fn rule(&self, item: ItemId) -> Option<&Rule> {
         self.rules.get(&item).map(|entry| &entry.rule)

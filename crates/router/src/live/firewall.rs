@@ -6,12 +6,11 @@ use std::collections::BTreeSet;
 use std::ops::ControlFlow;
 
 use dataplane::counters::Traffic;
-use dataplane::nat::helper::has_code;
 use dataplane::rule::{Added, List};
 use frame::shortcut::{Handler, Which};
 use ipnet::IpNet;
 use machine::{Duration, Instant};
-use menu::{Call, Flag, Id, Menu, Reason, Reply, Row, RowFilter, Store, Value};
+use menu::{Call, Id, Menu, Reason, Reply, Row, RowFilter, Store, Value};
 
 use super::action::UNCHANGEABLE;
 use super::{DYNAMIC, give, number};
@@ -42,9 +41,6 @@ impl Control {
         row.flag("invalid", invalid.is_some());
         if let Some(invalid) = invalid {
             row.set(Row::ABOUT, Value::text(invalid.why(&self.intent, store)));
-        }
-        if !desk.is_possible(item.0) {
-            row.flag(Flag::NO_EFFECT.name, true);
         }
         let Some(counted) = desk.number(item.0) else {
             return;
@@ -284,7 +280,7 @@ impl Control {
         row.set("total-ip6-entries", number(ipv6.into()));
     }
 
-    /// Helpers are nothing without connections, and some are not there.
+    /// Helpers are nothing without connections.
     pub(super) fn annotate_helper(&self, row: &mut Row) {
         let compiled = self.firewall.compiled();
         let disabled = row.is("disabled");
@@ -293,26 +289,13 @@ impl Control {
             !compiled.tracks4 && !compiled.tracks6 && !disabled,
         );
         let name = row.get("name").and_then(Value::as_str).unwrap_or_default();
-        let (helper, is_as_it_says) = (helper_of(name), is_as_it_says(name, disabled));
-        if !is_as_it_says {
-            row.flag(Flag::NO_EFFECT.name, true);
-        }
+        let helper = helper_of(name);
         let counters = self.workers.counters();
         let cuts = counters.map(|counters| helper.map_or(0, |helper| counters.cuts(helper)));
         match cuts.sum() {
             0 => {}
             cuts => row.set("cut-messages", number(cuts)),
         }
-    }
-}
-
-/// Whether a helper does what its row says.
-fn is_as_it_says(name: &str, disabled: bool) -> bool {
-    match helper_of(name) {
-        Some(helper) => disabled || has_code(helper),
-        // RouterOS: their connections are tracked in any case.
-        None if matches!(name, "udplite" | "dccp" | "sctp") => !disabled,
-        None => disabled,
     }
 }
 

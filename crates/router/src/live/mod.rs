@@ -28,7 +28,7 @@ use menu::{
 
 use crate::drive::Control;
 
-use settings::{annotate_action, annotate_engine};
+use settings::annotate_engine;
 use user::annotate_key;
 
 /// Ids from here on are of dynamic rows.
@@ -139,7 +139,6 @@ impl Live for Control {
             "/system/package/update" => row.set("installed-version", self.version()),
             "/snmp" => annotate_engine(row),
             "/system/script" | "/system/scheduler" => self.annotate_script(menu, id, row),
-            "/system/logging/action" => annotate_action(row),
             "/user" => self.annotate_user(id, row),
             "/user/ssh-keys" => annotate_key(row),
             "/system/configuration" => self.annotate_configuration(store, row),

@@ -2,25 +2,18 @@
 
 use std::collections::BTreeMap;
 
-use menu::{Flag, Row, Value};
+use menu::{Row, Value};
 
 /// Services that are to listen and cannot, by name, and why.
 pub type ClosedServices = BTreeMap<&'static str, String>;
 
-/// Services of RouterOS that nothing answers for in this router.
-const MISSING: [&str; 4] = ["ftp", "reverse-proxy", "telnet", "winbox"];
-
-/// Marks a service that is to be there and is not: nothing here answers for it, or it cannot listen. One
-/// that is disabled is as closed as it says.
+/// Marks a service that is to listen and cannot. One that is disabled is as closed as it says.
 pub(super) fn annotate(closed: &ClosedServices, row: &mut Row) {
     if row.is("disabled") {
         return;
     }
     let name = row.get("name").and_then(Value::as_str).unwrap_or_default();
     let why = closed.get(name).map(|why| Value::text(why.as_str()));
-    if MISSING.contains(&name) {
-        row.flag(Flag::NO_EFFECT.name, true);
-    }
     if let Some(why) = why {
         row.flag("invalid", true);
         row.set(Row::ABOUT, why);
@@ -32,7 +25,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_open_service_that_is_not_there_is_marked() {
+    fn an_open_service_that_cannot_listen_is_marked() {
         let marked = |name: &str, disabled| {
             let mut row = Row::default();
             row.set("name", Value::text(name));
@@ -41,13 +34,11 @@ mod tests {
             annotate(&closed, &mut row);
             let why = row.get(Row::ABOUT).and_then(Value::as_str);
             let why = why.unwrap_or_default().to_owned();
-            (row.is(Flag::NO_EFFECT.name), row.is("invalid"), why)
+            (row.is("invalid"), why)
         };
-        let fine = (false, false, String::new());
-        let closed = (false, true, String::from("port 80: in use"));
+        let fine = (false, String::new());
+        let closed = (true, String::from("port 80: in use"));
 
-        assert_eq!(marked("telnet", false), (true, false, String::new()));
-        assert_eq!(marked("telnet", true), fine);
         assert_eq!(marked("api", false), fine);
         assert_eq!(marked("www", false), closed);
         assert_eq!(marked("www", true), fine);

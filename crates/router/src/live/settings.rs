@@ -1,13 +1,12 @@
 //! Settings with counters, the machine, the log.
 
 use std::collections::BTreeMap;
-use std::net::IpAddr;
 use std::ops::ControlFlow;
 
 use dataplane::counters::Traffic;
 use dataplane::snapshot::{SlowReason, Walk};
 use frame::shortcut::Handler;
-use menu::{Flag, Id, Row, RowFilter, Value};
+use menu::{Id, Row, RowFilter, Value};
 
 use super::{DYNAMIC, give, number};
 use crate::drive::Control;
@@ -189,22 +188,4 @@ pub(super) fn annotate_engine(row: &mut Row) {
     let suffix = row.get("engine-id-suffix").map(ToString::to_string);
     let id = format!("80003a8c04{}", suffix.unwrap_or_default());
     row.set("engine-id", Value::text(id));
-}
-
-/// Marks where messages go in vain: by mail, to a script, to a server that has a name only, or in a
-/// way that is not spoken.
-pub(super) fn annotate_action(row: &mut Row) {
-    let is = |row: &Row, name: &str, words: &[&str]| {
-        let text = row.get(name).map(ToString::to_string);
-        text.is_some_and(|text| words.contains(&&*text))
-    };
-    let server = row.get("remote").map(ToString::to_string);
-    let named = server.is_some_and(|server| server.parse::<IpAddr>().is_err());
-    let remote = is(row, "target", &["remote"])
-        && (named
-            || is(row, "remote-log-format", &["cef"])
-            || is(row, "remote-protocol", &["tcp", "tls"]));
-    if remote || is(row, "target", &["email", "script"]) {
-        row.flag(Flag::NO_EFFECT.name, true);
-    }
 }

@@ -10,7 +10,7 @@ use dataplane::trace::{Assumed, End, Line, Question, Sought, Tried, Walked, trac
 use dataplane::walk::Exit;
 use dataplane::{Drop, Why};
 use frame::InterfaceId;
-use menu::{Call, Effect, Id, Reason, Reply, Row, Store, Value};
+use menu::{Call, Cause, Id, Lack, Reason, Reply, Row, Store, Value};
 use wire::tcp::Flags;
 
 use super::number;
@@ -31,7 +31,10 @@ impl Control {
             .ok_or_else(|| Reason::no_match("in-interface"))?;
         // What is discarded there would be a false answer about the router that is asked about.
         if let Some(item) = name.and_then(|name| store.named("interface", name))
-            && item.menu.effect == Effect::None
+            && let Some(Lack {
+                cause: Cause::Menu | Cause::Named(..),
+                ..
+            }) = store.lack(item)
         {
             let text = format!("{} has no effect here: no packet comes in by it", laid.name);
             return Err(Reason::failure(text));

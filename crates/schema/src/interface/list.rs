@@ -16,13 +16,15 @@ pub(crate) static MENU: Menu = Menu {
             LISTS,
             "Lists whose members are members of this one",
         )
-        .default(""),
+        .default("")
+        .apart(),
         Property::new(
             "exclude",
             LISTS,
             "Lists whose members are no members of this one",
         )
-        .default(""),
+        .default("")
+        .apart(),
         COMMENT,
     ]],
     flags: &[Flag::new('*', "builtin", 0), Flag::new('D', "dynamic", 1)],
@@ -54,6 +56,7 @@ pub(crate) static MENU: Menu = Menu {
         },
     ],
     rank: 80,
+    gathers: Some((member::MENU.path, "include")),
     conditions: crate::conditions::LIST,
     ..Menu::new("/interface/list", Shape::List, "Lists of interfaces")
 };

@@ -2,7 +2,7 @@
 
 pub(crate) mod webserver;
 
-use menu::{Builtin, Family, Flag, Kind, Menu, Pick, Property, Shape};
+use menu::{Builtin, Family, Flag, Item, Kind, Menu, Pick, Property, Shape};
 
 use crate::brief::{count, may, no, number, read, some, with};
 
@@ -114,6 +114,44 @@ pub(crate) static MENU: Menu = Menu {
             ("tls-version", "any"),
         ]),
     ],
+    idle: Some(missing),
     rank: 505,
     ..Menu::new("/ip/service", Shape::Fixed, "IP services")
 };
+
+/// Services of RouterOS that nothing answers for here. One that is disabled is as closed as it says.
+fn missing(item: &Item) -> Option<&'static str> {
+    const MISSING: [&str; 4] = ["ftp", "reverse-proxy", "telnet", "winbox"];
+    let name = item.text("name");
+    let missing = MISSING.into_iter().find(|missing| *missing == name);
+    missing.filter(|_| !item.is("disabled"))
+}
+
+#[cfg(test)]
+mod tests {
+    #[test]
+    fn an_open_service_that_is_not_there_is_marked() {
+        let mut store = crate::store();
+        let marked = |store: &menu::Store, name: &str| {
+            let mut items = store.items(super::MENU.path);
+            let item = items.find(|item| item.text("name") == name);
+            let lack = item.and_then(|item| store.lack(item));
+            lack.map(|lack| lack.to_string())
+        };
+
+        assert_eq!(marked(&store, "telnet").as_deref(), Some("telnet"));
+        assert_eq!(marked(&store, "reverse-proxy"), None);
+        assert_eq!(marked(&store, "api"), None);
+        let telnet = store.items(super::MENU.path);
+        let mut telnet = telnet.filter(|item| item.text("name") == "telnet");
+        let id = telnet.next().map(|item| item.id).expect("it is built in");
+        drop(telnet);
+        let closed = [("disabled", Some(menu::Value::Bool(true)))];
+        let mark = store.begin();
+        store
+            .set(&super::MENU, id, &closed)
+            .expect("it can be closed");
+        store.commit(mark).expect("nothing is journaled");
+        assert_eq!(marked(&store, "telnet"), None);
+    }
+}

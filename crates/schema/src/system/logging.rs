@@ -1,6 +1,8 @@
 //! `/system/logging`: which messages go where.
 
-use menu::{Builtin, Command, Effect, Family, Flag, Kind, Menu, Old, Pick, Property, Shape};
+use std::net::IpAddr;
+
+use menu::{Builtin, Command, Effect, Family, Flag, Item, Kind, Menu, Old, Pick, Property, Shape};
 
 use crate::fragment::{COMMENT, COMMENT_DISABLED};
 use crate::short::{AS_VALUE, between, need, switch, text};
@@ -341,5 +343,22 @@ pub(crate) static ACTION: Menu = Menu {
         repeats: false,
     }],
     rank: 919,
+    idle: Some(in_vain),
     ..Menu::new("/system/logging/action", Shape::List, "Where messages go")
 };
+
+/// Where messages go in vain: by mail, to a script, to a server that has a name only, or in a way that is
+/// not spoken.
+fn in_vain(item: &Item) -> Option<&'static str> {
+    let is = |name: &str, words: &[&str]| words.contains(&item.text(name));
+    let server = item.get("remote").map(ToString::to_string);
+    let named = server.is_some_and(|server| server.parse::<IpAddr>().is_err());
+    match item.text("target") {
+        "email" => Some("logging by mail"),
+        "script" => Some("logging to a script"),
+        "remote" if named => Some("logging to a server's name"),
+        "remote" if is("remote-log-format", &["cef"]) => Some("remote-log-format=cef"),
+        "remote" if is("remote-protocol", &["tcp", "tls"]) => Some("logging by TCP"),
+        _ => None,
+    }
+}

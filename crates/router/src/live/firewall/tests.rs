@@ -1,5 +1,6 @@
 //! What is shown of rules and lists, and what can be changed.
 
+use dataplane::nat::helper::has_code;
 use machine::Instant;
 use menu::Clock;
 use script::Session;
@@ -23,19 +24,37 @@ fn at(router: &mut Instance, now: u64, late: u64) {
 
 #[test]
 fn a_helper_that_is_not_there_says_so_where_it_is_enabled() {
-    for name in ["ftp", "tftp", "irc", "sip", "pptp", "rtsp"] {
-        assert!(
-            is_as_it_says(name, false) && is_as_it_says(name, true),
-            "{name}"
-        );
+    let mut router = router();
+    let mut store = schema::store();
+    let marked = |store: &Store, name: &str| {
+        let mut items = store.items("/ip/firewall/service-port");
+        let item = items.find(|item| item.text("name") == name);
+        item.is_some_and(|item| store.lack(item).is_some())
+    };
+    for disabled in [false, true] {
+        let ids: Vec<_> = store
+            .items("/ip/firewall/service-port")
+            .map(|item| (item.menu, item.id))
+            .collect();
+        for (menu, id) in ids {
+            let mark = store.begin();
+            let value = Some(Value::Bool(disabled));
+            store
+                .set(menu, id, &[("disabled", value)])
+                .expect("it is a word");
+            store.commit(mark).expect("nothing is journaled");
+        }
+        for name in ["ftp", "tftp", "irc", "sip", "pptp", "rtsp", "h323"] {
+            let there = helper_of(name).is_some_and(has_code);
+            assert_eq!(marked(&store, name), !there && !disabled, "{name}");
+        }
+        // Their connections are tracked in any case.
+        for name in ["udplite", "dccp", "sctp"] {
+            assert_eq!(marked(&store, name), disabled, "{name}");
+        }
     }
-    assert!(!is_as_it_says("h323", false) && is_as_it_says("h323", true));
-    for name in ["udplite", "dccp", "sctp"] {
-        assert!(
-            is_as_it_says(name, false) && !is_as_it_says(name, true),
-            "{name}"
-        );
-    }
+    let shown = run(&mut router, "/ip firewall service-port print");
+    assert!(shown.contains("~ - NO-EFFECT"), "{shown}");
 }
 
 fn router() -> Instance {

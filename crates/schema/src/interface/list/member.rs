@@ -12,7 +12,8 @@ pub(crate) static MENU: Menu = Menu {
                 Kind::Reference("interface-list"),
                 "The interface list",
             )
-            .required(),
+            .required()
+            .apart(),
             // RouterOS: a member whose interface is gone stays, and exports name none.
             Property::new(
                 "interface",

@@ -1,7 +1,7 @@
 //! `/ip/firewall/service-port`: helpers of connection tracking for protocols that name other
 //! connections within theirs.
 
-use menu::{Builtin, Flag, Kind, Menu, Pick, Shape};
+use menu::{Builtin, Flag, Item, Kind, Menu, Pick, Shape};
 
 use crate::brief::{PORT, count, may, no, read};
 
@@ -54,6 +54,7 @@ pub(crate) static MENU: Menu = Menu {
         helper(&[("name", "dccp")]),
         helper(&[("name", "sctp")]),
     ],
+    idle: Some(other_than_it_says),
     rank: 455,
     ..Menu::new(
         "/ip/firewall/service-port",
@@ -61,3 +62,13 @@ pub(crate) static MENU: Menu = Menu {
         "Helpers of connection tracking",
     )
 };
+
+/// Helpers that are not there. RouterOS: connections of protocols other than TCP and UDP are tracked in
+/// any case.
+fn other_than_it_says(item: &Item) -> Option<&'static str> {
+    match (item.text("name"), item.is("disabled")) {
+        ("h323", false) => Some("helper of H.323"),
+        ("udplite" | "dccp" | "sctp", true) => Some("leaving connections of it untracked"),
+        _ => None,
+    }
+}

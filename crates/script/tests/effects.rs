@@ -1,0 +1,178 @@
+//! What has no effect here is told of, and so is what stands on it.
+
+use std::ops::ControlFlow;
+
+use menu::{Offline, Store};
+use script::{Held, Request, Session, request_at};
+
+/// The default configuration of a home router.
+const DEFCONF: &str = include_str!("defconf.rsc");
+
+/// A store with what a file says.
+fn after(text: &str) -> Store {
+    let mut store = schema::store();
+    let report = script::check(&mut store, text);
+    assert_eq!(report.refused, []);
+    store
+}
+
+/// What a command prints.
+fn run(store: &mut Store, line: &str) -> String {
+    let mut out = String::new();
+    let done = script::run(
+        store,
+        &mut Offline,
+        &mut Session::new("admin"),
+        line,
+        &mut out,
+    );
+    assert_eq!(done, Ok(()), "{line}");
+    out
+}
+
+/// What is missing for the items of a menu, in their order.
+fn lacks(store: &Store, path: &str) -> Vec<String> {
+    let items = store.items(path).map(|item| store.lack(item));
+    let text = items.map(|lack| lack.map_or(String::new(), |lack| lack.to_string()));
+    text.collect()
+}
+
+/// Rows as a program is given them.
+#[derive(Default)]
+struct Given(Vec<Vec<(String, String)>>);
+
+impl script::Rows for Given {
+    fn row(&mut self, fields: &[(&str, String)]) -> ControlFlow<()> {
+        let fields = fields.iter();
+        let fields = fields.map(|(name, text)| ((*name).to_owned(), text.clone()));
+        self.0.push(fields.collect());
+        ControlFlow::Continue(())
+    }
+}
+
+/// What a program is told is missing, row by row.
+fn told(store: &mut Store, path: &str) -> Vec<Option<String>> {
+    let mut given = Given::default();
+    let request = Request {
+        path: format!("{path}/print"),
+        ..Request::default()
+    };
+    let mut session = Session::new("admin");
+    let mut live = Offline;
+    let mut site = Held::new(store, &mut live);
+    request_at(&mut site, &mut session, &request, &mut given).expect("a good request");
+    let rows = given.0.into_iter();
+    let missing = rows.map(|row| {
+        assert!(row.iter().all(|(name, _)| name != "no-effect"), "{row:?}");
+        let mut fields = row.into_iter();
+        let missing = fields.find(|(name, _)| name == ".no-effect");
+        missing.map(|(_, text)| text)
+    });
+    missing.collect()
+}
+
+#[test]
+fn what_stands_on_a_bridge_has_no_effect_either() {
+    let mut store = after(
+        "/interface bridge add name=br\n\
+         /interface vlan add name=v interface=br vlan-id=5\n\
+         /interface vlan add name=w interface=v vlan-id=6\n\
+         /ip address add address=10.0.0.1/24 interface=w\n\
+         /ip address add address=10.1.0.1/24 interface=ether1\n\
+         /ip route add dst-address=10.2.0.0/16 gateway=10.0.0.9%w\n\
+         /ip route add dst-address=10.3.0.0/16 gateway=v,ether1\n\
+         /ip route add dst-address=10.4.0.0/16 gateway=v,br\n\
+         /ip firewall filter add chain=input in-interface=w\n\
+         /ip firewall filter add chain=input in-interface=!w\n\
+         /ip firewall filter add chain=input\n",
+    );
+
+    assert_eq!(
+        lacks(&store, "/interface/vlan"),
+        ["bridges (interface=br)", "bridges (interface=v)"]
+    );
+    assert_eq!(lacks(&store, "/ip/address"), ["bridges (interface=w)", ""]);
+    let routes = ["bridges (gateway=w)", "", "bridges (gateway=v)"];
+    assert_eq!(lacks(&store, "/ip/route"), routes);
+    let rules = ["bridges (in-interface=w)", "", ""];
+    assert_eq!(lacks(&store, "/ip/firewall/filter"), rules);
+    let printed = run(&mut store, "/ip address print");
+    assert!(printed.contains("~ - NO-EFFECT"), "{printed}");
+    assert!(printed.contains("\n0 ~ 10.0.0.1/24"), "{printed}");
+    assert!(printed.contains("\n1   10.1.0.1/24"), "{printed}");
+}
+
+#[test]
+fn a_list_is_as_good_as_its_members() {
+    let mut store = after(
+        "/interface bridge add name=br\n\
+         /interface list add name=LAN\n\
+         /interface list add name=more include=LAN\n\
+         /interface list member add list=LAN interface=br\n\
+         /interface list member add list=LAN interface=ether2 disabled=yes\n\
+         /ip firewall filter add chain=input in-interface-list=LAN\n\
+         /ip firewall filter add chain=input in-interface-list=more\n\
+         /ip firewall filter add chain=input in-interface-list=!LAN\n\
+         /ip firewall filter add chain=input in-interface-list=all\n",
+    );
+    let rules = |lan: &str, more: &str| {
+        [
+            lan.to_owned(),
+            more.to_owned(),
+            String::new(),
+            String::new(),
+        ]
+    };
+
+    let (lan, more) = (
+        "bridges (in-interface-list=LAN)",
+        "bridges (in-interface-list=more)",
+    );
+    assert_eq!(lacks(&store, "/ip/firewall/filter"), rules(lan, more));
+    assert_eq!(
+        lacks(&store, "/interface/list/member"),
+        ["bridges (interface=br)", ""]
+    );
+    run(
+        &mut store,
+        "/interface list member add list=more interface=lo",
+    );
+    assert_eq!(lacks(&store, "/ip/firewall/filter"), rules(lan, ""));
+    run(
+        &mut store,
+        "/interface list member enable [find interface=ether2]",
+    );
+    assert_eq!(lacks(&store, "/ip/firewall/filter"), rules("", ""));
+    assert!(
+        lacks(&store, "/interface/list")
+            .iter()
+            .all(String::is_empty)
+    );
+}
+
+#[test]
+fn programs_are_told_what_is_missing_under_a_key_of_its_own() {
+    let mut store = after(DEFCONF);
+
+    let bridge = Some(String::from("bridges (interface=bridge)"));
+    assert_eq!(told(&mut store, "/ip/address"), [bridge]);
+    let members = told(&mut store, "/interface/list/member");
+    assert_eq!(members[1], None);
+    assert_eq!(told(&mut store, "/ip/pool"), [Some(String::from("pools"))]);
+    assert!(
+        told(&mut store, "/ip/firewall/filter")
+            .iter()
+            .all(Option::is_none)
+    );
+    // A view shows items of other menus.
+    let interfaces = told(&mut store, "/interface");
+    assert!(
+        interfaces.contains(&Some(String::from("bridges"))),
+        "{interfaces:?}"
+    );
+    let shown = run(&mut store, "/tool mac-server print");
+    assert!(
+        shown.starts_with(";;; no effect: MAC server and RoMON\n"),
+        "{shown}"
+    );
+}
