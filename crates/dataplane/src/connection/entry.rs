@@ -312,6 +312,8 @@ pub(super) fn write<F: Layout>(
     } else if draft.fasttrack {
         store(entry.shared(shared::SLOW_PACKETS[0]), 1);
         store(entry.shared(shared::SLOW_BYTES[0]), u64::from(draft.bytes));
+        let end = pair(draft.opening.segment.end, 0);
+        store(entry.shared(shared::ENDS), end);
     }
     if let Some(gre) = draft.gre {
         store(entry.shared(shared::GRE), gre.to_word());

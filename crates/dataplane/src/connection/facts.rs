@@ -88,7 +88,7 @@ impl<'a, F: Layout> Entry<'a, F> {
         F::tuple(&core::array::from_fn(|word| load(self.word(reply, word))))
     }
 
-    fn traffic(self, reply: bool) -> Traffic {
+    pub(super) fn traffic(self, reply: bool) -> Traffic {
         Traffic {
             packets: load(self.word(reply, F::PACKETS)),
             bytes: load(self.word(reply, F::BYTES)),
@@ -124,12 +124,7 @@ impl<'a, F: Layout> Entry<'a, F> {
             return false;
         }
         self.change(self.generation(), || {
-            for reply in [false, true] {
-                let side = usize::from(reply);
-                let slow = self.traffic(reply);
-                store(self.shared(shared::SLOW_PACKETS[side]), slow.packets);
-                store(self.shared(shared::SLOW_BYTES[side]), slow.bytes);
-            }
+            self.begin_trails(&self.talk(false));
             self.set_flags(flag::FASTTRACK);
         });
         true

@@ -56,7 +56,7 @@ impl<F: Layout> Part<F> {
         let entry = self.entry(way);
         let tcp_state = entry.tcp_state();
         let judgement = if track.fasttrack {
-            tcp::judge_fast(tcp_state, *segment, way.reply())
+            tcp::judge_fast(&entry.trails(way.reply()), tcp_state, segment, way.reply())
         } else {
             tcp::judge(talk, tcp_state, segment, way.reply(), limits.liberal)
         };
@@ -91,7 +91,7 @@ impl<F: Layout> Part<F> {
     ) {
         let entry = self.entry(way);
         let flags = entry.flags(way.reply());
-        if step != Step::Ignore {
+        if !matches!(step, Step::Ignore | Step::Doubt) {
             entry.touch(way.reply(), now);
         }
         entry.count_walked(way.reply(), flags, fields.len);
@@ -160,7 +160,10 @@ impl<F: Layout> Part<F> {
             }
             Step::Nothing | Step::Doubt => old,
         };
-        if !fasttrack {
+        if fasttrack {
+            let trails = entry.trails(way.reply());
+            entry.follow_trails(trails, way.reply(), step, segment);
+        } else {
             entry.set_talk(&talk, way.reply());
         }
         let answered = flags & flag::SEEN_REPLY != 0;
@@ -169,13 +172,12 @@ impl<F: Layout> Part<F> {
         } else if answered && flags & flag::ASSURED == 0 && state == TcpState::Established {
             self.set_flags(place, flag::ASSURED);
         }
-        // FastTrack follows no numbers: anybody could forge such an end, to be counted no more.
+        // FastTrack knows the numbers by and by only: nobody is to be counted no more by luck.
         if state != old && state.is_over() && !fasttrack {
             self.uncount(place);
         }
         let timeout_secs = match step {
-            Step::Ignore => return,
-            Step::Doubt => limits.close,
+            Step::Ignore | Step::Doubt => return,
             _ if fasttrack => limits.fast(state),
             _ => limits.tcp(state, &talk, answered || way.reply()),
         };
@@ -284,15 +286,6 @@ impl<F: Layout> Entry<'_, F> {
         if flags & flag::FASTTRACK != 0 {
             self.count_slow(reply, u64::from(len));
         }
-    }
-
-    /// Counts a packet of a connection with FastTrack that walked slowly.
-    #[cold]
-    #[inline(never)]
-    fn count_slow(self, reply: bool, len: u64) {
-        let add = |word, more: u64| store(word, load(word).wrapping_add(more));
-        add(self.shared(shared::SLOW_PACKETS[usize::from(reply)]), 1);
-        add(self.shared(shared::SLOW_BYTES[usize::from(reply)]), len);
     }
 
     /// Something came in this direction.

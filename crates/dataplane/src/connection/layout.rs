@@ -51,9 +51,12 @@ pub(super) mod shared {
     pub(in crate::connection) const ACKS: usize = 6;
     /// Of GRE, in the place of TCP's acknowledgements: what its first packet's header said.
     pub(in crate::connection) const GRE: usize = 6;
-    /// Of a connection with FastTrack, in the place of TCP's numbers: packets of the slow walk.
+    /// TCP with FastTrack: the ends of both directions' trails, original | reply.
+    pub(in crate::connection) const ENDS: usize = 6;
+    /// Of a connection with FastTrack, in the place of TCP's numbers: packets of the slow walk (40) | mark of
+    /// the direction's trail (24).
     pub(in crate::connection) const SLOW_PACKETS: [usize; 2] = [2, 4];
-    /// And their bytes.
+    /// And their bytes (44) | claim (20).
     pub(in crate::connection) const SLOW_BYTES: [usize; 2] = [3, 5];
     /// Mark | egress interface.
     pub(in crate::connection) const MARK: usize = 7;

@@ -48,6 +48,7 @@ mod table;
 mod tcp;
 mod together;
 mod tracker;
+mod trail;
 mod wheel;
 
 #[cfg(test)]

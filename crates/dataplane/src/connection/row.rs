@@ -137,10 +137,9 @@ fn direction<F: Layout>(words: &Words, reply: bool, fasttrack: bool) -> Directio
         packets: line[F::PACKETS],
         bytes: line[F::BYTES],
     };
-    let slow = Traffic {
-        packets: words.lines[SHARED][shared::SLOW_PACKETS[side]],
-        bytes: words.lines[SHARED][shared::SLOW_BYTES[side]],
-    };
+    let slow = [shared::SLOW_PACKETS[side], shared::SLOW_BYTES[side]];
+    let [packets, bytes] = slow.map(|word| words.lines[SHARED][word]);
+    let slow = super::trail::slow_of(packets, bytes);
     let rate = words.lines[F::RATE_LINE[side]][F::RATE];
     Direction {
         traffic,

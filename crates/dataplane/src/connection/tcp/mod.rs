@@ -3,12 +3,14 @@
 //! `segment` reads a packet, `machine` is the table of states, `window` knows which sequence and
 //! acknowledgement numbers can be true (after Rooij, "Real Stateful TCP Packet Filtering", 2001, with
 //! the care of RFC 5961 for resets and for SYNs out of place). `judge` puts them together and
-//! changes nothing.
+//! changes nothing; `fast` does the same where FastTrack carries what lies between.
 
+mod fast;
 mod machine;
 mod segment;
 mod window;
 
+pub(super) use fast::{Claim, Trail, Trails, judge_fast};
 pub(super) use segment::{Segment, flag};
 pub(super) use window::Talk;
 
@@ -29,7 +31,8 @@ pub(super) enum Step {
     Ignore,
     /// A SYN-ACK shows that a SYN which was ignored was right: the conversation begins again.
     Resync,
-    /// A RST that may be true: the state stays, the time that is left becomes short.
+    /// A RST, or where FastTrack carries the conversation a FIN too, that may be true: state and time stay as
+    /// they are until more is known (RFC 5961, 3.2).
     Doubt,
 }
 
@@ -152,22 +155,5 @@ fn judge_reset(talk: &Talk, state: TcpState, segment: &Segment) -> Judgement {
         (Some(false), _) if asks => Judgement::Step(Step::Doubt),
         (_, Fit::Unknown) => Judgement::Step(Step::Doubt),
         _ => Judgement::Step(Step::Advance(TcpState::Close)),
-    }
-}
-
-/// The same of a conversation whose windows are not known because FastTrack carries it.
-#[cold]
-#[inline(never)]
-pub(super) fn judge_fast(state: TcpState, segment: Segment, reply: bool) -> Judgement {
-    let Some(signal) = Signal::of(&segment) else {
-        return Judgement::Invalid;
-    };
-    match next(state, signal, reply) {
-        Next::Invalid => Judgement::Invalid,
-        Next::Reopen => Judgement::Reopen,
-        Next::Ignore => Judgement::Step(Step::Ignore),
-        // Nothing tells a true one from a forged one.
-        Next::To(_) if signal == Signal::Rst => Judgement::Step(Step::Doubt),
-        Next::To(to) => Judgement::Step(Step::Advance(to)),
     }
 }

@@ -2,6 +2,7 @@
 
 mod attack;
 mod conversation;
+mod fasttrack;
 mod honest;
 mod life;
 mod model;
