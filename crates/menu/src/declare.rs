@@ -442,7 +442,10 @@ pub struct Menu {
     pub ports: &'static [(&'static str, &'static str)],
     /// What must be unique.
     pub unique: &'static [Unique],
-    /// Whether no item can be made that is a dynamic row already, as far as `unique` tells them apart.
+    /// What must be unique among the items that are enabled. What is not set counts as a value, but
+    /// for the first property: an item without it, or with another item's name there, is not asked.
+    pub distinct: &'static [Unique],
+    /// Whether no item can be made that is a dynamic row already, as far as `distinct` tells them apart.
     pub clashes_with_rows: bool,
     /// The properties by which rows are sorted; in order of creation if empty.
     pub sort: &'static [&'static str],
@@ -529,6 +532,7 @@ impl Menu {
             naming: "",
             ports: &[],
             unique: &[],
+            distinct: &[],
             clashes_with_rows: false,
             sort: &[],
             builtin: &[],

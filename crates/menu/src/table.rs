@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use crate::{Id, Item, Menu, Property, Value};
+use crate::{Id, Item, Menu, Property, Unique, Value};
 
 /// Distance between the positions of neighbours, so that one can be moved in between.
 const GAP: u64 = 1 << 24;
@@ -21,7 +21,8 @@ pub(crate) struct Table {
     pub(crate) order: BTreeMap<u64, Id>,
     /// The tables that have an item for each of this one.
     pub(crate) followers: Vec<usize>,
-    unique: Vec<BTreeMap<Vec<Value>, Id>>,
+    /// An index for each rule of `unique`, then for each of `distinct`.
+    unique: Vec<BTreeMap<Vec<Option<Value>>, Id>>,
 }
 
 impl Table {
@@ -33,7 +34,7 @@ impl Table {
             .iter()
             .map(|p| p.default.and_then(|text| p.kind.parse(p.name, text).ok()))
             .collect();
-        let unique = menu.unique.iter().map(|_| BTreeMap::new()).collect();
+        let unique = rules(menu).map(|_| BTreeMap::new()).collect();
         Self {
             menu,
             area: menu.path,
@@ -50,8 +51,8 @@ impl Table {
     pub(crate) fn link(&mut self, item: &Arc<Item>) {
         self.items.insert(item.id, Arc::clone(item));
         self.order.insert(item.position, item.id);
-        for (rule, index) in self.menu.unique.iter().zip(&mut self.unique) {
-            if let Some(key) = unique_key(item.menu, rule.properties, &item.values) {
+        for (rule, index) in rules(self.menu).zip(&mut self.unique) {
+            if let Some(key) = rule.key(item.menu, &item.values) {
                 index.insert(key, item.id);
             }
         }
@@ -62,8 +63,8 @@ impl Table {
         if self.order.get(&item.position) == Some(&item.id) {
             self.order.remove(&item.position);
         }
-        for (rule, index) in self.menu.unique.iter().zip(&mut self.unique) {
-            if let Some(key) = unique_key(item.menu, rule.properties, &item.values)
+        for (rule, index) in rules(self.menu).zip(&mut self.unique) {
+            if let Some(key) = rule.key(item.menu, &item.values)
                 && index.get(&key) == Some(&item.id)
             {
                 index.remove(&key);
@@ -73,14 +74,12 @@ impl Table {
 
     /// The failure that these values would be, if another item has what must be unique.
     pub(crate) fn clash(&self, id: Option<Id>, values: &[Option<Value>]) -> Option<&'static str> {
-        self.menu
-            .unique
-            .iter()
+        rules(self.menu)
             .zip(&self.unique)
             .find_map(|(rule, index)| {
-                let key = unique_key(self.menu, rule.properties, values)?;
+                let key = rule.key(self.menu, values)?;
                 let other = index.get(&key)?;
-                (Some(*other) != id).then_some(rule.failure)
+                (Some(*other) != id).then_some(rule.unique.failure)
             })
     }
 
@@ -110,10 +109,37 @@ impl Table {
     }
 }
 
-/// The values that must be unique together; `None` if one of them is not set.
-fn unique_key(menu: &Menu, names: &[&str], values: &[Option<Value>]) -> Option<Vec<Value>> {
-    names
-        .iter()
-        .map(|name| values.get(menu.index(name)?)?.clone())
-        .collect()
+/// A rule of what must be unique.
+struct Rule {
+    unique: &'static Unique,
+    /// Whether it is of enabled items alone, and takes what is not set for a value.
+    distinct: bool,
+}
+
+/// The rules of a menu, in the order of a table's indexes.
+fn rules(menu: &'static Menu) -> impl Iterator<Item = Rule> {
+    let of = |distinct| move |unique| Rule { unique, distinct };
+    let always = menu.unique.iter().map(of(false));
+    always.chain(menu.distinct.iter().map(of(true)))
+}
+
+impl Rule {
+    /// The values that must be unique together; `None` if the rule does not ask for these.
+    fn key(&self, menu: &Menu, values: &[Option<Value>]) -> Option<Vec<Option<Value>>> {
+        let value = |name: &str| values.get(menu.index(name)?)?.clone();
+        let key: Vec<_> = self
+            .unique
+            .properties
+            .iter()
+            .map(|name| value(name))
+            .collect();
+        let asked = match self.distinct {
+            false => key.iter().all(Option::is_some),
+            true => {
+                let disabled = value("disabled") == Some(Value::Bool(true));
+                !disabled && !matches!(key.first(), None | Some(None | Some(Value::Reference(_))))
+            }
+        };
+        asked.then_some(key)
+    }
 }

@@ -183,7 +183,8 @@ fn alike(
 /// can not become the other while others are there.
 fn likeness(item: &Item, target: &Item) -> usize {
     let named = |item: &Item| !matches!(identity(item, &[]), Identity::Text(_));
-    let mut keys = item.menu.unique.iter().flat_map(|unique| unique.properties);
+    let rules = item.menu.unique.iter().chain(item.menu.distinct);
+    let mut keys = rules.flat_map(|unique| unique.properties);
     if named(item) || named(target) || keys.any(|key| item.get(key) != target.get(key)) {
         return 0;
     }

@@ -50,7 +50,8 @@ fn what_a_declaration_names_exists() {
         let known = |name: &str| menu.property(name).is_some() || [".id", "switch"].contains(&name);
         let mut names: Vec<&str> = Vec::new();
         names.extend(menu.columns.iter().chain(menu.stats).chain(menu.sort));
-        names.extend(menu.unique.iter().flat_map(|unique| unique.properties));
+        let unique = menu.unique.iter().chain(menu.distinct);
+        names.extend(unique.flat_map(|unique| unique.properties));
         let builtin = menu.builtin.iter().chain(menu.supposed);
         let values = builtin.flat_map(|builtin| builtin.values);
         let follows = menu.follows.iter().flat_map(|follow| follow.values);

@@ -450,3 +450,133 @@ fn entries_that_pass_are_not_exported() {
     assert_eq!(store.count("/ip/firewall/address-list"), 1);
     assert_eq!(exported(&store, "/ip/firewall/address-list", false), "");
 }
+
+#[test]
+fn what_is_there_already_is_refused_unless_one_is_disabled() {
+    let pool = "/interface bridge add name=b\n/ip pool add name=p ranges=10.0.0.2-10.0.0.9\n\
+                /ip dhcp-server add name=d interface=b\n/interface wireguard add name=w\n";
+    let cases = [
+        (
+            "/ip dns static",
+            "name=a address=10.0.0.1",
+            "ttl=5m",
+            "entry already exists",
+        ),
+        (
+            "/ip dns static",
+            "regexp=a.* address=10.0.0.1",
+            "",
+            "entry already exists",
+        ),
+        (
+            "/ip dns static",
+            "name=a type=NXDOMAIN",
+            "",
+            "entry already exists",
+        ),
+        (
+            "/ip dns static",
+            "name=a text=x",
+            "match-subdomain=yes",
+            "entry already exists",
+        ),
+        (
+            "/ip dhcp-server lease",
+            "mac-address=02:00:00:00:00:AA server=d",
+            "address=10.0.0.7",
+            "already have static lease for this client",
+        ),
+        (
+            "/ip dhcp-server lease",
+            "address=10.0.0.8",
+            "mac-address=02:00:00:00:00:BB",
+            "already have static lease with this IP address",
+        ),
+        (
+            "/interface bridge vlan",
+            "bridge=b vlan-ids=10,20-30",
+            "tagged=b",
+            "vlan already added",
+        ),
+        (
+            "/interface wireguard peers",
+            "interface=w public-key=k",
+            "",
+            "entry already exists",
+        ),
+        (
+            "/ip firewall address-list",
+            "list=l address=10.0.0.0-10.0.0.255",
+            "timeout=1h",
+            "already have such entry",
+        ),
+        (
+            "/ipv6 firewall address-list",
+            "list=l address=fd00::1",
+            "comment=x",
+            "already have such entry",
+        ),
+    ];
+    for (menu, item, more, failure) in cases {
+        let first = format!("{pool}{menu}\nadd {item}\n");
+        let failure = format!("failure: {failure}");
+        assert_eq!(
+            refusal(&format!("{first}add {item} {more}")),
+            failure,
+            "{menu} {item}"
+        );
+        assert_eq!(
+            refusal(&format!("{first}add {item} disabled=yes")),
+            "",
+            "{menu} {item}"
+        );
+        let enabled = format!("{first}add {item} disabled=yes\nenable 1");
+        assert_eq!(refusal(&enabled), failure, "{menu} {item}");
+    }
+    let network = "/ip dhcp-server network\nadd address=10.0.0.0/24\nadd address=10.0.0.0/24";
+    assert_eq!(refusal(network), "failure: such network already exists");
+}
+
+#[test]
+fn what_differs_in_one_value_is_no_duplicate() {
+    let (_, refused) = after(
+        "/ip dns static\nadd name=a address=10.0.0.1\nadd name=a address=10.0.0.2\n\
+         add name=a type=AAAA address=fd00::1\nadd name=a type=MX mx-exchange=m\n\
+         add name=a type=MX mx-exchange=m mx-preference=5\n\
+         /interface bridge add name=b\n/interface bridge add name=c\n\
+         /interface bridge vlan\nadd bridge=b vlan-ids=10\nadd bridge=c vlan-ids=10\n\
+         /ip pool add name=p ranges=10.0.0.2-10.0.0.9\n/ip dhcp-server lease\n\
+         add address=p mac-address=02:00:00:00:00:01\nadd address=p mac-address=02:00:00:00:00:02\n\
+         add address=10.0.0.3 client-id=1:2\nadd address=10.0.0.4 client-id=1:3\n\
+         /ip route\nadd dst-address=10.9.0.0/16 gateway=10.0.0.1\n\
+         add dst-address=10.9.0.0/16 gateway=10.0.0.1",
+    );
+    assert_eq!(refused, [""; 0]);
+}
+
+#[test]
+fn a_range_that_is_a_prefix_is_shown_as_one() {
+    let shown = |path: &str, address: &str| {
+        let (store, refused) = after(&format!("{path} add list=l address={address}"));
+        assert_eq!(refused, [""; 0], "{address}");
+        let text = exported(&store, path, false);
+        let shown = text
+            .split("address=")
+            .nth(1)
+            .expect("an address")
+            .to_owned();
+        shown.split(' ').next().expect("its text").to_owned()
+    };
+    for (typed, kept) in [
+        ("10.0.0.0-10.0.0.255", "10.0.0.0/24"),
+        ("10.0.0.4-10.0.0.5", "10.0.0.4/31"),
+        ("0.0.0.0-255.255.255.255", "0.0.0.0/0"),
+        ("10.0.0.1-10.0.0.2", "10.0.0.1-10.0.0.2"),
+        ("10.0.0.0-10.0.0.254", "10.0.0.0-10.0.0.254"),
+        ("10.0.0.1-10.0.1.0", "10.0.0.1-10.0.1.0"),
+    ] {
+        assert_eq!(shown("/ip/firewall/address-list", typed), kept, "{typed}");
+    }
+    let typed = "fd00::-fd00::ffff:ffff:ffff:ffff";
+    assert_eq!(shown("/ipv6/firewall/address-list", typed), "fd00::/64");
+}

@@ -228,7 +228,7 @@ impl Loan<'_> {
         let Some(item) = self.store.item(menu.path, id) else {
             return Ok(());
         };
-        for unique in menu.unique {
+        for unique in menu.distinct {
             let cells = unique.properties.iter();
             let cells = cells.filter_map(|name| Some((*name, item.get(name)?.clone())));
             let same = RowFilter {

@@ -2,7 +2,7 @@
 
 pub(crate) mod mvrp;
 
-use menu::{Menu, Property};
+use menu::{Menu, Property, Unique};
 
 use super::port::PORT;
 use super::{BRIDGE, VLANS};
@@ -33,6 +33,10 @@ pub(crate) static MENU: Menu = Menu {
     ],
     flags: DISABLED_DYNAMIC,
     columns: &["bridge", "vlan-ids", "current-tagged", "current-untagged"],
+    distinct: &[Unique {
+        properties: &["vlan-ids", "bridge"],
+        failure: "vlan already added",
+    }],
     rank: 322,
     ..idle_list(
         "/interface/bridge/vlan",

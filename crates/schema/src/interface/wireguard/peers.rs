@@ -1,6 +1,6 @@
 //! `/interface/wireguard/peers`: the other ends of WireGuard interfaces.
 
-use menu::{Family, Kind, Menu, Old, Property};
+use menu::{Family, Kind, Menu, Old, Property, Unique};
 
 use crate::fragment::{COMMENT_DISABLED, DISABLED_DYNAMIC, idle_rules, interface};
 use crate::interface::idle_command;
@@ -103,6 +103,10 @@ pub(crate) static MENU: Menu = Menu {
         "Show the peer's configuration",
     )],
     old: &[Old::renamed("is-responder", "responder")],
+    distinct: &[Unique {
+        properties: &["public-key", "interface"],
+        failure: "entry already exists",
+    }],
     rank: 318,
     ..idle_rules(
         "/interface/wireguard/peers",

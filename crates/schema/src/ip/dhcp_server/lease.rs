@@ -1,6 +1,6 @@
 //! `/ip/dhcp-server/lease`: who has which address.
 
-use menu::{Effect, Flag, Kind, Menu, Property, Shape};
+use menu::{Effect, Flag, Kind, Menu, Property, Shape, Unique};
 
 use super::{OPTION_SET, OPTIONS, PARENT, QUEUE_PLACE};
 use crate::brief::{IPV4, may, no, on_items, read, some, text, with};
@@ -136,6 +136,16 @@ pub(crate) static MENU: Menu = Menu {
         on_items("check-status", "Check whether the client is there"),
         on_items("make-static", "Make a lease one of the configuration"),
         on_items("send-reconfigure", "Tell the client to renew"),
+    ],
+    distinct: &[
+        Unique {
+            properties: &["mac-address", "server"],
+            failure: "already have static lease for this client",
+        },
+        Unique {
+            properties: &["address"],
+            failure: "already have static lease with this IP address",
+        },
     ],
     effect: Effect::None,
     rank: 429,

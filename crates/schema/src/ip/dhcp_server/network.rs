@@ -1,6 +1,6 @@
 //! `/ip/dhcp-server/network`: what clients of a network are told.
 
-use menu::{Effect, Family, Flag, Kind, Menu, Shape};
+use menu::{Effect, Family, Flag, Kind, Menu, Shape, Unique};
 
 use super::{OPTION_SET, OPTIONS};
 use crate::brief::{IPV4, may, no, number, text, with};
@@ -47,6 +47,10 @@ pub(crate) static MENU: Menu = Menu {
     ]],
     flags: &[Flag::new('D', "dynamic", 0)],
     columns: &["address", "gateway", "dns-server", "wins-server", "domain"],
+    distinct: &[Unique {
+        properties: &["address"],
+        failure: "such network already exists",
+    }],
     effect: Effect::None,
     rank: 431,
     ..Menu::new(

@@ -1,6 +1,6 @@
 //! `/ip/dns/static`: names that are answered by the configuration.
 
-use menu::{Draft, Effect, Family, Flag, Kind, Menu, Property, Shape, Value};
+use menu::{Draft, Effect, Family, Flag, Kind, Menu, Property, Shape, Unique, Value};
 
 use crate::brief::{PORT, may, no, with};
 use crate::fragment::COMMENT_DISABLED;
@@ -51,6 +51,25 @@ pub(crate) static MENU: Menu = Menu {
     properties: &[NAME, RECORDS, COMMENT_DISABLED],
     flags: &[Flag::new('D', "dynamic", 0), Flag::new('X', "disabled", 0)],
     columns: &["name", "regexp", "type", "address", "ttl"],
+    distinct: &[Unique {
+        properties: &[
+            "type",
+            "name",
+            "regexp",
+            "address",
+            "cname",
+            "forward-to",
+            "mx-exchange",
+            "mx-preference",
+            "ns",
+            "srv-target",
+            "srv-port",
+            "srv-priority",
+            "srv-weight",
+            "text",
+        ],
+        failure: "entry already exists",
+    }],
     effect: Effect::None,
     rank: 438,
     derive: Some(complete),

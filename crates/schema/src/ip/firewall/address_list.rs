@@ -1,13 +1,16 @@
 //! `/ip/firewall/address-list`: named sets of IPv4 addresses.
 
+use std::net::IpAddr;
+
+use ipnet::IpNet;
 use menu::{Draft, Family, Item, Kind, Menu, Old, Shape, Unique, Value};
 
 use crate::brief::{DISABLED_DYNAMIC, may, no, read, seconds, some};
 use crate::firewall::LIST_NAMES;
 use crate::fragment::COMMENT_DISABLED;
 
-/// An entry that is there already.
-pub(crate) const UNIQUE: &[Unique] = &[Unique {
+/// An entry that is there already; one that is disabled may be.
+pub(crate) const DISTINCT: &[Unique] = &[Unique {
     properties: &["list", "address"],
     failure: "already have such entry",
 }];
@@ -17,12 +20,33 @@ pub(crate) fn passing(item: &Item) -> bool {
     item.get("timeout").is_some() || item.is("dynamic")
 }
 
-/// RouterOS: an entry whose timeout is 0 is there until a restart, as what rules add with `none-dynamic`.
-pub(crate) fn until_restart(draft: &mut Draft<'_>) {
+/// RouterOS: an entry whose timeout is 0 is there until a restart, as what rules add with
+/// `none-dynamic`; and a range that is a prefix is one.
+pub(crate) fn settle(draft: &mut Draft<'_>) {
+    if let Some(Value::Tuple("-", ends)) = draft.get("address")
+        && let [Value::Address(first), Value::Address(last)] = ends[..]
+        && let Some(net) = prefix_of(first, last)
+    {
+        draft.set("address", Some(Value::Prefix(net)));
+    }
     if draft.get("timeout").and_then(Value::as_nanos) == Some(0) {
         draft.set("timeout", None);
         draft.set("dynamic", Some(Value::Bool(true)));
     }
+}
+
+/// The prefix that a range of addresses is, if it is one.
+fn prefix_of(first: IpAddr, last: IpAddr) -> Option<IpNet> {
+    let (from, to, bits) = match (first, last) {
+        (IpAddr::V4(from), IpAddr::V4(to)) => (from.to_bits().into(), to.to_bits().into(), 32),
+        (IpAddr::V6(from), IpAddr::V6(to)) => (from.to_bits(), to.to_bits(), 128),
+        _ => return None,
+    };
+    // What differs are the bits of hosts: all 0 in the first, all 1 in the last.
+    let hosts: u128 = from ^ to;
+    let all_ones = hosts & hosts.wrapping_add(1) == 0;
+    let len = bits - u8::try_from(u128::BITS - hosts.leading_zeros()).ok()?;
+    (all_ones && from & hosts == 0).then(|| IpNet::new(first, len).ok())?
 }
 
 pub(crate) static MENU: Menu = Menu {
@@ -50,10 +74,10 @@ pub(crate) static MENU: Menu = Menu {
     ],
     flags: DISABLED_DYNAMIC,
     columns: &["list", "address", "creation-time", "timeout"],
-    unique: UNIQUE,
+    distinct: DISTINCT,
     passing: Some(passing),
     clashes_with_rows: true,
-    derive: Some(until_restart),
+    derive: Some(settle),
     // What `print terse` shows is pasted; an entry is as old as it is here.
     old: &[Old::gone("creation-time")],
     rank: 448,

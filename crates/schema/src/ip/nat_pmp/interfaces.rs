@@ -1,6 +1,6 @@
 //! `/ip/nat-pmp/interfaces`: where hosts ask, and where the ports are.
 
-use menu::{Effect, Menu, Shape};
+use menu::{Effect, Menu, Shape, Unique};
 
 use crate::brief::{DISABLED_DYNAMIC, ONLY_DISABLED};
 use crate::ip::upnp::interfaces::SIDES;
@@ -9,6 +9,10 @@ pub(crate) static MENU: Menu = Menu {
     properties: &[SIDES, ONLY_DISABLED],
     flags: DISABLED_DYNAMIC,
     columns: &["interface", "type", "forced-ip"],
+    unique: &[Unique {
+        properties: &["interface"],
+        failure: "already have such interface",
+    }],
     effect: Effect::None,
     rank: 480,
     ..Menu::new(

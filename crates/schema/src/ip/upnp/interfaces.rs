@@ -1,6 +1,6 @@
 //! `/ip/upnp/interfaces`: where hosts ask, and where the ports are.
 
-use menu::{Effect, Kind, Menu, Property, Shape};
+use menu::{Effect, Kind, Menu, Property, Shape, Unique};
 
 use crate::brief::{DISABLED_DYNAMIC, IPV4, ONLY_DISABLED, may, some};
 use crate::fragment::interface;
@@ -21,6 +21,10 @@ pub(crate) static MENU: Menu = Menu {
     properties: &[SIDES, ONLY_DISABLED],
     flags: DISABLED_DYNAMIC,
     columns: &["interface", "type", "forced-ip"],
+    unique: &[Unique {
+        properties: &["interface"],
+        failure: "already have such interface",
+    }],
     effect: Effect::None,
     rank: 519,
     ..Menu::new("/ip/upnp/interfaces", Shape::List, "Interfaces of UPnP")

@@ -5,7 +5,7 @@ use menu::{Family, Kind, Menu, Old, Shape};
 use crate::brief::{DISABLED_DYNAMIC, may, no, read, some};
 use crate::firewall::LIST_NAMES;
 use crate::fragment::COMMENT_DISABLED;
-use crate::ip::firewall::address_list::{UNIQUE, passing, until_restart};
+use crate::ip::firewall::address_list::{DISTINCT, passing, settle};
 
 pub(crate) static MENU: Menu = Menu {
     properties: &[
@@ -28,10 +28,10 @@ pub(crate) static MENU: Menu = Menu {
     ],
     flags: DISABLED_DYNAMIC,
     columns: &["list", "address", "creation-time", "timeout"],
-    unique: UNIQUE,
+    distinct: DISTINCT,
     passing: Some(passing),
     clashes_with_rows: true,
-    derive: Some(until_restart),
+    derive: Some(settle),
     old: &[Old::gone("creation-time")],
     rank: 533,
     ..Menu::new(
