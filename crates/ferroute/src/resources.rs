@@ -4,7 +4,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-use router::drive::Resources;
+use router::drive::{Core, Resources};
 
 /// How often it is looked at: a second is what users watch, and costs nothing.
 const EVERY: Duration = Duration::from_secs(1);
@@ -13,8 +13,8 @@ const EVERY: Duration = Duration::from_secs(1);
 pub(crate) struct Watch {
     state: PathBuf,
     known: Resources,
-    /// Clock ticks of all cores until now: busy ones, and all.
-    ticks: (u64, u64),
+    /// What all cores have done until now, and each of them.
+    ticks: Vec<Ticks>,
     due: Instant,
 }
 
@@ -38,7 +38,7 @@ impl Watch {
         Self {
             state: state.to_owned(),
             known,
-            ticks: ticks(),
+            ticks: ticks(&statistics()),
             due: Instant::now(),
         }
     }
@@ -61,14 +61,16 @@ impl Watch {
             self.known.free_disk = disk.f_bavail * disk.f_frsize;
             self.known.total_disk = disk.f_blocks * disk.f_frsize;
         }
-        let before = std::mem::replace(&mut self.ticks, ticks());
-        let (busy, all) = (
-            self.ticks.0.saturating_sub(before.0),
-            self.ticks.1.saturating_sub(before.1),
-        );
-        if let Some(load) = (busy * 100).checked_div(all) {
-            self.known.cpu_load = load;
+        let before = std::mem::replace(&mut self.ticks, ticks(&statistics()));
+        let mut cores = self
+            .ticks
+            .iter()
+            .zip(&before)
+            .map(|(now, then)| now.since(then));
+        if let Some(all) = cores.next() {
+            self.known.cpu_load = all.load;
         }
+        self.known.cores = cores.collect();
         Some(self.known.clone())
     }
 }
@@ -81,22 +83,59 @@ fn field<'a>(text: &'a str, name: &str) -> Option<&'a str> {
     Some(line.split_once(':')?.1.trim())
 }
 
-/// Busy ticks and all ticks of all cores since the start.
-fn ticks() -> (u64, u64) {
-    let text = fs::read_to_string("/proc/stat").unwrap_or_default();
-    let numbers: Vec<u64> = text
-        .lines()
-        .next()
-        .unwrap_or_default()
-        .split_whitespace()
-        .skip(1)
-        .take(8)
-        .filter_map(|number| number.parse().ok())
-        .collect();
-    let all = numbers.iter().sum();
-    // The fourth and fifth are idle, and idle while a disk is waited for.
-    let idle: u64 = numbers.iter().skip(3).take(2).sum();
-    (all - idle, all)
+/// Clock ticks since the start.
+#[derive(Clone, Debug, Default)]
+struct Ticks {
+    all: u64,
+    busy: u64,
+    interrupts: u64,
+    disk: u64,
+}
+
+impl Ticks {
+    /// A line of what a processor has done: its name, then user, nice, system, idle, idle while a
+    /// disk is waited for, interrupts, soft interrupts, and what the host took.
+    fn of(line: &str) -> Option<Self> {
+        let line = line.strip_prefix("cpu")?;
+        let numbers = line.split_whitespace();
+        // Of one core there is a number before them, right behind the word.
+        let numbers = numbers.skip(usize::from(!line.starts_with(' ')));
+        let numbers: Vec<u64> = numbers
+            .take(8)
+            .filter_map(|text| text.parse().ok())
+            .collect();
+        let at = |place: usize| numbers.get(place).copied().unwrap_or(0);
+        let all = numbers.iter().sum();
+        Some(Self {
+            all,
+            busy: all - at(3) - at(4),
+            interrupts: at(5) + at(6),
+            disk: at(4),
+        })
+    }
+
+    /// What was done since, in percent.
+    fn since(&self, then: &Self) -> Core {
+        let all = self.all.saturating_sub(then.all);
+        let percent = |now: u64, then: u64| {
+            let share = now.saturating_sub(then) * 100;
+            share.checked_div(all).unwrap_or(0).min(100)
+        };
+        Core {
+            load: percent(self.busy, then.busy),
+            interrupts: percent(self.interrupts, then.interrupts),
+            disk: percent(self.disk, then.disk),
+        }
+    }
+}
+
+fn statistics() -> String {
+    fs::read_to_string("/proc/stat").unwrap_or_default()
+}
+
+/// What all cores together have done, then each of them.
+fn ticks(statistics: &str) -> Vec<Ticks> {
+    statistics.lines().map_while(Ticks::of).collect()
 }
 
 fn board() -> String {
@@ -142,5 +181,26 @@ mod tests {
 
         assert!(seen.total_memory > seen.free_memory && seen.cpu_count > 0 && seen.total_disk > 0);
         assert!(watch.look().is_none(), "the next look is not due yet");
+    }
+
+    #[test]
+    fn each_core_has_its_own_load() {
+        let then = ticks("cpu  10 0 10 100 0 0 0 0 0 0\ncpu0 10 0 10 0 0 0 0 0\ncpu1 0 0 0 100\n");
+        let now =
+            "cpu  40 0 20 150 10 5 5 0 0 0\ncpu0 40 0 20 0 0 5 5 0\ncpu1 0 0 0 150 50\nintr 9";
+        let now = ticks(now);
+
+        let cores: Vec<_> = now
+            .iter()
+            .zip(&then)
+            .map(|(now, then)| now.since(then))
+            .collect();
+        let all = cores
+            .iter()
+            .map(|core| (core.load, core.interrupts, core.disk));
+        assert_eq!(
+            all.collect::<Vec<_>>(),
+            [(45, 9, 9), (100, 20, 0), (0, 0, 50)]
+        );
     }
 }

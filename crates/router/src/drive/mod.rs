@@ -123,6 +123,8 @@ pub struct Resources {
     pub cpu_frequency: u64,
     /// Percent.
     pub cpu_load: u64,
+    /// What each core does.
+    pub cores: Vec<Core>,
     /// Bytes that are free for the state.
     pub free_disk: u64,
     /// Bytes of the state's disk.
@@ -131,6 +133,17 @@ pub struct Resources {
     pub architecture: String,
     /// The machine's model.
     pub board: String,
+}
+
+/// What a core does, in percent of its time.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Core {
+    /// How much of it is spent on anything.
+    pub load: u64,
+    /// How much on interrupts.
+    pub interrupts: u64,
+    /// How much in waiting for a disk.
+    pub disk: u64,
 }
 
 /// One queue of a port, and the worker that is to have it.

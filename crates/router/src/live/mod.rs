@@ -8,6 +8,7 @@ mod connection;
 mod drop;
 mod firewall;
 mod interface;
+mod machine;
 mod neighbour;
 mod route;
 mod script;
@@ -28,6 +29,7 @@ use menu::{
 
 use crate::drive::Control;
 
+use machine::{annotate_members, main_vrf};
 use settings::annotate_engine;
 use user::annotate_key;
 
@@ -86,6 +88,8 @@ impl Live for Control {
             "/system/script/job" => self.job_rows(filter, each),
             "/user/active" => self.active_rows(filter, each),
             "/file" => self.file_rows(filter, each),
+            "/system/resource/cpu" => self.core_rows(filter, each),
+            "/ip/vrf" => give(main_vrf(), filter, each),
             "/system/package" => give(self.package_row(), filter, each),
             "/system/history" => self.history_rows(store, filter, each),
             "/system/configuration/history" => self.revision_rows(store, filter, each),
@@ -137,6 +141,7 @@ impl Live for Control {
             // RouterOS: as on a machine that is none of its maker's.
             "/system/routerboard" => row.set("routerboard", Value::Bool(false)),
             "/system/package/update" => row.set("installed-version", self.version()),
+            "/interface/bridge/vlan" => annotate_members(row),
             "/snmp" => annotate_engine(row),
             "/system/script" | "/system/scheduler" => self.annotate_script(menu, id, row),
             "/user" => self.annotate_user(id, row),

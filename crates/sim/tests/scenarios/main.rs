@@ -5,6 +5,7 @@ mod firewall;
 mod forward;
 mod links;
 mod local;
+mod machine_rows;
 mod neighbours;
 mod path_mtu;
 mod ping;
