@@ -495,7 +495,8 @@ pub struct Menu {
     pub removable: bool,
     /// Whether the console hides the menu: its items show in a view only.
     pub hidden: bool,
-    /// Whether the menu is there to read configurations of older versions: nobody is offered it.
+    /// Whether the menu is there to read configurations of older versions, or of hardware that no
+    /// machine of ours has: nobody is offered it, and programs do not find it.
     pub older: bool,
     /// Fills in what follows from what was given.
     pub derive: Option<fn(&mut Draft<'_>)>,

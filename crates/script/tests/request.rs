@@ -136,6 +136,7 @@ fn menus_of_older_versions_are_none_for_programs() {
 
     for path in [
         "/routing/bgp/peer/print",
+        "/interface/ethernet/poe/print",
         "/routing/bgp/network/print",
         "/routing/ospf-v3/instance/print",
         "/ip/route/rule/print",

@@ -73,6 +73,7 @@ pub(crate) static MENU: Menu = Menu {
         path: "/interface/ethernet",
         values: &[],
     }],
+    older: true,
     rank: 79,
     ..idle_fixed("/interface/ethernet/poe", "Power over Ethernet")
 };
