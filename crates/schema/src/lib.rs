@@ -16,6 +16,7 @@ mod certificate;
 mod conditions;
 mod console;
 mod container;
+mod dhcp_option;
 mod disk;
 mod dude;
 mod dynamic_routing;

@@ -19,6 +19,8 @@ use crate::terms::{VRF, list, maybe, note, refer};
 
 /// Number of an autonomous system.
 pub(crate) const AS: Kind = number(0, 4_294_967_295);
+/// The own number; within a confederation behind its number: `65550/5`.
+const OWN_AS: Kind = Kind::Either(&AS, &Kind::Tuple("/", &[AS, AS]));
 /// What is carried.
 const CARRIED: Kind = Kind::Words(&[
     "evpn",
@@ -52,7 +54,7 @@ pub(crate) const TARGET: Kind =
 
 /// What holds for a connection as a whole.
 pub(crate) const WHOLE: &[Property] = &[
-    may("as", AS, "Number of the own autonomous system"),
+    may("as", OWN_AS, "Number of the own autonomous system"),
     may("router-id", ROUTER_ID, "Number of the router"),
     may(
         "cluster-id",

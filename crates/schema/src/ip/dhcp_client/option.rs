@@ -4,6 +4,7 @@ use menu::{Builtin, Effect, Kind, Menu, Pick, Shape};
 
 use super::OPTION_CODE;
 use crate::brief::{DEFAULT, named, read, text};
+use crate::dhcp_option::raw_value;
 use crate::fragment::COMMENT;
 
 pub(crate) static MENU: Menu = Menu {
@@ -43,6 +44,7 @@ pub(crate) static MENU: Menu = Menu {
         },
     ],
     effect: Effect::None,
+    derive: Some(raw_value),
     rank: 97,
     ..Menu::new(
         "/ip/dhcp-client/option",

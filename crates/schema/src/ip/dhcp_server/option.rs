@@ -5,6 +5,7 @@ pub(crate) mod sets;
 use menu::{Effect, Kind, Menu, Shape};
 
 use crate::brief::{named, no, number, read, some, text};
+use crate::dhcp_option::raw_value;
 use crate::fragment::COMMENT;
 
 pub(crate) static MENU: Menu = Menu {
@@ -20,6 +21,7 @@ pub(crate) static MENU: Menu = Menu {
     space: Some("dhcp-option"),
     key: Some("name"),
     effect: Effect::None,
+    derive: Some(raw_value),
     rank: 107,
     ..Menu::new(
         "/ip/dhcp-server/option",

@@ -3,6 +3,7 @@
 use menu::{Effect, Kind, Menu, Shape};
 
 use crate::brief::{DEFAULT, PORT, named, read, some, text};
+use crate::dhcp_option::raw_value;
 use crate::fragment::COMMENT;
 
 pub(crate) static MENU: Menu = Menu {
@@ -18,6 +19,7 @@ pub(crate) static MENU: Menu = Menu {
     space: Some("dhcp6-client-option"),
     key: Some("name"),
     effect: Effect::None,
+    derive: Some(raw_value),
     rank: 113,
     ..Menu::new(
         "/ipv6/dhcp-client/option",

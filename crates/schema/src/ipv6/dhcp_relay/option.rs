@@ -3,6 +3,7 @@
 use menu::{Builtin, Effect, Kind, Menu, Pick, Shape};
 
 use crate::brief::{DEFAULT, PORT, named, no, read, some, text};
+use crate::dhcp_option::raw_value;
 use crate::fragment::COMMENT;
 
 pub(crate) static MENU: Menu = Menu {
@@ -31,6 +32,7 @@ pub(crate) static MENU: Menu = Menu {
         ],
     }],
     effect: Effect::None,
+    derive: Some(raw_value),
     rank: 114,
     ..Menu::new(
         "/ipv6/dhcp-relay/option",

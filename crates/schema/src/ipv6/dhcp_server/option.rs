@@ -5,6 +5,7 @@ pub(crate) mod sets;
 use menu::{Effect, Kind, Menu, Shape};
 
 use crate::brief::{PORT, named, read, some, text};
+use crate::dhcp_option::raw_value;
 use crate::fragment::COMMENT;
 
 pub(crate) static MENU: Menu = Menu {
@@ -19,6 +20,7 @@ pub(crate) static MENU: Menu = Menu {
     space: Some("dhcp6-option"),
     key: Some("name"),
     effect: Effect::None,
+    derive: Some(raw_value),
     rank: 115,
     ..Menu::new(
         "/ipv6/dhcp-server/option",

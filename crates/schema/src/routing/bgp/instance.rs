@@ -4,14 +4,14 @@ pub(crate) mod vrf;
 
 use menu::{Builtin, Family, Flag, Kind, Menu, Property, Unique};
 
-use super::AS;
+use super::{AS, OWN_AS};
 use crate::brief::may;
 use crate::dynamic_routing::{ROUTER_ID, chain};
 use crate::fragment::{COMMENT_SAID, idle_list};
 use crate::terms::{VRF, list, maybe, named, refer};
 
 const OWN: &[Property] = &[
-    may("as", AS, "Number of the own autonomous system"),
+    may("as", OWN_AS, "Number of the own autonomous system"),
     may("router-id", ROUTER_ID, "Number of the router"),
     may("vrf", VRF, "The VRF that it is in"),
     refer("routing-table", "routing-table", "Table of its routes").optional(),

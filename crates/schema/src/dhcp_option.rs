@@ -1,0 +1,125 @@
+//! Values of DHCP options as they are sent, for `raw-value`.
+//!
+//! RouterOS: `0x01ff` are bytes, `'text'` is text, `'10.0.0.1'` an address, `'10'` a number; with `s`
+//! before the quote an address or a number stays text. They may stand one behind the other.
+//! `$(HOSTNAME)` and the like are known when the option is sent, and by nobody before.
+
+use std::fmt::Write;
+use std::net::IpAddr;
+
+use menu::{Draft, Value};
+
+/// Fills in what `value` is as bytes; nothing where it is no such value, or has variables.
+pub(crate) fn raw_value(draft: &mut Draft<'_>) {
+    let value = draft.get("value").and_then(Value::as_str);
+    let raw = value.and_then(bytes).map(|bytes| {
+        let mut text = String::with_capacity(bytes.len() * 2);
+        for byte in bytes {
+            let _ = write!(text, "{byte:02x}");
+        }
+        Value::text(text)
+    });
+    draft.set("raw-value", raw);
+}
+
+fn bytes(mut text: &str) -> Option<Vec<u8>> {
+    let mut all = Vec::new();
+    while !text.is_empty() {
+        if let Some(rest) = text.strip_prefix("0x") {
+            let end = rest.find(|c: char| !c.is_ascii_hexdigit());
+            let (digits, rest) = rest.split_at(end.unwrap_or(rest.len()));
+            all.extend(from_digits(digits)?);
+            text = rest;
+        } else {
+            let plain = text.strip_prefix('s');
+            let (quoted, rest) = plain.unwrap_or(text).strip_prefix('\'')?.split_once('\'')?;
+            match plain {
+                Some(_) => all.extend(quoted.bytes()),
+                None => all.extend(of_quoted(quoted)),
+            }
+            text = rest;
+        }
+    }
+    Some(all)
+}
+
+/// The bytes that pairs of digits are; an odd first digit is a byte of its own.
+fn from_digits(digits: &str) -> Option<Vec<u8>> {
+    let (first, pairs) = digits.split_at(digits.len() % 2);
+    let first = (!first.is_empty()).then_some(first);
+    let pairs = pairs.as_bytes().chunks(2).map(std::str::from_utf8);
+    let all = first.into_iter().map(Ok).chain(pairs);
+    all.map(|pair| u8::from_str_radix(pair.ok()?, 16).ok())
+        .collect()
+}
+
+/// The bytes of what stands in quotes: of an address, of a number, else of the text.
+fn of_quoted(text: &str) -> Vec<u8> {
+    match (text.parse(), text.parse::<u32>()) {
+        (Ok(IpAddr::V4(address)), _) => address.octets().to_vec(),
+        (Ok(IpAddr::V6(address)), _) => address.octets().to_vec(),
+        (_, Ok(number)) => {
+            let bytes = number.to_be_bytes();
+            // As few as hold it, one at least.
+            let unused = number.leading_zeros() / 8;
+            bytes[usize::try_from(unused).map_or(0, |unused| unused.min(3))..].to_vec()
+        }
+        _ => text.as_bytes().to_vec(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_value_is_bytes_text_addresses_and_numbers_one_behind_the_other() {
+        for (value, raw) in [
+            ("", &b""[..]),
+            ("0x0a0b", b"\x0a\x0b"),
+            ("0xabc", b"\x0a\xbc"),
+            ("'kvm'", b"kvm"),
+            ("'10.0.0.1''10.0.0.2'", b"\x0a\x00\x00\x01\x0a\x00\x00\x02"),
+            ("s'10.0.0.1'", b"10.0.0.1"),
+            ("'0'", b"\x00"),
+            ("'10'", b"\x0a"),
+            ("'1492'", b"\x05\xd4"),
+            ("s'10'", b"10"),
+            ("0x01'vards'", b"\x01vards"),
+            ("'::1'", b"\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\x01"),
+        ] {
+            assert_eq!(bytes(value).as_deref(), Some(raw), "{value}");
+        }
+        for unknown in ["0x01$(HOSTNAME)", "'open", "text", "s", "0x'"] {
+            assert_eq!(bytes(unknown), None, "{unknown}");
+        }
+    }
+
+    #[test]
+    fn it_follows_what_is_set() {
+        let mut store = crate::store();
+        let menu = crate::ALL
+            .iter()
+            .find(|menu| menu.path == "/ip/dhcp-server/option");
+        let menu = menu.expect("the menu is declared");
+        let of = |name: &str, text: &str| {
+            let property = menu.property(name).expect("the property is declared");
+            (
+                property.name,
+                Some(property.kind.parse(name, text).expect("a value")),
+            )
+        };
+        let given = [of("name", "a"), of("code", "66"), of("value", "'tftp'")];
+        let id = store.add(menu, &given, None).expect("the item is good");
+        let raw = |store: &menu::Store| {
+            let item = store.item(menu.path, id).expect("it is there");
+            item.get("raw-value").map(ToString::to_string)
+        };
+
+        assert_eq!(raw(&store).as_deref(), Some("74667470"));
+        store
+            .set(menu, id, &[of("value", "$(HOSTNAME)")])
+            .expect("the value is good");
+        assert_eq!(raw(&store), None);
+    }
+}
