@@ -41,6 +41,17 @@ impl Holding {
         }
     }
 
+    /// Why it does not work here, if it does not; found by trying.
+    ///
+    /// # Errors
+    /// Whatever keeps it from being tried.
+    pub fn refusal(self) -> Result<Option<String>, Error> {
+        match self {
+            Self::Named => try_named(),
+            Self::Held => try_held(),
+        }
+    }
+
     /// As it is written in a record.
     pub(crate) fn name(self) -> &'static str {
         match self {

@@ -9,16 +9,25 @@ use std::process::{Command, Stdio};
 use lab::{Error, Holding, LAYOUTS, Lab, Layout, Life, Options, layout};
 use rustix::process::{Signal, getpid, kill_process};
 
-/// The ways that work here.
+/// The ways that work here. In a chroot or a container there may be but one, or none.
 fn holdings() -> Vec<Holding> {
-    match Holding::choose() {
-        Ok(Holding::Named) => vec![Holding::Named, Holding::Held],
-        Ok(Holding::Held) => vec![Holding::Held],
-        Err(error) => {
-            lab::testing::skip("labs", &error.to_string());
-            Vec::new()
+    let works = |holding: &Holding| {
+        let refusal = match holding.refusal() {
+            Ok(refusal) => refusal,
+            Err(error) => Some(error.to_string()),
+        };
+        if let Some(refusal) = &refusal {
+            let thread = std::thread::current();
+            let test = format!("{} ({holding:?})", thread.name().unwrap_or("labs"));
+            lab::testing::skip(&test, refusal);
         }
-    }
+        refusal.is_none()
+    };
+    let wanted = match rustix::process::geteuid().is_root() {
+        true => vec![Holding::Named, Holding::Held],
+        false => vec![Holding::Held],
+    };
+    wanted.into_iter().filter(works).collect()
 }
 
 fn up(layout: &Layout, test: &str, holding: Holding, life: Life) -> Lab {

@@ -91,7 +91,7 @@ fn in_user_namespace() {
 
 pub(crate) fn skip(reason: &str) {
     let thread = std::thread::current();
-    println!("SKIPPED {}: {reason}", thread.name().unwrap_or("?"));
+    lab::testing::skip(thread.name().unwrap_or("?"), reason);
 }
 
 /// Runs `ip` with these words in the test's namespace.
