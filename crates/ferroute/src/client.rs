@@ -150,8 +150,9 @@ fn script(
 fn connect(control: &Path) -> Result<UnixStream, String> {
     UnixStream::connect(control).map_err(|error| match error.kind() {
         io::ErrorKind::NotFound | io::ErrorKind::ConnectionRefused => format!(
-            "no router is running at {} (start one with `ferroute run`, or name its --state{})",
+            "no router is running at {} (start one with `{} run`, or name its --state{})",
             control.display(),
+            lab::program::word(),
             reach::labs()
         ),
         _ => format!("{}: {error}", control.display()),

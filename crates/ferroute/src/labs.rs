@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use lab::{Holding, Lab, Layout, Life, Options};
+use lab::{Holding, Lab, Layout, Life, Options, program};
 
 use crate::cli::{self, Reach, Run};
 use crate::reach;
@@ -108,8 +108,6 @@ fn ports(layout: &Layout, driver: Option<&str>) -> Vec<String> {
 /// Says what is there. `config` is what the user brought in place of the layout's.
 fn banner(lab: &Lab, layout: &Layout, config: Option<&Path>, ports: &[String], control: &Path) {
     let name = lab.name();
-    let control = control.display();
-    let client = layout.hosts.first().map_or("client", |host| host.name);
     let held = match lab.holding() {
         Holding::Named => "namespaces",
         Holding::Held => "namespaces of an unprivileged user",
@@ -128,13 +126,91 @@ fn banner(lab: &Lab, layout: &Layout, config: Option<&Path>, ports: &[String], c
     for port in ports {
         text.push_str(&format!("  {port}\n"));
     }
-    text.push_str(&format!(
-        "\nThree things to try, the first from another shell (where --control {control} reaches this \
-         router):\n  \
-         ferroute lab exec {name} {client} -- ping 203.0.113.1\n  \
-         /interface/print stats\n  \
-         /ip/settings/print\n\
-         Tab completes, ? or F1 helps, Ctrl-D leaves and removes the lab.\n\n"
-    ));
+    if config.is_some() {
+        text.push_str(&needs(layout));
+    }
+    text.push_str(&hints(layout, name, control, config.is_none()));
     let _ = say::text(text);
+}
+
+/// What a configuration has to have for the lab's hosts to reach one another.
+fn needs(layout: &Layout) -> String {
+    let mut text = String::from("\nThe hosts are those of the lab, whatever the configuration:\n");
+    for link in layout.links {
+        let [one, other] = &link.ends;
+        let (port, end) = match (one.addresses.is_empty(), other.addresses.is_empty()) {
+            (true, false) => (one, other),
+            (false, true) => (other, one),
+            _ => continue,
+        };
+        let ways = layout.host(end.host).map_or(&[][..], |host| host.routes);
+        let ways = ways.iter().map(|route| route.via);
+        text.push_str(&format!(
+            "  at {}: {} with {}, which sends what is for others to {}\n",
+            port.device,
+            end.host,
+            end.addresses.join(" and "),
+            ways.collect::<Vec<_>>().join(" and "),
+        ));
+    }
+    text
+}
+
+/// What to try, as it can be typed. Only of the layout's own configuration is it known that hosts
+/// reach one another.
+fn hints(layout: &Layout, name: &str, control: &Path, own: bool) -> String {
+    let program = program::word();
+    let client = layout.hosts.first().map_or("client", |host| host.name);
+    let ends = layout.links.iter().flat_map(|link| &link.ends);
+    let mut others = ends.filter(|end| end.host != client && !end.addresses.is_empty());
+    let server = others
+        .next()
+        .and_then(|end| end.addresses.first()?.split('/').next());
+    let from_client = match server.filter(|_| own) {
+        Some(server) => format!("ping {server}"),
+        None => String::from("ip address"),
+    };
+    format!(
+        "\nThree things to try here, and two from another shell:\n  \
+         /interface/print stats\n  \
+         /ip/route/print\n  \
+         /log/print\n  \
+         {program} lab exec {name} {client} -- {from_client}\n  \
+         {program} console --control {}\n\
+         Tab completes, ? or F1 helps, Ctrl-D leaves and removes the lab.\n\n",
+        program::shell(control),
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn hints_can_be_typed_and_fit_what_runs() {
+        let home = lab::layout("home").expect("it comes with the program");
+        let control = Path::new("/run/user/0/a b.sock");
+
+        let own = hints(home, "home", control, true);
+        let program = std::env::current_exe().expect("there is a file of this program");
+        let ping = format!(
+            "{} lab exec home client -- ping 203.0.113.1\n",
+            program.display()
+        );
+        assert!(own.contains(&ping), "{own}");
+        assert!(
+            own.contains(" console --control '/run/user/0/a b.sock'\n"),
+            "{own}"
+        );
+
+        let other = hints(home, "home", control, false);
+        assert!(!other.contains("203.0.113.1"), "{other}");
+        assert_eq!(
+            needs(home).lines().nth(3),
+            Some(
+                "  at ether2: client with 192.168.88.10/24 and 2001:2:0:88::10/64, which sends \
+                 what is for others to 192.168.88.1 and 2001:2:0:88::1"
+            )
+        );
+    }
 }

@@ -3,7 +3,7 @@
 use std::io::{self, Write};
 use std::os::unix::process::CommandExt;
 
-use crate::{Error, Holding, LAYOUTS, Lab, Life, Options, layout};
+use crate::{Error, Holding, LAYOUTS, Lab, Life, Options, layout, program};
 
 /// Writes the labs there are, which of them are up, and how to get into those.
 ///
@@ -47,9 +47,10 @@ pub fn up(name: &str, out: &mut impl Write) -> Result<(), Error> {
         Holding::Named => format!("namespaces `ferroute-{name}-HOST`"),
         Holding::Held => "inside a user namespace".to_owned(),
     };
+    let program = program::word();
     let text = format!(
-        "lab `{name}` is up: {} ({held})\n  ferroute lab exec {name} {} -- ip address\n  \
-         ferroute lab down {name}\n",
+        "lab `{name}` is up: {} ({held})\n  {program} lab exec {name} {} -- ip address\n  \
+         {program} lab down {name}\n",
         hosts.join(", "),
         hosts.first().unwrap_or(&"client"),
     );

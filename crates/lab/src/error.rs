@@ -3,6 +3,8 @@
 use std::fmt;
 use std::io;
 
+use crate::program;
+
 /// Why a lab could not be made, found, entered or removed.
 #[derive(Debug)]
 pub enum Error {
@@ -77,11 +79,16 @@ impl fmt::Display for Error {
             Self::AlreadyUp { lab, owner: None } => {
                 write!(
                     f,
-                    "lab `{lab}` is up already; `ferroute lab down {lab}` removes it"
+                    "lab `{lab}` is up already; `{} lab down {lab}` removes it",
+                    program::word()
                 )
             }
             Self::NotUp(lab) => {
-                write!(f, "lab `{lab}` is not up; `ferroute lab up {lab}` makes it")
+                let program = program::word();
+                write!(
+                    f,
+                    "lab `{lab}` is not up; `{program} lab up {lab}` makes it"
+                )
             }
             Self::UnknownHost { lab, host } => write!(f, "lab `{lab}` has no host `{host}`"),
             Self::BadName(name) => write!(

@@ -26,6 +26,7 @@ mod lab;
 mod layout;
 pub mod plan;
 mod process;
+pub mod program;
 mod record;
 pub mod testing;
 

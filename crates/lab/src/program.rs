@@ -1,0 +1,58 @@
+//! How a user types this program: hints have to work as they stand.
+
+use std::ffi::OsStr;
+use std::path::{Path, PathBuf};
+
+/// The word that starts this program from a shell: `ferroute` where that is found, else the file.
+pub fn word() -> String {
+    let file = std::env::current_exe().unwrap_or_else(|_| PathBuf::from("ferroute"));
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    of(&file, &path)
+}
+
+/// The word for a file where commands are looked for in these folders.
+fn of(file: &Path, path: &OsStr) -> String {
+    let name = file.file_name().unwrap_or(file.as_os_str());
+    let real = |path: &Path| path.canonicalize().ok();
+    // The first that is found is the one that runs.
+    let found = std::env::split_paths(path).find_map(|folder| real(&folder.join(name)));
+    match found {
+        Some(found) if Some(&found) == real(file).as_ref() => shell(Path::new(name)),
+        _ => shell(file),
+    }
+}
+
+/// A path as a shell takes it for one word.
+pub fn shell(path: &Path) -> String {
+    let text = path.display().to_string();
+    let plain = |c: char| c.is_ascii_alphanumeric() || "/._-+:@%".contains(c);
+    if !text.is_empty() && text.chars().all(plain) {
+        return text;
+    }
+    format!("'{}'", text.replace('\'', "'\\''"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn it_is_its_name_where_that_starts_it_and_else_its_file() {
+        let file = std::env::current_exe().expect("there is a file of this program");
+        let folder = file.parent().expect("it is in a folder");
+        let name = file.file_name().and_then(OsStr::to_str).expect("plain");
+
+        assert_eq!(of(&file, folder.as_os_str()), name);
+        assert_eq!(
+            of(&file, OsStr::new("/nowhere:")),
+            file.to_str().expect("plain")
+        );
+        assert_eq!(of(&file, OsStr::new("")), file.to_str().expect("plain"));
+    }
+
+    #[test]
+    fn a_path_is_one_word_of_a_shell() {
+        assert_eq!(shell(Path::new("/a/b-c.d")), "/a/b-c.d");
+        assert_eq!(shell(Path::new("/a b/it's")), "'/a b/it'\\''s'");
+    }
+}
