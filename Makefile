@@ -11,7 +11,7 @@ export PATH := $(HOME)/.cargo/bin:$(PATH)
 BINARY := target/release/ferroute
 
 .DEFAULT_GOAL := build
-.PHONY: help deps build run test bench soak install clean
+.PHONY: help deps build run test bench soak install deb container clean
 
 help: ## list these commands
 	@sed -n 's/^\([a-z]*\):.*## /  make \1\t/p' $(MAKEFILE_LIST) | expand -t 18
@@ -41,6 +41,12 @@ soak: ## test for hours: kills, libFuzzer, Miri, more cases
 
 install: build ## install binary, man pages, completions and the systemd unit
 	@PREFIX='$(PREFIX)' DESTDIR='$(DESTDIR)' packaging/install.sh $(BINARY)
+
+deb: build ## make a Debian package, target/deb/ferroute_*.deb
+	@packaging/deb.sh $(BINARY)
+
+container: deb ## make a container image, ferroute: a node of a lab
+	@packaging/container/build.sh
 
 clean: ## remove everything that was built
 	cargo clean

@@ -22,10 +22,11 @@ install -D -m 644 "$docs/completions/ferroute.fish" "$root/share/fish/vendor_com
 
 # A unit under /usr/local is not looked for; /etc is where the administrator's own are.
 case $PREFIX in
-    /usr) units=$DESTDIR/usr/lib/systemd/system ;;
-    *) units=$DESTDIR/etc/systemd/system ;;
+    /usr) units=$DESTDIR/usr/lib/systemd/system users=$DESTDIR/usr/lib/sysusers.d ;;
+    *) units=$DESTDIR/etc/systemd/system users=$DESTDIR/etc/sysusers.d ;;
 esac
 mkdir -p "$units"
+install -D -m 644 packaging/sysusers.conf "$users/ferroute.conf"
 sed "s|@PREFIX@|$PREFIX|g" packaging/ferroute.service >"$units/ferroute.service"
 chmod 644 "$units/ferroute.service"
 [ -e "$DESTDIR/etc/ferroute/ports" ] ||
@@ -33,4 +34,4 @@ chmod 644 "$units/ferroute.service"
 
 echo "installed $root/bin/ferroute and $units/ferroute.service"
 echo 'name the ports in /etc/ferroute/ports and put the configuration into /etc/ferroute/router.rsc,'
-echo 'then: systemctl daemon-reload && systemctl enable --now ferroute'
+echo 'then: systemd-sysusers && systemctl daemon-reload && systemctl enable --now ferroute'
