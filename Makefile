@@ -21,6 +21,7 @@ deps: ## install whatever building, running and testing need
 	@packaging/deps.sh build run test
 
 build: ## build the release binary, target/release/ferroute
+	@packaging/ahead.sh $(BINARY) 9 2400 build
 	@packaging/deps.sh build
 	cargo build --locked --release --package ferroute
 
@@ -29,6 +30,7 @@ run: build ## run the lab `home` and land in the router's console
 	@$(BINARY) lab run $(LAB) $(if $(CONFIG),--config '$(CONFIG)')
 
 test: ## run the unit, property, simulation and namespace tests
+	@packaging/ahead.sh target/test.log 16 7000 test
 	@packaging/deps.sh build run test
 	@packaging/test.sh
 

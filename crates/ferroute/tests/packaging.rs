@@ -127,3 +127,28 @@ fn a_container_waits_for_the_links_that_are_announced() {
         "run --state /var/lib/ferroute --port ether2=eth2 --port ether1=eth1 --workers 2\n"
     );
 }
+
+#[test]
+fn a_first_build_says_what_it_takes_and_a_second_is_silent() {
+    let node = Node::new("ahead");
+    let ahead = |file: &str, megabytes: &str| {
+        let mut command = Command::new("sh");
+        command.arg(packaging().join("ahead.sh"));
+        command
+            .args([file, "9", megabytes, "build"])
+            .env("CARGO_TARGET_DIR", &node.0);
+        let output = command.output().unwrap();
+        assert!(output.status.success(), "{output:?}");
+        String::from_utf8(output.stderr).unwrap()
+    };
+    let there = node.0.join("ferroute");
+
+    let first = ahead("/nowhere", "1");
+    assert!(
+        first.contains("min on this machine") && first.contains(" 1 MB in "),
+        "{first}"
+    );
+    assert!(!first.contains("are free there"), "{first}");
+    assert!(ahead("/nowhere", "999999999").contains(" MB are free there\n"));
+    assert_eq!(ahead(there.to_str().unwrap(), "999999999"), "");
+}
