@@ -21,11 +21,23 @@ struct Child {
     help: &'static str,
 }
 
-/// Where a path leads: a place of the tree, or a command there.
+/// Where a path leads: a place of the tree, a command there, or an argument of that.
 enum Place {
     Node(usize),
     Command(&'static Menu, &'static str),
     Builtin(&'static Builtin),
+    Argument(Box<Parameter>),
+}
+
+impl Place {
+    /// What a command takes.
+    fn parameters(&self) -> Vec<Parameter> {
+        match self {
+            Self::Command(menu, name) => spec::of_menu_shown(menu, name),
+            Self::Builtin(builtin) => spec::of_builtin(builtin),
+            Self::Node(_) | Self::Argument(_) => Vec::new(),
+        }
+    }
 }
 
 /// The rows of one request. A path is words between commas, slashes or spaces.
@@ -44,14 +56,17 @@ pub(crate) fn inspect(store: &Store, request: &str, path: &str, input: &str) -> 
     match request {
         "self" => vec![own(&place, words.last().copied().unwrap_or_default())],
         "child" => children(&tree, &place).iter().map(child).collect(),
-        "syntax" => children(&tree, &place).iter().map(syntax).collect(),
+        "syntax" => match &place {
+            Place::Argument(argument) => explanation(argument).into_iter().collect(),
+            _ => children(&tree, &place).iter().map(syntax).collect(),
+        },
         "completion" => completion(store, &words, input),
         "highlight" => vec![colours(store, &words, input)],
         _ => Vec::new(),
     }
 }
 
-fn place(tree: &Tree, words: &[&str]) -> Option<Place> {
+fn command_or_node(tree: &Tree, words: &[&str]) -> Option<Place> {
     if let Some(node) = tree.find(&words.join("/")) {
         return Some(Place::Node(node));
     }
@@ -67,18 +82,29 @@ fn place(tree: &Tree, words: &[&str]) -> Option<Place> {
     builtin.filter(|_| node == 0).map(Place::Builtin)
 }
 
+/// Where a path leads from the root.
+fn place(tree: &Tree, words: &[&str]) -> Option<Place> {
+    if let Some(place) = command_or_node(tree, words) {
+        return Some(place);
+    }
+    let (name, before) = words.split_last()?;
+    let parameters = command_or_node(tree, before)?.parameters();
+    let mut named = parameters.into_iter().filter(|known| known.name == *name);
+    named
+        .next()
+        .map(|argument| Place::Argument(Box::new(argument)))
+}
+
 fn children(tree: &Tree, place: &Place) -> Vec<Child> {
-    let arguments = |parameters: Vec<Parameter>| {
-        let argument = |parameter: &Parameter| Child {
-            name: parameter.name,
-            kind: "arg",
-            help: parameter.help,
-        };
-        parameters.iter().map(argument).collect()
+    let argument = |parameter: Parameter| Child {
+        name: parameter.name,
+        kind: "arg",
+        help: parameter.help,
     };
     match place {
-        Place::Command(menu, name) => arguments(spec::of_menu_shown(menu, name)),
-        Place::Builtin(builtin) => arguments(spec::of_builtin(builtin)),
+        Place::Command(..) | Place::Builtin(_) | Place::Argument(_) => {
+            place.parameters().into_iter().map(argument).collect()
+        }
         Place::Node(node) => {
             let mut all: Vec<_> = tree
                 .offered(*node)
@@ -120,6 +146,7 @@ fn own(place: &Place, name: &str) -> Row {
     let kind = match place {
         Place::Node(_) => "dir",
         Place::Command(..) | Place::Builtin(_) => "cmd",
+        Place::Argument(_) => "arg",
     };
     row(&[("type", "self"), ("name", name), ("node-type", kind)])
 }
@@ -138,13 +165,24 @@ fn syntax(child: &Child) -> Row {
     } else {
         "definition"
     };
+    syntax_row(child.name, kind, child.help)
+}
+
+/// Which values an argument takes; nothing where it is just there or is not.
+fn explanation(argument: &Parameter) -> Option<Row> {
+    let text = argument.kind().map(|kind| kind.describe());
+    let text = text.filter(|text| !text.is_empty())?;
+    Some(syntax_row(argument.name, "explanation", &text))
+}
+
+fn syntax_row(symbol: &str, kind: &str, text: &str) -> Row {
     row(&[
         ("type", "syntax"),
-        ("symbol", child.name),
+        ("symbol", symbol),
         ("symbol-type", kind),
         ("nested", "0"),
         ("nonorm", "false"),
-        ("text", child.help),
+        ("text", text),
     ])
 }
 

@@ -214,6 +214,35 @@ fn editors_are_told_of_the_tree_and_of_what_is_typed() {
         rows.contains(&"type=child name=interface node-type=arg".to_owned()),
         "{rows:?}"
     );
+    for (path, text) in [
+        ("ip,address,add,comment", "text=string value"),
+        ("ip,dhcp-server,lease,add,mac-address", "(MAC address)"),
+        (
+            "routing,bgp,template,add,cluster-id",
+            "text=A.B.C.D    (IP address)",
+        ),
+        ("interface,wifi,print,interval", ""),
+    ] {
+        let (_, rows) = ask(
+            &mut store,
+            &format!("/console/inspect =request=syntax =path={path}"),
+        );
+        assert!(
+            rows.iter().all(|row| row.contains(text)),
+            "{path}: {rows:?}"
+        );
+        assert_eq!(rows.len(), usize::from(!text.is_empty()), "{path}");
+        let (_, rows) = ask(
+            &mut store,
+            &format!("/console/inspect =request=self =path={path}"),
+        );
+        assert!(rows[0].contains("node-type=arg"), "{path}: {rows:?}");
+        let (_, rows) = ask(
+            &mut store,
+            &format!("/console/inspect =request=child =path={path}"),
+        );
+        assert!(rows.is_empty(), "{path}: {rows:?}");
+    }
     let (_, rows) = ask(&mut store, "/console/inspect =request=child =path=no,such");
     assert!(rows.is_empty());
     let (_, rows) = ask(
