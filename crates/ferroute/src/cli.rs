@@ -30,7 +30,7 @@ pub(crate) enum Command {
     Console(Reach),
     /// Run one console command on a running router.
     Exec(Exec),
-    /// Check a configuration without running anything.
+    /// Check a configuration without running anything: what of it is applied, has no effect, is refused.
     Check(Check),
     /// Show which way a packet would take, and why: stage by stage, rule by rule.
     Trace(Box<Trace>),
@@ -127,7 +127,8 @@ pub(crate) struct Exec {
     pub(crate) command: Vec<String>,
 }
 
-/// A configuration to be checked.
+/// A configuration to be checked. The exit code is 0 if all of it is applied, 3 if some of it has no
+/// effect yet, 1 if some of it is refused.
 #[derive(Debug, Args)]
 pub(crate) struct Check {
     /// Answer in JSON.

@@ -185,20 +185,26 @@ fn harmless(command: &str) -> String {
 /// `ferroute check`: what would become of a file.
 pub(crate) fn check(check: &Check) -> Result<u8, String> {
     let text = read(&check.file)?;
+    let file = check.file.display().to_string();
     let report = script::check(&mut schema::store(), &text);
     if check.json {
-        say::line(report.to_json())?;
+        say::line(report.to_json(&file))?;
     } else {
         for refused in &report.refused {
-            say::line(with_place(refused))?;
+            say::line(format_args!("{file}: {}", with_place(refused)))?;
             say::line(format_args!("    {}", harmless(&refused.command)))?;
         }
         for item in &report.no_effect {
-            say::line(format_args!("line {}: no effect: {}", item.line, item.what))?;
+            say::line(format_args!(
+                "{file}: line {}: no effect: {}: {}",
+                item.line,
+                menu::visible(&item.item),
+                menu::visible(&item.missing)
+            ))?;
         }
         for item in &report.made {
             say::line(format_args!(
-                "line {}: makes {}, which version 6 made by itself",
+                "{file}: line {}: makes {}, which version 6 made by itself",
                 item.line, item.what
             ))?;
         }
@@ -210,5 +216,14 @@ pub(crate) fn check(check: &Check) -> Result<u8, String> {
             report.refused.len()
         ))?;
     }
-    Ok(u8::from(!report.refused.is_empty()))
+    Ok(
+        match (report.refused.is_empty(), report.no_effect.is_empty()) {
+            (false, _) => 1,
+            (true, false) => IN_PART,
+            (true, true) => 0,
+        },
+    )
 }
+
+/// What `ferroute check` ends with where all is taken and some of it has no effect.
+const IN_PART: u8 = 3;

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::ops::Range;
 
-use menu::{Effect, Offline, Position, Reason, Refusal, Shape, Store, json};
+use menu::{Cause, Effect, Id, Menu, Offline, Position, Reason, Refusal, Shape, Store, json};
 
 use crate::ast::{Block, Command, Expr, Node, Statement, Target, What};
 use crate::count;
@@ -30,8 +30,12 @@ pub struct NoEffect {
     pub line: u32,
     /// The command as written.
     pub command: String,
-    /// The properties that have no effect.
+    /// The menu and the item; of what is no longer there at the end of the file, the menu alone.
+    pub item: String,
+    /// What of the command has no effect: properties, or the menu.
     pub what: String,
+    /// What is missing for it, in users' words.
+    pub missing: String,
 }
 
 /// A command that is refused.
@@ -74,18 +78,24 @@ pub struct Report {
 }
 
 impl Report {
-    /// The report as one JSON object.
-    pub fn to_json(&self) -> String {
-        let mut out = format!(
-            "{{\"commands\":{},\"accepted\":{},\"applied\":{},\"no_effect\":[",
+    /// The report on a file as one JSON object.
+    pub fn to_json(&self, file: &str) -> String {
+        let mut out = String::from("{\"file\":");
+        json::string(file, &mut out);
+        out.push_str(&format!(
+            ",\"commands\":{},\"accepted\":{},\"applied\":{},\"no_effect\":[",
             self.commands, self.accepted, self.applied
-        );
+        ));
         for (index, item) in self.no_effect.iter().enumerate() {
             out.push_str(if index > 0 { ",{" } else { "{" });
             out.push_str(&format!("\"line\":{},\"command\":", item.line));
             json::string(&item.command, &mut out);
+            out.push_str(",\"item\":");
+            json::string(&item.item, &mut out);
             out.push_str(",\"what\":");
             json::string(&item.what, &mut out);
+            out.push_str(",\"missing\":");
+            json::string(&item.missing, &mut out);
             out.push('}');
         }
         out.push_str("],\"refused\":[");
@@ -131,6 +141,7 @@ pub fn check(store: &mut Store, text: &str) -> Report {
         scopes: None,
         open: false,
         made: Vec::new(),
+        touched: Vec::new(),
     };
     let good = statements
         .iter()
@@ -176,10 +187,13 @@ struct Check<'a> {
     open: bool,
     /// What was made though no command adds it.
     made: Vec<Made>,
+    /// What commands changed, each with its command's line and place in the text.
+    touched: Vec<(u32, (usize, usize), Touched)>,
 }
 
 impl Check<'_> {
-    fn report(self) -> Report {
+    fn report(mut self) -> Report {
+        self.note_items();
         let mut report = Report {
             commands: self.fates.len(),
             made: self.made,
@@ -323,6 +337,8 @@ impl Check<'_> {
         machine.scopes.truncate(1);
         self.scopes = Some(std::mem::take(&mut machine.scopes));
         self.open |= machine.passed_over;
+        let touched = std::mem::take(&mut machine.touched);
+        self.keep_touched(touched, commands);
         let refusal = match done {
             Ok(_) => return BTreeMap::new(),
             Err(Stop::Refused(refusal)) => refusal,
@@ -341,7 +357,7 @@ impl Check<'_> {
             return BTreeMap::new();
         }
         let at = refusal.at.unwrap_or(statement.at);
-        let command = commands.iter().rev().find(|command| command.at <= at);
+        let command = command_at(commands, at);
         BTreeMap::from([(command.map_or(statement.at, |command| command.at), refusal)])
     }
 
@@ -365,6 +381,12 @@ impl Check<'_> {
             return;
         };
         let mut what = inert(command);
+        let mut missing = match command.target {
+            Target::Menu(menu, _) if menu.effect == Effect::None && !what.is_empty() => {
+                vec![self.store.area(menu).to_owned()]
+            }
+            _ => what.clone(),
+        };
         for argument in &command.arguments {
             let Some(Expr {
                 node: Node::Word(word) | Node::Text(word),
@@ -375,22 +397,83 @@ impl Check<'_> {
             };
             if let Some(line) = self.supposed.get(word) {
                 what.push(format!("{}={word} (refused in line {line})", argument.name));
+                missing.push(format!("{word} (refused in line {line})"));
             }
         }
         if what.is_empty() {
             return;
         }
-        let what = what.join(", ");
-        let (line, command) = (statement.at.line, self.text(statement));
-        match self.owner(statement.span.0) {
+        let menu = match command.target {
+            Target::Menu(menu, _) => self.store.shown_path(menu),
+            _ => "",
+        };
+        self.lacks(
+            (statement.at.line, statement.span),
+            (menu, &what.join(", "), &missing.join(", ")),
+        );
+    }
+
+    /// Counts a command as one without effect, unless it is refused: the path of what it is about,
+    /// what of it has none, and what is missing.
+    fn lacks(
+        &mut self,
+        (line, span): (u32, (usize, usize)),
+        (item, what, missing): (&str, &str, &str),
+    ) {
+        let command = self.text_of(span);
+        match self.owner(span.0) {
             Fate::Refused(_) => {}
-            Fate::NoEffect(note) => note.what = format!("{}, {what}", note.what),
+            Fate::NoEffect(note) => {
+                also(&mut note.what, what);
+                also(&mut note.missing, missing);
+            }
             fate @ Fate::Applied => {
                 *fate = Fate::NoEffect(NoEffect {
                     line,
                     command,
-                    what,
+                    item: item.to_owned(),
+                    what: what.to_owned(),
+                    missing: missing.to_owned(),
                 });
+            }
+        }
+    }
+
+    /// Keeps which items the commands of a statement changed.
+    fn keep_touched(&mut self, touched: Vec<(Position, Touched)>, commands: &[Statement]) {
+        for (at, touched) in touched {
+            if let Some(command) = command_at(commands, at) {
+                self.touched.push((command.at.line, command.span, touched));
+            }
+        }
+    }
+
+    /// Looks at the items that commands changed as the whole file leaves them: what they stand on
+    /// may come later. What values of theirs do nothing was said of the commands that give them.
+    fn note_items(&mut self) {
+        for (line, span, (menu, id)) in std::mem::take(&mut self.touched) {
+            let Some(item) = self.store.item(menu.path, id).cloned() else {
+                continue;
+            };
+            let name = format!("{} {}", self.store.shown_path(menu), item.title());
+            let name = name.trim_end();
+            let what = match self.store.lack(&item) {
+                Some(lack) => match &lack.cause {
+                    Cause::Named(property, name) => {
+                        Some((format!("{property}={name}"), lack.to_string()))
+                    }
+                    Cause::Item(what) => Some(((*what).to_owned(), (*what).to_owned())),
+                    Cause::Menu | Cause::Values(_) => None,
+                },
+                None => None,
+            };
+            if let Some((what, missing)) = what {
+                self.lacks((line, span), (name, &what, &missing));
+            }
+            if let Fate::NoEffect(note) = self.owner(span.0)
+                && !note.item.contains(' ')
+            {
+                name.clone_into(&mut note.item);
             }
         }
     }
@@ -436,13 +519,32 @@ impl Check<'_> {
     }
 
     fn text(&self, statement: &Statement) -> String {
-        let (from, to) = statement.span;
+        self.text_of(statement.span)
+    }
+
+    fn text_of(&self, (from, to): (usize, usize)) -> String {
         let text = self.source.text.get(from..to).unwrap_or_default();
         let lines: Vec<_> = text
             .split("\\\n")
             .map(|line| line.trim_start_matches(' '))
             .collect();
         lines.concat().trim().to_owned()
+    }
+}
+
+/// The menu and the id of an item that a command changed.
+pub(crate) type Touched = (&'static Menu, Id);
+
+/// The command that a place is in.
+fn command_at(commands: &[Statement], at: Position) -> Option<&Statement> {
+    commands.iter().rev().find(|command| command.at <= at)
+}
+
+/// Adds to a list in words what it does not have.
+fn also(list: &mut String, more: &str) {
+    if !list.split(", ").any(|there| there == more) {
+        list.push_str(", ");
+        list.push_str(more);
     }
 }
 

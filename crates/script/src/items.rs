@@ -42,7 +42,12 @@ impl Machine<'_> {
             _ if menu.commands.iter().any(|own| own.name == name) => self.act(menu, name, command),
             _ => {
                 let ready = self.ready(command)?;
-                let value = self.with(|loan| loan.change(|loan| loan.edit(menu, name, &ready)))?;
+                let (value, changes) =
+                    self.with(|loan| loan.change(|loan| loan.edit(menu, name, &ready)))?;
+                if let Some(changes) = changes.filter(|_| self.checking) {
+                    let touched = changes.list.iter().map(|change| (change.menu, change.id));
+                    self.touched.extend(touched.map(|one| (command.at, one)));
+                }
                 self.note_lack(menu, name, &ready)?;
                 Ok(value)
             }

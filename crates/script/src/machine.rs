@@ -9,6 +9,7 @@ use menu::{Id, Menu, Output, Policies, Position, Reason, Refusal};
 
 use crate::ast::{Bad, Block, Command, Node, Statement, Target, What};
 use crate::bounds::Share;
+use crate::check::Touched;
 use crate::known::is_known_only;
 use crate::language::argument;
 use crate::parser::Parser;
@@ -62,6 +63,8 @@ pub(crate) struct Machine<'a> {
     pub(crate) parent: Option<Id>,
     /// The command that refused, for handlers of the error.
     pub(crate) fault: Option<String>,
+    /// Where a configuration is checked: the items that commands changed, by the commands' places.
+    pub(crate) touched: Vec<(Position, Touched)>,
     /// The menus without effect that the user was told of.
     pub(crate) lacking: Vec<&'static str>,
     /// What the command that runs needs, as long as it runs.
@@ -109,6 +112,7 @@ impl<'a> Machine<'a> {
             job: String::new(),
             parent: None,
             fault: None,
+            touched: Vec::new(),
             lacking: Vec::new(),
             needed: Policies::NONE,
             share: Share::default(),
@@ -227,6 +231,7 @@ impl<'a> Machine<'a> {
             job: self.job.clone(),
             parent: self.parent,
             fault: None,
+            touched: Vec::new(),
             lacking: Vec::new(),
             needed: Policies::NONE,
             share: std::mem::take(&mut self.share),
@@ -240,6 +245,8 @@ impl<'a> Machine<'a> {
         self.share = std::mem::take(&mut machine.share);
         self.passed_over = machine.passed_over;
         self.fault = machine.fault;
+        let touched = std::mem::take(&mut machine.touched);
+        self.touched.extend(touched);
         result
     }
 

@@ -176,3 +176,38 @@ fn programs_are_told_what_is_missing_under_a_key_of_its_own() {
         "{shown}"
     );
 }
+
+#[test]
+fn a_check_tells_of_each_command_without_effect_what_is_missing() {
+    let report = script::check(&mut schema::store(), DEFCONF);
+
+    assert_eq!(report.refused, []);
+    assert_eq!(report.applied + report.no_effect.len(), report.commands);
+    let told = report.no_effect.iter();
+    let told: Vec<_> = told
+        .map(|n| format!("{}: {}: {}", n.line, n.item, n.missing))
+        .collect();
+    assert_eq!(
+        told,
+        [
+            "3: /interface/bridge bridge: bridges",
+            "8: /ip/pool default-dhcp: pools",
+            "10: /ip/dhcp-server defconf: DHCP",
+            "12: /interface/bridge/port interface=ether2 bridge=bridge: bridges",
+            "13: /interface/bridge/port interface=ether3 bridge=bridge: bridges",
+            "14: /interface/bridge/port interface=ether4 bridge=bridge: bridges",
+            "15: /interface/bridge/port interface=ether5 bridge=bridge: bridges",
+            "17: /ip/neighbor/discovery-settings: MNDP and LLDP",
+            "19: /interface/list/member list=LAN interface=bridge: bridges (interface=bridge)",
+            "22: /ip/address address=192.168.88.1/24 network=192.168.88.0 interface=bridge: \
+             bridges (interface=bridge)",
+            "24: /ip/dhcp-client client1: DHCP",
+            "26: /ip/dhcp-server/network address=192.168.88.0/24 gateway=192.168.88.1 \
+             dns-server=192.168.88.1: DHCP",
+            "28: /ip/dns: allow-remote-requests",
+            "30: /ip/dns/static name=router.lan type=A address=192.168.88.1: DNS server",
+            "53: /tool/mac-server: MAC server and RoMON",
+            "55: /tool/mac-server/mac-winbox: MAC server and RoMON",
+        ]
+    );
+}

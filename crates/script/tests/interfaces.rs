@@ -282,7 +282,10 @@ fn a_check_says_that_such_menus_have_no_effect() {
     );
     assert_eq!(report.refused, []);
     let lines: Vec<_> = report.no_effect.iter().map(|n| n.line).collect();
-    assert_eq!(lines, [2]);
+    assert_eq!(lines, [2, 4]);
+    let missing = report.no_effect.iter().map(|n| n.missing.as_str());
+    let bridges = ["bridges", "bridges (interface=br)"];
+    assert_eq!(missing.collect::<Vec<_>>(), bridges);
 }
 
 #[test]
@@ -292,12 +295,12 @@ fn an_autonomous_system_within_a_confederation_has_two_numbers() {
                 /routing bgp template add name=t as=65550/5\n\
                 /routing bgp connection add name=c as=65550/5 local.role=ebgp remote.address=10.0.0.1";
     assert!(script::check(&mut store, text).refused.is_empty());
-    let exported = menu::export::Options {
+    let exported = Options {
         under: "/routing/bgp",
-        ..menu::export::Options::default()
+        ..Options::default()
     };
     let mut shown = String::new();
-    let _ = menu::export::export(&store, &exported, &mut shown);
+    let _ = export(&store, &exported, &mut shown);
     assert_eq!(shown.matches("as=65550/5").count(), 3, "{shown}");
 
     let bad = script::check(&mut store, "/routing bgp template add name=u as=5/x");

@@ -2,8 +2,9 @@
 //! one.
 
 use std::ops::ControlFlow;
+use std::sync::Arc;
 
-use menu::{By, Call, Fill, Id, Menu, Policies, Reason, RowFilter};
+use menu::{By, Call, Changes, Fill, Id, Menu, Policies, Reason, RowFilter};
 
 use super::Result;
 use super::given::Given;
@@ -11,21 +12,22 @@ use crate::ready::{Loan, Ready};
 use crate::value::Value;
 
 impl Loan<'_> {
-    /// Runs a change as a transaction, or as a part of the open one.
+    /// Runs a change as a transaction, or as a part of the open one. Gives what it changed with the value;
+    /// nothing where the open one goes on.
     pub(super) fn change(
         &mut self,
         edit: impl FnOnce(&mut Self) -> Result<Value>,
-    ) -> Result<Value> {
+    ) -> Result<(Value, Option<Arc<Changes>>)> {
         let mark = self.store.begin();
         match edit(self) {
             Ok(value) => {
                 let by = By::user(self.caller.user, self.live.clock());
                 let changes = self.store.commit_by(mark, by);
                 let changes = changes.map_err(|reason| reason.nowhere())?;
-                if let Some(changes) = changes {
-                    self.live.changed(self.store, &changes);
+                if let Some(changes) = &changes {
+                    self.live.changed(self.store, changes);
                 }
-                Ok(value)
+                Ok((value, changes))
             }
             Err(stop) => {
                 self.store.rollback(mark);

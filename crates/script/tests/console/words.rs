@@ -450,8 +450,8 @@ fn check_sorts_every_command_and_goes_on_after_an_error() {
         ]
     );
     assert!(
-        report.to_json().starts_with(
-            "{\"commands\":5,\"accepted\":3,\"applied\":1,\"no_effect\":[{\"line\":4,"
+        report.to_json("a.rsc").starts_with(
+            "{\"file\":\"a.rsc\",\"commands\":5,\"accepted\":3,\"applied\":1,\"no_effect\":[{\"line\":4,"
         )
     );
 }
