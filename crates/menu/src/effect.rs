@@ -10,7 +10,7 @@ use std::ops::{Bound, ControlFlow};
 use std::sync::Arc;
 
 use crate::export::is_written;
-use crate::{Effect, Id, Item, Menu, Scan, Shape, Store, Value};
+use crate::{Effect, Id, Item, Menu, Row, RowFilter, Scan, Shape, Store, Value};
 
 /// A part of what RouterOS does, in users' words.
 #[derive(Clone, Copy, Debug)]
@@ -59,6 +59,9 @@ const SINGLE: &str = "single values";
 
 /// Items that are named by each other, one behind the other: a VLAN of a VLAN of a bridge.
 const DEEPEST: usize = 8;
+
+/// Items that are looked at before others have their turn at the router.
+const LOOKED_AT: usize = 4_096;
 
 /// Values that tell an item without a name from others.
 const TELLING: usize = 4;
@@ -237,6 +240,30 @@ impl Store {
         }
     }
 
+    /// Rows of what has no effect, from a place on as [`Store::items_from`] has it: items that an export
+    /// names.
+    pub(crate) fn effect_rows(
+        &self,
+        place: &mut u64,
+        filter: &RowFilter<'_>,
+        each: &mut dyn FnMut(Row) -> ControlFlow<()>,
+    ) -> Scan {
+        self.items_from(place, LOOKED_AT, &mut |item| {
+            let lack = self.lack(item).filter(|_| is_written(self, item));
+            let Some(lack) = lack else {
+                return ControlFlow::Continue(());
+            };
+            let mut row = Row::default();
+            row.set("menu", Value::text(self.shown_path(item.menu)));
+            row.set("item", Value::text(item.title()));
+            row.set("missing", Value::text(lack.to_string()));
+            match filter.accepts(&row) {
+                true => each(row),
+                false => ControlFlow::Continue(()),
+            }
+        })
+    }
+
     /// The path by which the console shows the items of a menu: what it hides is in a view.
     pub fn shown_path(&self, menu: &'static Menu) -> &'static str {
         let mut views = self.menus().iter();
@@ -281,10 +308,10 @@ pub struct Survey {
 const NAMED: usize = 5;
 
 impl Survey {
-    /// Looks at so many items more. Says whether that was all.
-    pub fn go_on(&mut self, store: &Store, most: usize) -> Scan {
+    /// Looks at some more items, so few that others need not wait for it. Says whether that was all.
+    pub fn go_on(&mut self, store: &Store) -> Scan {
         let (commands, lacking) = (&mut self.commands, &mut self.lacking);
-        store.items_from(&mut self.place, most, &mut |item| {
+        store.items_from(&mut self.place, LOOKED_AT, &mut |item| {
             if !is_written(store, item) {
                 return ControlFlow::Continue(());
             }
@@ -302,7 +329,7 @@ impl Survey {
     /// The whole survey of a store that nobody waits for.
     pub fn of(store: &Store) -> Self {
         let mut survey = Self::default();
-        while survey.go_on(store, usize::MAX) == Scan::More {}
+        while survey.go_on(store) == Scan::More {}
         survey
     }
 

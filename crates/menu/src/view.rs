@@ -5,7 +5,7 @@ use std::collections::VecDeque;
 use std::ops::ControlFlow;
 use std::sync::Arc;
 
-use crate::{Flag, Id, Item, Kind, Live, Menu, Row, RowFilter, Scan, Shape, Store, Value};
+use crate::{EFFECTS, Flag, Id, Item, Kind, Live, Menu, Row, RowFilter, Scan, Shape, Store, Value};
 
 /// Gives the rows of a menu that the filter accepts: items and dynamic rows in the menu's order.
 pub fn stream_rows(
@@ -62,7 +62,7 @@ impl Slices {
         filter: &RowFilter<'_>,
         most: usize,
     ) -> Vec<Row> {
-        if let Some(rows) = self.go_on_from_place(live, filter, most) {
+        if let Some(rows) = self.go_on_from_place((store, live), filter, most) {
             return rows;
         }
         let most = most.max(self.dynamic / 8);
@@ -87,13 +87,13 @@ impl Slices {
     /// The next rows of a menu that is looked at in pieces.
     fn go_on_from_place(
         &mut self,
-        live: &dyn Live,
+        (store, live): (&Store, &dyn Live),
         filter: &RowFilter<'_>,
         most: usize,
     ) -> Option<Vec<Row>> {
         let menu = self.menu;
         let mut rows = Vec::new();
-        let scan = live.rows_from(menu, filter, &mut self.place, &mut |mut row| {
+        let mut each = |mut row| {
             veil(menu, filter, &mut row);
             rows.push(row);
             if rows.len() < most {
@@ -101,7 +101,12 @@ impl Slices {
             } else {
                 ControlFlow::Break(())
             }
-        })?;
+        };
+        let scan = if menu.path == EFFECTS {
+            store.effect_rows(&mut self.place, filter, &mut each)
+        } else {
+            live.rows_from(menu, filter, &mut self.place, &mut each)?
+        };
         self.over = scan == Scan::Over;
         Some(rows)
     }

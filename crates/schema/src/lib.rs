@@ -161,6 +161,7 @@ const LISTED: &[&Menu] = &[
     &safe_mode::MENU,
     &system::backup::MENU,
     &system::configuration::MENU,
+    &system::configuration::EFFECTS,
     &system::configuration::HISTORY,
     &system::history::MENU,
     &caps_man::aaa::MENU,

@@ -91,3 +91,19 @@ pub(crate) static HISTORY: Menu = Menu {
         "Revisions of the configuration",
     )
 };
+
+/// `/system/configuration/effects`
+pub(crate) static EFFECTS: Menu = Menu {
+    properties: &[&[
+        read("menu", Kind::Text, "The menu"),
+        read("item", Kind::Text, "The item, as a command names it"),
+        read("missing", Kind::Text, "What is missing for it"),
+    ]],
+    columns: &["menu", "item", "missing"],
+    unnumbered_dynamic: true,
+    ..Menu::new(
+        menu::EFFECTS,
+        Shape::Rows,
+        "What of the configuration has no effect yet",
+    )
+};

@@ -227,7 +227,7 @@ fn a_check_refuses_what_nothing_carries_out() {
                 :do { /system reboot } on-error={}\n";
     let report = script::check(&mut schema::store(), file);
     let refused: Vec<_> = report.refused.iter().map(|refused| refused.line).collect();
-    assert_eq!(refused, [2], "{}", report.to_json());
+    assert_eq!(refused, [2], "{}", report.to_json(""));
 }
 
 #[test]

@@ -168,7 +168,7 @@ fn a_check_says_which_tables_a_file_of_version_6_makes() {
         made,
         [(2, "/routing/table isp1"), (5, "/routing/table isp2")]
     );
-    let json = report.to_json();
+    let json = report.to_json("");
     assert!(
         json.ends_with(
             ",\"made\":[{\"line\":2,\"what\":\"/routing/table isp1\"},\
