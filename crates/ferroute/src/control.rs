@@ -38,6 +38,9 @@ pub(crate) trait Router: Send + Sync + 'static {
     /// There are too many.
     fn shell(self: &Arc<Self>, quiet: bool) -> Result<Self::Shell, String>;
 
+    /// What a new console begins with, in whole lines.
+    fn welcome(shell: &Self::Shell) -> String;
+
     /// Runs one command; its output goes to `out` while it runs.
     ///
     /// # Errors
@@ -315,6 +318,8 @@ fn terminal<R: Router>(
         }
     };
     let keyboard = listen_to(stream, R::interrupter(&shell))?;
+    let welcome = R::welcome(&shell).replace('\n', "\r\n");
+    send(stream, &Message::Output(welcome.into_bytes()))?;
     let past = router.past(&shell);
     let mut sent = |bytes: &[u8]| match send(stream, &Message::Output(bytes.to_vec())) {
         Ok(()) => ControlFlow::Continue(()),

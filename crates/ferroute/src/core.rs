@@ -10,7 +10,7 @@ use std::time::{Duration, Instant as SystemInstant};
 
 use console::{Candidate, Colour, Outcome, Page, Said, Shell, Span};
 use machine::Instant;
-use menu::{Live, Menu, Output, Reason, Refusal, Store};
+use menu::{Live, Menu, Output, Reason, Refusal, Scan, Store, Survey};
 use netio::Waker;
 use router::drive::log::Entry;
 use router::drive::names::name_servers;
@@ -202,6 +202,10 @@ impl Router for Shared {
         ))
     }
 
+    fn welcome(shell: &Terminal) -> String {
+        shell.effects()
+    }
+
     fn exec(
         shell: &mut Terminal,
         command: &str,
@@ -280,11 +284,21 @@ impl Terminal {
     /// What somebody is shown who has just logged in from elsewhere.
     pub(crate) fn greeting(&self) -> String {
         format!(
-            "\r\n  ferroute {}, RouterOS {}\r\n\r\n  Press F1 for help\r\n\r\n{}",
+            "\r\n  ferroute {}, RouterOS {}\r\n\r\n  Press F1 for help\r\n\r\n{}{}",
             env!("CARGO_PKG_VERSION"),
             schema::VERSION,
-            self.note().replace('\n', "\r\n")
+            self.note().replace('\n', "\r\n"),
+            self.effects().replace('\n', "\r\n")
         )
+    }
+
+    /// How much of the configuration has no effect, with an empty line after it; empty if all has.
+    fn effects(&self) -> String {
+        let mut survey = Survey::default();
+        // Others have their turn at the router in between.
+        while survey.go_on(self.shared.lock().store()) == Scan::More {}
+        let line = survey.line();
+        line.map_or(String::new(), |line| format!("{line}\n\n"))
     }
 
     /// The router's note for those who log in, with an empty line after it; empty if there is none.

@@ -8,6 +8,7 @@ use std::time::Instant as SystemInstant;
 
 use frame::Sizes;
 use machine::Duration;
+use menu::Survey;
 use netio::{Umem, WaitSet, Waker};
 use router::Instance;
 use router::drive::Setup;
@@ -124,6 +125,7 @@ pub(crate) fn start(run: &Run, default: Option<&str>) -> Result<Running, String>
         Instance::new(&setup, store).map_err(|error| format!("memory for packets: {error}"))?;
     set_clock(&mut instance);
     instance.recall(&notes);
+    say_effects(&mut instance);
     if let Some(state) = &place.state {
         instance
             .control()
@@ -204,6 +206,18 @@ pub(crate) fn start(run: &Run, default: Option<&str>) -> Result<Running, String>
     };
     running.server = Some(Server::start(&running.place.control, &running.shared)?);
     Ok(running)
+}
+
+/// Says first of all how much of the configuration has no effect.
+fn say_effects(instance: &mut Instance) {
+    let line = Survey::of(instance.store()).line();
+    let log = instance.control().log();
+    if let Some(line) = line {
+        log.add("system,warning", line);
+    }
+    for entry in log.take_new() {
+        print_log(&entry.topics, &entry.message);
+    }
 }
 
 /// How long the workers may take to send what is said last, and how often that is looked at.

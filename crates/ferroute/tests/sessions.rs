@@ -17,6 +17,8 @@ struct Router {
     process: Option<Child>,
     /// An address that no other test of this machine listens at.
     address: Ipv4Addr,
+    /// What it said until it was ready.
+    said: Vec<String>,
 }
 
 /// What is added to the port of each service.
@@ -33,6 +35,7 @@ impl Router {
         let mut router = Self {
             state: std::env::temp_dir().join(name),
             process: None,
+            said: Vec::new(),
             address: Ipv4Addr::new(127, high, low, number),
         };
         router.run();
@@ -58,6 +61,7 @@ impl Router {
             ready
         });
         assert!(ready, "{before:#?}");
+        self.said = before;
         // The log is read on, so that the router is never held up by it.
         std::thread::spawn(move || lines.for_each(drop));
         self.process = Some(process);
@@ -80,6 +84,11 @@ impl Router {
 
     /// Runs a command and gives what it prints.
     fn exec(&self, command: &str) -> String {
+        self.exec_to_end(command).0
+    }
+
+    /// Runs a command; what it prints, and what `ferroute exec` ends with.
+    fn exec_to_end(&self, command: &str) -> (String, Option<u8>) {
         let mut stream = self.connect();
         let command = command.to_owned();
         let json = false;
@@ -88,7 +97,13 @@ impl Router {
         loop {
             match receive(&mut stream).expect("an answer") {
                 Some(Message::Output(bytes) | Message::Error(bytes)) => printed.extend(bytes),
-                _ => return String::from_utf8_lossy(&printed).into_owned(),
+                end => {
+                    let code = match end {
+                        Some(Message::Exit(code)) => Some(code),
+                        _ => None,
+                    };
+                    return (String::from_utf8_lossy(&printed).into_owned(), code);
+                }
             }
         }
     }
@@ -108,6 +123,11 @@ impl Router {
     }
 
     fn console(&self) -> Console {
+        self.console_and_greeting().0
+    }
+
+    /// A console, and what it begins with.
+    fn console_and_greeting(&self) -> (Console, String) {
         let mut stream = self.connect();
         let wanted = Message::Console {
             columns: 100,
@@ -116,8 +136,8 @@ impl Router {
         };
         send(&mut stream, &wanted).expect("the router listens");
         let mut console = Console { stream };
-        console.until("] > ");
-        console
+        let greeting = console.until("] > ");
+        (console, greeting)
     }
 
     /// A session of the API of this user, whose password is `secret`.
@@ -430,6 +450,42 @@ fn a_script_asks_at_the_console_for_keys_and_lines() {
     console.until("interrupted");
     console.until("] > ");
     assert!(router.exec("/terminal inkey").contains("no terminal"));
+}
+
+#[test]
+fn what_nothing_carries_out_ends_exec_with_1() {
+    let router = Router::start("lacking");
+    let fetch = "/tool fetch url=http://192.0.2.1/";
+    let said = "failure: /tool/fetch has no effect here yet\n".to_owned();
+
+    assert_eq!(router.exec_to_end(fetch), (said, Some(1)));
+    let caught = format!(":do {{ {fetch} }} on-error={{ :put caught }}");
+    let said = "caught\n".to_owned();
+    assert_eq!(router.exec_to_end(&caught), (said, Some(0)));
+}
+
+#[test]
+fn what_has_no_effect_is_told_at_start_and_to_who_comes() {
+    let mut router = Router::start("effects");
+    let (console, greeting) = router.console_and_greeting();
+    assert!(!greeting.contains("no effect"), "{greeting}");
+    drop(console);
+    router.exec("/interface bridge add name=br");
+    router.exec("/ip address add address=10.0.0.1/24 interface=br");
+
+    router.kill();
+    router.run();
+
+    let line = "commands have no effect yet: bridges; /system/configuration/effects lists them";
+    let at_start = router.said.iter().filter(|said| said.contains(line));
+    assert_eq!(at_start.count(), 1, "{:#?}", router.said);
+    let greeting = router.console_and_greeting().1;
+    assert!(
+        greeting.contains("2 of ") && greeting.contains(line),
+        "{greeting}"
+    );
+    let log = router.exec("/log print where message~\"no effect\"");
+    assert!(log.contains(line), "{log}");
 }
 
 #[test]

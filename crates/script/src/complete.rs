@@ -1,8 +1,9 @@
 //! Completion and help for a line that is being typed.
 
+use std::borrow::Cow;
 use std::collections::BTreeSet;
 
-use menu::{Kind, Menu, Property, Shape, Store, Value};
+use menu::{Effect, Kind, Menu, Property, Shape, Store, Value};
 
 use crate::builtin::{self, Takes};
 use crate::parser::{Expected, Parser};
@@ -85,6 +86,14 @@ pub fn complete(store: &Store, session: &Session, line: &str, cursor: usize) -> 
     found.list
 }
 
+/// Help that says, too, where something is kept and nothing else.
+fn marked(help: &'static str, idle: bool) -> Cow<'static, str> {
+    match idle {
+        true => Cow::Owned(format!("{help} (no effect yet)").trim_start().to_owned()),
+        false => Cow::Borrowed(help),
+    }
+}
+
 struct Found<'a> {
     typed: &'a str,
     list: Vec<Candidate>,
@@ -107,11 +116,13 @@ impl Found<'_> {
 
     fn words(&mut self, tree: &Tree, start: usize, node: usize) {
         let colon = self.typed.as_bytes().get(start.wrapping_sub(1)) == Some(&b':');
-        for (name, help) in tree.offered(node) {
-            self.push(start, name, Subject::Menu, help);
+        for (name, place) in tree.offered(node) {
+            let help = marked(tree.help(place), tree.is_idle(place));
+            self.push(start, name, Subject::Menu, &help);
         }
         for (name, help) in tree.commands(node) {
-            self.push(start, name, Subject::Command, help);
+            let idle = tree.menu(node).is_some_and(|menu| menu.is_idle(name));
+            self.push(start, name, Subject::Command, &marked(help, idle));
         }
         if node == 0 {
             // RouterOS: these few are commands of the root, the others want a colon.
@@ -142,7 +153,10 @@ impl Found<'_> {
                 _ if parameter.name == "where" => Subject::Flag,
                 _ => Subject::Argument,
             };
-            self.push(start, parameter.name, subject, parameter.help);
+            let property = parameter.property.filter(|property| !property.read_only);
+            let idle = property.is_some_and(|property| property.effect == Effect::None);
+            let help = marked(parameter.help, idle);
+            self.push(start, parameter.name, subject, &help);
         }
         // What stands without a name first is a value.
         if let Some(first) = parameters.iter().filter(open).find(|p| p.unnamed) {

@@ -6,6 +6,7 @@ use menu::{By, Live, Output, Reason, Refusal, Store, bytes};
 
 use crate::ast::{Block, Command};
 use crate::check::{Read, read_all};
+use crate::items::lacking;
 use crate::machine::{Collected, Machine, Result, finish};
 use crate::parser::Parser;
 use crate::ready::{Ready, lend};
@@ -326,6 +327,9 @@ impl Script<'_> {
         let by = By::user(session.caller().user, live.clock());
         if let Some(changes) = store.commit_by(mark, by).map_err(Refusal::from)? {
             live.changed(store, &changes);
+            if let Some((topics, text)) = lacking::of_file(store, &changes) {
+                live.log(topics, &text);
+            }
         }
         Ok(())
     }

@@ -108,10 +108,10 @@ fn children(tree: &Tree, place: &Place) -> Vec<Child> {
         Place::Node(node) => {
             let mut all: Vec<_> = tree
                 .offered(*node)
-                .map(|(name, help)| Child {
+                .map(|(name, node)| Child {
                     name,
                     kind: "dir",
-                    help,
+                    help: tree.help(node),
                 })
                 .collect();
             let command = |name: &'static str, help: &'static str| Child {

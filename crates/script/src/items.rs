@@ -4,7 +4,7 @@
 mod act;
 mod edit;
 mod given;
-mod lacking;
+pub(crate) mod lacking;
 
 use std::ops::ControlFlow;
 
@@ -42,13 +42,23 @@ impl Machine<'_> {
             _ if menu.commands.iter().any(|own| own.name == name) => self.act(menu, name, command),
             _ => {
                 let ready = self.ready(command)?;
-                let (value, changes) =
-                    self.with(|loan| loan.change(|loan| loan.edit(menu, name, &ready)))?;
+                let told = std::mem::take(&mut self.lacking);
+                let checking = self.checking;
+                let done = self.with(|loan| {
+                    let (value, changes) = loan.change(|loan| loan.edit(menu, name, &ready))?;
+                    let fresh = match &changes {
+                        Some(changes) if !checking => loan.log_in_vain(changes, &told),
+                        _ => Vec::new(),
+                    };
+                    Ok((value, changes, fresh))
+                });
+                self.lacking = told;
+                let (value, changes, fresh) = done?;
                 if let Some(changes) = changes.filter(|_| self.checking) {
                     let touched = changes.list.iter().map(|change| (change.menu, change.id));
                     self.touched.extend(touched.map(|one| (command.at, one)));
                 }
-                self.note_lack(menu, name, &ready)?;
+                self.note_in_vain(fresh)?;
                 Ok(value)
             }
         }

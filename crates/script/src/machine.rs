@@ -65,12 +65,12 @@ pub(crate) struct Machine<'a> {
     pub(crate) fault: Option<String>,
     /// Where a configuration is checked: the items that commands changed, by the commands' places.
     pub(crate) touched: Vec<(Position, Touched)>,
-    /// The menus without effect that the user was told of.
-    pub(crate) lacking: Vec<&'static str>,
     /// What the command that runs needs, as long as it runs.
     needed: Policies,
     /// What it takes of the memory of its user's jobs.
     pub(crate) share: Share,
+    /// What was said of what has no effect.
+    pub(crate) lacking: Vec<String>,
     steps: u64,
     /// Bytes of values that were made since all were weighed.
     bytes: usize,

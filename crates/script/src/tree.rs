@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use menu::{Menu, Shape};
+use menu::{Effect, Menu, Shape};
 
 /// What a word leads to at some place of the tree.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -130,14 +130,30 @@ impl Tree {
         self.nodes[at].commands = menu.all_commands();
     }
 
-    /// The places below a place that are offered, with their names and help.
-    pub(crate) fn offered(
-        &self,
-        node: usize,
-    ) -> impl Iterator<Item = (&'static str, &'static str)> + '_ {
+    /// The places below a place that are offered, with their names.
+    pub(crate) fn offered(&self, node: usize) -> impl Iterator<Item = (&'static str, usize)> + '_ {
         let all = self.nodes[node].children.iter();
         let offered = all.filter(|(_, child)| !self.nodes[**child].older);
-        offered.map(|(name, child)| (*name, self.nodes[*child].menu.map_or("", |menu| menu.help)))
+        offered.map(|(name, child)| (*name, *child))
+    }
+
+    /// What a place is for.
+    pub(crate) fn help(&self, node: usize) -> &'static str {
+        self.nodes[node].menu.map_or("", |menu| menu.help)
+    }
+
+    /// Whether a place has no effect: its menu, or where it has none, all that is below it.
+    pub(crate) fn is_idle(&self, node: usize) -> bool {
+        let Node { menu, children, .. } = &self.nodes[node];
+        match menu {
+            Some(menu) if menu.shape != Shape::Folder => menu.effect == Effect::None,
+            _ => !children.is_empty() && children.values().all(|child| self.is_idle(*child)),
+        }
+    }
+
+    /// The menu of a place.
+    pub(crate) fn menu(&self, node: usize) -> Option<&'static Menu> {
+        self.nodes[node].menu
     }
 
     /// The commands of a place with their help.

@@ -2,7 +2,7 @@
 
 use std::ops::ControlFlow;
 
-use menu::{Offline, Store};
+use menu::{Live, Offline, Scan, Store, Survey};
 use script::{Held, Request, Session, request_at};
 
 /// The default configuration of a home router.
@@ -210,4 +210,133 @@ fn a_check_tells_of_each_command_without_effect_what_is_missing() {
             "55: /tool/mac-server/mac-winbox: MAC server and RoMON",
         ]
     );
+}
+
+/// A router that keeps what is written to its log.
+#[derive(Default)]
+struct Logging(Vec<String>);
+
+impl Live for Logging {
+    fn log(&mut self, topics: &str, message: &str) {
+        self.0.push(format!("{topics} {message}"));
+    }
+}
+
+#[test]
+fn the_log_says_what_was_put_into_use_in_vain() {
+    let mut store = after("/interface bridge add name=br disabled=yes\n");
+    let mut live = Logging::default();
+    let mut run = |line: &str| {
+        let (mut out, mut session) = (String::new(), Session::new("admin"));
+        let done = script::run(&mut store, &mut live, &mut session, line, &mut out);
+        assert_eq!((done, out.as_str()), (Ok(()), ""), "{line}");
+        std::mem::take(&mut live.0)
+    };
+
+    let said = "system,warning queue simple a has no effect here yet: queues";
+    let add = "/queue simple add name=a target=192.0.2.1/32";
+    assert_eq!(run(add), [said]);
+    let set = "/queue simple set a comment=x; /queue simple set a disabled=yes";
+    assert_eq!(run(set), [""; 0]);
+    assert_eq!(run("/queue simple enable a"), [said]);
+    let said = "system,warning ip address address=10.0.0.1/24 network=10.0.0.0 interface=br \
+                has no effect here yet: bridges (interface=br)";
+    let add = "/ip address add address=10.0.0.1/24 interface=br";
+    assert_eq!(run(add), [said]);
+    assert_eq!(
+        run("/ip address add address=10.0.1.1/24 interface=lo"),
+        [""; 0]
+    );
+    // A loop says it once.
+    let each = ":for n from=1 to=9 do={ /queue simple add name=$n target=192.0.2.1/32 }";
+    assert_eq!(run(each).len(), 1);
+}
+
+#[test]
+fn a_menu_lists_all_that_has_no_effect() {
+    let mut store = after(DEFCONF);
+
+    let list = run(&mut store, "/system configuration effects print terse");
+    let lines: Vec<_> = list.lines().collect();
+    assert_eq!(lines.len(), 16, "{list}");
+    let address = run(
+        &mut store,
+        ":put ([/system configuration effects print as-value where menu=\"/ip/address\"]->0)",
+    );
+    assert!(
+        address.contains("item=address=192.168.88.1/24"),
+        "{address}"
+    );
+    assert!(
+        address.contains("missing=bridges (interface=bridge)"),
+        "{address}"
+    );
+    let count = run(
+        &mut store,
+        "/system configuration effects print count-only where menu~\"dhcp\"",
+    );
+    assert_eq!(count, "3\n");
+    let none = run(
+        &mut schema::store(),
+        "/system configuration effects print count-only",
+    );
+    assert_eq!(none, "0\n");
+}
+
+#[test]
+fn one_line_says_how_much_has_no_effect() {
+    assert_eq!(Survey::of(&schema::store()).line(), None);
+
+    let line = Survey::of(&after(DEFCONF)).line();
+
+    let said = "16 of 31 commands have no effect yet: bridges, DHCP, DNS server, \
+                MAC server and RoMON, MNDP and LLDP …; /system/configuration/effects lists them";
+    assert_eq!(line.as_deref(), Some(said));
+}
+
+#[test]
+fn a_survey_of_much_goes_on_in_pieces() {
+    let mut store = schema::store();
+    let mark = store.begin();
+    let menu = store.menu("/interface/bridge").expect("a menu");
+    for n in 0..10_000 {
+        let name = Some(menu::Value::text(format!("b{n}")));
+        store
+            .add(menu, &[("name", name)], None)
+            .expect("the name is free");
+    }
+    assert!(store.commit(mark).expect("nothing is journaled").is_some());
+    let (mut survey, mut pieces) = (Survey::default(), 1);
+
+    while survey.go_on(&store) == Scan::More {
+        pieces += 1;
+    }
+
+    assert!(pieces > 2, "{pieces}");
+    let line = survey.line().unwrap_or_default();
+    assert!(line.starts_with("10000 of 10000 commands "), "{line}");
+    let count = run(&mut store, "/system configuration effects print count-only");
+    assert_eq!(count, "10000\n");
+}
+
+#[test]
+fn help_says_what_has_no_effect_yet() {
+    let store = schema::store();
+    let help = |line: &str, word: &str| {
+        let found = script::complete(&store, &Session::new("admin"), line, line.len());
+        let mut found = found.into_iter();
+        let found = found.find(|candidate| candidate.text == word);
+        found.expect(word).help
+    };
+
+    let marked = |line: &str, word: &str| help(line, word).ends_with("(no effect yet)");
+    assert!(marked("/interface ", "bridge"));
+    assert!(marked("/interface ", "dot1x"));
+    assert!(!marked("/", "interface"));
+    assert!(marked("/interface bridge ", "add"));
+    assert!(!marked("/interface bridge ", "print"));
+    assert!(!marked("/interface ", "vlan"));
+    assert!(marked("/interface vlan add ", "mvrp"));
+    assert!(!marked("/interface vlan add ", "vlan-id"));
+    assert!(marked("/tool ", "fetch"));
 }

@@ -1,9 +1,9 @@
 //! What is said where something has no effect here.
 
-use menu::{Effect, Menu};
+use menu::{Cause, Change, Changes, Item, Lack, Menu, Store};
 
 use crate::machine::{self, Machine};
-use crate::ready::Ready;
+use crate::ready::Loan;
 
 /// What a command answers that nothing here carries out.
 pub(super) fn refusal(menu: &Menu, name: &str) -> String {
@@ -11,38 +11,104 @@ pub(super) fn refusal(menu: &Menu, name: &str) -> String {
     format!("{path}/{name} has no effect here yet")
 }
 
-/// Whether a command puts something into use, as far as the command says.
-fn enables(name: &str, ready: &Ready<'_>) -> bool {
-    let says = |name: &str, value: &str| ready.text(name).is_some_and(|text| text == value);
-    match name {
-        "add" => !says("disabled", "yes") && !says("enabled", "no"),
-        "enable" => true,
-        "set" => says("disabled", "no") || says("enabled", "yes"),
-        _ => false,
+/// Changes of one command that are looked at, and lines that one run of a script remembers.
+const MOST: usize = 1_000;
+
+/// The topics of what the log says of it.
+const TOPICS: &str = "system,warning";
+
+/// Something that was put into use and has no effect: what the console says, and what the log says.
+pub(crate) struct InVain {
+    pub(crate) line: String,
+    entry: String,
+}
+
+/// Whether an item is to do something, as far as it says.
+fn is_in_use(item: &Item) -> bool {
+    let enabled = item.get("enabled").and_then(menu::Value::as_bool);
+    !item.is("disabled") && enabled != Some(false)
+}
+
+/// What a change puts into use that has no effect: what is new, is enabled, or had one before.
+fn in_vain(store: &Store, change: &Change) -> Option<InVain> {
+    let item = change.after.as_deref().filter(|item| is_in_use(item))?;
+    let lack = store.lack(item)?;
+    if let Some(before) = change.before.as_deref().filter(|item| is_in_use(item))
+        && store.lack(before).as_ref() == Some(&lack)
+    {
+        return None;
+    }
+    Some(said_of(store, item, &lack))
+}
+
+fn said_of(store: &Store, item: &Item, lack: &Lack) -> InVain {
+    let path = store.shown_path(item.menu);
+    let path = path.trim_start_matches('/').replace('/', " ");
+    let title = item.title();
+    let named = format!("{path} {title}");
+    let named = named.trim_end();
+    let none = "no effect here yet";
+    let line = match &lack.cause {
+        Cause::Menu => format!("{path} has {none}"),
+        Cause::Named(..) => format!("{path} has {none}: {lack}"),
+        Cause::Item(_) | Cause::Values(_) => format!("{path}: {lack} has {none}"),
+    };
+    InVain {
+        line,
+        entry: format!("{named} has {none}: {lack}"),
     }
 }
 
+impl Loan<'_> {
+    /// Writes to the log what changes put into use that has no effect, each thing once. Gives what was
+    /// not `told` before.
+    pub(super) fn log_in_vain(&mut self, changes: &Changes, told: &[String]) -> Vec<InVain> {
+        let mut fresh: Vec<InVain> = Vec::new();
+        for change in changes.list.iter().take(MOST) {
+            if let Some(one) = in_vain(self.store, change) {
+                let known = told.contains(&one.line) || fresh.iter().any(|f| f.line == one.line);
+                if !known {
+                    self.live.log(TOPICS, &one.entry);
+                    fresh.push(one);
+                }
+            }
+        }
+        fresh
+    }
+}
+
+/// What the log says of a file that was run as one transaction: one line of all that has no effect.
+pub(crate) fn of_file(store: &Store, changes: &Changes) -> Option<(&'static str, String)> {
+    let mut count = 0_usize;
+    let mut areas: Vec<&str> = Vec::new();
+    let items = changes.list.iter().filter_map(|c| c.after.as_deref());
+    for lack in items.filter_map(|item| store.lack(item)) {
+        count += 1;
+        if !areas.contains(&lack.area) {
+            areas.push(lack.area);
+        }
+    }
+    let all = changes.list.len();
+    let what = areas.join(", ");
+    let list = menu::EFFECTS;
+    let text =
+        format!("{count} of {all} changed items have no effect yet: {what}; {list} lists them");
+    (count > 0).then_some((TOPICS, text))
+}
+
 impl Machine<'_> {
-    /// Tells who sits at the console that what was put into use has no effect. It is said once for
-    /// each menu, however often a line does it; scripts and programs read no such line.
-    pub(super) fn note_lack(
-        &mut self,
-        menu: &'static Menu,
-        name: &str,
-        ready: &Ready<'_>,
-    ) -> machine::Result<()> {
-        let told = menu.effect == Effect::Full || self.lacking.contains(&menu.path);
-        if told || !enables(name, ready) || self.session.imports > 0 {
-            return Ok(());
+    /// Tells who sits at the console that what was put into use has no effect. It is said once in a
+    /// run, however often a line does it; scripts and programs read no such line.
+    pub(super) fn note_in_vain(&mut self, fresh: Vec<InVain>) -> machine::Result<()> {
+        let shown = self.session.imports == 0 && self.out.terminal().is_some();
+        for InVain { line, .. } in fresh {
+            if shown {
+                self.print(&format!("{}\n", menu::visible(&line)))?;
+            }
+            if self.lacking.len() < MOST {
+                self.lacking.push(line);
+            }
         }
-        if self.out.terminal().is_none() {
-            return Ok(());
-        }
-        self.lacking.push(menu.path);
-        let path = menu.export_path();
-        self.print(&format!(
-            "{} has no effect here yet\n",
-            path.trim_start_matches('/')
-        ))
+        Ok(())
     }
 }
