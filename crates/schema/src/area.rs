@@ -143,7 +143,10 @@ pub(crate) const AREAS: &[Area] = &[
         "RADIUS and user manager",
         &["/radius", "/tool/user-manager", "/user-manager"],
     ),
-    area("router advertisements", &["/ipv6/nd"]),
+    area(
+        "neighbour discovery proxies",
+        &["/ipv6/nd/proxy", "/ipv6/nd/settings"],
+    ),
     area("routing filters", &["/routing/filter"]),
     area(
         "routing settings",
