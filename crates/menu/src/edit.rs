@@ -1,10 +1,22 @@
 //! Changes of items within the open transaction: each either happens wholly or not at all.
 
+use std::borrow::Cow;
 use std::ops::Bound;
 use std::sync::Arc;
 
 use crate::store::references;
 use crate::{Draft, Gateway, Id, Item, Kind, Menu, Pick, Property, Reason, Store, Value};
+
+/// Where a text comes from, which says what the names of other items in it may be.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Names {
+    /// Somebody types it: names, their unique beginnings, and ids.
+    Typed,
+    /// A file has it. Its ids are those of another time: as an export writes them, they lead nowhere.
+    Filed,
+    /// The store wrote it: whole names, and ids that lead nowhere.
+    Saved,
+}
 
 /// Values by property; `None` unsets.
 type Given<'a> = &'a [(&'static str, Option<Value>)];
@@ -16,6 +28,19 @@ impl Store {
     /// # Errors
     /// [`Reason::BadValue`] with the console's sentence.
     pub fn parse(&self, property: &'static Property, text: &str) -> Result<Option<Value>, Reason> {
+        self.parse_from(Names::Typed, property, text)
+    }
+
+    /// As [`Store::parse`], for a text that comes from somewhere else than a user.
+    ///
+    /// # Errors
+    /// As [`Store::parse`].
+    pub fn parse_from(
+        &self,
+        names: Names,
+        property: &'static Property,
+        text: &str,
+    ) -> Result<Option<Value>, Reason> {
         let keeps_empty = matches!(
             property.kind,
             Kind::Text | Kind::List(_) | Kind::Set(_) | Kind::Marked(_) | Kind::Presence
@@ -30,7 +55,7 @@ impl Store {
         if property.kind == Kind::Presence && value == Value::Bool(false) {
             return Ok(None);
         }
-        self.resolve(property, &mut value)?;
+        self.resolve(names, property, &mut value)?;
         Ok(Some(value))
     }
 
@@ -89,19 +114,25 @@ impl Store {
             .cloned()
             .ok_or(Reason::NoItem)?;
         let mut values = old.values.to_vec();
-        self.fill_in(index, Some(&old), &mut values, given)?;
+        let given = self.as_owner_takes(index, menu, given)?;
+        self.fill_in(index, Some(&old), &mut values, &given)?;
         if values[..] == old.values[..] {
             return Ok(());
         }
         if !stays_builtin(&old, &values) {
             return Err(Reason::failure("can not change builtin"));
         }
+        stays_with_its_item(&old, &values)?;
         keeps_a_name(&old, &values)?;
+        self.keeps_what_it_needs(index, &old, &values)?;
         self.examine(index, Some(id), &values)?;
         let item = Arc::new(Item {
             values: values.into(),
             ..(*old).clone()
         });
+        if names_itself(&old, &item) {
+            return Err(Reason::failure("can not refer to itself"));
+        }
         self.put(index, id, Some(Arc::clone(&item)));
         if let (Some(space), Some(was), Some(is)) = (old.menu.space, old.name(), item.name())
             && was != is
@@ -109,6 +140,25 @@ impl Store {
             self.rename(space, was, is);
         }
         Ok(())
+    }
+
+    /// Refuses to empty a value without which the item could not have been added.
+    fn keeps_what_it_needs(
+        &self,
+        index: usize,
+        old: &Item,
+        values: &[Option<Value>],
+    ) -> Result<(), Reason> {
+        let is_empty = |value: &Option<Value>| value.as_ref().is_none_or(Value::is_empty);
+        let properties = self.tables[index].properties.iter();
+        let emptied = properties
+            .zip(old.values.iter().zip(values))
+            .filter(|(property, (was, is))| property.required && !is_empty(was) && is_empty(is));
+        let emptied: Vec<_> = emptied.map(|(property, _)| property.name).collect();
+        match emptied.is_empty() {
+            true => Ok(()),
+            false => Err(Reason::Missing(emptied)),
+        }
     }
 
     /// Removes an item. What refers to it keeps its id, which leads nowhere.
@@ -248,6 +298,31 @@ impl Store {
             .ok_or(Reason::Limit("items"))
     }
 
+    /// Values that were read for a view as the menu that has the item takes them: its properties may have
+    /// narrower types.
+    fn as_owner_takes<'a>(
+        &self,
+        index: usize,
+        menu: &'static Menu,
+        given: Given<'a>,
+    ) -> Result<Cow<'a, [(&'static str, Option<Value>)]>, Reason> {
+        let owner = self.tables[index].menu;
+        if owner.path == menu.path {
+            return Ok(Cow::Borrowed(given));
+        }
+        let taken = given.iter().map(|(name, value)| {
+            let property = owner.property(name).filter(|p| !p.read_only);
+            let property = property.ok_or(Reason::ExpectedEnd)?;
+            let value = match value {
+                // A name that leads nowhere was taken when it was read.
+                Some(value) => self.parse_from(Names::Filed, property, &value.to_string())?,
+                None => None,
+            };
+            Ok((*name, value))
+        });
+        taken.collect::<Result<_, _>>().map(Cow::Owned)
+    }
+
     /// Overlays the given values and derives what follows from them.
     fn fill_in(
         &self,
@@ -350,6 +425,7 @@ impl Store {
     /// Checks the names of other items in a value, and spells them out.
     pub(crate) fn resolve(
         &self,
+        names: Names,
         property: &'static Property,
         value: &mut Value,
     ) -> Result<(), Reason> {
@@ -361,22 +437,24 @@ impl Store {
             Value::Reference(name) => {
                 let found = spaces
                     .iter()
-                    .find_map(|space| self.full_name(property.name, space, name).ok());
+                    .find_map(|space| self.full_name(names, property.name, space, name).ok());
                 *name = match found {
                     Some(found) => found,
-                    None => self.full_name(property.name, space, name)?,
+                    None => self.full_name(names, property.name, space, name)?,
                 };
             }
-            Value::Gateway(gateway) => self.resolve_gateway(property.name, space, gateway)?,
-            Value::Not(value) => self.resolve(property, value)?,
+            Value::Gateway(gateway) => {
+                self.resolve_gateway(names, property.name, space, gateway)?;
+            }
+            Value::Not(value) => self.resolve(names, property, value)?,
             Value::Tuple(_, values) => {
                 for value in values.iter_mut() {
-                    self.resolve(property, value)?;
+                    self.resolve(names, property, value)?;
                 }
             }
             Value::List(values) => {
                 for value in values {
-                    self.resolve(property, value)?;
+                    self.resolve(names, property, value)?;
                 }
             }
             _ => {}
@@ -386,6 +464,7 @@ impl Store {
 
     fn resolve_gateway(
         &self,
+        names: Names,
         property: &str,
         space: &str,
         gateway: &mut Gateway,
@@ -401,20 +480,30 @@ impl Store {
             }
         }
         if let Some(interface) = &mut gateway.interface {
-            *interface = self.full_name(property, space, interface)?;
+            *interface = self.full_name(names, property, space, interface)?;
         }
         if let Some(table) = &mut gateway.table {
-            *table = self.full_name(property, "routing-table", table)?;
+            *table = self.full_name(names, property, "routing-table", table)?;
         }
         Ok(())
     }
 
     /// The name that a name, its unique beginning, or an id stands for.
-    fn full_name(&self, property: &str, space: &str, text: &str) -> Result<Box<str>, Reason> {
+    fn full_name(
+        &self,
+        from: Names,
+        property: &str,
+        space: &str,
+        text: &str,
+    ) -> Result<Box<str>, Reason> {
+        if from == Names::Saved {
+            return Ok(text.into());
+        }
         let Some(names) = self.spaces.get(space).map(|space| &space.names) else {
             return Err(Reason::no_match(property));
         };
-        if names.contains_key(text) {
+        let is_id = || Id::parse(text).is_some();
+        if names.contains_key(text) || from == Names::Filed && is_id() {
             return Ok(text.into());
         }
         if let Some(id) = Id::parse(text) {
@@ -483,6 +572,26 @@ fn keeps_a_name(old: &Item, values: &[Option<Value>]) -> Result<(), Reason> {
             "invalid value for argument {key}"
         ))),
     }
+}
+
+/// What goes with another item goes with that one for good.
+fn stays_with_its_item(old: &Item, values: &[Option<Value>]) -> Result<(), Reason> {
+    let key = old.menu.key.filter(|_| !old.menu.follows.is_empty());
+    let place = key.and_then(|key| Some((key, old.menu.index(key)?)));
+    match place {
+        Some((key, place)) if old.values[place] != values[place] => {
+            Err(Reason::failure(format!("can not change {key}")))
+        }
+        _ => Ok(()),
+    }
+}
+
+/// Whether an item begins to name itself, which no command could make anew.
+fn names_itself(old: &Item, item: &Item) -> bool {
+    let own = |(space, name): &(&str, &str)| {
+        Some(*space) == old.menu.space && (Some(*name) == old.name() || Some(*name) == item.name())
+    };
+    references(item).iter().any(own)
 }
 
 /// Whether an item that exists from the start, and that everybody knows by its name, goes on to be there by

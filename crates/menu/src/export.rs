@@ -1,11 +1,13 @@
 //! The configuration as commands that make it again, in the layout of RouterOS v7.
 
+mod sequence;
+
 use std::collections::HashMap;
 use std::ops::ControlFlow;
 use std::sync::Arc;
 
+use crate::export::sequence::Sequence;
 use crate::store::references;
-use crate::view::compare_names;
 use crate::{Clock, Item, Kind, Menu, Output, Pick, Property, Shape, Store, Value, quote};
 
 /// How much is written.
@@ -56,18 +58,10 @@ pub fn export(store: &Store, options: &Options<'_>, out: &mut dyn Output) -> Con
 /// no picture of one moment either. A menu's items are those of when its turn came, each as a whole.
 pub struct Exporter<'a> {
     options: Options<'a>,
-    menus: std::vec::IntoIter<&'static Menu>,
-    /// The menu that is being written.
-    open: Option<Open>,
+    sequence: Sequence,
+    /// The path that stands above the last commands.
+    heading: String,
     begun: bool,
-}
-
-/// A menu, and its items that are not written yet.
-struct Open {
-    path: String,
-    /// Whether the path stands above its commands.
-    headed: bool,
-    items: std::vec::IntoIter<Arc<Item>>,
 }
 
 impl<'a> Exporter<'a> {
@@ -81,8 +75,8 @@ impl<'a> Exporter<'a> {
         menus.sort_by_key(|menu| menu.rank);
         Self {
             options,
-            menus: menus.into_iter(),
-            open: None,
+            sequence: Sequence::new(menus),
+            heading: String::new(),
             begun: false,
         }
     }
@@ -103,14 +97,8 @@ impl<'a> Exporter<'a> {
             ))?;
         }
         for _ in 0..count {
-            let item = loop {
-                if let Some(item) = self.open.as_mut().and_then(|open| open.items.next()) {
-                    break item;
-                }
-                match self.menus.next() {
-                    Some(menu) => self.open = Open::new(store, menu, wanted),
-                    None => return ControlFlow::Continue(false),
-                }
+            let Some(item) = self.sequence.next(store, wanted) else {
+                return ControlFlow::Continue(false);
             };
             self.item(store, &item, out)?;
         }
@@ -118,15 +106,16 @@ impl<'a> Exporter<'a> {
     }
 
     fn item(&mut self, store: &Store, item: &Item, out: &mut dyn Output) -> ControlFlow<()> {
-        let (Some(open), Some(words)) = (&mut self.open, command(store, item, &self.options))
-        else {
+        let Some(words) = command(store, item, &self.options) else {
             return ControlFlow::Continue(());
         };
+        let path = path_above(store, item.menu);
         if self.options.style == Style::Terse {
-            return out.write(&format!("{} {}\n", open.path, words.concat()));
+            return out.write(&format!("{path} {}\n", words.concat()));
         }
-        if !std::mem::replace(&mut open.headed, true) {
-            out.write(&format!("{}\n", open.path))?;
+        if self.heading != path {
+            out.write(&format!("{path}\n"))?;
+            self.heading = path;
         }
         out.write(&fold(&words))
     }
@@ -155,40 +144,12 @@ fn is_under(path: &str, under: &str) -> bool {
         .is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
 }
 
-impl Open {
-    /// The items of a menu that are wanted, in order; none where a menu is no configuration.
-    fn new(store: &Store, menu: &'static Menu, wanted: &dyn Fn(&Item) -> bool) -> Option<Self> {
-        if !menu.is_configuration() {
-            return None;
-        }
-        // What the console hides is set through the view that shows it.
-        let mut views = store.menus().iter();
-        let view = views.find(|m| m.shape == Shape::View && m.space == menu.space);
-        let path = view
-            .filter(|_| menu.hidden)
-            .map_or(menu.export_path(), |view| view.export_path());
-        let stays = |item: &Item| menu.passing.is_none_or(|passing| !passing(item));
-        let mut items: Vec<_> = store
-            .items(menu.path)
-            .filter(|item| stays(item) && wanted(item))
-            .collect();
-        if menu.shape != Shape::Ordered {
-            // Items with names go by name, after those that exist by themselves.
-            items.sort_by(|a, b| {
-                let builtin = b.builtin.is_some().cmp(&a.builtin.is_some());
-                builtin.then_with(|| match (a.name(), b.name()) {
-                    (Some(a), Some(b)) => compare_names(a, b),
-                    _ => a.builtin.cmp(&b.builtin),
-                })
-            });
-        }
-        let items: Vec<_> = named_before_use(menu, items).into_iter().cloned().collect();
-        Some(Self {
-            path,
-            headed: false,
-            items: items.into_iter(),
-        })
-    }
+/// The path that stands above a menu's commands. What the console hides is set through the view that shows it.
+fn path_above(store: &Store, menu: &'static Menu) -> String {
+    let mut views = store.menus().iter();
+    let view = views.find(|m| m.shape == Shape::View && m.space == menu.space);
+    view.filter(|_| menu.hidden)
+        .map_or(menu.export_path(), |view| view.export_path())
 }
 
 /// The command that makes the item in one line, without its menu.
@@ -304,18 +265,20 @@ fn command(store: &Store, item: &Item, options: &Options<'_>) -> Option<Vec<Stri
 fn pick(item: &Item, place: usize) -> Option<Vec<String>> {
     let one = |word: String| vec!["set ".to_owned(), format!("{word} ")];
     Some(match item.menu.pick {
-        Pick::Find => find(item.menu.key?, item.name()?),
+        Pick::Find => find(item.menu.key?, first_name(item, place)?),
         Pick::Default => find("default", "yes"),
-        // By the name that it has before the command is run.
-        Pick::Name => {
-            let key = item.menu.key?;
-            let values = item.menu.builtin.get(place)?.values;
-            let (_, name) = values.iter().find(|(name, _)| *name == key)?;
-            one(quote(name))
-        }
+        Pick::Name => one(quote(first_name(item, place)?)),
         Pick::Number => one(place.to_string()),
         Pick::Id => one(item.id.to_string()),
     })
+}
+
+/// The name that an item which exists from the start has before the command is run.
+fn first_name(item: &Item, place: usize) -> Option<&'static str> {
+    let key = item.menu.key?;
+    let values = item.menu.builtin.get(place)?.values;
+    let (_, name) = values.iter().find(|(name, _)| *name == key)?;
+    Some(name)
 }
 
 /// `set [ find name=value ] ` as words that a line may break between.

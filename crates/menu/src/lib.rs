@@ -47,6 +47,7 @@ pub use declare::{
     Property, Shape, Shared, Unique,
 };
 pub use effect::{Area, Cause, LIST as EFFECTS, Lack, Survey};
+pub use edit::Names;
 pub use history::Standing;
 pub use kind::{Family, Kind, Spelling};
 pub use live::{

@@ -2,7 +2,8 @@
 
 use std::sync::Arc;
 
-use crate::{By, Change, Changes, Id, Item, Kind, Origin, Property, Shape, Store};
+use crate::edit::Names;
+use crate::{By, Change, Changes, Id, Item, Kind, Origin, Property, Shape, Store, Value};
 
 /// One item as strings.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -194,11 +195,7 @@ impl Store {
                     let Some(value) = value.as_mut().filter(|_| property.kind.refers()) else {
                         continue;
                     };
-                    let before = value.clone();
-                    // What leads nowhere stays as it was.
-                    if self.resolve(property, value).is_err() {
-                        *value = before;
-                    }
+                    self.reread(property, value);
                 }
                 if values[..] != item.values[..] {
                     let item = Item {
@@ -208,6 +205,14 @@ impl Store {
                     self.put(index, item.id, Some(Arc::new(item)));
                 }
             }
+        }
+    }
+
+    /// Reads the names within a value as they were when it was saved. What leads nowhere stays as it was.
+    fn reread(&self, property: &'static Property, value: &mut Value) {
+        let mut read = value.clone();
+        if self.resolve(Names::Saved, property, &mut read).is_ok() {
+            *value = read;
         }
     }
 
@@ -271,11 +276,7 @@ impl Store {
         let properties = self.tables[index].properties.iter();
         for (property, value) in properties.zip(&mut item.values) {
             if let Some(value) = value.as_mut().filter(|_| property.kind.refers()) {
-                let mut resolved = value.clone();
-                // What leads nowhere by now stays as it was.
-                if self.resolve(property, &mut resolved).is_ok() {
-                    *value = resolved;
-                }
+                self.reread(property, value);
             }
         }
         lost.is_empty().then(|| Arc::new(item))

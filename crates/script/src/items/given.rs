@@ -1,9 +1,9 @@
 //! The values that a command gives to properties, with words of older versions translated.
 
-use menu::{Menu, Property, Reason};
+use menu::{Menu, Names, Property, Reason};
 
 use super::Result;
-use crate::ast::Argument;
+use crate::ast::{Argument, Node};
 use crate::ready::{self, Loan, Ready};
 
 /// Values by property; `None` unsets.
@@ -30,7 +30,10 @@ impl Loan<'_> {
                     let value = match own {
                         // It is there once this is done.
                         true => property.kind.parse(property.name, &text).map(Some),
-                        false => self.store.parse(property, &text),
+                        false => {
+                            let names = self.names_in(argument);
+                            self.store.parse_from(names, property, &text)
+                        }
                     };
                     value.map_err(|reason| reason.at(argument.at))?
                 }
@@ -44,6 +47,19 @@ impl Loan<'_> {
             given.push((property.name, value));
         }
         Ok(given)
+    }
+
+    /// What the names in an argument may be. An id that stands in a file is of a router as it was, while one
+    /// that the file has looked for is of this one.
+    const fn names_in(&self, argument: &Argument) -> Names {
+        let literal = match &argument.value {
+            Some(value) => matches!(value.node, Node::Word(_) | Node::Text(_)),
+            None => false,
+        };
+        match self.in_file && literal {
+            true => Names::Filed,
+            false => Names::Typed,
+        }
     }
 
     /// The property that an argument means and the text of its value; `None` if it is gone. What
