@@ -182,13 +182,14 @@ mod tests {
     use std::path::Path;
 
     use router::drive::Setup;
-    use router::store::Durable;
+    use router::store::{Durable, Key, OnDamage};
 
     use super::*;
 
     /// One start of a router with this state; what it says.
     fn started(state: &Path, out: &mut dyn Write) -> Result<(), String> {
-        let durable = Durable::open(state)?;
+        let key = Key::new([7; 32], "a test");
+        let durable = Durable::open(state, &key, OnDamage::Refuse)?;
         let kept = durable.load()?;
         let mut store = schema::store();
         store.set_seal(seal, |seal, text| password::opens(seal, text.as_bytes()));

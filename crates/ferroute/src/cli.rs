@@ -78,6 +78,17 @@ pub(crate) struct Run {
     /// 127.0.0.1:20000: a base port is added to the port of each service.
     #[arg(long, value_name = "ADDRESS[:BASEPORT]")]
     pub(crate) listen: Option<Listen>,
+    /// The key that the configuration is encrypted with, made where it is not there. Default: the credential
+    /// store-key of the service manager, or ferroute/store.key in the user's settings (~/.config).
+    #[arg(long, value_name = "FILE", conflicts_with = "store_passphrase_file")]
+    pub(crate) store_key: Option<PathBuf>,
+    /// A file with a passphrase that the configuration is encrypted with, in place of a key.
+    #[arg(long, value_name = "FILE")]
+    pub(crate) store_passphrase_file: Option<PathBuf>,
+    /// Where the configuration is damaged, start from the best state that is left of it, say what is lost, and put
+    /// the damaged files aside.
+    #[arg(long)]
+    pub(crate) recover: bool,
     /// How much is logged.
     #[arg(long, value_enum, default_value_t = LogLevel::Info)]
     pub(crate) log: LogLevel,

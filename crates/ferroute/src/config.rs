@@ -6,7 +6,7 @@ use std::io::Read as _;
 use std::path::Path;
 
 use menu::{By, Clock, Live, Position, Store};
-use router::store::Durable;
+use router::store::{Durable, KeyFrom, OnDamage};
 use script::{Refused, Session};
 
 use crate::cli::{Check, Parse, Run};
@@ -14,15 +14,15 @@ use crate::core::clock;
 use crate::say;
 
 /// Fills the store from the state folder, or from `--config` (or `default`) when nothing is there
-/// yet, and makes it durable from then on. Gives what was noted beside it. With an error nothing has
-/// changed.
+/// yet, and makes it durable from then on. Gives what was noted beside it, and what there is to say. With an
+/// error nothing has changed.
 pub(crate) fn load(
     store: &mut Store,
     state: Option<&Path>,
     run: &Run,
     default: Option<&str>,
-) -> Result<BTreeMap<String, String>, String> {
-    let mut durable = state.map(Durable::open).transpose()?;
+) -> Result<(BTreeMap<String, String>, Vec<String>), String> {
+    let mut durable = state.map(|folder| open(folder, run)).transpose()?;
     let kept = match &durable {
         Some(open) => open.load()?,
         None => None,
@@ -39,16 +39,15 @@ pub(crate) fn load(
         }
         if let Some(mut durable) = durable {
             durable.replace(&store.save())?;
+            durable.keep_state();
             store.set_journal(Box::new(durable));
         }
-        return Ok(BTreeMap::new());
+        return Ok((BTreeMap::new(), Vec::new()));
     };
-    for said in router::store::take_up(store, durable, kept, clock())? {
-        tracing::warn!("{said}");
-    }
+    let said = router::store::take_up(store, durable, kept, clock())?;
     let notes = kept.notes.clone();
     let Some((name, text)) = text else {
-        return Ok(notes);
+        return Ok((notes, said));
     };
     let mut wanted = schema::store();
     import(&mut wanted, &name, &text)?;
@@ -58,7 +57,20 @@ pub(crate) fn load(
     } else {
         tell_difference(store, &name, &wanted);
     }
-    Ok(notes)
+    Ok((notes, said))
+}
+
+/// Opens the store in a state folder as the command line says.
+fn open(folder: &Path, run: &Run) -> Result<Durable, String> {
+    let from = KeyFrom {
+        file: run.store_key.clone(),
+        passphrase: run.store_passphrase_file.clone(),
+    };
+    let on_damage = match run.recover {
+        true => OnDamage::Recover,
+        false => OnDamage::Refuse,
+    };
+    Durable::open(folder, &from.key(folder)?, on_damage)
 }
 
 fn read(path: &Path) -> Result<String, String> {

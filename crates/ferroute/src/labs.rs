@@ -61,6 +61,9 @@ fn live(
     let mut run = Run {
         config,
         replace: false,
+        store_key: None,
+        store_passphrase_file: None,
+        recover: false,
         ports: ports(layout, driver.or_else(|| suits(&lab, layout))),
         take: false,
         workers,

@@ -87,6 +87,7 @@ impl Drop for Running {
         self.stop.store(true, Ordering::SeqCst);
         self.shared.wake.wake();
         let outside = self.control.take().and_then(|control| control.join().ok());
+        self.shared.lock().end();
         // Workers close the ports; only then are the devices given back.
         self.workers = None;
         drop(outside);
@@ -112,7 +113,7 @@ pub(crate) fn start(run: &Run, default: Option<&str>) -> Result<Running, String>
             .ensure_port(&spec.name, None)
             .map_err(|error| format!("port {}: {error}", spec.name))?;
     }
-    let notes = crate::config::load(&mut store, place.state.as_deref(), run, default)?;
+    let (notes, said) = crate::config::load(&mut store, place.state.as_deref(), run, default)?;
 
     let started = SystemInstant::now();
     let setup = Setup {
@@ -126,6 +127,7 @@ pub(crate) fn start(run: &Run, default: Option<&str>) -> Result<Running, String>
     set_clock(&mut instance);
     instance.recall(&notes);
     say_effects(&mut instance);
+    instance.begin(&notes, &said);
     if let Some(state) = &place.state {
         instance
             .control()

@@ -47,6 +47,8 @@ impl Router {
         let mut process = Command::new(env!("CARGO_BIN_EXE_ferroute"))
             .args(["run", "--no-host", "--state"])
             .arg(&self.state)
+            .arg("--store-key")
+            .arg(self.state.with_extension("key"))
             .args(["--listen", &format!("{}:{BASE}", self.address)])
             .stdin(Stdio::null())
             .stderr(Stdio::piped())
@@ -164,6 +166,7 @@ impl Drop for Router {
     fn drop(&mut self) {
         self.kill();
         let _ = std::fs::remove_dir_all(&self.state);
+        let _ = std::fs::remove_file(self.state.with_extension("key"));
     }
 }
 

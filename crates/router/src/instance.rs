@@ -29,6 +29,9 @@ pub struct Instance {
 /// How the notes begin that say when a user logged in: the number of the user's item follows.
 const LOGIN: &str = "login ";
 
+/// The note that the router has not stopped yet.
+const RUNNING: &str = "running";
+
 /// The note that nobody was told the first password: the number of its user's item and its seal.
 const UNTOLD: &str = "untold password";
 
@@ -218,6 +221,28 @@ impl Instance {
             let message = format!("a login is not kept: {reason}");
             self.control.log.add("system,error", message);
         }
+    }
+
+    /// Says in the log what there is to say of the start and of how the router stopped before it, and notes that
+    /// it runs.
+    pub fn begin(&mut self, notes: &BTreeMap<String, String>, said: &[String]) {
+        if notes.contains_key(RUNNING) {
+            // RouterOS: the same words.
+            let message = "router was rebooted without proper shutdown";
+            self.control.log.add("system,error,critical", message);
+        }
+        for line in said.iter().flat_map(|text| text.lines()) {
+            self.control.log.add("system,warning", line);
+        }
+        if !notes.contains_key(RUNNING) {
+            // A disk that takes nothing is told of elsewhere.
+            let _ = self.store.note(RUNNING, Some("yes"));
+        }
+    }
+
+    /// Notes that the router stops as it was told to.
+    pub fn end(&mut self) {
+        let _ = self.store.note(RUNNING, None);
     }
 
     /// Takes up what was noted beside the configuration before the router was started.

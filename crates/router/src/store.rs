@@ -4,59 +4,59 @@
 //! Items are kept as strings, by menu path and id, so that a later version reads what it knows and
 //! names what it does not. Beside the items stand the log of transactions, which the history comes
 //! from, and what safe mode holds: both are written with the transaction that they are of.
+//!
+//! All of it is encrypted under the machine's key ([`Key`]). Beside the database stand a ledger of what was
+//! acknowledged and the last good state, for the day when the disk is bad: see [`opening`].
 
+#[cfg(test)]
+mod bad_disk;
 pub(crate) mod code;
 #[cfg(test)]
 mod disk;
+mod ledger;
+mod machine_key;
+mod opening;
+mod snapshot;
+mod tables;
 #[cfg(test)]
 mod tests;
+pub(crate) mod vault;
 
 use std::collections::{BTreeMap, VecDeque};
-use std::fs::Permissions;
-use std::os::unix::fs::{DirBuilderExt as _, PermissionsExt as _};
-use std::path::Path;
+use std::io;
+use std::path::PathBuf;
 use std::sync::Arc;
-use std::time::{Duration, Instant};
 
 use menu::{By, Changes, Clock, Journal, Origin, Saved, SavedChanges, SavedItem, Store};
-use redb::{
-    Database, ReadTransaction, ReadableDatabase as _, ReadableTable as _, StorageBackend,
-    TableDefinition, TableError, WriteTransaction,
-};
+use redb::{Database, ReadableDatabase as _, ReadableTable as _, StorageBackend};
 
-use crate::private::close_to_others;
+pub use self::machine_key::KeyFrom;
+pub use self::opening::OnDamage;
+pub use self::vault::Key;
 
-/// How long a router takes at most to end that was killed, and how often is looked.
-const ENDING: Duration = Duration::from_secs(3);
-const LOOK_AGAIN: Duration = Duration::from_millis(20);
-
-/// By menu path and id: see [`code::item`].
-const ITEMS: TableDefinition<'_, (&str, u64), &[u8]> = TableDefinition::new("items");
-/// `revision`, and `last-id` followed by a menu's path.
-const NUMBERS: TableDefinition<'_, &str, u64> = TableDefinition::new("numbers");
-/// Transactions by revision: see [`code::changes`].
-const LOG: TableDefinition<'_, u64, &[u8]> = TableDefinition::new("log");
-/// Items as they were when they began to be held; without bytes if they were not there.
-const HELD: TableDefinition<'_, (&str, u64), &[u8]> = TableDefinition::new("held");
-/// Words by name; [`HOLDING`] is one.
-const NOTES: TableDefinition<'_, &str, &str> = TableDefinition::new("notes");
-const REVISION: &str = "revision";
-const LAST_ID: &str = "last-id";
-/// The note that there is something in [`HELD`]: the revision that is held.
-const HOLDING: &str = "holding";
-/// The database's file in the state folder.
-const FILE: &str = "configuration.redb";
+use self::ledger::{Entry, Ledger};
+use self::tables::{HELD, HOLDING, LOG, REVISION, Reader, SERIAL, Writer, table};
+use self::vault::Vault;
 
 /// Transactions in the log, and bytes of all of them.
 const LOGGED: usize = 256;
 const LOG_BYTES: usize = 16 << 20;
 
+/// A snapshot is written after so many writes, or, where there is much to be written, after an eighth as many as there
+/// are items.
+const BETWEEN_SNAPSHOTS: u64 = 64;
+
 /// The configuration's file, held open by one router at a time.
 pub struct Durable {
     /// None when it could not be opened anew.
     database: Option<Database>,
+    vault: Vault,
     /// Opens it anew.
     again: Again,
+    /// What stands beside a database that is a file.
+    beside: Option<Beside>,
+    /// Counts the writes.
+    serial: u64,
     /// The last revision that was written.
     revision: Option<u64>,
     /// Whether first states are being kept.
@@ -65,10 +65,33 @@ pub struct Durable {
     logged: VecDeque<(u64, usize)>,
     /// The revision that may have to be taken back: the log keeps it, however large.
     unconfirmed: Option<u64>,
+    /// Why nothing can be written, while that is so.
+    full: Option<String>,
+    /// What there is to say about how it was opened.
+    said: Vec<String>,
+}
+
+/// What stands beside the database's file.
+struct Beside {
+    /// The database's file.
+    path: PathBuf,
+    key: Key,
+    ledger: Ledger,
+    /// The number of the last write in the snapshot, and after how many more the next is due.
+    snapshot: u64,
+    next: u64,
+}
+
+/// What is written, for the ledger.
+struct What<'a> {
+    /// The revision that it leaves, if that is another.
+    revision: Option<u64>,
+    /// Who does what.
+    line: &'a dyn Fn() -> String,
 }
 
 /// How a database is opened that there is.
-type Again = Arc<dyn Fn() -> Result<Database, redb::DatabaseError> + Send + Sync>;
+type Again = Arc<dyn Fn() -> Result<Durable, String> + Send + Sync>;
 
 /// What was kept.
 #[derive(Debug, Default)]
@@ -93,66 +116,38 @@ pub struct Held {
 }
 
 impl Durable {
-    /// Opens the configuration in this folder, and makes both if they are not there. Waits for a router
-    /// that is just ending: one that was killed has its files until the kernel has taken its memory apart,
-    /// which takes a second or two where that has rings of devices.
-    ///
-    /// # Errors
-    /// What is wrong, with the file's name; among it that another router has it open.
-    pub fn open(folder: &Path) -> Result<Self, String> {
-        let until = Instant::now() + ENDING;
-        Self::open_patiently(folder, || {
-            std::thread::park_timeout(LOOK_AGAIN);
-            Instant::now() < until
-        })
-    }
-
-    /// As [`Self::open`]; where another router has it open, `again` says whether to look once more.
-    fn open_patiently(folder: &Path, mut again: impl FnMut() -> bool) -> Result<Self, String> {
-        let path = folder.join(FILE);
-        let failed = |error: String| format!("{}: {error}", path.display());
-        // There are secrets in a configuration: the folder is for its owner alone.
-        std::fs::DirBuilder::new()
-            .recursive(true)
-            .mode(0o700)
-            .create(folder)
-            .map_err(|error| failed(error.to_string()))?;
-        close_to_others(&path)?;
-        let database = loop {
-            let database = match path.exists() {
-                true => Database::open(&path),
-                false => make(&path),
-            };
-            match database {
-                Err(redb::DatabaseError::DatabaseAlreadyOpen) if again() => {}
-                opened => break opened,
-            }
-        };
-        let database = database.map_err(|error| match error {
-            redb::DatabaseError::DatabaseAlreadyOpen => {
-                failed(String::from("another router is using it"))
-            }
-            error => failed(error.to_string()),
-        })?;
-        let again: Again = Arc::new({
-            let path = path.clone();
-            move || Database::open(&path)
-        });
-        Self::of(database, again).map_err(|error| failed(error.to_string()))
-    }
-
     /// The configuration on some other storage than a file.
     ///
     /// # Errors
     /// What the storage says.
-    pub fn on(storage: impl StorageBackend + Clone) -> Result<Self, String> {
-        let open = move || Database::builder().create_with_backend(storage.clone());
-        let database = open().map_err(|error| error.to_string())?;
-        Self::of(database, Arc::new(open)).map_err(|error| error.to_string())
+    pub fn on(storage: impl StorageBackend + Clone, key: &Key) -> Result<Self, String> {
+        let again: Again = Arc::new({
+            let (storage, key) = (storage.clone(), key.clone());
+            move || Self::on(storage.clone(), &key)
+        });
+        let open = || {
+            let database = Database::builder().create_with_backend(storage)?;
+            let vault = match tables::head(&database)? {
+                Some(head) => Vault::of(key, head),
+                None => {
+                    let vault = Vault::new(key)?;
+                    let transaction = database.begin_write()?;
+                    tables::write_head(&transaction, &vault.head)?;
+                    transaction.commit()?;
+                    vault
+                }
+            };
+            Self::of(database, vault, again)
+        };
+        open().map_err(|error: redb::Error| error.to_string())
     }
 
-    fn of(database: Database, again: Again) -> Result<Self, redb::Error> {
+    fn of(database: Database, vault: Vault, again: Again) -> Result<Self, redb::Error> {
         let transaction = database.begin_read()?;
+        let reader = Reader {
+            transaction: &transaction,
+            vault: Some(&vault),
+        };
         let mut logged = VecDeque::new();
         if let Some(log) = table(transaction.open_table(LOG))? {
             for entry in log.iter()? {
@@ -160,23 +155,20 @@ impl Durable {
                 logged.push_back((revision.value(), bytes.value().len()));
             }
         }
-        let notes = table(transaction.open_table(NOTES))?;
-        let holding = match &notes {
-            Some(notes) => notes.get(HOLDING)?.is_some(),
-            None => false,
-        };
-        let numbers = table(transaction.open_table(NUMBERS))?;
-        let revision = match &numbers {
-            Some(numbers) => numbers.get(REVISION)?.map(|number| number.value()),
-            None => None,
-        };
+        let numbers = reader.numbers()?.unwrap_or_default();
+        let holding = reader.notes()?.contains_key(HOLDING);
         Ok(Self {
-            revision,
+            serial: numbers.get(SERIAL).copied().unwrap_or_default(),
+            revision: numbers.get(REVISION).copied(),
             holding,
             logged,
             unconfirmed: None,
             database: Some(database),
+            vault,
             again,
+            beside: None,
+            full: None,
+            said: Vec::new(),
         })
     }
 
@@ -184,29 +176,92 @@ impl Durable {
         self.database.as_ref().ok_or(redb::Error::PreviousIo)
     }
 
+    /// Why nothing can be written, while that is so: the disk is full, or only read.
+    pub fn is_only_read(&self) -> Option<&str> {
+        self.full.as_deref()
+    }
+
+    /// What there is to say about how it was opened: what was lost and where it was put.
+    pub fn said(&mut self) -> Vec<String> {
+        std::mem::take(&mut self.said)
+    }
+
     /// Writes something. A database whose disk refused something once, because it was full, takes no more until it
     /// is opened anew.
     fn written<T>(
         &mut self,
-        write: impl Fn(&mut Self) -> Result<T, redb::Error>,
+        what: &What<'_>,
+        write: impl Fn(&Self, &Writer<'_>) -> Result<T, redb::Error>,
     ) -> Result<T, String> {
-        match write(self) {
-            Err(redb::Error::PreviousIo) => {
-                self.open_again()?;
-                write(self)
-            }
-            first => first,
+        if self.full.is_some() {
+            self.open_again()?;
         }
-        .map_err(|error| error.to_string())
+        let mut result = self.write(what, &write);
+        if matches!(result, Err(redb::Error::PreviousIo)) {
+            self.open_again()?;
+            result = self.write(what, &write);
+        }
+        result.map_err(|error| self.in_words(&error))
+    }
+
+    /// What went wrong, with the file's name; a full disk is remembered.
+    fn in_words(&mut self, error: &redb::Error) -> String {
+        let path = self.beside.as_ref().map(|beside| &beside.path);
+        let text = match path {
+            Some(path) => format!("{}: {error}", path.display()),
+            None => error.to_string(),
+        };
+        if is_full(error) {
+            self.full = Some(text.clone());
+        }
+        text
+    }
+
+    fn write<T>(
+        &mut self,
+        what: &What<'_>,
+        write: impl Fn(&Self, &Writer<'_>) -> Result<T, redb::Error>,
+    ) -> Result<T, redb::Error> {
+        // A ledger without room would refuse what the database has taken.
+        if let Some(beside) = &mut self.beside {
+            beside.ledger.make_room()?;
+        }
+        let serial = self.serial + 1;
+        let revision = what.revision.or(self.revision);
+        // A commit is synced to disk before it returns (redb's default durability).
+        let transaction = self.database()?.begin_write()?;
+        let writer = Writer {
+            transaction: &transaction,
+            vault: &self.vault,
+        };
+        let result = write(self, &writer)?;
+        writer.number(SERIAL, serial)?;
+        transaction.commit()?;
+        if let Some(beside) = &mut self.beside {
+            let entry = Entry {
+                serial,
+                revision: revision.unwrap_or_default(),
+                line: (what.line)(),
+            };
+            if let Err(error) = beside.ledger.add(entry) {
+                // The database has what nobody is told of: it has to be looked at anew.
+                self.database = None;
+                return Err(error.into());
+            }
+        }
+        (self.serial, self.revision) = (serial, revision);
+        Ok(result)
     }
 
     fn open_again(&mut self) -> Result<(), String> {
         // Only one at a time may have the file open.
         self.database = None;
-        let database = (self.again)().map_err(|error| error.to_string())?;
-        let found = Self::of(database, Arc::clone(&self.again));
-        let found = found.map_err(|error| error.to_string())?;
-        if (found.revision, found.holding) != (self.revision, self.holding) {
+        let found = (self.again)()?;
+        if let Some(full) = &found.full {
+            return Err(full.clone());
+        }
+        let state = |durable: &Self| (durable.serial, durable.revision, durable.holding);
+        if state(&found) != state(self) {
             // What failed in its very last step may be there all the same, and nobody was told so.
             return Err(String::from(
                 "the disk has what it refused; the router has to be started anew",
@@ -224,37 +279,16 @@ impl Durable {
     /// # Errors
     /// When the file cannot be read.
     pub fn load(&self) -> Result<Option<Kept>, String> {
-        self.read().map_err(|error| error.to_string())
-    }
-
-    fn read(&self) -> Result<Option<Kept>, redb::Error> {
-        let transaction = self.database()?.begin_read()?;
-        let Some(numbers) = table(transaction.open_table(NUMBERS))? else {
-            return Ok(None);
+        let read = || {
+            let transaction = self.database()?.begin_read()?;
+            let reader = Reader {
+                transaction: &transaction,
+                vault: Some(&self.vault),
+            };
+            reader.everything()
         };
-        let mut saved = Saved::default();
-        for number in numbers.iter()? {
-            let (name, value) = number?;
-            match name.value().strip_prefix(LAST_ID) {
-                Some(path) => saved.last_ids.push((path.to_owned(), value.value())),
-                None => saved.revision = value.value(),
-            }
-        }
-        for item in transaction.open_table(ITEMS)?.iter()? {
-            let (key, bytes) = item?;
-            let (path, id) = key.value();
-            saved.items.push(item_of(path, id, bytes.value())?);
-        }
-        let notes = read_notes(&transaction)?;
-        let since = notes.get(HOLDING).and_then(|text| text.parse().ok());
-        Ok(Some(Kept {
-            held: since
-                .map(|since| read_held(&transaction, since))
-                .transpose()?,
-            log: read_log(&transaction)?,
-            saved,
-            notes,
-        }))
+        let kept = read().map_err(|error: redb::Error| error.to_string())?;
+        Ok(kept.map(|(_, kept)| kept))
     }
 
     /// Keeps a whole configuration in place of what was kept, the log excepted.
@@ -262,57 +296,45 @@ impl Durable {
     /// # Errors
     /// When it cannot be written; what was kept then stays.
     pub fn replace(&mut self, saved: &Saved) -> Result<(), String> {
-        self.written(|durable| durable.write_all(saved))?;
-        self.revision = Some(saved.revision);
-        Ok(())
+        let what = What {
+            revision: Some(saved.revision),
+            line: &|| String::from("the configuration as this version reads it"),
+        };
+        self.written(&what, |_, writer| writer.saved(saved))
     }
 
-    fn write_all(&self, saved: &Saved) -> Result<(), redb::Error> {
-        let transaction = self.database()?.begin_write()?;
-        transaction.delete_table(ITEMS)?;
-        transaction.delete_table(NUMBERS)?;
-        {
-            let mut items = transaction.open_table(ITEMS)?;
-            for item in &saved.items {
-                items.insert((item.path.as_str(), item.id), code::item(item).as_slice())?;
-            }
-            let mut numbers = transaction.open_table(NUMBERS)?;
-            numbers.insert(REVISION, saved.revision)?;
-            for (path, last) in &saved.last_ids {
-                numbers.insert(format!("{LAST_ID}{path}").as_str(), *last)?;
-            }
+    /// Writes the last good state where it is time for that. What cannot be written is tried again the next time.
+    pub fn keep_state(&mut self) {
+        let Some(due) = self.beside.as_ref().map(|b| b.snapshot + b.next) else {
+            return;
+        };
+        if self.serial < due {
+            return;
         }
-        Ok(transaction.commit()?)
-    }
-
-    fn write(&mut self, changes: &Changes) -> Result<(), redb::Error> {
-        // A commit is synced to disk before it returns (redb's default durability).
-        let transaction = self.database()?.begin_write()?;
-        write_items(&transaction, changes)?;
-        if self.holding && changes.origin != Origin::Router {
-            write_held(&transaction, changes)?;
+        let kept = self.load().ok().flatten();
+        if let (Some(beside), Some(kept)) = (&mut self.beside, kept) {
+            beside.next = BETWEEN_SNAPSHOTS.max(kept.saved.items.len() as u64 / 8);
+            let path = opening::snapshot_of(&beside.path);
+            // Where it fails the last one is there still, and the ledger tells what it lacks.
+            let _ = snapshot::write(&path, &beside.key, self.serial, &kept);
+            beside.snapshot = self.serial;
         }
-        let logged = self.write_log(&transaction, changes)?;
-        transaction.commit()?;
-        self.logged = logged;
-        self.revision = Some(changes.revision);
-        Ok(())
     }
 
     /// Appends to the log and takes off what is too much of it; gives what is in it then.
     fn write_log(
         &self,
-        transaction: &WriteTransaction,
+        writer: &Writer<'_>,
         changes: &Changes,
     ) -> Result<VecDeque<(u64, usize)>, redb::Error> {
-        let mut log = transaction.open_table(LOG)?;
         let mut logged = self.logged.clone();
         let bytes = code::changes(&SavedChanges::of(changes));
         logged.push_back((changes.revision, bytes.len()));
         let mut sum: usize = logged.iter().map(|(_, bytes)| bytes).sum();
         if bytes.len() <= LOG_BYTES || self.unconfirmed == Some(changes.revision) {
-            log.insert(changes.revision, bytes.as_slice())?;
+            writer.logged(changes.revision, &bytes)?;
         }
+        let mut log = writer.transaction.open_table(LOG)?;
         // One that is too large for the log ends it: what was before is behind a gap.
         while sum > LOG_BYTES || logged.len() > LOGGED {
             let needed = |(revision, _): &mut (u64, usize)| Some(*revision) != self.unconfirmed;
@@ -324,186 +346,73 @@ impl Durable {
         }
         Ok(logged)
     }
+}
 
-    fn write_hold(&self) -> Result<(), redb::Error> {
-        let transaction = self.database()?.begin_write()?;
-        transaction.delete_table(HELD)?;
-        {
-            let numbers = transaction.open_table(NUMBERS)?;
-            let revision = numbers.get(REVISION)?.map_or(0, |number| number.value());
-            let mut notes = transaction.open_table(NOTES)?;
-            notes.insert(HOLDING, revision.to_string().as_str())?;
-        }
-        Ok(transaction.commit()?)
-    }
-
-    fn write_release(&self) -> Result<(), redb::Error> {
-        let transaction = self.database()?.begin_write()?;
-        transaction.delete_table(HELD)?;
-        transaction.open_table(NOTES)?.remove(HOLDING)?;
-        Ok(transaction.commit()?)
-    }
-
-    fn write_note(&self, name: &str, text: Option<&str>) -> Result<(), redb::Error> {
-        let transaction = self.database()?.begin_write()?;
-        {
-            let mut notes = transaction.open_table(NOTES)?;
-            match text {
-                Some(text) => drop(notes.insert(name, text)?),
-                None => drop(notes.remove(name)?),
-            }
-        }
-        Ok(transaction.commit()?)
-    }
+/// Whether a disk has no room, or is only read.
+fn is_full(error: &redb::Error) -> bool {
+    use io::ErrorKind::{FileTooLarge, QuotaExceeded, ReadOnlyFilesystem, StorageFull};
+    let kinds = [FileTooLarge, QuotaExceeded, ReadOnlyFilesystem, StorageFull];
+    matches!(error, redb::Error::Io(error) if kinds.contains(&error.kind()))
 }
 
 impl Journal for Durable {
     fn commit(&mut self, changes: &Changes) -> Result<(), String> {
-        self.written(|durable| durable.write(changes))
+        let what = What {
+            revision: Some(changes.revision),
+            line: &|| match changes.by.user.as_str() {
+                "" => format!("the router: {}", changes.action()),
+                user => format!("{user}: {}", changes.action()),
+            },
+        };
+        self.logged = self.written(&what, |durable, writer| {
+            writer.changes(changes)?;
+            if durable.holding && changes.origin != Origin::Router {
+                writer.held(&changes.list)?;
+            }
+            durable.write_log(writer, changes)
+        })?;
+        self.keep_state();
+        Ok(())
     }
 
     fn hold(&mut self) -> Result<(), String> {
-        self.written(|durable| durable.write_hold())?;
+        let what = What {
+            revision: None,
+            line: &|| String::from("safe mode taken"),
+        };
+        self.written(&what, |durable, writer| {
+            writer.transaction.delete_table(HELD)?;
+            let revision = durable.revision.unwrap_or_default();
+            writer.note(HOLDING, Some(&revision.to_string()))
+        })?;
         self.holding = true;
         Ok(())
     }
 
     fn release(&mut self) -> Result<(), String> {
-        self.written(|durable| durable.write_release())?;
+        let what = What {
+            revision: None,
+            line: &|| String::from("safe mode released"),
+        };
+        self.written(&what, |_, writer| {
+            writer.transaction.delete_table(HELD)?;
+            writer.note(HOLDING, None)
+        })?;
         self.holding = false;
         Ok(())
     }
 
     fn note(&mut self, name: &str, text: Option<&str>) -> Result<(), String> {
-        self.written(|durable| durable.write_note(name, text))?;
+        let what = What {
+            revision: None,
+            line: &|| format!("note {name}"),
+        };
+        self.written(&what, |_, writer| writer.note(name, text))?;
         if name == UNCONFIRMED {
             self.unconfirmed = text.and_then(|text| text.parse().ok());
         }
         Ok(())
     }
-}
-
-/// Makes a database. It has its name only when it is whole, because one that was cut off while it
-/// was made cannot be opened.
-fn make(path: &Path) -> Result<Database, redb::DatabaseError> {
-    let unfinished = path.with_extension("new");
-    match std::fs::remove_file(&unfinished) {
-        Err(error) if error.kind() != std::io::ErrorKind::NotFound => return Err(error.into()),
-        _ => {}
-    }
-    let database = Database::create(&unfinished)?;
-    // Where the folder was made by somebody else, it may be open to all.
-    std::fs::set_permissions(&unfinished, Permissions::from_mode(0o600))?;
-    std::fs::rename(&unfinished, path)?;
-    if let Some(folder) = path.parent() {
-        std::fs::File::open(folder)?.sync_all()?;
-    }
-    Ok(database)
-}
-
-/// A table that may not have been made yet.
-fn table<T>(opened: Result<T, TableError>) -> Result<Option<T>, redb::Error> {
-    match opened {
-        Err(TableError::TableDoesNotExist(_)) => Ok(None),
-        opened => Ok(Some(opened?)),
-    }
-}
-
-fn write_items(transaction: &WriteTransaction, changes: &Changes) -> Result<(), redb::Error> {
-    let mut items = transaction.open_table(ITEMS)?;
-    let mut numbers = transaction.open_table(NUMBERS)?;
-    numbers.insert(REVISION, changes.revision)?;
-    // An id is never used twice, so the highest one is kept even when its item goes.
-    let mut last_ids = BTreeMap::<_, u64>::new();
-    for change in &changes.list {
-        match SavedItem::after(change) {
-            Ok(item) => {
-                let bytes = code::item(&item);
-                items.insert((item.path.as_str(), item.id), bytes.as_slice())?;
-            }
-            Err((path, id)) => drop(items.remove((path, id))?),
-        }
-        // What exists from the start is numbered by the schema.
-        let either = change.after.as_ref().or(change.before.as_ref());
-        if either.is_none_or(|item| item.builtin.is_none()) {
-            let last = last_ids.entry(change.menu.path).or_default();
-            *last = change.id.0.max(*last);
-        }
-    }
-    for (path, last) in last_ids {
-        let counter = format!("{LAST_ID}{path}");
-        let known = numbers
-            .get(counter.as_str())?
-            .map_or(0, |last| last.value());
-        if last > known {
-            numbers.insert(counter.as_str(), last)?;
-        }
-    }
-    Ok(())
-}
-
-/// Keeps what changes for the first time, as it was.
-fn write_held(transaction: &WriteTransaction, changes: &Changes) -> Result<(), redb::Error> {
-    let mut held = transaction.open_table(HELD)?;
-    for change in &changes.list {
-        let key = (change.menu.path, change.id.0);
-        if held.get(key)?.is_some() {
-            continue;
-        }
-        let before = change.before.as_deref();
-        let bytes = before.map(|item| code::item(&SavedItem::of(item)));
-        held.insert(key, bytes.unwrap_or_default().as_slice())?;
-    }
-    Ok(())
-}
-
-fn item_of(path: &str, id: u64, bytes: &[u8]) -> Result<SavedItem, redb::Error> {
-    code::read_item(path, id, bytes)
-        .ok_or_else(|| redb::Error::Corrupted(format!("item {path} *{id:X}")))
-}
-
-fn read_held(transaction: &ReadTransaction, since: u64) -> Result<Held, redb::Error> {
-    let mut held = Held {
-        since,
-        items: Vec::new(),
-    };
-    if let Some(table) = table(transaction.open_table(HELD))? {
-        for entry in table.iter()? {
-            let (key, bytes) = entry?;
-            let ((path, id), bytes) = (key.value(), bytes.value());
-            let item = match bytes.is_empty() {
-                true => None,
-                false => Some(item_of(path, id, bytes)?),
-            };
-            held.items.push((path.to_owned(), id, item));
-        }
-    }
-    Ok(held)
-}
-
-fn read_log(transaction: &ReadTransaction) -> Result<Vec<SavedChanges>, redb::Error> {
-    let mut log = Vec::new();
-    if let Some(table) = table(transaction.open_table(LOG))? {
-        for entry in table.iter()? {
-            let (revision, bytes) = entry?;
-            let revision = revision.value();
-            let changes = code::read_changes(revision, bytes.value());
-            let damaged = || redb::Error::Corrupted(format!("revision {revision}"));
-            log.push(changes.ok_or_else(damaged)?);
-        }
-    }
-    Ok(log)
-}
-
-fn read_notes(transaction: &ReadTransaction) -> Result<BTreeMap<String, String>, redb::Error> {
-    let mut notes = BTreeMap::new();
-    if let Some(table) = table(transaction.open_table(NOTES))? {
-        for entry in table.iter()? {
-            let (name, text) = entry?;
-            notes.insert(name.value().to_owned(), text.value().to_owned());
-        }
-    }
-    Ok(notes)
 }
 
 /// Takes up what was kept: the configuration, its history, and what has to be given back because the
@@ -528,14 +437,39 @@ pub fn take_up(
         .rposition(Option::is_none)
         .map_or(0, |gap| gap + 1);
     store.load_history(log.into_iter().skip(readable).flatten());
-    durable.replace(&store.save())?;
+    let saved = store.save();
+    if !is_same(&saved, &kept.saved) {
+        let replaced = durable.replace(&saved);
+        if durable.is_only_read().is_none() {
+            replaced?;
+        }
+    }
+    said.extend(durable.said());
+    if let Some(why) = durable.is_only_read() {
+        said.push(format!("the configuration is only read: {why}"));
+    }
+    let is_only_read = durable.is_only_read().is_some();
+    durable.keep_state();
     store.set_journal(Box::new(durable));
     hold_again(store, kept);
-    let failed = |reason: menu::Reason| reason.to_string();
+    let given_back = give_back(store, kept, clock, &mut said);
+    match given_back.and_then(|()| forget_passing(store)) {
+        // What cannot be written is done at the next start.
+        Err(reason) if is_only_read => said.push(format!("not given back: {reason}")),
+        done => done.map_err(|reason| reason.to_string())?,
+    }
+    Ok(said)
+}
+
+/// Gives back what nobody kept for good before the router stopped.
+fn give_back(
+    store: &mut Store,
+    kept: &Kept,
+    clock: Clock,
+    said: &mut Vec<String>,
+) -> Result<(), menu::Reason> {
     if store.held_since().is_some() {
-        store
-            .unroll(By::user("", clock).doing(UNROLLED))
-            .map_err(failed)?;
+        store.unroll(By::user("", clock).doing(UNROLLED))?;
         said.push(UNROLLED.to_owned());
     }
     if let Some(revision) = kept.notes.get(UNCONFIRMED) {
@@ -550,10 +484,20 @@ pub fn take_up(
                 Err(reason) => said.push(format!("not taken back: {reason}")),
             }
         }
-        store.note(UNCONFIRMED, None).map_err(failed)?;
+        store.note(UNCONFIRMED, None)?;
     }
-    forget_passing(store).map_err(failed)?;
-    Ok(said)
+    Ok(())
+}
+
+/// Whether a configuration is what was kept, in whatever order.
+fn is_same(one: &Saved, other: &Saved) -> bool {
+    let by_place = |saved: &Saved| {
+        let items = saved.items.iter().cloned();
+        let items = items.map(|item| ((item.path.clone(), item.id), item));
+        let last_ids: BTreeMap<_, _> = saved.last_ids.iter().cloned().collect();
+        (saved.revision, last_ids, items.collect::<BTreeMap<_, _>>())
+    };
+    by_place(one) == by_place(other)
 }
 
 /// RouterOS: what is there for a while does not outlive a restart.

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::time::Instant;
 
 use menu::{Offline, Output, Store};
-use router::store::Durable;
+use router::store::{Durable, Key, OnDamage};
 use script::Session;
 
 use crate::cli::Bench;
@@ -156,7 +156,8 @@ fn import(what: &'static str, text: &str, runs: u32) -> Result<Timed, String> {
     for _ in 0..runs {
         let folder = Folder::new();
         let mut store = schema::store();
-        let mut durable = Durable::open(&folder.0)?;
+        let key = Key::new([7; 32], "a measurement");
+        let mut durable = Durable::open(&folder.0, &key, OnDamage::Refuse)?;
         durable.replace(&store.save())?;
         store.set_journal(Box::new(durable));
         let start = Instant::now();

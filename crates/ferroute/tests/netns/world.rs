@@ -264,6 +264,9 @@ impl Router {
         command
             .arg("--state")
             .arg(start.state.unwrap_or(Path::new(":memory:")));
+        if let Some(state) = start.state {
+            command.arg("--store-key").arg(state.with_extension("key"));
+        }
         for port in &start.ports {
             command.args(["--port", port]);
         }

@@ -7,7 +7,7 @@ use menu::Value;
 
 use super::{Instance, UNTOLD};
 use crate::drive::Setup;
-use crate::store::Durable;
+use crate::store::{Durable, Key, OnDamage};
 
 /// A folder that nobody else has.
 fn folder(name: &str) -> PathBuf {
@@ -16,7 +16,8 @@ fn folder(name: &str) -> PathBuf {
 
 /// A router that starts with this state, and the notes in it.
 fn started(state: &Path) -> (Instance, BTreeMap<String, String>) {
-    let durable = Durable::open(state).expect("nobody else has it");
+    let key = Key::new([7; 32], "a test");
+    let durable = Durable::open(state, &key, OnDamage::Refuse).expect("nobody else has it");
     let kept = durable.load().expect("it can be read");
     let mut store = schema::store();
     store.set_seal(|_, text| Ok(format!("sealed {text}")), |_, _| false);

@@ -7,7 +7,6 @@
 use aes_gcm::aead::{Aead as _, Payload};
 use aes_gcm::{Aes256Gcm, KeyInit as _};
 use menu::{Call, Labour, Reason, Reply, Saved, Value};
-use rustix::rand::{GetRandomFlags, getrandom};
 use sha2::{Digest as _, Sha256};
 
 use super::{Desk, read_file};
@@ -143,11 +142,7 @@ fn salt_of(contents: &[u8]) -> Option<[u8; SALT]> {
 }
 
 fn random<const N: usize>() -> Result<[u8; N], Reason> {
-    let mut random = [0; N];
-    match getrandom(&mut random, GetRandomFlags::empty()) {
-        Ok(count) if count == N => Ok(random),
-        _ => Err(Reason::failure("no random numbers")),
-    }
+    crate::store::vault::random().map_err(|error| Reason::failure(error.to_string()))
 }
 
 /// A configuration as the contents of a file.

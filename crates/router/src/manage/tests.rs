@@ -6,7 +6,7 @@ use menu::{Clock, Files as _};
 use script::Session;
 
 use crate::drive::{PortNews, Setup};
-use crate::store::Durable;
+use crate::store::{Durable, Key, OnDamage};
 use crate::{Holder, Instance};
 
 /// A router that keeps nothing on disk, at some time of day.
@@ -456,7 +456,8 @@ impl State {
 
     /// A router with this state, and what it said when it took that up.
     fn start(&self) -> (Instance, Vec<String>) {
-        let mut durable = Durable::open(&self.0).expect("the folder");
+        let key = Key::new([7; 32], "a test");
+        let mut durable = Durable::open(&self.0, &key, OnDamage::Refuse).expect("the folder");
         let mut store = schema::store();
         let said = match durable.load().expect("readable") {
             Some(kept) => crate::store::take_up(&mut store, durable, &kept, Clock::default())

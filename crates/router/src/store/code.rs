@@ -3,6 +3,7 @@
 //! Numbers are little endian, texts have their length in four bytes before them. What is read may be
 //! damaged: then there is nothing, never a panic.
 
+use super::{Held, Kept, UNCONFIRMED};
 use menu::{By, Clock, Origin, Saved, SavedChange, SavedChanges, SavedItem};
 
 /// `position`, `builtin + 1` or 0, then each name and value.
@@ -142,6 +143,73 @@ pub(crate) fn read_saved(bytes: &[u8]) -> Option<Saved> {
     Some(saved)
 }
 
+/// Everything that was kept, but of the log only the transaction that may have to be taken back.
+pub(super) fn kept(kept: &Kept) -> Vec<u8> {
+    let mut out = Vec::new();
+    blob(&saved(&kept.saved), &mut out);
+    out.extend_from_slice(&(kept.notes.len() as u64).to_le_bytes());
+    for (name, words) in &kept.notes {
+        text(name, &mut out);
+        text(words, &mut out);
+    }
+    let unconfirmed = kept
+        .notes
+        .get(UNCONFIRMED)
+        .and_then(|text| text.parse().ok());
+    let log = kept
+        .log
+        .iter()
+        .filter(|one| Some(one.revision) == unconfirmed);
+    let log: Vec<_> = log.collect();
+    out.extend_from_slice(&(log.len() as u64).to_le_bytes());
+    for one in log {
+        out.extend_from_slice(&one.revision.to_le_bytes());
+        blob(&changes(one), &mut out);
+    }
+    if let Some(held) = &kept.held {
+        out.extend_from_slice(&held.since.to_le_bytes());
+        for (path, id, before) in &held.items {
+            text(path, &mut out);
+            out.extend_from_slice(&id.to_le_bytes());
+            blob(&before.as_ref().map(item).unwrap_or_default(), &mut out);
+        }
+    }
+    out
+}
+
+/// Reads what [`kept`] wrote.
+pub(super) fn read_kept(bytes: &[u8]) -> Option<Kept> {
+    let mut reader = Reader(bytes);
+    let mut kept = Kept {
+        saved: read_saved(reader.blob()?)?,
+        ..Kept::default()
+    };
+    for _ in 0..reader.number()? {
+        kept.notes.insert(reader.text()?, reader.text()?);
+    }
+    for _ in 0..reader.number()? {
+        let revision = reader.number()?;
+        kept.log.push(read_changes(revision, reader.blob()?)?);
+    }
+    if reader.0.is_empty() {
+        return Some(kept);
+    }
+    let mut held = Held {
+        since: reader.number()?,
+        items: Vec::new(),
+    };
+    while !reader.0.is_empty() {
+        let (path, id) = (reader.text()?, reader.number()?);
+        let before = match reader.blob()? {
+            [] => None,
+            bytes => Some(read_item(&path, id, bytes)?),
+        };
+        held.items.push((path, id, before));
+    }
+    kept.held = Some(held);
+    Some(kept)
+}
+
 fn text(text: &str, out: &mut Vec<u8>) {
     blob(text.as_bytes(), out);
 }
@@ -237,6 +305,32 @@ mod tests {
         for len in 0..bytes.len() {
             assert_ne!(read_changes(9, &bytes[..len]), Some(one.clone()), "{len}");
         }
+    }
+
+    #[test]
+    fn everything_that_was_kept_is_read_as_it_was_written() {
+        let held = Held {
+            since: 2,
+            items: vec![
+                (String::from("/x"), 7, Some(some_item())),
+                (String::from("/y"), 8, None),
+            ],
+        };
+        let one = Kept {
+            saved: Saved {
+                revision: 3,
+                last_ids: vec![(String::from("/x"), 9)],
+                items: vec![some_item()],
+            },
+            notes: [(String::from("a"), String::from("b"))].into(),
+            held: Some(held),
+            log: Vec::new(),
+        };
+        let bytes = kept(&one);
+
+        let read = read_kept(&bytes).expect("it was written");
+        assert_eq!((read.saved, read.notes), (one.saved, one.notes));
+        assert_eq!(read.held, one.held);
     }
 
     #[test]

@@ -5,7 +5,23 @@ use menu::{By, Clock, Store};
 use script::Session;
 
 use super::disk::Disk;
-use super::{Durable, Kept};
+use super::opening::FILE;
+use super::{Durable, Kept, Key, OnDamage};
+
+fn key() -> Key {
+    Key::new([7; 32], "a test")
+}
+
+fn opened(folder: &std::path::Path) -> Result<Durable, String> {
+    Durable::open(folder, &key(), OnDamage::Refuse)
+}
+
+fn open_patiently(
+    folder: &std::path::Path,
+    again: impl FnMut() -> bool,
+) -> Result<Durable, String> {
+    Durable::open_patiently(folder, &key(), OnDamage::Refuse, again)
+}
 
 fn folder() -> std::path::PathBuf {
     use std::sync::atomic::{AtomicU32, Ordering};
@@ -35,7 +51,7 @@ fn taken_up(kept: &Kept) -> Store {
 fn what_was_committed_is_there_after_a_restart() {
     let folder = folder();
     let mut store = schema::store();
-    store.set_journal(Box::new(Durable::open(&folder).expect("a new folder")));
+    store.set_journal(Box::new(opened(&folder).expect("a new folder")));
     run(&mut store, "/interface list add name=LAN").expect("a new name");
     run(&mut store, "/interface list add name=WAN").expect("a new name");
     let wan = store.named("interface-list", "WAN").map(|item| item.id);
@@ -43,7 +59,7 @@ fn what_was_committed_is_there_after_a_restart() {
     let kept = store.revision();
     drop(store);
 
-    let durable = Durable::open(&folder).expect("the same folder");
+    let durable = opened(&folder).expect("the same folder");
     let read = durable
         .load()
         .expect("readable")
@@ -74,7 +90,9 @@ fn a_disk_that_was_full_takes_changes_again_when_it_is_not() {
     for writes in 0..24 {
         let disk = Disk::default();
         let mut store = schema::store();
-        store.set_journal(Box::new(Durable::on(disk.clone()).expect("an empty disk")));
+        store.set_journal(Box::new(
+            Durable::on(disk.clone(), &key()).expect("an empty disk"),
+        ));
         run(&mut store, "/interface list add name=before").expect("there is room");
 
         disk.full_after(Some(writes));
@@ -90,7 +108,7 @@ fn a_disk_that_was_full_takes_changes_again_when_it_is_not() {
         }
         refused += usize::from(first.is_err());
         drop(store);
-        let durable = Durable::on(disk).expect("what was written");
+        let durable = Durable::on(disk, &key()).expect("what was written");
         let kept = durable.load().expect("readable").expect("it was kept");
         let store = taken_up(&kept);
         for (name, acknowledged) in [
@@ -109,9 +127,9 @@ fn a_disk_that_was_full_takes_changes_again_when_it_is_not() {
 #[test]
 fn two_routers_cannot_share_a_folder() {
     let folder = folder();
-    let first = Durable::open(&folder).expect("a new folder");
+    let first = opened(&folder).expect("a new folder");
 
-    let second = Durable::open_patiently(&folder, || false).err();
+    let second = open_patiently(&folder, || false).err();
 
     assert!(second.is_some_and(|error| error.contains("another router")));
     drop(first);
@@ -121,10 +139,10 @@ fn two_routers_cannot_share_a_folder() {
 #[test]
 fn a_router_waits_for_one_that_is_ending() {
     let folder = folder();
-    let mut first = Some(Durable::open(&folder).expect("a new folder"));
+    let mut first = Some(opened(&folder).expect("a new folder"));
     let mut looks = 0;
 
-    let second = Durable::open_patiently(&folder, || {
+    let second = open_patiently(&folder, || {
         looks += 1;
         if looks == 3 {
             first = None;
@@ -199,7 +217,7 @@ fn seen(durable: &Durable) -> Seen {
 fn until_cut(cut: Option<usize>) -> (Disk, usize) {
     let disk = Disk::default();
     // The database gets its name when it is made, so that the power cannot go in between.
-    let mut durable = Durable::on(disk.clone()).expect("an empty disk");
+    let mut durable = Durable::on(disk.clone(), &key()).expect("an empty disk");
     disk.cut_at(cut.map(|cut| disk.syncs() + cut));
     let mut store = schema::store();
     if durable.replace(&store.save()).is_err() {
@@ -216,7 +234,7 @@ fn states() -> Vec<Seen> {
     let mut all = Vec::new();
     for count in 0..=COMMANDS.len() {
         let disk = Disk::default();
-        let mut durable = Durable::on(disk.clone()).expect("an empty disk");
+        let mut durable = Durable::on(disk.clone(), &key()).expect("an empty disk");
         let mut store = schema::store();
         durable.replace(&store.save()).expect("there is power");
         store.set_journal(Box::new(durable));
@@ -225,7 +243,7 @@ fn states() -> Vec<Seen> {
             .all(|text| command(&mut store, text));
         assert!(done, "{count}");
         drop(store);
-        all.push(seen(&Durable::on(disk).expect("what was written")));
+        all.push(seen(&Durable::on(disk, &key()).expect("what was written")));
     }
     all
 }
@@ -234,7 +252,7 @@ fn states() -> Vec<Seen> {
 fn what_is_acknowledged_survives_every_cut_and_nothing_is_half() {
     let states = states();
     let made = Disk::default();
-    drop(Durable::on(made.clone()).expect("an empty disk"));
+    drop(Durable::on(made.clone(), &key()).expect("an empty disk"));
     let (whole, _) = until_cut(None);
     let syncs = whole.syncs() - made.syncs();
     assert!(syncs > COMMANDS.len(), "each command is synced");
@@ -243,7 +261,7 @@ fn what_is_acknowledged_survives_every_cut_and_nothing_is_half() {
         for seed in 0..6 {
             let (disk, acknowledged) = until_cut(Some(cut));
             let mut rng = Rng::seeded(cut as u64 * 1_000 + seed);
-            let durable = Durable::on(disk.after_power_loss(&mut rng));
+            let durable = Durable::on(disk.after_power_loss(&mut rng), &key());
             let durable = durable.unwrap_or_else(|error| panic!("cut {cut} seed {seed}: {error}"));
 
             let found = seen(&durable);
@@ -265,7 +283,7 @@ fn a_folder_in_which_the_database_was_not_finished_is_begun_anew() {
     std::fs::create_dir_all(&folder).expect("a new folder");
     std::fs::write(folder.join("configuration.new"), b"half of it").expect("a file");
 
-    let durable = Durable::open(&folder);
+    let durable = opened(&folder);
 
     assert!(durable.is_ok_and(|durable| durable.load().is_ok_and(|kept| kept.is_none())));
     assert!(!folder.join("configuration.new").exists());
@@ -281,18 +299,18 @@ fn what_is_kept_is_for_its_owner_alone() {
     let open = std::fs::Permissions::from_mode(0o755);
     std::fs::set_permissions(&folder, open).expect("our folder");
 
-    let durable = Durable::open(&folder).expect("an empty folder");
+    let durable = opened(&folder).expect("an empty folder");
 
-    let file = std::fs::metadata(folder.join(super::FILE)).expect("it was made");
+    let file = std::fs::metadata(folder.join(FILE)).expect("it was made");
     assert_eq!(file.permissions().mode() & 0o777, 0o600);
     drop(durable);
 
     // As a version of before left it, or a copy that was put there.
     let open = std::fs::Permissions::from_mode(0o644);
-    std::fs::set_permissions(folder.join(super::FILE), open).expect("our file");
-    let durable = Durable::open(&folder).expect("a configuration");
+    std::fs::set_permissions(folder.join(FILE), open).expect("our file");
+    let durable = opened(&folder).expect("a configuration");
 
-    let file = std::fs::metadata(folder.join(super::FILE)).expect("it is there");
+    let file = std::fs::metadata(folder.join(FILE)).expect("it is there");
     assert_eq!(file.permissions().mode() & 0o777, 0o600);
     drop(durable);
     let _ = std::fs::remove_dir_all(&folder);
@@ -302,12 +320,14 @@ fn what_is_kept_is_for_its_owner_alone() {
 fn the_log_is_bounded_and_a_change_too_large_for_it_ends_it() {
     let disk = Disk::default();
     let mut store = schema::store();
-    store.set_journal(Box::new(Durable::on(disk.clone()).expect("an empty disk")));
+    store.set_journal(Box::new(
+        Durable::on(disk.clone(), &key()).expect("an empty disk"),
+    ));
     for number in 0..super::LOGGED + 10 {
         run(&mut store, &format!("/system identity set name=n{number}")).expect("a name");
     }
     let logged = |disk: &Disk| -> Vec<u64> {
-        let durable = Durable::on(disk.clone()).expect("what was written");
+        let durable = Durable::on(disk.clone(), &key()).expect("what was written");
         let kept = durable.load().expect("readable").unwrap_or_default();
         kept.log.iter().map(|changes| changes.revision).collect()
     };
@@ -315,7 +335,7 @@ fn the_log_is_bounded_and_a_change_too_large_for_it_ends_it() {
     assert_eq!(logged(&disk).len(), super::LOGGED);
     assert_eq!(logged(&disk).first(), Some(&11));
 
-    let durable = Durable::on(disk.clone()).expect("what was written");
+    let durable = Durable::on(disk.clone(), &key()).expect("what was written");
     let mut store = taken_up(&durable.load().expect("readable").unwrap_or_default());
     store.set_journal(Box::new(durable));
     let large = "x".repeat(super::LOG_BYTES / 100);

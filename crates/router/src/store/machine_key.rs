@@ -1,0 +1,154 @@
+//! Where the machine's key comes from: the service manager, a file that somebody names, or one that is made beside
+//! the user's settings. It is never in the state folder, so that a copy of that is not enough.
+
+use std::fs;
+use std::io::{self, Write as _};
+use std::os::unix::fs::DirBuilderExt as _;
+use std::path::{Path, PathBuf};
+
+use super::Key;
+use super::ledger::{private_file, put_in_place};
+use super::vault::random;
+use crate::private::close_to_others;
+
+/// The credential that a service manager hands over.
+const CREDENTIAL: &str = "store-key";
+/// What a passphrase is salted with, in the state folder.
+const SALT: &str = "configuration.salt";
+const KEY: usize = 32;
+/// What a guess of a passphrase costs (RFC 7914): 32 MiB.
+const COST: (u8, u32, u32) = (15, 8, 1);
+
+/// What somebody said about the key.
+#[derive(Clone, Debug, Default)]
+pub struct KeyFrom {
+    /// A file with the key, made where it is not there.
+    pub file: Option<PathBuf>,
+    /// A file with a passphrase.
+    pub passphrase: Option<PathBuf>,
+}
+
+impl KeyFrom {
+    /// The key for the store in this folder.
+    ///
+    /// # Errors
+    /// What is wrong with which file.
+    pub fn key(&self, folder: &Path) -> Result<Key, String> {
+        if let Some(path) = &self.passphrase {
+            return of_passphrase(path, folder);
+        }
+        if let Some(path) = &self.file {
+            return of_file(path);
+        }
+        if let Some(credentials) = std::env::var_os("CREDENTIALS_DIRECTORY") {
+            let path = Path::new(&credentials).join(CREDENTIAL);
+            // It is the service manager's: neither made nor changed.
+            if path.exists() {
+                return read(&path).map_err(|error| named(&path, error));
+            }
+        }
+        of_file(&usual_file())
+    }
+}
+
+/// The file of a user who has named none.
+fn usual_file() -> PathBuf {
+    let settings = std::env::var_os("XDG_CONFIG_HOME").filter(|path| !path.is_empty());
+    let home = || Some(PathBuf::from(std::env::var_os("HOME")?).join(".config"));
+    match settings.map(PathBuf::from).or_else(home) {
+        Some(settings) => settings.join("ferroute/store.key"),
+        None => PathBuf::from("/var/lib/ferroute-key/store.key"),
+    }
+}
+
+fn named(path: &Path, error: impl std::fmt::Display) -> String {
+    format!("the store's key {}: {error}", path.display())
+}
+
+/// The key in a file; a file that is not there is made.
+fn of_file(path: &Path) -> Result<Key, String> {
+    if !path.exists() {
+        make(path).map_err(|error| named(path, error))?;
+    }
+    close_to_others(path)?;
+    read(path).map_err(|error| named(path, error))
+}
+
+fn read(path: &Path) -> io::Result<Key> {
+    let bytes = fs::read(path)?;
+    let text = std::str::from_utf8(&bytes).unwrap_or_default().trim();
+    let digits = || {
+        let pairs = text.as_bytes().chunks(2);
+        let pairs = pairs.map(|pair| u8::from_str_radix(std::str::from_utf8(pair).ok()?, 16).ok());
+        pairs.collect::<Option<Vec<_>>>()?.try_into().ok()
+    };
+    let key: Option<[u8; KEY]> = bytes.as_slice().try_into().ok().or_else(digits);
+    let key = key.ok_or_else(|| {
+        io::Error::other("there are neither 32 bytes nor 64 hexadecimal digits in it")
+    })?;
+    Ok(Key::new(key, path.display().to_string()))
+}
+
+/// Makes a key. Of two routers that do so at once one is first, and the other takes its key.
+fn make(path: &Path) -> io::Result<()> {
+    if let Some(folder) = path.parent() {
+        fs::DirBuilder::new()
+            .recursive(true)
+            .mode(0o700)
+            .create(folder)?;
+    }
+    let key: [u8; KEY] = random()?;
+    let digits: String = key.iter().map(|byte| format!("{byte:02x}")).collect();
+    let unfinished = path.with_extension(format!("new-{}", std::process::id()));
+    let mut file = private_file(&unfinished)?;
+    file.write_all(format!("{digits}\n").as_bytes())?;
+    file.sync_all()?;
+    let linked = fs::hard_link(&unfinished, path);
+    fs::remove_file(&unfinished)?;
+    match linked {
+        Err(error) if error.kind() == io::ErrorKind::AlreadyExists => Ok(()),
+        linked => linked,
+    }
+}
+
+/// The key that scrypt makes of a passphrase and of a salt of the folder's own.
+fn of_passphrase(path: &Path, folder: &Path) -> Result<Key, String> {
+    let text = fs::read(path).map_err(|error| named(path, error))?;
+    let text = text.trim_ascii_end();
+    if text.is_empty() {
+        return Err(named(path, "there is no passphrase in it"));
+    }
+    let salt = folder.join(SALT);
+    let bytes = salt_of(&salt).map_err(|error| named(&salt, error))?;
+    let (log, blocks, lanes) = COST;
+    let mut key = [0; KEY];
+    scrypt::Params::new(log, blocks, lanes)
+        .map_err(|error| named(path, error))
+        .and_then(|params| {
+            scrypt::scrypt(text, &bytes, &params, &mut key).map_err(|error| named(path, error))
+        })?;
+    Ok(Key::new(
+        key,
+        format!("the passphrase in {}", path.display()),
+    ))
+}
+
+fn salt_of(path: &Path) -> io::Result<Vec<u8>> {
+    match fs::read(path) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => {}
+        salt => return salt,
+    }
+    if let Some(folder) = path.parent() {
+        fs::DirBuilder::new()
+            .recursive(true)
+            .mode(0o700)
+            .create(folder)?;
+    }
+    let salt: [u8; 16] = random()?;
+    let unfinished = path.with_extension("salt.new");
+    let mut file = private_file(&unfinished)?;
+    file.write_all(&salt)?;
+    file.sync_all()?;
+    put_in_place(&unfinished, path)?;
+    Ok(salt.to_vec())
+}

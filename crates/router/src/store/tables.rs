@@ -1,0 +1,380 @@
+//! What stands in the database, and how it is read. Values are locked, each for its table and key; versions before
+//! kept them in the clear, and such a database is read once.
+
+use std::collections::BTreeMap;
+
+use menu::{Change, Changes, SavedChanges, SavedItem};
+use redb::{
+    Database, ReadTransaction, ReadableDatabase as _, ReadableTable as _, Table, TableDefinition,
+    TableError, WriteTransaction,
+};
+
+use super::vault::{Head, Place, Vault};
+use super::{Held, Kept, code};
+
+type Bytes = &'static [u8];
+type Items = TableDefinition<'static, (&'static str, u64), Bytes>;
+
+/// By menu path and id: see [`code::item`].
+pub(super) const ITEMS: Items = TableDefinition::new("items");
+/// `revision`, [`SERIAL`], and `last-id` followed by a menu's path: eight bytes each, little endian.
+pub(super) const NUMBERS: TableDefinition<'static, &str, Bytes> = TableDefinition::new("counts");
+/// Transactions by revision: see [`code::changes`].
+pub(super) const LOG: TableDefinition<'static, u64, Bytes> = TableDefinition::new("log");
+/// Items as they were when they began to be held; without bytes if they were not there.
+pub(super) const HELD: Items = TableDefinition::new("held");
+/// Words by name; [`HOLDING`] is one.
+pub(super) const NOTES: TableDefinition<'static, &str, Bytes> = TableDefinition::new("words");
+/// What is said in the clear: [`HEAD_NAME`].
+const HEAD: TableDefinition<'static, &str, Bytes> = TableDefinition::new("head");
+const HEAD_NAME: &str = "vault";
+/// As they were in the clear.
+const OLD_NUMBERS: TableDefinition<'static, &str, u64> = TableDefinition::new("numbers");
+const OLD_NOTES: TableDefinition<'static, &str, &str> = TableDefinition::new("notes");
+
+pub(super) const REVISION: &str = "revision";
+/// Counts the writes.
+pub(super) const SERIAL: &str = "serial";
+pub(super) const LAST_ID: &str = "last-id";
+/// The note that there is something in [`HELD`]: the revision that is held.
+pub(super) const HOLDING: &str = "holding";
+
+type Done<T> = Result<T, redb::Error>;
+
+/// A table that may not have been made yet.
+pub(super) fn table<T>(opened: Result<T, TableError>) -> Done<Option<T>> {
+    match opened {
+        Err(TableError::TableDoesNotExist(_)) => Ok(None),
+        opened => Ok(Some(opened?)),
+    }
+}
+
+fn damaged(what: impl Into<String>) -> redb::Error {
+    redb::Error::Corrupted(what.into())
+}
+
+/// The head of a database; none where it is one of a version before.
+pub(super) fn head(database: &Database) -> Done<Option<Head>> {
+    let transaction = database.begin_read()?;
+    let Some(table) = table(transaction.open_table(HEAD))? else {
+        return Ok(None);
+    };
+    let bytes = table.get(HEAD_NAME)?;
+    let head = bytes.and_then(|bytes| Head::read(bytes.value()));
+    head.map(Some).ok_or_else(|| damaged("the head"))
+}
+
+/// Writes the head of a new database.
+pub(super) fn write_head(transaction: &WriteTransaction, head: &Head) -> Done<()> {
+    let mut table = transaction.open_table(HEAD)?;
+    table.insert(HEAD_NAME, &head.bytes()[..])?;
+    Ok(())
+}
+
+/// How values are read: unlocked, or as a version before wrote them.
+pub(super) struct Reader<'a> {
+    pub(super) transaction: &'a ReadTransaction,
+    pub(super) vault: Option<&'a Vault>,
+}
+
+impl Reader<'_> {
+    fn open(&self, place: &Place<'_>, bytes: &[u8]) -> Done<Vec<u8>> {
+        let opened = match self.vault {
+            Some(vault) => vault.open(place, bytes),
+            None => Some(bytes.to_vec()),
+        };
+        let Place(table, name, number) = place;
+        opened.ok_or_else(|| damaged(format!("{table} {name} *{number:X}")))
+    }
+
+    pub(super) fn numbers(&self) -> Done<Option<BTreeMap<String, u64>>> {
+        let mut numbers = BTreeMap::new();
+        if self.vault.is_none() {
+            let Some(table) = table(self.transaction.open_table(OLD_NUMBERS))? else {
+                return Ok(None);
+            };
+            for entry in table.iter()? {
+                let (name, number) = entry?;
+                numbers.insert(name.value().to_owned(), number.value());
+            }
+            return Ok(Some(numbers));
+        }
+        let Some(table) = table(self.transaction.open_table(NUMBERS))? else {
+            return Ok(None);
+        };
+        for entry in table.iter()? {
+            let (name, bytes) = entry?;
+            let name = name.value();
+            let bytes = self.open(&Place("counts", name, 0), bytes.value())?;
+            let bytes = bytes.try_into().map_err(|_| damaged(name))?;
+            numbers.insert(name.to_owned(), u64::from_le_bytes(bytes));
+        }
+        Ok(Some(numbers))
+    }
+
+    pub(super) fn notes(&self) -> Done<BTreeMap<String, String>> {
+        let mut notes = BTreeMap::new();
+        if self.vault.is_none() {
+            if let Some(table) = table(self.transaction.open_table(OLD_NOTES))? {
+                for entry in table.iter()? {
+                    let (name, text) = entry?;
+                    notes.insert(name.value().to_owned(), text.value().to_owned());
+                }
+            }
+            return Ok(notes);
+        }
+        if let Some(table) = table(self.transaction.open_table(NOTES))? {
+            for entry in table.iter()? {
+                let (name, bytes) = entry?;
+                let name = name.value();
+                let bytes = self.open(&Place("words", name, 0), bytes.value())?;
+                let text = String::from_utf8(bytes).map_err(|_| damaged(name))?;
+                notes.insert(name.to_owned(), text);
+            }
+        }
+        Ok(notes)
+    }
+
+    pub(super) fn items(&self) -> Done<Vec<SavedItem>> {
+        let mut items = Vec::new();
+        if let Some(table) = table(self.transaction.open_table(ITEMS))? {
+            for entry in table.iter()? {
+                let (key, bytes) = entry?;
+                let (path, id) = key.value();
+                items.push(self.item("items", path, id, bytes.value())?);
+            }
+        }
+        Ok(items)
+    }
+
+    fn item(&self, table: &str, path: &str, id: u64, bytes: &[u8]) -> Done<SavedItem> {
+        let bytes = self.open(&Place(table, path, id), bytes)?;
+        let item = code::read_item(path, id, &bytes);
+        item.ok_or_else(|| damaged(format!("{table} {path} *{id:X}")))
+    }
+
+    pub(super) fn held(&self, since: u64) -> Done<Held> {
+        let items = Vec::new();
+        let mut held = Held { since, items };
+        if let Some(table) = table(self.transaction.open_table(HELD))? {
+            for entry in table.iter()? {
+                let (key, bytes) = entry?;
+                let ((path, id), bytes) = (key.value(), bytes.value());
+                let place = Place("held", path, id);
+                let item = match self.open(&place, bytes)?.is_empty() {
+                    true => None,
+                    false => Some(self.item("held", path, id, bytes)?),
+                };
+                held.items.push((path.to_owned(), id, item));
+            }
+        }
+        Ok(held)
+    }
+
+    pub(super) fn log(&self) -> Done<Vec<SavedChanges>> {
+        let mut log = Vec::new();
+        if let Some(table) = table(self.transaction.open_table(LOG))? {
+            for entry in table.iter()? {
+                let (revision, bytes) = entry?;
+                let revision = revision.value();
+                let bytes = self.open(&Place("log", "", revision), bytes.value())?;
+                let changes = code::read_changes(revision, &bytes);
+                log.push(changes.ok_or_else(|| damaged(format!("revision {revision}")))?);
+            }
+        }
+        Ok(log)
+    }
+
+    /// Everything, and the number of the last write; none if nothing ever was kept.
+    pub(super) fn everything(&self) -> Done<Option<(u64, Kept)>> {
+        let Some(numbers) = self.numbers()? else {
+            return Ok(None);
+        };
+        let mut kept = Kept::default();
+        let mut serial = 0;
+        for (name, value) in numbers {
+            match name.strip_prefix(LAST_ID) {
+                Some(path) => kept.saved.last_ids.push((path.to_owned(), value)),
+                None if name == SERIAL => serial = value,
+                None => kept.saved.revision = value,
+            }
+        }
+        kept.saved.items = self.items()?;
+        kept.notes = self.notes()?;
+        let since = kept.notes.get(HOLDING).and_then(|text| text.parse().ok());
+        kept.held = since.map(|since| self.held(since)).transpose()?;
+        kept.log = self.log()?;
+        Ok(Some((serial, kept)))
+    }
+}
+
+/// How values are written: locked.
+pub(super) struct Writer<'a> {
+    pub(super) transaction: &'a WriteTransaction,
+    pub(super) vault: &'a Vault,
+}
+
+impl Writer<'_> {
+    /// Keeps a number.
+    pub(super) fn number(&self, name: &str, value: u64) -> Done<()> {
+        let mut numbers = self.transaction.open_table(NUMBERS)?;
+        self.insert_number(&mut numbers, name, value)
+    }
+
+    fn insert_number(
+        &self,
+        numbers: &mut Table<'_, &str, Bytes>,
+        name: &str,
+        value: u64,
+    ) -> Done<()> {
+        let place = Place("counts", name, 0);
+        let sealed = self.vault.seal(&place, &value.to_le_bytes())?;
+        numbers.insert(name, sealed.as_slice())?;
+        Ok(())
+    }
+
+    /// Keeps a word, or forgets it.
+    pub(super) fn note(&self, name: &str, text: Option<&str>) -> Done<()> {
+        let mut notes = self.transaction.open_table(NOTES)?;
+        match text {
+            Some(text) => {
+                let sealed = self.vault.seal(&Place("words", name, 0), text.as_bytes())?;
+                notes.insert(name, sealed.as_slice())?;
+            }
+            None => drop(notes.remove(name)?),
+        }
+        Ok(())
+    }
+
+    /// Keeps a whole configuration in place of what was kept, but for the number of the last write.
+    pub(super) fn saved(&self, saved: &menu::Saved) -> Done<()> {
+        self.transaction.delete_table(ITEMS)?;
+        self.transaction.delete_table(NUMBERS)?;
+        let mut items = self.transaction.open_table(ITEMS)?;
+        for item in &saved.items {
+            self.insert_item(&mut items, item)?;
+        }
+        self.number(REVISION, saved.revision)?;
+        for (path, last) in &saved.last_ids {
+            self.number(&format!("{LAST_ID}{path}"), *last)?;
+        }
+        Ok(())
+    }
+
+    fn insert_item(&self, items: &mut Table<'_, (&str, u64), Bytes>, item: &SavedItem) -> Done<()> {
+        let place = Place("items", &item.path, item.id);
+        let sealed = self.vault.seal(&place, &code::item(item))?;
+        items.insert((item.path.as_str(), item.id), sealed.as_slice())?;
+        Ok(())
+    }
+
+    /// Keeps what a transaction left.
+    pub(super) fn changes(&self, changes: &Changes) -> Done<()> {
+        let mut items = self.transaction.open_table(ITEMS)?;
+        let mut numbers = self.transaction.open_table(NUMBERS)?;
+        self.insert_number(&mut numbers, REVISION, changes.revision)?;
+        // An id is never used twice, so the highest one is kept even when its item goes.
+        let mut last_ids = BTreeMap::<_, u64>::new();
+        for change in &changes.list {
+            match SavedItem::after(change) {
+                Ok(item) => self.insert_item(&mut items, &item)?,
+                Err((path, id)) => drop(items.remove((path, id))?),
+            }
+            // What exists from the start is numbered by the schema.
+            let either = change.after.as_ref().or(change.before.as_ref());
+            if either.is_none_or(|item| item.builtin.is_none()) {
+                let last = last_ids.entry(change.menu.path).or_default();
+                *last = change.id.0.max(*last);
+            }
+        }
+        for (path, last) in last_ids {
+            let counter = format!("{LAST_ID}{path}");
+            let known = match numbers.get(counter.as_str())? {
+                Some(bytes) => self
+                    .vault
+                    .open(&Place("counts", &counter, 0), bytes.value()),
+                None => Some(vec![0; 8]),
+            };
+            let known = known.and_then(|bytes| bytes.try_into().ok());
+            let known = known.ok_or_else(|| damaged(counter.as_str()))?;
+            if last > u64::from_le_bytes(known) {
+                self.insert_number(&mut numbers, &counter, last)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Keeps what changes for the first time, as it was.
+    pub(super) fn held(&self, changes: &[Change]) -> Done<()> {
+        let mut held = self.transaction.open_table(HELD)?;
+        for change in changes {
+            let key = (change.menu.path, change.id.0);
+            if held.get(key)?.is_some() {
+                continue;
+            }
+            let before = change.before.as_deref().map(SavedItem::of);
+            self.insert_held(&mut held, key, before.as_ref())?;
+        }
+        Ok(())
+    }
+
+    fn insert_held(
+        &self,
+        held: &mut Table<'_, (&str, u64), Bytes>,
+        (path, id): (&str, u64),
+        before: Option<&SavedItem>,
+    ) -> Done<()> {
+        let bytes = before.map(code::item).unwrap_or_default();
+        let sealed = self.vault.seal(&Place("held", path, id), &bytes)?;
+        held.insert((path, id), sealed.as_slice())?;
+        Ok(())
+    }
+
+    /// Keeps a transaction in the log.
+    pub(super) fn logged(&self, revision: u64, changes: &[u8]) -> Done<()> {
+        let mut log = self.transaction.open_table(LOG)?;
+        let sealed = self.vault.seal(&Place("log", "", revision), changes)?;
+        log.insert(revision, sealed.as_slice())?;
+        Ok(())
+    }
+
+    /// Keeps all that another database or a snapshot had.
+    pub(super) fn everything(&self, kept: &Kept) -> Done<()> {
+        self.saved(&kept.saved)?;
+        for (name, text) in &kept.notes {
+            self.note(name, Some(text))?;
+        }
+        for changes in &kept.log {
+            self.logged(changes.revision, &code::changes(changes))?;
+        }
+        let mut held = self.transaction.open_table(HELD)?;
+        for (path, id, before) in kept.held.iter().flat_map(|held| &held.items) {
+            self.insert_held(&mut held, (path, *id), before.as_ref())?;
+        }
+        Ok(())
+    }
+}
+
+/// Makes a database as versions before did.
+#[cfg(test)]
+pub(super) fn write_in_the_clear(path: &std::path::Path, saved: &menu::Saved) {
+    let write = || -> Done<()> {
+        let database = Database::create(path)?;
+        let transaction = database.begin_write()?;
+        {
+            let mut items = transaction.open_table(ITEMS)?;
+            for item in &saved.items {
+                let bytes = code::item(item);
+                items.insert((item.path.as_str(), item.id), bytes.as_slice())?;
+            }
+            let mut numbers = transaction.open_table(OLD_NUMBERS)?;
+            numbers.insert(REVISION, saved.revision)?;
+            for (path, last) in &saved.last_ids {
+                numbers.insert(format!("{LAST_ID}{path}").as_str(), *last)?;
+            }
+            transaction.open_table(OLD_NOTES)?.insert("a", "note")?;
+        }
+        Ok(transaction.commit()?)
+    };
+    write().expect("an empty folder");
+}
