@@ -1,0 +1,252 @@
+//! A router on a disk that is full, and one that was killed: the program itself, on a small file system of its own.
+
+use std::io::{BufRead as _, BufReader, Read as _};
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Output, Stdio};
+
+const FERROUTE: &str = env!("CARGO_BIN_EXE_ferroute");
+
+/// A small file system in a namespace of its own, gone with the process that holds it.
+struct Disk {
+    holder: Child,
+    folder: PathBuf,
+}
+
+impl Disk {
+    /// None where the kernel refuses such a namespace.
+    fn new(name: &str) -> Option<Self> {
+        let folder = format!("ferroute-{name}-{}", std::process::id());
+        let folder = std::env::temp_dir().join(folder);
+        std::fs::create_dir_all(&folder).expect("a folder of our own");
+        let script = "mount -t tmpfs -o size=12m ferroute-test \"$1\" && echo mounted && exec cat";
+        let mut holder = Command::new("unshare")
+            .args(["-Urm", "sh", "-c", script, "sh"])
+            .arg(&folder)
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .spawn()
+            .ok()?;
+        let mut line = String::new();
+        let mut out = BufReader::new(holder.stdout.take().expect("it is piped"));
+        let _ = out.read_line(&mut line);
+        let disk = Self { holder, folder };
+        if line.trim() == "mounted" {
+            return Some(disk);
+        }
+        eprintln!("skipped: no namespace with a file system of its own can be had here");
+        None
+    }
+
+    fn state(&self) -> PathBuf {
+        self.folder.join("state")
+    }
+
+    /// A program that sees the disk.
+    fn command(&self, program: &str) -> Command {
+        let mut command = Command::new("nsenter");
+        let holder = self.holder.id().to_string();
+        command
+            .args(["-U", "-m", "--preserve-credentials", "-t", &holder, "--"])
+            .arg(program);
+        command
+    }
+
+    /// Fills the disk to its last byte, or makes room again.
+    fn fill(&self, full: bool) {
+        let filler = self.folder.join("filler");
+        let script = match full {
+            true => "cat /dev/zero > \"$1\"; true",
+            false => "rm \"$1\"",
+        };
+        let mut command = self.command("sh");
+        let status = command.args(["-c", script, "sh"]).arg(filler);
+        assert!(
+            status
+                .stderr(Stdio::null())
+                .status()
+                .expect("a shell")
+                .success()
+        );
+    }
+
+    /// Runs the program until it says that it is ready; gives what it said before.
+    fn start(&self) -> (Process, String) {
+        let mut child = self
+            .command(FERROUTE)
+            .args(["run", "--no-host", "--state"])
+            .arg(self.state())
+            .arg("--store-key")
+            .arg(self.folder.with_extension("key"))
+            .stdin(Stdio::null())
+            .stderr(Stdio::piped())
+            .spawn()
+            .expect("nsenter");
+        let log = BufReader::new(child.stderr.take().expect("it is piped"));
+        let mut lines = log.lines().map_while(Result::ok);
+        let mut before = String::new();
+        let ready = lines.by_ref().any(|line| {
+            before += &line;
+            before.push('\n');
+            line.contains("ready:")
+        });
+        assert!(ready, "{before}");
+        // The log is read on, so that the router is never held up by it.
+        std::thread::spawn(move || lines.for_each(drop));
+        (Process(child), before)
+    }
+
+    fn exec(&self, line: &str) -> (bool, String) {
+        let mut command = self.command(FERROUTE);
+        let output = command
+            .args(["exec", "--state"])
+            .arg(self.state())
+            .arg(line);
+        let Output {
+            status,
+            stdout,
+            stderr,
+        } = output.output().expect("nsenter");
+        let text = [stdout, stderr].concat();
+        (
+            status.success(),
+            String::from_utf8_lossy(&text).into_owned(),
+        )
+    }
+}
+
+impl Drop for Disk {
+    fn drop(&mut self) {
+        // The holder ends with its input.
+        drop(self.holder.stdin.take());
+        let _ = self.holder.wait();
+        let _ = std::fs::remove_dir_all(&self.folder);
+        let _ = std::fs::remove_file(self.folder.with_extension("key"));
+    }
+}
+
+/// A running router; ended with the value.
+struct Process(Child);
+
+impl Process {
+    fn signal(&mut self, signal: &str) {
+        let number = self.0.id().to_string();
+        let mut kill = Command::new("kill");
+        let status = kill.args(["-s", signal, &number]).status();
+        assert!(status.is_ok_and(|status| status.success()));
+        self.0.wait().expect("it was started here");
+    }
+}
+
+impl Drop for Process {
+    fn drop(&mut self) {
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
+
+#[test]
+fn a_full_disk_leaves_a_router_that_runs_and_refuses_changes() {
+    let Some(disk) = Disk::new("full") else {
+        return;
+    };
+    let (mut first, _) = disk.start();
+    let (done, said) = disk.exec("/system/identity/set name=kept");
+    assert!(done, "{said}");
+    first.signal("TERM");
+    disk.fill(true);
+
+    let (_second, _) = disk.start();
+
+    assert!(
+        disk.exec(":put [/system/identity/get name]")
+            .1
+            .contains("kept")
+    );
+    let (done, said) = disk.exec("/system/identity/set name=other");
+    assert!(!done, "it was written to a full disk");
+    let path = path_of(&disk.state());
+    assert!(said.contains(&path), "{said}");
+    assert!(said.contains("No space left on device"), "{said}");
+    assert!(
+        disk.exec(":put [/system/identity/get name]")
+            .1
+            .contains("kept")
+    );
+
+    disk.fill(false);
+    let (done, said) = disk.exec("/system/identity/set name=other");
+    assert!(done, "{said}");
+}
+
+#[test]
+fn a_router_that_was_killed_says_so_at_the_next_start_and_only_then() {
+    let Some(disk) = Disk::new("killed") else {
+        return;
+    };
+    let words = "router was rebooted without proper shutdown";
+    let (mut first, _) = disk.start();
+    let told = |disk: &Disk| disk.exec("/log/print").1.contains(words);
+    assert!(!told(&disk));
+    first.signal("KILL");
+
+    let (mut second, _) = disk.start();
+    assert!(told(&disk));
+    second.signal("TERM");
+
+    let (_third, _) = disk.start();
+    assert!(!told(&disk));
+}
+
+#[test]
+fn a_damaged_store_is_refused_and_recovered_on_demand() {
+    let Some(disk) = Disk::new("damaged") else {
+        return;
+    };
+    let (mut first, _) = disk.start();
+    assert!(disk.exec("/system/identity/set name=kept").0);
+    first.signal("TERM");
+    let file = path_of(&disk.state());
+    let script = "printf x | dd of=\"$1\" bs=1 seek=20000 conv=notrunc; truncate -s 200000 \"$1\"";
+    let mut cut = disk.command("sh");
+    let cut = cut.args(["-c", script, "sh", &file]).stderr(Stdio::null());
+    assert!(cut.status().expect("a shell").success());
+
+    let run = |recover: &[&str]| {
+        let mut command = disk.command(FERROUTE);
+        command
+            .args(["run", "--no-host", "--state"])
+            .arg(disk.state());
+        command
+            .arg("--store-key")
+            .arg(disk.folder.with_extension("key"));
+        command
+            .args(recover)
+            .stdin(Stdio::null())
+            .stderr(Stdio::piped());
+        command.spawn().expect("nsenter")
+    };
+    let mut refused = run(&[]);
+    let mut said = String::new();
+    let mut stderr = refused.stderr.take().expect("it is piped");
+    stderr.read_to_string(&mut said).expect("text");
+    assert!(!refused.wait().expect("it ends").success());
+    assert!(said.contains(&file), "{said}");
+    assert!(said.contains("ferroute run --recover"), "{said}");
+
+    let mut recovered = run(&["--recover"]);
+    let log = BufReader::new(recovered.stderr.take().expect("it is piped"));
+    let mut lines = log.lines().map_while(Result::ok);
+    let recovered = Process(recovered);
+    assert!(lines.by_ref().any(|line| line.contains("ready:")));
+    std::thread::spawn(move || lines.for_each(drop));
+    assert!(
+        disk.exec("/log/print")
+            .1
+            .contains("recovered from configuration.snapshot")
+    );
+    drop(recovered);
+}
+
+fn path_of(state: &Path) -> String {
+    state.join("configuration.redb").display().to_string()
+}
