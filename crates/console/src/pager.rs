@@ -7,9 +7,10 @@ use crate::Colour;
 use crate::keys::{Decoder, Key};
 
 mod ask;
+mod wide;
 
-/// What RouterOS shows under a page.
-const LEGEND: &[u8] = b"-- [Q quit|D dump|down]";
+/// What RouterOS shows under what is drawn over until its user has seen enough.
+const FOOTER: &[u8] = b"-- [Q quit]";
 
 /// Takes a legend off the screen again.
 const ERASE: &[u8] = b"\r\x1b[K";
@@ -51,6 +52,10 @@ pub struct Page<'a> {
     /// Whether anything was written, and whether the last of it ended a line.
     ended: bool,
     quit: bool,
+    /// What is on the page, for a table that is wider than the terminal.
+    wide: wide::Wide,
+    /// Whether the keys stand below what was written.
+    footed: bool,
 }
 
 /// Bytes that are sent together.
@@ -79,6 +84,8 @@ impl<'a> Page<'a> {
             ready: Vec::new(),
             ended: true,
             quit: false,
+            wide: wide::Wide::default(),
+            footed: false,
         }
     }
 
@@ -90,7 +97,12 @@ impl<'a> Page<'a> {
     }
 
     /// Whether what follows stops where a page is full, and waits for a key. It does at first.
+    ///
+    /// Where it ends, the columns of a table that had no room are asked for once more.
     pub fn stop_at_pages(&mut self, stops: bool) {
+        if !stops && self.stops {
+            self.end_table();
+        }
         if stops && !self.stops {
             self.left = self.rows.unwrap_or(usize::MAX);
         }
@@ -106,6 +118,9 @@ impl<'a> Page<'a> {
             if self.left == 0 && self.stops {
                 self.stop()?;
             }
+            if self.stops && self.is_terminal() {
+                self.wide.keep_text(line);
+            }
             self.line(line);
             if self.ready.len() >= PIECE {
                 self.flush()?;
@@ -116,6 +131,7 @@ impl<'a> Page<'a> {
 
     /// A line, or a piece of one.
     fn line(&mut self, line: &[u8]) {
+        self.lift_footer();
         let (body, end) = match line.strip_suffix(b"\n") {
             Some(body) => (body.strip_suffix(b"\r").unwrap_or(body), true),
             None => (line, false),
@@ -130,6 +146,21 @@ impl<'a> Page<'a> {
         }
     }
 
+    /// Shows the keys that end what goes on, until something follows.
+    pub fn linger(&mut self) -> ControlFlow<()> {
+        if self.is_terminal() && self.ended && !self.footed {
+            self.footed = true;
+            self.ready.extend_from_slice(FOOTER);
+        }
+        self.flush()
+    }
+
+    fn lift_footer(&mut self) {
+        if std::mem::take(&mut self.footed) {
+            self.ready.extend_from_slice(ERASE);
+        }
+    }
+
     /// So many rows are filled, and the cursor stands at the beginning of the next.
     fn took_rows(&mut self, rows: usize) {
         self.left = self.left.saturating_sub(rows);
@@ -140,6 +171,7 @@ impl<'a> Page<'a> {
 
     /// Ends what has no line end, and shows what waits.
     pub fn finish(&mut self) -> ControlFlow<()> {
+        self.lift_footer();
         if !self.ended && !self.quit {
             self.line(b"\n");
         }
@@ -161,6 +193,7 @@ impl<'a> Page<'a> {
     /// Goes back to where the output began, or to where this was last called: what follows is
     /// drawn over it. What has left the screen is not touched.
     pub fn repaint(&mut self) -> ControlFlow<()> {
+        self.lift_footer();
         let up = std::mem::take(&mut self.painted);
         if let Some(rows) = self.rows {
             self.left = rows;
@@ -192,31 +225,65 @@ impl<'a> Page<'a> {
 
     /// A page is full and more is to come: waits for a key that says how much.
     fn stop(&mut self) -> ControlFlow<()> {
-        self.ready.extend_from_slice(LEGEND);
-        self.flush()?;
-        let lines = self.how_many();
-        self.wire.send(ERASE)?;
+        let lines = self.answer(true);
         self.left = lines.unwrap_or(0);
         self.quit = lines.is_none();
         match lines {
-            Some(_) => ControlFlow::Continue(()),
+            Some(_) => self.next_page(),
             None => ControlFlow::Break(()),
         }
     }
 
-    /// How many rows are wanted; none if no more are. A byte at a time, since what is typed behind
-    /// the answer is not for the page.
-    fn how_many(&mut self) -> Option<usize> {
+    /// How many rows are wanted; none if no more are.
+    fn answer(&mut self, more: bool) -> Option<usize> {
         loop {
-            match self.key(None)? {
-                Key::Char('q' | 'Q') | Key::Ctrl('c') | Key::Escape => return None,
-                Key::Char('d' | 'D') => return Some(usize::MAX),
-                Key::Enter | Key::Down => return Some(1),
-                Key::Char(' ') | Key::PageDown | Key::Right => return self.rows,
-                _ => {}
-            }
+            self.ready.extend_from_slice(self.legend(more).as_bytes());
+            let answer = self.answering_key();
+            self.ready.extend_from_slice(ERASE);
+            let lines = match answer {
+                Answer::Turn(turn) => {
+                    self.turn_columns(turn);
+                    continue;
+                }
+                Answer::Dump => {
+                    self.dump_columns();
+                    Some(usize::MAX)
+                }
+                Answer::Quit => None,
+                Answer::Line => Some(1),
+                Answer::Page => self.rows,
+            };
+            return self.flush().is_continue().then_some(lines?);
         }
     }
+
+    /// The next key that means something below a page. A byte at a time, since what is typed behind
+    /// the answer is not for the page.
+    fn answering_key(&mut self) -> Answer {
+        loop {
+            let wide = self.wide.is_wide();
+            return match self.key(None) {
+                None | Some(Key::Char('q' | 'Q') | Key::Ctrl('c') | Key::Escape) => Answer::Quit,
+                Some(Key::Char('d' | 'D')) => Answer::Dump,
+                Some(Key::Enter | Key::Down) => Answer::Line,
+                Some(Key::Right) if wide => Answer::Turn(wide::Turn::Right),
+                Some(Key::Left) if wide => Answer::Turn(wide::Turn::Left),
+                Some(Key::Char(' ') | Key::PageDown | Key::Right) => Answer::Page,
+                Some(_) => continue,
+            };
+        }
+    }
+}
+
+/// What a key below a page asks for.
+enum Answer {
+    Quit,
+    /// All that is left, with all columns.
+    Dump,
+    Line,
+    Page,
+    /// Other columns.
+    Turn(wide::Turn),
 }
 
 /// Writes text with the line ends of a terminal in raw mode.

@@ -23,6 +23,11 @@ impl<'a, 'b> Shown<'a, 'b> {
     }
 }
 
+/// A text as a terminal gets it.
+fn as_shown(text: &str) -> String {
+    String::from_utf8_lossy(&menu::bytes::to_bytes(text)).into_owned()
+}
+
 /// How long output stays when there is not enough for a piece.
 const STAYS: Duration = Duration::from_millis(20);
 
@@ -42,6 +47,20 @@ impl Output for Shown<'_, '_> {
 
     fn repaint(&mut self) -> ControlFlow<()> {
         self.page.repaint()
+    }
+
+    fn row(&mut self, begin: &str, cells: &[String]) -> ControlFlow<()> {
+        let cells: Vec<_> = cells.iter().map(|cell| as_shown(cell)).collect();
+        self.page.row(&as_shown(begin), &cells)?;
+        if self.written.elapsed() < STAYS {
+            return ControlFlow::Continue(());
+        }
+        self.flush()
+    }
+
+    fn linger(&mut self) -> ControlFlow<()> {
+        self.written = Instant::now();
+        self.page.linger()
     }
 
     fn stop_at_pages(&mut self, stops: bool) {

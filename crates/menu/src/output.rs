@@ -19,6 +19,18 @@ pub trait Output {
         ControlFlow::Continue(())
     }
 
+    /// Takes a row of a table: what always stands at its beginning, and its cells. A terminal that is too
+    /// narrow shows those that fit and lets its user reach the others.
+    fn row(&mut self, begin: &str, cells: &[String]) -> ControlFlow<()> {
+        self.write(&format!("{begin}{}\n", cells.join(BETWEEN)))
+    }
+
+    /// What was written stays for a while and is then drawn over, or something follows: a terminal
+    /// shows the keys that end it.
+    fn linger(&mut self) -> ControlFlow<()> {
+        self.flush()
+    }
+
     /// Whether what follows stops at each full page of a terminal, and waits for a key there.
     fn stop_at_pages(&mut self, stops: bool) {
         let _ = stops;
@@ -39,6 +51,9 @@ pub trait Output {
         None
     }
 }
+
+/// What stands between two cells of a row.
+pub const BETWEEN: &str = "  ";
 
 impl Output for String {
     fn write(&mut self, text: &str) -> ControlFlow<()> {

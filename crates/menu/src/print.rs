@@ -3,6 +3,7 @@
 //! Rows are printed while they come: a table's layout follows from its first rows.
 
 use std::borrow::Cow;
+use std::collections::BTreeMap;
 use std::ops::ControlFlow;
 
 use crate::{Flag, Id, Kind, Menu, Output, Property, Row, Shape, Value, quote_always, visible};
@@ -53,6 +54,8 @@ pub struct Printer {
     begun: bool,
     /// The value that the last rows have of the property that they are grouped by.
     group: Option<String>,
+    /// The numbers that rows keep, of a print that follows them.
+    followed: Option<BTreeMap<Id, usize>>,
 }
 
 impl Printer {
@@ -65,7 +68,47 @@ impl Printer {
             numbers: Vec::new(),
             begun: false,
             group: None,
+            followed: None,
         }
+    }
+
+    /// The same for rows that are followed: one that comes again has its number still, and there is
+    /// room for the flags that it may get.
+    #[must_use]
+    pub fn following(mut self) -> Self {
+        self.followed = Some(BTreeMap::new());
+        self
+    }
+
+    /// Says that rows which were printed are gone.
+    pub fn gone(&mut self, ids: &[Id], out: &mut dyn Output) -> ControlFlow<()> {
+        for id in ids {
+            let number = self.followed.as_mut().and_then(|known| known.remove(id));
+            let name = match (self.options.show_ids, number) {
+                (true, _) => id.to_string(),
+                (false, Some(number)) => number.to_string(),
+                (false, None) => continue,
+            };
+            let line = match &self.layout {
+                Some(layout) => layout.gone(&name),
+                None => format!("{name:>2} removed\n"),
+            };
+            out.write(&line)?;
+        }
+        ControlFlow::Continue(())
+    }
+
+    /// The number of a row: that which it has, or the next.
+    fn number(&mut self, id: Id) -> usize {
+        let next = self.numbers.len();
+        let number = match &mut self.followed {
+            Some(known) => *known.entry(id).or_insert(next),
+            None => next,
+        };
+        if number == next {
+            self.numbers.push(id);
+        }
+        number
     }
 
     /// Prints the next rows. The first call decides how wide the columns are.
@@ -76,8 +119,7 @@ impl Printer {
             if let Some(id) = row.id
                 && !(self.menu.unnumbered_dynamic && row.is("dynamic"))
             {
-                number = Some(self.numbers.len());
-                self.numbers.push(id);
+                number = Some(self.number(id));
             }
             batch.push((number, row));
         }
@@ -129,16 +171,21 @@ impl Printer {
         let layout = match self.layout.take() {
             Some(layout) => layout,
             None => {
-                let layout = table::Layout::of(self.menu, &self.options, batch);
-                out.write(&layout.header())?;
+                let follows = self.followed.is_some();
+                let layout = table::Layout::of(self.menu, &self.options, batch, follows);
+                out.write(&layout.legend())?;
+                let table::Line { begin, cells } = layout.headings();
+                out.row(&begin, &cells)?;
                 layout
             }
         };
-        let mut text = String::new();
         for (number, row) in batch {
             self.heading(row, out)?;
-            layout.row(self.menu, &self.options, *number, row, &mut text);
-            out.write(&std::mem::take(&mut text))?;
+            for remark in row.remarks() {
+                out.write(&format!(";;; {}\n", text_of(remark)))?;
+            }
+            let table::Line { begin, cells } = layout.row(self.menu, &self.options, *number, row);
+            out.row(&begin, &cells)?;
         }
         self.layout = Some(layout);
         ControlFlow::Continue(())

@@ -67,8 +67,7 @@ impl Machine<'_> {
         self.rounds(&trace, |machine, hops| {
             machine.repaint()?;
             machine.print(&table(hops))?;
-            machine.print("\n")?;
-            machine.go_on()
+            machine.linger()
         })?;
         Ok(Value::Nothing)
     }
@@ -295,7 +294,7 @@ fn table(hops: &[Hop]) -> String {
     let rows: Vec<_> = hops
         .iter()
         .enumerate()
-        .map(|(at, hop)| hop.cells(at))
+        .map(|(at, hop)| hop.cells(at + 1))
         .collect();
     let failed = hops.iter().any(|hop| !hop.status.is_empty());
     let shown = if failed {
@@ -355,9 +354,9 @@ mod tests {
             table(&hops),
             "Columns: ADDRESS, LOSS, SENT, LAST, AVG, BEST, WORST, STD-DEV\n\
              #  ADDRESS        LOSS  SENT  LAST     AVG  BEST  WORST  STD-DEV\n\
-             0  203.0.113.1    0%       3  0.3ms    0.4  0.3   0.4          0\n\
-             1                 100%     1  timeout                           \n\
-             2  198.51.100.10  0%       3  0.5ms    0.5  0.5   0.5          0\n"
+             1  203.0.113.1    0%       3  0.3ms    0.4  0.3   0.4          0\n\
+             2                 100%     1  timeout                           \n\
+             3  198.51.100.10  0%       3  0.5ms    0.5  0.5   0.5          0\n"
         );
     }
 

@@ -134,6 +134,7 @@ impl Machine<'_> {
             self.repaint()?;
             self.print_time(timed)?;
             self.print_rows(menu, options.clone(), filter)?;
+            self.linger()?;
             self.pause(interval)?;
         }
     }
@@ -146,10 +147,24 @@ impl Machine<'_> {
         filter: &RowFilter<'_>,
         following: &Following,
     ) -> Result<Value> {
-        let mut printer = print::Printer::new(menu, options);
+        let mut printer = print::Printer::new(menu, options).following();
+        // Who follows does not turn pages.
+        self.out.stop_at_pages(false);
+        let followed = self.follow_rows(&mut printer, menu, filter, following);
+        self.session.numbers.insert(menu.path, printer.numbers);
+        followed
+    }
+
+    fn follow_rows(
+        &mut self,
+        printer: &mut print::Printer,
+        menu: &'static Menu,
+        filter: &RowFilter<'_>,
+        following: &Following,
+    ) -> Result<Value> {
         let mut seen = Seen::new(menu, !following.from_now_on);
         loop {
-            seen.look(self, filter, |machine, rows| {
+            let gone = seen.look(self, filter, |machine, rows| {
                 machine.print_time(following.timed)?;
                 let events = following.event.as_ref().map(|code| (code, rows.clone()));
                 broken(printer.rows(rows, machine.out))?;
@@ -158,10 +173,9 @@ impl Machine<'_> {
                 };
                 rows.iter().try_for_each(|row| machine.run_for(code, row))
             })?;
-            // Rows that are printed anew have no numbers to be called by.
-            printer.numbers.clear();
+            broken(printer.gone(&gone, self.out))?;
+            self.linger()?;
             seen.wait(self)?;
-            self.go_on()?;
         }
     }
 
@@ -177,6 +191,11 @@ impl Machine<'_> {
     /// Draws what follows over what was shown last, where the terminal can.
     pub(crate) fn repaint(&mut self) -> Result<()> {
         broken(self.out.repaint())
+    }
+
+    /// Lets what was shown stay, with the keys that end it.
+    pub(crate) fn linger(&mut self) -> Result<()> {
+        broken(self.out.linger())
     }
 
     /// Lets what follows go out without stopping at full pages.

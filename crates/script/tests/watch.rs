@@ -97,15 +97,36 @@ fn following_shows_what_is_new_and_what_has_changed() {
 
     assert_eq!(ended, Some(Reason::Interrupted));
     let lines: Vec<_> = text.lines().collect();
-    assert_eq!(lines.len(), 4 + 3, "{text}");
+    assert_eq!(lines.len(), 4 + 4, "{text}");
     assert!(lines[4].contains("name=a") && !lines[4].contains("changed"));
     assert!(lines[5].contains("name=a") && lines[5].contains("changed"));
-    assert!(lines[6].contains("name=b"));
+    assert!(
+        lines[4].starts_with(" 4") && lines[5].starts_with(" 4"),
+        "{text}"
+    );
+    assert_eq!(lines[6], " 4 removed");
+    assert!(lines[7].starts_with(" 5") && lines[7].contains("name=b"));
     assert!(
         site.waits
             .iter()
             .all(|span| *span == Duration::from_millis(100))
     );
+}
+
+#[test]
+fn a_row_that_is_followed_gets_the_flag_that_it_did_not_have() {
+    let mut site = Busy::new(&[
+        "/ip pool add name=a ranges=10.0.0.1",
+        "/ip address set 0 disabled=yes",
+    ]);
+    site.do_now("/interface bridge add name=br");
+    site.do_now("/ip address add address=192.0.2.1/24 interface=br");
+
+    let (_, text) = shown(&mut site, "/ip address print follow");
+
+    assert!(text.contains("X - DISABLED"), "{text}");
+    let last = text.lines().last().unwrap_or_default();
+    assert!(last.starts_with("0 X"), "{text}");
 }
 
 #[test]

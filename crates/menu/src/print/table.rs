@@ -13,6 +13,14 @@ pub(crate) struct Layout {
     columns: Vec<Column>,
 }
 
+/// A line of the table.
+pub(crate) struct Line {
+    /// The number and the flags.
+    pub(crate) begin: String,
+    /// The cells, as wide as their columns.
+    pub(crate) cells: Vec<String>,
+}
+
 struct Column {
     name: &'static str,
     width: usize,
@@ -27,9 +35,12 @@ impl Layout {
         menu: &'static Menu,
         options: &Options,
         rows: &[(Option<usize>, Row)],
+        follows: bool,
     ) -> Self {
+        // A row that changes later may get a flag that none has now.
+        let own = |name| menu.flags.iter().any(|flag| flag.name == name);
         let flags: Vec<_> = flags(menu)
-            .filter(|f| rows.iter().any(|(_, row)| row.is(f.name)))
+            .filter(|f| follows && own(f.name) || rows.iter().any(|(_, row)| row.is(f.name)))
             .collect();
         let mut groups: Vec<_> = flags.iter().map(|flag| flag.group).collect();
         groups.dedup();
@@ -66,8 +77,8 @@ impl Layout {
         }
     }
 
-    /// Legends of flags and columns, and the line of headings.
-    pub(crate) fn header(&self) -> String {
+    /// Legends of flags and columns.
+    pub(crate) fn legend(&self) -> String {
         let mut text = String::new();
         if !self.legend.is_empty() {
             text.push_str("Flags: ");
@@ -82,26 +93,27 @@ impl Layout {
             }
             text.push('\n');
         }
-        let names: Vec<_> = self
-            .columns
-            .iter()
-            .map(|column| column.name.to_uppercase())
-            .collect();
+        let names: Vec<_> = self.names().collect();
         text.push_str(&format!("Columns: {}\n", names.join(", ")));
+        text
+    }
+
+    fn names(&self) -> impl Iterator<Item = String> {
+        self.columns.iter().map(|column| column.name.to_uppercase())
+    }
+
+    /// The line of headings.
+    pub(crate) fn headings(&self) -> Line {
+        let mut begin = String::new();
         if let Some(width) = self.number {
-            text.push_str(&format!("{:>width$} ", "#"));
+            begin.push_str(&format!("{:>width$} ", "#"));
         }
         if !self.groups.is_empty() {
-            text.push_str(&" ".repeat(self.groups.len() + 1));
+            begin.push_str(&" ".repeat(self.groups.len() + 1));
         }
-        let cells = self
-            .columns
-            .iter()
-            .zip(names)
-            .map(|(column, name)| column.pad(&name));
-        text.push_str(&cells.collect::<Vec<_>>().join("  "));
-        text.push('\n');
-        text
+        let cells = self.columns.iter().zip(self.names());
+        let cells = cells.map(|(column, name)| column.pad(&name)).collect();
+        Line { begin, cells }
     }
 
     pub(crate) fn row(
@@ -110,11 +122,8 @@ impl Layout {
         options: &Options,
         number: Option<usize>,
         row: &Row,
-        text: &mut String,
-    ) {
-        for remark in row.remarks() {
-            text.push_str(&format!(";;; {}\n", text_of(remark)));
-        }
+    ) -> Line {
+        let mut text = String::new();
         if let Some(width) = self.number {
             let name = name(options, number, row).unwrap_or_default();
             text.push_str(&format!("{name:>width$} "));
@@ -127,12 +136,15 @@ impl Layout {
             );
             text.push(' ');
         }
-        let cells = self
-            .columns
-            .iter()
-            .map(|column| column.pad(&column.text(row)));
-        text.push_str(&cells.collect::<Vec<_>>().join("  "));
-        text.push('\n');
+        let cells = self.columns.iter();
+        let cells = cells.map(|column| column.pad(&column.text(row))).collect();
+        Line { begin: text, cells }
+    }
+
+    /// What is said of a row that is gone.
+    pub(crate) fn gone(&self, name: &str) -> String {
+        let width = self.number.unwrap_or(0);
+        format!("{name:>width$} removed\n")
     }
 }
 

@@ -40,6 +40,7 @@ impl Machine<'_> {
             if once || manner.is_over(self.site.now()) {
                 return Ok(value);
             }
+            self.linger()?;
             self.pause(manner.every)?;
         }
     }
