@@ -457,7 +457,7 @@ fn colour(class: Class) -> Colour {
     match class {
         Class::Menu => Colour::Menu,
         Class::Command => Colour::Command,
-        Class::Argument => Colour::Argument,
+        Class::Argument | Class::Property => Colour::Argument,
         Class::Value => Colour::Value,
         Class::Variable => Colour::Variable,
         Class::Operator | Class::Syntax => Colour::Operator,

@@ -329,7 +329,7 @@ impl Parser<'_> {
                 }
                 let node = match self.row.and_then(|menu| property(menu, &word)) {
                     Some(name) => {
-                        self.mark(start, Class::Argument);
+                        self.mark(start, Class::Property);
                         Node::Property(name)
                     }
                     // RouterOS: a name in an expression is that of a variable.

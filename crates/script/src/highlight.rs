@@ -16,6 +16,8 @@ pub enum Class {
     Command,
     /// The name of an argument or property.
     Argument,
+    /// The name of a property in a condition.
+    Property,
     /// A value.
     Value,
     /// A variable.
@@ -36,16 +38,23 @@ pub type Piece = (usize, usize, Class);
 /// The pieces of a text that is being typed at a menu's path, in order and without overlap. What
 /// lies between them is space. A value that its argument does not take is an error.
 pub fn highlight(store: &Store, path: &str, text: &str) -> Vec<Piece> {
-    let (mut pieces, wrong) = read(store, path, text);
-    for (from, to) in wrong {
-        pieces.retain(|(start, end, _)| *end <= from || *start >= to);
-        pieces.push((from, to, Class::Error));
+    let (pieces, wrong) = read(store, path, text);
+    // Later pieces were read again as something else: the last reading counts.
+    let mut kept: Vec<Piece> = Vec::with_capacity(pieces.len());
+    for piece in pieces {
+        if kept.last().is_none_or(|(_, end, _)| *end <= piece.0) {
+            kept.push(piece);
+        }
     }
-    pieces.sort_by_key(|(start, ..)| *start);
-    pieces
+    for (from, to) in wrong {
+        kept.retain(|(start, end, _)| *end <= from || *start >= to);
+        kept.push((from, to, Class::Error));
+    }
+    kept.sort_by_key(|(start, ..)| *start);
+    kept
 }
 
-/// The pieces of a text, whatever the values are.
+/// All pieces of a text, those within others behind them, whatever the values are.
 pub(crate) fn pieces(store: &Store, path: &str, text: &str) -> Vec<Piece> {
     read(store, path, text).0
 }
@@ -68,21 +77,14 @@ fn read(store: &Store, path: &str, text: &str) -> (Vec<Piece>, Vec<(usize, usize
         pieces.retain(|(_, end, _)| *end <= from);
         pieces.push((from, source.text.len(), Class::Error));
     }
-    // Later pieces were read again as something else: the last reading counts.
     pieces.sort_by_key(|(start, end, _)| (*start, std::cmp::Reverse(*end)));
-    let mut kept: Vec<Piece> = Vec::with_capacity(pieces.len());
-    for piece in pieces {
-        if kept.last().is_none_or(|(_, end, _)| *end <= piece.0) {
-            kept.push(piece);
-        }
-    }
     let constants = std::mem::take(&mut parser.constants).into_iter();
     let wrong = constants.filter_map(|(from, to, parameter)| {
         let text = source.text.get(from..to)?;
         let ended = to < source.text.len();
         wrong::is_wrong(store, &parameter, text, ended).then_some((from, to))
     });
-    (kept, wrong.collect())
+    (pieces, wrong.collect())
 }
 
 fn offset(source: &Source, line: u32, column: u32) -> Option<usize> {

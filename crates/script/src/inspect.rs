@@ -5,9 +5,10 @@ use menu::{Menu, Row, Store, Value};
 
 use crate::builtin::{self, Builtin};
 use crate::complete::{Subject, complete};
-use crate::highlight::{Class, pieces};
+use crate::highlight::pieces;
 use crate::session::Session;
 use crate::spec::{self, Parameter};
+use crate::tint::tint;
 use crate::tree::Tree;
 
 /// The longest text that is looked at, in bytes.
@@ -216,27 +217,7 @@ fn completion(store: &Store, words: &[&str], input: &str) -> Vec<Row> {
 /// The class of each character of the text.
 fn colours(store: &Store, words: &[&str], input: &str) -> Row {
     let path = format!("/{}", words.join("/"));
-    let mut pieces = pieces(store, &path, input).into_iter().peekable();
-    let classes = input.char_indices().map(|(at, _)| {
-        while pieces.next_if(|(_, end, _)| *end <= at).is_some() {}
-        match pieces.peek() {
-            Some((from, _, class)) if *from <= at => word(*class),
-            _ => "none",
-        }
-    });
-    let classes: Vec<_> = classes.collect();
+    let tint = tint(input, &pieces(store, &path, input));
+    let classes: Vec<_> = input.char_indices().map(|(at, _)| tint[at]).collect();
     row(&[("type", "highlight"), ("highlight", &classes.join(","))])
-}
-
-const fn word(class: Class) -> &'static str {
-    match class {
-        Class::Menu => "dir",
-        Class::Command => "cmd",
-        Class::Argument => "arg",
-        Class::Value => "none",
-        Class::Variable => "variable-global",
-        Class::Operator | Class::Syntax => "syntax-meta",
-        Class::Comment => "comment",
-        Class::Error => "error",
-    }
 }

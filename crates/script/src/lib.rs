@@ -60,6 +60,7 @@ mod suppose;
 mod terminal;
 mod text;
 mod trace;
+mod tint;
 mod traceroute;
 mod tree;
 mod value;

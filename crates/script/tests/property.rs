@@ -1,5 +1,7 @@
 //! What holds of any text and of any configuration.
 
+use std::ops::ControlFlow;
+
 use menu::{Offline, Store};
 use proptest::prelude::*;
 use proptest::test_runner::TestRunner;
@@ -83,6 +85,30 @@ fn limited() -> Session {
     session
 }
 
+/// Asks for the classes of a text: there is one for each character.
+fn inspect(store: &mut Store, text: &str) {
+    struct Classes(usize);
+    impl script::Rows for Classes {
+        fn row(&mut self, fields: &[(&str, String)]) -> ControlFlow<()> {
+            let classes = fields.iter().find(|(name, _)| *name == "highlight");
+            self.0 = classes.map_or(0, |(_, classes)| classes.split(',').count());
+            ControlFlow::Continue(())
+        }
+    }
+    let mut request = script::Request::default();
+    request.path = "/console/inspect".into();
+    request.arguments = vec![
+        ("request".into(), "highlight".into()),
+        ("input".into(), text.into()),
+    ];
+    let (mut live, mut classes) = (Offline, Classes(0));
+    let mut site = script::Held::new(store, &mut live);
+    let done = script::request_at(&mut site, &mut limited(), &request, &mut classes);
+    if done.is_ok() && text.len() < 1000 {
+        assert_eq!(classes.0, text.chars().count().max(1), "{text:?}");
+    }
+}
+
 fn exercise(text: &str) {
     let mut store = schema::store();
     let mut out = String::new();
@@ -92,6 +118,7 @@ fn exercise(text: &str) {
     assert_eq!(report.commands, report.accepted + report.refused.len());
     let _ = script::parse_text(store.menus(), text);
     let _ = script::highlight(&store, "/ip", text);
+    inspect(&mut store, text);
     let _ = script::complete(&store, &limited(), text, text.len() / 2);
     let _ = script::complete(&store, &limited(), text, text.len());
 }
