@@ -81,7 +81,7 @@ fn describe_rows(menu: &'static Menu, paths: &mut Map<String, Value>) {
     let print = if menu.has_rows() { &all } else { &one };
     let read = operation(menu, menu.help, None, Some(print.clone()));
     whole.insert(String::from("get"), read);
-    if menu.grows() {
+    if menu.takes("add") {
         let mut add = operation(menu, "Adds an item", Some(&one), Some(one.clone()));
         made(&mut add);
         whole.insert(String::from("put"), add);
@@ -108,7 +108,7 @@ fn describe_rows(menu: &'static Menu, paths: &mut Map<String, Value>) {
         let set = operation(menu, "Changes one", Some(&one), Some(one.clone()));
         item.insert(String::from("patch"), set);
     }
-    if menu.grows() {
+    if menu.takes("remove") {
         let remove = operation(menu, "Removes one", None, None);
         item.insert(String::from("delete"), remove);
     }

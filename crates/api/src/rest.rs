@@ -89,7 +89,7 @@ fn served(
             let object = found(menu, request, run)?;
             whole(200, &object, out)
         }
-        ("PUT", None) if menu.grows() => {
+        ("PUT", None) if menu.takes("add") => {
             request.path = format!("{}/add", menu.path);
             let done = run(&request, &mut Nobody).map_err(|refusal| Fault::of(&refusal))?;
             let Done::Ret(id) = done else {
@@ -108,7 +108,7 @@ fn served(
             let object = found(menu, chosen, run)?;
             whole(200, &object, out)
         }
-        ("DELETE", Some(item)) if menu.grows() => {
+        ("DELETE", Some(item)) if menu.takes("remove") => {
             request.path = format!("{}/remove", menu.path);
             request.arguments.extend(one(&item));
             run(&request, &mut Nobody).map_err(|refusal| Fault::of_item(&refusal))?;

@@ -604,6 +604,11 @@ impl Menu {
         matches!(self.shape, Shape::List | Shape::Ordered)
     }
 
+    /// Whether `add` or `remove` is a command of the menu: of its items, or one of its own.
+    pub fn takes(&self, command: &str) -> bool {
+        self.grows() || self.commands.iter().any(|own| own.name == command)
+    }
+
     /// Whether the menu has items or rows, rather than one set of values.
     pub const fn has_rows(&self) -> bool {
         !matches!(self.shape, Shape::Settings | Shape::Status | Shape::Folder)

@@ -111,7 +111,7 @@ pub struct Call<'a> {
 pub type Labour = Box<dyn FnOnce() -> Result<Vec<u8>, Reason>>;
 
 /// The session that a command comes from.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug)]
 pub struct Caller<'a> {
     /// Whose it is.
     pub user: &'a str,
@@ -138,6 +138,12 @@ pub trait Files {
     /// # Errors
     /// The name is none, there is no room, or it cannot be written.
     fn write(&mut self, name: &str, contents: &[u8]) -> Result<(), Reason>;
+
+    /// As [`Self::write`], for what has no secrets in it, whoever writes it.
+    ///
+    /// # Errors
+    /// As of [`Self::write`].
+    fn write_plain(&mut self, name: &str, contents: &[u8]) -> Result<(), Reason>;
 }
 
 /// What a command of the router answers.
@@ -145,6 +151,8 @@ pub trait Files {
 pub struct Reply {
     /// Rows of values, such as one page of a monitor.
     pub rows: Vec<Row>,
+    /// The row that it made.
+    pub made: Option<Id>,
 }
 
 /// A script of the configuration that is to be run.

@@ -3,6 +3,9 @@
 //! They lie in a folder of the state, or in memory where nothing is kept. A name is words with `/`
 //! between them; nothing leads out of the folder, neither `..` nor a link, because the kernel
 //! resolves names beneath it. A file is replaced wholly or not at all. Size and number are bounded.
+//! Files that users write have an owner, whose alone they are to change, and a share of the room.
+
+mod label;
 
 use std::collections::BTreeMap;
 use std::fs::File;
@@ -11,16 +14,19 @@ use std::io::{Read, Write as _};
 use std::os::fd::OwnedFd;
 use std::path::Path;
 
-use menu::{Clock, Reason, bytes};
+use menu::{Caller, Clock, Reason, bytes};
 use rustix::fs::{self, AtFlags, Dir, FileType, Mode, OFlags, ResolveFlags};
 use rustix::io::Errno;
 
+use self::label::{Actor, Labels};
 use crate::private::close_to_others;
 
 /// The largest file, all of them together, and how many there may be.
 const FILE_BYTES: usize = 64 << 20;
 const ALL_BYTES: u64 = 512 << 20;
 const COUNT: usize = 2_000;
+/// Where the labels of files are kept: no name of a file.
+const LABELS: &str = ".labels";
 /// Words of a name.
 const DEPTH: usize = 8;
 /// RouterOS: files up to this size show what is in them.
@@ -32,6 +38,9 @@ pub struct Files {
     place: Place,
     /// The time of day, for files in memory.
     pub(crate) clock: Clock,
+    labels: Labels,
+    /// Whose command it is; the router itself writes where nobody has asked yet.
+    actor: Option<Actor>,
 }
 
 #[derive(Debug)]
@@ -90,6 +99,8 @@ impl Files {
         Self {
             place: Place::Memory(BTreeMap::new()),
             clock: Clock::default(),
+            labels: Labels::default(),
+            actor: None,
         }
     }
 
@@ -106,10 +117,68 @@ impl Files {
         close_to_others(folder)?;
         let flags = OFlags::DIRECTORY | OFlags::RDONLY | OFlags::CLOEXEC;
         let opened = fs::open(folder, flags, Mode::empty());
-        Ok(Self {
-            place: Place::Folder(opened.map_err(|error| failed(error.into()))?),
+        let root = opened.map_err(|error| failed(error.into()))?;
+        let labels = match beneath(&root, LABELS, OFlags::RDONLY | OFlags::NONBLOCK) {
+            Ok(file) => std::io::read_to_string(File::from(file)).map_err(failed)?,
+            Err(_) => String::new(),
+        };
+        let mut files = Self {
+            place: Place::Folder(root),
             clock: Clock::default(),
-        })
+            labels: Labels::read(&labels),
+            actor: None,
+        };
+        files.labels.retain(&files.list());
+        Ok(files)
+    }
+
+    /// From now on it is this user who reads and writes by [`menu::Files`].
+    pub(crate) fn act_for(&mut self, caller: &Caller<'_>) {
+        self.actor = Some(Actor::new(caller));
+    }
+
+    /// Refuses what the user may not replace, rename or remove.
+    ///
+    /// # Errors
+    /// It is another's.
+    pub(crate) fn may_change(&self, name: &str) -> Result<(), Reason> {
+        let label = self.labels.get(name);
+        let Some(actor) = self.actor.as_ref().filter(|_| self.entry(name).is_some()) else {
+            return Ok(());
+        };
+        match actor.may_change(label) {
+            true => Ok(()),
+            false => Err(Reason::Denied),
+        }
+    }
+
+    fn keep_labels(&self) -> Result<(), Reason> {
+        match &self.place {
+            Place::Memory(_) => Ok(()),
+            Place::Folder(root) => replace(root, LABELS, self.labels.to_text().as_bytes()),
+        }
+    }
+
+    /// Writes for the user, under the user's label.
+    fn write_as(&mut self, name: &str, contents: &[u8], plain: bool) -> Result<(), Reason> {
+        let name = checked(name)?;
+        self.may_change(&name)?;
+        let Some(label) = self.actor.as_ref().map(|actor| actor.label(plain)) else {
+            return self.put(name, contents);
+        };
+        // It stays as secret as it was until what was in it is gone.
+        let before = self.labels.get(&name).is_some_and(|before| before.secret);
+        let mut strict = label.clone();
+        strict.secret |= before;
+        self.room_for(&name, contents.len())?;
+        if self.labels.set(&name, strict) {
+            self.keep_labels()?;
+        }
+        self.put(name.clone(), contents)?;
+        match self.labels.set(&name, label) {
+            true => self.keep_labels(),
+            false => Ok(()),
+        }
     }
 
     /// All files, by name; at most [`COUNT`] of them.
@@ -155,6 +224,11 @@ impl Files {
     pub(crate) fn make_folder(&mut self, name: &str) -> Result<(), Reason> {
         let name = checked(name)?;
         self.room_for(&name, 0)?;
+        if let Some(actor) = self.actor.as_ref().filter(|_| self.entry(&name).is_none())
+            && self.labels.set(&name, actor.label(true))
+        {
+            self.keep_labels()?;
+        }
         match &mut self.place {
             Place::Memory(files) => {
                 if files.contains_key(&name) {
@@ -188,7 +262,7 @@ impl Files {
         }
         let before = there.map_or(0, |entry| entry.bytes);
         let before = usize::try_from(before).unwrap_or(usize::MAX);
-        self.room_for(&name, before.saturating_add(contents.len()))?;
+        self.room_of_all(&name, before.saturating_add(contents.len()))?;
         match &mut self.place {
             Place::Memory(files) => {
                 let kept = files.entry(name).or_insert(Kept {
@@ -223,7 +297,6 @@ impl Files {
                     return Err(Reason::failure("directory is not empty"));
                 }
                 files.remove(&entry.name);
-                Ok(())
             }
             Place::Folder(root) => {
                 let (folder, leaf) = parent(root, &entry.name)?;
@@ -232,8 +305,12 @@ impl Files {
                     false => AtFlags::empty(),
                 };
                 fs::unlinkat(&folder, leaf, flags).map_err(failed)?;
-                fs::fsync(&folder).map_err(failed)
+                fs::fsync(&folder).map_err(failed)?;
             }
+        }
+        match self.labels.forget(&entry.name) {
+            true => self.keep_labels(),
+            false => Ok(()),
         }
     }
 
@@ -247,43 +324,80 @@ impl Files {
         if self.entry(&to).is_some() {
             return Err(taken());
         }
+        // Nothing is without its label at any moment.
+        let labelled = self.labels.copy(&entry.name, &to);
+        if labelled {
+            self.keep_labels()?;
+        }
         match &mut self.place {
             Place::Memory(files) => {
                 if let Some(kept) = files.remove(&entry.name) {
                     files.insert(to, kept);
                 }
-                Ok(())
             }
             Place::Folder(root) => {
                 let (old, leaf) = parent(root, &entry.name)?;
                 let (new, renamed) = parent(root, &to)?;
                 fs::renameat(&old, leaf, &new, renamed).map_err(failed)?;
-                fs::fsync(&new).map_err(failed)
+                fs::fsync(&new).map_err(failed)?;
             }
+        }
+        match labelled && self.labels.forget(&entry.name) {
+            true => self.keep_labels(),
+            false => Ok(()),
         }
     }
 
-    /// Whether so many bytes may become a file of this name.
+    /// Whether so many bytes of the user's may become a file of this name.
     fn room_for(&self, name: &str, bytes: usize) -> Result<(), Reason> {
+        let others = self.room_of_all(name, bytes)?;
+        match &self.actor {
+            Some(actor) => actor.share(&self.labels, others.iter(), bytes as u64),
+            None => Ok(()),
+        }
+    }
+
+    /// Whether so many bytes may become a file of this name; the other files.
+    fn room_of_all(&self, name: &str, bytes: usize) -> Result<Vec<Entry>, Reason> {
         if bytes > FILE_BYTES {
             return Err(Reason::failure("file is too large"));
         }
-        let others = self.list();
-        let others = others.iter().filter(|other| other.name != name);
-        let (mut count, mut sum) = (1, bytes as u64);
-        for other in others {
-            count += 1;
-            sum += other.bytes;
-        }
-        if count > COUNT || sum > ALL_BYTES {
+        let mut others = self.list();
+        others.retain(|other| other.name != name);
+        let sum = others.iter().map(|other| other.bytes).sum::<u64>();
+        if others.len() >= COUNT || sum + bytes as u64 > ALL_BYTES {
             return Err(Reason::failure("not enough space"));
         }
-        Ok(())
+        Ok(others)
     }
 }
 
 impl menu::Files for Files {
     fn read(&self, name: &str) -> Result<Vec<u8>, Reason> {
+        let name = checked(name)?;
+        if let (Some(actor), Some(entry)) = (&self.actor, self.entry(&name))
+            && !actor.may_read(self.labels.get(&name), &entry)
+        {
+            return Err(Reason::Denied);
+        }
+        self.contents(&name)
+    }
+
+    fn write(&mut self, name: &str, contents: &[u8]) -> Result<(), Reason> {
+        self.write_as(name, contents, false)
+    }
+
+    fn write_plain(&mut self, name: &str, contents: &[u8]) -> Result<(), Reason> {
+        self.write_as(name, contents, true)
+    }
+}
+
+impl Files {
+    /// What is in a file, whoever asks.
+    ///
+    /// # Errors
+    /// There is none of this name, or it cannot be read.
+    pub(crate) fn contents(&self, name: &str) -> Result<Vec<u8>, Reason> {
         let name = checked(name)?;
         match &self.place {
             Place::Memory(files) => {
@@ -311,12 +425,12 @@ impl menu::Files for Files {
         }
     }
 
-    fn write(&mut self, name: &str, contents: &[u8]) -> Result<(), Reason> {
-        let name = checked(name)?;
+    /// Makes a file, or replaces one.
+    fn put(&mut self, name: String, contents: &[u8]) -> Result<(), Reason> {
         if self.entry(&name).is_some_and(|entry| entry.folder) {
             return Err(taken());
         }
-        self.room_for(&name, contents.len())?;
+        self.room_of_all(&name, contents.len())?;
         match &mut self.place {
             Place::Memory(files) => {
                 if let Some((folder, _)) = name.rsplit_once('/')

@@ -151,8 +151,14 @@ fn read(live: &mut dyn Live, name: &str) -> std::result::Result<String, Refusal>
     let files = live.files().ok_or_else(|| Reason::NoItem.nowhere())?;
     let contents = files
         .read(name)
-        .or_else(|_| files.read(&format!("{name}.rsc")))
-        .map_err(|_| Reason::Script(missing).nowhere())?;
+        .or_else(|reason| match reason {
+            Reason::Denied => Err(reason),
+            _ => files.read(&format!("{name}.rsc")),
+        })
+        .map_err(|reason| match reason {
+            Reason::Denied => reason.nowhere(),
+            _ => Reason::Script(missing).nowhere(),
+        })?;
     Ok(bytes::from_bytes(&contents))
 }
 

@@ -306,7 +306,14 @@ impl Job {
             done.map_err(|refusal| machine.explained(&refusal))
         };
         let written = self.file.take().map_or(Ok(()), |file| {
-            let written = lend(site, |_, live| write_file(live, &file, &text.text));
+            let session = &self.session;
+            let written = lend(site, |_, live| {
+                if !session.may().contains(Policies::WRITE) {
+                    return Err(Reason::Denied.nowhere());
+                }
+                live.asked_by(&session.caller());
+                write_file(live, &file, &text.text)
+            });
             written.and_then(|done| done)
         });
         let written = written.map_err(|refusal| refusal.to_string());

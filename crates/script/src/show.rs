@@ -201,7 +201,10 @@ impl Machine<'_> {
             let name = with_ending(name, ".txt");
             let mut contents = match append {
                 // RouterOS: what is not there yet is made.
-                true => files.read(&name).unwrap_or_default(),
+                true => match files.read(&name) {
+                    Err(Reason::Denied) => return Err(Reason::Denied.nowhere()),
+                    read => read.unwrap_or_default(),
+                },
                 false => Vec::new(),
             };
             contents.extend_from_slice(&bytes::to_bytes(&text.text));
@@ -322,7 +325,11 @@ impl Machine<'_> {
             let files = loan.live.files();
             let files =
                 files.ok_or_else(|| Reason::failure("there are no files here").nowhere())?;
-            files.write(&with_ending(&name, ".rsc"), &bytes::to_bytes(&all.text))?;
+            let (name, text) = (with_ending(&name, ".rsc"), bytes::to_bytes(&all.text));
+            match sensitive {
+                true => files.write(&name, &text)?,
+                false => files.write_plain(&name, &text)?,
+            }
             Ok(Value::Nothing)
         })
     }

@@ -147,6 +147,10 @@ fn errors_are_objects_with_the_routers_words() {
             "no such command or directory (peer)",
         ),
         (
+            // Where there is no router, there are no files; the method is right.
+            "DELETE", "/file/x", "", 404, "",
+        ),
+        (
             "PUT",
             "/system/identity",
             "{}",

@@ -57,7 +57,7 @@ impl Control {
                 let to = argument(call, "dst-ip").and_then(Value::as_address);
                 let to = to.ok_or_else(|| Reason::no_match("dst-ip"))?;
                 let rows = vec![self.route_of(to)];
-                Ok(Reply { rows })
+                Ok(Reply { rows, made: None })
             }
             // RouterOS: what the router makes by itself stays as it is.
             (_, "remove") if is_dynamic(call) => Err(Reason::failure("can not remove dynamic")),
@@ -128,6 +128,7 @@ impl Control {
         });
         Reply {
             rows: rows.collect(),
+            made: None,
         }
     }
 }

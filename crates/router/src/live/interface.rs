@@ -96,6 +96,7 @@ impl Control {
         });
         Reply {
             rows: rows.collect(),
+            made: None,
         }
     }
 

@@ -191,6 +191,7 @@ impl Live for Control {
 
     fn asked_by(&mut self, caller: &Caller<'_>) {
         self.asking.set(caller);
+        self.manage.files.act_for(caller);
     }
 
     fn changed(&mut self, store: &Store, changes: &Changes) {

@@ -64,7 +64,7 @@ impl Control {
         rows.extend(lines.map(|line| self.line_row(store, line, ipv6, &mut places)));
         rows.push(self.path_row(id, &probe, known.as_ref(), &walked.end));
         rows.push(self.end_row(&walked, ipv6));
-        Ok(Reply { rows })
+        Ok(Reply { rows, made: None })
     }
 
     /// The connection that the packet belongs to, unless its state is told: then that is asked about. A

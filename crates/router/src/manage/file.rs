@@ -64,6 +64,7 @@ impl Desk<'_> {
             "remove" => {
                 let names = self.named()?;
                 let files = &mut self.control.manage.files;
+                names.iter().try_for_each(|name| files.may_change(name))?;
                 names.iter().try_for_each(|name| files.remove(name))?;
                 Ok(Reply::default())
             }
@@ -92,11 +93,19 @@ impl Desk<'_> {
         }
         if self.text("type").as_deref() == Some("directory") {
             self.control.manage.files.make_folder(&name)?;
-            return Ok(Reply::default());
+            return Ok(self.made(&name));
         }
         let contents = self.text("contents").unwrap_or_default();
         self.write(&name, &bytes::to_bytes(&contents))?;
-        Ok(Reply::default())
+        Ok(self.made(&name))
+    }
+
+    /// The row of a file that is there now.
+    fn made(&self, name: &str) -> Reply {
+        Reply {
+            made: self.control.manage.files.entry(name).map(|e| Id(e.id())),
+            ..Reply::default()
+        }
     }
 
     fn copy_file(&mut self) -> Result<Reply, Reason> {
@@ -118,6 +127,8 @@ impl Desk<'_> {
         if new.is_some() && names.len() > 1 {
             return Err(Reason::failure("one file can have this name"));
         }
+        let files = &self.control.manage.files;
+        names.iter().try_for_each(|name| files.may_change(name))?;
         for name in &names {
             if let Some(contents) = &contents {
                 self.write(name, &bytes::to_bytes(contents))?;

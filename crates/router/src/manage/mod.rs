@@ -7,6 +7,8 @@ mod backup;
 mod configuration;
 mod file;
 mod key;
+#[cfg(test)]
+mod owners;
 mod reset;
 mod safe_mode;
 mod scratch;
@@ -193,7 +195,8 @@ impl Desk<'_> {
 
     /// The contents of a file, with or without its ending in the name.
     fn read(&self, name: &str, ending: &str) -> Result<Vec<u8>, Reason> {
-        read_file(&self.control.manage.files, name, ending)
+        let files = &self.control.manage.files;
+        with_ending(name, ending, |name| menu::Files::read(files, name))
     }
 
     fn write(&mut self, name: &str, contents: &[u8]) -> Result<(), Reason> {
@@ -201,16 +204,28 @@ impl Desk<'_> {
     }
 }
 
-/// The contents of a file, with or without its ending in the name.
+/// The contents of a file, with or without its ending in the name, whoever asks.
 fn read_file(files: &Files, name: &str, ending: &str) -> Result<Vec<u8>, Reason> {
-    let with_ending = format!("{name}{ending}");
-    menu::Files::read(files, name).or_else(|reason| match name.ends_with(ending) {
-        true => Err(reason),
-        false => menu::Files::read(files, &with_ending),
-    })
+    with_ending(name, ending, |name| files.contents(name))
+}
+
+fn with_ending(
+    name: &str,
+    ending: &str,
+    read: impl Fn(&str) -> Result<Vec<u8>, Reason>,
+) -> Result<Vec<u8>, Reason> {
+    read(name).or_else(
+        |reason| match name.ends_with(ending) || reason == Reason::Denied {
+            true => Err(reason),
+            false => read(&format!("{name}{ending}")),
+        },
+    )
 }
 
 /// A reply of one row.
 fn one(row: Row) -> Reply {
-    Reply { rows: vec![row] }
+    Reply {
+        rows: vec![row],
+        made: None,
+    }
 }

@@ -95,6 +95,9 @@ impl Machine<'_> {
         for row in &reply.rows {
             self.run_each(manner, row)?;
         }
+        if let Some(id) = reply.made {
+            return Ok(Value::Id(id));
+        }
         // What scripts look into with `->`, if one item is watched.
         Ok(match &reply.rows[..] {
             [only] => row_value(only),
@@ -204,6 +207,7 @@ impl Loan<'_> {
                 .flat_map(|request| inspect(self.store, request, &path, &input));
             let reply = Reply {
                 rows: rows.collect(),
+                made: None,
             };
             return Ok((reply, Vec::new()));
         }

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use menu::Menu;
+use menu::{Id, Menu};
 
 use super::manner::Manner;
 use super::{Done, Request, Rows, command, taken};
@@ -90,14 +90,16 @@ impl Machine<'_> {
         if measures && !once {
             let interval = manner.interval.unwrap_or(INTERVAL);
             return self.sample(interval, &manner, |machine, section| {
-                machine.act_for_rows(menu, name, (&ready, None), &manner, Some(section), rows)
+                let with = (&ready, None);
+                let did = machine.act_for_rows(menu, name, with, &manner, Some(section), rows);
+                did.map(|(rows, _)| rows)
             });
         }
         let section = measures.then_some(0);
         let made = self.labour(menu, name, &ready)?;
         let with = (&ready, made.as_deref());
-        self.act_for_rows(menu, name, with, &manner, section, rows)?;
-        Ok(Done::Nothing)
+        let (_, made) = self.act_for_rows(menu, name, with, &manner, section, rows)?;
+        Ok(made.map_or(Done::Nothing, |id| Done::Ret(id.to_string())))
     }
 
     fn act_for_rows(
@@ -108,7 +110,7 @@ impl Machine<'_> {
         manner: &Manner,
         section: Option<usize>,
         rows: &mut dyn Rows,
-    ) -> machine::Result<usize> {
+    ) -> machine::Result<(usize, Option<Id>)> {
         let checking = self.checking;
         let mut said = Collected::new(usize::MAX);
         let run = |loan: &mut Loan<'_>| loan.act(menu, name, with, checking, &mut said);
@@ -126,7 +128,7 @@ impl Machine<'_> {
             fields.extend(section.map(|number| (".section", number.to_string())));
             taken(rows.row(&fields))?;
         }
-        Ok(reply.rows.len())
+        Ok((reply.rows.len(), reply.made))
     }
 }
 

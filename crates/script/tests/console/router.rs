@@ -158,6 +158,7 @@ impl Live for Carrying {
         });
         Ok(menu::Reply {
             rows: rows.collect(),
+            made: None,
         })
     }
 }

@@ -3,8 +3,6 @@
 
 use std::collections::VecDeque;
 
-use menu::Files as _;
-
 use super::{Entry, push};
 use crate::files::Files;
 
@@ -83,12 +81,14 @@ impl Disk {
 }
 
 fn lines_of(files: &Files, name: &str) -> usize {
-    let contents = files.read(name).unwrap_or_default();
+    let contents = files.contents(name).unwrap_or_default();
     contents.iter().filter(|byte| **byte == b'\n').count()
 }
 
 #[cfg(test)]
 mod tests {
+    use menu::Files as _;
+
     use super::*;
 
     fn files(stop: bool) -> Vec<String> {
