@@ -21,9 +21,10 @@ use script::{
 
 use crate::access::Entered;
 use crate::control::Router;
-use crate::fair::{Fair, Guard};
+use crate::fair::{Fair, Guard, Rank};
 use crate::host::HostPlane;
 use crate::past::Past;
+use crate::priority::Priority;
 use crate::seat::Seat;
 use crate::shown::Shown;
 use crate::workers::Sleeper;
@@ -67,7 +68,7 @@ impl Shared {
 
     /// Waits for the turn at the router.
     pub(crate) fn lock(&self) -> Guard<'_, Instance> {
-        self.instance.lock()
+        self.instance.lock(Rank::Ahead)
     }
 
     /// The time on the router's clock.
@@ -94,7 +95,7 @@ impl Shared {
         request: &Request,
         rows: &mut dyn Rows,
     ) -> Result<Done, Refusal> {
-        script::request_at(&mut Visit { shared: self }, session, request, rows)
+        script::request_at(&mut Visit::new(self), session, request, rows)
     }
 
     /// Tells control what time it is, and lets it do what is due. Says whether there is more.
@@ -129,6 +130,30 @@ pub(crate) fn clock() -> menu::Clock {
 /// A session at the router: it takes its turn for each command.
 struct Visit<'a> {
     shared: &'a Arc<Shared>,
+    rank: Rank,
+    priority: Priority,
+    /// It was at the router, and control was not told.
+    unheard: bool,
+}
+
+impl<'a> Visit<'a> {
+    /// Of somebody who waits for what it does.
+    fn new(shared: &'a Arc<Shared>) -> Self {
+        Self {
+            shared,
+            rank: Rank::Ahead,
+            priority: Priority::default(),
+            unheard: false,
+        }
+    }
+
+    /// Log entries and the like are looked after at once, not when control looks around next. Who only
+    /// waits, again and again, wakes nobody.
+    fn tell_control(&mut self) {
+        if std::mem::take(&mut self.unheard) {
+            self.shared.wake.wake();
+        }
+    }
 }
 
 impl Site for Visit<'_> {
@@ -137,15 +162,19 @@ impl Site for Visit<'_> {
     }
 
     fn lend(&mut self, run: &mut dyn FnMut(&mut Store, &mut dyn Live)) {
-        let mut instance = self.shared.lock();
+        // Others wait for what it holds.
+        let raised = self.priority.raise();
+        let mut instance = self.shared.instance.lock(self.rank);
         let more = self.shared.set_time(&mut instance);
         let before = (instance.store().revision(), instance.deadline());
         instance.lend(run);
         self.shared.after_change(&mut instance);
         let changed = before != (instance.store().revision(), instance.deadline());
         drop(instance);
+        drop(raised);
+        self.unheard = true;
         if more || changed {
-            self.shared.wake.wake();
+            self.tell_control();
         }
     }
 
@@ -154,13 +183,13 @@ impl Site for Visit<'_> {
     }
 
     fn wait(&mut self, until: Duration, interrupt: &Interrupt) -> Result<(), Reason> {
-        self.shared.wake.wake();
+        self.tell_control();
         interrupt.wait(until.saturating_sub(self.now()));
         Ok(())
     }
 
     fn wait_for_news(&mut self, until: Duration, interrupt: &Interrupt) -> Result<(), Reason> {
-        self.shared.wake.wake();
+        self.tell_control();
         interrupt.wait_for_news(until.saturating_sub(self.now()));
         Ok(())
     }
@@ -181,13 +210,16 @@ impl Site for Visit<'_> {
 
 /// Runs a job to its end, in a thread of its own.
 pub(crate) fn work(shared: &Arc<Shared>, job: Job) {
-    job.run(&mut Visit { shared });
+    job.run(&mut Visit {
+        rank: Rank::Behind,
+        priority: Priority::of_jobs(),
+        ..Visit::new(shared)
+    });
 }
 
 impl Drop for Visit<'_> {
     fn drop(&mut self) {
-        // Log entries and the like are looked after at once, not when control looks around next.
-        self.shared.wake.wake();
+        self.tell_control();
     }
 }
 
@@ -217,9 +249,7 @@ impl Router for Shared {
         } else {
             script::run_at
         };
-        let mut visit = Visit {
-            shared: &shell.shared,
-        };
+        let mut visit = Visit::new(&shell.shared);
         let result = run(&mut visit, &mut shell.session, command, out);
         // RouterOS: safe mode of a single command ends with it, and what it changed stays; a client
         // that went away in the middle has not ended it.
@@ -319,9 +349,7 @@ impl Terminal {
 
     /// Runs a command of safe mode; gives what went wrong, or else the text.
     fn in_safe_mode(&mut self, command: &str, text: &str) -> String {
-        let mut visit = Visit {
-            shared: &self.shared,
-        };
+        let mut visit = Visit::new(&self.shared);
         let mut unread = String::new();
         match script::run_at(&mut visit, &mut self.session, command, &mut unread) {
             Ok(()) => text.to_owned(),
@@ -402,9 +430,7 @@ impl Shell for Terminal {
             return Outcome::Quit;
         }
         let mut shown = Shown::new(page);
-        let mut visit = Visit {
-            shared: &self.shared,
-        };
+        let mut visit = Visit::new(&self.shared);
         let result = script::run_at(&mut visit, &mut self.session, line, &mut shown);
         let watched = self.session.interrupter().is_watched();
         // Who ends what would go on for ever knows that it is over.

@@ -21,6 +21,7 @@ mod names;
 mod notify;
 mod past;
 mod patterns;
+mod priority;
 mod reach;
 mod resolve;
 mod resources;

@@ -133,6 +133,7 @@ impl Thread {
         if let Some(core) = core {
             pin(core);
         }
+        crate::priority::forward();
         let mut idle_since = None;
         while !self.stop.load(Ordering::Relaxed) {
             let step = self.step();
