@@ -1,7 +1,8 @@
 //! How often somebody may try: a bucket of tries that fills again with time, for each key.
 //!
-//! A try is taken when it begins and given back when it succeeds, so that tries at the same time
-//! are counted, too. The table is bounded: the key that came first is forgotten first.
+//! A try is taken when it is announced and given back when it succeeds, so that tries at the same
+//! time are counted, too. Who has none left waits for the next. The table is bounded: the key that
+//! came first is forgotten first.
 
 use std::collections::{BTreeMap, VecDeque};
 
@@ -10,11 +11,16 @@ use machine::{Duration, Instant};
 /// Keys that are remembered.
 const KEYS: usize = 4_096;
 
+/// So many tries at once, and one more after each `refill`.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Limit {
+    pub(crate) burst: u32,
+    pub(crate) refill: Duration,
+}
+
 /// Tries by key.
 #[derive(Debug)]
 pub(crate) struct Limiter<K> {
-    burst: u32,
-    refill: Duration,
     tries: BTreeMap<K, Tries>,
     order: VecDeque<K>,
 }
@@ -26,20 +32,24 @@ struct Tries {
     since: Instant,
 }
 
-impl<K: Ord + Clone> Limiter<K> {
-    /// A limit of `burst` tries at once, and one more after each `refill`.
-    pub(crate) fn new(burst: u32, refill: Duration) -> Self {
-        let (tries, order) = (BTreeMap::new(), VecDeque::new());
+impl<K> Default for Limiter<K> {
+    fn default() -> Self {
         Self {
-            burst,
-            refill,
-            tries,
-            order,
+            tries: BTreeMap::new(),
+            order: VecDeque::new(),
         }
     }
+}
 
-    /// Takes a try, if there is one.
-    pub(crate) fn take(&mut self, key: &K, now: Instant) -> bool {
+impl<K: Ord + Clone> Limiter<K> {
+    /// Takes a try and says when it may begin; none if that is later than `patience` from now.
+    pub(crate) fn take(
+        &mut self,
+        key: &K,
+        limit: Limit,
+        patience: Duration,
+        now: Instant,
+    ) -> Option<Instant> {
         let fresh = Tries {
             used: 0,
             since: now,
@@ -52,14 +62,17 @@ impl<K: Ord + Clone> Limiter<K> {
             }
             self.order.push_back(key.clone());
         }
-        let (burst, refill) = (self.burst, self.refill);
         let tries = self.tries.entry(key.clone()).or_insert(fresh);
-        tries.rest(refill, now);
-        if tries.used >= burst {
-            return false;
+        tries.rest(limit.refill, now);
+        let begins = match (tries.used + 1).saturating_sub(limit.burst) {
+            0 => now,
+            ahead => tries.since + limit.refill * ahead,
+        };
+        if begins > now + patience {
+            return None;
         }
         tries.used += 1;
-        true
+        Some(begins)
     }
 
     /// Gives a try back.
@@ -89,32 +102,47 @@ mod tests {
     use super::*;
 
     const SECOND: Duration = Duration::from_secs(1);
+    const THREE: Limit = Limit {
+        burst: 3,
+        refill: SECOND,
+    };
 
     #[test]
     fn tries_run_out_and_come_back_with_time() {
-        let mut limiter = Limiter::new(3, SECOND);
-        let at = |seconds| Instant::from_secs(seconds);
+        let mut limiter = Limiter::default();
+        let at = Instant::from_secs;
+        let mut take = |key, now| limiter.take(&key, THREE, SECOND * 2, at(now));
 
-        let first: Vec<_> = (0..4).map(|_| limiter.take(&"a", at(10))).collect();
+        let first: Vec<_> = (0..6).map(|_| take("a", 10)).collect();
 
-        assert_eq!(first, [true, true, true, false]);
-        assert!(limiter.take(&"b", at(10)), "another key has its own");
-        assert!(limiter.take(&"a", at(11)));
-        assert!(!limiter.take(&"a", at(11)));
+        let times = [10, 10, 10, 11, 12].map(|second| Some(at(second)));
+        assert_eq!(first[..5], times);
+        assert_eq!(first[5], None, "it would wait for too long");
+        assert_eq!(take("b", 10), Some(at(10)), "another key has its own");
+        assert_eq!(take("a", 13), Some(at(13)));
+        assert_eq!(take("a", 13), Some(at(14)));
         limiter.give_back(&"a");
-        assert!(limiter.take(&"a", at(11)));
+        assert_eq!(limiter.take(&"a", THREE, SECOND, at(13)), Some(at(14)));
     }
 
     #[test]
     fn the_table_is_bounded() {
-        let mut limiter = Limiter::new(1, SECOND);
+        let mut limiter = Limiter::default();
         let now = Instant::from_secs(1);
+        let one = Limit {
+            burst: 1,
+            refill: SECOND,
+        };
 
         for key in 0..2 * KEYS {
-            assert!(limiter.take(&key, now));
+            assert!(limiter.take(&key, one, Duration::ZERO, now).is_some());
         }
 
         assert_eq!((limiter.tries.len(), limiter.order.len()), (KEYS, KEYS));
-        assert!(!limiter.take(&(2 * KEYS - 1), now), "the newest is known");
+        let newest = 2 * KEYS - 1;
+        assert!(
+            limiter.take(&newest, one, Duration::ZERO, now).is_none(),
+            "the newest is known"
+        );
     }
 }

@@ -1,6 +1,6 @@
 //! Logging in, and who is logged in.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, VecDeque};
 use std::net::{IpAddr, Ipv6Addr};
 use std::sync::Arc;
 use std::task::Waker;
@@ -9,7 +9,7 @@ use machine::{Duration, Instant};
 use menu::{Clock, Grant, Id, Policies, Rights, Store};
 
 use crate::ending::Ending;
-use crate::limit::Limiter;
+use crate::limit::{Limit, Limiter};
 use crate::rights::Grants;
 use crate::user::{User, bare_key};
 use crate::{Service, password};
@@ -20,6 +20,37 @@ const SESSIONS: usize = 256;
 /// Names of users are remembered and logged up to this length in bytes.
 const NAME: usize = 64;
 
+/// Addresses from which a user has logged in that are remembered.
+const KNOWN: usize = 16;
+
+/// The longest that a try waits for others of its source.
+const PATIENCE: Duration = Duration::from_secs(20);
+
+/// Tries of an address from which the user has not logged in.
+const STRANGER: Limit = Limit {
+    burst: 10,
+    refill: Duration::from_secs(6),
+};
+
+/// The same, while many such addresses try the user's name: guessing from many addresses is to be
+/// slow, and the owner's first tries from a new one are to pass.
+const CROWD: Limit = Limit {
+    burst: 2,
+    ..STRANGER
+};
+
+/// Failures by name until its strangers are a crowd.
+const FAILURES: Limit = Limit {
+    burst: 100,
+    refill: Duration::from_secs(2),
+};
+
+/// Tries of a user at an address from which that user has logged in before.
+const REGULAR: Limit = Limit {
+    burst: 10,
+    refill: Duration::from_secs(1),
+};
+
 /// A line for the log: topics and text.
 pub type Line = (&'static str, String);
 
@@ -28,7 +59,7 @@ pub type Line = (&'static str, String);
 pub enum Refused {
     /// No such user, no such password, or not from there.
     Credentials,
-    /// There were too many tries from there, or for that user.
+    /// Too many tries from there wait already.
     TooMany,
     /// There are too many sessions.
     Full,
@@ -40,6 +71,15 @@ impl std::fmt::Display for Refused {
     }
 }
 
+/// What tries are counted by. Of IPv6 it is the network that one host may have.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Source {
+    /// A user at an address from which that user has logged in before.
+    Known(Id, IpAddr),
+    /// Any other address.
+    Stranger(IpAddr),
+}
+
 /// Somebody who tries to log in, before anything is proved.
 #[derive(Debug)]
 pub struct Attempt {
@@ -47,13 +87,24 @@ pub struct Attempt {
     address: IpAddr,
     service: Service,
     user: Option<User>,
+    source: Source,
 }
 
 /// An attempt with its proof looked at. Only [`Attempt`] makes one.
 #[derive(Debug)]
 pub struct Answer {
     attempt: Attempt,
-    proved: bool,
+    proof: Proof,
+}
+
+/// What was proved.
+#[derive(Debug)]
+enum Proof {
+    Nothing,
+    /// That the password is the sealed one.
+    Seal(String),
+    /// To have the key.
+    Key(String),
 }
 
 /// Somebody who has logged in. Whoever holds it tells [`Access::leave`] at the end.
@@ -104,32 +155,25 @@ pub struct Active {
     ended: Arc<Ending>,
 }
 
-/// Who is logged in, and who has tried too often.
-#[derive(Debug)]
+/// Who is logged in, who has logged in before, and who has tried too often.
+#[derive(Debug, Default)]
 pub struct Access {
-    sources: Limiter<IpAddr>,
-    names: Limiter<String>,
+    sources: Limiter<Source>,
+    /// Tries of strangers by name.
+    failures: Limiter<String>,
+    known: BTreeMap<Id, VecDeque<IpAddr>>,
     sessions: BTreeMap<u64, Active>,
     last: u64,
     seen: BTreeMap<Id, Clock>,
     grants: Grants,
 }
 
-impl Default for Access {
-    fn default() -> Self {
-        Self {
-            sources: Limiter::new(10, Duration::from_secs(6)),
-            // From many sources at once: guessing must be slow, locking somebody out must be hard.
-            names: Limiter::new(100, Duration::from_secs(2)),
-            sessions: BTreeMap::new(),
-            last: 0,
-            seen: BTreeMap::new(),
-            grants: Grants::default(),
-        }
-    }
-}
-
 impl Attempt {
+    /// What the try is counted by.
+    pub const fn source(&self) -> &Source {
+        &self.source
+    }
+
     /// Looks at a password. Slow, and equally so for unknown users: nobody is to wait for it.
     #[must_use]
     pub fn password(self, secret: &[u8]) -> Answer {
@@ -138,64 +182,89 @@ impl Attempt {
             .as_ref()
             .filter(|user| user.may_use_password(self.service));
         let seal = usable.map_or("", |user| user.seal.as_str());
-        let proved = password::opens(seal, secret);
-        self.answer(proved)
+        let proof = match password::opens(seal, secret) {
+            true => Proof::Seal(seal.to_owned()),
+            false => Proof::Nothing,
+        };
+        Answer {
+            attempt: self,
+            proof,
+        }
     }
 
-    /// Looks at a key whose possession was proved: `ssh-ed25519 AAAA…`.
+    /// Takes a key whose possession was proved: `ssh-ed25519 AAAA…`.
     #[must_use]
     pub fn key(self, key: &str) -> Answer {
-        let proved = self
-            .user
-            .as_ref()
-            .is_some_and(|user| user.keys.contains(&bare_key(key)));
-        self.answer(proved)
-    }
-
-    fn answer(self, proved: bool) -> Answer {
-        let (address, service) = (self.address, self.service);
-        let may_enter = self
-            .user
-            .as_ref()
-            .is_some_and(|user| user.may_enter(address, service));
         Answer {
-            proved: proved && may_enter,
             attempt: self,
+            proof: Proof::Key(bare_key(key)),
         }
     }
 }
 
+impl Answer {
+    /// Whether it lets this user in, as the user is configured.
+    fn admits(&self, user: &User) -> bool {
+        let (address, service) = (self.attempt.address, self.attempt.service);
+        let proved = match &self.proof {
+            Proof::Nothing => false,
+            Proof::Seal(seal) => user.may_use_password(service) && user.seal == *seal,
+            Proof::Key(key) => user.keys.contains(key),
+        };
+        proved && user.may_enter(address, service)
+    }
+}
+
 impl Access {
-    /// Begins an attempt, if there is one left. The first of those that are one too many is worth
-    /// a line in the log.
-    ///
-    /// # Errors
-    /// There were too many attempts lately.
+    /// Begins an attempt. One by a password has its time: see [`Access::turn`].
     pub fn attempt(
-        &mut self,
+        &self,
         store: &Store,
         name: &str,
         (address, service): (IpAddr, Service),
-        now: Instant,
-    ) -> Result<Attempt, Refused> {
+    ) -> Attempt {
         let name = short(name);
-        let source = source(address);
-        if !self.sources.take(&source, now) {
-            return Err(Refused::TooMany);
-        }
-        if !self.names.take(&name, now) {
-            return Err(Refused::TooMany);
-        }
         let user = User::find(store, &name);
-        Ok(Attempt {
+        let network = network(address);
+        let known = user.as_ref().filter(|user| {
+            let known = self.known.get(&user.id);
+            known.is_some_and(|known| known.contains(&network))
+        });
+        let source = match known {
+            Some(user) => Source::Known(user.id, network),
+            None => Source::Stranger(network),
+        };
+        Attempt {
             name,
             address,
             service,
             user,
-        })
+            source,
+        }
     }
 
-    /// Lets somebody in who has proved to be a user, and still is the same.
+    /// When the password of an attempt may be looked at. A key is proof by itself and needs no
+    /// turn.
+    ///
+    /// # Errors
+    /// Too many of its source wait already.
+    pub fn turn(&mut self, attempt: &Attempt, now: Instant) -> Result<Instant, Refused> {
+        let limit = match attempt.source {
+            Source::Known(..) => REGULAR,
+            Source::Stranger(_) => {
+                let name = &attempt.name;
+                match self.failures.take(name, FAILURES, Duration::ZERO, now) {
+                    Some(_) => STRANGER,
+                    None => CROWD,
+                }
+            }
+        };
+        let turn = self.sources.take(&attempt.source, limit, PATIENCE, now);
+        turn.ok_or(Refused::TooMany)
+    }
+
+    /// Lets somebody in who has proved to be a user. The user is looked up anew: what was proved may
+    /// have waited, and be true no more.
     ///
     /// # Errors
     /// Nothing was proved, or there is no room.
@@ -206,24 +275,22 @@ impl Access {
         clock: Clock,
         out: &mut Vec<Line>,
     ) -> Result<Login, Refused> {
-        let Answer { attempt, proved } = answer;
+        let user = User::find(store, &answer.attempt.name);
+        let user = user.filter(|user| answer.admits(user));
+        let Answer { attempt, proof } = answer;
         let (name, address, service) = (attempt.name, attempt.address, attempt.service);
         let whence = format!("{} via {}", address.to_canonical(), service.name());
-        let before = attempt.user.filter(|_| proved);
-        // Looking at the proof took time, in which the user may have become another.
-        let user = before.and_then(|before| {
-            let now = User::find(store, &name)?;
-            let same = now.id == before.id && now.seal == before.seal;
-            (same && now.may_enter(address, service)).then_some(now)
-        });
         let Some(user) = user else {
             let line = format!("login failure for user {name} from {whence}");
             out.push(("system,error,critical", line));
             return Err(Refused::Credentials);
         };
-        self.sources.give_back(&source(address));
-        self.names.give_back(&name);
+        if matches!(proof, Proof::Seal(_)) {
+            self.sources.give_back(&attempt.source);
+            self.failures.give_back(&name);
+        }
         self.seen.insert(user.id, clock);
+        self.remember(user.id, address);
         let mut login = self.enter(name, &user, Some(address), service, clock)?;
         login.item = Some(user.id);
         let line = format!("user {} logged in from {whence}", login.user);
@@ -372,6 +439,22 @@ impl Access {
         self.seen.get(&user).copied()
     }
 
+    /// Remembers an address from which a user has logged in; the one that came first is forgotten
+    /// first.
+    pub fn remember(&mut self, user: Id, address: IpAddr) {
+        let known = self.known.entry(user).or_default();
+        let network = network(address);
+        if !known.contains(&network) {
+            known.truncate(KNOWN - 1);
+            known.push_front(network);
+        }
+    }
+
+    /// The addresses from which a user has logged in, the newest first.
+    pub fn known(&self, user: Id) -> impl Iterator<Item = IpAddr> {
+        self.known.get(&user).into_iter().flatten().copied()
+    }
+
     /// Hears when a user logged in before the router was started.
     pub fn recall(&mut self, user: Id, when: Clock) {
         self.seen.insert(user, when);
@@ -384,8 +467,8 @@ impl Access {
     }
 }
 
-/// What tries are counted by: an address, or the network that one host may have of IPv6.
-fn source(address: IpAddr) -> IpAddr {
+/// An address, or the network that one host may have of IPv6.
+pub fn network(address: IpAddr) -> IpAddr {
     match address.to_canonical() {
         IpAddr::V6(v6) => IpAddr::V6(Ipv6Addr::from_bits(v6.to_bits() & !u128::from(u64::MAX))),
         v4 => v4,

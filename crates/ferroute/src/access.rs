@@ -3,33 +3,31 @@
 use std::collections::BTreeMap;
 use std::io::Write;
 use std::net::IpAddr;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 use std::task::Waker;
 use std::time::Duration;
 
-use access::{Login, Refused, Service, password};
+use access::{Answer, Login, Refused, Service, password};
 use menu::{Reason, Store};
 use router::Instance;
 use rustix::rand::{GetRandomFlags, getrandom};
 use script::Session;
+use tokio::task::spawn_blocking;
 
 use crate::core::{Shared, set_clock};
 use crate::ends::Ends;
+use crate::hashing;
 use crate::seat::Seat;
 
 /// Letters of a password that is made up: five bits each.
 const LETTERS: usize = 16;
 
-/// One hash at a time: each takes 16 MB and a core for some time, and strangers ask for them.
-static HASHING: Mutex<()> = Mutex::new(());
-
 /// What somebody proves with to be a user.
-#[derive(Clone, Copy, Debug)]
-pub(crate) enum Proof<'a> {
+pub(crate) enum Proof {
     /// A password.
-    Password(&'a [u8]),
+    Password(Vec<u8>),
     /// A public key whose possession was proved: `ssh-ed25519 AAAA…`.
-    Key(&'a str),
+    Key(String),
 }
 
 /// Somebody who is logged in, until this is dropped.
@@ -89,26 +87,54 @@ impl Drop for Entered {
 }
 
 impl Shared {
-    /// Lets somebody in from the network. Slow for a password, and nobody but other logins waits
-    /// for it.
+    /// Lets somebody in from the network. Slow for a password; nobody waits for it but other logins,
+    /// and no thread.
     ///
     /// # Errors
     /// Why not; all reasons read the same.
-    pub(crate) fn authenticate(
+    pub(crate) async fn authenticate(
         self: &Arc<Self>,
-        user: &str,
-        proof: Proof<'_>,
+        user: String,
+        proof: Proof,
         address: IpAddr,
         service: Service,
     ) -> Result<Entered, Refused> {
-        let attempt = self.lock().attempt(user, address, service, self.now())?;
-        let answer = match proof {
+        match proof {
             Proof::Password(secret) => {
-                let _one = HASHING.lock().unwrap_or_else(PoisonError::into_inner);
-                attempt.password(secret)
+                let turn = move |shared: &Arc<Self>| {
+                    let mut instance = shared.lock();
+                    let attempt = instance.attempt(&user, address, service);
+                    let now = shared.now();
+                    let begins = instance.turn(&attempt, now)?;
+                    Ok((attempt, begins - now))
+                };
+                let (attempt, wait) = self.apart(turn).await?;
+                tokio::time::sleep(wait).await;
+                let answer = hashing::look(attempt, secret).await;
+                let answer = answer.ok_or(Refused::TooMany)?;
+                self.apart(|shared| shared.admit(answer)).await
             }
-            Proof::Key(key) => attempt.key(key),
-        };
+            Proof::Key(key) => {
+                let prove = move |shared: &Arc<Self>| {
+                    let attempt = shared.lock().attempt(&user, address, service);
+                    shared.admit(attempt.key(&key))
+                };
+                self.apart(prove).await
+            }
+        }
+    }
+
+    /// Does something that waits for the router's lock, for which no task may wait.
+    async fn apart<T: Send + 'static>(
+        self: &Arc<Self>,
+        work: impl FnOnce(&Arc<Self>) -> Result<T, Refused> + Send + 'static,
+    ) -> Result<T, Refused> {
+        let shared = Arc::clone(self);
+        let done = spawn_blocking(move || work(&shared)).await;
+        done.unwrap_or(Err(Refused::Full))
+    }
+
+    fn admit(self: &Arc<Self>, answer: Answer) -> Result<Entered, Refused> {
         let mut instance = self.lock();
         set_clock(&mut instance);
         let login = instance.admit(answer)?;
@@ -138,7 +164,15 @@ impl Shared {
 pub(crate) fn seal(store: &Store, text: &str) -> Result<String, Reason> {
     password::check(store, text)?;
     let salt = random().map_err(Reason::failure)?;
-    Ok(password::seal(text, salt))
+    let text = text.to_owned();
+    let sealed = hashing::hash(move || password::seal(&text, salt));
+    sealed.ok_or_else(|| Reason::failure("the password can not be sealed"))
+}
+
+/// Whether a text is the password that was sealed.
+pub(crate) fn opens(seal: &str, text: &str) -> bool {
+    let (seal, text) = (seal.to_owned(), text.to_owned());
+    hashing::hash(move || password::opens(&seal, text.as_bytes())).unwrap_or(false)
 }
 
 /// Makes up a password for `admin` where nobody could log in from the network to manage users, or where
@@ -192,7 +226,7 @@ mod tests {
         let durable = Durable::open(state, &key, OnDamage::Refuse)?;
         let kept = durable.load()?;
         let mut store = schema::store();
-        store.set_seal(seal, |seal, text| password::opens(seal, text.as_bytes()));
+        store.set_seal(seal, opens);
         let notes = match kept {
             Some(kept) => {
                 store.load(&kept.saved);

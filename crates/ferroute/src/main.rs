@@ -13,6 +13,7 @@ mod devices;
 mod docs;
 mod ends;
 mod fair;
+mod hashing;
 mod host;
 mod jobs;
 mod keyboard;

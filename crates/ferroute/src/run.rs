@@ -102,9 +102,7 @@ pub(crate) fn start(run: &Run, default: Option<&str>) -> Result<Running, String>
     place.check()?;
     let specs = crate::devices::parse(&run.ports)?;
     let mut store = schema::store();
-    store.set_seal(crate::access::seal, |seal, text| {
-        access::password::opens(seal, text.as_bytes())
-    });
+    store.set_seal(crate::access::seal, crate::access::opens);
     for spec in &specs {
         if store.port_kind(&spec.name).is_none() {
             return Err(crate::devices::misnamed(&spec.name));

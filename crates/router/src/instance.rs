@@ -1,6 +1,7 @@
 //! A router as a value: its configuration and what runs of it.
 
 use std::collections::BTreeMap;
+use std::fmt::Write as _;
 use std::net::{IpAddr, SocketAddr};
 
 use access::{Answer, Attempt, Login, Refused, Service};
@@ -22,11 +23,20 @@ use crate::drive::{Control, PortNews, Queue, Setup};
 pub struct Instance {
     store: Store,
     control: Control,
-    /// When the last login of each user was noted, in seconds since 1970.
-    logins: BTreeMap<Id, i64>,
+    /// What was noted of the last login of each user.
+    logins: BTreeMap<Id, Noted>,
 }
 
-/// How the notes begin that say when a user logged in: the number of the user's item follows.
+/// What is kept of a user's last login: when it was, in seconds since 1970, and where logins of that
+/// user come from.
+#[derive(Debug)]
+struct Noted {
+    when: i64,
+    from: Vec<IpAddr>,
+}
+
+/// How the notes begin that say when a user logged in, and from where: the number of the user's item
+/// follows.
 const LOGIN: &str = "login ";
 
 /// The note that the router has not stopped yet.
@@ -176,18 +186,17 @@ impl Instance {
 
     /// Begins an attempt to log in. What is slow about it is done without the router: see
     /// [`Attempt::password`].
+    pub fn attempt(&self, user: &str, address: IpAddr, service: Service) -> Attempt {
+        let access = &self.control.access;
+        access.attempt(&self.store, user, (address, service))
+    }
+
+    /// When the password of an attempt may be looked at.
     ///
     /// # Errors
-    /// There were too many attempts.
-    pub fn attempt(
-        &mut self,
-        user: &str,
-        address: IpAddr,
-        service: Service,
-        now: Instant,
-    ) -> Result<Attempt, Refused> {
-        let access = &mut self.control.access;
-        access.attempt(&self.store, user, (address, service), now)
+    /// Too many wait already.
+    pub fn turn(&mut self, attempt: &Attempt, now: Instant) -> Result<Instant, Refused> {
+        self.control.access.turn(attempt, now)
     }
 
     /// Lets somebody in, or not; either way the log says so.
@@ -196,10 +205,8 @@ impl Instance {
     /// Nothing was proved, or there are too many sessions.
     pub fn admit(&mut self, answer: Answer) -> Result<Login, Refused> {
         let (mut lines, clock) = (Vec::new(), self.control.log.clock);
-        let admitted = self
-            .control
-            .access
-            .admit(&self.store, answer, clock, &mut lines);
+        let access = &mut self.control.access;
+        let admitted = access.admit(&self.store, answer, clock, &mut lines);
         self.control.log.add_all(lines);
         if let Some(user) = admitted.as_ref().ok().and_then(|login| login.item) {
             self.note_login(user, clock);
@@ -207,16 +214,24 @@ impl Instance {
         admitted
     }
 
-    /// Keeps when a user logged in; a program that comes every second is noted now and then.
+    /// Keeps when a user logged in and from where; a program that comes every second is noted now and
+    /// then.
     fn note_login(&mut self, user: Id, clock: Clock) {
-        let noted = self.logins.get(&user).copied();
-        let soon = noted.is_some_and(|noted| (0..NOTED).contains(&(clock.unix_seconds - noted)));
+        let from: Vec<_> = self.control.access.known(user).collect();
+        let noted = self.logins.get(&user);
+        let soon = noted.is_some_and(|noted| {
+            noted.from == from && (0..NOTED).contains(&(clock.unix_seconds - noted.when))
+        });
         if soon {
             return;
         }
-        self.logins.insert(user, clock.unix_seconds);
         let name = format!("{LOGIN}{}", user.0);
-        let text = format!("{} {}", clock.unix_seconds, clock.offset_seconds);
+        let mut text = format!("{} {}", clock.unix_seconds, clock.offset_seconds);
+        for address in &from {
+            let _ = write!(text, " {address}");
+        }
+        let when = clock.unix_seconds;
+        self.logins.insert(user, Noted { when, from });
         if let Err(reason) = self.store.note(&name, Some(&text)) {
             let message = format!("a login is not kept: {reason}");
             self.control.log.add("system,error", message);
@@ -250,11 +265,12 @@ impl Instance {
         for (name, text) in notes {
             let id = name.strip_prefix(LOGIN).and_then(|id| id.parse().ok());
             let Some(user) = id.map(Id) else { continue };
-            let mut numbers = text.split(' ').map(str::parse::<i64>);
-            let (Some(Ok(unix_seconds)), Some(Ok(offset))) = (numbers.next(), numbers.next())
-            else {
+            let mut words = text.split(' ');
+            let mut number = || words.next().and_then(|word| word.parse::<i64>().ok());
+            let (Some(unix_seconds), Some(offset)) = (number(), number()) else {
                 continue;
             };
+            let from: Vec<IpAddr> = words.filter_map(|word| word.parse().ok()).collect();
             if self.store.item("/user", user).is_none() {
                 // Nobody asks any more. If it cannot be forgotten now, it is the next time.
                 let _ = self.store.note(name, None);
@@ -265,8 +281,13 @@ impl Instance {
                 offset_seconds: i32::try_from(offset).unwrap_or(0),
                 ..Clock::default()
             };
-            self.logins.insert(user, unix_seconds);
-            self.control.access.recall(user, when);
+            let access = &mut self.control.access;
+            access.recall(user, when);
+            for address in from.iter().rev() {
+                access.remember(user, *address);
+            }
+            let when = unix_seconds;
+            self.logins.insert(user, Noted { when, from });
         }
     }
 

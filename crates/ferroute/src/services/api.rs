@@ -210,16 +210,14 @@ impl Talk {
     async fn login(&mut self, name: String, password: Option<Vec<u8>>) -> bool {
         // RouterOS keeps no password in a form that could prove the digest of old versions; that
         // somebody tried is worth counting all the same.
-        let password = password.unwrap_or_default();
-        let (shared, address) = (Arc::clone(&self.shared), self.peer.address.ip());
+        let proof = Proof::Password(password.unwrap_or_default());
+        let address = self.peer.address.ip();
         let service = match self.peer.service {
             "api-ssl" => Service::ApiSsl,
             _ => Service::Api,
         };
-        let entered = spawn_blocking(move || {
-            shared.authenticate(&name, Proof::Password(&password), address, service)
-        });
-        self.entered = entered.await.ok().and_then(Result::ok).map(Arc::new);
+        let entered = self.shared.authenticate(name, proof, address, service);
+        self.entered = entered.await.ok().map(Arc::new);
         self.entered.is_some()
     }
 

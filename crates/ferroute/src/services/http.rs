@@ -150,13 +150,15 @@ impl Visitor {
             return Some(Arc::clone(entered));
         }
         let (user, password) = basic(proof)?;
-        let (shared, address) = (Arc::clone(&self.shared), self.peer.address.ip());
-        let before = known.take();
-        let entered = spawn_blocking(move || {
-            drop(before);
-            shared.authenticate(&user, Proof::Password(&password), address, Service::Rest)
-        });
-        let entered = Arc::new(entered.await.ok()?.ok()?);
+        let address = self.peer.address.ip();
+        if let Some(before) = known.take() {
+            let _ = spawn_blocking(move || drop(before)).await;
+        }
+        let password = Proof::Password(password);
+        let entered = self
+            .shared
+            .authenticate(user, password, address, Service::Rest);
+        let entered = Arc::new(entered.await.ok()?);
         *known = Some((proof.clone(), Arc::clone(&entered)));
         Some(entered)
     }

@@ -11,6 +11,7 @@ use russh::server::{
 };
 use russh::{Channel, ChannelId, ChannelOpenFailure, Pty};
 use tokio::sync::Notify;
+use tokio::task::spawn_blocking;
 
 use super::Stranger;
 use super::channel::{Open, Size, Work};
@@ -48,18 +49,11 @@ impl Guest {
         }
     }
 
-    /// Looks at a proof apart from the connections' threads, as a password takes its time.
-    async fn prove(&mut self, login: &str, proof: Owned) -> Auth {
+    async fn prove(&mut self, login: &str, proof: Proof) -> Auth {
         let (name, suffix) = Suffix::split(login);
-        let (shared, from, name) = (Arc::clone(&self.shared), self.from, name.to_owned());
-        let looked = tokio::task::spawn_blocking(move || {
-            let proof = match &proof {
-                Owned::Password(secret) => Proof::Password(secret.as_bytes()),
-                Owned::Key(key) => Proof::Key(key),
-            };
-            shared.authenticate(&name, proof, from, Service::Ssh)
-        });
-        let Ok(Ok(entered)) = looked.await else {
+        let (name, from) = (name.to_owned(), self.from);
+        let entered = self.shared.authenticate(name, proof, from, Service::Ssh);
+        let Ok(entered) = entered.await else {
             return Auth::reject();
         };
         self.entered = Some(Arc::new(entered));
@@ -93,12 +87,6 @@ impl Guest {
 /// The result that the library wants.
 type Done = Result<(), russh::Error>;
 
-/// A proof that outlives the message it came in.
-enum Owned {
-    Password(String),
-    Key(String),
-}
-
 fn in_words(key: &PublicKey) -> String {
     key.to_openssh().unwrap_or_default()
 }
@@ -107,7 +95,8 @@ impl Handler for Guest {
     type Error = russh::Error;
 
     async fn auth_password(&mut self, user: &str, password: &str) -> Result<Auth, Self::Error> {
-        Ok(self.prove(user, Owned::Password(password.to_owned())).await)
+        let proof = Proof::Password(password.as_bytes().to_vec());
+        Ok(self.prove(user, proof).await)
     }
 
     async fn auth_publickey_offered(
@@ -116,11 +105,16 @@ impl Handler for Guest {
         offer: PublicKeyOffer<'_>,
     ) -> Result<Auth, Self::Error> {
         let (name, _) = Suffix::split(user);
-        let key = in_words(offer.public_key);
-        let instance = self.shared.lock();
-        match Access::is_key(instance.store(), name, &key) {
-            true => Ok(Auth::Accept),
-            false => Ok(Auth::reject()),
+        let (name, key) = (name.to_owned(), in_words(offer.public_key));
+        let shared = Arc::clone(&self.shared);
+        // No task may wait for the router's lock.
+        let known = spawn_blocking(move || {
+            let instance = shared.lock();
+            Access::is_key(instance.store(), &name, &key)
+        });
+        match known.await {
+            Ok(true) => Ok(Auth::Accept),
+            _ => Ok(Auth::reject()),
         }
     }
 
@@ -130,7 +124,7 @@ impl Handler for Guest {
         key: VerifiedPublicKey<'_>,
     ) -> Result<Auth, Self::Error> {
         let key = in_words(key.public_key);
-        Ok(self.prove(user, Owned::Key(key)).await)
+        Ok(self.prove(user, Proof::Key(key)).await)
     }
 
     async fn channel_open_session(
