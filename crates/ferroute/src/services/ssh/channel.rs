@@ -219,22 +219,38 @@ fn run(mut shell: Terminal, command: &str, pieces: &mpsc::Sender<Piece>) -> u32 
     let mut out = Stream {
         pieces,
         bytes: Vec::new(),
+        last: 0,
         sent: Instant::now(),
     };
     let result = Shared::exec(&mut shell, command, false, &mut out);
     if let Err(error) = &result {
-        out.bytes.extend_from_slice(error.as_bytes());
-        out.bytes.push(b'\n');
+        out.push(error.as_bytes());
+        out.push(b"\n");
     }
     let _ = out.flush();
     u32::from(result.is_err())
 }
 
-/// A command's output, sent in pieces while it runs.
+/// A command's output, sent in pieces while it runs. RouterOS: lines end with CR LF, though there be no
+/// terminal.
 struct Stream<'a> {
     pieces: &'a mpsc::Sender<Piece>,
     bytes: Vec<u8>,
+    /// The last byte of the output.
+    last: u8,
     sent: Instant,
+}
+
+impl Stream<'_> {
+    fn push(&mut self, output: &[u8]) {
+        for byte in output {
+            if *byte == b'\n' && self.last != b'\r' {
+                self.bytes.push(b'\r');
+            }
+            self.bytes.push(*byte);
+            self.last = *byte;
+        }
+    }
 }
 
 /// Output that is sent at once.
@@ -245,7 +261,7 @@ const STAYS: Duration = Duration::from_millis(20);
 
 impl Output for Stream<'_> {
     fn write(&mut self, text: &str) -> ControlFlow<()> {
-        self.bytes.extend_from_slice(&menu::bytes::to_bytes(text));
+        self.push(&menu::bytes::to_bytes(text));
         if self.bytes.len() < PIECE && self.sent.elapsed() < STAYS {
             return ControlFlow::Continue(());
         }
