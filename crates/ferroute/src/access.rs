@@ -8,7 +8,7 @@ use std::task::Waker;
 use std::time::Duration;
 
 use access::{Answer, Login, Refused, Service, password};
-use menu::{Reason, Store};
+use menu::{Policies, Reason, Store};
 use router::Instance;
 use rustix::rand::{GetRandomFlags, getrandom};
 use script::Session;
@@ -65,6 +65,11 @@ impl Entered {
     /// The user's name.
     pub(crate) fn user(&self) -> &str {
         &self.login.user
+    }
+
+    /// Whether the user may manage users: there is always room for such.
+    pub(crate) fn is_administrator(&self) -> bool {
+        self.login.policies.contains(Policies::POLICY)
     }
 
     /// The session leaves in order: what it holds in safe mode is kept.

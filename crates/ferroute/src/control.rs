@@ -3,14 +3,14 @@
 //! The socket file is for its owner alone, and the peer's user id is asked of the kernel besides:
 //! whoever reaches it has the rights of the user who started the router.
 
+use std::collections::BTreeMap;
 use std::io;
 use std::ops::ControlFlow;
 use std::os::fd::AsFd as _;
 use std::os::unix::fs::{FileTypeExt as _, PermissionsExt as _};
 use std::os::unix::net::{UnixListener, UnixStream};
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant as SystemInstant};
 
@@ -26,6 +26,50 @@ use crate::terminal::attend;
 
 /// How many clients are served at once.
 const CLIENTS: usize = 64;
+
+/// How long a client may take to say what it wants.
+const SILENCE: Duration = Duration::from_secs(10);
+
+/// The clients that are served.
+#[derive(Default)]
+struct Clients(Mutex<BTreeMap<u64, Option<UnixStream>>>);
+
+impl Clients {
+    /// Takes in a client that has said nothing yet. Where there are too many, the oldest that has said
+    /// nothing goes for it; says whether there is room.
+    fn enter(&self, number: u64, stream: &UnixStream) -> bool {
+        let Ok(way_to_cut) = stream.try_clone() else {
+            return false;
+        };
+        let mut clients = self.lock();
+        if clients.len() >= CLIENTS {
+            let silent = clients.iter().find(|(_, silent)| silent.is_some());
+            let Some(oldest) = silent.map(|(number, _)| *number) else {
+                return false;
+            };
+            if let Some(Some(stream)) = clients.remove(&oldest) {
+                let _ = stream.shutdown(std::net::Shutdown::Both);
+            }
+        }
+        clients.insert(number, Some(way_to_cut));
+        true
+    }
+
+    /// Hears that a client has said what it wants. It may have had to go just before.
+    fn spoke(&self, number: u64) {
+        if let Some(client) = self.lock().get_mut(&number) {
+            *client = None;
+        }
+    }
+
+    fn leave(&self, number: u64) {
+        self.lock().remove(&number);
+    }
+
+    fn lock(&self) -> MutexGuard<'_, BTreeMap<u64, Option<UnixStream>>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
 
 /// What the server needs of the router.
 pub(crate) trait Router: Send + Sync + 'static {
@@ -115,36 +159,35 @@ fn listen(path: &Path) -> Result<UnixListener, String> {
 }
 
 fn accept<R: Router>(listener: &UnixListener, router: &Arc<R>) {
-    let clients = Arc::new(AtomicUsize::new(0));
-    for stream in listener.incoming() {
+    let clients = Arc::new(Clients::default());
+    for (number, stream) in (0..).zip(listener.incoming()) {
         let Ok(mut stream) = stream else { continue };
-        if let Err(reason) = admit(&stream, &clients) {
+        if let Err(reason) = admit(&stream, (&clients, number)) {
             refuse(&mut stream, reason);
             continue;
         }
-        let (router, leave) = (Arc::clone(router), Arc::clone(&clients));
-        clients.fetch_add(1, Ordering::Relaxed);
+        let (router, inside) = (Arc::clone(router), Arc::clone(&clients));
         let served = thread::Builder::new()
             .name(String::from("client"))
             .spawn(move || {
                 // A client that breaks the protocol or goes away is its own affair.
-                let _ = serve(&mut stream, &router);
-                leave.fetch_sub(1, Ordering::Relaxed);
+                let _ = serve(&mut stream, (&inside, number), &router);
+                inside.leave(number);
             });
         if served.is_err() {
-            clients.fetch_sub(1, Ordering::Relaxed);
+            clients.leave(number);
         }
     }
 }
 
-fn admit(stream: &UnixStream, clients: &AtomicUsize) -> Result<(), &'static str> {
+fn admit(stream: &UnixStream, (clients, number): (&Clients, u64)) -> Result<(), &'static str> {
     let peer = rustix::net::sockopt::socket_peercred(stream.as_fd());
     let own = rustix::process::geteuid();
     match peer {
         Ok(peer) if peer.uid == own || peer.uid.is_root() => {}
         _ => return Err("not allowed"),
     }
-    if clients.load(Ordering::Relaxed) >= CLIENTS {
+    if !clients.enter(number, stream) {
         return Err("too many consoles are open");
     }
     Ok(())
@@ -158,8 +201,16 @@ fn refuse(stream: &mut UnixStream, reason: &str) {
     let _ = send(stream, &Message::Exit(1));
 }
 
-fn serve<R: Router>(stream: &mut UnixStream, router: &Arc<R>) -> io::Result<()> {
-    match receive(stream)? {
+fn serve<R: Router>(
+    stream: &mut UnixStream,
+    (clients, number): (&Clients, u64),
+    router: &Arc<R>,
+) -> io::Result<()> {
+    stream.set_read_timeout(Some(SILENCE))?;
+    let wanted = receive(stream)?;
+    clients.spoke(number);
+    stream.set_read_timeout(None)?;
+    match wanted {
         Some(Message::Exec { command, json }) => exec(stream, router, &command, json),
         Some(Message::Console {
             columns,

@@ -256,17 +256,26 @@ fn a_user_who_is_disabled_is_out_at_once() {
 }
 
 #[test]
-fn sessions_are_bounded() {
+fn sessions_are_bounded_and_administrators_have_room_above_others() {
     let mut door = Door::new();
-    let (access, store, log) = (&mut door.access, &door.store, &mut door.log);
+    let user = User::find(&door.store, "eve").expect("the user");
+    let login = |door: &mut Door| {
+        let (name, from) = (String::from("eve"), Some(HOME));
+        let clock = Clock::default();
+        door.access.enter(name, &user, from, Service::Api, clock)
+    };
 
-    let logins: Vec<_> = (0..SESSIONS)
+    let users: Vec<_> = (0..SESSIONS).map(|_| login(&mut door)).collect();
+
+    assert!(users.iter().all(Result::is_ok));
+    assert_eq!(login(&mut door).err(), Some(Refused::Full));
+    let (access, store, log) = (&mut door.access, &door.store, &mut door.log);
+    let local: Vec<_> = (0..=FOR_ADMINISTRATORS)
         .map(|_| access.local(store, ("admin", true), Clock::default(), log))
         .collect();
-
-    assert!(logins.iter().all(Result::is_ok));
-    let more = access.local(store, ("admin", true), Clock::default(), log);
-    assert_eq!(more.err(), Some(Refused::Full));
+    assert!(local[..FOR_ADMINISTRATORS].iter().all(Result::is_ok));
+    let last = local.into_iter().next_back().and_then(Result::err);
+    assert_eq!(last, Some(Refused::Full));
 }
 
 #[test]

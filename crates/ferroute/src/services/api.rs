@@ -26,9 +26,6 @@ const BATCH: usize = 16 << 10;
 /// Batches of rows that wait to go out, of all commands of a connection.
 const WAITING: usize = 16;
 
-/// How long a stranger may stay.
-const STRANGER: Duration = Duration::from_secs(60);
-
 /// How long a peer may refuse to read.
 const STUCK: Duration = Duration::from_secs(60);
 
@@ -50,7 +47,7 @@ impl Api {
 impl Speaker for Api {
     fn serve(self: Arc<Self>, stream: Box<dyn Stream>, peer: Peer) -> Conversation {
         Box::pin(async move {
-            let served = match Talk::new(Arc::clone(&self.shared), stream, &peer) {
+            let served = match Talk::new(&self, stream, &peer) {
                 Ok(talk) => talk.serve().await,
                 Err(error) => Err(io::Error::other(error)),
             };
@@ -83,11 +80,11 @@ struct Talk {
 }
 
 impl Talk {
-    fn new(shared: Arc<Shared>, stream: Box<dyn Stream>, peer: &Peer) -> Result<Self, String> {
+    fn new(api: &Api, stream: Box<dyn Stream>, peer: &Peer) -> Result<Self, String> {
         let (reader, writer) = tokio::io::split(stream);
         let (tell, news) = channel(WAITING);
         Ok(Self {
-            shared,
+            shared: Arc::clone(&api.shared),
             peer: peer.clone(),
             connection: Connection::new(random()?, schema::VERSION_SAYS_EMPTY),
             reader,
@@ -114,8 +111,8 @@ impl Talk {
 
     async fn talk(&mut self) -> io::Result<()> {
         let mut bytes = vec![0; BATCH];
-        let begun = Instant::now();
-        let (mut look, mut heard) = (begun + LOOK, begun);
+        let mut heard = Instant::now();
+        let mut look = heard + LOOK;
         loop {
             let mut actions = Vec::new();
             tokio::select! {
@@ -144,8 +141,7 @@ impl Talk {
                         true => heard.elapsed(),
                         false => Duration::ZERO,
                     };
-                    let over = self.entered.as_ref().is_some_and(|entered| entered.is_over(idle));
-                    if over || (self.entered.is_none() && begun.elapsed() > STRANGER) {
+                    if self.entered.as_ref().is_some_and(|entered| entered.is_over(idle)) {
                         return Ok(());
                     }
                 }
@@ -211,13 +207,12 @@ impl Talk {
         // RouterOS keeps no password in a form that could prove the digest of old versions; that
         // somebody tried is worth counting all the same.
         let proof = Proof::Password(password.unwrap_or_default());
-        let address = self.peer.address.ip();
         let service = match self.peer.service {
             "api-ssl" => Service::ApiSsl,
             _ => Service::Api,
         };
-        let entered = self.shared.authenticate(name, proof, address, service);
-        self.entered = entered.await.ok().map(Arc::new);
+        let entered = self.peer.log_in(&self.shared, (name, proof), service);
+        self.entered = entered.await.map(Arc::new);
         self.entered.is_some()
     }
 

@@ -150,15 +150,12 @@ impl Visitor {
             return Some(Arc::clone(entered));
         }
         let (user, password) = basic(proof)?;
-        let address = self.peer.address.ip();
         if let Some(before) = known.take() {
             let _ = spawn_blocking(move || drop(before)).await;
         }
-        let password = Proof::Password(password);
-        let entered = self
-            .shared
-            .authenticate(user, password, address, Service::Rest);
-        let entered = Arc::new(entered.await.ok()?);
+        let claim = (user, Proof::Password(password));
+        let entered = self.peer.log_in(&self.shared, claim, Service::Rest).await?;
+        let entered = Arc::new(entered);
         *known = Some((proof.clone(), Arc::clone(&entered)));
         Some(entered)
     }

@@ -8,6 +8,7 @@ mod api;
 mod config;
 mod http;
 mod listen;
+mod lobby;
 mod ssh;
 mod tls;
 
@@ -18,7 +19,7 @@ use std::net::{SocketAddr, TcpListener};
 use std::path::Path;
 use std::pin::Pin;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Arc, PoisonError, RwLock};
+use std::sync::{Arc, OnceLock, PoisonError, RwLock};
 use std::time::Duration;
 
 use menu::Store;
@@ -26,13 +27,15 @@ use router::ClosedServices;
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::TcpStream;
 use tokio::runtime::Runtime;
-use tokio::task::JoinHandle;
+use tokio::task::{JoinHandle, spawn_blocking};
 
+use crate::access::{Entered, Proof};
 use crate::core::Shared;
 use crate::host::HostPlane;
 use config::Service;
 pub(crate) use listen::Listen;
 use listen::Side;
+use lobby::{Guarded, Lobby, Stranger};
 use tls::Tls;
 
 /// A connection, with or without TLS.
@@ -41,13 +44,75 @@ pub(crate) trait Stream: AsyncRead + AsyncWrite + Unpin + Send {}
 impl<T: AsyncRead + AsyncWrite + Unpin + Send> Stream for T {}
 
 /// Who has connected, and to what.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone)]
 pub(crate) struct Peer {
     /// The other end.
     pub(crate) address: SocketAddr,
     /// The service's name, such as `api-ssl`.
     pub(crate) service: &'static str,
+    place: Arc<Place>,
 }
+
+impl Peer {
+    /// Lets somebody in on the connection, which is one of the service's sessions from then on.
+    pub(crate) async fn log_in(
+        &self,
+        shared: &Arc<Shared>,
+        (user, proof): (String, Proof),
+        service: access::Service,
+    ) -> Option<Entered> {
+        let entered = shared.authenticate(user, proof, self.address.ip(), service);
+        let entered = entered.await.ok()?;
+        if self.place.take_seat(entered.is_administrator()) {
+            return Some(entered);
+        }
+        let (shared, service) = (Arc::clone(shared), self.service);
+        // To leave takes the router's lock, for which no task may wait.
+        let _ = spawn_blocking(move || {
+            let full = format!(
+                "user {} is refused: {service} has max-sessions",
+                entered.user()
+            );
+            let mut instance = shared.lock();
+            instance.control().log().add("system,error,account", full);
+            drop(instance);
+            drop(entered);
+        })
+        .await;
+        None
+    }
+}
+
+/// A connection's place at its service: in the lobby, and when somebody has logged in one of the
+/// sessions.
+struct Place {
+    stranger: Stranger,
+    sessions: Arc<AtomicUsize>,
+    /// How many sessions there may be.
+    most: usize,
+    seat: OnceLock<Session>,
+}
+
+impl Place {
+    /// Makes the connection a session, if there is room. Administrators have some above the others.
+    fn take_seat(&self, is_administrator: bool) -> bool {
+        let most = match is_administrator {
+            true => self.most.saturating_add(FOR_ADMINISTRATORS),
+            false => self.most,
+        };
+        if self.seat.get().is_none() {
+            let Some(session) = Session::begin(&self.sessions, most) else {
+                return false;
+            };
+            let _ = self.seat.set(session);
+        }
+        self.stranger.is_known();
+        true
+    }
+}
+
+/// Sessions that a service has above `max-sessions` for administrators.
+const FOR_ADMINISTRATORS: usize = 4;
 
 /// What is done with a connection until it ends.
 pub(crate) type Conversation = Pin<Box<dyn Future<Output = ()> + Send>>;
@@ -115,6 +180,7 @@ pub(crate) struct Services {
 /// A service that is there.
 struct Open {
     config: Arc<RwLock<Arc<Service>>>,
+    lobby: Arc<Lobby>,
     sessions: Arc<AtomicUsize>,
     doors: BTreeMap<Side, Door>,
 }
@@ -193,6 +259,7 @@ impl Services {
         let name = self.offers[index].name;
         let open = self.open.entry(name).or_insert_with(|| Open {
             config: Arc::new(RwLock::new(Arc::new(service.clone()))),
+            lobby: Arc::default(),
             sessions: Arc::default(),
             doors: BTreeMap::new(),
         });
@@ -227,6 +294,7 @@ impl Services {
                 let doorkeeper = Doorkeeper {
                     name: offer.name,
                     config: Arc::clone(&open.config),
+                    lobby: Arc::clone(&open.lobby),
                     sessions: Arc::clone(&open.sessions),
                     speaker: Arc::clone(&offer.speaker),
                     tls: offer.tls.then(|| Arc::clone(&self.tls)),
@@ -256,6 +324,7 @@ impl Drop for Services {
 struct Doorkeeper {
     name: &'static str,
     config: Arc<RwLock<Arc<Service>>>,
+    lobby: Arc<Lobby>,
     sessions: Arc<AtomicUsize>,
     speaker: Arc<dyn Speaker>,
     tls: Option<Arc<Tls>>,
@@ -280,16 +349,21 @@ impl Doorkeeper {
             tracing::debug!("{}: {address} is not among its addresses", self.name);
             return;
         }
-        let Some(session) = Session::begin(&self.sessions, config.max_sessions) else {
-            tracing::debug!("{}: {address}: too many sessions", self.name);
-            return;
+        let (stranger, cut) = self.lobby.enter(address.ip());
+        let place = Place {
+            stranger,
+            sessions: Arc::clone(&self.sessions),
+            most: config.max_sessions,
+            seat: OnceLock::new(),
         };
         let peer = Peer {
             address: SocketAddr::new(address.ip().to_canonical(), address.port()),
             service: self.name,
+            place: Arc::new(place),
         };
         // What is said is short, and is waited for.
         let _ = stream.set_nodelay(true);
+        let stream = Guarded::new(stream, cut);
         let (speaker, tls) = (Arc::clone(&self.speaker), self.tls.clone());
         tokio::spawn(async move {
             match tls {
@@ -303,7 +377,6 @@ impl Doorkeeper {
                     }
                 }
             }
-            drop(session);
         });
     }
 }

@@ -1,8 +1,12 @@
 //! Strangers and users who take all they can get: others still come in. The strangers are addresses of
 //! the loopback.
 
-use std::net::Ipv4Addr;
+use std::io::{ErrorKind, Read as _, Write as _};
+use std::net::{Ipv4Addr, TcpStream};
 use std::thread;
+use std::time::{Duration, Instant};
+
+use console::protocol::{Message, receive, send};
 
 use crate::running::Router;
 
@@ -41,4 +45,198 @@ fn strangers_who_guess_lock_nobody_out_and_leave_no_memory_behind() {
     );
     let kept = router.status("VmRSS").saturating_sub(before);
     assert!(kept < 64 << 10, "{kept} kB are kept");
+}
+
+/// Whether the router has closed a connection on which nothing more is said.
+fn is_closed(stream: &mut TcpStream) -> bool {
+    stream.set_nonblocking(true).expect("a socket");
+    let mut bytes = [0; 64];
+    loop {
+        match stream.read(&mut bytes) {
+            Ok(1..) => {}
+            Err(error) if error.kind() == ErrorKind::WouldBlock => return false,
+            _ => return true,
+        }
+    }
+}
+
+/// An answer of REST to this user, whose password is `secret`.
+fn rest(router: &Router, from: Ipv4Addr, path: &str) -> String {
+    let mut stream = router.reach(from, 80);
+    // joe:secret
+    let head = "Host: router\r\nAuthorization: Basic am9lOnNlY3JldA==\r\nConnection: close";
+    write!(stream, "GET {path} HTTP/1.1\r\n{head}\r\n\r\n").expect("the router listens");
+    let mut answer = String::new();
+    stream.read_to_string(&mut answer).expect("an answer");
+    answer
+}
+
+#[test]
+fn strangers_who_say_nothing_keep_nobody_out() {
+    let router = Router::start("silent");
+    router.exec("/user add name=joe group=full password=secret");
+    let greedy = |port| -> Vec<_> {
+        let connect = |_| router.reach(stranger(1), port);
+        (0..100).map(connect).collect()
+    };
+    let mut silent = [8728, 80, 22].map(greedy);
+
+    assert!(router.stranger(stranger(2)).logs_in("joe", "secret"));
+    assert!(rest(&router, stranger(2), "/rest/system/identity").contains("200 OK"));
+    let (status, output) = ssh::exec(&router, stranger(2), "secret", ":put hello");
+    assert_eq!((status, &*output), (0, "hello\r\n"));
+    // The same address is no different.
+    assert!(router.stranger(stranger(1)).logs_in("joe", "secret"));
+    // Long before their time is over.
+    let limit = Instant::now() + Duration::from_secs(20);
+    for streams in &mut silent {
+        while streams.len() > 24 {
+            streams.retain_mut(|stream| !is_closed(stream));
+            assert!(Instant::now() < limit, "{} are open", streams.len());
+            thread::yield_now();
+        }
+    }
+}
+
+#[test]
+fn who_says_nothing_at_the_local_socket_goes_first() {
+    let router = Router::start("local");
+    let console = router.console();
+    let silent: Vec<_> = (0..200).map(|_| router.connect()).collect();
+
+    assert_eq!(router.name(), "ferroute");
+
+    drop(silent);
+    let mut last = router.connect();
+    let (command, json) = (String::from(":put here"), false);
+    send(&mut last, &Message::Exec { command, json }).expect("the router listens");
+    let output = receive(&mut last).expect("an answer");
+    assert_eq!(output, Some(Message::Output(b"here\n".to_vec())));
+    drop(console);
+}
+
+#[test]
+fn users_who_take_all_sessions_leave_room_for_administrators() {
+    let router = Router::start("seats");
+    router.exec("/ip/service set api max-sessions=2");
+    router.exec("/user add name=joe group=full password=secret");
+    router.exec("/user add name=eve group=read password=secret");
+    let eves = [router.program("eve"), router.program("eve")];
+
+    assert!(!router.stranger(stranger(1)).logs_in("eve", "secret"));
+    assert!(router.stranger(stranger(1)).logs_in("joe", "secret"));
+
+    drop(eves);
+    let log = router.exec("/log print");
+    assert!(
+        log.contains("user eve is refused: api has max-sessions"),
+        "{log}"
+    );
+}
+
+#[test]
+fn ssh_asks_three_times_for_a_password_and_ends_lines_with_cr_lf() {
+    let router = Router::start("ssh");
+    router.exec("/user add name=joe group=full password=secret");
+
+    let methods = ssh::tries(&router, stranger(1), &["a", "b", "c", "secret"]);
+
+    let asked: Vec<_> = methods
+        .iter()
+        .map(|names| names.contains("password"))
+        .collect();
+    assert_eq!(asked, [true, true, false, false], "{methods:?}");
+    let (status, output) = ssh::exec(
+        &router,
+        stranger(1),
+        "secret",
+        ":put one; :put two; :error x",
+    );
+    assert_eq!((status, &*output), (1, "one\r\ntwo\r\nx\r\n"));
+}
+
+/// A client of SSH: the library's other side.
+mod ssh {
+    use std::net::Ipv4Addr;
+    use std::sync::Arc;
+
+    use russh::ChannelMsg;
+    use russh::client::{AuthResult, Config, Handle, Handler, connect_stream};
+    use russh::keys::PublicKeyOrCertificate;
+
+    use crate::running::Router;
+
+    struct Client;
+
+    impl Handler for Client {
+        type Error = russh::Error;
+
+        async fn check_server_key(
+            &mut self,
+            _key: &PublicKeyOrCertificate,
+        ) -> Result<bool, Self::Error> {
+            Ok(true)
+        }
+    }
+
+    /// Does something with a connection on which nobody has logged in.
+    fn with<T>(router: &Router, from: Ipv4Addr, run: impl AsyncFnOnce(Handle<Client>) -> T) -> T {
+        let runtime = tokio::runtime::Builder::new_current_thread()
+            .enable_all()
+            .build()
+            .expect("a runtime");
+        let stream = router.reach(from, 22);
+        stream.set_nonblocking(true).expect("a socket");
+        runtime.block_on(async {
+            let stream = tokio::net::TcpStream::from_std(stream).expect("a socket");
+            let config = Arc::new(Config::default());
+            let connected = connect_stream(config, stream, Client).await;
+            run(connected.expect("the router speaks SSH")).await
+        })
+    }
+
+    /// Tries passwords of joe; gives the methods that are left after each.
+    pub(super) fn tries(router: &Router, from: Ipv4Addr, passwords: &[&str]) -> Vec<String> {
+        with(router, from, async |mut handle| {
+            let mut left = Vec::new();
+            for password in passwords {
+                let result = handle.authenticate_password("joe", *password).await;
+                left.push(match result.expect("an answer") {
+                    AuthResult::Success => String::from("success"),
+                    AuthResult::Failure {
+                        remaining_methods, ..
+                    } => {
+                        let names = remaining_methods.iter().map(<&str>::from);
+                        names.collect::<Vec<_>>().join(",")
+                    }
+                });
+            }
+            left
+        })
+    }
+
+    /// Runs a command as joe; gives its status and output.
+    pub(super) fn exec(
+        router: &Router,
+        from: Ipv4Addr,
+        password: &str,
+        command: &str,
+    ) -> (u32, String) {
+        with(router, from, async |mut handle| {
+            let result = handle.authenticate_password("joe", password).await;
+            assert!(result.expect("an answer").success());
+            let mut channel = handle.channel_open_session().await.expect("a channel");
+            channel.exec(true, command).await.expect("a request");
+            let (mut status, mut output) = (None, Vec::new());
+            while let Some(message) = channel.wait().await {
+                match message {
+                    ChannelMsg::Data { data } => output.extend_from_slice(&data),
+                    ChannelMsg::ExitStatus { exit_status } => status = Some(exit_status),
+                    _ => {}
+                }
+            }
+            let output = String::from_utf8(output).expect("it is text");
+            (status.expect("a status"), output)
+        })
+    }
 }

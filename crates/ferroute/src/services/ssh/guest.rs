@@ -1,7 +1,6 @@
 //! A connection: who logs in on it, and the channels that are opened.
 
 use std::collections::BTreeMap;
-use std::net::IpAddr;
 use std::sync::Arc;
 
 use access::{Access, Service};
@@ -9,40 +8,39 @@ use russh::keys::PublicKey;
 use russh::server::{
     Auth, ChannelOpenHandle, Handler, Msg, PublicKeyOffer, Session, VerifiedPublicKey,
 };
-use russh::{Channel, ChannelId, ChannelOpenFailure, Pty};
-use tokio::sync::Notify;
+use russh::{Channel, ChannelId, ChannelOpenFailure, MethodKind, Pty};
 use tokio::task::spawn_blocking;
 
-use super::Stranger;
 use super::channel::{Open, Size, Work};
+use super::methods;
 use super::suffix::Suffix;
 use crate::access::{Entered, Proof};
 use crate::core::Shared;
+use crate::services::Peer;
 
 /// Channels that one connection may have.
 const CHANNELS: usize = 8;
 
+/// Passwords that may be tried on one connection.
+const TRIES: u32 = 3;
+
 /// The other end of a connection.
 pub(crate) struct Guest {
     shared: Arc<Shared>,
-    from: IpAddr,
-    /// Until somebody has logged in, and whom to tell then.
-    stranger: Option<(Stranger, Arc<Notify>)>,
+    peer: Peer,
+    /// Passwords that were tried.
+    tried: u32,
     entered: Option<Arc<Entered>>,
     suffix: Suffix,
     channels: BTreeMap<ChannelId, Open>,
 }
 
 impl Guest {
-    pub(crate) fn new(
-        shared: &Arc<Shared>,
-        from: IpAddr,
-        stranger: (Stranger, Arc<Notify>),
-    ) -> Self {
+    pub(crate) fn new(shared: &Arc<Shared>, peer: Peer) -> Self {
         Self {
             shared: Arc::clone(shared),
-            from,
-            stranger: Some(stranger),
+            peer,
+            tried: 0,
             entered: None,
             suffix: Suffix::default(),
             channels: BTreeMap::new(),
@@ -51,17 +49,26 @@ impl Guest {
 
     async fn prove(&mut self, login: &str, proof: Proof) -> Auth {
         let (name, suffix) = Suffix::split(login);
-        let (name, from) = (name.to_owned(), self.from);
-        let entered = self.shared.authenticate(name, proof, from, Service::Ssh);
-        let Ok(entered) = entered.await else {
-            return Auth::reject();
+        let claim = (name.to_owned(), proof);
+        let entered = self.peer.log_in(&self.shared, claim, Service::Ssh);
+        let Some(entered) = entered.await else {
+            return self.reject();
         };
         self.entered = Some(Arc::new(entered));
         self.suffix = suffix;
-        if let Some((_, known)) = self.stranger.take() {
-            known.notify_one();
-        }
         Auth::Accept
+    }
+
+    /// A refusal that leaves what may be tried next.
+    fn reject(&self) -> Auth {
+        let mut methods = methods();
+        if self.tried >= TRIES {
+            methods.remove(MethodKind::Password);
+        }
+        Auth::Reject {
+            proceed_with_methods: Some(methods),
+            partial_success: false,
+        }
     }
 
     fn channel(&mut self, id: ChannelId) -> Option<&mut Open> {
@@ -95,6 +102,10 @@ impl Handler for Guest {
     type Error = russh::Error;
 
     async fn auth_password(&mut self, user: &str, password: &str) -> Result<Auth, Self::Error> {
+        if self.tried >= TRIES {
+            return Ok(self.reject());
+        }
+        self.tried += 1;
         let proof = Proof::Password(password.as_bytes().to_vec());
         Ok(self.prove(user, proof).await)
     }
@@ -114,7 +125,7 @@ impl Handler for Guest {
         });
         match known.await {
             Ok(true) => Ok(Auth::Accept),
-            _ => Ok(Auth::reject()),
+            _ => Ok(self.reject()),
         }
     }
 
