@@ -360,7 +360,7 @@ impl Access {
         rights: Rights,
         idle: Option<Duration>,
     ) -> Result<Login, Refused> {
-        let most = match policies.contains(Policies::POLICY) {
+        let most = match rights.now().contains(Policies::POLICY) {
             true => SESSIONS + FOR_ADMINISTRATORS,
             false => SESSIONS,
         };

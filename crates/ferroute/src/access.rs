@@ -69,7 +69,7 @@ impl Entered {
 
     /// Whether the user may manage users: there is always room for such.
     pub(crate) fn is_administrator(&self) -> bool {
-        self.login.policies.contains(Policies::POLICY)
+        self.login.rights.now().contains(Policies::POLICY)
     }
 
     /// The session leaves in order: what it holds in safe mode is kept.

@@ -16,6 +16,7 @@ use tokio::sync::mpsc::{Receiver, Sender, channel};
 use tokio::task::spawn_blocking;
 use tokio::time::{Instant, sleep_until, timeout};
 
+use super::desk::Desk;
 use super::{Conversation, Peer, Speaker, Stream};
 use crate::access::{Entered, Proof, random};
 use crate::core::Shared;
@@ -35,12 +36,13 @@ const LOOK: Duration = Duration::from_secs(1);
 /// The speaker of the binary API.
 pub(crate) struct Api {
     shared: Arc<Shared>,
+    desk: Arc<Desk>,
 }
 
 impl Api {
     /// A speaker for this router.
-    pub(crate) const fn new(shared: Arc<Shared>) -> Self {
-        Self { shared }
+    pub(crate) const fn new(shared: Arc<Shared>, desk: Arc<Desk>) -> Self {
+        Self { shared, desk }
     }
 }
 
@@ -69,6 +71,7 @@ enum News {
 /// A connection with all that belongs to it.
 struct Talk {
     shared: Arc<Shared>,
+    desk: Arc<Desk>,
     peer: Peer,
     connection: Connection,
     reader: ReadHalf<Box<dyn Stream>>,
@@ -85,6 +88,7 @@ impl Talk {
         let (tell, news) = channel(WAITING);
         Ok(Self {
             shared: Arc::clone(&api.shared),
+            desk: Arc::clone(&api.desk),
             peer: peer.clone(),
             connection: Connection::new(random()?, schema::VERSION_SAYS_EMPTY),
             reader,
@@ -216,22 +220,41 @@ impl Talk {
         self.entered.is_some()
     }
 
-    /// Runs a command in a thread of its own.
+    /// Runs a command in a thread of its own, when it is its turn.
     fn run(&mut self, number: u64, tag: Vec<u8>, request: Request) {
-        let Some(entered) = &self.entered else { return };
+        let Some(entered) = self.entered.clone() else {
+            return;
+        };
         let mut session = entered.session();
         session.via = "api";
         self.running.insert(number, session.interrupter());
         let (shared, tell) = (Arc::clone(&self.shared), self.tell.clone());
-        spawn_blocking(move || {
-            let mut rows = Batch {
-                number,
-                tag,
-                bytes: Vec::new(),
-                tell: &tell,
+        let desk = Arc::clone(&self.desk);
+        tokio::spawn(async move {
+            let turn = tokio::select! {
+                turn = desk.turn(&entered, "api") => turn,
+                // The connection ends, and waits for nobody else with what it holds.
+                () = tell.closed() => return,
             };
-            let ended = run(&shared, &mut session, &request, &mut rows);
-            let _ = tell.blocking_send(News::Ended(number, ended));
+            drop(entered);
+            let turn = match turn {
+                Ok(turn) => turn,
+                Err(reason) => {
+                    let refused = News::Ended(number, Err(reason.nowhere()));
+                    return drop(tell.send(refused).await);
+                }
+            };
+            spawn_blocking(move || {
+                let mut rows = Batch {
+                    number,
+                    tag,
+                    bytes: Vec::new(),
+                    tell: &tell,
+                };
+                let ended = run(&shared, &mut session, &request, &mut rows);
+                drop(turn);
+                let _ = tell.blocking_send(News::Ended(number, ended));
+            });
         });
     }
 }

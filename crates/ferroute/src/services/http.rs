@@ -25,6 +25,7 @@ use tokio::sync::{Mutex, oneshot};
 use tokio::task::spawn_blocking;
 use tokio::time::{sleep, timeout};
 
+use super::desk::{Desk, Turn};
 use super::{Conversation, Peer, Speaker, Stream};
 use crate::access::{Entered, Proof};
 use crate::core::Shared;
@@ -50,12 +51,13 @@ const WAITING: usize = 4;
 /// The speaker of HTTP.
 pub(crate) struct Http {
     shared: Arc<Shared>,
+    desk: Arc<Desk>,
 }
 
 impl Http {
     /// A speaker for this router.
-    pub(crate) const fn new(shared: Arc<Shared>) -> Self {
-        Self { shared }
+    pub(crate) const fn new(shared: Arc<Shared>, desk: Arc<Desk>) -> Self {
+        Self { shared, desk }
     }
 }
 
@@ -64,6 +66,7 @@ impl Speaker for Http {
         Box::pin(async move {
             let visitor = Arc::new(Visitor {
                 shared: Arc::clone(&self.shared),
+                desk: Arc::clone(&self.desk),
                 peer,
                 known: Mutex::new(None),
             });
@@ -93,6 +96,7 @@ impl Speaker for Http {
 /// One connection: who it is is found out once.
 struct Visitor {
     shared: Arc<Shared>,
+    desk: Arc<Desk>,
     peer: Peer,
     /// The words that proved who it is, and who that is.
     known: Mutex<Option<(HeaderValue, Arc<Entered>)>>,
@@ -136,7 +140,10 @@ impl Visitor {
             query: head.uri.query().unwrap_or_default().to_owned(),
             body,
         };
-        command.run(Arc::clone(&self.shared), &entered).await
+        match self.desk.turn(&entered, "rest-api").await {
+            Ok(turn) => command.run(Arc::clone(&self.shared), &entered, turn).await,
+            Err(reason) => refuse(&Fault::new(503, &reason.to_string())),
+        }
     }
 
     /// Who asks, by the user and password that come with each request.
@@ -191,7 +198,7 @@ struct Command {
 
 impl Command {
     /// Runs it in a thread of its own and answers when it has begun to answer.
-    async fn run(self, shared: Arc<Shared>, entered: &Entered) -> Response<Pieces> {
+    async fn run(self, shared: Arc<Shared>, entered: &Entered, turn: Turn) -> Response<Pieces> {
         let mut session = entered.session();
         session.via = "rest-api";
         let stop = Stop(session.interrupter());
@@ -217,6 +224,7 @@ impl Command {
                 shared.request(&mut session, request, rows)
             };
             rest::answer(schema::ALL, &asked, &mut run, &mut answer);
+            drop(turn);
             alarm.abort();
         });
         match begins.await {

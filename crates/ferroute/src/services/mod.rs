@@ -6,6 +6,7 @@
 
 mod api;
 mod config;
+mod desk;
 mod http;
 mod listen;
 mod lobby;
@@ -33,6 +34,7 @@ use crate::access::{Entered, Proof};
 use crate::core::Shared;
 use crate::host::HostPlane;
 use config::Service;
+use desk::Desk;
 pub(crate) use listen::Listen;
 use listen::Side;
 use lobby::{Guarded, Lobby, Stranger};
@@ -143,8 +145,10 @@ pub(crate) fn offers(shared: &Arc<Shared>, state: Option<&Path>) -> Result<Vec<O
         tls,
         speaker: Arc::clone(speaker),
     };
-    let http: Arc<dyn Speaker> = Arc::new(http::Http::new(Arc::clone(shared)));
-    let api: Arc<dyn Speaker> = Arc::new(api::Api::new(Arc::clone(shared)));
+    let desk = Arc::new(Desk::default());
+    let http = http::Http::new(Arc::clone(shared), Arc::clone(&desk));
+    let http: Arc<dyn Speaker> = Arc::new(http);
+    let api: Arc<dyn Speaker> = Arc::new(api::Api::new(Arc::clone(shared), desk));
     let ssh: Arc<dyn Speaker> = Arc::new(ssh::Ssh::new(shared, state)?);
     Ok(vec![
         offer("ssh", false, &ssh),
@@ -160,9 +164,6 @@ const HANDSHAKE: Duration = Duration::from_secs(10);
 
 /// Threads that serve connections.
 const THREADS: usize = 2;
-
-/// Commands that run at the same time, over all connections.
-const COMMANDS: usize = 1_024;
 
 /// All services.
 pub(crate) struct Services {
@@ -206,7 +207,7 @@ impl Services {
     ) -> Result<Self, String> {
         let runtime = tokio::runtime::Builder::new_multi_thread()
             .worker_threads(THREADS)
-            .max_blocking_threads(COMMANDS)
+            .max_blocking_threads(desk::THREADS)
             .thread_name("services")
             .enable_all()
             .build()

@@ -135,6 +135,35 @@ fn users_who_take_all_sessions_leave_room_for_administrators() {
 }
 
 #[test]
+fn a_user_who_listens_everywhere_leaves_threads_for_others() {
+    let router = Router::start("listen");
+    router.exec("/user add name=joe group=full password=secret");
+    router.exec("/user/group add name=listeners policy=read,api");
+    router.exec("/user add name=eve group=listeners password=secret");
+    let mut listening: Vec<_> = (0..16).map(|_| router.program("eve")).collect();
+    for program in &mut listening {
+        for number in 0..64 {
+            program.say(&["/interface/listen", &format!(".tag={number}")]);
+        }
+    }
+
+    assert!(router.stranger(stranger(1)).logs_in("joe", "secret"));
+    let mut administrator = router.program("joe");
+    administrator.ask(&["/interface/print"]);
+    assert!(rest(&router, stranger(1), "/rest/system/identity").contains("200 OK"));
+    let (_, output) = ssh::exec(&router, stranger(1), "secret", ":put hello");
+    assert_eq!(output, "hello\r\n");
+    assert_eq!(router.name(), "ferroute");
+
+    // Each connection has more than the whole share: some of its commands are refused.
+    for program in &mut listening {
+        let refused = program.sentence();
+        let reason = "=message=failure: too many commands of this user";
+        assert!(refused.contains(&reason.to_owned()), "{refused:?}");
+    }
+}
+
+#[test]
 fn ssh_asks_three_times_for_a_password_and_ends_lines_with_cr_lf() {
     let router = Router::start("ssh");
     router.exec("/user add name=joe group=full password=secret");

@@ -1,0 +1,166 @@
+//! Who may run a command now: each user has a share at each service, and administrators have room of
+//! their own.
+//!
+//! A command of a program takes a thread for as long as it runs, and one that listens runs for as long
+//! as the program wants. What waits for its share waits as a task. All shares together are fewer than
+//! the threads that there are, so that a login always finds one.
+
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex, PoisonError, Weak};
+use std::time::Duration;
+
+use menu::Reason;
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+use tokio::time::timeout;
+
+use crate::access::Entered;
+
+/// Threads for what waits: commands, and logins beside them.
+pub(crate) const THREADS: usize = 1_024;
+
+/// How many commands run at the same time.
+#[derive(Clone, Copy)]
+struct Shares {
+    /// Of one user at one service.
+    user: usize,
+    /// Of all users of the kind.
+    all: usize,
+}
+
+const USERS: Shares = Shares { user: 48, all: 256 };
+
+const ADMINISTRATORS: Shares = Shares {
+    user: 128,
+    all: 512,
+};
+
+/// How long a command may wait until others have ended.
+const PATIENCE: Duration = Duration::from_secs(5);
+
+/// The commands of programs.
+pub(crate) struct Desk {
+    /// The shares in use, by user and service.
+    shares: Mutex<BTreeMap<(String, &'static str), Weak<Semaphore>>>,
+    users: Arc<Semaphore>,
+    administrators: Arc<Semaphore>,
+    patience: Duration,
+}
+
+/// The right to run one command, until this is dropped.
+pub(crate) struct Turn {
+    _share: OwnedSemaphorePermit,
+    _all: OwnedSemaphorePermit,
+}
+
+impl Default for Desk {
+    fn default() -> Self {
+        Self::new(PATIENCE)
+    }
+}
+
+impl Desk {
+    fn new(patience: Duration) -> Self {
+        Self {
+            shares: Mutex::default(),
+            users: Arc::new(Semaphore::new(USERS.all)),
+            administrators: Arc::new(Semaphore::new(ADMINISTRATORS.all)),
+            patience,
+        }
+    }
+
+    /// Waits until a command of this user may run at this service.
+    ///
+    /// # Errors
+    /// Others ran for too long.
+    pub(crate) async fn turn(
+        &self,
+        entered: &Entered,
+        service: &'static str,
+    ) -> Result<Turn, Reason> {
+        self.turn_of(entered.user(), entered.is_administrator(), service)
+            .await
+    }
+
+    async fn turn_of(
+        &self,
+        user: &str,
+        is_administrator: bool,
+        service: &'static str,
+    ) -> Result<Turn, Reason> {
+        let (shares, all) = match is_administrator {
+            true => (ADMINISTRATORS, &self.administrators),
+            false => (USERS, &self.users),
+        };
+        let share = self.share((user.to_owned(), service), shares.user);
+        let all = Arc::clone(all);
+        let turn = async {
+            // In this order: who waits for others of the same user takes no room of others.
+            let share = share.acquire_owned().await.ok()?;
+            let all = all.acquire_owned().await.ok()?;
+            Some(Turn {
+                _share: share,
+                _all: all,
+            })
+        };
+        let turn = timeout(self.patience, turn).await.ok().flatten();
+        turn.ok_or_else(|| Reason::failure("too many commands of this user"))
+    }
+
+    fn share(&self, key: (String, &'static str), size: usize) -> Arc<Semaphore> {
+        let mut shares = self.shares.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(share) = shares.get(&key).and_then(Weak::upgrade) {
+            return share;
+        }
+        // Whoever holds a turn holds its share: those without are of users who run nothing.
+        shares.retain(|_, share| share.strong_count() > 0);
+        let share = Arc::new(Semaphore::new(size));
+        shares.insert(key, Arc::downgrade(&share));
+        share
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    async fn turns(desk: &Desk, user: &str, is_administrator: bool, count: usize) -> Vec<Turn> {
+        let mut turns = Vec::new();
+        for _ in 0..count {
+            let turn = desk.turn_of(user, is_administrator, "api").await;
+            turns.push(turn.expect("there is room"));
+        }
+        turns
+    }
+
+    #[tokio::test]
+    async fn each_user_has_a_share_at_each_service() {
+        let desk = Desk::new(Duration::from_millis(1));
+        let mut running = turns(&desk, "eve", false, USERS.user).await;
+
+        let more = desk.turn_of("eve", false, "api").await.err();
+
+        let reason = Reason::failure("too many commands of this user");
+        assert_eq!(more, Some(reason));
+        assert!(desk.turn_of("eve", false, "rest-api").await.is_ok());
+        assert!(desk.turn_of("joe", false, "api").await.is_ok());
+        running.pop();
+        assert!(desk.turn_of("eve", false, "api").await.is_ok());
+        drop(running);
+        turns(&desk, "joe", false, 1).await;
+        assert_eq!(desk.shares.lock().expect("no panic").len(), 1);
+    }
+
+    #[tokio::test]
+    async fn administrators_get_in_when_users_have_taken_everything() {
+        let desk = Desk::new(Duration::from_millis(1));
+        let mut running = Vec::new();
+        for user in 0..USERS.all / USERS.user {
+            running.extend(turns(&desk, &format!("user{user}"), false, USERS.user).await);
+        }
+        running.extend(turns(&desk, "last", false, USERS.all % USERS.user).await);
+
+        assert!(desk.turn_of("joe", false, "api").await.is_err());
+        assert!(desk.turn_of("admin", true, "api").await.is_ok());
+        const { assert!(USERS.all + ADMINISTRATORS.all < THREADS) };
+    }
+}
