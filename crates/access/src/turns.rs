@@ -38,14 +38,14 @@ impl<T> Turns<T> {
         }
     }
 
-    /// Who is next.
-    pub fn next(&mut self) -> Option<T> {
+    /// Takes out who is next.
+    pub fn pop(&mut self) -> Option<T> {
         self.strangers_next = !self.strangers_next;
         let (first, second) = match self.strangers_next {
             true => (&mut self.known, &mut self.strangers),
             false => (&mut self.strangers, &mut self.known),
         };
-        first.next().or_else(|| second.next())
+        first.pop().or_else(|| second.pop())
     }
 }
 
@@ -92,7 +92,7 @@ impl<T> Line<T> {
         Some(who)
     }
 
-    fn next(&mut self) -> Option<T> {
+    fn pop(&mut self) -> Option<T> {
         let ((round, _), (source, who)) = self.waiting.pop_first()?;
         if round > self.round {
             self.round = round;
@@ -122,7 +122,7 @@ mod tests {
     }
 
     fn all(turns: &mut Turns<&'static str>) -> Vec<&'static str> {
-        std::iter::from_fn(|| turns.next()).collect()
+        std::iter::from_fn(|| turns.pop()).collect()
     }
 
     #[test]
@@ -133,7 +133,7 @@ mod tests {
                 turns.push(&Source::Stranger(address(attacker)), "attacker");
             }
         }
-        assert_eq!(turns.next(), Some("attacker"));
+        assert_eq!(turns.pop(), Some("attacker"));
 
         turns.push(&Source::Stranger(address(9)), "owner");
 

@@ -26,38 +26,23 @@ struct Hashing {
 struct Queue {
     /// What commands want to be hashed: they are ahead of logins.
     commands: VecDeque<Task>,
-    tries: Turns<Try>,
+    tries: Turns<Task>,
 }
 
 type Task = Box<dyn FnOnce() + Send>;
-
-/// A password to look at, and who is told.
-struct Try {
-    attempt: Attempt,
-    secret: Vec<u8>,
-    tell: oneshot::Sender<Answer>,
-}
-
-impl Try {
-    fn look(self) {
-        // Who has gone away has asked nothing.
-        if !self.tell.is_closed() {
-            let _ = self.tell.send(self.attempt.password(&self.secret));
-        }
-    }
-}
 
 /// Looks at the password of an attempt, in its turn; nothing if too many wait.
 pub(crate) async fn look(attempt: Attempt, secret: Vec<u8>) -> Option<Answer> {
     let (tell, told) = oneshot::channel();
     let source = attempt.source().clone();
-    let waits = Try {
-        attempt,
-        secret,
-        tell,
-    };
+    let task: Task = Box::new(move || {
+        // Who has gone away has asked nothing.
+        if !tell.is_closed() {
+            let _ = tell.send(attempt.password(&secret));
+        }
+    });
     // Who has no room is dropped, and hears so.
-    HASHING.with(|queue| drop(queue.tries.push(&source, waits)));
+    HASHING.with(|queue| drop(queue.tries.push(&source, task)));
     told.await.ok()
 }
 
@@ -92,23 +77,21 @@ impl Hashing {
 
     fn work(&self) -> ! {
         loop {
-            match self.next() {
-                Next::Command(task) => task(),
-                Next::Try(waits) => waits.look(),
-            }
+            let task = self.next();
+            task();
         }
     }
 
-    fn next(&self) -> Next {
+    /// Waits for what is hashed next.
+    fn next(&self) -> Task {
         let mut guard = self.lock();
         loop {
-            if let Some(queue) = guard.as_mut() {
-                if let Some(task) = queue.commands.pop_front() {
-                    return Next::Command(task);
-                }
-                if let Some(waits) = queue.tries.next() {
-                    return Next::Try(waits);
-                }
+            let next = guard.as_mut().and_then(|queue| {
+                let command = queue.commands.pop_front();
+                command.or_else(|| queue.tries.pop())
+            });
+            if let Some(task) = next {
+                return task;
             }
             guard = self
                 .more
@@ -116,10 +99,4 @@ impl Hashing {
                 .unwrap_or_else(PoisonError::into_inner);
         }
     }
-}
-
-/// What is hashed next.
-enum Next {
-    Command(Task),
-    Try(Try),
 }

@@ -142,7 +142,7 @@ impl Visitor {
         };
         match self.desk.turn(&entered, "rest-api").await {
             Ok(turn) => command.run(Arc::clone(&self.shared), &entered, turn).await,
-            Err(reason) => refuse(&Fault::new(503, &reason.to_string())),
+            Err(reason) => refuse(&Fault::new(503, reason.to_string())),
         }
     }
 
