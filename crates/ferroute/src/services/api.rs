@@ -16,7 +16,7 @@ use tokio::sync::mpsc::{Receiver, Sender, channel};
 use tokio::task::spawn_blocking;
 use tokio::time::{Instant, sleep_until, timeout};
 
-use super::desk::Desk;
+use super::desk::{Asker, Desk};
 use super::{Conversation, Peer, Speaker, Stream};
 use crate::access::{Entered, Proof, random};
 use crate::core::Shared;
@@ -107,9 +107,10 @@ impl Talk {
             .values()
             .for_each(|interrupt| interrupt.close());
         let _ = self.writer.shutdown().await;
-        // To leave takes the router's lock, for which no task may wait.
-        let entered = self.entered.take();
-        let _ = spawn_blocking(move || drop(entered)).await;
+        // To leave takes the router's lock, for which no task may wait. A stranger gets no thread.
+        if let Some(entered) = self.entered.take() {
+            let _ = spawn_blocking(move || drop(entered)).await;
+        }
         served
     }
 
@@ -222,9 +223,8 @@ impl Talk {
 
     /// Runs a command in a thread of its own, when it is its turn.
     fn run(&mut self, number: u64, tag: Vec<u8>, request: Request) {
-        let Some(entered) = self.entered.clone() else {
-            return;
-        };
+        let Some(entered) = &self.entered else { return };
+        let asker = Asker::new(entered, "api");
         let mut session = entered.session();
         session.via = "api";
         self.running.insert(number, session.interrupter());
@@ -232,11 +232,10 @@ impl Talk {
         let desk = Arc::clone(&self.desk);
         tokio::spawn(async move {
             let turn = tokio::select! {
-                turn = desk.turn(&entered, "api") => turn,
+                turn = desk.turn(&asker) => turn,
                 // The connection ends, and waits for nobody else with what it holds.
                 () = tell.closed() => return,
             };
-            drop(entered);
             let turn = match turn {
                 Ok(turn) => turn,
                 Err(reason) => {

@@ -46,6 +46,25 @@ pub(crate) struct Desk {
     patience: Duration,
 }
 
+/// Whose command it is.
+#[derive(Clone)]
+pub(crate) struct Asker {
+    user: String,
+    is_administrator: bool,
+    service: &'static str,
+}
+
+impl Asker {
+    /// Somebody who has logged in at a service. It does not hold the session.
+    pub(crate) fn new(entered: &Entered, service: &'static str) -> Self {
+        Self {
+            user: entered.user().to_owned(),
+            is_administrator: entered.is_administrator(),
+            service,
+        }
+    }
+}
+
 /// The right to run one command, until this is dropped.
 pub(crate) struct Turn {
     _share: OwnedSemaphorePermit,
@@ -68,30 +87,16 @@ impl Desk {
         }
     }
 
-    /// Waits until a command of this user may run at this service.
+    /// Waits until a command of this user may run at that service.
     ///
     /// # Errors
     /// Others ran for too long.
-    pub(crate) async fn turn(
-        &self,
-        entered: &Entered,
-        service: &'static str,
-    ) -> Result<Turn, Reason> {
-        self.turn_of(entered.user(), entered.is_administrator(), service)
-            .await
-    }
-
-    async fn turn_of(
-        &self,
-        user: &str,
-        is_administrator: bool,
-        service: &'static str,
-    ) -> Result<Turn, Reason> {
-        let (shares, all) = match is_administrator {
+    pub(crate) async fn turn(&self, asker: &Asker) -> Result<Turn, Reason> {
+        let (shares, all) = match asker.is_administrator {
             true => (ADMINISTRATORS, &self.administrators),
             false => (USERS, &self.users),
         };
-        let share = self.share((user.to_owned(), service), shares.user);
+        let share = self.share((asker.user.clone(), asker.service), shares.user);
         let all = Arc::clone(all);
         let turn = async {
             // In this order: who waits for others of the same user takes no room of others.
@@ -123,10 +128,18 @@ impl Desk {
 mod tests {
     use super::*;
 
-    async fn turns(desk: &Desk, user: &str, is_administrator: bool, count: usize) -> Vec<Turn> {
+    fn asker(user: &str, is_administrator: bool, service: &'static str) -> Asker {
+        Asker {
+            user: user.to_owned(),
+            is_administrator,
+            service,
+        }
+    }
+
+    async fn turns(desk: &Desk, user: &str, count: usize) -> Vec<Turn> {
         let mut turns = Vec::new();
         for _ in 0..count {
-            let turn = desk.turn_of(user, is_administrator, "api").await;
+            let turn = desk.turn(&asker(user, false, "api")).await;
             turns.push(turn.expect("there is room"));
         }
         turns
@@ -135,18 +148,19 @@ mod tests {
     #[tokio::test]
     async fn each_user_has_a_share_at_each_service() {
         let desk = Desk::new(Duration::from_millis(1));
-        let mut running = turns(&desk, "eve", false, USERS.user).await;
+        let mut running = turns(&desk, "eve", USERS.user).await;
+        let eve = asker("eve", false, "api");
 
-        let more = desk.turn_of("eve", false, "api").await.err();
+        let more = desk.turn(&eve).await.err();
 
         let reason = Reason::failure("too many commands of this user");
         assert_eq!(more, Some(reason));
-        assert!(desk.turn_of("eve", false, "rest-api").await.is_ok());
-        assert!(desk.turn_of("joe", false, "api").await.is_ok());
+        assert!(desk.turn(&asker("eve", false, "rest-api")).await.is_ok());
+        assert!(desk.turn(&asker("joe", false, "api")).await.is_ok());
         running.pop();
-        assert!(desk.turn_of("eve", false, "api").await.is_ok());
+        assert!(desk.turn(&eve).await.is_ok());
         drop(running);
-        turns(&desk, "joe", false, 1).await;
+        turns(&desk, "joe", 1).await;
         assert_eq!(desk.shares.lock().expect("no panic").len(), 1);
     }
 
@@ -155,12 +169,12 @@ mod tests {
         let desk = Desk::new(Duration::from_millis(1));
         let mut running = Vec::new();
         for user in 0..USERS.all / USERS.user {
-            running.extend(turns(&desk, &format!("user{user}"), false, USERS.user).await);
+            running.extend(turns(&desk, &format!("user{user}"), USERS.user).await);
         }
-        running.extend(turns(&desk, "last", false, USERS.all % USERS.user).await);
+        running.extend(turns(&desk, "last", USERS.all % USERS.user).await);
 
-        assert!(desk.turn_of("joe", false, "api").await.is_err());
-        assert!(desk.turn_of("admin", true, "api").await.is_ok());
+        assert!(desk.turn(&asker("joe", false, "api")).await.is_err());
+        assert!(desk.turn(&asker("admin", true, "api")).await.is_ok());
         const { assert!(USERS.all + ADMINISTRATORS.all < THREADS) };
     }
 }

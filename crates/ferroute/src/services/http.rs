@@ -25,7 +25,7 @@ use tokio::sync::{Mutex, oneshot};
 use tokio::task::spawn_blocking;
 use tokio::time::{sleep, timeout};
 
-use super::desk::{Desk, Turn};
+use super::desk::{Asker, Desk, Turn};
 use super::{Conversation, Peer, Speaker, Stream};
 use crate::access::{Entered, Proof};
 use crate::core::Shared;
@@ -87,8 +87,11 @@ impl Speaker for Http {
                     visitor.peer.address
                 );
             }
-            // To leave takes the router's lock, for which no task may wait.
-            let _ = spawn_blocking(move || drop(visitor)).await;
+            // To leave takes the router's lock, for which no task may wait. A stranger gets no thread.
+            let known = visitor.known.lock().await.take();
+            if known.is_some() {
+                let _ = spawn_blocking(move || drop(known)).await;
+            }
         })
     }
 }
@@ -140,7 +143,7 @@ impl Visitor {
             query: head.uri.query().unwrap_or_default().to_owned(),
             body,
         };
-        match self.desk.turn(&entered, "rest-api").await {
+        match self.desk.turn(&Asker::new(&entered, "rest-api")).await {
             Ok(turn) => command.run(Arc::clone(&self.shared), &entered, turn).await,
             Err(reason) => refuse(&Fault::new(503, reason.to_string())),
         }

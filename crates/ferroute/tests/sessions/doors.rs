@@ -20,6 +20,8 @@ fn strangers_who_guess_lock_nobody_out_and_leave_no_memory_behind() {
     const GUESSES: usize = 2;
     let router = Router::start("guess");
     router.exec("/user add name=joe group=full password=secret");
+    let key = ssh::key().public_key().to_openssh().expect("a key");
+    router.exec(&format!("/user/ssh-keys add user=joe key=\"{key}\""));
     assert!(router.stranger(stranger(1)).logs_in("joe", "secret"));
     let before = router.status("VmRSS");
 
@@ -43,6 +45,8 @@ fn strangers_who_guess_lock_nobody_out_and_leave_no_memory_behind() {
         router.stranger(stranger(2)).logs_in("joe", "secret"),
         "a new address"
     );
+    let (_, output) = ssh::exec(&router, stranger(3), ssh::Proof::Key, ":put hello");
+    assert_eq!(output, "hello\r\n");
     let kept = router.status("VmRSS").saturating_sub(before);
     assert!(kept < 64 << 10, "{kept} kB are kept");
 }
@@ -83,7 +87,7 @@ fn strangers_who_say_nothing_keep_nobody_out() {
 
     assert!(router.stranger(stranger(2)).logs_in("joe", "secret"));
     assert!(rest(&router, stranger(2), "/rest/system/identity").contains("200 OK"));
-    let (status, output) = ssh::exec(&router, stranger(2), "secret", ":put hello");
+    let (status, output) = ssh::exec(&router, stranger(2), ssh::SECRET, ":put hello");
     assert_eq!((status, &*output), (0, "hello\r\n"));
     // The same address is no different.
     assert!(router.stranger(stranger(1)).logs_in("joe", "secret"));
@@ -151,7 +155,7 @@ fn a_user_who_listens_everywhere_leaves_threads_for_others() {
     let mut administrator = router.program("joe");
     administrator.ask(&["/interface/print"]);
     assert!(rest(&router, stranger(1), "/rest/system/identity").contains("200 OK"));
-    let (_, output) = ssh::exec(&router, stranger(1), "secret", ":put hello");
+    let (_, output) = ssh::exec(&router, stranger(1), ssh::SECRET, ":put hello");
     assert_eq!(output, "hello\r\n");
     assert_eq!(router.name(), "ferroute");
 
@@ -178,7 +182,7 @@ fn ssh_asks_three_times_for_a_password_and_ends_lines_with_cr_lf() {
     let (status, output) = ssh::exec(
         &router,
         stranger(1),
-        "secret",
+        ssh::SECRET,
         ":put one; :put two; :error x",
     );
     assert_eq!((status, &*output), (1, "one\r\ntwo\r\nx\r\n"));
@@ -191,9 +195,23 @@ mod ssh {
 
     use russh::ChannelMsg;
     use russh::client::{AuthResult, Config, Handle, Handler, connect_stream};
-    use russh::keys::PublicKeyOrCertificate;
+    use russh::keys::ssh_key::private::Ed25519Keypair;
+    use russh::keys::{PrivateKey, PrivateKeyWithHashAlg, PublicKeyOrCertificate};
 
     use crate::running::Router;
+
+    /// What joe proves with who he is.
+    pub(super) enum Proof {
+        Password(&'static str),
+        Key,
+    }
+
+    pub(super) const SECRET: Proof = Proof::Password("secret");
+
+    /// The key that is joe's where a test says so.
+    pub(super) fn key() -> PrivateKey {
+        PrivateKey::from(Ed25519Keypair::from_seed(&[7; 32]))
+    }
 
     struct Client;
 
@@ -248,11 +266,17 @@ mod ssh {
     pub(super) fn exec(
         router: &Router,
         from: Ipv4Addr,
-        password: &str,
+        proof: Proof,
         command: &str,
     ) -> (u32, String) {
         with(router, from, async |mut handle| {
-            let result = handle.authenticate_password("joe", password).await;
+            let result = match proof {
+                Proof::Password(password) => handle.authenticate_password("joe", password).await,
+                Proof::Key => {
+                    let key = PrivateKeyWithHashAlg::new(Arc::new(key()), None);
+                    handle.authenticate_publickey("joe", key).await
+                }
+            };
             assert!(result.expect("an answer").success());
             let mut channel = handle.channel_open_session().await.expect("a channel");
             channel.exec(true, command).await.expect("a request");
