@@ -17,6 +17,7 @@ pub mod pager;
 pub mod protocol;
 pub mod screen;
 mod shell;
+pub mod text;
 
 pub use colour::{Colour, Span};
 pub use console::{Console, Settings};

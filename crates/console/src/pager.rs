@@ -194,6 +194,7 @@ impl<'a> Page<'a> {
     /// drawn over it. What has left the screen is not touched.
     pub fn repaint(&mut self) -> ControlFlow<()> {
         self.lift_footer();
+        self.wide.restart();
         let up = std::mem::take(&mut self.painted);
         if let Some(rows) = self.rows {
             self.left = rows;

@@ -4,7 +4,7 @@ use std::ops::ControlFlow;
 use std::time::{Duration, Instant};
 
 use console::{Colour, Page};
-use menu::{Drawing, Output, Question, Terminal, TextStyle};
+use menu::{Drawing, Editing, Output, Question, Terminal, TextStyle};
 
 /// What a command prints, on its way to the terminal.
 pub(crate) struct Shown<'a, 'b> {
@@ -100,6 +100,11 @@ impl Terminal for Shown<'_, '_> {
             hidden,
         } = *question;
         self.page.ask(prompt, preinput, hidden)
+    }
+
+    fn edit(&mut self, editing: &Editing<'_>) -> Option<String> {
+        let Editing { title, text, note } = *editing;
+        self.page.edit(title, text, note)
     }
 
     fn draw(&mut self, drawing: Drawing) -> ControlFlow<()> {

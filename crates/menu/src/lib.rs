@@ -55,7 +55,7 @@ pub use live::{
     RowFilter, Scan, Script,
 };
 pub use matcher::{Absent, Part};
-pub use output::{BETWEEN, Drawing, Output, Question, Terminal, TextStyle};
+pub use output::{BETWEEN, Drawing, Editing, Output, Question, Terminal, TextStyle};
 pub use policy::Policies;
 pub use quote::{quote, quote_always};
 pub use refusal::{Position, Reason, Refusal};

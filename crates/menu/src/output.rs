@@ -72,6 +72,9 @@ pub trait Terminal {
     /// Asks for a line. None if the command is to stop.
     fn ask(&mut self, question: &Question<'_>) -> Option<String>;
 
+    /// Shows a text in an editor. None if it was left without saving, or the command is to stop.
+    fn edit(&mut self, editing: &Editing<'_>) -> Option<String>;
+
     /// Does something to the screen that is no text; nothing, where the terminal cannot.
     fn draw(&mut self, drawing: Drawing) -> ControlFlow<()>;
 }
@@ -85,6 +88,17 @@ pub struct Question<'a> {
     pub preinput: &'a str,
     /// Whether what is typed is not to be read on the screen.
     pub hidden: bool,
+}
+
+/// A text to be edited.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Editing<'a> {
+    /// What it is.
+    pub title: &'a str,
+    /// The text as it is.
+    pub text: &'a str,
+    /// What is to be said of it; nothing if empty.
+    pub note: &'a str,
 }
 
 /// What is done to a screen.

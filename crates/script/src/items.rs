@@ -39,6 +39,7 @@ impl Machine<'_> {
                 let ready = self.ready(command)?;
                 self.with(|loan| loan.get(menu, &ready))
             }
+            crate::edit::NAME => self.edit_at_terminal(menu, command),
             _ if menu.commands.iter().any(|own| own.name == name) => self.act(menu, name, command),
             _ => {
                 let ready = self.ready(command)?;
@@ -116,7 +117,7 @@ impl Machine<'_> {
 }
 
 impl Loan<'_> {
-    fn get(&mut self, menu: &'static Menu, ready: &Ready<'_>) -> Result<Value> {
+    pub(crate) fn get(&mut self, menu: &'static Menu, ready: &Ready<'_>) -> Result<Value> {
         let mut name = ready.text("value-name");
         let row = if menu.has_rows() {
             let ids = self.selected(menu, ready, "number")?;

@@ -18,6 +18,7 @@ mod call;
 mod check;
 mod complete;
 mod count;
+mod edit;
 mod environment;
 mod eval;
 mod expr;

@@ -186,6 +186,15 @@ fn of_any_menu(menu: &'static Menu, command: &str) -> Vec<Parameter> {
             let number = items.then_some(number).into_iter();
             number.chain([name]).chain(texts).collect()
         }
+        crate::edit::NAME => {
+            let number = Parameter {
+                name: "number",
+                ..NUMBERS
+            };
+            let name = Parameter::new("value-name", Takes::Value, true, "Name of the property");
+            let number = items.then_some(number).into_iter();
+            number.chain([name.required()]).collect()
+        }
         "unset" | "reset" => {
             let name = Parameter::new("value-name", Takes::Value, true, "Name of the property");
             numbers.chain([name.required()]).collect()

@@ -4,7 +4,7 @@
 //! commands over SSH, API and REST) there is nobody to ask, and a script that asks is refused;
 //! what only looks nice is left out there.
 
-use menu::{Drawing, Menu, Question, Reason, Refusal, TextStyle};
+use menu::{Drawing, Menu, Question, Reason, TextStyle};
 
 use crate::ast::Command;
 use crate::machine::{Machine, Result};
@@ -68,7 +68,7 @@ impl Machine<'_> {
         let key = match (self.passes_over(), self.out.terminal()) {
             (true, _) => None,
             (false, Some(terminal)) => terminal.key(span),
-            (false, None) => return Err(nobody().into()),
+            (false, None) => return Err(nobody().nowhere().into()),
         };
         self.rested(self.site.now().saturating_sub(began));
         self.step()?;
@@ -84,7 +84,7 @@ impl Machine<'_> {
             return Ok(Value::str(preinput));
         }
         if self.out.terminal().is_none() {
-            return Err(nobody().into());
+            return Err(nobody().nowhere().into());
         }
         if !told.is_empty() {
             self.print(&format!("{told}\n"))?;
@@ -108,8 +108,8 @@ impl Machine<'_> {
     }
 }
 
-fn nobody() -> Refusal {
-    Reason::failure("there is no terminal to read from").nowhere()
+pub(crate) fn nobody() -> Reason {
+    Reason::failure("there is no terminal to read from")
 }
 
 fn drawing(name: &str, ready: &Ready<'_>) -> Result<Drawing> {

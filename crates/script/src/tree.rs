@@ -5,6 +5,8 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use menu::{Effect, Menu, Shape};
 
+use crate::edit;
+
 /// What a word leads to at some place of the tree.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Step {
@@ -127,7 +129,12 @@ impl Tree {
             self.nodes[at].older &= older;
         }
         self.nodes[at].menu = Some(menu);
-        self.nodes[at].commands = menu.all_commands();
+        let mut commands = menu.all_commands();
+        // A console's own: programs have `set`.
+        if let Some(set) = commands.iter().position(|(name, _)| *name == "set") {
+            commands.insert(set, (edit::NAME, "Edit value of item property"));
+        }
+        self.nodes[at].commands = commands;
     }
 
     /// The places below a place that are offered, with their names.

@@ -4,7 +4,9 @@ use std::collections::VecDeque;
 use std::ops::ControlFlow;
 use std::time::Duration;
 
-use menu::{Drawing, Live, Menu, Offline, Output, Question, Reason, Store, Terminal, TextStyle};
+use menu::{
+    Drawing, Editing, Live, Menu, Offline, Output, Question, Reason, Store, Terminal, TextStyle,
+};
 use script::{Interrupt, Session, Site};
 
 /// A router that nobody holds while somebody is asked.
@@ -54,6 +56,14 @@ impl Terminal for Desk {
     fn key(&mut self, span: Option<Duration>) -> Option<u32> {
         self.spans.push(span);
         self.keys.pop_front()
+    }
+
+    fn edit(&mut self, editing: &Editing<'_>) -> Option<String> {
+        self.shown.push_str(&format!(
+            "[{}|{}|{}]",
+            editing.title, editing.text, editing.note
+        ));
+        self.lines.pop_front().map(str::to_owned)
     }
 
     fn ask(&mut self, question: &Question<'_>) -> Option<String> {
@@ -174,4 +184,40 @@ fn what_is_put_into_use_without_effect_is_told_at_the_console_alone() {
         let done = script::run(&mut store, &mut Offline, &mut session, line, &mut out);
         assert_eq!((done, out.as_str()), (Ok(()), ""), "{line}");
     }
+}
+
+#[test]
+fn a_property_is_edited_at_the_terminal_and_what_is_refused_stays_there() {
+    let mut router = Router {
+        store: schema::store(),
+    };
+    let mut run = |line: &str, lines: &[&'static str]| {
+        let mut desk = Desk {
+            lines: lines.iter().copied().collect(),
+            ..Desk::default()
+        };
+        let done = script::run_at(&mut router, &mut Session::new("admin"), line, &mut desk);
+        (done.err().map(|refusal| refusal.to_string()), desk.shown)
+    };
+    run("/system/script/add name=a source=\":put 1\"", &[]);
+
+    let (failed, shown) = run("/system/script edit 0 source", &[":put 2\n:put 3"]);
+    assert_eq!(
+        (failed, shown.as_str()),
+        (None, "[/system/script/source|:put 1|]")
+    );
+    let (_, source) = run(":put [/system/script/get a source]", &[]);
+    assert_eq!(source, ":put 2\n:put 3\n");
+    let (_, left) = run("/system/script edit a value-name=source", &[]);
+    assert!(left.starts_with("[/system/script/source|:put 2"), "{left}");
+
+    let (failed, shown) = run("/ip/dns/edit servers", &["x", "1.1.1.1"]);
+    assert_eq!(failed, None);
+    assert!(
+        shown.contains("|x|input does not match any value of servers]"),
+        "{shown}"
+    );
+    assert_eq!(run(":put [/ip/dns/get servers]", &[]).1, "1.1.1.1\n");
+    let (failed, _) = run("/user/edit admin password", &[]);
+    assert!(failed.is_some_and(|text| text.contains("not to be shown")));
 }

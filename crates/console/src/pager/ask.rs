@@ -8,11 +8,16 @@ use crate::Colour;
 use crate::editor::{Edit, Editor};
 use crate::keys::Key;
 use crate::screen::Screen;
+use crate::text::{Step, TextEditor};
 
 use super::Page;
 
 /// How long the bytes of a key's sequence may be apart: what comes later was typed later.
 const SEQUENCE: Duration = Duration::from_millis(50);
+
+/// Another screen, which leaves what stands on the terminal's own untouched, and the way back.
+const ENTER: &str = "\x1b[?1049h";
+const LEAVE: &str = "\x1b[?1049l";
 
 impl Page<'_> {
     /// Waits for a key, for so long at most after the last byte; none when none came, or the command
@@ -71,6 +76,26 @@ impl Page<'_> {
         self.ready.extend_from_slice(b"\r\n");
         self.took_rows(1);
         self.flush().is_continue().then_some(line?)
+    }
+
+    /// Shows a text in an editor that takes the whole screen. None if it was left without saving, or the
+    /// terminal cannot show one.
+    pub fn edit(&mut self, title: &str, text: &str, note: &str) -> Option<String> {
+        let rows = self.rows? + 1;
+        let mut editor = TextEditor::new(title, text, (self.columns, rows));
+        editor.note(note);
+        self.ready.extend_from_slice(ENTER.as_bytes());
+        let saved = loop {
+            self.ready.extend_from_slice(editor.draw().as_bytes());
+            match self.key(None).map(|key| editor.key(key)) {
+                Some(Step::Goes) => {}
+                Some(Step::Saved) => break Some(editor.text()),
+                Some(Step::Left) | None => break None,
+            }
+        };
+        self.ready.extend_from_slice(LEAVE.as_bytes());
+        let _ = self.flush();
+        saved
     }
 
     /// Moves the cursor up so many lines, where the terminal can: what follows is written over what

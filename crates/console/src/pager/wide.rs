@@ -51,6 +51,12 @@ impl Wide {
         !self.page.is_empty() && self.heading.is_some()
     }
 
+    /// Another page takes the place of this one; the same columns are shown.
+    pub(super) fn restart(&mut self) {
+        self.page.clear();
+        self.heading = None;
+    }
+
     /// Keeps a line of text that is on the page, to be drawn again.
     pub(super) fn keep_text(&mut self, line: &[u8]) {
         // Before the headings nobody knows whether there is a table.
