@@ -498,6 +498,8 @@ pub struct Menu {
     /// Whether the menu is there to read configurations of older versions, or of hardware that no
     /// machine of ours has: nobody is offered it, and programs do not find it.
     pub older: bool,
+    /// Whether a property, by its name, says nothing of an item as it is: it is not shown.
+    pub moot: Option<fn(&Item, &str) -> bool>,
     /// Fills in what follows from what was given.
     pub derive: Option<fn(&mut Draft<'_>)>,
     /// Says what the types cannot: what values do not go together.
@@ -559,6 +561,7 @@ impl Menu {
             removable: false,
             hidden: false,
             older: false,
+            moot: None,
             derive: None,
             check: None,
         }

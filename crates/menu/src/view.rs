@@ -232,7 +232,8 @@ pub fn item_row(store: &Store, live: &dyn Live, menu: &'static Menu, item: &Item
     };
     let view = menu.shape == Shape::View;
     for (property, value) in item.values() {
-        let shown = !property.sealed && !property.is_quiet(value);
+        let moot = item.menu.moot.is_some_and(|moot| moot(item, property.name));
+        let shown = !property.sealed && !property.is_quiet(value) && !moot;
         if shown && (!view || menu.property(property.name).is_some()) {
             row.cells.push((property.name, value.clone()));
         }

@@ -346,3 +346,142 @@ fn what_ends_by_itself_takes_once_and_ends() {
         );
     }
 }
+
+/// What a program finds in the first row that a query gives.
+fn row_of(store: &mut Store, path: &str, query: &str) -> Vec<String> {
+    let (done, rows) = ask(store, &format!("{path}/print ?{query}"));
+    assert!(done.is_ok(), "{path}: {done:?}");
+    let row = rows
+        .first()
+        .unwrap_or_else(|| panic!("{path} has a row with {query}"));
+    let cells = row.split(' ').filter_map(|cell| cell.split_once('='));
+    cells.map(|(name, _)| name.to_owned()).collect()
+}
+
+#[test]
+fn what_goes_without_saying_is_not_shown_to_programs() {
+    let mut store = schema::store();
+    let before = "/interface bridge add name=b\n/ip pool add name=p ranges=10.0.0.2-10.0.0.9\n\
+                  /interface l2tp-client add name=l connect-to=192.0.2.1 user=u\n\
+                  /ip dhcp-server add name=d interface=b address-pool=p\n\
+                  /ip dhcp-server lease add address=10.0.0.2 mac-address=02:00:00:00:00:01\n\
+                  /ip hotspot add name=h interface=b\n\
+                  /ip hotspot ip-binding add address=10.0.0.3\n\
+                  /ip hotspot user add name=u\n/ip hotspot user profile add name=up\n\
+                  /ip ipsec mode-config add name=m\n/ip ipsec profile add name=ip\n\
+                  /ipv6 pool add name=p6 prefix=fd00::/48 prefix-length=64\n\
+                  /ipv6 dhcp-server add name=d6 interface=b address-pool=p6\n\
+                  /queue type add name=q kind=fq-codel\n\
+                  /tool netwatch add host=192.0.2.1";
+    let report = script::check(&mut store, before);
+    assert!(
+        report.refused.is_empty(),
+        "{:?}",
+        report.refused.first().map(|r| &r.reason)
+    );
+
+    for (path, query, quiet, shown) in [
+        (
+            "/interface/l2tp-client",
+            "name=l",
+            "default-route-distance",
+            "add-default-route",
+        ),
+        (
+            "/ip/dhcp-server",
+            "name=d",
+            "bootp-lease-time",
+            "address-pool",
+        ),
+        (
+            "/ip/dhcp-server/lease",
+            "address=10.0.0.2",
+            "lease-time",
+            "mac-address",
+        ),
+        (
+            "/ip/dhcp-server/lease",
+            "address=10.0.0.2",
+            "server",
+            "mac-address",
+        ),
+        ("/ip/hotspot", "name=h", "address-pool", "interface"),
+        (
+            "/ip/hotspot/ip-binding",
+            "address=10.0.0.3",
+            "type",
+            "address",
+        ),
+        (
+            "/ip/hotspot/ip-binding",
+            "address=10.0.0.3",
+            "server",
+            "address",
+        ),
+        ("/ip/hotspot/user", "name=u", "limit-uptime", "profile"),
+        (
+            "/ip/hotspot/user/profile",
+            "name=up",
+            "address-pool",
+            "name",
+        ),
+        ("/ip/ipsec/mode-config", "name=m", "address-pool", "name"),
+        (
+            "/ip/ipsec/profile",
+            "name=ip",
+            "prf-algorithm",
+            "hash-algorithm",
+        ),
+        (
+            "/ipv6/dhcp-server",
+            "name=d6",
+            "allow-dual-stack-queue",
+            "interface",
+        ),
+        ("/ipv6/dhcp-server", "name=d6", "parent-queue", "interface"),
+        ("/queue/type", "name=q", "pcq-rate", "fq-codel-limit"),
+        ("/queue/type", "name=q", "codel-limit", "fq-codel-limit"),
+        (
+            "/system/logging/action",
+            "name=remote",
+            "remember",
+            "target",
+        ),
+        ("/tool/netwatch", "host=192.0.2.1", "ttl", "interval"),
+    ] {
+        let cells = row_of(&mut store, path, query);
+        assert!(
+            !cells.iter().any(|cell| cell == quiet),
+            "{path} {quiet}: {cells:?}"
+        );
+        assert!(
+            cells.iter().any(|cell| cell == shown),
+            "{path} {shown}: {cells:?}"
+        );
+    }
+    for (path, set, query, shown) in [
+        (
+            "/interface/l2tp-client",
+            "=.id=l =add-default-route=yes",
+            "name=l",
+            "default-route-distance",
+        ),
+        (
+            "/ip/dhcp-server",
+            "=.id=d =bootp-lease-time=lease-time",
+            "name=d",
+            "bootp-lease-time",
+        ),
+        ("/queue/type", "=.id=q =kind=pcq", "name=q", "pcq-rate"),
+    ] {
+        assert_eq!(
+            ask(&mut store, &format!("{path}/set {set}")).0,
+            Ok(Done::Nothing)
+        );
+        let cells = row_of(&mut store, path, query);
+        assert!(
+            cells.iter().any(|cell| cell == shown),
+            "{path} {shown}: {cells:?}"
+        );
+    }
+}

@@ -1,6 +1,6 @@
 //! `/interface/l2tp-client`: PPP over L2TP, the client's side (RFC 2661, 3931).
 
-use menu::{Family, Kind, Menu, Property};
+use menu::{Family, Item, Kind, Menu, Property};
 
 use super::dial::{
     ALLOW, CONNECT_TO, NAME, PEER_DNS, ROUTES, UNIT, USER, keepalive, profile, units,
@@ -12,6 +12,11 @@ use crate::terms::{no, secret, text, words};
 pub(crate) const COOKIE: &[&str] = &["0", "4-bytes", "8-bytes"];
 /// How messages are signed.
 pub(crate) const DIGEST: &[&str] = &["md5", "none", "sha1"];
+
+/// The distance of a route that there is not.
+fn of_no_route(item: &Item, name: &str) -> bool {
+    name == "default-route-distance" && !item.is("add-default-route")
+}
 
 pub(crate) static MENU: Menu = Menu {
     properties: &[
@@ -53,6 +58,7 @@ pub(crate) static MENU: Menu = Menu {
     ],
     columns: &["name", "connect-to", "user", "profile"],
     naming: "l2tp-out",
+    moot: Some(of_no_route),
     rank: 251,
     ..idle_interfaces("/interface/l2tp-client", "l2tp-out", "L2TP clients")
 };

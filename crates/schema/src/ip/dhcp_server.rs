@@ -44,7 +44,8 @@ const BOOT: &[Property] = &[
         Kind::Or(&["lease-time", "forever"], &Kind::SPAN),
         "forever",
         "How long a BOOTP client keeps its address",
-    ),
+    )
+    .quiet(),
 ];
 
 const SERVING: &[Property] = &[

@@ -28,7 +28,8 @@ pub(crate) static MENU: Menu = Menu {
             POOL,
             "none",
             "The pool that guests' addresses are translated to",
-        ),
+        )
+        .quiet(),
         with(
             "profile",
             Kind::Reference("hotspot-profile"),

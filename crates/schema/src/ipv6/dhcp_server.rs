@@ -47,7 +47,8 @@ const MORE: &[Property] = &[
         PARENT,
         "none",
         "The queue above those for clients",
-    ),
+    )
+    .quiet(),
     with(
         "route-distance",
         number(0, 255),
@@ -59,7 +60,8 @@ const MORE: &[Property] = &[
         Kind::Bool,
         "yes",
         "Whether one queue serves both families",
-    ),
+    )
+    .quiet(),
     no("use-reconfigure", "Whether clients can be told to renew"),
     with(
         "address-lists",

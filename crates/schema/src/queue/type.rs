@@ -1,6 +1,6 @@
 //! `/queue/type`: kinds of queues.
 
-use menu::{Builtin, Flag, Kind, Menu, Pick, Property, Unique};
+use menu::{Builtin, Flag, Item, Kind, Menu, Pick, Property, Unique, Value};
 
 use crate::fragment::{COMMENT, idle_list};
 use crate::terms::{list, named, no, number, span, within, words, yes};
@@ -174,6 +174,16 @@ const fn kind(values: &'static [(&'static str, &'static str)]) -> Builtin {
     Builtin { values }
 }
 
+/// Whether a property begins with the name of a kind that the type is not.
+fn of_another_kind(item: &Item, name: &str) -> bool {
+    let begins = |kind: &&&str| {
+        name.strip_prefix(**kind)
+            .is_some_and(|rest| rest.starts_with('-'))
+    };
+    let kind = KINDS.iter().filter(begins).max_by_key(|kind| kind.len());
+    kind.is_some_and(|kind| item.get("kind").and_then(Value::as_str) != Some(kind))
+}
+
 pub(crate) static MENU: Menu = Menu {
     properties: &[
         &[
@@ -188,6 +198,7 @@ pub(crate) static MENU: Menu = Menu {
     ],
     flags: &[Flag::new('*', "default", 0)],
     columns: &["name", "kind"],
+    moot: Some(of_another_kind),
     space: Some("queue-type"),
     key: Some("name"),
     unique: &[Unique {

@@ -2,7 +2,9 @@
 
 use std::net::IpAddr;
 
-use menu::{Builtin, Command, Effect, Family, Flag, Item, Kind, Menu, Old, Pick, Property, Shape};
+use menu::{
+    Builtin, Command, Effect, Family, Flag, Item, Kind, Menu, Old, Pick, Property, Shape, Value,
+};
 
 use crate::fragment::{COMMENT, COMMENT_DISABLED};
 use crate::short::{AS_VALUE, between, need, switch, text};
@@ -172,6 +174,11 @@ pub(crate) static MENU: Menu = Menu {
     ..Menu::new("/system/logging", Shape::List, "Which messages go where")
 };
 
+/// What is of consoles says nothing of messages that go to a server.
+fn of_a_console(item: &Item, name: &str) -> bool {
+    name == "remember" && item.get("target").and_then(Value::as_str) == Some("remote")
+}
+
 pub(crate) static ACTION: Menu = Menu {
     properties: &[&[
         Property::new("name", Kind::Name, "Name of the action").required(),
@@ -317,6 +324,7 @@ pub(crate) static ACTION: Menu = Menu {
         },
         Old::gone("bsd-syslog"),
     ],
+    moot: Some(of_a_console),
     pick: Pick::Number,
     builtin: &[
         Builtin {

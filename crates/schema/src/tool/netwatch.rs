@@ -64,7 +64,9 @@ pub(crate) static MENU: Menu = Menu {
                 .default("10"),
             Property::new("packet-size", between(28, 65_535), "Size of echo requests")
                 .default("54"),
-            Property::new("ttl", between(1, 255), "TTL of echo requests").default("255"),
+            Property::new("ttl", between(1, 255), "TTL of echo requests")
+                .default("255")
+                .quiet(),
             switch(
                 "accept-icmp-time-exceeded",
                 "no",

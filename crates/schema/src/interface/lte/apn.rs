@@ -24,7 +24,8 @@ pub(crate) static MENU: Menu = Menu {
             Kind::Or(&["none"], &Kind::Reference("interface")),
             "Interface that announces the prefix",
         )
-        .default("none"),
+        .default("none")
+        .quiet(),
         words(
             "authentication",
             &["chap", "none", "pap"],

@@ -38,7 +38,8 @@ const CLIENT: &[Property] = &[
         Kind::Or(&["all"], &Kind::Reference("dhcp-server")),
         "all",
         "The server of the lease",
-    ),
+    )
+    .quiet(),
     no("block-access", "Whether the client gets no address"),
     may(
         "allow-dual-stack-queue",
@@ -50,7 +51,8 @@ const CLIENT: &[Property] = &[
         Kind::SPAN,
         "0s",
         "How long the lease holds; 0 is as the server says",
-    ),
+    )
+    .quiet(),
     may(
         "always-broadcast",
         Kind::Bool,

@@ -38,7 +38,8 @@ const USER: &[Property] = &[
         Kind::SPAN,
         "0s",
         "How long the user may be there; 0 is no limit",
-    ),
+    )
+    .quiet(),
     with(
         "limit-bytes-in",
         Kind::COUNTER,

@@ -81,7 +81,8 @@ const SECRETS: &[Property] = &[
         Kind::Or(&["none"], &Kind::Name),
         "none",
         "The peer's certificate",
-    ),
+    )
+    .quiet(),
     text("username", "The name to log in with"),
     text("password", "The password to log in with").sensitive(),
     with(

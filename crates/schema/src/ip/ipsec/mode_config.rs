@@ -31,7 +31,8 @@ pub(crate) static MENU: Menu = Menu {
             POOL,
             "none",
             "The pool that peers' addresses come from",
-        ),
+        )
+        .quiet(),
         may(
             "address-prefix-length",
             number(1, 32),

@@ -24,7 +24,8 @@ pub(crate) static MENU: Menu = Menu {
             Kind::Words(&["auto", "sha1", "sha256", "sha384", "sha512"]),
             "auto",
             "What keys are derived by",
-        ),
+        )
+        .quiet(),
         with(
             "enc-algorithm",
             Kind::Set(&["aes-256", "aes-192", "aes-128", "3des", "des"]),

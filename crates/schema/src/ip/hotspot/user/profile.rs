@@ -13,7 +13,8 @@ const SESSION: &[Property] = &[
         POOL,
         "none",
         "The pool that users' addresses come from",
-    ),
+    )
+    .quiet(),
     with(
         "session-timeout",
         Kind::SPAN,
