@@ -58,6 +58,19 @@ pub(crate) fn parse(ports: &[String]) -> Result<Vec<Mapped>, String> {
     Ok(mapped)
 }
 
+/// The folders into which captures are written.
+pub(crate) fn captures(mapped: &[Mapped]) -> Vec<PathBuf> {
+    let folder = |port: &Mapped| match &port.spec {
+        Spec::Pcap { output, .. } => Some(output.as_ref()?.parent()?.to_owned()),
+        _ => None,
+    };
+    let named = |folder: PathBuf| match folder.as_os_str().is_empty() {
+        true => PathBuf::from("."),
+        false => folder,
+    };
+    mapped.iter().filter_map(folder).map(named).collect()
+}
+
 /// What is said of a port whose name none can have.
 pub(crate) fn misnamed(name: &str) -> String {
     format!(

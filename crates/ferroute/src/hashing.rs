@@ -5,6 +5,7 @@
 //! whoever seals a password in a command holds it.
 
 use std::collections::VecDeque;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError, mpsc};
 use std::thread;
 
@@ -14,12 +15,15 @@ use tokio::sync::oneshot;
 static HASHING: Hashing = Hashing {
     queue: Mutex::new(None),
     more: Condvar::new(),
+    open: AtomicBool::new(false),
 };
 
 struct Hashing {
     /// None before the thread is there.
     queue: Mutex<Option<Queue>>,
     more: Condvar,
+    /// There may be a thread.
+    open: AtomicBool,
 }
 
 #[derive(Default)]
@@ -46,8 +50,17 @@ pub(crate) async fn look(attempt: Attempt, secret: Vec<u8>) -> Option<Answer> {
     told.await.ok()
 }
 
+/// The router is started: from now on hashes have their thread. One that began earlier would keep rights that a
+/// running router does without.
+pub(crate) fn open() {
+    HASHING.open.store(true, Ordering::Release);
+}
+
 /// Hashes for a command, which waits; nothing if there is no thread.
 pub(crate) fn hash<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -> Option<T> {
+    if !HASHING.open.load(Ordering::Acquire) {
+        return Some(work());
+    }
     let (tell, told) = mpsc::channel();
     let task: Task = Box::new(move || drop(tell.send(work())));
     HASHING.with(|queue| queue.commands.push_back(task));

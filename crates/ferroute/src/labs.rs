@@ -1,11 +1,13 @@
 //! `ferroute lab …`: labs of namespaces, and a router in one of them.
 
 use std::path::{Path, PathBuf};
+use std::thread;
 
 use lab::{Holding, Lab, Layout, Life, Options, program};
 
 use crate::cli::{self, Reach, Run};
 use crate::reach;
+use crate::run::Running;
 use crate::say;
 
 /// Does what `ferroute lab` was asked to.
@@ -74,11 +76,11 @@ fn live(
     };
     lab.enter_router().map_err(|error| error.to_string())?;
     let default = run.config.is_none().then_some(layout.config);
-    let router = match crate::run::start(&run, default) {
+    let router = match start(&run, default) {
         // What suits the lab may not suit the machine; what the user named is not changed.
         Err(_) if driver.is_none() && run.ports != ports(layout, None) => {
             run.ports = ports(layout, None);
-            crate::run::start(&run, default)?
+            start(&run, default)?
         }
         router => router?,
     };
@@ -88,6 +90,12 @@ fn live(
     drop(router);
     lab.down().map_err(|error| error.to_string())?;
     code
+}
+
+/// Starts a router in a thread of its own: that gives up the rights by which this one removes the lab.
+fn start(run: &Run, default: Option<&str>) -> Result<Running, String> {
+    let started = thread::scope(|scope| scope.spawn(|| crate::run::start(run, default)).join());
+    started.unwrap_or_else(|_| Err(String::from("the router died as it started")))
 }
 
 /// The driver that suits a lab best: XDP where the hosts finish their packets themselves.

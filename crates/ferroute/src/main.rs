@@ -7,6 +7,7 @@ mod bench;
 mod cli;
 mod client;
 mod config;
+mod confine;
 mod control;
 mod core;
 mod devices;

@@ -9,13 +9,15 @@ use std::time::Instant as SystemInstant;
 use frame::Sizes;
 use machine::Duration;
 use menu::Survey;
-use netio::{Umem, WaitSet, Waker};
+use netio::{Umem, WaitSet};
 use router::Instance;
 use router::drive::Setup;
 use router::files::Files;
 use rustix::fs::Mode;
+use signal_hook::iterator::Signals;
 
 use crate::cli::Run;
+use crate::confine::Confinement;
 use crate::control::Server;
 use crate::core::{Shared, set_clock};
 use crate::devices::Devices;
@@ -33,8 +35,10 @@ use crate::workers::Workers;
 pub(crate) fn run(run: &Run) -> Result<u8, String> {
     logging(run);
     let mut stop = WaitSet::new().map_err(|error| format!("eventfd: {error}"))?;
-    on_signals(stop.waker())?;
+    let signals = signals()?;
     let router = start(run, None)?;
+    let waker = stop.waker();
+    thread::spawn(move || { signals }.forever().for_each(|_| waker.wake()));
     for port in router.ports_in_words() {
         tracing::info!("{port}");
     }
@@ -53,13 +57,11 @@ pub(crate) fn run(run: &Run) -> Result<u8, String> {
     Ok(0)
 }
 
-/// Makes signals that ask to stop wake this waker.
-fn on_signals(stop: Waker) -> Result<(), String> {
+/// The signals that ask to stop, from here on. They are waited for once the router has started: a thread that
+/// begins before has rights that the router gives up.
+fn signals() -> Result<Signals, String> {
     use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
-    let mut signals = signal_hook::iterator::Signals::new([SIGTERM, SIGINT, SIGHUP])
-        .map_err(|error| format!("signals: {error}"))?;
-    thread::spawn(move || signals.forever().for_each(|_| stop.wake()));
-    Ok(())
+    Signals::new([SIGTERM, SIGINT, SIGHUP]).map_err(|error| format!("signals: {error}"))
 }
 
 /// A router that runs; dropping it stops it and gives everything back.
@@ -94,7 +96,8 @@ impl Drop for Running {
     }
 }
 
-/// Starts a router; `default` is the configuration of one that was given none.
+/// Starts a router; `default` is the configuration of one that was given none. The calling thread keeps only the
+/// rights that a running router needs.
 pub(crate) fn start(run: &Run, default: Option<&str>) -> Result<Running, String> {
     // What the router writes is for its own user alone, however it was started.
     rustix::process::umask(Mode::RWXG | Mode::RWXO);
@@ -137,6 +140,7 @@ pub(crate) fn start(run: &Run, default: Option<&str>) -> Result<Running, String>
         .iter_mut()
         .map(|worker| Umem::of(worker.pool()))
         .collect();
+    let confinement = Confinement::of(&place, crate::devices::captures(&specs));
     let mut devices = Devices::new(specs, run, &place, memory)?;
     devices.learn(instance.control(), seed());
     waiting
@@ -148,9 +152,11 @@ pub(crate) fn start(run: &Run, default: Option<&str>) -> Result<Running, String>
     if !run.no_host || run.listen.is_some() {
         crate::access::first_password(&mut instance, &notes, &mut io::stderr())?;
     }
-    let host = host_plane(run).map(Arc::new);
+    let host = host_plane(run, &confinement).map(Arc::new);
     let mut mirrors = Mirrors::default();
     mirrors.follow(host.as_deref(), instance.control());
+    confinement.enter();
+    crate::hashing::open();
     let workers = Workers::start(workers, &waiting.waker(), started)
         .map_err(|error| format!("worker threads: {error}"))?;
     let sleepers = Arc::clone(workers.sleepers());
@@ -238,11 +244,11 @@ fn say_farewell(shared: &Arc<Shared>) {
     }
 }
 
-fn host_plane(run: &Run) -> Option<HostPlane> {
+fn host_plane(run: &Run, confinement: &Confinement) -> Option<HostPlane> {
     if run.no_host {
         return None;
     }
-    match HostPlane::new() {
+    match HostPlane::new(confinement) {
         Ok(host) => Some(host),
         Err(error) => {
             tracing::warn!("{error}; the router's own TCP and UDP services cannot be reached");

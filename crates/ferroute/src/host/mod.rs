@@ -15,6 +15,8 @@ use std::os::fd::AsRawFd as _;
 use std::sync::mpsc::{Sender, channel};
 use std::thread;
 
+use crate::confine::Confinement;
+
 type Job = Box<dyn FnOnce() + Send>;
 
 /// The namespace and the thread in it. Both end when this is dropped and no device is open.
@@ -24,14 +26,17 @@ pub(crate) struct HostPlane {
 }
 
 impl HostPlane {
-    /// Makes the namespace, with its loopback up.
-    pub(crate) fn new() -> Result<Self, String> {
+    /// Makes the namespace, with its loopback up. Its thread is confined from then on.
+    pub(crate) fn new(confinement: &Confinement) -> Result<Self, String> {
+        let confinement = confinement.clone();
         let (jobs, todo) = channel::<Job>();
         let (ready, is_ready) = channel();
         thread::Builder::new()
             .name(String::from("host-plane"))
             .spawn(move || {
-                let _ = ready.send(enter());
+                let entered = enter();
+                confinement.enter();
+                let _ = ready.send(entered);
                 todo.iter().for_each(|job| job());
             })
             .map_err(|error| format!("host plane: {error}"))?;

@@ -7,6 +7,7 @@
 
 mod attack;
 mod clients;
+mod confine;
 mod drivers;
 mod firewall;
 mod flap;

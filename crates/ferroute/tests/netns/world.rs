@@ -380,18 +380,29 @@ impl Router {
             .to_owned()
     }
 
-    /// The numbers of its threads of this name.
+    /// The numbers of its threads of this name, or of all without one.
     pub(crate) fn threads(&self, name: &str) -> BTreeSet<String> {
         let tasks = format!("/proc/{}/task", self.child.id());
         let tasks = fs::read_dir(tasks).expect("it runs").map_while(Result::ok);
         let named = tasks.filter(|task| {
             // One that ends meanwhile has none.
             let comm = fs::read_to_string(task.path().join("comm"));
-            comm.is_ok_and(|comm| comm.trim_end() == name)
+            comm.is_ok_and(|comm| name.is_empty() || comm.trim_end() == name)
         });
         named
             .map(|task| task.file_name().to_string_lossy().into_owned())
             .collect()
+    }
+
+    /// What the kernel says of each of these threads, by the name of the line.
+    pub(crate) fn statuses(&self, threads: &BTreeSet<String>, name: &str) -> Vec<String> {
+        let status = |thread: &String| {
+            let path = format!("/proc/{}/task/{thread}/status", self.child.id());
+            let status = fs::read_to_string(path).ok()?;
+            let line = status.lines().find_map(|line| line.strip_prefix(name))?;
+            Some(line.trim().to_owned())
+        };
+        threads.iter().filter_map(status).collect()
     }
 
     /// What it wrote to its standard error so far.
