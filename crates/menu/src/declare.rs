@@ -396,13 +396,7 @@ impl Old {
 
     /// A property that is gone: its values are taken and forgotten.
     pub const fn gone(name: &'static str) -> Self {
-        Self {
-            name,
-            value: None,
-            becomes: "",
-            with: None,
-            makes: None,
-        }
+        Self::renamed(name, "")
     }
 }
 

@@ -86,8 +86,12 @@ impl Page<'_> {
         editor.note(note);
         self.ready.extend_from_slice(ENTER.as_bytes());
         let saved = loop {
-            self.ready.extend_from_slice(editor.draw().as_bytes());
-            match self.key(None).map(|key| editor.key(key)) {
+            // What is pasted is drawn once.
+            let key = self.key(Some(Duration::ZERO)).or_else(|| {
+                self.ready.extend_from_slice(editor.draw().as_bytes());
+                self.key(None)
+            });
+            match key.map(|key| editor.key(key)) {
                 Some(Step::Goes) => {}
                 Some(Step::Saved) => break Some(editor.text()),
                 Some(Step::Left) | None => break None,
@@ -159,6 +163,19 @@ mod tests {
         assert_eq!(line.as_deref(), Some("secret"));
         assert!(wire.text().contains("******"));
         assert!(!wire.text().contains("se"), "{}", wire.text());
+    }
+
+    #[test]
+    fn a_text_is_edited_on_a_screen_of_its_own() {
+        for (keys, saved) in [(&b"x\x0frest"[..], Some("xab")), (b"x\x03rest", None)] {
+            let (mut wire, mut decoder) = (Recorded::new(keys), Decoder::default());
+            let mut page = Page::new(&mut wire, &mut decoder, 80, Some(24));
+
+            assert_eq!(page.edit("title", "ab", "").as_deref(), saved);
+            assert_eq!(wire.keys, b"rest");
+            let text = wire.text();
+            assert!(text.starts_with(ENTER) && text.ends_with(LEAVE), "{text:?}");
+        }
     }
 
     #[test]
