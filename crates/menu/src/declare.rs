@@ -469,6 +469,9 @@ pub struct Menu {
     /// For items that are as good as what they gather: the menu whose items are members of the item
     /// that they name, and the property that names others whose members are its own.
     pub gathers: Option<(&'static str, &'static str)>,
+    /// For addresses of interfaces: the property with the address, whose network is reached by the
+    /// interface of the other.
+    pub networks: Option<(&'static str, &'static str)>,
     /// Where the menu stands in a whole export: smaller is earlier.
     pub rank: u16,
     /// Whether only rows of the configuration are numbered by `print`.
@@ -543,6 +546,7 @@ impl Menu {
             effect: Effect::Full,
             idle: None,
             gathers: None,
+            networks: None,
             lines: false,
             rank: 1_000,
             unnumbered_dynamic: false,

@@ -5,9 +5,13 @@
 //! looked at by its own values and by the names in them; only what gathers others (an interface
 //! list) is remembered, until the next change.
 
+use std::collections::BTreeMap;
 use std::fmt;
+use std::net::IpAddr;
 use std::ops::{Bound, ControlFlow};
 use std::sync::Arc;
+
+use ipnet::IpNet;
 
 use crate::export::is_written;
 use crate::{Effect, Id, Item, Menu, Row, RowFilter, Scan, Shape, Store, Value};
@@ -65,6 +69,9 @@ const LOOKED_AT: usize = 4_096;
 
 /// Values that tell an item without a name from others.
 const TELLING: usize = 4;
+
+/// Networks, and the menus for whose sake they are not reached.
+pub(crate) type Networks = BTreeMap<IpNet, Option<&'static Menu>>;
 
 impl Store {
     /// Names the parts that menus belong to.
@@ -125,22 +132,25 @@ impl Store {
         });
         named.find_map(|(property, value)| {
             let (name, root) = self.idle_value(&property.kind.spaces(), value, deep)?;
-            Some((property.name, name.to_owned(), root))
+            Some((property.name, name, root))
         })
     }
 
     /// The first name of a value and the menu behind it, if all that it names has no effect.
-    fn idle_value<'v>(
+    fn idle_value(
         &self,
         spaces: &[&'static str],
-        value: &'v Value,
+        value: &Value,
         deep: usize,
-    ) -> Option<(&'v str, &'static Menu)> {
+    ) -> Option<(String, &'static Menu)> {
         match value {
-            Value::Reference(name) => Some((name, self.idle_name(spaces, name, deep)?)),
+            Value::Reference(name) => Some((name.to_string(), self.idle_name(spaces, name, deep)?)),
             Value::Gateway(gateway) => {
-                let name = gateway.interface.as_deref()?;
-                Some((name, self.idle_name(spaces, name, deep)?))
+                let Some(name) = gateway.interface.as_deref() else {
+                    let address = gateway.address?;
+                    return Some((address.to_string(), self.idle_network(address)?));
+                };
+                Some((name.to_owned(), self.idle_name(spaces, name, deep)?))
             }
             Value::List(values) => {
                 let mut all = values
@@ -165,6 +175,43 @@ impl Store {
             None => self.rests_on(item, deep).map(|(.., root)| root),
             Some(gathers) => self.idle_gathering(item, name, gathers, deep),
         }
+    }
+
+    /// The menu for whose sake the network that an address is in is not reached: the smallest that
+    /// addresses of interfaces say.
+    fn idle_network(&self, address: IpAddr) -> Option<&'static Menu> {
+        let mut known = self.networks.borrow_mut();
+        let known = known.get_or_insert_with(|| self.networks_of_interfaces());
+        let longest = if address.is_ipv4() { 32 } else { 128 };
+        let mut networks = (0..=longest).rev().filter_map(|length| {
+            let network = IpNet::new(address, length).ok()?.trunc();
+            known.get(&network).copied()
+        });
+        networks.next().flatten()
+    }
+
+    fn networks_of_interfaces(&self) -> Networks {
+        let mut networks = Networks::new();
+        for table in &self.tables {
+            let Some((address, interface)) = table.menu.networks else {
+                continue;
+            };
+            let spaces = table
+                .menu
+                .property(interface)
+                .map_or(Vec::new(), |p| p.kind.spaces());
+            for item in table.items.values().filter(|item| !item.is("disabled")) {
+                let network = item.get(address).and_then(Value::as_prefix);
+                if let (Some(network), Some(name)) = (network, item.get(interface)) {
+                    let root = self.idle_value(&spaces, name, DEEPEST);
+                    let root = root.map(|(_, menu)| menu);
+                    // One interface that works is enough.
+                    let all = networks.entry(network.trunc()).or_insert(root);
+                    *all = all.and(root);
+                }
+            }
+        }
+        networks
     }
 
     /// As [`Store::idle_name`], for an item that is as good as its members: those of another menu that

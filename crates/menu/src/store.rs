@@ -6,6 +6,7 @@ use std::fmt;
 use std::ops::Bound;
 use std::sync::Arc;
 
+use crate::effect::Networks;
 use crate::history::History;
 use crate::hold::Hold;
 use crate::restore::is_change;
@@ -145,6 +146,8 @@ pub struct Store {
     pub(crate) paths: BTreeMap<&'static str, usize>,
     /// For whose sake what gathers others has no effect, as far as that was asked since the last change.
     pub(crate) gathered: RefCell<BTreeMap<(usize, Id), Option<&'static Menu>>>,
+    /// The networks that addresses of interfaces are in, as far as that was asked since they changed.
+    pub(crate) networks: RefCell<Option<Networks>>,
     menus: &'static [&'static Menu],
     undo: Vec<Undo>,
     depth: usize,
@@ -165,6 +168,7 @@ impl Store {
             revision: 0,
             paths: BTreeMap::new(),
             gathered: RefCell::default(),
+            networks: RefCell::default(),
             menus,
             undo: Vec::new(),
             depth: 0,
@@ -430,6 +434,11 @@ impl Store {
 
     fn exchange(&mut self, table: usize, id: Id, item: Option<Arc<Item>>) -> Option<Arc<Item>> {
         self.gathered.get_mut().clear();
+        // Routes come and go by thousands, and are no matter to what their gateways are on.
+        let menu = self.tables[table].menu;
+        if menu.networks.is_some() || menu.space.is_some() {
+            *self.networks.get_mut() = None;
+        }
         let before = self.tables[table].items.get(&id).cloned();
         if let Some(item) = &before {
             self.tables[table].unlink(item);

@@ -103,6 +103,34 @@ fn what_stands_on_a_bridge_has_no_effect_either() {
 }
 
 #[test]
+fn a_gateway_on_a_bridge_is_not_reached() {
+    let mut store = after(
+        "/interface bridge add name=br\n\
+         /ip address add address=10.0.0.1/16 interface=br\n\
+         /ip address add address=10.0.5.1/24 interface=ether1\n\
+         /ipv6 address add address=2001:db8::1/64 interface=br advertise=no\n\
+         /ip route add dst-address=10.1.0.0/16 gateway=10.0.0.9\n\
+         /ip route add dst-address=10.2.0.0/16 gateway=10.0.5.9\n\
+         /ip route add dst-address=10.3.0.0/16 gateway=10.0.0.9,192.0.2.1\n\
+         /ipv6 route add dst-address=2001:db8:1::/48 gateway=2001:db8::9\n",
+    );
+
+    assert_eq!(
+        lacks(&store, "/ip/route"),
+        ["bridges (gateway=10.0.0.9)", "", ""]
+    );
+    assert_eq!(
+        lacks(&store, "/ipv6/route"),
+        ["bridges (gateway=2001:db8::9)"]
+    );
+    run(
+        &mut store,
+        "/ip address add address=10.0.0.2/16 interface=lo",
+    );
+    assert_eq!(lacks(&store, "/ip/route"), ["", "", ""]);
+}
+
+#[test]
 fn a_list_is_as_good_as_its_members() {
     let mut store = after(
         "/interface bridge add name=br\n\

@@ -48,6 +48,7 @@ pub(crate) static MENU: Menu = Menu {
         properties: &["address", "interface"],
         failure: "already have such address",
     }],
+    networks: Some(("address", "interface")),
     rank: 400,
     derive: Some(complete),
     check: Some(is_of_a_host),

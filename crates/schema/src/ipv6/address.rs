@@ -63,6 +63,7 @@ pub(crate) static MENU: Menu = Menu {
         properties: &["address", "interface"],
         failure: "already have such address",
     }],
+    networks: Some(("address", "interface")),
     rank: 530,
     check: Some(is_of_a_host),
     ..Menu::new("/ipv6/address", Shape::List, "Address management")
