@@ -184,6 +184,7 @@ pub(crate) fn start(run: &Run, default: Option<&str>) -> Result<Running, String>
                 services,
                 host,
                 resources,
+                rested: started,
                 names,
                 patterns,
                 syslog: Syslog::default(),
@@ -263,6 +264,9 @@ const LOOK: Duration = Duration::from_secs(1);
 /// How often it looks whether the workers have let go of ports that are to be opened anew.
 const LETTING_GO: Duration = Duration::from_millis(1);
 
+/// How often the store writes its last good state, if it has another.
+const REST: Duration = Duration::from_secs(30);
+
 /// What the control thread looks after besides the router itself.
 struct Outside {
     waiting: WaitSet,
@@ -271,6 +275,8 @@ struct Outside {
     services: Services,
     host: Option<Arc<HostPlane>>,
     resources: Watch,
+    /// When the store did last what can wait.
+    rested: SystemInstant,
     names: Names,
     patterns: Patterns,
     syslog: Syslog,
@@ -295,6 +301,11 @@ impl Outside {
                 control.set_resources(resources);
             }
             self.mirrors.follow(self.host.as_deref(), control);
+            if self.rested.elapsed() >= REST {
+                self.rested = SystemInstant::now();
+                instance.rest();
+            }
+            let control = instance.control();
             for entry in control.log().take_new() {
                 print_log(&entry.topics, &entry.message);
             }

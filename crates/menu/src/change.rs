@@ -154,6 +154,9 @@ pub trait Journal: Send {
         let _ = (name, text);
         Ok(())
     }
+
+    /// Does what can wait until nobody waits for it.
+    fn rest(&mut self) {}
 }
 
 /// A journal that keeps nothing.

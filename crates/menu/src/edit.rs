@@ -20,6 +20,8 @@ pub enum Names {
 
 /// Values by property; `None` unsets.
 type Given<'a> = &'a [(&'static str, Option<Value>)];
+/// The same, of one's own where they had to be read anew.
+type Taken<'a> = Cow<'a, [(&'static str, Option<Value>)]>;
 
 impl Store {
     /// The value that `text` is for a property, with names of other items resolved. Empty text
@@ -305,7 +307,7 @@ impl Store {
         index: usize,
         menu: &'static Menu,
         given: Given<'a>,
-    ) -> Result<Cow<'a, [(&'static str, Option<Value>)]>, Reason> {
+    ) -> Result<Taken<'a>, Reason> {
         let owner = self.tables[index].menu;
         if owner.path == menu.path {
             return Ok(Cow::Borrowed(given));

@@ -116,4 +116,9 @@ impl Store {
     pub fn note(&mut self, name: &str, text: Option<&str>) -> Result<(), Reason> {
         self.journal.note(name, text).map_err(Reason::Storage)
     }
+
+    /// Lets the journal do what can wait until nobody waits for it.
+    pub fn rest(&mut self) {
+        self.journal.rest();
+    }
 }

@@ -255,6 +255,11 @@ impl Instance {
         }
     }
 
+    /// Lets the store do what can wait: once in a while, when nobody waits for it.
+    pub fn rest(&mut self) {
+        self.store.rest();
+    }
+
     /// Notes that the router stops as it was told to.
     pub fn end(&mut self) {
         let _ = self.store.note(RUNNING, None);

@@ -42,8 +42,8 @@ use self::vault::Vault;
 const LOGGED: usize = 256;
 const LOG_BYTES: usize = 16 << 20;
 
-/// A snapshot is written after so many writes, or, where there is much to be written, after an eighth as many as there
-/// are items.
+/// A snapshot is written when the router has time ([`Journal::rest`]), and after so many writes; where there is much to
+/// be written, after an eighth as many as there are items.
 const BETWEEN_SNAPSHOTS: u64 = 64;
 
 /// The configuration's file, held open by one router at a time.
@@ -303,14 +303,19 @@ impl Durable {
         self.written(&what, |_, writer| writer.saved(saved))
     }
 
-    /// Writes the last good state where it is time for that. What cannot be written is tried again the next time.
-    pub fn keep_state(&mut self) {
-        let Some(due) = self.beside.as_ref().map(|b| b.snapshot + b.next) else {
-            return;
-        };
-        if self.serial < due {
-            return;
+    /// Writes the last good state where so much was written since that it is time for that.
+    fn keep_state_in_time(&mut self) {
+        let due = self
+            .beside
+            .as_ref()
+            .map(|beside| beside.snapshot + beside.next);
+        if due.is_some_and(|due| self.serial >= due) {
+            self.keep_state();
         }
+    }
+
+    /// Writes the last good state. What cannot be written is tried again the next time.
+    pub fn keep_state(&mut self) {
         let kept = self.load().ok().flatten();
         if let (Some(beside), Some(kept)) = (&mut self.beside, kept) {
             beside.next = BETWEEN_SNAPSHOTS.max(kept.saved.items.len() as u64 / 8);
@@ -371,7 +376,7 @@ impl Journal for Durable {
             }
             durable.write_log(writer, changes)
         })?;
-        self.keep_state();
+        self.keep_state_in_time();
         Ok(())
     }
 
@@ -405,13 +410,25 @@ impl Journal for Durable {
     fn note(&mut self, name: &str, text: Option<&str>) -> Result<(), String> {
         let what = What {
             revision: None,
-            line: &|| format!("note {name}"),
+            // Others are the router's own, and nobody asks for them.
+            line: &|| match (name == UNCONFIRMED, text) {
+                (true, Some(_)) => String::from("an applied configuration waits to be confirmed"),
+                (true, None) => String::from("nothing waits to be confirmed"),
+                (false, _) => String::new(),
+            },
         };
         self.written(&what, |_, writer| writer.note(name, text))?;
         if name == UNCONFIRMED {
             self.unconfirmed = text.and_then(|text| text.parse().ok());
         }
         Ok(())
+    }
+
+    fn rest(&mut self) {
+        let beside = self.beside.as_ref();
+        if beside.is_some_and(|beside| beside.snapshot < self.serial) {
+            self.keep_state();
+        }
     }
 }
 

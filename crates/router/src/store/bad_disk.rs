@@ -239,3 +239,31 @@ fn what_a_version_before_kept_in_the_clear_is_encrypted_once() {
     let bytes = fs::read(folder.0.join(FILES[0])).expect("it is there");
     assert!(!bytes.windows(6).any(|bytes| bytes == b"secret"));
 }
+
+#[test]
+fn a_router_that_has_time_keeps_the_state_of_now() {
+    let folder = Folder::new("rest");
+    filled(&folder, 3);
+    let durable = open(&folder.0, OnDamage::Refuse).expect("it is whole");
+    let mut store = schema::store();
+    let kept = durable
+        .load()
+        .expect("it can be read")
+        .expect("it was kept");
+    assert_eq!(store.load(&kept.saved), Vec::<String>::new());
+    store.set_journal(Box::new(durable));
+    run(&mut store, &name(4));
+    run(&mut store, &name(5));
+    store.rest();
+    drop(store);
+    fs::write(folder.0.join(FILES[0]), b"nothing").expect("our file");
+
+    let mut recovered = open(&folder.0, OnDamage::Recover).expect("there is a state");
+
+    assert_eq!(identity(&recovered), "secret5");
+    let said = recovered.said().join("\n");
+    assert!(
+        said.contains("nothing that was acknowledged is lost"),
+        "{said}"
+    );
+}

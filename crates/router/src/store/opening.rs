@@ -383,11 +383,8 @@ fn is_complete(copy: &Copy, ledger: &ledger::Reading) -> bool {
 
 /// What is lost where a state with this number of writes is taken.
 fn lost(serial: u64, ledger: &ledger::Reading) -> Vec<String> {
-    let lost: Vec<_> = ledger
-        .entries
-        .iter()
-        .filter(|e| e.serial > serial)
-        .collect();
+    let told = |entry: &&ledger::Entry| entry.serial > serial && !entry.line.is_empty();
+    let lost: Vec<_> = ledger.entries.iter().filter(told).collect();
     let mut lines = Vec::new();
     if ledger.cut_off || ledger.unreadable > 0 {
         lines.push(String::from(
