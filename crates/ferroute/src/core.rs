@@ -16,8 +16,10 @@ use router::drive::log::Entry;
 use router::drive::names::name_servers;
 use router::{Holder, Instance};
 use script::{
-    Asked, Class, Done, Interrupt, Job, Request, Rows, Scripting, Session, Site, Subject,
+    Asked, Class, Course, Done, Interrupt, Job, Pause, Request, Rows, Scripting, Session, Site,
+    Subject,
 };
+use tokio::sync::watch;
 
 use crate::access::Entered;
 use crate::control::Router;
@@ -37,6 +39,8 @@ pub(crate) struct Shared {
     /// Wakes the control thread.
     pub(crate) wake: Waker,
     sleepers: Arc<[Sleeper]>,
+    /// The revision of the configuration, for who waits for another.
+    revision: watch::Sender<u64>,
     /// Where the router's own sockets are.
     host: Option<Arc<HostPlane>>,
     /// The folder of the router's state.
@@ -60,6 +64,7 @@ impl Shared {
             scripting,
             wake,
             sleepers,
+            revision: watch::Sender::new(0),
             host,
             state,
             started,
@@ -78,6 +83,9 @@ impl Shared {
 
     /// Wakes the workers that were given something, and control, whose deadline may be nearer.
     pub(crate) fn after_change(&self, instance: &mut Instance) {
+        let revision = instance.store().revision();
+        self.revision
+            .send_if_modified(|known| std::mem::replace(known, revision) != revision);
         for worker in instance.control().workers().take_woken() {
             if let Some(sleeper) = self.sleepers.get(usize::from(worker)) {
                 sleeper.wake();
@@ -96,6 +104,42 @@ impl Shared {
         rows: &mut dyn Rows,
     ) -> Result<Done, Refusal> {
         script::request_at(&mut Visit::new(self), session, request, rows)
+    }
+
+    /// Begins a request that listens, or gives nothing if it is another.
+    ///
+    /// # Errors
+    /// The refusal.
+    pub(crate) fn begin_listening(
+        self: &Arc<Self>,
+        session: &mut Session,
+        request: &Request,
+    ) -> Result<Option<Course>, Refusal> {
+        Course::begin(&mut Visit::new(self), session, request)
+    }
+
+    /// Gives the turn of a request that listens.
+    ///
+    /// # Errors
+    /// The refusal.
+    pub(crate) fn listen(
+        self: &Arc<Self>,
+        course: &mut Course,
+        session: &mut Session,
+        rows: &mut dyn Rows,
+    ) -> Result<Option<Pause>, Refusal> {
+        let mut visit = Visit::new(self);
+        visit.only_looks = true;
+        course.turn(&mut visit, session, rows)
+    }
+
+    /// Waits until another turn is due, without a thread.
+    pub(crate) async fn pause(&self, pause: Pause) {
+        let left = |until: Duration| until.saturating_sub(self.started.elapsed());
+        tokio::time::sleep(left(pause.soonest)).await;
+        let mut revision = self.revision.subscribe();
+        let changed = revision.wait_for(|revision| *revision != pause.revision);
+        let _ = tokio::time::timeout(left(pause.latest), changed).await;
     }
 
     /// Tells control what time it is, and lets it do what is due. Says whether there is more.
@@ -134,6 +178,8 @@ struct Visit<'a> {
     priority: Priority,
     /// It was at the router, and control was not told.
     unheard: bool,
+    /// It does nothing that control would have to look after.
+    only_looks: bool,
 }
 
 impl<'a> Visit<'a> {
@@ -144,13 +190,14 @@ impl<'a> Visit<'a> {
             rank: Rank::Ahead,
             priority: Priority::default(),
             unheard: false,
+            only_looks: false,
         }
     }
 
     /// Log entries and the like are looked after at once, not when control looks around next. Who only
     /// waits, again and again, wakes nobody.
     fn tell_control(&mut self) {
-        if std::mem::take(&mut self.unheard) {
+        if std::mem::take(&mut self.unheard) && !self.only_looks {
             self.shared.wake.wake();
         }
     }

@@ -18,8 +18,11 @@ use crate::tree::{Step, Tree};
 use crate::value::Value;
 
 mod action;
+mod listen;
 mod manner;
 mod rows;
+
+pub use listen::Course;
 
 /// A command with its values. Texts hold bytes that are not UTF-8 as [`menu::bytes`] does.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

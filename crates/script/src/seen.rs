@@ -20,6 +20,17 @@ const SHARE: u32 = 10;
 /// Rows that are followed.
 const FOLLOWED: usize = 1_000_000;
 
+/// The time between two looks, on the site's clock.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Pause {
+    /// Before this nothing is looked at.
+    pub soonest: Duration,
+    /// From then on another look is due, whatever has changed.
+    pub latest: Duration,
+    /// The revision of the configuration that was seen: with another one a look is due.
+    pub revision: u64,
+}
+
 /// What was there at the last look.
 pub(crate) struct Seen {
     menu: &'static Menu,
@@ -81,16 +92,34 @@ impl Seen {
         Ok(gone)
     }
 
+    /// When another look is worth it.
+    pub(crate) fn pause(&self) -> Pause {
+        let (began, took) = self.looked;
+        let soonest = began + GLANCE.max(took * SHARE);
+        Pause {
+            soonest,
+            latest: soonest.max(began + LOOK),
+            revision: self.revision.unwrap_or(0),
+        }
+    }
+
+    /// How many rows are remembered.
+    pub(crate) fn len(&self) -> usize {
+        self.rows.as_ref().map_or(0, BTreeMap::len)
+    }
+
     /// Waits until another look is worth it.
     pub(crate) fn wait(&mut self, machine: &mut Machine<'_>) -> machine::Result<()> {
-        let (began, took) = self.looked;
-        let soonest = began + took * SHARE;
-        let latest = soonest.max(began + LOOK);
+        let Pause {
+            soonest,
+            latest,
+            revision: seen,
+        } = self.pause();
         loop {
             machine.pause(GLANCE)?;
             let now = machine.site.now();
             let revision = machine.with(|loan| Ok(loan.store.revision()))?;
-            if now >= latest || (now >= soonest && self.revision != Some(revision)) {
+            if now >= latest || (now >= soonest && seen != revision) {
                 return Ok(());
             }
         }

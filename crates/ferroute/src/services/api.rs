@@ -10,16 +10,19 @@ use std::time::Duration;
 use access::Service;
 use api::{Action, Connection, Reply};
 use menu::Refusal;
-use script::{Done, Interrupt, Request, Rows, Session};
+use script::{Done, Request, Rows};
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _, ReadHalf, WriteHalf};
 use tokio::sync::mpsc::{Receiver, Sender, channel};
 use tokio::task::spawn_blocking;
 use tokio::time::{Instant, sleep_until, timeout};
 
+mod ordered;
+
 use super::desk::{Asker, Desk};
 use super::{Conversation, Peer, Speaker, Stream};
 use crate::access::{Entered, Proof, random};
 use crate::core::Shared;
+use ordered::{Brake, Ordered};
 
 /// Bytes of rows that go out at once.
 const BATCH: usize = 16 << 10;
@@ -77,7 +80,7 @@ struct Talk {
     reader: ReadHalf<Box<dyn Stream>>,
     writer: WriteHalf<Box<dyn Stream>>,
     entered: Option<Arc<Entered>>,
-    running: BTreeMap<u64, Arc<Interrupt>>,
+    running: BTreeMap<u64, Brake>,
     news: Receiver<News>,
     tell: Sender<News>,
 }
@@ -103,9 +106,7 @@ impl Talk {
     async fn serve(mut self) -> io::Result<()> {
         let served = self.talk().await;
         // What still runs is not wanted any more, and ends by itself.
-        self.running
-            .values()
-            .for_each(|interrupt| interrupt.close());
+        self.running.values().for_each(Brake::stop);
         let _ = self.writer.shutdown().await;
         // To leave takes the router's lock, for which no task may wait. A stranger gets no thread.
         if let Some(entered) = self.entered.take() {
@@ -176,8 +177,8 @@ impl Talk {
                         request,
                     } => self.run(number, tag, request),
                     Action::Stop(number) => {
-                        if let Some(interrupt) = self.running.get(&number) {
-                            interrupt.close();
+                        if let Some(brake) = self.running.get(&number) {
+                            brake.stop();
                         }
                     }
                     Action::Leave => {
@@ -221,68 +222,57 @@ impl Talk {
         self.entered.is_some()
     }
 
-    /// Runs a command in a thread of its own, when it is its turn.
+    /// Runs a command beside the connection.
     fn run(&mut self, number: u64, tag: Vec<u8>, request: Request) {
         let Some(entered) = &self.entered else { return };
         let asker = Asker::new(entered, "api");
         let mut session = entered.session();
         session.via = "api";
-        self.running.insert(number, session.interrupter());
-        let (shared, tell) = (Arc::clone(&self.shared), self.tell.clone());
+        let brake = Brake::new(&session);
+        self.running.insert(number, brake.clone());
+        let ordered = Ordered {
+            number,
+            tag,
+            request,
+            session,
+            shared: Arc::clone(&self.shared),
+            tell: self.tell.clone(),
+            brake,
+        };
         let desk = Arc::clone(&self.desk);
         tokio::spawn(async move {
-            let turn = tokio::select! {
-                turn = desk.turn(&asker) => turn,
+            let tell = ordered.tell.clone();
+            tokio::select! {
+                () = ordered.run(&desk, &asker) => {}
                 // The connection ends, and waits for nobody else with what it holds.
-                () = tell.closed() => return,
-            };
-            let turn = match turn {
-                Ok(turn) => turn,
-                Err(reason) => {
-                    let refused = News::Ended(number, Err(reason.nowhere()));
-                    return drop(tell.send(refused).await);
-                }
-            };
-            spawn_blocking(move || {
-                let mut rows = Batch {
-                    number,
-                    tag,
-                    bytes: Vec::new(),
-                    tell: &tell,
-                };
-                let ended = run(&shared, &mut session, &request, &mut rows);
-                drop(turn);
-                let _ = tell.blocking_send(News::Ended(number, ended));
-            });
+                () = tell.closed() => {}
+            }
         });
-    }
-}
-
-/// Runs a command to its end; all its rows are on their way then.
-fn run(
-    shared: &Arc<Shared>,
-    session: &mut Session,
-    request: &Request,
-    rows: &mut Batch<'_>,
-) -> Result<Done, Refusal> {
-    let done = shared.request(session, request, rows);
-    match rows.rest() {
-        ControlFlow::Continue(()) => done,
-        ControlFlow::Break(()) => Err(menu::Reason::Interrupted.nowhere()),
     }
 }
 
 /// Rows that are collected, so that not each takes a message of its own.
 struct Batch<'a> {
     number: u64,
-    tag: Vec<u8>,
+    tag: &'a [u8],
     bytes: Vec<u8>,
     tell: &'a Sender<News>,
 }
 
+impl<'a> Batch<'a> {
+    const fn new(number: u64, tag: &'a [u8], tell: &'a Sender<News>) -> Self {
+        Self {
+            number,
+            tag,
+            bytes: Vec::new(),
+            tell,
+        }
+    }
+}
+
 impl Rows for Batch<'_> {
     fn row(&mut self, fields: &[(&str, String)]) -> ControlFlow<()> {
-        Reply::Row(fields).encode(&self.tag, &mut self.bytes);
+        Reply::Row(fields).encode(self.tag, &mut self.bytes);
         if self.bytes.len() < BATCH {
             return ControlFlow::Continue(());
         }

@@ -34,6 +34,15 @@ const ADMINISTRATORS: Shares = Shares {
     all: 512,
 };
 
+/// Commands of one user that listen. They have threads for their turns alone.
+const LISTENING: usize = 512;
+
+/// Turns of one user's listening commands at the same time.
+const TURNS: usize = 2;
+
+/// Rows that one user's listening commands remember together.
+const ROWS: usize = 1_000_000;
+
 /// How long a command may wait until others have ended.
 const PATIENCE: Duration = Duration::from_secs(5);
 
@@ -62,6 +71,41 @@ impl Asker {
             is_administrator: entered.is_administrator(),
             service,
         }
+    }
+}
+
+/// The right to listen, until this is dropped.
+pub(crate) struct Listener {
+    _place: OwnedSemaphorePermit,
+    turns: Arc<Semaphore>,
+    rows: Arc<Semaphore>,
+    remembered: Option<OwnedSemaphorePermit>,
+}
+
+impl Listener {
+    /// Waits until it may have a turn at the desk, however long that is: nobody waits for it.
+    pub(crate) async fn turn(&self, desk: &Desk, asker: &Asker) -> (OwnedSemaphorePermit, Turn) {
+        loop {
+            let turn = Arc::clone(&self.turns).acquire_owned().await;
+            if let (Ok(turn), Ok(thread)) = (turn, desk.turn(asker).await) {
+                return (turn, thread);
+            }
+        }
+    }
+
+    /// Hears how many rows the command remembers.
+    ///
+    /// # Errors
+    /// With them the user's commands remember too many.
+    pub(crate) fn remember(&mut self, rows: usize) -> Result<(), Reason> {
+        self.remembered = None;
+        let rows = u32::try_from(rows).ok();
+        let taken = rows.and_then(|rows| {
+            let share = Arc::clone(&self.rows);
+            share.try_acquire_many_owned(rows).ok()
+        });
+        self.remembered = Some(taken.ok_or(Reason::Limit("rows"))?);
+        Ok(())
     }
 }
 
@@ -109,6 +153,22 @@ impl Desk {
         };
         let turn = timeout(self.patience, turn).await.ok().flatten();
         turn.ok_or_else(|| Reason::failure("too many commands of this user"))
+    }
+
+    /// Takes in a command that listens.
+    ///
+    /// # Errors
+    /// The user has too many.
+    pub(crate) fn listener(&self, asker: &Asker) -> Result<Listener, Reason> {
+        let share = |what, size| self.share((asker.user.clone(), what), size);
+        let place = share("listening", LISTENING).try_acquire_owned();
+        let full = |_| Reason::failure("too many commands of this user");
+        Ok(Listener {
+            _place: place.map_err(full)?,
+            turns: share("turns", TURNS),
+            rows: share("rows", ROWS),
+            remembered: None,
+        })
     }
 
     fn share(&self, key: (String, &'static str), size: usize) -> Arc<Semaphore> {
@@ -176,5 +236,27 @@ mod tests {
         assert!(desk.turn(&asker("joe", false, "api")).await.is_err());
         assert!(desk.turn(&asker("admin", true, "api")).await.is_ok());
         const { assert!(USERS.all + ADMINISTRATORS.all < THREADS) };
+    }
+
+    #[tokio::test]
+    async fn listeners_are_bounded_and_so_is_what_they_remember() {
+        let desk = Desk::new(Duration::from_millis(1));
+        let eve = asker("eve", false, "api");
+        let listen = || desk.listener(&eve);
+        let mut listeners: Vec<_> = (0..LISTENING).filter_map(|_| listen().ok()).collect();
+        assert_eq!(listeners.len(), LISTENING);
+
+        assert!(listen().is_err());
+        assert!(desk.listener(&asker("joe", false, "api")).is_ok());
+        assert_eq!(listeners[0].remember(ROWS), Ok(()));
+        assert_eq!(listeners[1].remember(1), Err(Reason::Limit("rows")));
+        assert_eq!(listeners[0].remember(ROWS - 1), Ok(()));
+        assert_eq!(listeners[1].remember(1), Ok(()));
+        let turns = [
+            listeners[0].turn(&desk, &eve).await,
+            listeners[1].turn(&desk, &eve).await,
+        ];
+        assert_eq!(listeners[2].turns.available_permits(), 0);
+        drop(turns);
     }
 }

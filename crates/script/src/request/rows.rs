@@ -1,6 +1,8 @@
 //! `print` and `listen` of another program: rows as they are, or as they change.
 
-use menu::{Flag, Menu, Reason, Row, RowFilter, json};
+use std::time::Duration;
+
+use menu::{Flag, Id, Menu, Reason, Row, RowFilter, json};
 
 use super::manner::Manner;
 use super::{Done, Request, Rows, argument, bare, taken, unknown_parameter};
@@ -35,6 +37,34 @@ impl Machine<'_> {
         request: &Request,
         rows: &mut dyn Rows,
     ) -> machine::Result<Done> {
+        let asked = self.asked_rows(menu, target, request)?;
+        if asked.goes_on() {
+            let mut listening = Listening::new(asked, self.site.now());
+            while self.listen(&mut listening, rows)? {
+                listening.seen.wait(self)?;
+            }
+            return Ok(Done::Nothing);
+        }
+        let manner = &asked.manner;
+        self.with_rows(&asked, |machine, filter| match manner.interval {
+            Some(interval) => machine.sample(interval, manner, |machine, section| {
+                machine.rows(menu, filter, manner, Some(section), rows)
+            }),
+            None if manner.count_only => machine.count_for(menu, asked.whole, filter),
+            None => match machine.rows(menu, filter, manner, None, rows)? {
+                0 => Ok(Done::Empty),
+                _ => Ok(Done::Nothing),
+            },
+        })
+    }
+
+    /// Reads which rows a request is about.
+    pub(super) fn asked_rows(
+        &mut self,
+        menu: &'static Menu,
+        target: Target,
+        request: &Request,
+    ) -> machine::Result<Asked> {
         self.permit(menu, "print")?;
         let mut manner = Manner::default();
         let bad = || Reason::BadValue(String::from("invalid query")).nowhere();
@@ -55,7 +85,7 @@ impl Machine<'_> {
                 name => return Err(unknown_parameter(name).into()),
             }
         }
-        let from = match from {
+        let chosen = match from {
             Some(text) if menu.has_rows() => {
                 let chosen = argument("from", text);
                 let command = bare(target, vec![chosen]);
@@ -64,11 +94,26 @@ impl Machine<'_> {
             }
             _ => None,
         };
-        let listens = matches!(target, Target::Menu(_, "listen"));
+        Ok(Asked {
+            menu,
+            whole: whole && chosen.is_none(),
+            manner,
+            query,
+            chosen,
+            listens: matches!(target, Target::Menu(_, "listen")),
+        })
+    }
+
+    /// Runs `run` with the filter of what is asked.
+    fn with_rows<T>(
+        &mut self,
+        asked: &Asked,
+        run: impl FnOnce(&mut Self, &RowFilter<'_>) -> machine::Result<T>,
+    ) -> machine::Result<T> {
         let hidden = !self.sees_secrets();
-        query.with_filter(menu, hidden, |filter| {
+        asked.query.with_filter(asked.menu, hidden, |filter| {
             let test = |row: &Row| {
-                let chosen = from.as_ref();
+                let chosen = asked.chosen.as_ref();
                 chosen.is_none_or(|ids| row.id.is_some_and(|id| ids.contains(&id)))
                     && filter.test.is_none_or(|test| test(row))
             };
@@ -77,20 +122,7 @@ impl Machine<'_> {
                 test: Some(&test),
                 without_secrets: hidden,
             };
-            let all = !listens && !manner.follow_only;
-            match manner.interval {
-                _ if listens || manner.follow || manner.follow_only => {
-                    self.follow_for(menu, &filter, &manner, all, rows)
-                }
-                Some(interval) => self.sample(interval, &manner, |machine, section| {
-                    machine.rows(menu, &filter, &manner, Some(section), rows)
-                }),
-                None if manner.count_only => self.count_for(menu, whole && from.is_none(), &filter),
-                None => match self.rows(menu, &filter, &manner, None, rows)? {
-                    0 => Ok(Done::Empty),
-                    _ => Ok(Done::Nothing),
-                },
-            }
+            run(self, &filter)
         })
     }
 
@@ -136,31 +168,68 @@ impl Machine<'_> {
         Ok(Done::Ret(count.to_string()))
     }
 
-    /// Gives rows as they change, until somebody breaks it off.
-    fn follow_for(
+    /// Gives the rows that have changed since the last look. Says whether there is to be another.
+    pub(super) fn listen(
         &mut self,
-        menu: &'static Menu,
-        filter: &RowFilter<'_>,
-        manner: &Manner,
-        all: bool,
+        listening: &mut Listening,
         rows: &mut dyn Rows,
-    ) -> machine::Result<Done> {
-        let wanted = manner.wanted();
-        let until = manner.duration.map(|span| self.site.now() + span);
-        let mut seen = Seen::new(menu, all);
-        while until.is_none_or(|until| self.site.now() < until) {
-            let gone = seen.look(self, filter, |_, fresh| {
+    ) -> machine::Result<bool> {
+        let Listening { asked, seen, until } = listening;
+        if until.is_some_and(|until| self.site.now() >= until) {
+            return Ok(false);
+        }
+        self.permit(asked.menu, "print")?;
+        let (menu, wanted) = (asked.menu, asked.manner.wanted());
+        let gone = self.with_rows(asked, |machine, filter| {
+            seen.look(machine, filter, |_, fresh| {
                 let mut fresh = fresh.iter();
                 fresh.try_for_each(|row| taken(rows.row(&fields(menu, row, &wanted))))
-            })?;
-            for id in gone {
-                let fields = [(".id", id.to_string()), (".dead", String::from("true"))];
-                taken(rows.row(&fields))?;
-            }
-            taken(rows.rest())?;
-            seen.wait(self)?;
+            })
+        })?;
+        for id in gone {
+            let fields = [(".id", id.to_string()), (".dead", String::from("true"))];
+            taken(rows.row(&fields))?;
         }
-        Ok(Done::Nothing)
+        taken(rows.rest())?;
+        Ok(true)
+    }
+}
+
+/// Which rows a request is about, and how it is answered.
+pub(super) struct Asked {
+    pub(super) menu: &'static Menu,
+    manner: Manner,
+    query: Query,
+    /// The items that it names.
+    chosen: Option<Vec<Id>>,
+    /// Whether it is about every row of the menu.
+    whole: bool,
+    listens: bool,
+}
+
+impl Asked {
+    /// Whether it goes on until somebody breaks it off.
+    pub(super) const fn goes_on(&self) -> bool {
+        self.listens || self.manner.follow || self.manner.follow_only
+    }
+}
+
+/// A request that gives rows as they change.
+pub(super) struct Listening {
+    asked: Asked,
+    pub(super) seen: Seen,
+    /// When it ends by itself, on the site's clock.
+    until: Option<Duration>,
+}
+
+impl Listening {
+    pub(super) fn new(asked: Asked, now: Duration) -> Self {
+        let all = !asked.listens && !asked.manner.follow_only;
+        Self {
+            seen: Seen::new(asked.menu, all),
+            until: asked.manner.duration.map(|span| now + span),
+            asked,
+        }
     }
 }
 
