@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use crate::{Clock, Id, Item, Menu};
+use crate::{Clock, Id, Item, Menu, Policies};
 
 /// One item before and after a transaction.
 #[derive(Clone, Debug)]
@@ -15,6 +15,18 @@ pub struct Change {
     pub before: Option<Arc<Item>>,
     /// As it is; `None` if it is gone.
     pub after: Option<Arc<Item>>,
+}
+
+impl Change {
+    /// What a user needs to make it.
+    pub(crate) fn needs(&self) -> Policies {
+        let command = match (&self.before, &self.after) {
+            (None, _) => "add",
+            (_, None) => "remove",
+            _ => "set",
+        };
+        Policies::needed(self.menu, command)
+    }
 }
 
 impl Change {

@@ -258,12 +258,7 @@ fn permit(
         return Err(Reason::failure(text));
     }
     let denied = list.find_map(|change| {
-        let command = match (&change.before, &change.after) {
-            (None, _) => "add",
-            (_, None) => "remove",
-            _ => "set",
-        };
-        let needed = Policies::needed(change.menu, command);
+        let needed = change.needs();
         (!policies.contains(needed)).then_some((change.menu.path, needed))
     });
     match denied {

@@ -7,7 +7,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use crate::{By, Change, Changes, Id, Item, Menu, Origin, Reason, Store};
+use crate::{By, Change, Changes, Id, Item, Menu, Origin, Policies, Reason, Store};
 
 /// The configuration of a moment: what has changed since, as it was.
 #[derive(Debug, Default)]
@@ -16,8 +16,15 @@ pub(crate) struct Hold {
     base: BTreeMap<(&'static str, Id), First>,
 }
 
-/// An item as it was, with its menu; `None` if it was not there.
-type First = (&'static Menu, Option<Arc<Item>>);
+/// An item as it was.
+#[derive(Debug)]
+struct First {
+    menu: &'static Menu,
+    /// `None` if it was not there.
+    before: Option<Arc<Item>>,
+    /// Who alone has changed it since; `None` for several, or where that is not known any more.
+    author: Option<Box<str>>,
+}
 
 impl Hold {
     /// Hears of a transaction.
@@ -27,11 +34,16 @@ impl Hold {
         }
         for change in &changes.list {
             let key = (change.menu.path, change.id);
-            let (_, before) = self
-                .base
-                .entry(key)
-                .or_insert_with(|| (change.menu, change.before.clone()));
-            if before.is_none() && change.after.is_none() {
+            let user = &*changes.by.user;
+            let first = self.base.entry(key).or_insert_with(|| First {
+                menu: change.menu,
+                before: change.before.clone(),
+                author: Some(user.into()),
+            });
+            if first.author.as_deref() != Some(user) {
+                first.author = None;
+            }
+            if first.before.is_none() && change.after.is_none() {
                 self.base.remove(&key);
             }
         }
@@ -71,23 +83,28 @@ impl Store {
         Ok(())
     }
 
-    /// Makes the configuration what is held, as a transaction, and lets go of it.
+    /// Makes the configuration what is held, as a transaction, and lets go of it: what a user with
+    /// these policies could undo. Who does not manage users takes back what is theirs alone.
     ///
     /// # Errors
     /// It cannot be made durable; it is still held then.
-    pub fn unroll(&mut self, by: By) -> Result<Option<Arc<Changes>>, Reason> {
+    pub fn unroll(&mut self, by: By, policies: Policies) -> Result<Option<Arc<Changes>>, Reason> {
         let Some(hold) = &self.hold else {
             return Ok(None);
         };
         let since = hold.since;
         let base = hold.base.iter();
+        let all = policies.contains(Policies::POLICY);
+        let own = |first: &First| all || first.author.as_deref() == Some(&*by.user);
         let list: Vec<_> = base
-            .map(|((path, id), (menu, before))| Change {
-                menu,
+            .filter(|(_, first)| own(first))
+            .map(|((path, id), first)| Change {
+                menu: first.menu,
                 id: *id,
                 before: self.item(path, *id).cloned(),
-                after: before.clone(),
+                after: first.before.clone(),
             })
+            .filter(|change| policies.contains(change.needs()))
             .collect();
         let changes = self.transact(&list, by, Origin::Unroll(since))?;
         self.release()?;
@@ -104,7 +121,14 @@ impl Store {
         self.hold = Some(Hold {
             since,
             base: base
-                .map(|(menu, id, item)| ((menu.path, id), (menu, item)))
+                .map(|(menu, id, before)| {
+                    let first = First {
+                        menu,
+                        before,
+                        author: None,
+                    };
+                    ((menu.path, id), first)
+                })
                 .collect(),
         });
     }

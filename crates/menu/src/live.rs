@@ -123,6 +123,8 @@ pub struct Caller<'a> {
     pub login: u64,
     /// What it may do now.
     pub policies: Policies,
+    /// What it may do at every moment.
+    pub rights: &'a Rights,
 }
 
 /// Files that belong to the router, by name; a folder stands before a `/`.

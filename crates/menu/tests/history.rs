@@ -192,7 +192,7 @@ proptest! {
             let _ = store.undo(by("admin"));
         }
 
-        store.unroll(by("admin")).expect("it is held");
+        store.unroll(by("admin"), menu::Policies::ALL).expect("it is held");
 
         prop_assert_eq!(items(&store), state);
         prop_assert_eq!(store.held_since(), None);
@@ -325,7 +325,9 @@ fn while_something_is_held_what_is_done_floats() {
     leaf(&mut store, "b", "bert");
     assert_eq!(standing(&store), "F leaf b added; U leaf a added");
 
-    let given_back = store.unroll(by("anna")).expect("it is held");
+    let given_back = store
+        .unroll(by("anna"), menu::Policies::ALL)
+        .expect("it is held");
 
     assert_eq!(given_back.map(|c| c.origin), Some(Origin::Unroll(1)));
     assert_eq!(standing(&store), "U leaf a added");

@@ -27,7 +27,7 @@ use std::io;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use menu::{By, Changes, Clock, Journal, Origin, Saved, SavedChanges, SavedItem, Store};
+use menu::{By, Changes, Clock, Journal, Origin, Policies, Saved, SavedChanges, SavedItem, Store};
 use redb::{Database, ReadableDatabase as _, ReadableTable as _, StorageBackend};
 
 pub use self::machine_key::KeyFrom;
@@ -486,7 +486,7 @@ fn give_back(
     said: &mut Vec<String>,
 ) -> Result<(), menu::Reason> {
     if store.held_since().is_some() {
-        store.unroll(By::user("", clock).doing(UNROLLED))?;
+        store.unroll(By::user("", clock).doing(UNROLLED), Policies::ALL)?;
         said.push(UNROLLED.to_owned());
     }
     if let Some(revision) = kept.notes.get(UNCONFIRMED) {

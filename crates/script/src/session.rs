@@ -105,6 +105,7 @@ impl Session {
             via: self.via,
             login: self.login,
             policies: self.may(),
+            rights: &self.rights,
         }
     }
 

@@ -1,9 +1,9 @@
 //! Safe mode: everything that changes is given back when the session that took it ends badly.
 //!
 //! There is one safe mode for the router. What other sessions change meanwhile is part of it, as in
-//! RouterOS. Unlike there no number of actions is too many: see [`menu::Store::hold`].
+//! RouterOS; but who could not undo it does not take it back. Unlike there no number of actions is too many: see [`menu::Store::hold`].
 
-use menu::{By, Caller, Reason, Reply, Row, Store, Value};
+use menu::{By, Caller, Policies, Reason, Reply, Rights, Row, Store, Value};
 
 use super::Desk;
 use crate::drive::Control;
@@ -14,6 +14,8 @@ pub(super) struct Taken {
     session: u64,
     user: String,
     via: &'static str,
+    /// What the user may do: what is taken back is what the user could undo.
+    rights: Rights,
 }
 
 /// Who is in safe mode, as a session sees it.
@@ -61,10 +63,11 @@ impl Control {
         if self.safe_mode(session) != Holder::Own {
             return;
         }
-        let taken = self.manage.safe.take();
-        let user = taken.map(|taken| taken.user).unwrap_or_default();
+        let Some(Taken { user, rights, .. }) = self.manage.safe.take() else {
+            return;
+        };
         let by = By::user(&user, self.log.clock).doing("safe mode given back");
-        let message = match store.unroll(by) {
+        let message = match store.unroll(by, rights.now()) {
             Ok(changes) => {
                 self.follow(store, changes);
                 format!("safe mode of {user} was lost, its changes are taken back")
@@ -96,6 +99,10 @@ impl Desk<'_> {
 
     fn take(&mut self, holder: Holder) -> Result<Reply, Reason> {
         if let Holder::Other(user) = holder {
+            let manages = self.caller.policies.contains(Policies::POLICY);
+            if user != self.caller.user && !manages && self.text("on-error").is_some() {
+                return Err(Reason::Denied);
+            }
             let theirs = match self.text("on-error").as_deref() {
                 Some("unroll") => Theirs::Unroll,
                 Some("release") => Theirs::Release,
@@ -109,12 +116,17 @@ impl Desk<'_> {
         }
         self.store.hold()?;
         let Caller {
-            user, session, via, ..
+            user,
+            session,
+            via,
+            rights,
+            ..
         } = *self.caller;
         self.control.manage.safe = Some(Taken {
             session,
             user: user.to_owned(),
             via,
+            rights: rights.clone(),
         });
         self.say("Taking Safe Mode session... Success!")?;
         Ok(Reply::default())
@@ -139,7 +151,7 @@ impl Desk<'_> {
             Theirs::Release => self.store.release()?,
             Theirs::Unroll => {
                 let by = self.by("safe mode given back");
-                let changes = self.store.unroll(by)?;
+                let changes = self.store.unroll(by, self.caller.policies)?;
                 self.control.follow(self.store, changes);
             }
         }

@@ -690,3 +690,35 @@ fn a_port_gets_its_own_hardware_address_again_as_one_change() {
     let missing = once(&mut router, "/interface ethernet reset-mac-address ether9");
     assert!(missing.contains("no such item"), "{missing}");
 }
+
+#[test]
+fn safe_mode_takes_back_what_its_user_could_undo() {
+    let mut router = router();
+    let mut wanda = Session::new("wanda");
+    wanda.rights = menu::Rights::fixed(menu::Policies::READ | menu::Policies::WRITE);
+    run(&mut router, &mut wanda, "/safe-mode take");
+    run(&mut router, &mut wanda, "/interface list add name=HERS");
+    run(&mut router, &mut wanda, "/interface list add name=BOTH");
+    for line in [
+        "/interface list add name=LAN",
+        "/interface list set BOTH comment=mine",
+        "/user add name=rita group=read",
+        "/system identity set name=core",
+    ] {
+        assert_eq!(once(&mut router, line), "", "{line}");
+    }
+    let mut other = Session::new("bob");
+    other.rights = wanda.rights.clone();
+    let hijack = run(&mut router, &mut other, "/safe-mode take on-error=unroll");
+    assert_eq!(hijack, "not enough permissions (9)");
+
+    router.session_lost(wanda.caller().session);
+
+    assert_eq!(once(&mut router, IDENTITY), "core\n");
+    assert_eq!(
+        once(&mut router, ":put [:len [/user find name=rita]]"),
+        "1\n"
+    );
+    assert_eq!(once(&mut router, LISTS), "2\n", "BOTH and LAN");
+    assert_eq!(router.safe_mode(0), Holder::Nobody);
+}

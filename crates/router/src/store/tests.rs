@@ -202,7 +202,9 @@ fn seen(durable: &Durable) -> Seen {
     let (text, revision) = (text_of(&store), store.revision());
     let unrolled = kept.held.is_some().then(|| {
         super::hold_again(&mut store, &kept);
-        store.unroll(By::default()).expect("it is held");
+        store
+            .unroll(By::default(), menu::Policies::ALL)
+            .expect("it is held");
         text_of(&store)
     });
     Seen {
