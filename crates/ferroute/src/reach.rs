@@ -19,8 +19,11 @@ pub(crate) struct Place {
 const SOCKET_PATH_BYTES: usize = 107;
 
 impl Place {
-    /// Refuses a place that no socket can be at.
+    /// Refuses a place that no socket can be at, or where what is kept may be somebody else's.
     pub(crate) fn check(&self) -> Result<(), String> {
+        if let Some(state) = &self.state {
+            trusted(state, rustix::process::geteuid().as_raw())?;
+        }
         let path = &self.control;
         match path.as_os_str().len() <= SOCKET_PATH_BYTES {
             true => Ok(()),
@@ -54,6 +57,28 @@ impl Place {
             .as_ref()
             .map_or_else(name, |state| state.join("devices"))
     }
+}
+
+/// Refuses a folder of the state that others may have written to; one that is not there will be made.
+fn trusted(state: &Path, own: u32) -> Result<(), String> {
+    let Ok(found) = std::fs::metadata(state) else {
+        return Ok(());
+    };
+    let path = state.display();
+    if found.uid() != own {
+        return Err(format!(
+            "{path}: the folder is user {}'s, not user {own}'s who runs the router: what is in it may be anybody's; \
+             see whether it is yours, then `chown -R {own} {path}`, or name another folder with --state",
+            found.uid()
+        ));
+    }
+    if found.mode() & 0o022 != 0 {
+        return Err(format!(
+            "{path}: others may write to the folder: what is in it may be theirs; \
+             see whether it is yours, then `chmod go-w {path}`, or name another folder with --state"
+        ));
+    }
+    Ok(())
 }
 
 /// Whether this process is root where it runs.
@@ -185,5 +210,36 @@ mod tests {
         std::fs::remove_dir_all(&folder).expect("it is ours");
         assert_eq!(named, format!(", or a lab's --control {}", home.display()));
         assert_eq!(labs_in(&folder), "");
+    }
+
+    #[test]
+    fn a_folder_that_others_may_write_to_is_refused_with_what_to_do() {
+        use std::os::unix::fs::PermissionsExt as _;
+        let folder = std::env::temp_dir().join(format!("ferroute-trust-{}", std::process::id()));
+        let own = rustix::process::geteuid().as_raw();
+        assert_eq!(trusted(&folder, own), Ok(()), "it will be made");
+        std::fs::create_dir(&folder).expect("a folder");
+        let with = |mode| {
+            let mode = std::fs::Permissions::from_mode(mode);
+            std::fs::set_permissions(&folder, mode).expect("it is ours");
+            trusted(&folder, own)
+        };
+
+        let answers = [0o700, 0o755, 0o775, 0o757].map(with);
+        let strange = trusted(&folder, own + 1);
+        std::fs::remove_dir(&folder).expect("it is empty");
+
+        let path = folder.display();
+        let [closed, shown, group, all] = answers;
+        assert_eq!((closed, shown), (Ok(()), Ok(())));
+        for refused in [group, all] {
+            let refused = refused.expect_err("others may write");
+            assert!(
+                refused.contains(&format!("`chmod go-w {path}`")),
+                "{refused}"
+            );
+        }
+        let strange = strange.expect_err("it is another's");
+        assert!(strange.contains("`chown -R"), "{strange}");
     }
 }
