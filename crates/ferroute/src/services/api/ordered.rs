@@ -52,7 +52,7 @@ pub(super) struct Ordered {
 /// How far a command has come when it gives its thread back.
 enum Step {
     Done(Done),
-    Listens(Course),
+    Listens(Box<Course>),
 }
 
 impl Ordered {
@@ -78,7 +78,7 @@ impl Ordered {
             .shared
             .begin_listening(&mut self.session, &self.request)?;
         if let Some(course) = begun {
-            return Ok(Step::Listens(course));
+            return Ok(Step::Listens(Box::new(course)));
         }
         let mut rows = Batch::new(self.number, &self.tag, &self.tell);
         let done = self
@@ -93,7 +93,7 @@ impl Ordered {
 
     async fn listen(
         mut self,
-        mut course: Course,
+        mut course: Box<Course>,
         (desk, asker): (&Desk, &Asker),
     ) -> Result<Done, Refusal> {
         let mut listener = desk.listener(asker).map_err(Reason::nowhere)?;
