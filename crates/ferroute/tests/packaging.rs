@@ -61,19 +61,24 @@ struct Node(PathBuf);
 impl Node {
     fn new(name: &str) -> Self {
         let folder = std::env::temp_dir().join(format!("{name}-{}", std::process::id()));
-        fs::create_dir_all(folder.join("devices")).unwrap();
+        fs::create_dir_all(folder.join("devices")).expect("a folder of our own");
         let program = folder.join("ferroute");
-        fs::write(&program, "#!/bin/sh\necho \"$*\"\n").unwrap();
-        fs::set_permissions(&program, fs::Permissions::from_mode(0o755)).unwrap();
+        fs::write(&program, "#!/bin/sh\necho \"$*\"\n").expect("a file of our own");
+        fs::set_permissions(&program, fs::Permissions::from_mode(0o755))
+            .expect("a file of our own");
         Self(folder)
     }
 
     fn attach(&self, device: &str) {
-        fs::create_dir(self.0.join("devices").join(device)).unwrap();
+        fs::create_dir(self.0.join("devices").join(device)).expect("a folder of our own");
     }
 
     fn start(&self, links: &str) -> Command {
-        let path = format!("{}:{}", self.0.display(), std::env::var("PATH").unwrap());
+        let path = format!(
+            "{}:{}",
+            self.0.display(),
+            std::env::var("PATH").expect("tests have a PATH")
+        );
         let mut command = Command::new("sh");
         command
             .arg(packaging().join("container/start"))
@@ -94,7 +99,7 @@ impl Drop for Node {
 
 fn said(output: &Output) -> &str {
     assert!(output.status.success(), "{output:?}");
-    std::str::from_utf8(&output.stdout).unwrap()
+    std::str::from_utf8(&output.stdout).expect("it prints ASCII")
 }
 
 #[test]

@@ -95,12 +95,13 @@ fn inspect(store: &mut Store, text: &str) {
             ControlFlow::Continue(())
         }
     }
-    let mut request = script::Request::default();
-    request.path = "/console/inspect".into();
-    request.arguments = vec![
-        ("request".into(), "highlight".into()),
-        ("input".into(), text.into()),
-    ];
+    let arguments = [("request", "highlight"), ("input", text)];
+    let arguments = arguments.map(|(name, value)| (name.to_owned(), value.to_owned()));
+    let request = script::Request {
+        path: "/console/inspect".to_owned(),
+        arguments: arguments.to_vec(),
+        ..script::Request::default()
+    };
     let (mut live, mut classes) = (Offline, Classes(0));
     let mut site = script::Held::new(store, &mut live);
     let done = script::request_at(&mut site, &mut limited(), &request, &mut classes);
