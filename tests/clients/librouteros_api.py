@@ -59,12 +59,18 @@ def encrypted():
 def items(api):
     """An item from add to remove, and the queries that find it."""
     lists = api.path("interface", "list")
-    made = lists.add(name="a=b", comment="x" * 20_000)
+    made = lists.add(name="a=b", comment="x" * 4_000)
     wanted("id", made.startswith("*"), made)
     shown = list(lists.select(NAME).where(NAME == "a=b"))
     wanted("proplist and query", shown == [{"name": "a=b"}], shown)
     shown = list(lists.select(COMMENT).where(And(NAME == "a=b", COMMENT > "")))
-    wanted("a long value", shown == [{"comment": "x" * 20_000}], len(shown))
+    wanted("a comment", shown == [{"comment": "x" * 4_000}], len(shown))
+    # A word whose length takes three bytes.
+    scripts = api.path("system", "script")
+    long = scripts.add(name="long", source="#" * 20_000)
+    shown = list(scripts.select(Key("source")).where(Key(".id") == long))
+    wanted("a long value", shown == [{"source": "#" * 20_000}], len(shown))
+    scripts.remove(long)
     shown = list(lists.select(NAME).where(Or(NAME == "all", NAME == "none")))
     wanted("or", shown == [{"name": "all"}, {"name": "none"}], shown)
     shown = list(lists.select(NAME).where(NAME.In("all", "a=b", "nobody")))

@@ -73,8 +73,10 @@ pub enum Kind {
         /// The greatest length in bytes.
         max: usize,
     },
-    /// Text that is not empty.
+    /// Text that is not empty, of [`Kind::LONGEST_NAME`] bytes at most.
     Name,
+    /// Text that is not empty, and as long as it likes: a key, a pattern.
+    Filled,
     /// Text of a small format.
     Spelled(&'static Spelling),
     /// One of these words.
@@ -126,6 +128,10 @@ pub enum Kind {
 }
 
 impl Kind {
+    /// The most bytes that a name has.
+    pub const LONGEST_NAME: usize = 255;
+    /// What somebody notes about an item.
+    pub const COMMENT: Self = Self::Sized { min: 0, max: 4_096 };
     /// Any span of time that is not negative.
     pub const SPAN: Self = Self::Time {
         min: 0,
@@ -215,7 +221,11 @@ impl Kind {
                 )
             }
             Self::Text => "string value".to_owned(),
-            Self::Name => "string value, min length 1".to_owned(),
+            Self::Name => format!(
+                "string value, min length 1, max length {}",
+                Self::LONGEST_NAME
+            ),
+            Self::Filled => "string value, min length 1".to_owned(),
             Self::Spelled(spelling) => spelling.describe.to_owned(),
             Self::Sized { min: 0, max } => format!("string value, max length {max}"),
             Self::Sized { min, max } => {

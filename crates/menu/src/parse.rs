@@ -4,7 +4,7 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
 use ipnet::IpNet;
 
-use crate::{Family, Gateway, Kind, Reason, Value, matcher, time};
+use crate::{Family, Gateway, Kind, Reason, Value, bytes, matcher, time};
 
 impl Kind {
     /// The value that `text` names for the property `name`.
@@ -22,9 +22,10 @@ impl Kind {
             Self::Time { min, max } => span(name, text, *min, *max),
             Self::Times { min, max } => spans(name, text, *min, *max),
             Self::Text => Ok(Value::text(text)),
-            Self::Sized { min, max } if (*min..=*max).contains(&text.len()) => {
+            Self::Sized { min, max } if (*min..=*max).contains(&bytes::len(text)) => {
                 Ok(Value::text(text))
             }
+            Self::Sized { max, .. } if bytes::len(text) > *max => Err(too_long(name, *max)),
             Self::Sized { .. } => Err(invalid(name)),
             Self::Either(first, second) => first
                 .parse(name, text)
@@ -46,8 +47,11 @@ impl Kind {
             Self::Marked(words) => marked(name, text, words),
             Self::Host => matcher::host(text),
             Self::Digits => matcher::digits(name, text),
-            Self::Name if text.is_empty() => Err(invalid(name)),
-            Self::Name => Ok(Value::text(text)),
+            Self::Name | Self::Filled if text.is_empty() => Err(invalid(name)),
+            Self::Name if bytes::len(text) > Self::LONGEST_NAME => {
+                Err(too_long(name, Self::LONGEST_NAME))
+            }
+            Self::Name | Self::Filled => Ok(Value::text(text)),
             Self::Spelled(spelling) => (spelling.canonical)(text)
                 .map(Value::text)
                 .ok_or_else(|| invalid(name)),
@@ -91,6 +95,11 @@ impl Kind {
 
 fn invalid(name: &str) -> Reason {
     Reason::BadValue(format!("invalid value for argument {name}"))
+}
+
+fn too_long(name: &str, max: usize) -> Reason {
+    let text = format!("value of {name} is longer than {max} characters");
+    Reason::BadValue(text)
 }
 
 fn boolean(name: &str, text: &str) -> Result<Value, Reason> {

@@ -244,10 +244,10 @@ impl Store {
         for (name, text) in &saved.values {
             let parsed = table.menu.index(name).map(|place| {
                 let property = table.properties[place];
-                let kind = if property.kind == Kind::Name {
-                    Kind::Text
-                } else {
-                    property.kind
+                // What is kept was taken once, perhaps when more was: a bound loses none of it.
+                let kind = match property.kind {
+                    Kind::Name | Kind::Filled | Kind::Sized { .. } => Kind::Text,
+                    kind => kind,
                 };
                 (place, kind.parse(name, text))
             });

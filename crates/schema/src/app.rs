@@ -32,7 +32,7 @@ pub(crate) static MENU: Menu = Menu {
         .optional(),
         switch("network-outgoing-access", "yes", "Network outgoing access"),
         Property::new("firewall-redirects", PAIRS, "Firewall redirects").default(""),
-        Property::new("yaml", Kind::Name, "Description of an own application").optional(),
+        Property::new("yaml", Kind::Filled, "Description of an own application").optional(),
         Property::new("required-mounts", PAIRS, "Required mounts").default(""),
         Property::new("extra-mounts", PAIRS, "Extra mounts").default(""),
         Property::new("environment", PAIRS, "Variables").default(""),

@@ -424,7 +424,7 @@ pub(crate) static OTP: Menu = Menu {
 pub(crate) static RA: Menu = Menu {
     properties: &[&[
         Property::new("name", Kind::Name, "Name of the authority").required(),
-        Property::new("server-url", Kind::Name, "The server behind it").required(),
+        Property::new("server-url", Kind::Filled, "The server behind it").required(),
         Property::new("template", CERTIFICATE, "Template of its certificate").required(),
         text("challenge-password", "Password for the server").sensitive(),
         text("ca-identity", "Identity of the server's authority"),

@@ -7,7 +7,7 @@ pub(crate) const SECOND: i64 = 1_000_000_000;
 
 /// A note for people.
 pub(crate) const COMMENT: Property =
-    Property::new("comment", Kind::Text, "Short description of the item").default("");
+    Property::new("comment", Kind::COMMENT, "Short description of the item").default("");
 
 /// A note, and whether the item counts.
 pub(crate) const COMMENT_DISABLED: &[Property] = &[

@@ -72,7 +72,7 @@ pub(crate) const VENUES: &[&str] = &[
 ];
 
 /// A way of authentication, some with an address: `http-redirect:http://a.example`.
-pub(crate) const AUTHENTICATION: Kind = Kind::Name;
+pub(crate) const AUTHENTICATION: Kind = Kind::Filled;
 
 /// What can be reached: protocol, port and state, such as `6:443:open`.
 pub(crate) const CONNECTION: Kind = Kind::Tuple(

@@ -391,7 +391,7 @@ pub(crate) static USER_MENU: Menu = Menu {
             "Make many users",
             &[
                 may("caller-id", Kind::Text, "Caller identifier"),
-                may("comment", Kind::Text, "Comment"),
+                may("comment", Kind::COMMENT, "Comment"),
                 may("disabled", Kind::Bool, "Disabled"),
                 may("group", GROUP, "Group"),
                 may("number-of-users", COUNT, "Number of users"),

@@ -106,7 +106,9 @@ fn of_kind(text: &str, kind: &'static Kind, out: &mut String) {
             let kind = |index| kinds.get(index).unwrap_or(&Kind::Text);
             parts(text, apart, &kind, out);
         }
-        Kind::Text | Kind::Name | Kind::Sized { .. } | Kind::Reference(_) => out.push_str(text),
+        Kind::Text | Kind::Name | Kind::Filled | Kind::Sized { .. } | Kind::Reference(_) => {
+            out.push_str(text)
+        }
         // `yes` and `no` are Boolean wherever they are words of a type.
         _ => out.push_str(match text {
             "yes" => "true",

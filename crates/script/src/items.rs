@@ -201,7 +201,12 @@ pub(crate) fn looked_up(
     // Types with one spelling per value, so that to look up is to compare.
     let exact = matches!(
         property.kind,
-        Kind::Address(_) | Kind::Prefix(_) | Kind::Mac | Kind::Reference(_) | Kind::Name
+        Kind::Address(_)
+            | Kind::Prefix(_)
+            | Kind::Mac
+            | Kind::Reference(_)
+            | Kind::Name
+            | Kind::Filled
     );
     let value = exact.then(|| property.kind.parse(name, text).ok())??;
     Some((property.name, value))

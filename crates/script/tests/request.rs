@@ -273,8 +273,8 @@ fn example(argument: &Argument) -> (String, String) {
     let value = match argument.kind {
         Kind::Presence => "",
         Kind::Words(words) => words[0],
-        Kind::Text | Kind::Name if argument.name.starts_with("number") => "*1",
-        Kind::Text | Kind::Name => "x",
+        Kind::Text | Kind::Name | Kind::Filled if argument.name.starts_with("number") => "*1",
+        Kind::Text | Kind::Name | Kind::Filled => "x",
         Kind::Number { .. } => "1",
         Kind::List(_) if argument.name == "interface" => "aggregate",
         _ => "192.0.2.1",

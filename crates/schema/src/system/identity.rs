@@ -2,8 +2,11 @@
 
 use menu::{Kind, Menu, Property, Shape};
 
+/// Bytes that a name has at most, as in RouterOS.
+const NAME: Kind = Kind::Sized { min: 0, max: 64 };
+
 pub(crate) static MENU: Menu = Menu {
-    properties: &[&[Property::new("name", Kind::Text, "The router's name").default("ferroute")]],
+    properties: &[&[Property::new("name", NAME, "The router's name").default("ferroute")]],
     rank: 700,
     ..Menu::new("/system/identity", Shape::Settings, "Name of the router")
 };

@@ -42,7 +42,7 @@ const TYPES: &[&str] = &[
 pub(crate) static MENU: Menu = Menu {
     properties: &[&[
         Property::new("user", Kind::Reference("user"), "The user whose key it is").required(),
-        Property::new("key", Kind::Name, "The key as in an authorized_keys file").required(),
+        Property::new("key", Kind::Filled, "The key as in an authorized_keys file").required(),
         Property::new("key-type", Kind::Text, "Kind of the key").read_only(),
         Property::new("info", Kind::Text, "What the key says about itself").read_only(),
         COMMENT,

@@ -181,3 +181,27 @@ fn a_file_is_imported_wholly_or_not_at_all() {
         "a port that a file names exists"
     );
 }
+
+#[test]
+fn names_and_comments_have_bounds() {
+    let mut console = Console::new();
+    let long = |bytes: usize| "x".repeat(bytes);
+    for (set, most, property) in [
+        ("/system identity set name=", 64, "name"),
+        ("/interface list add name=", 255, "name"),
+        (
+            "/interface list set [find name=all] comment=",
+            4_096,
+            "comment",
+        ),
+    ] {
+        let refused = console.run(&format!("{set}{}", long(most + 1)));
+        let words = format!("value of {property} is longer than {most} characters");
+        assert!(refused.starts_with(&words), "{set}: {refused}");
+        assert_eq!(console.run(&format!("{set}{}", long(most))), "", "{set}");
+    }
+    console.quietly(&[&format!(
+        "/ip dns static add name=a type=TXT text={}",
+        long(300)
+    )]);
+}

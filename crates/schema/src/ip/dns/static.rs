@@ -7,7 +7,7 @@ use crate::fragment::COMMENT_DISABLED;
 
 const NAME: &[Property] = &[
     may("name", Kind::Name, "The name"),
-    may("regexp", Kind::Name, "A pattern of names"),
+    may("regexp", Kind::Filled, "A pattern of names"),
     may(
         "type",
         Kind::Words(&[
@@ -27,7 +27,7 @@ const RECORDS: &[Property] = &[
     may("mx-preference", PORT, "Preference of the mail server"),
     may("mx-exchange", Kind::Name, "Name of the mail server"),
     may("cname", Kind::Name, "The name that it stands for"),
-    may("text", Kind::Name, "The text of the name"),
+    may("text", Kind::Filled, "The text of the name"),
     may("ns", Kind::Name, "The name server"),
     may("srv-priority", PORT, "Priority of the service"),
     may("srv-weight", PORT, "Weight of the service"),

@@ -61,7 +61,7 @@ pub(crate) static MENU: Menu = Menu {
             &[
                 NUMBERS,
                 argument("type", TYPES, "What the host may do"),
-                argument("comment", Kind::Text, "Short description of the item"),
+                argument("comment", Kind::COMMENT, "Short description of the item"),
             ],
         ),
         on_items("remove", "Forget hosts"),

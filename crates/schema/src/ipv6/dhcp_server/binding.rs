@@ -9,7 +9,7 @@ use crate::ip::dhcp_server::{PARENT, QUEUE_PLACE};
 
 const CLIENT: &[Property] = &[
     may("address", Kind::Prefix(Family::V6), "The prefix or address"),
-    some("duid", Kind::Name, "What names the client").required(),
+    some("duid", Kind::Filled, "What names the client").required(),
     some("iaid", U32, "Number of the request").required(),
     with(
         "ia-type",
