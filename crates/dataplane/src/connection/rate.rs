@@ -42,6 +42,12 @@ impl Rate {
         u64::from(bytes) * 8
     }
 
+    /// Bytes of a second, the one before or the running one, whichever has more.
+    pub(super) fn lately(self, bytes: u64) -> u64 {
+        let running = (bytes as u32).wrapping_sub(self.sample);
+        u64::from(running.max(lengthen(self.before)))
+    }
+
     /// The rate when the first packet of another second comes, before it is counted.
     pub(super) fn turn(self, bytes: u64, last: Tick, now: Tick) -> Self {
         let before = match seconds_between(last, now) {

@@ -2,7 +2,8 @@
 //! trails (`tcp::Trails`).
 
 use super::entry::Entry;
-use super::layout::{Layout, flag, half_of, load, pair, shared, store};
+use super::layout::{Layout, flag, half_of, load, own, pair, shared, store};
+use super::rate::Rate;
 use super::tcp::{Claim, Segment, Step, Talk, Trail, Trails};
 use crate::counters::Traffic;
 use crate::packet::protocol;
@@ -13,6 +14,8 @@ const PACKET_BITS: u32 = u64::BITS - MARK_BITS;
 const BYTE_BITS: u32 = u64::BITS - Claim::BITS;
 /// Bytes that a mark counts by.
 const UNIT: u64 = 1 << 10;
+/// Seconds for which what goes by a shortcut may not have been told, and one more, for it may grow.
+const UNHEARD_SECS: u64 = 3;
 /// A header of TCP without options.
 const HEADER: u64 = 20;
 
@@ -70,11 +73,25 @@ impl<F: Layout> Entry<'_, F> {
         let spoke = !reply || self.flags(true) & flag::SEEN_REPLY != 0;
         Trail {
             end: spoke.then(|| half_of(load(self.shared(shared::ENDS)), side)),
-            since: (units + 1) * UNIT,
+            since: (units + 1) * UNIT + self.unheard(reply),
             claim: Claim::of_bits(
                 (load(self.shared(shared::SLOW_BYTES[side])) >> BYTE_BITS) as u32,
             ),
         }
+    }
+
+    /// Bytes that the direction may have carried without anybody's having heard of it yet: what goes by a
+    /// shortcut is told once a second.
+    fn unheard(self, reply: bool) -> u64 {
+        if self.own() & own::SHORTCUT == 0 {
+            return 0;
+        }
+        let rate = Rate::of_word(load(self.rate(reply, 0)));
+        let bytes = self.traffic(reply).bytes;
+        let lately = u128::from(rate.lately(bytes) * UNHEARD_SECS);
+        // Headers have a share in it.
+        let data = lately * u128::from(self.data(reply)) / u128::from(bytes.max(1));
+        u64::try_from(data).unwrap_or(u64::MAX)
     }
 
     /// Keeps what a segment says, that was counted.

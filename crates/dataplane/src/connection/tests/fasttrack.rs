@@ -193,6 +193,32 @@ fn an_end_that_cannot_be_judged_is_believed_when_the_other_side_bears_it_out() {
     assert_eq!(flow.life().map(|life| life.0), Some(TcpState::Close));
 }
 
+/// What a shortcut carries is heard of once a second.
+#[test]
+fn an_end_ahead_of_what_shortcuts_have_told_is_believed() {
+    for flags in [FIN | ACK, RST | ACK] {
+        let mut flow = Flow::open(tuple4(1, protocol::TCP), [7, 0xffff_fff0]);
+        let ways = [false, true].map(|reply| Way::new(flow.way.slot(), reply));
+        let tokens = ways.map(|way| flow.bed.tracker.shorten(way).expect("long-lived"));
+        for _ in 0..3 {
+            flow.bed.wait(1);
+            for (token, (packets, data)) in tokens.into_iter().zip([(5_000, 0), (10_000, 1_400)]) {
+                flow.skip(data > 0, packets * data);
+                let (packets, bytes) = (u64::from(packets), u64::from(packets * (data + 52)));
+                let gathered = frame::shortcut::Gathered {
+                    token,
+                    packets,
+                    bytes,
+                };
+                assert!(flow.bed.tracker.gather(&gathered, flow.bed.now));
+            }
+        }
+        flow.skip(true, 14_000_000);
+        flow.say(true, flags, 0);
+        assert!(!flow.is_untouched());
+    }
+}
+
 #[test]
 fn a_plain_segment_out_of_nowhere_is_no_place_to_end_at() {
     let mut flow = Flow::open(tuple4(1, protocol::TCP), [0, 0]);
