@@ -210,13 +210,6 @@ impl Property {
         self
     }
 
-    /// Names something without which the item is as good as with it.
-    #[must_use]
-    pub const fn apart(mut self) -> Self {
-        self.apart = true;
-        self
-    }
-
     /// Typed, checked, kept, exported; nothing else happens.
     #[must_use]
     pub const fn inert(mut self) -> Self {

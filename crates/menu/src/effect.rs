@@ -14,7 +14,7 @@ use std::sync::Arc;
 use ipnet::IpNet;
 
 use crate::export::is_written;
-use crate::{Effect, Id, Item, Menu, Row, RowFilter, Scan, Shape, Store, Value};
+use crate::{Effect, Id, Item, Menu, Property, Row, RowFilter, Scan, Shape, Store, Value};
 
 /// A part of what RouterOS does, in users' words.
 #[derive(Clone, Copy, Debug)]
@@ -317,6 +317,15 @@ impl Store {
         let view = views.find(|view| view.shape == Shape::View && view.space == menu.space);
         view.filter(|_| menu.hidden)
             .map_or(menu.path, |view| view.path)
+    }
+}
+
+impl Property {
+    /// Names something without which the item is as good as with it.
+    #[must_use]
+    pub const fn apart(mut self) -> Self {
+        self.apart = true;
+        self
     }
 }
 
