@@ -15,6 +15,8 @@ use crate::private::close_to_others;
 const CREDENTIAL: &str = "store-key";
 /// What a passphrase is salted with, in the state folder.
 const SALT: &str = "configuration.salt";
+/// The file that every store has which is encrypted.
+const LEDGER: &str = "configuration.ledger";
 const KEY: usize = 32;
 /// What a guess of a passphrase costs (RFC 7914): 32 MiB.
 const COST: (u8, u32, u32) = (15, 8, 1);
@@ -38,7 +40,7 @@ impl KeyFrom {
             return of_passphrase(path, folder);
         }
         if let Some(path) = &self.file {
-            return of_file(path);
+            return of_file(path, folder);
         }
         if let Some(credentials) = std::env::var_os("CREDENTIALS_DIRECTORY") {
             let path = Path::new(&credentials).join(CREDENTIAL);
@@ -47,7 +49,7 @@ impl KeyFrom {
                 return read(&path).map_err(|error| named(&path, error));
             }
         }
-        of_file(&usual_file())
+        of_file(&usual_file(), folder)
     }
 }
 
@@ -65,9 +67,16 @@ fn named(path: &Path, error: impl std::fmt::Display) -> String {
     format!("the store's key {}: {error}", path.display())
 }
 
-/// The key in a file; a file that is not there is made.
-fn of_file(path: &Path) -> Result<Key, String> {
+/// The key in a file; a file that is not there is made, unless there is something that needs it.
+fn of_file(path: &Path, folder: &Path) -> Result<Key, String> {
     if !path.exists() {
+        if folder.join(LEDGER).exists() {
+            let what = format!(
+                "it is not there, and the configuration in {} needs it",
+                folder.display()
+            );
+            return Err(named(path, what));
+        }
         make(path).map_err(|error| named(path, error))?;
     }
     close_to_others(path)?;
@@ -151,4 +160,70 @@ fn salt_of(path: &Path) -> io::Result<Vec<u8>> {
     file.sync_all()?;
     put_in_place(&unfinished, path)?;
     Ok(salt.to_vec())
+}
+
+#[cfg(test)]
+mod tests {
+    use std::os::unix::fs::PermissionsExt as _;
+
+    use super::*;
+
+    fn folder(name: &str) -> PathBuf {
+        let name = format!("ferroute-key-{}-{name}", std::process::id());
+        let folder = std::env::temp_dir().join(name);
+        let _ = fs::remove_dir_all(&folder);
+        fs::create_dir_all(folder.join("state")).expect("a new folder");
+        folder
+    }
+
+    #[test]
+    fn a_key_is_made_once_for_its_owner_alone_and_not_where_one_is_missed() {
+        let folder = folder("file");
+        let (path, state) = (folder.join("own/store.key"), folder.join("state"));
+        let from = KeyFrom {
+            file: Some(path.clone()),
+            passphrase: None,
+        };
+
+        let made = from.key(&state).expect("it is made");
+
+        let mode = fs::metadata(&path)
+            .expect("it is there")
+            .permissions()
+            .mode();
+        assert_eq!(mode & 0o777, 0o600);
+        assert_eq!(from.key(&state).map(|key| key.name()), Ok(made.name()));
+        fs::write(state.join(LEDGER), b"").expect("our folder");
+        fs::remove_file(&path).expect("our file");
+        let error = from.key(&state).err().unwrap_or_default();
+        assert!(error.contains("needs it"), "{error}");
+        assert!(!path.exists());
+        fs::write(&path, b"too short").expect("our file");
+        let error = from.key(&state).err().unwrap_or_default();
+        assert!(error.contains("64 hexadecimal digits"), "{error}");
+        let _ = fs::remove_dir_all(&folder);
+    }
+
+    #[test]
+    fn a_passphrase_makes_the_same_key_in_its_folder_and_another_elsewhere() {
+        let folder = folder("passphrase");
+        let path = folder.join("passphrase");
+        let from = KeyFrom {
+            file: None,
+            passphrase: Some(path.clone()),
+        };
+        fs::write(&path, b"correct horse\n").expect("our file");
+        let (one, other) = (folder.join("state"), folder.join("other"));
+
+        let name = |state: &Path| from.key(state).map(|key| key.name());
+
+        let first = name(&one).expect("a passphrase");
+        assert_eq!(name(&one), Ok(first));
+        assert_ne!(name(&other), Ok(first));
+        fs::write(&path, b"correct horse battery\n").expect("our file");
+        assert_ne!(name(&one), Ok(first));
+        fs::write(&path, b"\n").expect("our file");
+        assert!(name(&one).is_err());
+        let _ = fs::remove_dir_all(&folder);
+    }
 }
